@@ -23,10 +23,10 @@ CONTRIB  := contrib/otel contrib/prometheus
 # nothing to say of them. A test of internal/layers checks it.
 RACELESS := deploy/extract reports harness/merge harness/resultfile harness/metric harness/compare harness/stat harness/verdict internal/numfmt internal/layers cmd/setmodule
 
-# Tests of lab that draw reports, compare runs or run the commands of the documents: nothing
-# in them runs beside anything else that other tests of it do not run, and the detector
-# makes drawing ten times as slow. Those of deploy run programs that are built without it.
-RACESLOW := ^Test(Commands|Report(Targets|Again|Interrupted)|History(Status|Files)|Compare(Status|Formats|To)|Export|Guarantees|Glossary|Agree|Replaced|Strict|Default(Rounds|Situations)|RanksApart|RanksLost|Namespaces(Status|End)?|Containerfile|EmptyRoot)$$
+# Tests of lab that draw reports, compare runs, simulate in other processes or run the
+# commands of the documents: nothing in them runs beside anything else that other tests of
+# it do not run, and the detector makes drawing ten times as slow. Those of deploy run programs that are built without it.
+RACESLOW := ^Test(Commands|Report(Targets|Again|Interrupted|AtDistance|AmongContenders)|Simulat(e|eThis|eInto|ionsOnDisk)|History(Status|Files)|Compare(Status|Formats|To)|Export|Guarantees|Glossary|Agree|Replaced|Strict|Default(Rounds|Situations)|RanksApart|RanksLost|Namespaces(Status|End)?|Containerfile|EmptyRoot)$$
 
 # The race detector would sleep for a second at the end of every process.
 GORACE   ?= atexit_sleep_ms=0
@@ -104,7 +104,7 @@ endif
 test: export GOFLAGS := $(GOFLAGS) -trimpath
 test: ## install what is missing and run every test; counts what was skipped, and why
 	scripts/deps redis zookeeper curator qemu valgrind
-	$(COUNTED) 'compile $(addprefix ./,$(WAITING))' then '-vet=off -p 3 -timeout 10m $(addprefix ./,$(WAITING))' + 'vet ./...' 'compile ./...' $(ABROAD) $(foreach m,$(CONTRIB),'compile -C $(m) ./...') $(AHEAD) then '-vet=off ./harness/chaos' + $(foreach m,$(CONTRIB),'-C $(m) ./...') "-vet=off -timeout 10m $(call but,$(WAITING) harness/chaos)" '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore' '-tags systematic,simulate -timeout 10m ./harness/simulate/...' '-tags systematic,simulate -run ^TestArbiterAndLine$$ ./hardware'
+	$(COUNTED) 'compile $(addprefix ./,$(WAITING))' then '-vet=off -p 3 -timeout 10m $(addprefix ./,$(WAITING))' + 'vet ./...' 'compile ./...' $(ABROAD) $(foreach m,$(CONTRIB),'compile -C $(m) ./...') $(AHEAD) then '-vet=off ./harness/chaos' $(foreach m,$(CONTRIB),'-C $(m) ./...') '-tags systematic,simulate -timeout 10m ./harness/simulate/...' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore' '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic,simulate -run ^TestArbiterAndLine$$ ./hardware' + "-vet=off -timeout 10m $(call but,$(WAITING) harness/chaos)"
 
 test-arches: ## run the assembly of six architectures, and every lock on arm64, under qemu
 	scripts/deps qemu
