@@ -2,11 +2,16 @@
 
 package atomics
 
-// PollWhile polls x as long as it is v, at most n times, by Load and SpinHint.
+// PollWhile polls x as long as it is v, at most n times, by Load and SpinHint, or by
+// the poller of a model.
 // It returns what it loaded last, and how many of the loads found v. n is taken
 // as at least 1 and at most 64.
 func (x *Uint32) PollWhile(v uint32, n int) (last uint32, found int) {
-	for range min(max(n, 1), maxSpin) {
+	n = min(max(n, 1), maxSpin)
+	if got, found, ok := poll(word32(&x.v), uint64(v), n); ok {
+		return uint32(got), found
+	}
+	for range n {
 		if last = x.Load(); last != v {
 			break
 		}
@@ -18,7 +23,11 @@ func (x *Uint32) PollWhile(v uint32, n int) (last uint32, found int) {
 
 // PollWhile polls x as long as it is v: see [Uint32.PollWhile].
 func (x *Uint64) PollWhile(v uint64, n int) (last uint64, found int) {
-	for range min(max(n, 1), maxSpin) {
+	n = min(max(n, 1), maxSpin)
+	if got, found, ok := poll(word64(&x.v), v, n); ok {
+		return got, found
+	}
+	for range n {
 		if last = x.Load(); last != v {
 			break
 		}

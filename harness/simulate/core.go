@@ -30,10 +30,11 @@ type core struct {
 	has     bool // pending is to be done
 	asked   bool // and a request for it is on its way
 	answer  uint64
-	ticket  int64 // of its event: others are void
+	event   int64 // the number of its event: others are void
 
 	storeBuffer
 	dozing
+	polling
 	lookahead
 }
 
@@ -76,16 +77,17 @@ func (c *core) resume(until int64) {
 	}
 	before := c.s.running
 	c.until, c.s.running = until, c
-	if _, more := c.run(); !more {
-		c.over = true
+	if c.phase == polled || c.polls() {
+		if _, more := c.run(); !more {
+			c.over = true
+		}
 	}
 	c.s.running = before
 }
 
 // wakes schedules the core for its own time.
 func (c *core) wakes() {
-	c.ticket++
-	c.s.push(event{at: max(c.clock, c.s.now), kind: evCore, id: c.id, ticket: c.ticket})
+	c.event = c.s.at(max(c.clock, c.s.now), evCore, c.id)
 }
 
 // works passes time by the thread's own work. It takes longer if another thread of the
@@ -93,13 +95,20 @@ func (c *core) wakes() {
 // leaves most of them free: lh_swap_mutex and lh_ticket_spinlock with a section of
 // 1000 ns take no longer with both threads of each core than with one.
 func (c *core) works(ps int64) {
-	for _, d := range c.siblings {
-		if d.busy > c.clock {
-			ps = int64(float64(ps) * max(c.s.m.Sibling, 1))
-			break
-		}
+	if c.slowed() {
+		ps = int64(float64(ps) * max(c.s.m.Sibling, 1))
 	}
 	c.clock += ps
+}
+
+// slowed reports whether another thread of the core is at work of the program.
+func (c *core) slowed() bool {
+	for _, d := range c.siblings {
+		if d.busy > c.clock {
+			return true
+		}
+	}
+	return false
 }
 
 // spend is work of the program, beside its operations on words.
@@ -159,7 +168,7 @@ func (c *core) load(a atomics.Access) (v uint64, ok bool) {
 func (c *core) step() {
 	s := c.s
 	if c.dozes {
-		c.rouse(s.now)
+		c.rouse(s.now, nil)
 		return
 	}
 	c.clock = max(c.clock, s.now)
@@ -175,7 +184,7 @@ func (c *core) step() {
 		}
 		c.stale, c.asked = true, true
 		l := s.line(a.Word, c)
-		s.ask(&request{core: c, access: a, line: l, early: c.ahead(l)})
+		s.ask(s.request(request{core: c, access: a, line: l, early: c.ahead(l)}))
 	case atomics.OpStoreRelease:
 		c.stale = true
 		c.store(a)
@@ -207,7 +216,7 @@ func (c *core) modify(a atomics.Access) {
 	case slices.Contains(c.fetching, l): // it is on its way
 	default:
 		c.asked = true
-		s.ask(&request{core: c, access: a, line: l, own: true})
+		s.ask(s.request(request{core: c, access: a, line: l, own: true}))
 	}
 }
 

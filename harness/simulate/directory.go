@@ -72,7 +72,13 @@ func (s *sim) favoured(l *line) int {
 	if l.owner == none || l.streak >= s.m.Favour {
 		return 0
 	}
-	return max(0, slices.IndexFunc(l.queue, func(r *request) bool { return s.m.socket(r.core.cache) == s.m.socket(l.owner) }))
+	near := s.socket(l.owner)
+	for i, r := range l.queue {
+		if s.socket(r.core.cache) == near {
+			return i
+		}
+	}
+	return 0
 }
 
 // nearHome is the first of the requests as old as the oldest that is from the socket
@@ -82,7 +88,7 @@ func (s *sim) nearHome(l *line) int {
 		if r.at != l.queue[0].at {
 			break
 		}
-		if s.m.socket(r.core.cache) == l.home {
+		if s.socket(r.core.cache) == l.home {
 			return i
 		}
 	}
@@ -172,16 +178,13 @@ func (s *sim) leave(l *line) {
 // invalidate takes the line from all caches but c, where it is on its way, or the
 // right to write it if c has a copy already.
 func (s *sim) invalidate(l *line, c int) {
-	s.wake(l, -1) // waiters that doze load it once more
-	l.copies.each(func(i int) {
-		if i != c {
-			s.counts.Invalidated++
-			if s.log != nil {
-				s.tell("cache %d: its copy of line %d is invalid", i, l.id)
-			}
-		}
-	})
-	had := l.copies.has(c)
+	s.wakeAll(l) // waiters that doze load it once more
+	others, had := l.copies, l.copies.has(c)
+	others.remove(c)
+	s.counts.Invalidated += int64(others.count())
+	if s.log != nil {
+		others.each(func(i int) { s.tell("cache %d: its copy of line %d is invalid", i, l.id) })
+	}
 	if l.copies, l.owner = (set{}), none; had {
 		l.copies.add(c)
 	}
@@ -190,7 +193,9 @@ func (s *sim) invalidate(l *line, c int) {
 // arrive is the end of a request: the core has the line.
 func (s *sim) arrive(r *request) {
 	l, c := r.line, r.core
-	l.coming = slices.DeleteFunc(l.coming, func(q *request) bool { return q == r })
+	defer s.answered(r)
+	at := slices.Index(l.coming, r)
+	l.coming = slices.Delete(l.coming, at, at+1)
 	l.asking[c.cache]--
 	if !r.own {
 		l.reading[c.cache]--

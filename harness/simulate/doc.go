@@ -11,7 +11,7 @@
 // Each rule of the model stands in one place: the protocol and the order of grants in
 // directory.go, how long a request takes in latency.go, stores in storebuffer.go,
 // misses that overlap in lookahead.go, threads that share a core in core.go (works),
-// waiters in doze.go. A test states to the nanosecond what each of them does
+// waiters in doze.go and polling.go. A test states to the nanosecond what each of them does
 // (rules_test.go), others check the protocol after every event and the order of loads
 // and stores of x86-TSO. A run of a lock that lets two in, comes to a standstill or
 // panics ends with an error.

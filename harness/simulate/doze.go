@@ -2,7 +2,11 @@
 
 package simulate
 
-import "locklab/atomics"
+import (
+	"slices"
+
+	"locklab/atomics"
+)
 
 // Waiters that poll a line in their own cache see the same value until it is
 // invalidated. They doze until then, and make up for all those polls in one step:
@@ -28,39 +32,52 @@ func (c *core) spin(a atomics.Access) uint64 {
 	if a.New == 0 {
 		cost = s.yield
 	}
-	c.clock += cost
-	c.lag = 0 // later loads wait for it
-	idle := !c.stale && len(c.looks) > 0
-	if idle && s.doze > 0 && c.clock >= c.until {
-		c.nap()
-	} else if c.clock >= c.until {
-		c.wakes()
+	if c.passes(cost) {
 		c.suspend()
 	}
-	c.looks, c.stale, c.same = c.looks[:0], false, 0
+	c.waited()
 	return 0
 }
 
+// passes passes the time between two polls, and reports whether more than c can take
+// part in meanwhile: then it dozes, or has an event of its own.
+func (c *core) passes(ps int64) (more bool) {
+	c.clock += ps
+	c.lag = 0 // later loads wait for it
+	if c.clock < c.until {
+		return false
+	}
+	if idle := !c.stale && len(c.looks) > 0; idle && c.s.dozing > 0 {
+		c.doze()
+	} else {
+		c.wakes()
+	}
+	return true
+}
+
+// waited begins the next poll.
+func (c *core) waited() { c.looks, c.stale, c.same = c.looks[:0], false, 0 }
+
 // napInLoop is the nap of a loop that polls without a spin hint.
 func (c *core) napInLoop(a atomics.Access) {
-	if c.clock >= c.until && c.same > 2 && c.last == a.Word && !c.stale && c.s.doze > 0 {
-		c.nap()
+	if c.clock >= c.until && c.same > 2 && c.last == a.Word && !c.stale && c.s.dozing > 0 {
+		c.doze()
+		c.suspend()
 		c.looks, c.same = c.looks[:0], 0
 	}
 }
 
-// nap waits until a line that c has looked at is about to go, or for a while.
-func (c *core) nap() {
+// doze waits until a line that c has looked at is about to go, or for a while.
+func (c *core) doze() {
 	c.dozes = true
 	for _, l := range c.looks {
 		l.watchers = append(l.watchers, c)
 	}
-	c.ticket++ // its other events are void
-	c.due = c.clock + c.s.doze
+	c.event = none // those that it has are void
+	c.due = c.clock + c.s.dozing
 	if c.timer == none {
 		c.arm()
 	}
-	c.suspend()
 }
 
 // arm sets the one timer of c.
@@ -76,21 +93,15 @@ func (c *core) rings() {
 	case c.dozes && c.due > c.s.now:
 		c.arm()
 	case c.dozes:
-		c.rouse(c.s.now)
+		c.rouse(c.s.now, nil)
 	}
 }
 
-// rouse ends a nap: the worker does by itself what it would have done until t.
-func (c *core) rouse(t int64) {
+// rouse ends a nap: the worker does by itself what it would have done until t. It is
+// among the watchers of by, if that is not nil, no more.
+func (c *core) rouse(t int64, by *line) {
+	c.forget(by)
 	c.dozes = false
-	for _, l := range c.looks {
-		for i, w := range l.watchers {
-			if w == c {
-				l.watchers = append(l.watchers[:i], l.watchers[i+1:]...)
-				break
-			}
-		}
-	}
 	if c.clock < t {
 		c.resume(t)
 	} else {
@@ -98,14 +109,39 @@ func (c *core) rouse(t int64) {
 	}
 }
 
-// wake rouses the waiters that doze over l: all, or those of one cache.
+// forget takes c out of the watchers of the lines that it has looked at, but for one.
+func (c *core) forget(but *line) {
+	for _, l := range c.looks {
+		if l == but {
+			continue
+		}
+		if i := slices.Index(l.watchers, c); i >= 0 {
+			l.watchers = slices.Delete(l.watchers, i, i+1)
+		}
+	}
+}
+
+// wake rouses the waiters of a cache that doze over l.
 func (s *sim) wake(l *line, cache int) {
 	for i := 0; i < len(l.watchers); {
-		if c := l.watchers[i]; cache < 0 || c.cache == cache {
-			c.rouse(s.now)
+		if c := l.watchers[i]; c.cache == cache {
+			c.rouse(s.now, nil)
 		} else {
 			i++
 		}
+	}
+}
+
+// wakeAll rouses all waiters that doze over l, in their order. One that dozes over it
+// anew, since nothing has changed yet, comes behind them and is roused again.
+func (s *sim) wakeAll(l *line) {
+	for len(l.watchers) > 0 {
+		all := l.watchers
+		l.watchers, s.roused = s.roused[:0], nil
+		for _, c := range all {
+			c.rouse(s.now, l)
+		}
+		s.roused = all
 	}
 }
 

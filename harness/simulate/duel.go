@@ -63,7 +63,7 @@ func (d *duel) rule() string {
 	switch {
 	case w.cache == l.cache:
 		return "both have the line in one cache, which lets one locked instruction at a time use it"
-	case s.m.socket(w.cache) == home && s.m.socket(l.cache) != home:
+	case s.socket(w.cache) == home && s.socket(l.cache) != home:
 		return "the directory grants the line to one contender at a time, and of two in one instant the request from its own socket is there first"
 	}
 	return "the directory grants the line to one contender at a time, first come, first served, and of two that are as near to it in one instant the model takes that with the lower number, where a machine may take either"

@@ -13,19 +13,19 @@ const (
 	evDone                   // an answer arrives
 )
 
+// An event has no pointer, so that the heap moves it without write barriers.
 type event struct {
-	at     int64 // ps
-	seq    int64 // of those at the same time the one that was made first goes first
-	kind   eventKind
-	id     int // of a core or a line
-	ticket int64
-	r      *request
+	at   int64 // ps
+	seq  int64 // of those at the same time the one that was made first goes first
+	id   int32 // of a core, a line or a request
+	kind eventKind
 }
 
 func (a *event) before(b *event) bool { return a.at < b.at || a.at == b.at && a.seq < b.seq }
 
-// events is a heap. Package container/heap would take two calls by interface for each
-// comparison, which are most of what a run does.
+// events is a heap in which a parent has four children: half as deep as one of two,
+// and the children are in a line or two of the cache. Package container/heap would
+// take two calls by interface for each comparison.
 type events struct {
 	heap []event
 	seq  int64
@@ -33,49 +33,61 @@ type events struct {
 
 func (q *events) more() bool { return len(q.heap) > 0 }
 
-func (q *events) push(e event) {
+// push adds an event and returns its number.
+func (q *events) push(e event) int64 {
 	q.seq++
 	e.seq = q.seq
 	h := append(q.heap, e)
 	i := len(h) - 1
-	for i > 0 && e.before(&h[(i-1)/2]) {
-		h[i] = h[(i-1)/2]
-		i = (i - 1) / 2
+	for i > 0 {
+		up := (i - 1) / 4
+		if !e.before(&h[up]) {
+			break
+		}
+		h[i] = h[up]
+		i = up
 	}
 	h[i] = e
 	q.heap = h
+	return e.seq
 }
 
 func (q *events) pop() event {
 	h := q.heap
 	top, e := h[0], h[len(h)-1]
-	h[len(h)-1] = event{} // its request can go
 	h = h[:len(h)-1]
+	q.heap = h
+	if len(h) == 0 {
+		return top
+	}
 	i := 0
 	for {
-		k := 2*i + 1
-		if k >= len(h) {
+		first := 4*i + 1
+		if first >= len(h) {
 			break
 		}
-		if k+1 < len(h) && h[k+1].before(&h[k]) {
-			k++
+		least := first
+		for k := first + 1; k < min(first+4, len(h)); k++ {
+			if h[k].before(&h[least]) {
+				least = k
+			}
 		}
-		if !h[k].before(&e) {
+		if !h[least].before(&e) {
 			break
 		}
-		h[i] = h[k]
-		i = k
+		h[i] = h[least]
+		i = least
 	}
-	if len(h) > 0 {
-		h[i] = e
-	}
-	q.heap = h
+	h[i] = e
 	return top
 }
 
-func (s *sim) push(e event)                    { s.queue.push(e) }
-func (s *sim) at(t int64, k eventKind, id int) { s.push(event{at: t, kind: k, id: id}) }
-func (s *sim) done(t int64, r *request)        { s.push(event{at: t, kind: evDone, r: r}) }
+// at schedules an event of a core, a line or a request, and returns its number.
+func (s *sim) at(t int64, k eventKind, id int) int64 {
+	return s.queue.push(event{at: t, kind: k, id: int32(id)})
+}
+
+func (s *sim) done(t int64, r *request) { s.at(t, evDone, r.id) }
 
 // horizon is the time until which nothing happens but what the running core does. It
 // is never far, so that a worker that waits for ever does not run for ever.

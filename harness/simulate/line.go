@@ -19,6 +19,7 @@ type set [maxCaches / 64]uint64
 
 func (s *set) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
 func (s *set) add(i int)      { s[i/64] |= 1 << (i % 64) }
+func (s *set) remove(i int)   { s[i/64] &^= 1 << (i % 64) }
 func (s *set) empty() bool    { return *s == set{} }
 
 func (s *set) count() (n int) {
@@ -26,6 +27,34 @@ func (s *set) count() (n int) {
 		n += bits.OnesCount64(w)
 	}
 	return n
+}
+
+// first and last are the least and the greatest of the caches of s in a block, or none.
+func (s *set) first(in block) int {
+	for k := in.from / 64; k*64 < in.to; k++ {
+		if w := s.word(k, in); w != 0 {
+			return 64*k + bits.TrailingZeros64(w)
+		}
+	}
+	return none
+}
+
+func (s *set) last(in block) int {
+	for k := (in.to - 1) / 64; k >= in.from/64 && in.to > in.from; k-- {
+		if w := s.word(k, in); w != 0 {
+			return 64*k + 63 - bits.LeadingZeros64(w)
+		}
+	}
+	return none
+}
+
+// word is what s has of a block among caches 64k to 64k+63.
+func (s *set) word(k int, in block) uint64 {
+	w := s[k] & (^uint64(0) << max(in.from-64*k, 0))
+	if rest := 64*(k+1) - in.to; rest > 0 {
+		w &= ^uint64(0) >> rest
+	}
+	return w
 }
 
 func (s *set) each(f func(i int)) {
@@ -42,9 +71,10 @@ func (s *set) each(f func(i int)) {
 // and are served one after the other.
 type line struct {
 	id     int
-	home   int // socket of its directory
-	owner  int // cache, or none
-	copies set // of the owner alone if there is one
+	key    uintptr // its address, in lines
+	home   int     // socket of its directory
+	owner  int     // cache, or none
+	copies set     // of the owner alone if there is one
 
 	queue    []*request
 	busy     bool             // a request is served
@@ -62,6 +92,7 @@ type line struct {
 
 // A request is a miss: what a core asks the directory for.
 type request struct {
+	id     int
 	core   *core
 	access atomics.Access
 	line   *line
@@ -84,16 +115,44 @@ type counters struct {
 // line returns the line of a word. A line gets its home when it is touched first.
 func (s *sim) line(w atomics.Word, c *core) *line {
 	key := w.Address() / lineBytes
+	recent := &s.recent[key%recentLines]
+	if *recent != nil && (*recent).key == key {
+		return *recent
+	}
 	l := s.lines[key]
 	if l == nil {
-		l = &line{id: len(s.order), owner: none, home: s.m.socket(c.cache)}
+		l = &line{id: len(s.order), key: key, owner: none, home: s.socket(c.cache)}
 		if s.m.Interleave {
 			l.home = l.id % s.m.Sockets
 		}
 		s.lines[key] = l
 		s.order = append(s.order, l)
 	}
+	*recent = l
 	return l
+}
+
+// recentLines is how many lines are found without the map: a power of two.
+const recentLines = 1 << 10
+
+// request returns a request like r, in memory that an answered one has left.
+func (s *sim) request(r request) *request {
+	var q *request
+	if n := len(s.unused); n > 0 {
+		q, s.unused = s.unused[n-1], s.unused[:n-1]
+		r.id, r.with = q.id, q.with[:0]
+	} else {
+		q = new(request)
+		r.id = len(s.requests)
+		s.requests = append(s.requests, q)
+	}
+	*q = r
+	return q
+}
+
+// answered is when nothing refers to r any more, nor to those that share its answer.
+func (s *sim) answered(r *request) {
+	s.unused = append(append(s.unused, r), r.with...)
 }
 
 // holds reports whether cache c can read l at once, owns whether it can write it.

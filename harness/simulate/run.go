@@ -41,6 +41,7 @@ func RunUnlocked(m *Machine, w Workload, lock func(harness.Setup) harness.Local)
 type options struct {
 	excludes bool // more than one holder is an error
 	checked  bool // the protocol is checked after every event
+	single   bool // workers make their loads and hints one by one
 }
 
 func run(m *Machine, w Workload, lock func(harness.Setup) harness.Local, o options) (Result, error) {
@@ -49,12 +50,12 @@ func run(m *Machine, w Workload, lock func(harness.Setup) harness.Local, o optio
 	}
 	w = w.withDefaults()
 	s := newSim(m, w.Seed)
-	s.log = w.Log
+	s.log, s.single = w.Log, o.single
 	if o.checked {
 		s.check = &checker{s: s}
 	}
 	if w.Exact {
-		s.doze = 0
+		s.dozing = 0
 	}
 	s.stuck = patience + 2*s.ps(w.Hold+w.Think)
 	t := &tally{s: s, w: w, excludes: o.excludes, holder: none, last: none, turns: make([]int64, w.Workers)}

@@ -19,8 +19,13 @@ type sim struct {
 	steps int64
 
 	cores    []*core
+	where    []site            // by cache
 	lines    map[uintptr]*line // by address
-	order    []*line           // by id
+	recent   [recentLines]*line
+	order    []*line    // by id
+	requests []*request // by id
+	unused   []*request // of them those that are answered
+	roused   []*core    // for wake
 	running  *core
 	halted   bool
 	failure  error
@@ -29,17 +34,18 @@ type sim struct {
 	counts   counters
 	log      io.Writer
 	check    *checker // of the protocol, under test
+	single   bool     // workers make their loads and hints one by one, under test
 
-	hit, store, rmw, fence, pause, yield, doze, reach int64
+	hit, store, rmw, fence, pause, yield, dozing, reach int64
 }
 
 func newSim(m *Machine, seed uint64) *sim {
-	s := &sim{m: m, rng: rand.New(rand.NewPCG(seed, 1)), lines: make(map[uintptr]*line)}
+	s := &sim{m: m, rng: rand.New(rand.NewPCG(seed, 1)), lines: make(map[uintptr]*line), where: sites(m)}
 	s.hit, s.store, s.rmw, s.fence, s.pause, s.yield = s.ps(m.Hit), s.ps(m.Store), s.ps(m.RMW), s.ps(m.Fence), s.ps(m.Pause), s.ps(m.Yield)
 	if m.Yield == 0 {
 		s.yield = s.pause
 	}
-	s.doze, s.reach = longestDoze, s.ps(m.Reach)
+	s.dozing, s.reach = longestDoze, s.ps(m.Reach)
 	return s
 }
 
@@ -68,6 +74,9 @@ func (s *sim) fail(err error) {
 // simulate runs until no event is left or it is halted.
 func (s *sim) simulate() {
 	defer atomics.SetScheduler(s.schedule)()
+	if !s.single {
+		defer atomics.SetPoller(s.poll)()
+	}
 	defer s.stop()
 	for _, c := range s.cores {
 		c.wakes()
@@ -111,7 +120,7 @@ func (s *sim) stop() {
 func (s *sim) handle(e event) {
 	switch e.kind {
 	case evCore:
-		if c := s.cores[e.id]; e.ticket == c.ticket && !c.over {
+		if c := s.cores[e.id]; e.seq == c.event && !c.over {
 			c.step()
 		}
 	case evTimer:
@@ -123,6 +132,6 @@ func (s *sim) handle(e event) {
 	case evFree:
 		s.next(s.order[e.id])
 	case evDone:
-		s.arrive(e.r)
+		s.arrive(s.requests[e.id])
 	}
 }

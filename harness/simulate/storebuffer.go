@@ -49,7 +49,7 @@ func (c *core) fetch(a atomics.Access) {
 		return
 	}
 	c.fetching = append(c.fetching, l)
-	s.ask(&request{core: c, access: a, line: l, own: true, store: true})
+	s.ask(s.request(request{core: c, access: a, line: l, own: true, store: true}))
 }
 
 // fetched is called when a line is there that was sent for: the stores that are

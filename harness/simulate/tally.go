@@ -54,7 +54,7 @@ func (t *tally) count(c *core, asked int64) {
 		return
 	}
 	t.moved++
-	if m := t.s.m; m.socket(c.cache) == m.socket(t.s.cores[t.last].cache) {
+	if t.s.socket(c.cache) == t.s.socket(t.s.cores[t.last].cache) {
 		t.near++
 	}
 	if asked < t.left {
