@@ -2,12 +2,7 @@ package ranks
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
-	"net"
-	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
 	"locklab/harness"
@@ -67,101 +62,6 @@ const (
 	connectTime = 10 * time.Second // for a server that does not answer at first
 )
 
-// An address is a server where ranks meet.
-type address struct {
-	endpoint harness.Endpoint
-	db       int
-}
-
-// String names the server, without credentials.
-func (a address) String() string {
-	kind := "Redis"
-	if a.endpoint.Kind == harness.KindZooKeeper {
-		kind = "ZooKeeper"
-	}
-	return kind + " at " + strings.Join(a.endpoint.Addrs[0], ",")
-}
-
-const forms = "redis://[user:password@]host:port[/db], rediss://… or zookeeper://host:port[,host:port…]"
-
-// parseSync reads Options.Sync. Its errors quote nothing of it but the scheme, which
-// could hold no password.
-func parseSync(text string) (address, error) {
-	scheme, rest, ok := strings.Cut(text, "://")
-	if text == "" {
-		return address{}, usage("no server is named where the ranks meet: want %s", forms)
-	}
-	if !ok {
-		return address{}, usage("the server where the ranks meet is not named by a URL: want %s", forms)
-	}
-	var at address
-	var err error
-	switch scheme {
-	case "redis", "rediss":
-		at, err = parseRedis(text)
-	case "zookeeper":
-		at, err = parseZooKeeper(rest)
-	default:
-		return address{}, usage("ranks do not meet at a server of the kind %.20q: want %s", scheme, forms)
-	}
-	if err != nil {
-		return address{}, usage("the server where the ranks meet is not named rightly: %w: want %s", err, forms)
-	}
-	return at, nil
-}
-
-func parseRedis(text string) (address, error) {
-	u, err := url.Parse(text)
-	if err != nil { // which quotes the password
-		return address{}, errors.New("it is no URL; characters such as / and # in a password are written %2F and %23")
-	}
-	if u.RawQuery != "" || u.Fragment != "" || u.ForceQuery {
-		return address{}, errors.New("it has a part behind ? or #, which the lab does not know; in a password they are written %3F and %23")
-	}
-	if err := hostPort(u.Host); err != nil {
-		return address{}, err
-	}
-	at := address{endpoint: harness.Endpoint{Kind: harness.KindRedis, Addrs: [][]string{{u.Host}}}}
-	if u.User != nil {
-		at.endpoint.Username = u.User.Username()
-		at.endpoint.Password, _ = u.User.Password()
-	}
-	if u.Scheme == "rediss" {
-		at.endpoint.TLS = &tls.Config{ServerName: u.Hostname(), MinVersion: tls.VersionTLS12}
-	}
-	if db := strings.Trim(u.Path, "/"); db != "" {
-		n, err := strconv.ParseUint(db, 10, 16)
-		if err != nil {
-			return address{}, errors.New("its path is not the number of a database")
-		}
-		at.db = int(n)
-	}
-	return at, nil
-}
-
-func parseZooKeeper(rest string) (address, error) {
-	var addrs []string
-	for addr := range strings.SplitSeq(strings.TrimSuffix(rest, "/"), ",") {
-		if err := hostPort(addr); err != nil {
-			return address{}, err
-		}
-		addrs = append(addrs, addr)
-	}
-	return address{endpoint: harness.Endpoint{Kind: harness.KindZooKeeper, Addrs: [][]string{addrs}}}, nil
-}
-
-// hostPort returns what is wrong with an address, and does not quote it.
-func hostPort(addr string) error {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil || host == "" || strings.ContainsAny(host, "@/?#% \t\r\n\x00") {
-		return errors.New("an address is not host:port")
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return errors.New("a port is not a number from 1 to 65535")
-	}
-	return nil
-}
-
 // connect returns the board at a server that answers.
 func connect(ctx context.Context, at address, p place, expiry time.Duration) (board, error) {
 	connecting, cancel := context.WithTimeout(ctx, connectTime)
@@ -180,11 +80,4 @@ func connect(ctx context.Context, at address, p place, expiry time.Duration) (bo
 		return nil, unreachable(at, err)
 	}
 	return b, nil
-}
-
-func unreachable(at address, err error) error {
-	if errors.Is(err, errRefused) {
-		return usage("%v, where the ranks meet, refuses this rank: %w", at, err)
-	}
-	return usage("%v, where the ranks meet, does not answer: %w", at, err)
 }

@@ -55,7 +55,7 @@ func openRedis(ctx context.Context, at address, p place, expiry time.Duration) (
 		if err == nil {
 			return b, nil
 		}
-		if errors.Is(err, errRefused) || !sleep(ctx, pause) {
+		if errors.Is(err, errRefused) || hopeless(err) || !sleep(ctx, pause) {
 			client.Close()
 			return nil, err
 		}

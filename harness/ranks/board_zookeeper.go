@@ -26,6 +26,7 @@ const sessionTimeout = 5 * time.Second
 type zooBoard struct {
 	place
 	conn    *wirezk.Conn
+	own     []zk.ACL // of all nodes but the topmost
 	value   []byte
 	version int32    // of the claims' parent when they were read
 	claims  [][]byte // nil before they were
@@ -45,10 +46,24 @@ func openZooKeeper(ctx context.Context, at address, p place, expiry time.Duratio
 	if err != nil {
 		return nil, err
 	}
-	return &zooBoard{place: p, conn: conn}, nil
+	b := &zooBoard{place: p, conn: conn, own: zk.WorldACL(zk.PermAll)}
+	if endpoint.Username != "" {
+		b.own = zk.AuthACL(zk.PermAll) // for those that have the same credentials
+	}
+	return b, nil
 }
 
-func (b *zooBoard) root() string { return "/locklab-ranks/" + b.job }
+// acl returns which clients may use a node. The topmost is of the jobs of all users.
+func (b *zooBoard) acl(name string) []zk.ACL {
+	if name == zooTop {
+		return zk.WorldACL(zk.PermAll)
+	}
+	return b.own
+}
+
+const zooTop = "/locklab-ranks"
+
+func (b *zooBoard) root() string { return zooTop + "/" + b.job }
 
 func (b *zooBoard) claimPath(rank int) string {
 	return b.root() + "/claims/" + strconv.Itoa(rank)
@@ -85,7 +100,7 @@ func do[T any](ctx context.Context, f func() (T, error)) (T, error) {
 func (b *zooBoard) create(ctx context.Context, name string, value []byte, flags int32) error {
 	for {
 		_, err := do(ctx, func() (string, error) {
-			return b.conn.Create(name, value, flags, zk.WorldACL(zk.PermAll))
+			return b.conn.Create(name, value, flags, b.acl(name))
 		})
 		if !errors.Is(err, zk.ErrNoNode) || path.Dir(name) == "/" {
 			return err
@@ -288,9 +303,16 @@ func (b *zooBoard) expiry() time.Duration { return 2*b.conn.SessionTimeout() + t
 // spread is a tick of the servers', by which they end sessions, 2 s mostly.
 func (b *zooBoard) spread() time.Duration { return 2 * time.Second }
 
+// errOthers says what ZooKeeper does not: any user and password are good, but what is of
+// others is refused.
+var errOthers = errors.New("what is there is of other credentials: give all ranks the same, or the run another job")
+
 // zooRefusal marks what the servers will refuse again.
 func zooRefusal(err error) error {
-	for _, lasting := range []error{zk.ErrNoAuth, zk.ErrAuthFailed, zk.ErrInvalidACL, zk.ErrBadArguments, zk.ErrInvalidPath} {
+	if errors.Is(err, zk.ErrNoAuth) {
+		return fmt.Errorf("%w: %w: %w", errRefused, err, errOthers)
+	}
+	for _, lasting := range []error{zk.ErrAuthFailed, zk.ErrInvalidACL, zk.ErrBadArguments, zk.ErrInvalidPath} {
 		if errors.Is(err, lasting) {
 			return fmt.Errorf("%w: %w", errRefused, err)
 		}

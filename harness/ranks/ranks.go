@@ -20,9 +20,14 @@ type Options struct {
 	Rank  int // 0 to Ranks-1
 	Ranks int // 1 to harness.MaxRanks
 
-	// Sync names the server: redis://[user:password@]host:port[/db], rediss:// for TLS, or
-	// zookeeper://host:port[,host:port…].
+	// Sync names the server: redis://[user:password@]host:port[/db] or
+	// zookeeper://[user:password@]host:port[,host:port…], or with TLS rediss:// or
+	// zookeepers://. ZooKeeper takes the credentials by its scheme digest.
 	Sync string
+
+	// Trust are the certificates, PEM, of the authorities by which the server is trusted
+	// over TLS; nil are those of the system.
+	Trust []byte
 
 	// Job names this run among others at that server: letters, digits, dots, dashes and
 	// underscores. "" is "default".
@@ -123,7 +128,7 @@ func Join(ctx context.Context, o Options, self Member) (*Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, err := parseSync(o.Sync)
+	at, err := o.address()
 	if err != nil {
 		return nil, err
 	}
@@ -146,6 +151,24 @@ func Join(ctx context.Context, o Options, self Member) (*Group, error) {
 		return nil, err
 	}
 	return g, nil
+}
+
+// Check returns the error that Join would return because of o.Sync or o.Trust, or because
+// the server does not answer or takes no credentials of the URL. It leaves nothing there.
+func Check(ctx context.Context, o Options) error {
+	o, err := o.complete()
+	if err != nil {
+		return err
+	}
+	at, err := o.address()
+	if err != nil {
+		return err
+	}
+	b, err := connect(ctx, at, place{job: o.Job, rank: o.Rank, ranks: o.Ranks}, o.expiry)
+	if err == nil {
+		release(b, "")
+	}
+	return err
 }
 
 // complete returns m of the given rank, with what it leaves open.

@@ -1,0 +1,210 @@
+package ranks
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"locklab/harness"
+)
+
+// An address is a server where ranks meet.
+type address struct {
+	endpoint harness.Endpoint
+	db       int
+}
+
+// String names the server, without credentials.
+func (a address) String() string {
+	kind := "Redis"
+	if a.endpoint.Kind == harness.KindZooKeeper {
+		kind = "ZooKeeper"
+	}
+	return kind + " at " + strings.Join(a.endpoint.Addrs[0], ",")
+}
+
+const forms = "redis://[user:password@]host:port[/db] or zookeeper://[user:password@]host:port[,host:port…], with TLS rediss:// or zookeepers://"
+
+// Redacted returns a URL as [Options] has it without its password, for files and
+// messages. What is no URL, but may hold a password, loses all before its last @.
+func Redacted(sync string) string {
+	scheme, rest, ok := strings.Cut(sync, "://")
+	if !ok {
+		scheme, rest = "", sync
+	} else {
+		scheme += "://"
+	}
+	at := strings.LastIndexByte(rest, '@')
+	if at < 0 {
+		return sync
+	}
+	user, _, _ := strings.Cut(rest[:at], ":")
+	if !ok || user == rest[:at] { // it may be the password
+		user = ""
+	}
+	return scheme + user + ":xxxxx" + rest[at:]
+}
+
+// address reads o.Sync and o.Trust. Its errors quote nothing of the URL but the scheme,
+// which could hold no password.
+func (o Options) address() (address, error) {
+	at, err := parseSync(o.Sync)
+	if err != nil || len(o.Trust) == 0 {
+		return at, err
+	}
+	if at.endpoint.TLS == nil {
+		return address{}, usage("certificates are given to trust %v by, where the ranks meet, and its URL asks for no TLS: want rediss:// or zookeepers://", at)
+	}
+	at.endpoint.Roots = o.Trust
+	at.endpoint.TLS.RootCAs = x509.NewCertPool()
+	if !at.endpoint.TLS.RootCAs.AppendCertsFromPEM(o.Trust) {
+		return address{}, usage("what is given to trust %v by, where the ranks meet, has no certificate: want PEM", at)
+	}
+	return at, nil
+}
+
+func parseSync(text string) (address, error) {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if text == "" {
+		return address{}, usage("no server is named where the ranks meet: want %s", forms)
+	}
+	if !ok {
+		return address{}, usage("the server where the ranks meet is not named by a URL: want %s", forms)
+	}
+	var at address
+	var err error
+	switch scheme {
+	case "redis", "rediss":
+		at, err = parseRedis(text)
+	case "zookeeper", "zookeepers":
+		at, err = parseZooKeeper(rest)
+	default:
+		return address{}, usage("ranks do not meet at a server of the kind %.20q: want %s", scheme, forms)
+	}
+	if err != nil {
+		return address{}, usage("the server where the ranks meet is not named rightly: %w: want %s", err, forms)
+	}
+	switch scheme {
+	case "rediss":
+		host, _, _ := net.SplitHostPort(at.endpoint.Addrs[0][0])
+		at.endpoint.TLS = &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
+	case "zookeepers": // each server has its own name
+		at.endpoint.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	return at, nil
+}
+
+var errNoURL = errors.New("it is no URL; characters such as / and # in a password are written %2F and %23")
+
+func parseRedis(text string) (address, error) {
+	u, err := url.Parse(text)
+	if err != nil { // which quotes the password
+		return address{}, errNoURL
+	}
+	if u.RawQuery != "" || u.Fragment != "" || u.ForceQuery {
+		return address{}, errors.New("it has a part behind ? or #, which the lab does not know; in a password they are written %3F and %23")
+	}
+	if err := hostPort(u.Host); err != nil {
+		return address{}, err
+	}
+	at := address{endpoint: harness.Endpoint{Kind: harness.KindRedis, Addrs: [][]string{{u.Host}}}}
+	if u.User != nil {
+		at.endpoint.Username = u.User.Username()
+		at.endpoint.Password, _ = u.User.Password()
+	}
+	if db := strings.Trim(u.Path, "/"); db != "" {
+		n, err := strconv.ParseUint(db, 10, 16)
+		if err != nil {
+			return address{}, errors.New("its path is not the number of a database")
+		}
+		at.db = int(n)
+	}
+	return at, nil
+}
+
+// parseZooKeeper reads what follows the scheme: package url knows no list of hosts.
+func parseZooKeeper(rest string) (address, error) {
+	at := address{endpoint: harness.Endpoint{Kind: harness.KindZooKeeper}}
+	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
+		var err error
+		if at.endpoint.Username, at.endpoint.Password, err = digest(rest[:i]); err != nil {
+			return address{}, err
+		}
+		rest = rest[i+1:]
+	}
+	var addrs []string
+	for addr := range strings.SplitSeq(strings.TrimSuffix(rest, "/"), ",") {
+		if err := hostPort(addr); err != nil {
+			return address{}, err
+		}
+		addrs = append(addrs, addr)
+	}
+	at.endpoint.Addrs = [][]string{addrs}
+	return at, nil
+}
+
+// digest reads user:password. ZooKeeper takes what is before the first colon for the user.
+func digest(text string) (user, password string, err error) {
+	user, password, ok := strings.Cut(text, ":")
+	if !ok || user == "" || password == "" {
+		return "", "", errors.New("what is before the @ is not user:password")
+	}
+	if strings.ContainsAny(text, "/?#@ \t\r\n\x00") {
+		return "", "", errNoURL
+	}
+	user, err = url.PathUnescape(user)
+	if err == nil {
+		password, err = url.PathUnescape(password)
+	}
+	if err != nil { // which quotes the password
+		return "", "", errNoURL
+	}
+	if strings.Contains(user, ":") {
+		return "", "", errors.New("the name of the user has a colon, which ZooKeeper does not know")
+	}
+	return user, password, nil
+}
+
+// hostPort returns what is wrong with an address, and does not quote it.
+func hostPort(addr string) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || host == "" || strings.ContainsAny(host, "@/?#% \t\r\n\x00") {
+		return errors.New("an address is not host:port")
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return errors.New("a port is not a number from 1 to 65535")
+	}
+	return nil
+}
+
+// unreachable says in one line that the server cannot be used, and why.
+func unreachable(at address, err error) error {
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &certificate):
+		return usage("%v, where the ranks meet, has a certificate that this rank does not trust: %w: give the authority that signed it (--sync-ca)", at, certificate.Err)
+	case errors.Is(err, errRefused):
+		return usage("%v, where the ranks meet, refuses this rank: %w", at, err)
+	case at.endpoint.TLS != nil && errors.Is(err, context.DeadlineExceeded): // a plain server waits for the end of a request
+		return usage("%v, where the ranks meet, does not answer: %w: does it speak TLS there?", at, err)
+	case at.endpoint.TLS == nil && at.endpoint.Kind == harness.KindRedis && errors.Is(err, io.EOF):
+		return usage("%v, where the ranks meet, does not answer: %w: does it want TLS, by rediss://?", at, err)
+	}
+	return usage("%v, where the ranks meet, does not answer: %w", at, err)
+}
+
+// hopeless reports whether a connection fails the same way again: what answers speaks no
+// TLS, its certificate is not trusted, or it says by TLS what it wants.
+func hopeless(err error) bool {
+	if errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.RecordHeaderError)) {
+		return true
+	}
+	var remote *net.OpError
+	return errors.As(err, &remote) && remote.Op == "remote error" // as package tls calls an alert
+}
