@@ -122,9 +122,9 @@ func (m Manifest) PracticalMargin() float64 {
 // AnyStatus reports whether locks kept for reference may be chosen.
 func (m Manifest) AnyStatus() bool { return m.Candidates == CandidatesAll }
 
-// differs says in a few words why results measured under n do not belong beside
+// Differs says in a few words why results measured under n do not belong beside
 // those of m, or nothing if they do.
-func (m Manifest) differs(n Manifest) string {
+func (m Manifest) Differs(n Manifest) string {
 	a, b := m.Machine, n.Machine
 	switch {
 	case a.CPU != b.CPU || a.CPUs != b.CPUs || a.Arch != b.Arch:

@@ -88,7 +88,7 @@ func (w *Writer) goOn(m Manifest) (*Run, error) {
 	if len(run.Manifest.Parts) > 0 {
 		return nil, fmt.Errorf("%w: cannot go on with the run in %s: it was merged from parts; go on with these, and merge them again", harness.ErrUsage, w.dir)
 	}
-	if why := run.Manifest.differs(m); why != "" {
+	if why := run.Manifest.Differs(m); why != "" {
 		return nil, fmt.Errorf("%w: cannot go on with the run in %s: %s; choose another directory", harness.ErrUsage, w.dir, why)
 	}
 	if cut, err := w.results.mend(); err != nil {
