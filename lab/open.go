@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -35,12 +36,12 @@ func (o runOptions) open(p *runner.Plan, s *servers, skipped []resultfile.Skip) 
 	if err := o.guarantees.terms.apply(&m); err != nil {
 		return "", nil, nil, err
 	}
-	if o.resume {
+	if o.resume && (o.ranks < 2 || resultfile.Exists(dir)) { // a rank may have nothing yet
 		out, run, err := resultfile.Resume(dir, m)
 		if err != nil {
 			return "", nil, nil, err
 		}
-		if err := goOn(p, dir, run, skipped); err != nil {
+		if err := goOn(p, dir, run, newly(skipped, run.Manifest)); err != nil {
 			return "", nil, nil, errors.Join(err, out.Finish(func(m *resultfile.Manifest) {
 				m.Finished, m.Interrupted = run.Manifest.Finished, run.Manifest.Interrupted
 			}))
@@ -56,13 +57,18 @@ func (o runOptions) open(p *runner.Plan, s *servers, skipped []resultfile.Skip) 
 	return dir, out, nil, err
 }
 
+// newly returns those of skipped that were not when the run of m began.
+func newly(skipped []resultfile.Skip, m resultfile.Manifest) []resultfile.Skip {
+	return slices.DeleteFunc(slices.Clone(skipped), func(s resultfile.Skip) bool { return slices.Contains(m.Skipped, s) })
+}
+
 // commandLine returns the command that repeats the run: that of rank 0, or of what started
 // all ranks.
 func (o *runOptions) commandLine() []string {
 	if o.command != nil {
 		return o.command
 	}
-	return append([]string{o.program.Name}, os.Args[1:]...)
+	return withoutPassword(append([]string{o.program.Name}, os.Args[1:]...))
 }
 
 // moveAside makes room for a run in dir: an earlier one becomes DIR.previous.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"locklab/harness"
 	"locklab/harness/ranks"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 type rankFlags struct {
 	rank, ranks int
 	sync, job   string
+	trust       string // a file
 	assemble    time.Duration
 	spawn       bool
 	told        bool // a setting comes on standard input
@@ -22,13 +25,20 @@ type rankFlags struct {
 	measured bool // all cases, as far as they could be: the others need not stop when this rank leaves
 }
 
-const settingFlag = "setting"
+const (
+	settingFlag = "setting"
+	syncFlag    = "sync"
+
+	// syncVariable is for a URL with a password: all users of a host can read command lines.
+	syncVariable = "LOCKLAB_SYNC"
+)
 
 func (o *rankFlags) declare(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVar(&o.ranks, "ranks", 1, "processes that share the workers of each case, on this host or several; --workers and --rate are of all together")
 	f.IntVar(&o.rank, "rank", 0, "which of the --ranks this is, from 0 on (default as Slurm, Open MPI or a Kubernetes Indexed Job say)")
-	f.StringVar(&o.sync, "sync", "", "where the ranks meet: redis://host:port or zookeeper://host:port; no measured name is used there")
+	f.StringVar(&o.sync, syncFlag, "", "where the ranks meet: redis://[user:password@]host:port or zookeeper://[user:password@]host:port, with TLS rediss:// or zookeepers:// (default "+syncVariable+", which a password is better in); no measured name is used there")
+	f.StringVar(&o.trust, "sync-ca", "", "file of the certificates, PEM, by which that server is trusted (default those of the system)")
 	f.StringVar(&o.job, "job", "", "name of the run among others that meet there (default the job of Slurm, or default)")
 	f.DurationVar(&o.assemble, "assemble", 5*time.Minute, "how long a rank waits for the others at the start")
 	f.BoolVar(&o.spawn, "spawn", false, "start all --ranks as processes on this machine, and merge what they measure")
@@ -42,7 +52,12 @@ func (o *rankFlags) resolve(f *pflag.FlagSet, getenv func(string) string) error 
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{harness.ErrUsage}, args...)...)
 	}
+	o.defaultSync(f, getenv)
 	switch {
+	case o.told:
+		return nil
+	case o.trust != "" && o.sync == "":
+		return bad("--sync-ca is about the server of --sync: give that too")
 	case o.spawn && f.Changed("rank"):
 		return bad("--rank says which process this is, and --spawn starts all of them: leave out the one or the other")
 	case o.spawn && o.ranks < 2:
@@ -83,6 +98,43 @@ func (o *rankFlags) resolve(f *pflag.FlagSet, getenv func(string) string) error 
 	return nil
 }
 
+// defaultSync takes the place of --sync from the environment, if this is to be a rank by
+// the flags or by what has started it: the variable alone makes none of it.
+func (o *rankFlags) defaultSync(f *pflag.FlagSet, getenv func(string) string) {
+	_, _, _, source, err := ranks.Read(getenv)
+	launched := source != "" || err != nil
+	if o.sync == "" && (o.spawn || o.ranks > 1 || f.Changed("rank") || launched) {
+		o.sync = getenv(syncVariable)
+	}
+}
+
+// meeting returns where and how this rank meets the others.
+func (o *rankFlags) meeting() (ranks.Options, error) {
+	out := ranks.Options{Rank: o.rank, Ranks: o.ranks, Sync: o.sync, Job: o.job, Assemble: o.assemble}
+	if o.trust == "" {
+		return out, nil
+	}
+	var err error
+	if out.Trust, err = os.ReadFile(o.trust); err != nil {
+		return out, fmt.Errorf("%w: --sync-ca: %v", harness.ErrUsage, err)
+	}
+	return out, nil
+}
+
+// withoutPassword returns a command line with the password of --sync taken out.
+func withoutPassword(command []string) []string {
+	out := slices.Clone(command)
+	for i, arg := range out {
+		switch url, joined := strings.CutPrefix(arg, "--"+syncFlag+"="); {
+		case joined:
+			out[i] = "--" + syncFlag + "=" + ranks.Redacted(url)
+		case i > 0 && out[i-1] == "--"+syncFlag:
+			out[i] = ranks.Redacted(arg)
+		}
+	}
+	return out
+}
+
 // checkRanks refuses flags that a run of several ranks does not have.
 func (o *runOptions) checkRanks() error {
 	if o.ranks < 2 {
@@ -93,7 +145,6 @@ func (o *runOptions) checkRanks() error {
 		flag  string
 		why   string
 	}{
-		{o.resume, "--resume", "a run of several ranks does not go on: measure it again"},
 		{o.hardware, "--hardware", "what the hardware does is of one machine: see '" + o.program.Name + " hardware'"},
 		{o.chaos, "--chaos", "failures are tried from one machine: see '" + o.program.Name + " chaos'"},
 		{strings.Contains(o.rate, "auto"), "--rate auto", "the knee is looked for by one process: give rates"},

@@ -32,6 +32,9 @@ type setting struct {
 	Sites    []resultfile.Site
 	Versions map[string]string // of the servers
 	Servers  []reached         // that the process which starts the ranks has started
+
+	Sync  string `json:",omitempty"` // where the ranks meet that a process starts, with the password
+	Trust []byte `json:",omitempty"` // by what they trust it
 }
 
 // A reached is how the ranks that a process starts reach the servers of a site.
@@ -42,8 +45,12 @@ type reached struct {
 
 // setting returns what of p other ranks are told.
 func (o *runOptions) setting(p *runner.Plan, s *servers, skipped []resultfile.Skip) setting {
+	plan := resultfile.Manifest{Command: o.commandLine(), Flags: o.flags, Seed: o.seed, Rounds: p.Rounds, Window: o.base(p), Windows: o.windows(p), Skipped: skipped}
+	if o.earlier != nil { // what was skipped then is skipped now
+		plan.Flags, plan.Skipped = o.earlier.Flags, append(slices.Clone(o.earlier.Skipped), skipped...)
+	}
 	return setting{
-		Plan:  resultfile.Manifest{Command: o.commandLine(), Flags: o.flags, Seed: o.seed, Rounds: p.Rounds, Window: o.base(p), Windows: o.windows(p), Skipped: skipped},
+		Plan:  plan,
 		RunID: p.RunID, Trips: p.Trips, Sites: s.accounts, Versions: s.versions(),
 	}
 }
@@ -111,10 +118,17 @@ func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr i
 	if self.Host, err = os.Hostname(); err != nil {
 		return err
 	}
+	at, err := o.meeting()
+	if err != nil {
+		return err
+	}
+	if set != nil {
+		at.Sync, at.Trust = set.Sync, set.Trust
+	}
 	late := time.AfterFunc(15*time.Second, func() {
 		fmt.Fprintf(stderr, "rank %d of %d: waiting for the others\n", o.rank, o.ranks)
 	})
-	group, err := ranks.Join(ctx, ranks.Options{Rank: o.rank, Ranks: o.ranks, Sync: o.sync, Job: o.job, Assemble: o.assemble}, self)
+	group, err := ranks.Join(ctx, at, self)
 	late.Stop()
 	if err != nil {
 		if ctx.Err() != nil {
@@ -137,22 +151,29 @@ func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr i
 // measurePart measures what all ranks have agreed upon.
 func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, at meeting, set *setting, stderr io.Writer) error {
 	together := at.group.Context()
+	err := o.remember(ctx, at.group) // also if one that refuses has left by now
+	if err != nil {
+		return o.ended(ctx, together, err, stderr)
+	}
 	plan, servers, skipped, err := o.agree(together, flags, at.group, set, stderr)
 	defer servers.stop()
 	if err != nil {
 		return o.ended(ctx, together, err, stderr)
 	}
 	plan.Together = at
-	dir, out, _, err := o.open(plan, servers, skipped)
+	dir, out, earlier, err := o.open(plan, servers, skipped)
 	if err != nil {
 		return err
+	}
+	if err := o.keepShared(together, at.group, plan, out, earlier, stderr); err != nil {
+		return errors.Join(o.ended(ctx, together, err, stderr), out.Finish(func(f *resultfile.Manifest) { f.Interrupted = true }))
 	}
 	progress := stderr
 	if o.rank > 0 {
 		progress = io.Discard
 	}
 	m := measuring{program: o.program, plan: plan, guarantees: o.guarantees, out: out, stderr: progress, budget: o.budget, begin: o.begin, rounds: plan.Rounds, total: plan.Total()}
-	err = m.run(together, nil)
+	err = m.run(together, earlier)
 	if err == nil && together.Err() != nil {
 		err = context.Cause(together)
 	}
@@ -161,10 +182,7 @@ func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, at m
 		f.Finished, f.Interrupted = time.Now().UTC(), err != nil
 		noteLost(f, m.program, m.lost, m.total)
 	})
-	for _, v := range m.violated {
-		fmt.Fprintln(stderr, v)
-	}
-	fmt.Fprintf(stderr, "rank %d of %d: %d of %d measurements are in %s\n", o.rank, o.ranks, m.done, m.total, dir)
+	o.tell(m, dir, err, stderr)
 	switch {
 	case err != nil:
 		return o.ended(ctx, together, err, stderr)
@@ -178,6 +196,18 @@ func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, at m
 	return nil
 }
 
+// tell says what this rank has measured in dir; err is what ended it early, if anything.
+func (o *runOptions) tell(m measuring, dir string, err error, stderr io.Writer) {
+	for _, v := range m.violated {
+		fmt.Fprintln(stderr, v)
+	}
+	again := ""
+	if err != nil || len(m.lost) > 0 {
+		again = "; go on with: the same command for each rank, and --resume"
+	}
+	fmt.Fprintf(stderr, "rank %d of %d: %d of %d measurements are in %s%s\n", o.rank, o.ranks, m.done, m.total, dir, again)
+}
+
 // ended returns what it means for the exit status that err ended this rank, of which
 // together is the context and ctx that of the process.
 func (o *runOptions) ended(ctx, together context.Context, err error, stderr io.Writer) error {
@@ -185,7 +215,7 @@ func (o *runOptions) ended(ctx, together context.Context, err error, stderr io.W
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted
-	case errors.As(err, &lost), errors.As(context.Cause(together), &lost):
+	case errors.As(err, &lost), errors.As(context.Cause(together), &lost) && !errors.Is(err, harness.ErrUsage):
 		fmt.Fprintf(stderr, "%s: rank %d stops: %s\n", o.program.Name, o.rank, resultfile.Line(lost.Error()))
 		return errUnfit
 	}
@@ -208,6 +238,7 @@ func (o *runOptions) agree(ctx context.Context, flags *pflag.FlagSet, group *ran
 		if plan, s, skipped, err = o.ready(ctx, flags, stderr); err != nil {
 			break
 		}
+		plan.Budget, plan.Least, plan.Most = 0, 0, 0 // the others do not plan anew by its clock
 		var text []byte
 		if text, err = json.Marshal(o.setting(plan, s, skipped)); err == nil {
 			_, err = group.Share(ctx, "setting", text)

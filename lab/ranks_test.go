@@ -60,9 +60,19 @@ type rankProcess struct {
 // startRanks starts n ranks, which have a server in common.
 func startRanks(t *testing.T, n int, args ...string) (all []*rankProcess) {
 	t.Helper()
+	return ranksAt(t, n, "", args...)
+}
+
+// ranksAt is startRanks of ranks that meet at the server that sync names; "" is the same
+// as that of the locks.
+func ranksAt(t *testing.T, n int, sync string, args ...string) (all []*rankProcess) {
+	t.Helper()
 	addr := ownRedis(t)
+	if sync == "" {
+		sync = "redis://" + addr
+	}
 	for rank := range n {
-		cmd := locklab(t, append([]string{"run", "--rank", fmt.Sprint(rank), "--ranks", fmt.Sprint(n), "--sync", "redis://" + addr, "--out", "part"}, args...)...)
+		cmd := locklab(t, append([]string{"run", "--rank", fmt.Sprint(rank), "--ranks", fmt.Sprint(n), "--sync", sync, "--out", "part"}, args...)...)
 		cmd.Env = append(cmd.Env, "LOCKLAB_REDIS="+addr)
 		p := &rankProcess{cmd, new(said), filepath.Join(cmd.Dir, "part")}
 		cmd.Stderr = p.stderr
@@ -182,7 +192,13 @@ func TestRanksRefused(t *testing.T) {
 		{"--sync ftp://127.0.0.1:1 --ranks 2 --rank 0", "", "ftp"},
 		{"--spawn --ranks 4 --workers 3", "", "workers is 3: want one for each of the 4 ranks"},
 		{"--spawn --ranks 4 --workers 8 --clients 2", "", "clients is 2: want one for each of the 4 ranks"},
-		{"--spawn --ranks 2 --resume", "", "does not go on"},
+		{"--spawn --ranks 2 --resume", "", "run.ranks holds no part of a run to go on with"},
+		{"--spawn --ranks 2 --resume --replace", "", "not both"},
+		{"--spawn --ranks 2 --sync-ca ca.pem", "", "--sync-ca is about the server of --sync"},
+		{"--sync rediss://127.0.0.1:1 --ranks 2 --rank 0 --sync-ca nosuch", "", "--sync-ca: open nosuch"},
+		{"--ranks 2 --rank 0", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "etcd"},
+		{"--ranks 2 --rank 0 --sync redis://127.0.0.1:1", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "127.0.0.1:1"},
+		{"--ranks 2 --spawn", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "etcd"},
 		{"--spawn --ranks 2 --hardware", "", "--hardware with --ranks"},
 		{"--spawn --ranks 2 --rate auto", "", "--rate auto with --ranks"},
 		{"--spawn --ranks 2 --locks sync-mutex", "", "lives in one process"},

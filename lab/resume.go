@@ -31,6 +31,35 @@ func chosen(f *pflag.FlagSet, seed uint64) map[string]string {
 	return m
 }
 
+// checkResume refuses what does not go with --resume.
+func (o *runOptions) checkResume() error {
+	switch {
+	case o.resume && o.out == "":
+		return fmt.Errorf("%w: --resume needs the directory of a run: --out DIR", harness.ErrUsage)
+	case o.resume && o.replace:
+		return fmt.Errorf("%w: give --resume or --replace, not both", harness.ErrUsage)
+	}
+	return nil
+}
+
+// resumed returns the plan of the run to go on with.
+func (o *runOptions) resumed(flags *pflag.FlagSet) (*runner.Plan, error) {
+	m := o.earlier
+	if m == nil {
+		read, err := resultfile.ReadManifest(o.out)
+		if err != nil {
+			return nil, err
+		}
+		if m = &read; m.IsPart() {
+			return nil, fmt.Errorf("%w: %s holds the part of rank %d of %d: start all ranks again with --resume", harness.ErrUsage, o.out, m.Rank, m.Ranks)
+		}
+	}
+	if err := recall(flags, o.out, *m); err != nil {
+		return nil, err
+	}
+	return o.planAgain(*m)
+}
+
 // recall sets the flags of the plan to those of the run that m is of. Flags that
 // were given and say otherwise are an error.
 func recall(f *pflag.FlagSet, dir string, m resultfile.Manifest) error {

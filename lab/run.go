@@ -39,11 +39,12 @@ type runOptions struct {
 	out              string
 	replace, resume  bool
 
-	begin       time.Time         // of the command
-	roundsGiven bool              // by the user
-	plain       bool              // no open loops, and no servers to set up, that the user does not ask for
-	flags       map[string]string // of the plan, as given: see chosen
-	command     []string          // of the run that this is a rank of; nil is this one's
+	begin       time.Time            // of the command
+	roundsGiven bool                 // by the user
+	plain       bool                 // no open loops, and no servers to set up, that the user does not ask for
+	flags       map[string]string    // of the plan, as given: see chosen
+	command     []string             // of the run that this is a rank of; nil is this one's
+	earlier     *resultfile.Manifest // of the run that all ranks go on with; nil is none
 	guarantees  guarding
 	strictness
 
@@ -93,8 +94,10 @@ hosts. --spawn starts them all here, and merges what they measure. Elsewhere eac
 started with the same flags, --sync says where they meet, and LOCKLAB_REDIS and
 LOCKLAB_ZOOKEEPER name the servers; --rank and --ranks are read from Slurm, Open MPI or a
 Kubernetes Indexed Job. They begin each window at one time. If one of them dies the
-others keep what was measured and stop, with status 3. Each leaves its part in its
-directory: 'locklab merge' makes one run of the parts.
+others keep what was measured and stop, with status 3; the same commands with --resume
+measure the rounds that not all of them have kept. Each leaves its part in its directory:
+'locklab merge' makes one run of the parts. LOCKLAB_SYNC is --sync, where no user of the
+host can read it: for a URL with a password.
 
 --budget takes as many rounds as fit, from those without it to 50, with windows of
 their default length. Where they do not fit, the windows become shorter, down to
@@ -131,7 +134,7 @@ func (p *Program) runCommand() *cobra.Command {
 				return err
 			}
 			err := o.resolve(cmd.Flags(), os.Getenv)
-			switch err = errors.Join(err, o.checkRanks()); {
+			switch err = errors.Join(err, o.checkRanks(), o.checkResume()); {
 			case err != nil:
 				return err
 			case o.spawn:
@@ -278,20 +281,7 @@ func (o *runOptions) tryFailures(ctx context.Context, m *measuring, dir string, 
 // run to go on with.
 func (o *runOptions) prepare(flags *pflag.FlagSet) (*runner.Plan, error) {
 	if o.resume {
-		switch {
-		case o.out == "":
-			return nil, fmt.Errorf("%w: --resume needs the directory of a run: --out DIR", harness.ErrUsage)
-		case o.replace:
-			return nil, fmt.Errorf("%w: give --resume or --replace, not both", harness.ErrUsage)
-		}
-		m, err := resultfile.ReadManifest(o.out)
-		if err != nil {
-			return nil, err
-		}
-		if err := recall(flags, o.out, m); err != nil {
-			return nil, err
-		}
-		return o.planAgain(m)
+		return o.resumed(flags)
 	}
 	if !flags.Changed("seed") {
 		o.seed = rand.Uint64()

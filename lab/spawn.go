@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"locklab/harness"
+	"locklab/harness/ranks"
 	"locklab/harness/runner"
 	"locklab/internal/backend"
 	"locklab/internal/child"
@@ -33,6 +34,16 @@ const leaveTime = 15 * time.Second
 // runSpawned measures by several processes on this machine, its ranks, and merges what they
 // measure. They meet at a server that is none of those measured, unless the user names one.
 func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
+	at, err := o.meeting()
+	if err == nil && at.Sync != "" {
+		err = ranks.Check(ctx, at) // once, and not in each rank
+	}
+	if err != nil {
+		return err
+	}
+	if err := o.recallParts(); err != nil {
+		return err
+	}
 	plan, servers, skipped, err := o.ready(ctx, flags, stderr)
 	defer servers.stop()
 	if err != nil {
@@ -42,16 +53,16 @@ func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdou
 	if err != nil {
 		return err
 	}
-	sync := o.sync
-	if sync == "" {
-		at, stop, err := startSync(ctx)
+	if at.Sync == "" {
+		sync, stop, err := startSync(ctx)
 		if err != nil {
 			return err
 		}
 		defer stop()
-		sync = at
+		at.Sync = sync
 	}
 	set := o.setting(plan, servers, skipped)
+	set.Sync, set.Trust = at.Sync, at.Trust
 	for _, site := range plan.Sites() {
 		set.Servers = append(set.Servers, reached{site, runner.NewAccess(plan.Endpoints[site])})
 	}
@@ -59,7 +70,7 @@ func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdou
 	if err != nil {
 		return err
 	}
-	parts, statuses, err := o.spawnRanks(ctx, beside, sync, plan.RunID, text, stderr)
+	parts, statuses, err := o.spawnRanks(ctx, beside, plan.RunID, text, stderr)
 	if err != nil {
 		return err
 	}
@@ -74,6 +85,9 @@ func (o *runOptions) room() (dir, parts string, err error) {
 		dir = filepath.Join(defaultRunsRoot, time.Now().UTC().Format("20060102T150405Z"))
 	}
 	parts = dir + partsSuffix
+	if o.resume {
+		return dir, parts, nil // where recallParts has found them
+	}
 	if o.replace {
 		if err := moveAside(dir); err != nil {
 			return "", "", err
@@ -109,7 +123,7 @@ func startSync(ctx context.Context) (sync string, stop func(), err error) {
 
 // spawnRanks starts the ranks, tells each of them the setting and waits until all have ended.
 // When ctx ends they are told to.
-func (o *runOptions) spawnRanks(ctx context.Context, dir, sync, job string, setting []byte, stderr io.Writer) (parts []string, statuses []error, err error) {
+func (o *runOptions) spawnRanks(ctx context.Context, dir, job string, setting []byte, stderr io.Writer) (parts []string, statuses []error, err error) {
 	exe, err := machine.Executable()
 	if err != nil {
 		return nil, nil, err
@@ -122,7 +136,10 @@ func (o *runOptions) spawnRanks(ctx context.Context, dir, sync, job string, sett
 	}()
 	for rank := range o.ranks {
 		part := filepath.Join(dir, fmt.Sprint(rank))
-		cmd := exec.Command(exe, "run", "--rank", fmt.Sprint(rank), "--ranks", fmt.Sprint(o.ranks), "--sync", sync, "--job", job, "--out", part, "--"+settingFlag)
+		cmd := exec.Command(exe, "run", "--rank", fmt.Sprint(rank), "--ranks", fmt.Sprint(o.ranks), "--job", job, "--out", part, "--"+settingFlag)
+		if o.resume {
+			cmd.Args = append(cmd.Args, "--resume")
+		}
 		cmd.Stdin, cmd.Stderr = bytes.NewReader(setting), stderr
 		cmd.WaitDelay = time.Second
 		p, err := child.Start(cmd)
@@ -152,7 +169,13 @@ func (o *runOptions) conclude(ctx context.Context, dir string, parts []string, s
 	if errors.As(err, new(unbegun)) {
 		return err
 	}
-	merr := mergeRuns(new(saver), parts, dir, stdout, stderr)
+	var merr error
+	if o.resume {
+		merr = moveAside(dir) // what was merged of less
+	}
+	if merr == nil {
+		merr = mergeRuns(new(saver), parts, dir, stdout, stderr)
+	}
 	switch {
 	case merr == nil, errors.Is(merr, errViolations), errors.Is(merr, errDropped):
 		merr = errors.Join(merr, reportRun(stdout, dir, o.guarantees))

@@ -112,8 +112,9 @@ func TestSpawnEnds(t *testing.T) {
 			if !strings.Contains(p.stderr.String(), "ended before its last round") {
 				t.Errorf("it does not say that the run is not whole:\n%s", p.stderr)
 			}
-			if len(run.Results) == 0 || !run.Manifest.Interrupted || len(run.Damage) > 0 {
-				t.Errorf("%d results, interrupted is %v, damage %v", len(run.Results), run.Manifest.Interrupted, run.Damage)
+			// A busy machine may open each of these short windows apart from the others.
+			if len(run.Results)+len(run.Manifest.Lost) < 3 || !run.Manifest.Interrupted || len(run.Damage) > 0 {
+				t.Errorf("%d results, %d not merged, interrupted is %v, damage %v", len(run.Results), len(run.Manifest.Lost), run.Manifest.Interrupted, run.Damage)
 			}
 		})
 	}

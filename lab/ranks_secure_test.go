@@ -1,0 +1,205 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+	wireredis "locklab/internal/wire/redis"
+)
+
+// word is a password that is looked for everywhere.
+const word = "s3cr3t-w0rd"
+
+// meetingPlace starts a server with TLS where ranks meet as a user with a password, and
+// returns its URL and the file of its certificate.
+func meetingPlace(t *testing.T, kind string) (url, ca string) {
+	t.Helper()
+	s, err := backend.StartSetup(t.Context(), kind, backend.Setup{TLS: true})
+	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(kind) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Stop() })
+	at := s.Endpoint()
+	ca = filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, at.Roots, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if kind == harness.KindZooKeeper {
+		return "zookeepers://ranks:" + word + "@" + at.Addrs[0][0], ca
+	}
+	client, _, err := wireredis.Connect(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for _, command := range [][]any{
+		{"acl", "setuser", "ranks", "on", ">" + word, "~locklab:ranks:*", "+@all"},
+		{"config", "set", "requirepass", "another"},
+	} {
+		if err := client.Do(t.Context(), command...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return "rediss://ranks:" + word + "@" + at.Addrs[0][0], ca
+}
+
+// commandLines returns those of a process and of all that it has started.
+func commandLines(t *testing.T, pid int) (out []string) {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		return nil // it has ended
+	}
+	out = []string{string(text)}
+	for _, child := range children(t, pid) {
+		out = append(out, commandLines(t, child)...)
+	}
+	return out
+}
+
+// spied runs cmd and looks at all command lines meanwhile. It returns how many it has seen.
+func spied(t *testing.T, p *rankProcess) (seen int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	looked := make(chan map[string]bool)
+	go func() {
+		all := make(map[string]bool)
+		for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+			for _, line := range commandLines(t, p.Process.Pid) {
+				all[line] = true
+			}
+		}
+		looked <- all
+	}()
+	_ = p.Wait() // the caller looks at the status
+	cancel()
+	all := <-looked
+	for line := range all {
+		if strings.Contains(line, word) {
+			t.Errorf("the password is in the command line %q", line)
+		}
+	}
+	return len(all)
+}
+
+// wordless fails t if the password is in a file below dir, or in what was said.
+func wordless(t *testing.T, dir string, said ...string) {
+	t.Helper()
+	files := 0
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		if bytes.Contains(text, []byte(word)) {
+			t.Errorf("the password is in %s", name)
+		}
+		files++
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files == 0 {
+		t.Errorf("no file in %s", dir)
+	}
+	for _, text := range said {
+		if strings.Contains(text, word) {
+			t.Errorf("the password is in what it said:\n%s", text)
+		}
+	}
+}
+
+// TestRanksSecure: ranks meet over TLS with a password, spawned and by hand, by the flag and
+// by the environment, and the password is in no file, no output and no command line of a
+// process that the lab starts.
+func TestRanksSecure(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{harness.KindRedis, harness.KindZooKeeper} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			url, ca := meetingPlace(t, kind)
+			t.Run("spawned", func(t *testing.T) {
+				cmd := spawning(t, "--rounds", "2", "--sync-ca", ca)
+				cmd.Env = append(cmd.Env, "LOCKLAB_SYNC="+url)
+				p := &rankProcess{cmd, new(said), filepath.Join(cmd.Dir, "run.ranks", "0")}
+				cmd.Stdout, cmd.Stderr = p.stderr, p.stderr
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				if seen := spied(t, p); seen < 1+3 && len(children(t, os.Getpid())) > 0 {
+					t.Errorf("%d command lines seen, want those of the ranks", seen)
+				}
+				if status := cmd.ProcessState.ExitCode(); status != 0 && status != exitUnfit { // windows apart
+					t.Errorf("exit status %d, said\n%s", status, p.stderr)
+				}
+				for rank := range 3 {
+					once(t, filepath.Join(cmd.Dir, "run.ranks", fmt.Sprint(rank)), 2, 2)
+				}
+				wordless(t, cmd.Dir, p.stderr.String())
+			})
+			t.Run("by hand", func(t *testing.T) {
+				all := ranksAt(t, 2, url, "--sync-ca", ca, "--locks", "redis-token", "--workers", "2", "--rounds", "2", "--duration", "50ms")
+				for rank, p := range all {
+					_ = p.Wait() // the status says it
+					if status := p.ProcessState.ExitCode(); status != 0 {
+						t.Errorf("rank %d: exit status %d, said\n%s", rank, status, p.stderr)
+						continue
+					}
+					m := once(t, p.dir, 1, 2).Manifest
+					if !slices.ContainsFunc(m.Command, func(arg string) bool { return strings.Contains(arg, "://ranks:xxxxx@127.0.0.1:") }) {
+						t.Errorf("rank %d: the manifest has the command %q", rank, m.Command)
+					}
+					wordless(t, p.Dir, p.stderr.String())
+				}
+			})
+			t.Run("refused", func(t *testing.T) { secureRefused(t, url, ca) })
+		})
+	}
+}
+
+// secureRefused gives what is wrong: one line each, status 2, no directory.
+func secureRefused(t *testing.T, url, ca string) {
+	_, stranger := meetingPlace(t, harness.KindRedis)
+	scheme, rest, _ := strings.Cut(url, "://")
+	for _, c := range []struct{ url, ca, want string }{
+		{strings.Replace(url, word, "wrong-"+word, 1), ca, "WRONGPASS"},
+		{url, stranger, "certificate that this rank does not trust"},
+		{url, "", "certificate that this rank does not trust"},
+		{url, filepath.Join(t.TempDir(), "none.pem"), "--sync-ca: open "},
+		{"etcd://" + rest, ca, `of the kind "etcd"`},
+		{scheme + "s://" + rest, ca, "of the kind"},
+	} {
+		if c.want == "WRONGPASS" && scheme == "zookeepers" {
+			continue // to ZooKeeper it is another user: TestSecureZooKeeper
+		}
+		for _, how := range [][]string{{"--spawn"}, {"--rank", "0"}} {
+			args := append([]string{"run", "--locks", "redis-token", "--ranks", "2", "--sync", c.url, "--out", "run"}, how...)
+			if c.ca != "" {
+				args = append(args, "--sync-ca", c.ca)
+			}
+			cmd := locklab(t, args...)
+			_, stderr, status := output(t, cmd)
+			if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) || strings.Contains(stderr, word) {
+				t.Errorf("%q: exit status %d, said %q, want one line with %q and no password", how, status, stderr, c.want)
+			}
+			if entries, err := os.ReadDir(cmd.Dir); err != nil || len(entries) > 0 {
+				t.Errorf("%q: it has left %v, %v", how, entries, err)
+			}
+		}
+	}
+}
