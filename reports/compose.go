@@ -258,7 +258,7 @@ func (d *crowds) section() (section, error) {
 	add := func(name, title, answer string, t table) {
 		s.Figures = append(s.Figures, figure{Name: name, ID: name, Title: title, Answer: answer, Head: t.head, Rows: t.rows, Shown: true})
 	}
-	add("contenders-table", crowdTitle, d.answer(), d.rows())
+	add("contenders-table", crowdTitle, d.said(), d.rows())
 	add("contenders-costs", "What of a hand-over grows with the contenders?", d.costsAnswer(), d.costs())
 	add("contenders-limits", breaksTitle, d.breaksAnswer(), d.breaks())
 	return s, nil

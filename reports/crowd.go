@@ -163,14 +163,33 @@ func figureOf(v stat.Summary, format func(float64) string) string {
 	return format(v.Median)
 }
 
+// costColumns are what a hand-over costs, in the order of columns.
+var costColumns = []struct {
+	figure *predict.Figure
+	of     func(e predict.Estimate) float64
+	format func(float64) string
+}{
+	{predict.Messages, func(e predict.Estimate) float64 { return e.Message }, numfmt.Number},
+	{predict.ServerTime, func(e predict.Estimate) float64 { return e.Server }, numfmt.Nanos},
+	{predict.ClientTime, func(e predict.Estimate) float64 { return e.Client }, numfmt.Nanos},
+}
+
 // fillLeftOut adds to row what the model says of a point that was left out.
 func fillLeftOut(row []string, m predict.Missed) {
 	if row[15] = m.Why; m.Why != "" {
 		return
 	}
-	row[4], row[5] = numfmt.SI(m.Predicted.Rate.Value), signed(m.RateError())
-	if e, ok := m.WaitError(); ok {
+	row[4] = numfmt.SI(m.Predicted.Rate.Value)
+	if e, ok := m.Error(predict.Rate); ok {
+		row[5] = signed(e)
+	}
+	if e, ok := m.Error(predict.Wait); ok {
 		row[8], row[9] = numfmt.Nanos(m.Predicted.Wait.Value), signed(e)
+	}
+	for i, x := range costColumns {
+		if e, ok := m.Error(x.figure); ok {
+			row[11+i] += "; computed " + x.format(x.of(m.Predicted)) + ", " + signed(e)
+		}
 	}
 }
 
@@ -185,17 +204,17 @@ func (d *crowds) extrapolated(l crowdLock) (rows [][]string) {
 			}
 			row[14] = before(l.crowd.Before(n))
 			e, why := l.crowd.At(n, float64(trip))
+			for i, x := range costColumns {
+				if v := x.of(e); v > 0 {
+					row[11+i] = x.format(v)
+				}
+			}
 			if row[15] = why; why != "" {
 				continue
 			}
 			row[4], row[6] = numfmt.SI(e.Rate.Value), numfmt.SI(e.Rate.Lo)+" to "+numfmt.SI(e.Rate.Hi)
 			if row[15] = prefixed(waitOnly, e.NoWait); e.NoWait == "" {
 				row[8], row[10] = predicted(e.Wait)
-			}
-			for i, v := range []float64{e.Message, e.Server, e.Client} {
-				if v > 0 && v < 1e15 {
-					row[11+i] = []func(float64) string{numfmt.Number, numfmt.Nanos, numfmt.Nanos}[i](v)
-				}
 			}
 		}
 	}
@@ -270,11 +289,11 @@ func (d *crowds) errors() string {
 			continue
 		}
 		for _, m := range append(l.crowd.LeftOut(), d.farther(l)...) {
-			if m.Why != "" || m.Point.Rate.N == 0 {
+			e, ok := m.Error(predict.Rate)
+			if !ok {
 				continue
 			}
 			all++
-			e := m.RateError()
 			if math.Abs(e) <= goodWithin {
 				good++
 			}
@@ -334,59 +353,10 @@ func (d *crowds) breaksAnswer() string {
 	return strings.Join(out, " ")
 }
 
-// costs has the terms of each model.
-func (d *crowds) costs() table {
-	t := table{head: titles("lock", "part", "time per hand-over", "messages", "server CPU", "client CPU")}
-	some := func(v float64, format func(float64) string) string {
-		if !(v > 0 && v < 1e15) {
-			return unknown
-		}
-		return format(v)
-	}
-	for _, l := range d.locks {
-		if l.why != "" {
-			continue
-		}
-		for _, c := range l.crowd.Costs() {
-			t.rows = append(t.rows, []string{l.Lock.Name, c.Name, some(c.Period, numfmt.Nanos), some(c.Message, numfmt.Number), some(c.Server, numfmt.Nanos), some(c.Client, numfmt.Nanos)})
-		}
-	}
-	return t
-}
-
-// costsAnswer says which locks have costs that grow with the contenders.
-func (d *crowds) costsAnswer() string {
-	var flat, growing, polling []string
-	for _, l := range d.locks {
-		if l.why != "" {
-			continue
-		}
-		switch {
-		case l.crowd.Polls():
-			polling = append(polling, l.Lock.Name)
-		case l.crowd.Grows():
-			growing = append(growing, l.Lock.Name)
-		default:
-			flat = append(flat, l.Lock.Name)
-		}
-	}
-	var out []string
-	if len(flat) > 0 {
-		out = append(out, fmt.Sprintf("A hand-over of %s takes as long however many wait.", numfmt.List(flat, mostNamed)))
-	}
-	if len(growing) > 0 {
-		out = append(out, fmt.Sprintf("That of %s takes longer for each that waits.", numfmt.List(growing, mostNamed)))
-	}
-	if len(polling) > 0 {
-		out = append(out, fmt.Sprintf("Waiters of %s ask again after a pause: the more there are, the sooner one of them asks, until their requests take all that can be served.", numfmt.List(polling, mostNamed)))
-	}
-	return cmp.Or(strings.Join(out, " "), "No model could be calibrated.")
-}
-
 // notes says how to read the section.
 func (d *crowds) notes() string {
 	return "Calibrated by what this run measured up to a tenth of its most contenders, by least squares in which no cost is negative; what it measured with more is left out, and shows the error. " +
 		"Computed: by the utilization law, and waits by Little's law (Lazowska et al. 1984), with contenders and servers on the machine that was measured. " +
-		fmt.Sprintf("Range: if any one point of the calibration is left out, and by the factor by which a point that was left out is missed; beyond a factor of %.0f nothing is extrapolated. ", predict.Refuted) +
+		fmt.Sprintf("Range: if any one point of the calibration is left out, and by the factor by which a point that was left out is missed. A rate, a wait or a cost that misses a point that was left out by more than a factor of %.1f is not extrapolated. ", predict.Refuted) +
 		"What is limited by a setting is computed as if that were raised. Workload: " + d.group.Axes + "."
 }

@@ -37,7 +37,7 @@ func WriteCrowd(w io.Writer, run *resultfile.Run, width int) error {
 	t := &textWriter{width: max(width, minText)}
 	t.gap()
 	t.line(crowdTitle)
-	t.line(d.answer())
+	t.line(d.said())
 	rows, untold := d.brief()
 	t.columns(rows)
 	for _, text := range untold {
@@ -61,7 +61,7 @@ func (d *crowds) brief() (t table, untold []string) {
 		t.head = append(t.head, all.head[i])
 	}
 	for _, row := range all.rows {
-		line := row[0] + " is not computed: " + row[15]
+		line := "neither rate nor wait of " + row[0] + " is computed: " + row[15]
 		if why, ok := strings.CutPrefix(row[15], waitOnly); ok {
 			line = "the wait of " + row[0] + " is not computed: " + why
 		}

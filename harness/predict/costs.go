@@ -10,7 +10,7 @@ import (
 
 // costs are the laws of a crowd.
 type costs struct {
-	period, message, server, client law
+	work
 
 	// Of waiters that ask again after a pause: how often in a second each does for
 	// nothing, what of the busiest processors one request takes, in seconds, and the time
@@ -36,29 +36,35 @@ func (c *Crowd) costsOf(points []Point) (k costs, ok bool) {
 		if k.period, ok = calibrate(rest, shared); !ok || len(rest) < len(points)-1 {
 			return k, false
 		}
-	} else {
-		// A cost may grow by the square of the contenders only where messages grow: each of
-		// them may then be about all contenders.
-		terms := []term{constant, perWaiter}
-		if k.message, ok = calibrate(readings(points, func(p Point) stat.Summary { return p.Message }), terms...); ok && len(k.message.terms) > 0 && k.message.grows() {
-			terms = append(terms, perPair)
-		}
-		if k.period, ok = calibrate(readings(points, func(p Point) stat.Summary { return p.Period }), terms...); !ok {
-			return k, false
-		}
-		k.server, _ = calibrate(readings(points, func(p Point) stat.Summary { return p.Server }), terms...)
-		k.client, _ = calibrate(readings(points, func(p Point) stat.Summary { return p.Client }), terms...)
+	} else if k.work, ok = workOf(points); !ok {
+		return k, false
 	}
+	k.release = releaseOf(points)
+	return k, true
+}
+
+// refit returns costs of the same form that points show.
+func (c *Crowd) refit(k costs, points []Point) (_ costs, ok bool) {
+	if c.Polls() {
+		return c.costsOf(points)
+	}
+	k.work, ok = k.work.refit(points)
+	k.release = releaseOf(points)
+	return k, ok
+}
+
+// releaseOf returns what of a cycle of a contender is no wait, in ns.
+func releaseOf(points []Point) float64 {
 	var rest []float64
 	for _, p := range points {
 		if p.Wait.N > 0 {
 			rest = append(rest, float64(p.Contenders)*p.Period.Median-p.Wait.Median)
 		}
 	}
-	if len(rest) > 0 {
-		k.release = max(0, stat.Median(rest))
+	if len(rest) == 0 {
+		return 0
 	}
-	return k, true
+	return max(0, stat.Median(rest))
 }
 
 // readings returns one figure of each point that has it.
@@ -121,9 +127,8 @@ func (c *Crowd) busiest(server, client float64) float64 {
 
 // period returns the time from one hand-over to the next by k.
 func (c *Crowd) period(k costs, n float64) float64 {
-	t := k.period.at(n)
 	if c.Polls() {
-		return k.acquisition*k.stretch(n) + t
+		return k.acquisition*k.stretch(n) + k.period.at(n)
 	}
-	return max(t, c.busiest(k.server.at(n), k.client.at(n)))
+	return max(k.takes(n), c.busiest(k.server.at(n), k.client.at(n)))
 }

@@ -25,6 +25,8 @@ type Point struct {
 	Message stat.Summary // requests and notifications from one hand-over to the next
 	Server  stat.Summary // processor time of the servers from one hand-over to the next, ns
 	Client  stat.Summary // the same of the contenders
+	Alloc   stat.Summary // allocations of the contenders for each request and notification
+	Got     stat.Summary // how many processors worked for servers and contenders at a time
 
 	Acquisition stat.Summary // from one acquisition to the next, ns
 	Connections stat.Summary // to the servers, for each contender
@@ -67,8 +69,8 @@ const share = 10
 const enough = 4
 
 // Refuted is by which factor a prediction may miss a point that was left out: beyond it
-// nothing is extrapolated.
-const Refuted = 2.0
+// a rate, a wait or a cost is not extrapolated.
+const Refuted = 1.5
 
 // NewCrowd returns the model of the lock of m among contenders, measured with each of
 // these numbers of workers on a machine; why says in words why there is none. The points
@@ -136,18 +138,25 @@ func (m *Model) point(n int, rounds []*harness.Result) Point {
 		Wait:       metric.P50.Summary(rounds),
 		Period:     each(func(r *harness.Result) (float64, bool) { return float64(r.Elapsed), true }),
 		Message: each(func(r *harness.Result) (float64, bool) {
-			if r.Wire == nil {
-				return 0, false
-			}
-			return float64(r.Wire.Requests) + float64(r.Wire.Notifications), true
+			return messages(r), true
 		}),
 		Acquisition: of(func(r *harness.Result) (float64, bool) {
 			return float64(r.Elapsed) / float64(r.Ops), r.Ops > 0
 		}),
-		Server: each(serverTime), Client: each(clientTime),
+		Server: each(serverTime), Client: each(clientTime), Got: of(got),
+		Alloc: of(func(r *harness.Result) (float64, bool) {
+			return float64(r.CPU.Allocs) / messages(r), r.CPU.Allocs > 0 && messages(r) > 0
+		}),
 		Connections: of(metric.Connections.Of), Memory: of(metric.ServerMemory.Of),
 		asks: of(m.unserved), each: perRequest(serverTime), asker: perRequest(clientTime),
 	}
+}
+
+func messages(r *harness.Result) float64 {
+	if r.Wire == nil {
+		return 0
+	}
+	return float64(r.Wire.Requests) + float64(r.Wire.Notifications)
 }
 
 func requests(r *harness.Result) float64 {
@@ -165,6 +174,13 @@ func serverTime(r *harness.Result) (float64, bool) {
 }
 
 func clientTime(r *harness.Result) (float64, bool) { return float64(r.CPU.Time), r.CPU.Time > 0 }
+
+// got returns how many processors worked for servers and contenders at a time.
+func got(r *harness.Result) (float64, bool) {
+	server, known := serverTime(r)
+	client, told := clientTime(r)
+	return (server + client) / float64(r.Elapsed), known && told && r.Elapsed > 0
+}
 
 // unserved returns how many requests a second a contender sends that take it nowhere: what
 // is sent besides those of each acquisition and its release.

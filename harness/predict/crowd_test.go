@@ -74,7 +74,7 @@ func TestCrowdRecovered(t *testing.T) {
 			t.Fatalf("%s: %d points are left out, want 300 and 1000", lock.Lock.Name, len(left))
 		}
 		for _, m := range left {
-			if e := m.RateError(); m.Why != "" || !(math.Abs(e) < 0.01) {
+			if e, ok := m.Error(predict.Rate); !ok || !(math.Abs(e) < 0.01) {
 				t.Errorf("%s with %d contenders is missed by %v; %s", lock.Lock.Name, m.Point.Contenders, e, m.Why)
 			}
 		}
@@ -109,8 +109,9 @@ func TestCrowdRefuted(t *testing.T) {
 		t.Fatal(why)
 	}
 	left := c.LeftOut()
-	if last := left[len(left)-1]; !(last.RateError() > 1) {
-		t.Errorf("at %d contenders the error is %v, want more than 1", last.Point.Contenders, last.RateError())
+	last := left[len(left)-1]
+	if e, ok := last.Error(predict.Rate); !ok || !(e > 1) {
+		t.Errorf("at %d contenders the error is %v, want more than 1", last.Point.Contenders, e)
 	}
 	if _, why := c.At(10_000, 0); !strings.Contains(why, "refuted: with 1000 contenders") {
 		t.Errorf("extrapolated in spite of its error: %q", why)

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -15,30 +16,41 @@ import (
 type Estimate struct {
 	Contenders int
 
-	Rate    Time    // hand-overs per second, not ns
-	Wait    Time    // median, ns; the zero Time if NoWait says why there is none
-	NoWait  string  // in words
-	Message float64 // requests and notifications from one hand-over to the next; 0 if not known
-	Server  float64 // processor time of the servers from one hand-over to the next, ns; 0 if not known
+	Rate   Time   // hand-overs per second, not ns
+	Wait   Time   // median, ns; the zero Time if NoWait says why there is none
+	NoWait string // in words
+
+	// What a hand-over costs: of a lock that wakes a herd it grows with the contenders.
+	// Each is 0 if it is not known.
+	Message float64 // requests and notifications from one hand-over to the next
+	Server  float64 // processor time of the servers from one hand-over to the next, ns
 	Client  float64 // the same of the contenders
 }
 
 // At returns what the lock does among so many contenders, at the round trip at which it
 // was measured, or, if trip is more than 0, at a bare round trip of trip ns; why says in
-// words why that is not known.
+// words why rate and wait are not known. Each figure is told only if every point that was
+// left out and tells it is hit within the factor [Refuted]: so costs may be known
+// where the rate is not.
 func (c *Crowd) At(contenders int, trip float64) (e Estimate, why string) {
-	if e, why = c.at(contenders, trip); why != "" {
-		return Estimate{Contenders: contenders}, why
-	}
-	if f, at := c.miss(); f > Refuted {
-		return Estimate{Contenders: contenders}, fmt.Sprintf("refuted: with %d contenders the model is off by a factor of %.2g", at, f)
+	none := Estimate{Contenders: contenders}
+	e, unknown := c.at(contenders, trip)
+	refuted := c.refuted(Rate)
+	if unknown != "" {
+		return none, cmp.Or(refuted, unknown)
 	}
 	for _, b := range c.Before(contenders) {
 		if b.Limit.Hard {
-			return Estimate{Contenders: contenders}, fmt.Sprintf("%s: reached with %.0f contenders; %s", b.Limit.Name, b.Contenders, b.Limit.Remedy)
+			return none, cmp.Or(refuted, fmt.Sprintf("%s: reached with %.0f contenders; %s", b.Limit.Name, b.Contenders, b.Limit.Remedy))
 		}
 	}
-	return e, ""
+	e.Message, e.Server, e.Client = Messages.validated(c, e), ServerTime.validated(c, e), ClientTime.validated(c, e)
+	if refuted != "" {
+		e.Rate, e.Wait, e.NoWait = Time{}, Time{}, ""
+	} else if why := c.refuted(Wait); why != "" && e.NoWait == "" {
+		e.Wait, e.NoWait = Time{}, why
+	}
+	return e, refuted
 }
 
 func (c *Crowd) at(contenders int, trip float64) (e Estimate, why string) {
@@ -53,7 +65,7 @@ func (c *Crowd) at(contenders int, trip float64) (e Estimate, why string) {
 	}
 	rates, waits := Time{1e9 / period, 1e9 / period, 1e9 / period}, Time{wait, wait, wait}
 	for i := range c.fitted {
-		k, ok := c.costsOf(without(c.fitted, i))
+		k, ok := c.refit(c.own, without(c.fitted, i))
 		if !ok {
 			continue
 		}
@@ -62,19 +74,24 @@ func (c *Crowd) at(contenders int, trip float64) (e Estimate, why string) {
 			waits.widen(w)
 		}
 	}
-	f, _ := c.miss()
+	f, _, _ := c.miss(Rate)
 	rates.Lo, rates.Hi, waits.Lo, waits.Hi = rates.Lo/f, rates.Hi*f, waits.Lo/f, waits.Hi*f
 	e.Rate, e.Wait = rates, waits
-	if !c.Lock.Traits.FIFO {
-		e.Wait, e.NoWait = Time{}, unordered
-	}
-	if !c.Polls() {
-		e.Message, e.Server, e.Client = c.own.message.at(n), c.own.server.at(n), c.own.client.at(n)
-	}
+	c.tell(&e)
 	if !(e.Rate.Value > 1e-9 && e.Rate.Hi < 1e12 && e.Wait.Hi < 1e21) {
 		return e, "the figures contradict each other"
 	}
 	return e, ""
+}
+
+// tell adds to e what a hand-over costs, and takes away a wait that cannot be told.
+func (c *Crowd) tell(e *Estimate) {
+	if !c.Lock.Traits.FIFO {
+		e.Wait, e.NoWait = Time{}, unordered
+	}
+	if n := float64(e.Contenders); !c.Polls() {
+		e.Message, e.Server, e.Client = c.own.message.at(n), c.own.server.at(n), c.own.client.at(n)
+	}
 }
 
 // widen makes the range of t hold v.
@@ -123,15 +140,6 @@ type Missed struct {
 	Trip float64 // the bare round trip around it, ns; 0 of a point at that of the calibration
 }
 
-// RateError returns by how much the predicted rate is over what was measured, as a share.
-func (m Missed) RateError() float64 { return m.Predicted.Rate.Value/m.Point.Rate.Median - 1 }
-
-// WaitError returns the same of the wait; false if it is not predicted, or not measured.
-func (m Missed) WaitError() (float64, bool) {
-	ok := m.Predicted.NoWait == "" && m.Point.Wait.N > 0 && m.Point.Wait.Median > 0
-	return m.Predicted.Wait.Value/m.Point.Wait.Median - 1, ok
-}
-
 // LeftOut returns the points with more contenders than those of the calibration, each with
 // what the model says of it.
 func (c *Crowd) LeftOut() (out []Missed) {
@@ -144,9 +152,7 @@ func (c *Crowd) LeftOut() (out []Missed) {
 				period, wait, why = c.times(c.own, float64(p.Contenders), 0)
 			}
 			e := Estimate{Contenders: p.Contenders, Rate: Time{Value: 1e9 / period}, Wait: Time{Value: wait}}
-			if !c.Lock.Traits.FIFO {
-				e.Wait, e.NoWait = Time{}, unordered
-			}
+			c.tell(&e)
 			out = append(out, Missed{Point: p, Predicted: e, Why: why})
 		}
 	}
@@ -175,21 +181,6 @@ func (c *Crowd) Fitted() int {
 	return c.fitted[len(c.fitted)-1].Contenders
 }
 
-// miss returns the greatest factor by which a rate that was left out is missed, and with
-// how many contenders.
-func (c *Crowd) miss() (factor float64, at int) {
-	factor = 1
-	for _, m := range c.LeftOut() {
-		if m.Why != "" || m.Point.Rate.N == 0 {
-			continue
-		}
-		if f := math.Exp(math.Abs(math.Log(1 + m.RateError()))); f > factor {
-			factor, at = f, m.Point.Contenders
-		}
-	}
-	return factor, at
-}
-
 // A Cost is a term of what passes from one hand-over to the next.
 type Cost struct {
 	Name                   string
@@ -204,7 +195,7 @@ func (c *Crowd) Costs() (out []Cost) {
 			out = append(out, Cost{Name: t.name, Period: c.own.acquisition})
 			continue
 		}
-		x := Cost{t.name, c.own.period.of(t), c.own.server.of(t), c.own.client.of(t), c.own.message.of(t)}
+		x := Cost{t.name, c.own.periodOf(t), c.own.server.of(t), c.own.client.of(t), c.own.message.of(t)}
 		if x != (Cost{Name: t.name}) {
 			out = append(out, x)
 		}
@@ -222,9 +213,13 @@ func (l law) of(t term) float64 {
 	return 0
 }
 
+// Herd reports whether a hand-over takes more requests and notifications the more
+// contenders there are.
+func (c *Crowd) Herd() bool { return c.own.herd }
+
 // Grows reports whether a hand-over takes longer the more contenders there are.
 func (c *Crowd) Grows() bool {
-	return c.own.period.grows() || c.own.server.grows() || c.own.client.grows()
+	return c.own.period.grows() && c.own.got == 0 || c.own.server.grows() || c.own.client.grows()
 }
 
 // Polls reports whether waiters ask again after a pause.

@@ -137,7 +137,7 @@ func choose(ts []term, size int) (out [][]term) {
 
 // fit returns the law of these terms that is nearest to the readings.
 func fit(readings []reading, terms []term) (law, bool) {
-	if len(readings) <= len(terms) { // as many terms follow any noise
+	if len(terms) == 0 || len(readings) <= len(terms) { // as many terms follow any noise
 		return law{}, false
 	}
 	var x [][]float64

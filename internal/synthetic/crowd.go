@@ -18,6 +18,7 @@ type Crowd struct {
 	Requests    func(n float64) float64       // from one hand-over to the next
 	Server      func(n float64) time.Duration // processor time from one hand-over to the next
 	Client      func(n float64) time.Duration // the same of the contenders
+	Allocs      func(n float64) float64       // of the contenders for each request; nil is none counted
 	Release     time.Duration                 // what of a cycle is no wait
 
 	Connections, Memory float64 // of the servers, for each contender
@@ -117,6 +118,9 @@ func (c Crowd) result(round, workers int) *harness.Result {
 		r.Servers.Memory = &memory
 	}
 	r.CPU = harness.CPU{Time: time.Duration(total * float64(c.Client(n)))}
+	if c.Allocs != nil {
+		r.CPU.Allocs = uint64(total * c.Requests(n) * c.Allocs(n))
+	}
 	wait := n*float64(c.Period(n)) - float64(c.Release)
 	if workers == 1 {
 		r.Handovers, wait = 0, float64(c.Period(1))
