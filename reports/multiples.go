@@ -155,7 +155,7 @@ func (m multiples) frame(b draw.Canvas, scale, foot bool) {
 		x := trX(t.Value)
 		c.StrokeLine2(line, x, b.Min.Y, x, b.Min.Y-2.5)
 		half := st.Width(t.Label) / 2
-		x = min(x, b.Max.X+3-half) // clear of the next frame's labels
+		x = min(max(x, b.Min.X-2+half), b.Max.X+2-half) // clear of the next frame's labels, in a wider font as well
 		if foot && x-half >= next {
 			c.FillText(st, vg.Point{X: x, Y: b.Min.Y - 4}, t.Label)
 			next = x + half + 5
