@@ -21,8 +21,9 @@ type ClientOptions struct {
 	// connection of it for every 32 names that this client waits for, in a cluster one
 	// for each, and one for each lock that subscribes. The Client closes it. It must not
 	// repeat requests (redis.Options.MaxRetries: -1): a message may be lost with a
-	// connection, and that must show. nil makes one after the pattern of the other client, which must then be a *redis.Client (of one
-	// server, or by Sentinel) or a *redis.ClusterClient.
+	// connection, and that must show. nil makes one after the pattern of the other
+	// client, which must then be a *redis.Client (of one server, or by Sentinel) or a
+	// *redis.ClusterClient.
 	//
 	// Behind Sentinel and in a cluster the one that is made notices a server that hangs,
 	// or that has been replaced while it did, also while nothing is sent: after five
@@ -37,10 +38,10 @@ type ClientOptions struct {
 	// Name is the name of this client: letters, digits, and . _ - / after the first. The
 	// connections on which it listens have it in CLIENT LIST, in place of the name
 	// that those of the other client have (redis.Options.ClientName), unless
-	// Blocking is set or the user may not set it. And what a lock has in the server for its owner, in its key,
-	// and for each waiter, in its queue, begins with it: so GET of the key of a
-	// Mutex says which client has it. In the key of a Reentrant there is no room for
-	// it. "" is no name.
+	// Blocking is set or the user may not set it. And what a lock has in the server for
+	// its owner, in its key, and for each waiter, in its queue, begins with it: so GET of
+	// the key of a Mutex says which client has it. In the key of a Reentrant there is no
+	// room for it. "" is no name.
 	Name string
 
 	// Trace is told of every Lock of this client, and of the leases, after the Trace that

@@ -28,9 +28,9 @@
 // once; [Multi] for several names at once; [Cohort] where many goroutines of a process
 // want the same lock and order does not matter; [Reentrant] to share a lock with
 // Redisson's getLock, or to take it again; [Redlock] for independent servers. [PollMutex] and
-// [PubSubMutex] are here to compare with: they keep no order. One name is for one kind:
-// a Mutex, a Multi and a Cohort exclude each other; others fail, or do not keep to each
-// other's rules.
+// [PubSubMutex] are here to compare with: they keep no order. These last four have no
+// fencing tokens: [Lease.Token] is 0. One name is for one kind: a Mutex, a Multi and a
+// Cohort exclude each other; others fail, or do not keep to each other's rules.
 //
 // A lock may be made for every call: all with one name share what the [Client] keeps for
 // their waiters. Only a [Cohort], in which the waiters of a process meet, must be kept. A

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A Lease is one acquisition of a lock. Its methods may be used by any number
+// A Lease is one acquisition of a lock. It is the owner of the lock: it may be
+// passed on, and any goroutine may unlock it. Its methods may be used by any number
 // of goroutines.
 type Lease struct {
 	c     *Client

@@ -41,7 +41,8 @@ type PollOptions struct {
 // A PollMutex is a lock between all clients that use the same name on the same
 // server, whose waiters ask again and again. It can be locked again after any
 // error. It is not reentrant: a holder that locks it again waits for its own
-// lease to end. [Mutex] is fairer, and faster as soon as there are waiters.
+// lease to end. It has no fencing tokens: [Lease.Token] is 0. [Mutex] has them, is
+// fairer, and is faster as soon as there are waiters.
 type PollMutex struct{ *keyLock }
 
 // PollMutex returns the mutex with that name: the key of the lock, such as

@@ -31,8 +31,8 @@ import (
 
 // A PubSubMutex is a lock between all clients that use the same name on the same
 // server, whose waiters wake up together when it is released. It can be locked
-// again after any error. It is not reentrant. [Mutex] is fairer, and costs less
-// as soon as there are two waiters.
+// again after any error. It is not reentrant, and has no fencing tokens: [Lease.Token]
+// is 0. [Mutex] has them, is fairer, and costs less as soon as there are two waiters.
 type PubSubMutex struct {
 	*keyLock
 	broadcast *broadcast

@@ -3,6 +3,7 @@ package redislock_test
 import (
 	"context"
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -24,7 +25,10 @@ func lockables() map[string]func(c *redislock.Client, name string, o redislock.O
 	return all
 }
 
-// TestLockables: Do and Locker work with every kind, and TokenOf returns the token of the
+// tokenless are the kinds whose comments say that they have no fencing tokens.
+var tokenless = []string{"PollMutex", "PubSubMutex", "Redlock", "Reentrant", "Owner"}
+
+// TestLockables: a lease has a token unless the comment of its kind says that it has none, Do and Locker work with every kind, and TokenOf returns the token of the
 // lock by its name, and of nothing else.
 func TestLockables(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -37,6 +41,9 @@ func TestLockables(t *testing.T) {
 			err := redislock.Do(t.Context(), m, func(ctx context.Context, l *redislock.Lease) error {
 				if got := l.TokenOf(name); got != l.Token() {
 					t.Errorf("%s: TokenOf(its name) = %d, Token() = %d", kind, got, l.Token())
+				}
+				if none := slices.Contains(tokenless, kind); none != (l.Token() == 0) {
+					t.Errorf("%s: Token() = %d, without tokens: %v", kind, l.Token(), none)
 				}
 				if got := l.TokenOf(name + "x"); got != 0 {
 					t.Errorf("%s: TokenOf(another name) = %d, want 0", kind, got)

@@ -12,7 +12,9 @@ var (
 	// released before.
 	ErrNotHeld = errors.New("zklock: lock not held")
 
-	// ErrNotAcquired is returned by TryLock while another holds the lock.
+	// ErrNotAcquired is returned by TryLock while another holds the lock or waits for it,
+	// and by a Lock whose Options.Wait is over. A Lock whose context has ended returns
+	// the error of the context without it.
 	ErrNotAcquired = errors.New("zklock: lock not acquired")
 
 	// ErrLost is why a lease ended without Unlock.
