@@ -3,6 +3,7 @@
 package simulate
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -44,19 +45,24 @@ func TestFarAndNear(t *testing.T) {
 func TestEventsInOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var q events
+	var want []event
+	compare := func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq)) }
 	for range 200 {
 		for range rng.IntN(50) {
-			q.push(event{at: rng.Int64N(20)})
+			e := event{at: rng.Int64N(20)}
+			e.seq = q.push(e)
+			want = append(want, e)
 		}
-		var last event
-		for n := rng.IntN(len(q.heap) + 1); n > 0; n-- {
-			rest := slices.Clone(q.heap)
-			last = q.pop()
-			for _, e := range rest {
-				if e.before(&last) {
-					t.Fatalf("%+v comes before %+v", last, e)
-				}
+		for n := rng.IntN(50); n > 0 && q.more(); n-- {
+			at := q.next()
+			got := q.pop()
+			if least := slices.MinFunc(want, compare); got.seq != least.seq || at != got.at {
+				t.Fatalf("%+v comes, at %d, want %+v", got, at, least)
 			}
+			want = slices.DeleteFunc(want, func(e event) bool { return e.seq == got.seq })
+		}
+		if q.more() != (len(want) > 0) {
+			t.Fatalf("more is %t with %d events", q.more(), len(want))
 		}
 	}
 }

@@ -25,18 +25,37 @@ func (a *event) before(b *event) bool { return a.at < b.at || a.at == b.at && a.
 
 // events is a heap in which a parent has four children: half as deep as one of two,
 // and the children are in a line or two of the cache. Package container/heap would
-// take two calls by interface for each comparison.
+// take two calls by interface for each comparison. Most events make another one: what
+// pop has taken stays at the root until that takes its place.
 type events struct {
-	heap []event
-	seq  int64
+	heap  []event
+	taken bool // the root is no event any more
+	seq   int64
 }
 
-func (q *events) more() bool { return len(q.heap) > 0 }
+func (q *events) more() bool { return len(q.heap) > 1 || len(q.heap) == 1 && !q.taken }
+
+// next is when the next event is, if there are more.
+func (q *events) next() int64 {
+	if !q.taken {
+		return q.heap[0].at
+	}
+	t := q.heap[1].at
+	for k := 2; k < min(5, len(q.heap)); k++ {
+		t = min(t, q.heap[k].at)
+	}
+	return t
+}
 
 // push adds an event and returns its number.
 func (q *events) push(e event) int64 {
 	q.seq++
 	e.seq = q.seq
+	if q.taken {
+		q.taken = false
+		q.sink(e)
+		return e.seq
+	}
 	h := append(q.heap, e)
 	i := len(h) - 1
 	for i > 0 {
@@ -53,14 +72,19 @@ func (q *events) push(e event) int64 {
 }
 
 func (q *events) pop() event {
-	h := q.heap
-	top, e := h[0], h[len(h)-1]
-	h = h[:len(h)-1]
-	q.heap = h
-	if len(h) == 0 {
-		return top
+	if q.taken {
+		n := len(q.heap) - 1
+		e := q.heap[n]
+		q.heap = q.heap[:n]
+		q.sink(e)
 	}
-	i := 0
+	q.taken = true
+	return q.heap[0]
+}
+
+// sink puts e into the place of the root, or below.
+func (q *events) sink(e event) {
+	h, i := q.heap, 0
 	for {
 		first := 4*i + 1
 		if first >= len(h) {
@@ -79,7 +103,6 @@ func (q *events) pop() event {
 		i = least
 	}
 	h[i] = e
-	return top
 }
 
 // at schedules an event of a core, a line or a request, and returns its number.
@@ -94,7 +117,7 @@ func (s *sim) done(t int64, r *request) { s.at(t, evDone, r.id) }
 func (s *sim) horizon() int64 {
 	h := s.now + longestDoze
 	if s.queue.more() {
-		h = min(h, s.queue.heap[0].at)
+		h = min(h, s.queue.next())
 	}
 	return h
 }
