@@ -356,7 +356,7 @@ func (d *crowds) breaksAnswer() string {
 // notes says how to read the section.
 func (d *crowds) notes() string {
 	return "Calibrated by what this run measured up to a tenth of its most contenders, by least squares in which no cost is negative; what it measured with more is left out, and shows the error. " +
-		"Computed: by the utilization law, and waits by Little's law (Lazowska et al. 1984), with contenders and servers on the machine that was measured. " +
+		"Computed: by the utilization law, and waits by Little's law (Lazowska et al. 1984), with contenders and servers on the machine that was measured, and on as many of its processors as in the calibration. " +
 		fmt.Sprintf("Range: if any one point of the calibration is left out, and by the factor by which a point that was left out is missed. A rate, a wait or a cost that misses a point that was left out by more than a factor of %.1f is not extrapolated. ", predict.Refuted) +
 		"What is limited by a setting is computed as if that were raised. Workload: " + d.group.Axes + "."
 }
