@@ -77,7 +77,7 @@ func (d *crowds) herds() string {
 		for i, x := range costColumns {
 			if v := x.of(e); v > 0 {
 				by, _ := l.crowd.WorstError(x.figure)
-				parts = append(parts, x.format(v)+" "+[]string{"messages", "of the servers' processors", "of the contenders'"}[i]+" (missed by "+signed(by)+" at most)")
+				parts = append(parts, x.format(v)+" "+[]string{"messages", "of the servers' processors", "of the contenders' processors"}[i]+" (missed by "+signed(by)+" at most)")
 			}
 		}
 		if len(parts) > 0 {

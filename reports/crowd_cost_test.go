@@ -34,8 +34,8 @@ func TestHerdCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"A hand-over of slow among 10 k would cost 10002 messages (missed by +0 % at most), 300 ms of the servers' processors (missed by -0 % at most) and 200 ms of the contenders' (missed by -0 % at most).",
-		"A hand-over of dear among 10 k would cost 10002 messages (missed by +0 % at most) and 200 ms of the contenders' (missed by -0 % at most).",
+		"A hand-over of slow among 10 k would cost 10002 messages (missed by +0 % at most), 300 ms of the servers' processors (missed by -0 % at most) and 200 ms of the contenders' processors (missed by -0 % at most).",
+		"A hand-over of dear among 10 k would cost 10002 messages (missed by +0 % at most) and 200 ms of the contenders' processors (missed by -0 % at most).",
 		"No rate and no wait is extrapolated of slow: the model misses a point that was left out by more than a factor of 1.5.",
 		"neither rate nor wait of slow is computed: refuted: with 1000 contenders the model is off by a factor of 2; servers and contenders got 0.5 processors there, and 1 in the calibration",
 	} {
