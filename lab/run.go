@@ -96,8 +96,8 @@ LOCKLAB_ZOOKEEPER name the servers; --rank and --ranks are read from Slurm, Open
 Kubernetes Indexed Job. They begin each window at one time. If one of them dies the
 others keep what was measured and stop, with status 3; the same commands with --resume
 measure the rounds that not all of them have kept. Each leaves its part in its directory:
-'locklab merge' makes one run of the parts. LOCKLAB_SYNC is --sync, where no user of the
-host can read it: for a URL with a password.
+'locklab merge' makes one run of the parts. LOCKLAB_SYNC is --sync, where other users
+of the host cannot read it: for a URL with a password.
 
 --budget takes as many rounds as fit, from those without it to 50, with windows of
 their default length. Where they do not fit, the windows become shorter, down to
