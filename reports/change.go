@@ -198,10 +198,12 @@ func fairer(v verdict.Verdict) string {
 	if v.Workers() < 2 || mine.N == 0 || mine.Median >= unevenAt {
 		return ""
 	}
-	even := func(r verdict.Rival) bool {
+	fair := func(r verdict.Rival) bool {
 		other := cells[r.Lock].Summary(metric.Jain)
 		return r.Lock != v.Use && other.N > 0 && other.Median >= max(unevenAt, mine.Median+fairerBy)
 	}
+	// A spin lock is no answer where its holder may have lost its processor.
+	even := func(r verdict.Rival) bool { return fair(r) && v.Fits(r.Lock) }
 	i := slices.IndexFunc(v.Rows, func(r verdict.Rival) bool { return even(r) && v.Considers(r.Lock) })
 	if i < 0 {
 		i = slices.IndexFunc(v.Rows, func(r verdict.Rival) bool { return even(r) && !reference(v, r.Lock) })
@@ -223,16 +225,18 @@ func fairer(v verdict.Verdict) string {
 // aside names the lock kept for reference that is faster than the lock of v, or says that
 // this had no other to be compared with.
 func aside(v verdict.Verdict) string {
-	lock, times, of := v.Aside()
+	lock, times, told, of := v.Aside()
 	switch {
 	case lock != "":
 		return fmt.Sprintf("one kept for reference (--candidates all): %s, %s", lock, speed(times))
 	case v.Grade != verdict.Only:
 		return ""
+	case told > 0:
+		return fmt.Sprintf("another recommended lock: of %s like it, kept for reference, none was shown to be faster", numfmt.Plural(told, "lock"))
 	case of > 0:
-		return fmt.Sprintf("a second one for use: of the %d like it that are kept for reference none was shown faster", of)
+		return fmt.Sprintf("another recommended lock, or more rounds: these are too few to tell whether one of %s like it, kept for reference, is faster", numfmt.Plural(of, "lock"))
 	}
-	return "a second one for use (--locks): no other was measured"
+	return "another recommended lock (--locks): no other of its kind was measured"
 }
 
 // runnerUp says by how much the next lock would have to gain on that of v.

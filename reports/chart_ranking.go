@@ -93,7 +93,7 @@ func (r *ranking) grade() string {
 		text = "a tie with " + numfmt.List(v.Ties(), 4)
 	}
 	if v.Within != "" {
-		text += ", among " + v.Within + map[bool]string{true: " that survive as much", false: " that are not spin locks"}[v.Remote()]
+		text += "; considered: " + v.Within + map[bool]string{true: ", those that survive the most", false: ", no spin locks"}[v.Remote()]
 	}
 	return text
 }

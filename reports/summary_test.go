@@ -203,6 +203,7 @@ func TestChanges(t *testing.T) {
 		return synthetic.With(synthetic.Fast(name, rate), append(edits, func(m *synthetic.Model) { m.Noise = 0.001 })...)
 	}
 	skewed := func(m *synthetic.Model) { m.Skew = 4 }
+	blocking := func(m *synthetic.Model) { m.Lock.Family = harness.Blocking }
 	lesser := func(m *synthetic.Model) { m.Lock.Status = harness.Reference }
 	served := func(name string, rate float64) synthetic.Model {
 		return synthetic.Model{Lock: synthetic.Served(name, harness.Redis, "redis"), Rate: synthetic.Constant(rate), Handed: 1, Noise: 0.001}
@@ -225,11 +226,13 @@ func TestChanges(t *testing.T) {
 		{"a fairer one", 10, []synthetic.Model{local("a", 4e6, skewed), local("b", 1e6)}, nil, []string{"if workers must be served alike: b (Jain 100 %, not", "at 25 % of its rate"}, ""},
 		{"fairer, of those for use", 10, []synthetic.Model{local("a", 4e6, skewed), local("r", 2e6, lesser), local("b", 1e6)}, nil, []string{"served alike: b ("}, "kept for reference"},
 		{"fairer, kept for reference", 10, []synthetic.Model{local("a", 4e6, skewed), local("r", 2e6, lesser)}, nil, []string{"served alike: r (kept for reference) ("}, ""},
-		{"alone", 10, []synthetic.Model{local("a", 1e6)}, nil, []string{"a second one for use"}, "gained"},
-		{"alone, and the fastest for reference", 10, []synthetic.Model{local("a", 1e6), local("r", 2e6, lesser), local("q", 3e6, lesser)}, nil, []string{"kept for reference (--candidates all): q, 3 times as fast"}, "second"},
-		{"alone, and none for reference is faster", 10, []synthetic.Model{local("a", 1e6), local("r", 1.04e6, lesser), local("q", 9e5, lesser)}, nil, []string{"of the 2 like it that are kept for reference none was shown faster"}, "--candidates"},
-		{"alone, and too few rounds for those for reference", 6, []synthetic.Model{local("a", 1e6), local("r", 2e6, lesser), local("q", 3e6, lesser), local("p", 3e6, lesser)}, nil, []string{"a second one for use (--locks)"}, "reference"},
-		{"a rival, and a faster one for reference", 10, []synthetic.Model{local("a", 1.2e6), local("b", 1e6), local("r", 2e6, lesser)}, nil, []string{"(--candidates all): r, 1.7 times as fast", "b, if it gained 20 %"}, "second"},
+		{"fairer, and not for more workers than CPUs", 10, []synthetic.Model{local("a", 2e6, skewed, blocking), local("s", 4e6), local("r", 1e6, lesser, blocking)}, nil, []string{"served alike: r (kept for reference) ("}, "alike: s"},
+		{"fairer, and only one that is not for more workers than CPUs", 10, []synthetic.Model{local("a", 2e6, skewed, blocking), local("s", 4e6)}, nil, nil, "served alike"},
+		{"alone", 10, []synthetic.Model{local("a", 1e6)}, nil, []string{"another recommended lock (--locks): no other of its kind was measured"}, "gained"},
+		{"alone, and the fastest for reference", 10, []synthetic.Model{local("a", 1e6), local("r", 2e6, lesser), local("q", 3e6, lesser)}, nil, []string{"kept for reference (--candidates all): q, 3 times as fast"}, "another"},
+		{"alone, and none for reference is faster", 10, []synthetic.Model{local("a", 1e6), local("r", 1.04e6, lesser), local("q", 9e5, lesser)}, nil, []string{"of 2 locks like it, kept for reference, none was shown to be faster"}, "--candidates"},
+		{"alone, and too few rounds for those for reference", 6, []synthetic.Model{local("a", 1e6), local("r", 2e6, lesser), local("q", 3e6, lesser), local("p", 3e6, lesser)}, nil, []string{"more rounds: these are too few to tell whether one of 3 locks like it, kept for reference, is faster"}, "no other"},
+		{"a rival, and a faster one for reference", 10, []synthetic.Model{local("a", 1.2e6), local("b", 1e6), local("r", 2e6, lesser)}, nil, []string{"(--candidates all): r, 1.7 times as fast", "b, if it gained 20 %"}, "another"},
 		{"rounds", 3, []synthetic.Model{local("a", 2e6), local("b", 1e6)}, nil, []string{"6 rounds instead of 3 (--rounds 6)"}, "noise"},
 		{"not tested", 10, []synthetic.Model{safe}, nil, []string{"a test of failures (locklab chaos"}, "if you need"},
 		{"tested", 10, []synthetic.Model{safe, quick}, slices.Concat(tried(safe.Lock, nil), tried(quick.Lock, map[harness.Harm]int{harness.TwoHolders: 50})),

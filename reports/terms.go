@@ -19,9 +19,9 @@ type term struct {
 var terms = []term{
 	{"requirement", []string{"situation"}, "how many workers want the lock at once, compared with the processors there are, and for how long they hold it: a degree of contention, at the greatest number of workers that most locks were measured with"},
 	{"lock", []string{"use"}, "the lock to take there, by the rule under \"How it is decided\"; of distributed locks the fastest of those that were seen to survive the most"},
-	{"cost", nil, "what taking the lock once costs: processor time of the program (metric cpu), of distributed locks messages to the servers (metric requests); with the rate and the longest waits that go with it"},
+	{"cost", nil, "what taking the lock once costs: processor time of the program, the work of the section included (metric cpu), of distributed locks messages to the servers (metric requests); with the rate and the longest waits that go with it"},
 	{"what it survives", nil, "of a distributed lock: the guarantees that failure scenarios put to the test, with the number of faults; of a local one: the measured windows with contenders, each of which was a test of exclusion too"},
-	{"how sure", nil, "what the rounds prove; \"clear winner\" beyond chance, \"likely winner\" by much and not beyond chance, \"tie\" where others may do as well"},
+	{"how sure", nil, "what the rounds prove; \"clear winner\" beyond chance, \"likely winner\" by much and not beyond chance, \"tie\" where others may do as well, \"only candidate\" where no other recommended lock was measured that comes into question"},
 	{"what would change it", nil, "the requirement, guarantee or figure by which the same rule would name another lock, computed from this run; the weightiest first"},
 	{"rate", []string{"per second"}, "how often a second the lock was taken, by all workers together (metric throughput); of contended distributed locks how often it passed to another worker (metric handovers); the median of the rounds"},
 	{"workers", nil, "how many workers took the lock; each is a contender with a handle of its own"},

@@ -31,27 +31,40 @@ func (v Verdict) Considers(lock string) bool {
 
 // Aside returns which lock kept for reference, of the tier and the class of v.Use, was
 // shown to be faster than that by more than the margin, of several the one with the highest
-// median, and how many times as fast it is; "" if none was. of is of how many the rounds
-// are enough to tell.
-func (v Verdict) Aside() (lock string, times float64, of int) {
+// median, and how many times as fast it is; "" if none was. of is how many were measured,
+// and told of how many the rounds are enough to tell.
+func (v Verdict) Aside() (lock string, times float64, told, of int) {
 	if v.about.g == nil {
-		return "", 0, 0
+		return "", 0, 0, 0
 	}
 	c := v.about.contest()
 	i := slices.IndexFunc(c.pool, func(x candidate) bool { return x.Lock.Name == v.Use })
 	if i < 0 {
-		return "", 0, 0
+		return "", 0, 0, 0
 	}
 	for _, r := range c.rivals {
 		ratio := c.compare(r, c.pool[i])
 		if ratio.Enough() {
-			of++
+			told++
 		}
 		if ratio.Read(c.margin()) == stat.Slower && ratio.Median > times {
 			lock, times = r.Lock.Name, ratio.Median
 		}
 	}
-	return lock, times, of
+	return lock, times, told, len(c.rivals)
+}
+
+// Fits reports whether a lock of the run may be named for the situation of v: it is of the
+// tier of v.Use, or of one that suits the situation.
+func (v Verdict) Fits(lock string) bool {
+	tier := func(name string) int {
+		if c := v.Cells()[name]; c != nil && len(c.Rounds) > 0 {
+			return tierOf(c.Rounds[0].Lock)
+		}
+		return -1
+	}
+	i := tier(lock)
+	return i <= 0 || i == tier(v.Use) || tiers[i].fits(v.about)
 }
 
 // Metric returns what v ranks by.

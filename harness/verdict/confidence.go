@@ -10,11 +10,18 @@ import (
 	"locklab/internal/numfmt"
 )
 
+// alone says why there is only one candidate.
+const alone = "no other recommended lock was measured here"
+
 // confidence says in a word how sure a verdict is, and in full why this lock.
 func (c contest) confidence(use candidate, f ranking) (grade, why string) {
 	rounds := numfmt.Plural(c.pool[0].rate.N, "round")
 	if len(c.pool) == 1 {
-		return Only, "the only candidate measured here; " + rounds
+		only := alone
+		if n := len(c.rivals); n > 0 {
+			only += fmt.Sprintf(", %d %s kept for reference", n, numfmt.Choose(n, "is", "are"))
+		}
+		return Only, only + "; " + rounds
 	}
 	grade = Clear
 	var parts []string
@@ -106,7 +113,7 @@ func (v *Verdict) note(c contest, use candidate) {
 		}
 	}
 	if v.Unfair {
-		v.Notes = append(v.Notes, fmt.Sprintf("unfair: use it only where some workers may wait for others' sake (Jain %s)", c.jain(use)))
+		v.Notes = append(v.Notes, fmt.Sprintf("unfair: use it only where it does no harm that some workers get the lock far less often than others (Jain %s)", c.jain(use)))
 	}
 	if all, bad := c.disturbed(); 2*bad > all {
 		v.Notes = append(v.Notes, fmt.Sprintf("%d of the %s behind this row were measured under disturbance: see the run's quality", bad, numfmt.Plural(all, "result")))

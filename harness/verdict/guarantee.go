@@ -74,7 +74,7 @@ func judgeRemote(s Situation) Verdict {
 		s.only = func(l harness.Lock) bool {
 			return s.g.has(classes[l.Name]) && classes[l.Name].Strength == strongest
 		}
-		v = whole.within(s, all, "the only candidate of its class", "those of its class")
+		v = whole.within(s, all, "of its class no other is recommended", "those of its class")
 	}
 	for i, r := range v.Rows {
 		v.Rows[i].Class = classSentence(classes[r.Lock])
@@ -96,7 +96,7 @@ func (c contest) within(s Situation, all Verdict, only, those string) Verdict {
 	v := judge(s)
 	if n := len(s.contest().pool); n < len(c.pool) {
 		v.Within = fmt.Sprintf("%d of %s", n, numfmt.Plural(len(c.pool), "lock"))
-		v.Why = strings.Replace(v.Why, "the only candidate measured here", only, 1)
+		v.Why = strings.Replace(v.Why, alone, only, 1)
 		if n > 1 {
 			v.Why += ". Considered: " + v.Within + ", " + those
 		}

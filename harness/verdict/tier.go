@@ -63,7 +63,7 @@ func judgeLocal(s Situation) Verdict {
 	if s.terse {
 		return judge(s)
 	}
-	v := whole.within(s, judge(all), "no other of the "+tiers[first].name+" is for use", "the "+tiers[first].name)
+	v := whole.within(s, judge(all), "of the "+tiers[first].name+" no other is recommended", "the "+tiers[first].name)
 	kinds := make(map[string]harness.Lock)
 	for _, x := range slices.Concat(whole.pool, whole.rivals) {
 		kinds[x.Lock.Name] = x.Lock

@@ -71,7 +71,7 @@ func TestVerdict(t *testing.T) {
 			use: "b", ties: "a", why: "simplest"},
 		{name: "simple and slower is not used", rounds: 10, models: []synthetic.Model{synthetic.Fast("a", 2e6), synthetic.With(synthetic.Fast("b", 1e6), complexity(harness.Standard))}, use: "a"},
 		{name: "a violation is never recommended", rounds: 10,
-			models: []synthetic.Model{synthetic.With(synthetic.Fast("a", 9e6), func(m *synthetic.Model) { m.Breaks = true }), synthetic.Fast("b", 2e6)}, use: "b", why: "the only candidate"},
+			models: []synthetic.Model{synthetic.With(synthetic.Fast("a", 9e6), func(m *synthetic.Model) { m.Breaks = true }), synthetic.Fast("b", 2e6)}, use: "b", why: "no other recommended lock was measured here; "},
 		{name: "all violate", rounds: 10, models: []synthetic.Model{synthetic.With(synthetic.Fast("a", 9e6), func(m *synthetic.Model) { m.Breaks = true })}, situation: "none"},
 		{name: "too few rounds", rounds: 3, models: []synthetic.Model{synthetic.Fast("a", 1e6), synthetic.Fast("b", 2e6)}, why: "no verdict: 3 rounds, 6 needed to compare 2 locks at 95 % for all pairs together. The highest median is that of b"},
 		{name: "too few rounds for so many", rounds: 6, models: []synthetic.Model{synthetic.Fast("a", 1e6), synthetic.Fast("b", 2e6), synthetic.Fast("c", 1e6)}, why: "no verdict: 6 rounds, 7 needed to compare 3 locks"},
