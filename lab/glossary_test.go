@@ -24,15 +24,21 @@ func glossary(t *testing.T) (words, units []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	into := &words
+	into, seen := &words, make(map[string]bool)
 	for line := range strings.Lines(string(text)) {
 		cell, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " |")
 		switch {
-		case !strings.HasPrefix(line, "| "), cell == "Word":
+		case !strings.HasPrefix(line, "| "):
+		case cell == "Word":
+			seen = make(map[string]bool) // a word may mean something else in another table
 		case cell == "Unit":
-			into = &units
+			into, seen = &units, make(map[string]bool)
 		default:
 			for word := range strings.SplitSeq(strings.ReplaceAll(cell, "`", ""), ", ") {
+				if seen[word] {
+					t.Errorf("docs/glossary.md explains %q twice in one table", word)
+				}
+				seen[word] = true
 				*into = append(*into, strings.ToLower(word))
 			}
 		}
