@@ -56,7 +56,7 @@ build: ## build build/locklab
 build-simulate: build ## build build/locklab-simulate too, which build/locklab simulates with on a machine without Go
 	$(GO) build -trimpath -tags systematic,simulate -ldflags '$(LDFLAGS)' -o $(BUILD)/locklab-simulate ./cmd/locklab
 
-report: ## install what is missing, measure every lock on real servers, a minute of it under failures (6 minutes), write build/report/index.html and report.md
+report: ## install what is missing, measure one lock for each idea, on real servers, a minute of it under failures (6 minutes), write build/report/index.html and report.md
 	scripts/deps redis zookeeper
 	$(MAKE) --no-print-directory build
 	$(BUILD)/locklab run --hardware --chaos --budget $(BUDGET) --out $(REPORT) --replace
@@ -116,7 +116,7 @@ test-slurm: ## submit deploy/slurm/locklab.sbatch to a Slurm of three nodes on t
 	LOCKLAB_SLURM=$(CURDIR)/$(BUILD)/slurm $(GO) test -count=1 -v -run '^TestSlurm' ./deploy
 
 test-a11y: build ## check the pages with axe-core in headless Chromium, in both themes, on phone and desk; npm installs axe-core into build/
-	scripts/a11y/run
+	scripts/a11y/run $(filter-out $(BUILD)/report,$(REPORT))
 
 models: ## check Promela models of ticket, mcs, clh, zk-handoff, zk-rw and redis-queue, and broken ones, with Spin; installs it
 	scripts/deps spin

@@ -1,5 +1,5 @@
 // check applies axe-core to pages in headless Chromium, and checks what axe does
-// not: that a page does not scroll sideways, that a chart is a tab stop only where
+// not: that a page does not scroll sideways, that the letters in charts are not too small, that a chart is a tab stop only where
 // it scrolls, that folded parts are on paper where that is asked for and else are not, and that it asks for nothing over the network.
 //
 //	node check.mjs AXE CHROMIUM PAGE...
@@ -32,6 +32,7 @@ const DAMAGE = {
   'scrollable-region-focusable': `document.querySelectorAll('.scroll').forEach(s => { s.removeAttribute('tabindex'); s.style.maxWidth = '9rem' });
     document.querySelectorAll('.stop').forEach(s => s.remove())`,
   'idle tab stop': `document.querySelectorAll('.stop').forEach(s => { s.style.display = 'block' })`,
+  'small text': `Object.assign(document.querySelector('figure svg').style, { minWidth: 0, width: '20rem' })`,
   'scrolls sideways': `document.querySelector('main').insertAdjacentHTML('beforeend', '<div style="width: 3000px">wide</div>')`,
 };
 
@@ -140,6 +141,12 @@ const IDLE = `[...document.querySelectorAll('.scroll')].filter(s => s.clientWidt
   const stop = s.tabIndex >= 0 || [...s.querySelectorAll('[tabindex]')].some(e => e.getClientRects().length > 0);
   return stop !== s.scrollWidth > s.clientWidth;
 }).map(s => s.getAttribute('aria-label'))`;
+// The least height of letters in charts, in pixels: axe does not look at it.
+const LEAST = 7;
+const SMALL = `[...document.querySelectorAll('figure svg')].filter(s => s.getClientRects().length > 0).map(s => ({
+  at: s.closest('[aria-label]')?.getAttribute('aria-label') ?? 'a chart',
+  size: Math.min(...[...s.querySelectorAll('text')].map(t => parseFloat(getComputedStyle(t).fontSize) * Math.abs(t.getScreenCTM().a))),
+})).filter(c => c.size < ${LEAST}).map(c => c.at + ': ' + c.size.toFixed(1) + ' px')`;
 const PRINTED = `[...document.querySelectorAll('main details')].filter(d => !d.open && d.getBoundingClientRect().height > 0).length`;
 const HIDDEN = `[...document.querySelectorAll('main details')].filter(d => !d.open).filter(d => {
   const inside = d.querySelector(':scope > :not(summary)');
@@ -153,6 +160,8 @@ async function examine(browser) {
   const wide = await browser.run(SIDEWAYS);
   if (wide) found.push({ id: 'scrolls sideways', help: `by ${wide.out} pixels`, at: wide.at, why: '' });
   await idle(browser, found);
+  const small = await browser.run(SMALL);
+  if (small.length > 0) found.push({ id: 'small text', help: `letters of less than ${LEAST} pixels in charts`, at: small, why: '' });
   return { rules, found };
 }
 
