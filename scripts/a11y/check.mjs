@@ -20,7 +20,7 @@ import { pathToFileURL } from 'node:url';
 const THEMES = ['light', 'dark'];
 const WIDTHS = [390, 1280];
 const BETWEEN = [680, 695, 720]; // around the width from which charts do not scroll
-const PATIENCE = 120_000; // milliseconds for one answer
+const PATIENCE = 600_000; // milliseconds for one answer
 
 // Damage that must be noticed: what is done to the page, and what must be said.
 const DAMAGE = {
