@@ -51,12 +51,8 @@ func bodyTables(cells []*casCell) []harness.Table {
 		Columns: []harness.Column{{Name: "entries"}, rate("two inside"), rate("lost increments"), rate("lost unlocks")}, Chart: harness.Bars, Log: true}
 	for _, c := range cells {
 		updates, entries := c.totals()
-		var lost []float64
-		for _, t := range c.counters {
-			lost = append(lost, perMillion(t.lost, t.updates))
-		}
 		label := c.body.name + ", " + c.place.name
-		counter.Rows = append(counter.Rows, harness.Row{Label: label, Cells: []harness.Cell{exact(float64(updates.updates)), summarize(lost)}})
+		counter.Rows = append(counter.Rows, harness.Row{Label: label, Cells: []harness.Cell{exact(float64(updates.updates)), c.lost()}})
 		spin.Rows = append(spin.Rows, harness.Row{Label: label, Cells: []harness.Cell{exact(float64(entries.entered)),
 			rates(c.locks, violatedOf), rates(c.locks, forgotOf), rates(c.locks, stallsOf)}})
 	}
@@ -148,9 +144,23 @@ func shortAnswer(cells []*casCell) string {
 	return "It was not seen to happen here."
 }
 
+// lost returns the updates that were lost, per million, of each repeat.
+func (c *casCell) lost() harness.Cell {
+	var rs []float64
+	for _, t := range c.counters {
+		rs = append(rs, perMillion(t.lost, t.updates))
+	}
+	return summarize(rs)
+}
+
+// sentence quotes the median of the repeats, as the chart draws it, or what all of them
+// lost where that is nothing.
 func (c *casCell) sentence() string {
 	counter, lock := c.totals()
-	updates, lost := number(float64(counter.updates)), number(perMillion(counter.lost, counter.updates))
+	updates, lost := number(float64(counter.updates)), number(c.lost().Median)
+	if c.lost().Median == 0 {
+		lost = number(perMillion(counter.lost, counter.updates))
+	}
 	switch {
 	case counter.lost == 0 && !lock.broken():
 		return fmt.Sprintf("%s lost none of %s updates and kept its lock exclusive", c.body.name, updates)

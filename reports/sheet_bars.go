@@ -83,7 +83,7 @@ func drawBars(s sheet) (picture, string) {
 func (b *barChart) how(rs []reading) string {
 	text := "Bar: the figure."
 	if m := sampled(rs); m != "" {
-		text = "Bar: " + m + "; whisker: their interval."
+		text = "Bar: " + m + "; whisker: from the least to the greatest of them."
 	}
 	if !b.log {
 		return text

@@ -71,7 +71,7 @@ func drawCurves(s sheet) (picture, string) {
 	l.scale(rs)
 	how := "Line: the figures."
 	if m := sampled(rs); m != "" {
-		how = "Line: " + m + "; band: their interval."
+		how = "Line: " + m + "; band: from the least to the greatest of them."
 	}
 	if l.nought != 0 {
 		how += " A logarithmic scale has no place for 0; here it lies under the axis."
