@@ -8,6 +8,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/resultfile"
+	"locklab/harness/stat"
 	"locklab/harness/survival"
 	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
@@ -109,16 +110,28 @@ func survives(run *resultfile.Run, v verdict.Verdict, audited []checked) ([]endu
 		c := audited[i]
 		return []endured{{"✓", "held", "exclusion", "no update of what it guards was lost"}}, fmt.Sprintf("kept in %s, %s acquisitions", numfmt.Plural(c.Contended, "contended window"), numfmt.SI(float64(c.Ops)))
 	}
-	c := survival.ClassOf(run.Faults, v.Use)
+	return endures(survival.ClassOf(run.Faults, v.Use))
+}
+
+// endures returns how the guarantees of a lock of class c stand, and by how many faults.
+func endures(c survival.Class) ([]endured, string) {
 	if c.Tries == 0 {
 		return []endured{{"?", "", verdict.NotTested, ""}}, ""
 	}
 	var out []endured
+	fewest := 0 // faults by which a guarantee held
 	for _, g := range harness.Guarantees {
 		st := c.Guarantees[g]
 		out = append(out, endured{stateMark[st.State], stateKind[st.State], string(g), string(g) + " " + st.String()})
+		if st.State == survival.Held && (fewest == 0 || st.Tries < fewest) {
+			fewest = st.Tries
+		}
 	}
-	return out, "in " + numfmt.Plural(c.Tries, "fault")
+	tested := "in " + numfmt.Plural(c.Tries, "fault")
+	if fewest > 0 {
+		tested += "; what held breaks in at most " + numfmt.Percent(100*stat.UpperBound(0, fewest)) + " of its faults"
+	}
+	return out, tested
 }
 
 var (

@@ -10,6 +10,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/harness/survival"
 	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
@@ -276,5 +277,24 @@ func TestSheet(t *testing.T) {
 	}
 	if i, k := bytes.Index([]byte(text), []byte("| requirement | lock | cost |")), strings.Index(text, "!["); i < 0 || k < i {
 		t.Errorf("the Markdown does not begin with the sheet: it is at %d, a picture at %d", i, k)
+	}
+}
+
+// TestSurvivesBounded: what held is said with the share of faults that may break it all the
+// same, by the guarantee with the fewest, and what broke bounds nothing.
+func TestSurvivesBounded(t *testing.T) {
+	lock := synthetic.Served("locks", harness.Redis, harness.KindRedis)
+	recovery := synthetic.Fault("pause", lock, 2, 0, nil, harness.Recovery)
+	failover := synthetic.Fault("failover", lock, 3, 0, nil, harness.Failover)
+	broken := synthetic.Fault("failover", lock, 1, 0, map[harness.Harm]int{harness.TwoHolders: 1}, harness.Failover)
+	for want, faults := range map[string][]*harness.FaultResult{
+		"in 5 faults; what held breaks in at most 78 % of its faults": {recovery, failover}, // 1 - 0.05^(1/2) = 0.776
+		"in 3 faults; what held breaks in at most 78 % of its faults": {recovery, broken},
+		"in 1 fault": {broken},
+	} {
+		_, got := endures(survival.ClassOf(faults, "locks"))
+		if strings.ReplaceAll(got, numfmt.Space, " ") != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
