@@ -63,7 +63,7 @@ func newSummary(run *resultfile.Run, vs []verdict.Verdict, rounds int) summary {
 	s := summary{Columns: summaryHead}
 	audited := audit(run)
 	for _, v := range vs {
-		row := summaryRow{Verdict: v, Title: strings.TrimSuffix(numfmt.Sentence(v.Situation), "."), Changes: changes(run, v), Short: clause(v.Why), Agreed: v.Agreement.String()}
+		row := summaryRow{Verdict: v, Title: strings.TrimSuffix(numfmt.Sentence(v.Situation), "."), Changes: changes(run, v), Short: clause(v.Why), Agreed: v.Agreed()}
 		if v.Use != "" {
 			row.Cost = costs(v)
 			row.Survives, row.Tested = survives(run, v, audited)

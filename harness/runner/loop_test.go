@@ -72,7 +72,9 @@ func TestLoopRejects(t *testing.T) {
 	if _, err := Measure(t.Context(), in, loopJob(fmt.Errorf("%w: no server", harness.ErrUnavailable))); !errors.Is(err, harness.ErrUnavailable) {
 		t.Errorf("without a server: %v, want ErrUnavailable", err)
 	}
-	r, err := Measure(t.Context(), in, loopJob(fmt.Errorf("%w: no readers", harness.ErrUsage)))
+	job := loopJob(fmt.Errorf("%w: no readers", harness.ErrUsage))
+	job.Workload.Window = 200 * time.Millisecond // in which a worker of this process has a processor
+	r, err := Measure(t.Context(), in, job)
 	if err != nil || r.Ops == 0 || !slices.ContainsFunc(r.Warnings, func(w harness.Warning) bool { return w.Kind == "messages" }) {
 		t.Errorf("a workload that it cannot drive: %v, %+v, want the workers of this process and a warning", err, r)
 	}

@@ -43,16 +43,25 @@ func share(x float64) string {
 	return fmt.Sprintf("%.0f%s%%", percent, numfmt.Space)
 }
 
+// Agreed says how many resampled runs choose the same lock; "" where it was not asked, and
+// of an only candidate that all choose: no figure could choose another.
+func (v Verdict) Agreed() string {
+	if a := v.Agreement; v.Grade == Only && a.Same == a.Of {
+		return ""
+	}
+	return v.Agreement.String()
+}
+
 // agreed adds to v's reason how many resampled runs agree.
 func (v *Verdict) agreed() {
 	switch a := v.Agreement; {
-	case a.Of == 0:
+	case v.Agreed() == "":
 	case v.Use == "":
 		v.Why += fmt.Sprintf(". None either in %s of %d resampled runs", share(a.Unsaid()), a.Of)
 	case a.None > 0:
-		v.Why += fmt.Sprintf("; %v, no verdict in %s", a, share(a.Unsaid()))
+		v.Why += fmt.Sprintf("; %s, no verdict in %s", v.Agreed(), share(a.Unsaid()))
 	default:
-		v.Why += "; " + a.String()
+		v.Why += "; " + v.Agreed()
 	}
 }
 

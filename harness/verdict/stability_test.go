@@ -113,16 +113,18 @@ func TestWeighSeesChance(t *testing.T) {
 
 func TestAgreementInWords(t *testing.T) {
 	for _, c := range []struct {
-		a    Agreement
-		use  string
-		want string
+		a     Agreement
+		use   string
+		grade string
+		want  string
 	}{
-		{Agreement{}, "a", "why"},
-		{Agreement{200, 0, 200}, "a", "why; the same in 100 % of 200 resampled runs"},
-		{Agreement{199, 1, 200}, "a", "why; the same in 99 % of 200 resampled runs, no verdict in 1 %"},
-		{Agreement{150, 150, 200}, "", "why. None either in 75 % of 200 resampled runs"},
+		{Agreement{}, "a", Clear, "why"},
+		{Agreement{200, 0, 200}, "a", Clear, "why; the same in 100 % of 200 resampled runs"},
+		{Agreement{200, 0, 200}, "a", Only, "why"},
+		{Agreement{199, 1, 200}, "a", Only, "why; the same in 99 % of 200 resampled runs, no verdict in 1 %"},
+		{Agreement{150, 150, 200}, "", "", "why. None either in 75 % of 200 resampled runs"},
 	} {
-		v := Verdict{Use: c.use, Why: "why", Agreement: c.a}
+		v := Verdict{Use: c.use, Grade: c.grade, Why: "why", Agreement: c.a}
 		v.agreed()
 		if got := numfmt.Plain(v.Why); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.a, got, c.want)
