@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
 	"locklab/internal/backend"
 	"locklab/internal/leaktest"
 )
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(asChild); text != "" {
 		os.Exit(beRank(text))
 	}
+	locktest.Parallel(4) // they wait
 	code := leaktest.Process{Tests: m, Packages: []string{"locklab/harness/ranks.(*Group)", "locklab/harness/ranks.(*zooBoard)", "github.com/redis/go-redis/v9", "github.com/go-zookeeper/zk"}}.Run()
 	for _, s := range common.servers {
 		if err := s.Stop(); err != nil {
