@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/internal/backend"
 	"locklab/internal/leaktest"
 )
@@ -28,7 +28,10 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(asChild); text != "" {
 		os.Exit(beRank(text))
 	}
-	locktest.Parallel(4) // they wait
+	// They wait; what the user says goes first, since flags are parsed later.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
 	code := leaktest.Process{Tests: m, Packages: []string{"locklab/harness/ranks.(*Group)", "locklab/harness/ranks.(*zooBoard)", "github.com/redis/go-redis/v9", "github.com/go-zookeeper/zk"}}.Run()
 	for _, s := range common.servers {
 		if err := s.Stop(); err != nil {
