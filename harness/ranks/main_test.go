@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -27,10 +26,6 @@ const asChild = "LOCKLAB_RANKS_TEST"
 func TestMain(m *testing.M) {
 	if text := os.Getenv(asChild); text != "" {
 		os.Exit(beRank(text))
-	}
-	// They wait; what the user says goes first, since flags are parsed later.
-	if err := flag.Set("test.parallel", "4"); err != nil {
-		panic(err)
 	}
 	code := leaktest.Process{Tests: m, Packages: []string{"locklab/harness/ranks.(*Group)", "locklab/harness/ranks.(*zooBoard)", "github.com/redis/go-redis/v9", "github.com/go-zookeeper/zk"}}.Run()
 	for _, s := range common.servers {
