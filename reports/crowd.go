@@ -168,10 +168,11 @@ var costColumns = []struct {
 	figure *predict.Figure
 	of     func(e predict.Estimate) float64
 	format func(float64) string
+	noun   string // behind the figure
 }{
-	{predict.Messages, func(e predict.Estimate) float64 { return e.Message }, numfmt.Number},
-	{predict.ServerTime, func(e predict.Estimate) float64 { return e.Server }, numfmt.Nanos},
-	{predict.ClientTime, func(e predict.Estimate) float64 { return e.Client }, numfmt.Nanos},
+	{predict.Messages, func(e predict.Estimate) float64 { return e.Message }, numfmt.Number, "messages"},
+	{predict.ServerTime, func(e predict.Estimate) float64 { return e.Server }, numfmt.Nanos, "of the servers' processors"},
+	{predict.ClientTime, func(e predict.Estimate) float64 { return e.Client }, numfmt.Nanos, "of the contenders' processors"},
 }
 
 // fillLeftOut adds to row what the model says of a point that was left out.

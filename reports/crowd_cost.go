@@ -74,10 +74,10 @@ func (d *crowds) herds() string {
 		n := d.asked[len(d.asked)-1]
 		e, _ := l.crowd.At(n, 0)
 		var parts []string
-		for i, x := range costColumns {
+		for _, x := range costColumns {
 			if v := x.of(e); v > 0 {
 				by, _ := l.crowd.WorstError(x.figure)
-				parts = append(parts, x.format(v)+" "+[]string{"messages", "of the servers' processors", "of the contenders' processors"}[i]+" (missed by "+signed(by)+" at most)")
+				parts = append(parts, x.format(v)+" "+x.noun+" (missed by "+signed(by)+" at most)")
 			}
 		}
 		if len(parts) > 0 {

@@ -287,9 +287,11 @@ func TestSurvivesBounded(t *testing.T) {
 	recovery := synthetic.Fault("pause", lock, 2, 0, nil, harness.Recovery)
 	failover := synthetic.Fault("failover", lock, 3, 0, nil, harness.Failover)
 	broken := synthetic.Fault("failover", lock, 1, 0, map[harness.Harm]int{harness.TwoHolders: 1}, harness.Failover)
+	stuck := synthetic.Fault("pause", lock, 1, 0, map[harness.Harm]int{harness.Stuck: 1}, harness.Recovery)
 	for want, faults := range map[string][]*harness.FaultResult{
 		"in 5 faults; what held breaks in at most 78 % of its faults": {recovery, failover}, // 1 - 0.05^(1/2) = 0.776
 		"in 3 faults; what held breaks in at most 78 % of its faults": {recovery, broken},
+		"in 4 faults; what held breaks in at most 63 % of its faults": {failover, stuck},
 		"in 1 fault": {broken},
 	} {
 		_, got := endures(survival.ClassOf(faults, "locks"))
