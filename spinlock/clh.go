@@ -19,13 +19,13 @@ import (
 // memory that its predecessor allocated, which on machines with far memory may
 // be the far one; on others the line moves into the waiter's cache either way.
 //
-// In the papers a node says that its owner is busy. That takes a store to raise
-// before the swap, and after its release a worker must leave the node to its
-// successor, which may not have polled it yet, and go on with that of its
-// predecessor. Here workers number their acquisitions, the tail says which one to
-// wait for, and a node says which one of its worker's was over last. So nothing is
-// raised, and a node stays with its worker: before that can release another
-// acquisition, its successor has had the lock and has polled.
+// A node says that its owner is busy: it is raised before the swap, and lowered by the
+// release, after which the owner leaves it to its successor, which may not have polled
+// it yet, and goes on with that of its predecessor. So a worker that comes back at once
+// first takes the line of a node that another CPU has polled, and a waiter that is
+// there meets the tail before it. Workers that number their acquisitions, so that
+// nothing is raised and nodes stay where they are, took 1.2 times as long with two
+// workers, also in C.
 //
 // A worker that had to wait itself checks for a sleeping successor when it
 // unlocks, and offers that in time; one that did not releases by a plain store.
@@ -34,10 +34,10 @@ import (
 //
 // # Memory ordering
 //
-// The load of over that ends a wait pairs with the release store of the
+// The load of busy that ends a wait pairs with the release store of the
 // predecessor's Unlock; a wake-up comes after that store. The Swap of tail is
-// sequentially consistent. The numbers wrap, which does no harm: a waiter waits
-// for the next release of its predecessor, and only for that.
+// sequentially consistent, so the store that raises a node is seen by the waiter that
+// finds it in the queue.
 //
 // # References
 //
@@ -50,103 +50,111 @@ import (
 // DOI 10.1109/IPPS.1994.288305.
 type CLH struct {
 	waiter  waiting.Waiter // how a wait begins
-	workers []CLHWorker    // workers[0] is the predecessor of the first
+	nodes   []clhNode      // one more than workers: the tail of the free lock belongs to none
+	workers []CLHWorker
 
 	_    atomics.CacheLinePad
-	tail atomics.Uint64 // the acquisition of the last in the queue
+	tail atomics.Uint32 // place in nodes of the last in the queue, see CLHWorker.node
 	_    atomics.CacheLinePad
 }
 
-// An acquisition is what stands for one in a word: the index in workers of the
-// worker whose it is, the lower 32 bits, and above it its number among that
-// worker's, which wraps.
+// A clhNode is a place in the queue: of one acquisition at a time, whichever worker's.
+type clhNode struct {
+	busy atomics.Uint32 // 1 until the acquisition is over; its successor polls it
+
+	// park is the park word for its successor: 0, or clhParkFree where the owner offers
+	// to signal the release, or the one that sleeps until then, its index and clhSleeper.
+	park atomics.Uint32
+	_    [clhNodeSize - 2*4]byte
+}
+
 const (
-	clhNext  = 1 << 32     // from one acquisition of a worker to its next
-	clhIndex = clhNext - 1 // mask
+	clhNodeSize = 2 * atomics.CacheLine
+
+	clhParkFree = 1
+	clhSleeper  = 2
 )
 
-// CLHWorker is the handle of one worker of a [CLH] lock, and its node in the
-// queue. Its size is a power of two, which makes an index a shift.
+// CLHWorker is the handle of one worker of a [CLH] lock.
 type CLHWorker struct {
-	tail    *atomics.Uint64 // of lock
-	workers []CLHWorker     // of lock
+	tail    *atomics.Uint32 // of lock
+	nodes   unsafe.Pointer  // to the first node of lock
+	own     uint32          // place of the node of its acquisition, or of its next
+	pred    uint32          // place of the one ahead of it, while it holds the lock
+	offered bool            // it has offered its successor a place to sleep
+	index   uint32          // of this worker
 	lock    *CLH
-	offered bool // it has offered its successor a place to sleep; used by this worker alone
-
-	_    atomics.CacheLinePad
-	over atomics.Uint64 // which of its acquisitions was over last; its successor polls it
-	_    atomics.CacheLinePad
-
-	// park is the park word for its successor: 0, or the number of an acquisition
-	// whose release this worker offers to signal, above, and then clhParkFree or the
-	// one that sleeps.
-	park   atomics.Uint64
-	parker *atomics.Parker // where it sleeps itself, whichever worker wakes it
-	_      [clhWorkerSize - clhWorkerUsed]byte
+	parker  *atomics.Parker // where it sleeps, whichever worker wakes it
+	_       atomics.CacheLinePad
 }
 
-const (
-	clhWorkerSize = 4 * atomics.CacheLine
-	clhWorkerUsed = 2*atomics.CacheLine + 7*unsafe.Sizeof(uintptr(0)) + 2*8
-)
+// clhMost is how many workers have places for their nodes.
+const clhMost = 1<<32/clhNodeSize - 2
 
-// clhParkFree is less than what stands for any worker that sleeps, its index and
-// one more.
-const clhParkFree = 1
-
-// NewCLH returns a free lock for that many workers, at least 1.
+// NewCLH returns a free lock for that many workers, at least 1 and less than 16 million.
 func NewCLH(workers int, o Options) *CLH {
-	l := &CLH{waiter: o.sleeper(workers), workers: make([]CLHWorker, workers+1)}
+	if int64(workers) > clhMost {
+		panic("locklab: a CLH lock is for 16777214 workers at most")
+	}
+	l := &CLH{waiter: o.sleeper(workers), nodes: make([]clhNode, workers+1), workers: make([]CLHWorker, workers)}
 	for i := range l.workers {
-		h := &l.workers[i]
-		h.tail, h.workers, h.lock, h.parker = &l.tail, l.workers, l, atomics.NewParker()
-		h.over.Store(uint64(i))
+		l.workers[i] = CLHWorker{
+			tail: &l.tail, nodes: unsafe.Pointer(&l.nodes[0]), own: uint32(i+1) * clhNodeSize,
+			index: uint32(i), lock: l, parker: atomics.NewParker(),
+		}
 	}
 	return l
 }
 
+// node returns the node at a place, its distance from the first one in bytes. An index
+// would take a shift, a load of the length and a comparison, three times in an
+// acquisition: 47 instructions in place of 33. Places come from NewCLH only.
+func (h *CLHWorker) node(place uint32) *clhNode { return (*clhNode)(unsafe.Add(h.nodes, place)) }
+
 // Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
 // one goroutine at a time.
 func (l *CLH) Worker(i int) *CLHWorker {
-	waiting.CheckWorker(i, len(l.workers)-1)
-	return &l.workers[i+1]
+	waiting.CheckWorker(i, len(l.workers))
+	return &l.workers[i]
 }
 
 // Lock takes the lock and waits for it if need be.
-func (h *CLHWorker) Lock() { h.await(h.tail.Swap(h.over.Load()+clhNext), (*CLHWorker).lockSlow) }
+func (h *CLHWorker) Lock() {
+	h.node(h.own).busy.StoreRelease(1)
+	h.await(h.tail.Swap(h.own), (*CLHWorker).lockSlow)
+}
 
-// await waits, by slow, if the acquisition pred is not over. It takes slow as a
-// value so that Lock can be inlined: see [Ticket.await].
-func (h *CLHWorker) await(pred uint64, slow func(*CLHWorker, uint64)) {
-	if h.workers[uint32(pred)].over.Load() != pred {
-		slow(h, pred)
+// await waits, by slow, if the acquisition of the node pred is not over. It takes slow
+// as a value so that Lock can be inlined: see [Ticket.await].
+func (h *CLHWorker) await(pred uint32, slow func(*CLHWorker)) {
+	h.pred = pred
+	if h.node(pred).busy.Load() != 0 {
+		slow(h)
 	}
 }
 
 // lockSlow is apart so that the fast path stays small.
-func (h *CLHWorker) lockSlow(pred uint64) {
-	ahead := &h.workers[pred&clhIndex]
+func (h *CLHWorker) lockSlow() {
+	ahead := h.node(h.pred)
 	w := h.lock.waiter
 	if w.Sleeps() {
-		h.park.Store((h.over.Load()+clhNext)&^clhIndex | clhParkFree)
+		h.node(h.own).park.Store(clhParkFree)
 		h.offered = true
 	}
-	for over := ahead.over.Load(); over != pred; {
-		if w.Tired() && h.sleep(ahead, pred) {
-			over = ahead.over.Load()
+	for busy := uint32(1); busy != 0; {
+		if w.Tired() && h.sleep(ahead) {
+			busy = ahead.busy.Load()
 		} else {
-			over = w.While64(&ahead.over, over)
+			busy = w.While(&ahead.busy, 1)
 		}
 	}
 }
 
-// sleep sleeps until ahead has released the acquisition pred and reports true; it
-// reports false at once if ahead has not offered its park word, or is unlocking. It
-// is woken by a parker of its own: ahead may offer its park word again before the
-// worker that slept is awake.
-func (h *CLHWorker) sleep(ahead *CLHWorker, pred uint64) bool {
-	free := pred&^clhIndex | clhParkFree
-	if !ahead.park.CompareAndSwap(free, free+h.over.Load()&clhIndex) {
+// sleep sleeps until the acquisition of ahead is over and reports true; it reports
+// false at once if its worker has not offered the park word, or is unlocking. It sleeps
+// at a parker of its own: once it is woken the node may serve others.
+func (h *CLHWorker) sleep(ahead *clhNode) bool {
+	if !ahead.park.CompareAndSwap(clhParkFree, clhSleeper+h.index) {
 		return false
 	}
 	h.parker.Park()
@@ -161,7 +169,8 @@ func (h *CLHWorker) release(offered func(*CLHWorker)) {
 	if h.offered {
 		offered(h)
 	} else {
-		h.over.AddRelease(clhNext)
+		h.node(h.own).busy.StoreRelease(0)
+		h.own = h.pred
 	}
 }
 
@@ -170,9 +179,11 @@ func (h *CLHWorker) release(offered func(*CLHWorker)) {
 //go:noinline
 func (h *CLHWorker) unlockOffered() {
 	h.offered = false
-	sleeper := uint32(h.park.Swap(0))
-	h.over.AddRelease(clhNext)
-	if sleeper > clhParkFree {
-		h.workers[sleeper-clhParkFree].parker.Unpark()
+	node := h.node(h.own)
+	sleeper := node.park.Swap(0)
+	node.busy.StoreRelease(0)
+	h.own = h.pred
+	if sleeper >= clhSleeper {
+		h.lock.workers[sleeper-clhSleeper].parker.Unpark()
 	}
 }

@@ -56,15 +56,15 @@ func TestSlots(t *testing.T) {
 func TestElementsDoNotShareLines(t *testing.T) {
 	for name, size := range map[string]uintptr{
 		"parkSlot": unsafe.Sizeof(parkSlot{}), "MCSWorker": unsafe.Sizeof(MCSWorker{}),
-		"CLHWorker": unsafe.Sizeof(CLHWorker{}), "andersonFlag": unsafe.Sizeof(andersonFlag{}),
+		"CLHWorker": unsafe.Sizeof(CLHWorker{}), "clhNode": unsafe.Sizeof(clhNode{}), "andersonFlag": unsafe.Sizeof(andersonFlag{}),
 		"K42Worker": unsafe.Sizeof(K42Worker{}), "hapaxSlot": unsafe.Sizeof(hapaxSlot{}), "HapaxWorker": unsafe.Sizeof(HapaxWorker{}),
 	} {
 		if size <= atomics.CacheLine {
 			t.Errorf("%s has %d bytes, no space for padding", name, size)
 		}
 	}
-	if size := unsafe.Sizeof(CLHWorker{}); size != clhWorkerSize || size&(size-1) != 0 {
-		t.Errorf("CLHWorker has %d bytes, no power of two: each Lock multiplies by that", size)
+	if size := unsafe.Sizeof(clhNode{}); size != clhNodeSize || size&(size-1) != 0 {
+		t.Errorf("clhNode has %d bytes, no power of two: each Lock multiplies by that", size)
 	}
 	if size := unsafe.Sizeof(MCSWorker{}); size != mcsWorkerSize || size&(size-1) != 0 {
 		t.Errorf("MCSWorker has %d bytes, no power of two: each hand-over multiplies by that", size)

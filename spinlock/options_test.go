@@ -39,6 +39,7 @@ func TestConstructorsRefuseMistakes(t *testing.T) {
 		wantPanic(t, name, `locklab: unknown wait policy "often"`, func() { make(2, spinlock.Options{Wait: "often"}) })
 		wantPanic(t, name, `locklab: unknown pin "core"`, func() { make(2, spinlock.Options{Pin: "core"}) })
 	}
+	wantPanic(t, "NewCLH", "locklab: a CLH lock is for 16777214 workers at most", func() { spinlock.NewCLH(16777215, spinlock.Options{}) })
 }
 
 // TestWorkerRefusesMistakes: there is no handle but those of the workers.

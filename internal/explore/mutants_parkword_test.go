@@ -9,73 +9,72 @@ import (
 	"locklab/harness"
 )
 
-// A bug of queues whose waiters sleep until a word of their predecessor is changed.
-const sharedParker bug = "wakes its successor by a parker that the next successor sleeps at too"
+// A bug of a CLH lock whose waiters sleep until a word of the node ahead is changed. To
+// look for a waiter that sleeps after the node was left is none: it wakes another at worst.
+const offerStays bug = "reads its offer at the release, and leaves it open"
 
-// parkFree is less than what stands for any worker, its index and one more.
-const parkFree = 1
+// Values of a park word; what is more stands for the worker that sleeps.
+const (
+	parkOffered = 1
+	parkSleeper = 2
+)
 
-// parkWords is CLH by numbers with waiters that sleep: a worker that has to wait
-// itself offers its successor a park word, the number of an acquisition and the one
-// that sleeps until it is over. It may offer that again before the one that slept is
-// awake.
+// parkWords is CLH with waiters that sleep: a worker that has to wait itself offers its
+// successor the park word of its node, which it leaves to that by its release.
 type parkWords struct {
 	bug     bug
-	done    []atomics.Uint32 // number of acquisitions of each worker that are over
-	offered []atomics.Uint64
-	parkers []*atomics.Parker
-	tail    atomics.Uint64
+	busy    []atomics.Uint32 // by node
+	park    []atomics.Uint32
+	parkers []*atomics.Parker // by worker
+	tail    atomics.Uint32
 }
 
 func newParkWords(n int, b bug) harness.Local {
-	l := &parkWords{bug: b, done: make([]atomics.Uint32, n+1), offered: make([]atomics.Uint64, n+1)}
-	for range n + 1 {
+	l := &parkWords{bug: b, busy: make([]atomics.Uint32, n+1), park: make([]atomics.Uint32, n+1)}
+	for range n {
 		l.parkers = append(l.parkers, atomics.NewParker())
 	}
-	return perWorker(func(i int) sync.Locker {
-		me, offered := i+1, false
+	return perWorker(func(me int) sync.Locker {
+		node, pred, offered := uint32(me)+1, uint32(0), false
 		return funcs{
-			lock:   func() { offered = l.lock(me) },
-			unlock: func() { l.unlock(me, offered) },
+			lock: func() { pred, offered = l.lock(me, node) },
+			unlock: func() {
+				l.unlock(node, offered)
+				node = pred
+			},
 		}
 	})
 }
 
-// lock takes the lock and reports whether me has offered its park word.
-func (l *parkWords) lock(me int) bool {
-	mine := l.done[me].Load() + 1
-	seen := l.tail.Swap(uint64(me)<<32 | uint64(mine))
-	ahead, number := int(seen>>32), uint32(seen)
-	if l.done[ahead].Load() == number {
-		return false
+// lock takes the lock by node, and returns the node ahead and whether its park word is offered.
+func (l *parkWords) lock(me int, node uint32) (pred uint32, offered bool) {
+	l.busy[node].StoreRelease(1)
+	pred = l.tail.Swap(node)
+	if l.busy[pred].Load() == 0 {
+		return pred, false
 	}
-	l.offered[me].Store(uint64(mine)<<32 | parkFree)
-	free := uint64(number)<<32 | parkFree
-	for l.done[ahead].Load() != number {
-		if !l.offered[ahead].CompareAndSwap(free, uint64(number)<<32|uint64(me+parkFree)) {
-			atomics.SpinHint(1)
-			continue
-		}
-		if l.bug == sharedParker {
-			l.parkers[ahead].Park()
-		} else {
+	l.park[node].Store(parkOffered)
+	for l.busy[pred].Load() != 0 {
+		if l.park[pred].CompareAndSwap(parkOffered, parkSleeper+uint32(me)) {
 			l.parkers[me].Park()
+		} else {
+			atomics.SpinHint(1)
 		}
 	}
-	return true
+	return pred, true
 }
 
-func (l *parkWords) unlock(me int, offered bool) {
+func (l *parkWords) unlock(node uint32, offered bool) {
 	var sleeper uint32
-	if offered {
-		sleeper = uint32(l.offered[me].Swap(0))
-	}
-	l.done[me].AddRelease(1)
 	switch {
-	case sleeper <= parkFree:
-	case l.bug == sharedParker:
-		l.parkers[me].Unpark()
+	case !offered:
+	case l.bug == offerStays:
+		sleeper = l.park[node].Load()
 	default:
-		l.parkers[sleeper-parkFree].Unpark()
+		sleeper = l.park[node].Swap(0)
+	}
+	l.busy[node].StoreRelease(0)
+	if sleeper >= parkSleeper {
+		l.parkers[sleeper-parkSleeper].Unpark()
 	}
 }

@@ -97,37 +97,6 @@ const (
 	busyLate     bug = "marks its node busy after it has queued up"
 )
 
-// Bugs of the CLH lock whose nodes count acquisitions.
-const (
-	sameNumber bug = "queues up with the number of its last acquisition"
-	nextNumber bug = "waits for the number after its predecessor's"
-)
-
-// newCountingCLH is the form in which nodes stay with their workers.
-func newCountingCLH(n int, b bug) harness.Local {
-	done, tail := make([]atomics.Uint32, n+1), new(atomics.Uint64)
-	return perWorker(func(i int) sync.Locker {
-		mine := &done[i+1]
-		return funcs{
-			lock: func() {
-				number := mine.Load() + 1
-				if b == sameNumber {
-					number--
-				}
-				pred := tail.Swap(uint64(i+1)<<32 | uint64(number))
-				want := uint32(pred)
-				if b == nextNumber && pred != 0 {
-					want++
-				}
-				for done[pred>>32].Load() != want {
-					atomics.SpinHint(1)
-				}
-			},
-			unlock: func() { mine.AddRelease(1) },
-		}
-	})
-}
-
 type clh struct {
 	bug  bug
 	busy []atomics.Uint32

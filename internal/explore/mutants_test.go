@@ -54,9 +54,7 @@ var mutants = []mutant{
 	{lock: "fissile", make: newFissile, bug: handsOverLate, workers: 2, times: 2, want: explore.ErrExclusion},
 	{lock: "fissile", make: newFissile, bug: staysCross, workers: 3, times: 1, want: explore.ErrDeadlock},
 
-	{lock: "clh by numbers", make: newCountingCLH, bug: sameNumber, workers: 2, times: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
-	{lock: "clh by numbers", make: newCountingCLH, bug: nextNumber, workers: 2, times: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
-	{lock: "clh with park words", make: newParkWords, bug: sharedParker, workers: 3, times: 2, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
+	{lock: "clh with park words", make: newParkWords, bug: offerStays, workers: 3, times: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
 
 	{lock: "parking", make: newParking, bug: plainRelease, workers: 2, times: 1, want: explore.ErrDeadlock, buffered: true},
 	{lock: "parking", make: newParking, bug: plainAnnounce, workers: 2, times: 1, want: explore.ErrDeadlock, buffered: true},
