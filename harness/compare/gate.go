@@ -33,6 +33,7 @@ var Suite = []*Gate{
 	{Metric: metric.Jain, Format: numfmt.Percent},
 	{Metric: metric.WindowJain, Format: numfmt.Percent},
 	{Metric: metric.CPU, Format: numfmt.Nanos},
+	{Metric: metric.ServerCPU, Format: numfmt.Nanos},
 	{Metric: metric.Requests, Format: numfmt.Number},
 	{Metric: metric.Notifications, Format: numfmt.Number},
 }
