@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ func (o *compareOptions) builds(ctx context.Context, how compare.Options, old, n
 	if err != nil {
 		return err
 	}
-	servers, lacking, err := startServers(ctx, plan)
+	servers, lacking, err := startServers(ctx, plan, warmTime(cmp.Or(o.run.budget, 2*plan.Estimate())), stderr)
 	if ctx.Err() != nil {
 		servers.stop()
 		fmt.Fprintln(stderr, "interrupted before anything was measured")
@@ -161,7 +162,7 @@ func (p *pairRun) create(o runOptions, plan *runner.Plan, s *servers, skipped []
 		p.files[i], err = resultfile.Create(p.dirs[i], resultfile.Manifest{
 			Command: append([]string{o.program.Name}, os.Args[1:]...), Commit: b.Commit, Seed: o.seed, Pair: plan.RunID,
 			Rounds: plan.Rounds, Cases: len(plan.Cases), Started: now, Machine: env, Overhead: b.Overhead, Sections: sections, Versions: versions,
-			Sites: s.accounts, Skipped: skipped, Warnings: env.Warnings(),
+			Sites: s.accounts, Skipped: skipped, Warnings: append(env.Warnings(), coldWarnings(s.accounts)...),
 		})
 		if err != nil {
 			return err

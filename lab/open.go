@@ -28,7 +28,7 @@ func (o runOptions) open(p *runner.Plan, s *servers, skipped []resultfile.Skip) 
 	m := resultfile.Manifest{
 		Command: o.commandLine(), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: o.seed,
 		Rounds: p.Rounds, Cases: len(p.Cases), OpenEvery: p.OpenEvery, Knees: o.knees, Flags: o.flags, Window: o.base(p), Windows: o.windows(p), Started: now, Machine: env,
-		Overhead: in.Overhead(), Sections: in.SectionCosts(p.Cases), Versions: versions, Sites: s.accounts, Skipped: skipped, Warnings: env.Warnings(),
+		Overhead: in.Overhead(), Sections: in.SectionCosts(p.Cases), Versions: versions, Sites: s.accounts, Skipped: skipped, Warnings: append(env.Warnings(), coldWarnings(s.accounts)...),
 	}
 	if o.ranks > 1 {
 		m.Rank, m.Ranks, m.Job = o.rank, o.ranks, o.job

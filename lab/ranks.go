@@ -256,7 +256,7 @@ func (o *runOptions) agree(ctx context.Context, flags *pflag.FlagSet, group *ran
 			break
 		}
 		if err = sharedServers(plan); err == nil {
-			s, skipped, err = startServers(ctx, plan)
+			s, skipped, err = startServers(ctx, plan, 0, stderr) // they are the user's
 		}
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -236,7 +237,7 @@ func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	s, skipped, err := startServers(ctx, plan)
+	s, skipped, err := startServers(ctx, plan, warmTime(cmp.Or(o.budget, plan.Estimate())), stderr)
 	if ctx.Err() == nil && err == nil {
 		s.rehearse(ctx, plan, stderr)
 		err = o.settle(ctx, plan, stderr)

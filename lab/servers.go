@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
+	"time"
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
@@ -20,13 +22,15 @@ type servers struct {
 	running  map[harness.Site]*backend.Server // by sites without delay
 	proxies  []*farAway
 	accounts []resultfile.Site
-	told     map[string]string // versions of those that another process has started
+	warmth   map[harness.Site]*resultfile.WarmUp // by sites without delay
+	told     map[string]string                   // versions of those that another process has started
 }
 
 // startServers starts what the plan's cases need and enters it in the plan. A case
 // whose servers cannot be had, or whose lock cannot be kept by such, is taken out of the
-// plan and returned as skipped, with the reason.
-func startServers(ctx context.Context, p *runner.Plan) (_ *servers, skipped []resultfile.Skip, err error) {
+// plan and returned as skipped, with the reason. Servers that get faster while they serve
+// are warmed up, for warm at most all together.
+func startServers(ctx context.Context, p *runner.Plan, warm time.Duration, stderr io.Writer) (_ *servers, skipped []resultfile.Skip, err error) {
 	s := &servers{running: make(map[harness.Site]*backend.Server)}
 	defer func() {
 		if err != nil {
@@ -48,6 +52,9 @@ func startServers(ctx context.Context, p *runner.Plan) (_ *servers, skipped []re
 	}
 	if len(skipped) > 0 && len(p.Cases) == 0 {
 		return nil, nil, fmt.Errorf("%w: nothing is left to measure: %s", harness.ErrUsage, skipped[0].Reason)
+	}
+	if err := s.warmUp(ctx, p, warm, stderr); err != nil {
+		return nil, nil, err
 	}
 	return s, skipped, s.reach(ctx, p)
 }

@@ -61,7 +61,7 @@ func (s *servers) reach(ctx context.Context, p *runner.Plan) error {
 		at := srv.Endpoint()
 		a := resultfile.Site{
 			Kind: site.Kind, Version: srv.Version(), Conditions: site.Conditions(), Servers: site.Servers,
-			Independent: len(at.Addrs), Delay: site.Delay,
+			Independent: len(at.Addrs), Delay: site.Delay, WarmUp: s.warmth[site.Near()],
 		}
 		if srv.Owned() {
 			a.Settings = setup(p, site.Near()).Settings(site.Kind)

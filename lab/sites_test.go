@@ -2,6 +2,7 @@ package lab
 
 import (
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -35,7 +36,7 @@ func TestConditions(t *testing.T) {
 	if env := backend.UsersServer(harness.KindRedis); env != "" {
 		t.Skipf("%s names servers of the user, which are not set up", env)
 	}
-	if s, _, err := startServers(t.Context(), planned(t, runOptions{locks: "redis-queue", workers: "1"})); err != nil {
+	if s, _, err := startServers(t.Context(), planned(t, runOptions{locks: "redis-queue", workers: "1"}), 0, io.Discard); err != nil {
 		t.Fatal(err) // what starts processes stays
 	} else {
 		s.stop()
@@ -43,7 +44,7 @@ func TestConditions(t *testing.T) {
 	leaktest.All(t)
 	const delay = time.Millisecond
 	p := planned(t, runOptions{locks: "redis-queue,redis-redlock", workers: "2", servers: "1,3", durable: "on", delay: "0,1ms"})
-	s, skipped, err := startServers(t.Context(), p)
+	s, skipped, err := startServers(t.Context(), p, 0, io.Discard)
 	if err != nil || len(skipped) > 0 {
 		t.Fatal(err, skipped)
 	}
@@ -113,7 +114,7 @@ func TestConditionsTLS(t *testing.T) {
 		t.Skipf("%s names servers of the user, which are not set up", env)
 	}
 	p := planned(t, runOptions{locks: "redis-queue", workers: "2", tls: "on", delay: "1ms"})
-	s, skipped, err := startServers(t.Context(), p)
+	s, skipped, err := startServers(t.Context(), p, 0, io.Discard)
 	if err != nil && strings.Contains(err.Error(), "built without TLS") && !backend.Required(harness.KindRedis) {
 		t.Skip(err)
 	}
@@ -152,7 +153,7 @@ func TestConditionsTLSJava(t *testing.T) {
 		t.Skipf("%s names servers of the user, which are not set up", env)
 	}
 	p := planned(t, runOptions{locks: "zk-handoff,curator-mutex", workers: "2", tls: "on"})
-	s, skipped, err := startServers(t.Context(), p)
+	s, skipped, err := startServers(t.Context(), p, 0, io.Discard)
 	if err != nil || len(skipped) > 0 {
 		t.Fatal(err, skipped)
 	}
@@ -202,7 +203,7 @@ func TestConditionsAreRefused(t *testing.T) {
 			if test.env != "" {
 				t.Setenv(test.env, test.at)
 			}
-			s, _, err := startServers(t.Context(), planned(t, test.o))
+			s, _, err := startServers(t.Context(), planned(t, test.o), 0, io.Discard)
 			s.stop()
 			if !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want ErrUsage in one line with %q", err, test.want)

@@ -161,6 +161,10 @@ func siteFact(s resultfile.Site) fact {
 	if s.SyncTime > 0 {
 		add(true, "the disk (%s) keeps a small write in %s", cmp.Or(s.FileSystem, "its file system is not known"), numfmt.Nanos(s.SyncTime))
 	}
+	if w := s.WarmUp; w != nil {
+		add(true, "warmed up for %v, in which an acquisition came from %s of its processor time to %s%s",
+			w.Took.Round(100*time.Millisecond), numfmt.Nanos(w.First), numfmt.Nanos(w.Last), map[bool]string{false: " and still got faster"}[w.Steady])
+	}
 	add(s.Direct > 0, "a bare request and its answer take %s", numfmt.Nanos(s.Direct))
 	if s.Delayed > 0 {
 		cost := "whose own cost does not show beside that"

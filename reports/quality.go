@@ -120,7 +120,7 @@ func retried(r *harness.Result) harness.Warning {
 // WarningKinds returns the kinds of the warnings that [Warnings] may return: those
 // about the machine, then those about what was measured.
 func WarningKinds() []string {
-	return append(machine.WarningKinds(), "overlap", "late", "clipped", "messages", "transfer", "round-trip", "lost", "retried", "drift", "ranks", otherKind)
+	return append(machine.WarningKinds(), "overlap", "late", "clipped", "messages", "transfer", "round-trip", "lost", "retried", "drift", "ranks", "cold", otherKind)
 }
 
 // Warnings returns what the report of run warns of. Those that differ in nothing

@@ -181,6 +181,17 @@ type Site struct {
 	Direct  float64 `json:"direct,omitempty"`
 	Proxied float64 `json:"proxied,omitempty"`
 	Delayed float64 `json:"delayed,omitempty"`
+
+	WarmUp *WarmUp `json:"warm_up,omitempty"` // before the run; nil is none
+}
+
+// A WarmUp is what servers were put to before anything was measured, because they
+// compile themselves while they serve.
+type WarmUp struct {
+	Took   time.Duration `json:"took"`
+	First  float64       `json:"first"`  // what an acquisition took of the servers' processor time at first, ns
+	Last   float64       `json:"last"`   // and in the end
+	Steady bool          `json:"steady"` // it no longer fell
 }
 
 // A Loss is a case and round that was to be measured and has no result, and why.

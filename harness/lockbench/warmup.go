@@ -1,0 +1,61 @@
+package lockbench
+
+import (
+	"flag"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/runner"
+	"locklab/internal/backend"
+)
+
+// Benchmarks that are shorter are no measurements, and not worth a warm-up of so long.
+const (
+	longEnough = 500 * time.Millisecond
+	manyEnough = 1000
+	warmMost   = 30 * time.Second
+)
+
+// warmUp returns what warms the servers at at up, once, before the first benchmark that
+// needs them, or nil if they do not get faster, or are the user's.
+func warmUp(in func() *runner.Instruments, suite []*harness.Variant, at harness.Endpoint) func(*testing.B) {
+	if !runner.WarmsUp(at.Kind) || backend.UsersServer(at.Kind) != "" || !long(flag.Lookup("test.benchtime").Value.String()) {
+		return nil
+	}
+	var once sync.Once
+	return func(b *testing.B) {
+		once.Do(func() {
+			w, err := runner.WarmUp(b.Context(), in(), loads(suite, at.Kind), at, warmMost)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Logf("%s was warmed up for %v", at.Kind, w.Took.Round(time.Second))
+		})
+	}
+}
+
+// loads returns a case of each lock of suite that servers of that kind keep.
+func loads(suite []*harness.Variant, kind string) (cases []runner.Case) {
+	for _, v := range suite {
+		if v.Traits.Needs == kind && v.Unavailable == "" {
+			all := workloads(v, runtime.GOMAXPROCS(0))
+			cases = append(cases, runner.Case{Lock: v, Workload: all[len(all)-2]}) // the most workers of a closed loop
+		}
+	}
+	return cases
+}
+
+// long reports whether a benchmark of that -benchtime measures something.
+func long(benchtime string) bool {
+	if n, ok := strings.CutSuffix(benchtime, "x"); ok {
+		count, err := strconv.Atoi(n)
+		return err == nil && count >= manyEnough
+	}
+	d, err := time.ParseDuration(benchtime)
+	return err == nil && d >= longEnough
+}
