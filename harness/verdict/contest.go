@@ -65,7 +65,25 @@ func (s Situation) contest() contest {
 	met := s.met()
 	c.met = met.pool
 	c.level, c.aside = levels(met.pool, met.rivals)
+	if len(rivals) > 0 {
+		c.aside = c.unspent(s.candidates(harness.Recommended), met)
+	}
 	return c
+}
+
+// unspent returns the level of comparisons with rivals by what those among all locks for
+// use leave of the 5 %: an order-statistic interval holds with at least its level, and
+// with so many rounds with more.
+func (c contest) unspent(all []candidate, met turnout) float64 {
+	each := 1 - c.level
+	spent := each * float64(stat.Pairs(met.pool, 0)-stat.Pairs(len(all), 0))
+	for i, a := range all {
+		for _, b := range all[:i] {
+			spent += min(each, 1-c.compareAt(a, b, c.level).Confidence)
+		}
+	}
+	left := (1 - stat.Level(1) - spent) / float64(met.pool*met.rivals)
+	return min(c.aside, 1-left)
 }
 
 // met returns how many locks of s may be used, and how many there are beside them.

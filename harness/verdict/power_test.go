@@ -227,6 +227,8 @@ func TestNoFalseClaims(t *testing.T) {
 					return cmp.Compare(stat.Summarize(a).Median, stat.Summarize(b).Median)
 				})
 				claim := false
+				spent := float64(stat.Pairs(pool, 0)) * (1 - stat.Paired(rates[0], rates[1], among).Confidence)
+				aside := min(aside, 1-(0.05-spent)/(pool*rivals))
 				for _, x := range rates[:pool] {
 					claim = claim || stat.Paired(leader, x, among).Greater()
 					for _, r := range rates[pool:] {
