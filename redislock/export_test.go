@@ -82,3 +82,20 @@ func Listening(c *Client) (n int) {
 
 // CohortInARow returns how often in a row one process may have the lock.
 func CohortInARow(m *Cohort) int { return m.inARow }
+
+// HoldMailboxes locks what c keeps of its waiters until release is called.
+func HoldMailboxes(c *Client) (release func()) {
+	c.mail.Lock()
+	return c.mail.Unlock
+}
+
+// Repeat sends once more the request by which l, of a lock that several may hold, was got, and
+// returns its token, 0 if l does not hold the lock.
+func Repeat(ctx context.Context, l *Lease) (token int64, err error) {
+	again := call{sharing.acquire, l.renewal.keys, []any{l.renewal.args[0], 1000, 500, 0}}
+	reply, err := again.run(ctx, l.c.rdb).Int64Slice()
+	if err != nil {
+		return 0, err
+	}
+	return reply[0], nil
+}

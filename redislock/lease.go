@@ -146,9 +146,9 @@ func (l *Lease) due() time.Time {
 // Unlock releases the lock with one request, whatever has become of ctx. While the
 // server cannot be reached, or refuses for now, as when it loads its data, it goes on
 // asking, after one second by a new connection, for two seconds; after that the client
-// does so in the background until the lease is over. The error wraps ErrNotHeld if the lock was lost or has been released.
-// After any other error the key may stay until the server answers, or until the lease
-// is over.
+// does so in the background until the lease is over, and the error wraps ErrUnanswered.
+// It wraps ErrNotHeld if the lock was lost or has been released. After any other error
+// the key may stay until the server answers, or until the lease is over.
 //
 // Should the client library itself have repeated the request after a lost
 // reply, Unlock cannot tell its own success from a loss, and says ErrNotHeld.
@@ -181,7 +181,7 @@ func (l *Lease) Unlock(ctx context.Context) error {
 		if lost := l.lost(); lost != nil && !time.Now().Before(l.until()) {
 			return lost
 		}
-		return fmt.Errorf("redislock: unlock %s: the server has not answered for %v", l.name, unlockWait)
+		return fmt.Errorf("%w: unlock %s, after %v", ErrUnanswered, l.name, unlockWait)
 	}
 }
 
@@ -205,7 +205,11 @@ func (l *Lease) release(ctx context.Context) error {
 		if l.again != nil && !final(err) { // the others need not wait for the end of the lease
 			l.c.later(l.until().Add(l.reserve(l.span)), nil, l.again, nil)
 		}
-		if time.Now().Before(l.until()) {
+		switch {
+		case !time.Now().Before(l.until()):
+		case l.again != nil && !final(err):
+			return fmt.Errorf("%w: unlock %s: %w", ErrUnanswered, l.name, explain(err))
+		default:
 			return fmt.Errorf("redislock: unlock %s: %w", l.name, explain(err))
 		}
 	case held:

@@ -112,7 +112,8 @@ func (c *Client) Mutex(name string, o Options) *Mutex {
 // Name returns the key of the lock.
 func (m *Mutex) Name() string { return m.name }
 
-// Lock waits for the lock until ctx ends, in order of arrival. While the server cannot
+// Lock waits for the lock until ctx ends, in order of arrival; the error then wraps
+// ErrNotAcquired and that of ctx. While the server cannot
 // be reached, or refuses for now, as when it loads its data, is busy with a script, or
 // is not the primary, Lock asks again, after pauses of up to a third of a second: until
 // ctx ends, or if that has no deadline for Options.Outage. Then it returns the last
@@ -178,7 +179,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 				return giveUp(err)
 			}
 		case try:
-			return nil, ErrNotAcquired
+			return nil, busy(m.name)
 		default:
 			if !queued {
 				w.trace.queued(m.name, ahead)

@@ -9,9 +9,9 @@ var (
 	// released before.
 	ErrNotHeld = errors.New("redislock: lock not held")
 
-	// ErrNotAcquired is returned by TryLock while another client holds the lock, and
-	// by a Lock whose context or Options.Wait has ended, together with the error of
-	// the context.
+	// ErrNotAcquired is returned by TryLock while another client holds the lock or waits
+	// for it, and by a Lock whose context or Options.Wait has ended, together with the
+	// error of the context: errors.Is reports both.
 	ErrNotAcquired = errors.New("redislock: lock not acquired")
 
 	// ErrLost is why a lease ended without Unlock.
@@ -19,6 +19,10 @@ var (
 
 	// ErrReleased is why a lease ended by Unlock.
 	ErrReleased = errors.New("redislock: lock released")
+
+	// ErrUnanswered is returned by Unlock if the server has not answered in time, or could
+	// not be reached. The lock is being given back in the background, see [Lease.Unlock].
+	ErrUnanswered = errors.New("redislock: the server has not answered yet; still trying")
 
 	// ErrClosed is returned by the methods of a lock whose Client was closed.
 	ErrClosed = errors.New("redislock: the client is closed")

@@ -90,10 +90,11 @@ func (c *Client) renewAt(s *server, afresh bool) {
 	}
 }
 
-// usedUp reports whether rdb has as many connections as it may and uses all of them.
+// usedUp reports whether rdb has as many connections as it may, those counted that it is
+// making, and uses all of them.
 func usedUp(rdb *redis.Client) bool {
 	pool := rdb.PoolStats()
-	return pool.IdleConns == 0 && int(pool.TotalConns) >= rdb.Options().PoolSize
+	return pool.IdleConns == 0 && int(pool.TotalConns+pool.PendingRequests) >= rdb.Options().PoolSize
 }
 
 // soonest returns the first of the deadlines of ls.

@@ -28,6 +28,7 @@ func TestShared(t *testing.T) {
 		{"a permit whose holder dies", deadPermit},
 		{"waiters of a process that died", deadWaiters},
 		{"permits out of range", badPermits},
+		{"holders that were deleted", holdersDeleted},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaktest.All(t)
@@ -283,5 +284,27 @@ func badPermits(t *testing.T, at harness.Endpoint) {
 		if _, err := client.Semaphore(newKey(), n, redislock.Options{}).Lock(t.Context()); !errors.Is(err, redislock.ErrUsage) {
 			t.Errorf("a semaphore of %d permits: %v, want ErrUsage", n, err)
 		}
+	}
+}
+
+// holdersDeleted: the key of the lock is deleted by hand, or evicted, and its companion is
+// not. The next writer has the lock, and a repetition of an earlier one's request, as by a
+// waiter that has not heard of its grant, does not let that in beside it.
+func holdersDeleted(t *testing.T, at harness.Endpoint) {
+	c, key := dial(t, at), newKey()
+	m := newClient(t, c).RWMutex(key, redislock.Options{})
+	first := lock(t, m)
+	c.Del(t.Context(), key)
+	second := lock(t, m)
+	if token, err := redislock.Repeat(t.Context(), first); token != 0 || err != nil {
+		t.Errorf("the request again: token %d, %v", token, err)
+	}
+	if n := held(t, c, key); n != 1 {
+		t.Errorf("%d writers hold the lock", n)
+	}
+	unlock(t, second)
+	lost(t, first)
+	if keys, err := c.Exists(t.Context(), key, redislock.Companion(key, "tokens")).Result(); keys != 0 || err != nil {
+		t.Errorf("%d keys are left, %v", keys, err)
 	}
 }

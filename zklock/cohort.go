@@ -175,11 +175,11 @@ func (k *Cohort) try(ctx context.Context) (*Lease, error) {
 		return nil, ErrClosed
 	}
 	k.mu.Lock()
-	busy := k.busy
+	others := k.busy
 	k.busy = true
 	k.mu.Unlock()
-	if busy {
-		return nil, ErrNotAcquired
+	if others {
+		return nil, busy(k.path)
 	}
 	started := false
 	spawn := func(f func()) bool { started = k.c.spawn(f); return started }

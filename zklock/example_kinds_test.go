@@ -210,7 +210,7 @@ func kindExamples(t *testing.T, at harness.Endpoint) {
 		run  func()
 		want string
 	}{
-		{"Reentrant", ExampleReentrant, "one acquisition: true\nanother owner: zklock: lock not acquired\n<nil> <nil>\n"},
+		{"Reentrant", ExampleReentrant, "one acquisition: true\nanother owner: zklock: lock not acquired: lock /locklab/example: another has it or waits for it\n<nil> <nil>\n"},
 		{"Reentrant_Owner", ExampleReentrant_Owner, "to unlock: 2\nto unlock: 1 and still held: true\n"},
 		{"Client_Revoke", ExampleClient_Revoke, "it was only a wish: true true\n"},
 		{"RWMutex", ExampleRWMutex, "a writer beside them: true\nread: true\n"},

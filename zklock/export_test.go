@@ -7,6 +7,20 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
+// StoppedLock is Lock in a process that stops, as stop does, between the grant and the
+// return of Lock. What stands still does not end the lease.
+func StoppedLock(ctx context.Context, m *Mutex, stop func()) (*Lease, error) {
+	tries := 0
+	return m.await(ctx, func(ctx context.Context) (*Lease, error) {
+		l, err := newTicket(&m.queue, m.p).lock(ctx, false)
+		if tries++; tries == 1 && err == nil {
+			m.c.forget(l)
+			stop()
+		}
+		return l, err
+	})
+}
+
 // ClientOf returns whose lock m is.
 func ClientOf(m *Mutex) *Client { return m.c }
 

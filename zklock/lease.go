@@ -76,7 +76,7 @@ func (l *Lease) Unlock(context.Context) error {
 		if lost := l.lost(); lost != nil {
 			return lost
 		}
-		return fmt.Errorf("unlock %s: after %v: %w", l.path, unlockWait, ErrUnanswered)
+		return fmt.Errorf("%w: unlock %s, after %v", ErrUnanswered, l.path, unlockWait)
 	}
 }
 
@@ -142,6 +142,10 @@ func (l *Lease) Done() <-chan struct{} { return l.alive.Done() }
 // Err is nil while the lock is held, then why it ended: ErrReleased, or an
 // error that wraps ErrLost.
 func (l *Lease) Err() error { return context.Cause(l.alive) }
+
+// lives reports whether the lease has not ended, nor its time: a process that was stopped
+// may notice the latter first.
+func (l *Lease) lives() bool { return l.Err() == nil && time.Now().Before(l.c.deadline()) }
 
 // Deadline returns until when the session certainly lives, less the margin, by
 // what is known now: it moves on as long as a majority of the servers commits what

@@ -17,8 +17,9 @@ type Options struct {
 	// It needs ZooKeeper 3.5.3. Otherwise they are persistent and stay.
 	Container bool
 
-	// Wait is the most that one Lock waits, whatever its context allows. The error
-	// then wraps ErrNotAcquired and context.DeadlineExceeded. 0 is no limit.
+	// Wait is how long Lock waits at most, whatever its context allows. Then it
+	// returns an error that wraps ErrNotAcquired and context.DeadlineExceeded. 0 is no
+	// bound. TryLock does not wait.
 	Wait time.Duration
 
 	// MaxHold is the most that a lease lasts, from when Lock returns it, though its
@@ -60,7 +61,8 @@ func (c *Client) Mutex(path string, o Options) *Mutex {
 // Path returns where the mutex is.
 func (m *Mutex) Path() string { return m.path }
 
-// Lock waits for the lock until ctx ends, in order of arrival. It waits on
+// Lock waits for the lock until ctx ends, in order of arrival; the error then wraps
+// ErrNotAcquired and that of ctx. It waits on
 // while the servers cannot be reached; only ctx and Options.Wait bound it.
 //
 // Behind others of this kind it takes two requests and one watch event, which is the
@@ -88,8 +90,13 @@ func (q *queue) await(ctx context.Context, take func(ctx context.Context) (*Leas
 		return nil, err
 	}
 	defer stop()
-	l, err := lease.Await(ctx, q.c.spawn, ErrClosed, func() (*Lease, error) { return take(ctx) }, func(l *Lease) { l.release() })
-	return l, q.named(ctx, err)
+	for {
+		l, err := lease.Await(ctx, q.c.spawn, ErrClosed, func() (*Lease, error) { return take(ctx) }, func(l *Lease) { l.release() })
+		if err != nil || l.lives() {
+			return l, q.named(ctx, err)
+		}
+		q.c.spawn(func() { l.release() }) // the process was stopped for longer than the lease
+	}
 }
 
 // errWaited is the cause of a context that has ended by Options.Wait.
@@ -101,7 +108,7 @@ func (q *queue) bounded(ctx context.Context) (context.Context, context.CancelFun
 	case q.o.MaxHold < 0:
 		return nil, nil, fmt.Errorf("%w: a MaxHold of %v: want more than 0, or 0 for no bound", ErrUsage, q.o.MaxHold)
 	case wait < 0:
-		return nil, nil, fmt.Errorf("%w: a wait of %v: want more than 0, or 0 for no limit", ErrUsage, wait)
+		return nil, nil, fmt.Errorf("%w: a wait of %v: want more than 0, or 0 for no bound", ErrUsage, wait)
 	case wait == 0:
 		return ctx, func() {}, nil
 	default:
@@ -117,9 +124,16 @@ func (q *queue) named(ctx context.Context, err error) error {
 		return err
 	case context.Cause(ctx) == errWaited:
 		return fmt.Errorf("%w: lock %s: not within %v: %w", ErrNotAcquired, q.path, q.o.Wait, err)
-	default:
-		return fmt.Errorf("zklock: lock %s: %w", q.path, err)
 	}
+	if cause := context.Cause(ctx); !errors.Is(err, cause) {
+		err = fmt.Errorf("%w: %w", err, cause)
+	}
+	return fmt.Errorf("%w: lock %s: %w", ErrNotAcquired, q.path, err)
+}
+
+// busy returns the error of a TryLock that could not have the lock.
+func busy(path string) error {
+	return fmt.Errorf("%w: lock %s: another has it or waits for it", ErrNotAcquired, path)
 }
 
 // A Lockable is what gives leases: a [Mutex], [Reentrant], [Owner], [RWMutex],

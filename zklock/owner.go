@@ -124,7 +124,7 @@ func (o *Owner) take(ctx context.Context, try bool) (*Lease, error) {
 		if f == nil {
 			f, err = o.start(traceOf(ctx), try)
 		} else if try {
-			err = fmt.Errorf("%w: its owner waits for it", ErrNotAcquired)
+			err = fmt.Errorf("%w: lock %s: its owner waits for it", ErrNotAcquired, o.q.lockPath())
 		}
 		if err != nil {
 			o.mu.Unlock()

@@ -120,6 +120,9 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 			t.anew()
 			v = view{}
 			continue
+		case v.head && t.disturbed():
+			v = view{} // what the look has shown may be over
+			continue
 		case v.head:
 			if err := t.q.c.checkTerm(); err != nil {
 				return nil, err // it would be tried for ever
@@ -134,7 +137,7 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 			}
 			return nil, errOutdated
 		case try:
-			return nil, ErrNotAcquired
+			return nil, busy(t.q.lockPath())
 		}
 		if v, err = t.wait(ctx, v); err != nil {
 			return nil, err

@@ -12,9 +12,9 @@ var (
 	// released before.
 	ErrNotHeld = errors.New("zklock: lock not held")
 
-	// ErrNotAcquired is returned by TryLock while another holds the lock or waits for it,
-	// and by a Lock whose Options.Wait is over. A Lock whose context has ended returns
-	// the error of the context without it.
+	// ErrNotAcquired is returned by TryLock while another client holds the lock or waits
+	// for it, and by a Lock whose context or Options.Wait has ended, together with the
+	// error of the context: errors.Is reports both.
 	ErrNotAcquired = errors.New("zklock: lock not acquired")
 
 	// ErrLost is why a lease ended without Unlock.
@@ -45,9 +45,9 @@ var (
 	ErrNoAuth = errors.New("zklock: the ACL of a node refuses this client: set Username and Password, or ACL, in ClientOptions")
 
 	// ErrUnanswered is returned by Unlock if no server has answered in time. The
-	// lock is being given back in the background.
+	// lock is being given back in the background, see [Lease.Unlock].
 	ErrUnanswered = errors.New("zklock: no server has answered yet; still trying")
 
-	// ErrClosed is returned by methods of a Mutex whose Client was closed.
+	// ErrClosed is returned by the methods of a lock whose Client was closed.
 	ErrClosed = errors.New("zklock: the client is closed")
 )

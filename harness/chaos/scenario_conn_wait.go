@@ -232,6 +232,7 @@ var manyWaiters = &Scenario{
 	Tests:    []harness.Guarantee{harness.Ordered},
 	Locks:    "redis-(queue|queue-pubsub|rw|semaphore|multi|cohort|reentrant|fair-redisson|poll-100ms)|zk-(handoff|curator|herd|rw|semaphore|cohort)|go-zookeeper-lock",
 	Expect: []Expectation{
+		{"go-zookeeper-lock", []harness.Harm{harness.Stall, harness.Stuck, harness.Overtaken}, "each worker lists the whole queue, and a request for a place in it waits behind all the lists of its client"},
 		{".*", []harness.Harm{harness.Stall, harness.Stuck}, "so many take their time on a busy machine"},
 	},
 	Deadline: 90 * time.Second,

@@ -52,12 +52,13 @@ type sent struct {
 	at      time.Time
 	proves  time.Time // since when the session is touched, if it is a write that succeeds
 	path    string    // of a create
+	more    bool      // others of its kind may follow
 }
 
 func (c *conn) Write(p []byte) (int, error) {
 	// Noted before it is sent: the answer may be read before Write returns.
 	now := time.Now()
-	c.out.pass(p, func(head []byte) { c.wrote(head, now, createPath(p)) })
+	c.out.pass(p, func(head []byte) { c.wrote(head, now, p) })
 	c.owner.bound.check(c, p)
 	n, err := c.resume.write(c.Conn, p)
 	if err != nil && c.outCount > 1 {
@@ -106,7 +107,8 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-func (c *conn) wrote(head []byte, at time.Time, path string) {
+// wrote notes packet, whose body begins with head, before it is sent.
+func (c *conn) wrote(head []byte, at time.Time, packet []byte) {
 	c.outCount++
 	xid, ok := word(head, 0)
 	op, ok2 := word(head, 1)
@@ -114,18 +116,29 @@ func (c *conn) wrote(head []byte, at time.Time, path string) {
 		high, _ := word(head, 4) // of the session id, behind version, zxid and timeout
 		low, _ := word(head, 5)
 		c.greeting, c.begins = at, high == 0 && low == 0
+		c.owner.mu.Lock()
+		defer c.owner.mu.Unlock()
+		if c.owner.debt.resumed(seen(head), at); c.begins {
+			c.owner.debt = debt{}
+		}
 		return
 	}
 	if !ok || !ok2 {
 		return
 	}
+	more := false
 	switch op {
-	case opPing, opAuth, opSetWatches, opSetWatches2, opCloseSession:
+	case opSetWatches, opSetWatches2:
+		more = len(packet) > manyWatches
+		c.owner.mu.Lock()
+		c.owner.debt.ask(packet)
+		c.owner.mu.Unlock()
+	case opPing, opAuth, opCloseSession:
 	default:
 		c.owner.counter.requests.Add(1)
 	}
 	c.mu.Lock()
-	c.pending = append(c.pending, sent{xid, op, at, c.touches.proves(at), path})
+	c.pending = append(c.pending, sent{xid, op, at, c.touches.proves(at), createPath(packet), more})
 	c.mu.Unlock()
 }
 

@@ -149,7 +149,7 @@ func TestProof(t *testing.T) {
 				k := &conn{owner: z}
 				z.now = k
 				began := time.Now()
-				k.wrote(c.first, began, "")
+				k.wrote(c.first, began, nil)
 				k.read(words(0, int32(timeout/time.Millisecond)))
 				if want := max(lag, c.tick/2+timeout/20); z.Lag() != want {
 					t.Fatalf("lag %v, want %v", z.Lag(), want)
@@ -157,7 +157,7 @@ func TestProof(t *testing.T) {
 				for i, s := range c.steps {
 					time.Sleep(s.after * time.Second)
 					if s.sent != nil {
-						k.wrote(s.sent, time.Now(), "")
+						k.wrote(s.sent, time.Now(), nil)
 					}
 					if s.got != nil {
 						k.read(s.got)
@@ -182,17 +182,17 @@ func TestProofUnanswered(t *testing.T) {
 		k := &conn{owner: z}
 		z.now = k
 		began := time.Now()
-		k.wrote(words(0, 0, 0, 4000, 0, 0), began, "")
+		k.wrote(words(0, 0, 0, 4000, 0, 0), began, nil)
 		k.read(words(0, 4000))
 		k.read(reply(xidNotification, 0, 0))
 		k.read(reply(99, 0, 0)) // a stranger
 		if p := z.Proof(); !p.Unanswered.IsZero() || !p.Committed.Equal(began) {
 			t.Errorf("at first: %+v", p)
 		}
-		k.wrote(words(7, opSetData), began, "")
+		k.wrote(words(7, opSetData), began, nil)
 		for range 1000 { // of which the client keeps few in mind
 			time.Sleep(100 * time.Millisecond)
-			k.wrote(words(-2, opPing), time.Now(), "")
+			k.wrote(words(-2, opPing), time.Now(), nil)
 			k.read(reply(-2, 0, 0))
 		}
 		if p := z.Proof(); !p.Unanswered.Equal(began) {

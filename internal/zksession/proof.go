@@ -164,7 +164,7 @@ func (z *Conn) proven(since time.Time) {
 // session, by a write, or confirms it, which is a touch that needs no ping.
 func (c *conn) greeted() {
 	c.owner.mu.Lock()
-	c.owner.shakes = handshakes{}
+	c.owner.shakes, c.owner.debt.began = handshakes{}, time.Now()
 	c.owner.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -189,6 +189,11 @@ func (c *conn) answered(xid int32, head []byte) {
 		if s.op != opAuth { // which the server does not count
 			lag := c.owner.Lag()
 			c.touches = c.touches.add(touch{sent: s.at, ready: now.Add(lag)}, lag/8)
+		}
+		if s.op == opSetWatches || s.op == opSetWatches2 {
+			c.owner.mu.Lock()
+			c.owner.debt.answered(s.more)
+			c.owner.mu.Unlock()
 		}
 		c.created(s.path, head)
 		if committed(s.op, head) {

@@ -19,7 +19,12 @@ import (
 // So the requests wait here until SetWatches has gone. The library sends none
 // if no watch is pending, hence not for ever; and SetWatches that come after a
 // request which did not wait any longer break the connection, and the library
-// begins again. No event is lost either way.
+// begins again. By then it has seen later replies: what SetWatches asks for is counted
+// from the connection on which the watches were last whole, see [debt].
+//
+// Of many watches the library makes several packets, and sends each when the one before
+// has been answered: requests wait for all of them. A watch that a request sets in between
+// would have the event of an older one of that path.
 //
 // Every Write of the library is one packet.
 type resumption struct {
@@ -34,6 +39,13 @@ type resumption struct {
 // resumeWait is how long requests wait for SetWatches, which the library sends
 // at once: long for a goroutine of a busy machine, short beside a reconnect.
 const resumeWait = 100 * time.Millisecond
+
+// manyWatches is more than half of what the library puts into one packet: another may
+// follow, when that has been answered, for which requests wait for manyWait.
+const (
+	manyWatches = 64 << 10
+	manyWait    = 2 * time.Second
+)
 
 var errOvertaken = errors.New("zksession: requests have overtaken the watches of the session: connect again")
 
@@ -71,11 +83,15 @@ func (r *resumption) write(to net.Conn, p []byte) (int, error) {
 	case r.overtaken:
 		return 0, errors.Join(errOvertaken, to.Close())
 	}
-	r.waiting = false
 	if r.timer != nil {
 		r.timer.Stop()
 	}
 	n, err := to.Write(p)
+	if len(p) > manyWatches {
+		r.timer = time.AfterFunc(manyWait, func() { r.giveUp(to) })
+		return n, err
+	}
+	r.waiting = false
 	if err == nil {
 		err = r.release(to)
 	}

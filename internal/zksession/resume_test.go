@@ -53,7 +53,7 @@ func (s *sink) ops() (out []int32) {
 // which cannot bring a zxid; without SetWatches the rest goes after a while, and
 // then they come too late.
 func TestResumption(t *testing.T) {
-	const late = 0 // stands for a while
+	const late, manyOf = 0, -opSetWatches // stand for a while, and for a packet of many watches
 	for _, test := range []struct {
 		name    string
 		session int32
@@ -64,8 +64,12 @@ func TestResumption(t *testing.T) {
 		{"a new session", 0, []int32{opCreate, opSetWatches}, []int32{opCreate, opSetWatches}, false},
 		{"requests wait", 7, []int32{opCreate, opAuth, opPing, opCreate, opSetWatches, opCreate},
 			[]int32{opAuth, opPing, opSetWatches, opCreate, opCreate, opCreate}, false},
-		{"two packets of watches", 7, []int32{opCreate, opSetWatches, opSetWatches, opCreate},
-			[]int32{opSetWatches, opCreate, opSetWatches, opCreate}, false},
+		{"two packets of watches", 7, []int32{opCreate, manyOf, opCreate, opSetWatches, opCreate},
+			[]int32{opSetWatches, opSetWatches, opCreate, opCreate, opCreate}, false},
+		{"one packet that could be the first of two", 7, []int32{opCreate, manyOf, late, opCreate},
+			[]int32{opSetWatches, opCreate, opCreate}, false},
+		{"the second of two too late", 7, []int32{opCreate, manyOf, late, opSetWatches},
+			[]int32{opSetWatches, opCreate}, true},
 		{"SetWatches alone", 7, []int32{opSetWatches2, late, opCreate}, []int32{opSetWatches2, opCreate}, false},
 		{"none yet", 7, []int32{opCreate}, nil, false},
 		{"none", 7, []int32{opCreate, late, opCreate}, []int32{opCreate, opCreate}, false},
@@ -82,11 +86,15 @@ func TestResumption(t *testing.T) {
 				}
 				var err error
 				for i, op := range test.send {
-					if op == late {
-						time.Sleep(2 * resumeWait)
+					body := words(int32(i), op, 1, 2)
+					switch op {
+					case late:
+						time.Sleep(2 * manyWait)
 						continue
+					case manyOf:
+						body = append(words(int32(i), opSetWatches, 1, 2), make([]byte, manyWatches)...)
 					}
-					_, failed := c.Write(frame(words(int32(i), op, 1, 2)))
+					_, failed := c.Write(frame(body))
 					err = errors.Join(err, failed)
 				}
 				if got := to.ops(); !slices.Equal(got, test.want) {

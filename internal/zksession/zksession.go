@@ -61,6 +61,7 @@ type Conn struct {
 	now     *conn     // the latest TCP connection
 	refused error     // why the last attempt to open one failed
 	shakes  handshakes
+	debt    debt
 
 	creations creations
 	bound     bindings

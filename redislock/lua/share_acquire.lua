@@ -8,7 +8,7 @@
 -- were admitted. There are so many waiters ahead, or -1 if it has no place.
 reap()
 local token = redis.call('HGET', KEYS[5], ARGV[1])
-if token then
+if token and redis.call('ZSCORE', KEYS[1], ARGV[1]) then -- which may have been deleted without the former
   prolong(ARGV[1], ARGV[2])
   return {tonumber(token), 0, now, 0}
 end

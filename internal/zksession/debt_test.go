@@ -1,0 +1,109 @@
+package zksession
+
+import (
+	"encoding/binary"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestDebt: what SetWatches ask for, by the zxid, on connection after connection of a
+// session. Each is what the library has seen when it connects, and then in each packet.
+func TestDebt(t *testing.T) {
+	const many = manyWatches + 1
+	type packet struct {
+		seen   uint64
+		size   int
+		answer bool
+		want   uint64 // 0 is that it does not go out
+	}
+	type connection struct {
+		seen     uint64
+		requests bool          // are sent before the packets, and do not wait for them
+		packets  []packet      //
+		lasts    time.Duration // at the end
+	}
+	for _, test := range []struct {
+		name string
+		all  []connection
+	}{
+		{"one after another", []connection{
+			{seen: 5, packets: []packet{{5, 0, true, 5}}},
+			{seen: 7, packets: []packet{{7, 0, true, 7}}},
+		}},
+		{"the library has seen a reply before", []connection{{seen: 5, packets: []packet{{6, 0, true, 5}}}}},
+		{"overtaken", []connection{
+			{seen: 5, requests: true, packets: []packet{{5, 0, false, 0}}},
+			{seen: 9, packets: []packet{{9, 0, true, 5}}},
+			{seen: 11, packets: []packet{{11, 0, true, 11}}},
+		}},
+		{"not answered", []connection{
+			{seen: 5, packets: []packet{{5, 0, false, 5}}},
+			{seen: 9, packets: []packet{{9, 0, true, 5}}},
+		}},
+		{"the second of two not answered", []connection{
+			{seen: 5, packets: []packet{{5, many, true, 5}, {5, 0, false, 5}}},
+			{seen: 9, packets: []packet{{9, many, true, 5}, {9, 0, true, 5}}},
+			{seen: 11, packets: []packet{{11, 0, true, 11}}},
+		}},
+		{"the second of two not sent", []connection{
+			{seen: 5, packets: []packet{{5, many, true, 5}}},
+			{seen: 9, packets: []packet{{9, 0, true, 5}}},
+		}},
+		{"none to send", []connection{
+			{seen: 5, requests: true, lasts: 2 * debtLasts},
+			{seen: 9, packets: []packet{{9, 0, true, 9}}},
+		}},
+		{"broken before they are sent", []connection{
+			{seen: 5, requests: true},
+			{seen: 9, packets: []packet{{9, 0, true, 5}}},
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				z := &Conn{counter: new(Counter)}
+				for n, conn1 := range test.all {
+					to := new(sink)
+					c := &conn{Conn: to, owner: z}
+					hello := words(0, 0, int32(conn1.seen), 4000, 0, 7, 0)
+					send := func(p []byte) { c.Write(p) }
+					send(frame(hello))
+					c.read(words(0, 4000, 0, 7))
+					if conn1.requests {
+						send(frame(words(1, opCreate, 0, 0)))
+						time.Sleep(2 * resumeWait)
+					}
+					var want []uint64
+					for i, p := range conn1.packets {
+						xid := int32(10 + i)
+						send(frame(append(words(xid, opSetWatches, 0, int32(p.seen)), make([]byte, p.size)...)))
+						if p.answer {
+							c.read(reply(xid, 0, 0))
+						}
+						if p.want != 0 {
+							want = append(want, p.want)
+						}
+					}
+					if got := asked(to.got); !slices.Equal(got, want) {
+						t.Errorf("connection %d asks for what is after %d, want %d", n, got, want)
+					}
+					time.Sleep(conn1.lasts)
+					c.Close()
+				}
+			})
+		})
+	}
+}
+
+// asked returns the zxids of the SetWatches in a stream.
+func asked(stream []byte) (zxids []uint64) {
+	for first := true; len(stream) >= lengthBytes; first = false {
+		body := stream[lengthBytes:][:binary.BigEndian.Uint32(stream)]
+		stream = stream[lengthBytes+len(body):]
+		if op, ok := word(body, 1); ok && op == opSetWatches && !first {
+			zxids = append(zxids, binary.BigEndian.Uint64(body[8:]))
+		}
+	}
+	return zxids
+}

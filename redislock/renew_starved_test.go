@@ -1,0 +1,173 @@
+package redislock_test
+
+import (
+	"context"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
+	"locklab/redislock"
+)
+
+// starvedLease is what a lease lasts from which a test takes something away.
+const starvedLease = 3 * time.Second
+
+// starvedPool is how many connections the client library may have.
+const starvedPool = 2
+
+// TestRenewalAlone: a renewal waits for nothing that it does not need. Each row takes one
+// thing away for three leases: none is lost, and none of the renewals fails.
+func TestRenewalAlone(t *testing.T) {
+	t.Parallel()
+	at := locktest.Endpoint(t, harness.KindRedis)
+	leaktest.Own(t)
+	var all sync.WaitGroup
+	for _, test := range []struct {
+		name string
+		anew bool // it counts from the next renewal on
+		take func(t *testing.T, s *starved)
+	}{
+		{"nothing", false, func(*testing.T, *starved) {}},
+		{"the lock of the mailboxes", false, func(t *testing.T, s *starved) { t.Cleanup(redislock.HoldMailboxes(s.Client)) }},
+		{"what is told of renewals", false, func(_ *testing.T, s *starved) { s.deaf.Store(true) }},
+		{"the connection that listens", false, listenerSilent},
+		{"the answer to another release", false, releaseUnanswered},
+		{"connections, while they are made", true, dialsHang},
+	} {
+		all.Go(func() {
+			t.Run(test.name, func(t *testing.T) {
+				s := newStarved(t, at)
+				test.take(t, s)
+				if n := s.renewed.Load(); test.anew { // one may be on its way
+					eventually(t, "the lease is renewed", func() bool { return s.renewed.Load() > n || s.l.Err() != nil })
+				}
+				s.taken.Store(true)
+				for end := time.Now().Add(3 * starvedLease); time.Now().Before(end) && s.l.Err() == nil; {
+					time.Sleep(5 * time.Millisecond)
+				}
+				if err := s.l.Err(); err != nil {
+					t.Error(err)
+				}
+				if n := s.renewed.Load(); n < 6 {
+					t.Errorf("%d renewals in three leases, want 6 at least", n)
+				}
+			})
+		})
+	}
+	all.Wait()
+}
+
+// starved is a client from which the test takes things away, and a lease of it.
+type starved struct {
+	*peer
+	l *redislock.Lease
+
+	taken   atomic.Bool            // something has been taken away
+	over    chan struct{}          // it is there again
+	renewed atomic.Int32           // renewals that were told
+	deaf    atomic.Bool            // what is told of them does not return
+	mute    atomic.Pointer[string] // requests about the lock with that name are not sent
+	hangs   atomic.Bool            // the client library makes no connection
+	hung    atomic.Int32           // that are being made
+}
+
+func newStarved(t *testing.T, at harness.Endpoint) *starved {
+	s := &starved{over: make(chan struct{})}
+	s.peer = newPeer(t, at, func(o *redis.Options) { o.PoolSize, o.ContextTimeoutEnabled = starvedPool, true })
+	s.link.AddHook(s)
+	t.Cleanup(func() { close(s.over) }) // before the client closes
+	if err := redislock.LoadQueueScripts(t.Context(), s.link.Client); err != nil {
+		t.Fatal(err)
+	}
+	name := newKey()
+	ctx := redislock.WithTrace(t.Context(), &redislock.Trace{
+		RenewalFailed: func(e redislock.RenewalFailedInfo) {
+			if s.taken.Load() {
+				t.Errorf("with %v left: %v", e.Left, e.Err)
+			}
+		},
+		Renewed: func(redislock.RenewedInfo) {
+			s.renewed.Add(1)
+			if s.deaf.Load() {
+				<-s.over
+			}
+		},
+	})
+	var err error
+	if s.l, err = s.Mutex(name, redislock.Options{TTL: starvedLease}).Lock(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *starved) ended() bool {
+	select {
+	case <-s.over:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *starved) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if s.hangs.Load() {
+			s.hung.Add(1)
+			<-s.over
+		}
+		return next(ctx, network, addr)
+	}
+}
+
+func (s *starved) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (s *starved) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if name := s.mute.Load(); name != nil && slices.Contains(cmd.Args(), any(*name)) {
+			<-s.over
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// listenerSilent: waiters of the client hear nothing any more.
+func listenerSilent(t *testing.T, s *starved) {
+	watch, key := s.mail, newKey()
+	l := lock(t, s.Mutex(key, redislock.Options{}))
+	w := enqueue(t, watch, s.Mutex(key, redislock.Options{}))
+	s.mail.silence()
+	t.Cleanup(func() { w.cancel(); l.Unlock(context.Background()) })
+}
+
+// releaseUnanswered: another lock of the client is being released.
+func releaseUnanswered(t *testing.T, s *starved) {
+	key := newKey()
+	l := lock(t, s.Mutex(key, redislock.Options{}))
+	s.mute.Store(&key)
+	go l.Unlock(context.Background())
+}
+
+// dialsHang: the connections of the client library have broken, and those that it makes in
+// their place, as many as it may, are not there yet.
+func dialsHang(t *testing.T, s *starved) {
+	s.hangs.Store(true)
+	s.link.cut()
+	for range 2 * starvedPool {
+		go func() {
+			for !s.ended() {
+				s.link.Ping(context.Background())
+			}
+		}()
+	}
+	eventually(t, "the connections are being made", func() bool { return s.hung.Load() >= starvedPool })
+}

@@ -1,0 +1,248 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+	wirezk "locklab/internal/wire/zookeeper"
+	"locklab/zklock"
+)
+
+// TestReusedNames: while a client is cut off its ticket goes with the node of the lock,
+// another client makes the node anew, and has a ticket of the same name. Whatever the
+// first client does then, it is told the truth, and the other keeps its ticket and the lock.
+func TestReusedNames(t *testing.T) {
+	t.Setenv("JAVA_TOOL_OPTIONS", "-Dznode.container.checkIntervalMs=100")
+	server, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{Servers: 1})
+	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	var tests []serverTest
+	for _, how := range losses {
+		for _, what := range reusers {
+			tests = append(tests, serverTest{how.name + "/" + what.name, func(t *testing.T, at harness.Endpoint) {
+				reuse(t, at, how, what)
+			}})
+		}
+	}
+	atOnce(t, server.Endpoint(), tests)
+}
+
+// A loss is a way in which tickets go, and the node above them.
+type loss struct {
+	name    string
+	session time.Duration // of the client whose ticket goes; 0 is the default
+	lose    func(t *testing.T, s *reused)
+	data    string // of the node that is made anew
+	why     error  // what its lease has ended by
+}
+
+var losses = []loss{
+	{"session expires, container reaped", time.Second, loseSession, "", zklock.ErrSessionExpired},
+	{"deleteall", 0, deleteAll, "", zklock.ErrLost},
+	{"deleteall, made with other data", 0, func(t *testing.T, s *reused) {
+		deleteAll(t, s)
+		if _, err := s.see.Create(s.path, []byte("config"), zk.FlagPersistent, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatal(err)
+		}
+	}, "config", zklock.ErrLost},
+}
+
+// A reuser is what the first client does. do begins it, and returns what to expect when the
+// client is connected again, and when the others have released the lock; nil is nothing.
+type reuser struct {
+	name  string
+	waits bool // else it holds the lock
+	do    func(t *testing.T, s *reused, why error) (connected, released func())
+}
+
+var reusers = []reuser{
+	{"Unlock", false, reusedUnlock},
+	{"guard", false, reusedGuard},
+	{"cancel", true, reusedCancel},
+	{"Revoke", false, reusedRevoke},
+	{"Lock again", false, reusedLock},
+}
+
+// A reused is a lock whose numbers begin again.
+type reused struct {
+	see    *wirezk.Conn
+	path   string
+	p      *proxy // of the first client
+	c      *zklock.Client
+	m      *zklock.Mutex
+	ticket string // path of the first client's, and of the other's
+
+	first  *zklock.Lease // or
+	waits  <-chan result
+	cancel context.CancelFunc
+
+	ahead *zklock.Lease // of the waiter, before
+}
+
+func reuse(t *testing.T, at harness.Endpoint, how loss, what reuser) {
+	o := zklock.Options{Container: how.session != 0}
+	s := &reused{see: raw(t, at), path: newPath(), p: newProxy(t, at)}
+	mutex := func() *zklock.Mutex { return dial(t, at, zklock.ClientOptions{}).Mutex(s.path, o) }
+	s.c = dial(t, s.p.at, zklock.ClientOptions{SessionTimeout: how.session})
+	zklock.SetMargin(s.c, -time.Hour) // it does not know by its clock
+	s.m = s.c.Mutex(s.path, o)
+	ctx, cancel := context.WithCancel(t.Context())
+	s.cancel = cancel
+	if what.waits {
+		s.ahead = lock(t, mutex())
+		s.waits = waiting(t, ctx, s.m, s.see, 2)
+	} else {
+		s.first = lock(t, s.m)
+	}
+	names := queue(t, s.see, s.path)
+	s.ticket = s.path + "/" + names[len(names)-1]
+	s.p.refuse.Store(true)
+	s.p.cut()
+	how.lose(t, s)
+
+	other := lock(t, mutex())
+	var next <-chan result
+	if what.waits {
+		next = waiting(t, t.Context(), mutex(), s.see, 2)
+	}
+	data, stat, err := s.see.Get(s.ticket)
+	if err != nil || !strings.Contains(s.ticket, "/lock-") {
+		t.Fatalf("the test shows nothing: no other has %s: %v", s.ticket, err)
+	}
+	connected, released := what.do(t, s, how.why)
+	time.Sleep(aWhile / 4) // its requests wait for a connection
+	s.p.refuse.Store(false)
+	if connected != nil {
+		connected()
+	}
+	unlock(t, lock(t, s.c.Mutex(newPath(), o))) // all that was to be sent has been
+
+	now, is, err := s.see.Get(s.ticket)
+	if err != nil || string(now) != string(data) || is.Czxid != stat.Czxid || is.Version != 0 {
+		t.Errorf("the other's ticket was %q, %+v, and is %q, %+v, %v", data, stat, now, is, err)
+	}
+	if err := other.Err(); err != nil {
+		t.Errorf("the other has lost the lock: %v", err)
+	}
+	if is, stat, err := s.see.Get(s.path); err != nil || string(is) != how.data || stat.Version != 0 {
+		t.Errorf("the node of the lock has %q, version %d, %v, want %q", is, stat.Version, err, how.data)
+	}
+	unlock(t, other)
+	if next != nil {
+		unlock(t, take(t, next))
+	}
+	if released != nil {
+		released()
+	}
+	queued(t, s.see, s.path, 0)
+}
+
+// loseSession lets the session of the first client end, and the server remove the
+// container that is empty then.
+func loseSession(t *testing.T, s *reused) {
+	if s.ahead != nil {
+		unlock(t, s.ahead)
+	}
+	eventually(t, "the container is reaped", func() bool {
+		there, _, err := s.see.Exists(s.path)
+		return err == nil && !there
+	})
+}
+
+func deleteAll(t *testing.T, s *reused) {
+	for _, name := range queue(t, s.see, s.path) {
+		if err := s.see.Delete(s.path+"/"+name, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.see.Delete(s.path, -1); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// over expects that the first lease has ended by why, and that Unlock says so.
+func (s *reused) over(t *testing.T, why error) {
+	t.Helper()
+	if err := told(t, s.first); !errors.Is(err, why) || !errors.Is(err, zklock.ErrLost) {
+		t.Errorf("Err = %v, want %v", err, why)
+	}
+}
+
+func reusedUnlock(t *testing.T, s *reused, why error) (connected, released func()) {
+	done := make(chan error, 1)
+	go func() { done <- s.first.Unlock(t.Context()) }()
+	return func() {
+		s.over(t, why)
+		// On a busy machine the connection may come late.
+		if err := <-done; !errors.Is(err, zklock.ErrNotHeld) && !errors.Is(err, zklock.ErrUnanswered) {
+			t.Errorf("Unlock = %v, want ErrNotHeld", err)
+		}
+	}, nil
+}
+
+func reusedGuard(t *testing.T, s *reused, why error) (connected, released func()) {
+	return func() {
+		s.over(t, why)
+		lost(t, s.first)
+	}, nil
+}
+
+func reusedCancel(t *testing.T, s *reused, _ error) (connected, released func()) {
+	s.cancel()
+	if r := <-s.waits; !errors.Is(r.err, context.Canceled) {
+		t.Errorf("Lock = %v, want %v", r.err, context.Canceled)
+	}
+	return nil, nil
+}
+
+func reusedRevoke(t *testing.T, s *reused, why error) (connected, released func()) {
+	done := make(chan error, 1)
+	go func() { done <- s.c.Revoke(t.Context(), s.ticket) }()
+	return func() {
+		err := <-done
+		for errors.Is(err, zk.ErrNoServer) || errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrSessionExpired) {
+			time.Sleep(aWhile / 4)
+			err = s.c.Revoke(t.Context(), s.ticket)
+		}
+		if !errors.Is(err, zklock.ErrNotRevocable) {
+			t.Errorf("Revoke = %v, want ErrNotRevocable", err)
+		}
+	}, func() { s.first.Unlock(t.Context()) }
+}
+
+func reusedLock(t *testing.T, s *reused, why error) (connected, released func()) {
+	again := behind(t.Context(), s.m.Lock)
+	return func() {
+			queued(t, s.see, s.path, 2)
+			empty(t, again)
+			if _, err := s.m.TryLock(t.Context()); !errors.Is(err, zklock.ErrNotAcquired) {
+				t.Errorf("TryLock = %v, want ErrNotAcquired", err)
+			}
+			if err := s.first.Unlock(t.Context()); !errors.Is(err, zklock.ErrNotHeld) {
+				t.Errorf("Unlock of the first lease = %v, want ErrNotHeld", err)
+			}
+			s.over(t, why)
+			empty(t, again)
+		}, func() {
+			l := take(t, again)
+			if l.Token() <= s.first.Token() {
+				t.Errorf("token %d after %d", l.Token(), s.first.Token())
+			}
+			unlock(t, l)
+		}
+}

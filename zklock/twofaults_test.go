@@ -1,0 +1,222 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/internal/faultproxy"
+	"locklab/zklock"
+)
+
+// TestTwoFaults runs the tests of faults that come together.
+func TestTwoFaults(t *testing.T) {
+	t.Parallel()
+	tests := []serverTest{
+		{"event of an old node after a reconnect", oldEvent},
+		{"deleted between list and watch", deletedBehindList},
+		{"made anew between create and look, own name taken", takenBeforeLook},
+		{"deadline without the wall clock", monotonicDeadline},
+		{"stopped between the grant and the return", stoppedAfterGrant},
+	}
+	for _, expires := range []bool{true, false} {
+		for _, cancels := range []bool{true, false} {
+			name := fmt.Sprintf("reply to create lost, name taken, session expires=%t, given up=%t", expires, cancels)
+			tests = append(tests, serverTest{name, func(t *testing.T, at harness.Endpoint) { lostCreateTaken(t, at, expires, cancels) }})
+		}
+	}
+	for _, do := range []faultproxy.Action{faultproxy.HoldBack, faultproxy.LoseRequest, faultproxy.LoseReply} {
+		tests = append(tests, serverTest{"identity presented again, " + do.String(), func(t *testing.T, at harness.Endpoint) { identityLate(t, at, do) }})
+	}
+	atOnce(t, endpoint(t), tests)
+}
+
+// oldEvent: while a waiter is cut off the ticket that it watches goes with the node of the
+// lock, and another has its name. Connected again it hears that the data has changed.
+func oldEvent(t *testing.T, at harness.Endpoint) {
+	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	mutex := func() *zklock.Mutex { return dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}) }
+	lock(t, mutex())
+	waits := waiting(t, t.Context(), dial(t, p.at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}), see, 2)
+	p.refuse.Store(true)
+	p.cut()
+	remake(t, see, path, 0)
+	second := lock(t, mutex())
+	third := waiting(t, t.Context(), mutex(), see, 2)
+	if names := queue(t, see, path); names[0] != "lock-0000000000" || names[1] != "lock-0000000001" {
+		t.Fatalf("the test shows nothing: the queue is %q", names)
+	}
+	p.refuse.Store(false)
+	queued(t, see, path, 3)
+	empty(t, waits)
+	unlock(t, second)
+	l := take(t, third)
+	empty(t, waits)
+	unlock(t, l)
+	unlock(t, take(t, waits))
+}
+
+// deletedBehindList: a waiter that watches its ticket has listed the queue. Before it
+// watches the one ahead everything is deleted, and another client has the lock.
+func deletedBehindList(t *testing.T, at harness.Endpoint) {
+	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: 4 * time.Second})
+	d, e, f := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	zklock.Unseal(f) // so that its ticket has another name
+	lock(t, d.Mutex(path, zklock.Options{}))
+	ctx, cancel := context.WithCancel(t.Context())
+	between := waiting(t, ctx, e.Mutex(path, zklock.Options{}), see, 2)
+	waits := waiting(t, t.Context(), c.Mutex(path, zklock.Options{}), see, 3)
+	before := p.Seen("getData")
+	eventually(t, "it watches its ticket", func() bool { return p.Seen("getData") > before })
+	held := p.Inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: time.Second, Match: faultproxy.Below(path, "getData")})
+	cancel() // so that it lists
+	<-between
+	<-held.Done()
+	remake(t, see, path, 0)
+	other := lock(t, f.Mutex(path, zklock.Options{}))
+	queued(t, see, path, 2) // it queues again
+	empty(t, waits)
+	unlock(t, other)
+	unlock(t, take(t, waits))
+}
+
+// takenBeforeLook: between the reply that made a ticket and the look at the queue the node
+// is made anew, and another holds the lock by the first ticket, which has the own name.
+func takenBeforeLook(t *testing.T, at harness.Endpoint) {
+	see, path := raw(t, at), newPath()
+	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	m, n := c.Mutex(path, zklock.Options{}), d.Mutex(path, zklock.Options{})
+	byName(t, see, m, n)
+	head := lock(t, n)
+	other := dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{})
+	var second *zklock.Lease
+	var made atomic.Bool
+	zklock.Stall(c, func() {
+		if made.Load() {
+			return
+		}
+		defer made.Store(true)
+		remake(t, see, path, numberOf(t, head)+1)
+		second = lock(t, other)
+		if numberOf(t, second) != numberOf(t, head)+1 {
+			t.Errorf("the test shows nothing: tickets %s and %s", name(head), name(second))
+		}
+	})
+	waits := behind(t.Context(), m.Lock)
+	eventually(t, "the other is there", made.Load)
+	empty(t, waits)
+	unlock(t, second)
+	unlock(t, take(t, waits))
+}
+
+// monotonicDeadline: what a lease lasts by does not go by a clock that can be set.
+func monotonicDeadline(t *testing.T, at harness.Endpoint) {
+	l := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{}))
+	if until, _ := l.Deadline(); !strings.Contains(until.String(), " m=") {
+		t.Errorf("the deadline is %v, without a reading of the monotonic clock", until)
+	}
+	unlock(t, l)
+}
+
+// stoppedAfterGrant: a process that was stopped for longer than its session, between the
+// grant and the return of Lock, does not return that lease but gets another one.
+func stoppedAfterGrant(t *testing.T, at harness.Endpoint) {
+	p, see := newProxy(t, at), raw(t, at)
+	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
+	m := c.Mutex(newPath(), zklock.Options{})
+	l, err := zklock.StoppedLock(t.Context(), m, func() {
+		p.refuse.Store(true)
+		p.cut()
+		queued(t, see, m.Path(), 0)
+		p.refuse.Store(false)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if until, ok := l.Deadline(); !ok || l.Err() != nil || !until.After(time.Now()) {
+		t.Errorf("Lock returned a lease that was over: until %v, %v", time.Until(until), l.Err())
+	}
+	queued(t, see, m.Path(), 1)
+	unlock(t, l)
+}
+
+// lostCreateTaken: the reply to a create is lost, and before the client is connected again
+// the ticket goes with the node of the lock, perhaps with the session, and another client
+// has one of its name.
+func lostCreateTaken(t *testing.T, at harness.Endpoint, expires, cancels bool) {
+	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	o := zklock.ClientOptions{}
+	if expires {
+		o.SessionTimeout = time.Second
+	}
+	c := dial(t, p.at, o)
+	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{}))) // it has an identity
+	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{})))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p.refuse.Store(true)
+	p.swallow.Store(true)
+	waits := behind(ctx, c.Mutex(path, zklock.Options{}).Lock)
+	if p.swallow.Load() {
+		t.Fatal("the test shows nothing: no reply was lost")
+	}
+	mine := queued(t, see, path, 1)[0]
+	if expires {
+		queued(t, see, path, 0)
+	}
+	remake(t, see, path, 1)
+	other := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
+	if name(other) != mine || !strings.HasPrefix(mine, "lock-") {
+		t.Fatalf("the test shows nothing: tickets %s and %s", mine, name(other))
+	}
+	if cancels {
+		cancel()
+		if r := <-waits; !errors.Is(r.err, context.Canceled) {
+			t.Errorf("Lock = %v, want %v", r.err, context.Canceled)
+		}
+	}
+	p.refuse.Store(false)
+	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{})))
+	if cancels {
+		quiet(t, aWhile/4, c)
+		holds(t, see, path, other)
+		unlock(t, other)
+		return
+	}
+	queued(t, see, path, 2)
+	empty(t, waits)
+	unlock(t, other)
+	unlock(t, take(t, waits))
+}
+
+// identityLate: after a reconnect the servers hear late by which identity the client may
+// write to its ticket. It still hands over, and takes no refusal for servers without ACLs.
+func identityLate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
+	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	c := dial(t, p.at, zklock.ClientOptions{})
+	head := lock(t, c.Mutex(path, zklock.Options{}))
+	next := waiting(t, t.Context(), dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}), see, 2)
+	if _, err := see.Set(zklock.Node(head), nil, -1); !errors.Is(err, zk.ErrNoAuth) {
+		t.Fatalf("the test shows nothing: another writes to the ticket: %v", err)
+	}
+	late := p.Inject(faultproxy.Fault{Do: do, By: time.Second, Match: faultproxy.Op("auth")})
+	p.cut()
+	unlock(t, head)
+	select {
+	case <-late.Done():
+	default:
+		t.Error("the test shows nothing: it presented no identity")
+	}
+	unlock(t, take(t, next))
+	if !zklock.Sealed(c) || p.Seen("delete") > 0 {
+		t.Errorf("sealed: %t, %d plain deletes; want a release by the event", zklock.Sealed(c), p.Seen("delete"))
+	}
+}
