@@ -28,7 +28,7 @@ RACELESS := deploy/extract reports harness/merge harness/resultfile harness/metr
 # it do not run, and the detector makes drawing ten times as slow. Those of deploy run
 # programs that are built without it. Ranks that lose servers, or go on with a run, wait for
 # minutes, and what is concurrent in them other tests of ranks run as well.
-RACESLOW := ^Test(Commands|Report(Targets|Again|Interrupted|AtDistance|AmongContenders)|Simulat(e|eThis|eInto|ionsOnDisk)|History(Status|Files)|Compare(Status|Formats|To)|Export|Guarantees|Glossary|Agree|Replaced|Strict|Default(Rounds|Situations)|RanksApart|RanksLost|RanksEnsemble|RanksResume|RanksSecure|SpawnResume|Namespaces(Status|End)?|Containerfile|EmptyRoot)$$
+RACESLOW := ^Test(Commands|Report(Targets|Again|Interrupted|AtDistance|AmongContenders)|Simulat(e|eThis|eInto|ionsOnDisk)|History(Status|Files)|Compare(Status|Formats|To)|Export|Guarantees|Glossary|Agree|Replaced|Strict|Default(Rounds|Situations)|RanksApart|RanksLost|RanksEnsemble|RanksResume|RanksSecure|Ranks(Server)?Killed(Between)?|RanksStopped|Spawn(Resume|Killed)|Namespaces(Status|End)?|Containerfile|EmptyRoot)$$
 
 # The race detector would sleep for a second at the end of every process.
 GORACE   ?= atexit_sleep_ms=0

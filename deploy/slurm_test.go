@@ -4,12 +4,11 @@ package deploy_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -95,6 +94,29 @@ func slurmWithRedis(t *testing.T, root string, nodes int) (s *slurm, script, dir
 	return startSlurm(t, root, nodes), script, dir
 }
 
+// submit runs NAME.sbatch as a job, which writes NAME.txt, and returns its number and its exit
+// status when it has ended. sbatch --wait looks after 2, 12 and 42 seconds.
+func (s *slurm) submit(name string, nodes int) (job string, status int) {
+	s.t.Helper()
+	out, err := s.command("sbatch", "--parsable", fmt.Sprintf("--nodes=%d", nodes), "--output="+name+".txt", name+".sbatch").CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("sbatch: %v: %s", err, out)
+	}
+	job = strings.TrimSpace(string(out))
+	var show []byte
+	ended := regexp.MustCompile(`JobState=(COMPLETED|FAILED)\b`)
+	s.await("job "+job+" to end", func() bool {
+		show, err = s.command("scontrol", "show", "job", job).CombinedOutput()
+		return err == nil && ended.Match(show)
+	})
+	code := regexp.MustCompile(`\bExitCode=(\d+):0\b`).FindSubmatch(show)
+	if code == nil {
+		s.t.Fatalf("the job was ended:\n%s", show)
+	}
+	status, _ = strconv.Atoi(string(code[1])) // digits
+	return job, status
+}
+
 // TestSlurm submits the job script to a cluster of three nodes, and reads the run that it
 // leaves.
 func TestSlurm(t *testing.T) {
@@ -111,13 +133,11 @@ func TestSlurm(t *testing.T) {
 				t.Skip("nodes have files of their own only where unshare --mount works: as root")
 			}
 			s.write(name+".sbatch", []byte(script), 0o755)
-			out, err := s.command("sbatch", "--wait", "--parsable", fmt.Sprintf("--nodes=%d", nodes), "--output="+name+".txt", name+".sbatch").CombinedOutput()
+			job, status := s.submit(name, nodes)
 			said, _ := os.ReadFile(s.path(name + ".txt"))
-			var exit *exec.ExitError
-			if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != exitIncomplete) {
-				t.Fatalf("sbatch: %v: %s\nthe job said:\n%s", err, out, said)
+			if status != 0 && status != exitIncomplete {
+				t.Fatalf("exit status %d; the job said:\n%s", status, said)
 			}
-			job := strings.TrimSpace(string(out))
 			run, err := resultfile.Load(filepath.Join(dir, "job-"+job, "merged"))
 			if err != nil {
 				t.Fatal(err)
@@ -148,10 +168,10 @@ func slurmFault(t *testing.T, script string) string {
 func TestSlurmRankDies(t *testing.T) {
 	s, script, dir := slurmWithRedis(t, needSlurm(t), 3)
 	s.write("fault.sbatch", []byte(slurmFault(t, script)), 0o755)
-	out, err := s.command("sbatch", "--wait", "--parsable", "--nodes=3", "--output=fault.txt", "fault.sbatch").CombinedOutput()
+	_, status := s.submit("fault", 3)
 	said, _ := os.ReadFile(s.path("fault.txt"))
-	if err == nil {
-		t.Errorf("the job did not fail: %s\n%s", out, said)
+	if status == 0 {
+		t.Errorf("the job did not fail:\n%s", said)
 	}
 	for _, line := range []string{"locklab: rank 0 stops: ranks: rank 1 (host ", "locklab: rank 2 stops: ranks: rank 1 (host "} {
 		if !strings.Contains(string(said), line) {

@@ -3,6 +3,7 @@ package harness
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // A Rank is one of the processes, perhaps on several hosts, that measured a case
@@ -11,7 +12,7 @@ import (
 // them, in the order of their numbers.
 type Rank struct {
 	Rank int    `json:"rank"` // 0 is the first
-	Host string `json:"host"` // its name
+	Host string `json:"host"` // its name, which no other machine of the run has
 	PID  int    `json:"pid"`  // of the process that started the measuring processes
 
 	// Workers of the case are those of this rank from First on.
@@ -39,6 +40,15 @@ type Rank struct {
 
 	// Late is by how much the window opened later than all ranks had agreed upon, in ns.
 	Late int64 `json:"late"`
+}
+
+// Machine names what the rank ran on: by the boot of its kernel, with which Clock begins
+// where the system tells it, else by its host. Some machines have the same name as others.
+func (r Rank) Machine() string {
+	if boot, _, ok := strings.Cut(r.Clock, " time:"); ok { // as ranks.ClockName has it
+		return boot
+	}
+	return r.Host
 }
 
 // A Hold is one acquisition as its worker saw it. Times are in ns on one

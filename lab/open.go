@@ -31,7 +31,7 @@ func (o runOptions) open(p *runner.Plan, s *servers, skipped []resultfile.Skip) 
 		Overhead: in.Overhead(), Sections: in.SectionCosts(p.Cases), Versions: versions, Sites: s.accounts, Skipped: skipped, Warnings: append(env.Warnings(), coldWarnings(s.accounts)...),
 	}
 	if o.ranks > 1 {
-		m.Rank, m.Ranks, m.Job = o.rank, o.ranks, o.job
+		m.Rank, m.Ranks, m.Job, m.Machine.Host = o.rank, o.ranks, o.job, o.host
 	}
 	if err := o.guarantees.terms.apply(&m); err != nil {
 		return "", nil, nil, err

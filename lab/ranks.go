@@ -33,8 +33,14 @@ type setting struct {
 	Versions map[string]string // of the servers
 	Servers  []reached         // that the process which starts the ranks has started
 
-	Sync  string `json:",omitempty"` // where the ranks meet that a process starts, with the password
-	Trust []byte `json:",omitempty"` // by what they trust it
+	Meet *rendezvous `json:",omitempty"` // of the ranks that a process starts
+}
+
+// A rendezvous is where ranks meet, with all that is secret: it passes from a process to
+// those that it starts by their standard input, and goes nowhere else.
+type rendezvous struct {
+	Sync             string
+	Trust, Cert, Key []byte
 }
 
 // A reached is how the ranks that a process starts reach the servers of a site.
@@ -122,8 +128,8 @@ func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr i
 	if err != nil {
 		return err
 	}
-	if set != nil {
-		at.Sync, at.Trust = set.Sync, set.Trust
+	if set != nil && set.Meet != nil {
+		at.Sync, at.Trust, at.Cert, at.Key = set.Meet.Sync, set.Meet.Trust, set.Meet.Cert, set.Meet.Key
 	}
 	late := time.AfterFunc(15*time.Second, func() {
 		fmt.Fprintf(stderr, "rank %d of %d: waiting for the others\n", o.rank, o.ranks)
@@ -145,6 +151,8 @@ func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr i
 			err = lerr
 		}
 	}()
+	self.Host = group.Members()[o.rank].Host
+	o.host = self.Host
 	return o.measurePart(ctx, flags, meeting{group, self}, set, stderr)
 }
 

@@ -152,6 +152,7 @@ func TestRanksSecure(t *testing.T) {
 				}
 				wordless(t, cmd.Dir, p.stderr.String())
 			})
+			t.Run("with certificates of ranks", func(t *testing.T) { mutual(t, kind) })
 			t.Run("by hand", func(t *testing.T) {
 				all := ranksAt(t, 2, url, "--sync-ca", ca, "--locks", "redis-token", "--workers", "2", "--rounds", "2", "--duration", "50ms")
 				for rank, p := range all {

@@ -67,6 +67,12 @@ func startRanks(t *testing.T, n int, args ...string) (all []*rankProcess) {
 // as that of the locks.
 func ranksAt(t *testing.T, n int, sync string, args ...string) (all []*rankProcess) {
 	t.Helper()
+	return prepared(t, n, sync, nil, args...)
+}
+
+// prepared is ranksAt, and calls before, if it is not nil, for each rank before it starts.
+func prepared(t *testing.T, n int, sync string, before func(rank int, p *rankProcess), args ...string) (all []*rankProcess) {
+	t.Helper()
 	addr := ownRedis(t)
 	if sync == "" {
 		sync = "redis://" + addr
@@ -76,6 +82,9 @@ func ranksAt(t *testing.T, n int, sync string, args ...string) (all []*rankProce
 		cmd.Env = append(cmd.Env, "LOCKLAB_REDIS="+addr)
 		p := &rankProcess{cmd, new(said), filepath.Join(cmd.Dir, "part")}
 		cmd.Stderr = p.stderr
+		if before != nil {
+			before(rank, p)
+		}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -194,13 +203,23 @@ func TestRanksRefused(t *testing.T) {
 		{"--spawn --ranks 4 --workers 8 --clients 2", "", "clients is 2: want one for each of the 4 ranks"},
 		{"--spawn --ranks 2 --resume", "", "run.ranks holds no part of a run to go on with"},
 		{"--spawn --ranks 2 --resume --replace", "", "not both"},
-		{"--spawn --ranks 2 --sync-ca ca.pem", "", "--sync-ca is about the server of --sync"},
+		{"--spawn --ranks 2 --sync-ca ca.pem", "", "--sync-ca, --sync-cert and --sync-key are about the server of --sync"},
+		{"--spawn --ranks 2 --sync-key key.pem", "", "are about the server of --sync"},
+		{"--sync rediss://127.0.0.1:1 --ranks 2 --rank 0 --sync-cert cert.pem", "", "--sync-cert and --sync-key, a certificate and its key, go together"},
+		{"--sync rediss://127.0.0.1:1 --ranks 2 --spawn --sync-key key.pem", "", "go together"},
+		{"--sync rediss://127.0.0.1:1 --ranks 2 --rank 0 --sync-cert nosuch --sync-key nosuch", "", "--sync-cert: open nosuch"},
+		{"--sync rediss://127.0.0.1:1 --ranks 2 --rank 0 --sync-cert /dev/null --sync-key nosuch", "", "--sync-cert: /dev/null is empty"},
+		{"--sync rediss://127.0.0.1:1 --ranks 2 --spawn --sync-cert . --sync-key .", "", "--sync-cert: read .: is a directory"},
 		{"--sync rediss://127.0.0.1:1 --ranks 2 --rank 0 --sync-ca nosuch", "", "--sync-ca: open nosuch"},
 		{"--ranks 2 --rank 0", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "etcd"},
 		{"--ranks 2 --rank 0 --sync redis://127.0.0.1:1", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "127.0.0.1:1"},
 		{"--ranks 2 --spawn", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "etcd"},
 		{"--spawn --ranks 2 --hardware", "", "--hardware with --ranks"},
-		{"--spawn --ranks 2 --rate auto", "", "--rate auto with --ranks"},
+		{"--sync redis://127.0.0.1:1 --ranks 2 --rank 0 --hardware", "", "--hardware with --ranks: what the hardware does is of one machine: see 'locklab hardware'"},
+		{"--spawn --ranks 2 --chaos", "", "--chaos with --ranks: failures are tried from one machine: see 'locklab chaos'"},
+		{"--sync redis://127.0.0.1:1 --chaos", "SLURM_PROCID=1 SLURM_NTASKS=4", "--chaos with --ranks"},
+		{"--spawn --ranks 2 --rate auto", "", "--rate auto with --ranks: the knee is looked for by one process: give rates"},
+		{"--sync redis://127.0.0.1:1 --ranks 2 --rank 1 --rate closed,auto", "", "--rate auto with --ranks"},
 		{"--spawn --ranks 2 --locks sync-mutex", "", "lives in one process"},
 	} {
 		cmd := locklab(t, append([]string{"run", "--locks", "redis-token", "--out", "run"}, strings.Fields(c.args)...)...)

@@ -124,14 +124,19 @@ func (o *runOptions) part() (*resultfile.Manifest, error) {
 	refuse := func(format string, args ...any) (*resultfile.Manifest, error) {
 		return nil, fmt.Errorf("%w: "+format, append([]any{harness.ErrUsage}, args...)...)
 	}
+	if resultfile.Unbegun(o.out) {
+		return nil, nil
+	}
 	if !resultfile.Exists(o.out) {
 		return nil, vacant(o.out)
 	}
-	m, err := resultfile.ReadManifest(o.out)
+	m, err := readPart(o.out)
 	if err != nil {
 		return nil, err
 	}
-	switch {
+	switch err := resultfile.Free(o.out); {
+	case err != nil:
+		return refuse("%s: %v: end the rank that does, perhaps one that was stopped", o.out, err)
 	case !m.IsPart():
 		return refuse("%s holds no part of a run of several ranks", o.out)
 	case m.Ranks != o.ranks:
@@ -146,6 +151,15 @@ func (o *runOptions) part() (*resultfile.Manifest, error) {
 		return refuse("the run in %s: %s", o.out, why)
 	}
 	return planOf(m), nil
+}
+
+// readPart reads the manifest of a part that is there.
+func readPart(dir string) (resultfile.Manifest, error) {
+	m, err := resultfile.ReadManifest(dir)
+	if err != nil {
+		err = fmt.Errorf("%w: move %s away to have all ranks measure again what is in it", err, dir)
+	}
+	return m, err
 }
 
 // planOf returns what of m says how the run was planned.
@@ -171,7 +185,7 @@ func (o *runOptions) recallParts() error {
 	}
 	for rank := range o.ranks {
 		if part := filepath.Join(dir+partsSuffix, fmt.Sprint(rank)); resultfile.Exists(part) {
-			m, err := resultfile.ReadManifest(part)
+			m, err := readPart(part)
 			if err == nil {
 				o.earlier = planOf(m)
 				o.flags, o.command = m.Flags, m.Command

@@ -11,12 +11,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"locklab/harness"
 	"locklab/harness/ranks"
+	"locklab/harness/resultfile"
 	"locklab/harness/runner"
 	"locklab/internal/backend"
 	"locklab/internal/child"
@@ -62,7 +64,7 @@ func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdou
 		at.Sync = sync
 	}
 	set := o.setting(plan, servers, skipped)
-	set.Sync, set.Trust = at.Sync, at.Trust
+	set.Meet = &rendezvous{at.Sync, at.Trust, at.Cert, at.Key}
 	for _, site := range plan.Sites() {
 		set.Servers = append(set.Servers, reached{site, runner.NewAccess(plan.Endpoints[site])})
 	}
@@ -96,15 +98,35 @@ func (o *runOptions) room() (dir, parts string, err error) {
 			return "", "", fmt.Errorf("%w: cannot remove the parts of the earlier run: %v", harness.ErrUsage, err)
 		}
 	}
-	for _, d := range []string{dir, parts} {
-		if err := vacant(d); err != nil {
-			return "", "", err
-		}
+	err = vacant(dir)
+	if err == nil {
+		err = noParts(parts)
+	}
+	if err != nil {
+		return "", "", err
 	}
 	if err := os.MkdirAll(parts, 0o755); err != nil {
 		return "", "", fmt.Errorf("%w: %v", harness.ErrUsage, err)
 	}
 	return dir, parts, nil
+}
+
+// noParts reports that parts cannot be written to dir because something is there but
+// directories of ranks that were killed as they began.
+func noParts(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return vacant(dir)
+	}
+	for _, e := range entries {
+		switch part := filepath.Join(dir, e.Name()); {
+		case resultfile.Exists(part):
+			return fmt.Errorf("%w: %s holds parts of a run; choose another directory by --out, let --resume go on with it, or let --replace remove it", harness.ErrUsage, dir)
+		case !e.IsDir() || !resultfile.Unbegun(part):
+			return vacant(dir)
+		}
+	}
+	return nil
 }
 
 // startSync starts a server for ranks to meet at.
@@ -157,11 +179,36 @@ func (o *runOptions) spawnRanks(ctx context.Context, dir, job string, setting []
 			p.Kill()
 		}
 	})()
-	for _, p := range started {
+	return parts, untilEnded(started, stderr), nil
+}
+
+// untilEnded returns how each rank has ended. When one has failed the others end soon, but for
+// one that is stopped, or hangs, which is ended.
+func untilEnded(all []*child.Process, stderr io.Writer) (statuses []error) {
+	late := make(chan struct{})
+	var once sync.Once
+	for _, p := range all {
+		go func() {
+			if p.Err() != nil {
+				once.Do(func() { time.AfterFunc(lossTime, func() { close(late) }) })
+			}
+		}()
+	}
+	for rank, p := range all {
+		select {
+		case <-p.Done():
+		case <-late:
+			fmt.Fprintf(stderr, "rank %d has not ended %v after another failed, and is ended\n", rank, lossTime)
+			p.Kill()
+		}
 		statuses = append(statuses, p.Err())
 	}
-	return parts, statuses, nil
+	return statuses
 }
+
+// lossTime is by when a rank has ended after the failure of another, on a busy machine as
+// well: it notices within ten seconds.
+const lossTime = 20 * time.Second
 
 // conclude merges the parts, writes the report, and says how the run ended.
 func (o *runOptions) conclude(ctx context.Context, dir string, parts []string, statuses []error, stdout, stderr io.Writer) error {

@@ -50,9 +50,9 @@ func (g *group) merge() *harness.Result {
 	return out
 }
 
-// shared reports whether rank i has another one on its host.
+// shared reports whether rank i has another one on its machine.
 func (g *group) shared(i int) bool {
-	return slices.ContainsFunc(g.ranks, func(k harness.Rank) bool { return k.Rank != i && k.Host == g.ranks[i].Host })
+	return slices.ContainsFunc(g.ranks, func(k harness.Rank) bool { return k.Rank != i && k.Machine() == g.ranks[i].Machine() })
 }
 
 // warn adds a warning about the ranks together.
@@ -143,7 +143,7 @@ func retries(p *harness.Result) (out []string) {
 }
 
 // noise returns the worst that any host saw in each figure, or nil if none measured it.
-// To a rank the others of its host are other processes: what these used is not.
+// To a rank the others of its machine are other processes: what these used is not.
 func (g *group) noise() *harness.Noise {
 	var out *harness.Noise
 	for i, p := range g.parts {
@@ -152,7 +152,7 @@ func (g *group) noise() *harness.Noise {
 		}
 		n := *p.Noise
 		for j, q := range g.parts {
-			if j != i && g.ranks[j].Host == g.ranks[i].Host && n.Others > 0 && n.CPUs > 0 && n.Window > 0 {
+			if j != i && g.ranks[j].Machine() == g.ranks[i].Machine() && n.Others > 0 && n.CPUs > 0 && n.Window > 0 {
 				n.Others = max(0, n.Others-float64(q.CPU.Time)/(float64(n.Window)*float64(n.CPUs)))
 			}
 		}

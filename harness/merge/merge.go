@@ -179,7 +179,7 @@ func manifest(parts []*resultfile.Run) resultfile.Manifest {
 		if n.Finished.IsZero() || !m.Finished.IsZero() && n.Finished.After(m.Finished) {
 			m.Finished = n.Finished
 		}
-		m.Interrupted = m.Interrupted || n.Interrupted
+		m.Interrupted = m.Interrupted || n.Interrupted || n.Finished.IsZero() // it was killed, or goes on
 		e := n.Machine
 		m.Parts = append(m.Parts, resultfile.Part{Rank: i, Host: e.Host, OS: e.OS, Arch: e.Arch, Kernel: e.Kernel, CPU: e.CPU, CPUs: e.CPUs, Go: e.Go, Commit: n.Commit, Binary: n.Binary})
 		for _, s := range n.Skipped {

@@ -140,8 +140,9 @@ func TestManifest(t *testing.T) {
 		t.Errorf("got the damage %q", run.Damage)
 	}
 	parts[1].Manifest.Finished = time.Time{}
-	if run, err = Merge(parts); err != nil || !run.Manifest.Finished.IsZero() {
-		t.Errorf("a part was killed, and the run finished %v (%v)", run.Manifest.Finished, err)
+	parts[1].Manifest.Interrupted = false // a rank that is killed does not say so
+	if run, err = Merge(parts); err != nil || !run.Manifest.Finished.IsZero() || !run.Manifest.Interrupted {
+		t.Errorf("a part was killed, and the run finished %v, interrupted is %v (%v)", run.Manifest.Finished, run.Manifest.Interrupted, err)
 	}
 }
 
@@ -239,6 +240,35 @@ func TestWarningsPooled(t *testing.T) {
 	parts[2].Noise.Others = 0.9
 	if got := texts(); len(got) != 5 || !strings.Contains(got[4], "other processes") || !strings.Contains(got[4], "50 %") {
 		t.Errorf("a third process used half: got %q", got)
+	}
+}
+
+// TestMachines: what ranks of the same machine use, whatever it is called, is not that of
+// others, and what those use is that have its name only, is.
+func TestMachines(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		hosts       [4]string
+		boots       [4]string
+		others      float64 // on all
+		wantWarning bool
+	}{
+		{"two machines of one name", [4]string{"localhost", "localhost", "localhost", "localhost"}, [4]string{"1", "1", "2", "2"}, 0.9, true},
+		{"containers of one machine", [4]string{"a", "b", "c", "d"}, [4]string{"1", "1", "1", "1"}, 1.2, false},
+	} {
+		seats := oneClock()
+		for i := range seats {
+			seats[i].host, seats[i].clock = c.hosts[i], c.boots[i]+" time:[1]"
+		}
+		parts := split(workload(8, 4), drawn(1, 8), seats)
+		for _, p := range parts {
+			p.CPU.Time = window / 5 * 4 // of one processor of two: 40 %
+			p.Noise = &harness.Noise{Window: window, CPUs: 2, Others: c.others, Steal: -1, Pressure: -1}
+		}
+		warned := slices.ContainsFunc(newGroup(parts).merge().Warnings, func(w harness.Warning) bool { return w.Kind == othersKind })
+		if warned != c.wantWarning {
+			t.Errorf("%s: a warning of others: %v", c.name, warned)
+		}
 	}
 }
 

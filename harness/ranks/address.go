@@ -1,11 +1,8 @@
 package ranks
 
 import (
-	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"io"
 	"net"
 	"net/url"
 	"strconv"
@@ -51,20 +48,18 @@ func Redacted(sync string) string {
 	return scheme + user + ":xxxxx" + rest[at:]
 }
 
-// address reads o.Sync and o.Trust. Its errors quote nothing of the URL but the scheme,
-// which could hold no password.
+// address reads o.Sync and what o has for TLS. Its errors quote nothing of the URL but the
+// scheme, which could hold no password, and nothing of a key.
 func (o Options) address() (address, error) {
 	at, err := parseSync(o.Sync)
-	if err != nil || len(o.Trust) == 0 {
-		return at, err
+	if err == nil {
+		err = at.trust(o.Trust)
 	}
-	if at.endpoint.TLS == nil {
-		return address{}, usage("certificates are given to trust %v by, where the ranks meet, and its URL asks for no TLS: want rediss:// or zookeepers://", at)
+	if err == nil {
+		err = at.present(o.Cert, o.Key)
 	}
-	at.endpoint.Roots = o.Trust
-	at.endpoint.TLS.RootCAs = x509.NewCertPool()
-	if !at.endpoint.TLS.RootCAs.AppendCertsFromPEM(o.Trust) {
-		return address{}, usage("what is given to trust %v by, where the ranks meet, has no certificate: want PEM", at)
+	if err != nil {
+		return address{}, err
 	}
 	return at, nil
 }
@@ -185,26 +180,11 @@ func hostPort(addr string) error {
 
 // unreachable says in one line that the server cannot be used, and why.
 func unreachable(at address, err error) error {
-	var certificate *tls.CertificateVerificationError
-	switch {
-	case errors.As(err, &certificate):
-		return usage("%v, where the ranks meet, has a certificate that this rank does not trust: %w: give the authority that signed it (--sync-ca)", at, certificate.Err)
-	case errors.Is(err, errRefused):
+	if errors.Is(err, errRefused) {
 		return usage("%v, where the ranks meet, refuses this rank: %w", at, err)
-	case at.endpoint.TLS != nil && errors.Is(err, context.DeadlineExceeded): // a plain server waits for the end of a request
-		return usage("%v, where the ranks meet, does not answer: %w: does it speak TLS there?", at, err)
-	case at.endpoint.TLS == nil && at.endpoint.Kind == harness.KindRedis && errors.Is(err, io.EOF):
-		return usage("%v, where the ranks meet, does not answer: %w: does it want TLS, by rediss://?", at, err)
+	}
+	if why := insecure(at, err); why != nil {
+		return why
 	}
 	return usage("%v, where the ranks meet, does not answer: %w", at, err)
-}
-
-// hopeless reports whether a connection fails the same way again: what answers speaks no
-// TLS, its certificate is not trusted, or it says by TLS what it wants.
-func hopeless(err error) bool {
-	if errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.RecordHeaderError)) {
-		return true
-	}
-	var remote *net.OpError
-	return errors.As(err, &remote) && remote.Op == "remote error" // as package tls calls an alert
 }

@@ -150,7 +150,9 @@ func (a *assembly) step(ctx context.Context) ([]claim, error) {
 	}
 	values, err := a.board.beat(ctx, a.run)
 	if err != nil {
-		a.claimed = a.claimed && !errors.Is(err, errClaim)
+		if errors.Is(err, errClaim) { // if the server came back empty, the hello is gone as well
+			a.claimed, a.run, a.greeted = false, "", nil
+		}
 		return nil, err
 	}
 	claims := a.look(values)

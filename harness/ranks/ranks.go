@@ -29,6 +29,10 @@ type Options struct {
 	// over TLS; nil are those of the system.
 	Trust []byte
 
+	// Cert and Key, PEM, both or neither, are the certificate that this rank shows a
+	// server which asks for one over TLS, with those between it and its authority, and its key.
+	Cert, Key []byte
+
 	// Job names this run among others at that server: letters, digits, dots, dashes and
 	// underscores. "" is "default".
 	Job string
@@ -43,7 +47,7 @@ type Options struct {
 // A Member is what a rank says of itself.
 type Member struct {
 	Rank   int
-	Host   string // "" is the name of this host
+	Host   string // "" is the name of this host; Members has another if it is also that of another machine
 	PID    int    // 0 is this process
 	Arch   string // "" is runtime.GOARCH
 	Commit string // of the sources it was built from
@@ -153,7 +157,7 @@ func Join(ctx context.Context, o Options, self Member) (*Group, error) {
 	return g, nil
 }
 
-// Check returns the error that Join would return because of o.Sync or o.Trust, or because
+// Check returns the error that Join would return because of o.Sync or what o has for TLS, or because
 // the server does not answer or takes no credentials of the URL. It leaves nothing there.
 func Check(ctx context.Context, o Options) error {
 	o, err := o.complete()
@@ -221,12 +225,25 @@ func (g *Group) introduce(ctx context.Context, self Member) error {
 	if err != nil {
 		return err
 	}
-	g.members = members
+	g.members = distinct(members)
 	if err := sameBuild(members, self); err != nil {
 		return err
 	}
 	g.same = !slices.ContainsFunc(members, func(m Member) bool { return m.Clock != members[0].Clock })
 	return g.Measure(ctx)
+}
+
+// distinct returns members with names of hosts of their own for each machine: if several
+// have the same, such as localhost, the beginning of the boot's name is put behind it.
+func distinct(members []Member) []Member {
+	machine := func(m Member) string { return harness.Rank{Host: m.Host, Clock: m.Clock}.Machine() }
+	out := slices.Clone(members)
+	for i, m := range members {
+		if machine(m) != m.Host && slices.ContainsFunc(members, func(n Member) bool { return n.Host == m.Host && machine(n) != machine(m) }) {
+			out[i].Host += fmt.Sprintf("~%.8s", machine(m))
+		}
+	}
+	return out
 }
 
 // sameBuild returns an error that names the members that run something else than self.

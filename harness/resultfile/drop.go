@@ -44,14 +44,14 @@ func (w *Writer) rewrite(drop func(*harness.Result) bool) (err error) {
 		return err
 	}
 	defer dropped.Close()
-	results, err := os.OpenFile(name+".new", os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_RDWR, 0o644)
+	results, err := os.OpenFile(name+newSuffix, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_RDWR, 0o644)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
 			results.Close()
-			os.Remove(name + ".new") // the first error is the one to tell
+			os.Remove(name + newSuffix) // the first error is the one to tell
 		}
 	}()
 	if err := divide(name, results, dropped, drop); err != nil {
@@ -61,7 +61,7 @@ func (w *Writer) rewrite(drop func(*harness.Result) bool) (err error) {
 	if err := errors.Join(syncFile(dropped), syncFile(results), lockFile(results)); err != nil {
 		return err
 	}
-	if err := os.Rename(name+".new", name); err != nil {
+	if err := os.Rename(name+newSuffix, name); err != nil {
 		return err
 	}
 	old := w.results

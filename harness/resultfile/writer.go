@@ -35,7 +35,7 @@ func Create(dir string, m Manifest) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, refuse(err)
 	}
-	results, err := os.OpenFile(filepath.Join(dir, ResultsName), os.O_CREATE|os.O_EXCL|os.O_APPEND|os.O_WRONLY, 0o644)
+	results, err := begin(dir)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("%w: %s already holds a run; choose another directory, let --resume go on with it, or let --replace move it aside", harness.ErrUsage, dir)
 	}
@@ -44,10 +44,32 @@ func Create(dir string, m Manifest) (*Writer, error) {
 	}
 	m.Schema = Schema
 	w := &Writer{dir: dir, manifest: m, results: &tail{File: results}}
-	if err := errors.Join(lockFile(results), w.writeManifest(), w.derive(nil), syncDir(dir)); err != nil {
+	if err := errors.Join(w.writeManifest(), w.derive(nil), syncDir(dir)); err != nil {
 		return nil, errors.Join(refuse(err), w.close())
 	}
 	return w, nil
+}
+
+// begin opens the results of a run that begins, for one writer alone. The error is
+// fs.ErrExist if there is a run.
+func begin(dir string) (*os.File, error) {
+	name := filepath.Join(dir, ResultsName)
+	results, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_APPEND|os.O_WRONLY, 0o644)
+	if errors.Is(err, fs.ErrExist) && !Exists(dir) {
+		results, err = os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = lockFile(results)
+	if err == nil && Exists(dir) { // another has begun one meanwhile
+		err = fs.ErrExist
+	}
+	if err != nil {
+		results.Close()
+		return nil, err
+	}
+	return results, nil
 }
 
 // Resume goes on with the run in directory dir, which is of the same lab and
@@ -216,6 +238,9 @@ func (w *Writer) close() error {
 	return errors.Join(errs...)
 }
 
+// newSuffix is what a file's name has more while it is written, before it has that name.
+const newSuffix = ".new"
+
 // writeManifest replaces the manifest in one step, so that a reader sees the
 // old one or the new one.
 func (w *Writer) writeManifest() error {
@@ -224,20 +249,52 @@ func (w *Writer) writeManifest() error {
 		return fmt.Errorf("resultfile: %w", err)
 	}
 	name := filepath.Join(w.dir, ManifestName)
-	if err := writeFile(name+".new", append(text, '\n')); err != nil {
-		os.Remove(name + ".new") // the first error is the one to tell
+	if err := writeFile(name+newSuffix, append(text, '\n')); err != nil {
+		os.Remove(name + newSuffix) // the first error is the one to tell
 		return fmt.Errorf("resultfile: %w", err)
 	}
-	if err := os.Rename(name+".new", name); err != nil {
+	if err := os.Rename(name+newSuffix, name); err != nil {
 		return fmt.Errorf("resultfile: %w", err)
 	}
 	return nil
 }
 
-// Exists reports whether dir holds a run.
+// Exists reports whether dir holds a run. Results without a line beside no manifest are
+// none: a process that was killed as it began a run leaves them, and Create takes them.
 func Exists(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, ResultsName))
-	return err == nil
+	info, err := os.Stat(filepath.Join(dir, ResultsName))
+	if err != nil {
+		return false
+	}
+	if info.Size() > 0 || !info.Mode().IsRegular() {
+		return true
+	}
+	_, err = os.Stat(filepath.Join(dir, ManifestName))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// Unbegun reports whether dir, if it is there, has nothing but what Create takes.
+func Unbegun(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	for _, e := range entries {
+		if e.Name() != ResultsName && e.Name() != ManifestName+newSuffix {
+			return false
+		}
+	}
+	return !Exists(dir)
+}
+
+// Free returns an error if a process is writing the run in dir.
+func Free(dir string) error {
+	results, err := os.OpenFile(filepath.Join(dir, ResultsName), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer results.Close() // and with it the lock
+	return lockFile(results)
 }
 
 // A tail is a file that grows by whole pieces: one that does not fit, because

@@ -38,7 +38,7 @@ func makeCertificate(dir string, at *harness.Endpoint) error {
 		NotBefore:             time.Now().Add(-time.Minute),
 		NotAfter:              time.Now().Add(certified),
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		BasicConstraintsValid: true,
 		IsCA:                  true, // of itself
 		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
@@ -62,6 +62,7 @@ func makeCertificate(dir string, at *harness.Endpoint) error {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(cert)
 	at.Roots, at.RootsFile = cert, certFile
-	at.TLS = &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}
+	at.TLS = &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{signed}, PrivateKey: key}}} // for servers that ask for one
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 // secure gives servers of the kind a port for TLS beside the plain one, by which the lab
 // starts them and they reach each other. When they serve, client says how to speak TLS
 // with them.
-func secure(k *Kind, client *harness.Endpoint) {
+func secure(k *Kind, client *harness.Endpoint, clientAuth bool) {
 	k.secure = true
 	k.prepare = func(dir string, _ *harness.Endpoint) error { return makeCertificate(dir, client) }
 	plain, settle, options := k.command, k.settle, secureRedis
@@ -28,7 +28,7 @@ func secure(k *Kind, client *harness.Endpoint) {
 		if err != nil {
 			return nil, err
 		}
-		return cmd, options(cmd, m)
+		return cmd, options(cmd, m, clientAuth)
 	}
 	k.settle = func(ctx context.Context, all []member) error {
 		if settle != nil {
@@ -64,22 +64,24 @@ func untilSecure(ctx context.Context, m member, client harness.Endpoint) error {
 	}
 }
 
-func secureRedis(cmd *exec.Cmd, m member) error {
+func secureRedis(cmd *exec.Cmd, m member, clientAuth bool) error {
 	cert, key := certificateFiles(filepath.Dir(m.dir))
+	auth := map[bool]string{false: "no", true: "yes"}[clientAuth]
 	cmd.Args = append(cmd.Args, "--tls-port", strconv.Itoa(m.secure), "--tls-cert-file", cert, "--tls-key-file", key,
-		"--tls-ca-cert-file", cert, "--tls-auth-clients", "no")
+		"--tls-ca-cert-file", cert, "--tls-auth-clients", auth)
 	return nil
 }
 
 // secureZooKeeper adds to the configuration of a server, which is its last argument. Only
 // ZooKeeper's Netty server knows TLS.
-func secureZooKeeper(cmd *exec.Cmd, m member) error {
+func secureZooKeeper(cmd *exec.Cmd, m member, clientAuth bool) error {
+	auth := map[bool]string{false: "none", true: "need"}[clientAuth]
 	cert, key := certificateFiles(filepath.Dir(m.dir))
 	store := filepath.Join(m.dir, "tls.pem")
 	if err := join(store, key, cert); err != nil {
 		return err
 	}
-	return encrypt(cmd.Args[len(cmd.Args)-1], m.secure, store, "none")
+	return encrypt(cmd.Args[len(cmd.Args)-1], m.secure, store, auth)
 }
 
 // encrypt adds to the configuration of a ZooKeeper server that it serves TLS at port, with

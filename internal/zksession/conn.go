@@ -89,6 +89,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	if err != nil && c.inCount == 0 && !errors.Is(err, net.ErrClosed) { // closed on this side
 		c.owner.mu.Lock()
 		c.owner.shakes.failed(err)
+		if remote := new(net.OpError); errors.As(err, &remote) && remote.Op == "remote error" {
+			c.owner.refused = err // by TLS 1.3 it is told after the handshake what it lacks
+		}
 		c.owner.mu.Unlock()
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			c.owner.hosts.hangs(c.address)

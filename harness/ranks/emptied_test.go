@@ -1,0 +1,107 @@
+package ranks
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/leaktest"
+)
+
+// TestEmptied: the server comes back empty while ranks wait for each other at the start,
+// one of which has seen the other already: they meet all the same.
+func TestEmptied(t *testing.T) {
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			server := commonServer(t, kind)
+			leaktest.Own(t)
+			var all [2]*assembly
+			for r := range all {
+				o := Options{Rank: r, Ranks: 2, Sync: syncOf(server.Endpoint()), Job: jobOf(t), expiry: 30 * time.Second}
+				at, err := o.address()
+				if err != nil {
+					t.Fatal(err)
+				}
+				b, err := connect(t.Context(), at, place{job: o.Job, rank: r, ranks: 2}, o.expiry)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer release(b, "")
+				all[r] = &assembly{options: o, at: at, board: b, own: newClaim(Member{}, 2),
+					seen: make(map[int]sight), first: make(map[int]Member)}
+			}
+			one, two := all[0], all[1]
+			step(t, one)
+			step(t, two) // which has seen all claims, and greets
+			if two.run == "" {
+				t.Fatal("rank 1 does not see rank 0")
+			}
+			empty(t, one.board)
+			met := [2]bool{}
+			for range 6 { // rank 0 is back before rank 1 has noticed anything
+				for r, a := range all {
+					met[r] = met[r] || step(t, a)
+				}
+			}
+			if met != [2]bool{true, true} {
+				t.Errorf("after the server was emptied they met: %v", met)
+			}
+		})
+	}
+}
+
+// step makes one step, and reports whether all are there.
+func step(t *testing.T, a *assembly) bool {
+	t.Helper()
+	claims, err := a.step(t.Context())
+	if err != nil {
+		t.Logf("rank %d: %v", a.options.Rank, err)
+	}
+	return claims != nil
+}
+
+// empty removes all that a board has of its job.
+func empty(t *testing.T, b board) {
+	t.Helper()
+	switch b := b.(type) {
+	case *redisBoard:
+		keys, err := b.client.Keys(t.Context(), b.key("*")).Result()
+		if err == nil {
+			err = b.client.Del(t.Context(), keys...).Err()
+		}
+		if err != nil || len(keys) < 2 {
+			t.Fatalf("removed %q, %v", keys, err)
+		}
+	case *zooBoard:
+		b.sweep(t.Context(), b.root())
+		if names, err := b.children(t.Context(), b.root()); err != nil || len(names) > 0 {
+			t.Fatalf("left are %q, %v", names, err)
+		}
+	}
+}
+
+// TestDistinct: machines of one name have names of their own.
+func TestDistinct(t *testing.T) {
+	const a, b = "3f2a9c10-0000-4000-8000-000000000001", "77777777-0000-4000-8000-000000000002"
+	at := func(host, clock string) Member { return Member{Host: host, Clock: clock} }
+	for _, c := range []struct {
+		members []Member
+		want    []string
+	}{
+		{[]Member{at("localhost", a+" time:[1]"), at("localhost", b+" time:[1]"), at("other", a+" time:[1]")}, []string{"localhost~3f2a9c10", "localhost~77777777", "other"}},
+		{[]Member{at("localhost", a+" time:[1]"), at("localhost", a+" time:[2]")}, []string{"localhost", "localhost"}}, // one kernel
+		{[]Member{at("mac", "process 1 X"), at("mac", "process 2 Y")}, []string{"mac", "mac"}},                         // which does not tell
+		{[]Member{at("mac", "process 1 X"), at("mac", b+" time:none")}, []string{"mac", "mac~77777777"}},
+	} {
+		for r, m := range distinct(c.members) {
+			if m.Host != c.want[r] {
+				t.Errorf("%+v: rank %d is on %s, want %s", c.members, r, m.Host, c.want[r])
+			}
+		}
+	}
+	if boot := (harness.Rank{Clock: ClockName(), Host: "here"}).Machine(); runtime.GOOS == "linux" && len(boot) != len(a) {
+		t.Errorf("the boot of the clock %q is called %q", ClockName(), boot)
+	}
+}
