@@ -71,6 +71,9 @@ func (r *ranking) answer() string {
 		return text + "."
 	}
 	text := fmt.Sprintf("With %s the verdict is %s, %s (%s)", r.setting(), v.Use, v.Rate, r.grade())
+	if v.Caveat != "" {
+		text = fmt.Sprintf("With %s the verdict recommends nothing: %s; %s made %s", r.setting(), v.Caveat, v.Use, v.Rate)
+	}
 	var others []string
 	for _, x := range r.rows {
 		if x == r.peer || x.s.Lock.Name == standardMutex {
