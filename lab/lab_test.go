@@ -281,6 +281,9 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := reports.Charts(run)
+	if _, err := os.Stat(filepath.Join(cmd.Dir, "png", "throughput-distributed.png")); err == nil {
+		t.Error("it drew distributed locks, of which it measured none")
+	}
 	if len(run.Results) != 1 || len(names) == 0 {
 		t.Errorf("%d results and the charts %v, want one result of two", len(run.Results), names)
 	}

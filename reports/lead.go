@@ -92,7 +92,7 @@ func (p *phrase) choices(decided []verdict.Verdict) {
 		return
 	} else if all := uses(plain); len(all) == 1 && len(plain) > 1 {
 		p.name(all[0].lock) // the rows say the same of every other situation
-		if decided = slices.DeleteFunc(decided, func(v verdict.Verdict) bool { return !v.Reading() }); len(decided) > 0 {
+		if decided = slices.DeleteFunc(slices.Clone(decided), func(v verdict.Verdict) bool { return !v.Reading() }); len(decided) > 0 {
 			p.add("; ")
 		}
 	}
@@ -115,7 +115,7 @@ func (p *phrase) withhold(where string, held []verdict.Verdict) {
 		}
 	}
 	p.add(where + ", nothing can be recommended: " + strings.Join(why, "; ") + ". ")
-	chosen := slices.DeleteFunc(held, func(v verdict.Verdict) bool { return v.Among == "" })
+	chosen := slices.DeleteFunc(slices.Clone(held), func(v verdict.Verdict) bool { return v.Among == "" })
 	if len(chosen) == 0 {
 		return
 	}

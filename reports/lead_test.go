@@ -116,3 +116,18 @@ func TestLeadOnServers(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestLeadOnReaders: one distributed lock for all situations but that of readers.
+func TestLeadOnReaders(t *testing.T) {
+	of := func(name string, rate float64) synthetic.Model {
+		return synthetic.Model{Lock: synthetic.Served(name, harness.Redis, "redis"), Rate: synthetic.Constant(rate), Handed: 1, Noise: 0.01}
+	}
+	run, readers := synthetic.Run(3, 10, 2, []int{1, 8}, of("q", 900), of("p", 500)), synthetic.Run(4, 10, 2, []int{8}, of("q", 500), of("p", 900))
+	for _, r := range readers.Results {
+		r.Workload.Reads = 90
+	}
+	run.Results = append(run.Results, readers.Results...)
+	if got, want := Lead(verdict.All(run)), "Between processes use q; p when most acquisitions only read. None of these was tested for failures."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
