@@ -149,6 +149,10 @@ func TestUsageErrors(t *testing.T) {
 		{"frobnicate", `"frobnicate"`},
 		{"report", "the directory of a run"},
 		{"report nowhere", "holds no run"},
+		{"export " + file, "it is a file, and a run is a directory"},
+		{"run --resume --out " + file, "it is a file, and a run is a directory"},
+		{"compare " + testRun + " " + file, "it is a file, and a run is a directory"},
+		{"report " + testRun + " --chaos " + file, "it is a file, and a run is a directory"},
 		{"report " + testRun + " --png " + file, "cannot write"},
 		{"report " + testRun + " --rtt 0", `"0" is not a round trip`},
 		{"report " + testRun + " --rtt 1ms,-1ms", `"-1ms"`},
@@ -277,6 +281,9 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := reports.Charts(run)
+	if _, err := os.Stat(filepath.Join(cmd.Dir, "png", "throughput-distributed.png")); err == nil {
+		t.Error("it drew distributed locks, of which it measured none")
+	}
 	if len(run.Results) != 1 || len(names) == 0 {
 		t.Errorf("%d results and the charts %v, want one result of two", len(run.Results), names)
 	}

@@ -51,6 +51,9 @@ func (m *measuring) run(ctx context.Context, earlier *resultfile.Run) error {
 			m.judge(name, r)
 		}
 		fmt.Fprintf(m.stderr, "%d of %d were measured before\n", m.done, m.total)
+		if n := len(earlier.Damage); n > 0 {
+			fmt.Fprintf(m.stderr, "%s of %s cannot be read, so what is missing is measured again; the first: %s\n", numfmt.Plural(n, "line"), resultfile.ResultsName, earlier.Damage[0])
+		}
 	}
 	err := m.plan.Run(ctx, func(p runner.Progress) error {
 		m.done, m.total = p.Done-len(m.lost), p.Total

@@ -27,8 +27,11 @@ func (o runOptions) open(p *runner.Plan, s *servers, skipped []resultfile.Skip) 
 	in := runner.Calibrate()
 	m := resultfile.Manifest{
 		Command: o.commandLine(), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: o.seed,
-		Rounds: p.Rounds, Cases: len(p.Cases), OpenEvery: p.OpenEvery, Knees: o.knees, Flags: o.flags, Window: o.base(p), Windows: o.windows(p), Started: now, Machine: env,
+		Rounds: p.Rounds, Cases: len(p.Cases), OpenEvery: p.OpenEvery, Flags: o.flags, Window: o.base(p), Windows: o.windows(p), Started: now, Machine: env,
 		Overhead: in.Overhead(), Sections: in.SectionCosts(p.Cases), Versions: versions, Sites: s.accounts, Skipped: skipped, Warnings: append(env.Warnings(), coldWarnings(s.accounts)...),
+	}
+	if p.Unknown() {
+		m.Seeking = new(resultfile.Knee) // none yet
 	}
 	if o.ranks > 1 {
 		m.Rank, m.Ranks, m.Job, m.Machine.Host = o.rank, o.ranks, o.job, o.host
@@ -71,12 +74,20 @@ func (o *runOptions) commandLine() []string {
 	return withoutPassword(append([]string{o.program.Name}, os.Args[1:]...))
 }
 
-// moveAside makes room for a run in dir: an earlier one becomes DIR.previous.
+// moveAside makes room for a run in dir: an earlier one becomes DIR.previous, in the place of
+// a run that is called so.
 func moveAside(dir string) error {
 	if !resultfile.Exists(dir) {
 		return nil
 	}
+	if resultfile.InUse(dir) {
+		return fmt.Errorf("%w: another locklab is writing the run in %s: wait for it, or choose another directory", harness.ErrUsage, dir)
+	}
+	dir = filepath.Clean(dir)
 	previous := dir + ".previous"
+	if _, err := os.Lstat(previous); err == nil && !resultfile.Exists(previous) {
+		return fmt.Errorf("%w: cannot move the earlier run aside: %s is there and holds no run; move it away", harness.ErrUsage, previous)
+	}
 	if err := errors.Join(os.RemoveAll(previous), os.Rename(dir, previous)); err != nil {
 		return fmt.Errorf("%w: cannot move the earlier run aside: %v", harness.ErrUsage, err)
 	}

@@ -213,13 +213,13 @@ func readRuns(dirs []string, load func(dir string) (*resultfile.Run, error)) ([]
 	var runs []*resultfile.Run
 	var seen []os.FileInfo
 	for i, dir := range dirs {
-		info, err := os.Stat(dir)
-		if err == nil && !info.IsDir() {
-			return nil, fmt.Errorf("%w: %s holds no run: it is a file, and a run is a directory", harness.ErrUsage, dir)
-		}
 		run, err := load(dir)
 		if err != nil {
 			return nil, err
+		}
+		info, err := os.Stat(dir)
+		if err != nil {
+			return nil, fmt.Errorf("%w: cannot read the run in %s: %v", harness.ErrUsage, dir, err)
 		}
 		for k, other := range seen {
 			if os.SameFile(info, other) {

@@ -57,6 +57,10 @@ func (o *runOptions) resumed(flags *pflag.FlagSet) (*runner.Plan, error) {
 	if err := recall(flags, o.out, *m); err != nil {
 		return nil, err
 	}
+	if m.Seeking != nil {
+		_, o.roundsGiven = m.Flags["rounds"]
+		o.knees, o.begun = m.Knees, m.Seeking
+	}
 	return o.planAgain(*m)
 }
 
@@ -112,8 +116,13 @@ func (o runOptions) planAgain(m resultfile.Manifest) (*runner.Plan, error) {
 	if len(p.Cases) == 0 {
 		return nil, fmt.Errorf("%w: the run in %s skipped every lock", harness.ErrUsage, o.out)
 	}
-	if err := p.Settle(m.Knees); err != nil {
-		return nil, fmt.Errorf("%w: the manifest in %s is damaged", err, o.out)
+	if m.Seeking == nil { // else it has not all of them
+		if err := p.Settle(m.Knees); err != nil {
+			return nil, fmt.Errorf("%w: the manifest in %s is damaged", err, o.out)
+		}
+		if err := unsought(p, m.Knees); err != nil {
+			return nil, err
+		}
 	}
 	o.setWindows(p, m.Window)
 	for _, t := range parts {

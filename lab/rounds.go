@@ -55,5 +55,8 @@ func doubt(p *runner.Plan, of resultfile.Candidates) string {
 	if p.Rounds >= need {
 		return ""
 	}
+	if locks < 2 {
+		return fmt.Sprintf("no interval of 95 %% can come of this: it takes %d rounds, and this has %d; leave out --rounds", need, p.Rounds)
+	}
 	return fmt.Sprintf("no verdict can come of this: it takes %d rounds to compare %d locks, and this has %d; leave out --rounds, or choose fewer locks", need, locks, p.Rounds)
 }

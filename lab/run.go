@@ -50,6 +50,7 @@ type runOptions struct {
 	strictness
 
 	knees []resultfile.Knee // by which rates were chosen
+	begun *resultfile.Knee  // that the run to go on with was looking for; nil if it had all
 }
 
 // The defaults of a run.
@@ -88,7 +89,8 @@ stall delays all that would have asked meanwhile. --workers is then how many
 may be under way at once. Without it each worker asks again when it was served.
 --rate auto first looks for the knee of each lock: the load at which it falls behind,
 or p99 of the waits passes ten times that of an unloaded lock. Then it measures at 0.1,
-0.25, 0.5, 0.75, 0.9, 1 and 1.1 times that load. It needs no --workers.
+0.25, 0.5, 0.75, 0.9, 1 and 1.1 times that load. It needs no --workers. A search that is
+interrupted keeps its knees and probes, too.
 
 With --ranks several processes share the workers of each case, on this machine or on many
 hosts. --spawn starts them all here, and merges what they measure. Elsewhere each is
@@ -202,8 +204,11 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	if err != nil {
 		return err
 	}
-	dir, out, earlier, err := o.open(plan, servers, append(skipped, kneeless(o.knees)...))
+	dir, out, earlier, err := o.open(plan, servers, skipped)
 	if err != nil {
+		return err
+	}
+	if err := o.seek(ctx, plan, dir, out, stderr); err != nil {
 		return err
 	}
 	for _, text := range append(o.unheeded(plan), o.unconditioned(plan), doubt(plan, o.candidates()), o.division(plan)) {
@@ -240,7 +245,7 @@ func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.
 	s, skipped, err := startServers(ctx, plan, warmTime(cmp.Or(o.budget, plan.Estimate())), stderr)
 	if ctx.Err() == nil && err == nil {
 		s.rehearse(ctx, plan, stderr)
-		err = o.settle(ctx, plan, stderr)
+		err = o.settle(ctx, plan)
 	}
 	if ctx.Err() != nil {
 		fmt.Fprintln(stderr, "interrupted before anything was measured")

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -27,12 +28,11 @@ func (a axes) checkAuto() error {
 // is nothing.
 const long = 200
 
-// settle makes a plan whose servers run ready to be measured: it finds rates, and with a
-// budget chooses rounds and windows by what a case costs on this machine as it is now. What
-// is left of a long run is estimated by that cost, too.
-func (o *runOptions) settle(ctx context.Context, p *runner.Plan, stderr io.Writer) error {
-	fit := o.budget > 0 && !o.resume
-	if fit || p.Unknown() || o.resume && p.Total() > long {
+// settle makes a plan whose servers run ready to be measured, but for rates that are to be
+// found: with a budget it chooses rounds and windows by what a case costs on this machine as
+// it is now. What is left of a long run is estimated by that cost, too.
+func (o *runOptions) settle(ctx context.Context, p *runner.Plan) error {
+	if o.fits() || p.Unknown() || o.resume && p.Total() > long {
 		if err := p.Validate(); err != nil {
 			return err
 		}
@@ -40,58 +40,128 @@ func (o *runOptions) settle(ctx context.Context, p *runner.Plan, stderr io.Write
 			return err
 		}
 	}
-	if err := o.seek(ctx, p, stderr); err != nil {
-		return err
-	}
-	if fit {
-		// That the budget is too small now, on a busy machine, is no reason not
-		// to begin with the least of it.
-		_ = o.fit(p, o.budget-time.Since(o.begin)-reportTime)
-		p.Trim(o.knees)
+	if !p.Unknown() {
+		o.refit(p)
 	}
 	return p.Validate()
 }
 
-// seek finds the rates of the cases of p that have none yet, and says what it found. What a
-// run has found before is not sought again: planAgain takes it from its manifest.
-func (o *runOptions) seek(ctx context.Context, p *runner.Plan, stderr io.Writer) error {
+// fits reports whether the budget is to be spent yet: that of a run whose measuring had begun
+// was.
+func (o *runOptions) fits() bool { return o.budget > 0 && (!o.resume || o.begun != nil) }
+
+// refit spends what is left of the budget. That it is too small now, on a busy machine, is
+// no reason not to begin with the least of it.
+func (o *runOptions) refit(p *runner.Plan) {
+	if o.fits() {
+		_ = o.fit(p, o.budget-time.Since(o.begin)-reportTime)
+	}
+}
+
+// seek finds the rates of the cases of p that have none yet, and completes the manifest of
+// the run in dir, which out writes: until then each probe is in it when the next one begins.
+// What ends the search closes out, and is returned. What a run had found before is not
+// sought again: see planAgain.
+func (o *runOptions) seek(ctx context.Context, p *runner.Plan, dir string, out *resultfile.Writer, stderr io.Writer) error {
 	if !p.Unknown() {
 		return nil
 	}
-	cases := slices.DeleteFunc(slices.Clone(p.Cases), func(c runner.Case) bool { return !c.Unknown() })
-	once := *p
-	once.Cases, once.Rounds = cases, 0 // the search alone
-	whole := once.Estimate()
-	fmt.Fprintf(stderr, "looking for the %s of %s, about %v\n", numfmt.Choose(len(cases), "knee", "knees"), numfmt.Plural(len(cases), "case"), whole.Round(time.Second))
-	h := hunt{show: newProgress(stderr), whole: whole, cases: len(cases), begin: time.Now()}
-	defer h.show.clear()
-	var err error
-	o.knees, err = p.Seek(ctx, h.at)
+	h := o.hunting(p, out, stderr)
+	err := o.search(ctx, p, h)
+	h.show.clear()
+	if err == nil {
+		return nil
+	}
+	interrupted := ctx.Err() != nil
+	ferr := out.Finish(func(m *resultfile.Manifest) { m.Finished, m.Interrupted = time.Now().UTC(), true })
+	switch again := "go on with: " + o.program.Name + " run --resume --out " + dir; {
+	case h.over: // nothing to go on with
+		return err
+	case !interrupted:
+		return fmt.Errorf("%w; %s; %s", err, h.held(dir), again)
+	case ferr != nil:
+		return ferr
+	default:
+		fmt.Fprintf(stderr, "interrupted: %s; %s\n", h.held(dir), again)
+		return errInterrupted
+	}
+}
+
+// search is seek without its end.
+func (o *runOptions) search(ctx context.Context, p *runner.Plan, h *hunt) (err error) {
+	if o.knees, err = p.Seek(ctx, o.knees, o.begun, h.at); err != nil {
+		return err
+	}
+	if o.fits() {
+		o.refit(p)
+		p.Trim(o.knees)
+	}
+	err = h.out.Edit(func(m *resultfile.Manifest) {
+		m.Knees, m.Seeking, m.Skipped = o.knees, nil, append(m.Skipped, kneeless(o.knees)...)
+		m.Rounds, m.Cases = p.Rounds, len(p.Cases)
+		if len(p.Cases) > 0 {
+			m.Window, m.Windows = o.base(p), o.windows(p)
+		}
+	})
 	if err != nil {
 		return err
 	}
-	if len(p.Cases) == 0 {
-		return fmt.Errorf("%w: nothing is left to measure: the knee of %s was not found: it %s", harness.ErrUsage, o.knees[0].Lock, o.knees[0].Missing)
-	}
-	return nil
+	h.over = true
+	return cmp.Or(unsought(p, o.knees), p.Validate())
 }
 
-// A hunt tells how far the search for rates has come.
+// unsought says that p, whose rates were to be those around ks, has no case, if that is so.
+func unsought(p *runner.Plan, ks []resultfile.Knee) error {
+	if len(p.Cases) > 0 || len(ks) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: nothing is left to measure: the knee of %s was not found: it %s", harness.ErrUsage, ks[0].Lock, ks[0].Missing)
+}
+
+// A hunt tells how far the search for rates has come, and keeps what it has found.
 type hunt struct {
+	out    *resultfile.Writer
 	show   *progress
 	whole  time.Duration // of the search, as estimated
-	cases  int
+	cases  int           // all, those of an earlier search too
+	before int           // cases of an earlier search
 	begin  time.Time
-	done   int // cases
-	probes int // of the case that is next to be done
+	done   int  // cases
+	probes int  // of the case that is next to be done
+	over   bool // all that is to be found is
 }
 
-// at is told of the beginning of each probe, and of the end of each case: it shows the
-// probe before, in a line of its own where lines stay.
-func (h *hunt) at(now runner.Seeking) {
+// hunting says what is sought.
+func (o *runOptions) hunting(p *runner.Plan, out *resultfile.Writer, stderr io.Writer) *hunt {
+	cases := slices.DeleteFunc(slices.Clone(p.Cases), func(c runner.Case) bool { return !c.Unknown() })
+	h := &hunt{out: out, show: newProgress(stderr), cases: len(cases), before: len(o.knees), done: len(o.knees), begin: time.Now()}
+	left := slices.DeleteFunc(slices.Clone(cases), func(c runner.Case) bool { return slices.ContainsFunc(o.knees, c.HasKnee) })
+	once := *p
+	once.Cases, once.Rounds = left, 0 // the search alone
+	h.whole = once.Estimate()
+	if o.begun != nil {
+		fmt.Fprintf(stderr, "%d of %s %s found before\n", h.before, numfmt.Plural(h.cases, "knee"), numfmt.Choose(h.before, "was", "were"))
+	}
+	if len(left) > 0 {
+		fmt.Fprintf(stderr, "looking for the %s of %s, about %v\n", numfmt.Choose(len(left), "knee", "knees"), numfmt.Plural(len(left), "case"), h.whole.Round(time.Second))
+	}
+	return h
+}
+
+// at is told of the beginning of each probe, and of the end of each case: it keeps the probe
+// before and then shows it, in a line of its own where lines stay.
+func (h *hunt) at(now runner.Seeking) error {
+	err := h.out.Edit(func(m *resultfile.Manifest) {
+		if m.Seeking = &now.Knee; now.Done {
+			m.Knees = append(m.Knees, now.Knee)
+		}
+	})
+	if err != nil {
+		return err
+	}
 	trials := now.Knee.Trials
-	left := h.left(len(trials))
-	if n := len(trials); n > h.probes && h.show.width == nil {
+	left := h.left(len(trials) - now.Made)
+	if n := len(trials); n > max(h.probes, now.Made) && h.show.width == nil {
 		h.show.lasting(fmt.Sprintf("%s: probe %d at %v; about %v left", now.Case.Name(), n, trials[n-1], left.Round(time.Second)))
 	}
 	h.probes = len(trials)
@@ -102,15 +172,26 @@ func (h *hunt) at(now runner.Seeking) {
 	case h.show.width != nil:
 		h.show.line(step{done: h.done, total: h.cases, name: now.Case.Name(), figure: numfmt.Plural(len(trials), "probe"), left: left})
 	}
+	return nil
 }
 
-// left returns about how long the search goes on after so many probes of a case: by the
+// held says what dir holds of the search.
+func (h *hunt) held(dir string) string {
+	text := fmt.Sprintf("%s holds %d of %s", dir, h.done, numfmt.Plural(h.cases, "knee"))
+	if h.probes > 0 {
+		text += " and " + numfmt.Plural(h.probes, "probe") + " of the next"
+	}
+	return text
+}
+
+// left returns about how long the search goes on after so many probes of a case now: by the
 // estimate, and by its pace once it has one.
 func (h *hunt) left(probes int) time.Duration {
 	const paced = 5 // probes
 	took := time.Since(h.begin)
-	share := (float64(h.done) + min(0.95, float64(probes)/runner.SeekProbes)) / float64(h.cases)
-	if h.done == 0 && probes < paced {
+	done := h.done - h.before
+	share := (float64(done) + min(0.95, float64(max(0, probes))/runner.SeekProbes)) / float64(h.cases-h.before)
+	if done == 0 && probes < paced {
 		return max(0, h.whole-took)
 	}
 	return time.Duration(float64(took) * max(0, 1-share) / share)

@@ -74,7 +74,8 @@ func sought(t *testing.T, rounds int) (*exec.Cmd, fmt.Stringer, resultfile.Manif
 	return cmd, said, m
 }
 
-// TestSeekInterrupt sends Ctrl-C while rates are sought: one line, and no directory.
+// TestSeekInterrupt sends Ctrl-C in the first probe of a search: one line, and a run to go on
+// with. What it would report is nothing, so there is no report.
 func TestSeekInterrupt(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "run", "--locks", "sync-mutex", "--rate", "auto", "--rounds", "2", "--duration", "2s", "--out", "run")
@@ -95,11 +96,16 @@ func TestSeekInterrupt(t *testing.T) {
 		}
 	}
 	cmd.Wait()
-	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || len(said) != 2 || !strings.HasPrefix(said[0], "looking for the knee of 1 case, about ") || said[1] != "interrupted before anything was measured" {
+	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || len(said) != 2 || !strings.HasPrefix(said[0], "looking for the knee of 1 case, about ") ||
+		said[1] != "interrupted: run holds 0 of 1 knee; go on with: locklab run --resume --out run" {
 		t.Errorf("exit status %d, said %q", status, said)
 	}
-	if _, err := os.Stat(filepath.Join(cmd.Dir, "run")); err == nil {
-		t.Error("it left a run behind")
+	m, err := resultfile.ReadManifest(filepath.Join(cmd.Dir, "run"))
+	if err != nil || m.Seeking == nil || !m.Interrupted || m.Finished.IsZero() || m.Knees != nil {
+		t.Errorf("the manifest is %+v: %v", m, err)
+	}
+	if _, err := os.Stat(filepath.Join(cmd.Dir, "run", reportName)); err == nil {
+		t.Error("it wrote a report of nothing")
 	}
 }
 

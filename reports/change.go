@@ -34,6 +34,7 @@ func changes(run *resultfile.Run, v verdict.Verdict) (out []string) {
 	if v.Remote() {
 		add(untested(v))
 	}
+	add(unmatched(v))
 	add(alternative(v, v.Instead))
 	add(alternative(v, v.Unfit))
 	add(otherData(v))
@@ -82,6 +83,14 @@ func otherData(v verdict.Verdict) string {
 		return "other data behind the lock: " + strings.Join(other, "; ")
 	}
 	return ""
+}
+
+// unmatched says what must be measured for a recommendation.
+func unmatched(v verdict.Verdict) string {
+	if v.Caveat == "" {
+		return ""
+	}
+	return "measuring others beside it (--locks default)"
 }
 
 // untested says that failures were not tried on the lock of v.
@@ -235,6 +244,9 @@ func aside(v verdict.Verdict) string {
 		return fmt.Sprintf("another recommended lock: of %s like it, kept for reference, none was shown to be faster", numfmt.Plural(told, "lock"))
 	case of > 0:
 		return fmt.Sprintf("another recommended lock, or more rounds: these are too few to tell whether one of %s like it, kept for reference, is faster", numfmt.Plural(of, "lock"))
+	}
+	if v.Caveat != "" {
+		return "" // which says so
 	}
 	return "another recommended lock (--locks): no other of its kind was measured"
 }

@@ -189,7 +189,7 @@ func (c choice) lines() (head string, rest []string) {
 	case c.sure():
 		return c.Use, []string{c.Rate}
 	case c.Grade == verdict.Only:
-		return c.Use, []string{c.Rate, "the only candidate"}
+		return c.Use, []string{c.Rate, map[bool]string{true: "the only candidate", false: "compared with no other"}[c.Recommends()]}
 	case c.Grade == verdict.Likely:
 		return c.Use, []string{c.Rate, "not proven"}
 	case c.Use != "":

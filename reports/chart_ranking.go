@@ -32,11 +32,11 @@ var (
 	}
 )
 
-const rankingDoc = "The main workload of the verdicts, with the most workers that they judge: the greatest number at which three quarters as many locks were measured as at any other. " +
-	"Order: median of the rounds (distributed: of hand-overs per second). Mark: that median; bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds; a point at its end: it goes on. " +
-	"Star: the lock that the verdict chose; box: the standard library's mutex; triangle: the fastest lock of the family of peers, or, where none was measured, the fastest kept for reference; circle: the others. Ties: the verdict does not tell it from the chosen one. " +
-	"Hue: family; bold name: a lock to use. Field: the practical margin on both sides of the median of the verdict's leader. The verdict goes by ratios within the rounds: a mark beside the field may tie, and one in it may not. " +
-	"p99 wait: 99 of 100 waits were no longer; ≤: below what the clock tells; –: too few samples."
+const rankingDoc = "Order: median of the rounds (distributed: of hand-overs per second), with the most workers at which three quarters as many locks were measured as with any other number. " +
+	"Mark: that median; bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds; a point at its end: it goes on. " +
+	"Star: the lock that the verdict chose; box: the standard library's mutex; triangle: the fastest peer, or without peers the fastest kept for reference. Hue: family; bold: a lock to use. " +
+	"Field: the practical margin around the leader of those to use. The verdict goes by ratios within the rounds: a mark beside the field may tie, and one in it may not. " +
+	"p99 wait: ≤ below what the clock tells; – too few samples."
 
 func drawRanking(g *group) picture {
 	r := newRanking(g)
@@ -71,6 +71,9 @@ func (r *ranking) answer() string {
 		return text + "."
 	}
 	text := fmt.Sprintf("With %s the verdict is %s, %s (%s)", r.setting(), v.Use, v.Rate, r.grade())
+	if v.Caveat != "" {
+		text = fmt.Sprintf("With %s the verdict recommends nothing: %s; %s made %s", r.setting(), v.Caveat, v.Use, v.Rate)
+	}
 	var others []string
 	for _, x := range r.rows {
 		if x == r.peer || x.s.Lock.Name == standardMutex {

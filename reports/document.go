@@ -70,7 +70,7 @@ type figure struct {
 	Data                   []piece       // what the picture draws, of which file
 	Head                   []piece
 	Rows                   [][]string
-	Omitted                string // what is not in Rows, and where it is
+	Omitted                string // what is not in Rows, and where or why
 	Folded                 bool   // behind its question
 	Shown                  bool   // its rows are, unasked: there is no picture
 }
@@ -138,6 +138,7 @@ func (pic picture) figure(name, id, title, doc string) (figure, error) {
 		f.Rows = f.Rows[:mostTableRows]
 		f.Omitted = omission(n)
 	}
+	f.Omitted = strings.TrimSpace(f.Omitted + " " + notKnown(table{f.Head, f.Rows}))
 	if pic.height > 0 {
 		svg, err := inline(pic, f.ID, title, pic.answer)
 		if err != nil {

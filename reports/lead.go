@@ -33,73 +33,115 @@ func lead(vs []verdict.Verdict) (out []fragment) {
 func Lead(vs []verdict.Verdict) string { return plainLead(lead(vs)) }
 
 // sentenceOn says which lock to use in the situations vs, which are of one kind.
-func sentenceOn(vs []verdict.Verdict, remote bool) (out []fragment) {
+func sentenceOn(vs []verdict.Verdict, remote bool) []fragment {
 	where := "Inside one process"
 	if remote {
 		where = "Between processes"
 	}
-	add := func(text string) { out = append(out, fragment{Text: text}) }
-	classes := tested(vs)
-	name := func(lock string) {
-		out = append(out, fragment{lock, true})
-		if class := classes[lock]; class != "" {
-			add(" (" + class + ")")
-			delete(classes, lock) // once is enough
+	p := &phrase{classes: tested(vs)}
+	decided, held := everyUse(vs), withheld(vs)
+	switch {
+	case len(decided) == 0 && len(held) > 0:
+		p.withhold(where, held)
+		return p.out
+	case len(decided) == 0:
+		p.add(where + ", nothing can be recommended yet: " + tooFewRE.ReplaceAllString(strings.TrimPrefix(firstSentence(vs[0].Why), "no verdict: "), "$1 rounds are needed") + ". ")
+		return p.out
+	}
+	p.add(where + " use ")
+	p.choices(decided)
+	if other, ok := elsewhere(vs); ok && remote { // inside a process the rows name it
+		p.add("; or, where " + other.where + ", ")
+		p.name(other.lock)
+		if other.when != nil {
+			p.add(" " + numfmt.List(other.when, len(other.when)))
 		}
 	}
-	decided := everyUse(vs)
-	if len(decided) == 0 {
-		add(where + ", nothing can be recommended yet: " + tooFewRE.ReplaceAllString(strings.TrimPrefix(firstSentence(vs[0].Why), "no verdict: "), "$1 rounds are needed") + ". ")
-		return out
+	if open := undecided(vs); len(open) > 0 {
+		p.add("; nothing is decided " + numfmt.List(open, len(open)))
 	}
-	add(where + " use ")
+	if remote && len(tested(vs)) == 0 {
+		p.add(numfmt.Choose(len(uses(decided)), ". It was not tested for failures", ". None of these was tested for failures"))
+	}
+	p.add(". ")
+	return p.out
+}
+
+// A phrase is a sentence in the making.
+type phrase struct {
+	out     []fragment
+	classes map[string]string // of locks that were not named yet
+}
+
+func (p *phrase) add(text string) { p.out = append(p.out, fragment{Text: text}) }
+
+// name names a lock, with what it was seen to survive.
+func (p *phrase) name(lock string) {
+	p.out = append(p.out, fragment{lock, true})
+	if class := p.classes[lock]; class != "" {
+		p.add(" (" + class + ")")
+		delete(p.classes, lock) // once is enough
+	}
+}
+
+// choices names the locks of decided, each with when it is chosen if there are several.
+func (p *phrase) choices(decided []verdict.Verdict) {
 	plain := slices.DeleteFunc(slices.Clone(decided), func(v verdict.Verdict) bool { return v.Reading() })
 	if all := uses(decided); len(all) == 1 && len(decided) > 1 {
-		name(all[0].lock)
-		decided = nil
+		p.name(all[0].lock)
+		return
 	} else if all := uses(plain); len(all) == 1 && len(plain) > 1 {
-		name(all[0].lock) // the rows say the same of every other situation
-		if decided = slices.DeleteFunc(decided, func(v verdict.Verdict) bool { return !v.Reading() }); len(decided) > 0 {
-			add("; ")
+		p.name(all[0].lock) // the rows say the same of every other situation
+		if decided = slices.DeleteFunc(slices.Clone(decided), func(v verdict.Verdict) bool { return !v.Reading() }); len(decided) > 0 {
+			p.add("; ")
 		}
 	}
 	for i, use := range uses(decided) {
 		if i > 0 {
-			add("; ")
+			p.add("; ")
 		}
-		name(use.lock)
-		add(" " + numfmt.List(use.when, len(use.when)))
+		p.name(use.lock)
+		p.add(" " + numfmt.List(use.when, len(use.when)))
 	}
-	if other, ok := elsewhere(vs); ok && remote { // inside a process the rows name it
-		add("; or, where " + other.where + ", ")
-		name(other.lock)
-		if other.when != nil {
-			add(" " + numfmt.List(other.when, len(other.when)))
+}
+
+// withhold says why none of held is recommended, and what is chosen among the locks there
+// are.
+func (p *phrase) withhold(where string, held []verdict.Verdict) {
+	var why []string
+	for _, v := range held {
+		if !slices.Contains(why, v.Caveat) {
+			why = append(why, v.Caveat)
 		}
 	}
-	if open := undecided(vs); len(open) > 0 {
-		add("; nothing is decided " + numfmt.List(open, len(open)))
+	p.add(where + ", nothing can be recommended: " + strings.Join(why, "; ") + ". ")
+	chosen := slices.DeleteFunc(slices.Clone(held), func(v verdict.Verdict) bool { return v.Among == "" })
+	if len(chosen) == 0 {
+		return
 	}
-	if remote && len(tested(vs)) == 0 {
-		add(numfmt.Choose(len(uses(everyUse(vs))), ". It was not tested for failures", ". None of these was tested for failures"))
-	}
-	add(". ")
-	return out
+	p.add("The choice of " + chosen[0].Among + " is ")
+	p.choices(chosen)
+	p.add(". ")
 }
 
 // tooFewRE finds how many rounds a run has and how many it takes. The one differs from
 // run to run, and the sentence has no figures of a run.
 var tooFewRE = regexp.MustCompile(`^\d+ rounds?, (\d+) needed`)
 
-// everyUse returns those of vs that name a lock.
+// everyUse returns those of vs that recommend a lock.
 func everyUse(vs []verdict.Verdict) []verdict.Verdict {
-	return slices.DeleteFunc(slices.Clone(vs), func(v verdict.Verdict) bool { return v.Use == "" })
+	return slices.DeleteFunc(slices.Clone(vs), func(v verdict.Verdict) bool { return !v.Recommends() })
 }
 
-// undecided says when those of vs hold that name no lock.
+// withheld returns those of vs that choose a lock and do not recommend it.
+func withheld(vs []verdict.Verdict) []verdict.Verdict {
+	return slices.DeleteFunc(slices.Clone(vs), func(v verdict.Verdict) bool { return v.Caveat == "" })
+}
+
+// undecided says when those of vs hold that recommend no lock.
 func undecided(vs []verdict.Verdict) (when []string) {
 	for _, v := range vs {
-		if v.Use == "" {
+		if !v.Recommends() {
 			when = append(when, v.When())
 		}
 	}

@@ -116,6 +116,9 @@ func verdictsTable(machines []*document) table {
 			if v.Use != "" {
 				cell = v.Use + ", " + v.Rate
 			}
+			if v.Caveat != "" {
+				cell += ", not recommended"
+			}
 			t.rows[at][i+1] = cell
 		}
 	}

@@ -114,6 +114,9 @@ func (m *markdown) sheet(s summary) {
 			row = append(row, unknown, unknown, unknown, "**"+inlineText(r.Grade)+"** "+inlineText(r.Reason()))
 		} else {
 			use := "**" + inlineText(r.Use) + "**"
+			if r.Caveat != "" {
+				use += "<br>" + inlineText("not recommended: "+r.Caveat)
+			}
 			if beside := alike(r.Verdict); len(r.AsGood) > 0 {
 				use += "<br>" + inlineText("as good: "+beside)
 			} else if beside != "" {
@@ -182,6 +185,9 @@ func (m *markdown) comparison(v verdict.Verdict) {
 		rows = append(rows, []string{r.Lock, r.Rate, r.Ratio, r.P99, r.Jain, r.Cost, r.Reading})
 	}
 	m.table([]string{"lock", "rate", "over the leader", "wait p99", "fairness", "cost", "reads as"}, rows)
+	if text := v.Dashes(); text != "" {
+		m.text(text)
+	}
 }
 
 func (m *markdown) exclusions(es []verdict.Exclusion) {

@@ -28,6 +28,9 @@ func (m *markdown) figure(f figure, name string) {
 	if f.Shown {
 		m.table(texts(f.Head), f.Rows)
 		m.meanings(f.Head)
+		if f.Omitted != "" {
+			m.text(f.Omitted)
+		}
 		return
 	}
 	m.numbers("numbers", texts(f.Head), f.Rows, f.Omitted, f.Head...)

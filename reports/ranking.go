@@ -114,7 +114,7 @@ func (r *ranking) setMarks() {
 			x.mark, tags = standardMark, append(tags, "standard library")
 		}
 		switch {
-		case name == r.verdict.Use:
+		case name == r.verdict.Use && r.verdict.Recommends():
 			x.mark, tags = chosenMark, slices.Insert(tags, 0, "chosen")
 		case slices.Contains(r.verdict.Ties(), name):
 			tags = append(tags, "ties")

@@ -185,7 +185,7 @@ func (r *ranking) band(c, b draw.Canvas, at func(float64) vg.Length) {
 		c.StrokeLine2(edge, x1, y0, x1, y1)
 	}
 	field(x, y-5, x+18, y+5)
-	c.FillText(st, vg.Point{X: x + 24, Y: y + lift}, fmt.Sprintf("within %s of %s, which leads", numfmt.Percent(100*margin), shorten(st, r.leader.s.Lock.Name, rowsName)))
+	c.FillText(st, vg.Point{X: x + 24, Y: y + lift}, fmt.Sprintf("within %s of %s, the leader", numfmt.Percent(100*margin), shorten(st, r.leader.s.Lock.Name, rowsName)))
 	m := r.leader.rate.Median
 	field(at(m/(1+margin)), b.Min.Y, at(m*(1+margin)), b.Max.Y)
 }

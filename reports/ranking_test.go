@@ -192,7 +192,11 @@ func TestRankingIsTheVerdict(t *testing.T) {
 			if len(row.Ties()) > 0 {
 				grade = "a tie with " + row.Ties()[0]
 			}
-			if want := fmt.Sprintf("the verdict is %s, %s (%s", row.Use, row.Rate, grade); !strings.Contains(pic.answer, want) || strings.Contains(pic.answer, "no verdict") {
+			want := fmt.Sprintf("the verdict is %s, %s (%s", row.Use, row.Rate, grade)
+			if !row.Recommends() {
+				want = fmt.Sprintf("the verdict recommends nothing: %s; %s made %s", row.Caveat, row.Use, row.Rate)
+			}
+			if !strings.Contains(pic.answer, want) || strings.Contains(pic.answer, "no verdict") {
 				t.Errorf("%s, %s: the answer is %q, want it to have %q", name, c.Name, pic.answer, want)
 			}
 		}

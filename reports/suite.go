@@ -20,12 +20,13 @@ var Suite = []*Chart{
 }
 
 // Charts returns the names of the charts of [Suite] that run is drawn in: all
-// but those that compare what the run did not vary, or lack what they draw.
+// but those of locks of a kind that it did not measure, and those that compare what it did
+// not vary, or lack what they draw.
 func Charts(run *resultfile.Run) (names []string) {
 	gs := groups(tidy(run))
 	for _, c := range Suite {
 		g := c.subject(gs)
-		if c.varies == nil && !c.optional || g != nil && c.draw(g).height > 0 {
+		if g != nil && (c.varies == nil && !c.optional || c.draw(g).height > 0) {
 			names = append(names, c.Name)
 		}
 	}

@@ -94,6 +94,9 @@ func costs(v verdict.Verdict) (out []quantified) {
 	}
 	add(name, v.Metric(), strings.Replace(v.Rate, " hand-overs/s", "/s", 1))
 	add("wait p99", metric.P99, v.P99)
+	if v.P99 == unknown {
+		add("wait p99", metric.P99, "not told: "+v.P99Why)
+	}
 	if v.Workers() > 1 {
 		add("Jain", metric.Jain, v.Jain)
 	}

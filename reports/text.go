@@ -142,21 +142,40 @@ func (t *textWriter) verdict(v verdict.Verdict) {
 		}
 		return
 	}
-	t.field("use", v.Use)
+	switch {
+	case v.Recommends():
+		t.field("use", v.Use)
+	case v.Among != "":
+		t.field("use", "nothing: "+v.Caveat)
+		t.field("choice", "of "+v.Among+" "+v.Use)
+	default:
+		t.field("use", "nothing: "+v.Caveat)
+	}
 	t.field("class", v.Class)
 	if v.Instead != nil {
 		t.field("or", fmt.Sprintf("%s, %s, where %s (%s)", v.Instead.Lock, v.Instead.Rate, v.Instead.Where, v.Instead.Class))
 	}
 	t.field("as good", alike(v))
-	figures := []string{v.Rate, "p99 wait " + v.P99}
-	if v.Jain != unknown {
-		figures = append(figures, "Jain "+v.Jain)
-	}
-	t.field("figures", strings.Join(append(figures, v.Cost+" per acquisition"), ", "))
+	t.field("figures", strings.Join(figureList(v), ", "))
 	t.field("how sure", v.Grade+": "+v.Why)
 	for _, n := range v.Notes {
 		t.field("note", n)
 	}
+}
+
+// figureList are those of the lock of v; of a p99 that is not known, why.
+func figureList(v verdict.Verdict) []string {
+	out := []string{v.Rate, "p99 wait " + v.P99}
+	if v.P99 == unknown {
+		out[1] = "p99 wait not told (" + v.P99Why + ")"
+	}
+	if v.Jain != unknown {
+		out = append(out, "Jain "+v.Jain)
+	}
+	if v.Cost != unknown {
+		out = append(out, v.Cost+" per acquisition")
+	}
+	return out
 }
 
 func (t *textWriter) quality(q quality) {

@@ -65,6 +65,9 @@ func Resolved(n int64) float64 {
 	return 1 - float64(beyond)/float64(n)
 }
 
+// Needed returns how many observations it takes to tell quantile q.
+func Needed(q float64) int64 { return int64(math.Ceil(beyond / (1 - q))) }
+
 // Floor returns the least latency, in nanoseconds, whose quantiles r's clock
 // can tell apart: five times its floor and step together. What is measured
 // below it is reported as "at most the floor"; the floor is never subtracted,

@@ -36,8 +36,11 @@ func ReadManifest(dir string) (m Manifest, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, fmt.Errorf("%w: %s holds no run: it has no %s", harness.ErrUsage, dir, ManifestName)
 	}
+	if info, serr := os.Stat(dir); serr == nil && !info.IsDir() {
+		return m, fmt.Errorf("%w: %s holds no run: it is a file, and a run is a directory", harness.ErrUsage, dir)
+	}
 	if err != nil {
-		return m, fmt.Errorf("resultfile: %w", err)
+		return m, fmt.Errorf("%w: cannot read the run in %s: %v", harness.ErrUsage, dir, err)
 	}
 	if err := json.Unmarshal(text, &m); err != nil {
 		return m, fmt.Errorf("%w: %s is damaged: %v", harness.ErrUsage, name, err)

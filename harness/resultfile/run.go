@@ -78,6 +78,11 @@ type Manifest struct {
 	// workload with --rate auto.
 	Knees []Knee `json:"knees,omitempty"`
 
+	// Seeking is the knee that the run was looking for when this was written, as far as it
+	// was; nil if it had found all. Until then there are no results, and the planned rounds,
+	// cases and windows are provisional.
+	Seeking *Knee `json:"seeking,omitempty"`
+
 	Skipped  []Skip            `json:"skipped,omitempty"`
 	Lost     []Loss            `json:"lost,omitempty"`     // planned, and without a result
 	Warnings []harness.Warning `json:"warnings,omitempty"` // of the machine and of the run as a whole

@@ -297,6 +297,17 @@ func Free(dir string) error {
 	return lockFile(results)
 }
 
+// InUse reports whether a Writer has the run in dir, in this process or another one, where the
+// system has flock.
+func InUse(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, ResultsName))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return lockFile(f) != nil
+}
+
 // A tail is a file that grows by whole pieces: one that does not fit, because
 // the disk is full, leaves nothing of itself.
 type tail struct{ *os.File }

@@ -31,32 +31,47 @@ func (p *Plan) Unknown() bool { return slices.ContainsFunc(p.Cases, Case.Unknown
 type Seeking struct {
 	Case Case
 	Knee resultfile.Knee // so far
+	Made int             // of its probes, those of an earlier search
 	Done bool            // it is all that was found
 }
 
 // Seek finds the knee of each case of p whose rate is to be found, one after the other, by
 // short probes in fresh processes, as cases are measured; then it puts rates around the
-// knees in the places of these cases. say is told of each case before its search and
-// after it, with the knee. What the probes show is no result: it chooses rates. A
-// lock that has no knee has no rates, and its knee says why; one that breaks a promise in
-// a probe is measured at the rate where it did, so that the run shows it.
-func (p *Plan) Seek(ctx context.Context, say func(Seeking)) ([]resultfile.Knee, error) {
+// knees in the places of these cases. say is told of each case before its search, before
+// each probe, and after it, with the knee; its error ends the search. What the probes show
+// is no result: it chooses rates. A lock that has no knee has no rates, and its knee says
+// why; one that breaks a promise in a probe is measured at the rate where it did, so that
+// the run shows it.
+//
+// An earlier search of the same cases, which was interrupted, had found these knees and was
+// looking for begun, which may be nil: no probe of it is made again.
+func (p *Plan) Seek(ctx context.Context, found []resultfile.Knee, begun *resultfile.Knee, say func(Seeking) error) ([]resultfile.Knee, error) {
 	var ks []resultfile.Knee
 	known := calibrate()
 	for _, c := range p.Cases {
 		if !c.Unknown() {
 			continue
 		}
-		k := &resultfile.Knee{Lock: c.Lock.Name, Workload: timeless(c.Workload)}
-		s := &search{plan: p, c: c, known: known, serial: -kneeSerials * (len(ks) + 1), Knee: k, say: say}
-		say(Seeking{Case: c, Knee: *k})
+		if i := slices.IndexFunc(found, c.HasKnee); i >= 0 {
+			ks = append(ks, found[i])
+			continue
+		}
+		s := &search{plan: p, c: c, known: known, serial: -kneeSerials * (len(ks) + 1), say: say}
+		s.Knee = &resultfile.Knee{Lock: c.Lock.Name, Workload: timeless(c.Workload)}
+		if begun != nil && c.HasKnee(*begun) {
+			s.before = *begun
+		}
 		if err := s.run(ctx); err != nil {
 			return nil, err
 		}
-		say(Seeking{Case: c, Knee: *k, Done: true})
-		ks = append(ks, *k)
+		ks = append(ks, *s.Knee)
 	}
 	return ks, p.Settle(ks)
+}
+
+// HasKnee reports whether k is the knee of c, whose rate is to be found.
+func (c Case) HasKnee(k resultfile.Knee) bool {
+	return k.Lock == c.Lock.Name && k.Workload == timeless(c.Workload)
 }
 
 // Settle puts the rates of ks in the places of the cases of p whose rates are to be found,
@@ -72,9 +87,7 @@ func (p *Plan) Settle(ks []resultfile.Knee) error {
 			cases = append(cases, c)
 			continue
 		}
-		i := slices.IndexFunc(ks, func(k resultfile.Knee) bool {
-			return k.Lock == c.Lock.Name && k.Workload == timeless(c.Workload)
-		})
+		i := slices.IndexFunc(ks, c.HasKnee)
 		if i < 0 {
 			return fmt.Errorf("%w: no rates are known for %s", harness.ErrUsage, c.Name())
 		}
@@ -123,11 +136,48 @@ type search struct {
 	c      Case
 	known  calibration
 	serial int
-	say    func(Seeking)
+	before resultfile.Knee // what an earlier search came to
+	say    func(Seeking) error
 }
 
 // run finds the knee, or says why there is none.
 func (s *search) run(ctx context.Context) error {
+	first := *s.Knee
+	if s.before.Lock != "" {
+		first = s.before // it is not forgotten before the next probe
+	}
+	if err := s.tell(first, false); err != nil {
+		return err
+	}
+	err := s.find(ctx)
+	if err == nil {
+		err = s.tell(*s.Knee, true)
+	}
+	return err
+}
+
+// tell says how far the search has come.
+func (s *search) tell(k resultfile.Knee, done bool) error {
+	return s.say(Seeking{Case: s.c, Knee: k, Made: len(s.before.Trials), Done: done})
+}
+
+// find is run without telling of its beginning and its end.
+func (s *search) find(ctx context.Context) error {
+	if s.Closed = s.before.Closed; s.Closed == 0 {
+		if err := s.unbounded(ctx); err != nil || s.Missing != "" {
+			return err
+		}
+	}
+	seeking := seeker{Knee: s.Knee, least: harness.Rate(fewArrivals / s.c.Workload.Window.Seconds())}
+	seeking.probe = func(rate harness.Rate) (probed, error) { return s.probe(ctx, rate) }
+	if err := seeking.seek(); !errors.Is(err, errBroken) {
+		return s.missing(ctx, err)
+	}
+	return nil
+}
+
+// unbounded measures the closed loop, by which the first rates are chosen.
+func (s *search) unbounded(ctx context.Context) error {
 	w := s.c.Workload
 	r, err := s.measure(ctx, closed(w))
 	switch {
@@ -141,11 +191,6 @@ func (s *search) run(ctx context.Context) error {
 		return nil
 	}
 	s.Closed = float64(r.Ops) / r.Elapsed.Seconds()
-	seeking := seeker{Knee: s.Knee, least: harness.Rate(fewArrivals / w.Window.Seconds())}
-	seeking.probe = func(rate harness.Rate) (probed, error) { return s.probe(ctx, rate) }
-	if err := seeking.seek(); !errors.Is(err, errBroken) {
-		return s.missing(ctx, err)
-	}
 	return nil
 }
 
@@ -168,12 +213,18 @@ func (s *search) missing(ctx context.Context, err error) error {
 	return err
 }
 
-// probe measures the lock at rate for a short time.
+// probe measures the lock at rate for a short time, unless an earlier search did: the
+// same answers lead to the same questions.
 func (s *search) probe(ctx context.Context, rate harness.Rate) (probed, error) {
+	if n := len(s.Trials); n < len(s.before.Trials) && s.before.Trials[n].Rate == rate {
+		return probedThen(s.before.Trials[n]), nil
+	}
 	w := s.c.Workload
 	w.Rate = rate
 	w.Window = probeWindowOf(w)
-	s.say(Seeking{Case: s.c, Knee: *s.Knee})
+	if err := s.tell(*s.Knee, false); err != nil {
+		return probed{}, err
+	}
 	r, err := s.measure(ctx, w)
 	if errors.Is(err, errBroken) {
 		s.Rates = []harness.Rate{rate.Rounded(resultfile.KneeFigures)}
@@ -232,6 +283,11 @@ func (p *Plan) seekTime(c Case) time.Duration {
 		each += min(meetings, meetingsEach*time.Duration(c.Workload.Workers)*(turnCost+turnTrips*c.Workload.Delay))
 	}
 	return SeekProbes * each
+}
+
+// probedThen returns what a probe showed that was noted as t.
+func probedThen(t resultfile.Trial) probed {
+	return probed{granted: t.Granted, behind: t.Over == resultfile.LimitGranted, p99: t.P99, waits: t.Waits}
 }
 
 // probedBy returns what r, the result of a probe, says.

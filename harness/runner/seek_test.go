@@ -306,7 +306,7 @@ func TestSeekPlan(t *testing.T) {
 	for range 5 { // a busy machine may give too little to tell
 		p = sought(good, w)
 		var err error
-		if ks, err = p.Seek(t.Context(), func(Seeking) {}); err != nil {
+		if ks, err = p.Seek(t.Context(), nil, nil, quietly); err != nil {
 			t.Fatal(err)
 		}
 		if len(ks) == 1 && len(ks[0].Rates) >= 4 {
@@ -347,6 +347,72 @@ func TestSeekPlan(t *testing.T) {
 	}
 }
 
+// quietly hears how far a search has come.
+func quietly(Seeking) error { return nil }
+
+// TestSeekAgain stops a search after some probes: another one goes on with them, and with the
+// knees that were found it makes none.
+func TestSeekAgain(t *testing.T) {
+	w := harness.Workload{Workers: 4, Hold: harness.Span{Mean: 200 * time.Microsecond}, Warmup: 2 * time.Millisecond, Window: 30 * time.Millisecond, Arrivals: harness.Even}
+	const made = 3
+	var begun resultfile.Knee
+	full := errors.New("the disk is full")
+	_, err := sought(good, w).Seek(t.Context(), nil, nil, func(now Seeking) error {
+		if begun = now.Knee; len(begun.Trials) == made {
+			return full
+		}
+		return nil
+	})
+	if !errors.Is(err, full) || begun.Closed == 0 || len(begun.Trials) != made {
+		t.Fatalf("it ended with %v and %+v", err, begun)
+	}
+	told := 0
+	p := sought(good, w)
+	ks, err := p.Seek(t.Context(), nil, &begun, func(now Seeking) error {
+		if told++; len(now.Knee.Trials) < made || now.Made != made {
+			t.Errorf("told of %d probes, %d of them made before", len(now.Knee.Trials), now.Made)
+		}
+		return nil
+	})
+	if err != nil || len(ks) != 1 || ks[0].Closed != begun.Closed || len(ks[0].Trials) < made || !slices.Equal(ks[0].Trials[:made], begun.Trials) {
+		t.Fatalf("it went on to %+v: %v", ks, err)
+	}
+	if want := len(ks[0].Trials) - made + 2; told != want { // before all, before each, after all
+		t.Errorf("told %d times, want %d", told, want)
+	}
+	other := begun
+	other.Lock = "another"
+	p = sought(good, w)
+	again, err := p.Seek(t.Context(), append(ks, other), &other, func(Seeking) error { return full })
+	if err != nil || len(again) != 1 || len(p.Cases) != len(ks[0].Rates) {
+		t.Errorf("what was found is sought again: %+v, %v", again, err)
+	}
+}
+
+// TestSeekSame: from the same answers the same questions follow.
+func TestSeekSame(t *testing.T) {
+	queue := simulated{queue: queues[1]}
+	whole := queue.seekIn(t, 0.9*capacity, many(2000))
+	for n := range whole.Trials {
+		rest := simulated{queue: queues[1], seed: 1 << 30}
+		before := resultfile.Knee{Lock: "x", Trials: whole.Trials[:n+1]}
+		s := search{before: before, Knee: &resultfile.Knee{Closed: whole.Closed}, say: quietly}
+		seeking := seeker{Knee: s.Knee, least: 1}
+		seeking.probe = func(rate harness.Rate) (probed, error) {
+			if len(s.Trials) <= n {
+				return s.probe(t.Context(), rate)
+			}
+			return rest.probe(rate, many(2000)(rate))
+		}
+		if err := seeking.seek(); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(s.Trials[:n+1], whole.Trials[:n+1]) {
+			t.Fatalf("after %d probes: %+v, want %+v", n+1, s.Trials, whole.Trials)
+		}
+	}
+}
+
 // TestSeekNothing: locks that break a promise, crash, are killed or cannot be had in time
 // end their search, which says so.
 func TestSeekNothing(t *testing.T) {
@@ -364,7 +430,7 @@ func TestSeekNothing(t *testing.T) {
 		{good, long, "was not acquired once", "", 0},
 	} {
 		p := sought(c.lock, c.w)
-		ks, err := p.Seek(t.Context(), func(Seeking) {})
+		ks, err := p.Seek(t.Context(), nil, nil, quietly)
 		if err != nil || len(ks) != 1 || !strings.HasPrefix(ks[0].Missing, c.want) || !strings.HasPrefix(ks[0].Broken, c.broken) ||
 			(ks[0].Broken == "") != (c.broken == "") || len(ks[0].Rates) != c.rates || len(p.Cases) != c.rates {
 			t.Errorf("%s: %+v, %d cases, %v", c.lock.Name, ks, len(p.Cases), err)
@@ -372,7 +438,7 @@ func TestSeekNothing(t *testing.T) {
 	}
 	p := sought(good, workload(2))
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := p.Seek(ctx, func(Seeking) { cancel() }); !errors.Is(err, context.Canceled) || !p.Unknown() {
+	if _, err := p.Seek(ctx, nil, nil, func(Seeking) error { cancel(); return nil }); !errors.Is(err, context.Canceled) || !p.Unknown() {
 		t.Errorf("a search that is cancelled: %v", err)
 	}
 }

@@ -76,6 +76,7 @@ func judgeRemote(s Situation) Verdict {
 		}
 		v = whole.within(s, all, "of its class no other is recommended", "those of its class")
 	}
+	v.withhold(whole, 0)
 	for i, r := range v.Rows {
 		v.Rows[i].Class = classSentence(classes[r.Lock])
 		v.Rows[i].Reading = reread(r, v, classes[r.Lock].Strength < strongest, "of a weaker class")
@@ -125,7 +126,7 @@ func (c contest) instead(use, other string, choice Choice) *Choice {
 func reread(r Rival, v Verdict, aside bool, kind string) string {
 	text := strings.Replace(r.Reading, ", recommended", "", 1)
 	switch {
-	case r.Lock == v.Use:
+	case r.Lock == v.Use && v.Recommends():
 		text += ", recommended"
 	case aside:
 		text += "; " + kind

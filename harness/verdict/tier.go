@@ -61,9 +61,12 @@ func judgeLocal(s Situation) Verdict {
 	all := s
 	s.only = tiers[first].holds
 	if s.terse {
-		return judge(s)
+		v := judge(s)
+		v.withhold(whole, first)
+		return v
 	}
 	v := whole.within(s, judge(all), "of the "+tiers[first].name+" no other is recommended", "the "+tiers[first].name)
+	v.withhold(whole, first)
 	kinds := make(map[string]harness.Lock)
 	for _, x := range slices.Concat(whole.pool, whole.rivals) {
 		kinds[x.Lock.Name] = x.Lock
@@ -76,7 +79,7 @@ func judgeLocal(s Situation) Verdict {
 		return v
 	}
 	if first > 0 {
-		v.Notes = append(v.Notes, fmt.Sprintf("only %s were measured here: %s is %s; begin with sync.Mutex", tiers[first].name, v.Use, tiers[first].class))
+		v.Notes = append(v.Notes, fmt.Sprintf("%s is %s; begin with sync.Mutex", v.Use, tiers[first].class))
 	}
 	for _, t := range tiers[first+1:] {
 		v.beside(s, whole, t)

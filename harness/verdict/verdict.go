@@ -15,26 +15,34 @@ import (
 // A Verdict says which lock to use in one situation, or why that cannot be
 // said.
 type Verdict struct {
-	Situation string   // "more workers than CPUs"
-	Meaning   string   // the same in plain words
-	Setting   string   // "64 workers on 2 CPUs, hold=100ns"
-	Use       string   // "" if there is no verdict
-	Doc       string   // what that lock is
-	Leader    string   // the lock with the highest median of those considered for Use; "" if there is none
-	AsGood    []string // other locks that were shown to be within the margin of the fastest, by rate
-	Untold    []string // those that were shown neither that nor to be slower
-	Grade     string   // how sure, in a word or two
-	Rate      string   // median and spread
-	Median    string   // the median alone
-	Interval  string   // its interval at 95 %, "" if there is none
-	P99       string
-	Jain      string
-	Unfair    bool // Jain's interval lies under unfairBelow: the row carries a flag
-	Cost      string
-	Why       string // how sure, or why there is no verdict
-	Notes     []string
-	Rows      []Rival // what it was compared with, the fastest first
-	Level     string  // of the intervals in Rows, "" if there are none
+	Situation string // "more workers than CPUs"
+	Meaning   string // the same in plain words
+	Setting   string // "64 workers on 2 CPUs, hold=100ns"
+	Use       string // "" if there is no verdict
+	Doc       string // what that lock is
+
+	// Caveat says why Use, which the rule chose, is not recommended all the same: it had
+	// nothing to be compared with, or no lock of the kind to use was measured; "" if it is
+	// recommended. Among are the locks of which it is the choice then, in words; "" if it
+	// was the only one.
+	Caveat, Among string
+
+	Leader   string   // the lock with the highest median of those considered for Use; "" if there is none
+	AsGood   []string // other locks that were shown to be within the margin of the fastest, by rate
+	Untold   []string // those that were shown neither that nor to be slower
+	Grade    string   // how sure, in a word or two
+	Rate     string   // median and spread
+	Median   string   // the median alone
+	Interval string   // its interval at 95 %, "" if there is none
+	P99      string
+	P99Why   string // why P99 is not known, if it is not
+	Jain     string
+	Unfair   bool // Jain's interval lies under unfairBelow: the row carries a flag
+	Cost     string
+	Why      string // how sure, or why there is no verdict
+	Notes    []string
+	Rows     []Rival // what it was compared with, the fastest first
+	Level    string  // of the intervals in Rows, "" if there are none
 
 	// Class is what Use was seen to survive, of a lock kept by servers. If not all locks
 	// were considered for it, Within says how many were, such as "2 of 5 locks", and
@@ -58,6 +66,9 @@ type Verdict struct {
 
 // Ties returns the locks beside Use that were not shown to be slower.
 func (v Verdict) Ties() []string { return slices.Concat(v.AsGood, v.Untold) }
+
+// Recommends reports whether Use is a lock to use.
+func (v Verdict) Recommends() bool { return v.Use != "" && v.Caveat == "" }
 
 // Remote reports whether the locks are kept by servers.
 func (v Verdict) Remote() bool { return v.about.g.Remote }
@@ -121,9 +132,6 @@ func judge(s Situation) Verdict {
 		v.Why = "no verdict: no lock that may be recommended was measured here"
 		return v
 	}
-	if c.pool[0].Lock.Status == harness.Reference && !s.anyStatus() {
-		v.Notes = append(v.Notes, "only locks kept for reference were measured here")
-	}
 	v.Leader = c.pool[0].Lock.Name
 	f := c.rank()
 	if v.Why = c.undecided(); v.Why != "" {
@@ -156,6 +164,9 @@ func (v *Verdict) fill(s Situation, use candidate) {
 		v.Interval = numfmt.SI(use.rate.Lo) + " to " + numfmt.SI(use.rate.Hi)
 	}
 	v.P99, v.Jain, v.Cost = s.p99(use), s.fairness(use), s.cost(use)
+	if v.P99 == numfmt.Unknown && !s.terse {
+		v.P99Why = s.untimed(use)
+	}
 	v.Unfair = known(use.fair) && use.fair.Hi < unfairBelow
 }
 
@@ -164,6 +175,37 @@ func (s Situation) p99(x candidate) string {
 		return numfmt.Unknown
 	}
 	return Quoted(x.cell.Waits(), 0.99, s.g.Floor())
+}
+
+// untimed says why the p99 of x is not known.
+func (s Situation) untimed(x candidate) string {
+	n := x.cell.Waits().Count()
+	if n == 0 {
+		return "no wait was timed"
+	}
+	return fmt.Sprintf("%s timed, it takes %d", numfmt.Plural(int(n), "wait"), metric.Needed(0.99))
+}
+
+// Dashes says why figures in the rows of v are not known; "" if all are.
+func (v Verdict) Dashes() string {
+	var why []string
+	add := func(text string, of func(r Rival) string) {
+		if slices.ContainsFunc(v.Rows, func(r Rival) bool { return of(r) == numfmt.Unknown }) {
+			why = append(why, text)
+		}
+	}
+	add("no round in common with the leader", func(r Rival) string { return r.Ratio })
+	add(fmt.Sprintf("fewer timed waits than the %d that p99 takes", metric.Needed(0.99)), func(r Rival) string { return r.P99 })
+	fair := "fewer acquisitions than workers in the slices by which fairness goes"
+	if v.Workers() == 1 {
+		fair = "no fairness of one worker"
+	}
+	add(fair, func(r Rival) string { return r.Jain })
+	add("a cost that was not counted", func(r Rival) string { return r.Cost })
+	if why == nil {
+		return ""
+	}
+	return numfmt.Unknown + ": " + strings.Join(why, "; ")
 }
 
 func (s Situation) fairness(x candidate) string {

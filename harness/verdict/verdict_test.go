@@ -91,7 +91,7 @@ func TestVerdict(t *testing.T) {
 		{name: "noise that does not matter", rounds: 10, models: []synthetic.Model{synthetic.With(synthetic.Fast("a", 1e6), func(m *synthetic.Model) { m.Noise = 1 }), synthetic.Fast("b", 1e3)}, use: "a", why: "faster than b"},
 		{name: "reference is not used", rounds: 10, models: []synthetic.Model{synthetic.Fast("a", 1e6), synthetic.With(synthetic.Fast("b", 2e6), status(harness.Reference))},
 			use: "a", notes: "b, kept for reference, is 2 times as fast"},
-		{name: "only reference", rounds: 10, models: []synthetic.Model{synthetic.With(synthetic.Fast("b", 2e6), status(harness.Reference))}, use: "b", notes: "only locks kept for reference"},
+		{name: "only reference", rounds: 10, models: []synthetic.Model{synthetic.With(synthetic.Fast("b", 2e6), status(harness.Reference))}, use: "b", notes: "begin with sync.Mutex"},
 		{name: "only a control", rounds: 10, models: []synthetic.Model{synthetic.With(synthetic.Fast("b", 2e6), status(harness.Control))}, why: "no verdict: no lock that may be recommended"},
 		{name: "historical is not used", rounds: 10, models: []synthetic.Model{synthetic.Fast("a", 1e6), synthetic.With(synthetic.Fast("b", 2e6), status(harness.Historical))}, use: "a"},
 		{name: "unfair is flagged", rounds: 10, models: []synthetic.Model{synthetic.With(synthetic.Fast("a", 9e6), func(m *synthetic.Model) { m.Skew = 30 })}, use: "a", unfair: true, notes: "unfair"},
@@ -324,7 +324,7 @@ func TestStanding(t *testing.T) {
 
 // TestComparisons checks the table behind a row.
 func TestComparisons(t *testing.T) {
-	run := synthetic.Run(5, 10, 2, []int{8}, synthetic.Fast("a", 1e6), synthetic.Fast("b", 2e6), synthetic.With(synthetic.Fast("c", 4e6), status(harness.Reference)))
+	run := synthetic.Run(5, 10, 2, []int{8}, synthetic.With(synthetic.Fast("a", 1e6), general), synthetic.With(synthetic.Fast("b", 2e6), general), synthetic.With(synthetic.Fast("c", 4e6), general, status(harness.Reference)))
 	v := findVerdict(t, All(run), "more workers than CPUs")
 	var got []string
 	for _, r := range v.Rows {

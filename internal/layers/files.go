@@ -38,7 +38,7 @@ var fileLayers = map[string][]layer{
 		{"palette", "colours; what a picture is", []string{"palette.go", "picture.go"}},
 		{"styles", "lettering, scales of colour", []string{"heatscale.go", "style.go"}},
 		{"data", "the run in texts of bounded length; its groups, its findings; pictures inside a page", []string{"faults.go", "finding.go", "group.go", "inline.go", "origin.go", "sheet.go", "tidy.go"}},
-		{"parts", "axes, labels, columns of figures; what a dimension changes", []string{"axes.go", "columns.go", "drift.go", "fairness.go", "label.go", "machines.go", "simulated.go", "single.go", "sweep.go"}},
+		{"parts", "axes, labels, columns of figures; what a dimension changes", []string{"axes.go", "columns.go", "drift.go", "fairness.go", "label.go", "machines.go", "missing.go", "simulated.go", "single.go", "sweep.go"}},
 		{"frames", "pictures of a kind; what a chart is; kinds of warnings", []string{"census.go", "chart.go", "computed.go", "density.go", "forest.go", "machines_match.go", "multiples.go", "ranking.go", "rates.go", "rows.go", "sheet_bars.go", "sheet_curves.go", "sheet_heat.go"}},
 		{"curves", "frames made of frames; the quality of a run", []string{"floor.go", "lines.go", "painters.go", "quality.go", "ranking_draw.go", "standing.go"}},
 		{"effects", "what charts of a dimension share", []string{"effect.go", "load.go"}},

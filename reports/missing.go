@@ -1,0 +1,67 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"locklab/harness/metric"
+	"locklab/internal/numfmt"
+)
+
+// notKnown says why figures of t are not known, column by column; "" if all are.
+func notKnown(t table) string {
+	var why []string
+	of := make(map[string][]string) // columns, by reason
+	other := false
+	for j, h := range t.head {
+		if !slices.ContainsFunc(t.rows, func(row []string) bool { return j < len(row) && row[j] == unknown }) {
+			continue
+		}
+		text := untold(h)
+		if text == "" {
+			other = true
+			continue
+		}
+		if of[text] == nil {
+			why = append(why, text)
+		}
+		of[text] = append(of[text], h.Text)
+	}
+	for i, text := range why {
+		why[i] = strings.Join(of[text], ", ") + ": " + text
+	}
+	if other {
+		why = append(why, "nothing to tell, or nothing to compare with")
+	}
+	if why == nil {
+		return ""
+	}
+	return unknown + " stands for no figure. " + numfmt.Sentence(strings.Join(why, "; "))
+}
+
+// quantiles are those that a column may be of, by what its head ends with or contains.
+var quantiles = []struct {
+	name string
+	q    float64
+}{{"p999", 0.999}, {"p99.9", 0.999}, {"p99", 0.99}, {"p90", 0.9}, {"p50", 0.5}}
+
+// untold says why a column may have no figure in a row, if that hangs on the column.
+func untold(h piece) string {
+	name := strings.ToLower(h.Text)
+	if h.Metric != nil {
+		name = h.Metric.Name
+	}
+	for _, x := range quantiles {
+		if strings.Contains(name, x.name) {
+			return fmt.Sprintf("fewer than the %d timed samples that it takes", metric.Needed(x.q))
+		}
+	}
+	switch {
+	case h.Metric == metric.Jain:
+		return "one worker, or fewer acquisitions than workers in most of its slices"
+	case h.Metric != nil:
+		return "no round has it"
+	}
+	return ""
+}
