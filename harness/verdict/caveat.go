@@ -8,6 +8,7 @@ func (v *Verdict) withhold(whole contest, tier int) {
 	if v.Use == "" {
 		return
 	}
+	measured := whole.Situation.met()
 	reference := whole.pool[0].Lock.Status == harness.Reference && !whole.anyStatus()
 	kind := ""
 	switch {
@@ -19,7 +20,7 @@ func (v *Verdict) withhold(whole contest, tier int) {
 		kind = ", which is kept for reference,"
 	}
 	switch {
-	case len(whole.pool)+len(whole.rivals) == 1:
+	case measured.pool+measured.rivals == 1: // what --require leaves out was compared
 		v.Caveat = v.Use + kind + " was compared with no other lock"
 	case reference:
 		v.Caveat, v.Among = "only locks kept for reference were measured", "those kept for reference"

@@ -18,7 +18,13 @@ import (
 // with them.
 func secure(k *Kind, client *harness.Endpoint, clientAuth bool) {
 	k.secure = true
-	k.prepare = func(dir string, _ *harness.Endpoint) error { return makeCertificate(dir, client) }
+	k.prepare = func(dir string, _ *harness.Endpoint) error {
+		err := makeCertificate(dir, client)
+		if err == nil && clientAuth {
+			err = presentCertificate(dir, client)
+		}
+		return err
+	}
 	plain, settle, options := k.command, k.settle, secureRedis
 	if k.Name == harness.KindZooKeeper {
 		options = secureZooKeeper
