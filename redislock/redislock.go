@@ -21,7 +21,7 @@ var (
 	ErrReleased = errors.New("redislock: lock released")
 
 	// ErrUnanswered is returned by Unlock if the server has not answered in time, or could
-	// not be reached. The lock is being given back in the background, see [Lease.Unlock].
+	// not be reached. The lock is being given back in the background.
 	ErrUnanswered = errors.New("redislock: the server has not answered yet; still trying")
 
 	// ErrClosed is returned by the methods of a lock whose Client was closed.

@@ -224,7 +224,7 @@ func TestRankingAnswer(t *testing.T) {
 	answer := func(run *resultfile.Run, c *Chart) string {
 		return numfmt.Plain(c.drawn(c.subject(groups(tidy(run)))).answer)
 	}
-	few := synthetic.Run(1, 8, 2, []int{1, 8}, synthetic.Fast("a", 2e6), synthetic.Fast("b", 1e6), synthetic.With(synthetic.Fast("c", 1e6), withStatus(harness.Reference)))
+	few := synthetic.Run(1, 6, 2, []int{1, 8}, synthetic.Fast("a", 2e6), synthetic.Fast("b", 1e6), synthetic.With(synthetic.Fast("c", 1e6), withStatus(harness.Reference)))
 	for _, c := range []struct {
 		run   *resultfile.Run
 		chart *Chart

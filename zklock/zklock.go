@@ -45,7 +45,7 @@ var (
 	ErrNoAuth = errors.New("zklock: the ACL of a node refuses this client: set Username and Password, or ACL, in ClientOptions")
 
 	// ErrUnanswered is returned by Unlock if no server has answered in time. The
-	// lock is being given back in the background, see [Lease.Unlock].
+	// lock is being given back in the background.
 	ErrUnanswered = errors.New("zklock: no server has answered yet; still trying")
 
 	// ErrClosed is returned by the methods of a lock whose Client was closed.
