@@ -85,7 +85,7 @@ func TestDebt(t *testing.T) {
 							want = append(want, p.want)
 						}
 					}
-					if got := asked(to.got); !slices.Equal(got, want) {
+					if got := asked(to.all()); !slices.Equal(got, want) {
 						t.Errorf("connection %d asks for what is after %d, want %d", n, got, want)
 					}
 					time.Sleep(conn1.lasts)

@@ -30,6 +30,13 @@ func (s *sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// all returns what has been written so far.
+func (s *sink) all() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.got)
+}
+
 func (s *sink) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
