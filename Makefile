@@ -23,13 +23,6 @@ CONTRIB  := contrib/otel contrib/prometheus
 # nothing to say of them. A test of internal/layers checks it.
 RACELESS := deploy/extract reports harness/merge harness/resultfile harness/metric harness/compare harness/stat harness/verdict internal/numfmt internal/layers cmd/setmodule
 
-# Tests of lab that draw reports, compare runs, simulate in other processes or run the
-# commands of the documents: nothing in them runs beside anything else that other tests of
-# it do not run, and the detector makes drawing ten times as slow. Those of deploy run
-# programs that are built without it. Ranks that lose servers, or go on with a run, wait for
-# minutes, and what is concurrent in them other tests of ranks run as well.
-RACESLOW := ^Test(Commands|Report(Targets|Again|Interrupted|AtDistance|AmongContenders)|Simulat(e|eThis|eInto|ionsOnDisk)|History(Status|Files)|Compare(Status|Formats|To)|Export|Guarantees|Glossary|Agree|Replaced|Strict|Default(Rounds|Situations)|RanksApart|RanksLost|RanksEnsemble|RanksResume|RanksSecure|Ranks(Server)?Killed(Between)?|RanksStopped|Spawn(Resume|Killed)|Namespaces(Status|End)?|Containerfile|EmptyRoot)$$
-
 # The race detector would sleep for a second at the end of every process.
 GORACE   ?= atexit_sleep_ms=0
 
@@ -39,13 +32,14 @@ test race: export JAVA_TOOL_OPTIONS ?= -XX:TieredStopAtLevel=1
 
 # $(call but,a b) is all packages but these.
 empty :=
+comma := ,
 but    = $$($(GO) list ./... | grep -vE "^$$($(GO) list -m)/($(subst $(empty) $(empty),|,$(1)))\$$")
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build build-simulate report report-full chaos test test-arches test-slurm test-a11y models race stress bench bench-c profile-redis compare prove-compare prove-verdict prove-locktest lint golden graph module clean
+.PHONY: help build build-simulate report report-full chaos test test-all test-arches test-fresh test-slurm test-a11y models mutants race stress bench bench-c profile-redis compare prove-compare prove-verdict prove-locktest lint golden graph module clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -97,16 +91,31 @@ endif
 
 # With an empty cache half of the processor time of make test goes into compiling. The tests
 # that wait for leases begin when they are compiled, so that no compiler takes the processors
-# from them; what is needed later fills what they leave, at the lowest priority. What go vet
-# has said of all packages, go test need not ask again without build tags.
-# The failure scenarios keep many processes busy: they run beside tests that wait for
-# no leases, and not beside those that wait for leases of tenths of a second.
-# What is compiled without the paths of this tree serves the tests that build a copy of it,
-# or a program outside, as well.
-test: export GOFLAGS := $(GOFLAGS) -trimpath
-test: ## install what is missing and run every test; counts what was skipped, and why
+# from them; later packages are compiled in the time that they leave, at the lowest priority.
+# "vet ./..." checks more than go test would: -vet=off does not repeat it.
+# The failure scenarios keep many processes busy, so no test of leases runs next to them.
+# -trimpath shares the cache with tests that build a copy of this tree.
+# $(call tests,FLAGS,COMPILE,RUNS) runs the tests of every package once.
+tests = $(COUNTED) 'compile $(addprefix ./,$(WAITING))' then '$(1) -vet=off -p 3 -timeout $(STUCK) $(addprefix ./,$(WAITING))' + 'vet ./...' 'compile ./...' $(foreach m,$(CONTRIB),'compile -C $(m) ./...') $(2) then '$(1) -vet=off -timeout $(STUCK) ./harness/chaos' $(foreach m,$(CONTRIB),'-C $(m) ./...') '$(1) -tags systematic -timeout $(STUCK) -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore' $(3) + "$(1) -vet=off -timeout $(STUCK) $(call but,$(WAITING) harness/chaos)"
+
+# A package that takes longer is stuck, on a machine of any load.
+STUCK := 40m
+
+test test-all: export GOFLAGS := $(GOFLAGS) -trimpath
+test: ## install what is missing and run the tests that fit into 8 minutes; counts what was skipped, and why
+	scripts/deps redis zookeeper curator
+	$(call tests,-short,$(AHEAD))
+
+test-all: ## run every test: foreign architectures under qemu, the simulator, all commands of the documents, ranks that fail; then make test-slurm and models
 	scripts/deps redis zookeeper curator qemu valgrind
-	$(COUNTED) 'compile $(addprefix ./,$(WAITING))' then '-vet=off -p 3 -timeout 10m $(addprefix ./,$(WAITING))' + 'vet ./...' 'compile ./...' $(ABROAD) $(foreach m,$(CONTRIB),'compile -C $(m) ./...') $(AHEAD) then '-vet=off ./harness/chaos' $(foreach m,$(CONTRIB),'-C $(m) ./...') '-tags systematic,simulate -timeout 10m ./harness/simulate/...' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore' '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic,simulate -run ^TestArbiterAndLine$$ ./hardware' + "-vet=off -timeout 10m $(call but,$(WAITING) harness/chaos)"
+	$(call tests,,$(ABROAD),'-tags systematic$(comma)simulate -timeout $(STUCK) ./harness/simulate/...' '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic$(comma)simulate -run ^TestArbiterAndLine$$ ./hardware')
+	$(MAKE) --no-print-directory test-slurm models
+
+test-fresh: ## run the README's two commands in a bare Debian root with Go, git and make, made by debootstrap: Linux, as root
+	scripts/fresh $(BUILD)/fresh
+
+mutants: ## break the code in known ways, each of which a test must notice, into build/mutants.txt; interrupted, it resumes
+	$(GO) run ./cmd/mutants
 
 test-arches: ## run the assembly of six architectures, and every lock on arm64, under qemu
 	scripts/deps qemu
@@ -129,8 +138,8 @@ models: ## check Promela models of ticket, mcs, clh, zk-handoff, zk-rw and redis
 # Only tests are built in another way for the detector, by what make lint vets as well.
 race: export GORACE := $(GORACE)
 race: export GOFLAGS := $(GOFLAGS) -trimpath
-race: ## run the tests under the race detector, but for packages that start no goroutine
-	$(COUNTED) 'compile -race $(addprefix ./,$(WAITING))' then '-race -vet=off -p 2 -timeout 10m -skip $(RACESLOW) $(addprefix ./,$(WAITING))' + "compile -race $(call but,$(RACELESS))" then "-race -vet=off -timeout 10m $(call but,$(WAITING) $(RACELESS))"
+race: ## run the tests of make test under the race detector, but for packages that start no goroutine
+	$(COUNTED) 'compile -race $(addprefix ./,$(WAITING))' then '-race -short -vet=off -p 2 -timeout $(STUCK) $(addprefix ./,$(WAITING))' + "compile -race $(call but,$(RACELESS))" then "-race -short -vet=off -timeout $(STUCK) $(call but,$(WAITING) $(RACELESS))"
 
 # Of the rules that look for a second holder by chance these find a rare one
 # soonest: the first on a machine that has nothing else to do, the second on a busy one.

@@ -55,6 +55,9 @@ var beyond = map[string]string{
 // encoded and used as meant. It shows nothing about memory order: the emulator
 // keeps that of the host.
 func TestUnderQEMU(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	if raceEnabled {
 		t.Skip("the program for the emulated CPU is the same without the race detector")
 	}

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -34,6 +35,9 @@ func goTool(t *testing.T, env []string, args ...string) (string, error) {
 // inline: every lock would pay for a call.
 func TestToolchainInlines(t *testing.T) {
 	for _, arch := range []string{"amd64", "arm64", "loong64", "ppc64le", "riscv64", "s390x"} {
+		if testing.Short() && arch != runtime.GOARCH {
+			continue // make test-all compiles for all
+		}
 		out, err := goTool(t, []string{"GOARCH=" + arch}, "build", "-gcflags=-m", ".")
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -72,6 +76,9 @@ func testBinary(t *testing.T, arch, tags string) string {
 
 // TestToolchainFiles fails if a build takes assembly that it should not.
 func TestToolchainFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	for _, b := range []struct{ arch, tags, want string }{
 		{"amd64", "", "[cas_amd64.s clock_amd64.s poll_amd64.s spin_amd64.s]"},
 		{"amd64", "callrelease", "[cas_amd64.s clock_amd64.s poll_amd64.s spin_amd64.s storerelease_amd64.s]"},

@@ -34,6 +34,9 @@ func needServers(t *testing.T, kinds ...string) {
 // TestRanksApart: ranks with an address, a host name and a network of their own make one
 // run, at locks on either server and with either as the place where they meet.
 func TestRanksApart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	needNamespaces(t)
 	needServers(t, harness.KindRedis, harness.KindZooKeeper)
 	lab := program(t)
@@ -118,6 +121,9 @@ const exitIncomplete = 3
 // TestRanksLost: one rank is killed and one loses its network, in the middle of a run.
 // The others end, say which are gone, and keep what they measured.
 func TestRanksLost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	needNamespaces(t)
 	needServers(t, harness.KindRedis)
 	lab := program(t)

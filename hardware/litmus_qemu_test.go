@@ -15,6 +15,9 @@ import (
 // nothing about weak order: on a strongly ordered host neither message passing
 // nor load buffering can fail.
 func TestUnderQEMU(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	if raceEnabled {
 		t.Skip("the program for the emulated CPU is the same without the race detector")
 	}

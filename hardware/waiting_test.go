@@ -100,6 +100,9 @@ var waitBytes = []struct {
 
 // TestWaitInstructions reads the assembly that this machine may not be able to run.
 func TestWaitInstructions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	if raceEnabled {
 		t.Skip("the assembly is the same without the race detector")
 	}

@@ -15,6 +15,9 @@ import (
 // TestReportAmongContenders: a run with enough numbers of workers says what its locks would
 // do among more, near and far, in every form of the report.
 func TestReportAmongContenders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	cmd := locklab(t, "report", "run", "--contenders", "10k,100k", "--rtt", "50ms", "--out", "again", "--png", "pictures")
 	run := synthetic.Crowds(2, []int{1, 5, 10, 20, 50, 500}, synthetic.Queue("queue"))

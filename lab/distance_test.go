@@ -17,6 +17,9 @@ import (
 // against what it measured with a delay, and predicts others when asked; one of a local lock
 // says that it cannot.
 func TestReportAtDistance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	needRedis(t)
 	if os.Getenv("LOCKLAB_REDIS") != "" {
 		t.Skip("LOCKLAB_REDIS names a server of the user, which is not delayed")

@@ -188,6 +188,11 @@ func TestCommands(t *testing.T) {
 		used[r.match] = true
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
+			if !strings.HasPrefix(where, "README") {
+				if testing.Short() {
+					t.Skip("make test-all runs it")
+				}
+			}
 			for _, kind := range r.needs {
 				if err := backend.Available(kind); err != nil && !backend.Required(kind) {
 					t.Skipf("%s: %v", kind, err)

@@ -97,6 +97,9 @@ func TestExperimentInterrupt(t *testing.T) {
 
 // TestExperimentKept follows a finding into a directory and its report.
 func TestExperimentKept(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run")
 	args := []string{"hardware", "arbiter", "--repeats", "1", "-o", dir}

@@ -56,6 +56,9 @@ func copyRun(t *testing.T, dir string) {
 // TestGuarantees: what failure scenarios showed, in a directory that is named or in that
 // of the run, decides what is recommended, and --require narrows it.
 func TestGuarantees(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	dir, faults := t.TempDir(), filepath.Join(t.TempDir(), "faults")
 	copyRun(t, dir)

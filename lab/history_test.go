@@ -106,6 +106,9 @@ func TestHistoryStatus(t *testing.T) {
 
 // TestHistoryFiles: each form of --out and --format.
 func TestHistoryFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	root := t.TempDir()
 	dirs := writeRuns(t, root, synthetic.TwoMachines())

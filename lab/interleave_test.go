@@ -76,6 +76,9 @@ func TestInterleave(t *testing.T) {
 // TestInterleaveLosses: a build whose processes die now and then is measured to
 // the end, and does not pass.
 func TestInterleaveLosses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	apart(t)
 	exe, err := os.Executable()
 	if err != nil {
@@ -138,6 +141,9 @@ func TestInterleaveLosses(t *testing.T) {
 // TestInterleaveFullDisk lets the files of two builds grow to 10 kB each, as on a
 // full disk. What was measured until then is compared, and what is missing is named.
 func TestInterleaveFullDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	apart(t)
 	exe, err := os.Executable()
 	if err != nil {

@@ -50,6 +50,9 @@ func amid(t *testing.T, all []*rankProcess, results int) {
 // what is gone; what was finished is kept, and --resume, with two servers left, measures
 // the rest.
 func TestRanksEnsemble(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	const rounds = 5
 	for _, c := range []struct {

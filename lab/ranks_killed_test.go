@@ -197,6 +197,9 @@ func refusedSo(t *testing.T, them []*rankProcess, want string) {
 
 // TestRanksKilledBetween: a rank is killed between its two first files.
 func TestRanksKilledBetween(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	all := prepared(t, 2, "", func(rank int, p *rankProcess) {
 		if rank != 1 {
@@ -238,6 +241,9 @@ func TestRanksKilledBetween(t *testing.T) {
 // TestRanksServerKilled: rank 0 and the server where ranks meet are killed at the same time:
 // the others end and keep what they have, and all go on at another server.
 func TestRanksServerKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	const rounds = 4
 	s, err := backend.StartAlone(t.Context())
@@ -269,6 +275,9 @@ func TestRanksServerKilled(t *testing.T) {
 // TestRanksStopped: a rank is stopped, and the others give up. Until it has ended all are
 // told so that would go on; it goes on by itself and ends, and then they can.
 func TestRanksStopped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	const rounds = 4
 	all := startRanks(t, 3, "--locks", "redis-token", "--workers", "3", "--rounds", "4", "--duration", "1s")

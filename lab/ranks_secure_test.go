@@ -128,6 +128,9 @@ func wordless(t *testing.T, dir string, said ...string) {
 // by the environment, and the password is in no file, no output and no command line of a
 // process that the lab starts.
 func TestRanksSecure(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	for _, kind := range []string{harness.KindRedis, harness.KindZooKeeper} {
 		t.Run(kind, func(t *testing.T) {

@@ -127,6 +127,9 @@ func planText(t *testing.T, m resultfile.Manifest) string {
 // TestRanksResume: ranks are killed in the middle, twice, one loses its directory, and
 // one the last line; started again with --resume, they measure what is missing, once.
 func TestRanksResume(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	const cases, rounds = 2, 8
 	all := startRanks(t, 3, "--locks", "redis-token,redsync", "--workers", "3", "--rounds", fmt.Sprint(rounds), "--duration", "200ms", "--job", "first")
@@ -255,6 +258,9 @@ func refusedByAll(t *testing.T, them []*rankProcess, want string) {
 // TestSpawnResume: a run of three spawned ranks, of which two are killed in the middle and
 // then the command itself, goes on to one whole run.
 func TestSpawnResume(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	const cases, rounds = 2, 8
 	cmd := spawning(t, "--rounds", fmt.Sprint(rounds), "--duration", "200ms")

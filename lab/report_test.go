@@ -63,6 +63,9 @@ func checkImages(t *testing.T, dir, name string) {
 }
 
 func TestReportTargets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	if raceEnabled {
 		t.Skip("nothing runs beside anything else while a report is drawn, as a test of internal/layers says of package reports; it runs without -race")
 	}

@@ -221,6 +221,9 @@ func TestSecondSignal(t *testing.T) {
 // earlier one when it is whole. A second name of the earlier file keeps its
 // content then, which it would not if the file were written over.
 func TestReplaced(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	apart(t)
 	for _, args := range [][]string{
 		{"report", "DIR", "-o", "OUT"},

@@ -47,6 +47,9 @@ func stoppedAt(t *testing.T, cmd *exec.Cmd, at func(line string) bool, stop func
 // of them, and by killing it. The knee and the probes are on disk, and the run goes on with
 // them to its end: no probe is made twice.
 func TestSeekGoesOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	apart(t)
 	for _, c := range []struct {
 		name   string

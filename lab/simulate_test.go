@@ -166,6 +166,9 @@ func TestListMachines(t *testing.T) {
 // TestSimulate: what is printed and kept is marked as simulated and does not depend on
 // the number of processes.
 func TestSimulate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	args := []string{"--machine", "skylake-8x32", "--locks", "ticket,mcs,ttas-backoff", "--workers", "1,2,40", "--seeds", "2", "--hold", "10ns,1us"}
 	cmd := simulatingCommand(t, append(args, "--jobs", "1", "-o", "run")...)
@@ -202,6 +205,9 @@ func TestSimulate(t *testing.T) {
 // TestSimulateInto adds to a run that was measured; nothing else in it changes, and the
 // section is the run's.
 func TestSimulateInto(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run")
 	stdout, stderr, status := output(t, locklab(t, "run", "--locks", "mcs,sync-mutex", "--workers", "1,2", "--hold", "250ns", "--rounds", "1", "--duration", "5ms", "--out", dir))
@@ -227,6 +233,9 @@ func TestSimulateInto(t *testing.T) {
 
 // TestSimulateInterrupt: Ctrl-C keeps what was finished, and prints it.
 func TestSimulateInterrupt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	cmd := simulatingCommand(t, "--machine", "skylake-8x32", "--locks", "ticket,ttas", "--workers", "1..256", "--seeds", "1000", "--jobs", "2", "-o", "run")
 	var stdout, stderr bytes.Buffer
@@ -262,6 +271,9 @@ func TestSimulateInterrupt(t *testing.T) {
 // TestSimulateThis describes this machine, and keeps what was measured, what was
 // simulated and the machine.
 func TestSimulateThis(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	if len(machine.CPUOrder()) < 2 {
 		t.Skip("--machine this needs two processors")
@@ -304,6 +316,9 @@ func TestSimulateThis(t *testing.T) {
 // TestNormalBuildHasNoHook: a build that measures has no hook in its atomic operations,
 // and the one that simulates has.
 func TestNormalBuildHasNoHook(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	hook := []byte(strings.Join([]string{"atomics.Set", "Scheduler"}, "")) // in no text of this test
 	cmd := simulatingCommand(t)

@@ -144,6 +144,9 @@ func TestConditionsTLS(t *testing.T) {
 
 // TestConditionsTLSJava does the same with a lock whose workers are in Java, beside one here.
 func TestConditionsTLSJava(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	for kind, err := range map[string]error{harness.KindZooKeeper: backend.Available(harness.KindZooKeeper), "java": lacksCurator()} {
 		if err != nil && !backend.Required(kind) {
 			t.Skip(err)

@@ -54,6 +54,9 @@ func in(home string, cmd *exec.Cmd, more ...string) *exec.Cmd {
 // --resume makes one whole run of what they left, or says in one line what to do, and then
 // that does.
 func TestSpawnKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	cmd := spawning(t, "--rounds", "2")
 	if stdout, stderr, status := output(t, cmd); status != 0 && status != exitUnfit { // windows apart

@@ -13,6 +13,9 @@ func TestSuite(t *testing.T) { locktest.Run(t, lab.Suite) }
 // and then loads another, and relies on that order, is left out: see the test of
 // this name in package spinlock.
 func TestUnderQEMU(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	locktest.UnderQEMU(t, lab.Suite, map[string]string{
 		"bravo": "it needs a store and a later load in order, and qemu on amd64 does not keep STLR and LDAR in order",
 	})

@@ -16,6 +16,9 @@ import (
 // version 5.4.0 (CURATOR-621), which is why curator-rw says so. Ours does, and keeps
 // Curator's out.
 func TestCuratorDowngrade(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	if raceEnabled {
 		t.Skip("it is about Java and the server, of which the race detector sees nothing; it runs without -race")
 	}

@@ -330,6 +330,9 @@ func TestCuratorLost(t *testing.T) {
 // TestCuratorCredentials looks at a ticket of a client with a password, which
 // no other may remove.
 func TestCuratorCredentials(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	needJava(t)
 	at := locktest.Endpoint(t, harness.KindZooKeeper)

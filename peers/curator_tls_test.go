@@ -23,6 +23,9 @@ import (
 // TestCuratorTLS lets Curator's locks contend over a server's port for TLS, one of them
 // with zk-handoff; measures one in Java; and connects as clients that are to be refused.
 func TestCuratorTLS(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	if raceEnabled {
 		t.Skip("it is about Java and the server, of which the race detector sees nothing; it runs without -race")
 	}

@@ -25,6 +25,9 @@ import (
 // be cured one day, the status and the documentation are to change. Locks that
 // keep their promise pass the same judge.
 func TestRueidislockLosesWakeups(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	if raceEnabled {
 		t.Skip("it is about a fault of another's lock and how seldom it shows; it runs without -race")
 	}

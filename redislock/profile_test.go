@@ -20,6 +20,9 @@ import (
 // With redis-queue and 8 contenders Redis 7.0.15 of Debian takes 302,000, 8.2.3 277,000,
 // and Valkey 9.1.2 314,000.
 func TestProfile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	valgrind := findValgrind(t)
 	for _, test := range []struct {

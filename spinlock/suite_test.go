@@ -15,6 +15,9 @@ func TestSuite(t *testing.T) { locktest.Run(t, lab.Suite) }
 // there within seconds, and no longer if the two stores that matter are swaps.
 // The other two have not been caught yet.
 func TestUnderQEMU(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	const storeLoad = "it needs a store and a later load in order, and qemu on amd64 does not keep STLR and LDAR in order"
 	locktest.UnderQEMU(t, lab.Suite, map[string]string{"hapax": storeLoad, "peterson": storeLoad, "bakery": storeLoad})
 }

@@ -28,6 +28,9 @@ const quickBuild = "GOFLAGS=-trimpath '-gcflags=" + moved + "/...=-N -l'"
 // TestMakeModule gives a copy of this tree another path, builds it, vets and tests
 // some of its packages, and gives it the old path back.
 func TestMakeModule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	home := copyTree(t)
 	before := read(t, home)
 	for range 2 { // the second time nothing is left to do

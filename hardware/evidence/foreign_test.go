@@ -16,6 +16,9 @@ import (
 // table, for this architecture and, emulated, for every other that has a
 // decoder. Emulators do not matter to what is read: the text of the binary.
 func TestStripped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skipf("needs a linux/amd64 host, this is %s/%s", runtime.GOOS, runtime.GOARCH)
 	}

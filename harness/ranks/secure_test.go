@@ -110,6 +110,9 @@ func secretless(t *testing.T, err error) {
 // TestSecureZooKeeper: ranks meet over TLS with credentials, their nodes are theirs alone,
 // and a rank with others is told so and does no harm.
 func TestSecureZooKeeper(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	at := secured(t, harness.KindZooKeeper)
 	others := strangers(t, at)

@@ -11,7 +11,7 @@ import (
 // build tags, and make race too, but for those in which nothing runs beside
 // anything else.
 func TestEveryPackageIsTested(t *testing.T) {
-	for target, but := range map[string][]string{"test": nil, "race": raceless(t)} {
+	for target, but := range map[string][]string{"test": nil, "test-all": nil, "race": raceless(t)} {
 		run := tested(t, target)
 		for _, p := range listing(t, 0) {
 			want := 1
@@ -37,6 +37,7 @@ func tested(t *testing.T, target string) map[string]int {
 	if _, after, flags := strings.Cut(args, " -- "); flags {
 		args = after
 	}
+	args, _, _ = strings.Cut(args, "\n") // of this target, not of those that it makes
 	if !found {
 		t.Fatalf("make %s does not run cmd/testcount:\n%s", target, out)
 	}
