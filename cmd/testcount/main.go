@@ -10,11 +10,13 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"os/signal"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 )
 
 // An event is a line of "go test -json"; see "go doc test2json".
@@ -48,6 +50,7 @@ type reading struct {
 }
 
 func main() {
+	heedSignals()
 	module, err := exec.Command("go", "list", "-m").Output()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testcount: go list -m:", err)
@@ -65,6 +68,16 @@ func main() {
 	t.summary()
 	if flag.NArg() == 0 || !ok || t.failed > 0 {
 		os.Exit(1)
+	}
+}
+
+// heedSignals lets signals end the programs of tests even if a script that runs this one
+// in the background, or nohup, has them ignored: a child inherits that, but no handler.
+func heedSignals() {
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGHUP} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
 	}
 }
 

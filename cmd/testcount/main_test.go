@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -186,5 +188,15 @@ func TestAside(t *testing.T) {
 		if cmd := asideCommand("vet -x A=b ./ok"); strings.Join(cmd.Args, " ") != nice+" -n 19 go vet -x ./ok" || cmd.Env[len(cmd.Env)-1] != "A=b" {
 			t.Errorf("the command is %q, its environment ends with %q", cmd.Args, cmd.Env[len(cmd.Env)-1])
 		}
+	}
+}
+
+// TestHeedSignals: a signal that this process ignores reaches its children.
+func TestHeedSignals(t *testing.T) {
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	heedSignals()
+	if out, err := exec.Command("sh", "-c", "trap 'exit 0' HUP; kill -HUP $$; exit 1").CombinedOutput(); err != nil {
+		t.Errorf("the child ignores it: %v\n%s", err, out)
 	}
 }
