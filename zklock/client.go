@@ -73,6 +73,7 @@ type Client struct {
 
 	guardMost time.Duration
 	stall     func() // of tests: called when a ticket was made, before all else; may be nil
+	stop      func() // of tests: called before a Lock returns; may be nil
 
 	open context.Context // ends with Close
 	shut context.CancelFunc
@@ -309,7 +310,7 @@ func (c *Client) grant(l *Lease, t *ticket) bool {
 	if t.blind && (moment{c.session, c.cuts}) != t.at {
 		return false
 	}
-	l.alive, l.end = context.WithCancelCause(context.Background())
+	l.life = newLife(context.Background())
 	c.leases[l] = true
 	if c.watchdog == nil {
 		c.watchdog = time.AfterFunc(left, c.watch)

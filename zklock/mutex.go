@@ -90,12 +90,24 @@ func (q *queue) await(ctx context.Context, take func(ctx context.Context) (*Leas
 		return nil, err
 	}
 	defer stop()
+	l, err := q.living(func() (*Lease, error) {
+		return lease.Await(ctx, q.c.spawn, ErrClosed, func() (*Lease, error) { return take(ctx) }, func(l *Lease) { l.release() })
+	})
+	return l, q.named(ctx, err)
+}
+
+// living returns a lease by take that has not ended. It takes another one if the process
+// was stopped for longer than the first.
+func (q *queue) living(take func() (*Lease, error)) (*Lease, error) {
 	for {
-		l, err := lease.Await(ctx, q.c.spawn, ErrClosed, func() (*Lease, error) { return take(ctx) }, func(l *Lease) { l.release() })
-		if err != nil || l.lives() {
-			return l, q.named(ctx, err)
+		l, err := take()
+		if err == nil && q.c.stop != nil {
+			q.c.stop()
 		}
-		q.c.spawn(func() { l.release() }) // the process was stopped for longer than the lease
+		if err != nil || l.lives() {
+			return l, err
+		}
+		l.drop()
 	}
 }
 

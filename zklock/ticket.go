@@ -262,7 +262,6 @@ func (t *ticket) leave(remove func(t *ticket) error) (removed bool, err error) {
 		t.free()
 	}()
 	var again pause
-	var lostReply bool
 	for refused := 0; ; {
 		err := c.open.Err()
 		switch {
@@ -275,12 +274,11 @@ func (t *ticket) leave(remove func(t *ticket) error) (removed bool, err error) {
 		default:
 			err = remove(t)
 			if errors.Is(err, zk.ErrNoNode) {
-				return lostReply, nil
+				return false, nil // if the reply to a request before was lost, that may have removed it, or another client
 			}
 			if err == nil {
 				return true, nil
 			}
-			lostReply = lostReply || transient(err) && !errors.Is(err, errOutdated)
 		}
 		if err == nil {
 			continue // find has ended the doubt
