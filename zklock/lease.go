@@ -158,20 +158,24 @@ func (l *Lease) Done() <-chan struct{} { return l.owned.Done() }
 // Err is nil while the lock is held, then why it ended: ErrReleased, or an
 // error that wraps ErrLost. An Unlock that finds the lock lost turns the one into the other.
 func (l *Lease) Err() error {
+	if l.owned.Err() == nil {
+		l.expire()
+	}
 	if cause := context.Cause(l.alive); cause != nil {
 		return cause
 	}
 	return context.Cause(l.owned)
 }
 
-// lives reports whether the lease has not ended, nor its time: a process that was stopped
-// may notice the latter first, and then ends the leases of the client.
-func (l *Lease) lives() bool {
-	if time.Now().Before(l.c.deadline()) {
-		return l.Err() == nil
+// expire ends l if its time is over. The timer that does so as well is late if the machine
+// was suspended.
+func (l *Lease) expire() {
+	switch now := l.c.clock.Now(); {
+	case l.maxHold > 0 && !now.Before(l.until):
+		l.end(l.overdueErr())
+	case !now.Before(l.c.deadline()):
+		l.end(l.c.unconfirmed())
 	}
-	l.c.watch()
-	return false
 }
 
 // drop gives back in the background a lease that has no owner.
@@ -185,11 +189,12 @@ func (l *Lease) drop() {
 // the client writes. It is between 0.3 and 0.6 of the session timeout ahead, with the
 // default margin, as long as they do, and never later than [Options].MaxHold allows.
 // Once the lease has ended it is the zero time.
-// A holder that looks at it right before it acts closes the gap between a pause of its
-// process and the closing of Done.
+// It counts the time that the machine is suspended until the call, as Err does; time.Until
+// of it does not count a later suspend. A holder that looks at it right before it acts closes
+// the gap between a pause, or a suspend, and the closing of Done, which a timer of Go does.
 func (l *Lease) Deadline() (time.Time, bool) {
 	if l.Err() != nil {
 		return time.Time{}, true
 	}
-	return l.bounded(l.c.deadline()), true
+	return l.c.clock.Local(l.bounded(l.c.deadline())), true
 }

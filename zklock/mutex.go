@@ -104,7 +104,7 @@ func (q *queue) living(take func() (*Lease, error)) (*Lease, error) {
 		if err == nil && q.c.stop != nil {
 			q.c.stop()
 		}
-		if err != nil || l.lives() {
+		if err != nil || l.Err() == nil {
 			return l, err
 		}
 		l.drop()
