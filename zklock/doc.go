@@ -141,6 +141,14 @@
 // does so to owners of its own without a RWMutex on the path, too. Use a later
 // version, or no such owners.
 //
+// # Numbers of tickets
+//
+// Servers number tickets up to 2^31-1 and then repeat that number: locks that order tickets
+// by number alone, such as zk.Lock and those of Curator, have several holders then. A lock
+// of this package is never held by a number near the end. Its node is made again, with
+// the same data and ACL, while it has no tickets, and numbers begin at 0
+// (docs/decisions/0017-zk-numbers.md). If that cannot be, Lock returns [ErrExhausted].
+//
 // # Paths
 //
 // A path is checked before the servers are asked anything, and the error wraps

@@ -53,7 +53,7 @@ type Mutex struct {
 // Mutex returns the mutex at path, such as "/locks/reindex". Below that node
 // there should be nothing else; children that are no tickets are ignored. The
 // node and its parents are made when needed, and never written to: their data is
-// the user's. A path that cannot be is an error of Lock, [ErrPath].
+// the user's, also if the node is made again, see [ErrExhausted]. A path that cannot be is an error of Lock, [ErrPath].
 func (c *Client) Mutex(path string, o Options) *Mutex {
 	return &Mutex{queue{c: c, path: path, o: o}, handoffQueue}
 }
