@@ -136,6 +136,11 @@ func (k *Cohort) wait(ctx context.Context) (*Lease, error) {
 		return nil, err
 	}
 	defer stop()
+	return k.living(func() (*Lease, error) { return k.stand(ctx) })
+}
+
+// stand waits in line until ctx ends.
+func (k *Cohort) stand(ctx context.Context) (*Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, k.named(ctx, err)
 	}
@@ -147,12 +152,12 @@ func (k *Cohort) wait(ctx context.Context) (*Lease, error) {
 	case t := <-w.grant:
 		return t.l, t.err
 	case <-ctx.Done():
-		err = k.named(ctx, ctx.Err())
+		k.abandon(w)
+		return nil, k.named(ctx, ctx.Err())
 	case <-k.c.open.Done():
-		err = ErrClosed
+		k.abandon(w)
+		return nil, ErrClosed
 	}
-	k.abandon(w)
-	return nil, err
 }
 
 // TryLock takes the lock if it is free and has no waiters, here or in
@@ -168,6 +173,10 @@ func (k *Cohort) try(ctx context.Context) (*Lease, error) {
 		return nil, err
 	}
 	defer stop()
+	return k.living(func() (*Lease, error) { return k.tryOnce(ctx) })
+}
+
+func (k *Cohort) tryOnce(ctx context.Context) (*Lease, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, k.named(ctx, ctx.Err())
@@ -219,7 +228,7 @@ func (k *Cohort) join() (w *waiter, ahead int) {
 // lock goes on to the next waiter.
 func (k *Cohort) abandon(w *waiter) {
 	if t, served := k.quit(w); served && t.l != nil {
-		k.c.spawn(func() { t.l.release() })
+		t.l.drop()
 	}
 }
 

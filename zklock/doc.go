@@ -57,6 +57,15 @@
 // deletes what is stuck is not that fast. This is so for a [Mutex], a [Multi] and a
 // [RWMutex]; others look at the queue before they take the lock.
 //
+// # Suspend
+//
+// The time of a lease counts on while the machine is suspended: Err and Deadline are right
+// at once when it wakes. Timers of Go stand still meanwhile, so Done may close later, by
+// what was left of the lease when the suspend began: check Err right before an effect. If
+// a hypervisor stops all clocks of a virtual machine, only the token protects. On systems
+// other than Linux and macOS the wall clock shows a suspend, and a step of it forward ends
+// leases early.
+//
 // # Many goroutines
 //
 // Goroutines that want the same lock in one process share a [Cohort]: they
@@ -131,6 +140,14 @@
 // writer that waits holds the lock beside the reader that is left (CURATOR-621). It
 // does so to owners of its own without a RWMutex on the path, too. Use a later
 // version, or no such owners.
+//
+// # Numbers of tickets
+//
+// Servers number tickets up to 2^31-1 and then repeat that number: locks that order tickets
+// by number alone, such as zk.Lock and those of Curator, have several holders then. A lock
+// of this package is never held by a number near the end. Its node is made again, with
+// the same data and ACL, while it has no tickets, and numbers begin at 0
+// (docs/decisions/0017-zk-numbers.md). If that cannot be, Lock returns [ErrExhausted].
 //
 // # Paths
 //

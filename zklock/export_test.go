@@ -7,18 +7,25 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// StoppedLock is Lock in a process that stops, as stop does, between the grant and the
-// return of Lock. What stands still does not end the lease.
-func StoppedLock(ctx context.Context, m *Mutex, stop func()) (*Lease, error) {
-	tries := 0
-	return m.await(ctx, func(ctx context.Context) (*Lease, error) {
-		l, err := newTicket(&m.queue, m.p).lock(ctx, false)
-		if tries++; tries == 1 && err == nil {
-			m.c.forget(l)
-			stop()
+// StopAfterGrant stops c, as stop does, between the next grant and the return of Lock. What
+// stands still does not end a lease meanwhile.
+func StopAfterGrant(c *Client, stop func()) {
+	swap := func(with map[*Lease]bool) map[*Lease]bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		was := c.leases
+		c.leases = with
+		if c.watchdog == nil {
+			c.watchdog = time.AfterFunc(time.Hour, c.watch)
 		}
-		return l, err
-	})
+		return was
+	}
+	c.stop = func() {
+		c.stop = nil
+		running := swap(make(map[*Lease]bool))
+		stop()
+		swap(running)
+	}
 }
 
 // ClientOf returns whose lock m is.

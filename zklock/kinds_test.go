@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -71,6 +72,9 @@ func TestKinds(t *testing.T) {
 		{"waiter in the middle cancels", func(t *testing.T, s *stage) { oneCancels(t, s, 1) }},
 		{"waiter in the middle dies", oneDies},
 		{"replies lost", repliesLost},
+		{"ticket deleted unseen", deletedUnseen},
+		{"release unanswered", releaseUnanswered},
+		{"process stopped after the grant", stoppedAfterGrant},
 		{"connection lost while waiting", cutInLine},
 		{"sessions expire", bothExpire},
 		{"client closed", closedInLine},
@@ -125,7 +129,7 @@ func (s *stage) deserted(t *testing.T) {
 	eventually(t, "the queues are empty", func() bool { return len(s.tickets(t)) == 0 })
 }
 
-// tickets returns every ticket below the path.
+// tickets returns the path of every ticket.
 func (s *stage) tickets(t *testing.T) []string {
 	var all []string
 	for _, dir := range []string{"", "/a", "/b", "/locks", "/leases"} {
@@ -135,7 +139,7 @@ func (s *stage) tickets(t *testing.T) []string {
 		}
 		for _, name := range names {
 			if strings.HasPrefix(name, "_c_") || strings.HasPrefix(name, "lock-") || strings.HasPrefix(name, "__WRIT__") {
-				all = append(all, name)
+				all = append(all, s.path+dir+"/"+name)
 			}
 		}
 	}
@@ -192,6 +196,77 @@ func repliesLost(t *testing.T, s *stage) {
 		t.Errorf("%d tickets are there, want one or two", mine)
 	}
 	p.swallow.Store(true)
+	lost(t, l) // perhaps another had deleted the ticket
+}
+
+// deletedUnseen: the ticket is deleted and another holds the lock. The answer to the first
+// release is lost, and the second finds no ticket.
+func deletedUnseen(t *testing.T, s *stage) {
+	p := newProxy(t, s.at)
+	_, a := s.contender(t, p.at, zklock.ClientOptions{})
+	_, b := s.contender(t, s.at, zklock.ClientOptions{})
+	before := s.tickets(t)
+	held := grab(t, a)
+	for _, path := range s.tickets(t) {
+		if !slices.Contains(before, path) {
+			if err := s.see.Delete(path, -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	next := grab(t, b)
+	p.swallow.Store(true)
+	lost(t, held)
+	unlock(t, next)
+}
+
+// releaseUnanswered: the reply to the release is on its way for longer than Unlock waits.
+// The lease is over for its owner all the same, from when Unlock began.
+func releaseUnanswered(t *testing.T, s *stage) {
+	p := newProxy(t, s.at)
+	_, a := s.contender(t, p.at, zklock.ClientOptions{})
+	_, b := s.contender(t, s.at, zklock.ClientOptions{})
+	held := grab(t, a)
+	p.delay.Store(int64(time.Hour))
+	unlocked := make(chan error, 1)
+	go func() { unlocked <- held.Unlock(t.Context()) }()
+	select {
+	case <-held.Done():
+	case err := <-unlocked:
+		t.Fatalf("Unlock = %v, and Done is open", err)
+	}
+	if until, ok := held.Deadline(); !errors.Is(held.Err(), zklock.ErrReleased) || !ok || until.After(time.Now()) {
+		t.Errorf("after Unlock began Err = %v, and %v are left", held.Err(), time.Until(until))
+	}
+	if err := <-unlocked; !errors.Is(err, zklock.ErrUnanswered) {
+		t.Errorf("Unlock = %v, want ErrUnanswered", err)
+	}
+	p.delay.Store(0)
+	p.cut()
+	unlock(t, grab(t, b))
+}
+
+// stoppedAfterGrant: a process that was stopped for longer than its session, between the
+// grant and the return of Lock, does not return that lease but gets another one.
+func stoppedAfterGrant(t *testing.T, s *stage) {
+	p := newProxy(t, s.at)
+	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
+	before := len(s.tickets(t))
+	stopped := false
+	zklock.StopAfterGrant(c, func() {
+		stopped = true
+		p.refuse.Store(true)
+		p.cut()
+		eventually(t, "its session has expired", func() bool { return len(s.tickets(t)) == before })
+		p.refuse.Store(false)
+	})
+	l := grab(t, f)
+	if until, ok := l.Deadline(); !stopped || !ok || l.Err() != nil || !until.After(time.Now()) {
+		t.Errorf("stopped: %t; Lock returned a lease that was over: until %v, %v", stopped, time.Until(until), l.Err())
+	}
+	if len(s.tickets(t)) == before {
+		t.Error("the lease has no ticket")
+	}
 	unlock(t, l)
 }
 
@@ -298,7 +373,7 @@ func (r *rush) visit(t *testing.T, ctx context.Context, f taker) {
 	}
 	time.Sleep(time.Millisecond)
 	r.inside.Add(-1)
-	if err := l.Unlock(ctx); errors.Is(err, zklock.ErrNotHeld) { // else it may go on in the background
-		t.Errorf("Unlock = %v", err)
+	if err := l.Unlock(ctx); l.Err() == nil { // it may have failed, if a reply was lost
+		t.Errorf("after Unlock, which returned %v, the lease lives", err)
 	}
 }

@@ -29,8 +29,7 @@ type Lease struct {
 	// It is called once, in a goroutine of the client.
 	free func() (held bool, err error)
 
-	alive context.Context // ends with the lease; the cause says why
-	end   context.CancelCauseFunc
+	life
 	state atomic.Int32 // stateHeld, and then what gives it back
 	slow  *time.Timer  // starts the guard of the node; nil if there is none
 
@@ -41,13 +40,29 @@ type Lease struct {
 	since time.Time // when it has, if there is a trace
 }
 
+// A life ends once for the client, and for the owner already when Unlock begins.
+type life struct {
+	alive context.Context // ends with the lease; the cause is why
+	end   context.CancelCauseFunc
+	owned context.Context // ends with alive or when Unlock begins
+	leave context.CancelCauseFunc
+}
+
+func newLife(parent context.Context) (f life) {
+	f.alive, f.end = context.WithCancelCause(parent)
+	f.owned, f.leave = context.WithCancelCause(f.alive)
+	return f
+}
+
 // unlockWait bounds Unlock.
 const unlockWait = 2 * time.Second
 
 // Unlock releases the lock with one request, whatever has become of ctx, and
-// waits at most two seconds for the answer; after that it goes on in the
-// background and the error wraps ErrUnanswered. The error wraps ErrNotHeld if the
-// lock was lost, even if only possibly, or has been released.
+// waits at most two seconds for the answer; after that it continues in the
+// background and the error wraps ErrUnanswered. The lease ends when Unlock begins,
+// whatever it returns. The error wraps ErrNotHeld if the lock was lost, even if only
+// possibly, or has been released. If the reply to the release is lost and the node is
+// gone, the lock was possibly lost: somebody else may have deleted the node before.
 //
 // A lost lease is to be unlocked like any other: the session may have lived
 // on, and keeps the others out until then. Its Unlock waits for nothing.
@@ -60,6 +75,7 @@ func (l *Lease) Unlock(context.Context) error {
 		return l.lost()
 	}
 	lost := l.lost()
+	l.leave(ErrReleased)
 	done := make(chan error, 1)
 	if !l.c.spawn(func() { done <- l.release() }) {
 		return fmt.Errorf("%w: %w", ErrNotHeld, ErrClosed)
@@ -101,7 +117,7 @@ func (l *Lease) release() error {
 	case held:
 		l.end(ErrReleased)
 	default:
-		l.end(fmt.Errorf("%w: its node was gone", ErrLost))
+		l.end(fmt.Errorf("%w: its node was gone, perhaps before the release", ErrLost))
 	}
 	l.c.forget(l)
 	err = l.lost()
@@ -136,27 +152,49 @@ func (l *Lease) TokenOf(path string) uint64 {
 	return 0
 }
 
-// Done is closed when the lock is released or may have been lost.
-func (l *Lease) Done() <-chan struct{} { return l.alive.Done() }
+// Done is closed when Unlock begins, or when the lock may have been lost.
+func (l *Lease) Done() <-chan struct{} { return l.owned.Done() }
 
 // Err is nil while the lock is held, then why it ended: ErrReleased, or an
-// error that wraps ErrLost.
-func (l *Lease) Err() error { return context.Cause(l.alive) }
+// error that wraps ErrLost. An Unlock that finds the lock lost turns the one into the other.
+func (l *Lease) Err() error {
+	if l.owned.Err() == nil {
+		l.expire()
+	}
+	if cause := context.Cause(l.alive); cause != nil {
+		return cause
+	}
+	return context.Cause(l.owned)
+}
 
-// lives reports whether the lease has not ended, nor its time: a process that was stopped
-// may notice the latter first.
-func (l *Lease) lives() bool { return l.Err() == nil && time.Now().Before(l.c.deadline()) }
+// expire ends l if its time is over. The timer that does so as well is late if the machine
+// was suspended.
+func (l *Lease) expire() {
+	switch now := l.c.clock.Now(); {
+	case l.maxHold > 0 && !now.Before(l.until):
+		l.end(l.overdueErr())
+	case !now.Before(l.c.deadline()):
+		l.end(l.c.unconfirmed())
+	}
+}
+
+// drop gives back in the background a lease that has no owner.
+func (l *Lease) drop() {
+	l.state.Store(stateUnlocked)
+	l.c.spawn(func() { l.release() })
+}
 
 // Deadline returns until when the session certainly lives, less the margin, by
 // what is known now: it moves on as long as a majority of the servers commits what
 // the client writes. It is between 0.3 and 0.6 of the session timeout ahead, with the
 // default margin, as long as they do, and never later than [Options].MaxHold allows.
 // Once the lease has ended it is the zero time.
-// A holder that looks at it right before it acts closes the gap between a pause of its
-// process and the closing of Done.
+// It counts the time that the machine is suspended until the call, as Err does; time.Until
+// of it does not count a later suspend. A holder that looks at it right before it acts closes
+// the gap between a pause, or a suspend, and the closing of Done, which a timer of Go does.
 func (l *Lease) Deadline() (time.Time, bool) {
 	if l.Err() != nil {
 		return time.Time{}, true
 	}
-	return l.bounded(l.c.deadline()), true
+	return l.c.clock.Local(l.bounded(l.c.deadline())), true
 }

@@ -159,7 +159,7 @@ func takeOnce(ctx context.Context, try bool, line []*ticket) ([]*Lease, error) {
 // join returns the lease of all parts.
 func join(parts []*Lease) *Lease {
 	all := &Lease{c: parts[0].c, path: parts[0].path, token: parts[0].token, parts: parts}
-	all.alive, all.end = context.WithCancelCause(context.Background())
+	all.life = newLife(context.Background())
 	var stops []func() bool
 	for _, part := range parts {
 		stops = append(stops, context.AfterFunc(part.alive, func() { all.end(part.Err()) }))

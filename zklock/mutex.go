@@ -53,7 +53,7 @@ type Mutex struct {
 // Mutex returns the mutex at path, such as "/locks/reindex". Below that node
 // there should be nothing else; children that are no tickets are ignored. The
 // node and its parents are made when needed, and never written to: their data is
-// the user's. A path that cannot be is an error of Lock, [ErrPath].
+// the user's, also if the node is made again, see [ErrExhausted]. A path that cannot be is an error of Lock, [ErrPath].
 func (c *Client) Mutex(path string, o Options) *Mutex {
 	return &Mutex{queue{c: c, path: path, o: o}, handoffQueue}
 }
@@ -90,12 +90,24 @@ func (q *queue) await(ctx context.Context, take func(ctx context.Context) (*Leas
 		return nil, err
 	}
 	defer stop()
+	l, err := q.living(func() (*Lease, error) {
+		return lease.Await(ctx, q.c.spawn, ErrClosed, func() (*Lease, error) { return take(ctx) }, func(l *Lease) { l.release() })
+	})
+	return l, q.named(ctx, err)
+}
+
+// living returns a lease by take that has not ended. It takes another one if the process
+// was stopped for longer than the first.
+func (q *queue) living(take func() (*Lease, error)) (*Lease, error) {
 	for {
-		l, err := lease.Await(ctx, q.c.spawn, ErrClosed, func() (*Lease, error) { return take(ctx) }, func(l *Lease) { l.release() })
-		if err != nil || l.lives() {
-			return l, q.named(ctx, err)
+		l, err := take()
+		if err == nil && q.c.stop != nil {
+			q.c.stop()
 		}
-		q.c.spawn(func() { l.release() }) // the process was stopped for longer than the lease
+		if err != nil || l.Err() == nil {
+			return l, err
+		}
+		l.drop()
 	}
 }
 

@@ -81,9 +81,9 @@ func (o *Owner) possession() *possession {
 	return o.now
 }
 
-// share is possession, whose holder then does not hand over: another ticket may
+// lend is possession, whose holder then does not hand over: another ticket may
 // hold the lock by it, and go on when it leaves.
-func (o *Owner) share() *possession {
+func (o *Owner) lend() *possession {
 	n := o.possession()
 	if n == nil {
 		return nil
@@ -109,6 +109,11 @@ func (o *Owner) take(ctx context.Context, try bool) (*Lease, error) {
 		return nil, err
 	}
 	defer stop()
+	return o.q.living(func() (*Lease, error) { return o.share(ctx, try) })
+}
+
+// share returns one more lease of what the owner holds or waits for, or waits for it.
+func (o *Owner) share(ctx context.Context, try bool) (*Lease, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, o.q.named(ctx, err)
@@ -249,7 +254,7 @@ func (o *Owner) wait(ctx context.Context, f *flight, got chan granted) granted {
 // hold returns one more lease. The caller holds the owner's mu.
 func (n *possession) hold() *Lease {
 	l := &Lease{c: n.outer.c, path: n.outer.path, token: n.outer.token}
-	l.alive, l.end = context.WithCancelCause(n.outer.alive)
+	l.life = newLife(n.outer.alive)
 	l.free = func() (bool, error) { return n.leave(l) }
 	n.holds[l] = true
 	return l

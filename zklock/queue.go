@@ -73,9 +73,9 @@ func number(name, kind string) (int32, bool) {
 	return int32(n), len(digits) == width
 }
 
-// before reports whether number a was given out before b. The server counts in
-// 32 bits and goes on at the smallest number after the greatest; any two
-// tickets of one queue are less than half the circle apart.
+// before reports whether number a was given out before b. Servers up to 3.5 continue at
+// the smallest number after the greatest; later ones repeat the greatest. So no ticket near
+// the end is granted, see [ticket.exhausted].
 func before(a, b int32) bool { return a-b < 0 }
 
 // ahead returns the name of the last ticket of its kind before t, "" if t is

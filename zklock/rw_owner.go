@@ -28,7 +28,7 @@ func (m *RWMutex) Owner() *RWMutexOwner {
 		return t
 	}
 	o.r.ticket = func() *ticket {
-		if n := o.w.share(); n != nil {
+		if n := o.w.lend(); n != nil {
 			return newTicket(&m.queue, n.downgrade())
 		}
 		return newTicket(&m.queue, m.read)

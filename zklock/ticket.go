@@ -75,7 +75,7 @@ func (t *ticket) lock(ctx context.Context, try bool) (*Lease, error) {
 	defer t.q.c.waited(t)
 	t.try = try
 	var again pause
-	for {
+	for renews := 0; ; {
 		l, err := t.attempt(ctx, try)
 		if err == nil {
 			return l, nil
@@ -89,6 +89,13 @@ func (t *ticket) lock(ctx context.Context, try bool) (*Lease, error) {
 		_, lost := t.withdraw()
 		if lost != nil && !errors.Is(lost, ErrClosed) {
 			err = fmt.Errorf("%w (and its ticket stays until the session ends: %w)", err, lost)
+		}
+		if errors.Is(err, ErrExhausted) && lost == nil && renews < mostRenews {
+			if err = t.q.renew(ctx, try); err == nil {
+				renews++
+				t.anew()
+				continue
+			}
 		}
 		return nil, explained(err)
 	}
@@ -107,7 +114,9 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 		}
 		var err error
 		if v == (view{}) {
-			v, err = t.enter()
+			if v, err = t.enter(); err == nil {
+				err = t.exhausted()
+			}
 		}
 		if err == nil && v == (view{}) {
 			v, err = t.p.look(t)
@@ -248,6 +257,9 @@ func (t *ticket) withdraw() (removed bool, err error) {
 
 // release is withdraw for a holder.
 func (t *ticket) release() (held bool, err error) {
+	if n, _ := number(t.node, t.p.kind); n >= renewFrom {
+		defer t.q.renewAfter(n)
+	}
 	if t.p.remove == nil {
 		return t.withdraw()
 	}
@@ -262,7 +274,6 @@ func (t *ticket) leave(remove func(t *ticket) error) (removed bool, err error) {
 		t.free()
 	}()
 	var again pause
-	var lostReply bool
 	for refused := 0; ; {
 		err := c.open.Err()
 		switch {
@@ -275,12 +286,11 @@ func (t *ticket) leave(remove func(t *ticket) error) (removed bool, err error) {
 		default:
 			err = remove(t)
 			if errors.Is(err, zk.ErrNoNode) {
-				return lostReply, nil
+				return false, nil // if the reply to a request before was lost, that may have removed it, or another client
 			}
 			if err == nil {
 				return true, nil
 			}
-			lostReply = lostReply || transient(err) && !errors.Is(err, errOutdated)
 		}
 		if err == nil {
 			continue // find has ended the doubt

@@ -15,7 +15,7 @@ func TestTraceAbsent(t *testing.T) {
 	ctx := context.WithValue(t.Context(), t, "something else")
 	c := &Client{open: t.Context()}
 	q := &queue{c: c, path: "/a"}
-	l := &Lease{c: c, path: "/a", alive: t.Context()}
+	l := &Lease{c: c, path: "/a", life: newLife(t.Context())}
 	event := make(chan zk.Event)
 	close(event)
 	waiting := &ticket{q: q, p: fairQueue}

@@ -24,7 +24,6 @@ func TestTwoFaults(t *testing.T) {
 		{"deleted between list and watch", deletedBehindList},
 		{"made anew between create and look, own name taken", takenBeforeLook},
 		{"deadline without the wall clock", monotonicDeadline},
-		{"stopped between the grant and the return", stoppedAfterGrant},
 	}
 	for _, expires := range []bool{true, false} {
 		for _, cancels := range []bool{true, false} {
@@ -123,28 +122,6 @@ func monotonicDeadline(t *testing.T, at harness.Endpoint) {
 	if until, _ := l.Deadline(); !strings.Contains(until.String(), " m=") {
 		t.Errorf("the deadline is %v, without a reading of the monotonic clock", until)
 	}
-	unlock(t, l)
-}
-
-// stoppedAfterGrant: a process that was stopped for longer than its session, between the
-// grant and the return of Lock, does not return that lease but gets another one.
-func stoppedAfterGrant(t *testing.T, at harness.Endpoint) {
-	p, see := newProxy(t, at), raw(t, at)
-	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
-	m := c.Mutex(newPath(), zklock.Options{})
-	l, err := zklock.StoppedLock(t.Context(), m, func() {
-		p.refuse.Store(true)
-		p.cut()
-		queued(t, see, m.Path(), 0)
-		p.refuse.Store(false)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if until, ok := l.Deadline(); !ok || l.Err() != nil || !until.After(time.Now()) {
-		t.Errorf("Lock returned a lease that was over: until %v, %v", time.Until(until), l.Err())
-	}
-	queued(t, see, m.Path(), 1)
 	unlock(t, l)
 }
 

@@ -137,6 +137,7 @@ var lasting = map[string]int{
 	"zk-waiter-ticket-deleted":     21,
 	"zk-path-deleted":              23,
 	"zk-foreign-node":              15,
+	"zk-numbers-end":               30,
 	"late-watch":                   7,
 	"alternation":                  6,
 	"late-list":                    6,

@@ -12,7 +12,7 @@ import (
 )
 
 // zooOperatorScenarios are what an operator does to the nodes of a lock.
-var zooOperatorScenarios = []*Scenario{zooHolderDeleted, zooWaiterDeleted, zooPathDeleted, zooForeignNode}
+var zooOperatorScenarios = []*Scenario{zooHolderDeleted, zooWaiterDeleted, zooPathDeleted, zooForeignNode, zooNumbersEnd}
 
 // operate lets an operator do something to the nodes of each lock while clients contend.
 func operate(ctx context.Context, t *Try, what string, do func(s *Subject, c *zk.Conn) error) error {

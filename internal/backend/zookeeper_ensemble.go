@@ -49,6 +49,10 @@ type EnsembleOptions struct {
 	// one of the greater number connects to the other; if that comes first, it is asked
 	// for its own address, and a proxy passed by.
 	Elect func(from, to int, addr string) (string, error)
+
+	// Counters has nodes that are there from the start, each with the number of its next
+	// sequential child. It has their parents, too.
+	Counters map[string]int32
 }
 
 // StartEnsembleOf starts a new ensemble, which the caller must Stop, whatever
@@ -76,6 +80,11 @@ func (o EnsembleOptions) command(p program, m member, all []member) (*exec.Cmd, 
 	cmd, err := zooKeeperCommand(p, m, all)
 	if err != nil {
 		return nil, err
+	}
+	if o.Counters != nil {
+		if err := writeSnapshot(filepath.Join(m.dir, "data"), o.Counters); err != nil {
+			return nil, err
+		}
 	}
 	var more strings.Builder
 	if o.TickTime > 0 {

@@ -1,0 +1,113 @@
+package zklock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// ErrExhausted is returned by Lock if the numbers of tickets end soon, and the node of the
+// lock cannot be made again: numbers then begin at 0. Delete that node while no client
+// holds the lock or waits for it. See docs/decisions/0017-zk-numbers.md.
+var ErrExhausted = errors.New("zklock: the numbers of tickets are used up: delete the node of the lock while nobody holds it or waits for it")
+
+// A server numbers the sequential children of a node up to 2^31-1. Then it gives out this
+// number, and negative ones, again and again.
+const (
+	renewFrom  = 1 << 30       // a release with a number from here on may make the node again
+	renewEvery = 1 << 10       // if it is a multiple of this
+	refuseFrom = 1<<31 - 1<<24 // a ticket from here on never holds the lock
+	mostRenews = 3             // in one Lock
+	noHash     = ":x"          // the end of an identity that servers hide
+)
+
+// overtaken is how the servers refuse to make a node again that another client uses.
+var overtaken = []error{zk.ErrNotEmpty, zk.ErrBadVersion, zk.ErrNoNode, zk.ErrNodeExists}
+
+// exhausted returns ErrExhausted if the number of the ticket is too near the end.
+func (t *ticket) exhausted() error {
+	if n, _ := number(t.node, t.p.kind); n < 0 || n >= refuseFrom {
+		return fmt.Errorf("%w: number %d at %s", ErrExhausted, n, t.q.path)
+	}
+	return nil
+}
+
+// renew makes the node of the lock again as soon as it has no tickets. A try does not wait
+// for that.
+func (q *queue) renew(ctx context.Context, try bool) error {
+	var again pause
+	for {
+		err := q.remake()
+		switch {
+		case err == nil:
+			return nil
+		case try && errors.Is(err, zk.ErrNotEmpty):
+			return fmt.Errorf("%w: %w: lock %s", ErrNotAcquired, ErrExhausted, q.path)
+		case !transient(err) && !slices.ContainsFunc(overtaken, func(one error) bool { return errors.Is(err, one) }):
+			return fmt.Errorf("%w: lock %s: %w", ErrExhausted, q.path, err)
+		}
+		if ended := again.wait(ctx, q.c); ended != nil {
+			return fmt.Errorf("%w: lock %s: %w: %w", ErrExhausted, q.path, err, ended)
+		}
+	}
+}
+
+// remake makes the node of the lock again, with its data and ACL, in one transaction that
+// the server refuses with zk.ErrNotEmpty if there is a ticket. It returns nil if that is
+// not needed any more.
+func (q *queue) remake() error {
+	conn := q.c.conn
+	data, stat, err := conn.Get(q.path)
+	switch {
+	case errors.Is(err, zk.ErrNoNode) || err == nil && issued(stat) < renewFrom:
+		return nil
+	case err != nil:
+		return err
+	case stat.NumChildren > 0:
+		return q.onlyTickets()
+	case stat.EphemeralOwner != 0: // a container, which servers remove, too
+		return conn.Delete(q.path, stat.Version)
+	}
+	acl, _, err := conn.GetACL(q.path)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(acl, func(a zk.ACL) bool { return a.Scheme == "digest" && strings.HasSuffix(a.ID, noHash) }) {
+		return fmt.Errorf("the ACL of %s is hidden from this client", q.path)
+	}
+	_, err = conn.Multi(
+		&zk.DeleteRequest{Path: q.path, Version: stat.Version},
+		&zk.CreateRequest{Path: q.path, Data: data, Acl: acl},
+	)
+	return err
+}
+
+// issued returns how many sequential nodes the server has made below the node with stat, at
+// most 2^31-1. The server counts creates and shows creates and deletes together.
+func issued(stat *zk.Stat) uint32 { return uint32(stat.Cversion+stat.NumChildren) / 2 }
+
+// onlyTickets returns zk.ErrNotEmpty if all children of the node are tickets, which leave.
+func (q *queue) onlyTickets() error {
+	names, _, err := q.c.conn.Children(q.path)
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return err
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(ticketKinds, func(kind string) bool { _, ok := number(name, kind); return ok }) {
+			return fmt.Errorf("%s has a child that is no ticket: %s", q.path, quoted(name))
+		}
+	}
+	return zk.ErrNotEmpty
+}
+
+// renewAfter makes the node of the lock again if it has become free and the ticket n that
+// has left was one of many after which that is tried.
+func (q *queue) renewAfter(n int32) {
+	if n >= renewFrom && n%renewEvery == 0 {
+		q.c.spawn(func() { q.remake() }) // else after another one
+	}
+}

@@ -1,0 +1,208 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+	wirezk "locklab/internal/wire/zookeeper"
+	"locklab/zklock"
+)
+
+// Numbers of the next ticket of a lock.
+const (
+	fewLeft  = math.MaxInt32 - 2
+	halfUsed = 1<<30 + 1<<10 // a number at which a release makes the node again
+)
+
+// TestNumbersEnd runs locks whose counter of sequential nodes is near its end.
+func TestNumbersEnd(t *testing.T) {
+	t.Parallel()
+	counters := map[string]int32{
+		"/end": 0, "/end/refused": fewLeft, "/end/foreign": fewLeft, "/end/early": halfUsed, "/end/hidden": fewLeft,
+		"/end/closed": 0, "/end/closed/lock": fewLeft,
+	}
+	tests := []serverTest{
+		{"refused", refusesNumbers},
+		{"foreign child", foreignChildStays},
+		{"early", renewsEarly},
+		{"no right to delete", mayNotDelete},
+		{"no right to see the ACL", mayNotSeeACL},
+	}
+	for i, k := range kinds {
+		path := fmt.Sprintf("/end/kind%d", i)
+		queues := map[string][]string{"multi": {"/a", "/b"}, "semaphore v2": {"/locks", "/leases"}}[k.name]
+		for _, dir := range queues {
+			counters[path+dir] = fewLeft
+		}
+		if counters[path] = fewLeft; queues != nil {
+			counters[path] = 0
+		}
+		tests = append(tests, serverTest{k.name, func(t *testing.T, at harness.Endpoint) {
+			endOfNumbers(t, &stage{at, raw(t, at), path, k.open}, k.spare)
+		}})
+	}
+	server, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{Servers: 1, Counters: counters})
+	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Stop() })
+	atOnce(t, server.Endpoint(), tests)
+}
+
+// endOfNumbers: contenders still exclude each other, and tokens rise.
+func endOfNumbers(t *testing.T, s *stage, spare bool) {
+	if spare {
+		_, away := s.contender(t, s.at, zklock.ClientOptions{})
+		defer unlock(t, grab(t, away))
+	}
+	var r rush
+	var mu sync.Mutex
+	var last uint64
+	var wg sync.WaitGroup
+	for range 4 {
+		_, f := s.contender(t, s.at, zklock.ClientOptions{})
+		wg.Go(func() {
+			for range 3 {
+				r.visit(t, t.Context(), func(ctx context.Context) (*zklock.Lease, error) {
+					ctx, cancel := context.WithTimeout(ctx, patience)
+					defer cancel()
+					l, err := f(ctx)
+					if err == nil {
+						mu.Lock()
+						defer mu.Unlock()
+						if l.Token() <= last {
+							t.Errorf("token %d after %d", l.Token(), last)
+						}
+						last = l.Token()
+					}
+					return l, err
+				})
+			}
+		})
+	}
+	wg.Wait()
+	if n := r.acquisitions.Load(); n != 12 {
+		t.Errorf("%d acquisitions, want 12", n)
+	}
+}
+
+// sequential makes a ticket as another program does.
+func sequential(t *testing.T, see *wirezk.Conn, path string) string {
+	t.Helper()
+	node, err := see.Create(path+"/_c_0123456789abcdef-lock-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return node
+}
+
+// refusesNumbers: as long as another program has a ticket, none is granted. Then the node is
+// made again.
+func refusesNumbers(t *testing.T, at harness.Endpoint) {
+	const path = "/end/refused"
+	see := raw(t, at)
+	other := sequential(t, see, path)
+	m := dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{})
+	if _, err := m.TryLock(t.Context()); !errors.Is(err, zklock.ErrExhausted) || !errors.Is(err, zklock.ErrNotAcquired) {
+		t.Errorf("TryLock = %v, want ErrExhausted and ErrNotAcquired", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), aWhile)
+	defer cancel()
+	if _, err := m.Lock(ctx); !errors.Is(err, zklock.ErrExhausted) || !errors.Is(err, zklock.ErrNotAcquired) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Lock = %v, want ErrExhausted, ErrNotAcquired and DeadlineExceeded", err)
+	}
+	waits := behind(t.Context(), m.Lock)
+	empty(t, waits)
+	queued(t, see, path, 1)
+	if err := see.Delete(other, -1); err != nil {
+		t.Fatal(err)
+	}
+	unlock(t, take(t, waits))
+}
+
+// foreignChildStays: the node cannot be made again, and Lock does not wait for that.
+func foreignChildStays(t *testing.T, at harness.Endpoint) {
+	const path = "/end/foreign"
+	if _, err := raw(t, at).Create(path+"/inner", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	requireExhausted(t, at, path, nil)
+}
+
+// mayNotDelete: the ACL of the node above lets nobody delete the node of the lock.
+func mayNotDelete(t *testing.T, at harness.Endpoint) {
+	if _, err := raw(t, at).SetACL("/end/closed", zk.WorldACL(zk.PermAll&^zk.PermDelete), -1); err != nil {
+		t.Fatal(err)
+	}
+	requireExhausted(t, at, "/end/closed/lock", zk.ErrNoAuth)
+}
+
+// mayNotSeeACL: the servers hide the ACL, so that the node cannot be made with the same.
+func mayNotSeeACL(t *testing.T, at harness.Endpoint) {
+	acl := append(zk.DigestACL(zk.PermAdmin, user, password), zk.WorldACL(zk.PermAll&^zk.PermAdmin)...)
+	if _, err := raw(t, at).SetACL("/end/hidden", acl, -1); err != nil {
+		t.Fatal(err)
+	}
+	requireExhausted(t, at, "/end/hidden", nil)
+}
+
+// requireExhausted expects a Lock that fails at once, because of why.
+func requireExhausted(t *testing.T, at harness.Endpoint, path string, why error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	_, err := dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}).Lock(ctx)
+	if !errors.Is(err, zklock.ErrExhausted) || why != nil && !errors.Is(err, why) || ctx.Err() != nil {
+		t.Errorf("Lock of %s = %v, want ErrExhausted and %v", path, err, why)
+	}
+}
+
+// renewsEarly: a release long before the end makes the node of a free lock again, as it was,
+// and not while another has a ticket.
+func renewsEarly(t *testing.T, at harness.Endpoint) {
+	const path = "/end/early"
+	see := raw(t, at)
+	want := zk.DigestACL(zk.PermAll, user, password)
+	want = append(want, zk.WorldACL(zk.PermAll&^zk.PermAdmin)...)
+	if _, err := see.Set(path, []byte("data"), -1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := see.SetACL(path, want, -1); err != nil {
+		t.Fatal(err)
+	}
+	c := dial(t, at, zklock.ClientOptions{Username: user, Password: password, ACL: zk.WorldACL(zk.PermAll)})
+	m := c.Mutex(path, zklock.Options{})
+	l := lock(t, m)
+	if !strings.HasSuffix(zklock.Node(l), fmt.Sprint(halfUsed)) {
+		t.Fatalf("the test shows nothing: ticket %s", zklock.Node(l))
+	}
+	unlock(t, l)
+	made := func() *zk.Stat {
+		data, stat, err := see.Get(path)
+		if err != nil || string(data) != "data" {
+			t.Fatalf("the node of the lock has %q (%v)", data, err)
+		}
+		return stat
+	}
+	eventually(t, "the node is made again", func() bool { return made().Czxid != 0 })
+	got, _, err := see.GetACL(path)
+	if err != nil || len(got) != 2 || got[0].Scheme != want[0].Scheme || got[1] != want[1] {
+		t.Errorf("the ACL is %v, %v, want %v", got, err, want)
+	}
+	l = lock(t, m)
+	if !strings.HasSuffix(zklock.Node(l), "-0000000000") {
+		t.Errorf("ticket %s, want the first", zklock.Node(l))
+	}
+	unlock(t, l)
+}
