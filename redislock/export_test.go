@@ -6,7 +6,16 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"locklab/internal/boottime"
 )
+
+// WithSuspends returns o for a client whose machine has been suspended for as long as slept
+// returns.
+func WithSuspends(o ClientOptions, slept func() time.Duration) ClientOptions {
+	o.clock = boottime.New(func(time.Time) time.Duration { return slept() })
+	return o
+}
 
 // LoadQueueScripts makes the scripts of redis-queue known to the server.
 func LoadQueueScripts(ctx context.Context, rdb redis.Scripter) error {

@@ -41,6 +41,7 @@ func TestRedlock(t *testing.T) {
 			renewedOnce(t, s.lock(t, s.dial(t), redislock.Options{TTL: lease}), lease)
 		}},
 		{"most renewals fail", redlockRenewalFails},
+		{"a suspend", redlockSuspended},
 		{"options", redlockOptions},
 	} {
 		t.Run(test.name, func(t *testing.T) {
