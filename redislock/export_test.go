@@ -89,6 +89,22 @@ func Listening(c *Client) (n int) {
 	return n
 }
 
+// HeardServerAt returns of when the client's knowledge of the server's clock is, for a
+// lock that somebody waits for.
+func HeardServerAt(m *Mutex) time.Time {
+	m.c.mail.Lock()
+	defer m.c.mail.Unlock()
+	b := m.mailbox()
+	defer b.drop()
+	return b.clock.sent
+}
+
+// CohortMayHandOver reports whether m hands l, which the server has given it, on within the
+// process.
+func CohortMayHandOver(m *Cohort, l *Lease) bool {
+	return m.may(acquisition{l.joint.members()[0], 1, nil})
+}
+
 // CohortInARow returns how often in a row one process may have the lock.
 func CohortInARow(m *Cohort) int { return m.inARow }
 

@@ -177,3 +177,75 @@ func redlockSuspended(t *testing.T, s *trio) {
 	requireOver(t, l)
 	l.Unlock(t.Context())
 }
+
+// TestCohortAsksFirst: a row goes on only if the server has confirmed the lock within a
+// grant timeout. A suspend makes it older.
+func TestCohortAsksFirst(t *testing.T) {
+	t.Parallel()
+	at := locktest.Endpoint(t, harness.KindRedis)
+	leaktest.Own(t)
+	c := dial(t, at)
+	s := newSleeper(t, c)
+	for _, fixed := range []bool{false, true} {
+		m := s.Cohort(newKey(), redislock.CohortOptions{Options: redislock.Options{TTL: time.Hour, HandoffTimeout: time.Minute, DisableRenewal: fixed}})
+		l := lock(t, m)
+		if !redislock.CohortMayHandOver(m, l) {
+			t.Error("it does not hand over what the server has just given it")
+		}
+		s.suspend(2 * time.Minute)
+		if got := redislock.CohortMayHandOver(m, l); got == fixed {
+			t.Errorf("the server has confirmed it two grant timeouts ago, renewal disabled: %v, handed over: %v", fixed, got)
+		}
+		unlock(t, l)
+	}
+	m := s.Cohort(newKey(), redislock.CohortOptions{Options: redislock.Options{TTL: time.Hour, HandoffTimeout: time.Minute}})
+	l := lock(t, m)
+	s.suspend(2 * time.Minute)
+	refuse := &atomic.Bool{}
+	refuse.Store(true)
+	c.AddHook(refusing{refuse})
+	if redislock.CohortMayHandOver(m, l) {
+		t.Error("it hands over what the server has not confirmed")
+	}
+	refuse.Store(false)
+	unlock(t, l)
+}
+
+// refusing fails all requests while it is set.
+type refusing struct{ on *atomic.Bool }
+
+func (r refusing) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (r refusing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (r refusing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if r.on.Load() {
+			cmd.SetErr(context.DeadlineExceeded)
+			return cmd.Err()
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// TestServerClockFromRequest: the server's clock is taken to show its time when the request
+// was sent, not when the answer came.
+func TestServerClockFromRequest(t *testing.T) {
+	t.Parallel()
+	at := locktest.Endpoint(t, harness.KindRedis)
+	leaktest.Own(t)
+	key := newKey()
+	l := lock(t, newClient(t, dial(t, at)).Mutex(key, redislock.Options{}))
+	c := dial(t, at)
+	var answered atomic.Int64 // when the first answer came
+	c.AddHook(afterReply{[]string{"eval", "evalsha"}, func() { answered.CompareAndSwap(0, time.Now().UnixNano()); time.Sleep(time.Millisecond) }})
+	m := newClient(t, c).Mutex(key, redislock.Options{})
+	next := begun(t, m)
+	eventually(t, "the server's clock is known", func() bool { return !redislock.HeardServerAt(m).IsZero() })
+	if late := redislock.HeardServerAt(m).UnixNano() - answered.Load(); late > 0 {
+		t.Errorf("counted from %v after the answer", time.Duration(late))
+	}
+	unlock(t, l)
+	unlock(t, take(t, next))
+}
