@@ -201,6 +201,13 @@ func TestCohortAsksFirst(t *testing.T) {
 	m := s.Cohort(newKey(), redislock.CohortOptions{Options: redislock.Options{TTL: time.Hour, HandoffTimeout: time.Minute}})
 	l := lock(t, m)
 	s.suspend(2 * time.Minute)
+	short := s.Cohort(newKey(), redislock.CohortOptions{Options: redislock.Options{TTL: time.Hour, HandoffTimeout: time.Hour, DisableRenewal: true}})
+	late := lock(t, short)
+	s.suspend(40 * time.Minute)
+	if redislock.CohortMayHandOver(short, late) {
+		t.Error("it hands over a lease that is nearly over")
+	}
+	unlock(t, late)
 	refuse := &atomic.Bool{}
 	refuse.Store(true)
 	c.AddHook(refusing{refuse})
