@@ -146,7 +146,7 @@ func (m *Cohort) wait(ctx context.Context) (*Lease, error) {
 		case !served:
 			return nil, fmt.Errorf("redislock: lock %s: %w", m.server.name, ErrClosed)
 		}
-		if l, err := m.begin(t); err != nil || l.lives() {
+		if l, err := m.begin(t); err != nil || l.Err() == nil {
 			return m.server.o.limited(l, err)
 		} else {
 			m.retake(w, l) // the process was stopped for longer than the lease
@@ -322,7 +322,7 @@ func (m *Cohort) give(t acquisition) bool {
 // unlocked by force. A lease that is not to be renewed goes back to it instead.
 func (m *Cohort) may(t acquisition) bool {
 	l := t.lease
-	if l == nil || t.n >= m.inARow || !l.lives() {
+	if l == nil || t.n >= m.inARow || l.Err() != nil {
 		return false
 	}
 	if t.n == 0 {
@@ -331,7 +331,7 @@ func (m *Cohort) may(t acquisition) bool {
 	if !l.fresh(m.server.o.HandoffTimeout) && !l.fixed {
 		m.c.confirm(l, m.server.o.HandoffTimeout)
 	}
-	return l.fresh(m.server.o.HandoffTimeout) && l.lives() && m.lasts(l)
+	return l.fresh(m.server.o.HandoffTimeout) && l.Err() == nil && m.lasts(l)
 }
 
 // lasts reports whether enough of l is left for another acquisition: half of what a new

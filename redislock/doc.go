@@ -146,6 +146,6 @@
 // so at once: the first Lock of a client asks for the rights to renew and to release as
 // well. A right that is taken away while a lock is held ends the lease at its next
 // renewal, with that error. With +client|setname CLIENT LIST shows [ClientOptions].Name,
-// which else only the keys do. Where the server has DELEX or DELIFEQ, +delex or +delifeq lets a [PollMutex]
+// which else only the keys do. [Reentrant.Holders] needs +hkeys. Where the server has DELEX or DELIFEQ, +delex or +delifeq lets a [PollMutex]
 // and a [Redlock] do without the script of the release.
 package redislock

@@ -271,6 +271,34 @@ func ExampleNewRedlock() {
 	}
 }
 
+// A dashboard shows who holds a lock and who waits for it.
+func ExampleMutex_Holders() {
+	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
+	defer client.Close()
+	locks := redislock.NewClient(client, redislock.ClientOptions{Name: "billing-7"})
+	defer locks.Close()
+	ctx := context.Background()
+
+	m := locks.Mutex("locklab:{example}", redislock.Options{})
+	lease, err := m.Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer lease.Unlock(ctx)
+	holders, err := m.Holders(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	waiters, err := m.Waiters(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, h := range holders {
+		fmt.Println("held by", h.Name, "since a minute or less:", time.Since(h.Since) < time.Minute)
+	}
+	fmt.Println("waiting:", len(waiters))
+}
+
 // An operator takes the lock away from a holder that is known to be dead.
 func ExampleMutex_ForceUnlock() {
 	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
@@ -325,6 +353,7 @@ func TestExamples(t *testing.T) {
 		{"elect", ExampleElect, "leading\ncontext canceled\n"},
 		{"cohort", ExampleCohort, "alone\n"},
 		{"redlock", ExampleNewRedlock, "alone, on most of the servers\n"},
+		{"holders", ExampleMutex_Holders, "held by billing-7 since a minute or less: true\nwaiting: 0\n"},
 		{"force", ExampleMutex_ForceUnlock, "freed: true\ntold: true\n"},
 	} {
 		t.Run(e.name, func(t *testing.T) {

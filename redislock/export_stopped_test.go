@@ -88,7 +88,7 @@ func alive(t *testing.T, l *Lease, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left := time.Until(l.until()); left <= 0 || l.Err() != nil { // not by lives, on which Lock relies
+	if left := time.Until(l.until()); left <= 0 || l.Err() != nil { // not by Err alone, on which Lock relies
 		t.Errorf("Lock returned a lease that was over: %v, until %v", l.Err(), left)
 	}
 	if err := l.Unlock(t.Context()); err != nil {

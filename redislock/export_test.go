@@ -6,7 +6,16 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"locklab/internal/boottime"
 )
+
+// WithSuspends returns o for a client whose machine has been suspended for as long as slept
+// returns.
+func WithSuspends(o ClientOptions, slept func() time.Duration) ClientOptions {
+	o.clock = boottime.New(func(time.Time) time.Duration { return slept() })
+	return o
+}
 
 // LoadQueueScripts makes the scripts of redis-queue known to the server.
 func LoadQueueScripts(ctx context.Context, rdb redis.Scripter) error {
@@ -78,6 +87,22 @@ func Listening(c *Client) (n int) {
 		}
 	}
 	return n
+}
+
+// HeardServerAt returns of when the client's knowledge of the server's clock is, for a
+// lock that somebody waits for.
+func HeardServerAt(m *Mutex) time.Time {
+	m.c.mail.Lock()
+	defer m.c.mail.Unlock()
+	b := m.mailbox()
+	defer b.drop()
+	return b.clock.sent
+}
+
+// CohortMayHandOver reports whether m hands l, which the server has given it, on within the
+// process.
+func CohortMayHandOver(m *Cohort, l *Lease) bool {
+	return m.may(acquisition{l.joint.members()[0], 1, nil})
 }
 
 // CohortInARow returns how often in a row one process may have the lock.

@@ -284,13 +284,6 @@ func (l *Lease) expire() {
 // which such a suspend delays.
 func (l *Lease) Deadline() (time.Time, bool) { return l.c.clock.Local(l.until()), true }
 
-// lives reports whether the lease has not ended, nor its time: a process that was stopped
-// may notice the latter first. A lease without a deadline has no such time.
-func (l *Lease) lives() bool {
-	until := l.until()
-	return l.Err() == nil && (until.IsZero() && l.joint == nil || l.c.clock.Now().Before(until))
-}
-
 // fresh reports whether the server has said within so long that the lock is held.
 func (l *Lease) fresh(within time.Duration) bool {
 	l.c.mu.Lock()

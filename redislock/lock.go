@@ -227,7 +227,7 @@ func (c *Client) awaitIn(ctx context.Context, name string, wait time.Duration, a
 	abandon := func(l *Lease) { l.c.drop(l); l.release(ctx) }
 	for {
 		l, err = lease.Await(ctx, c.spawn, ErrClosed, func() (*Lease, error) { return acquire(ctx) }, abandon)
-		if err != nil || l.lives() {
+		if err != nil || l.Err() == nil {
 			break
 		}
 		abandon(l) // the process was stopped for longer than the lease

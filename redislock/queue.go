@@ -71,6 +71,8 @@ type Mutex struct {
 type queueKind struct {
 	acquire, release, renew, check, pass, force *script
 
+	holders *script // nil if the key of the lock has the holder
+
 	needs string // of take
 	tag   string // ends the names of waiters
 }

@@ -1,10 +1,12 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -81,14 +83,18 @@ func NewRedlock(clients []*Client, name string, o RedlockOptions) *Redlock {
 		m.err = fmt.Errorf("%w: a Redlock without servers", ErrUsage)
 		return m
 	}
-	for _, c := range clients {
-		m.keys = append(m.keys, newKeyLock(c, name, o.Options))
+	for i, c := range clients {
+		if c == nil || slices.Contains(clients[:i], c) {
+			m.err = fmt.Errorf("%w: a Redlock with a client that is nil or has two votes", ErrUsage)
+			return m
+		}
+		k := newKeyLock(c, name, o.Options)
+		m.keys, m.err = append(m.keys, k), cmp.Or(m.err, k.err)
 	}
 	lease := m.keys[0].o.TTL
 	if m.answer == 0 {
 		m.answer = min(lease/10, DefaultAnswer)
 	}
-	m.err = m.keys[0].err
 	if m.err == nil && (m.answer <= 0 || m.answer >= lease) {
 		m.err = fmt.Errorf("%w: %v for a server to answer: want more than 0 and less than the lease of %v", ErrUsage, m.answer, lease)
 	}

@@ -41,6 +41,7 @@ func TestRedlock(t *testing.T) {
 			renewedOnce(t, s.lock(t, s.dial(t), redislock.Options{TTL: lease}), lease)
 		}},
 		{"most renewals fail", redlockRenewalFails},
+		{"a suspend", redlockSuspended},
 		{"options", redlockOptions},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -309,9 +310,13 @@ func deadline(l *redislock.Lease) time.Time {
 }
 
 func redlockOptions(t *testing.T, s *trio) {
-	c := newClient(t, s.watch[0])
+	c, misnamed := newClient(t, s.watch[0]), redislock.NewClient(s.watch[1].Client, redislock.ClientOptions{Name: "a b"})
+	defer misnamed.Close()
 	for _, m := range []*redislock.Redlock{
 		redislock.NewRedlock(nil, s.key, redislock.RedlockOptions{}),
+		redislock.NewRedlock([]*redislock.Client{c, nil}, s.key, redislock.RedlockOptions{}),
+		redislock.NewRedlock([]*redislock.Client{c, c}, s.key, redislock.RedlockOptions{}),
+		redislock.NewRedlock([]*redislock.Client{c, misnamed}, s.key, redislock.RedlockOptions{}),
 		redislock.NewRedlock([]*redislock.Client{c}, "", redislock.RedlockOptions{}),
 		redislock.NewRedlock([]*redislock.Client{c}, s.key, redislock.RedlockOptions{Answer: time.Hour}),
 		redislock.NewRedlock([]*redislock.Client{c}, s.key, redislock.RedlockOptions{Answer: -1}),

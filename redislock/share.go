@@ -30,4 +30,5 @@ var sharing = queueKind{
 	check:   newScript("grant", "share", "share_check"),
 	pass:    newScript("grant", "share", "share_pass"),
 	force:   newScript("grant", "share", "share_force"),
+	holders: newScript("grant", "share", "share_holders"),
 }.complete()

@@ -5,7 +5,16 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"locklab/internal/boottime"
 )
+
+// WithSuspends returns o for a client whose machine has been suspended for as long as slept
+// returns.
+func WithSuspends(o ClientOptions, slept func() time.Duration) ClientOptions {
+	o.clock = boottime.New(func(time.Time) time.Duration { return slept() })
+	return o
+}
 
 // StopAfterGrant stops c, as stop does, between the next grant and the return of Lock. What
 // stands still does not end a lease meanwhile.

@@ -1,0 +1,232 @@
+package redislock
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A Contender holds a lock or waits for it.
+type Contender struct {
+	// Name is [ClientOptions].Name of its client, "" if that has none. In the key of a
+	// [Reentrant], and in one that another program has set, it is the whole owner.
+	Name string
+
+	// Since is when it got the lock, or began to wait, by the server's clock. It is zero if
+	// the lock has no fencing tokens.
+	Since time.Time
+
+	// Token is that of its lease, 0 if it waits or the lock has none. Of the holder of a
+	// [Cohort] it is the first of its row.
+	Token uint64
+}
+
+// Holders returns who holds the lock now: one client at most. It takes one request.
+func (m *Mutex) Holders(ctx context.Context) ([]Contender, error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	if m.kind.holders == nil {
+		return holderByKey(ctx, m.c, m.name)
+	}
+	reply, err := m.kind.holders.Run(given(ctx), m.c.rdb, m.keys).StringSlice()
+	if err != nil {
+		return nil, listFailed("holders", m.name, err)
+	}
+	var all []Contender
+	for pair := range slices.Chunk(reply, 2) {
+		all = append(all, holderOf(strings.Join(pair, " ")))
+	}
+	slices.SortStableFunc(all, func(a, b Contender) int { return cmp.Compare(a.Token, b.Token) })
+	return all, nil
+}
+
+// Waiters returns who waits for the lock, in the order in which they will be served. One
+// whose process has died is among them until its turn would come, and those that wait in a
+// process behind its place in the queue, as for a [Cohort], are not. It takes one request.
+func (m *Mutex) Waiters(ctx context.Context) ([]Contender, error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	queue, err := m.c.rdb.ZRangeWithScores(given(ctx), m.keys[1], 0, -1).Result()
+	if err != nil {
+		return nil, listFailed("waiters", m.name, err)
+	}
+	var all []Contender
+	for _, w := range queue {
+		all = append(all, Contender{Name: clientOf(w.Member.(string)), Since: time.UnixMicro(int64(w.Score))})
+	}
+	return all, nil
+}
+
+// Holders returns who holds the lock now, the first that came first, see [Mutex.Holders].
+func (m *RWMutex) Holders(ctx context.Context) ([]Contender, error) { return m.write.Holders(ctx) }
+
+// Waiters returns who waits for the lock, readers and writers, see [Mutex.Waiters].
+func (m *RWMutex) Waiters(ctx context.Context) ([]Contender, error) { return m.write.Waiters(ctx) }
+
+// Holders returns who has a permit now, the first that came first, see [Mutex.Holders].
+func (s *Semaphore) Holders(ctx context.Context) ([]Contender, error) { return s.queue.Holders(ctx) }
+
+// Waiters returns who waits for a permit, see [Mutex.Waiters].
+func (s *Semaphore) Waiters(ctx context.Context) ([]Contender, error) { return s.queue.Waiters(ctx) }
+
+// Holders returns which process holds the lock now, see [Mutex.Holders].
+func (m *Cohort) Holders(ctx context.Context) ([]Contender, error) {
+	all, err := m.server.Holders(ctx)
+	for i := range all {
+		all[i].Token <<= handoverBits
+	}
+	return all, err
+}
+
+// Waiters returns which processes wait for the lock, see [Mutex.Waiters].
+func (m *Cohort) Waiters(ctx context.Context) ([]Contender, error) { return m.server.Waiters(ctx) }
+
+// Holders returns who holds any of the locks now, in the order of their names, see
+// [Mutex.Holders]: one request for each.
+func (m *Multi) Holders(ctx context.Context) ([]Contender, error) {
+	return m.contenders(ctx, (*Mutex).Holders)
+}
+
+// Waiters returns who waits for any of the locks, in the order of their names, see
+// [Mutex.Waiters]: one request for each.
+func (m *Multi) Waiters(ctx context.Context) ([]Contender, error) {
+	return m.contenders(ctx, (*Mutex).Waiters)
+}
+
+func (m *Multi) contenders(ctx context.Context, list func(*Mutex, context.Context) ([]Contender, error)) (all []Contender, err error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	for _, q := range m.queue {
+		some, err := list(q, ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// Holders returns who holds the lock now: one client at most. The server does not keep
+// since when, nor who waits. It takes one request.
+func (k *keyLock) Holders(ctx context.Context) ([]Contender, error) {
+	if k.err != nil {
+		return nil, k.err
+	}
+	return holderByKey(ctx, k.c, k.name)
+}
+
+// Holders returns who holds the lock now: one owner at most, by its name in the server,
+// which is random. The server does not keep since when, nor who waits. It takes one request.
+func (m *Reentrant) Holders(ctx context.Context) ([]Contender, error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	owners, err := m.c.rdb.HKeys(given(ctx), m.name).Result()
+	if err != nil {
+		return nil, listFailed("holders", m.name, err)
+	}
+	var all []Contender
+	for _, owner := range owners {
+		all = append(all, Contender{Name: owner})
+	}
+	return all, nil
+}
+
+// Holders returns who holds the lock now, on most of the servers: one client at most. The
+// servers do not keep since when, nor who waits. It takes one request to each server, and
+// fails if most do not answer.
+func (m *Redlock) Holders(ctx context.Context) ([]Contender, error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	type answer struct {
+		owner string
+		err   error
+	}
+	answers := make(chan answer, len(m.keys))
+	for _, k := range m.keys {
+		if !k.c.spawn(func() {
+			owner, err := ownerOf(ctx, k.c, k.name)
+			answers <- answer{owner, err}
+		}) {
+			answers <- answer{err: ErrClosed}
+		}
+	}
+	most, has := len(m.keys)/2+1, make(map[string]int)
+	var errs []error
+	for range m.keys {
+		switch a := <-answers; {
+		case a.err != nil:
+			errs = append(errs, a.err)
+		case a.owner != "":
+			if has[a.owner]++; has[a.owner] == most {
+				return []Contender{holderOf(a.owner)}, nil
+			}
+		}
+	}
+	if len(m.keys)-len(errs) < most {
+		return nil, listFailed("holders", m.name, errors.Join(errs...))
+	}
+	return nil, nil
+}
+
+func holderByKey(ctx context.Context, c *Client, name string) ([]Contender, error) {
+	owner, err := ownerOf(ctx, c, name)
+	if err != nil {
+		return nil, listFailed("holders", name, err)
+	}
+	if owner == "" {
+		return nil, nil
+	}
+	return []Contender{holderOf(owner)}, nil
+}
+
+// ownerOf returns what the key of a lock has, "" if it is free.
+func ownerOf(ctx context.Context, c *Client, name string) (string, error) {
+	owner, err := c.rdb.Get(given(ctx), name).Result()
+	if errors.Is(err, redis.Nil) {
+		return "", nil
+	}
+	return owner, err
+}
+
+// holderOf reads the owner of a lock, and its token behind a blank if it has one.
+func holderOf(text string) Contender {
+	owner, number, found := strings.Cut(text, " ")
+	token, err := strconv.ParseUint(number, 10, 63)
+	if !found || err != nil {
+		return Contender{Name: clientOf(text)}
+	}
+	c := Contender{Name: clientOf(owner), Token: token}
+	if token > 0 { // it is when it was made
+		c.Since = time.UnixMicro(int64(token))
+	}
+	return c
+}
+
+// clientOf returns the name of the client in that of an owner or a waiter.
+func clientOf(owner string) string {
+	if parts := identified.FindStringSubmatch(owner); parts != nil {
+		return parts[1]
+	}
+	return owner
+}
+
+// identified matches a name that begins with an identity of a client: of a mailbox, and
+// what is called by it.
+var identified = regexp.MustCompile(`^` + channelMark + `?(?:([A-Za-z0-9][A-Za-z0-9._/-]*)-)?[A-Z2-7]{26}(?::\d+)*$`)
+
+func listFailed(what, name string, err error) error {
+	return fmt.Errorf("redislock: %s of %s: %w", what, name, explain(err))
+}

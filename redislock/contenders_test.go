@@ -1,0 +1,121 @@
+package redislock_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
+	"locklab/redislock"
+)
+
+type holdersOf interface {
+	Holders(context.Context) ([]redislock.Contender, error)
+}
+
+type waitersOf interface {
+	Waiters(context.Context) ([]redislock.Contender, error)
+}
+
+// TestContenders: every kind lists its holder, and those with a queue in the server their
+// waiters, by name, time and token.
+func TestContenders(t *testing.T) {
+	t.Parallel()
+	at := locktest.Endpoint(t, harness.KindRedis)
+	leaktest.Own(t)
+	for kind, make := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			link, name := dial(t, at), newKey()
+			named := func(who string) redislock.Lockable {
+				c := redislock.NewClient(dial(t, at).Client, redislock.ClientOptions{Name: who})
+				t.Cleanup(func() { c.Close() })
+				return make(c, name, redislock.Options{})
+			}
+			m, other, third := named("a-1"), named("b"), named("")
+			began := link.Time(t.Context()).Val()
+			requireContenders(t, began, m.(holdersOf).Holders)
+			l := lock(t, m)
+			want := redislock.Contender{Name: "a-1", Token: l.Token()}
+			if kind == "Reentrant" {
+				want.Name = link.HKeys(t.Context(), name).Val()[0]
+			}
+			requireContenders(t, began, other.(holdersOf).Holders, want)
+			w, queues := third.(waitersOf)
+			if !queues {
+				if !slices.Contains(tokenless, kind) {
+					t.Error("it does not list its waiters")
+				}
+				unlock(t, l)
+				return
+			}
+			requireContenders(t, began, w.Waiters)
+			second := begun(t, other)
+			eventually(t, "the second waits", func() bool { all, _ := w.Waiters(t.Context()); return len(all) == 1 })
+			last := begun(t, third)
+			eventually(t, "the third waits", func() bool { all, _ := w.Waiters(t.Context()); return len(all) == 2 })
+			requireContenders(t, began, w.Waiters, redislock.Contender{Name: "b"}, redislock.Contender{})
+			unlock(t, l)
+			l = take(t, second)
+			requireContenders(t, began, m.(holdersOf).Holders, redislock.Contender{Name: "b", Token: l.Token()})
+			unlock(t, l)
+			unlock(t, take(t, last))
+			requireContenders(t, began, w.Waiters)
+		})
+	}
+}
+
+// requireContenders expects those that list returns, since then if they have a token or
+// wait.
+func requireContenders(t *testing.T, began time.Time, list func(context.Context) ([]redislock.Contender, error), want ...redislock.Contender) {
+	t.Helper()
+	got, err := list(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range got {
+		if since := got[i].Since; !since.IsZero() && (since.Before(began) || since.After(began.Add(patience))) {
+			t.Errorf("%q: since %v after the test has begun", got[i].Name, since.Sub(began))
+		}
+		if got[i].Token > 0 && got[i].Since.IsZero() {
+			t.Errorf("%q: since when it has its token is not listed", got[i].Name)
+		}
+		got[i].Since = time.Time{}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// TestContendersShared: readers and permits are listed in order, without those whose
+// time is over; and a key that another program has set by its value.
+func TestContendersShared(t *testing.T) {
+	t.Parallel()
+	at := locktest.Endpoint(t, harness.KindRedis)
+	leaktest.Own(t)
+	link, name := dial(t, at), newKey()
+	c := newClient(t, link)
+	m := c.RWMutex(name, redislock.Options{})
+	first, second := lock(t, m.RLocker()), lock(t, m.RLocker())
+	requireContenders(t, time.Now().Add(-patience/2), m.Holders, redislock.Contender{Token: first.Token()}, redislock.Contender{Token: second.Token()})
+	ended := link.ZRange(t.Context(), name, 0, 0).Val()[0]
+	link.ZAddXX(t.Context(), name, redis.Z{Member: ended, Score: 1})
+	if all, err := m.Holders(t.Context()); err != nil || len(all) != 1 {
+		t.Errorf("with a reader whose time is over: %+v, %v", all, err)
+	}
+	lost(t, first)
+	unlock(t, second)
+
+	foreign := newKey()
+	link.Set(t.Context(), foreign, "by hand", time.Minute)
+	if all, err := c.Mutex(foreign, redislock.Options{}).Holders(t.Context()); err != nil || !slices.Equal(all, []redislock.Contender{{Name: "by hand"}}) {
+		t.Errorf("of a key set by hand: %+v, %v", all, err)
+	}
+	if _, err := c.RWMutex(foreign, redislock.Options{}).Holders(t.Context()); err == nil {
+		t.Error("a key of another kind is listed")
+	}
+}

@@ -1,0 +1,258 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
+	"locklab/redislock"
+)
+
+// A sleeper is a machine that is suspended: Go's clock and its timers stand still.
+type sleeper struct {
+	*redislock.Client
+	slept atomic.Int64
+}
+
+func (s *sleeper) suspend(d time.Duration) { s.slept.Add(int64(d)) }
+
+func newSleeper(t *testing.T, c *link) *sleeper {
+	t.Helper()
+	s := new(sleeper)
+	s.Client = redislock.NewClient(c.Client, redislock.WithSuspends(redislock.ClientOptions{}, func() time.Duration { return time.Duration(s.slept.Load()) }))
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// requireOver expects of a lease whose time has ended during a suspend that its methods
+// show it before any timer of Go has fired.
+func requireOver(t *testing.T, l *redislock.Lease) {
+	t.Helper()
+	if until, ok := l.Deadline(); !ok || time.Until(until) > 0 {
+		t.Errorf("its Deadline is in %v", time.Until(until))
+	}
+	if err := l.Err(); !errors.Is(err, redislock.ErrLost) {
+		t.Errorf("Err = %v, want ErrLost", err)
+	}
+	select {
+	case <-l.Done():
+	case <-time.After(patience):
+		t.Error("Done is open")
+	}
+}
+
+// TestSuspend: a machine that was suspended for longer than a lease finds it over at once.
+func TestSuspend(t *testing.T) {
+	t.Parallel()
+	at := locktest.Endpoint(t, harness.KindRedis)
+	leaktest.Own(t)
+	for kind, make := range lockables() {
+		t.Run(kind, func(t *testing.T) {
+			for _, fixed := range []bool{false, true} {
+				s, name := newSleeper(t, dial(t, at)), newKey()
+				l := lock(t, make(s.Client, name, redislock.Options{TTL: time.Hour, DisableRenewal: fixed}))
+				s.suspend(30 * time.Minute)
+				if until, _ := l.Deadline(); l.Err() != nil || time.Until(until) < 20*time.Minute || time.Until(until) > 30*time.Minute {
+					t.Errorf("after half of its time it ends in %v: %v", time.Until(until), l.Err())
+				}
+				s.suspend(30 * time.Minute)
+				requireOver(t, l)
+				if err := l.Unlock(t.Context()); !errors.Is(err, redislock.ErrNotHeld) {
+					t.Errorf("Unlock = %v, want ErrNotHeld", err)
+				}
+			}
+			suspendPastMaxHold(t, at, kind)
+		})
+	}
+	t.Run("before the answer", func(t *testing.T) { suspendBeforeAnswer(t, at) })
+	t.Run("late timers", func(t *testing.T) { renewAfterSuspend(t, at) })
+}
+
+// suspendPastMaxHold: MaxHold counts on too, and the lock is given back at once.
+func suspendPastMaxHold(t *testing.T, at harness.Endpoint, kind string) {
+	make := lockables()[kind]
+	s, name := newSleeper(t, dial(t, at)), newKey()
+	l := lock(t, make(s.Client, name, redislock.Options{TTL: time.Hour, MaxHold: time.Minute}))
+	s.suspend(2 * time.Minute)
+	requireOver(t, l)
+	if err := l.Err(); !strings.Contains(err.Error(), "MaxHold") {
+		t.Errorf("Err = %v, want one about MaxHold", err)
+	}
+	if kind == "RLocker" { // readers do not wait for one another
+		make = lockables()["RWMutex"]
+	}
+	unlock(t, lock(t, make(newClient(t, dial(t, at)), name, redislock.Options{})))
+}
+
+// suspendBeforeAnswer: a lease does not begin that was over before its answer was read.
+func suspendBeforeAnswer(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	s, name := newSleeper(t, c), newKey()
+	first := &atomic.Bool{}
+	c.AddHook(afterReply{[]string{"eval", "evalsha", "set"}, func() {
+		if first.CompareAndSwap(false, true) {
+			s.suspend(2 * time.Hour)
+		}
+	}})
+	for kind, make := range lockables() {
+		first.Store(false)
+		l := lock(t, make(s.Client, name, redislock.Options{TTL: time.Hour}))
+		if until, _ := l.Deadline(); l.Err() != nil || time.Until(until) <= 0 {
+			t.Errorf("%s: Lock returned a lease that was over: until %v, %v", kind, time.Until(until), l.Err())
+		}
+		if !first.Load() {
+			t.Errorf("%s: no request was met", kind)
+		}
+		l.Unlock(t.Context())
+		name = newKey()
+	}
+}
+
+// afterReply calls do when a command of those names was answered.
+type afterReply struct {
+	names []string
+	do    func()
+}
+
+func (a afterReply) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (a afterReply) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (a afterReply) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if slices.Contains(a.names, cmd.Name()) {
+			a.do()
+		}
+		return err
+	}
+}
+
+// renewAfterSuspend: a lease that begins after a suspend is renewed in time, though the
+// timer for an older one is late.
+func renewAfterSuspend(t *testing.T, at harness.Endpoint) {
+	s := newSleeper(t, dial(t, at))
+	lock(t, s.Mutex(newKey(), redislock.Options{TTL: time.Hour}))
+	s.suspend(40 * time.Minute) // it is to be renewed, in 20 minutes of Go's clock
+	l := lock(t, s.Mutex(newKey(), redislock.Options{TTL: 3 * time.Second}))
+	first, _ := l.Deadline()
+	eventually(t, "a renewal", func() bool {
+		until, _ := l.Deadline()
+		return until.After(first) || l.Err() != nil
+	})
+	if err := l.Err(); err != nil {
+		t.Error(err)
+	}
+	unlock(t, l)
+}
+
+// redlockSuspended: the clients of a Redlock were made before and after a suspend.
+func redlockSuspended(t *testing.T, s *trio) {
+	var clients []*redislock.Client
+	var machine []*sleeper
+	for i, l := range s.dial(t) {
+		c := newSleeper(t, l)
+		c.suspend(time.Duration(i) * time.Hour)
+		machine, clients = append(machine, c), append(clients, c.Client)
+	}
+	const ttl = 10 * time.Minute
+	slices.Reverse(clients)
+	l := lock(t, redislock.NewRedlock(clients, s.key, redislock.RedlockOptions{PollOptions: redislock.PollOptions{Options: redislock.Options{TTL: ttl}}}))
+	if until, _ := l.Deadline(); l.Err() != nil || time.Until(until) < ttl/2 || time.Until(until) > ttl {
+		t.Errorf("a lease of %v ends in %v: %v", ttl, time.Until(until), l.Err())
+	}
+	for _, c := range machine {
+		c.suspend(ttl)
+	}
+	requireOver(t, l)
+	l.Unlock(t.Context())
+}
+
+// TestCohortAsksFirst: a row goes on only if the server has confirmed the lock within a
+// grant timeout. A suspend makes it older.
+func TestCohortAsksFirst(t *testing.T) {
+	t.Parallel()
+	at := locktest.Endpoint(t, harness.KindRedis)
+	leaktest.Own(t)
+	c := dial(t, at)
+	s := newSleeper(t, c)
+	for _, fixed := range []bool{false, true} {
+		m := s.Cohort(newKey(), redislock.CohortOptions{Options: redislock.Options{TTL: time.Hour, HandoffTimeout: time.Minute, DisableRenewal: fixed}})
+		l := lock(t, m)
+		if !redislock.CohortMayHandOver(m, l) {
+			t.Error("it does not hand over what the server has just given it")
+		}
+		s.suspend(2 * time.Minute)
+		if got := redislock.CohortMayHandOver(m, l); got == fixed {
+			t.Errorf("the server has confirmed it two grant timeouts ago, renewal disabled: %v, handed over: %v", fixed, got)
+		}
+		unlock(t, l)
+	}
+	m := s.Cohort(newKey(), redislock.CohortOptions{Options: redislock.Options{TTL: time.Hour, HandoffTimeout: time.Minute}})
+	l := lock(t, m)
+	s.suspend(2 * time.Minute)
+	short := s.Cohort(newKey(), redislock.CohortOptions{Options: redislock.Options{TTL: time.Hour, HandoffTimeout: time.Hour, DisableRenewal: true}})
+	late := lock(t, short)
+	s.suspend(40 * time.Minute)
+	if redislock.CohortMayHandOver(short, late) {
+		t.Error("it hands over a lease that is nearly over")
+	}
+	unlock(t, late)
+	refuse := &atomic.Bool{}
+	refuse.Store(true)
+	c.AddHook(refusing{refuse})
+	if redislock.CohortMayHandOver(m, l) {
+		t.Error("it hands over what the server has not confirmed")
+	}
+	refuse.Store(false)
+	unlock(t, l)
+}
+
+// refusing fails all requests while it is set.
+type refusing struct{ on *atomic.Bool }
+
+func (r refusing) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (r refusing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (r refusing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if r.on.Load() {
+			cmd.SetErr(context.DeadlineExceeded)
+			return cmd.Err()
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// TestServerClockFromRequest: the server's clock is taken to show its time when the request
+// was sent, not when the answer came.
+func TestServerClockFromRequest(t *testing.T) {
+	t.Parallel()
+	at := locktest.Endpoint(t, harness.KindRedis)
+	leaktest.Own(t)
+	key := newKey()
+	l := lock(t, newClient(t, dial(t, at)).Mutex(key, redislock.Options{}))
+	c := dial(t, at)
+	var answered atomic.Int64 // when the first answer came
+	c.AddHook(afterReply{[]string{"eval", "evalsha"}, func() { answered.CompareAndSwap(0, time.Now().UnixNano()); time.Sleep(time.Millisecond) }})
+	m := newClient(t, c).Mutex(key, redislock.Options{})
+	next := begun(t, m)
+	eventually(t, "the server's clock is known", func() bool { return !redislock.HeardServerAt(m).IsZero() })
+	if late := redislock.HeardServerAt(m).UnixNano() - answered.Load(); late > 0 {
+		t.Errorf("counted from %v after the answer", time.Duration(late))
+	}
+	unlock(t, l)
+	unlock(t, take(t, next))
+}

@@ -1,0 +1,78 @@
+package zklock_test
+
+import (
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/zklock"
+)
+
+// TestSuspend: a machine that was suspended for longer than its session lives finds the
+// lease over at once, though the timers of Go stood still.
+func TestSuspend(t *testing.T) {
+	t.Parallel()
+	atOnce(t, endpoint(t), []serverTest{{"session", suspendPastSession}, {"max hold", suspendPastMaxHold}})
+}
+
+// A sleeper is a machine that is suspended: Go's clock and its timers stand still.
+type sleeper struct {
+	*zklock.Client
+	slept atomic.Int64
+}
+
+func (s *sleeper) suspend(d time.Duration) { s.slept.Add(int64(d)) }
+
+func newSleeper(t *testing.T, at harness.Endpoint, timeout time.Duration) *sleeper {
+	t.Helper()
+	s := new(sleeper)
+	s.Client = dial(t, at, zklock.WithSuspends(zklock.ClientOptions{SessionTimeout: timeout}, func() time.Duration { return time.Duration(s.slept.Load()) }))
+	return s
+}
+
+func suspendPastSession(t *testing.T, at harness.Endpoint) {
+	const timeout = 40 * time.Second
+	p := newProxy(t, at)
+	s := newSleeper(t, p.at, timeout)
+	held := make(map[string]*zklock.Lease)
+	for kind := range lockables(s.Client, newPath(), zklock.Options{}) {
+		held[kind] = grab(t, lockables(s.Client, newPath(), zklock.Options{})[kind].Lock)
+	}
+	p.refuse.Store(true) // nothing proves that the session lives on
+	p.cut()
+	for kind, l := range held {
+		if until, _ := l.Deadline(); l.Err() != nil || time.Until(until) <= 0 || time.Until(until) > timeout {
+			t.Errorf("%s: before, its Deadline is in %v: %v", kind, time.Until(until), l.Err())
+		}
+	}
+	s.suspend(timeout)
+	for kind, l := range held {
+		if err := l.Err(); !errors.Is(err, zklock.ErrLost) {
+			t.Errorf("%s: Err = %v, want ErrLost", kind, err)
+		}
+		lost(t, l)
+	}
+	p.refuse.Store(false)
+}
+
+// suspendPastMaxHold: MaxHold counts on too, and the lock is given back at once.
+func suspendPastMaxHold(t *testing.T, at harness.Endpoint) {
+	const most = 4 * time.Second
+	other := dial(t, at, zklock.ClientOptions{})
+	for kind := range lockables(other, newPath(), zklock.Options{}) {
+		s, path := newSleeper(t, at, 40*time.Second), newPath()
+		l := grab(t, lockables(s.Client, path, zklock.Options{MaxHold: most})[kind].Lock)
+		s.suspend(most)
+		if err := l.Err(); !errors.Is(err, zklock.ErrLost) || !strings.Contains(err.Error(), "MaxHold") {
+			t.Errorf("%s: Err = %v, want one about MaxHold", kind, err)
+		}
+		rival := kind
+		if kind == "reader" { // readers do not wait for one another
+			rival = "writer"
+		}
+		unlock(t, grab(t, lockables(other, path, zklock.Options{})[rival].Lock))
+	}
+}
