@@ -76,6 +76,7 @@ func TestKinds(t *testing.T) {
 		{"client closed", closedInLine},
 		{"nodes made again", madeAgain},
 		{"session changes under a new ticket", sessionChanges},
+		{"deletions refused for a while", deletionsRefused},
 		{"faults and cancelled waits", faultsAndCancels},
 	}
 	var tests []serverTest

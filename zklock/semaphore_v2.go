@@ -64,7 +64,10 @@ func (s *SemaphoreV2) lock(ctx context.Context, try bool) (*Lease, error) {
 		if err != nil {
 			return nil, err
 		}
-		ls[0].release() // if that is lost it is no longer needed
+		if err := ls[0].release(); errors.Is(err, errRefused) { // if it is lost it is no longer needed
+			ls[1].release()
+			return nil, fmt.Errorf("zklock: leave %s: %w", s.locks.path, explained(err))
+		}
 		return ls[1], nil
 	}))
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -88,7 +89,7 @@ func (t *ticket) lock(ctx context.Context, try bool) (*Lease, error) {
 		}
 		_, lost := t.withdraw()
 		if lost != nil && !errors.Is(lost, ErrClosed) {
-			err = fmt.Errorf("%w (and its ticket stays until the session ends: %w)", err, lost)
+			err = fmt.Errorf("%w (and its ticket stays for now: %w)", err, lost)
 		}
 		return nil, explained(err)
 	}
@@ -254,13 +255,37 @@ func (t *ticket) release() (held bool, err error) {
 	return t.leave(t.p.remove)
 }
 
-// leave is withdraw by the request remove.
+// errRefused is in the error of a ticket that the servers do not let the client delete.
+var errRefused = errors.New("the servers refuse to delete its ticket; still trying")
+
+// leave is withdraw by the request remove. If the servers refuse it for more than a
+// moment it fails, and removeLater goes on.
 func (t *ticket) leave(remove func(t *ticket) error) (removed bool, err error) {
-	c := t.q.c
 	defer func() {
 		t.node = "" // nothing is asked by its name any more
 		t.free()
 	}()
+	removed, err = t.removed(remove, 5)
+	if errors.Is(err, errRefused) {
+		t.removeLater()
+	}
+	return removed, err
+}
+
+// removeLater removes the ticket's node in the background, as soon as the servers let
+// it. The caller has no ticket any more.
+func (t *ticket) removeLater() {
+	rest := *t
+	t.past = nil // its node is still there
+	t.q.c.spawn(func() {
+		defer rest.free()
+		rest.removed((*ticket).removeNode, math.MaxInt)
+	})
+}
+
+// removed is leave that ends after so many refusals.
+func (t *ticket) removed(remove func(t *ticket) error, most int) (removed bool, err error) {
+	c := t.q.c
 	var again pause
 	var lostReply bool
 	for refused := 0; ; {
@@ -285,8 +310,8 @@ func (t *ticket) leave(remove func(t *ticket) error) (removed bool, err error) {
 		if err == nil {
 			continue // find has ended the doubt
 		}
-		if refused++; !transient(err) && refused >= 5 {
-			return false, fmt.Errorf("zklock: withdraw from %s: %w", t.q.path, err)
+		if refused++; !transient(err) && refused >= most {
+			return false, fmt.Errorf("zklock: withdraw from %s: %w: %w", t.q.path, errRefused, err)
 		}
 		if err := again.wait(c.open, c); err != nil {
 			return false, ErrClosed
