@@ -21,6 +21,7 @@ type ticket struct {
 	node    string // the node's name, "" while there is none that we know of
 	session int    // the client's session that owns the node
 	at      moment // before the request that made the node was sent
+	after   uint64 // by then the client had seen that zxid: the node has a greater one
 	doubt   bool   // a create was not answered: there may be a node without our knowing
 
 	place  int  // how many waiters a look has shown ahead of it, -1 if that is not known
@@ -177,15 +178,17 @@ func (t *ticket) create() error {
 // made makes the ticket's node by request, which returns the node's path, and
 // the parents before if they are missing.
 func (t *ticket) made(request func() (string, error)) error {
-	t.at = t.q.c.now()
-	path, err := request()
+	send := func() (string, error) {
+		t.at, t.after = t.q.c.now(), t.q.c.conn.Zxid()
+		return request()
+	}
+	path, err := send()
 	for tries := 0; errors.Is(err, zk.ErrNoNode) && tries < 10; tries++ {
 		// Others may remove an empty parent between the two requests.
 		if err := t.q.makeParents(); err != nil {
 			return err
 		}
-		t.at = t.q.c.now()
-		path, err = request()
+		path, err = send()
 	}
 	if err != nil {
 		t.doubt = transient(err)

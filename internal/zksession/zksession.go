@@ -53,6 +53,7 @@ type Conn struct {
 	events  <-chan zk.Event // closed when the library's last goroutine has ended
 
 	timeout atomic.Int64 // ns, as negotiated
+	zxid    atomic.Int64 // see [Conn.Zxid]
 	tick    time.Duration
 	hosts   *hosts
 
