@@ -93,6 +93,7 @@ type Client struct {
 
 	seal      seal
 	tickets   ticketWatches
+	lists     lists
 	histories histories
 }
 

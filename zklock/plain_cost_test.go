@@ -2,8 +2,10 @@ package zklock_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -16,12 +18,18 @@ import (
 // where its number says.
 func TestPlainCost(t *testing.T) {
 	t.Parallel()
-	atOnce(t, endpoint(t), []serverTest{
+	tests := []serverTest{
 		{"the lock's node is written to", costOfWrites},
 		{"beside locks that list", costBesideFair},
 		{"create lost behind many", func(t *testing.T, at harness.Endpoint) { costOfLostCreate(t, at, faultproxy.LoseRequest) }},
 		{"reply to create lost behind many", func(t *testing.T, at harness.Endpoint) { costOfLostCreate(t, at, faultproxy.LoseReply) }},
-	})
+	}
+	for _, k := range kinds {
+		if slices.Contains([]string{"mutex", "owner", "writer", "semaphore"}, k.name) {
+			tests = append(tests, serverTest{"many waiters of a client, " + k.name, func(t *testing.T, at harness.Endpoint) { costOfManyWaiters(t, at, k.open) }})
+		}
+	}
+	atOnce(t, endpoint(t), tests)
 }
 
 // costOfWrites: what a user writes to the node of a lock stays, and costs the next turn
@@ -115,4 +123,34 @@ func costOfLostCreate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
 		t.Errorf("it reads %d tickets, want at most %d: those that came meanwhile, and two", got, late+2)
 	}
 	queued(t, see, path, ahead+late)
+}
+
+// costOfManyWaiters: waiters of one client that come together share their lists.
+func costOfManyWaiters(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string) taker) {
+	const waiters = 60
+	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	c := dial(t, p.at, zklock.ClientOptions{})
+	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{}))) // it has an identity
+	var ahead []<-chan result
+	for range 2 { // the permits of a semaphore
+		ahead = append(ahead, behind(t.Context(), open(dial(t, at, zklock.ClientOptions{}), path)))
+	}
+	p.delay.Store(int64(100 * time.Millisecond))
+	before := p.Seen("getChildren2")
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for range waiters {
+		wg.Go(func() { open(c, path)(ctx) })
+	}
+	queued(t, see, path, waiters+2)
+	quiet(t, 2*aWhile, c)
+	if got := p.Seen("getChildren2") - before; got > waiters/2 {
+		t.Errorf("%d waiters list %d times", waiters, got)
+	}
+	cancel()
+	p.delay.Store(0)
+	wg.Wait()
+	for _, got := range ahead {
+		unlock(t, take(t, got))
+	}
 }

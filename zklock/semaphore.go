@@ -148,7 +148,7 @@ func (w *permitWait) list(t *ticket) (v view, line []place, err error) {
 	if w.waited {
 		names, stat, v.wake, err = t.q.c.conn.ChildrenW(t.q.path)
 	} else {
-		names, stat, err = t.q.c.conn.Children(t.q.path)
+		names, stat, err = t.q.c.list(t.q.path)
 	}
 	if errors.Is(err, zk.ErrNoNode) {
 		return view{gone: true}, nil, nil

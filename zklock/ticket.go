@@ -219,7 +219,7 @@ func (t *ticket) find() error {
 	if _, err := c.conn.Sync(t.q.path); err != nil {
 		return fmt.Errorf("zklock: look for own ticket at %s: %w", t.q.path, err)
 	}
-	names, _, err := c.conn.Children(t.q.path)
+	names, _, err := c.list(t.q.path)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return fmt.Errorf("zklock: look for own ticket at %s: %w", t.q.path, err)
 	}
