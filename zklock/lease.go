@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -27,7 +28,8 @@ type Lease struct {
 
 	// free gives the lock back and reports whether it was held until then.
 	// It is called once, in a goroutine of the client.
-	free func() (held bool, err error)
+	free  func() (held bool, err error)
+	freed sync.Once
 
 	alive context.Context // ends with the lease; the cause says why
 	end   context.CancelCauseFunc
@@ -90,6 +92,11 @@ func (l *Lease) lost() error {
 
 // release gives the lock back and ends the lease.
 func (l *Lease) release() error {
+	l.freed.Do(l.giveBack)
+	return l.lost()
+}
+
+func (l *Lease) giveBack() {
 	l.state.CompareAndSwap(stateHeld, stateUnlocked) // so that the guard does not take the end of the node for a loss
 	if l.slow != nil {
 		l.slow.Stop()
@@ -104,11 +111,9 @@ func (l *Lease) release() error {
 		l.end(fmt.Errorf("%w: its node was gone", ErrLost))
 	}
 	l.c.forget(l)
-	err = l.lost()
-	if err == nil {
+	if l.lost() == nil {
 		l.released()
 	}
-	return err
 }
 
 // Token returns the fencing token: it rises strictly from holder to holder of

@@ -73,7 +73,9 @@ func (t *ticket) lock(ctx context.Context, try bool) (*Lease, error) {
 	if err := checkPath(t.q.path); err != nil {
 		return nil, err
 	}
-	t.q.c.waiting(t)
+	if !t.q.c.waiting(t) {
+		return nil, ErrClosed
+	}
 	defer t.q.c.waited(t)
 	t.try = try
 	var again pause
@@ -278,9 +280,11 @@ func (t *ticket) leave(remove func(t *ticket) error) (removed bool, err error) {
 // removeLater removes the ticket's node in the background, as soon as the servers let
 // it. The caller has no ticket any more.
 func (t *ticket) removeLater() {
-	rest := *t
+	rest, c := *t, t.q.c
 	t.past = nil // its node is still there
-	t.q.c.spawn(func() {
+	c.stays(&rest)
+	c.spawn(func() {
+		defer c.gone(&rest)
 		defer rest.free()
 		rest.removed((*ticket).removeNode, math.MaxInt)
 	})
@@ -292,7 +296,7 @@ func (t *ticket) removed(remove func(t *ticket) error, most int) (removed bool, 
 	var again pause
 	var lostReply bool
 	for refused := 0; ; {
-		err := c.open.Err()
+		err := c.live.Err()
 		switch {
 		case err != nil:
 			return false, ErrClosed // the node goes with the session
@@ -316,7 +320,7 @@ func (t *ticket) removed(remove func(t *ticket) error, most int) (removed bool, 
 		if refused++; !transient(err) && refused >= most {
 			return false, fmt.Errorf("zklock: withdraw from %s: %w: %w", t.q.path, errRefused, err)
 		}
-		if err := again.wait(c.open, c); err != nil {
+		if err := again.until(c.live, c, c.live); err != nil {
 			return false, ErrClosed
 		}
 	}
