@@ -91,7 +91,7 @@ func lookHandoff(t *ticket) (view, error) {
 		return v, err
 	}
 	for {
-		names, stat, err := c.conn.Children(t.q.path)
+		names, stat, err := c.list(t.q.path)
 		if errors.Is(err, zk.ErrNoNode) {
 			return view{gone: true}, nil
 		}

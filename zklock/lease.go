@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -27,7 +28,8 @@ type Lease struct {
 
 	// free gives the lock back and reports whether it was held until then.
 	// It is called once, in a goroutine of the client.
-	free func() (held bool, err error)
+	free  func() (held bool, err error)
+	freed sync.Once
 
 	life
 	state atomic.Int32 // stateHeld, and then what gives it back
@@ -106,6 +108,11 @@ func (l *Lease) lost() error {
 
 // release gives the lock back and ends the lease.
 func (l *Lease) release() error {
+	l.freed.Do(l.giveBack)
+	return l.lost()
+}
+
+func (l *Lease) giveBack() {
 	l.state.CompareAndSwap(stateHeld, stateUnlocked) // so that the guard does not take the end of the node for a loss
 	if l.slow != nil {
 		l.slow.Stop()
@@ -120,11 +127,9 @@ func (l *Lease) release() error {
 		l.end(fmt.Errorf("%w: its node was gone, perhaps before the release", ErrLost))
 	}
 	l.c.forget(l)
-	err = l.lost()
-	if err == nil {
+	if l.lost() == nil {
 		l.released()
 	}
-	return err
 }
 
 // Token returns the fencing token: it rises strictly from holder to holder of

@@ -199,7 +199,7 @@ func lastWrite(line []place, i int) int {
 // line lists the tickets of these kinds, of which t is the i-th; i is -1 if it is
 // not there, or with an error.
 func (t *ticket) line(kinds ...string) (line []place, i int, stat *zk.Stat, err error) {
-	names, stat, err := t.q.c.conn.Children(t.q.path)
+	names, stat, err := t.q.c.list(t.q.path)
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, -1, nil, nil
 	}
