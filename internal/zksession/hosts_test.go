@@ -1,19 +1,26 @@
 package zksession
 
 import (
+	"context"
 	"testing"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 )
+
+// hostsOf returns the hosts of a client of these servers.
+func hostsOf(t *testing.T, lookup func(context.Context, string) ([]string, error), addrs ...string) *hosts {
+	t.Helper()
+	servers, err := parseServers(addrs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := &Conn{dialing: t.Context()}
+	return z.newHosts(servers, lookup)
+}
 
 // TestHosts: after the first rounds without a session the client waits shortly, then
 // as long as the library does; with a session the count begins again.
 func TestHosts(t *testing.T) {
-	h := &hosts{HostProvider: zk.NewDNSHostProvider()}
-	if err := h.Init([]string{"127.0.0.1:1", "127.0.0.1:2"}); err != nil {
-		t.Fatal(err)
-	}
+	h := hostsOf(t, nil, "127.0.0.1:1", "127.0.0.1:2")
 	for try := range 2 {
 		var pauses []time.Duration
 		seen := make(map[string]bool)
@@ -23,14 +30,14 @@ func TestHosts(t *testing.T) {
 			if wait {
 				break
 			}
-			if d := h.due(); d > 0 {
+			if _, d := h.due(); d > 0 {
 				pauses = append(pauses, d)
 			}
 		}
 		if len(pauses) != shortRounds || pauses[0] != firstRound || pauses[shortRounds-1] != firstRound<<(shortRounds-1) || len(seen) != 2 {
 			t.Errorf("try %d: pauses %v to reach %v, and then the library's", try, pauses, seen)
 		}
-		if d := h.due(); d != 0 {
+		if _, d := h.due(); d != 0 {
 			t.Errorf("try %d: %v more", try, d)
 		}
 		h.Connected()
@@ -42,10 +49,7 @@ func TestHosts(t *testing.T) {
 func TestHung(t *testing.T) {
 	servers := []string{"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}
 	for hung := range 4 {
-		h := &hosts{HostProvider: zk.NewDNSHostProvider()}
-		if err := h.Init(servers); err != nil {
-			t.Fatal(err)
-		}
+		h := hostsOf(t, nil, servers...)
 		for try := range 2 {
 			for _, s := range servers[:hung] {
 				h.hangs(s)
@@ -60,7 +64,7 @@ func TestHung(t *testing.T) {
 				if rounds < shortRounds {
 					seen[server]++
 				}
-				if h.due() > 0 {
+				if _, d := h.due(); d > 0 {
 					rounds++
 				}
 			}
