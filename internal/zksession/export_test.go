@@ -25,3 +25,11 @@ func Resolving(o Options, lookup func(ctx context.Context, host string) ([]strin
 func (z *Conn) Hello() []byte { return bytes.Clone(z.hello) }
 
 var IsOlder = isOlder
+
+// Overtaken reports whether requests of this connection went before its watches.
+func (z *Conn) Overtaken() bool {
+	r := &z.Link().c.resume
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.overtaken
+}

@@ -22,7 +22,8 @@ type hosts struct {
 	mu     sync.Mutex
 	left   []target        // of the round
 	now    target          // the latest that was chosen
-	tried  bool            // all have been tried since the last session
+	tried  bool            // all have been tried since the last session, or that was too short
+	since  time.Time       // when the last session was taken up
 	last   string          // the address of the last session
 	rounds int             // without a session
 	pause  time.Duration   // before the next connection
@@ -34,6 +35,10 @@ const (
 	firstRound  = 60 * time.Millisecond
 	shortRounds = 4
 )
+
+// hasty is a time between two connections after which the next one waits. A request that a
+// server refuses can break each of them.
+const hasty = time.Second
 
 // Init has nothing to do: the servers are known.
 func (h *hosts) Init([]string) error { return nil }
@@ -98,7 +103,9 @@ func (h *hosts) hangs(address string) {
 func (h *hosts) Connected() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.rounds, h.left, h.tried, h.last = 0, nil, false, h.now.address
+	now := time.Now()
+	h.rounds, h.left, h.tried, h.last = 0, nil, now.Sub(h.since) < hasty, h.now.address
+	h.since = now
 	clear(h.hung)
 }
 

@@ -3,6 +3,7 @@ package zksession
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -108,4 +109,39 @@ func TestHandshakeWait(t *testing.T) {
 			t.Errorf("session %v, %d hung: %v, want %v", c.timeout, c.hung, got, c.want)
 		}
 	}
+}
+
+// TestLastServer: the server of the last session is tried after all others, and after a
+// wait. So are the others if the sessions are short.
+func TestLastServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := hostsOf(t, nil, "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3")
+		last, _ := h.Next()
+		h.Connected()
+		time.Sleep(hasty)
+		for range 20 {
+			if server, _ := h.Next(); server == last {
+				t.Fatalf("after a session with %s it is tried first", last)
+			}
+			if _, pause := h.due(); pause != 0 {
+				t.Errorf("a wait of %v before another server", pause)
+			}
+			h.Next()
+			h.Next()
+			if _, pause := h.due(); pause != firstRound {
+				t.Errorf("a wait of %v when all others have been tried, want %v", pause, firstRound)
+			}
+			last = h.now.address
+			h.Connected()
+			time.Sleep(hasty)
+		}
+		for range 3 {
+			h.Next()
+			h.Connected()
+		}
+		h.Next()
+		if _, pause := h.due(); pause != firstRound {
+			t.Errorf("a wait of %v after short sessions, want %v", pause, firstRound)
+		}
+	})
 }

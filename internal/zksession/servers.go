@@ -54,14 +54,7 @@ func parseServer(addr string) (server, error) {
 	case strings.ContainsAny(addr, " \t\r\n\x00@"):
 		return server{}, errors.New("want host:port")
 	}
-	bare := addr
-	if strings.HasPrefix(addr, "[") && strings.HasSuffix(addr, "]") {
-		bare = addr[1 : len(addr)-1]
-	}
-	if ip, err := netip.ParseAddr(bare); err == nil {
-		return server{ip.String(), defaultPort}, nil
-	}
-	if !strings.Contains(addr, ":") {
+	if strings.HasSuffix(addr, "]") || !strings.Contains(addr, ":") {
 		addr += ":" + defaultPort
 	}
 	host, port, err := net.SplitHostPort(addr)
