@@ -1,11 +1,9 @@
 package zksession_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
-	"io"
 	"math"
 	"net"
 	"os"
@@ -38,34 +36,12 @@ func startServer(t *testing.T, config string) (s *backend.Server, addrs []string
 	return s, s.Endpoint().Addrs[0]
 }
 
-// dataOf returns where the server at addr has its data.
-func dataOf(t *testing.T, addr string) (dir string) {
-	t.Helper()
-	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if _, err := io.WriteString(c, "conf"); err != nil {
-		t.Fatal(err)
-	}
-	for lines := bufio.NewScanner(c); lines.Scan(); {
-		if value, ok := strings.CutPrefix(lines.Text(), "dataDir="); ok {
-			dir = value
-		}
-	}
-	if !strings.HasSuffix(dir, "version-2") {
-		t.Fatalf("the server has its data in %q", dir)
-	}
-	return dir
-}
-
 // TestOlderData: a client of a server that comes back with less than the client has seen
 // begins another session.
 func TestOlderData(t *testing.T) {
 	t.Parallel()
-	s, addrs := startServer(t, "")
-	data := dataOf(t, addrs[0])
+	log := t.TempDir()
+	s, addrs := startServer(t, "dataLogDir="+log)
 	expired := make(chan struct{}, 10)
 	z := connectWatched(t, addrs, expired)
 	for range 10 {
@@ -74,7 +50,7 @@ func TestOlderData(t *testing.T) {
 		}
 	}
 	session := z.SessionID()
-	if err := errors.Join(s.Kill(0), os.RemoveAll(data), s.Restart(t.Context(), 0)); err != nil {
+	if err := errors.Join(s.Kill(0), os.RemoveAll(log), s.Restart(t.Context(), 0)); err != nil {
 		t.Fatal(err)
 	}
 	requireAnswer(t, z)
