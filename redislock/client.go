@@ -13,6 +13,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"locklab/internal/boottime"
 )
 
 // ClientOptions is how a Client uses Redis. The zero value is usable.
@@ -48,7 +50,7 @@ type ClientOptions struct {
 	// its context may have: for metrics. Of a Redlock it is that of the first client.
 	Trace *Trace
 
-	_ struct{}
+	clock *boottime.Clock // of a test; nil for the machine's
 }
 
 // A Client keeps what the locks of one process share: the renewal of leases,
@@ -59,6 +61,7 @@ type Client struct {
 	open context.Context // ends with Close
 	shut context.CancelFunc
 
+	clock   *boottime.Clock
 	name    string
 	trace   *Trace // or nil
 	id      string // of the mailboxes
@@ -93,7 +96,7 @@ type Client struct {
 // do not see these requests, nor those by which waiters listen unless they were added to
 // ClientOptions.Blocking: the client library does not tell which hooks a client has.
 func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
-	c := &Client{rdb: rdb, blocking: o.Blocking, name: o.Name, trace: o.Trace, leases: make(map[*Lease]bool)}
+	c := &Client{clock: cmp.Or(o.clock, boottime.New(nil)), rdb: rdb, blocking: o.Blocking, name: o.Name, trace: o.Trace, leases: make(map[*Lease]bool)}
 	c.id = c.identity()
 	c.mail.boxes, c.mail.readers = make(map[string]*mailbox), make(map[*reader]bool)
 	if b, ok := o.Blocking.(*redis.Client); ok && b.Options().MaxRetries > 0 {
@@ -270,7 +273,7 @@ const (
 func (c *Client) keep(l *Lease) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || !time.Now().Before(l.deadline) {
+	if c.closed || !c.clock.Now().Before(l.deadline) {
 		return false
 	}
 	c.leases[l] = true
@@ -288,14 +291,17 @@ func (c *Client) drop(l *Lease) {
 // tickAt makes sure that the watchdog runs at that time or before. The caller
 // holds c.mu.
 func (c *Client) tickAt(at time.Time) {
-	if !c.next.IsZero() && !at.Before(c.next) {
+	now := c.clock.Now()
+	switch {
+	case c.next.IsZero() || at.Before(c.next):
+		c.next = at
+	case now.Before(c.next):
 		return
-	}
-	c.next = at
+	} // else the timer is late: the machine was suspended
 	if c.watchdog == nil {
-		c.watchdog = time.AfterFunc(time.Until(at), c.tick)
+		c.watchdog = time.AfterFunc(c.next.Sub(now), c.tick)
 	} else {
-		c.watchdog.Reset(time.Until(at))
+		c.watchdog.Reset(c.next.Sub(now))
 	}
 }
 
@@ -307,7 +313,7 @@ func (c *Client) tick() {
 		return
 	}
 	c.next = time.Time{}
-	now := time.Now()
+	now := c.clock.Now()
 	renew := make(map[bool][]*Lease) // by whether the last one was not answered
 	var silent []*Lease
 	for l := range c.leases {

@@ -341,7 +341,7 @@ func (m *Cohort) lasts(l *Lease) bool {
 	if l.fixed {
 		least = l.span
 	}
-	return time.Until(l.until()) > least/2
+	return m.c.clock.Until(l.until()) > least/2
 }
 
 // begin returns the lease of an acquisition. It ends with the server's: then the

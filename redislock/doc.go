@@ -52,6 +52,15 @@
 // collector. Without that check the pause does its harm, as with every lock kept
 // by a service: see Kleppmann, "How to do distributed locking", 2016.
 //
+// # Suspend
+//
+// The time of a lease counts on while the machine is suspended: Err and Deadline are right
+// at once when it wakes. Timers of Go stand still meanwhile, so Done may close later, by
+// what was left of the lease when the suspend began: check Err right before an effect. If
+// a hypervisor stops all clocks of a virtual machine, only the token protects. On systems
+// other than Linux and macOS the wall clock shows a suspend, and a step of it forward ends
+// leases early.
+//
 // # What it does not promise
 //
 // A server that restarts without its data, or a replica that is promoted before

@@ -74,7 +74,7 @@ func (j *joint) renewed(l *Lease) {
 	}
 	j.mu.Unlock()
 	if more {
-		t.Renewed(RenewedInfo{j.all.name, j.all.token, until})
+		t.Renewed(RenewedInfo{j.all.name, j.all.token, j.all.c.clock.Local(until)})
 	}
 }
 
@@ -116,7 +116,7 @@ func (j *joint) dissolve() []*Lease {
 func (j *joint) until() time.Time {
 	var ends []time.Time
 	for _, l := range j.members() {
-		ends = append(ends, l.until())
+		ends = append(ends, j.all.c.clock.From(l.c.clock, l.until()))
 	}
 	if len(ends) < j.need {
 		return time.Time{}

@@ -119,7 +119,7 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 // another client has the lock, 0 if that is not known.
 func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left time.Duration, err error) {
 	lease := k.o.TTL.Milliseconds()
-	sent := time.Now()
+	sent := k.c.clock.Now()
 	n, err := k.c.take(ctx, k.call(k.ask, nonce, lease), k.needs).Int()
 	if err != nil || n <= 0 {
 		return nil, time.Duration(-n) * time.Millisecond, err
@@ -141,7 +141,7 @@ func (k *keyLock) withdraw(ctx context.Context, nonce string) error {
 	again := func(ctx context.Context) error { _, err := k.free(ctx, nonce, byScript); return err }
 	err := again(ctx)
 	if err != nil && !final(err) {
-		k.c.later(time.Now().Add(k.o.TTL), nil, again, nil)
+		k.c.later(k.c.clock.Now().Add(k.o.TTL), nil, again, nil)
 	}
 	return err
 }

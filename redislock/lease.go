@@ -122,7 +122,7 @@ func (l *Lease) failed(sent time.Time, err error) {
 	if l.unanswered = !refused(err); !l.unanswered {
 		l.refusal = err
 	}
-	if soon := time.Now().Add(l.term / renewTries); soon.Before(l.renewAt) {
+	if soon := l.c.clock.Now().Add(l.term / renewTries); soon.Before(l.renewAt) {
 		l.renewAt = soon
 	}
 }
@@ -178,7 +178,7 @@ func (l *Lease) Unlock(ctx context.Context) error {
 		return err
 	case <-timer.C:
 		l.end(fmt.Errorf("%w: no answer to Unlock for %v", ErrLost, unlockWait))
-		if lost := l.lost(); lost != nil && !time.Now().Before(l.until()) {
+		if lost := l.lost(); lost != nil && !l.c.clock.Now().Before(l.until()) {
 			return lost
 		}
 		return fmt.Errorf("%w: unlock %s, after %v", ErrUnanswered, l.name, unlockWait)
@@ -206,7 +206,7 @@ func (l *Lease) release(ctx context.Context) error {
 			l.c.later(l.until().Add(l.reserve(l.span)), nil, l.again, nil)
 		}
 		switch {
-		case !time.Now().Before(l.until()):
+		case !l.c.clock.Now().Before(l.until()):
 		case l.again != nil && !final(err):
 			return fmt.Errorf("%w: unlock %s: %w", ErrUnanswered, l.name, explain(err))
 		default:
@@ -257,25 +257,45 @@ func (l *Lease) Err() error {
 	if l.joint != nil {
 		l.joint.check() // the news may be on its way
 	}
+	if l.alive.Err() == nil {
+		l.expire()
+	}
 	return context.Cause(l.alive)
 }
 
-// Deadline returns until when the lock is surely held if it is not released. It
-// moves on with each renewal, up to Options.MaxHold.
-func (l *Lease) Deadline() (time.Time, bool) { return l.until(), true }
+// expire ends l if its time is over. The timer that does so as well is late if the machine
+// was suspended.
+func (l *Lease) expire() {
+	now := l.c.clock.Now()
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	switch {
+	case !l.most.IsZero() && !now.Before(l.most):
+		l.end(l.overdueErr())
+	case !l.deadline.IsZero() && !now.Before(l.deadline):
+		l.end(l.over())
+	}
+}
+
+// Deadline returns until when the lock is surely held if it is not released. It moves on
+// with each renewal, up to Options.MaxHold. It counts the time that the machine is
+// suspended until the call, as Err does; time.Until of it does not count a later suspend.
+// Right before the holder acts it calls Deadline or Err. Done is closed by a timer of Go,
+// which such a suspend delays.
+func (l *Lease) Deadline() (time.Time, bool) { return l.c.clock.Local(l.until()), true }
 
 // lives reports whether the lease has not ended, nor its time: a process that was stopped
 // may notice the latter first. A lease without a deadline has no such time.
 func (l *Lease) lives() bool {
 	until := l.until()
-	return l.Err() == nil && (until.IsZero() && l.joint == nil || time.Now().Before(until))
+	return l.Err() == nil && (until.IsZero() && l.joint == nil || l.c.clock.Now().Before(until))
 }
 
 // fresh reports whether the server has said within so long that the lock is held.
 func (l *Lease) fresh(within time.Duration) bool {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
-	return time.Since(l.from) < within
+	return l.c.clock.Since(l.from) < within
 }
 
 func (l *Lease) until() time.Time {

@@ -140,7 +140,7 @@ func (m *Mutex) leave(w *queued) {
 	b := w.box
 	delete(b.waiters, w.nonce)
 	if len(b.waiters) == 0 && b.reader != nil {
-		b.left = time.Now()
+		b.left = m.c.clock.Now()
 		b.reader.linger(mailboxLinger)
 	}
 	b.drop()
@@ -168,7 +168,7 @@ func (mail *mailboxes) guard(m *Mutex) bool {
 	b := m.mailbox()
 	defer b.drop()
 	wait := m.o.HandoffTimeout + watchLate
-	b.guarded, b.guardAt = m, time.Now().Add(wait)
+	b.guarded, b.guardAt = m, b.c.clock.Now().Add(wait)
 	if b.guard == nil {
 		b.guard = time.AfterFunc(wait, func() { b.c.spawn(b.check) })
 	} else {
@@ -181,7 +181,7 @@ func (mail *mailboxes) guard(m *Mutex) bool {
 func (b *mailbox) check() {
 	b.c.mail.Lock()
 	m := b.guarded
-	if m == nil || time.Now().Before(b.guardAt) { // a later one has put it off
+	if m == nil || b.c.clock.Now().Before(b.guardAt) { // a later one has put it off
 		b.c.mail.Unlock()
 		return
 	}
@@ -215,7 +215,7 @@ func (b *mailbox) deliver(text string, sent time.Time) {
 	}
 	b.c.mail.Lock()
 	defer b.c.mail.Unlock()
-	now := time.Now()
+	now := b.c.clock.Now()
 	switch {
 	case !sent.IsZero():
 		l.written = sent
@@ -315,7 +315,7 @@ func (o *outgoing) end() {
 // failWaiters tells every waiter that notifications may be lost with a connection that ended
 // with err, nil if it may go on, or that there will be none. The caller holds c.mail.
 func (b *mailbox) failWaiters(err error) {
-	b.broke, b.clock = time.Now(), clock{}
+	b.broke, b.clock = b.c.clock.Now(), clock{}
 	if !denied(err) {
 		b.wakeAllLocked()
 		return

@@ -25,9 +25,14 @@ func (o Options) limited(l *Lease, err error) (*Lease, error) {
 func (l *Lease) limit(d time.Duration) {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
-	l.maxHold, l.most = d, time.Now().Add(d)
+	l.maxHold, l.most = d, l.c.clock.Now().Add(d)
 	timer := time.AfterFunc(d, func() { l.c.spawn(l.overdue) })
-	context.AfterFunc(l.alive, func() { timer.Stop() })
+	most := l.most
+	context.AfterFunc(l.alive, func() {
+		if timer.Stop() && !l.c.clock.Now().Before(most) { // it was late
+			l.c.spawn(l.overdue)
+		}
+	})
 }
 
 // overdue ends l because it has lasted for MaxHold, and gives the lock back.

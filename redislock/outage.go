@@ -121,7 +121,7 @@ func (c *Client) later(until time.Time, wake <-chan struct{}, f func(context.Con
 	if c.pending.Add(1) > maxLater || !c.spawn(func() {
 		defer done()
 		defer c.pending.Add(-1)
-		for now := time.Now(); now.Before(until) && c.restOr(wake, laterPause/2+rand.N(laterPause)); now = time.Now() {
+		for now := c.clock.Now(); now.Before(until) && c.restOr(wake, laterPause/2+rand.N(laterPause)); now = c.clock.Now() {
 			ctx, cancel := context.WithTimeout(c.open, min(unlockWait, until.Sub(now)))
 			err := f(ctx)
 			cancel()

@@ -146,8 +146,8 @@ type queued struct {
 // soonest returns the first of those times that is still to come. A request that is sent
 // early for another reason does not put off the one that was to be sent: the waiter may
 // be the only one that asks then.
-func soonest(old, at time.Time) time.Time {
-	if old.Before(at) && time.Now().Before(old) {
+func (c *Client) soonest(old, at time.Time) time.Time {
+	if old.Before(at) && c.clock.Now().Before(old) {
 		return old
 	}
 	return at
@@ -190,7 +190,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 				return giveUp(err)
 			}
 		}
-		w.until = soonest(w.until, time.Now().Add(w.patience(m.o.HandoffTimeout, watch, ahead)))
+		w.until = m.c.soonest(w.until, m.c.clock.Now().Add(w.patience(m.o.HandoffTimeout, watch, ahead)))
 		l, err = m.wait(ctx, w)
 		if l != nil {
 			return l, nil
@@ -204,7 +204,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 // ask sends the request of w and returns its lease, or how long to wait for a
 // notification before it is sent again and how many waiters are ahead.
 func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch time.Duration, ahead int, err error) {
-	sent := time.Now()
+	sent := m.c.clock.Now()
 	reply, err := m.c.take(ctx, m.call(m.kind.acquire, w, m.o.TTL.Milliseconds(), m.o.HandoffTimeout.Milliseconds(), !try), m.kind.needs).Int64Slice()
 	if err == nil && len(reply) != 4 {
 		err = fmt.Errorf("redislock: the server's reply has %d values, want 4", len(reply))
@@ -270,7 +270,7 @@ func (m *Mutex) stagger(ahead int) time.Duration {
 // grants the lock in time, or nil if it is to be asked again, or an error if there
 // is no point in that.
 func (m *Mutex) wait(ctx context.Context, w *queued) (*Lease, error) {
-	timer := time.NewTimer(time.Until(w.until))
+	timer := time.NewTimer(m.c.clock.Until(w.until))
 	defer timer.Stop()
 	for {
 		select {
@@ -282,8 +282,8 @@ func (m *Mutex) wait(ctx context.Context, w *queued) (*Lease, error) {
 				w.trace.woken(m.name, WakeDoubt)
 				return nil, nil
 			case got.token == 0:
-				w.until = soonest(w.until, time.Now().Add(got.span+watchLate))
-				timer.Reset(time.Until(w.until))
+				w.until = m.c.soonest(w.until, m.c.clock.Now().Add(got.span+watchLate))
+				timer.Reset(m.c.clock.Until(w.until))
 				continue
 			}
 			w.trace.woken(m.name, WakeGrant)
@@ -322,7 +322,7 @@ func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, 
 	out := m.sends()
 	defer out.end()
 	err = m.c.persist(ctx, func(again bool) error { // again: an earlier one may have done it
-		sent := time.Now()
+		sent := m.c.clock.Now()
 		n, notifications, err := answer(m.call(m.kind.release, w, m.o.HandoffTimeout.Milliseconds()).run(ctx, m.c.rdb))
 		// n < 0: the library may have repeated a request whose reply was lost.
 		doubt := err != nil && !refused(err) || n < 0 || n == 0 && (owned || again)

@@ -187,7 +187,7 @@ func (r *reader) rest() {
 			last = b.left
 		}
 	}
-	if wait := mailboxLinger - time.Since(last); wait > 0 {
+	if wait := mailboxLinger - r.c.clock.Since(last); wait > 0 {
 		r.linger(wait)
 	} else {
 		r.call()
@@ -234,7 +234,7 @@ func (r *reader) read(rdb redis.UniversalClient) {
 func (r *reader) next(failed bool) (keys []string, timeout time.Duration) {
 	r.c.mail.Lock()
 	defer r.c.mail.Unlock()
-	now := time.Now()
+	now := r.c.clock.Now()
 	r.boxes = slices.DeleteFunc(r.boxes, func(b *mailbox) bool {
 		if len(b.waiters) > 0 || !failed && now.Sub(b.left) < mailboxLinger {
 			return false

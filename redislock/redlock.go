@@ -233,7 +233,7 @@ func (m *Redlock) ask(ctx context.Context, k *keyLock, nonce string, needed bool
 	}
 	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.answer)
 	defer cancel()
-	sent, p := time.Now(), u.await(m.answer)
+	sent, p := k.c.clock.Now(), u.await(m.answer)
 	l, _, err := k.attempt(short, nonce)
 	if err == nil || refused(err) {
 		p.end()

@@ -227,7 +227,7 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 		if h == nil {
 			h = fresh
 		}
-		sent := time.Now()
+		sent := m.c.clock.Now()
 		reply, err := m.c.take(ctx, call{reentrantAcquire, []string{m.name}, []any{h.field, h.count + 1, m.o.TTL.Milliseconds()}}, reentrantNeeds).Int64Slice()
 		if err == nil && len(reply) != 2 {
 			err = fmt.Errorf("redislock: the server's reply has %d values, want 2", len(reply))
@@ -307,7 +307,7 @@ func (o *Owner) undo(ctx context.Context, fresh *hold) error {
 	}
 	_, err := o.settle(ctx, h)
 	if err != nil && !final(err) {
-		o.m.c.later(time.Now().Add(o.m.o.TTL), nil, func(ctx context.Context) error { return o.resettle(ctx, h) }, nil)
+		o.m.c.later(o.m.c.clock.Now().Add(o.m.o.TTL), nil, func(ctx context.Context) error { return o.resettle(ctx, h) }, nil)
 	}
 	return err
 }

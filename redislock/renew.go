@@ -63,14 +63,14 @@ func (c *Client) servers(ls []*Lease) (servers []*server) {
 
 // renewAt renews leases of one server.
 func (c *Client) renewAt(s *server, afresh bool) {
-	ctx, cancel := context.WithDeadline(c.open, c.soonest(s.leases))
+	ctx, cancel := context.WithTimeout(c.open, c.clock.Until(c.firstDeadline(s.leases)))
 	defer cancel()
 	calls := make([]call, len(s.leases))
 	for i, l := range s.leases {
 		calls[i] = l.renewal
 	}
 	send := func(rdb redis.UniversalClient) {
-		sent := time.Now()
+		sent := c.clock.Now()
 		told, failed := c.renewed(s.leases, batch(ctx, rdb, calls), sent)
 		for _, f := range failed {
 			f.l.renewalFailed(f.err)
@@ -79,7 +79,7 @@ func (c *Client) renewAt(s *server, afresh bool) {
 			if j := l.whole.Load(); j != nil {
 				j.renewed(l)
 			} else {
-				tell(l.trace.Renewed, RenewedInfo{l.name, l.token, l.until()})
+				tell(l.trace.Renewed, RenewedInfo{l.name, l.token, c.clock.Local(l.until())})
 			}
 		}
 	}
@@ -97,8 +97,8 @@ func usedUp(rdb *redis.Client) bool {
 	return pool.IdleConns == 0 && int(pool.TotalConns+pool.PendingRequests) >= rdb.Options().PoolSize
 }
 
-// soonest returns the first of the deadlines of ls.
-func (c *Client) soonest(ls []*Lease) time.Time {
+// firstDeadline returns the first of the deadlines of ls.
+func (c *Client) firstDeadline(ls []*Lease) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	first := ls[0].deadline

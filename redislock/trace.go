@@ -243,7 +243,7 @@ func (l *Lease) renewalFailed(err error) {
 	t := l.trace
 	l.c.mu.Unlock()
 	if t != nil {
-		tell(t.RenewalFailed, RenewalFailedInfo{l.name, explain(err), max(0, time.Until(l.until()))})
+		tell(t.RenewalFailed, RenewalFailedInfo{l.name, explain(err), max(0, l.c.clock.Until(l.until()))})
 	}
 }
 

@@ -1,6 +1,7 @@
 package zklock
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"locklab/internal/boottime"
 	"locklab/internal/zksession"
 )
 
@@ -56,13 +58,14 @@ type ClientOptions struct {
 	// is in the context.
 	Trace *Trace
 
-	_ struct{}
+	clock *boottime.Clock // of a test; nil for the machine's
 }
 
 // A Client is a session with ZooKeeper, or a row of them: when one expires the
 // next begins by itself. Its methods and mutexes may be used by any number of
 // goroutines; they share its connection.
 type Client struct {
+	clock  *boottime.Clock
 	conn   *zksession.Conn
 	acl    []zk.ACL
 	tag    tag
@@ -132,6 +135,7 @@ func dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 		return nil, err
 	}
 	c := &Client{
+		clock:     cmp.Or(o.clock, boottime.New(nil)),
 		acl:       o.ACL,
 		tag:       tag{rand.Text(), o.Name},
 		margin:    o.Margin,
@@ -150,7 +154,7 @@ func dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 	conn, err := zksession.Connect(ctx, zksession.Options{
 		Servers: servers, SessionTimeout: o.SessionTimeout,
 		Username: o.Username, Password: o.Password, TLS: o.TLS,
-		OnEvent: c.onEvent, Tick: o.Tick,
+		OnEvent: c.onEvent, Tick: o.Tick, Now: c.clock.Now,
 	})
 	switch {
 	case errors.Is(err, zksession.ErrNoSession):
@@ -304,7 +308,7 @@ func transient(err error) bool {
 func (c *Client) grant(l *Lease, t *ticket) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	left := time.Until(c.deadline())
+	left := c.clock.Until(c.deadline())
 	if c.closed || c.session != t.session || left <= 0 {
 		return false
 	}
@@ -315,6 +319,8 @@ func (c *Client) grant(l *Lease, t *ticket) bool {
 	c.leases[l] = true
 	if c.watchdog == nil {
 		c.watchdog = time.AfterFunc(left, c.watch)
+	} else {
+		c.watchdog.Reset(left) // it is late if the machine was suspended
 	}
 	return true
 }
@@ -324,17 +330,22 @@ func (c *Client) grant(l *Lease, t *ticket) bool {
 func (c *Client) watch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	left := time.Until(c.deadline())
+	left := c.clock.Until(c.deadline())
 	switch {
 	case len(c.leases) == 0:
 		c.watchdog = nil
 	case left <= 0:
-		c.loseAll(fmt.Errorf("%w: no majority of the servers has confirmed the session for %v", ErrLost,
-			time.Since(c.conn.Proof().Since).Round(time.Millisecond)))
+		c.loseAll(c.unconfirmed())
 		c.watchdog = nil
 	default:
 		c.watchdog.Reset(left)
 	}
+}
+
+// unconfirmed returns why leases end at their deadline.
+func (c *Client) unconfirmed() error {
+	return fmt.Errorf("%w: no majority of the servers has confirmed the session for %v", ErrLost,
+		c.clock.Since(c.conn.Proof().Since).Round(time.Millisecond))
 }
 
 // loseAll ends every lease. The caller holds c.mu.

@@ -71,7 +71,7 @@ func (c *Client) keepContact() {
 	if len(c.traced) > 0 {
 		c.work.Go(c.renewed) // by what was written
 	}
-	k.timer.Reset(max(time.Millisecond, c.doContact(c.conn.Proof(), time.Now())))
+	k.timer.Reset(max(time.Millisecond, c.doContact(c.conn.Proof(), c.clock.Now())))
 }
 
 // doContact sends a contact if one is due, turns to another server if this one
@@ -191,10 +191,10 @@ func (c *Client) contactPath() string {
 func (c *Client) assure(ctx context.Context) error {
 	for {
 		p := c.conn.Proof()
-		if time.Until(c.until(p)) >= c.conn.SessionTimeout()/10 {
+		if c.clock.Until(c.until(p)) >= c.conn.SessionTimeout()/10 {
 			return nil
 		}
-		if wait := time.Until(p.Next); !p.Next.IsZero() && wait > 0 {
+		if wait := c.clock.Until(p.Next); !p.Next.IsZero() && wait > 0 {
 			timer := time.NewTimer(wait)
 			err := awaited(ctx, c, timer.C)
 			timer.Stop()

@@ -57,6 +57,15 @@
 // deletes what is stuck is not that fast. This is so for a [Mutex], a [Multi] and a
 // [RWMutex]; others look at the queue before they take the lock.
 //
+// # Suspend
+//
+// The time of a lease counts on while the machine is suspended: Err and Deadline are right
+// at once when it wakes. Timers of Go stand still meanwhile, so Done may close later, by
+// what was left of the lease when the suspend began: check Err right before an effect. If
+// a hypervisor stops all clocks of a virtual machine, only the token protects. On systems
+// other than Linux and macOS the wall clock shows a suspend, and a step of it forward ends
+// leases early.
+//
 // # Many goroutines
 //
 // Goroutines that want the same lock in one process share a [Cohort]: they

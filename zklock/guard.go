@@ -45,9 +45,9 @@ func (t *ticket) sleep(ctx context.Context, v view) (view, Wake, error) {
 	var slow <-chan time.Time
 	if v.gives && t.own == nil { // else nothing is decided without a look
 		if t.waits.IsZero() {
-			t.waits = time.Now()
+			t.waits = c.clock.Now()
 		}
-		timer := time.NewTimer(time.Until(t.waits.Add(c.guardAfter())))
+		timer := time.NewTimer(c.clock.Until(t.waits.Add(c.guardAfter())))
 		defer timer.Stop()
 		slow = timer.C
 	}
@@ -117,7 +117,7 @@ func (l *Lease) guarded(own <-chan zk.Event, since time.Time) {
 	case own != nil:
 		after = 0
 	case !since.IsZero():
-		after = max(0, after-time.Since(since))
+		after = max(0, after-l.c.clock.Since(since))
 	}
 	l.slow = time.AfterFunc(after, func() { l.c.spawn(func() { l.guard(own) }) })
 }

@@ -141,22 +141,35 @@ func (l *Lease) Done() <-chan struct{} { return l.alive.Done() }
 
 // Err is nil while the lock is held, then why it ended: ErrReleased, or an
 // error that wraps ErrLost.
-func (l *Lease) Err() error { return context.Cause(l.alive) }
+func (l *Lease) Err() error {
+	if l.alive.Err() == nil {
+		l.expire()
+	}
+	return context.Cause(l.alive)
+}
 
-// lives reports whether the lease has not ended, nor its time: a process that was stopped
-// may notice the latter first.
-func (l *Lease) lives() bool { return l.Err() == nil && time.Now().Before(l.c.deadline()) }
+// expire ends l if its time is over. The timer that does so as well is late if the machine
+// was suspended.
+func (l *Lease) expire() {
+	switch now := l.c.clock.Now(); {
+	case l.maxHold > 0 && !now.Before(l.until):
+		l.end(l.overdueErr())
+	case !now.Before(l.c.deadline()):
+		l.end(l.c.unconfirmed())
+	}
+}
 
 // Deadline returns until when the session certainly lives, less the margin, by
 // what is known now: it moves on as long as a majority of the servers commits what
 // the client writes. It is between 0.3 and 0.6 of the session timeout ahead, with the
 // default margin, as long as they do, and never later than [Options].MaxHold allows.
 // Once the lease has ended it is the zero time.
-// A holder that looks at it right before it acts closes the gap between a pause of its
-// process and the closing of Done.
+// It counts the time that the machine is suspended until the call, as Err does; time.Until
+// of it does not count a later suspend. A holder that looks at it right before it acts closes
+// the gap between a pause, or a suspend, and the closing of Done, which a timer of Go does.
 func (l *Lease) Deadline() (time.Time, bool) {
 	if l.Err() != nil {
 		return time.Time{}, true
 	}
-	return l.bounded(l.c.deadline()), true
+	return l.c.clock.Local(l.bounded(l.c.deadline())), true
 }

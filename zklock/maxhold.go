@@ -15,9 +15,13 @@ const (
 
 // limit lets l last for most, from now. It is called before Lock returns l.
 func (l *Lease) limit(most time.Duration) {
-	l.maxHold, l.until = most, time.Now().Add(most)
+	l.maxHold, l.until = most, l.c.clock.Now().Add(most)
 	timer := time.AfterFunc(most, l.overdue)
-	context.AfterFunc(l.alive, func() { timer.Stop() })
+	context.AfterFunc(l.alive, func() {
+		if timer.Stop() && !l.c.clock.Now().Before(l.until) { // it was late
+			l.overdue()
+		}
+	})
 }
 
 // bounded returns until, or when MaxHold is over if that is sooner.
@@ -33,6 +37,11 @@ func (l *Lease) overdue() {
 	if !l.state.CompareAndSwap(stateHeld, stateOverdue) {
 		return
 	}
-	l.c.lose(l, fmt.Errorf("%w: it has been held for %v, Options.MaxHold", ErrLost, l.maxHold))
+	l.c.lose(l, l.overdueErr())
 	l.c.spawn(func() { l.release() })
+}
+
+// overdueErr returns why a lease has ended that has lasted for MaxHold.
+func (l *Lease) overdueErr() error {
+	return fmt.Errorf("%w: it has been held for %v, Options.MaxHold", ErrLost, l.maxHold)
 }

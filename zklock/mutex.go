@@ -92,7 +92,7 @@ func (q *queue) await(ctx context.Context, take func(ctx context.Context) (*Leas
 	defer stop()
 	for {
 		l, err := lease.Await(ctx, q.c.spawn, ErrClosed, func() (*Lease, error) { return take(ctx) }, func(l *Lease) { l.release() })
-		if err != nil || l.lives() {
+		if err != nil || l.Err() == nil {
 			return l, q.named(ctx, err)
 		}
 		q.c.spawn(func() { l.release() }) // the process was stopped for longer than the lease

@@ -249,7 +249,7 @@ func (l *Lease) released() {
 func (c *Client) renewed() {
 	until := c.deadline()
 	for _, l := range c.tracedUntil(until) {
-		tell(l.trace.Renewed, RenewedInfo{l.lockPath(), l.token, l.bounded(until)})
+		tell(l.trace.Renewed, RenewedInfo{l.lockPath(), l.token, c.clock.Local(l.bounded(until))})
 	}
 }
 
@@ -259,7 +259,7 @@ func (c *Client) tracedUntil(until time.Time) (ls []*Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for l, told := range c.traced {
-		if until := l.bounded(until); until.After(told) && l.Err() == nil {
+		if until := l.bounded(until); until.After(told) && l.alive.Err() == nil {
 			c.traced[l] = until
 			ls = append(ls, l)
 		}
@@ -276,8 +276,8 @@ func (c *Client) renewalFailed(err error) {
 	c.contacts.told = true
 	until := c.deadline()
 	for l := range c.traced {
-		left := max(0, time.Until(l.bounded(until)))
-		if l.Err() == nil && l.trace.RenewalFailed != nil {
+		left := max(0, c.clock.Until(l.bounded(until)))
+		if l.alive.Err() == nil && l.trace.RenewalFailed != nil {
 			c.work.Go(func() { l.trace.RenewalFailed(RenewalFailedInfo{l.lockPath(), err, left}) })
 		}
 	}

@@ -19,6 +19,7 @@ var ranks = map[string]int{
 	"cmd/setmodule":      0,
 	"cmd/testcount":      0,
 	"internal/numfmt":    0,
+	"internal/boottime":  0,
 	"internal/child":     0,
 	"internal/zksession": 0,
 	"deploy":             0,

@@ -60,7 +60,7 @@ type sent struct {
 
 func (c *conn) Write(p []byte) (int, error) {
 	// Noted before it is sent: the answer may be read before Write returns.
-	now := time.Now()
+	now := c.owner.time()
 	c.owner.longest.note(p)
 	c.out.pass(p, func(head []byte) { c.wrote(head, now, p) })
 	c.owner.bound.check(c, p)

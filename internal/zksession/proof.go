@@ -171,13 +171,13 @@ func (z *Conn) proven(since time.Time) {
 // session, by a write, or confirms it, which is a touch that needs no ping.
 func (c *conn) greeted() {
 	c.owner.mu.Lock()
-	c.owner.shakes, c.owner.debt.began = handshakes{}, time.Now()
+	c.owner.shakes, c.owner.debt.began = handshakes{}, c.owner.time()
 	c.owner.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.touches = touches{{sent: c.greeting, ready: c.greeting}}
 	if c.begins {
-		c.committed = time.Now()
+		c.committed = c.owner.time()
 		c.owner.proven(c.greeting)
 	}
 }
@@ -192,7 +192,7 @@ func (c *conn) answered(xid int32, head []byte) {
 			continue
 		}
 		c.pending = append(c.pending[:i], c.pending[i+1:]...)
-		now := time.Now()
+		now := c.owner.time()
 		if s.op != opAuth { // which the server does not count
 			lag := c.owner.Lag()
 			c.touches = c.touches.add(touch{sent: s.at, ready: now.Add(lag)}, lag/8)

@@ -44,6 +44,9 @@ type Options struct {
 	// Counter counts the traffic; nil gives the connection its own.
 	Counter *Counter
 
+	// Now is the clock by which a [Proof] counts; nil is time.Now.
+	Now func() time.Time
+
 	// Tick is the tickTime of the servers, if they grant sessions of less than two
 	// ticks; see [Conn.Lag]. 0 says that they do not.
 	Tick time.Duration
@@ -58,7 +61,8 @@ type Conn struct {
 	counter *Counter
 	events  <-chan zk.Event // closed when the library's last goroutine has ended
 
-	timeout  atomic.Int64 // ns, as negotiated
+	clock    func() time.Time // nil is time.Now
+	timeout  atomic.Int64     // ns, as negotiated
 	tick     time.Duration
 	hosts    *hosts
 	entering atomic.Bool // see enter
@@ -95,7 +99,7 @@ func Connect(ctx context.Context, o Options) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("zksession: %w", err)
 	}
-	z := &Conn{counter: o.Counter, tick: o.Tick}
+	z := &Conn{counter: o.Counter, clock: o.Now, tick: o.Tick}
 	if z.counter == nil {
 		z.counter = new(Counter)
 	}
@@ -152,6 +156,13 @@ func (z *Conn) Elsewhere() bool {
 
 // Traffic returns that of the connection's Counter.
 func (z *Conn) Traffic() (requests, notifications uint64) { return z.counter.Traffic() }
+
+func (z *Conn) time() time.Time {
+	if z.clock == nil {
+		return time.Now()
+	}
+	return z.clock()
+}
 
 // SessionTimeout returns what the server granted: it ends the session when it
 // has not heard from the client for that long.

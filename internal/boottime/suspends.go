@@ -1,0 +1,70 @@
+package boottime
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// suspends counts how long the machine has been suspended. A suspend moves the wall clock
+// against Go's, and so does a step of the wall clock: boot shows which it was. It is read
+// after such a move only, as it costs a system call.
+type suspends struct {
+	start time.Time
+	boot  func() time.Duration // runs through a suspend; nil if the system has no such clock
+	zero  time.Duration        // of boot at start
+
+	mu   sync.Mutex
+	last atomic.Pointer[mark] // changed under mu
+}
+
+// A mark is how far the wall clock was ahead of Go's since start, and how long the machine
+// had been suspended.
+type mark struct{ ahead, slept time.Duration }
+
+// apart is more than two readings of clocks in a row differ by.
+const apart = time.Millisecond
+
+func newSuspends(boot func() time.Duration) *suspends {
+	s := &suspends{start: time.Now(), boot: boot}
+	if boot != nil {
+		s.zero = boot()
+	}
+	s.last.Store(new(mark))
+	return s
+}
+
+func (s *suspends) count(now time.Time) time.Duration {
+	m := s.last.Load()
+	if (s.ahead(now) - m.ahead).Abs() < apart {
+		return m.slept
+	}
+	return s.recount()
+}
+
+// recount is count after the wall clock has moved.
+func (s *suspends) recount() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := *s.last.Load()
+	now := time.Now()
+	ahead, slept := s.ahead(now), m.slept
+	if s.boot == nil {
+		slept += ahead - m.ahead
+	} else {
+		for slept = s.asleep(now); time.Since(now) > apart; slept = s.asleep(now) {
+			now = time.Now() // this thread lost its processor between two readings
+		}
+	}
+	if slept-m.slept < apart { // the wall clock was set
+		slept = m.slept
+	}
+	s.last.Store(&mark{ahead, slept})
+	return slept
+}
+
+func (s *suspends) ahead(now time.Time) time.Duration {
+	return now.Round(0).Sub(s.start.Round(0)) - now.Sub(s.start)
+}
+
+func (s *suspends) asleep(now time.Time) time.Duration { return s.boot() - s.zero - now.Sub(s.start) }

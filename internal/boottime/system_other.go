@@ -1,0 +1,7 @@
+//go:build !linux && !darwin
+
+package boottime
+
+import "time"
+
+func system() func() time.Duration { return nil }
