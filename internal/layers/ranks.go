@@ -16,6 +16,7 @@ var ranks = map[string]int{
 	"atomics":            0,
 	"harness":            0,
 	"harness/stat":       0,
+	"cmd/mutants":        0,
 	"cmd/setmodule":      0,
 	"cmd/testcount":      0,
 	"internal/numfmt":    0,
@@ -108,7 +109,7 @@ var bans = []ban{
 }
 
 // standardOnly lists packages that import nothing from other modules.
-var standardOnly = []string{"harness", "cmd/setmodule", "cmd/testcount", "deploy/extract"}
+var standardOnly = []string{"harness", "cmd/mutants", "cmd/setmodule", "cmd/testcount", "deploy/extract"}
 
 // checkRanks returns every import in pkgs that the plan forbids, and every
 // package that the plan does not know.
