@@ -42,8 +42,8 @@ type ClientOptions struct {
 	// time which sessions it has heard from. Longer ticks make shorter leases.
 	Tick time.Duration
 
-	Username, Password string      // digest authentication; none if Username is empty
-	TLS                *tls.Config // nil for plain TCP
+	Username, Password string      // digest authentication, the only supported one; none if Username is empty
+	TLS                *tls.Config // nil for plain TCP; see Connections in the package's documentation
 
 	// Name is in the data of the tickets of a Mutex, a Multi and the writers of a
 	// RWMutex, where a person sees it that looks for what holds a lock: 256 bytes at most,
@@ -65,12 +65,11 @@ type ClientOptions struct {
 // next begins by itself. Its methods and mutexes may be used by any number of
 // goroutines; they share its connection.
 type Client struct {
-	clock   *boottime.Clock
-	conn    *zksession.Conn
-	acl     []zk.ACL
-	tag     tag
-	margin  time.Duration
-	servers int // addresses it may turn to
+	clock  *boottime.Clock
+	conn   *zksession.Conn
+	acl    []zk.ACL
+	tag    tag
+	margin time.Duration
 
 	trace *Trace // or nil
 
@@ -105,7 +104,9 @@ type Client struct {
 }
 
 // Dial connects to an ensemble, given as host:port of its servers, and waits
-// for a session until ctx ends. The caller closes the client.
+// for a session until ctx ends. The error wraps ErrUsage, at once, if an address cannot be
+// or the servers want another authentication; else ErrUnavailable. The caller closes the
+// client.
 func Dial(ctx context.Context, servers []string, o ClientOptions) (*Client, error) {
 	ctx = orBackground(ctx)
 	want := o.SessionTimeout
@@ -129,8 +130,8 @@ func Dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 
 // dial is Dial without a look at what the servers grant.
 func dial(ctx context.Context, servers []string, o ClientOptions) (*Client, error) {
-	if len(servers) == 0 {
-		return nil, fmt.Errorf("%w: no server is named", ErrUsage)
+	if err := zksession.CheckServers(servers); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
 	}
 	if err := checkName(o.Name); err != nil {
 		return nil, err
@@ -143,7 +144,6 @@ func dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 		acl:       o.ACL,
 		tag:       tag{rand.Text(), o.Name},
 		margin:    o.Margin,
-		servers:   len(servers),
 		trace:     o.Trace,
 		guardMost: guardMost,
 		up:        make(chan struct{}),
@@ -165,6 +165,8 @@ func dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 	switch {
 	case errors.Is(err, zksession.ErrNoSession):
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case errors.Is(err, zksession.ErrAuthentication):
+		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
 	case err != nil:
 		return nil, fmt.Errorf("zklock: %w", err)
 	}

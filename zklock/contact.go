@@ -101,7 +101,7 @@ func (c *Client) doContact(p zksession.Proof, now time.Time) time.Duration {
 		if left := p.Unanswered.Add(c.impatience()).Sub(now); left > 0 {
 			return min(left, soon)
 		}
-		if c.servers > 1 {
+		if c.conn.Elsewhere() {
 			k.patient = min(2*c.impatience(), c.conn.SessionTimeout())
 			c.work.Go(c.conn.Cut)
 		}

@@ -347,16 +347,33 @@ func wrongAddress(t *testing.T, _ harness.Endpoint) {
 		t.Fatal(err)
 	}
 	l.Close()
-	for what, servers := range map[string][]string{"dead": {l.Addr().String()}, "none": nil} {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		c, err := zklock.Dial(ctx, servers, zklock.ClientOptions{})
-		cancel()
+	dead := l.Addr().String()
+	for _, test := range []struct {
+		servers []string
+		want    error
+		why     string
+	}{
+		{[]string{dead}, zklock.ErrUnavailable, "refused"},
+		{[]string{"nowhere.invalid:2181"}, zklock.ErrUnavailable, "nowhere.invalid"},
+		{nil, zklock.ErrUsage, "no server"},
+		{[]string{dead + "/app"}, zklock.ErrUsage, "chroot"},
+		{[]string{dead, "127.0.0.1:99999"}, zklock.ErrUsage, "99999"},
+	} {
+		ctx := context.Background() // a mistake is reported at once
+		if test.want != zklock.ErrUsage {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+		}
+		c, err := zklock.Dial(ctx, test.servers, zklock.ClientOptions{})
 		if err == nil {
 			c.Close()
-			t.Errorf("%s: Dial succeeds", what)
-		} else if strings.Contains(err.Error(), "\n") || what == "dead" && (!errors.Is(err, zklock.ErrUnavailable) ||
-			!strings.Contains(err.Error(), servers[0]) || !strings.Contains(err.Error(), "refused")) {
-			t.Errorf("%s: Dial = %v, want ErrUnavailable, the address and the reason in one line", what, err)
+			t.Errorf("%q: Dial succeeds", test.servers)
+			continue
+		}
+		if !errors.Is(err, test.want) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), test.why) ||
+			len(test.servers) > 0 && !strings.Contains(err.Error(), test.servers[len(test.servers)-1]) {
+			t.Errorf("%q: Dial = %v, want %v, the address and %q in one line", test.servers, err, test.want, test.why)
 		}
 	}
 }

@@ -165,6 +165,17 @@
 // packets that cross it, to know since when a majority of the servers counts the session,
 // which that type does not tell.
 //
+// A host may be a name. It is looked up for each round of connections, and each of its
+// addresses is tried, in random order: a server may come back under a new address, and one
+// name may stand for all servers. With TLS the certificate of a server must be for the host
+// in its address, unless tls.Config.ServerName is set. A path behind the port (chroot) and
+// SASL are not supported.
+//
+// Servers that were restored from older data refuse the session of a client that has seen
+// more. After a session timeout of that the client ends the session, and its leases with
+// [ErrSessionExpired], and begins another one. The tokens of a restored ensemble can be
+// lower than before.
+//
 // # Access
 //
 // A client with Username makes nodes for that user only; ACL says something

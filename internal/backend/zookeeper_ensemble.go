@@ -40,6 +40,9 @@ type EnsembleOptions struct {
 	// vote that fails costs. 0 is 20.
 	InitLimit int
 
+	// Config has further lines of each server's configuration, such as maxClientCnxns=1.
+	Config string
+
 	// Link, if not nil, returns by which address server from reaches the port by which
 	// server to leads others, which is addr: that of a proxy, say. Both count from 0, in
 	// the order of Endpoint.Addrs. It may be asked twice, for other ports.
@@ -112,6 +115,7 @@ func (o EnsembleOptions) command(p program, m member, all []member) (*exec.Cmd, 
 		}
 		fmt.Fprintf(&more, "server.%d=127.0.0.1:%s:%s\n", to+1, quorum, election)
 	}
+	fmt.Fprintln(&more, o.Config)
 	path := filepath.Join(m.dir, "zoo.cfg")
 	config, err := os.ReadFile(path)
 	if err != nil {

@@ -2,9 +2,10 @@ package zksession
 
 import (
 	"bufio"
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"net"
-	"os"
 	"sync"
 	"time"
 )
@@ -19,6 +20,8 @@ const (
 	opCloseSession = -11
 
 	xidNotification = -1
+
+	codeAuthentication = -124 // KeeperException.Code.SESSIONCLOSEDREQUIRESASLAUTH
 )
 
 // conn is one TCP connection to a ZooKeeper server. It counts the packets that
@@ -59,9 +62,10 @@ type sent struct {
 func (c *conn) Write(p []byte) (int, error) {
 	// Noted before it is sent: the answer may be read before Write returns.
 	now := c.owner.time()
+	c.owner.longest.note(p)
 	c.out.pass(p, func(head []byte) { c.wrote(head, now, p) })
 	c.owner.bound.check(c, p)
-	n, err := c.resume.write(c.Conn, p)
+	n, err := c.resume.write(c.Conn, p, c.owner.longest.leavesRoom(p))
 	if err != nil && c.outCount > 1 {
 		// The library (v1.0.4) answers a request whose Write fails twice, here
 		// and when the connection ends; the credentials that it presents again
@@ -89,19 +93,16 @@ func (c *conn) Close() error {
 func (c *conn) Read(p []byte) (int, error) {
 	if c.received == nil {
 		c.received = bufio.NewReader(c.Conn)
+		if head, err := c.received.Peek(lengthBytes); err == nil && binary.BigEndian.Uint32(head) > maxGreeting {
+			err = foreign(head)
+			c.unanswered(err)
+			return 0, err // the library would allocate that much
+		}
 	}
 	n, err := c.received.Read(p)
 	c.in.pass(p[:n], c.read)
 	if err != nil && c.inCount == 0 && !errors.Is(err, net.ErrClosed) { // closed on this side
-		c.owner.mu.Lock()
-		c.owner.shakes.failed(err)
-		if remote := new(net.OpError); errors.As(err, &remote) && remote.Op == "remote error" {
-			c.owner.refused = err // by TLS 1.3 it is told after the handshake what it lacks
-		}
-		c.owner.mu.Unlock()
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			c.owner.hosts.hangs(c.address)
-		}
+		c.unanswered(err)
 	}
 	return n, err
 }
@@ -132,6 +133,7 @@ func (c *conn) wrote(head []byte, at time.Time, packet []byte) {
 		c.greeting, c.begins = at, high == 0 && low == 0
 		c.owner.mu.Lock()
 		defer c.owner.mu.Unlock()
+		c.owner.hello = bytes.Clone(packet)
 		if c.owner.debt.resumed(seen(head), at); c.begins {
 			c.owner.debt = debt{}
 		}
@@ -143,13 +145,17 @@ func (c *conn) wrote(head []byte, at time.Time, packet []byte) {
 	more := false
 	switch op {
 	case opSetWatches, opSetWatches2:
-		more = len(packet) > manyWatches
+		more = !c.owner.longest.leavesRoom(packet)
 		c.owner.mu.Lock()
 		c.owner.debt.ask(packet)
 		c.owner.mu.Unlock()
 	case opPing, opAuth, opCloseSession:
 	default:
-		c.owner.counter.requests.Add(1)
+		if c.owner.entering.Load() {
+			op = opAuth // it counts as little
+		} else {
+			c.owner.counter.requests.Add(1)
+		}
 	}
 	c.mu.Lock()
 	c.pending = append(c.pending, sent{xid, op, at, c.touches.proves(at), createPath(packet), more})
@@ -162,6 +168,8 @@ func (c *conn) read(head []byte) {
 		if ms, ok := word(head, 1); ok && ms > 0 {
 			c.owner.timeout.Store(int64(time.Duration(ms) * time.Millisecond))
 			c.greeted()
+		} else {
+			c.owner.expired()
 		}
 		return
 	}
@@ -171,6 +179,9 @@ func (c *conn) read(head []byte) {
 	case xid == xidNotification:
 		c.owner.counter.notifications.Add(1)
 	default:
+		if code, _ := word(head, 3); code == codeAuthentication {
+			c.owner.refuse(ErrAuthentication)
+		}
 		c.answered(xid, head)
 	}
 }

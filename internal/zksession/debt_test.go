@@ -11,7 +11,7 @@ import (
 // TestDebt: what SetWatches ask for, by the zxid, on connection after connection of a
 // session. Each is what the library has seen when it connects, and then in each packet.
 func TestDebt(t *testing.T) {
-	const many = manyWatches + 1
+	const many = 128 << 10
 	type packet struct {
 		seen   uint64
 		size   int

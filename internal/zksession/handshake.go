@@ -2,9 +2,48 @@ package zksession
 
 import (
 	"errors"
+	"fmt"
+	"net"
 	"os"
 	"time"
 )
+
+// maxGreeting is more than the reply to a handshake has.
+const maxGreeting = 1024
+
+var errProtocol = errors.New("the server speaks another protocol")
+
+// foreign returns the error of a reply that is not of ZooKeeper's protocol.
+func foreign(head []byte) error {
+	const alert, version = 21, 3 // a TLS record: its type, and the first byte of its version
+	if head[0] == alert && head[1] == version {
+		return fmt.Errorf("%w: TLS", errProtocol)
+	}
+	return fmt.Errorf("%w: its reply begins with %q", errProtocol, head)
+}
+
+// unanswered notes that a handshake was not answered.
+func (c *conn) unanswered(err error) {
+	var why error
+	remote := new(net.OpError)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		c.owner.hosts.hangs(c.address)
+		why = errors.New("the server accepts connections and does not answer: it hangs, it wants TLS, or it is not a ZooKeeper server")
+	case errors.Is(err, errProtocol),
+		errors.As(err, &remote) && remote.Op == "remote error": // TLS 1.3 reports after the handshake that it lacks a certificate
+		why = err
+	default:
+		why = fmt.Errorf("the server closes the connection (%w): it does not serve now, it has too many connections from this address (maxClientCnxns), it wants TLS, or it is not a ZooKeeper server", err)
+	}
+	c.owner.mu.Lock()
+	defer c.owner.mu.Unlock()
+	c.owner.shakes.failed(err)
+	if !c.begins && c.owner.shakes.refused.IsZero() {
+		c.owner.shakes.refused = time.Now()
+	}
+	c.owner.refused = fmt.Errorf("%s: %w", c.address, why)
+}
 
 // handshakeWait is how long a server may take for the handshake if so many have
 // not done it in time. A stopped one accepts connections: a client that stays with
@@ -18,6 +57,8 @@ func handshakeWait(timeout time.Duration, hung int) time.Duration {
 type handshakes struct {
 	hung     int // how many in a row were not answered in time
 	forgiven int // how often that count has begun again
+
+	refused time.Time // since when the servers do not take up the session; zero if they do
 }
 
 // failed takes up how a handshake ended that was not answered. A server that

@@ -1,25 +1,33 @@
 package zksession
 
 import (
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 )
 
-// hosts chooses the server to connect to, like the library's provider. When all
-// have been tried the library waits for a second, in which an ensemble may have
-// elected another leader long ago: so the first rounds end with shorter waits, which
-// are the dialer's. And in these rounds a server that did not answer a handshake in time
-// is left out, while another may serve: a client that is with it when a leader has been
-// elected comes back later by what it waits there.
+// hosts chooses the address to connect to, in place of the library's provider, which looks
+// up the names once. A round tries each address of each server, in random order, and begins
+// with a lookup. The address of the last session comes last.
+//
+// After a round the library waits for a second, in which an ensemble may have elected another
+// leader long ago. So the first rounds end with shorter waits, which are the dialer's. In
+// these rounds a server that did not answer a handshake in time is left out if there is
+// another: the client would lose the time that it waits there.
 type hosts struct {
-	zk.HostProvider
+	*names
+	patience func() time.Duration // for lookups
 
 	mu     sync.Mutex
+	left   []target        // of the round
+	now    target          // the latest that was chosen
+	tried  bool            // all have been tried since the last session, or that was too short
+	since  time.Time       // when the last session was taken up
+	last   string          // the address of the last session
 	rounds int             // without a session
 	pause  time.Duration   // before the next connection
-	hung   map[string]bool // servers that did not answer a handshake since the last session
+	hung   map[string]bool // addresses that did not answer a handshake since the last session
 }
 
 // The waits of the first rounds, together as long as one of the library's.
@@ -28,57 +36,83 @@ const (
 	shortRounds = 4
 )
 
+// hasty is a time between two connections after which the next one waits. A request that a
+// server refuses can break each of them.
+const hasty = time.Second
+
+// Init has nothing to do: the servers are known.
+func (h *hosts) Init([]string) error { return nil }
+
+func (h *hosts) Len() int { return len(h.servers) }
+
 func (h *hosts) Next() (server string, wait bool) {
-	server, wait = h.HostProvider.Next()
-	for range h.Len() - 1 {
-		if !h.skips(server) {
-			break
-		}
-		next, last := h.HostProvider.Next()
-		server, wait = next, wait || last
+	h.mu.Lock()
+	empty := len(h.left) == 0
+	h.mu.Unlock()
+	var all []target
+	if empty {
+		all = h.targets(h.patience())
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.hung[server] { // all of them are slow: each has its turn
-		clear(h.hung)
+	if empty {
+		wait = h.begin(all)
 	}
+	h.now, h.left = h.left[0], h.left[1:]
 	if wait && h.rounds < shortRounds {
 		h.pause = firstRound << h.rounds
 		h.rounds++
 		wait = false
 	}
-	return server, wait
+	return h.now.server.String(), wait
 }
 
-// skips reports whether server is left out.
-func (h *hosts) skips(server string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.hung[server] && h.rounds < shortRounds
+// begin starts a round, and reports whether the client is to wait before it. The caller
+// holds h.mu.
+func (h *hosts) begin(all []target) (wait bool) {
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	if h.rounds < shortRounds {
+		rest := slices.DeleteFunc(slices.Clone(all), func(t target) bool { return h.hung[t.address] })
+		if len(rest) > 0 {
+			all = rest
+		} else { // all of them are slow: each has its turn
+			clear(h.hung)
+		}
+	}
+	wait = h.tried
+	if !h.tried && h.last != "" {
+		rest := slices.DeleteFunc(slices.Clone(all), func(t target) bool { return t.address == h.last })
+		if wait = len(rest) == 0; !wait {
+			all = rest
+		}
+	}
+	h.left, h.tried = all, true
+	return wait
 }
 
-// hangs notes that server did not answer a handshake in time.
-func (h *hosts) hangs(server string) {
+// hangs notes that the server at address did not answer a handshake in time.
+func (h *hosts) hangs(address string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.hung == nil {
 		h.hung = make(map[string]bool)
 	}
-	h.hung[server] = true
+	h.hung[address] = true
 }
 
 func (h *hosts) Connected() {
 	h.mu.Lock()
-	h.rounds = 0
+	defer h.mu.Unlock()
+	now := time.Now()
+	h.rounds, h.left, h.tried, h.last = 0, nil, now.Sub(h.since) < hasty, h.now.address
+	h.since = now
 	clear(h.hung)
-	h.mu.Unlock()
-	h.HostProvider.Connected()
 }
 
-// due returns how long to wait before the next connection.
-func (h *hosts) due() (pause time.Duration) {
+// due returns the target that Next chose, and how long to wait before the connection.
+func (h *hosts) due() (to target, pause time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	pause, h.pause = h.pause, 0
-	return pause
+	return h.now, pause
 }

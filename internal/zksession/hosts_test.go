@@ -1,19 +1,27 @@
 package zksession
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 )
+
+// hostsOf returns the hosts of a client of these servers.
+func hostsOf(t *testing.T, lookup func(context.Context, string) ([]string, error), addrs ...string) *hosts {
+	t.Helper()
+	servers, err := parseServers(addrs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := &Conn{dialing: t.Context()}
+	return z.newHosts(servers, lookup)
+}
 
 // TestHosts: after the first rounds without a session the client waits shortly, then
 // as long as the library does; with a session the count begins again.
 func TestHosts(t *testing.T) {
-	h := &hosts{HostProvider: zk.NewDNSHostProvider()}
-	if err := h.Init([]string{"127.0.0.1:1", "127.0.0.1:2"}); err != nil {
-		t.Fatal(err)
-	}
+	h := hostsOf(t, nil, "127.0.0.1:1", "127.0.0.1:2")
 	for try := range 2 {
 		var pauses []time.Duration
 		seen := make(map[string]bool)
@@ -23,14 +31,14 @@ func TestHosts(t *testing.T) {
 			if wait {
 				break
 			}
-			if d := h.due(); d > 0 {
+			if _, d := h.due(); d > 0 {
 				pauses = append(pauses, d)
 			}
 		}
 		if len(pauses) != shortRounds || pauses[0] != firstRound || pauses[shortRounds-1] != firstRound<<(shortRounds-1) || len(seen) != 2 {
 			t.Errorf("try %d: pauses %v to reach %v, and then the library's", try, pauses, seen)
 		}
-		if d := h.due(); d != 0 {
+		if _, d := h.due(); d != 0 {
 			t.Errorf("try %d: %v more", try, d)
 		}
 		h.Connected()
@@ -42,10 +50,7 @@ func TestHosts(t *testing.T) {
 func TestHung(t *testing.T) {
 	servers := []string{"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}
 	for hung := range 4 {
-		h := &hosts{HostProvider: zk.NewDNSHostProvider()}
-		if err := h.Init(servers); err != nil {
-			t.Fatal(err)
-		}
+		h := hostsOf(t, nil, servers...)
 		for try := range 2 {
 			for _, s := range servers[:hung] {
 				h.hangs(s)
@@ -60,7 +65,7 @@ func TestHung(t *testing.T) {
 				if rounds < shortRounds {
 					seen[server]++
 				}
-				if h.due() > 0 {
+				if _, d := h.due(); d > 0 {
 					rounds++
 				}
 			}
@@ -104,4 +109,39 @@ func TestHandshakeWait(t *testing.T) {
 			t.Errorf("session %v, %d hung: %v, want %v", c.timeout, c.hung, got, c.want)
 		}
 	}
+}
+
+// TestLastServer: the server of the last session is tried after all others, and after a
+// wait. So are the others if the sessions are short.
+func TestLastServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := hostsOf(t, nil, "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3")
+		last, _ := h.Next()
+		h.Connected()
+		time.Sleep(hasty)
+		for range 20 {
+			if server, _ := h.Next(); server == last {
+				t.Fatalf("after a session with %s it is tried first", last)
+			}
+			if _, pause := h.due(); pause != 0 {
+				t.Errorf("a wait of %v before another server", pause)
+			}
+			h.Next()
+			h.Next()
+			if _, pause := h.due(); pause != firstRound {
+				t.Errorf("a wait of %v when all others have been tried, want %v", pause, firstRound)
+			}
+			last = h.now.address
+			h.Connected()
+			time.Sleep(hasty)
+		}
+		for range 3 {
+			h.Next()
+			h.Connected()
+		}
+		h.Next()
+		if _, pause := h.due(); pause != firstRound {
+			t.Errorf("a wait of %v after short sessions, want %v", pause, firstRound)
+		}
+	})
 }

@@ -79,6 +79,13 @@ func (ts touches) next(since time.Time) time.Time {
 	return time.Time{}
 }
 
+// Requests that can set a watch.
+const (
+	opExists       = 3
+	opGetData      = 4
+	opGetChildren2 = 12
+)
+
 // Requests that only a majority grants.
 const (
 	opCreate          = 1
@@ -195,6 +202,7 @@ func (c *conn) answered(xid int32, head []byte) {
 			c.owner.mu.Lock()
 			c.owner.debt.answered(s.more)
 			c.owner.mu.Unlock()
+			c.resume.answered(c.Conn)
 		}
 		c.created(s.path, head)
 		if committed(s.op, head) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -24,7 +25,9 @@ import (
 //
 // Of many watches the library makes several packets, and sends each when the one before
 // has been answered: requests wait for all of them. A watch that a request sets in between
-// would have the event of an older one of that path.
+// would have the event of an older one of that path. A multi does not wait: it sets no
+// watch, and the zxid of its reply does no harm thanks to the [debt]. So the client can
+// prove at once that its session lives.
 //
 // Every Write of the library is one packet.
 type resumption struct {
@@ -36,18 +39,30 @@ type resumption struct {
 	timer     *time.Timer
 }
 
-// resumeWait is how long requests wait for SetWatches, which the library sends
-// at once: long for a goroutine of a busy machine, short beside a reconnect.
+// resumeWait is how long requests wait for SetWatches, which the library sends at once: long
+// for a goroutine of a busy machine, short compared to a reconnect.
 const resumeWait = 100 * time.Millisecond
 
-// manyWatches is more than half of what the library puts into one packet: another may
-// follow, when that has been answered, for which requests wait for manyWait.
-const (
-	manyWatches = 64 << 10
-	manyWait    = 2 * time.Second
-)
-
 var errOvertaken = errors.New("zksession: requests have overtaken the watches of the session: connect again")
+
+// longestPath is how many bytes the longest path has that the client has asked for. Only
+// such a path can be in SetWatches.
+type longestPath struct{ bytes atomic.Int64 }
+
+func (l *longestPath) note(packet []byte) {
+	for _, op := range []int32{opExists, opGetData, opGetChildren2} {
+		if path, _ := requestPath(packet, op); int64(len(path)) > l.bytes.Load() {
+			l.bytes.Store(int64(len(path))) // the library writes in one goroutine
+		}
+	}
+}
+
+// leavesRoom reports whether another path would have gone into packet, which is SetWatches:
+// then it is the last. The library puts so many bytes into each (Conn.sendSetWatches).
+func (l *longestPath) leavesRoom(packet []byte) bool {
+	const limit = 128 << 10
+	return len(packet)-lengthBytes+4+int(l.bytes.Load()) <= limit
+}
 
 // resumes reports whether a handshake takes up a session: ConnectRequest is
 // protocol version, last zxid, timeout, session id … behind its length.
@@ -56,8 +71,9 @@ func resumes(p []byte) bool {
 	return len(p) >= id+8 && binary.BigEndian.Uint64(p[id:]) != 0
 }
 
-// write sends p to the server, or keeps it for later.
-func (r *resumption) write(to net.Conn, p []byte) (int, error) {
+// write sends p to the server, or keeps it for later. If p is SetWatches, last reports
+// whether no more follow.
+func (r *resumption) write(to net.Conn, p []byte, last bool) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.shook {
@@ -69,14 +85,14 @@ func (r *resumption) write(to net.Conn, p []byte) (int, error) {
 	}
 	op, ok := word(p[min(lengthBytes, len(p)):], 1)
 	switch {
-	case !ok || op == opPing || op == opAuth || op == opCloseSession: // their replies have no zxid, or do not matter
+	case !ok || op == opPing || op == opAuth || op == opMulti || op == opCloseSession:
 		return to.Write(p)
 	case op != opSetWatches && op != opSetWatches2:
 		if r.overtaken {
 			return to.Write(p)
 		}
 		if r.timer == nil {
-			r.timer = time.AfterFunc(resumeWait, func() { r.giveUp(to) })
+			r.wait(to)
 		}
 		r.held = append(r.held, p...)
 		return len(p), nil
@@ -87,15 +103,24 @@ func (r *resumption) write(to net.Conn, p []byte) (int, error) {
 		r.timer.Stop()
 	}
 	n, err := to.Write(p)
-	if len(p) > manyWatches {
-		r.timer = time.AfterFunc(manyWait, func() { r.giveUp(to) })
-		return n, err
-	}
-	r.waiting = false
-	if err == nil {
+	if r.waiting = !last; last && err == nil {
 		err = r.release(to)
 	}
 	return n, err
+}
+
+// answered notes a reply to SetWatches. If more follow, they come now.
+func (r *resumption) answered(to net.Conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waiting {
+		r.wait(to)
+	}
+}
+
+// wait lets requests wait for SetWatches. The caller holds r.mu.
+func (r *resumption) wait(to net.Conn) {
+	r.timer = time.AfterFunc(resumeWait, func() { r.giveUp(to) })
 }
 
 // giveUp sends the requests that wait when there is nothing to wait for.

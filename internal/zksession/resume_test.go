@@ -60,7 +60,7 @@ func (s *sink) ops() (out []int32) {
 // which cannot bring a zxid; without SetWatches the rest goes after a while, and
 // then they come too late.
 func TestResumption(t *testing.T) {
-	const late, manyOf = 0, -opSetWatches // stand for a while, and for a packet of many watches
+	const late, manyOf, answer = 0, -opSetWatches, -1 // stand for a while, a packet of many watches, and its reply
 	for _, test := range []struct {
 		name    string
 		session int32
@@ -73,10 +73,13 @@ func TestResumption(t *testing.T) {
 			[]int32{opAuth, opPing, opSetWatches, opCreate, opCreate, opCreate}, false},
 		{"two packets of watches", 7, []int32{opCreate, manyOf, opCreate, opSetWatches, opCreate},
 			[]int32{opSetWatches, opSetWatches, opCreate, opCreate, opCreate}, false},
-		{"one packet that could be the first of two", 7, []int32{opCreate, manyOf, late, opCreate},
+		{"one packet that could be the first of two", 7, []int32{opCreate, manyOf, answer, late, opCreate},
 			[]int32{opSetWatches, opCreate, opCreate}, false},
-		{"the second of two too late", 7, []int32{opCreate, manyOf, late, opSetWatches},
+		{"the first of two is not answered", 7, []int32{opCreate, manyOf, late, opCreate}, []int32{opSetWatches}, false},
+		{"the second of two too late", 7, []int32{opCreate, manyOf, answer, late, opSetWatches},
 			[]int32{opSetWatches, opCreate}, true},
+		{"a contact", 7, []int32{opCreate, opMulti, manyOf, opMulti, answer, opMulti, opSetWatches},
+			[]int32{opMulti, opSetWatches, opMulti, opMulti, opSetWatches, opCreate}, false},
 		{"SetWatches alone", 7, []int32{opSetWatches2, late, opCreate}, []int32{opSetWatches2, opCreate}, false},
 		{"none yet", 7, []int32{opCreate}, nil, false},
 		{"none", 7, []int32{opCreate, late, opCreate}, []int32{opCreate, opCreate}, false},
@@ -91,15 +94,19 @@ func TestResumption(t *testing.T) {
 				if _, err := c.Write(frame(words(0, 0, 0, 4000, 0, test.session, 0))); err != nil {
 					t.Fatal(err)
 				}
+				c.read(words(0, 4000, 0, 7))
 				var err error
 				for i, op := range test.send {
 					body := words(int32(i), op, 1, 2)
 					switch op {
 					case late:
-						time.Sleep(2 * manyWait)
+						time.Sleep(20 * resumeWait)
+						continue
+					case answer:
+						c.read(reply(int32(i-1), 0, 0))
 						continue
 					case manyOf:
-						body = append(words(int32(i), opSetWatches, 1, 2), make([]byte, manyWatches)...)
+						body = append(words(int32(i), opSetWatches, 1, 2), make([]byte, 128<<10)...)
 					}
 					_, failed := c.Write(frame(body))
 					err = errors.Join(err, failed)

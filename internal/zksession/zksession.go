@@ -15,7 +15,11 @@ import (
 )
 
 // ErrNoSession is returned by [Connect] if it got no session in time.
-var ErrNoSession = errors.New("no server to talk to")
+var ErrNoSession = errors.New("no session")
+
+// ErrAuthentication is returned by [Connect] if the servers serve only clients that
+// authenticate in another way.
+var ErrAuthentication = errors.New("the servers require clients to authenticate (enforce.auth.enabled or sessionRequireClientSASLAuth): set user name and password if they allow the scheme digest; SASL is not supported")
 
 // DefaultSessionTimeout is what [Connect] asks the servers for if the options
 // name none: long enough for a garbage collector or a leader
@@ -27,10 +31,10 @@ const MaxSessionTimeout = math.MaxInt32 * time.Millisecond
 
 // Options is how to connect.
 type Options struct {
-	Servers            []string      // host:port of the ensemble's
+	Servers            []string      // host:port of the ensemble's; port 2181 if there is none
 	SessionTimeout     time.Duration // asked for; 0 is DefaultSessionTimeout
 	Username, Password string        // digest authentication; none if Username is empty
-	TLS                *tls.Config   // nil for plain TCP
+	TLS                *tls.Config   // nil for plain TCP; without ServerName each server is to have its own
 
 	// OnEvent is called with every event of the connection, in order, on the
 	// library's own goroutines: it must not block and not call the
@@ -46,6 +50,8 @@ type Options struct {
 	// Tick is the tickTime of the servers, if they grant sessions of less than two
 	// ticks; see [Conn.Lag]. 0 says that they do not.
 	Tick time.Duration
+
+	lookup func(ctx context.Context, host string) ([]string, error) // of tests; nil is the system's
 }
 
 // A Conn is a client of a ZooKeeper ensemble: one session at a time,
@@ -55,21 +61,24 @@ type Conn struct {
 	counter *Counter
 	events  <-chan zk.Event // closed when the library's last goroutine has ended
 
-	clock   func() time.Time // nil is time.Now
-	timeout atomic.Int64     // ns, as negotiated
-	zxid    atomic.Int64     // see [Conn.Zxid]
-	tick    time.Duration
-	hosts   *hosts
+	clock    func() time.Time // nil is time.Now
+	timeout  atomic.Int64     // ns, as negotiated
+	zxid     atomic.Int64     // see [Conn.Zxid]
+	tick     time.Duration
+	hosts    *hosts
+	entering atomic.Bool // see enter
 
 	mu      sync.Mutex
 	since   time.Time // see [Proof]
 	now     *conn     // the latest TCP connection
-	refused error     // why the last attempt to open one failed
+	refused error     // why there is no session
+	hello   []byte    // the latest handshake
 	shakes  handshakes
 	debt    debt
 
 	creations creations
 	bound     bindings
+	longest   longestPath
 
 	dialing context.Context // ends with Close
 	stop    context.CancelFunc
@@ -87,19 +96,21 @@ func Connect(ctx context.Context, o Options) (*Conn, error) {
 	if timeout < 0 || timeout > MaxSessionTimeout {
 		return nil, fmt.Errorf("zksession: session timeout %v cannot be", timeout)
 	}
-	if len(o.Servers) == 0 {
-		return nil, errors.New("zksession: no server is named")
+	servers, err := parseServers(o.Servers)
+	if err != nil {
+		return nil, fmt.Errorf("zksession: %w", err)
 	}
-	z := &Conn{counter: o.Counter, clock: o.Now, tick: o.Tick, hosts: &hosts{HostProvider: zk.NewDNSHostProvider()}}
+	z := &Conn{counter: o.Counter, clock: o.Now, tick: o.Tick}
 	if z.counter == nil {
 		z.counter = new(Counter)
 	}
 	z.timeout.Store(int64(timeout))
+	z.entering.Store(true)
 	z.dialing, z.stop = context.WithCancel(context.Background())
+	z.hosts = z.newHosts(servers, o.lookup)
 
 	ready := make(chan struct{})
 	var once sync.Once
-	var err error
 	onEvent := func(ev zk.Event) {
 		if o.OnEvent != nil {
 			o.OnEvent(ev)
@@ -117,7 +128,7 @@ func Connect(ctx context.Context, o Options) (*Conn, error) {
 	}
 	select {
 	case <-ready:
-		err = z.authenticate(ctx, o)
+		err = z.enter(ctx, o)
 	case <-ctx.Done():
 		err = z.unavailable(ctx, o.Servers)
 	}
@@ -125,80 +136,23 @@ func Connect(ctx context.Context, o Options) (*Conn, error) {
 		z.Close()
 		return nil, err
 	}
+	z.entering.Store(false)
 	return z, nil
 }
 
-// unavailable returns the error of a caller that has waited in vain for a session.
-func (z *Conn) unavailable(ctx context.Context, servers []string) error {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	why := z.refused
-	if why == nil && z.now != nil {
-		why = errors.New("it accepts connections and grants no session: is it a ZooKeeper server, does it want TLS?")
+func (z *Conn) newHosts(servers []server, lookup func(context.Context, string) ([]string, error)) *hosts {
+	if lookup == nil {
+		lookup = net.DefaultResolver.LookupHost
 	}
-	if why == nil {
-		why = errors.New("no answer")
-	}
-	return fmt.Errorf("zksession: no session with ZooKeeper at %v: %w: %w: %w", servers, ErrNoSession, ctx.Err(), why)
-}
-
-// authenticate presents the credentials, if there are any. The library
-// presents them again after each reconnect.
-func (z *Conn) authenticate(ctx context.Context, o Options) error {
-	if o.Username == "" {
-		return nil
-	}
-	done := make(chan error, 1)
-	go func() { done <- z.AddAuth("digest", []byte(o.Username+":"+o.Password)) }()
-	select {
-	case err := <-done:
-		if err != nil {
-			return fmt.Errorf("zksession: ZooKeeper refused the credentials: %w", err)
-		}
-		return nil
-	case <-ctx.Done(): // the caller closes z, which ends the goroutine
-		return fmt.Errorf("zksession: ZooKeeper did not answer to the credentials: %w", ctx.Err())
+	return &hosts{
+		names:    &names{servers: servers, find: lookup, open: z.dialing, known: make(map[string]*known)},
+		patience: func() time.Duration { return handshakeWait(z.SessionTimeout(), 0) },
 	}
 }
 
-// dialer returns the function that opens TCP connections for the library.
-func (z *Conn) dialer(config *tls.Config) zk.Dialer {
-	return func(network, address string, timeout time.Duration) (net.Conn, error) {
-		if pause := z.hosts.due(); pause > 0 {
-			select {
-			case <-time.After(pause):
-			case <-z.dialing.Done():
-			}
-		}
-		ctx, cancel := context.WithTimeout(z.dialing, timeout)
-		defer cancel()
-		var raw net.Conn
-		var err error
-		if config != nil {
-			raw, err = (&tls.Dialer{Config: config}).DialContext(ctx, network, address)
-		} else {
-			raw, err = new(net.Dialer).DialContext(ctx, network, address)
-		}
-		if err != nil {
-			z.mu.Lock()
-			z.refused = err
-			z.mu.Unlock()
-			return nil, err
-		}
-		c := &conn{Conn: raw, owner: z, address: address}
-		z.mu.Lock()
-		c.dead = time.Now().Add(handshakeWait(z.SessionTimeout(), z.shakes.hung))
-		old := z.now
-		z.now = c
-		z.mu.Unlock()
-		if old != nil {
-			old.Close() // the library forgets the one on which its session expired
-		}
-		if z.dialing.Err() != nil { // Close has looked already
-			c.Close()
-		}
-		return c, nil
-	}
+// Elsewhere reports whether another connection may lead to another server.
+func (z *Conn) Elsewhere() bool {
+	return z.hosts != nil && (len(z.hosts.servers) > 1 || z.hosts.servers[0].named())
 }
 
 // Traffic returns that of the connection's Counter.
@@ -230,6 +184,7 @@ func (z *Conn) Close() {
 	}
 	for range z.events { // nothing reads it before; the library drops what does not fit
 	}
+	z.hosts.work.Wait()
 }
 
 // silent is a logger that a library's package-wide default would not be.

@@ -53,6 +53,9 @@ func Check(at harness.Endpoint) error {
 	case at.SessionTimeout < 0 || at.SessionTimeout > zksession.MaxSessionTimeout:
 		return fmt.Errorf("wire: %w: session timeout %v", harness.ErrUsage, at.SessionTimeout)
 	}
+	if err := zksession.CheckServers(at.Addrs[0]); err != nil {
+		return fmt.Errorf("wire: %w: %w", harness.ErrUsage, err)
+	}
 	return nil
 }
 
@@ -75,6 +78,9 @@ func Connect(ctx context.Context, at harness.Endpoint, o Options) (*Conn, error)
 	conn, err := zksession.Connect(ctx, s)
 	if errors.Is(err, zksession.ErrNoSession) {
 		err = fmt.Errorf("%w: %w", harness.ErrUnavailable, err)
+	}
+	if errors.Is(err, zksession.ErrAuthentication) {
+		err = fmt.Errorf("wire: %w: %w", harness.ErrUsage, err)
 	}
 	if err != nil {
 		return nil, err

@@ -1,0 +1,61 @@
+package zksession
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// unavailable returns the error of a caller that has waited in vain for a session.
+func (z *Conn) unavailable(ctx context.Context, servers []string) error {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	why := z.refused
+	if why == nil {
+		why = errors.New("no answer")
+	}
+	return fmt.Errorf("zksession: ZooKeeper at %v: %w: %w: %w", servers, ErrNoSession, ctx.Err(), why)
+}
+
+// enter presents the credentials, if there are any, and makes a request, because servers
+// that want others refuse that. The library presents them again after each reconnect.
+func (z *Conn) enter(ctx context.Context, o Options) error {
+	steps := []func() error{func() error { _, _, err := z.Exists("/"); return err }}
+	if o.Username != "" {
+		steps = slices.Insert(steps, 0, func() error { return z.AddAuth("digest", []byte(o.Username+":"+o.Password)) })
+	}
+	for _, step := range steps {
+		done := make(chan error, 1)
+		go func() { done <- z.insist(step) }()
+		select {
+		case err := <-done:
+			if err != nil {
+				return fmt.Errorf("zksession: %w", err)
+			}
+		case <-ctx.Done(): // the caller closes z, which ends the goroutine
+			return z.unavailable(ctx, o.Servers)
+		}
+	}
+	return nil
+}
+
+// insist does the step until no connection breaks in it.
+func (z *Conn) insist(step func() error) error {
+	for {
+		err := step()
+		z.mu.Lock()
+		refused := z.refused
+		z.mu.Unlock()
+		switch {
+		case errors.Is(refused, ErrAuthentication):
+			return refused
+		case errors.Is(err, zk.ErrAuthFailed):
+			return fmt.Errorf("ZooKeeper refused the credentials: %w", err)
+		case z.dialing.Err() != nil || !errors.Is(err, zk.ErrConnectionClosed) && !errors.Is(err, zk.ErrSessionExpired) && !errors.Is(err, zk.ErrNoServer):
+			return nil // served, be it with an error
+		}
+	}
+}

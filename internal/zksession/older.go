@@ -1,0 +1,115 @@
+package zksession
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"time"
+)
+
+// A server refuses a session whose client has seen a later zxid than its own: it closes the
+// connection. After a restore of older data all servers do, and the library would try for
+// ever. So when no server has taken up the session for as long as its timeout, the client
+// looks for such a server itself, and begins another session if there is one.
+
+// stale reports whether to look, and returns the handshake.
+func (z *Conn) stale() (hello []byte, is bool) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	refused := z.shakes.refused
+	return z.hello, !refused.IsZero() && time.Since(refused) > z.SessionTimeout()
+}
+
+// replaced returns a connection in place of server that ends the session for the library,
+// if it is over there, or nil if server may take it up. It closes server.
+func (z *Conn) replaced(server net.Conn, hello []byte) (net.Conn, error) {
+	defer server.Close()
+	defer context.AfterFunc(z.dialing, func() { server.Close() })()
+	server.SetDeadline(time.Now().Add(handshakeWait(z.SessionTimeout(), 0)))
+	over, err := isOlder(server, hello)
+	if !over {
+		return nil, err
+	}
+	return newEnded(server), nil
+}
+
+// expired notes that the servers have ended the session.
+func (z *Conn) expired() {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.shakes = handshakes{}
+}
+
+// isOlder takes up the session at a server, as if the client had seen nothing, and reports
+// whether the session is over: the server does not have it, or has older data. Then it
+// ends the session there.
+func isOlder(server net.Conn, hello []byte) (bool, error) {
+	hello = bytes.Clone(hello)
+	const zxid = lengthBytes + 4 // behind the protocol's version
+	seen := binary.BigEndian.Uint64(hello[zxid:])
+	binary.BigEndian.PutUint64(hello[zxid:], 0)
+	reply, err := ask(server, hello)
+	if err != nil {
+		return false, err
+	}
+	if timeout, ok := word(reply, 1); !ok || timeout <= 0 {
+		return true, nil
+	}
+	const ping, closing = -2, 1 // xids
+	if reply, err = ask(server, request(ping, opPing)); err != nil || len(reply) < 12 {
+		return false, fmt.Errorf("no answer to a ping: %w", err)
+	}
+	if binary.BigEndian.Uint64(reply[4:]) >= seen {
+		return false, nil
+	}
+	_, err = ask(server, request(closing, opCloseSession))
+	return err == nil, err
+}
+
+// request returns a packet that is a header only.
+func request(xid, op int32) []byte {
+	b := binary.BigEndian.AppendUint32(nil, 8)
+	b = binary.BigEndian.AppendUint32(b, uint32(xid))
+	return binary.BigEndian.AppendUint32(b, uint32(op))
+}
+
+// ask sends packet and returns the body of the reply, which is a short one.
+func ask(server net.Conn, packet []byte) ([]byte, error) {
+	if _, err := server.Write(packet); err != nil {
+		return nil, err
+	}
+	var head [lengthBytes]byte
+	if _, err := io.ReadFull(server, head[:]); err != nil {
+		return nil, err
+	}
+	size := binary.BigEndian.Uint32(head[:])
+	if size > maxGreeting {
+		return nil, foreign(head[:])
+	}
+	body := make([]byte, size)
+	_, err := io.ReadFull(server, body)
+	return body, err
+}
+
+// ended is a connection to a server that does not have the session.
+type ended struct {
+	net.Conn
+	reply *bytes.Reader
+}
+
+func newEnded(of net.Conn) ended {
+	const size = 4 + 4 + 8 + 4 + 16 + 1 // version, timeout, session, password, read-only
+	reply := binary.BigEndian.AppendUint32(nil, size)
+	reply = append(reply, make([]byte, size)...)
+	reply[lengthBytes+4+4+8+3] = 16 // the password's length
+	return ended{of, bytes.NewReader(reply)}
+}
+
+func (e ended) Read(p []byte) (int, error)       { return e.reply.Read(p) }
+func (e ended) Write(p []byte) (int, error)      { return len(p), nil }
+func (e ended) Close() error                     { return nil }
+func (e ended) SetReadDeadline(time.Time) error  { return nil }
+func (e ended) SetWriteDeadline(time.Time) error { return nil }

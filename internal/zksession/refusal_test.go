@@ -1,0 +1,158 @@
+package zksession_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/backend"
+	"locklab/internal/zksession"
+)
+
+// startServer starts a ZooKeeper server of the test's own, with these lines of configuration.
+func startServer(t *testing.T, config string) (s *backend.Server, addrs []string) {
+	t.Helper()
+	s, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{Servers: 1, Config: config})
+	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	})
+	return s, s.Endpoint().Addrs[0]
+}
+
+// TestOlderData: a client of a server that comes back with less than the client has seen
+// begins another session.
+func TestOlderData(t *testing.T) {
+	t.Parallel()
+	log := t.TempDir()
+	s, addrs := startServer(t, "dataLogDir="+log)
+	expired := make(chan struct{}, 10)
+	z := connectWatched(t, addrs, expired)
+	for range 10 {
+		if _, err := z.Create("/n", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	session := z.SessionID()
+	if err := errors.Join(s.Kill(0), os.RemoveAll(log), s.Restart(t.Context(), 0)); err != nil {
+		t.Fatal(err)
+	}
+	requireAnswer(t, z)
+	if len(expired) != 1 || z.SessionID() == session {
+		t.Errorf("%d sessions have expired, want 1; the session is another one: %t", len(expired), z.SessionID() != session)
+	}
+}
+
+// connectWatched connects with a short session. The channel gets each end of a session.
+func connectWatched(t *testing.T, addrs []string, expired chan<- struct{}) *zksession.Conn {
+	t.Helper()
+	z, err := zksession.Connect(t.Context(), zksession.Options{Servers: addrs, SessionTimeout: time.Second, OnEvent: func(ev zk.Event) {
+		if ev.State == zk.StateExpired {
+			expired <- struct{}{}
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(z.Close)
+	return z
+}
+
+// TestIsOlder: a session is over only if the server does not have it, or has seen less than
+// the client.
+func TestIsOlder(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	expired := make(chan struct{}, 10)
+	z := connectWatched(t, at.Addrs[0], expired)
+	z.Cut()
+	requireAnswer(t, z)
+	hello := z.Hello()
+	requireOlder := func(what string, want bool) {
+		t.Helper()
+		c, err := net.Dial("tcp", at.Addrs[0][0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if is, err := zksession.IsOlder(c, hello); is != want || err != nil {
+			t.Errorf("%s: %t, %v, want %t", what, is, err, want)
+		}
+	}
+	requireOlder("a server with all that the client has seen", false)
+	if len(expired) != 0 {
+		t.Fatal("the session has ended")
+	}
+	const seen = 4 + 4 // where the handshake has the zxid
+	binary.BigEndian.PutUint64(hello[seen:], math.MaxInt64)
+	requireOlder("a server with less", true)
+	<-expired
+	requireOlder("a server without the session", true)
+}
+
+// TestAuthenticationRequired: servers that want their clients to authenticate refuse those
+// that do not, at once and by name.
+func TestAuthenticationRequired(t *testing.T) {
+	t.Parallel()
+	for config, digest := range map[string]bool{
+		"enforce.auth.enabled=true\nenforce.auth.schemes=digest":                                                        true,
+		"sessionRequireClientSASLAuth=true\nauthProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider": false,
+	} {
+		t.Run(strings.SplitN(config, "=", 2)[0], func(t *testing.T) {
+			_, addrs := startServer(t, config)
+			z, err := zksession.Connect(t.Context(), zksession.Options{Servers: addrs})
+			if !errors.Is(err, zksession.ErrAuthentication) {
+				t.Errorf("Connect without credentials = %v, want ErrAuthentication", err)
+			}
+			if err == nil {
+				z.Close()
+			}
+			z, err = zksession.Connect(t.Context(), zksession.Options{Servers: addrs, Username: "u", Password: "p"})
+			if digest != (err == nil) || !digest && !errors.Is(err, zksession.ErrAuthentication) {
+				t.Errorf("Connect with credentials = %v, want an error: %t", err, !digest)
+			}
+			if err == nil {
+				z.Cut()
+				requireAnswer(t, z)
+				z.Close()
+			}
+		})
+	}
+}
+
+// TestNoSession: the error of Connect has what the server did.
+func TestNoSession(t *testing.T) {
+	t.Parallel()
+	_, addrs := startServer(t, "maxClientCnxns=1")
+	z, err := zksession.Connect(t.Context(), zksession.Options{Servers: addrs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err = zksession.Connect(ctx, zksession.Options{Servers: addrs}); !errors.Is(err, zksession.ErrNoSession) ||
+		!errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "maxClientCnxns") {
+		t.Errorf("Connect at the limit of connections = %v", err)
+	}
+	z.Close()
+	if z, err = zksession.Connect(t.Context(), zksession.Options{Servers: addrs}); err != nil {
+		t.Fatal(err)
+	}
+	z.Close()
+}

@@ -1,0 +1,50 @@
+package zksession_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/zksession"
+)
+
+// TestManyWatches: watches that take more than one packet, or just fill one, are set again
+// before requests, which then are served.
+func TestManyWatches(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	const perPacket = 130 // of paths of 1,000 bytes
+	for watches, full := range map[int]bool{
+		100:       false,
+		perPacket: true, // another could follow: requests wait for it, in vain
+		3 * 100:   false,
+	} {
+		t.Run(fmt.Sprint(watches), func(t *testing.T) {
+			z, err := zksession.Connect(t.Context(), zksession.Options{Servers: at.Addrs[0]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer z.Close()
+			for i := range watches {
+				path := fmt.Sprintf("/%0999d", i)
+				if _, _, _, err := z.ExistsW(strings.Replace(path, "0", "x", 1)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 20 { // a busy machine can be late with the watches
+				before := z.Link()
+				z.Cut()
+				for z.Link() == before {
+					time.Sleep(time.Millisecond)
+				}
+				requireAnswer(t, z)
+				if full || !z.Overtaken() {
+					return
+				}
+			}
+			t.Error("requests go before the watches")
+		})
+	}
+}
