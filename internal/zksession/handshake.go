@@ -40,7 +40,7 @@ func (c *conn) unanswered(err error) {
 	defer c.owner.mu.Unlock()
 	c.owner.shakes.failed(err)
 	if !c.begins && c.owner.shakes.refused.IsZero() {
-		c.owner.shakes.refused = time.Now()
+		c.owner.shakes.refused = c.owner.time()
 	}
 	c.owner.refused = fmt.Errorf("%s: %w", c.address, why)
 }

@@ -20,7 +20,7 @@ func (z *Conn) stale() (hello []byte, is bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	refused := z.shakes.refused
-	return z.hello, !refused.IsZero() && time.Since(refused) > z.SessionTimeout()
+	return z.hello, !refused.IsZero() && z.time().Sub(refused) > z.SessionTimeout()
 }
 
 // replaced returns a connection in place of server that ends the session for the library,
