@@ -12,13 +12,13 @@ import (
 // keysOfAll returns the keys and channels of the locks of every kind with that name, the
 // name first, or nothing if it is refused.
 func keysOfAll(c *Client, name string) []string {
-	m := c.Mutex(name, Options{PubSub: true})
+	m := c.Mutex(name, Options{})
 	if m.err != nil {
 		return nil
 	}
 	keys := m.keys[:3] // the fourth is what the mailboxes begin with
 	s := c.shared(name, Options{}, 1)
-	return slices.Concat(keys, []string{m.keys[3] + m.id, s.keys[3] + s.id}, s.keys[4:],
+	return slices.Concat(keys, []string{m.keys[3] + c.id}, s.keys[4:],
 		[]string{c.PubSubMutex(name, Options{}).broadcast.channel})
 }
 

@@ -57,14 +57,12 @@ import (
 // server, first come, first served. It can be locked again after any error. It
 // is not reentrant: a holder that locks it again waits for itself.
 type Mutex struct {
-	c       *Client
-	name    string
-	keys    []string
-	id      string // of the mailbox, which all locks of c with this name share
-	channel bool   // the mailbox is a channel, not a list
-	kind    queueKind
-	o       Options
-	err     error // what is wrong with name and o
+	c    *Client
+	name string
+	keys []string
+	kind queueKind
+	o    Options
+	err  error // what is wrong with name and o
 }
 
 // A queueKind is how the server keeps a queue and the holders of the lock.
@@ -98,10 +96,7 @@ var exclusive = queueKind{
 // of them.) It may be made for every call: all with one name share what the Client keeps
 // for their waiters, and nothing is kept for a name five seconds after the last of them.
 func (c *Client) Mutex(name string, o Options) *Mutex {
-	m := &Mutex{c: c, name: name, id: c.id, channel: o.PubSub, kind: exclusive}
-	if o.PubSub {
-		m.id = channelMark + c.id
-	}
+	m := &Mutex{c: c, name: name, kind: exclusive}
 	if m.o, m.err = c.options(o, name); m.err == nil {
 		m.err = cmp.Or(c.misuse, c.together(name))
 	}

@@ -4,7 +4,7 @@
 -- KEYS[3] a counter that never falls: tokens, and places in the queue.
 -- KEYS[4] what the keys of mailboxes begin with.
 -- A waiter, and an owner, is called mailbox:number. ARGV[1] is the asking one.
--- A mailbox is a list, or if its name begins with @ a channel.
+-- A mailbox is a list.
 -- Times are in microseconds by the server's clock.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -42,9 +42,6 @@ local function post(waiter, token, span, limit)
   if box == here then
     notifications[#notifications + 1] = notification
     return true
-  end
-  if string.byte(waiter) == 64 then -- @
-    return redis.call('PUBLISH', box, notification) > 0
   end
   if redis.call('RPUSH', box, notification) > 1 and limit then
     local written = string.match(redis.call('LINDEX', box, 0), '^%S+ %d+ (%d+)')
