@@ -67,7 +67,7 @@ type Mutex struct {
 
 // A queueKind is how the server keeps a queue and the holders of the lock.
 type queueKind struct {
-	acquire, release, renew, check, pass, force *script
+	acquire, release, free, renew, check, pass, force *script
 
 	needs string // of take
 	tag   string // ends the names of waiters
@@ -75,13 +75,14 @@ type queueKind struct {
 
 // complete returns k with what it needs.
 func (k queueKind) complete() queueKind {
-	k.needs = needs(k.release, k.renew, k.check, k.pass)
+	k.needs = needs(k.release, k.free, k.renew, k.check, k.pass)
 	return k
 }
 
 var exclusive = queueKind{
 	acquire: newScript("needs", "grant", "queue_acquire"),
 	release: newScript("grant", "queue_release"),
+	free:    newScript("grant", "queue_free"),
 	renew:   newScript("grant", "queue_renew"),
 	check:   newScript("grant", "queue_check"),
 	pass:    newScript("grant", "queue_pass"),
@@ -301,7 +302,7 @@ func (m *Mutex) lease(w *queued, token uint64) *Lease {
 	return &Lease{
 		c: m.c, name: m.name, token: token, prompt: m.c.prompt,
 		free:    func(ctx context.Context) (bool, error) { return m.release(ctx, w, true) },
-		renewal: m.call(m.kind.renew, w, m.o.TTL.Milliseconds()),
+		renewal: m.alone(m.kind.renew, w, m.o.TTL.Milliseconds()),
 		again:   func(ctx context.Context) error { _, err := m.release(ctx, w, true); return err },
 		span:    m.o.TTL, margin: m.o.Margin, fixed: m.o.DisableRenewal,
 	}
@@ -309,6 +310,12 @@ func (m *Mutex) lease(w *queued, token uint64) *Lease {
 
 func (m *Mutex) call(s *script, w *queued, args ...any) call {
 	return call{s, m.keys, append([]any{w.nonce}, args...)}
+}
+
+// alone is a call that names the key of the lock and no other, so that it runs while the slot
+// of the lock migrates.
+func (m *Mutex) alone(s *script, w *queued, args ...any) call {
+	return call{s, m.keys[:1], append([]any{w.nonce}, args...)}
 }
 
 // release takes w out of the queue, or the lock away from it, and reports
@@ -332,6 +339,9 @@ func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, 
 		}
 		// Gone after a failure: the failed request has done it.
 		held = err == nil && (n == 1 || n == 2 || again)
+		if splitSlot(err) && m.free(ctx, w, again) {
+			held, err = true, nil
+		}
 		return err
 	})
 	return held, err

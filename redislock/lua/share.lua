@@ -16,27 +16,32 @@ local function fits(waiter)
   return n == 0 or n < math.min(limit(waiter), limit(redis.call('ZRANGE', KEYS[1], 0, 0)[1]))
 end
 
--- Lets both keys live for span milliseconds more at least.
-local function keep(span)
-  for _, key in ipairs({KEYS[1], KEYS[5]}) do
-    redis.call('PEXPIRE', key, math.max(span, redis.call('PTTL', key)))
-  end
+-- Lets a key live for span milliseconds more at least.
+local function keep(key, span)
+  redis.call('PEXPIRE', key, math.max(span, redis.call('PTTL', key)))
 end
 
--- Gives a holder span milliseconds from now. The life of the keys comes first: a server
+-- Whether the waiter is a holder whose time has not run out.
+local function holds(waiter)
+  return now < tonumber(redis.call('ZSCORE', KEYS[1], waiter) or 0)
+end
+
+-- Gives a holder span milliseconds from now. The life of the key comes first: a server
 -- that is out of memory refuses what a script writes first if that may need some, and a
 -- renewal must not be refused.
 local function prolong(waiter, span)
-  keep(span)
+  keep(KEYS[1], span)
   redis.call('ZADD', KEYS[1], string.format('%.0f', now + span * 1000), waiter)
 end
 
--- Makes waiter a holder for span milliseconds and returns its token.
+-- Makes waiter a holder for span milliseconds and returns its token. Renewals name KEYS[1]
+-- alone, so the tokens live for a day at least.
 local function admit(waiter, span)
   local token, text = number()
   redis.call('HSET', KEYS[5], waiter, text)
   redis.call('ZADD', KEYS[1], string.format('%.0f', now + span * 1000), waiter)
-  keep(span)
+  keep(KEYS[1], span)
+  keep(KEYS[5], math.max(span, 86400000))
   return token
 end
 
