@@ -79,7 +79,7 @@ func TestNeeds(t *testing.T) {
 		}
 	}
 	for _, k := range []queueKind{exclusive, sharing} {
-		for _, s := range []*script{k.acquire, k.release, k.renew, k.check, k.pass, k.force, pollAcquire, pollRelease, pollRenew, pubsubAcquire, pubsubRelease, reentrantAcquire, reentrantRelease, reentrantRenew} {
+		for _, s := range []*script{k.acquire, k.release, k.free, k.renew, k.check, k.pass, k.force, pollAcquire, pollRelease, pollRenew, pubsubAcquire, pubsubRelease, reentrantAcquire, reentrantRelease, reentrantRenew} {
 			for _, found := range scriptCommand.FindAllStringSubmatch(s.source, -1) {
 				if _, known := arguments[strings.ToLower(found[1])]; !known && !strings.EqualFold(found[1], "publish") {
 					t.Errorf("how many arguments does %s take?", found[1])

@@ -34,15 +34,13 @@ local function prolong(waiter, span)
   redis.call('ZADD', KEYS[1], string.format('%.0f', now + span * 1000), waiter)
 end
 
--- Makes waiter a holder for span milliseconds and returns its token. Renewals name KEYS[1]
--- alone, so the tokens live for a day at least.
-local function admit(waiter, span)
-  local token, text = number()
-  redis.call('HSET', KEYS[5], waiter, text)
+-- Makes waiter a holder with that token for span milliseconds. Renewals name KEYS[1] alone,
+-- so the tokens live for a day at least.
+local function admit(waiter, span, token)
+  redis.call('HSET', KEYS[5], waiter, token)
   redis.call('ZADD', KEYS[1], string.format('%.0f', now + span * 1000), waiter)
   keep(KEYS[1], span)
   keep(KEYS[5], math.max(span, 86400000))
-  return token
 end
 
 -- Returns whether waiter was a holder until now.
@@ -92,18 +90,10 @@ local function watch(ahead, grant, lease)
   return soonest
 end
 
--- Whether a message has lain in the waiter's mailbox for span milliseconds, so
--- that it is not read any more.
-local function dead(waiter, span)
-  local oldest = redis.call('LINDEX', mailbox(waiter), 0)
-  local written = oldest and string.match(oldest, '^%S+ %d+ (%d+)')
-  return written and now - written >= span * 1000
-end
-
 -- Admits waiters for span milliseconds, within which they must ask for more, in
--- the order of arrival, until one does not fit. Those that are dead are left out;
--- self is admitted for lease instead, without a message. Returns the token of self,
--- if it was among them, and whether others were.
+-- the order of arrival, until one does not fit. Those that do not read any more are left
+-- out, as by grant; self is admitted for lease instead, without a message. Returns the
+-- token of self, if it was among them, and whether others were.
 local function serve(span, self, lease)
   local token, others = nil, false
   while true do
@@ -112,10 +102,12 @@ local function serve(span, self, lease)
       return token, others
     end
     redis.call('ZREM', KEYS[2], waiter)
+    local n, text = number()
     if waiter == self then
-      token = admit(self, lease)
-    elseif not dead(waiter, span) then
-      post(waiter, string.format('%.0f', admit(waiter, span)), span)
+      token = n
+      admit(self, lease, text)
+    elseif post(waiter, text, span, span * 1000) then
+      admit(waiter, span, text)
       others = true
     end
   end
