@@ -55,7 +55,9 @@ func FuzzQueueScripts(f *testing.F) {
 		f.Add(kind, []byte{0, 1, 2, 5, 24, 8, 9, 20, 6})    // one gives up, one is thrown out
 		f.Add(kind, []byte{0, 1, 2, 1, 4, 4, 5, 5, 28, 16}) // repetitions
 		f.Add(kind, []byte{0, 1, 56, 4, 0, 5, 16, 2})       // the clock is set back
-		f.Add(kind, []byte{0, 1, 2, 60, 4, 3, 62, 6})       // a mailbox is not read
+		f.Add(kind, []byte{0, 1, 2, 3, 4, 62, 5, 0, 2, 12}) // a mailbox is not read
+		f.Add(kind, []byte{0, 2, 3, 1, 16, 62, 12, 0, 5})   // nor is that of the first to be served by another
+		f.Add(kind, []byte{0, 16, 8, 64, 0, 16, 12, 16, 0}) // what is over is neither renewed nor given back
 		f.Add(kind, []byte{0, 2, 1, 64, 12, 4, 3, 65, 5})   // a holder leaves without a hand-over
 		for range 6 {
 			steps := make([]byte, 50)
@@ -119,7 +121,7 @@ func (q *queueFuzz) step(b byte) {
 		case !q.several:
 			q.rdb.Del(q.ctx, q.keys[0])
 		case w != "":
-			q.rdb.ZAdd(q.ctx, q.keys[0], redis.Z{Score: 1, Member: w})
+			q.rdb.ZAdd(q.ctx, q.keys[0], redis.Z{Score: float64(q.rdb.Time(q.ctx).Val().UnixMicro() - 1000), Member: w})
 		}
 	default:
 		got := q.run(op, "", fuzzedGrant.Milliseconds())
@@ -187,14 +189,19 @@ func (q *queueFuzz) check(notifications []any) {
 	q.checkNotifications(append(notifications, q.readMailboxes()...))
 }
 
-// lives expects that a key lives until then.
+// requireLife expects that a key lives until then.
+func requireLife(t *testing.T, rdb *link, key string, until window) {
+	t.Helper()
+	asked := time.Now()
+	left := rdb.PTTL(context.WithoutCancel(t.Context()), key).Val()
+	if got := (window{asked, time.Now()}).add(left); left < 0 || !got.meets(until) {
+		t.Errorf("%s lives for %v more, want %v", key, left, until.from.Sub(asked))
+	}
+}
+
 func (q *queueFuzz) lives(key string, until window) {
 	q.Helper()
-	asked := time.Now()
-	left := q.rdb.PTTL(q.ctx, key).Val()
-	if got := (window{asked, time.Now()}).add(left); left < 0 || !got.meets(until) {
-		q.Errorf("%s lives for %v more, want %v", key, left, until.from.Sub(asked))
-	}
+	requireLife(q.T, q.rdb, key, until)
 }
 
 // checkHolders compares the holders, until when they hold the lock, and returns their tokens.
