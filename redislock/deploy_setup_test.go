@@ -139,10 +139,6 @@ type lockKind struct {
 // its own.
 var lockKinds = []lockKind{
 	{"queue", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.Mutex(name, o) }, true},
-	{"queue-pubsub", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
-		o.PubSub = true
-		return c.Mutex(name, o)
-	}, true},
 	{"reentrant", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
 		return c.Reentrant(name, o)
 	}, false},

@@ -2,7 +2,9 @@ package redislock_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -42,6 +44,10 @@ func TestDeployments(t *testing.T) {
 	t.Run("a node of a cluster", func(t *testing.T) {
 		leaktest.Own(t)
 		clusterNode(t, all)
+	})
+	t.Run("a slot that migrates", func(t *testing.T) {
+		leaktest.Own(t)
+		slotMigrates(t, all)
 	})
 	t.Run("cluster names", func(t *testing.T) {
 		leaktest.Own(t)
@@ -252,5 +258,133 @@ func clusterNames(t *testing.T, all []running) {
 			t.Fatalf("a lock of one key called %q: %v", name, err)
 		}
 		unlock(t, l)
+	}
+}
+
+// slotMigrates: the slot of a lock moves to another node while a client has the lock. At every
+// stage its lease is renewed. It is released at the last, and the waiter gets it in the end.
+func slotMigrates(t *testing.T, all []running) {
+	r, one := named(all, "cluster"), new(sync.Mutex)
+	for _, k := range lockKinds {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			m, asked := newMigration(t, r, one), make(chan string, 100)
+			o := redislock.Options{TTL: 1200 * time.Millisecond, Margin: time.Millisecond}
+			held := lock(t, k.make(r.client(t), m.name, o))
+			waiter := redislock.NewClient(r.connect(t), redislock.ClientOptions{Trace: &redislock.Trace{Answered: func(i redislock.AnsweredInfo) { asked <- i.Op }}})
+			defer waiter.Close()
+			got := begun(t, k.make(waiter, m.name, calm))
+			<-asked
+			m.begin(t)
+			requireRenewal(t, held, o)
+			m.move(t, m.name)
+			requireRenewal(t, held, o)
+			m.moveAll(t)
+			requireRenewal(t, held, o)
+			unlock(t, held)
+			m.end(t)
+			ended := time.Now()
+			unlock(t, take(t, got))
+			between(t, "the hand-over", time.Since(ended), -redislock.DefaultTTL, redislock.DefaultTTL/2)
+			third := lock(t, k.make(r.client(t), m.name, o))
+			unlock(t, third)
+			eventually(t, "nothing is left", func() bool { return len(leftOf(t, m.admin, m.name)) == 0 })
+		})
+	}
+}
+
+// requireRenewal waits until l has been renewed by a request that was sent after now.
+func requireRenewal(t *testing.T, l *redislock.Lease, o redislock.Options) {
+	t.Helper()
+	now := time.Now()
+	eventually(t, "a renewal", func() bool {
+		until, _ := l.Deadline()
+		if l.Err() != nil {
+			t.Fatal("the lease is lost:", l.Err())
+		}
+		return until.After(now.Add(o.TTL - o.TTL/100 - 2*time.Millisecond - o.Margin))
+	})
+}
+
+// A migration moves the slot of a name from one node of a cluster to another.
+type migration struct {
+	name     string
+	slot     int64
+	admin    *redis.ClusterClient
+	from, to *redis.Client
+	nodes    []*redis.Client
+	one      *sync.Mutex // two nodes that migrate keys to each other wait for each other
+}
+
+func newMigration(t *testing.T, r running, one *sync.Mutex) *migration {
+	t.Helper()
+	ctx, m := t.Context(), &migration{one: one, name: "locks:{" + rand.Text() + "}", admin: r.admin(t).(*redis.ClusterClient)}
+	var err error
+	m.from, err = m.admin.MasterForKey(ctx, m.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.slot = m.from.ClusterKeySlot(ctx, m.name).Val()
+	for _, addr := range r.Endpoint().Addrs[0] {
+		node := redis.NewClient(&redis.Options{Addr: addr})
+		t.Cleanup(func() { node.Close() })
+		if m.nodes = append(m.nodes, node); addr != m.from.Options().Addr {
+			m.to = node
+		}
+	}
+	return m
+}
+
+// begin lets clients look for keys that are not there at the other node.
+func (m *migration) begin(t *testing.T) {
+	t.Helper()
+	m.set(t, m.to, "importing", m.from)
+	m.set(t, m.from, "migrating", m.to)
+}
+
+// end gives the slot to the other node.
+func (m *migration) end(t *testing.T) {
+	t.Helper()
+	m.set(t, m.to, "node", m.to)
+	for _, node := range m.nodes {
+		m.set(t, node, "node", m.to)
+	}
+}
+
+func (m *migration) set(t *testing.T, at *redis.Client, state string, node *redis.Client) {
+	t.Helper()
+	id, err := node.Do(t.Context(), "cluster", "myid").Text()
+	if err := errors.Join(err, at.Do(t.Context(), "cluster", "setslot", m.slot, state, id).Err()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// move moves keys.
+func (m *migration) move(t *testing.T, keys ...string) {
+	t.Helper()
+	m.one.Lock()
+	defer m.one.Unlock()
+	host, port, _ := net.SplitHostPort(m.to.Options().Addr)
+	args := []any{"migrate", host, port, "", 0, 5000, "keys"}
+	for _, key := range keys {
+		args = append(args, key)
+	}
+	if err := m.from.Do(t.Context(), args...).Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// moveAll moves the keys that are left.
+func (m *migration) moveAll(t *testing.T) {
+	t.Helper()
+	for {
+		keys, err := m.from.ClusterGetKeysInSlot(t.Context(), int(m.slot), 100).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(keys) == 0 {
+			return
+		}
+		m.move(t, keys...)
 	}
 }

@@ -39,19 +39,35 @@ func CompareAndDelete(ctx context.Context, c *Client, name, nonce string, by int
 // A Runner runs one script.
 type Runner func(ctx context.Context, rdb redis.Scripter, keys []string, args ...any) *redis.Cmd
 
-// QueueScripts returns the scripts of redis-queue by what they do.
-func QueueScripts() map[string]Runner {
+// QueueScripts returns the scripts of a queue by what they do: of redis-queue, or if several
+// may hold the lock those of a semaphore.
+func QueueScripts(several bool) map[string]Runner {
+	k := exclusive
+	if several {
+		k = sharing
+	}
+	return runners(k.acquire, k.release, k.free, k.renew, k.check, k.pass, k.force)
+}
+
+// KeyScripts returns the scripts of PollMutex, PubSubMutex and Reentrant by what they do.
+func KeyScripts() (poll, pubsub, reentrant map[string]Runner) {
+	return runners(pollAcquire, pollRelease, pollRenew, deleteAndPublish), runners(pubsubAcquire, pubsubRelease, pollRenew, deleteAndPublish),
+		runners(reentrantAcquire, reentrantRelease, reentrantRenew, deleteAndPublish)
+}
+
+func runners(scripts ...*script) map[string]Runner {
 	all := make(map[string]Runner)
-	for _, s := range []*script{exclusive.acquire, exclusive.release, exclusive.renew, exclusive.check, exclusive.pass, exclusive.force} {
+	for _, s := range scripts {
 		all[s.op] = s.Run
 	}
 	return all
 }
 
-// ReadNotification returns to which waiter a notification is and the token of the lock that it grants.
-func ReadNotification(text string) (to string, token uint64, ok bool) {
+// ReadNotification returns to which waiter a notification is, the token of the lock that it
+// grants, and for how long.
+func ReadNotification(text string) (to string, token uint64, span time.Duration, ok bool) {
 	to, l, err := parseNotification(text)
-	return to, l.token, err == nil
+	return to, l.token, l.span, err == nil
 }
 
 // Watch returns a dialer whose connections are checked as those of a client's listener
@@ -117,7 +133,7 @@ func HoldMailboxes(c *Client) (release func()) {
 // Repeat sends once more the request by which l, of a lock that several may hold, was got, and
 // returns its token, 0 if l does not hold the lock.
 func Repeat(ctx context.Context, l *Lease) (token int64, err error) {
-	again := call{sharing.acquire, l.renewal.keys, []any{l.renewal.args[0], 1000, 500, 0}}
+	again := call{sharing.acquire, l.c.shared(l.name, Options{}, 1).keys, []any{l.renewal.args[0], 1000, 500, 0}}
 	reply, err := again.run(ctx, l.c.rdb).Int64Slice()
 	if err != nil {
 		return 0, err

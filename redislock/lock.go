@@ -91,16 +91,6 @@ type Options struct {
 	// row of a Cohort, each lease has its own.
 	MaxHold time.Duration
 
-	// PubSub says that a Mutex, and what is made of it, an RWMutex, a Semaphore, a
-	// Multi or a Cohort, hears of hand-overs by a message on a channel and not from a
-	// list: an acquisition behind others costs two requests, not three, and a waiter whose
-	// process has gone is passed over at once. But each lock has a connection, by which
-	// its waiters listen; when that breaks all of them ask again; what seems to listen may be a
-	// connection that is dead, which costs the others HandoffTimeout; and in a cluster
-	// each message goes to all nodes. Clients that set it and clients that do not can use
-	// the same lock.
-	PubSub bool
-
 	_ struct{}
 }
 

@@ -61,9 +61,8 @@ func parseNotification(text string) (to string, l notification, err error) {
 // knows of that lock: one for all locks of a client that have the same name. It is there
 // for as long as anything of it is in use. c.mail guards what is not said when it is made.
 type mailbox struct {
-	c       *Client
-	key     string
-	channel bool // it is a channel, not a list
+	c   *Client
+	key string
 
 	users    int // waiters, and releases under way
 	waiters  map[string]*queued
@@ -95,10 +94,10 @@ type mailboxes struct {
 
 // mailbox returns the mailbox of m, which the caller uses until drop. It holds c.mail.
 func (m *Mutex) mailbox() *mailbox {
-	mail, key := &m.c.mail, m.keys[3]+m.id
+	mail, key := &m.c.mail, m.keys[3]+m.c.id
 	b := mail.boxes[key]
 	if b == nil {
-		b = &mailbox{c: m.c, key: key, channel: m.channel, waiters: make(map[string]*queued), grant: m.o.HandoffTimeout, again: m.o.again()}
+		b = &mailbox{c: m.c, key: key, waiters: make(map[string]*queued), grant: m.o.HandoffTimeout, again: m.o.again()}
 		mail.boxes[key] = b
 	}
 	b.users++
@@ -126,7 +125,7 @@ func (m *Mutex) enter(t *Trace) *queued {
 	defer mail.Unlock()
 	b := m.mailbox()
 	mail.numbers++
-	w := &queued{nonce: m.id + ":" + strconv.FormatUint(mail.numbers, 10) + m.kind.tag, box: b, notification: make(chan notification, 1), trace: t}
+	w := &queued{nonce: m.c.id + ":" + strconv.FormatUint(mail.numbers, 10) + m.kind.tag, box: b, notification: make(chan notification, 1), trace: t}
 	b.waiters[w.nonce] = w
 	for _, o := range b.releases {
 		o.hurry()

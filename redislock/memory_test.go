@@ -22,10 +22,6 @@ func everyShape() map[string]func(c *redislock.Client, name string, o redislock.
 	all["Semaphore of two"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 		return c.Semaphore(name, 2, o)
 	}
-	all["queue-pubsub"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
-		o.PubSub = true
-		return c.Mutex(name, o)
-	}
 	return all
 }
 

@@ -12,13 +12,13 @@ import (
 // keysOfAll returns the keys and channels of the locks of every kind with that name, the
 // name first, or nothing if it is refused.
 func keysOfAll(c *Client, name string) []string {
-	m := c.Mutex(name, Options{PubSub: true})
+	m := c.Mutex(name, Options{})
 	if m.err != nil {
 		return nil
 	}
 	keys := m.keys[:3] // the fourth is what the mailboxes begin with
 	s := c.shared(name, Options{}, 1)
-	return slices.Concat(keys, []string{m.keys[3] + m.id, s.keys[3] + s.id}, s.keys[4:],
+	return slices.Concat(keys, []string{m.keys[3] + c.id}, s.keys[4:],
 		[]string{c.PubSubMutex(name, Options{}).broadcast.channel})
 }
 
@@ -79,7 +79,7 @@ func TestNeeds(t *testing.T) {
 		}
 	}
 	for _, k := range []queueKind{exclusive, sharing} {
-		for _, s := range []*script{k.acquire, k.release, k.renew, k.check, k.pass, k.force, pollAcquire, pollRelease, pollRenew, pubsubAcquire, pubsubRelease, reentrantAcquire, reentrantRelease, reentrantRenew} {
+		for _, s := range []*script{k.acquire, k.release, k.free, k.renew, k.check, k.pass, k.force, pollAcquire, pollRelease, pollRenew, pubsubAcquire, pubsubRelease, reentrantAcquire, reentrantRelease, reentrantRenew} {
 			for _, found := range scriptCommand.FindAllStringSubmatch(s.source, -1) {
 				if _, known := arguments[strings.ToLower(found[1])]; !known && !strings.EqualFold(found[1], "publish") {
 					t.Errorf("how many arguments does %s take?", found[1])

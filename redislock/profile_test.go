@@ -26,19 +26,17 @@ func TestProfile(t *testing.T) {
 	t.Parallel()
 	valgrind := findValgrind(t)
 	for _, test := range []struct {
-		q          queueing
 		contenders int
 		requests   float64
 		most       float64 // instructions
 	}{
-		{queueings[0], 8, 3, 320e3},
-		{queueings[0], 50, 3, 355e3}, // more places in the queue
-		{queueings[1], 8, 2, 290e3},
+		{8, 3, 320e3},
+		{50, 3, 355e3}, // more places in the queue
 	} {
-		t.Run(fmt.Sprintf("%s/%d", test.q.lock, test.contenders), func(t *testing.T) {
+		t.Run(fmt.Sprintf("redis-queue/%d", test.contenders), func(t *testing.T) {
 			const tries = 5 // on a busy machine a request may be sent again, or have no answer for too long
 			for try := 1; ; try++ {
-				requests, p, err := profileTurns(t, valgrind, test.q, test.contenders)
+				requests, p, err := profileTurns(t, valgrind, test.contenders)
 				if err != nil && try < tries {
 					continue
 				}
@@ -77,7 +75,7 @@ func findValgrind(t *testing.T) string {
 }
 
 // profileTurns returns the requests of a turn, and what the server executes for it.
-func profileTurns(t *testing.T, valgrind string, q queueing, n int) (requests float64, _ profile, err error) {
+func profileTurns(t *testing.T, valgrind string, n int) (requests float64, _ profile, err error) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "callgrind")
 	s, err := backend.StartRedisOf(t.Context(), backend.RedisOptions{Under: []string{
@@ -95,7 +93,7 @@ func profileTurns(t *testing.T, valgrind string, q queueing, n int) (requests fl
 	}
 	defer s.Stop()
 	each := max(4, 200/n)
-	c, admin := newContenders(t, s.Endpoint(), n, q.o), dial(t, s.Endpoint())
+	c, admin := newContenders(t, s.Endpoint(), n), dial(t, s.Endpoint())
 	mark := func() error { return admin.ConfigResetStat(t.Context()).Err() }
 	if err := errors.Join(c.turns(t.Context(), 2), mark()); err != nil {
 		return 0, profile{}, err

@@ -57,19 +57,17 @@ import (
 // server, first come, first served. It can be locked again after any error. It
 // is not reentrant: a holder that locks it again waits for itself.
 type Mutex struct {
-	c       *Client
-	name    string
-	keys    []string
-	id      string // of the mailbox, which all locks of c with this name share
-	channel bool   // the mailbox is a channel, not a list
-	kind    queueKind
-	o       Options
-	err     error // what is wrong with name and o
+	c    *Client
+	name string
+	keys []string
+	kind queueKind
+	o    Options
+	err  error // what is wrong with name and o
 }
 
 // A queueKind is how the server keeps a queue and the holders of the lock.
 type queueKind struct {
-	acquire, release, renew, check, pass, force *script
+	acquire, release, free, renew, check, pass, force *script
 
 	holders *script // nil if the key of the lock has the holder
 
@@ -79,13 +77,14 @@ type queueKind struct {
 
 // complete returns k with what it needs.
 func (k queueKind) complete() queueKind {
-	k.needs = needs(k.release, k.renew, k.check, k.pass)
+	k.needs = needs(k.release, k.free, k.renew, k.check, k.pass)
 	return k
 }
 
 var exclusive = queueKind{
 	acquire: newScript("needs", "grant", "queue_acquire"),
 	release: newScript("grant", "queue_release"),
+	free:    newScript("grant", "queue_free"),
 	renew:   newScript("grant", "queue_renew"),
 	check:   newScript("grant", "queue_check"),
 	pass:    newScript("grant", "queue_pass"),
@@ -100,10 +99,7 @@ var exclusive = queueKind{
 // of them.) It may be made for every call: all with one name share what the Client keeps
 // for their waiters, and nothing is kept for a name five seconds after the last of them.
 func (c *Client) Mutex(name string, o Options) *Mutex {
-	m := &Mutex{c: c, name: name, id: c.id, channel: o.PubSub, kind: exclusive}
-	if o.PubSub {
-		m.id = channelMark + c.id
-	}
+	m := &Mutex{c: c, name: name, kind: exclusive}
 	if m.o, m.err = c.options(o, name); m.err == nil {
 		m.err = cmp.Or(c.misuse, c.together(name))
 	}
@@ -308,7 +304,7 @@ func (m *Mutex) lease(w *queued, token uint64) *Lease {
 	return &Lease{
 		c: m.c, name: m.name, token: token, prompt: m.c.prompt,
 		free:    func(ctx context.Context) (bool, error) { return m.release(ctx, w, true) },
-		renewal: m.call(m.kind.renew, w, m.o.TTL.Milliseconds()),
+		renewal: m.alone(m.kind.renew, w, m.o.TTL.Milliseconds()),
 		again:   func(ctx context.Context) error { _, err := m.release(ctx, w, true); return err },
 		span:    m.o.TTL, margin: m.o.Margin, fixed: m.o.DisableRenewal,
 	}
@@ -316,6 +312,12 @@ func (m *Mutex) lease(w *queued, token uint64) *Lease {
 
 func (m *Mutex) call(s *script, w *queued, args ...any) call {
 	return call{s, m.keys, append([]any{w.nonce}, args...)}
+}
+
+// alone is a call that names the key of the lock and no other, so that it runs while the slot
+// of the lock migrates.
+func (m *Mutex) alone(s *script, w *queued, args ...any) call {
+	return call{s, m.keys[:1], append([]any{w.nonce}, args...)}
 }
 
 // release takes w out of the queue, or the lock away from it, and reports
@@ -339,6 +341,9 @@ func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, 
 		}
 		// Gone after a failure: the failed request has done it.
 		held = err == nil && (n == 1 || n == 2 || again)
+		if splitSlot(err) && m.free(ctx, w, again) {
+			held, err = true, nil
+		}
 		return err
 	})
 	return held, err

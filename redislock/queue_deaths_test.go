@@ -72,7 +72,7 @@ var deaths = []death{
 }
 
 // deathKinds are the locks that have the queue.
-var deathKinds = []string{"queue", "queue-pubsub", "rw", "semaphore"}
+var deathKinds = []string{"queue", "rw", "semaphore"}
 
 // A deathScene is one lock.
 type deathScene struct {

@@ -3,6 +3,8 @@ package redislock
 import (
 	"context"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // withdraw takes w, which is not waited for any more, out of the queue, or the lock away
@@ -32,6 +34,24 @@ func (m *Mutex) withdraw(ctx context.Context, w *queued) error {
 			b.drop()
 		})
 	return err
+}
+
+// splitSlot reports whether err is a cluster's answer to a request for several keys of a slot
+// that migrates: they may be on two nodes.
+func splitSlot(err error) bool {
+	return redis.HasErrorPrefix(err, "TRYAGAIN") || redis.HasErrorPrefix(err, "ASK ")
+}
+
+// free takes the lock away from w by a request that names one key, and reports whether w had
+// it. The first waiter gets the lock in the background when the keys are together again. again
+// is whether an earlier request may have taken it away.
+func (m *Mutex) free(ctx context.Context, w *queued, again bool) bool {
+	n, err := m.alone(m.kind.free, w).run(ctx, m.c.rdb).Int()
+	if err != nil || n == 0 && !again {
+		return false
+	}
+	m.c.later(time.Now().Add(placeStays), nil, func(ctx context.Context) error { _, err := m.release(ctx, w, false); return err }, nil)
+	return true
 }
 
 // placeStays is how long the server keeps a queue in which no waiter asks.

@@ -32,9 +32,8 @@ const (
 // requests more, and the next pop. One that is not needed any more is left out at the next
 // pop. c.mail guards it.
 type reader struct {
-	c       *Client
-	channel bool
-	tag     string // of the keys, if they must be in one slot; the key of one that is alone
+	c   *Client
+	tag string // of the keys, if they must be in one slot; the key of one that is alone
 
 	boxes []*mailbox  // in the order in which they were served, the last one last
 	on    []*mailbox  // those of the pop that is under way
@@ -72,7 +71,7 @@ func (c *Client) readBy(rdb redis.UniversalClient, bs ...*mailbox) {
 		}
 		r := c.mail.withRoom(b, tag)
 		if r == nil {
-			r = &reader{c: c, channel: b.channel, tag: tag}
+			r = &reader{c: c, tag: tag}
 			c.mail.readers[r] = true
 			c.spawn(func() { r.read(rdb) }) // else the client is closed, and there is no waiter
 		}
@@ -85,7 +84,7 @@ func (c *Client) readBy(rdb redis.UniversalClient, bs ...*mailbox) {
 // withRoom returns a reader that can read b too, or nil.
 func (mail *mailboxes) withRoom(b *mailbox, tag string) *reader {
 	for r := range mail.readers {
-		if !b.channel && !r.channel && r.tag == tag && len(r.boxes) < readerBoxes {
+		if r.tag == tag && len(r.boxes) < readerBoxes {
 			return r
 		}
 	}
@@ -111,9 +110,6 @@ func (r *reader) call() {
 func (r *reader) say(key string) error {
 	ctx, cancel := context.WithTimeout(r.c.open, unlockWait)
 	defer cancel()
-	if r.channel {
-		return r.c.rdb.Publish(ctx, key, stopWord).Err()
-	}
 	_, err := r.c.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		p.RPush(ctx, key, stopWord)
 		p.PExpire(ctx, key, 2*mailboxLinger)
@@ -128,12 +124,7 @@ func (r *reader) replace() {
 	rdb, err := r.c.listener()
 	r.c.mail.Lock()
 	defer r.c.mail.Unlock()
-	switch {
-	case r.over == nil || err != nil:
-	case r.channel:
-		r.over = nil
-		r.linger(mailboxLinger)
-	default:
+	if r.over != nil && err == nil {
 		r.disband(rdb)
 	}
 }
@@ -196,10 +187,6 @@ func (r *reader) rest() {
 
 // read hands notifications out until there is no waiter to read for.
 func (r *reader) read(rdb redis.UniversalClient) {
-	if r.channel {
-		r.hear(rdb)
-		return
-	}
 	s := &sticky{rdb: rdb}
 	defer s.end()
 	var pause time.Duration

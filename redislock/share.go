@@ -26,6 +26,7 @@ func (c *Client) shared(name string, o Options, limit int) *Mutex {
 var sharing = queueKind{
 	acquire: newScript("needs", "grant", "share", "share_acquire"),
 	release: newScript("grant", "share", "share_release"),
+	free:    newScript("grant", "share", "share_free"),
 	renew:   newScript("grant", "share", "share_renew"),
 	check:   newScript("grant", "share", "share_check"),
 	pass:    newScript("grant", "share", "share_pass"),

@@ -50,15 +50,6 @@ var steps = map[string][]step{
 		{op: "eval", when: alone, bare: true},
 		{op: "eval", when: leave, bare: true},
 	},
-	"redis-queue-pubsub": {
-		{op: "evalsha", when: alone},
-		{op: "evalsha", when: behind},
-		{op: "subscribe", when: behind},
-		{op: "evalsha", when: leave},
-		{op: "evalsha", when: alone, bare: true},
-		{op: "eval", when: alone, bare: true},
-		{op: "eval", when: leave, bare: true},
-	},
 	"redis-reentrant": {
 		{op: "evalsha", when: alone},
 		{op: "evalsha", when: behind},

@@ -22,9 +22,9 @@ type contenders struct {
 	locks []*redislock.Mutex
 }
 
-func newContenders(t testing.TB, at harness.Endpoint, n int, o redislock.Options) *contenders {
+func newContenders(t testing.TB, at harness.Endpoint, n int) *contenders {
 	t.Helper()
-	o.TTL, o.HandoffTimeout = time.Minute, 20*time.Second
+	o := redislock.Options{TTL: time.Minute, HandoffTimeout: 20 * time.Second}
 	c, key := new(contenders), newKey()
 	for range n {
 		l := dial(t, at)
@@ -70,47 +70,34 @@ func (c *contenders) requests() (n uint64) {
 	return n
 }
 
-// A queueing is a lock of which a turn is counted.
-type queueing struct {
-	lock string
-	o    redislock.Options
-}
-
-var queueings = []queueing{
-	{"redis-queue", redislock.Options{}},                    // by mailboxes
-	{"redis-queue-pubsub", redislock.Options{PubSub: true}}, // by channels
-}
-
 // BenchmarkTurn is what a turn costs when many clients take a lock by turns: the requests,
 // the bytes that the server gets and sends, the processor time of the server and of the
 // clients, which are this process, and what they allocate. make profile-redis says of
 // which functions it is.
 func BenchmarkTurn(b *testing.B) {
 	at := locktest.Endpoint(b, harness.KindRedis)
-	for _, k := range queueings {
-		for _, n := range []int{8, 50} {
-			b.Run(fmt.Sprintf("lock=%s/contenders=%d", k.lock, n), func(b *testing.B) {
-				c := newContenders(b, at, n, k.o)
-				watch := dial(b, at)
-				if err := c.turns(b.Context(), 2); err != nil {
-					b.Fatal(err)
-				}
-				each := max(1, b.N/n)
-				before, requests, client := readServer(b, watch), c.requests(), processorTime()
-				b.ReportAllocs()
-				b.ResetTimer()
-				if err := c.turns(b.Context(), each); err != nil {
-					b.Fatal(err)
-				}
-				b.StopTimer()
-				after, all := readServer(b, watch), float64(n*each)
-				b.ReportMetric(float64(c.requests()-requests)/all, "reqs/op")
-				b.ReportMetric((after.in-before.in)/all, "in-B/op")
-				b.ReportMetric((after.out-before.out)/all, "out-B/op")
-				b.ReportMetric((after.cpu-before.cpu)*1e9/all, "server-cpu-ns/op")
-				b.ReportMetric(float64(processorTime()-client)/all, "client-cpu-ns/op")
-			})
-		}
+	for _, n := range []int{8, 50} {
+		b.Run(fmt.Sprintf("lock=redis-queue/contenders=%d", n), func(b *testing.B) {
+			c := newContenders(b, at, n)
+			watch := dial(b, at)
+			if err := c.turns(b.Context(), 2); err != nil {
+				b.Fatal(err)
+			}
+			each := max(1, b.N/n)
+			before, requests, client := readServer(b, watch), c.requests(), processorTime()
+			b.ReportAllocs()
+			b.ResetTimer()
+			if err := c.turns(b.Context(), each); err != nil {
+				b.Fatal(err)
+			}
+			b.StopTimer()
+			after, all := readServer(b, watch), float64(n*each)
+			b.ReportMetric(float64(c.requests()-requests)/all, "reqs/op")
+			b.ReportMetric((after.in-before.in)/all, "in-B/op")
+			b.ReportMetric((after.out-before.out)/all, "out-B/op")
+			b.ReportMetric((after.cpu-before.cpu)*1e9/all, "server-cpu-ns/op")
+			b.ReportMetric(float64(processorTime()-client)/all, "client-cpu-ns/op")
+		})
 	}
 }
 

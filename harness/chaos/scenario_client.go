@@ -102,7 +102,7 @@ var holderPause = &Scenario{
 	Expect: []Expectation{
 		{"redis-token", []harness.Harm{harness.Stall}, "it has no lease: the next client waits until the holder goes on"},
 		{"zk-persistent", []harness.Harm{harness.Stall}, "its ticket outlives the session: the next client waits until the holder goes on"},
-		{"zk-(handoff|fair|curator|herd|rw|rw-curator|semaphore|semaphore-v2|multi|two-level|two-level-local-first|cohort|poll|writelock|boolean-mutex)|redis-(queue|queue-pubsub|rw|semaphore|multi|cohort)",
+		{"zk-(handoff|fair|curator|herd|rw|rw-curator|semaphore|semaphore-v2|multi|two-level|two-level-local-first|cohort|poll|writelock|boolean-mutex)|redis-(queue|rw|semaphore|multi|cohort)",
 			[]harness.Harm{harness.TwoHolders}, "no lease can tell a process that does not run; the token lets the resource refuse its write"},
 		{".*", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "no lease can tell a process that does not run, and there is no token to refuse its write by"},
 	},

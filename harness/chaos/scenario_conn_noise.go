@@ -85,7 +85,7 @@ var redisSilent = &Scenario{
 	Locks:    redisKinds,
 	Expect: []Expectation{
 		{"redis-token|redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck, harness.Overtaken}, "what was taken is lost, and a subscription that is dead is not noticed"},
-		{"redis-(queue-pubsub|fair-redisson)", []harness.Harm{harness.Stall, harness.Overtaken, harness.Stuck}, "a subscription that is dead is noticed by its silence only"},
+		{"redis-fair-redisson", []harness.Harm{harness.Stall, harness.Overtaken, harness.Stuck}, "a subscription that is dead is noticed by its silence only"},
 		{"redis-(queue|reentrant|rw|semaphore|multi|cohort)", []harness.Harm{harness.Stall, harness.Overtaken}, "a request is sent once more by a new connection after a while without an answer; a waiter that cannot be reached loses its turn"},
 		{".*", []harness.Harm{harness.Stall, harness.Stuck}, "the client library waits three seconds and more for an answer"},
 	},
@@ -146,7 +146,7 @@ var poolExhausted = &Scenario{
 	Fault:    "a client with 64 connections has 160 workers that lock and unlock, and every message takes 20 ms",
 	Source:   "row 19 of the usual list of failures of leases: the wait for a connection eats the lease",
 	Tests:    []harness.Guarantee{harness.Fencing},
-	Locks:    "redis-(queue|queue-pubsub|reentrant|rw|semaphore|multi|cohort|poll-5ms|pubsub|redisson12|unsafe)|redsync-1ms|bsm-redislock-1ms",
+	Locks:    "redis-(queue|reentrant|rw|semaphore|multi|cohort|poll-5ms|pubsub|redisson12|unsafe)|redsync-1ms|bsm-redislock-1ms",
 	Expect: []Expectation{
 		{"redis-redisson12", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck}, "it reckons its lease from the reply, behind a queue for connections"},
 		{"redis-unsafe", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall}, "its release deletes what it has asked for before it waited for a connection"},

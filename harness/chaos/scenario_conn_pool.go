@@ -14,7 +14,7 @@ var poolUsedUp = &Scenario{
 	Question: "Does a holder keep its lease when the waiters of its client use up the connections?",
 	Fault:    "a client with 64 connections has a worker that holds the lock and 159 that wait for it, and when they wait every message takes 100 ms for four leases; no other client is there, and the server runs",
 	Source:   "row 19 of the usual list of failures of leases: a renewal waits for a connection like any request",
-	Locks:    "redis-(queue|queue-pubsub|reentrant|rw|multi|cohort|pubsub|poll-5ms|unsafe)",
+	Locks:    "redis-(queue|reentrant|rw|multi|cohort|pubsub|poll-5ms|unsafe)",
 	Expect: []Expectation{
 		{"redis-unsafe", []harness.Harm{harness.Lost, harness.Stall, harness.TwoHolders, harness.StaleWrite}, "its waiters ask by the connections that renewals go by, and its release deletes what it has asked for before it waited for one"},
 		{"redis-poll-5ms", []harness.Harm{harness.Lost, harness.Stall}, "its waiters ask again and again by the connections that renewals go by, and a renewal waits behind them for longer than its lease"},

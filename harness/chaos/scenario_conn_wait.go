@@ -230,7 +230,7 @@ var manyWaiters = &Scenario{
 	Fault:    "a thousand workers of four clients, in four processes, wait for a lock that is held, and then it is released",
 	Source:   "row 23 of the usual list of failures of locks: herds, and orders that hold for few",
 	Tests:    []harness.Guarantee{harness.Ordered},
-	Locks:    "redis-(queue|queue-pubsub|rw|semaphore|multi|cohort|reentrant|fair-redisson|poll-100ms)|zk-(handoff|curator|herd|rw|semaphore|cohort)|go-zookeeper-lock",
+	Locks:    "redis-(queue|rw|semaphore|multi|cohort|reentrant|fair-redisson|poll-100ms)|zk-(handoff|curator|herd|rw|semaphore|cohort)|go-zookeeper-lock",
 	Expect: []Expectation{
 		{"go-zookeeper-lock", []harness.Harm{harness.Stall, harness.Stuck, harness.Overtaken}, "each worker lists the whole queue, and a request for a place in it waits behind all the lists of its client"},
 		{".*", []harness.Harm{harness.Stall, harness.Stuck}, "so many take their time on a busy machine"},

@@ -26,7 +26,7 @@ const (
 	redisGo = redisFenced + "|" + redisOurs + "|" + redisFixed + "|redis-token|redis-redlock"
 
 	// redisFenced have tokens that go with the server's clock besides the counter.
-	redisFenced = "redis-(queue|queue-pubsub|rw|semaphore|multi|cohort)"
+	redisFenced = "redis-(queue|rw|semaphore|multi|cohort)"
 
 	// redisPlain have leases and no tokens.
 	redisPlain = redisRenewed + "|" + redisFixed
@@ -56,10 +56,6 @@ var losesWakeUps = Expectation{"rueidislock|rueidislock-majority", []harness.Har
 var twoPermits = Expectation{"redis-semaphore", []harness.Harm{harness.Overtaken},
 	"both permits may be free at once, and two waiters hear of theirs in either order"}
 
-// passedOver is expected where connections are cut.
-var passedOver = Expectation{"redis-queue-pubsub", []harness.Harm{harness.Overtaken},
-	"a waiter that does not listen when its turn comes is passed over, and asks again"}
-
 // forgotten is expected of locks that the server has forgotten: two of three still know
 // them, and of others a client that comes then is granted what is held.
 var forgotten = slices.Concat([]Expectation{
@@ -85,7 +81,7 @@ var tokenOrder = Expectation{"redis-token", []harness.Harm{harness.Overtaken},
 
 // reconnecting is expected of some locks where connections are cut.
 func reconnecting() []Expectation {
-	return []Expectation{published, losesWakeUps, twoPermits, passedOver,
+	return []Expectation{published, losesWakeUps, twoPermits,
 		tokenOrder}
 }
 

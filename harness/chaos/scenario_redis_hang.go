@@ -107,7 +107,7 @@ func hang(name, question, fault string, tests harness.Guarantee, do func(context
 		Locks:  redisAll,
 		Expect: []Expectation{
 			published, losesWakeUps,
-			{"redis-(queue|queue-pubsub|rw|semaphore|multi|token)", []harness.Harm{harness.Overtaken}, "an answer that comes later than the lease is no grant: the waiter gives it back and asks again, behind others; and a client is in line only when the server reads that it asks"},
+			{"redis-(queue|rw|semaphore|multi|token)", []harness.Harm{harness.Overtaken}, "an answer that comes later than the lease is no grant: the waiter gives it back and asks again, behind others; and a client is in line only when the server reads that it asks"},
 			{redisAll, nil, "the lease ends by the clock, and its holder counts it from before it asked"},
 		},
 		Deadline: 20 * time.Second,

@@ -140,7 +140,7 @@ var maxClients = &Scenario{
 	Tests:    []harness.Guarantee{harness.Fencing},
 	Locks:    redisGo,
 	Expect: []Expectation{
-		published, twoPermits, passedOver,
+		published, twoPermits,
 		tokenOrder,
 		{redisGo, nil, "a holder that cannot renew its lease is told before the server forgets it"},
 	},

@@ -213,7 +213,7 @@ var deadHead = &Scenario{
 	Fault:    "the process of the first of two waiters is killed (SIGKILL), and the holder releases",
 	Source:   "Redisson 4.7.0, RedissonFairLock: a waiter behind a dead head is told to ask again in 0 ms; issues 1104, 2278",
 	Tests:    []harness.Guarantee{harness.Recovery},
-	Locks:    "redis-(fair-redisson|queue|queue-pubsub|reentrant|rw|semaphore|multi|cohort)",
+	Locks:    "redis-(fair-redisson|queue|reentrant|rw|semaphore|multi|cohort)",
 	Expect: []Expectation{
 		{"redis-fair-redisson", []harness.Harm{harness.Storm, harness.Stall, harness.Stuck}, "the dead waiter keeps its place for five minutes, and the other asks as fast as the server answers"},
 		{".*", []harness.Harm{harness.Stall}, "the grant to the dead waiter has to run out"},

@@ -17,18 +17,6 @@ var Suite = []*harness.Variant{
 		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker { return c.Mutex(name, o) }),
 	},
 	{
-		Name:   "redis-queue-pubsub",
-		Doc:    "queue in the server, a release hands over by a message on the first waiter's channel",
-		Paper:  "locklab, docs/decisions/0008",
-		Family: harness.Redis,
-		Status: harness.Reference,
-		Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindRedis},
-		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker {
-			o.PubSub = true
-			return c.Mutex(name, o)
-		}),
-	},
-	{
 		Name:   "redis-reentrant",
 		Doc:    "hash of owner and count, waiters listen to a channel; shares its locks with Redisson's getLock",
 		Paper:  "Redisson 4.7.0, RedissonLock",

@@ -2,9 +2,12 @@
 -- KEYS[1] the lock: absent if it is free, else its owner and the owner's token.
 -- KEYS[2] the queue: a sorted set of waiters, in order of arrival.
 -- KEYS[3] a counter that never falls: tokens, and places in the queue.
--- KEYS[4] what the keys of mailboxes begin with.
+-- KEYS[4] what the keys of mailboxes, which are lists, begin with. It is no key: while the
+-- slot of the lock migrates a cluster refuses a script that names several keys of which one
+-- does not exist (TRYAGAIN), and so it refuses before anything is written. Without that a
+-- script would fail at its first command for a key that does not exist. A script that must
+-- run nevertheless names KEYS[1] alone: renew and free.
 -- A waiter, and an owner, is called mailbox:number. ARGV[1] is the asking one.
--- A mailbox is a list, or if its name begins with @ a channel.
 -- Times are in microseconds by the server's clock.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -42,9 +45,6 @@ local function post(waiter, token, span, limit)
   if box == here then
     notifications[#notifications + 1] = notification
     return true
-  end
-  if string.byte(waiter) == 64 then -- @
-    return redis.call('PUBLISH', box, notification) > 0
   end
   if redis.call('RPUSH', box, notification) > 1 and limit then
     local written = string.match(redis.call('LINDEX', box, 0), '^%S+ %d+ (%d+)')

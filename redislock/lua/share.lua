@@ -16,28 +16,31 @@ local function fits(waiter)
   return n == 0 or n < math.min(limit(waiter), limit(redis.call('ZRANGE', KEYS[1], 0, 0)[1]))
 end
 
--- Lets both keys live for span milliseconds more at least.
-local function keep(span)
-  for _, key in ipairs({KEYS[1], KEYS[5]}) do
-    redis.call('PEXPIRE', key, math.max(span, redis.call('PTTL', key)))
-  end
+-- Lets a key live for span milliseconds more at least.
+local function keep(key, span)
+  redis.call('PEXPIRE', key, math.max(span, redis.call('PTTL', key)))
 end
 
--- Gives a holder span milliseconds from now. The life of the keys comes first: a server
+-- Whether the waiter is a holder whose time has not run out.
+local function holds(waiter)
+  return now < tonumber(redis.call('ZSCORE', KEYS[1], waiter) or 0)
+end
+
+-- Gives a holder span milliseconds from now. The life of the key comes first: a server
 -- that is out of memory refuses what a script writes first if that may need some, and a
 -- renewal must not be refused.
 local function prolong(waiter, span)
-  keep(span)
+  keep(KEYS[1], span)
   redis.call('ZADD', KEYS[1], string.format('%.0f', now + span * 1000), waiter)
 end
 
--- Makes waiter a holder for span milliseconds and returns its token.
-local function admit(waiter, span)
-  local token, text = number()
-  redis.call('HSET', KEYS[5], waiter, text)
+-- Makes waiter a holder with that token for span milliseconds. Renewals name KEYS[1] alone,
+-- so the tokens live for a day at least.
+local function admit(waiter, span, token)
+  redis.call('HSET', KEYS[5], waiter, token)
   redis.call('ZADD', KEYS[1], string.format('%.0f', now + span * 1000), waiter)
-  keep(span)
-  return token
+  keep(KEYS[1], span)
+  keep(KEYS[5], math.max(span, 86400000))
 end
 
 -- Returns whether waiter was a holder until now.
@@ -87,18 +90,10 @@ local function watch(ahead, grant, lease)
   return soonest
 end
 
--- Whether a message has lain in the waiter's mailbox for span milliseconds, so
--- that it is not read any more.
-local function dead(waiter, span)
-  local oldest = redis.call('LINDEX', mailbox(waiter), 0)
-  local written = oldest and string.match(oldest, '^%S+ %d+ (%d+)')
-  return written and now - written >= span * 1000
-end
-
 -- Admits waiters for span milliseconds, within which they must ask for more, in
--- the order of arrival, until one does not fit. Those that are dead are left out;
--- self is admitted for lease instead, without a message. Returns the token of self,
--- if it was among them, and whether others were.
+-- the order of arrival, until one does not fit. Those that do not read any more are left
+-- out, as by grant; self is admitted for lease instead, without a message. Returns the
+-- token of self, if it was among them, and whether others were.
 local function serve(span, self, lease)
   local token, others = nil, false
   while true do
@@ -107,10 +102,12 @@ local function serve(span, self, lease)
       return token, others
     end
     redis.call('ZREM', KEYS[2], waiter)
+    local n, text = number()
     if waiter == self then
-      token = admit(self, lease)
-    elseif not dead(waiter, span) then
-      post(waiter, string.format('%.0f', admit(waiter, span)), span)
+      token = n
+      admit(self, lease, text)
+    elseif post(waiter, text, span, span * 1000) then
+      admit(waiter, span, text)
       others = true
     end
   end

@@ -18,7 +18,9 @@ if token then
   return {token, 0, now, 0}
 end
 if redis.call('ZCARD', KEYS[2]) == 0 and fits(ARGV[1]) then
-  return {admit(ARGV[1], ARGV[2]), 0, now, 0}
+  local n, text = number()
+  admit(ARGV[1], ARGV[2], text)
+  return {n, 0, now, 0}
 end
 if ARGV[4] == '1' then
   if not redis.call('ZSCORE', KEYS[2], ARGV[1]) then

@@ -1,0 +1,196 @@
+package redislock_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/redislock"
+)
+
+// A keyFuzz is a lock of one key in a real server, and what it should be.
+type keyFuzz struct {
+	*testing.T
+	kind    string
+	rdb     *link
+	heard   *redis.PubSub
+	ctx     context.Context
+	scripts map[string]redislock.Runner
+	key     string // and the channel
+	owner   string // "" for none
+	count   int    // how often it holds the lock
+	ends    window
+	sent    window // when the latest request ran
+	told    int    // messages that it should have published
+}
+
+// FuzzKeyScripts holds the scripts of PollMutex, PubSubMutex and Reentrant against a model,
+// step by step: what they answer, the key and for how long it lives, and that a release, and
+// nothing else, is published.
+func FuzzKeyScripts(f *testing.F) {
+	at := locktest.Endpoint(f, harness.KindRedis)
+	for kind := range byte(3) {
+		f.Add(kind, []byte{0, 1, 0, 4, 8, 5, 1, 12, 0, 16, 1}) // taken, taken again, renewed, released, expired, freed by force
+		f.Add(kind, []byte{2, 0, 2, 3, 4, 4, 4, 1, 3, 5, 4, 5})
+		f.Add(kind, []byte{0, 2, 2, 2, 8, 4, 9, 0, 12, 4, 2, 16, 16, 5, 4})
+	}
+	rdb := dial(f, at)
+	poll, pubsub, reentrant := redislock.KeyScripts()
+	f.Fuzz(func(t *testing.T, kind byte, steps []byte) {
+		k := &keyFuzz{T: t, rdb: rdb, ctx: context.WithoutCancel(t.Context()), key: newKey()}
+		k.kind = []string{"poll", "pubsub", "reentrant"}[kind%3]
+		k.scripts = map[string]map[string]redislock.Runner{"poll": poll, "pubsub": pubsub, "reentrant": reentrant}[k.kind]
+		k.heard = rdb.Subscribe(k.ctx, k.key)
+		defer k.heard.Close()
+		if _, err := k.heard.Receive(k.ctx); err != nil {
+			t.Fatal(err)
+		}
+		defer rdb.Del(k.ctx, k.key)
+		for i, step := range steps[:min(len(steps), 100)] {
+			k.step(step)
+			if t.Failed() {
+				t.Fatalf("at step %d of %v of %s", i, steps, k.kind)
+			}
+		}
+	})
+}
+
+// step makes an owner, by the last bit of b, do something. The bit before is whether it counts
+// once more.
+func (k *keyFuzz) step(b byte) {
+	w, more := []string{"x", "y"}[b%2], int(b/2%2)
+	k.told = 0
+	switch b / 4 % 5 {
+	case 0:
+		k.acquire(w, more)
+	case 1:
+		k.release(w)
+	case 2:
+		mine := k.owner == w
+		k.same("renew", k.run("renew", w, fuzzedLease.Milliseconds()), mine)
+		if mine {
+			k.ends = k.sent.add(fuzzedLease)
+		}
+	case 3:
+		k.rdb.Del(k.ctx, k.key)
+		k.owner = ""
+	case 4:
+		held := k.owner != ""
+		k.same("force", k.run("force", k.key, "0"), held)
+		k.freed(held)
+	}
+	k.check()
+}
+
+func (k *keyFuzz) acquire(w string, more int) {
+	mine, count, args := k.owner == w, 1, []any{w, fuzzedLease.Milliseconds()}
+	if k.kind == "reentrant" {
+		if count += more; mine {
+			count = k.count + more
+		}
+		args = []any{w, count, fuzzedLease.Milliseconds()}
+	}
+	got, left := k.run("acquire", args...), time.Duration(-1)
+	took := mine || k.owner == "" && count == 1
+	switch reply := got.(type) {
+	case []any:
+		want := map[bool]int64{true: 1}[took]
+		if !mine && count > 1 {
+			want = -1
+		}
+		if reply[0] != want {
+			k.Errorf("%s returns %v, want %d", w, got, want)
+		}
+		left = time.Duration(reply[1].(int64)) * time.Millisecond
+	case int64:
+		if (reply > 0) != took {
+			k.Errorf("%s returns %v, want the lock: %t", w, got, took)
+		}
+		left = time.Duration(-reply) * time.Millisecond
+	}
+	if taken := !took && count == 1 && k.kind != "poll"; taken && !k.sent.add(left).meets(k.ends) {
+		k.Errorf("%s returns that the lock is taken for %v, want %v", w, left, k.ends.from.Sub(k.sent.from))
+	}
+	if took {
+		k.owner, k.count, k.ends = w, count, k.sent.add(fuzzedLease)
+	}
+}
+
+func (k *keyFuzz) release(w string) {
+	mine, down, args := k.owner == w, 0, []any{w, k.key}
+	if k.kind == "reentrant" {
+		if mine {
+			down = k.count - 1
+		}
+		args = []any{w, down, k.key, "0"}
+	}
+	k.same("release", k.run("release", args...), mine)
+	if mine && down > 0 {
+		k.count = down
+	} else {
+		k.freed(mine)
+		if k.kind == "poll" {
+			k.told = 0
+		}
+	}
+}
+
+// freed notes that the lock is free, if it was held.
+func (k *keyFuzz) freed(held bool) {
+	if held {
+		k.owner, k.told = "", 1
+	}
+}
+
+func (k *keyFuzz) same(op string, got any, want bool) {
+	if got != map[bool]int64{true: 1}[want] && got != want {
+		k.Errorf("%s returns %v, want %t", op, got, want)
+	}
+}
+
+func (k *keyFuzz) run(op string, args ...any) any {
+	k.Helper()
+	k.sent.from = time.Now()
+	reply, err := k.scripts[op](k.ctx, k.rdb.Client, []string{k.key}, args...).Result()
+	k.sent.to = time.Now()
+	if err != nil {
+		k.Fatalf("%s %v: %v", op, args, err)
+	}
+	return reply
+}
+
+// check compares the key, its life, and what was published.
+func (k *keyFuzz) check() {
+	want, got := "", k.rdb.Get(k.ctx, k.key).Val()
+	if want = k.owner; k.kind == "reentrant" {
+		got = fmt.Sprint(k.rdb.HGetAll(k.ctx, k.key).Val())
+		if want = "map[]"; k.owner != "" {
+			want = fmt.Sprintf("map[%s:%d]", k.owner, k.count)
+		}
+	}
+	if got != want {
+		k.Errorf("the key has %q, want %q", got, want)
+	}
+	if k.owner != "" {
+		requireLife(k.T, k.rdb, k.key, k.ends)
+	}
+	k.rdb.Publish(k.ctx, k.key, "end of step")
+	for n := 0; ; n++ {
+		m, err := k.heard.ReceiveMessage(k.ctx)
+		if err != nil {
+			k.Fatal(err)
+		}
+		if m.Payload != "end of step" {
+			continue
+		}
+		if n != k.told {
+			k.Errorf("%d messages, want %d", n, k.told)
+		}
+		return
+	}
+}
