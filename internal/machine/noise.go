@@ -184,13 +184,13 @@ func readThrottle(fsys fs.FS) int64 {
 }
 
 // readHeat returns how often the cores of cpus slowed down because of heat, -1
-// where nothing counts them. Sibling threads count the same events.
+// unless they are counted for each. Sibling threads count the same events.
 func readHeat(fsys fs.FS, cpus []int) int64 {
 	sum := int64(-1)
 	for _, cpu := range cpus {
 		n := readText(fsys, "sys/devices/system/cpu/cpu%d/thermal_throttle/core_throttle_count", cpu)
 		if n == "" {
-			break // a machine has it on all processors or on none
+			return -1
 		}
 		sum = add(sum, parseCount(n))
 	}
