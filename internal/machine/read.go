@@ -41,8 +41,8 @@ func readEnvironment(e *Environment, fsys fs.FS, cpus []int) {
 	if !slices.ContainsFunc(cpus, func(cpu int) bool { return readSiblings(fsys, cpu) == nil }) {
 		e.Cores = t.count(func(p Place) int { return p.Core })
 	}
-	e.Sockets = t.count(func(p Place) int { return p.Package })
-	e.NUMANodes = t.count(func(p Place) int { return p.Node })
+	e.Sockets = t.parts(func(p Place) int { return p.Package })
+	e.NUMANodes = t.parts(func(p Place) int { return p.Node })
 }
 
 // parseCPUInfo returns the first value of each key in /proc/cpuinfo.

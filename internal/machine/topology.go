@@ -73,14 +73,19 @@ func (t Topology) CPUs() []int {
 	return cpus
 }
 
-// count returns how many different values key has, 0 if it is unknown of any processor.
+// parts is count, but 0 if key is unknown of any processor.
+func (t Topology) parts(key func(Place) int) int {
+	if slices.ContainsFunc(t, func(p Place) bool { return key(p) == untold }) {
+		return 0
+	}
+	return t.count(key)
+}
+
+// count returns how many different values key has.
 func (t Topology) count(key func(Place) int) int {
 	seen := make(map[int]bool)
 	for _, p := range t {
 		seen[key(p)] = true
-	}
-	if seen[untold] {
-		return 0
 	}
 	return len(seen)
 }
