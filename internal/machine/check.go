@@ -37,6 +37,13 @@ func WarningKinds() []string {
 	return kinds
 }
 
+func limitName(limit float64) string {
+	if limit <= 0 {
+		return "none"
+	}
+	return numfmt.Number(limit) + " CPUs"
+}
+
 // Checks returns what was checked in the machine at rest, one check for each
 // kind of warning that [Environment.Warnings] may give.
 func (e Environment) Checks() []Check {
@@ -47,10 +54,7 @@ func (e Environment) Checks() []Check {
 		return fmt.Sprintf(format, args...)
 	}
 	told := func(kind string) bool { return !slices.Contains(e.Unknown, kind) }
-	limit, load := "none", ""
-	if e.CPULimit > 0 {
-		limit = numfmt.Number(e.CPULimit) + " CPUs"
-	}
+	limit, load := limitName(e.CPULimit), ""
 	if e.Load != nil {
 		load = fmt.Sprintf("%.2f threads on %s", *e.Load, numfmt.Plural(e.CPUs, "CPU"))
 	}

@@ -3,8 +3,6 @@ package machine
 import (
 	"fmt"
 	"strconv"
-
-	"locklab/internal/numfmt"
 )
 
 // A Difference is a fact that two environments do not share.
@@ -28,12 +26,7 @@ var identity = []struct {
 	{"CPU", func(e Environment) string { return e.CPU }},
 	{"CPUs", func(e Environment) string { return strconv.Itoa(e.CPUs) }},
 	{"hypervisor", func(e Environment) string { return e.Virtual }},
-	{"CPU limit", func(e Environment) string {
-		if e.CPULimit <= 0 {
-			return "none"
-		}
-		return numfmt.Number(e.CPULimit)
-	}},
+	{"CPU limit", func(e Environment) string { return limitName(e.CPULimit) }},
 	{"GOMAXPROCS", func(e Environment) string { return strconv.Itoa(e.GOMAXPROCS) }},
 }
 
