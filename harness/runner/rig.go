@@ -59,15 +59,15 @@ type Job struct {
 	Seed     uint64           // of the workers' random spans
 
 	// Patience is how long workers may take to come back after a drive, on
-	// top of their hold times, before they count as stuck; 0 is 10 s. Those of a lock
-	// kept by servers get up to four times as long where processors are short.
+	// top of their hold times, before they count as stuck; 0 is 10 s. Only time counts in
+	// which they could get on: see [machine.Served].
 	Patience time.Duration
 
 	together *meeting // with other ranks; nil if the case is this process's alone
 	first    int      // the number of the first worker among those of all ranks
 
-	ready   func()      // called before a lock is asked for, where that can be told; nil is fine
-	starved func() bool // whether processors were short since it was asked last; nil asks the machine
+	ready  func()                                 // called before a lock is asked for, where that can be told; nil is fine
+	served func(step time.Duration) time.Duration // of the watchdog; nil asks the machine
 }
 
 func (j *Job) patience() time.Duration {
