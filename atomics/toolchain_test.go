@@ -114,29 +114,56 @@ func TestToolchainFiles(t *testing.T) {
 	}
 }
 
-// TestToolchainVetsCopies fails if go vet lets a word be copied.
-func TestToolchainVetsCopies(t *testing.T) {
+// overlayWith returns the flag by which the package has one more file.
+func overlayWith(t *testing.T, data string) string {
+	t.Helper()
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	source := filepath.Join(dir, "copies.go")
+	source := filepath.Join(dir, "added.go")
 	overlay := filepath.Join(dir, "overlay.json")
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(here, "copies.go"): source}})
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(here, "added.go"): source}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string]string{
-		source:  "package atomics\n\nfunc copies(a Uint32, b Uint64) {}\n",
-		overlay: string(replace),
-	} {
+	for name, data := range map[string]string{source: data, overlay: string(replace)} {
 		if err := os.WriteFile(name, []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return "-overlay=" + overlay
+}
+
+// TestToolchainCacheLine fails if CacheLine is shorter than the padding of the Go
+// runtime on an architecture for which this package has assembly.
+func TestToolchainCacheLine(t *testing.T) {
+	root, err := goTool(t, nil, "env", "GOROOT")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for arch, file := range map[string]string{"amd64": "x86", "arm64": "arm64", "loong64": "loong64", "ppc64le": "ppc64x", "riscv64": "riscv64", "s390x": "s390x"} {
+		source, err := os.ReadFile(filepath.Join(strings.TrimSpace(root), "src/internal/cpu/cpu_"+file+".go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := regexp.MustCompile(`const CacheLinePadSize = (\d+)`).FindSubmatch(source)
+		if size == nil {
+			t.Fatalf("%s: no CacheLinePadSize", arch)
+		}
+		overlay := overlayWith(t, "package atomics\n\nconst _ = uint(CacheLine - "+string(size[1])+")\n")
+		if out, err := goTool(t, []string{"GOARCH=" + arch}, "build", overlay, "."); err != nil {
+			t.Errorf("%s: CacheLine is less than the %s bytes of the Go runtime: %s", arch, size[1], out)
+		}
+	}
+}
+
+// TestToolchainVetsCopies fails if go vet lets a word be copied.
+func TestToolchainVetsCopies(t *testing.T) {
+	overlay := overlayWith(t, "package atomics\n\nfunc copies(a Uint32, b Uint64) {}\n")
 	for _, tags := range []string{"", "systematic"} {
-		out, err := goTool(t, nil, "vet", "-overlay="+overlay, "-tags="+tags, ".")
+		out, err := goTool(t, nil, "vet", overlay, "-tags="+tags, ".")
 		for _, word := range []string{"Uint32", "Uint64"} {
 			if want := "copies passes lock by value: "; err == nil || !regexp.MustCompile(want+`\S*`+word).MatchString(out) {
 				t.Errorf("tags %q: vet does not report the copy of a %s: %v\n%s", tags, word, err, out)

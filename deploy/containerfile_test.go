@@ -2,6 +2,7 @@ package deploy_test
 
 import (
 	"context"
+	"debug/buildinfo"
 	"debug/elf"
 	"fmt"
 	"os"
@@ -103,6 +104,41 @@ func TestContainerfile(t *testing.T) {
 	want := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(mod)[1]
 	if image := regexp.MustCompile(`golang:(\S+)`).FindSubmatch(text)[1]; string(image) != string(want) {
 		t.Errorf("it builds with Go %s, go.mod asks for %s", image, want)
+	}
+}
+
+// TestLicences: the image has the licence of each module that the binary links.
+func TestLicences(t *testing.T) {
+	containerfile, err := os.ReadFile("Containerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`(?m)^RUN .*&& (.*scripts/licences .*) > /root-of-image/LICENSES$`).FindSubmatch(containerfile)
+	if line == nil {
+		t.Fatal("it writes no /LICENSES")
+	}
+	cmd := exec.Command("sh", "-c", string(line[1]))
+	cmd.Dir = ".."
+	text, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := buildinfo.ReadFile(program(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{info.Main.Path, info.GoVersion} {
+		if !strings.Contains(string(text), "\n==== "+name+": LICENSE") && !strings.HasPrefix(string(text), "==== "+name+": LICENSE") {
+			t.Errorf("no licence of %s", name)
+		}
+	}
+	for _, m := range info.Deps {
+		if !strings.Contains(string(text), "\n==== "+m.Path+"@"+m.Version+": LICEN") {
+			t.Errorf("no licence of %s %s", m.Path, m.Version)
+		}
+	}
+	if len(info.Deps) < 5 {
+		t.Errorf("%d modules", len(info.Deps))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"locklab/harness"
 )
 
-// Write prints f as text: the tables, the notes and the answer.
+// Write prints f as text: the tables, the notes, the warnings and the answer.
 func Write(w io.Writer, f *harness.Finding) error {
 	var out bytes.Buffer
 	for _, t := range f.Tables {
@@ -19,6 +19,9 @@ func Write(w io.Writer, f *harness.Finding) error {
 	}
 	for _, n := range f.Notes {
 		fmt.Fprintf(&out, "note: %s\n", n)
+	}
+	for _, w := range f.Warnings {
+		fmt.Fprintf(&out, "warning (%s): %s\n  remedy: %s\n", w.Kind, w.Text, w.Remedy)
 	}
 	fmt.Fprintf(&out, "answer: %s\n", f.Answer)
 	_, err := w.Write(out.Bytes())

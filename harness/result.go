@@ -242,14 +242,15 @@ type Warning struct {
 // of the processors that the process may use, or for Pressure of the window, from
 // 0 to 1. What the system does not tell is -1, and 0 for Speed.
 type Noise struct {
-	Window     time.Duration `json:"window"`         // ns
-	CPUs       int           `json:"cpus"`           // that the process may use
-	Busy       int           `json:"busy,omitempty"` // of these, those that the workers can use at a time; 0 is all
-	Steal      float64       `json:"steal"`          // share that the host gave to other guests
-	Others     float64       `json:"others"`         // share that other processes used
-	Pressure   float64       `json:"pressure"`       // share in which some thread waited for a processor
-	Throttled  int64         `json:"throttled"`      // times that a control group was stopped at its CPU limit
-	Hot        int64         `json:"hot"`            // times that a processor slowed down because of heat
-	Migrations int64         `json:"migrations"`     // times that a thread of this process went on on another processor
-	Speed      float64       `json:"speed"`          // of a processor after the window, over that before
+	Window     time.Duration `json:"window"`              // ns
+	CPUs       int           `json:"cpus"`                // that the process may use, at the start or the end, whichever is less
+	Limit      float64       `json:"cpu_limit,omitempty"` // processors that the control groups allow, likewise; 0 is no limit
+	Busy       int           `json:"busy,omitempty"`      // of these, those that the workers can use at a time; 0 is all
+	Steal      float64       `json:"steal"`               // share that the host gave to other guests
+	Others     float64       `json:"others"`              // share that other processes used
+	Pressure   float64       `json:"pressure"`            // share in which some thread waited for a processor
+	Throttled  int64         `json:"throttled"`           // times that a control group was stopped at its CPU limit
+	Hot        int64         `json:"hot"`                 // times that a processor slowed down because of heat
+	Migrations int64         `json:"migrations"`          // times that a thread of this process went on on another processor
+	Speed      float64       `json:"speed"`               // of a processor after the window, over that before
 }

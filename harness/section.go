@@ -79,7 +79,7 @@ func ParseSection(text string) (Section, error) {
 
 // Size returns about how much memory the data of one lock takes, in bytes.
 func (s Section) Size() int64 {
-	const line = 128 // the longest there is
+	const line = 256 // the longest there is
 	switch {
 	case s == SectionMap, s == SectionLog:
 		return 64 << 10

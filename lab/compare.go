@@ -39,7 +39,7 @@ type compareOptions struct {
 	margin, metric, format string
 	to                     string // compare the locks of one run with this one
 	alpha                  float64
-	interleave             bool
+	interleave, anyHost    bool
 	run                    runOptions // of --interleave; locks also chooses among those of two directories
 }
 
@@ -68,8 +68,9 @@ The exit status is the verdict, so that a build can depend on it:
   1  at least one case regressed
   2  there is no comparison: wrong usage, no baseline, nothing in common
   3  it cannot be said: none is certain to have regressed, but one may have. Some
-     case is not told apart, or a run lacks what it was to measure: a case or a
-     round that was lost or skipped, or a line of its file that cannot be read
+     case is not told apart, the runs are of two machines, or a run lacks what it
+     was to measure: a case or a round that was lost or skipped, or a line of its
+     file that cannot be read
 (130 after Ctrl-C.) Call locklab directly: make turns 1 into 2.`
 
 func (p *Program) compareCommand() *cobra.Command {
@@ -116,6 +117,7 @@ func (o *compareOptions) flags(cmd *cobra.Command) {
 	f.Float64Var(&o.alpha, "alpha", compare.DefaultAlpha, "chance of any false alarm, over all comparisons")
 	f.StringVar(&o.metric, "metric", compare.Suite[0].Name(), "what to compare, of "+strings.Join(gateNames(), ", "))
 	f.StringVar(&o.format, "format", "text", "text, csv or json")
+	anyHostFlag(f, &o.anyHost)
 	f.StringVar(&o.to, "to", "", "a lock with which to compare the others of one run")
 	f.BoolVar(&o.interleave, "interleave", false, "BASE and NEW are binaries: measure them in alternating rounds")
 	o.run.axisFlags(cmd)
@@ -239,7 +241,7 @@ func (o *compareOptions) options(given bool) (how compare.Options, err error) {
 	if err != nil {
 		return how, err
 	}
-	how = compare.Options{Gates: gates, Alpha: o.alpha}
+	how = compare.Options{Gates: gates, Alpha: o.alpha, AnyHost: o.anyHost}
 	if given {
 		margin, err := parseMargin(o.margin)
 		if err != nil {

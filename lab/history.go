@@ -20,8 +20,8 @@ import (
 type historyOptions struct {
 	program *Program
 	compareOptions
-	asGiven, anyHost, all bool
-	out, to               string
+	asGiven, all bool
+	out, to      string
 }
 
 const historyHelp = `history shows each case of several runs, given by their directories, over the
@@ -82,7 +82,7 @@ func (p *Program) historyCommand() *cobra.Command {
 	f.StringVar(&o.run.locks, "locks", "all", "which locks: names, kinds or states, as of run")
 	f.StringVar(&o.to, "to", "", "figures are ratios to this lock's in the same round; of several, separated by commas, to the first that is there and local if the lock is")
 	f.BoolVar(&o.asGiven, "as-given", false, "the runs are in order; otherwise their dates are")
-	f.BoolVar(&o.anyHost, "any-host", false, "machines that differ in the name of the host only are one, as containers are")
+	anyHostFlag(f, &o.anyHost)
 	f.BoolVar(&o.all, "all", false, "print every run of every case, not only of those with something to see")
 	f.StringVar(&o.format, "format", "text", "text, csv or json")
 	f.StringVarP(&o.out, "out", "o", "", "also write FILE.html, FILE.md, FILE.png, FILE.svg, or a directory for a page and Markdown")
@@ -107,7 +107,7 @@ func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 	if o.to != "" {
 		to = strings.Split(o.to, ",")
 	}
-	h, err := compare.Over(runs, compare.HistoryOptions{Options: how, AsGiven: o.asGiven, AnyHost: o.anyHost, To: to})
+	h, err := compare.Over(runs, compare.HistoryOptions{Options: how, AsGiven: o.asGiven, To: to})
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,10 @@ func Main(p Program) {
 	}
 	p.mainFile = mainFile()
 	ctx := untilSignal(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	os.Exit(p.status(p.command().ExecuteContext(ctx)))
+	root := p.command()
+	root.SetOut(readable(os.Stdout, os.Getenv))
+	root.SetErr(readable(os.Stderr, os.Getenv))
+	os.Exit(p.status(root.ExecuteContext(ctx)))
 }
 
 // mainFile returns the file of the function main that called Main, as the compiler was
@@ -112,12 +115,13 @@ func (p *Program) status(err error) int {
 	case errors.Is(err, errUnsure):
 		return exitUnsure
 	}
+	stderr := readable(os.Stderr, os.Getenv)
 	text := resultfile.Line(strings.ReplaceAll(err.Error(), "\n", "; "))
 	if errors.Is(err, harness.ErrUsage) || errors.As(err, new(notComparedError)) {
-		fmt.Fprintln(os.Stderr, p.Name+": "+strings.ReplaceAll(text, harness.ErrUsage.Error()+": ", ""))
+		fmt.Fprintln(stderr, p.Name+": "+strings.ReplaceAll(text, harness.ErrUsage.Error()+": ", ""))
 		return exitUsage
 	}
-	fmt.Fprintln(os.Stderr, p.Name+": "+text)
+	fmt.Fprintln(stderr, p.Name+": "+text)
 	return exitFailed
 }
 
@@ -134,7 +138,7 @@ throughput, latency and fairness.`,
 		Args:          noArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return checkLimits(cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { exact(cmd); return checkLimits(cmd) },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w: %v; see '%s --help'", harness.ErrUsage, err, cmd.CommandPath())

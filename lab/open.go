@@ -80,12 +80,15 @@ func moveAside(dir string) error {
 	if !resultfile.Exists(dir) {
 		return nil
 	}
+	if err := resultfile.Foreign(dir); err != nil {
+		return err
+	}
 	if resultfile.InUse(dir) {
 		return fmt.Errorf("%w: another locklab is writing the run in %s: wait for it, or choose another directory", harness.ErrUsage, dir)
 	}
 	dir = filepath.Clean(dir)
 	previous := dir + ".previous"
-	if _, err := os.Lstat(previous); err == nil && !resultfile.Exists(previous) {
+	if _, err := os.Lstat(previous); err == nil && (!resultfile.Exists(previous) || resultfile.Foreign(previous) != nil) {
 		return fmt.Errorf("%w: cannot move the earlier run aside: %s is there and holds no run; move it away", harness.ErrUsage, previous)
 	}
 	if err := errors.Join(os.RemoveAll(previous), os.Rename(dir, previous)); err != nil {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -33,7 +32,7 @@ type progress struct {
 
 func newProgress(out io.Writer) *progress {
 	s := &progress{out: out, rates: make(map[string][]float64), disturbs: machine.NewMeter().Read}
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := out.(file); ok && term.IsTerminal(int(f.Fd())) {
 		s.width = func() int { return width(f) }
 	}
 	return s

@@ -381,7 +381,7 @@ func reportLine(file string) string {
 
 // width returns how wide out is, in characters.
 func width(out io.Writer) int {
-	if f, ok := out.(*os.File); ok {
+	if f, ok := out.(file); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return w
 		}

@@ -112,8 +112,8 @@ func (h *here) measured(jobs []offload.Job) error {
 	if err != nil {
 		return err
 	}
-	if a, b := run.Manifest.Machine, machine.Capture(); a.CPU != b.CPU || a.CPUs != b.CPUs {
-		return fmt.Errorf("%w: the run in %s was measured on %d x %s, not on this machine", harness.ErrUsage, h.into, a.CPUs, a.CPU)
+	if ds := run.Manifest.Machine.Unlike(machine.Capture(), true); len(ds) > 0 {
+		return fmt.Errorf("%w: the run in %s was measured on another machine: %s, this is %s", harness.ErrUsage, h.into, ds[0].Name+" "+ds[0].A, ds[0].B)
 	}
 	names := make(map[string]bool)
 	for _, j := range jobs {

@@ -23,6 +23,10 @@ func marginFlag(f *pflag.FlagSet, to *string, more string) {
 	f.StringVar(to, "margin", fmt.Sprintf("%v%%", 100*stat.DefaultMargin), "practical margin: by how much a rate or time must be worse, beyond chance, to count"+more)
 }
 
+func anyHostFlag(f *pflag.FlagSet, to *bool) {
+	f.BoolVar(to, "any-host", false, "machines that differ in the name of the host only are one, as containers are")
+}
+
 // flags declares the flags.
 func (t *terms) flags(f *pflag.FlagSet) {
 	t.set = f

@@ -134,7 +134,6 @@ func checks(run *resultfile.Run) []machine.Check {
 	if run.Manifest.Machine.OS == "" && len(run.Results) == 0 {
 		return nil
 	}
-	out := run.Manifest.Machine.Checks()
 	var noise []harness.Noise
 	least := math.Inf(1)
 	for _, r := range run.Results {
@@ -145,7 +144,7 @@ func checks(run *resultfile.Run) []machine.Check {
 			least = min(least, v)
 		}
 	}
-	out = append(out, machine.NoiseChecks(noise)...)
+	out := append(run.Manifest.Machine.Through(noise), machine.NoiseChecks(noise)...)
 	overlap := machine.Check{Kind: "overlap", Name: "workers that ran all together (overlap)"}
 	if !math.IsInf(least, 1) {
 		overlap.Found, overlap.Bad = numfmt.Percent(least)+" of the window at least", least < minOverlap

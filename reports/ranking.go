@@ -167,7 +167,7 @@ func offenders(g *group) (out []string) {
 func (r *ranking) setting() string {
 	text := numfmt.Plural(r.Workers(), "worker")
 	if !r.g.Remote && r.g.CPUs > 0 && r.Workers() > 1 {
-		text += " on " + numfmt.Plural(r.g.CPUs, "CPU")
+		text += " on " + r.g.Processors()
 	}
 	return text
 }

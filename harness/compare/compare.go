@@ -25,8 +25,9 @@ const (
 	Unmeasured Verdict = "not measured"       // a run was to measure it, and did not, or not in all its rounds
 	OnlyBase   Verdict = "only in BASE"
 	OnlyNew    Verdict = "only in NEW"
-	NoBase     Verdict = "no baseline" // the old run broke a promise of the lock, so it has no speed
-	Expected   Verdict = "broken lock" // it broke a promise, as locks do that are kept to show it
+	NoBase     Verdict = "no baseline"  // the old run broke a promise of the lock, so it has no speed
+	Elsewhere  Verdict = "inconclusive" // the runs are of two machines, which may be all that differs
+	Expected   Verdict = "broken lock"  // it broke a promise, as locks do that are kept to show it
 )
 
 // An Outcome sums all verdicts up.
@@ -46,6 +47,8 @@ type Options struct {
 	Alpha  float64                 // chance of any false alarm among all comparisons; default 0.05
 	Margin *float64                // share by which a figure must be worse to count; default the lesser of the two runs'
 	Locks  func(harness.Lock) bool // which locks to compare; default all
+
+	AnyHost bool // machines that differ in the name of their host only are one, as containers are
 }
 
 // DefaultAlpha is the default of Options.Alpha.
@@ -104,7 +107,7 @@ func (c *Comparison) Outcome() Outcome {
 		switch r.Verdict {
 		case Regressed:
 			return Worse
-		case Untold, TooFew, Unmeasured:
+		case Untold, TooFew, Unmeasured, Elsewhere:
 			out = Unsure
 		}
 	}
@@ -147,11 +150,18 @@ func Compare(base, next *resultfile.Run, o Options) (*Comparison, error) {
 		return nil, fmt.Errorf("%w: the two runs have no case in common: both must have measured the same lock with the same workload", harness.ErrUsage)
 	}
 	c.test(tests)
+	if ds := base.Manifest.Machine.Unlike(next.Manifest.Machine, o.AnyHost); len(ds) > 0 {
+		for _, t := range tests {
+			if r := &c.Rows[t.row]; slices.Contains([]Verdict{Regressed, Better, AsGood, Untold}, r.Verdict) {
+				r.Verdict, r.Note = Elsewhere, "measured on two machines: "+plain(ds[0].String())
+			}
+		}
+	}
 	if err := c.empty(o.Gates); err != nil {
 		return nil, err
 	}
 	c.sort(o.Gates)
-	c.Warnings = warnings(base, next, c.Paired, matches)
+	c.Warnings = warnings(base, next, c.Paired, o.AnyHost, matches)
 	return c, nil
 }
 

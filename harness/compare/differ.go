@@ -2,16 +2,19 @@ package compare
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 )
 
 // warnings says what makes two runs hard to compare.
-func warnings(base, next *resultfile.Run, paired bool, ms []*matched) (out []string) {
+func warnings(base, next *resultfile.Run, paired, anyHost bool, ms []*matched) (out []string) {
+	if base.Manifest.Machine.Unlike(next.Manifest.Machine, true) == nil && base.Manifest.Machine.Unlike(next.Manifest.Machine, anyHost) != nil {
+		out = append(out, "the runs are of two hosts: add --any-host if these are two names of one machine, as containers have them")
+	}
 	if ds := differences(base.Manifest, next.Manifest, ms); len(ds) > 0 {
 		out = append(out, "the runs differ in more than the code, which may be what is seen here: "+numfmt.List(ds, len(ds)))
 	}
@@ -65,24 +68,16 @@ func apart(a, b time.Time) string {
 // compared, and not one of them.
 func differences(base, next resultfile.Manifest, ms []*matched) (out []string) {
 	a, b := base.Machine, next.Machine
-	number := strconv.Itoa
-	for _, d := range []struct{ name, base, next string }{
-		{"CPU", a.CPU, b.CPU},
-		{"CPUs", number(a.CPUs), number(b.CPUs)},
-		{"architecture", a.Arch, b.Arch},
-		{"system", a.OS, b.OS},
-		{"kernel", a.Kernel, b.Kernel},
-		{"hypervisor", a.Virtual, b.Virtual},
-		{"CPU limit", strconv.FormatFloat(a.CPULimit, 'g', 3, 64), strconv.FormatFloat(b.CPULimit, 'g', 3, 64)},
-		{"governor", a.Governor, b.Governor},
-		{"turbo", a.Turbo, b.Turbo},
-		{"GOMAXPROCS", number(a.GOMAXPROCS), number(b.GOMAXPROCS)},
-		{"Go", a.Go, b.Go},
-		{"Redis", base.Versions[harness.KindRedis], next.Versions[harness.KindRedis]},
-		{"ZooKeeper", base.Versions[harness.KindZooKeeper], next.Versions[harness.KindZooKeeper]},
-	} {
-		if d.base != d.next && (d.base != "" || d.next != "") {
-			out = append(out, fmt.Sprintf("%s %s and %s", d.name, said(d.base), said(d.next)))
+	for _, d := range append(a.Unlike(b, true), []machine.Difference{
+		{Name: "kernel", A: a.Kernel, B: b.Kernel},
+		{Name: "governor", A: a.Governor, B: b.Governor},
+		{Name: "turbo", A: a.Turbo, B: b.Turbo},
+		{Name: "Go", A: a.Go, B: b.Go},
+		{Name: "Redis", A: base.Versions[harness.KindRedis], B: next.Versions[harness.KindRedis]},
+		{Name: "ZooKeeper", A: base.Versions[harness.KindZooKeeper], B: next.Versions[harness.KindZooKeeper]},
+	}...) {
+		if d.A, d.B = said(d.A), said(d.B); d.A != d.B {
+			out = append(out, d.String())
 		}
 	}
 	for _, m := range ms {

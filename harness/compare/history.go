@@ -25,7 +25,6 @@ const (
 type HistoryOptions struct {
 	Options
 	AsGiven bool // the runs are in order; otherwise they are ordered by the date of their manifests
-	AnyHost bool // machines that differ in the name of their host only are one, as containers are
 
 	// To names reference locks, if there are any: figures are ratios to that of the first
 	// of them that the same round has under the same workload, and is local if the lock is.
@@ -188,13 +187,7 @@ func distinct(runs []*resultfile.Run) error {
 }
 
 // siteKey tells machines apart: what is of the machine, and not of the day.
-func siteKey(r *resultfile.Run, anyHost bool) string {
-	e := r.Manifest.Machine
-	if anyHost {
-		e.Host = ""
-	}
-	return fmt.Sprint([]any{e.Host, e.OS, e.Arch, e.CPU, e.CPUs, e.Virtual, e.CPULimit, e.GOMAXPROCS})
-}
+func siteKey(r *resultfile.Run, anyHost bool) string { return r.Manifest.Machine.Identity(anyHost) }
 
 // bySite returns the runs of each machine, the machine of the first run first.
 func bySite(runs []*resultfile.Run, anyHost bool) (out [][]*resultfile.Run) {

@@ -149,7 +149,7 @@ func TestMachinesApart(t *testing.T) {
 	if len(h.Sites) != 2 || len(h.Series) != 2 || h.Outcome() != Fine {
 		t.Errorf("%d machines, %d series, %s: two machines were mixed", len(h.Sites), len(h.Series), h.Outcome())
 	}
-	if h = over(t, runs, HistoryOptions{AnyHost: true}); len(h.Sites) != 1 || h.Outcome() != Worse {
+	if h = over(t, runs, HistoryOptions{Options: Options{AnyHost: true}}); len(h.Sites) != 1 || h.Outcome() != Worse {
 		t.Errorf("%d machines, %s: with AnyHost they are one, with a step", len(h.Sites), h.Outcome())
 	}
 	for what, edit := range map[string]func(*resultfile.Run){

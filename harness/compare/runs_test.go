@@ -11,6 +11,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/resultfile"
+	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 )
 
@@ -87,6 +88,51 @@ func TestWarnings(t *testing.T) {
 		a.Manifest.Commit, b.Manifest.Commit = "1", "2"
 	}); got != "" {
 		t.Errorf("two builds in the same rounds: %q", got)
+	}
+}
+
+// TestTwoMachines: a difference between two machines is no regression, a broken promise is
+// one anywhere.
+func TestTwoMachines(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		edit    func(e *machine.Environment)
+		anyHost bool
+		want    Verdict
+	}{
+		{"one machine", func(*machine.Environment) {}, false, Regressed},
+		{"kernel", func(e *machine.Environment) { e.Kernel = "7" }, false, Regressed},
+		{"CPU", func(e *machine.Environment) { e.CPU = "Test 8" }, true, Elsewhere},
+		{"number of CPUs", func(e *machine.Environment) { e.CPUs = 64 }, true, Elsewhere},
+		{"CPU limit", func(e *machine.Environment) { e.CPULimit = 0.5 }, true, Elsewhere},
+		{"GOMAXPROCS", func(e *machine.Environment) { e.GOMAXPROCS = 1 }, true, Elsewhere},
+		{"host", func(e *machine.Environment) { e.Host = "b" }, false, Elsewhere},
+		{"name of the host", func(e *machine.Environment) { e.Host = "b" }, true, Regressed},
+	} {
+		for _, slower := range []float64{0.5, 1, 2} {
+			a, b := synthetic(rates{"x": around(1e6, 0.01, 10)}), synthetic(rates{"x": around(slower*1e6, 0.01, 10)})
+			c.edit(&b.Manifest.Machine)
+			got, err := Compare(a, b, Options{AnyHost: c.anyHost})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[float64]Verdict{0.5: Regressed, 1: AsGood, 2: Better}[slower]
+			if c.want == Elsewhere {
+				want = Elsewhere
+			}
+			if v := got.Rows[0].Verdict; v != want || want == Elsewhere && got.Outcome() != Unsure {
+				t.Errorf("%s, %v times as fast: %s, outcome %s, want %s", c.name, slower, v, got.Outcome(), want)
+			}
+			if one := siteKey(a, c.anyHost) == siteKey(b, c.anyHost); one != (c.want == Regressed) {
+				t.Errorf("%s: one machine is %v in a history", c.name, one)
+			}
+		}
+		a, b := synthetic(rates{"x": around(1e6, 0.01, 10)}), synthetic(rates{"x": around(1e6, 0.01, 10)})
+		c.edit(&b.Manifest.Machine)
+		b.Results[0].Violations = []harness.Violation{{Rule: "exclusion", Detail: "two holders", Count: 1}}
+		if got, err := Compare(a, b, Options{AnyHost: c.anyHost}); err != nil || got.Outcome() != Worse {
+			t.Errorf("%s, a broken promise: %v", c.name, err)
+		}
 	}
 }
 

@@ -120,7 +120,7 @@ func (c *Comparison) headline() string {
 		n[r.Verdict]++
 	}
 	var parts []string
-	for _, v := range []Verdict{Regressed, Unsafe, Lesser, Untold, TooFew, Unmeasured, NoBase, Better, AsGood, Expected} {
+	for _, v := range []Verdict{Regressed, Unsafe, Lesser, Elsewhere, Untold, TooFew, Unmeasured, NoBase, Better, AsGood, Expected} {
 		if n[v] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
 		}
@@ -158,6 +158,9 @@ func (c *Comparison) remarks() (out []string) {
 			remedy = "Measure both builds again."
 		}
 		out = append(out, "Not measured: what a run was to measure and has no result of may have regressed. "+remedy)
+	}
+	if has(Elsewhere) {
+		out = append(out, "Inconclusive: the runs are of two machines, so a difference need not be of the code.")
 	}
 	if has(TooFew) {
 		out = append(out, fmt.Sprintf("Too few rounds: even rounds that differ completely would not be told apart with %s at %g together; measure more rounds or fewer cases.",

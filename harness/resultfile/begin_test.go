@@ -24,8 +24,8 @@ func TestBegin(t *testing.T) {
 		{"nothing", nil, false, true},
 		{"results", map[string]string{ResultsName: ""}, false, true},
 		{"half a manifest", map[string]string{ResultsName: "", ManifestName + ".new": "{"}, false, true},
-		{"a manifest", map[string]string{ResultsName: "", ManifestName: "{}"}, true, false},
-		{"a result", map[string]string{ResultsName: "{}\n"}, true, false},
+		{"a manifest", map[string]string{ResultsName: "", ManifestName: `{"schema":1,"machine":{},"started":"2026-01-02T03:04:05Z"}`}, true, false},
+		{"a result", map[string]string{ResultsName: `{"schema":1,"kind":"case"}` + "\n"}, true, false},
 		{"another file", map[string]string{ResultsName: "", "notes": ""}, false, false},
 	} {
 		dir := t.TempDir()
@@ -54,6 +54,52 @@ func TestBegin(t *testing.T) {
 	}
 	if missing := filepath.Join(t.TempDir(), "none"); !Unbegun(missing) || Exists(missing) {
 		t.Error("a directory that is not there has something")
+	}
+}
+
+// TestForeign: the files of another program are refused, and stay as they are.
+func TestForeign(t *testing.T) {
+	const own = `{"schema":1,"machine":{},"started":"2026-01-02T03:04:05Z"}`
+	for name, files := range map[string]map[string]string{
+		"manifest":            {ManifestName: `{"results":[{"command":"./bench"}]}`, ResultsName: ""},
+		"list":                {ManifestName: `[1]`, ResultsName: ""},
+		"number of a schema":  {ManifestName: `{"schema":1,"name":"image"}`, ResultsName: ""},
+		"schema of its own":   {ManifestName: `{"schema":"https://example.org","machine":{}}`, ResultsName: ""},
+		"results":             {ManifestName: own, ResultsName: `{"mean":1.02}` + "\n"},
+		"results alone":       {ResultsName: "BenchmarkMutex-8 100 11.2 ns/op\n"},
+		"results of a line":   {ManifestName: own, ResultsName: `{"mean":{"point_estimate":10.4}}`},
+		"both":                {ManifestName: `{"mean":1}`, ResultsName: `{"mean":1}` + "\n"},
+		"manifest of a newer": {ManifestName: `{"schema":1,"machine":"x","started":""}`, ResultsName: ""},
+	} {
+		dir := t.TempDir()
+		for file, text := range files {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, lerr := Load(dir)
+		_, _, rerr := Resume(dir, Manifest{})
+		_, cerr := Create(dir, Manifest{})
+		for verb, err := range map[string]error{"load": lerr, "resume": rerr, "create": cerr} {
+			if !errors.Is(err, harness.ErrUsage) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s: %s: %v", name, verb, err)
+			}
+		}
+		if err := Foreign(dir); !errors.Is(err, ErrForeign) {
+			t.Errorf("%s: %v", name, err)
+		}
+		left, err := os.ReadDir(dir)
+		if err != nil || len(left) != len(files) {
+			t.Errorf("%s: %v is there, want %d files (%v)", name, left, len(files), err)
+		}
+		for file, text := range files {
+			if got, err := os.ReadFile(filepath.Join(dir, file)); string(got) != text {
+				t.Errorf("%s: %s is now %q (%v)", name, file, got, err)
+			}
+		}
+	}
+	if err := Foreign(t.TempDir()); err != nil {
+		t.Error(err)
 	}
 }
 

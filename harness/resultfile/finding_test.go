@@ -140,8 +140,10 @@ func TestResumeRefuses(t *testing.T) {
 		want string
 	}{
 		{func(m *Manifest) { m.Machine.CPU = "Test 8" }, "Test 8"},
-		{func(m *Manifest) { m.Machine.CPUs = 2 }, "2 x"},
-		{func(m *Manifest) { m.Machine.GOMAXPROCS = 3 }, "GOMAXPROCS=0, this is 3"},
+		{func(m *Manifest) { m.Machine.CPUs = 2 }, "CPUs 8, this is 2"},
+		{func(m *Manifest) { m.Machine.GOMAXPROCS = 3 }, "GOMAXPROCS 0, this is 3"},
+		{func(m *Manifest) { m.Machine.CPULimit = 0.5 }, "CPU limit none, this is 0.5"},
+		{func(m *Manifest) { m.Machine.Virtual = "KVM" }, "hypervisor unknown, this is KVM"},
 		{func(m *Manifest) { m.Binary = "0b5e55ed" }, "another build"},
 		{func(m *Manifest) { m.Versions = map[string]string{"redis": "8"} }, "redis 7, this is 8"},
 		{func(m *Manifest) { m.Machine.Kernel = "7" }, "kernel 6"},

@@ -28,6 +28,26 @@ const (
 // take all memory.
 const maxLine = 16 << 20
 
+// ErrForeign is wrapped by errors about a directory whose files another program wrote.
+var ErrForeign = fmt.Errorf("%w: not the files of a run", harness.ErrUsage)
+
+// Foreign returns an error that wraps [ErrForeign] if another program wrote the manifest
+// or the results in dir. It may be called of a directory that has neither.
+func Foreign(dir string) error {
+	if _, err := ReadManifest(dir); errors.Is(err, ErrForeign) {
+		return err
+	}
+	f, err := os.Open(filepath.Join(dir, ResultsName))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if err := (&Run{Dir: dir}).read(f); errors.Is(err, ErrForeign) {
+		return err
+	}
+	return nil
+}
+
 // ReadManifest reads the manifest of the run in directory dir. An error wraps
 // harness.ErrUsage if dir holds no run or one that this version cannot read.
 func ReadManifest(dir string) (m Manifest, err error) {
@@ -43,7 +63,14 @@ func ReadManifest(dir string) (m Manifest, err error) {
 		return m, fmt.Errorf("%w: cannot read the run in %s: %v", harness.ErrUsage, dir, err)
 	}
 	if err := json.Unmarshal(text, &m); err != nil {
+		if json.Valid(text) {
+			return m, fmt.Errorf("%w: another program wrote %s: %v", ErrForeign, name, err)
+		}
 		return m, fmt.Errorf("%w: %s is damaged: %v", harness.ErrUsage, name, err)
+	}
+	var keys map[string]json.RawMessage
+	if _ = json.Unmarshal(text, &keys); m.Schema < 1 || keys["machine"] == nil || keys["started"] == nil {
+		return m, fmt.Errorf("%w: another program wrote %s", ErrForeign, name)
 	}
 	if m.Schema > Schema {
 		return m, fmt.Errorf("%w: %s has schema %d, this program reads up to %d: use a newer one",
@@ -77,19 +104,26 @@ func Load(dir string) (*Run, error) {
 }
 
 // read adds the lines of results.jsonl to r. Each line that cannot be read is
-// skipped and gives a sentence in r.Damage.
+// skipped and gives a sentence in r.Damage. If no line is one of a run, the error wraps
+// [ErrForeign].
 func (r *Run) read(file io.Reader) error {
 	in, unpack := bufio.NewReaderSize(file, 1<<16), new(unpacker)
 	damaged := func(format string, args ...any) { r.Damage = append(r.Damage, Line(fmt.Sprintf(format, args...))) }
+	own, foreign := false, false
 	for n := 1; ; n++ {
 		text, whole, err := readLine(in)
 		if err != nil {
 			return fmt.Errorf("resultfile: %w", err)
 		}
 		if len(text) == 0 && !whole {
-			return nil
+			break
 		}
 		record, err := unpack.decode(text)
+		if err != nil && !headed(text) {
+			foreign = foreign || len(bytes.TrimSpace(text)) > 0 && (whole || !bytes.HasPrefix(text, lineStart[:min(len(text), len(lineStart))]))
+		} else {
+			own = true
+		}
 		switch {
 		case len(bytes.TrimSpace(text)) == 0:
 		case err != nil && !whole:
@@ -100,9 +134,22 @@ func (r *Run) read(file io.Reader) error {
 			damaged("line %d was skipped: it is of a kind that this version does not know", n)
 		}
 		if !whole {
-			return nil
+			break
 		}
 	}
+	if foreign && !own {
+		return fmt.Errorf("%w: no line of %s begins as one", ErrForeign, filepath.Join(r.Dir, ResultsName))
+	}
+	return nil
+}
+
+// lineStart is how each line begins, even one that is cut short.
+var lineStart = []byte(`{"schema":`)
+
+// headed reports whether a line has the header of one of a run.
+func headed(text []byte) bool {
+	var h header
+	return json.Unmarshal(text, &h) == nil && h.Schema > 0 && h.Kind != ""
 }
 
 // add keeps what a line holds and reports whether it holds anything.

@@ -131,11 +131,10 @@ func (m Manifest) AnyStatus() bool { return m.Candidates == CandidatesAll }
 // those of m, or nothing if they do.
 func (m Manifest) Differs(n Manifest) string {
 	a, b := m.Machine, n.Machine
+	unlike := a.Unlike(b, true) // a container that starts again has another name
 	switch {
-	case a.CPU != b.CPU || a.CPUs != b.CPUs || a.Arch != b.Arch:
-		return fmt.Sprintf("it was measured on %d x %s (%s), this is %d x %s (%s)", a.CPUs, a.CPU, a.Arch, b.CPUs, b.CPU, b.Arch)
-	case a.GOMAXPROCS != b.GOMAXPROCS:
-		return fmt.Sprintf("it was measured with GOMAXPROCS=%d, this is %d", a.GOMAXPROCS, b.GOMAXPROCS)
+	case len(unlike) > 0:
+		return fmt.Sprintf("it was measured on another machine: %s %s, this is %s", unlike[0].Name, cmp.Or(unlike[0].A, "unknown"), cmp.Or(unlike[0].B, "unknown"))
 	case a.Kernel != b.Kernel:
 		return fmt.Sprintf("it was measured under kernel %s, this is %s", a.Kernel, b.Kernel)
 	case m.Commit != n.Commit:

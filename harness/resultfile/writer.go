@@ -32,6 +32,9 @@ func Create(dir string, m Manifest) (*Writer, error) {
 	refuse := func(err error) error {
 		return fmt.Errorf("%w: cannot write results to %s: %v", harness.ErrUsage, dir, err)
 	}
+	if err := Foreign(dir); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, refuse(err)
 	}

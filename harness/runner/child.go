@@ -183,7 +183,7 @@ func (s *spec) answered(r *harness.Result) error {
 }
 
 // ask starts a measuring process with s, and returns what it prints until it
-// ends, for which it has until limit.
+// ends, for which it may be served for limit.
 func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 	exe := s.exe
 	if exe == "" {
@@ -215,11 +215,15 @@ func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("runner: cannot start a measuring process: %w", err)
 	}
-	timeout := time.AfterFunc(limit, proc.Kill)
+	served := machine.NewServed(proc.PID()).Count
+	if s.At.Kind != "" {
+		served = starvation(served, machine.Watch())
+	}
+	hangs := killHung(proc, served, limit)
 	defer context.AfterFunc(ctx, proc.Kill)()
 	_, werr := stdin.Write(append(text, '\n'))
 	err = proc.Err() // its end closes stdin
-	hung := !timeout.Stop()
+	hung := hangs()
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("runner: %w", context.Cause(ctx))
@@ -231,6 +235,29 @@ func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 		return nil, fmt.Errorf("runner: %w", werr)
 	}
 	return stdout.text, nil
+}
+
+// killHung kills a process that could get on for limit and has not ended, and returns a function
+// that ends the watch and reports whether it was killed.
+func killHung(proc *child.Process, served func(step time.Duration) time.Duration, limit time.Duration) (killed func() bool) {
+	end, hung := make(chan struct{}), make(chan bool, 1)
+	go func() {
+		// A process that does not hang takes about a quarter of limit, and is not disturbed.
+		for wait := limit / 4; ; wait = min(wait, time.Second/2) {
+			select {
+			case <-end:
+				hung <- false
+				return
+			case <-time.After(wait):
+			}
+			if served(wait) >= limit {
+				proc.Kill()
+				hung <- true
+				return
+			}
+		}
+	}()
+	return func() bool { close(end); return <-hung }
 }
 
 // An answer is what a process prints, up to a size that none has reason to

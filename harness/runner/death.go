@@ -239,10 +239,10 @@ func overdue(h heard, limit time.Duration) error {
 type hungError struct{ after time.Duration }
 
 func (e *hungError) Error() string {
-	return fmt.Sprintf("runner: the measuring process did not end within %v", e.after)
+	return fmt.Sprintf("runner: the measuring process could run for %v and did not end", e.after)
 }
 
 func (e *hungError) violation() harness.Violation {
 	return harness.Violation{Rule: oracle.Liveness, Count: 1,
-		Detail: fmt.Sprintf("the process that measured the lock was killed after %v without a result", e.after)}
+		Detail: fmt.Sprintf("the process that measured the lock was killed: it could run for %v and gave no result", e.after)}
 }

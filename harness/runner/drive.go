@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"os"
 	"runtime"
 	"runtime/metrics"
 	"slices"
@@ -166,33 +167,32 @@ func (d *drive) await(ctx context.Context, back <-chan struct{}, timeout *time.T
 }
 
 // join waits for the workers that are not back yet, and notes those that do
-// not come although none of them has got on for the patience, or for several where
-// processors are short.
+// not come although none of them got on for the patience, in which they could have.
 func (d *drive) join(back <-chan struct{}, left int) {
 	w := d.rig.job.Workload
-	limit := d.rig.job.patience() + time.Duration(w.Workers)*(long(w.Hold)+long(w.Think))
-	timeout := time.NewTimer(limit)
-	defer timeout.Stop()
-	starved, again, moved := d.rig.job.starvation(), 0, time.Now()
-	for done := acquisitions(d.tallies); left < len(d.tallies); timeout.Reset(limit) {
+	limit := d.rig.job.patience() + time.Duration(w.Workers)*(long(w.Hold)+long(w.Think)+slice)
+	watch := d.rig.job.watchdog()
+	ticks := time.NewTicker(watch.step)
+	defer ticks.Stop()
+	done, gotOn, moved, since := uint64(0), true, time.Now(), time.Duration(0)
+	for left < len(d.tallies) {
 		select {
 		case <-back:
-			left++
-			again, moved = 0, time.Now()
-		case <-timeout.C:
-			now := acquisitions(d.tallies)
-			switch short := starved(); {
-			case now != done:
-				done, again, moved = now, 0, time.Now()
-			case short && again < mostAgain:
-				again++
-			default:
+			left, gotOn = left+1, true
+		case <-ticks.C:
+			now, served := acquisitions(d.tallies), watch.served(watch.step)
+			if gotOn || now != done {
+				done, gotOn, moved, since = now, false, time.Now(), served
+			} else if served-since >= limit {
 				d.noteStuck(time.Since(moved))
 				return
 			}
 		}
 	}
 }
+
+// slice is for how long a thread or a goroutine keeps the processor while others wait for it.
+const slice = 10 * time.Millisecond
 
 // noteStuck notes the workers that are not back, the last of which got on so long ago.
 func (d *drive) noteStuck(waited time.Duration) {
@@ -204,28 +204,45 @@ func (d *drive) noteStuck(waited time.Duration) {
 	}
 }
 
-// How much longer workers are waited for where processors are short: so many times the
-// patience, and what share of it some thread must have waited for a processor.
+// A watchdog counts for how long workers could have got on: see [machine.Served]. It is to be
+// read at each step.
+type watchdog struct {
+	step   time.Duration
+	served func(step time.Duration) time.Duration
+}
+
+// watchdog returns one for the workers of j. A lock kept by servers moves in several
+// processes, so a step counts a quarter if processors were short in it.
+func (j *Job) watchdog() watchdog {
+	w := watchdog{step: min(max(j.patience()/20, time.Millisecond), time.Second/2), served: j.served}
+	if w.served != nil {
+		return w
+	}
+	w.served = machine.NewServed(os.Getpid()).Count
+	if j.Lock.Local == nil {
+		w.served = starvation(w.served, machine.Watch())
+	}
+	return w
+}
+
+// How much less a step counts in which processors were short, and what share of it some
+// thread must have waited for one.
 const (
-	mostAgain   = 3
+	lessStarved = 4
 	mostStarved = 0.5
 )
 
-// starvation returns what asks whether processors were short since it was asked last. A lock
-// kept by servers moves in several processes; the waiters of a local one may be what keeps
-// the processors busy, and it is granted no excuse.
-func (j *Job) starvation() func() bool {
-	if j.starved != nil {
-		return j.starved
-	}
-	if j.Lock.Local != nil {
-		return func() bool { return false }
-	}
-	noise := machine.Watch()
-	return func() bool {
+func starvation(served func(time.Duration) time.Duration, noise *machine.Watcher) func(time.Duration) time.Duration {
+	var sum, last time.Duration
+	return func(step time.Duration) time.Duration {
+		now := served(step)
+		passed := now - last
 		seen := noise.Stop()
-		noise = machine.Watch()
-		return seen.Pressure > mostStarved
+		if seen.Pressure > mostStarved || seen.Throttled > 0 {
+			passed /= lessStarved
+		}
+		noise, last, sum = machine.Watch(), now, sum+passed
+		return sum
 	}
 }
 

@@ -30,7 +30,7 @@ func (l openRemoteLoop) drive(ctx context.Context, d *drive) *harness.Result {
 		defer workers[i].alarm.Close()
 	}
 	if d.rig.drives == 1 { // its clients are those of all drives
-		l.meet(ctx, meetings, d.rig.job.patience())
+		l.meet(ctx, meetings, d.rig.job.patience(), d.rig.job.watchdog())
 	}
 	wire := func() harness.Counts { c, _ := l.counts(); return c }
 	d.run(ctx, func(i int, t *tally) { workers[i].run(ctx, t, s) }, wire)
@@ -68,7 +68,7 @@ const (
 // However slow the machine is, no wait is given up while the lock is granted at all: to give
 // up is nothing that a workload without a deadline asks of a lock, and there are locks that
 // stay locked if a waiter does. It returns when none was granted for the patience.
-func (l openRemoteLoop) meet(ctx context.Context, begin, patience time.Duration) {
+func (l openRemoteLoop) meet(ctx context.Context, begin, patience time.Duration, watch watchdog) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var granted atomic.Int64
@@ -90,19 +90,21 @@ func (l openRemoteLoop) meet(ctx context.Context, begin, patience time.Duration)
 	}
 	met := make(chan struct{})
 	go func() { all.Wait(); close(met) }()
-	for before := int64(0); ; {
+	before, since := int64(0), watch.served(watch.step)
+	for {
 		select {
 		case <-met:
 			return
-		case <-time.After(patience):
+		case <-time.After(watch.step):
 		}
-		now := granted.Load()
-		if now == before {
+		served := watch.served(watch.step)
+		if now := granted.Load(); now != before {
+			before, since = now, served
+		} else if served-since >= patience {
 			cancel()
 			<-met
 			return
 		}
-		before = now
 	}
 }
 

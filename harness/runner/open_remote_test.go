@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -49,7 +50,7 @@ func TestMeetGivesUpNoWait(t *testing.T) {
 			for range workers {
 				l.sessions = append(l.sessions, u)
 			}
-			l.meet(t.Context(), 10*time.Millisecond, c.patience)
+			l.meet(t.Context(), 10*time.Millisecond, c.patience, (&Job{Lock: good, Patience: c.patience}).watchdog())
 			if n := u.gaveUp.Load(); n != c.gaveUp {
 				t.Errorf("%d waits were given up, want %d", n, c.gaveUp)
 			}
@@ -68,24 +69,63 @@ func TestMeetEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	l := openRemoteLoop{&remoteLoop{sessions: []harness.Session{u}}}
-	if l.meet(ctx, time.Second, time.Minute); !errors.Is(ctx.Err(), context.DeadlineExceeded) || u.gaveUp.Load() != 1 {
+	if l.meet(ctx, time.Second, time.Minute, (&Job{Lock: good}).watchdog()); !errors.Is(ctx.Err(), context.DeadlineExceeded) || u.gaveUp.Load() != 1 {
 		t.Errorf("%v, %d waits given up", ctx.Err(), u.gaveUp.Load())
 	}
 }
 
-// TestStuckOnBusyMachine: where processors are short workers are waited for four times as long,
-// and not for ever.
+// rationed returns a counter that adds a share of each step, and how often it was read.
+func rationed(share float64) (served func(time.Duration) time.Duration, reads *atomic.Int64) {
+	var sum time.Duration
+	reads = new(atomic.Int64)
+	return func(step time.Duration) time.Duration {
+		reads.Add(1)
+		sum += time.Duration(share * float64(step))
+		return sum
+	}, reads
+}
+
+// TestStuckOnBusyMachine: workers are waited for by the time in which they could get on.
 func TestStuckOnBusyMachine(t *testing.T) {
 	const patience = 40 * time.Millisecond
-	for starved, want := range map[bool]int{false: 1, true: 4} {
-		asked := 0
-		job := Job{Lock: deaf, Workload: workload(2), Patience: patience, starved: func() bool { asked++; return starved }}
+	for _, share := range []float64{1, 0.25} {
+		served, reads := rationed(share)
+		job := Job{Lock: deaf, Workload: workload(2), Patience: patience, served: served}
 		r, err := Measure(t.Context(), instruments(), job)
 		if err != nil || len(r.Violations) != 1 || r.Violations[0].Rule != "liveness" {
 			t.Fatalf("%v, %+v", err, r)
 		}
-		if asked != want {
-			t.Errorf("starved %t: asked %d times, want %d: %s", starved, asked, want, r.Violations[0].Detail)
+		if n, least := float64(reads.Load()), 20/share; n < least || n > 3*least+3 {
+			t.Errorf("with %v of a processor read %v times, want about %v: %s", share, n, least, r.Violations[0].Detail)
+		}
+	}
+}
+
+// A drowsy lock keeps its owner asleep in one Unlock.
+type drowsy struct {
+	sync.Mutex
+	once  sync.Once
+	sleep time.Duration
+}
+
+func (l *drowsy) Unlock() {
+	l.once.Do(func() { time.Sleep(l.sleep) })
+	l.Mutex.Unlock()
+}
+
+// TestStarvedIsNotStuck: workers that come back after the patience, but had no processor in it,
+// are not stuck.
+func TestStarvedIsNotStuck(t *testing.T) {
+	const patience = 20 * time.Millisecond
+	for share, want := range map[float64]int{0: 0, 1: 1} {
+		v := &harness.Variant{Name: "drowsy", Doc: "sleeps once", Paper: "none", Family: harness.Blocking, Status: harness.Broken,
+			Local: func(harness.Setup) harness.Local { return harness.Shared(&drowsy{sleep: 25 * patience}) }}
+		served, _ := rationed(share)
+		w := workload(2)
+		w.Warmup = time.Millisecond
+		r, err := Measure(t.Context(), instruments(), Job{Lock: v, Workload: w, Patience: patience, served: served})
+		if err != nil || len(r.Violations) != want {
+			t.Errorf("with %v of a processor: %v, %+v, want %d violations", share, err, r.Violations, want)
 		}
 	}
 }

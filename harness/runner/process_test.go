@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/internal/child"
 )
 
 // TestHungProcess shows that a lock which hangs its process becomes a finding, and that
@@ -36,6 +37,23 @@ func TestHungProcess(t *testing.T) {
 				t.Errorf("%v, violations %v, lost: %v", err, got, lost)
 			}
 		})
+	}
+}
+
+// TestKillHung: a process is killed when it could have run for the limit, and not before.
+func TestKillHung(t *testing.T) {
+	for share, want := range map[float64]bool{0: false, 1: true} {
+		cmd := exec.Command("sleep", "0.3")
+		proc, err := child.Start(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		served, _ := rationed(share)
+		hangs := killHung(proc, served, 20*time.Millisecond)
+		err = proc.Err()
+		if got := hangs(); got != want || (err != nil) != want {
+			t.Errorf("with %v of a processor: killed is %v (%v)", share, got, err)
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ type Instruments struct {
 	Clock    machine.Clock
 	Work     machine.Work
 	Topology machine.Topology
+	Limit    float64 // processors that the control groups allowed at the start; 0 is no limit
 }
 
 // Calibrate measures the clock and the cost of work, and reads which processors
@@ -29,10 +30,11 @@ func Calibrate() *Instruments { return calibrate().instruments() }
 type calibration struct {
 	Clock    machine.Rating
 	Topology machine.Topology
+	Limit    float64 `json:",omitempty"`
 }
 
 func calibrate() calibration {
-	return calibration{Clock: machine.Calibrate().Rating(), Topology: machine.ReadTopology()}
+	return calibration{Clock: machine.Calibrate().Rating(), Topology: machine.ReadTopology(), Limit: machine.CPULimit()}
 }
 
 // instruments adds what each process has to find out for itself: the speed of a
@@ -45,7 +47,7 @@ func (s calibration) instruments() *Instruments {
 	if len(s.Topology) == 0 {
 		s.Topology = machine.ReadTopology()
 	}
-	return &Instruments{Clock: clock, Work: machine.CalibrateWork(clock), Topology: s.Topology}
+	return &Instruments{Clock: clock, Work: machine.CalibrateWork(clock), Topology: s.Topology, Limit: s.Limit}
 }
 
 // A Job is one lock under one workload.
@@ -57,15 +59,15 @@ type Job struct {
 	Seed     uint64           // of the workers' random spans
 
 	// Patience is how long workers may take to come back after a drive, on
-	// top of their hold times, before they count as stuck; 0 is 10 s. Those of a lock
-	// kept by servers get up to four times as long where processors are short.
+	// top of their hold times, before they count as stuck; 0 is 10 s. Only time counts in
+	// which they could get on: see [machine.Served].
 	Patience time.Duration
 
 	together *meeting // with other ranks; nil if the case is this process's alone
 	first    int      // the number of the first worker among those of all ranks
 
-	ready   func()      // called before a lock is asked for, where that can be told; nil is fine
-	starved func() bool // whether processors were short since it was asked last; nil asks the machine
+	ready  func()                                 // called before a lock is asked for, where that can be told; nil is fine
+	served func(step time.Duration) time.Duration // of the watchdog; nil asks the machine
 }
 
 func (j *Job) patience() time.Duration {
@@ -305,6 +307,7 @@ func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Re
 	seen.Busy = min(job.Workload.Workers, seen.CPUs, runtime.GOMAXPROCS(0))
 	res.Noise = &seen
 	res.Warnings = append(res.Warnings, machine.NoiseWarnings(seen)...)
+	res.Warnings = append(res.Warnings, machine.ChangeWarnings(seen, len(rig.in.Topology), rig.in.Limit)...)
 	rig.bracket(ctx, res, before)
 	res.Warnings = append(res.Warnings, doubts(res)...)
 	if err := ctx.Err(); err != nil {

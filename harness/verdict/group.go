@@ -10,6 +10,7 @@ import (
 	"locklab/harness/metric"
 	"locklab/harness/resultfile"
 	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // A Group is the results of one run whose workloads differ in nothing but the
@@ -19,7 +20,9 @@ type Group struct {
 	Axes    string           // the workload without the workers, such as "hold=100ns"
 	Load    harness.Workload // the same: one of those of the group
 	Run     *resultfile.Run  // that the group is of
-	CPUs    int              // processors that the workers of local locks share; 0 if unknown
+	CPUs    int              // whole processors that the workers of local locks had in every window; 0 if unknown
+	Limit   float64          // processors that the control groups allowed, the least of all windows; 0 is no limit
+	Taken   bool             // others, the host or the CPU limit took processor time in some window
 	Workers []int            // ascending
 	Series  []*Series        // by family, then by name
 	Cases   int
@@ -60,9 +63,10 @@ func Groups(run *resultfile.Run) []*Group {
 		k := key{r.Lock.Traits.Needs != "", Axes(r.Workload)}
 		g := byKey[k]
 		if g == nil {
-			g = &Group{Remote: k.remote, Axes: k.axes, Load: r.Workload, CPUs: processors(run, r.Workload), Run: run}
+			g = &Group{Remote: k.remote, Axes: k.axes, Load: r.Workload, CPUs: processors(run, r.Workload), Limit: run.Manifest.Machine.CPULimit, Run: run}
 			byKey[k], bySeries[g] = g, make(map[string]*Series)
 		}
+		g.see(r)
 		s := bySeries[g][r.Lock.Name]
 		if s == nil {
 			s = &Series{Lock: r.Lock, Cells: make(map[int]*Cell)}
@@ -153,6 +157,30 @@ func processors(run *resultfile.Run, w harness.Workload) int {
 		n = m.CPUs
 	}
 	return n
+}
+
+// see takes in which processors the window of r had.
+func (g *Group) see(r *harness.Result) {
+	if n := r.Noise; n != nil && n.CPUs > 0 {
+		g.CPUs = min(g.CPUs, n.CPUs)
+		if n.Limit > 0 && (g.Limit == 0 || n.Limit < g.Limit) {
+			g.Limit = n.Limit
+		}
+	}
+	if g.Limit > 0 && g.CPUs > 0 {
+		g.CPUs = min(g.CPUs, max(1, int(g.Limit)))
+	}
+	g.Taken = g.Taken || slices.ContainsFunc(r.Warnings, func(w harness.Warning) bool {
+		return w.Kind == "steal" || w.Kind == "others" || w.Kind == "throttled"
+	})
+}
+
+// Processors returns what the workers of local locks share, such as "2 CPUs".
+func (g *Group) Processors() string {
+	if g.Limit > 0 && g.Limit < float64(g.CPUs)+1 {
+		return numfmt.Number(g.Limit) + " CPUs"
+	}
+	return numfmt.Plural(g.CPUs, "CPU")
 }
 
 // Crowd returns the greatest number of workers at which most locks were

@@ -91,15 +91,19 @@ const (
 	distributed    = "distributed, "
 )
 
-var plainWords = map[string]struct{ meaning, when string }{
-	uncontended:    {"one worker takes the lock", "without contention"},
-	fewWorkers:     {"some CPUs have nothing to do", "with a few workers"},
-	upToCPUs:       {"every worker has a CPU of its own", "with up to one worker per CPU"},
-	onePerCPU:      {"every CPU has a worker, no worker waits for a CPU", "with one worker per CPU"},
-	oversubscribed: {"workers wait for CPUs as well as for the lock", "with more workers than CPUs"},
-	contended:      {"all want the lock at once", "when many want it"},
-	mostlyReaders:  {"readers may share the lock", "when most acquisitions only read"},
-	longHeld:       {"waiters have time to sleep", "when it is held long"},
+var plainWords = map[string]struct {
+	meaning string
+	taken   string // the meaning if the CPUs were not the workers' alone; "" is the same
+	when    string
+}{
+	uncontended:    {"one worker takes the lock", "", "without contention"},
+	fewWorkers:     {"some CPUs have nothing to do", "", "with a few workers"},
+	upToCPUs:       {"every worker has a CPU of its own", "no more workers than CPUs, of which others or a CPU limit took time in some windows", "with up to one worker per CPU"},
+	onePerCPU:      {"every CPU has a worker, no worker waits for a CPU", "as many workers as CPUs, of which others or a CPU limit took time in some windows", "with one worker per CPU"},
+	oversubscribed: {"workers wait for CPUs as well as for the lock", "", "with more workers than CPUs"},
+	contended:      {"all want the lock at once", "", "when many want it"},
+	mostlyReaders:  {"readers may share the lock", "", "when most acquisitions only read"},
+	longHeld:       {"waiters have time to sleep", "", "when it is held long"},
 }
 
 // SituationOf returns what g is with w workers, by no name of its own.
@@ -236,6 +240,9 @@ func (s Situation) degree() string {
 // meaning says in plain words what s is.
 func (s Situation) meaning() string {
 	text := plainWords[s.degree()].meaning
+	if taken := plainWords[s.degree()].taken; s.g.Taken && taken != "" {
+		text = taken
+	}
 	if s.g.class() == held && s.workers > 1 {
 		text = plainWords[longHeld].meaning
 	}
@@ -280,7 +287,7 @@ func (s Situation) rate(v float64) string {
 func (s Situation) setting() string {
 	text := numfmt.Plural(s.workers, "worker")
 	if !s.g.Remote && s.g.CPUs > 0 && s.workers > 1 {
-		text += " on " + numfmt.Plural(s.g.CPUs, "CPU")
+		text += " on " + s.g.Processors()
 	}
 	return text + ", " + s.g.Axes
 }

@@ -76,8 +76,11 @@ func readLastCache(fsys fs.FS, cpu int) int {
 		if level < 0 {
 			break
 		}
-		if level > highest && len(shared) > 0 {
-			last, highest = shared[0], level
+		if level > highest {
+			last, highest = untold, level
+			if len(shared) > 0 {
+				last = shared[0]
+			}
 		}
 	}
 	return last

@@ -37,6 +37,13 @@ func WarningKinds() []string {
 	return kinds
 }
 
+func limitName(limit float64) string {
+	if limit <= 0 {
+		return "none"
+	}
+	return numfmt.Number(limit) + " CPUs"
+}
+
 // Checks returns what was checked in the machine at rest, one check for each
 // kind of warning that [Environment.Warnings] may give.
 func (e Environment) Checks() []Check {
@@ -46,10 +53,8 @@ func (e Environment) Checks() []Check {
 		}
 		return fmt.Sprintf(format, args...)
 	}
-	limit, load := "none", ""
-	if e.CPULimit > 0 {
-		limit = numfmt.Number(e.CPULimit) + " CPUs"
-	}
+	told := func(kind string) bool { return !slices.Contains(e.Unknown, kind) }
+	limit, load := limitName(e.CPULimit), ""
 	if e.Load != nil {
 		load = fmt.Sprintf("%.2f threads on %s", *e.Load, numfmt.Plural(e.CPUs, "CPU"))
 	}
@@ -67,15 +72,15 @@ func (e Environment) Checks() []Check {
 	}
 	checks := []Check{
 		{Kind: kindCPUs, Name: "processors", Found: found(e.CPUs > 0, "%s", numfmt.Plural(e.CPUs, "CPU"))},
-		{Kind: kindLimit, Name: "CPU limit of the container", Found: found(e.OS == "linux", "%s", limit)},
+		{Kind: kindLimit, Name: "CPU limit of the container", Found: found(e.OS == "linux" && told(kindLimit), "%s", limit)},
 		{Kind: kindGovernor, Name: "frequency governor", Found: governor},
 		{Kind: kindTurbo, Name: "turbo", Found: e.Turbo},
 		{Kind: kindSMT, Name: "threads that share a core (SMT)", Found: found(e.Cores > 0, "%s on %s", numfmt.Plural(e.CPUs, "CPU"), numfmt.Plural(e.Cores, "core"))},
-		{Kind: kindMixed, Name: "kinds of processor", Found: found(e.OS == "linux", "%s", kinds)},
-		{Kind: kindGuest, Name: "virtual machine", Found: found(e.OS == "linux", "%s", guest)},
+		{Kind: kindMixed, Name: "kinds of processor", Found: found(e.OS == "linux" && told(kindMixed), "%s", kinds)},
+		{Kind: kindGuest, Name: "virtual machine", Found: found(e.OS == "linux" && told(kindGuest), "%s", guest)},
 		{Kind: kindLoad, Name: "load before the start", Found: load},
 		{Kind: kindClock, Name: "clock of the samples", Found: e.Clock},
-		{Kind: kindTSC, Name: "time-stamp counter", Found: found(e.TSC != "", "%s; the kernel keeps time by %s", e.TSC, e.Clocksource)},
+		{Kind: kindTSC, Name: "time-stamp counter", Found: found(e.TSC != "" && e.Clocksource != "", "%s; the kernel keeps time by %s", e.TSC, e.Clocksource)},
 		{Kind: kindFloor, Name: "timer floor", Found: found(e.ClockFloor > 0, "%s ns", numfmt.Number(e.ClockFloor))},
 		{Kind: kindStep, Name: "timer step", Found: found(e.ClockStep > 0, "%s ns", numfmt.Number(e.ClockStep))},
 		{Kind: kindRate, Name: "rate of the clock", Found: found(e.ClockRate == "measured", "measurements differ by %.2g ppm", e.ClockError)},

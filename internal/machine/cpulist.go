@@ -45,6 +45,12 @@ func readText(fsys fs.FS, format string, args ...any) string {
 	return strings.TrimSpace(strings.ToValidUTF8(string(b), "?"))
 }
 
+// exists reports whether there is a file or folder.
+func exists(fsys fs.FS, format string, args ...any) bool {
+	_, err := fs.Stat(fsys, fmt.Sprintf(format, args...))
+	return err == nil
+}
+
 // readInt returns the number in a file, and -1 if there is none.
 func readInt(fsys fs.FS, format string, args ...any) int {
 	n, err := strconv.Atoi(readText(fsys, format, args...))

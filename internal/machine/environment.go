@@ -27,7 +27,7 @@ type Environment struct {
 	CPULimit    float64 `json:"cpu_limit,omitempty"`   // processors the cgroup allows; 0 is no limit
 	Governor    string  `json:"governor,omitempty"`    // cpufreq policy, "none" where the kernel offers none; several are joined by '+'
 	Turbo       string  `json:"turbo,omitempty"`       // "on", "off"
-	Capacities  string  `json:"capacities,omitempty"`  // speeds relative to the fastest processor, which is 1024, joined by '+', where they differ
+	Capacities  string  `json:"capacities,omitempty"`  // speeds relative to the fastest processor, which is 1024, joined by '+', if they differ; or the names of the kinds
 	Clocksource string  `json:"clocksource,omitempty"` // what the kernel itself keeps time by: "tsc", "arch_sys_counter", "hpet"
 	Clock       string  `json:"clock,omitempty"`       // what times the samples: "RDTSC", "CNTVCT_EL0", "monotonic"
 	ClockHz     float64 `json:"clock_hz,omitempty"`
@@ -39,6 +39,10 @@ type Environment struct {
 	Atomics     string  `json:"atomics,omitempty"`         // the CAS in use: "LOCK CMPXCHG", "CASAL", "LDAXR/STLXR"
 	GOMAXPROCS  int     `json:"gomaxprocs"`
 	Go          string  `json:"go"` // runtime.Version
+
+	// Unknown lists the kinds of checks for which the system gave no evidence. Without it
+	// the zero value of CPULimit, Capacities or Virtual means none.
+	Unknown []string `json:"unknown,omitempty"`
 
 	Load *float64 `json:"load,omitempty"` // threads that ran or waited, on average over the last minute
 	TSC  string   `json:"tsc,omitempty"`  // "constant+nonstop" is what a clock needs; "" where there is none

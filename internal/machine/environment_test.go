@@ -189,7 +189,7 @@ func TestHypervisorByArch(t *testing.T) {
 		{"arm64", "6.1", "", "QEMU", dmi},
 		{"arm64", "6.1", "", "", fstest.MapFS{}},
 	} {
-		got := readHypervisor(tc.fsys, tc.arch, tc.kernel, map[string]string{"flags": tc.flags})
+		got, _ := readHypervisor(tc.fsys, tc.arch, tc.kernel, map[string]string{"flags": tc.flags})
 		if got != tc.want {
 			t.Errorf("%s %s flags %q: %q, want %q", tc.arch, tc.kernel, tc.flags, got, tc.want)
 		}
@@ -225,7 +225,7 @@ func TestCPULimit(t *testing.T) {
 		for name, text := range tc.files {
 			fsys[name] = &fstest.MapFile{Data: []byte(text)}
 		}
-		if got := readCPULimit(fsys); got != tc.want {
+		if got, _ := readCPULimit(fsys); got != tc.want {
 			t.Errorf("%s: limit %v, want %v", tc.name, got, tc.want)
 		}
 	}

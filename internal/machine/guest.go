@@ -8,29 +8,29 @@ import (
 	"strings"
 )
 
-// readHypervisor names what the machine is a guest of, "" if it is bare metal
-// or nothing tells.
-func readHypervisor(fsys fs.FS, arch, kernel string, info map[string]string) string {
-	name := hypervisorName(fsys, kernel)
+// readHypervisor names the hypervisor of a guest, "" if it is bare metal. It reports
+// whether the system gives evidence either way.
+func readHypervisor(fsys fs.FS, arch, kernel string, info map[string]string) (name string, known bool) {
+	name, known = hypervisorName(fsys, kernel)
 	if arch != "amd64" && arch != "386" {
-		return name
+		return name, known
 	}
 	// CPUID leaf 1, ECX bit 31, which every hypervisor sets and no bare machine
 	// has: the metal instances of clouds carry the vendor's name too.
 	switch {
 	case !slices.Contains(strings.Fields(info["flags"]), "hypervisor"):
-		return ""
+		return "", info["flags"] != ""
 	case name == "":
-		return "unknown hypervisor"
+		return "unknown hypervisor", true
 	}
-	return name
+	return name, true
 }
 
 // hypervisorName searches for marks of a hypervisor in what the firmware and the
-// kernel say.
-func hypervisorName(fsys fs.FS, kernel string) string {
+// kernel report. It reports whether the firmware has any name.
+func hypervisorName(fsys fs.FS, kernel string) (name string, known bool) {
 	if strings.Contains(strings.ToLower(kernel), "microsoft") { // WSL
-		return "Hyper-V"
+		return "Hyper-V", true
 	}
 	const dmi = "sys/class/dmi/id/"
 	marks := strings.Join([]string{
@@ -65,10 +65,10 @@ func hypervisorName(fsys fs.FS, kernel string) string {
 		{"linux,dummy-virt", "QEMU"},
 	} {
 		if strings.Contains(marks, h.mark) {
-			return h.name
+			return h.name, true
 		}
 	}
-	return ""
+	return "", exists(fsys, dmi+"sys_vendor") || exists(fsys, "proc/device-tree/compatible")
 }
 
 // inContainer searches for the marks that container engines leave.
@@ -120,34 +120,49 @@ func cgroupDirs(fsys fs.FS) []string {
 	return dirs
 }
 
+// CPULimit returns how many processors' worth of time the control groups of this process
+// allow, 0 for no limit or if that is unknown.
+func CPULimit() float64 {
+	limit, _ := readCPULimit(hostFS())
+	return limit
+}
+
 // readCPULimit returns how many processors' worth of time the control groups
-// allow, 0 for no limit. The tightest of the groups counts.
-func readCPULimit(fsys fs.FS) float64 {
-	limit := 0.0
-	for _, dir := range cgroupDirs(fsys) {
+// allow, 0 for no limit. The tightest of the groups counts. It reports whether the
+// groups of this process can be seen, and their limits be read.
+func readCPULimit(fsys fs.FS) (limit float64, known bool) {
+	dirs := cgroupDirs(fsys)
+	known = slices.ContainsFunc(dirs, func(dir string) bool { return exists(fsys, "%s", dir) })
+	for _, dir := range dirs {
 		for _, text := range []string{
 			readText(fsys, "%s/cpu.max", dir),
 			readText(fsys, "%s/cpu.cfs_quota_us", dir) + " " + readText(fsys, "%s/cpu.cfs_period_us", dir),
 		} {
-			if l := parseQuota(text); l > 0 && (limit == 0 || l < limit) {
+			switch l, ok := parseQuota(text); {
+			case !ok && strings.TrimSpace(text) != "":
+				known = false
+			case l > 0 && (limit == 0 || l < limit):
 				limit = l
 			}
 		}
 	}
-	return limit
+	return limit, known || limit > 0
 }
 
 // parseQuota reads "quota period", both in µs, and returns quota/period; 0 if
-// the quota is "max" or -1 or the text is something else.
-func parseQuota(text string) float64 {
+// the quota is "max" or -1. It reports whether text is that.
+func parseQuota(text string) (limit float64, ok bool) {
 	fields := strings.Fields(text)
 	if len(fields) != 2 {
-		return 0
+		return 0, false
+	}
+	if fields[0] == "max" || fields[0] == "-1" {
+		return 0, true
 	}
 	quota, err1 := strconv.ParseUint(fields[0], 10, 63)
 	period, err2 := strconv.ParseUint(fields[1], 10, 63)
 	if err1 != nil || err2 != nil || period == 0 {
-		return 0
+		return 0, false
 	}
-	return float64(quota) / float64(period)
+	return float64(quota) / float64(period), true
 }

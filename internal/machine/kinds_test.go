@@ -2,6 +2,7 @@ package machine
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -68,6 +69,67 @@ func TestKindsFromFiles(t *testing.T) {
 				t.Errorf("%s = %q: check %+v", tc.path, tc.content, c)
 			}
 		}
+	}
+}
+
+// TestHybrid gives the quiet machine cores of two kinds, by one sign at a time.
+func TestHybrid(t *testing.T) {
+	const sys = "sys/devices/system/cpu/cpu0/"
+	for name, tc := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"event sources":       {map[string]string{"sys/devices/cpu_core/cpus": "0-1", "sys/devices/cpu_atom/cpus": "2-3"}, "cpu_core+cpu_atom"},
+		"cores of one kind":   {map[string]string{"sys/devices/cpu_core/cpus": "0-3", "sys/devices/cpu_atom/cpus": "4-7"}, ""},
+		"capacity":            {map[string]string{sys + "cpu_capacity": "446", "sys/devices/system/cpu/cpu1/cpu_capacity": "1024"}, "446+1024"},
+		"greatest frequency":  {map[string]string{sys + "cpufreq/cpuinfo_max_freq": "4900000"}, "773+1024"},
+		"a favoured core":     {map[string]string{sys + "cpufreq/cpuinfo_max_freq": "3900000"}, ""},
+		"CPPC":                {map[string]string{sys + "acpi_cppc/highest_perf": "68", "sys/devices/system/cpu/cpu1/acpi_cppc/highest_perf": "44", "proc/cpuinfo": "model name: Intel\nflags: tsc constant_tsc nonstop_tsc\n"}, "662+1024"},
+		"CPPC ratings of AMD": {map[string]string{sys + "acpi_cppc/highest_perf": "231", "sys/devices/system/cpu/cpu1/acpi_cppc/highest_perf": "166"}, ""},
+	} {
+		f := edited(t, "", "")
+		for path, text := range tc.files {
+			f.fsys[path] = &fstest.MapFile{Data: []byte(text + "\n")}
+		}
+		e := f.read()
+		if e.Capacities != tc.want || slices.Contains(e.Unknown, kindMixed) || slices.Contains(kindsOf(e.Warnings()), kindMixed) != (tc.want != "") {
+			t.Errorf("%s: kinds %q, want %q; unknown %v, warnings %v", name, e.Capacities, tc.want, e.Unknown, kindsOf(e.Warnings()))
+		}
+	}
+}
+
+// TestMissingIsUnknown removes the files of one check at a time from a machine without
+// fault: nothing is reported as found then.
+func TestMissingIsUnknown(t *testing.T) {
+	for _, tc := range []struct{ kind, part string }{
+		{kindLimit, "proc/self/cgroup"},
+		{kindLimit, "sys/fs/cgroup/"},
+		{kindGovernor, "cpufreq/scaling_governor"},
+		{kindTurbo, "boost"},
+		{kindSMT, "cpu1/topology"},
+		{kindSMT, "/topology"},
+		{kindMixed, "cpu1/cpufreq/cpuinfo_max_freq"},
+		{kindMixed, "cpuinfo_max_freq"},
+		{kindGuest, "proc/cpuinfo"},
+		{kindLoad, "proc/loadavg"},
+		{kindTSC, "current_clocksource"},
+		{kindTSC, "proc/cpuinfo"},
+	} {
+		f := edited(t, "", "")
+		for path := range f.fsys {
+			if strings.Contains(path, tc.part) {
+				delete(f.fsys, path)
+			}
+		}
+		for _, c := range f.read().Checks() {
+			if c.Kind == tc.kind && (c.Found != "" || c.Bad) {
+				t.Errorf("without %s: %s is %q, want unknown", tc.part, c.Name, c.Found)
+			}
+		}
+	}
+	f := edited(t, "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "")
+	if got := kindsOf(f.read().Warnings()); !slices.Equal(got, []string{kindGovernor}) {
+		t.Errorf("one processor has no governor: warnings %v", got)
 	}
 }
 

@@ -16,19 +16,31 @@ import (
 // grows with the number of processors.
 type Watcher struct {
 	cpus   []int
+	limit  float64
 	before observation
 }
 
 // Watch begins to watch the processors this process may use.
 func Watch() *Watcher {
-	cpus := allowedCPUs()
-	return &Watcher{cpus, observe(hostFS(), cpus)}
+	return watch(hostFS(), allowedCPUs())
+}
+
+func watch(fsys fs.FS, cpus []int) *Watcher {
+	limit, _ := readCPULimit(fsys)
+	return &Watcher{cpus, limit, observe(fsys, cpus)}
 }
 
 // Stop returns what disturbed the machine since Watch. See [NoiseWarnings].
 func (w *Watcher) Stop() harness.Noise {
-	n := noise(w.before, observe(hostFS(), w.cpus))
-	n.CPUs = len(w.cpus)
+	return w.stop(hostFS(), allowedCPUs())
+}
+
+func (w *Watcher) stop(fsys fs.FS, cpus []int) harness.Noise {
+	n := noise(w.before, observe(fsys, w.cpus))
+	n.CPUs, n.Limit = min(len(w.cpus), len(cpus)), w.limit
+	if now, _ := readCPULimit(fsys); now > 0 && (n.Limit == 0 || now < n.Limit) {
+		n.Limit = now
+	}
 	return n
 }
 
@@ -184,13 +196,13 @@ func readThrottle(fsys fs.FS) int64 {
 }
 
 // readHeat returns how often the cores of cpus slowed down because of heat, -1
-// where nothing counts them. Sibling threads count the same events.
+// unless they are counted for each. Sibling threads count the same events.
 func readHeat(fsys fs.FS, cpus []int) int64 {
 	sum := int64(-1)
 	for _, cpu := range cpus {
 		n := readText(fsys, "sys/devices/system/cpu/cpu%d/thermal_throttle/core_throttle_count", cpu)
 		if n == "" {
-			break // a machine has it on all processors or on none
+			return -1
 		}
 		sum = add(sum, parseCount(n))
 	}

@@ -200,3 +200,39 @@ func TestWatchSeesOtherProcesses(t *testing.T) {
 	}
 	t.Errorf("nothing about other processes in %+v", ws)
 }
+
+// TestWatchSamples: a window has the processors and the limit that were there from its start
+// to its end.
+func TestWatchSamples(t *testing.T) {
+	const limit = "sys/fs/cgroup/user.slice/cpu.max"
+	for name, c := range map[string]struct {
+		before, after   string // of the limit
+		cpus            []int  // after; 0 to 3 before
+		left            int
+		limit           float64
+		kinds           []string
+		processors, cap string // what the checks found
+	}{
+		"nothing changes":  {"max 100000", "max 100000", []int{0, 1, 2, 3}, 4, 0, nil, "4 CPUs", "none"},
+		"a processor goes": {"max 100000", "max 100000", []int{0, 1, 2}, 3, 0, []string{kindCPUs}, "4 CPUs at the start; in 1 of 2 windows not, as 3 CPUs", "none"},
+		"one comes":        {"max 100000", "max 100000", []int{0, 1, 2, 3, 4}, 4, 0, nil, "4 CPUs", "none"},
+		"a limit comes":    {"max 100000", "50000 100000", []int{0, 1, 2, 3}, 4, 0.5, []string{kindLimit}, "4 CPUs", "none at the start; in 1 of 2 windows not, as 0.5 CPUs"},
+		"a limit goes":     {"50000 100000", "max 100000", []int{0, 1, 2, 3}, 4, 0.5, []string{kindLimit}, "4 CPUs", "none at the start; in 1 of 2 windows not, as 0.5 CPUs"},
+	} {
+		e := edited(t, limit, "max 100000").read()
+		w := watch(edited(t, limit, c.before).fsys, []int{0, 1, 2, 3})
+		n := w.stop(edited(t, limit, c.after).fsys, c.cpus)
+		if n.CPUs != c.left || n.Limit != c.limit {
+			t.Errorf("%s: %d CPUs, limit %v, want %d and %v", name, n.CPUs, n.Limit, c.left, c.limit)
+		}
+		if got := kindsOf(ChangeWarnings(n, e.CPUs, e.CPULimit)); !slices.Equal(got, c.kinds) {
+			t.Errorf("%s: warnings %v, want %v", name, got, c.kinds)
+		}
+		for _, check := range e.Through([]harness.Noise{{CPUs: 4}, n}) {
+			want, ok := map[string]string{kindCPUs: c.processors, kindLimit: c.cap}[check.Kind]
+			if ok && (check.Found != want || check.Bad != slices.Contains(c.kinds, check.Kind)) {
+				t.Errorf("%s: %+v, want %q", name, check, want)
+			}
+		}
+	}
+}

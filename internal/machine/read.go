@@ -19,21 +19,30 @@ func readEnvironment(e *Environment, fsys fs.FS, cpus []int) {
 	e.Kernel = readText(fsys, "proc/sys/kernel/osrelease")
 	e.CPU = readModel(fsys, info, parts)
 	e.MemoryMiB = parseMemTotal(readText(fsys, "proc/meminfo"))
-	e.Virtual = readHypervisor(fsys, e.Arch, e.Kernel, info)
+	unknown := func(known bool, kind string) {
+		if !known {
+			e.Unknown = append(e.Unknown, kind)
+		}
+	}
+	var known bool
+	e.Virtual, known = readHypervisor(fsys, e.Arch, e.Kernel, info)
+	unknown(known, kindGuest)
 	e.Container = inContainer(fsys)
-	e.CPULimit = readCPULimit(fsys)
+	e.CPULimit, known = readCPULimit(fsys)
+	unknown(known, kindLimit)
 	e.Governor = readGovernor(fsys, cpus)
 	e.Turbo = readTurbo(fsys)
-	e.Capacities = readCapacities(fsys, cpus)
+	e.Capacities, known = readCapacities(fsys, cpus)
+	unknown(known, kindMixed)
 	e.Caches = readCaches(fsys, cpus)
 	e.Load, e.TSC = readLoad(fsys), readTSC(info)
 	e.Clocksource = readText(fsys, "sys/devices/system/clocksource/clocksource0/current_clocksource")
-	if _, err := fs.Stat(fsys, "sys/devices/system/cpu/cpu0/topology"); err == nil {
-		t := readTopology(fsys, cpus)
+	t := readTopology(fsys, cpus)
+	if !slices.ContainsFunc(cpus, func(cpu int) bool { return readSiblings(fsys, cpu) == nil }) {
 		e.Cores = t.count(func(p Place) int { return p.Core })
-		e.Sockets = t.count(func(p Place) int { return p.Package })
-		e.NUMANodes = t.count(func(p Place) int { return p.Node })
 	}
+	e.Sockets = t.parts(func(p Place) int { return p.Package })
+	e.NUMANodes = t.parts(func(p Place) int { return p.Node })
 }
 
 // parseCPUInfo returns the first value of each key in /proc/cpuinfo.
@@ -128,42 +137,86 @@ func parseMemTotal(text string) int {
 	return 0
 }
 
-// readGovernor returns the frequency policies of cpus, joined by '+'.
+// readGovernor returns the frequency policies of cpus, joined by '+'; "none" if the
+// kernel sets no frequency of any, "" if that is unknown.
 func readGovernor(fsys fs.FS, cpus []int) string {
 	var all []string
 	for _, cpu := range cpus {
-		if g := readText(fsys, "sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor", cpu); g != "" {
-			all = append(all, g)
+		g := readText(fsys, "sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor", cpu)
+		if g == "" {
+			g = "unknown"
+			if exists(fsys, "sys/devices/system/cpu/cpu%d", cpu) && !exists(fsys, "sys/devices/system/cpu/cpu%d/cpufreq", cpu) {
+				g = "none"
+			}
 		}
+		all = append(all, g)
 	}
 	slices.Sort(all)
-	all = slices.Compact(all)
-	if _, err := fs.Stat(fsys, "sys/devices/system/cpu"); err == nil && len(all) == 0 {
-		return "none"
+	if all = slices.Compact(all); slices.Equal(all, []string{"unknown"}) {
+		return ""
 	}
 	return strings.Join(all, "+")
 }
 
-// readCapacities returns the speeds of cpus, the fastest of the machine being
-// 1024, joined by '+'; "" if they are alike within a tenth, as cores of one kind
-// are, or if it is unknown. See
-// https://docs.kernel.org/scheduler/sched-capacity.html.
-func readCapacities(fsys fs.FS, cpus []int) string {
-	var all []int
-	for _, cpu := range cpus {
-		if c := readInt(fsys, "sys/devices/system/cpu/cpu%d/cpu_capacity", cpu); c > 0 {
-			all = append(all, c)
+// hybridKinds are the event sources that Linux registers instead of one, "cpu", for the
+// kinds of cores of a hybrid x86 processor. Each lists its CPUs.
+var hybridKinds = []string{"cpu_core", "cpu_atom", "cpu_lowpower"}
+
+// speedFiles contain a speed of each processor, the most direct first: see
+// https://docs.kernel.org/scheduler/sched-capacity.html, cpufreq and acpi_cppc.
+var speedFiles = []string{"cpu_capacity", "cpufreq/cpuinfo_max_freq", "acpi_cppc/highest_perf"}
+
+// readCapacities returns the speeds of cpus, the fastest being 1024, joined by '+', or
+// the names of their kinds; "" if they are alike within a tenth, as cores of one kind
+// are. It reports whether the system gives evidence either way for each of cpus.
+func readCapacities(fsys fs.FS, cpus []int) (kinds string, known bool) {
+	known = len(cpus) == 1
+	for _, file := range speedFiles {
+		// The preferred cores of AMD have higher ratings and are of the same kind.
+		if file == "acpi_cppc/highest_perf" && strings.Contains(readText(fsys, "proc/cpuinfo"), "AMD") {
+			continue
+		}
+		var speeds []int
+		for _, cpu := range cpus {
+			if c := readInt(fsys, "sys/devices/system/cpu/cpu%d/"+file, cpu); c > 0 {
+				speeds = append(speeds, c)
+			}
+		}
+		if kinds == "" {
+			kinds = unlike(speeds)
+		}
+		known = known || len(speeds) == len(cpus)
+	}
+	var hybrid []string
+	listed := 0
+	for _, name := range hybridKinds {
+		all := parseCPUList(readText(fsys, "sys/devices/%s/cpus", name))
+		if n := len(slices.DeleteFunc(slices.Clone(cpus), func(cpu int) bool { return !slices.Contains(all, cpu) })); n > 0 {
+			hybrid, listed = append(hybrid, name), listed+n
 		}
 	}
-	if len(all) == 0 || slices.Min(all) >= slices.Max(all)/10*9 {
+	if kinds == "" && len(hybrid) > 1 {
+		kinds = strings.Join(hybrid, "+")
+	}
+	return kinds, known || kinds != "" || listed == len(cpus)
+}
+
+// unlike returns speeds as shares of the greatest, which is 1024, joined by '+'; "" if
+// they are alike within a tenth.
+func unlike(speeds []int) string {
+	if len(speeds) == 0 {
 		return ""
 	}
-	slices.Sort(all)
-	var texts []string
-	for _, c := range slices.Compact(all) {
-		texts = append(texts, strconv.Itoa(c))
+	slices.Sort(speeds)
+	most := speeds[len(speeds)-1]
+	if speeds[0] >= most/10*9 {
+		return ""
 	}
-	return strings.Join(texts, "+")
+	var texts []string
+	for _, c := range slices.Compact(speeds) {
+		texts = append(texts, strconv.Itoa(int(int64(c)*1024/int64(most))))
+	}
+	return strings.Join(slices.Compact(texts), "+")
 }
 
 // readTurbo returns "on" or "off" where the kernel has a switch for frequencies

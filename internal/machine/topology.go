@@ -73,6 +73,14 @@ func (t Topology) CPUs() []int {
 	return cpus
 }
 
+// parts is count, but 0 if key is unknown of any processor.
+func (t Topology) parts(key func(Place) int) int {
+	if slices.ContainsFunc(t, func(p Place) bool { return key(p) == untold }) {
+		return 0
+	}
+	return t.count(key)
+}
+
 // count returns how many different values key has.
 func (t Topology) count(key func(Place) int) int {
 	seen := make(map[int]bool)
@@ -89,6 +97,9 @@ func readTopology(fsys fs.FS, cpus []int) Topology {
 	t := make(Topology, 0, len(cpus))
 	for _, cpu := range cpus {
 		siblings := readSiblings(fsys, cpu)
+		if siblings == nil {
+			siblings = []int{cpu}
+		}
 		p := Place{CPU: cpu, Core: siblings[0], Cache: readLastCache(fsys, cpu), Node: untold}
 		for _, s := range siblings {
 			if s < cpu && slices.Contains(cpus, s) {
@@ -114,7 +125,8 @@ func readTopology(fsys fs.FS, cpus []int) Topology {
 	return t
 }
 
-// readSiblings returns the threads of cpu's core, cpu included, in rising order.
+// readSiblings returns the threads of cpu's core, cpu included, in rising order; nil if
+// they are unknown.
 func readSiblings(fsys fs.FS, cpu int) []int {
 	// core_cpus_list is the name since Linux 5.3 of what was thread_siblings_list.
 	for _, name := range []string{"core_cpus_list", "thread_siblings_list"} {
@@ -123,7 +135,7 @@ func readSiblings(fsys fs.FS, cpu int) []int {
 			return s
 		}
 	}
-	return []int{cpu}
+	return nil
 }
 
 // readNodes returns the memory node of each processor.

@@ -56,7 +56,7 @@ func (e Environment) Warnings() []harness.Warning {
 		fmt.Sprintf("%s share %s, so workers slow each other down without meeting at the lock", numfmt.Plural(e.CPUs, "processor"), numfmt.Plural(e.Cores, "core")),
 		"use no more workers than cores with --pin cpu, or switch off the sibling threads: echo off | sudo tee /sys/devices/system/cpu/smt/control")
 	warn(e.Capacities != "", kindMixed,
-		fmt.Sprintf("the processors are not alike: their speeds are %s, so equal workers do not get equal shares", e.Capacities),
+		fmt.Sprintf("the processors are not alike (%s), so equal workers do not get equal shares", e.Capacities),
 		"let the lab use processors of one kind, by taskset -c")
 	warn(e.Virtual != "", kindGuest,
 		fmt.Sprintf("this is a %s guest, and the host may move its processors between cores and give them to others", e.Virtual),

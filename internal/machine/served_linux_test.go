@@ -1,0 +1,51 @@
+package machine
+
+import (
+	"testing"
+	"testing/fstest"
+	"time"
+)
+
+// TestServed: time counts that a process could have used.
+func TestServed(t *testing.T) {
+	const step = time.Second
+	cpu, wants := time.Duration(0), false
+	s := &Served{wants: func() bool { return wants }, used: func() (time.Duration, bool) { return cpu, true }}
+	for _, c := range []struct {
+		name   string
+		wants  bool
+		passed time.Duration
+		used   time.Duration
+		want   time.Duration
+	}{
+		{"it sleeps", false, step / 2, 0, step / 2},
+		{"it computes", true, step / 2, step / 2, step / 2},
+		{"by several threads", true, step / 2, 4 * step, step / 2},
+		{"with a tenth of a processor", true, step / 2, step / 20, step / 20},
+		{"with none", true, step / 2, 0, 0},
+		{"it was stopped", false, time.Hour, 0, step},
+	} {
+		before := s.sum
+		s.at, wants = time.Now().Add(-c.passed), c.wants
+		cpu += c.used
+		// The test itself may be kept from running, which counts as passed.
+		if got := s.Count(step) - before; got < c.want || c.want < c.passed && got > max(c.want, step) || c.wants && got > max(c.want, c.used) {
+			t.Errorf("%s: %v counts, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestThreadsWant(t *testing.T) {
+	for state, want := range map[string]bool{"R": true, "D": true, "S": false, "T": false, "": false} {
+		fsys := fstest.MapFS{
+			"proc/7/task/7/stat": {Data: []byte("7 (main) S 1 2")},
+			"proc/7/task/8/stat": {Data: []byte("8 (a) R (b) " + state + " 1 2")},
+		}
+		if got := threadsWant(fsys, 7); got != want {
+			t.Errorf("state %q: %v", state, got)
+		}
+	}
+	if threadsWant(fstest.MapFS{}, 7) {
+		t.Error("a process that is not there wants a processor")
+	}
+}
