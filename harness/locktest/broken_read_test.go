@@ -24,6 +24,8 @@ var brokenReaders = readers([]breakage{
 	{name: "two-bits-of-readers", rule: "read-count", local: newRW(rwFaults{mask: 3})},
 	{name: "four-bits-of-readers", rule: "read-count", local: newRW(rwFaults{mask: 15})},
 	{name: "eight-bits-of-readers", rule: "read-count", local: newRW(rwFaults{mask: 255})},
+	{name: "writer-walks-in", rule: "not-reentrant", local: newRW(rwFaults{noWait: true})},
+	{name: "reader-walks-in", rule: "not-reentrant", local: newRW(rwFaults{noEntry: true})},
 	{name: "readers-wrap-under-writer", rule: "endurance", local: newRW(rwFaults{opensEvery: 1 << 16})},
 	{name: "readers-wrap-inside", rule: "endurance", local: newRW(rwFaults{comparesBits: 16})},
 	{name: "wakes-eight-readers", rule: "crowd", stuck: true, local: newSleepyRW(rwSleepFaults{most: 8})},
