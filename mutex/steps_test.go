@@ -55,6 +55,45 @@ func TestSpinParkWakesOne(t *testing.T) {
 	}
 }
 
+// TestBRAVOInhibits: writers that had to wait for readers shut the bypass for longer than
+// that took.
+func TestBRAVOInhibits(t *testing.T) {
+	l := NewBRAVO(2, new(sync.RWMutex), Options{})
+	reader, writer := l.Worker(0), l.Worker(1)
+	reader.RLock() // sets the bias
+	reader.RUnlock()
+	reader.RLock() // is on the bypass
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		writer.Lock()
+		//lint:ignore SA2001 only the wait matters
+		writer.Unlock()
+	})
+	until(t, func() bool { return l.bias.Load() == 0 })
+	begin := bravoTicks()
+	for range 1000 {
+		runtime.Gosched()
+	}
+	end := bravoTicks()
+	reader.RUnlock()
+	wg.Wait()
+	if shut, waited := l.until-end, end-begin; shut < 5*waited {
+		t.Errorf("the writer waited for %d ticks at least, and the bypass is shut for %d", waited, shut)
+	}
+}
+
+// TestSeqLockVersions: a version is compared as a whole.
+func TestSeqLockVersions(t *testing.T) {
+	for k := 1; k < 64; k++ {
+		var l SeqLock
+		v := l.ReadBegin()
+		l.version.Store(1 << k)
+		if !l.ReadRetry(v) {
+			t.Errorf("version %#x is version %d to a reader", uint64(1)<<k, v)
+		}
+	}
+}
+
 // TestBRAVOMeets lets a reader on the bypass and a writer come at the same moment: one
 // of them must see the other. On amd64 this needs the fence between the store of
 // the reader's word and its load of the bias.
