@@ -10,7 +10,8 @@ type Setup struct {
 
 	// Nodes[i] is on which node of the machine worker i stays: processors that
 	// share a last-level cache, numbered from 0. It is nil if the workers are
-	// not bound to processors, or all to one node.
+	// not bound to processors, or all to one node. The lock must be correct
+	// wherever they run.
 	Nodes []int
 }
 

@@ -118,6 +118,8 @@ func (c Complexity) String() string {
 type Traits struct {
 	FIFO        bool   `json:"fifo,omitempty"`         // grants in order of arrival
 	Doorway     bool   `json:"doorway,omitempty"`      // with FIFO: arrives by several steps, and the order is that of their ends
+	Bounded     bool   `json:"bounded,omitempty"`      // local: no waiter starves while others take it again and again; FIFO implies it
+	Allocates   bool   `json:"allocates,omitempty"`    // local: an acquisition may allocate memory
 	ReadWrite   bool   `json:"read_write,omitempty"`   // readers share: handles are RWLockers, OptimisticReaders or RWSessions
 	Reentrant   bool   `json:"reentrant,omitempty"`    // its owner may take it again, and frees it as often
 	Permits     int    `json:"permits,omitempty"`      // how many may hold it at once; 0 is one
@@ -205,8 +207,8 @@ func Validate(vs []*Variant) error {
 		if len(v.MayStick) > 0 && v.Family != Peer {
 			bad("may get stuck and is no lock of others")
 		}
-		if v.Traits.FollowsWait && v.Local == nil {
-			bad("follows Setup.Wait, which is of local locks")
+		if t := v.Traits; (t.FollowsWait || t.Bounded || t.Allocates) && v.Local == nil {
+			bad("claims FollowsWait, Bounded or Allocates, which are of local locks")
 		}
 		if v.Traits.MaxWorkers < 0 {
 			bad("has negative MaxWorkers")

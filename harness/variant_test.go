@@ -58,7 +58,7 @@ func TestValidate(t *testing.T) {
 		{"a wait policy of servers", func(v *harness.Variant) {
 			v.Local, v.Traits.Needs, v.Traits.FollowsWait = nil, harness.KindRedis, true
 			v.Remote = func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return nil, nil }
-		}, "follows Setup.Wait"},
+		}, "of local locks"},
 		{"a doorway to no queue", func(v *harness.Variant) { v.Traits.Doorway = true }, "has a Doorway but not FIFO"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

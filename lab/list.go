@@ -104,6 +104,11 @@ func claims(t harness.Traits) string {
 		words = append(words, "fifo after a doorway")
 	case t.FIFO:
 		words = append(words, "fifo")
+	case t.Bounded:
+		words = append(words, "bounded wait")
+	}
+	if t.Allocates {
+		words = append(words, "allocates")
 	}
 	if t.Fenced {
 		words = append(words, "fenced")

@@ -31,6 +31,14 @@
 // processors ([MCSPark]); readers on many processors and hardly a writer
 // ([BRAVO]); a few words that are read all the time ([SeqLock]).
 //
+// # How long a waiter waits
+//
+// [Futex], [SpinPark] and the writers and readers of [SeqLock] put no bound on a wait: a
+// goroutine that takes such a lock again as soon as it has released it can keep another
+// one out for as long as it does so. ([sync.Mutex] hands over to a waiter of 1 ms.)
+// [Chan] and [MCSPark] serve in order of arrival; [PhaseFair] and [BRAVO] over
+// [sync.RWMutex] starve no waiter.
+//
 // # What Go adds
 //
 //   - A parked goroutine costs nothing, and to wake one takes a quarter of a

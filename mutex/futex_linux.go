@@ -5,7 +5,8 @@ import "locklab/atomics"
 // Futex is Drepper's mutex on the futex of Linux: one word, which says whether
 // the lock is free, held, or held while others sleep. Only a waiter
 // enters the kernel, and only a holder that leaves sleepers behind enters it to wake
-// one. Service is in no order. The zero value is free. Linux only.
+// one. Service is in no order, and a waiter may starve: see the package comment. The
+// zero value is free. Linux only.
 //
 // # Trade-offs
 //

@@ -43,45 +43,6 @@ func variant(tb testing.TB, name string) *harness.Variant {
 	return lab.Suite[i]
 }
 
-// TestNoAllocation covers the slow path too: AllocsPerRun counts what all
-// goroutines allocate, and runs them on one processor, where each meets the
-// other inside.
-func TestNoAllocation(t *testing.T) {
-	for _, v := range lab.Suite {
-		if v.Status == harness.Broken || v.Traits.MaxWorkers == 1 || v.Unavailable != "" || v.Name == "semaphore" {
-			continue
-		}
-		l := v.Local(harness.Setup{Workers: 2})
-		pair := func(mu sync.Locker) {
-			mu.Lock()
-			runtime.Gosched() // the other meets a held lock
-			mu.Unlock()
-			if rw, ok := mu.(harness.RWLocker); ok {
-				rw.RLock()
-				runtime.Gosched()
-				rw.RUnlock()
-			}
-			if o, ok := mu.(harness.OptimisticReader); ok {
-				o.ReadRetry(o.ReadBegin())
-			}
-			runtime.Gosched() // and gets it
-		}
-		var stop atomic.Bool
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			for mu := l.Worker(1); !stop.Load(); {
-				pair(mu)
-			}
-		})
-		mu := l.Worker(0)
-		if n := testing.AllocsPerRun(200, func() { pair(mu) }); n != 0 != (v.Name == "semaphore") {
-			t.Errorf("%s: %v allocations per acquisition", v.Name, n)
-		}
-		stop.Store(true)
-		wg.Wait()
-	}
-}
-
 // TestWaitersYield checks the promise that makes polling bearable: with one
 // processor and the lock held, a waiter lets the holder run. A waiter that did
 // not yield would keep the processor until the scheduler takes it away, 10 ms

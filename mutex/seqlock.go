@@ -9,7 +9,8 @@ import (
 // A reader notes the counter, reads, and loads it again: if it has changed,
 // what was read may be torn and is thrown away. Writers keep each other out as
 // with a test-and-test-and-set lock, and never wait for a reader. Service is in
-// no order. The zero value is free. A reader loops:
+// no order, and a waiter may starve: see the package comment. The zero value is free.
+// A reader loops:
 //
 //	for {
 //		v := l.ReadBegin()

@@ -20,7 +20,8 @@ const (
 
 // SpinPark is a lock whose waiters poll for a bounded time and then park, and
 // whose Unlock wakes the one that has slept longest. A waiter that polls may take
-// the lock before one that has just been woken: service is in no order.
+// the lock before one that has just been woken: service is in no order, and a waiter
+// may starve: see the package comment.
 //
 // # Trade-offs
 //

@@ -13,7 +13,8 @@ const maxBackoff = 16
 // Backoff is a test-and-test-and-set lock whose waiters back off: after each
 // failure a waiter stays away for a random time, the mean of which doubles up
 // to a bound, and in the end yields its processor before each poll. Service is
-// in no order. The zero value is free.
+// in no order, and a waiter may starve: see the package comment. The zero value is
+// free.
 //
 // # Trade-offs
 //

@@ -34,8 +34,9 @@
 // spin lock can win only where all of this holds: the critical section is a
 // few nanoseconds long and never allocates, blocks or calls a function that
 // may; there are no more contenders than processors (GOMAXPROCS); and a
-// measurement of your own program says so. If it does, take [Backoff], or
-// [MCS] where the order of service must be the order of arrival.
+// measurement of your own program says so. If it does, take [Backoff] if it
+// does not matter that a waiter may starve, else [MCS], whose order of service is the
+// order of arrival.
 //
 // # What Go adds to the old warnings
 //
@@ -80,6 +81,16 @@
 // pause yields once every 16 polls.
 //
 // No waiter ever sleeps for a time.
+//
+// # How long a waiter waits
+//
+// [TAS], [ExchangeTAS], [TTAS] and [Backoff] put no bound on a wait. A goroutine that
+// takes such a lock again as soon as it has released it can keep another one out for
+// as long as it does so: with sections of 0.1 ms a waiter had it once in 5 s or not at
+// all. ([sync.Mutex] hands over to a waiter of 1 ms.) If a goroutine may be that
+// greedy, take [MCS] or another lock that serves in order of arrival, or [Fissile].
+// In [Malthusian] a waiter may wait for thousands of acquisitions, in [Cohort] for 64
+// of each other node. The conformance suite of the lab checks all locks that bound the wait.
 //
 // # Promises
 //

@@ -40,48 +40,6 @@ type tryLocker interface {
 	TryLock() bool
 }
 
-// TestNoAllocation covers the slow path too: AllocsPerRun counts what all
-// goroutines allocate, and runs them on one processor, where each meets the
-// other inside. They yield, or sleep, and are on one node of the machine or on
-// two.
-func TestNoAllocation(t *testing.T) {
-	for _, v := range lab.Suite {
-		for _, s := range []harness.Setup{
-			{Workers: 2},
-			{Workers: 2, Wait: harness.WaitPark, Nodes: []int{0, 1}},
-		} {
-			if n := allocations(v.Local(s)); n != 0 {
-				t.Errorf("%s, %+v: %v allocations per acquisition", v.Name, s, n)
-			}
-		}
-	}
-}
-
-// allocations lets two workers take the lock and returns how often each allocates
-// in an acquisition of its own, by Lock or TryLock.
-func allocations(l harness.Local) float64 {
-	pair := func(mu sync.Locker) {
-		mu.Lock()
-		runtime.Gosched() // the other meets a held lock
-		mu.Unlock()
-		runtime.Gosched() // and gets it
-		if try, ok := mu.(harness.TryLocker); ok && try.TryLock() {
-			mu.Unlock()
-		}
-	}
-	var stop atomics.Uint32
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer stop.Store(1)
-	wg.Go(func() {
-		for mu := l.Worker(1); stop.Load() == 0; {
-			pair(mu)
-		}
-	})
-	mu := l.Worker(0)
-	return testing.AllocsPerRun(200, func() { pair(mu) })
-}
-
 // TestWaitersYield checks the promise that makes spinning bearable: with one
 // processor and the lock held, a waiter lets the holder run. A waiter that did
 // not yield would keep the processor until the scheduler takes it away, 10 ms

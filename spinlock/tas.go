@@ -6,7 +6,8 @@ import (
 )
 
 // TAS is a test-and-set lock: one word, taken by the first that swaps it from 0
-// to 1. Service is in no order. The zero value is free.
+// to 1. Service is in no order, and a waiter may
+// starve: see the package comment. The zero value is free.
 //
 // # Trade-offs
 //

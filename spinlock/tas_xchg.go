@@ -7,7 +7,8 @@ import (
 
 // ExchangeTAS is [TAS] with an unconditional exchange in place of the
 // compare-and-swap: a waiter writes 1 over and over, and has the lock when it
-// finds that it replaced a 0. Service is in no order. The zero value is free.
+// finds that it replaced a 0. Service is in no order, and a
+// waiter may starve: see the package comment. The zero value is free.
 //
 // # Trade-offs
 //

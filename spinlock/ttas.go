@@ -7,7 +7,7 @@ import (
 
 // TTAS is a test-and-test-and-set lock: a waiter polls by plain reads, which
 // its own cache answers, and tries to swap only when it reads 0. Service is in
-// no order. The zero value is free.
+// no order, and a waiter may starve: see the package comment. The zero value is free.
 //
 // # Trade-offs
 //

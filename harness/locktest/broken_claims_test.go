@@ -23,6 +23,11 @@ var brokenClaims = []breakage{
 	{name: "lends-permits", rule: "permits", chance: true, traits: harness.Traits{Permits: 3}, local: shared(func(*quitter) sync.Locker { return &lender{permits: newPermits(3)} })},
 	{name: "excludes-none", rule: "exclusion", chance: true, traits: harness.Traits{Permits: 3}, local: shared(func(*quitter) sync.Locker { return newPermits(5) })},
 
+	{name: "wakes-to-compete", rule: "starvation", traits: harness.Traits{Bounded: true}, local: shared(func(q *quitter) sync.Locker { return &competing{brokenTAS{q: q}, make(chan struct{}, 1)} })},
+	{name: "allocates", rule: "no-allocation", chance: true, local: newQueue(queueFaults{})},
+	{name: "allocates-seldom", rule: "no-allocation", chance: true, local: shared(func(q *quitter) sync.Locker { return &allocating{brokenTAS: brokenTAS{q: q}} })},
+	{name: "reentrant-unclaimed", rule: "not-reentrant", local: func(_ *quitter, n int) harness.Local { return newReentrant(n, false) }},
+	{name: "reentrant-by-try", rule: "not-reentrant", local: shared(func(q *quitter) sync.Locker { return &tryTakesAll{brokenTAS{q: q}} })},
 	{name: "not-reentrant", rule: "reentrant", stuck: true, traits: harness.Traits{Reentrant: true}, local: newMutex},
 	{name: "freed-at-once", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: func(_ *quitter, n int) harness.Local { return newReentrant(n, true) }},
 	{name: "all-enter", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: newNoop},
@@ -60,6 +65,40 @@ func (l *mostlyInOrder) Unlock() {
 	if queued {
 		l.serving.Add(1)
 	}
+}
+
+// competing wakes a waiter when it is free, for any that comes meanwhile.
+type competing struct {
+	brokenTAS
+	wake chan struct{}
+}
+
+func (l *competing) Lock() {
+	for !l.held.CompareAndSwap(false, true) {
+		l.q.sleep(l.wake)
+	}
+}
+
+func (l *competing) Unlock() {
+	l.brokenTAS.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// allocating allocates in one release of 32.
+type allocating struct {
+	brokenTAS
+	releases int // guarded by the lock
+	kept     *[64]byte
+}
+
+func (l *allocating) Unlock() {
+	if l.releases++; l.releases%32 == 0 {
+		l.kept = new([64]byte)
+	}
+	l.brokenTAS.Unlock()
 }
 
 // twoKinds has readers of both kinds.

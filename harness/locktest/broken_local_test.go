@@ -60,12 +60,12 @@ var brokenLocks = []breakage{
 // correct are locks that keep what they claim: what rejects everything proves
 // nothing.
 var correct = []breakage{
-	{name: "mutex", local: newMutex},
-	{name: "queue", traits: harness.Traits{FIFO: true}, local: newQueue(queueFaults{})},
+	{name: "mutex", traits: harness.Traits{Bounded: true}, local: newMutex},
+	{name: "queue", traits: harness.Traits{FIFO: true, Allocates: true}, local: newQueue(queueFaults{})},
 	{name: "ticket", traits: harness.Traits{FIFO: true}, local: shared(func(q *quitter) sync.Locker { return &brokenTicket{q: q} })},
 	{name: "semaphore", traits: harness.Traits{FIFO: true, Permits: 3}, local: shared(func(*quitter) sync.Locker { return newPermits(3) })},
 	{name: "reentrant", traits: harness.Traits{Reentrant: true}, local: func(_ *quitter, n int) harness.Local { return newReentrant(n, false) }},
-	{name: "readers", traits: harness.Traits{ReadWrite: true}, local: shared(func(*quitter) sync.Locker { return new(sync.RWMutex) })},
+	{name: "readers", traits: harness.Traits{Bounded: true, ReadWrite: true}, local: shared(func(*quitter) sync.Locker { return new(sync.RWMutex) })},
 	{name: "sequence", traits: harness.Traits{ReadWrite: true}, local: newSeq(seqFaults{})},
 }
 

@@ -31,6 +31,9 @@ var brokenQueues = []breakage{
 
 	{name: "ticket-of-16-bits", rule: "endurance", stuck: true, local: shared(func(q *quitter) sync.Locker { return &narrowTicket{brokenTicket: brokenTicket{q: q}, bits: 16} })},
 	{name: "ticket-of-8-bits", rule: "endurance", stuck: true, local: shared(func(q *quitter) sync.Locker { return &narrowTicket{brokenTicket: brokenTicket{q: q}, bits: 8} })},
+	{name: "wraps-behind-one", rule: "endurance", local: shared(func(q *quitter) sync.Locker { return &wrapsEarly{brokenTicket: brokenTicket{q: q}, bits: 16, ahead: 1} })},
+	{name: "wraps-behind-four", rule: "endurance", local: shared(func(q *quitter) sync.Locker { return &wrapsEarly{brokenTicket: brokenTicket{q: q}, bits: 16, ahead: 4} })},
+	{name: "wraps-at-11-bits-behind-two", rule: "endurance", local: shared(func(q *quitter) sync.Locker { return &wrapsEarly{brokenTicket: brokenTicket{q: q}, bits: 11, ahead: 2} })},
 	{name: "opens-at-2-to-the-16", rule: "endurance", local: shared(func(q *quitter) sync.Locker { return &opensOnce{brokenTAS: brokenTAS{q: q}, at: 1 << 16} })},
 	{name: "walks-in-once-in-10000", rule: "endurance", local: shared(func(q *quitter) sync.Locker { return &walksIn{brokenTAS: brokenTAS{q: q}, every: 10_000} })},
 	{name: "waits-of-15-bits", rule: "endurance", stuck: true, local: newQueue(queueFaults{loseAt: 1 << 15})},
@@ -230,6 +233,19 @@ func (l *narrowTicket) Lock() {
 	mine := (l.next.Add(1) - 1) & (1<<l.bits - 1)
 	for l.serving.Load() != mine {
 		l.q.wait()
+	}
+}
+
+// wrapsEarly lets in the number at which so many bits wrap if so many are ahead of it.
+type wrapsEarly struct {
+	brokenTicket
+	bits, ahead uint32
+}
+
+func (l *wrapsEarly) Lock() {
+	mine := l.next.Add(1) - 1
+	if mine%(1<<l.bits) != 0 || mine-l.serving.Load() != l.ahead {
+		l.await(mine)
 	}
 }
 

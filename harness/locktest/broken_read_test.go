@@ -24,6 +24,10 @@ var brokenReaders = readers([]breakage{
 	{name: "two-bits-of-readers", rule: "read-count", local: newRW(rwFaults{mask: 3})},
 	{name: "four-bits-of-readers", rule: "read-count", local: newRW(rwFaults{mask: 15})},
 	{name: "eight-bits-of-readers", rule: "read-count", local: newRW(rwFaults{mask: 255})},
+	{name: "writer-walks-in", rule: "not-reentrant", local: newRW(rwFaults{noWait: true})},
+	{name: "reader-walks-in", rule: "not-reentrant", local: newRW(rwFaults{noEntry: true})},
+	{name: "readers-wrap-under-writer", rule: "endurance", local: newRW(rwFaults{opensEvery: 1 << 16})},
+	{name: "readers-wrap-inside", rule: "endurance", local: newRW(rwFaults{comparesBits: 16})},
 	{name: "wakes-eight-readers", rule: "crowd", stuck: true, local: newSleepyRW(rwSleepFaults{most: 8})},
 	{name: "loses-racing-readers", rule: "wake-up", stuck: true, chance: true, local: newSleepyRW(rwSleepFaults{racing: true})},
 
@@ -52,14 +56,18 @@ type rwFaults struct {
 
 	countsTo int64 // readers beyond so many are not counted
 	mask     int64 // a writer loads these bits of the count only
+
+	opensEvery   uint64 // one reader in so many does not check for a writer
+	comparesBits int    // a writer waits while more readers came than left, by so many bits of their numbers
 }
 
 // A counting is a readers-writer lock: a counter of readers, and a bit for the
 // writer.
 type counting struct {
 	rwFaults
-	q     *quitter
-	state atomic.Int64 // readers, and countingWriter
+	q          *quitter
+	state      atomic.Int64 // readers, and countingWriter
+	came, left atomic.Uint64
 }
 
 const countingWriter = 1 << 32
@@ -71,11 +79,17 @@ func newRW(f rwFaults) func(*quitter, int) harness.Local {
 func (l *counting) Lock() {
 	for {
 		s := l.state.Load()
-		if s&countingWriter == 0 && (l.noWait || s == 0 || l.mask > 0 && s&l.mask == 0) && l.state.CompareAndSwap(s, s+countingWriter) {
+		if s&countingWriter == 0 && (l.noWait || s == 0 || l.mask > 0 && s&l.mask == 0 || l.wrapped()) && l.state.CompareAndSwap(s, s+countingWriter) {
 			return
 		}
 		l.q.wait()
 	}
+}
+
+// wrapped reports whether fewer readers seem to have come than left.
+func (l *counting) wrapped() bool {
+	bits := uint64(1)<<l.comparesBits - 1
+	return l.left.Load()&bits > l.came.Load()&bits
 }
 
 func (l *counting) Unlock() { l.state.Add(-countingWriter) }
@@ -85,9 +99,13 @@ func (l *counting) RLock() {
 		l.Lock()
 		return
 	}
+	number := l.came.Add(1)
 	for {
 		s := l.state.Load()
 		switch {
+		case l.opensEvery > 0 && number%l.opensEvery == 0 && s&countingWriter != 0:
+			l.state.Add(1)
+			return
 		case l.noEntry, l.lateCount && s&countingWriter == 0:
 			runtime.Gosched()
 			l.state.Add(1)
@@ -106,6 +124,7 @@ func (l *counting) RUnlock() {
 		l.Unlock()
 		return
 	}
+	l.left.Add(1)
 	for {
 		s := l.state.Load()
 		if l.countsTo > 0 && s == 0 || l.state.CompareAndSwap(s, s-1) {

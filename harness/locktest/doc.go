@@ -16,8 +16,8 @@
 // the same moment, and no worker comes back before all have had it (rules crowd
 // and wake-up). Order is judged from arrivals one after the other, and under
 // contention by how often each other worker goes ahead of one that waits, against
-// the share that locks with a queue show. A lock is used for 2^17 acquisitions,
-// and tried 10^5 times while it is held.
+// the share that locks with a queue show. A lock is used for 300,000 acquisitions, with
+// waiters where a counter of 6 to 16 bits wraps, and tried 10^5 times while it is held.
 //
 // Not covered: what needs more waiters, more acquisitions or a longer sleep
 // than that (60 ms; 0.6 s with servers), and of locks kept by servers, whose
@@ -26,7 +26,8 @@
 // 100. A slow lock on a busy machine has less: the contended acquisitions, the
 // crowds beyond 33 and most sleeps end with the stress time.
 //
-// A lock that claims more (Traits.FIFO, FollowsWait, ReadWrite, Permits, Reentrant) is held
+// No local lock may allocate in an operation, or let its holder in again, unless its
+// traits declare it. A lock that claims more (Traits.FIFO, Bounded, FollowsWait, ReadWrite, Permits, Reentrant) is held
 // to it, and one that has readers must claim them. Of a lock with several
 // permits all but one are taken before the other rules try it, so they apply to
 // it unchanged. A lock that cannot run here is skipped with its reason. One of others

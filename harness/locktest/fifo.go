@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -152,6 +151,11 @@ const (
 	// many arrivals go first 0.15 %.
 	suspect, tolerated = 0.0001, 0.0003
 
+	// offProcessor is a wait in which the worker may have been off its processor
+	// before it was in line. On two processors with a load of 12 up to 0.05 % of the
+	// waits for a semaphore were such ones.
+	offProcessor = 200 * time.Microsecond
+
 	// enoughWaits is how many waits a verdict needs: where the machine is busy
 	// with other things few of many acquisitions have to wait. A lock that is
 	// suspect then has four times as many, after which both shares must be
@@ -182,9 +186,9 @@ func (w *waitCount) ask(seen []uint64) {
 	}
 }
 
-// granted records the wait of the new holder i, which asked when the workers had
-// had the lock as often as seen says.
-func (w *waitCount) granted(i int, seen []uint64) {
+// granted records the wait of the new holder i, which asked at since, when the workers
+// had had the lock as often as seen shows.
+func (w *waitCount) granted(i int, seen []uint64, since time.Time) {
 	var ahead uint64
 	for j := range seen {
 		ahead = max(ahead, w.grants[j].Load()-seen[j])
@@ -193,7 +197,7 @@ func (w *waitCount) granted(i int, seen []uint64) {
 	if ahead > 0 {
 		w.waits++
 	}
-	if ahead > w.most {
+	if ahead > w.most && time.Since(since) < offProcessor {
 		w.bad++
 		w.worst = max(w.worst, ahead)
 	}
@@ -207,8 +211,9 @@ func (w *waitCount) fill(ctx context.Context, r *rig) (err error) {
 	}
 	w.uses, err = r.drive(ctx, func(i int) error {
 		w.ask(seen[i])
+		since := time.Now()
 		r.hs[i].Lock()
-		w.granted(i, seen[i])
+		w.granted(i, seen[i], since)
 		r.p.hold(i)
 		r.hs[i].Unlock()
 		r.p.think(i)
@@ -248,73 +253,6 @@ func overtaking(ctx context.Context, s Subject) error {
 				return fmt.Errorf("%v: in %d of %d acquisitions, and %d waits, another worker had gone ahead more than %d times, up to %d: waiters are overtaken", sh, bad, uses, waits, most, worst)
 			}
 			enough = 4 * waits
-		}
-	}
-	return nil
-}
-
-// The check of starvation.
-const (
-	fairHolds      = 50          // of each worker are enough
-	unfairHolds    = 10_000      // of all others, and
-	unfairPatience = time.Second // are too much for a worker that has not had so many
-)
-
-// starvationLocal lets workers contend without a pause until each of them has had
-// some acquisitions.
-func starvationLocal(ctx context.Context, s Subject) error {
-	for _, n := range []int{few, many} {
-		sh := shape{workers: atMost(s.Variant, n)}
-		if err := sh.once(ctx, s, limits{}, false, everyWorkerGets); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// everyWorkerGets counts acquisitions from when all workers have asked for the
-// lock. The holder yields, so that the others keep asking.
-func everyWorkerGets(ctx context.Context, r *rig) error {
-	n := len(r.hs)
-	uses := make([]atomic.Uint64, n)
-	came := make([]bool, n) // each for its worker
-	var asked, fed atomic.Int64
-	start := time.Now()
-	_, err := r.drive(ctx, func(i int) error {
-		if !came[i] {
-			came[i] = true
-			asked.Add(1)
-		}
-		r.hs[i].Lock()
-		defer r.hs[i].Unlock()
-		runtime.Gosched()
-		if asked.Load() < int64(n) {
-			return nil
-		}
-		switch k := uses[i].Add(1); {
-		case k == fairHolds && fed.Add(1) == int64(n):
-			return errOver
-		case k%64 == 0 && time.Since(start) > unfairPatience:
-			return starved(uses)
-		}
-		return nil
-	})
-	if errors.Is(err, errOver) {
-		return nil
-	}
-	return err
-}
-
-// starved returns an error if a worker has had too few acquisitions, and all
-// together many.
-func starved(uses []atomic.Uint64) error {
-	var total uint64
-	for i := range uses {
-		total += uses[i].Load()
-	}
-	for i := range uses {
-		if k := uses[i].Load(); k < fairHolds && total > unfairHolds {
-			return fmt.Errorf("worker %d has had the lock %d times in %v, and all together %d times", i, k, unfairPatience, total)
 		}
 	}
 	return nil

@@ -96,12 +96,15 @@ func (g *gathering) prepare() {
 	}
 }
 
+// writersOnly is the kind of round without readers.
+const writersOnly = 3
+
 // kind returns which of four kinds of round for readers it is, the last one if there
 // are none.
 func (g *gathering) kind() int {
 	switch {
 	case !g.reads:
-		return 3
+		return writersOnly
 	case g.shared:
 		return 2
 	}

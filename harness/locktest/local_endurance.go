@@ -3,6 +3,7 @@ package locktest
 import (
 	"context"
 	"fmt"
+	"math/bits"
 	"runtime"
 	"sync"
 	"time"
@@ -10,17 +11,47 @@ import (
 	"locklab/harness"
 )
 
-// longLife is how often a lock is acquired without contention, and with it, if
-// the stress time allows: twice what a counter of 16 bits can count.
+// longLife is how often a lock is acquired under contention, if the stress time
+// allows: twice what a counter of 16 bits can count.
 const longLife = 1 << 17
 
-// ages are the acquisitions after which a lock is checked: where counters of so
-// many bits wrap, or do if each acquisition adds 2 or 4.
-var ages = []int{1 << 6, 1 << 7, 1 << 8, 1 << 10, 1 << 12, 1 << 14, 1 << 15, 1 << 16, longLife}
+// A counter of k bits wraps at each multiple of 2^k acquisitions. Those of leastBits
+// to mostBits are met there, also if each acquisition adds 2 or 4.
+const leastBits, mostBits = 6, 16
 
-// checkedAt is how many acquisitions before and after each of the ages have
-// waiters.
-const checkedAt = 20
+// An encounter is the acquisition of a round at which a counter wraps.
+type encounter struct {
+	kind  int // of the round, see gathering.kind
+	place int // acquisitions of the round that come before it
+	uses  int // acquisitions of the round that count
+}
+
+// encounters lists every writer of a round of writers, or every reader of each kind
+// of round that has readers.
+func encounters(hs []sync.Locker, readers bool) (es []encounter) {
+	for kind := range 4 {
+		g := newRound(hs, kind)
+		g.prepare()
+		uses := 0
+		for p := range hs {
+			if g.reader(p) == readers && (readers || kind == writersOnly) {
+				uses++
+			}
+		}
+		for place := range uses {
+			es = append(es, encounter{kind, place, uses})
+		}
+	}
+	return es
+}
+
+// newRound makes a gathering of one round. The waiters are in line before the holder
+// leaves.
+func newRound(hs []sync.Locker, kind int) *gathering {
+	g := &gathering{hs: hs, rounds: kind + 1, reads: kind != writersOnly, inside: new(rwInside)}
+	g.round, g.hold = kind, func(int) { time.Sleep(100 * time.Microsecond) }
+	return g
+}
 
 // enduranceLocal uses one lock for a long time.
 func enduranceLocal(ctx context.Context, s Subject) error {
@@ -43,24 +74,37 @@ func enduranceLocal(ctx context.Context, s Subject) error {
 	return usedPermits(ctx, s)
 }
 
-// grow lets the lock become old without contention, by a writer or by a
-// reader, and lets workers wait for it where its counters may wrap.
+// grow lets the lock become old without contention, by writers or by readers. Where a
+// counter may wrap, workers wait for it: each place in the queue is once, for each
+// number of bits, the one at which it wraps.
 func grow(ctx context.Context, s Subject, hs []sync.Locker, readers bool) error {
+	es := encounters(hs, readers)
+	period := len(es) | 1 // odd: multiples of 2^k leave all remainders
 	age := 0
-	for _, next := range ages {
+	for wrap := 1 << leastBits; wrap <= period<<mostBits; wrap += 1 << leastBits {
+		k, n := bits.TrailingZeros(uint(wrap)), wrap>>leastBits%period
+		if wrap>>min(k, mostBits) > period || n >= len(es) {
+			continue
+		}
 		err := alone(ctx, s, isFree, func() error {
-			for ; age < next-checkedAt*len(hs); age++ {
+			for ; age < wrap-es[n].place-es[n].uses; age++ {
 				acquireRelease(hs[age%len(hs)], readers)
 			}
 			return nil
 		})
-		if err == nil {
-			err = checkAged(ctx, s, hs)
-			age += 2 * checkedAt * len(hs)
+		// The round before and the one after are for counters that begin elsewhere.
+		for range 3 {
+			if err == nil && len(hs) > 1 {
+				err = newRound(hs, es[n].kind).run(ctx, s)
+				age += es[n].uses
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("after %d acquisitions: %w", age, err)
 		}
+	}
+	if err := checkAged(ctx, s, hs); err != nil {
+		return fmt.Errorf("after %d acquisitions: %w", age, err)
 	}
 	return nil
 }
@@ -82,7 +126,7 @@ func acquireRelease(h sync.Locker, reads bool) {
 // checkAged tries a free lock that has been used.
 func checkAged(ctx context.Context, s Subject, hs []sync.Locker) error {
 	_, rw := hs[0].(harness.RWLocker)
-	g := &gathering{hs: hs, rounds: 2 * checkedAt, reads: rw && s.Variant.Traits.ReadWrite, inside: new(rwInside)}
+	g := &gathering{hs: hs, rounds: 40, reads: rw && s.Variant.Traits.ReadWrite, inside: new(rwInside)}
 	if len(hs) > 1 {
 		if err := g.run(ctx, s); err != nil {
 			return err

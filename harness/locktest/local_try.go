@@ -10,7 +10,8 @@ import (
 )
 
 func tryLocal(ctx context.Context, s Subject) error {
-	if _, ok := s.Variant.Local(harness.Setup{Workers: 1}).Worker(0).(harness.TryLocker); !ok {
+	n := atMost(s.Variant, 2)
+	if _, ok := (shape{workers: n}).all(s.Variant, n)[0].(harness.TryLocker); !ok {
 		return NotApplicable("the lock has no TryLock")
 	}
 	err := eachShape(ctx, s, func(ctx context.Context, r *rig) error {

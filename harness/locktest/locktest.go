@@ -45,7 +45,7 @@ type Subject struct {
 	At      harness.Endpoint // the servers of a remote lock
 
 	// Stress is how long a check that depends on chance tries, in all; 0 is
-	// DefaultStress.
+	// DefaultStress, twice that for a lock kept by servers.
 	Stress time.Duration
 
 	// Patience is for how long a lock may go to no worker while some wait,
@@ -57,11 +57,11 @@ type Subject struct {
 const (
 	// DefaultStress keeps a test run short. It is for each rule that depends on
 	// chance. The hardest lock to catch is a test-and-set that loads and stores
-	// in two steps: on two processors the exclusion rule caught it 100 of 100
-	// times on an idle machine, but only 47 of 100 beside six busy processes.
+	// in two steps: in 200 ms on two processors the exclusion rule caught it 100 of
+	// 100 times on an idle machine, but only 47 of 100 beside six busy processes.
 	// The preemption rule takes a hundredth of the time on an idle machine; on
 	// a busy one give both some seconds.
-	DefaultStress = 200 * time.Millisecond
+	DefaultStress = 100 * time.Millisecond
 
 	// DefaultPatience is far above any pause of a busy machine, since a
 	// failure here must mean a lock that is stuck.
@@ -72,8 +72,14 @@ const (
 // [Run]: a duration such as 30s.
 const StressEnv = "LOCKLAB_STRESS"
 
-func (s Subject) stress() time.Duration   { return cmp.Or(s.Stress, DefaultStress) }
 func (s Subject) patience() time.Duration { return cmp.Or(s.Patience, DefaultPatience) }
+
+func (s Subject) stress() time.Duration {
+	if isRemote(s.Variant) {
+		return cmp.Or(s.Stress, 2*DefaultStress) // an acquisition takes milliseconds
+	}
+	return cmp.Or(s.Stress, DefaultStress)
+}
 
 // A Failure is a promise that a lock broke.
 type Failure struct {
@@ -250,16 +256,20 @@ func record(ctx context.Context, s Subject) error {
 // before it counts as correct: chance needs more time on a busy machine.
 const patienceWithBroken = 100
 
+// inFull is the first try in which a rule has all its time.
+const inFull = 3
+
 // verdict inverts Check for a lock that must fail, and returns why it did. The
 // first failure is enough. Where the race detector watches, rules that guard
 // plain memory are left out: it would report the very failure that is wanted,
-// and fail the test. A rule gets no more than DefaultStress: a lock that it does
-// not reject has others to fail, and other tries.
+// and fail the test. A rule gets little time at first, and no more than DefaultStress
+// later: a lock that it does not reject has others to fail, and other tries.
 func verdict(ctx context.Context, s Subject, tries int) (why, err error) {
-	s.Stress = min(s.stress(), DefaultStress)
+	most := min(s.stress(), DefaultStress)
 	for try := range tries {
+		s.Stress = most >> max(0, inFull-try)
 		for _, r := range Rules {
-			if !r.Applies(s.Variant) || r.plain && raceDetector || r.once && try > 0 {
+			if !r.Applies(s.Variant) || r.plain && raceDetector || r.once && try != inFull {
 				continue
 			}
 			if why := r.apply(ctx, s); why != nil && !isNotApplicable(why) {

@@ -85,8 +85,8 @@ var Rules = []Rule{
 	},
 	{
 		Name:    "starvation",
-		Why:     "the variant claims Traits.FIFO: no worker waits while the others acquire the lock again and again",
-		Applies: func(v *harness.Variant) bool { return v.Traits.FIFO },
+		Why:     "the variant claims Traits.FIFO or Bounded: no worker waits while the others acquire the lock again and again",
+		Applies: func(v *harness.Variant) bool { return v.Traits.FIFO || v.Traits.Bounded },
 		Check:   either(starvationLocal, starvationRemote),
 		once:    true,
 	},
@@ -101,6 +101,18 @@ var Rules = []Rule{
 		Why:     "the variant claims Traits.Reentrant: its owner may take it again, and others stay out until it has freed it as often",
 		Applies: func(v *harness.Variant) bool { return v.Traits.Reentrant },
 		Check:   either(reentrantLocal, reentrantRemote),
+	},
+	{
+		Name:    "not-reentrant",
+		Why:     "a local variant that does not claim Traits.Reentrant: its holder waits if it asks again, and no reader becomes a writer",
+		Applies: func(v *harness.Variant) bool { return isLocal(v) && !v.Traits.Reentrant },
+		Check:   notReentrant,
+	},
+	{
+		Name:    "no-allocation",
+		Why:     "a local variant that does not claim Traits.Allocates: no operation allocates memory",
+		Applies: func(v *harness.Variant) bool { return isLocal(v) && !v.Traits.Allocates },
+		Check:   noAllocation,
 	},
 	{
 		Name:    "read-exclusion",

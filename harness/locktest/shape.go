@@ -78,7 +78,11 @@ func (sh shape) handles(ctx context.Context, s Subject) ([]sync.Locker, error) {
 
 // all returns a new lock's n handles.
 func (sh shape) all(v *harness.Variant, n int) []sync.Locker {
-	l := v.Local(harness.Setup{Workers: n, Wait: sh.wait, Pin: sh.pin})
+	nodes := make([]int, n) // two, for a lock that has one way for workers of a node and another for the rest
+	for i := range nodes {
+		nodes[i] = i % 2
+	}
+	l := v.Local(harness.Setup{Workers: n, Wait: sh.wait, Pin: sh.pin, Nodes: nodes})
 	hs := make([]sync.Locker, n)
 	for i := range hs {
 		hs[i] = l.Worker(i)

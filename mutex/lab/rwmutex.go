@@ -35,6 +35,6 @@ var rwMutex = &harness.Variant{
 	Paper:  "Go standard library, package sync",
 	Family: harness.Blocking,
 	Status: harness.Recommended, Complexity: harness.Standard,
-	Traits: harness.Traits{ReadWrite: true},
+	Traits: harness.Traits{Bounded: true, ReadWrite: true},
 	Local:  func(harness.Setup) harness.Local { return harness.Shared(new(sync.RWMutex)) },
 }

@@ -37,7 +37,7 @@ var weighted = &harness.Variant{
 	Paper:  "golang.org/x/sync/semaphore",
 	Family: harness.Blocking,
 	Status: harness.Reference,
-	Traits: harness.Traits{FIFO: true},
+	Traits: harness.Traits{FIFO: true, Allocates: true},
 	Local:  func(harness.Setup) harness.Local { return harness.Shared(permit{semaphore.NewWeighted(1)}) },
 }
 

@@ -61,7 +61,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Brandenburg & Anderson 2010",
 		Family: harness.Spin,
 		Status: harness.Reference,
-		Traits: harness.Traits{ReadWrite: true, FollowsWait: true},
+		Traits: harness.Traits{Bounded: true, ReadWrite: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			o := options(s)
 			return harness.Shared(&mutex.PhaseFair{Wait: o.Wait, Pin: o.Pin})
@@ -73,7 +73,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Dice & Kogan 2019",
 		Family: harness.Blocking,
 		Status: harness.Reference,
-		Traits: harness.Traits{ReadWrite: true},
+		Traits: harness.Traits{Bounded: true, ReadWrite: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(mutex.NewBRAVO(s.Workers, new(sync.RWMutex), options(s)))
 		},

@@ -30,5 +30,6 @@ var syncMutex = &harness.Variant{
 	Paper:  "Go standard library, package sync",
 	Family: harness.Blocking,
 	Status: harness.Recommended, Complexity: harness.Standard,
-	Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) },
+	Traits: harness.Traits{Bounded: true},
+	Local:  func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) },
 }

@@ -167,7 +167,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Dice 2017",
 		Family: harness.Spin,
 		Status: harness.Reference,
-		Traits: harness.Traits{FollowsWait: true},
+		Traits: harness.Traits{Bounded: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(spinlock.NewMalthusian(s.Workers, options(s)))
 		},
@@ -178,7 +178,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Dice & Kogan 2020",
 		Family: harness.Spin,
 		Status: harness.Reference,
-		Traits: harness.Traits{FollowsWait: true},
+		Traits: harness.Traits{Bounded: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(spinlock.NewFissile(s.Workers, options(s)))
 		},
@@ -189,7 +189,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Dice, Marathe & Shavit 2012",
 		Family: harness.Spin,
 		Status: harness.Reference,
-		Traits: harness.Traits{FollowsWait: true},
+		Traits: harness.Traits{Bounded: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			if len(s.Nodes) == 0 || slices.Min(s.Nodes) == slices.Max(s.Nodes) {
 				return harness.Shared(spinlock.NewTicket(s.Workers, options(s)))

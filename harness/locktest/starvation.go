@@ -1,0 +1,143 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+// The check of starvation.
+const (
+	fairHolds      = 20          // of each worker are enough
+	unfairHolds    = 10_000      // of all others while one waits, for longer than
+	unfairPatience = time.Second // are too many
+)
+
+// starvationLocal lets workers contend without a pause until each of them has had
+// some acquisitions.
+func starvationLocal(ctx context.Context, s Subject) error {
+	for _, n := range []int{few, many} {
+		sh := shape{workers: atMost(s.Variant, n)}
+		if err := sh.once(ctx, s, limits{}, false, everyWorkerGets); err != nil {
+			return err
+		}
+	}
+	// One greedy worker starves another in a lock that is free for a moment only, several
+	// do in a lock that sets waiters aside.
+	for _, c := range []struct {
+		workers int
+		hold    func()
+	}{{2, func() { time.Sleep(100 * time.Microsecond) }}, {few, runtime.Gosched}} {
+		sh := shape{workers: atMost(s.Variant, c.workers)}
+		err := sh.once(ctx, s, limits{}, false, func(ctx context.Context, r *rig) error { return greedy(ctx, r, c.hold) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// greedy lets worker 0 ask for the lock now and then, while each other worker takes it
+// again as soon as it has left it.
+func greedy(ctx context.Context, r *rig, hold func()) error {
+	const turns = 3
+	var taken atomic.Uint64 // acquisitions of the others
+	var waits atomic.Bool   // worker 0 does
+	var wait turn           // of worker 0
+	_, err := r.drive(ctx, func(i int) error {
+		if i > 0 {
+			var ahead uint64
+			for k := 0; k < 64 && ahead == 0; k++ { // nothing comes between Unlock and Lock
+				r.hs[i].Lock()
+				if n := taken.Add(1); waits.Load() {
+					ahead = wait.starved(n)
+				}
+				hold()
+				r.hs[i].Unlock()
+			}
+			if ahead > 0 {
+				return fmt.Errorf("worker 0 waits, and meanwhile the others have taken the lock %d times", ahead)
+			}
+			return nil
+		}
+		if wait.uses++; wait.uses > turns {
+			return errOver
+		}
+		time.Sleep(100 * time.Microsecond)
+		wait.begin(taken.Load())
+		waits.Store(true)
+		r.hs[0].Lock()
+		waits.Store(false)
+		r.hs[0].Unlock()
+		return nil
+	})
+	if errors.Is(err, errOver) {
+		return nil
+	}
+	return err
+}
+
+// everyWorkerGets counts acquisitions from when all workers have asked for the
+// lock. The holder yields, so that the others keep asking.
+func everyWorkerGets(ctx context.Context, r *rig) error {
+	n := len(r.hs)
+	last := make([]turn, n)
+	came := make([]bool, n) // each for its worker
+	var asked, total, fed atomic.Uint64
+	_, err := r.drive(ctx, func(i int) error {
+		if !came[i] {
+			came[i] = true
+			last[i].begin(0)
+			asked.Add(1)
+		}
+		r.hs[i].Lock()
+		defer r.hs[i].Unlock()
+		runtime.Gosched()
+		if asked.Load() < uint64(n) {
+			return nil
+		}
+		k := total.Add(1)
+		last[i].begin(k)
+		if last[i].uses++; last[i].uses == fairHolds && fed.Add(1) == uint64(n) {
+			return errOver
+		}
+		if k%64 > 0 {
+			return nil
+		}
+		for j := range last {
+			if ahead := last[j].starved(k); ahead > 0 {
+				return fmt.Errorf("worker %d waits, and meanwhile the others have taken the lock %d times", j, ahead)
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errOver) {
+		return nil
+	}
+	return err
+}
+
+// A turn is since when a worker waits for its turn.
+type turn struct {
+	uses  int // of this worker
+	taken atomic.Uint64
+	at    atomic.Int64
+}
+
+// begin begins a wait when the lock has been taken so often.
+func (t *turn) begin(taken uint64) {
+	t.taken.Store(taken)
+	t.at.Store(time.Now().UnixNano())
+}
+
+// starved returns how often the lock has been taken since the wait began, 0 if that is
+// not too much.
+func (t *turn) starved(taken uint64) (ahead uint64) {
+	if from := t.taken.Load(); taken > from+unfairHolds && time.Since(time.Unix(0, t.at.Load())) > unfairPatience {
+		return taken - from
+	}
+	return 0
+}

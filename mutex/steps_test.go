@@ -1,0 +1,151 @@
+package mutex
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/atomics"
+)
+
+// TestSpinParkServesSleepers lets workers fall asleep one after the other: a release wakes
+// the one that has slept longest, and no more than one.
+func TestSpinParkServesSleepers(t *testing.T) {
+	const waiters = 5
+	l := NewSpinPark(waiters+1, Options{Wait: WaitPark})
+	for range 2 {
+		holder := l.Worker(waiters)
+		holder.Lock()
+		var order []int // guarded by l
+		var wg sync.WaitGroup
+		for i := range waiters {
+			wg.Go(func() {
+				n := l.Worker(i)
+				n.Lock()
+				order = append(order, i)
+				if s := l.state.Load(); s&parkWoken != 0 {
+					t.Errorf("worker %d has the lock, and its state %#x still shows a worker on its way", i, s)
+				}
+				n.Unlock()
+			})
+			until(t, func() bool { return l.state.Load()>>parkShift == l.Worker(i).id })
+		}
+		holder.Unlock()
+		wg.Wait()
+		if !slices.IsSorted(order) || len(order) != waiters {
+			t.Errorf("workers 0 to %d fell asleep in this order, and were served in the order %v", waiters-1, order)
+		}
+		if l.state.Load() != 0 || l.queue != 0 {
+			t.Errorf("free lock: state %#x, queue %d, want 0", l.state.Load(), l.queue)
+		}
+	}
+}
+
+// TestSpinParkWakesOne: while a worker is on its way, a release wakes no other.
+func TestSpinParkWakesOne(t *testing.T) {
+	l := NewSpinPark(3, Options{})
+	l.Worker(0).Lock()
+	l.state.Store(parkHeld | parkWoken | l.Worker(1).id<<parkShift)
+	l.Worker(0).Unlock()
+	if s := l.state.Load(); s != parkWoken|l.Worker(1).id<<parkShift || l.queue != 0 {
+		t.Errorf("state %#x and queue %d: the release of a lock that one is on its way to changes more than that it is free", s, l.queue)
+	}
+}
+
+// TestBRAVOInhibits: writers that had to wait for readers shut the bypass for longer than
+// that took.
+func TestBRAVOInhibits(t *testing.T) {
+	l := NewBRAVO(2, new(sync.RWMutex), Options{})
+	reader, writer := l.Worker(0), l.Worker(1)
+	reader.RLock() // sets the bias
+	reader.RUnlock()
+	reader.RLock() // is on the bypass
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		writer.Lock()
+		//lint:ignore SA2001 only the wait matters
+		writer.Unlock()
+	})
+	until(t, func() bool { return l.bias.Load() == 0 })
+	begin := bravoTicks()
+	for range 1000 {
+		runtime.Gosched()
+	}
+	end := bravoTicks()
+	reader.RUnlock()
+	wg.Wait()
+	if shut, waited := l.until-end, end-begin; shut < 5*waited {
+		t.Errorf("the writer waited for %d ticks at least, and the bypass is shut for %d", waited, shut)
+	}
+}
+
+// TestSeqLockVersions: a version is compared as a whole.
+func TestSeqLockVersions(t *testing.T) {
+	for k := 1; k < 64; k++ {
+		var l SeqLock
+		v := l.ReadBegin()
+		l.version.Store(1 << k)
+		if !l.ReadRetry(v) {
+			t.Errorf("version %#x is version %d to a reader", uint64(1)<<k, v)
+		}
+	}
+}
+
+// TestBRAVOMeets lets a reader on the bypass and a writer come at the same moment: one
+// of them must see the other. On amd64 this needs the fence between the store of
+// the reader's word and its load of the bias.
+func TestBRAVOMeets(t *testing.T) {
+	if runtime.GOMAXPROCS(0) < 2 {
+		t.Skip("one processor: nothing happens at the same moment")
+	}
+	l := NewBRAVO(2, new(PhaseFair), Options{})
+	reader, writer := l.Worker(0), l.Worker(1)
+	var reads, writes, begun, done atomics.Uint32
+	const rounds = 40_000
+	end := time.Now().Add(200 * time.Millisecond)
+	both := func(mine, others *atomics.Uint32) bool {
+		mine.Store(1)
+		met := others.Load() != 0
+		for range 20 {
+		}
+		met = met || others.Load() != 0
+		mine.Store(0)
+		return met
+	}
+	go func() {
+		for round := uint32(1); round <= rounds; round++ {
+			until(t, func() bool { return begun.Load() >= round })
+			if begun.Load() > rounds {
+				return
+			}
+			for range rand.Uint32N(60) {
+			}
+			writer.Lock()
+			if both(&writes, &reads) {
+				t.Errorf("round %d: a writer has the lock, and a reader", round)
+			}
+			writer.Unlock()
+			done.Store(round)
+		}
+	}()
+	for round := uint32(1); round <= rounds && time.Now().Before(end) && !t.Failed(); round++ {
+		for l.bias.Load() == 0 {
+			reader.RLock()
+			//lint:ignore SA2001 only that it sets the bias matters
+			reader.RUnlock()
+		}
+		begun.Store(round)
+		for range rand.Uint32N(60) {
+		}
+		reader.RLock()
+		if both(&reads, &writes) {
+			t.Errorf("round %d: a reader has the lock, and a writer", round)
+		}
+		reader.RUnlock()
+		until(t, func() bool { return done.Load() == round })
+	}
+	begun.Store(rounds + 1)
+}
