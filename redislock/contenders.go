@@ -225,7 +225,7 @@ func clientOf(owner string) string {
 
 // identified matches a name that begins with an identity of a client: of a mailbox, and
 // what is called by it.
-var identified = regexp.MustCompile(`^` + channelMark + `?(?:([A-Za-z0-9][A-Za-z0-9._/-]*)-)?[A-Z2-7]{26}(?::\d+)*$`)
+var identified = regexp.MustCompile(`^(?:([A-Za-z0-9][A-Za-z0-9._/-]*)-)?[A-Z2-7]{26}(?::\d+)*$`)
 
 func listFailed(what, name string, err error) error {
 	return fmt.Errorf("redislock: %s of %s: %w", what, name, explain(err))
