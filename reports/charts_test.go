@@ -215,6 +215,9 @@ func spoil(run *resultfile.Run, fields uint32, every int, v float64) {
 // FuzzCharts draws every chart of runs that are sound but for some of their
 // figures. None may panic, be silent, or write a figure that is none.
 func FuzzCharts(f *testing.F) {
+	if testing.Short() {
+		f.Skip("make test-all runs it")
+	}
 	for i := range extremes {
 		f.Add(^uint32(0), byte(i), byte(3)) // everything
 		f.Add(uint32(0x55555555)<<(i%2), byte(i), byte(1))

@@ -173,6 +173,9 @@ func TestCannotExtrapolate(t *testing.T) {
 
 // TestCrowdOfDamage: no figure of a damaged file is written as none.
 func TestCrowdOfDamage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	for _, v := range extremes {
 		run := crowded(100_000)
 		run.RoundTrips = []time.Duration{time.Millisecond}

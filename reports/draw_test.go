@@ -190,6 +190,9 @@ func drawAll(t *testing.T, run *resultfile.Run) map[string]int {
 // TestScrambled draws runs of random figures: what FuzzReport does, where chance
 // reaches every chart.
 func TestScrambled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	rng := rand.New(rand.NewPCG(3, 4))
 	drawn := make(map[string]int)
 	for i := range 4 * scrambledAxes {

@@ -70,6 +70,9 @@ func TestColumnsLinkToMetrics(t *testing.T) {
 // TestMarkdownLinksToGlossary: under each table of figures one line leads from its columns to
 // what they are, in every form of report, and every link leads to one place.
 func TestMarkdownLinksToGlossary(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	text, _ := markdownOf(t, gallery(3, everySetting...))
 	var machines bytes.Buffer
 	if err := WriteMachinesMarkdown(&machines, loadMachines(t, machineRuns...), "charts", func(string, []byte) error { return nil }); err != nil {

@@ -267,6 +267,9 @@ func TestMachinesEscape(t *testing.T) {
 // TestMachinesScrambled sets runs of random figures beside each other: no panic,
 // and no figure that is none.
 func TestMachinesScrambled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	rng := rand.New(rand.NewPCG(9, 10))
 	drawn := 0
 	for range 30 {

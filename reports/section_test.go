@@ -14,6 +14,9 @@ import (
 // TestOtherData: each form of a report says whether the choice of a row is the same
 // with other data behind the lock, and what a section costs.
 func TestOtherData(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	base := synthetic.Run(1, 12, 2, []int{1, 8}, synthetic.Fast("quick", 5e6), synthetic.Fast("steady", 1e6))
 	run := vary(base, func(w *harness.Workload) { w.Section = harness.SectionMap }, func(lock string) float64 {
 		if lock == "quick" {

@@ -13,6 +13,9 @@ import (
 
 // TestSimulatedHostile draws what a damaged or foreign file may hold.
 func TestSimulatedHostile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	run := simulatedRun()
 	long := strings.Repeat("<b>très long ", 40)
 	for i, s := range run.Simulations {

@@ -89,6 +89,9 @@ var spoilers = map[string]func(r *harness.Result){
 // TestChartsDrawWhatTheySay: a chart names the metrics and the fields that it draws,
 // and no others: the picture changes if one of them does, and only then.
 func TestChartsDrawWhatTheySay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	run := gallery(8, everySetting...) // with fewer rounds there is no verdict
 	gs := groups(run)
 	spoiled := make(map[string][]*group)
