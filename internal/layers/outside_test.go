@@ -82,6 +82,9 @@ func example(t *testing.T, module, text string) (library, file string) {
 // compiles the README's examples and runs a program for each library that needs no
 // server.
 func TestOutside(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	if err := touch(root); err != nil {
 		t.Fatal(err)
 	}

@@ -32,6 +32,9 @@ var ownLock = []struct {
 // TestOwnLock makes the module of docs/your-own-lock.md, with the files and by the
 // commands that stand there, and looks for its lock in what they print.
 func TestOwnLock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	text, err := os.ReadFile(filepath.Join(root, "docs", "your-own-lock.md"))
 	if err != nil {
 		t.Fatal(err)
