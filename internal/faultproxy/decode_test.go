@@ -50,7 +50,7 @@ func TestZooKeeper(t *testing.T) {
 		case s.Op == "" || q.Op != s.Op || q.Key != s.Key:
 			t.Errorf("%+v answers %+v", s, q)
 		}
-		if s.Op == "ping" {
+		if s.Op == "ping" || s.Key == "/" { // the look at the root depends on the server
 			continue
 		}
 		story = append(story, strings.ReplaceAll(tell(t, s, session), root, "R"))
