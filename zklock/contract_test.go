@@ -45,6 +45,8 @@ func TestContract(t *testing.T) {
 		{"margins", margins},
 		{"refused", refused},
 		{"root that may only be read", readableRoot},
+		{"holders and waiters", listContenders},
+		{"holders and waiters of other libraries", listForeigners},
 		{"session timeout", sessionTimeout},
 		{"wrong address", wrongAddress},
 		{"lease passed on", leasePassedOn},

@@ -158,6 +158,20 @@ func ExampleMutex_Lock() {
 	}
 }
 
+func ExampleMutex_Holders() {
+	ctx := context.Background()
+	client := must(zklock.Dial(ctx, servers, zklock.ClientOptions{Name: "reindexer on host 7"}))
+	defer client.Close()
+	m := client.Mutex("/locklab/example", zklock.Options{})
+	lease := must(m.Lock(ctx))
+	defer lease.Unlock(ctx)
+
+	for _, holder := range must(m.Holders(ctx)) { // by any client
+		fmt.Println(holder.Name, "has it:", holder.Token == lease.Token())
+	}
+	fmt.Println("waiters:", len(must(m.Waiters(ctx))))
+}
+
 func ExampleLocker() {
 	client := connect(context.Background())
 	defer client.Close()
@@ -218,6 +232,7 @@ func kindExamples(t *testing.T, at harness.Endpoint) {
 		{"Semaphore", ExampleSemaphore, "a third: true\nafter one has left: true true\n"},
 		{"SemaphoreV2", ExampleSemaphoreV2, "done: true\n"},
 		{"Mutex_Lock", ExampleMutex_Lock, "held, with a token for the resource: true\n"},
+		{"Mutex_Holders", ExampleMutex_Holders, "reindexer on host 7 has it: true\nwaiters: 0\n"},
 		{"Locker", ExampleLocker, "alone\n"},
 		{"Elect", ExampleElect, "leads until the work is done, or until ctx ends: true\n<nil>\n"},
 		{"Multi", ExampleMulti, "[/locklab/example/3 /locklab/example/7]\n<nil>\n"},

@@ -173,7 +173,7 @@ func (t *ticket) enter() (view, error) {
 func (t *ticket) create() error {
 	c := t.q.c
 	return t.made(func() (string, error) {
-		return c.conn.Create(t.q.path+"/"+t.unique, nil, zk.FlagEphemeralSequential, c.acl)
+		return c.conn.Create(t.q.path+"/"+t.unique, c.tag.nameData(), zk.FlagEphemeralSequential, c.acl)
 	})
 }
 
