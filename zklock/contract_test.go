@@ -46,6 +46,8 @@ func TestContract(t *testing.T) {
 		{"refused", refused},
 		{"root that may only be read", readableRoot},
 		{"holders and waiters", listContenders},
+		{"checked by the user's transaction", checkedByUser},
+		{"checked after the lock's node was made again", checkedAfterRemake},
 		{"holders and waiters of other libraries", listForeigners},
 		{"session timeout", sessionTimeout},
 		{"wrong address", wrongAddress},
