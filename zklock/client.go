@@ -44,7 +44,7 @@ type ClientOptions struct {
 	TLS                *tls.Config // nil for plain TCP
 
 	// Name is in the data of this client's tickets, for people that look for what holds a
-	// lock, and for [Mutex.Holders]: 256 bytes at most, no control characters. Of a
+	// lock, and for Holders: 256 bytes at most, no control characters. Of a
 	// Semaphore the tickets of holders lose it when others wait.
 	Name string
 

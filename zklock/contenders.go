@@ -16,7 +16,7 @@ import (
 
 // A Contender is a ticket at a lock, of any client and also of Curator or of zk.Lock.
 type Contender struct {
-	// Name is that of its client, see [ClientOptions].Name, or the text that another
+	// Name is that of its client, see ClientOptions.Name, or the text that another
 	// library has put into the ticket. A ticket without one has that of its session,
 	// such as "session 0x1000a2b3c4d0001", by which the servers list connections.
 	Name string
@@ -25,7 +25,7 @@ type Contender struct {
 	Since time.Time
 
 	// Token is the czxid of its ticket, by which it was made. It is the fencing token of
-	// the lease of a [Mutex], a [Multi] and a [RWMutex].
+	// the lease of a Mutex, a Multi and a RWMutex.
 	Token uint64
 }
 
