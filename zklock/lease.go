@@ -18,7 +18,7 @@ import (
 // It has no time to live of its own, but for [Options].MaxHold. It follows the
 // session of its client: it holds as long as the servers confirm the session,
 // see [ClientOptions].SessionTimeout and [Lease.Deadline], and all leases of a
-// client end with it.
+// client end with it. Its fields are those of all kinds of lock, so there are many.
 type Lease struct {
 	c     *Client
 	path  string // above its node
