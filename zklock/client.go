@@ -45,9 +45,9 @@ type ClientOptions struct {
 	Username, Password string      // digest authentication, the only supported one; none if Username is empty
 	TLS                *tls.Config // nil for plain TCP; see Connections in the package's documentation
 
-	// Name is in the data of the tickets of a Mutex, a Multi and the writers of a
-	// RWMutex, where a person sees it that looks for what holds a lock: 256 bytes at most,
-	// no control characters.
+	// Name is in the data of this client's tickets, for people that look for what holds a
+	// lock, and for Holders: 256 bytes at most, no control characters. Of a
+	// Semaphore the tickets of holders lose it when others wait.
 	Name string
 
 	// ACL is who may touch the nodes that this client makes. nil is every

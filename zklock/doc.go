@@ -91,7 +91,8 @@
 // A waiter rides out a lost connection, at its place in the queue as long as
 // the session lives and at the end of the queue after that. If the reply to
 // its create request is lost, it finds its ticket again by the unique part of
-// its name. No error leaves a ticket behind that has no owner.
+// its name. No error leaves a ticket behind that has no owner; one that the servers
+// refuse to delete is deleted in the background as soon as they let the client.
 //
 // While the servers have no leader no lock changes hands. One that dies is
 // missed at once, one that hangs after syncLimit ticks; then there is an election,
@@ -112,7 +113,8 @@
 // if a server answers, else when one does; failing all, the ticket goes with
 // the session. ZooKeeper watches cannot be taken back by this library, so the
 // tickets of one client share one watch for each node they wait on, and it
-// ends with that node. Close ends everything.
+// ends with that node. [Client.Close] ends everything; [Client.Shutdown] first gives the
+// locks back and leaves the queues.
 //
 // A nil context counts as context.Background(), in every method.
 //
@@ -122,7 +124,14 @@
 // [ClientOptions].Trace does so for all locks of a client, for metrics and logs: a wait
 // begins and ends; Lock succeeds or fails; a majority of the servers confirms the session,
 // or a confirmation fails, with the time that is left; the lease is released or lost.
-// [Client.Stats] counts the requests. [ClientOptions].Name is in the data of tickets.
+// [Client.Stats] counts the requests. Every kind of lock but a [Multi] has Holders and
+// Waiters, see [Mutex.Holders]: who has it, who waits, and since when, by the
+// [ClientOptions].Name of clients.
+//
+// # State in ZooKeeper
+//
+// [Lease.IsOwner] returns a check that makes a transaction of any connection fail if the
+// lock is not held any more. What is kept on the same servers needs no fencing token then.
 //
 // # Other libraries
 //

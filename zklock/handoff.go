@@ -54,8 +54,7 @@ var handoffQueue = &protocol{kind: "lock-", enter: enterHandoff, look: lookHando
 func enterHandoff(t *ticket) (view, error) {
 	c := t.q.c
 	return view{}, t.made(func() (path string, err error) {
-		var data []byte
-		acl := c.acl
+		acl, data := c.acl, c.tag.nameData()
 		if t.p.remove != nil {
 			sealed, err := c.sealedACL(t.q.path)
 			if err != nil {

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 )
 
 // A Lease is one acquisition of a lock. It is the owner of the lock: it may be
@@ -16,7 +18,7 @@ import (
 // It has no time to live of its own, but for [Options].MaxHold. It follows the
 // session of its client: it holds as long as the servers confirm the session,
 // see [ClientOptions].SessionTimeout and [Lease.Deadline], and all leases of a
-// client end with it.
+// client end with it. Its fields are those of all kinds of lock, so there are many.
 type Lease struct {
 	c     *Client
 	path  string // above its node
@@ -24,7 +26,8 @@ type Lease struct {
 	node  string // its name; "" if there is none to guard
 	czxid uint64 // of the node, 0 if its name is enough
 	token uint64
-	parts []*Lease // of a Multi
+	parts []*Lease                // of a Multi
+	check *zk.CheckVersionRequest // see IsOwner, nil if there is none
 
 	// free gives the lock back and reports whether it was held until then.
 	// It is called once, in a goroutine of the client.

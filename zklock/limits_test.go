@@ -62,6 +62,14 @@ var everyPath = map[string]func(ctx context.Context, c *zklock.Client, path stri
 		_, err := c.Reentrant(path, zklock.ReentrantOptions{}).Participants(ctx)
 		return err
 	},
+	"Holders": func(ctx context.Context, c *zklock.Client, path string) error {
+		_, err := c.Semaphore(path, 2, zklock.Options{}).Holders(ctx)
+		return err
+	},
+	"Waiters": func(ctx context.Context, c *zklock.Client, path string) error {
+		_, err := c.SemaphoreV2(path, 2, zklock.Options{}).Waiters(ctx)
+		return err
+	},
 	"Revoke": func(ctx context.Context, c *zklock.Client, path string) error {
 		return c.Revoke(ctx, path+"/_c_0-lock-0000000000")
 	},

@@ -29,6 +29,10 @@ type Options struct {
 	// bound. Of a Reentrant each Lock has its own.
 	MaxHold time.Duration
 
+	// Checkable lets a Mutex, a Multi and a RWMutex give leases with IsOwner. To
+	// take the lock then costs one request more. Others need no such option.
+	Checkable bool
+
 	_ struct{}
 }
 

@@ -66,6 +66,8 @@ func checkPermits(path string, permits int) error {
 	return nil
 }
 
+const permitKind = "permit-"
+
 // heldMark is what a holder writes into its ticket for the one behind.
 var heldMark = []byte("held")
 
@@ -99,7 +101,7 @@ var heldMark = []byte("held")
 // LockInternals, whose maxLeases is the idea.
 func permitQueue(permits int) *protocol {
 	w := &permitWait{permits: permits}
-	return &protocol{kind: "permit-", look: w.look}
+	return &protocol{kind: permitKind, look: w.look}
 }
 
 // A permitWait is one acquisition.

@@ -33,6 +33,8 @@ type SemaphoreV2 struct {
 	permits       int
 }
 
+const leaseKind = "lease-"
+
 // SemaphoreV2 returns the semaphore at path, see [Client.Semaphore].
 func (c *Client) SemaphoreV2(path string, permits int, o Options) *SemaphoreV2 {
 	return &SemaphoreV2{
@@ -58,7 +60,7 @@ func (s *SemaphoreV2) lock(ctx context.Context, try bool) (*Lease, error) {
 	if err := cmp.Or(checkPath(s.path), checkPermits(s.path, s.permits)); err != nil { // "" is no path, though /locks is one
 		return a.end(nil, err)
 	}
-	permit := &protocol{kind: "lease-", look: func(t *ticket) (view, error) { return lookPermits(t, s.permits) }}
+	permit := &protocol{kind: leaseKind, look: func(t *ticket) (view, error) { return lookPermits(t, s.permits) }}
 	return a.end(s.leases.await(ctx, func(ctx context.Context) (*Lease, error) {
 		ls, err := takeAll(ctx, try, []*ticket{newTicket(&s.locks, fairQueue), newTicket(&s.leases, permit)})
 		if err != nil {

@@ -44,7 +44,7 @@ type ticket struct {
 }
 
 func newTicket(q *queue, p *protocol) *ticket {
-	return &ticket{q: q, p: p, unique: newUnique(p.kind), place: -1}
+	return &ticket{q: q, p: p, unique: newUnique(p.kind), place: -1, unnamed: q.o.Checkable}
 }
 
 // anew makes t one that has no place yet.
@@ -143,7 +143,7 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 			if err := t.q.c.assure(ctx); err != nil {
 				return nil, err
 			}
-			l := &Lease{c: t.q.c, path: t.q.path, name: t.q.name, node: t.node, czxid: t.czxid, token: v.token, free: t.release}
+			l := &Lease{c: t.q.c, path: t.q.path, name: t.q.name, node: t.node, czxid: t.czxid, token: v.token, check: t.check(), free: t.release}
 			if t.q.c.grant(l, t) {
 				l.guarded(t.own, t.waits)
 				return l, nil
@@ -182,7 +182,7 @@ func (t *ticket) enter() (view, error) {
 func (t *ticket) create() error {
 	c := t.q.c
 	return t.made(func() (string, error) {
-		return c.conn.Create(t.q.path+"/"+t.unique, nil, zk.FlagEphemeralSequential, c.acl)
+		return c.conn.Create(t.q.path+"/"+t.unique, c.tag.nameData(), zk.FlagEphemeralSequential, c.acl)
 	})
 }
 

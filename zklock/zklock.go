@@ -48,6 +48,6 @@ var (
 	// lock is being given back in the background.
 	ErrUnanswered = errors.New("zklock: no server has answered yet; still trying")
 
-	// ErrClosed is returned by the methods of a lock whose Client was closed.
+	// ErrClosed is returned by the methods of a lock whose Client was closed or shut down.
 	ErrClosed = errors.New("zklock: the client is closed")
 )
