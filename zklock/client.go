@@ -75,8 +75,7 @@ type Client struct {
 	trace *Trace // or nil
 
 	guardMost time.Duration
-	stall     func() // of tests: called when a ticket was made, before all else; may be nil
-	stop      func() // of tests: called before a Lock returns; may be nil
+	stall     func(point) // of tests; may be nil
 
 	open context.Context // ends with Close
 	shut context.CancelFunc
@@ -242,6 +241,22 @@ func (c *Client) onEvent(ev zk.Event) {
 	case zk.StateExpired:
 		c.session++
 		c.loseAll(ErrSessionExpired)
+	}
+}
+
+// A point is between two steps of a client, where a test can stall it.
+type point string
+
+const (
+	ticketMade  point = "a ticket was made"
+	beforeWatch point = "the ticket ahead is known"
+	nodeFound   point = "the node to delete is there"
+	lockGranted point = "a lock was granted"
+)
+
+func (c *Client) pass(p point) {
+	if c.stall != nil {
+		c.stall(p)
 	}
 }
 

@@ -2,6 +2,7 @@ package zklock
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -20,12 +21,11 @@ func StopAfterGrant(c *Client, stop func()) {
 		}
 		return was
 	}
-	c.stop = func() {
-		c.stop = nil
+	StallOnce(c, lockGranted, func() {
 		running := swap(make(map[*Lease]bool))
 		stop()
 		swap(running)
-	}
+	})
 }
 
 // ClientOf returns whose lock m is.
@@ -138,7 +138,30 @@ func Relax(c *Client) *Client { c.guardMost = time.Hour; return c }
 
 // Stall lets c, which must be unused meanwhile, call f between each reply that made
 // a ticket and what follows.
-func Stall(c *Client, f func()) { c.stall = f }
+func Stall(c *Client, f func()) {
+	c.stall = func(p point) {
+		if p == ticketMade {
+			f()
+		}
+	}
+}
+
+// Points for StallOnce.
+const (
+	TicketMade  = ticketMade
+	BeforeWatch = beforeWatch
+	NodeFound   = nodeFound
+)
+
+// StallOnce lets c, which must be unused meanwhile, call f at the next such point.
+func StallOnce(c *Client, at point, f func()) {
+	var once sync.Once
+	c.stall = func(p point) {
+		if p == at {
+			once.Do(f)
+		}
+	}
+}
 
 // SessionID returns the session of c, as the servers call it.
 func SessionID(c *Client) int64 { return c.conn.SessionID() }
