@@ -45,9 +45,9 @@ type ClientOptions struct {
 	Username, Password string      // digest authentication; none if Username is empty
 	TLS                *tls.Config // nil for plain TCP
 
-	// Name is in the data of the tickets of a Mutex, a Multi and the writers of a
-	// RWMutex, where a person sees it that looks for what holds a lock: 256 bytes at most,
-	// no control characters.
+	// Name is in the data of this client's tickets, for people that look for what holds a
+	// lock, and for [Mutex.Holders]: 256 bytes at most, no control characters. Of a
+	// Semaphore the tickets of holders lose it when others wait.
 	Name string
 
 	// ACL is who may touch the nodes that this client makes. nil is every
@@ -77,8 +77,10 @@ type Client struct {
 	guardMost time.Duration
 	stall     func(point) // of tests; may be nil
 
-	open context.Context // ends with Close
+	open context.Context // ends with Shutdown and Close: no lock is taken after that
 	shut context.CancelFunc
+	live context.Context // ends with Close: no request is sent after that
+	kill context.CancelFunc
 
 	mu       sync.Mutex
 	session  int                  // rises when a session expires
@@ -93,9 +95,11 @@ type Client struct {
 	contacts contacts
 	closed   bool
 	work     sync.WaitGroup // goroutines started by spawn
+	line     sync.WaitGroup // tickets that wait
 
 	seal      seal
 	tickets   ticketWatches
+	lists     lists
 	histories histories
 }
 
@@ -145,7 +149,8 @@ func dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 		leases:    make(map[*Lease]bool),
 		watches:   make(map[string]<-chan zk.Event),
 	}
-	c.open, c.shut = context.WithCancel(context.Background())
+	c.live, c.kill = context.WithCancel(context.Background())
+	c.open, c.shut = context.WithCancel(c.live)
 	if c.acl == nil && o.Username != "" {
 		c.acl = zk.AuthACL(zk.PermAll)
 	} else if c.acl == nil {
@@ -164,26 +169,6 @@ func dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 	}
 	c.conn = conn
 	return c, nil
-}
-
-// Close ends the client's session, and with it every lock it holds and every
-// wait for one. It returns when all its goroutines have ended, which takes a
-// second or two if no server answers; the servers then keep its tickets until
-// the session times out. It is safe to call twice. The error is always nil.
-func (c *Client) Close() error {
-	c.mu.Lock()
-	c.closed = true
-	c.loseAll(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
-	for _, timer := range []*time.Timer{c.watchdog, c.contacts.timer} {
-		if timer != nil {
-			timer.Stop()
-		}
-	}
-	c.mu.Unlock()
-	c.shut()
-	c.conn.Close()
-	c.work.Wait()
-	return nil
 }
 
 // SessionTimeout returns what the servers have granted, which may be more or
@@ -244,22 +229,6 @@ func (c *Client) onEvent(ev zk.Event) {
 	}
 }
 
-// A point is between two steps of a client, where a test can stall it.
-type point string
-
-const (
-	ticketMade  point = "a ticket was made"
-	beforeWatch point = "the ticket ahead is known"
-	nodeFound   point = "the node to delete is there"
-	lockGranted point = "a lock was granted"
-)
-
-func (c *Client) pass(p point) {
-	if c.stall != nil {
-		c.stall(p)
-	}
-}
-
 // sessions returns how many sessions have expired.
 func (c *Client) sessions() int {
 	c.mu.Lock()
@@ -275,33 +244,38 @@ const (
 	lastPause  = time.Second
 )
 
-// wait returns nil when the connection is up and it is time to try again. The
+// wait is until for a client that takes locks.
+func (p *pause) wait(ctx context.Context, c *Client) error { return p.until(ctx, c, c.open) }
+
+// until returns nil when the connection is up and it is time to try again, or an error if
+// ctx or over ends before, which is of the client. The
 // time begins when the connection is up, so that not every client that has lost it
 // asks at the same moment in which the library takes up its watches.
-func (p *pause) wait(ctx context.Context, c *Client) error {
+func (p *pause) until(ctx context.Context, c *Client, over context.Context) error {
 	c.mu.Lock()
 	up, isUp := c.up, c.isUp
 	c.mu.Unlock()
 	if !isUp {
 		p.next = 0 // the request was not to blame
 	}
-	if err := awaited(ctx, c, up); err != nil {
+	if err := awaited(ctx, over, up); err != nil {
 		return err
 	}
 	p.next = min(max(firstPause, 2*p.next), lastPause)
 	timer := time.NewTimer(p.next)
 	defer timer.Stop()
-	return awaited(ctx, c, timer.C)
+	return awaited(ctx, over, timer.C)
 }
 
-// awaited returns nil when what comes, or an error if a wait ends before.
-func awaited[E any](ctx context.Context, c *Client, what <-chan E) error {
+// awaited returns nil when what comes, or an error if ctx ends before, or over, which is
+// of the client.
+func awaited[E any](ctx, over context.Context, what <-chan E) error {
 	select {
 	case <-what:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-c.open.Done():
+	case <-over.Done():
 		return ErrClosed
 	}
 }
@@ -323,7 +297,7 @@ func (c *Client) grant(l *Lease, t *ticket) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	left := c.clock.Until(c.deadline())
-	if c.closed || c.session != t.session || left <= 0 {
+	if c.open.Err() != nil || c.session != t.session || left <= 0 {
 		return false
 	}
 	if t.blind && (moment{c.session, c.cuts}) != t.at {

@@ -336,6 +336,9 @@ func firstToken(zxid uint64) (uint64, error) {
 func (k *Cohort) own(l *Lease, t *ticket, token uint64, passes int) {
 	h := &tenure{k: k, t: t, token: token, passes: passes}
 	l.token, l.free = token, h.release
+	if k.most > 0 {
+		l.check = nil // the ticket may outlast the lease
+	}
 	h.still = context.AfterFunc(l.alive, h.lost)
 }
 

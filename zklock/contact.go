@@ -20,7 +20,7 @@ import (
 // contacts is when a client sends them. Guarded by Client.mu, but for one.
 type contacts struct {
 	timer   *time.Timer      // not nil while the client holds or waits
-	waits   map[*ticket]bool // in the queue
+	waits   map[*ticket]bool // in the queue: true if it waits, false if it is to be removed
 	busy    bool             // the timer has sent one, which is not answered
 	tried   time.Time        // when that was
 	patient time.Duration    // more than usual, if 0 is not enough; see impatience
@@ -37,22 +37,40 @@ func (c *Client) until(p zksession.Proof) time.Time {
 	return p.Since.Add(term(c.conn.SessionTimeout(), c.margin))
 }
 
-// waiting notes that t queues from now on.
-func (c *Client) waiting(t *ticket) {
+// waiting notes that t queues from now on, or reports false if no lock is taken any more.
+func (c *Client) waiting(t *ticket) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.open.Err() != nil {
+		return false
+	}
+	c.line.Add(1)
 	k := &c.contacts
 	if k.waits == nil {
 		k.waits = make(map[*ticket]bool)
 	}
 	k.waits[t] = true
-	if k.timer == nil && !c.closed {
+	if k.timer == nil {
 		k.timer = time.AfterFunc(c.conn.Lag()/4, c.keepContact) // a request of its own comes first
 	}
+	return true
 }
 
 // waited notes that t does not queue any more.
 func (c *Client) waited(t *ticket) {
+	c.gone(t)
+	c.line.Done()
+}
+
+// stays notes that t, which has waited, is still in the queue.
+func (c *Client) stays(t *ticket) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.contacts.waits[t] = false
+}
+
+// gone notes that t is not in the queue.
+func (c *Client) gone(t *ticket) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.contacts.waits, t)
@@ -196,7 +214,7 @@ func (c *Client) assure(ctx context.Context) error {
 		}
 		if wait := c.clock.Until(p.Next); !p.Next.IsZero() && wait > 0 {
 			timer := time.NewTimer(wait)
-			err := awaited(ctx, c, timer.C)
+			err := awaited(ctx, c.open, timer.C)
 			timer.Stop()
 			if err != nil {
 				return err

@@ -3,6 +3,7 @@ package zklock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -43,6 +44,11 @@ func TestContract(t *testing.T) {
 		{"nil contexts", nilContexts},
 		{"margins", margins},
 		{"refused", refused},
+		{"root that may only be read", readableRoot},
+		{"holders and waiters", listContenders},
+		{"checked by the user's transaction", checkedByUser},
+		{"checked after the lock's node was made again", checkedAfterRemake},
+		{"holders and waiters of other libraries", listForeigners},
 		{"session timeout", sessionTimeout},
 		{"wrong address", wrongAddress},
 		{"lease passed on", leasePassedOn},
@@ -280,6 +286,32 @@ func refused(t *testing.T, at harness.Endpoint) {
 	open := d.Mutex(newPath(), zklock.Options{})
 	unlock(t, lock(t, open))
 	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(open.Path(), zklock.Options{})))
+}
+
+// readableRoot: below a node of its own a client takes locks, though it may only read
+// the nodes above.
+func readableRoot(t *testing.T, at harness.Endpoint) {
+	see, closed := raw(t, at), newPath()
+	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(closed, zklock.Options{}))) // makes the node
+	acl := append(zk.WorldACL(zk.PermRead|zk.PermDelete), zk.DigestACL(zk.PermAll, user, password)...)
+	own := closed + "/app"
+	if _, err := see.Create(own, nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := see.SetACL(closed, acl, -1); err != nil {
+		t.Fatal(err)
+	}
+	c := dial(t, at, zklock.ClientOptions{})
+	for _, container := range []bool{false, true} {
+		for _, k := range []string{"", "/a", "/a/b/c"} {
+			o := zklock.Options{Container: container}
+			unlock(t, lock(t, c.Mutex(fmt.Sprintf("%s/%t%s", own, container, k), o)))
+			unlock(t, grab(t, c.SemaphoreV2(fmt.Sprintf("%s/v2-%t%s", own, container, k), 2, o).Lock))
+		}
+	}
+	if _, err := c.Mutex(closed+"/other", zklock.Options{}).Lock(t.Context()); !errors.Is(err, zklock.ErrNoAuth) {
+		t.Errorf("Lock below a node that may only be read = %v, want ErrNoAuth", err)
+	}
 }
 
 // sessionTimeout: what the servers do not grant is an error, in one line that

@@ -52,6 +52,8 @@ func (e entry) Adopt(name string) {
 	e.t.node, e.t.session = name, e.t.q.c.sessions() // read after the reply, as in made
 }
 
+func (e entry) Children() ([]string, *zk.Stat, error) { return e.t.q.c.list(e.t.q.path) }
+
 func (e entry) Ahead(names []string) (name string, present bool) { return e.t.ahead(names) }
 
 func (e entry) Line(names []string, kinds ...string) (line []recipe.Place, i int) {

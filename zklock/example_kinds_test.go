@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"testing"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
 	"locklab/zklock"
@@ -158,6 +161,41 @@ func ExampleMutex_Lock() {
 	}
 }
 
+func ExampleMutex_Holders() {
+	ctx := context.Background()
+	client := must(zklock.Dial(ctx, servers, zklock.ClientOptions{Name: "reindexer on host 7"}))
+	defer client.Close()
+	m := client.Mutex("/locklab/example", zklock.Options{})
+	lease := must(m.Lock(ctx))
+	defer lease.Unlock(ctx)
+
+	for _, holder := range must(m.Holders(ctx)) { // by any client
+		fmt.Println(holder.Name, "has it:", holder.Token == lease.Token())
+	}
+	fmt.Println("waiters:", len(must(m.Waiters(ctx))))
+}
+
+func ExampleLease_IsOwner() {
+	ctx := context.Background()
+	client := connect(ctx)
+	defer client.Close()
+	conn, _, err := zk.Connect(servers, 10*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+
+	lease := must(client.Mutex("/locklab/example", zklock.Options{Checkable: true}).Lock(ctx))
+	write := &zk.SetDataRequest{Path: "/locklab", Data: []byte("state"), Version: -1}
+	ops := append(must(lease.IsOwner()), write)
+	_, err = conn.Multi(ops...)
+	fmt.Println("while it is held:", err)
+
+	lease.Unlock(ctx)
+	_, err = conn.Multi(ops...)
+	fmt.Println("after that:", err)
+}
+
 func ExampleLocker() {
 	client := connect(context.Background())
 	defer client.Close()
@@ -218,6 +256,8 @@ func kindExamples(t *testing.T, at harness.Endpoint) {
 		{"Semaphore", ExampleSemaphore, "a third: true\nafter one has left: true true\n"},
 		{"SemaphoreV2", ExampleSemaphoreV2, "done: true\n"},
 		{"Mutex_Lock", ExampleMutex_Lock, "held, with a token for the resource: true\n"},
+		{"Mutex_Holders", ExampleMutex_Holders, "reindexer on host 7 has it: true\nwaiters: 0\n"},
+		{"Lease_IsOwner", ExampleLease_IsOwner, "while it is held: <nil>\nafter that: zk: node does not exist\n"},
 		{"Locker", ExampleLocker, "alone\n"},
 		{"Elect", ExampleElect, "leads until the work is done, or until ctx ends: true\n<nil>\n"},
 		{"Multi", ExampleMulti, "[/locklab/example/3 /locklab/example/7]\n<nil>\n"},

@@ -20,6 +20,18 @@ const (
 	maxName       = 256
 )
 
+// namePrefix is what the data of any other ticket has before the name of its client.
+const namePrefix = "client "
+
+// nameData returns the data of a ticket that others may write to: the name of its client,
+// nothing if it has none.
+func (t tag) nameData() []byte {
+	if t.name == "" {
+		return nil
+	}
+	return []byte(namePrefix + t.name)
+}
+
 // A tag is what a ticket says of its client.
 type tag struct{ identity, name string }
 

@@ -54,8 +54,7 @@ var handoffQueue = &protocol{kind: "lock-", enter: enterHandoff, look: lookHando
 func enterHandoff(t *ticket) (view, error) {
 	c := t.q.c
 	return view{}, t.made(func() (path string, err error) {
-		var data []byte
-		acl := c.acl
+		acl, data := c.acl, c.tag.nameData()
 		if t.p.remove != nil {
 			sealed, err := c.sealedACL(t.q.path)
 			if err != nil {
@@ -91,7 +90,7 @@ func lookHandoff(t *ticket) (view, error) {
 		return v, err
 	}
 	for {
-		names, stat, err := c.conn.Children(t.q.path)
+		names, stat, err := c.list(t.q.path)
 		if errors.Is(err, zk.ErrNoNode) {
 			return view{gone: true}, nil
 		}

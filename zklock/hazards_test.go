@@ -1,6 +1,7 @@
 package zklock_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -126,4 +127,36 @@ func (s *stage) owned(t *testing.T, session int64) (count int) {
 		}
 	}
 	return count
+}
+
+// deletionsRefused: what a holder and a waiter could not delete does not keep others out
+// once the servers let them.
+func deletionsRefused(t *testing.T, s *stage) {
+	_, a := s.contender(t, s.at, zklock.ClientOptions{})
+	_, b := s.contender(t, s.at, zklock.ClientOptions{})
+	_, c := s.contender(t, s.at, zklock.ClientOptions{})
+	allow := func(perms int32) {
+		for _, n := range s.nodes(t) {
+			if _, err := s.see.SetACL(n.path, zk.WorldACL(perms), -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	held := grab(t, a)
+	allow(zk.PermAll &^ zk.PermDelete)
+	if err := held.Unlock(t.Context()); err == nil {
+		t.Error("Unlock succeeds, though the servers refuse to delete the ticket")
+	}
+	allow(zk.PermAll)
+	held = grab(t, c)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	waits := behind(ctx, b)
+	allow(zk.PermAll &^ zk.PermDelete)
+	cancel()
+	<-waits
+	time.Sleep(aWhile) // it gives up for now
+	allow(zk.PermAll)
+	unlock(t, held)
+	unlock(t, grab(t, c))
 }

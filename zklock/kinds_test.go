@@ -78,8 +78,12 @@ func TestKinds(t *testing.T) {
 		{"connection lost while waiting", cutInLine},
 		{"sessions expire", bothExpire},
 		{"client closed", closedInLine},
+		{"client shut down", shutDown},
+		{"client shut down while deletions are refused", shutDownRefused},
+		{"client shut down while no server answers", shutDownSilent},
 		{"nodes made again", madeAgain},
 		{"session changes under a new ticket", sessionChanges},
+		{"deletions refused for a while", deletionsRefused},
 		{"faults and cancelled waits", faultsAndCancels},
 	}
 	var tests []serverTest

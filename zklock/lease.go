@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 )
 
 // A Lease is one acquisition of a lock. It is the owner of the lock: it may be
@@ -23,11 +26,13 @@ type Lease struct {
 	node  string // its name; "" if there is none to guard
 	czxid uint64 // of the node, 0 if its name is enough
 	token uint64
-	parts []*Lease // of a Multi
+	parts []*Lease                // of a Multi
+	check *zk.CheckVersionRequest // see IsOwner, nil if there is none
 
 	// free gives the lock back and reports whether it was held until then.
 	// It is called once, in a goroutine of the client.
-	free func() (held bool, err error)
+	free  func() (held bool, err error)
+	freed sync.Once
 
 	life
 	state atomic.Int32 // stateHeld, and then what gives it back
@@ -106,6 +111,11 @@ func (l *Lease) lost() error {
 
 // release gives the lock back and ends the lease.
 func (l *Lease) release() error {
+	l.freed.Do(l.giveBack)
+	return l.lost()
+}
+
+func (l *Lease) giveBack() {
 	l.state.CompareAndSwap(stateHeld, stateUnlocked) // so that the guard does not take the end of the node for a loss
 	if l.slow != nil {
 		l.slow.Stop()
@@ -120,11 +130,9 @@ func (l *Lease) release() error {
 		l.end(fmt.Errorf("%w: its node was gone, perhaps before the release", ErrLost))
 	}
 	l.c.forget(l)
-	err = l.lost()
-	if err == nil {
+	if l.lost() == nil {
 		l.released()
 	}
-	return err
 }
 
 // Token returns the fencing token: it rises strictly from holder to holder of

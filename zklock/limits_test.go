@@ -22,6 +22,7 @@ func TestLimits(t *testing.T) {
 	at := endpoint(t)
 	atOnce(t, at, []serverTest{
 		{"paths refused by every method", pathsRefused},
+		{"sizes refused by every kind", sizesRefused},
 		{"characters of a path", charsAccepted},
 		{"longest path and ACL", longestPath},
 	})
@@ -61,9 +62,44 @@ var everyPath = map[string]func(ctx context.Context, c *zklock.Client, path stri
 		_, err := c.Reentrant(path, zklock.ReentrantOptions{}).Participants(ctx)
 		return err
 	},
+	"Holders": func(ctx context.Context, c *zklock.Client, path string) error {
+		_, err := c.Semaphore(path, 2, zklock.Options{}).Holders(ctx)
+		return err
+	},
+	"Waiters": func(ctx context.Context, c *zklock.Client, path string) error {
+		_, err := c.SemaphoreV2(path, 2, zklock.Options{}).Waiters(ctx)
+		return err
+	},
 	"Revoke": func(ctx context.Context, c *zklock.Client, path string) error {
 		return c.Revoke(ctx, path+"/_c_0-lock-0000000000")
 	},
+}
+
+// sizesRefused: a lock of a size or kind that cannot be is ErrUsage, without a request.
+func sizesRefused(t *testing.T, at harness.Endpoint) {
+	c, path := dial(t, at, zklock.ClientOptions{}), newPath()
+	for name, m := range map[string]interface {
+		zklock.Lockable
+		TryLock(context.Context) (*zklock.Lease, error)
+	}{
+		"Semaphore of 0":     c.Semaphore(path, 0, zklock.Options{}),
+		"Semaphore of -3":    c.Semaphore(path, -3, zklock.Options{}),
+		"SemaphoreV2 of 0":   c.SemaphoreV2(path, 0, zklock.Options{}),
+		"SemaphoreV2 of -3":  c.SemaphoreV2(path, -3, zklock.Options{}),
+		"Multi of no path":   c.Multi(nil, zklock.MultiOptions{}),
+		"Reentrant owned -1": c.Reentrant(path, zklock.ReentrantOptions{Ownership: -1}),
+		"Reentrant owned 3":  c.Reentrant(path, zklock.ReentrantOptions{Ownership: 3}),
+	} {
+		before := counts(c)
+		for call, take := range map[string]taker{"Lock": m.Lock, "TryLock": m.TryLock} {
+			if err := tryOnce(t.Context(), take); !errors.Is(err, zklock.ErrUsage) {
+				t.Errorf("%s: %s = %v, want ErrUsage", name, call, err)
+			}
+		}
+		if got := counts(c).Sub(before); got != (harness.Counts{}) {
+			t.Errorf("%s costs %+v", name, got)
+		}
+	}
 }
 
 func tryOnce(ctx context.Context, try taker) error {

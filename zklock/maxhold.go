@@ -10,7 +10,7 @@ import (
 const (
 	stateHeld     = iota
 	stateUnlocked // Unlock, or what drops a lease that nothing waits for any more
-	stateOverdue  // Options.MaxHold is over
+	stateOverdue  // Options.MaxHold is over, or Shutdown
 )
 
 // limit lets l last for most, from now. It is called before Lock returns l.
@@ -34,11 +34,18 @@ func (l *Lease) bounded(until time.Time) time.Time {
 
 // overdue ends l because it has lasted for MaxHold, and gives the lock back.
 func (l *Lease) overdue() {
-	if !l.state.CompareAndSwap(stateHeld, stateOverdue) {
-		return
+	if l.revoke(l.overdueErr()) {
+		l.c.spawn(func() { l.release() })
 	}
-	l.c.lose(l, l.overdueErr())
-	l.c.spawn(func() { l.release() })
+}
+
+// revoke ends l before its owner does, and reports false if that was late.
+func (l *Lease) revoke(cause error) bool {
+	held := l.state.CompareAndSwap(stateHeld, stateOverdue)
+	if held {
+		l.c.lose(l, cause)
+	}
+	return held
 }
 
 // overdueErr returns why a lease has ended that has lasted for MaxHold.

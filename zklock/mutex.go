@@ -29,6 +29,10 @@ type Options struct {
 	// bound. Of a Reentrant each Lock has its own.
 	MaxHold time.Duration
 
+	// Checkable lets a Mutex, a Multi and a RWMutex give leases with [Lease.IsOwner]. To
+	// take the lock then costs one request more. Others need no such option.
+	Checkable bool
+
 	_ struct{}
 }
 
@@ -114,9 +118,12 @@ func (q *queue) living(take func() (*Lease, error)) (*Lease, error) {
 // errWaited is the cause of a context that has ended by Options.Wait.
 var errWaited = errors.New("zklock: waited long enough")
 
-// bounded returns ctx, which also ends after Options.Wait.
+// bounded returns ctx, which also ends after Options.Wait, or an error if no lock can be
+// taken.
 func (q *queue) bounded(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	switch wait := q.o.Wait; {
+	case q.c.open.Err() != nil:
+		return nil, nil, ErrClosed
 	case q.o.MaxHold < 0:
 		return nil, nil, fmt.Errorf("%w: a MaxHold of %v: want more than 0, or 0 for no bound", ErrUsage, q.o.MaxHold)
 	case wait < 0:

@@ -253,7 +253,7 @@ func (o *Owner) wait(ctx context.Context, f *flight, got chan granted) granted {
 
 // hold returns one more lease. The caller holds the owner's mu.
 func (n *possession) hold() *Lease {
-	l := &Lease{c: n.outer.c, path: n.outer.path, token: n.outer.token}
+	l := &Lease{c: n.outer.c, path: n.outer.path, token: n.outer.token, check: n.outer.check}
 	l.life = newLife(n.outer.alive)
 	l.free = func() (bool, error) { return n.leave(l) }
 	n.holds[l] = true

@@ -20,7 +20,7 @@ const (
 )
 
 // ticketKinds are what the names of tickets have before their numbers.
-var ticketKinds = []string{fairQueue.kind, readKind, writeKind, "permit-", "lease-"}
+var ticketKinds = []string{fairQueue.kind, readKind, writeKind, permitKind, leaseKind}
 
 // checkPath returns an error that wraps ErrPath if no lock can be at path.
 func checkPath(path string) error {

@@ -182,13 +182,16 @@ func (t *ticket) data() []byte {
 
 // findPlain looks among names for the node of a plain ticket whose making was not
 // confirmed: the one with its nonce, if it is of this session, which has lasted since
-// then. It says zk.ErrNoNode if there is none.
+// then. It begins with the last, and stops at a ticket that was there before. It returns
+// zk.ErrNoNode if there is none.
 func (t *ticket) findPlain(names []string, since moment) error {
 	c := t.q.c
 	want, _ := parseTag(t.data())
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !isPlain(name, t.p.kind) })
-	slices.SortFunc(names, func(a, b string) int { return strings.Compare(b, a) }) // most likely the last
-	for _, name := range names {
+	for _, p := range slices.Backward(places(names, t.p.kind)) {
+		name := p.name
+		if !isPlain(name, t.p.kind) {
+			continue
+		}
 		data, stat, err := c.conn.Get(t.q.path + "/" + name)
 		switch {
 		case errors.Is(err, zk.ErrNoNode), errors.Is(err, zk.ErrNoAuth):
@@ -196,7 +199,12 @@ func (t *ticket) findPlain(names []string, since moment) error {
 		case err != nil:
 			return err
 		}
-		if tag, ok := parseTag(data); !ok || tag.identity != want.identity || stat.EphemeralOwner != c.conn.SessionID() {
+		tag, ok := parseTag(data)
+		switch {
+		case ok && tag.identity == want.identity && stat.EphemeralOwner == c.conn.SessionID():
+		case ok && uint64(stat.Czxid) <= t.after:
+			return zk.ErrNoNode
+		default:
 			continue
 		}
 		if c.now().session != since.session {

@@ -1,10 +1,16 @@
 package zklock_test
 
 import (
+	"context"
+	"slices"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
+	"locklab/internal/faultproxy"
 	"locklab/zklock"
 )
 
@@ -12,10 +18,18 @@ import (
 // where its number says.
 func TestPlainCost(t *testing.T) {
 	t.Parallel()
-	atOnce(t, endpoint(t), []serverTest{
+	tests := []serverTest{
 		{"the lock's node is written to", costOfWrites},
 		{"beside locks that list", costBesideFair},
-	})
+		{"create lost behind many", func(t *testing.T, at harness.Endpoint) { costOfLostCreate(t, at, faultproxy.LoseRequest) }},
+		{"reply to create lost behind many", func(t *testing.T, at harness.Endpoint) { costOfLostCreate(t, at, faultproxy.LoseReply) }},
+	}
+	for _, k := range kinds {
+		if slices.Contains([]string{"mutex", "owner", "writer", "semaphore"}, k.name) {
+			tests = append(tests, serverTest{"many waiters of a client, " + k.name, func(t *testing.T, at harness.Endpoint) { costOfManyWaiters(t, at, k.open) }})
+		}
+	}
+	atOnce(t, endpoint(t), tests)
 }
 
 // costOfWrites: what a user writes to the node of a lock stays, and costs the next turn
@@ -72,5 +86,71 @@ func costBesideFair(t *testing.T, at harness.Endpoint) {
 	t.Logf("%.3f requests and %.3f events an acquisition", each, float64(got.Notifications)/turns)
 	if each > 5.05 || got.Notifications == 0 {
 		t.Errorf("%.3f requests and %d events for %d acquisitions, want at most 5 each, and some events", each, got.Notifications, turns)
+	}
+}
+
+// costOfLostCreate: to look for a ticket that may have been made costs a client no
+// request for each of those that wait ahead, but for those that came meanwhile.
+func costOfLostCreate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
+	const ahead, late = 40, 3
+	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	c := dial(t, p.at, zklock.ClientOptions{})
+	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{})))
+	come := func(n int) {
+		for range n {
+			if _, err := see.Create(path+"/lock-", []byte(zklock.Marker), zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	come(ahead)
+	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{}))) // it has an identity, and has seen a zxid
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	before := p.Seen("getData")
+	lost := p.Inject(faultproxy.Fault{Do: do, Match: faultproxy.Below(path, "create")})
+	p.refuse.Store(true)
+	waits := behind(ctx, c.Mutex(path, zklock.Options{}).Lock)
+	<-lost.Done()
+	come(late)
+	p.refuse.Store(false)
+	eventually(t, "it watches the ticket ahead", func() bool { return p.Seen("getData") > before && p.Seen("getChildren2") > 1 })
+	queued(t, see, path, ahead+late+1)
+	quiet(t, aWhile/4, c)
+	cancel()
+	<-waits
+	if got := p.Seen("getData") - before; got > late+2 {
+		t.Errorf("it reads %d tickets, want at most %d: those that came meanwhile, and two", got, late+2)
+	}
+	queued(t, see, path, ahead+late)
+}
+
+// costOfManyWaiters: waiters of one client that come together share their lists.
+func costOfManyWaiters(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string) taker) {
+	const waiters = 60
+	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	c := dial(t, p.at, zklock.ClientOptions{})
+	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{}))) // it has an identity
+	var ahead []<-chan result
+	for range 2 { // the permits of a semaphore
+		ahead = append(ahead, behind(t.Context(), open(dial(t, at, zklock.ClientOptions{}), path)))
+	}
+	p.delay.Store(int64(100 * time.Millisecond))
+	before := p.Seen("getChildren2")
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for range waiters {
+		wg.Go(func() { open(c, path)(ctx) })
+	}
+	queued(t, see, path, waiters+2)
+	quiet(t, 2*aWhile, c)
+	if got := p.Seen("getChildren2") - before; got > waiters/2 {
+		t.Errorf("%d waiters list %d times", waiters, got)
+	}
+	cancel()
+	p.delay.Store(0)
+	wg.Wait()
+	for _, got := range ahead {
+		unlock(t, take(t, got))
 	}
 }

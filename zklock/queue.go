@@ -121,21 +121,31 @@ func places(names []string, kinds ...string) []place {
 	return line
 }
 
-// makeParents makes the node of the lock and those above it.
-func (q *queue) makeParents() error {
-	for i := 1; i <= len(q.path); i++ {
-		if i < len(q.path) && q.path[i] != '/' {
-			continue
+// makeParents makes the node of the lock and those above it that are missing. It
+// begins with the lowest: a client may lack the right to create those above, which are
+// there.
+func (q *queue) makeParents() error { return q.makeNode(q.path) }
+
+func (q *queue) makeNode(path string) error {
+	err := q.createNode(path)
+	if parent := path[:strings.LastIndexByte(path, '/')]; errors.Is(err, zk.ErrNoNode) && parent != "" {
+		if err := q.makeNode(parent); err != nil {
+			return err
 		}
-		var err error
-		if q.o.Container {
-			_, err = q.c.conn.CreateContainer(q.path[:i], nil, zk.FlagContainer, q.c.acl)
-		} else {
-			_, err = q.c.conn.Create(q.path[:i], nil, zk.FlagPersistent, q.c.acl)
-		}
-		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
-			return fmt.Errorf("zklock: make %s: %w", q.path[:i], err)
-		}
+		err = q.createNode(path)
+	}
+	if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+		return fmt.Errorf("zklock: make %s: %w", quoted(path), err)
 	}
 	return nil
+}
+
+// createNode creates a node that stays.
+func (q *queue) createNode(path string) (err error) {
+	if q.o.Container {
+		_, err = q.c.conn.CreateContainer(path, nil, zk.FlagContainer, q.c.acl)
+	} else {
+		_, err = q.c.conn.Create(path, nil, zk.FlagPersistent, q.c.acl)
+	}
+	return err
 }

@@ -87,7 +87,7 @@ type Reentrant struct {
 // Reentrant returns the lock at path. See [Client.Mutex] on paths.
 func (c *Client) Reentrant(path string, o ReentrantOptions) *Reentrant {
 	m := &Reentrant{queue: queue{c: c, path: path, o: o.Options}, o: o}
-	if o.Ownership != ByContext {
+	if o.Ownership == ByClient || o.Ownership == BySession {
 		m.owner, m.session = m.Owner(), c.sessions()
 	}
 	return m
@@ -137,9 +137,10 @@ func (m *Reentrant) ownerOf(ctx context.Context) (*Owner, error) {
 			m.session, m.owner = now, m.Owner()
 		}
 		return m.owner, nil
-	default:
+	case ByClient:
 		return m.owner, nil
 	}
+	return nil, fmt.Errorf("%w: lock %s: Ownership %d: want ByContext, ByClient or BySession", ErrUsage, quoted(m.path), m.o.Ownership)
 }
 
 // WithOwner returns a context that carries a new owner. Code that locks with it,

@@ -173,16 +173,17 @@ func lookRW(t *ticket, obstacle func(line []place, i int) int) (view, error) {
 }
 
 // held returns how many tickets at the front of line hold the lock: a writer, or the
-// readers before the first.
+// readers before the first. A writer that reads on has two of one number.
 func held(line []place) int {
-	if line[0].kind == writeKind {
-		return 1
-	}
-	writer := slices.IndexFunc(line, func(p place) bool { return p.kind == writeKind })
-	if writer < 0 {
+	n := slices.IndexFunc(line, func(p place) bool { return p.kind == writeKind })
+	if n < 0 {
 		return len(line)
 	}
-	return writer
+	n = max(n, 1)
+	for n < len(line) && line[n].number == line[n-1].number {
+		n++
+	}
+	return n
 }
 
 // nearest returns the index of the ticket ahead of line[i], -1 if there is none.
@@ -199,7 +200,7 @@ func lastWrite(line []place, i int) int {
 // line lists the tickets of these kinds, of which t is the i-th; i is -1 if it is
 // not there, or with an error.
 func (t *ticket) line(kinds ...string) (line []place, i int, stat *zk.Stat, err error) {
-	names, stat, err := t.q.c.conn.Children(t.q.path)
+	names, stat, err := t.q.c.list(t.q.path)
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, -1, nil, nil
 	}

@@ -78,7 +78,7 @@ func (n *possession) downgrade() *protocol {
 	return &protocol{kind: readKind, look: look, enter: func(t *ticket) (view, error) {
 		c := t.q.c
 		return view{}, t.made(func() (string, error) {
-			return c.conn.Create(t.q.path+"/"+t.unique+number, nil, zk.FlagEphemeral, c.acl)
+			return c.conn.Create(t.q.path+"/"+t.unique+number, c.tag.nameData(), zk.FlagEphemeral, c.acl)
 		})
 	}}
 }

@@ -31,10 +31,11 @@ type Semaphore struct {
 }
 
 // Semaphore returns the semaphore at path, see [Client.Mutex] on paths. All
-// clients must give the same number of permits, at least 1: with different ones
+// clients must give the same number of permits: with different ones
 // as many hold as the greatest allows, and some may wait longer than they must.
+// With less than 1 permit Lock returns an error that wraps ErrUsage.
 func (c *Client) Semaphore(path string, permits int, o Options) *Semaphore {
-	return &Semaphore{queue{c: c, path: path, o: o}, max(1, permits)}
+	return &Semaphore{queue{c: c, path: path, o: o}, permits}
 }
 
 // Path returns where the semaphore is.
@@ -49,10 +50,23 @@ func (s *Semaphore) TryLock(ctx context.Context) (*Lease, error) { return s.lock
 
 func (s *Semaphore) lock(ctx context.Context, try bool) (*Lease, error) {
 	ctx, a := s.begin(ctx)
+	if err := checkPermits(s.path, s.permits); err != nil {
+		return a.end(nil, err)
+	}
 	return a.end(s.await(ctx, func(ctx context.Context) (*Lease, error) {
 		return newTicket(&s.queue, permitQueue(s.permits)).lock(ctx, try)
 	}))
 }
+
+// checkPermits returns an error if a semaphore cannot have so many permits.
+func checkPermits(path string, permits int) error {
+	if permits < 1 {
+		return fmt.Errorf("%w: semaphore %s: %d permits: want at least 1", ErrUsage, quoted(path), permits)
+	}
+	return nil
+}
+
+const permitKind = "permit-"
 
 // heldMark is what a holder writes into its ticket for the one behind.
 var heldMark = []byte("held")
@@ -87,7 +101,7 @@ var heldMark = []byte("held")
 // LockInternals, whose maxLeases is the idea.
 func permitQueue(permits int) *protocol {
 	w := &permitWait{permits: permits}
-	return &protocol{kind: "permit-", look: w.look}
+	return &protocol{kind: permitKind, look: w.look}
 }
 
 // A permitWait is one acquisition.
@@ -136,7 +150,7 @@ func (w *permitWait) list(t *ticket) (v view, line []place, err error) {
 	if w.waited {
 		names, stat, v.wake, err = t.q.c.conn.ChildrenW(t.q.path)
 	} else {
-		names, stat, err = t.q.c.conn.Children(t.q.path)
+		names, stat, err = t.q.c.list(t.q.path)
 	}
 	if errors.Is(err, zk.ErrNoNode) {
 		return view{gone: true}, nil, nil

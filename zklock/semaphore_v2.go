@@ -1,6 +1,7 @@
 package zklock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,17 +30,18 @@ import (
 type SemaphoreV2 struct {
 	path          string
 	locks, leases queue
-	permit        *protocol
+	permits       int
 }
+
+const leaseKind = "lease-"
 
 // SemaphoreV2 returns the semaphore at path, see [Client.Semaphore].
 func (c *Client) SemaphoreV2(path string, permits int, o Options) *SemaphoreV2 {
-	permits = max(1, permits)
 	return &SemaphoreV2{
-		path:   path,
-		locks:  queue{c, path + "/locks", path, o},
-		leases: queue{c, path + "/leases", path, o},
-		permit: &protocol{kind: "lease-", look: func(t *ticket) (view, error) { return lookPermits(t, permits) }},
+		path:    path,
+		locks:   queue{c, path + "/locks", path, o},
+		leases:  queue{c, path + "/leases", path, o},
+		permits: permits,
 	}
 }
 
@@ -55,15 +57,19 @@ func (s *SemaphoreV2) TryLock(ctx context.Context) (*Lease, error) { return s.lo
 
 func (s *SemaphoreV2) lock(ctx context.Context, try bool) (*Lease, error) {
 	ctx, a := s.leases.begin(ctx)
-	if err := checkPath(s.path); err != nil { // "" is none, though /locks is one
+	if err := cmp.Or(checkPath(s.path), checkPermits(s.path, s.permits)); err != nil { // "" is no path, though /locks is one
 		return a.end(nil, err)
 	}
+	permit := &protocol{kind: leaseKind, look: func(t *ticket) (view, error) { return lookPermits(t, s.permits) }}
 	return a.end(s.leases.await(ctx, func(ctx context.Context) (*Lease, error) {
-		ls, err := takeAll(ctx, try, []*ticket{newTicket(&s.locks, fairQueue), newTicket(&s.leases, s.permit)})
+		ls, err := takeAll(ctx, try, []*ticket{newTicket(&s.locks, fairQueue), newTicket(&s.leases, permit)})
 		if err != nil {
 			return nil, err
 		}
-		ls[0].release() // if that is lost it is no longer needed
+		if err := ls[0].release(); errors.Is(err, errRefused) { // if it is lost it is no longer needed
+			ls[1].release()
+			return nil, fmt.Errorf("zklock: leave %s: %w", s.locks.path, explained(err))
+		}
 		return ls[1], nil
 	}))
 }

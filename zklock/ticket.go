@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ type ticket struct {
 	node    string // the node's name, "" while there is none that we know of
 	session int    // the client's session that owns the node
 	at      moment // before the request that made the node was sent
+	after   uint64 // by then the client had seen that zxid: the node has a greater one
 	doubt   bool   // a create was not answered: there may be a node without our knowing
 
 	place  int  // how many waiters a look has shown ahead of it, -1 if that is not known
@@ -42,7 +44,7 @@ type ticket struct {
 }
 
 func newTicket(q *queue, p *protocol) *ticket {
-	return &ticket{q: q, p: p, unique: newUnique(p.kind), place: -1}
+	return &ticket{q: q, p: p, unique: newUnique(p.kind), place: -1, unnamed: q.o.Checkable}
 }
 
 // anew makes t one that has no place yet.
@@ -71,7 +73,9 @@ func (t *ticket) lock(ctx context.Context, try bool) (*Lease, error) {
 	if err := checkPath(t.q.path); err != nil {
 		return nil, err
 	}
-	t.q.c.waiting(t)
+	if !t.q.c.waiting(t) {
+		return nil, ErrClosed
+	}
 	defer t.q.c.waited(t)
 	t.try = try
 	var again pause
@@ -88,7 +92,7 @@ func (t *ticket) lock(ctx context.Context, try bool) (*Lease, error) {
 		}
 		_, lost := t.withdraw()
 		if lost != nil && !errors.Is(lost, ErrClosed) {
-			err = fmt.Errorf("%w (and its ticket stays until the session ends: %w)", err, lost)
+			err = fmt.Errorf("%w (and its ticket stays for now: %w)", err, lost)
 		}
 		if errors.Is(err, ErrExhausted) && lost == nil && renews < mostRenews {
 			if err = t.q.renew(ctx, try); err == nil {
@@ -139,7 +143,7 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 			if err := t.q.c.assure(ctx); err != nil {
 				return nil, err
 			}
-			l := &Lease{c: t.q.c, path: t.q.path, name: t.q.name, node: t.node, czxid: t.czxid, token: v.token, free: t.release}
+			l := &Lease{c: t.q.c, path: t.q.path, name: t.q.name, node: t.node, czxid: t.czxid, token: v.token, check: t.check(), free: t.release}
 			if t.q.c.grant(l, t) {
 				l.guarded(t.own, t.waits)
 				return l, nil
@@ -178,22 +182,24 @@ func (t *ticket) enter() (view, error) {
 func (t *ticket) create() error {
 	c := t.q.c
 	return t.made(func() (string, error) {
-		return c.conn.Create(t.q.path+"/"+t.unique, nil, zk.FlagEphemeralSequential, c.acl)
+		return c.conn.Create(t.q.path+"/"+t.unique, c.tag.nameData(), zk.FlagEphemeralSequential, c.acl)
 	})
 }
 
 // made makes the ticket's node by request, which returns the node's path, and
 // the parents before if they are missing.
 func (t *ticket) made(request func() (string, error)) error {
-	t.at = t.q.c.now()
-	path, err := request()
+	send := func() (string, error) {
+		t.at, t.after = t.q.c.now(), t.q.c.conn.Zxid()
+		return request()
+	}
+	path, err := send()
 	for tries := 0; errors.Is(err, zk.ErrNoNode) && tries < 10; tries++ {
 		// Others may remove an empty parent between the two requests.
 		if err := t.q.makeParents(); err != nil {
 			return err
 		}
-		t.at = t.q.c.now()
-		path, err = request()
+		path, err = send()
 	}
 	if err != nil {
 		t.doubt = transient(err)
@@ -222,7 +228,7 @@ func (t *ticket) find() error {
 	if _, err := c.conn.Sync(t.q.path); err != nil {
 		return fmt.Errorf("zklock: look for own ticket at %s: %w", t.q.path, err)
 	}
-	names, _, err := c.conn.Children(t.q.path)
+	names, _, err := c.list(t.q.path)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return fmt.Errorf("zklock: look for own ticket at %s: %w", t.q.path, err)
 	}
@@ -264,16 +270,42 @@ func (t *ticket) release() (held bool, err error) {
 	return t.leave(t.p.remove)
 }
 
-// leave is withdraw by the request remove.
+// errRefused is in the error of a ticket that the servers do not let the client delete.
+var errRefused = errors.New("the servers refuse to delete its ticket; still trying")
+
+// leave is withdraw by the request remove. If the servers refuse it for more than a
+// moment it fails, and removeLater goes on.
 func (t *ticket) leave(remove func(t *ticket) error) (removed bool, err error) {
-	c := t.q.c
 	defer func() {
 		t.node = "" // nothing is asked by its name any more
 		t.free()
 	}()
+	removed, err = t.removed(remove, 5)
+	if errors.Is(err, errRefused) {
+		t.removeLater()
+	}
+	return removed, err
+}
+
+// removeLater removes the ticket's node in the background, as soon as the servers let
+// it. The caller has no ticket any more.
+func (t *ticket) removeLater() {
+	rest, c := *t, t.q.c
+	t.past = nil // its node is still there
+	c.stays(&rest)
+	c.spawn(func() {
+		defer c.gone(&rest)
+		defer rest.free()
+		rest.removed((*ticket).removeNode, math.MaxInt)
+	})
+}
+
+// removed is leave that ends after so many refusals.
+func (t *ticket) removed(remove func(t *ticket) error, most int) (removed bool, err error) {
+	c := t.q.c
 	var again pause
 	for refused := 0; ; {
-		err := c.open.Err()
+		err := c.live.Err()
 		switch {
 		case err != nil:
 			return false, ErrClosed // the node goes with the session
@@ -293,10 +325,10 @@ func (t *ticket) leave(remove func(t *ticket) error) (removed bool, err error) {
 		if err == nil {
 			continue // find has ended the doubt
 		}
-		if refused++; !transient(err) && refused >= 5 {
-			return false, fmt.Errorf("zklock: withdraw from %s: %w", t.q.path, err)
+		if refused++; !transient(err) && refused >= most {
+			return false, fmt.Errorf("zklock: withdraw from %s: %w: %w", t.q.path, errRefused, err)
 		}
-		if err := again.wait(c.open, c); err != nil {
+		if err := again.until(c.live, c, c.live); err != nil {
 			return false, ErrClosed
 		}
 	}

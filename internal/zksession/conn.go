@@ -44,6 +44,7 @@ type conn struct {
 	pending   []sent // requests without an answer, oldest first
 	touches   touches
 	committed time.Time // see [Proof]
+	lingers   bool      // see linger
 }
 
 // sent is a request on its way.
@@ -73,9 +74,14 @@ func (c *conn) Write(p []byte) (int, error) {
 }
 
 func (c *conn) Close() error {
-	err := c.Conn.Close() // first, for a Write that blocks
-	c.resume.stop()
-	return err
+	defer c.resume.stop() // later, for a Write that blocks
+	c.mu.Lock()
+	lingers := c.lingers
+	c.mu.Unlock()
+	if lingers {
+		return nil
+	}
+	return c.Conn.Close()
 }
 
 // Read is buffered: the library reads the length of each packet for itself, which
@@ -106,6 +112,11 @@ func (c *conn) Read(p []byte) (int, error) {
 func (c *conn) SetReadDeadline(t time.Time) error {
 	if c.inCount == 0 && (t.IsZero() || t.After(c.dead)) {
 		t = c.dead
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lingers {
+		return nil
 	}
 	return c.Conn.SetReadDeadline(t)
 }

@@ -30,6 +30,10 @@ func (z *Conn) CreateZxid(path string, data []byte, flags int32, acl []zk.ACL) (
 	return name, zxid, nil
 }
 
+// Zxid returns the greatest zxid in the replies of this session. A write that is sent
+// after that has a greater one.
+func (z *Conn) Zxid() uint64 { return uint64(z.zxid.Load()) }
+
 func (c *creations) expect(path string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,11 +81,18 @@ func createPath(packet []byte) string {
 	return path
 }
 
-// created notes what a reply says of the create that it answers.
+// created notes the zxid of a reply, also as that of the node if it is to a create. The
+// caller holds c.mu.
 func (c *conn) created(path string, head []byte) {
-	const zxid, code, end = 4, 12, 16 // ReplyHeader is xid, zxid, error
-	if path == "" || len(head) < end || binary.BigEndian.Uint32(head[code:]) != 0 {
+	const at, code, end = 4, 12, 16 // ReplyHeader is xid, zxid, error
+	if len(head) < end {
 		return
 	}
-	c.owner.creations.done(path, binary.BigEndian.Uint64(head[zxid:]))
+	zxid := binary.BigEndian.Uint64(head[at:])
+	if z := &c.owner.zxid; int64(zxid) > z.Load() {
+		z.Store(int64(zxid))
+	}
+	if path != "" && binary.BigEndian.Uint32(head[code:]) == 0 {
+		c.owner.creations.done(path, zxid)
+	}
 }

@@ -170,6 +170,7 @@ func (c *conn) greeted() {
 	defer c.mu.Unlock()
 	c.touches = touches{{sent: c.greeting, ready: c.greeting}}
 	if c.begins {
+		c.owner.zxid.Store(0)
 		c.committed = c.owner.time()
 		c.owner.proven(c.greeting)
 	}

@@ -69,7 +69,7 @@ func (r *resumption) write(to net.Conn, p []byte) (int, error) {
 	}
 	op, ok := word(p[min(lengthBytes, len(p)):], 1)
 	switch {
-	case !ok || op == opPing || op == opAuth: // their replies have no zxid
+	case !ok || op == opPing || op == opAuth || op == opCloseSession: // their replies have no zxid, or do not matter
 		return to.Write(p)
 	case op != opSetWatches && op != opSetWatches2:
 		if r.overtaken {

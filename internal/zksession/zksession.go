@@ -57,6 +57,7 @@ type Conn struct {
 
 	clock   func() time.Time // nil is time.Now
 	timeout atomic.Int64     // ns, as negotiated
+	zxid    atomic.Int64     // see [Conn.Zxid]
 	tick    time.Duration
 	hosts   *hosts
 
@@ -214,16 +215,17 @@ func (z *Conn) time() time.Time {
 // has not heard from the client for that long.
 func (z *Conn) SessionTimeout() time.Duration { return time.Duration(z.timeout.Load()) }
 
-// Close ends the session, or leaves it to time out if no server answers within
-// a second or two, and returns when every goroutine of the connection has
-// ended. Calls in progress fail with [zk.ErrConnectionClosed].
+// Close ends the session, and returns when every goroutine of the connection has
+// ended. If no server answers within a second or two it leaves the session to a server
+// that answers later on the same connection, see [conn.linger], or to time out. Calls in
+// progress fail with [zk.ErrConnectionClosed].
 func (z *Conn) Close() {
 	z.Conn.Close()
 	z.stop()
 	z.mu.Lock()
 	now := z.now
 	z.mu.Unlock()
-	if now != nil {
+	if now != nil && !now.linger() {
 		now.Close()
 	}
 	for range z.events { // nothing reads it before; the library drops what does not fit

@@ -37,7 +37,7 @@ var Fair = Recipe{Kind: "lock-", Look: lookFair}
 
 func lookFair(t Ticket) (View, error) {
 	for {
-		names, stat, err := t.Conn().Children(t.Dir())
+		names, stat, err := t.Children()
 		if errors.Is(err, zk.ErrNoNode) {
 			return View{Gone: true}, nil
 		}

@@ -50,6 +50,10 @@ type Ticket interface {
 	MakeParents() error
 	Adopt(name string) // says that the node is there, by a request that was just answered
 
+	// Children returns the names below Dir by a request that is sent after the call. The
+	// tickets of a client share them, and must not change them.
+	Children() (names []string, stat *zk.Stat, err error)
+
 	// Ahead returns the name of the last ticket before this one, "" if this is the
 	// first, and whether this one is among names.
 	Ahead(names []string) (name string, present bool)

@@ -1,0 +1,149 @@
+package zklock_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/zklock"
+)
+
+// A lister is a lock that lists its contenders.
+type lister interface {
+	zklock.Lockable
+	Holders(context.Context) ([]zklock.Contender, error)
+	Waiters(context.Context) ([]zklock.Contender, error)
+}
+
+// byOwner is a Reentrant that each Lock takes as another owner.
+type byOwner struct{ *zklock.Reentrant }
+
+func (m byOwner) Lock(ctx context.Context) (*zklock.Lease, error) { return m.Owner().Lock(ctx) }
+
+// listers makes a lock of each kind with room for two holders, or one.
+var listers = map[string]struct {
+	open  func(c *zklock.Client, path string) lister
+	most  int
+	token bool // Contender.Token is that of the lease
+}{
+	"Mutex": {func(c *zklock.Client, path string) lister { return c.Mutex(path, zklock.Options{}) }, 1, true},
+	"Reentrant": {func(c *zklock.Client, path string) lister {
+		return byOwner{c.Reentrant(path, zklock.ReentrantOptions{})}
+	}, 1, false},
+	"Cohort":      {func(c *zklock.Client, path string) lister { return c.Cohort(path, zklock.CohortOptions{}) }, 1, false},
+	"RWMutex":     {func(c *zklock.Client, path string) lister { return c.RWMutex(path, zklock.Options{}) }, 1, true},
+	"Semaphore":   {func(c *zklock.Client, path string) lister { return c.Semaphore(path, 2, zklock.Options{}) }, 2, false},
+	"SemaphoreV2": {func(c *zklock.Client, path string) lister { return c.SemaphoreV2(path, 2, zklock.Options{}) }, 2, false},
+}
+
+// namesOf returns the names of the contenders.
+func namesOf(t *testing.T, list func(context.Context) ([]zklock.Contender, error)) []string {
+	t.Helper()
+	all, err := list(t.Context())
+	if err != nil {
+		t.Error(err)
+	}
+	var names []string
+	for _, c := range all {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+func requireContenders(t *testing.T, m lister, holders, waiters []string) {
+	t.Helper()
+	if got := namesOf(t, m.Holders); !slices.Equal(got, holders) {
+		t.Errorf("Holders = %q, want %q", got, holders)
+	}
+	if got := namesOf(t, m.Waiters); !slices.Equal(got, waiters) {
+		t.Errorf("Waiters = %q, want %q", got, waiters)
+	}
+}
+
+// listContenders: every kind of lock lists who holds it and who waits, in order.
+func listContenders(t *testing.T, at harness.Endpoint) {
+	a, b := dial(t, at, zklock.ClientOptions{Name: "a b"}), dial(t, at, zklock.ClientOptions{})
+	anonymous := fmt.Sprintf("session %#x", uint64(zklock.SessionID(b)))
+	var tests []serverTest
+	for name, k := range listers {
+		tests = append(tests, serverTest{name, func(t *testing.T, at harness.Endpoint) {
+			path := newPath()
+			m, see := k.open(a, path), k.open(b, path)
+			requireContenders(t, see, nil, nil)
+			var held []*zklock.Lease
+			var names []string
+			before := time.Now().Add(-time.Minute)
+			for range k.most {
+				held = append(held, grab(t, m.Lock))
+				names = append(names, "a b")
+			}
+			requireContenders(t, see, names, nil)
+			one, err := see.Holders(t.Context())
+			if err != nil || one[0].Since.Before(before) || one[0].Since.After(time.Now().Add(time.Minute)) || k.token && one[0].Token != held[0].Token() {
+				t.Errorf("Holders = %+v, %v, want token %d", one, err, held[0].Token())
+			}
+			next := behind(t.Context(), see.Lock)
+			eventually(t, "it waits", func() bool { return len(namesOf(t, m.Waiters)) == 1 })
+			last := behind(t.Context(), k.open(dial(t, at, zklock.ClientOptions{Name: "last"}), path).Lock)
+			eventually(t, "both wait", func() bool { return len(namesOf(t, m.Waiters)) == 2 })
+			if got := namesOf(t, m.Waiters); !slices.Equal(got, []string{anonymous, "last"}) {
+				t.Errorf("Waiters = %q", got)
+			}
+			for _, l := range held {
+				unlock(t, l)
+			}
+			unlock(t, take(t, next))
+			unlock(t, take(t, last))
+			requireContenders(t, see, nil, nil)
+		}})
+	}
+	together(t, at, append(tests, serverTest{"readers", func(t *testing.T, at harness.Endpoint) {
+		m := a.RWMutex(newPath(), zklock.Options{})
+		o := m.Owner()
+		w := grab(t, o.Lock)
+		r := grab(t, o.RLock)
+		requireContenders(t, m, []string{"a b", "a b"}, nil)
+		unlock(t, w)
+		shared := grab(t, b.RWMutex(m.Path(), zklock.Options{}).RLock)
+		writes := behind(t.Context(), m.Lock)
+		eventually(t, "it waits", func() bool { return len(namesOf(t, m.Waiters)) == 1 })
+		requireContenders(t, m, []string{"a b", anonymous}, []string{"a b"})
+		unlock(t, r)
+		unlock(t, shared)
+		unlock(t, take(t, writes))
+	}}))
+}
+
+// listForeigners: tickets of zk.Lock and of Curator are listed beside those of this
+// package.
+func listForeigners(t *testing.T, at harness.Endpoint) {
+	see, path := raw(t, at), newPath()
+	m := dial(t, at, zklock.ClientOptions{Name: "ours"}).Mutex(path, zklock.Options{})
+	held := lock(t, m)
+	for _, name := range []string{"lock-", "_c_4cdd4bd0-1c5e-4b4a-9c3c-0e2f6f1d7a55-lock-"} {
+		if _, err := see.Create(path+"/"+name, []byte("192.0.2.7"), zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := see.Create(path+"/lock-", []byte{0xff}, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermCreate)); err != nil {
+		t.Fatal(err)
+	}
+	see.Create(path+"/config", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)) // is no ticket
+	if got := namesOf(t, m.Holders); !slices.Equal(got, []string{"ours"}) {
+		t.Errorf("Holders = %q", got)
+	}
+	got := namesOf(t, m.Waiters)
+	if len(got) != 3 || got[0] != "192.0.2.7" || got[1] != "192.0.2.7" || !strings.HasPrefix(got[2], "session 0x") {
+		t.Errorf("Waiters = %q", got)
+	}
+	unlock(t, held)
+	if got := namesOf(t, m.Holders); !slices.Equal(got, []string{"192.0.2.7"}) {
+		t.Errorf("Holders = %q", got)
+	}
+}

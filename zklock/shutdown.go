@@ -1,0 +1,99 @@
+package zklock
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Shutdown closes the client in order. From its beginning no lock is taken: each Lock
+// returns ErrClosed, and those that wait leave the queue before they return it. The leases
+// that are held end at once, with an Err that wraps ErrLost and ErrClosed, and their locks
+// are given back, so a holder must have ended its work. Then the client is closed, as by
+// Close.
+//
+// When ctx ends Shutdown waits no longer, and Close does the rest. The error names the
+// locks that were not given back by then, and those whose tickets the servers did not let
+// the client delete. They are free when the session ends: at once if a server answers to
+// Close, else when the servers time it out.
+//
+// It is safe to call Shutdown twice, and beside Close.
+func (c *Client) Shutdown(ctx context.Context) error {
+	ctx = orBackground(ctx)
+	c.mu.Lock()
+	c.shut()
+	held := slices.Collect(maps.Keys(c.leases))
+	c.mu.Unlock()
+
+	released := make([]atomic.Bool, len(held))
+	var work sync.WaitGroup
+	for i, l := range held {
+		l.revoke(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
+		work.Go(func() {
+			l.release()
+			released[i].Store(true)
+		})
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		work.Wait()
+		c.line.Wait()
+	}()
+	why := errRefused
+	select {
+	case <-done:
+	case <-ctx.Done():
+		why = ctx.Err()
+	}
+	left := c.inQueues()
+	for i, l := range held {
+		if !released[i].Load() {
+			left = append(left, l.lockPath())
+		}
+	}
+	c.Close()
+	<-done
+	if len(left) == 0 {
+		return nil
+	}
+	slices.Sort(left)
+	return fmt.Errorf("zklock: not given back before the client was closed: %s: %w", strings.Join(slices.Compact(left), ", "), why)
+}
+
+// inQueues returns the locks whose queues have tickets of c that do not hold them.
+func (c *Client) inQueues() (paths []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for t := range c.contacts.waits {
+		paths = append(paths, t.q.lockPath())
+	}
+	return paths
+}
+
+// Close ends the client's session, and with it every lock it holds and every
+// wait for one. It returns when all its goroutines have ended, which takes a
+// second or two if no server answers. A server that answers later on the same connection
+// still ends the session; if none does the tickets stay until it times out. The error is
+// always nil. Close may be called twice. [Client.Shutdown] gives the locks back first, and
+// reports what it could not.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.kill()
+	c.loseAll(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
+	for _, timer := range []*time.Timer{c.watchdog, c.contacts.timer} {
+		if timer != nil {
+			timer.Stop()
+		}
+	}
+	c.mu.Unlock()
+	c.conn.Close()
+	c.work.Wait()
+	return nil
+}
