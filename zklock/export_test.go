@@ -2,6 +2,7 @@ package zklock
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -31,10 +32,12 @@ func StopAfterGrant(c *Client, stop func()) {
 // ClientOf returns whose lock m is.
 func ClientOf(m *Mutex) *Client { return m.c }
 
-// GrantAfterExpiry queues at m, which must be free, and reports whether the
-// ticket gets the lock though the session is said to have expired after the
-// queue was looked at.
-func GrantAfterExpiry(m *Mutex) (bool, error) {
+// Expire tells c that its session has expired.
+func Expire(c *Client) { c.onEvent(zk.Event{Type: zk.EventSession, State: zk.StateExpired}) }
+
+// GrantAfter queues at m, which must be free, and reports whether the ticket gets the lock
+// though that happens after the queue was looked at.
+func GrantAfter(m *Mutex, happens func(*Client)) (bool, error) {
 	t := newTicket(&m.queue, m.p)
 	if _, err := t.enter(); err != nil {
 		return false, err
@@ -43,8 +46,37 @@ func GrantAfterExpiry(m *Mutex) (bool, error) {
 	if err != nil || !v.head {
 		return false, err
 	}
-	m.c.onEvent(zk.Event{Type: zk.EventSession, State: zk.StateExpired})
+	happens(m.c)
 	return m.c.grant(&Lease{}, t), nil
+}
+
+// Deadline returns until when the session of c surely lives, less the margin, and Assure
+// returns when a lease can begin.
+func Deadline(c *Client) time.Time                { return c.deadline() }
+func Assure(ctx context.Context, c *Client) error { return c.assure(ctx) }
+
+// FindsPlain reports whether a ticket of m, whose data a node has that create makes, takes
+// that node for its own. If expired is set a session of the client has ended since then.
+func FindsPlain(m *Mutex, create func(path string, data []byte) error, expired bool) (bool, error) {
+	t := newTicket(&m.queue, m.p)
+	name, since := plainName(m.p.kind, 0), m.c.now()
+	if expired {
+		since.session--
+	}
+	if err := create(m.path+"/"+name, t.data()); err != nil {
+		return false, err
+	}
+	err := t.findPlain([]string{name}, since)
+	if transient(err) || errors.Is(err, zk.ErrNoNode) {
+		err = nil
+	}
+	return t.node != "", err
+}
+
+// Create makes an ephemeral node of the session of c.
+func Create(c *Client, path string, data []byte) error {
+	_, err := c.conn.Create(path, data, zk.FlagEphemeral, c.acl)
+	return err
 }
 
 // Line returns how many goroutines wait in memory.
