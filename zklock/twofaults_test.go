@@ -121,19 +121,24 @@ func takenBeforeLook(t *testing.T, at harness.Endpoint) {
 // takenBeforeDelete: a waiter that gives up has seen its ticket. Before it deletes it its
 // session ends, and another client has a ticket of the same name, and the lock.
 func takenBeforeDelete(t *testing.T, at harness.Endpoint) {
-	p, see, path := newProxy(t, at), raw(t, at), newPath()
-	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
+	p, q, see, path := newProxy(t, at), newProxy(t, at), raw(t, at), newPath()
+	two := p.at // the library keeps a request for the next session only if there is another server
+	two.Addrs = [][]string{{p.at.Addrs[0][0], q.at.Addrs[0][0]}}
+	c := dial(t, two, zklock.ClientOptions{SessionTimeout: time.Second})
 	head := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
 	ctx, cancel := context.WithCancel(t.Context())
 	waits := waiting(t, ctx, c.Mutex(path, zklock.Options{}), see, 2)
 	mine, taken := queue(t, see, path)[1], make(chan *zklock.Lease, 1)
 	zklock.StallOnce(c, zklock.NodeFound, func() {
-		p.refuse.Store(true)
-		p.cut()
+		for _, p := range []*proxy{p, q} {
+			p.refuse.Store(true)
+			p.cut()
+		}
 		queued(t, see, path, 1)
 		remake(t, see, path, numberOf(t, head)+1)
 		taken <- lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
 		p.refuse.Store(false)
+		q.refuse.Store(false)
 	})
 	cancel()
 	<-waits
