@@ -74,8 +74,7 @@ type Client struct {
 	trace *Trace // or nil
 
 	guardMost time.Duration
-	stall     func() // of tests: called when a ticket was made, before all else; may be nil
-	stop      func() // of tests: called before a Lock returns; may be nil
+	stall     func(point) // of tests; may be nil
 
 	open context.Context // ends with Shutdown and Close: no lock is taken after that
 	shut context.CancelFunc

@@ -1,7 +1,6 @@
 package zklock
 
 import (
-	"context"
 	"errors"
 	"sync/atomic"
 	"testing"
@@ -21,7 +20,7 @@ func TestFailureToldOnce(t *testing.T) {
 		}
 		told.Add(1)
 	}}}
-	l.alive, l.end = context.WithCancelCause(t.Context())
+	l.life = newLife(t.Context())
 	c := &Client{conn: new(zksession.Conn), traced: map[*Lease]time.Time{l: {}}}
 	c.contacts.busy = true // so that none is sent
 	now := time.Now()

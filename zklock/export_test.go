@@ -2,6 +2,8 @@ package zklock
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -29,21 +31,22 @@ func StopAfterGrant(c *Client, stop func()) {
 		}
 		return was
 	}
-	c.stop = func() {
-		c.stop = nil
+	StallOnce(c, lockGranted, func() {
 		running := swap(make(map[*Lease]bool))
 		stop()
 		swap(running)
-	}
+	})
 }
 
 // ClientOf returns whose lock m is.
 func ClientOf(m *Mutex) *Client { return m.c }
 
-// GrantAfterExpiry queues at m, which must be free, and reports whether the
-// ticket gets the lock though the session is said to have expired after the
-// queue was looked at.
-func GrantAfterExpiry(m *Mutex) (bool, error) {
+// Expire tells c that its session has expired.
+func Expire(c *Client) { c.onEvent(zk.Event{Type: zk.EventSession, State: zk.StateExpired}) }
+
+// GrantAfter queues at m, which must be free, and reports whether the ticket gets the lock
+// though that happens after the queue was looked at.
+func GrantAfter(m *Mutex, happens func(*Client)) (bool, error) {
 	t := newTicket(&m.queue, m.p)
 	if _, err := t.enter(); err != nil {
 		return false, err
@@ -52,8 +55,37 @@ func GrantAfterExpiry(m *Mutex) (bool, error) {
 	if err != nil || !v.head {
 		return false, err
 	}
-	m.c.onEvent(zk.Event{Type: zk.EventSession, State: zk.StateExpired})
+	happens(m.c)
 	return m.c.grant(&Lease{}, t), nil
+}
+
+// Deadline returns until when the session of c surely lives, less the margin, and Assure
+// returns when a lease can begin.
+func Deadline(c *Client) time.Time                { return c.deadline() }
+func Assure(ctx context.Context, c *Client) error { return c.assure(ctx) }
+
+// FindsPlain reports whether a ticket of m, whose data a node has that create makes, takes
+// that node for its own. If expired is set a session of the client has ended since then.
+func FindsPlain(m *Mutex, create func(path string, data []byte) error, expired bool) (bool, error) {
+	t := newTicket(&m.queue, m.p)
+	name, since := plainName(m.p.kind, 0), m.c.now()
+	if expired {
+		since.session--
+	}
+	if err := create(m.path+"/"+name, t.data()); err != nil {
+		return false, err
+	}
+	err := t.findPlain([]string{name}, since)
+	if transient(err) || errors.Is(err, zk.ErrNoNode) {
+		err = nil
+	}
+	return t.node != "", err
+}
+
+// Create makes an ephemeral node of the session of c.
+func Create(c *Client, path string, data []byte) error {
+	_, err := c.conn.Create(path, data, zk.FlagEphemeral, c.acl)
+	return err
 }
 
 // Line returns how many goroutines wait in memory.
@@ -147,7 +179,30 @@ func Relax(c *Client) *Client { c.guardMost = time.Hour; return c }
 
 // Stall lets c, which must be unused meanwhile, call f between each reply that made
 // a ticket and what follows.
-func Stall(c *Client, f func()) { c.stall = f }
+func Stall(c *Client, f func()) {
+	c.stall = func(p point) {
+		if p == ticketMade {
+			f()
+		}
+	}
+}
+
+// Points for StallOnce.
+const (
+	TicketMade  = ticketMade
+	BeforeWatch = beforeWatch
+	NodeFound   = nodeFound
+)
+
+// StallOnce lets c, which must be unused meanwhile, call f at the next such point.
+func StallOnce(c *Client, at point, f func()) {
+	var once sync.Once
+	c.stall = func(p point) {
+		if p == at {
+			once.Do(f)
+		}
+	}
+}
 
 // SessionID returns the session of c, as the servers call it.
 func SessionID(c *Client) int64 { return c.conn.SessionID() }

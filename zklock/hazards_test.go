@@ -99,11 +99,7 @@ func sessionChanges(t *testing.T, s *stage) {
 		if s.owned(t, old) == 0 {
 			t.Error("the test shows nothing: there is no ticket")
 		}
-		p.refuse.Store(true)
-		p.cut()
-		eventually(t, "the session expires", func() bool { return s.owned(t, old) == 0 })
-		p.refuse.Store(false)
-		eventually(t, "the client has another", func() bool { return zklock.Up(c) && zklock.SessionID(c) != old })
+		changeSession(t, p, c, func() bool { return s.owned(t, old) == 0 })
 	})
 	l := grab(t, f)
 	if changes == 0 {

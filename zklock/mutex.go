@@ -105,8 +105,8 @@ func (q *queue) await(ctx context.Context, take func(ctx context.Context) (*Leas
 func (q *queue) living(take func() (*Lease, error)) (*Lease, error) {
 	for {
 		l, err := take()
-		if err == nil && q.c.stop != nil {
-			q.c.stop()
+		if err == nil {
+			q.c.pass(lockGranted)
 		}
 		if err != nil || l.Err() == nil {
 			return l, err

@@ -232,6 +232,7 @@ func (t *ticket) removeNode() error {
 	case !there:
 		return zk.ErrNoNode
 	}
+	c.pass(nodeFound)
 	err = c.conn.DeleteOn(on, t.path())
 	if errors.Is(err, zksession.ErrOtherLink) {
 		return errOutdated

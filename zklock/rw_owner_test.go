@@ -113,3 +113,78 @@ func rwDowngradeLost(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, read))
 	lost(t, w)
 }
+
+// rwDowngradeEnds: the owner unlocks what it took to write between the reply that made its
+// reader's ticket and the grant, which the write was to give.
+func rwDowngradeEnds(t *testing.T, at harness.Endpoint) {
+	see, path := raw(t, at), newPath()
+	c, a := newRW(t, at, path)
+	o := a.Owner()
+	w := grab(t, o.Lock)
+	zklock.StallOnce(c, zklock.TicketMade, func() { unlock(t, w) })
+	if r, err := o.RLock(t.Context()); !errors.Is(err, zklock.ErrNotHeld) {
+		t.Fatalf("RLock = %v, %v, want ErrNotHeld", r, err)
+	}
+	queued(t, see, path, 0)
+}
+
+// rwTakenBeforeLook: between the reply that made a writer's ticket and the look at the queue
+// the node is made anew, and another writer has a ticket of the same name, and the lock.
+func rwTakenBeforeLook(t *testing.T, at harness.Endpoint) {
+	see, path := raw(t, at), newPath()
+	_, a := newRW(t, at, path)
+	_, b := newRW(t, at, path)
+	c, m := newRW(t, at, path)
+	head := grab(t, a.Lock)
+	taken := make(chan *zklock.Lease, 1)
+	zklock.StallOnce(c, zklock.TicketMade, func() {
+		remake(t, see, path, numberOf(t, head)+1)
+		other := grab(t, b.Lock)
+		if numberOf(t, other) != numberOf(t, head)+1 {
+			t.Errorf("the test shows nothing: tickets %s and %s", name(head), name(other))
+		}
+		taken <- other
+	})
+	waits := behind(t.Context(), m.Lock)
+	other := <-taken
+	empty(t, waits)
+	unlock(t, other)
+	unlock(t, take(t, waits))
+}
+
+// rwSessionChanges: between the look at the queue and the watch on the writer ahead the
+// session ends. The waiter queues again at once.
+func rwSessionChanges(t *testing.T, at harness.Endpoint) {
+	see, path, p := raw(t, at), newPath(), newProxy(t, at)
+	_, a := newRW(t, at, path)
+	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
+	head := grab(t, a.Lock)
+	changed := make(chan bool)
+	zklock.StallOnce(c, zklock.BeforeWatch, func() {
+		defer close(changed)
+		changeSession(t, p, c, func() bool { return len(queue(t, see, path)) == 1 })
+	})
+	ctx := zklock.WithTrace(t.Context(), &zklock.Trace{Woken: func(i zklock.WokenInfo) {
+		if i.Why == zklock.WakeDoubt {
+			t.Error("it began to wait without a ticket")
+		}
+	}})
+	waits := behind(ctx, c.RWMutex(path, zklock.Options{}).Lock)
+	<-changed
+	queued(t, see, path, 2)
+	empty(t, waits)
+	unlock(t, head)
+	unlock(t, take(t, waits))
+}
+
+// changeSession ends the session of c, which is expired when its ticket has gone, and waits
+// for the next.
+func changeSession(t *testing.T, p *proxy, c *zklock.Client, gone func() bool) {
+	t.Helper()
+	old := zklock.SessionID(c)
+	p.refuse.Store(true)
+	p.cut()
+	eventually(t, "the session expires", gone)
+	p.refuse.Store(false)
+	eventually(t, "the client has another", func() bool { return zklock.Up(c) && zklock.SessionID(c) != old })
+}

@@ -35,6 +35,9 @@ func TestRW(t *testing.T) {
 		{"downgrade", rwDowngrade},
 		{"downgrade, a writer next", rwDowngradeHandsOver},
 		{"downgrade after the write is lost", rwDowngradeLost},
+		{"downgrade while the write ends", rwDowngradeEnds},
+		{"name taken before the look", rwTakenBeforeLook},
+		{"session changes before the watch", rwSessionChanges},
 	})
 }
 

@@ -25,6 +25,7 @@ func TestSession(t *testing.T) {
 		{"session expires", sessionExpires},
 		{"session expires while waiting", expiresWhileWaiting},
 		{"session expires before the grant", expiresBeforeGrant},
+		{"too little left for a lease", leaseTooShort},
 		{"silent server", silentServer},
 		{"late replies", lateReplies},
 		{"close", closeClient},
@@ -201,12 +202,27 @@ func expiresWhileWaiting(t *testing.T, at harness.Endpoint) {
 }
 
 // expiresBeforeGrant: the news of the expiry comes between the list that shows
-// the own ticket at the head and the lease.
+// the own ticket at the head and the lease, or the deadline does.
 func expiresBeforeGrant(t *testing.T, at harness.Endpoint) {
-	m := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
-	granted, err := zklock.GrantAfterExpiry(m)
-	if granted || err != nil {
-		t.Errorf("a ticket of an expired session is granted the lock: %t, %v", granted, err)
+	for why, happens := range map[string]func(*zklock.Client){
+		"of an expired session": zklock.Expire,
+		"after the deadline":    func(c *zklock.Client) { zklock.SetMargin(c, time.Hour) },
+	} {
+		m := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
+		if granted, err := zklock.GrantAfter(m, happens); granted || err != nil {
+			t.Errorf("a ticket %s is granted the lock: %t, %v", why, granted, err)
+		}
+	}
+}
+
+// leaseTooShort: when little is left of the session a lease begins after a proof that it
+// lives.
+func leaseTooShort(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at, zklock.ClientOptions{SessionTimeout: time.Second})
+	before := zklock.Deadline(c)
+	eventually(t, "little is left", func() bool { return time.Until(before) < c.SessionTimeout()/10 })
+	if err := zklock.Assure(t.Context(), c); err != nil || !zklock.Deadline(c).After(before) {
+		t.Errorf("a lease may begin with %v left, %v", time.Until(zklock.Deadline(c)), err)
 	}
 }
 

@@ -205,9 +205,7 @@ func (t *ticket) made(request func() (string, error)) error {
 		t.doubt = transient(err)
 		return fmt.Errorf("zklock: queue at %s: %w", t.q.path, err)
 	}
-	if t.q.c.stall != nil {
-		t.q.c.stall()
-	}
+	t.q.c.pass(ticketMade)
 	// Read after the reply: the node belongs to this session or to one that
 	// is over, and then the next look does not show it. So a look must follow,
 	// whatever the reply may say. Of a plain ticket a look shows no more than a

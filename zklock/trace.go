@@ -259,7 +259,7 @@ func (c *Client) tracedUntil(until time.Time) (ls []*Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for l, told := range c.traced {
-		if until := l.bounded(until); until.After(told) && l.alive.Err() == nil {
+		if until := l.bounded(until); until.After(told) && l.owned.Err() == nil {
 			c.traced[l] = until
 			ls = append(ls, l)
 		}
@@ -277,7 +277,7 @@ func (c *Client) renewalFailed(err error) {
 	until := c.deadline()
 	for l := range c.traced {
 		left := max(0, c.clock.Until(l.bounded(until)))
-		if l.alive.Err() == nil && l.trace.RenewalFailed != nil {
+		if l.owned.Err() == nil && l.trace.RenewalFailed != nil {
 			c.work.Go(func() { l.trace.RenewalFailed(RenewalFailedInfo{l.lockPath(), err, left}) })
 		}
 	}

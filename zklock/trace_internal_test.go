@@ -74,7 +74,7 @@ func TestRenewedWithinMaxHold(t *testing.T) {
 		want    int
 	}{{0, 1}, {time.Minute, 1}, {time.Second, 0}} {
 		l := &Lease{maxHold: c.maxHold, until: now.Add(c.maxHold)}
-		l.alive, l.end = context.WithCancelCause(t.Context())
+		l.life = newLife(t.Context())
 		client := &Client{traced: map[*Lease]time.Time{l: now.Add(time.Second)}}
 		if got := len(client.tracedUntil(now.Add(2 * time.Second))); got != c.want {
 			t.Errorf("with a MaxHold of %v %d leases last longer, want %d", c.maxHold, got, c.want)

@@ -24,6 +24,8 @@ func TestTwoFaults(t *testing.T) {
 		{"deleted between list and watch", deletedBehindList},
 		{"made anew between create and look, own name taken", takenBeforeLook},
 		{"deadline without the wall clock", monotonicDeadline},
+		{"session ends and name is taken before the ticket is deleted", takenBeforeDelete},
+		{"node with the data of a ticket", foundBySession},
 	}
 	for _, expires := range []bool{true, false} {
 		for _, cancels := range []bool{true, false} {
@@ -113,6 +115,60 @@ func takenBeforeLook(t *testing.T, at harness.Endpoint) {
 	empty(t, waits)
 	unlock(t, second)
 	unlock(t, take(t, waits))
+}
+
+// takenBeforeDelete: a waiter that gives up has seen its ticket. Before it deletes it its
+// session ends, and another client has a ticket of the same name, and the lock.
+func takenBeforeDelete(t *testing.T, at harness.Endpoint) {
+	p, q, see, path := newProxy(t, at), newProxy(t, at), raw(t, at), newPath()
+	two := p.at // the library keeps a request for the next session only if there is another server
+	two.Addrs = [][]string{{p.at.Addrs[0][0], q.at.Addrs[0][0]}}
+	c := dial(t, two, zklock.ClientOptions{SessionTimeout: time.Second})
+	head := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
+	ctx, cancel := context.WithCancel(t.Context())
+	waits := waiting(t, ctx, c.Mutex(path, zklock.Options{}), see, 2)
+	mine, taken := queue(t, see, path)[1], make(chan *zklock.Lease, 1)
+	zklock.StallOnce(c, zklock.NodeFound, func() {
+		for _, p := range []*proxy{p, q} {
+			p.refuse.Store(true)
+			p.cut()
+		}
+		queued(t, see, path, 1)
+		remake(t, see, path, numberOf(t, head)+1)
+		taken <- lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
+		p.refuse.Store(false)
+		q.refuse.Store(false)
+	})
+	cancel()
+	<-waits
+	other := <-taken
+	if name(other) != mine || !strings.HasPrefix(mine, "lock-") {
+		t.Fatalf("the test shows nothing: tickets %s and %s", mine, name(other))
+	}
+	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{}))) // what was to be sent before has been
+	holds(t, see, path, other)
+	unlock(t, other)
+}
+
+// foundBySession: a node that has the data of a ticket is the ticket only if it is of the
+// session in which that was to be made.
+func foundBySession(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	c := dial(t, at, zklock.ClientOptions{})
+	for _, test := range []struct{ own, expired, want bool }{{true, false, true}, {false, false, false}, {true, true, false}} {
+		m := c.Mutex(newPath(), zklock.Options{})
+		unlock(t, lock(t, m)) // the node of the lock is there
+		found, err := zklock.FindsPlain(m, func(path string, data []byte) error {
+			if test.own {
+				return zklock.Create(c, path, data)
+			}
+			_, err := see.Create(path, data, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+			return err
+		}, test.expired)
+		if found != test.want || err != nil {
+			t.Errorf("of this session %t, which has ended since %t: found = %t, %v", test.own, test.expired, found, err)
+		}
+	}
 }
 
 // monotonicDeadline: what a lease lasts by does not go by a clock that can be set.

@@ -77,6 +77,7 @@ func (c *Client) watchTicket(path string) (*ticketWatch, error) {
 	if w := c.tickets.pending(path); w != nil {
 		return w, nil
 	}
+	c.pass(beforeWatch)
 	cuts := c.cutsSoFar()
 	data, stat, wake, err := c.conn.GetW(path)
 	if err != nil {

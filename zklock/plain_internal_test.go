@@ -1,0 +1,16 @@
+package zklock
+
+import (
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// TestNodeWatchAfterCut: a watch without an event shows nothing of a node once the
+// connection has broken: the event may have been lost or is on its way.
+func TestNodeWatchAfterCut(t *testing.T) {
+	w := nodeWatch{fired: make(chan zk.Event, 1), cuts: 1}
+	if !w.pending(moment{cuts: 1}) || w.pending(moment{cuts: 2}) {
+		t.Error("want pending on the connection of the watch, and on no other")
+	}
+}

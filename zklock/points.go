@@ -1,0 +1,17 @@
+package zklock
+
+// A point is between two steps of a client, where a test can stall it.
+type point string
+
+const (
+	ticketMade  point = "a ticket was made"
+	beforeWatch point = "the ticket ahead is known"
+	nodeFound   point = "the node to delete is there"
+	lockGranted point = "a lock was granted"
+)
+
+func (c *Client) pass(p point) {
+	if c.stall != nil {
+		c.stall(p)
+	}
+}
