@@ -57,6 +57,7 @@ type sent struct {
 	proves  time.Time // since when the session is touched, if it is a write that succeeds
 	path    string    // of a create
 	more    bool      // others of its kind may follow
+	held    bool      // it waits, see [resumption]
 }
 
 func (c *conn) Write(p []byte) (int, error) {
@@ -65,7 +66,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	c.owner.longest.note(p)
 	c.out.pass(p, func(head []byte) { c.wrote(head, now, p) })
 	c.owner.bound.check(c, p)
-	n, err := c.resume.write(c.Conn, p, c.owner.longest.leavesRoom(p))
+	n, err := c.resume.write(c, p)
 	if err != nil && c.outCount > 1 {
 		// The library (v1.0.4) answers a request whose Write fails twice, here
 		// and when the connection ends; the credentials that it presents again
@@ -158,8 +159,32 @@ func (c *conn) wrote(head []byte, at time.Time, packet []byte) {
 		}
 	}
 	c.mu.Lock()
-	c.pending = append(c.pending, sent{xid, op, at, c.touches.proves(at), createPath(packet), more})
+	c.pending = append(c.pending, sent{xid, op, at, c.touches.proves(at), createPath(packet), more, false})
 	c.mu.Unlock()
+}
+
+// held notes that the request in packet waits. Its answer is not late before it is sent.
+func (c *conn) held(packet []byte) {
+	xid, _ := word(packet[lengthBytes:], 0)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, s := range c.pending {
+		if s.xid == xid {
+			c.pending[i].held = true
+		}
+	}
+}
+
+// released notes that the requests that wait are sent now.
+func (c *conn) released() {
+	now := c.owner.time()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, s := range c.pending {
+		if s.held {
+			c.pending[i].held, c.pending[i].at = false, now
+		}
+	}
 }
 
 func (c *conn) read(head []byte) {
@@ -182,6 +207,8 @@ func (c *conn) read(head []byte) {
 		if code, _ := word(head, 3); code == codeAuthentication {
 			c.owner.refuse(ErrAuthentication)
 		}
-		c.answered(xid, head)
+		if c.answered(xid, head) {
+			c.resume.answered(c) // not with c.mu, which it takes
+		}
 	}
 }

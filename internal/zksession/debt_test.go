@@ -33,6 +33,10 @@ func TestDebt(t *testing.T) {
 			{seen: 7, packets: []packet{{7, 0, true, 7}}},
 		}},
 		{"the library has seen a reply before", []connection{{seen: 5, packets: []packet{{6, 0, true, 5}}}}},
+		{"not answered for long", []connection{
+			{seen: 5, packets: []packet{{5, 0, false, 5}}, lasts: 2 * debtLasts},
+			{seen: 9, packets: []packet{{9, 0, true, 5}}},
+		}},
 		{"overtaken", []connection{
 			{seen: 5, requests: true, packets: []packet{{5, 0, false, 0}}},
 			{seen: 9, packets: []packet{{9, 0, true, 5}}},

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
-	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -67,7 +66,7 @@ func (t target) dial(ctx context.Context, config *tls.Config) (net.Conn, error) 
 	}
 	if config.ServerName == "" {
 		config = config.Clone()
-		config.ServerName = strings.TrimSuffix(t.server.host, ".")
+		config.ServerName = t.server.host
 	}
 	secure := tls.Client(raw, config)
 	if err := secure.HandshakeContext(ctx); err != nil {

@@ -59,8 +59,11 @@ func isOlder(server net.Conn, hello []byte) (bool, error) {
 		return true, nil
 	}
 	const ping, closing = -2, 1 // xids
-	if reply, err = ask(server, request(ping, opPing)); err != nil || len(reply) < 12 {
-		return false, fmt.Errorf("no answer to a ping: %w", err)
+	if reply, err = ask(server, request(ping, opPing)); err != nil {
+		return false, err
+	}
+	if len(reply) < 12 {
+		return false, fmt.Errorf("%w: a short reply to a ping", errProtocol)
 	}
 	if binary.BigEndian.Uint64(reply[4:]) >= seen {
 		return false, nil

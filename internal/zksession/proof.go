@@ -139,7 +139,7 @@ func (z *Conn) Proof() Proof {
 	defer now.mu.Unlock()
 	p.Committed, p.Next = now.committed, now.touches.next(p.Since)
 	for _, s := range now.pending {
-		if isWrite(s.op) {
+		if isWrite(s.op) && !s.held {
 			p.Unanswered = s.at
 			break
 		}
@@ -184,8 +184,9 @@ func (c *conn) greeted() {
 }
 
 // answered notes that the server has heard, and perhaps done, the oldest request
-// with that xid. Pings share one xid and are answered in order.
-func (c *conn) answered(xid int32, head []byte) {
+// with that xid, and reports whether that was SetWatches. Pings share one xid and are
+// answered in order.
+func (c *conn) answered(xid int32, head []byte) (watches bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, s := range c.pending {
@@ -198,17 +199,17 @@ func (c *conn) answered(xid int32, head []byte) {
 			lag := c.owner.Lag()
 			c.touches = c.touches.add(touch{sent: s.at, ready: now.Add(lag)}, lag/8)
 		}
-		if s.op == opSetWatches || s.op == opSetWatches2 {
+		if watches = s.op == opSetWatches || s.op == opSetWatches2; watches {
 			c.owner.mu.Lock()
 			c.owner.debt.answered(s.more)
 			c.owner.mu.Unlock()
-			c.resume.answered(c.Conn)
 		}
 		c.created(s.path, head)
 		if committed(s.op, head) {
 			c.committed = now
 			c.owner.proven(s.proves)
 		}
-		return
+		return watches
 	}
+	return false
 }

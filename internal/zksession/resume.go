@@ -3,7 +3,6 @@ package zksession
 import (
 	"encoding/binary"
 	"errors"
-	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -71,9 +70,9 @@ func resumes(p []byte) bool {
 	return len(p) >= id+8 && binary.BigEndian.Uint64(p[id:]) != 0
 }
 
-// write sends p to the server, or keeps it for later. If p is SetWatches, last reports
-// whether no more follow.
-func (r *resumption) write(to net.Conn, p []byte, last bool) (int, error) {
+// write sends p to the server, or keeps it for later.
+func (r *resumption) write(c *conn, p []byte) (int, error) {
+	to := c.Conn
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.shook {
@@ -92,9 +91,10 @@ func (r *resumption) write(to net.Conn, p []byte, last bool) (int, error) {
 			return to.Write(p)
 		}
 		if r.timer == nil {
-			r.wait(to)
+			r.wait(c)
 		}
 		r.held = append(r.held, p...)
+		c.held(p)
 		return len(p), nil
 	case r.overtaken:
 		return 0, errors.Join(errOvertaken, to.Close())
@@ -103,45 +103,46 @@ func (r *resumption) write(to net.Conn, p []byte, last bool) (int, error) {
 		r.timer.Stop()
 	}
 	n, err := to.Write(p)
-	if r.waiting = !last; last && err == nil {
-		err = r.release(to)
+	if r.waiting = !c.owner.longest.leavesRoom(p); !r.waiting && err == nil {
+		err = r.release(c)
 	}
 	return n, err
 }
 
 // answered notes a reply to SetWatches. If more follow, they come now.
-func (r *resumption) answered(to net.Conn) {
+func (r *resumption) answered(c *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.waiting {
-		r.wait(to)
+		r.wait(c)
 	}
 }
 
 // wait lets requests wait for SetWatches. The caller holds r.mu.
-func (r *resumption) wait(to net.Conn) {
-	r.timer = time.AfterFunc(resumeWait, func() { r.giveUp(to) })
+func (r *resumption) wait(c *conn) {
+	r.timer = time.AfterFunc(resumeWait, func() { r.giveUp(c) })
 }
 
 // giveUp sends the requests that wait when there is nothing to wait for.
-func (r *resumption) giveUp(to net.Conn) {
+func (r *resumption) giveUp(c *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.waiting {
 		r.waiting, r.overtaken = false, true
-		if r.release(to) != nil {
-			to.Close()
+		if r.release(c) != nil {
+			c.Conn.Close()
 		}
 	}
 }
 
-func (r *resumption) release(to net.Conn) error {
+func (r *resumption) release(c *conn) error {
 	held := r.held
 	r.held = nil
 	if len(held) == 0 {
 		return nil
 	}
-	_, err := to.Write(held)
+	c.released()
+	_, err := c.Conn.Write(held)
 	return err
 }
 

@@ -122,6 +122,29 @@ func TestResumption(t *testing.T) {
 	}
 }
 
+// TestResumptionUnanswered: a write that waits for SetWatches has no late answer.
+func TestResumptionUnanswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		z := &Conn{counter: new(Counter)}
+		c := &conn{Conn: new(sink), owner: z}
+		z.now = c
+		defer c.Close()
+		write := func(xid, op int32, more int) { c.Write(frame(append(words(xid, op, 1, 2), make([]byte, more)...))) }
+		c.Write(frame(words(0, 0, 0, 4000, 0, 7, 0)))
+		c.read(words(0, 4000, 0, 7))
+		write(1, opCreate, 0)
+		write(2, opSetWatches, 128<<10)
+		time.Sleep(time.Minute)
+		if at := z.Proof().Unanswered; !at.IsZero() {
+			t.Errorf("a write that was not sent is unanswered for %v", time.Since(at))
+		}
+		write(3, opSetWatches, 0)
+		if at := z.Proof().Unanswered; !at.Equal(time.Now()) {
+			t.Errorf("a write that was just sent is unanswered since %v", at)
+		}
+	})
+}
+
 // TestResumptionCloses: a connection that is closed sends nothing more.
 func TestResumptionCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,0 +1,198 @@
+package zksession
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestStale: the servers have refused a session, and no handshake of a new one, for longer
+// than its timeout.
+func TestStale(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		z := &Conn{counter: new(Counter), hosts: new(hosts)}
+		z.timeout.Store(int64(4 * time.Second))
+		refuse := func(session int32) {
+			c := &conn{Conn: &ends{err: io.EOF}, owner: z}
+			c.Write(frame(words(0, 0, 9, 4000, 0, session, 0)))
+			c.Read(make([]byte, 1))
+		}
+		expect := func(what string, want bool) {
+			t.Helper()
+			if _, is := z.stale(); is != want {
+				t.Errorf("%s: stale %t, want %t", what, is, want)
+			}
+		}
+		refuse(0)
+		time.Sleep(5 * time.Second)
+		refuse(0)
+		expect("a new session is refused", false)
+		refuse(7)
+		expect("the session is refused", false)
+		time.Sleep(3 * time.Second)
+		refuse(7)
+		expect("and again", false)
+		time.Sleep(2 * time.Second)
+		expect("for longer than it lasts", true)
+		if hello, _ := z.stale(); !slices.Equal(hello, frame(words(0, 0, 9, 4000, 0, 7, 0))) {
+			t.Errorf("the handshake is %v", hello)
+		}
+		c := &conn{owner: z}
+		c.read(words(0, 0, 0, 0))
+		expect("it has expired", false)
+		refuse(7)
+		time.Sleep(5 * time.Second)
+		(&conn{owner: z}).read(words(0, 4000, 0, 7))
+		expect("a server has taken it up", false)
+	})
+}
+
+// TestGiveUpLate: a timer that fires when the watches have been sent does nothing; requests
+// that cannot be sent break the connection.
+func TestGiveUpLate(t *testing.T) {
+	to := new(sink)
+	c := &conn{Conn: to, owner: &Conn{counter: new(Counter)}}
+	for _, body := range [][]byte{words(0, 0, 0, 4000, 0, 7, 0), words(1, opSetWatches, 1, 2)} {
+		c.Write(frame(body))
+	}
+	if c.resume.giveUp(c); c.resume.overtaken {
+		t.Error("the watches were sent in time, and the requests have overtaken them")
+	}
+	c = &conn{Conn: to, owner: c.owner}
+	for _, body := range [][]byte{words(0, 0, 0, 4000, 0, 7, 0), words(1, opCreate, 1, 2)} {
+		c.Write(frame(body))
+	}
+	c.Conn = &broken{to}
+	if c.resume.giveUp(c); !to.closed {
+		t.Error("a failure to send the requests that waited is lost")
+	}
+}
+
+// TestLongestPath: a packet is the last of SetWatches if the longest path that was asked for
+// would have gone into it.
+func TestLongestPath(t *testing.T) {
+	ask := func(op int32, path string) []byte {
+		return frame(append(words(1, op, int32(len(path))), path...))
+	}
+	for _, op := range []int32{opExists, opGetData, opGetChildren2} {
+		var l longestPath
+		l.note(ask(op, "/twelve-bytes"))
+		l.note(ask(op, "/x"))
+		l.note(ask(opCreate, "/no-watch-is-on-such-a-path"))
+		const limit, path = 128 << 10, len("/twelve-bytes")
+		if !l.leavesRoom(make([]byte, lengthBytes+limit-4-path)) || l.leavesRoom(make([]byte, lengthBytes+limit-4-path+1)) {
+			t.Errorf("operation %d: the longest path has %d bytes, want %d", op, l.bytes.Load(), path)
+		}
+	}
+}
+
+// TestDebtSteps: what TestDebt has no connection for.
+func TestDebtSteps(t *testing.T) {
+	now := time.Now()
+	d := debt{since: 5}
+	if d.resumed(9, now.Add(time.Hour)); d.since != 5 {
+		t.Error("a connection that was not taken up pays")
+	}
+	d = debt{since: 5, began: now}
+	if d.resumed(9, now); !d.began.IsZero() {
+		t.Error("a connection counts from the beginning of the one before")
+	}
+	d = debt{since: 5}
+	if d.resumed(3, now); d.since != 3 {
+		t.Errorf("seen up to 3: asks for what is after %d", d.since)
+	}
+	d = debt{since: 5}
+	packet := frame(words(1, opSetWatches, 0, 3))
+	if d.ask(packet); binary.BigEndian.Uint64(packet[lengthBytes+8:]) != 3 {
+		t.Error("a packet asks for less than the library wants")
+	}
+	d.ask(frame(words(1, opSetWatches))) // cut short
+}
+
+// TestProofSteps: what counts is when a handshake was sent; a proof is never taken back; a
+// read has no majority to wait for.
+func TestProofSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		z := &Conn{counter: new(Counter)}
+		c := &conn{owner: z}
+		z.now = c
+		began := time.Now()
+		c.wrote(words(0, 0, 0, 4000, 0, 7), began, nil)
+		time.Sleep(time.Second)
+		c.read(words(0, 4000))
+		c.wrote(words(1, opGetData), time.Now(), nil)
+		if p := z.Proof(); !p.Unanswered.IsZero() {
+			t.Error("a read counts as a write")
+		}
+		time.Sleep(3 * time.Second)
+		c.wrote(words(2, opCreate), time.Now(), nil)
+		c.read(reply(2, 0, opCreate))
+		if p := z.Proof(); !p.Since.Equal(began) {
+			t.Errorf("proven since %v after the handshake was sent", p.Since.Sub(began))
+		}
+		if z.proven(began.Add(-time.Second)); !z.Proof().Since.Equal(began) {
+			t.Error("a proof is taken back")
+		}
+	})
+}
+
+// TestCreations: only the reply to a create in progress that was done counts, once.
+func TestCreations(t *testing.T) {
+	z := &Conn{counter: new(Counter)}
+	c := &conn{owner: z}
+	head := func(code int32) []byte { return words(1, 0, 9, code) }
+	c.created("/a", head(0))
+	if len(z.creations.zxid) != 0 {
+		t.Error("a create that nobody waits for is kept")
+	}
+	z.creations.expect("/a")
+	c.created("/a", head(-110))
+	c.created("/a", head(0)[:12])
+	if got := z.creations.take("/a"); got != 0 {
+		t.Errorf("zxid %d of a create that failed", got)
+	}
+	z.creations.expect("/a")
+	c.created("/a", head(0))
+	if got := z.creations.take("/a"); got != 9 || len(z.creations.zxid) != 0 {
+		t.Errorf("zxid %d, want 9; %d are kept", got, len(z.creations.zxid))
+	}
+}
+
+// TestConnectRefuses: options that cannot be.
+func TestConnectRefuses(t *testing.T) {
+	for _, o := range []Options{
+		{},
+		{Servers: []string{"127.0.0.1:0"}},
+		{Servers: []string{"127.0.0.1:1"}, SessionTimeout: -1},
+		{Servers: []string{"127.0.0.1:1"}, SessionTimeout: MaxSessionTimeout + 1},
+	} {
+		if z, err := Connect(t.Context(), o); err == nil || errors.Is(err, ErrNoSession) {
+			t.Errorf("%+v: %v", o, err)
+			if err == nil {
+				z.Close()
+			}
+		}
+	}
+}
+
+// TestConnectEndsLookups: a lookup has ended when Connect returns an error.
+func TestConnectEndsLookups(t *testing.T) {
+	var ended atomic.Bool
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := Connect(ctx, Options{Servers: []string{"zk:1"}, SessionTimeout: time.Second, lookup: func(ctx context.Context, _ string) ([]string, error) {
+		cancel()
+		<-ctx.Done()
+		time.Sleep(10 * time.Millisecond)
+		ended.Store(true)
+		return nil, ctx.Err()
+	}})
+	if !errors.Is(err, ErrNoSession) || !ended.Load() {
+		t.Errorf("Connect = %v, the lookup has ended: %t", err, ended.Load())
+	}
+}
