@@ -129,10 +129,11 @@
 // 9.1.2 too but for TLS; the release of a [PollMutex] or a [Redlock] was DELEX on 8.6.3,
 // DELIFEQ on Valkey, and a script on the others. CONTRIBUTING.md says how to run them on
 // another. Untested are Redis before 7, 7.2, 7.4 and 8.4, Valkey before 9.1, managed
-// services, a cluster whose slots move or whose nodes fail, a
+// services, a cluster whose nodes fail, a
 // redis.Ring, and other servers that speak its protocol. In a cluster all keys of a lock are in the
 // slot of its name, and the locks of a [Multi] may be in different ones; a name whose
-// companions would be elsewhere is refused. A user with the right to nothing but locks
+// companions would be elsewhere is refused. While that slot migrates leases are renewed and
+// locks released; a lock with a queue is acquired again when the slot has moved. A user with the right to nothing but locks
 // whose names begin with "locks:" needs this and no more:
 //
 //	ACL SETUSER locks on >PASSWORD

@@ -328,6 +328,9 @@ func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, 
 	err = m.c.persist(ctx, func(again bool) error { // again: an earlier one may have done it
 		sent := m.c.clock.Now()
 		n, notifications, err := answer(m.call(m.kind.release, w, m.o.HandoffTimeout.Milliseconds()).run(ctx, m.c.rdb))
+		if splitSlot(err) && m.free(ctx, w, again) {
+			n, err = 1, nil
+		}
 		// n < 0: the library may have repeated a request whose reply was lost.
 		doubt := err != nil && !refused(err) || n < 0 || n == 0 && (owned || again)
 		if n >= 2 || doubt {
@@ -341,9 +344,6 @@ func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, 
 		}
 		// Gone after a failure: the failed request has done it.
 		held = err == nil && (n == 1 || n == 2 || again)
-		if splitSlot(err) && m.free(ctx, w, again) {
-			held, err = true, nil
-		}
 		return err
 	})
 	return held, err

@@ -50,7 +50,11 @@ func (m *Mutex) free(ctx context.Context, w *queued, again bool) bool {
 	if err != nil || n == 0 && !again {
 		return false
 	}
-	m.c.later(time.Now().Add(placeStays), nil, func(ctx context.Context) error { _, err := m.release(ctx, w, false); return err }, nil)
+	m.c.spawn(func() {
+		ctx, cancel := context.WithTimeout(m.c.open, unlockWait)
+		defer cancel()
+		_ = m.withdraw(ctx, w) // goes on until the server answers
+	})
 	return true
 }
 

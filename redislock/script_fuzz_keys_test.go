@@ -25,8 +25,9 @@ type keyFuzz struct {
 	owner   string // "" for none
 	count   int    // how often it holds the lock
 	ends    window
-	sent    window // when the latest request ran
-	told    int    // messages that it should have published
+	sent    window        // when the latest request ran
+	lease   time.Duration // of the latest request
+	told    int           // messages that it should have published
 }
 
 // FuzzKeyScripts holds the scripts of PollMutex, PubSubMutex and Reentrant against a model,
@@ -42,7 +43,7 @@ func FuzzKeyScripts(f *testing.F) {
 	rdb := dial(f, at)
 	poll, pubsub, reentrant := redislock.KeyScripts()
 	f.Fuzz(func(t *testing.T, kind byte, steps []byte) {
-		k := &keyFuzz{T: t, rdb: rdb, ctx: context.WithoutCancel(t.Context()), key: newKey()}
+		k := &keyFuzz{T: t, rdb: rdb, ctx: context.WithoutCancel(t.Context()), key: newKey(), lease: fuzzedGrant}
 		k.kind = []string{"poll", "pubsub", "reentrant"}[kind%3]
 		k.scripts = map[string]map[string]redislock.Runner{"poll": poll, "pubsub": pubsub, "reentrant": reentrant}[k.kind]
 		k.heard = rdb.Subscribe(k.ctx, k.key)
@@ -65,6 +66,7 @@ func FuzzKeyScripts(f *testing.F) {
 func (k *keyFuzz) step(b byte) {
 	w, more := []string{"x", "y"}[b%2], int(b/2%2)
 	k.told = 0
+	k.lease = fuzzedLease - k.lease // another than that of the request before
 	switch b / 4 % 5 {
 	case 0:
 		k.acquire(w, more)
@@ -72,9 +74,9 @@ func (k *keyFuzz) step(b byte) {
 		k.release(w)
 	case 2:
 		mine := k.owner == w
-		k.same("renew", k.run("renew", w, fuzzedLease.Milliseconds()), mine)
+		k.same("renew", k.run("renew", w, k.lease.Milliseconds()), mine)
 		if mine {
-			k.ends = k.sent.add(fuzzedLease)
+			k.ends = k.sent.add(k.lease)
 		}
 	case 3:
 		k.rdb.Del(k.ctx, k.key)
@@ -88,12 +90,12 @@ func (k *keyFuzz) step(b byte) {
 }
 
 func (k *keyFuzz) acquire(w string, more int) {
-	mine, count, args := k.owner == w, 1, []any{w, fuzzedLease.Milliseconds()}
+	mine, count, args := k.owner == w, 1, []any{w, k.lease.Milliseconds()}
 	if k.kind == "reentrant" {
 		if count += more; mine {
 			count = k.count + more
 		}
-		args = []any{w, count, fuzzedLease.Milliseconds()}
+		args = []any{w, count, k.lease.Milliseconds()}
 	}
 	got, left := k.run("acquire", args...), time.Duration(-1)
 	took := mine || k.owner == "" && count == 1
@@ -117,7 +119,7 @@ func (k *keyFuzz) acquire(w string, more int) {
 		k.Errorf("%s returns that the lock is taken for %v, want %v", w, left, k.ends.from.Sub(k.sent.from))
 	}
 	if took {
-		k.owner, k.count, k.ends = w, count, k.sent.add(fuzzedLease)
+		k.owner, k.count, k.ends = w, count, k.sent.add(k.lease)
 	}
 }
 

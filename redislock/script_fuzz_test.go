@@ -111,7 +111,7 @@ func (q *queueFuzz) step(b byte) {
 	case "ahead": // of the clock
 		q.ahead += 1e9
 		q.last = 4e15 + q.ahead
-		q.rdb.Set(q.ctx, q.keys[2], q.last, time.UnixMicro(int64(q.last)).Add(24*time.Hour).Sub(time.Now()))
+		q.rdb.Set(q.ctx, q.keys[2], q.last, time.Until(time.UnixMicro(int64(q.last)).Add(24*time.Hour)))
 	case "stale":
 		q.stale[boxOf(w)] = true
 		q.rdb.RPush(q.ctx, q.keys[3]+boxOf(w), "X:1 0 1000000 5")
