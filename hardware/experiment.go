@@ -38,13 +38,15 @@ type Experiment struct {
 // and times, and what disturbed the machine meanwhile. Like e.Run it returns a
 // finding and an error if ctx ended after something was measured.
 func Run(ctx context.Context, e *Experiment, o Options) (*harness.Finding, error) {
-	started, noise := time.Now(), machine.Watch()
+	started, were, noise := time.Now(), machine.ReadConditions(), machine.Watch()
 	f, err := e.Run(ctx, o)
 	if f == nil {
 		return nil, err
 	}
 	if !e.Simulation {
-		f.Warnings = append(f.Warnings, machine.NoiseWarnings(noise.Stop())...)
+		seen := noise.Stop()
+		f.Warnings = append(f.Warnings, machine.NoiseWarnings(seen)...)
+		f.Warnings = append(f.Warnings, machine.ChangeWarnings(seen, were)...)
 	}
 	f.Name, f.Question, f.Method, f.Source = e.Name, e.Question, e.Method, e.Source
 	f.Started, f.Elapsed, f.Interrupted = started.UTC().Round(0), time.Since(started), err != nil

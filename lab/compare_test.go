@@ -204,7 +204,7 @@ func TestCompareStatus(t *testing.T) {
 // TestCompareFlags: each flag is known to be for both ways or for --interleave
 // alone, where it would otherwise be ignored in silence.
 func TestCompareFlags(t *testing.T) {
-	both := []string{"margin", "alpha", "metric", "format", "any-host", "to", "interleave", "locks", "help"}
+	both := []string{"margin", "alpha", "metric", "format", "to", "interleave", "locks", "any-host", "help"}
 	help, _, _ := output(t, locklab(t, "compare", "--help"))
 	_, flags, _ := strings.Cut(help, "Flags:\n")
 	n := 0

@@ -145,7 +145,7 @@ func TestReportAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	empty := t.TempDir()
-	for name, text := range map[string]string{"results.jsonl": "", "manifest.json": `{"schema":1,"machine":{},"started":"2026-01-02T03:04:00Z"}`} {
+	for name, text := range map[string]string{"results.jsonl": "", "manifest.json": `{"schema":1,"started":"2026-01-02T03:04:05Z","machine":{}}`} {
 		if err := os.WriteFile(filepath.Join(empty, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

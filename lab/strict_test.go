@@ -83,7 +83,7 @@ func TestReportStrict(t *testing.T) {
 	t.Parallel()
 	one, two := machineRuns(t)
 	clean := t.TempDir()
-	for name, text := range map[string]string{"results.jsonl": "", "manifest.json": `{"schema":1,"machine":{},"started":"2026-01-02T03:04:00Z","finished":"2026-01-02T03:04:05Z"}`} {
+	for name, text := range map[string]string{"results.jsonl": "", "manifest.json": `{"schema":1,"started":"2026-01-02T03:04:00Z","finished":"2026-01-02T03:04:05Z","machine":{}}`} {
 		if err := os.WriteFile(filepath.Join(clean, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -44,7 +44,7 @@ func measureLoop(ctx context.Context, in *Instruments, job Job) (*harness.Result
 	seen := noise.Stop()
 	seen.Busy = min(w.Workers, seen.CPUs)
 	res.Noise = &seen
-	res.Warnings = append(res.Warnings, machine.ChangeWarnings(seen, len(in.Topology), in.Limit)...)
+	res.Warnings = append(res.Warnings, machine.ChangeWarnings(seen, in.Start)...)
 	// What other processes used is no disturbance: the workers are one of them.
 	rig.bracket(ctx, res, before)
 	res.Warnings = append(res.Warnings, doubts(res)...)

@@ -18,7 +18,7 @@ type Instruments struct {
 	Clock    machine.Clock
 	Work     machine.Work
 	Topology machine.Topology
-	Limit    float64 // processors that the control groups allowed at the start; 0 is no limit
+	Start    machine.Conditions // of the run
 }
 
 // Calibrate measures the clock and the cost of work, and reads which processors
@@ -30,11 +30,11 @@ func Calibrate() *Instruments { return calibrate().instruments() }
 type calibration struct {
 	Clock    machine.Rating
 	Topology machine.Topology
-	Limit    float64 `json:",omitempty"`
+	Start    machine.Conditions
 }
 
 func calibrate() calibration {
-	return calibration{Clock: machine.Calibrate().Rating(), Topology: machine.ReadTopology(), Limit: machine.CPULimit()}
+	return calibration{Clock: machine.Calibrate().Rating(), Topology: machine.ReadTopology(), Start: machine.ReadConditions()}
 }
 
 // instruments adds what each process has to find out for itself: the speed of a
@@ -47,7 +47,10 @@ func (s calibration) instruments() *Instruments {
 	if len(s.Topology) == 0 {
 		s.Topology = machine.ReadTopology()
 	}
-	return &Instruments{Clock: clock, Work: machine.CalibrateWork(clock), Topology: s.Topology, Limit: s.Limit}
+	if s.Start.CPUs == 0 {
+		s.Start = machine.ReadConditions()
+	}
+	return &Instruments{Clock: clock, Work: machine.CalibrateWork(clock), Topology: s.Topology, Start: s.Start}
 }
 
 // A Job is one lock under one workload.
@@ -307,7 +310,7 @@ func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Re
 	seen.Busy = min(job.Workload.Workers, seen.CPUs, runtime.GOMAXPROCS(0))
 	res.Noise = &seen
 	res.Warnings = append(res.Warnings, machine.NoiseWarnings(seen)...)
-	res.Warnings = append(res.Warnings, machine.ChangeWarnings(seen, len(rig.in.Topology), rig.in.Limit)...)
+	res.Warnings = append(res.Warnings, machine.ChangeWarnings(seen, rig.in.Start)...)
 	rig.bracket(ctx, res, before)
 	res.Warnings = append(res.Warnings, doubts(res)...)
 	if err := ctx.Err(); err != nil {

@@ -124,22 +124,6 @@ func NoiseWarnings(n harness.Noise) []harness.Warning {
 	return ws
 }
 
-// ChangeWarnings returns in what n had other processors than the run when it began: so
-// many, and a CPU limit, of which 0 is none.
-func ChangeWarnings(n harness.Noise, cpus int, limit float64) []harness.Warning {
-	const remedy = "leave the processors and the CPU limit of the process as they are through the run, and measure again"
-	var ws []harness.Warning
-	if n.CPUs != cpus {
-		ws = append(ws, harness.Warning{Kind: kindCPUs, Remedy: remedy,
-			Text: fmt.Sprintf("the process could use %s, and %d when the run began", numfmt.Plural(n.CPUs, "processor"), cpus)})
-	}
-	if n.Limit != limit {
-		ws = append(ws, harness.Warning{Kind: kindLimit, Remedy: remedy,
-			Text: fmt.Sprintf("the CPU limit of the control group was %s, and %s when the run began", limitName(n.Limit), limitName(limit))})
-	}
-	return ws
-}
-
 // A Check is a property of the machine that was tested before figures are
 // believed.
 type Check struct {
@@ -155,32 +139,6 @@ func NoiseChecks(ns []harness.Noise) []Check {
 	var checks []Check
 	for _, d := range disturbances {
 		checks = append(checks, d.check(ns))
-	}
-	return checks
-}
-
-// Through returns the checks of e with what the windows ns had of it.
-func (e Environment) Through(ns []harness.Noise) []Check {
-	checks := e.Checks()
-	for i, c := range checks {
-		odd, least := 0, harness.Noise{}
-		for _, n := range ns {
-			for _, w := range ChangeWarnings(n, e.CPUs, e.CPULimit) {
-				if w.Kind == c.Kind {
-					if odd++; odd == 1 || n.CPUs < least.CPUs || n.Limit < least.Limit {
-						least = n
-					}
-				}
-			}
-		}
-		if odd == 0 {
-			continue
-		}
-		found := numfmt.Plural(least.CPUs, "CPU")
-		if c.Kind == kindLimit {
-			found = limitName(least.Limit)
-		}
-		checks[i].Bad, checks[i].Found = true, fmt.Sprintf("%s at the start; in %d of %d windows not, as %s", c.Found, odd, len(ns), found)
 	}
 	return checks
 }

@@ -120,13 +120,6 @@ func cgroupDirs(fsys fs.FS) []string {
 	return dirs
 }
 
-// CPULimit returns how many processors' worth of time the control groups of this process
-// allow, 0 for no limit or if that is unknown.
-func CPULimit() float64 {
-	limit, _ := readCPULimit(hostFS())
-	return limit
-}
-
 // readCPULimit returns how many processors' worth of time the control groups
 // allow, 0 for no limit. The tightest of the groups counts. It reports whether the
 // groups of this process can be seen, and their limits be read.

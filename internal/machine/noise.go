@@ -16,7 +16,7 @@ import (
 // grows with the number of processors.
 type Watcher struct {
 	cpus   []int
-	limit  float64
+	were   Conditions
 	before observation
 }
 
@@ -26,8 +26,7 @@ func Watch() *Watcher {
 }
 
 func watch(fsys fs.FS, cpus []int) *Watcher {
-	limit, _ := readCPULimit(fsys)
-	return &Watcher{cpus, limit, observe(fsys, cpus)}
+	return &Watcher{cpus, readConditions(fsys, cpus), observe(fsys, cpus)}
 }
 
 // Stop returns what disturbed the machine since Watch. See [NoiseWarnings].
@@ -37,10 +36,9 @@ func (w *Watcher) Stop() harness.Noise {
 
 func (w *Watcher) stop(fsys fs.FS, cpus []int) harness.Noise {
 	n := noise(w.before, observe(fsys, w.cpus))
-	n.CPUs, n.Limit = min(len(w.cpus), len(cpus)), w.limit
-	if now, _ := readCPULimit(fsys); now > 0 && (n.Limit == 0 || now < n.Limit) {
-		n.Limit = now
-	}
+	common := slices.DeleteFunc(slices.Clone(cpus), func(cpu int) bool { return !slices.Contains(w.cpus, cpu) })
+	c := w.were.worst(readConditions(fsys, common))
+	n.CPUs, n.Limit, n.Governor, n.Turbo = c.CPUs, c.Limit, c.Governor, c.Turbo
 	return n
 }
 

@@ -225,13 +225,27 @@ func TestWatchSamples(t *testing.T) {
 		if n.CPUs != c.left || n.Limit != c.limit {
 			t.Errorf("%s: %d CPUs, limit %v, want %d and %v", name, n.CPUs, n.Limit, c.left, c.limit)
 		}
-		if got := kindsOf(ChangeWarnings(n, e.CPUs, e.CPULimit)); !slices.Equal(got, c.kinds) {
+		if got := kindsOf(ChangeWarnings(n, Conditions{CPUs: e.CPUs, Limit: e.CPULimit, Governor: e.Governor, Turbo: e.Turbo})); !slices.Equal(got, c.kinds) {
 			t.Errorf("%s: warnings %v, want %v", name, got, c.kinds)
 		}
 		for _, check := range e.Through([]harness.Noise{{CPUs: 4}, n}) {
 			want, ok := map[string]string{kindCPUs: c.processors, kindLimit: c.cap}[check.Kind]
 			if ok && (check.Found != want || check.Bad != slices.Contains(c.kinds, check.Kind)) {
 				t.Errorf("%s: %+v, want %q", name, check, want)
+			}
+		}
+	}
+	for path, kind := range map[string]string{
+		"sys/devices/system/cpu/cpu2/cpufreq/scaling_governor": kindGovernor,
+		"sys/devices/system/cpu/cpufreq/policy0/boost":         kindTurbo,
+	} {
+		quiet := edited(t, "", "")
+		other := edited(t, path, map[string]string{kindGovernor: "powersave", kindTurbo: "1"}[kind])
+		was := readConditions(quiet.fsys, quiet.cpus)
+		for _, ends := range [][2]fixture{{quiet, other}, {other, quiet}, {other, other}} {
+			n := watch(ends[0].fsys, quiet.cpus).stop(ends[1].fsys, quiet.cpus)
+			if got := kindsOf(ChangeWarnings(n, was)); !slices.Equal(got, []string{kind}) {
+				t.Errorf("%s: warnings %v", path, got)
 			}
 		}
 	}
