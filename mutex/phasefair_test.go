@@ -56,12 +56,7 @@ func TestPhasesAlternate(t *testing.T) {
 // until waits for what other goroutines are about to do.
 func until(t *testing.T, done func() bool) {
 	t.Helper()
-	start := time.Now()
-	for spins := 0; !done(); spins++ {
-		if spins < 1000 {
-			continue
-		}
-		runtime.Gosched()
+	for start := time.Now(); !done(); runtime.Gosched() {
 		if time.Since(start) > 10*time.Second {
 			t.Fatal("it does not come to pass")
 		}
