@@ -57,6 +57,7 @@ func TestBRAVOInhibits(t *testing.T) {
 	l := NewBRAVO(2, new(sync.RWMutex), Options{})
 	reader, writer := l.Worker(0), l.Worker(1)
 	reader.RLock() // sets the bias
+	//lint:ignore SA2001 only the bias matters
 	reader.RUnlock()
 	reader.RLock() // is on the bypass
 	var wg sync.WaitGroup
