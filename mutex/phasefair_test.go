@@ -53,15 +53,29 @@ func TestPhasesAlternate(t *testing.T) {
 	}
 }
 
+// TestPhaseFairReaderSeesNextPhase: a reader goes in though one writer follows another so
+// fast that it never sees the lock without one.
+func TestPhaseFairReaderSeesNextPhase(t *testing.T) {
+	var l PhaseFair
+	l.Lock()
+	entered := make(chan struct{})
+	go func() {
+		l.RLock()
+		close(entered)
+	}()
+	until(t, func() bool { return l.readersIn.Load()/phaseReader == 1 })
+	l.readersIn.Add(1 & phaseNumber) // number 1 in place of number 0
+	select {
+	case <-entered:
+	case <-time.After(10 * time.Second):
+		t.Error("the reader does not see that another writer is inside")
+	}
+}
+
 // until waits for what other goroutines are about to do.
 func until(t *testing.T, done func() bool) {
 	t.Helper()
-	start := time.Now()
-	for spins := 0; !done(); spins++ {
-		if spins < 1000 {
-			continue
-		}
-		runtime.Gosched()
+	for start := time.Now(); !done(); runtime.Gosched() {
 		if time.Since(start) > 10*time.Second {
 			t.Fatal("it does not come to pass")
 		}

@@ -17,7 +17,7 @@ import (
 
 // defaultTries is how often in a row each broken lock must be rejected, unless
 // LOCKLAB_TRIES says something else, as make prove-locktest does.
-const defaultTries = 5
+const defaultTries = 3
 
 // tries returns how often each broken lock must be rejected.
 func tries(t *testing.T) int {

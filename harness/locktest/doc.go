@@ -40,8 +40,8 @@
 // A test of locks can only find what happens while it runs. The package's own
 // tests measure how often it finds the mistakes that locks are known for: they
 // run the suite on locks that are broken on purpose and demand that each is
-// rejected every time, for the right reason: local locks 20 times in a test run,
-// the faults of a server once.
+// rejected every time, for the right reason: local locks three times in a test
+// run and 20 by make prove-locktest, the faults of a server once.
 //
 // Rank 2. The package imports atomics, harness, harness/oracle, internal/backend
 // and internal/qemu, and must never import a lock.
