@@ -169,3 +169,25 @@ func TestPut(t *testing.T) {
 		}
 	}
 }
+
+// TestDisband: a reader that is replaced lets its waiters ask, since what it still gets may
+// come late.
+func TestDisband(t *testing.T) {
+	c := NewClient(redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}), ClientOptions{})
+	defer c.Close()
+	m := c.Mutex("a", Options{})
+	w := m.enter(nil)
+	defer m.leave(w)
+	c.mail.Lock()
+	defer c.mail.Unlock()
+	r := &reader{c: c, boxes: []*mailbox{w.box}}
+	r.disband(c.rdb)
+	select {
+	case l := <-w.notification:
+		if !l.again {
+			t.Errorf("the waiter heard %+v", l)
+		}
+	default:
+		t.Error("the waiter does not ask")
+	}
+}

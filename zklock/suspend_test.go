@@ -56,6 +56,11 @@ func suspendPastSession(t *testing.T, at harness.Endpoint) {
 		lost(t, l)
 	}
 	p.refuse.Store(false)
+	l := grab(t, s.Mutex(newPath(), zklock.Options{}).Lock)
+	if until, _ := l.Deadline(); l.Err() != nil || time.Until(until) <= 0 {
+		t.Errorf("a lease after the suspend ends in %v: %v", time.Until(until), l.Err())
+	}
+	unlock(t, l)
 }
 
 // suspendPastMaxHold: MaxHold counts on too, and the lock is given back at once.

@@ -18,7 +18,7 @@
 //
 // The lines below "test" are those of a diff: the lines with a blank or a minus are in the
 // file, one after another and once, and the lines with a blank or a plus take their place.
-// "test" has the arguments of go test, which runs in the directory of the package. A
+// "test" has the arguments of go test, without quotes, which runs in the directory of the package. A
 // package at the end, such as ../zklock, is another one. The test must pass without the
 // mutant.
 //

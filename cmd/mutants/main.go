@@ -141,7 +141,7 @@ func (c *campaign) overlay(m mutant, text []byte) (name string, clean func(), er
 
 // goTest runs go test in dir. A test that hangs fails.
 func goTest(dir string, args []string) (out string, failed bool) {
-	cmd := exec.Command("go", append([]string{"test", "-count=1", "-vet=off", "-timeout=2m"}, args...)...)
+	cmd := exec.Command("go", append([]string{"test", "-count=1", "-vet=off", "-failfast", "-timeout=2m"}, args...)...)
 	cmd.Dir = dir
 	text, err := cmd.CombinedOutput()
 	return string(text), err != nil
