@@ -70,7 +70,10 @@ type Client struct {
 	scripts    atomic.Bool  // the server refuses commands that would serve: use scripts
 	pending    atomic.Int32 // requests for later
 	unanswered unanswered
-	permitted  sync.Map // what take has found that the user may do, as needs says it
+	permitted  sync.Map    // what take has found that the user may do, as needs says it
+	admitted   atomic.Bool // the server has accepted the password, or needs none
+	separate   bool        // the connections that listen may have another password
+	heard      atomic.Bool // by which they have listened
 
 	mu       sync.Mutex
 	blocking redis.UniversalClient // nil until needed
@@ -93,7 +96,7 @@ type Client struct {
 // do not see these requests, nor those by which waiters listen unless they were added to
 // ClientOptions.Blocking: the client library does not tell which hooks a client has.
 func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
-	c := &Client{rdb: rdb, blocking: o.Blocking, name: o.Name, trace: o.Trace, leases: make(map[*Lease]bool)}
+	c := &Client{rdb: rdb, blocking: o.Blocking, name: o.Name, trace: o.Trace, separate: o.Blocking != nil, leases: make(map[*Lease]bool)}
 	c.id = c.identity()
 	c.mail.boxes, c.mail.readers = make(map[string]*mailbox), make(map[*reader]bool)
 	if b, ok := o.Blocking.(*redis.Client); ok && b.Options().MaxRetries > 0 {

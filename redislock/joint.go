@@ -25,7 +25,7 @@ type joint struct {
 func newJoint(c *Client, name string, need int) *joint {
 	j := &joint{need: need}
 	j.all = &Lease{c: c, name: name, joint: j}
-	j.all.alive, j.all.end = context.WithCancelCause(context.Background())
+	j.all.alive, j.all.cancel = context.WithCancelCause(context.Background())
 	return j
 }
 
@@ -128,8 +128,7 @@ func (j *joint) until() time.Time {
 // discard gives a part back, whatever has become of it.
 func (l *Lease) discard(ctx context.Context) error {
 	l.state.Store(stateUnlocked)
-	l.c.drop(l)
-	return l.release(ctx)
+	return l.release(ctx, l.finish(ErrReleased))
 }
 
 // unwind releases the parts one after another, the last first.

@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +48,9 @@ type Lease struct {
 	refusal    error         // of the latest renewals, by the server; nil if none of them was refused
 
 	alive   context.Context // ends with the lease; the cause says why
-	end     context.CancelCauseFunc
+	cancel  context.CancelCauseFunc
+	ended   atomic.Pointer[time.Time] // when; nil before
+	failure atomic.Pointer[error]     // of Unlock, which had ended it; nil if there was none
 	state   atomic.Int32
 	maxHold time.Duration // Options.MaxHold, if it has begun; guarded by c.mu, as is
 	most    time.Time     // when that is over
@@ -88,7 +91,7 @@ func (l *Lease) reserve(span time.Duration) time.Duration {
 // begin begins a lease that the server has granted for that span, of which it
 // surely had not heard before from, and reports whether any of it is left.
 func (l *Lease) begin(from time.Time, span time.Duration) bool {
-	l.alive, l.end = context.WithCancelCause(context.Background())
+	l.alive, l.cancel = context.WithCancelCause(context.Background())
 	l.from, l.term = from, span
 	l.deadline = from.Add(span - l.reserve(span))
 	if !l.fixed || span < l.span {
@@ -143,33 +146,51 @@ func (l *Lease) due() time.Time {
 	return l.renewAt
 }
 
-// Unlock releases the lock with one request, whatever has become of ctx. While the
-// server cannot be reached, or refuses for now, as when it loads its data, it goes on
-// asking, after one second by a new connection, for two seconds; after that the client
-// does so in the background until the lease is over, and the error wraps ErrUnanswered.
-// It wraps ErrNotHeld if the lock was lost or has been released. After any other error
-// the key may stay until the server answers, or until the lease is over.
+// end ends l, if nothing has before.
+func (l *Lease) end(cause error) {
+	now := time.Now()
+	l.ended.CompareAndSwap(nil, &now)
+	l.cancel(cause)
+}
+
+// finish takes l away from the watchdog and ends it. It returns until when l was surely
+// held.
+func (l *Lease) finish(cause error) time.Time {
+	until := l.until()
+	l.c.drop(l)
+	l.end(cause)
+	return until
+}
+
+// Unlock releases the lock with one request, whatever has become of ctx. The lease is over
+// when Unlock is called: Done is closed, Err is not nil, and the deadline is past.
+//
+// While the server cannot be reached, or refuses for now, as when it loads its data, Unlock
+// asks again for two seconds, after one second by a new connection; then its error wraps
+// ErrUnanswered. It wraps ErrNotHeld if the lock was lost, may have been lost before the
+// server answered, or has been released. After any error the client asks on in the
+// background, until the server has answered, or forgets the lock by itself.
 //
 // Should the client library itself have repeated the request after a lost
 // reply, Unlock cannot tell its own success from a loss, and says ErrNotHeld.
 func (l *Lease) Unlock(ctx context.Context) error {
 	if !l.state.CompareAndSwap(stateHeld, stateUnlocked) {
-		if l.state.CompareAndSwap(stateOverdue, stateUnlocked) {
-			return fmt.Errorf("%w: %s: %w", ErrNotHeld, l.name, l.overdueErr())
+		if l.state.CompareAndSwap(stateRevoked, stateUnlocked) {
+			return l.lost()
 		}
 		return fmt.Errorf("%w: %s: unlocked before", ErrNotHeld, l.name)
 	}
-	l.c.drop(l)
+	until := l.finish(ErrReleased)
 	if l.prompt { // in another goroutine it would take some microseconds longer
 		var err error
-		if !l.c.here(func() { err = l.release(ctx) }) {
-			return l.tooLate()
+		if !l.c.here(func() { err = l.release(ctx, until) }) {
+			return l.fail(ErrClosed, until)
 		}
 		return err
 	}
 	done := make(chan error, 1)
-	if !l.c.spawn(func() { done <- l.release(ctx) }) {
-		return l.tooLate()
+	if !l.c.spawn(func() { done <- l.release(ctx, until) }) {
+		return l.fail(ErrClosed, until)
 	}
 	timer := time.NewTimer(unlockWait)
 	defer timer.Stop()
@@ -177,50 +198,65 @@ func (l *Lease) Unlock(ctx context.Context) error {
 	case err := <-done:
 		return err
 	case <-timer.C:
-		l.end(fmt.Errorf("%w: no answer to Unlock for %v", ErrLost, unlockWait))
-		if lost := l.lost(); lost != nil && !time.Now().Before(l.until()) {
-			return lost
-		}
-		return fmt.Errorf("%w: unlock %s, after %v", ErrUnanswered, l.name, unlockWait)
+		return l.fail(fmt.Errorf("no answer to Unlock for %v", unlockWait), until)
 	}
 }
 
-// tooLate ends a lease whose client is closed.
-func (l *Lease) tooLate() error {
-	l.end(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
-	return fmt.Errorf("%w: %w", ErrNotHeld, ErrClosed)
-}
-
-// release gives the lock back and ends the lease.
-func (l *Lease) release(ctx context.Context) error {
+// release gives the lock back, in the background if that fails. The lease, which was held
+// until that time, has ended.
+func (l *Lease) release(ctx context.Context, until time.Time) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(given(ctx)), unlockWait)
 	defer cancel()
+	ctx = context.WithValue(ctx, untilKey{}, until)
 	if l.trace != nil {
 		ctx = context.WithValue(ctx, traceKey{}, l.trace)
 	}
+	began := time.Now()
 	held, err := l.giveBack(ctx)
 	switch {
+	case judge(err) == foreign || err == nil && !held:
+		l.lose(cmp.Or(err, errGone))
 	case err != nil:
-		l.end(fmt.Errorf("%w: %w", ErrLost, err))
-		if l.again != nil && !final(err) { // the others need not wait for the end of the lease
-			l.c.later(l.until().Add(l.reserve(l.span)), nil, l.again, nil)
+		if l.again != nil { // the others need not wait for the end of the lease
+			l.c.later(began.Add(l.span), nil, l.again, nil)
 		}
-		switch {
-		case !time.Now().Before(l.until()):
-		case l.again != nil && !final(err):
-			return fmt.Errorf("%w: unlock %s: %w", ErrUnanswered, l.name, explain(err))
-		default:
-			return fmt.Errorf("redislock: unlock %s: %w", l.name, explain(err))
-		}
-	case held:
-		l.end(ErrReleased)
-		if context.Cause(l.alive) == ErrReleased {
-			l.released()
-		}
-	default:
-		l.end(fmt.Errorf("%w: its key was gone or another holder's", ErrLost))
+		return l.fail(err, until)
+	case l.lost() == nil:
+		l.released()
 	}
 	return l.lost()
+}
+
+var errGone = errors.New("its key was gone or another holder's")
+
+// lose notes that Unlock has failed.
+func (l *Lease) lose(err error) {
+	err = fmt.Errorf("%w: %w", ErrLost, err)
+	if context.Cause(l.alive) == ErrReleased && l.failure.CompareAndSwap(nil, &err) && l.trace != nil {
+		tell(l.trace.Lost, LostInfo{l.name, l.token, err})
+	}
+}
+
+// fail returns the error of an Unlock that has failed with err.
+func (l *Lease) fail(err error, until time.Time) error {
+	l.lose(err)
+	switch {
+	case errors.Is(err, ErrNotHeld) || errors.Is(err, ErrClosed) || !time.Now().Before(until):
+		return l.lost()
+	case errors.Is(err, ErrUnanswered) || l.c.final(err): // of parts, or not to be retried
+		return fmt.Errorf("redislock: unlock %s: %w", l.name, explain(err))
+	default:
+		return fmt.Errorf("%w: unlock %s: %w", ErrUnanswered, l.name, explain(err))
+	}
+}
+
+type untilKey struct{}
+
+// inTime reports whether the lease that ctx releases is surely not over by itself: then a
+// key that is gone was deleted by an earlier request of ours.
+func inTime(ctx context.Context) bool {
+	until, ok := ctx.Value(untilKey{}).(time.Time)
+	return !ok || time.Now().Before(until)
 }
 
 // giveBack gives the lock back.
@@ -247,21 +283,24 @@ func (l *Lease) lost() error {
 // where it does not, see the package comment.
 func (l *Lease) Token() uint64 { return l.token }
 
-// Done is closed when the lock is released, when a renewal finds it lost, and at
+// Done is closed when Unlock is called, when a renewal finds the lock lost, and at
 // the deadline.
 func (l *Lease) Done() <-chan struct{} { return l.alive.Done() }
 
 // Err is nil while the lock is held, then why it ended: ErrReleased, or an
-// error that wraps ErrLost.
+// error that wraps ErrLost, which Unlock may also find.
 func (l *Lease) Err() error {
 	if l.joint != nil {
 		l.joint.check() // the news may be on its way
+	}
+	if failure := l.failure.Load(); failure != nil {
+		return *failure
 	}
 	return context.Cause(l.alive)
 }
 
 // Deadline returns until when the lock is surely held if it is not released. It
-// moves on with each renewal, up to Options.MaxHold.
+// moves on with each renewal, up to Options.MaxHold. It is not after the end of the lease.
 func (l *Lease) Deadline() (time.Time, bool) { return l.until(), true }
 
 // lives reports whether the lease has not ended, nor its time: a process that was stopped
@@ -289,7 +328,10 @@ func (l *Lease) until() time.Time {
 		until = l.deadline
 	}
 	if !l.most.IsZero() && l.most.Before(until) {
-		return l.most
+		until = l.most
+	}
+	if ended := l.ended.Load(); ended != nil && ended.Before(until) {
+		until = *ended
 	}
 	return until
 }

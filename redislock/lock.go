@@ -224,7 +224,7 @@ func (c *Client) awaitIn(ctx context.Context, name string, wait time.Duration, a
 	if t := traceOf(ctx); t != nil {
 		defer func(began time.Time) { t.outcome(name, began, l, err) }(time.Now())
 	}
-	abandon := func(l *Lease) { l.c.drop(l); l.release(ctx) }
+	abandon := func(l *Lease) { _ = l.release(ctx, l.finish(ErrReleased)) }
 	for {
 		l, err = lease.Await(ctx, c.spawn, ErrClosed, func() (*Lease, error) { return acquire(ctx) }, abandon)
 		if err != nil || l.lives() {

@@ -10,7 +10,7 @@ import (
 const (
 	stateHeld     = iota
 	stateUnlocked // Unlock has been called, or what the lease is a part of has given it back
-	stateOverdue  // Options.MaxHold is over
+	stateRevoked  // the client has ended it and given it back
 )
 
 // limited returns what a Lock has returned, with a lease that lasts for MaxHold at most.
@@ -32,12 +32,10 @@ func (l *Lease) limit(d time.Duration) {
 
 // overdue ends l because it has lasted for MaxHold, and gives the lock back.
 func (l *Lease) overdue() {
-	if !l.state.CompareAndSwap(stateHeld, stateOverdue) {
+	if !l.state.CompareAndSwap(stateHeld, stateRevoked) {
 		return
 	}
-	l.c.drop(l)
-	l.end(l.overdueErr())
-	_ = l.release(context.Background()) // which the client goes on with in the background
+	_ = l.release(context.Background(), l.finish(l.overdueErr())) // repeated in the background
 }
 
 // overdueErr returns why a lease has ended that has lasted for MaxHold.

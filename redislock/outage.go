@@ -3,33 +3,10 @@ package redislock
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"math/rand/v2"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
-
-// passing is how answers begin by which a server refuses for now: it loads its data,
-// runs another script, is no primary or is not one yet, lacks replicas, or has too many
-// clients.
-var passing = []string{"LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN", "READONLY", "NOREPLICAS", "max number of clients"}
-
-// final reports whether there is no point in sending a request again that failed with
-// err.
-func final(err error) bool {
-	if refused(err) {
-		for _, prefix := range passing {
-			if redis.HasErrorPrefix(err, prefix) {
-				return false
-			}
-		}
-		return true
-	}
-	var untrusted *tls.CertificateVerificationError
-	return errors.Is(err, redis.ErrClosed) || errors.Is(err, errNoBlocking) || errors.As(err, &untrusted)
-}
 
 // An outage is what a Lock knows of requests that have failed in a row.
 type outage struct {
@@ -72,10 +49,15 @@ func (f *outage) ended(ctx context.Context, errs ...error) error {
 	return cmp.Or(f.last, ctx.Err())
 }
 
-// hopeless reports whether a Lock with those options gives up after the failure that
+// hopeless reports whether a Lock of c with those options gives up after the failure that
 // was noted last.
-func (f *outage) hopeless(ctx context.Context, o Options, try bool) bool {
-	if final(f.last) || ctx.Err() != nil {
+func (f *outage) hopeless(ctx context.Context, c *Client, o Options, try bool) bool {
+	return c.final(f.last) || f.lasts(ctx, o, try)
+}
+
+// lasts reports whether that Lock has asked for long enough.
+func (f *outage) lasts(ctx context.Context, o Options, try bool) bool {
+	if ctx.Err() != nil {
 		return true
 	}
 	if try {
@@ -87,14 +69,17 @@ func (f *outage) hopeless(ctx context.Context, o Options, try bool) bool {
 
 // persist calls f, which sends one request, until the server answers or ctx ends, with
 // pauses between. unsure is whether an earlier request may have taken effect.
-func (c *Client) persist(ctx context.Context, f func(unsure bool) error) error {
+func (c *Client) persist(ctx context.Context, f func(ctx context.Context, unsure bool) error) error {
 	var o outage
-	for unsure := false; ; {
-		err := f(unsure || resent(ctx) != nil)
-		if err == nil || final(err) {
+	for unsure := resent(ctx) != nil; ; {
+		err := f(ctx, unsure)
+		if err == nil || c.final(err) {
 			return err
 		}
 		unsure = unsure || !refused(err)
+		if v := judge(err); v == elsewhere || v == redirect {
+			ctx = by(ctx, nil) // the connection that is new leads to a server that has not got the lock
+		}
 		if !c.pause(ctx, o.pause(err)) {
 			return err
 		}
@@ -125,7 +110,7 @@ func (c *Client) later(until time.Time, wake <-chan struct{}, f func(context.Con
 			ctx, cancel := context.WithTimeout(c.open, min(unlockWait, until.Sub(now)))
 			err := f(ctx)
 			cancel()
-			if err == nil || final(err) {
+			if err == nil || !refused(err) && c.final(err) {
 				return
 			}
 		}

@@ -175,7 +175,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 		case err != nil:
 			queued = queued || !refused(err)
 			watch = failed.pause(err)
-			if failed.hopeless(ctx, m.o, try) {
+			if failed.hopeless(ctx, m.c, m.o, try) {
 				return giveUp(err)
 			}
 		case try:
@@ -321,7 +321,7 @@ func (m *Mutex) call(s *script, w *queued, args ...any) call {
 func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, err error) {
 	out := m.sends()
 	defer out.end()
-	err = m.c.persist(ctx, func(again bool) error { // again: an earlier one may have done it
+	err = m.c.persist(ctx, func(ctx context.Context, again bool) error { // again: an earlier one may have done it
 		sent := time.Now()
 		n, notifications, err := answer(m.call(m.kind.release, w, m.o.HandoffTimeout.Milliseconds()).run(ctx, m.c.rdb))
 		// n < 0: the library may have repeated a request whose reply was lost.
@@ -336,7 +336,7 @@ func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, 
 			out.box.deliver(text, sent)
 		}
 		// Gone after a failure: the failed request has done it.
-		held = err == nil && (n == 1 || n == 2 || again)
+		held = err == nil && (n == 1 || n == 2 || again && inTime(ctx))
 		return err
 	})
 	return held, err

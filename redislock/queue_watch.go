@@ -12,8 +12,8 @@ import (
 // reply has hidden costs its lease, as if this process had died.
 func (m *Mutex) withdraw(ctx context.Context, w *queued) error {
 	_, err := m.release(ctx, w, false)
-	if err == nil || final(err) {
-		return err
+	if err == nil {
+		return nil
 	}
 	granted := make(chan struct{}, 1)
 	m.c.mail.Lock()
@@ -52,7 +52,7 @@ func (m *Mutex) check() {
 	ctx, cancel := context.WithTimeout(m.c.open, unlockWait)
 	defer cancel()
 	// If the server does not answer there is nothing to hand on.
-	_ = m.c.persist(ctx, func(again bool) error {
+	_ = m.c.persist(ctx, func(ctx context.Context, again bool) error {
 		n, err := m.send(ctx, m.kind.check)
 		if n == 2 || n == 0 && again {
 			m.watchOver()

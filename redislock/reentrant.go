@@ -193,7 +193,7 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 		case err != nil:
 			doubt = doubt || !refused(err)
 			left = failed.pause(err)
-			if failed.hopeless(ctx, m.o, try) {
+			if failed.hopeless(ctx, m.c, m.o, try) {
 				return giveUp(err)
 			}
 		case try:
@@ -306,7 +306,7 @@ func (o *Owner) undo(ctx context.Context, fresh *hold) error {
 		h = fresh
 	}
 	_, err := o.settle(ctx, h)
-	if err != nil && !final(err) {
+	if err != nil {
 		o.m.c.later(time.Now().Add(o.m.o.TTL), nil, func(ctx context.Context) error { return o.resettle(ctx, h) }, nil)
 	}
 	return err
@@ -324,10 +324,10 @@ func (o *Owner) resettle(ctx context.Context, h *hold) error {
 // the owner had the lock until then. The caller holds o.mu.
 func (o *Owner) settle(ctx context.Context, h *hold) (held bool, err error) {
 	m := o.m
-	err = m.c.persist(ctx, func(again bool) error {
+	err = m.c.persist(ctx, func(ctx context.Context, again bool) error {
 		n, err := call{reentrantRelease, []string{m.name}, []any{h.field, h.count, m.sub.channel, unlockMessage}}.run(ctx, m.c.rdb).Int()
 		// Gone after a failure: the failed request has done it.
-		held = err == nil && (n == 1 || again && h.count == 0)
+		held = err == nil && (n == 1 || again && h.count == 0 && inTime(ctx))
 		return err
 	})
 	return held, err

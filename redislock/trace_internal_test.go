@@ -46,7 +46,7 @@ func TestTraceAbsent(t *testing.T) {
 			func() {
 				lease.Await(ctx, c.spawn, ErrClosed,
 					func() (*Lease, error) { return begin(ctx) },
-					func(l *Lease) { l.c.drop(l); l.release(ctx) })
+					func(l *Lease) { l.release(ctx, l.finish(ErrReleased)) })
 			}},
 	} {
 		// The least of some runs: goroutines of others may allocate meanwhile.
