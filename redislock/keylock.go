@@ -141,7 +141,7 @@ func (k *keyLock) withdraw(ctx context.Context, nonce string) error {
 	again := func(ctx context.Context) error { _, err := k.free(ctx, nonce, byScript); return err }
 	err := again(ctx)
 	if err != nil {
-		k.c.later(time.Now().Add(k.o.TTL), nil, again, nil)
+		k.c.later(k.name, time.Now().Add(k.o.TTL), nil, again, nil)
 	}
 	return err
 }

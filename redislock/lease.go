@@ -1,7 +1,6 @@
 package redislock
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,8 +56,12 @@ type Lease struct {
 }
 
 const (
-	// A lease is renewed when a third of it is over. A renewal that fails is sent again
-	// after this part of the lease.
+	// A lease is renewed when a third of it is over, and a grant, which is short, after
+	// grantRenewal: a holder that is stopped soon after it has got the lock keeps it for a
+	// whole lease, and one that is quick sends no renewal.
+	grantRenewal = 5 * time.Millisecond
+
+	// A renewal that fails is sent again after this part of the lease.
 	renewTries = 10
 
 	// One that is not answered is sent again, by a connection of its own, after this part
@@ -94,7 +97,10 @@ func (l *Lease) begin(from time.Time, span time.Duration) bool {
 	l.alive, l.cancel = context.WithCancelCause(context.Background())
 	l.from, l.term = from, span
 	l.deadline = from.Add(span - l.reserve(span))
-	if !l.fixed || span < l.span {
+	switch {
+	case span < l.span:
+		l.renewAt = time.Now().Add(min(grantRenewal, span/3))
+	case !l.fixed:
 		l.renewAt = from.Add(span / 3)
 	}
 	return l.c.keep(l)
@@ -136,6 +142,15 @@ func (l *Lease) over() error {
 		return fmt.Errorf("%w: its lease of %v is over, and its renewal was refused: %w", ErrLost, l.term, explain(l.refusal))
 	}
 	return fmt.Errorf("%w: its lease of %v is over", ErrLost, l.term)
+}
+
+// together returns how much earlier than it must l is renewed with others. The caller holds
+// l.c.mu.
+func (l *Lease) together() time.Duration {
+	if l.term < l.span {
+		return min(grantRenewal/2, l.term/renewTries)
+	}
+	return min(renewTogether, l.term/renewTries)
 }
 
 // due returns when the watchdog must run for l. The caller holds l.c.mu.
@@ -202,9 +217,36 @@ func (l *Lease) Unlock(ctx context.Context) error {
 	}
 }
 
-// release gives the lock back, in the background if that fails. The lease, which was held
-// until that time, has ended.
+// release gives the lock back for Unlock. The lease, which was held until that time, has
+// ended.
 func (l *Lease) release(ctx context.Context, until time.Time) error {
+	held, err := l.yield(ctx, until)
+	switch {
+	case err != nil:
+		return l.fail(err, until)
+	case !held:
+		l.lose(errGone)
+	case l.lost() == nil:
+		l.released()
+	}
+	return l.lost()
+}
+
+// revoke ends l with that cause, unless Unlock has been called, and gives the lock back.
+func (l *Lease) revoke(cause error) error {
+	if !l.state.CompareAndSwap(stateHeld, stateRevoked) {
+		return nil
+	}
+	_, err := l.yield(context.Background(), l.finish(cause))
+	if errors.Is(err, ErrNotHeld) && !errors.Is(err, ErrUnanswered) {
+		return nil // it was lost before
+	}
+	return err
+}
+
+// yield gives the lock back, in the background if that fails, and reports whether it was held
+// until then.
+func (l *Lease) yield(ctx context.Context, until time.Time) (held bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(given(ctx)), unlockWait)
 	defer cancel()
 	ctx = context.WithValue(ctx, untilKey{}, until)
@@ -212,19 +254,14 @@ func (l *Lease) release(ctx context.Context, until time.Time) error {
 		ctx = context.WithValue(ctx, traceKey{}, l.trace)
 	}
 	began := time.Now()
-	held, err := l.giveBack(ctx)
-	switch {
-	case judge(err) == foreign || err == nil && !held:
-		l.lose(cmp.Or(err, errGone))
-	case err != nil:
-		if l.again != nil { // the others need not wait for the end of the lease
-			l.c.later(began.Add(l.span), nil, l.again, nil)
-		}
-		return l.fail(err, until)
-	case l.lost() == nil:
-		l.released()
+	held, err = l.giveBack(ctx)
+	if judge(err) == foreign {
+		return false, nil
 	}
-	return l.lost()
+	if err != nil && l.again != nil { // the others need not wait for the end of the lease
+		l.c.later(l.name, began.Add(l.span), nil, l.again, nil)
+	}
+	return held, err
 }
 
 var errGone = errors.New("its key was gone or another holder's")

@@ -226,7 +226,7 @@ func (c *Client) awaitIn(ctx context.Context, name string, wait time.Duration, a
 	}
 	abandon := func(l *Lease) { _ = l.release(ctx, l.finish(ErrReleased)) }
 	for {
-		l, err = lease.Await(ctx, c.spawn, ErrClosed, func() (*Lease, error) { return acquire(ctx) }, abandon)
+		l, err = lease.Await(ctx, c.admit, ErrClosed, func() (*Lease, error) { return acquire(ctx) }, abandon)
 		if err != nil || l.lives() {
 			break
 		}
@@ -298,7 +298,7 @@ func endedWith(ctx context.Context, name string, err error) error {
 
 // rest waits for d. The error is that of ctx or of the client if one has ended before.
 func (c *Client) rest(ctx context.Context, d time.Duration) error {
-	if c.pause(ctx, d) {
+	if sleep(ctx, c.serving, d) {
 		return nil
 	}
 	return c.ended(ctx)
@@ -309,14 +309,17 @@ func (c *Client) ended(ctx context.Context) error { return errors.Join(ctx.Err()
 
 // pause waits for d and reports whether neither ctx nor the client has ended
 // before.
-func (c *Client) pause(ctx context.Context, d time.Duration) bool {
+func (c *Client) pause(ctx context.Context, d time.Duration) bool { return sleep(ctx, c.open, d) }
+
+// sleep waits for d and reports whether neither context has ended before.
+func sleep(ctx, other context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
 	case <-ctx.Done():
-	case <-c.open.Done():
+	case <-other.Done():
 	}
 	return false
 }

@@ -26,16 +26,13 @@ func (l *Lease) limit(d time.Duration) {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	l.maxHold, l.most = d, time.Now().Add(d)
-	timer := time.AfterFunc(d, func() { l.c.spawn(l.overdue) })
+	timer := time.AfterFunc(d, func() { l.c.task(l.overdue) })
 	context.AfterFunc(l.alive, func() { timer.Stop() })
 }
 
 // overdue ends l because it has lasted for MaxHold, and gives the lock back.
 func (l *Lease) overdue() {
-	if !l.state.CompareAndSwap(stateHeld, stateRevoked) {
-		return
-	}
-	_ = l.release(context.Background(), l.finish(l.overdueErr())) // repeated in the background
+	_ = l.revoke(l.overdueErr()) // what fails is repeated in the background
 }
 
 // overdueErr returns why a lease has ended that has lasted for MaxHold.

@@ -94,28 +94,35 @@ const (
 	// laterPause is how long it waits before each try, of which each lasts up to
 	// unlockWait.
 	laterPause = 100 * time.Millisecond
+	laterMost  = time.Second // it grows up to this
 )
 
-// later calls f in the background until that has an answer, until is past or c closes;
-// and at once after wake, which may be nil. done, if not nil, is called at the end. Beyond
-// maxLater nothing is kept.
-func (c *Client) later(until time.Time, wake <-chan struct{}, f func(context.Context) error, done func()) {
+// later calls f, which gives back the lock called name or a place in its queue, in the
+// background until that succeeds, until is past or c closes; and at once after wake, which may
+// be nil. done, if not nil, is called at the end. Beyond maxLater nothing is kept.
+func (c *Client) later(name string, until time.Time, wake <-chan struct{}, f func(context.Context) error, done func()) {
 	if done == nil {
 		done = func() {}
 	}
-	if c.pending.Add(1) > maxLater || !c.spawn(func() {
+	d := c.owe(name)
+	if c.debts() > maxLater || !c.task(func() {
 		defer done()
-		defer c.pending.Add(-1)
-		for now := time.Now(); now.Before(until) && c.restOr(wake, laterPause/2+rand.N(laterPause)); now = time.Now() {
+		pause := laterPause
+		for now := time.Now(); now.Before(until) && c.restOr(wake, pause/2+rand.N(pause)); now = time.Now() {
 			ctx, cancel := context.WithTimeout(c.open, min(unlockWait, until.Sub(now)))
 			err := f(ctx)
 			cancel()
-			if err == nil || !refused(err) && c.final(err) {
-				return
+			c.pay(d, err)
+			if err == nil || c.final(err) && (c.closedErr() != nil || !refused(err)) {
+				break
 			}
+			pause = min(2*pause, laterMost)
+		}
+		if c.closedErr() == nil || !time.Now().Before(until) {
+			c.pay(d, nil) // it is over by itself
 		}
 	}) {
-		c.pending.Add(-1)
+		c.pay(d, nil)
 		done()
 	}
 }
@@ -147,7 +154,7 @@ var errUndoing = errors.New("the server has not answered")
 func (c *Client) aside(failed *outage, f func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		done := make(chan error, 1)
-		if !c.spawn(func() {
+		if !c.task(func() {
 			detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
 			defer cancel()
 			done <- f(detached)

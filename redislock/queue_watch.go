@@ -23,7 +23,7 @@ func (m *Mutex) withdraw(ctx context.Context, w *queued) error {
 	}
 	b.gone[w.nonce] = granted
 	m.c.mail.Unlock()
-	m.c.later(time.Now().Add(placeStays), granted,
+	m.c.later(m.name, time.Now().Add(placeStays), granted,
 		func(ctx context.Context) error { _, err := m.release(ctx, w, false); return err },
 		func() {
 			m.c.mail.Lock()

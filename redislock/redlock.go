@@ -138,7 +138,7 @@ func (m *Redlock) acquire(ctx context.Context, c *Client, try bool) (*Lease, err
 				traceOf(ctx).queued(m.name, -1)
 			}
 		}
-		if !c.pause(ctx, pause) {
+		if c.rest(ctx, pause) != nil {
 			return nil, gaveUp(ctx, m.name, o, failed.ended(ctx, c.closedErr()), nil)
 		}
 		traceOf(ctx).woken(m.name, WakeTime)
@@ -171,7 +171,7 @@ func (m *Redlock) vote(ctx context.Context, c *Client) (l *Lease, final bool, er
 	ballots, nonce := make(chan ballot, n), c.identity()
 	needed := m.answering() < n/2+1
 	for _, k := range m.keys {
-		if !k.c.spawn(func() { ballots <- m.ask(ctx, k, nonce, needed) }) {
+		if !k.c.admit(func() { ballots <- m.ask(ctx, k, nonce, needed) }) {
 			ballots <- ballot{err: ErrClosed, final: true}
 		}
 	}
@@ -247,7 +247,7 @@ func (m *Redlock) ask(ctx context.Context, k *keyLock, nonce string, needed bool
 		return ballot{l, err, err != nil && k.c.final(err)}
 	}
 	p.late(err)
-	if !k.c.spawn(func() { defer p.end(); k.undo(ctx, nonce, sent) }) {
+	if !k.c.task(func() { defer p.end(); k.undo(ctx, nonce, sent) }) {
 		p.end()
 	}
 	return ballot{err: err}
@@ -262,7 +262,7 @@ func (m *Redlock) back(ctx context.Context, c *Client, none <-chan struct{}) boo
 		return true
 	case <-timer.C:
 	case <-ctx.Done():
-	case <-c.open.Done():
+	case <-c.serving.Done():
 	}
 	return false
 }
@@ -288,7 +288,7 @@ func (m *Redlock) collect(j *joint, ballots <-chan ballot, n int) {
 
 // giveBack releases a part in the background.
 func (m *Redlock) giveBack(ctx context.Context, l *Lease) {
-	l.c.spawn(func() { _ = l.discard(ctx) }) // what fails is over with its lease
+	l.c.task(func() { _ = l.discard(ctx) }) // what fails is over with its lease
 }
 
 // scatter returns the release of all parts at once, which is over when so many

@@ -113,7 +113,7 @@ func (m *Reentrant) Owner() *Owner { return &Owner{m: m, locking: make(chan stru
 // with a goroutine. Goroutines that must exclude each other need an Owner each.
 type Owner struct {
 	m       *Reentrant
-	locking chan struct{} // full while a Lock of this owner asks or waits
+	locking chan struct{} // full while a Lock of this owner asks or waits; TryLock does not use it
 
 	mu   sync.Mutex // one request at a time, until the count is known
 	hold *hold      // nil while it holds nothing
@@ -163,13 +163,15 @@ func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
 // leaves a count in the server only with a lease.
 func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 	m := o.m
-	select {
-	case o.locking <- struct{}{}:
-		defer func() { <-o.locking }()
-	case <-ctx.Done():
-		return nil, gaveUp(ctx, m.name, m.o, ctx.Err(), nil)
-	case <-m.c.open.Done():
-		return nil, gaveUp(ctx, m.name, m.o, ErrClosed, nil)
+	if !try { // which must not wait behind another Lock
+		select {
+		case o.locking <- struct{}{}:
+			defer func() { <-o.locking }()
+		case <-ctx.Done():
+			return nil, gaveUp(ctx, m.name, m.o, ctx.Err(), nil)
+		case <-m.c.serving.Done():
+			return nil, gaveUp(ctx, m.name, m.o, ErrClosed, nil)
+		}
 	}
 	w := m.sub.join()
 	served := false
@@ -265,7 +267,7 @@ func (w *listener) wait(ctx context.Context, c *Client, left time.Duration) Wake
 	case <-timer.C:
 		return WakeTime
 	case <-ctx.Done():
-	case <-c.open.Done():
+	case <-c.serving.Done():
 	}
 	return ""
 }
@@ -307,7 +309,7 @@ func (o *Owner) undo(ctx context.Context, fresh *hold) error {
 	}
 	_, err := o.settle(ctx, h)
 	if err != nil {
-		o.m.c.later(time.Now().Add(o.m.o.TTL), nil, func(ctx context.Context) error { return o.resettle(ctx, h) }, nil)
+		o.m.c.later(o.m.name, time.Now().Add(o.m.o.TTL), nil, func(ctx context.Context) error { return o.resettle(ctx, h) }, nil)
 	}
 	return err
 }

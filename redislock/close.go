@@ -1,0 +1,208 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// closeWait is how long Close waits until the places of waiters are taken back.
+const closeWait = time.Second
+
+var errStuck = errors.New("redislock: closed, but the client library has not returned from a request: set its ReadTimeout")
+
+// Shutdown ends c in an orderly way, as at the end of a process: Lock returns ErrClosed, also
+// to those that wait, whose places in queues are taken back; leases that are held end, with an
+// Err that wraps ErrLost and ErrClosed, and their locks are released. Then it calls Close, at
+// the latest when ctx ends. The error names the locks that could not be given back: they stay
+// until their leases are over. Whoever holds a lock is told by Done, so what they do under it
+// should have ended before.
+func (c *Client) Shutdown(ctx context.Context) error {
+	ctx = given(ctx)
+	c.stop()
+	c.revokeAll()
+	for c.idle(ctx) && c.revokeAll() { // what a Lock has got meanwhile
+	}
+	return errors.Join(append(c.unpaid(), c.close())...)
+}
+
+// Close ends every wait for a lock, whose place in a queue it takes back if the server
+// answers within a second, and every lease, and returns when all goroutines of the client have
+// ended. The keys of leases that have not been unlocked stay until the servers let them
+// expire: see Shutdown. It is safe to call twice. The error is that of closing the connections
+// for blocking commands, or that a request has not returned, with a client library that has no
+// read timeout.
+func (c *Client) Close() error {
+	c.stop()
+	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+	defer cancel()
+	c.idle(ctx)
+	return c.close()
+}
+
+// close ends everything.
+func (c *Client) close() error {
+	c.mu.Lock()
+	c.closed = true
+	for l := range c.leases {
+		l.end(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
+	}
+	clear(c.leases)
+	if c.watchdog != nil {
+		c.watchdog.Stop()
+	}
+	blocking := c.blocking
+	c.blocking = nil
+	c.mu.Unlock()
+	for _, m := range c.mail.close() {
+		c.work.Go(m.pass)
+	}
+	c.shut()
+	var err error
+	if blocking != nil {
+		err = blocking.Close() // ends the commands that block
+	}
+	ended := make(chan struct{})
+	go func() { c.work.Wait(); close(ended) }()
+	timer := time.NewTimer(c.longest())
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+		err = errors.Join(err, errStuck)
+	}
+	return err
+}
+
+// longest is for how long the client library may stay in a request that is to end, unless it
+// has no read timeout.
+func (c *Client) longest() time.Duration {
+	var read, dial time.Duration
+	switch rdb := c.rdb.(type) {
+	case *redis.Client:
+		read, dial = rdb.Options().ReadTimeout, rdb.Options().DialTimeout
+	case *redis.ClusterClient:
+		read, dial = rdb.Options().ReadTimeout, rdb.Options().DialTimeout
+	}
+	return unlockWait + max(read, dial, 0)
+}
+
+// revokeAll gives back every lock that is held, each in a task, and reports whether there is
+// any. Of a lease that consists of several it gives back all, unless that is another client's.
+func (c *Client) revokeAll() bool {
+	c.mu.Lock()
+	held := slices.Collect(maps.Keys(c.leases))
+	c.mu.Unlock()
+	for _, l := range held {
+		if j := l.whole.Load(); j != nil && j.all.c == c && j.lasts() {
+			l = j.all
+		}
+		d := c.owe(l.name)
+		if !c.task(func() {
+			err := l.revoke(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
+			if l.joint == nil || !l.joint.spread() {
+				err = nil // later has a debt of its own
+			}
+			c.pay(d, err)
+		}) {
+			return false
+		}
+	}
+	return len(held) > 0
+}
+
+// task runs f as spawn does. Shutdown waits for it.
+func (c *Client) task(f func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.tasks++
+	c.work.Go(func() {
+		defer c.taskEnds()
+		f()
+	})
+	return true
+}
+
+// admit is task for a Lock: none begins after Shutdown or Close.
+func (c *Client) admit(f func()) bool { return c.closedErr() == nil && c.task(f) }
+
+func (c *Client) taskEnds() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tasks--; c.tasks == 0 && c.noTask != nil {
+		close(c.noTask)
+		c.noTask = nil
+	}
+}
+
+// idle waits until there is no task, and reports whether that is so before ctx ends.
+func (c *Client) idle(ctx context.Context) bool {
+	c.mu.Lock()
+	if c.tasks == 0 {
+		c.mu.Unlock()
+		return true
+	}
+	if c.noTask == nil {
+		c.noTask = make(chan struct{})
+	}
+	none := c.noTask
+	c.mu.Unlock()
+	select {
+	case <-none:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// A debt is a lock that is to be given back, or a place in its queue.
+type debt struct {
+	name string
+	err  error // of the latest try; guarded by c.mu
+}
+
+// owe notes a debt.
+func (c *Client) owe(name string) *debt {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d := &debt{name: name, err: errUndoing}
+	c.owed[d] = true
+	return d
+}
+
+func (c *Client) debts() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.owed)
+}
+
+// pay notes what has come of d.
+func (c *Client) pay(d *debt, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if d.err = err; err == nil {
+		delete(c.owed, d)
+	}
+}
+
+// unpaid returns an error for each lock that was not given back.
+func (c *Client) unpaid() (errs []error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	by := make(map[string]error)
+	for d := range c.owed {
+		by[d.name] = d.err
+	}
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		errs = append(errs, fmt.Errorf("redislock: %s was not given back: %w", name, explain(by[name])))
+	}
+	return errs
+}
