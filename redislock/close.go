@@ -124,11 +124,15 @@ func (c *Client) task(f func()) bool {
 		return false
 	}
 	c.tasks++
-	c.work.Go(func() {
-		defer c.taskEnds()
-		f()
-	})
+	c.work.Add(1)
+	go c.run(f)
 	return true
+}
+
+func (c *Client) run(f func()) {
+	defer c.work.Done()
+	defer c.taskEnds()
+	f()
 }
 
 // admit is task for a Lock: none begins after Shutdown or Close.

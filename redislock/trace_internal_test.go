@@ -44,7 +44,7 @@ func TestTraceAbsent(t *testing.T) {
 		{"Lock",
 			func() { c.await(ctx, "k", 0, begin) },
 			func() {
-				lease.Await(ctx, c.spawn, ErrClosed,
+				lease.Await(ctx, c.admit, ErrClosed,
 					func() (*Lease, error) { return begin(ctx) },
 					func(l *Lease) { l.release(ctx, l.finish(ErrReleased)) })
 			}},
