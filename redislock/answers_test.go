@@ -21,7 +21,7 @@ type rotation struct {
 	running
 	server   redis.UniversalClient // as a user that may do anything
 	password atomic.Value
-	refused  atomic.Int64 // requests that were answered with WRONGPASS
+	refused  atomic.Int64 // requests that were answered with WRONGPASS or NOPERM
 }
 
 func newRotation(t *testing.T) *rotation {
@@ -38,13 +38,25 @@ func (r *rotation) client(t *testing.T) *redislock.Client {
 	rdb := redis.NewClient(&redis.Options{Addr: r.options.Addrs[0], ContextTimeoutEnabled: true, MaxRetries: -1,
 		CredentialsProvider: func() (string, string) { return aclUserName, r.password.Load().(string) }})
 	t.Cleanup(func() { rdb.Close() })
-	c := redislock.NewClient(rdb, redislock.ClientOptions{Trace: &redislock.Trace{Answered: func(i redislock.AnsweredInfo) {
-		if redis.HasErrorPrefix(i.Err, "WRONGPASS") {
-			r.refused.Add(1)
-		}
-	}}})
+	rdb.AddHook(r)
+	c := redislock.NewClient(rdb, redislock.ClientOptions{})
 	t.Cleanup(func() { c.Close() })
 	return c
+}
+
+func (r *rotation) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (r *rotation) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (r *rotation) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if redis.HasErrorPrefix(err, "WRONGPASS") || redis.HasErrorPrefix(err, "NOPERM") {
+			r.refused.Add(1)
+		}
+		return err
+	}
 }
 
 func (r *rotation) do(t *testing.T, args ...any) {
@@ -108,11 +120,13 @@ func TestReleaseRepeated(t *testing.T) {
 	for kind, make := range kinds {
 		name := newName()
 		l := lock(t, make(r.client(t), name, redislock.Options{TTL: time.Hour}))
+		before := r.refused.Load()
 		r.do(t, "ACL", "SETUSER", aclUserName, "-@all")
 		if err := l.Unlock(t.Context()); err == nil || !strings.Contains(err.Error(), "rights that a user needs") || errors.Is(err, redislock.ErrNotHeld) {
 			t.Errorf("%s: Unlock = %v, want what to do", kind, err)
 		}
 		requireOver(t, kind, l)
+		eventually(t, "the client asks again", func() bool { return r.refused.Load() > before+1 })
 		r.do(t, "ACL", "SETUSER", aclUserName, "+@all")
 		eventually(t, kind+" is free", func() bool { return len(leftOf(t, r.server, name)) == 0 })
 	}
@@ -211,7 +225,7 @@ func TestUnlockEnds(t *testing.T) {
 			}
 			l = lock(t, make(c, newName(), redislock.Options{}))
 			cut.Store(true)
-			rdb.AddHook(mute{})
+			rdb.AddHook(mute{on: &cut})
 			if err := l.Unlock(t.Context()); !errors.Is(err, redislock.ErrUnanswered) {
 				t.Errorf("%s: Unlock without an answer = %v", kind, err)
 			}
@@ -219,6 +233,7 @@ func TestUnlockEnds(t *testing.T) {
 			if err := l.Err(); !errors.Is(err, redislock.ErrLost) {
 				t.Errorf("%s: Err = %v", kind, err)
 			}
+			cut.Store(false)
 		})
 	}
 	for kind := range kinds {
@@ -228,15 +243,21 @@ func TestUnlockEnds(t *testing.T) {
 	work.Wait()
 }
 
-// A mute client gets no answer to any request.
-type mute struct{ redis.Hook }
+// A mute client gets no answer to any request while it is on.
+type mute struct {
+	redis.Hook
+	on *atomic.Bool
+}
 
 func (mute) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (mute) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }
-func (mute) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+func (m mute) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
+		if !m.on.Load() {
+			return next(ctx, cmd)
+		}
 		<-ctx.Done()
 		cmd.SetErr(ctx.Err())
 		return ctx.Err()

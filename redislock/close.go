@@ -19,16 +19,22 @@ var errStuck = errors.New("redislock: closed, but the client library has not ret
 // Shutdown ends c in an orderly way, as at the end of a process: Lock returns ErrClosed, also
 // to those that wait, whose places in queues are taken back; leases that are held end, with an
 // Err that wraps ErrLost and ErrClosed, and their locks are released. Then it calls Close, at
-// the latest when ctx ends. The error names the locks that could not be given back: they stay
-// until their leases are over. Whoever holds a lock is told by Done, so what they do under it
+// the latest when ctx ends. The error names the locks that could not be given back, which stay
+// until their leases are over, and wraps that of ctx if requests were under way. Whoever holds a lock is told by Done, so what they do under it
 // should have ended before.
 func (c *Client) Shutdown(ctx context.Context) error {
 	ctx = given(ctx)
 	c.stop()
 	c.revokeAll()
-	for c.idle(ctx) && c.revokeAll() { // what a Lock has got meanwhile
+	idle := c.idle(ctx)
+	for idle && c.revokeAll() { // what a Lock has got meanwhile
+		idle = c.idle(ctx)
 	}
-	return errors.Join(append(c.unpaid(), c.close())...)
+	errs := c.unpaid()
+	if !idle {
+		errs = append(errs, fmt.Errorf("redislock: shut down while the server was being asked: %w", context.Cause(ctx)))
+	}
+	return errors.Join(append(errs, c.close())...)
 }
 
 // Close ends every wait for a lock, whose place in a queue it takes back if the server
@@ -49,8 +55,12 @@ func (c *Client) Close() error {
 func (c *Client) close() error {
 	c.mu.Lock()
 	c.closed = true
+	var wholes []*joint
 	for l := range c.leases {
 		l.end(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
+		if j := l.whole.Load(); j != nil {
+			wholes = append(wholes, j)
+		}
 	}
 	clear(c.leases)
 	if c.watchdog != nil {
@@ -59,6 +69,9 @@ func (c *Client) close() error {
 	blocking := c.blocking
 	c.blocking = nil
 	c.mu.Unlock()
+	for _, j := range wholes {
+		j.check()
+	}
 	for _, m := range c.mail.close() {
 		c.work.Go(m.pass)
 	}

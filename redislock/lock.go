@@ -49,7 +49,7 @@ type Options struct {
 
 	// DisableRenewal says that a lease is not renewed: the holder has TTL and no more.
 	// Otherwise it is renewed for as long as the process lives, from when a
-	// third of it is over.
+	// third of it is over, and at once if the lock was handed over.
 	DisableRenewal bool
 
 	// HandoffTimeout is how long a waiter to which the lock was handed over may take to
@@ -68,7 +68,8 @@ type Options struct {
 
 	// Outage is for how long a Lock whose context has no deadline, and which has no
 	// Wait, goes on asking while every request fails: the server cannot be reached, is
-	// loading its data, is busy with a script, or is not the primary, as in a failover.
+	// loading its data, is busy with a script, is not the primary, as in a failover, or
+	// refuses a password that it has accepted before.
 	// A Lock with a deadline goes on until then, and TryLock asks three times; a
 	// Cohort, which asks for all of its waiters, keeps to Outage. A place in the queue
 	// is kept meanwhile. 0 is DefaultOutage.
