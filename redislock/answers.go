@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A verdict is what a failed request means for the next one.
+// A verdict is whether to repeat a request that has failed.
 type verdict int
 
 const (
@@ -68,7 +68,7 @@ var refusals = []refusal{
 	{"DENIED", final, ""},                // protected mode
 	{"NOPROTO", final, ""},               // another version of the protocol
 	{"CROSSSLOT", final, ""},             // keys of several slots in one request
-	{"EXECABORT", final, ""},             // a transaction, of which we send none; so are the rest:
+	{"EXECABORT", final, ""},             // a transaction; we send none of these:
 	{"UNKILLABLE", final, ""},            // SCRIPT KILL of a script that has written
 	{"NOTBUSY", final, ""},               // SCRIPT KILL without a script
 	{"BUSYGROUP", final, ""},             // a stream
@@ -138,12 +138,12 @@ func forbidden(err error) bool {
 	if err == nil || !refused(err) {
 		return false
 	}
-	// Servers before 7.2 do not say which command of a script was not allowed.
+	// Servers before 7.2 do not name the command of a script that was not allowed.
 	text := err.Error()
 	return redis.HasErrorPrefix(err, "NOPERM") || strings.Contains(text, "user executing the script") || strings.Contains(text, "ACL failure in script")
 }
 
-// explain adds to err what its reader can do about it, if it does not say so.
+// explain adds the advice for err, unless err contains it.
 func explain(err error) error {
 	advice := refusalOf(err).advice
 	if advice == "" || strings.Contains(err.Error(), advice) {

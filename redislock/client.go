@@ -72,7 +72,7 @@ type Client struct {
 	fresh      atomic.Int32 // requests that go by new connections
 	scripts    atomic.Bool  // the server refuses commands that would serve: use scripts
 	unanswered unanswered
-	permitted  sync.Map    // what take has found that the user may do, as needs says it
+	permitted  sync.Map    // the needs for which take has found the rights
 	admitted   atomic.Bool // the server has accepted the password, or needs none
 	separate   bool        // the connections that listen may have another password
 	heard      atomic.Bool // by which they have listened

@@ -16,18 +16,18 @@ const closeWait = time.Second
 
 var errStuck = errors.New("redislock: closed, but the client library has not returned from a request: set its ReadTimeout")
 
-// Shutdown ends c in an orderly way, as at the end of a process: Lock returns ErrClosed, also
-// to those that wait, whose places in queues are taken back; leases that are held end, with an
-// Err that wraps ErrLost and ErrClosed, and their locks are released. Then it calls Close, at
-// the latest when ctx ends. The error names the locks that could not be given back, which stay
-// until their leases are over, and wraps that of ctx if requests were under way. Whoever holds a lock is told by Done, so what they do under it
-// should have ended before.
+// Shutdown gives back everything, as at the end of a process. No Lock begins any more, and
+// those that wait leave their queues and return ErrClosed. Leases that are held end, with an
+// Err that wraps ErrLost and ErrClosed, and their locks are released: the work under a lock
+// should have ended before. Shutdown ends with Close, at the latest when ctx ends, so ctx should
+// have a deadline. The error names the locks that could not be given back, which stay until
+// their leases are over. It wraps the error of ctx if requests were under way.
 func (c *Client) Shutdown(ctx context.Context) error {
 	ctx = given(ctx)
 	c.stop()
 	c.revokeAll()
 	idle := c.idle(ctx)
-	for idle && c.revokeAll() { // what a Lock has got meanwhile
+	for idle && c.revokeAll() { // a Lock may have succeeded meanwhile
 		idle = c.idle(ctx)
 	}
 	errs := c.unpaid()
@@ -37,12 +37,11 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	return errors.Join(append(errs, c.close())...)
 }
 
-// Close ends every wait for a lock, whose place in a queue it takes back if the server
-// answers within a second, and every lease, and returns when all goroutines of the client have
-// ended. The keys of leases that have not been unlocked stay until the servers let them
-// expire: see Shutdown. It is safe to call twice. The error is that of closing the connections
-// for blocking commands, or that a request has not returned, with a client library that has no
-// read timeout.
+// Close ends every wait for a lock and every lease, and returns when all goroutines of the
+// client have ended. Waiters leave their queues first, within a second. The keys of leases that
+// have not been unlocked stay until the servers let them expire: Shutdown releases them. It is
+// safe to call Close twice. The error is that of closing the connections for blocking commands,
+// or that a request does not return, which happens without a read timeout.
 func (c *Client) Close() error {
 	c.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
@@ -201,7 +200,7 @@ func (c *Client) debts() int {
 	return len(c.owed)
 }
 
-// pay notes what has come of d.
+// pay notes the latest result for d, which is over if err is nil.
 func (c *Client) pay(d *debt, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

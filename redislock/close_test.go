@@ -63,8 +63,8 @@ func TestShutdown(t *testing.T) {
 	work.Wait()
 }
 
-// waitTwice starts two Locks of m that must fail. It returns their errors, and what is closed
-// when one of them waits.
+// waitTwice starts two Locks of m that must fail. It returns their errors, and a channel that
+// is closed when one of them has asked.
 func waitTwice(t *testing.T, m redislock.Lockable) (failed <-chan error, waits <-chan struct{}) {
 	errs, queued := make(chan error, 2), make(chan struct{})
 	first := sync.OnceFunc(func() { close(queued) })
@@ -78,7 +78,7 @@ func waitTwice(t *testing.T, m redislock.Lockable) (failed <-chan error, waits <
 	return errs, queued
 }
 
-// TestShutdownUnanswered: what cannot be given back in time is named.
+// TestShutdownUnanswered: the error names every lock that is not given back in time.
 func TestShutdownUnanswered(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[0])[0]
@@ -108,8 +108,8 @@ func TestShutdownUnanswered(t *testing.T) {
 	}
 }
 
-// TestClosePlaces: a client that is closed takes the places of its waiters back, and leaves what
-// it holds to its lease.
+// TestClosePlaces: a client that is closed takes the places of its waiters back, and leaves a
+// lock that it holds to its lease.
 func TestClosePlaces(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[0])[0]

@@ -32,7 +32,7 @@ func (l *Lease) limit(d time.Duration) {
 
 // overdue ends l because it has lasted for MaxHold, and gives the lock back.
 func (l *Lease) overdue() {
-	_ = l.revoke(l.overdueErr()) // what fails is repeated in the background
+	_ = l.revoke(l.overdueErr()) // repeated in the background if it fails
 }
 
 // overdueErr returns why a lease has ended that has lasted for MaxHold.

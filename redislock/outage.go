@@ -105,7 +105,7 @@ func (c *Client) later(name string, until time.Time, wake <-chan struct{}, f fun
 		done = func() {}
 	}
 	d := c.owe(name)
-	if c.debts() > maxLater || !c.task(func() {
+	if c.closedErr() == nil && c.debts() > maxLater || !c.task(func() {
 		defer done()
 		pause := laterPause
 		for now := time.Now(); now.Before(until) && c.restOr(wake, pause/2+rand.N(pause)); now = time.Now() {
@@ -122,7 +122,9 @@ func (c *Client) later(name string, until time.Time, wake <-chan struct{}, f fun
 			c.pay(d, nil) // it is over by itself
 		}
 	}) {
-		c.pay(d, nil)
+		if c.closedErr() == nil {
+			c.pay(d, nil)
+		}
 		done()
 	}
 }

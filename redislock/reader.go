@@ -272,7 +272,7 @@ func (r *reader) popped(rdb redis.UniversalClient, got []string, err error, fail
 	r.c.mail.apart = r.c.mail.apart || redis.HasErrorPrefix(err, "CROSSSLOT")
 	if len(r.boxes) > 1 && (deaf || r.c.mail.apart && r.tag == "") {
 		for _, b := range r.boxes {
-			b.alone = deaf // which of the keys it was is not said
+			b.alone = deaf // the answer does not name the key
 		}
 		r.disband(rdb)
 		return false

@@ -99,7 +99,7 @@ func NewRedlock(clients []*Client, name string, o RedlockOptions) *Redlock {
 func (m *Redlock) Name() string { return m.name }
 
 // Lock waits for the lock until ctx ends. While most of the servers cannot be reached, or
-// refuse for now, it goes on asking, see [Mutex.Lock].
+// refuse for now, it asks again, see [Mutex.Lock].
 func (m *Redlock) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
 // TryLock makes one attempt. The error wraps ErrNotAcquired if others have the
@@ -165,7 +165,7 @@ type ballot struct {
 
 // vote asks all servers once, with one nonce. It returns a lease if a majority
 // grants it, and an error if a majority cannot be had because of errors, which is final
-// if it cannot be had later either. What is not needed is given back without waiting for it.
+// if it cannot be had later either. It gives unneeded keys back in the background.
 func (m *Redlock) vote(ctx context.Context, c *Client) (l *Lease, final bool, err error) {
 	n := len(m.keys)
 	ballots, nonce := make(chan ballot, n), c.identity()
