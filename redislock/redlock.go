@@ -235,7 +235,7 @@ func (m *Redlock) ask(ctx context.Context, k *keyLock, nonce string, needed bool
 	u := &k.c.unanswered
 	if none, why := u.state(); none != nil {
 		if !needed || !m.back(ctx, k.c, none) {
-			return ballot{err: why}
+			return ballot{err: why, final: k.c.final(why)}
 		}
 	}
 	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.answer)
@@ -250,7 +250,7 @@ func (m *Redlock) ask(ctx context.Context, k *keyLock, nonce string, needed bool
 	if !k.c.task(func() { defer p.end(); k.undo(ctx, nonce, sent) }) {
 		p.end()
 	}
-	return ballot{err: err}
+	return ballot{err: err, final: k.c.final(err)}
 }
 
 // back waits for a server as long as for an answer, and reports whether it is back.
