@@ -126,8 +126,10 @@ func (b *broadcast) received(sub *redis.PubSub, err error) bool {
 	if b.sub != sub || b.c.open.Err() != nil {
 		return false
 	}
-	b.ready = err == nil
-	if denied(err) { // go-redis would wait for messages all the same
+	if b.ready = err == nil; b.ready {
+		b.c.heard.Store(true)
+	}
+	if b.c.deaf(err) { // go-redis would wait for messages all the same
 		b.err, b.sub = err, nil
 		sub.Close()
 		return false

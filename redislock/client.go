@@ -61,6 +61,9 @@ type Client struct {
 	open context.Context // ends with Close
 	shut context.CancelFunc
 
+	serving context.Context // ends when Shutdown or Close begins
+	stop    context.CancelFunc
+
 	clock   *boottime.Clock
 	name    string
 	trace   *Trace // or nil
@@ -71,17 +74,22 @@ type Client struct {
 
 	fresh      atomic.Int32 // requests that go by new connections
 	scripts    atomic.Bool  // the server refuses commands that would serve: use scripts
-	pending    atomic.Int32 // requests for later
 	unanswered unanswered
-	permitted  sync.Map // what take has found that the user may do, as needs says it
+	permitted  sync.Map    // the needs for which take has found the rights
+	admitted   atomic.Bool // the server has accepted the password, or needs none
+	separate   bool        // the connections that listen may have another password
+	heard      atomic.Bool // by which they have listened
 
 	mu       sync.Mutex
 	blocking redis.UniversalClient // nil until needed
 	leases   map[*Lease]bool
 	next     time.Time   // when the watchdog runs again; zero for never
 	watchdog *time.Timer // nil before the first lease
+	owed     map[*debt]bool
+	tasks    int           // goroutines started by task
+	noTask   chan struct{} // closed when there are none; nil unless that is waited for
 	closed   bool
-	work     sync.WaitGroup // goroutines started by spawn
+	work     sync.WaitGroup // goroutines started by spawn and task
 
 	mail          mailboxes // locked before mu
 	subscriptions channels[subscription]
@@ -96,7 +104,7 @@ type Client struct {
 // do not see these requests, nor those by which waiters listen unless they were added to
 // ClientOptions.Blocking: the client library does not tell which hooks a client has.
 func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
-	c := &Client{clock: cmp.Or(o.clock, boottime.New(nil)), rdb: rdb, blocking: o.Blocking, name: o.Name, trace: o.Trace, leases: make(map[*Lease]bool)}
+	c := &Client{clock: cmp.Or(o.clock, boottime.New(nil)), rdb: rdb, blocking: o.Blocking, name: o.Name, trace: o.Trace, separate: o.Blocking != nil, leases: make(map[*Lease]bool), owed: make(map[*debt]bool)}
 	c.id = c.identity()
 	c.mail.boxes, c.mail.readers = make(map[string]*mailbox), make(map[*reader]bool)
 	if b, ok := o.Blocking.(*redis.Client); ok && b.Options().MaxRetries > 0 {
@@ -112,6 +120,7 @@ func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
 		c.prompt = rdb.Options().ContextTimeoutEnabled
 	}
 	c.open, c.shut = context.WithCancel(context.Background())
+	c.serving, c.stop = context.WithCancel(c.open)
 	return c
 }
 
@@ -135,35 +144,6 @@ func (c *Client) options(o Options, name string) (Options, error) {
 		err = c.misname
 	}
 	return o, err
-}
-
-// Close ends every wait for a lock and every lease, and returns when all
-// goroutines of the client have ended. The keys of leases that have not been
-// unlocked stay until the servers let them expire. It is safe to call twice. The
-// error is that of closing the connections for blocking commands.
-func (c *Client) Close() error {
-	c.mu.Lock()
-	c.closed = true
-	for l := range c.leases {
-		l.end(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
-	}
-	clear(c.leases)
-	if c.watchdog != nil {
-		c.watchdog.Stop()
-	}
-	blocking := c.blocking
-	c.blocking = nil
-	c.mu.Unlock()
-	for _, m := range c.mail.close() {
-		c.work.Go(m.pass)
-	}
-	c.shut()
-	var err error
-	if blocking != nil {
-		err = blocking.Close() // ends the commands that block
-	}
-	c.work.Wait()
-	return err
 }
 
 // spawn runs f in a goroutine that Close waits for, and reports whether the
@@ -322,7 +302,7 @@ func (c *Client) tick() {
 			l.end(l.over())
 			delete(c.leases, l)
 			continue
-		case !l.renewAt.IsZero() && l.renewAt.Sub(now) <= min(renewTogether, l.term/renewTries):
+		case !l.renewAt.IsZero() && l.renewAt.Sub(now) <= l.together():
 			renew[l.unanswered] = append(renew[l.unanswered], l)
 			if l.asking {
 				silent, l.toldUntil = append(silent, l), now
@@ -352,9 +332,9 @@ func (c *Client) together(name string) error {
 	return fmt.Errorf("%w: a cluster cannot keep the keys of the lock %q together: put part of its name in braces, before any other brace", ErrUsage, name)
 }
 
-// closedErr is ErrClosed once the client is closed, else nil.
+// closedErr is ErrClosed once the client is closed, or shut down, else nil.
 func (c *Client) closedErr() error {
-	if c.open.Err() != nil {
+	if c.serving.Err() != nil {
 		return ErrClosed
 	}
 	return nil

@@ -160,7 +160,7 @@ func (m *Cohort) receive(ctx context.Context, w *cohortWaiter) (t acquisition, s
 	case t := <-w.got:
 		return t, true
 	case <-ctx.Done():
-	case <-m.c.open.Done():
+	case <-m.c.serving.Done():
 	}
 	if m.withdraw(w) {
 		return acquisition{}, false
@@ -241,7 +241,7 @@ func (m *Cohort) withdraw(w *cohortWaiter) bool {
 func (m *Cohort) ask() {
 	ctx, cancel := context.WithCancel(m.c.open)
 	m.busy, m.asking = true, cancel
-	if !m.c.spawn(func() {
+	if !m.c.admit(func() {
 		defer cancel()
 		requests := m.c.requests()
 		if requests != nil {
@@ -322,7 +322,7 @@ func (m *Cohort) give(t acquisition) bool {
 // unlocked by force. A lease that is not to be renewed goes back to it instead.
 func (m *Cohort) may(t acquisition) bool {
 	l := t.lease
-	if l == nil || t.n >= m.inARow || l.Err() != nil {
+	if l == nil || t.n >= m.inARow || l.Err() != nil || m.c.closedErr() != nil {
 		return false
 	}
 	if t.n == 0 {
@@ -353,7 +353,7 @@ func (m *Cohort) begin(t acquisition) (*Lease, error) {
 	var once sync.Once
 	var err error
 	over := func() { once.Do(func() { err = m.pass(t) }) }
-	stop := context.AfterFunc(t.lease.alive, func() { m.c.spawn(over) })
+	stop := context.AfterFunc(t.lease.alive, func() { m.c.task(over) })
 	j := newJoint(m.c, m.server.name, 1)
 	j.add(t.lease)
 	j.all.prompt = t.lease.prompt

@@ -108,12 +108,21 @@
 //
 // Each Lock and Unlock runs its requests in a goroutine of the [Client], which
 // the caller stops waiting for when its context ends, whatever the settings of
-// the client library are. What is left to do goes on there: a release, or taking back
+// the client library are. What is left to do continues there: a release, or taking back
 // what a Lock that gave up may have left behind, until the server answers or the lease
 // is over. A place in the queue is taken back for up to ten minutes; of such requests a
-// client keeps 1024. Close ends everything. With
+// client keeps 1024. At the end of a process, [Client.Shutdown] gives back every lock and
+// every place in a queue; [Client.Close] gives back the places only. With
 // redis.Options.ContextTimeoutEnabled, which is recommended, most Unlocks do
 // without that goroutine. A nil context counts as context.Background(), in every method.
+//
+// # Which answers pass
+//
+// One table in answers.go lists the errors of servers, for all requests. A Lock asks again, and
+// a lease stays until its deadline, while a server loads its data, is busy, is no primary,
+// lacks memory or replicas, cannot write to its disk, moves a slot to another node, or refuses a
+// password after it has accepted one: the password is being changed. A missing right, a
+// password that was never accepted and a key in use for something else end a Lock at once.
 //
 // # Which client has it
 //

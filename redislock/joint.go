@@ -16,6 +16,7 @@ type joint struct {
 
 	mu    sync.Mutex
 	parts []*Lease
+	begun bool
 	over  bool
 	told  time.Time // until when the trace has heard that it lasts
 }
@@ -25,7 +26,7 @@ type joint struct {
 func newJoint(c *Client, name string, need int) *joint {
 	j := &joint{need: need}
 	j.all = &Lease{c: c, name: name, joint: j}
-	j.all.alive, j.all.end = context.WithCancelCause(context.Background())
+	j.all.alive, j.all.cancel = context.WithCancelCause(context.Background())
 	return j
 }
 
@@ -44,6 +45,18 @@ func (j *joint) add(l *Lease) bool {
 	return true
 }
 
+// lasts reports whether j has begun and has not been dissolved.
+func (j *joint) lasts() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.begun && !j.over
+}
+
+// spread reports whether the parts are of several clients.
+func (j *joint) spread() bool {
+	return slices.ContainsFunc(j.members(), func(l *Lease) bool { return l.c != j.all.c })
+}
+
 // begin returns the lease of the parts, of which there are need. They may have
 // been lost already, which it then says.
 func (j *joint) begin() *Lease {
@@ -53,7 +66,7 @@ func (j *joint) begin() *Lease {
 	until := j.until()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.told = until
+	j.told, j.begun = until, true
 	return j.all
 }
 
@@ -128,8 +141,7 @@ func (j *joint) until() time.Time {
 // discard gives a part back, whatever has become of it.
 func (l *Lease) discard(ctx context.Context) error {
 	l.state.Store(stateUnlocked)
-	l.c.drop(l)
-	return l.release(ctx)
+	return l.release(ctx, l.finish(ErrReleased))
 }
 
 // unwind releases the parts one after another, the last first.

@@ -102,7 +102,7 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 		default:
 			doubt = doubt || !refused(err)
 			pause := failed.pause(err)
-			if failed.hopeless(ctx, k.o, try) {
+			if failed.hopeless(ctx, k.c, k.o, try) {
 				return giveUp(err)
 			}
 			if over = k.c.rest(ctx, pause); over != nil && k.c.closedErr() == nil {
@@ -140,8 +140,8 @@ func (k *keyLock) call(s *script, args ...any) call { return call{s, []string{k.
 func (k *keyLock) withdraw(ctx context.Context, nonce string) error {
 	again := func(ctx context.Context) error { _, err := k.free(ctx, nonce, byScript); return err }
 	err := again(ctx)
-	if err != nil && !final(err) {
-		k.c.later(k.c.clock.Now().Add(k.o.TTL), nil, again, nil)
+	if err != nil {
+		k.c.later(k.name, k.c.clock.Now().Add(k.o.TTL), nil, again, nil)
 	}
 	return err
 }
@@ -149,10 +149,10 @@ func (k *keyLock) withdraw(ctx context.Context, nonce string) error {
 // release runs a script that deletes the key if it carries the nonce, and
 // reports whether it was there until now.
 func (k *keyLock) release(ctx context.Context, s *script, nonce string, args ...any) (held bool, err error) {
-	err = k.c.persist(ctx, func(again bool) error {
+	err = k.c.persist(ctx, func(ctx context.Context, again bool) error {
 		n, err := k.call(s, append([]any{nonce}, args...)...).run(ctx, k.c.rdb).Int()
 		// Gone after a failure: the failed request has done it.
-		held = err == nil && (n == 1 || again)
+		held = err == nil && (n == 1 || again && k.c.inTime(ctx))
 		return err
 	})
 	return held, err

@@ -47,15 +47,21 @@ type Lease struct {
 	refusal    error         // of the latest renewals, by the server; nil if none of them was refused
 
 	alive   context.Context // ends with the lease; the cause says why
-	end     context.CancelCauseFunc
+	cancel  context.CancelCauseFunc
+	ended   atomic.Pointer[time.Time] // when; nil before
+	failure atomic.Pointer[error]     // of Unlock, which had ended it; nil if there was none
 	state   atomic.Int32
 	maxHold time.Duration // Options.MaxHold, if it has begun; guarded by c.mu, as is
 	most    time.Time     // when that is over
 }
 
 const (
-	// A lease is renewed when a third of it is over. A renewal that fails is sent again
-	// after this part of the lease.
+	// A lease is renewed when a third of it is over, and a grant, which is short, after
+	// grantRenewal: a holder that is stopped soon after it has got the lock keeps it for a
+	// whole lease, and one that is quick sends no renewal.
+	grantRenewal = 5 * time.Millisecond
+
+	// A renewal that fails is sent again after this part of the lease.
 	renewTries = 10
 
 	// One that is not answered is sent again, by a connection of its own, after this part
@@ -88,10 +94,13 @@ func (l *Lease) reserve(span time.Duration) time.Duration {
 // begin begins a lease that the server has granted for that span, of which it
 // surely had not heard before from, and reports whether any of it is left.
 func (l *Lease) begin(from time.Time, span time.Duration) bool {
-	l.alive, l.end = context.WithCancelCause(context.Background())
+	l.alive, l.cancel = context.WithCancelCause(context.Background())
 	l.from, l.term = from, span
 	l.deadline = from.Add(span - l.reserve(span))
-	if !l.fixed || span < l.span {
+	switch {
+	case span < l.span:
+		l.renewAt = l.c.clock.Now().Add(min(grantRenewal, span/3))
+	case !l.fixed:
 		l.renewAt = from.Add(span / 3)
 	}
 	return l.c.keep(l)
@@ -135,6 +144,15 @@ func (l *Lease) over() error {
 	return fmt.Errorf("%w: its lease of %v is over", ErrLost, l.term)
 }
 
+// together returns how much earlier than it must l is renewed with others. The caller holds
+// l.c.mu.
+func (l *Lease) together() time.Duration {
+	if l.term < l.span {
+		return min(grantRenewal/2, l.term/renewTries)
+	}
+	return min(renewTogether, l.term/renewTries)
+}
+
 // due returns when the watchdog must run for l. The caller holds l.c.mu.
 func (l *Lease) due() time.Time {
 	if l.renewAt.IsZero() || l.deadline.Before(l.renewAt) {
@@ -143,33 +161,51 @@ func (l *Lease) due() time.Time {
 	return l.renewAt
 }
 
-// Unlock releases the lock with one request, whatever has become of ctx. While the
-// server cannot be reached, or refuses for now, as when it loads its data, it goes on
-// asking, after one second by a new connection, for two seconds; after that the client
-// does so in the background until the lease is over, and the error wraps ErrUnanswered.
-// It wraps ErrNotHeld if the lock was lost or has been released. After any other error
-// the key may stay until the server answers, or until the lease is over.
+// end ends l, if nothing has before.
+func (l *Lease) end(cause error) {
+	now := l.c.clock.Now()
+	l.ended.CompareAndSwap(nil, &now)
+	l.cancel(cause)
+}
+
+// finish takes l away from the watchdog and ends it. It returns until when l was surely
+// held.
+func (l *Lease) finish(cause error) time.Time {
+	until := l.until()
+	l.c.drop(l)
+	l.end(cause)
+	return until
+}
+
+// Unlock releases the lock with one request, whatever has become of ctx. The lease is over
+// when Unlock is called: Done is closed, Err is not nil, and the deadline is past.
+//
+// While the server cannot be reached, or refuses for now, as when it loads its data, Unlock
+// asks again for two seconds, after one second by a new connection; then its error wraps
+// ErrUnanswered. It wraps ErrNotHeld if the lock was lost, may have been lost before the
+// server answered, or has been released. After any error the client asks on in the
+// background, until the server has answered, or forgets the lock by itself.
 //
 // Should the client library itself have repeated the request after a lost
 // reply, Unlock cannot tell its own success from a loss, and says ErrNotHeld.
 func (l *Lease) Unlock(ctx context.Context) error {
 	if !l.state.CompareAndSwap(stateHeld, stateUnlocked) {
-		if l.state.CompareAndSwap(stateOverdue, stateUnlocked) {
-			return fmt.Errorf("%w: %s: %w", ErrNotHeld, l.name, l.overdueErr())
+		if l.state.CompareAndSwap(stateRevoked, stateUnlocked) {
+			return l.lost()
 		}
 		return fmt.Errorf("%w: %s: unlocked before", ErrNotHeld, l.name)
 	}
-	l.c.drop(l)
+	until := l.finish(ErrReleased)
 	if l.prompt { // in another goroutine it would take some microseconds longer
 		var err error
-		if !l.c.here(func() { err = l.release(ctx) }) {
-			return l.tooLate()
+		if !l.c.here(func() { err = l.release(ctx, until) }) {
+			return l.fail(ErrClosed, until)
 		}
 		return err
 	}
 	done := make(chan error, 1)
-	if !l.c.spawn(func() { done <- l.release(ctx) }) {
-		return l.tooLate()
+	if !l.c.spawn(func() { done <- l.release(ctx, until) }) {
+		return l.fail(ErrClosed, until)
 	}
 	timer := time.NewTimer(unlockWait)
 	defer timer.Stop()
@@ -177,50 +213,87 @@ func (l *Lease) Unlock(ctx context.Context) error {
 	case err := <-done:
 		return err
 	case <-timer.C:
-		l.end(fmt.Errorf("%w: no answer to Unlock for %v", ErrLost, unlockWait))
-		if lost := l.lost(); lost != nil && !l.c.clock.Now().Before(l.until()) {
-			return lost
-		}
-		return fmt.Errorf("%w: unlock %s, after %v", ErrUnanswered, l.name, unlockWait)
+		return l.fail(fmt.Errorf("no answer to Unlock for %v", unlockWait), until)
 	}
 }
 
-// tooLate ends a lease whose client is closed.
-func (l *Lease) tooLate() error {
-	l.end(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
-	return fmt.Errorf("%w: %w", ErrNotHeld, ErrClosed)
+// release gives the lock back for Unlock. The lease, which was held until that time, has
+// ended.
+func (l *Lease) release(ctx context.Context, until time.Time) error {
+	held, err := l.yield(ctx, until)
+	switch {
+	case err != nil:
+		return l.fail(err, until)
+	case !held:
+		l.lose(errGone)
+	case l.lost() == nil:
+		l.released()
+	}
+	return l.lost()
 }
 
-// release gives the lock back and ends the lease.
-func (l *Lease) release(ctx context.Context) error {
+// revoke ends l with that cause, unless Unlock has been called, and gives the lock back.
+func (l *Lease) revoke(cause error) error {
+	if !l.state.CompareAndSwap(stateHeld, stateRevoked) {
+		return nil
+	}
+	_, err := l.yield(context.Background(), l.finish(cause))
+	if errors.Is(err, ErrNotHeld) && !errors.Is(err, ErrUnanswered) {
+		return nil // it was lost before
+	}
+	return err
+}
+
+// yield gives the lock back, in the background if that fails, and reports whether it was held
+// until then.
+func (l *Lease) yield(ctx context.Context, until time.Time) (held bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(given(ctx)), unlockWait)
 	defer cancel()
+	ctx = context.WithValue(ctx, untilKey{}, until)
 	if l.trace != nil {
 		ctx = context.WithValue(ctx, traceKey{}, l.trace)
 	}
-	held, err := l.giveBack(ctx)
-	switch {
-	case err != nil:
-		l.end(fmt.Errorf("%w: %w", ErrLost, err))
-		if l.again != nil && !final(err) { // the others need not wait for the end of the lease
-			l.c.later(l.until().Add(l.reserve(l.span)), nil, l.again, nil)
-		}
-		switch {
-		case !l.c.clock.Now().Before(l.until()):
-		case l.again != nil && !final(err):
-			return fmt.Errorf("%w: unlock %s: %w", ErrUnanswered, l.name, explain(err))
-		default:
-			return fmt.Errorf("redislock: unlock %s: %w", l.name, explain(err))
-		}
-	case held:
-		l.end(ErrReleased)
-		if context.Cause(l.alive) == ErrReleased {
-			l.released()
-		}
-	default:
-		l.end(fmt.Errorf("%w: its key was gone or another holder's", ErrLost))
+	began := l.c.clock.Now()
+	held, err = l.giveBack(ctx)
+	if judge(err) == foreign {
+		return false, nil
 	}
-	return l.lost()
+	if err != nil && l.again != nil { // the others need not wait for the end of the lease
+		l.c.later(l.name, began.Add(l.span), nil, l.again, nil)
+	}
+	return held, err
+}
+
+var errGone = errors.New("its key was gone or another holder's")
+
+// lose notes that Unlock has failed.
+func (l *Lease) lose(err error) {
+	err = fmt.Errorf("%w: %w", ErrLost, err)
+	if context.Cause(l.alive) == ErrReleased && l.failure.CompareAndSwap(nil, &err) && l.trace != nil {
+		tell(l.trace.Lost, LostInfo{l.name, l.token, err})
+	}
+}
+
+// fail returns the error of an Unlock that has failed with err.
+func (l *Lease) fail(err error, until time.Time) error {
+	l.lose(err)
+	switch {
+	case errors.Is(err, ErrNotHeld) || errors.Is(err, ErrClosed) || !l.c.clock.Now().Before(until):
+		return l.lost()
+	case errors.Is(err, ErrUnanswered) || l.c.final(err): // of parts, or not to be retried
+		return fmt.Errorf("redislock: unlock %s: %w", l.name, explain(err))
+	default:
+		return fmt.Errorf("%w: unlock %s: %w", ErrUnanswered, l.name, explain(err))
+	}
+}
+
+type untilKey struct{}
+
+// inTime reports whether the lease that ctx releases is surely not over by itself: then a
+// key that is gone was deleted by an earlier request of ours.
+func (c *Client) inTime(ctx context.Context) bool {
+	until, ok := ctx.Value(untilKey{}).(time.Time)
+	return !ok || c.clock.Now().Before(until)
 }
 
 // giveBack gives the lock back.
@@ -247,15 +320,18 @@ func (l *Lease) lost() error {
 // where it does not, see the package comment.
 func (l *Lease) Token() uint64 { return l.token }
 
-// Done is closed when the lock is released, when a renewal finds it lost, and at
+// Done is closed when Unlock is called, when a renewal finds the lock lost, and at
 // the deadline.
 func (l *Lease) Done() <-chan struct{} { return l.alive.Done() }
 
 // Err is nil while the lock is held, then why it ended: ErrReleased, or an
-// error that wraps ErrLost.
+// error that wraps ErrLost, which Unlock may also find.
 func (l *Lease) Err() error {
 	if l.joint != nil {
 		l.joint.check() // the news may be on its way
+	}
+	if failure := l.failure.Load(); failure != nil {
+		return *failure
 	}
 	if l.alive.Err() == nil {
 		l.expire()
@@ -302,7 +378,10 @@ func (l *Lease) until() time.Time {
 		until = l.deadline
 	}
 	if !l.most.IsZero() && l.most.Before(until) {
-		return l.most
+		until = l.most
+	}
+	if ended := l.ended.Load(); ended != nil && ended.Before(until) {
+		until = *ended
 	}
 	return until
 }

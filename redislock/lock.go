@@ -49,7 +49,7 @@ type Options struct {
 
 	// DisableRenewal says that a lease is not renewed: the holder has TTL and no more.
 	// Otherwise it is renewed for as long as the process lives, from when a
-	// third of it is over.
+	// third of it is over, and at once if the lock was handed over.
 	DisableRenewal bool
 
 	// HandoffTimeout is how long a waiter to which the lock was handed over may take to
@@ -68,7 +68,8 @@ type Options struct {
 
 	// Outage is for how long a Lock whose context has no deadline, and which has no
 	// Wait, goes on asking while every request fails: the server cannot be reached, is
-	// loading its data, is busy with a script, or is not the primary, as in a failover.
+	// loading its data, is busy with a script, is not the primary, as in a failover, or
+	// refuses a password that it has accepted before.
 	// A Lock with a deadline goes on until then, and TryLock asks three times; a
 	// Cohort, which asks for all of its waiters, keeps to Outage. A place in the queue
 	// is kept meanwhile. 0 is DefaultOutage.
@@ -214,9 +215,9 @@ func (c *Client) awaitIn(ctx context.Context, name string, wait time.Duration, a
 	if t := traceOf(ctx); t != nil {
 		defer func(began time.Time) { t.outcome(name, began, l, err) }(time.Now())
 	}
-	abandon := func(l *Lease) { l.c.drop(l); l.release(ctx) }
+	abandon := func(l *Lease) { _ = l.release(ctx, l.finish(ErrReleased)) }
 	for {
-		l, err = lease.Await(ctx, c.spawn, ErrClosed, func() (*Lease, error) { return acquire(ctx) }, abandon)
+		l, err = lease.Await(ctx, c.admit, ErrClosed, func() (*Lease, error) { return acquire(ctx) }, abandon)
 		if err != nil || l.Err() == nil {
 			break
 		}
@@ -288,7 +289,7 @@ func endedWith(ctx context.Context, name string, err error) error {
 
 // rest waits for d. The error is that of ctx or of the client if one has ended before.
 func (c *Client) rest(ctx context.Context, d time.Duration) error {
-	if c.pause(ctx, d) {
+	if sleep(ctx, c.serving, d) {
 		return nil
 	}
 	return c.ended(ctx)
@@ -299,14 +300,17 @@ func (c *Client) ended(ctx context.Context) error { return errors.Join(ctx.Err()
 
 // pause waits for d and reports whether neither ctx nor the client has ended
 // before.
-func (c *Client) pause(ctx context.Context, d time.Duration) bool {
+func (c *Client) pause(ctx context.Context, d time.Duration) bool { return sleep(ctx, c.open, d) }
+
+// sleep waits for d and reports whether neither context has ended before.
+func sleep(ctx, other context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
 	case <-ctx.Done():
-	case <-c.open.Done():
+	case <-other.Done():
 	}
 	return false
 }

@@ -315,7 +315,7 @@ func (o *outgoing) end() {
 // with err, nil if it may go on, or that there will be none. The caller holds c.mail.
 func (b *mailbox) failWaiters(err error) {
 	b.broke, b.clock = b.c.clock.Now(), clock{}
-	if !denied(err) {
+	if !b.c.deaf(err) {
 		b.wakeAllLocked()
 		return
 	}

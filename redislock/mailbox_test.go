@@ -31,6 +31,7 @@ func TestMailboxes(t *testing.T) {
 		{"another name while one is waited for", mailboxAnother},
 		{"many notifications for another", mailboxNeverEmpty},
 		{"reader cut off", mailboxReplaced},
+		{"a dead process's word before its notifications", mailboxStopWord},
 	})
 }
 
@@ -307,4 +308,23 @@ func clusterNode(t *testing.T, all []running) {
 		unlock(t, take(t, waiters[i]))
 		between(t, "the hand-over", time.Since(released), 0, 5*time.Second)
 	}
+}
+
+// mailboxStopWord: a process died after it had written the word that ends its pop, and has
+// not read a notification for longer than a grant lasts: its waiters are left out.
+func mailboxStopWord(t *testing.T, at harness.Endpoint) {
+	const grant = 5 * time.Minute
+	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)
+	key := newKey()
+	l := lock(t, h.Mutex(key, redislock.Options{HandoffTimeout: grant, TTL: 2 * grant}))
+	ghosts(t, watch, key, "dead:1")
+	old := "dead:0 1 " + micros(time.Now().Add(-2*grant)) + " 1"
+	if err := watch.RPush(t.Context(), key+":~mail:dead", "stop", "stop", old).Err(); err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Del(context.WithoutCancel(t.Context()), key+":~mail:dead")
+	w := enqueue(t, watch, p.Mutex(key, redislock.Options{HandoffTimeout: grant, TTL: 2 * grant}))
+	unlock(t, l)
+	next, _ := w.lease(t)
+	unlock(t, next)
 }

@@ -10,7 +10,7 @@ import (
 const (
 	stateHeld     = iota
 	stateUnlocked // Unlock has been called, or what the lease is a part of has given it back
-	stateOverdue  // Options.MaxHold is over
+	stateRevoked  // the client has ended it and given it back
 )
 
 // limited returns what a Lock has returned, with a lease that lasts for MaxHold at most.
@@ -26,23 +26,18 @@ func (l *Lease) limit(d time.Duration) {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	l.maxHold, l.most = d, l.c.clock.Now().Add(d)
-	timer := time.AfterFunc(d, func() { l.c.spawn(l.overdue) })
+	timer := time.AfterFunc(d, func() { l.c.task(l.overdue) })
 	most := l.most
 	context.AfterFunc(l.alive, func() {
 		if timer.Stop() && !l.c.clock.Now().Before(most) { // it was late
-			l.c.spawn(l.overdue)
+			l.c.task(l.overdue)
 		}
 	})
 }
 
 // overdue ends l because it has lasted for MaxHold, and gives the lock back.
 func (l *Lease) overdue() {
-	if !l.state.CompareAndSwap(stateHeld, stateOverdue) {
-		return
-	}
-	l.c.drop(l)
-	l.end(l.overdueErr())
-	_ = l.release(context.Background()) // which the client goes on with in the background
+	_ = l.revoke(l.overdueErr()) // repeated in the background if it fails
 }
 
 // overdueErr returns why a lease has ended that has lasted for MaxHold.

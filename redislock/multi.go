@@ -81,7 +81,7 @@ func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {
 			if !again {
 				return l, err
 			}
-			if !m.c.pause(ctx, retryPause) {
+			if m.c.rest(ctx, retryPause) != nil {
 				return nil, gaveUp(ctx, m.queue[0].name, m.queue[0].o, ErrClosed, nil)
 			}
 		}

@@ -3,33 +3,10 @@ package redislock
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"math/rand/v2"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
-
-// passing is how answers begin by which a server refuses for now: it loads its data,
-// runs another script, is no primary or is not one yet, lacks replicas, or has too many
-// clients.
-var passing = []string{"LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN", "READONLY", "NOREPLICAS", "max number of clients"}
-
-// final reports whether there is no point in sending a request again that failed with
-// err.
-func final(err error) bool {
-	if refused(err) {
-		for _, prefix := range passing {
-			if redis.HasErrorPrefix(err, prefix) {
-				return false
-			}
-		}
-		return true
-	}
-	var untrusted *tls.CertificateVerificationError
-	return errors.Is(err, redis.ErrClosed) || errors.Is(err, errNoBlocking) || errors.As(err, &untrusted)
-}
 
 // An outage is what a Lock knows of requests that have failed in a row.
 type outage struct {
@@ -72,10 +49,15 @@ func (f *outage) ended(ctx context.Context, errs ...error) error {
 	return cmp.Or(f.last, ctx.Err())
 }
 
-// hopeless reports whether a Lock with those options gives up after the failure that
+// hopeless reports whether a Lock of c with those options gives up after the failure that
 // was noted last.
-func (f *outage) hopeless(ctx context.Context, o Options, try bool) bool {
-	if final(f.last) || ctx.Err() != nil {
+func (f *outage) hopeless(ctx context.Context, c *Client, o Options, try bool) bool {
+	return c.final(f.last) || f.lasts(ctx, o, try)
+}
+
+// lasts reports whether that Lock has asked for long enough.
+func (f *outage) lasts(ctx context.Context, o Options, try bool) bool {
+	if ctx.Err() != nil {
 		return true
 	}
 	if try {
@@ -87,14 +69,17 @@ func (f *outage) hopeless(ctx context.Context, o Options, try bool) bool {
 
 // persist calls f, which sends one request, until the server answers or ctx ends, with
 // pauses between. unsure is whether an earlier request may have taken effect.
-func (c *Client) persist(ctx context.Context, f func(unsure bool) error) error {
+func (c *Client) persist(ctx context.Context, f func(ctx context.Context, unsure bool) error) error {
 	var o outage
-	for unsure := false; ; {
-		err := f(unsure || resent(ctx) != nil)
-		if err == nil || final(err) {
+	for unsure := resent(ctx) != nil; ; {
+		err := f(ctx, unsure)
+		if err == nil || c.final(err) {
 			return err
 		}
 		unsure = unsure || !refused(err)
+		if v := judge(err); v == elsewhere || v == redirect {
+			ctx = by(ctx, nil) // the connection that is new leads to a server that has not got the lock
+		}
 		if !c.pause(ctx, o.pause(err)) {
 			return err
 		}
@@ -109,28 +94,37 @@ const (
 	// laterPause is how long it waits before each try, of which each lasts up to
 	// unlockWait.
 	laterPause = 100 * time.Millisecond
+	laterMost  = time.Second // it grows up to this
 )
 
-// later calls f in the background until that has an answer, until is past or c closes;
-// and at once after wake, which may be nil. done, if not nil, is called at the end. Beyond
-// maxLater nothing is kept.
-func (c *Client) later(until time.Time, wake <-chan struct{}, f func(context.Context) error, done func()) {
+// later calls f, which gives back the lock called name or a place in its queue, in the
+// background until that succeeds, until is past or c closes; and at once after wake, which may
+// be nil. done, if not nil, is called at the end. Beyond maxLater nothing is kept.
+func (c *Client) later(name string, until time.Time, wake <-chan struct{}, f func(context.Context) error, done func()) {
 	if done == nil {
 		done = func() {}
 	}
-	if c.pending.Add(1) > maxLater || !c.spawn(func() {
+	d := c.owe(name)
+	if c.closedErr() == nil && c.debts() > maxLater || !c.task(func() {
 		defer done()
-		defer c.pending.Add(-1)
-		for now := c.clock.Now(); now.Before(until) && c.restOr(wake, laterPause/2+rand.N(laterPause)); now = c.clock.Now() {
+		pause := laterPause
+		for now := c.clock.Now(); now.Before(until) && c.restOr(wake, pause/2+rand.N(pause)); now = c.clock.Now() {
 			ctx, cancel := context.WithTimeout(c.open, min(unlockWait, until.Sub(now)))
 			err := f(ctx)
 			cancel()
-			if err == nil || final(err) {
-				return
+			c.pay(d, err)
+			if err == nil || c.final(err) && (c.closedErr() != nil || !refused(err)) {
+				break
 			}
+			pause = min(2*pause, laterMost)
+		}
+		if c.closedErr() == nil || !c.clock.Now().Before(until) {
+			c.pay(d, nil) // it is over by itself
 		}
 	}) {
-		c.pending.Add(-1)
+		if c.closedErr() == nil {
+			c.pay(d, nil)
+		}
 		done()
 	}
 }
@@ -162,7 +156,7 @@ var errUndoing = errors.New("the server has not answered")
 func (c *Client) aside(failed *outage, f func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		done := make(chan error, 1)
-		if !c.spawn(func() {
+		if !c.task(func() {
 			detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
 			defer cancel()
 			done <- f(detached)

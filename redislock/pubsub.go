@@ -83,7 +83,7 @@ func (m *PubSubMutex) listen() (waitFunc, func()) {
 		case <-timer.C:
 			return WakeTime, nil
 		case <-ctx.Done():
-		case <-m.c.open.Done():
+		case <-m.c.serving.Done():
 		}
 		return "", m.c.ended(ctx)
 	}

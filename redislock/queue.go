@@ -17,8 +17,8 @@ import (
 //  2. Release: make the first waiter the owner, with a new token and for the
 //     grant timeout, and write that into its mailbox. If it is of the same process
 //     the notification goes with the reply instead.
-//  3. An owner by hand-over that has not released the lock after a third of the
-//     grant timeout asks for a whole lease, as every owner does from time to time.
+//  3. An owner by hand-over that has not released the lock after five milliseconds asks
+//     for a whole lease, as every owner does from time to time.
 //
 // Two requests alone, and for each hand-over from another waiter of the same
 // process; three for each acquisition behind others, of which one is the blocking pop,
@@ -35,7 +35,8 @@ import (
 // A process that hands the lock over checks, when the grant timeout is over, whether the new owner
 // has it or has lost it, and in that case hands it on. Every waiter knows when the
 // owner's lease ends, from its latest request, and asks again then: about once in each
-// lease, those behind others a little later. So any deaths at one time cost the
+// lease, those behind others a little later. The first ones ask up to twenty times in a lease,
+// in case the server has lost its data. So any deaths at one time cost the
 // next waiter what is left of one lease, and a grant timeout for each process with dead
 // waiters ahead of it. Renewals tell the waiters nothing.
 //
@@ -173,7 +174,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 		case err != nil:
 			queued = queued || !refused(err)
 			watch = failed.pause(err)
-			if failed.hopeless(ctx, m.o, try) {
+			if failed.hopeless(ctx, m.c, m.o, try) {
 				return giveUp(err)
 			}
 		case try:
@@ -220,9 +221,9 @@ func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 	case try:
 		return nil, 0, 0, nil
 	case span < 0: // a key without an end
-		return nil, m.o.again(), ahead, nil
+		return nil, min(m.o.again(), m.look(ahead)), ahead, nil
 	default:
-		return nil, min(span+watchLate+m.stagger(ahead), m.o.again()), ahead, nil
+		return nil, min(span+watchLate+m.stagger(ahead), m.o.again(), m.look(ahead)), ahead, nil
 	}
 	l = m.lease(w, token)
 	if !l.begin(sent, m.o.TTL) {
@@ -252,6 +253,14 @@ const farBehind = 1000
 // watchLate is how long after the end of an owner's time waiters ask: Redis
 // lets a key expire when its time is over, not before.
 const watchLate = 2 * time.Millisecond
+
+// look is after how long a waiter with so many ahead asks whether its place is still there,
+// whatever it has heard: a server that has lost its data grants nothing. The first asks
+// twenty times in a lease, once a second at most, and those behind less often, so that many
+// send little more than the first few of them.
+func (m *Mutex) look(ahead int) time.Duration {
+	return max(m.o.TTL/20, time.Second) * time.Duration(1+min(max(ahead, 0), farBehind))
+}
 
 // stagger returns how much later than the first waiter one asks that has so many
 // ahead. The first that lives is served, and the others find that; together they take
@@ -294,7 +303,7 @@ func (m *Mutex) wait(ctx context.Context, w *queued) (*Lease, error) {
 			return nil, nil
 		case <-ctx.Done():
 			return nil, nil
-		case <-m.c.open.Done():
+		case <-m.c.serving.Done():
 			return nil, nil
 		}
 	}
@@ -325,7 +334,7 @@ func (m *Mutex) alone(s *script, w *queued, args ...any) call {
 func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, err error) {
 	out := m.sends()
 	defer out.end()
-	err = m.c.persist(ctx, func(again bool) error { // again: an earlier one may have done it
+	err = m.c.persist(ctx, func(ctx context.Context, again bool) error { // again: an earlier one may have done it
 		sent := m.c.clock.Now()
 		n, notifications, err := answer(m.call(m.kind.release, w, m.o.HandoffTimeout.Milliseconds()).run(ctx, m.c.rdb))
 		if splitSlot(err) && m.free(ctx, w, again) {
@@ -343,7 +352,7 @@ func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, 
 			out.box.deliver(text, sent)
 		}
 		// Gone after a failure: the failed request has done it.
-		held = err == nil && (n == 1 || n == 2 || again)
+		held = err == nil && (n == 1 || n == 2 || again && m.c.inTime(ctx))
 		return err
 	})
 	return held, err

@@ -162,3 +162,15 @@ func TestQueueUsage(t *testing.T) {
 		}
 	}
 }
+
+// queueGrantRenewed: a holder by hand-over has a whole lease soon, however long the grant is.
+func queueGrantRenewed(t *testing.T, at harness.Endpoint) {
+	const lease, grant = time.Hour, 5 * time.Minute
+	watch, key, o := dial(t, at), newKey(), redislock.Options{TTL: lease, HandoffTimeout: grant}
+	l := lock(t, newPeer(t, at).Mutex(key, o))
+	w := enqueue(t, watch, newPeer(t, at).Mutex(key, o))
+	unlock(t, l)
+	next, _ := w.lease(t)
+	eventually(t, "it has a whole lease", func() bool { return time.Until(deadline(next)) > lease/2 })
+	unlock(t, next)
+}

@@ -34,6 +34,7 @@ func TestQueue(t *testing.T) {
 		{"nothing stays for ever", queueExpires},
 		{"foreign value", queueForeign},
 		{"renewal", queueRenewal},
+		{"renewal of a grant", queueGrantRenewed},
 		{"renewals in one batch", queueBatch},
 		{"foreign delete", queueForeignDelete},
 		{"fixed", queueFixed},

@@ -14,8 +14,8 @@ import (
 // reply has hidden costs its lease, as if this process had died.
 func (m *Mutex) withdraw(ctx context.Context, w *queued) error {
 	_, err := m.release(ctx, w, false)
-	if err == nil || final(err) {
-		return err
+	if err == nil {
+		return nil
 	}
 	granted := make(chan struct{}, 1)
 	m.c.mail.Lock()
@@ -25,7 +25,7 @@ func (m *Mutex) withdraw(ctx context.Context, w *queued) error {
 	}
 	b.gone[w.nonce] = granted
 	m.c.mail.Unlock()
-	m.c.later(m.c.clock.Now().Add(placeStays), granted,
+	m.c.later(m.name, m.c.clock.Now().Add(placeStays), granted,
 		func(ctx context.Context) error { _, err := m.release(ctx, w, false); return err },
 		func() {
 			m.c.mail.Lock()
@@ -76,7 +76,7 @@ func (m *Mutex) check() {
 	ctx, cancel := context.WithTimeout(m.c.open, unlockWait)
 	defer cancel()
 	// If the server does not answer there is nothing to hand on.
-	_ = m.c.persist(ctx, func(again bool) error {
+	_ = m.c.persist(ctx, func(ctx context.Context, again bool) error {
 		n, err := m.send(ctx, m.kind.check)
 		if n == 2 || n == 0 && again {
 			m.watchOver()

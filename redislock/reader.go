@@ -250,14 +250,16 @@ func (r *reader) popped(rdb redis.UniversalClient, got []string, err error, fail
 		b.deliver(got[1], time.Time{})
 	}
 	if !failed {
+		r.c.heard.Store(true)
 		return true
 	}
+	deaf := r.c.deaf(err)
 	r.c.mail.Lock()
 	defer r.c.mail.Unlock()
 	r.c.mail.apart = r.c.mail.apart || redis.HasErrorPrefix(err, "CROSSSLOT")
-	if len(r.boxes) > 1 && (denied(err) || r.c.mail.apart && r.tag == "") {
+	if len(r.boxes) > 1 && (deaf || r.c.mail.apart && r.tag == "") {
 		for _, b := range r.boxes {
-			b.alone = denied(err) // which of the keys it was is not said
+			b.alone = deaf // the answer does not name the key
 		}
 		r.disband(rdb)
 		return false
@@ -305,7 +307,7 @@ func (s *sticky) pop(ctx context.Context, timeout time.Duration, keys []string) 
 		s.conn = rdb.Conn()
 	}
 	got, err := s.conn.BLPop(ctx, timeout, keys...).Result()
-	if err != nil && !refused(err) {
+	if err != nil && !errors.Is(err, redis.Nil) {
 		s.end()
 	}
 	return got, err

@@ -5,7 +5,7 @@ import "errors"
 // The errors of this package. Errors of the client library are wrapped as they
 // are.
 var (
-	// ErrNotHeld is returned by Unlock if the lock was lost or has been
+	// ErrNotHeld is returned by Unlock if the lock was lost, or may have been, or has been
 	// released before.
 	ErrNotHeld = errors.New("redislock: lock not held")
 
@@ -21,10 +21,11 @@ var (
 	ErrReleased = errors.New("redislock: lock released")
 
 	// ErrUnanswered is returned by Unlock if the server has not answered in time, or could
-	// not be reached. The lock is being given back in the background.
+	// not be reached. The lease is over for its owner; the lock is being given back in the
+	// background.
 	ErrUnanswered = errors.New("redislock: the server has not answered yet; still trying")
 
-	// ErrClosed is returned by the methods of a lock whose Client was closed.
+	// ErrClosed is returned by the methods of a lock whose Client was closed or shut down.
 	ErrClosed = errors.New("redislock: the client is closed")
 
 	// ErrUsage is returned by the methods of a lock that was made with a bad option or

@@ -104,8 +104,8 @@ func NewRedlock(clients []*Client, name string, o RedlockOptions) *Redlock {
 // Name returns the key of the lock.
 func (m *Redlock) Name() string { return m.name }
 
-// Lock waits for the lock until ctx ends. If most of the servers cannot be reached
-// three times in a row it returns their errors.
+// Lock waits for the lock until ctx ends. While most of the servers cannot be reached, or
+// refuse for now, it asks again, see [Mutex.Lock].
 func (m *Redlock) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
 // TryLock makes one attempt. The error wraps ErrNotAcquired if others have the
@@ -123,26 +123,29 @@ func (m *Redlock) lock(ctx context.Context, try bool) (*Lease, error) {
 }
 
 func (m *Redlock) acquire(ctx context.Context, c *Client, try bool) (*Lease, error) {
-	for attempt, failures := 1, 0; ; attempt++ {
+	o, failed := m.keys[0].o, new(outage)
+	for attempt := 1; ; attempt++ {
 		began := time.Now()
-		l, err := m.vote(ctx, c)
+		l, final, err := m.vote(ctx, c)
+		pause := m.wait(attempt, time.Since(began))
 		switch {
 		case l != nil:
 			return l, nil
 		case err != nil:
-			if failures++; failures == maxFailures || ctx.Err() != nil {
-				return nil, gaveUp(ctx, m.name, m.keys[0].o, err, nil)
+			pause = failed.pause(err)
+			if final || failed.lasts(ctx, o, try) {
+				return nil, gaveUp(ctx, m.name, o, err, nil)
 			}
 		case try:
 			return nil, ErrNotAcquired
 		default:
-			failures = 0
+			failed.over()
 			if attempt == 1 {
 				traceOf(ctx).queued(m.name, -1)
 			}
 		}
-		if !c.pause(ctx, m.wait(attempt, time.Since(began))) {
-			return nil, gaveUp(ctx, m.name, m.keys[0].o, errors.Join(ctx.Err(), c.closedErr()), nil)
+		if c.rest(ctx, pause) != nil {
+			return nil, gaveUp(ctx, m.name, o, failed.ended(ctx, c.closedErr()), nil)
 		}
 		traceOf(ctx).woken(m.name, WakeTime)
 	}
@@ -161,27 +164,28 @@ func (m *Redlock) wait(n int, took time.Duration) time.Duration {
 // A ballot is the answer of one server: a lease, or an error, or neither, which is
 // a refusal.
 type ballot struct {
-	l   *Lease
-	err error
+	l     *Lease
+	err   error
+	final bool // err stays
 }
 
 // vote asks all servers once, with one nonce. It returns a lease if a majority
-// grants it, and an error if a majority cannot be had because of errors. What is
-// not needed is given back without waiting for it.
-func (m *Redlock) vote(ctx context.Context, c *Client) (*Lease, error) {
+// grants it, and an error if a majority cannot be had because of errors, which is final
+// if it cannot be had later either. It gives unneeded keys back in the background.
+func (m *Redlock) vote(ctx context.Context, c *Client) (l *Lease, final bool, err error) {
 	n := len(m.keys)
 	ballots, nonce := make(chan ballot, n), c.identity()
 	needed := m.answering() < n/2+1
 	for _, k := range m.keys {
-		if !k.c.spawn(func() { ballots <- m.ask(ctx, k, nonce, needed) }) {
-			ballots <- ballot{err: ErrClosed}
+		if !k.c.admit(func() { ballots <- m.ask(ctx, k, nonce, needed) }) {
+			ballots <- ballot{err: ErrClosed, final: true}
 		}
 	}
 	j := newJoint(c, m.name, n/2+1)
 	j.all.free = m.scatter(j)
 	silence := time.NewTimer(m.patience(needed)) // for client libraries that ignore contexts
 	defer silence.Stop()
-	granted, failed, pending := 0, 0, n
+	granted, failed, lasting, pending := 0, 0, 0, n
 	var errs []error
 	for open := true; open && granted < j.need && granted+pending >= j.need; {
 		select {
@@ -193,6 +197,9 @@ func (m *Redlock) vote(ctx context.Context, c *Client) (*Lease, error) {
 			case b.err != nil:
 				failed++
 				errs = append(errs, b.err)
+				if b.final {
+					lasting++
+				}
 			}
 		case <-silence.C:
 			failed += pending
@@ -206,15 +213,15 @@ func (m *Redlock) vote(ctx context.Context, c *Client) (*Lease, error) {
 	}
 	defer c.work.Go(func() { m.collect(j, ballots, pending) })
 	if granted >= j.need {
-		return j.begin(), nil
+		return j.begin(), false, nil
 	}
 	for _, l := range j.dissolve() {
 		m.giveBack(ctx, l)
 	}
 	if failed > n-j.need {
-		return nil, fmt.Errorf("too few of %d servers answer: %w", n, errors.Join(errs...))
+		return nil, lasting > n-j.need, fmt.Errorf("too few of %d servers answer: %w", n, errors.Join(errs...))
 	}
-	return nil, nil
+	return nil, false, nil
 }
 
 // patience returns for how long to wait for the answers to one vote, in which those that
@@ -234,7 +241,7 @@ func (m *Redlock) ask(ctx context.Context, k *keyLock, nonce string, needed bool
 	u := &k.c.unanswered
 	if none, why := u.state(); none != nil {
 		if !needed || !m.back(ctx, k.c, none) {
-			return ballot{err: why}
+			return ballot{err: why, final: k.c.final(why)}
 		}
 	}
 	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.answer)
@@ -243,13 +250,13 @@ func (m *Redlock) ask(ctx context.Context, k *keyLock, nonce string, needed bool
 	l, _, err := k.attempt(short, nonce)
 	if err == nil || refused(err) {
 		p.end()
-		return ballot{l, err}
+		return ballot{l, err, err != nil && k.c.final(err)}
 	}
 	p.late(err)
-	if !k.c.spawn(func() { defer p.end(); k.undo(ctx, nonce, sent) }) {
+	if !k.c.task(func() { defer p.end(); k.undo(ctx, nonce, sent) }) {
 		p.end()
 	}
-	return ballot{err: err}
+	return ballot{err: err, final: k.c.final(err)}
 }
 
 // back waits for a server as long as for an answer, and reports whether it is back.
@@ -261,7 +268,7 @@ func (m *Redlock) back(ctx context.Context, c *Client, none <-chan struct{}) boo
 		return true
 	case <-timer.C:
 	case <-ctx.Done():
-	case <-c.open.Done():
+	case <-c.serving.Done():
 	}
 	return false
 }
@@ -287,7 +294,7 @@ func (m *Redlock) collect(j *joint, ballots <-chan ballot, n int) {
 
 // giveBack releases a part in the background.
 func (m *Redlock) giveBack(ctx context.Context, l *Lease) {
-	l.c.spawn(func() { _ = l.discard(ctx) }) // what fails is over with its lease
+	l.c.task(func() { _ = l.discard(ctx) }) // what fails is over with its lease
 }
 
 // scatter returns the release of all parts at once, which is over when so many

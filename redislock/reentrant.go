@@ -113,7 +113,7 @@ func (m *Reentrant) Owner() *Owner { return &Owner{m: m, locking: make(chan stru
 // with a goroutine. Goroutines that must exclude each other need an Owner each.
 type Owner struct {
 	m       *Reentrant
-	locking chan struct{} // full while a Lock of this owner asks or waits
+	locking chan struct{} // full while a Lock of this owner asks or waits; TryLock does not use it
 
 	mu   sync.Mutex // one request at a time, until the count is known
 	hold *hold      // nil while it holds nothing
@@ -163,13 +163,15 @@ func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
 // leaves a count in the server only with a lease.
 func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 	m := o.m
-	select {
-	case o.locking <- struct{}{}:
-		defer func() { <-o.locking }()
-	case <-ctx.Done():
-		return nil, gaveUp(ctx, m.name, m.o, ctx.Err(), nil)
-	case <-m.c.open.Done():
-		return nil, gaveUp(ctx, m.name, m.o, ErrClosed, nil)
+	if !try { // which must not wait behind another Lock
+		select {
+		case o.locking <- struct{}{}:
+			defer func() { <-o.locking }()
+		case <-ctx.Done():
+			return nil, gaveUp(ctx, m.name, m.o, ctx.Err(), nil)
+		case <-m.c.serving.Done():
+			return nil, gaveUp(ctx, m.name, m.o, ErrClosed, nil)
+		}
 	}
 	w := m.sub.join()
 	served := false
@@ -193,7 +195,7 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 		case err != nil:
 			doubt = doubt || !refused(err)
 			left = failed.pause(err)
-			if failed.hopeless(ctx, m.o, try) {
+			if failed.hopeless(ctx, m.c, m.o, try) {
 				return giveUp(err)
 			}
 		case try:
@@ -265,7 +267,7 @@ func (w *listener) wait(ctx context.Context, c *Client, left time.Duration) Wake
 	case <-timer.C:
 		return WakeTime
 	case <-ctx.Done():
-	case <-c.open.Done():
+	case <-c.serving.Done():
 	}
 	return ""
 }
@@ -306,8 +308,8 @@ func (o *Owner) undo(ctx context.Context, fresh *hold) error {
 		h = fresh
 	}
 	_, err := o.settle(ctx, h)
-	if err != nil && !final(err) {
-		o.m.c.later(o.m.c.clock.Now().Add(o.m.o.TTL), nil, func(ctx context.Context) error { return o.resettle(ctx, h) }, nil)
+	if err != nil {
+		o.m.c.later(o.m.name, o.m.c.clock.Now().Add(o.m.o.TTL), nil, func(ctx context.Context) error { return o.resettle(ctx, h) }, nil)
 	}
 	return err
 }
@@ -324,10 +326,10 @@ func (o *Owner) resettle(ctx context.Context, h *hold) error {
 // the owner had the lock until then. The caller holds o.mu.
 func (o *Owner) settle(ctx context.Context, h *hold) (held bool, err error) {
 	m := o.m
-	err = m.c.persist(ctx, func(again bool) error {
+	err = m.c.persist(ctx, func(ctx context.Context, again bool) error {
 		n, err := call{reentrantRelease, []string{m.name}, []any{h.field, h.count, m.sub.channel, unlockMessage}}.run(ctx, m.c.rdb).Int()
 		// Gone after a failure: the failed request has done it.
-		held = err == nil && (n == 1 || again && h.count == 0)
+		held = err == nil && (n == 1 || again && h.count == 0 && o.m.c.inTime(ctx))
 		return err
 	})
 	return held, err

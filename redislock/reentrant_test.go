@@ -35,6 +35,7 @@ func TestReentrant(t *testing.T) {
 		{"shared subscription", reentrantSubscription},
 		{"lost message", reentrantLostMessage},
 		{"a waiter that was woken gives up", reentrantPassesOn},
+		{"TryLock beside a Lock of its owner", reentrantTry},
 		{"a closed client", reentrantClosed},
 		{"wrong name", reentrantNoName},
 	} {
@@ -314,4 +315,35 @@ func reentrantNoName(t *testing.T, at harness.Endpoint) {
 	if _, err := m.ForceUnlock(t.Context()); !errors.Is(err, redislock.ErrUsage) {
 		t.Errorf("ForceUnlock = %v, want ErrUsage", err)
 	}
+}
+
+// reentrantTry: TryLock of an owner does not wait, though a Lock of the same owner does.
+func reentrantTry(t *testing.T, at harness.Endpoint) {
+	client := newClient(t, dial(t, at))
+	m := client.Reentrant(newKey(), redislock.Options{})
+	held, owner := lock(t, m), m.Owner()
+	waits := make(chan struct{})
+	queued := redislock.WithTrace(t.Context(), &redislock.Trace{Queued: func(redislock.QueuedInfo) { close(waits) }})
+	got := make(chan *redislock.Lease, 1)
+	go func() {
+		l, err := owner.Lock(queued)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- l
+	}()
+	<-waits
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if _, err := owner.TryLock(ctx); !errors.Is(err, redislock.ErrNotAcquired) || ctx.Err() != nil {
+		t.Errorf("TryLock = %v, want ErrNotAcquired at once", err)
+	}
+	unlock(t, held)
+	outer := take(t, got)
+	inner, err := owner.TryLock(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock(t, inner)
+	unlock(t, outer)
 }

@@ -157,7 +157,7 @@ func newRefusal(t *testing.T, r running, k lockKind) *refusal {
 	f := &refusal{kind: k, name: newName(), fresh: newName()}
 	f.held = lock(t, k.make(r.client(t), f.name, redislock.Options{HandoffTimeout: time.Second}))
 	f.next = make(chan got, 1)
-	second := k.make(r.client(t), f.name, redislock.Options{HandoffTimeout: time.Second})
+	second := k.make(r.client(t), f.name, redislock.Options{HandoffTimeout: time.Second, Outage: 300 * time.Millisecond})
 	go func() {
 		l, err := second.Lock(t.Context())
 		f.next <- got{l, err, time.Now()}

@@ -41,9 +41,9 @@ func (k *keyLock) compareAndDelete(ctx context.Context, nonce string, by release
 	if command == nil || resent(ctx) != nil || k.c.scripts.Load() {
 		return k.release(ctx, pollRelease, nonce)
 	}
-	err = k.c.persist(ctx, func(again bool) error {
+	err = k.c.persist(ctx, func(ctx context.Context, again bool) error {
 		n, err := request(ctx, k.name, pollRelease.op, func() *redis.Cmd { return k.c.rdb.Do(ctx, command...) }).Int()
-		held = err == nil && (n == 1 || again) // as in release
+		held = err == nil && (n == 1 || again && k.c.inTime(ctx)) // as in release
 		return err
 	})
 	if missing(err) {

@@ -133,7 +133,7 @@ func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (tol
 			failed = append(failed, failure{l, err})
 		}
 		switch {
-		case forbidden(err) || redis.HasErrorPrefix(err, "WRONGTYPE"): // now and later
+		case err != nil && (c.settled(err) || judge(err) == foreign):
 			l.end(fmt.Errorf("%w: its renewal was refused: %w", ErrLost, explain(err)))
 			delete(c.leases, l)
 			continue

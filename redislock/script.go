@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -99,6 +98,7 @@ func (c *Client) take(ctx context.Context, k call, needs string) *redis.Cmd {
 	reply := c.ask(ctx, k)
 	if err := reply.Err(); err == nil || errors.Is(err, redis.Nil) {
 		c.permitted.Store(needs, true)
+		c.admitted.Store(true)
 	}
 	return reply
 }
@@ -155,60 +155,6 @@ func unknown(replies []*redis.Cmd) (at []int) {
 		}
 	}
 	return at
-}
-
-// refused reports whether err is the server's answer, so that the request has
-// surely changed nothing.
-func refused(err error) bool {
-	var answer redis.Error
-	return errors.As(err, &answer)
-}
-
-// denied reports whether err is the server's answer that this user may not do
-// that, now or later.
-func denied(err error) bool {
-	return redis.HasErrorPrefix(err, "NOPERM") || redis.HasErrorPrefix(err, "WRONGPASS") || redis.HasErrorPrefix(err, "NOAUTH")
-}
-
-// forbidden reports whether err is the server's answer that this user may not do that,
-// by itself or in a script.
-func forbidden(err error) bool {
-	if err == nil || !refused(err) {
-		return false
-	}
-	// Servers before 7.2 do not say which command of a script was not allowed.
-	text := err.Error()
-	return redis.HasErrorPrefix(err, "NOPERM") || strings.Contains(text, "user executing the script") || strings.Contains(text, "ACL failure in script")
-}
-
-// rights is what the reader of an error can do about a right that is missing.
-const rights = "the rights that a user needs stand in the package comment of redislock"
-
-// advice is what its reader can do about an answer of the server, by how that begins.
-var advice = []struct{ prefix, text string }{
-	{"NOPERM", rights},
-	{"WRONGPASS", "set Username and Password in the options of the client library"},
-	{"NOAUTH", "set Username and Password in the options of the client library"},
-	{"READONLY", "connect to the primary, by redis.NewFailoverClient if Sentinel knows it"},
-	{"OOM", "give the server more memory: locks need its policy noeviction"},
-	{"WRONGTYPE", "the name is in use, by a lock of another kind or something else"},
-}
-
-// explain adds to err what its reader can do about it, if it does not say so.
-func explain(err error) error {
-	if err == nil {
-		return nil
-	}
-	text := err.Error()
-	for _, a := range advice {
-		if redis.HasErrorPrefix(err, a.prefix) || a.text == rights && forbidden(err) {
-			if strings.Contains(text, a.text) {
-				return err
-			}
-			return fmt.Errorf("%w (%s)", err, a.text)
-		}
-	}
-	return err
 }
 
 // A script is one of ours.

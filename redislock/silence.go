@@ -30,7 +30,7 @@ func answered[T any](ctx context.Context, c *Client, name string, silence time.D
 		short, cancel := context.WithTimeout(ctx, silence)
 		defer cancel()
 		v, err := first(short)
-		if err == nil || refused(err) || short.Err() == nil || ctx.Err() != nil {
+		if err == nil || short.Err() == nil || ctx.Err() != nil {
 			return v, err
 		}
 		return again(ctx, c, name, second, v, err)

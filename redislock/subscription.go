@@ -128,6 +128,7 @@ func (s *subscription) read(pubsub *redis.PubSub) {
 			continue
 		}
 		pause = 0
+		s.c.heard.Store(true)
 		s.hear(got)
 	}
 }
@@ -136,7 +137,7 @@ func (s *subscription) read(pubsub *redis.PubSub) {
 // all waiters, and the next one begins anew: go-redis would wait for messages all the
 // same.
 func (s *subscription) refused(pubsub *redis.PubSub, err error) bool {
-	if !denied(err) {
+	if !s.c.deaf(err) {
 		return false
 	}
 	s.mu.Lock()

@@ -33,9 +33,9 @@ func newSleeper(t *testing.T, c *link) *sleeper {
 	return s
 }
 
-// requireOver expects of a lease whose time has ended during a suspend that its methods
+// requireExpired expects of a lease whose time has ended during a suspend that its methods
 // show it before any timer of Go has fired.
-func requireOver(t *testing.T, l *redislock.Lease) {
+func requireExpired(t *testing.T, l *redislock.Lease) {
 	t.Helper()
 	if until, ok := l.Deadline(); !ok || time.Until(until) > 0 {
 		t.Errorf("its Deadline is in %v", time.Until(until))
@@ -65,7 +65,7 @@ func TestSuspend(t *testing.T) {
 					t.Errorf("after half of its time it ends in %v: %v", time.Until(until), l.Err())
 				}
 				s.suspend(30 * time.Minute)
-				requireOver(t, l)
+				requireExpired(t, l)
 				if err := l.Unlock(t.Context()); !errors.Is(err, redislock.ErrNotHeld) {
 					t.Errorf("Unlock = %v, want ErrNotHeld", err)
 				}
@@ -83,7 +83,7 @@ func suspendPastMaxHold(t *testing.T, at harness.Endpoint, kind string) {
 	s, name := newSleeper(t, dial(t, at)), newKey()
 	l := lock(t, make(s.Client, name, redislock.Options{TTL: time.Hour, MaxHold: time.Minute}))
 	s.suspend(2 * time.Minute)
-	requireOver(t, l)
+	requireExpired(t, l)
 	if err := l.Err(); !strings.Contains(err.Error(), "MaxHold") {
 		t.Errorf("Err = %v, want one about MaxHold", err)
 	}
@@ -174,7 +174,7 @@ func redlockSuspended(t *testing.T, s *trio) {
 	for _, c := range machine {
 		c.suspend(ttl)
 	}
-	requireOver(t, l)
+	requireExpired(t, l)
 	l.Unlock(t.Context())
 }
 

@@ -44,9 +44,9 @@ func TestTraceAbsent(t *testing.T) {
 		{"Lock",
 			func() { c.await(ctx, "k", 0, begin) },
 			func() {
-				lease.Await(ctx, c.spawn, ErrClosed,
+				lease.Await(ctx, c.admit, ErrClosed,
 					func() (*Lease, error) { return begin(ctx) },
-					func(l *Lease) { l.c.drop(l); l.release(ctx) })
+					func(l *Lease) { l.release(ctx, l.finish(ErrReleased)) })
 			}},
 	} {
 		// The least of some runs: goroutines of others may allocate meanwhile.

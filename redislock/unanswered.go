@@ -94,7 +94,7 @@ func (k *keyLock) undo(ctx context.Context, nonce string, sent time.Time) {
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
 		_, err := k.free(short, nonce, byScript)
 		cancel()
-		if err == nil || refused(err) || k.c.clock.Since(sent) > k.o.TTL || !k.c.pause(k.c.open, pause) {
+		if err == nil || k.c.final(err) || k.c.clock.Since(sent) > k.o.TTL || !k.c.pause(k.c.open, pause) {
 			return
 		}
 	}

@@ -47,7 +47,10 @@ local function post(waiter, token, span, limit)
     return true
   end
   if redis.call('RPUSH', box, notification) > 1 and limit then
-    local written = string.match(redis.call('LINDEX', box, 0), '^%S+ %d+ (%d+)')
+    local written
+    for i = 0, 7 do -- in front there may be words by which a process ends its own pop
+      written = written or string.match(redis.call('LINDEX', box, i) or '', '^%S+ %d+ (%d+)')
+    end
     if written and now - written >= limit then
       redis.call('RPOP', box)
       return false

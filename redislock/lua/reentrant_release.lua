@@ -4,6 +4,9 @@
 -- ARGV[1] the owner. ARGV[3] the channel. ARGV[4] the message.
 -- Returns 1, or 0 if the owner does not have the lock.
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+  if redis.call('EXISTS', KEYS[1]) == 0 then -- the server has lost its data, or this is a repetition
+    redis.call('PUBLISH', ARGV[3], ARGV[4])
+  end
   return 0
 end
 if ARGV[2] ~= '0' then

@@ -1,0 +1,153 @@
+package redislock
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A verdict is whether to repeat a request that has failed.
+type verdict int
+
+const (
+	unlisted  verdict = iota // not in the table: a Lock gives up, a lease is renewed until its deadline
+	foreign                  // the key is in use for something else: a Lock gives up, a lease is lost
+	retry                    // this passes: send it again
+	elsewhere                // retry, by the way that the client library finds by then
+	redirect                 // elsewhere if the client library follows such answers, else final
+	password                 // retry if the server has let this client in before: the password changes; else final
+	final                    // this stays: a Lock gives up, a lease is lost
+)
+
+// A refusal is an error that servers answer with, by its first words. Advice is for the
+// reader of the error.
+type refusal struct {
+	prefix  string
+	verdict verdict
+	advice  string
+}
+
+const (
+	rights      = "the rights that a user needs stand in the package comment of redislock"
+	credentials = "set Username and Password in the options of the client library"
+	memory      = "give the server more memory: locks need its policy noeviction"
+	primary     = "connect to the primary, by redis.NewFailoverClient if Sentinel knows it"
+	otherName   = "the name is in use, by a lock of another kind or something else"
+)
+
+// refusals are the errors of Redis and Valkey. Every request of this package goes by them,
+// whether it acquires, renews, releases, takes back or listens.
+var refusals = []refusal{
+	{"LOADING", retry, ""},               // it reads its data from disk
+	{"BUSY ", retry, ""},                 // it runs another script
+	{"MASTERDOWN", retry, ""},            // a replica that has lost its primary
+	{"NOREPLICAS", retry, ""},            // too few replicas follow
+	{"CLUSTERDOWN", retry, ""},           // no node serves the slot
+	{"TRYAGAIN", retry, ""},              // the slot moves, and part of the keys has moved
+	{"NOSCRIPT", retry, ""},              // another server answers, or its scripts were flushed
+	{"MISCONF", retry, ""},               // it cannot write to its disk
+	{"OOM", retry, memory},               // until keys expire
+	{"IOERR", retry, ""},                 // it cannot reach another server
+	{"UNBLOCKED", retry, ""},             // it became a replica during a blocking pop
+	{"max number of clients", retry, ""}, // too many connections
+	{"NOMASTERLINK", retry, ""},          // a replica that does not replicate yet
+	{"NOGOODSLAVE", retry, ""},           // Sentinel finds no replica to promote
+	{"INPROG", retry, ""},                // Sentinel promotes one
+	{"READONLY", elsewhere, primary},     // a replica
+	{"MOVED", redirect, ""},              // another node has the slot
+	{"ASK ", redirect, ""},               // another node has the keys of a slot that moves
+	{"REDIRECT", redirect, ""},           // another server is the primary (Valkey)
+	{"WRONGPASS", password, credentials}, // unlisted user, or wrong password
+	{"NOAUTH", password, credentials},    // no password was sent
+	{"AUTH ", password, credentials},     // a password was sent, and the server has none
+	{"WRONGTYPE", foreign, otherName},    // the key has another type
+	{"NOPERM", final, rights},            // the user lacks a right
+	{"DENIED", final, ""},                // protected mode
+	{"NOPROTO", final, ""},               // another version of the protocol
+	{"CROSSSLOT", final, ""},             // keys of several slots in one request
+	{"EXECABORT", final, ""},             // a transaction; we send none of these:
+	{"UNKILLABLE", final, ""},            // SCRIPT KILL of a script that has written
+	{"NOTBUSY", final, ""},               // SCRIPT KILL without a script
+	{"BUSYGROUP", final, ""},             // a stream
+	{"NOGROUP", final, ""},               // a stream
+	{"BUSYKEY", final, ""},               // RESTORE over a key
+}
+
+// refusalOf returns the row of err, the zero value if there is none.
+func refusalOf(err error) refusal {
+	for _, a := range refusals {
+		if redis.HasErrorPrefix(err, a.prefix) || a.advice == rights && forbidden(err) {
+			return a
+		}
+	}
+	return refusal{}
+}
+
+// judge returns the verdict on err. A request without an answer is sent again, unless the
+// client library cannot send it.
+func judge(err error) verdict {
+	if refused(err) {
+		return refusalOf(err).verdict
+	}
+	var untrusted *tls.CertificateVerificationError
+	if errors.Is(err, redis.ErrClosed) || errors.Is(err, errNoBlocking) || errors.As(err, &untrusted) {
+		return unlisted
+	}
+	return retry
+}
+
+// final reports whether there is no point in sending a request again that failed with err.
+func (c *Client) final(err error) bool { return c.settled(err) || judge(err) <= foreign }
+
+// settled is final for requests that cost nothing to repeat, such as renewals: an answer
+// that is not in the table may pass.
+func (c *Client) settled(err error) bool {
+	switch judge(err) {
+	case final:
+		return true
+	case password:
+		return !c.admitted.Load()
+	case redirect:
+		_, single := c.rdb.(*redis.Client)
+		return single
+	}
+	return false
+}
+
+// deaf is settled for listening, by connections that may have another password.
+func (c *Client) deaf(err error) bool {
+	if judge(err) == password && c.separate {
+		return !c.heard.Load()
+	}
+	return c.settled(err)
+}
+
+// refused reports whether err is the server's answer, so that the request has
+// surely changed nothing.
+func refused(err error) bool {
+	var answer redis.Error
+	return errors.As(err, &answer)
+}
+
+// forbidden reports whether err is the server's answer that this user may not do that,
+// by itself or in a script.
+func forbidden(err error) bool {
+	if err == nil || !refused(err) {
+		return false
+	}
+	// Servers before 7.2 do not name the command of a script that was not allowed.
+	text := err.Error()
+	return redis.HasErrorPrefix(err, "NOPERM") || strings.Contains(text, "user executing the script") || strings.Contains(text, "ACL failure in script")
+}
+
+// explain adds the advice for err, unless err contains it.
+func explain(err error) error {
+	advice := refusalOf(err).advice
+	if advice == "" || strings.Contains(err.Error(), advice) {
+		return err
+	}
+	return fmt.Errorf("%w (%s)", err, advice)
+}

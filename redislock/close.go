@@ -1,0 +1,224 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// closeWait is how long Close waits until the places of waiters are taken back.
+const closeWait = time.Second
+
+var errStuck = errors.New("redislock: closed, but the client library has not returned from a request: set its ReadTimeout")
+
+// Shutdown gives back everything, as at the end of a process. No Lock begins any more, and
+// those that wait leave their queues and return ErrClosed. Leases that are held end, with an
+// Err that wraps ErrLost and ErrClosed, and their locks are released: the work under a lock
+// should have ended before. Shutdown ends with Close, at the latest when ctx ends, so ctx should
+// have a deadline. The error names the locks that could not be given back, which stay until
+// their leases are over. It wraps the error of ctx if requests were under way.
+func (c *Client) Shutdown(ctx context.Context) error {
+	ctx = given(ctx)
+	c.stop()
+	c.revokeAll()
+	idle := c.idle(ctx)
+	for idle && c.revokeAll() { // a Lock may have succeeded meanwhile
+		idle = c.idle(ctx)
+	}
+	errs := c.unpaid()
+	if !idle {
+		errs = append(errs, fmt.Errorf("redislock: shut down while the server was being asked: %w", context.Cause(ctx)))
+	}
+	return errors.Join(append(errs, c.close())...)
+}
+
+// Close ends every wait for a lock and every lease, and returns when all goroutines of the
+// client have ended. Waiters leave their queues first, within a second. The keys of leases that
+// have not been unlocked stay until the servers let them expire: Shutdown releases them. It is
+// safe to call Close twice. The error is that of closing the connections for blocking commands,
+// or that a request does not return, which happens without a read timeout.
+func (c *Client) Close() error {
+	c.stop()
+	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+	defer cancel()
+	c.idle(ctx)
+	return c.close()
+}
+
+// close ends everything.
+func (c *Client) close() error {
+	c.mu.Lock()
+	c.closed = true
+	var wholes []*joint
+	for l := range c.leases {
+		l.end(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
+		if j := l.whole.Load(); j != nil {
+			wholes = append(wholes, j)
+		}
+	}
+	clear(c.leases)
+	if c.watchdog != nil {
+		c.watchdog.Stop()
+	}
+	blocking := c.blocking
+	c.blocking = nil
+	c.mu.Unlock()
+	for _, j := range wholes {
+		j.check()
+	}
+	for _, m := range c.mail.close() {
+		c.work.Go(m.pass)
+	}
+	c.shut()
+	var err error
+	if blocking != nil {
+		err = blocking.Close() // ends the commands that block
+	}
+	ended := make(chan struct{})
+	go func() { c.work.Wait(); close(ended) }()
+	timer := time.NewTimer(c.longest())
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+		err = errors.Join(err, errStuck)
+	}
+	return err
+}
+
+// longest is for how long the client library may stay in a request that is to end, unless it
+// has no read timeout.
+func (c *Client) longest() time.Duration {
+	var read, dial time.Duration
+	switch rdb := c.rdb.(type) {
+	case *redis.Client:
+		read, dial = rdb.Options().ReadTimeout, rdb.Options().DialTimeout
+	case *redis.ClusterClient:
+		read, dial = rdb.Options().ReadTimeout, rdb.Options().DialTimeout
+	}
+	return unlockWait + max(read, dial, 0)
+}
+
+// revokeAll gives back every lock that is held, each in a task, and reports whether there is
+// any. Of a lease that consists of several it gives back all, unless that is another client's.
+func (c *Client) revokeAll() bool {
+	c.mu.Lock()
+	held := slices.Collect(maps.Keys(c.leases))
+	c.mu.Unlock()
+	for _, l := range held {
+		if j := l.whole.Load(); j != nil && j.all.c == c && j.lasts() {
+			l = j.all
+		}
+		d := c.owe(l.name)
+		if !c.task(func() {
+			err := l.revoke(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
+			if l.joint == nil || !l.joint.spread() {
+				err = nil // later has a debt of its own
+			}
+			c.pay(d, err)
+		}) {
+			return false
+		}
+	}
+	return len(held) > 0
+}
+
+// task runs f as spawn does. Shutdown waits for it.
+func (c *Client) task(f func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.tasks++
+	c.work.Add(1)
+	go c.run(f)
+	return true
+}
+
+func (c *Client) run(f func()) {
+	defer c.work.Done()
+	defer c.taskEnds()
+	f()
+}
+
+// admit is task for a Lock: none begins after Shutdown or Close.
+func (c *Client) admit(f func()) bool { return c.closedErr() == nil && c.task(f) }
+
+func (c *Client) taskEnds() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tasks--; c.tasks == 0 && c.noTask != nil {
+		close(c.noTask)
+		c.noTask = nil
+	}
+}
+
+// idle waits until there is no task, and reports whether that is so before ctx ends.
+func (c *Client) idle(ctx context.Context) bool {
+	c.mu.Lock()
+	if c.tasks == 0 {
+		c.mu.Unlock()
+		return true
+	}
+	if c.noTask == nil {
+		c.noTask = make(chan struct{})
+	}
+	none := c.noTask
+	c.mu.Unlock()
+	select {
+	case <-none:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// A debt is a lock that is to be given back, or a place in its queue.
+type debt struct {
+	name string
+	err  error // of the latest try; guarded by c.mu
+}
+
+// owe notes a debt.
+func (c *Client) owe(name string) *debt {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d := &debt{name: name, err: errUndoing}
+	c.owed[d] = true
+	return d
+}
+
+func (c *Client) debts() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.owed)
+}
+
+// pay notes the latest result for d, which is over if err is nil.
+func (c *Client) pay(d *debt, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if d.err = err; err == nil {
+		delete(c.owed, d)
+	}
+}
+
+// unpaid returns an error for each lock that was not given back.
+func (c *Client) unpaid() (errs []error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	by := make(map[string]error)
+	for d := range c.owed {
+		by[d.name] = d.err
+	}
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		errs = append(errs, fmt.Errorf("redislock: %s was not given back: %w", name, explain(by[name])))
+	}
+	return errs
+}

@@ -1,0 +1,190 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/internal/leaktest"
+	"locklab/redislock"
+)
+
+// TestShutdown: a client that is shut down leaves no lock and no place in a queue behind.
+func TestShutdown(t *testing.T) {
+	t.Parallel()
+	r := startAll(t, deployments[0])[0]
+	leaktest.Own(t)
+	admin := r.admin(t)
+	var work sync.WaitGroup
+	for kind, make := range kinds {
+		work.Go(func() {
+			c, other := r.client(t), r.client(t)
+			free, taken := newName(), newName()
+			held := lock(t, make(c, free, redislock.Options{TTL: time.Hour}))
+			others := lock(t, make(other, taken, redislock.Options{TTL: time.Hour}))
+			failed, waits := waitTwice(t, make(c, taken, redislock.Options{TTL: time.Hour}))
+			<-waits
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			if err := c.Shutdown(ctx); err != nil {
+				t.Errorf("%s: Shutdown = %v", kind, err)
+			}
+			requireOver(t, kind, held)
+			if err := held.Err(); !errors.Is(err, redislock.ErrLost) || !errors.Is(err, redislock.ErrClosed) {
+				t.Errorf("%s: Err = %v, want ErrLost and ErrClosed", kind, err)
+			}
+			if err := held.Unlock(ctx); !errors.Is(err, redislock.ErrNotHeld) {
+				t.Errorf("%s: Unlock = %v", kind, err)
+			}
+			wantFree(t, admin, free)
+			for range 2 {
+				if err := <-failed; !errors.Is(err, redislock.ErrClosed) {
+					t.Errorf("%s: a waiter has %v, want ErrClosed", kind, err)
+				}
+			}
+			if _, err := make(c, free, redislock.Options{}).Lock(ctx); !errors.Is(err, redislock.ErrClosed) {
+				t.Errorf("%s: Lock = %v, want ErrClosed", kind, err)
+			}
+			if queueOf(t, admin, taken) {
+				t.Errorf("%s: a place is left in the queue", kind)
+			}
+			if err := others.Err(); err != nil {
+				t.Errorf("%s: the lease of another client: %v", kind, err)
+			}
+			unlock(t, others)
+			wantFree(t, admin, taken)
+		})
+	}
+	work.Wait()
+}
+
+// waitTwice starts two Locks of m that must fail. It returns their errors, and a channel that
+// is closed when one of them has asked.
+func waitTwice(t *testing.T, m redislock.Lockable) (failed <-chan error, waits <-chan struct{}) {
+	errs, queued := make(chan error, 2), make(chan struct{})
+	first := sync.OnceFunc(func() { close(queued) })
+	ctx := redislock.WithTrace(t.Context(), &redislock.Trace{Queued: func(redislock.QueuedInfo) { first() }, Answered: func(redislock.AnsweredInfo) { first() }})
+	for range 2 {
+		go func() {
+			_, err := m.Lock(ctx)
+			errs <- err
+		}()
+	}
+	return errs, queued
+}
+
+// TestShutdownUnanswered: the error names every lock that is not given back in time.
+func TestShutdownUnanswered(t *testing.T) {
+	t.Parallel()
+	r := startAll(t, deployments[0])[0]
+	leaktest.Own(t)
+	c, name := r.client(t), newName()
+	var held []*redislock.Lease
+	for kind, make := range kinds {
+		held = append(held, lock(t, make(c, name+kind, redislock.Options{})))
+	}
+	refused := newName()
+	if err := r.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	err := c.Shutdown(ctx)
+	for kind := range kinds {
+		if err == nil || !strings.Contains(err.Error(), name+kind+" was not given back") {
+			t.Errorf("Shutdown = %v, want one that names the %s", err, kind)
+		}
+	}
+	for _, l := range held {
+		requireOver(t, "after Shutdown", l)
+	}
+	if _, err := c.Mutex(refused, redislock.Options{}).Lock(t.Context()); !errors.Is(err, redislock.ErrClosed) {
+		t.Errorf("Lock = %v, want ErrClosed", err)
+	}
+}
+
+// TestClosePlaces: a client that is closed takes the places of its waiters back, and leaves a
+// lock that it holds to its lease.
+func TestClosePlaces(t *testing.T) {
+	t.Parallel()
+	r := startAll(t, deployments[0])[0]
+	leaktest.Own(t)
+	admin := r.admin(t)
+	for _, k := range lockKinds {
+		if !k.fenced || k.name == "multi" {
+			continue
+		}
+		name, kept := newName(), newName()
+		others := lock(t, k.make(r.client(t), name, redislock.Options{}))
+		c := r.client(t)
+		held := lock(t, k.make(c, kept, redislock.Options{}))
+		failed, _ := waitTwice(t, k.make(c, name, redislock.Options{}))
+		eventually(t, "it waits", func() bool { return queueOf(t, admin, name) })
+		if err := c.Close(); err != nil {
+			t.Errorf("%s: Close = %v", k.name, err)
+		}
+		<-failed
+		<-failed
+		eventually(t, k.name+": no place is left in the queue", func() bool { return !queueOf(t, admin, name) })
+		if len(leftOf(t, admin, kept)) == 0 {
+			t.Errorf("%s: Close has released the lock", k.name)
+		}
+		requireOver(t, k.name, held)
+		unlock(t, others)
+	}
+}
+
+// TestCloseStuck: Close returns though the client library stays in a request for ever.
+func TestCloseStuck(t *testing.T) {
+	t.Parallel()
+	addr, dialed := blackHole(t)
+	rdb := redis.NewClient(&redis.Options{Addr: addr, ReadTimeout: -1, DialTimeout: time.Millisecond, MaxRetries: -1})
+	defer rdb.Close()
+	c := redislock.NewClient(rdb, redislock.ClientOptions{})
+	go c.Mutex(newName(), redislock.Options{}).Lock(t.Context())
+	eventually(t, "it asks", func() bool { return dialed.Load() > 0 })
+	closed := make(chan error)
+	go func() { closed <- c.Close() }()
+	select {
+	case err := <-closed:
+		if err == nil || !strings.Contains(err.Error(), "ReadTimeout") {
+			t.Errorf("Close = %v, want what to do", err)
+		}
+	case <-time.After(patience):
+		t.Error("Close does not return")
+	}
+}
+
+// TestDataLost: the server loses its data while a lock is held and waited for. The waiter has
+// the lock soon after the holder has called Unlock, and not when the lease would be over.
+func TestDataLost(t *testing.T) {
+	t.Parallel()
+	r := startAll(t, deployments[0])[0]
+	leaktest.Own(t)
+	admin := r.admin(t)
+	o := redislock.Options{TTL: patience + 5*time.Second}
+	var held []*redislock.Lease
+	var waiters []<-chan *redislock.Lease
+	for _, kind := range kinds {
+		name := newName()
+		held = append(held, lock(t, kind(r.client(t), name, o)))
+		waiters = append(waiters, begun(t, kind(r.client(t), name, o)))
+	}
+	time.Sleep(200 * time.Millisecond) // most waiters wait by now; the others ask later, and are served
+	if err := admin.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range held {
+		if err := l.Unlock(t.Context()); !errors.Is(err, redislock.ErrNotHeld) {
+			t.Errorf("Unlock = %v, want ErrNotHeld", err)
+		}
+	}
+	for _, w := range waiters {
+		unlock(t, take(t, w))
+	}
+}
