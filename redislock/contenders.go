@@ -16,8 +16,8 @@ import (
 
 // A Contender holds a lock or waits for it.
 type Contender struct {
-	// Name is [ClientOptions].Name of its client, "" if that has none. In the key of a
-	// [Reentrant], and in one that another program has set, it is the whole owner.
+	// Name is ClientOptions.Name of its client, "" if that has none. In the key of a
+	// Reentrant, and in one that another program has set, it is the whole owner.
 	Name string
 
 	// Since is when it got the lock, or began to wait, by the server's clock. It is zero if
@@ -25,7 +25,7 @@ type Contender struct {
 	Since time.Time
 
 	// Token is that of its lease, 0 if it waits or the lock has none. Of the holder of a
-	// [Cohort] it is the first of its row.
+	// Cohort it is the first of its row.
 	Token uint64
 }
 

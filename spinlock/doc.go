@@ -90,7 +90,7 @@
 // all. ([sync.Mutex] hands over to a waiter of 1 ms.) If a goroutine may be that
 // greedy, take [MCS] or another lock that serves in order of arrival, or [Fissile].
 // In [Malthusian] a waiter may wait for thousands of acquisitions, in [Cohort] for 64
-// of each other node. The conformance suite of the lab checks all locks that bound the wait.
+// of each other node.
 //
 // # Promises
 //
