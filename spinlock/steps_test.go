@@ -32,7 +32,7 @@ func TestCohortKeepsItsBound(t *testing.T) {
 			}
 		}
 		if kept != want || !l.global.TryLock() {
-			t.Errorf("%d waiters: the node had the lock for %d acquisitions, want %d and the global lock free", waiters, kept, want)
+			t.Fatalf("%d waiters: the node had the lock for %d acquisitions, want %d and the global lock free", waiters, kept, want)
 		}
 		l.global.Unlock()
 	}
