@@ -271,7 +271,12 @@ func slotMigrates(t *testing.T, all []running) {
 			m, asked := newMigration(t, r, one), make(chan string, 100)
 			o := redislock.Options{TTL: 1200 * time.Millisecond, Margin: time.Millisecond}
 			held := lock(t, k.make(r.client(t), m.name, o))
-			waiter := redislock.NewClient(r.connect(t), redislock.ClientOptions{Trace: &redislock.Trace{Answered: func(i redislock.AnsweredInfo) { asked <- i.Op }}})
+			waiter := redislock.NewClient(r.connect(t), redislock.ClientOptions{Trace: &redislock.Trace{Answered: func(i redislock.AnsweredInfo) {
+				select {
+				case asked <- i.Op:
+				default:
+				}
+			}}})
 			defer waiter.Close()
 			got := begun(t, k.make(waiter, m.name, calm))
 			<-asked

@@ -23,7 +23,7 @@ func cohortStorm(t *testing.T, at harness.Endpoint) {
 	calm := time.Now().Add(1500 * time.Millisecond)
 	var inside atomic.Int32
 	var last uint64 // guarded by the lock
-	visit := func(l *zklock.Lease) {
+	visit := func(l *zklock.Lease, cut bool) {
 		if n := inside.Add(1); n != 1 {
 			t.Errorf("%d are inside", n)
 		}
@@ -35,7 +35,7 @@ func cohortStorm(t *testing.T, at harness.Endpoint) {
 			time.Sleep(time.Millisecond)
 		}
 		inside.Add(-1)
-		if err := l.Unlock(ctx); err != nil {
+		if err := l.Unlock(ctx); err != nil && !(cut && errors.Is(err, zklock.ErrNotHeld)) { // the reply may be lost
 			t.Errorf("Unlock: %v", err)
 		}
 	}
@@ -60,7 +60,7 @@ func cohortStorm(t *testing.T, at harness.Endpoint) {
 					switch {
 					case err == nil:
 						acquisitions.Add(1)
-						visit(l)
+						visit(l, i == 1)
 					case errors.Is(err, zklock.ErrNotAcquired), errors.Is(err, context.DeadlineExceeded):
 						refused.Add(1)
 					default:
@@ -72,7 +72,7 @@ func cohortStorm(t *testing.T, at harness.Endpoint) {
 					t.Errorf("in the calm: %v", err)
 					return
 				}
-				visit(l)
+				visit(l, i == 1)
 			})
 		}
 	}
