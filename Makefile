@@ -14,7 +14,7 @@ LDFLAGS := -X locklab/internal/machine.commit=$(COMMIT)
 
 # Packages whose tests wait for servers and child processes most of the time: they
 # run beside each other, the longest first.
-WAITING  := redislock peers zklock lab harness/ranks deploy redislock/lab internal/backend internal/zksession internal/wire/redis internal/wire/zookeeper internal/faultproxy
+WAITING  := harness/ranks redislock lab zklock peers deploy redislock/lab internal/backend internal/zksession internal/wire/redis internal/wire/zookeeper internal/faultproxy
 
 # Modules of their own, for programs that want what they depend on.
 CONTRIB  := contrib/otel contrib/prometheus
@@ -96,7 +96,7 @@ endif
 # The failure scenarios keep many processes busy, so no test of leases runs next to them.
 # -trimpath shares the cache with tests that build a copy of this tree.
 # $(call tests,FLAGS,COMPILE,RUNS) runs the tests of every package once.
-tests = $(COUNTED) 'compile $(addprefix ./,$(WAITING))' then '$(1) -vet=off -p 3 -timeout $(STUCK) $(addprefix ./,$(WAITING))' + 'vet ./...' 'compile ./...' $(foreach m,$(CONTRIB),'compile -C $(m) ./...') $(2) then '$(1) -vet=off -timeout $(STUCK) ./harness/chaos' $(foreach m,$(CONTRIB),'-C $(m) ./...') '$(1) -tags systematic -timeout $(STUCK) -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore' $(3) + "$(1) -vet=off -timeout $(STUCK) $(call but,$(WAITING) harness/chaos)"
+tests = $(COUNTED) 'compile $(addprefix ./,$(WAITING))' then '$(1) -vet=off -p 4 -timeout $(STUCK) $(addprefix ./,$(WAITING))' + 'vet ./...' 'compile ./...' $(foreach m,$(CONTRIB),'compile -C $(m) ./...') $(2) then '$(1) -vet=off -timeout $(STUCK) ./harness/chaos' $(foreach m,$(CONTRIB),'-C $(m) ./...') '$(1) -tags systematic -timeout $(STUCK) -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore' $(3) + "$(1) -vet=off -timeout $(STUCK) $(call but,$(WAITING) harness/chaos)"
 
 # A package that takes longer is stuck, on a machine of any load.
 STUCK := 40m

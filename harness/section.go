@@ -90,7 +90,7 @@ func (s Section) Size() int64 {
 }
 
 // maxData bounds the data behind all locks of a workload together.
-const maxData = 256 << 20
+const maxData = 512 << 20
 
 // checkSection returns what is wrong with the section of w, "" if nothing is.
 func (w Workload) checkSection() string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -29,22 +30,28 @@ func (z *Conn) enter(ctx context.Context, o Options) error {
 	}
 	for _, step := range steps {
 		done := make(chan error, 1)
-		go func() { done <- z.insist(step) }()
+		go func() { done <- z.insist(ctx, step) }()
+		var err error
 		select {
-		case err := <-done:
-			if err != nil {
-				return fmt.Errorf("zksession: %w", err)
-			}
+		case err = <-done:
 		case <-ctx.Done(): // the caller closes z, which ends the goroutine
+		}
+		switch {
+		case ctx.Err() != nil:
 			return z.unavailable(ctx, o.Servers)
+		case err != nil:
+			return fmt.Errorf("zksession: %w", err)
 		}
 	}
 	return nil
 }
 
-// insist does the step until no connection breaks in it.
-func (z *Conn) insist(step func() error) error {
-	for {
+// insistPause keeps a step that fails at once from being tried without end.
+const insistPause = 10 * time.Millisecond
+
+// insist does the step until no connection breaks in it, or ctx ends.
+func (z *Conn) insist(ctx context.Context, step func() error) error {
+	for ; ; time.Sleep(insistPause) {
 		err := step()
 		z.mu.Lock()
 		refused := z.refused
@@ -54,7 +61,7 @@ func (z *Conn) insist(step func() error) error {
 			return refused
 		case errors.Is(err, zk.ErrAuthFailed):
 			return fmt.Errorf("ZooKeeper refused the credentials: %w", err)
-		case z.dialing.Err() != nil || !errors.Is(err, zk.ErrConnectionClosed) && !errors.Is(err, zk.ErrSessionExpired) && !errors.Is(err, zk.ErrNoServer):
+		case ctx.Err() != nil || z.dialing.Err() != nil || !errors.Is(err, zk.ErrConnectionClosed) && !errors.Is(err, zk.ErrSessionExpired) && !errors.Is(err, zk.ErrNoServer):
 			return nil // served, be it with an error
 		}
 	}
