@@ -169,6 +169,9 @@ func TestInterleaveFullDisk(t *testing.T) {
 
 // TestInterleaveInterrupt: Ctrl-C keeps what was measured, and says what it says.
 func TestInterleaveInterrupt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	same, slow := testBuilds(t)
 	cmd := locklab(t, interleaved(same, slow, "--rounds", "1000")...)

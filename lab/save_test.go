@@ -88,6 +88,9 @@ func pipeAt(t *testing.T, file string) {
 // that were there, and while pictures are drawn the rest of them undone; what is
 // there is whole.
 func TestReportInterrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	apart(t)
 	t.Run("page", func(t *testing.T) {
 		dir := writeMany(t, 2)

@@ -69,6 +69,9 @@ func TestSpawn(t *testing.T) {
 // TestSpawnEnds: when a rank is killed, or the command is interrupted, what all ranks have
 // measured until then is one run.
 func TestSpawnEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	for _, c := range []struct {
 		name   string

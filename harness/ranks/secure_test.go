@@ -51,6 +51,9 @@ func urlOf(at harness.Endpoint, password string) string {
 // TestSecureRedis: ranks meet over TLS as a user with a password, who may use their names
 // alone; and whatever is wrong with that is one line without the password, and soon.
 func TestSecureRedis(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	at := secured(t, harness.KindRedis)
 	others, plain := strangers(t, at), commonServer(t, harness.KindRedis).Endpoint().Addrs[0][0]

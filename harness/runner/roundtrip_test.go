@@ -185,6 +185,7 @@ func testApart(t *testing.T, s far, d *distance) {
 // testWithout: a server that does not answer costs a bounded time.
 func testWithout(t *testing.T, s far, d *distance) {
 	leaktest.All(t)
+	d.at.SessionTimeout = 4 * time.Second // a client that is closed without an answer keeps its socket for that long
 	in := instruments()
 	const little = 200 * time.Millisecond
 	none := func(what string, span time.Duration) {
