@@ -33,6 +33,9 @@ var fastPaths = []struct {
 // TestToolchainInstructions counts the instructions of each fast path by callgrind:
 // unlike a time, their number is the same on a busy machine.
 func TestToolchainInstructions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skipf("needs a linux/amd64 host, this is %s/%s", runtime.GOOS, runtime.GOARCH)
 	}
