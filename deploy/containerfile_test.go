@@ -38,6 +38,9 @@ func TestMain(m *testing.M) {
 // program returns the path of the program, built by the command of the Containerfile.
 func program(t *testing.T) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("make test-all builds it")
+	}
 	built.once.Do(func() {
 		if built.dir, built.err = os.MkdirTemp("", "locklab-deploy-"); built.err == nil {
 			built.err = buildAs("Containerfile", filepath.Join(built.dir, "locklab"))

@@ -103,6 +103,9 @@ const noGo = "PATH=/nonexistent"
 // TestFind goes through where the other build may be, in the order in which a user meets
 // that.
 func TestFind(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	h := newHouse(t)
 	exe := h.build("prog", linked("aaaaaaaaaaaa", ""))
@@ -156,6 +159,9 @@ func TestFind(t *testing.T) {
 // TestFindSource: the source is found where the program is or where it runs if the
 // compiler was told to leave paths out, and nowhere else; what changed in it is built.
 func TestFindSource(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	h := newHouse(t)
 	exe := h.build("prog", "-trimpath")
