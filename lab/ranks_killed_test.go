@@ -152,6 +152,9 @@ func copied(t *testing.T, all []*rankProcess) (out []*rankProcess) {
 // TestRanksKilled: whenever ranks are killed, the same commands with --resume measure what
 // is missing, or say in one line what to do, and then that does.
 func TestRanksKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	const rounds = 2
 	whole := startRanks(t, 2, "--locks", "redis-token", "--workers", "2", "--rounds", "2", "--duration", "50ms", "--job", "whole")

@@ -22,6 +22,9 @@ import (
 // TestSeek interrupts a run that finds its rates: it goes on at the same, without another
 // search, to the end, and its report says where the knee is.
 func TestSeek(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	apart(t)
 	const rounds = 3
 	cmd, said, before := sought(t, rounds)

@@ -121,6 +121,9 @@ B delete #2 -> done |`, "\n")
 // client owns it once, and in print the same as in JSON. All are told by one
 // server of each kind; TestTraceFair starts its own.
 func TestTraceEveryLock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	parent, servers := t, make(map[string]string)
 	for _, v := range catalog.All() {
 		if v.Remote == nil || v.Unavailable != "" || v.Status == harness.Historical || v.Status == harness.Broken || v.Traits.Servers > 1 {

@@ -14,6 +14,9 @@ import (
 // is: what the exchange over the socket finds is the difference of the two zero
 // points.
 func TestClockOffset(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	needJava(t)
 	s := newJavaStage(t, locktest.Endpoint(t, harness.KindZooKeeper))

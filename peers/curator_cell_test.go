@@ -20,6 +20,9 @@ import (
 // process, and checks the figures that are known: what an acquisition asks of the
 // server.
 func TestCuratorLoop(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	if raceEnabled {
 		t.Skip("it is about Java and the server, of which the race detector sees nothing; it runs without -race")
 	}

@@ -291,6 +291,9 @@ func foreignHand(t *testing.T, s *javaStage) {
 
 // TestCuratorLost freezes a server for longer than the session lasts.
 func TestCuratorLost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	needJava(t)
 	server, err := backend.Start(t.Context(), harness.KindZooKeeper)
