@@ -152,10 +152,10 @@ func TestMoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := func(node *redis.Client) any { return node.Do(t.Context(), "CLUSTER", "MYID").Val() }
-	var other any
+	others := make(chan any, 10)
 	if err := rdb.ForEachMaster(t.Context(), func(_ context.Context, node *redis.Client) error {
 		if node.Options().Addr != owner.Options().Addr {
-			other = id(node)
+			others <- id(node)
 		}
 		return nil
 	}); err != nil {
@@ -167,7 +167,7 @@ func TestMoved(t *testing.T) {
 		}
 	}
 	self := id(owner)
-	lead(other)
+	lead(<-others)
 	got := begun(t, c.Mutex(name, redislock.Options{}))
 	eventually(t, "the nodes lead to each other", func() bool { return moved.Load() > 2 })
 	lead(self)
