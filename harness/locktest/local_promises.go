@@ -68,6 +68,9 @@ func asksAgain(ctx context.Context, s Subject, hold, ask func(sync.Locker) (take
 	if err != nil {
 		return err
 	}
+	if raceDetector && len(hs) > 1 && hs[0] != hs[1] {
+		return NotApplicable("the race detector reports the second use of a handle")
+	}
 	take, leave := hold(hs[0])
 	again, _ := ask(hs[0])
 	if take == nil || again == nil {

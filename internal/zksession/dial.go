@@ -3,8 +3,10 @@ package zksession
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
+	"syscall"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -27,6 +29,9 @@ func (z *Conn) dialer(config *tls.Config) zk.Dialer {
 			if raw, err = z.replaced(raw, hello); raw == nil && err == nil {
 				raw, err = to.dial(ctx, config)
 			}
+		}
+		if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) { // while it connects
+			err = fmt.Errorf("%s: %w", to.address, closes(err))
 		}
 		if err != nil {
 			z.refuse(err)

@@ -22,6 +22,11 @@ func foreign(head []byte) error {
 	return fmt.Errorf("%w: its reply begins with %q", errProtocol, head)
 }
 
+// closes returns the error of a server that accepts a connection and closes it.
+func closes(err error) error {
+	return fmt.Errorf("the server closes the connection (%w): it does not serve now, it has too many connections from this address (maxClientCnxns), it wants TLS, or it is not a ZooKeeper server", err)
+}
+
 // unanswered notes that a handshake was not answered.
 func (c *conn) unanswered(err error) {
 	var why error
@@ -34,7 +39,7 @@ func (c *conn) unanswered(err error) {
 		errors.As(err, &remote) && remote.Op == "remote error": // TLS 1.3 reports after the handshake that it lacks a certificate
 		why = err
 	default:
-		why = fmt.Errorf("the server closes the connection (%w): it does not serve now, it has too many connections from this address (maxClientCnxns), it wants TLS, or it is not a ZooKeeper server", err)
+		why = closes(err)
 	}
 	c.owner.mu.Lock()
 	defer c.owner.mu.Unlock()
