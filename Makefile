@@ -96,7 +96,7 @@ endif
 # The failure scenarios keep many processes busy, so no test of leases runs next to them.
 # -trimpath shares the cache with tests that build a copy of this tree.
 # $(call tests,FLAGS,COMPILE,RUNS) runs the tests of every package once.
-tests = $(COUNTED) 'compile $(addprefix ./,$(WAITING))' then '$(1) -vet=off -p 4 -timeout $(STUCK) $(addprefix ./,$(WAITING))' + 'vet ./...' 'compile ./...' $(foreach m,$(CONTRIB),'compile -C $(m) ./...') $(2) then '$(1) -vet=off -timeout $(STUCK) ./harness/chaos' $(foreach m,$(CONTRIB),'-C $(m) ./...') '$(1) -tags systematic -timeout $(STUCK) -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore' $(3) + "$(1) -vet=off -timeout $(STUCK) $(call but,$(WAITING) harness/chaos)"
+tests = $(COUNTED) 'compile $(addprefix ./,$(WAITING))' then '$(1) -vet=off -p 4 -timeout $(STUCK) $(addprefix ./,$(WAITING))' + 'vet ./...' 'compile ./...' $(foreach m,$(CONTRIB),'compile -C $(m) ./...') $(2) then '$(1) -vet=off -timeout $(STUCK) ./harness/chaos' $(foreach m,$(CONTRIB),'-C $(m) ./...') '$(1) -tags systematic -timeout $(STUCK) -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore' $(3) + "$(1) -vet=off -p 4 -timeout $(STUCK) $(call but,$(WAITING) harness/chaos)"
 
 # A package that takes longer is stuck, on a machine of any load.
 STUCK := 40m

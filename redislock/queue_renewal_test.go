@@ -115,10 +115,10 @@ func queueLinger(t *testing.T, at harness.Endpoint) {
 	l := lock(t, m)
 	w := enqueue(t, watch, m)
 	eventually(t, "the process listens", blocked)
+	left := time.Now() // the waiter leaves with the hand-over
 	unlock(t, l)
 	l, _ = w.lease(t)
 	unlock(t, l)
-	left := time.Now()
 	time.Sleep(100 * time.Millisecond)
 	if !blocked() {
 		t.Error("the process listens no more, right after the last waiter")

@@ -115,9 +115,15 @@ func redlockRequests(t *testing.T, s *trio) {
 	m := s.lock(t, links, redislock.Options{TTL: time.Minute})
 	s.warm(t, m)
 	before := make([]harness.Counts, len(links))
-	for i, l := range links {
-		before[i] = l.Counts()
-	}
+	eventually(t, "no request of the first acquisition is under way", func() bool {
+		steady := true
+		for i, l := range links {
+			now := l.Counts()
+			steady, before[i] = steady && now == before[i], now
+		}
+		time.Sleep(20 * time.Millisecond)
+		return steady
+	})
 	began := time.Now()
 	l := lock(t, m)
 	if until, ok := l.Deadline(); !ok || until.After(time.Now().Add(time.Minute-time.Minute/100)) || until.Before(began.Add(time.Minute/2)) {
