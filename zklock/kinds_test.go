@@ -254,7 +254,7 @@ func releaseUnanswered(t *testing.T, s *stage) {
 // grant and the return of Lock, does not return that lease but gets another one.
 func stoppedAfterGrant(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
-	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
+	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: 3 * time.Second})
 	before := len(s.tickets(t))
 	stopped := false
 	zklock.StopAfterGrant(c, func() {
