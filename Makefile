@@ -102,7 +102,7 @@ tests = $(COUNTED) 'compile $(addprefix ./,$(WAITING))' then '$(1) -vet=off -p 4
 STUCK := 40m
 
 test test-all: export GOFLAGS := $(GOFLAGS) -trimpath
-test: ## install what is missing and run the tests that fit into 8 minutes; counts what was skipped, and why
+test: ## install what is missing and run the tests that fit into 10 minutes; counts what was skipped, and why
 	scripts/deps redis zookeeper curator
 	$(call tests,-short,$(AHEAD))
 
