@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
 	"unsafe"
 )
@@ -266,14 +265,10 @@ func (h hammer[T]) releasing(word *T) {
 // crowd calls operation(0) to operation(workers-1), each from its own goroutine
 // over and over, and returns the number of calls. It goes on until the
 // goroutines have truly run in parallel, which on a busy machine takes a while,
-// or for 200 ms (20 ms with -short), as on a machine with one CPU.
+// or for 200 ms, as on a machine with one CPU.
 func crowd(operation func(i int)) (calls uint64) {
 	var batches, overlaps atomic.Uint64
-	limit := 200 * time.Millisecond
-	if testing.Short() {
-		limit /= 10
-	}
-	deadline := time.Now().Add(limit)
+	deadline := time.Now().Add(200 * time.Millisecond)
 	together(func(i int) {
 		for last := uint64(0); overlaps.Load() < enough; {
 			for range batch {

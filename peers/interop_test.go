@@ -77,11 +77,8 @@ func needJava(t *testing.T) {
 // turnsTogether is how often the workers of TestInterop take the lock, all
 // together.
 func turnsTogether() int64 {
-	switch {
-	case os.Getenv(locktest.StressEnv) != "":
+	if os.Getenv(locktest.StressEnv) != "" {
 		return 10_000
-	case testing.Short():
-		return 200
 	}
 	return 1000
 }

@@ -114,8 +114,8 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// few returns the first recommended lock of locks, or else the first, and those that s is
-// certain to harm: they show that the fault is made. make test-all tries all.
+// few returns the first recommended lock of locks, or else the first, and the locks that s
+// certainly harms: they show that the fault is made. make test-all tries all.
 func few(s *chaos.Scenario, locks []*harness.Variant) (out []*harness.Variant) {
 	main := max(0, slices.IndexFunc(locks, func(v *harness.Variant) bool { return v.Status == harness.Recommended }))
 	for i, v := range locks {

@@ -159,9 +159,6 @@ func Run(t *testing.T, suite []*harness.Variant) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if stress == 0 && testing.Short() {
-		stress = DefaultStress / 5 // a smoke test
-	}
 	servers := newServers(t)
 	var remote errgroup.Group
 	remote.SetLimit(abreast)
