@@ -289,7 +289,7 @@ func cutInLine(t *testing.T, s *stage) {
 
 // bothExpire: the holder's session ends, and that of a waiter. A third goes in.
 func bothExpire(t *testing.T, s *stage) {
-	p, o := newProxy(t, s.at), zklock.ClientOptions{SessionTimeout: time.Second}
+	p, o := newProxy(t, s.at), zklock.ClientOptions{SessionTimeout: 2 * time.Second}
 	_, a := s.contender(t, p.at, o)
 	_, b := s.contender(t, p.at, o)
 	_, c := s.contender(t, s.at, zklock.ClientOptions{})

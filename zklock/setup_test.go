@@ -31,14 +31,20 @@ type serverTest struct {
 	run  func(*testing.T, harness.Endpoint)
 }
 
-// together runs tests beside each other, and not only as many as there are
-// processors, as t.Parallel would: they wait most of the time.
+// together runs up to 16 tests beside each other, and not only as many as there are
+// processors, as t.Parallel would: they wait most of the time. More would keep a server
+// of one processor from renewing their sessions.
 func together(t *testing.T, at harness.Endpoint, tests []serverTest) {
 	t.Helper()
+	slots := make(chan struct{}, 16)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for _, test := range tests {
-		wg.Go(func() { t.Run(test.name, func(t *testing.T) { test.run(t, at) }) })
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			t.Run(test.name, func(t *testing.T) { test.run(t, at) })
+		})
 	}
 }
 

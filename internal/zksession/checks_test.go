@@ -2,7 +2,6 @@ package zksession
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"io"
 	"slices"
@@ -17,10 +16,11 @@ import (
 func TestStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		z := &Conn{counter: new(Counter), hosts: new(hosts)}
+		z.zxid.Store(9)
 		z.timeout.Store(int64(4 * time.Second))
 		refuse := func(session int32) {
 			c := &conn{Conn: &ends{err: io.EOF}, owner: z}
-			c.Write(frame(words(0, 0, 9, 4000, 0, session, 0)))
+			c.Write(frame(words(0, 0, 0, 4000, 0, session, 0)))
 			c.Read(make([]byte, 1))
 		}
 		expect := func(what string, want bool) {
@@ -94,24 +94,24 @@ func TestLongestPath(t *testing.T) {
 
 // TestDebtSteps: what TestDebt has no connection for.
 func TestDebtSteps(t *testing.T) {
-	now := time.Now()
+	now, hello := time.Now(), frame(words(0, 0, 0, 4000, 0, 7, 0))
 	d := debt{since: 5}
-	if d.resumed(9, now.Add(time.Hour)); d.since != 5 {
+	if d.greet(hello, 9, now.Add(time.Hour)); d.since != 5 {
 		t.Error("a connection that was not taken up pays")
 	}
 	d = debt{since: 5, began: now}
-	if d.resumed(9, now); !d.began.IsZero() {
+	if d.greet(hello, 9, now); !d.began.IsZero() {
 		t.Error("a connection counts from the beginning of the one before")
 	}
 	d = debt{since: 5}
-	if d.resumed(3, now); d.since != 3 {
+	if d.greet(hello, 3, now); d.since != 3 {
 		t.Errorf("seen up to 3: asks for what is after %d", d.since)
 	}
 	d = debt{since: 5}
-	packet := frame(words(1, opSetWatches, 0, 3))
-	if d.ask(packet); binary.BigEndian.Uint64(packet[lengthBytes+8:]) != 3 {
-		t.Error("a packet asks for less than the library wants")
+	if d.greet(frame(words(0, 0, 0, 4000, 0, 0, 0)), 3, now); d.since != 0 {
+		t.Error("a new session owes events of the last one")
 	}
+	d.greet(frame(words(0)), 3, now)     // cut short
 	d.ask(frame(words(1, opSetWatches))) // cut short
 }
 

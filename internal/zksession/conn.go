@@ -134,10 +134,8 @@ func (c *conn) wrote(head []byte, at time.Time, packet []byte) {
 		c.greeting, c.begins = at, high == 0 && low == 0
 		c.owner.mu.Lock()
 		defer c.owner.mu.Unlock()
+		c.owner.debt.greet(packet, c.owner.Zxid(), at)
 		c.owner.hello = bytes.Clone(packet)
-		if c.owner.debt.resumed(seen(head), at); c.begins {
-			c.owner.debt = debt{}
-		}
 		return
 	}
 	if !ok || !ok2 {
@@ -190,6 +188,7 @@ func (c *conn) released() {
 func (c *conn) read(head []byte) {
 	c.inCount++
 	if c.inCount == 1 {
+		c.in.blank = true // see [debt]
 		if ms, ok := word(head, 1); ok && ms > 0 {
 			c.owner.timeout.Store(int64(time.Duration(ms) * time.Millisecond))
 			c.greeted()

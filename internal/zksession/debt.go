@@ -6,11 +6,15 @@ import (
 )
 
 // A debt is from which zxid on the server still owes events of pending watches. The
-// library asks, in SetWatches, for those since the last reply that it has seen. On a
-// connection that breaks before all watches are set again that may be too late: the events
-// between are lost with it. So SetWatches ask for those since the last reply of the
-// connection on which the watches were whole. An event too many does no harm: nothing
-// that comes after a reconnect is believed without a look.
+// library (go-zookeeper v1.0.4) asks, in SetWatches, for those since the last reply that
+// it has seen. On a connection that breaks before all watches are set again that may be
+// too late: the events between are lost with it. So SetWatches ask for those since the
+// last reply of the connection on which the watches were whole. An event too many does no
+// harm: nothing that comes after a reconnect is believed without a look.
+//
+// The library also reads that zxid in one goroutine (Conn.sendSetWatches) while another
+// writes it (Conn.recvLoop), which is a data race. So it gets to see no zxid: it reads 0 in
+// every reply, and the last one is put into its handshakes here.
 type debt struct {
 	since uint64    // the zxid; 0 if nothing is owed
 	asked bool      // SetWatches have been sent that are not answered
@@ -20,9 +24,14 @@ type debt struct {
 // debtLasts is how long a connection without SetWatches has lasted that has none to send.
 const debtLasts = 5 * time.Second
 
-// resumed notes a handshake that takes up a session of which the library has seen the
-// replies up to that zxid.
-func (d *debt) resumed(seen uint64, now time.Time) {
+// greet notes a handshake. If it takes up a session, of which the client has seen the
+// replies up to that zxid, it tells the server so.
+func (d *debt) greet(hello []byte, seen uint64, now time.Time) {
+	if !resumes(hello) {
+		*d = debt{}
+		return
+	}
+	binary.BigEndian.PutUint64(hello[lengthBytes+4:], seen) // behind the protocol's version
 	paid := d.since == 0 || !d.asked && !d.began.IsZero() && now.Sub(d.began) > debtLasts
 	if paid || seen < d.since {
 		d.since = seen
@@ -33,7 +42,7 @@ func (d *debt) resumed(seen uint64, now time.Time) {
 // ask lets packet, which is SetWatches, ask for all that is owed.
 func (d *debt) ask(packet []byte) {
 	const zxid = lengthBytes + 8 // behind the header
-	if d.asked = true; d.since != 0 && len(packet) >= zxid+8 && d.since < binary.BigEndian.Uint64(packet[zxid:]) {
+	if d.asked = true; len(packet) >= zxid+8 {
 		binary.BigEndian.PutUint64(packet[zxid:], d.since)
 	}
 }
@@ -44,13 +53,4 @@ func (d *debt) answered(more bool) {
 	if !more {
 		*d = debt{}
 	}
-}
-
-// seen returns the zxid in the head of a handshake: ConnectRequest is protocol version,
-// last zxid, and more.
-func seen(head []byte) uint64 {
-	if len(head) < 12 {
-		return 0
-	}
-	return binary.BigEndian.Uint64(head[4:])
 }

@@ -18,6 +18,8 @@ type frames struct {
 	buf  [lengthBytes + headBytes]byte
 	have int    // bytes in buf
 	skip uint32 // bytes of the current body that are still to pass unread
+
+	blank bool // the zxids of replies are overwritten with 0 as they pass
 }
 
 // pass takes the next bytes of the stream. It calls seen with the first bytes
@@ -36,6 +38,10 @@ func (f *frames) pass(p []byte, seen func(head []byte)) {
 			end += int(min(f.length(), headBytes))
 		}
 		n := copy(f.buf[f.have:end], p)
+		if f.blank {
+			const zxid, behind = lengthBytes + 4, lengthBytes + 12
+			clear(p[min(max(zxid-f.have, 0), n):min(max(behind-f.have, 0), n)])
+		}
 		f.have += n
 		p = p[n:]
 		if f.have < lengthBytes {

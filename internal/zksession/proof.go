@@ -204,7 +204,9 @@ func (c *conn) answered(xid int32, head []byte) (watches bool) {
 			c.owner.debt.answered(s.more)
 			c.owner.mu.Unlock()
 		}
-		c.created(s.path, head)
+		if xid > 0 { // no ping, whose zxid the library would not take either
+			c.created(s.path, head)
+		}
 		if committed(s.op, head) {
 			c.committed = now
 			c.owner.proven(s.proves)

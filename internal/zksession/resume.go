@@ -8,25 +8,19 @@ import (
 	"time"
 )
 
-// A resumption is the first moments of a connection that takes up a session
-// again. The library (go-zookeeper v1.0.4, Conn.loop) then has two goroutines
-// that know nothing of each other: one sends what callers ask for, the other
-// the watches that were pending (SetWatches), with the zxid of the last reply.
-// When a reply to the first comes before the second has read that zxid, the
-// server takes it that the client has seen all that happened while it was away,
-// and keeps those events to itself: the watch never fires.
+// A resumption is the first moments of a connection that takes up a session again. The
+// library (go-zookeeper v1.0.4, Conn.loop) then has two goroutines that are not in order:
+// one sends what callers ask for, the other the watches that were pending (SetWatches). A
+// watch that a request sets before them would have the event of an older one of that path.
 //
 // So the requests wait here until SetWatches has gone. The library sends none
 // if no watch is pending, hence not for ever; and SetWatches that come after a
 // request which did not wait any longer break the connection, and the library
-// begins again. By then it has seen later replies: what SetWatches asks for is counted
-// from the connection on which the watches were last whole, see [debt].
+// begins again. Which events SetWatches asks for is a matter of the [debt].
 //
 // Of many watches the library makes several packets, and sends each when the one before
-// has been answered: requests wait for all of them. A watch that a request sets in between
-// would have the event of an older one of that path. A multi does not wait: it sets no
-// watch, and the zxid of its reply does no harm thanks to the [debt]. So the client can
-// prove at once that its session lives.
+// has been answered: requests wait for all of them. A multi does not wait, as it sets no
+// watch. So the client can prove at once that its session lives.
 //
 // Every Write of the library is one packet.
 type resumption struct {
