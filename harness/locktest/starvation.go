@@ -9,12 +9,18 @@ import (
 	"time"
 )
 
-// The check of starvation.
-const (
-	fairHolds      = 20          // of each worker are enough
-	unfairHolds    = 10_000      // of all others while one waits, for longer than
-	unfairPatience = time.Second // are too many
-)
+// fairHolds of each worker are enough.
+const fairHolds = 20
+
+// unfair is how often all others may take the lock while one waits, and for how long.
+type unfair struct {
+	holds    uint64
+	patience time.Duration
+}
+
+// tooUnfair also allows for the operating system to keep a waiter from running while
+// others acquire in a microsecond each.
+var tooUnfair = unfair{10_000, time.Second}
 
 // starvationLocal lets workers contend without a pause until each of them has had
 // some acquisitions.
@@ -25,14 +31,18 @@ func starvationLocal(ctx context.Context, s Subject) error {
 			return err
 		}
 	}
-	// One greedy worker starves another in a lock that is free for a moment only, several
-	// do in a lock that sets waiters aside.
+	// One greedy worker starves another in a lock that is free for a moment only: of 3,000
+	// attempts of the other about one succeeds. Several do in a lock that sets waiters aside.
 	for _, c := range []struct {
 		workers int
 		hold    func()
-	}{{2, func() { time.Sleep(100 * time.Microsecond) }}, {few, runtime.Gosched}} {
+		limit   unfair
+	}{
+		{2, func() { time.Sleep(100 * time.Microsecond) }, unfair{1000, 500 * time.Millisecond}},
+		{few, runtime.Gosched, tooUnfair},
+	} {
 		sh := shape{workers: atMost(s.Variant, c.workers)}
-		err := sh.once(ctx, s, limits{}, false, func(ctx context.Context, r *rig) error { return greedy(ctx, r, c.hold) })
+		err := sh.once(ctx, s, limits{}, false, func(ctx context.Context, r *rig) error { return greedy(ctx, r, c.hold, c.limit) })
 		if err != nil {
 			return err
 		}
@@ -42,8 +52,8 @@ func starvationLocal(ctx context.Context, s Subject) error {
 
 // greedy lets worker 0 ask for the lock now and then, while each other worker takes it
 // again as soon as it has left it.
-func greedy(ctx context.Context, r *rig, hold func()) error {
-	const turns = 3
+func greedy(ctx context.Context, r *rig, hold func(), limit unfair) error {
+	const turns = 15
 	var taken atomic.Uint64 // acquisitions of the others
 	var waits atomic.Bool   // worker 0 does
 	var wait turn           // of worker 0
@@ -53,7 +63,7 @@ func greedy(ctx context.Context, r *rig, hold func()) error {
 			for k := 0; k < 64 && ahead == 0; k++ { // nothing comes between Unlock and Lock
 				r.hs[i].Lock()
 				if n := taken.Add(1); waits.Load() {
-					ahead = wait.starved(n)
+					ahead = wait.starved(n, limit)
 				}
 				hold()
 				r.hs[i].Unlock()
@@ -108,7 +118,7 @@ func everyWorkerGets(ctx context.Context, r *rig) error {
 			return nil
 		}
 		for j := range last {
-			if ahead := last[j].starved(k); ahead > 0 {
+			if ahead := last[j].starved(k, tooUnfair); ahead > 0 {
 				return fmt.Errorf("worker %d waits, and meanwhile the others have taken the lock %d times", j, ahead)
 			}
 		}
@@ -135,8 +145,8 @@ func (t *turn) begin(taken uint64) {
 
 // starved returns how often the lock has been taken since the wait began, 0 if that is
 // not too much.
-func (t *turn) starved(taken uint64) (ahead uint64) {
-	if from := t.taken.Load(); taken > from+unfairHolds && time.Since(time.Unix(0, t.at.Load())) > unfairPatience {
+func (t *turn) starved(taken uint64, limit unfair) (ahead uint64) {
+	if from := t.taken.Load(); taken > from+limit.holds && time.Since(time.Unix(0, t.at.Load())) > limit.patience {
 		return taken - from
 	}
 	return 0
