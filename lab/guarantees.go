@@ -11,6 +11,8 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
 )
 
 // chaosName is the directory, in that of a run, whose failure scenarios belong to it.
@@ -20,8 +22,9 @@ const chaosName = "chaos"
 // have been seen to survive, in which runs of failure scenarios.
 type guarding struct {
 	terms
-	require []string
-	chaos   []string
+	baseline string
+	require  []string
+	chaos    []string
 
 	wanted []harness.Guarantee // require, validated
 	runs   []*resultfile.Run   // in chaos
@@ -30,6 +33,7 @@ type guarding struct {
 // flags declares the flags that every command with a verdict has.
 func (g *guarding) flags(cmd *cobra.Command) {
 	g.terms.flags(cmd.Flags())
+	cmd.Flags().StringVar(&g.baseline, "baseline", "", "lock that the table compares the others with (default "+verdict.DefaultBaseline+"; distributed the fastest that others wrote, else the first)")
 	cmd.Flags().StringSliceVar(&g.require, "require", nil, "recommend only distributed locks that were seen to have these guarantees: "+strings.Join(guaranteeNames(), ", "))
 }
 
@@ -84,7 +88,7 @@ func (g *guarding) load() error {
 // apply adds to run, which was read from a directory, what the flags say. Without
 // --chaos it adds the failure scenarios in that directory.
 func (g *guarding) apply(run *resultfile.Run) error {
-	run.Require = g.wanted
+	run.Require, run.Baseline = g.wanted, g.baseline
 	if err := g.terms.apply(&run.Manifest); err != nil {
 		return err
 	}
@@ -103,6 +107,14 @@ func (g *guarding) apply(run *resultfile.Run) error {
 		run.AddFaults(chaos)
 	}
 	return nil
+}
+
+// compares returns an error if the baseline is none of locks.
+func (g *guarding) compares(locks []string) error {
+	if g.baseline == "" || slices.Contains(locks, g.baseline) {
+		return nil
+	}
+	return fmt.Errorf("%w: --baseline %s: the run has no such lock; it has %s", harness.ErrUsage, g.baseline, numfmt.List(locks, 12))
 }
 
 // applyAll is apply for each of runs. The runs that --chaos names belong to one run.

@@ -103,6 +103,9 @@ status 3; the report is written all the same.`,
 				if err == nil {
 					err = guarantees.applyAll(runs)
 				}
+				for i := 0; err == nil && i < len(runs); i++ {
+					err = guarantees.compares(locksOf(runs[i]))
+				}
 				if err == nil {
 					err = predict(runs, trips, crowds)
 				}
@@ -124,6 +127,16 @@ status 3; the report is written all the same.`,
 	guarantees.runFlags(cmd)
 	demand.flags(cmd, "when the report is written", "machine or the run")
 	return cmd
+}
+
+// locksOf returns the names of the locks that run has results of.
+func locksOf(run *resultfile.Run) (names []string) {
+	for _, r := range run.Results {
+		if !slices.Contains(names, r.Lock.Name) {
+			names = append(names, r.Lock.Name)
+		}
+	}
+	return names
 }
 
 // parseRoundTrip reads a round trip to servers.

@@ -239,6 +239,13 @@ func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.
 	if err == nil && o.ranks > 1 && !o.spawn {
 		err = sharedServers(plan)
 	}
+	if err == nil {
+		var locks []string
+		for _, v := range plan.Locks() {
+			locks = append(locks, v.Name)
+		}
+		err = o.guarantees.compares(locks)
+	}
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -128,12 +128,13 @@ func unheld(run *resultfile.Run, v verdict.Verdict) (out []string) {
 		return nil
 	}
 	var missing, untried []string
+	ranked := v.Ranked()
 	for _, g := range harness.Guarantees {
 		if mine.Guarantees[g].State == survival.Held {
 			continue
 		}
-		i := slices.IndexFunc(v.Rows, func(r verdict.Rival) bool {
-			return survival.ClassOf(run.Faults, r.Lock).Guarantees[g].State == survival.Held
+		i := slices.IndexFunc(ranked, func(lock string) bool {
+			return survival.ClassOf(run.Faults, lock).Guarantees[g].State == survival.Held
 		})
 		switch {
 		case i < 0 && mine.Guarantees[g].State == survival.Untested:
@@ -143,7 +144,7 @@ func unheld(run *resultfile.Run, v verdict.Verdict) (out []string) {
 			missing = append(missing, needs[g])
 			continue
 		}
-		lock := v.Rows[i].Lock
+		lock := ranked[i]
 		text := fmt.Sprintf("if you need %s: %s", needs[g], referred(v, lock))
 		if r := ratio(v, lock, v.Use); r.N > 0 {
 			text += ", " + speed(r.Median)
@@ -207,23 +208,24 @@ func fairer(v verdict.Verdict) string {
 	if v.Workers() < 2 || mine.N == 0 || mine.Median >= unevenAt {
 		return ""
 	}
-	fair := func(r verdict.Rival) bool {
-		other := cells[r.Lock].Summary(metric.Jain)
-		return r.Lock != v.Use && other.N > 0 && other.Median >= max(unevenAt, mine.Median+fairerBy)
+	fair := func(lock string) bool {
+		other := cells[lock].Summary(metric.Jain)
+		return lock != v.Use && other.N > 0 && other.Median >= max(unevenAt, mine.Median+fairerBy)
 	}
 	// A spin lock is no answer where its holder may have lost its processor.
-	even := func(r verdict.Rival) bool { return fair(r) && v.Fits(r.Lock) }
-	i := slices.IndexFunc(v.Rows, func(r verdict.Rival) bool { return even(r) && v.Considers(r.Lock) })
+	even := func(lock string) bool { return fair(lock) && v.Fits(lock) }
+	ranked := v.Ranked()
+	i := slices.IndexFunc(ranked, func(lock string) bool { return even(lock) && v.Considers(lock) })
 	if i < 0 {
-		i = slices.IndexFunc(v.Rows, func(r verdict.Rival) bool { return even(r) && !reference(v, r.Lock) })
+		i = slices.IndexFunc(ranked, func(lock string) bool { return even(lock) && !reference(v, lock) })
 	}
 	if i < 0 {
-		i = slices.IndexFunc(v.Rows, even)
+		i = slices.IndexFunc(ranked, even)
 	}
 	if i < 0 {
 		return ""
 	}
-	lock := v.Rows[i].Lock
+	lock := ranked[i]
 	text := fmt.Sprintf("if workers must be served alike: %s (Jain %s, not %s)", referred(v, lock), numfmt.Percent(cells[lock].Summary(metric.Jain).Median), numfmt.Percent(mine.Median))
 	if r := ratio(v, lock, v.Use); r.N > 0 {
 		text += ", " + speed(r.Median)
@@ -253,16 +255,16 @@ func aside(v verdict.Verdict) string {
 
 // runnerUp says by how much the next lock would have to gain on that of v.
 func runnerUp(v verdict.Verdict) string {
-	for _, r := range v.Rows {
-		if r.Lock == v.Use || slices.Contains(v.Ties(), r.Lock) || !v.Considers(r.Lock) {
+	for _, lock := range v.Ranked() {
+		if lock == v.Use || slices.Contains(v.Ties(), lock) || !v.Considers(lock) {
 			continue
 		}
-		switch lead := ratio(v, v.Use, r.Lock); {
+		switch lead := ratio(v, v.Use, lock); {
 		case lead.N == 0 || lead.Median <= 1:
 		case lead.Median <= reachable:
-			return fmt.Sprintf("%s, if it gained %s", r.Lock, numfmt.Percent(100*(lead.Median-1)))
+			return fmt.Sprintf("%s, if it gained %s", lock, numfmt.Percent(100*(lead.Median-1)))
 		default:
-			return fmt.Sprintf("speed hardly: the next, %s, has %s of its rate", r.Lock, numfmt.Percent(100/lead.Median))
+			return fmt.Sprintf("speed hardly: the next, %s, has %s of its rate", lock, numfmt.Percent(100/lead.Median))
 		}
 	}
 	return ""

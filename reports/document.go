@@ -21,6 +21,7 @@ type document struct {
 	Lead       []fragment // the answer in a sentence
 	Stable     string     // how often resampled runs give the same answer
 	Verdicts   []verdict.Verdict
+	Tables     []tableView
 	Sheet      summary  // of Verdicts
 	Others     summary  // of the workloads beside
 	Ranked     []figure // beside the sheet: one of each kind of lock
@@ -201,6 +202,7 @@ func (doc *document) conclude(run *resultfile.Run, gs []*group) {
 	beside := verdict.JudgeAll(others) // hundreds, perhaps: how stable they are is not asked
 	verdict.WithSections(doc.Verdicts, others)
 	doc.Lead, doc.Stable = lead(doc.Verdicts), stable.String()
+	doc.Tables = viewTables(verdict.Tables(run, run.Baseline))
 	doc.Sheet = newSummary(run, doc.Verdicts, doc.Rounds)
 	doc.Others = newSummary(run, beside, doc.Rounds)
 	doc.Quality = assess(run, doc.Verdicts)

@@ -81,6 +81,11 @@ func (m *markdown) verdicts(doc *document, level int) {
 	if doc.Expected != "" {
 		m.text(doc.Expected)
 	}
+	for _, t := range doc.Tables {
+		m.text(t.Title + ".")
+		m.table(texts(t.Head), t.Rows)
+		m.items(slices.Concat(t.Notes, t.Sentences))
+	}
 	m.sheet(doc.Sheet)
 	for _, f := range doc.Ranked {
 		m.figure(f, f.Name)
@@ -166,27 +171,6 @@ func (m *markdown) evidence(s summary) {
 		}
 		m.text(r.Title + ", " + r.Setting + ": " + r.Meaning + ".")
 		m.items(items)
-		m.comparison(r.Verdict)
-	}
-}
-
-// comparison writes what v rests on.
-func (m *markdown) comparison(v verdict.Verdict) {
-	if len(v.Rows) == 0 {
-		return
-	}
-	text := v.Situation + " (" + v.Setting + "): rate over that of the leader in the same round, median and interval"
-	if v.Level != "" {
-		text += " at " + v.Level
-	}
-	m.text(text + ".")
-	var rows [][]string
-	for _, r := range v.Rows {
-		rows = append(rows, []string{r.Lock, r.Rate, r.Ratio, r.P99, r.Jain, r.Cost, r.Reading})
-	}
-	m.table([]string{"lock", "rate", "over the leader", "wait p99", "fairness", "cost", "reads as"}, rows)
-	if text := v.Dashes(); text != "" {
-		m.text(text)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/verdict"
-	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 )
 
@@ -43,15 +42,9 @@ func TestNoP99(t *testing.T) {
 			r.CPU = harness.CPU{}
 		}
 		v := verdict.All(run)[0]
-		if got := numfmt.Plain(strings.Join(figureList(v), ", ")); !strings.Contains(got, c.want) || strings.Contains(got, unknown) {
-			t.Errorf("the row says %q, want %q and no dash", got, c.want)
-		}
 		_, reason, _ := strings.Cut(strings.TrimSuffix(c.want, ")"), "(")
 		if i := slices.IndexFunc(costs(v), func(q quantified) bool { return q.Metric == metric.P99 && q.Value == "not told: "+reason }); i < 0 {
 			t.Errorf("the sheet has %+v, want %q", costs(v), reason)
-		}
-		if text := v.Dashes(); !strings.Contains(text, "fewer timed waits than the 1000 that p99 takes") {
-			t.Errorf("under its comparisons stands %q", text)
 		}
 	}
 }

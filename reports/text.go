@@ -61,6 +61,10 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 	}
 	t.gap()
 	t.quality(assess(run, vs))
+	for _, table := range verdict.Tables(run, run.Baseline) {
+		t.gap()
+		t.compared(table)
+	}
 	return t.writeTo(w)
 }
 
@@ -155,27 +159,10 @@ func (t *textWriter) verdict(v verdict.Verdict) {
 	if v.Instead != nil {
 		t.field("or", fmt.Sprintf("%s, %s, where %s (%s)", v.Instead.Lock, v.Instead.Rate, v.Instead.Where, v.Instead.Class))
 	}
-	t.field("as good", alike(v))
-	t.field("figures", strings.Join(figureList(v), ", "))
 	t.field("how sure", v.Grade+": "+v.Why)
 	for _, n := range v.Notes {
 		t.field("note", n)
 	}
-}
-
-// figureList are those of the lock of v; of a p99 that is not known, why.
-func figureList(v verdict.Verdict) []string {
-	out := []string{v.Rate, "p99 wait " + v.P99}
-	if v.P99 == unknown {
-		out[1] = "p99 wait not told (" + v.P99Why + ")"
-	}
-	if v.Jain != unknown {
-		out = append(out, "Jain "+v.Jain)
-	}
-	if v.Cost != unknown {
-		out = append(out, v.Cost+" per acquisition")
-	}
-	return out
 }
 
 func (t *textWriter) quality(q quality) {

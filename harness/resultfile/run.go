@@ -232,6 +232,10 @@ type Run struct {
 	// seen to have to be recommended: asked for by the reader, not read from a file.
 	Require []harness.Guarantee
 
+	// Baseline is the lock that tables compare the others with; "" is the default: asked for,
+	// not read from a file.
+	Baseline string
+
 	// RoundTrips, if not empty, are those at which the reader wants predictions for locks
 	// kept by servers: asked for, not read from a file.
 	RoundTrips []time.Duration

@@ -23,6 +23,24 @@ func (v Verdict) Cells() map[string]*Cell {
 	return out
 }
 
+// Ranked returns the locks that were compared in the situation, those that v did not
+// consider included, the fastest first.
+func (v Verdict) Ranked() []string {
+	s := v.about
+	if s.g == nil {
+		return nil
+	}
+	s.only = nil
+	if s.g.Remote {
+		classes := s.g.classes()
+		s.only = func(l harness.Lock) bool { return s.g.has(classes[l.Name]) }
+	}
+	pool, rivals := s.entrants()
+	all := slices.Concat(pool, rivals)
+	slices.SortStableFunc(all, byRate)
+	return names(all)
+}
+
 // Considers reports whether the lock to use might have been the named one, by its
 // status, its tier and its class.
 func (v Verdict) Considers(lock string) bool {

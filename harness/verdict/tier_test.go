@@ -60,16 +60,8 @@ func TestTiers(t *testing.T) {
 			if unfit := strings.Contains(c.note, "its waiters poll"); (v.Unfit != nil) != unfit || unfit && (v.Unfit.Lock != "spin" || v.Unfit.Where != "no holder can lose its processor") {
 				t.Errorf("not for it: %+v", v.Unfit)
 			}
-			if len(v.Rows) != len(c.models) {
-				t.Errorf("compared with %+v, want every lock", v.Rows)
-			}
-			for _, r := range v.Rows {
-				if got := strings.Contains(r.Reading, "recommended"); got != (r.Lock == c.use && v.Recommends()) {
-					t.Errorf("%s reads %q", r.Lock, r.Reading)
-				}
-				if got := strings.Contains(r.Reading, "of the spin locks"); got != (r.Lock != "mutex" && r.Lock != "chan" && c.use != "spin") {
-					t.Errorf("%s reads %q", r.Lock, r.Reading)
-				}
+			if ranked := v.Ranked(); len(ranked) != len(c.models) {
+				t.Errorf("compared %q, want every lock", ranked)
 			}
 		})
 	}
@@ -129,21 +121,22 @@ func TestTerms(t *testing.T) {
 // TestAgreesWithCompare: what a verdict says of each lock beside the leader, the
 // comparison with the leader says too.
 func TestAgreesWithCompare(t *testing.T) {
-	seen := make(map[string]bool)
+	seen := make(map[stat.Reading]bool)
 	for seed := range uint64(60) {
 		noise := func(m *synthetic.Model) { m.Noise = 0.01 + 0.03*float64(seed%3) }
 		run := synthetic.Run(seed, 12, 2, []int{8}, synthetic.With(synthetic.Fast("a", 1e6+4e4*float64(seed%4)), noise), synthetic.With(synthetic.Fast("b", 1e6), noise))
 		v := findVerdict(t, All(run), "more workers than CPUs")
-		leader, other := v.Rows[0], v.Rows[1]
-		c, err := compare.Locks(run, leader.Lock, compare.Options{})
+		pool := v.about.contest().pool
+		leader, other := pool[0], pool[1]
+		c, err := compare.Locks(run, leader.Lock.Name, compare.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(c.Rows, func(r compare.Row) bool { return r.Lock.Name == other.Lock })
-		said := map[compare.Verdict]string{compare.Lesser: "slower", compare.AsGood: "as good", compare.Untold: "not told apart"}[c.Rows[i].Verdict]
-		reading, _, _ := strings.Cut(other.Reading, ",")
+		i := slices.IndexFunc(c.Rows, func(r compare.Row) bool { return r.Lock.Name == other.Lock.Name })
+		said := map[compare.Verdict]stat.Reading{compare.Lesser: stat.Slower, compare.AsGood: stat.AsGood, compare.Untold: stat.Untold}[c.Rows[i].Verdict]
+		reading := v.about.contest().read(leader, other)
 		if seen[reading] = true; said != reading {
-			t.Errorf("seed %d: the verdict says %q of %s, the comparison %q: %+v", seed, other.Reading, other.Lock, c.Rows[i].Verdict, c.Rows[i])
+			t.Errorf("seed %d: the verdict says %q of %s, the comparison %q: %+v", seed, reading, other.Lock.Name, c.Rows[i].Verdict, c.Rows[i])
 		}
 	}
 	if len(seen) != 3 {

@@ -41,8 +41,6 @@ type Verdict struct {
 	Cost     string
 	Why      string // how sure, or why there is no verdict
 	Notes    []string
-	Rows     []Rival // what it was compared with, the fastest first
-	Level    string  // of the intervals in Rows, "" if there are none
 
 	// Class is what Use was seen to survive, of a lock kept by servers. If not all locks
 	// were considered for it, Within says how many were, such as "2 of 5 locks", and
@@ -93,13 +91,6 @@ func (v Verdict) WhenBeside(others []string) string {
 // Reason is why there is no verdict, for a row that says so anyway.
 func (v Verdict) Reason() string { return numfmt.Sentence(strings.TrimPrefix(v.Why, "no verdict: ")) }
 
-// A Rival is a lock in the table of all comparisons of a situation.
-type Rival struct {
-	Lock, Rate, Ratio, P99, Jain, Cost string
-	Reading                            string // what the ratio says
-	Class                              string // of locks kept by servers: what it was seen to survive
-}
-
 // All judges every degree of contention that the run covers.
 func All(run *resultfile.Run) []Verdict {
 	first, _ := Standing(Groups(run))
@@ -135,13 +126,10 @@ func judge(s Situation) Verdict {
 	v.Leader = c.pool[0].Lock.Name
 	f := c.rank()
 	if v.Why = c.undecided(); v.Why != "" {
-		v.Rows = c.rows(candidate{})
 		return v
 	}
-	v.Level = c.levelText()
 	use := best(f.alike)
 	if v.Why = c.blur(use, f); v.Why != "" {
-		v.Rows = c.rows(candidate{})
 		return v
 	}
 	v.fill(s, use)
@@ -150,7 +138,6 @@ func judge(s Situation) Verdict {
 	v.Grade, v.Why = c.confidence(use, f)
 	v.Why += c.untold(use)
 	v.note(c, use)
-	v.Rows = c.rows(use)
 	return v
 }
 
@@ -184,28 +171,6 @@ func (s Situation) untimed(x candidate) string {
 		return "no wait was timed"
 	}
 	return fmt.Sprintf("%s timed, it takes %d", numfmt.Plural(int(n), "wait"), metric.Needed(0.99))
-}
-
-// Dashes says why figures in the rows of v are not known; "" if all are.
-func (v Verdict) Dashes() string {
-	var why []string
-	add := func(text string, of func(r Rival) string) {
-		if slices.ContainsFunc(v.Rows, func(r Rival) bool { return of(r) == numfmt.Unknown }) {
-			why = append(why, text)
-		}
-	}
-	add("no round in common with the leader", func(r Rival) string { return r.Ratio })
-	add(fmt.Sprintf("fewer timed waits than the %d that p99 takes", metric.Needed(0.99)), func(r Rival) string { return r.P99 })
-	fair := "fewer acquisitions than workers in the slices by which fairness goes"
-	if v.Workers() == 1 {
-		fair = "no fairness of one worker"
-	}
-	add(fair, func(r Rival) string { return r.Jain })
-	add("a cost that was not counted", func(r Rival) string { return r.Cost })
-	if why == nil {
-		return ""
-	}
-	return numfmt.Unknown + ": " + strings.Join(why, "; ")
 }
 
 func (s Situation) fairness(x candidate) string {

@@ -214,8 +214,8 @@ func TestViolationsAreNeverRecommended(t *testing.T) {
 		other.Violations = []harness.Violation{{Rule: rule, Detail: "seen", Count: 1}}
 		run.Results = append(run.Results, other)
 		for _, v := range All(run) {
-			if v.Use != "b" || slices.Contains(v.Ties(), "a") || slices.ContainsFunc(v.Rows, func(r Rival) bool { return r.Lock == "a" }) {
-				t.Errorf("%s: %s: use %q, ties %q, rows %v", rule, v.Situation, v.Use, v.Ties(), v.Rows)
+			if v.Use != "b" || slices.Contains(v.Ties(), "a") || slices.Contains(v.Ranked(), "a") {
+				t.Errorf("%s: %s: use %q, ties %q, compared %q", rule, v.Situation, v.Use, v.Ties(), v.Ranked())
 			}
 		}
 	}
@@ -319,26 +319,6 @@ func TestStanding(t *testing.T) {
 	first, others = Standing(Groups(&resultfile.Run{Manifest: run.Manifest, Results: reheld(synthetic.Run(3, 1, 2, []int{1, 2, 8}, synthetic.Fast("a", 1e6)), time.Millisecond, 0)}))
 	if got := names(first); strings.Count(got, "long hold") != 3 || len(others) != 0 {
 		t.Errorf("a long hold alone: %s, and %d others", got, len(others))
-	}
-}
-
-// TestComparisons checks the table behind a row.
-func TestComparisons(t *testing.T) {
-	run := synthetic.Run(5, 10, 2, []int{8}, synthetic.With(synthetic.Fast("a", 1e6), general), synthetic.With(synthetic.Fast("b", 2e6), general), synthetic.With(synthetic.Fast("c", 4e6), general, status(harness.Reference)))
-	v := findVerdict(t, All(run), "more workers than CPUs")
-	var got []string
-	for _, r := range v.Rows {
-		got = append(got, r.Lock+" "+r.Reading)
-		if r.Rate == "" || r.P99 == "" || r.Jain == "" || r.Cost == "" || r.Lock != "b" && !strings.Contains(r.Ratio, " to ") {
-			t.Errorf("%+v lacks a figure", r)
-		}
-	}
-	if want := "c faster; kept for reference, b leads, recommended, a slower"; strings.Join(got, ", ") != want {
-		t.Errorf("got %q, want %q", strings.Join(got, ", "), want)
-	}
-	few := findVerdict(t, All(synthetic.Run(5, 3, 2, []int{8}, synthetic.Fast("a", 1e6), synthetic.Fast("b", 2e6))), "more workers than CPUs")
-	if len(few.Rows) != 2 || strings.Contains(few.Rows[1].Ratio, "to") || few.Rows[1].Reading != "too few rounds in common" {
-		t.Errorf("three rounds: %+v", few.Rows)
 	}
 }
 

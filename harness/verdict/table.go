@@ -1,0 +1,243 @@
+package verdict
+
+import (
+	"cmp"
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+	"locklab/harness/resultfile"
+	"locklab/harness/stat"
+)
+
+// DefaultBaseline is the lock that locks of one process are compared with by default.
+const DefaultBaseline = "sync-mutex"
+
+// A Table compares every lock of a workload with a baseline: a column for each number of
+// workers, a row for each lock. The comparisons of a column are one family.
+type Table struct {
+	Distributed bool     `json:"distributed"`
+	Workload    string   `json:"workload"` // without the workers, such as "hold=100ns"
+	Baseline    string   `json:"baseline"`
+	Columns     []Column `json:"columns"`
+	Detail      int      `json:"detail"` // the column of the waits, the fairness and the cost in the rows
+	Rows        []Entry  `json:"rows"`   // by the ratio in that column, the greatest first; violators last
+}
+
+// A Column is a number of workers.
+type Column struct {
+	Workers int     `json:"workers"`
+	Metric  string  `json:"metric"`         // the name of the compared metric
+	Level   float64 `json:"level"`          // confidence of each interval: with 95 % all of the column hold
+	Rate    *Figure `json:"rate,omitempty"` // of the baseline, in operations per second
+}
+
+// An Entry is what a table contains of one lock.
+type Entry struct {
+	Lock   string         `json:"lock"`
+	Status harness.Status `json:"status"`
+	Ratios []*Ratio       `json:"ratios"` // by column; nil if it was not measured there
+
+	// In column Detail; nil if not available.
+	P99      *Figure `json:"p99,omitempty"`      // ns, over acquisitions
+	Longest  *Figure `json:"longest,omitempty"`  // ns, the longest time without an acquisition of some worker
+	Jain     *Figure `json:"jain,omitempty"`     // Jain's fairness index in percent
+	CPU      *Figure `json:"cpu,omitempty"`      // ns of processor time an acquisition
+	Requests *Figure `json:"requests,omitempty"` // messages to servers an acquisition
+
+	// Violated is in how many of its results the lock broke the rule first named in Rule.
+	Violated int    `json:"violated,omitempty"`
+	Results  int    `json:"results"`
+	Rule     string `json:"rule,omitempty"`
+}
+
+// A Figure is a value and the number of rounds or samples that it rests on.
+type Figure struct {
+	Value  float64 `json:"value"`
+	N      int64   `json:"n"`
+	AtMost bool    `json:"at_most,omitempty"` // Value is an upper bound
+}
+
+// A Ratio is the rate of a lock over that of the baseline in the same rounds.
+type Ratio struct {
+	Median  float64 `json:"median"`
+	Lo      float64 `json:"lo,omitempty"` // 0 if there are too few rounds for an interval
+	Hi      float64 `json:"hi,omitempty"`
+	N       int     `json:"n"` // rounds
+	Reading Outcome `json:"reading"`
+}
+
+// An Outcome is how a lock compares with the baseline.
+type Outcome string
+
+// The outcomes.
+const (
+	Faster       Outcome = "faster"       // significantly
+	Slower       Outcome = "slower"       // significantly
+	Equivalent   Outcome = "equivalent"   // the whole interval is within the tolerance
+	Inconclusive Outcome = "inconclusive" // the interval contains 1
+	TooFew       Outcome = "too few rounds"
+)
+
+// Significant reports whether the lock differs from the baseline.
+func (o Outcome) Significant() bool { return o == Faster || o == Slower }
+
+// Tables returns a table for each workload of run that is a closed loop. The baseline is
+// the lock of that name, if the workload has it, or else the default one.
+func Tables(run *resultfile.Run, baseline string) (out []Table) {
+	for _, g := range Groups(run) {
+		if g.Open() {
+			continue
+		}
+		if t, ok := g.table(baseline); ok {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// table returns the table of g, and false if no lock has a rate.
+func (g *Group) table(baseline string) (Table, bool) {
+	most := g.Crowd()
+	base := g.baseline(baseline, most)
+	if base == nil {
+		return Table{}, false
+	}
+	t := Table{Distributed: g.Remote, Workload: g.Axes, Baseline: base.Lock.Name, Detail: slices.Index(g.Workers, most)}
+	for _, w := range g.Workers {
+		m := g.metric(w)
+		t.Columns = append(t.Columns, Column{w, m.Name, stat.Level(max(1, len(g.At(w))-1)), figure(base.Cells[w].Summary(m))})
+	}
+	for _, s := range g.Series {
+		t.Rows = append(t.Rows, t.entry(g, s, base))
+	}
+	slices.SortStableFunc(t.Rows, func(a, b Entry) int { return cmp.Compare(b.ratio(t.Detail), a.ratio(t.Detail)) })
+	t.Rows = append(t.Rows, g.violators()...)
+	return t, true
+}
+
+// metric returns what locks are compared by with so many workers.
+func (g *Group) metric(workers int) *metric.Metric { return Situation{g: g, workers: workers}.metric() }
+
+// baseline returns the lock to compare the others with: that of the given name, else
+// sync.Mutex, or the fastest distributed lock of others, or the first that was measured.
+func (g *Group) baseline(name string, workers int) (found *Series) {
+	best := 0.0
+	named := func(name string) *Series {
+		if i := slices.IndexFunc(g.Series, func(s *Series) bool { return s.Lock.Name == name }); i >= 0 {
+			return g.Series[i]
+		}
+		return nil
+	}
+	if found = cmp.Or(named(name), named(DefaultBaseline)); found != nil {
+		return found
+	}
+	for _, s := range g.Series {
+		if rate := s.Cells[workers].Summary(g.metric(workers)); s.Lock.Family == harness.Peer && eligible(s.Lock) && rate.Median > best {
+			found, best = s, rate.Median
+		}
+	}
+	for _, r := range g.Run.Results {
+		if found == nil && r.Workload.Workers == workers {
+			found = named(r.Lock.Name)
+		}
+	}
+	return found
+}
+
+func (t Table) entry(g *Group, s, base *Series) Entry {
+	r := Entry{Lock: s.Lock.Name, Status: s.Lock.Status}
+	for _, c := range t.Columns {
+		var ratio *Ratio
+		if a, b := s.Cells[c.Workers], base.Cells[c.Workers]; a != nil && b != nil {
+			xs, ys := Pairs(a, b, g.metric(c.Workers))
+			ratio = compared(stat.Paired(xs, ys, c.Level), g.Run.Manifest.PracticalMargin())
+		}
+		r.Ratios = append(r.Ratios, ratio)
+	}
+	for _, c := range s.Cells {
+		r.Results += len(c.Rounds)
+	}
+	if c := s.Cells[t.Columns[t.Detail].Workers]; c != nil {
+		r.P99 = quantile(c.Waits(), 0.99, g.Floor())
+		r.Jain, r.CPU, r.Requests = figure(c.Summary(metric.Jain)), figure(c.Summary(metric.CPU)), figure(c.Summary(metric.Requests))
+		if longest := c.Figures(metric.Unserved); len(longest) > 0 {
+			r.Longest = &Figure{Value: slices.Max(longest), N: int64(len(longest))}
+		}
+	}
+	return r
+}
+
+// compared reads r; nil if there is no pair of rounds.
+func compared(r stat.Ratio, tolerance float64) *Ratio {
+	if r.N == 0 {
+		return nil
+	}
+	out := &Ratio{Median: r.Median, N: r.N, Reading: TooFew}
+	if !r.Enough() {
+		return out
+	}
+	out.Lo, out.Hi = r.Lo, r.Hi
+	switch {
+	case r.Lo >= 1/(1+tolerance) && r.Hi <= 1+tolerance:
+		out.Reading = Equivalent
+	case r.Lo > 1:
+		out.Reading = Faster
+	case r.Hi < 1:
+		out.Reading = Slower
+	default:
+		out.Reading = Inconclusive
+	}
+	return out
+}
+
+// ratio returns the ratio in column i, 0 if there is none.
+func (r Entry) ratio(i int) float64 {
+	if r.Ratios[i] == nil {
+		return 0
+	}
+	return r.Ratios[i].Median
+}
+
+// violators returns a row for each lock that broke a rule in the workload of g.
+func (g *Group) violators() (out []Entry) {
+	for _, r := range g.Run.Results {
+		if g.Remote != (r.Lock.Traits.Needs != "") || g.Axes != Axes(r.Workload) || g.named(r.Lock.Name) {
+			continue
+		}
+		i := slices.IndexFunc(out, func(row Entry) bool { return row.Lock == r.Lock.Name })
+		if i < 0 {
+			i = len(out)
+			out = append(out, Entry{Lock: r.Lock.Name, Status: r.Lock.Status, Ratios: make([]*Ratio, len(g.Workers))})
+		}
+		row := &out[i]
+		row.Results++
+		if len(r.Violations) > 0 {
+			row.Violated++
+			row.Rule = cmp.Or(row.Rule, r.Violations[0].Rule)
+		}
+	}
+	slices.SortFunc(out, func(a, b Entry) int { return cmp.Compare(a.Lock, b.Lock) })
+	return out
+}
+
+func (g *Group) named(lock string) bool {
+	return slices.ContainsFunc(g.Series, func(s *Series) bool { return s.Lock.Name == lock })
+}
+
+// figure returns the median of s; nil if s has none.
+func figure(s stat.Summary) *Figure {
+	if s.N == 0 {
+		return nil
+	}
+	return &Figure{Value: s.Median, N: int64(s.N), AtMost: s.AtMost}
+}
+
+// quantile returns quantile q of h; nil if h has too few samples.
+func quantile(h harness.Histogram, q, floor float64) *Figure {
+	v, ok := metric.Quantile(h, q)
+	if !ok {
+		return nil
+	}
+	return &Figure{Value: max(v, floor), N: h.Count(), AtMost: v < floor}
+}

@@ -1,0 +1,301 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"locklab/harness/metric"
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
+)
+
+// A tableView is a [verdict.Table] in words.
+type tableView struct {
+	Title     string
+	Head      []piece
+	Rows      [][]string
+	Notes     []string // what marks in the rows mean
+	Sentences []string // the most important differences
+}
+
+// notAvailable stands in for a figure that a table lacks; a note contains the reason.
+const notAvailable = "n/a"
+
+// viewTable returns t with its columns in that order, and the other figures behind the
+// first of them.
+func viewTable(t verdict.Table, columns []int, first int) tableView {
+	v := tableView{Title: tableTitle(t)}
+	var heads []string
+	for _, i := range columns {
+		heads = append(heads, fmt.Sprint("workers ", t.Columns[i].Workers))
+	}
+	v.Head = titles(slices.Concat([]string{"lock"}, heads[:first], []string{"p99 wait", "longest", "Jain", costHead(t)}, heads[first:])...)
+	missing := make(map[string]bool)
+	for _, r := range t.Rows {
+		var cells []string
+		for _, i := range columns {
+			cells = append(cells, ratioCell(t, r, i))
+		}
+		v.Rows = append(v.Rows, slices.Concat([]string{lockCell(r)}, cells[:first], detailCells(t, r, missing), cells[first:]))
+	}
+	v.Notes, v.Sentences = tableNotes(t, missing), tableSentences(t)
+	return v
+}
+
+func tableTitle(t verdict.Table) string {
+	where, what := "Inside a process", "throughput"
+	if t.Distributed {
+		where = "Distributed"
+	}
+	if t.Columns[t.Detail].Metric == metric.Handovers.Name {
+		what = "handovers per second"
+		if t.Columns[0].Metric != metric.Handovers.Name {
+			what += " (of one worker acquisitions)"
+		}
+	}
+	return fmt.Sprintf("%s, %s: %s as a ratio to %s", where, t.Workload, what, t.Baseline)
+}
+
+func costHead(t verdict.Table) string {
+	if t.Distributed {
+		return "requests"
+	}
+	return "CPU"
+}
+
+func lockCell(r verdict.Entry) string {
+	if r.Violated > 0 {
+		return r.Lock + " !"
+	}
+	return r.Lock
+}
+
+// ratioCell formats the ratio of r in a column, and the rate of the baseline.
+func ratioCell(t verdict.Table, r verdict.Entry, column int) string {
+	rate, ratio := t.Columns[column].Rate, r.Ratios[column]
+	switch {
+	case r.Lock == t.Baseline && rate != nil:
+		return numfmt.Plain(numfmt.SI(rate.Value)) + "/s"
+	case ratio == nil:
+		return ""
+	case ratio.Reading == verdict.TooFew:
+		return fmt.Sprintf(decimals(ratio.Median, ratio.Median)+"x n=%d", ratio.Median, ratio.N)
+	}
+	mark := " "
+	switch {
+	case ratio.Reading.Significant():
+		mark = "*"
+	case ratio.Reading == verdict.Equivalent:
+		mark = "="
+	}
+	return withInterval(ratio) + mark
+}
+
+// withInterval formats a ratio with its interval, such as "1.5x 1.3–1.8".
+func withInterval(r *verdict.Ratio) string {
+	f := decimals(r.Median, r.Hi-r.Lo)
+	return fmt.Sprintf(f+"x "+f+"–"+f, r.Median, r.Lo, r.Hi)
+}
+
+// decimals returns the format of a ratio, with as many decimals as an interval of that
+// width supports.
+func decimals(v, width float64) string {
+	switch {
+	case v >= 10:
+		return "%.0f"
+	case v >= 1 && width >= 0.2:
+		return "%.1f"
+	case v < 0.1:
+		return "%.3f"
+	}
+	return "%.2f"
+}
+
+// detailCells formats the figures of r in the detailed column, and adds the kinds of those
+// that are not available to missing.
+func detailCells(t verdict.Table, r verdict.Entry, missing map[string]bool) (out []string) {
+	if r.Violated > 0 || r.Ratios[t.Detail] == nil && r.Lock != t.Baseline {
+		return []string{"", "", "", ""}
+	}
+	cost := r.CPU
+	if t.Distributed {
+		cost = r.Requests
+	}
+	add := func(kind string, f *verdict.Figure, format func(float64) string) {
+		switch {
+		case f == nil:
+			missing[kind] = true
+			out = append(out, notAvailable)
+		case f.AtMost:
+			out = append(out, "≤ "+numfmt.Plain(format(f.Value)))
+		default:
+			out = append(out, numfmt.Plain(format(f.Value)))
+		}
+	}
+	add("p99 wait", r.P99, numfmt.Nanos)
+	add("longest", r.Longest, numfmt.Nanos)
+	if t.Columns[t.Detail].Workers == 1 {
+		out = append(out, "") // one worker has no fairness
+	} else {
+		add("Jain", r.Jain, numfmt.Percent)
+	}
+	if t.Distributed {
+		add("requests", cost, numfmt.Number)
+	} else {
+		add("CPU", cost, numfmt.Nanos)
+	}
+	return out
+}
+
+// tableNotes explains the marks, the figures and the gaps of t.
+func tableNotes(t verdict.Table, missing map[string]bool) (notes []string) {
+	least, most := 0, 0
+	for _, r := range t.Rows {
+		for _, x := range r.Ratios {
+			if x != nil {
+				most = max(most, x.N)
+				if least == 0 || x.N < least {
+					least = x.N
+				}
+			}
+		}
+	}
+	rounds := numfmt.Plural(most, "round")
+	if least != most {
+		rounds = fmt.Sprintf("%d to %s", least, rounds)
+	}
+	notes = append(notes, fmt.Sprintf("* significant, = equivalent; with 95 %% all intervals of a column hold; n = %s. Waits, fairness and cost an acquisition: %s.",
+		rounds, numfmt.Plural(t.Columns[t.Detail].Workers, "worker")))
+	reasons := map[string]string{
+		"p99 wait": fmt.Sprintf("p99 needs %d timed waits", metric.Needed(0.99)),
+		"longest":  "the longest wait was not recorded", "Jain": "Jain needs more acquisitions than workers in each part of the window",
+		"CPU": "processor time was not recorded", "requests": "requests were not counted",
+	}
+	var why []string
+	for kind := range missing {
+		why = append(why, reasons[kind])
+	}
+	if len(why) > 0 {
+		slices.Sort(why)
+		notes = append(notes, notAvailable+": "+strings.Join(why, "; ")+".")
+	}
+	for _, r := range t.Rows {
+		if r.Violated > 0 {
+			notes = append(notes, fmt.Sprintf("! %s violated %s in %d of %s, so it has no speed.", r.Lock, r.Rule, r.Violated, numfmt.Plural(r.Results, "result")))
+		}
+	}
+	return notes
+}
+
+// tableSentences returns at most three sentences about the significant differences of t in
+// its detailed column: the greatest, the least, and how many there are.
+func tableSentences(t verdict.Table) (out []string) {
+	with := " with " + numfmt.Plural(t.Columns[t.Detail].Workers, "worker")
+	var significant, compared int
+	var first, last *verdict.Entry
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		if ratio := r.Ratios[t.Detail]; ratio != nil && r.Lock != t.Baseline {
+			compared++
+			if ratio.Reading.Significant() {
+				significant++
+				if first == nil {
+					first = r
+				}
+				last = r
+			}
+		}
+	}
+	say := func(r *verdict.Entry) {
+		ratio := r.Ratios[t.Detail]
+		text := strings.Replace(withInterval(ratio), " ", " (", 1) + ")"
+		out = append(out, fmt.Sprintf("%s is %s as fast as %s%s.", r.Lock, text, t.Baseline, with))
+	}
+	switch {
+	case compared == 0:
+		return nil
+	case significant == 0:
+		return []string{fmt.Sprintf("No lock differs significantly from %s%s.", t.Baseline, with)}
+	}
+	say(first)
+	if last != first {
+		say(last)
+	}
+	if compared > 1 {
+		out = append(out, fmt.Sprintf("%d of %s with %s are significant%s.", significant, numfmt.Plural(compared, "difference"), t.Baseline, with))
+	}
+	return out
+}
+
+// viewTables returns a view of each table.
+func viewTables(ts []verdict.Table) (out []tableView) {
+	for _, t := range ts {
+		all := make([]int, len(t.Columns))
+		for i := range all {
+			all[i] = i
+		}
+		out = append(out, viewTable(t, all, len(all)))
+	}
+	return out
+}
+
+// The most that a text shows of a table in one line.
+const (
+	mostColumns = 3   // of ratios next to the other figures
+	mostWidth   = 100 // in characters
+)
+
+// compared writes of: the most important columns next to the other figures, then the rest.
+func (t *textWriter) compared(of verdict.Table) {
+	var first, rest []int
+	for _, i := range []int{of.Detail, 0, of.Detail - 1, of.Detail + 1} {
+		if i >= 0 && i < len(of.Columns) && !slices.Contains(first, i) && len(first) < mostColumns {
+			first = append(first, i)
+		}
+	}
+	slices.Sort(first)
+	for i := range of.Columns {
+		if !slices.Contains(first, i) {
+			rest = append(rest, i)
+		}
+	}
+	v := viewTable(of, slices.Concat(first, rest), len(first))
+	t.line(v.Title)
+	t.grid(texts(v.Head), v.Rows)
+	for _, s := range slices.Concat(v.Notes, v.Sentences) {
+		t.line(s)
+	}
+}
+
+// grid writes a table: the first column to the left, the others to the right. Columns that
+// do not fit stand below the others, next to the first one again.
+func (t *textWriter) grid(head []string, rows [][]string) {
+	lines := append([][]string{head}, rows...)
+	widths := make([]int, len(head))
+	for _, line := range lines {
+		for i, cell := range line {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	const between = 1 // a ratio ends in a mark or a space
+	for from := 1; from < len(head); {
+		to, width := from, widths[0]
+		for to < len(head) && (to == from || width+between+widths[to] <= min(t.width, mostWidth)) {
+			width += between + widths[to]
+			to++
+		}
+		if from > 1 {
+			t.gap()
+		}
+		for _, line := range lines {
+			row := line[0] + strings.Repeat(" ", widths[0]-utf8.RuneCountInString(line[0]))
+			for i := from; i < to; i++ {
+				row += strings.Repeat(" ", between+widths[i]-utf8.RuneCountInString(line[i])) + line[i]
+			}
+			t.buf.WriteString(strings.TrimRight(row, " ") + "\n")
+		}
+		from = to
+	}
+}
