@@ -52,7 +52,7 @@ func tableTitle(t verdict.Table) string {
 	if t.Columns[t.Detail].Metric == metric.Handovers.Name {
 		what = "handovers per second"
 		if t.Columns[0].Metric != metric.Handovers.Name {
-			what += " (of one worker acquisitions)"
+			what += " (1 worker: acquisitions)"
 		}
 	}
 	return fmt.Sprintf("%s, %s: %s as a ratio to %s", where, t.Workload, what, t.Baseline)
@@ -166,7 +166,7 @@ func tableNotes(t verdict.Table, missing map[string]bool) (notes []string) {
 	if least != most {
 		rounds = fmt.Sprintf("%d to %s", least, rounds)
 	}
-	notes = append(notes, fmt.Sprintf("* significant, = equivalent; with 95 %% all intervals of a column hold; n = %s. Waits, fairness and cost an acquisition: %s.",
+	notes = append(notes, fmt.Sprintf("* significant, = equivalent. All intervals of a column hold together with 95 %% confidence; n = %s. Waits, fairness and cost of an acquisition: %s.",
 		rounds, numfmt.Plural(t.Columns[t.Detail].Workers, "worker")))
 	reasons := map[string]string{
 		"p99 wait": fmt.Sprintf("p99 needs %d timed waits", metric.Needed(0.99)),
