@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"locklab/harness/metric"
 	"locklab/harness/verdict"
@@ -239,63 +238,4 @@ func viewTables(ts []verdict.Table) (out []tableView) {
 		out = append(out, viewTable(t, all, len(all)))
 	}
 	return out
-}
-
-// The most that a text shows of a table in one line.
-const (
-	mostColumns = 3   // of ratios next to the other figures
-	mostWidth   = 100 // in characters
-)
-
-// compared writes of: the most important columns next to the other figures, then the rest.
-func (t *textWriter) compared(of verdict.Table) {
-	var first, rest []int
-	for _, i := range []int{of.Detail, 0, of.Detail - 1, of.Detail + 1} {
-		if i >= 0 && i < len(of.Columns) && !slices.Contains(first, i) && len(first) < mostColumns {
-			first = append(first, i)
-		}
-	}
-	slices.Sort(first)
-	for i := range of.Columns {
-		if !slices.Contains(first, i) {
-			rest = append(rest, i)
-		}
-	}
-	v := viewTable(of, slices.Concat(first, rest), len(first))
-	t.line(v.Title)
-	t.grid(texts(v.Head), v.Rows)
-	for _, s := range slices.Concat(v.Notes, v.Sentences) {
-		t.line(s)
-	}
-}
-
-// grid writes a table: the first column to the left, the others to the right. Columns that
-// do not fit stand below the others, next to the first one again.
-func (t *textWriter) grid(head []string, rows [][]string) {
-	lines := append([][]string{head}, rows...)
-	widths := make([]int, len(head))
-	for _, line := range lines {
-		for i, cell := range line {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	const between = 1 // a ratio ends in a mark or a space
-	for from := 1; from < len(head); {
-		to, width := from, widths[0]
-		for to < len(head) && (to == from || width+between+widths[to] <= min(t.width, mostWidth)) {
-			width += between + widths[to]
-			to++
-		}
-		if from > 1 {
-			t.gap()
-		}
-		for _, line := range lines {
-			row := line[0] + strings.Repeat(" ", widths[0]-utf8.RuneCountInString(line[0]))
-			for i := from; i < to; i++ {
-				row += strings.Repeat(" ", between+widths[i]-utf8.RuneCountInString(line[i])) + line[i]
-			}
-			t.buf.WriteString(strings.TrimRight(row, " ") + "\n")
-		}
-		from = to
-	}
 }

@@ -49,7 +49,7 @@ var fileLayers = map[string][]layer{
 			"chart_wait.go", "chart_wait_policy.go", "history.go", "machines_charts.go", "machines_overlay.go", "safety_cost.go", "simulated_draw.go", "changes.go",
 		}},
 		{"list", "the charts in their order", []string{"safety_charts.go", "simulated_charts.go", "suite.go"}},
-		{"reasons", "what was checked; what would change a verdict; what distance costs", []string{"change.go", "checked.go", "distance.go"}},
+		{"reasons", "what was checked; what would change a verdict; what distance costs; all locks next to a baseline", []string{"change.go", "checked.go", "distance.go", "table.go"}},
 		{"many contenders", "what they do", []string{"crowd.go"}},
 		{"sections", "what a page says; what many contenders cost", []string{"crowd_charts.go", "crowd_cost.go", "glossary.go", "lead.go", "study.go", "summary.go"}},
 		{"document", "all that a page says; a chart alone", []string{"document.go", "render.go"}},
