@@ -33,8 +33,12 @@ type guarding struct {
 // flags declares the flags that every command with a verdict has.
 func (g *guarding) flags(cmd *cobra.Command) {
 	g.terms.flags(cmd.Flags())
-	cmd.Flags().StringVar(&g.baseline, "baseline", "", "lock that the table compares the others with (default "+verdict.DefaultBaseline+"; distributed the fastest that others wrote, else the first)")
 	cmd.Flags().StringSliceVar(&g.require, "require", nil, "recommend only distributed locks that were seen to have these guarantees: "+strings.Join(guaranteeNames(), ", "))
+}
+
+// tableFlags declares the flag of commands that write the table of all locks.
+func (g *guarding) tableFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&g.baseline, "baseline", "", "lock that the table compares the others with (default "+verdict.DefaultBaseline+"; distributed the fastest that others wrote, else the first)")
 }
 
 // runFlags declares the flag that names other runs.
@@ -115,6 +119,16 @@ func (g *guarding) compares(locks []string) error {
 		return nil
 	}
 	return fmt.Errorf("%w: --baseline %s: the run has no such lock; it has %s", harness.ErrUsage, g.baseline, numfmt.List(locks, 12))
+}
+
+// locksOf returns the names of the locks that run has results of.
+func locksOf(run *resultfile.Run) (names []string) {
+	for _, r := range run.Results {
+		if !slices.Contains(names, r.Lock.Name) {
+			names = append(names, r.Lock.Name)
+		}
+	}
+	return names
 }
 
 // applyAll is apply for each of runs. The runs that --chaos names belong to one run.

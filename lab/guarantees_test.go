@@ -101,6 +101,8 @@ func TestGuaranteesUsage(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"report " + run + " --require speed", "--require speed: there is no such guarantee; there are failover, fencing, order, recovery"},
 		{"run --require failover,speed", "--require speed: there is no such guarantee"},
+		{"report " + run + " --baseline nosuch", "--baseline nosuch: the run has no such lock; it has "},
+		{"run --locks mcs,ticket --baseline clh", "--baseline clh: the run has no such lock; it has ticket and mcs"},
 		{"report " + run + " --chaos nowhere", "nowhere holds no run"},
 		{"report " + run + " --chaos " + run, "tried no failure scenario"},
 		{"report " + faults + " --chaos " + faults, "is the run itself"},

@@ -124,19 +124,10 @@ status 3; the report is written all the same.`,
 	cmd.Flags().StringVar(&rtt, "rtt", "", "predict what distributed locks take at these round trips to their servers, such as 1.5ms,5ms")
 	cmd.Flags().StringVar(&contenders, "contenders", "", "compute what distributed locks do among so many contenders, such as 10k,100k; with --rtt also so far away")
 	guarantees.flags(cmd)
+	guarantees.tableFlags(cmd)
 	guarantees.runFlags(cmd)
 	demand.flags(cmd, "when the report is written", "machine or the run")
 	return cmd
-}
-
-// locksOf returns the names of the locks that run has results of.
-func locksOf(run *resultfile.Run) (names []string) {
-	for _, r := range run.Results {
-		if !slices.Contains(names, r.Lock.Name) {
-			names = append(names, r.Lock.Name)
-		}
-	}
-	return names
 }
 
 // parseRoundTrip reads a round trip to servers.

@@ -193,6 +193,7 @@ func (o *runOptions) runFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.resume, "resume", false, "go on with what an interrupted run left in that directory")
 	f.BoolVar(&o.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
 	o.guarantees.flags(cmd)
+	o.guarantees.tableFlags(cmd)
 	o.strictness.flags(cmd, "before anything is measured", "machine")
 }
 

@@ -395,13 +395,3 @@ func TestShapeOf(t *testing.T) {
 		t.Error("a finding without a field is accepted")
 	}
 }
-
-func TestFactor(t *testing.T) {
-	s := func(x float64) *harness.Simulation {
-		return &harness.Simulation{PerAcquisition: harness.Expected{Median: x, Lo: x, Hi: x}}
-	}
-	points := []*herePoint{{ns: []float64{10}}, {ns: []float64{1, 10, 100}}, {ns: nil}, {ns: []float64{5}}}
-	if got := factor([]*harness.Simulation{s(20), s(5), s(1), nil}, points); got < 1.999 || got > 2.001 {
-		t.Errorf("twice and half give a factor of %v", got)
-	}
-}

@@ -75,3 +75,13 @@ func TestCompareLeavesSimulationsOut(t *testing.T) {
 		t.Errorf("compare does not say what it left out: %s%s", stdout, stderr)
 	}
 }
+
+func TestFactor(t *testing.T) {
+	s := func(x float64) *harness.Simulation {
+		return &harness.Simulation{PerAcquisition: harness.Expected{Median: x, Lo: x, Hi: x}}
+	}
+	points := []*herePoint{{ns: []float64{10}}, {ns: []float64{1, 10, 100}}, {ns: nil}, {ns: []float64{5}}}
+	if got := factor([]*harness.Simulation{s(20), s(5), s(1), nil}, points); got < 1.999 || got > 2.001 {
+		t.Errorf("twice and half give a factor of %v", got)
+	}
+}

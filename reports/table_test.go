@@ -11,15 +11,11 @@ import (
 	"locklab/internal/synthetic"
 )
 
-func kept(s harness.Status) func(*synthetic.Model) {
-	return func(m *synthetic.Model) { m.Lock.Status = s }
-}
-
 // TestTableText: what the terminal, the page and the Markdown contain of each lock.
 func TestTableText(t *testing.T) {
 	mutex, same := synthetic.Fast(verdict.DefaultBaseline, 1e6), synthetic.Fast("same", 1e6)
 	noisy := synthetic.With(synthetic.Fast("wild", 1.05e6), func(m *synthetic.Model) { m.Noise = 0.3 })
-	broken := synthetic.With(synthetic.Fast("wrong", 9e6), kept(harness.Broken), func(m *synthetic.Model) { m.Breaks = true })
+	broken := synthetic.With(synthetic.Fast("wrong", 9e6), withStatus(harness.Broken), func(m *synthetic.Model) { m.Breaks = true })
 	for _, c := range []struct {
 		name   string
 		rounds int

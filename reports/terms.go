@@ -28,7 +28,7 @@ var terms = []term{
 	{"rounds", nil, "how often the case was measured, each time in a new process; a figure is the median of its rounds"},
 	{"interval", nil, "where the median lies with 95 % confidence, by order statistics of the rounds; there is none with fewer than six"},
 	{"over the leader", []string{"ratio", "× "}, "one rate over another one of the same round; median and order-statistic interval of the rounds, at the level that keeps the chance of any false difference in the table under 5 %"},
-	{"ratio to the baseline", []string{"workers "}, "with that many workers: the rate of the lock over that of the baseline in the same rounds, with its interval; for the baseline its own rate"},
+	{"ratio to the baseline", []string{"workers "}, "the rate of the lock divided by the rate of the baseline in the same rounds, with that many workers, and its interval; for the baseline its own rate"},
 	{"longest", nil, "the longest time of all rounds in which some worker finished no acquisition (metric unserved)"},
 	{"samples", nil, "how many acquisitions were timed"},
 	{"quantile", []string{"p1", "p25", "p50", "p75", "p90", "p99", "p99.9"}, "so many of 100 samples of all rounds together lie below the figure; one with fewer than 10 samples beyond it is not quoted"},

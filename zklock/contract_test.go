@@ -79,20 +79,6 @@ func fairTicketRemoved(t *testing.T, at harness.Endpoint) {
 	removedUnder(t, at, zklock.Fair(c.Mutex(newPath(), zklock.Options{})))
 }
 
-// inTime does what try does until that took most at the longest, as it must: a busy machine
-// makes one try late, or a few, and a lock that is late each of them.
-func inTime(t *testing.T, what string, most time.Duration, try func() time.Duration) {
-	t.Helper()
-	const tries = 5
-	var took time.Duration
-	for range tries {
-		if took = try(); took <= most || t.Failed() {
-			return
-		}
-	}
-	t.Errorf("%s took %v in the last of %d tries, want %v at most", what, took, tries, most)
-}
-
 // removedUnder removes the ticket of a holder at once, and that of one that has
 // held it for long.
 func removedUnder(t *testing.T, at harness.Endpoint, m *zklock.Mutex) {

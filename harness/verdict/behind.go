@@ -23,8 +23,8 @@ func (v Verdict) Cells() map[string]*Cell {
 	return out
 }
 
-// Ranked returns the locks that were compared in the situation, those that v did not
-// consider included, the fastest first.
+// Ranked returns all locks of the situation, the fastest first. Some of them v did not
+// consider.
 func (v Verdict) Ranked() []string {
 	s := v.about
 	if s.g == nil {

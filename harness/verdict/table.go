@@ -16,55 +16,55 @@ const DefaultBaseline = "sync-mutex"
 // A Table compares every lock of a workload with a baseline: a column for each number of
 // workers, a row for each lock. The comparisons of a column are one family.
 type Table struct {
-	Distributed bool     `json:"distributed"`
-	Workload    string   `json:"workload"` // without the workers, such as "hold=100ns"
-	Baseline    string   `json:"baseline"`
-	Columns     []Column `json:"columns"`
-	Detail      int      `json:"detail"` // the column of the waits, the fairness and the cost in the rows
-	Rows        []Entry  `json:"rows"`   // by the ratio in that column, the greatest first; violators last
+	Distributed bool
+	Workload    string // without the workers, such as "hold=100ns"
+	Baseline    string
+	Columns     []Column
+	Detail      int     // the column of the waits, the fairness and the cost in the rows
+	Rows        []Entry // by the ratio in that column, the greatest first; violators last
 }
 
 // A Column is a number of workers.
 type Column struct {
-	Workers int     `json:"workers"`
-	Metric  string  `json:"metric"`         // the name of the compared metric
-	Level   float64 `json:"level"`          // confidence of each interval: with 95 % all of the column hold
-	Rate    *Figure `json:"rate,omitempty"` // of the baseline, in operations per second
+	Workers int
+	Metric  string  // the name of the compared metric
+	Level   float64 // confidence of each interval: with 95 % all of the column hold
+	Rate    *Figure // of the baseline, in operations per second
 }
 
-// An Entry is what a table contains of one lock.
+// An Entry is a row of a table: the figures of one lock.
 type Entry struct {
-	Lock   string         `json:"lock"`
-	Status harness.Status `json:"status"`
-	Ratios []*Ratio       `json:"ratios"` // by column; nil if it was not measured there
+	Lock   string
+	Ratios []*Ratio // by column; nil if it was not measured there
 
 	// In column Detail; nil if not available.
-	P99      *Figure `json:"p99,omitempty"`      // ns, over acquisitions
-	Longest  *Figure `json:"longest,omitempty"`  // ns, the longest time without an acquisition of some worker
-	Jain     *Figure `json:"jain,omitempty"`     // Jain's fairness index in percent
-	CPU      *Figure `json:"cpu,omitempty"`      // ns of processor time an acquisition
-	Requests *Figure `json:"requests,omitempty"` // messages to servers an acquisition
+	P99      *Figure // ns, over acquisitions
+	Longest  *Figure // ns, the longest time without an acquisition of some worker
+	Jain     *Figure // Jain's fairness index in percent
+	CPU      *Figure // ns of processor time an acquisition
+	Requests *Figure // messages to servers an acquisition
 
-	// Violated is in how many of its results the lock broke the rule first named in Rule.
-	Violated int    `json:"violated,omitempty"`
-	Results  int    `json:"results"`
-	Rule     string `json:"rule,omitempty"`
+	// Violated is in how many of its results in the run the lock broke a rule. Rule is the
+	// first of them.
+	Violated int
+	Results  int // of a violator
+	Rule     string
 }
 
 // A Figure is a value and the number of rounds or samples that it rests on.
 type Figure struct {
-	Value  float64 `json:"value"`
-	N      int64   `json:"n"`
-	AtMost bool    `json:"at_most,omitempty"` // Value is an upper bound
+	Value  float64
+	N      int64
+	AtMost bool // Value is an upper bound
 }
 
-// A Ratio is the rate of a lock over that of the baseline in the same rounds.
+// A Ratio is the rate of a lock divided by the rate of the baseline in the same rounds.
 type Ratio struct {
-	Median  float64 `json:"median"`
-	Lo      float64 `json:"lo,omitempty"` // 0 if there are too few rounds for an interval
-	Hi      float64 `json:"hi,omitempty"`
-	N       int     `json:"n"` // rounds
-	Reading Outcome `json:"reading"`
+	Median  float64
+	Lo      float64 // 0 if there are too few rounds for an interval
+	Hi      float64
+	N       int // rounds
+	Reading Outcome
 }
 
 // An Outcome is how a lock compares with the baseline.
@@ -116,11 +116,11 @@ func (g *Group) table(baseline string) (Table, bool) {
 	return t, true
 }
 
-// metric returns what locks are compared by with so many workers.
+// metric returns the metric that compares locks at a number of workers.
 func (g *Group) metric(workers int) *metric.Metric { return Situation{g: g, workers: workers}.metric() }
 
-// baseline returns the lock to compare the others with: that of the given name, else
-// sync.Mutex, or the fastest distributed lock of others, or the first that was measured.
+// baseline returns the lock to compare the others with: the named one, else sync.Mutex, or
+// the fastest distributed lock that others wrote, or the first that was measured.
 func (g *Group) baseline(name string, workers int) (found *Series) {
 	best := 0.0
 	named := func(name string) *Series {
@@ -146,7 +146,7 @@ func (g *Group) baseline(name string, workers int) (found *Series) {
 }
 
 func (t Table) entry(g *Group, s, base *Series) Entry {
-	r := Entry{Lock: s.Lock.Name, Status: s.Lock.Status}
+	r := Entry{Lock: s.Lock.Name}
 	for _, c := range t.Columns {
 		var ratio *Ratio
 		if a, b := s.Cells[c.Workers], base.Cells[c.Workers]; a != nil && b != nil {
@@ -154,9 +154,6 @@ func (t Table) entry(g *Group, s, base *Series) Entry {
 			ratio = compared(stat.Paired(xs, ys, c.Level), g.Run.Manifest.PracticalMargin())
 		}
 		r.Ratios = append(r.Ratios, ratio)
-	}
-	for _, c := range s.Cells {
-		r.Results += len(c.Rounds)
 	}
 	if c := s.Cells[t.Columns[t.Detail].Workers]; c != nil {
 		r.P99 = quantile(c.Waits(), 0.99, g.Floor())
@@ -199,30 +196,24 @@ func (r Entry) ratio(i int) float64 {
 	return r.Ratios[i].Median
 }
 
-// violators returns a row for each lock that broke a rule in the workload of g.
+// violators returns a row for each lock of the workload of g that broke a rule, in any
+// workload of the run.
 func (g *Group) violators() (out []Entry) {
-	for _, r := range g.Run.Results {
-		if g.Remote != (r.Lock.Traits.Needs != "") || g.Axes != Axes(r.Workload) || g.named(r.Lock.Name) {
-			continue
+	for lock, bad := range Violations(g.Run) {
+		row := Entry{Lock: lock, Ratios: make([]*Ratio, len(g.Workers)), Violated: len(bad), Rule: bad[0].Violations[0].Rule}
+		here := false
+		for _, r := range g.Run.Results {
+			if r.Lock.Name == lock {
+				row.Results++
+				here = here || g.Remote == (r.Lock.Traits.Needs != "") && g.Axes == Axes(r.Workload)
+			}
 		}
-		i := slices.IndexFunc(out, func(row Entry) bool { return row.Lock == r.Lock.Name })
-		if i < 0 {
-			i = len(out)
-			out = append(out, Entry{Lock: r.Lock.Name, Status: r.Lock.Status, Ratios: make([]*Ratio, len(g.Workers))})
-		}
-		row := &out[i]
-		row.Results++
-		if len(r.Violations) > 0 {
-			row.Violated++
-			row.Rule = cmp.Or(row.Rule, r.Violations[0].Rule)
+		if here {
+			out = append(out, row)
 		}
 	}
 	slices.SortFunc(out, func(a, b Entry) int { return cmp.Compare(a.Lock, b.Lock) })
 	return out
-}
-
-func (g *Group) named(lock string) bool {
-	return slices.ContainsFunc(g.Series, func(s *Series) bool { return s.Lock.Name == lock })
 }
 
 // figure returns the median of s; nil if s has none.

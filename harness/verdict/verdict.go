@@ -211,12 +211,12 @@ func (s Situation) cost(x candidate) string {
 // Quoted formats quantile q of h: "≤ floor" below what the clock resolves,
 // and a dash above what the samples do.
 func Quoted(h harness.Histogram, q, floor float64) string {
-	v, ok := metric.Quantile(h, q)
-	switch {
-	case !ok:
+	switch f := quantile(h, q, floor); {
+	case f == nil:
 		return numfmt.Unknown
-	case v < floor:
-		return "≤ " + numfmt.Nanos(floor)
+	case f.AtMost:
+		return "≤ " + numfmt.Nanos(f.Value)
+	default:
+		return numfmt.Nanos(f.Value)
 	}
-	return numfmt.Nanos(v)
 }

@@ -163,6 +163,20 @@ func TestCreations(t *testing.T) {
 	}
 }
 
+// TestPingsHaveNoZxid: the reply to a ping does not count as seen, so that a server which
+// lags a little takes up the session.
+func TestPingsHaveNoZxid(t *testing.T) {
+	z := &Conn{counter: new(Counter)}
+	c := &conn{owner: z}
+	for _, xid := range []int32{1, -2} {
+		c.pending = append(c.pending, sent{xid: xid, op: opPing})
+		c.answered(xid, words(xid, 0, 10-xid, 0))
+	}
+	if got := z.Zxid(); got != 9 {
+		t.Errorf("seen up to %d, want 9", got)
+	}
+}
+
 // TestConnectRefuses: options that cannot be.
 func TestConnectRefuses(t *testing.T) {
 	for _, o := range []Options{

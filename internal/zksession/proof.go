@@ -204,7 +204,7 @@ func (c *conn) answered(xid int32, head []byte) (watches bool) {
 			c.owner.debt.answered(s.more)
 			c.owner.mu.Unlock()
 		}
-		if xid > 0 { // no ping, whose zxid the library would not take either
+		if xid >= 0 { // no ping, whose zxid the library would not take either
 			c.created(s.path, head)
 		}
 		if committed(s.op, head) {
