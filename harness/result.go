@@ -2,6 +2,7 @@ package harness
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -143,8 +144,27 @@ type Result struct {
 	// is that of the process after them.
 	Retries []string `json:"retries,omitempty"`
 
+	// Blocks are further measurements of the rate in the same process; nil if the lock was
+	// alone there.
+	Blocks *Blocks `json:"blocks,omitempty"`
+
 	Violations []Violation `json:"violations,omitempty"`
 	Warnings   []Warning   `json:"warnings,omitempty"`
+}
+
+// Blocks are short windows in which the locks of one workload took turns in one process, in
+// an order drawn anew for each pass. Two locks are compared by the ratios of their blocks in
+// the same pass: noise that is slower than a pass is in both.
+type Blocks struct {
+	Process   uint64   `json:"process"` // the same for the locks that took turns
+	Elapsed   []int64  `json:"elapsed"` // ns, by pass
+	Ops       []uint64 `json:"ops"`     // acquisitions
+	Handovers []uint64 `json:"handovers"`
+}
+
+// Valid reports whether b has all figures of each pass.
+func (b *Blocks) Valid() bool {
+	return len(b.Elapsed) == len(b.Ops) && len(b.Handovers) == len(b.Ops) && !slices.ContainsFunc(b.Elapsed, func(ns int64) bool { return ns <= 0 })
 }
 
 // Spans is how long some spans took together. The zero value has none.

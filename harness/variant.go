@@ -120,6 +120,7 @@ type Traits struct {
 	Doorway     bool   `json:"doorway,omitempty"`      // with FIFO: arrives by several steps, and the order is that of their ends
 	Bounded     bool   `json:"bounded,omitempty"`      // local: no waiter starves while others take it again and again; FIFO implies it
 	Allocates   bool   `json:"allocates,omitempty"`    // local: an acquisition may allocate memory
+	Handles     bool   `json:"handles,omitempty"`      // local: each worker needs a handle
 	ReadWrite   bool   `json:"read_write,omitempty"`   // readers share: handles are RWLockers, OptimisticReaders or RWSessions
 	Reentrant   bool   `json:"reentrant,omitempty"`    // its owner may take it again, and frees it as often
 	Permits     int    `json:"permits,omitempty"`      // how many may hold it at once; 0 is one
@@ -207,8 +208,8 @@ func Validate(vs []*Variant) error {
 		if len(v.MayStick) > 0 && v.Family != Peer {
 			bad("may get stuck and is no lock of others")
 		}
-		if t := v.Traits; (t.FollowsWait || t.Bounded || t.Allocates) && v.Local == nil {
-			bad("claims FollowsWait, Bounded or Allocates, which are of local locks")
+		if t := v.Traits; (t.FollowsWait || t.Bounded || t.Allocates || t.Handles) && v.Local == nil {
+			bad("claims FollowsWait, Bounded, Allocates or Handles, which are of local locks")
 		}
 		if v.Traits.MaxWorkers < 0 {
 			bad("has negative MaxWorkers")

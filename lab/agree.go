@@ -17,27 +17,22 @@ import (
 	"locklab/reports"
 )
 
-// errDisagree only chooses the exit status: what it says has been said.
-var errDisagree = errors.New("the verdicts do not agree")
+// errDisagree chooses the exit status; the reason is printed before.
+var errDisagree = errors.New("the runs do not agree")
 
 func (p *Program) agreeCommand() *cobra.Command {
 	var least string
 	var guarantees guarding
 	cmd := &cobra.Command{
 		Use:   "agree DIR [DIR]...",
-		Short: "Say whether runs of the same cases come to the same verdicts",
-		Long: `agree prints for each situation which lock the runs choose and how often, how many
-runs choose the lock that most do, and how many come to no verdict; and the same for
-the first sentence of the report. Beside it stands the share that the runs predict
-for themselves, by drawing their rounds again.
+		Short: "Compare the recommendations of several runs of the same cases",
+		Long: `agree prints for each situation which lock the runs choose and how often, and
+the same for the headline of the report. It also prints how many of the differences of
+25 % or more each run shows to be significant.
 
-Of one run that share is all there is.
-
-The exit status is 1 if less than --least of the runs agree in a row or in a first
-sentence, or if one comes to no verdict where the best lock leads by two margins; of
-one run, if less than --least of the resampled runs choose the same lock in a row in
-which the best lock leads by two margins.`,
-		Example: "  locklab agree DIR                  how stable the verdicts of a run are\n  locklab agree DIR DIR DIR          whether three runs agree",
+The exit status is 1 if less than --least of the runs agree on a situation or on the
+headline.`,
+		Example: "  locklab agree DIR DIR DIR          compare three runs",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return fmt.Errorf("%w: agree needs the directories of runs", harness.ErrUsage)
@@ -71,36 +66,39 @@ which the best lock leads by two margins.`,
 	return cmd
 }
 
-// agree prints how far runs agree, and returns errDisagree if less than that share does.
+// agree prints what runs decide, and returns errDisagree if less than that share agrees.
 func agree(out io.Writer, runs []*resultfile.Run, least float64) error {
-	rows, sentences := verdict.Across(runs, reports.Lead)
+	rows := verdict.Across(runs)
 	if len(rows) == 0 {
-		return fmt.Errorf("%w: there is no result that a verdict could rest on", harness.ErrUsage)
+		return fmt.Errorf("%w: the runs have no result to decide by", harness.ErrUsage)
+	}
+	lead := verdict.Row{Situation: "headline"}
+	for _, run := range runs {
+		lead.Count(reports.Headline(verdict.Decisions(run)))
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "situation\tsame\tpredicted\tno verdict\tahead\tchosen")
+	fmt.Fprintln(t, "situation\tworkers\tworkload\tagree\tchosen")
 	failed := false
-	for i, r := range append(rows, sentences...) {
+	for _, r := range append(rows, lead) {
 		mark := ""
-		if !stable(r, len(runs), least, i >= len(rows)) {
+		if r.Runs < len(runs) || r.Share() < least {
 			mark, failed = "  FAILED", true
 		}
-		name := r.Situation
-		if r.Setting != "" {
-			name += " (" + r.Setting + ")"
+		chosen := choices(r)
+		if r.Workload == "" {
+			chosen = numfmt.Plural(len(r.Tallies), "headline")
 		}
-		fmt.Fprintf(t, "%s\t%d of %d\t%.0f %%\t%d\t%s\t%s%s\n", name, r.Tallies[0].Runs, r.Runs, 100*r.Predicted, r.None(), aheadText(r), choices(r, i >= len(rows)), mark)
-	}
-	for _, r := range sentences {
-		for _, said := range r.Tallies {
-			fmt.Fprintf(t, "%d of %d: %s\n", said.Runs, r.Runs, numfmt.Plain(said.Choice))
-		}
+		fmt.Fprintf(t, "%s\t%d\t%s\t%d of %d\t%s%s\n", r.Situation, r.Workers, r.Workload, r.Tallies[0].Runs, len(runs), chosen, mark)
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("lab: %w", err)
 	}
-	if err := unsaid(out, rows); err != nil {
-		return err
+	for _, x := range lead.Tallies {
+		fmt.Fprintf(out, "%d of %d: %s\n", x.Runs, lead.Runs, numfmt.Plain(x.Choice))
+	}
+	for _, run := range runs {
+		p := verdict.PowerOf(verdict.Tables(run, ""))
+		fmt.Fprintf(out, "%s: %d of %d differences of 25 %% or more are significant\n", run.Dir, p.Significant, p.Large)
 	}
 	if failed {
 		return errDisagree
@@ -108,50 +106,11 @@ func agree(out io.Writer, runs []*resultfile.Run, least float64) error {
 	return nil
 }
 
-// stable reports whether r, of so many runs, is as stable as it should be.
-func stable(r verdict.Row, runs int, least float64, sentence bool) bool {
-	if runs == 1 {
-		return sentence || !r.Decided || r.None() == 0 && r.Predicted >= least
-	}
-	return r.Runs == runs && r.Share() >= least && (!r.Decided || r.None() == 0)
-}
-
-func aheadText(r verdict.Row) string {
-	text := numfmt.Unknown
-	if r.Ahead > 0 {
-		text = numfmt.Plain(numfmt.Times(r.Ahead))
-	}
-	if r.Decided {
-		text += ", decided"
-	}
-	return text
-}
-
-// choices lists what the runs of r choose, the most often first; of sentences, which
-// are written out below, how many there are.
-func choices(r verdict.Row, sentence bool) string {
-	if sentence {
-		return numfmt.Plural(len(r.Tallies), "sentence")
-	}
+// choices lists the choices of the runs of r, the most frequent first.
+func choices(r verdict.Row) string {
 	var parts []string
 	for _, t := range r.Tallies {
-		parts = append(parts, fmt.Sprintf("%s: %d", cmp.Or(t.Choice, "no verdict"), t.Runs))
+		parts = append(parts, fmt.Sprintf("%s: %d", cmp.Or(t.Choice, "no recommendation"), t.Runs))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// unsaid prints how often there is no verdict.
-func unsaid(out io.Writer, rows []verdict.Row) error {
-	var all, none, decided, missed int
-	for _, r := range rows {
-		all, none = all+r.Runs, none+r.None()
-		if r.Decided {
-			decided, missed = decided+r.Runs, missed+r.None()
-		}
-	}
-	_, err := fmt.Fprintf(out, "no verdict: %d of %d; where the best lock leads by two margins: %d of %d\n", none, all, missed, decided)
-	if err != nil {
-		return fmt.Errorf("lab: %w", err)
-	}
-	return nil
 }

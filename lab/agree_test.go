@@ -10,14 +10,13 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestAgree: runs that choose the same lock agree, also with a few that differ; more
-// than that is an exit status. Of one run its resampled runs are asked.
+// TestAgree: runs with the same recommendation agree, even if one in ten differs.
 func TestAgree(t *testing.T) {
 	made := func(seed uint64, noise, a, b float64) *resultfile.Run {
 		model := func(name string, rate float64) synthetic.Model {
 			return synthetic.Model{Lock: synthetic.Local(name, harness.Blocking, harness.Recommended), Rate: func(int) float64 { return rate }, Noise: noise}
 		}
-		return synthetic.Run(seed, 12, 2, []int{1}, model("a", a), model("b", b))
+		return synthetic.Run(seed, 12, 2, []int{1}, model("sync-mutex", a), model("b", b))
 	}
 	var alike, split []*resultfile.Run
 	for seed := range uint64(10) {
@@ -34,12 +33,12 @@ func TestAgree(t *testing.T) {
 		want error
 		says string
 	}{
-		{"alike", alike, nil, "a: 10"},
-		{"one differs", nine, nil, "a: 9, b: 1"},
-		{"two differ", split, errDisagree, "a: 8, b: 2  FAILED"},
-		{"one run", alike[:1], nil, "1 of 1  100 %"},
+		{"alike", alike, nil, "sync-mutex: 10"},
+		{"one differs", nine, nil, "sync-mutex: 9, b: 1"},
+		{"two differ", split, errDisagree, "sync-mutex: 8, b: 2  FAILED"},
+		{"one run", alike[:1], nil, "1 of 1 "},
 		{"a row is missing", append([]*resultfile.Run{synthetic.Run(1, 12, 2, []int{1, 2}, synthetic.Model{
-			Lock: synthetic.Local("a", harness.Blocking, harness.Recommended), Rate: func(int) float64 { return 1e6 }})}, alike[1:]...), errDisagree, "1 of 1"},
+			Lock: synthetic.Local("sync-mutex", harness.Blocking, harness.Recommended), Rate: func(int) float64 { return 1e6 }})}, alike[1:]...), errDisagree, "1 of 10"},
 	} {
 		var out strings.Builder
 		if err := agree(&out, c.runs, 0.9); !errors.Is(err, c.want) || !strings.Contains(out.String(), c.says) {

@@ -35,7 +35,7 @@ type axes struct {
 
 	ranks int // processes that share the workers of a case
 
-	few bool // for locks that are not recommended, fewWorkers or fewLocalWorkers are enough
+	few bool // the default choice: fewWorkers and fewLocalWorkers are enough
 }
 
 // defaultHold is how long a local lock is held: enough for a few cache misses.
@@ -95,11 +95,10 @@ func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []runner.C
 	return append(a.cases(plain, cpus), readers.cases(shared, cpus)...)
 }
 
-// longHolds returns the cases of a long hold.
+// longHolds returns the cases of a long hold, of the locks whose waiters can sleep.
 func (a axes) longHolds(locks []*harness.Variant, cpus int) []runner.Case {
 	locks = slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool {
-		sleeps := v.Family == harness.Blocking && v.Status == harness.Reference
-		return v.Local == nil || v.Traits.ReadWrite || v.Status != harness.Recommended && !sleeps
+		return v.Family != harness.Blocking || v.Status == harness.Control || v.Traits.ReadWrite
 	})
 	a.hold, a.workers = []harness.Span{{Mean: defaultLongHold}}, most(or(a.workers, 8*cpus))
 	return a.cases(locks, cpus)
@@ -113,13 +112,13 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	remote := v.Traits.Needs != ""
 	hold := harness.Span{Mean: defaultHold}
 	workers := localWorkers(cpus)
-	if a.few && v.Status != harness.Recommended {
+	if a.few {
 		workers = fewLocalWorkers(cpus)
 	}
 	clients, waits, pins := []int{0}, or(a.wait, harness.WaitAdaptive), or(a.pin, harness.PinNone)
 	if remote {
 		hold, workers = harness.Span{}, remoteWorkers
-		if a.few && v.Status != harness.Recommended {
+		if a.few {
 			workers = fewWorkers
 		}
 		// Waiting and pinning are about threads; a remote lock waits for the network.
@@ -218,9 +217,8 @@ func fewLocalWorkers(cpus int) []int { return slices.Compact([]int{1, cpus, 8 * 
 // not depend on the processors of the client.
 var remoteWorkers = []int{1, 2, 8, 32, 64}
 
-// fewWorkers are those in the default choice for remote locks that are not recommended:
-// alone, and with the most.
-var fewWorkers = []int{1, 64}
+// fewWorkers are those in the default choice.
+var fewWorkers = []int{1, 8, 64}
 
 // axes reads the flags.
 func (o runOptions) axes() (a axes, err error) {

@@ -12,7 +12,8 @@ import (
 
 // The bounds within which a budget is spent.
 const (
-	minWindow  = 20 * time.Millisecond // of a local lock
+	minWindow  = 20 * time.Millisecond  // of a local lock
+	fairWindow = 100 * time.Millisecond // at least, of several workers: ten preemption slices of the Go scheduler
 	maxWindow  = 4 * defaultWindow
 	maxRounds  = 50
 	loadWindow = 340 * time.Millisecond // at least, of an open loop of a remote lock: a thousand waits at 1000/s in three rounds, of which ten are above p99
@@ -31,9 +32,9 @@ var minRounds = stat.MinRounds(0.95)
 // see parts. Where even the least does not fit, p is the least, and the error says so.
 func (o runOptions) fit(p *runner.Plan, budget time.Duration) error {
 	p.Budget = 0
-	need, _ := verdictRounds(p, o.candidates())
+	need, _ := verdictRounds(p)
 	least := max(minRounds, need)
-	usual := max(least, plannedRounds(p, o.candidates()))
+	usual := max(least, plannedRounds(p))
 	switch {
 	case o.roundsGiven && o.duration > 0:
 		return fmt.Errorf("%w: give --budget, or --rounds and --duration: with both of them nothing is left to choose", harness.ErrUsage)
@@ -106,6 +107,9 @@ func (o runOptions) setWindowsOf(p *runner.Plan, has func(runner.Case) bool, win
 		}
 		w := &p.Cases[i].Workload
 		w.Window = window
+		if c := p.Cases[i]; c.Lock.Local != nil && w.Workers > 1 && w.Rate == 0 && !c.Sought && o.duration == 0 {
+			w.Window = max(w.Window, fairWindow)
+		}
 		if p.Cases[i].Lock.Remote != nil && o.duration == 0 {
 			w.Window *= remoteStretch
 			if w.Rate > 0 || p.Cases[i].Sought {

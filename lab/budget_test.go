@@ -25,8 +25,8 @@ func TestFit(t *testing.T) {
 	}{
 		{name: "nothing", budget: time.Second, fewest: minRounds, most: minRounds, shortest: minWindow, longest: minWindow, short: true},
 		{name: "fewest rounds", budget: 5 * time.Second, fewest: minRounds, most: defaultRounds, shortest: minWindow, longest: 40 * time.Millisecond},
-		{name: "shorter windows", budget: 20 * time.Second, fewest: defaultRounds, most: defaultRounds, shortest: minWindow, longest: defaultWindow},
-		{name: "as they are", budget: 35 * time.Second, fewest: defaultRounds, most: defaultRounds, shortest: 240 * time.Millisecond, longest: 300 * time.Millisecond},
+		{name: "shorter windows", budget: 20 * time.Second, fewest: 12, most: 12, shortest: minWindow, longest: defaultWindow},
+		{name: "as they are", budget: 35 * time.Second, fewest: 12, most: 12, shortest: 200 * time.Millisecond, longest: 300 * time.Millisecond},
 		{name: "more rounds", budget: time.Minute, fewest: 15, most: 20, shortest: defaultWindow, longest: 300 * time.Millisecond},
 		{name: "longer windows", budget: 5 * time.Minute, fewest: maxRounds, most: maxRounds, shortest: 300 * time.Millisecond, longest: maxWindow},
 		{name: "too much", budget: 24 * time.Hour, fewest: maxRounds, most: maxRounds, shortest: maxWindow, longest: maxWindow, over: true},
@@ -37,8 +37,8 @@ func TestFit(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := new(runner.Plan)
-			for range 10 {
-				p.Cases = append(p.Cases, runner.Case{Lock: &harness.Variant{Name: "x", Family: harness.Spin}, Workload: harness.Workload{Workers: 1}})
+			for i := range 10 {
+				p.Cases = append(p.Cases, runner.Case{Lock: &harness.Variant{Name: "x", Family: harness.Spin}, Workload: harness.Workload{Workers: 1 + i}})
 			}
 			err := c.o.fit(p, c.budget)
 			if errors.Is(err, harness.ErrUsage) != c.short {

@@ -49,7 +49,7 @@ func TestDoubt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := doubt(p, o.candidates()); !strings.HasPrefix(got, c.want) {
+		if got := doubt(p); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: said %q, want %q", c.locks, got, c.want)
 		}
 	}

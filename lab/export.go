@@ -11,6 +11,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/reports"
 )
 
 func exportCommand() *cobra.Command {
@@ -85,11 +86,21 @@ func write(e *resultfile.Export, out io.Writer, run *resultfile.Run) error {
 
 func schemaCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "schema",
-		Short: "Print the JSON Schema of a line of results.jsonl",
-		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := cmd.OutOrStdout().Write(resultfile.JSONSchema)
+		Use:       "schema [report]",
+		Short:     "Print the JSON Schema of a line of results.jsonl, or of report --format json",
+		ValidArgs: []string{"report"},
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 || len(args) == 1 && args[0] != "report" {
+				return fmt.Errorf("%w: unexpected %q: want nothing, or report", harness.ErrUsage, args[len(args)-1])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			schema := resultfile.JSONSchema
+			if len(args) > 0 {
+				schema = reports.JSONSchema
+			}
+			_, err := cmd.OutOrStdout().Write(schema)
 			return err
 		},
 	}

@@ -21,12 +21,12 @@ type part struct {
 // parts is how make report spends its time. With another budget the parts that are
 // measured have the same shares of it.
 var parts = []part{
-	{"local", 75 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs == "" && usual(v, w) }},
-	{"distributed", 140 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs != "" && usual(v, w) }},
-	{"conditions", 15 * time.Second, func(v harness.Lock, w harness.Workload) bool {
+	{"local", 110 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs == "" && usual(v, w) }},
+	{"distributed", 100 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs != "" && usual(v, w) }},
+	{"conditions", 25 * time.Second, func(v harness.Lock, w harness.Workload) bool {
 		return v.Traits.Needs == "" && w.Rate == 0 && (w.Reads > 0 || longHeld(w))
 	}},
-	{"load", 35 * time.Second, func(v harness.Lock, w harness.Workload) bool { return w.Rate > 0 }},
+	{"load", 30 * time.Second, func(v harness.Lock, w harness.Workload) bool { return w.Rate > 0 }},
 	{"durable servers", 15 * time.Second, func(v harness.Lock, w harness.Workload) bool { return sited(v, w) }},
 	{"hardware", 20 * time.Second, nil},
 	{"failures", time.Minute, nil},

@@ -85,8 +85,8 @@ func TestDivide(t *testing.T) {
 	}
 }
 
-// TestRemoteWorkers: the default choice has a lock for use kept by servers with every
-// number of workers, others with two, and those of all locks with every.
+// TestRemoteWorkers: the default choice has distributed locks with three numbers of workers,
+// that of all locks with every.
 func TestRemoteWorkers(t *testing.T) {
 	for _, locks := range []string{defaultLocks, "all"} {
 		o := runOptions{program: program(), locks: locks}
@@ -102,8 +102,8 @@ func TestRemoteWorkers(t *testing.T) {
 		}
 		for v, got := range workers {
 			want := []int{1, 2, 8, 32, 64}
-			if locks == defaultLocks && v.Status != harness.Recommended {
-				want = []int{1, 64}
+			if locks == defaultLocks {
+				want = []int{1, 8, 64}
 			}
 			if !slices.Equal(got, want) && !v.Traits.ReadWrite {
 				t.Errorf("--locks %s: %s with %v workers, want %v", locks, v.Name, got, want)

@@ -32,7 +32,7 @@ const (
 const machinesDir = "machines"
 
 func (p *Program) reportCommand() *cobra.Command {
-	var out, pictures, rtt, contenders string
+	var out, format, pictures, rtt, contenders string
 	var demand strictness
 	var guarantees guarding
 	cmd := &cobra.Command{
@@ -69,6 +69,7 @@ With --strict any warning in the report that --accept does not name makes the ex
 status 3; the report is written all the same.`,
 		Example: `  locklab report build/report
   locklab report build/report --out report.md                  just the Markdown
+  locklab report build/report --format json                    for a program
   locklab report build/report --png pictures                   each chart as a picture of its own
   locklab report runs/laptop runs/server --out beside          writes beside/` + reportName + ` and more
   locklab report runs/laptop --chaos runs/faults               with what the locks were seen to survive
@@ -85,6 +86,9 @@ status 3; the report is written all the same.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := demand.validate(reports.WarningKinds()); err != nil {
 				return err
+			}
+			if format != "" && format != "json" {
+				return fmt.Errorf("%w: --format is %q: want json, or leave it out", harness.ErrUsage, format)
 			}
 			if err := guarantees.load(); err != nil {
 				return err
@@ -112,6 +116,9 @@ status 3; the report is written all the same.`,
 				if err != nil {
 					return err
 				}
+				if format != "" {
+					return writeJSON(cmd.OutOrStdout(), runs)
+				}
 				if err := drawRuns(cmd.OutOrStdout(), files, runs, args, out, pictures); err != nil {
 					return err
 				}
@@ -120,6 +127,7 @@ status 3; the report is written all the same.`,
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "FILE.html, FILE.md, or a directory for both (default DIR; of several, "+machinesDir+")")
+	cmd.Flags().StringVar(&format, "format", "", "json prints the decisions, tables, quality and guarantees to the standard output, and writes no file; 'schema report' prints its JSON Schema")
 	cmd.Flags().StringVar(&pictures, "png", "", "also write each chart, with its question and answer, as a PNG file into this directory")
 	cmd.Flags().StringVar(&rtt, "rtt", "", "predict what distributed locks take at these round trips to their servers, such as 1.5ms,5ms")
 	cmd.Flags().StringVar(&contenders, "contenders", "", "compute what distributed locks do among so many contenders, such as 10k,100k; with --rtt also so far away")
@@ -128,6 +136,14 @@ status 3; the report is written all the same.`,
 	guarantees.runFlags(cmd)
 	demand.flags(cmd, "when the report is written", "machine or the run")
 	return cmd
+}
+
+// writeJSON prints the only one of runs as JSON.
+func writeJSON(out io.Writer, runs []*resultfile.Run) error {
+	if len(runs) > 1 {
+		return fmt.Errorf("%w: --format json is for one run", harness.ErrUsage)
+	}
+	return reports.WriteJSON(out, runs[0])
 }
 
 // parseRoundTrip reads a round trip to servers.

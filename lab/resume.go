@@ -17,7 +17,7 @@ import (
 var planFlags = []string{
 	"locks", "workers", "clients", "hold", "think", "wait", "pin", "gomaxprocs", "read", "spread", "gc", "section",
 	"servers", "durable", "tls", "delay", "rate", "arrivals", "deadline", "ranks",
-	"rounds", "duration", "warmup", "budget", "seed", "hardware", "chaos", "margin", "candidates",
+	"rounds", "duration", "warmup", "budget", "seed", "hardware", "chaos", "margin",
 }
 
 // chosen returns the flags of the plan that the user gave, and the seed.

@@ -5,21 +5,20 @@ import (
 	"iter"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
 	"locklab/harness/runner"
 	"locklab/harness/verdict"
 )
 
 // verdictRounds returns how many rounds it takes at least to give a verdict on
 // what p measures, and how many locks are compared where it takes the most.
-func verdictRounds(p *runner.Plan, of resultfile.Candidates) (rounds, locks int) {
-	return verdict.RoundsFor(described(p), of)
+func verdictRounds(p *runner.Plan) (rounds, locks int) {
+	return verdict.RoundsFor(described(p))
 }
 
 // plannedRounds returns how many rounds p should have, so that a difference of twice
-// the margin between locks that may be used is found: see [verdict.PlannedRounds].
-func plannedRounds(p *runner.Plan, of resultfile.Candidates) int {
-	return max(defaultRounds, verdict.PlannedRounds(described(p), of))
+// the margin is found: see [verdict.PlannedRounds].
+func plannedRounds(p *runner.Plan) int {
+	return max(defaultRounds, verdict.PlannedRounds(described(p)))
 }
 
 // described yields the cases of p as a report knows them.
@@ -40,18 +39,13 @@ func described(p *runner.Plan) iter.Seq2[harness.Lock, harness.Workload] {
 func (o runOptions) setRounds(p *runner.Plan) {
 	p.Rounds = o.rounds
 	if !o.roundsGiven {
-		p.Rounds = plannedRounds(p, o.candidates())
+		p.Rounds = plannedRounds(p)
 	}
 }
 
-// candidates says which locks the verdict on the run may choose.
-func (o runOptions) candidates() resultfile.Candidates {
-	return resultfile.Candidates(o.guarantees.candidates)
-}
-
 // doubt returns a line that says that p has too few rounds for a verdict, or "".
-func doubt(p *runner.Plan, of resultfile.Candidates) string {
-	need, locks := verdictRounds(p, of)
+func doubt(p *runner.Plan) string {
+	need, locks := verdictRounds(p)
 	if p.Rounds >= need {
 		return ""
 	}

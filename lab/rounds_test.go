@@ -40,7 +40,7 @@ func measured(t *testing.T, o runOptions) (run *resultfile.Run, rounds int) {
 	return run, p.Rounds
 }
 
-var fewRE = regexp.MustCompile(`no verdict: \d+ rounds?, \d+ needed`)
+var fewRE = regexp.MustCompile(`no recommendation: \d+ of \d+ rounds`)
 
 // TestDefaultRounds: the default plan has as many rounds as each of its verdicts
 // takes, for any number of processors, and those that the Makefile asks for.
@@ -65,14 +65,14 @@ func TestDefaultRounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	need, _ := verdictRounds(p, "")
+	need, _ := verdictRounds(p)
 	few := runOptions{program: program(), locks: defaultLocks, rounds: need - 1, roundsGiven: true}
 	run, _ := measured(t, few)
-	if text := verdictOf(t, run); !strings.Contains(text, fmt.Sprintf("no verdict: %d rounds, %d needed", need-1, need)) {
+	if text := verdictOf(t, run); !strings.Contains(text, fmt.Sprintf("no recommendation: %d of %d rounds", need-1, need)) {
 		t.Errorf("%d rounds:\n%s", need-1, text)
 	}
-	if p, err = few.plan(); err != nil || !strings.Contains(doubt(p, ""), fmt.Sprint(need)) {
-		t.Errorf("doubt %q, error %v", doubt(p, ""), err)
+	if p, err = few.plan(); err != nil || !strings.Contains(doubt(p), fmt.Sprint(need)) {
+		t.Errorf("doubt %q, error %v", doubt(p), err)
 	}
 }
 
@@ -112,8 +112,8 @@ func TestMakefileRounds(t *testing.T) {
 
 var budgetRE = regexp.MustCompile(`(?m)^BUDGET +\?= *(\S+)$`)
 
-// TestMakefileBudget: on two processors the budget of make report has room for as
-// many rounds as a default run plans, also when the servers took ten seconds to
+// TestMakefileBudget: on two processors the budget of make report has room for the
+// rounds that the intervals need, also when the servers took ten seconds to
 // start, and it is what the parts that are measured take of the six minutes.
 func TestMakefileBudget(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
@@ -135,7 +135,7 @@ func TestMakefileBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := plannedRounds(p, "")
+	want, _ := verdictRounds(p)
 	if err := o.fit(p, budget-start-reportTime); err != nil || p.Rounds < want {
 		t.Errorf("%v give %d rounds, want %d (%v)", budget, p.Rounds, want, err)
 	}

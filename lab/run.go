@@ -64,7 +64,8 @@ const (
 )
 
 const runHelp = `run measures every chosen lock under every combination of the axes, in rounds:
-each case once a round, each time in a fresh process, in shuffled order. It
+each case once a round, in shuffled order and fresh processes. The local locks of
+one workload share a process, in which they take turns in short blocks. It
 starts the servers that remote locks need (redis-server and ZooKeeper, as child
 processes on this machine), or uses yours: set LOCKLAB_REDIS or
 LOCKLAB_ZOOKEEPER to host:port. Every run is also a test of the lock.
@@ -212,7 +213,7 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	if err := o.seek(ctx, plan, dir, out, stderr); err != nil {
 		return err
 	}
-	for _, text := range append(o.unheeded(plan), o.unconditioned(plan), doubt(plan, o.candidates()), o.division(plan)) {
+	for _, text := range append(o.unheeded(plan), o.unconditioned(plan), doubt(plan), o.division(plan)) {
 		if text != "" {
 			fmt.Fprintln(stderr, text)
 		}

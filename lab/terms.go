@@ -12,11 +12,10 @@ import (
 	"locklab/harness/stat"
 )
 
-// terms are the flags that say how a run is judged: by what margin, and which locks may
-// be chosen. What is not given is as the run says.
+// terms is the flag of the tolerance. Without it the manifest of the run decides.
 type terms struct {
-	margin, candidates string
-	set                *pflag.FlagSet
+	margin string
+	set    *pflag.FlagSet
 }
 
 func marginFlag(f *pflag.FlagSet, to *string, more string) {
@@ -31,8 +30,6 @@ func anyHostFlag(f *pflag.FlagSet, to *bool) {
 func (t *terms) flags(f *pflag.FlagSet) {
 	t.set = f
 	marginFlag(f, &t.margin, "")
-	f.StringVar(&t.candidates, "candidates", string(resultfile.CandidatesRecommended),
-		fmt.Sprintf("which locks may be chosen: %s, or %s, those of status reference too (never historical or broken ones, or controls)", resultfile.CandidatesRecommended, resultfile.CandidatesAll))
 }
 
 // apply writes what was given into m.
@@ -47,14 +44,7 @@ func (t *terms) apply(m *resultfile.Manifest) error {
 		}
 		m.Margin = &margin
 	}
-	if t.set.Changed("candidates") {
-		m.Candidates = resultfile.Candidates(t.candidates)
-	}
-	switch resultfile.Candidates(t.candidates) {
-	case resultfile.CandidatesRecommended, resultfile.CandidatesAll:
-		return nil
-	}
-	return fmt.Errorf("%w: --candidates is %q: want %s or %s", harness.ErrUsage, t.candidates, resultfile.CandidatesRecommended, resultfile.CandidatesAll)
+	return nil
 }
 
 // parseMargin reads the value of --margin, a percentage such as "5%" or "0.5%". The sign

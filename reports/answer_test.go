@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/verdict"
 	"locklab/internal/synthetic"
 )
 
@@ -70,7 +69,7 @@ func TestFloorIsNotALatency(t *testing.T) {
 		q, floor float64
 		want     string
 	}{{0.5, 150, "≤ 150 ns"}, {0.9, 150, "900 ns"}, {0.5, 0, "7 ns"}, {0.9999, 150, unknown}} {
-		if got := strings.ReplaceAll(verdict.Quoted(h, c.q, c.floor), nb, " "); got != c.want {
+		if got := strings.ReplaceAll(quoted(h, c.q, c.floor), nb, " "); got != c.want {
 			t.Errorf("q %v, floor %v: got %q, want %q", c.q, c.floor, got, c.want)
 		}
 	}

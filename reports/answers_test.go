@@ -174,52 +174,6 @@ func TestFront(t *testing.T) {
 	}
 }
 
-// TestBestMap makes a run in which another lock is best for long sections, two tie
-// with many workers, and one round too few was measured elsewhere.
-func TestBestMap(t *testing.T) {
-	rates := func(rounds int, hold time.Duration, a, b func(int) float64) []*harness.Result {
-		run := synthetic.Run(4, rounds, 2, []int{1, 8}, synthetic.With(synthetic.Fast("a", 1), func(m *synthetic.Model) { m.Rate, m.Noise = a, 0.01 }), synthetic.With(synthetic.Fast("b", 1), func(m *synthetic.Model) { m.Rate, m.Noise = b, 0.01 }))
-		for _, r := range run.Results {
-			r.Workload.Hold.Mean = hold
-		}
-		return run.Results
-	}
-	run := synthetic.Run(4, 8, 2, nil)
-	run.Results = rates(8, 0, synthetic.Constant(4e6), func(w int) float64 { return map[int]float64{1: 2e6, 8: 4e6}[w] })
-	run.Results = append(run.Results, rates(8, time.Microsecond, synthetic.Constant(1e5), synthetic.Constant(5e5))...)
-	run.Results = append(run.Results, rates(3, time.Millisecond, synthetic.Constant(1e3), synthetic.Constant(2e3))...)
-	m := newBestMap(byHold.sweep(groups(run)[0]))
-	var got []string
-	for _, row := range m.cells {
-		for _, c := range row {
-			head, rest := c.lines()
-			got = append(got, strings.ReplaceAll(m.settings[c.setting].label+" "+head+" "+strings.Join(rest, ","), nb, " "))
-		}
-	}
-	for i, want := range []string{"0 a 4", "0 tie of 2 ", "1µs b 49", "1µs b 49", "1ms no verdict ", "1ms no verdict "} {
-		if !strings.HasPrefix(got[i], want) {
-			t.Errorf("cell %d is %q, want %q", i, got[i], want)
-		}
-	}
-	if answer := m.answer(); answer != "In 3 of 6 cells one lock is faster than every other candidate by more than the margin: b (2) and a (1). 1 is a tie. 2 have no verdict." {
-		t.Errorf("got %q", answer)
-	}
-	// With rounds enough for one comparison but not for all pairs nothing is proven.
-	one := synthetic.Run(4, 8, 2, []int{1})
-	for i, name := range []string{"a", "b", "c", "d", "e", "f"} {
-		for _, hold := range []time.Duration{0, time.Microsecond} {
-			x := synthetic.Run(uint64(i), 8, 2, []int{1}, synthetic.With(synthetic.Fast(name, float64(1+9*(i/5))*1e5), func(m *synthetic.Model) { m.Noise = 0.001 }))
-			for _, r := range x.Results {
-				r.Workload.Hold.Mean = hold
-			}
-			one.Results = append(one.Results, x.Results...)
-		}
-	}
-	if answer := newBestMap(byHold.sweep(groups(one)[0])).answer(); !strings.Contains(answer, "In none of 2 cells") {
-		t.Errorf("eight rounds for fifteen pairs: got %q", answer)
-	}
-}
-
 // TestLadder: what is not the lock is taken away, and what then cannot be told
 // from nothing is a bound.
 func TestLadder(t *testing.T) {

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"locklab/harness"
@@ -21,71 +19,62 @@ import (
 // as one in the file of an older lab.
 const otherKind = "other"
 
-// A warning is one kind of warning: what has the same [harness.Warning.Kind], or without
-// one, what differs in nothing but its figures.
+// A warning is a kind of warning with its most typical example: the one whose result is at
+// the median of the distances from the median of their case.
 type warning struct {
-	harness.Warning                   // the typical one of those that say it in the same words the most often
-	Where           string            // "the whole run", or in how many results
-	Variants        []harness.Warning // one of each wording, that of Warning first
+	harness.Warning
+	Where string // "the whole run", or in how many results
 
 	count  int     // results that carry it, 0 if it is about the whole run
-	behind int     // of those, results that a verdict rests on, and that it disturbs
-	off    float64 // how far these are from the median of their case, typically
+	behind int     // of those, results that a decision rests on, and that it disturbs
+	off    float64 // typical distance of these from the median of their case
 }
 
-// effect is by how much w may have moved the verdict: which share of the results behind
-// it carry w, times how far these are off.
+// effect estimates how much w moved the decisions: how many of their results carry w, times
+// the distance of these from the median of their case.
 func (w warning) effect() float64 { return float64(w.behind) * w.off }
-
-// More returns the other wordings.
-func (w warning) More() []harness.Warning { return w.Variants[min(1, len(w.Variants)):] }
 
 // Said is w as a paragraph.
 func (w warning) Said() string {
 	return strings.TrimSpace(fmt.Sprintf("%s In %s. %s", w.Text, w.Where, w.Remedy))
 }
 
-// A wording is warnings that differ in nothing but their figures.
-type wording struct {
-	all   []harness.Warning
-	whole bool
-}
-
-// typical returns that of w whose first figure is in the middle.
-func (w *wording) typical() harness.Warning {
-	figure := func(x harness.Warning) float64 {
-		v, _ := strconv.ParseFloat(strings.ReplaceAll(figureRE.FindString(x.Text), ",", ""), 64)
-		return v
-	}
-	sorted := slices.Clone(w.all)
-	slices.SortStableFunc(sorted, func(a, b harness.Warning) int { return cmp.Compare(figure(a), figure(b)) })
-	return sorted[len(sorted)/2]
-}
-
-// A tally is what a census counts of one kind.
+// A tally counts the warnings of one kind.
 type tally struct {
-	wordings    []*wording
-	index       map[harness.Warning]*wording
+	examples    []example
 	count       int
 	counted     *harness.Result // the last one: a result counts once
-	behind      []float64       // of each such result, how far it is off
+	behind      []float64       // of each such result, the distance from the median of its case
 	experiments []string
+}
+
+// An example is a warning with the distance of its result from the median of its case.
+type example struct {
+	harness.Warning
+	off float64
+}
+
+// typical returns the example in the middle.
+func (t *tally) typical() harness.Warning {
+	sorted := slices.Clone(t.examples)
+	slices.SortStableFunc(sorted, func(a, b example) int { return cmp.Compare(a.off, b.off) })
+	return sorted[len(sorted)/2].Warning
 }
 
 // A census counts the kinds of warnings of a run.
 type census struct {
 	run     *resultfile.Run
 	kinds   []*tally
-	index   map[harness.Warning]*tally
+	index   map[string]*tally  // by kind, or by text if there is none
 	medians map[string]float64 // rate of each case
-	results map[*harness.Result][]verdict.Verdict
+	results map[*harness.Result][]verdict.Situation
 }
 
 func caseOf(r *harness.Result) string { return r.Lock.Name + " " + r.Workload.Name() }
 
-// newCensus readies the count of the warnings of run, whose verdicts are vs.
-func newCensus(run *resultfile.Run, vs []verdict.Verdict) *census {
-	c := &census{run: run, index: make(map[harness.Warning]*tally), medians: make(map[string]float64), results: make(map[*harness.Result][]verdict.Verdict)}
+// newCensus readies the count of the warnings of run, whose decisions are ds.
+func newCensus(run *resultfile.Run, ds []verdict.Decision) *census {
+	c := &census{run: run, index: make(map[string]*tally), medians: make(map[string]float64), results: make(map[*harness.Result][]verdict.Situation)}
 	rates := make(map[string][]float64)
 	for _, r := range run.Results {
 		if v, ok := metric.Throughput.Of(r); ok {
@@ -95,11 +84,9 @@ func newCensus(run *resultfile.Run, vs []verdict.Verdict) *census {
 	for name, vs := range rates {
 		c.medians[name] = stat.Summarize(vs).Median
 	}
-	for _, v := range vs {
-		for _, cell := range v.Cells() {
-			for _, r := range cell.Rounds {
-				c.results[r] = append(c.results[r], v)
-			}
+	for _, d := range ds {
+		for _, r := range d.Situation.Results() {
+			c.results[r] = append(c.results[r], d.Situation)
 		}
 	}
 	return c
@@ -114,50 +101,41 @@ func (c *census) off(r *harness.Result) float64 {
 	return 0
 }
 
-var figureRE = regexp.MustCompile(`[0-9]+([.,][0-9]+)*`)
-
 // add counts w, and returns the tally of its kind.
-func (c *census) add(w harness.Warning, whole bool) *tally {
-	words := harness.Warning{Text: figureRE.ReplaceAllString(w.Text, "#"), Remedy: w.Remedy}
-	kind := words
-	if w.Kind != "" && w.Kind != otherKind {
-		kind = harness.Warning{Kind: w.Kind}
+func (c *census) add(w harness.Warning, off float64) *tally {
+	kind := w.Kind
+	if kind == "" || kind == otherKind {
+		kind = w.Text
 	}
 	t := c.index[kind]
 	if t == nil {
-		t = &tally{index: make(map[harness.Warning]*wording)}
+		t = new(tally)
 		c.index[kind] = t
 		c.kinds = append(c.kinds, t)
 	}
-	said := t.index[words]
-	if said == nil {
-		said = &wording{whole: whole}
-		t.index[words] = said
-		t.wordings = append(t.wordings, said)
-	}
-	said.all = append(said.all, w)
+	t.examples = append(t.examples, example{w, off})
 	return t
 }
 
 // whole counts a warning of the whole run.
-func (c *census) whole(w harness.Warning) { c.add(w, true) }
+func (c *census) whole(w harness.Warning) { c.add(w, 0) }
 
 // of counts a warning of r.
 func (c *census) of(r *harness.Result, w harness.Warning) {
-	t := c.add(w, false)
+	t := c.add(w, c.off(r))
 	if t.counted == r {
 		return
 	}
 	t.counted = r
 	t.count++
-	if slices.ContainsFunc(c.results[r], func(v verdict.Verdict) bool { return v.Disturbs(w) }) {
+	if slices.ContainsFunc(c.results[r], func(s verdict.Situation) bool { return s.Disturbs(w) }) {
 		t.behind = append(t.behind, c.off(r))
 	}
 }
 
 // experiment counts a warning of a hardware experiment.
 func (c *census) experiment(name string, w harness.Warning) {
-	if t := c.add(w, false); !slices.Contains(t.experiments, name) {
+	if t := c.add(w, 0); !slices.Contains(t.experiments, name) {
 		t.experiments = append(t.experiments, name)
 	}
 }
@@ -167,12 +145,7 @@ func (c *census) experiment(name string, w harness.Warning) {
 // experiments.
 func (c *census) warnings() (out []warning) {
 	for _, t := range c.kinds {
-		w := warning{count: t.count, behind: len(t.behind)}
-		slices.SortStableFunc(t.wordings, func(a, b *wording) int { return cmp.Compare(len(b.all), len(a.all)) })
-		for _, said := range t.wordings {
-			w.Variants = append(w.Variants, said.typical())
-		}
-		w.Warning = w.Variants[0]
+		w := warning{Warning: t.typical(), count: t.count, behind: len(t.behind)}
 		if len(t.behind) > 0 {
 			w.off = stat.Summarize(t.behind).Median
 		}
@@ -203,7 +176,7 @@ func (c *census) where(t *tally, w warning) string {
 	var parts []string
 	switch {
 	case w.behind > 0:
-		parts = append(parts, fmt.Sprintf("%d of the %s behind the verdict, typically %s from the median of their case",
+		parts = append(parts, fmt.Sprintf("%d of the %s behind the decisions, typically %s from the median of their case",
 			w.behind, numfmt.Plural(len(c.results), "result"), numfmt.Percent(100*w.off)))
 	case w.count > 0:
 		parts = append(parts, fmt.Sprintf("%d of %s", w.count, numfmt.Plural(len(c.run.Results), "result")))

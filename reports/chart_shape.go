@@ -12,7 +12,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
-	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
 )
 
@@ -225,7 +224,7 @@ func (x *shape) box(b draw.Canvas, y vg.Length, scale shapeScale, at func(float6
 	c.StrokeLine2(draw.LineStyle{Color: ink.rgba(), Width: vg.Points(1.2)}, end, y-3.5, end, y+3.5)
 	c.DrawGlyphNoClip(draw.GlyphStyle{Color: paper.rgba(), Radius: 3.1, Shape: draw.CircleGlyph{}}, vg.Point{X: q(0.5), Y: y})
 	c.DrawGlyphNoClip(draw.GlyphStyle{Color: ink.rgba(), Radius: 2.2, Shape: draw.CircleGlyph{}}, vg.Point{X: q(0.5), Y: y})
-	text := quantileName(last) + " " + verdict.Quoted(x.h, last, scale.floor)
+	text := quantileName(last) + " " + quoted(x.h, last, scale.floor)
 	st := typeset(7.5, muted, draw.XLeft, draw.YCenter)
 	pt := vg.Point{X: end + 5, Y: y}
 	if pt.X+st.Width(text) > b.Max.X+10 {
@@ -240,7 +239,7 @@ func shapeTable(xs []*shape, scale shapeScale) table {
 	for _, x := range xs {
 		row := []string{x.s.Lock.Name, strconv.FormatInt(x.n, 10), strconv.Itoa(len(x.modes)), x.kinds()}
 		for _, q := range []float64{0.01, 0.25, 0.5, 0.75, 0.99} {
-			row = append(row, verdict.Quoted(x.h, q, scale.floor))
+			row = append(row, quoted(x.h, q, scale.floor))
 		}
 		t.rows = append(t.rows, row)
 	}

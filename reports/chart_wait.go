@@ -13,7 +13,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
-	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
 )
 
@@ -113,16 +112,16 @@ func waitAnswer(g *group, w int, curves []curve) string {
 	least, most := curves[0], curves[len(curves)-1]
 	switch {
 	case len(curves) == 1:
-		return fmt.Sprintf("With %s, %s of %s is %s%s.", g.unit(w), quantileName(q), least.s.Lock.Name, verdict.Quoted(least.h, q, floor), of)
+		return fmt.Sprintf("With %s, %s of %s is %s%s.", g.unit(w), quantileName(q), least.s.Lock.Name, quoted(least.h, q, floor), of)
 	case at(least) == at(most):
-		return fmt.Sprintf("With %s, %s is %s for every lock%s.", g.unit(w), quantileName(q), verdict.Quoted(least.h, q, floor), of)
+		return fmt.Sprintf("With %s, %s is %s for every lock%s.", g.unit(w), quantileName(q), quoted(least.h, q, floor), of)
 	}
 	ratio := numfmt.Times(at(most) / at(least))
 	if least.h.Quantile(q) < floor {
 		ratio = "more than " + ratio
 	}
 	return fmt.Sprintf("With %s, %s is lowest for %s (%s) and highest for %s (%s): %s as long%s.", g.unit(w), quantileName(q),
-		least.s.Lock.Name, verdict.Quoted(least.h, q, floor), most.s.Lock.Name, verdict.Quoted(most.h, q, floor), ratio, of)
+		least.s.Lock.Name, quoted(least.h, q, floor), most.s.Lock.Name, quoted(most.h, q, floor), ratio, of)
 }
 
 // waitRange returns the ranges of both axes.
@@ -170,7 +169,7 @@ func waitFrame(c draw.Canvas, g *group, curves []curve) error {
 	q, _ := shared(curves)
 	labels := make([]endLabel, len(curves))
 	for i, cv := range curves {
-		labels[i] = endLabel{text: cv.s.Lock.Name + labelSep + verdict.Quoted(cv.h, q, floor), look: cv.s.look}
+		labels[i] = endLabel{text: cv.s.Lock.Name + labelSep + quoted(cv.h, q, floor), look: cv.s.look}
 	}
 	p.Add(drawing(func(c draw.Canvas, p *plot.Plot) {
 		floorZone(c, p, floor)
@@ -205,7 +204,7 @@ func waitFrames(c draw.Canvas, g *group, curves []curve) error {
 		cv.s = alone(cv.s)
 		m.panels = append(m.panels, panel{
 			look:   cv.s.look,
-			figure: quantileName(q) + " " + verdict.Quoted(cv.h, q, floor),
+			figure: quantileName(q) + " " + quoted(cv.h, q, floor),
 			trace: func(c draw.Canvas, p *plot.Plot) []vg.Point {
 				sure, rest := cv.path(c, p, floor)
 				return append(sure, rest...)
@@ -303,7 +302,7 @@ func waitTable(g *group) table {
 			h := s.Cells[w].Waits()
 			row := []string{s.Lock.Name, strconv.Itoa(w), strconv.FormatInt(h.Count(), 10)}
 			for _, q := range marked {
-				row = append(row, verdict.Quoted(h, q, floor))
+				row = append(row, quoted(h, q, floor))
 			}
 			for _, m := range trips {
 				row = append(row, cellText(m, s.Cells[w].Summary(m)))

@@ -109,7 +109,7 @@ func TestGoldenCharts(t *testing.T) {
 	run := gallery(8, everySetting...)
 	outputs := make(map[string]func(io.Writer) error)
 	for _, name := range []string{
-		RankingLocal.Name, RankingRemote.Name, BestLocal.Name, BestRemote.Name, LadderLocal.Name, ShapeLocal.Name, ShapeRemote.Name, OwnersLocal.Name, OwnersRemote.Name,
+		RankingLocal.Name, RankingRemote.Name, LadderLocal.Name, ShapeLocal.Name, ShapeRemote.Name, OwnersLocal.Name, OwnersRemote.Name,
 		ParetoLocal.Name, ParetoRemote.Name, LorenzLocal.Name, ShortTermLocal.Name, RequestsRemote.Name, RoundTripsRemote.Name, ReadLocal.Name, ReadRemote.Name, Spread.Name,
 		ThinkLocal.Name, WaitPolicy.Name, Garbage.Name, Section.Name, Clients.Name, HoldRemote.Name,
 		Servers.Name, Durable.Name, TLS.Name, Delay.Name, LoadLocal.Name, GoodputRemote.Name,

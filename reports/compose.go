@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"locklab/harness/resultfile"
-	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
 )
 
@@ -19,8 +18,8 @@ func outline(run *resultfile.Run) *document {
 	doc := &document{
 		Title:      "Which lock for which contention?",
 		Origin:     origin(run),
-		Rule:       verdict.Rule(run.Manifest),
-		Exclusions: verdict.Exclusions(run),
+		Rule:       ruleText(run.Manifest),
+		Exclusions: exclusions(run),
 		Broken:     breaches(run),
 		Audit:      audit(run),
 		Facts:      environment(run),
@@ -28,7 +27,7 @@ func outline(run *resultfile.Run) *document {
 		Command:    command(run),
 		Rounds:     roundsSeen(run),
 	}
-	doc.conclude(run, groups(run))
+	doc.conclude(run)
 	for _, t := range tokens {
 		doc.Tokens = append(doc.Tokens, paint{t.name, template.CSS(css(t.light)), template.CSS(css(t.dark))})
 	}
@@ -52,9 +51,6 @@ func compose(run *resultfile.Run) (*document, error) {
 			return nil, err
 		}
 		doc.Served = append(doc.Served, s)
-	}
-	if doc.Served != nil {
-		doc.Rule += " " + verdict.HandoverRule
 	}
 	var err error
 	if doc.Hardware, err = studies(run); err != nil {

@@ -11,10 +11,6 @@
 // their findings, by the painter of the kind that a table asks for: bars, lines
 // or a field of cells ([FindingCharts] names these charts).
 //
-// The code of a file uses only what files of lower layers declare: fileLayers in
-// internal/layers lists them, from words and colours at the bottom to pages at the
-// top, and a test holds the files to it.
-//
 // Rank 6. It may import harness, metric, resultfile, verdict and internal/machine;
 // it must not import a lock, a runner or a backend: an old file still draws after
 // its lock is gone.

@@ -18,15 +18,14 @@ type document struct {
 	Title      string
 	Origin     string
 	Tokens     []paint
-	Lead       []fragment // the answer in a sentence
-	Stable     string     // how often resampled runs give the same answer
-	Verdicts   []verdict.Verdict
+	Headline   []fragment
+	Decisions  []verdict.Decision
 	Tables     []tableView
-	Sheet      summary  // of Verdicts
-	Others     summary  // of the workloads beside
-	Ranked     []figure // beside the sheet: one of each kind of lock
+	Answers    []answerRow
+	AnswerHead []piece
+	Ranked     []figure // one of local and one of distributed locks
 	Rule       string
-	Exclusions []verdict.Exclusion
+	Exclusions []excluded
 	Quality    quality
 	Local      []section
 	Hardware   []study
@@ -194,18 +193,23 @@ func (doc *document) AuditText() string { return auditText }
 // AuditHead are the columns of the table of checks.
 func (doc *document) AuditHead() []string { return auditHead }
 
-// conclude fills in the verdicts on gs, the groups of run.
-func (doc *document) conclude(run *resultfile.Run, gs []*group) {
-	first, others := verdict.Standing(bare(gs))
-	var stable verdict.Stability
-	doc.Verdicts, stable = verdict.Weigh(first, Lead)
-	beside := verdict.JudgeAll(others) // hundreds, perhaps: how stable they are is not asked
-	verdict.WithSections(doc.Verdicts, others)
-	doc.Lead, doc.Stable = lead(doc.Verdicts), stable.String()
+// conclude adds the decisions on run.
+func (doc *document) conclude(run *resultfile.Run) {
+	doc.Decisions = verdict.Decisions(run)
+	doc.Answers, doc.AnswerHead = answers(doc.Decisions), answerHead
 	doc.Tables = viewTables(verdict.Tables(run, run.Baseline))
-	doc.Sheet = newSummary(run, doc.Verdicts, doc.Rounds)
-	doc.Others = newSummary(run, beside, doc.Rounds)
-	doc.Quality = assess(run, doc.Verdicts)
+	doc.Quality = assess(run, doc.Decisions)
+	doc.Headline = doc.Quality.headline(doc.Decisions)
+}
+
+// AnswerTerms explains the columns of the answers.
+func (doc *document) AnswerTerms() (out []term) {
+	for _, h := range doc.AnswerHead {
+		if _, t := explained(h.Text); t != nil {
+			out = append(out, *t)
+		}
+	}
+	return out
 }
 
 // Again says what the command of doc does.

@@ -3,7 +3,6 @@ package reports
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,8 +60,8 @@ func TestDrift(t *testing.T) {
 					t.Errorf("check %+v", check)
 				}
 			}
-			if v := findVerdict(t, verdict.All(run), "uncontended"); v.Use != "f" || v.Grade != verdict.Clear {
-				t.Errorf("use %q (%s)", v.Use, v.Why)
+			if ds := verdict.Decisions(run); ds[0].Fastest != "f" {
+				t.Errorf("the fastest is %q", ds[0].Fastest)
 			}
 		})
 	}
@@ -123,44 +122,18 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// TestDisturbedRow: a row whose results carry warnings says so, but not for what
-// the servers of its locks do.
-func TestDisturbedRow(t *testing.T) {
-	run := synthetic.Run(1, 10, 2, []int{1, 8}, synthetic.Fast("a", 1e6), synthetic.Model{Lock: synthetic.Served("q", harness.Redis, "redis"), Rate: synthetic.Constant(900), Handed: 1, Noise: 0.01})
-	said := func(situation string) bool {
-		return strings.Contains(strings.Join(findVerdict(t, verdict.All(run), situation).Notes, " "), "under disturbance")
+// TestDisturbs: warnings about processors that others take disturb local locks, and not
+// those whose servers take them.
+func TestDisturbs(t *testing.T) {
+	run := synthetic.Run(1, 10, 2, []int{1, 8}, synthetic.Fast("a", 1e6), served("q", 900))
+	for _, d := range verdict.Decisions(run) {
+		s := d.Situation
+		for kind, want := range map[string]bool{"others": !s.Distributed(), "pressure": !s.Distributed() && s.Workers < 2, "steal": true} {
+			if got := s.Disturbs(harness.Warning{Kind: kind}); got != want {
+				t.Errorf("%s, %s: %v, want %v", s.Name(), kind, got, want)
+			}
+		}
 	}
-	if said("uncontended") || said("distributed, contended") {
-		t.Error("a clean run is said to be disturbed")
-	}
-	for _, r := range run.Results {
-		r.Warnings = []harness.Warning{{Text: "others", Kind: "others"}}
-	}
-	if !said("uncontended") || said("distributed, contended") {
-		t.Error("others: want the local row to say so, and not that of servers")
-	}
-	for _, r := range run.Results {
-		r.Warnings = []harness.Warning{{Text: "pressure", Kind: "pressure"}}
-	}
-	if !said("uncontended") || said("more workers than CPUs") || said("distributed, contended") {
-		t.Error("pressure: want the row of one worker to say so, and not those of workers that fill the CPUs")
-	}
-	for _, r := range run.Results {
-		r.Warnings = []harness.Warning{{Text: "steal", Kind: "steal"}}
-	}
-	if !said("distributed, contended") {
-		t.Error("steal: the row of servers does not say so")
-	}
-}
-
-// findVerdict returns the verdict on the situation with that name.
-func findVerdict(t *testing.T, vs []verdict.Verdict, situation string) verdict.Verdict {
-	t.Helper()
-	i := slices.IndexFunc(vs, func(v verdict.Verdict) bool { return v.Situation == situation })
-	if i < 0 {
-		t.Fatalf("no verdict on %q", situation)
-	}
-	return vs[i]
 }
 
 func noisy(m *synthetic.Model) { m.Noise = 0.1 }

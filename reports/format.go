@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"locklab/harness"
+	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
 )
 
@@ -16,4 +18,17 @@ const nb = numfmt.Space
 // words splits s at the spaces where a line may be broken.
 func words(s string) []string {
 	return slices.DeleteFunc(strings.Split(s, " "), func(w string) bool { return w == "" })
+}
+
+// quoted formats quantile q of h: "≤ floor" if it is below the resolution of the clock, and
+// a dash if h has too few samples.
+func quoted(h harness.Histogram, q, floor float64) string {
+	switch f := verdict.Quantile(h, q, floor); {
+	case f == nil:
+		return unknown
+	case f.AtMost:
+		return "≤ " + numfmt.Nanos(f.Value)
+	default:
+		return numfmt.Nanos(f.Value)
+	}
 }

@@ -247,7 +247,7 @@ func (s *loadSweep) table() table {
 				row = append(row, cellText(m, l.cells[i].Summary(m)))
 			}
 			for _, q := range []float64{0.5, 0.99, 0.999} {
-				row = append(row, verdict.Quoted(l.cells[i].Waits(), q, s.floor()))
+				row = append(row, quoted(l.cells[i].Waits(), q, s.floor()))
 			}
 			closed := unknown
 			if l.closed > 0 {

@@ -103,21 +103,17 @@ func verdictsTable(machines []*document) table {
 	for i, m := range machines {
 		t.head = append(t.head, piece{Text: m.Name})
 		at := -1
-		for _, v := range m.Verdicts {
-			_, axes, _ := strings.Cut(v.Setting, ", ") // behind the numbers of workers and processors
-			name, before := v.Situation+", "+axes, at
+		for _, d := range m.Decisions {
+			name, before := requirement(d)+", "+d.Situation.Workload(), at
 			if at = slices.IndexFunc(t.rows, func(row []string) bool { return row[0] == name }); at < 0 {
 				at = before + 1 // the order of situations is that of each machine
 				row := slices.Repeat([]string{unknown}, len(machines)+1)
 				row[0] = name
 				t.rows = slices.Insert(t.rows, at, row)
 			}
-			cell := "no verdict"
-			if v.Use != "" {
-				cell = v.Use + ", " + v.Rate
-			}
-			if v.Caveat != "" {
-				cell += ", not recommended"
+			cell := "no recommendation"
+			if d.Use != "" {
+				cell = d.Use + ", " + estimated(d)
 			}
 			t.rows[at][i+1] = cell
 		}

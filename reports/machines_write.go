@@ -69,12 +69,9 @@ func WriteMachines(w io.Writer, ms []Machine, width int) error {
 	for _, one := range doc.Machines {
 		t.gap()
 		t.line("On " + one.Name)
-		for _, v := range one.Verdicts {
-			t.gap()
-			t.verdict(v)
-		}
-		if len(one.Verdicts) == 0 {
-			t.line("This run has no result that a verdict could rest on.")
+		t.answers(one.Answers)
+		if len(one.Answers) == 0 {
+			t.line(noDecision)
 		}
 		t.gap()
 		t.line(one.Quality.Headline())

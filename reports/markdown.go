@@ -1,13 +1,13 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"locklab/harness/resultfile"
-	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
 )
 
@@ -70,111 +70,53 @@ func (m *markdown) verdicts(doc *document, level int) {
 		return
 	}
 	m.heading(level, "Verdict")
-	if len(doc.Verdicts) == 0 {
-		m.text("This run has no result that a verdict could rest on.")
-		return
-	}
-	if text := plainLead(doc.Lead); text != "" {
-		m.text(text)
-		m.text(doc.Stable)
-	}
+	m.text(doc.Quality.Headline())
+	m.text(cmp.Or(plainText(doc.Headline), noDecision))
 	if doc.Expected != "" {
 		m.text(doc.Expected)
+	}
+	if len(doc.Answers) == 0 {
+		return
 	}
 	for _, t := range doc.Tables {
 		m.text(t.Title + ".")
 		m.table(texts(t.Head), t.Rows)
 		m.items(slices.Concat(t.Notes, t.Sentences))
 	}
-	m.sheet(doc.Sheet)
+	m.answers(doc)
 	for _, f := range doc.Ranked {
 		m.figure(f, f.Name)
 	}
-	m.open("Evidence, row by row")
-	m.evidence(doc.Sheet)
-	m.close()
-	m.open("How to read it, and how it is decided")
+	m.open("How to read it, and the rule")
 	var key []string
-	for _, t := range doc.Sheet.Reading() {
+	for _, t := range doc.AnswerTerms() {
 		key = append(key, t.Name+": "+t.Doc)
 	}
 	m.items(key)
 	m.text(doc.Rule)
 	m.close()
-	if n := len(doc.Others.Rows); n > 0 {
-		m.open("The other workloads: " + numfmt.Plural(n, "situation"))
-		m.sheet(doc.Others)
-		m.evidence(doc.Others)
-		m.close()
-	}
 	m.exclusions(doc.Exclusions)
 }
 
-// sheet writes the rows of s.
-func (m *markdown) sheet(s summary) {
+// answers writes the table of decisions.
+func (m *markdown) answers(doc *document) {
 	var rows [][]string
-	for _, r := range s.Rows {
-		row := []string{"**" + inlineText(r.Title) + "**<br>" + inlineText(r.Setting)}
-		if r.Use == "" {
-			row = append(row, unknown, unknown, unknown, "**"+inlineText(r.Grade)+"** "+inlineText(r.Reason()))
-		} else {
-			use := "**" + inlineText(r.Use) + "**"
-			if r.Caveat != "" {
-				use += "<br>" + inlineText("not recommended: "+r.Caveat)
-			}
-			if beside := alike(r.Verdict); len(r.AsGood) > 0 {
-				use += "<br>" + inlineText("as good: "+beside)
-			} else if beside != "" {
-				use += "<br>" + inlineText(beside)
-			}
-			var costs, marks []string
-			for _, c := range r.Cost {
-				costs = append(costs, inlineText(c.Text+" "+c.Value))
-			}
-			for _, x := range r.Survives {
-				marks = append(marks, inlineText(x.Mark+" "+x.Text))
-			}
-			if r.Tested != "" {
-				marks = append(marks, inlineText(r.Tested))
-			}
-			row = append(row, use, strings.Join(costs, "<br>"), strings.Join(marks, "<br>"), "**"+inlineText(r.Grade)+"** "+inlineText(strings.Join(slices.DeleteFunc([]string{r.Short, r.Agreed}, func(s string) bool { return s == "" }), "; ")))
+	for _, a := range doc.Answers {
+		use := unknown
+		if a.Use != "" {
+			use = "**" + inlineText(a.Use) + "**"
 		}
-		var changes []string
-		for _, c := range r.Shown() {
-			changes = append(changes, inlineText(c))
+		var marks []string
+		for _, x := range a.Tolerates {
+			marks = append(marks, inlineText(x.Mark+" "+x.Text))
 		}
-		rows = append(rows, append(row, strings.Join(changes, "<br>")))
+		rows = append(rows, []string{"**" + inlineText(a.Requirement) + "**<br>" + inlineText(a.Setting+": "+a.Meaning), use, inlineText(cmp.Or(a.Rate, unknown)), inlineText(a.Why), strings.Join(marks, "<br>")})
 	}
-	m.rows(texts(s.Columns), rows)
-	m.meanings(s.Columns)
+	m.rows(texts(doc.AnswerHead), rows)
+	m.meanings(doc.AnswerHead)
 }
 
-// evidence writes what stands behind the rows of s.
-func (m *markdown) evidence(s summary) {
-	for _, r := range s.Rows {
-		var items []string
-		if r.Use != "" {
-			items = append(items, r.Use+": "+r.Doc, r.Grade+": "+r.Why)
-			if r.Class != "" {
-				items = append(items, r.Use+" was seen to survive: "+r.Class)
-			}
-		}
-		if r.Instead != nil {
-			items = append(items, "or, where "+r.Instead.Where+", "+r.Instead.Lock+", "+r.Instead.Rate+": "+r.Instead.Class)
-		}
-		if text := r.Data(); text != "" {
-			items = append(items, text)
-		}
-		items = append(items, r.Notes...)
-		for _, c := range r.Further() {
-			items = append(items, "would change it: "+c)
-		}
-		m.text(r.Title + ", " + r.Setting + ": " + r.Meaning + ".")
-		m.items(items)
-	}
-}
-
-func (m *markdown) exclusions(es []verdict.Exclusion) {
+func (m *markdown) exclusions(es []excluded) {
 	if len(es) == 0 {
 		return
 	}
@@ -188,7 +130,7 @@ func (m *markdown) exclusions(es []verdict.Exclusion) {
 }
 
 func (m *markdown) quality(q quality, level int) {
-	m.heading(level, strings.TrimSuffix(q.Headline(), "."))
+	m.heading(level, "Warnings")
 	if q.Partial != "" {
 		m.text(q.Partial)
 	}
@@ -200,14 +142,11 @@ func (m *markdown) quality(q quality, level int) {
 		items = append(items, s.Locks+": "+s.Reason)
 	}
 	m.items(append(items, q.Damage...))
-	if q.Further() {
+	if len(q.Rest()) > 0 {
 		m.open(q.RestHead())
 		items = nil
 		for _, w := range q.Rest() {
 			items = append(items, w.Said())
-		}
-		for _, w := range q.Reworded() {
-			items = append(items, strings.TrimSpace(w.Text+" "+w.Remedy))
 		}
 		m.items(items)
 		m.close()

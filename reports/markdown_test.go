@@ -95,7 +95,7 @@ func TestMarkdown(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"charts/throughput.png", "charts/throughput-hold-2us.png", "charts/throughput-distributed.png",
-		"## Verdict", "## Run quality", "## Environment", "locklab run --locks 'a b'", "counter is 7"} {
+		"## Verdict", "Run quality: ", "## Warnings", "## Environment", "locklab run --locks 'a b'", "counter is 7"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q", want)
 		}

@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
@@ -13,6 +14,7 @@ import (
 
 // quality is the evidence for and against a run.
 type quality struct {
+	verdict.Quality
 	Partial  string    // why the run is not whole, or ""
 	Warnings []warning // a kind each, those that matter most for the verdict first
 	Skipped  []skipped
@@ -29,27 +31,9 @@ func (q quality) Top() []warning { return q.Warnings[:min(topWarnings, len(q.War
 // Rest returns the other warnings.
 func (q quality) Rest() []warning { return q.Warnings[min(topWarnings, len(q.Warnings)):] }
 
-// Reworded returns the other wordings of all warnings.
-func (q quality) Reworded() (out []harness.Warning) {
-	for _, w := range q.Warnings {
-		out = append(out, w.More()...)
-	}
-	return out
-}
-
-// Further reports whether there are warnings beside Top.
-func (q quality) Further() bool { return len(q.Rest()) > 0 || len(q.Reworded()) > 0 }
-
-// RestHead says what these are.
+// RestHead is the title of these.
 func (q quality) RestHead() string {
-	switch rest, words := len(q.Rest()), len(q.Reworded()); {
-	case rest == 0:
-		return numfmt.Plural(words, "more wording") + " of these"
-	case words == 0:
-		return numfmt.Plural(rest, "more kind") + " of warning"
-	default:
-		return fmt.Sprintf("%s of warning, and %s", numfmt.Plural(rest, "more kind"), numfmt.Plural(words, "other wording"))
-	}
+	return numfmt.Plural(len(q.Rest()), "more kind") + " of warning"
 }
 
 // skipped is locks that were not measured, for one reason.
@@ -83,10 +67,10 @@ func skips(ss []resultfile.Skip) (out []skipped) {
 	return out
 }
 
-// assess collects the warnings of run, in the order of what they do to the verdicts vs.
-func assess(run *resultfile.Run, vs []verdict.Verdict) quality {
-	q := quality{Partial: partial(run), Skipped: skips(run.Manifest.Skipped), Damage: run.Damage, Checks: checks(run)}
-	c := newCensus(run, vs)
+// assess collects the warnings of run, in the order of what they do to the decisions ds.
+func assess(run *resultfile.Run, ds []verdict.Decision) quality {
+	q := quality{Quality: verdict.QualityOf(run, ds), Partial: partial(run), Skipped: skips(run.Manifest.Skipped), Damage: run.Damage, Checks: checks(run)}
+	c := newCensus(run, ds)
 	for _, w := range run.Manifest.Warnings {
 		c.whole(readable(w))
 	}
@@ -123,17 +107,14 @@ func WarningKinds() []string {
 	return append(machine.WarningKinds(), "overlap", "late", "clipped", "messages", "transfer", "round-trip", "lost", "retried", "drift", "ranks", "cold", otherKind)
 }
 
-// Warnings returns what the report of run warns of. Those that differ in nothing
-// but their figures count as one.
+// Warnings returns what the report of run warns of. Those of one kind count as one.
 func Warnings(run *resultfile.Run) (ws []harness.Warning) {
 	kinds := WarningKinds()
-	for _, kind := range assess(tidy(run), nil).Warnings {
-		for _, w := range kind.Variants {
-			if !slices.Contains(kinds, w.Kind) {
-				w.Kind = otherKind
-			}
-			ws = append(ws, w)
+	for _, w := range assess(tidy(run), nil).Warnings {
+		if !slices.Contains(kinds, w.Kind) {
+			w.Kind = otherKind
 		}
+		ws = append(ws, w.Warning)
 	}
 	return ws
 }
@@ -173,30 +154,47 @@ func partial(run *resultfile.Run) string {
 		whole, numfmt.Plural(m.Rounds, "round"), len(run.Results), all)
 }
 
-// Good reports whether nothing speaks against the run.
+// Good reports whether there is no warning about the run.
 func (q quality) Good() bool {
 	return q.Partial == "" && len(q.Warnings) == 0 && len(q.Skipped) == 0 && len(q.Damage) == 0
 }
 
-// Headline sums q up.
+// headline returns the headline on ds, which mentions a poor quality.
+func (q quality) headline(ds []verdict.Decision) []fragment {
+	out := headline(ds)
+	if len(out) > 0 && q.Grade == verdict.Poor {
+		out = append([]fragment{{Text: "Provisional, because the run quality is poor: "}}, out...)
+	}
+	return out
+}
+
+// Headline sums q up in one line, with the remedy that helps most.
 func (q quality) Headline() string {
-	if q.Good() {
-		return "Run quality: nothing to report."
+	text := "Run quality: " + string(q.Grade)
+	if q.Results == 0 {
+		text = "Run quality"
 	}
 	var parts []string
-	for _, p := range []struct {
-		n    int
-		noun string
-	}{{len(q.Warnings), "kind"}, {q.skippedLocks(), "lock"}, {len(q.Damage), "line"}} {
-		if p.n == 0 {
-			continue
-		}
-		parts = append(parts, numfmt.Plural(p.n, p.noun)+map[string]string{
-			"kind": " of warning", "lock": " not measured", "line": " of the file damaged",
-		}[p.noun])
+	if q.Results > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s disturbed", q.Disturbed, numfmt.Plural(q.Results, "result")))
 	}
-	if len(parts) == 0 {
-		return "Run quality: the run did not end."
+	if q.Taken > 0 {
+		parts = append(parts, numfmt.Percent(100*q.Taken)+" of the CPUs taken by others")
 	}
-	return "Run quality: " + numfmt.List(parts, 3) + "."
+	if q.Results > 0 && q.Rounds < q.Planned {
+		parts = append(parts, fmt.Sprintf("%d of %s", q.Rounds, numfmt.Plural(q.Planned, "round")))
+	}
+	if n := q.skippedLocks(); n > 0 {
+		parts = append(parts, numfmt.Plural(n, "lock")+" not measured")
+	}
+	if n := len(q.Damage); n > 0 {
+		parts = append(parts, numfmt.Plural(n, "line")+" of the file damaged")
+	}
+	if len(parts) > 0 {
+		text += ": " + strings.Join(parts, ", ")
+	}
+	if text += "."; q.Grade != verdict.Good && len(q.Warnings) > 0 && q.Warnings[0].Remedy != "" {
+		text += " Most useful remedy: " + q.Warnings[0].Remedy
+	}
+	return text
 }

@@ -14,19 +14,16 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// standardMutex is the lock that a Go program has without a report.
-const standardMutex = "sync-mutex"
-
 // A ranking is the locks of a situation in the order of their median rates.
 type ranking struct {
 	verdict.Situation
-	verdict verdict.Verdict
-	g       *group
-	rows    []*ranked // the fastest first
-	notes   []string  // of locks that are not among them
+	decisions []verdict.Decision
+	g         *group
+	rows      []*ranked // the fastest first
+	notes     []string  // of locks that are not among them
 
-	leader, peer *ranked // of the verdict; of the locks that others wrote: nil if there is none
-	least, most  float64 // of the medians above 0
+	leader      *ranked // the fastest of the strongest class; nil if there is none
+	least, most float64 // of the medians above 0
 }
 
 // A ranked is one lock of a ranking.
@@ -52,10 +49,10 @@ const (
 // newRanking ranks the locks of g where most workers contend; controls are no locks.
 func newRanking(g *group) *ranking {
 	s, _ := verdict.Decisive([]*verdict.Group{g.Group}, g.Remote)
-	r := &ranking{Situation: s, verdict: verdict.Judge(s), g: g}
+	r := &ranking{Situation: s, decisions: verdict.Decide(s), g: g}
 	var absent, idle []string
 	for _, x := range g.series {
-		c := x.Cells[s.Workers()]
+		c := x.Cells[s.Workers]
 		if x.Lock.Status == harness.Control {
 			continue
 		}
@@ -76,8 +73,8 @@ func newRanking(g *group) *ranking {
 	r.measure()
 	r.setMarks()
 	r.note("broke a promise in this run", offenders(g))
-	r.note("have no rate with "+numfmt.Plural(s.Workers(), "worker"), idle)
-	r.note("were not measured with "+numfmt.Plural(s.Workers(), "worker"), absent)
+	r.note("have no rate with "+numfmt.Plural(s.Workers, "worker"), idle)
+	r.note("were not measured with "+numfmt.Plural(s.Workers, "worker"), absent)
 	return r
 }
 
@@ -97,52 +94,36 @@ func (r *ranking) measure() {
 // the frame of an even scale.
 func (r *ranking) log() bool { return r.most > 10*r.least }
 
-// setMarks sets the lock that the verdict chose, the standard library's mutex and the
-// best peer apart, and names those that the verdict speaks of.
+// setMarks marks the locks of the decisions, the standard library's and the fastest peer.
 func (r *ranking) setMarks() {
-	peer := r.bestPeer()
-	for _, x := range r.rows {
+	peer := slices.IndexFunc(r.rows, func(x *ranked) bool {
+		l := x.s.Lock
+		return l.Family == harness.Peer && !unsound(l.Status) && l.Traits.Permits <= 1 && l.Name != r.DefaultLock()
+	})
+	for i, x := range r.rows {
 		name := x.s.Lock.Name
 		var tags []string
-		if name == r.verdict.Leader {
-			r.leader = x
+		if i == peer {
+			x.mark, tags = peerMark, append(tags, "best peer")
 		}
-		if x == r.peer {
-			x.mark, tags = peerMark, append(tags, peer)
+		if name == r.DefaultLock() {
+			x.mark, tags = standardMark, append(tags, "default")
 		}
-		if name == standardMutex {
-			x.mark, tags = standardMark, append(tags, "standard library")
-		}
-		switch {
-		case name == r.verdict.Use && r.verdict.Recommends():
-			x.mark, tags = chosenMark, slices.Insert(tags, 0, "chosen")
-		case slices.Contains(r.verdict.Ties(), name):
-			tags = append(tags, "ties")
-		case r.verdict.Instead != nil && name == r.verdict.Instead.Lock:
-			tags = append(tags, "guarantees less")
+		for k, d := range r.decisions {
+			if k == 0 && name == d.Fastest {
+				r.leader = x
+			}
+			switch {
+			case name == d.Use && k == 0:
+				x.mark, tags = chosenMark, slices.Insert(tags, 0, "chosen")
+			case name == d.Use:
+				tags = append(tags, "tolerates less")
+			case k == 0 && slices.Contains(d.Ties, name):
+				tags = append(tags, "not slower")
+			}
 		}
 		x.tag = strings.Join(tags, ", ")
 	}
-}
-
-// bestPeer finds the fastest lock of the family of peers, or, where none was measured,
-// the fastest of those kept for reference, and returns what it is.
-func (r *ranking) bestPeer() string {
-	for _, kind := range []struct {
-		tag string
-		is  func(l harness.Lock) bool
-	}{
-		{"best peer", func(l harness.Lock) bool { return l.Family == harness.Peer }},
-		{"best reference", func(l harness.Lock) bool { return l.Status == harness.Reference }},
-	} {
-		for _, x := range r.rows {
-			if l := x.s.Lock; kind.is(l) && !unsound(l.Status) && l.Traits.Permits <= 1 && l.Name != standardMutex {
-				r.peer = x
-				return kind.tag
-			}
-		}
-	}
-	return ""
 }
 
 // note adds a line on locks that are not ranked.
@@ -163,10 +144,10 @@ func offenders(g *group) (out []string) {
 	return out
 }
 
-// setting says how many workers contend, on how many processors.
+// setting returns the number of workers and of the processors that they share.
 func (r *ranking) setting() string {
-	text := numfmt.Plural(r.Workers(), "worker")
-	if !r.g.Remote && r.g.CPUs > 0 && r.Workers() > 1 {
+	text := numfmt.Plural(r.Workers, "worker")
+	if !r.g.Remote && r.g.CPUs > 0 && r.Workers > 1 {
 		text += " on " + r.g.Processors()
 	}
 	return text
@@ -175,13 +156,13 @@ func (r *ranking) setting() string {
 // unit says what the rates count.
 func (r *ranking) unit() string {
 	if r.Metric() == metric.Handovers {
-		return "hand-overs"
+		return "handovers"
 	}
 	return "acquisitions"
 }
 
 // wait returns the 99th percentile of the waits of x.
-func (r *ranking) wait(x *ranked) string { return verdict.Quoted(x.c.Waits(), 0.99, r.g.Floor()) }
+func (r *ranking) wait(x *ranked) string { return quoted(x.c.Waits(), 0.99, r.g.Floor()) }
 
 // table holds the figures of the rows.
 func (r *ranking) table() table {
@@ -191,7 +172,7 @@ func (r *ranking) table() table {
 	}
 	t.head = append(t.head, titles("mark")...)
 	for _, x := range r.rows {
-		row := []string{x.s.Lock.Name, strconv.Itoa(r.Workers()), strconv.Itoa(x.rate.N), cellText(r.Metric(), x.rate), interval(x.rate, numfmt.SI), r.wait(x), cellText(metric.Jain, x.jain)}
+		row := []string{x.s.Lock.Name, strconv.Itoa(r.Workers), strconv.Itoa(x.rate.N), cellText(r.Metric(), x.rate), interval(x.rate, numfmt.SI), r.wait(x), cellText(metric.Jain, x.jain)}
 		if r.g.Remote {
 			row = append(row, cellText(metric.Requests, x.requests))
 		}

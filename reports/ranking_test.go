@@ -126,18 +126,18 @@ func TestRankingOrder(t *testing.T) {
 	}
 }
 
-// TestRankingMarks: the lock that the verdict chose, the standard library's and the
-// best peer say in words what they are, and no two marks have one shape.
+// TestRankingMarks: the chosen lock, the default and the best peer have a mark and a tag,
+// and no two marks have one shape.
 func TestRankingMarks(t *testing.T) {
 	run := rankedRun(20)
 	for chart, marks := range map[string]map[string]string{
-		RankingLocal.Name:  {"gamma": "chosen", "sync-mutex": "standard library", "beta": "best reference", "delta": "", "alpha": "", "epsilon (historical)": ""},
-		RankingRemote.Name: {"queue": "chosen", "redsync": "best peer", "rueidis": "", "lost": "", "poll": ""},
+		RankingLocal.Name:  {"beta": "chosen", "sync-mutex": "default", "gamma": "", "delta": "", "alpha": "", "epsilon (historical)": ""},
+		RankingRemote.Name: {"lost": "chosen", "redsync": "best peer", "rueidis": "", "queue": "", "poll": ""},
 	} {
 		texts := placedIn(t, run, chart)
 		for name, tag := range marks {
 			row := beside(texts, name)
-			for _, other := range []string{"chosen", "standard library", "best reference", "best peer", "ties"} {
+			for _, other := range []string{"chosen", "default", "best peer", "not slower"} {
 				if got := slices.Contains(row, other); got != (other == tag) {
 					t.Errorf("%s: the row of %s has %q, want the mark %q", chart, name, row, tag)
 				}
@@ -154,18 +154,14 @@ func TestRankingMarks(t *testing.T) {
 	}
 }
 
-// TestRankingIsTheVerdict: the answer over the chart and the row of the table of
-// verdicts say the same of the same situation, the most contended one.
-func TestRankingIsTheVerdict(t *testing.T) {
-	noisy := func(m *synthetic.Model) { m.Noise = 0.6 }
-	near := synthetic.With(synthetic.Fast("near", 4.01e6), noisy)
-	tied := synthetic.Run(5, 12, 2, []int{1, 8}, near, synthetic.Fast("simple", 4e6), synthetic.With(synthetic.Fast("sync-mutex", 4e6), ofFamily(harness.Blocking)))
+// TestRankingIsTheDecision: the answer over the chart is the decision on the most contended
+// situation.
+func TestRankingIsTheDecision(t *testing.T) {
 	long := vary(rankedRun(12), otherSettings["hold"], func(string) float64 { return 0.5 })
 	chosen, open := 0, 0
 	for name, run := range map[string]*resultfile.Run{
-		"many rounds": rankedRun(20), "too few rounds": rankedRun(3), "zoo": synthetic.Zoo(12), "a zoo in few rounds": synthetic.Zoo(5), "a tie": tied, "two holds": long,
+		"many rounds": rankedRun(20), "too few rounds": rankedRun(3), "zoo": synthetic.Zoo(12), "two holds": long,
 		"one lock": synthetic.Run(1, 10, 2, []int{1}, synthetic.Fast("only", 1e6)), "gallery": gallery(8, everySetting...),
-		"only references": synthetic.Run(1, 10, 2, []int{1, 8}, synthetic.With(synthetic.Fast("old", 1e6), withStatus(harness.Reference))),
 	} {
 		doc := outline(tidy(run))
 		gs := groups(tidy(run))
@@ -175,70 +171,31 @@ func TestRankingIsTheVerdict(t *testing.T) {
 				continue
 			}
 			pic := c.drawn(g)
-			row := mostContended(doc.Verdicts, c.Remote)
-			workers, _, _ := strings.Cut(row.Setting, ", ")
-			if !strings.Contains(pic.title, workers+"?") || !strings.HasPrefix(pic.answer, "With "+workers+" ") {
-				t.Errorf("%s, %s: the title is %q and the answer %q, the verdict is on %q", name, c.Name, pic.title, pic.answer, row.Setting)
+			row := mostContended(doc.Decisions, c.Remote)
+			workers, _, _ := strings.Cut(settingOf(row.Situation), ", ")
+			if want := "With " + workers + ": " + row.Use; !strings.Contains(pic.title, workers+"?") || !strings.HasPrefix(pic.answer, want) || !strings.Contains(pic.answer, why(row)) {
+				t.Errorf("%s, %s: the title is %q and the answer %q, want %q", name, c.Name, pic.title, pic.answer, want)
 			}
-			if row.Use == "" {
+			if chosen++; row.Use == "" {
 				open++
-				if !strings.Contains(pic.answer, "there is no verdict: ") || strings.Contains(pic.answer, "the verdict is") {
-					t.Errorf("%s, %s: there is no verdict (%s), and the answer is %q", name, c.Name, row.Why, pic.answer)
-				}
-				continue
-			}
-			chosen++
-			grade := row.Grade
-			if len(row.Ties()) > 0 {
-				grade = "a tie with " + row.Ties()[0]
-			}
-			want := fmt.Sprintf("the verdict is %s, %s (%s", row.Use, row.Rate, grade)
-			if !row.Recommends() {
-				want = fmt.Sprintf("the verdict recommends nothing: %s; %s made %s", row.Caveat, row.Use, row.Rate)
-			}
-			if !strings.Contains(pic.answer, want) || strings.Contains(pic.answer, "no verdict") {
-				t.Errorf("%s, %s: the answer is %q, want it to have %q", name, c.Name, pic.answer, want)
 			}
 		}
 	}
-	if chosen < 4 || open < 3 {
-		t.Errorf("%d answers name a lock and %d do not: this proves little", chosen, open)
+	if chosen < 8 || open < 3 {
+		t.Errorf("%d answers, %d without a recommendation: this proves little", chosen, open)
 	}
 }
 
-// mostContended returns the verdict of a kind on the ordinary workload with the most
+// mostContended returns the first decision of a kind on the ordinary workload with the most
 // workers.
-func mostContended(vs []verdict.Verdict, remote bool) (out verdict.Verdict) {
-	most := 0
-	for _, v := range vs {
-		n, _ := strconv.Atoi(strings.Fields(v.Setting)[0])
-		if v.Remote() == remote && n > most && !strings.Contains(v.Situation, "long hold") && !v.Reading() {
-			most, out = n, v
+func mostContended(ds []verdict.Decision, remote bool) (out verdict.Decision) {
+	for _, d := range ds {
+		s := d.Situation
+		if s.Distributed() == remote && s.Group().Kind() == verdict.Ordinary && s.Workers > out.Situation.Workers {
+			out = d
 		}
 	}
 	return out
-}
-
-// TestRankingAnswer: what the answer says beside the verdict.
-func TestRankingAnswer(t *testing.T) {
-	answer := func(run *resultfile.Run, c *Chart) string {
-		return numfmt.Plain(c.drawn(c.subject(groups(tidy(run)))).answer)
-	}
-	few := synthetic.Run(1, 6, 2, []int{1, 8}, synthetic.Fast("a", 2e6), synthetic.Fast("b", 1e6), synthetic.With(synthetic.Fast("c", 1e6), withStatus(harness.Reference)))
-	for _, c := range []struct {
-		run   *resultfile.Run
-		chart *Chart
-		want  string
-	}{
-		{rankedRun(20), RankingLocal, "times as fast as beta, the best kept for reference, and it is "},
-		{rankedRun(20), RankingLocal, "times as fast as sync-mutex. Left out of this answer, being kept to show a bug: epsilon (historical)."},
-		{rankedRun(20), RankingRemote, "times as fast as redsync, the best peer; the highest median is that of lost, which is kept for reference."},
-		{few, RankingLocal, "the rounds are too few to compare it with c, the best kept for reference."},
-	} {
-		if got := answer(c.run, c.chart); !strings.Contains(got, c.want) {
-			t.Errorf("got %q, want it to have %q", got, c.want)
-		}
-	}
 }
 
 // TestRankingScale: a log scale is used only where the rates are more than ten times

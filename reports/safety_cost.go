@@ -13,7 +13,6 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/survival"
-	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
 )
 
@@ -67,7 +66,7 @@ func (s *safety) prices(g *group, looks map[string]look) (out []*price) {
 }
 
 // costMetric returns the rate that says what a lock of g costs.
-func (g *group) costMetric() *metric.Metric { return verdict.SituationOf(g.Group, g.Crowd()).Metric() }
+func (g *group) costMetric() *metric.Metric { return g.Group.Metric(g.Crowd()) }
 
 // drawSafetyCost draws what the locks of s cost and what they do when something fails.
 func drawSafetyCost(s *safety, g *group, looks map[string]look) picture {

@@ -13,7 +13,6 @@ import (
 	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/harness/resultfile"
-	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 )
@@ -74,14 +73,14 @@ func safetyOn(t *testing.T, run *resultfile.Run, lock string) (s *safetySection,
 			row = l
 		}
 	}
-	return s, numfmt.Plain(plainLead(lead(verdict.All(run)))), row
+	return s, headlineOf(run), row
 }
 
 // TestSafetyFollowsTheFaults: a harm more changes the guarantee, the class, the mark and
 // the first sentence.
 func TestSafetyFollowsTheFaults(t *testing.T) {
 	const strong = "survives the loss of a server without two holders, and tokens refuse a paused holder"
-	const base = "Between processes use zk-handoff (" + strong + "); or, where one server is enough and the resource checks tokens, redis-queue."
+	const base = "Between processes use zk-handoff (" + strong + "); or, if one server is enough and the resource checks tokens, the faster redis-queue."
 	for _, c := range []struct {
 		name     string
 		scenario string
@@ -131,7 +130,7 @@ func TestSafetyUntested(t *testing.T) {
 	if s.Tried() || s.Locks != nil || s.Figures != nil || !strings.Contains(s.Answer, "Not tested") || !strings.Contains(s.Command, "locklab chaos --out DIR\nlocklab report "+quote(run.Dir)+" --chaos DIR") {
 		t.Errorf("the section is %+v", s)
 	}
-	if !strings.HasSuffix(first, "It was not tested for failures.") {
+	if !strings.HasSuffix(first, "(not tested for failures).") {
 		t.Errorf("the first sentence is %q", first)
 	}
 	var html, md bytes.Buffer

@@ -205,19 +205,19 @@ func TestVerdictWithSimulations(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := func(d *document) string {
-		text, err := json.Marshal([]any{d.Title, d.Origin, d.Lead, d.Stable, d.Verdicts, d.Exclusions})
+		text, err := json.Marshal([]any{d.Title, d.Origin, d.Headline, d.Answers, d.Exclusions})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(text)
 	}
-	if len(a.Verdicts) == 0 || said(a) != said(b) {
+	if len(a.Answers) == 0 || said(a) != said(b) {
 		t.Errorf("with simulations the report says\n%s\nwithout\n%s", said(a), said(b))
 	}
 	sheet := func(run *resultfile.Run) string {
 		return cutOut(pageOf(t, run), `<section class="sheet"`, "</section>")
 	}
-	if got := strings.Replace(sheet(with), "\n<p class=\"stable\">"+a.Expected+"</p>", "", 1); got != sheet(without) {
+	if got := strings.Replace(sheet(with), "\n<p class=\"doc\">"+a.Expected+"</p>", "", 1); got != sheet(without) {
 		t.Errorf("the sheet with simulations is\n%s\nwithout\n%s", got, sheet(without))
 	}
 	const expected = "Expected by model, not measured and not part of the verdict: with 44 workers on oak-2x22 (2 sockets of 22 cores), tas has the highest throughput of 3 locks"

@@ -12,10 +12,10 @@ import (
 var Suite = []*Chart{
 	RankingLocal, ThroughputLocal, WaitLocal, LoadLocal, GoodputLocal, JainLocal, ParetoLocal, TimeLocal,
 	ShapeLocal, ShortTermLocal, OwnersLocal, SharesLocal, LorenzLocal, LadderLocal,
-	BestLocal, HoldLocal, Section, ReadLocal, Spread, ThinkLocal, Pinning, WaitPolicy, Garbage,
+	HoldLocal, Section, ReadLocal, Spread, ThinkLocal, Pinning, WaitPolicy, Garbage,
 	RankingRemote, HandoversRemote, RoundTripsRemote, RequestsRemote, NotificationsRemote, WaitRemote, LoadRemote, GoodputRemote, JainRemote, ParetoRemote, TimeRemote,
 	ShapeRemote, ShortTermRemote, OwnersRemote, SharesRemote, LorenzRemote, LadderRemote,
-	BestRemote, HoldRemote, ReadRemote, Clients, ThinkRemote,
+	HoldRemote, ReadRemote, Clients, ThinkRemote,
 	Servers, Durable, TLS, Delay,
 }
 

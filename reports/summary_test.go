@@ -1,18 +1,14 @@
 package reports
 
 import (
-	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"locklab/harness"
 	"locklab/harness/resultfile"
-	"locklab/harness/survival"
 	"locklab/harness/verdict"
-	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 )
 
@@ -198,106 +194,21 @@ func TestTerms(t *testing.T) {
 	}
 }
 
-// TestChanges: what would change an answer is computed from the run.
-func TestChanges(t *testing.T) {
-	local := func(name string, rate float64, edits ...func(*synthetic.Model)) synthetic.Model {
-		return synthetic.With(synthetic.Fast(name, rate), append(edits, func(m *synthetic.Model) { m.Noise = 0.001 })...)
-	}
-	skewed := func(m *synthetic.Model) { m.Skew = 4 }
-	blocking := func(m *synthetic.Model) { m.Lock.Family = harness.Blocking }
-	lesser := func(m *synthetic.Model) { m.Lock.Status = harness.Reference }
-	served := func(name string, rate float64) synthetic.Model {
-		return synthetic.Model{Lock: synthetic.Served(name, harness.Redis, "redis"), Rate: synthetic.Constant(rate), Handed: 1, Noise: 0.001}
-	}
-	safe, quick := served("safe", 500), served("quick", 900)
-	tried := func(lock harness.Lock, seen map[harness.Harm]int) []*harness.FaultResult {
-		return []*harness.FaultResult{synthetic.Fault("failover", lock, 200, 0, seen, harness.Failover), synthetic.Fault("pause", lock, 200, 0, nil, harness.Recovery)}
-	}
-	for _, c := range []struct {
-		name   string
-		rounds int
-		models []synthetic.Model
-		faults []*harness.FaultResult
-		want   []string // of the last row, that with the most workers
-		not    string
-	}{
-		{"a rival near", 10, []synthetic.Model{local("a", 1.2e6), local("b", 1e6)}, nil, []string{"b, if it gained 20 %"}, "served alike"},
-		{"a rival near, and one for reference", 10, []synthetic.Model{local("a", 1.2e6), local("r", 1.1e6, lesser), local("b", 1e6)}, nil, []string{"b, if it gained 20 %"}, "r, if"},
-		{"a rival far", 10, []synthetic.Model{local("a", 4e6), local("b", 1e6)}, nil, []string{"speed hardly: the next, b, has 25 % of its rate"}, "gained"},
-		{"a fairer one", 10, []synthetic.Model{local("a", 4e6, skewed), local("b", 1e6)}, nil, []string{"if workers must be served alike: b (Jain 100 %, not", "at 25 % of its rate"}, ""},
-		{"fairer, of those for use", 10, []synthetic.Model{local("a", 4e6, skewed), local("r", 2e6, lesser), local("b", 1e6)}, nil, []string{"served alike: b ("}, "kept for reference"},
-		{"fairer, kept for reference", 10, []synthetic.Model{local("a", 4e6, skewed), local("r", 2e6, lesser)}, nil, []string{"served alike: r (kept for reference) ("}, ""},
-		{"fairer, and not for more workers than CPUs", 10, []synthetic.Model{local("a", 2e6, skewed, blocking), local("s", 4e6), local("r", 1e6, lesser, blocking)}, nil, []string{"served alike: r (kept for reference) ("}, "alike: s"},
-		{"fairer, and only one that is not for more workers than CPUs", 10, []synthetic.Model{local("a", 2e6, skewed, blocking), local("s", 4e6)}, nil, nil, "served alike"},
-		{"alone", 10, []synthetic.Model{local("a", 1e6)}, nil, []string{"measuring others beside it (--locks default)"}, "gained"},
-		{"alone, beside a spin lock", 10, []synthetic.Model{local("a", 1e6, blocking), local("b", 9e5)}, nil, []string{"another recommended lock (--locks): no other of its kind was measured"}, "beside it"},
-		{"alone, and the fastest for reference", 10, []synthetic.Model{local("a", 1e6), local("r", 2e6, lesser), local("q", 3e6, lesser)}, nil, []string{"kept for reference (--candidates all): q, 3 times as fast"}, "another"},
-		{"alone, and none for reference is faster", 10, []synthetic.Model{local("a", 1e6), local("r", 1.04e6, lesser), local("q", 9e5, lesser)}, nil, []string{"of 2 locks like it, kept for reference, none was shown to be faster"}, "--candidates"},
-		{"alone, and too few rounds for those for reference", 6, []synthetic.Model{local("a", 1e6), local("r", 2e6, lesser), local("q", 3e6, lesser), local("p", 3e6, lesser)}, nil, []string{"more rounds: these are too few to tell whether one of 3 locks like it, kept for reference, is faster"}, "no other"},
-		{"a rival, and a faster one for reference", 10, []synthetic.Model{local("a", 1.2e6), local("b", 1e6), local("r", 2e6, lesser)}, nil, []string{"(--candidates all): r, 1.7 times as fast", "b, if it gained 20 %"}, "another"},
-		{"rounds", 3, []synthetic.Model{local("a", 2e6), local("b", 1e6)}, nil, []string{"6 rounds instead of 3 (--rounds 6)"}, "noise"},
-		{"not tested", 10, []synthetic.Model{safe}, nil, []string{"a test of failures (locklab chaos"}, "if you need"},
-		{"tested", 10, []synthetic.Model{safe, quick}, slices.Concat(tried(safe.Lock, nil), tried(quick.Lock, map[harness.Harm]int{harness.TwoHolders: 50})),
-			[]string{"quick, 1.8 times as fast", "not tested here:"}, "a test of failures"},
-	} {
-		run := synthetic.Run(1, c.rounds, 2, []int{1, 8}, c.models...)
-		run.Faults = c.faults
-		vs := verdict.All(run)
-		got := numfmt.Plain(strings.Join(changes(run, vs[len(vs)-1]), "\n"))
-		for _, want := range c.want {
-			if !strings.Contains(got, want) {
-				t.Errorf("%s: got %q, want %q", c.name, got, want)
-			}
-		}
-		if c.not != "" && strings.Contains(got, c.not) {
-			t.Errorf("%s: got %q, want nothing of %q", c.name, got, c.not)
-		}
-	}
-}
-
-// TestSheet: the sheet has a row for each verdict, in short cells, in the page and in
-// Markdown.
-func TestSheet(t *testing.T) {
+// TestAnswerRows: the page and the Markdown have a row for each decision, before any chart.
+func TestAnswerRows(t *testing.T) {
 	run := synthetic.Zoo(10)
 	run.Faults = synthetic.Faults()
 	page := pageOf(t, run)
 	text, _ := markdownOf(t, run)
-	s := newSummary(run, verdict.All(run), 10)
-	for _, r := range s.Rows {
-		if r.Use != "" && (len(r.Cost) == 0 || len(r.Survives) == 0 || r.Short == "" || len(r.Changes) == 0) {
-			t.Errorf("%s: a cell is empty: %+v", r.Title, r)
-		}
-		for _, cell := range append(r.Shown(), r.Short, r.Tested) {
-			if n := len([]rune(cell)); n > 160 {
-				t.Errorf("%s: %d characters in a cell: %q", r.Title, n, cell)
-			}
+	for _, r := range answers(verdict.Decisions(run)) {
+		if r.Why == "" || (r.Use != "" && (r.Rate == "" || r.Doc == "")) {
+			t.Errorf("a cell is empty: %+v", r)
 		}
 		if r.Use != "" && (!strings.Contains(page, "<b>"+r.Use+"</b>") || !strings.Contains(text, "**"+inlineText(r.Use)+"**")) {
-			t.Errorf("%s: %s is not on the sheet", r.Title, r.Use)
+			t.Errorf("%s: %s is not on the page", r.Requirement, r.Use)
 		}
 	}
-	if i, k := bytes.Index([]byte(text), []byte("| requirement | lock | cost |")), strings.Index(text, "!["); i < 0 || k < i {
-		t.Errorf("the Markdown does not begin with the sheet: it is at %d, a picture at %d", i, k)
-	}
-}
-
-// TestSurvivesBounded: what held is said with the share of faults that may break it all the
-// same, by the guarantee with the fewest, and what broke bounds nothing.
-func TestSurvivesBounded(t *testing.T) {
-	lock := synthetic.Served("locks", harness.Redis, harness.KindRedis)
-	recovery := synthetic.Fault("pause", lock, 2, 0, nil, harness.Recovery)
-	failover := synthetic.Fault("failover", lock, 3, 0, nil, harness.Failover)
-	broken := synthetic.Fault("failover", lock, 1, 0, map[harness.Harm]int{harness.TwoHolders: 1}, harness.Failover)
-	stuck := synthetic.Fault("pause", lock, 1, 0, map[harness.Harm]int{harness.Stuck: 1}, harness.Recovery)
-	for want, faults := range map[string][]*harness.FaultResult{
-		"in 5 faults; what held breaks in at most 78 % of its faults": {recovery, failover}, // 1 - 0.05^(1/2) = 0.776
-		"in 3 faults; what held breaks in at most 78 % of its faults": {recovery, broken},
-		"in 4 faults; what held breaks in at most 63 % of its faults": {failover, stuck},
-		"in 1 fault": {broken},
-	} {
-		_, got := endures(survival.ClassOf(faults, "locks"))
-		if strings.ReplaceAll(got, numfmt.Space, " ") != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+	if i, k := strings.Index(text, "| requirement | lock | rate |"), strings.Index(text, "!["); i < 0 || k < i {
+		t.Errorf("the Markdown has the decisions at %d, a picture at %d", i, k)
 	}
 }

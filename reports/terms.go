@@ -17,15 +17,13 @@ type term struct {
 
 // terms lists every term, in the order of a page.
 var terms = []term{
-	{"requirement", []string{"situation"}, "how many workers want the lock at once, compared with the processors there are, and for how long they hold it: a degree of contention, at the greatest number of workers that most locks were measured with"},
-	{"lock", []string{"use"}, "the lock to take there, by the rule under \"How it is decided\"; of distributed locks the fastest of those that were seen to survive the most"},
-	{"cost", nil, "what taking the lock once costs: processor time of the program, the work of the section included (metric cpu), of distributed locks messages to the servers (metric requests); with the rate and the longest waits that go with it"},
-	{"what it survives", nil, "of a distributed lock: the guarantees that failure scenarios put to the test, with the number of faults, and the share of its faults that may break one all the same, by the one with the fewest (bound, 95 %); of a local one: the measured windows with contenders, each of which was a test of exclusion too"},
-	{"how sure", nil, "what the rounds prove; \"clear winner\" beyond chance, \"likely winner\" by much and not beyond chance, \"tie\" where others may do as well, \"only candidate\" where no other recommended lock was measured that comes into question"},
-	{"what would change it", nil, "the requirement, guarantee or figure by which the same rule would name another lock, computed from this run; the weightiest first"},
+	{"requirement", []string{"situation"}, "the degree of contention: how many workers want the lock at once, compared with the number of processors, and how long they hold it"},
+	{"lock", []string{"use"}, "the recommended lock: the default, or the fastest if it is significantly faster; of distributed locks the fastest of those that tolerated the most failures"},
+	{"why", nil, "the rule that chose the lock, with the ratio of rates that decided (median and interval of the rounds), and what the lock costs compared with the default"},
+	{"what it tolerates", nil, "of a distributed lock: each guarantee with the number of tries in the failure scenarios; ✓ held, ✗ broken, ○ possible but not shown, – not claimed, ? not tested"},
 	{"rate", []string{"per second"}, "how often a second the lock was taken, by all workers together (metric throughput); of contended distributed locks how often it passed to another worker (metric handovers); the median of the rounds"},
 	{"workers", nil, "how many workers took the lock; each is a contender with a handle of its own"},
-	{"rounds", nil, "how often the case was measured, each time in a new process; a figure is the median of its rounds"},
+	{"rounds", nil, "how often the case was measured; each round has a new process, which the local locks of one workload share; a figure is the median of its rounds"},
 	{"interval", nil, "where the median lies with 95 % confidence, by order statistics of the rounds; there is none with fewer than six"},
 	{"over the leader", []string{"ratio", "× "}, "one rate over another one of the same round; median and order-statistic interval of the rounds, at the level that keeps the chance of any false difference in the table under 5 %"},
 	{"ratio to the baseline", []string{"workers "}, "the rate of the lock divided by the rate of the baseline in the same rounds, with that many workers, and its interval; for the baseline its own rate"},

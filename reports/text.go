@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -25,42 +26,25 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 	}
 	t.line("Which lock for which contention?")
 	t.line(origin(run))
-	first, others := verdict.Standing(verdict.Groups(run))
-	vs, stable := verdict.Weigh(first, Lead)
-	verdict.WithSections(vs, others)
-	if len(vs) == 0 {
-		t.gap()
-		t.line("This run has no result that a verdict could rest on.")
-	}
-	if text := plainLead(lead(vs)); text != "" {
-		t.gap()
-		t.line(text)
-		t.line(stable.String())
-	}
+	ds := verdict.Decisions(run)
+	q := assess(run, ds)
+	t.gap()
+	t.line(q.Headline())
+	t.gap()
+	t.line(cmp.Or(plainText(q.headline(ds)), noDecision))
 	if text := expectedText(run); text != "" {
 		t.gap()
 		t.line(text)
 	}
-	for _, v := range vs {
+	t.answers(answers(ds))
+	if bad := exclusions(run); len(bad) > 0 {
 		t.gap()
-		t.verdict(v)
-		cs := slices.DeleteFunc(changes(run, v), func(c string) bool { return c == alternative(v, v.Instead) || c == alternative(v, v.Unfit) }) // "or" and a note say it
-		t.field("data", v.Data())
-		t.field("changes", strings.Join(firsts(cs, shownChanges), "; "))
-	}
-	if len(others) > 0 {
-		t.gap()
-		t.line(fmt.Sprintf("The report judges %s more, of the other workloads.", numfmt.Plural(len(others), "situation")))
-	}
-	if bad := verdict.Exclusions(run); len(bad) > 0 {
-		t.gap()
-		t.line("Not considered")
+		t.line("Locks that do not compete")
 		for _, r := range bad {
 			t.item(r.Lock + ": " + r.Reason)
 		}
 	}
-	t.gap()
-	t.quality(assess(run, vs))
+	t.quality(q)
 	for _, table := range verdict.Tables(run, run.Baseline) {
 		t.gap()
 		t.compared(table)
@@ -137,36 +121,25 @@ func (t *textWriter) wrapped(first, rest, s string) {
 	t.buf.WriteString(cur + "\n")
 }
 
-func (t *textWriter) verdict(v verdict.Verdict) {
-	t.line(strings.ToUpper(v.Situation[:1]) + v.Situation[1:] + " (" + v.Setting + ")")
-	if v.Use == "" {
-		t.field("use", v.Why)
-		for _, n := range v.Notes {
-			t.field("note", n)
-		}
-		return
-	}
-	switch {
-	case v.Recommends():
-		t.field("use", v.Use)
-	case v.Among != "":
-		t.field("use", "nothing: "+v.Caveat)
-		t.field("choice", "of "+v.Among+" "+v.Use)
-	default:
-		t.field("use", "nothing: "+v.Caveat)
-	}
-	t.field("class", v.Class)
-	if v.Instead != nil {
-		t.field("or", fmt.Sprintf("%s, %s, where %s (%s)", v.Instead.Lock, v.Instead.Rate, v.Instead.Where, v.Instead.Class))
-	}
-	t.field("how sure", v.Grade+": "+v.Why)
-	for _, n := range v.Notes {
-		t.field("note", n)
+// answers writes a paragraph for each decision.
+func (t *textWriter) answers(as []answerRow) {
+	for _, a := range as {
+		t.gap()
+		t.line(a.Requirement + " (" + a.Setting + ")")
+		t.field("use", a.Use)
+		t.field("why", a.Why)
+		t.field("rate", a.Rate)
+		t.field("tolerates", a.Class)
 	}
 }
 
+// quality writes the evidence of q.
 func (t *textWriter) quality(q quality) {
-	t.line(q.Headline())
+	if q.Good() {
+		return
+	}
+	t.gap()
+	t.line("Warnings")
 	if q.Partial != "" {
 		t.item(q.Partial)
 	}
@@ -182,18 +155,6 @@ func (t *textWriter) quality(q quality) {
 	if n := len(q.Rest()); n > 0 {
 		t.item("The report has " + numfmt.Plural(n, "more kind") + " of warning.")
 	}
-}
-
-// alike lists the locks that were not shown to be slower than that of v, in words.
-func alike(v verdict.Verdict) string {
-	text := strings.Join(v.AsGood, ", ")
-	if len(v.Untold) > 0 {
-		if text != "" {
-			text += "; "
-		}
-		text += "not told apart: " + strings.Join(v.Untold, ", ")
-	}
-	return text
 }
 
 // The most that a text shows of a table in one line.

@@ -300,7 +300,7 @@ func (l *growing) Unlock() {
 	}
 }
 
-// tryTakesSome takes a held lock, once in so many times.
+// tryTakesSome takes a held lock when it is tried so many times during one hold.
 type tryTakesSome struct {
 	brokenTAS
 	tries atomic.Uint32
@@ -309,6 +309,11 @@ type tryTakesSome struct {
 
 func (l *tryTakesSome) TryLock() bool {
 	return l.held.CompareAndSwap(false, true) || l.tries.Add(1)%l.every == 0
+}
+
+func (l *tryTakesSome) Unlock() {
+	l.tries.Store(0)
+	l.brokenTAS.Unlock()
 }
 
 // tryRefusesSome refuses a free lock, once in so many times.

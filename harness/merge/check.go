@@ -114,7 +114,7 @@ func plan(m resultfile.Manifest) string {
 	for _, name := range slices.Sorted(maps.Keys(m.Windows)) {
 		text += fmt.Sprintf(" %s=%v", name, m.Windows[name])
 	}
-	return text + ", " + pairs(m.Flags, "rank", "ranks", "sync", "job", "out") + fmt.Sprintf("margin %s, candidates %s", margin, said(string(m.Candidates)))
+	return text + ", " + pairs(m.Flags, "rank", "ranks", "sync", "job", "out") + "margin " + margin
 }
 
 // pairs returns m as text, without the keys but.

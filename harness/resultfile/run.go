@@ -42,10 +42,8 @@ type Manifest struct {
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished,omitzero"` // zero while running, or if the run was killed
 
-	// Margin and Candidates are the terms of the verdict on the run: the practical
-	// margin, a share, and which locks may be chosen. Nil and "" are the defaults.
-	Margin     *float64   `json:"margin,omitempty"`
-	Candidates Candidates `json:"candidates,omitempty"`
+	// Margin is the relative difference of rates that does not matter; nil is the default.
+	Margin *float64 `json:"margin,omitempty"`
 
 	// Pair, if not empty, is shared with one other run: that of another build of
 	// the lab which was measured in the same rounds, case by case.
@@ -106,16 +104,6 @@ type Part struct {
 	Binary string `json:"binary,omitempty"` // the program itself: SHA-256, hexadecimal
 }
 
-// Candidates says which locks a verdict may choose.
-type Candidates string
-
-// The values of Candidates. Locks that are historical, broken or controls, and those
-// with a violation, are in none of them.
-const (
-	CandidatesRecommended Candidates = "recommended" // locks meant for use
-	CandidatesAll         Candidates = "all"         // also those kept for reference, such as the peers
-)
-
 // PracticalMargin returns the margin of m, or the default.
 func (m Manifest) PracticalMargin() float64 {
 	if m.Margin == nil || !(*m.Margin >= 0 && *m.Margin <= stat.MaxMargin) {
@@ -123,9 +111,6 @@ func (m Manifest) PracticalMargin() float64 {
 	}
 	return *m.Margin
 }
-
-// AnyStatus reports whether locks kept for reference may be chosen.
-func (m Manifest) AnyStatus() bool { return m.Candidates == CandidatesAll }
 
 // Differs says in a few words why results measured under n do not belong beside
 // those of m, or nothing if they do.

@@ -101,7 +101,7 @@ func (p *Plan) RunBuilds(ctx context.Context, builds []Build, report func(build 
 	start, lost := time.Now(), make([]int, n)
 	draw := rand.New(rand.NewPCG(p.Seed, uint64(p.Rounds)))
 	for round := range p.Rounds {
-		for _, i := range p.order(round) {
+		for _, i := range p.order(round, len(p.Cases)) {
 			for _, b := range draw.Perm(n) {
 				c, by := p.Cases[i], *p
 				by.exe = builds[b].Path

@@ -40,6 +40,8 @@ type spec struct {
 	exe   string // the program to start; "" is this one
 	relay *relay // if it meets
 
+	Locks []string // several local locks in one process; nil is Lock alone
+
 	Access
 }
 
@@ -107,15 +109,6 @@ func measureAs(suite []*harness.Variant, s spec, begins <-chan int64, out io.Wri
 	if s.Describe {
 		return json.NewEncoder(out).Encode(describe(suite))
 	}
-	var lock *harness.Variant
-	for _, v := range suite {
-		if v.Name == s.Lock {
-			lock = v
-		}
-	}
-	if lock == nil {
-		return fmt.Errorf("runner: measuring process: no lock is called %q", s.Lock)
-	}
 	// A collection inside the window would be charged to the lock. The limit
 	// keeps a long run of a lock that allocates from eating the machine.
 	debug.SetGCPercent(-1)
@@ -126,6 +119,13 @@ func measureAs(suite []*harness.Variant, s spec, begins <-chan int64, out io.Wri
 	in := s.Machine.instruments()
 	if s.Told {
 		tell(out, told{At: atLock})
+	}
+	if s.Locks != nil {
+		return s.measureShared(suite, in, out)
+	}
+	lock, err := named(suite, s.Lock)
+	if err != nil {
+		return err
 	}
 	job := Job{Lock: lock, Workload: s.Workload, At: s.Endpoint(), Key: s.Key, Seed: s.Seed, first: s.First}
 	if s.Meets {
@@ -147,6 +147,29 @@ func measureAs(suite []*harness.Variant, s spec, begins <-chan int64, out io.Wri
 		return fmt.Errorf("runner: measuring process: %w", err)
 	}
 	return nil
+}
+
+// named returns the lock of that name.
+func named(suite []*harness.Variant, name string) (*harness.Variant, error) {
+	for _, v := range suite {
+		if v.Name == name {
+			return v, nil
+		}
+	}
+	return nil, fmt.Errorf("runner: measuring process: no lock is called %q", name)
+}
+
+// measureShared measures s.Locks in turns.
+func (s spec) measureShared(suite []*harness.Variant, in *Instruments, out io.Writer) error {
+	var jobs []Job
+	for i, name := range s.Locks {
+		lock, err := named(suite, name)
+		if err != nil {
+			return err
+		}
+		jobs = append(jobs, Job{Lock: lock, Workload: s.Workload, Seed: s.Seed + uint64(i)<<24})
+	}
+	return measureShared(context.Background(), in, jobs, s, out)
 }
 
 // spawn measures s in a fresh process, which may take until limit.
@@ -182,8 +205,8 @@ func (s *spec) answered(r *harness.Result) error {
 	return &lostError{err: fmt.Errorf("runner: it measured %s, not %s: it does not know an axis of the workload", r.Workload.Name(), s.Workload.Name())}
 }
 
-// ask starts a measuring process with s, and returns what it prints until it
-// ends, for which it may be served for limit.
+// ask starts a measuring process with s, and returns its output until it ends, also with an
+// error. The process may be served for limit.
 func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 	exe := s.exe
 	if exe == "" {
@@ -226,11 +249,11 @@ func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 	hung := hangs()
 	switch {
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("runner: %w", context.Cause(ctx))
+		return stdout.text, fmt.Errorf("runner: %w", context.Cause(ctx))
 	case hung:
-		return nil, overdue(listen(stdout.text), limit)
+		return stdout.text, overdue(listen(stdout.text), limit)
 	case err != nil:
-		return nil, fate(err, listen(stdout.text), stderr.String())
+		return stdout.text, fate(err, listen(stdout.text), stderr.String())
 	case werr != nil:
 		return nil, fmt.Errorf("runner: %w", werr)
 	}

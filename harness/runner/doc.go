@@ -1,7 +1,8 @@
 // Package runner drives locks and records what they do:
 //
-//	Plan  →  rounds in shuffled order  →  one fresh process for each case and
-//	round  →  a Rig, driven for the warm-up and then for the window  →  Result
+//	Plan  →  rounds in shuffled order  →  a fresh process for a case, or for the local
+//	locks of one workload  →  a Rig, driven for the warm-up, for blocks in turn with the
+//	other locks of the process, and for the window  →  Result
 //
 // Two loops, one for locks inside a process and one for locks kept by servers,
 // are the only code that knows the difference. Every run is also a test: a

@@ -19,6 +19,7 @@ const (
 	processCost = 40 * time.Millisecond
 	clientCost  = 3 * time.Millisecond  // a case with 64 took 2 to 6 ms longer for each than one with one, by the lock
 	tripsCost   = 25 * time.Millisecond // the round trips to a server around the window
+	sharedCost  = 20 * time.Millisecond // a lock in a process that it shares: ends of blocks, probes
 )
 
 // Estimate returns about how long p takes.
@@ -31,11 +32,12 @@ func anyCase(Case) bool { return true }
 func (p *Plan) EstimateOf(has func(Case) bool) time.Duration { return p.estimateOf(has, p.Rounds) }
 
 func (p *Plan) estimateOf(has func(Case) bool, rounds int) (d time.Duration) {
+	sizes := p.sizes()
 	for _, c := range p.Cases {
 		if !has(c) {
 			continue
 		}
-		each := p.estimate(c.StandIn())
+		each := p.estimateIn(c.StandIn(), sizes)
 		if c.Unknown() {
 			d += p.seekTime(c)
 			each *= time.Duration(len(kneeShares))
@@ -45,8 +47,17 @@ func (p *Plan) estimateOf(has func(Case) bool, rounds int) (d time.Duration) {
 	return d
 }
 
-func (p *Plan) estimate(c Case) time.Duration {
+// estimate returns how long c takes alone in a process.
+func (p *Plan) estimate(c Case) time.Duration { return p.estimateIn(c, nil) }
+
+// estimateIn returns how long c takes in a unit of one of sizes.
+func (p *Plan) estimateIn(c Case, sizes map[harness.Workload]int) time.Duration {
 	cost := processCost
+	blocks := time.Duration(0)
+	if n := sizes[c.Workload]; n > 1 && p.shares(c) {
+		cost = sharedCost + processCost/time.Duration(n)
+		blocks = time.Duration(passes(c.Workload)) * block(c.Workload)
+	}
 	if c.Lock.Remote != nil {
 		cost += tripsCost + clientCost*time.Duration(c.Workload.Workers)
 	}
@@ -57,7 +68,7 @@ func (p *Plan) estimate(c Case) time.Duration {
 	if c.Workload.Rate > 0 {
 		windows += time.Duration(lead * float64(windows))
 	}
-	return windows + cost
+	return windows + blocks + cost
 }
 
 // The windows of a probe, and how many cases it takes: of all servers together, and of each.
@@ -123,6 +134,7 @@ func spread(cases []Case, site harness.Site, n int) []Case {
 // A progress is how far a run has come and how fast.
 type progress struct {
 	plan        *Plan
+	sizes       map[harness.Workload]int
 	begin       time.Time
 	rounds      int
 	done, total int           // cases
@@ -131,7 +143,8 @@ type progress struct {
 }
 
 func (p *Plan) progress(now time.Time) *progress {
-	r := &progress{plan: p, begin: now, rounds: p.Rounds, total: p.Total()}
+	sizes := p.sizes()
+	r := &progress{plan: p, sizes: sizes, begin: now, rounds: p.Rounds, total: p.Total()}
 	for round := range r.rounds {
 		for _, c := range p.Cases {
 			switch {
@@ -139,7 +152,7 @@ func (p *Plan) progress(now time.Time) *progress {
 			case p.has(c, round):
 				r.done++
 			default:
-				r.ahead += p.estimate(c)
+				r.ahead += p.estimateIn(c, sizes)
 			}
 		}
 	}
@@ -148,7 +161,7 @@ func (p *Plan) progress(now time.Time) *progress {
 
 // add notes that c was measured.
 func (r *progress) add(c Case) {
-	e := r.plan.estimate(c)
+	e := r.plan.estimateIn(c, r.sizes)
 	r.done++
 	r.ahead -= e
 	r.behind += e

@@ -73,7 +73,7 @@ func TestReplan(t *testing.T) {
 		r := p.progress(now)
 		for round := 0; round < r.rounds; round++ {
 			for _, c2 := range p.Cases {
-				now = now.Add(time.Duration(c.pace * float64(p.estimate(c2))))
+				now = now.Add(time.Duration(c.pace * float64(p.estimateIn(c2, r.sizes))))
 				r.add(c2)
 			}
 			r.replan(round+1, now)

@@ -156,32 +156,39 @@ func (p *Plan) Run(ctx context.Context, report func(Progress) error) error {
 	r := p.progress(time.Now())
 	known, lost := calibrate(), 0
 	for round := 0; round < r.rounds; round++ {
-		for k, i := range p.order(round) {
-			c := p.Cases[i]
-			if !p.due(c, round) || p.has(c, round) {
+		units := p.units()
+		for k, i := range p.order(round, len(units)) {
+			u := slices.DeleteFunc(slices.Clone(units[i]), func(c Case) bool { return !p.due(c, round) || p.has(c, round) })
+			if len(u) == 0 {
 				continue
 			}
-			at := Progress{Case: c, Round: round, Rounds: r.rounds, Done: r.done, Total: r.total, Left: r.left(time.Now())}
+			at := Progress{Case: u[0], Round: round, Rounds: r.rounds, Done: r.done, Total: r.total, Left: r.left(time.Now())}
 			if err := report(at); err != nil {
 				return err
 			}
-			res, err := p.measureTwice(ctx, c, known, round, round*len(p.Cases)+k)
-			if res != nil {
-				res.Trips = p.Trips[c.Lock.Name]
-			}
-			if at.Lost = lostBy(err); err != nil && at.Lost == nil {
-				return errors.Join(ctx.Err(), err)
-			}
-			if lost++; at.Lost == nil {
-				lost = 0
-			}
-			r.add(c)
-			at.Done, at.Left, at.Result = r.done, r.left(time.Now()), res
-			if err := report(at); err != nil {
+			err := p.measureUnit(ctx, u, known, round, round*len(units)+k, func(c Case, res *harness.Result, err error) error {
+				at.Case = c
+				if res != nil {
+					res.Trips = p.Trips[c.Lock.Name]
+				}
+				if at.Lost = lostBy(err); err != nil && at.Lost == nil {
+					return errors.Join(ctx.Err(), err)
+				}
+				if lost++; at.Lost == nil {
+					lost = 0
+				}
+				r.add(c)
+				at.Done, at.Left, at.Result = r.done, r.left(time.Now()), res
+				if err := report(at); err != nil {
+					return err
+				}
+				if lost == maxLost {
+					return fmt.Errorf("%w: %d cases in a row gave no result, the last: %w", ErrGaveUp, lost, at.Lost)
+				}
+				return nil
+			})
+			if err != nil {
 				return err
-			}
-			if lost == maxLost {
-				return fmt.Errorf("%w: %d cases in a row gave no result, the last: %w", ErrGaveUp, lost, at.Lost)
 			}
 		}
 		r.replan(round+1, time.Now())
@@ -224,9 +231,9 @@ func (p *Plan) measureTwice(ctx context.Context, c Case, known calibration, roun
 	return res, err
 }
 
-// order returns the order of the cases in a round.
-func (p *Plan) order(round int) []int {
-	return rand.New(rand.NewPCG(p.Seed, uint64(round))).Perm(len(p.Cases))
+// order returns the order of n units in a round.
+func (p *Plan) order(round, n int) []int {
+	return rand.New(rand.NewPCG(p.Seed, uint64(round))).Perm(n)
 }
 
 // measure runs one case in a fresh process.

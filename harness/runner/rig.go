@@ -297,11 +297,17 @@ func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Re
 	if err != nil || len(res.Violations) > 0 {
 		return res, err
 	}
+	return rig.window(ctx, servers)
+}
+
+// window drives the window of r and returns its result, with what disturbed the machine.
+func (r *Rig) window(ctx context.Context, servers *serverMeter) (*harness.Result, error) {
+	rig, job := r, r.job
 	runtime.GC()
 	before := rig.probe(ctx)
 	rig.servers = servers
 	noise := machine.Watch()
-	res, err = rig.Drive(ctx, Limit{Window: job.Workload.Window, Steady: job.steady(), together: job.together})
+	res, err := rig.Drive(ctx, Limit{Window: job.Workload.Window, Steady: job.steady(), together: job.together})
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,12 @@
 package runner
 
 import (
-	"locklab/harness"
-	"locklab/internal/machine"
 	"runtime"
 	"slices"
 	"time"
+
+	"locklab/harness"
+	"locklab/internal/machine"
 )
 
 // setup is what the constructor of a local lock is told.

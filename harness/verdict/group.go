@@ -39,11 +39,7 @@ type Series struct {
 type Cell struct {
 	Rounds map[int]*harness.Result
 	wait   *harness.Histogram // of all rounds together, once asked for
-
-	// known, if not nil, keeps what the rounds say: a resampled cell shares that of its
-	// own, as the index of a thousand slices takes a while.
-	known map[readingOf]metric.Reading
-	order []int // the numbers of the rounds, once asked for
+	order  []int              // the numbers of the rounds, once asked for
 }
 
 // Groups sorts the results of run into groups: local before remote, closed loops before
@@ -240,43 +236,29 @@ func (c *Cell) Order() []int {
 	return c.order
 }
 
-// Summary returns what the rounds of c say about m; N is 0 if they say nothing.
+// Summary summarizes m over the rounds of c; N is 0 if no round has it.
 func (c *Cell) Summary(m *metric.Metric) stat.Summary {
 	return metric.Summarize(func(yield func(metric.Reading) bool) {
 		if c == nil {
 			return
 		}
 		for _, i := range c.Order() {
-			if !yield(c.read(m, c.Rounds[i])) {
+			if !yield(m.Read(c.Rounds[i])) {
 				return
 			}
 		}
 	})
 }
 
-// read returns what r says of m.
-func (c *Cell) read(m *metric.Metric, r *harness.Result) metric.Reading {
-	if c.known == nil {
-		return m.Read(r)
-	}
-	k := readingOf{m, r}
-	x, ok := c.known[k]
-	if !ok {
-		x = m.Read(r)
-		c.known[k] = x
-	}
-	return x
-}
-
-type readingOf struct {
-	m *metric.Metric
-	r *harness.Result
-}
-
-// Pairs returns m of the rounds that a and b both have, in order.
+// Pairs returns m of the rounds that a and b both have, in order. A rate of two locks whose
+// blocks alternated in one process is the median of the ratios of their blocks, and 1.
 func Pairs(a, b *Cell, m *metric.Metric) (xs, ys []float64) {
 	for _, i := range a.Order() {
 		if b.Rounds[i] == nil {
+			continue
+		}
+		if ratio, ok := blockRatio(a.Rounds[i], b.Rounds[i], m); ok {
+			xs, ys = append(xs, ratio), append(ys, 1)
 			continue
 		}
 		x, okX := m.Of(a.Rounds[i])
@@ -286,6 +268,31 @@ func Pairs(a, b *Cell, m *metric.Metric) (xs, ys []float64) {
 		}
 	}
 	return xs, ys
+}
+
+// blockRatio returns the median of the ratios of the blocks of a to those of b in the same
+// pass; ok is false if m is no rate, or if they were not measured in one process.
+func blockRatio(a, b *harness.Result, m *metric.Metric) (ratio float64, ok bool) {
+	x, y := a.Blocks, b.Blocks
+	if x == nil || y == nil || x.Process != y.Process || !x.Valid() || !y.Valid() || len(x.Ops) != len(y.Ops) {
+		return 0, false
+	}
+	of := func(b *harness.Blocks) []uint64 { return b.Ops }
+	switch m {
+	case metric.Throughput:
+	case metric.Handovers:
+		of = func(b *harness.Blocks) []uint64 { return b.Handovers }
+	default:
+		return 0, false
+	}
+	var ratios []float64
+	for i := range x.Ops {
+		own, other := float64(of(x)[i])/float64(x.Elapsed[i]), float64(of(y)[i])/float64(y.Elapsed[i])
+		if own > 0 || other > 0 {
+			ratios = append(ratios, own/other)
+		}
+	}
+	return stat.Median(ratios), len(ratios) > 0
 }
 
 // Waits returns the Waits of all rounds as one histogram: quantiles of the

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"maps"
+	"math/rand/v2"
 	"slices"
 
 	"locklab/harness"
@@ -190,4 +191,21 @@ func (l *kneeLoad) p99(draw []int) (float64, bool) {
 		}
 	}
 	return 0, false
+}
+
+// draws yields n times as many of rounds as there are, drawn at random. They are the
+// same for the same number of rounds.
+func draws(rounds []int, n int) iter.Seq[[]int] {
+	rng := rand.New(rand.NewPCG(0x5ab1e, uint64(len(rounds))))
+	return func(yield func([]int) bool) {
+		for range n {
+			draw := make([]int, len(rounds))
+			for i := range draw {
+				draw[i] = rounds[rng.IntN(len(rounds))]
+			}
+			if !yield(draw) {
+				return
+			}
+		}
+	}
 }

@@ -1,7 +1,7 @@
 package verdict
 
 import (
-	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -11,15 +11,15 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A class of groups is what sets their situations apart beside the number of
-// workers.
-type class int
+// A Kind is a kind of workload.
+type Kind int
 
+// The kinds.
 const (
-	ordinary class = iota
-	held           // for so long that a waiter could sleep meanwhile
-	read           // most acquisitions only read
-	deployed       // kept by servers that are durable, several, far away, or speak TLS
+	Ordinary Kind = iota
+	Held          // for so long that a waiter could sleep meanwhile
+	Read          // most acquisitions only read
+	Deployed      // kept by servers that are durable, several, far away, or use TLS
 )
 
 // From these hold times on a section is long: several times what it takes to put
@@ -29,25 +29,26 @@ const (
 	longHoldRemote = 10 * time.Millisecond
 )
 
-func (g *Group) class() class {
+// Kind returns the kind of the workload of g.
+func (g *Group) Kind() Kind {
 	long := longHold
 	if g.Remote {
 		long = longHoldRemote
 	}
 	switch {
-	case g.deployment() != "":
-		return deployed
+	case g.Deployment() != "":
+		return Deployed
 	case g.Load.Reads >= mostlyReads:
-		return read
+		return Read
 	case g.Load.Hold.Mean >= long:
-		return held
+		return Held
 	}
-	return ordinary
+	return Ordinary
 }
 
-// deployment describes the servers of g where they are not the default, such as
-// "3 durable servers 1ms away"; "" where they are.
-func (g *Group) deployment() string {
+// Deployment describes the servers of g if they are not the default, such as
+// "3 durable servers 1ms away"; "" if they are.
+func (g *Group) Deployment() string {
 	w := g.Load
 	if !g.Remote || w.Servers <= 1 && !w.Durable && !w.TLS && w.Delay == 0 {
 		return ""
@@ -68,87 +69,141 @@ func (g *Group) deployment() string {
 	return text
 }
 
-// A Situation is a number of workers that stands for a degree of contention.
+// A Situation is a workload with a number of workers that stands for a degree of
+// contention.
 type Situation struct {
-	g       *Group
-	name    string
-	workers int
-	only    func(harness.Lock) bool // nil is every lock
-	terse   bool                    // only the choice is wanted of a verdict, not what stands beside it
+	group   *Group
+	Degree  Degree
+	Workers int
 }
 
-// The degrees of contention, and what they are in plain words: as a sentence,
-// and behind the name of a lock.
+// A Degree is a degree of contention.
+type Degree string
+
+// The degrees.
 const (
-	uncontended    = "uncontended"
-	fewWorkers     = "a few workers"
-	upToCPUs       = "up to one worker per CPU"
-	onePerCPU      = "one worker per CPU"
-	oversubscribed = "more workers than CPUs"
-	contended      = "contended"
-	mostlyReaders  = "mostly readers"
-	longHeld       = "long hold"
-	distributed    = "distributed, "
+	Uncontended    Degree = "uncontended"
+	FewWorkers     Degree = "a few workers"
+	UpToCPUs       Degree = "up to one worker per CPU"
+	OnePerCPU      Degree = "one worker per CPU"
+	Oversubscribed Degree = "more workers than CPUs"
+	Contended      Degree = "contended"
 )
 
-var plainWords = map[string]struct {
-	meaning string
-	taken   string // the meaning if the CPUs were not the workers' alone; "" is the same
-	when    string
-}{
-	uncontended:    {"one worker takes the lock", "", "without contention"},
-	fewWorkers:     {"some CPUs have nothing to do", "", "with a few workers"},
-	upToCPUs:       {"every worker has a CPU of its own", "no more workers than CPUs, of which others or a CPU limit took time in some windows", "with up to one worker per CPU"},
-	onePerCPU:      {"every CPU has a worker, no worker waits for a CPU", "as many workers as CPUs, of which others or a CPU limit took time in some windows", "with one worker per CPU"},
-	oversubscribed: {"workers wait for CPUs as well as for the lock", "", "with more workers than CPUs"},
-	contended:      {"all want the lock at once", "", "when many want it"},
-	mostlyReaders:  {"readers may share the lock", "", "when most acquisitions only read"},
-	longHeld:       {"waiters have time to sleep", "", "when it is held long"},
+// Group returns the results of the workload of s.
+func (s Situation) Group() *Group { return s.group }
+
+// Distributed reports whether the locks of s are kept by servers.
+func (s Situation) Distributed() bool { return s.group.Remote }
+
+// Workload returns the workload of s without the workers, such as "hold=100ns".
+func (s Situation) Workload() string { return s.group.Axes }
+
+// Name identifies s among the situations of [Standing], such as "long hold, contended".
+func (s Situation) Name() string {
+	var parts []string
+	if s.group.Remote {
+		parts = append(parts, "distributed")
+	}
+	switch s.group.Kind() {
+	case Read:
+		return strings.Join(append(parts, "mostly readers"), ", ")
+	case Held:
+		parts = append(parts, "long hold")
+	case Deployed:
+		parts = append(parts, s.group.Deployment())
+	}
+	return strings.Join(append(parts, string(s.Degree)), ", ")
 }
 
-// SituationOf returns what g is with w workers, by no name of its own.
-func SituationOf(g *Group, w int) Situation { return Situation{g: g, workers: w} }
+// MarshalJSON writes the name, the workload and the metric of s.
+func (s Situation) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Name        string `json:"name"`
+		Distributed bool   `json:"distributed"`
+		Workload    string `json:"workload"`
+		Workers     int    `json:"workers"`
+		Metric      string `json:"metric"`
+	}{s.Name(), s.Distributed(), s.Workload(), s.Workers, s.Metric().Name})
+}
 
-// situations returns those that g covers: an open loop grants what is asked for until the lock
-// does not keep up, so its rate ranks nothing.
+// Metric returns the metric that compares the locks of s: handovers of contended
+// distributed locks, because an owner that takes its lock back at once serves nobody else.
+func (s Situation) Metric() *metric.Metric {
+	if s.group.Remote && s.Workers > 1 && s.group.Load.Reads == 0 { // readers hand nothing over
+		return metric.Handovers
+	}
+	return metric.Throughput
+}
+
+// Results returns the results of the locks that compete in s.
+func (s Situation) Results() (out []*harness.Result) {
+	for _, x := range s.group.At(s.Workers) {
+		if c := x.Cells[s.Workers]; correct(x.Lock) {
+			for _, i := range c.Order() {
+				out = append(out, c.Rounds[i])
+			}
+		}
+	}
+	return out
+}
+
+// Disturbs reports whether w, a warning about a result of s, is unusual there. The servers
+// of a distributed lock are other processes too, and workers that fill the CPUs wait for
+// them in any case.
+func (s Situation) Disturbs(w harness.Warning) bool {
+	switch {
+	case s.group.Remote:
+		return !slices.Contains([]string{"", "clipped", "others", "pressure"}, w.Kind)
+	case s.Workers >= s.group.CPUs:
+		return w.Kind != "pressure"
+	}
+	return true
+}
+
+// Compare returns the ratio of the rate of lock a to that of lock b in the rounds that both
+// have; nil if one of them does not compete.
+func (s Situation) Compare(a, b string) *Ratio {
+	pool := s.candidates()
+	i := slices.IndexFunc(pool, func(x candidate) bool { return x.Lock.Name == a })
+	k := slices.IndexFunc(pool, func(x candidate) bool { return x.Lock.Name == b })
+	if i < 0 || k < 0 {
+		return nil
+	}
+	return s.compare(pool[i], pool[k])
+}
+
+// situations returns the situations of g. An open loop has none: its rate is what was asked
+// for, until the lock is overloaded.
 func situations(g *Group) (out []Situation) {
 	if g.Open() {
 		return nil
 	}
-	prefix := ""
-	if g.Remote {
-		prefix = distributed
-	}
 	most := g.Crowd()
-	add := func(name string, w int) { out = append(out, Situation{g: g, name: prefix + name, workers: w}) }
-	switch g.class() {
-	case read:
-		add(mostlyReaders, most)
+	add := func(d Degree, w int) { out = append(out, Situation{g, d, w}) }
+	if g.Kind() == Read {
+		add(Contended, most)
 		return out
-	case held:
-		prefix += longHeld + ", "
-	case deployed:
-		prefix += g.deployment() + ", "
 	}
 	if g.Workers[0] == 1 {
-		add(uncontended, 1)
+		add(Uncontended, 1)
 	}
 	switch {
 	case most < 2:
 	case g.Remote || g.CPUs == 0:
-		add(contended, most)
+		add(Contended, most)
 	default:
 		few, full := g.upTo()
 		if few > 0 {
-			add(fewWorkers, few)
+			add(FewWorkers, few)
 		}
 		if full == g.CPUs {
-			add(onePerCPU, full)
+			add(OnePerCPU, full)
 		} else if full > 0 {
-			add(upToCPUs, full)
+			add(UpToCPUs, full)
 		}
 		if most > g.CPUs {
-			add(oversubscribed, most)
+			add(Oversubscribed, most)
 		}
 	}
 	return out
@@ -170,46 +225,53 @@ func (g *Group) upTo() (few, full int) {
 	return few, full
 }
 
-// Standing returns the situations of gs, the groups of a run, that stand for the degrees of contention
-// in the table of verdicts, and those of its other workloads. The first are of
-// the ordinary workload with the most cases; if there is one, a long hold,
-// readers, and servers that are not the default come in only once each, at their most
-// contended.
-func Standing(gs []*Group) (first, others []Situation) {
+// Standing returns the situations that stand for gs, the groups of a run: of the ordinary
+// workload with the most cases, and if there is one, of a long hold, of readers and of
+// servers that are not the default only the most contended one.
+func Standing(gs []*Group) (out []Situation) {
 	type slot struct {
 		remote bool
-		class  class
+		kind   Kind
 	}
 	taken, has := make(map[slot]bool), make(map[slot]bool)
 	for _, g := range gs {
-		if g.Open() {
-			continue
+		if !g.Open() {
+			has[slot{g.Remote, g.Kind()}] = true
 		}
-		has[slot{g.Remote, g.class()}] = true
 	}
 	servers := farthest(gs)
 	for _, g := range gs {
-		s, all := slot{g.Remote, g.class()}, situations(g)
-		switch {
-		case taken[s] || len(all) == 0 || s.class == deployed && g != servers:
-			others = append(others, all...)
-		case (s.class == held || s.class == deployed) && has[slot{g.Remote, ordinary}]:
-			first, others = append(first, all[len(all)-1]), append(others, all[:len(all)-1]...)
-			taken[s] = true
-		default:
-			first = append(first, all...)
-			taken[s] = true
+		at, all := slot{g.Remote, g.Kind()}, situations(g)
+		if taken[at] || len(all) == 0 || at.kind == Deployed && g != servers {
+			continue
 		}
+		taken[at] = true
+		if (at.kind == Held || at.kind == Deployed) && has[slot{g.Remote, Ordinary}] {
+			all = all[len(all)-1:]
+		}
+		out = append(out, all...)
 	}
 	order := func(s Situation) int {
-		n := int(s.g.class())
-		if s.g.Remote {
+		n := int(s.group.Kind())
+		if s.group.Remote {
 			n += 10
 		}
 		return n
 	}
-	slices.SortStableFunc(first, func(a, b Situation) int { return order(a) - order(b) })
-	return first, others
+	slices.SortStableFunc(out, func(a, b Situation) int { return order(a) - order(b) })
+	return out
+}
+
+// Decisive returns the situation for which the locks of a kind are ranked: the most
+// contended one of the first workload of [Standing]. ok is false if gs have no lock of that
+// kind.
+func Decisive(gs []*Group, remote bool) (s Situation, ok bool) {
+	for _, x := range Standing(gs) {
+		if x.group.Remote == remote && (!ok || x.group == s.group && x.Workers > s.Workers) {
+			s, ok = x, true
+		}
+	}
+	return s, ok
 }
 
 // farthest returns the group of gs whose servers differ from the default in the most
@@ -224,77 +286,9 @@ func farthest(gs []*Group) (best *Group) {
 		return n
 	}
 	for _, g := range gs {
-		if g.class() == deployed && (best == nil || ways(g) > ways(best)) {
+		if g.Kind() == Deployed && (best == nil || ways(g) > ways(best)) {
 			best = g
 		}
 	}
 	return best
-}
-
-// degree returns the last part of the name of s, which is a key of plainWords.
-func (s Situation) degree() string {
-	parts := strings.Split(s.name, ", ")
-	return parts[len(parts)-1]
-}
-
-// meaning says in plain words what s is.
-func (s Situation) meaning() string {
-	text := plainWords[s.degree()].meaning
-	if taken := plainWords[s.degree()].taken; s.g.Taken && taken != "" {
-		text = taken
-	}
-	if s.g.class() == held && s.workers > 1 {
-		text = plainWords[longHeld].meaning
-	}
-	if s.g.Remote {
-		text = "between processes, kept by " + cmp.Or(s.g.deployment(), "a server") + ": " + text
-	}
-	return text
-}
-
-// on stands between a degree of contention and the servers it is about.
-const on = " on "
-
-// when says in plain words when s holds, behind the name of a lock.
-func (s Situation) when() string {
-	text := plainWords[s.degree()].when
-	if s.g.class() == held && s.workers > 1 {
-		text = plainWords[longHeld].when + " " + strings.TrimPrefix(text, "when ")
-	}
-	if servers := s.g.deployment(); servers != "" {
-		text += on + servers
-	}
-	return text
-}
-
-// metric returns what s ranks by.
-func (s Situation) metric() *metric.Metric {
-	if s.g.Remote && s.workers > 1 && s.g.Load.Reads == 0 { // readers hand nothing over
-		return metric.Handovers
-	}
-	return metric.Throughput
-}
-
-// rate formats what s ranks by.
-func (s Situation) rate(v float64) string {
-	if s.metric() == metric.Handovers {
-		return numfmt.SI(v) + " hand-overs/s"
-	}
-	return numfmt.PerSecond(v)
-}
-
-// setting describes s with its figures.
-func (s Situation) setting() string {
-	text := numfmt.Plural(s.workers, "worker")
-	if !s.g.Remote && s.g.CPUs > 0 && s.workers > 1 {
-		text += " on " + s.g.Processors()
-	}
-	return text + ", " + s.g.Axes
-}
-
-// eligible reports whether a verdict may compare a lock with the given status,
-// and name it as the lock to use if no lock of a better status is there.
-func eligible(l harness.Lock) bool {
-	// A lock with several permits lets in workers that others must keep out.
-	return (l.Status == harness.Recommended || l.Status == harness.Reference) && l.Traits.Permits <= 1
 }

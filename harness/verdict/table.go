@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"locklab/harness"
@@ -16,55 +17,55 @@ const DefaultBaseline = "sync-mutex"
 // A Table compares every lock of a workload with a baseline: a column for each number of
 // workers, a row for each lock. The comparisons of a column are one family.
 type Table struct {
-	Distributed bool
-	Workload    string // without the workers, such as "hold=100ns"
-	Baseline    string
-	Columns     []Column
-	Detail      int     // the column of the waits, the fairness and the cost in the rows
-	Rows        []Entry // by the ratio in that column, the greatest first; violators last
+	Distributed bool     `json:"distributed"`
+	Workload    string   `json:"workload"` // without the workers, such as "hold=100ns"
+	Baseline    string   `json:"baseline"`
+	Columns     []Column `json:"columns"`
+	Detail      int      `json:"detail"` // the column of the waits, the fairness and the cost in the rows
+	Rows        []Entry  `json:"rows"`   // by the ratio in that column, the greatest first; violators last
 }
 
 // A Column is a number of workers.
 type Column struct {
-	Workers int
-	Metric  string  // the name of the compared metric
-	Level   float64 // confidence of each interval: with 95 % all of the column hold
-	Rate    *Figure // of the baseline, in operations per second
+	Workers int     `json:"workers"`
+	Metric  string  `json:"metric"` // the name of the compared metric
+	Level   float64 `json:"level"`  // confidence of each interval: with 95 % all of the column hold
+	Rate    *Figure `json:"rate"`   // of the baseline, in operations per second
 }
 
 // An Entry is a row of a table: the figures of one lock.
 type Entry struct {
-	Lock   string
-	Ratios []*Ratio // by column; nil if it was not measured there
+	Lock   string   `json:"lock"`
+	Ratios []*Ratio `json:"ratios"` // by column; nil if it was not measured there
 
 	// In column Detail; nil if not available.
-	P99      *Figure // ns, over acquisitions
-	Longest  *Figure // ns, the longest time without an acquisition of some worker
-	Jain     *Figure // Jain's fairness index in percent
-	CPU      *Figure // ns of processor time an acquisition
-	Requests *Figure // messages to servers an acquisition
+	P99      *Figure `json:"p99"`      // ns, over acquisitions
+	Longest  *Figure `json:"longest"`  // ns, the longest time without an acquisition of some worker
+	Jain     *Figure `json:"jain"`     // Jain's fairness index in percent
+	CPU      *Figure `json:"cpu"`      // ns of processor time an acquisition
+	Requests *Figure `json:"requests"` // messages to servers an acquisition
 
 	// Violated is in how many of its results in the run the lock broke a rule. Rule is the
 	// first of them.
-	Violated int
-	Results  int // of a violator
-	Rule     string
+	Violated int    `json:"violated"`
+	Results  int    `json:"results"` // of a violator
+	Rule     string `json:"rule"`
 }
 
 // A Figure is a value and the number of rounds or samples that it rests on.
 type Figure struct {
-	Value  float64
-	N      int64
-	AtMost bool // Value is an upper bound
+	Value  float64 `json:"value"`
+	N      int64   `json:"n"`
+	AtMost bool    `json:"at_most"` // Value is an upper bound
 }
 
 // A Ratio is the rate of a lock divided by the rate of the baseline in the same rounds.
 type Ratio struct {
-	Median  float64
-	Lo      float64 // 0 if there are too few rounds for an interval
-	Hi      float64
-	N       int // rounds
-	Reading Outcome
+	Median  float64 `json:"median"`
+	Lo      float64 `json:"lo"` // 0 if there are too few rounds for an interval
+	Hi      float64 `json:"hi"`
+	N       int     `json:"n"` // rounds
+	Reading Outcome `json:"reading"`
 }
 
 // An Outcome is how a lock compares with the baseline.
@@ -78,6 +79,31 @@ const (
 	Inconclusive Outcome = "inconclusive" // the interval contains 1
 	TooFew       Outcome = "too few rounds"
 )
+
+// A Power is how many large differences tables show to be significant.
+type Power struct {
+	Large       int `json:"large"`       // ratios that differ from 1 by 25 % or more
+	Significant int `json:"significant"` // of these
+}
+
+// PowerOf returns the power of the comparisons in ts.
+func PowerOf(ts []Table) (p Power) {
+	const large = 1.25
+	for _, t := range ts {
+		for _, row := range t.Rows {
+			for _, r := range row.Ratios {
+				if r == nil || row.Lock == t.Baseline || r.Median < large && r.Median > 1/large {
+					continue
+				}
+				p.Large++
+				if r.Reading.Significant() {
+					p.Significant++
+				}
+			}
+		}
+	}
+	return p
+}
 
 // Significant reports whether the lock differs from the baseline.
 func (o Outcome) Significant() bool { return o == Faster || o == Slower }
@@ -105,8 +131,8 @@ func (g *Group) table(baseline string) (Table, bool) {
 	}
 	t := Table{Distributed: g.Remote, Workload: g.Axes, Baseline: base.Lock.Name, Detail: slices.Index(g.Workers, most)}
 	for _, w := range g.Workers {
-		m := g.metric(w)
-		t.Columns = append(t.Columns, Column{w, m.Name, stat.Level(max(1, len(g.At(w))-1)), figure(base.Cells[w].Summary(m))})
+		m := g.Metric(w)
+		t.Columns = append(t.Columns, Column{w, m.Name, baseLevel(len(g.At(w))), figure(base.Cells[w].Summary(m))})
 	}
 	for _, s := range g.Series {
 		t.Rows = append(t.Rows, t.entry(g, s, base))
@@ -116,8 +142,10 @@ func (g *Group) table(baseline string) (Table, bool) {
 	return t, true
 }
 
-// metric returns the metric that compares locks at a number of workers.
-func (g *Group) metric(workers int) *metric.Metric { return Situation{g: g, workers: workers}.metric() }
+// Metric returns the metric that compares locks at a number of workers.
+func (g *Group) Metric(workers int) *metric.Metric {
+	return Situation{group: g, Workers: workers}.Metric()
+}
 
 // baseline returns the lock to compare the others with: the named one, else sync.Mutex, or
 // the fastest distributed lock that others wrote, or the first that was measured.
@@ -133,7 +161,7 @@ func (g *Group) baseline(name string, workers int) (found *Series) {
 		return found
 	}
 	for _, s := range g.Series {
-		if rate := s.Cells[workers].Summary(g.metric(workers)); s.Lock.Family == harness.Peer && eligible(s.Lock) && rate.Median > best {
+		if rate := s.Cells[workers].Summary(g.Metric(workers)); s.Lock.Family == harness.Peer && correct(s.Lock) && rate.Median > best {
 			found, best = s, rate.Median
 		}
 	}
@@ -150,13 +178,13 @@ func (t Table) entry(g *Group, s, base *Series) Entry {
 	for _, c := range t.Columns {
 		var ratio *Ratio
 		if a, b := s.Cells[c.Workers], base.Cells[c.Workers]; a != nil && b != nil {
-			xs, ys := Pairs(a, b, g.metric(c.Workers))
+			xs, ys := Pairs(a, b, g.Metric(c.Workers))
 			ratio = compared(stat.Paired(xs, ys, c.Level), g.Run.Manifest.PracticalMargin())
 		}
 		r.Ratios = append(r.Ratios, ratio)
 	}
 	if c := s.Cells[t.Columns[t.Detail].Workers]; c != nil {
-		r.P99 = quantile(c.Waits(), 0.99, g.Floor())
+		r.P99 = Quantile(c.Waits(), 0.99, g.Floor())
 		r.Jain, r.CPU, r.Requests = figure(c.Summary(metric.Jain)), figure(c.Summary(metric.CPU)), figure(c.Summary(metric.Requests))
 		if longest := c.Figures(metric.Unserved); len(longest) > 0 {
 			r.Longest = &Figure{Value: slices.Max(longest), N: int64(len(longest))}
@@ -170,11 +198,11 @@ func compared(r stat.Ratio, tolerance float64) *Ratio {
 	if r.N == 0 {
 		return nil
 	}
-	out := &Ratio{Median: r.Median, N: r.N, Reading: TooFew}
+	out := &Ratio{Median: min(r.Median, math.MaxFloat64), N: r.N, Reading: TooFew}
 	if !r.Enough() {
 		return out
 	}
-	out.Lo, out.Hi = r.Lo, r.Hi
+	out.Lo, out.Hi = r.Lo, min(r.Hi, math.MaxFloat64) // a rate of 0 makes it infinite
 	switch {
 	case r.Lo >= 1/(1+tolerance) && r.Hi <= 1+tolerance:
 		out.Reading = Equivalent
@@ -224,8 +252,8 @@ func figure(s stat.Summary) *Figure {
 	return &Figure{Value: s.Median, N: int64(s.N), AtMost: s.AtMost}
 }
 
-// quantile returns quantile q of h; nil if h has too few samples.
-func quantile(h harness.Histogram, q, floor float64) *Figure {
+// Quantile returns quantile q of h; nil if h has too few samples.
+func Quantile(h harness.Histogram, q, floor float64) *Figure {
 	v, ok := metric.Quantile(h, q)
 	if !ok {
 		return nil

@@ -132,7 +132,7 @@ func TestTableOfFewRounds(t *testing.T) {
 
 // TestTablesOfEqualLocks: at most one column in twenty calls equal locks different.
 func TestTablesOfEqualLocks(t *testing.T) {
-	const runs, locks = 200, 24
+	const runs, locks = 120, 16
 	var models []synthetic.Model
 	for i := range locks {
 		models = append(models, synthetic.With(synthetic.Fast(string(rune('a'+i)), 1e6), noisy))

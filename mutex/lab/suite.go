@@ -38,6 +38,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Karlin et al. 1991",
 		Family: harness.Blocking,
 		Status: harness.Reference,
+		Traits: harness.Traits{Handles: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(mutex.NewSpinPark(s.Workers, options(s)))
 		},
@@ -48,7 +49,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Mellor-Crummey & Scott 1991",
 		Family: harness.Blocking,
 		Status: harness.Reference,
-		Traits: harness.Traits{FIFO: true},
+		Traits: harness.Traits{Handles: true, FIFO: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(mutex.NewMCSPark(s.Workers, options(s)))
 		},
@@ -73,7 +74,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Dice & Kogan 2019",
 		Family: harness.Blocking,
 		Status: harness.Reference,
-		Traits: harness.Traits{Bounded: true, ReadWrite: true},
+		Traits: harness.Traits{Handles: true, Bounded: true, ReadWrite: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(mutex.NewBRAVO(s.Workers, new(sync.RWMutex), options(s)))
 		},

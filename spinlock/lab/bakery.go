@@ -15,7 +15,7 @@ var bakery = &harness.Variant{
 	Paper:  "Lamport 1974",
 	Family: harness.Spin,
 	Status: harness.Reference,
-	Traits: harness.Traits{FIFO: true, Doorway: true, FollowsWait: true},
+	Traits: harness.Traits{Handles: true, FIFO: true, Doorway: true, FollowsWait: true},
 	Local:  func(s harness.Setup) harness.Local { return newBakery(s, true) },
 }
 
@@ -28,7 +28,7 @@ var bakeryNoFence = &harness.Variant{
 
 	Unavailable: fenced,
 
-	Traits: harness.Traits{FIFO: true, Doorway: true, FollowsWait: true},
+	Traits: harness.Traits{Handles: true, FIFO: true, Doorway: true, FollowsWait: true},
 	Local:  func(s harness.Setup) harness.Local { return newBakery(s, false) },
 }
 

@@ -15,7 +15,7 @@ var peterson = &harness.Variant{
 	Paper:  "Peterson 1981",
 	Family: harness.Spin,
 	Status: harness.Reference,
-	Traits: harness.Traits{FIFO: true, Doorway: true, MaxWorkers: 2, FollowsWait: true},
+	Traits: harness.Traits{Handles: true, FIFO: true, Doorway: true, MaxWorkers: 2, FollowsWait: true},
 	Local:  func(s harness.Setup) harness.Local { return newPeterson(s, true) },
 }
 
@@ -28,7 +28,7 @@ var petersonNoFence = &harness.Variant{
 
 	Unavailable: fenced,
 
-	Traits: harness.Traits{FIFO: true, Doorway: true, MaxWorkers: 2, FollowsWait: true},
+	Traits: harness.Traits{Handles: true, FIFO: true, Doorway: true, MaxWorkers: 2, FollowsWait: true},
 	Local:  func(s harness.Setup) harness.Local { return newPeterson(s, false) },
 }
 

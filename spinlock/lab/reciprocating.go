@@ -14,7 +14,7 @@ var reciprocating = &harness.Variant{
 	Paper:  "Dice & Kogan 2025",
 	Family: harness.Spin,
 	Status: harness.Reference,
-	Traits: harness.Traits{Bounded: true, FollowsWait: true},
+	Traits: harness.Traits{Handles: true, Bounded: true, FollowsWait: true},
 	Local:  func(s harness.Setup) harness.Local { return newReciprocating(s) },
 }
 

@@ -110,7 +110,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Mellor-Crummey & Scott 1991",
 		Family: harness.Spin,
 		Status: harness.Recommended, Complexity: harness.Queued,
-		Traits: harness.Traits{FIFO: true, FollowsWait: true},
+		Traits: harness.Traits{Handles: true, FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(spinlock.NewMCS(s.Workers, options(s)))
 		},
@@ -121,7 +121,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Auslander et al. 2003",
 		Family: harness.Spin,
 		Status: harness.Reference,
-		Traits: harness.Traits{FIFO: true, FollowsWait: true},
+		Traits: harness.Traits{Handles: true, FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(spinlock.NewK42(s.Workers, options(s)))
 		},
@@ -132,7 +132,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Craig 1993",
 		Family: harness.Spin,
 		Status: harness.Recommended, Complexity: harness.Queued,
-		Traits: harness.Traits{FIFO: true, FollowsWait: true},
+		Traits: harness.Traits{Handles: true, FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(spinlock.NewCLH(s.Workers, options(s)))
 		},
@@ -143,7 +143,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Dice & Kogan 2025",
 		Family: harness.Spin,
 		Status: harness.Reference,
-		Traits: harness.Traits{FIFO: true, FollowsWait: true},
+		Traits: harness.Traits{Handles: true, FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			// A space of its own, so that locks measured together share nothing.
 			return harness.Handles(spinlock.NewHapax(s.Workers, spinlock.NewHapaxSpace(4*s.Workers), options(s)))
@@ -155,7 +155,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Dice & Kogan 2021",
 		Family: harness.Spin,
 		Status: harness.Reference,
-		Traits: harness.Traits{FIFO: true, FollowsWait: true},
+		Traits: harness.Traits{Handles: true, FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(spinlock.NewHemlock(s.Workers, options(s)))
 		},
@@ -167,7 +167,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Dice 2017",
 		Family: harness.Spin,
 		Status: harness.Reference,
-		Traits: harness.Traits{Bounded: true, FollowsWait: true},
+		Traits: harness.Traits{Handles: true, Bounded: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(spinlock.NewMalthusian(s.Workers, options(s)))
 		},
@@ -178,7 +178,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Dice & Kogan 2020",
 		Family: harness.Spin,
 		Status: harness.Reference,
-		Traits: harness.Traits{Bounded: true, FollowsWait: true},
+		Traits: harness.Traits{Handles: true, Bounded: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(spinlock.NewFissile(s.Workers, options(s)))
 		},
@@ -189,7 +189,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Dice, Marathe & Shavit 2012",
 		Family: harness.Spin,
 		Status: harness.Reference,
-		Traits: harness.Traits{Bounded: true, FollowsWait: true},
+		Traits: harness.Traits{Handles: true, Bounded: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			if len(s.Nodes) == 0 || slices.Min(s.Nodes) == slices.Max(s.Nodes) {
 				return harness.Shared(spinlock.NewTicket(s.Workers, options(s)))

@@ -39,3 +39,17 @@ func TestDefaults(t *testing.T) {
 		}
 	}
 }
+
+// TestHandlesAreDeclared: a lock declares Handles exactly if two workers get different
+// lockers.
+func TestHandlesAreDeclared(t *testing.T) {
+	for _, v := range All() {
+		if v.Local == nil || v.Unavailable != "" {
+			continue
+		}
+		l := v.Local(harness.Setup{Workers: 2, Nodes: []int{0, 1}})
+		if got := l.Worker(0) != l.Worker(1); got != v.Traits.Handles {
+			t.Errorf("%s: workers get different lockers: %v, declared: %v", v.Name, got, v.Traits.Handles)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package runner
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+)
+
+// The length of a block. With more workers than processors it is two preemption slices of
+// the Go scheduler.
+const (
+	blockAlone = 5 * time.Millisecond // one worker
+	blockFew   = 10 * time.Millisecond
+	blockMany  = 20 * time.Millisecond
+)
+
+// fewestPasses is how often each lock has a block at least.
+const fewestPasses = 3
+
+// block returns the length of a block of w.
+func block(w harness.Workload) time.Duration {
+	procs := cmp.Or(w.GOMAXPROCS, runtime.GOMAXPROCS(0))
+	switch {
+	case w.Workers == 1:
+		return blockAlone
+	case w.Workers <= procs:
+		return blockFew
+	}
+	return blockMany
+}
+
+// passes returns how many blocks each lock has: half as long as the window, all together.
+func passes(w harness.Workload) int { return max(fewestPasses, int(w.Window/(2*block(w)))) }
+
+// A unit is cases that are measured in one process: the closed loops of one workload of
+// local locks.
+type unit []Case
+
+// units returns the units of p, in the order of their first cases.
+func (p *Plan) units() (out []unit) {
+	at := make(map[harness.Workload]int)
+	for _, c := range p.Cases {
+		k := c.Workload
+		i, known := at[k]
+		if !p.shares(c) || !known {
+			i = len(out)
+			out = append(out, nil)
+			if p.shares(c) {
+				at[k] = i
+			}
+		}
+		out[i] = append(out[i], c)
+	}
+	return out
+}
+
+// sizes returns how many cases the unit of each workload of p has.
+func (p *Plan) sizes() map[harness.Workload]int {
+	out := make(map[harness.Workload]int)
+	for _, c := range p.Cases {
+		if p.shares(c) {
+			out[c.Workload]++
+		}
+	}
+	return out
+}
+
+// shares reports whether c may be measured in one process with others.
+func (p *Plan) shares(c Case) bool {
+	return p.Together == nil && !c.Sought && c.Workload.Rate == 0 && c.Lock.Local != nil && p.exe == ""
+}
+
+// measureUnit measures the cases of u in one process and calls each with every result. Cases
+// that gave none there, because one of the locks broke a promise, crashed or hung, are
+// measured alone: so it is that lock which gets the blame.
+func (p *Plan) measureUnit(ctx context.Context, u unit, known calibration, round, serial int, each func(Case, *harness.Result, error) error) error {
+	left := slices.Clone(u)
+	if len(u) > 1 {
+		s := spec{Workload: u[0].Workload, Round: round, Seed: p.Seed + uint64(serial)<<32, Machine: known}
+		limit := cmp.Or(p.Patience, time.Minute)
+		for _, c := range u {
+			s.Locks = append(s.Locks, c.Lock.Name)
+			limit += 4 * p.estimate(c)
+		}
+		text, failed := ask(ctx, s, limit)
+		for _, res := range results(text) {
+			i := slices.IndexFunc(left, func(c Case) bool { return c.Lock.Name == res.Lock.Name && res.Workload == c.Workload })
+			if i < 0 || len(res.Violations) > 0 {
+				continue
+			}
+			c := left[i]
+			left = slices.Delete(left, i, i+1)
+			if err := each(c, res, nil); err != nil {
+				return err
+			}
+		}
+		if ctx.Err() != nil || errors.Is(failed, harness.ErrUsage) {
+			return errors.Join(ctx.Err(), failed)
+		}
+	}
+	for k, c := range left {
+		res, err := p.measureTwice(ctx, c, known, round, serial<<8+k)
+		if err := each(c, res, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// results returns the results among the lines of text.
+func results(text []byte) (out []*harness.Result) {
+	for line := range bytes.Lines(text) {
+		if record, err := resultfile.Decode(bytes.TrimSpace(line)); err == nil && record.Result != nil {
+			out = append(out, record.Result)
+		}
+	}
+	return out
+}
+
+// measureShared measures the locks of jobs, which have one workload, in this process: blocks
+// in turns, then a window of each. It writes each result to out when it is complete.
+func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out io.Writer) (err error) {
+	rigs := make([]*Rig, len(jobs))
+	defer func() {
+		for _, r := range slices.Backward(rigs) {
+			if r != nil {
+				err = errors.Join(err, r.Close())
+			}
+		}
+	}()
+	blocks := make([]harness.Blocks, len(jobs))
+	for i, job := range jobs {
+		if rigs[i], err = Open(ctx, in, job); err != nil {
+			return err
+		}
+		if err := rigs[i].clean(ctx, Limit{Window: max(job.Workload.Warmup, leastWarmup)}, nil); err != nil {
+			return err
+		}
+		blocks[i].Process = s.Seed
+	}
+	rng := rand.New(rand.NewPCG(s.Seed, 1))
+	for range passes(s.Workload) {
+		runtime.GC()
+		for _, i := range rng.Perm(len(rigs)) {
+			if err := rigs[i].clean(ctx, Limit{Window: block(s.Workload)}, &blocks[i]); err != nil {
+				return err
+			}
+		}
+	}
+	for _, i := range rng.Perm(len(rigs)) {
+		res, err := rigs[i].window(ctx, nil)
+		if err != nil {
+			return err
+		}
+		res.Round, res.Blocks = s.Round, &blocks[i]
+		text, err := resultfile.Encode(res)
+		if err != nil {
+			return err
+		}
+		if _, err := out.Write(text); err != nil || len(res.Violations) > 0 {
+			return errors.Join(err, errViolated)
+		}
+	}
+	return nil
+}
+
+// errViolated ends a process of several locks: what one of them broke may disturb the others.
+var errViolated = errors.New("runner: a lock broke a promise in a process that others share")
+
+// clean drives r until limit and adds what it did to b, if b is not nil.
+func (r *Rig) clean(ctx context.Context, limit Limit, b *harness.Blocks) error {
+	res, err := r.Drive(ctx, limit)
+	switch {
+	case err != nil:
+		return err
+	case len(res.Violations) > 0:
+		return errViolated
+	case b != nil:
+		b.Elapsed = append(b.Elapsed, int64(res.Elapsed))
+		b.Ops = append(b.Ops, res.Ops)
+		b.Handovers = append(b.Handovers, res.Handovers)
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,70 @@
+package verdict
+
+import (
+	"slices"
+
+	"locklab/harness/resultfile"
+)
+
+// A Tally is how many runs decide alike.
+type Tally struct {
+	Choice string // "" is no recommendation
+	Runs   int
+}
+
+// A Row is a situation as several runs decide it.
+type Row struct {
+	Situation, Workload string
+	Workers             int
+	Tallies             []Tally // the most frequent first
+	Runs                int     // that have the situation
+}
+
+// Share returns the part of the runs that decide as most do.
+func (r Row) Share() float64 {
+	if len(r.Tallies) == 0 {
+		return 0
+	}
+	return float64(r.Tallies[0].Runs) / float64(r.Runs)
+}
+
+// None returns how many runs recommend nothing.
+func (r Row) None() int {
+	for _, t := range r.Tallies {
+		if t.Choice == "" {
+			return t.Runs
+		}
+	}
+	return 0
+}
+
+// Count adds one more run.
+func (r *Row) Count(choice string) {
+	i := slices.IndexFunc(r.Tallies, func(t Tally) bool { return t.Choice == choice })
+	if i < 0 {
+		i = len(r.Tallies)
+		r.Tallies = append(r.Tallies, Tally{Choice: choice})
+	}
+	r.Tallies[i].Runs++
+	r.Runs++
+	slices.SortStableFunc(r.Tallies, func(a, b Tally) int { return b.Runs - a.Runs })
+}
+
+// Across compares the decisions of several runs of the same cases: a row for each
+// situation. Of distributed locks the choice is that of the strongest class.
+func Across(runs []*resultfile.Run) (rows []Row) {
+	for _, run := range runs {
+		for _, s := range Standing(Groups(run)) {
+			d := Decide(s)[0]
+			i := slices.IndexFunc(rows, func(r Row) bool {
+				return r.Situation == s.Name() && r.Workload == s.Workload() && r.Workers == s.Workers
+			})
+			if i < 0 {
+				i = len(rows)
+				rows = append(rows, Row{Situation: s.Name(), Workload: s.Workload(), Workers: s.Workers})
+			}
+			rows[i].Count(d.Use)
+		}
+	}
+	return rows
+}
