@@ -2,13 +2,16 @@ package lab
 
 import (
 	"io"
+	"slices"
 	"strings"
 
+	"locklab/harness"
 	"locklab/harness/compare"
+	"locklab/reports"
 )
 
-// locks compares the locks of the run in dir with one of them. What it finds is no
-// regression, so it has no exit status.
+// locks compares the locks of the run in dir with one of them. In text their rates are the
+// table of the report. A difference is no regression, so it has no exit status.
 func (o *compareOptions) locks(how compare.Options, dir string, stdout, stderr io.Writer) error {
 	run, err := loadRun(dir)
 	if err != nil {
@@ -21,5 +24,15 @@ func (o *compareOptions) locks(how compare.Options, dir string, stdout, stderr i
 	if err != nil {
 		return err
 	}
-	return o.write(c, stdout, stderr)
+	if o.format != "text" || o.metric != compare.Suite[0].Name() {
+		return o.write(c, stdout, stderr)
+	}
+	run.Baseline = o.to
+	if how.Margin != nil {
+		run.Manifest.Margin = how.Margin
+	}
+	run.Results = slices.DeleteFunc(run.Results, func(r *harness.Result) bool {
+		return how.Locks != nil && !how.Locks(r.Lock) && r.Lock.Name != o.to
+	})
+	return reports.WriteTables(stdout, run, width(stdout))
 }

@@ -19,9 +19,9 @@ func TestCompareTo(t *testing.T) {
 		}
 	})
 	for _, c := range []struct{ args, said string }{
-		{base + " --to tas", "Beside tas: 1 better."},
-		{base + " --to mcs", "Beside mcs: 1 worse."},
-		{broken + " --to tas", "Beside tas: 1 broke a promise."},
+		{base + " --to tas", "mcs is 2.0"},
+		{base + " --to mcs", "tas is 0.50x"},
+		{broken + " --to tas", "! mcs violated liveness in 1 of 10 results"},
 		{base + " --to mcs --format csv", ",0.5"},
 	} {
 		stdout, stderr, status := output(t, locklab(t, append([]string{"compare"}, strings.Fields(c.args)...)...))

@@ -15,6 +15,7 @@ import (
 // quality is the evidence for and against a run.
 type quality struct {
 	verdict.Quality
+	Power    verdict.Power
 	Partial  string    // why the run is not whole, or ""
 	Warnings []warning // a kind each, those that matter most for the verdict first
 	Skipped  []skipped
@@ -69,7 +70,7 @@ func skips(ss []resultfile.Skip) (out []skipped) {
 
 // assess collects the warnings of run, in the order of what they do to the decisions ds.
 func assess(run *resultfile.Run, ds []verdict.Decision) quality {
-	q := quality{Quality: verdict.QualityOf(run, ds), Partial: partial(run), Skipped: skips(run.Manifest.Skipped), Damage: run.Damage, Checks: checks(run)}
+	q := quality{Quality: verdict.QualityOf(run, ds), Power: verdict.PowerOf(verdict.Tables(run, run.Baseline)), Partial: partial(run), Skipped: skips(run.Manifest.Skipped), Damage: run.Damage, Checks: checks(run)}
 	c := newCensus(run, ds)
 	for _, w := range run.Manifest.Warnings {
 		c.whole(readable(w))
@@ -177,6 +178,9 @@ func (q quality) Headline() string {
 	var parts []string
 	if q.Results > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %s disturbed", q.Disturbed, numfmt.Plural(q.Results, "result")))
+	}
+	if q.Power.Large > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s of 25 %% or more significant", q.Power.Significant, numfmt.Plural(q.Power.Large, "difference")))
 	}
 	if q.Taken > 0 {
 		parts = append(parts, numfmt.Percent(100*q.Taken)+" of the CPUs taken by others")

@@ -45,11 +45,27 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 		}
 	}
 	t.quality(q)
-	for _, table := range verdict.Tables(run, run.Baseline) {
-		t.gap()
+	t.gap()
+	t.tables(run)
+	return t.writeTo(w)
+}
+
+// WriteTables writes the tables of run, which compare all locks with the baseline, as text
+// no wider than width columns, 60 at least.
+func WriteTables(w io.Writer, run *resultfile.Run, width int) error {
+	t := &textWriter{width: max(width, minText)}
+	t.tables(tidy(run))
+	return t.writeTo(w)
+}
+
+// tables writes the tables of run.
+func (t *textWriter) tables(run *resultfile.Run) {
+	for i, table := range verdict.Tables(run, run.Baseline) {
+		if i > 0 {
+			t.gap()
+		}
 		t.compared(table)
 	}
-	return t.writeTo(w)
 }
 
 // simulated writes what there is to say of a run that measured nothing, and reports
