@@ -39,6 +39,22 @@ func (h Histogram) Quantile(q float64) float64 {
 	return float64(h[len(h)-1].Value)
 }
 
+// TimeQuantile returns the smallest recorded value v such that observations of at most v
+// take at least a share q of the sum of all: of waits, the wait that a worker is in at a
+// random moment of its waiting. It is NaN if h is empty.
+func (h Histogram) TimeQuantile(q float64) float64 {
+	var sum, seen float64
+	for _, b := range h {
+		sum += float64(b.Value) * float64(b.N)
+	}
+	for _, b := range h {
+		if seen += float64(b.Value) * float64(b.N); seen >= q*sum*(1-1e-15) {
+			return float64(b.Value)
+		}
+	}
+	return math.NaN()
+}
+
 // Mean returns the average value; NaN if h is empty.
 func (h Histogram) Mean() float64 {
 	var sum float64

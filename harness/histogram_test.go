@@ -118,3 +118,22 @@ func TestQuantileIsExact(t *testing.T) {
 		}
 	}
 }
+
+// TestTimeQuantile: of known waits, each counts by its length.
+func TestTimeQuantile(t *testing.T) {
+	// 990 waits of 1 and one of 9,010: together 10,000.
+	greedy := harness.Histogram{{Value: 1, N: 990}, {Value: 9010, N: 1}}
+	even := harness.Histogram{{Value: 50, N: 500}, {Value: 100, N: 250}}
+	for _, c := range []struct {
+		h          harness.Histogram
+		q, want    float64
+		perAcquire float64
+	}{{greedy, 0.5, 9010, 1}, {greedy, 0.09, 1, 1}, {greedy, 0.099, 1, 1}, {greedy, 0.0991, 9010, 1}, {even, 0.5, 50, 50}, {even, 0.51, 100, 50}} {
+		if got, per := c.h.TimeQuantile(c.q), c.h.Quantile(min(c.q, 0.5)); got != c.want || per != c.perAcquire {
+			t.Errorf("%v at %v: %v, want %v; over acquisitions %v, want %v", c.h, c.q, got, c.want, per, c.perAcquire)
+		}
+	}
+	if !math.IsNaN((harness.Histogram{}).TimeQuantile(0.5)) {
+		t.Error("of no waits it is known")
+	}
+}

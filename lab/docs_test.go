@@ -58,7 +58,6 @@ var docRules = []rule{
 	{match: `^locklab run .*--rate \S*auto`, why: "a search takes half a minute where other programs run; TestSeek makes some"},
 	{match: `^locklab run .*(redis|zk|redsync|curator).*--rate `, short: shortLoad, needs: []string{harness.KindRedis, harness.KindZooKeeper}},
 	{match: `^locklab run .*--rate `, short: shortLoad},
-	{match: `^locklab run .*--delay 0,1ms,5ms .*--rounds`, why: "it takes minutes; TestReportAtDistance runs a smaller one"},
 	{match: `^locklab run .*--spawn`, why: "on a busy machine windows of ranks are not open together; TestSpawn runs one with longer ones"},
 	{match: `^locklab run .*zk-`, short: shortRun, needs: []string{harness.KindZooKeeper}},
 	{match: `^locklab run .*redis-`, short: shortRun, needs: []string{harness.KindRedis}},
@@ -92,7 +91,6 @@ var docRules = []rule{
 	{match: `^(podman build|kubectl|deploy/kubernetes/fetch) `, check: deployExists, why: "it takes a cluster or an engine; TestKubernetes, TestContainerfile and TestFetch of deploy go as far as one does without"},
 	{match: `^podman push `, why: "it takes a registry"},
 	{match: `^scripts/deps`, why: "it installs packages; scripts/deps_test.sh tests it"},
-	{match: `^benchstat `, why: "it is not part of this module; TestWriterAndLoad reads bench.txt by its parser"},
 }
 
 var (

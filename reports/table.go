@@ -30,7 +30,7 @@ func viewTable(t verdict.Table, columns []int, first int) tableView {
 	for _, i := range columns {
 		heads = append(heads, fmt.Sprint("workers ", t.Columns[i].Workers))
 	}
-	v.Head = titles(slices.Concat([]string{"lock"}, heads[:first], []string{"p99 wait", "longest", "Jain", costHead(t)}, heads[first:])...)
+	v.Head = titles(slices.Concat([]string{"lock"}, heads[:first], []string{"waiting", "longest", "Jain", costHead(t), "p99 wait"}, heads[first:])...)
 	missing := make(map[string]bool)
 	for _, r := range t.Rows {
 		var cells []string
@@ -116,7 +116,7 @@ func decimals(v, width float64) string {
 // that are not available to missing.
 func detailCells(t verdict.Table, r verdict.Entry, missing map[string]bool) (out []string) {
 	if r.Violated > 0 || r.Ratios[t.Detail] == nil && r.Lock != t.Baseline {
-		return []string{"", "", "", ""}
+		return make([]string, 5)
 	}
 	cost := r.CPU
 	if t.Distributed {
@@ -133,7 +133,7 @@ func detailCells(t verdict.Table, r verdict.Entry, missing map[string]bool) (out
 			out = append(out, numfmt.Plain(format(f.Value)))
 		}
 	}
-	add("p99 wait", r.P99, numfmt.Nanos)
+	add("waiting", r.Moment, numfmt.Nanos)
 	add("longest", r.Longest, numfmt.Nanos)
 	if t.Columns[t.Detail].Workers == 1 {
 		out = append(out, "") // one worker has no fairness
@@ -145,6 +145,7 @@ func detailCells(t verdict.Table, r verdict.Entry, missing map[string]bool) (out
 	} else {
 		add("CPU", cost, numfmt.Nanos)
 	}
+	add("p99 wait", r.P99, numfmt.Nanos)
 	return out
 }
 
@@ -168,8 +169,8 @@ func tableNotes(t verdict.Table, missing map[string]bool) (notes []string) {
 	notes = append(notes, fmt.Sprintf("* significant, = equivalent. All intervals of a column hold together with 95 %% confidence; n = %s. Waits, fairness and cost of an acquisition: %s.",
 		rounds, numfmt.Plural(t.Columns[t.Detail].Workers, "worker")))
 	reasons := map[string]string{
-		"p99 wait": fmt.Sprintf("p99 needs %d timed waits", metric.Needed(0.99)),
-		"longest":  "the longest wait was not recorded", "Jain": "Jain needs more acquisitions than workers in each part of the window",
+		"p99 wait": fmt.Sprintf("p99 needs %d timed waits", metric.Needed(0.99)), "waiting": fmt.Sprintf("p99 needs %d timed waits", metric.Needed(0.99)),
+		"longest": "the longest wait was not recorded", "Jain": "Jain needs more acquisitions than workers in each part of the window",
 		"CPU": "processor time was not recorded", "requests": "requests were not counted",
 	}
 	var why []string
@@ -178,6 +179,7 @@ func tableNotes(t verdict.Table, missing map[string]bool) (notes []string) {
 	}
 	if len(why) > 0 {
 		slices.Sort(why)
+		why = slices.Compact(why)
 		notes = append(notes, notAvailable+": "+strings.Join(why, "; ")+".")
 	}
 	for _, r := range t.Rows {

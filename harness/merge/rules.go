@@ -85,6 +85,7 @@ var Rules = []*Rule{
 	{"Wire", "sums; nothing if a rank has none", func(out *harness.Result, g *group) { out.Wire = g.wire() }},
 	{"Servers", "that of rank 0: each rank sees the same servers", func(out *harness.Result, g *group) { out.Servers = g.parts[0].Servers }},
 	{"Noise", "the worst of all hosts in each figure; what other ranks of a host used is not others", func(out *harness.Result, g *group) { out.Noise = g.noise() }},
+	{"Blocks", "none: ranks measure distributed locks", func(*harness.Result, *group) {}},
 	{"Retries", "all, each with its rank", func(out *harness.Result, g *group) {
 		for _, p := range g.parts {
 			out.Retries = append(out.Retries, retries(p)...)

@@ -42,6 +42,7 @@ func sample() *harness.Result {
 			Behind: &harness.TripsBehind{Queue: harness.Leg{Halves: 1, Requests: 2}, Handover: harness.Leg{Halves: 4, Requests: 3}, Unlock: harness.Leg{Halves: 2, Requests: 1}, Requests: 5, Polls: true}},
 		Servers:    &harness.ServerCost{CPU: new(time.Duration(7)), Memory: new(int64(8)), Connections: new(int64(9))},
 		Noise:      &harness.Noise{Window: time.Second, CPUs: 2, Steal: 0.01, Others: -1, Pressure: 0.2, Throttled: -1, Hot: 1, Migrations: 7, Speed: 0.98},
+		Blocks:     &harness.Blocks{Process: 7, Elapsed: []int64{10, 20}, Ops: []uint64{3, 4}, Handovers: []uint64{1, 2}},
 		Retries:    []string{"signal: killed"},
 		Open:       &harness.OpenLoop{Offered: 1000, Span: time.Second, Dropped: 3, Backlog: 4, Late: 5, Behind: 2, Lag50: 100, Lag99: 3000},
 		Violations: []harness.Violation{{Rule: "crash", Detail: "it <said> \"panic\"", Count: 2, Trace: []string{"panic: x", "goroutine 7 [running]:"}}},

@@ -212,8 +212,8 @@ func (s Situation) rounds(pool []candidate, base candidate) int {
 func (d *Decision) choose(s Situation, use candidate, pool []candidate) {
 	d.Use, d.Rate = use.Lock.Name, estimate(use.rate)
 	for _, x := range pool {
-		if x.Series == use.Series {
-			continue
+		if x.Series == use.Series || d.Rule == BySpeed && x.Lock.Name == d.Default {
+			continue // the default is significantly slower
 		}
 		if r := s.compare(x, use); r != nil && r.Reading != Slower && r.Reading != TooFew {
 			d.Ties = append(d.Ties, x.Lock.Name)

@@ -39,7 +39,8 @@ type Entry struct {
 	Ratios []*Ratio `json:"ratios"` // by column; nil if it was not measured there
 
 	// In column Detail; nil if not available.
-	P99      *Figure `json:"p99"`      // ns, over acquisitions
+	Moment   *Figure `json:"moment"`   // ns, p99 of the wait of a worker at a random moment
+	P99      *Figure `json:"p99"`      // ns, p99 of the wait of an acquisition
 	Longest  *Figure `json:"longest"`  // ns, the longest time without an acquisition of some worker
 	Jain     *Figure `json:"jain"`     // Jain's fairness index in percent
 	CPU      *Figure `json:"cpu"`      // ns of processor time an acquisition
@@ -184,7 +185,7 @@ func (t Table) entry(g *Group, s, base *Series) Entry {
 		r.Ratios = append(r.Ratios, ratio)
 	}
 	if c := s.Cells[t.Columns[t.Detail].Workers]; c != nil {
-		r.P99 = Quantile(c.Waits(), 0.99, g.Floor())
+		r.P99, r.Moment = Quantile(c.Waits(), 0.99, g.Floor()), moment(c.Waits(), g.Floor())
 		r.Jain, r.CPU, r.Requests = figure(c.Summary(metric.Jain)), figure(c.Summary(metric.CPU)), figure(c.Summary(metric.Requests))
 		if longest := c.Figures(metric.Unserved); len(longest) > 0 {
 			r.Longest = &Figure{Value: slices.Max(longest), N: int64(len(longest))}
@@ -258,5 +259,15 @@ func Quantile(h harness.Histogram, q, floor float64) *Figure {
 	if !ok {
 		return nil
 	}
+	return &Figure{Value: max(v, floor), N: h.Count(), AtMost: v < floor}
+}
+
+// moment returns p99 of the wait of a worker at a random moment; nil if h has too few
+// samples for p99.
+func moment(h harness.Histogram, floor float64) *Figure {
+	if _, ok := metric.Quantile(h, 0.99); !ok {
+		return nil
+	}
+	v := h.TimeQuantile(0.99)
 	return &Figure{Value: max(v, floor), N: h.Count(), AtMost: v < floor}
 }
