@@ -144,8 +144,8 @@ type Result struct {
 	// is that of the process after them.
 	Retries []string `json:"retries,omitempty"`
 
-	// Blocks are further measurements of the rate in the same process; nil if the lock was
-	// alone there.
+	// Blocks are all measurements of the rate in the same process; nil if the lock was alone
+	// there.
 	Blocks *Blocks `json:"blocks,omitempty"`
 
 	Violations []Violation `json:"violations,omitempty"`
@@ -154,7 +154,8 @@ type Result struct {
 
 // Blocks are short windows in which the locks of one workload took turns in one process, in
 // an order drawn anew for each pass. Two locks are compared by the ratios of their blocks in
-// the same pass: noise that is slower than a pass is in both.
+// the same pass: noise that is slower than a pass is in both. The last block is the window of
+// the result.
 type Blocks struct {
 	Process   uint64   `json:"process"` // the same for the locks that took turns
 	Elapsed   []int64  `json:"elapsed"` // ns, by pass

@@ -64,8 +64,8 @@ const (
 )
 
 const runHelp = `run measures every chosen lock under every combination of the axes, in rounds:
-each case once a round, in shuffled order and fresh processes. The local locks of
-one workload share a process, in which they take turns in short blocks. It
+each case once a round, in shuffled order and fresh processes. The locks of one
+workload share a process, in which they take turns in short blocks. It
 starts the servers that remote locks need (redis-server and ZooKeeper, as child
 processes on this machine), or uses yours: set LOCKLAB_REDIS or
 LOCKLAB_ZOOKEEPER to host:port. Every run is also a test of the lock.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"runtime"
@@ -15,21 +16,27 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// The length of a block. With more workers than processors it is two preemption slices of
-// the Go scheduler.
+// The length of a block of local locks. With more workers than processors it is two
+// preemption slices of the Go scheduler.
 const (
 	blockAlone = 5 * time.Millisecond // one worker
 	blockFew   = 10 * time.Millisecond
 	blockMany  = 20 * time.Millisecond
 )
 
-// fewestPasses is how often each lock has a block at least.
-const fewestPasses = 3
+// How often each lock has a block.
+const (
+	fewestPasses = 3 // at least, of local locks
+	remotePasses = 2
+)
 
-// block returns the length of a block of w.
-func block(w harness.Workload) time.Duration {
+// block returns the length of a block of w. The blocks of distributed locks are longer the
+// longer the windows are.
+func block(w harness.Workload, remote bool) time.Duration {
 	procs := cmp.Or(w.GOMAXPROCS, runtime.GOMAXPROCS(0))
 	switch {
+	case remote:
+		return w.Window / remotePasses
 	case w.Workers == 1:
 		return blockAlone
 	case w.Workers <= procs:
@@ -38,18 +45,32 @@ func block(w harness.Workload) time.Duration {
 	return blockMany
 }
 
-// passes returns how many blocks each lock has: half as long as the window, all together.
-func passes(w harness.Workload) int { return max(fewestPasses, int(w.Window/(2*block(w)))) }
+// passes returns how many blocks each lock has: half as long as the window, all together,
+// of local locks.
+func passes(w harness.Workload, remote bool) int {
+	if remote {
+		return remotePasses
+	}
+	return max(fewestPasses, int(w.Window/(2*block(w, remote))))
+}
 
-// A unit is cases that are measured in one process: the closed loops of one workload of
-// local locks.
+// A unit is cases that are measured in one process: the closed loops of one workload, of
+// local or of distributed locks.
 type unit []Case
+
+// A unitKey identifies the unit of a case.
+type unitKey struct {
+	workload harness.Workload
+	remote   bool
+}
+
+func (c Case) unit() unitKey { return unitKey{c.Workload, c.Lock.Remote != nil} }
 
 // units returns the units of p, in the order of their first cases.
 func (p *Plan) units() (out []unit) {
-	at := make(map[harness.Workload]int)
+	at := make(map[unitKey]int)
 	for _, c := range p.Cases {
-		k := c.Workload
+		k := c.unit()
 		i, known := at[k]
 		if !p.shares(c) || !known {
 			i = len(out)
@@ -63,12 +84,12 @@ func (p *Plan) units() (out []unit) {
 	return out
 }
 
-// sizes returns how many cases the unit of each workload of p has.
-func (p *Plan) sizes() map[harness.Workload]int {
-	out := make(map[harness.Workload]int)
+// sizes returns how many cases each unit of p has.
+func (p *Plan) sizes() map[unitKey]int {
+	out := make(map[unitKey]int)
 	for _, c := range p.Cases {
 		if p.shares(c) {
-			out[c.Workload]++
+			out[c.unit()]++
 		}
 	}
 	return out
@@ -76,7 +97,7 @@ func (p *Plan) sizes() map[harness.Workload]int {
 
 // shares reports whether c may be measured in one process with others.
 func (p *Plan) shares(c Case) bool {
-	return p.Together == nil && !c.Sought && c.Workload.Rate == 0 && c.Lock.Local != nil && p.exe == ""
+	return p.Together == nil && !c.Sought && c.Workload.Rate == 0 && c.Lock.Loop == nil && p.exe == ""
 }
 
 // measureUnit measures the cases of u in one process and calls each with every result. Cases
@@ -87,8 +108,8 @@ func (p *Plan) measureUnit(ctx context.Context, u unit, known calibration, round
 	if len(u) > 1 {
 		s := spec{Workload: u[0].Workload, Round: round, Seed: p.Seed + uint64(serial)<<32, Machine: known}
 		limit := cmp.Or(p.Patience, time.Minute)
-		for _, c := range u {
-			s.Locks = append(s.Locks, c.Lock.Name)
+		for k, c := range u {
+			s.Shared = append(s.Shared, share{c.Lock.Name, fmt.Sprintf("%s-%d-%d", p.RunID, serial, k), p.access(c)})
 			limit += 4 * p.estimate(c)
 		}
 		text, failed := ask(ctx, s, limit)
@@ -127,10 +148,14 @@ func results(text []byte) (out []*harness.Result) {
 }
 
 // measureShared measures the locks of jobs, which have one workload, in this process: blocks
-// in turns, then a window of each. It writes each result to out when it is complete.
+// in turns, then a window of each, which is its last block. It writes each result to out
+// when it is complete.
 func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out io.Writer) (err error) {
-	rigs := make([]*Rig, len(jobs))
+	rigs, meters := make([]*Rig, len(jobs)), make([]*serverMeter, len(jobs))
 	defer func() {
+		for _, m := range meters {
+			m.close()
+		}
 		for _, r := range slices.Backward(rigs) {
 			if r != nil {
 				err = errors.Join(err, r.Close())
@@ -139,28 +164,35 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 	}()
 	blocks := make([]harness.Blocks, len(jobs))
 	for i, job := range jobs {
+		meters[i] = newServerMeter(ctx, job, slices.ContainsFunc(jobs[:i], func(j Job) bool { return j.At.Kind == job.At.Kind }))
 		if rigs[i], err = Open(ctx, in, job); err != nil {
 			return err
 		}
 		if err := rigs[i].clean(ctx, Limit{Window: max(job.Workload.Warmup, leastWarmup)}, nil); err != nil {
 			return err
 		}
+		meters[i].leave(ctx)
 		blocks[i].Process = s.Seed
 	}
-	rng := rand.New(rand.NewPCG(s.Seed, 1))
-	for range passes(s.Workload) {
+	rng, remote := rand.New(rand.NewPCG(s.Seed, 1)), jobs[0].Lock.Remote != nil
+	for range passes(s.Workload, remote) {
 		runtime.GC()
 		for _, i := range rng.Perm(len(rigs)) {
-			if err := rigs[i].clean(ctx, Limit{Window: block(s.Workload)}, &blocks[i]); err != nil {
+			meters[i].enter(ctx)
+			if err := rigs[i].clean(ctx, Limit{Window: block(s.Workload, remote), Steady: jobs[i].steady()}, &blocks[i]); err != nil {
 				return err
 			}
+			meters[i].leave(ctx)
 		}
 	}
 	for _, i := range rng.Perm(len(rigs)) {
-		res, err := rigs[i].window(ctx, nil)
+		meters[i].enter(ctx)
+		res, err := rigs[i].window(ctx, meters[i])
 		if err != nil {
 			return err
 		}
+		meters[i].leave(ctx)
+		addBlock(&blocks[i], res)
 		res.Round, res.Blocks = s.Round, &blocks[i]
 		text, err := resultfile.Encode(res)
 		if err != nil {
@@ -185,9 +217,13 @@ func (r *Rig) clean(ctx context.Context, limit Limit, b *harness.Blocks) error {
 	case len(res.Violations) > 0:
 		return errViolated
 	case b != nil:
-		b.Elapsed = append(b.Elapsed, int64(res.Elapsed))
-		b.Ops = append(b.Ops, res.Ops)
-		b.Handovers = append(b.Handovers, res.Handovers)
+		addBlock(b, res)
 	}
 	return ctx.Err()
+}
+
+func addBlock(b *harness.Blocks, r *harness.Result) {
+	b.Elapsed = append(b.Elapsed, int64(r.Elapsed))
+	b.Ops = append(b.Ops, r.Ops)
+	b.Handovers = append(b.Handovers, r.Handovers)
 }

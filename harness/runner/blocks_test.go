@@ -52,8 +52,8 @@ func TestBlocksAlternate(t *testing.T) {
 	}
 	processes := make(map[uint64][]int)
 	for _, r := range shared {
-		if b := r.Blocks; b == nil || !b.Valid() || len(b.Ops) != passes(r.Workload) || idle(b.Ops) > len(b.Ops)/2 {
-			t.Errorf("%s: blocks %+v, want %d passes", r.Lock.Name, r.Blocks, passes(r.Workload))
+		if b := r.Blocks; b == nil || !b.Valid() || len(b.Ops) != passes(r.Workload, false)+1 || idle(b.Ops) > len(b.Ops)/2 {
+			t.Errorf("%s: blocks %+v, want %d", r.Lock.Name, r.Blocks, passes(r.Workload, false)+1)
 			continue
 		}
 		processes[r.Blocks.Process] = append(processes[r.Blocks.Process], r.Round)
@@ -140,8 +140,8 @@ func TestLengthOfBlocks(t *testing.T) {
 		passes         int
 	}{{1, 2, 100, 5, 10}, {2, 2, 100, 10, 5}, {3, 2, 100, 20, 3}, {16, 2, 250, 20, 6}, {2, 1, 100, 20, 3}} {
 		w := harness.Workload{Workers: c.workers, GOMAXPROCS: c.procs, Window: c.window * time.Millisecond}
-		if block(w) != c.block*time.Millisecond || passes(w) != c.passes {
-			t.Errorf("%d workers on %d processors, window %v: %d blocks of %v", c.workers, c.procs, w.Window, passes(w), block(w))
+		if block(w, false) != c.block*time.Millisecond || passes(w, false) != c.passes {
+			t.Errorf("%d workers on %d processors, window %v: %d blocks of %v", c.workers, c.procs, w.Window, passes(w, false), block(w, false))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"locklab/harness"
@@ -40,7 +41,7 @@ type spec struct {
 	exe   string // the program to start; "" is this one
 	relay *relay // if it meets
 
-	Locks []string // several local locks in one process; nil is Lock alone
+	Shared []share // several locks in one process; nil is Lock alone
 
 	Access
 }
@@ -120,7 +121,7 @@ func measureAs(suite []*harness.Variant, s spec, begins <-chan int64, out io.Wri
 	if s.Told {
 		tell(out, told{At: atLock})
 	}
-	if s.Locks != nil {
+	if s.Shared != nil {
 		return s.measureShared(suite, in, out)
 	}
 	lock, err := named(suite, s.Lock)
@@ -159,15 +160,22 @@ func named(suite []*harness.Variant, name string) (*harness.Variant, error) {
 	return nil, fmt.Errorf("runner: measuring process: no lock is called %q", name)
 }
 
-// measureShared measures s.Locks in turns.
+// A share is one of the locks that a process measures in turns.
+type share struct {
+	Lock string
+	Key  string
+	Access
+}
+
+// measureShared measures the locks of s.Shared in turns.
 func (s spec) measureShared(suite []*harness.Variant, in *Instruments, out io.Writer) error {
 	var jobs []Job
-	for i, name := range s.Locks {
-		lock, err := named(suite, name)
+	for i, x := range s.Shared {
+		lock, err := named(suite, x.Lock)
 		if err != nil {
 			return err
 		}
-		jobs = append(jobs, Job{Lock: lock, Workload: s.Workload, Seed: s.Seed + uint64(i)<<24})
+		jobs = append(jobs, Job{Lock: lock, Workload: s.Workload, At: x.Endpoint(), Key: x.Key, Seed: s.Seed + uint64(i)<<24})
 	}
 	return measureShared(context.Background(), in, jobs, s, out)
 }
@@ -239,7 +247,7 @@ func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 		return nil, fmt.Errorf("runner: cannot start a measuring process: %w", err)
 	}
 	served := machine.NewServed(proc.PID()).Count
-	if s.At.Kind != "" {
+	if s.At.Kind != "" || slices.ContainsFunc(s.Shared, func(x share) bool { return x.At.Kind != "" }) {
 		served = starvation(served, machine.Watch())
 	}
 	hangs := killHung(proc, served, limit)

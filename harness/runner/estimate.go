@@ -51,14 +51,15 @@ func (p *Plan) estimateOf(has func(Case) bool, rounds int) (d time.Duration) {
 func (p *Plan) estimate(c Case) time.Duration { return p.estimateIn(c, nil) }
 
 // estimateIn returns how long c takes in a unit of one of sizes.
-func (p *Plan) estimateIn(c Case, sizes map[harness.Workload]int) time.Duration {
+func (p *Plan) estimateIn(c Case, sizes map[unitKey]int) time.Duration {
 	cost := processCost
 	blocks := time.Duration(0)
-	if n := sizes[c.Workload]; n > 1 && p.shares(c) {
+	remote := c.Lock.Remote != nil
+	if n := sizes[c.unit()]; n > 1 && p.shares(c) {
 		cost = sharedCost + processCost/time.Duration(n)
-		blocks = time.Duration(passes(c.Workload)) * block(c.Workload)
+		blocks = time.Duration(passes(c.Workload, remote)) * block(c.Workload, remote)
 	}
-	if c.Lock.Remote != nil {
+	if remote {
 		cost += tripsCost + clientCost*time.Duration(c.Workload.Workers)
 	}
 	if f, probed := p.cost[c.Site()]; probed {
@@ -134,7 +135,7 @@ func spread(cases []Case, site harness.Site, n int) []Case {
 // A progress is how far a run has come and how fast.
 type progress struct {
 	plan        *Plan
-	sizes       map[harness.Workload]int
+	sizes       map[unitKey]int
 	begin       time.Time
 	rounds      int
 	done, total int           // cases

@@ -249,9 +249,7 @@ func (p *Plan) measure(ctx context.Context, c Case, known calibration, round, se
 		s.Seed += uint64(rank) << 16
 		s.relay = &relay{together: p.Together, serial: serial}
 	}
-	if site := c.Site(); site.Kind != "" {
-		s.Access = NewAccess(p.Endpoints[site])
-	}
+	s.Access = p.access(c)
 	res, err := spawn(ctx, s, 4*p.estimate(c)+cmp.Or(p.Patience, time.Minute))
 	var fault lockError
 	if errors.As(err, &fault) {
@@ -263,6 +261,14 @@ func (p *Plan) measure(ctx context.Context, c Case, known calibration, round, se
 		p.part(ctx, res, c.Workload)
 	}
 	return res, err
+}
+
+// access returns the access to the servers of c.
+func (p *Plan) access(c Case) Access {
+	if site := c.Site(); site.Kind != "" {
+		return NewAccess(p.Endpoints[site])
+	}
+	return Access{}
 }
 
 // Needs returns the kinds of server that the plan's locks need, each once.

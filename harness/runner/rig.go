@@ -267,7 +267,7 @@ func Measure(ctx context.Context, in *Instruments, job Job) (*harness.Result, er
 
 // measureHere is Measure with the workers in this process.
 func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Result, err error) {
-	servers := newServerMeter(ctx, job)
+	servers := newServerMeter(ctx, job, false)
 	defer servers.close()
 	if job.ready == nil {
 		job.ready = func() {}

@@ -18,14 +18,16 @@ type serverMeter struct {
 	gauge *backend.Gauge
 	pids  []int
 
-	before  backend.Usage // before the lock had a client
+	before  backend.Usage // before the lock had a client, with what others have changed since
+	left    backend.Usage // when other locks of this process had their turn
 	crowded backend.Usage // after the window, while its workers still contend
 	cpu     time.Duration // in the window; -1 if not known
 }
 
 // newServerMeter returns the meter of the servers that the lock of job uses. It is to
-// be called before the lock has a client.
-func newServerMeter(ctx context.Context, job Job) *serverMeter {
+// be called before the lock has a client. If shared, other locks of this process already
+// have clients there, and it does not wait until there are none.
+func newServerMeter(ctx context.Context, job Job, shared bool) *serverMeter {
 	if job.Lock.Remote == nil {
 		return nil
 	}
@@ -48,6 +50,9 @@ func newServerMeter(ctx context.Context, job Job) *serverMeter {
 	still := stillTime
 	if m.pids == nil {
 		still = theirsTime
+	}
+	if shared {
+		still = 0
 	}
 	read := func() (backend.Usage, error) { return m.gauge.Read(ctx) }
 	if m.before, err = quiet(read, int64(servers), still); err != nil {
@@ -116,6 +121,31 @@ func (m *serverMeter) used(ctx context.Context) (sum time.Duration) {
 	return u.CPU
 }
 
+// leave is called before other locks of this process have their turn.
+func (m *serverMeter) leave(ctx context.Context) {
+	if m != nil {
+		m.left = m.read(ctx)
+	}
+}
+
+// enter is called after it. Changes since leave do not count as the lock's.
+func (m *serverMeter) enter(ctx context.Context) {
+	if m == nil {
+		return
+	}
+	now := m.read(ctx)
+	m.before.Memory = shifted(m.before.Memory, m.left.Memory, now.Memory)
+	m.before.Connections = shifted(m.before.Connections, m.left.Connections, now.Connections)
+}
+
+// shifted returns before + now - left, -1 if one of them is not available.
+func shifted(before, left, now int64) int64 {
+	if min(before, left, now) < 0 {
+		return -1
+	}
+	return max(0, before+now-left)
+}
+
 // begin is called right before the window.
 func (m *serverMeter) begin(ctx context.Context) {
 	if m != nil {
@@ -141,10 +171,16 @@ func (m *serverMeter) crowd(ctx context.Context) {
 	if m == nil {
 		return
 	}
-	var err error
-	if m.crowded, err = m.gauge.Read(ctx); err != nil {
-		m.crowded = backend.Usage{CPU: -1, Memory: -1, Connections: -1}
+	m.crowded = m.read(ctx)
+}
+
+// read returns what the servers use, -1 for each figure if they do not answer.
+func (m *serverMeter) read(ctx context.Context) backend.Usage {
+	u, err := m.gauge.Read(ctx)
+	if err != nil {
+		return backend.Usage{CPU: -1, Memory: -1, Connections: -1}
 	}
+	return u
 }
 
 // cost returns what m found out, nil if that is nothing.

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"os"
 	"slices"
 	"strings"
@@ -105,6 +106,36 @@ func TestQuiet(t *testing.T) {
 				t.Errorf("%s: %d connections after %v (%v), want %d by %v", c.name, got, took, err, c.want, c.takes)
 			}
 		})
+	}
+}
+
+// TestDistributedBlocks: locks that take turns in one process have blocks there, and each is
+// charged for its own connections only.
+func TestDistributedBlocks(t *testing.T) {
+	at := own(t, harness.KindRedis)
+	w := harness.Workload{Workers: 8, Warmup: 10 * time.Millisecond, Window: 60 * time.Millisecond}
+	var jobs []Job
+	for _, v := range redislab.Suite {
+		if want := map[string]bool{"redis-poll-1ms": true, "redis-queue": true, "redis-token": true}; want[v.Name] {
+			jobs = append(jobs, Job{Lock: v, At: at, Key: t.Name() + v.Name, Workload: w})
+		}
+	}
+	var out bytes.Buffer
+	if err := measureShared(t.Context(), instruments(), jobs, spec{Workload: w, Seed: 7}, &out); err != nil {
+		t.Fatal(err)
+	}
+	connections := map[string]int64{"redis-poll-1ms": 8, "redis-queue": 16, "redis-token": 16}
+	rs := results(out.Bytes())
+	for _, r := range rs {
+		if b := r.Blocks; b == nil || !b.Valid() || b.Process != 7 || len(b.Ops) != remotePasses+1 || slices.Contains(b.Handovers, 0) {
+			t.Errorf("%s: blocks %+v, want %d of process 7", r.Lock.Name, b, remotePasses+1)
+		}
+		if r.Servers == nil || r.Servers.Connections == nil || *r.Servers.Connections != connections[r.Lock.Name] {
+			t.Errorf("%s: servers %+v, want %d connections", r.Lock.Name, r.Servers, connections[r.Lock.Name])
+		}
+	}
+	if len(rs) != 3 {
+		t.Errorf("%d results, want 3", len(rs))
 	}
 }
 
