@@ -39,7 +39,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build build-simulate report report-full chaos test test-all test-arches test-fresh test-slurm test-a11y models mutants race stress bench bench-c profile-redis compare prove-compare prove-verdict prove-locktest lint golden graph module clean
+.PHONY: help build build-simulate deps report report-full chaos test test-all test-arches test-fresh test-slurm test-a11y models mutants race stress bench bench-c profile-redis compare prove-compare prove-verdict prove-locktest lint golden graph module clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,9 +53,11 @@ build-simulate: build ## build build/locklab-simulate too, which build/locklab s
 	$(GO) build -trimpath -tags systematic,simulate -ldflags '$(LDFLAGS)' -o $(BUILD)/locklab-simulate ./cmd/locklab
 
 report: ## install what is missing, measure one lock for each idea, on real servers, a minute of it under failures (6 minutes), write build/report/index.html and report.md
-	scripts/deps redis zookeeper
-	$(MAKE) --no-print-directory build
+	$(MAKE) -j2 --no-print-directory deps build
 	$(BUILD)/locklab run --hardware --chaos --budget $(BUDGET) --out $(REPORT) --replace
+
+deps:
+	scripts/deps redis zookeeper
 
 report-full: ## measure all locks but the broken, at every number of workers (an hour; HOUR=time); interrupted, it goes on the next time
 	scripts/deps redis zookeeper curator

@@ -31,6 +31,7 @@ type control struct {
 	limit   Limit
 	batch   int64 // most acquisitions between two loads of the phase
 	start   chan struct{}
+	all     chan struct{} // has a value when all workers have begun
 	entered atomic.Int64 // workers that have begun
 	opened  uint64       // clock when the window began; read it in another phase than ramp
 	_       atomics.CacheLinePad
@@ -40,7 +41,7 @@ type control struct {
 }
 
 func newControl(limit Limit, batch int64) *control {
-	c := &control{epoch: time.Now(), limit: limit, batch: batch, start: make(chan struct{})}
+	c := &control{epoch: time.Now(), limit: limit, batch: batch, start: make(chan struct{}), all: make(chan struct{}, 1)}
 	c.budget.Store(limit.Ops)
 	return c
 }

@@ -44,7 +44,10 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 			defer unpin()
 			<-d.start
 			t.begin = d.now()
-			d.entered.Add(1)
+			if d.entered.Add(1) == int64(len(d.tallies)) {
+				d.all <- struct{}{}
+				runtime.Gosched() // to the coordinator: workers that spin leave it no processor for a time slice
+			}
 			worker(i, t)
 			t.end = d.now()
 		}()
@@ -76,8 +79,9 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 // came back before it was over.
 func (d *drive) window(ctx context.Context, back <-chan struct{}, timeout *time.Timer, wire func() harness.Counts) (left int) {
 	close(d.start)
-	for d.entered.Load() < int64(len(d.tallies)) && ctx.Err() == nil {
-		time.Sleep(100 * time.Microsecond)
+	select {
+	case <-d.all:
+	case <-ctx.Done():
 	}
 	d.steady(ctx)
 	d.load.warm(ctx, d)

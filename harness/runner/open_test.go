@@ -113,8 +113,9 @@ func TestOverload(t *testing.T) {
 			t.Fatalf("violations %v", r.Violations)
 		}
 		arrived(t, r)
-		// It holds for a millisecond, so in 100 it can grant 100, and one that is cut.
-		if most := uint64(r.Elapsed/time.Millisecond) + 1; r.Ops > most || r.Open.Backlog < r.Open.Offered-most {
+		// It holds for a millisecond, so in 100 it can grant 100, and one that is cut. The
+		// processor can be 5 % faster than when the work was calibrated.
+		if most := uint64(1.05*r.Elapsed.Seconds()*1000) + 1; r.Ops > most || r.Open.Backlog < r.Open.Offered-most {
 			t.Errorf("%d of %d acquisitions were granted, %d wait at the end; at most %d could be", r.Ops, r.Open.Offered, r.Open.Backlog, most)
 		}
 		if n := r.Wait.Count(); n != int64(r.Open.Offered) {
