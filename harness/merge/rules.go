@@ -18,7 +18,7 @@ type Rule struct {
 // Rules has one rule for each field of a result.
 var Rules = []*Rule{
 	{"Lock", "the same in all parts", func(out *harness.Result, g *group) { out.Lock = g.parts[0].Lock }},
-	{"Workload", "the same in all parts, that of the whole case", func(out *harness.Result, g *group) { out.Workload = g.parts[0].Workload }},
+	{"Workload", "the same in all parts: the workload of the whole case", func(out *harness.Result, g *group) { out.Workload = g.parts[0].Workload }},
 	{"Round", "the same in all parts", func(out *harness.Result, g *group) { out.Round = g.parts[0].Round }},
 	{"Started", "the earliest", func(out *harness.Result, g *group) {
 		out.Started = g.parts[0].Started
@@ -45,13 +45,13 @@ var Rules = []*Rule{
 	{"Owners", "the workers of all holds in their order, the first 16384; none if the order is not known", func(out *harness.Result, g *group) { out.Owners = g.turns.owners }},
 	{"Burst", "one burst, as long as Owners", func(out *harness.Result, g *group) { out.Burst = len(g.turns.owners) }},
 	{"Ranks", "all, in order", func(out *harness.Result, g *group) { out.Ranks = g.ranks }},
-	{"Holds", "none: the parts keep them", func(*harness.Result, *group) {}},
+	{"Holds", "none, because the parts keep them", func(*harness.Result, *group) {}},
 	{"HoldsLost", "none", func(*harness.Result, *group) {}},
-	{"Slices", "side by side, if the windows opened within a twentieth of a slice; else none. Those of a rank with one worker, which has none, from its holds", func(out *harness.Result, g *group) { out.Slices = g.slices() }},
+	{"Slices", "joined, if the windows opened within a twentieth of a slice; else none. A rank with one worker has slices computed from its holds", func(out *harness.Result, g *group) { out.Slices = g.slices() }},
 	{"Unserved", "the greatest", func(out *harness.Result, g *group) {
 		out.Unserved = greatest(g, func(p *harness.Result) time.Duration { return p.Unserved })
 	}},
-	{"Open", "sums; of Span, Lag50 and Lag99 the greatest, which that of all does not exceed", func(out *harness.Result, g *group) { out.Open = g.open() }},
+	{"Open", "sums; Span, Lag50 and Lag99 are the greatest of a rank, an upper bound", func(out *harness.Result, g *group) { out.Open = g.open() }},
 	{"SampleEvery", "the greatest", func(out *harness.Result, g *group) {
 		out.SampleEvery = greatest(g, func(p *harness.Result) int { return p.SampleEvery })
 	}},
@@ -61,11 +61,11 @@ var Rules = []*Rule{
 	{"ClockStep", "the greatest", func(out *harness.Result, g *group) {
 		out.ClockStep = greatest(g, func(p *harness.Result) float64 { return p.ClockStep })
 	}},
-	{"Clock", "that of rank 0, and whether others have another", func(out *harness.Result, g *group) {
+	{"Clock", "from rank 0, with a note if others differ", func(out *harness.Result, g *group) {
 		out.Clock = g.names(func(p *harness.Result) string { return p.Clock })
 	}},
-	{"Transfer", "none: it is not measured of locks kept by servers", func(*harness.Result, *group) {}},
-	{"RoundTrip", "that of the rank in the middle, if the longest is at most 1.5 times the shortest; else not known", func(out *harness.Result, g *group) { out.RoundTrip = g.roundTrip() }},
+	{"Transfer", "none, because distributed locks have none", func(*harness.Result, *group) {}},
+	{"RoundTrip", "the median rank's, if the longest is at most 1.5 times the shortest; else unknown", func(out *harness.Result, g *group) { out.RoundTrip = g.roundTrip() }},
 	{"Trips", "of the first rank that has them", func(out *harness.Result, g *group) {
 		for _, p := range g.parts {
 			if out.Trips == nil {
@@ -83,16 +83,16 @@ var Rules = []*Rule{
 		}
 	}},
 	{"Wire", "sums; nothing if a rank has none", func(out *harness.Result, g *group) { out.Wire = g.wire() }},
-	{"Servers", "that of rank 0: each rank sees the same servers", func(out *harness.Result, g *group) { out.Servers = g.parts[0].Servers }},
-	{"Noise", "the worst of all hosts in each figure; what other ranks of a host used is not others", func(out *harness.Result, g *group) { out.Noise = g.noise() }},
-	{"Blocks", "none: ranks measure distributed locks", func(*harness.Result, *group) {}},
+	{"Servers", "from rank 0, because all ranks see the same servers", func(out *harness.Result, g *group) { out.Servers = g.parts[0].Servers }},
+	{"Noise", "the worst of all hosts in each figure; the use of other ranks on a host does not count as others", func(out *harness.Result, g *group) { out.Noise = g.noise() }},
+	{"Blocks", "none, because ranks measure distributed locks", func(*harness.Result, *group) {}},
 	{"Retries", "all, each with its rank", func(out *harness.Result, g *group) {
 		for _, p := range g.parts {
 			out.Retries = append(out.Retries, retries(p)...)
 		}
 	}},
-	{"Violations", "what the holds of all ranks show; those of a rank alone are all that a result has", func(out *harness.Result, g *group) { out.Violations = g.violations }},
-	{"Warnings", "one of each kind and host, and what the clocks could not tell", func(out *harness.Result, g *group) { out.Warnings = pool(g.warnings) }},
+	{"Violations", "from the holds of all ranks; if a rank has violations, the result has only these", func(out *harness.Result, g *group) { out.Violations = g.violations }},
+	{"Warnings", "one of each kind and host, and the limits of the clocks", func(out *harness.Result, g *group) { out.Warnings = pool(g.warnings) }},
 }
 
 func histograms(of func(r *harness.Result) *harness.Histogram) func(*harness.Result, *group) {

@@ -14,7 +14,7 @@ import (
 	"locklab/harness/simulate/validate"
 )
 
-var update = flag.Bool("update", false, "write the fitted numbers into the files of machines, accuracy.json and the tables of docs/simulation.md")
+var update = flag.Bool("update", false, "write the fitted numbers into the files of machines, accuracy.json and the table of docs/simulation.md")
 
 // fits are the machines with the numbers fitted again, as validate.Fits has them.
 var fits = sync.OnceValues(func() (all []*simulate.Machine, err error) {
