@@ -21,10 +21,10 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A short run takes about a minute: scenarios wait most of the time.
+// A short run takes about 40 seconds: scenarios wait most of the time.
 const (
-	shortBudget   = 50 * time.Second
-	shortParallel = 2
+	shortBudget   = 35 * time.Second
+	shortParallel = 3
 )
 
 // A chaosRun tries failure scenarios, prints what became of the locks, and keeps it if
@@ -79,7 +79,7 @@ directory. Ctrl-C keeps what was finished; --resume goes on from there.`,
 	f.StringSliceVar(&c.scenarios, "scenario", nil, "names of scenarios, or regular expressions for them (default: all)")
 	f.StringSliceVar(&c.locks, "locks", nil, "as for run (default: all locks that a scenario applies to)")
 	f.IntVar(&c.tries, "tries", 0, "how often each scenario is tried on each lock (default: what it says, up to 200)")
-	f.BoolVar(&c.short, "short", false, "only scenarios that are quick, few times each: about a minute")
+	f.BoolVar(&c.short, "short", false, "only scenarios that are quick, few times each: about 40 seconds")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of whatever is random")
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.StringVarP(&c.out, "out", "o", "", "directory to write results, histories and report to (default: only print)")

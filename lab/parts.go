@@ -21,15 +21,15 @@ type part struct {
 // parts is how make report spends its time. With another budget the parts that are
 // measured have the same shares of it.
 var parts = []part{
-	{"local", 110 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs == "" && usual(v, w) }},
-	{"distributed", 100 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs != "" && usual(v, w) }},
-	{"conditions", 25 * time.Second, func(v harness.Lock, w harness.Workload) bool {
+	{"local", 115 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs == "" && usual(v, w) }},
+	{"distributed", 2 * time.Minute, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs != "" && usual(v, w) }},
+	{"conditions", 30 * time.Second, func(v harness.Lock, w harness.Workload) bool {
 		return v.Traits.Needs == "" && w.Rate == 0 && (w.Reads > 0 || longHeld(w))
 	}},
-	{"load", 30 * time.Second, func(v harness.Lock, w harness.Workload) bool { return w.Rate > 0 }},
+	{"load", 20 * time.Second, func(v harness.Lock, w harness.Workload) bool { return w.Rate > 0 }},
 	{"durable servers", 15 * time.Second, func(v harness.Lock, w harness.Workload) bool { return sited(v, w) }},
 	{"hardware", 20 * time.Second, nil},
-	{"failures", time.Minute, nil},
+	{"failures", 40 * time.Second, nil},
 }
 
 // hardwareTime is what each experiment about the hardware has of its part.

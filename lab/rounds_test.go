@@ -47,7 +47,7 @@ var fewRE = regexp.MustCompile(`no recommendation: \d+ of \d+ rounds`)
 func TestDefaultRounds(t *testing.T) {
 	for _, o := range []runOptions{
 		{locks: defaultLocks},
-		{locks: defaultLocks, budget: 270 * time.Second},
+		{locks: defaultLocks, budget: 5 * time.Minute},
 		{locks: "all"},
 		{locks: "sync-mutex,mcs", workers: "1,2"},
 	} {

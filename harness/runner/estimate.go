@@ -19,7 +19,7 @@ const (
 	processCost = 40 * time.Millisecond
 	clientCost  = 3 * time.Millisecond  // a case with 64 took 2 to 6 ms longer for each than one with one, by the lock
 	tripsCost   = 25 * time.Millisecond // the round trips to a server around the window
-	sharedCost  = 45 * time.Millisecond // a lock in a process that it shares: five drives of 16 workers begin and end, probes
+	sharedCost  = 35 * time.Millisecond // a lock in a process that it shares: five drives of 16 workers begin and end, probes
 )
 
 // Estimate returns about how long p takes.
