@@ -192,7 +192,7 @@ func tolerances(c survival.Class) (out []tolerance) {
 		if st.Tries > 0 {
 			text += fmt.Sprintf(" (%d %s)", st.Tries, numfmt.Choose(st.Tries, "try", "tries"))
 		}
-		out = append(out, tolerance{stateMark[st.State], stateKind[st.State], text, string(g) + " " + st.String()})
+		out = append(out, tolerance{guaranteeMark(st), stateKind[st.State], text, string(g) + " " + st.String()})
 	}
 	return out
 }
@@ -249,6 +249,22 @@ var (
 	stateMark = map[survival.State]string{survival.Held: "✓", survival.Broken: "✗", survival.Untested: "?", survival.Unmade: "–", survival.Open: "○"}
 	stateKind = map[survival.State]string{survival.Held: "held", survival.Broken: "harm"}
 )
+
+// guaranteeMark returns the mark of a guarantee: a tick only if each scenario had enough tries.
+func guaranteeMark(s survival.Status) string {
+	if s.State == survival.Held {
+		return heldMark(s.Least)
+	}
+	return stateMark[s.State]
+}
+
+// heldMark returns the mark of a number of tries without a violation.
+func heldMark(tries int) string {
+	if tries < survival.Enough {
+		return fmt.Sprintf("0/%d", tries)
+	}
+	return stateMark[survival.Held]
+}
 
 // uses gathers ds by the lock to use, in order.
 func uses(ds []verdict.Decision) (names []string, of map[string][]verdict.Decision) {

@@ -81,7 +81,7 @@ func lockRow(s *safety, l *survivor) safetyLock {
 	row := safetyLock{Name: l.Lock.Name, Doc: l.Lock.Doc, Class: numfmt.Sentence(l.Sentence()), Tested: l.Class.Tries > 0, Tries: l.Class.Tries}
 	for _, g := range harness.Guarantees {
 		st := l.Class.Guarantees[g]
-		row.Guarantees = append(row.Guarantees, safetyCell{Mark: stateMark[st.State], Kind: stateKind[st.State], Text: string(st.State), Long: string(g) + " " + st.String()})
+		row.Guarantees = append(row.Guarantees, safetyCell{Mark: guaranteeMark(st), Kind: stateKind[st.State], Text: string(st.State), Long: string(g) + " " + st.String()})
 	}
 	for _, h := range s.Scenarios {
 		r, ok := l.rows[h.Scenario]
@@ -113,7 +113,7 @@ func outcome(r survival.Row) safetyCell {
 	case r.Verdict == survival.NotShown:
 		c.Mark, c.Text = "○", "not shown"
 	default:
-		c.Mark, c.Kind, c.Text = "✓", "held", string(r.Verdict)+": no harm"
+		c.Mark, c.Kind, c.Text = heldMark(r.N), "held", string(r.Verdict)+": no harm"
 	}
 	if r.Verdict == survival.Refuted {
 		c.Mark, c.Kind = c.Mark+"!", "harm refuted"

@@ -8,6 +8,8 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/harness/stat"
+	"locklab/harness/survival"
 	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
@@ -76,6 +78,25 @@ func TestHeadlineOnClasses(t *testing.T) {
 	}
 	if text := rows[0].Tolerates; !slices.ContainsFunc(text, func(x tolerance) bool { return x.Text == "failover (200 tries)" && x.Mark == "✓" }) {
 		t.Errorf("tolerates %+v, want the number of tries", text)
+	}
+}
+
+// TestTickNeedsTries: a guarantee has a tick only if the scenario tried least had 59 tries
+// without a violation, which bound their share by 5 %.
+func TestTickNeedsTries(t *testing.T) {
+	if stat.UpperBound(0, survival.Enough) > 0.05 || stat.UpperBound(0, survival.Enough-1) < 0.05 {
+		t.Errorf("%d tries bound the share by %v", survival.Enough, stat.UpperBound(0, survival.Enough))
+	}
+	lock := synthetic.Served("safe", harness.Redis, "redis")
+	for want, tries := range map[string][2]int{"✓": {59, 200}, "0/58": {200, 58}, "0/1": {1, 1}} {
+		var fs []*harness.FaultResult
+		for i, n := range tries {
+			fs = append(fs, synthetic.Fault("scenario-"+string(rune('a'+i)), lock, n, 0, nil, harness.Failover))
+		}
+		got := tolerances(survival.ClassOf(fs, "safe"))
+		if i := slices.IndexFunc(got, func(x tolerance) bool { return strings.HasPrefix(x.Text, "failover") }); i < 0 || got[i].Mark != want {
+			t.Errorf("%v tries: %+v, want %s", tries, got, want)
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ func (m *markdown) safety(s *safetySection) {
 	}
 	m.table(head, rows)
 	m.heading(3, "What did each scenario do to each lock?")
-	m.text("✓ no harm. ▲ two holders when a server is lost, a stale write or a token that fell, with in how many of 1000 faults. △ another harm. ! not expected. ○ expected and not shown. ? not tested.")
+	m.text("✓ no harm in 59 tries or more (95 % upper bound 5 %). 0/3 no harm in 3 tries. ▲ two holders when a server is lost, a stale write or a token that fell, with in how many of 1000 faults. △ another harm. ! not expected. ○ expected and not shown. ? not tested.")
 	rows = nil
 	for _, l := range s.Locks {
 		if !l.Tested {

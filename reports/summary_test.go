@@ -135,7 +135,7 @@ func unexplained(page string) (out []string) {
 		for i, h := range heads {
 			if !slices.ContainsFunc(rows, func(row []string) bool {
 				cells := cellRE.FindAllStringSubmatch(row[1], -1)
-				return i < len(cells) && numRE.MatchString(strings.TrimSpace(tagRE.ReplaceAllString(cells[i][1], "")))
+				return i < len(cells) && !strings.Contains(cells[i][1], `class="sign`) && numRE.MatchString(strings.TrimSpace(tagRE.ReplaceAllString(cells[i][1], "")))
 			}) {
 				continue
 			}
