@@ -24,6 +24,7 @@ import (
 // The files of a report in the directory of its run.
 const (
 	reportName   = "index.html"
+	detailsName  = "details.html"
 	markdownName = "report.md"
 	chartsName   = "charts" // the pictures of the Markdown
 )
@@ -307,7 +308,19 @@ func writePictures(files *saver, run *resultfile.Run, dir string) error {
 func writeReport(stdout io.Writer, files *saver, run *resultfile.Run, out string) error {
 	t := newTarget(out)
 	err := t.write(files,
-		func(w io.Writer) error { return reports.WriteHTML(w, run) },
+		func(w io.Writer) error {
+			if filepath.Base(t.html) != reportName || len(run.Results) == 0 {
+				return reports.WriteHTML(w, run)
+			}
+			var details bytes.Buffer
+			if err := reports.WriteHTML(&details, run); err != nil {
+				return err
+			}
+			if err := files.save(filepath.Join(filepath.Dir(t.html), detailsName), details.Bytes()); err != nil {
+				return err
+			}
+			return reports.WriteBriefHTML(w, run, detailsName)
+		},
 		func(w io.Writer, folder string, picture func(string, []byte) error) error {
 			return reports.WriteMarkdown(w, run, folder, picture)
 		})

@@ -79,7 +79,7 @@ are answered, encrypted, so much farther away. Each is an axis, and all servers 
 until the end of the run.
 
 It writes results.jsonl, bench.txt (for benchstat), wait.hlog and handover.hlog
-(for the tools of HdrHistogram), manifest.json, the report as index.html, and the
+(for the tools of HdrHistogram), manifest.json, the report as index.html and details.html, and the
 same as report.md with its charts. Ctrl-C keeps what was measured and still writes
 the report; --resume --out DIR goes on from there, also after a crash or a full
 disk, with the flags that the run was started with.

@@ -17,6 +17,7 @@ type document struct {
 	Name       string // of the machine, in a report of several
 	Title      string
 	Origin     string
+	Details    string // the address of the page with everything; "" on that page
 	Tokens     []paint
 	Headline   []fragment
 	Decisions  []verdict.Decision
@@ -86,6 +87,8 @@ type safetySection struct {
 	Scenarios     []safetyScenario
 	Figures       []figure
 	Notes         []string
+
+	Brief bool // without the figures of each scenario
 
 	tried bool
 }

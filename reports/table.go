@@ -12,6 +12,7 @@ import (
 
 // A tableView is a [verdict.Table] in words.
 type tableView struct {
+	remote    bool
 	Title     string
 	Head      []piece
 	Rows      [][]string
@@ -25,7 +26,7 @@ const notAvailable = "n/a"
 // viewTable returns t with its columns in that order, and the other figures behind the
 // first of them.
 func viewTable(t verdict.Table, columns []int, first int) tableView {
-	v := tableView{Title: tableTitle(t)}
+	v := tableView{remote: t.Distributed, Title: tableTitle(t)}
 	var heads []string
 	for _, i := range columns {
 		heads = append(heads, fmt.Sprint("workers ", t.Columns[i].Workers))
