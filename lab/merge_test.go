@@ -122,7 +122,7 @@ func TestMerge(t *testing.T) {
 	} {
 		stdout, stderr, status := output(t, locklab(t, c.args...))
 		if c.args[0] == "report" {
-			if page, err := os.ReadFile(filepath.Join(merged, reportName)); err != nil || !strings.Contains(string(page), "rank-least") {
+			if page, err := os.ReadFile(filepath.Join(merged, detailsName)); err != nil || !strings.Contains(string(page), "rank-least") {
 				t.Errorf("the page has no figures between ranks (%v)", err)
 			}
 		}

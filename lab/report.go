@@ -309,7 +309,7 @@ func writeReport(stdout io.Writer, files *saver, run *resultfile.Run, out string
 	t := newTarget(out)
 	err := t.write(files,
 		func(w io.Writer) error {
-			if filepath.Base(t.html) != reportName || len(run.Results) == 0 {
+			if filepath.Base(t.html) != reportName {
 				return reports.WriteHTML(w, run)
 			}
 			var details bytes.Buffer

@@ -158,8 +158,8 @@ func TestReportAgain(t *testing.T) {
 		}
 		delete(after, name)
 	}
-	if !before["charts/throughput.png"] || len(after) != 2 {
-		t.Errorf("of %d files the report left %v, want its two pages", len(before), after)
+	if !before["charts/throughput.png"] || len(after) != 3 {
+		t.Errorf("of %d files the report left %v, want its three pages", len(before), after)
 	}
 }
 

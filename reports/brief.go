@@ -12,13 +12,15 @@ import (
 
 // WriteBriefHTML writes the answer of run and its main charts as one page. Its links to
 // definitions, tables of numbers and further charts lead to the page of [WriteHTML] at
-// details, an address relative to this page.
+// details, an address relative to this page. The page of a run without locks is the whole one.
 func WriteBriefHTML(w io.Writer, run *resultfile.Run, details string) error {
 	doc, err := compose(run)
 	if err != nil {
 		return fmt.Errorf("reports: %w", err)
 	}
-	doc.cut(details)
+	if doc.Measured {
+		doc.cut(details)
+	}
 	var page bytes.Buffer
 	if err := writePage(&page, "report", doc); err != nil {
 		return err
