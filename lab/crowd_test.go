@@ -38,7 +38,7 @@ func TestReportAmongContenders(t *testing.T) {
 		t.Fatalf("exit status %d, said %s", status, stderr)
 	}
 	texts := map[string]string{"the terminal": stdout}
-	for _, name := range []string{reportName, markdownName} {
+	for _, name := range []string{detailsName, markdownName} {
 		text, err := os.ReadFile(filepath.Join(cmd.Dir, "again", name))
 		if err != nil {
 			t.Fatal(err)
