@@ -235,7 +235,7 @@ func (c *chaosRun) try(ctx context.Context, stderr io.Writer) error {
 	if c.short {
 		plan.Budget, plan.Parallel = shortBudget, shortParallel
 	}
-	show := newProgress(stderr)
+	show := c.program.newProgress(stderr)
 	defer show.clear()
 	if n, d := plan.Estimate(c.took); n > 0 {
 		fmt.Fprintf(stderr, "%s, %s to make, %s or less\n", numfmt.Plural(len(plan.Scenarios), "scenario"), tries(n), roughly(d))

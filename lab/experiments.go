@@ -133,7 +133,7 @@ func (h *hardwareRun) runOne(ctx context.Context, e *hardware.Experiment, stdout
 	}
 	o := h.options
 	o.Locks = h.program.spinLocks()
-	show := newProgress(stderr)
+	show := h.program.newProgress(stderr)
 	o.Progress = show.parts(e.Name)
 	if h.file != nil {
 		o.Keep = h.file.AppendSample

@@ -66,7 +66,7 @@ func (o *compareOptions) builds(ctx context.Context, how compare.Options, old, n
 	for _, text := range o.run.unheeded(plan) {
 		fmt.Fprintln(stderr, text)
 	}
-	p := pairRun{builds: builds, budget: o.run.budget, least: need, stderr: stderr}
+	p := pairRun{program: o.run.program, builds: builds, budget: o.run.budget, least: need, stderr: stderr}
 	if err := p.create(o.run, plan, servers, skipped); err != nil {
 		return err
 	}
@@ -120,14 +120,15 @@ func (o *compareOptions) plan(builds [2]runner.Build, gates int) (*runner.Plan, 
 
 // A pairRun is two runs that are measured in the same rounds.
 type pairRun struct {
-	builds [2]runner.Build
-	dirs   [2]string
-	files  [2]*resultfile.Writer
-	lost   [2][]resultfile.Loss
-	rounds int           // complete
-	budget time.Duration // after which no round begins; 0 is none
-	least  int           // rounds are measured all the same
-	stderr io.Writer
+	builds  [2]runner.Build
+	dirs    [2]string
+	files   [2]*resultfile.Writer
+	lost    [2][]resultfile.Loss
+	rounds  int // complete
+	program *Program
+	budget  time.Duration // after which no round begins; 0 is none
+	least   int           // rounds are measured all the same
+	stderr  io.Writer
 }
 
 // create starts both runs on disk.
@@ -177,7 +178,7 @@ var errEnough = errors.New("the budget is spent")
 // measure runs plan into the files of both builds. That ctx ended is not an
 // error.
 func (p *pairRun) measure(ctx context.Context, plan *runner.Plan) error {
-	show := newProgress(p.stderr)
+	show := p.program.newProgress(p.stderr)
 	defer show.clear()
 	start := time.Now()
 	var pair [2]string

@@ -21,7 +21,7 @@ const asMain = "LOCKLAB_TEST_AS_MAIN"
 
 // program returns the program under test: command locklab.
 func program() *Program {
-	return &Program{Name: "locklab", Locks: suiteUnderTest(), Defaults: catalog.Defaults}
+	return &Program{Name: "locklab", Locks: suiteUnderTest(), Defaults: catalog.Defaults, everyStep: true}
 }
 
 // parallelTests is how many of the tests that call t.Parallel run beside each

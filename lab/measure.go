@@ -42,7 +42,7 @@ func (m *measuring) run(ctx context.Context, earlier *resultfile.Run) error {
 	}
 	left := float64(m.plan.Estimate()) * float64(m.total-m.done) / float64(m.total)
 	fmt.Fprintf(m.stderr, "%s, %s, about %v\n", numfmt.Plural(len(m.plan.Cases), "case"), numfmt.Plural(m.plan.Rounds, "round"), time.Duration(left).Round(time.Second))
-	show := newProgress(m.stderr)
+	show := m.program.newProgress(m.stderr)
 	defer show.clear()
 	if earlier != nil {
 		for _, r := range earlier.Results {

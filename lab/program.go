@@ -27,6 +27,8 @@ type Program struct {
 	// but those that are broken, historical or a control.
 	Defaults []string
 
+	everyStep bool // progress that is not on a terminal has a line for each step: tests wait for them
+
 	mainFile string // that calls Main, as the compiler was told; "" is unknown
 }
 

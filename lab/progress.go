@@ -20,18 +20,29 @@ import (
 )
 
 // progress shows how far a run, a comparison of two builds or an experiment has
-// come: one line that is written over on a terminal, lines that stay elsewhere.
+// come: one line that is written over on a terminal, elsewhere a line every ten seconds.
 type progress struct {
 	out      io.Writer
 	width    func() int // of the terminal; nil if out is none
 	rates    map[string][]float64
 	disturbs func() (steal, load float64)
+	pause    time.Duration            // between two lines elsewhere
+	written  time.Time                // of the last of them
 	shown    bool                     // a line is there to be written over
 	bar      *progressbar.ProgressBar // in its place, of an experiment; nil if there is none
 }
 
+// newProgress returns a progress on out.
+func (p *Program) newProgress(out io.Writer) *progress {
+	s := newProgress(out)
+	if p.everyStep {
+		s.pause = 0
+	}
+	return s
+}
+
 func newProgress(out io.Writer) *progress {
-	s := &progress{out: out, rates: make(map[string][]float64), disturbs: machine.NewMeter().Read}
+	s := &progress{out: out, pause: 10 * time.Second, rates: make(map[string][]float64), disturbs: machine.NewMeter().Read}
 	if f, ok := out.(file); ok && term.IsTerminal(int(f.Fd())) {
 		s.width = func() int { return width(f) }
 	}
@@ -64,7 +75,7 @@ func (s *progress) update(p runner.Progress) {
 	if len(p.Result.Violations) > 0 {
 		at.figure = "VIOLATED " + p.Result.Violations[0].Rule
 	}
-	if len(p.Result.Violations) > 0 && s.width != nil {
+	if len(p.Result.Violations) > 0 {
 		s.lasting(at.figure + ": " + name)
 	}
 	s.show(at)
@@ -73,11 +84,13 @@ func (s *progress) update(p runner.Progress) {
 // show shows at, and what disturbs the machine.
 func (s *progress) show(at step) {
 	at.steal, at.load = s.disturbs()
-	if s.width == nil {
+	switch {
+	case s.width != nil:
+		s.line(at)
+	case time.Since(s.written) >= s.pause || at.done == at.total:
+		s.written = time.Now()
 		fmt.Fprintln(s.out, at.plain())
-		return
 	}
-	s.line(at)
 }
 
 // parts returns a function that shows how many parts of the named experiment are

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -107,6 +108,22 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestProgressPauses: elsewhere than on a terminal there is a line every ten seconds, one at
+// once and one at the end.
+func TestProgressPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		s := newProgress(&out)
+		for done := range 25 {
+			s.show(step{done: done + 1, total: 25, name: "a"})
+			time.Sleep(time.Second)
+		}
+		if got := regexp.MustCompile(`(?m)^\[ *\d+`).FindAllString(out.String(), -1); !slices.Equal(got, []string{"[ 1", "[11", "[21", "[25"}) {
+			t.Errorf("lines %q\n%s", got, out.String())
+		}
+	})
+}
+
 // TestOneProgress: no other file writes over a line of the terminal.
 func TestOneProgress(t *testing.T) {
 	files, err := filepath.Glob("*.go")
@@ -145,6 +162,7 @@ func TestProgress(t *testing.T) {
 	}{
 		{false, "[1/3] round 1   lock=mcs/workers=2/hold=0s                    1 k/s                 2s left  steal 3 % load 0.5\n" +
 			"LOST lock=mcs/workers=2/hold=0s, round 2: signal: killed\n" +
+			"VIOLATED exclusion: lock=mcs/workers=2/hold=0s\n" +
 			"[3/3] round 3   lock=mcs/workers=2/hold=0s                    VIOLATED exclusion       0s left  steal 3 % load 0.5\n"},
 		{true, "\r[0/3] mcs/workers=2/hold=0s  3s left\x1b[K" +
 			"\r[1/3] mcs/workers=2/hold=0s  1 k/s  2s left  steal 3 % load 0.5\x1b[K" +

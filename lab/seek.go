@@ -134,7 +134,7 @@ type hunt struct {
 // hunting says what is sought.
 func (o *runOptions) hunting(p *runner.Plan, out *resultfile.Writer, stderr io.Writer) *hunt {
 	cases := slices.DeleteFunc(slices.Clone(p.Cases), func(c runner.Case) bool { return !c.Unknown() })
-	h := &hunt{out: out, show: newProgress(stderr), cases: len(cases), before: len(o.knees), done: len(o.knees), begin: time.Now()}
+	h := &hunt{out: out, show: o.program.newProgress(stderr), cases: len(cases), before: len(o.knees), done: len(o.knees), begin: time.Now()}
 	left := slices.DeleteFunc(slices.Clone(cases), func(c runner.Case) bool { return slices.ContainsFunc(o.knees, c.HasKnee) })
 	once := *p
 	once.Cases, once.Rounds = left, 0 // the search alone
