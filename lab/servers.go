@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"locklab/harness"
@@ -42,6 +43,9 @@ func startServers(ctx context.Context, p *runner.Plan, warm time.Duration, stder
 	skipped = append(skipped, drop(p, func(c runner.Case) string { return c.Lock.Traits.Misfit(c.Workload) })...)
 	if err := checkSites(p); err != nil {
 		return nil, nil, err
+	}
+	if kinds := slices.DeleteFunc(p.Needs(), func(kind string) bool { return backend.UsersServer(kind) != "" }); len(kinds) > 0 {
+		fmt.Fprintf(stderr, "starting %s\n", strings.Join(kinds, " and "))
 	}
 	for _, near := range nearSites(p) {
 		more, err := s.start(ctx, p, near)

@@ -39,6 +39,7 @@ func (s *servers) warmUp(ctx context.Context, p *runner.Plan, most time.Duration
 		if part < warmLeast {
 			continue
 		}
+		fmt.Fprintf(stderr, "warming %s up: %v at most\n", siteName(near), part.Round(time.Second))
 		w, err := p.WarmUp(ctx, near, s.running[near].Endpoint(), part)
 		if err != nil {
 			return err
@@ -56,14 +57,18 @@ func (s *servers) warmUp(ctx context.Context, p *runner.Plan, most time.Duration
 	return nil
 }
 
-// warmText says in a line what a warm-up came to.
-func warmText(near harness.Site, w resultfile.WarmUp) string {
-	of := "ZooKeeper"
+// siteName returns the name of a ZooKeeper with its conditions.
+func siteName(near harness.Site) string {
 	if c := near.Conditions(); c != "" {
-		of += " (" + c + ")"
+		return "ZooKeeper (" + c + ")"
 	}
+	return "ZooKeeper"
+}
+
+// warmText describes a warm-up in a line.
+func warmText(near harness.Site, w resultfile.WarmUp) string {
 	text := fmt.Sprintf("warmed %s up for %v: an acquisition takes %s of its processor time, %s at first",
-		of, w.Took.Round(100*time.Millisecond), numfmt.Nanos(w.Last), numfmt.Nanos(w.First))
+		siteName(near), w.Took.Round(100*time.Millisecond), numfmt.Nanos(w.Last), numfmt.Nanos(w.First))
 	if !w.Steady {
 		text += "; it was still getting faster"
 	}
