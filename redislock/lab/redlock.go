@@ -9,8 +9,8 @@ import (
 	"locklab/redislock"
 )
 
-// redlockServers is on how many servers the lab runs a Redlock: the least that
-// can lose one.
+// redlockServers is the number of servers of a Redlock in the lab: the fewest that can lose
+// one.
 const redlockServers = 3
 
 // remoteRedlock connects to the first servers of at.
@@ -35,7 +35,6 @@ func remoteRedlock(ctx context.Context, at harness.Endpoint, key string) (harnes
 	return r, nil
 }
 
-// redlock is the clients of several servers and one lock, as the lab sees them.
 type redlock struct {
 	parts []*client
 	lock  *redislock.Redlock
