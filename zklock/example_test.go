@@ -15,7 +15,7 @@ import (
 	"locklab/zklock"
 )
 
-// servers is where the examples look for ZooKeeper.
+// servers is the ensemble of the examples.
 var servers = []string{"127.0.0.1:2181"}
 
 func Example() {
@@ -78,8 +78,7 @@ func ExampleClient_Cohort() {
 	fmt.Println("acquisitions:", total)
 }
 
-// TestExamples has no other test beside it: examples have one path, and the
-// standard output.
+// TestExamples runs alone: examples share one path and the standard output.
 func TestExamples(t *testing.T) {
 	at := endpoint(t)
 	leaktest.Own(t)
@@ -87,7 +86,6 @@ func TestExamples(t *testing.T) {
 	kindExamples(t, at)
 }
 
-// examples runs the examples against a real server.
 func examples(t *testing.T, at harness.Endpoint) {
 	if at.Username != "" || at.TLS != nil {
 		t.Skip("the examples connect without credentials, which the server at hand wants")
@@ -107,7 +105,7 @@ func examples(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// printed returns what f writes to the standard output, which is little.
+// printed returns the little that f writes to the standard output.
 func printed(t *testing.T, f func()) string {
 	t.Helper()
 	r, w, err := os.Pipe()
