@@ -22,8 +22,7 @@ const (
 	final                    // permanent: a Lock gives up, a lease is lost
 )
 
-// A refusal matches an error of a server by its first words. Advice is appended to the
-// error.
+// A refusal matches an error of a server by its first words. Advice is appended to the error.
 type refusal struct {
 	prefix  string
 	verdict verdict

@@ -8,9 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A broadcast notifies all waiters of a process on a channel at once, through one
-// connection. It may notify them without a message, and always does if messages may have
-// been lost.
+// A broadcast notifies all waiters of a process on a channel at once, through one connection. It
+// may notify them without a message, and always does if messages may have been lost.
 type broadcast struct {
 	c       *Client
 	channel string

@@ -19,12 +19,11 @@ import (
 
 // ClientOptions configures a Client. The zero value is usable.
 type ClientOptions struct {
-	// Blocking runs the blocking commands of waiters: one connection per 32 awaited names
-	// (in a cluster, per name), and one per lock that subscribes. The Client closes it. It
-	// must not repeat requests (set redis.Options.MaxRetries to -1): a message may be lost
-	// with a connection, and that must show. If it is nil, the Client copies the other
-	// client, which must then be a *redis.Client (of one server, or by Sentinel) or a
-	// *redis.ClusterClient.
+	// Blocking runs the blocking commands of waiters: one connection per 32 awaited names (in a
+	// cluster, per name), and one per lock that subscribes. The Client closes it. It must not
+	// repeat requests (set redis.Options.MaxRetries to -1): a message may be lost with a
+	// connection, and that must show. If it is nil, the Client copies the other client, which
+	// must then be a *redis.Client (of one server, or by Sentinel) or a *redis.ClusterClient.
 	//
 	// Behind Sentinel and in a cluster, the copy detects a server that hangs, or was
 	// replaced while it hung, even if nothing is sent. After five seconds of silence, and
@@ -38,11 +37,10 @@ type ClientOptions struct {
 	Blocking redis.UniversalClient
 
 	// Name is the name of this client: letters, digits, and . _ - / after the first. Its
-	// listening connections have this name in CLIENT LIST instead of
-	// redis.Options.ClientName of the other client, unless Blocking is set or the user may
-	// not set it. The owner in the key of a lock, and each waiter in its queue, begins with
-	// the name: GET of the key of a Mutex shows which client has it. The key of a Reentrant
-	// has no room for it. "" is no name.
+	// listening connections have this name in CLIENT LIST instead of redis.Options.ClientName of
+	// the other client, unless Blocking is set or the user may not set it. The owner in the key
+	// of a lock, and each waiter in its queue, begins with the name: GET of the key of a Mutex
+	// shows which client has it. The key of a Reentrant has no room for it. "" is no name.
 	Name string
 
 	// Trace receives the events of every Lock of this client, and of the leases, after the
@@ -97,10 +95,9 @@ type Client struct {
 // NewClient returns a client over rdb, which it neither closes nor blocks. The caller
 // closes the Client before rdb.
 //
-// A request without an answer is repeated on a new connection with the options of rdb.
-// Hooks of rdb, such as tracing, do not see these repetitions, because the client library
-// does not expose its hooks. They see the requests of waiters only if they were added to
-// ClientOptions.Blocking.
+// A request without an answer is repeated on a new connection with the options of rdb. Hooks of
+// rdb, such as tracing, do not see these repetitions, because the client library does not expose
+// its hooks. They see the requests of waiters only if they were added to ClientOptions.Blocking.
 func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
 	c := &Client{clock: cmp.Or(o.clock, boottime.New(nil)), rdb: rdb, blocking: o.Blocking, name: o.Name, trace: o.Trace, separate: o.Blocking != nil, leases: make(map[*Lease]bool), owed: make(map[*debt]bool)}
 	c.id = c.identity()
@@ -144,8 +141,7 @@ func (c *Client) options(o Options, name string) (Options, error) {
 	return o, err
 }
 
-// spawn runs f in a goroutine that Close waits for. It returns false if the client is
-// closed.
+// spawn runs f in a goroutine that Close waits for. It returns false if the client is closed.
 func (c *Client) spawn(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,13 +16,12 @@ const closeWait = time.Second
 
 var errStuck = errors.New("redislock: closed, but the client library has not returned from a request: set its ReadTimeout")
 
-// Shutdown gives back everything, as at the end of a process. No new Lock begins, and
-// waiting Locks leave their queues and return ErrClosed. Held leases end, with an Err that
-// wraps ErrLost and ErrClosed, and their locks are released, so the work under them should
-// have ended before. Shutdown closes the client in the end, at the latest when ctx ends, so
-// ctx should have a deadline. The error names the locks that could not be given back, which
-// stay until their leases are over. It wraps the error of ctx if requests were still
-// running.
+// Shutdown gives back everything, as at the end of a process. No new Lock begins, and waiting
+// Locks leave their queues and return ErrClosed. Held leases end, with an Err that wraps ErrLost
+// and ErrClosed, and their locks are released, so the work under them should have ended before.
+// Shutdown closes the client in the end, at the latest when ctx ends, so ctx should have a
+// deadline. The error names the locks that could not be given back, which stay until their
+// leases are over. It wraps the error of ctx if requests were still running.
 func (c *Client) Shutdown(ctx context.Context) error {
 	ctx = given(ctx)
 	c.stop()

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// A Cohort is two locks, one behind the other. The waiters of a process queue in it, first
-// come, first served, and one place in the queue of a [Mutex] stands for all of them. A
-// release hands the lock to the next waiter of the process without a request, up to a limit
-// in a row. Then the lock goes back to the server and to the next process, and this one
-// queues again.
+// A Cohort is two locks, one behind the other. The waiters of a process queue in it, first come,
+// first served, and one place in the queue of a [Mutex] stands for all of them. A release hands
+// the lock to the next waiter of the process without a request, up to a limit in a row. Then the
+// lock goes back to the server and to the next process, and this one queues again.
 //
-// 1. Acquire: if the process neither has the lock nor waits for it, ask the server.
-// Otherwise join the process's own queue. 2. Release: hand over to the first waiter of the
-// process if the limit is not reached and enough of the lease is left. If the server has
-// not confirmed for a grant timeout that the lock is held, confirm it first, by a renewal.
-// Otherwise release the lock in the server, and queue there again if there are waiters.
+//  1. Acquire: if the process neither has the lock nor waits for it, ask the server. Otherwise
+//     join the process's own queue.
+//  2. Release: hand over to the first waiter of the process if the limit is not reached and
+//     enough of the lease is left. If the server has not confirmed for a grant timeout that the
+//     lock is held, confirm it first, by a renewal. Otherwise release the lock in the server,
+//     and queue there again if there are waiters.
 //
 // A process with enough waiters sends two or three requests for all acquisitions of a row,
 // and one more for each grant timeout of the row. A handover within the process takes some
@@ -81,8 +81,7 @@ type cohortWaiter struct {
 	got   chan acquisition // has room for one
 }
 
-// An acquisition is the result for a waiter: the nth use of a server lease, from 0, or an
-// error.
+// An acquisition is the result for a waiter: the nth use of a server lease, from 0, or an error.
 type acquisition struct {
 	lease *Lease
 	n     int

@@ -30,16 +30,14 @@ func (m *RWMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	return m.write.ForceUnlock(ctx)
 }
 
-// ForceUnlock takes the permits away from all of their holders, see
-// [Mutex.ForceUnlock].
+// ForceUnlock takes the permits away from all of their holders, see [Mutex.ForceUnlock].
 func (s *Semaphore) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	return s.queue.ForceUnlock(ctx)
 }
 
-// ForceUnlock takes the lock away from the process that has it, see [Mutex.ForceUnlock],
-// and ends its row of acquisitions. That process may begin another acquisition, concurrent
-// with the next holder, within the grant timeout ([Options].HandoffTimeout), and none
-// later.
+// ForceUnlock takes the lock away from the process that has it, see [Mutex.ForceUnlock], and
+// ends its row of acquisitions. That process may begin another acquisition, concurrent with the
+// next holder, within the grant timeout ([Options].HandoffTimeout), and none later.
 func (m *Cohort) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	return m.server.ForceUnlock(ctx)
 }
@@ -55,8 +53,7 @@ func (m *PollMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	return forced(m.name, int(n), err)
 }
 
-// ForceUnlock deletes the key of the lock and wakes the waiters, see
-// [Mutex.ForceUnlock].
+// ForceUnlock deletes the key of the lock and wakes the waiters, see [Mutex.ForceUnlock].
 func (m *PubSubMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	return m.c.forceUnlock(ctx, m.name, m.err, m.broadcast.channel)
 }

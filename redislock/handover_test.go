@@ -14,9 +14,11 @@ import (
 // Lock in another. It compares that with the cost of the server and the client library without a
 // lock:
 //
-//   - push: RPUSH to a list on which the other blocks, from the call to the return of the BLPOP. No handover can be faster.
+//   - push: RPUSH to a list on which the other blocks, from the call to the return of the BLPOP.
+//     No handover can be faster.
 //   - ping: PING, from the call to its return, by the client that has just pushed.
-//   - floor: ping + push, the minimum for a lock that asks before it hands over. Redis does both in one script.
+//   - floor: ping + push, the minimum for a lock that asks before it hands over. Redis does both
+//     in one script.
 //
 // The three alternate, and so do the directions. x-push is the median handover divided by the
 // median push, x-floor by the median floor. x-q25 and x-q75 are the quartiles of the ratio of

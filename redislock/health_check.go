@@ -10,14 +10,13 @@ import (
 	"time"
 )
 
-// A healthCheck watches the connections on which a client listens. Silence is normal there.
-// So a server that hangs, or was replaced while it hung, would show only at the end of the
-// blocking pop, and a subscription would wait forever. Therefore, when a connection has
-// been silent for a while, the check dials again, sends PING without a name or a password,
-// and accepts any answer. If there is none, or Sentinel names another server by now, it
-// closes the silent connections, and their waiters ask again. Without Sentinel a different
-// address proves nothing, because a name may stand for several. If no server can replace
-// another, there is no health check.
+// A healthCheck watches the connections on which a client listens. Silence is normal there. So a
+// server that hangs, or was replaced while it hung, would show only at the end of the blocking
+// pop, and a subscription would wait forever. Therefore, when a connection has been silent for a
+// while, the check dials again, sends PING without a name or a password, and accepts any answer.
+// If there is none, or Sentinel names another server by now, it closes the silent connections,
+// and their waiters ask again. Without Sentinel a different address proves nothing, because a
+// name may stand for several. If no server can replace another, there is no health check.
 //
 // An acquisition costs nothing extra, and a wait costs one short connection now and then:
 // long waits are mostly of many standbys for a leader. Shorter pops would also serve a
@@ -38,8 +37,7 @@ type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error
 
 const (
 	// healthCheckInterval is the silence after which a connection is checked. While nothing
-	// arrives, each interval is twice the one before, up to healthCheckBackoff times the
-	// first.
+	// arrives, each interval is twice the one before, up to healthCheckBackoff times the first.
 	healthCheckInterval = 5 * time.Second
 	healthCheckBackoff  = 4
 
@@ -105,8 +103,7 @@ func (h *healthCheck) silent(now time.Time) map[string]*watched {
 	return ws
 }
 
-// answers reports whether the server behind a new connection answers and is the server of
-// w.
+// answers reports whether the server behind a new connection answers and is the server of w.
 func (h *healthCheck) answers(ctx context.Context, w *watched) bool {
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()

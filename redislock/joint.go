@@ -20,8 +20,7 @@ type joint struct {
 	told  time.Time // the trace has been told that it lasts until then
 }
 
-// newJoint returns a joint without parts, whose lease is all. Call begin once it is
-// complete.
+// newJoint returns a joint without parts, whose lease is all. Call begin once it is complete.
 func newJoint(c *Client, name string, need int) *joint {
 	j := &joint{need: need}
 	j.all = &Lease{c: c, name: name, joint: j}

@@ -70,8 +70,7 @@ const (
 	// unlockWait bounds Unlock, and the cleanup of a failed Lock.
 	unlockWait = 2 * time.Second
 
-	// unlockSilence is the wait without an answer after which Unlock asks on another
-	// connection.
+	// unlockSilence is the wait without an answer after which Unlock asks on another connection.
 	unlockSilence = time.Second
 )
 
@@ -142,8 +141,7 @@ func (l *Lease) over() error {
 	return fmt.Errorf("%w: its lease of %v is over", ErrLost, l.term)
 }
 
-// together returns how much earlier l may be renewed to join others. The caller holds
-// l.c.mu.
+// together returns how much earlier l may be renewed to join others. The caller holds l.c.mu.
 func (l *Lease) together() time.Duration {
 	if l.term < l.span {
 		return min(grantRenewal/2, l.term/renewTries)
@@ -166,8 +164,7 @@ func (l *Lease) end(cause error) {
 	l.cancel(cause)
 }
 
-// finish removes l from the watchdog and ends it. It returns until when l was certainly
-// held.
+// finish removes l from the watchdog and ends it. It returns until when l was certainly held.
 func (l *Lease) finish(cause error) time.Time {
 	until := l.until()
 	l.c.drop(l)
@@ -310,9 +307,8 @@ func (l *Lease) lost() error {
 	return nil
 }
 
-// Token returns the fencing token, or 0 if the lock has none. It rises strictly from holder
-// to holder while the server keeps its data; see the package comment for servers that lose
-// it.
+// Token returns the fencing token, or 0 if the lock has none. It rises strictly from holder to
+// holder while the server keeps its data; see the package comment for servers that lose it.
 func (l *Lease) Token() uint64 { return l.token }
 
 // Done returns a channel that is closed when Unlock is called, when a renewal finds the

@@ -170,16 +170,14 @@ func hashTag(key string) string {
 	return key
 }
 
-// Lockable is implemented by every lock of this package, and by an [Owner] of a
-// [Reentrant].
+// Lockable is implemented by every lock of this package, and by an [Owner] of a [Reentrant].
 type Lockable interface {
 	Lock(ctx context.Context) (*Lease, error)
 }
 
-// Do calls f while it holds the lock. The context of f ends with ctx, and when the lock is
-// lost; its cause is then an error that wraps ErrLost. Do returns the errors of f and of
-// the release. An error that wraps ErrNotHeld means that f ran without the lock, at least
-// at its end.
+// Do calls f while it holds the lock. The context of f ends with ctx, and when the lock is lost;
+// its cause is then an error that wraps ErrLost. Do returns the errors of f and of the release.
+// An error that wraps ErrNotHeld means that f ran without the lock, at least at its end.
 func Do(ctx context.Context, m Lockable, f func(ctx context.Context, l *Lease) error) error {
 	return lease.Do(ctx, m.Lock, f)
 }
@@ -197,8 +195,7 @@ func Elect(ctx context.Context, m Lockable, lead func(ctx context.Context, l *Le
 // the server fails, or the lock was lost. Prefer Lock or Do.
 func Locker(m Lockable) sync.Locker { return lease.Locker(m.Lock, ErrNotHeld) }
 
-// await runs acquire in a goroutine of c and waits until ctx ends, or for wait if that is
-// not 0.
+// await runs acquire in a goroutine of c and waits until ctx ends, or for wait if that is not 0.
 func (c *Client) await(ctx context.Context, name string, wait time.Duration, acquire func(context.Context) (*Lease, error)) (*Lease, error) {
 	return c.awaitIn(c.traced(ctx), name, wait, acquire)
 }

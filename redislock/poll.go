@@ -10,11 +10,12 @@ import (
 // random value, deleted by a script that compares the value. Waiters ask again after a
 // random pause.
 //
-// 1. Acquire: if the key is absent, set it to a nonce with a time to live. If it has the
-// own nonce, a reply was lost; renew it. 2. Otherwise wait for half to one and a half poll
-// intervals and go to 1. 3. Release: delete the key if it has the own nonce, by one command
-// if the server has it (DELEX of Redis 8.4, DELIFEQ of Valkey 9), else by a script. The
-// answer to step 1 shows which.
+//  1. Acquire: if the key is absent, set it to a nonce with a time to live. If it has the own
+//     nonce, a reply was lost; renew it.
+//  2. Otherwise wait for half to one and a half poll intervals and go to 1.
+//  3. Release: delete the key if it has the own nonce, by one command if the server has it
+//     (DELEX of Redis 8.4, DELIFEQ of Valkey 9), else by a script. The answer to step 1 shows
+//     which.
 //
 // An uncontended acquisition takes two requests. With contention the number of requests
 // grows with the wait, and the order of service is random.
@@ -35,15 +36,13 @@ type PollOptions struct {
 	Pause func(n int) time.Duration
 }
 
-// A PollMutex is a lock between all clients that use the same name on the same server,
-// whose waiters poll. It can be locked again after any error. It is not reentrant: a holder
-// that locks it again waits for its own lease to end. It has no fencing tokens:
-// [Lease.Token] is 0. [Mutex] has them, is fairer, and is faster as soon as there are
-// waiters.
+// A PollMutex is a lock between all clients that use the same name on the same server, whose
+// waiters poll. It can be locked again after any error. It is not reentrant: a holder that locks
+// it again waits for its own lease to end. It has no fencing tokens: [Lease.Token] is 0. [Mutex]
+// has them, is fairer, and is faster as soon as there are waiters.
 type PollMutex struct{ *keyLock }
 
-// PollMutex returns the mutex with that name, its key in the server, such as
-// "locks:reindex".
+// PollMutex returns the mutex with that name, its key in the server, such as "locks:reindex".
 func (c *Client) PollMutex(name string, o PollOptions) *PollMutex {
 	m := &PollMutex{newKeyLock(c, name, o.Options)}
 	pause := o.Pause

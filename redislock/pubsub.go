@@ -9,16 +9,16 @@ import (
 // publishes on a channel; all waiters of all processes wake up at once and ask, all but one
 // in vain (a thundering herd).
 //
-// 1. Acquire: if the key is absent, set it to a nonce with a time to live. 2. Otherwise
-// listen to the channel of the lock, with one connection for all waiters of the process.
-// Ask again when the server has confirmed that: the lock may have been released in between.
-// 3. Wait for a message, a broken connection, or the end of the key's time, and go to 1.
-// Messages are hints, and a key that expires sends none. 4. Release: delete the key if it
-// has the own nonce, and publish, in one script.
+//  1. Acquire: if the key is absent, set it to a nonce with a time to live.
+//  2. Otherwise listen to the channel of the lock, with one connection for all waiters of the
+//     process. Ask again when the server has confirmed that: the lock may have been released in
+//     between.
+//  3. Wait for a message, a broken connection, or the end of the key's time, and go to 1.
+//     Messages are hints, and a key that expires sends none.
+//  4. Release: delete the key if it has the own nonce, and publish, in one script.
 //
-// An uncontended acquisition takes two requests. With N waiters each release costs N
-// requests and N messages, which delay the holder's next request; the order of service is
-// random.
+// An uncontended acquisition takes two requests. With N waiters each release costs N requests
+// and N messages, which delay the holder's next request; the order of service is random.
 //
 // # References
 //
@@ -40,10 +40,9 @@ var (
 	pubsubNeeds   = needs(pubsubRelease, pollRenew)
 )
 
-// PubSubMutex returns the mutex with that name, its key in the server, such as
-// "locks:reindex". Its channel is named as [Client.Mutex] describes, with ~released. It may
-// be made for every call: all locks of a name share one connection, until five seconds
-// after their last waiter.
+// PubSubMutex returns the mutex with that name, its key in the server, such as "locks:reindex".
+// Its channel is named as [Client.Mutex] describes, with ~released. It may be made for every
+// call: all locks of a name share one connection, until five seconds after their last waiter.
 func (c *Client) PubSubMutex(name string, o Options) *PubSubMutex {
 	m := &PubSubMutex{newKeyLock(c, name, o), c.broadcast(companion(name, "released"))}
 	m.ask, m.needs = pubsubAcquire, pubsubNeeds

@@ -11,13 +11,14 @@ import (
 // A Mutex is a lock with a queue in the server: a release hands it to the first waiter, in
 // one script.
 //
-// 1. Acquire: if the lock is free and there are no waiters, take it with a whole lease.
-// Otherwise join the queue and listen to the own mailbox, a list. One blocking pop of the
-// process reads the mailboxes of all its waiters. 2. Release: make the first waiter the
-// owner, with a new token and for the grant timeout, and write that into its mailbox. For a
-// waiter of the same process the reply carries the notification. 3. A new owner that has
-// not released the lock after five milliseconds asks for a whole lease, as every owner does
-// periodically.
+//  1. Acquire: if the lock is free and there are no waiters, take it with a whole lease.
+//     Otherwise join the queue and listen to the own mailbox, a list. One blocking pop of the
+//     process reads the mailboxes of all its waiters.
+//  2. Release: make the first waiter the owner, with a new token and for the grant timeout, and
+//     write that into its mailbox. For a waiter of the same process the reply carries the
+//     notification.
+//  3. A new owner that has not released the lock after five milliseconds asks for a whole lease,
+//     as every owner does periodically.
 //
 // An uncontended acquisition takes two requests, and so does a handover within a process.
 // An acquisition behind others takes three, one of them the blocking pop, whatever the
@@ -30,13 +31,12 @@ import (
 // the server's times of the request and the grant. After no message, a late one, or an
 // error, a waiter sends its request again, and the script recognizes the waiter.
 //
-// After the grant timeout of a handover, the process that handed over checks whether the
-// new owner has the lock or has lost it, and then hands it on. Every waiter knows from its
-// latest request when the owner's lease ends, and asks again then: about once per lease,
-// later waiters a little later. The first ones ask up to twenty times in a lease, in case
-// the server has lost its data. So any number of deaths costs the next waiter at most the
-// rest of one lease, and a grant timeout per process with dead waiters ahead. Renewals send
-// waiters nothing.
+// After the grant timeout of a handover, the process that handed over checks whether the new
+// owner has the lock or has lost it, and then hands it on. Every waiter knows from its latest
+// request when the owner's lease ends, and asks again then: about once per lease, later waiters
+// a little later. The first ones ask up to twenty times in a lease, in case the server has lost
+// its data. So any number of deaths costs the next waiter at most the rest of one lease, and a
+// grant timeout per process with dead waiters ahead. Renewals send waiters nothing.
 //
 // A waiter that gives up while the server does not answer leaves its place behind. The
 // client removes it when the server answers again, and gives the lock back at once if it
@@ -135,9 +135,8 @@ type queued struct {
 	until        time.Time         // when it asks again, whatever messages arrive
 }
 
-// soonest returns the earlier of the times that is still to come. An early request for
-// another reason does not postpone the scheduled one: this waiter may be the only one that
-// asks then.
+// soonest returns the earlier of the times that is still to come. An early request for another
+// reason does not postpone the scheduled one: this waiter may be the only one that asks then.
 func (c *Client) soonest(old, at time.Time) time.Time {
 	if old.Before(at) && c.clock.Now().Before(old) {
 		return old
@@ -225,11 +224,10 @@ func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 	return l, 0, 0, nil
 }
 
-// patience returns the time to wait before a request scheduled in watch. If notifications
-// come too late to grant anything, requests must discover grants. The lock stays with a new
-// owner for the grant timeout, and a waiter that asks three times in that gets it in the
-// reply. Later waiters ask less often, so that many waiters send few more requests than the
-// first.
+// patience returns the time to wait before a request scheduled in watch. If notifications come
+// too late to grant anything, requests must discover grants. The lock stays with a new owner for
+// the grant timeout, and a waiter that asks three times in that gets it in the reply. Later
+// waiters ask less often, so that many waiters send few more requests than the first.
 func (w *queued) patience(grant, watch time.Duration, ahead int) time.Duration {
 	mail := &w.box.c.mail
 	mail.Lock()
@@ -254,9 +252,8 @@ func (m *Mutex) look(ahead int) time.Duration {
 	return max(m.o.TTL/20, time.Second) * time.Duration(1+min(max(ahead, 0), farBehind))
 }
 
-// stagger returns how much later a waiter with that many ahead asks. The first live waiter
-// is served, and the others then find the lock taken; together they take no longer than a
-// grant.
+// stagger returns how much later a waiter with that many ahead asks. The first live waiter is
+// served, and the others then find the lock taken; together they take no longer than a grant.
 func (m *Mutex) stagger(ahead int) time.Duration {
 	const steps = 64
 	if ahead >= steps {
@@ -314,8 +311,7 @@ func (m *Mutex) call(s *script, w *queued, args ...any) call {
 	return call{s, m.keys, append([]any{w.nonce}, args...)}
 }
 
-// alone is a call with only the key of the lock, so that it runs while the lock's slot
-// migrates.
+// alone is a call with only the key of the lock, so that it runs while the lock's slot migrates.
 func (m *Mutex) alone(s *script, w *queued, args ...any) call {
 	return call{s, m.keys[:1], append([]any{w.nonce}, args...)}
 }

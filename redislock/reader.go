@@ -17,8 +17,7 @@ const (
 	// stopWord is the process's own message that ends a pop or the reading.
 	stopWord = "stop"
 
-	// stopWait bounds that. A reader that has not received it by then has a dead
-	// connection.
+	// stopWait bounds that. A reader that has not received it by then has a dead connection.
 	stopWait = time.Second
 
 	// readerBoxes is the number of mailboxes per reader: every pop sends all their names,
@@ -26,10 +25,9 @@ const (
 	readerBoxes = 32
 )
 
-// A reader reads some of the mailboxes of a client on one connection, with a blocking pop.
-// A mailbox that is added during a pop ends it with a stopWord in another mailbox, which
-// costs two requests and the next pop. An unneeded mailbox is dropped at the next pop.
-// c.mail guards it.
+// A reader reads some of the mailboxes of a client on one connection, with a blocking pop. A
+// mailbox that is added during a pop ends it with a stopWord in another mailbox, which costs two
+// requests and the next pop. An unneeded mailbox is dropped at the next pop. c.mail guards it.
 type reader struct {
 	c   *Client
 	tag string // of the keys, if they must be in one slot; the whole key if the mailbox is alone

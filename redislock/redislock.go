@@ -19,9 +19,8 @@ var (
 	// ErrReleased is the cause of a lease that ended by Unlock.
 	ErrReleased = errors.New("redislock: lock released")
 
-	// ErrUnanswered is returned by Unlock if the server has not answered in time or could
-	// not be reached. The lease is over for its owner; the client releases the lock in the
-	// background.
+	// ErrUnanswered is returned by Unlock if the server has not answered in time or could not be
+	// reached. The lease is over for its owner; the client releases the lock in the background.
 	ErrUnanswered = errors.New("redislock: the server has not answered yet; still trying")
 
 	// ErrClosed is returned by the methods of a lock whose Client was closed or shut down.

@@ -13,29 +13,28 @@ import (
 // A Redlock is a [PollMutex] on several independent servers. A client holds the lock if it
 // has the key on a majority, so the lock tolerates the loss of the other servers.
 //
-// 1. Acquire: ask all servers at once, with a new nonce, to set the key if it is absent. A
-// server that does not answer within a fraction of the lease counts as a refusal, and is
-// skipped until it answers again. A client that waited for it would withhold its other keys
-// from a possible majority. 2. With the key on a majority, the lock is held until fewer
-// than a majority of keys are certain. Each key counts from before its request was sent,
-// less clock drift. 3. Otherwise, as soon as the vote is lost, give the keys back, wait for
-// a random time that grows with the duration of the attempt, and go to 1. 4. Release:
-// delete the key on all servers if it has the nonce.
+//  1. Acquire: ask all servers at once, with a new nonce, to set the key if it is absent. A
+//     server that does not answer within a fraction of the lease counts as a refusal, and is
+//     skipped until it answers again. A client that waited for it would withhold its other keys
+//     from a possible majority.
+//  2. With the key on a majority, the lock is held until fewer than a majority of keys are
+//     certain. Each key counts from before its request was sent, less clock drift.
+//  3. Otherwise, as soon as the vote is lost, give the keys back, wait for a random time that
+//     grows with the duration of the attempt, and go to 1.
+//  4. Release: delete the key on all servers if it has the nonce.
 //
-// Each key is renewed separately, and late keys are kept, so a server may fail while the
-// lock is held. Acquire and release each take one request per server and the round trip of
-// the fastest majority. With many contenders votes split and all restart; the order of
-// service is random.
+// Each key is renewed separately, and late keys are kept, so a server may fail while the lock is
+// held. Acquire and release each take one request per server and the round trip of the fastest
+// majority. With many contenders votes split and all restart; the order of service is random.
 //
 // # Guarantees
 //
-// It has no fencing token, because no server counts all holders. A holder that is paused
-// past its lease, or whose request is delayed by the network, does its damage unnoticed. It
-// also depends on clocks: two hold the lock if most servers' clocks jump, or if a server
-// restarts without its data before a lease has passed. See Kleppmann, "How to do
-// distributed locking", 2016, and the reply, Sanfilippo, "Is Redlock safe?", 2016. For
-// correctness use a lock on a consensus service, such as package zklock; for efficiency one
-// server suffices.
+// It has no fencing token, because no server counts all holders. A holder that is paused past
+// its lease, or whose request is delayed by the network, does its damage unnoticed. It also
+// depends on clocks: two hold the lock if most servers' clocks jump, or if a server restarts
+// without its data before a lease has passed. See Kleppmann, "How to do distributed locking",
+// 2016, and the reply, Sanfilippo, "Is Redlock safe?", 2016. For correctness use a lock on a
+// consensus service, such as package zklock; for efficiency one server suffices.
 //
 // # References
 //

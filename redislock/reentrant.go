@@ -14,11 +14,12 @@ import (
 // A Reentrant is Redisson's current RLock with fewer requests: its owner may take it again,
 // and Go and Java services can share it.
 //
-// 1. Acquire: the key of the lock is a hash with one field, the owner, and its count; it
-// lives as long as the lease. One script takes the lock, takes it again, or answers how
-// long it is taken. 2. Otherwise listen to the channel of the lock. Go to 1 when a message
-// comes, when the subscription begins, and when the time is over. 3. Release: one script
-// counts down, and at zero deletes the key and publishes.
+//  1. Acquire: the key of the lock is a hash with one field, the owner, and its count; it lives
+//     as long as the lease. One script takes the lock, takes it again, or answers how long it is
+//     taken.
+//  2. Otherwise listen to the channel of the lock. Go to 1 when a message comes, when the
+//     subscription begins, and when the time is over.
+//  3. Release: one script counts down, and at zero deletes the key and publishes.
 //
 // An uncontended acquisition takes two requests; Redisson sends three. Redisson stores the
 // outcome of each release in a separate key, so that a repeated release does not count
@@ -33,19 +34,17 @@ import (
 // Redisson 4.7.0, org.redisson.RedissonLock, RedissonBaseLock and
 // pubsub.LockPubSub: the key, the field, the channel and the messages.
 
-// A Reentrant is a lock whose owner may take it again, between all clients that use the
-// same name on the same server, including Redisson's getLock and getFencedLock. It can be
-// locked again after any error. It is not fair, and has no fencing tokens: [Mutex] has
-// both.
+// A Reentrant is a lock whose owner may take it again, between all clients that use the same
+// name on the same server, including Redisson's getLock and getFencedLock. It can be locked
+// again after any error. It is not fair, and has no fencing tokens: [Mutex] has both.
 //
 // Redisson (4.7.0) must reach the same key, so without a NameMapper. In a cluster set its
-// shardedSubscriptionMode to OFF: the default, AUTO, publishes with SPUBLISH from Redis 7
-// on. A Go service does not receive that, nor Redisson its PUBLISH; each then waits for the
-// rest of the other's lease. Locks of getSpinLock and getFairLock have a key of the same
-// name and shape, and exclude this one. But they do not notify its waiters, which wait for
-// the rest of the lease and ignore the queue of getFairLock. A Go holder has no token of
-// getFencedLock and does not raise the next one. Give both sides suitable leases: each
-// renews only its own.
+// shardedSubscriptionMode to OFF: the default, AUTO, publishes with SPUBLISH from Redis 7 on. A
+// Go service does not receive that, nor Redisson its PUBLISH; each then waits for the rest of
+// the other's lease. Locks of getSpinLock and getFairLock have a key of the same name and shape,
+// and exclude this one. But they do not notify its waiters, which wait for the rest of the lease
+// and ignore the queue of getFairLock. A Go holder has no token of getFencedLock and does not
+// raise the next one. Give both sides suitable leases: each renews only its own.
 type Reentrant struct {
 	c    *Client
 	name string
@@ -64,9 +63,8 @@ var (
 	reentrantNeeds   = needs(reentrantRelease, reentrantRenew)
 )
 
-// Reentrant returns the mutex with that name, its key in the server, such as
-// "locks:reindex". It may be made for every call: all waiters of the client for that name
-// share one subscription.
+// Reentrant returns the mutex with that name, its key in the server, such as "locks:reindex". It
+// may be made for every call: all waiters of the client for that name share one subscription.
 func (c *Client) Reentrant(name string, o Options) *Reentrant {
 	m := &Reentrant{c: c, name: name, id: newUUID()}
 	m.o, m.err = c.options(o, name)

@@ -13,9 +13,8 @@ import (
 // An uncontended acquisition takes two requests, for any number of readers inside; one
 // behind others takes three.
 //
-// Redisson's RReadWriteLock keeps readers in a hash with a key for each hold, so one
-// release inspects all others. Its readers and writers poll or wake up together, in no
-// order.
+// Redisson's RReadWriteLock keeps readers in a hash with a key for each hold, so one release
+// inspects all others. Its readers and writers poll or wake up together, in no order.
 //
 // # References
 //
@@ -34,9 +33,8 @@ import (
 //
 // A token is greater than the tokens of all that were admitted before, readers and writers.
 // Readers that share the lock reach a resource in any order. So the resource remembers two
-// numbers: the greatest token it has seen, and the greatest of a writer. It accepts a
-// writer whose token is not less than the first, and a reader whose token is not less than
-// the second.
+// numbers: the greatest token it has seen, and the greatest of a writer. It accepts a writer
+// whose token is not less than the first, and a reader whose token is not less than the second.
 type RWMutex struct{ write, read *Mutex }
 
 // RWMutex returns the lock with that name; see [Client.Mutex] for names and reuse.

@@ -13,8 +13,7 @@ import (
 // number of permits and waiters.
 //
 // The usual way, in Carlson's book and in Redisson's RPermitExpirableSemaphore, is a set of
-// holders by the clients' times: a client whose clock is ahead then takes the permits of
-// others.
+// holders by the clients' times: a client whose clock is ahead then takes the permits of others.
 //
 // # References
 //

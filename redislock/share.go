@@ -5,8 +5,11 @@ import "strconv"
 // shared returns the queue of a [Mutex] for a lock with several holders. A waiter with a
 // limit holds it together with at most limit - 1 others, if their limits agree:
 //
-//   - The holders are a sorted set by the end of their time, so each has a separate lease, and each script removes expired ones.
-//   - A leaving waiter or holder admits the first waiters as long as they fit, each with its token and a notification to its mailbox. No waiter passes one that does not fit: no kind starves another.
+//   - The holders are a sorted set by the end of their time, so each has a separate lease, and
+//     each script removes expired ones.
+//   - A leaving waiter or holder admits the first waiters as long as they fit, each with its
+//     token and a notification to its mailbox. No waiter passes one that does not fit: no kind
+//     starves another.
 //   - Each waiter asks again when the first lease of the holders ends.
 //
 // The server's cost of a release grows with the logarithm of the number of holders, and

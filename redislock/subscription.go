@@ -12,11 +12,10 @@ import (
 // A subscription listens to one channel for any number of waiters. It begins with the first
 // waiter, and ends mailboxLinger after the last, so that successive waiters share it too.
 //
-// Messages are hints. A waiter joins before it asks the server. If the subscription is
-// active then, the waiter gets every later message. If it begins or reconnects later, every
-// waiter is woken to ask again. Only a connection that is dead without either end noticing
-// hides a message longer: until the end of the lease that the server reported to the
-// waiter.
+// Messages are hints. A waiter joins before it asks the server. If the subscription is active
+// then, the waiter gets every later message. If it begins or reconnects later, every waiter is
+// woken to ask again. Only a connection that is dead without either end noticing hides a message
+// longer: until the end of the lease that the server reported to the waiter.
 type subscription struct {
 	c       *Client
 	channel string

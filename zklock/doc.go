@@ -71,8 +71,10 @@
 // # Kinds of lock
 //
 //   - [Client.Mutex]: one holder.
-//   - [Client.Reentrant]: one owner, which may take it again, and which [Client.Revoke] can ask for it. The user chooses the owner: a goroutine, a request, the client or its session.
-//   - [Client.RWMutex]: one writer or any number of readers; [RWMutex.Owner] for one that writes and then reads on.
+//   - [Client.Reentrant]: one owner, which may take it again, and which [Client.Revoke] can ask
+//     for it. The user chooses the owner: a goroutine, a request, the client or its session.
+//   - [Client.RWMutex]: one writer or any number of readers; [RWMutex.Owner] for one that writes
+//     and then reads on.
 //   - [Client.Semaphore]: a fixed number of holders.
 //   - [Client.Multi]: the mutexes of several paths, without deadlock.
 //

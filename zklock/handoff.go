@@ -10,15 +10,18 @@ import (
 // handoffQueue is the protocol of every Mutex: the queue of [recipe.Fair], but a holder hands
 // the lock to the next. The watch event of its release is also the lock.
 //
-// 1. Make a ticket, an EPHEMERAL_SEQUENTIAL node lock-<number> with a marker, which no other
-// client can write to (its ACL names an identity of this client). 2. If the previous number was
-// this client's last holder, the lock is held. Else watch the data of the ticket with the
-// previous number, and go to 5. 3. If it does not exist or is not a sealed ticket, list the
-// tickets. The owner of the lowest holds the lock. 4. Watch the data of the next lower ticket.
-// If it is gone, go to 3, or hold the lock if there was no other. 5. The watch fires. If it is
-// NodeDataChanged, the ticket had the marker and version 0, and the connection has not broken
-// since, the lock is held. Otherwise go to 3. 6. To release, one multi writes to the own ticket
-// and deletes it. A waiter that gives up only deletes it.
+//  1. Make a ticket, an EPHEMERAL_SEQUENTIAL node lock-<number> with a marker, which no other
+//     client can write to (its ACL names an identity of this client).
+//  2. If the previous number was this client's last holder, the lock is held. Else watch the
+//     data of the ticket with the previous number, and go to 5.
+//  3. If it does not exist or is not a sealed ticket, list the tickets. The owner of the lowest
+//     holds the lock.
+//  4. Watch the data of the next lower ticket. If it is gone, go to 3, or hold the lock if there
+//     was no other.
+//  5. The watch fires. If it is NodeDataChanged, the ticket had the marker and version 0, and
+//     the connection has not broken since, the lock is held. Otherwise go to 3.
+//  6. To release, one multi writes to the own ticket and deletes it. A waiter that gives up only
+//     deletes it.
 //
 // The watch fires once, for the write, and the deletion is in the same transaction. Only the
 // holder runs that multi, and nobody else can write. A crash, an expiry, a withdrawal and a

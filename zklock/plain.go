@@ -18,8 +18,10 @@ import (
 // may be reused. A name does not identify a ticket, and these rules hold:
 //
 //   - Plain tickets are sealed: a write to another client's ticket is refused.
-//   - A client has at most one of them in a queue, from before its creation until its owner has left: a write that succeeds is to that one.
-//   - Operations that need no right to write (delete, watch, a look into the list) use the czxid, which is unique.
+//   - A client has at most one of them in a queue, from before its creation until its owner has
+//     left: a write that succeeds is to that one.
+//   - Operations that need no right to write (delete, watch, a look into the list) use the
+//     czxid, which is unique.
 
 // A history is a client's memory of a queue. It belongs to the client's plain ticket there.
 type history struct {

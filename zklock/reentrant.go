@@ -50,12 +50,13 @@ type ReentrantOptions struct {
 // It follows the protocol of Curator's InterProcessMutex: a queue in which each waiter watches
 // the ticket ahead, and an owner in the client that may take the lock again.
 //
-// 1. An owner that holds the lock takes it again without a request. 2. Else create a ticket
-// called _c_<unique>-lock-<number>. If the reply is lost, find the ticket by its unique part. 3.
-// List the tickets. The owner of the lowest holds the lock. 4. Watch the next lower ticket by
-// getData. If it is gone already, go to 3. 5. When the watch fires, go to 3. When the time is
-// up, delete the own ticket. 6. Delete the ticket when the owner has unlocked as often as it has
-// locked.
+//  1. An owner that holds the lock takes it again without a request.
+//  2. Else create a ticket called _c_<unique>-lock-<number>. If the reply is lost, find the
+//     ticket by its unique part.
+//  3. List the tickets. The owner of the lowest holds the lock.
+//  4. Watch the next lower ticket by getData. If it is gone already, go to 3.
+//  5. When the watch fires, go to 3. When the time is up, delete the own ticket.
+//  6. Delete the ticket when the owner has unlocked as often as it has locked.
 //
 // Acquire and release take three requests alone, five and one watch event behind others, and
 // none for taking it again. In Curator the owner is a thread, and each release wakes all threads

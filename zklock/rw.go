@@ -80,15 +80,16 @@ func (r rwReader) Lock(ctx context.Context) (*Lease, error) { return r.m.RLock(c
 // waiter is not woken by tickets that do not block it yet. A writer hands over, as in
 // [handoffQueue]: the watch event of its release is the next one's lock.
 //
-// 1. Make a ticket, an EPHEMERAL_SEQUENTIAL node for a reader or writer. A writer's has a
-// marker, and no other client can write to it. A writer whose ticket follows its own last one,
-// or another writer's, continues as in [handoffQueue]. 2. List the tickets. A reader holds the
-// lock if no writer is ahead; a writer if no ticket is. 3. A reader watches the nearest writer
-// ahead, a writer the nearest ticket of either kind. If it is gone already, go to 2. 4. The
-// watch fires. If it is NodeDataChanged of a writer's ticket that had the marker and version 0,
-// and the connection has not broken since, the lock is held. Otherwise go to 2. 5. To release, a
-// writer sends one multi that writes to its ticket and deletes it. A reader deletes its ticket,
-// and so does every waiter that gives up.
+//  1. Make a ticket, an EPHEMERAL_SEQUENTIAL node for a reader or writer. A writer's has a
+//     marker, and no other client can write to it. A writer whose ticket follows its own last
+//     one, or another writer's, continues as in [handoffQueue].
+//  2. List the tickets. A reader holds the lock if no writer is ahead; a writer if no ticket is.
+//  3. A reader watches the nearest writer ahead, a writer the nearest ticket of either kind. If
+//     it is gone already, go to 2.
+//  4. The watch fires. If it is NodeDataChanged of a writer's ticket that had the marker and
+//     version 0, and the connection has not broken since, the lock is held. Otherwise go to 2.
+//  5. To release, a writer sends one multi that writes to its ticket and deletes it. A reader
+//     deletes its ticket, and so does every waiter that gives up.
 //
 // The nearest writer ahead is the last that can leave before the reader gets in, so a reader is
 // woken once, however many writers are ahead. Curator's InterProcessReadWriteLock watches the

@@ -68,11 +68,12 @@ var heldMark = []byte("held")
 // permitQueue returns the protocol of one acquisition: the queue of [recipe.Fair] in which the
 // first k tickets have a permit each.
 //
-// 1. Create a ticket, an EPHEMERAL_SEQUENTIAL node. 2. List the tickets. The owners of the first
-// k hold a permit. A client that finds this and a ticket behind writes "held" into its own
-// ticket. 3. The first waiter, whose ticket is the k+1st, lists with a watch on the list. Any
-// other watches the ticket just ahead, and goes to 2 if that contains "held" or is gone already.
-// 4. When the watch fires, go to 2.
+//  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
+//  2. List the tickets. The owners of the first k hold a permit. A client that finds this and a
+//     ticket behind writes "held" into its own ticket.
+//  3. The first waiter, whose ticket is the k+1st, lists with a watch on the list. Any other
+//     watches the ticket just ahead, and goes to 2 if that contains "held" or is gone already.
+//  4. When the watch fires, go to 2.
 //
 // So a release of any holder wakes the first waiter, which then wakes the next to take over its
 // watch. New arrivals wake only the first waiter.

@@ -13,9 +13,11 @@ import (
 // Without Curator a Semaphore is cheaper. It is Curator's protocol, a mutex around a queue of
 // leases whose first k hold:
 //
-// 1. Take the mutex at <path>/locks, a [Reentrant]. 2. Create a ticket in <path>/leases, an
-// EPHEMERAL_SEQUENTIAL node. 3. List the tickets there and watch the list. If there are at most
-// k, the permit is taken: release the mutex. 4. When the watch fires, go to 3.
+//  1. Take the mutex at <path>/locks, a [Reentrant].
+//  2. Create a ticket in <path>/leases, an EPHEMERAL_SEQUENTIAL node.
+//  3. List the tickets there and watch the list. If there are at most k, the permit is taken:
+//     release the mutex.
+//  4. When the watch fires, go to 3.
 //
 // Only the holder of the mutex watches the leases, so a release wakes one waiter. The two
 // tickets take six requests, four of them writes, for acquire and release without waiters, and

@@ -16,13 +16,14 @@ import (
 
 // fairRedisson is Redisson's current RFairLock, including the busy loop of its waiters.
 //
-// 1. Acquire: one script drops waiters from the head of the queue whose time is over by the
-// client's clock. If the lock is free and the waiter is at the head, or there are no
-// waiters, it takes the lock. Otherwise it joins the queue, with the previous waiter's time
-// plus five minutes. 2. A waiter subscribes to a private channel. It asks again when a
-// message comes, and when the reported lease of the holder is over. 3. Release: as
-// redis-reentrant with Redisson's three requests, but the message goes only to the head of
-// the queue.
+//  1. Acquire: one script drops waiters from the head of the queue whose time is over by the
+//     client's clock. If the lock is free and the waiter is at the head, or there are no
+//     waiters, it takes the lock. Otherwise it joins the queue, with the previous waiter's time
+//     plus five minutes.
+//  2. A waiter subscribes to a private channel. It asks again when a message comes, and when the
+//     reported lease of the holder is over.
+//  3. Release: as redis-reentrant with Redisson's three requests, but the message goes only to
+//     the head of the queue.
 //
 // # Known faults
 //

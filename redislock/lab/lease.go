@@ -41,8 +41,7 @@ var (
 	errTooLate  = errors.New("the answer took longer than the lease")
 )
 
-// begin begins a lease that was requested at that time, and reports whether any of it is
-// left.
+// begin begins a lease that was requested at that time, and reports whether any of it is left.
 func (l *plainLease) begin(sent time.Time) bool {
 	l.alive, l.end = context.WithCancelCause(l.p.open)
 	if l.span == 0 {

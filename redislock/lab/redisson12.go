@@ -15,11 +15,12 @@ import (
 // redisson12 is the lock of Redisson 1.2.0, before it used scripts, with its faults.
 // redis-reentrant is its successor.
 //
-// 1. Try: SETNX of {id, thread, count}; with a lease, PEXPIRE. If the key was there, GET;
-// if it is one's own, count one more with MULTI, SET, EXEC. Otherwise PTTL returns how long
-// to wait. 2. Otherwise join the subscription of the process, try again, and wait for a
-// permit of the process's semaphore; each message gives one permit. 3. Release: GET; if the
-// count is more than one, SET one less, else MULTI, DEL, PUBLISH, EXEC.
+//  1. Try: SETNX of {id, thread, count}; with a lease, PEXPIRE. If the key was there, GET; if it
+//     is one's own, count one more with MULTI, SET, EXEC. Otherwise PTTL returns how long to
+//     wait.
+//  2. Otherwise join the subscription of the process, try again, and wait for a permit of the
+//     process's semaphore; each message gives one permit.
+//  3. Release: GET; if the count is more than one, SET one less, else MULTI, DEL, PUBLISH, EXEC.
 //
 // An uncontended acquisition takes six commands in three round trips.
 //
@@ -27,12 +28,16 @@ import (
 //
 // The key may change between two commands, since nothing is WATCHed:
 //
-//   - The lease ends after GET and another client takes the lock: SET then makes it one's own a second time, and DEL frees the other's lock.
+//   - The lease ends after GET and another client takes the lock: SET then makes it one's own a
+//     second time, and DEL frees the other's lock.
 //   - SET drops the time to live: a lock with a lease becomes permanent.
 //   - Without a lease, and after a crash between SETNX and PEXPIRE, a key stays forever.
-//   - The key may vanish after GET: PTTL then returns -2, which is taken for -1, a lock without a lease, and the wait ends only with a message.
-//   - The time of the subscription is not subtracted from the time to wait, so tryLock may take twice its time.
-//   - A message without a waiter leaves a permit, which wakes a later waiter in vain; and a release wakes one waiter in every process.
+//   - The key may vanish after GET: PTTL then returns -2, which is taken for -1, a lock without
+//     a lease, and the wait ends only with a message.
+//   - The time of the subscription is not subtracted from the time to wait, so tryLock may take
+//     twice its time.
+//   - A message without a waiter leaves a permit, which wakes a later waiter in vain; and a
+//     release wakes one waiter in every process.
 //
 // # References
 //

@@ -9,8 +9,7 @@ import (
 	"locklab/redislock"
 )
 
-// redlockServers is the number of servers of a Redlock in the lab: the fewest that can lose
-// one.
+// redlockServers is the number of servers of a Redlock in the lab: the fewest that can lose one.
 const redlockServers = 3
 
 // remoteRedlock connects to the first servers of at.

@@ -200,8 +200,7 @@ func (k *renewalTask) renew(r *renewed) error {
 	return nil
 }
 
-// slotOf returns the Redis Cluster slot of a key: the CRC-16 of the key, or of its hash
-// tag.
+// slotOf returns the Redis Cluster slot of a key: the CRC-16 of the key, or of its hash tag.
 func slotOf(key string) int {
 	if _, rest, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {

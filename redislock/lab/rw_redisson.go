@@ -17,12 +17,12 @@ import (
 // rwRedisson is Redisson's RReadWriteLock up to 3.8.1 (September 2018), with the wake-ups
 // of its readers.
 //
-// 1. Acquire: one script. If there is no hash, it sets the mode, read or write, and the
-// owner; a reader joins a hash whose mode is read. Otherwise it returns for how long the
-// lock is taken. 2. Otherwise join the client's subscription to the lock's channel, ask
-// again, and wait for a permit of the client's semaphore or the end of that time. Each
-// message gives one permit. 3. Release: one script removes the owner. The last one deletes
-// the hash and publishes.
+//  1. Acquire: one script. If there is no hash, it sets the mode, read or write, and the owner;
+//     a reader joins a hash whose mode is read. Otherwise it returns for how long the lock is
+//     taken.
+//  2. Otherwise join the client's subscription to the lock's channel, ask again, and wait for a
+//     permit of the client's semaphore or the end of that time. Each message gives one permit.
+//  3. Release: one script removes the owner. The last one deletes the hash and publishes.
 //
 // # Known faults
 //

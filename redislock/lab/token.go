@@ -15,8 +15,9 @@ import (
 // lock, and pushing it gives the lock back. It shows the price of the other locks' safety:
 // it takes two requests per acquisition, however many wait.
 //
-// 1. Make the list, once: a script pushes the element if a mark is absent. 2. Acquire:
-// BLPOP. The server serves blocked clients in order of arrival. 3. Release: RPUSH.
+//  1. Make the list, once: a script pushes the element if a mark is absent.
+//  2. Acquire: BLPOP. The server serves blocked clients in order of arrival.
+//  3. Release: RPUSH.
 //
 // # Trade-offs
 //

@@ -14,19 +14,20 @@ import (
 	"locklab/harness"
 )
 
-// waiting is SET with NX, PX and a nonce. It counts as granted once a majority of the
-// primary and its replicas has it: WAIT returns how many replicas have confirmed. A grant
-// with too few confirmations is given back. The client requires a majority of the replicas
-// that the primary had at connection time; without replicas it is redis-setnx without
-// repetition.
+// waiting is SET with NX, PX and a nonce. It counts as granted once a majority of the primary
+// and its replicas has it: WAIT returns how many replicas have confirmed. A grant with too few
+// confirmations is given back. The client requires a majority of the replicas that the primary
+// had at connection time; without replicas it is redis-setnx without repetition.
 //
 // # Known faults
 //
 // WAIT is no consensus. It shortens the time in which a failover loses a grant, and never
 // closes it:
 //
-//   - The promoted replica may be one that has not confirmed, and no server compares their state.
-//   - min-replicas-to-write counts replicas that were in contact in the last seconds, whether or not they have this write.
+//   - The promoted replica may be one that has not confirmed, and no server compares their
+//     state.
+//   - min-replicas-to-write counts replicas that were in contact in the last seconds, whether or
+//     not they have this write.
 //   - Later steps, a release or a renewal, are not confirmed.
 //   - An unconfirmed grant exists until it is given back, and may be confirmed later.
 //

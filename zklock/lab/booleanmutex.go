@@ -12,9 +12,10 @@ import (
 // minute, in case a watch is lost when servers restart. [booleanMutexHistorical] is the
 // original.
 //
-// 1. Create a ticket, an EPHEMERAL_SEQUENTIAL node; again if it is gone. 2. List the tickets.
-// The owner of the lowest holds the lock. 3. Check whether the next lower one exists, and watch
-// it. If it is gone, go to 2. 4. Wait at the gate, for a minute at most, and go to 2.
+//  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node; again if it is gone.
+//  2. List the tickets. The owner of the lowest holds the lock.
+//  3. Check whether the next lower one exists, and watch it. If it is gone, go to 2.
+//  4. Wait at the gate, for a minute at most, and go to 2.
 //
 // Fixed here: each acquisition has its own ticket and gate, instead of each object, so a second
 // goroutine waits. No state of an ended session is kept. A failed acquisition removes its

@@ -18,11 +18,17 @@ import (
 // booleanMutexHistorical is [booleanMutex] as otter first had it. All goroutines of a client
 // share one object, as they would in a service. Its faults, by their numbers in the lab's list:
 //
-//   - B6: when the reply to create is lost, Lock fails, and an unknown ticket blocks everybody while the session is alive.
-//   - B8: the timeout at the gate, 60,000, is in microseconds instead of milliseconds. After it Lock calls itself. So a waiter repeats all requests 16 times a second, each time deeper in its stack and with one more watch. All of them fire at the end; one that fires after Unlock queues a ticket again, which nobody waits for.
-//   - B9: the object keeps the owner, not the goroutine: a second goroutine gets in. And nothing counts: the first Unlock frees the lock.
+//   - B6: when the reply to create is lost, Lock fails, and an unknown ticket blocks everybody
+//     while the session is alive.
+//   - B8: the timeout at the gate, 60,000, is in microseconds instead of milliseconds. After it
+//     Lock calls itself. So a waiter repeats all requests 16 times a second, each time deeper in
+//     its stack and with one more watch. All of them fire at the end; one that fires after
+//     Unlock queues a ticket again, which nobody waits for.
+//   - B9: the object keeps the owner, not the goroutine: a second goroutine gets in. And nothing
+//     counts: the first Unlock frees the lock.
 //   - B10: it still reports the lock as held when the session has expired.
-//   - B11: a failed TryLock leaves its ticket in the queue. When the ticket is first, nobody has the lock.
+//   - B11: a failed TryLock leaves its ticket in the queue. When the ticket is first, nobody has
+//     the lock.
 //   - B12: an error of the watcher is never cleared: every later Lock returns it.
 //
 // # References

@@ -12,8 +12,9 @@ import (
 
 // herd is the same queue as [fair], but every waiter watches the list itself.
 //
-// 1. Create a ticket, an EPHEMERAL_SEQUENTIAL node. 2. List the tickets and watch the list. The
-// owner of the lowest holds the lock. 3. When the list changes, go to 2.
+//  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
+//  2. List the tickets and watch the list. The owner of the lowest holds the lock.
+//  3. When the list changes, go to 2.
 //
 // Every arrival and departure wakes every waiter, and all of them list again: requests and watch
 // events grow with the number of waiters. It is a baseline for fair.

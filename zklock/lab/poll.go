@@ -17,8 +17,9 @@ const pollPeriod = 5 * time.Millisecond
 // value of a watch: a handover takes up to a period, and every waiter costs a request per
 // period.
 //
-// 1. Create a ticket, an EPHEMERAL_SEQUENTIAL node. 2. List the tickets. The owner of the lowest
-// holds the lock. 3. Sleep for a period and go to 2.
+//  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
+//  2. List the tickets. The owner of the lowest holds the lock.
+//  3. Sleep for a period and go to 2.
 //
 // # References
 //

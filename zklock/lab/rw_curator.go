@@ -11,10 +11,11 @@ import (
 // rwCurator is the protocol of Curator's InterProcessReadWriteLock: the queue of zk-rw, but a
 // reader watches the first writer of all, and an owner may take again what it holds.
 //
-// 1. Create a ticket called _c_<unique>-__READ__<number> or …-__WRIT__<number>. 2. List the
-// tickets. A reader holds the lock if no writer is ahead; a writer if no ticket is. 3. A reader
-// watches the first writer in line, a writer the nearest ticket of either kind. If it is gone
-// already, go to 2. 4. When the watch fires, go to 2.
+//  1. Create a ticket called _c_<unique>-__READ__<number> or …-__WRIT__<number>.
+//  2. List the tickets. A reader holds the lock if no writer is ahead; a writer if no ticket is.
+//  3. A reader watches the first writer in line, a writer the nearest ticket of either kind. If
+//     it is gone already, go to 2.
+//  4. When the watch fires, go to 2.
 //
 // A reader behind K writers wakes K times, each time with all readers, so requests and watch
 // events grow with the number of writers. It is a baseline for rw, which excludes others on the

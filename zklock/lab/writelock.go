@@ -14,10 +14,13 @@ import (
 // writeLock is the protocol of Apache's own recipe, org.apache.zookeeper.recipes.lock, with its
 // two faults fixed. [writeLockHistorical] is the original.
 //
-// 1. Make sure that the parent exists. 2. List the tickets and adopt the own one if a create
-// with a lost reply made it; else create one. 3. List the tickets. The owner of the lowest holds
-// the lock. 4. Check whether the next lower one exists, and watch it. If it is gone already, go
-// to 3: the original waits for it forever. 5. When the watch fires, go to 3.
+//  1. Make sure that the parent exists.
+//  2. List the tickets and adopt the own one if a create with a lost reply made it; else create
+//     one.
+//  3. List the tickets. The owner of the lowest holds the lock.
+//  4. Check whether the next lower one exists, and watch it. If it is gone already, go to 3: the
+//     original waits for it forever.
+//  5. When the watch fires, go to 3.
 //
 // Tickets have names that are unique to an acquisition: the original's are unique to a session,
 // and two locks of one session mistake each other's for their own.

@@ -10,10 +10,11 @@ import (
 // Fair is the lock recipe of the ZooKeeper documentation: every waiter waits for the ticket just
 // ahead, so a release wakes one waiter.
 //
-// 1. Create a ticket, an EPHEMERAL_SEQUENTIAL node. 2. List the tickets. The owner of the lowest
-// holds the lock. 3. Watch the next lower ticket. If it is gone already, go to 2. 4. When the
-// watch fires, go to 2. Never take the lock without a look: the ticket ahead may have belonged
-// to a waiter that gave up.
+//  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
+//  2. List the tickets. The owner of the lowest holds the lock.
+//  3. Watch the next lower ticket. If it is gone already, go to 2.
+//  4. When the watch fires, go to 2. Never take the lock without a look: the ticket ahead may
+//     have belonged to a waiter that gave up.
 //
 // Acquire and release take three requests alone, and five and one watch event behind others,
 // whatever their number, though the list grows with it. The ticket ahead is watched by getData:
