@@ -114,7 +114,6 @@ func merge(t *testing.T, lab, dir string) *resultfile.Run {
 	return run
 }
 
-// exitIncomplete is the status of a locklab merge that left something out.
 const exitIncomplete = 3
 
 // TestRanksLost: one rank is killed and one loses its network, in the middle of a run. The

@@ -27,7 +27,6 @@ func understands(program string, args []string) error {
 	return nil
 }
 
-// understood fails t if the program refuses the arguments.
 func understood(t *testing.T, args []string) {
 	t.Helper()
 	if len(args) < 4 || args[0] != "run" {

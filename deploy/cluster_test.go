@@ -213,7 +213,6 @@ func (s *slurm) await(what string, ok func() bool) {
 	}
 }
 
-// logs returns the ends of the daemons' logs.
 func (s *slurm) logs() string {
 	var b strings.Builder
 	for _, pattern := range []string{"*.out", "*.log"} {

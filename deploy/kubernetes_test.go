@@ -19,7 +19,6 @@ var definitions = map[string]string{
 	"v1 ConfigMap": "io.k8s.api.core.v1.ConfigMap",
 }
 
-// manifests returns the text of each manifest by file name.
 func manifests(t *testing.T) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob("kubernetes/*.yaml")
@@ -37,7 +36,6 @@ func manifests(t *testing.T) map[string]string {
 	return texts
 }
 
-// judge returns what is wrong with the manifests, by the schemas and by the needs of the ranks.
 func judge(texts map[string]string, schemas []schema) error {
 	var errs []error
 	byKind := make(map[string]map[string]any)

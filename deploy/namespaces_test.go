@@ -22,7 +22,6 @@ import (
 
 const namespaces = "../scripts/namespaces"
 
-// exitUnavailable is the status of the script on an unsuitable machine.
 const exitUnavailable = 69
 
 // needNamespaces skips t if the script cannot work, or fails it if LOCKLAB_REQUIRE names netns.

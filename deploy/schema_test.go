@@ -85,7 +85,6 @@ func decode(text []byte) (docs []map[string]any, err error) {
 	}
 }
 
-// at returns the value at a path of keys and indices, nil if there is none.
 func at(node any, path ...any) any {
 	for _, step := range path {
 		switch step := step.(type) {

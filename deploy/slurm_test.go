@@ -149,7 +149,6 @@ func TestSlurm(t *testing.T) {
 	}
 }
 
-// slurmFault makes rank 1 of the script die during its run.
 func slurmFault(t *testing.T, script string) string {
 	t.Helper()
 	const begin = "srun --kill-on-bad-exit=0 sh -c '"

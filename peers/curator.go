@@ -18,7 +18,7 @@ import (
 //     of the lab has Java threads as workers and no messages, see [harness.Loop].
 //   - A context: a Lock that gives up interrupts its thread. Curator then removes the ticket,
 //     sometimes in the background a moment later.
-//   - A loss signal: Done closes at ConnectionState.LOST, when Curator knows or must assume that
+//   - A loss signal: Done closes at ConnectionState.LOST, when Curator finds or must assume that
 //     the session has expired.
 //
 // # Unchanged behaviour
@@ -78,7 +78,6 @@ var curatorJava = newJavaPeer(5*time.Second, 3*time.Second, time.Second)
 // curatorUnavailable is the reason why Curator cannot run here, "" if it can.
 var curatorUnavailable = whyNoCurator()
 
-// A curatorRecipe selects a lock of the Java process.
 type curatorRecipe struct {
 	name      string // of the protocol
 	instance  bool   // one object for all workers of a client

@@ -33,7 +33,6 @@ type CellLog struct {
 	Holds       []oracle.Hold // of the whole cell, including those outside the window, in order of grant
 }
 
-// cellDrain bounds the last turns of a cell's workers.
 const cellDrain = 10 * time.Second
 
 // measureCurator runs one cell on the lock called key. It calls edge twice, when the window

@@ -100,7 +100,6 @@ func (c *curatorClient) listen() {
 	}
 }
 
-// end ends the leases of the sessions up to lost, or all because of dead.
 func (c *curatorClient) end(lost int, dead error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -200,7 +199,6 @@ func (s curatorRWSession) RLock(ctx context.Context) (harness.Lease, error) {
 	return s.acquire(ctx, "rlock", -1)
 }
 
-// unlockVerbs maps an acquiring verb to its release.
 var unlockVerbs = map[string]string{"lock": "unlock", "rlock": "runlock"}
 
 // acquire requests the lock and waits for at most wait milliseconds, or without bound if

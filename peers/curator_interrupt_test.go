@@ -13,7 +13,7 @@ import (
 
 // TestCuratorInterrupted shows why curator-semaphore-mutex may get stuck under two rules. A
 // waiter that is interrupted while it removes the ticket of the inner mutex, the last step of an
-// acquisition, leaves its lease node, and the lock is held until its session ends. Interrupted
+// acquisition, leaves its lease node. The lock is then held until its session ends. Interrupted
 // earlier, while it waits, it leaves nothing. If Curator fixes this, change MayStick and the
 // documentation.
 func TestCuratorInterrupted(t *testing.T) {

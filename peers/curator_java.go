@@ -185,7 +185,6 @@ func launchJava(ctx context.Context, cmd *exec.Cmd) (*javaProcess, error) {
 	return j, nil
 }
 
-// greet parses the first line of the process.
 func (j *javaProcess) greet(hello string) error {
 	verb, values := parseLine(hello)
 	if verb != "HELLO" || values["addr"] == "" || values["port"] == "" {

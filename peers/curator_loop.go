@@ -125,7 +125,6 @@ func served(ctx context.Context, at harness.Endpoint) (total harness.Counts, err
 	return total, errors.Join(errs...)
 }
 
-// servedPatience bounds a server's answer.
 const servedPatience = 10 * time.Second
 
 func servedBy(ctx context.Context, addr string, secure *tls.Config) (harness.Counts, error) {

@@ -54,7 +54,6 @@ func TestCuratorTLS(t *testing.T) {
 	t.Run("refused", func(t *testing.T) { refusedSecurely(t, at) })
 }
 
-// contendSecurely lets one client per name take the lock in turn.
 func contendSecurely(t *testing.T, at harness.Endpoint, names []string) {
 	var vs []*harness.Variant
 	for _, name := range names {

@@ -16,7 +16,6 @@ var (
 	MeasureCuratorOn = measureCurator
 )
 
-// Client connects a client with the lock of curator-mutex in p's process.
 func (p *javaPeer) Client(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 	return newCuratorClient(ctx, p, curatorRecipe{name: "mutex"}, at, key)
 }
@@ -25,7 +24,6 @@ func MeasureCurator(ctx context.Context, at harness.Endpoint, key string, c Cura
 	return measureCurator(ctx, curatorJava, at, key, c, base, edge)
 }
 
-// PID returns the process id, 0 if none was started.
 func (p *javaPeer) PID() int {
 	if p.now == nil {
 		return 0
@@ -35,7 +33,6 @@ func (p *javaPeer) PID() int {
 
 func (p *javaPeer) Done() <-chan struct{} { return p.now.child.Done() }
 
-// EndInput closes the process's input, as the kernel does when this process ends.
 func (p *javaPeer) EndInput() { p.now.stdin.Close() }
 
 func (p *javaPeer) ClockOffset(ctx context.Context, base time.Time) (int64, error) {

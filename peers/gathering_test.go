@@ -112,7 +112,6 @@ func (g *gathering) turn(ctx context.Context, base time.Time, hold time.Duration
 	return errors.Join(err, lease.Unlock(ctx))
 }
 
-// unavailable skips tb, or fails it if LOCKLAB_REQUIRE names the missing part.
 func unavailable(tb testing.TB, what string, err error) {
 	tb.Helper()
 	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(what) {

@@ -61,7 +61,6 @@ func TestInterop(t *testing.T) {
 	}
 }
 
-// needJava fails t if LOCKLAB_REQUIRE requires Java and Curator cannot run.
 func needJava(t *testing.T) {
 	t.Helper()
 	if why := variant("curator-mutex").Unavailable; why != "" {
@@ -72,7 +71,6 @@ func needJava(t *testing.T) {
 	}
 }
 
-// turnsTogether is the total number of turns of TestInterop's workers.
 func turnsTogether() int64 {
 	if os.Getenv(locktest.StressEnv) != "" {
 		return 10_000
@@ -171,7 +169,6 @@ func (o *onlooker) look(i int) error {
 	return o.next(i, least)
 }
 
-// next records the least ticket at a turn of worker i.
 func (o *onlooker) next(i int, ticket int64) error {
 	if ticket <= o.last {
 		return fmt.Errorf("at turn %d, of worker %d, ticket %d is the first in the queue after ticket %d was: a waiter was passed over", o.turns, i, ticket, o.last)

@@ -47,7 +47,6 @@ var (
 	_ harness.Counter = (*redisClient)(nil)
 )
 
-// dialRedis connects to the server and checks that it answers.
 func dialRedis(ctx context.Context, at harness.Endpoint, key string) (*redisClient, error) {
 	rdb, counter, err := wireredis.ConnectAny(at)
 	if err != nil {
@@ -109,7 +108,6 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// redisLease is one acquisition without renewal.
 type redisLease struct {
 	*redisHold
 	alive    context.Context

@@ -135,7 +135,6 @@ func (s *redisStage) unlock(l harness.Lease) {
 	}
 }
 
-// see returns an independent client.
 func (s *redisStage) see() *redis.Client {
 	s.Helper()
 	client, _, err := wireredis.Connect(s.at)
@@ -152,7 +151,6 @@ func (s *redisStage) keys() []string {
 	return []string{"locklab:0:" + s.key, "locklab:1:" + s.key, "locklab:2:" + s.key}
 }
 
-// present returns how many of the lock's keys exist.
 func (s *redisStage) present(see *redis.Client) int64 {
 	s.Helper()
 	n, err := see.Exists(s.Context(), s.keys()...).Result()
@@ -192,7 +190,6 @@ func (s *redisStage) commands() {
 	s.unlock(held)
 }
 
-// timeToLive: the lease ends with the time to live if nothing renews the key.
 func (s *redisStage) timeToLive() {
 	s.at.Lease = 300 * time.Millisecond
 	_, session, done := s.join()
@@ -225,7 +222,6 @@ func (s *redisStage) timeToLive() {
 	s.unlock(next)
 }
 
-// keyRemoved: the holder's key is deleted.
 func (s *redisStage) keyRemoved() {
 	s.at.Lease = time.Second
 	_, session, done := s.join()
@@ -319,7 +315,6 @@ func (s *redisStage) noServer() {
 	}
 }
 
-// connectEnds: a server that accepts and does not answer.
 func (s *redisStage) connectEnds() {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -364,7 +359,6 @@ func (s *redisStage) nothingLeft() {
 	redisEventually(s.T, "no key is left", func() bool { return s.present(see) == 0 })
 }
 
-// cancelledHolder: the context of Lock bounds only the wait.
 func (s *redisStage) cancelledHolder() {
 	_, session, done := s.join()
 	defer done()

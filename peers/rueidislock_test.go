@@ -91,7 +91,6 @@ func redisQueue(tb testing.TB) *harness.Variant {
 	return redislab.Suite[i]
 }
 
-// oversleepers is the number of workers, each with a separate client.
 const oversleepers = 8
 
 // oversleep lets workers contend for a new lock until each has had it some times, and returns

@@ -27,7 +27,6 @@ func (c *Client) broadcast(channel string) *broadcast {
 	return c.broadcasts.get(channel, func() *broadcast { return &broadcast{c: c, channel: channel, notice: make(chan struct{})} })
 }
 
-// broadcastLinger is how long a process listens after its last waiter has left.
 const broadcastLinger = 5 * time.Second
 
 // enter adds a waiter, and subscribes if there is no subscription yet. It returns a channel

@@ -96,7 +96,6 @@ func (p profile) figure(name string) *figure {
 	return p.functions[name]
 }
 
-// table lists the most expensive functions.
 func (p profile) table(most int) string {
 	names := slices.SortedFunc(maps.Keys(p.functions), func(a, b string) int {
 		return int(p.functions[b].with - p.functions[a].with)

@@ -13,7 +13,7 @@ type channels[T any] struct {
 	due int // size at which the entries of dead listeners are removed
 }
 
-// get returns the listener of a channel, and calls make if there is none.
+// get returns the listener of a channel, and calls make if it has no listener.
 func (s *channels[T]) get(channel string, make func() *T) *T {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -123,7 +123,6 @@ func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
 // meaning in the names of waiters.
 var clientName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$`)
 
-// identity returns a new unique name for an owner or a mailbox.
 func (c *Client) identity() string {
 	if c.name == "" {
 		return rand.Text()
@@ -275,7 +274,7 @@ func (c *Client) tickAt(at time.Time) {
 	}
 }
 
-// tick ends expired leases and renews those that are due.
+// tick ends expired leases and renews the due ones.
 func (c *Client) tick() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -322,7 +321,6 @@ func (c *Client) together(name string) error {
 	return fmt.Errorf("%w: a cluster cannot keep the keys of the lock %q together: put part of its name in braces, before any other brace", ErrUsage, name)
 }
 
-// closedErr returns ErrClosed once the client is closed or shut down, else nil.
 func (c *Client) closedErr() error {
 	if c.serving.Err() != nil {
 		return ErrClosed

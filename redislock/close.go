@@ -11,7 +11,6 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// closeWait is how long Close waits for the places of waiters to be removed.
 const closeWait = time.Second
 
 var errStuck = errors.New("redislock: closed, but the client library has not returned from a request: set its ReadTimeout")

@@ -295,7 +295,7 @@ func (m *Cohort) wanted() bool {
 	return m.waiting.Len() > 0
 }
 
-// give gives acquisition t to the first waiter. It returns false if there is none.
+// give gives acquisition t to the first waiter. It returns false without a waiter.
 func (m *Cohort) give(t acquisition) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

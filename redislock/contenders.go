@@ -192,7 +192,6 @@ func holderByKey(ctx context.Context, c *Client, name string) ([]Contender, erro
 	return []Contender{holderOf(owner)}, nil
 }
 
-// ownerOf returns the value of the key of a lock, "" if it is free.
 func ownerOf(ctx context.Context, c *Client, name string) (string, error) {
 	owner, err := c.rdb.Get(given(ctx), name).Result()
 	if errors.Is(err, redis.Nil) {
@@ -215,7 +214,6 @@ func holderOf(text string) Contender {
 	return c
 }
 
-// clientOf returns the client's name in the name of an owner or a waiter.
 func clientOf(owner string) string {
 	if parts := identified.FindStringSubmatch(owner); parts != nil {
 		return parts[1]

@@ -91,7 +91,6 @@ func alternate(t *testing.T, r running, k lockKind) {
 	}
 }
 
-// keysOf returns all keys of all servers that contain the name of the lock.
 func keysOf(t *testing.T, rdb redis.UniversalClient, name string) []string {
 	t.Helper()
 	_, id, _ := strings.Cut(name, ":")
@@ -150,7 +149,6 @@ func wantOneSlot(t *testing.T, rdb redis.UniversalClient, name string) {
 	}
 }
 
-// wantFree checks that the lock is free and has no waiters, and that its other keys expire.
 func wantFree(t *testing.T, rdb redis.UniversalClient, name string) {
 	t.Helper()
 	for _, key := range leftOf(t, rdb, name) {

@@ -28,7 +28,6 @@ type drainRun struct {
 	inside map[*redislock.Lease]bool
 }
 
-// enter records l as a holder, and reports whether another holder's lease is still valid.
 func (d *drainRun) enter(l *redislock.Lease) (beside bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

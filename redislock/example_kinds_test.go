@@ -16,7 +16,6 @@ import (
 	"locklab/redislock"
 )
 
-// addresses are the independent servers in the example of a Redlock.
 var addresses = []string{"redis-1:6379", "redis-2:6379", "redis-3:6379"}
 
 // A lease without renewal, and a wait that is bounded without a context.

@@ -15,7 +15,6 @@ import (
 	"locklab/redislock"
 )
 
-// reindexer is a service that only one process may run.
 type reindexer struct {
 	locks *redislock.Client
 	runs  atomic.Int32

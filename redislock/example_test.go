@@ -13,7 +13,6 @@ import (
 	"locklab/redislock"
 )
 
-// address is the server of the examples.
 var address = "127.0.0.1:6379"
 
 func Example() {

@@ -10,7 +10,6 @@ import (
 	"locklab/internal/boottime"
 )
 
-// WithSuspends returns o for a client whose machine has been suspended for slept().
 func WithSuspends(o ClientOptions, slept func() time.Duration) ClientOptions {
 	o.clock = boottime.New(func(time.Time) time.Duration { return slept() })
 	return o
@@ -27,7 +26,6 @@ func LoadQueueScripts(ctx context.Context, rdb redis.Scripter) error {
 
 func Companion(name, what string) string { return companion(name, what) }
 
-// CompareAndDelete releases the lock called name if it has that nonce, with releaser by.
 func CompareAndDelete(ctx context.Context, c *Client, name, nonce string, by int) (held bool, err error) {
 	return newKeyLock(c, name, Options{}).compareAndDelete(ctx, nonce, releaser(by))
 }
@@ -35,8 +33,6 @@ func CompareAndDelete(ctx context.Context, c *Client, name, nonce string, by int
 // A Runner runs one script.
 type Runner func(ctx context.Context, rdb redis.Scripter, keys []string, args ...any) *redis.Cmd
 
-// QueueScripts returns the scripts of a queue by operation: of redis-queue, or of a semaphore if
-// several.
 func QueueScripts(several bool) map[string]Runner {
 	k := exclusive
 	if several {
@@ -45,7 +41,6 @@ func QueueScripts(several bool) map[string]Runner {
 	return runners(k.acquire, k.release, k.free, k.renew, k.check, k.pass, k.force)
 }
 
-// KeyScripts returns the scripts of PollMutex, PubSubMutex and Reentrant by operation.
 func KeyScripts() (poll, pubsub, reentrant map[string]Runner) {
 	return runners(pollAcquire, pollRelease, pollRenew, deleteAndPublish), runners(pubsubAcquire, pubsubRelease, pollRenew, deleteAndPublish),
 		runners(reentrantAcquire, reentrantRelease, reentrantRenew, deleteAndPublish)
@@ -74,21 +69,18 @@ func Watch(c *Client, server string, interval, timeout time.Duration, dial func(
 
 const ByFailover = byFailover
 
-// Mailboxes returns the number of locks that c keeps state for.
 func Mailboxes(c *Client) int {
 	c.mail.Lock()
 	defer c.mail.Unlock()
 	return len(c.mail.boxes)
 }
 
-// Readers returns the number of connections on which c listens.
 func Readers(c *Client) int {
 	c.mail.Lock()
 	defer c.mail.Unlock()
 	return len(c.mail.readers)
 }
 
-// Listening returns the number of locks for which c listens.
 func Listening(c *Client) (n int) {
 	c.mail.Lock()
 	defer c.mail.Unlock()
@@ -110,14 +102,12 @@ func HeardServerAt(m *Mutex) time.Time {
 	return b.clock.sent
 }
 
-// CohortMayHandOver reports whether m would hand the server's lease l on within the process.
 func CohortMayHandOver(m *Cohort, l *Lease) bool {
 	return m.may(acquisition{l.joint.members()[0], 1, nil})
 }
 
 func CohortInARow(m *Cohort) int { return m.inARow }
 
-// HoldMailboxes locks the mailboxes of c until release is called.
 func HoldMailboxes(c *Client) (release func()) {
 	c.mail.Lock()
 	return c.mail.Unlock

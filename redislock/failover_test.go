@@ -128,7 +128,6 @@ func TestFailover(t *testing.T) {
 // failoverLease is longer than a failover, so that renewal notifies the old holder.
 const failoverLease = 12 * time.Second
 
-// double makes a holder lose its lock to another by a failover, and returns both leases.
 func double(f *fall, lock func(c *redislock.Client) redislock.Lockable) (old, next *redislock.Lease) {
 	f.t.Helper()
 	a, b := f.client(f.t), f.client(f.t)
@@ -298,7 +297,6 @@ func (f *fall) unlockAfter(name string, l *redislock.Lease) {
 	}
 }
 
-// patient waits for m and retries after an error.
 func patient(f *fall, m redislock.Lockable) <-chan *redislock.Lease {
 	got := make(chan *redislock.Lease, 1)
 	go func() {

@@ -120,7 +120,6 @@ func giveUpOnSilence(t *testing.T, at harness.Endpoint, ending func(context.Cont
 	eventually(t, "the orphan is deleted in the background", func() bool { return owner(t, watch, key) == "" })
 }
 
-// lateReply: the lock is granted after Lock has returned.
 func lateReply(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, func(o *redis.Options) { o.ContextTimeoutEnabled = false })
 	watch := dial(t, at)

@@ -7,13 +7,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ForceUnlock takes the lock away from its holder and gives it to the first waiter. It
-// reports whether that changed anything. It is for manual repair, if the holder is known to
-// be dead and its lease is long; CLIENT LIST and the key of the lock show which client that
-// is, see [ClientOptions]. A live holder learns of it only from its next renewal or Unlock.
-// Until then it may run concurrently with the next holder, whose token is greater.
-// ForceUnlock sends one request, which is not repeated. Without an answer it returns an
-// error, and the lease ends at its deadline.
+// ForceUnlock takes the lock away from its holder and gives it to the first waiter. It reports
+// whether that changed anything. It is for manual repair, if the holder is known to be dead and
+// its lease is long. CLIENT LIST and the key of the lock show which client that is, see
+// [ClientOptions]. A live holder learns of it only from its next renewal or Unlock. Until then
+// it may run concurrently with the next holder, whose token is greater. ForceUnlock sends one
+// request, which is not repeated. Without an answer it returns an error, and the lease ends at
+// its deadline.
 func (m *Mutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	if m.err != nil {
 		return false, m.err
@@ -64,7 +64,6 @@ func (m *Reentrant) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	return m.c.forceUnlock(ctx, m.name, m.err, m.sub.channel)
 }
 
-// deleteAndPublish deletes a key, whatever its value.
 var deleteAndPublish = newScript("reentrant_force")
 
 func (c *Client) forceUnlock(ctx context.Context, name string, misuse error, channel string) (freed bool, err error) {

@@ -90,7 +90,6 @@ func (h *healthCheck) needed() bool {
 	return h.running
 }
 
-// silent returns one silent connection per address.
 func (h *healthCheck) silent(now time.Time) map[string]*watched {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -96,7 +96,6 @@ func (r *redisson) lock(ctx context.Context, thread int) error {
 	}
 }
 
-// unlock gives the lock back once, or fails if the thread does not have it.
 func (r *redisson) unlock(ctx context.Context, thread int) error {
 	latch := "redisson_unlock_latch:" + r.name + ":" + newKey()
 	_, err := redissonUnlock.Run(ctx, r, []string{r.name, r.channel, latch},

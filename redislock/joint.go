@@ -133,13 +133,11 @@ func (j *joint) until() time.Time {
 	return ends[len(ends)-j.need]
 }
 
-// discard gives a part back, whatever its state.
 func (l *Lease) discard(ctx context.Context) error {
 	l.state.Store(stateUnlocked)
 	return l.release(ctx, l.finish(ErrReleased))
 }
 
-// unwind releases the parts one by one, the last first.
 func (j *joint) unwind(ctx context.Context) (held bool, err error) {
 	for _, l := range slices.Backward(j.dissolve()) {
 		switch failed := l.discard(ctx); {

@@ -63,7 +63,6 @@ func (b *before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// begun starts a Lock that must succeed and delivers its lease.
 func begun(t *testing.T, m redislock.Lockable) <-chan *redislock.Lease {
 	t.Helper()
 	got := make(chan *redislock.Lease, 1)

@@ -157,7 +157,6 @@ func (l *Lease) due() time.Time {
 	return l.renewAt
 }
 
-// end ends l, unless it has ended.
 func (l *Lease) end(cause error) {
 	now := l.c.clock.Now()
 	l.ended.CompareAndSwap(nil, &now)
@@ -260,7 +259,6 @@ func (l *Lease) yield(ctx context.Context, until time.Time) (held bool, err erro
 
 var errGone = errors.New("its key was gone or another holder's")
 
-// lose records that Unlock has failed.
 func (l *Lease) lose(err error) {
 	err = fmt.Errorf("%w: %w", ErrLost, err)
 	if context.Cause(l.alive) == ErrReleased && l.failure.CompareAndSwap(nil, &err) && l.trace != nil {

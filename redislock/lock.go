@@ -26,8 +26,8 @@ const (
 	// server restarts.
 	DefaultOutage = time.Minute
 
-	// DefaultMargin is twice the time for which a goroutine may occupy a CPU before the
-	// runtime preempts it, and the owner of an ending lease may have to wait that long.
+	// DefaultMargin is twice the time for which a goroutine may occupy a CPU before the runtime
+	// preempts it: the goroutine that reacts to the end of a lease may wait that long.
 	DefaultMargin = 20 * time.Millisecond
 
 	// minLease is the shortest lease and grant timeout. Redis counts whole milliseconds,
@@ -130,7 +130,6 @@ func (o Options) withDefaults(name string) (Options, error) {
 	return o, nil
 }
 
-// bound returns the longest wait of a Lock, 0 for no bound except its context.
 func (o Options) bound(try bool) time.Duration {
 	if try {
 		return 0

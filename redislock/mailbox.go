@@ -12,7 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A notification is a message to a waiter.
 type notification struct {
 	err   error         // there will be no more notifications
 	again bool          // messages may be lost: ask
@@ -199,7 +198,7 @@ func (mail *mailboxes) close() (guards []*Mutex) {
 	return guards
 }
 
-// deliver passes a notification to its waiter. A waiter that has left has told the server,
+// deliver passes a notification to its waiter. A waiter that has left has notified the server,
 // or will. sent is the request's time if the notification came with a reply, else zero.
 func (b *mailbox) deliver(text string, sent time.Time) {
 	to, l, err := parseNotification(text)

@@ -199,7 +199,6 @@ func (m traced) Lock(ctx context.Context) (*redislock.Lease, error) {
 	return m.Lockable.Lock(redislock.WithTrace(ctx, m.trace))
 }
 
-// mailboxNeverEmpty: a mailbox that is never empty does not starve others.
 func mailboxNeverEmpty(t *testing.T, at harness.Endpoint) {
 	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)
 	a, b := newKey(), newKey()
@@ -250,7 +249,6 @@ func mailboxReplaced(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, first.got))
 }
 
-// A heldUp is a waiter, and the lease that it waits for.
 type heldUp struct {
 	held *redislock.Lease
 	got  <-chan *redislock.Lease

@@ -13,7 +13,6 @@ const (
 	stateRevoked  // the client has ended it and given it back
 )
 
-// limited limits the lease of a Lock to MaxHold.
 func (o Options) limited(l *Lease, err error) (*Lease, error) {
 	if err == nil && o.MaxHold > 0 {
 		l.limit(o.MaxHold)

@@ -13,7 +13,6 @@ import (
 	"locklab/redislock"
 )
 
-// everyShape returns the kinds of lock with a lease, and the other ways to hold some of them.
 func everyShape() map[string]func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 	all := maps.Clone(kinds)
 	all["RWMutex, readers"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {

@@ -96,7 +96,6 @@ func optionWait(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// optionContext: the error reports that the lock was not acquired, and the cause.
 func optionContext(t *testing.T, at harness.Endpoint) {
 	a, b := newClient(t, dial(t, at)), newClient(t, dial(t, at))
 	boom := errors.New("boom")
@@ -168,7 +167,6 @@ type forcer interface {
 	ForceUnlock(ctx context.Context) (bool, error)
 }
 
-// optionForce: the holder finds that it has lost the lock.
 func optionForce(t *testing.T, at harness.Endpoint) {
 	a, b := newClient(t, dial(t, at)), newClient(t, dial(t, at))
 	for name, kind := range kinds {
@@ -227,7 +225,6 @@ func optionForceQueue(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// A story is the log of a Trace.
 type story struct {
 	mu    sync.Mutex
 	lines []string
@@ -245,7 +242,6 @@ func (s *story) String() string {
 	return strings.Join(s.lines, "\n")
 }
 
-// trace returns a Trace that writes s, without renewals.
 func (s *story) trace() *redislock.Trace {
 	return &redislock.Trace{
 		Sent:     func(e redislock.SentInfo) { s.add("sent %s", e.Op) },
@@ -289,7 +285,6 @@ func optionTrace(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// optionTraceLost: every kind of lock reports its failures, grants and losses.
 func optionTraceLost(t *testing.T, at harness.Endpoint) {
 	a, b, watch := newClient(t, dial(t, at)), newClient(t, dial(t, at)), dial(t, at)
 	for name, kind := range kinds {

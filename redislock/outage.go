@@ -35,10 +35,9 @@ func (f *outage) pause(err error) time.Duration {
 	return d/2 + rand.N(d)
 }
 
-// over resets f after an answer.
 func (f *outage) over() { *f = outage{} }
 
-// ended returns the joined errs. If there are none and ctx has ended, it returns the last
+// ended returns the joined errs. If all are nil and ctx has ended, it returns the last
 // failure, or else the error of ctx.
 func (f *outage) ended(ctx context.Context, errs ...error) error {
 	if err := errors.Join(errs...); err != nil || ctx.Err() == nil {
@@ -47,12 +46,10 @@ func (f *outage) ended(ctx context.Context, errs ...error) error {
 	return cmp.Or(f.last, ctx.Err())
 }
 
-// hopeless reports whether a Lock with these options gives up after the last failure.
 func (f *outage) hopeless(ctx context.Context, c *Client, o Options, try bool) bool {
 	return c.final(f.last) || f.lasts(ctx, o, try)
 }
 
-// lasts reports whether the Lock has asked for long enough.
 func (f *outage) lasts(ctx context.Context, o Options, try bool) bool {
 	if ctx.Err() != nil {
 		return true

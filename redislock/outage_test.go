@@ -199,7 +199,6 @@ func (c outageCase) run(t *testing.T, d *durable) {
 	}
 }
 
-// unlockWait is how long Unlock asks in the foreground.
 const unlockWait = 2 * time.Second
 
 const waitersOfOutage = 3

@@ -73,7 +73,6 @@ func findValgrind(t *testing.T) string {
 	return ""
 }
 
-// profileTurns returns the requests and the server's profile per turn.
 func profileTurns(t *testing.T, valgrind string, n int) (requests float64, _ profile, err error) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "callgrind")

@@ -32,11 +32,12 @@ import (
 // error, a waiter sends its request again, and the script recognizes the waiter.
 //
 // After the grant timeout of a handover, the process that handed over checks whether the new
-// owner has the lock or has lost it, and then hands it on. Every waiter knows from its latest
-// request when the owner's lease ends, and asks again then: about once per lease, later waiters
-// a little later. The first ones ask up to twenty times in a lease, in case the server has lost
-// its data. So any number of deaths costs the next waiter at most the rest of one lease, and a
-// grant timeout per process with dead waiters ahead. Renewals send waiters nothing.
+// owner has the lock or has lost it, and then hands it on. The reply to a waiter's request
+// contains the end of the owner's lease, and the waiter asks again then: about once per lease,
+// later waiters a little later. The first ones ask up to twenty times in a lease, in case the
+// server has lost its data. So any number of deaths costs the next waiter at most the rest of
+// one lease, and a grant timeout per process with dead waiters ahead. Renewals send waiters
+// nothing.
 //
 // A waiter that gives up while the server does not answer leaves its place behind. The
 // client removes it when the server answers again, and gives the lock back at once if it
@@ -106,10 +107,10 @@ func (c *Client) Mutex(name string, o Options) *Mutex {
 func (m *Mutex) Name() string { return m.name }
 
 // Lock waits for the lock until ctx ends, in order of arrival; the error then wraps
-// ErrNotAcquired and the error of ctx. While the server is unreachable or refuses
-// temporarily (it loads its data, is busy with a script, or is not the primary), Lock asks
-// again, after pauses of up to a third of a second. It gives up when ctx ends, or after
-// Options.Outage if ctx has no deadline. Then it returns the last error.
+// ErrNotAcquired and the error of ctx. While the server is unreachable or refuses temporarily,
+// Lock asks again, after pauses of up to a third of a second: it loads its data, is busy with a
+// script, or is not the primary. It gives up when ctx ends, or after Options.Outage if ctx has
+// no deadline. Then it returns the last error.
 //
 // An uncontended Lock takes one request, and one more if the server does not have the
 // script yet.
@@ -238,7 +239,6 @@ func (w *queued) patience(grant, watch time.Duration, ahead int) time.Duration {
 	return min(watch, grant/3*time.Duration(1+min(max(ahead, 0), farBehind)))
 }
 
-// farBehind caps the number of waiters ahead.
 const farBehind = 1000
 
 // watchLate is how long after the end of an owner's time waiters ask: Redis expires a key

@@ -12,7 +12,6 @@ import (
 	"locklab/redislock"
 )
 
-// queueDrain: after random faults no lock is free while it has waiters.
 func queueDrain(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	o := redislock.Options{TTL: 2 * time.Second, HandoffTimeout: 100 * time.Millisecond}

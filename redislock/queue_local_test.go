@@ -211,7 +211,6 @@ func localNoReply(t *testing.T, at harness.Endpoint) {
 	unlock(t, next)
 }
 
-// localOrder: waiters of two processes are served in order of arrival.
 func localOrder(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	here, there := newPeer(t, at).Mutex(key, redislock.Options{}), newPeer(t, at).Mutex(key, redislock.Options{})

@@ -76,7 +76,6 @@ func queueForeignDelete(t *testing.T, at harness.Endpoint) {
 	unlock(t, lock(t, m))
 }
 
-// queueFixed: a lease without renewal ends, also after a handover.
 func queueFixed(t *testing.T, at harness.Endpoint) {
 	const lease = 500 * time.Millisecond
 	watch, key := dial(t, at), newKey()
@@ -93,7 +92,6 @@ func queueFixed(t *testing.T, at harness.Endpoint) {
 	lost(t, next)
 }
 
-// queueLinger: the process soon stops listening after the last waiter has left.
 func queueLinger(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	p := newPeer(t, at)

@@ -12,7 +12,6 @@ import (
 	"locklab/redislock"
 )
 
-// slack is the tolerance for a busy machine.
 const slack = 400 * time.Millisecond
 
 // A peer is a process: a Client with one link for requests and one for listening.
@@ -118,7 +117,6 @@ func ghosts(t *testing.T, c *link, key string, names ...string) {
 	}
 }
 
-// between checks that took is within bounds, plus slack.
 func between(t *testing.T, what string, took, from, to time.Duration) {
 	t.Helper()
 	t.Logf("%s: %v", what, took)

@@ -172,7 +172,6 @@ func queueCommands(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// perAcquisition returns the number of requests per acquisition while wait runs.
 func perAcquisition(peers []*peer, times *atomic.Int64, wait func()) float64 {
 	count := func() (sum uint64) {
 		for _, p := range peers {

@@ -84,7 +84,6 @@ func (m *Mutex) check() {
 	})
 }
 
-// send sends a request that belongs to no waiter.
 func (m *Mutex) send(ctx context.Context, s *script) (int, error) {
 	return call{s, m.keys, []any{"", m.o.HandoffTimeout.Milliseconds()}}.run(ctx, m.c.rdb).Int()
 }

@@ -100,7 +100,6 @@ func (r *reader) call() {
 	})
 }
 
-// say sends the stopWord.
 func (r *reader) say(key string) error {
 	ctx, cancel := context.WithTimeout(r.c.open, unlockWait)
 	defer cancel()

@@ -73,7 +73,6 @@ func redlockHung(t *testing.T, s *trio) {
 	t.Logf("%d acquisitions in %v; the server that hangs had %d connections", contenders*times, time.Since(began), dialed.Load())
 }
 
-// redlockBack: requests to a hung server are undone, and it is asked again.
 func redlockBack(t *testing.T, s *trio) {
 	links := s.dial(t)
 	m := s.lock(t, links, redislock.Options{})

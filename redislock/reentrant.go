@@ -305,7 +305,6 @@ func (o *Owner) undo(ctx context.Context, fresh *hold) error {
 	return err
 }
 
-// resettle repeats settle after a failure.
 func (o *Owner) resettle(ctx context.Context, h *hold) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

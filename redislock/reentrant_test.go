@@ -67,7 +67,6 @@ func reentrantRequests(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// reentrantKeys checks the keys that Redisson would use.
 func reentrantKeys(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	ctx := t.Context()

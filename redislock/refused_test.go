@@ -66,7 +66,6 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// A state is a fault of a server.
 type state struct {
 	name, want string // text in the error of Lock; "" for any
 	begin, end func(ctx context.Context, admin redis.UniversalClient) error

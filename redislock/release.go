@@ -17,7 +17,6 @@ const (
 	byDelifeq releaser = 3 // Valkey 9.0: https://valkey.io/commands/delifeq/
 )
 
-// command returns the command that deletes key if its value is nonce, nil for a script.
 func (r releaser) command(key, nonce string) []any {
 	switch r {
 	case byDelex:

@@ -33,7 +33,6 @@ func (s *sent) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// take returns the commands since the last call, without connection setup.
 func (s *sent) take() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

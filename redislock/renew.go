@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A server has some of the leases of a client.
 type server struct {
 	rdb    *redis.Client // nil if unknown
 	leases []*Lease

@@ -17,7 +17,6 @@ import (
 	"locklab/redislock"
 )
 
-// starvedLease is the lease in these tests.
 const starvedLease = 3 * time.Second
 
 const starvedPool = 2

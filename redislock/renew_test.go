@@ -68,7 +68,6 @@ func silentLock(t *testing.T, at harness.Endpoint, open func(*redislock.Client, 
 	unlock(t, l)
 }
 
-// silentPool: all pooled connections are dead.
 func silentPool(t *testing.T, at harness.Endpoint, lease time.Duration, tweak func(*redis.Options)) {
 	p := newPeer(t, at, tweak)
 	fillPool(t, p)

@@ -145,7 +145,6 @@ func pipeline(ctx context.Context, rdb redis.UniversalClient, calls []call) []*r
 	return replies
 }
 
-// unknown returns the indexes of NOSCRIPT replies.
 func unknown(replies []*redis.Cmd) (at []int) {
 	for i, reply := range replies {
 		if redis.HasErrorPrefix(reply.Err(), "NOSCRIPT") {

@@ -167,7 +167,6 @@ func (k *keyFuzz) run(op string, args ...any) any {
 	return reply
 }
 
-// check compares the key, its time to live, and the messages.
 func (k *keyFuzz) check() {
 	want, got := "", k.rdb.Get(k.ctx, k.key).Val()
 	if want = k.owner; k.kind == "reentrant" {

@@ -30,7 +30,6 @@ func (w window) max(v window) window {
 	return w
 }
 
-// meets reports whether both events may coincide.
 func (w window) meets(v window) bool {
 	return !w.from.After(v.to.Add(fuzzedSlack)) && !v.from.After(w.to.Add(fuzzedSlack))
 }

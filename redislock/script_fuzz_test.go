@@ -230,7 +230,6 @@ func (q *queueFuzz) checkHolders() map[string]uint64 {
 	return tokens
 }
 
-// checkTokens compares the tokens that the server keeps, and their time to live.
 func (q *queueFuzz) checkTokens() {
 	got := slices.Sorted(slices.Values(q.rdb.HKeys(q.ctx, q.keys[4]).Val()))
 	want := slices.Sorted(maps.Keys(q.holders))
@@ -246,7 +245,6 @@ func (q *queueFuzz) checkTokens() {
 	}
 }
 
-// readMailboxes empties the mailboxes, checks their time to live, and returns their messages.
 func (q *queueFuzz) readMailboxes() (notifications []any) {
 	for _, name := range []string{"A", "B"} {
 		box := q.keys[3] + name
@@ -266,7 +264,6 @@ func (q *queueFuzz) readMailboxes() (notifications []any) {
 	return notifications
 }
 
-// checkNotifications checks that exactly the right waiters are notified.
 func (q *queueFuzz) checkNotifications(notifications []any) {
 	var given []string
 	news := 0

@@ -132,7 +132,6 @@ func keptOutNow(t *testing.T, got <-chan *redislock.Lease) {
 	}
 }
 
-// deadReader: one of two readers dies and the other continues.
 func deadReader(t *testing.T, at harness.Endpoint) {
 	const lease = 300 * time.Millisecond
 	key := newKey()

@@ -22,7 +22,6 @@ import (
 	"locklab/redislock/lab"
 )
 
-// A step is a request during which the connection is lost.
 type step struct {
 	op   string
 	when string // one of the moments
@@ -178,7 +177,6 @@ type trial struct {
 	inside atomic.Int32 // holders
 }
 
-// run returns the fault of the lock, if any.
 func (tr *trial) run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, tr.patience)
 	defer cancel()
@@ -263,7 +261,6 @@ func (tr *trial) inject() {
 	tr.hit = tr.p.Inject(faultproxy.Fault{Do: tr.do, Match: faultproxy.Op(tr.op)})
 }
 
-// after: the lock works as before, and no key is left.
 func (tr *trial) after(ctx context.Context) error {
 	var g errgroup.Group
 	for _, s := range []harness.Session{tr.a, tr.b} {

@@ -97,7 +97,6 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// A serverReading is a server's total: bytes, and seconds of processor time.
 type serverReading struct{ in, out, cpu float64 }
 
 func readServer(b *testing.B, l *link) (r serverReading) {

@@ -53,7 +53,6 @@ type pending struct {
 	counted, over bool
 }
 
-// await records an attempt that may take that long.
 func (u *unanswered) await(answer time.Duration) *pending {
 	p := &pending{u: u}
 	p.mu.Lock()
@@ -62,7 +61,6 @@ func (u *unanswered) await(answer time.Duration) *pending {
 	return p
 }
 
-// late counts p as unanswered.
 func (p *pending) late(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,7 +70,6 @@ func (p *pending) late(err error) {
 	}
 }
 
-// end marks the outcome of p as known.
 func (p *pending) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,7 +13,6 @@ import (
 	"locklab/redislock"
 )
 
-// lockables returns every implementation of Lockable.
 func lockables() map[string]func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 	all := maps.Clone(kinds)
 	all["Owner"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {

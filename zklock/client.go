@@ -47,7 +47,7 @@ type ClientOptions struct {
 	Name string
 
 	// ACL applies to the nodes that this client makes. nil allows every client with the same
-	// credentials, or all clients if there are none.
+	// credentials, or all clients without credentials.
 	ACL []zk.ACL
 
 	// Trace receives the events of every Lock of this client, and of the leases, after the Trace
@@ -223,14 +223,12 @@ func (c *Client) onEvent(ev zk.Event) {
 	}
 }
 
-// sessions returns the number of expired sessions.
 func (c *Client) sessions() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session
 }
 
-// A pause waits before a request is repeated, longer each time.
 type pause struct{ next time.Duration }
 
 const (
@@ -354,7 +352,6 @@ func (c *Client) watchNode(path string) (<-chan zk.Event, error) {
 	return wake, nil
 }
 
-// pendingWatch returns the shared pending watch on path, or nil.
 func (c *Client) pendingWatch(path string) <-chan zk.Event {
 	c.mu.Lock()
 	wake := c.watches[path]
@@ -365,7 +362,6 @@ func (c *Client) pendingWatch(path string) <-chan zk.Event {
 	return nil
 }
 
-// keepWatch shares wake between all waiters for path.
 func (c *Client) keepWatch(path string, wake <-chan zk.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -325,7 +325,6 @@ func cohortDies(t *testing.T, at harness.Endpoint) {
 	queued(t, see, k.Path(), 0)
 }
 
-// cohortRefused: every waiter gets the servers' refusal.
 func cohortRefused(t *testing.T, at harness.Endpoint) {
 	stranger := dial(t, at, zklock.ClientOptions{})
 	unlock(t, lock(t, stranger.Mutex(newPath(), zklock.Options{}))) // the root is open to all

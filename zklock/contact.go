@@ -122,7 +122,6 @@ func (c *Client) doContact(p zksession.Proof, now time.Time) time.Duration {
 
 var errNoConnection = errors.New("zklock: no connection to a server that could confirm the session")
 
-// contacted handles the result of a contact of the timer.
 func (c *Client) contacted(err error) {
 	c.mu.Lock()
 	c.contacts.busy = false

@@ -101,7 +101,6 @@ func (s *SemaphoreV2) contenders(ctx context.Context, q *queue, part func([]plac
 	return q.contenders(ctx, part, kind)
 }
 
-// firstOf and behindFirst return functions that split a line after n tickets.
 func firstOf(n int) func([]place) []place {
 	return func(line []place) []place { return line[:max(0, min(n, len(line)))] }
 }

@@ -78,7 +78,6 @@ func fairTicketRemoved(t *testing.T, at harness.Endpoint) {
 	removedUnder(t, at, zklock.Fair(c.Mutex(newPath(), zklock.Options{})))
 }
 
-// removedUnder removes the ticket of a new holder, and of an old one.
 func removedUnder(t *testing.T, at harness.Endpoint, m *zklock.Mutex) {
 	see := raw(t, at)
 	for _, wait := range []time.Duration{0, short/3 + 100*time.Millisecond} {
@@ -126,7 +125,6 @@ func newWaiterTicketRemoved(t *testing.T, at harness.Endpoint) {
 	inTime(t, "to tell the one without a ticket", time.Second+short/5, func() time.Duration { return newWaiterTold(t, at) })
 }
 
-// newWaiterTold removes the ticket of a new waiter, and returns the time until its lease ends.
 func newWaiterTold(t *testing.T, at harness.Endpoint) time.Duration {
 	see := raw(t, at)
 	path := newPath()

@@ -75,7 +75,6 @@ func TestCurator(t *testing.T) {
 	revokeWithCurator(t, at, path+"/revoke", says, in)
 }
 
-// findCurator returns the java program and Curator's class path.
 func findCurator(t *testing.T) (program, classPath string) {
 	missing := func(format string, args ...any) {
 		t.Helper()

@@ -88,7 +88,7 @@
 // servers refuse to delete one, it is deleted in the background as soon as they allow it.
 //
 // Without a leader no lock changes hands. The servers notice a dead leader at once, a hung one
-// after syncLimit ticks; then there is an election, and a client reconnects when it has tried
+// after syncLimit ticks. Then there is an election, and a client reconnects when it has tried
 // the servers once more, a second or two later. The handshake with a hung server takes an eighth
 // of the session timeout of that, at least half a second, and up to a third if all servers are
 // slow. For the first second after that it is skipped while another server may serve. A client

@@ -28,7 +28,6 @@ func ensemble(t *testing.T) *backend.Server {
 	return server
 }
 
-// leader waits for a leader and returns its index.
 func leader(t *testing.T, server *backend.Server) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

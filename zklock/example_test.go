@@ -15,7 +15,6 @@ import (
 	"locklab/zklock"
 )
 
-// servers is the ensemble of the examples.
 var servers = []string{"127.0.0.1:2181"}
 
 func Example() {
@@ -105,7 +104,6 @@ func examples(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// printed returns the little that f writes to the standard output.
 func printed(t *testing.T, f func()) string {
 	t.Helper()
 	r, w, err := os.Pipe()

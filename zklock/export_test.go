@@ -11,7 +11,6 @@ import (
 	"locklab/internal/boottime"
 )
 
-// WithSuspends returns o for a client whose machine has been suspended for slept().
 func WithSuspends(o ClientOptions, slept func() time.Duration) ClientOptions {
 	o.clock = boottime.New(func(time.Time) time.Duration { return slept() })
 	return o
@@ -39,7 +38,6 @@ func StopAfterGrant(c *Client, stop func()) {
 
 func ClientOf(m *Mutex) *Client { return m.c }
 
-// Expire notifies c that its session has expired.
 func Expire(c *Client) { c.onEvent(zk.Event{Type: zk.EventSession, State: zk.StateExpired}) }
 
 // GrantAfter queues at m, which must be free, and reports whether the ticket gets the lock if
@@ -85,7 +83,6 @@ func Create(c *Client, path string, data []byte) error {
 	return err
 }
 
-// Line returns the number of goroutines that wait in memory.
 func (k *Cohort) Line() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -118,14 +115,12 @@ func HandOverAfterExpiry(k *Cohort) (bool, error) {
 	return handed, nil
 }
 
-// ServeAndAbandon grants to a waiter of k that gives up before it receives the grant.
 func ServeAndAbandon(k *Cohort) {
 	w, _ := k.join()
 	w.grant <- <-w.grant
 	k.abandon(w)
 }
 
-// Unseal makes c behave as with servers that do not enforce ACLs.
 func Unseal(c *Client) { seals(c, nil) }
 
 // Forge makes c claim a seal that its tickets do not have: the ACL of their lock lets all
@@ -200,7 +195,6 @@ func Up(c *Client) bool {
 	return c.isUp
 }
 
-// SetMargin gives an unused c a margin that Dial may refuse.
 func SetMargin(c *Client, margin time.Duration) { c.margin = margin }
 
 // Limits of paths and ACLs.

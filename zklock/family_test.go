@@ -162,7 +162,6 @@ func contendedCost(t *testing.T, at harness.Endpoint, v *harness.Variant) (reque
 	return float64(total.Requests) / (workers * acquisitions), float64(total.Notifications) / (workers * acquisitions)
 }
 
-// correct lists the locks of the suite that must be correct.
 func correct() (out []*harness.Variant) {
 	for _, v := range lab.Suite {
 		if v.Status == harness.Recommended || v.Status == harness.Reference {

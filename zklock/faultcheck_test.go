@@ -100,7 +100,6 @@ func (open) Done() <-chan struct{}                       { return nil }
 func (open) Err() error                                  { return nil }
 func (open) Deadline() (time.Time, bool)                 { return time.Time{}, false }
 
-// retrying asks again after an error, in the same session.
 func retrying(s harness.Session, _ *wirezk.Conn, _ string) harness.Session {
 	return retry{s}
 }

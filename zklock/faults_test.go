@@ -156,7 +156,6 @@ func (tr *trial) sent() []string {
 	return slices.Sorted(maps.Keys(tr.ops))
 }
 
-// run returns the fault of the lock, if any.
 func (tr *trial) run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, tr.patience)
 	defer cancel()
@@ -245,7 +244,6 @@ func (tr *trial) story(ctx context.Context, p *faultproxy.Proxy) error {
 	return tr.after(ctx)
 }
 
-// after: the lock works as before, and no ticket is left.
 func (tr *trial) after(ctx context.Context) error {
 	var g errgroup.Group
 	for _, s := range []harness.Session{tr.a, tr.b} {

@@ -19,10 +19,8 @@ const (
 	maxName       = 256
 )
 
-// namePrefix precedes the client's name in the data of other tickets.
 const namePrefix = "client "
 
-// nameData returns the data of an unsealed ticket: the client's name, if any.
 func (t tag) nameData() []byte {
 	if t.name == "" {
 		return nil

@@ -19,7 +19,6 @@ import (
 // that a request hardly matters.
 const guardMost = time.Second
 
-// guardAfter returns the age of a slow ticket.
 func (c *Client) guardAfter() time.Duration { return min(c.guardMost, c.conn.SessionTimeout()/3) }
 
 // wait returns the zero view when it is time to look again, or a view if an event makes a look

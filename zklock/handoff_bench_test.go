@@ -81,7 +81,6 @@ func BenchmarkHandover(b *testing.B) {
 
 const settle = 3 * time.Millisecond
 
-// bareRemoval returns a measurement of a removal, from call to event.
 func bareRemoval(b *testing.B, at harness.Endpoint, remove func(c *zk.Conn, node string) error) func() (time.Duration, error) {
 	actor, watcher := benchConn(b, at), benchConn(b, at)
 	return func() (time.Duration, error) {

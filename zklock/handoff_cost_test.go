@@ -67,7 +67,6 @@ func crowd(t *testing.T, at harness.Endpoint, contenders, rounds int) (requests,
 	return float64(spent.Requests) / n, float64(spent.Notifications) / n, sum * sum / (float64(contenders) * squares)
 }
 
-// A crowdWatch records the holders of one lock.
 type crowdWatch struct {
 	t        *testing.T
 	cs       []*zklock.Client
@@ -80,7 +79,6 @@ type crowdWatch struct {
 	shares        []float64
 }
 
-// visit reports whether client i comes again.
 func (w *crowdWatch) visit(i int, l *zklock.Lease) bool {
 	node := zklock.Node(l)
 	if number := node[len(node)-10:]; number <= w.last {

@@ -45,7 +45,6 @@ func cost(f func(), cs ...*zklock.Client) (sum harness.Counts) {
 	return sum
 }
 
-// oneByOne: two clients that never meet.
 func oneByOne(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})

@@ -279,7 +279,6 @@ func cutInLine(t *testing.T, s *stage) {
 	unlock(t, take(t, next))
 }
 
-// bothExpire: the sessions of the holder and of a waiter end. A third gets the lock.
 func bothExpire(t *testing.T, s *stage) {
 	p, o := newProxy(t, s.at), zklock.ClientOptions{SessionTimeout: 2 * time.Second}
 	_, a := s.contender(t, p.at, o)

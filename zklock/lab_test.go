@@ -12,7 +12,6 @@ func counts(c *zklock.Client) harness.Counts {
 	return harness.Counts{Requests: s.Requests, Notifications: s.Notifications}
 }
 
-// depth returns the recursion depth of zk-boolean-mutex-historical's Lock.
 func depth(s harness.Session) int { return s.(interface{ Depth() int }).Depth() }
 
 // naiveSemaphore is a semaphore whose waiters watch the ticket that is ahead by the number of
@@ -29,7 +28,6 @@ func firstWriteRWMutex(c *zklock.Client, path string) *zklock.RWMutex {
 	return lab.WatchFirst(c.RWMutex(path, zklock.Options{}))
 }
 
-// blindRWMutex returns a RWMutex whose readers ignore writers.
 func blindRWMutex(c *zklock.Client, path string) *zklock.RWMutex {
 	m := c.RWMutex(path, zklock.Options{})
 	nearest := func(_ []recipe.Place, i int) int { return i - 1 }

@@ -98,7 +98,6 @@ func (l *Lease) Unlock(context.Context) error {
 	}
 }
 
-// lost returns the error of Unlock for a lease that ended without it.
 func (l *Lease) lost() error {
 	if cause := l.Err(); cause != nil && !errors.Is(cause, ErrReleased) {
 		return fmt.Errorf("%w: %w", ErrNotHeld, cause)
@@ -179,7 +178,6 @@ func (l *Lease) expire() {
 	}
 }
 
-// drop gives back a lease without an owner in the background.
 func (l *Lease) drop() {
 	l.state.Store(stateUnlocked)
 	l.c.spawn(func() { l.release() })

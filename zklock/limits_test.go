@@ -28,7 +28,6 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// everyPath are the methods that take a path and send requests.
 var everyPath = map[string]func(ctx context.Context, c *zklock.Client, path string) error{
 	"Mutex": func(ctx context.Context, c *zklock.Client, path string) error {
 		return tryOnce(ctx, c.Mutex(path, zklock.Options{}).TryLock)
@@ -110,7 +109,6 @@ func tryOnce(ctx context.Context, try taker) error {
 	return err
 }
 
-// pathsRefused: every method refuses an invalid path without a request.
 func pathsRefused(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{})
 	for name, f := range everyPath {

@@ -24,7 +24,6 @@ func (l *Lease) limit(most time.Duration) {
 	})
 }
 
-// bounded returns until, or the end of MaxHold if that is sooner.
 func (l *Lease) bounded(until time.Time) time.Time {
 	if l.maxHold > 0 && l.until.Before(until) {
 		return l.until

@@ -106,7 +106,6 @@ func multiBesideSingle(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// multiPartial: a client that does not get all keeps none.
 func multiPartial(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})

@@ -111,7 +111,6 @@ func (q *queue) living(take func() (*Lease, error)) (*Lease, error) {
 	}
 }
 
-// errWaited is the cause of a context that ended by Options.Wait.
 var errWaited = errors.New("zklock: waited long enough")
 
 // bounded returns ctx, bounded by Options.Wait, or an error if no lock can be taken.

@@ -78,7 +78,6 @@ func unprintable(r rune) bool {
 	return unicode.IsControl(r) || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0
 }
 
-// quoted returns path in quotes, without the middle of a long one.
 func quoted(path string) string {
 	const most = 100
 	if len(path) <= 2*most {
@@ -103,7 +102,6 @@ func checkTicket(path string) error {
 	return nil
 }
 
-// explained adds advice to errors that users can fix.
 func explained(err error) error {
 	if errors.Is(err, zk.ErrNoAuth) && !errors.Is(err, ErrNoAuth) {
 		return fmt.Errorf("%w: %w", ErrNoAuth, err)

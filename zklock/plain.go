@@ -33,7 +33,7 @@ type history struct {
 }
 
 // A turn is a plain ticket of this client that held the lock and was removed by a confirmed
-// release: no ticket before it was left then. The zero value is none.
+// release: no ticket before it was left then. The zero value means no turn.
 type turn struct {
 	number int32
 	czxid  uint64
@@ -54,7 +54,6 @@ func (w *nodeWatch) pending(now moment) bool {
 // mostNodeWatches bounds the watches on the nodes of locks, which a client cannot cancel.
 const mostNodeWatches = 256
 
-// histories are a client's histories, by path and kind of ticket.
 type histories struct {
 	mu      sync.Mutex
 	by      map[string]*history
@@ -90,7 +89,6 @@ func (s *histories) leave(l *history) {
 	l.taken = false
 }
 
-// left records whether a ticket left as a holder.
 func (s *histories) left(key string, held bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +140,6 @@ func isPlain(name, kind string) bool {
 	return ok && strings.HasPrefix(name, kind)
 }
 
-// key is the key of the client's history of the queue.
 func (t *ticket) key() string { return t.q.path + "/" + t.p.kind }
 
 // claim makes the next node a plain ticket, if possible.
@@ -161,10 +158,8 @@ func (t *ticket) free() {
 	}
 }
 
-// nonce is the unique part of a ticket's data.
 func (t *ticket) nonce() string { return t.unique[len("_c_") : len(t.unique)-len(t.p.kind)-1] }
 
-// data is the data of a sealed node.
 func (t *ticket) data() []byte {
 	tag := t.q.c.tag
 	tag.identity += "." + t.nonce()
@@ -173,7 +168,7 @@ func (t *ticket) data() []byte {
 
 // findPlain looks among names for the node of an unconfirmed plain ticket: the one with its
 // nonce, of this session, which has lasted since then. It searches backwards and stops at a
-// ticket that existed before. It returns zk.ErrNoNode if there is none.
+// ticket that existed before. Otherwise it returns zk.ErrNoNode.
 func (t *ticket) findPlain(names []string, since moment) error {
 	c := t.q.c
 	want, _ := parseTag(t.data())

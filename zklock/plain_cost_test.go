@@ -90,7 +90,7 @@ func costBesideFair(t *testing.T, at harness.Endpoint) {
 }
 
 // costOfLostCreate: a search for a ticket that may have been made costs no request per waiter
-// ahead, except those that came meanwhile.
+// ahead, except for later ones.
 func costOfLostCreate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
 	const ahead, late = 40, 3
 	p, see, path := newProxy(t, at), raw(t, at), newPath()

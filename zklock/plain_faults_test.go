@@ -43,7 +43,6 @@ type fault struct {
 	step int
 }
 
-// inject counts the steps of a turn at path from now on.
 func (f fault) inject(p *proxy, path string) *faultproxy.Injection {
 	return p.Inject(faultproxy.Fault{Do: f.do, Skip: f.step,
 		Match: faultproxy.Below(path, "create", "getData", "getChildren2", "exists", "multi", "delete")})

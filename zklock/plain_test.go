@@ -71,7 +71,6 @@ func name(l *zklock.Lease) string {
 	return node[strings.LastIndexByte(node, '/')+1:]
 }
 
-// holds checks that l has its ticket and that the queue has no other.
 func holds(t *testing.T, see *wirezk.Conn, path string, l *zklock.Lease) {
 	t.Helper()
 	if names := queue(t, see, path); len(names) != 1 || names[0] != name(l) || l.Err() != nil {

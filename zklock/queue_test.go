@@ -47,7 +47,6 @@ func requestsAlone(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// waiterCancels removes a waiter from a queue of a holder and two.
 func waiterCancels(t *testing.T, at harness.Endpoint, waiter int) {
 	see := raw(t, at)
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})

@@ -28,7 +28,6 @@ const (
 // overtaken are the servers' refusals to recreate a node that another client uses.
 var overtaken = []error{zk.ErrNotEmpty, zk.ErrBadVersion, zk.ErrNoNode, zk.ErrNodeExists}
 
-// exhausted returns ErrExhausted if the ticket's number is too near the end.
 func (t *ticket) exhausted() error {
 	if n, _ := number(t.node, t.p.kind); n < 0 || n >= refuseFrom {
 		return fmt.Errorf("%w: number %d at %s", ErrExhausted, n, t.q.path)

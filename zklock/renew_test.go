@@ -95,7 +95,6 @@ func endOfNumbers(t *testing.T, s *stage, spare bool) {
 	}
 }
 
-// sequential makes a ticket like another program.
 func sequential(t *testing.T, see *wirezk.Conn, path string) string {
 	t.Helper()
 	node, err := see.Create(path+"/_c_0123456789abcdef-lock-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
@@ -138,7 +137,6 @@ func foreignChildStays(t *testing.T, at harness.Endpoint) {
 	requireExhausted(t, at, path, nil)
 }
 
-// mayNotDelete: the ACL of the parent forbids deleting the node of the lock.
 func mayNotDelete(t *testing.T, at harness.Endpoint) {
 	if _, err := raw(t, at).SetACL("/end/closed", zk.WorldACL(zk.PermAll&^zk.PermDelete), -1); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,6 @@ import (
 	"locklab/internal/lease"
 )
 
-// revokeMark is the text that Curator's Revoker writes into a ticket.
 var revokeMark = []byte("__REVOKE__")
 
 // Participants returns the paths of the tickets at m in order: the holder's, then the waiters'.

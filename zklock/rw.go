@@ -177,14 +177,12 @@ func held(line []place) int {
 
 func nearest(_ []place, i int) int { return i - 1 }
 
-// lastWrite returns the index of the nearest writer ahead of line[i], -1 if there is none.
 func lastWrite(line []place, i int) int {
 	for i--; i >= 0 && line[i].kind != writeKind; i-- {
 	}
 	return i
 }
 
-// line lists the tickets of these kinds and the index of t, -1 if it is absent or with an error.
 func (t *ticket) line(kinds ...string) (line []place, i int, stat *zk.Stat, err error) {
 	names, stat, err := t.q.c.list(t.q.path)
 	if errors.Is(err, zk.ErrNoNode) {

@@ -128,7 +128,7 @@ func rwDowngradeEnds(t *testing.T, at harness.Endpoint) {
 }
 
 // rwTakenBeforeLook: between the reply that made a writer's ticket and the look at the queue,
-// the node is recreated, and another writer has a ticket of the same name and the lock.
+// the node is recreated. Another writer then has a ticket of the same name and the lock.
 func rwTakenBeforeLook(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	_, a := newRW(t, at, path)

@@ -119,7 +119,6 @@ func (r *rwResource) use(ctx context.Context, l *zklock.Lease, writes bool, read
 	return l.Unlock(ctx)
 }
 
-// A rwResource receives readers and writers with their tokens.
 type rwResource struct {
 	mu               sync.Mutex
 	readers, writers int

@@ -46,7 +46,6 @@ func TestSeed50(t *testing.T) {
 	}
 }
 
-// eachItsOwn queues by tickets, whose numbers are the order.
 func eachItsOwn(t *testing.T, c *zklock.Client) (func(context.Context, int) (*zklock.Lease, int32, error), func(int)) {
 	path := newPath()
 	return func(ctx context.Context, _ int) (*zklock.Lease, int32, error) {

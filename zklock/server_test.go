@@ -39,7 +39,6 @@ func endpoint(t *testing.T) harness.Endpoint {
 	return common.server.Endpoint()
 }
 
-// stopCommon removes the nodes below root, and stops the server.
 func stopCommon() error {
 	common.mu.Lock()
 	defer common.mu.Unlock()

@@ -45,7 +45,6 @@ func together(t *testing.T, at harness.Endpoint, tests []serverTest) {
 	}
 }
 
-// atOnce is together with a check for leaked goroutines.
 func atOnce(t *testing.T, at harness.Endpoint, tests []serverTest) {
 	t.Helper()
 	leaktest.Own(t)
@@ -267,7 +266,6 @@ func (s *swallow) Store(bool) {
 	s.next = s.p.Inject(faultproxy.Fault{Skip: s.skip, Match: func(m faultproxy.Message) bool { return m.Op != "ping" && m.Op != "connect" }})
 }
 
-// Load reports whether a reply is still to be lost.
 func (s *swallow) Load() bool {
 	select {
 	case <-s.next.Done():

@@ -13,7 +13,6 @@ import (
 	"locklab/zklock"
 )
 
-// A share is one client's part of a lock.
 type share struct {
 	acquisitions int
 	worst        time.Duration // the longest wait of any of them
@@ -72,7 +71,6 @@ func shares(tb testing.TB, at harness.Endpoint, o zklock.CohortOptions, workers 
 	return out
 }
 
-// jain returns Jain's fairness index of the clients.
 func jain(got []share) float64 {
 	var sum, squares float64
 	for _, s := range got {

@@ -63,7 +63,6 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	return fmt.Errorf("zklock: not given back before the client was closed: %s: %w", strings.Join(slices.Compact(left), ", "), why)
 }
 
-// inQueues returns the locks whose queues have tickets of c that do not hold them.
 func (c *Client) inQueues() (paths []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

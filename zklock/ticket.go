@@ -47,7 +47,6 @@ func newTicket(q *queue, p *protocol) *ticket {
 	return &ticket{q: q, p: p, unique: newUnique(p.kind), place: -1, unnamed: q.o.Checkable}
 }
 
-// anew resets t to a ticket without a place.
 func (t *ticket) anew() {
 	t.free()
 	queued, try, unnamed := t.queued, t.try, t.unnamed

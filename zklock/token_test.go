@@ -18,7 +18,7 @@ import (
 )
 
 // TestTokens lets clients of every kind come and go on one path: a client waits, gives up, only
-// tries, dies as a holder or waiter, or has unsealed tickets; zk.Lock contends; and another
+// tries, dies as a holder or waiter, or has unsealed tickets. zk.Lock contends too, and another
 // client removes the node of the lock whenever it is empty. The tokens rise from holder to
 // holder. No token is greater than the czxid of its ticket, so the next one is greater.
 func TestTokens(t *testing.T) {
@@ -53,7 +53,6 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// A tokenWatch checks the holders of one lock.
 type tokenWatch struct {
 	t    *testing.T
 	at   harness.Endpoint
@@ -126,7 +125,6 @@ func (w *tokenWatch) visit(r *rand.Rand, m *zklock.Mutex) *zklock.Lease {
 	return l
 }
 
-// rest sometimes pauses so that the others meet nobody.
 func rest(r *rand.Rand) {
 	if r.IntN(4) == 0 {
 		time.Sleep(time.Duration(r.IntN(20)) * time.Millisecond)

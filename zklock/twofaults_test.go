@@ -89,7 +89,7 @@ func deletedBehindList(t *testing.T, at harness.Endpoint) {
 }
 
 // takenBeforeLook: between the reply that made a ticket and the look at the queue the node is
-// recreated, and another holds the lock by the first ticket, which has the same name.
+// recreated. Another then holds the lock by the first ticket, which has the same name.
 func takenBeforeLook(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})

@@ -11,7 +11,6 @@ import (
 	"locklab/zklock"
 )
 
-// lockables returns all kinds of lock, with bounded waits.
 func lockables(c *zklock.Client, path string, o zklock.Options) map[string]zklock.Lockable {
 	return map[string]zklock.Lockable{
 		"mutex":        c.Mutex(path, o),

@@ -40,7 +40,6 @@ func (w *ticketWatch) fired() bool {
 	}
 }
 
-// ticketWatches are a client's watches that may be pending.
 type ticketWatches struct {
 	mu      sync.Mutex
 	on      map[string]*ticketWatch

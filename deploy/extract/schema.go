@@ -55,7 +55,7 @@ func kubernetes(dir string) (map[string]any, error) {
 	return map[string]any{"$schema": draft, "$defs": defs}, nil
 }
 
-// reach copies definitions and, recursively, the ones that they refer to.
+// reach copies definitions and, recursively, their dependencies.
 func reach(from, to map[string]any, names ...string) error {
 	for _, name := range names {
 		if to[name] != nil {

@@ -43,8 +43,6 @@ func TestCreateZxid(t *testing.T) {
 	})
 }
 
-// createZxid makes and removes nodes from several clients at once, with several concurrent
-// creates on each connection.
 func createZxid(t *testing.T, each ...harness.Endpoint) {
 	const goroutines, rounds = 4, 100
 	acl := zk.WorldACL(zk.PermAll)

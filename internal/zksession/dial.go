@@ -53,7 +53,6 @@ func (z *Conn) dialer(config *tls.Config) zk.Dialer {
 	}
 }
 
-// refuse records why there is no session.
 func (z *Conn) refuse(err error) {
 	z.mu.Lock()
 	defer z.mu.Unlock()

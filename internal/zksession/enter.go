@@ -10,7 +10,6 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// unavailable returns the error of a caller that got no session in time.
 func (z *Conn) unavailable(ctx context.Context, servers []string) error {
 	z.mu.Lock()
 	defer z.mu.Unlock()

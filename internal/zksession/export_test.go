@@ -14,7 +14,6 @@ func (z *Conn) Ended() bool {
 	}
 }
 
-// Resolving returns o with that lookup of names.
 func Resolving(o Options, lookup func(ctx context.Context, host string) ([]string, error)) Options {
 	o.lookup = lookup
 	return o
@@ -24,7 +23,6 @@ func (z *Conn) Hello() []byte { return bytes.Clone(z.hello) }
 
 var IsOlder = isOlder
 
-// Overtaken reports whether requests of this connection were sent before its watches.
 func (z *Conn) Overtaken() bool {
 	r := &z.Link().c.resume
 	r.mu.Lock()

@@ -52,7 +52,6 @@ func (f *frames) pass(p []byte, seen func(head []byte)) {
 	}
 }
 
-// length returns the length of the current body, once lengthBytes have passed.
 func (f *frames) length() uint32 { return binary.BigEndian.Uint32(f.buf[:lengthBytes]) }
 
 // word returns 32-bit field i of head, and false if head is too short.

@@ -88,7 +88,6 @@ func (h *hosts) begin(all []target) (wait bool) {
 	return wait
 }
 
-// hangs records that the server at address was late with a handshake.
 func (h *hosts) hangs(address string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -36,7 +36,6 @@ func (z *Conn) DeleteOn(on Link, path string) error {
 	return err
 }
 
-// bindings are the connections of the running [Conn.DeleteOn] calls.
 type bindings struct {
 	mu sync.Mutex
 	on map[string]*conn // by path

@@ -24,7 +24,6 @@ type known struct {
 	busy  chan struct{} // not nil during a lookup, and closed at its end
 }
 
-// A target is an address to connect to.
 type target struct {
 	server  server // as given
 	address string // IP:port

@@ -19,7 +19,6 @@ import (
 	"locklab/internal/zksession"
 )
 
-// startServer starts a separate ZooKeeper server with these lines of configuration.
 func startServer(t *testing.T, config string) (s *backend.Server, addrs []string) {
 	t.Helper()
 	s, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{Servers: 1, Config: config})

@@ -114,7 +114,6 @@ func (r *resumption) wait(c *conn) {
 	r.timer = time.AfterFunc(resumeWait, func() { r.giveUp(c) })
 }
 
-// giveUp sends the waiting requests when no SetWatches has come.
 func (r *resumption) giveUp(c *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

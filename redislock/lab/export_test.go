@@ -119,7 +119,6 @@ func (f *fairLock) Asks() uint64 { return f.asks.Load() }
 
 func (t *fairThread) Field() string { return t.field }
 
-// JoinAndDie joins the queue and never returns.
 func (t *fairThread) JoinAndDie(ctx context.Context) error {
 	l, _, err := t.ask(ctx, true)
 	if l != nil {

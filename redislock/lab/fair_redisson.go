@@ -27,7 +27,7 @@ import (
 //
 // # Known faults
 //
-// A free lock has no time left, so a waiter that is not at the head is told to ask again in
+// A free lock has no time left, so a waiter that is not at the head must ask again in
 // 0 ms. If the head is dead, the others ask as fast as the server answers, until its time
 // is over. By default that is five minutes and the lease, and five minutes more for each
 // dead waiter before it. The script compares times of different machines' clocks. An
@@ -87,7 +87,6 @@ func (f *fairLock) thread() *fairThread {
 	return &fairThread{f: f, field: f.id + ":" + strconv.FormatInt(f.threads.Add(1), 10)}
 }
 
-// fairThread is one owner or waiter.
 type fairThread struct {
 	f      *fairLock
 	field  string
@@ -158,7 +157,6 @@ func (t *fairThread) ask(ctx context.Context, join bool) (*plainLease, time.Dura
 	return l, 0, nil
 }
 
-// run runs a script, with one more key if latch has one.
 func (t *fairThread) run(ctx context.Context, s *redis.Script, latch []string, args ...any) *redis.Cmd {
 	f := t.f
 	keys := append([]string{f.name, redissonName("redisson_lock_queue", f.name), redissonName("redisson_lock_timeout", f.name)}, latch...)

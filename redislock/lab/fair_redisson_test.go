@@ -54,7 +54,6 @@ func (s *scene) waiting() int {
 	return int(s.watch.LLen(context.WithoutCancel(s.t.Context()), "redisson_lock_queue:"+s.key).Val())
 }
 
-// evalshas returns the number of scripts that the server has run.
 func (s *scene) evalshas() int {
 	info := s.watch.Info(context.WithoutCancel(s.t.Context()), "commandstats").Val()
 	_, tail, _ := strings.Cut(info, "cmdstat_evalsha:calls=")
@@ -96,7 +95,6 @@ func fairKeys(t *testing.T, s *scene) {
 	s.watch.Del(t.Context(), "redisson_lock_queue:"+s.key, "redisson_lock_timeout:"+s.key)
 }
 
-// fairRequests: a release is a script and a DEL.
 func fairRequests(t *testing.T, s *scene) {
 	c := newLink(t, s.at)
 	f := newFairLock(newPlain(t, c), s.key, 0, time.Minute)

@@ -11,7 +11,6 @@ import (
 	"locklab/harness"
 )
 
-// A plainLease is one acquisition of a lock on the plain client library.
 type plainLease struct {
 	p    *process
 	name string

@@ -109,7 +109,6 @@ func (p *process) await(ctx context.Context, name string, acquire func(context.C
 	return nil, fmt.Errorf("redislock: lock %s: %w", name, err)
 }
 
-// persist calls f, which sends one request, until the server answers or ctx ends.
 func (p *process) persist(ctx context.Context, f func() error) error {
 	for pause := retryPause; ; pause = min(2*pause, retryMost) {
 		err := f()
@@ -161,7 +160,6 @@ func plain(lock func(p *process, name string, ttl time.Duration) (worker func() 
 	return plainWith(func(*redis.Options) {}, lock)
 }
 
-// plainWith is plain with modified client options.
 func plainWith(tweak func(*redis.Options), lock func(p *process, name string, ttl time.Duration) (worker func() plainLocker)) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		rdb, counter, err := connect(ctx, at, tweak)
@@ -214,7 +212,6 @@ var _ harness.RWSession = plainRWSession{}
 //go:embed lua/*.lua
 var luaFiles embed.FS
 
-// newScript returns the script that consists of these files in order.
 func newScript(names ...string) *redis.Script {
 	var source strings.Builder
 	for _, name := range names {
@@ -234,7 +231,6 @@ func newUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// redissonName returns Redisson's name for a companion of the object called name.
 func redissonName(prefix, name string) string {
 	if strings.Contains(name, "{") {
 		return prefix + ":" + name

@@ -211,7 +211,6 @@ func ignoreTimeout(ctx context.Context, err error) error {
 	return err
 }
 
-// sleep takes a permit, waiting for at most pttl.
 func (t *thread12) sleep(ctx context.Context, e *entry12, pttl time.Duration) (woken bool, err error) {
 	t.r.before("sleep")
 	woken, err = t.r.entries.hub.sleep(ctx, e, pttl)

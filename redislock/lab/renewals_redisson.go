@@ -24,7 +24,7 @@ import (
 // The task asks a slot when the previous one has answered, and a round ends with the first
 // that does not. If a node of a cluster hangs, the locks in later slots are not renewed,
 // whatever their node. They are lost with their lease, in this round or the next, though
-// their node runs. The order is that of a hash table, by the low bits of the slot. The
+// their node runs. The order is a hash table's, by the low bits of the slot. The
 // other locks here ask each node separately.
 //
 // # References

@@ -53,10 +53,9 @@ var waiting = &harness.Variant{
 	},
 }
 
-// replicas is the primary's number of replicas, as a client knows it.
+// replicas is the primary's number of replicas when a client connected.
 type replicas struct{ n atomic.Int64 }
 
-// count asks the server at the other end of a new connection.
 func (r *replicas) count(ctx context.Context, conn *redis.Conn) error {
 	text, err := conn.Info(ctx, "replication").Result()
 	if err == nil {

@@ -8,9 +8,8 @@ import (
 )
 
 // booleanMutex is the protocol of otter's DistributedLock with its faults fixed. A waiter sleeps
-// at a gate that the watch on the ticket ahead opens, and lists the queue at least once a
-// minute, in case a watch is lost when servers restart. [booleanMutexHistorical] is the
-// original.
+// at a gate that the watch on the ticket ahead opens. It lists the queue at least once a minute,
+// in case a watch is lost when servers restart. [booleanMutexHistorical] is the original.
 //
 //  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node; again if it is gone.
 //  2. List the tickets. The owner of the lowest holds the lock.

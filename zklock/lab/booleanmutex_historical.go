@@ -159,7 +159,6 @@ func (d *distributedLock) TryLock(ctx context.Context) (harness.Lease, error) {
 	return newRelicLease(d.unlock), nil
 }
 
-// failed records an error, if any, and returns the last recorded one.
 func (d *distributedLock) failed(err error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -209,7 +208,7 @@ func (d *distributedLock) acquire(ctx context.Context, gate *booleanGate) (owner
 	}
 }
 
-// look returns the queue in order and the own ticket, and creates the ticket if there is none.
+// look returns the queue in order and the own ticket, and creates the ticket if necessary.
 func (d *distributedLock) look() (names []string, id string, err error) {
 	d.mu.Lock()
 	id = d.id

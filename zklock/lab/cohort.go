@@ -24,8 +24,8 @@ import (
 // -bench Shares -benchtime 1x; two busy shared cores.)
 //
 // Alibaba's DistributedReentrantLock has three faults that this one has not. Its tryLock keeps
-// the local lock when the distributed one is taken, its first unlock of a nested lock frees the
-// distributed one, and a failed unlock keeps the local one forever.
+// the local lock when the distributed one is taken. Its first unlock of a nested lock frees the
+// distributed one. A failed unlock keeps the local one forever.
 //
 // # References
 //

@@ -133,7 +133,6 @@ func (r *relic) create(prefix string) (string, error) {
 	return r.Create(r.dir+"/"+prefix, nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
 }
 
-// prefix returns the start of a session's ticket names.
 func (r *relic) prefix() string { return fmt.Sprintf("x-%d-", r.SessionID()) }
 
 func suffix(name string) string { return name[strings.LastIndexByte(name, '-')+1:] }

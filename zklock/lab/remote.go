@@ -14,7 +14,6 @@ import (
 
 const root = "/locklab"
 
-// tidyWait bounds the removal of a client's nodes when it closes.
 const tidyWait = 2 * time.Second
 
 var errs = adapt.Errors{

@@ -20,7 +20,7 @@ import (
 // A reader behind K writers wakes K times, each time with all readers, so requests and watch
 // events grow with the number of writers. It is a baseline for rw, which excludes others on the
 // path in the same way. Its tokens are the zxids of the last change to the queue that the holder
-// saw when it got in. They rise, but not always past those of rw on the same path.
+// saw when it got in. They rise, but not always past the tokens of rw on the same path.
 //
 // A writer may also read, by a ticket with the number of its write ticket, which keeps its place
 // when the write ticket goes (CURATOR-621, after 5.4.0). A reader that asks to write waits for
@@ -57,7 +57,6 @@ func WatchFirst(m *zklock.RWMutex) *zklock.RWMutex {
 	return m
 }
 
-// firstWrite returns the index of the first writer ahead of line[i], -1 if there is none.
 func firstWrite(line []recipe.Place, i int) int {
 	return slices.IndexFunc(line[:i], func(p recipe.Place) bool { return p.Kind == writeKind })
 }

@@ -56,7 +56,6 @@ func newLocalLock() *localLock {
 	return l
 }
 
-// again counts a re-entry if s is the owner.
 func (l *localLock) again(s *distributedReentrantLock) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,9 +15,9 @@ import (
 // writeLockHistorical is [writeLock] as Apache publishes it, with two faults.
 //
 // The lock stalls forever (B1). If the ticket ahead goes between the list and exists, exists
-// returns no, a line is logged, and the loop, which only repeats while there is no ticket, ends
-// as if another client were to wake us. The watch on the missing node never fires. Two sessions
-// that take the lock alternately deadlock within a second.
+// returns no, and a line is logged. The loop, which only repeats while there is no ticket, then
+// ends as if another client were to wake us. The watch on the missing node never fires. Two
+// sessions that take the lock alternately deadlock within a second.
 //
 // Two locks of one session take each other's tickets (B7). A ticket is identified by the
 // session's number, so the second lock finds the first's and adopts it, by its bare name instead

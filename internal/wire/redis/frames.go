@@ -21,7 +21,6 @@ type open struct {
 	new  bool // no element has begun
 }
 
-// maxText is longer than any counted name.
 const maxText = 32
 
 func (f *frames) scan(p []byte) {

@@ -15,7 +15,6 @@ import (
 // not wait for a connection until its lease is half over.
 const poolSize = 64
 
-// dialTimeout is the client library's default.
 const dialTimeout = 5 * time.Second
 
 // Connect returns a client of the server at.Addrs[0][0], and the Counter of its connections and
