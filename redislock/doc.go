@@ -14,7 +14,7 @@
 //
 // # Getting it
 //
-// The module has no public import path yet. A program that uses it replaces the module path
+// The module has no public address yet. A program that uses it replaces the module path
 // with a clone:
 //
 //	go mod edit -require=locklab@v0.0.0 -replace=locklab=../locklab
