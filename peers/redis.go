@@ -33,7 +33,6 @@ type redisHold struct {
 	free  func(context.Context) (bool, error) // reports whether it was held until now
 }
 
-// redisClient is one client of go-redis for a library.
 type redisClient struct {
 	*wireredis.Counter
 	rdb redis.UniversalClient

@@ -73,7 +73,7 @@ func (b *broadcast) stop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.waiters == 0 && b.sub != nil {
-		b.sub.Close() // which ends the connection, and with it listen
+		b.sub.Close() // also ends listen
 		b.sub, b.ready = nil, false
 	}
 }

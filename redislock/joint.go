@@ -17,7 +17,7 @@ type joint struct {
 	parts []*Lease
 	begun bool
 	over  bool
-	told  time.Time // the trace has been told that it lasts until then
+	told  time.Time // last end that the trace was notified of
 }
 
 // newJoint returns a joint without parts, whose lease is all. Call begin once it is complete.
@@ -28,7 +28,6 @@ func newJoint(c *Client, name string, need int) *joint {
 	return j
 }
 
-// add makes l a part. It returns false if the joint is over.
 func (j *joint) add(l *Lease) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -87,7 +86,6 @@ func (j *joint) renewed(l *Lease) {
 	}
 }
 
-// check ends the lease if too few parts are left.
 func (j *joint) check() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -236,7 +236,6 @@ func (b *mailbox) deliver(text string, sent time.Time) {
 	}
 }
 
-// answer parses the reply to a release.
 func answer(reply *redis.Cmd) (n int, notifications []string, err error) {
 	parts, err := reply.Slice()
 	if err != nil {

@@ -113,7 +113,7 @@ func queueLinger(t *testing.T, at harness.Endpoint) {
 	l := lock(t, m)
 	w := enqueue(t, watch, m)
 	eventually(t, "the process listens", blocked)
-	left := time.Now() // the waiter leaves with the hand-over
+	left := time.Now() // the waiter leaves with the handover
 	unlock(t, l)
 	l, _ = w.lease(t)
 	unlock(t, l)

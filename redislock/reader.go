@@ -234,7 +234,6 @@ func (r *reader) next(failed bool) (keys []string, timeout time.Duration) {
 	return keys, max(timeout, time.Second)
 }
 
-// popped delivers the result of a pop, and reports whether r continues.
 func (r *reader) popped(rdb redis.UniversalClient, got []string, err error, failed bool) bool {
 	b := r.back(got)
 	if b != nil {

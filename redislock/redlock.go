@@ -250,7 +250,6 @@ func (m *Redlock) ask(ctx context.Context, k *keyLock, nonce string, needed bool
 	return ballot{err: err, final: k.c.final(err)}
 }
 
-// back waits until a server answers, and reports whether it does in time.
 func (m *Redlock) back(ctx context.Context, c *Client, none <-chan struct{}) bool {
 	timer := time.NewTimer(m.answer)
 	defer timer.Stop()
@@ -273,7 +272,6 @@ func (m *Redlock) answering() (n int) {
 	return n
 }
 
-// collect adds the remaining ballots to j, or gives them back if it is too late.
 func (m *Redlock) collect(j *joint, ballots <-chan ballot, n int) {
 	for range n {
 		if b := <-ballots; b.l != nil && !j.add(b.l) {

@@ -290,7 +290,6 @@ func (o *Owner) release(ctx context.Context, h *hold, l *Lease) (held bool, err 
 	return o.settle(ctx, h)
 }
 
-// undo reverts a Lock whose outcome is unknown.
 func (o *Owner) undo(ctx context.Context, fresh *hold) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

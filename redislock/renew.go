@@ -44,7 +44,6 @@ func (c *Client) confirm(l *Lease, wait time.Duration) {
 	}
 }
 
-// servers groups ls by server.
 func (c *Client) servers(ls []*Lease) (servers []*server) {
 	by := make(map[*redis.Client]*server)
 	for _, l := range ls {

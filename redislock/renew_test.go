@@ -39,7 +39,7 @@ func TestSilence(t *testing.T) {
 		}
 	}
 	var all sync.WaitGroup
-	for name, run := range rows { // which mostly wait
+	for name, run := range rows { // they mostly wait
 		all.Go(func() {
 			t.Run(name, func(t *testing.T) {
 				leaktest.Own(t)

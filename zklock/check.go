@@ -49,7 +49,6 @@ func (l *Lease) IsOwner() ([]any, error) {
 	return ops, nil
 }
 
-// check returns the operation of [Lease.IsOwner] for the holder t, or nil.
 func (t *ticket) check() *zk.CheckVersionRequest {
 	switch {
 	case t.p.remove != nil && !t.unnamed: // it may be plain

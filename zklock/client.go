@@ -81,7 +81,7 @@ type Client struct {
 	isUp     bool                 // connected to a server
 	up       chan struct{}        // closed while isUp
 	leases   map[*Lease]bool      // held, as far as known
-	traced   map[*Lease]time.Time // leases with a Trace, which has been told that they last until then
+	traced   map[*Lease]time.Time // leases with a Trace, by the last end that it was notified of
 	watchdog *time.Timer          // not nil while there are leases
 	watches  map[string]<-chan zk.Event
 	sweepAt  int

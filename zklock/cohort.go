@@ -218,7 +218,6 @@ func (k *Cohort) abandon(w *waiter) {
 	}
 }
 
-// quit removes w, or returns its grant if it has one.
 func (k *Cohort) quit(w *waiter) (t grant, served bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -234,7 +233,6 @@ func (k *Cohort) quit(w *waiter) (t grant, served bool) {
 	return grant{}, false
 }
 
-// serve gives the result of offer to the first waiter, and reports whether it did.
 func (k *Cohort) serve(offer func() (grant, bool)) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -343,7 +341,6 @@ func (h *tenure) lost() {
 	}
 }
 
-// release hands the ticket over or gives it back. It is Lease.free.
 func (h *tenure) release() (held bool, err error) {
 	h.still()
 	if h.over.Swap(true) {

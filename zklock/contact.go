@@ -74,7 +74,6 @@ func (c *Client) gone(t *ticket) {
 	delete(c.contacts.waits, t)
 }
 
-// keepContact sends due contacts, and reschedules itself while the client holds or waits.
 func (c *Client) keepContact() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -181,7 +180,6 @@ func (c *Client) contact(since time.Time) error {
 	return err
 }
 
-// contactPath returns an existing node that the client may read.
 func (c *Client) contactPath() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -109,7 +109,6 @@ func behindFirst(n int) func([]place) []place {
 	return func(line []place) []place { return line[max(0, min(n, len(line))):] }
 }
 
-// contenders returns the part of the tickets of these kinds.
 func (q *queue) contenders(ctx context.Context, part func(line []place) []place, kinds ...string) ([]Contender, error) {
 	if err := checkPath(q.lockPath()); err != nil {
 		return nil, err

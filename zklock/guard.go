@@ -121,7 +121,6 @@ func (l *Lease) guarded(own <-chan zk.Event, since time.Time) {
 	l.slow = time.AfterFunc(after, func() { l.c.spawn(func() { l.guard(own) }) })
 }
 
-// guard ends the lease when its node is deleted.
 func (l *Lease) guard(own <-chan zk.Event) {
 	c := l.c
 	var again pause

@@ -118,7 +118,6 @@ func takeAll(ctx context.Context, try bool, line []*ticket) ([]*Lease, error) {
 	}
 }
 
-// errLostSome makes takeAll repeat takeOnce.
 var errLostSome = errors.New("zklock: lost while waiting for the next")
 
 func takeOnce(ctx context.Context, try bool, line []*ticket) ([]*Lease, error) {

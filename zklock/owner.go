@@ -109,7 +109,6 @@ func (o *Owner) take(ctx context.Context, try bool) (*Lease, error) {
 	return o.q.living(func() (*Lease, error) { return o.share(ctx, try) })
 }
 
-// share returns one more lease of the owner's possession or flight, or starts one.
 func (o *Owner) share(ctx context.Context, try bool) (*Lease, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -179,7 +178,6 @@ func (o *Owner) start(trace *Trace, try bool) (*flight, error) {
 	return f, nil
 }
 
-// land waits for the lock and serves all waiters of f.
 func (o *Owner) land(f *flight, t *ticket, ctx context.Context) {
 	defer f.cancel()
 	defer close(f.done)
@@ -254,7 +252,6 @@ func (n *possession) hold() *Lease {
 	return l
 }
 
-// leave gives up l, and the lock with the last lease.
 func (n *possession) leave(l *Lease) (held bool, err error) {
 	o := n.owner
 	o.mu.Lock()

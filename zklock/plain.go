@@ -142,7 +142,6 @@ func isPlain(name, kind string) bool {
 
 func (t *ticket) key() string { return t.q.path + "/" + t.p.kind }
 
-// claim makes the next node a plain ticket, if possible.
 func (t *ticket) claim() {
 	if t.past == nil && !t.unnamed && !t.try {
 		t.past = t.q.c.histories.take(t.key())

@@ -25,7 +25,6 @@ const (
 	noHash     = ":x"          // suffix of an identity that servers hide
 )
 
-// overtaken are the servers' refusals to recreate a node that another client uses.
 var overtaken = []error{zk.ErrNotEmpty, zk.ErrBadVersion, zk.ErrNoNode, zk.ErrNodeExists}
 
 func (t *ticket) exhausted() error {

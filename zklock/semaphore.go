@@ -147,7 +147,7 @@ func (w *permitWait) list(t *ticket) (v view, line []place, err error) {
 	return v, places(names, t.p.kind), nil
 }
 
-// markHeld returns a function that tells the waiter behind that the ticket at path is a holder.
+// markHeld returns a function that marks the ticket at path as a holder's for the waiter behind.
 // If it fails permanently the node is gone, which has the same effect.
 func (t *ticket) markHeld(path string) func() {
 	c := t.q.c

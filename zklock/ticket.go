@@ -294,7 +294,6 @@ func (t *ticket) removeLater() {
 	})
 }
 
-// removed is leave with a maximum number of refusals.
 func (t *ticket) removed(remove func(t *ticket) error, most int) (removed bool, err error) {
 	c := t.q.c
 	var again pause

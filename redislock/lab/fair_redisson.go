@@ -134,7 +134,6 @@ func (t *fairThread) queued(ctx context.Context) (*plainLease, error) {
 	}
 }
 
-// ask sends one request and returns the lease, or how long to wait.
 func (t *fairThread) ask(ctx context.Context, join bool) (*plainLease, time.Duration, error) {
 	f := t.f
 	f.asks.Add(1)

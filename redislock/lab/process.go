@@ -130,7 +130,6 @@ const (
 	requestWait = 2 * time.Second
 )
 
-// undo runs f, which reverts the effects of a Lock that gives up.
 func (p *process) undo(ctx context.Context, f func(context.Context) error) {
 	done := make(chan struct{})
 	if !p.spawn(func() {

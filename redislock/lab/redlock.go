@@ -12,7 +12,6 @@ import (
 // redlockServers is the number of servers of a Redlock in the lab: the fewest that can lose one.
 const redlockServers = 3
 
-// remoteRedlock connects to the first servers of at.
 func remoteRedlock(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 	if len(at.Addrs) < redlockServers {
 		return nil, fmt.Errorf("redislock: %w: a Redlock needs %d independent servers, and there are %d: name them in LOCKLAB_REDIS, with commas between", harness.ErrUnavailable, redlockServers, len(at.Addrs))

@@ -58,7 +58,6 @@ var (
 	_ harness.Counter = (*client)(nil)
 )
 
-// dial connects to the server and checks that it answers.
 func dial(ctx context.Context, at harness.Endpoint) (*client, error) {
 	rdb, counter, err := wireredis.ConnectAny(at)
 	if err != nil {

@@ -126,7 +126,6 @@ func (m *rwRedissonLock) queued(ctx context.Context, owner, mode string) (*plain
 	}
 }
 
-// join returns the entry that the waiters of the client share. The first subscribes.
 func (m *rwRedissonLock) join(ctx context.Context) (*entry12, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -53,7 +53,7 @@ var waiting = &harness.Variant{
 	},
 }
 
-// replicas is the primary's number of replicas when a client connected.
+// replicas is the primary's number of replicas as of the latest connection.
 type replicas struct{ n atomic.Int64 }
 
 func (r *replicas) count(ctx context.Context, conn *redis.Conn) error {
@@ -101,7 +101,6 @@ func (m *waitLock) lock(ctx context.Context, try bool) (harness.Lease, error) {
 	})
 }
 
-// attempt sends one request for the lock.
 func (m *waitLock) attempt(ctx context.Context, nonce string) (*plainLease, error) {
 	sent, enough := time.Now(), m.replicas.enough()
 	both := m.p.rdb.Pipeline() // WAIT refers to the writes of its own connection

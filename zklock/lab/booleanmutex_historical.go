@@ -208,7 +208,6 @@ func (d *distributedLock) acquire(ctx context.Context, gate *booleanGate) (owner
 	}
 }
 
-// look returns the queue in order and the own ticket, and creates the ticket if necessary.
 func (d *distributedLock) look() (names []string, id string, err error) {
 	d.mu.Lock()
 	id = d.id

@@ -123,7 +123,6 @@ func (f *oldFair) listenNode(ctx context.Context) error {
 	return f.process(ctx)
 }
 
-// process is the callback of the watch.
 func (f *oldFair) process(ctx context.Context) error {
 	select {
 	case f.thread <- struct{}{}:

@@ -104,7 +104,6 @@ func (r *relic) events() <-chan struct{} {
 	return r.state
 }
 
-// await waits for a watch or any event of the connection.
 func (r *relic) await(ctx context.Context, wake <-chan zk.Event, state <-chan struct{}) error {
 	select {
 	case <-wake:

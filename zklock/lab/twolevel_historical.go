@@ -106,7 +106,6 @@ func (l *localLock) unlock() {
 	}
 }
 
-// A distributedReentrantLock is one goroutine's view of its client's object.
 type distributedReentrantLock struct {
 	*distributedLock
 	local *localLock
