@@ -163,8 +163,6 @@ func cohortWithdraws(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// cohortLost: a waiter of the process continues when the lease is lost, although its holder has
-// not called Unlock.
 func cohortLost(t *testing.T, at harness.Endpoint) {
 	c, key := dial(t, at), newKey()
 	m := newClient(t, c).Cohort(key, redislock.CohortOptions{Options: redislock.Options{TTL: 300 * time.Millisecond}})

@@ -178,7 +178,6 @@ func counterFalls(f *fall) bool {
 	return f.backup.Incr(f.t.Context(), name).Val() <= before
 }
 
-// releaseLost: the next primary does not have the release.
 func releaseLost(f *fall) bool {
 	const lease = 5 * time.Second
 	name := newName()
@@ -198,7 +197,6 @@ func releaseLost(f *fall) bool {
 	return took > lease-slack && took < 2*lease && next.Token() > old.Token()
 }
 
-// nothingLost: a failover to an up-to-date replica.
 func nothingLost(f *fall) bool {
 	type pair struct {
 		kind lockKind

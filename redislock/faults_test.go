@@ -70,7 +70,6 @@ func lostReplyToUnlock(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// silentServer: the request takes effect, the answer never comes.
 func silentServer(t *testing.T, at harness.Endpoint) {
 	giveUpOnSilence(t, at, context.WithTimeout)
 }
@@ -169,7 +168,6 @@ func slowerThanLease(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// wrongType: an error from the server is final.
 func wrongType(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	key := newKey()

@@ -97,7 +97,6 @@ type late struct {
 
 func (c late) Deadline() (time.Time, bool) { return c.deadline, true }
 
-// lateContext: a deadline in the client library is not an error of the server.
 func lateContext(t *testing.T, at harness.Endpoint) {
 	m := pollMutex(t, dial(t, at), newKey(), redislock.Options{})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -34,7 +34,6 @@ func TestMailboxes(t *testing.T) {
 	})
 }
 
-// mailboxConnections: waiting for many locks takes few connections, which are closed later.
 func mailboxConnections(t *testing.T, at harness.Endpoint) {
 	const n, most = 300, 20
 	watch, holder := dial(t, at), newClient(t, dial(t, at))
@@ -105,7 +104,6 @@ func mailboxFresh(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// mailboxNames: a lock without waiters leaves nothing and opens no connection.
 func mailboxNames(t *testing.T, at harness.Endpoint) {
 	p := newPeer(t, at)
 	var c atomic.Int64
@@ -118,8 +116,6 @@ func mailboxNames(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// mailboxSubscribers: subscribing locks that are made for every request share one connection,
-// which is closed later.
 func mailboxSubscribers(t *testing.T, at harness.Endpoint) {
 	const n = 50
 	for _, k := range lockKinds {

@@ -121,8 +121,6 @@ func multiAllOrNone(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// multiLostWaiting: a client that loses the first lock while it waits for the last does not
-// return half of them.
 func multiLostWaiting(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	client := newClient(t, c)

@@ -70,7 +70,6 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// optionWait: Lock returns when the wait is over, and leaves nothing.
 func optionWait(t *testing.T, at harness.Endpoint) {
 	const wait = 60 * time.Millisecond
 	a, b, watch := newClient(t, dial(t, at)), newClient(t, dial(t, at)), dial(t, at)
@@ -114,7 +113,6 @@ func optionContext(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// optionName: CLIENT LIST and the key of the lock show the client's name.
 func optionName(t *testing.T, at harness.Endpoint) {
 	const name = "billing-7.eu/a_b"
 	watch := dial(t, at)
@@ -205,7 +203,6 @@ func optionForce(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// optionForceQueue: a waiter gets the lock at once, also behind a dead waiter.
 func optionForceQueue(t *testing.T, at harness.Endpoint) {
 	const grant = 200 * time.Millisecond
 	watch := dial(t, at)
@@ -255,7 +252,6 @@ func (s *story) trace() *redislock.Trace {
 	}
 }
 
-// optionTrace: the events of a Lock behind another waiter, and of its Unlock.
 func optionTrace(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	unlock(t, lock(t, newPeer(t, at).Mutex(key, redislock.Options{}))) // the server may not have the scripts yet

@@ -176,8 +176,6 @@ func queueGrantToNone(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueMailboxOfDead: the mailbox of a dead first waiter does not grow with the renewals of the
-// holder.
 func queueMailboxOfDead(t *testing.T, at harness.Endpoint) {
 	const lease = time.Second
 	boxes, watch := make(map[string]string), dial(t, at)
@@ -240,8 +238,6 @@ func queueCrowdWaits(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueLongQueue: no waiter asks twice while handovers continue, though each waits for longer
-// than a grant.
 func queueLongQueue(t *testing.T, at harness.Endpoint) {
 	const crowd, times, hold, grant = 20, 3, 25 * time.Millisecond, 300 * time.Millisecond
 	key := newKey()

@@ -44,7 +44,6 @@ func queueDeadProcess(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// queueCutOff: the first of three waiters belongs to a process that has lost its connections.
 func queueCutOff(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	watch, key := dial(t, at), newKey()
@@ -64,8 +63,6 @@ func queueCutOff(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueOwnerDies: the process ends, by Close or without, and a waiter gets the lock when its
-// lease is over.
 func queueOwnerDies(t *testing.T, at harness.Endpoint) {
 	const lease = 600 * time.Millisecond
 	for name, end := range map[string]func(p *peer){"closed": func(p *peer) { p.Client.Close() }, "cut off": (*peer).die} {
@@ -103,7 +100,6 @@ func queueLateUnlock(t *testing.T, at harness.Endpoint) {
 	unlock(t, next)
 }
 
-// queueGuardLeaves: Close leaves the check of a handover to others.
 func queueGuardLeaves(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	watch, key := dial(t, at), newKey()
@@ -174,7 +170,6 @@ func queueCancelMiddle(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueCancelGranted: the waiter leaves while the lock is on its way to it.
 func queueCancelGranted(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	o := redislock.Options{HandoffTimeout: 10 * time.Second}
@@ -258,7 +253,6 @@ func queueLostRenewal(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// queueReaderKilled: notifications may be lost with the connection.
 func queueReaderKilled(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	p := newPeer(t, at)
@@ -299,7 +293,6 @@ func queueNoScript(t *testing.T, at harness.Endpoint) {
 	unlock(t, other)
 }
 
-// queueSilent: Close ends everything, even if the server does not answer.
 func queueSilent(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	p := newPeer(t, at, func(o *redis.Options) { o.ReadTimeout = time.Second })

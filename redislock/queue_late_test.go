@@ -105,7 +105,6 @@ func queueAllLate(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// queueManyLate: only the first of many waiters with late notifications ask often.
 func queueManyLate(t *testing.T, at harness.Endpoint) {
 	const grant, crowd, span = 300 * time.Millisecond, 100, time.Second
 	watch, key := dial(t, at), newKey()

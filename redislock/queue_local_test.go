@@ -39,7 +39,6 @@ func TestQueueLocal(t *testing.T) {
 	}
 }
 
-// localRequests: two requests per acquisition, whatever the number of waiters, and no pop.
 func localRequests(t *testing.T, at harness.Endpoint) {
 	p := newPeer(t, at)
 	m := p.Mutex(newKey(), redislock.Options{})
@@ -180,7 +179,6 @@ func (h *holdBack) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 	return next
 }
 
-// localNoReply: the release takes effect, but its reply takes longer than the grant.
 func localNoReply(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	watch, key := dial(t, at), newKey()

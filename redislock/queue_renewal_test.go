@@ -41,7 +41,6 @@ func queueRenewal(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueBatch: all due leases are renewed in one write to the server.
 func queueBatch(t *testing.T, at harness.Endpoint) {
 	const n = 100
 	p := newPeer(t, at)
@@ -163,8 +162,6 @@ func TestQueueUsage(t *testing.T) {
 	}
 }
 
-// queueGrantRenewed: a new holder soon has a whole lease after a handover, however long the
-// grant is.
 func queueGrantRenewed(t *testing.T, at harness.Endpoint) {
 	const lease, grant = time.Hour, 5 * time.Minute
 	watch, key, o := dial(t, at), newKey(), redislock.Options{TTL: lease, HandoffTimeout: grant}

@@ -230,7 +230,6 @@ func queueCommandsKept(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// queueThousand: a waiter needs no connection, and is served in order.
 func queueThousand(t *testing.T, at harness.Endpoint) {
 	const n = 1000
 	watch := dial(t, at)
@@ -303,7 +302,6 @@ func queueTokens(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueExpires: every key of a lock in the server expires.
 func queueExpires(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	p := newPeer(t, at)

@@ -162,7 +162,6 @@ func expiry(t *testing.T, at harness.Endpoint) {
 	eventually(t, "the key is gone", func() bool { return owner(t, c, key) == "" })
 }
 
-// expiryAndSuccessor: a late holder does not affect the next one.
 func expiryAndSuccessor(t *testing.T, at harness.Endpoint) {
 	a, b := dial(t, at), dial(t, at)
 	key := newKey()

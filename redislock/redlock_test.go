@@ -232,7 +232,6 @@ func redlockMajorityLost(t *testing.T, s *trio) {
 	s.free(t, 0, 1, 2)
 }
 
-// redlockLate: a key that comes after the majority replaces a lost one.
 func redlockLate(t *testing.T, s *trio) {
 	const lease = 900 * time.Millisecond
 	links := s.dial(t)
@@ -276,7 +275,6 @@ func redlockRenewed(t *testing.T, s *trio) {
 	unlock(t, next)
 }
 
-// redlockRenewalFails: a renewed key does not replace another.
 func redlockRenewalFails(t *testing.T, s *trio) {
 	const lease = 900 * time.Millisecond
 	links := s.dial(t)

@@ -130,7 +130,6 @@ func onlyField(t *testing.T, c *link, name, count string) string {
 	return ""
 }
 
-// reentrantLostReplies: a request with a lost reply does not take effect twice.
 func reentrantLostReplies(t *testing.T, at harness.Endpoint) {
 	for _, retries := range []int{-1, 3} { // of the client library
 		c, watch := dial(t, at, func(o *redis.Options) { o.MaxRetries = retries }), dial(t, at)
@@ -156,7 +155,6 @@ func reentrantLostReplies(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// reentrantGiveUp: a nested TryLock that fails in doubt leaves the count unchanged.
 func reentrantGiveUp(t *testing.T, at harness.Endpoint) {
 	c, watch := dial(t, at), dial(t, at)
 	key := newKey()
@@ -315,7 +313,6 @@ func reentrantNoName(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// reentrantTry: TryLock of an owner does not wait behind a Lock of the same owner.
 func reentrantTry(t *testing.T, at harness.Endpoint) {
 	client := newClient(t, dial(t, at))
 	m := client.Reentrant(newKey(), redislock.Options{})

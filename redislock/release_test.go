@@ -56,7 +56,6 @@ func deleter(t *testing.T, at harness.Endpoint) string {
 	return "evalsha"
 }
 
-// releaseCommand: the client uses the server's command, and finds it without a request.
 func releaseCommand(t *testing.T, at harness.Endpoint) {
 	want := deleter(t, at)
 	t.Logf("this server releases by %s", want)
@@ -71,8 +70,6 @@ func releaseCommand(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// releaseMissing: a missing command, as after a failover to an older server, is replaced by the
-// script permanently.
 func releaseMissing(t *testing.T, at harness.Endpoint) {
 	known, c := deleter(t, at), dial(t, at)
 	log := new(sent)

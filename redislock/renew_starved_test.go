@@ -138,7 +138,6 @@ func (s *starved) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// listenerSilent: the client's waiters get no more messages.
 func listenerSilent(t *testing.T, s *starved) {
 	watch, key := s.mail, newKey()
 	l := lock(t, s.Mutex(key, redislock.Options{}))

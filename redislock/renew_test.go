@@ -115,7 +115,6 @@ func silentGrant(t *testing.T, at harness.Endpoint, tweak func(*redis.Options)) 
 	unlock(t, l)
 }
 
-// renewalCost: with healthy connections nothing is sent twice, and no connection is opened.
 func renewalCost(t *testing.T, at harness.Endpoint) {
 	p := newPeer(t, at)
 	key := newKey()

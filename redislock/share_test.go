@@ -151,7 +151,6 @@ func deadReader(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// renewedReader: the writer watches the end of a lease, which moves.
 func renewedReader(t *testing.T, at harness.Endpoint) {
 	const lease = 300 * time.Millisecond
 	c, key := dial(t, at), newKey()
@@ -169,7 +168,6 @@ func renewedReader(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, got))
 }
 
-// writerGivesUp: a reader behind the writer then joins the reader inside.
 func writerGivesUp(t *testing.T, at harness.Endpoint) {
 	c, key := dial(t, at), newKey()
 	m := newClient(t, c).RWMutex(key, redislock.Options{})
@@ -247,7 +245,6 @@ func deadPermit(t *testing.T, at harness.Endpoint) {
 	unlock(t, second)
 }
 
-// deadWaiters: two waiters of a process that does not read its mailbox are ahead of a third.
 func deadWaiters(t *testing.T, at harness.Endpoint) {
 	const grant = 100 * time.Millisecond
 	o := redislock.Options{HandoffTimeout: grant}

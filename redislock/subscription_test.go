@@ -22,8 +22,6 @@ func listeners(t *testing.T, c *link, key string) int64 {
 	return n[channel]
 }
 
-// reentrantSubscription: waiters of a process share one subscription, which ends some time after
-// the last waiter.
 func reentrantSubscription(t *testing.T, at harness.Endpoint) {
 	c, watch := dial(t, at), dial(t, at)
 	key := newKey()
@@ -53,7 +51,6 @@ func reentrantSubscription(t *testing.T, at harness.Endpoint) {
 	unlock(t, lock(t, m))
 }
 
-// reentrantLostMessage: the subscription's connection breaks with the message in it.
 func reentrantLostMessage(t *testing.T, at harness.Endpoint) {
 	c, other := dial(t, at), dial(t, at)
 	key := newKey()

@@ -77,7 +77,6 @@ func TestSuspend(t *testing.T) {
 	t.Run("late timers", func(t *testing.T) { renewAfterSuspend(t, at) })
 }
 
-// suspendPastMaxHold: MaxHold counts during a suspend, and the lock is given back at once.
 func suspendPastMaxHold(t *testing.T, at harness.Endpoint, kind string) {
 	make := lockables()[kind]
 	s, name := newSleeper(t, dial(t, at)), newKey()
@@ -155,7 +154,6 @@ func renewAfterSuspend(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// redlockSuspended: the clients of a Redlock were made before and after a suspend.
 func redlockSuspended(t *testing.T, s *trio) {
 	var clients []*redislock.Client
 	var machine []*sleeper

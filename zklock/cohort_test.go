@@ -169,7 +169,6 @@ func middleGivesUp(t *testing.T, at harness.Endpoint) {
 	queued(t, see, k.Path(), 0)
 }
 
-// allGiveUp: then the ticket is removed, and a later waiter queues again.
 func allGiveUp(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	head := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
@@ -195,7 +194,6 @@ func allGiveUp(t *testing.T, at harness.Endpoint) {
 	queued(t, see, k.Path(), 0)
 }
 
-// servedWhileGivingUp: a waiter that has given up passes the lock on.
 func servedWhileGivingUp(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	k := dial(t, at, zklock.ClientOptions{}).Cohort(newPath(), zklock.CohortOptions{})
@@ -234,8 +232,6 @@ func tryCohort(t *testing.T, at harness.Endpoint) {
 	queued(t, see, k.Path(), 0)
 }
 
-// cohortExpires: the holder's lease ends, and the waiters continue in the next session, whether
-// or not it has unlocked.
 func cohortExpires(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	k := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).Cohort(newPath(), zklock.CohortOptions{})
@@ -289,8 +285,6 @@ func cohortSuspects(t *testing.T, at harness.Endpoint) {
 	queued(t, see, k.Path(), 0)
 }
 
-// cohortNodeRemoved: the Unlock that gives the ticket back reports that it was gone, and the
-// next goroutine continues.
 func cohortNodeRemoved(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	for _, o := range []zklock.CohortOptions{{Handovers: -1}, {Handovers: -1, LocalFirst: true}} {

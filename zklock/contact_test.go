@@ -68,7 +68,6 @@ func contactCost(t *testing.T, at harness.Endpoint) {
 	wg.Wait()
 }
 
-// contactBusy: a lock that is taken continuously sends no contacts.
 func contactBusy(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 4 * time.Second})
 	m := c.Mutex(newPath(), zklock.Options{})
@@ -84,7 +83,6 @@ func contactBusy(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// contactBelowRoot: a contact checks a node that the client may read.
 func contactBelowRoot(t *testing.T, _ harness.Endpoint) {
 	server, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{Servers: 1})
 	if err != nil { // the others have one

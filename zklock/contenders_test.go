@@ -117,7 +117,6 @@ func listContenders(t *testing.T, at harness.Endpoint) {
 	}}))
 }
 
-// listForeigners: tickets of zk.Lock and Curator are listed too.
 func listForeigners(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	m := dial(t, at, zklock.ClientOptions{Name: "ours"}).Mutex(path, zklock.Options{})

@@ -235,7 +235,6 @@ func badPaths(t *testing.T, at harness.Endpoint) {
 	unlock(t, lock(t, c.Mutex(newPath()+"/Größe 1", zklock.Options{})))
 }
 
-// refused: the error contains advice and the servers' error.
 func refused(t *testing.T, at harness.Endpoint) {
 	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})))
 	path := newPath()
@@ -267,7 +266,6 @@ func refused(t *testing.T, at harness.Endpoint) {
 	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(open.Path(), zklock.Options{})))
 }
 
-// readableRoot: a client takes locks below its node, even if it may only read the nodes above.
 func readableRoot(t *testing.T, at harness.Endpoint) {
 	see, closed := raw(t, at), newPath()
 	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(closed, zklock.Options{}))) // makes the node
@@ -360,7 +358,6 @@ func wrongAddress(t *testing.T, _ harness.Endpoint) {
 	}
 }
 
-// leasePassedOn: the lease owns the lock, not the goroutine.
 func leasePassedOn(t *testing.T, at harness.Endpoint) {
 	m := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
 	leases := make(chan *zklock.Lease)

@@ -175,7 +175,6 @@ func correct() (out []*harness.Variant) {
 // contender. TestKinds also has one die there.
 var notInLine = []string{"zk-multi"}
 
-// middleWaiterDies: its follower is woken and must not take the lock, in any FIFO lock.
 func middleWaiterDies(t *testing.T, at harness.Endpoint) {
 	var tests []serverTest
 	for _, v := range correct() {

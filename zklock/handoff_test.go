@@ -67,7 +67,6 @@ func oneByOne(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// eventIsLock: from the release to the lock the waiter sends no request.
 func eventIsLock(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	path := newPath()
@@ -160,7 +159,6 @@ func sealedWithCredentials(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// parentReadOnly: a client that may queue needs no right to write to the parent.
 func parentReadOnly(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	c := dial(t, at, zklock.ClientOptions{})
@@ -176,7 +174,6 @@ func parentReadOnly(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// lostReleaseReply: the release took effect, the holder asks again, the waiter has the lock.
 func lostReleaseReply(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	path := newPath()
@@ -238,7 +235,6 @@ func oneReplyLost(t *testing.T, at harness.Endpoint, k int, takers func(c, d *zk
 	return !p.swallow.Load()
 }
 
-// cutWaiterLists: after a reconnect no watch event is the lock.
 func cutWaiterLists(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	path := newPath()
@@ -257,7 +253,6 @@ func cutWaiterLists(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// foreignChildAlone: a child that is not a ticket costs nothing.
 func foreignChildAlone(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	c := dial(t, at, zklock.ClientOptions{})

@@ -125,8 +125,6 @@ func (s *stage) owned(t *testing.T, session int64) (count int) {
 	return count
 }
 
-// deletionsRefused: tickets that a holder and a waiter could not delete are deleted once the
-// servers allow it.
 func deletionsRefused(t *testing.T, s *stage) {
 	_, a := s.contender(t, s.at, zklock.ClientOptions{})
 	_, b := s.contender(t, s.at, zklock.ClientOptions{})

@@ -74,7 +74,6 @@ var everyPath = map[string]func(ctx context.Context, c *zklock.Client, path stri
 	},
 }
 
-// sizesRefused: an invalid size or kind of a lock is ErrUsage, without a request.
 func sizesRefused(t *testing.T, at harness.Endpoint) {
 	c, path := dial(t, at, zklock.ClientOptions{}), newPath()
 	for name, m := range map[string]interface {
@@ -132,8 +131,6 @@ func pathsRefused(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// charsAccepted: the servers accept every valid character of a path, and agree at the boundaries
-// between valid and invalid ones.
 func charsAccepted(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	c := dial(t, at, zklock.ClientOptions{})
@@ -167,8 +164,6 @@ func charsAccepted(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// longestPath: with the longest path and ACL the lock still works in every respect: parents, the
-// test of the seal, a waiter, a reconnect with its watches, a handover.
 func longestPath(t *testing.T, at harness.Endpoint) {
 	p := newProxy(t, at)
 	acl := zk.WorldACL(zk.PermAll)
@@ -258,8 +253,6 @@ func nilContexts(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// margins: a margin that leaves no lease, or too long a one, is an error, judged by the granted
-// timeout.
 func margins(t *testing.T, at harness.Endpoint) {
 	for _, test := range []struct {
 		timeout, margin, tick time.Duration

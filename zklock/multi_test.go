@@ -131,7 +131,6 @@ func multiPartial(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// multiCircle: three clients each name two of three paths in an order that could deadlock.
 func multiCircle(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	a, b, c := path+"/a", path+"/b", path+"/c"

@@ -32,8 +32,6 @@ func TestPlainCost(t *testing.T) {
 	atOnce(t, endpoint(t), tests)
 }
 
-// costOfWrites: a user's data in the node of a lock stays, and a write costs the next turn at
-// most one request.
 func costOfWrites(t *testing.T, at harness.Endpoint) {
 	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{})
 	m := c.Mutex(newPath(), zklock.Options{})
@@ -55,8 +53,6 @@ func costOfWrites(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// costBesideFair: behind locks that list, a turn costs the same as with lists: create, list,
-// watch, list, release.
 func costBesideFair(t *testing.T, at harness.Endpoint) {
 	const clients, turns = 4, 40
 	path := newPath()
@@ -125,7 +121,6 @@ func costOfLostCreate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
 	queued(t, see, path, ahead+late)
 }
 
-// costOfManyWaiters: concurrent waiters of one client share their lists.
 func costOfManyWaiters(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string) taker) {
 	const waiters = 60
 	p, see, path := newProxy(t, at), raw(t, at), newPath()

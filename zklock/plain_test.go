@@ -105,7 +105,6 @@ func plainUnlock(t *testing.T, at harness.Endpoint) {
 	unlock(t, second)
 }
 
-// plainUnlockNextSession: the release is sent in the session after the ticket's.
 func plainUnlockNextSession(t *testing.T, at harness.Endpoint) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
@@ -162,7 +161,6 @@ func stuck(t *testing.T, at harness.Endpoint, o zklock.ClientOptions, ctx contex
 	return p, see, c, waits, head, next
 }
 
-// plainCancel: a waiter that gives up does not touch the ticket of the same name.
 func plainCancel(t *testing.T, at harness.Endpoint) {
 	ctx, cancel := context.WithCancel(t.Context())
 	p, see, c, waits, head, next := stuck(t, at, zklock.ClientOptions{}, ctx)
@@ -181,7 +179,6 @@ func plainCancel(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, next))
 }
 
-// plainList: a waiter that is woken does not mistake the ticket of the same name for its own.
 func plainList(t *testing.T, at harness.Endpoint) {
 	p, _, _, waits, head, next := stuck(t, at, zklock.ClientOptions{}, t.Context())
 	p.silent.Store(false)
@@ -193,7 +190,6 @@ func plainList(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, waits))
 }
 
-// plainAhead: the ticket with the previous number belongs to another node of the lock.
 func plainAhead(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
@@ -279,7 +275,6 @@ func plainLastTurn(t *testing.T, at harness.Endpoint, turns int) {
 	unlock(t, take(t, next))
 }
 
-// plainFind: of several plain tickets exactly the unconfirmed one is found.
 func plainFind(t *testing.T, at harness.Endpoint) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	c := dial(t, p.at, zklock.ClientOptions{})
@@ -354,7 +349,6 @@ func plainTwo(t *testing.T, at harness.Endpoint) {
 	unlock(t, third)
 }
 
-// plainNameInUse: the server would give a ticket the name of an existing node.
 func plainNameInUse(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	c := dial(t, at, zklock.ClientOptions{})
@@ -370,7 +364,6 @@ func plainNameInUse(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// plainUnsealed: a ticket that others can write to has a unique name.
 func plainUnsealed(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{})
 	zklock.Unseal(c)

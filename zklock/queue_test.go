@@ -74,7 +74,6 @@ func waiterCancels(t *testing.T, at harness.Endpoint, waiter int) {
 	queued(t, see, path, 0)
 }
 
-// watchesShared: watches cannot be cancelled, but waiters that give up do not leave one each.
 func watchesShared(t *testing.T, at harness.Endpoint) {
 	holder, c := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	see := raw(t, at)
@@ -189,7 +188,6 @@ func ownNodeRemoved(t *testing.T, at harness.Endpoint) {
 	queued(t, see, m.Path(), 0)
 }
 
-// parentMadeAgain: the sequence restarts, the tokens do not.
 func parentMadeAgain(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	m := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})

@@ -223,7 +223,6 @@ func ownerLoses(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// ownerSharesPlace: waiting goroutines of one owner share one ticket, and all get in.
 func ownerSharesPlace(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
@@ -243,7 +242,6 @@ func ownerSharesPlace(t *testing.T, at harness.Endpoint) {
 	queued(t, see, path, 0)
 }
 
-// ownerKeepsPlace: the place stays while one of them waits, and goes with the last.
 func ownerKeepsPlace(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})

@@ -128,7 +128,6 @@ func refusesNumbers(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, waits))
 }
 
-// foreignChildStays: the node cannot be recreated, and Lock does not wait for that.
 func foreignChildStays(t *testing.T, at harness.Endpoint) {
 	const path = "/end/foreign"
 	if _, err := raw(t, at).Create(path+"/inner", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
@@ -144,7 +143,6 @@ func mayNotDelete(t *testing.T, at harness.Endpoint) {
 	requireExhausted(t, at, "/end/closed/lock", zk.ErrNoAuth)
 }
 
-// mayNotSeeACL: the servers hide the ACL, so the node cannot be recreated with it.
 func mayNotSeeACL(t *testing.T, at harness.Endpoint) {
 	acl := append(zk.DigestACL(zk.PermAdmin, user, password), zk.WorldACL(zk.PermAll&^zk.PermAdmin)...)
 	if _, err := raw(t, at).SetACL("/end/hidden", acl, -1); err != nil {

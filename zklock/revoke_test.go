@@ -112,7 +112,6 @@ func revokeSealed(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// revokeMixed: a writable ticket is revoked on a path where a Mutex waits, which keeps waiting.
 func revokeMixed(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	path := newPath()

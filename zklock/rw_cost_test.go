@@ -72,7 +72,6 @@ func rwHandOver(t *testing.T, at harness.Endpoint) {
 	queued(t, see, path, 0)
 }
 
-// rwBehindWriters: a reader behind three writers is woken once; by Curator's rule three times.
 func rwBehindWriters(t *testing.T, at harness.Endpoint) {
 	for _, test := range []struct {
 		name string

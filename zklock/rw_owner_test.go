@@ -74,7 +74,6 @@ func rwDowngrade(t *testing.T, at harness.Endpoint) {
 	queued(t, see, path, 0)
 }
 
-// rwDowngradeHandsOver: a writer that reads on does not hand over to the next writer.
 func rwDowngradeHandsOver(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	_, a := newRW(t, at, path)
@@ -94,7 +93,6 @@ func rwDowngradeHandsOver(t *testing.T, at harness.Endpoint) {
 	queued(t, see, path, 0)
 }
 
-// rwDowngradeLost: an owner that has lost the write gets no read by it.
 func rwDowngradeLost(t *testing.T, at harness.Endpoint) {
 	p, path := newProxy(t, at), newPath()
 	m := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).RWMutex(path, zklock.Options{})

@@ -179,7 +179,6 @@ func rwShares(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, late))
 }
 
-// nearestWriterLeaves: the reader behind it is woken, and must not go in.
 func nearestWriterLeaves(t *testing.T, at harness.Endpoint, dies bool) {
 	see, path := raw(t, at), newPath()
 	_, a := newRW(t, at, path)
@@ -205,7 +204,6 @@ func nearestWriterLeaves(t *testing.T, at harness.Endpoint, dies bool) {
 	queued(t, see, path, 0)
 }
 
-// middleReaderLeaves: the writer that watches it must wait for the other.
 func middleReaderLeaves(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	_, a := newRW(t, at, path)

@@ -15,8 +15,6 @@ import (
 
 var revoke = []byte("__REVOKE__")
 
-// foreignWriteSealed: a stranger cannot write to a ticket, before or after a waiter watches it,
-// and can delete it.
 func foreignWriteSealed(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	c := dial(t, at, zklock.ClientOptions{})

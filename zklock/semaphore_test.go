@@ -93,7 +93,6 @@ func semaphoreCost(t *testing.T, at harness.Endpoint, open func(*zklock.Client, 
 	return float64(sum.Requests) / (clients * acquisitions), float64(sum.Notifications) / (clients * acquisitions)
 }
 
-// semaphoreOutOfOrder: whichever holder leaves, exactly the first waiter gets in.
 func semaphoreOutOfOrder(t *testing.T, at harness.Endpoint) {
 	for _, kind := range semaphores {
 		see, path := raw(t, at), newPath()
@@ -137,7 +136,6 @@ func semaphoreNaive(t *testing.T, at harness.Endpoint) {
 	t.Error("it passes")
 }
 
-// semaphoreWakesOne: a release wakes only the first waiter, whose grant wakes the second.
 func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	holder := dial(t, at, zklock.ClientOptions{}).Semaphore(path, 2, zklock.Options{})

@@ -32,7 +32,6 @@ func TestSession(t *testing.T) {
 	})
 }
 
-// lostReplyToCreate: a ticket whose creation was not confirmed is found and used.
 func lostReplyToCreate(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	m := dial(t, p.at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
@@ -80,7 +79,6 @@ func lostReplyToDelete(t *testing.T, at harness.Endpoint) {
 	queued(t, see, m.Path(), 0)
 }
 
-// cutWhileWaiting: the waiter keeps its place, its watch, and its ticket.
 func cutWhileWaiting(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	path := newPath()
@@ -98,8 +96,6 @@ func cutWhileWaiting(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// cutOff: the lease of a holder without contact ends before the servers give the lock to the
-// next.
 func cutOff(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	path := newPath()
@@ -249,7 +245,6 @@ func silentServer(t *testing.T, at harness.Endpoint) {
 	eventually(t, "the lease knows", func() bool { return errors.Is(held.Err(), zklock.ErrReleased) })
 }
 
-// lateReplies: the lock is granted to a Lock whose caller has given up.
 func lateReplies(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	m := dial(t, p.at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
@@ -287,7 +282,6 @@ func closeClient(t *testing.T, at harness.Endpoint) {
 	queued(t, see, m.Path(), 0)
 }
 
-// noAuthority: ErrNoAuth is permanent and is not wrapped away.
 func noAuthority(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	stranger := dial(t, at, zklock.ClientOptions{})

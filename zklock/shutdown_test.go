@@ -60,7 +60,6 @@ func requireShutDown(t *testing.T, c *zklock.Client, f taker, held *zklock.Lease
 	}
 }
 
-// shutDownRefused: the error names the lock whose tickets the servers refuse to delete.
 func shutDownRefused(t *testing.T, s *stage) {
 	c, f := s.contender(t, s.at, zklock.ClientOptions{})
 	held := grab(t, f)

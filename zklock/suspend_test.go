@@ -63,7 +63,6 @@ func suspendPastSession(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// suspendPastMaxHold: MaxHold counts during a suspend, and the lock is given back at once.
 func suspendPastMaxHold(t *testing.T, at harness.Endpoint) {
 	const most = 4 * time.Second
 	other := dial(t, at, zklock.ClientOptions{})

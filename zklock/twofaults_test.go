@@ -171,7 +171,6 @@ func foundBySession(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// monotonicDeadline: the deadline of a lease does not depend on a clock that can be set.
 func monotonicDeadline(t *testing.T, at harness.Endpoint) {
 	l := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{}))
 	if until, _ := l.Deadline(); !strings.Contains(until.String(), " m=") {

@@ -93,7 +93,6 @@ func doesEveryKind(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// electsAgain: a leader whose ticket is removed leads again, in a separate term.
 func electsAgain(t *testing.T, at harness.Endpoint) {
 	c, see := dial(t, at, zklock.ClientOptions{SessionTimeout: time.Second}), raw(t, at)
 	m := c.Mutex(newPath(), zklock.Options{})

@@ -190,7 +190,6 @@ func fairDeadHead(t *testing.T, s *scene) {
 	}
 }
 
-// fairLostReply: a lock that is counted twice is held until the lease ends.
 func fairLostReply(t *testing.T, s *scene) {
 	c := newLink(t, s.at, retryingFair)
 	f := newFairLock(newPlain(t, c), s.key, 0, time.Minute)

@@ -255,7 +255,6 @@ func nothingLeftOver(t *testing.T, s *scene) {
 	unlock(t, l)
 }
 
-// counts12: the lock works while no other client interferes.
 func counts12(t *testing.T, s *scene) {
 	p, q := s.process12(), s.process12()
 	a, b, other := p.Thread(), q.Thread(), p.Thread()
