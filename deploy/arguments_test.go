@@ -37,7 +37,6 @@ func understood(t *testing.T, args []string) {
 	}
 }
 
-// TestKubernetesArguments: the program accepts the job's arguments.
 func TestKubernetesArguments(t *testing.T) {
 	texts := manifests(t)
 	decoded := func(name string) map[string]any {
@@ -59,7 +58,6 @@ func TestKubernetesArguments(t *testing.T) {
 	}
 }
 
-// TestComposeArguments: the program accepts the services' arguments.
 func TestComposeArguments(t *testing.T) {
 	docs, err := decode([]byte(composeFile(t)))
 	if err != nil {

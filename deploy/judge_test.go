@@ -50,7 +50,6 @@ func judgeRun(run *resultfile.Run, ranks, hosts int) error {
 	return errors.Join(errs...)
 }
 
-// TestJudgeRun: judgeRun rejects each of these runs.
 func TestJudgeRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*resultfile.Run)

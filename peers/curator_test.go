@@ -21,7 +21,6 @@ import (
 	"locklab/peers"
 )
 
-// If Java is required, its locks can run.
 func TestCuratorRequired(t *testing.T) { needJava(t) }
 
 func TestFindCurator(t *testing.T) {

@@ -12,13 +12,11 @@ import (
 	"testing"
 )
 
-// A profile is callgrind's result per turn.
 type profile struct {
-	all       float64            // instructions
+	all       float64            // instructions per turn
 	functions map[string]*figure // by name
 }
 
-// A figure is the cost of one function.
 type figure struct {
 	own   float64 // instructions, without those of the functions that it calls
 	with  float64 // with them; recursive calls count twice

@@ -72,7 +72,6 @@ func Example_miniredis() {
 	// free again: <nil> 2
 }
 
-// TestMiniredis: every kind of lock works with miniredis.
 func TestMiniredis(t *testing.T) {
 	leaktest.Own(t)
 	server := miniredis.NewMiniRedis()

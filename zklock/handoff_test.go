@@ -12,7 +12,6 @@ import (
 	"locklab/zklock"
 )
 
-// TestHandoff tests the properties of zk-handoff beyond a queue.
 func TestHandoff(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)

@@ -56,7 +56,6 @@ func (s *stage) contender(t *testing.T, at harness.Endpoint, o zklock.ClientOpti
 	return c, s.open(c, s.path)
 }
 
-// TestKinds runs every hazard with every kind of lock.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)

@@ -16,7 +16,6 @@ import (
 	"locklab/zklock"
 )
 
-// TestTwoFaults tests combinations of faults.
 func TestTwoFaults(t *testing.T) {
 	t.Parallel()
 	tests := []serverTest{

@@ -26,7 +26,6 @@ func lockables(c *zklock.Client, path string, o zklock.Options) map[string]zkloc
 	}
 }
 
-// TestVocabulary tests the promises of every kind of lock.
 func TestVocabulary(t *testing.T) {
 	t.Parallel()
 	atOnce(t, endpoint(t), []serverTest{

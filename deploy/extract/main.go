@@ -12,7 +12,6 @@ import (
 	"slices"
 )
 
-// A source is a file of deploy/testdata and its module.
 type source struct {
 	file    string
 	from    string // the part of the module
