@@ -17,8 +17,8 @@ import (
 	"locklab/internal/backend"
 )
 
-// needServers skips t where there are no servers to measure, unless LOCKLAB_REQUIRE names them.
-// A namespace needs some that it starts itself: those that run already are out of its reach.
+// needServers skips t without servers to measure, unless LOCKLAB_REQUIRE names them. A namespace
+// needs servers that it starts itself: running ones are out of its reach.
 func needServers(t *testing.T, kinds ...string) {
 	t.Helper()
 	for _, kind := range kinds {
@@ -31,8 +31,8 @@ func needServers(t *testing.T, kinds ...string) {
 	}
 }
 
-// TestRanksApart: ranks with an address, a host name and a network of their own make one
-// run, at locks on either server and with either as the place where they meet.
+// TestRanksApart: ranks with separate addresses, host names and networks make one run, with
+// locks on either server and either as the meeting point.
 func TestRanksApart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -56,7 +56,7 @@ func TestRanksApart(t *testing.T) {
 	}
 }
 
-// measureApart measures two locks with three ranks, at servers so far away, and returns what
+// measureApart measures two locks with three ranks, at servers with that delay, and returns what
 // is wrong with the run.
 func measureApart(t *testing.T, lab, sync, window string, delay time.Duration) error {
 	t.Helper()
@@ -79,7 +79,7 @@ func measureApart(t *testing.T, lab, sync, window string, delay time.Duration) e
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range part.Results { // merged, it is unknown where the ranks differ much
+	for _, r := range part.Results { // merged, it is unknown if the ranks differ much
 		if trip := time.Duration(r.RoundTrip); trip < delay {
 			return fmt.Errorf("a bare round trip of %s took %v, with a proxy that adds %v", r.Lock.Name, trip, delay)
 		}
@@ -93,7 +93,6 @@ func measureApart(t *testing.T, lab, sync, window string, delay time.Duration) e
 	return nil
 }
 
-// merge merges the parts rank-0 and so on in dir, and returns the run.
 func merge(t *testing.T, lab, dir string) *resultfile.Run {
 	t.Helper()
 	parts, err := filepath.Glob(filepath.Join(dir, "rank-*"))
@@ -115,11 +114,10 @@ func merge(t *testing.T, lab, dir string) *resultfile.Run {
 	return run
 }
 
-// exitIncomplete is the status of locklab merge that left something out.
 const exitIncomplete = 3
 
-// TestRanksLost: one rank is killed and one loses its network, in the middle of a run.
-// The others end, say which are gone, and keep what they measured.
+// TestRanksLost: one rank is killed and one loses its network, in the middle of a run. The
+// others end, report the missing ranks, and keep their measurements.
 func TestRanksLost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

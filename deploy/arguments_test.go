@@ -9,7 +9,6 @@ import (
 	"testing"
 )
 
-// args returns arguments with their $(VARIABLE) replaced.
 func args(list any, env map[string]string) (all []string) {
 	for _, arg := range texts(list) {
 		all = append(all, variableRE.ReplaceAllStringFunc(arg, func(v string) string { return env[strings.Trim(v, "$()")] }))
@@ -17,8 +16,7 @@ func args(list any, env map[string]string) (all []string) {
 	return all
 }
 
-// understands runs the program with arguments and --help, which it prints if it
-// understands them.
+// understands runs the program with arguments and --help, which it prints if they are valid.
 func understands(program string, args []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -29,7 +27,6 @@ func understands(program string, args []string) error {
 	return nil
 }
 
-// understood fails t if the program does not understand the arguments.
 func understood(t *testing.T, args []string) {
 	t.Helper()
 	if len(args) < 4 || args[0] != "run" {
@@ -40,7 +37,6 @@ func understood(t *testing.T, args []string) {
 	}
 }
 
-// TestKubernetesArguments: the program understands what the job gives it.
 func TestKubernetesArguments(t *testing.T) {
 	texts := manifests(t)
 	decoded := func(name string) map[string]any {
@@ -62,7 +58,6 @@ func TestKubernetesArguments(t *testing.T) {
 	}
 }
 
-// TestComposeArguments: the program understands what the services give it.
 func TestComposeArguments(t *testing.T) {
 	docs, err := decode([]byte(composeFile(t)))
 	if err != nil {

@@ -24,9 +24,9 @@ import (
 	"locklab/internal/child"
 )
 
-// A slurm is a cluster of Slurm whose nodes are all this machine: a controller, a daemon
-// for each node, and munged, by which they trust each other. They are child processes with
-// files in one directory.
+// A slurm is a Slurm cluster whose nodes are all this machine: a controller, a daemon for each
+// node, and munged, which authenticates them. They are child processes with files in one
+// directory.
 type slurm struct {
 	t    *testing.T
 	root string // where the packages are unpacked
@@ -36,7 +36,7 @@ type slurm struct {
 	daemons []*child.Process
 }
 
-// startSlurm returns a cluster with so many nodes, n1 and so on, that are idle. It ends with t.
+// startSlurm returns a cluster of idle nodes n1 and so on. It ends with t.
 func startSlurm(t *testing.T, root string, nodes int) *slurm {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "slurm-") // a short path: sockets are in it
@@ -45,7 +45,7 @@ func startSlurm(t *testing.T, root string, nodes int) *slurm {
 	}
 	s := &slurm{t: t, root: root, dir: dir}
 	t.Cleanup(s.stop)
-	// What the daemons leave behind becomes children of this process: see stop.
+	// Orphans of the daemons become children of this process: see stop.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func startSlurm(t *testing.T, root string, nodes int) *slurm {
 
 func (s *slurm) path(name string) string { return filepath.Join(s.dir, name) }
 
-// program returns the path of a program. Debian calls some of them NAME-wlm.
+// program returns the path of a program, which Debian may call NAME-wlm.
 func (s *slurm) program(name string) string {
 	for _, dir := range []string{"usr/bin", "usr/sbin"} {
 		for _, end := range []string{"", "-wlm"} {
@@ -80,7 +80,6 @@ func (s *slurm) program(name string) string {
 	return ""
 }
 
-// configure writes the files that the daemons read.
 func (s *slurm) configure(nodes int) {
 	t := s.t
 	t.Helper()
@@ -101,7 +100,7 @@ func (s *slurm) configure(nodes int) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Chmod(s.dir, 0o755); err != nil { // munged wants its socket within reach of all
+	if err := os.Chmod(s.dir, 0o755); err != nil { // munged requires that everybody can reach its socket
 		t.Fatal(err)
 	}
 	host, err := os.Hostname()
@@ -124,8 +123,8 @@ func (s *slurm) configure(nodes int) {
 		"LD_LIBRARY_PATH="+plugins[0]+":"+filepath.Dir(plugins[0]), "PATH="+filepath.Join(root, "usr/bin")+":"+os.Getenv("PATH"))
 }
 
-// slurmConf is slurm.conf but for the nodes: without accounting and control groups, and
-// with two processors a node whatever the machine has.
+// slurmConf is slurm.conf without the nodes: no accounting and control groups, and two
+// processors per node on any machine.
 const slurmConf = `ClusterName=locklab
 SlurmctldHost=%[1]s(127.0.0.1)
 SlurmctldPort=%[2]d
@@ -161,12 +160,12 @@ func (s *slurm) write(name string, text []byte, mode os.FileMode) {
 	}
 }
 
-// apart reports whether nodes can have a host name and files of their own: to root, where
-// it is not confined.
+// apart reports whether nodes can have separate host names and files, which needs an unconfined
+// root.
 func apart() bool { return exec.Command("unshare", "--uts", "--mount", "true").Run() == nil }
 
-// start starts a daemon, which is to stay in the foreground. Where nodes can be apart that
-// of a node has its host name, and a /var/tmp of its own.
+// start starts a daemon in the foreground. If apart, a node's daemon has its own host name and
+// /var/tmp.
 func (s *slurm) start(name string, args ...string) {
 	s.t.Helper()
 	cmd := exec.Command(s.program(name), args...)
@@ -188,7 +187,6 @@ func (s *slurm) start(name string, args ...string) {
 	s.daemons = append(s.daemons, p)
 }
 
-// command returns a command of a user of the cluster.
 func (s *slurm) command(name string, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	s.t.Cleanup(cancel)
@@ -197,8 +195,8 @@ func (s *slurm) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// await waits until ok, and fails the test, with what the daemons said, if that takes too
-// long or one of them has ended.
+// await waits for ok. It fails the test, with the daemons' output, if that takes too long or one
+// of them has ended.
 func (s *slurm) await(what string, ok func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(100 * time.Millisecond) {
@@ -215,7 +213,6 @@ func (s *slurm) await(what string, ok func() bool) {
 	}
 }
 
-// logs returns the ends of all that the daemons wrote.
 func (s *slurm) logs() string {
 	var b strings.Builder
 	for _, pattern := range []string{"*.out", "*.log"} {
@@ -228,8 +225,8 @@ func (s *slurm) logs() string {
 	return b.String()
 }
 
-// stop ends every process of the cluster: the daemons, and what they started for jobs, which
-// leaves their process groups.
+// stop ends every process of the cluster: the daemons, and the processes that they started for
+// jobs, which leave their process groups.
 func (s *slurm) stop() {
 	for _, d := range slices.Backward(s.daemons) {
 		d.Kill()
@@ -255,9 +252,9 @@ func (s *slurm) stop() {
 	}
 }
 
-// orphans returns the children of this process that were started with the configuration
-// of this cluster, as all of it are, and daemons of Slurm that have ended, of which that is
-// not to be seen any more.
+// orphans returns the children of this process that were started with this cluster's
+// configuration, as all of its processes are, and ended Slurm daemons, whose configuration is no
+// longer visible.
 func (s *slurm) orphans() (pids []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, name := range stats {
@@ -275,7 +272,6 @@ func (s *slurm) orphans() (pids []int) {
 	return pids
 }
 
-// freePorts returns different ports that were free a moment ago.
 func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
 	for range n {

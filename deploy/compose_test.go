@@ -12,8 +12,8 @@ import (
 
 var rankRE = regexp.MustCompile(`^rank-(\d+)$`)
 
-// judgeCompose returns what is wrong with a file for Compose, by the schema and by what
-// the ranks need.
+// judgeCompose returns what is wrong with a Compose file, by the schema and by the needs of the
+// ranks.
 func judgeCompose(text []byte, s schema) error {
 	docs, err := decode(text)
 	if err != nil {
@@ -65,7 +65,6 @@ func judgeCompose(text []byte, s schema) error {
 	return errors.Join(errs...)
 }
 
-// dependencies returns the services that a service waits for.
 func dependencies(service any) (names []string) {
 	conditions, _ := at(service, "depends_on").(map[string]any)
 	for name := range conditions {

@@ -19,10 +19,9 @@ import (
 	"locklab/internal/backend"
 )
 
-// patience is when a command counts as hung.
+// patience is the time after which a command counts as hung.
 const patience = 4 * time.Minute
 
-// built holds the program that the tests build.
 var built struct {
 	once sync.Once
 	dir  string
@@ -35,7 +34,6 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// program returns the path of the program, built by the command of the Containerfile.
 func program(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
@@ -52,7 +50,7 @@ func program(t *testing.T) string {
 	return filepath.Join(built.dir, "locklab")
 }
 
-// buildAs runs the go build of a Containerfile, but for where it writes to.
+// buildAs runs the go build of a Containerfile with another output path.
 func buildAs(containerfile, out string) error {
 	text, err := os.ReadFile(containerfile)
 	if err != nil {
@@ -71,7 +69,7 @@ func buildAs(containerfile, out string) error {
 	return nil
 }
 
-// TestContainerfile: the binary needs nothing of a system, and what is copied is there.
+// TestContainerfile: the binary needs nothing from a system, and every copied file exists.
 func TestContainerfile(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("images are of Linux")
@@ -110,7 +108,6 @@ func TestContainerfile(t *testing.T) {
 	}
 }
 
-// TestLicences: the image has the licence of each module that the binary links.
 func TestLicences(t *testing.T) {
 	containerfile, err := os.ReadFile("Containerfile")
 	if err != nil {
@@ -145,8 +142,8 @@ func TestLicences(t *testing.T) {
 	}
 }
 
-// TestEmptyRoot runs the program as in its image: with nothing but itself and the two
-// directories, as a user that is not root.
+// TestEmptyRoot runs the program as in its image: with only itself and the two directories, as a
+// user other than root.
 func TestEmptyRoot(t *testing.T) {
 	if err := exec.Command("unshare", "--mount", "--pid", "--fork", "true").Run(); err != nil {
 		t.Skipf("an empty root needs root and mount namespaces: unshare: %v", err)

@@ -1,8 +1,8 @@
-// Package deploy holds what starts the lab as many processes on many hosts: a job
-// script for Slurm, manifests for Kubernetes, a file for Docker Compose, and how to build
-// an image. It has no code; its tests hold these files to the schemas of those that read
-// them, to the flags of the program, and, where there is one, to a Slurm of several nodes.
-// docs/many-hosts.md says how they are used.
+// Package deploy holds the files that start the lab as many processes on many hosts: a job
+// script for Slurm, manifests for Kubernetes, a file for Docker Compose, and a Containerfile. It
+// has no code. Its tests check these files against the schemas of their readers, against the
+// flags of the program, and, if available, on a Slurm cluster of several nodes.
+// docs/many-hosts.md describes their use.
 //
 // Rank 0.
 package deploy

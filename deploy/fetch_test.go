@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// kubectl is in place of the program: it notes how it is called, and answers as a cluster
-// with a job of two ranks does. There is no cluster here.
+// kubectl replaces the program: it records its calls, and answers like a cluster with a job of
+// two ranks.
 const kubectl = `#!/bin/sh
 echo "$*" >>"$CALLS"
 case "$*" in
@@ -29,7 +29,7 @@ case "$*" in
 esac
 `
 
-// fetch runs the script, and returns what it and kubectl said.
+// fetch runs the script, and returns its output and the calls of kubectl.
 func fetch(t *testing.T, env []string, args ...string) (said string, calls []string, err error) {
 	t.Helper()
 	bin := t.TempDir()
@@ -57,7 +57,7 @@ func TestFetch(t *testing.T) {
 			t.Errorf("rank-%d is from %q, want %q (%v)", i, from, want, err)
 		}
 	}
-	// It asks until both are ready, and lets the pods end when all is copied.
+	// It asks until both are ready, and lets the pods end when everything is copied.
 	var verbs []string
 	for _, call := range calls {
 		verbs = append(verbs, strings.Join(strings.Fields(call)[:2], " "))

@@ -10,9 +10,9 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// judgeRun returns what is wrong with what should be the merged run of so many ranks on so
-// many hosts, all of which had the lock. That a busy machine opened the windows of a case
-// apart is nothing wrong; that it did so in all cases is: then there is no result.
+// judgeRun returns what is wrong with the merged run of that many ranks on that many hosts, all
+// of which had the lock. On a busy machine the windows of a case may be apart; if they are in
+// all cases, there is no result.
 func judgeRun(run *resultfile.Run, ranks, hosts int) error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -50,7 +50,6 @@ func judgeRun(run *resultfile.Run, ranks, hosts int) error {
 	return errors.Join(errs...)
 }
 
-// TestJudgeRun: what TestSlurm asks of a run is not true of each of these.
 func TestJudgeRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*resultfile.Run)

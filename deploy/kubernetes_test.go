@@ -13,14 +13,12 @@ import (
 	"testing"
 )
 
-// definitions names the schema of each kind of manifest.
 var definitions = map[string]string{
 	"batch/v1 Job": "io.k8s.api.batch.v1.Job",
 	"v1 Service":   "io.k8s.api.core.v1.Service",
 	"v1 ConfigMap": "io.k8s.api.core.v1.ConfigMap",
 }
 
-// manifests returns the text of each file for kubectl apply, by its name.
 func manifests(t *testing.T) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob("kubernetes/*.yaml")
@@ -38,7 +36,6 @@ func manifests(t *testing.T) map[string]string {
 	return texts
 }
 
-// judge returns what is wrong with the manifests, by the schemas and by what the ranks need.
 func judge(texts map[string]string, schemas []schema) error {
 	var errs []error
 	byKind := make(map[string]map[string]any)
@@ -66,7 +63,7 @@ func judge(texts map[string]string, schemas []schema) error {
 	return errors.Join(judgeJob(byKind["Job"], byKind["ConfigMap"], byKind["Service"])...)
 }
 
-// judgeJob returns what a schema cannot say.
+// judgeJob checks properties that a schema cannot express.
 func judgeJob(job, config, service map[string]any) (errs []error) {
 	want := func(ok bool, format string, args ...any) {
 		if !ok {
@@ -102,8 +99,7 @@ func judgeJob(job, config, service map[string]any) (errs []error) {
 	return append(errs, judgeMounts(pod, config)...)
 }
 
-// judgeMounts returns what is wrong with how results leave the pod, and with the names
-// that containers refer to.
+// judgeMounts checks how results leave the pod, and the names in containers.
 func judgeMounts(pod any, config map[string]any) (errs []error) {
 	lab, keeper := at(pod, "initContainers", 0), at(pod, "containers", 0)
 	volumes := make(map[any]bool)
@@ -142,7 +138,7 @@ func judgeMounts(pod any, config map[string]any) (errs []error) {
 
 var variableRE = regexp.MustCompile(`\$\((\w+)\)`)
 
-// environment returns the variables of a container, "?" where a value is not known here.
+// environment returns the variables of a container, "?" for unknown values.
 func environment(container any, config map[string]any) map[string]string {
 	env := map[string]string{"JOB_COMPLETION_INDEX": "0"} // set by the Job controller
 	data, _ := at(config, "data").(map[string]any)
@@ -163,7 +159,7 @@ func TestKubernetes(t *testing.T) {
 	}
 }
 
-// TestKubernetesRejects: each of these manifests is wrong in one place.
+// TestKubernetesRejects: each of these manifests has one fault.
 func TestKubernetesRejects(t *testing.T) {
 	all := schemas(t, "kubernetes-*", 2)
 	for name, c := range map[string]struct {

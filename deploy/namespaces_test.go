@@ -22,11 +22,9 @@ import (
 
 const namespaces = "../scripts/namespaces"
 
-// exitUnavailable is the status of the script where a machine lacks what it needs.
 const exitUnavailable = 69
 
-// needNamespaces skips t where the script cannot work, or fails it if LOCKLAB_REQUIRE names
-// netns.
+// needNamespaces skips t if the script cannot work, or fails it if LOCKLAB_REQUIRE names netns.
 func needNamespaces(t *testing.T) {
 	t.Helper()
 	_, err := inNamespaces(t, nil, "1", "--", "true")
@@ -40,8 +38,7 @@ func needNamespaces(t *testing.T) {
 	}
 }
 
-// inNamespaces runs the script to its end, and returns its output. It fails t if a
-// namespace is left of it.
+// inNamespaces runs the script and returns its output. It fails t if a namespace is left.
 func inNamespaces(t *testing.T, env []string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -63,8 +60,7 @@ func inNamespaces(t *testing.T, env []string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// remains returns the namespaces that the script with a process id has made and not
-// removed.
+// remains returns the namespaces that the script with that pid has not removed.
 func remains(pid int) (names []string) {
 	entries, _ := os.ReadDir("/run/netns")
 	for _, e := range entries {
@@ -75,8 +71,8 @@ func remains(pid int) (names []string) {
 	return names
 }
 
-// TestNamespaces: each command has an address, a host name, a number and the way to the
-// server, and arguments as they were given.
+// TestNamespaces: each command has an address, a host name, a number, access to the server, and
+// its arguments unchanged.
 func TestNamespaces(t *testing.T) {
 	needNamespaces(t)
 	const script = `echo $1 $(hostname) $(ip -4 -o addr show eth0 | sed 's/.*inet \([^ ]*\).*/\1/') $JOB_COMPLETION_INDEX/$LOCKLAB_RANKS "[$2]"
@@ -113,7 +109,7 @@ func TestNamespacesStatus(t *testing.T) {
 	}
 }
 
-// TestNamespacesUsage: a mistake is one line that says what is right, also without root.
+// TestNamespacesUsage: a wrong call prints one line with the right usage, also without root.
 func TestNamespacesUsage(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                "want scripts/namespaces N -- COMMAND",
@@ -146,18 +142,18 @@ func usageMistake(t *testing.T, args string, err error, want string) {
 	}
 }
 
-// TestNamespacesEnd: however the script ends, what it made goes away, and what runs in it.
+// TestNamespacesEnd: the script always removes its namespaces and their processes.
 func TestNamespacesEnd(t *testing.T) {
 	needNamespaces(t)
-	// What ignores SIGHUP, as under nohup, leaves that to its children, and a shell does not
-	// trap it then; what catches it does not.
+	// A process that ignores SIGHUP, as under nohup, passes that to its children, and a shell
+	// then does not trap it; a process that catches it does not.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGHUP)
 	t.Cleanup(func() { signal.Stop(caught) })
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGKILL} {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
-			// The first takes its time to end, the second does not end when it is asked to.
+			// The first takes its time to end, the second ignores the request.
 			const script = `[ {} = 0 ] && trap "sleep 0.5; echo ended; exit" TERM || trap "" TERM HUP INT
 echo $$; while :; do sleep 1; done`
 			cmd := exec.Command(namespaces, "2", "--", "sh", "-c", script)
@@ -183,7 +179,7 @@ echo $$; while :; do sleep 1; done`
 			if err := cmd.Process.Signal(sig); err != nil {
 				t.Error(err)
 			}
-			// The end of its output is that of all that wrote to it.
+			// Its output ends when the last writer has ended.
 			if rest, err := io.ReadAll(out); err != nil || strings.TrimSpace(string(rest)) != "ended" {
 				t.Errorf("after the signal it said %q, want that the first ended by itself (%v)", rest, err)
 			}
@@ -200,7 +196,6 @@ echo $$; while :; do sleep 1; done`
 	}
 }
 
-// running reports whether a process is there, and no zombie that waits for its parent.
 func running(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !regexp.MustCompile(`\) [ZX] `).Match(stat)

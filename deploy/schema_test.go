@@ -14,13 +14,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A schema is what deploy/extract took from a module.
 type schema struct {
 	name     string // the file of testdata, without .json
 	compiler *jsonschema.Compiler
 }
 
-// schemas returns those of testdata whose names match.
 func schemas(t *testing.T, pattern string, want int) (all []schema) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", pattern+".json"))
@@ -47,7 +45,7 @@ func schemas(t *testing.T, pattern string, want int) (all []schema) {
 	return all
 }
 
-// validate judges a document by a definition of s, or by the whole if that is "".
+// validate checks a document by a definition of s, or by the whole schema for "".
 func (s schema) validate(definition string, doc any) error {
 	at := "file:///testdata/" + s.name + ".json"
 	if definition != "" {
@@ -71,7 +69,7 @@ func (s schema) validate(definition string, doc any) error {
 	return nil
 }
 
-// decode returns the documents of a YAML file. A key that stands twice is an error.
+// decode returns the documents of a YAML file. A duplicate key is an error.
 func decode(text []byte) (docs []map[string]any, err error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	for {
@@ -87,7 +85,6 @@ func decode(text []byte) (docs []map[string]any, err error) {
 	}
 }
 
-// at returns what is under a path of keys and indices, nil if nothing is.
 func at(node any, path ...any) any {
 	for _, step := range path {
 		switch step := step.(type) {
@@ -105,7 +102,6 @@ func at(node any, path ...any) any {
 	return node
 }
 
-// texts returns a list's items as text.
 func texts(node any) (all []string) {
 	items, _ := node.([]any)
 	for _, item := range items {

@@ -17,8 +17,8 @@ import (
 	"locklab/internal/backend"
 )
 
-// needSlurm returns where the packages of Slurm are unpacked, or skips t. To start a
-// cluster takes a minute, and packages that make test does not fetch.
+// needSlurm returns the directory of the unpacked Slurm packages, or skips t. A cluster takes a
+// minute to start, and packages that make test does not fetch.
 func needSlurm(t *testing.T) string {
 	t.Helper()
 	root := os.Getenv("LOCKLAB_SLURM")
@@ -32,7 +32,6 @@ func needSlurm(t *testing.T) string {
 	return root
 }
 
-// edited returns the job script as a user edits it: with two lines replaced.
 func edited(t *testing.T, redis, dir string) string {
 	t.Helper()
 	text, err := os.ReadFile("slurm/locklab.sbatch")
@@ -53,8 +52,8 @@ func edited(t *testing.T, redis, dir string) string {
 	return script
 }
 
-// unshared returns the script with the commands for nodes that share no file system, which
-// it has as a comment, in place of those that it runs.
+// unshared returns the script with its commented commands for nodes without a shared file system
+// instead of the active ones.
 func unshared(t *testing.T, script string) string {
 	t.Helper()
 	begin, end := strings.Index(script, "\nsrun "), strings.Index(script, "\n# Where nodes share no file system")
@@ -73,9 +72,8 @@ func unshared(t *testing.T, script string) string {
 	return script[:begin] + "\n" + strings.Join(commands, "")
 }
 
-// slurmWithRedis returns a cluster, and the job script edited for a Redis and a directory
-// with the program. It has the same plan, in few windows, so long that a busy machine opens
-// them in time.
+// slurmWithRedis returns a cluster, and the job script edited for a Redis and a directory with
+// the program. It has the same plan in few windows, long enough for a busy machine.
 func slurmWithRedis(t *testing.T, root string, nodes int) (s *slurm, script, dir string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -95,7 +93,7 @@ func slurmWithRedis(t *testing.T, root string, nodes int) (s *slurm, script, dir
 }
 
 // submit runs NAME.sbatch as a job, which writes NAME.txt, and returns its number and its exit
-// status when it has ended. sbatch --wait looks after 2, 12 and 42 seconds.
+// status. sbatch --wait only checks after 2, 12 and 42 seconds.
 func (s *slurm) submit(name string, nodes int) (job string, status int) {
 	s.t.Helper()
 	out, err := s.command("sbatch", "--parsable", fmt.Sprintf("--nodes=%d", nodes), "--output="+name+".txt", name+".sbatch").CombinedOutput()
@@ -117,8 +115,7 @@ func (s *slurm) submit(name string, nodes int) (job string, status int) {
 	return job, status
 }
 
-// TestSlurm submits the job script to a cluster of three nodes, and reads the run that it
-// leaves.
+// TestSlurm submits the job script to a cluster of three nodes, and reads the resulting run.
 func TestSlurm(t *testing.T) {
 	root := needSlurm(t)
 	const nodes = 3
@@ -152,7 +149,6 @@ func TestSlurm(t *testing.T) {
 	}
 }
 
-// slurmFault makes rank 1 of the script die in the middle of its run.
 func slurmFault(t *testing.T, script string) string {
 	t.Helper()
 	const begin = "srun --kill-on-bad-exit=0 sh -c '"
@@ -164,7 +160,7 @@ func slurmFault(t *testing.T, script string) string {
 	return strings.Replace(script, "--rounds 3", "--rounds 200", 1)
 }
 
-// TestSlurmRankDies: the job ends by itself, fails, names the rank, and merges nothing.
+// TestSlurmRankDies: the job ends, fails, names the rank, and merges nothing.
 func TestSlurmRankDies(t *testing.T) {
 	s, script, dir := slurmWithRedis(t, needSlurm(t), 3)
 	s.write("fault.sbatch", []byte(slurmFault(t, script)), 0o755)

@@ -8,8 +8,8 @@ import (
 	"locklab/peers"
 )
 
-// TestMain lets more tests run beside each other than there are processors: they
-// wait for servers, timeouts and elections.
+// TestMain runs more tests in parallel than there are processors: they wait for servers,
+// timeouts and elections.
 func TestMain(m *testing.M) {
 	locktest.Parallel(4)
 	lockbench.Main(m)

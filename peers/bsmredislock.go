@@ -12,25 +12,23 @@ import (
 	"locklab/harness"
 )
 
-// bsm100ms is bsm/redislock, as it is: a script with SET, NX and PX, and one
-// that deletes the key if it has the own value. It does not wait by default;
-// a caller that wants to wait gives a RetryStrategy, in its README a pause of 100 ms.
+// bsm100ms is unmodified bsm/redislock: a script with SET, NX and PX, and one that deletes the
+// key if it has the own value. It does not wait by default. A caller that wants to wait passes a
+// RetryStrategy, in its README a pause of 100 ms. It takes two commands alone, and one for each
+// attempt behind others.
 //
-// Two commands alone, and one for each attempt behind others.
+// # Additions of the adapter
 //
-// # What the adapter adds
+//   - A far deadline if the context has none: otherwise the library uses the key's time to live
+//     as the deadline of the wait.
+//   - A loss signal: Done closes when the time to live is over, counted from the last request.
+//     The library has no such signal and does not renew the key. A holder does not notice an
+//     earlier deletion.
 //
-// A far deadline where the context has none: the library then takes the time to
-// live of the key for the deadline of the wait.
+// # Unchanged behaviour
 //
-// A loss signal: Done closes when the time to live is over, reckoned from when
-// the last request was sent. The library does not say, the key is not renewed,
-// and a holder is not told if it is deleted before.
-//
-// # What it leaves alone
-//
-// If the deadline of the context passes while a request is on its way, a key
-// that was set stays for its time to live. An error of the server ends Lock.
+// If the deadline of the context passes during a request, a key that was set stays for its time
+// to live. An error of the server ends Lock.
 //
 // # References
 //
@@ -40,14 +38,14 @@ var bsm100ms = newBSM(&harness.Variant{
 	Doc:  "bsm/redislock v0.9.4, asks again after 100 ms, as in its README",
 }, func() redislock.RetryStrategy { return redislock.LinearBackoff(100 * time.Millisecond) })
 
-// bsm1ms asks as often as the library can be told without a busy loop.
+// bsm1ms uses the shortest pause of the library without a busy loop.
 var bsm1ms = newBSM(&harness.Variant{
 	Name: "bsm-redislock-1ms",
 	Doc:  "bsm/redislock v0.9.4, asks again after 1 ms",
 }, func() redislock.RetryStrategy { return redislock.LinearBackoff(time.Millisecond) })
 
-// bsmExp begins with the 4 ms at which the library's exponential strategy
-// begins. Its documentation recommends no less than 16.
+// bsmExp starts with 4 ms, the first pause of the library's exponential strategy. Its
+// documentation recommends at least 16.
 var bsmExp = newBSM(&harness.Variant{
 	Name: "bsm-redislock-exp",
 	Doc:  "bsm/redislock v0.9.4, asks again after 4, 8, 16, 32 and from then on 64 ms",
@@ -55,7 +53,7 @@ var bsmExp = newBSM(&harness.Variant{
 	return redislock.ExponentialBackoff(time.Millisecond, 64*time.Millisecond)
 })
 
-// newBSM takes a function since a strategy counts the attempts of one wait.
+// newBSM takes a function because a strategy counts the attempts of one wait.
 func newBSM(v *harness.Variant, retry func() redislock.RetryStrategy) *harness.Variant {
 	v.Paper, v.Family, v.Status = "bsm/redislock v0.9.4, redislock.go", harness.Peer, harness.Reference
 	v.Traits.Needs = harness.KindRedis
@@ -74,7 +72,7 @@ func newBSM(v *harness.Variant, retry func() redislock.RetryStrategy) *harness.V
 	return v
 }
 
-// datedScripter notes when the last script was sent.
+// datedScripter records when the last script was sent.
 type datedScripter struct {
 	redis.Scripter
 	sent time.Time
@@ -85,7 +83,6 @@ func (d *datedScripter) EvalSha(ctx context.Context, sha string, keys []string, 
 	return d.Scripter.EvalSha(ctx, sha, keys, args...)
 }
 
-// bsmSession is one worker.
 type bsmSession struct {
 	scripts *datedScripter
 	client  *redislock.Client
@@ -120,6 +117,6 @@ func (s *bsmSession) lock(ctx context.Context, try bool) (*redisHold, error) {
 		}
 		return err == nil, err
 	}
-	// A hundredth for clocks that differ, as redsync has it.
+	// 1 % for clock differences, as in redsync.
 	return &redisHold{s.scripts.sent.Add(s.ttl - s.ttl/100), free}, nil
 }

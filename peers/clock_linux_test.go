@@ -10,9 +10,8 @@ import (
 	"locklab/harness/locktest"
 )
 
-// On Linux Java's System.nanoTime is CLOCK_MONOTONIC, as Go's monotonic time
-// is: what the exchange over the socket finds is the difference of the two zero
-// points.
+// On Linux Java's System.nanoTime is CLOCK_MONOTONIC, like Go's monotonic time: the exchange
+// over the socket finds the difference of their zero points.
 func TestClockOffset(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

@@ -7,88 +7,77 @@ import (
 	"locklab/harness"
 )
 
-// The locks of Apache Curator, the ZooKeeper library of the Java world, run
-// unmodified in a Java process: docs/external-peers.md describes how it is
-// driven. A Remote is one CuratorFramework, hence one session, and each of its
-// workers a Java thread, since Curator's owners are threads.
+// The locks of Apache Curator, the ZooKeeper library of the Java world, run unmodified in a Java
+// process: docs/external-peers.md describes its control. A Remote is one CuratorFramework, hence
+// one session, and each of its workers a Java thread, since Curator's owners are threads.
 //
-// # What the adapter adds
+// # Additions of the adapter
 //
-// Two messages over loopback per acquisition and two per release, where the
-// workers are goroutines: in the conformance suite, and in a benchmark of package
-// testing. A measurement of the lab has Java threads for workers and no message
-// in a turn: see [harness.Loop].
+//   - Two messages over loopback per acquisition and two per release if the workers are
+//     goroutines: in the conformance suite, and in a benchmark of package testing. A measurement
+//     of the lab has Java threads as workers and no messages, see [harness.Loop].
+//   - A context: a Lock that gives up interrupts its thread. Curator then removes the ticket,
+//     sometimes in the background a moment later.
+//   - A loss signal: Done closes at ConnectionState.LOST, when Curator finds or must assume that
+//     the session has expired.
 //
-// A context: a Lock that gives up interrupts its thread, upon which Curator
-// removes the ticket, if need be in the background a moment later.
+// # Unchanged behaviour
 //
-// A loss signal: Done closes at ConnectionState.LOST, when Curator knows or
-// must assume that the session has expired.
-//
-// # What it leaves alone
-//
-// There is no fencing token. A node that is removed by hand is not missed:
-// Unlock returns nil. The parents are container nodes, which the server
-// removes when they are empty, so tickets may count from 0 again.
+// There is no fencing token. A node that is removed by hand is not noticed: Unlock returns nil.
+// The parents are container nodes, which the server removes when they are empty, so tickets may
+// count from 0 again.
 //
 // # References
 //
-// Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks:
-// InterProcessMutex, InterProcessSemaphoreMutex, InterProcessReadWriteLock,
-// LockInternals.
-// Version 5.4.0 is what Debian 12 has; another one on the class path of
-// LOCKLAB_CURATOR is measured under the same names.
+// Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks: InterProcessMutex,
+// InterProcessSemaphoreMutex, InterProcessReadWriteLock, LockInternals. Debian 12 has version
+// 5.4.0; another one on the class path of LOCKLAB_CURATOR is measured under the same names.
 var (
 	curatorMutex = newCurator("curator-mutex",
 		"InterProcessMutex of Apache Curator, an object for each worker, in a Java process",
 		"Apache Curator 5.4.0, InterProcessMutex",
 		harness.Traits{FIFO: true, Reentrant: true}, curatorRecipe{name: "mutex"})
 
-	// Waiters in one object wait on its monitor, and every watch wakes them
-	// all, each to list the queue again, one after the other.
+	// Waiters in one object wait on its monitor, and every watch wakes them all, each to list
+	// the queue again, one after the other.
 	curatorMutexShared = newCurator("curator-mutex-shared",
 		"InterProcessMutex of Apache Curator, one object shared by the threads of a client",
 		"Apache Curator 5.4.0, InterProcessMutex",
 		harness.Traits{FIFO: true, Reentrant: true}, curatorRecipe{name: "mutex", instance: true})
 
-	// A mutex inside, around a list of leases: nine requests and four writes.
+	// A mutex around a list of leases: nine requests and four writes.
 	//
-	// The last of them removes the ticket of the mutex, and a thread that is
-	// interrupted meanwhile throws without the lease that it has just got: the node
-	// stays, and holds the lock, until the session ends.
-	// (InterProcessSemaphoreV2.internalAcquire1Lease: lock.release() in the outer
-	// finally comes before builder.add. CURATOR-462 reports the same of an interrupt
-	// during the wait, which is mended in 5.4.0; this one is in the sources of July
-	// 2026 too, and no report of it is known to us.) TestCuratorInterrupted shows it.
-	// The adapter cannot avoid it: to interrupt the thread is the only way to end a
-	// wait that keeps its place. Of the lab's workloads only one with a deadline gives up
-	// waits, so the lock is measured as it is, and marked; with a deadline it may get stuck.
+	// The last write removes the ticket of the mutex. A thread that is interrupted meanwhile
+	// throws without the lease that it has just got: the node stays, and holds the lock, until
+	// the session ends. (InterProcessSemaphoreV2.internalAcquire1Lease: lock.release() in the
+	// outer finally comes before builder.add. CURATOR-462 reports the same for an interrupt
+	// during the wait, which 5.4.0 fixes. This one is in the sources of July 2026 too; we know
+	// of no report.) TestCuratorInterrupted shows it. The adapter cannot avoid it, because only
+	// an interrupt ends a wait that keeps its place. Only a workload with a deadline gives up
+	// waits, so the lock is measured unmodified, and marked; with a deadline it may get stuck.
 	curatorSemaphoreMutex = mayStick(newCurator("curator-semaphore-mutex",
 		"InterProcessSemaphoreMutex of Apache Curator, which any thread may release; a wait given up at its end may leave it locked",
 		"Apache Curator 5.4.0, InterProcessSemaphoreMutex",
 		harness.Traits{FIFO: true}, curatorRecipe{name: "semaphore"}),
 		"an interrupt in the last step of an acquisition leaves the lease node behind", "cancel", "cancel-many")
 
-	// A reader waits for the first writer in the queue, not for the nearest
-	// before it, so readers behind several writers wake several times. Up to
-	// version 5.4.0 an owner that writes and also reads is not alone when it
-	// unlocks what it took to write: the ticket of its reading is younger than
-	// that of a writer that waits, which gets in beside it (CURATOR-621).
+	// A reader waits for the first writer in the queue, not for the nearest, so readers behind
+	// several writers wake several times. Up to version 5.4.0 an owner that writes and also
+	// reads loses exclusion when it unlocks its write: its read ticket is younger than a waiting
+	// writer's, which then gets in (CURATOR-621).
 	curatorRW = newCurator("curator-rw",
 		"InterProcessReadWriteLock of Apache Curator; up to 5.4.0 two hold it if a writer reads on (CURATOR-621)",
 		"Apache Curator 5.4.0, InterProcessReadWriteLock",
 		harness.Traits{FIFO: true, Reentrant: true, ReadWrite: true}, curatorRecipe{name: "rw", readWrite: true})
 )
 
-// curatorJava is the Java process of all clients in this process: a JVM takes
-// seconds to start and 100 MB. It is state of the process like the children
-// that package backend starts, and like them it has one owner.
+// curatorJava is the Java process of all clients in this process: a JVM takes seconds to start
+// and 100 MB. It is process state with one owner, like the children of package backend.
 var curatorJava = newJavaPeer(5*time.Second, 3*time.Second, time.Second)
 
-// curatorUnavailable is why Curator cannot run here, "" if it can.
+// curatorUnavailable is the reason why Curator cannot run here, "" if it can.
 var curatorUnavailable = whyNoCurator()
 
-// A curatorRecipe says which lock the Java process is to make.
 type curatorRecipe struct {
 	name      string // of the protocol
 	instance  bool   // one object for all workers of a client

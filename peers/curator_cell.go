@@ -12,12 +12,12 @@ import (
 	"locklab/harness/oracle"
 )
 
-// A CuratorCell is a closed loop of Curator's locks inside the Java process:
-// every worker is a thread that takes and releases the lock without a word to
-// this process, so its times are those of a Java program.
+// A CuratorCell is a closed loop of Curator's locks inside the Java process: every worker is a
+// thread that takes and releases the lock without a message, so its times are those of a Java
+// program.
 type CuratorCell struct {
 	Recipe  string // "mutex", "semaphore", or "rw" for its writers; "" is "mutex"
-	Mode    string // "session": one each; "object": one session, a lock object each; "instance": one of both; "" is "session"
+	Mode    string // "session": one each; "object": one session, a lock object each; "instance": one of each; "" is "session"
 	Workers int    // at least 1
 
 	Warmup time.Duration // before the window
@@ -26,24 +26,22 @@ type CuratorCell struct {
 	Think  time.Duration // between turns
 }
 
-// A CellLog is what the workers of a cell did. Its times are ns since a time
-// that the caller has chosen.
+// A CellLog records the workers of a cell. Its times are ns since a time that the caller has
+// chosen.
 type CellLog struct {
 	Open, Close int64         // the window
-	Holds       []oracle.Hold // of the whole cell, those outside the window too, in order of grant
+	Holds       []oracle.Hold // of the whole cell, including those outside the window, in order of grant
 }
 
-// cellDrain is how long the workers of a cell may take to end their last turns.
 const cellDrain = 10 * time.Second
 
-// measureCurator runs one cell on the lock called key. It calls edge twice, when
-// the window opens and when it closes, for the caller to read what the servers
-// have counted. Times are set against base; the Java process and this one read
-// the same clock of the machine or, where they do not, clocks whose difference
-// is found to within half of a loopback round trip.
+// measureCurator runs one cell on the lock called key. It calls edge twice, when the window
+// opens and when it closes, so that the caller can read the servers' counters. Times are
+// relative to base; the Java process and this one read the same clock, or clocks whose
+// difference is measured to within half a loopback round trip.
 //
-// The error wraps [harness.ErrUnavailable] if Curator cannot run here. A cell
-// that does not end in time is an error too, and its process is killed.
+// The error wraps [harness.ErrUnavailable] if Curator cannot run here. A cell that does not end
+// in time is an error too, and its process is killed.
 func measureCurator(ctx context.Context, java *javaPeer, at harness.Endpoint, key string, c CuratorCell, base time.Time, edge func()) (*CellLog, error) {
 	if c.Workers < 1 {
 		return nil, fmt.Errorf("peers: %w: a cell of %d workers", harness.ErrUsage, c.Workers)
@@ -76,7 +74,6 @@ func measureCurator(ctx context.Context, java *javaPeer, at harness.Endpoint, ke
 	return run.log, nil
 }
 
-// words are the cell in the words of the protocol.
 func (c CuratorCell) words(key string) []string {
 	pairs := []string{"path", "/locklab/" + key, "workers", strconv.Itoa(c.Workers)}
 	add := func(key, value, otherwise string) {
@@ -95,7 +92,7 @@ func (c CuratorCell) words(key string) []string {
 	return pairs
 }
 
-// clockOffset returns what to add to the process's clock to get ns since base.
+// clockOffset returns the difference between ns since base and the process's clock.
 func (j *javaProcess) clockOffset(ctx context.Context, base time.Time) (int64, error) {
 	l, _, err := j.dial(ctx, "clock")
 	if err != nil {
@@ -123,7 +120,6 @@ func (j *javaProcess) clockOffset(ctx context.Context, base time.Time) (int64, e
 	return offset, nil
 }
 
-// A cellRun is a cell under way.
 type cellRun struct {
 	log     *CellLog
 	workers int64
@@ -149,7 +145,7 @@ func (r *cellRun) drive(ctx context.Context, proc *javaProcess, pairs []string) 
 	return nil
 }
 
-// take reads one line of what the process says about the cell.
+// take parses one line of the process about the cell.
 func (r *cellRun) take(text string) error {
 	verb, rest, _ := strings.Cut(text, " ")
 	switch verb {
@@ -186,7 +182,6 @@ func (r *cellRun) take(text string) error {
 	return nil
 }
 
-// integers reads exactly as many decimal numbers as fit into out.
 func integers(text string, out []int64) error {
 	fields := strings.Fields(text)
 	if len(fields) != len(out) {

@@ -16,9 +16,8 @@ import (
 	"locklab/peers"
 )
 
-// TestCuratorLoop measures every lock as a run does, with workers inside the Java
-// process, and checks the figures that are known: what an acquisition asks of the
-// server.
+// TestCuratorLoop measures every lock as a run does, with workers inside the Java process, and
+// checks the known numbers of requests per acquisition.
 func TestCuratorLoop(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -33,7 +32,7 @@ func TestCuratorLoop(t *testing.T) {
 	for _, c := range []struct {
 		lock             string
 		workers, clients int
-		requests         float64 // per acquisition, 0 if that depends
+		requests         float64 // per acquisition, 0 if it varies
 	}{
 		{"curator-mutex", 1, 0, 3},
 		{"curator-mutex", 4, 0, 5},
@@ -49,7 +48,7 @@ func TestCuratorLoop(t *testing.T) {
 				w.Window *= 2 // a busy machine
 			}
 			requests, ok := metric.Requests.Of(r)
-			// On a busy machine the queue is empty now and then, which saves two.
+			// On a busy machine the queue is sometimes empty, which saves two.
 			if c.requests > 0 && (!ok || requests > 1.1*c.requests || requests < min(c.requests, 3)*0.9) {
 				t.Errorf("%.2f requests per acquisition, want about %v", requests, c.requests)
 			}
@@ -66,7 +65,6 @@ func TestCuratorLoop(t *testing.T) {
 	}
 }
 
-// measureLoop measures the lock called name.
 func measureLoop(t *testing.T, in *runner.Instruments, at harness.Endpoint, name string, w harness.Workload) *harness.Result {
 	t.Helper()
 	r, err := runner.Measure(t.Context(), in, runner.Job{Lock: variant(name), At: at, Key: newKey(), Workload: w})
@@ -79,8 +77,8 @@ func measureLoop(t *testing.T, in *runner.Instruments, at harness.Endpoint, name
 	return r
 }
 
-// TestCuratorByMessages: a workload that the Java process does not know is driven
-// from here, and the result says so.
+// TestCuratorByMessages: a workload that the Java process does not support is driven from here,
+// and the result records that.
 func TestCuratorByMessages(t *testing.T) {
 	t.Parallel()
 	needJava(t)
@@ -136,7 +134,6 @@ func FuzzTakeLine(f *testing.F) {
 	})
 }
 
-// TestCuratorNoServers does not wait for ever.
 func TestCuratorNoServers(t *testing.T) {
 	t.Parallel()
 	needJava(t)

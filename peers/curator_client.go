@@ -17,21 +17,20 @@ import (
 // curatorUnlockWait bounds Unlock. Curator itself retries for about as long.
 const curatorUnlockWait = 10 * time.Second
 
-// A curatorClient is one CuratorFramework.
 type curatorClient struct {
 	java   *javaPeer
 	proc   *javaProcess
 	recipe curatorRecipe
 	path   string
-	number string // by which the process knows the client
+	number string // the process's number for the client
 	line   *line
-	heard  chan struct{} // closed when the process says nothing more
+	heard  chan struct{} // closed at the end of the process's messages
 	closed sync.Once
 
 	mu     sync.Mutex
 	leases map[*curatorLease]bool // that hold the lock
-	lost   int                    // sessions before and including this one have ended
-	dead   error                  // why all have
+	lost   int                    // sessions up to this number have ended
+	dead   error                  // why all have ended
 }
 
 var _ harness.Remote = (*curatorClient)(nil)
@@ -49,7 +48,7 @@ func newCuratorClient(ctx context.Context, java *javaPeer, recipe curatorRecipe,
 	if recipe.instance {
 		mode = "instance"
 	}
-	dctx, cancel := context.WithTimeout(ctx, javaStart+java.answer) // more than the process takes to say that no server answers
+	dctx, cancel := context.WithTimeout(ctx, javaStart+java.answer) // longer than the process takes to report that no server answers
 	defer cancel()
 	var answer string
 	c.line, answer, err = c.proc.dial(dctx, "client", append(where, "recipe", recipe.name, "mode", mode, "path", c.path,
@@ -66,7 +65,7 @@ func newCuratorClient(ctx context.Context, java *javaPeer, recipe curatorRecipe,
 	return c, nil
 }
 
-// curatorServers returns how the Java process reaches the servers.
+// curatorServers returns the Java process's options for the servers.
 func curatorServers(at harness.Endpoint) ([]string, error) {
 	if at.Kind != harness.KindZooKeeper || len(at.Addrs) == 0 {
 		return nil, fmt.Errorf("peers: %w: Curator needs a ZooKeeper ensemble, not %q", harness.ErrUsage, at.Kind)
@@ -86,8 +85,7 @@ func curatorServers(at harness.Endpoint) ([]string, error) {
 		"user", at.Username, "password", at.Password), nil
 }
 
-// listen ends the leases of sessions that the process says are lost, and all
-// when it says nothing more.
+// listen ends the leases of lost sessions, and all at the end of the process's messages.
 func (c *curatorClient) listen() {
 	defer close(c.heard)
 	for {
@@ -102,7 +100,6 @@ func (c *curatorClient) listen() {
 	}
 }
 
-// end ends the leases of the sessions up to number lost, or all because of dead.
 func (c *curatorClient) end(lost int, dead error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,7 +109,7 @@ func (c *curatorClient) end(lost int, dead error) {
 	}
 }
 
-// judge ends l if its session is over; c.mu is held.
+// judge ends l if its session is over. The caller holds c.mu.
 func (c *curatorClient) judge(l *curatorLease) {
 	switch {
 	case c.dead != nil:
@@ -149,8 +146,8 @@ func (c *curatorClient) Join(ctx context.Context, i int) (harness.Session, error
 	return s, nil
 }
 
-// Close ends the CuratorFramework. A process that does not answer is killed. It is
-// safe to call twice: a second dismissal would end the process under its other users.
+// Close ends the CuratorFramework. A process that does not answer is killed. Calling it twice is
+// safe: a second dismissal would end the process under its other users.
 func (c *curatorClient) Close() error {
 	c.closed.Do(c.close)
 	return nil
@@ -169,12 +166,11 @@ func (c *curatorClient) close() {
 	c.java.dismiss(c.proc)
 }
 
-// A curatorSession is one worker: one thread of the Java process.
 type curatorSession struct {
 	c       *curatorClient
 	number  int
 	request int
-	line    *line // nil when it was given up
+	line    *line // nil after giveUp
 }
 
 var _ harness.TrySession = (*curatorSession)(nil)
@@ -190,13 +186,11 @@ func (s *curatorSession) Lock(ctx context.Context) (harness.Lease, error) {
 	return s.acquire(ctx, "lock", -1)
 }
 
-// TryLock makes a ticket, looks, and removes it if it is not the first: Curator
-// with a timeout of 0.
+// TryLock makes a ticket, looks, and removes it if it is not first: Curator with a timeout of 0.
 func (s *curatorSession) TryLock(ctx context.Context) (harness.Lease, error) {
 	return s.acquire(ctx, "lock", 0)
 }
 
-// A curatorRWSession is a worker of a lock with readers.
 type curatorRWSession struct{ *curatorSession }
 
 var _ harness.RWSession = curatorRWSession{}
@@ -205,11 +199,10 @@ func (s curatorRWSession) RLock(ctx context.Context) (harness.Lease, error) {
 	return s.acquire(ctx, "rlock", -1)
 }
 
-// unlockVerbs says how to release what a verb has acquired.
 var unlockVerbs = map[string]string{"lock": "unlock", "rlock": "runlock"}
 
-// acquire asks for the lock, to be waited for so many milliseconds, or for ever
-// if negative.
+// acquire requests the lock and waits for at most wait milliseconds, or without bound if
+// negative.
 func (s *curatorSession) acquire(ctx context.Context, verb string, wait int) (harness.Lease, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("peers: %s %s: %w", verb, s.c.path, ctx.Err())
@@ -236,7 +229,7 @@ func (s *curatorSession) acquire(ctx context.Context, verb string, wait int) (ha
 	return nil, fmt.Errorf("peers: %s %s: %w", verb, s.c.path, err)
 }
 
-// interruptible asks for something that ends early if ctx does.
+// interruptible sends a request that ends early if ctx does.
 func (s *curatorSession) interruptible(ctx context.Context, text string) (string, error) {
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -255,8 +248,8 @@ func (s *curatorSession) interruptible(ctx context.Context, text string) (string
 	return answer, err
 }
 
-// giveUp closes a connection whose answer will not be waited for; the process
-// releases what its thread held.
+// giveUp closes a connection without waiting for its answer; the process releases the locks of
+// its thread.
 func (s *curatorSession) giveUp() {
 	s.line.Close()
 	s.line = nil

@@ -11,10 +11,9 @@ import (
 	"locklab/peers"
 )
 
-// TestCuratorDowngrade: a writer that takes the lock for reading too, and then
-// unlocks what it took to write, keeps other writers out. Curator's did not up to
-// version 5.4.0 (CURATOR-621), which is why curator-rw says so. Ours does, and keeps
-// Curator's out.
+// TestCuratorDowngrade: a writer that takes the lock for reading too, and then unlocks its
+// write, keeps other writers out. Curator's did not up to version 5.4.0 (CURATOR-621), as
+// documented at curator-rw. Ours does, and keeps Curator's out.
 func TestCuratorDowngrade(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -39,8 +38,8 @@ func TestCuratorDowngrade(t *testing.T) {
 	}
 }
 
-// downgrade reports whether a writer with the lock next, which waits for one with
-// the lock owner, gets in when that reads and has stopped writing.
+// downgrade reports whether a waiting writer of the lock next gets in when a holder of the lock
+// owner reads and has stopped writing.
 func downgrade(t *testing.T, at harness.Endpoint, owner, next *harness.Variant) (beside bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -71,7 +70,7 @@ func downgrade(t *testing.T, at harness.Endpoint, owner, next *harness.Variant) 
 		}
 		waits <- l
 	}()
-	time.Sleep(time.Second) // its ticket is before that of the reading
+	time.Sleep(time.Second) // its ticket is before the reader's
 	reads, err := sessions[0].(harness.RWSession).RLock(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +102,6 @@ func downgrade(t *testing.T, at harness.Endpoint, owner, next *harness.Variant) 
 	return beside
 }
 
-// before55 reports whether the Curator at hand is older than 5.5.0.
 func before55(t *testing.T) bool {
 	var major, minor int
 	if _, err := fmt.Sscanf(peers.CuratorVersion(), "%d.%d", &major, &minor); err != nil {

@@ -11,12 +11,11 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// TestCuratorInterrupted shows why the suite lets curator-semaphore-mutex get stuck
-// under two rules: a waiter that is interrupted while it removes the ticket of the
-// mutex inside, the last step of an acquisition, leaves its lease node behind, and
-// the lock is held until its session ends. Interrupted before, while it waits, it
-// leaves nothing, by the same judge. Should Curator be cured one day, MayStick and
-// the documentation are to change.
+// TestCuratorInterrupted shows why curator-semaphore-mutex may get stuck under two rules. A
+// waiter that is interrupted while it removes the ticket of the inner mutex, the last step of an
+// acquisition, leaves its lease node. The lock is then held until its session ends. Interrupted
+// earlier, while it waits, it leaves nothing. If Curator fixes this, change MayStick and the
+// documentation.
 func TestCuratorInterrupted(t *testing.T) {
 	if raceEnabled {
 		t.Skip("it is about Java and the server, of which the race detector sees nothing; it runs without -race")
@@ -44,8 +43,7 @@ func TestCuratorInterrupted(t *testing.T) {
 	}
 }
 
-// An interruptStage is a lock with a holder and, in a client that hears from the
-// server as late as its proxy says, a waiter.
+// An interruptStage is a lock with a holder and a waiter, whose client is delayed by a proxy.
 type interruptStage struct {
 	look         *onlooker
 	proxy        *faultproxy.Proxy
@@ -68,7 +66,6 @@ func newInterruptStage(t *testing.T, at harness.Endpoint) *interruptStage {
 	return s
 }
 
-// nodes waits until there are n nodes below the lock's child.
 func (s *interruptStage) nodes(t *testing.T, child string, n int) {
 	t.Helper()
 	var names []string
@@ -81,9 +78,9 @@ func (s *interruptStage) nodes(t *testing.T, child string, n int) {
 	t.Fatalf("below %s are %q, want %d", child, names, n)
 }
 
-// interrupt lets the waiter give up: while the lock is held; or, if last is set,
-// when the holder has released it, and the server has removed the waiter's ticket
-// but the waiter has yet to hear of it.
+// interrupt makes the waiter give up while the lock is held. If last is set, it does so when the
+// holder has released it and the server has removed the waiter's ticket, but the waiter has not
+// been notified.
 func (s *interruptStage) interrupt(t *testing.T, last bool) {
 	t.Helper()
 	lease := mustLock(t, s.holds)
@@ -117,8 +114,7 @@ func (s *interruptStage) interrupt(t *testing.T, last bool) {
 	}
 }
 
-// stuck reports whether the worker that held the lock does not get it again within
-// some seconds.
+// stuck reports whether the last holder cannot get the lock again within some seconds.
 func (s *interruptStage) stuck(t *testing.T) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)

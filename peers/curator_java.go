@@ -22,20 +22,20 @@ import (
 //go:embed curator/CuratorPeer.java
 var curatorSource []byte
 
-// javaStart is how long the process may take to compile its source and say
-// HELLO, on a busy machine.
+// javaStart bounds the time until the process has compiled its source and printed HELLO, on a
+// busy machine.
 const javaStart = 60 * time.Second
 
-// curatorJars is where Debian's libcurator-recipes-java is; the manifest names
-// what it needs. The second keeps the logger from explaining itself.
+// curatorJars is the path of Debian's libcurator-recipes-java, whose manifest lists its
+// dependencies. The second jar silences the logger's notices.
 var curatorJars = []string{"/usr/share/java/curator-recipes.jar", "/usr/share/java/slf4j-nop.jar"}
 
-// CuratorEnv names the environment variable that holds a class path with
-// Curator on it, for systems that have no package of it.
+// CuratorEnv names the environment variable with a class path of Curator, for systems without a
+// package of it.
 const CuratorEnv = "LOCKLAB_CURATOR"
 
-// findCurator returns the Java to start and its class path: what getenv has
-// under CuratorEnv, else jars. It looks at files only.
+// findCurator returns the Java program and its class path: the value of CuratorEnv, else jars.
+// It only checks files.
 func findCurator(getenv func(string) string, java func() (string, error), jars []string) (program, classPath string, err error) {
 	const get = "run scripts/deps curator"
 	program, err = java()
@@ -58,15 +58,14 @@ func findCurator(getenv func(string) string, java func() (string, error), jars [
 	return program, strings.Join(jars, string(filepath.ListSeparator)), nil
 }
 
-// A javaPeer is the Java process behind all clients of Curator in this process:
-// started for the first of them, ended a moment after the last has closed, and
-// replaced if it is gone.
+// A javaPeer is the Java process behind all clients of Curator in this process. It is started
+// for the first client, ended a moment after the last has closed, and replaced if it is gone.
 type javaPeer struct {
-	answer time.Duration // for what needs no lock; a process that takes longer hangs
+	answer time.Duration // bounds answers that need no lock; a slower process hangs
 	linger time.Duration // after the last client has closed
 	warmUp time.Duration // of Java's compiler, before the first client is ready
 
-	turn chan struct{} // has one element; the goroutine that takes it may use the rest
+	turn chan struct{} // a token: the goroutine that takes it may use the rest
 	now  *javaProcess  // nil before the first
 }
 
@@ -76,7 +75,7 @@ func newJavaPeer(answer, linger, warmUp time.Duration) *javaPeer {
 	return p
 }
 
-// hire returns the running process, to which the caller must say dismiss.
+// hire returns the running process. The caller must dismiss it.
 func (p *javaPeer) hire(ctx context.Context) (*javaProcess, error) {
 	select {
 	case <-p.turn:
@@ -111,16 +110,15 @@ func (p *javaPeer) retire(j *javaProcess) {
 	<-p.turn
 	defer func() { p.turn <- struct{}{} }()
 	if j.users == 0 {
-		j.kill() // its clients have closed: there is nothing to save
+		j.kill() // its clients have closed
 	}
 }
 
-// A javaProcess is one run of CuratorPeer.java.
 type javaProcess struct {
 	child   *child.Process
-	stdin   io.Closer // the process ends with it
+	stdin   io.Closer // its end ends the process
 	addr    string    // where it listens
-	token   string    // what it lets in
+	token   string    // grants access
 	version string    // of Curator
 	answer  time.Duration
 	users   int // guarded by javaPeer.turn
@@ -135,14 +133,14 @@ func startJava(ctx context.Context) (_ *javaProcess, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("peers: %w", err)
 	}
-	defer os.RemoveAll(dir) // once it runs it has read its source
+	defer os.RemoveAll(dir) // it has read its source once it runs
 	source := filepath.Join(dir, "CuratorPeer.java")
 	if err := os.WriteFile(source, curatorSource, 0o600); err != nil {
 		return nil, fmt.Errorf("peers: %w", err)
 	}
 	cmd := exec.Command(program,
 		"-Xms128m", "-Xmx512m", // the collector is Java's own choice
-		"-XX:-UsePerfData", // else a kill leaves a file in the machine's temporary directory
+		"-XX:-UsePerfData", // otherwise a kill leaves a file in the temporary directory
 		"-cp", classPath+backend.NettyOfDebian(classPath), source)
 	ctx, cancel := context.WithTimeoutCause(ctx, javaStart, fmt.Errorf("not ready within %v", javaStart))
 	defer cancel()
@@ -153,7 +151,6 @@ func startJava(ctx context.Context) (_ *javaProcess, err error) {
 	return j, nil
 }
 
-// launchJava starts cmd and waits for its HELLO.
 func launchJava(ctx context.Context, cmd *exec.Cmd) (*javaProcess, error) {
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -188,7 +185,6 @@ func launchJava(ctx context.Context, cmd *exec.Cmd) (*javaProcess, error) {
 	return j, nil
 }
 
-// greet reads the line with which the process begins.
 func (j *javaProcess) greet(hello string) error {
 	verb, values := parseLine(hello)
 	if verb != "HELLO" || values["addr"] == "" || values["port"] == "" {
@@ -198,7 +194,6 @@ func (j *javaProcess) greet(hello string) error {
 	return nil
 }
 
-// parseLine returns the first word of a line and its key=value words.
 func parseLine(text string) (verb string, values map[string]string) {
 	values = make(map[string]string)
 	for i, word := range strings.Fields(text) {
@@ -225,9 +220,8 @@ func (j *javaProcess) kill() {
 	j.stdin.Close()
 }
 
-// suspect is called when something has not been answered in time: a process
-// that does not even tell the time hangs and is killed, with which its clients
-// end too.
+// suspect is called after a late answer: a process that does not even answer a clock request
+// hangs and is killed, which ends its clients too.
 func (j *javaProcess) suspect() {
 	ctx, cancel := context.WithTimeout(context.Background(), j.answer)
 	defer cancel()
@@ -239,7 +233,6 @@ func (j *javaProcess) suspect() {
 	l.Close()
 }
 
-// whyNoCurator returns why Curator cannot run here, "" if it can.
 func whyNoCurator() string {
 	if _, _, err := findCurator(os.Getenv, backend.Java, curatorJars); err != nil {
 		return strings.TrimPrefix(err.Error(), harness.ErrUnavailable.Error()+": ")

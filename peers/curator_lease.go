@@ -11,11 +11,10 @@ import (
 	"locklab/harness"
 )
 
-// A curatorLease is one acquisition.
 type curatorLease struct {
 	s        *curatorSession
-	line     *line  // on which it was granted
-	verb     string // that releases it
+	line     *line  // that granted it
+	verb     string // releases it
 	epoch    int    // number of the session
 	alive    context.Context
 	end      context.CancelCauseFunc
@@ -53,7 +52,7 @@ func (l *curatorLease) Unlock(context.Context) error {
 	return nil
 }
 
-// release asks the thread to let go, also of a lock that is lost: it counts.
+// release asks the thread to unlock, even a lost lock, because Curator counts.
 func (l *curatorLease) release() error {
 	if l.s.line == nil || l.s.line != l.line {
 		return fmt.Errorf("%w: the connection to its thread was given up", errLost)

@@ -11,15 +11,14 @@ import (
 	"time"
 )
 
-// A line is one connection to a javaProcess.
 type line struct {
 	conn net.Conn
 	in   *bufio.Reader
 
-	mu sync.Mutex // of writers
+	mu sync.Mutex // for writers
 }
 
-// words builds "verb key=value …", the values encoded as in a URL.
+// words returns "verb key=value …" with URL-encoded values.
 func words(verb string, pairs ...string) string {
 	var b strings.Builder
 	b.WriteString(verb)
@@ -29,7 +28,7 @@ func words(verb string, pairs ...string) string {
 	return b.String()
 }
 
-// dial opens a connection, says what it is for and returns the first answer.
+// dial opens a connection, states its purpose and returns the first answer.
 func (j *javaProcess) dial(ctx context.Context, verb string, pairs ...string) (*line, string, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", j.addr)
 	if err != nil {
@@ -58,7 +57,7 @@ func (l *line) write(text string) error {
 	return err
 }
 
-// read returns the next line. One that begins with "error" is an error.
+// read returns the next line. A line that begins with "error" is an error.
 func (l *line) read() (string, error) {
 	text, err := l.in.ReadString('\n')
 	if err != nil {
@@ -71,7 +70,6 @@ func (l *line) read() (string, error) {
 	return text, nil
 }
 
-// ask is write and read.
 func (l *line) ask(text string) (string, error) {
 	if err := l.write(text); err != nil {
 		return "", err
@@ -81,7 +79,7 @@ func (l *line) ask(text string) (string, error) {
 
 func (l *line) Close() { l.conn.Close() }
 
-// A refusal is what the peer said instead of doing what it was asked.
+// A refusal is an error of the peer.
 type refusal struct{ said string }
 
 func (e *refusal) Error() string { return "Curator: " + e.said }

@@ -16,9 +16,9 @@ import (
 	"locklab/harness"
 )
 
-// curatorLoop returns the Loop of a lock that recipe makes. Inside nobody counts
-// requests, so the servers do: pings and the readings are among them, under one in
-// a hundred, and so is what other clients ask of a server that is not the lab's.
+// curatorLoop returns the Loop of a lock that recipe makes. The Java process does not count
+// requests, so the servers do. Their counts include pings and the readings, less than 1 %, and
+// requests of other clients of a server that is not the lab's.
 func curatorLoop(recipe curatorRecipe) harness.Loop {
 	return func(ctx context.Context, at harness.Endpoint, key string, w harness.Workload) (*harness.LoopLog, error) {
 		c, err := newCuratorCell(recipe, w)
@@ -38,8 +38,8 @@ func curatorLoop(recipe curatorRecipe) harness.Loop {
 	}
 }
 
-// newCuratorCell returns w as a cell. The error wraps [harness.ErrUsage] if there
-// is none like it.
+// newCuratorCell returns w as a cell. The error wraps [harness.ErrUsage] if a cell cannot
+// express w.
 func newCuratorCell(recipe curatorRecipe, w harness.Workload) (CuratorCell, error) {
 	c := CuratorCell{Recipe: recipe.name, Workers: w.Workers, Warmup: w.Warmup, Window: w.Window, Hold: w.Hold.Mean, Think: w.Think.Mean}
 	no := func(what string) (CuratorCell, error) {
@@ -68,7 +68,7 @@ func newCuratorCell(recipe curatorRecipe, w harness.Workload) (CuratorCell, erro
 	return c, nil
 }
 
-// A meter reads what the servers count, at the edges of a window.
+// A meter reads the servers' counters at the edges of a window.
 type meter struct {
 	at    harness.Endpoint
 	began time.Time
@@ -84,9 +84,9 @@ func (m *meter) read(ctx context.Context) {
 	m.seen, m.err = append(m.seen, n), cmp.Or(m.err, err)
 }
 
-// within returns what the servers did in the window of log, nil if they do not
-// say. On a busy machine they are read a little after its edges, so what they did
-// between the readings counts by the acquisitions there and in the window.
+// within returns the servers' counts in the window of log, nil if unknown. On a busy machine
+// they are read a little after its edges. So the counts between the readings are scaled by the
+// acquisitions there and in the window.
 func (m *meter) within(log *CellLog) *harness.Counts {
 	if m.err != nil || len(m.seen) != 2 {
 		return nil
@@ -100,7 +100,6 @@ func (m *meter) within(log *CellLog) *harness.Counts {
 	return &harness.Counts{Requests: scale(d.Requests), Notifications: scale(d.Notifications)}
 }
 
-// acquired returns how many acquisitions of log lie between two times.
 func acquired(log *CellLog, from, to int64) (n int) {
 	for _, h := range log.Holds {
 		if h.Acquired >= from && h.Acquired < to {
@@ -110,8 +109,8 @@ func acquired(log *CellLog, from, to int64) (n int) {
 	return n
 }
 
-// served asks all servers of an ensemble how many packets they have received and
-// sent unasked since they started.
+// served returns the packets that all servers of an ensemble have received, and sent as
+// notifications, since they started.
 func served(ctx context.Context, at harness.Endpoint) (total harness.Counts, err error) {
 	counts := make([]harness.Counts, len(at.Addrs[0]))
 	errs := make([]error, len(counts))
@@ -126,7 +125,6 @@ func served(ctx context.Context, at harness.Endpoint) (total harness.Counts, err
 	return total, errors.Join(errs...)
 }
 
-// servedPatience is how long a server may take to say what it has counted.
 const servedPatience = 10 * time.Second
 
 func servedBy(ctx context.Context, addr string, secure *tls.Config) (harness.Counts, error) {
@@ -149,7 +147,7 @@ func servedBy(ctx context.Context, addr string, secure *tls.Config) (harness.Cou
 	values := make(map[string]uint64)
 	for line := range strings.Lines(string(text)) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
-			values[name], _ = strconv.ParseUint(value, 10, 64) // some are no numbers
+			values[name], _ = strconv.ParseUint(value, 10, 64) // some are not numbers
 		}
 	}
 	received, sent := values["zk_packets_received"], values["zk_packets_sent"]

@@ -21,7 +21,6 @@ import (
 	"locklab/peers"
 )
 
-// Where Java is required the locks that need it can run.
 func TestCuratorRequired(t *testing.T) { needJava(t) }
 
 func TestFindCurator(t *testing.T) {
@@ -67,14 +66,13 @@ func TestFindCurator(t *testing.T) {
 	}
 }
 
-// How long the processes of these tests may take to answer, and stay.
+// Timeouts of the Java processes in these tests.
 const (
 	javaAnswer = 2 * time.Second
 	javaLinger = 500 * time.Millisecond
 )
 
-// A javaStage is a Java process of the test's own with one client, whose worker
-// 0 holds the lock.
+// A javaStage is a separate Java process with one client, whose worker 0 holds the lock.
 type javaStage struct {
 	java    *peers.JavaPeer
 	at      harness.Endpoint
@@ -131,7 +129,6 @@ func mustLock(t *testing.T, s harness.Session) harness.Lease {
 	return l
 }
 
-// within waits for ch to close.
 func within(t *testing.T, d time.Duration, ch <-chan struct{}, what string) {
 	t.Helper()
 	select {
@@ -141,8 +138,8 @@ func within(t *testing.T, d time.Duration, ch <-chan struct{}, what string) {
 	}
 }
 
-// works checks that another client in a new process gets the lock, which the
-// servers free when the session of the old one ends.
+// works checks that another client in a new process gets the lock, which the servers free when
+// the session of the old one ends.
 func (s *javaStage) works(t *testing.T, old int) {
 	t.Helper()
 	c := s.connect(t)
@@ -175,7 +172,7 @@ func TestJava(t *testing.T) {
 		"foreign hand":              foreignHand,
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // they wait for time-outs, each with a process of its own
+			t.Parallel() // they wait for timeouts, each with a separate process
 			s := newJavaStage(t, at)
 			run(t, s)
 		})
@@ -219,7 +216,6 @@ func javaHangs(t *testing.T, s *javaStage) {
 	s.close(t)
 }
 
-// lost checks that the lease has ended with the process.
 func (s *javaStage) lost(t *testing.T) {
 	t.Helper()
 	within(t, 5*time.Second, s.lease.Done(), "the lease ends with the process")
@@ -256,7 +252,7 @@ func javaHangsInCell(t *testing.T, s *javaStage) {
 	s.close(t)
 }
 
-// A session that is closed with the lock in hand does not keep it.
+// A session that is closed while it holds the lock does not keep it.
 func workerLeaves(t *testing.T, s *javaStage) {
 	if err := s.workers[0].Close(); err != nil {
 		t.Fatal(err)
@@ -267,8 +263,8 @@ func workerLeaves(t *testing.T, s *javaStage) {
 	s.close(t)
 }
 
-// foreignHand also checks what is left behind. It is what the documentation names: should Curator notice one day
-// that its node is gone, the documentation is to change.
+// foreignHand: a removed node is not noticed, as documented. If Curator notices it one day,
+// change the documentation.
 func foreignHand(t *testing.T, s *javaStage) {
 	look := newOnlooker(t, s.at, "/locklab/"+s.key)
 	names, _, err := look.conn.Children(look.path)
@@ -289,7 +285,6 @@ func foreignHand(t *testing.T, s *javaStage) {
 	}
 }
 
-// TestCuratorLost freezes a server for longer than the session lasts.
 func TestCuratorLost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -330,8 +325,7 @@ func TestCuratorLost(t *testing.T) {
 	}
 }
 
-// TestCuratorCredentials looks at a ticket of a client with a password, which
-// no other may remove.
+// TestCuratorCredentials checks a ticket of a client with a password, which no other may remove.
 func TestCuratorCredentials(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

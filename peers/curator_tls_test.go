@@ -20,8 +20,8 @@ import (
 	"locklab/peers"
 )
 
-// TestCuratorTLS lets Curator's locks contend over a server's port for TLS, one of them
-// with zk-handoff; measures one in Java; and connects as clients that are to be refused.
+// TestCuratorTLS contends over a server's TLS port with Curator's locks, one of them against
+// zk-handoff; measures one in Java; and connects as clients that must be refused.
 func TestCuratorTLS(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -54,7 +54,6 @@ func TestCuratorTLS(t *testing.T) {
 	t.Run("refused", func(t *testing.T) { refusedSecurely(t, at) })
 }
 
-// contendSecurely lets a client for each of names take the lock in turn.
 func contendSecurely(t *testing.T, at harness.Endpoint, names []string) {
 	var vs []*harness.Variant
 	for _, name := range names {
@@ -78,8 +77,7 @@ func contendSecurely(t *testing.T, at harness.Endpoint, names []string) {
 	}
 }
 
-// refusedSecurely connects with what does not let a client in, between two connections that
-// are let in.
+// refusedSecurely connects with invalid options, between two valid connections.
 func refusedSecurely(t *testing.T, at harness.Endpoint) {
 	other := httptest.NewTLSServer(nil)
 	defer other.Close()

@@ -16,17 +16,14 @@ var (
 	MeasureCuratorOn = measureCurator
 )
 
-// Client connects a client with the lock of curator-mutex in p's process.
 func (p *javaPeer) Client(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 	return newCuratorClient(ctx, p, curatorRecipe{name: "mutex"}, at, key)
 }
 
-// MeasureCurator measures a cell in the Java process that all share.
 func MeasureCurator(ctx context.Context, at harness.Endpoint, key string, c CuratorCell, base time.Time, edge func()) (*CellLog, error) {
 	return measureCurator(ctx, curatorJava, at, key, c, base, edge)
 }
 
-// PID is the process id, 0 if none has been started.
 func (p *javaPeer) PID() int {
 	if p.now == nil {
 		return 0
@@ -34,24 +31,21 @@ func (p *javaPeer) PID() int {
 	return p.now.child.PID()
 }
 
-// Done is closed when the latest process is gone.
 func (p *javaPeer) Done() <-chan struct{} { return p.now.child.Done() }
 
-// EndInput does what the kernel does when this process ends.
 func (p *javaPeer) EndInput() { p.now.stdin.Close() }
 
-// ClockOffset is what is added to Java's clock to get ns since base.
 func (p *javaPeer) ClockOffset(ctx context.Context, base time.Time) (int64, error) {
 	return p.now.clockOffset(ctx, base)
 }
 
-// TakeLine reads a line about a cell of so many workers.
+// TakeLine parses a line about a cell of that many workers.
 func TakeLine(text string, workers int) (*CellLog, error) {
 	r := &cellRun{log: new(CellLog), workers: int64(workers), edge: func() {}}
 	return r.log, r.take(text)
 }
 
-// CuratorVersion is the version of the Curator that runs, or ran last.
+// CuratorVersion returns the version of the Curator that runs, or ran last.
 func CuratorVersion() string {
 	<-curatorJava.turn
 	defer func() { curatorJava.turn <- struct{}{} }()

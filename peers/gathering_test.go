@@ -18,7 +18,6 @@ import (
 	zklab "locklab/zklock/lab"
 )
 
-// variant returns the ZooKeeper lock of that name, nil if there is none.
 func variant(name string) *harness.Variant {
 	all := slices.Concat(peers.Suite, zklab.Suite)
 	if i := slices.IndexFunc(all, func(v *harness.Variant) bool { return v.Name == name }); i >= 0 {
@@ -27,10 +26,9 @@ func variant(name string) *harness.Variant {
 	return nil
 }
 
-// newKey returns a name that no other lock has.
 func newKey() string { return "peers-test-" + rand.Text() }
 
-// A gathering is workers that contend for one lock, each with its own client.
+// A gathering is workers that contend for one lock, each with a separate client.
 type gathering struct {
 	clients  []harness.Remote
 	sessions []harness.Session
@@ -39,7 +37,6 @@ type gathering struct {
 	inside   func(i int, read bool) (leave func(), err error) // called by holders; nil is fine
 }
 
-// gather connects a worker for each of vs to the lock called key.
 func gather(ctx context.Context, at harness.Endpoint, key string, vs []*harness.Variant) (*gathering, error) {
 	g := &gathering{clients: make([]harness.Remote, len(vs)), sessions: make([]harness.Session, len(vs)), holds: make([][]oracle.Hold, len(vs))}
 	var group errgroup.Group
@@ -54,7 +51,6 @@ func gather(ctx context.Context, at harness.Endpoint, key string, vs []*harness.
 	return g, group.Wait()
 }
 
-// close ends all sessions and clients, together: each takes a while.
 func (g *gathering) close() error {
 	var group errgroup.Group
 	for i, s := range g.sessions {
@@ -72,8 +68,8 @@ func (g *gathering) close() error {
 	return group.Wait()
 }
 
-// turns lets every worker take the lock as long as more says of the number of
-// its next turn, and keeps what it saw of the turns of writers.
+// turns lets every worker take the lock while more returns true for the number of its next turn,
+// and records the turns of writers.
 func (g *gathering) turns(ctx context.Context, base time.Time, hold time.Duration, more func(turn int) bool) error {
 	var group errgroup.Group
 	for i := range g.sessions {
@@ -116,7 +112,6 @@ func (g *gathering) turn(ctx context.Context, base time.Time, hold time.Duration
 	return errors.Join(err, lease.Unlock(ctx))
 }
 
-// unavailable skips tb, or fails it if LOCKLAB_REQUIRE names what is missing.
 func unavailable(tb testing.TB, what string, err error) {
 	tb.Helper()
 	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(what) {

@@ -14,26 +14,23 @@ import (
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
-// goZooKeeper is zk.Lock of github.com/go-zookeeper/zk, as it is: a protected
-// ephemeral sequential node, a list, a data watch on the next lower one, and a
-// list again. Three requests alone, five and a watch event behind others.
+// goZooKeeper is unmodified zk.Lock of github.com/go-zookeeper/zk: a protected ephemeral
+// sequential node, a list, a data watch on the next lower one, and a list again. It takes three
+// requests alone, five and a watch event behind others.
 //
-// # What the adapter adds
+// # Additions of the adapter
 //
-// A context. zk.Lock has none, and its waiter cannot be withdrawn. So every
-// worker has a session of its own, and a Lock whose context ends closes that
-// session, with which its ticket goes; the next Lock opens a new one and
-// counts that in its time.
+//   - A context. zk.Lock has none, and its waiter cannot be withdrawn. So every worker has a
+//     separate session. A Lock whose context ends closes that session and so removes its ticket;
+//     the next Lock opens a new one within its measured time.
+//   - A loss signal from the library's events: Done closes when the server has reported that the
+//     session expired. That is after the reconnect, when others may already hold the lock.
 //
-// A loss signal, as far as the library's own events go: Done closes when the
-// server has said that the session expired. Until the client is connected
-// again it is not told, and others may hold the lock by then.
+// # Unchanged behaviour
 //
-// # What it leaves alone
-//
-// After a failed request zk.Lock returns without removing its ticket, which
-// then blocks all clients, its own included, until the session ends. A foreign
-// child of the lock's node makes every Lock fail.
+// After a failed request zk.Lock returns without removing its ticket, which then blocks all
+// clients, including its own, until the session ends. A foreign child of the lock's node makes
+// every Lock fail.
 //
 // # References
 //
@@ -54,17 +51,15 @@ var (
 	errReleased = fmt.Errorf("peers: %w", harness.ErrReleased)
 )
 
-// zkUnlockWait bounds Unlock.
 const zkUnlockWait = 2 * time.Second
 
-// zkClient is the sessions of the workers of one client.
 type zkClient struct {
 	wirezk.Counter // of all sessions together
 	at             harness.Endpoint
 	path           string
 
 	mu    sync.Mutex
-	spare *zkConn // opened to see that there are servers; the first worker's
+	spare *zkConn // opened to check that there are servers; the first worker's
 }
 
 var (
@@ -82,10 +77,9 @@ func newZKClient(ctx context.Context, at harness.Endpoint, key string) (harness.
 	return r, nil
 }
 
-// zkConn is a connection and the end of its session.
 type zkConn struct {
 	*wirezk.Conn
-	alive context.Context // ends when the server says that the session expired
+	alive context.Context // ends when the server reports that the session expired
 }
 
 func (r *zkClient) dial(ctx context.Context) (*zkConn, error) {
@@ -120,7 +114,6 @@ func (r *zkClient) Close() error {
 	return nil
 }
 
-// zkSession is one worker.
 type zkSession struct {
 	r    *zkClient
 	conn *zkConn // nil until the next Lock
@@ -167,7 +160,7 @@ func (s *zkSession) acl() []zk.ACL {
 	return zk.WorldACL(zk.PermAll)
 }
 
-// Close removes the lock's node, if no other client is there, and ends the session.
+// Close removes the lock's node if it is unused, and ends the session.
 func (s *zkSession) Close() error {
 	if s.conn == nil {
 		return nil
@@ -181,7 +174,6 @@ func (s *zkSession) Close() error {
 	return nil
 }
 
-// zkLease is one acquisition.
 type zkLease struct {
 	l        *zk.Lock
 	alive    context.Context

@@ -16,7 +16,6 @@ import (
 	"locklab/peers"
 )
 
-// A stage is one client of zk.Lock with one worker, and an onlooker.
 type stage struct {
 	path    string
 	remote  harness.Remote
@@ -24,8 +23,7 @@ type stage struct {
 	see     *wirezk.Conn
 }
 
-// TestGoZooKeeper checks what the adapter adds, and that the peer still does
-// what its documentation here says.
+// TestGoZooKeeper checks the additions of the adapter, and the documented behaviour of the peer.
 func TestGoZooKeeper(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	for name, run := range map[string]func(*testing.T, *stage){
@@ -93,7 +91,6 @@ func (s *stage) unlock(t *testing.T, l harness.Lease) {
 	}
 }
 
-// children returns the nodes of the lock.
 func (s *stage) children(t *testing.T) []string {
 	t.Helper()
 	names, _, err := s.see.Children(s.path)

@@ -21,9 +21,8 @@ import (
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
-// interop lists the locks that are to be one lock when they share a path. Names
-// that no Suite has are left out, so a lock that does not exist yet may stand
-// here.
+// interop lists the locks that must exclude each other when they share a path. Unknown names are
+// ignored, so planned locks may be listed.
 var interop = []struct {
 	name  string
 	locks []string
@@ -34,8 +33,8 @@ var interop = []struct {
 	{"read-write", []string{"curator-rw", "zk-rw", "zk-rw-curator"}, func(worker, turn int) bool { return (worker+turn)%4 != 0 }},
 }
 
-// TestInterop lets locks of different makers contend for one path: at no time
-// do two hold it, and it goes round by the numbers of their tickets.
+// TestInterop lets locks of different authors contend for one path: no two hold it at once, and
+// it passes in the order of their tickets.
 func TestInterop(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
@@ -62,8 +61,6 @@ func TestInterop(t *testing.T) {
 	}
 }
 
-// needJava fails t if LOCKLAB_REQUIRE says that Java is to be there and Curator
-// cannot run.
 func needJava(t *testing.T) {
 	t.Helper()
 	if why := variant("curator-mutex").Unavailable; why != "" {
@@ -74,8 +71,6 @@ func needJava(t *testing.T) {
 	}
 }
 
-// turnsTogether is how often the workers of TestInterop take the lock, all
-// together.
 func turnsTogether() int64 {
 	if os.Getenv(locktest.StressEnv) != "" {
 		return 10_000
@@ -118,10 +113,9 @@ func contend(t *testing.T, at harness.Endpoint, vs []*harness.Variant, reads fun
 	t.Logf("%d workers, %.0f turns per second, %d of %d by readers", len(vs), rate, look.reads.Load(), total)
 }
 
-// An onlooker is told of all that hold one lock. When a writer does it lists
-// the queue: the least ticket is the holder's. If it were another one's, who was
-// passed over, that one would be there still at a later turn, so that the least
-// ticket would not rise.
+// An onlooker is notified of all holders of one lock. For a writer it lists the queue: the least
+// ticket must be the holder's. If a waiter were passed over, its ticket would still be there at
+// a later turn, so the least ticket would not rise.
 type onlooker struct {
 	conn    *wirezk.Conn
 	path    string
@@ -145,7 +139,6 @@ func newOnlooker(t *testing.T, at harness.Endpoint, path string) *onlooker {
 	return &onlooker{conn: conn, path: path, last: -1}
 }
 
-// enter checks one turn.
 func (o *onlooker) enter(i int, read bool) (leave func(), err error) {
 	if read {
 		o.reads.Add(1)
@@ -176,7 +169,6 @@ func (o *onlooker) look(i int) error {
 	return o.next(i, least)
 }
 
-// next notes that the least ticket at a turn of worker i has this number.
 func (o *onlooker) next(i int, ticket int64) error {
 	if ticket <= o.last {
 		return fmt.Errorf("at turn %d, of worker %d, ticket %d is the first in the queue after ticket %d was: a waiter was passed over", o.turns, i, ticket, o.last)
@@ -186,10 +178,9 @@ func (o *onlooker) next(i int, ticket int64) error {
 	return nil
 }
 
-// ticketName matches the names of tickets, which may have a part of their own before.
+// ticketName matches the names of tickets, with or without a unique part.
 var ticketName = regexp.MustCompile(`^(_c_.*)?(lock-|__READ__|__WRIT__)[0-9]{10}$`)
 
-// leastTicket returns the least number behind the names of tickets.
 func leastTicket(names []string) (int64, error) {
 	least := int64(-1)
 	for _, name := range names {
@@ -210,8 +201,8 @@ func leastTicket(names []string) (int64, error) {
 	return least, nil
 }
 
-// TestOnlookerRejects keeps TestInterop able to fail: locks with different
-// ideas of the order pass each other over, and are caught.
+// TestOnlookerRejects: locks with different orders pass each other over, and the onlooker
+// detects it.
 func TestOnlookerRejects(t *testing.T) {
 	o := &onlooker{last: -1}
 	for _, c := range []struct {
@@ -236,8 +227,8 @@ func TestOnlookerRejects(t *testing.T) {
 	}
 }
 
-// TestInteropRejects lets a client that follows no queue hold the path: real
-// overlaps of real locks are found.
+// TestInteropRejects: a client without a queue holds the path, and the real overlaps are
+// detected.
 func TestInteropRejects(t *testing.T) {
 	t.Parallel()
 	needJava(t)
@@ -251,7 +242,7 @@ func TestInteropRejects(t *testing.T) {
 		t.Fatal(err)
 	}
 	look := newOnlooker(t, at, "/locklab/"+key)
-	g.inside = func(int, bool) (func(), error) { // takes all tickets away, the holder's too
+	g.inside = func(int, bool) (func(), error) { // deletes all tickets, including the holder's
 		leave := func() {}
 		names, _, err := look.conn.Children(look.path)
 		if err != nil {

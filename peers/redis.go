@@ -13,34 +13,31 @@ import (
 )
 
 const (
-	// redisPrefix begins the names of all keys of the laboratory.
 	redisPrefix = "locklab:"
 
-	// redisTTL is the time to live of keys where the endpoint names none and
-	// the library has no default: that of redsync, so that all have the same.
+	// redisTTL is the default time to live of keys, for endpoints and libraries without one:
+	// redsync's, so that all have the same.
 	redisTTL = 8 * time.Second
 
-	// redisUnlockWait bounds Unlock.
 	redisUnlockWait = 2 * time.Second
 )
 
-// A redisLock takes a lock by a library on top of go-redis. It makes one
-// attempt, or tries until it has the lock or ctx ends. An error wraps
-// harness.ErrNotAcquired if another has the lock.
+// A redisLock takes a lock with a library on top of go-redis. It makes one attempt, or tries
+// until it has the lock or ctx ends. An error wraps harness.ErrNotAcquired if another has the
+// lock.
 type redisLock func(ctx context.Context, try bool) (*redisHold, error)
 
-// A redisHold is what a library says about a lock that it has taken.
+// A redisHold is a library's information on a lock that it has taken.
 type redisHold struct {
 	until time.Time                           // the key may be gone then
 	free  func(context.Context) (bool, error) // reports whether it was held until now
 }
 
-// redisClient is one client of go-redis, by which a library takes its locks.
 type redisClient struct {
 	*wireredis.Counter
 	rdb redis.UniversalClient
 	key string
-	// join returns what takes a lock for one worker.
+	// join returns a redisLock for one worker.
 	join func(key string) redisLock
 }
 
@@ -49,7 +46,6 @@ var (
 	_ harness.Counter = (*redisClient)(nil)
 )
 
-// dialRedis connects to the server and asks whether it is there.
 func dialRedis(ctx context.Context, at harness.Endpoint, key string) (*redisClient, error) {
 	rdb, counter, err := wireredis.ConnectAny(at)
 	if err != nil {
@@ -71,14 +67,13 @@ func (r *redisClient) Named(key string) harness.Remote {
 	return redisNamed{&redisClient{r.Counter, r.rdb, redisPrefix + key, r.join}}
 }
 
-// redisNamed is one of several locks of a client, which ends with that.
+// redisNamed is one of several locks of a client. Closing the client closes it.
 type redisNamed struct{ *redisClient }
 
 func (redisNamed) Close() error { return nil }
 
 func (r *redisClient) Close() error { return r.rdb.Close() }
 
-// redisSession is one worker.
 type redisSession struct {
 	key  string
 	lock redisLock
@@ -100,8 +95,8 @@ func (s *redisSession) take(ctx context.Context, try bool) (harness.Lease, error
 	return newRedisLease(hold), nil
 }
 
-// cause returns the error of ctx once that has ended, else err: libraries say
-// anything, and a socket may notice the deadline first.
+// cause returns the error of ctx once ctx has ended, else err: the errors of libraries vary, and
+// a socket may notice the deadline first.
 func cause(ctx context.Context, err error) error {
 	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
 		<-ctx.Done()
@@ -112,7 +107,6 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// redisLease is one acquisition that is not renewed.
 type redisLease struct {
 	*redisHold
 	alive    context.Context

@@ -19,18 +19,17 @@ import (
 	"locklab/peers"
 )
 
-// redisPatience is how long a test waits for what must happen.
 const redisPatience = 20 * time.Second
 
-// A redisPeer says what the documentation of a peer says in numbers.
+// A redisPeer is the documentation of a peer in numbers.
 type redisPeer struct {
 	name    string
 	alone   uint64 // commands of an acquisition and its release
-	again   uint64 // at most so many more: it is told of its own writes, and asks twice after 20 ms
+	again   uint64 // maximum of additional commands: it is notified of its own writes, and asks twice after 20 ms
 	refused uint64 // commands of an attempt that fails
 	renews  bool   // the key, while the lock is held
-	told    bool   // that its key has changed, at once
-	sleeps  bool   // it may sleep on although the lock is free
+	told    bool   // is notified at once that its key has changed
+	sleeps  bool   // may sleep although the lock is free
 }
 
 var redisPeers = []redisPeer{
@@ -44,8 +43,8 @@ var redisPeers = []redisPeer{
 	{name: "rueidislock-poll", alone: 2, again: 3, refused: 1, renews: true},
 }
 
-// TestRedisPeers checks what the adapters add, and that the peers still do what
-// their documentation here says.
+// TestRedisPeers checks the additions of the adapters, and the documented behaviour of the
+// peers.
 func TestRedisPeers(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for _, p := range redisPeers {
@@ -76,7 +75,6 @@ func TestRedisPeers(t *testing.T) {
 	}
 }
 
-// redisStage is a lock of its own on the server.
 type redisStage struct {
 	*testing.T
 	redisPeer
@@ -84,7 +82,6 @@ type redisStage struct {
 	key string
 }
 
-// redisPeerNamed returns the variant with that name.
 func redisPeerNamed(tb testing.TB, name string) *harness.Variant {
 	tb.Helper()
 	i := slices.IndexFunc(peers.Suite, func(v *harness.Variant) bool { return v.Name == name })
@@ -103,7 +100,6 @@ func redisEventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// join returns a client with one worker; close ends both.
 func (s *redisStage) join() (remote harness.Remote, session harness.Session, done func()) {
 	s.Helper()
 	remote, err := redisPeerNamed(s, s.name).Remote(s.Context(), s.at, s.key)
@@ -139,7 +135,6 @@ func (s *redisStage) unlock(l harness.Lease) {
 	}
 }
 
-// see returns a client that is not of the peer.
 func (s *redisStage) see() *redis.Client {
 	s.Helper()
 	client, _, err := wireredis.Connect(s.at)
@@ -149,7 +144,6 @@ func (s *redisStage) see() *redis.Client {
 	return client
 }
 
-// keys returns the names of the keys of the lock.
 func (s *redisStage) keys() []string {
 	if !strings.HasPrefix(s.name, "rueidis") {
 		return []string{"locklab:" + s.key}
@@ -157,7 +151,6 @@ func (s *redisStage) keys() []string {
 	return []string{"locklab:0:" + s.key, "locklab:1:" + s.key, "locklab:2:" + s.key}
 }
 
-// present returns how many of them there are.
 func (s *redisStage) present(see *redis.Client) int64 {
 	s.Helper()
 	n, err := see.Exists(s.Context(), s.keys()...).Result()
@@ -170,7 +163,7 @@ func (s *redisStage) present(see *redis.Client) int64 {
 func (s *redisStage) commands() {
 	remote, session, done := s.join()
 	defer done()
-	s.unlock(s.lock(session)) // the scripts are known to the server from here on
+	s.unlock(s.lock(session)) // the server has the scripts from now on
 	count := remote.(harness.Counter).Counts
 	before := count()
 	for range 10 {
@@ -188,7 +181,7 @@ func (s *redisStage) commands() {
 	if l, err := waiter.(harness.TrySession).TryLock(s.Context()); !errors.Is(err, harness.ErrNotAcquired) {
 		s.Errorf("TryLock of a held lock = %v, %v", l, err)
 	}
-	// What follows the answer may still be on its way.
+	// Requests after the answer may still be on their way.
 	refused := func() uint64 { return other.(harness.Counter).Counts().Sub(before).Requests }
 	redisEventually(s.T, "the commands of a failed attempt are sent", func() bool { return refused() >= s.refused })
 	if got := refused(); got > s.refused+s.again {
@@ -197,7 +190,6 @@ func (s *redisStage) commands() {
 	s.unlock(held)
 }
 
-// timeToLive: the lease ends with the time to live, if nothing renews the key.
 func (s *redisStage) timeToLive() {
 	s.at.Lease = 300 * time.Millisecond
 	_, session, done := s.join()
@@ -230,7 +222,6 @@ func (s *redisStage) timeToLive() {
 	s.unlock(next)
 }
 
-// keyRemoved: the key is deleted under the holder.
 func (s *redisStage) keyRemoved() {
 	s.at.Lease = time.Second
 	_, session, done := s.join()
@@ -242,7 +233,7 @@ func (s *redisStage) keyRemoved() {
 		s.Fatalf("removed %d keys: %v", n, err)
 	}
 	switch {
-	case s.renews: // told at once, or at the next renewal
+	case s.renews: // notified at once, or at the next renewal
 		began := time.Now()
 		select {
 		case <-l.Done():
@@ -267,9 +258,8 @@ func (s *redisStage) keyRemoved() {
 	s.unlock(s.lock(session))
 }
 
-// patience: a Lock without a deadline waits for longer than the time to live,
-// and for more attempts than redsync makes by default. What may sleep on is asked
-// again when it has.
+// patience: a Lock without a deadline waits for longer than the time to live, and for more
+// attempts than redsync makes by default. A lock that may oversleep is asked again when it has.
 func (s *redisStage) patience() {
 	s.at.Lease = 100 * time.Millisecond
 	_, session, done := s.join()
@@ -289,7 +279,6 @@ func (s *redisStage) patience() {
 	}
 }
 
-// outwait waits for a lock that another client has for some time.
 func (s *redisStage) outwait(session harness.Session, see *redis.Client) error {
 	const taken = 400 * time.Millisecond
 	for _, key := range s.keys() {
@@ -326,7 +315,6 @@ func (s *redisStage) noServer() {
 	}
 }
 
-// connectEnds: a server that accepts and says nothing.
 func (s *redisStage) connectEnds() {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -358,7 +346,6 @@ func (s *redisStage) wrongPassword() {
 	}
 }
 
-// nothingLeft: a lock that was released leaves no key.
 func (s *redisStage) nothingLeft() {
 	_, session, done := s.join()
 	defer done()
@@ -372,7 +359,6 @@ func (s *redisStage) nothingLeft() {
 	redisEventually(s.T, "no key is left", func() bool { return s.present(see) == 0 })
 }
 
-// cancelledHolder: the context of Lock is for the wait.
 func (s *redisStage) cancelledHolder() {
 	_, session, done := s.join()
 	defer done()

@@ -13,29 +13,25 @@ import (
 	"locklab/harness"
 )
 
-// redsyncDefault is redsync over one server, as it is: SET with NX and PX and a
-// random value, and a script that deletes the key if it has that value. Waiters
-// ask again after 50 to 250 ms, its default, or after 1 ms.
+// redsyncDefault is unmodified redsync over one server: SET with NX, PX and a random value, and
+// a script that deletes the key if it has that value. Waiters ask again after 50 to 250 ms, its
+// default, or after 1 ms. It takes two commands alone. Behind others each attempt costs two:
+// redsync sends the release after every failure, too.
 //
-// Two commands alone. Behind others each attempt costs two: redsync sends the
-// release after every failure, too.
+// # Additions of the adapter
 //
-// # What the adapter adds
+//   - Patience: redsync gives up after 32 attempts. Here it continues until the context ends,
+//     and returns the context's error instead of ErrFailed.
+//   - A redsync.Mutex for each acquisition: it keeps only the last value, so a late Unlock would
+//     release a later acquisition.
+//   - A loss signal: Done closes at Mutex.Until. Nothing renews the key, and an earlier deletion
+//     is not noticed.
 //
-// Patience: redsync gives up after 32 attempts, here it goes on until the
-// context ends, and says so by the context's error instead of ErrFailed.
+// # Unchanged behaviour
 //
-// A redsync.Mutex for each acquisition: it keeps the value of the last one
-// only, so a late Unlock would release a later acquisition.
-//
-// A loss signal: Done closes at Mutex.Until. Nothing renews the key, and nothing
-// tells if it is deleted before.
-//
-// # What it leaves alone
-//
-// If the context ends while a command is on its way, redsync sends the release
-// under the same context, which does not go out: a key that was set stays for
-// its time to live. As long as a server does not answer, Lock goes on asking.
+// If the context ends during a command, redsync sends the release with the same context, so it
+// is not sent: a key that was set stays for its time to live. While a server does not answer,
+// Lock continues to ask.
 //
 // # References
 //
@@ -45,7 +41,7 @@ var redsyncDefault = newRedsync(&harness.Variant{
 	Doc:  "redsync v4.15.0 over one server, asks again after 50 to 250 ms, its default",
 })
 
-// redsync1ms asks as often as the library can be told without a busy loop.
+// redsync1ms uses the shortest pause of the library without a busy loop.
 var redsync1ms = newRedsync(&harness.Variant{
 	Name: "redsync-1ms",
 	Doc:  "redsync v4.15.0 over one server, asks again after 1 ms",

@@ -14,43 +14,37 @@ import (
 	"locklab/internal/lease"
 )
 
-// rueidisPush is rueidislock in the setting that its README gives for one
-// server: a script with SET, NX and PXAT and a random value, then GET, by which
-// the server will push an invalidation to all waiters when the key changes.
-// All of them ask again then.
+// rueidisPush is rueidislock with its README's settings for one server: a script with SET, NX
+// and PXAT and a random value, then GET. After that the server pushes an invalidation to all
+// waiters when the key changes, and all of them ask again. It takes two commands alone; behind
+// others about one for each waiter and turn.
 //
-// Two commands alone; behind others about one for each waiter and turn.
+// # Lost wake-ups
 //
-// # It loses wake-ups
+// A failed attempt hands the key over to a goroutine and counts the failure after that. If the
+// goroutine reads the count first, it takes the attempt for a success that has ended, and
+// removes the gate through which invalidations reach the waiter. The waiter then sleeps until
+// its context ends, although the lock is free. (lock.go, function try: "go monitoring" comes
+// before "failures".) TestRueidislockLosesWakeups shows it; with two processors it takes some
+// thousands of acquisitions. Hence its status: a lock that may never be granted cannot be
+// recommended. We know of no report of this defect.
 //
-// A failed attempt hands the key over to a goroutine and counts the failure
-// after that. If the goroutine looks at the count first, it takes the attempt
-// for a success that has ended and removes the gate by which invalidations find
-// the waiter. The waiter then sleeps on although the lock is free, until its
-// context ends. (lock.go, function try: "go monitoring" comes before
-// "failures".) TestRueidislockLosesWakeups shows it; on a machine with two
-// processors it takes some thousands of acquisitions. Hence its status: a lock
-// that may never be granted is not one to recommend. No report of this defect
-// is known to us.
+// # Additions of the adapter
 //
-// # What the adapter adds
+//   - A context for the wait alone. The library uses one context for the wait and the hold: its
+//     end would release the lock, and its deadline is the key's. A Lock whose context ends
+//     withdraws as the library does.
+//   - An answer of TryLock: each request of the library has a limit, TryNextAfter, and
+//     TryWithContext returns context.DeadlineExceeded when the server takes longer. The adapter
+//     tries again, as the library's WithContext does. With a server that always takes longer
+//     neither returns.
+//   - Counts of the sent scripts and of the invalidated keys.
 //
-// A context for the wait alone. In the library one context is for the wait and
-// for the hold: to end it would release the lock, and its deadline is the
-// key's. A Lock whose context ends withdraws as the library does.
+// # Unchanged behaviour
 //
-// An answer of TryLock: each request of the library has a limit, TryNextAfter, and
-// TryWithContext returns context.DeadlineExceeded when the server takes longer. The
-// adapter tries again, as the library's own WithContext does. A server that always
-// takes longer answers neither.
-//
-// Counts: of the scripts sent, and of the keys invalidated.
-//
-// # What it leaves alone
-//
-// The library renews the key, and ends the lease when the server tells that the
-// key has changed. It does not say whether the release found the key. It
-// repeats commands by itself after a broken connection, which are not counted.
+// The library renews the key, and ends the lease when the server reports a change of the key. It
+// does not report whether the release found the key. It repeats commands after a broken
+// connection, which are not counted.
 //
 // # References
 //
@@ -61,25 +55,22 @@ var rueidisPush = newRueidis(&harness.Variant{
 	Status: harness.Historical,
 }, func(o *rueidislock.LockerOption) {
 	o.KeyMajority, o.NoLoopTracking = 1, true
-	// There is no next key to try. The limit is for each request, and one that
-	// takes longer on a busy machine would lose a wake-up of its own: the
-	// server does not tell a client what it has deleted itself.
+	// There is no next key to try. The limit applies to each request. A slower request on a busy
+	// machine would lose a wake-up: the server does not notify a client of its own deletions.
 	o.TryNextAfter = redisTTL
 })
 
-// rueidisMajority is the library without options: two of three keys, here on
-// one server. The race of rueidisPush would need a goroutine to stand still for
-// a whole round trip, between two lines: we have not seen it in 300,000
-// acquisitions.
+// rueidisMajority is the library without options: two of three keys, here on one server. The
+// race of rueidisPush would require a goroutine to pause for a whole round trip between two
+// lines: we have not seen it in 300,000 acquisitions.
 var rueidisMajority = newRueidis(&harness.Variant{
 	Name:   "rueidislock-majority",
 	Doc:    "rueidislock v1.0.79 with its defaults: two of three keys, the server tells all waiters",
 	Status: harness.Reference,
 }, func(*rueidislock.LockerOption) {})
 
-// rueidisPoll is without client-side caching, as for servers that do not offer
-// it. Waiters ask again after TryNextAfter, 20 ms by default, so a wake-up that
-// is lost is none that they need.
+// rueidisPoll is without client-side caching, as for servers that do not offer it. Waiters ask
+// again after TryNextAfter, 20 ms by default, so they do not depend on wake-ups.
 var rueidisPoll = newRueidis(&harness.Variant{
 	Name:   "rueidislock-poll",
 	Doc:    "rueidislock v1.0.79 without client-side caching: one key, asks again after 20 ms",
@@ -97,7 +88,6 @@ func newRueidis(v *harness.Variant, set func(*rueidislock.LockerOption)) *harnes
 	return v
 }
 
-// rueidisClient is one Locker.
 type rueidisClient struct {
 	locker        rueidislock.Locker
 	key           string
@@ -116,7 +106,7 @@ func dialRueidis(ctx context.Context, at harness.Endpoint, key string, set func(
 	}
 	r := &rueidisClient{key: key}
 	o := rueidislock.LockerOption{
-		KeyPrefix:   redisPrefix[:len(redisPrefix)-1], // it adds a colon
+		KeyPrefix:   redisPrefix[:len(redisPrefix)-1], // the library adds a colon
 		KeyValidity: at.Lease,
 		ClientOption: rueidis.ClientOption{
 			InitAddress: at.Addrs[0], Username: at.Username, Password: at.Password, TLSConfig: at.TLS,
@@ -135,7 +125,6 @@ func dialRueidis(ctx context.Context, at harness.Endpoint, key string, set func(
 	return r, nil
 }
 
-// build makes a client that counts.
 func (r *rueidisClient) build(o rueidis.ClientOption) (rueidis.Client, error) {
 	if tell := o.OnInvalidations; tell != nil {
 		o.OnInvalidations = func(keys []rueidis.RedisMessage) {
@@ -150,8 +139,7 @@ func (r *rueidisClient) build(o rueidis.ClientOption) (rueidis.Client, error) {
 	return &countedRueidis{client, &r.requests}, nil
 }
 
-// countedRueidis counts what the scripts of rueidislock send, which is all that
-// it sends.
+// countedRueidis counts the scripts of rueidislock, which sends nothing else.
 type countedRueidis struct {
 	rueidis.Client
 	requests *atomic.Uint64
@@ -162,8 +150,7 @@ func (c *countedRueidis) Do(ctx context.Context, cmd rueidis.Completed) rueidis.
 	return c.Client.Do(ctx, cmd)
 }
 
-// Counts returns the commands sent, and the keys that the server has said to
-// have changed.
+// Counts returns the sent commands, and the keys that the server has reported as changed.
 func (r *rueidisClient) Counts() harness.Counts {
 	return harness.Counts{Requests: r.requests.Load(), Notifications: r.notifications.Load()}
 }
@@ -192,9 +179,9 @@ func (s rueidisSession) TryLock(ctx context.Context) (harness.Lease, error) {
 	return s.take(ctx, s.r.tryUntilAnswered)
 }
 
-// tryUntilAnswered tries again when a request has taken longer than TryNextAfter:
-// the library returns the error of its own limit then, and does not know whether the
-// lock is held. What the request took it has given back before it returns.
+// tryUntilAnswered tries again when a request has taken longer than TryNextAfter: then the
+// library returns a timeout, without knowing whether the lock is held, and has undone the
+// request.
 func (r *rueidisClient) tryUntilAnswered(ctx context.Context, name string) (alive context.Context, release context.CancelFunc, err error) {
 	for {
 		alive, release, err = r.locker.TryWithContext(ctx, name)
@@ -227,10 +214,9 @@ func (s rueidisSession) take(ctx context.Context, lock func(context.Context, str
 	return &rueidisLease{alive: alive, release: release, end: end}, nil
 }
 
-// rueidisLease is one acquisition.
 type rueidisLease struct {
 	alive    context.Context
-	release  context.CancelFunc // returns when the library is done with the key
+	release  context.CancelFunc // returns when the library has finished with the key
 	end      context.CancelFunc
 	unlocked atomic.Bool
 	released atomic.Bool // by Unlock, while it was held

@@ -11,9 +11,8 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// TestRueidislockSlowServer: the library gives up a request after 20 ms, and says
-// nothing about the lock then. TryLock says what is so when the server answers: that
-// the lock is held, or that it has been taken.
+// TestRueidislockSlowServer: the library gives up a request after 20 ms without a result.
+// TryLock returns the result when the server answers: the lock is held, or was taken.
 func TestRueidislockSlowServer(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for _, name := range []string{"rueidislock", "rueidislock-majority", "rueidislock-poll"} {
@@ -48,7 +47,6 @@ func TestRueidislockSlowServer(t *testing.T) {
 	}
 }
 
-// tryLate tries the lock while the server's answers come late, for a while.
 func tryLate(t *testing.T, p *faultproxy.Proxy, s harness.Session) (harness.Lease, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -59,7 +57,6 @@ func tryLate(t *testing.T, p *faultproxy.Proxy, s harness.Session) (harness.Leas
 	return s.(harness.TrySession).TryLock(ctx)
 }
 
-// joinAt connects a client with one worker.
 func joinAt(t *testing.T, v *harness.Variant, at harness.Endpoint, key string) (harness.Remote, harness.Session) {
 	t.Helper()
 	r, err := v.Remote(t.Context(), at, key)

@@ -20,10 +20,9 @@ import (
 	redislab "locklab/redislock/lab"
 )
 
-// TestRueidislockLosesWakeups shows the defect for which rueidislock with one
-// key is Historical: a waiter sleeps although none holds the lock. Should it
-// be cured one day, the status and the documentation are to change. Locks that
-// keep their promise pass the same judge.
+// TestRueidislockLosesWakeups shows the defect that makes rueidislock with one key Historical: a
+// waiter sleeps although nobody holds the lock. If it is fixed, change the status and the
+// documentation. Correct locks pass the same check.
 func TestRueidislockLosesWakeups(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -63,8 +62,8 @@ func TestRueidislockLosesWakeups(t *testing.T) {
 	}
 }
 
-// crowdProcessors makes the system interrupt goroutines at any point, on a machine of any
-// size: it must share the processors among more threads. stop ends that.
+// crowdProcessors makes the system interrupt goroutines at any point on any machine, because
+// more threads share the processors. stop ends that.
 func crowdProcessors() (stop func()) {
 	n := runtime.NumCPU()
 	before := runtime.GOMAXPROCS(4 * n)
@@ -83,7 +82,6 @@ func crowdProcessors() (stop func()) {
 	}
 }
 
-// redisQueue returns the fair lock of this module.
 func redisQueue(tb testing.TB) *harness.Variant {
 	tb.Helper()
 	i := slices.IndexFunc(redislab.Suite, func(v *harness.Variant) bool { return v.Name == "redis-queue" })
@@ -93,11 +91,10 @@ func redisQueue(tb testing.TB) *harness.Variant {
 	return redislab.Suite[i]
 }
 
-// oversleepers is how many workers contend, each with its own client.
 const oversleepers = 8
 
-// oversleep lets workers contend for a new lock until each has had it some
-// times, and returns how many wait on although it has been free for a second.
+// oversleep lets workers contend for a new lock until each has had it some times, and returns
+// how many still wait although it has been free for a second.
 func oversleep(ctx context.Context, v *harness.Variant, at harness.Endpoint, see *redis.Client) (asleep int, err error) {
 	ctx, wake := context.WithCancel(ctx)
 	key := "peers-test-" + rand.Text()
@@ -149,7 +146,6 @@ func oversleep(ctx context.Context, v *harness.Variant, at harness.Endpoint, see
 	return 0, nil
 }
 
-// takeTurns takes the lock some times and adds to granted each time.
 func takeTurns(ctx context.Context, session harness.Session, granted *atomic.Int64) error {
 	for range 200 {
 		lease, err := session.Lock(ctx)

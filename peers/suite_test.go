@@ -12,9 +12,8 @@ import (
 
 func TestSuite(t *testing.T) { locktest.Run(t, suiteHere(t)) }
 
-// suiteHere is peers.Suite, but under the race detector with one of Curator's
-// locks only, the one with readers: they differ in Java, of which it sees
-// nothing, and share all that is in Go.
+// suiteHere is peers.Suite. Under the race detector it has only one of Curator's locks, the one
+// with readers: they differ in Java, which the detector does not see, and share all Go code.
 func suiteHere(t *testing.T) (suite []*harness.Variant) {
 	for _, v := range peers.Suite {
 		if raceEnabled && strings.HasPrefix(v.Name, "curator-") && !v.Traits.ReadWrite {

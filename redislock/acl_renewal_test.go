@@ -14,8 +14,8 @@ import (
 	"locklab/redislock"
 )
 
-// TestACLRenewal: a user that is alone with a lock and lacks a right that only the renewal
-// or the release needs is told so by Lock or Unlock, and does not lose the lease instead.
+// TestACLRenewal: a user that lacks a right only for the renewal or the release gets an error
+// from Lock or Unlock, instead of losing the lease.
 func TestACLRenewal(t *testing.T) {
 	t.Parallel()
 	const lease = 1500 * time.Millisecond
@@ -23,8 +23,8 @@ func TestACLRenewal(t *testing.T) {
 	leaktest.Own(t)
 	rights := documentedACL(t)
 	var all sync.WaitGroup
-	// The user with all rights comes first, so that the server has every script: that one
-	// was loaded for another user does not help the one that may not load the next.
+	// The user with all rights comes first and loads every script, because the next one may not
+	// load scripts.
 	for i, right := range append([]string{""}, rights...) {
 		if right != "" && right[0] != '+' {
 			continue
@@ -38,7 +38,7 @@ func TestACLRenewal(t *testing.T) {
 			all.Go(func() {
 				l, err := m.Lock(t.Context())
 				if err == nil {
-					time.Sleep(lease + lease/10) // so it was renewed, or is over
+					time.Sleep(lease + lease/10) // renewed, or over
 					lost := l.Err()
 					if err = l.Unlock(t.Context()); lost != nil {
 						t.Errorf("%s without %q: the lease was lost, for %v", kind, right, lost)
@@ -61,9 +61,8 @@ func TestACLRenewal(t *testing.T) {
 	all.Wait()
 }
 
-// TestACLWithoutEval: a user that may not load scripts is told so by Lock, though the server
-// has the script of that: the one of the renewal it may not have, and the lease would be
-// lost at the first.
+// TestACLWithoutEval: Lock returns an error to a user that may not load scripts, even if the
+// server has the script of Lock: the renewal's script may be missing.
 func TestACLWithoutEval(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[0])[0]
@@ -73,7 +72,7 @@ func TestACLWithoutEval(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		unlock(t, l) // so the server has the scripts to take and release, and not to renew
+		unlock(t, l) // the server has the scripts to take and release, and not to renew
 	}
 	user := r.user(t, slices.DeleteFunc(documentedACL(t), func(r string) bool { return r == "+eval" }))
 	for kind, lock := range kinds {
@@ -87,8 +86,8 @@ func TestACLWithoutEval(t *testing.T) {
 	}
 }
 
-// TestACLTakenAway: a holder that loses a right learns it by its next renewal, not at the
-// end of the lease; one whose requests the server refuses for a while keeps it.
+// TestACLTakenAway: a holder that loses a right notices at its next renewal; one whose requests
+// are refused temporarily keeps its lease.
 func TestACLTakenAway(t *testing.T) {
 	t.Parallel()
 	const lease = 6 * time.Second
@@ -112,11 +111,11 @@ func TestACLTakenAway(t *testing.T) {
 		if err := l.Err(); !errors.Is(err, redislock.ErrLost) || !strings.Contains(err.Error(), "rights that a user needs") || strings.Contains(err.Error(), "is over") {
 			t.Errorf("%s: Err = %v, want ErrLost before the deadline, and what to do", kind, err)
 		}
-		l.Unlock(context.WithoutCancel(t.Context())) // which says the same
+		l.Unlock(context.WithoutCancel(t.Context())) // returns the same error
 	}
 }
 
-// TestACLName: a client has its name in CLIENT LIST if its user may set it.
+// TestACLName: a client's name is in CLIENT LIST if its user may set it.
 func TestACLName(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[0])[0]

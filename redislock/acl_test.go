@@ -15,8 +15,8 @@ import (
 	"locklab/redislock"
 )
 
-// TestACLRights: each right of the documented user is needed, and a user that lacks it
-// is told so at once.
+// TestACLRights: each right of the documented user is needed, and a user without it gets an
+// error at once.
 func TestACLRights(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[0])[0]
@@ -30,7 +30,8 @@ func TestACLRights(t *testing.T) {
 			others := slices.DeleteFunc(slices.Clone(rights), func(r string) bool { return r == right })
 			user := r.user(t, others)
 			failed := 0
-			// On a busy machine the second client may ask when the first has left already, and needs no right to wait.
+			// On a busy machine the second client may ask after the first has left, and then
+			// needs no right to wait.
 			for held := 20 * time.Millisecond; failed == 0 && held <= 2*time.Second; held *= 10 {
 				if err := r.connect(t).ScriptFlush(t.Context()).Err(); err != nil {
 					t.Fatal(err)
@@ -59,8 +60,8 @@ func TestACLRights(t *testing.T) {
 	})
 }
 
-// TestACLForce: the documented user may unlock by force, whatever the kind; and one that
-// lacks a right either may all the same, or is told so in one line.
+// TestACLForce: the documented user may unlock by force, for every kind. A user that lacks a
+// right also may, or gets an error of one line.
 func TestACLForce(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[0])[0]
@@ -75,7 +76,7 @@ func TestACLForce(t *testing.T) {
 			}
 			t.Run(k.name, func(t *testing.T) { forceAsUser(t, user, k) })
 		}
-		if !slices.Equal(without, []string{"multi"}) { // the names of a Multi have it
+		if !slices.Equal(without, []string{"multi"}) { // its parts have it
 			t.Errorf("%q have no ForceUnlock", without)
 		}
 	})
@@ -96,7 +97,6 @@ func TestACLForce(t *testing.T) {
 	}
 }
 
-// forceAsUser: a waiter gets a lock that is unlocked by force, and its holder is told.
 func forceAsUser(t *testing.T, user running, k lockKind) {
 	name := newName()
 	held := lock(t, k.make(user.client(t), name, calm))
@@ -111,7 +111,6 @@ func forceAsUser(t *testing.T, user running, k lockKind) {
 	unlock(t, next)
 }
 
-// forceWithout takes a lock that has a waiter away by a user without a right.
 func forceWithout(t *testing.T, r, user running, k lockKind, right string) {
 	name, admin := newName(), r.connect(t)
 	f, ok := k.make(user.client(t), name, calm).(forcer)
@@ -119,7 +118,7 @@ func forceWithout(t *testing.T, r, user running, k lockKind, right string) {
 		return
 	}
 	held := lock(t, k.make(r.client(t), name, calm))
-	defer held.Unlock(t.Context()) // which may have been taken away
+	defer held.Unlock(t.Context()) // it may have been taken away
 	if err := admin.ZAdd(t.Context(), redislock.Companion(name, "queue"), redis.Z{Score: 1, Member: "dead:1"}).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +134,6 @@ func forceWithout(t *testing.T, r, user running, k lockKind, right string) {
 	}
 }
 
-// user returns r as seen by the user locks with these rights.
 func (r running) user(t *testing.T, rights []string) running {
 	t.Helper()
 	admin := r.options
@@ -145,8 +143,8 @@ func (r running) user(t *testing.T, rights []string) running {
 	return r
 }
 
-// everyKind lets two processes contend for a lock of each kind, all at the same time,
-// the first of which holds it that long, and returns what went wrong with each.
+// everyKind runs two contending processes for each kind at once, and returns the errors by kind.
+// The first process holds its lock for held.
 func everyKind(t *testing.T, r running, held time.Duration) map[string]error {
 	admin, failed := r.admin(t), make(map[string]error)
 	var mu sync.Mutex
@@ -177,8 +175,8 @@ func everyKind(t *testing.T, r running, held time.Duration) map[string]error {
 // calm gives a busy machine time to react.
 var calm = redislock.Options{HandoffTimeout: 5 * time.Second}
 
-// contend lets a hand a lock over to b, which waits for that long, another waiter having
-// left, and returns the first error, at which all clients leave.
+// contend lets a hand a lock over to b, which waits for held, after another waiter has left. It
+// returns the first error, at which all clients leave.
 func contend(ctx context.Context, a, b tryLocker, held time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -219,8 +217,8 @@ func contend(ctx context.Context, a, b tryLocker, held time.Duration) error {
 	return g.l.Unlock(ctx)
 }
 
-// passOver releases a lock of the kind queue for which only a process waits that has
-// died, with a notification unread.
+// passOver releases a lock of the kind queue whose only waiter belongs to a dead process with an
+// unread notification.
 func passOver(ctx context.Context, admin redis.UniversalClient, m tryLocker, name string) error {
 	l, err := m.Lock(ctx)
 	if err != nil {

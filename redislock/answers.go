@@ -9,21 +9,20 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A verdict is whether to repeat a request that has failed.
+// A verdict states whether to repeat a failed request.
 type verdict int
 
 const (
 	unlisted  verdict = iota // not in the table: a Lock gives up, a lease is renewed until its deadline
 	foreign                  // the key is in use for something else: a Lock gives up, a lease is lost
-	retry                    // this passes: send it again
-	elsewhere                // retry, by the way that the client library finds by then
-	redirect                 // elsewhere if the client library follows such answers, else final
-	password                 // retry if the server has let this client in before: the password changes; else final
-	final                    // this stays: a Lock gives up, a lease is lost
+	retry                    // temporary: send it again
+	elsewhere                // retry, with the server that the client library finds by then
+	redirect                 // elsewhere if the client library follows redirects, else final
+	password                 // retry if the server has accepted the password before: it is being changed; else final
+	final                    // permanent: a Lock gives up, a lease is lost
 )
 
-// A refusal is an error that servers answer with, by its first words. Advice is for the
-// reader of the error.
+// A refusal matches an error of a server by its first words. Advice is appended to the error.
 type refusal struct {
 	prefix  string
 	verdict verdict
@@ -38,19 +37,18 @@ const (
 	otherName   = "the name is in use, by a lock of another kind or something else"
 )
 
-// refusals are the errors of Redis and Valkey. Every request of this package goes by them,
-// whether it acquires, renews, releases, takes back or listens.
+// refusals are the errors of Redis and Valkey, for every request of this package.
 var refusals = []refusal{
 	{"LOADING", retry, ""},               // it reads its data from disk
 	{"BUSY ", retry, ""},                 // it runs another script
 	{"MASTERDOWN", retry, ""},            // a replica that has lost its primary
 	{"NOREPLICAS", retry, ""},            // too few replicas follow
 	{"CLUSTERDOWN", retry, ""},           // no node serves the slot
-	{"TRYAGAIN", retry, ""},              // the slot moves, and part of the keys has moved
+	{"TRYAGAIN", retry, ""},              // the slot is moving, and some of the keys have moved
 	{"NOSCRIPT", retry, ""},              // another server answers, or its scripts were flushed
 	{"MISCONF", retry, ""},               // it cannot write to its disk
 	{"OOM", retry, memory},               // until keys expire
-	{"IOERR", retry, ""},                 // it cannot reach another server
+	{"IOERR", retry, ""},                 // cannot reach another server
 	{"UNBLOCKED", retry, ""},             // it became a replica during a blocking pop
 	{"max number of clients", retry, ""}, // too many connections
 	{"NOMASTERLINK", retry, ""},          // a replica that does not replicate yet
@@ -68,7 +66,7 @@ var refusals = []refusal{
 	{"DENIED", final, ""},                // protected mode
 	{"NOPROTO", final, ""},               // another version of the protocol
 	{"CROSSSLOT", final, ""},             // keys of several slots in one request
-	{"EXECABORT", final, ""},             // a transaction; we send none of these:
+	{"EXECABORT", final, ""},             // a transaction; this package sends none of these:
 	{"UNKILLABLE", final, ""},            // SCRIPT KILL of a script that has written
 	{"NOTBUSY", final, ""},               // SCRIPT KILL without a script
 	{"BUSYGROUP", final, ""},             // a stream
@@ -76,7 +74,6 @@ var refusals = []refusal{
 	{"BUSYKEY", final, ""},               // RESTORE over a key
 }
 
-// refusalOf returns the row of err, the zero value if there is none.
 func refusalOf(err error) refusal {
 	for _, a := range refusals {
 		if redis.HasErrorPrefix(err, a.prefix) || a.advice == rights && forbidden(err) {
@@ -99,11 +96,11 @@ func judge(err error) verdict {
 	return retry
 }
 
-// final reports whether there is no point in sending a request again that failed with err.
+// final reports whether it is pointless to repeat a request that failed with err.
 func (c *Client) final(err error) bool { return c.settled(err) || judge(err) <= foreign }
 
-// settled is final for requests that cost nothing to repeat, such as renewals: an answer
-// that is not in the table may pass.
+// settled is final for requests that are cheap to repeat, such as renewals: an answer that
+// is not in the table may be temporary.
 func (c *Client) settled(err error) bool {
 	switch judge(err) {
 	case final:
@@ -117,7 +114,7 @@ func (c *Client) settled(err error) bool {
 	return false
 }
 
-// deaf is settled for listening, by connections that may have another password.
+// deaf is settled for connections that listen, which may have another password.
 func (c *Client) deaf(err error) bool {
 	if judge(err) == password && c.separate {
 		return !c.heard.Load()
@@ -125,20 +122,19 @@ func (c *Client) deaf(err error) bool {
 	return c.settled(err)
 }
 
-// refused reports whether err is the server's answer, so that the request has
-// surely changed nothing.
+// refused reports whether err is an answer of the server, so that the request has changed
+// nothing.
 func refused(err error) bool {
 	var answer redis.Error
 	return errors.As(err, &answer)
 }
 
-// forbidden reports whether err is the server's answer that this user may not do that,
-// by itself or in a script.
+// forbidden reports whether err means that the user lacks a right, directly or in a script.
 func forbidden(err error) bool {
 	if err == nil || !refused(err) {
 		return false
 	}
-	// Servers before 7.2 do not name the command of a script that was not allowed.
+	// Servers before 7.2 do not name the forbidden command of a script.
 	text := err.Error()
 	return redis.HasErrorPrefix(err, "NOPERM") || strings.Contains(text, "user executing the script") || strings.Contains(text, "ACL failure in script")
 }

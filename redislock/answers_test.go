@@ -16,7 +16,7 @@ import (
 	"locklab/redislock"
 )
 
-// A rotation is a user whose password changes in the server before the program learns it.
+// A rotation is a user whose password changes in the server before the program gets it.
 type rotation struct {
 	running
 	server   redis.UniversalClient // as a user that may do anything
@@ -32,7 +32,6 @@ func newRotation(t *testing.T) *rotation {
 	return r
 }
 
-// client returns a process that asks for its password whenever it connects.
 func (r *rotation) client(t *testing.T) *redislock.Client {
 	t.Helper()
 	rdb := redis.NewClient(&redis.Options{Addr: r.options.Addrs[0], ContextTimeoutEnabled: true, MaxRetries: -1,
@@ -66,8 +65,8 @@ func (r *rotation) do(t *testing.T, args ...any) {
 	}
 }
 
-// TestPasswordRotated: while the password of a client is refused, because it has changed in
-// the server, waiters keep waiting, Lock and Unlock ask again, and held leases stay.
+// TestPasswordRotated: while a client's new password is refused, waiters keep waiting, Lock and
+// Unlock ask again, and held leases stay.
 func TestPasswordRotated(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
@@ -111,8 +110,8 @@ func TestPasswordRotated(t *testing.T) {
 	}
 }
 
-// TestReleaseRepeated: a lock whose Unlock was refused for good is free soon after the server
-// allows it again, and not when its lease is over.
+// TestReleaseRepeated: a lock whose Unlock was refused permanently is free soon after the server
+// allows it again, before its lease is over.
 func TestReleaseRepeated(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
@@ -132,7 +131,7 @@ func TestReleaseRepeated(t *testing.T) {
 	}
 }
 
-// TestMoved: a Lock and an Unlock last while two nodes of a cluster lead to each other.
+// TestMoved: Lock and Unlock continue while two nodes of a cluster redirect to each other.
 func TestMoved(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[2])[0]
@@ -174,7 +173,6 @@ func TestMoved(t *testing.T) {
 	unlock(t, take(t, got))
 }
 
-// requireOver expects that l is over for its owner.
 func requireOver(t *testing.T, kind string, l *redislock.Lease) {
 	t.Helper()
 	select {
@@ -190,8 +188,8 @@ func requireOver(t *testing.T, kind string, l *redislock.Lease) {
 	}
 }
 
-// TestUnlockEnds: a lease is over for its owner from the moment of Unlock, before a request is
-// sent, and stays so if that has no answer.
+// TestUnlockEnds: a lease is over for its owner when Unlock is called, before a request is sent,
+// and stays over without an answer.
 func TestUnlockEnds(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[0])[0]
@@ -243,7 +241,6 @@ func TestUnlockEnds(t *testing.T) {
 	work.Wait()
 }
 
-// A mute client gets no answer to any request while it is on.
 type mute struct {
 	redis.Hook
 	on *atomic.Bool

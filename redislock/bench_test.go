@@ -11,17 +11,16 @@ import (
 	"locklab/redislock/lab"
 )
 
-// parallelTests is how many of the tests that call t.Parallel run beside each other, whatever
-// the number of processors: they wait for leases and timeouts most of the time, each with
-// a server of its own. Those that do not call it run before them, one at a time, as do
-// those that measure the whole process.
+// parallelTests is the number of parallel tests, whatever the number of processors: they wait
+// for leases and timeouts most of the time, each with its server. Tests of the whole process do
+// not call t.Parallel and run before them.
 const parallelTests = 6
 
-// TestMain lets the client library keep silent about the servers that tests kill.
+// TestMain silences the client library about the servers that tests kill.
 func TestMain(m *testing.M) {
 	logging.Disable()
 	locktest.Parallel(parallelTests)
-	// Tests that run beside others do not see what their timers leave.
+	// Parallel tests cannot check their leftover timers.
 	lockbench.Main(leaktest.Process{Tests: m, Packages: []string{"locklab/redislock", "github.com/redis/go-redis/v9"}})
 }
 

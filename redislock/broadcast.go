@@ -8,9 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A broadcast notifies every process that listens to a channel, all of its waiters at
-// once, by one connection of the process. It may notify them without a message, and it
-// does so whenever messages may have been lost.
+// A broadcast notifies all waiters of a process on a channel at once, through one connection. It
+// may notify them without a message, and always does if messages may have been lost.
 type broadcast struct {
 	c       *Client
 	channel string
@@ -24,17 +23,15 @@ type broadcast struct {
 	idle    *time.Timer   // ends the subscription; nil before the first
 }
 
-// broadcast returns the broadcast of a channel.
 func (c *Client) broadcast(channel string) *broadcast {
 	return c.broadcasts.get(channel, func() *broadcast { return &broadcast{c: c, channel: channel, notice: make(chan struct{})} })
 }
 
-// broadcastLinger is how long a process listens after its last waiter has gone.
 const broadcastLinger = 5 * time.Second
 
-// enter adds a waiter, and subscribes if there is no subscription yet. It returns what is
-// closed at the next notification, and whether messages are heard from now on; if not,
-// that notification says when they are.
+// enter adds a waiter, and subscribes if there is no subscription yet. It returns a channel
+// that is closed at the next notification. ready reports whether messages arrive from now
+// on; if not, that notification comes when they do.
 func (b *broadcast) enter() (notice <-chan struct{}, ready bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -49,7 +46,7 @@ func (b *broadcast) enter() (notice <-chan struct{}, ready bool) {
 			defer b.notify()
 			return b.notice, false
 		}
-		sub := rdb.Subscribe(b.c.open, b.channel) // what fails is tried again by Receive
+		sub := rdb.Subscribe(b.c.open, b.channel) // Receive retries a failed subscription
 		if !b.c.spawn(func() { b.listen(sub) }) {
 			sub.Close()
 			return b.notice, false
@@ -59,7 +56,6 @@ func (b *broadcast) enter() (notice <-chan struct{}, ready bool) {
 	return b.notice, b.ready
 }
 
-// leave removes a waiter that has entered.
 func (b *broadcast) leave() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,24 +69,23 @@ func (b *broadcast) leave() {
 	}
 }
 
-// stop ends the subscription if there are still no waiters.
 func (b *broadcast) stop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.waiters == 0 && b.sub != nil {
-		b.sub.Close() // which ends the connection, and with it listen
+		b.sub.Close() // also ends listen
 		b.sub, b.ready = nil, false
 	}
 }
 
-// next returns what is closed at the next notification, or why there may be none.
+// next returns a channel that is closed at the next notification, or the error that
+// prevents one.
 func (b *broadcast) next() (<-chan struct{}, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.notice, b.err
 }
 
-// listen notifies the waiters of each message until sub is closed.
 func (b *broadcast) listen(sub *redis.PubSub) {
 	stop := context.AfterFunc(b.c.open, func() { sub.Close() })
 	defer stop()
@@ -117,8 +112,8 @@ func (b *broadcast) notify() {
 	b.notice = make(chan struct{})
 }
 
-// received notifies the waiters after sub has received something, or failed with err, and
-// reports whether sub is still the subscription to listen to.
+// received notifies the waiters after sub has received a message or failed with err. It
+// reports whether to continue listening to sub.
 func (b *broadcast) received(sub *redis.PubSub, err error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,27 +12,25 @@ import (
 	"testing"
 )
 
-// A profile is what callgrind has counted, for each turn.
 type profile struct {
-	all       float64            // instructions
+	all       float64            // instructions per turn
 	functions map[string]*figure // by name
 }
 
-// A figure is what one function has cost.
 type figure struct {
 	own   float64 // instructions, without those of the functions that it calls
-	with  float64 // with them; a function that is called again by one of them counts twice
+	with  float64 // with them; recursive calls count twice
 	calls float64
 }
 
 var (
 	functionLine = regexp.MustCompile(`^(c?)fn=\((\d+)\)(?: (.*))?$`)
-	// What tells calls of a function, and parts and clones of it, from each other.
+	// Suffixes of recursive calls, parts and clones of a function.
 	functionPart = regexp.MustCompile(`'\d+$|\.(lto_priv|constprop|part|isra|cold).*$`)
 )
 
-// readProfile reads a file of callgrind, which is about so many turns. Its format is
-// that of "Callgrind Format Specification", Valgrind User Manual.
+// readProfile reads a callgrind file of that many turns. The format is in "Callgrind Format
+// Specification", Valgrind User Manual.
 func readProfile(path string, turns float64) (profile, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -40,9 +38,9 @@ func readProfile(path string, turns float64) (profile, error) {
 	}
 	defer file.Close()
 	p := profile{functions: make(map[string]*figure)}
-	names := make(map[string]string) // by number: a name is told once
+	names := make(map[string]string) // by number: each name is in the file once
 	var function, callee *figure
-	called := false // the next line is what calls of callee have cost
+	called := false // the next line has the cost of the calls of callee
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -96,7 +94,6 @@ func (p profile) figure(name string) *figure {
 	return p.functions[name]
 }
 
-// table shows the functions that have cost most.
 func (p profile) table(most int) string {
 	names := slices.SortedFunc(maps.Keys(p.functions), func(a, b string) int {
 		return int(p.functions[b].with - p.functions[a].with)
@@ -105,7 +102,7 @@ func (p profile) table(most int) string {
 	fmt.Fprintf(&text, "%9s %6s %9s %7s  %s\n", "with", "share", "own", "calls", "function")
 	for _, name := range names[:min(most, len(names))] {
 		f := p.functions[name]
-		if f.with > p.all { // called again
+		if f.with > p.all { // called recursively
 			continue
 		}
 		fmt.Fprintf(&text, "%9.0f %5.1f%% %9.0f %7.2f  %s\n", f.with, 100*f.with/p.all, f.own, f.calls, name)
@@ -113,7 +110,6 @@ func (p profile) table(most int) string {
 	return text.String()
 }
 
-// TestReadProfile: costs of a function and of what it calls.
 func TestReadProfile(t *testing.T) {
 	const text = `version: 1
 events: Ir

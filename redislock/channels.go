@@ -5,15 +5,15 @@ import (
 	"weak"
 )
 
-// channels are what listens to each channel for all locks of a client that do: one for
-// as long as any of them, or a waiter, is there. The zero value is empty.
+// channels holds one listener T per channel for all locks of a client, as long as a lock or
+// a waiter refers to it. The zero value is empty.
 type channels[T any] struct {
 	mu  sync.Mutex
 	all map[string]weak.Pointer[T]
-	due int // how many there may be before the remains of those that are gone are cleared
+	due int // size at which the entries of dead listeners are removed
 }
 
-// get returns what listens to a channel, by make if nothing does.
+// get returns the listener of a channel, and calls make if it has no listener.
 func (s *channels[T]) get(channel string, make func() *T) *T {
 	s.mu.Lock()
 	defer s.mu.Unlock()

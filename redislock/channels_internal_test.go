@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// TestChannels: what listens is shared while it is in use, and nothing is left of it.
 func TestChannels(t *testing.T) {
 	var s channels[[64]byte]
 	first := s.get("a", func() *[64]byte { return new([64]byte) })

@@ -17,45 +17,41 @@ import (
 	"locklab/internal/boottime"
 )
 
-// ClientOptions is how a Client uses Redis. The zero value is usable.
+// ClientOptions configures a Client. The zero value is usable.
 type ClientOptions struct {
-	// Blocking is for the commands that block, with which waiters listen: one
-	// connection of it for every 32 names that this client waits for, in a cluster one
-	// for each, and one for each lock that subscribes. The Client closes it. It must not
-	// repeat requests (redis.Options.MaxRetries: -1): a message may be lost with a
-	// connection, and that must show. nil makes one after the pattern of the other
-	// client, which must then be a *redis.Client (of one server, or by Sentinel) or a
-	// *redis.ClusterClient.
+	// Blocking runs the blocking commands of waiters: one connection per 32 awaited names (in a
+	// cluster, per name), and one per lock that subscribes. The Client closes it. It must not
+	// repeat requests (set redis.Options.MaxRetries to -1): a message may be lost with a
+	// connection, and that must show. If it is nil, the Client copies the other client, which
+	// must then be a *redis.Client (of one server, or by Sentinel) or a *redis.ClusterClient.
 	//
-	// Behind Sentinel and in a cluster the one that is made notices a server that hangs,
-	// or that has been replaced while it did, also while nothing is sent: after five
-	// seconds of silence, and then at intervals that grow to twenty, it dials once more,
-	// says PING, and waits three seconds for an answer. One that is given must see to
-	// that itself: one by redis.NewFailoverClient closes those of its connections that
-	// pop when a replica is promoted, but not those that subscribe, as Reentrant
-	// does. A waiter whose client does not notice gets the lock when the lease of the holder
-	// is over, or later.
+	// Behind Sentinel and in a cluster, the copy detects a server that hangs, or was
+	// replaced while it hung, even if nothing is sent. After five seconds of silence, and
+	// then at intervals that grow to twenty, it dials a second connection, sends PING, and
+	// waits three seconds for an answer.
+	//
+	// A given client must detect that without help. One of redis.NewFailoverClient closes
+	// its connections that pop when a replica is promoted, but not the connections that
+	// subscribe, as Reentrant does. A waiter whose client does not notice gets the lock
+	// when the holder's lease is over, or later.
 	Blocking redis.UniversalClient
 
-	// Name is the name of this client: letters, digits, and . _ - / after the first. The
-	// connections on which it listens have it in CLIENT LIST, in place of the name
-	// that those of the other client have (redis.Options.ClientName), unless
-	// Blocking is set or the user may not set it. And what a lock has in the server for
-	// its owner, in its key, and for each waiter, in its queue, begins with it: so GET of
-	// the key of a Mutex says which client has it. In the key of a Reentrant there is no
-	// room for it. "" is no name.
+	// Name is the name of this client: letters, digits, and . _ - / after the first. Its
+	// listening connections have this name in CLIENT LIST instead of redis.Options.ClientName of
+	// the other client, unless Blocking is set or the user may not set it. The owner in the key
+	// of a lock, and each waiter in its queue, begins with the name: GET of the key of a Mutex
+	// shows which client has it. The key of a Reentrant has no room for it. "" is no name.
 	Name string
 
-	// Trace is told of every Lock of this client, and of the leases, after the Trace that
-	// its context may have: for metrics. Of a Redlock it is that of the first client.
+	// Trace receives the events of every Lock of this client, and of the leases, after the
+	// Trace of its context, for metrics. A Redlock uses the Trace of its first client.
 	Trace *Trace
 
-	clock *boottime.Clock // of a test; nil for the machine's
+	clock *boottime.Clock // for tests; nil for the machine's clock
 }
 
-// A Client keeps what the locks of one process share: the renewal of leases,
-// and connections to listen on. Its methods and locks may be used by any number
-// of goroutines.
+// A Client holds the state that the locks of one process share: the renewal of leases, and
+// connections to listen on. Its methods and locks are safe for concurrent use.
 type Client struct {
 	rdb  redis.UniversalClient
 	open context.Context // ends with Close
@@ -68,26 +64,26 @@ type Client struct {
 	name    string
 	trace   *Trace // or nil
 	id      string // of the mailboxes
-	misname error  // what is wrong with it
-	misuse  error  // what is wrong with the options, for locks that listen
-	prompt  bool   // rdb ends a request when its context's time is over
+	misname error  // the error of an invalid name
+	misuse  error  // the error of invalid options, for locks that listen
+	prompt  bool   // rdb ends a request when its context ends
 
-	fresh      atomic.Int32 // requests that go by new connections
-	scripts    atomic.Bool  // the server refuses commands that would serve: use scripts
+	fresh      atomic.Int32 // requests that use new connections
+	scripts    atomic.Bool  // the server refuses DELEX and DELIFEQ: use scripts
 	unanswered unanswered
-	permitted  sync.Map    // the needs for which take has found the rights
+	permitted  sync.Map    // the needs whose rights take has checked
 	admitted   atomic.Bool // the server has accepted the password, or needs none
-	separate   bool        // the connections that listen may have another password
-	heard      atomic.Bool // by which they have listened
+	separate   bool        // the listening connections may have another password
+	heard      atomic.Bool // they have connected with that password
 
 	mu       sync.Mutex
 	blocking redis.UniversalClient // nil until needed
 	leases   map[*Lease]bool
-	next     time.Time   // when the watchdog runs again; zero for never
+	next     time.Time   // next run of the watchdog; zero for never
 	watchdog *time.Timer // nil before the first lease
 	owed     map[*debt]bool
 	tasks    int           // goroutines started by task
-	noTask   chan struct{} // closed when there are none; nil unless that is waited for
+	noTask   chan struct{} // closed when there are none; nil unless somebody waits for it
 	closed   bool
 	work     sync.WaitGroup // goroutines started by spawn and task
 
@@ -96,13 +92,12 @@ type Client struct {
 	broadcasts    channels[broadcast]
 }
 
-// NewClient returns a client over rdb, which it neither closes nor blocks.
-// The caller closes the Client before rdb.
+// NewClient returns a client over rdb, which it neither closes nor blocks. The caller
+// closes the Client before rdb.
 //
-// A request that has no answer is sent once more by a connection of its own, which is
-// dialled by the options of rdb. Hooks that were added to rdb, such as those of tracing,
-// do not see these requests, nor those by which waiters listen unless they were added to
-// ClientOptions.Blocking: the client library does not tell which hooks a client has.
+// A request without an answer is repeated on a new connection with the options of rdb. Hooks of
+// rdb, such as tracing, do not see these repetitions, because the client library does not expose
+// its hooks. They see the requests of waiters only if they were added to ClientOptions.Blocking.
 func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
 	c := &Client{clock: cmp.Or(o.clock, boottime.New(nil)), rdb: rdb, blocking: o.Blocking, name: o.Name, trace: o.Trace, separate: o.Blocking != nil, leases: make(map[*Lease]bool), owed: make(map[*debt]bool)}
 	c.id = c.identity()
@@ -124,11 +119,10 @@ func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
 	return c
 }
 
-// clientName is what Redis takes for a name, but for what has a meaning in the
-// names of waiters.
+// clientName matches the names that Redis accepts, without the characters that have a
+// meaning in the names of waiters.
 var clientName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$`)
 
-// identity returns a new name that no other has, for an owner or a mailbox.
 func (c *Client) identity() string {
 	if c.name == "" {
 		return rand.Text()
@@ -136,8 +130,8 @@ func (c *Client) identity() string {
 	return c.name + "-" + rand.Text()
 }
 
-// options returns o without zeros, or what is wrong with it, or with the name of
-// the lock or of c.
+// options returns o with defaults, or an error for invalid options, or for the name of the
+// lock or of c.
 func (c *Client) options(o Options, name string) (Options, error) {
 	o, err := o.withDefaults(name)
 	if err == nil {
@@ -146,8 +140,7 @@ func (c *Client) options(o Options, name string) (Options, error) {
 	return o, err
 }
 
-// spawn runs f in a goroutine that Close waits for, and reports whether the
-// client was still open.
+// spawn runs f in a goroutine that Close waits for. It returns false if the client is closed.
 func (c *Client) spawn(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,7 +151,7 @@ func (c *Client) spawn(f func()) bool {
 	return true
 }
 
-// here runs f in this goroutine, as spawn does in another.
+// here is spawn in the calling goroutine.
 func (c *Client) here(f func()) bool {
 	c.mu.Lock()
 	if c.closed {
@@ -174,7 +167,6 @@ func (c *Client) here(f func()) bool {
 
 var errNoBlocking = errors.New("redislock: this kind of client cannot be copied for blocking commands: set ClientOptions.Blocking")
 
-// listener returns the client for blocking commands.
 func (c *Client) listener() (redis.UniversalClient, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -190,7 +182,7 @@ func (c *Client) listener() (redis.UniversalClient, error) {
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxIdleConns, o.MaxRetries = manyConnections, 0, 0, 1, -1
 		o.MaintNotificationsConfig = quietMaintenance()
 		c.introduce(&o.ClientName, &o.OnConnect)
-		if o.Addr == byFailover { // else no server takes the place of one that hangs
+		if o.Addr == byFailover { // without Sentinel no server replaces one that hangs
 			o.Dialer = c.watch(o.Dialer, o.Addr)
 		}
 		c.blocking = redis.NewClient(&o)
@@ -199,7 +191,7 @@ func (c *Client) listener() (redis.UniversalClient, error) {
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxIdleConns, o.MaxRedirects = manyConnections, 0, 0, idleOfNode, -1
 		o.MaintNotificationsConfig = quietMaintenance()
 		c.introduce(&o.ClientName, &o.OnConnect)
-		if o.Dialer == nil { // else that of redis.NewClient
+		if o.Dialer == nil { // else the dialer of redis.NewClient
 			o.Dialer = redis.NewDialer(&redis.Options{DialTimeout: cmp.Or(o.DialTimeout, 5*time.Second), TLSConfig: o.TLSConfig})
 		}
 		o.Dialer = c.watch(o.Dialer, "")
@@ -210,8 +202,8 @@ func (c *Client) listener() (redis.UniversalClient, error) {
 	return c.blocking, nil
 }
 
-// introduce gives the connections that listen the name of c, if it has one and the user
-// may name them: the lock works without.
+// introduce gives the listening connections the name of c, if it has one. A missing right
+// is ignored: the lock works without it.
 func (c *Client) introduce(name *string, connected *func(context.Context, *redis.Conn) error) {
 	if c.name == "" {
 		return
@@ -229,27 +221,26 @@ func (c *Client) introduce(name *string, connected *func(context.Context, *redis
 	}
 }
 
-// quietMaintenance is a configuration of its own for the connections that listen.
-// go-redis writes to that of the client they are copied from while it connects, so
-// it must not even be read here. Nothing is lost: a waiter asks again after a cut.
+// quietMaintenance returns a separate configuration for the listening connections. go-redis
+// writes to the original client's configuration while it connects, so it must not even be
+// read here. No notification is lost: a waiter asks again after a cut.
 func quietMaintenance() *maintnotifications.Config {
 	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
-// renewTogether is how much earlier than it must a lease is renewed if others are.
+// renewTogether is how much earlier a lease may be renewed to join the renewal of others.
 const renewTogether = 20 * time.Millisecond
 
 const (
-	// manyConnections does not limit how many listen.
+	// manyConnections sets no limit on listening connections.
 	manyConnections = 1 << 16
 
-	// idleOfNode is how many connections to a node of a cluster stay when they are not in
-	// use: between two pops each is idle for a moment.
+	// idleOfNode is the number of idle connections kept per node of a cluster: between two
+	// pops each is idle for a moment.
 	idleOfNode = 4
 )
 
-// keep adds a lease to those of the watchdog, and reports whether
-// any of it is left.
+// keep adds a lease to the watchdog, and reports whether any of it is left.
 func (c *Client) keep(l *Lease) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -261,15 +252,13 @@ func (c *Client) keep(l *Lease) bool {
 	return true
 }
 
-// drop takes a lease away from the watchdog.
 func (c *Client) drop(l *Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.leases, l)
 }
 
-// tickAt makes sure that the watchdog runs at that time or before. The caller
-// holds c.mu.
+// tickAt schedules the watchdog for that time or earlier. The caller holds c.mu.
 func (c *Client) tickAt(at time.Time) {
 	now := c.clock.Now()
 	switch {
@@ -285,7 +274,7 @@ func (c *Client) tickAt(at time.Time) {
 	}
 }
 
-// tick ends the leases whose time is over and renews those whose time has come.
+// tick ends expired leases and renews the due ones.
 func (c *Client) tick() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -294,7 +283,7 @@ func (c *Client) tick() {
 	}
 	c.next = time.Time{}
 	now := c.clock.Now()
-	renew := make(map[bool][]*Lease) // by whether the last one was not answered
+	renew := make(map[bool][]*Lease) // by whether the previous renewal has no answer
 	var silent []*Lease
 	for l := range c.leases {
 		switch {
@@ -323,8 +312,8 @@ func (c *Client) tick() {
 	}
 }
 
-// together returns an error if the servers cannot keep the companions of the lock
-// called name where it is itself.
+// together returns an error if a cluster cannot keep the companion keys of the lock in the
+// slot of its name.
 func (c *Client) together(name string) error {
 	if _, cluster := c.rdb.(*redis.ClusterClient); !cluster || hashTag(companion(name, "")) == hashTag(name) {
 		return nil
@@ -332,7 +321,6 @@ func (c *Client) together(name string) error {
 	return fmt.Errorf("%w: a cluster cannot keep the keys of the lock %q together: put part of its name in braces, before any other brace", ErrUsage, name)
 }
 
-// closedErr is ErrClosed once the client is closed, or shut down, else nil.
 func (c *Client) closedErr() error {
 	if c.serving.Err() != nil {
 		return ErrClosed

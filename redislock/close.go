@@ -11,17 +11,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// closeWait is how long Close waits until the places of waiters are taken back.
 const closeWait = time.Second
 
 var errStuck = errors.New("redislock: closed, but the client library has not returned from a request: set its ReadTimeout")
 
-// Shutdown gives back everything, as at the end of a process. No Lock begins any more, and
-// those that wait leave their queues and return ErrClosed. Leases that are held end, with an
-// Err that wraps ErrLost and ErrClosed, and their locks are released: the work under a lock
-// should have ended before. Shutdown ends with Close, at the latest when ctx ends, so ctx should
-// have a deadline. The error names the locks that could not be given back, which stay until
-// their leases are over. It wraps the error of ctx if requests were under way.
+// Shutdown gives back everything, as at the end of a process. No new Lock begins, and waiting
+// Locks leave their queues and return ErrClosed. Held leases end, with an Err that wraps ErrLost
+// and ErrClosed, and their locks are released, so the work under them should have ended before.
+// Shutdown closes the client in the end, at the latest when ctx ends, so ctx should have a
+// deadline. The error names the locks that could not be given back, which stay until their
+// leases are over. It wraps the error of ctx if requests were still running.
 func (c *Client) Shutdown(ctx context.Context) error {
 	ctx = given(ctx)
 	c.stop()
@@ -38,10 +37,10 @@ func (c *Client) Shutdown(ctx context.Context) error {
 }
 
 // Close ends every wait for a lock and every lease, and returns when all goroutines of the
-// client have ended. Waiters leave their queues first, within a second. The keys of leases that
-// have not been unlocked stay until the servers let them expire: Shutdown releases them. It is
-// safe to call Close twice. The error is that of closing the connections for blocking commands,
-// or that a request does not return, which happens without a read timeout.
+// client have ended. Waiters leave their queues first, within a second. The keys of leases
+// without Unlock stay until the servers expire them: Shutdown releases them. It is safe to
+// call Close twice. The error is the one from closing the blocking connections, or reports
+// a request that does not return, which happens without a read timeout.
 func (c *Client) Close() error {
 	c.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
@@ -50,7 +49,6 @@ func (c *Client) Close() error {
 	return c.close()
 }
 
-// close ends everything.
 func (c *Client) close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -91,8 +89,8 @@ func (c *Client) close() error {
 	return err
 }
 
-// longest is for how long the client library may stay in a request that is to end, unless it
-// has no read timeout.
+// longest is how long the client library may take to end a request, unless it has no read
+// timeout.
 func (c *Client) longest() time.Duration {
 	var read, dial time.Duration
 	switch rdb := c.rdb.(type) {
@@ -104,8 +102,8 @@ func (c *Client) longest() time.Duration {
 	return unlockWait + max(read, dial, 0)
 }
 
-// revokeAll gives back every lock that is held, each in a task, and reports whether there is
-// any. Of a lease that consists of several it gives back all, unless that is another client's.
+// revokeAll gives back every held lock, each in a task, and reports whether there was any.
+// A lease of several parts is given back whole, unless the whole belongs to another client.
 func (c *Client) revokeAll() bool {
 	c.mu.Lock()
 	held := slices.Collect(maps.Keys(c.leases))
@@ -118,7 +116,7 @@ func (c *Client) revokeAll() bool {
 		if !c.task(func() {
 			err := l.revoke(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
 			if l.joint == nil || !l.joint.spread() {
-				err = nil // later has a debt of its own
+				err = nil // later records a debt for it
 			}
 			c.pay(d, err)
 		}) {
@@ -128,7 +126,7 @@ func (c *Client) revokeAll() bool {
 	return len(held) > 0
 }
 
-// task runs f as spawn does. Shutdown waits for it.
+// task is spawn for work that Shutdown waits for.
 func (c *Client) task(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -147,7 +145,7 @@ func (c *Client) run(f func()) {
 	f()
 }
 
-// admit is task for a Lock: none begins after Shutdown or Close.
+// admit is task for a Lock: it refuses after Shutdown or Close.
 func (c *Client) admit(f func()) bool { return c.closedErr() == nil && c.task(f) }
 
 func (c *Client) taskEnds() {
@@ -159,7 +157,7 @@ func (c *Client) taskEnds() {
 	}
 }
 
-// idle waits until there is no task, and reports whether that is so before ctx ends.
+// idle waits until there are no tasks. It returns false if ctx ends before.
 func (c *Client) idle(ctx context.Context) bool {
 	c.mu.Lock()
 	if c.tasks == 0 {
@@ -179,13 +177,12 @@ func (c *Client) idle(ctx context.Context) bool {
 	}
 }
 
-// A debt is a lock that is to be given back, or a place in its queue.
+// A debt is a lock, or a place in its queue, that is still to be given back.
 type debt struct {
 	name string
 	err  error // of the latest try; guarded by c.mu
 }
 
-// owe notes a debt.
 func (c *Client) owe(name string) *debt {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -200,7 +197,7 @@ func (c *Client) debts() int {
 	return len(c.owed)
 }
 
-// pay notes the latest result for d, which is over if err is nil.
+// pay records the latest result for d. A nil err removes d.
 func (c *Client) pay(d *debt, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -209,7 +206,6 @@ func (c *Client) pay(d *debt, err error) {
 	}
 }
 
-// unpaid returns an error for each lock that was not given back.
 func (c *Client) unpaid() (errs []error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"locklab/redislock"
 )
 
-// TestShutdown: a client that is shut down leaves no lock and no place in a queue behind.
+// TestShutdown: Shutdown leaves no lock and no place in a queue.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[0])[0]
@@ -63,8 +63,8 @@ func TestShutdown(t *testing.T) {
 	work.Wait()
 }
 
-// waitTwice starts two Locks of m that must fail. It returns their errors, and a channel that
-// is closed when one of them has asked.
+// waitTwice starts two Locks of m that must fail. It returns their errors, and a channel that is
+// closed when one of them has asked.
 func waitTwice(t *testing.T, m redislock.Lockable) (failed <-chan error, waits <-chan struct{}) {
 	errs, queued := make(chan error, 2), make(chan struct{})
 	first := sync.OnceFunc(func() { close(queued) })
@@ -78,7 +78,6 @@ func waitTwice(t *testing.T, m redislock.Lockable) (failed <-chan error, waits <
 	return errs, queued
 }
 
-// TestShutdownUnanswered: the error names every lock that is not given back in time.
 func TestShutdownUnanswered(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[0])[0]
@@ -108,8 +107,7 @@ func TestShutdownUnanswered(t *testing.T) {
 	}
 }
 
-// TestClosePlaces: a client that is closed takes the places of its waiters back, and leaves a
-// lock that it holds to its lease.
+// TestClosePlaces: Close removes the places of waiters, and leaves a held lock to its lease.
 func TestClosePlaces(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[0])[0]
@@ -139,7 +137,7 @@ func TestClosePlaces(t *testing.T) {
 	}
 }
 
-// TestCloseStuck: Close returns though the client library stays in a request for ever.
+// TestCloseStuck: Close returns even if the client library never returns from a request.
 func TestCloseStuck(t *testing.T) {
 	t.Parallel()
 	addr, dialed := blackHole(t)
@@ -160,8 +158,8 @@ func TestCloseStuck(t *testing.T) {
 	}
 }
 
-// TestDataLost: the server loses its data while a lock is held and waited for. The waiter has
-// the lock soon after the holder has called Unlock, and not when the lease would be over.
+// TestDataLost: after the server lost its data, the waiter has the lock soon after the holder's
+// Unlock, before the lease would be over.
 func TestDataLost(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[0])[0]

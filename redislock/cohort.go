@@ -9,65 +9,61 @@ import (
 	"time"
 )
 
-// A Cohort is two locks, one behind the other: the waiters of a process queue up in
-// it, first come, first served, and one place in the queue of a [Mutex] stands for
-// all of them. A release hands the lock to the next waiter of the same process without a
-// request, so many times in a row; then it goes back to the server and to the next
-// process, and this one queues up again.
+// A Cohort is two locks, one behind the other. The waiters of a process queue in it, first come,
+// first served, and one place in the queue of a [Mutex] stands for all of them. A release hands
+// the lock to the next waiter of the process without a request, up to a limit in a row. Then the
+// lock goes back to the server and to the next process, and this one queues again.
 //
-//  1. Acquire: if the process neither has the lock nor waits for it, ask the
-//     server. Otherwise join the process's own queue.
-//  2. Release: hand over to the first of that queue, if there is one, the limit
-//     is not reached, and enough of the lease is left. If the server has not said for a
-//     grant timeout that the lock is held, ask it before, by a renewal. Otherwise release
-//     the lock in the server, and queue up there again if there are waiters.
+//  1. Acquire: if the process neither has the lock nor waits for it, ask the server. Otherwise
+//     join the process's own queue.
+//  2. Release: hand over to the first waiter of the process if the limit is not reached and
+//     enough of the lease is left. If the server has not confirmed for a grant timeout that the
+//     lock is held, confirm it first, by a renewal. Otherwise release the lock in the server,
+//     and queue there again if there are waiters.
 //
-// A process with enough waiters sends two or three requests for all acquisitions of
-// a row, and one more for each grant timeout that they take. A hand-over within it takes
-// some microseconds. The price is order: a process that waits lets each of the others
-// have its row first, however early its own waiters came.
+// A process with enough waiters sends two or three requests for all acquisitions of a row,
+// and one more for each grant timeout of the row. A handover within the process takes some
+// microseconds. The price is order: a waiting process lets each of the others finish its
+// row first, however early its own waiters came.
 //
 // # Fencing
 //
-// The server gives one token for a row of acquisitions, T. That of acquisition n is
-// T<<12 + n, with n from 0 and below 1<<12. So tokens rise within the row, and from those
-// of one process to those of the next, whose T is greater by 1 at least.
+// The server gives one token T for a row of acquisitions. Acquisition n of the row has the
+// token T<<12 + n, with 0 <= n < 1<<12. So tokens rise within the row, and from one process
+// to the next, because the next T is greater by at least 1.
 //
 // # References
 //
-// Dice, Marathe, Shavit, "Lock Cohorting: A General Technique for Designing NUMA
-// Locks", PPoPP 2012, §2, where the processes are sockets.
-// doi:10.1145/2145816.2145848.
+// Dice, Marathe, Shavit, "Lock Cohorting: A General Technique for Designing NUMA Locks",
+// PPoPP 2012, §2 (there the cohorts are sockets). doi:10.1145/2145816.2145848.
 
-// CohortOptions is how a Cohort behaves. The zero value is usable.
+// CohortOptions configures a Cohort. The zero value is usable.
 type CohortOptions struct {
 	Options
 
-	// Handovers is how often at most the holder hands the lock on within this client
-	// before it is given back to the other clients: 1 + Handovers acquisitions are a row,
-	// 4096 at most. A hand-over costs no request, but for one in each
-	// HandoffTimeout. 0 is DefaultHandovers, and a negative number is none: every holder
-	// queues at the server.
+	// Handovers is the maximum number of handovers within this client before the lock goes
+	// back to the other clients: 1 + Handovers acquisitions are a row, at most 4096. A
+	// handover costs no request, except one per HandoffTimeout. 0 is DefaultHandovers. A
+	// negative number allows none: every holder queues at the server.
 	Handovers int
 }
 
 const (
-	// DefaultHandovers spreads the requests of one place in the queue of the server over
-	// 17 acquisitions, the first and 16 by hand-over, so that they hardly show.
+	// DefaultHandovers spreads the requests of one place in the server's queue over 17
+	// acquisitions, the first and 16 handovers, so that their cost is small.
 	DefaultHandovers = 16
 
-	handoverBits = 12 // of a token, of which the server gives 52: microseconds until the year 2112
+	handoverBits = 12 // of a token; the server gives the other 52: microseconds until the year 2112
 )
 
-// A Cohort is a lock between all clients that use the same name on the same
-// server, and within each of them between all users of the same Cohort: make it
-// once and keep it. It can be locked again after any error. It is not reentrant.
+// A Cohort is a lock between all clients that use the same name on the same server, and
+// within each client between all users of the same Cohort: make it once and keep it. It can
+// be locked again after any error. It is not reentrant.
 //
-// It pays where many goroutines of a process want the same lock at the same time,
-// and the order between processes does not matter: a [Mutex] keeps that, and sends
-// two requests for each acquisition in such a process. Its key is one of [Client.Mutex],
-// which other processes may use as well; but then they must not compare its tokens
-// with those of a Cohort.
+// It pays off if many goroutines of a process want the same lock at the same time, and the
+// order between processes does not matter. A [Mutex] keeps that order, and sends two
+// requests for each acquisition in such a process. Other processes may use the same key
+// with [Client.Mutex], but then they must not compare its tokens with tokens of a Cohort.
 type Cohort struct {
 	c      *Client
 	server *Mutex
@@ -76,18 +72,16 @@ type Cohort struct {
 
 	mu      sync.Mutex
 	waiting list.List // of *cohortWaiter, in order of arrival
-	busy    bool      // this process has the lock, or asks the server for it
+	busy    bool      // this process has the lock or asks the server for it
 	asking  context.CancelFunc
 }
 
-// A cohortWaiter is one Lock that waits for its process to have the lock.
 type cohortWaiter struct {
 	place *list.Element    // nil once it has been served
 	got   chan acquisition // has room for one
 }
 
-// An acquisition is what a waiter gets: the nth of a lease of the server, from 0, or an
-// error.
+// An acquisition is the result for a waiter: the nth use of a server lease, from 0, or an error.
 type acquisition struct {
 	lease *Lease
 	n     int
@@ -107,9 +101,9 @@ func (c *Client) Cohort(name string, o CohortOptions) *Cohort {
 // Name returns the key of the lock.
 func (m *Cohort) Name() string { return m.server.name }
 
-// Lock waits for the lock until ctx ends, within the process in order of arrival.
-// If the server cannot be reached, or refuses for now, for Options.Outage, all waiters of
-// this process get the last error.
+// Lock waits for the lock until ctx ends, within the process in order of arrival. If the
+// server is unreachable or refuses temporarily for Options.Outage, all waiters of this
+// process get the last error.
 func (m *Cohort) Lock(ctx context.Context) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err
@@ -121,7 +115,6 @@ func (m *Cohort) Lock(ctx context.Context) (*Lease, error) {
 	})
 }
 
-// traced runs lock and tells the trace of ctx what comes of it.
 func (m *Cohort) traced(ctx context.Context, lock func(context.Context) (*Lease, error)) (l *Lease, err error) {
 	if t := traceOf(ctx); t != nil {
 		defer func(began time.Time) { t.outcome(m.server.name, began, l, err) }(time.Now())
@@ -129,7 +122,6 @@ func (m *Cohort) traced(ctx context.Context, lock func(context.Context) (*Lease,
 	return lock(ctx)
 }
 
-// wait waits until w is served.
 func (m *Cohort) wait(ctx context.Context) (*Lease, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx, m.server.name)
@@ -154,7 +146,7 @@ func (m *Cohort) wait(ctx context.Context) (*Lease, error) {
 	}
 }
 
-// receive waits for what w gets, or takes it out and returns false.
+// receive waits for the acquisition of w, or withdraws w and returns false.
 func (m *Cohort) receive(ctx context.Context, w *cohortWaiter) (t acquisition, served bool) {
 	select {
 	case t := <-w.got:
@@ -168,8 +160,7 @@ func (m *Cohort) receive(ctx context.Context, w *cohortWaiter) (t acquisition, s
 	return <-w.got, true // it was served meanwhile
 }
 
-// retake lets w wait again, as the first, in place of an acquisition that was over before it
-// began.
+// retake makes w the first waiter again, after its acquisition had ended before it began.
 func (m *Cohort) retake(w *cohortWaiter, l *Lease) {
 	m.mu.Lock()
 	w.place = m.waiting.PushFront(w)
@@ -180,8 +171,8 @@ func (m *Cohort) retake(w *cohortWaiter, l *Lease) {
 	_ = l.discard(context.Background()) // it is over anyway
 }
 
-// TryLock takes the lock if it is free and has no waiters, here or elsewhere. The
-// error wraps ErrNotAcquired otherwise.
+// TryLock takes the lock if it is free and has no waiters, here or elsewhere. Otherwise the
+// error wraps ErrNotAcquired.
 func (m *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err
@@ -206,8 +197,8 @@ func (m *Cohort) try(ctx context.Context) (*Lease, error) {
 	return m.server.o.limited(m.begin(acquisition{lease: l}))
 }
 
-// join enters a waiter, and asks the server if the process does not yet. It returns also how
-// many of the process are before it, or -1 if it is the one to ask.
+// join adds a waiter, and asks the server if the process does not yet. It also returns how
+// many waiters of the process are ahead, or -1 if this one asks the server.
 func (m *Cohort) join() (w *cohortWaiter, ahead int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -220,8 +211,8 @@ func (m *Cohort) join() (w *cohortWaiter, ahead int) {
 	return w, ahead
 }
 
-// withdraw takes a waiter out and reports whether it was still there. The last one
-// takes the process's place in the queue of the server with it.
+// withdraw removes a waiter and reports whether it was still there. The last one also gives
+// up the process's place in the queue of the server.
 func (m *Cohort) withdraw(w *cohortWaiter) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -236,8 +227,7 @@ func (m *Cohort) withdraw(w *cohortWaiter) bool {
 	return true
 }
 
-// ask gets the lock from the server for the waiters of that time. The caller holds
-// m.mu.
+// ask gets the lock from the server for the current waiters. The caller holds m.mu.
 func (m *Cohort) ask() {
 	ctx, cancel := context.WithCancel(m.c.open)
 	m.busy, m.asking = true, cancel
@@ -258,8 +248,8 @@ func (m *Cohort) ask() {
 	}
 }
 
-// asked hands out what the server has answered. withdrawn says that the last
-// waiter had left meanwhile: those that came after that ask again.
+// asked distributes the server's answer. If withdrawn, the last waiter had left meanwhile,
+// and later waiters ask again.
 func (m *Cohort) asked(l *Lease, err error, withdrawn bool) {
 	m.mu.Lock()
 	m.asking = nil
@@ -272,15 +262,15 @@ func (m *Cohort) asked(l *Lease, err error, withdrawn bool) {
 	m.pass(acquisition{lease: l, n: -1})
 }
 
-// first takes the first waiter out. The caller holds m.mu.
+// first removes and returns the first waiter. The caller holds m.mu.
 func (m *Cohort) first() *cohortWaiter {
 	w := m.waiting.Remove(m.waiting.Front()).(*cohortWaiter)
 	w.place = nil
 	return w
 }
 
-// pass hands the lock on after acquisition t of a lease, within the process or to the
-// server, and returns the error of the latter.
+// pass hands the lock on after acquisition t, within the process or to the server, and
+// returns the error of the server's release.
 func (m *Cohort) pass(t acquisition) error {
 	next := acquisition{lease: t.lease, n: t.n + 1}
 	if m.wanted() && m.may(next) && m.give(next) {
@@ -299,14 +289,13 @@ func (m *Cohort) pass(t acquisition) error {
 	return err
 }
 
-// wanted reports whether there is a waiter here.
 func (m *Cohort) wanted() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.waiting.Len() > 0
 }
 
-// give gives acquisition t to the first waiter, if there is still one.
+// give gives acquisition t to the first waiter. It returns false without a waiter.
 func (m *Cohort) give(t acquisition) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -317,9 +306,9 @@ func (m *Cohort) give(t acquisition) bool {
 	return true
 }
 
-// may reports whether acquisition t may begin. One that does not come with the server's grant
-// asks it, if it has not said for a grant timeout that the lock is held: it may have been
-// unlocked by force. A lease that is not to be renewed goes back to it instead.
+// may reports whether acquisition t may begin. A handover asks the server first if it has
+// not confirmed the lock for a grant timeout: the lock may have been unlocked by force. A
+// lease without renewal goes back to the server instead.
 func (m *Cohort) may(t acquisition) bool {
 	l := t.lease
 	if l == nil || t.n >= m.inARow || l.Err() != nil || m.c.closedErr() != nil {
@@ -334,8 +323,8 @@ func (m *Cohort) may(t acquisition) bool {
 	return l.fresh(m.server.o.HandoffTimeout) && l.Err() == nil && m.lasts(l)
 }
 
-// lasts reports whether enough of l is left for another acquisition: half of what a new
-// holder has, which is a grant that will be renewed, or else the lease.
+// lasts reports whether enough of l is left for another acquisition: half a grant timeout,
+// or half the lease if it is not renewed.
 func (m *Cohort) lasts(l *Lease) bool {
 	least := m.server.o.HandoffTimeout
 	if l.fixed {
@@ -344,8 +333,8 @@ func (m *Cohort) lasts(l *Lease) bool {
 	return m.c.clock.Until(l.until()) > least/2
 }
 
-// begin returns the lease of an acquisition. It ends with the server's: then the
-// acquisition is over too, even if its holder never comes to Unlock.
+// begin returns the lease of an acquisition. If the server's lease ends, the acquisition is
+// over too, even if its holder never calls Unlock.
 func (m *Cohort) begin(t acquisition) (*Lease, error) {
 	if t.err != nil {
 		return nil, t.err

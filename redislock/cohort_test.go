@@ -15,7 +15,6 @@ import (
 	"locklab/redislock"
 )
 
-// TestCohort runs the tests of the lock with a queue in each process.
 func TestCohort(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -39,8 +38,7 @@ func TestCohort(t *testing.T) {
 	}
 }
 
-// stroll lets n goroutines take a lock in turn, each so often, and calls inside
-// with each lease.
+// stroll lets n goroutines take a lock that often each, and calls inside with each lease.
 func stroll(t *testing.T, m redislock.Lockable, n, times int, inside func(l *redislock.Lease)) {
 	var wg sync.WaitGroup
 	for range n {
@@ -97,8 +95,8 @@ func cohortRequests(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// cohortProcesses: no process has the lock more often in a row than it may while another
-// waits, and tokens rise across them.
+// cohortProcesses: no process exceeds its row while another waits, and tokens rise across
+// processes.
 func cohortProcesses(t *testing.T, at harness.Endpoint) {
 	const inARow = 4
 	key := newKey()
@@ -165,8 +163,6 @@ func cohortWithdraws(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// cohortLost: a waiter of the process goes on when the lease is lost, although
-// its holder has not come to Unlock.
 func cohortLost(t *testing.T, at harness.Endpoint) {
 	c, key := dial(t, at), newKey()
 	m := newClient(t, c).Cohort(key, redislock.CohortOptions{Options: redislock.Options{TTL: 300 * time.Millisecond}})
@@ -243,8 +239,8 @@ func cohortOptions(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// cohortForced: after a ForceUnlock no acquisition begins later than a grant timeout, beside the
-// next holder.
+// cohortForced: after a ForceUnlock no acquisition begins later than a grant timeout, concurrent
+// with the next holder.
 func cohortForced(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	key := newKey()
@@ -268,7 +264,7 @@ func cohortForced(t *testing.T, at harness.Endpoint) {
 					late.Add(1)
 				}
 				time.Sleep(10 * time.Millisecond)
-				_ = l.Unlock(ctx) // which may have been lost
+				_ = l.Unlock(ctx) // it may have been lost
 			}
 		})
 	}

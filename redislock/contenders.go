@@ -16,16 +16,16 @@ import (
 
 // A Contender holds a lock or waits for it.
 type Contender struct {
-	// Name is ClientOptions.Name of its client, "" if that has none. In the key of a
-	// Reentrant, and in one that another program has set, it is the whole owner.
+	// Name is ClientOptions.Name of its client, "" if the client has none. For a Reentrant,
+	// and for a key that another program has set, it is the whole owner.
 	Name string
 
-	// Since is when it got the lock, or began to wait, by the server's clock. It is zero if
-	// the lock has no fencing tokens.
+	// Since is the time when it got the lock or began to wait, by the server's clock. It is
+	// zero if the lock has no fencing tokens.
 	Since time.Time
 
-	// Token is that of its lease, 0 if it waits or the lock has none. Of the holder of a
-	// Cohort it is the first of its row.
+	// Token is the token of its lease, 0 if it waits or the lock has none. For the holder
+	// of a Cohort it is the first token of its row.
 	Token uint64
 }
 
@@ -49,9 +49,9 @@ func (m *Mutex) Holders(ctx context.Context) ([]Contender, error) {
 	return all, nil
 }
 
-// Waiters returns who waits for the lock, in the order in which they will be served. One
-// whose process has died is among them until its turn would come, and those that wait in a
-// process behind its place in the queue, as for a [Cohort], are not. It takes one request.
+// Waiters returns the waiters in the order in which they will be served. A waiter whose
+// process has died is included until its turn would come. Waiters that queue within a
+// process, as in a [Cohort], are not included. It takes one request.
 func (m *Mutex) Waiters(ctx context.Context) ([]Contender, error) {
 	if m.err != nil {
 		return nil, m.err
@@ -67,19 +67,19 @@ func (m *Mutex) Waiters(ctx context.Context) ([]Contender, error) {
 	return all, nil
 }
 
-// Holders returns who holds the lock now, the first that came first, see [Mutex.Holders].
+// Holders returns the current holders, in order of arrival, see [Mutex.Holders].
 func (m *RWMutex) Holders(ctx context.Context) ([]Contender, error) { return m.write.Holders(ctx) }
 
-// Waiters returns who waits for the lock, readers and writers, see [Mutex.Waiters].
+// Waiters returns the waiting readers and writers, see [Mutex.Waiters].
 func (m *RWMutex) Waiters(ctx context.Context) ([]Contender, error) { return m.write.Waiters(ctx) }
 
-// Holders returns who has a permit now, the first that came first, see [Mutex.Holders].
+// Holders returns the current holders of permits, in order of arrival, see [Mutex.Holders].
 func (s *Semaphore) Holders(ctx context.Context) ([]Contender, error) { return s.queue.Holders(ctx) }
 
-// Waiters returns who waits for a permit, see [Mutex.Waiters].
+// Waiters returns the waiters for a permit, see [Mutex.Waiters].
 func (s *Semaphore) Waiters(ctx context.Context) ([]Contender, error) { return s.queue.Waiters(ctx) }
 
-// Holders returns which process holds the lock now, see [Mutex.Holders].
+// Holders returns the process that holds the lock, see [Mutex.Holders].
 func (m *Cohort) Holders(ctx context.Context) ([]Contender, error) {
 	all, err := m.server.Holders(ctx)
 	for i := range all {
@@ -88,17 +88,17 @@ func (m *Cohort) Holders(ctx context.Context) ([]Contender, error) {
 	return all, err
 }
 
-// Waiters returns which processes wait for the lock, see [Mutex.Waiters].
+// Waiters returns the processes that wait for the lock, see [Mutex.Waiters].
 func (m *Cohort) Waiters(ctx context.Context) ([]Contender, error) { return m.server.Waiters(ctx) }
 
-// Holders returns who holds any of the locks now, in the order of their names, see
-// [Mutex.Holders]: one request for each.
+// Holders returns the current holders of any of the locks, ordered by lock name, see
+// [Mutex.Holders]. It takes one request per lock.
 func (m *Multi) Holders(ctx context.Context) ([]Contender, error) {
 	return m.contenders(ctx, (*Mutex).Holders)
 }
 
-// Waiters returns who waits for any of the locks, in the order of their names, see
-// [Mutex.Waiters]: one request for each.
+// Waiters returns the waiters for any of the locks, ordered by lock name, see
+// [Mutex.Waiters]. It takes one request per lock.
 func (m *Multi) Waiters(ctx context.Context) ([]Contender, error) {
 	return m.contenders(ctx, (*Mutex).Waiters)
 }
@@ -117,8 +117,8 @@ func (m *Multi) contenders(ctx context.Context, list func(*Mutex, context.Contex
 	return all, nil
 }
 
-// Holders returns who holds the lock now: one client at most. The server does not keep
-// since when, nor who waits. It takes one request.
+// Holders returns the current holder: one client at most. The server does not record the
+// time or the waiters. It takes one request.
 func (k *keyLock) Holders(ctx context.Context) ([]Contender, error) {
 	if k.err != nil {
 		return nil, k.err
@@ -126,8 +126,8 @@ func (k *keyLock) Holders(ctx context.Context) ([]Contender, error) {
 	return holderByKey(ctx, k.c, k.name)
 }
 
-// Holders returns who holds the lock now: one owner at most, by its name in the server,
-// which is random. The server does not keep since when, nor who waits. It takes one request.
+// Holders returns the current holder: one owner at most, by its random name in the server.
+// The server does not record the time or the waiters. It takes one request.
 func (m *Reentrant) Holders(ctx context.Context) ([]Contender, error) {
 	if m.err != nil {
 		return nil, m.err
@@ -143,9 +143,9 @@ func (m *Reentrant) Holders(ctx context.Context) ([]Contender, error) {
 	return all, nil
 }
 
-// Holders returns who holds the lock now, on most of the servers: one client at most. The
-// servers do not keep since when, nor who waits. It takes one request to each server, and
-// fails if most do not answer.
+// Holders returns the client that holds the lock on a majority of the servers, if any. The
+// servers do not record the time or the waiters. It takes one request to each server, and
+// fails if a majority does not answer.
 func (m *Redlock) Holders(ctx context.Context) ([]Contender, error) {
 	if m.err != nil {
 		return nil, m.err
@@ -192,7 +192,6 @@ func holderByKey(ctx context.Context, c *Client, name string) ([]Contender, erro
 	return []Contender{holderOf(owner)}, nil
 }
 
-// ownerOf returns what the key of a lock has, "" if it is free.
 func ownerOf(ctx context.Context, c *Client, name string) (string, error) {
 	owner, err := c.rdb.Get(given(ctx), name).Result()
 	if errors.Is(err, redis.Nil) {
@@ -201,7 +200,7 @@ func ownerOf(ctx context.Context, c *Client, name string) (string, error) {
 	return owner, err
 }
 
-// holderOf reads the owner of a lock, and its token behind a blank if it has one.
+// holderOf parses the owner of a lock and its token, which follows a blank if there is one.
 func holderOf(text string) Contender {
 	owner, number, found := strings.Cut(text, " ")
 	token, err := strconv.ParseUint(number, 10, 63)
@@ -209,13 +208,12 @@ func holderOf(text string) Contender {
 		return Contender{Name: clientOf(text)}
 	}
 	c := Contender{Name: clientOf(owner), Token: token}
-	if token > 0 { // it is when it was made
+	if token > 0 { // the token is a time: when the lease was made
 		c.Since = time.UnixMicro(int64(token))
 	}
 	return c
 }
 
-// clientOf returns the name of the client in that of an owner or a waiter.
 func clientOf(owner string) string {
 	if parts := identified.FindStringSubmatch(owner); parts != nil {
 		return parts[1]
@@ -223,8 +221,8 @@ func clientOf(owner string) string {
 	return owner
 }
 
-// identified matches a name that begins with an identity of a client: of a mailbox, and
-// what is called by it.
+// identified matches a name that begins with an identity of a client: a mailbox, or a name
+// derived from one.
 var identified = regexp.MustCompile(`^(?:([A-Za-z0-9][A-Za-z0-9._/-]*)-)?[A-Z2-7]{26}(?::\d+)*$`)
 
 func listFailed(what, name string, err error) error {

@@ -22,8 +22,8 @@ type waitersOf interface {
 	Waiters(context.Context) ([]redislock.Contender, error)
 }
 
-// TestContenders: every kind lists its holder, and those with a queue in the server their
-// waiters, by name, time and token.
+// TestContenders: every kind lists its holder, and kinds with a queue their waiters, by name,
+// time and token.
 func TestContenders(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -69,8 +69,8 @@ func TestContenders(t *testing.T) {
 	}
 }
 
-// requireContenders expects those that list returns, since then if they have a token or
-// wait.
+// requireContenders compares the result of list with want, and Since with began for contenders
+// that have a token or wait.
 func requireContenders(t *testing.T, began time.Time, list func(context.Context) ([]redislock.Contender, error), want ...redislock.Contender) {
 	t.Helper()
 	got, err := list(t.Context())
@@ -91,8 +91,8 @@ func requireContenders(t *testing.T, began time.Time, list func(context.Context)
 	}
 }
 
-// TestContendersShared: readers and permits are listed in order, without those whose
-// time is over; and a key that another program has set by its value.
+// TestContendersShared: readers and permits are listed in order, without expired ones; another
+// program's key is listed by its value.
 func TestContendersShared(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)

@@ -2,9 +2,8 @@ package redislock
 
 import "context"
 
-// given returns ctx, or, if it is nil, a context that does not end: every method that
-// takes a context does so, that a slip of the caller's ends neither the process nor, in
-// Unlock, with a lock that stays.
+// given returns ctx, or a context that does not end if ctx is nil. Every method with a context
+// calls it, so that a caller's mistake neither panics nor makes Unlock leave the lock held.
 func given(ctx context.Context) context.Context {
 	if ctx == nil {
 		return context.Background()

@@ -16,9 +16,8 @@ import (
 
 type connect func(context.Context, harness.Endpoint, string) (harness.Remote, error)
 
-// TestCost counts what an acquisition and its release cost, alone and with eight
-// workers that hold the lock for a millisecond each: Redisson's locks then and
-// now, a channel against polling.
+// TestCost counts requests and messages per acquisition, uncontended and with eight workers that
+// hold the lock for 1 ms: Redisson's locks then and now, a channel against polling.
 func TestCost(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -63,10 +62,8 @@ func variant(t *testing.T, name string) *harness.Variant {
 	return lab.Suite[i]
 }
 
-// A price is what one acquisition costs.
 type price struct{ requests, messages float64 }
 
-// cost lets workers take the lock in turn.
 func cost(t *testing.T, at harness.Endpoint, with connect, workers, per int) (price, time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -113,7 +110,7 @@ func cost(t *testing.T, at harness.Endpoint, with connect, workers, per int) (pr
 	return price{float64(n.Requests) / all, float64(n.Notifications) / all}, took / time.Duration(workers*times)
 }
 
-// crew connects workers, so many to a client.
+// crew connects workers, per of them to a client.
 func crew(t *testing.T, ctx context.Context, at harness.Endpoint, with connect, workers, per int) (clients []harness.Remote, sessions []harness.Session) {
 	t.Helper()
 	key := rand.Text()
@@ -134,7 +131,7 @@ func crew(t *testing.T, ctx context.Context, at harness.Endpoint, with connect, 
 	return clients, sessions
 }
 
-// A poller is a client whose workers ask in a fixed rhythm.
+// A poller is a client whose workers poll at a fixed interval.
 type poller struct {
 	t     *testing.T
 	c     *link

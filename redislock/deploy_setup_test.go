@@ -16,12 +16,11 @@ import (
 	"locklab/redislock"
 )
 
-// A deployment is a way to run Redis.
 type deployment struct {
 	name   string
 	layout *backend.Layout // nil for a server that is alone
 
-	// dial completes how a service would connect.
+	// dial sets the connection options of a service.
 	dial func(t *testing.T, s *backend.Server, o *redis.UniversalOptions)
 }
 
@@ -40,7 +39,6 @@ var deployments = []deployment{
 	}},
 }
 
-// A running deployment.
 type running struct {
 	deployment
 	*backend.Server
@@ -48,7 +46,6 @@ type running struct {
 	called  string // ClientOptions.Name
 }
 
-// startAll starts some deployments at the same time.
 func startAll(t *testing.T, ds ...deployment) (serving []running) {
 	t.Helper()
 	rs := make([]running, len(ds))
@@ -92,7 +89,6 @@ func startAll(t *testing.T, ds ...deployment) (serving []running) {
 	return serving
 }
 
-// connect returns a client as a service would make it.
 func (r running) connect(t *testing.T) redis.UniversalClient {
 	t.Helper()
 	o := r.options
@@ -101,7 +97,6 @@ func (r running) connect(t *testing.T) redis.UniversalClient {
 	return rdb
 }
 
-// client returns a process's view of r.
 func (r running) client(t *testing.T) *redislock.Client {
 	t.Helper()
 	c := redislock.NewClient(r.connect(t), redislock.ClientOptions{Name: r.called})
@@ -113,30 +108,26 @@ func (r running) client(t *testing.T) *redislock.Client {
 	return c
 }
 
-// admin returns a client of a user that may do anything.
 func (r running) admin(t *testing.T) redis.UniversalClient {
 	r.options.Username, r.options.Password = "", ""
 	return r.connect(t)
 }
 
-// newName returns the name of a lock that no other test uses, without braces.
 func newName() string { return "locks:" + rand.Text() }
 
-// A tryLocker is any lock of the package.
 type tryLocker interface {
 	redislock.Lockable
 	TryLock(ctx context.Context) (*redislock.Lease, error)
 }
 
-// A lockKind is a kind of lock that a service may use.
 type lockKind struct {
 	name   string
 	make   func(c *redislock.Client, name string, o redislock.Options) tryLocker
 	fenced bool
 }
 
-// The kinds in the order of Suite. A Redlock, which has several servers, has tests of
-// its own.
+// lockKinds is in the order of Suite, without Redlock, which needs several servers and has
+// separate tests.
 var lockKinds = []lockKind{
 	{"queue", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.Mutex(name, o) }, true},
 	{"reentrant", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
@@ -160,8 +151,8 @@ var lockKinds = []lockKind{
 
 const aclUserName, aclPassword = "locks", "hunter2hunter2"
 
-// documentedACL returns the words of the ACL SETUSER command in the package
-// comment, from the name of the user on.
+// documentedACL returns the words of the ACL SETUSER command in the package comment, after the
+// user's name.
 func documentedACL(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("doc.go")
@@ -182,13 +173,11 @@ func documentedACL(t *testing.T) []string {
 	return words
 }
 
-// aclUser makes the user locks, which may do what rules say.
 func aclUser(t *testing.T, o redis.UniversalOptions, rules []string) {
 	t.Helper()
 	aclUserCalled(t, o, aclUserName, rules)
 }
 
-// aclUserCalled is aclUser for a user of another name.
 func aclUserCalled(t *testing.T, o redis.UniversalOptions, name string, rules []string) {
 	t.Helper()
 	admin := redis.NewUniversalClient(&o)

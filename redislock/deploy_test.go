@@ -17,7 +17,6 @@ import (
 	"locklab/redislock"
 )
 
-// TestDeployments runs every kind of lock on every way to run Redis.
 func TestDeployments(t *testing.T) {
 	t.Parallel()
 	all := startAll(t, deployments...)
@@ -55,8 +54,8 @@ func TestDeployments(t *testing.T) {
 	})
 }
 
-// alternate: two clients contend for a lock, one hands it over to the other, and
-// nothing stays behind.
+// alternate: two clients contend for a lock, one hands it over to the other, and nothing is
+// left.
 func alternate(t *testing.T, r running, k lockKind) {
 	admin := r.admin(t)
 	for _, name := range []string{newName(), newName() + ":{tag}:x"} {
@@ -92,7 +91,6 @@ func alternate(t *testing.T, r running, k lockKind) {
 	}
 }
 
-// keysOf returns the keys in which the name of the lock is, of all servers.
 func keysOf(t *testing.T, rdb redis.UniversalClient, name string) []string {
 	t.Helper()
 	_, id, _ := strings.Cut(name, ":")
@@ -122,8 +120,8 @@ func keysOf(t *testing.T, rdb redis.UniversalClient, name string) []string {
 	return keys
 }
 
-// wantOneSlot expects that a cluster keeps all keys of each lock in the slot of its
-// name. Those of a multi are three locks.
+// wantOneSlot checks that a cluster keeps all keys of each lock in the slot of its name. A Multi
+// has three locks.
 func wantOneSlot(t *testing.T, rdb redis.UniversalClient, name string) {
 	t.Helper()
 	if _, ok := rdb.(*redis.ClusterClient); !ok {
@@ -151,8 +149,6 @@ func wantOneSlot(t *testing.T, rdb redis.UniversalClient, name string) {
 	}
 }
 
-// wantFree expects that the lock is free, that it has no waiters, and that what
-// else is left of it ends by itself.
 func wantFree(t *testing.T, rdb redis.UniversalClient, name string) {
 	t.Helper()
 	for _, key := range leftOf(t, rdb, name) {
@@ -160,8 +156,8 @@ func wantFree(t *testing.T, rdb redis.UniversalClient, name string) {
 	}
 }
 
-// leftOf returns the keys that are left of the lock, but for those that are meant to be
-// and end by themselves.
+// leftOf returns the remaining keys of the lock, without the ones that remain by design and
+// expire.
 func leftOf(t *testing.T, rdb redis.UniversalClient, name string) []string {
 	t.Helper()
 	return slices.DeleteFunc(keysOf(t, rdb, name), func(key string) bool {
@@ -169,7 +165,7 @@ func leftOf(t *testing.T, rdb redis.UniversalClient, name string) []string {
 	})
 }
 
-// renewals: a client that holds locks all over the servers renews them in one go.
+// renewals: a client renews all its locks on several servers at once.
 func renewals(t *testing.T, all []running) {
 	const lease = 400 * time.Millisecond
 	held := make(map[*redislock.Lease]string)
@@ -188,7 +184,7 @@ func renewals(t *testing.T, all []running) {
 	}
 }
 
-// redlockAcross: the servers of a Redlock need not be alike.
+// redlockAcross: the servers of a Redlock may differ.
 func redlockAcross(t *testing.T, all []running) {
 	var a, b []*redislock.Client
 	for _, r := range all {
@@ -205,12 +201,11 @@ func redlockAcross(t *testing.T, all []running) {
 	unlock(t, take(t, got))
 }
 
-// named returns one of all.
 func named(all []running, name string) running {
 	return all[slices.IndexFunc(all, func(r running) bool { return r.name == name })]
 }
 
-// clusterRights: a user of a cluster needs one right more, and misses it at once.
+// clusterRights: a user of a cluster needs one more right, and its absence shows at once.
 func clusterRights(t *testing.T, all []running) {
 	r := named(all, "cluster")
 	for _, more := range []string{"+cluster|slots", ""} {
@@ -231,8 +226,7 @@ func clusterRights(t *testing.T, all []running) {
 	}
 }
 
-// clusterNames: a name whose companions a cluster would keep elsewhere is refused
-// there, and there only.
+// clusterNames: only a cluster refuses a name whose companions would be in another slot.
 func clusterNames(t *testing.T, all []running) {
 	c, admin, single := named(all, "cluster").client(t), named(all, "cluster").admin(t), named(all, "single").client(t)
 	slot := func(key string) int64 { return admin.ClusterKeySlot(t.Context(), key).Val() }
@@ -261,8 +255,8 @@ func clusterNames(t *testing.T, all []running) {
 	}
 }
 
-// slotMigrates: the slot of a lock moves to another node while a client has the lock. At every
-// stage its lease is renewed. It is released at the last, and the waiter gets it in the end.
+// slotMigrates: the slot of a held lock moves to another node. Its lease is renewed at every
+// stage, its release works at the last, and the waiter gets it.
 func slotMigrates(t *testing.T, all []running) {
 	r, one := named(all, "cluster"), new(sync.Mutex)
 	for _, k := range lockKinds {
@@ -298,7 +292,6 @@ func slotMigrates(t *testing.T, all []running) {
 	}
 }
 
-// requireRenewal waits until l has been renewed by a request that was sent after now.
 func requireRenewal(t *testing.T, l *redislock.Lease, o redislock.Options) {
 	t.Helper()
 	now := time.Now()
@@ -311,14 +304,13 @@ func requireRenewal(t *testing.T, l *redislock.Lease, o redislock.Options) {
 	})
 }
 
-// A migration moves the slot of a name from one node of a cluster to another.
 type migration struct {
 	name     string
 	slot     int64
 	admin    *redis.ClusterClient
 	from, to *redis.Client
 	nodes    []*redis.Client
-	one      *sync.Mutex // two nodes that migrate keys to each other wait for each other
+	one      *sync.Mutex // two nodes that migrate keys to each other block each other
 }
 
 func newMigration(t *testing.T, r running, one *sync.Mutex) *migration {
@@ -340,14 +332,13 @@ func newMigration(t *testing.T, r running, one *sync.Mutex) *migration {
 	return m
 }
 
-// begin lets clients look for keys that are not there at the other node.
+// begin redirects requests for missing keys to the other node.
 func (m *migration) begin(t *testing.T) {
 	t.Helper()
 	m.set(t, m.to, "importing", m.from)
 	m.set(t, m.from, "migrating", m.to)
 }
 
-// end gives the slot to the other node.
 func (m *migration) end(t *testing.T) {
 	t.Helper()
 	m.set(t, m.to, "node", m.to)
@@ -364,7 +355,6 @@ func (m *migration) set(t *testing.T, at *redis.Client, state string, node *redi
 	}
 }
 
-// move moves keys.
 func (m *migration) move(t *testing.T, keys ...string) {
 	t.Helper()
 	m.one.Lock()
@@ -379,7 +369,6 @@ func (m *migration) move(t *testing.T, keys ...string) {
 	}
 }
 
-// moveAll moves the keys that are left.
 func (m *migration) moveAll(t *testing.T) {
 	t.Helper()
 	for {

@@ -1,6 +1,6 @@
-// Package redislock is mutual exclusion between processes, kept by Redis: fair,
-// handed over without polling, with leases that are renewed, fencing tokens,
-// cancellation, without orphaned keys, and honest about losing a lock.
+// Package redislock provides distributed locks between processes on Redis. Its locks are
+// fair and hand over without polling. They have renewed leases, fencing tokens and
+// cancellation, leave no orphaned keys, and report when a lock is lost.
 //
 //	rdb := redis.NewClient(&redis.Options{Addr: "redis:6379", ContextTimeoutEnabled: true})
 //	defer rdb.Close()
@@ -14,8 +14,8 @@
 //
 // # Getting it
 //
-// The module has no address to be fetched from. A program that uses it puts a clone
-// in its place:
+// The module has no public address yet. A program that uses it replaces the module path
+// with a clone:
 //
 //	go mod edit -require=locklab@v0.0.0 -replace=locklab=../locklab
 //	go get locklab/redislock
@@ -24,126 +24,136 @@
 //
 // # Which lock
 //
-// [Mutex], unless you know why not. [RWMutex] where many read; [Semaphore] for so many at
-// once; [Multi] for several names at once; [Cohort] where many goroutines of a process
-// want the same lock and order does not matter; [Reentrant] to share a lock with
-// Redisson's getLock, or to take it again; [Redlock] for independent servers. [PollMutex] and
-// [PubSubMutex] are here to compare with: they keep no order. These last four have no
-// fencing tokens: [Lease.Token] is 0. One name is for one kind: a Mutex, a Multi and a
-// Cohort exclude each other; others fail, or do not keep to each other's rules.
+// Use [Mutex] unless one of these fits better:
 //
-// A lock may be made for every call: all with one name share what the [Client] keeps for
-// their waiters. Only a [Cohort], in which the waiters of a process meet, must be kept. A
-// client listens for 32 names by one connection, in a cluster by one for each name, and
-// five seconds after the last waiter at most one is left, in a cluster at most four to each
-// node. A [Reentrant] and a [PubSubMutex] subscribe, by one connection for each name,
-// which closes five seconds after its last waiter.
+//   - [RWMutex]: many readers.
+//   - [Semaphore]: a limited number of holders at once.
+//   - [Multi]: several names at once.
+//   - [Cohort]: many goroutines of a process want the same lock, and order does not matter.
+//   - [Reentrant]: shares a lock with Redisson's getLock, or its owner takes it again.
+//   - [Redlock]: independent servers.
+//   - [PollMutex] and [PubSubMutex]: baselines for comparison. They keep no order.
+//
+// The last four have no fencing tokens: [Lease.Token] is 0. Use each name for one kind
+// only. A Mutex, a Multi and a Cohort with one name exclude each other; the other kinds
+// fail or break each other's rules.
+//
+// A lock may be made for every call: all locks of one name share the state that the
+// [Client] keeps for their waiters. Only a [Cohort], in which the waiters of a process
+// meet, must be kept. A client listens for 32 names per connection; in a cluster it uses
+// one connection per name. Five seconds after the last waiter at most one connection is
+// left, in a cluster at most four to each node. A [Reentrant] and a [PubSubMutex] subscribe
+// with one connection per name, which closes five seconds after its last waiter.
 //
 // # What it promises
 //
-// While the server keeps its data, at most one lease of a [Mutex] is within its
-// Deadline: the time is counted from before the request was sent, less clock
-// drift, and less [Options].Margin, so that a holder which is cut off is told before
-// another has the lock. Waiters are served in order of arrival. Past the deadline, or when a
-// renewal finds the lock gone, the lease is lost and Done is closed, and
-// another client may have the lock. Tokens rise strictly from holder to holder,
-// so that a resource which remembers the greatest token it has seen can refuse a
-// holder that was paused for longer, by a debugger, a hypervisor or a garbage
-// collector. Without that check the pause does its harm, as with every lock kept
-// by a service: see Kleppmann, "How to do distributed locking", 2016.
+// While the server keeps its data, at most one lease of a [Mutex] is within its Deadline.
+// The lease counts from before the request was sent, less clock drift, and less
+// [Options].Margin. So a holder that is cut off is notified before another has the lock.
+// Waiters are served in order of arrival.
+//
+// The lease is lost at its deadline, or when a renewal finds the lock gone. Then Done is
+// closed, and another client may have the lock. Tokens rise strictly from holder to holder.
+// A resource that remembers the greatest token it has seen can refuse a holder that a
+// debugger, a hypervisor or a garbage collector paused for longer. Without that check such
+// a pause breaks mutual exclusion, as with every distributed lock: see Kleppmann, "How to
+// do distributed locking", 2016.
 //
 // # Suspend
 //
-// The time of a lease counts on while the machine is suspended: Err and Deadline are right
-// at once when it wakes. Timers of Go stand still meanwhile, so Done may close later, by
-// what was left of the lease when the suspend began: check Err right before an effect. If
-// a hypervisor stops all clocks of a virtual machine, only the token protects. On systems
-// other than Linux and macOS the wall clock shows a suspend, and a step of it forward ends
-// leases early.
+// A lease continues to count down while the machine is suspended, and Err and Deadline are
+// correct as soon as it wakes. Go's timers stand still meanwhile. So Done may close late,
+// by the time that was left of the lease when the suspend began: check Err right before an
+// effect. If a hypervisor stops all clocks of a virtual machine, only the token protects.
+// On systems other than Linux and macOS the wall clock shows a suspend, and a forward step
+// of it ends leases early.
 //
 // # What it does not promise
 //
-// A server that restarts without its data, or a replica that is promoted before
-// it has the latest writes, gives the lock away a second time: two hold it until
-// the old holder's next renewal, a third of its lease later at most and a tenth more
-// for each try that fails, or until its deadline. No option prevents that, and what
-// min-replicas-to-write and WAIT do is to make it rarer. Where it is not acceptable
-// use a lock kept by consensus, such as package zklock.
+// A server that restarts without its data, or a replica that is promoted before it has the
+// latest writes, grants the lock a second time. Then two hold it until the old holder's
+// next renewal or its deadline. The renewal comes at most a third of its lease later, and a
+// tenth later for each failed try. No option prevents that; min-replicas-to-write and WAIT
+// only make it rarer. If that is not acceptable, use a lock on a consensus service, such as
+// package zklock.
 //
-// A counter in the same server is no fence either, since it falls back with the
-// rest: INCR gave the same number again in each of ten failovers. The tokens of a
-// [Mutex] go with the server's clock besides, so that they rose in each of ten, and
-// a resource that checks them is safe; but if the clock of the new primary is behind
-// by more than the failover took, they fall (ten of ten, with a minute).
+// A counter in the same server is no fence either, since it falls back with the other data:
+// INCR repeated a number in each of ten failovers. The tokens of a [Mutex] also follow the
+// server's clock. They rose in each of ten failovers, so a resource that checks them is
+// safe. But if the clock of the new primary is behind by more than the failover took, they
+// fall (ten of ten, with a minute).
 //
-// The other way round, a release that was not replicated leaves the lock taken until
-// its lease is over (ten of ten). What was replicated goes on: holders keep their
-// locks, and hand them over to the waiters. TestFailover shows this with a real Sentinel,
-// and the scenarios redis-promotion of locklab chaos show it, the clock that is behind
-// too. While there is no primary Lock goes on asking, see [Options].Outage.
+// Conversely, a release that was not replicated leaves the lock taken until its lease is
+// over (ten of ten). Replicated state survives: holders keep their locks, and hand them
+// over to the waiters. TestFailover shows this with a real Sentinel. The scenarios
+// redis-promotion of locklab chaos show it too, with the clock that is behind. While there
+// is no primary, Lock repeats its request, see [Options].Outage.
 //
-// The clock of the server must not be set. Leases end by it, so a step forward gives
-// every lock away early by as much, and two hold it until the old holder's next renewal
-// or its deadline: 0.31 s was seen with leases of 1.5 s. A step back lets leases last
-// longer. What a notification grants counts by the server's clock too, as a request has
-// told it before; after a connection broke, and another server may answer, that is
-// forgotten and the waiter asks. But a client that is still answered by the old primary
-// while its notifications come from a new one, whose clock is ahead, may take one that
-// is late for new, and hold the lock up to a grant timeout too long.
+// The clock of the server must not be set. Leases end by it, so a step forward gives every
+// lock away early by as much. Two then hold it until the old holder's next renewal or its
+// deadline: 0.31 s was seen with leases of 1.5 s. A step back makes leases last longer.
 //
-// A server that evicts keys loses locks in the same way: the policy must be
-// noeviction, or the keys of the lock must be out of its reach.
+// A grant in a notification also counts by the server's clock, which the client learns from
+// earlier requests. After a connection broke, another server may answer, so the client
+// forgets that clock and the waiter asks. A hazard remains if the old primary still answers
+// a client whose notifications come from a new primary with a clock ahead. Such a client
+// may take a late grant for a new one, and hold the lock up to a grant timeout too long.
+//
+// A server that evicts keys loses locks in the same way: set the policy noeviction, or one
+// that cannot evict the keys of the lock.
 //
 // # Lost replies
 //
-// A request may fail after it has taken effect. Acquiring is therefore a
-// script that knows its own nonce again, so that a repetition, by this package
-// or by the client library, does not mistake its own key for another holder's;
-// and a Lock that gives up in doubt takes back what may be there. A request that
-// the network holds back until after that can still take the lock or a place in
-// the queue; the first ends with its lease, the second with the grant timeout.
-// What else a lock leaves in the server, a counter, ends a day after its last use.
+// A request may fail after it has taken effect. Therefore the script that acquires a lock
+// recognizes its own nonce. A repetition, by this package or by the client library, does
+// not mistake its own key for another holder's. A Lock that gives up in doubt undoes its
+// requests. A request that the network delays until after that can still take the lock or a
+// place in the queue. The lock ends with its lease, the place with the grant timeout. Other
+// data that a lock leaves in the server, a counter, ends a day after its last use.
 //
 // # Contexts
 //
-// Each Lock and Unlock runs its requests in a goroutine of the [Client], which
-// the caller stops waiting for when its context ends, whatever the settings of
-// the client library are. What is left to do continues there: a release, or taking back
-// what a Lock that gave up may have left behind, until the server answers or the lease
-// is over. A place in the queue is taken back for up to ten minutes; of such requests a
-// client keeps 1024. At the end of a process, [Client.Shutdown] gives back every lock and
-// every place in a queue; [Client.Close] gives back the places only. With
-// redis.Options.ContextTimeoutEnabled, which is recommended, most Unlocks do
-// without that goroutine. A nil context counts as context.Background(), in every method.
+// Each Lock and Unlock runs its requests in a goroutine of the [Client]. The caller stops
+// waiting when its context ends, whatever the settings of the client library. The goroutine
+// continues with a release, or undoes a Lock that gave up, until the server answers or the
+// lease is over. It tries for up to ten minutes to remove a place in the queue; a client
+// keeps 1024 such requests.
 //
-// # Which answers pass
+// At the end of a process, [Client.Shutdown] gives back every lock and every place in a
+// queue; [Client.Close] gives back only the places. With
+// redis.Options.ContextTimeoutEnabled, which is recommended, most Unlocks need no
+// goroutine. A nil context counts as context.Background() in every method.
 //
-// One table in answers.go lists the errors of servers, for all requests. A Lock asks again, and
-// a lease stays until its deadline, while a server loads its data, is busy, is no primary,
-// lacks memory or replicas, cannot write to its disk, moves a slot to another node, or refuses a
-// password after it has accepted one: the password is being changed. A missing right, a
-// password that was never accepted and a key in use for something else end a Lock at once.
+// # Temporary and permanent errors
 //
-// # Which client has it
+// A table in answers.go lists the errors of servers for all requests. Some are temporary:
+// the server loads its data, is busy, is no primary, lacks memory or replicas, cannot write
+// to its disk, or moves a slot to another node. A refused password is temporary if the
+// server has accepted it before, because it is being changed. After a temporary error Lock
+// repeats its request, and a lease stays until its deadline. A missing right, a password
+// that was never accepted and a key in use for something else end a Lock at once.
 //
-// [ClientOptions] gives a client a name, which CLIENT LIST and the keys of its locks
-// then show; [WithTrace] tells what a Lock does, and what becomes of its lease; and
-// ForceUnlock takes a lock away from a holder that is known to be dead.
+// # Observing clients
 //
-// # Where it runs
+// [ClientOptions] gives a client a name, which CLIENT LIST and the keys of its locks then
+// show. [WithTrace] reports the steps of a Lock and the fate of its lease. ForceUnlock
+// takes a lock away from a holder that is known to be dead.
 //
-// On one server, behind Sentinel, on a Cluster, over TLS, as an ACL user: whatever
-// [redis.NewUniversalClient] connects to; [ClientOptions] says what is noticed of a
-// server that hangs. The tests ran on Redis 7.0.15 and 8.6.3 so, on 8.2.3 and Valkey
-// 9.1.2 too but for TLS; the release of a [PollMutex] or a [Redlock] was DELEX on 8.6.3,
-// DELIFEQ on Valkey, and a script on the others. CONTRIBUTING.md says how to run them on
-// another. Untested are Redis before 7, 7.2, 7.4 and 8.4, Valkey before 9.1, managed
-// services, a cluster whose nodes fail, a
-// redis.Ring, and other servers that speak its protocol. In a cluster all keys of a lock are in the
-// slot of its name, and the locks of a [Multi] may be in different ones; a name whose
-// companions would be elsewhere is refused. While that slot migrates leases are renewed and
-// locks released; a lock with a queue is acquired again when the slot has moved. A user with the right to nothing but locks
-// whose names begin with "locks:" needs this and no more:
+// # Supported servers
+//
+// The package runs on one server, behind Sentinel, on a Cluster, over TLS and as an ACL user,
+// with any client of [redis.NewUniversalClient]. [ClientOptions] describes which hung servers it
+// notices. All of these were tested on Redis 7.0.15 and 8.6.3, and all but TLS on Redis 8.2.3
+// and Valkey 9.1.2. A [PollMutex] or a [Redlock] was released with DELEX on 8.6.3, DELIFEQ on
+// Valkey, and a script on the others. CONTRIBUTING.md describes how to run the tests on another
+// server. Untested are Redis before 7, 7.2, 7.4 and 8.4, Valkey before 9.1, managed services, a
+// cluster whose nodes fail, a redis.Ring, and other servers with the same protocol.
+//
+// In a cluster all keys of a lock are in the slot of its name, and the locks of a [Multi]
+// may be in different slots. A name whose companion keys would be in another slot is
+// refused. While a slot migrates, leases are renewed and locks released; a lock with a
+// queue can be acquired again when the slot has moved. A user that may only use locks whose
+// names begin with "locks:" needs exactly these rights:
 //
 //	ACL SETUSER locks on >PASSWORD
 //	  ~locks:* ~{locks:* &locks:* &{locks:* &redisson_lock__channel:*locks:*
@@ -152,10 +162,13 @@
 //	  +zadd +zcard +zrange +zrangebyscore +zrank +zrem +zscore +zpopmin
 //	  +hset +hget +hdel +hexists
 //
-// and in a cluster +cluster|slots. Without one of them Lock, Unlock or ForceUnlock says
-// so at once: the first Lock of a client asks for the rights to renew and to release as
-// well. A right that is taken away while a lock is held ends the lease at its next
-// renewal, with that error. With +client|setname CLIENT LIST shows [ClientOptions].Name,
-// which else only the keys do. [Reentrant.Holders] needs +hkeys. Where the server has DELEX or DELIFEQ, +delex or +delifeq lets a [PollMutex]
-// and a [Redlock] do without the script of the release.
+// In a cluster it also needs +cluster|slots. If a right is missing, Lock, Unlock or
+// ForceUnlock reports it at once: the first Lock of a client also checks the rights to
+// renew and to release. If a right is revoked while a lock is held, the lease ends at its
+// next renewal, with that error. These rights are optional:
+//
+//   - +client|setname shows [ClientOptions].Name in CLIENT LIST, not only in keys.
+//   - +hkeys is for [Reentrant.Holders].
+//   - +delex or +delifeq lets a [PollMutex] and a [Redlock] release without a script, on servers
+//     that have DELEX or DELIFEQ.
 package redislock

@@ -18,7 +18,7 @@ import (
 	"locklab/redislock"
 )
 
-// A drainRun is a lock of which workers lock, give up, and lose their connections.
+// A drainRun is a lock whose workers lock, give up, and lose their connections.
 type drainRun struct {
 	kind   lockKind
 	name   string
@@ -28,8 +28,6 @@ type drainRun struct {
 	inside map[*redislock.Lease]bool
 }
 
-// enter notes that l is inside, and reports whether another one is that still holds the
-// lock: one whose lease ended while the machine did not run it does not.
 func (d *drainRun) enter(l *redislock.Lease) (beside bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -47,8 +45,7 @@ func (d *drainRun) leave(l *redislock.Lease) {
 	delete(d.inside, l)
 }
 
-// TestDrain: after whatever happened, no lock is free that has waiters, of any
-// kind.
+// TestDrain: after random faults no lock of any kind is free while it has waiters.
 func TestDrain(t *testing.T) {
 	r := startAll(t, deployments[0])[0]
 	t.Run("all kinds", func(t *testing.T) {
@@ -99,7 +96,6 @@ func drainAll(t *testing.T, r running) {
 	}
 }
 
-// step locks, or gives up after a short time.
 func (d *drainRun) step(t *testing.T, m tryLocker) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -124,7 +120,7 @@ func (d *drainRun) step(t *testing.T, m tryLocker) {
 	l.Unlock(ctx) // it may have been lost with its connection
 }
 
-// drained waits until nothing is left of a lock that is not used. The error says what is.
+// drained waits until nothing is left of an unused lock. The error lists the rest.
 func drained(t *testing.T, rdb redis.UniversalClient, name string, most time.Duration) error {
 	for end := time.Now().Add(most); ; time.Sleep(5 * time.Millisecond) {
 		left := leftOf(t, rdb, name)
@@ -138,14 +134,14 @@ func drained(t *testing.T, rdb redis.UniversalClient, name string, most time.Dur
 	}
 }
 
-// TestDrainRejects: a lock whose release forgets the waiters, as a lost wake-up
-// would have it, does not pass.
+// TestDrainRejects: the check fails for a lock whose release forgets the waiters (a lost
+// wake-up).
 func TestDrainRejects(t *testing.T) {
 	r := startAll(t, deployments[0])[0]
 	admin := r.connect(t)
 	for _, k := range lockKinds {
 		if !k.fenced || k.name == "cohort" {
-			continue // no queue in the server, or that of another kind
+			continue // no queue in the server, or another kind's
 		}
 		name := newName()
 		lock(t, k.make(r.client(t), name, redislock.Options{}))
@@ -158,7 +154,7 @@ func TestDrainRejects(t *testing.T) {
 		}()
 		eventually(t, "there is a waiter", func() bool { return queueOf(t, admin, name) })
 		time.Sleep(100 * time.Millisecond)           // it listens, and does not ask again
-		for _, key := range keysOf(t, admin, name) { // of a multi there are several
+		for _, key := range keysOf(t, admin, name) { // a Multi has several
 			if !strings.HasSuffix(key, "~queue") {
 				admin.Del(t.Context(), key)
 			}
@@ -173,7 +169,6 @@ func TestDrainRejects(t *testing.T) {
 	}
 }
 
-// queueOf reports whether the lock has waiters.
 func queueOf(t *testing.T, rdb redis.UniversalClient, name string) bool {
 	return slices.ContainsFunc(keysOf(t, rdb, name), func(key string) bool { return strings.HasSuffix(key, "~queue") })
 }

@@ -16,10 +16,9 @@ import (
 	"locklab/redislock"
 )
 
-// addresses are where the example of a Redlock looks for independent servers.
 var addresses = []string{"redis-1:6379", "redis-2:6379", "redis-3:6379"}
 
-// A lease that is not renewed, and a wait that is bounded without a context.
+// A lease without renewal, and a wait that is bounded without a context.
 func ExampleOptions() {
 	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
 	defer client.Close()
@@ -28,21 +27,21 @@ func ExampleOptions() {
 	ctx := context.Background()
 
 	m := locks.Mutex("locklab:{example}", redislock.Options{
-		TTL:            10 * time.Second, // so long a crashed holder blocks the others
-		DisableRenewal: true,             // and so long at most it is held
+		TTL:            10 * time.Second, // how long a crashed holder blocks the others
+		DisableRenewal: true,             // and the longest time that it is held
 		Wait:           50 * time.Millisecond,
 	})
 	lease, err := m.Lock(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, err = m.Lock(ctx) // another goroutine, which does not wait for long
+	_, err = m.Lock(ctx) // another goroutine, with a short wait
 	fmt.Println("busy:", errors.Is(err, redislock.ErrNotAcquired))
 	fmt.Println("unlocked:", lease.Unlock(ctx) == nil)
 }
 
-// A job that one of all processes does every hour: the first keeps the lock for
-// most of it, since the clocks of the others are not the same.
+// A job that one of all processes does every hour: the first keeps the lock for most of the
+// hour, because clocks differ.
 func ExampleOptions_disableRenewal() {
 	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
 	defer client.Close()
@@ -63,7 +62,7 @@ func ExampleOptions_disableRenewal() {
 	}
 }
 
-// A leader works until it has lost the lock, or is told to stop.
+// A leader works until it has lost the lock, or until it must stop.
 func ExampleLease_Done() {
 	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
 	defer client.Close()
@@ -72,7 +71,7 @@ func ExampleLease_Done() {
 	ctx := context.Background()
 
 	m := locks.Mutex("locklab:{example}", redislock.Options{TTL: 5 * time.Second})
-	lease, err := m.Lock(ctx) // waits until the leader before it is gone
+	lease, err := m.Lock(ctx) // waits until the previous leader is gone
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -85,14 +84,14 @@ func ExampleLease_Done() {
 			fmt.Println("nothing to unlock:", errors.Is(lease.Unlock(ctx), redislock.ErrNotHeld))
 			return
 		case <-work.C:
-			if n == 3 { // what goes wrong one day
+			if n == 3 { // a fault
 				client.Del(ctx, m.Name())
 			}
 		}
 	}
 }
 
-// CLIENT LIST shows which clients listen, and the key of the lock which has it.
+// CLIENT LIST shows the listening clients, and the key of the lock the holder.
 func ExampleClientOptions() {
 	const name = "billing-7"
 	client := redis.NewClient(&redis.Options{Addr: address, ClientName: name})
@@ -131,7 +130,7 @@ func ExampleWithTrace() {
 	}
 }
 
-// A waiter that polls asks less and less often: Backoff.
+// A polling waiter asks less and less often: Backoff.
 func ExampleBackoff() {
 	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
 	defer client.Close()
@@ -184,8 +183,8 @@ func ExampleSemaphore() {
 	locks := redislock.NewClient(client, redislock.ClientOptions{})
 	defer locks.Close()
 
-	// At most two reports at once, in all processes together. The permit of one
-	// that crashes is free again when its lease is over.
+	// At most two reports at once, in all processes together. A crashed process's permit is free
+	// again when its lease is over.
 	s := locks.Semaphore("locklab:{example}", 2, redislock.Options{})
 	err := redislock.Do(context.Background(), s, func(ctx context.Context, permit *redislock.Lease) error {
 		fmt.Println("one of two")
@@ -202,8 +201,8 @@ func ExampleMulti() {
 	locks := redislock.NewClient(client, redislock.ClientOptions{})
 	defer locks.Close()
 
-	// A transfer locks both accounts. They are always taken in the order of their
-	// names, so that transfers both ways do not wait for each other.
+	// A transfer locks both accounts, always in the order of their names, so transfers in both
+	// directions do not deadlock.
 	from, to := "locklab:{example-7}", "locklab:{example-3}"
 	m := locks.Multi([]string{from, to}, redislock.Options{})
 	err := redislock.Do(context.Background(), m, func(ctx context.Context, l *redislock.Lease) error {
@@ -221,14 +220,14 @@ func ExampleElect() {
 	locks := redislock.NewClient(client, redislock.ClientOptions{})
 	defer locks.Close()
 
-	// Every process of the service does this; one of them leads. MaxHold lets another
-	// have its turn if a leader is stuck.
+	// Every process of the service does this; one of them leads. MaxHold replaces a leader that
+	// is stuck.
 	ctx, stop := context.WithCancel(context.Background())
 	m := locks.Mutex("locklab:{example}", redislock.Options{MaxHold: time.Hour})
 	err := redislock.Elect(ctx, m, func(ctx context.Context, l *redislock.Lease) error {
 		fmt.Println("leading")
 		stop()       // as by a signal that ends the process
-		<-ctx.Done() // or it does not lead any more
+		<-ctx.Done() // or it is no longer the leader
 		return nil
 	})
 	fmt.Println(err)
@@ -240,8 +239,8 @@ func ExampleCohort() {
 	locks := redislock.NewClient(client, redislock.ClientOptions{})
 	defer locks.Close()
 
-	// For many goroutines of one process: up to 17 of them have the lock in a row
-	// before it goes to another process.
+	// For many goroutines of one process: up to 17 have the lock in a row before it goes to
+	// another process.
 	m := locks.Cohort("locklab:{example}", redislock.CohortOptions{Handovers: 16})
 	err := redislock.Do(context.Background(), m, func(context.Context, *redislock.Lease) error {
 		fmt.Println("alone")
@@ -254,7 +253,7 @@ func ExampleCohort() {
 
 func ExampleNewRedlock() {
 	var clients []*redislock.Client
-	for _, addr := range addresses { // three or five servers that do not replicate each other
+	for _, addr := range addresses { // three or five servers without replication between them
 		client := redis.NewClient(&redis.Options{Addr: addr})
 		defer client.Close()
 		locks := redislock.NewClient(client, redislock.ClientOptions{})
@@ -271,7 +270,7 @@ func ExampleNewRedlock() {
 	}
 }
 
-// A dashboard shows who holds a lock and who waits for it.
+// A dashboard shows the holders and waiters of a lock.
 func ExampleMutex_Holders() {
 	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
 	defer client.Close()
@@ -308,7 +307,7 @@ func ExampleMutex_ForceUnlock() {
 	ctx := context.Background()
 
 	m := locks.Mutex("locklab:{example}", redislock.Options{})
-	lease, err := m.Lock(ctx) // by a holder that does not come back
+	lease, err := m.Lock(ctx) // a holder that does not return
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -317,12 +316,11 @@ func ExampleMutex_ForceUnlock() {
 		log.Fatal(err)
 	}
 	fmt.Println("freed:", freed)
-	// If the holder lives after all, it learns that it has lost the lock.
+	// A holder that is alive after all finds that it has lost the lock.
 	fmt.Println("told:", errors.Is(lease.Unlock(ctx), redislock.ErrNotHeld))
 }
 
-// TestExamples has no other test beside it: examples have one address, and the standard
-// output.
+// TestExamples runs alone: examples share one address and the standard output.
 func TestExamples(t *testing.T) {
 	at := locktest.Endpoints(t, harness.KindRedis, 3)
 	if at.Username != "" || at.Password != "" || at.TLS != nil {
@@ -365,7 +363,6 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// forget deletes a key that an example leaves on purpose.
 func forget(t *testing.T, key string) {
 	client := redis.NewClient(&redis.Options{Addr: address})
 	defer client.Close()

@@ -15,7 +15,6 @@ import (
 	"locklab/redislock"
 )
 
-// reindexer is the code of a service: only one process may run it.
 type reindexer struct {
 	locks *redislock.Client
 	runs  atomic.Int32
@@ -36,12 +35,11 @@ func (r *reindexer) run(ctx context.Context) error {
 	return nil
 }
 
-// A test of a service can do without a server: every kind of lock works with miniredis,
-// which runs in the process. That shows what the code does when it has the lock and
-// when another has it. It shows nothing of a lock that is lost: the time of miniredis
-// stands still, so no lease ends unless the test says FastForward; it has no pauses, no
-// failover, no replies that are lost; and it runs scripts in a Lua of its own, not as
-// Redis does. For these use a real server, and a proxy in front of it.
+// Tests of a service need no server: every kind of lock works with miniredis in the process.
+// Such a test covers the code's behaviour with and without the lock. It does not cover lost
+// locks: the time of miniredis stands still, so leases end only by FastForward. It has no
+// pauses, no failover and no lost replies, and runs scripts in another Lua than Redis. For these
+// use a real server behind a proxy.
 func Example_miniredis() {
 	server, err := miniredis.Run()
 	if err != nil {
@@ -74,7 +72,6 @@ func Example_miniredis() {
 	// free again: <nil> 2
 }
 
-// TestMiniredis: the example's claim that every kind of lock works with miniredis.
 func TestMiniredis(t *testing.T) {
 	leaktest.Own(t)
 	server := miniredis.NewMiniRedis()

@@ -19,7 +19,7 @@ func ExampleReentrant() {
 
 	// The same lock as redisson.getLock("locklab:{example}") of a Java service.
 	m := locks.Reentrant("locklab:{example}", redislock.Options{})
-	o := m.Owner() // pass it to all that work on the same behalf
+	o := m.Owner() // pass it to everything that works for this owner
 	step := func(ctx context.Context) error {
 		return redislock.Do(ctx, o, func(context.Context, *redislock.Lease) error {
 			fmt.Println("a step, alone")

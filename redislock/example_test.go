@@ -13,7 +13,6 @@ import (
 	"locklab/redislock"
 )
 
-// address is where the examples look for Redis.
 var address = "127.0.0.1:6379"
 
 func Example() {
@@ -51,8 +50,8 @@ func ExampleMutex_TryLock() {
 	fmt.Println("why it ended:", lease.Err())
 }
 
-// printed returns what f writes to the standard output, which is little. No other test
-// may run beside it: the standard output is one.
+// printed returns the little that f writes to the standard output. No other test may run
+// concurrently.
 func printed(t *testing.T, f func()) string {
 	t.Helper()
 	r, w, err := os.Pipe()

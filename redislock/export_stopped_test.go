@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// overLease returns a lease of 20 ms of the lock called name whose time is over, and that
-// nothing has ended: as if the watchdog, and everything else, had stood still.
+// overLease returns an expired lease of 20 ms that nothing has ended, as if the whole process
+// had been stopped.
 func overLease(t *testing.T, c *Client, name string) *Lease {
 	l, err := c.Mutex(name, Options{TTL: 20 * time.Millisecond}).acquire(t.Context(), true)
 	if err != nil {
@@ -18,8 +18,8 @@ func overLease(t *testing.T, c *Client, name string) *Lease {
 	return l
 }
 
-// Stopped stops a process for longer than its lease, between the grant and the return of
-// Lock, in each of the places where it may stand, and wants another lease than that.
+// Stopped stops a process for longer than its lease between the grant and the return of Lock, in
+// each possible place, and requires a new lease.
 var Stopped = map[string]func(t *testing.T, c *Client){
 	"Lock":   stoppedLock,
 	"Multi":  stoppedMulti,
@@ -88,7 +88,7 @@ func alive(t *testing.T, l *Lease, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left := time.Until(l.until()); left <= 0 || l.Err() != nil { // not by Err alone, on which Lock relies
+	if left := time.Until(l.until()); left <= 0 || l.Err() != nil { // not only Err, which Lock relies on
 		t.Errorf("Lock returned a lease that was over: %v, until %v", l.Err(), left)
 	}
 	if err := l.Unlock(t.Context()); err != nil {

@@ -10,14 +10,11 @@ import (
 	"locklab/internal/boottime"
 )
 
-// WithSuspends returns o for a client whose machine has been suspended for as long as slept
-// returns.
 func WithSuspends(o ClientOptions, slept func() time.Duration) ClientOptions {
 	o.clock = boottime.New(func(time.Time) time.Duration { return slept() })
 	return o
 }
 
-// LoadQueueScripts makes the scripts of redis-queue known to the server.
 func LoadQueueScripts(ctx context.Context, rdb redis.Scripter) error {
 	for _, s := range []*script{exclusive.acquire, exclusive.release, exclusive.renew, exclusive.check, exclusive.pass} {
 		if err := s.Load(ctx, rdb).Err(); err != nil {
@@ -27,11 +24,8 @@ func LoadQueueScripts(ctx context.Context, rdb redis.Scripter) error {
 	return nil
 }
 
-// Companion returns the name of a key beside that of a lock.
 func Companion(name, what string) string { return companion(name, what) }
 
-// CompareAndDelete releases the lock called name of the holder with that nonce, as by a server
-// that answered by to the request for it.
 func CompareAndDelete(ctx context.Context, c *Client, name, nonce string, by int) (held bool, err error) {
 	return newKeyLock(c, name, Options{}).compareAndDelete(ctx, nonce, releaser(by))
 }
@@ -39,8 +33,6 @@ func CompareAndDelete(ctx context.Context, c *Client, name, nonce string, by int
 // A Runner runs one script.
 type Runner func(ctx context.Context, rdb redis.Scripter, keys []string, args ...any) *redis.Cmd
 
-// QueueScripts returns the scripts of a queue by what they do: of redis-queue, or if several
-// may hold the lock those of a semaphore.
 func QueueScripts(several bool) map[string]Runner {
 	k := exclusive
 	if several {
@@ -49,7 +41,6 @@ func QueueScripts(several bool) map[string]Runner {
 	return runners(k.acquire, k.release, k.free, k.renew, k.check, k.pass, k.force)
 }
 
-// KeyScripts returns the scripts of PollMutex, PubSubMutex and Reentrant by what they do.
 func KeyScripts() (poll, pubsub, reentrant map[string]Runner) {
 	return runners(pollAcquire, pollRelease, pollRenew, deleteAndPublish), runners(pubsubAcquire, pubsubRelease, pollRenew, deleteAndPublish),
 		runners(reentrantAcquire, reentrantRelease, reentrantRenew, deleteAndPublish)
@@ -63,37 +54,33 @@ func runners(scripts ...*script) map[string]Runner {
 	return all
 }
 
-// ReadNotification returns to which waiter a notification is, the token of the lock that it
-// grants, and for how long.
+// ReadNotification returns the waiter of a notification, the granted token, and the length of
+// the grant.
 func ReadNotification(text string) (to string, token uint64, span time.Duration, ok bool) {
 	to, l, err := parseNotification(text)
 	return to, l.token, l.span, err == nil
 }
 
-// Watch returns a dialer whose connections are checked as those of a client's listener
-// are, more often. server is what the client library calls the server.
+// Watch returns a dialer with health checks at that interval. server is the client library's
+// name for the server.
 func Watch(c *Client, server string, interval, timeout time.Duration, dial func(context.Context, string, string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
 	return (&healthCheck{dial: dial, sentinel: server == byFailover, interval: interval, timeout: timeout}).dialer(c)
 }
 
-// ByFailover is what the client library calls the server that Sentinel names.
 const ByFailover = byFailover
 
-// Mailboxes returns of how many locks c keeps anything.
 func Mailboxes(c *Client) int {
 	c.mail.Lock()
 	defer c.mail.Unlock()
 	return len(c.mail.boxes)
 }
 
-// Readers returns how many connections c listens by.
 func Readers(c *Client) int {
 	c.mail.Lock()
 	defer c.mail.Unlock()
 	return len(c.mail.readers)
 }
 
-// Listening returns for how many locks c listens.
 func Listening(c *Client) (n int) {
 	c.mail.Lock()
 	defer c.mail.Unlock()
@@ -105,8 +92,8 @@ func Listening(c *Client) (n int) {
 	return n
 }
 
-// HeardServerAt returns of when the client's knowledge of the server's clock is, for a
-// lock that somebody waits for.
+// HeardServerAt returns when the client last learned the server's clock, for a lock with a
+// waiter.
 func HeardServerAt(m *Mutex) time.Time {
 	m.c.mail.Lock()
 	defer m.c.mail.Unlock()
@@ -115,23 +102,19 @@ func HeardServerAt(m *Mutex) time.Time {
 	return b.clock.sent
 }
 
-// CohortMayHandOver reports whether m hands l, which the server has given it, on within the
-// process.
 func CohortMayHandOver(m *Cohort, l *Lease) bool {
 	return m.may(acquisition{l.joint.members()[0], 1, nil})
 }
 
-// CohortInARow returns how often in a row one process may have the lock.
 func CohortInARow(m *Cohort) int { return m.inARow }
 
-// HoldMailboxes locks what c keeps of its waiters until release is called.
 func HoldMailboxes(c *Client) (release func()) {
 	c.mail.Lock()
 	return c.mail.Unlock
 }
 
-// Repeat sends once more the request by which l, of a lock that several may hold, was got, and
-// returns its token, 0 if l does not hold the lock.
+// Repeat repeats the request that acquired l, a lease of a shared lock, and returns its token, 0
+// if l does not hold the lock.
 func Repeat(ctx context.Context, l *Lease) (token int64, err error) {
 	again := call{sharing.acquire, l.c.shared(l.name, Options{}, 1).keys, []any{l.renewal.args[0], 1000, 500, 0}}
 	reply, err := again.run(ctx, l.c.rdb).Int64Slice()

@@ -20,7 +20,7 @@ import (
 
 var failovers = flag.Int("failovers", 1, "trials of each row of TestFailover, in which Sentinel promotes a replica")
 
-// A fall is one failover and what it did to the locks.
+// A fall is one failover and its effect on the locks.
 type fall struct {
 	running
 	t               *testing.T
@@ -41,7 +41,6 @@ func (f *fall) signal(i int, s unix.Signal) {
 	}
 }
 
-// info waits until a server's INFO replication says want.
 func (f *fall) info(c *redis.Client, want string) {
 	f.t.Helper()
 	eventually(f.t, want, func() bool {
@@ -49,8 +48,7 @@ func (f *fall) info(c *redis.Client, want string) {
 	})
 }
 
-// part cuts the replica off: what the primary is told from now on it does not
-// pass on.
+// part cuts the replica off: it gets no later write of the primary.
 func (f *fall) part() {
 	f.t.Helper()
 	f.signal(1, unix.SIGSTOP) // else it would connect again at once
@@ -60,7 +58,6 @@ func (f *fall) part() {
 	f.info(f.primary, "connected_slaves:0")
 }
 
-// promote kills the primary and waits until the sentinels have made the replica one.
 func (f *fall) promote() (took time.Duration) {
 	f.t.Helper()
 	began := time.Now()
@@ -70,7 +67,7 @@ func (f *fall) promote() (took time.Duration) {
 	return time.Since(began)
 }
 
-// after locks m, however often that fails while there is no primary.
+// after locks m, and repeats failures while there is no primary.
 func (f *fall) after(m redislock.Lockable) *redislock.Lease {
 	f.t.Helper()
 	for end := time.Now().Add(patience); ; {
@@ -89,9 +86,8 @@ func (f *fall) after(m redislock.Lockable) *redislock.Lease {
 
 const retry = 10 * time.Millisecond
 
-// TestFailover shows what a failover does to a lock: each row is tried so many times,
-// each time on servers of its own, and says in how many of them it happened. What is
-// claimed here stands in the package comment.
+// TestFailover runs each row several times on separate servers, and reports how often its claim
+// held. The claims are in the package comment.
 func TestFailover(t *testing.T) {
 	rows := []struct {
 		name, claim string
@@ -107,7 +103,7 @@ func TestFailover(t *testing.T) {
 	for range *failovers {
 		t.Run("trial", func(t *testing.T) {
 			servers := startAll(t, slices.Repeat([]deployment{deployments[1]}, len(rows))...)
-			t.Run("all", func(t *testing.T) { // whose clients close before the servers do
+			t.Run("all", func(t *testing.T) { // their clients close before the servers do
 				var all sync.WaitGroup
 				defer all.Wait()
 				for i, r := range servers {
@@ -129,11 +125,9 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// failoverLease is longer than a failover takes, so that renewal is what tells the old
-// holder.
+// failoverLease is longer than a failover, so that renewal notifies the old holder.
 const failoverLease = 12 * time.Second
 
-// double lets a holder lose its lock to another by a failover, and returns both leases.
 func double(f *fall, lock func(c *redislock.Client) redislock.Lockable) (old, next *redislock.Lease) {
 	f.t.Helper()
 	a, b := f.client(f.t), f.client(f.t)
@@ -146,8 +140,8 @@ func double(f *fall, lock func(c *redislock.Client) redislock.Lockable) (old, ne
 	return old, f.after(lock(b))
 }
 
-// ends expects that the lease of the old holder ends before its deadline, and that of
-// the next one does not.
+// ends checks that the lease of the old holder ends before its deadline, and the next one does
+// not.
 func ends(f *fall, old, next *redislock.Lease) {
 	f.t.Helper()
 	until, _ := old.Deadline()
@@ -184,7 +178,6 @@ func counterFalls(f *fall) bool {
 	return f.backup.Incr(f.t.Context(), name).Val() <= before
 }
 
-// releaseLost: the next primary has not heard of the release.
 func releaseLost(f *fall) bool {
 	const lease = 5 * time.Second
 	name := newName()
@@ -204,7 +197,6 @@ func releaseLost(f *fall) bool {
 	return took > lease-slack && took < 2*lease && next.Token() > old.Token()
 }
 
-// nothingLost: a failover of a replica that is up to date.
 func nothingLost(f *fall) bool {
 	type pair struct {
 		kind lockKind
@@ -244,8 +236,8 @@ func nothingLost(f *fall) bool {
 	return good
 }
 
-// primaryHangs: connections to it stay open, and what listens there would go on doing so.
-// Every waiter has the lock long before the lease of the holder would be over.
+// primaryHangs: connections to it stay open with listeners. Every waiter has the lock long
+// before the lease of the holder would be over.
 func primaryHangs(f *fall) bool {
 	const lease = 2 * patience
 	type trio struct {
@@ -297,14 +289,12 @@ func primaryHangs(f *fall) bool {
 	return slices.Max(longest) < lease/2
 }
 
-// unlockAfter unlocks after a failover.
 func (f *fall) unlockAfter(name string, l *redislock.Lease) {
 	if err := l.Unlock(f.t.Context()); err != nil {
 		f.t.Errorf("%s: Unlock after a failover: %v", name, err)
 	}
 }
 
-// patient waits for m and begins again after an error.
 func patient(f *fall, m redislock.Lockable) <-chan *redislock.Lease {
 	got := make(chan *redislock.Lease, 1)
 	go func() {

@@ -28,7 +28,7 @@ func lostReplyToLock(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// lostReplyRetried leaves the retry to the client library, as its default is.
+// lostReplyRetried leaves the retry to the client library, its default.
 func lostReplyRetried(t *testing.T, at harness.Endpoint) {
 	c, watch := dial(t, at, func(o *redis.Options) { o.MaxRetries = 3 }), dial(t, at)
 	key := newKey()
@@ -70,7 +70,6 @@ func lostReplyToUnlock(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// silentServer: the request takes effect, the answer never comes.
 func silentServer(t *testing.T, at harness.Endpoint) {
 	giveUpOnSilence(t, at, context.WithTimeout)
 }
@@ -84,7 +83,7 @@ func cancelSilentServer(t *testing.T, at harness.Endpoint) {
 }
 
 func giveUpOnSilence(t *testing.T, at harness.Endpoint, ending func(context.Context, time.Duration) (context.Context, context.CancelFunc)) {
-	// The client itself, as a user may configure it, ignores contexts.
+	// The client, as a user may configure it, ignores contexts.
 	const readTimeout = time.Second
 	c := dial(t, at, func(o *redis.Options) {
 		o.ContextTimeoutEnabled = false
@@ -95,7 +94,7 @@ func giveUpOnSilence(t *testing.T, at harness.Endpoint, ending func(context.Cont
 	m := pollMutex(t, c, key, redislock.Options{})
 	unlock(t, lock(t, m))
 	c.stall.Store(true)
-	// A context that ends before the request is sent, as on a busy machine, shows nothing.
+	// A context that ends before the request is sent, as on a busy machine, proves nothing.
 	for wait := 100 * time.Millisecond; ; wait *= 2 {
 		ctx, cancel := ending(t.Context(), wait)
 		sent := c.Counts().Requests
@@ -120,7 +119,6 @@ func giveUpOnSilence(t *testing.T, at harness.Endpoint, ending func(context.Cont
 	eventually(t, "the orphan is deleted in the background", func() bool { return owner(t, watch, key) == "" })
 }
 
-// lateReply: the lock is granted to a Lock that has returned.
 func lateReply(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, func(o *redis.Options) { o.ContextTimeoutEnabled = false })
 	watch := dial(t, at)
@@ -140,7 +138,6 @@ func lateReply(t *testing.T, at harness.Endpoint) {
 	eventually(t, "the lock is released in the background", func() bool { return owner(t, watch, key) == "" })
 }
 
-// slowServer: the lease counts from the request, not from its reply.
 func slowServer(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	const lease, delay = 2 * time.Second, time.Second
@@ -156,7 +153,6 @@ func slowServer(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// slowerThanLease: no lease begins after its end.
 func slowerThanLease(t *testing.T, at harness.Endpoint) {
 	c, watch := dial(t, at), dial(t, at)
 	key := newKey()
@@ -172,7 +168,6 @@ func slowerThanLease(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// wrongType: an answer that is an error is final.
 func wrongType(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	key := newKey()

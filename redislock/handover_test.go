@@ -10,21 +10,20 @@ import (
 	"locklab/redislock"
 )
 
-// BenchmarkHandover is the time from the call of Unlock in one process to the
-// return of Lock in another, beside what the server and the client library cost
-// without a lock:
+// BenchmarkHandover measures the time from the call of Unlock in one process to the return of
+// Lock in another. It compares that with the cost of the server and the client library without a
+// lock:
 //
-//   - push: RPUSH of a notification to a list on which the other blocks, from the call to
-//     the return of the BLPOP. Nothing can be handed over in less.
+//   - push: RPUSH to a list on which the other blocks, from the call to the return of the BLPOP.
+//     No handover can be faster.
 //   - ping: PING, from the call to its return, by the client that has just pushed.
-//   - floor: ping + push, one bare round trip plus a push, which is what a lock
-//     must cost that asks before it hands over. Redis does both in one script.
+//   - floor: ping + push, the minimum for a lock that asks before it hands over. Redis does both
+//     in one script.
 //
-// The three are measured by turns, and the two directions alternate. x-push is the
-// median hand-over by the median push, x-floor by the median floor, and x-q25 and
-// x-q75 are the quartiles of hand-over by push of the same turn. Clients and server
-// are where the system puts them: on a small machine both may share a CPU, or not,
-// which changes all times but their ratios little.
+// The three alternate, and so do the directions. x-push is the median handover divided by the
+// median push, x-floor by the median floor. x-q25 and x-q75 are the quartiles of the ratio of
+// handover and push in one turn. Clients and server run where the system schedules them: on a
+// small machine they may share a CPU, which affects the ratios little.
 func BenchmarkHandover(b *testing.B) {
 	at := locktest.Endpoint(b, harness.KindRedis)
 	c, s := newBenchPeer(b, at), newBenchPeer(b, at)
@@ -80,7 +79,6 @@ func median(times []time.Duration) float64 {
 	return float64(quantile(times, 0.5))
 }
 
-// ping returns the time of a bare round trip.
 func ping(b *testing.B, p *peer) time.Duration {
 	began := time.Now()
 	if err := p.link.Ping(b.Context()).Err(); err != nil {
@@ -91,7 +89,6 @@ func ping(b *testing.B, p *peer) time.Duration {
 
 func quantile[T any](sorted []T, q float64) T { return sorted[int(q*float64(len(sorted)-1))] }
 
-// push returns the time from a push to the return of the pop that waits for it.
 func push(b *testing.B, from, to *peer, key string) time.Duration {
 	done := make(chan time.Time, 1)
 	go func() {

@@ -10,55 +10,50 @@ import (
 	"time"
 )
 
-// A healthCheck watches the connections by which a client listens. Silence there is
-// normal, so a server that hangs, or another that has taken its place while it
-// does, would show only when the blocking pop is over; and a subscription waits for
-// ever. Therefore, once a connection has been silent for a while, the check dials as
-// it was dialled, says PING without a name or a password, and takes any answer. If
-// there is none, or Sentinel names another server by now, it closes the connections that
-// are silent, and their waiters ask again. That a name leads to another address without
-// Sentinel tells nothing: it may stand for several. Where no server takes the place of
-// another there is no health check.
+// A healthCheck watches the connections on which a client listens. Silence is normal there. So a
+// server that hangs, or was replaced while it hung, would show only at the end of the blocking
+// pop, and a subscription would wait forever. Therefore, when a connection has been silent for a
+// while, the check dials again, sends PING without a name or a password, and accepts any answer.
+// If there is none, or Sentinel names another server by now, it closes the silent connections,
+// and their waiters ask again. Without Sentinel a different address proves nothing, because a
+// name may stand for several. If no server can replace another, there is no health check.
 //
-// An acquisition costs nothing that way, and a wait one connection for a moment now and
-// then: long waits are most often those of a standby for a leader, and there may be many.
-// Shorter pops would do it for a mailbox, by more requests of waiters, and the library
-// adds ten seconds to each; a PING on the connection would do it for a subscription, with
-// one more right of the user.
+// An acquisition costs nothing extra, and a wait costs one short connection now and then:
+// long waits are mostly of many standbys for a leader. Shorter pops would also serve a
+// mailbox, but cost more requests, and the library adds ten seconds to each. A PING on the
+// connection would serve a subscription, but needs one more right.
 type healthCheck struct {
 	dial     dialFunc
-	sentinel bool // by which dial finds its way
+	sentinel bool // dial finds the server by Sentinel
 	interval time.Duration
 	timeout  time.Duration
 
 	mu      sync.Mutex
-	conns   map[*watched]bool // those that are open
+	conns   map[*watched]bool // the open ones
 	running bool
 }
 
 type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
 
 const (
-	// healthCheckInterval is after how much silence a connection is checked. While nothing
-	// comes each interval is twice the one before, up to healthCheckBackoff of the first.
+	// healthCheckInterval is the silence after which a connection is checked. While nothing
+	// arrives, each interval is twice the one before, up to healthCheckBackoff times the first.
 	healthCheckInterval = 5 * time.Second
 	healthCheckBackoff  = 4
 
-	// healthCheckTimeout is how long a server may take to answer: as long as the client
-	// library lets it.
+	// healthCheckTimeout is how long a server may take to answer, as in the client library.
 	healthCheckTimeout = 3 * time.Second
 )
 
-// byFailover is what the client library calls the server that Sentinel names.
+// byFailover is the client library's placeholder for the address that Sentinel names.
 const byFailover = "FailoverClient"
 
-// watch returns a dialer whose connections are checked until c closes. server is
-// what the options of the client library call the server.
+// watch returns a dialer whose connections are checked until c closes. server is the
+// address in the options of the client library.
 func (c *Client) watch(dial dialFunc, server string) dialFunc {
 	return (&healthCheck{dial: dial, sentinel: server == byFailover, interval: healthCheckInterval, timeout: healthCheckTimeout}).dialer(c)
 }
 
-// dialer returns a dialer whose connections h checks.
 func (h *healthCheck) dialer(c *Client) dialFunc {
 	h.conns = make(map[*watched]bool)
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -73,14 +68,13 @@ func (h *healthCheck) dialer(c *Client) dialFunc {
 		if !h.running {
 			h.running = c.spawn(func() { h.run(c) })
 		}
-		if raw, ok := conn.(syscall.Conn); ok { // by which the library sees whether it is broken
+		if raw, ok := conn.(syscall.Conn); ok { // the library uses it to check whether it is broken
 			return watchedSocket{w, raw}, nil
 		}
 		return w, nil
 	}
 }
 
-// run checks the connections until there are none, or c closes.
 func (h *healthCheck) run(c *Client) {
 	for c.pause(c.open, h.interval/5) && h.needed() {
 		for _, w := range h.silent(time.Now()) {
@@ -89,7 +83,6 @@ func (h *healthCheck) run(c *Client) {
 	}
 }
 
-// needed reports whether there are connections. If not, the checks end.
 func (h *healthCheck) needed() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -97,7 +90,6 @@ func (h *healthCheck) needed() bool {
 	return h.running
 }
 
-// silent returns a connection for each address to which one has been silent.
 func (h *healthCheck) silent(now time.Time) map[string]*watched {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -110,8 +102,7 @@ func (h *healthCheck) silent(now time.Time) map[string]*watched {
 	return ws
 }
 
-// answers reports whether the server to which a new connection leads answers, and is that
-// of w.
+// answers reports whether the server behind a new connection answers and is the server of w.
 func (h *healthCheck) answers(ctx context.Context, w *watched) bool {
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
@@ -132,8 +123,8 @@ func (h *healthCheck) answers(ctx context.Context, w *watched) bool {
 	return err == nil
 }
 
-// settle closes the connections that are silent as w is, unless the server is well: then
-// it waits for the next silence.
+// settle closes all connections that are silent like w, unless the server is well: then it
+// waits for the next silence.
 func (h *healthCheck) settle(w *watched, well bool) {
 	now := time.Now().UnixNano()
 	var dead []*watched
@@ -154,22 +145,20 @@ func (h *healthCheck) settle(w *watched, well bool) {
 	}
 }
 
-// A watched connection knows since when it has been silent.
+// A watched connection records since when it has been silent.
 type watched struct {
 	net.Conn
 	h             *healthCheck
-	network, addr string       // as it was dialled
-	peer          string       // where that led
+	network, addr string       // as dialled
+	peer          string       // remote address
 	since         atomic.Int64 // Unix nanoseconds: the last byte or check; 0 while nothing is read
 	rest          atomic.Int64 // nanoseconds from the last check to the next; 0 before the first
 }
 
-// next returns after how much silence w is checked.
 func (w *watched) next() time.Duration {
 	return max(w.h.interval, time.Duration(w.rest.Load()))
 }
 
-// peer returns where conn leads, "" if it does not say.
 func peer(conn net.Conn) string {
 	if addr := conn.RemoteAddr(); addr != nil {
 		return addr.String()
@@ -177,7 +166,7 @@ func peer(conn net.Conn) string {
 	return ""
 }
 
-// A watchedSocket is one whose socket the client library may examine.
+// A watchedSocket also exposes its socket to the client library.
 type watchedSocket struct {
 	*watched
 	syscall.Conn

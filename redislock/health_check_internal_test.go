@@ -8,11 +8,11 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// TestWatched: connections are checked where another server may take the place
-// of one that hangs, and only there: elsewhere a long wait is to cost no request.
+// TestWatched: only connections whose server may be replaced are checked: elsewhere a long wait
+// costs no request.
 func TestWatched(t *testing.T) {
 	dial := func(context.Context, string, string) (net.Conn, error) {
-		conn, _ := net.Pipe() // neither end says anything
+		conn, _ := net.Pipe() // neither end writes
 		return conn, nil
 	}
 	for _, test := range []struct {

@@ -16,8 +16,8 @@ import (
 	"locklab/redislock"
 )
 
-// TestHealthCheck: connections on which nothing comes are closed if the server hangs, or
-// Sentinel names another one, and not otherwise.
+// TestHealthCheck: silent connections are closed if the server hangs or Sentinel names another
+// one, and not otherwise.
 func TestHealthCheck(t *testing.T) {
 	t.Parallel()
 	rs := startAll(t, deployments[0], deployments[0])
@@ -30,7 +30,7 @@ func TestHealthCheck(t *testing.T) {
 	for _, test := range []struct {
 		name, server string
 		hang         bool // the first server does
-		move         bool // the way leads to the second
+		move         bool // the address leads to the second
 		want         bool // the connection is closed
 	}{
 		{"a server that answers", "", false, false, false},
@@ -43,7 +43,7 @@ func TestHealthCheck(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var dials atomic.Int32
 			var moved atomic.Bool
-			tolerance, pop := patience, time.Second // a busy machine is no server that hangs
+			tolerance, pop := patience, time.Second // a busy machine is not a hung server
 			if test.want {
 				tolerance, pop = 300*time.Millisecond, 2*patience
 			}
@@ -74,7 +74,6 @@ func TestHealthCheck(t *testing.T) {
 	}
 }
 
-// hang stops a process for the duration of t.
 func hang(t *testing.T, pid int) {
 	t.Helper()
 	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {

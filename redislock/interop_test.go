@@ -17,12 +17,11 @@ import (
 	"locklab/redislock"
 )
 
-// A redisson does to the server what Redisson 4.7.0 does for one RLock in
-// org/redisson/RedissonLock.java (tryLockInnerAsync, unlockInnerAsync, lock),
-// RedissonBaseLock.java (unlockInnerAsync, renewExpirationAsync) and
-// pubsub/LockPubSub.java: the same keys, the same commands in the same order,
-// the same channel and messages. It is written anew from that behaviour; it is
-// not Redisson itself.
+// A redisson sends the server the same commands as Redisson 4.7.0 for one RLock, in the same
+// order, with the same keys, channel and messages: org/redisson/RedissonLock.java
+// (tryLockInnerAsync, unlockInnerAsync, lock), RedissonBaseLock.java (unlockInnerAsync,
+// renewExpirationAsync) and pubsub/LockPubSub.java. It is a separate implementation of that
+// behaviour, not Redisson itself.
 type redisson struct {
 	*redis.Client
 	name, channel, id string
@@ -66,7 +65,6 @@ func newRedisson(c *redis.Client, name string) *redisson {
 
 func (r *redisson) field(thread int) string { return fmt.Sprintf("%s:%d", r.id, thread) }
 
-// try takes the lock for a thread, or returns how long it is taken.
 func (r *redisson) try(ctx context.Context, thread int) (ok bool, left time.Duration, err error) {
 	ms, err := redissonLock.Run(ctx, r, []string{r.name}, r.lease.Milliseconds(), r.field(thread)).Int64()
 	if err == redis.Nil {
@@ -75,7 +73,6 @@ func (r *redisson) try(ctx context.Context, thread int) (ok bool, left time.Dura
 	return false, time.Duration(ms) * time.Millisecond, err
 }
 
-// lock takes the lock for a thread.
 func (r *redisson) lock(ctx context.Context, thread int) error {
 	if ok, _, err := r.try(ctx, thread); ok || err != nil {
 		return err
@@ -99,7 +96,6 @@ func (r *redisson) lock(ctx context.Context, thread int) error {
 	}
 }
 
-// unlock gives the lock back once. It fails if the thread does not have it.
 func (r *redisson) unlock(ctx context.Context, thread int) error {
 	latch := "redisson_unlock_latch:" + r.name + ":" + newKey()
 	_, err := redissonUnlock.Run(ctx, r, []string{r.name, r.channel, latch},
@@ -115,7 +111,7 @@ func (r *redisson) renew(ctx context.Context, thread int) (held bool, err error)
 	return n == 1, err
 }
 
-// twice takes the lock twice, and stays once with a count of two, once with one.
+// twice takes the lock twice, and calls stay with a count of two and of one.
 func (r *redisson) twice(ctx context.Context, thread int, stay func()) error {
 	for range 2 {
 		if err := r.lock(ctx, thread); err != nil {
@@ -131,7 +127,7 @@ func (r *redisson) twice(ctx context.Context, thread int, stay func()) error {
 	return nil
 }
 
-// TestInterop lets what Redisson does contend with redis-reentrant.
+// TestInterop makes Redisson's requests contend with redis-reentrant.
 func TestInterop(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -188,7 +184,7 @@ func interopContention(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// interopSteps checks both counts step by step, and both ways to be woken.
+// interopSteps checks both counts step by step, and both ways of waking.
 func interopSteps(t *testing.T, at harness.Endpoint) {
 	c, theirs := dial(t, at), dial(t, at)
 	key := newKey()

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// A joint is leases that together make one: it is held as long as need of them
-// are.
+// A joint combines leases into one, which is held while at least need parts are held.
 type joint struct {
 	need int
 	all  *Lease
@@ -18,11 +17,10 @@ type joint struct {
 	parts []*Lease
 	begun bool
 	over  bool
-	told  time.Time // until when the trace has heard that it lasts
+	told  time.Time // last end that the trace was notified of
 }
 
-// newJoint returns a joint without parts, whose lease is all. Once it is complete
-// begin must be called.
+// newJoint returns a joint without parts, whose lease is all. Call begin once it is complete.
 func newJoint(c *Client, name string, need int) *joint {
 	j := &joint{need: need}
 	j.all = &Lease{c: c, name: name, joint: j}
@@ -30,7 +28,6 @@ func newJoint(c *Client, name string, need int) *joint {
 	return j
 }
 
-// add makes l a part, or reports that it is too late for that.
 func (j *joint) add(l *Lease) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -39,26 +36,24 @@ func (j *joint) add(l *Lease) bool {
 	}
 	j.parts = append(j.parts, l)
 	l.whole.Store(j)
-	if len(j.parts) > j.need { // begin watches those before
+	if len(j.parts) > j.need { // begin watches the first need parts
 		context.AfterFunc(l.alive, j.check)
 	}
 	return true
 }
 
-// lasts reports whether j has begun and has not been dissolved.
 func (j *joint) lasts() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.begun && !j.over
 }
 
-// spread reports whether the parts are of several clients.
 func (j *joint) spread() bool {
 	return slices.ContainsFunc(j.members(), func(l *Lease) bool { return l.c != j.all.c })
 }
 
-// begin returns the lease of the parts, of which there are need. They may have
-// been lost already, which it then says.
+// begin returns the lease of the parts, at least need of them. If they have been lost
+// already, the lease reports that.
 func (j *joint) begin() *Lease {
 	for _, l := range j.members() {
 		context.AfterFunc(l.alive, j.check)
@@ -70,8 +65,8 @@ func (j *joint) begin() *Lease {
 	return j.all
 }
 
-// renewed tells the trace, if there is one, when the renewals of parts have given the
-// whole more time: once for all that are renewed at about the same time.
+// renewed notifies the trace when renewals of parts extend the whole: once for all parts
+// that are renewed at about the same time.
 func (j *joint) renewed(l *Lease) {
 	j.all.c.mu.Lock()
 	t := j.all.trace
@@ -81,7 +76,7 @@ func (j *joint) renewed(l *Lease) {
 	}
 	until := j.until()
 	j.mu.Lock()
-	more := !j.over && until.Sub(j.told) > l.span/renewTries // what is left of the others tells nothing new
+	more := !j.over && until.Sub(j.told) > l.span/renewTries // smaller differences only reflect the other parts
 	if more {
 		j.told = until
 	}
@@ -91,7 +86,6 @@ func (j *joint) renewed(l *Lease) {
 	}
 }
 
-// check ends the lease if too few of the parts are left.
 func (j *joint) check() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -109,15 +103,14 @@ func (j *joint) check() {
 	}
 }
 
-// members returns the parts in the order in which they were added.
 func (j *joint) members() []*Lease {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return slices.Clone(j.parts)
 }
 
-// dissolve returns the parts for the last time: there will be no more of them,
-// and their end says nothing about the lease.
+// dissolve returns the parts for the last time: none are added later, and their end does
+// not affect the lease.
 func (j *joint) dissolve() []*Lease {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -125,7 +118,7 @@ func (j *joint) dissolve() []*Lease {
 	return j.parts
 }
 
-// until returns until when enough parts are surely held.
+// until returns the time until which enough parts are certainly held.
 func (j *joint) until() time.Time {
 	var ends []time.Time
 	for _, l := range j.members() {
@@ -138,13 +131,11 @@ func (j *joint) until() time.Time {
 	return ends[len(ends)-j.need]
 }
 
-// discard gives a part back, whatever has become of it.
 func (l *Lease) discard(ctx context.Context) error {
 	l.state.Store(stateUnlocked)
 	return l.release(ctx, l.finish(ErrReleased))
 }
 
-// unwind releases the parts one after another, the last first.
 func (j *joint) unwind(ctx context.Context) (held bool, err error) {
 	for _, l := range slices.Backward(j.dissolve()) {
 		switch failed := l.discard(ctx); {

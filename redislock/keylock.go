@@ -6,29 +6,29 @@ import (
 	"time"
 )
 
-// A keyLock is a lock that is one key with a time to live: free if the key is
-// absent, else held by the owner of the nonce in it. It remembers no waiters.
+// A keyLock is a lock that is one key with a time to live. The lock is free if the key is
+// absent, else held by the owner of the nonce in it. It records no waiters.
 type keyLock struct {
 	c    *Client
 	name string
 	o    Options
-	err  error // what is wrong with name and o
+	err  error // the error of an invalid name or o
 
-	// ask takes the lock. It answers n > 0, a releaser, or n <= 0 if the key is
-	// another holder's and will be gone in -n milliseconds; 0 if that is not known.
+	// ask takes the lock. Its answer is n > 0, a releaser, or n <= 0 if another holder's
+	// key expires in -n milliseconds, 0 if unknown.
 	ask   *script
-	needs string // of take
+	needs string // the needs of take
 
-	// free gives back what carries the nonce and reports whether it was there.
+	// free deletes the key if it has the nonce and reports whether it did.
 	free func(ctx context.Context, nonce string, by releaser) (held bool, err error)
 
-	// strategy returns how one Lock waits, and what to do when it is over.
+	// strategy returns how one Lock waits, and a function to call at its end.
 	strategy func() (wait waitFunc, end func())
 }
 
-// A waitFunc waits before attempt n+1 of one Lock, with the lock to be free in
-// left at the latest (0: not known), and returns why to make it. The error says why
-// not to: that of ctx or of the client, if they have ended, or why waiting is in vain.
+// A waitFunc waits before attempt n+1 of one Lock and returns the reason for that attempt.
+// The lock is free in at most left (0: unknown). The error is the reason to give up: ctx or
+// the client has ended, or waiting is pointless.
 type waitFunc func(ctx context.Context, n int, left time.Duration) (Wake, error)
 
 var (
@@ -38,7 +38,6 @@ var (
 	pollNeeds   = needs(pollRelease, pollRenew)
 )
 
-// newKeyLock returns a keyLock that is taken and released as by PollMutex.
 func newKeyLock(c *Client, name string, o Options) *keyLock {
 	k := &keyLock{c: c, name: name, ask: pollAcquire, needs: pollNeeds}
 	k.o, k.err = c.options(o, name)
@@ -49,15 +48,14 @@ func newKeyLock(c *Client, name string, o Options) *keyLock {
 // Name returns the key of the lock.
 func (k *keyLock) Name() string { return k.name }
 
-// Lock waits for the lock until ctx ends. While the server cannot be reached, or
-// refuses for now, it goes on asking, see [Mutex.Lock].
+// Lock waits for the lock until ctx ends. While the server is unreachable or refuses
+// temporarily, it repeats its request, see [Mutex.Lock].
 //
-// It takes one request for each attempt, and one more if the server does not
-// have the script yet.
+// It takes one request for each attempt, and one more if the server does not have the
+// script yet.
 func (k *keyLock) Lock(ctx context.Context) (*Lease, error) { return k.lock(ctx, false) }
 
-// TryLock takes the lock if it is free. The error wraps ErrNotAcquired if it
-// is not.
+// TryLock takes the lock if it is free. Otherwise the error wraps ErrNotAcquired.
 func (k *keyLock) TryLock(ctx context.Context) (*Lease, error) { return k.lock(ctx, true) }
 
 func (k *keyLock) lock(ctx context.Context, try bool) (*Lease, error) {
@@ -67,12 +65,12 @@ func (k *keyLock) lock(ctx context.Context, try bool) (*Lease, error) {
 	return k.o.limited(k.c.await(ctx, k.name, k.o.bound(try), func(ctx context.Context) (*Lease, error) { return k.acquire(ctx, try) }))
 }
 
-// acquire asks for the lock until it has it, ctx ends, or the server fails. It
-// leaves a key behind only with a lease.
+// acquire asks for the lock until it has it, ctx ends, or the server fails. It leaves a key
+// behind only if it returns a lease.
 func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 	nonce, failed := k.c.identity(), new(outage)
 	undo := k.c.aside(failed, func(ctx context.Context) error { return k.withdraw(ctx, nonce) })
-	doubt := false // the key may be ours without our knowing
+	doubt := false // an unanswered request may have set the key
 	giveUp := func(err error) (*Lease, error) {
 		if !doubt {
 			undo = nil
@@ -84,7 +82,7 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 	trace := traceOf(ctx)
 	for attempt := 1; ; attempt++ {
 		l, left, err := k.attempt(ctx, nonce)
-		var over error // why there is no next attempt
+		var over error // the reason not to try again
 		switch {
 		case l != nil:
 			return l, nil
@@ -115,8 +113,8 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 	}
 }
 
-// attempt sends one request for the lock. It returns a lease, or for how long
-// another client has the lock, 0 if that is not known.
+// attempt sends one request for the lock. It returns a lease, or the time until another
+// client's lease ends, 0 if unknown.
 func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left time.Duration, err error) {
 	lease := k.o.TTL.Milliseconds()
 	sent := k.c.clock.Now()
@@ -135,8 +133,8 @@ func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left tim
 
 func (k *keyLock) call(s *script, args ...any) call { return call{s, []string{k.name}, args} }
 
-// withdraw deletes the key if it carries the nonce, which has no waiter any more. If
-// the server does not answer, that goes on in the background while the key may stay.
+// withdraw deletes the key if it has the nonce, whose waiter has left. If the server does
+// not answer, it continues in the background for as long as the key may exist.
 func (k *keyLock) withdraw(ctx context.Context, nonce string) error {
 	again := func(ctx context.Context) error { _, err := k.free(ctx, nonce, byScript); return err }
 	err := again(ctx)
@@ -146,12 +144,12 @@ func (k *keyLock) withdraw(ctx context.Context, nonce string) error {
 	return err
 }
 
-// release runs a script that deletes the key if it carries the nonce, and
-// reports whether it was there until now.
+// release runs a script that deletes the key if it has the nonce, and reports whether the
+// key was there until now.
 func (k *keyLock) release(ctx context.Context, s *script, nonce string, args ...any) (held bool, err error) {
 	err = k.c.persist(ctx, func(ctx context.Context, again bool) error {
 		n, err := k.call(s, append([]any{nonce}, args...)...).run(ctx, k.c.rdb).Int()
-		// Gone after a failure: the failed request has done it.
+		// If the key is gone after a failure, the failed request has deleted it.
 		held = err == nil && (n == 1 || again && k.c.inTime(ctx))
 		return err
 	})

@@ -16,7 +16,6 @@ import (
 	"locklab/redislock"
 )
 
-// TestKinds runs the tests of the other kinds of lock that need a server.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -42,8 +41,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// before is a client that calls do once, before it sends the first command with
-// one of these names.
+// before is a client that calls do once, before it sends the first command with one of these
+// names.
 type before struct {
 	names []string
 	do    func()
@@ -64,7 +63,6 @@ func (b *before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// begun starts a Lock that must succeed and delivers its lease.
 func begun(t *testing.T, m redislock.Lockable) <-chan *redislock.Lease {
 	t.Helper()
 	got := make(chan *redislock.Lease, 1)
@@ -82,7 +80,6 @@ func begun(t *testing.T, m redislock.Lockable) <-chan *redislock.Lease {
 	return got
 }
 
-// take returns what a waiter got.
 func take(t *testing.T, got <-chan *redislock.Lease) *redislock.Lease {
 	t.Helper()
 	l := <-got
@@ -92,7 +89,7 @@ func take(t *testing.T, got <-chan *redislock.Lease) *redislock.Lease {
 	return l
 }
 
-// late is a context whose deadline has passed, but which has yet to notice.
+// late is a context whose deadline has passed unnoticed.
 type late struct {
 	context.Context
 	deadline time.Time
@@ -100,8 +97,6 @@ type late struct {
 
 func (c late) Deadline() (time.Time, bool) { return c.deadline, true }
 
-// lateContext: the client library gives up at the deadline, which is not the
-// server's fault.
 func lateContext(t *testing.T, at harness.Endpoint) {
 	m := pollMutex(t, dial(t, at), newKey(), redislock.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -154,14 +149,13 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// release lets the lock be lost to another holder just before the first command
-// with one of these names is sent by Unlock of the lock that lock makes, and returns the
-// error of Unlock and whether the other still holds the lock.
+// release gives the lock to another holder just before Unlock sends the first command with one
+// of these names. It returns the error of Unlock and whether the other still holds the lock.
 func release(t *testing.T, at harness.Endpoint, commands []string, lock func(*redislock.Client, string) redislock.Lockable) (err error, held bool) {
 	a, b := dial(t, at), dial(t, at)
 	key := newKey()
 	m := lock(newClient(t, a), key)
-	warm, e := m.Lock(t.Context()) // the server has the scripts from here on
+	warm, e := m.Lock(t.Context()) // the server has the scripts from now on
 	if e != nil {
 		t.Fatal(e)
 	}
@@ -187,9 +181,8 @@ func release(t *testing.T, at harness.Endpoint, commands []string, lock func(*re
 	return err, held
 }
 
-// carefulRelease: a lease ends and another client takes the lock, right before its
-// release. The release by two requests of redis-unsafe deletes the lock of the next holder
-// then, see TestCareless in package lab.
+// carefulRelease: another client takes the lock right before its release. redis-unsafe then
+// deletes the lock of the next holder, see TestCareless in package lab.
 func carefulRelease(t *testing.T, at harness.Endpoint) {
 	err, held := release(t, at, []string{deleter(t, at)}, func(c *redislock.Client, key string) redislock.Lockable {
 		return c.PollMutex(key, redislock.PollOptions{})
@@ -249,7 +242,7 @@ func pubsubHerd(t *testing.T, at harness.Endpoint) {
 	eventually(t, "all have asked again", func() bool { return sent() >= n*(ping+subscribe+3) })
 	var all sync.WaitGroup
 	for _, ch := range got {
-		all.Go(func() { // in whichever order
+		all.Go(func() { // in any order
 			if l := <-ch; l != nil {
 				if err := l.Unlock(t.Context()); err != nil {
 					t.Error(err)
@@ -257,8 +250,8 @@ func pubsubHerd(t *testing.T, at harness.Endpoint) {
 			}
 		})
 	}
-	all.Wait() // every waiter has had the lock, or said why not
-	// Of k waiters left all ask at each release: n + n-1 + … + 1, and n releases.
+	all.Wait() // every waiter has had the lock, or failed
+	// Of k waiters all ask at each release: n + n-1 + … + 1, and n releases.
 	eventually(t, "all have asked at each release", func() bool { return owner(t, links[0], key) == "" && sent() >= n*(ping+subscribe+2)+n*(n+1)/2+n })
 }
 
@@ -269,7 +262,7 @@ func pubsubLostMessage(t *testing.T, at harness.Endpoint) {
 	got := begun(t, newClient(t, w).PubSubMutex(key, redislock.Options{}))
 	eventually(t, "the waiter listens", func() bool { return w.Counts().Requests == 1+3 })
 	time.Sleep(100 * time.Millisecond)
-	w.lose.Store(1) // what is read next is the message
+	w.lose.Store(1) // the next read is the message
 	began := time.Now()
 	unlock(t, l)
 	unlock(t, take(t, got))
@@ -290,8 +283,8 @@ func pubsubDeadHolder(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// bracedNames: a lock is held and waited for; another, whose name differs by braces or
-// by what follows them, comes and goes and changes nothing.
+// bracedNames: locks whose names differ from a held one by braces or by a suffix do not affect
+// it.
 func bracedNames(t *testing.T, at harness.Endpoint) {
 	for _, k := range lockKinds {
 		t.Run(k.name, func(t *testing.T) {

@@ -8,81 +8,78 @@ import (
 	"time"
 )
 
-// A Lease is one acquisition of a lock. It is the owner of the lock: it may be
-// passed on, and any goroutine may unlock it. Its methods may be used by any number
-// of goroutines.
+// A Lease is one acquisition of a lock and owns the lock: it may be passed on, and any
+// goroutine may unlock it. Its methods are safe for concurrent use.
 type Lease struct {
 	c     *Client
 	name  string
 	token uint64
 
-	// free gives the lock back and reports whether it was held until then.
 	free func(ctx context.Context) (held bool, err error)
 
 	prompt bool // free ends with its context
 
-	// again is free once more after that failed, nil if there is no point.
+	// again repeats free after a failure; nil if that is pointless.
 	again func(ctx context.Context) error
 
-	// renewal makes it a whole lease again. It answers 1 if the lock was held.
+	// renewal extends the lease to a whole one. Its answer is 1 if the lock was held.
 	renewal call
 	span    time.Duration // a whole lease
 	margin  time.Duration // Options.Margin
-	fixed   bool          // it is renewed to its whole length, but not again
+	fixed   bool          // it is extended to a whole lease, but not renewed after that
 
-	joint *joint                // what it is made of, if it is of several leases
-	whole atomic.Pointer[joint] // what it is a part of, or nil
+	joint *joint                // its parts, if it has several
+	whole atomic.Pointer[joint] // the lease that it is a part of, or nil
 
 	trace *Trace    // of the Lock that has returned it, or nil
-	since time.Time // when it has, if there is a trace
+	since time.Time // when that Lock returned, if there is a trace
 
 	// Guarded by c.mu.
-	deadline   time.Time     // until when the lock is surely held
-	from       time.Time     // when the request was sent that gave it that
-	term       time.Duration // and what it gave: a whole lease, or the grant timeout
-	renewAt    time.Time     // when to ask for more; zero for never
+	deadline   time.Time     // until when the lock is certainly held
+	from       time.Time     // when the request that granted this time was sent
+	term       time.Duration // the time that it granted: a whole lease, or the grant timeout
+	renewAt    time.Time     // next renewal; zero for never
 	unanswered bool          // a renewal was sent that has not been answered
 	asking     bool          // the latest renewal has neither been answered nor failed
-	toldUntil  time.Time     // renewals that were sent before have been told as failed
+	toldUntil  time.Time     // failures of renewals sent before this have been reported
 	refusal    error         // of the latest renewals, by the server; nil if none of them was refused
 
-	alive   context.Context // ends with the lease; the cause says why
+	alive   context.Context // ends with the lease; the cause is the reason
 	cancel  context.CancelCauseFunc
 	ended   atomic.Pointer[time.Time] // when; nil before
-	failure atomic.Pointer[error]     // of Unlock, which had ended it; nil if there was none
+	failure atomic.Pointer[error]     // of Unlock, which ended it; nil without one
 	state   atomic.Int32
-	maxHold time.Duration // Options.MaxHold, if it has begun; guarded by c.mu, as is
-	most    time.Time     // when that is over
+	maxHold time.Duration // Options.MaxHold, once it has begun; guarded by c.mu
+	most    time.Time     // its end; guarded by c.mu too
 }
 
 const (
 	// A lease is renewed when a third of it is over, and a grant, which is short, after
-	// grantRenewal: a holder that is stopped soon after it has got the lock keeps it for a
-	// whole lease, and one that is quick sends no renewal.
+	// grantRenewal. So a holder that is paused soon after it got the lock keeps it for a
+	// whole lease, and a quick one sends no renewal.
 	grantRenewal = 5 * time.Millisecond
 
 	// A renewal that fails is sent again after this part of the lease.
 	renewTries = 10
 
-	// One that is not answered is sent again, by a connection of its own, after this part
-	// of the lease, while the earlier ones may still be answered: so there are four times
-	// to do it, three of them by connections that are new.
+	// A renewal without an answer is sent again on a new connection after this part of the
+	// lease, while earlier ones may still be answered. So there are four attempts, three of
+	// them on new connections.
 	renewSilence = 6
 
-	// unlockWait bounds Unlock, and what a Lock that failed may still do.
+	// unlockWait bounds Unlock, and the cleanup of a failed Lock.
 	unlockWait = 2 * time.Second
 
-	// unlockSilence is after how much of that Unlock asks by another connection.
+	// unlockSilence is the wait without an answer after which Unlock asks on another connection.
 	unlockSilence = time.Second
 )
 
-// drift is how much less of a span we count than the server, whose clock may run
-// faster: one per cent and two milliseconds, as in "Distributed Locks with
-// Redis" (redis.io), the implementations of Redlock.
+// drift is how much shorter we count a span than the server, whose clock may run faster:
+// one per cent and two milliseconds, as the implementations of Redlock do ("Distributed
+// Locks with Redis", redis.io).
 func drift(span time.Duration) time.Duration { return span/100 + 2*time.Millisecond }
 
-// reserve is how much earlier the holder is told than a server forgets it that has
-// granted that span.
+// reserve is how much earlier the holder's lease ends than a server's grant of that span.
 func (l *Lease) reserve(span time.Duration) time.Duration {
 	margin := l.margin
 	if span < l.span { // of a grant
@@ -91,8 +88,8 @@ func (l *Lease) reserve(span time.Duration) time.Duration {
 	return drift(span) + margin
 }
 
-// begin begins a lease that the server has granted for that span, of which it
-// surely had not heard before from, and reports whether any of it is left.
+// begin begins a lease that the server has granted for span. The server received the
+// request after from. It reports whether any of the lease is left.
 func (l *Lease) begin(from time.Time, span time.Duration) bool {
 	l.alive, l.cancel = context.WithCancelCause(context.Background())
 	l.from, l.term = from, span
@@ -106,8 +103,8 @@ func (l *Lease) begin(from time.Time, span time.Duration) bool {
 	return l.c.keep(l)
 }
 
-// extend notes a renewal that was sent at that time, and reports whether a later one has
-// not been noted before. The caller holds l.c.mu.
+// extend records a renewal that was sent at that time. It returns false if a later one is
+// recorded. The caller holds l.c.mu.
 func (l *Lease) extend(sent time.Time) bool {
 	if !sent.After(l.from) {
 		return false
@@ -121,11 +118,11 @@ func (l *Lease) extend(sent time.Time) bool {
 	return true
 }
 
-// failed notes that a renewal that was sent at that time has failed: there is time until
-// the deadline. The caller holds l.c.mu.
+// failed records the failure of a renewal that was sent at that time. The lease stays until
+// its deadline. The caller holds l.c.mu.
 func (l *Lease) failed(sent time.Time, err error) {
 	if sent.Before(l.from) {
-		return // a later one has not
+		return // a later one has succeeded
 	}
 	l.asking = false
 	if l.unanswered = !refused(err); !l.unanswered {
@@ -136,7 +133,7 @@ func (l *Lease) failed(sent time.Time, err error) {
 	}
 }
 
-// over returns why l has ended at its deadline. The caller holds l.c.mu.
+// over returns the error of a lease that has passed its deadline. The caller holds l.c.mu.
 func (l *Lease) over() error {
 	if l.refusal != nil {
 		return fmt.Errorf("%w: its lease of %v is over, and its renewal was refused: %w", ErrLost, l.term, explain(l.refusal))
@@ -144,8 +141,7 @@ func (l *Lease) over() error {
 	return fmt.Errorf("%w: its lease of %v is over", ErrLost, l.term)
 }
 
-// together returns how much earlier than it must l is renewed with others. The caller holds
-// l.c.mu.
+// together returns how much earlier l may be renewed to join others. The caller holds l.c.mu.
 func (l *Lease) together() time.Duration {
 	if l.term < l.span {
 		return min(grantRenewal/2, l.term/renewTries)
@@ -161,15 +157,13 @@ func (l *Lease) due() time.Time {
 	return l.renewAt
 }
 
-// end ends l, if nothing has before.
 func (l *Lease) end(cause error) {
 	now := l.c.clock.Now()
 	l.ended.CompareAndSwap(nil, &now)
 	l.cancel(cause)
 }
 
-// finish takes l away from the watchdog and ends it. It returns until when l was surely
-// held.
+// finish removes l from the watchdog and ends it. It returns until when l was certainly held.
 func (l *Lease) finish(cause error) time.Time {
 	until := l.until()
 	l.c.drop(l)
@@ -177,17 +171,17 @@ func (l *Lease) finish(cause error) time.Time {
 	return until
 }
 
-// Unlock releases the lock with one request, whatever has become of ctx. The lease is over
-// when Unlock is called: Done is closed, Err is not nil, and the deadline is past.
+// Unlock releases the lock with one request, whether or not ctx has ended. When Unlock is
+// called, the lease is over: Done is closed, Err is not nil, and the deadline is past.
 //
-// While the server cannot be reached, or refuses for now, as when it loads its data, Unlock
-// asks again for two seconds, after one second by a new connection; then its error wraps
-// ErrUnanswered. It wraps ErrNotHeld if the lock was lost, may have been lost before the
-// server answered, or has been released. After any error the client asks on in the
-// background, until the server has answered, or forgets the lock by itself.
+// While the server is unreachable or refuses temporarily (it loads its data, say), Unlock
+// repeats the request for two seconds, after one second on a new connection. Then its error
+// wraps ErrUnanswered. The error wraps ErrNotHeld if the lock was lost, may have been lost
+// before the server answered, or has been released. After any error the client continues in
+// the background until the server answers or the lock expires.
 //
-// Should the client library itself have repeated the request after a lost
-// reply, Unlock cannot tell its own success from a loss, and says ErrNotHeld.
+// If the client library itself repeated the request after a lost reply, Unlock cannot
+// distinguish its own success from a loss, and returns ErrNotHeld.
 func (l *Lease) Unlock(ctx context.Context) error {
 	if !l.state.CompareAndSwap(stateHeld, stateUnlocked) {
 		if l.state.CompareAndSwap(stateRevoked, stateUnlocked) {
@@ -196,7 +190,7 @@ func (l *Lease) Unlock(ctx context.Context) error {
 		return fmt.Errorf("%w: %s: unlocked before", ErrNotHeld, l.name)
 	}
 	until := l.finish(ErrReleased)
-	if l.prompt { // in another goroutine it would take some microseconds longer
+	if l.prompt { // another goroutine would cost some microseconds
 		var err error
 		if !l.c.here(func() { err = l.release(ctx, until) }) {
 			return l.fail(ErrClosed, until)
@@ -217,8 +211,7 @@ func (l *Lease) Unlock(ctx context.Context) error {
 	}
 }
 
-// release gives the lock back for Unlock. The lease, which was held until that time, has
-// ended.
+// release gives the lock back for Unlock. The lease has ended and was held until that time.
 func (l *Lease) release(ctx context.Context, until time.Time) error {
 	held, err := l.yield(ctx, until)
 	switch {
@@ -232,7 +225,7 @@ func (l *Lease) release(ctx context.Context, until time.Time) error {
 	return l.lost()
 }
 
-// revoke ends l with that cause, unless Unlock has been called, and gives the lock back.
+// revoke ends l with that cause, unless Unlock was called, and gives the lock back.
 func (l *Lease) revoke(cause error) error {
 	if !l.state.CompareAndSwap(stateHeld, stateRevoked) {
 		return nil
@@ -244,8 +237,8 @@ func (l *Lease) revoke(cause error) error {
 	return err
 }
 
-// yield gives the lock back, in the background if that fails, and reports whether it was held
-// until then.
+// yield gives the lock back, in the background if that fails. It reports whether the lock
+// was held until then.
 func (l *Lease) yield(ctx context.Context, until time.Time) (held bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(given(ctx)), unlockWait)
 	defer cancel()
@@ -266,7 +259,6 @@ func (l *Lease) yield(ctx context.Context, until time.Time) (held bool, err erro
 
 var errGone = errors.New("its key was gone or another holder's")
 
-// lose notes that Unlock has failed.
 func (l *Lease) lose(err error) {
 	err = fmt.Errorf("%w: %w", ErrLost, err)
 	if context.Cause(l.alive) == ErrReleased && l.failure.CompareAndSwap(nil, &err) && l.trace != nil {
@@ -274,7 +266,6 @@ func (l *Lease) lose(err error) {
 	}
 }
 
-// fail returns the error of an Unlock that has failed with err.
 func (l *Lease) fail(err error, until time.Time) error {
 	l.lose(err)
 	switch {
@@ -289,14 +280,13 @@ func (l *Lease) fail(err error, until time.Time) error {
 
 type untilKey struct{}
 
-// inTime reports whether the lease that ctx releases is surely not over by itself: then a
-// key that is gone was deleted by an earlier request of ours.
+// inTime reports whether the lease that ctx releases has certainly not expired. Then an
+// earlier request of ours deleted a key that is gone.
 func (c *Client) inTime(ctx context.Context) bool {
 	until, ok := ctx.Value(untilKey{}).(time.Time)
 	return !ok || c.clock.Now().Before(until)
 }
 
-// giveBack gives the lock back.
 func (l *Lease) giveBack(ctx context.Context) (held bool, err error) {
 	if l.again == nil {
 		return l.free(ctx)
@@ -307,7 +297,7 @@ func (l *Lease) giveBack(ctx context.Context) (held bool, err error) {
 	})
 }
 
-// lost returns the error of Unlock if the lease has ended without it.
+// lost returns the error of Unlock for a lease that ended without it.
 func (l *Lease) lost() error {
 	if cause := l.Err(); cause != nil && !errors.Is(cause, ErrReleased) {
 		return fmt.Errorf("%w: %s: %w", ErrNotHeld, l.name, cause)
@@ -315,20 +305,19 @@ func (l *Lease) lost() error {
 	return nil
 }
 
-// Token returns the fencing token, which rises strictly from holder to holder
-// as long as the server keeps its data, or 0 if the lock has none. On what happens
-// where it does not, see the package comment.
+// Token returns the fencing token, or 0 if the lock has none. It rises strictly from holder to
+// holder while the server keeps its data; see the package comment for servers that lose it.
 func (l *Lease) Token() uint64 { return l.token }
 
-// Done is closed when Unlock is called, when a renewal finds the lock lost, and at
-// the deadline.
+// Done returns a channel that is closed when Unlock is called, when a renewal finds the
+// lock lost, and at the deadline.
 func (l *Lease) Done() <-chan struct{} { return l.alive.Done() }
 
-// Err is nil while the lock is held, then why it ended: ErrReleased, or an
-// error that wraps ErrLost, which Unlock may also find.
+// Err returns nil while the lock is held, then the reason of its end: ErrReleased, or an
+// error that wraps ErrLost. Unlock may also find a loss.
 func (l *Lease) Err() error {
 	if l.joint != nil {
-		l.joint.check() // the news may be on its way
+		l.joint.check() // the end of a part may not have been noticed yet
 	}
 	if failure := l.failure.Load(); failure != nil {
 		return *failure
@@ -339,8 +328,7 @@ func (l *Lease) Err() error {
 	return context.Cause(l.alive)
 }
 
-// expire ends l if its time is over. The timer that does so as well is late if the machine
-// was suspended.
+// expire ends l if its time is over: after a suspend the timer is late.
 func (l *Lease) expire() {
 	now := l.c.clock.Now()
 	l.c.mu.Lock()
@@ -353,14 +341,13 @@ func (l *Lease) expire() {
 	}
 }
 
-// Deadline returns until when the lock is surely held if it is not released. It moves on
-// with each renewal, up to Options.MaxHold. It counts the time that the machine is
-// suspended until the call, as Err does; time.Until of it does not count a later suspend.
-// Right before the holder acts it calls Deadline or Err. Done is closed by a timer of Go,
-// which such a suspend delays.
+// Deadline returns until when the lock is certainly held if it is not released. Each
+// renewal extends it, up to Options.MaxHold. It includes suspends of the machine before the
+// call, as Err does; time.Until of it does not count a later suspend. Call Deadline or Err
+// right before acting. Done is closed by a Go timer, which a suspend delays.
 func (l *Lease) Deadline() (time.Time, bool) { return l.c.clock.Local(l.until()), true }
 
-// fresh reports whether the server has said within so long that the lock is held.
+// fresh reports whether the server confirmed the lock within that time.
 func (l *Lease) fresh(within time.Duration) bool {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()

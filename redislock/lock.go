@@ -19,83 +19,79 @@ const (
 	DefaultTTL = 30 * time.Second
 
 	// DefaultHandoffTimeout is longer than a garbage collection and a lost packet, and
-	// short enough that a waiter that died unnoticed costs little.
+	// short enough that a dead waiter costs little.
 	DefaultHandoffTimeout = 500 * time.Millisecond
 
-	// DefaultOutage is longer than a failover by Sentinel takes by its defaults, and
-	// than most servers take to restart.
+	// DefaultOutage is longer than a Sentinel failover with default settings, and than most
+	// server restarts.
 	DefaultOutage = time.Minute
 
-	// DefaultMargin is twice as long as a goroutine may keep a CPU to itself before
-	// the runtime takes it away, for the one that is told that its lease is over.
+	// DefaultMargin is twice the time for which a goroutine may occupy a CPU before the runtime
+	// preempts it: the goroutine that reacts to the end of a lease may wait that long.
 	DefaultMargin = 20 * time.Millisecond
 
-	// minLease is the shortest lease and grant timeout. Redis counts whole
-	// milliseconds, of which drift leaves out two.
+	// minLease is the shortest lease and grant timeout. Redis counts whole milliseconds,
+	// and drift takes two of them.
 	minLease = 5 * time.Millisecond
 
-	// maxLease is more than any caller will ask for.
+	// maxLease is longer than any real lease.
 	maxLease = 100 * 365 * 24 * time.Hour
 
 	// maxName is the longest name of a lock, in bytes.
 	maxName = 1024
 )
 
-// Options is how a lock behaves. The zero value is usable.
+// Options configures a lock. The zero value is usable.
 type Options struct {
-	// TTL is the length of a lease: how long the servers keep the lock for a holder
-	// that they do not hear from. It is sent in whole milliseconds. 0 is DefaultTTL.
+	// TTL is the length of a lease: how long the servers keep the lock for a holder without
+	// renewals. It is sent in whole milliseconds. 0 is DefaultTTL.
 	TTL time.Duration
 
-	// DisableRenewal says that a lease is not renewed: the holder has TTL and no more.
-	// Otherwise it is renewed for as long as the process lives, from when a
-	// third of it is over, and at once if the lock was handed over.
+	// DisableRenewal turns renewal off: the holder has TTL and no more. Otherwise a lease
+	// is renewed while the process lives, from a third of its length on, and at once after
+	// a handover.
 	DisableRenewal bool
 
-	// HandoffTimeout is how long a waiter to which the lock was handed over may take to
-	// react, if it is about to keep it: what a waiter that died costs the
-	// others. It should be well above the longest delay on the way to the server: a
-	// process that reacts later loses the lock again, and asks more often from then on.
-	// All clients of a lock should agree. 0 is DefaultHandoffTimeout. Only locks with a
-	// queue use it.
+	// HandoffTimeout is how long a waiter may take to react to a handover. It is also the
+	// cost of a dead waiter to the others. It should be well above the longest delay to the
+	// server: a process that reacts later loses the lock again, and polls more often from
+	// then on. All clients of a lock should agree. 0 is DefaultHandoffTimeout. Only locks
+	// with a queue use it.
 	HandoffTimeout time.Duration
 
-	// Wait is how long Lock waits at most, whatever its context allows. Then it
-	// returns an error that wraps ErrNotAcquired and context.DeadlineExceeded, a
-	// tenth of a second later if the server does not answer. 0 is no bound.
-	// TryLock does not wait.
+	// Wait bounds Lock, whatever its context allows. Lock then returns an error that wraps
+	// ErrNotAcquired and context.DeadlineExceeded, 0.1 s later if the server does not
+	// answer. 0 is no bound. TryLock does not wait.
 	Wait time.Duration
 
-	// Outage is for how long a Lock whose context has no deadline, and which has no
-	// Wait, goes on asking while every request fails: the server cannot be reached, is
-	// loading its data, is busy with a script, is not the primary, as in a failover, or
-	// refuses a password that it has accepted before.
-	// A Lock with a deadline goes on until then, and TryLock asks three times; a
-	// Cohort, which asks for all of its waiters, keeps to Outage. A place in the queue
+	// Outage is how long a Lock without Wait or a context deadline repeats its request
+	// while every request fails. Then the server is unreachable, loads its data, is busy
+	// with a script, is not the primary, or refuses a password that it has accepted before.
+	// A Lock with a deadline continues until the deadline, and TryLock asks three times. A
+	// Cohort, which asks for all of its waiters, always uses Outage. A place in the queue
 	// is kept meanwhile. 0 is DefaultOutage.
 	Outage time.Duration
 
-	// Margin is how long before the servers can give the lock to another the holder is
-	// told that its lease is over, if it could not renew it: Done is closed then, and
-	// Deadline says when. It is left over when one per cent of the lease and two
-	// milliseconds have been taken off for the difference between clocks. What the
-	// holder does under the lock should stop within the margin. 0 is DefaultMargin,
-	// but at most a tenth of the lease; of a lease that was handed over, and is as long
-	// as HandoffTimeout until its first renewal, it is at most a tenth as well.
+	// Margin is the time between the end of a lease for its holder and the time when the
+	// servers can grant the lock to another. It applies if the lease could not be renewed:
+	// Done is closed then, and Deadline returns that time. It comes on top of one per cent
+	// of the lease and two milliseconds for clock differences. The holder should stop its
+	// work within the margin. 0 is DefaultMargin, but at most a tenth of the lease. After a
+	// handover the lease is as long as HandoffTimeout until its first renewal, and the
+	// margin is at most a tenth of that.
 	Margin time.Duration
 
-	// MaxHold is how long a lease lasts at most, however well it is renewed, from when Lock
-	// returns it: it bounds for how long a holder that lives, but is stuck, keeps the lock
-	// from the others. Then the lease is lost, as if it could not be renewed: Done is
-	// closed, Err wraps ErrLost and says MaxHold, and the lock is given back in the server
-	// at once. 0 is no bound. With re-entries, and in a
-	// row of a Cohort, each lease has its own.
+	// MaxHold bounds a lease, however well it is renewed, from when Lock returns it. It
+	// bounds how long a holder that is alive but stuck keeps the lock from the others. Then
+	// the lease is lost as if it could not be renewed: Done is closed, Err wraps ErrLost
+	// and mentions MaxHold, and the lock is given back at once. 0 is no bound. Each
+	// re-entry and each lease in a row of a Cohort has its own bound.
 	MaxHold time.Duration
 
 	_ struct{}
 }
 
-// withDefaults returns o without zeros, or what is wrong with it or with name.
+// withDefaults returns o with defaults, or an error for an invalid option or name.
 func (o Options) withDefaults(name string) (Options, error) {
 	if o.TTL == 0 {
 		o.TTL = DefaultTTL
@@ -134,7 +130,6 @@ func (o Options) withDefaults(name string) (Options, error) {
 	return o, nil
 }
 
-// bound returns how long a Lock waits at most, 0 for as long as its context says.
 func (o Options) bound(try bool) time.Duration {
 	if try {
 		return 0
@@ -142,16 +137,15 @@ func (o Options) bound(try bool) time.Duration {
 	return o.Wait
 }
 
-// again is how long a waiter waits at most before it asks again, whatever it has
-// heard: two leases, but at most a minute.
+// again is the longest time before a waiter asks again, whatever notifications it received:
+// two leases, but at most a minute.
 func (o Options) again() time.Duration { return min(2*o.TTL, time.Minute) }
 
-// companion returns the name of a key, or a channel, that belongs to the lock called
-// name, and that a cluster keeps in the same slot: with ~ before what, behind the name
-// in braces, or behind the name and a colon if it has braces itself. So it is that of
-// no other lock, and of no lock the key: a name that looks like it is refused. A cluster
-// keeps it elsewhere if the name has a closing brace, or an empty pair, but nothing in
-// braces.
+// companion returns the name of a key or channel that belongs to the lock called name and
+// is in the same cluster slot. It is the name in braces, or the name and a colon if it has
+// a hash tag, followed by ~ and what. No two locks share a companion, and no lock has it as
+// its key, because such names are refused. A cluster keeps it in another slot if the name
+// has a closing brace or an empty pair, but no hash tag.
 func companion(name, what string) string {
 	if hashTag(name) != name {
 		return name + ":" + companionMark + what
@@ -161,12 +155,12 @@ func companion(name, what string) string {
 
 const companionMark = "~"
 
-// companionName matches what companion returns, and the names of mailboxes, which add
-// to it what has no colon: an identity.
+// companionName matches the results of companion and the names of mailboxes, which add an
+// identity without a colon.
 var companionName = regexp.MustCompile(companionMark + `(queue|token|tokens|released|mail:[^:~]*)$`)
 
-// hashTag returns what says in which slot of a cluster a key is kept: what it has
-// between its first brace and the next closing one, or else all of it.
+// hashTag returns the part of a key that determines its cluster slot: the text between its
+// first brace and the next closing one, or else all of it.
 func hashTag(key string) string {
 	_, tail, opened := strings.Cut(key, "{")
 	if tag, _, closed := strings.Cut(tail, "}"); opened && closed && tag != "" {
@@ -175,40 +169,37 @@ func hashTag(key string) string {
 	return key
 }
 
-// Lockable is what every lock of this package is, and an [Owner] of a [Reentrant].
+// Lockable is implemented by every lock of this package, and by an [Owner] of a [Reentrant].
 type Lockable interface {
 	Lock(ctx context.Context) (*Lease, error)
 }
 
-// Do calls f while it holds the lock. The context of f ends with ctx, and when
-// the lock is lost; its cause is then an error that wraps ErrLost. Do returns
-// what went wrong, in f and in releasing the lock: an error that wraps
-// ErrNotHeld says that f ran, at least at its end, without the lock.
+// Do calls f while it holds the lock. The context of f ends with ctx, and when the lock is lost;
+// its cause is then an error that wraps ErrLost. Do returns the errors of f and of the release.
+// An error that wraps ErrNotHeld means that f ran without the lock, at least at its end.
 func Do(ctx context.Context, m Lockable, f func(ctx context.Context, l *Lease) error) error {
 	return lease.Do(ctx, m.Lock, f)
 }
 
-// Elect calls lead while it holds the lock, as the leader of all that do so with the same
-// lock. The context of lead ends when the lock is lost; when lead has returned after that,
-// whatever it returns, Elect waits for the lock again. Otherwise it gives the lock back and
-// returns what lead has returned. When ctx ends it returns an error that wraps that of
-// ctx, and when Lock fails that of Lock: with [Options].Wait, when it has waited that long.
+// Elect calls lead while it holds the lock, as the leader among all callers with the same
+// lock. The context of lead ends when the lock is lost. When lead returns after a loss,
+// Elect ignores its result and waits for the lock again. Otherwise Elect gives the lock
+// back and returns the result of lead. It returns an error that wraps the error of ctx when
+// ctx ends, and the error of Lock when Lock fails, for example after [Options].Wait.
 func Elect(ctx context.Context, m Lockable, lead func(ctx context.Context, l *Lease) error) error {
 	return lease.Elect(ctx, m.Lock, ErrLost, lead)
 }
 
-// Locker returns m in the shape of a sync.Locker. Its methods panic where Lock
-// and Unlock return an error: if the server fails, and if the lock turns out to
-// have been lost. Code that can do better uses Lock or Do.
+// Locker returns m as a sync.Locker. Its methods panic if Lock or Unlock returns an error:
+// the server fails, or the lock was lost. Prefer Lock or Do.
 func Locker(m Lockable) sync.Locker { return lease.Locker(m.Lock, ErrNotHeld) }
 
-// await runs acquire in a goroutine of c and waits for it until ctx ends, or for
-// wait, if that is not 0.
+// await runs acquire in a goroutine of c and waits until ctx ends, or for wait if that is not 0.
 func (c *Client) await(ctx context.Context, name string, wait time.Duration, acquire func(context.Context) (*Lease, error)) (*Lease, error) {
 	return c.awaitIn(c.traced(ctx), name, wait, acquire)
 }
 
-// awaitIn is await with a context that has all that is to be told.
+// awaitIn is await with a context that already has the traces.
 func (c *Client) awaitIn(ctx context.Context, name string, wait time.Duration, acquire func(context.Context) (*Lease, error)) (l *Lease, err error) {
 	ctx, stop := bounded(ctx, wait)
 	defer stop()
@@ -227,18 +218,16 @@ func (c *Client) awaitIn(ctx context.Context, name string, wait time.Duration, a
 	case err == nil:
 	case err == ErrNotAcquired: // of a TryLock
 		err = busy(name)
-	case err == ctx.Err(): // acquire says more
+	case err == ctx.Err(): // the error of acquire has more detail
 		err = ended(ctx, name)
 	}
 	return l, err
 }
 
-// busy returns the error of a TryLock that could not have the lock.
 func busy(name string) error {
 	return fmt.Errorf("%w: %s: another client has it or waits for it", ErrNotAcquired, name)
 }
 
-// bounded returns ctx with an end after wait, if that is not 0.
 func bounded(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
 	if wait == 0 {
 		return ctx, func() {}
@@ -246,7 +235,6 @@ func bounded(ctx context.Context, wait time.Duration) (context.Context, context.
 	return context.WithTimeoutCause(ctx, wait, fmt.Errorf("the wait of %v is over: %w", wait, context.DeadlineExceeded))
 }
 
-// ended returns the error of a Lock whose context has ended.
 func ended(ctx context.Context, name string) error {
 	err := context.Cause(ctx)
 	if !errors.Is(err, ctx.Err()) {
@@ -255,12 +243,11 @@ func ended(ctx context.Context, name string) error {
 	return fmt.Errorf("%w: %s: %w", ErrNotAcquired, name, err)
 }
 
-// gaveUp returns the error of a Lock that failed with err: that of ctx if it has
-// ended. undo takes back what a request may have done of which we do not know,
-// if there is any.
+// gaveUp returns the error of a Lock that failed with err, or the error of ctx if it has
+// ended. undo, if not nil, reverts requests whose outcome is unknown.
 func gaveUp(ctx context.Context, name string, o Options, err error, undo func(context.Context) error) error {
 	if until, ok := ctx.Deadline(); ok && !time.Now().Before(until) {
-		<-ctx.Done() // the client library may have looked at its watch before
+		<-ctx.Done() // the client library may have checked the deadline before
 	}
 	if ctx.Err() != nil {
 		err = endedWith(ctx, name, err)
@@ -277,8 +264,8 @@ func gaveUp(ctx context.Context, name string, o Options, err error, undo func(co
 	return err
 }
 
-// endedWith returns the error of a Lock whose context has ended, and how its last
-// request failed, if that says more.
+// endedWith returns the error of a Lock whose context has ended. It includes the failure of
+// the last request if that adds information.
 func endedWith(ctx context.Context, name string, err error) error {
 	end := ended(ctx, name)
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrClosed) {
@@ -287,7 +274,6 @@ func endedWith(ctx context.Context, name string, err error) error {
 	return fmt.Errorf("%w: %w", end, explain(err))
 }
 
-// rest waits for d. The error is that of ctx or of the client if one has ended before.
 func (c *Client) rest(ctx context.Context, d time.Duration) error {
 	if sleep(ctx, c.serving, d) {
 		return nil
@@ -295,14 +281,11 @@ func (c *Client) rest(ctx context.Context, d time.Duration) error {
 	return c.ended(ctx)
 }
 
-// ended returns the error of ctx and of the client, nil if neither has ended.
 func (c *Client) ended(ctx context.Context) error { return errors.Join(ctx.Err(), c.closedErr()) }
 
-// pause waits for d and reports whether neither ctx nor the client has ended
-// before.
 func (c *Client) pause(ctx context.Context, d time.Duration) bool { return sleep(ctx, c.open, d) }
 
-// sleep waits for d and reports whether neither context has ended before.
+// sleep waits for d. It returns false if a context ends before.
 func sleep(ctx, other context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -12,27 +12,24 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A notification is a message to a waiter.
 type notification struct {
-	err   error         // there will be no notifications
-	again bool          // nothing is known: ask
-	token uint64        // of the lock that the waiter has got, or 0: the lock is taken
-	time  time.Duration // of the server's clock, when it was written
-	span  time.Duration // for how long the lock is granted, or taken
+	err   error         // there will be no more notifications
+	again bool          // messages may be lost: ask
+	token uint64        // of the acquired lock; 0: the lock is taken
+	time  time.Duration // server's time of writing
+	span  time.Duration // how long the lock is granted or taken
 
-	written time.Time // not later than when it was written
+	written time.Time // lower bound of the local time of writing
 }
 
-// A clock is what is known of the server's: our time before a request was sent,
-// and the server's when it ran.
+// A clock relates our time before a request was sent to the server's time when it ran.
 type clock struct {
 	sent time.Time
 	time time.Duration
 }
 
-// at returns a time that is not after the one the server's clock calls t, nor
-// after now, even if one clock runs a two-thousandth faster than the other, which
-// is as much as NTP makes of it.
+// at returns a local time not after the server's time t and not after now. The clocks'
+// rates may differ by 1/2000, the most that NTP adjusts.
 func (c clock) at(t time.Duration, now time.Time) time.Time {
 	since := t - c.time
 	at := c.sent.Add(since - since.Abs()/2000)
@@ -42,7 +39,7 @@ func (c clock) at(t time.Duration, now time.Time) time.Time {
 	return at
 }
 
-// parseNotification reads what the script post writes.
+// parseNotification parses the format of the script post.
 func parseNotification(text string) (to string, l notification, err error) {
 	to, rest, _ := strings.Cut(text, " ")
 	token, rest, _ := strings.Cut(rest, " ")
@@ -57,42 +54,41 @@ func parseNotification(text string) (to string, l notification, err error) {
 	return to, l, nil
 }
 
-// A mailbox is where the notifications to this process about one lock come in, and what it
-// knows of that lock: one for all locks of a client that have the same name. It is there
-// for as long as anything of it is in use. c.mail guards what is not said when it is made.
+// A mailbox receives the notifications to this process about one lock, and holds the state
+// of that lock: one for all locks of a client with the same name, while any part is in use.
+// c.mail guards the fields that change.
 type mailbox struct {
 	c   *Client
 	key string
 
-	users    int // waiters, and releases under way
+	users    int // waiters and running releases
 	waiters  map[string]*queued
-	releases []*outgoing                // those under way
-	gone     map[string]chan<- struct{} // waiters that have left and may be in the queue: what to tell of a grant
+	releases []*outgoing                // without a reply
+	gone     map[string]chan<- struct{} // signals a grant to a waiter that has left and may be in the queue
 	clock    clock                      // of the server
-	broke    time.Time                  // when notifications may have been lost for the last time
-	late     bool                       // the latest notification to be read was as old as a grant
-	grant    time.Duration              // the shortest grant timeout of its waiters until now
-	again    time.Duration              // the shortest time after which one of them asks
+	broke    time.Time                  // when notifications may last have been lost
+	late     bool                       // the latest message read was as old as a grant
+	grant    time.Duration              // shortest grant timeout of its waiters until now
+	again    time.Duration              // shortest time after which one of them asks
 	reader   *reader                    // nil while it is not read
-	alone    bool                       // its reader must read no other
-	left     time.Time                  // when the last waiter has left
+	alone    bool                       // its reader must read no other mailbox
+	left     time.Time                  // when the last waiter left
 
-	guarded *Mutex      // to check the latest hand-over with; nil if that has been done
+	guarded *Mutex      // to check the latest handover with; nil if done
 	guardAt time.Time   // when
 	guard   *time.Timer // nil before the first
 }
 
-// mailboxes are those of a client, by their keys.
 type mailboxes struct {
 	sync.Mutex
 	boxes   map[string]*mailbox
 	readers map[*reader]bool
-	apart   bool   // a server does not take keys of different slots in one request
+	apart   bool   // a server refuses keys of different slots in one request
 	numbers uint64 // of waiters
 	closed  bool
 }
 
-// mailbox returns the mailbox of m, which the caller uses until drop. It holds c.mail.
+// mailbox returns the mailbox of m for use until drop. The caller holds c.mail.
 func (m *Mutex) mailbox() *mailbox {
 	mail, key := &m.c.mail, m.keys[3]+m.c.id
 	b := mail.boxes[key]
@@ -111,14 +107,14 @@ func (b *mailbox) drop() {
 	b.forget()
 }
 
-// forget forgets b if it is not in use. The caller holds c.mail.
+// forget removes b if it is not in use. The caller holds c.mail.
 func (b *mailbox) forget() {
 	if b.users == 0 && b.reader == nil && b.guarded == nil {
 		delete(b.c.mail.boxes, b.key)
 	}
 }
 
-// enter makes a waiter known to the reader of the mailbox.
+// enter registers a waiter with the reader of the mailbox.
 func (m *Mutex) enter(t *Trace) *queued {
 	mail := &m.c.mail
 	mail.Lock()
@@ -145,9 +141,9 @@ func (m *Mutex) leave(w *queued) {
 	b.drop()
 }
 
-// heard notes the server's time. The latest is best: clocks drift. One from before the
-// connection for notifications broke is of no use: it may lead to another server now, whose
-// clock is another.
+// heard records the server's time. The latest is best: clocks drift. A time from before the
+// notification connection broke is useless: that connection may now lead to another server
+// with another clock.
 func (b *mailbox) heard(c clock) {
 	b.c.mail.Lock()
 	defer b.c.mail.Unlock()
@@ -156,8 +152,7 @@ func (b *mailbox) heard(c clock) {
 	}
 }
 
-// guard notes that m is to check a hand-over. It returns false if the client is
-// closed and it will not be done.
+// guard schedules m to check a handover. It returns false if the client is closed.
 func (mail *mailboxes) guard(m *Mutex) bool {
 	mail.Lock()
 	defer mail.Unlock()
@@ -176,11 +171,10 @@ func (mail *mailboxes) guard(m *Mutex) bool {
 	return true
 }
 
-// check checks the latest hand-over, if it is time.
 func (b *mailbox) check() {
 	b.c.mail.Lock()
 	m := b.guarded
-	if m == nil || b.c.clock.Now().Before(b.guardAt) { // a later one has put it off
+	if m == nil || b.c.clock.Now().Before(b.guardAt) { // a later handover has postponed it
 		b.c.mail.Unlock()
 		return
 	}
@@ -190,7 +184,7 @@ func (b *mailbox) check() {
 	m.check()
 }
 
-// close returns the mutexes that were to check hand-overs, which they will not.
+// close returns the mutexes whose checks are now cancelled.
 func (mail *mailboxes) close() (guards []*Mutex) {
 	mail.Lock()
 	defer mail.Unlock()
@@ -204,13 +198,12 @@ func (mail *mailboxes) close() (guards []*Mutex) {
 	return guards
 }
 
-// deliver gives a notification to the waiter it is for. One that has left has told
-// the server so, or is about to. If it came with a reply, the request was sent at that
-// time.
+// deliver passes a notification to its waiter. A waiter that has left has notified the server,
+// or will. sent is the request's time if the notification came with a reply, else zero.
 func (b *mailbox) deliver(text string, sent time.Time) {
 	to, l, err := parseNotification(text)
 	if err != nil {
-		return // stopWord, or not one of ours
+		return // stopWord, or a foreign message
 	}
 	b.c.mail.Lock()
 	defer b.c.mail.Unlock()
@@ -218,7 +211,7 @@ func (b *mailbox) deliver(text string, sent time.Time) {
 	switch {
 	case !sent.IsZero():
 		l.written = sent
-	case b.clock.sent.IsZero(): // nothing is known of this server's clock
+	case b.clock.sent.IsZero(): // this server's clock is unknown
 		l = notification{again: true}
 	default:
 		l.written = b.clock.at(l.time, now)
@@ -232,7 +225,7 @@ func (b *mailbox) deliver(text string, sent time.Time) {
 		}
 	}
 	if l.again {
-		return // every waiter asks anyway, since the connection is another
+		return // every waiter asks anyway, on a new connection
 	}
 	old := now.Sub(l.written) >= b.grant
 	if old { // the waiters may have been left out
@@ -243,7 +236,6 @@ func (b *mailbox) deliver(text string, sent time.Time) {
 	}
 }
 
-// answer reads the reply to a release.
 func answer(reply *redis.Cmd) (n int, notifications []string, err error) {
 	parts, err := reply.Slice()
 	if err != nil {
@@ -262,8 +254,8 @@ func answer(reply *redis.Cmd) (n int, notifications []string, err error) {
 	return n, notifications, nil
 }
 
-// An outgoing is a release without a reply as yet. The reply may have a notification for one
-// of the waiters: whenever it has taken as long as a grant lasts, they ask.
+// An outgoing is a release without a reply yet. The reply may carry a notification for one
+// of the waiters, so they ask each time the release has taken another grant timeout.
 type outgoing struct {
 	box   *mailbox
 	grant time.Duration
@@ -271,7 +263,7 @@ type outgoing struct {
 	over  bool
 }
 
-// sends notes a release. The caller calls the end of it.
+// sends records a release until the caller calls end.
 func (m *Mutex) sends() *outgoing {
 	m.c.mail.Lock()
 	defer m.c.mail.Unlock()
@@ -283,7 +275,7 @@ func (m *Mutex) sends() *outgoing {
 	return o
 }
 
-// hurry makes sure that the waiters ask. The caller holds c.mail.
+// hurry makes the waiters ask after a grant timeout. The caller holds c.mail.
 func (o *outgoing) hurry() {
 	if o.timer == nil {
 		o.timer = time.AfterFunc(o.grant, o.late)
@@ -311,8 +303,8 @@ func (o *outgoing) end() {
 	b.drop()
 }
 
-// failWaiters tells every waiter that notifications may be lost with a connection that ended
-// with err, nil if it may go on, or that there will be none. The caller holds c.mail.
+// failWaiters notifies every waiter that the connection ended with err, nil if another
+// follows: messages may be lost, or none will come. The caller holds c.mail.
 func (b *mailbox) failWaiters(err error) {
 	b.broke, b.clock = b.c.clock.Now(), clock{}
 	if !b.c.deaf(err) {
@@ -324,22 +316,20 @@ func (b *mailbox) failWaiters(err error) {
 	}
 }
 
-// wakeAll lets every waiter ask.
 func (b *mailbox) wakeAll() {
 	b.c.mail.Lock()
 	defer b.c.mail.Unlock()
 	b.wakeAllLocked()
 }
 
-// wakeAllLocked is wakeAll. The caller holds c.mail.
 func (b *mailbox) wakeAllLocked() {
 	for _, w := range b.waiters {
 		w.put(notification{again: true})
 	}
 }
 
-// put leaves a notification for w, in place of one that it has not read. What grants
-// the lock is not replaced by less, nor is what lets it ask by what does not.
+// put leaves a notification for w, replacing an unread one. A taken lock does not replace a
+// grant or a request to ask.
 func (w *queued) put(l notification) {
 	select {
 	case old := <-w.notification:

@@ -18,7 +18,6 @@ import (
 	"locklab/redislock"
 )
 
-// TestMailboxes: how a client listens for many locks.
 func TestMailboxes(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -35,7 +34,6 @@ func TestMailboxes(t *testing.T) {
 	})
 }
 
-// mailboxConnections: those by which many locks were waited for are few, and end.
 func mailboxConnections(t *testing.T, at harness.Endpoint) {
 	const n, most = 300, 20
 	watch, holder := dial(t, at), newClient(t, dial(t, at))
@@ -65,8 +63,8 @@ func mailboxConnections(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// mailboxFresh: locks that are made for every request cost as few requests as one that
-// is kept, and nothing is left of them.
+// mailboxFresh: locks that are made for every request cost as few requests as a kept one, and
+// leave nothing.
 func mailboxFresh(t *testing.T, at harness.Endpoint) {
 	const n = 8
 	key := newKey()
@@ -106,7 +104,6 @@ func mailboxFresh(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// mailboxNames: a lock without waiters leaves nothing, and opens nothing.
 func mailboxNames(t *testing.T, at harness.Endpoint) {
 	p := newPeer(t, at)
 	var c atomic.Int64
@@ -119,8 +116,6 @@ func mailboxNames(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// mailboxSubscribers: locks that subscribe and are made for every request share one
-// connection, which closes.
 func mailboxSubscribers(t *testing.T, at harness.Endpoint) {
 	const n = 50
 	for _, k := range lockKinds {
@@ -152,8 +147,8 @@ func mailboxSubscribers(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// mailboxAnother: a waiter for another name is heard by the same connection, at the
-// price of a word, its time to live and one more pop.
+// mailboxAnother: a waiter for another name shares the connection, at the cost of a stopWord,
+// its time to live and one more pop.
 func mailboxAnother(t *testing.T, at harness.Endpoint) {
 	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)
 	if err := redislock.LoadQueueScripts(t.Context(), watch); err != nil {
@@ -172,7 +167,7 @@ func mailboxAnother(t *testing.T, at harness.Endpoint) {
 		eventually(t, "it is listened for", func() bool { return redislock.Listening(p.Client) == i+1 })
 		time.Sleep(20 * time.Millisecond) // most often the pop has begun
 	}
-	// Each asks; the first begins a pop; each other costs three requests.
+	// Each asks; the first begins a pop; every other costs three requests.
 	if cost := p.counts() - before; cost > n+1+3*(n-1) {
 		t.Errorf("to wait for %d names cost %d requests", n, cost)
 	} else {
@@ -191,7 +186,6 @@ func mailboxAnother(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// A traced is a lock whose Locks have a trace.
 type traced struct {
 	redislock.Lockable
 	trace *redislock.Trace
@@ -201,7 +195,6 @@ func (m traced) Lock(ctx context.Context) (*redislock.Lease, error) {
 	return m.Lockable.Lock(redislock.WithTrace(ctx, m.trace))
 }
 
-// mailboxNeverEmpty: a mailbox that is never empty does not keep others from being read.
 func mailboxNeverEmpty(t *testing.T, at harness.Endpoint) {
 	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)
 	a, b := newKey(), newKey()
@@ -233,8 +226,8 @@ func mailboxNeverEmpty(t *testing.T, at harness.Endpoint) {
 	unlock(t, next)
 }
 
-// mailboxReplaced: the connection that listens is dead, without either end knowing; a waiter that
-// comes then is heard by another.
+// mailboxReplaced: the listening connection is dead without either end noticing; a new waiter
+// gets its message on another.
 func mailboxReplaced(t *testing.T, at harness.Endpoint) {
 	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)
 	a, b := newKey(), newKey()
@@ -252,13 +245,11 @@ func mailboxReplaced(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, first.got))
 }
 
-// A heldUp is a waiter, and the lease for the end of which it waits.
 type heldUp struct {
 	held *redislock.Lease
 	got  <-chan *redislock.Lease
 }
 
-// waitBehind lets p wait for a lock that h has.
 func waitBehind(t *testing.T, watch *link, h, p *peer, key string) heldUp {
 	t.Helper()
 	held := lock(t, h.Mutex(key, redislock.Options{}))
@@ -310,8 +301,8 @@ func clusterNode(t *testing.T, all []running) {
 	}
 }
 
-// mailboxStopWord: a process died after it had written the word that ends its pop, and has
-// not read a notification for longer than a grant lasts: its waiters are left out.
+// mailboxStopWord: a process died after it wrote its stopWord, and has not read a notification
+// for a grant timeout: its waiters are skipped.
 func mailboxStopWord(t *testing.T, at harness.Endpoint) {
 	const grant = 5 * time.Minute
 	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)

@@ -13,9 +13,9 @@ import (
 	"locklab/redislock"
 )
 
-// TestMargin: a holder that is cut off is told that it has lost the lock the margin, and
-// what clocks may differ by, before the next one has it. What it is told by is its
-// deadline; when Done closes depends on the machine besides, and is only shown.
+// TestMargin: the deadline of a holder that is cut off is earlier than the next holder's grant
+// by the margin and the clock tolerance. The close of Done also depends on the machine and is
+// only logged.
 func TestMargin(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -35,7 +35,7 @@ func TestMargin(t *testing.T) {
 			})
 		}
 	}
-	_ = all.Wait() // no error: the tests tell
+	_ = all.Wait() // no error: the tests report it
 }
 
 func margin(t *testing.T, at harness.Endpoint, k lockKind, o redislock.Options) {

@@ -13,8 +13,8 @@ import (
 	"locklab/redislock"
 )
 
-// TestMaxHold: a holder that is stuck loses the lock when MaxHold is over, and the next
-// one has it at once, not when the lease would have ended.
+// TestMaxHold: a stuck holder loses the lock when MaxHold is over, and the next one has it at
+// once, before the lease would have ended.
 func TestMaxHold(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -71,8 +71,8 @@ func TestMaxHold(t *testing.T) {
 	}
 }
 
-// TestElect: a leader that loses the lock leads again, whatever lead returns; else what it
-// returns is what Elect does, and the lock is free.
+// TestElect: a leader that loses the lock leads again, whatever lead returns. Otherwise Elect
+// returns lead's result, and the lock is free.
 func TestElect(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.Own(t)

@@ -13,7 +13,6 @@ import (
 	"locklab/redislock"
 )
 
-// everyShape are the kinds of lock with a lease, and the other ways to hold some of them.
 func everyShape() map[string]func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 	all := maps.Clone(kinds)
 	all["RWMutex, readers"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
@@ -25,8 +24,8 @@ func everyShape() map[string]func(c *redislock.Client, name string, o redislock.
 	return all
 }
 
-// TestAllDie: when all processes of a lock die, holders and waiters, every key that is
-// left has an end.
+// TestAllDie: when all processes of a lock die, holders and waiters, every remaining key
+// expires.
 func TestAllDie(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -41,7 +40,7 @@ func TestAllDie(t *testing.T) {
 				p := newPeer(t, at)
 				peers = append(peers, p)
 				m := make(p.Client, key, redislock.Options{TTL: time.Second, HandoffTimeout: 300 * time.Millisecond})
-				go func() { _, _ = m.Lock(ctx) }() // which the death of p ends
+				go func() { _, _ = m.Lock(ctx) }() // the death of p ends it
 			}
 			w := newPeer(t, at)
 			m := w.Client.RWMutex(key, redislock.Options{HandoffTimeout: 300 * time.Millisecond})
@@ -58,7 +57,7 @@ func TestAllDie(t *testing.T) {
 				t.Error("the test shows nothing: there is no key")
 			}
 			for _, key := range keys {
-				if left := watch.PTTL(t.Context(), key).Val(); left < 0 && left != -2 { // not gone meanwhile
+				if left := watch.PTTL(t.Context(), key).Val(); left < 0 && left != -2 { // or gone meanwhile
 					t.Errorf("%s has no end", key)
 				}
 			}
@@ -66,8 +65,7 @@ func TestAllDie(t *testing.T) {
 	}
 }
 
-// TestOutOfMemory: a server that has no memory left refuses new locks and not renewals,
-// nor what releases a lock.
+// TestOutOfMemory: a server without memory refuses new locks, but neither renewals nor releases.
 func TestOutOfMemory(t *testing.T) {
 	t.Parallel()
 	const lease = 1500 * time.Millisecond

@@ -6,16 +6,13 @@ import (
 	"slices"
 )
 
-// A Multi is several mutexes taken together, one after another in an order that
-// all agree on, and released in reverse. Two clients that want the same mutexes in
-// different orders would each get one and wait for the other's until their leases
-// end, which renewal prevents.
+// A Multi takes several mutexes one after another in an order that all clients share, and
+// releases them in reverse. Without that order two clients could each hold one mutex and
+// wait for the other's until their leases end, which renewal prevents. It costs the sum of
+// its mutexes: two requests for each that is free.
 //
-// Its cost is the sum of theirs: two requests for each that is free.
-//
-// Redisson's MultiLock takes its locks in the order given, each with a bounded
-// wait, and when that is over gives all of them back and begins again: no
-// deadlock, but no end either.
+// Redisson's MultiLock takes its locks in the given order, each with a bounded wait, and
+// then gives all back and restarts: no deadlock, but no guaranteed end.
 //
 // # References
 //
@@ -23,20 +20,20 @@ import (
 // §2.2, on the ordering of resources. doi:10.1145/356586.356588.
 // Redisson, org.redisson.RedissonMultiLock.
 
-// A Multi is the mutexes with several names, taken together. Each is one with
-// [Client.Mutex] of that name: a client that needs one only takes that. It can be locked
-// again after any error. It is not reentrant.
+// A Multi takes the mutexes of several names together. Each is a [Client.Mutex] of that
+// name, so a client that needs one takes only that. It can be locked again after any error.
+// It is not reentrant.
 //
-// Its lease ends when any of the mutexes is lost; the others are held until it is
-// unlocked. Its token is that of the first name: see [Lease.TokenOf].
+// Its lease ends when any of the mutexes is lost; the others are held until it is unlocked.
+// Its token is the token of the first name: see [Lease.TokenOf].
 type Multi struct {
 	c     *Client
 	queue []*Mutex // in the order in which they are taken
 	err   error
 }
 
-// Multi returns the mutexes with these names, of which one that is given twice
-// counts once. They are taken in the order of their names.
+// Multi returns the mutexes with these names, without duplicates. They are taken in the
+// order of their names.
 func (c *Client) Multi(names []string, o Options) *Multi {
 	m := &Multi{c: c}
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
@@ -61,13 +58,12 @@ func (m *Multi) Names() []string {
 	return names
 }
 
-// Lock takes the mutexes one after another, see [Mutex.Lock], and waits with
-// those it has for the next. If ctx ends it releases them, and if one is lost it
-// begins again.
+// Lock takes the mutexes one after another, see [Mutex.Lock], and holds them while it waits
+// for the next. If ctx ends it releases them, and if one is lost it restarts.
 func (m *Multi) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
-// TryLock takes the mutexes if all are free and have no waiters. The error wraps
-// ErrNotAcquired otherwise.
+// TryLock takes the mutexes if all are free and have no waiters. Otherwise the error wraps
+// ErrNotAcquired.
 func (m *Multi) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
 func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {
@@ -88,8 +84,7 @@ func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {
 	}))
 }
 
-// acquire takes all or none. If again is true one was lost while it waited for
-// the next.
+// acquire takes all or none. again is true if one was lost while it waited for the next.
 func (m *Multi) acquire(ctx context.Context, try bool) (l *Lease, again bool, err error) {
 	waiting, giveUp := context.WithCancel(ctx)
 	defer giveUp()
@@ -98,7 +93,7 @@ func (m *Multi) acquire(ctx context.Context, try bool) (l *Lease, again bool, er
 		l, err := part.acquire(waiting, try)
 		if err != nil {
 			lost := slices.ContainsFunc(j.members(), func(l *Lease) bool { return l.Err() != nil })
-			_, _ = j.unwind(ctx) // what fails is over with its lease
+			_, _ = j.unwind(ctx) // a failed release ends with its lease
 			return nil, lost && ctx.Err() == nil && m.c.closedErr() == nil, err
 		}
 		defer context.AfterFunc(l.alive, giveUp)()
@@ -109,9 +104,9 @@ func (m *Multi) acquire(ctx context.Context, try bool) (l *Lease, again bool, er
 	return j.begin(), false, nil
 }
 
-// TokenOf returns the fencing token of one of the names of a [Multi], or of any other
-// lock with that name, and 0 for a name that the lease is not of. Where what is guarded belongs to one of the names its
-// token is the one to check: others may hold that name without the first.
+// TokenOf returns the fencing token of one name of a [Multi], or of another lock with that
+// name, and 0 for other names. A resource that belongs to one name should check the token
+// of that name: others may hold that name without the first.
 func (l *Lease) TokenOf(name string) uint64 {
 	if l.name == name {
 		return l.token

@@ -13,7 +13,6 @@ import (
 	"locklab/redislock"
 )
 
-// TestMulti runs the tests of several mutexes taken together.
 func TestMulti(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -48,7 +47,7 @@ func multiNames(t *testing.T, at harness.Endpoint) {
 	if l.TokenOf(a) == 0 || l.TokenOf(b) == 0 || l.Token() != l.TokenOf(a) || l.TokenOf("c") != 0 {
 		t.Errorf("tokens %d, %d and %d; Token is %d", l.TokenOf(a), l.TokenOf(b), l.TokenOf("c"), l.Token())
 	}
-	if l.TokenOf(b) <= l.TokenOf(a) { // taken later, and both go with the server's time
+	if l.TokenOf(b) <= l.TokenOf(a) { // taken later, and both follow the server's time
 		t.Errorf("the tokens of the first and the second are %d and %d", l.TokenOf(a), l.TokenOf(b))
 	}
 	if until, ok := l.Deadline(); !ok || time.Until(until) < redislock.DefaultTTL/2 {
@@ -122,8 +121,6 @@ func multiAllOrNone(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// multiLostWaiting: a client that waits for the last with the first in hand, and loses
-// that, does not come back with half of it.
 func multiLostWaiting(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	client := newClient(t, c)

@@ -9,20 +9,19 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// keysOfAll returns the keys and channels of the locks of every kind with that name, the
-// name first, or nothing if it is refused.
+// keysOfAll returns the keys and channels of every kind of lock with that name, the name first,
+// or nothing if the name is refused.
 func keysOfAll(c *Client, name string) []string {
 	m := c.Mutex(name, Options{})
 	if m.err != nil {
 		return nil
 	}
-	keys := m.keys[:3] // the fourth is what the mailboxes begin with
+	keys := m.keys[:3] // the fourth is the prefix of mailboxes
 	s := c.shared(name, Options{}, 1)
 	return slices.Concat(keys, []string{m.keys[3] + c.id}, s.keys[4:],
 		[]string{c.PubSubMutex(name, Options{}).broadcast.channel})
 }
 
-// namesTest returns a Client that is not connected, with a name.
 func namesTest(t testing.TB) *Client {
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	c := NewClient(rdb, ClientOptions{Name: "a.b_c-d/e"})
@@ -30,7 +29,7 @@ func namesTest(t testing.TB) *Client {
 	return c
 }
 
-// disjoint fails t if two names share a key, or one has a key for another purpose too.
+// disjoint checks that two names share no key, and that no key has two purposes.
 func disjoint(t *testing.T, c *Client, a, b string) {
 	t.Helper()
 	all := append(keysOfAll(c, a), keysOfAll(c, b)...)
@@ -45,7 +44,6 @@ func disjoint(t *testing.T, c *Client, a, b string) {
 	}
 }
 
-// TestNames: no two names share a key, whatever the kinds of their locks.
 func TestNames(t *testing.T) {
 	c := namesTest(t)
 	names := []string{"x", "{x}", "{{x}}", "{x", "x}", "{x}}", "x{", "}", "{", "{}", "{}x", "x{}", "}x{", "{x}{y}", "{x{y}", "a{x}", "a{x}b",
@@ -59,7 +57,7 @@ func TestNames(t *testing.T) {
 			disjoint(t, c, a, b)
 		}
 	}
-	for _, name := range names { // no lock can be called what is a key of another
+	for _, name := range names { // a companion is not a valid name
 		for _, key := range keysOfAll(c, name)[1:] {
 			for _, k := range []interface{ misuse() error }{c.Mutex(key, Options{}), c.PollMutex(key, PollOptions{}), c.Reentrant(key, Options{})} {
 				if err := k.misuse(); !errors.Is(err, ErrUsage) {
@@ -70,8 +68,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNeeds: of all commands that renew and release a lock it is known how many arguments
-// they take, by which the first Lock asks for the right to them.
+// TestNeeds: the number of arguments is listed for all commands that renew and release a lock,
+// so that the first Lock can check the rights to them.
 func TestNeeds(t *testing.T) {
 	for _, text := range []string{exclusive.needs, sharing.needs, pollNeeds, pubsubNeeds, reentrantNeeds} {
 		if !strings.Contains(text, " pexpire/2") || !strings.Contains(text, " del/1") {

@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// slot returns the hash slot of a key in a cluster: CRC-16/XMODEM of its hash
-// tag, as in the Redis cluster specification.
+// slot returns the cluster slot of a key: CRC-16/XMODEM of its hash tag, as in the Redis cluster
+// specification.
 func slot(key string) uint16 {
 	if _, tail, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(tail, "}"); ok && tag != "" {
@@ -52,7 +52,7 @@ func FuzzCompanionSlot(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) {
 		other := companion(name, "queue")
 		tagged := other == name+":~queue"
-		// See companion for those that no other key can be in the slot of.
+		// companion describes the names that no other key can share a slot with.
 		if name != "" && (tagged || !strings.Contains(name, "}")) && slot(name) != slot(other) {
 			t.Errorf("%q and %q are in different slots", name, other)
 		}
@@ -85,13 +85,13 @@ func FuzzParseNotification(f *testing.F) {
 	})
 }
 
-// TestClock: what is reckoned is never after the truth, however the clocks
-// drift within bounds, and never after now.
+// TestClock: the estimate is never after the true time, for any clock drift within bounds, and
+// never after now.
 func TestClock(t *testing.T) {
 	sent := time.Now()
 	for _, test := range []struct {
 		name                    string
-		wait, ahead, step, want time.Duration // want: how much too early, at most
+		wait, ahead, step, want time.Duration // want: the estimate is at most that much too early
 	}{
 		{"at once", 0, 0, 0, 0},
 		{"a minute", time.Minute, 0, 0, 31 * time.Millisecond},
@@ -112,9 +112,9 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// TestClockOfAnother: a notification by a server whose clock is ahead, as after a failover,
-// does not count as new because of what the clock of the one before said. Once a request
-// has told what the clock is, it counts from when it was written.
+// TestClockOfAnother: after a failover to a server whose clock is ahead, an old notification
+// does not count as new by the previous server's clock. Once a request has returned the new
+// clock, it counts from when it was written.
 func TestClockOfAnother(t *testing.T) {
 	const ahead, grant = 10 * time.Second, 500 * time.Millisecond
 	c := NewClient(redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}), ClientOptions{})
@@ -123,23 +123,23 @@ func TestClockOfAnother(t *testing.T) {
 	w := m.enter(nil)
 	defer m.leave(w)
 	began := time.Now().Add(-time.Minute)
-	server := func(at time.Time) time.Duration { return 1000*time.Hour + at.Sub(began) } // what its clock says
+	server := func(at time.Time) time.Duration { return 1000*time.Hour + at.Sub(began) } // its clock
 	text := func(at time.Duration) string {
 		return fmt.Sprintf("%s 7 %d %d", w.nonce, at.Microseconds(), grant.Milliseconds())
 	}
 	w.box.heard(clock{began, server(began)})
 	c.mail.Lock()
-	w.box.failWaiters(io.EOF) // the connection is to another server from here on
+	w.box.failWaiters(io.EOF) // the next connection leads to another server
 	c.mail.Unlock()
 	if l := <-w.notification; !l.again {
 		t.Errorf("when the connection broke the waiter heard %+v", l)
 	}
-	late := time.Now().Add(-2 * grant) // when it was written, though it is read now
+	late := time.Now().Add(-2 * grant) // when it was written; it is read now
 	w.box.deliver(text(server(late)+ahead), time.Time{})
 	if l := <-w.notification; l.token > 0 {
 		t.Errorf("a notification by an unknown clock grants the lock from %v ago on", time.Since(l.written))
 	}
-	w.box.heard(clock{began, server(began)}) // the answer to a request from before
+	w.box.heard(clock{began, server(began)}) // the answer to an earlier request
 	w.box.deliver(text(server(late)+ahead), time.Time{})
 	if l := <-w.notification; l.token > 0 {
 		t.Error("a notification counts by the clock of the server before")
@@ -152,7 +152,7 @@ func TestClockOfAnother(t *testing.T) {
 	}
 }
 
-// TestPut: a waiter reads the notification that matters.
+// TestPut: a waiter reads the more important notification.
 func TestPut(t *testing.T) {
 	grant, news, again := notification{token: 1}, notification{span: 1}, notification{again: true}
 	for _, test := range []struct{ first, second, want notification }{
@@ -170,8 +170,7 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// TestDisband: a reader that is replaced lets its waiters ask, since what it still gets may
-// come late.
+// TestDisband: a replaced reader lets its waiters ask, since its later messages may be late.
 func TestDisband(t *testing.T) {
 	c := NewClient(redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}), ClientOptions{})
 	defer c.Close()

@@ -17,7 +17,6 @@ import (
 	"locklab/redislock"
 )
 
-// kinds are the locks that have Options.
 var kinds = map[string]func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable{
 	"Mutex": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 		return c.Mutex(name, o)
@@ -48,7 +47,6 @@ var kinds = map[string]func(c *redislock.Client, name string, o redislock.Option
 	},
 }
 
-// TestOptions runs the tests of options that all kinds of lock share.
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -72,7 +70,6 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// optionWait: Lock comes back when the wait is over, and leaves nothing behind.
 func optionWait(t *testing.T, at harness.Endpoint) {
 	const wait = 60 * time.Millisecond
 	a, b, watch := newClient(t, dial(t, at)), newClient(t, dial(t, at)), dial(t, at)
@@ -82,7 +79,7 @@ func optionWait(t *testing.T, at harness.Endpoint) {
 			t.Errorf("%s: Lock with a wait below zero = %v, want ErrUsage", name, err)
 		}
 		m := kind(b, key, redislock.Options{Wait: wait})
-		unlock(t, lock(t, m)) // a wait that is not needed
+		unlock(t, lock(t, m)) // without waiting
 		l := lock(t, kind(a, key, redislock.Options{}))
 		began := time.Now()
 		_, err := m.Lock(t.Context())
@@ -98,7 +95,6 @@ func optionWait(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// optionContext: the error says that the lock was not acquired, and why.
 func optionContext(t *testing.T, at harness.Endpoint) {
 	a, b := newClient(t, dial(t, at)), newClient(t, dial(t, at))
 	boom := errors.New("boom")
@@ -117,7 +113,6 @@ func optionContext(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// optionName: CLIENT LIST and the key of the lock say which client it is.
 func optionName(t *testing.T, at harness.Endpoint) {
 	const name = "billing-7.eu/a_b"
 	watch := dial(t, at)
@@ -166,12 +161,10 @@ func optionBadName(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// A forcer can be unlocked by force.
 type forcer interface {
 	ForceUnlock(ctx context.Context) (bool, error)
 }
 
-// optionForce: the holder learns that it has it no more.
 func optionForce(t *testing.T, at harness.Endpoint) {
 	a, b := newClient(t, dial(t, at)), newClient(t, dial(t, at))
 	for name, kind := range kinds {
@@ -210,7 +203,6 @@ func optionForce(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// optionForceQueue: a waiter gets the lock at once, past a dead waiter too.
 func optionForceQueue(t *testing.T, at harness.Endpoint) {
 	const grant = 200 * time.Millisecond
 	watch := dial(t, at)
@@ -230,7 +222,6 @@ func optionForceQueue(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// A story is what a Trace has heard.
 type story struct {
 	mu    sync.Mutex
 	lines []string
@@ -248,7 +239,6 @@ func (s *story) String() string {
 	return strings.Join(s.lines, "\n")
 }
 
-// trace returns a Trace that writes s, but for the renewals of a lease.
 func (s *story) trace() *redislock.Trace {
 	return &redislock.Trace{
 		Sent:     func(e redislock.SentInfo) { s.add("sent %s", e.Op) },
@@ -262,7 +252,6 @@ func (s *story) trace() *redislock.Trace {
 	}
 }
 
-// optionTrace: the story of a Lock behind another waiter, and of its Unlock.
 func optionTrace(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	unlock(t, lock(t, newPeer(t, at).Mutex(key, redislock.Options{}))) // the server may not have the scripts yet
@@ -292,7 +281,6 @@ func optionTrace(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// optionTraceLost: every kind of lock tells of its failures, grants and losses.
 func optionTraceLost(t *testing.T, at harness.Endpoint) {
 	a, b, watch := newClient(t, dial(t, at)), newClient(t, dial(t, at)), dial(t, at)
 	for name, kind := range kinds {

@@ -8,25 +8,23 @@ import (
 	"time"
 )
 
-// An outage is what a Lock knows of requests that have failed in a row.
+// An outage counts the consecutive failures of a Lock's requests.
 type outage struct {
 	failures int
-	began    time.Time // when the first has failed
+	began    time.Time // time of the first failure
 	last     error
 }
 
 const (
-	// retryPause is about how long to wait before a request that failed is sent again.
-	// Each time it is twice as long, up to retryMost.
+	// retryPause is the mean pause after the first failure. It doubles up to retryMost.
 	retryPause = 10 * time.Millisecond
 	retryMost  = 250 * time.Millisecond
 
-	// maxFailures is how many requests of a TryLock may fail.
 	maxFailures = 3
 )
 
-// pause notes a failure and returns when to send the request again. The pauses of many
-// clients that lose one server differ.
+// pause records a failure and returns a random pause before the next try, so that the
+// clients of one server do not ask in step.
 func (f *outage) pause(err error) time.Duration {
 	if f.failures == 0 {
 		f.began = time.Now()
@@ -37,11 +35,10 @@ func (f *outage) pause(err error) time.Duration {
 	return d/2 + rand.N(d)
 }
 
-// over is for an answer.
 func (f *outage) over() { *f = outage{} }
 
-// ended returns those errors, or if there are none why a Lock whose context has ended
-// gives up: how its last request failed, if it did.
+// ended returns the joined errs. If all are nil and ctx has ended, it returns the last
+// failure, or else the error of ctx.
 func (f *outage) ended(ctx context.Context, errs ...error) error {
 	if err := errors.Join(errs...); err != nil || ctx.Err() == nil {
 		return err
@@ -49,13 +46,10 @@ func (f *outage) ended(ctx context.Context, errs ...error) error {
 	return cmp.Or(f.last, ctx.Err())
 }
 
-// hopeless reports whether a Lock of c with those options gives up after the failure that
-// was noted last.
 func (f *outage) hopeless(ctx context.Context, c *Client, o Options, try bool) bool {
 	return c.final(f.last) || f.lasts(ctx, o, try)
 }
 
-// lasts reports whether that Lock has asked for long enough.
 func (f *outage) lasts(ctx context.Context, o Options, try bool) bool {
 	if ctx.Err() != nil {
 		return true
@@ -68,7 +62,7 @@ func (f *outage) lasts(ctx context.Context, o Options, try bool) bool {
 }
 
 // persist calls f, which sends one request, until the server answers or ctx ends, with
-// pauses between. unsure is whether an earlier request may have taken effect.
+// pauses between. unsure means that an earlier request may have taken effect.
 func (c *Client) persist(ctx context.Context, f func(ctx context.Context, unsure bool) error) error {
 	var o outage
 	for unsure := resent(ctx) != nil; ; {
@@ -78,7 +72,7 @@ func (c *Client) persist(ctx context.Context, f func(ctx context.Context, unsure
 		}
 		unsure = unsure || !refused(err)
 		if v := judge(err); v == elsewhere || v == redirect {
-			ctx = by(ctx, nil) // the connection that is new leads to a server that has not got the lock
+			ctx = by(ctx, nil) // the new connection leads to a server without the lock
 		}
 		if !c.pause(ctx, o.pause(err)) {
 			return err
@@ -87,19 +81,18 @@ func (c *Client) persist(ctx context.Context, f func(ctx context.Context, unsure
 }
 
 const (
-	// maxLater is how many requests a client keeps to send them when the server
-	// answers again.
+	// maxLater is the maximum number of requests that a client keeps for a server that does
+	// not answer.
 	maxLater = 1024
 
-	// laterPause is how long it waits before each try, of which each lasts up to
-	// unlockWait.
+	// laterPause is the pause before the first such try. Each try lasts up to unlockWait.
 	laterPause = 100 * time.Millisecond
-	laterMost  = time.Second // it grows up to this
+	laterMost  = time.Second // the pause grows up to this
 )
 
-// later calls f, which gives back the lock called name or a place in its queue, in the
-// background until that succeeds, until is past or c closes; and at once after wake, which may
-// be nil. done, if not nil, is called at the end. Beyond maxLater nothing is kept.
+// later calls f, which gives back a lock or a place in its queue, in the background until
+// it succeeds, until is past or c closes. It calls f at once after wake, which may be nil.
+// done, if not nil, is called at the end. Beyond maxLater, f is dropped.
 func (c *Client) later(name string, until time.Time, wake <-chan struct{}, f func(context.Context) error, done func()) {
 	if done == nil {
 		done = func() {}
@@ -119,7 +112,7 @@ func (c *Client) later(name string, until time.Time, wake <-chan struct{}, f fun
 			pause = min(2*pause, laterMost)
 		}
 		if c.closedErr() == nil || !c.clock.Now().Before(until) {
-			c.pay(d, nil) // it is over by itself
+			c.pay(d, nil) // it has expired
 		}
 	}) {
 		if c.closedErr() == nil {
@@ -129,7 +122,7 @@ func (c *Client) later(name string, until time.Time, wake <-chan struct{}, f fun
 	}
 }
 
-// restOr waits for d, or until woken, and reports whether c is still open.
+// restOr waits for d or for wake, and reports whether c is still open.
 func (c *Client) restOr(wake <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -142,17 +135,16 @@ func (c *Client) restOr(wake <-chan struct{}, d time.Duration) bool {
 }
 
 const (
-	// undoWait is for how long a Lock that failed waits until what it may have left
-	// behind is taken back, and undoWaitEnded so if its context has ended: then its
-	// caller does not wait for longer.
+	// undoWait is how long a failed Lock waits until its effects are undone. If its context
+	// has ended, undoWaitEnded bounds the caller's wait.
 	undoWait      = 250 * time.Millisecond
 	undoWaitEnded = 80 * time.Millisecond
 )
 
 var errUndoing = errors.New("the server has not answered")
 
-// aside returns f as the undo of gaveUp: it runs for up to unlockWait, but the Lock that
-// gives up waits for less, and not at all if its context has ended in an outage.
+// aside returns f as the undo of gaveUp. f runs for up to unlockWait, but the Lock waits
+// for less, and not at all if its context ended in an outage.
 func (c *Client) aside(failed *outage, f func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		done := make(chan error, 1)

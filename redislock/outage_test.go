@@ -21,7 +21,7 @@ import (
 	"locklab/redislock"
 )
 
-// A durable server keeps an append-only file, and can be killed and started again.
+// A durable server has an append-only file, and can be killed and restarted.
 type durable struct {
 	t       *testing.T
 	program string
@@ -73,7 +73,6 @@ func (d *durable) start(args ...string) {
 	}
 }
 
-// An outageCase is what a server may go through.
 type outageCase struct {
 	name       string
 	begin, end func(ctx context.Context, d *durable, admin *redis.Client) error
@@ -85,7 +84,7 @@ var outages = []outageCase{
 		func(_ context.Context, d *durable, _ *redis.Client) error { d.start(); return nil }},
 	{"the server restarts and loads its data",
 		func(ctx context.Context, d *durable, admin *redis.Client) error {
-			// It looks at its clients once in 1024 commands.
+			// The server checks its clients once per 1024 commands.
 			_, err := admin.Pipelined(ctx, func(p redis.Pipeliner) error {
 				for i := range 5000 {
 					p.Set(ctx, fmt.Sprint("filler", i), "", 0)
@@ -130,9 +129,9 @@ func primary(ctx context.Context, _ *durable, admin *redis.Client) error {
 	return admin.Do(ctx, "REPLICAOF", "NO", "ONE").Err()
 }
 
-// TestOutage: the holder releases while the server cannot be used, for longer than
-// Unlock waits; the waiters keep their places, and all of them have the lock soon
-// after the server can be used again. The lease would be over much later.
+// TestOutage: the holder releases while the server is unusable for longer than Unlock waits. The
+// waiters keep their places and get the lock soon after the server's return, long before the
+// lease would be over.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	for _, c := range outages {
@@ -159,7 +158,7 @@ func (c outageCase) run(t *testing.T, d *durable) {
 		for range waitersOfOutage {
 			select {
 			case <-k.queued:
-			case <-time.After(100 * time.Millisecond): // a cohort does not tell
+			case <-time.After(100 * time.Millisecond): // a cohort does not report it
 			}
 		}
 	}
@@ -200,12 +199,10 @@ func (c outageCase) run(t *testing.T, d *durable) {
 	}
 }
 
-// unlockWait is how long Unlock goes on in the foreground.
 const unlockWait = 2 * time.Second
 
 const waitersOfOutage = 3
 
-// An outageKind is a lock that is held and waited for.
 type outageKind struct {
 	name, lock string
 	held       *redislock.Lease
@@ -228,8 +225,8 @@ func newOutageKind(t *testing.T, at running, admin redis.UniversalClient, k lock
 	return o
 }
 
-// serve locks and unlocks m. A waiter that did not run for as long as a hand-over leaves it
-// has lost its turn, and asks again.
+// serve locks and unlocks m. A waiter that was not scheduled within the grant has lost its turn,
+// and asks again.
 func (o *outageKind) serve(ctx context.Context, m redislock.Lockable) error {
 	for {
 		l, err := m.Lock(ctx)
@@ -242,11 +239,11 @@ func (o *outageKind) serve(ctx context.Context, m redislock.Lockable) error {
 	}
 }
 
-// TestOutageWithoutEnd: how long a Lock goes on asking, and what its error says then.
+// TestOutageWithoutEnd: how long a Lock keeps asking, and its error then.
 func TestOutageWithoutEnd(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
-	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1}) // where nothing listens
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1}) // without a server
 	defer rdb.Close()
 	c := redislock.NewClient(rdb, redislock.ClientOptions{})
 	defer c.Close()
@@ -269,7 +266,7 @@ func TestOutageWithoutEnd(t *testing.T) {
 		work.Go(func() {
 			expect("Lock", func() error { _, err := m.Lock(t.Context()); return err }, outage, "refused")
 			expect("TryLock", func() error { _, err := m.TryLock(t.Context()); return err }, 0, "refused")
-			if k.name != "cohort" { // which asks for all of its waiters
+			if k.name != "cohort" { // it asks for all of its waiters
 				expect("Lock with a deadline", func() error { return lockFor(t, m, 2*outage) }, 2*outage, "deadline exceeded", "refused")
 			}
 		})

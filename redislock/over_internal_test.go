@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestOver: the error of a lease that is over says for how long the server had given it,
-// which after a hand-over is the grant timeout.
+// TestOver: the error of an expired lease contains the server's grant, which after a handover is
+// the grant timeout.
 func TestOver(t *testing.T) {
 	c := NewClient(nil, ClientOptions{})
 	defer c.Close()

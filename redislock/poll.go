@@ -6,20 +6,19 @@ import (
 	"time"
 )
 
-// A PollMutex is the lock of the Redis documentation for one server: SET with NX and
-// PX and a random value, deleted by a script that compares the value. Waiters
-// ask again after a random pause.
+// A PollMutex is the lock of the Redis documentation for one server: SET with NX, PX and a
+// random value, deleted by a script that compares the value. Waiters ask again after a
+// random pause.
 //
-//  1. Acquire: if the key is absent, set it to a nonce with a time to live. If
-//     it carries the own nonce, a lost reply has hidden that; renew it.
+//  1. Acquire: if the key is absent, set it to a nonce with a time to live. If it has the own
+//     nonce, a reply was lost; renew it.
 //  2. Otherwise wait for half to one and a half poll intervals and go to 1.
-//  3. Release: delete the key if it carries the own nonce, by one command where the
-//     server has it (DELEX of Redis 8.4, DELIFEQ of Valkey 9), else by a script. The
-//     answer to the request that took the lock tells which.
+//  3. Release: delete the key if it has the own nonce, by one command if the server has it
+//     (DELEX of Redis 8.4, DELIFEQ of Valkey 9), else by a script. The answer to step 1 shows
+//     which.
 //
-// Two requests alone. Behind others the number of requests grows with the time
-// of the wait, and the order of service is chance: the longer a waiter sleeps
-// the more often others overtake it.
+// An uncontended acquisition takes two requests. With contention the number of requests
+// grows with the wait, and the order of service is random.
 //
 // # References
 //
@@ -27,26 +26,23 @@ import (
 // Implementation with a Single Instance".
 // Redis documentation, SET, section "Patterns".
 
-// PollOptions is how a PollMutex behaves. The zero value is usable.
+// PollOptions configures a PollMutex. The zero value is usable.
 type PollOptions struct {
 	Options
 
-	// Pause returns how long to wait before attempt n+1 of one Lock, n from 1;
-	// Backoff makes one that grows. nil is about 10 ms, spread evenly from 5 to
-	// 15: fifty waiters then ask five thousand times a second, which one server
-	// answers with a tenth of its capacity.
+	// Pause returns the wait before attempt n+1 of one Lock, n from 1; Backoff makes one
+	// that grows. nil is 5 to 15 ms, evenly spread: fifty waiters then ask five thousand
+	// times a second, a tenth of one server's capacity.
 	Pause func(n int) time.Duration
 }
 
-// A PollMutex is a lock between all clients that use the same name on the same
-// server, whose waiters ask again and again. It can be locked again after any
-// error. It is not reentrant: a holder that locks it again waits for its own
-// lease to end. It has no fencing tokens: [Lease.Token] is 0. [Mutex] has them, is
-// fairer, and is faster as soon as there are waiters.
+// A PollMutex is a lock between all clients that use the same name on the same server, whose
+// waiters poll. It can be locked again after any error. It is not reentrant: a holder that locks
+// it again waits for its own lease to end. It has no fencing tokens: [Lease.Token] is 0. [Mutex]
+// has them, is fairer, and is faster as soon as there are waiters.
 type PollMutex struct{ *keyLock }
 
-// PollMutex returns the mutex with that name: the key of the lock, such as
-// "locks:reindex".
+// PollMutex returns the mutex with that name, its key in the server, such as "locks:reindex".
 func (c *Client) PollMutex(name string, o PollOptions) *PollMutex {
 	m := &PollMutex{newKeyLock(c, name, o.Options)}
 	pause := o.Pause
@@ -64,18 +60,17 @@ func (c *Client) PollMutex(name string, o PollOptions) *PollMutex {
 	return m
 }
 
-// The pauses of a waiter that polls, if not said otherwise.
+// The default pauses of a polling waiter.
 const leastPause, mostPause = 5 * time.Millisecond, 15 * time.Millisecond
 
-// jitter returns pauses from least to most, evenly spread.
 func jitter(least, most time.Duration) func(int) time.Duration {
 	return func(int) time.Duration { return least + rand.N(most-least+1) }
 }
 
-// Backoff returns pauses for PollOptions: the nth is anything from 0 to first
-// doubled n-1 times, but to most at most, evenly spread. Many waiters then send
-// few requests, and one alone is served fast. It is the "full jitter" of Brooker,
-// "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
+// Backoff returns pauses for PollOptions: the nth is evenly spread from 0 to first doubled
+// n-1 times, but at most to most. Many waiters then send few requests, and a single one is
+// served fast. It is the "full jitter" of Brooker, "Exponential Backoff And Jitter", AWS
+// Architecture Blog, 2015.
 func Backoff(first, most time.Duration) func(n int) time.Duration {
 	return func(n int) time.Duration {
 		bound := most

@@ -11,14 +11,13 @@ import (
 	"locklab/internal/backend"
 )
 
-// TestProfile counts what a contended turn costs the server: requests, and by
-// callgrind the instructions in its own code from the bytes of a request to those of the
-// reply, without the kernel's and without what it does from time to time. Unlike times,
-// their numbers are the same on a busy machine. With -v it says in which functions they
-// are, calls included; functions that the server does not export have no names.
+// TestProfile counts the cost of a contended turn in the server: requests, and by callgrind the
+// instructions from the bytes of a request to the reply, without the kernel and periodic work.
+// Unlike times, the counts are the same on a busy machine. -v lists them by function, calls
+// included; functions that the server does not export have no names.
 //
-// With redis-queue and 8 contenders Redis 7.0.15 of Debian takes 302,000, 8.2.3 277,000,
-// and Valkey 9.1.2 314,000.
+// With redis-queue and 8 contenders Redis 7.0.15 of Debian takes 302,000 instructions, 8.2.3
+// 277,000, and Valkey 9.1.2 314,000.
 func TestProfile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -34,7 +33,7 @@ func TestProfile(t *testing.T) {
 		{50, 3, 355e3}, // more places in the queue
 	} {
 		t.Run(fmt.Sprintf("redis-queue/%d", test.contenders), func(t *testing.T) {
-			const tries = 5 // on a busy machine a request may be sent again, or have no answer for too long
+			const tries = 5 // on a busy machine a request may be repeated, or have no answer for too long
 			for try := 1; ; try++ {
 				requests, p, err := profileTurns(t, valgrind, test.contenders)
 				if err != nil && try < tries {
@@ -58,8 +57,8 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// findValgrind returns the path of valgrind. Without it the test is skipped, or fails
-// if LOCKLAB_REQUIRE names valgrind.
+// findValgrind returns the path of valgrind. Without valgrind the test is skipped, or fails if
+// LOCKLAB_REQUIRE names it.
 func findValgrind(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("valgrind")
@@ -74,13 +73,12 @@ func findValgrind(t *testing.T) string {
 	return ""
 }
 
-// profileTurns returns the requests of a turn, and what the server executes for it.
 func profileTurns(t *testing.T, valgrind string, n int) (requests float64, _ profile, err error) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "callgrind")
 	s, err := backend.StartRedisOf(t.Context(), backend.RedisOptions{Under: []string{
 		valgrind, "--tool=callgrind", "--callgrind-out-file=" + out,
-		// Of all that the server does, only what it does for clients.
+		// Only the server's work for clients.
 		"--toggle-collect=readQueryFromClient", "--toggle-collect=handleClientsWithPendingWrites",
 		// CONFIG RESETSTAT ends one part of the profile and begins the next.
 		"--dump-before=configResetStatCommand",

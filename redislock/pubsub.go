@@ -5,34 +5,30 @@ import (
 	"time"
 )
 
-// A PubSubMutex is a [PollMutex] whose waiters listen instead of asking: a release publishes that
-// on a channel, all waiters of all processes wake up at once and
-// ask, and all but one have done so in vain. That is a herd.
+// A PubSubMutex is a [PollMutex] whose waiters listen instead of polling. A release
+// publishes on a channel; all waiters of all processes wake up at once and ask, all but one
+// in vain (a thundering herd).
 //
 //  1. Acquire: if the key is absent, set it to a nonce with a time to live.
-//  2. Otherwise listen to the channel of the lock, with one connection for all
-//     waiters of the process, and when the server has confirmed that ask again: the
-//     lock may have been released in between.
-//  3. Wait for a message, a break of the connection, or the end of the time that
-//     the key had left, and go to 1. Messages are hints, and a key that expires
-//     sends none.
-//  4. Release: delete the key if it carries the own nonce, and publish, in one
-//     script.
+//  2. Otherwise listen to the channel of the lock, with one connection for all waiters of the
+//     process. Ask again when the server has confirmed that: the lock may have been released in
+//     between.
+//  3. Wait for a message, a broken connection, or the end of the key's time, and go to 1.
+//     Messages are hints, and a key that expires sends none.
+//  4. Release: delete the key if it has the own nonce, and publish, in one script.
 //
-// Two requests alone. With N waiters each release costs N requests and N times
-// the messages, of which the processor of the server and the holder's own next
-// request have their share; the order of service is chance.
+// An uncontended acquisition takes two requests. With N waiters each release costs N requests
+// and N messages, which delay the holder's next request; the order of service is random.
 //
 // # References
 //
-// Redisson, org.redisson.RedissonLock: the protocol is its, without the count of
-// re-entries and the latch.
-// Redis documentation, "Redis Pub/Sub", section "Delivery semantics": at most once.
+// Redisson, org.redisson.RedissonLock: this protocol, plus a count of re-entries and a
+// latch. Redis documentation, "Redis Pub/Sub", section "Delivery semantics": at most once.
 
-// A PubSubMutex is a lock between all clients that use the same name on the same
-// server, whose waiters wake up together when it is released. It can be locked
-// again after any error. It is not reentrant, and has no fencing tokens: [Lease.Token]
-// is 0. [Mutex] has them, is fairer, and costs less as soon as there are two waiters.
+// A PubSubMutex is a lock between all clients that use the same name on the same server,
+// whose waiters all wake up when it is released. It can be locked again after any error. It
+// is not reentrant, and has no fencing tokens: [Lease.Token] is 0. [Mutex] has them, is
+// fairer, and costs less as soon as there are two waiters.
 type PubSubMutex struct {
 	*keyLock
 	broadcast *broadcast
@@ -44,10 +40,9 @@ var (
 	pubsubNeeds   = needs(pubsubRelease, pollRenew)
 )
 
-// PubSubMutex returns the mutex with that name: the key of the lock, such as
-// "locks:reindex". Its channel is one of the names that [Client.Mutex] describes, with
-// ~released. It may be made for every call: all of the client with one name
-// listen by one connection, for as long as any of them waits and five seconds more.
+// PubSubMutex returns the mutex with that name, its key in the server, such as "locks:reindex".
+// Its channel is named as [Client.Mutex] describes, with ~released. It may be made for every
+// call: all locks of a name share one connection, until five seconds after their last waiter.
 func (c *Client) PubSubMutex(name string, o Options) *PubSubMutex {
 	m := &PubSubMutex{newKeyLock(c, name, o), c.broadcast(companion(name, "released"))}
 	m.ask, m.needs = pubsubAcquire, pubsubNeeds
@@ -58,9 +53,8 @@ func (c *Client) PubSubMutex(name string, o Options) *PubSubMutex {
 	return m
 }
 
-// listen returns a wait for the broadcast of a release.
 func (m *PubSubMutex) listen() (waitFunc, func()) {
-	var notice <-chan struct{} // nil before the first wait; closed by a notification since the last attempt was sent
+	var notice <-chan struct{} // nil before the first wait; closed by a notification since the last attempt
 	wait := func(ctx context.Context, _ int, left time.Duration) (Wake, error) {
 		if notice == nil {
 			var ready bool
@@ -76,7 +70,7 @@ func (m *PubSubMutex) listen() (waitFunc, func()) {
 		select {
 		case <-notice:
 			var err error
-			if notice, err = m.broadcast.next(); err != nil { // before the attempt, so that nothing is missed
+			if notice, err = m.broadcast.next(); err != nil { // before the attempt, so that no message is missed
 				return "", err
 			}
 			return WakeMessage, nil

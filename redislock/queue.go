@@ -8,75 +8,71 @@ import (
 	"time"
 )
 
-// A Mutex is a lock with a queue in the server: a release hands it to the first
-// waiter, in one script.
+// A Mutex is a lock with a queue in the server: a release hands it to the first waiter, in
+// one script.
 //
 //  1. Acquire: if the lock is free and there are no waiters, take it with a whole lease.
-//     Otherwise join the queue and listen to the own mailbox, a list that one
-//     blocking pop of the process reads for all of its waiters.
-//  2. Release: make the first waiter the owner, with a new token and for the
-//     grant timeout, and write that into its mailbox. If it is of the same process
-//     the notification goes with the reply instead.
-//  3. An owner by hand-over that has not released the lock after five milliseconds asks
-//     for a whole lease, as every owner does from time to time.
+//     Otherwise join the queue and listen to the own mailbox, a list. One blocking pop of the
+//     process reads the mailboxes of all its waiters.
+//  2. Release: make the first waiter the owner, with a new token and for the grant timeout, and
+//     write that into its mailbox. For a waiter of the same process the reply carries the
+//     notification.
+//  3. A new owner that has not released the lock after five milliseconds asks for a whole lease,
+//     as every owner does periodically.
 //
-// Two requests alone, and for each hand-over from another waiter of the same
-// process; three for each acquisition behind others, of which one is the blocking pop,
-// whatever their number.
+// An uncontended acquisition takes two requests, and so does a handover within a process.
+// An acquisition behind others takes three, one of them the blocking pop, whatever the
+// number of waiters.
 //
-// # What watches
+// # Failures
 //
-// The key of the lock is the truth, messages are hints. A message counts only
-// while the time it grants lasts, reckoned from before the waiter's own request
-// was sent by the times that the server took at the request and at the grant.
-// A waiter that gets no message, or a late one, or an error, asks again: the same
-// script, which knows its waiter.
+// The key of the lock is the truth, messages are hints. A message is valid only for the
+// time that it grants. That time counts from before the waiter's own request was sent, by
+// the server's times of the request and the grant. After no message, a late one, or an
+// error, a waiter sends its request again, and the script recognizes the waiter.
 //
-// A process that hands the lock over checks, when the grant timeout is over, whether the new owner
-// has it or has lost it, and in that case hands it on. Every waiter knows when the
-// owner's lease ends, from its latest request, and asks again then: about once in each
-// lease, those behind others a little later. The first ones ask up to twenty times in a lease,
-// in case the server has lost its data. So any deaths at one time cost the
-// next waiter what is left of one lease, and a grant timeout for each process with dead
-// waiters ahead of it. Renewals tell the waiters nothing.
+// After the grant timeout of a handover, the process that handed over checks whether the new
+// owner has the lock or has lost it, and then hands it on. The reply to a waiter's request
+// contains the end of the owner's lease, and the waiter asks again then: about once per lease,
+// later waiters a little later. The first ones ask up to twenty times in a lease, in case the
+// server has lost its data. So any number of deaths costs the next waiter at most the rest of
+// one lease, and a grant timeout per process with dead waiters ahead. Renewals send waiters
+// nothing.
 //
 // A waiter that gives up while the server does not answer leaves its place behind. The
-// client takes it out when the server answers again, and gives the lock back at once
-// should it come to that waiter.
-// Waiters of a process that has left a message unread for the grant timeout are
-// skipped. A process whose messages come later than that asks on time instead: some
-// times in each grant timeout for its first waiter.
+// client removes it when the server answers again, and gives the lock back at once if it
+// was granted to that place. If a process leaves a message unread for the grant timeout,
+// its waiters are skipped. If messages arrive later than that, the process polls instead:
+// several times in each grant timeout for its first waiter.
 //
 // # References
 //
-// The idea of a list per waiter is in use for reliable queues: Redis
-// documentation, LMOVE, section "Pattern: Reliable queue". No description of a
-// lock like this one is known to us; locklab, docs/decisions/0008-redis-queue.md,
-// says why it is safe.
+// A list per waiter is used for reliable queues: Redis documentation, LMOVE, section
+// "Pattern: Reliable queue". We know of no description of a lock like this one; locklab,
+// docs/decisions/0008-redis-queue.md, explains why it is safe.
 
-// A Mutex is a lock between all clients that use the same name on the same
-// server, first come, first served. It can be locked again after any error. It
-// is not reentrant: a holder that locks it again waits for itself.
+// A Mutex is a lock between all clients that use the same name on the same server, first
+// come, first served. It can be locked again after any error. It is not reentrant: a holder
+// that locks it again waits for itself.
 type Mutex struct {
 	c    *Client
 	name string
 	keys []string
 	kind queueKind
 	o    Options
-	err  error // what is wrong with name and o
+	err  error // the error of an invalid name or o
 }
 
-// A queueKind is how the server keeps a queue and the holders of the lock.
+// A queueKind holds the scripts for a queue and its holders.
 type queueKind struct {
 	acquire, release, free, renew, check, pass, force *script
 
-	holders *script // nil if the key of the lock has the holder
+	holders *script // nil if the key of the lock names the holder
 
-	needs string // of take
-	tag   string // ends the names of waiters
+	needs string // the needs of take
+	tag   string // suffix of the names of waiters
 }
 
-// complete returns k with what it needs.
 func (k queueKind) complete() queueKind {
 	k.needs = needs(k.release, k.free, k.renew, k.check, k.pass)
 	return k
@@ -92,13 +88,12 @@ var exclusive = queueKind{
 	force:   newScript("grant", "queue_force"),
 }.complete()
 
-// Mutex returns the mutex with that name: the key of the lock, such as
-// "locks:reindex". Beside it there are keys whose names are that name in braces, or if
-// it has braces itself that name and a colon, and then ~queue, ~token and the like. So
-// no two names share a key, with braces or without; a name that ends like one of those
-// keys is refused. (In a cluster a name that has braces must have something in the first
-// of them.) It may be made for every call: all with one name share what the Client keeps
-// for their waiters, and nothing is kept for a name five seconds after the last of them.
+// Mutex returns the mutex with that name, its key in the server, such as "locks:reindex".
+// Companion keys have that name in braces, or the name and a colon if it has braces itself,
+// and then ~queue, ~token and the like. So no two names share a key; a name that ends like
+// a companion is refused. In a cluster a name with braces must have text in the first pair.
+// A Mutex may be made for every call: all of one name share the Client's state for their
+// waiters, which is dropped five seconds after the last waiter.
 func (c *Client) Mutex(name string, o Options) *Mutex {
 	m := &Mutex{c: c, name: name, kind: exclusive}
 	if m.o, m.err = c.options(o, name); m.err == nil {
@@ -112,18 +107,17 @@ func (c *Client) Mutex(name string, o Options) *Mutex {
 func (m *Mutex) Name() string { return m.name }
 
 // Lock waits for the lock until ctx ends, in order of arrival; the error then wraps
-// ErrNotAcquired and that of ctx. While the server cannot
-// be reached, or refuses for now, as when it loads its data, is busy with a script, or
-// is not the primary, Lock asks again, after pauses of up to a third of a second: until
-// ctx ends, or if that has no deadline for Options.Outage. Then it returns the last
-// error.
+// ErrNotAcquired and the error of ctx. While the server is unreachable or refuses temporarily,
+// Lock asks again, after pauses of up to a third of a second: it loads its data, is busy with a
+// script, or is not the primary. It gives up when ctx ends, or after Options.Outage if ctx has
+// no deadline. Then it returns the last error.
 //
-// Alone it takes one request, and one more if the server does not have the
+// An uncontended Lock takes one request, and one more if the server does not have the
 // script yet.
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
-// TryLock takes the lock if it is free and has no waiters. The error wraps
-// ErrNotAcquired otherwise.
+// TryLock takes the lock if it is free and has no waiters. Otherwise the error wraps
+// ErrNotAcquired.
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
 func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
@@ -139,12 +133,11 @@ type queued struct {
 	box          *mailbox
 	notification chan notification // the latest; has room for one
 	trace        *Trace            // or nil
-	until        time.Time         // when it asks again, whatever it hears
+	until        time.Time         // when it asks again, whatever messages arrive
 }
 
-// soonest returns the first of those times that is still to come. A request that is sent
-// early for another reason does not put off the one that was to be sent: the waiter may
-// be the only one that asks then.
+// soonest returns the earlier of the times that is still to come. An early request for another
+// reason does not postpone the scheduled one: this waiter may be the only one that asks then.
 func (c *Client) soonest(old, at time.Time) time.Time {
 	if old.Before(at) && c.clock.Now().Before(old) {
 		return old
@@ -152,13 +145,13 @@ func (c *Client) soonest(old, at time.Time) time.Time {
 	return at
 }
 
-// acquire asks for the lock until it has it, ctx ends, or the server fails. It
-// leaves a place in the queue, or the lock, behind only with a lease.
+// acquire asks for the lock until it has it, ctx ends, or the server fails. It leaves a
+// place in the queue, or the lock, behind only if it returns a lease.
 func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 	w := m.enter(traceOf(ctx))
 	defer m.leave(w)
 	failed := new(outage)
-	queued := false // there may be a place in the queue, or the lock, that is ours
+	queued := false // a place in the queue, or the lock, may be ours
 	giveUp := func(err error) (*Lease, error) {
 		undo := m.c.aside(failed, func(ctx context.Context) error { return m.withdraw(ctx, w) })
 		if !queued {
@@ -200,8 +193,8 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 	}
 }
 
-// ask sends the request of w and returns its lease, or how long to wait for a
-// notification before it is sent again and how many waiters are ahead.
+// ask sends the request of w. It returns a lease, or the time to wait for a notification
+// and the number of waiters ahead.
 func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch time.Duration, ahead int, err error) {
 	sent := m.c.clock.Now()
 	reply, err := m.c.take(ctx, m.call(m.kind.acquire, w, m.o.TTL.Milliseconds(), m.o.HandoffTimeout.Milliseconds(), !try), m.kind.needs).Int64Slice()
@@ -232,11 +225,10 @@ func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 	return l, 0, 0, nil
 }
 
-// patience returns for how long to wait before a request that was to be sent in
-// watch. Where notifications come too late to grant anything, requests have to find out:
-// the lock stays with a new owner for the grant timeout, and a waiter that asks three times in
-// that gets it by the reply. Those behind ask less often, so that many send little
-// more than the first of it.
+// patience returns the time to wait before a request scheduled in watch. If notifications come
+// too late to grant anything, requests must discover grants. The lock stays with a new owner for
+// the grant timeout, and a waiter that asks three times in that gets it in the reply. Later
+// waiters ask less often, so that many waiters send few more requests than the first.
 func (w *queued) patience(grant, watch time.Duration, ahead int) time.Duration {
 	mail := &w.box.c.mail
 	mail.Lock()
@@ -247,24 +239,21 @@ func (w *queued) patience(grant, watch time.Duration, ahead int) time.Duration {
 	return min(watch, grant/3*time.Duration(1+min(max(ahead, 0), farBehind)))
 }
 
-// farBehind is how many waiters ahead are as good as any number.
 const farBehind = 1000
 
-// watchLate is how long after the end of an owner's time waiters ask: Redis
-// lets a key expire when its time is over, not before.
+// watchLate is how long after the end of an owner's time waiters ask: Redis expires a key
+// when its time is over, not before.
 const watchLate = 2 * time.Millisecond
 
-// look is after how long a waiter with so many ahead asks whether its place is still there,
-// whatever it has heard: a server that has lost its data grants nothing. The first asks
-// twenty times in a lease, once a second at most, and those behind less often, so that many
-// send little more than the first few of them.
+// look is the time after which a waiter verifies its place in the queue, whatever messages
+// arrived: a server that has lost its data grants nothing. The first waiter asks twenty
+// times in a lease, at most once a second. Later waiters ask less often.
 func (m *Mutex) look(ahead int) time.Duration {
 	return max(m.o.TTL/20, time.Second) * time.Duration(1+min(max(ahead, 0), farBehind))
 }
 
-// stagger returns how much later than the first waiter one asks that has so many
-// ahead. The first that lives is served, and the others find that; together they take
-// no longer than a grant.
+// stagger returns how much later a waiter with that many ahead asks. The first live waiter is
+// served, and the others then find the lock taken; together they take no longer than a grant.
 func (m *Mutex) stagger(ahead int) time.Duration {
 	const steps = 64
 	if ahead >= steps {
@@ -273,9 +262,8 @@ func (m *Mutex) stagger(ahead int) time.Duration {
 	return m.o.HandoffTimeout / steps * time.Duration(max(ahead, 0))
 }
 
-// wait waits for a notification, until it is time to ask. It returns the lease of one that
-// grants the lock in time, or nil if it is to be asked again, or an error if there
-// is no point in that.
+// wait waits for a notification, or until w.until. It returns the lease of a grant that
+// came in time, nil to ask again, or an error to give up.
 func (m *Mutex) wait(ctx context.Context, w *queued) (*Lease, error) {
 	timer := time.NewTimer(m.c.clock.Until(w.until))
 	defer timer.Stop()
@@ -323,27 +311,26 @@ func (m *Mutex) call(s *script, w *queued, args ...any) call {
 	return call{s, m.keys, append([]any{w.nonce}, args...)}
 }
 
-// alone is a call that names the key of the lock and no other, so that it runs while the slot
-// of the lock migrates.
+// alone is a call with only the key of the lock, so that it runs while the lock's slot migrates.
 func (m *Mutex) alone(s *script, w *queued, args ...any) call {
 	return call{s, m.keys[:1], append([]any{w.nonce}, args...)}
 }
 
-// release takes w out of the queue, or the lock away from it, and reports
-// whether it had the lock until then. owned is whether it had it for us.
+// release removes w from the queue, or takes the lock away from it, and reports whether it
+// had the lock until then. owned means that we knew that it had the lock.
 func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, err error) {
 	out := m.sends()
 	defer out.end()
-	err = m.c.persist(ctx, func(ctx context.Context, again bool) error { // again: an earlier one may have done it
+	err = m.c.persist(ctx, func(ctx context.Context, again bool) error { // again: an earlier request may have done it
 		sent := m.c.clock.Now()
 		n, notifications, err := answer(m.call(m.kind.release, w, m.o.HandoffTimeout.Milliseconds()).run(ctx, m.c.rdb))
 		if splitSlot(err) && m.free(ctx, w, again) {
 			n, err = 1, nil
 		}
-		// n < 0: the library may have repeated a request whose reply was lost.
+		// n < 0: the library may have repeated a request after a lost reply.
 		doubt := err != nil && !refused(err) || n < 0 || n == 0 && (owned || again)
 		if n >= 2 || doubt {
-			m.watchOver() // it may have been handed over by a request whose reply was lost
+			m.watchOver() // a request with a lost reply may have handed it over
 		}
 		if doubt {
 			out.box.wakeAll() // and the notification with it
@@ -351,7 +338,7 @@ func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, 
 		for _, text := range notifications {
 			out.box.deliver(text, sent)
 		}
-		// Gone after a failure: the failed request has done it.
+		// If it is gone after a failure, the failed request has removed it.
 		held = err == nil && (n == 1 || n == 2 || again && m.c.inTime(ctx))
 		return err
 	})

@@ -17,8 +17,8 @@ import (
 	"locklab/redislock"
 )
 
-// A death is how processes die that have to do with a lock. It returns the waiter that is
-// left, and since when they are dead.
+// A death kills processes of a lock. It returns the remaining waiter, and the time of the
+// deaths.
 type death struct {
 	name string
 	die  func(t *testing.T, s *deathScene) (last *waiter, died time.Time)
@@ -71,10 +71,8 @@ var deaths = []death{
 	}},
 }
 
-// deathKinds are the locks that have the queue.
 var deathKinds = []string{"queue", "rw", "semaphore"}
 
-// A deathScene is one lock.
 type deathScene struct {
 	at           harness.Endpoint
 	watch        *link
@@ -83,8 +81,8 @@ type deathScene struct {
 	lease, grant time.Duration
 }
 
-// TestDeaths: whichever processes die at one time, the next waiter has the lock one lease and one
-// grant timeout later at most.
+// TestDeaths: whichever processes die at one time, the next waiter has the lock at most one
+// lease and one grant timeout later.
 func TestDeaths(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -108,12 +106,11 @@ func TestDeaths(t *testing.T) {
 			})
 		}
 	}
-	_ = all.Wait() // no error: the tests tell
+	_ = all.Wait() // no error: the tests report it
 }
 
 func (s *deathScene) process(t *testing.T) *peer { return newPeer(t, s.at) }
 
-// lock returns the lock as p sees it.
 func (s *deathScene) lock(p *peer) keyed {
 	return s.kind.make(p.Client, s.key, redislock.Options{TTL: s.lease, HandoffTimeout: s.grant}).(keyed)
 }
@@ -124,7 +121,6 @@ func (s *deathScene) holds(t *testing.T) (*peer, *redislock.Lease) {
 	return p, lock(t, s.lock(p))
 }
 
-// waits adds a waiter of p.
 func (s *deathScene) waits(t *testing.T, p *peer) *waiter {
 	t.Helper()
 	w := enqueue(t, s.watch, s.lock(p))
@@ -139,8 +135,8 @@ func (s *deathScene) kill(ps ...*peer) time.Time {
 	return time.Now()
 }
 
-// queueLeftPlace: a waiter gives up while its process cannot reach the server. Its place
-// goes when the server can be reached again, also if no other client asks for the lock.
+// queueLeftPlace: a waiter gives up while its process cannot reach the server. Its place goes
+// when the server is reachable again, even if no other client asks for the lock.
 func queueLeftPlace(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	p := newPeer(t, at)
@@ -148,7 +144,7 @@ func queueLeftPlace(t *testing.T, at harness.Endpoint) {
 	w := enqueue(t, watch, p.Mutex(key, redislock.Options{}))
 	p.link.redirect("-")
 	w.withdraw(t)
-	time.Sleep(unlockWait + 200*time.Millisecond) // longer than a Lock that gives up tries by itself
+	time.Sleep(unlockWait + 200*time.Millisecond) // longer than the retries of a Lock that gives up
 	if n := waiting(t, watch, key); n != 1 {
 		t.Fatalf("the test shows nothing: %d waiters are in the queue, want the one that could not leave", n)
 	}
@@ -159,8 +155,8 @@ func queueLeftPlace(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueGrantToNone: the lock is handed to a waiter that gave up and could not tell the
-// server, which its process gives back when it hears of it.
+// queueGrantToNone: the lock is handed to a waiter that gave up without telling the server; its
+// process gives the lock back on the notification.
 func queueGrantToNone(t *testing.T, at harness.Endpoint) {
 	const grant = 8 * time.Second
 	watch, key := dial(t, at), newKey()
@@ -180,8 +176,6 @@ func queueGrantToNone(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueMailboxOfDead: what lies in the mailbox of a first waiter that is dead does not
-// grow with the renewals of the holder.
 func queueMailboxOfDead(t *testing.T, at harness.Endpoint) {
 	const lease = time.Second
 	boxes, watch := make(map[string]string), dial(t, at)
@@ -214,8 +208,8 @@ func kindCalled(t *testing.T, name string) lockKind {
 	return lockKind{}
 }
 
-// queueCrowdWaits: each of many waiters asks about once a lease while the lock is kept,
-// whatever its place, and not all at the same time.
+// queueCrowdWaits: each of many waiters asks about once a lease while the lock is held, whatever
+// its place, and not all at once.
 func queueCrowdWaits(t *testing.T, at harness.Endpoint) {
 	const lease, grant, crowd, leases = 900 * time.Millisecond, 300 * time.Millisecond, 100, 4
 	watch, key := dial(t, at), newKey()
@@ -244,8 +238,6 @@ func queueCrowdWaits(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueLongQueue: where the lock is handed on all the time no waiter asks twice, though each
-// waits for longer than a grant.
 func queueLongQueue(t *testing.T, at harness.Endpoint) {
 	const crowd, times, hold, grant = 20, 3, 25 * time.Millisecond, 300 * time.Millisecond
 	key := newKey()

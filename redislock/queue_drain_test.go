@@ -12,7 +12,6 @@ import (
 	"locklab/redislock"
 )
 
-// queueDrain: after whatever may happen, no lock is free that has waiters.
 func queueDrain(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	o := redislock.Options{TTL: 2 * time.Second, HandoffTimeout: 100 * time.Millisecond}
@@ -42,7 +41,6 @@ func queueDrain(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// takeOrBreak locks, gives up or breaks something.
 func takeOrBreak(t *testing.T, p *peer, m *redislock.Mutex, inside *atomic.Int32) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

@@ -25,8 +25,8 @@ func queueDeadWaiter(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueDeadProcess: waiters of a dead process cost the others one grant timeout,
-// but those of two processes cost two.
+// queueDeadProcess: waiters of a dead process cost the others one grant timeout, waiters of two
+// processes two.
 func queueDeadProcess(t *testing.T, at harness.Endpoint) {
 	const grant = 600 * time.Millisecond
 	for processes, names := range map[int][]string{1: {"GHOST:1", "GHOST:2", "GHOST:3", "GHOST:4"}, 2: {"GHOST:1", "OTHER:1", "GHOST:2", "OTHER:2"}} {
@@ -44,8 +44,6 @@ func queueDeadProcess(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// queueCutOff: the first of three waiters is of a process that has lost its
-// connections.
 func queueCutOff(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	watch, key := dial(t, at), newKey()
@@ -65,8 +63,6 @@ func queueCutOff(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueOwnerDies: the process is gone, by Close or without, and a waiter enters
-// when its lease is over.
 func queueOwnerDies(t *testing.T, at harness.Endpoint) {
 	const lease = 600 * time.Millisecond
 	for name, end := range map[string]func(p *peer){"closed": func(p *peer) { p.Client.Close() }, "cut off": (*peer).die} {
@@ -87,8 +83,8 @@ func queueOwnerDies(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// queueLateUnlock: a holder that comes past its lease hands on a lock that is free, though
-// the first waiter, which should have watched, is dead.
+// queueLateUnlock: a holder past its lease hands on a free lock, though the first waiter, which
+// should have watched, is dead.
 func queueLateUnlock(t *testing.T, at harness.Endpoint) {
 	const lease, grant = 700 * time.Millisecond, 600 * time.Millisecond
 	watch, key := dial(t, at), newKey()
@@ -104,7 +100,6 @@ func queueLateUnlock(t *testing.T, at harness.Endpoint) {
 	unlock(t, next)
 }
 
-// queueGuardLeaves: Close leaves it to others to check a hand-over.
 func queueGuardLeaves(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	watch, key := dial(t, at), newKey()
@@ -139,7 +134,6 @@ func queueGuardDies(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueCancelFirst: the second takes over to watch the owner.
 func queueCancelFirst(t *testing.T, at harness.Endpoint) {
 	const lease = 800 * time.Millisecond
 	watch, key := dial(t, at), newKey()
@@ -176,7 +170,6 @@ func queueCancelMiddle(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueCancelGranted: the lock is on the way to a waiter that goes.
 func queueCancelGranted(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	o := redislock.Options{HandoffTimeout: 10 * time.Second}
@@ -237,7 +230,7 @@ func queueLostUnlock(t *testing.T, at harness.Endpoint) {
 			t.Errorf("repeated %s: Unlock = %v", name, err)
 		}
 		left := time.Now()
-		l, came := w.lease(t) // the hand-over to the ghost is checked
+		l, came := w.lease(t) // the handover to the ghost is checked
 		between(t, "getting past a dead waiter", came.Sub(left), grant/2, grant)
 		unlock(t, l)
 	}
@@ -260,7 +253,6 @@ func queueLostRenewal(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// queueReaderKilled: notifications may be lost with the connection.
 func queueReaderKilled(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	p := newPeer(t, at)
@@ -301,7 +293,6 @@ func queueNoScript(t *testing.T, at harness.Endpoint) {
 	unlock(t, other)
 }
 
-// queueSilent: Close ends everything, though the server does not answer.
 func queueSilent(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	p := newPeer(t, at, func(o *redis.Options) { o.ReadTimeout = time.Second })

@@ -12,8 +12,8 @@ import (
 	"locklab/redislock"
 )
 
-// queueLateNotifications: each notification to a process comes after its grant timeout. It
-// gets the lock beside a process that is in time, and of course alone.
+// queueLateNotifications: each notification to a process comes after its grant timeout. It still
+// gets the lock, with a punctual competitor and alone.
 func queueLateNotifications(t *testing.T, at harness.Endpoint) {
 	const grant, delay = 100 * time.Millisecond, 150 * time.Millisecond
 	key := newKey()
@@ -64,8 +64,8 @@ func queueLateNotifications(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// queueAllLate: the notifications to each process come after the grant timeout, and in the
-// second case the replies to its requests as well. All of them get on.
+// queueAllLate: all notifications come after the grant timeout, and in the second case all
+// replies too. All processes make progress.
 func queueAllLate(t *testing.T, at harness.Endpoint) {
 	const grant, delay, some = 100 * time.Millisecond, 150 * time.Millisecond, 3
 	for name, all := range map[string]bool{"notifications": false, "everything": true} {
@@ -105,7 +105,6 @@ func queueAllLate(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// queueManyLate: of many waiters whose notifications come late the first ask often.
 func queueManyLate(t *testing.T, at harness.Endpoint) {
 	const grant, crowd, span = 300 * time.Millisecond, 100, time.Second
 	watch, key := dial(t, at), newKey()
@@ -137,8 +136,8 @@ func queueManyLate(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueLateToAnother: the notification that is read late is none that grants the lock, and
-// for another waiter than those that were left out because of it.
+// queueLateToAnother: the late notification grants nothing, and is for another waiter than the
+// skipped ones.
 func queueLateToAnother(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	o := redislock.Options{HandoffTimeout: 200 * time.Millisecond}
@@ -147,7 +146,7 @@ func queueLateToAnother(t *testing.T, at harness.Endpoint) {
 	l := lock(t, p.Mutex(key, o))
 	a, b := enqueue(t, watch, m), enqueue(t, watch, m)
 	eventually(t, "the mailbox is read", func() bool { return slow.mail.Counts().Requests > 1 })
-	// An old message lies in the mailbox, because another is under way.
+	// An old message is in the mailbox, because another is on its way.
 	slow.mail.delay.Store(int64(600 * time.Millisecond))
 	box := mailboxOf(t, watch, key)
 	for range 2 {
@@ -165,7 +164,7 @@ func queueLateToAnother(t *testing.T, at harness.Endpoint) {
 	}
 	eventually(t, "they are back", func() bool { return waiting(t, watch, key) > 0 || owner(t, watch, key) != "" })
 	slow.mail.delay.Store(0)
-	// Both ask at the same time: either is the first.
+	// Both ask at the same time: either may be first.
 	var came time.Time
 	for range 2 {
 		select {

@@ -16,8 +16,8 @@ import (
 	"locklab/redislock"
 )
 
-// TestQueueLocal: hand-overs between waiters of one process, whose notifications come
-// with the reply to a release.
+// TestQueueLocal: handovers between waiters of one process, whose notifications come with the
+// reply to a release.
 func TestQueueLocal(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for _, test := range []struct {
@@ -39,8 +39,6 @@ func TestQueueLocal(t *testing.T) {
 	}
 }
 
-// localRequests: two an acquisition, whatever the number of waiters, and none of them a
-// pop.
 func localRequests(t *testing.T, at harness.Endpoint) {
 	p := newPeer(t, at)
 	m := p.Mutex(newKey(), redislock.Options{})
@@ -74,12 +72,12 @@ func localRequests(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// localLostReply: the notification was in the reply that is lost. Every waiter asks.
+// localLostReply: the notification was in the lost reply. Every waiter asks.
 func localLostReply(t *testing.T, at harness.Endpoint) {
 	const grant = 2 * time.Second
 	for name, tweak := range map[string]func(*redis.Options){"by us": func(*redis.Options) {}, "by the library": retrying} {
 		watch, key := dial(t, at), newKey()
-		m := newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant}) // never hurt
+		m := newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant}) // no effect
 		p := newPeer(t, at, tweak)
 		hurt := p.Mutex(key, redislock.Options{HandoffTimeout: grant})
 		l := lock(t, hurt)
@@ -96,9 +94,9 @@ func localLostReply(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// localLostLeave: the notification was in the reply to a waiter that gives up when it has
-// got the lock, and the library repeats its request: the second reply says only that
-// there was nothing to do.
+// localLostLeave: a waiter gives up just as it gets the lock, and the reply to its request
+// contains the next notification. The library repeats the request, and the second reply does not
+// contain it.
 func localLostLeave(t *testing.T, at harness.Endpoint) {
 	o := redislock.Options{HandoffTimeout: 10 * time.Second}
 	for name, kind := range map[string]func(c *redislock.Client, key string) keyed{
@@ -113,11 +111,11 @@ func localLostLeave(t *testing.T, at harness.Endpoint) {
 		a, b := enqueue(t, watch, m), enqueue(t, watch, m)
 		eventually(t, "it listens", func() bool { return p.mail.Counts().Requests > 1 })
 		p.mail.delay.Store(int64(time.Second))
-		unlock(t, l) // the server has the script from here on
+		unlock(t, l) // the server has the script from now on
 		time.Sleep(50 * time.Millisecond)
 		p.lose.Store(1)
 		left := time.Now()
-		a.withdraw(t) // its notification is under way
+		a.withdraw(t) // its notification is on its way
 		next, came := b.lease(t)
 		between(t, "a hand-over whose reply was lost, of a "+name, came.Sub(left), 0, 0)
 		unlock(t, next)
@@ -125,8 +123,8 @@ func localLostLeave(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// localLateComer: it joins the queue after the release has begun, whose reply with
-// its notification does not come.
+// localLateComer joins the queue after the release has begun, whose reply with its notification
+// does not come.
 func localLateComer(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	watch, key := dial(t, at), newKey()
@@ -151,7 +149,7 @@ func localLateComer(t *testing.T, at harness.Endpoint) {
 	left := time.Now()
 	close(gate.goOn)
 	eventually(t, "it was handed over", func() bool { return waiting(t, watch, key) == 0 })
-	time.Sleep(50 * time.Millisecond) // its reply is under way
+	time.Sleep(50 * time.Millisecond) // its reply is on its way
 	p.link.delay.Store(0)             // for other requests
 	next, came := w.lease(t)
 	between(t, "a hand-over whose reply does not come", came.Sub(left), 0, grant)
@@ -159,7 +157,7 @@ func localLateComer(t *testing.T, at harness.Endpoint) {
 	unlock(t, next)
 }
 
-// holdBack holds the next request back, once it is on.
+// holdBack delays the next request once it is on.
 type holdBack struct {
 	on          atomic.Bool
 	begun, goOn chan struct{}
@@ -181,7 +179,6 @@ func (h *holdBack) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 	return next
 }
 
-// localNoReply: the release takes effect, but its reply takes longer than the grant.
 func localNoReply(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	watch, key := dial(t, at), newKey()
@@ -201,7 +198,7 @@ func localNoReply(t *testing.T, at harness.Endpoint) {
 		_ = l.Unlock(t.Context())
 	}()
 	eventually(t, "it was handed over", func() bool { return waiting(t, watch, key) == 0 })
-	time.Sleep(50 * time.Millisecond) // its reply is under way
+	time.Sleep(50 * time.Millisecond) // its reply is on its way
 	p.link.delay.Store(0)             // for other requests
 	next, came := w.lease(t)
 	between(t, "a hand-over whose reply does not come", came.Sub(left), grant/2, grant)
@@ -212,7 +209,6 @@ func localNoReply(t *testing.T, at harness.Endpoint) {
 	unlock(t, next)
 }
 
-// localOrder: waiters of two processes are served as they came.
 func localOrder(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	here, there := newPeer(t, at).Mutex(key, redislock.Options{}), newPeer(t, at).Mutex(key, redislock.Options{})
@@ -240,16 +236,15 @@ func localOrder(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// localReaders: a writer that leaves admits many readers of its own process, whose
-// writers and readers have one mailbox. They renew their leases together, though the
-// server does not have the script for it.
+// localReaders: a leaving writer admits many readers of its process, in one mailbox. They renew
+// their leases together, though the server does not have the script for it.
 func localReaders(t *testing.T, at harness.Endpoint) {
 	const n, most, grant = 300, 100, 3 * time.Second
 	watch, key := dial(t, at), newKey()
 	c := dial(t, at)
 	server := new(restarted)
 	c.Client.AddHook(server)
-	// A busy machine is slow to begin 300, of which the watchdog finds some at each run.
+	// A busy machine starts 300 slowly; the watchdog finds some at each run.
 	m := newClient(t, c).RWMutex(key, redislock.Options{HandoffTimeout: grant})
 	l := lock(t, m)
 	admitted := make(chan *redislock.Lease, n)
@@ -293,7 +288,7 @@ func localReaders(t *testing.T, at harness.Endpoint) {
 	all.Wait()
 }
 
-// restarted is a server without scripts until the first batch has come.
+// restarted is a server without scripts until the first batch.
 type restarted struct {
 	forgetful
 	sent atomic.Int64 // batches with scripts, and scripts sent alone
@@ -318,7 +313,7 @@ func (r *restarted) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 	}
 }
 
-// count counts what is sent with cmd, and reports whether it runs a script.
+// count counts cmd's requests, and reports whether it runs a script.
 func (r *restarted) count(cmd redis.Cmder) bool {
 	runs := strings.HasPrefix(cmd.Name(), "eval")
 	if runs {

@@ -41,7 +41,6 @@ func queueRenewal(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueBatch: however many leases are due, there is one write to the server.
 func queueBatch(t *testing.T, at harness.Endpoint) {
 	const n = 100
 	p := newPeer(t, at)
@@ -76,7 +75,6 @@ func queueForeignDelete(t *testing.T, at harness.Endpoint) {
 	unlock(t, lock(t, m))
 }
 
-// queueFixed: a lease that is not renewed ends, also one that was handed over.
 func queueFixed(t *testing.T, at harness.Endpoint) {
 	const lease = 500 * time.Millisecond
 	watch, key := dial(t, at), newKey()
@@ -93,7 +91,6 @@ func queueFixed(t *testing.T, at harness.Endpoint) {
 	lost(t, next)
 }
 
-// queueLinger: the process does not listen for long after the last waiter has gone.
 func queueLinger(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	p := newPeer(t, at)
@@ -115,7 +112,7 @@ func queueLinger(t *testing.T, at harness.Endpoint) {
 	l := lock(t, m)
 	w := enqueue(t, watch, m)
 	eventually(t, "the process listens", blocked)
-	left := time.Now() // the waiter leaves with the hand-over
+	left := time.Now() // the waiter leaves with the handover
 	unlock(t, l)
 	l, _ = w.lease(t)
 	unlock(t, l)
@@ -135,7 +132,7 @@ func queueLinger(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// TestQueueUsage: what is asked wrongly is said, without a server.
+// TestQueueUsage: invalid options are reported without a server.
 func TestQueueUsage(t *testing.T) {
 	p := redislock.NewClient(redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}), redislock.ClientOptions{})
 	defer p.Close()
@@ -165,7 +162,6 @@ func TestQueueUsage(t *testing.T) {
 	}
 }
 
-// queueGrantRenewed: a holder by hand-over has a whole lease soon, however long the grant is.
 func queueGrantRenewed(t *testing.T, at harness.Endpoint) {
 	const lease, grant = time.Hour, 5 * time.Minute
 	watch, key, o := dial(t, at), newKey(), redislock.Options{TTL: lease, HandoffTimeout: grant}

@@ -17,7 +17,6 @@ import (
 	"locklab/redislock"
 )
 
-// ownServer starts a server that the test may hurt.
 func ownServer(t *testing.T) (harness.Endpoint, *backend.Server) {
 	t.Helper()
 	t.Setenv("LOCKLAB_REDIS", "")
@@ -32,8 +31,8 @@ func ownServer(t *testing.T) (harness.Endpoint, *backend.Server) {
 	return s.Endpoint(), s
 }
 
-// TestQueueRestart: a server that loses its data gives the lock away a second
-// time, which the first owner learns with the next renewal. The waiter gets on.
+// TestQueueRestart: a server that loses its data grants the lock a second time, which the first
+// owner notices at its next renewal. The waiter gets the lock.
 func TestQueueRestart(t *testing.T) {
 	const lease = 1500 * time.Millisecond
 	at, old := ownServer(t)
@@ -82,7 +81,7 @@ func TestQueueRestart(t *testing.T) {
 	lost(t, first)
 }
 
-// TestQueueRefused: what the server refuses is one clear error, and nothing stays behind.
+// TestQueueRefused: a refusal of the server is one clear error, and nothing is left.
 func TestQueueRefused(t *testing.T) {
 	at, _ := ownServer(t)
 	admin := dial(t, at)

@@ -12,11 +12,9 @@ import (
 	"locklab/redislock"
 )
 
-// slack is what a busy machine may add to a time.
 const slack = 400 * time.Millisecond
 
-// A peer is a process: a Client with links of its own, one for requests and one
-// for listening.
+// A peer is a process: a Client with one link for requests and one for listening.
 type peer struct {
 	*redislock.Client
 	*link
@@ -31,7 +29,6 @@ func newPeer(t *testing.T, at harness.Endpoint, tweak ...func(*redis.Options)) *
 	return p
 }
 
-// die ends all that others see of p.
 func (p *peer) die() {
 	p.link.redirect("-")
 	p.mail.redirect("-")
@@ -41,7 +38,6 @@ func (p *peer) counts() uint64 {
 	return p.link.Counts().Add(p.mail.Counts()).Requests
 }
 
-// waiter is a Lock in its own goroutine.
 type waiter struct {
 	cancel context.CancelFunc
 	got    chan got
@@ -53,13 +49,12 @@ type got struct {
 	at  time.Time
 }
 
-// A keyed is a lock that tells its key.
 type keyed interface {
 	redislock.Lockable
 	Name() string
 }
 
-// enqueue starts a Lock of m and returns when it is in the queue, which watch sees.
+// enqueue starts a Lock of m and returns when watch sees it in the queue.
 func enqueue(t *testing.T, watch *link, m keyed) *waiter {
 	t.Helper()
 	before := waiting(t, watch, m.Name())
@@ -77,7 +72,6 @@ func enqueue(t *testing.T, watch *link, m keyed) *waiter {
 	return w
 }
 
-// lease expects that the waiter gets the lock.
 func (w *waiter) lease(t *testing.T) (*redislock.Lease, time.Time) {
 	t.Helper()
 	select {
@@ -92,7 +86,6 @@ func (w *waiter) lease(t *testing.T) (*redislock.Lease, time.Time) {
 	}
 }
 
-// withdraw cancels the waiter and expects that it goes.
 func (w *waiter) withdraw(t *testing.T) {
 	t.Helper()
 	w.cancel()
@@ -115,7 +108,6 @@ func waiting(t *testing.T, c *link, key string) int64 {
 	return n
 }
 
-// ghosts puts waiters in front that will never come.
 func ghosts(t *testing.T, c *link, key string, names ...string) {
 	t.Helper()
 	for i, name := range names {
@@ -125,7 +117,6 @@ func ghosts(t *testing.T, c *link, key string, names ...string) {
 	}
 }
 
-// between expects a span of time within bounds, but for slack.
 func between(t *testing.T, what string, took, from, to time.Duration) {
 	t.Helper()
 	t.Logf("%s: %v", what, took)

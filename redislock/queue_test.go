@@ -19,7 +19,6 @@ import (
 	"locklab/redislock"
 )
 
-// TestQueue runs the tests of Mutex that need a server against one.
 func TestQueue(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.All(t)
@@ -83,8 +82,8 @@ type queueTest struct {
 	run  func(*testing.T, harness.Endpoint)
 }
 
-// waitsMostly are the tests that wait for timeouts of theirs most of the time,
-// and whose bounds are far above what tests beside them take.
+// waitsMostly are tests that mostly wait for timeouts, with bounds far above the load of
+// concurrent tests.
 var waitsMostly = map[string]bool{
 	"requests while it is kept":         true,
 	"nothing stays for ever":            true,
@@ -108,10 +107,9 @@ var waitsMostly = map[string]bool{
 	"mailbox of a dead waiter":          true,
 }
 
-// runBeside runs some tests at a time. The caller looks for goroutines that
-// timers of theirs have left.
+// runBeside runs some tests at a time. The caller checks for leaked timers.
 func runBeside(t *testing.T, at harness.Endpoint, tests []queueTest) {
-	const some = 4 // the longest waits for a quarter of what all wait
+	const some = 4 // the longest waits for a quarter of the total
 	var all errgroup.Group
 	all.SetLimit(some)
 	for _, test := range tests {
@@ -123,7 +121,7 @@ func runBeside(t *testing.T, at harness.Endpoint, tests []queueTest) {
 			return nil
 		})
 	}
-	_ = all.Wait() // no error: the tests tell
+	_ = all.Wait() // no error: the tests report it
 }
 
 func queueRequests(t *testing.T, at harness.Endpoint) {
@@ -139,7 +137,6 @@ func queueRequests(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// queueCommands: processes in a closed loop.
 func queueCommands(t *testing.T, at harness.Endpoint) {
 	for _, n := range []int{8, 50} {
 		key := newKey()
@@ -175,7 +172,6 @@ func queueCommands(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// perAcquisition returns how many requests an acquisition costs while wait runs.
 func perAcquisition(peers []*peer, times *atomic.Int64, wait func()) float64 {
 	count := func() (sum uint64) {
 		for _, p := range peers {
@@ -188,11 +184,10 @@ func perAcquisition(peers []*peer, times *atomic.Int64, wait func()) float64 {
 	return float64(count()-requests) / float64(times.Load()-from)
 }
 
-// queueCommandsKept: holders keep the lock for a second.
 func queueCommandsKept(t *testing.T, at harness.Endpoint) {
 	const hold, few = time.Second, 4
 	watch := dial(t, at)
-	// The first to use a script sends it once more, which is not counted here.
+	// The first use of a script sends it once more, which is not counted here.
 	if err := redislock.LoadQueueScripts(t.Context(), watch); err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +230,6 @@ func queueCommandsKept(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// queueThousand: a waiter needs no connection, and is served in order.
 func queueThousand(t *testing.T, at harness.Endpoint) {
 	const n = 1000
 	watch := dial(t, at)
@@ -265,8 +259,8 @@ func queueThousand(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// queueTokens: they rise, whatever happens but a server that loses its data
-// while its clock falls.
+// queueTokens: tokens rise in all cases except a server that loses its data while its clock
+// falls.
 func queueTokens(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	var last uint64
@@ -308,7 +302,6 @@ func queueTokens(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueExpires: whatever a lock leaves in the server ends by itself.
 func queueExpires(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	p := newPeer(t, at)

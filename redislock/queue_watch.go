@@ -7,11 +7,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// withdraw takes w, which is not waited for any more, out of the queue, or the lock away
-// from it. If the server does not answer, that goes on in the background: its place
-// would cost the others a grant timeout. It does not ask by a new connection: while those
-// of the client library are silent the place costs that and no more, and a lock that a lost
-// reply has hidden costs its lease, as if this process had died.
+// withdraw removes w from the queue, or takes the lock away from it. If the server does not
+// answer, it continues in the background: the place would cost the others a grant timeout.
+// It uses no new connection: while the library's connections are silent, the cost is as if
+// this process had died.
 func (m *Mutex) withdraw(ctx context.Context, w *queued) error {
 	_, err := m.release(ctx, w, false)
 	if err == nil {
@@ -36,15 +35,15 @@ func (m *Mutex) withdraw(ctx context.Context, w *queued) error {
 	return err
 }
 
-// splitSlot reports whether err is a cluster's answer to a request for several keys of a slot
-// that migrates: they may be on two nodes.
+// splitSlot reports whether err answers a request for several keys of a migrating slot:
+// they may be on two nodes.
 func splitSlot(err error) bool {
 	return redis.HasErrorPrefix(err, "TRYAGAIN") || redis.HasErrorPrefix(err, "ASK ")
 }
 
-// free takes the lock away from w by a request that names one key, and reports whether w had
-// it. The first waiter gets the lock in the background when the keys are together again. again
-// is whether an earlier request may have taken it away.
+// free takes the lock away from w by a request with one key, and reports whether w had it.
+// The first waiter gets the lock in the background when the slot's keys are together again.
+// again means that an earlier request may have taken it away.
 func (m *Mutex) free(ctx context.Context, w *queued, again bool) bool {
 	n, err := m.alone(m.kind.free, w).run(ctx, m.c.rdb).Int()
 	if err != nil || n == 0 && !again {
@@ -53,29 +52,29 @@ func (m *Mutex) free(ctx context.Context, w *queued, again bool) bool {
 	m.c.spawn(func() {
 		ctx, cancel := context.WithTimeout(m.c.open, unlockWait)
 		defer cancel()
-		_ = m.withdraw(ctx, w) // goes on until the server answers
+		_ = m.withdraw(ctx, w) // continues until the server answers
 	})
 	return true
 }
 
-// placeStays is how long the server keeps a queue in which no waiter asks.
+// placeStays is how long the server keeps a queue without requests.
 const placeStays = 10 * time.Minute
 
-// watchOver checks a hand-over when the grant timeout is over. A later
-// hand-over puts that off: by then the owner of the earlier one has come.
+// watchOver checks a handover after the grant timeout. A later handover postpones the
+// check: it proves that the earlier owner came.
 func (m *Mutex) watchOver() {
 	if !m.c.mail.guard(m) { // the client is closed
 		m.pass()
 	}
 }
 
-// check hands the lock on if its owner's time has run out. It does not ask by a new
-// connection: if its request is lost, the waiters ask by themselves before a lease is over
-// that began after their own, as if this process had died.
+// check hands the lock on if its owner's time has run out. It uses no new connection: if
+// its request is lost, the waiters ask within a lease of their own requests, as if this
+// process had died.
 func (m *Mutex) check() {
 	ctx, cancel := context.WithTimeout(m.c.open, unlockWait)
 	defer cancel()
-	// If the server does not answer there is nothing to hand on.
+	// If the server does not answer, there is nothing to hand on.
 	_ = m.c.persist(ctx, func(ctx context.Context, again bool) error {
 		n, err := m.send(ctx, m.kind.check)
 		if n == 2 || n == 0 && again {
@@ -85,15 +84,14 @@ func (m *Mutex) check() {
 	})
 }
 
-// send sends a request of no waiter in particular.
 func (m *Mutex) send(ctx context.Context, s *script) (int, error) {
 	return call{s, m.keys, []any{"", m.o.HandoffTimeout.Milliseconds()}}.run(ctx, m.c.rdb).Int()
 }
 
-// pass leaves it to the first waiter to watch over the latest hand-over. It is tried once,
-// by the connections that there are: see check.
+// pass leaves the check of the latest handover to the first waiter. It tries once, on
+// existing connections: see check.
 func (m *Mutex) pass() {
 	ctx, cancel := context.WithTimeout(context.Background(), unlockWait)
 	defer cancel()
-	_, _ = m.send(ctx, m.kind.pass) // else it is as if this process had died
+	_, _ = m.send(ctx, m.kind.pass) // a failure is as if this process had died
 }

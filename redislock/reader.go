@@ -11,37 +11,33 @@ import (
 )
 
 const (
-	// mailboxLinger is how long a mailbox is read after the last waiter has gone.
+	// mailboxLinger is how long a mailbox is read after its last waiter has left.
 	mailboxLinger = 5 * time.Second
 
-	// stopWord is what the process writes to itself to end a pop, or the reading.
+	// stopWord is the process's own message that ends a pop or the reading.
 	stopWord = "stop"
 
-	// stopWait is how long that may take. A reader that does not hear it by then has a
-	// connection that is dead.
+	// stopWait bounds that. A reader that has not received it by then has a dead connection.
 	stopWait = time.Second
 
-	// readerBoxes is how many mailboxes one reader reads: the names of all are sent, and
-	// noted by the server, for each notification.
+	// readerBoxes is the number of mailboxes per reader: every pop sends all their names,
+	// and the server registers them, for each notification.
 	readerBoxes = 32
 )
 
-// A reader reads some of the mailboxes of a client by one connection: by a blocking pop
-// of all of them, or, if they are channels, one by a subscription. A mailbox that is added
-// while a pop is under way ends that by a word in one of the others, so that it costs two
-// requests more, and the next pop. One that is not needed any more is left out at the next
-// pop. c.mail guards it.
+// A reader reads some of the mailboxes of a client on one connection, with a blocking pop. A
+// mailbox that is added during a pop ends it with a stopWord in another mailbox, which costs two
+// requests and the next pop. An unneeded mailbox is dropped at the next pop. c.mail guards it.
 type reader struct {
 	c   *Client
-	tag string // of the keys, if they must be in one slot; the key of one that is alone
+	tag string // of the keys, if they must be in one slot; the whole key if the mailbox is alone
 
-	boxes []*mailbox  // in the order in which they were served, the last one last
-	on    []*mailbox  // those of the pop that is under way
-	over  *time.Timer // not nil while a word is under way that ends it
+	boxes []*mailbox  // the last one served is last
+	on    []*mailbox  // those of the running pop
+	over  *time.Timer // not nil while a stopWord is on its way
 	idle  *time.Timer // ends the reading; nil before the first
 }
 
-// listen makes sure that the mailbox is read.
 func (b *mailbox) listen() error {
 	mail := &b.c.mail
 	mail.Lock()
@@ -57,8 +53,7 @@ func (b *mailbox) listen() error {
 	return nil
 }
 
-// readBy finds a reader for each of bs, and begins to read if there is none. The caller
-// holds c.mail.
+// readBy finds or starts a reader for each of bs. The caller holds c.mail.
 func (c *Client) readBy(rdb redis.UniversalClient, bs ...*mailbox) {
 	_, single := rdb.(*redis.Client)
 	for _, b := range bs {
@@ -73,7 +68,7 @@ func (c *Client) readBy(rdb redis.UniversalClient, bs ...*mailbox) {
 		if r == nil {
 			r = &reader{c: c, tag: tag}
 			c.mail.readers[r] = true
-			c.spawn(func() { r.read(rdb) }) // else the client is closed, and there is no waiter
+			c.spawn(func() { r.read(rdb) }) // else the client is closed, and has no waiters
 		}
 		r.boxes = append(r.boxes, b)
 		b.reader = r
@@ -81,7 +76,6 @@ func (c *Client) readBy(rdb redis.UniversalClient, bs ...*mailbox) {
 	}
 }
 
-// withRoom returns a reader that can read b too, or nil.
 func (mail *mailboxes) withRoom(b *mailbox, tag string) *reader {
 	for r := range mail.readers {
 		if r.tag == tag && len(r.boxes) < readerBoxes {
@@ -91,8 +85,8 @@ func (mail *mailboxes) withRoom(b *mailbox, tag string) *reader {
 	return nil
 }
 
-// call ends the pop that is under way, if there is one. If it does not end, others read
-// what this one should. The caller holds c.mail.
+// call ends the running pop. If it does not end, other readers take the mailboxes. The
+// caller holds c.mail.
 func (r *reader) call() {
 	if len(r.on) == 0 || r.over != nil {
 		return
@@ -106,7 +100,6 @@ func (r *reader) call() {
 	})
 }
 
-// say writes the word that ends what is under way.
 func (r *reader) say(key string) error {
 	ctx, cancel := context.WithTimeout(r.c.open, unlockWait)
 	defer cancel()
@@ -118,8 +111,8 @@ func (r *reader) say(key string) error {
 	return err
 }
 
-// replace leaves the mailboxes to other readers if the pop has still not ended. It goes
-// on until it does, and what it gets is delivered.
+// replace gives the mailboxes to other readers if the pop has still not ended. The old pop
+// continues, and its messages are delivered.
 func (r *reader) replace() {
 	rdb, err := r.c.listener()
 	r.c.mail.Lock()
@@ -129,8 +122,8 @@ func (r *reader) replace() {
 	}
 }
 
-// disband leaves the mailboxes that are needed to other readers, and lets their waiters
-// ask. The caller holds c.mail.
+// disband gives the mailboxes with waiters to other readers, and lets those waiters ask.
+// The caller holds c.mail.
 func (r *reader) disband(rdb redis.UniversalClient) {
 	boxes := r.boxes
 	r.end()
@@ -144,7 +137,7 @@ func (r *reader) disband(rdb redis.UniversalClient) {
 	}
 }
 
-// end takes everything from r. The caller holds c.mail.
+// end detaches all mailboxes from r. The caller holds c.mail.
 func (r *reader) end() {
 	for _, b := range r.boxes {
 		b.reader = nil
@@ -156,7 +149,7 @@ func (r *reader) end() {
 	}
 }
 
-// linger lets r end after that time if it has no waiters by then. The caller holds c.mail.
+// linger lets r end after d if it has no waiters then. The caller holds c.mail.
 func (r *reader) linger(d time.Duration) {
 	if r.idle == nil {
 		r.idle = time.AfterFunc(d, func() { r.c.spawn(r.rest) })
@@ -165,7 +158,6 @@ func (r *reader) linger(d time.Duration) {
 	}
 }
 
-// rest ends the reading if there has been no waiter for a while.
 func (r *reader) rest() {
 	r.c.mail.Lock()
 	defer r.c.mail.Unlock()
@@ -185,7 +177,6 @@ func (r *reader) rest() {
 	}
 }
 
-// read hands notifications out until there is no waiter to read for.
 func (r *reader) read(rdb redis.UniversalClient) {
 	s := &sticky{rdb: rdb}
 	defer s.end()
@@ -205,7 +196,7 @@ func (r *reader) read(rdb redis.UniversalClient) {
 		}
 		if !failed {
 			pause = 0
-			runtime.Gosched() // the waiter goes on before the next request is written
+			runtime.Gosched() // the waiter runs before the next request is written
 			continue
 		}
 		pause = min(max(retryPause, 2*pause), retryMost)
@@ -215,9 +206,9 @@ func (r *reader) read(rdb redis.UniversalClient) {
 	}
 }
 
-// next returns what to pop from, and for how long: not for ever, lest notifications go to a
-// connection that is dead without either end knowing. Mailboxes that have had no
-// waiter for a while are left out; after a failure all that have none.
+// next returns the keys and timeout of the next pop. The timeout is finite because a
+// connection may be dead without either end noticing. Mailboxes that have had no waiter for
+// a while are dropped; after a failure all without waiters.
 func (r *reader) next(failed bool) (keys []string, timeout time.Duration) {
 	r.c.mail.Lock()
 	defer r.c.mail.Unlock()
@@ -243,7 +234,6 @@ func (r *reader) next(failed bool) (keys []string, timeout time.Duration) {
 	return keys, max(timeout, time.Second)
 }
 
-// popped hands out what a pop has brought, and reports whether r goes on.
 func (r *reader) popped(rdb redis.UniversalClient, got []string, err error, failed bool) bool {
 	b := r.back(got)
 	if b != nil {
@@ -270,8 +260,7 @@ func (r *reader) popped(rdb redis.UniversalClient, got []string, err error, fail
 	return true
 }
 
-// back notes that a pop is over, and returns the mailbox that it was served by, nil for
-// none.
+// back records the end of a pop, and returns the mailbox that got a message, or nil.
 func (r *reader) back(got []string) *mailbox {
 	r.c.mail.Lock()
 	defer r.c.mail.Unlock()
@@ -291,8 +280,8 @@ func (r *reader) back(got []string) *mailbox {
 	return r.c.mail.boxes[got[0]] // another reader has it now
 }
 
-// A sticky is a client that keeps its connection between requests, if it can: others
-// would have to be opened while those of many readers change hands.
+// A sticky is a client that keeps its connection between requests, if it can. Otherwise the
+// pool would open more connections while many readers exchange theirs.
 type sticky struct {
 	rdb  redis.UniversalClient
 	conn *redis.Conn // nil before the first request, and after a failure

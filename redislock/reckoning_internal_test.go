@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestReckoning: a lease counts from before the request that gave it, less clock drift and
-// the margin, also one of a grant.
+// TestReckoning: a lease or grant counts from before its request, less clock drift and the
+// margin.
 func TestReckoning(t *testing.T) {
 	const span, margin = 10 * time.Minute, 30 * time.Second
 	for _, c := range []struct{ given, less time.Duration }{
@@ -37,8 +37,8 @@ func TestReckoning(t *testing.T) {
 	}
 }
 
-// TestNotificationWithReply: one that comes with the reply to a request counts from before
-// that was sent.
+// TestNotificationWithReply: a notification with a reply counts from before the request was
+// sent.
 func TestNotificationWithReply(t *testing.T) {
 	c := NewClient(nil, ClientOptions{})
 	defer c.Close()
@@ -51,7 +51,7 @@ func TestNotificationWithReply(t *testing.T) {
 	}
 }
 
-// TestSoonest: a request that was to be sent is not put off by another.
+// TestSoonest: a scheduled request is not postponed by another.
 func TestSoonest(t *testing.T) {
 	c := NewClient(nil, ClientOptions{})
 	defer c.Close()

@@ -14,7 +14,6 @@ import (
 	"locklab/redislock"
 )
 
-// TestServer runs every test that needs a server against one.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -67,7 +66,6 @@ func unlock(t *testing.T, l *redislock.Lease) {
 	}
 }
 
-// lost expects a lease that has ended, and an Unlock that says so.
 func lost(t *testing.T, l *redislock.Lease) {
 	t.Helper()
 	err := l.Unlock(t.Context())
@@ -109,7 +107,6 @@ func noScript(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// forgetful is a server whose script cache is empty.
 type forgetful struct{ redis.Hook }
 
 func (forgetful) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -126,7 +123,6 @@ func (forgetful) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// noScriptHash is the hash of no script.
 const noScriptHash = "0000000000000000000000000000000000000000"
 
 func foreignDelete(t *testing.T, at harness.Endpoint) {
@@ -166,7 +162,6 @@ func expiry(t *testing.T, at harness.Endpoint) {
 	eventually(t, "the key is gone", func() bool { return owner(t, c, key) == "" })
 }
 
-// expiryAndSuccessor: a holder that comes late leaves the next one alone.
 func expiryAndSuccessor(t *testing.T, at harness.Endpoint) {
 	a, b := dial(t, at), dial(t, at)
 	key := newKey()
@@ -231,8 +226,8 @@ func locker(t *testing.T, at harness.Endpoint) {
 	k.Unlock()
 }
 
-// lockerPastLease: a holder that comes late to Unlock panics, and does not release the
-// lock of the next user of the same Locker.
+// lockerPastLease: a holder past its lease panics in Unlock, and does not release the lock of
+// the next user of the Locker.
 func lockerPastLease(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	key := newKey()

@@ -10,73 +10,68 @@ import (
 	"time"
 )
 
-// A Redlock is a [PollMutex] on several independent servers: the lock is held by the client
-// that has its key on most of them, so that it outlives the loss of the others.
+// A Redlock is a [PollMutex] on several independent servers. A client holds the lock if it
+// has the key on a majority, so the lock tolerates the loss of the other servers.
 //
-//  1. Acquire: ask all servers at once, with a new nonce, to take the key if it is
-//     absent. A server that does not answer within a fraction of the lease counts
-//     as one that refuses, and is left out until it answers again: a client that waited for
-//     it would keep its other keys from those that could have a majority.
-//  2. With the key on a majority the lock is held until the first time at which
-//     fewer keys than that are sure, each counted from before its request was
-//     sent, less clock drift.
-//  3. Otherwise, as soon as that is clear, give back what there is, wait for a random
-//     time that grows with what the attempt took, and go to 1.
-//  4. Release: delete the key on all servers where it carries the nonce.
+//  1. Acquire: ask all servers at once, with a new nonce, to set the key if it is absent. A
+//     server that does not answer within a fraction of the lease counts as a refusal, and is
+//     skipped until it answers again. A client that waited for it would withhold its other keys
+//     from a possible majority.
+//  2. With the key on a majority, the lock is held until fewer than a majority of keys are
+//     certain. Each key counts from before its request was sent, less clock drift.
+//  3. Otherwise, as soon as the vote is lost, give the keys back, wait for a random time that
+//     grows with the duration of the attempt, and go to 1.
+//  4. Release: delete the key on all servers if it has the nonce.
 //
-// Each key is renewed for itself, and keys that come late are kept, so that a
-// server may fail while the lock is held. One request to each server for acquire
-// and one for release, in one round trip each: that of the slowest of the fastest
-// majority. With many contenders votes split and all begin again; which is served,
-// and when, is chance.
+// Each key is renewed separately, and late keys are kept, so a server may fail while the lock is
+// held. Acquire and release each take one request per server and the round trip of the fastest
+// majority. With many contenders votes split and all restart; the order of service is random.
 //
-// # What it is worth
+// # Guarantees
 //
-// It has no fencing token, as no server counts all holders: a holder that is
-// paused past its lease, or whose request the network holds back, does its harm
-// unseen. And it believes in clocks: two hold the lock if most servers' clocks
-// jump, or if one of them restarts without its data (its keys must not be lost, or
-// it must stay away for longer than a lease). Kleppmann, "How to do distributed
-// locking", 2016, makes that case, and Sanfilippo, "Is Redlock safe?", 2016, the
-// other. Where it must hold use a lock kept by consensus, such as package zklock;
-// where it saves work only, one server does too.
+// It has no fencing token, because no server counts all holders. A holder that is paused past
+// its lease, or whose request is delayed by the network, does its damage unnoticed. It also
+// depends on clocks: two hold the lock if most servers' clocks jump, or if a server restarts
+// without its data before a lease has passed. See Kleppmann, "How to do distributed locking",
+// 2016, and the reply, Sanfilippo, "Is Redlock safe?", 2016. For correctness use a lock on a
+// consensus service, such as package zklock; for efficiency one server suffices.
 //
 // # References
 //
 // Redis documentation, "Distributed Locks with Redis", section "The Redlock
 // Algorithm".
 
-// RedlockOptions is how a Redlock behaves. The zero value is usable: a Pause of nil adds
-// up to twice what the attempt took to that of a [PollMutex].
+// RedlockOptions configures a Redlock. The zero value is usable: a nil Pause adds up to
+// twice the attempt's duration to the pause of a [PollMutex].
 type RedlockOptions struct {
 	PollOptions
 
-	// Answer is how long a server may take to answer before it counts as one that
-	// refuses, and is left out until it has answered. It must be well below the lease.
-	// 0 is a tenth of the lease, but at most DefaultAnswer.
+	// Answer is how long a server may take before it counts as a refusal, and is skipped
+	// until it answers. It must be well below the lease. 0 is a tenth of the lease, but at
+	// most DefaultAnswer.
 	Answer time.Duration
 }
 
 var errNoAnswer = errors.New("redislock: the server has not answered in time")
 
-// DefaultAnswer is long for a server that is there, and short enough that one
-// that is not does not keep its users.
+// DefaultAnswer is long for a live server, and short enough that a dead one delays its
+// users little.
 const DefaultAnswer = 200 * time.Millisecond
 
 // A Redlock is a lock between all clients that use the same name on the same independent
-// servers. It can be locked again after any error. It is not reentrant, and has
-// no fencing token.
+// servers. It can be locked again after any error. It is not reentrant, and has no fencing
+// token.
 type Redlock struct {
 	keys   []*keyLock // one on each server
 	name   string
 	answer time.Duration
-	pause  func(n int) time.Duration // nil for one that depends on what an attempt takes
-	err    error                     // what is wrong with the options
+	pause  func(n int) time.Duration // nil for one that depends on the attempt's duration
+	err    error                     // the error of invalid options
 }
 
-// NewRedlock returns the lock with that name on the servers of these clients, one
-// for each: three or five masters that do not replicate each other. All users of the
-// lock must name the same. The caller closes the clients, see [Client.Close].
+// NewRedlock returns the lock with that name on the servers of these clients, one for each:
+// three or five masters without replication between them. All users of the lock must name
+// the same servers. The caller closes the clients, see [Client.Close].
 func NewRedlock(clients []*Client, name string, o RedlockOptions) *Redlock {
 	m := &Redlock{name: name, answer: o.Answer, pause: o.Pause}
 	if len(clients) == 0 {
@@ -104,13 +99,12 @@ func NewRedlock(clients []*Client, name string, o RedlockOptions) *Redlock {
 // Name returns the key of the lock.
 func (m *Redlock) Name() string { return m.name }
 
-// Lock waits for the lock until ctx ends. While most of the servers cannot be reached, or
-// refuse for now, it asks again, see [Mutex.Lock].
+// Lock waits for the lock until ctx ends. While a majority of the servers is unreachable or
+// refuses temporarily, it asks again, see [Mutex.Lock].
 func (m *Redlock) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
-// TryLock makes one attempt. The error wraps ErrNotAcquired if others have the
-// key on so many servers that there is no majority left, which does not mean that
-// one of them has the lock.
+// TryLock makes one attempt. The error wraps ErrNotAcquired if others hold so many keys
+// that no majority is left, even if none of them has the lock.
 func (m *Redlock) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
 func (m *Redlock) lock(ctx context.Context, try bool) (*Lease, error) {
@@ -151,9 +145,8 @@ func (m *Redlock) acquire(ctx context.Context, c *Client, try bool) (*Lease, err
 	}
 }
 
-// wait returns how long to wait before attempt n+1, the last one having taken so long:
-// contenders that began together should not do so again, which takes pauses that differ
-// by more than that.
+// wait returns the pause before attempt n+1. It grows with the duration of the last
+// attempt: contenders that began together must not do so again.
 func (m *Redlock) wait(n int, took time.Duration) time.Duration {
 	if m.pause != nil {
 		return m.pause(n)
@@ -161,17 +154,16 @@ func (m *Redlock) wait(n int, took time.Duration) time.Duration {
 	return leastPause + rand.N(mostPause-leastPause+2*took)
 }
 
-// A ballot is the answer of one server: a lease, or an error, or neither, which is
-// a refusal.
+// A ballot is the answer of one server: a lease, an error, or neither for a refusal.
 type ballot struct {
 	l     *Lease
 	err   error
-	final bool // err stays
+	final bool // err is permanent
 }
 
-// vote asks all servers once, with one nonce. It returns a lease if a majority
-// grants it, and an error if a majority cannot be had because of errors, which is final
-// if it cannot be had later either. It gives unneeded keys back in the background.
+// vote asks all servers once, with one nonce. It returns a lease if a majority grants it,
+// and an error if errors prevent a majority, final if permanently. It gives unneeded keys
+// back in the background.
 func (m *Redlock) vote(ctx context.Context, c *Client) (l *Lease, final bool, err error) {
 	n := len(m.keys)
 	ballots, nonce := make(chan ballot, n), c.identity()
@@ -224,8 +216,8 @@ func (m *Redlock) vote(ctx context.Context, c *Client) (l *Lease, final bool, er
 	return nil, false, nil
 }
 
-// patience returns for how long to wait for the answers to one vote, in which those that
-// have not answered before may be needed.
+// patience returns how long to wait for one vote. needed means that servers that have not
+// answered before may be needed.
 func (m *Redlock) patience(needed bool) time.Duration {
 	if needed {
 		return 2*m.answer + retryPause
@@ -233,10 +225,9 @@ func (m *Redlock) patience(needed bool) time.Duration {
 	return m.answer + retryPause
 }
 
-// ask asks one server, even if ctx ends: a key that comes after Lock has returned
-// is welcome. If it is not known what has become of that it is undone, later, and the
-// server is not asked again until then, unless the others are too few without it: then
-// it has as long for that as for an answer.
+// ask asks one server, even if ctx ends: a late key is kept. An attempt with an unknown
+// outcome is undone later, and the server is not asked again until then. If the majority
+// needs it, it gets as long for that as for an answer.
 func (m *Redlock) ask(ctx context.Context, k *keyLock, nonce string, needed bool) ballot {
 	u := &k.c.unanswered
 	if none, why := u.state(); none != nil {
@@ -259,7 +250,6 @@ func (m *Redlock) ask(ctx context.Context, k *keyLock, nonce string, needed bool
 	return ballot{err: err, final: k.c.final(err)}
 }
 
-// back waits for a server as long as for an answer, and reports whether it is back.
 func (m *Redlock) back(ctx context.Context, c *Client, none <-chan struct{}) bool {
 	timer := time.NewTimer(m.answer)
 	defer timer.Stop()
@@ -273,7 +263,6 @@ func (m *Redlock) back(ctx context.Context, c *Client, none <-chan struct{}) boo
 	return false
 }
 
-// answering returns how many servers have nothing unanswered.
 func (m *Redlock) answering() (n int) {
 	for _, k := range m.keys {
 		if none, _ := k.c.unanswered.state(); none == nil {
@@ -283,7 +272,6 @@ func (m *Redlock) answering() (n int) {
 	return n
 }
 
-// collect makes the last ballots part of j, or gives them back if it is too late.
 func (m *Redlock) collect(j *joint, ballots <-chan ballot, n int) {
 	for range n {
 		if b := <-ballots; b.l != nil && !j.add(b.l) {
@@ -292,13 +280,12 @@ func (m *Redlock) collect(j *joint, ballots <-chan ballot, n int) {
 	}
 }
 
-// giveBack releases a part in the background.
 func (m *Redlock) giveBack(ctx context.Context, l *Lease) {
-	l.c.task(func() { _ = l.discard(ctx) }) // what fails is over with its lease
+	l.c.task(func() { _ = l.discard(ctx) }) // a failed release ends with its lease
 }
 
-// scatter returns the release of all parts at once, which is over when so many
-// have answered that the lock is surely free or surely was not held.
+// scatter returns the release of all parts at once. It is over when enough servers have
+// answered to decide whether the lock is free or was lost.
 func (m *Redlock) scatter(j *joint) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (held bool, err error) {
 		parts := j.dissolve()

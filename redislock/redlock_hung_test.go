@@ -11,8 +11,7 @@ import (
 	"locklab/redislock"
 )
 
-// blackHole returns the address of a server that takes requests and never answers, and
-// how many connections it has had.
+// blackHole returns the address of a server that never answers, and its number of connections.
 func blackHole(t *testing.T) (addr string, dialed *atomic.Int64) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -35,8 +34,8 @@ func blackHole(t *testing.T) (addr string, dialed *atomic.Int64) {
 	return l.Addr().String(), dialed
 }
 
-// redlockHung: a server that hangs costs contenders what it takes to learn that, and not
-// so much for each vote that is split between the other two.
+// redlockHung: a hung server costs contenders its detection once, not once for each vote that is
+// split between the other two.
 func redlockHung(t *testing.T, s *trio) {
 	const contenders, times = 8, 40
 	addr, dialed := blackHole(t)
@@ -74,7 +73,6 @@ func redlockHung(t *testing.T, s *trio) {
 	t.Logf("%d acquisitions in %v; the server that hangs had %d connections", contenders*times, time.Since(began), dialed.Load())
 }
 
-// redlockBack: what was asked of a server while it hung is undone, and it is asked again.
 func redlockBack(t *testing.T, s *trio) {
 	links := s.dial(t)
 	m := s.lock(t, links, redislock.Options{})

@@ -13,7 +13,6 @@ import (
 	"locklab/redislock"
 )
 
-// TestRedlock runs the tests of the lock on three servers.
 func TestRedlock(t *testing.T) {
 	t.Parallel()
 	const servers = 3
@@ -51,7 +50,6 @@ func TestRedlock(t *testing.T) {
 	}
 }
 
-// A trio is three servers, and a connection to each to watch by.
 type trio struct {
 	at    harness.Endpoint
 	key   string
@@ -74,7 +72,6 @@ func (s *trio) dial(t *testing.T) (links []*link) {
 	return links
 }
 
-// lock returns a Redlock over these links.
 func (s *trio) lock(t *testing.T, links []*link, o redislock.Options) *redislock.Redlock {
 	t.Helper()
 	var clients []*redislock.Client
@@ -84,13 +81,11 @@ func (s *trio) lock(t *testing.T, links []*link, o redislock.Options) *redislock
 	return redislock.NewRedlock(clients, s.key, redislock.RedlockOptions{PollOptions: redislock.PollOptions{Options: o}})
 }
 
-// free waits until none of these servers has the key.
 func (s *trio) free(t *testing.T, servers ...int) {
 	t.Helper()
 	eventually(t, "the keys are gone", func() bool { return s.count(t, servers...) == 0 })
 }
 
-// count returns how many of these servers have the key.
 func (s *trio) count(t *testing.T, servers ...int) (n int) {
 	t.Helper()
 	for _, i := range servers {
@@ -101,7 +96,7 @@ func (s *trio) count(t *testing.T, servers ...int) (n int) {
 	return n
 }
 
-// warm takes the lock once, on all servers: they may not have the scripts yet.
+// warm takes the lock once on all servers: they may not have the scripts yet.
 func (s *trio) warm(t *testing.T, m *redislock.Redlock) {
 	t.Helper()
 	l := lock(t, m)
@@ -237,8 +232,6 @@ func redlockMajorityLost(t *testing.T, s *trio) {
 	s.free(t, 0, 1, 2)
 }
 
-// redlockLate: a key that comes after the majority stands in for one that is
-// lost.
 func redlockLate(t *testing.T, s *trio) {
 	const lease = 900 * time.Millisecond
 	links := s.dial(t)
@@ -282,7 +275,6 @@ func redlockRenewed(t *testing.T, s *trio) {
 	unlock(t, next)
 }
 
-// redlockRenewalFails: a key that is renewed makes up for no other.
 func redlockRenewalFails(t *testing.T, s *trio) {
 	const lease = 900 * time.Millisecond
 	links := s.dial(t)

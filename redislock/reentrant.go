@@ -11,50 +11,46 @@ import (
 	"time"
 )
 
-// A Reentrant is Redisson's RLock as it is today, in fewer requests: a lock that
-// its owner may take again, and that Go and Java services can share.
+// A Reentrant is Redisson's current RLock with fewer requests: its owner may take it again,
+// and Go and Java services can share it.
 //
-//  1. Acquire: the key of the lock is a hash with one field, the owner, and how
-//     often it holds the lock; it lives as long as the lease. One script takes
-//     it, or takes it again, or answers how long it is taken.
-//  2. Otherwise listen to the channel of the lock, and go to 1 when a message
-//     comes, when the subscription begins, and when the time is over.
+//  1. Acquire: the key of the lock is a hash with one field, the owner, and its count; it lives
+//     as long as the lease. One script takes the lock, takes it again, or answers how long it is
+//     taken.
+//  2. Otherwise listen to the channel of the lock. Go to 1 when a message comes, when the
+//     subscription begins, and when the time is over.
 //  3. Release: one script counts down, and at zero deletes the key and publishes.
 //
-// Two requests alone, where Redisson sends three: it writes the outcome of each
-// release into a key of its own, so that a release which is sent twice does not
-// count twice, and deletes that key afterwards. Here the requests say what the
-// count is to be, instead of by how much it changes, so that to repeat them
-// changes nothing.
+// An uncontended acquisition takes two requests; Redisson sends three. Redisson stores the
+// outcome of each release in a separate key, so that a repeated release does not count
+// twice, and deletes it later. Here a request contains the new count instead of the change,
+// so repeating it changes nothing.
 //
-// A release wakes one waiter in each process that waits, and any client that
-// asks at that moment may be faster: there is no order.
+// A release wakes one waiter in each waiting process, and any client that asks at that
+// moment may be faster: there is no order.
 //
 // # References
 //
 // Redisson 4.7.0, org.redisson.RedissonLock, RedissonBaseLock and
 // pubsub.LockPubSub: the key, the field, the channel and the messages.
 
-// A Reentrant is a lock whose owner may take it again, between all clients
-// that use the same name on the same server, Redisson's getLock and getFencedLock
-// among them. It can be locked again after any error. It is not fair, and has no
-// fencing tokens: [Mutex] has both.
+// A Reentrant is a lock whose owner may take it again, between all clients that use the same
+// name on the same server, including Redisson's getLock and getFencedLock. It can be locked
+// again after any error. It is not fair, and has no fencing tokens: [Mutex] has both.
 //
-// Redisson must reach the same key, so without a NameMapper. In a cluster set its
-// shardedSubscriptionMode to OFF: the default, AUTO, publishes with SPUBLISH from
-// Redis 7 on, which a Go service does not hear, nor does Redisson hear its PUBLISH; then
-// each waits, behind the other, for the rest of the lease. The locks of getSpinLock and
-// getFairLock have a key of the same name and shape, and exclude this one, but do
-// not tell those that listen here that they are free: behind them too it waits for the rest of
-// the lease, and it does not heed the queue of the latter. A Go holder has no token of
-// getFencedLock, nor does it raise the next. Give both sides leases that suit: each
-// renews only its own. (Redisson 4.7.0)
+// Redisson (4.7.0) must reach the same key, so without a NameMapper. In a cluster set its
+// shardedSubscriptionMode to OFF: the default, AUTO, publishes with SPUBLISH from Redis 7 on. A
+// Go service does not receive that, nor Redisson its PUBLISH; each then waits for the rest of
+// the other's lease. Locks of getSpinLock and getFairLock have a key of the same name and shape,
+// and exclude this one. But they do not notify its waiters, which wait for the rest of the lease
+// and ignore the queue of getFairLock. A Go holder has no token of getFencedLock and does not
+// raise the next one. Give both sides suitable leases: each renews only its own.
 type Reentrant struct {
 	c    *Client
 	name string
-	id   string // of Redisson's shape: a UUID
+	id   string // a UUID, as in Redisson
 	o    Options
-	err  error // what is wrong with name and o
+	err  error // the error of an invalid name or o
 
 	threads atomic.Int64
 	sub     *subscription
@@ -67,9 +63,8 @@ var (
 	reentrantNeeds   = needs(reentrantRelease, reentrantRenew)
 )
 
-// Reentrant returns the mutex with that name: the key of the lock, such as
-// "locks:reindex". It may be made for every call: all waiters of the client for that name
-// share one subscription.
+// Reentrant returns the mutex with that name, its key in the server, such as "locks:reindex". It
+// may be made for every call: all waiters of the client for that name share one subscription.
 func (c *Client) Reentrant(name string, o Options) *Reentrant {
 	m := &Reentrant{c: c, name: name, id: newUUID()}
 	m.o, m.err = c.options(o, name)
@@ -77,7 +72,6 @@ func (c *Client) Reentrant(name string, o Options) *Reentrant {
 	return m
 }
 
-// newUUID returns a random UUID, of version 4.
 func newUUID() string {
 	var b [16]byte
 	rand.Read(b[:])
@@ -85,9 +79,9 @@ func newUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// redissonName returns what Redisson calls a companion of the object called
-// name: RedissonObject.prefixName. It is the same for x and {x}, which then hear each
-// other's messages: a waiter wakes up in vain. Their keys differ.
+// redissonName returns Redisson's name for a companion of the object called name
+// (RedissonObject.prefixName). It is the same for x and {x}, whose waiters then wake each
+// other in vain; their keys differ.
 func redissonName(prefix, name string) string {
 	if strings.Contains(name, "{") {
 		return prefix + ":" + name
@@ -98,38 +92,36 @@ func redissonName(prefix, name string) string {
 // Name returns the key of the lock.
 func (m *Reentrant) Name() string { return m.name }
 
-// Lock is the Lock of a new [Owner]: no other Lock takes the lock again.
+// Lock calls Lock of a new [Owner]: no other Lock takes the lock again.
 func (m *Reentrant) Lock(ctx context.Context) (*Lease, error) { return m.Owner().Lock(ctx) }
 
-// TryLock is the TryLock of a new [Owner].
+// TryLock calls TryLock of a new [Owner].
 func (m *Reentrant) TryLock(ctx context.Context) (*Lease, error) { return m.Owner().TryLock(ctx) }
 
-// Owner returns a new owner, which holds nothing.
+// Owner returns a new owner without leases.
 func (m *Reentrant) Owner() *Owner { return &Owner{m: m, locking: make(chan struct{}, 1)} }
 
-// An Owner is what holds a [Reentrant], as often as it has leases: what a
-// thread is in Java. Any goroutine that has it may lock and unlock as this
-// owner, and several may at once; so it can be passed on, and does not get lost
-// with a goroutine. Goroutines that must exclude each other need an Owner each.
+// An Owner holds a [Reentrant] as often as it has leases, like a thread in Java. Any
+// goroutine may lock and unlock as this owner, and several may at once. Goroutines that
+// must exclude each other need an Owner each.
 type Owner struct {
 	m       *Reentrant
-	locking chan struct{} // full while a Lock of this owner asks or waits; TryLock does not use it
+	locking chan struct{} // full while a Lock of this owner runs; TryLock does not use it
 
 	mu   sync.Mutex // one request at a time, until the count is known
 	hold *hold      // nil while it holds nothing
 }
 
-// A hold is from when an owner gets the lock to when it has none of it left.
-// Each has a name of its own in the server, so that a request which the network
-// delays does nothing to the next.
+// A hold lasts from when an owner gets the lock until it has released it completely. Each
+// has a separate name in the server, so that a delayed request cannot affect the next.
 type hold struct {
-	field  string          // the owner, as Redisson writes it: id:thread
+	field  string          // the owner in Redisson's form, id:thread
 	count  int             // in the server
-	leases map[*Lease]bool // that have not been unlocked
+	leases map[*Lease]bool // not yet unlocked
 }
 
-// lost reports whether h is over by our clock: what the server may still have of
-// it is not taken again, since it would not be given back.
+// lost reports whether h is over by our clock. Its remains in the server are not taken
+// again, since nobody would give them back.
 func (h *hold) lost() bool {
 	for l := range h.leases {
 		if l.Err() == nil {
@@ -139,16 +131,15 @@ func (h *hold) lost() bool {
 	return true
 }
 
-// Lock waits for the lock until ctx ends; if this owner has it, it takes it once
-// more. While the server cannot be reached, or refuses for now, it goes on asking, see
-// [Mutex.Lock].
+// Lock waits for the lock until ctx ends; if this owner has it, it takes it once more.
+// While the server is unreachable or refuses temporarily, it asks again, see [Mutex.Lock].
 //
-// Alone it takes one request, and one more if the server does not have the
+// An uncontended Lock takes one request, and one more if the server does not have the
 // script yet.
 func (o *Owner) Lock(ctx context.Context) (*Lease, error) { return o.lock(ctx, false) }
 
-// TryLock takes the lock if it is free or this owner's. The error wraps
-// ErrNotAcquired if it is not.
+// TryLock takes the lock if it is free or this owner has it. Otherwise the error wraps
+// ErrNotAcquired.
 func (o *Owner) TryLock(ctx context.Context) (*Lease, error) { return o.lock(ctx, true) }
 
 func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
@@ -159,11 +150,11 @@ func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
 	return m.o.limited(m.c.await(ctx, m.name, m.o.bound(try), func(ctx context.Context) (*Lease, error) { return o.acquire(ctx, try) }))
 }
 
-// acquire asks for the lock until it has it, ctx ends, or the server fails. It
-// leaves a count in the server only with a lease.
+// acquire asks for the lock until it has it, ctx ends, or the server fails. It leaves a
+// count in the server only if it returns a lease.
 func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 	m := o.m
-	if !try { // which must not wait behind another Lock
+	if !try { // TryLock must not wait behind another Lock
 		select {
 		case o.locking <- struct{}{}:
 			defer func() { <-o.locking }()
@@ -177,7 +168,7 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 	served := false
 	defer func() { m.sub.leave(w, served) }()
 	fresh := &hold{field: m.id + ":" + strconv.FormatInt(m.threads.Add(1), 10), leases: make(map[*Lease]bool)}
-	failed, doubt := new(outage), false // doubt: the count may be greater by one than we know
+	failed, doubt := new(outage), false // doubt: the server's count may be one higher than ours
 	giveUp := func(err error) (*Lease, error) {
 		undo := m.c.aside(failed, func(ctx context.Context) error { return o.undo(ctx, fresh) })
 		if !doubt {
@@ -215,8 +206,8 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 	}
 }
 
-// ask sends one request and returns the lease, or how long the lock is taken.
-// An owner that holds nothing becomes fresh.
+// ask sends one request and returns the lease, or how long the lock is taken. An owner
+// without a hold adopts fresh.
 func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Duration, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -237,7 +228,7 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 		switch {
 		case err != nil:
 			return nil, 0, err
-		case reply[0] < 0: // its leases find out by themselves
+		case reply[0] < 0: // its leases notice later
 			o.hold = nil
 			continue
 		case reply[0] == 0 && reply[1] < 0: // another's lock without a lease
@@ -256,8 +247,8 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 	}
 }
 
-// wait waits to be woken, for at most left, and returns by what, "" if ctx or the
-// client has ended before.
+// wait waits for a message, for at most left. It returns the reason, "" if ctx or the
+// client has ended.
 func (w *listener) wait(ctx context.Context, c *Client, left time.Duration) Wake {
 	timer := time.NewTimer(left)
 	defer timer.Stop()
@@ -284,12 +275,12 @@ func (o *Owner) lease(h *hold) *Lease {
 	return l
 }
 
-// release gives one of h back and reports whether it was held until then.
+// release gives back one lease of h and reports whether it was held until then.
 func (o *Owner) release(ctx context.Context, h *hold, l *Lease) (held bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.hold != h {
-		return false, nil // found lost by a Lock
+		return false, nil // a Lock found it lost
 	}
 	h.count--
 	delete(h.leases, l)
@@ -299,7 +290,6 @@ func (o *Owner) release(ctx context.Context, h *hold, l *Lease) (held bool, err 
 	return o.settle(ctx, h)
 }
 
-// undo takes back what a Lock has done without our knowing.
 func (o *Owner) undo(ctx context.Context, fresh *hold) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -314,7 +304,6 @@ func (o *Owner) undo(ctx context.Context, fresh *hold) error {
 	return err
 }
 
-// resettle is settle once more, after that failed.
 func (o *Owner) resettle(ctx context.Context, h *hold) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -322,13 +311,13 @@ func (o *Owner) resettle(ctx context.Context, h *hold) error {
 	return err
 }
 
-// settle brings the count in the server down to that of h, and reports whether
-// the owner had the lock until then. The caller holds o.mu.
+// settle lowers the count in the server to h.count, and reports whether the owner had the
+// lock until then. The caller holds o.mu.
 func (o *Owner) settle(ctx context.Context, h *hold) (held bool, err error) {
 	m := o.m
 	err = m.c.persist(ctx, func(ctx context.Context, again bool) error {
 		n, err := call{reentrantRelease, []string{m.name}, []any{h.field, h.count, m.sub.channel, unlockMessage}}.run(ctx, m.c.rdb).Int()
-		// Gone after a failure: the failed request has done it.
+		// If it is gone after a failure, the failed request has deleted it.
 		held = err == nil && (n == 1 || again && h.count == 0 && o.m.c.inTime(ctx))
 		return err
 	})

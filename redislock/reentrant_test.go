@@ -67,7 +67,6 @@ func reentrantRequests(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// reentrantKeys looks at what Redisson would see.
 func reentrantKeys(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	ctx := t.Context()
@@ -116,7 +115,6 @@ func reentrantKeys(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// onlyField returns the owner of the lock, which must hold it so often.
 func onlyField(t *testing.T, c *link, name, count string) string {
 	t.Helper()
 	all, err := c.HGetAll(context.WithoutCancel(t.Context()), name).Result()
@@ -132,7 +130,6 @@ func onlyField(t *testing.T, c *link, name, count string) string {
 	return ""
 }
 
-// reentrantLostReplies: what was done without our knowing is not done twice.
 func reentrantLostReplies(t *testing.T, at harness.Endpoint) {
 	for _, retries := range []int{-1, 3} { // of the client library
 		c, watch := dial(t, at, func(o *redis.Options) { o.MaxRetries = retries }), dial(t, at)
@@ -148,7 +145,7 @@ func reentrantLostReplies(t *testing.T, at harness.Endpoint) {
 		c.lose.Store(1)
 		unlock(t, inner)
 		onlyField(t, watch, key, "1")
-		if retries < 0 { // otherwise Unlock cannot tell, see there
+		if retries < 0 { // otherwise Unlock cannot distinguish, see there
 			c.lose.Store(1)
 		}
 		unlock(t, outer)
@@ -158,7 +155,6 @@ func reentrantLostReplies(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// reentrantGiveUp: a TryLock inside that fails in doubt leaves the count as it was.
 func reentrantGiveUp(t *testing.T, at harness.Endpoint) {
 	c, watch := dial(t, at), dial(t, at)
 	key := newKey()
@@ -183,8 +179,8 @@ func reentrantGiveUp(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// reentrantExpiry: an owner whose lease is over starts anew, and the leases from
-// before do not release what it has now.
+// reentrantExpiry: an owner past its lease starts over, and its old leases do not release the
+// new one.
 func reentrantExpiry(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	key := newKey()
@@ -207,8 +203,8 @@ func reentrantExpiry(t *testing.T, at harness.Endpoint) {
 	unlock(t, again)
 }
 
-// reentrantLostHere: what is over by our clock is not taken again, although the
-// server still has it.
+// reentrantLostHere: a lock that is over by our clock is not taken again, although the server
+// still has it.
 func reentrantLostHere(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	key := newKey()
@@ -317,7 +313,6 @@ func reentrantNoName(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// reentrantTry: TryLock of an owner does not wait, though a Lock of the same owner does.
 func reentrantTry(t *testing.T, at harness.Endpoint) {
 	client := newClient(t, dial(t, at))
 	m := client.Reentrant(newKey(), redislock.Options{})

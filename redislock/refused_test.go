@@ -15,10 +15,10 @@ import (
 	"locklab/redislock"
 )
 
-// TestUsage: what cannot be meant is refused before anything is sent.
+// TestUsage: invalid options are refused without a request.
 func TestUsage(t *testing.T) {
 	leaktest.All(t)
-	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // where no server listens
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // without a server
 	defer rdb.Close()
 	log := new(sent)
 	rdb.AddHook(log)
@@ -47,7 +47,7 @@ func TestUsage(t *testing.T) {
 			},
 		}
 		for _, k := range lockKinds {
-			if k.name != "multi" || bad.name != "" { // whose test adds to the name
+			if k.name != "multi" || bad.name != "" { // its test adds to the name
 				makes[k.name] = func() tryLocker { return k.make(c, bad.name, bad.o) }
 			}
 		}
@@ -66,9 +66,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// A state is what may be wrong with a server.
 type state struct {
-	name, want string // what the error of Lock says; "" if it does not matter
+	name, want string // text in the error of Lock; "" for any
 	begin, end func(ctx context.Context, admin redis.UniversalClient) error
 }
 
@@ -92,8 +91,9 @@ var states = []state{
 		func(ctx context.Context, admin redis.UniversalClient) error { return admin.ScriptFlush(ctx).Err() }},
 }
 
-// TestRefused: a server that refuses to lock is one clear error, for every kind of lock:
-// at once, or if it may pass when Lock has tried for Options.Outage. Nothing stays behind, and what was held and waited for before goes on.
+// TestRefused: a server that refuses to lock is one clear error for every kind of lock: at once,
+// or for temporary refusals after Options.Outage. Nothing is left, and earlier holders and
+// waiters continue.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[0])[0]
@@ -125,7 +125,7 @@ func TestRefused(t *testing.T) {
 				work.Go(func() { f.refused(t, s.want) })
 			}
 			work.Wait()
-			if s.want != "OOM" { // in which locks are released all the same
+			if s.want != "OOM" { // it still releases locks
 				over()
 			}
 			for _, f := range all {
@@ -135,7 +135,7 @@ func TestRefused(t *testing.T) {
 			over()
 			for _, f := range all {
 				wantFree(t, admin, f.fresh)
-				// A waiter that could not even leave costs a grant timeout.
+				// A waiter that could not leave its queue costs a grant timeout.
 				eventually(t, "nothing is left of "+f.kind.name, func() bool { return len(leftOf(t, admin, f.name)) == 0 })
 				unlock(t, lock(t, f.kind.make(r.client(t), f.name, redislock.Options{})))
 			}
@@ -144,7 +144,7 @@ func TestRefused(t *testing.T) {
 	t.Run("wrong password", func(t *testing.T) { wrongPassword(t, r) })
 }
 
-// A refusal is a lock that is held and waited for, and another that is free.
+// A refusal has a lock with a holder and a waiter, and a free lock.
 type refusal struct {
 	kind        lockKind
 	name, fresh string
@@ -166,7 +166,7 @@ func newRefusal(t *testing.T, r running, k lockKind) *refusal {
 	return f
 }
 
-// refused expects that the free lock cannot be had, and why.
+// refused checks that the free lock cannot be acquired, and the error.
 func (f *refusal) refused(t *testing.T, want string) {
 	began := time.Now()
 	l, err := f.lock.Lock(t.Context())
@@ -187,9 +187,8 @@ func (f *refusal) refused(t *testing.T, want string) {
 	}
 }
 
-// succeeded expects that the waiter has got the lock, or was told why not: a client that had
-// to ask while the server refused. A queue hands it over without asking, which even a
-// server does that is out of memory; of the parts of a multi the next must be asked for.
+// succeeded checks that the waiter has got the lock, or an error if it had to ask meanwhile. A
+// queue hands over without asking, even out of memory; a Multi must ask for its next part.
 func (f *refusal) succeeded(t *testing.T, want string) {
 	select {
 	case g := <-f.next:

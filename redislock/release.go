@@ -6,18 +6,17 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A releaser is by what a server deletes a key if it has a value: the answer of
-// poll_acquire.lua. The zero value is a script too.
+// A releaser selects how a server deletes a key that has a given value, from the answer of
+// poll_acquire.lua. Zero means a script too.
 type releaser int
 
-// Commands need no script, and a fraction of a script's time in the server.
+// A command needs no script, and a fraction of a script's time in the server.
 const (
 	byScript  releaser = 1
 	byDelex   releaser = 2 // Redis 8.4: https://redis.io/docs/latest/commands/delex/
 	byDelifeq releaser = 3 // Valkey 9.0: https://valkey.io/commands/delifeq/
 )
 
-// command returns what to send to delete key if its value is nonce, nil for a script.
 func (r releaser) command(key, nonce string) []any {
 	switch r {
 	case byDelex:
@@ -28,14 +27,14 @@ func (r releaser) command(key, nonce string) []any {
 	return nil
 }
 
-// missing reports whether err is the server's answer that it does not have a command,
-// as after a failover to an older one, or that this user may not use it.
+// missing reports whether the server lacks the command, as after a failover to an older
+// one, or the user may not use it.
 func missing(err error) bool {
 	return redis.HasErrorPrefix(err, "unknown command") || redis.HasErrorPrefix(err, "NOPERM")
 }
 
-// compareAndDelete deletes the key if it carries the nonce, and reports whether it was
-// there until now.
+// compareAndDelete deletes the key if it has the nonce, and reports whether it was there
+// until now.
 func (k *keyLock) compareAndDelete(ctx context.Context, nonce string, by releaser) (held bool, err error) {
 	command := by.command(k.name, nonce)
 	if command == nil || resent(ctx) != nil || k.c.scripts.Load() {

@@ -13,7 +13,6 @@ import (
 	"locklab/redislock"
 )
 
-// sent notes the commands of a client.
 type sent struct {
 	redis.Hook
 	mu    sync.Mutex
@@ -34,7 +33,6 @@ func (s *sent) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// take returns what was sent since the last call, without connecting.
 func (s *sent) take() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +41,7 @@ func (s *sent) take() []string {
 	return names
 }
 
-// deleter is the command with which the server compares and deletes.
+// deleter returns the server's command for compare-and-delete.
 func deleter(t *testing.T, at harness.Endpoint) string {
 	t.Helper()
 	known, err := dial(t, at).Command(t.Context()).Result()
@@ -58,8 +56,6 @@ func deleter(t *testing.T, at harness.Endpoint) string {
 	return "evalsha"
 }
 
-// releaseCommand: the command is what this server has, and costs no request to find
-// out.
 func releaseCommand(t *testing.T, at harness.Endpoint) {
 	want := deleter(t, at)
 	t.Logf("this server releases by %s", want)
@@ -74,8 +70,6 @@ func releaseCommand(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// releaseMissing: a command that the server does not have, as after a failover to an
-// older one, is replaced by the script, for good.
 func releaseMissing(t *testing.T, at harness.Endpoint) {
 	known, c := deleter(t, at), dial(t, at)
 	log := new(sent)

@@ -9,23 +9,22 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A server is one of those that a client uses, and leases that it keeps.
 type server struct {
-	rdb    *redis.Client // nil if it is not known
+	rdb    *redis.Client // nil if unknown
 	leases []*Lease
 }
 
-// renew asks for a whole lease again for each of ls, by one batch for each server, none of
-// which waits for another. If afresh is true each has a connection of its own: that of an
-// earlier one is silent, and those that the client library keeps may be as well. So has one
-// that would wait for a connection behind other requests of the program.
+// renew extends each of ls to a whole lease, by one concurrent batch per server. With
+// afresh each batch uses a new connection, because an earlier renewal is silent and pooled
+// connections may be too. A batch also uses one if it would wait for a pooled connection
+// behind other requests of the program.
 func (c *Client) renew(ls []*Lease, afresh bool) {
 	for _, s := range c.servers(ls) {
 		c.work.Go(func() { c.renewAt(s, afresh) })
 	}
 }
 
-// confirm asks for a whole lease again for l, and waits for the answer for so long.
+// confirm renews l, and waits for the answer for at most wait.
 func (c *Client) confirm(l *Lease, wait time.Duration) {
 	done := make(chan struct{})
 	if !c.spawn(func() {
@@ -45,7 +44,6 @@ func (c *Client) confirm(l *Lease, wait time.Duration) {
 	}
 }
 
-// servers returns where ls are kept.
 func (c *Client) servers(ls []*Lease) (servers []*server) {
 	by := make(map[*redis.Client]*server)
 	for _, l := range ls {
@@ -61,7 +59,6 @@ func (c *Client) servers(ls []*Lease) (servers []*server) {
 	return servers
 }
 
-// renewAt renews leases of one server.
 func (c *Client) renewAt(s *server, afresh bool) {
 	ctx, cancel := context.WithTimeout(c.open, c.clock.Until(c.firstDeadline(s.leases)))
 	defer cancel()
@@ -90,14 +87,13 @@ func (c *Client) renewAt(s *server, afresh bool) {
 	}
 }
 
-// usedUp reports whether rdb has as many connections as it may, those counted that it is
-// making, and uses all of them.
+// usedUp reports whether all connections that rdb may have, including those it is dialling,
+// are in use.
 func usedUp(rdb *redis.Client) bool {
 	pool := rdb.PoolStats()
 	return pool.IdleConns == 0 && int(pool.TotalConns+pool.PendingRequests) >= rdb.Options().PoolSize
 }
 
-// firstDeadline returns the first of the deadlines of ls.
 func (c *Client) firstDeadline(ls []*Lease) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +106,6 @@ func (c *Client) firstDeadline(ls []*Lease) time.Time {
 	return first
 }
 
-// A failure is a renewal that has failed.
 type failure struct {
 	l   *Lease
 	err error
@@ -118,8 +113,8 @@ type failure struct {
 
 var errSilent = errors.New("redislock: the server has not answered a renewal")
 
-// renewed notes the answers to renew. It returns those of ls that have a trace or a joint
-// lease to tell: that they have more time now, or that this has failed.
+// renewed records the answers to renew. It returns the renewed leases, and the failures,
+// that have a trace or a joint lease to notify.
 func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (told []*Lease, failed []failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,14 +17,12 @@ import (
 	"locklab/redislock"
 )
 
-// starvedLease is what a lease lasts from which a test takes something away.
 const starvedLease = 3 * time.Second
 
-// starvedPool is how many connections the client library may have.
 const starvedPool = 2
 
-// TestRenewalAlone: a renewal waits for nothing that it does not need. Each row takes one
-// thing away for three leases: none is lost, and none of the renewals fails.
+// TestRenewalAlone: a renewal depends on nothing else. Each row disables one thing for three
+// leases: no lease is lost, and no renewal fails.
 func TestRenewalAlone(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -32,7 +30,7 @@ func TestRenewalAlone(t *testing.T) {
 	var all sync.WaitGroup
 	for _, test := range []struct {
 		name string
-		anew bool // it counts from the next renewal on
+		anew bool // in effect from the next renewal
 		take func(t *testing.T, s *starved)
 	}{
 		{"nothing", false, func(*testing.T, *starved) {}},
@@ -65,18 +63,18 @@ func TestRenewalAlone(t *testing.T) {
 	all.Wait()
 }
 
-// starved is a client from which the test takes things away, and a lease of it.
+// starved is a client with a lease that the test deprives of something.
 type starved struct {
 	*peer
 	l *redislock.Lease
 
-	taken   atomic.Bool            // something has been taken away
-	over    chan struct{}          // it is there again
-	renewed atomic.Int32           // renewals that were told
-	deaf    atomic.Bool            // what is told of them does not return
-	mute    atomic.Pointer[string] // requests about the lock with that name are not sent
-	hangs   atomic.Bool            // the client library makes no connection
-	hung    atomic.Int32           // that are being made
+	taken   atomic.Bool            // something is disabled
+	over    chan struct{}          // it is enabled again
+	renewed atomic.Int32           // reported renewals
+	deaf    atomic.Bool            // the trace's callback does not return
+	mute    atomic.Pointer[string] // requests for the lock with that name are not sent
+	hangs   atomic.Bool            // the client library cannot connect
+	hung    atomic.Int32           // pending connections
 }
 
 func newStarved(t *testing.T, at harness.Endpoint) *starved {
@@ -140,7 +138,6 @@ func (s *starved) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// listenerSilent: waiters of the client hear nothing any more.
 func listenerSilent(t *testing.T, s *starved) {
 	watch, key := s.mail, newKey()
 	l := lock(t, s.Mutex(key, redislock.Options{}))
@@ -149,7 +146,6 @@ func listenerSilent(t *testing.T, s *starved) {
 	t.Cleanup(func() { w.cancel(); l.Unlock(context.Background()) })
 }
 
-// releaseUnanswered: another lock of the client is being released.
 func releaseUnanswered(t *testing.T, s *starved) {
 	key := newKey()
 	l := lock(t, s.Mutex(key, redislock.Options{}))
@@ -157,8 +153,8 @@ func releaseUnanswered(t *testing.T, s *starved) {
 	go l.Unlock(context.Background())
 }
 
-// dialsHang: the connections of the client library have broken, and those that it makes in
-// their place, as many as it may, are not there yet.
+// dialsHang: the connections of the client library have broken, and all replacements that it may
+// open are pending.
 func dialsHang(t *testing.T, s *starved) {
 	s.hangs.Store(true)
 	s.link.cut()

@@ -16,8 +16,8 @@ import (
 	"locklab/redislock"
 )
 
-// TestSilence: connections that are dead, without either end knowing, do not use up a
-// lease while new ones work, whatever the settings of the client library are.
+// TestSilence: dead connections that neither end has noticed do not use up a lease while new
+// ones work, with all settings of the client library.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -33,13 +33,13 @@ func TestSilence(t *testing.T) {
 		}
 		rows[fmt.Sprintf("grant/prompt=%t", prompt)] = func(t *testing.T) { silentGrant(t, at, tweak) }
 		for kind, open := range kinds {
-			if kind != "Redlock" { // for which a server that is silent is one that refuses
+			if kind != "Redlock" { // for a Redlock a silent server refuses
 				rows[fmt.Sprintf("lock and unlock/%s/prompt=%t", kind, prompt)] = func(t *testing.T) { silentLock(t, at, open, tweak) }
 			}
 		}
 	}
 	var all sync.WaitGroup
-	for name, run := range rows { // which mostly wait
+	for name, run := range rows { // they mostly wait
 		all.Go(func() {
 			t.Run(name, func(t *testing.T) {
 				leaktest.Own(t)
@@ -50,16 +50,15 @@ func TestSilence(t *testing.T) {
 	all.Wait()
 }
 
-// silentLock: all connections that the client library keeps are dead when the lock is
-// taken, and when it is released.
+// silentLock: all pooled connections are dead when the lock is taken, and when it is released.
 func silentLock(t *testing.T, at harness.Endpoint, open func(*redislock.Client, string, redislock.Options) redislock.Lockable, tweak func(*redis.Options)) {
 	p := newPeer(t, at, tweak)
 	fillPool(t, p)
 	m := open(p.Client, newKey(), redislock.Options{Wait: 8 * time.Second})
 	p.link.silence()
 	l := lock(t, m)
-	// An owner sends one request at a time: a client library that does not end one with
-	// its context keeps the second one back.
+	// An owner sends one request at a time. A client library that does not end it with its
+	// context delays the second.
 	if _, counts := m.(*redislock.Reentrant); counts && !p.link.Options().ContextTimeoutEnabled {
 		if err := l.Unlock(t.Context()); !errors.Is(err, redislock.ErrUnanswered) {
 			t.Errorf("Unlock = %v, want that the server has not answered", err)
@@ -69,17 +68,15 @@ func silentLock(t *testing.T, at harness.Endpoint, open func(*redislock.Client, 
 	unlock(t, l)
 }
 
-// silentPool: all connections that the client library keeps are dead.
 func silentPool(t *testing.T, at harness.Endpoint, lease time.Duration, tweak func(*redis.Options)) {
 	p := newPeer(t, at, tweak)
 	fillPool(t, p)
 	l := lock(t, p.Mutex(newKey(), redislock.Options{TTL: lease}))
 	p.link.silence()
 	renewed(t, l)
-	unlock(t, l) // by a connection that is dead, as likely as not
+	unlock(t, l) // probably by a dead connection
 }
 
-// fillPool opens as many connections as were busy at one time.
 func fillPool(t *testing.T, p *peer) {
 	const n = 12
 	var all sync.WaitGroup
@@ -92,7 +89,6 @@ func fillPool(t *testing.T, p *peer) {
 	}
 }
 
-// renewed waits until l has more time.
 func renewed(t *testing.T, l *redislock.Lease) {
 	t.Helper()
 	for first, _ := l.Deadline(); ; time.Sleep(5 * time.Millisecond) {
@@ -106,7 +102,7 @@ func renewed(t *testing.T, l *redislock.Lease) {
 	}
 }
 
-// silentGrant: they are when the lock is handed over, which grants it for a moment.
+// silentGrant: the pooled connections are dead when the lock is handed over, with a short grant.
 func silentGrant(t *testing.T, at harness.Endpoint, tweak func(*redis.Options)) {
 	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at, tweak)
 	o, key := redislock.Options{HandoffTimeout: 2 * time.Second}, newKey()
@@ -119,7 +115,6 @@ func silentGrant(t *testing.T, at harness.Endpoint, tweak func(*redis.Options)) 
 	unlock(t, l)
 }
 
-// renewalCost: while every connection works nothing is sent twice, and none is opened.
 func renewalCost(t *testing.T, at harness.Endpoint) {
 	p := newPeer(t, at)
 	key := newKey()
@@ -137,8 +132,8 @@ func renewalCost(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// usedUpPool: other requests of the program use all the connections that the client
-// library may open, and a renewal waits for none of them.
+// usedUpPool: other requests use all the connections of the client library, and a renewal waits
+// for none of them.
 func usedUpPool(t *testing.T, at harness.Endpoint) {
 	const size = 2
 	link := dial(t, at, func(o *redis.Options) { o.PoolSize = size })
@@ -149,7 +144,7 @@ func usedUpPool(t *testing.T, at harness.Endpoint) {
 	l := lock(t, c.Mutex(newKey(), redislock.Options{TTL: 3 * time.Second}))
 	var busy sync.WaitGroup
 	defer busy.Wait()
-	for range size + 2 { // of which two wait for a connection
+	for range size + 2 { // two wait for a connection
 		busy.Go(func() { link.BLPop(t.Context(), 2*time.Second, "nothing") })
 	}
 	for link.PoolStats().TotalConns < size || link.PoolStats().IdleConns > 0 {
@@ -163,14 +158,14 @@ func usedUpPool(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// TestNodeHangs: a node of a cluster that hangs costs no lock of the others, whether a
-// lock is kept there or not, and whatever the settings of the client library are.
+// TestNodeHangs: a hung node of a cluster costs no lock of other nodes, whether or not it has a
+// lock, with all settings of the client library.
 func TestNodeHangs(t *testing.T) {
 	t.Parallel()
 	const lease = 4 * time.Second
 	r := startAll(t, deployments[2])[0]
 	const hung = 2
-	for _, addr := range r.Endpoint().Addrs[0] { // so that the failure of a node stays its own
+	for _, addr := range r.Endpoint().Addrs[0] { // so that only this node fails
 		node := redis.NewClient(&redis.Options{Addr: addr})
 		err := errors.Join(node.ConfigSet(t.Context(), "cluster-require-full-coverage", "no").Err(), node.ConfigSet(t.Context(), "cluster-node-timeout", "15000").Err())
 		if err := errors.Join(err, node.Close()); err != nil {

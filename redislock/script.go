@@ -16,13 +16,13 @@ import (
 //go:embed lua/*.lua
 var luaFiles embed.FS
 
-// newScript returns the script made of these files, one behind the other.
+// newScript returns the script that consists of these files in order.
 func newScript(names ...string) *script {
 	var source []byte
 	for _, name := range names {
 		text, err := luaFiles.ReadFile("lua/" + name + ".lua")
 		if err != nil {
-			panic(err) // a name that is not there, seen by the first test
+			panic(err) // a missing file, found by the first test
 		}
 		source = append(source, text...)
 	}
@@ -30,15 +30,14 @@ func newScript(names ...string) *script {
 	return &script{redis.NewScript(string(source)), op, string(source)}
 }
 
-// A call is one run of a script: what can be sent alone or in a batch.
+// A call is one run of a script, sent alone or in a batch.
 type call struct {
 	script *script
 	keys   []string
 	args   []any
 }
 
-// run sends the call: one request, and one more if the server does not have the
-// script yet.
+// run sends the call: one request, and one more if the server does not have the script yet.
 func (c call) run(ctx context.Context, rdb redis.Scripter) *redis.Cmd {
 	if other := resent(ctx); other != nil {
 		rdb = other
@@ -46,8 +45,8 @@ func (c call) run(ctx context.Context, rdb redis.Scripter) *redis.Cmd {
 	return request(ctx, c.keys[0], c.script.op, func() *redis.Cmd { return c.script.Run(ctx, rdb, c.keys, c.args...) })
 }
 
-// request calls send, which sends one request about the lock with that name, and
-// tells the trace of ctx what it does and what has come of it.
+// request calls send, which sends one request for the lock with that name, and reports it
+// to the trace of ctx.
 func request[C redis.Cmder](ctx context.Context, name, op string, send func() C) C {
 	t := traceOf(ctx)
 	if t == nil {
@@ -60,9 +59,9 @@ func request[C redis.Cmder](ctx context.Context, name, op string, send func() C)
 	return reply
 }
 
-// needs returns the last argument of a script that takes a lock, which checks that the
-// user may send the commands of these scripts. Of PUBLISH a release says so itself, if
-// it takes that.
+// needs returns the last argument of a script that takes a lock. It makes the script check
+// that the user may send the commands of these scripts. A missing right to PUBLISH shows in
+// the release.
 func needs(scripts ...*script) string {
 	var commands []string
 	for _, s := range scripts {
@@ -79,8 +78,8 @@ func needs(scripts ...*script) string {
 
 var scriptCommand = regexp.MustCompile(`redis\.call\('(\w+)'`)
 
-// arguments is how many arguments the commands of our scripts take at least, the first
-// of them a key.
+// arguments is the minimum number of arguments of each command of our scripts; the first is
+// a key.
 var arguments = map[string]int{
 	"time": 0,
 	"get":  1, "del": 1, "exists": 1, "pttl": 1, "rpop": 1, "zcard": 1, "zpopmin": 1,
@@ -88,8 +87,8 @@ var arguments = map[string]int{
 	"zadd": 3, "zrange": 3, "zrangebyscore": 3, "hset": 3,
 }
 
-// take runs a script that takes a lock. Until one has succeeded that needs the same, the
-// script also checks that this user has the rights for it.
+// take runs a script that takes a lock. Until one with the same needs has succeeded, the
+// script also checks the user's rights.
 func (c *Client) take(ctx context.Context, k call, needs string) *redis.Cmd {
 	if _, known := c.permitted.Load(needs); known {
 		return c.ask(ctx, k)
@@ -103,8 +102,8 @@ func (c *Client) take(ctx context.Context, k call, needs string) *redis.Cmd {
 	return reply
 }
 
-// batch sends all calls in one go and returns their replies. A script that the server
-// does not have is sent to it once, whatever the number of calls.
+// batch sends all calls at once and returns their replies. It sends a missing script once,
+// whatever the number of calls.
 func batch(ctx context.Context, rdb redis.UniversalClient, calls []call) []*redis.Cmd {
 	if len(calls) == 1 {
 		return []*redis.Cmd{calls[0].run(ctx, rdb)}
@@ -125,7 +124,7 @@ func batch(ctx context.Context, rdb redis.UniversalClient, calls []call) []*redi
 		return replies
 	}
 	second := pipeline(ctx, rdb, again)
-	for _, i := range unknown(second) { // by another server, as in a failover
+	for _, i := range unknown(second) { // from another server, as in a failover
 		second[i] = again[i].script.Eval(ctx, rdb, again[i].keys, again[i].args...)
 	}
 	for i, reply := range second {
@@ -134,10 +133,9 @@ func batch(ctx context.Context, rdb redis.UniversalClient, calls []call) []*redi
 	return replies
 }
 
-// pipeline sends all calls in one go.
 func pipeline(ctx context.Context, rdb redis.UniversalClient, calls []call) []*redis.Cmd {
 	replies := make([]*redis.Cmd, len(calls))
-	// The error is also that of the reply concerned.
+	// The reply has the error too.
 	_, _ = rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, c := range calls {
 			replies[i] = p.EvalSha(ctx, c.script.Hash(), c.keys, c.args...)
@@ -147,7 +145,6 @@ func pipeline(ctx context.Context, rdb redis.UniversalClient, calls []call) []*r
 	return replies
 }
 
-// unknown returns the places of the replies of a server that does not have the script.
 func unknown(replies []*redis.Cmd) (at []int) {
 	for i, reply := range replies {
 		if redis.HasErrorPrefix(reply.Err(), "NOSCRIPT") {
@@ -157,9 +154,8 @@ func unknown(replies []*redis.Cmd) (at []int) {
 	return at
 }
 
-// A script is one of ours.
 type script struct {
 	*redis.Script
-	op     string // what it does
+	op     string // the operation, for traces
 	source string
 }

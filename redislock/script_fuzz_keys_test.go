@@ -13,7 +13,7 @@ import (
 	"locklab/redislock"
 )
 
-// A keyFuzz is a lock of one key in a real server, and what it should be.
+// A keyFuzz is a one-key lock in a real server, and its model.
 type keyFuzz struct {
 	*testing.T
 	kind    string
@@ -23,17 +23,16 @@ type keyFuzz struct {
 	scripts map[string]redislock.Runner
 	key     string // and the channel
 	owner   string // "" for none
-	count   int    // how often it holds the lock
+	count   int    // its count
 	ends    window
 	sent    window        // when the latest request ran
 	lease   time.Duration // of the latest request
-	told    int           // messages that it should have published
-	more    int           // messages that it may have published: that a lock is free which was free before
+	told    int           // expected messages
+	more    int           // allowed additional messages, for a lock that was free before
 }
 
-// FuzzKeyScripts holds the scripts of PollMutex, PubSubMutex and Reentrant against a model,
-// step by step: what they answer, the key and for how long it lives, and that a release, and
-// nothing else, is published.
+// FuzzKeyScripts compares the scripts of PollMutex, PubSubMutex and Reentrant with a model, step
+// by step: answers, the key, its time to live, and messages for releases only.
 func FuzzKeyScripts(f *testing.F) {
 	at := locktest.Endpoint(f, harness.KindRedis)
 	for kind := range byte(3) {
@@ -62,12 +61,11 @@ func FuzzKeyScripts(f *testing.F) {
 	})
 }
 
-// step makes an owner, by the last bit of b, do something. The bit before is whether it counts
-// once more.
+// step runs an operation of the owner in the last bit of b. The next bit is the re-entry count.
 func (k *keyFuzz) step(b byte) {
 	w, more := []string{"x", "y"}[b%2], int(b/2%2)
 	k.told, k.more = 0, 0
-	k.lease = fuzzedLease - k.lease // another than that of the request before
+	k.lease = fuzzedLease - k.lease // other than in the request before
 	switch b / 4 % 5 {
 	case 0:
 		k.acquire(w, more)
@@ -146,7 +144,6 @@ func (k *keyFuzz) release(w string) {
 	}
 }
 
-// freed notes that the lock is free, if it was held.
 func (k *keyFuzz) freed(held bool) {
 	if held {
 		k.owner, k.told = "", 1
@@ -170,7 +167,6 @@ func (k *keyFuzz) run(op string, args ...any) any {
 	return reply
 }
 
-// check compares the key, its life, and what was published.
 func (k *keyFuzz) check() {
 	want, got := "", k.rdb.Get(k.ctx, k.key).Val()
 	if want = k.owner; k.kind == "reentrant" {

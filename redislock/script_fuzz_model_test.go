@@ -8,19 +8,18 @@ import (
 	"time"
 )
 
-// Spans of the fuzzed scripts. Nothing ends while a test runs unless the input ends it.
+// Spans of the fuzzed scripts. Nothing expires during a test except by its input.
 const (
 	fuzzedLease = 5 * time.Minute
 	fuzzedGrant = 100 * time.Second
 	fuzzedSlack = 20 * time.Millisecond // servers count milliseconds
 )
 
-// A window is when something happens: not before the first time, nor after the second.
+// A window is an interval that contains an event.
 type window struct{ from, to time.Time }
 
 func (w window) add(d time.Duration) window { return window{w.from.Add(d), w.to.Add(d)} }
 
-// max returns when the later of two things happens.
 func (w window) max(v window) window {
 	if w.from.Before(v.from) {
 		w.from = v.from
@@ -31,33 +30,32 @@ func (w window) max(v window) window {
 	return w
 }
 
-// meets reports whether both may be at one time.
 func (w window) meets(v window) bool {
 	return !w.from.After(v.to.Add(fuzzedSlack)) && !v.from.After(w.to.Add(fuzzedSlack))
 }
 
-// A holding is until when a waiter holds the lock, and whether that is a whole lease.
+// A holding records when a hold ends, and whether it is a whole lease.
 type holding struct {
 	whole bool
 	ends  window
 }
 
-// A queueModel is what the scripts of a queue should keep in the server. A waiter is called
-// mailbox:number, or mailbox:number:limit if several may hold the lock.
+// A queueModel is the expected state of a queue's scripts. A waiter is called mailbox:number, or
+// mailbox:number:limit for shared locks.
 type queueModel struct {
 	several bool
 	holders map[string]holding
-	lapsed  map[string]bool // holders whose time is over and that are still in the set
+	lapsed  map[string]bool // expired holders that are still in the set
 	freed   map[string]bool // holders that have left without their tokens
 	life    window          // until when the set of holders lives
 	queue   []string
 	waits   window // until when the queue lives
 
 	sent  window          // when the latest request ran
-	here  string          // the mailbox of the process that it came from, if the reply has notifications
-	stale map[string]bool // mailboxes that are not read any more
-	given []string        // those to whom the latest request has granted the lock
-	tells bool            // the first waiter learns until when it is taken
+	here  string          // the sender's mailbox, if the reply has notifications
+	stale map[string]bool // mailboxes without a reader
+	given []string        // waiters that the latest request granted the lock
+	tells bool            // the first waiter gets the end of the lease
 }
 
 func boxOf(w string) string {
@@ -82,7 +80,6 @@ func (m *queueModel) fits(w string) bool {
 
 func (m *queueModel) holds(w string) bool { _, yes := m.holders[w]; return yes }
 
-// hold makes w a holder for that long.
 func (m *queueModel) hold(w string, span time.Duration) {
 	ends := m.sent.add(span)
 	if len(m.holders)+len(m.lapsed) == 0 || !m.several {
@@ -92,7 +89,7 @@ func (m *queueModel) hold(w string, span time.Duration) {
 	delete(m.freed, w)
 }
 
-// serve lets waiters in, and reports whether others than self were.
+// serve admits waiters, and reports whether any but self were admitted.
 func (m *queueModel) serve(self string) bool {
 	for len(m.queue) > 0 && m.fits(m.queue[0]) {
 		w := m.queue[0]
@@ -108,10 +105,8 @@ func (m *queueModel) serve(self string) bool {
 	return len(m.given) > 0
 }
 
-// reap removes the holders whose time is over.
 func (m *queueModel) reap() { clear(m.lapsed) }
 
-// acquire returns the place of w in the queue.
 func (m *queueModel) acquire(w string, try bool) (ahead int) {
 	m.reap()
 	if m.holds(w) {
@@ -134,7 +129,7 @@ func (m *queueModel) acquire(w string, try bool) (ahead int) {
 	return slices.Index(m.queue, w)
 }
 
-// asks returns when a waiter at that place should ask again, and false if it is not told.
+// asks returns when a waiter at that place should ask again, and false if it gets no time.
 func (m *queueModel) asks(ahead int, try bool) (window, bool) {
 	first := window{}
 	for i, h := range slices.SortedFunc(maps.Values(m.holders), func(a, b holding) int { return a.ends.from.Compare(b.ends.from) }) {
@@ -174,7 +169,7 @@ func (m *queueModel) release(w string) int {
 	return 0
 }
 
-// keep is renew and free, which are of a holder alone.
+// keep models renew and free, of a single holder.
 func (m *queueModel) keep(op, w string) int {
 	switch {
 	case !m.holds(w):
@@ -188,7 +183,7 @@ func (m *queueModel) keep(op, w string) int {
 	return 1
 }
 
-// sweep is what the scripts do that are of no waiter in particular.
+// sweep models the scripts that belong to no waiter.
 func (m *queueModel) sweep(op string) int {
 	held := len(m.holders)+len(m.lapsed) > 0
 	m.reap()
@@ -209,7 +204,7 @@ func (m *queueModel) sweep(op string) int {
 	return 0
 }
 
-// expire ends the time of w, or if it holds nothing that of another holder.
+// expire ends the time of w, or of another holder if w holds nothing.
 func (m *queueModel) expire(w string) string {
 	if !m.holds(w) {
 		w = ""

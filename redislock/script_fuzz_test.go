@@ -17,7 +17,6 @@ import (
 	"locklab/redislock"
 )
 
-// A queueFuzz is a lock in a real server, and its model.
 type queueFuzz struct {
 	*testing.T
 	queueModel
@@ -32,17 +31,17 @@ type queueFuzz struct {
 	ahead   uint64            // µs by which the counter was set forward
 }
 
-// fuzzedWaiters are two waiters of each of two processes, by kind of lock: one holder; readers
-// and writers; two permits.
+// fuzzedWaiters are two waiters of each of two processes, by kind: one holder; readers and
+// writers; two permits.
 var fuzzedWaiters = [][]string{
 	{"A:1", "A:2", "B:1", "B:2"},
 	{"A:1:1", "A:2:9", "B:1:1", "B:2:9"},
 	{"A:1:2", "A:2:2", "B:1:2", "B:2:2"},
 }
 
-// FuzzQueueScripts holds the scripts of a queue against a model in Go, step by step: what they
-// answer, who holds the lock, the order of the queue, tokens that rise, that each new holder and
-// no other is told, and that every key lives for as long as the answers promise.
+// FuzzQueueScripts compares the scripts of a queue with a model in Go, step by step: answers,
+// holders, order, rising tokens, notifications of exactly the new holders, and the promised time
+// to live of every key.
 //
 //	go test ./redislock -run '^$' -fuzz FuzzQueueScripts -fuzztime 1m
 func FuzzQueueScripts(f *testing.F) {
@@ -50,15 +49,15 @@ func FuzzQueueScripts(f *testing.F) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for kind := range fuzzedWaiters {
 		kind := byte(kind)
-		f.Add(kind, []byte{0, 1, 2, 3, 4, 5, 6, 7})         // all come, and go in order
-		f.Add(kind, []byte{0, 1, 2, 16, 3, 12, 5, 0, 4})    // the time of a holder runs out
-		f.Add(kind, []byte{0, 1, 2, 5, 24, 8, 9, 20, 6})    // one gives up, one is thrown out
+		f.Add(kind, []byte{0, 1, 2, 3, 4, 5, 6, 7})         // all come, and leave in order
+		f.Add(kind, []byte{0, 1, 2, 16, 3, 12, 5, 0, 4})    // a holder's time runs out
+		f.Add(kind, []byte{0, 1, 2, 5, 24, 8, 9, 20, 6})    // one gives up, one is forced out
 		f.Add(kind, []byte{0, 1, 2, 1, 4, 4, 5, 5, 28, 16}) // repetitions
 		f.Add(kind, []byte{0, 1, 56, 4, 0, 5, 16, 2})       // the clock is set back
 		f.Add(kind, []byte{0, 1, 2, 3, 4, 62, 5, 0, 2, 12}) // a mailbox is not read
-		f.Add(kind, []byte{0, 2, 3, 1, 16, 62, 12, 0, 5})   // nor is that of the first to be served by another
-		f.Add(kind, []byte{0, 16, 8, 64, 0, 16, 12, 16, 0}) // what is over is neither renewed nor given back
-		f.Add(kind, []byte{0, 2, 1, 64, 12, 4, 3, 65, 5})   // a holder leaves without a hand-over
+		f.Add(kind, []byte{0, 2, 3, 1, 16, 62, 12, 0, 5})   // nor is the mailbox of the first waiter in another process
+		f.Add(kind, []byte{0, 16, 8, 64, 0, 16, 12, 16, 0}) // an expired hold is neither renewed nor given back
+		f.Add(kind, []byte{0, 2, 1, 64, 12, 4, 3, 65, 5})   // a holder leaves without a handover
 		for range 6 {
 			steps := make([]byte, 50)
 			for i := range steps {
@@ -88,11 +87,11 @@ func FuzzQueueScripts(f *testing.F) {
 	})
 }
 
-// fuzzedSteps are what may happen, some of it more often than the rest.
+// fuzzedSteps are the possible steps, some of them more frequent.
 var fuzzedSteps = []string{"acquire", "release", "renew", "check", "expire", "pass", "force", "try",
 	"acquire", "release", "acquire", "acquire", "acquire", "renew", "ahead", "stale", "free"}
 
-// step makes a waiter, by the last two bits of b, do something, by the rest.
+// step runs the operation in the upper bits of b for the waiter in its last two bits.
 func (q *queueFuzz) step(b byte) {
 	w, op := q.waiters[b%4], fuzzedSteps[int(b/4)%len(fuzzedSteps)]
 	var notifications []any
@@ -153,7 +152,6 @@ func (q *queueFuzz) acquired(w string, try bool) {
 	}
 }
 
-// run runs a script.
 func (q *queueFuzz) run(op string, args ...any) any {
 	q.Helper()
 	q.sent.from = time.Now()
@@ -165,7 +163,6 @@ func (q *queueFuzz) run(op string, args ...any) any {
 	return reply
 }
 
-// check compares the server with the model, and reads the mailboxes.
 func (q *queueFuzz) check(notifications []any) {
 	tokens := q.checkHolders()
 	if got := q.rdb.ZRange(q.ctx, q.keys[1], 0, -1).Val(); !slices.Equal(got, q.queue) {
@@ -189,7 +186,6 @@ func (q *queueFuzz) check(notifications []any) {
 	q.checkNotifications(append(notifications, q.readMailboxes()...))
 }
 
-// requireLife expects that a key lives until then.
 func requireLife(t *testing.T, rdb *link, key string, until window) {
 	t.Helper()
 	asked := time.Now()
@@ -204,7 +200,6 @@ func (q *queueFuzz) lives(key string, until window) {
 	requireLife(q.T, q.rdb, key, until)
 }
 
-// checkHolders compares the holders, until when they hold the lock, and returns their tokens.
 func (q *queueFuzz) checkHolders() map[string]uint64 {
 	tokens := make(map[string]uint64)
 	if len(q.holders)+len(q.lapsed) > 0 {
@@ -235,7 +230,6 @@ func (q *queueFuzz) checkHolders() map[string]uint64 {
 	return tokens
 }
 
-// checkTokens compares whose tokens the server keeps, and for how long.
 func (q *queueFuzz) checkTokens() {
 	got := slices.Sorted(slices.Values(q.rdb.HKeys(q.ctx, q.keys[4]).Val()))
 	want := slices.Sorted(maps.Keys(q.holders))
@@ -251,8 +245,6 @@ func (q *queueFuzz) checkTokens() {
 	}
 }
 
-// readMailboxes returns what the mailboxes have, which live for long enough to be read, and
-// empties them.
 func (q *queueFuzz) readMailboxes() (notifications []any) {
 	for _, name := range []string{"A", "B"} {
 		box := q.keys[3] + name
@@ -272,7 +264,6 @@ func (q *queueFuzz) readMailboxes() (notifications []any) {
 	return notifications
 }
 
-// checkNotifications expects that those and no others are notified who should be.
 func (q *queueFuzz) checkNotifications(notifications []any) {
 	var given []string
 	news := 0
@@ -301,8 +292,8 @@ func (q *queueFuzz) checkNotifications(notifications []any) {
 
 const fuzzedSpan = 60_000 // ms
 
-// FuzzQueueRubbish: whatever lies in the keys of the lock, a script answers or
-// fails. It does not take, or give away, what it did not write, but for force.
+// FuzzQueueRubbish: for any data in the keys of the lock, a script answers or fails. Except for
+// force, it neither takes nor hands over foreign data.
 func FuzzQueueRubbish(f *testing.F) {
 	at := locktest.Endpoint(f, harness.KindRedis)
 	f.Add("another value", "C:1", "12", "C:1 0 1 0")

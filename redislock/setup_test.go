@@ -20,25 +20,22 @@ import (
 	"locklab/redislock"
 )
 
-// patience is how long a test waits for what must happen.
 const patience = 20 * time.Second
 
-// A link is a client whose replies the test can lose.
 type link struct {
 	*redis.Client
 	*wireredis.Counter
-	lose  atomic.Int32 // so many replies from now on
-	stall atomic.Bool  // replies do not come, until the connection closes
-	delay atomic.Int64 // ns: replies come so much later
+	lose  atomic.Int32 // number of replies to lose from now on
+	stall atomic.Bool  // replies are withheld until the connection closes
+	delay atomic.Int64 // ns by which replies are delayed
 
 	dialled atomic.Int64 // connections
 
 	mu    sync.Mutex
-	addr  string          // where new connections go, if it is set; "-" for nowhere
-	conns map[*lossy]bool // those that are open
+	addr  string          // address of new connections if set; "-" for no server
+	conns map[*lossy]bool // the open ones
 }
 
-// redirect cuts all connections and leads new ones to addr.
 func (l *link) redirect(addr string) {
 	l.mu.Lock()
 	l.addr = addr
@@ -46,14 +43,12 @@ func (l *link) redirect(addr string) {
 	l.cut()
 }
 
-// cut breaks all connections.
 func (l *link) cut() {
 	for _, c := range l.open() {
 		c.Conn.Close()
 	}
 }
 
-// open returns the connections that are open.
 func (l *link) open() []*lossy {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +76,6 @@ func (l *link) connect(ctx context.Context, network, addr string) (net.Conn, err
 	return c, nil
 }
 
-// dial connects a client for the duration of t.
 func dial(t testing.TB, at harness.Endpoint, tweak ...func(*redis.Options)) *link {
 	t.Helper()
 	l := &link{conns: make(map[*lossy]bool)}
@@ -94,23 +88,23 @@ func dial(t testing.TB, at harness.Endpoint, tweak ...func(*redis.Options)) *lin
 	}
 	l.Client, l.Counter = client, counter
 	t.Cleanup(func() { client.Close() })
-	// The scripts are known to the server from here on, and a connection is open.
+	// Now the server has the scripts, and a connection is open.
 	if err := client.Ping(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
 	return l
 }
 
-// lossy is a connection that loses replies: the server has done what it was
-// asked, and then the connection breaks or is silent.
+// lossy is a connection that loses replies: the server executes the request, then the connection
+// breaks or is silent.
 type lossy struct {
 	net.Conn
 	link   *link
 	silent atomic.Bool // nothing arrives any more, in either direction
 }
 
-// silence makes the connections that are open now silent, as behind a router that has
-// forgotten them. Those that come later work.
+// silence makes the open connections silent, as behind a router that has dropped its state. New
+// ones work.
 func (l *link) silence() {
 	for _, c := range l.open() {
 		c.silent.Store(true)
@@ -152,10 +146,8 @@ func (c *lossy) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// newKey returns the name of a lock that no other test uses.
 func newKey() string { return "locklab:{redislock-test-" + rand.Text() + "}" }
 
-// owner returns the value of the key, "" if it is not there.
 func owner(t *testing.T, l *link, key string) string {
 	t.Helper()
 	v, err := l.Get(context.WithoutCancel(t.Context()), key).Result()
@@ -165,7 +157,6 @@ func owner(t *testing.T, l *link, key string) string {
 	return v
 }
 
-// eventually waits until ok holds.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
@@ -175,15 +166,12 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// pollMutex returns a lock of a client for the duration of t, whose leases are
-// not renewed.
 func pollMutex(t *testing.T, c *link, key string, o redislock.Options) *redislock.PollMutex {
 	t.Helper()
 	o.DisableRenewal = true
 	return newClient(t, c).PollMutex(key, redislock.PollOptions{Options: o})
 }
 
-// newClient returns a Client over c for the duration of t.
 func newClient(t *testing.T, c *link) *redislock.Client {
 	t.Helper()
 	client := redislock.NewClient(c.Client, redislock.ClientOptions{})

@@ -2,19 +2,18 @@ package redislock
 
 import "strconv"
 
-// shared returns the queue of a [Mutex] for a lock that several may hold: a
-// waiter that comes with a limit holds it together with limit - 1 others at most, if those
-// agree. It is kept like this:
+// shared returns the queue of a [Mutex] for a lock with several holders. A waiter with a
+// limit holds it together with at most limit - 1 others, if their limits agree:
 //
-//   - the holders are a sorted set by the end of their time, so that each has a
-//     lease of its own, and each script removes those that are over;
-//   - a waiter or holder that leaves admits the first waiters for as
-//     long as they fit, each with a token of its own and by a notification to its
-//     mailbox. No waiter passes one that does not fit: no kind starves another;
-//   - each waiter asks again when the first of the leases of the holders ends.
+//   - The holders are a sorted set by the end of their time, so each has a separate lease, and
+//     each script removes expired ones.
+//   - A leaving waiter or holder admits the first waiters as long as they fit, each with its
+//     token and a notification to its mailbox. No waiter passes one that does not fit: no kind
+//     starves another.
+//   - Each waiter asks again when the first lease of the holders ends.
 //
-// What a release costs the server does not depend on the number of holders, but
-// for a logarithm; it grows with the number of those that it admits.
+// The server's cost of a release grows with the logarithm of the number of holders, and
+// with the number of admitted waiters.
 func (c *Client) shared(name string, o Options, limit int) *Mutex {
 	m := c.Mutex(name, o)
 	m.kind = sharing

@@ -12,7 +12,6 @@ import (
 	"locklab/redislock"
 )
 
-// TestShared runs the tests of locks with several holders.
 func TestShared(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for _, test := range []struct {
@@ -37,7 +36,6 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// held returns how many holders the server knows.
 func held(t *testing.T, l *link, key string) int64 {
 	t.Helper()
 	n, err := l.ZCard(context.WithoutCancel(t.Context()), key).Result()
@@ -47,7 +45,6 @@ func held(t *testing.T, l *link, key string) int64 {
 	return n
 }
 
-// keptOut fails t if got delivers a lease within a moment.
 func keptOut(t *testing.T, what string, got <-chan *redislock.Lease) {
 	t.Helper()
 	select {
@@ -126,7 +123,6 @@ func readersTogether(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// keptOutNow fails t if got has delivered a lease.
 func keptOutNow(t *testing.T, got <-chan *redislock.Lease) {
 	t.Helper()
 	select {
@@ -136,7 +132,6 @@ func keptOutNow(t *testing.T, got <-chan *redislock.Lease) {
 	}
 }
 
-// deadReader: of two readers one dies and the other goes on.
 func deadReader(t *testing.T, at harness.Endpoint) {
 	const lease = 300 * time.Millisecond
 	key := newKey()
@@ -156,7 +151,6 @@ func deadReader(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// renewedReader: the writer watches the end of a lease, which moves.
 func renewedReader(t *testing.T, at harness.Endpoint) {
 	const lease = 300 * time.Millisecond
 	c, key := dial(t, at), newKey()
@@ -174,7 +168,6 @@ func renewedReader(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, got))
 }
 
-// writerGivesUp: a reader behind the writer then joins the reader inside.
 func writerGivesUp(t *testing.T, at harness.Endpoint) {
 	c, key := dial(t, at), newKey()
 	m := newClient(t, c).RWMutex(key, redislock.Options{})
@@ -219,7 +212,7 @@ func sharedLostReplies(t *testing.T, at harness.Endpoint) {
 	}
 	unlock(t, lock(t, m))
 	c.lose.Store(1)
-	unlock(t, lock(t, m)) // a writer that did not know its own lock would wait for it
+	unlock(t, lock(t, m)) // a writer that did not recognize its own lock would wait for it
 	c.lose.Store(3)
 	if l, err := m.TryRLock(t.Context()); err == nil {
 		t.Fatalf("TryRLock = %v after three lost replies", l)
@@ -252,16 +245,13 @@ func deadPermit(t *testing.T, at harness.Endpoint) {
 	unlock(t, second)
 }
 
-// deadWaiters: two waiters of a process that reads its mailbox no more stand
-// before a third.
 func deadWaiters(t *testing.T, at harness.Endpoint) {
 	const grant = 100 * time.Millisecond
 	o := redislock.Options{HandoffTimeout: grant}
 	c, key := dial(t, at), newKey()
 	l := lock(t, newClient(t, c).RWMutex(key, o))
 	queue := key + ":~queue"
-	// They cannot be killed here: they are entered as a process would be that
-	// died at once.
+	// They are entered like waiters of a process that died at once.
 	for i, waiter := range []string{"DEAD:1:1", "DEAD:2:1"} {
 		if err := c.Do(t.Context(), "ZADD", queue, i-5, waiter).Err(); err != nil {
 			t.Fatal(err)
@@ -287,9 +277,8 @@ func badPermits(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// holdersDeleted: the key of the lock is deleted by hand, or evicted, and its companion is
-// not. The next writer has the lock, and a repetition of an earlier one's request, as by a
-// waiter that has not heard of its grant, does not let that in beside it.
+// holdersDeleted: the key of the lock is deleted or evicted, and its companion is not. The next
+// writer has the lock, and a repetition of an earlier writer's request is not admitted as well.
 func holdersDeleted(t *testing.T, at harness.Endpoint) {
 	c, key := dial(t, at), newKey()
 	m := newClient(t, c).RWMutex(key, redislock.Options{})

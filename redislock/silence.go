@@ -9,22 +9,21 @@ import (
 )
 
 const (
-	// askSilence is after how long without an answer a Lock asks by another connection, or
-	// after the read timeout of a client library that does not end a request with its
-	// context, if that is longer.
+	// askSilence is the wait without an answer after which a Lock asks on another
+	// connection. If the client library does not end a request with its context, its read
+	// timeout applies if that is longer.
 	askSilence = 2 * time.Second
 
-	// maxAfresh is how many requests of a client may do so at a time: should the server
-	// hang there is no point in more.
+	// maxAfresh bounds a client's concurrent requests on new connections: more are
+	// pointless if the server hangs.
 	maxAfresh = 32
 )
 
-// answered calls first, which sends a release of the lock called name. If that has no
-// answer within silence, its connection may be dead without either end knowing, and those
-// that the client library keeps as well: then it calls second with a context by which the
-// request goes to the same server by a connection that is new. A client library that ends
-// a request with its context has closed the silent connection by then; with another the
-// answer to either counts, whichever comes first.
+// answered calls first, which sends a release of the lock called name. Without an answer
+// within silence, its connection and the pooled ones may be dead without either end
+// noticing. Then it calls second with a context that sends the request to the same server
+// on a new connection. A client library that ends a request with its context has closed the
+// silent connection by then; otherwise the first answer to either counts.
 func answered[T any](ctx context.Context, c *Client, name string, silence time.Duration, first, second func(context.Context) (T, error)) (T, error) {
 	if c.prompt {
 		short, cancel := context.WithTimeout(ctx, silence)
@@ -68,8 +67,7 @@ func answered[T any](ctx context.Context, c *Client, name string, silence time.D
 	return a.v, a.err
 }
 
-// again calls second by a new connection, unless that cannot be, and returns v and err
-// then.
+// again calls second on a new connection, or returns v and err if that is impossible.
 func again[T any](ctx context.Context, c *Client, name string, second func(context.Context) (T, error), v T, err error) (T, error) {
 	rdb := c.serverOf(name)
 	defer c.fresh.Add(-1)
@@ -79,10 +77,10 @@ func again[T any](ctx context.Context, c *Client, name string, second func(conte
 	return v, err
 }
 
-// ask sends a request for a lock. If there is no answer for a while it is given up, and
-// sent once more by a new connection: it must know its own repetition. Not before it is
-// given up, as a release may be: were both under way, the one might take the lock again
-// after what the other took was released.
+// ask sends a request for a lock. Without an answer for a while it abandons the request and
+// repeats it on a new connection: the script must recognize the repetition. Unlike a
+// release, the first must be abandoned before. Otherwise it could take the lock again after
+// the lock of the second was released.
 func (c *Client) ask(ctx context.Context, request call) *redis.Cmd {
 	short, cancel := context.WithTimeout(ctx, askSilence)
 	defer cancel()
@@ -98,7 +96,7 @@ func (c *Client) ask(ctx context.Context, request call) *redis.Cmd {
 	return reply
 }
 
-// serverOf returns the client for the server that has key, nil if it is not known.
+// serverOf returns the client for the server that has key, nil if unknown.
 func (c *Client) serverOf(key string) *redis.Client {
 	var rdb *redis.Client
 	var err error
@@ -116,7 +114,7 @@ func (c *Client) serverOf(key string) *redis.Client {
 	return rdb
 }
 
-// afresh calls f with a client for the server of rdb that has no connection yet. It is
+// afresh calls f with a client for the server of rdb without connections. The client is
 // closed afterwards, or with c.
 func (c *Client) afresh(rdb *redis.Client, f func(redis.UniversalClient)) {
 	o := *rdb.Options()
@@ -131,13 +129,13 @@ func (c *Client) afresh(rdb *redis.Client, f func(redis.UniversalClient)) {
 
 type serverKey struct{}
 
-// by returns a context for a request that goes to rdb, whichever client it would go to:
-// once more, because it may have been sent before.
+// by returns a context that sends a request to rdb as a repetition: it may have been sent
+// before.
 func by(ctx context.Context, rdb redis.UniversalClient) context.Context {
 	return context.WithValue(ctx, serverKey{}, rdb)
 }
 
-// resent returns the client for a request that is sent once more, nil for others.
+// resent returns the client for a repeated request, nil for others.
 func resent(ctx context.Context) redis.UniversalClient {
 	rdb, _ := ctx.Value(serverKey{}).(redis.UniversalClient)
 	return rdb

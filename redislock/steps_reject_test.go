@@ -16,8 +16,7 @@ import (
 	wireredis "locklab/internal/wire/redis"
 )
 
-// TestStepsReject: the trials refuse locks that fail in each of the ways they
-// are there to find.
+// TestStepsReject: the trials reject locks with each of the faults that they look for.
 func TestStepsReject(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.All(t)
@@ -55,7 +54,6 @@ func TestStepsReject(t *testing.T) {
 	}
 }
 
-// naive is SET NX and DEL, remote, session and lease in one.
 type naive struct {
 	*redis.Client
 	key             string

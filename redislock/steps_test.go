@@ -22,24 +22,21 @@ import (
 	"locklab/redislock/lab"
 )
 
-// A step is a request at which the connection is lost.
 type step struct {
 	op   string
 	when string // one of the moments
-	bare bool   // of a server that has no scripts yet
+	bare bool   // on a server without scripts
 }
 
-// The moments of a step.
 const (
 	alone  = "alone"   // Lock of a free lock
 	behind = "behind"  // Lock of a lock that another client holds
 	leave  = "release" // Unlock
 )
 
-// compareAndDelete is the operation of a server that [deleter] tells.
+// compareAndDelete is the operation that [deleter] returns.
 const compareAndDelete = "compare-and-delete"
 
-// steps are the requests of each lock.
 var steps = map[string][]step{
 	"redis-queue": {
 		{op: "evalsha", when: alone},
@@ -75,7 +72,7 @@ var steps = map[string][]step{
 		{op: "blpop", when: behind},
 		{op: "evalsha", when: leave},
 	},
-	"redis-semaphore": { // with one permit left over no client is behind
+	"redis-semaphore": { // with a free permit no client is behind
 		{op: "evalsha", when: alone},
 		{op: "evalsha", when: leave},
 	},
@@ -85,7 +82,7 @@ var steps = map[string][]step{
 		{op: "blpop", when: behind},
 		{op: "evalsha", when: leave},
 	},
-	"redis-redlock": { // of one of its servers
+	"redis-redlock": { // on one of its servers
 		{op: "evalsha", when: alone},
 		{op: "evalsha", when: behind},
 		{op: compareAndDelete, when: leave},
@@ -98,11 +95,11 @@ var steps = map[string][]step{
 	},
 }
 
-// abreast is how many trials run beside each other: they wait most of the time.
+// abreast is the number of concurrent trials: they wait most of the time.
 const abreast = 8
 
-// TestSteps loses the connection at every step of every lock's protocol,
-// before the server hears the request and after it has done it.
+// TestSteps loses the connection at every step of every lock's protocol, before the server gets
+// the request and after it has executed it.
 func TestSteps(t *testing.T) {
 	at := locktest.Endpoints(t, harness.KindRedis, harness.Servers(lab.Suite, harness.KindRedis))
 	leaktest.All(t)
@@ -144,7 +141,6 @@ func (s step) name(v *harness.Variant, do faultproxy.Action) string {
 	return name
 }
 
-// lose runs the trial of s.
 func (s step) lose(t *testing.T, at harness.Endpoint, v *harness.Variant, do faultproxy.Action) {
 	if !s.bare {
 		leaktest.Own(t)
@@ -165,7 +161,7 @@ func (s step) lose(t *testing.T, at harness.Endpoint, v *harness.Variant, do fau
 	}
 }
 
-// A trial is an accident of one client of a lock while another contends.
+// A trial is a fault of one client of a lock while another contends.
 type trial struct {
 	at harness.Endpoint
 	v  *harness.Variant
@@ -176,12 +172,11 @@ type trial struct {
 	key    string
 	p      *faultproxy.Proxy
 	hit    *faultproxy.Injection
-	a, b   harness.Session // a's connection is lost, b's is not
+	a, b   harness.Session // a loses its connection, b does not
 	see    *redis.Client
 	inside atomic.Int32 // holders
 }
 
-// run returns what is wrong with the lock.
 func (tr *trial) run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, tr.patience)
 	defer cancel()
@@ -217,8 +212,7 @@ func (tr *trial) run(ctx context.Context) (err error) {
 	return err
 }
 
-// story: a takes the lock, behind b or alone, and has an accident on the way;
-// then both go on.
+// story: a takes the lock, behind b or alone, with a fault on the way; then both continue.
 func (tr *trial) story(ctx context.Context) error {
 	var first harness.Lease
 	if tr.when == behind {
@@ -257,7 +251,7 @@ func (tr *trial) story(ctx context.Context) error {
 	}
 	select {
 	case <-tr.hit.Done():
-	case <-time.After(time.Second): // what the lock does not wait for
+	case <-time.After(time.Second): // the lock does not wait for it
 		return fmt.Errorf("the trial shows nothing: no %s was lost", tr.op)
 	}
 	return tr.after(ctx)
@@ -267,7 +261,6 @@ func (tr *trial) inject() {
 	tr.hit = tr.p.Inject(faultproxy.Fault{Do: tr.do, Match: faultproxy.Op(tr.op)})
 }
 
-// after: the lock is as good as before, and no key is left.
 func (tr *trial) after(ctx context.Context) error {
 	var g errgroup.Group
 	for _, s := range []harness.Session{tr.a, tr.b} {
@@ -301,8 +294,7 @@ func (tr *trial) after(ctx context.Context) error {
 	}
 }
 
-// left returns the keys of the lock, but for the counter of its tokens, which
-// must outlive it.
+// left returns the keys of the lock without the counter of its tokens, which must outlive it.
 func (tr *trial) left(ctx context.Context) (keys []string, err error) {
 	all := tr.see.Scan(context.WithoutCancel(ctx), 0, "*"+tr.key+"*", 1000).Iterator()
 	for all.Next(context.WithoutCancel(ctx)) {

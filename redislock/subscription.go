@@ -9,15 +9,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A subscription listens to one channel for any number of waiters. It begins
-// with the first one that has to wait, and ends when there has been none for
-// mailboxLinger: so waiters that come one after the other share it too.
+// A subscription listens to one channel for any number of waiters. It begins with the first
+// waiter, and ends mailboxLinger after the last, so that successive waiters share it too.
 //
-// Messages are hints. A waiter joins before it asks the server. If the
-// subscription lived by then, a message that follows reaches it; if it begins
-// later, or again after its connection broke, every waiter is woken to ask again.
-// Only a connection that is dead without either end knowing hides a message for
-// longer, until the end of the lease that the waiter was told.
+// Messages are hints. A waiter joins before it asks the server. If the subscription is active
+// then, the waiter gets every later message. If it begins or reconnects later, every waiter is
+// woken to ask again. Only a connection that is dead without either end noticing hides a message
+// longer: until the end of the lease that the server reported to the waiter.
 type subscription struct {
 	c       *Client
 	channel string
@@ -25,11 +23,10 @@ type subscription struct {
 	mu      sync.Mutex
 	waiters []*listener   // in order of arrival
 	pubsub  *redis.PubSub // nil while there is no subscription
-	err     error         // why the last subscription ended in vain
+	err     error         // why the last subscription failed
 	idle    *time.Timer   // ends it; nil before the first
 }
 
-// A listener is one waiter.
 type listener struct{ woken chan struct{} } // has room for one
 
 // The messages of Redisson's locks, org.redisson.pubsub.LockPubSub.
@@ -38,7 +35,6 @@ const (
 	readUnlockMessage = "1" // wakes every waiter
 )
 
-// subscription returns the one to a channel.
 func (c *Client) subscription(channel string) *subscription {
 	return c.subscriptions.get(channel, func() *subscription { return &subscription{c: c, channel: channel} })
 }
@@ -54,8 +50,7 @@ func (s *subscription) join() *listener {
 	return w
 }
 
-// leave ends the wait of w. If it goes without the lock, what woke it is for
-// another one.
+// leave ends the wait of w. If w leaves without the lock, it passes its wake-up to another.
 func (s *subscription) leave(w *listener, served bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,17 +69,16 @@ func (s *subscription) leave(w *listener, served bool) {
 	}
 }
 
-// stop ends the subscription if there are still no waiters.
 func (s *subscription) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.waiters) == 0 && s.pubsub != nil {
-		s.pubsub.Close() // ends the subscription with its connection, and read
+		s.pubsub.Close() // also ends read
 		s.pubsub = nil
 	}
 }
 
-// listen makes sure that the subscription lives or begins.
+// listen makes sure that the subscription exists or begins.
 func (s *subscription) listen() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,12 +98,11 @@ func (s *subscription) listen() error {
 	return nil
 }
 
-// read hands out what comes, until the subscription is closed.
 func (s *subscription) read(pubsub *redis.PubSub) {
-	// go-redis does not heed contexts here.
+	// go-redis ignores contexts here.
 	over := context.AfterFunc(s.c.open, func() { pubsub.Close() })
 	defer over()
-	// If it fails, Receive connects and subscribes again.
+	// After a failure Receive connects and subscribes again.
 	_ = pubsub.Subscribe(s.c.open, s.channel)
 	var pause time.Duration
 	for {
@@ -133,9 +126,8 @@ func (s *subscription) read(pubsub *redis.PubSub) {
 	}
 }
 
-// refused reports whether err says that there will be no subscription. Then it tells
-// all waiters, and the next one begins anew: go-redis would wait for messages all the
-// same.
+// refused reports whether err rules out a subscription. Then it wakes all waiters, and the
+// next one subscribes again: go-redis would wait for messages regardless.
 func (s *subscription) refused(pubsub *redis.PubSub, err error) bool {
 	if !s.c.deaf(err) {
 		return false
@@ -151,14 +143,13 @@ func (s *subscription) refused(pubsub *redis.PubSub, err error) bool {
 	return true
 }
 
-// failure returns why waiters hear nothing, nil if they may.
+// failure returns why waiters get no messages, nil if they may.
 func (s *subscription) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// current reports whether pubsub has not been closed.
 func (s *subscription) current(pubsub *redis.PubSub) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,7 +161,7 @@ func (s *subscription) hear(got any) {
 	defer s.mu.Unlock()
 	switch got := got.(type) {
 	case *redis.Subscription:
-		s.wakeAll() // what was published before has not been heard
+		s.wakeAll() // earlier messages may have been missed
 	case *redis.Message:
 		switch got.Payload {
 		case unlockMessage:
@@ -190,14 +181,13 @@ func (s *subscription) wakeOne() {
 	}
 }
 
-// wakeAll wakes every waiter. The caller holds s.mu.
 func (s *subscription) wakeAll() {
 	for _, w := range s.waiters {
 		w.wake()
 	}
 }
 
-// wake reports whether w had not been woken before.
+// wake reports whether w was not already woken.
 func (w *listener) wake() bool {
 	select {
 	case w.woken <- struct{}{}:

@@ -7,7 +7,6 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// TestSubscriptionWakes checks which waiters a message wakes, without a server.
 func TestSubscriptionWakes(t *testing.T) {
 	unlocked := &redis.Message{Payload: unlockMessage}
 	readUnlocked := &redis.Message{Payload: readUnlockMessage}
@@ -20,7 +19,7 @@ func TestSubscriptionWakes(t *testing.T) {
 		name  string
 		hear  []any
 		leave []leaving
-		want  []bool // which of three are awake; false of those that have left
+		want  []bool // which of three are awake; false for waiters that have left
 	}{
 		{"nothing", nil, nil, []bool{false, false, false}},
 		{"one message, one waiter", []any{unlocked}, nil, []bool{true, false, false}},

@@ -12,7 +12,6 @@ import (
 	"locklab/redislock"
 )
 
-// listeners returns how many connections subscribe to the channel of the lock.
 func listeners(t *testing.T, c *link, key string) int64 {
 	t.Helper()
 	channel := "redisson_lock__channel:" + key
@@ -23,8 +22,6 @@ func listeners(t *testing.T, c *link, key string) int64 {
 	return n[channel]
 }
 
-// reentrantSubscription: waiters of a process share one subscription, which
-// ends when there has been no waiter for a while.
 func reentrantSubscription(t *testing.T, at harness.Endpoint) {
 	c, watch := dial(t, at), dial(t, at)
 	key := newKey()
@@ -54,8 +51,6 @@ func reentrantSubscription(t *testing.T, at harness.Endpoint) {
 	unlock(t, lock(t, m))
 }
 
-// reentrantLostMessage: the connection of the subscription breaks with the
-// message in it.
 func reentrantLostMessage(t *testing.T, at harness.Endpoint) {
 	c, other := dial(t, at), dial(t, at)
 	key := newKey()
@@ -81,8 +76,8 @@ func reentrantLostMessage(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// reentrantPassesOn: the message that woke a waiter that then gives up is for
-// the next one. Nothing else wakes that one before its lease is over.
+// reentrantPassesOn: a message that woke a waiter that gives up is passed to the next one, which
+// nothing else wakes before its lease is over.
 func reentrantPassesOn(t *testing.T, at harness.Endpoint) {
 	c, other := dial(t, at), dial(t, at)
 	key := newKey()

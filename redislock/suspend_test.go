@@ -17,7 +17,7 @@ import (
 	"locklab/redislock"
 )
 
-// A sleeper is a machine that is suspended: Go's clock and its timers stand still.
+// A sleeper is a machine that was suspended: Go's clock and timers stand still.
 type sleeper struct {
 	*redislock.Client
 	slept atomic.Int64
@@ -33,8 +33,8 @@ func newSleeper(t *testing.T, c *link) *sleeper {
 	return s
 }
 
-// requireExpired expects of a lease whose time has ended during a suspend that its methods
-// show it before any timer of Go has fired.
+// requireExpired checks that a lease whose time ended during a suspend reports it before any Go
+// timer fires.
 func requireExpired(t *testing.T, l *redislock.Lease) {
 	t.Helper()
 	if until, ok := l.Deadline(); !ok || time.Until(until) > 0 {
@@ -50,7 +50,7 @@ func requireExpired(t *testing.T, l *redislock.Lease) {
 	}
 }
 
-// TestSuspend: a machine that was suspended for longer than a lease finds it over at once.
+// TestSuspend: after a suspend longer than a lease, the lease is over at once.
 func TestSuspend(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -77,7 +77,6 @@ func TestSuspend(t *testing.T) {
 	t.Run("late timers", func(t *testing.T) { renewAfterSuspend(t, at) })
 }
 
-// suspendPastMaxHold: MaxHold counts on too, and the lock is given back at once.
 func suspendPastMaxHold(t *testing.T, at harness.Endpoint, kind string) {
 	make := lockables()[kind]
 	s, name := newSleeper(t, dial(t, at)), newKey()
@@ -93,7 +92,7 @@ func suspendPastMaxHold(t *testing.T, at harness.Endpoint, kind string) {
 	unlock(t, lock(t, make(newClient(t, dial(t, at)), name, redislock.Options{})))
 }
 
-// suspendBeforeAnswer: a lease does not begin that was over before its answer was read.
+// suspendBeforeAnswer: no lease begins that was over before its answer was read.
 func suspendBeforeAnswer(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	s, name := newSleeper(t, c), newKey()
@@ -117,7 +116,6 @@ func suspendBeforeAnswer(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// afterReply calls do when a command of those names was answered.
 type afterReply struct {
 	names []string
 	do    func()
@@ -138,12 +136,12 @@ func (a afterReply) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// renewAfterSuspend: a lease that begins after a suspend is renewed in time, though the
-// timer for an older one is late.
+// renewAfterSuspend: a lease that begins after a suspend is renewed in time, though the timer of
+// an older one is late.
 func renewAfterSuspend(t *testing.T, at harness.Endpoint) {
 	s := newSleeper(t, dial(t, at))
 	lock(t, s.Mutex(newKey(), redislock.Options{TTL: time.Hour}))
-	s.suspend(40 * time.Minute) // it is to be renewed, in 20 minutes of Go's clock
+	s.suspend(40 * time.Minute) // renewal is due in 20 minutes of Go's clock
 	l := lock(t, s.Mutex(newKey(), redislock.Options{TTL: 3 * time.Second}))
 	first, _ := l.Deadline()
 	eventually(t, "a renewal", func() bool {
@@ -156,7 +154,6 @@ func renewAfterSuspend(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// redlockSuspended: the clients of a Redlock were made before and after a suspend.
 func redlockSuspended(t *testing.T, s *trio) {
 	var clients []*redislock.Client
 	var machine []*sleeper
@@ -178,8 +175,8 @@ func redlockSuspended(t *testing.T, s *trio) {
 	l.Unlock(t.Context())
 }
 
-// TestCohortAsksFirst: a row goes on only if the server has confirmed the lock within a
-// grant timeout. A suspend makes it older.
+// TestCohortAsksFirst: a row continues only if the server has confirmed the lock within a grant
+// timeout, which includes suspends.
 func TestCohortAsksFirst(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -218,7 +215,6 @@ func TestCohortAsksFirst(t *testing.T) {
 	unlock(t, l)
 }
 
-// refusing fails all requests while it is set.
 type refusing struct{ on *atomic.Bool }
 
 func (r refusing) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -236,8 +232,8 @@ func (r refusing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// TestServerClockFromRequest: the server's clock is taken to show its time when the request
-// was sent, not when the answer came.
+// TestServerClockFromRequest: the server's clock is related to the time of the request, not of
+// the answer.
 func TestServerClockFromRequest(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)

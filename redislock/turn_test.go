@@ -14,9 +14,8 @@ import (
 	"locklab/redislock"
 )
 
-// contenders are clients, each with a connection of its own, that take one lock by turns,
-// and ask for it again at once. No lease of them ends meanwhile, however slow the
-// server is.
+// contenders are clients with one connection each that take a lock in turns, and ask again at
+// once. Their leases do not end meanwhile, however slow the server is.
 type contenders struct {
 	links []*link
 	locks []*redislock.Mutex
@@ -35,7 +34,6 @@ func newContenders(t testing.TB, at harness.Endpoint, n int) *contenders {
 	return c
 }
 
-// turns lets each contender have so many.
 func (c *contenders) turns(ctx context.Context, each int) error {
 	errs := make([]error, len(c.locks))
 	var all sync.WaitGroup
@@ -62,7 +60,6 @@ func (c *contenders) turns(ctx context.Context, each int) error {
 	return nil
 }
 
-// requests returns how many all of them have sent.
 func (c *contenders) requests() (n uint64) {
 	for _, l := range c.links {
 		n += l.Counts().Requests
@@ -70,10 +67,9 @@ func (c *contenders) requests() (n uint64) {
 	return n
 }
 
-// BenchmarkTurn is what a turn costs when many clients take a lock by turns: the requests,
-// the bytes that the server gets and sends, the processor time of the server and of the
-// clients, which are this process, and what they allocate. make profile-redis says of
-// which functions it is.
+// BenchmarkTurn measures the cost of a turn when many clients take a lock in turns: requests,
+// the server's bytes, the processor time of the server and of the clients (this process), and
+// the clients' allocations. make profile-redis lists the functions.
 func BenchmarkTurn(b *testing.B) {
 	at := locktest.Endpoint(b, harness.KindRedis)
 	for _, n := range []int{8, 50} {
@@ -101,12 +97,11 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// A serverReading is what a server has done so far: bytes, and seconds of processor time.
 type serverReading struct{ in, out, cpu float64 }
 
 func readServer(b *testing.B, l *link) (r serverReading) {
 	b.Helper()
-	for _, section := range []string{"stats", "cpu"} { // one at a time: before Redis 7 it takes no more
+	for _, section := range []string{"stats", "cpu"} { // one at a time: Redis before 7 accepts only one
 		text, err := l.Info(b.Context(), section).Result()
 		if err != nil {
 			b.Fatal(err)
@@ -123,7 +118,6 @@ func readServer(b *testing.B, l *link) (r serverReading) {
 	return r
 }
 
-// processorTime is what this process has used.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

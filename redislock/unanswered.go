@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// unanswered is what a client has asked a server of a [Redlock] of which it does not know
-// what has become, with no answer in time or none at all. While there is any the server
-// is not asked for more: a client that waited for it would keep its votes from the others, and
-// each request would take a connection.
+// unanswered counts a client's requests to a server of a [Redlock] whose outcome is
+// unknown, because the answer is late or missing. While there are any, the server gets no
+// more requests. A client that waited for it would withhold its votes from the others, and
+// each request would occupy a connection.
 type unanswered struct {
 	mu   sync.Mutex
 	n    int
-	last error         // of the latest of them
-	none chan struct{} // closed when there are none again; nil while there are none
+	last error         // the latest error
+	none chan struct{} // closed when the count returns to zero; nil while it is zero
 }
 
 func (u *unanswered) add(err error) {
@@ -35,16 +35,16 @@ func (u *unanswered) remove() {
 	}
 }
 
-// state returns what closes when there are none again, nil if there are none now, and
-// the latest error.
+// state returns a channel that is closed when the count returns to zero, nil if it is zero,
+// and the latest error.
 func (u *unanswered) state() (none <-chan struct{}, last error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.none, u.last
 }
 
-// A pending is one attempt to get a key. It counts as unanswered from when the time to
-// answer is over until it is known that there is no key of it.
+// A pending is one attempt to set a key. It counts as unanswered from when its answer is
+// late until the key is known to be absent.
 type pending struct {
 	u     *unanswered
 	timer *time.Timer
@@ -53,7 +53,6 @@ type pending struct {
 	counted, over bool
 }
 
-// await notes an attempt that may take so long.
 func (u *unanswered) await(answer time.Duration) *pending {
 	p := &pending{u: u}
 	p.mu.Lock()
@@ -62,7 +61,6 @@ func (u *unanswered) await(answer time.Duration) *pending {
 	return p
 }
 
-// late counts it, with that error.
 func (p *pending) late(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,7 +70,6 @@ func (p *pending) late(err error) {
 	}
 }
 
-// end says that all is known of it.
 func (p *pending) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,12 +80,11 @@ func (p *pending) end() {
 	}
 }
 
-// maxUndoPause is how long after a server is back at most it is asked again.
+// maxUndoPause bounds the delay after a server's return before it is asked again.
 const maxUndoPause = 500 * time.Millisecond
 
-// undo takes back what an attempt may have done that was sent at that time: when the
-// server answers, or its lease is over. What asks is a request to that server too, so
-// there is one on its way for each attempt, and no more.
+// undo reverts an attempt that was sent at that time, until the server answers or its lease
+// is over. It sends requests itself, so each attempt has exactly one running.
 func (k *keyLock) undo(ctx context.Context, nonce string, sent time.Time) {
 	for pause := retryPause; ; pause = min(2*pause, maxUndoPause) {
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)

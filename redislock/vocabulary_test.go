@@ -13,7 +13,6 @@ import (
 	"locklab/redislock"
 )
 
-// lockables are the locks of every kind, and what else is one.
 func lockables() map[string]func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 	all := maps.Clone(kinds)
 	all["Owner"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
@@ -25,11 +24,11 @@ func lockables() map[string]func(c *redislock.Client, name string, o redislock.O
 	return all
 }
 
-// tokenless are the kinds whose comments say that they have no fencing tokens.
+// tokenless are the kinds that are documented to have no fencing tokens.
 var tokenless = []string{"PollMutex", "PubSubMutex", "Redlock", "Reentrant", "Owner"}
 
-// TestLockables: a lease has a token unless the comment of its kind says that it has none, Do and Locker work with every kind, and TokenOf returns the token of the
-// lock by its name, and of nothing else.
+// TestLockables: a lease has a token unless its kind is documented to have none, Do and Locker
+// work with every kind, and TokenOf returns the token only for the lock's name.
 func TestLockables(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.Own(t)

@@ -11,14 +11,13 @@ import (
 	"locklab/zklock/lab"
 )
 
-// TestMain lets one test more run beside the others than there are processors at
-// least: they wait most of the time.
+// TestMain runs one more test in parallel than there are processors (at least 3): they wait most
+// of the time.
 func TestMain(m *testing.M) {
 	locktest.Parallel(1 + max(2, runtime.GOMAXPROCS(0)))
 	lockbench.Main(tests{m})
 }
 
-// tests stops the common server after the last test.
 type tests struct{ *testing.M }
 
 func (ts tests) Run() int {

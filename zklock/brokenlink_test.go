@@ -15,9 +15,9 @@ import (
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
-// TestCutOff: what a server answers that the others have left proves nothing of a
-// session. What becomes of holders there the scenarios isolated-follower and
-// half-open-leader of package chaos show.
+// TestCutOff: an answer of a server that is cut off from the others does not prove a session
+// alive. The scenarios isolated-follower and half-open-leader of package chaos show the effect
+// on holders.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	var wg sync.WaitGroup
@@ -30,13 +30,13 @@ func TestCutOff(t *testing.T) {
 		{"follower isolated", false, (*chaos.Linked).Isolate},
 		{"leader half open", true, (*chaos.Linked).Depose},
 	} {
-		// Not by t.Parallel: they wait most of the time, and would keep other tests waiting.
+		// Without t.Parallel: they wait most of the time, and would delay other tests.
 		wg.Go(func() { t.Run(c.name, func(t *testing.T) { cutOffServer(t, c.leads, c.cut) }) })
 	}
 }
 
-// cutOffServer cuts off a server of three, with the ticks and limits that ZooKeeper's
-// sample configuration has, 2 s and 5.
+// cutOffServer cuts off one server of three, with the ticks and limits of ZooKeeper's sample
+// configuration, 2 s and 5.
 func cutOffServer(t *testing.T, leads bool, cut func(e *chaos.Linked, server int)) {
 	e, err := chaos.StartLinked(t.Context(), chaos.LinkedOptions{})
 	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
@@ -60,9 +60,8 @@ func cutOffServer(t *testing.T, leads bool, cut func(e *chaos.Linked, server int
 	proofs(t, see, leads)
 }
 
-// proofs: what a server answers that is cut off proves nothing, and what does it
-// leaves without an answer until it breaks the connection, even where it would
-// refuse it.
+// proofs: answers of a server that is cut off prove nothing, and it leaves writes unanswered
+// until it breaks the connection, even writes that it would refuse.
 func proofs(t *testing.T, c *wirezk.Conn, leads bool) {
 	before := c.Proof()
 	var wg sync.WaitGroup

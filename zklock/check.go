@@ -6,30 +6,30 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// ErrNoCheck is ErrUsage, returned by IsOwner for a lease that no operation can check: of
-// a lock without Options.Checkable, or of a Cohort that hands its ticket on.
+// ErrNoCheck is ErrUsage, returned by IsOwner for a lease that no operation can check: of a lock
+// without Options.Checkable, or of a Cohort that hands its ticket on.
 var ErrNoCheck = fmt.Errorf("%w: the lease cannot be checked by an operation", ErrUsage)
 
-// IsOwner returns operations for a transaction on the same servers, see zk.Conn.Multi, on
-// any connection: the transaction is done only if the lock is held by this lease then, or
-// by another one of the same [Owner]. So what is kept in ZooKeeper needs no fencing token:
+// IsOwner returns operations for a transaction (zk.Conn.Multi) on the same servers, on any
+// connection. The transaction succeeds only if this lease, or another one of the same [Owner],
+// holds the lock at that time. So data in ZooKeeper needs no fencing token:
 //
 //	ops, err := lease.IsOwner()
 //	…
 //	_, err = conn.Multi(append(ops, &zk.SetDataRequest{Path: "/state", Data: data, Version: -1})...)
 //
-// If the lock is not held, Multi returns zk.ErrNoNode, or zk.ErrBadVersion. There is one
-// operation, or one for each path of a [Multi]. They need the right to read the tickets:
-// the connection needs the credentials of the client, if it has any.
+// If the lock is not held, Multi returns zk.ErrNoNode or zk.ErrBadVersion. There is one
+// operation, or one for each path of a [Multi]. They need the right to read the tickets: the
+// connection needs the credentials of the client, if any.
 //
-// Each is a check of the lease's ticket, which is there as long as the lock is held, has
-// a name that no other ticket ever has, and goes in the transaction that releases the
-// lock. The tickets of a [Mutex] and of a writer must have version 0 as well: the next in
-// line takes a write for the release. Others may be written to while the lock is held.
+// Each operation checks the lease's ticket, which exists while the lock is held, has a unique
+// name, and is deleted in the transaction that releases the lock. The tickets of a [Mutex] and
+// of a writer must also have version 0, because a write to them is a release. Others may be
+// written to while the lock is held.
 //
-// A [Mutex], a [Multi] and a [RWMutex] need [Options].Checkable. Without it their tickets
-// have numbers for names, which begin again when the node of the lock is made again, and
-// then may be those of others. The error wraps ErrNoCheck.
+// A [Mutex], a [Multi] and a [RWMutex] need [Options].Checkable. Without it the names of their
+// tickets are numbers, which restart when the node of the lock is recreated and then may name
+// other tickets. The error wraps ErrNoCheck.
 func (l *Lease) IsOwner() ([]any, error) {
 	if l.check != nil {
 		check := *l.check
@@ -49,7 +49,6 @@ func (l *Lease) IsOwner() ([]any, error) {
 	return ops, nil
 }
 
-// check returns the operation of [Lease.IsOwner] for the holder t, nil if there is none.
 func (t *ticket) check() *zk.CheckVersionRequest {
 	switch {
 	case t.p.remove != nil && !t.unnamed: // it may be plain

@@ -12,7 +12,6 @@ import (
 	"locklab/zklock"
 )
 
-// write sets the data of the node at path if ops pass.
 func write(see *wirezk.Conn, path string, ops []any) error {
 	_, err := see.Multi(append(ops, &zk.SetDataRequest{Path: path, Version: -1})...)
 	return err
@@ -25,7 +24,7 @@ func requireStale(t *testing.T, see *wirezk.Conn, path string, ops []any) {
 	}
 }
 
-// checkedByUser: a transaction of another connection is done only while the lock is held,
+// checkedByUser: a transaction of another connection succeeds only while the lock is held,
 // whatever is written to tickets meanwhile.
 func checkedByUser(t *testing.T, at harness.Endpoint) {
 	see, state := raw(t, at), newPath()
@@ -33,7 +32,7 @@ func checkedByUser(t *testing.T, at harness.Endpoint) {
 	c, path, o := dial(t, at, zklock.ClientOptions{}), newPath(), zklock.Options{Checkable: true}
 	for i, k := range []struct {
 		lock   zklock.Lockable
-		checks int // 0: it has none
+		checks int // 0: no checks
 	}{
 		{c.Mutex(path, o), 1},
 		{c.Mutex(path, zklock.Options{}), 0},
@@ -72,8 +71,8 @@ func checkedByUser(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// checkedAfterRemake: a lease that is lost does not pass by the ticket of another that has
-// the same number, of a lock whose node was made again.
+// checkedAfterRemake: a lost lease does not pass by another ticket with its number, of a
+// recreated node.
 func checkedAfterRemake(t *testing.T, at harness.Endpoint) {
 	see, path, o := raw(t, at), newPath(), zklock.Options{Checkable: true}
 	l := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, o))

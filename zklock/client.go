@@ -17,53 +17,48 @@ import (
 	"locklab/internal/zksession"
 )
 
-// ClientOptions is how to connect. The zero value is usable.
+// ClientOptions configures a connection. The zero value is usable.
 type ClientOptions struct {
-	// SessionTimeout is how long the servers keep the tickets of a client
-	// they do not hear from: how long a crashed holder blocks the others.
-	// The servers bound it, by 2 and 20 of their ticks unless they are told
-	// otherwise; Dial fails with ErrSessionTimeout if they do not grant it.
-	// 0 is 10 s, or what is nearest to it for the servers. A lease lives through
-	// 0.3 of it without a majority of the servers, such as during an election.
+	// SessionTimeout is how long the servers keep the tickets of a client without contact: how
+	// long a crashed holder blocks the others. The servers bound it, by default to 2 to 20 of
+	// their ticks; Dial fails with ErrSessionTimeout if they do not grant it. 0 is 10 s, or the
+	// nearest value that the servers allow. A lease tolerates 0.3 of it without a majority of
+	// the servers, such as during an election.
 	SessionTimeout time.Duration
 
-	// Margin is how long before the earliest possible end of the session a
-	// holder that is cut off is told so: its time to stop, and what the clocks may
-	// be wrong by. 0 is a tenth of the session timeout that the servers grant. What
-	// is more than that a lease lacks; it can be up to 0.35 of the timeout, or less
-	// with a long Tick. Dial fails with ErrMargin if no lease would last from one
-	// proof that the session lives to the next.
+	// Margin is the time between the end of a lease that cannot be renewed and the earliest
+	// possible end of the session. The holder needs it to stop, and it covers clock errors. 0 is
+	// a tenth of the granted session timeout. A larger margin shortens leases; it can be up to
+	// 0.35 of the timeout, or less with a long Tick. Dial fails with ErrMargin if a lease would
+	// end before the session can be proven alive again.
 	Margin time.Duration
 
-	// Tick is the tickTime of the servers, if their minSessionTimeout allows
-	// sessions of less than two ticks; twice that, if the client connects to an
-	// observer of an observer master. 0 says that SessionTimeout is two ticks or
-	// more, as by default: a follower then tells its leader four times in that
-	// time which sessions it has heard from. Longer ticks make shorter leases.
+	// Tick is the tickTime of the servers, if their minSessionTimeout allows sessions of less
+	// than two ticks; twice that for an observer of an observer master. 0 means that
+	// SessionTimeout is at least two ticks, the default: in that time a follower reports live
+	// sessions to its leader four times. Longer ticks make leases shorter.
 	Tick time.Duration
 
-	Username, Password string      // digest authentication, the only supported one; none if Username is empty
+	Username, Password string      // digest authentication, the only kind supported; none if Username is empty
 	TLS                *tls.Config // nil for plain TCP; see Connections in the package's documentation
 
-	// Name is in the data of this client's tickets, for people that look for what holds a
-	// lock, and for Holders: 256 bytes at most, no control characters. Of a
-	// Semaphore the tickets of holders lose it when others wait.
+	// Name is in the data of this client's tickets, for people and for Holders: 256 bytes at
+	// most, no control characters. The ticket of a Semaphore's holder loses it when others wait.
 	Name string
 
-	// ACL is who may touch the nodes that this client makes. nil is every
-	// client with the same credentials, or all clients if there are none.
+	// ACL applies to the nodes that this client makes. nil allows every client with the same
+	// credentials, or all clients without credentials.
 	ACL []zk.ACL
 
-	// Trace is told of every Lock of this client, and of the leases, after the Trace that
-	// is in the context.
+	// Trace receives the events of every Lock of this client, and of the leases, after the Trace
+	// in the context.
 	Trace *Trace
 
-	clock *boottime.Clock // of a test; nil for the machine's
+	clock *boottime.Clock // for tests; nil for the machine's clock
 }
 
-// A Client is a session with ZooKeeper, or a row of them: when one expires the
-// next begins by itself. Its methods and mutexes may be used by any number of
-// goroutines; they share its connection.
+// A Client is a series of sessions with ZooKeeper: when one expires, the next begins. Its
+// methods and locks are safe for concurrent use and share its connection.
 type Client struct {
 	clock  *boottime.Clock
 	conn   *zksession.Conn
@@ -83,18 +78,18 @@ type Client struct {
 
 	mu       sync.Mutex
 	session  int                  // rises when a session expires
-	isUp     bool                 // a server talks to us
+	isUp     bool                 // connected to a server
 	up       chan struct{}        // closed while isUp
-	leases   map[*Lease]bool      // held as far as we know
-	traced   map[*Lease]time.Time // those with a Trace, which has heard that they last until then
+	leases   map[*Lease]bool      // held, as far as known
+	traced   map[*Lease]time.Time // leases with a Trace, by the last end that it was notified of
 	watchdog *time.Timer          // not nil while there are leases
 	watches  map[string]<-chan zk.Event
 	sweepAt  int
-	cuts     int // how often the connection has broken
+	cuts     int // number of lost connections
 	contacts contacts
 	closed   bool
 	work     sync.WaitGroup // goroutines started by spawn
-	line     sync.WaitGroup // tickets that wait
+	line     sync.WaitGroup // waiting tickets
 
 	seal      seal
 	tickets   ticketWatches
@@ -102,10 +97,9 @@ type Client struct {
 	histories histories
 }
 
-// Dial connects to an ensemble, given as host:port of its servers, and waits
-// for a session until ctx ends. The error wraps ErrUsage, at once, if an address cannot be
-// or the servers want another authentication; else ErrUnavailable. The caller closes the
-// client.
+// Dial connects to an ensemble (host:port of its servers) and waits for a session until ctx
+// ends. The error wraps ErrUsage if an address is invalid or the servers want another
+// authentication, else ErrUnavailable. The caller closes the client.
 func Dial(ctx context.Context, servers []string, o ClientOptions) (*Client, error) {
 	ctx = orBackground(ctx)
 	want := o.SessionTimeout
@@ -127,7 +121,7 @@ func Dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 	return c, nil
 }
 
-// dial is Dial without a look at what the servers grant.
+// dial is Dial without the checks of the granted session.
 func dial(ctx context.Context, servers []string, o ClientOptions) (*Client, error) {
 	if err := zksession.CheckServers(servers); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
@@ -173,25 +167,23 @@ func dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 	return c, nil
 }
 
-// SessionTimeout returns what the servers have granted, which may be more or
-// less than ClientOptions asks for.
+// SessionTimeout returns the granted timeout, which may differ from ClientOptions.
 func (c *Client) SessionTimeout() time.Duration { return c.conn.SessionTimeout() }
 
-// Stats is the traffic of a client with the servers, in whole packets. Keep-alives and
-// what it takes to connect, authenticate and watch again are not counted.
+// Stats counts a client's packets. Keep-alives, connecting, authentication and renewed watches
+// are not counted.
 type Stats struct {
 	Requests      uint64 // sent
 	Notifications uint64 // watch events received
 }
 
-// Stats returns what the client has sent and received, for all its locks together.
+// Stats returns the totals of all locks of the client.
 func (c *Client) Stats() Stats {
 	requests, notifications := c.conn.Traffic()
 	return Stats{requests, notifications}
 }
 
-// spawn runs f in a goroutine that Close waits for, and reports whether the
-// client was still open.
+// spawn runs f in a goroutine that Close waits for. It returns false if the client is closed.
 func (c *Client) spawn(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -202,8 +194,8 @@ func (c *Client) spawn(f func()) bool {
 	return true
 }
 
-// onEvent follows the state of the session. The library calls it, and must not
-// be called from it.
+// onEvent follows the state of the session. The library calls it, so it must not call the
+// library.
 func (c *Client) onEvent(ev zk.Event) {
 	if ev.Type != zk.EventSession {
 		return
@@ -217,7 +209,7 @@ func (c *Client) onEvent(ev zk.Event) {
 			close(c.up)
 		}
 		if c.contacts.timer != nil {
-			c.contacts.timer.Reset(0) // what was heard of this session before may be of another server
+			c.contacts.timer.Reset(0) // earlier proofs of this session may be from another server
 		}
 	case zk.StateDisconnected:
 		c.cuts++
@@ -231,14 +223,12 @@ func (c *Client) onEvent(ev zk.Event) {
 	}
 }
 
-// sessions returns how many sessions have expired.
 func (c *Client) sessions() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session
 }
 
-// A pause waits before a request is repeated, longer each time.
 type pause struct{ next time.Duration }
 
 const (
@@ -249,16 +239,15 @@ const (
 // wait is until for a client that takes locks.
 func (p *pause) wait(ctx context.Context, c *Client) error { return p.until(ctx, c, c.open) }
 
-// until returns nil when the connection is up and it is time to try again, or an error if
-// ctx or over ends before, which is of the client. The
-// time begins when the connection is up, so that not every client that has lost it
-// asks at the same moment in which the library takes up its watches.
+// until returns nil after a pause on a live connection, or an error if ctx or the client's
+// context over ends before. The pause begins when the connection is up, so that not all clients
+// repeat their requests while the library restores its watches.
 func (p *pause) until(ctx context.Context, c *Client, over context.Context) error {
 	c.mu.Lock()
 	up, isUp := c.up, c.isUp
 	c.mu.Unlock()
 	if !isUp {
-		p.next = 0 // the request was not to blame
+		p.next = 0 // the request did not fail by itself
 	}
 	if err := awaited(ctx, over, up); err != nil {
 		return err
@@ -269,8 +258,8 @@ func (p *pause) until(ctx context.Context, c *Client, over context.Context) erro
 	return awaited(ctx, over, timer.C)
 }
 
-// awaited returns nil when what comes, or an error if ctx ends before, or over, which is
-// of the client.
+// awaited returns nil when what fires, or an error if ctx or the client's context over ends
+// before.
 func awaited[E any](ctx, over context.Context, what <-chan E) error {
 	select {
 	case <-what:
@@ -282,19 +271,18 @@ func awaited[E any](ctx, over context.Context, what <-chan E) error {
 	}
 }
 
-// errOutdated is a ticket at the head whose session may be over.
+// errOutdated is a ticket at the head whose session may have ended.
 var errOutdated = errors.New("zklock: outdated view of the queue")
 
-// transient reports whether err is a matter of the connection, so that the
-// same request may succeed later.
+// transient reports whether err is a connection error, so that the request may succeed later.
 func transient(err error) bool {
 	return errors.Is(err, errOutdated) || errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrNoServer) ||
 		errors.Is(err, zk.ErrSessionExpired) || errors.Is(err, zk.ErrSessionMoved) ||
 		errors.Is(err, zk.ErrClosing)
 }
 
-// grant begins l, whose lock was gained by t, or reports false if the session of t
-// has ended or may have, or if something has happened on which t depends.
+// grant begins l, acquired by t. It returns false if the session of t may have ended, or if an
+// event occurred that t must exclude.
 func (c *Client) grant(l *Lease, t *ticket) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -310,13 +298,12 @@ func (c *Client) grant(l *Lease, t *ticket) bool {
 	if c.watchdog == nil {
 		c.watchdog = time.AfterFunc(left, c.watch)
 	} else {
-		c.watchdog.Reset(left) // it is late if the machine was suspended
+		c.watchdog.Reset(left) // the timer is late after a suspend
 	}
 	return true
 }
 
-// watch ends the leases when the session may be over, and else looks again at
-// the time when that could next be so.
+// watch ends the leases when the session may have ended, else reschedules itself.
 func (c *Client) watch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -332,13 +319,11 @@ func (c *Client) watch() {
 	}
 }
 
-// unconfirmed returns why leases end at their deadline.
 func (c *Client) unconfirmed() error {
 	return fmt.Errorf("%w: no majority of the servers has confirmed the session for %v", ErrLost,
 		c.clock.Since(c.conn.Proof().Since).Round(time.Millisecond))
 }
 
-// loseAll ends every lease. The caller holds c.mu.
 func (c *Client) loseAll(cause error) {
 	for l := range c.leases {
 		l.end(cause)
@@ -346,17 +331,15 @@ func (c *Client) loseAll(cause error) {
 	clear(c.leases)
 }
 
-// forget takes l, which has been released, off the list.
 func (c *Client) forget(l *Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.leases, l)
 }
 
-// watchNode returns a channel that wakes its receivers when the node at path
-// changes or goes, or the session ends, or the error zk.ErrNoNode. A watch
-// that is still pending serves every waiter: withdrawn waiters, which cannot
-// take theirs back, leave one per node and not one each.
+// watchNode returns a channel that fires when the node at path changes or is deleted or the
+// session ends, or zk.ErrNoNode. All waiters share a pending watch: withdrawn waiters, which
+// cannot cancel theirs, leave one per node.
 func (c *Client) watchNode(path string) (<-chan zk.Event, error) {
 	if wake := c.pendingWatch(path); wake != nil {
 		return wake, nil
@@ -369,8 +352,6 @@ func (c *Client) watchNode(path string) (<-chan zk.Event, error) {
 	return wake, nil
 }
 
-// pendingWatch returns the watch on the node at path that serves all waiters, nil
-// if there is none.
 func (c *Client) pendingWatch(path string) <-chan zk.Event {
 	c.mu.Lock()
 	wake := c.watches[path]
@@ -381,7 +362,6 @@ func (c *Client) pendingWatch(path string) <-chan zk.Event {
 	return nil
 }
 
-// keepWatch lets wake serve every waiter for the node at path.
 func (c *Client) keepWatch(path string, wake <-chan zk.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,23 +11,20 @@ import (
 	"locklab/internal/lease"
 )
 
-// CohortOptions is how a Cohort shares the lock among its goroutines. The zero
-// value is usable.
+// CohortOptions configures a Cohort. The zero value is usable.
 type CohortOptions struct {
-	// Handovers is how often the lock may pass from goroutine to goroutine of
-	// this client before the client queues again behind the others. Each pass
-	// costs no request. 0 is DefaultHandovers, 16: one ticket serves up to 17
-	// holders, one after the other. At most MaxHandovers count, and a negative
-	// number is none: every holder queues at the servers.
+	// Handovers is how often the lock may pass between goroutines of this client before the
+	// client queues again behind the others. A handover costs no request. 0 is DefaultHandovers,
+	// 16: one ticket serves up to 17 holders in turn. The maximum is MaxHandovers. A negative
+	// number allows none: every holder queues at the servers.
 	Handovers int
 
-	// LocalFirst lets the next goroutine queue at the servers while the ticket
-	// of the last holder is still being removed, not after. The two requests
-	// travel together, and the lock comes round sooner.
+	// LocalFirst lets the next goroutine queue at the servers before the ticket of the last
+	// holder has been removed. The two requests travel together, so the lock comes round sooner.
 	LocalFirst bool
 
-	// Container, Wait and MaxHold are as in Options. Each goroutine that holds the
-	// lock has a MaxHold of its own.
+	// Container, Wait and MaxHold are as in Options. MaxHold applies to each holding goroutine
+	// separately.
 	Container bool
 	Wait      time.Duration
 	MaxHold   time.Duration
@@ -36,50 +33,44 @@ type CohortOptions struct {
 }
 
 const (
-	// DefaultHandovers lets one ticket serve the goroutine that made it and 16 more.
-	// That spreads the requests of the ticket, half a millisecond in all, over 17
-	// acquisitions, 30 µs for each: little beside the time for which a lock
-	// between processes is mostly held. More make only locks faster that are held
-	// for less, and let the other clients wait longer. BenchmarkCohort has the
-	// sweep: 50 goroutines of one process took the lock 2,000 times a second with
-	// no hand-overs, 11,500 with 4, 31,000 with 16, 73,000 with 64 (and a Mutex
-	// 1,700 times; two busy shared cores).
+	// DefaultHandovers spreads the requests of a ticket, 0.5 ms in all, over 17 acquisitions, 30
+	// µs each: little compared with typical hold times between processes. More handovers speed
+	// up only locks with shorter holds, and delay the other clients. BenchmarkCohort (50
+	// goroutines of one process, two busy shared cores) measured 2,000 acquisitions/s without
+	// handovers, 11,500 with 4, 31,000 with 16, 73,000 with 64, and 1,700 with a Mutex.
 	DefaultHandovers = 16
 
-	// MaxHandovers is how many holders fit between two tokens of the servers.
+	// MaxHandovers is the number of holders between two tokens of the servers.
 	MaxHandovers = 1<<tokenBits - 1
 
 	tokenBits = 8
 )
 
-// maxZxid bounds the transaction numbers that make tokens: an ensemble of
-// 2^23 leader elections comes there.
+// maxZxid bounds the transaction numbers in tokens: an ensemble reaches it after 2^23 leader
+// elections.
 const maxZxid = 1<<(63-tokenBits) - 1
 
-// A Cohort is a [Mutex] for clients with many goroutines that want the same
-// lock. They queue in memory, in order of arrival; the client has one ticket
-// at the servers for all of them, and the holder hands it to the
-// next of them, up to [CohortOptions].Handovers times, before the ticket is
-// given back and the client queues again behind the others. So a busy client
-// cannot starve another one: each ticket serves at most 1 + Handovers
-// holders. A goroutine that gives up costs its client no place at the servers
-// while others of the client wait.
+// A Cohort is a [Mutex] for clients with many goroutines that want the same lock. They queue in
+// memory, in order of arrival, with one ticket at the servers for all. The holder hands the
+// ticket to the next of them, up to [CohortOptions].Handovers times. Then the ticket is given
+// back and the client queues again behind the others. So a busy client cannot starve another:
+// each ticket serves at most 1 + Handovers holders. A goroutine that gives up costs its client
+// no place at the servers while others of the client wait.
 //
-// Fair is this to clients, not to goroutines: five goroutines of one client that
-// come back at once and fifty of another have half of the lock each. A client
-// with no waiter behind it holds the lock once for each tenure of the others.
+// It is fair to clients, not to goroutines: five goroutines of one client and fifty of another
+// each have half of the acquisitions. A client without waiters holds the lock once per tenure of
+// the others.
 //
-// Everything else is as with a Mutex, with which it can contend for the same
-// path, but for the tokens, see [Cohort.Lock], and that a ticket which is
-// removed by hand is missed only when it is given back. Use one Cohort for all
-// goroutines of a client: two of them are two clients. It is not reentrant.
+// Otherwise it is like a Mutex, with which it can share a path, with two exceptions. Its tokens
+// differ, see [Cohort.Lock], and a ticket that is removed by hand is noticed only when it is
+// given back. Use one Cohort for all goroutines of a client: two of them count as two clients.
+// It is not reentrant.
 //
 // # References
 //
-// Dice, Marathe, Shavit, "Lock Cohorting: A General Technique for Designing
-// NUMA Locks", PPoPP 2012, DOI 10.1145/2145816.2145848: the global lock stays
-// in a cluster for a bounded number of local hand-overs. Here a cluster is a
-// client.
+// Dice, Marathe, Shavit, "Lock Cohorting: A General Technique for Designing NUMA Locks", PPoPP
+// 2012, DOI 10.1145/2145816.2145848: the global lock stays in a cluster for a bounded number of
+// local handovers. Here a cluster is a client.
 type Cohort struct {
 	queue
 	most       int
@@ -91,13 +82,11 @@ type Cohort struct {
 	recall context.CancelFunc // not nil while a ticket of this client waits at the servers
 }
 
-// A waiter waits in memory for the lock.
 type waiter struct {
 	grant chan grant // has room for one, and gets at most one
 	place *list.Element
 }
 
-// A grant is what a waiter gets: a lease, or why there is none.
 type grant struct {
 	l   *Lease
 	err error
@@ -116,15 +105,14 @@ func (c *Client) Cohort(path string, o CohortOptions) *Cohort {
 	}
 }
 
-// Path returns where the lock is.
+// Path returns the path of the lock.
 func (k *Cohort) Path() string { return k.path }
 
-// Lock waits for the lock until ctx ends, behind the goroutines of this client
-// that came before. It is like [Mutex.Lock], but for the tokens: they rise
-// strictly from holder to holder among Cohorts, and are zxids times 256, of
-// which the hand-overs use the room between. Let a resource not compare them
-// with those of a Mutex. The scheme needs zxids under 2^55; behind an ensemble
-// that has had 2^23 elections, Lock fails.
+// Lock waits for the lock until ctx ends, behind earlier goroutines of this client. It is like
+// [Mutex.Lock] except for the tokens: zxids times 256 plus the number of the handover, which
+// rise strictly from holder to holder among Cohorts. A resource must not compare them with
+// tokens of a Mutex. They need zxids under 2^55; after 2^23 elections of the ensemble Lock
+// fails.
 func (k *Cohort) Lock(ctx context.Context) (*Lease, error) {
 	ctx, a := k.begin(ctx)
 	return a.end(k.wait(ctx))
@@ -139,7 +127,6 @@ func (k *Cohort) wait(ctx context.Context) (*Lease, error) {
 	return k.living(func() (*Lease, error) { return k.stand(ctx) })
 }
 
-// stand waits in line until ctx ends.
 func (k *Cohort) stand(ctx context.Context) (*Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, k.named(ctx, err)
@@ -160,8 +147,8 @@ func (k *Cohort) stand(ctx context.Context) (*Lease, error) {
 	}
 }
 
-// TryLock takes the lock if it is free and has no waiters, here or in
-// another client. The error wraps ErrNotAcquired if it is not.
+// TryLock takes the lock if it is free and has no waiters, here or in another client. Otherwise
+// the error wraps ErrNotAcquired.
 func (k *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 	ctx, a := k.begin(ctx)
 	return a.end(k.try(ctx))
@@ -209,8 +196,8 @@ func (k *Cohort) tryOnce(ctx context.Context) (*Lease, error) {
 
 func (k *Cohort) failed(err error) error { return fmt.Errorf("zklock: lock %s: %w", k.path, err) }
 
-// join puts a waiter at the end of the line, behind so many, or -1 if it is the first
-// and none of the client has the lock.
+// join appends a waiter. ahead is the number of waiters before it, or -1 if the client neither
+// has the lock nor queues for it.
 func (k *Cohort) join() (w *waiter, ahead int) {
 	w = &waiter{grant: make(chan grant, 1)}
 	k.mu.Lock()
@@ -224,15 +211,13 @@ func (k *Cohort) join() (w *waiter, ahead int) {
 	return w, ahead
 }
 
-// abandon ends the wait of w. If the lock has been granted to it meanwhile, the
-// lock goes on to the next waiter.
+// abandon ends the wait of w. If w already has the lock, the lock goes to the next waiter.
 func (k *Cohort) abandon(w *waiter) {
 	if t, served := k.quit(w); served && t.l != nil {
 		t.l.drop()
 	}
 }
 
-// quit takes w out of the line, or returns its grant if it has one.
 func (k *Cohort) quit(w *waiter) (t grant, served bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -248,8 +233,6 @@ func (k *Cohort) quit(w *waiter) (t grant, served bool) {
 	return grant{}, false
 }
 
-// serve gives the first in line what offer grants, if it grants anything, and
-// reports whether it did.
 func (k *Cohort) serve(offer func() (grant, bool)) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -264,16 +247,14 @@ func (k *Cohort) serve(offer func() (grant, bool)) bool {
 	return ok
 }
 
-// next starts drive if a goroutine waits. It is called by the last drive, or by the
-// holder of the lock.
+// next starts drive if a goroutine waits. The last drive, or the holder of the lock, calls it.
 func (k *Cohort) next() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.busy = k.line.Len() > 0 && k.c.spawn(k.drive)
 }
 
-// drive queues at the servers until one of those in line has the lock or none
-// waits for it.
+// drive queues at the servers until a waiter has the lock or nobody waits.
 func (k *Cohort) drive() {
 	for {
 		ctx, recall := context.WithCancel(k.c.open)
@@ -295,18 +276,17 @@ func (k *Cohort) drive() {
 		switch {
 		case err == nil:
 			if !k.serve(func() (grant, bool) { return grant{l: l}, true }) {
-				l.release() // the last one has left; goes on by k.next
+				l.release() // the last waiter has left; k.next continues
 			}
 			return
 		case k.c.open.Err() != nil:
-			return // all see it
-		case !recalled: // an error; the next may fare better
+			return // every waiter notices
+		case !recalled: // an error; the next may succeed
 			k.serve(func() (grant, bool) { return grant{err: err}, true })
 		}
 	}
 }
 
-// fetch takes the lock from the servers.
 func (k *Cohort) fetch(ctx context.Context, try bool) (*Lease, error) {
 	t := newTicket(&k.queue, fairQueue)
 	l, err := t.lock(ctx, try)
@@ -322,9 +302,9 @@ func (k *Cohort) fetch(ctx context.Context, try bool) (*Lease, error) {
 	return l, nil
 }
 
-// firstToken returns the token of the first holder of a ticket, which saw zxid.
-// Those it hands over to take the numbers after it. The holder of the next ticket
-// has seen this one go, and so at least zxid + 1.
+// firstToken returns the token of the first holder of a ticket, which saw zxid. Later holders of
+// the ticket take the following numbers. The holder of the next ticket has seen this one go, and
+// so at least zxid + 1.
 func firstToken(zxid uint64) (uint64, error) {
 	if zxid > maxZxid {
 		return 0, fmt.Errorf("zxid %#x is too great for the tokens of a Cohort; use a Mutex", zxid)
@@ -332,7 +312,7 @@ func firstToken(zxid uint64) (uint64, error) {
 	return zxid << tokenBits, nil
 }
 
-// own makes l, which has been granted, the tenure of a holder that has t.
+// own makes l, just granted, the tenure of a holder of t.
 func (k *Cohort) own(l *Lease, t *ticket, token uint64, passes int) {
 	h := &tenure{k: k, t: t, token: token, passes: passes}
 	l.token, l.free = token, h.release
@@ -342,26 +322,25 @@ func (k *Cohort) own(l *Lease, t *ticket, token uint64, passes int) {
 	h.still = context.AfterFunc(l.alive, h.lost)
 }
 
-// A tenure is what a holder leaves to the next.
+// A tenure is the state that a holder passes on to the next.
 type tenure struct {
 	k      *Cohort
 	t      *ticket
 	token  uint64
-	passes int // of the ticket from hand to hand so far
+	passes int // handovers of the ticket until now
 
-	over  atomic.Bool // a drive is queueing for the lock, or will be
-	still func() bool // ends the wait for a loss
+	over  atomic.Bool // a drive queues for the lock, or will
+	still func() bool // stops waiting for a loss
 }
 
-// lost lets the others go on when the lease ends before its holder does. They
-// queue anew: the ticket keeps all others out, if it still exists, until Unlock.
+// lost lets the others continue when the lease ends before its holder calls Unlock. They queue
+// again: the ticket, if it still exists, excludes everybody until Unlock.
 func (h *tenure) lost() {
 	if !h.over.Swap(true) {
 		h.k.next()
 	}
 }
 
-// release is Lease.free: it hands the ticket over or gives it back.
 func (h *tenure) release() (held bool, err error) {
 	h.still()
 	if h.over.Swap(true) {
@@ -380,12 +359,11 @@ func (h *tenure) release() (held bool, err error) {
 	return held, err
 }
 
-// handOver returns a lease on the same ticket, for the next.
 func (h *tenure) handOver() (grant, bool) {
 	k := h.k
 	l := &Lease{c: k.c, path: k.path}
 	if !k.c.grant(l, h.t) {
-		return grant{}, false // the session may be over
+		return grant{}, false // the session may have ended
 	}
 	k.own(l, h.t, h.token+1, h.passes+1)
 	return grant{l: l}, true

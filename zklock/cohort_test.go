@@ -14,7 +14,6 @@ import (
 	"locklab/zklock"
 )
 
-// TestCohort runs every test of the lock that goroutines hand on.
 func TestCohort(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -38,7 +37,7 @@ func TestCohort(t *testing.T) {
 	})
 }
 
-// inLine starts a Lock in the background and waits until k has n in line.
+// inLine starts a Lock in the background and waits until n goroutines wait in k.
 func inLine(t *testing.T, ctx context.Context, k *zklock.Cohort, n int) <-chan result {
 	t.Helper()
 	got := make(chan result, 1)
@@ -50,7 +49,6 @@ func inLine(t *testing.T, ctx context.Context, k *zklock.Cohort, n int) <-chan r
 	return got
 }
 
-// lines starts n Locks one after the other.
 func lines(t *testing.T, k *zklock.Cohort, n int) (waiters []<-chan result) {
 	t.Helper()
 	for i := range n {
@@ -70,7 +68,6 @@ func lockCohort(t *testing.T, k *zklock.Cohort) *zklock.Lease {
 	return l
 }
 
-// handoversAreFree: eight goroutines, four to a ticket, in order of arrival.
 func handoversAreFree(t *testing.T, at harness.Endpoint) {
 	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{})
 	k := c.Cohort(newPath(), zklock.CohortOptions{Handovers: 3})
@@ -95,8 +92,8 @@ func handoversAreFree(t *testing.T, at harness.Endpoint) {
 	queued(t, see, k.Path(), 0)
 }
 
-// othersNotStarved: a client with a long line gives the lock up after so
-// many hand-overs, and its next ticket is behind the other client's.
+// othersNotStarved: a client with many waiters gives the lock up after its handovers, and its
+// next ticket is behind the other client's.
 func othersNotStarved(t *testing.T, at harness.Endpoint) {
 	for _, o := range []zklock.CohortOptions{
 		{Handovers: -1}, {Handovers: -1, LocalFirst: true}, {Handovers: 2}, {Handovers: 2, LocalFirst: true},
@@ -129,8 +126,8 @@ func othersNotStarved(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// firstGivesUp: the ticket that waits at the servers is the client's, and keeps
-// its place while a waiter is in line.
+// firstGivesUp: the ticket at the servers is the client's, and keeps its place while a goroutine
+// waits.
 func firstGivesUp(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	head := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
@@ -172,7 +169,6 @@ func middleGivesUp(t *testing.T, at harness.Endpoint) {
 	queued(t, see, k.Path(), 0)
 }
 
-// allGiveUp: then the ticket goes, and a waiter that comes later queues anew.
 func allGiveUp(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	head := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
@@ -198,7 +194,6 @@ func allGiveUp(t *testing.T, at harness.Endpoint) {
 	queued(t, see, k.Path(), 0)
 }
 
-// servedWhileGivingUp: the lock goes on from a waiter that does not want it any more.
 func servedWhileGivingUp(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	k := dial(t, at, zklock.ClientOptions{}).Cohort(newPath(), zklock.CohortOptions{})
@@ -225,7 +220,7 @@ func tryCohort(t *testing.T, at harness.Endpoint) {
 		t.Errorf("TryLock behind one's own client costs %+v, want nothing", got)
 	}
 	next := inLine(t, t.Context(), k, 1)
-	unlock(t, held) // which TryLock took
+	unlock(t, held) // TryLock took it
 	unlock(t, take(t, next))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -237,8 +232,6 @@ func tryCohort(t *testing.T, at harness.Endpoint) {
 	queued(t, see, k.Path(), 0)
 }
 
-// cohortExpires: the holder is told, and those in line go on in the next
-// session, whether it has unlocked or not.
 func cohortExpires(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	k := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).Cohort(newPath(), zklock.CohortOptions{})
@@ -252,15 +245,15 @@ func cohortExpires(t *testing.T, at harness.Endpoint) {
 	if next.Token() <= held.Token() {
 		t.Errorf("token %d after %d", next.Token(), held.Token())
 	}
-	lost(t, held) // does not free what is not its own any more
+	lost(t, held) // does not free the next holder's lock
 	empty(t, waiters[1])
 	unlock(t, next)
 	unlock(t, take(t, waiters[1]))
 	queued(t, see, k.Path(), 0)
 }
 
-// handsOverAfterExpiry: the news of the expiry comes before the holder has been
-// told and hands the ticket on, which is worth nothing any more.
+// handsOverAfterExpiry: a ticket of an expired session cannot be handed on, even before the
+// holder is notified.
 func handsOverAfterExpiry(t *testing.T, at harness.Endpoint) {
 	k := dial(t, at, zklock.ClientOptions{}).Cohort(newPath(), zklock.CohortOptions{})
 	handed, err := zklock.HandOverAfterExpiry(k)
@@ -269,8 +262,8 @@ func handsOverAfterExpiry(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// cohortSuspects: a holder that is told that it may have lost the lock keeps the
-// others of its client out, if its session lives on, until it has unlocked.
+// cohortSuspects: a holder that may have lost the lock blocks the others of its client until it
+// has unlocked, if its session survives.
 func cohortSuspects(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	o := zklock.ClientOptions{SessionTimeout: 6 * time.Second, Margin: 2 * time.Second}
@@ -292,8 +285,6 @@ func cohortSuspects(t *testing.T, at harness.Endpoint) {
 	queued(t, see, k.Path(), 0)
 }
 
-// cohortNodeRemoved: the Unlock that gives the ticket back says that it was gone,
-// and the next goroutine goes on all the same.
 func cohortNodeRemoved(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	for _, o := range []zklock.CohortOptions{{Handovers: -1}, {Handovers: -1, LocalFirst: true}} {
@@ -309,8 +300,8 @@ func cohortNodeRemoved(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// cohortDies: a client that dies with the lock and a line of waiters costs the
-// others its session timeout and no more.
+// cohortDies: a client that dies with the lock and waiters costs the others its session timeout
+// and no more.
 func cohortDies(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	o := zklock.ClientOptions{SessionTimeout: time.Second}
@@ -328,7 +319,6 @@ func cohortDies(t *testing.T, at harness.Endpoint) {
 	queued(t, see, k.Path(), 0)
 }
 
-// cohortRefused: every waiter in line hears why.
 func cohortRefused(t *testing.T, at harness.Endpoint) {
 	stranger := dial(t, at, zklock.ClientOptions{})
 	unlock(t, lock(t, stranger.Mutex(newPath(), zklock.Options{}))) // the root is open to all

@@ -12,32 +12,32 @@ import (
 	"locklab/internal/zksession"
 )
 
-// A client knows that its session lives by the writes that a majority of the
-// servers has committed (zksession.Proof, docs/decisions/0009-zk-contact.md). While it
-// holds or waits for something it sees to it that there is one often enough: a
-// contact, which is a multi of one check, if it writes nothing else.
+// A majority of the servers proves that a client's session is alive by committing the client's
+// writes (zksession.Proof, docs/decisions/0009-zk-contact.md). A client that holds or waits for
+// a lock makes sure that it writes often enough. If nothing else is due, it sends a contact, a
+// multi with one check.
 
-// contacts is when a client sends them. Guarded by Client.mu, but for one.
+// contacts schedules these writes. Guarded by Client.mu, except one.
 type contacts struct {
 	timer   *time.Timer      // not nil while the client holds or waits
 	waits   map[*ticket]bool // in the queue: true if it waits, false if it is to be removed
-	busy    bool             // the timer has sent one, which is not answered
-	tried   time.Time        // when that was
-	patient time.Duration    // more than usual, if 0 is not enough; see impatience
-	told    bool             // of a failure since one was sent
-	below   bool             // the root may not be read: check a node of ours
+	busy    bool             // the timer's contact has no answer yet
+	tried   time.Time        // when it was sent
+	patient time.Duration    // longer than usual if not 0; see impatience
+	told    bool             // a failure was reported since the last contact
+	below   bool             // the root is not readable: check a node of ours
 
 	one sync.Mutex // held while a contact is on its way
 }
 
-// deadline returns until when the session certainly lives, less the margin.
+// deadline returns until when the session is certainly alive, less the margin.
 func (c *Client) deadline() time.Time { return c.until(c.conn.Proof()) }
 
 func (c *Client) until(p zksession.Proof) time.Time {
 	return p.Since.Add(term(c.conn.SessionTimeout(), c.margin))
 }
 
-// waiting notes that t queues from now on, or reports false if no lock is taken any more.
+// waiting records that t queues. It returns false if no more locks are taken.
 func (c *Client) waiting(t *ticket) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,33 +51,29 @@ func (c *Client) waiting(t *ticket) bool {
 	}
 	k.waits[t] = true
 	if k.timer == nil {
-		k.timer = time.AfterFunc(c.conn.Lag()/4, c.keepContact) // a request of its own comes first
+		k.timer = time.AfterFunc(c.conn.Lag()/4, c.keepContact) // after the ticket's own request
 	}
 	return true
 }
 
-// waited notes that t does not queue any more.
 func (c *Client) waited(t *ticket) {
 	c.gone(t)
 	c.line.Done()
 }
 
-// stays notes that t, which has waited, is still in the queue.
+// stays records that t no longer waits but is still in the queue.
 func (c *Client) stays(t *ticket) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.contacts.waits[t] = false
 }
 
-// gone notes that t is not in the queue.
 func (c *Client) gone(t *ticket) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.contacts.waits, t)
 }
 
-// keepContact does what is due, and comes again as long as the client holds or
-// waits.
 func (c *Client) keepContact() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,13 +83,13 @@ func (c *Client) keepContact() {
 		return
 	}
 	if len(c.traced) > 0 {
-		c.work.Go(c.renewed) // by what was written
+		c.work.Go(c.renewed) // by other writes
 	}
 	k.timer.Reset(max(time.Millisecond, c.doContact(c.conn.Proof(), c.clock.Now())))
 }
 
-// doContact sends a contact if one is due, turns to another server if this one
-// does not get a write done, and returns when to look again. The caller holds c.mu.
+// doContact sends a contact if one is due, switches to another server if this one does not
+// complete a write, and returns the time until the next call. The caller holds c.mu.
 func (c *Client) doContact(p zksession.Proof, now time.Time) time.Duration {
 	k, soon := &c.contacts, c.conn.Lag()/4
 	switch {
@@ -107,7 +103,7 @@ func (c *Client) doContact(p zksession.Proof, now time.Time) time.Duration {
 		}
 		c.renewalFailed(fmt.Errorf("zklock: no server has answered a write for %v", now.Sub(p.Unanswered).Round(time.Millisecond)))
 		return c.impatience()
-	case !p.Committed.IsZero() && c.isUp: // not of a connection that is lost
+	case !p.Committed.IsZero() && c.isUp: // not on a lost connection
 		k.patient, k.told = 0, false
 	}
 	if left := c.contactDue(p, now).Sub(now); left > 0 {
@@ -116,17 +112,15 @@ func (c *Client) doContact(p zksession.Proof, now time.Time) time.Duration {
 	switch {
 	case !c.isUp:
 		c.renewalFailed(errNoConnection)
-	case !k.busy: // else its end, or the next session, will say
+	case !k.busy: // else its end, or the next session, reports it
 		k.busy, k.tried = true, now
 		c.work.Go(func() { c.contacted(c.contact(p.Since)) })
 	}
 	return soon
 }
 
-// errNoConnection is why no server confirms the session.
 var errNoConnection = errors.New("zklock: no connection to a server that could confirm the session")
 
-// contacted notes what has come of a contact that the timer has sent.
 func (c *Client) contacted(err error) {
 	c.mu.Lock()
 	c.contacts.busy = false
@@ -139,10 +133,9 @@ func (c *Client) contacted(err error) {
 	}
 }
 
-// contactDue returns when the next contact is to be sent: at once on a new
-// connection, then as soon as it proves that the server heard of the last write,
-// or, if little is left of the lease, as soon as it proves anything. The caller
-// holds c.mu.
+// contactDue returns the time of the next contact: at once on a new connection, then as soon as
+// it proves that the server has the last write, or, late in the lease, as soon as it proves
+// anything. The caller holds c.mu.
 func (c *Client) contactDue(p zksession.Proof, now time.Time) time.Time {
 	due := now
 	if !p.Committed.IsZero() {
@@ -151,7 +144,7 @@ func (c *Client) contactDue(p zksession.Proof, now time.Time) time.Time {
 	if late := c.until(p).Add(-c.conn.SessionTimeout() / 4); late.Before(due) && !p.Next.IsZero() {
 		due = later(p.Next, late)
 	}
-	return later(due, c.contacts.tried.Add(c.conn.Lag()/4)) // if it has failed
+	return later(due, c.contacts.tried.Add(c.conn.Lag()/4)) // after a failure
 }
 
 func later(a, b time.Time) time.Time {
@@ -161,17 +154,16 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// impatience is how long a write may go unanswered before the client turns to
-// another server, where the session lives on if only this one is cut off: long for
-// an ensemble that serves, and short enough for a lease. It doubles as long as no
-// server gets one done, not to burden an ensemble that is slow. The caller holds
-// c.mu.
+// impatience is how long a write may stay unanswered before the client switches to another
+// server, where the session survives if only this server is cut off. It is long for a working
+// ensemble, and short compared with a lease. It doubles while no server completes a write, to
+// spare a slow ensemble. The caller holds c.mu.
 func (c *Client) impatience() time.Duration {
 	return max(c.contacts.patient, c.conn.SessionTimeout()/8, 500*time.Millisecond)
 }
 
-// contact proves that the session lives, unless something else has proven more
-// than since when this one was due.
+// contact proves that the session is alive, unless another write has proven more than since
+// meanwhile.
 func (c *Client) contact(since time.Time) error {
 	c.contacts.one.Lock()
 	defer c.contacts.one.Unlock()
@@ -188,7 +180,6 @@ func (c *Client) contact(since time.Time) error {
 	return err
 }
 
-// contactPath returns a node that is there and that the client may read.
 func (c *Client) contactPath() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -203,9 +194,8 @@ func (c *Client) contactPath() string {
 	return "/"
 }
 
-// assure returns when a lease that begins now lasts for a while. What a server
-// says that is cut off from the others, such as an event that was on its way for
-// long, is no proof that the session lives.
+// assure returns when a lease that begins now lasts for a while. A message of a server that is
+// cut off from the others, such as a delayed event, does not prove that the session is alive.
 func (c *Client) assure(ctx context.Context) error {
 	for {
 		p := c.conn.Proof()

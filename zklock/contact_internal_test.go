@@ -9,9 +9,8 @@ import (
 	"locklab/internal/zksession"
 )
 
-// TestFailureToldOnce: while there is no connection a Trace is told once that the session
-// is not confirmed, however often the client looks, though the connection that is gone had
-// an answer; and once more if that happens again after one was there.
+// TestFailureToldOnce: a Trace gets one RenewalFailed per lost connection, however often the
+// client checks, even if the lost connection had an answer.
 func TestFailureToldOnce(t *testing.T) {
 	var told atomic.Int32
 	l := &Lease{path: "/a", trace: &Trace{RenewalFailed: func(e RenewalFailedInfo) {
@@ -22,7 +21,7 @@ func TestFailureToldOnce(t *testing.T) {
 	}}}
 	l.life = newLife(t.Context())
 	c := &Client{conn: new(zksession.Conn), traced: map[*Lease]time.Time{l: {}}}
-	c.contacts.busy = true // so that none is sent
+	c.contacts.busy = true // so that no contact is sent
 	now := time.Now()
 	proof := zksession.Proof{Since: now.Add(-time.Second), Committed: now.Add(-time.Second)}
 	for round := range int32(3) {

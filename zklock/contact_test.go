@@ -13,7 +13,6 @@ import (
 	"locklab/zklock"
 )
 
-// TestContact runs what is to be seen of contacts at one server.
 func TestContact(t *testing.T) {
 	t.Parallel()
 	atOnce(t, endpoint(t), []serverTest{
@@ -23,10 +22,9 @@ func TestContact(t *testing.T) {
 	})
 }
 
-// contactCost: a client that holds or waits for long asks at most four times in a
-// session timeout whether its session lives, and one that does neither asks nothing.
-// Not with a timeout of a second: on a busy machine little is left of it after each
-// answer, and then a client asks sooner.
+// contactCost: a client that holds or waits sends at most four contacts in a session timeout,
+// others none. A timeout of a second is too short for this: on a busy machine little is left
+// after each answer, and then a client asks sooner.
 func contactCost(t *testing.T, at harness.Endpoint) {
 	var wg sync.WaitGroup
 	for _, timeout := range []time.Duration{2 * time.Second, 4 * time.Second} {
@@ -70,7 +68,6 @@ func contactCost(t *testing.T, at harness.Endpoint) {
 	wg.Wait()
 }
 
-// contactBusy: a lock that is taken again and again sends nothing else.
 func contactBusy(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 4 * time.Second})
 	m := c.Mutex(newPath(), zklock.Options{})
@@ -86,7 +83,6 @@ func contactBusy(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// contactBelowRoot: what is checked is a node that the client may read.
 func contactBelowRoot(t *testing.T, _ harness.Endpoint) {
 	server, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{Servers: 1})
 	if err != nil { // the others have one

@@ -14,23 +14,22 @@ import (
 	"locklab/zklock"
 )
 
-// A lister is a lock that lists its contenders.
 type lister interface {
 	zklock.Lockable
 	Holders(context.Context) ([]zklock.Contender, error)
 	Waiters(context.Context) ([]zklock.Contender, error)
 }
 
-// byOwner is a Reentrant that each Lock takes as another owner.
+// byOwner is a Reentrant with a new owner for each Lock.
 type byOwner struct{ *zklock.Reentrant }
 
 func (m byOwner) Lock(ctx context.Context) (*zklock.Lease, error) { return m.Owner().Lock(ctx) }
 
-// listers makes a lock of each kind with room for two holders, or one.
+// listers makes a lock of each kind with room for one or two holders.
 var listers = map[string]struct {
 	open  func(c *zklock.Client, path string) lister
 	most  int
-	token bool // Contender.Token is that of the lease
+	token bool // Contender.Token is the token of the lease
 }{
 	"Mutex": {func(c *zklock.Client, path string) lister { return c.Mutex(path, zklock.Options{}) }, 1, true},
 	"Reentrant": {func(c *zklock.Client, path string) lister {
@@ -42,7 +41,6 @@ var listers = map[string]struct {
 	"SemaphoreV2": {func(c *zklock.Client, path string) lister { return c.SemaphoreV2(path, 2, zklock.Options{}) }, 2, false},
 }
 
-// namesOf returns the names of the contenders.
 func namesOf(t *testing.T, list func(context.Context) ([]zklock.Contender, error)) []string {
 	t.Helper()
 	all, err := list(t.Context())
@@ -66,7 +64,6 @@ func requireContenders(t *testing.T, m lister, holders, waiters []string) {
 	}
 }
 
-// listContenders: every kind of lock lists who holds it and who waits, in order.
 func listContenders(t *testing.T, at harness.Endpoint) {
 	a, b := dial(t, at, zklock.ClientOptions{Name: "a b"}), dial(t, at, zklock.ClientOptions{})
 	anonymous := fmt.Sprintf("session %#x", uint64(zklock.SessionID(b)))
@@ -120,8 +117,6 @@ func listContenders(t *testing.T, at harness.Endpoint) {
 	}}))
 }
 
-// listForeigners: tickets of zk.Lock and of Curator are listed beside those of this
-// package.
 func listForeigners(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	m := dial(t, at, zklock.ClientOptions{Name: "ours"}).Mutex(path, zklock.Options{})
@@ -134,7 +129,7 @@ func listForeigners(t *testing.T, at harness.Endpoint) {
 	if _, err := see.Create(path+"/lock-", []byte{0xff}, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermCreate)); err != nil {
 		t.Fatal(err)
 	}
-	see.Create(path+"/config", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)) // is no ticket
+	see.Create(path+"/config", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)) // not a ticket
 	if got := namesOf(t, m.Holders); !slices.Equal(got, []string{"ours"}) {
 		t.Errorf("Holders = %q", got)
 	}

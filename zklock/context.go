@@ -2,9 +2,8 @@ package zklock
 
 import "context"
 
-// orBackground is ctx, or a context that does not end if it is nil. Every method
-// that is given a context begins with it: the rest runs in goroutines of the client,
-// where a panic would end the process.
+// orBackground returns ctx, or a context that does not end if ctx is nil. Every method with a
+// context calls it, because a panic in a goroutine of the client would end the process.
 func orBackground(ctx context.Context) context.Context {
 	if ctx == nil {
 		return context.Background()

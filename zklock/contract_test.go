@@ -15,8 +15,8 @@ import (
 	"locklab/zklock"
 )
 
-// TestContract runs the tests of what users are told: about tickets that
-// are removed by hand, paths that cannot be, and servers that are not as asked.
+// TestContract tests documented limits: tickets that are removed by hand, invalid paths, and
+// servers with other settings.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -55,10 +55,9 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// short is a session timeout that lets a ticket be slow soon.
+// short is a session timeout that makes a ticket slow soon.
 const short = time.Second
 
-// told waits until a lease ends, and returns why.
 func told(t *testing.T, l *zklock.Lease) error {
 	t.Helper()
 	select {
@@ -79,8 +78,6 @@ func fairTicketRemoved(t *testing.T, at harness.Endpoint) {
 	removedUnder(t, at, zklock.Fair(c.Mutex(newPath(), zklock.Options{})))
 }
 
-// removedUnder removes the ticket of a holder at once, and that of one that has
-// held it for long.
 func removedUnder(t *testing.T, at harness.Endpoint, m *zklock.Mutex) {
 	see := raw(t, at)
 	for _, wait := range []time.Duration{0, short/3 + 100*time.Millisecond} {
@@ -102,8 +99,8 @@ func removedUnder(t *testing.T, at harness.Endpoint, m *zklock.Mutex) {
 	}
 }
 
-// waitingTicketRemoved: a waiter that has lost its place does not take the lock
-// by the event, and queues again.
+// waitingTicketRemoved: a waiter without its ticket does not take the lock by the event, and
+// queues again.
 func waitingTicketRemoved(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	path := newPath()
@@ -122,19 +119,16 @@ func waitingTicketRemoved(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, unlucky))
 }
 
-// newWaiterTicketRemoved: the limit of the lock. To delete the ticket of one that
-// has just begun to wait lets two hold the lock, until that ticket would have
-// been a slow one, and no longer.
+// newWaiterTicketRemoved: a documented limit. Deleting the ticket of a new waiter lets two hold
+// the lock until that ticket would have been slow.
 func newWaiterTicketRemoved(t *testing.T, at harness.Endpoint) {
 	inTime(t, "to tell the one without a ticket", time.Second+short/5, func() time.Duration { return newWaiterTold(t, at) })
 }
 
-// newWaiterTold removes the ticket of one that has just begun to wait, and returns after
-// what time it was told.
 func newWaiterTold(t *testing.T, at harness.Endpoint) time.Duration {
 	see := raw(t, at)
 	path := newPath()
-	o := zklock.ClientOptions{SessionTimeout: 6 * time.Second} // slow after one, not two
+	o := zklock.ClientOptions{SessionTimeout: 6 * time.Second} // slow after one second, not two
 	c, d := dial(t, at, o), dial(t, at, o)
 	head := lock(t, d.Mutex(path, zklock.Options{}))
 	began := time.Now()
@@ -143,7 +137,7 @@ func newWaiterTold(t *testing.T, at harness.Endpoint) time.Duration {
 	if err := see.Delete(path+"/"+queue(t, see, path)[1], -1); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(aWhile / 4) // the one behind lists
+	time.Sleep(aWhile / 4) // the waiter behind lists
 	unlock(t, head)
 	wrong, right := take(t, unlucky), take(t, last)
 	if time.Since(began) < time.Second && wrong.Err() != nil {
@@ -165,7 +159,6 @@ func newWaiterTold(t *testing.T, at harness.Endpoint) time.Duration {
 	return took
 }
 
-// slowHolderCosts: one request and one watch event more.
 func slowHolderCosts(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 6 * time.Second}) // slow after 1 s, a contact after 1.8 s
 	m := c.Mutex(newPath(), zklock.Options{})
@@ -182,8 +175,8 @@ func slowHolderCosts(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// unlockGuarded: the guard does not take a release for a loss, whether it is about
-// to look, looks, or waits for an event.
+// unlockGuarded: the guard does not mistake a release for a loss, whether it is about to look,
+// looks, or waits for an event.
 func unlockGuarded(t *testing.T, at harness.Endpoint, open func(c *zklock.Client, path string) taker) {
 	p := newProxy(t, at)
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: short})
@@ -191,11 +184,11 @@ func unlockGuarded(t *testing.T, at harness.Endpoint, open func(c *zklock.Client
 	for k, late := 0, 0; k < 9; k++ {
 		l := grab(t, lock)
 		time.Sleep(short/3 + time.Duration(k-3)*time.Millisecond)
-		p.delay.Store(int64(k%3) * int64(10*time.Millisecond)) // the event comes long before the reply has been dealt with
+		p.delay.Store(int64(k%3) * int64(10*time.Millisecond)) // the event comes long before the reply is processed
 		err := l.Unlock(t.Context())
 		p.delay.Store(0)
 		if late < 20 && err != nil && strings.Contains(err.Error(), "has confirmed the session for") {
-			k, late = k-1, late+1 // the machine ran the server or this process too seldom: that is a loss
+			k, late = k-1, late+1 // the machine ran the server or this process too rarely, which is a loss
 			continue
 		}
 		if err != nil {
@@ -242,7 +235,6 @@ func badPaths(t *testing.T, at harness.Endpoint) {
 	unlock(t, lock(t, c.Mutex(newPath()+"/Größe 1", zklock.Options{})))
 }
 
-// refused: what to do is said, and what the servers said can be asked for.
 func refused(t *testing.T, at harness.Endpoint) {
 	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})))
 	path := newPath()
@@ -267,15 +259,13 @@ func refused(t *testing.T, at harness.Endpoint) {
 		c.Close()
 		t.Error("an ACL for the user of a client without one is accepted")
 	}
-	// An ACL of the client's own is all that counts.
+	// The client's ACL option takes precedence.
 	d := dial(t, at, zklock.ClientOptions{ACL: zk.WorldACL(zk.PermAll), Username: user, Password: password})
 	open := d.Mutex(newPath(), zklock.Options{})
 	unlock(t, lock(t, open))
 	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(open.Path(), zklock.Options{})))
 }
 
-// readableRoot: below a node of its own a client takes locks, though it may only read
-// the nodes above.
 func readableRoot(t *testing.T, at harness.Endpoint) {
 	see, closed := raw(t, at), newPath()
 	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(closed, zklock.Options{}))) // makes the node
@@ -300,8 +290,8 @@ func readableRoot(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// sessionTimeout: what the servers do not grant is an error, in one line that
-// says what they do.
+// sessionTimeout: a timeout that the servers do not grant is a one-line error with the granted
+// one.
 func sessionTimeout(t *testing.T, at harness.Endpoint) {
 	for asked, says := range map[time.Duration]string{
 		time.Millisecond: "grant ",
@@ -309,7 +299,7 @@ func sessionTimeout(t *testing.T, at harness.Endpoint) {
 		-time.Second:     "0 for the default",
 		time.Microsecond: "0 for the default",
 
-		1 << 31 * time.Millisecond: "596h31m23.647s", // the servers would hear another number
+		1 << 31 * time.Millisecond: "596h31m23.647s", // the servers would receive another number
 		60 * 24 * time.Hour:        "596h31m23.647s",
 		1 << 62:                    "596h31m23.647s",
 	} {
@@ -368,7 +358,6 @@ func wrongAddress(t *testing.T, _ harness.Endpoint) {
 	}
 }
 
-// leasePassedOn: the owner of the lock is the lease, not the goroutine.
 func leasePassedOn(t *testing.T, at harness.Endpoint) {
 	m := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
 	leases := make(chan *zklock.Lease)

@@ -22,8 +22,8 @@ import (
 	"locklab/zklock"
 )
 
-// TestCurator takes the locks of this package on the paths where Curator, as it
-// is, takes its own at the same time, and asks it for a lock and is asked.
+// TestCurator contends with the original Curator on the same paths, and revokes locks in both
+// directions.
 func TestCurator(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -35,7 +35,7 @@ func TestCurator(t *testing.T) {
 	shared := &sharedFiles{t: t, dir: t.TempDir()}
 	shared.prepare()
 	path := newPath()
-	const acquisitions = 40 // of each of its two threads
+	const acquisitions = 40 // for each of its two threads
 	cmd := exec.CommandContext(t.Context(), program, "-Xmx256m", "-cp", classPath, "testdata/Interop.java",
 		at.Addrs[0][0], path, shared.dir, strconv.Itoa(acquisitions))
 	cmd.Stderr = os.Stderr
@@ -68,14 +68,13 @@ func TestCurator(t *testing.T) {
 			})
 		}
 	}
-	expect(t, says, "DONE 0") // violations that it saw
+	expect(t, says, "DONE 0") // violations that Curator saw
 	over.Store(true)
 	wg.Wait()
 	shared.check(2*acquisitions, (acquisitions+2)/3+(acquisitions+1)/3)
 	revokeWithCurator(t, at, path+"/revoke", says, in)
 }
 
-// findCurator returns the program that runs Java and the class path of Curator.
 func findCurator(t *testing.T) (program, classPath string) {
 	missing := func(format string, args ...any) {
 		t.Helper()
@@ -111,7 +110,7 @@ func expect(t *testing.T, says *bufio.Scanner, want string) {
 	}
 }
 
-// A sharedFiles is files that both sides touch under the locks.
+// sharedFiles are files that both sides use under the locks.
 type sharedFiles struct {
 	t           *testing.T
 	dir         string
@@ -133,7 +132,7 @@ func (r *sharedFiles) read(name string) int {
 	if err != nil {
 		r.t.Error(err)
 	}
-	n, _ := strconv.Atoi(string(text)) // a file that is being written is empty: wrong, too
+	n, _ := strconv.Atoi(string(text)) // a file that is being written is empty: wrong too
 	return n
 }
 
@@ -143,7 +142,6 @@ func (r *sharedFiles) write(name string, n int) {
 	}
 }
 
-// increment loses updates unless the lock excludes.
 func (r *sharedFiles) increment(name string) {
 	n := r.read(name)
 	time.Sleep(time.Millisecond)
@@ -157,7 +155,6 @@ func (r *sharedFiles) mutex(c *zklock.Client, path string, _, _ int) {
 	unlock(r.t, l)
 }
 
-// readWrite writes, or reads, or writes and then reads on.
 func (r *sharedFiles) readWrite(c *zklock.Client, path string, i, k int) {
 	o := c.RWMutex(path+"/rw", zklock.Options{}).Owner()
 	var write *zklock.Lease
@@ -192,7 +189,6 @@ func (r *sharedFiles) semaphore(c *zklock.Client, path string, i, _ int) {
 	}
 }
 
-// check compares the files with what this side and Curator, so often, wrote.
 func (r *sharedFiles) check(mutexed, rw int) {
 	r.t.Logf("Curator wrote %d and %d times, this side %d and %d times", mutexed, rw, r.mutexed.Load(), r.rw.Load())
 	if have, want := r.read("mutex"), mutexed+int(r.mutexed.Load()); have != want {
@@ -206,7 +202,6 @@ func (r *sharedFiles) check(mutexed, rw int) {
 	}
 }
 
-// revokeWithCurator asks Curator for a lock, and is asked.
 func revokeWithCurator(t *testing.T, at harness.Endpoint, path string, says *bufio.Scanner, in io.Writer) {
 	expect(t, says, "HELD")
 	c := dial(t, at, zklock.ClientOptions{})

@@ -7,9 +7,9 @@ import (
 	"locklab/zklock/internal/recipe"
 )
 
-// Other packages of this module follow recipes of their own with the tickets of this
-// one, after the example of log/internal of the standard library: no name for it is
-// exported, and none of their recipes is linked into a program that uses this package.
+// Other packages of this module use the tickets of this one with their own recipes, like
+// log/internal of the standard library: no name for it is exported, and no foreign recipe is
+// linked into a program that uses this package.
 func init() {
 	recipe.Engine.Mutex = func(m any, r recipe.Recipe) { m.(*Mutex).p = follow(r) }
 	recipe.Engine.RWMutex = func(m any, write, read recipe.Recipe) {
@@ -18,7 +18,6 @@ func init() {
 	recipe.Engine.Conn = func(client any) *zksession.Conn { return client.(*Client).conn }
 }
 
-// follow returns the protocol that follows r.
 func follow(r recipe.Recipe) *protocol {
 	p := &protocol{kind: r.Kind, look: func(t *ticket) (view, error) {
 		v, err := r.Look(entry{t})
@@ -30,10 +29,8 @@ func follow(r recipe.Recipe) *protocol {
 	return p
 }
 
-// fairQueue is the protocol of every Reentrant and Cohort.
 var fairQueue = follow(recipe.Fair)
 
-// An entry is a ticket as a recipe sees it.
 type entry struct{ t *ticket }
 
 var _ recipe.Ticket = entry{}

@@ -9,7 +9,6 @@ import (
 	"locklab/internal/backend"
 )
 
-// ensemble starts three servers for the duration of t.
 func ensemble(t *testing.T) *backend.Server {
 	t.Helper()
 	server, err := backend.StartEnsemble(t.Context(), 3)
@@ -29,7 +28,6 @@ func ensemble(t *testing.T) *backend.Server {
 	return server
 }
 
-// leader returns which of these servers leads the others, and waits for one to do so.
 func leader(t *testing.T, server *backend.Server) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -15,7 +15,6 @@ import (
 	"locklab/zklock"
 )
 
-// connect is for the examples below.
 func connect(ctx context.Context) *zklock.Client {
 	client, err := zklock.Dial(ctx, servers, zklock.ClientOptions{})
 	if err != nil {
@@ -24,7 +23,6 @@ func connect(ctx context.Context) *zklock.Client {
 	return client
 }
 
-// must is for the examples below.
 func must[T any](v T, err error) T {
 	if err != nil {
 		log.Fatal(err)
@@ -72,12 +70,12 @@ func ExampleClient_Revoke() {
 	})
 	lease := must(m.Owner().Lock(ctx))
 
-	line := must(m.Participants(ctx)) // by a program that needs the lock urgently
+	line := must(m.Participants(ctx)) // a program that needs the lock urgently
 	if err := client.Revoke(ctx, line[0]); err != nil {
 		log.Fatal(err)
 	}
 
-	<-asked // the holder comes to a good end, and unlocks
+	<-asked // the holder finishes and unlocks
 	fmt.Println("it was only a wish:", lease.Err() == nil, lease.Unlock(ctx) == nil)
 }
 
@@ -127,7 +125,7 @@ func ExampleSemaphore() {
 	fmt.Println("after one has left:", a.Unlock(ctx) == nil, c.Unlock(ctx) == nil)
 }
 
-// Java services that run Curator's InterProcessSemaphoreV2 may be at the same path.
+// Java services with Curator's InterProcessSemaphoreV2 may use the same path.
 func ExampleSemaphoreV2() {
 	ctx := context.Background()
 	client := connect(ctx)
@@ -200,7 +198,7 @@ func ExampleLocker() {
 	client := connect(context.Background())
 	defer client.Close()
 
-	// For code that wants a sync.Locker. Its methods panic if the lock is lost.
+	// For code that needs a sync.Locker. Its methods panic if the lock is lost.
 	l := zklock.Locker(client.Mutex("/locklab/example", zklock.Options{}))
 	l.Lock()
 	fmt.Println("alone")
@@ -236,7 +234,6 @@ func ExampleElect() {
 	fmt.Println(err)
 }
 
-// kindExamples runs the examples against a real server.
 func kindExamples(t *testing.T, at harness.Endpoint) {
 	if at.Username != "" || at.TLS != nil {
 		t.Skip("the examples connect without credentials, which the server at hand wants")

@@ -15,7 +15,6 @@ import (
 	"locklab/zklock"
 )
 
-// servers is where the examples look for ZooKeeper.
 var servers = []string{"127.0.0.1:2181"}
 
 func Example() {
@@ -78,8 +77,7 @@ func ExampleClient_Cohort() {
 	fmt.Println("acquisitions:", total)
 }
 
-// TestExamples has no other test beside it: examples have one path, and the
-// standard output.
+// TestExamples runs alone: examples share one path and the standard output.
 func TestExamples(t *testing.T) {
 	at := endpoint(t)
 	leaktest.Own(t)
@@ -87,7 +85,6 @@ func TestExamples(t *testing.T) {
 	kindExamples(t, at)
 }
 
-// examples runs the examples against a real server.
 func examples(t *testing.T, at harness.Endpoint) {
 	if at.Username != "" || at.TLS != nil {
 		t.Skip("the examples connect without credentials, which the server at hand wants")
@@ -107,7 +104,6 @@ func examples(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// printed returns what f writes to the standard output, which is little.
 func printed(t *testing.T, f func()) string {
 	t.Helper()
 	r, w, err := os.Pipe()

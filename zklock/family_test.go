@@ -13,7 +13,6 @@ import (
 	"locklab/zklock/lab"
 )
 
-// variant returns the lock of that name.
 func variant(t *testing.T, name string) *harness.Variant {
 	t.Helper()
 	i := slices.IndexFunc(lab.Suite, func(v *harness.Variant) bool { return v.Name == name })
@@ -23,11 +22,9 @@ func variant(t *testing.T, name string) *harness.Variant {
 	return lab.Suite[i]
 }
 
-// newKey returns the key of a lock that no other test uses, without a dash
-// after the path of all.
+// newKey returns an unused key of a lock, without a dash after the common path.
 func newKey() string { return newPath()[len("/locklab/"):] }
 
-// client connects one client of a lock for the duration of t.
 func client(t *testing.T, v *harness.Variant, at harness.Endpoint, key string) harness.Remote {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -35,7 +32,6 @@ func client(t *testing.T, v *harness.Variant, at harness.Endpoint, key string) h
 	return closed(t)(v.Remote(ctx, at, key))
 }
 
-// closed closes a client when t ends.
 func closed(t *testing.T) func(harness.Remote, error) harness.Remote {
 	return func(r harness.Remote, err error) harness.Remote {
 		t.Helper()
@@ -47,7 +43,6 @@ func closed(t *testing.T) func(harness.Remote, error) harness.Remote {
 	}
 }
 
-// session adds a worker to a client.
 func session(t *testing.T, r harness.Remote) harness.Session {
 	t.Helper()
 	s, err := r.Join(t.Context(), 0)
@@ -57,13 +52,11 @@ func session(t *testing.T, r harness.Remote) harness.Session {
 	return s
 }
 
-// got is what a Lock in the background returned.
 type got struct {
 	l   harness.Lease
 	err error
 }
 
-// begin starts Lock in the background.
 func begin(ctx context.Context, s harness.Session) <-chan got {
 	c := make(chan got, 1)
 	go func() {
@@ -73,7 +66,6 @@ func begin(ctx context.Context, s harness.Session) <-chan got {
 	return c
 }
 
-// soon returns the lease that a Lock gets.
 func soon(t *testing.T, c <-chan got) harness.Lease {
 	t.Helper()
 	select {
@@ -88,7 +80,6 @@ func soon(t *testing.T, c <-chan got) harness.Lease {
 	}
 }
 
-// mustLock takes a lock that is free.
 func mustLock(t *testing.T, s harness.Session) harness.Lease {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -96,7 +87,6 @@ func mustLock(t *testing.T, s harness.Session) harness.Lease {
 	return soon(t, begin(ctx, s))
 }
 
-// mustUnlock releases a lock.
 func mustUnlock(t *testing.T, l harness.Lease) {
 	t.Helper()
 	if err := l.Unlock(t.Context()); err != nil {
@@ -111,13 +101,13 @@ func requestsBehindOthers(t *testing.T, at harness.Endpoint) {
 		switch v.Name {
 		case "zk-fair", "zk-boolean-mutex", "zk-two-level", "zk-two-level-local-first", "zk-cohort":
 			costs(t, v, requests, notifications, 3)
-		case "zk-writelock": // looks for its parent and its ticket each time
+		case "zk-writelock": // checks its parent and its ticket each time
 			costs(t, v, requests, notifications, 5)
 		case "zk-poll":
 			if notifications != 0 {
 				t.Errorf("%s has %.2f notifications", v.Name, notifications)
 			}
-		case "zk-herd": // every waiter hears of the arrival and of the departure of every other
+		case "zk-herd": // every waiter gets an event for every other's arrival and departure
 			if notifications < 2 {
 				t.Errorf("%s has only %.2f notifications: no herd", v.Name, notifications)
 			}
@@ -125,9 +115,8 @@ func requestsBehindOthers(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// costs expects what an acquisition costs alone, and two requests more for each wait,
-// of which there are some. A ticket ahead that goes before it is watched costs
-// two without a notification.
+// costs checks the cost of an acquisition: alone, plus two requests for each wait, some of which
+// occur. A ticket ahead that goes before it is watched costs two without a notification.
 func costs(t *testing.T, v *harness.Variant, requests, notifications, alone float64) {
 	t.Helper()
 	if more := requests - alone - 2*notifications; more < -0.05 || more > 1 || notifications < 0.2 || notifications > 1 {
@@ -135,8 +124,8 @@ func costs(t *testing.T, v *harness.Variant, requests, notifications, alone floa
 	}
 }
 
-// contendedCost returns the wire traffic of an acquisition among four clients
-// which queue again at once.
+// contendedCost returns the traffic of an acquisition among four clients that queue again at
+// once.
 func contendedCost(t *testing.T, at harness.Endpoint, v *harness.Variant) (requests, notifications float64) {
 	const workers, acquisitions = 4, 25
 	key := newPath()[len("/locklab/"):]
@@ -173,7 +162,6 @@ func contendedCost(t *testing.T, at harness.Endpoint, v *harness.Variant) (reque
 	return float64(total.Requests) / (workers * acquisitions), float64(total.Notifications) / (workers * acquisitions)
 }
 
-// correct lists the locks of the suite that are to be relied on.
 func correct() (out []*harness.Variant) {
 	for _, v := range lab.Suite {
 		if v.Status == harness.Recommended || v.Status == harness.Reference {
@@ -183,12 +171,10 @@ func correct() (out []*harness.Variant) {
 	return out
 }
 
-// A multi waits in one queue with one ticket and has none in the next, so that
-// no queue has a ticket of each contender. TestKinds has one die there as well.
+// A multi waits in one queue and has no ticket in the next, so no queue has a ticket of each
+// contender. TestKinds also has one die there.
 var notInLine = []string{"zk-multi"}
 
-// middleWaiterDies: its follower is woken and must not take the lock, in any
-// lock that serves in order.
 func middleWaiterDies(t *testing.T, at harness.Endpoint) {
 	var tests []serverTest
 	for _, v := range correct() {

@@ -17,8 +17,7 @@ import (
 	"locklab/peers"
 )
 
-// TestFaultsReject: the trials refuse locks that fail in each of the ways they
-// are there to find.
+// TestFaultsReject: the trials reject locks with each of the faults that they look for.
 func TestFaultsReject(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -58,8 +57,8 @@ func named(t *testing.T, name string) *harness.Variant {
 	return nil
 }
 
-// broken returns v with a fault that wrap adds to its sessions. see is a
-// connection of the client's own.
+// broken returns v with a fault that wrap adds to its sessions. see is a connection of the
+// client itself.
 func broken(v *harness.Variant, wrap func(s harness.Session, see *wirezk.Conn, path string) harness.Session) *harness.Variant {
 	bad := *v
 	bad.Traits.Fenced = false
@@ -90,7 +89,7 @@ func (r *badRemote) Close() error {
 	return r.Remote.Close()
 }
 
-// open lets all in.
+// open admits everybody.
 type open struct{}
 
 func (open) Lock(context.Context) (harness.Lease, error) { return open{}, nil }
@@ -101,7 +100,6 @@ func (open) Done() <-chan struct{}                       { return nil }
 func (open) Err() error                                  { return nil }
 func (open) Deadline() (time.Time, bool)                 { return time.Time{}, false }
 
-// retrying asks again after an error, in the same session.
 func retrying(s harness.Session, _ *wirezk.Conn, _ string) harness.Session {
 	return retry{s}
 }
@@ -117,7 +115,6 @@ func (r retry) Lock(ctx context.Context) (l harness.Lease, err error) {
 	}
 }
 
-// leavingNodes leaves a node with each acquisition.
 func leavingNodes(s harness.Session, see *wirezk.Conn, path string) harness.Session {
 	return leftNodes{s, see, path}
 }

@@ -22,8 +22,8 @@ import (
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
-// steps are the requests of each lock for an acquisition behind another client. The
-// connection is lost at each of them.
+// steps are the requests of each lock for an acquisition behind another client. The connection
+// is lost at each of them.
 var steps = map[string][]string{
 	"zk-handoff":               {"create", "getChildren2", "getData", "multi"},
 	"zk-fair":                  {"create", "delete", "getChildren2", "getData"},
@@ -39,12 +39,12 @@ var steps = map[string][]string{
 	"zk-boolean-mutex":         {"create", "delete", "exists", "getChildren2"},
 }
 
-// Locks with more than one holder or node do not fit a trial, in which one
-// client follows another. TestKinds puts them through its hazards.
+// Locks with several holders or nodes do not fit a trial, in which one client follows another.
+// TestKinds covers their hazards.
 var notTried = []string{"zk-semaphore", "zk-semaphore-v2", "zk-multi"}
 
-// TestFaults loses the connection at every step of every lock's protocol,
-// before the server hears the request and after it has done it.
+// TestFaults loses the connection at every step of every lock's protocol, before the server gets
+// the request and after it has executed it.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -57,8 +57,8 @@ func TestFaults(t *testing.T) {
 	atOnce(t, at, tests)
 }
 
-// TestFaultsAtFollower is TestFaults of the recommended locks where the client that
-// suffers is at a follower, which may lag behind, and the other at the leader.
+// TestFaultsAtFollower is TestFaults of the recommended locks with the faulty client at a
+// follower, which may lag behind, and the other at the leader.
 func TestFaultsAtFollower(t *testing.T) {
 	t.Parallel()
 	server := ensemble(t)
@@ -78,8 +78,8 @@ func TestFaultsAtFollower(t *testing.T) {
 	atOnce(t, at, tests)
 }
 
-// testFaults runs the trials of v, which sends the requests ops, at once: they
-// mostly wait for the client library to connect again.
+// testFaults runs the trials of v, with requests ops, at once: they mostly wait for the client
+// library to reconnect.
 func testFaults(t *testing.T, at harness.Endpoint, via string, v *harness.Variant, ops []string) {
 	var sent []string
 	for settle := aWhile; settle <= 8*aWhile && !slices.Equal(sent, ops); settle *= 2 {
@@ -113,18 +113,18 @@ func testFaults(t *testing.T, at harness.Endpoint, via string, v *harness.Varian
 	wg.Wait()
 }
 
-// A trial is an accident of one client of a lock while another contends.
+// A trial is a fault of one client of a lock while another contends.
 type trial struct {
 	at  harness.Endpoint
-	via string // the server of the client that suffers, "" if it is at's
+	via string // the server of the faulty client, "" for at's
 	v   *harness.Variant
 	key string
-	op  string // the request at which the connection is lost; "" is none
+	op  string // the request at which the connection is lost; "" for none
 	do  faultproxy.Action
 
 	patience time.Duration
-	settle   time.Duration   // how long a has to queue
-	a, b     harness.Session // a's connection is lost, b's is not
+	settle   time.Duration   // time for a to queue
+	a, b     harness.Session // a loses its connection, b does not
 	see      *wirezk.Conn
 	inside   atomic.Int32 // holders
 
@@ -140,7 +140,6 @@ func newTrial(at harness.Endpoint, v *harness.Variant) *trial {
 
 func (tr *trial) path() string { return "/locklab/" + tr.key }
 
-// observe notes what the first client asks for.
 func (tr *trial) observe(s faultproxy.Sighting) {
 	if s.Dir == faultproxy.Request && strings.HasPrefix(s.Key, tr.path()) {
 		tr.mu.Lock()
@@ -151,14 +150,12 @@ func (tr *trial) observe(s faultproxy.Sighting) {
 	}
 }
 
-// sent returns the requests of the first client.
 func (tr *trial) sent() []string {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	return slices.Sorted(maps.Keys(tr.ops))
 }
 
-// run returns what is wrong with the lock.
 func (tr *trial) run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, tr.patience)
 	defer cancel()
@@ -200,11 +197,11 @@ func (tr *trial) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// errNoFault is a trial whose accident did not happen.
+// errNoFault is the result of a trial without its fault.
 var errNoFault = errors.New("the trial shows nothing")
 
-// story: b holds, a queues behind it and gets the lock, and has an accident on
-// the way; then both go on.
+// story: b holds, a queues behind it and gets the lock, with a fault on the way; then both
+// continue.
 func (tr *trial) story(ctx context.Context, p *faultproxy.Proxy) error {
 	held, err := tr.enter(ctx, tr.b)
 	if err != nil {
@@ -247,7 +244,6 @@ func (tr *trial) story(ctx context.Context, p *faultproxy.Proxy) error {
 	return tr.after(ctx)
 }
 
-// after: the lock is as good as before, and no ticket is left.
 func (tr *trial) after(ctx context.Context) error {
 	var g errgroup.Group
 	for _, s := range []harness.Session{tr.a, tr.b} {
@@ -279,7 +275,6 @@ func (tr *trial) after(ctx context.Context) error {
 	}
 }
 
-// acquire takes the lock, stays a little, and leaves.
 func (tr *trial) acquire(ctx context.Context, s harness.Session) error {
 	l, err := tr.enter(ctx, s)
 	if err != nil {

@@ -1,20 +1,19 @@
 package zklock
 
-// A forecast says whether the ticket ahead of the next one will be where its number says,
-// from where it was for those before. To ask for it by name saves a request if it is,
-// and costs one if not. The zero value lists.
+// A forecast predicts whether the ticket ahead has the number before one's own, from earlier
+// tickets. Asking for it by name saves a request if it has, and costs one if not. The zero value
+// lists.
 type forecast struct {
-	right int // in a row, so far
-	need  int // as many are needed to ask by name, at least one
+	right int // consecutive correct predictions
+	need  int // how many are needed to ask by name, at least one
 }
 
 const mostNeeded = 32
 
-// byName reports whether to ask for the ticket ahead by its name.
 func (f *forecast) byName() bool { return f.right >= max(1, f.need) }
 
-// note takes up where a ticket ahead was. What was saved since it began to ask by name
-// must pay for a mistake: if it does not, more is needed the next time.
+// note records whether the prediction was right. The savings since it began to ask by name must
+// pay for a mistake; otherwise it needs more next time.
 func (f *forecast) note(asNumbered bool) {
 	if asNumbered {
 		f.right++

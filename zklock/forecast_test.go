@@ -2,13 +2,13 @@ package zklock
 
 import "testing"
 
-// TestForecast lets the ticket ahead be where its number says, y, or not, and says for
-// each turn whether it is asked for by its name, in capitals.
+// TestForecast: y means that the ticket ahead has the predicted number, n not; capitals mean
+// that it was asked for by name.
 func TestForecast(t *testing.T) {
 	for _, test := range []struct{ seen, want string }{
 		{"yyyy", "yYYY"},
 		{"nnnn", "nnnn"},
-		{"ynyn", "yNyn"}, // one that was not paid for: then after two in a row
+		{"ynyn", "yNyn"}, // no savings to pay for it: then after two in a row
 		{"ynnyynyyyyy", "yNnyyNyyyyY"},
 		{"yyyynyy", "yYYYNyY"}, // two were saved before it
 	} {
@@ -28,8 +28,7 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// TestForecastCost: whatever comes, what is asked for nothing is hardly more than what is
-// saved.
+// TestForecastCost: for any pattern, wasted requests hardly exceed saved ones.
 func TestForecastCost(t *testing.T) {
 	for _, period := range []string{"yn", "yyn", "yyyn", "ynn", "yyyyynn", "ynyyn", "yyyyn"} {
 		var f forecast

@@ -34,7 +34,7 @@ func TestTag(t *testing.T) {
 	}
 }
 
-// FuzzTag: what a client writes is read back, and no data breaks the parser.
+// FuzzTag: data that a client writes is parsed again, and no data breaks the parser.
 func FuzzTag(f *testing.F) {
 	f.Add("name", []byte("zklock-sealed 1 id name"))
 	f.Fuzz(func(t *testing.T, name string, data []byte) {

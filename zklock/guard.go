@@ -9,21 +9,20 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A ticket can be removed by another client. A watch on it would cost every
-// acquisition a request and an event, so it is set when a ticket turns out to be
-// a slow one. Until then its owner does not know, and may hold the lock beside
-// another: so slow is counted from when it began to wait.
+// Another client can remove a ticket. A watch on every ticket would cost each acquisition a
+// request and an event, so only slow tickets have one. Until then the owner does not notice a
+// removal and may hold the lock concurrently with another, so slow counts from the beginning of
+// its wait.
 
-// guardMost bounds guardAfter but in tests that count requests: sooner than a person or program can list the queue, see which
-// ticket is in the way and delete it. A client that waits or holds for that long can afford
-// a request.
+// guardMost bounds guardAfter, except in tests that count requests. It is shorter than a person
+// or program needs to list the queue, find the blocking ticket and delete it, and long enough
+// that a request hardly matters.
 const guardMost = time.Second
 
-// guardAfter returns how old a slow ticket is.
 func (c *Client) guardAfter() time.Duration { return min(c.guardMost, c.conn.SessionTimeout()/3) }
 
-// wait returns when it is time to look again, then with the zero view, or when
-// it has turned out what a look would show.
+// wait returns the zero view when it is time to look again, or a view if an event makes a look
+// unnecessary.
 func (t *ticket) wait(ctx context.Context, v view) (view, error) {
 	trace := traceOf(ctx)
 	if !t.queued {
@@ -39,7 +38,7 @@ func (t *ticket) wait(ctx context.Context, v view) (view, error) {
 	return v, err
 }
 
-// sleep is wait that says why it is over, "" with an error.
+// sleep is wait that also returns why it ended, "" with an error.
 func (t *ticket) sleep(ctx context.Context, v view) (view, Wake, error) {
 	c := t.q.c
 	var slow <-chan time.Time
@@ -89,7 +88,7 @@ func (t *ticket) sleep(ctx context.Context, v view) (view, Wake, error) {
 	}
 }
 
-// wakeBy returns what a waiter is told by ev, which is no grant.
+// wakeBy returns the reason for waking by ev, which is no grant.
 func wakeBy(ev zk.Event) Wake {
 	if ev.Type == zk.EventNotWatching || ev.Type == zk.EventSession {
 		return WakeDoubt
@@ -97,8 +96,8 @@ func wakeBy(ev zk.Event) Wake {
 	return WakeMessage
 }
 
-// disturbed reports whether the watch on the own ticket has fired. Events come
-// in the order of what they tell of.
+// disturbed reports whether the watch on the own ticket has fired. Events come in the order of
+// their causes.
 func (t *ticket) disturbed() bool {
 	select {
 	case <-t.own:
@@ -109,8 +108,8 @@ func (t *ticket) disturbed() bool {
 	}
 }
 
-// guarded starts the guard of a lease whose ticket began to wait then, or not at
-// all if since is zero: when it is slow or, with a watch at hand, now.
+// guarded starts the guard of a lease whose ticket began to wait at since, or had not to wait if
+// since is zero: now if there is a watch, else when the ticket is slow.
 func (l *Lease) guarded(own <-chan zk.Event, since time.Time) {
 	after := l.c.guardAfter()
 	switch {
@@ -122,7 +121,6 @@ func (l *Lease) guarded(own <-chan zk.Event, since time.Time) {
 	l.slow = time.AfterFunc(after, func() { l.c.spawn(func() { l.guard(own) }) })
 }
 
-// guard ends the lease when its node has gone.
 func (l *Lease) guard(own <-chan zk.Event) {
 	c := l.c
 	var again pause
@@ -144,7 +142,7 @@ func (l *Lease) guard(own <-chan zk.Event) {
 		}
 		select {
 		case <-own:
-			if l.state.Load() != stateHeld { // by that
+			if l.state.Load() != stateHeld { // by this client
 				return
 			}
 			own = nil
@@ -155,7 +153,6 @@ func (l *Lease) guard(own <-chan zk.Event) {
 	}
 }
 
-// lose ends a lease.
 func (c *Client) lose(l *Lease, cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,50 +7,48 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// handoffQueue is the protocol of every Mutex: the queue of [recipe.Fair] whose holder hands the lock to the next: the
-// watch event by which a waiter hears of a release is also the lock.
+// handoffQueue is the protocol of every Mutex: the queue of [recipe.Fair], but a holder hands
+// the lock to the next. The watch event of its release is also the lock.
 //
-//  1. Make a ticket, an EPHEMERAL_SEQUENTIAL node lock-<number> that holds a marker and
-//     that no other client can write to (its ACL names an identity of this client).
-//  2. If the number before was this client's last holder, the lock is held. Else watch
-//     the data of the ticket with the number before, and go to 5.
-//  3. If it is not there, or not one of these, list the tickets. The owner of the lowest
+//  1. Make a ticket, an EPHEMERAL_SEQUENTIAL node lock-<number> with a marker, which no other
+//     client can write to (its ACL names an identity of this client).
+//  2. If the previous number was this client's last holder, the lock is held. Else watch the
+//     data of the ticket with the previous number, and go to 5.
+//  3. If it does not exist or is not a sealed ticket, list the tickets. The owner of the lowest
 //     holds the lock.
-//  4. Watch the data of the next lower ticket. If it is gone go to 3, or hold
-//     the lock if there was no other.
-//  5. The watch fires. NodeDataChanged, where the marker and version 0 were there and
-//     the connection has not broken since: the lock is held. In every other case go to 3.
-//  6. To release, one multi writes to the own ticket and deletes it. One that gives
-//     up waiting deletes it only.
+//  4. Watch the data of the next lower ticket. If it is gone, go to 3, or hold the lock if there
+//     was no other.
+//  5. The watch fires. If it is NodeDataChanged, the ticket had the marker and version 0, and
+//     the connection has not broken since, the lock is held. Otherwise go to 3.
+//  6. To release, one multi writes to the own ticket and deletes it. A waiter that gives up only
+//     deletes it.
 //
-// The watch fires once, for the write, and the deletion is in the same
-// transaction. Only the holder runs that multi; no other can write; a crash,
-// an expiry, a withdrawal and a deletion by hand all show as NodeDeleted, as
-// does, after a reconnect, a release that was missed. And numbers only grow, so
-// no ticket has come between two neighbours. docs/decisions/0006-zk-handoff.md has
-// the argument in full, and models/handoff.pml every interleaving of it.
+// The watch fires once, for the write, and the deletion is in the same transaction. Only the
+// holder runs that multi, and nobody else can write. A crash, an expiry, a withdrawal and a
+// deletion by hand all show as NodeDeleted; so does a release that was missed, after a
+// reconnect. Numbers only grow, so no ticket comes between two neighbours.
+// docs/decisions/0006-zk-handoff.md has the full argument, and models/handoff.pml checks every
+// interleaving.
 //
-// A ticket has no name of its own then, and numbers begin again with the node of the lock:
-// plain.go and models/plain.pml have what follows from that. Where the next ticket is not
-// where its number says, as where locks of other libraries have the path, 2 is left out.
+// Such a ticket has no unique name, and numbers restart when the node of the lock is recreated:
+// see plain.go and models/plain.pml for the consequences. Step 2 is skipped if numbers do not
+// predict the next ticket, for example if other libraries use the path.
 //
-// Two requests for acquire and release alone, three where others come and go in between,
-// and three and one watch event behind others, whatever their number, of which none is
-// between the release and the next holder. Nothing is written but tickets.
+// Acquire and release take two requests alone, and three if others come and go in between.
+// Behind others they take three and one watch event, whatever their number, with no request
+// between the release and the next holder. Nothing but tickets is written.
 //
-// The token is the czxid of the own ticket, which rises in the order of
-// holding. The header of the reply to 1 has it.
+// The token is the czxid of the own ticket, which rises in the order of holding. The header of
+// the reply to 1 has it.
 //
 // # References
 //
-// Apache ZooKeeper, "ZooKeeper Recipes and Solutions", Locks, has the queue, as
-// Hunt, Konar, Junqueira, Reed, "ZooKeeper: Wait-free coordination for
-// internet-scale systems", USENIX ATC 2010, §2.4. The hand-over by the event is
-// in neither; no earlier description of it is known.
+// Apache ZooKeeper, "ZooKeeper Recipes and Solutions", Locks, and Hunt, Konar, Junqueira, Reed,
+// "ZooKeeper: Wait-free coordination for internet-scale systems", USENIX ATC 2010, §2.4, have
+// the queue. The handover by the event is in neither; we know of no earlier description.
 var handoffQueue = &protocol{kind: "lock-", enter: enterHandoff, look: lookHandoff, remove: removeHandoff}
 
-// enterHandoff makes the ticket's node, sealed if that can be and its holder hands
-// over.
+// enterHandoff makes the ticket's node, sealed if possible and if its holder hands over.
 func enterHandoff(t *ticket) (view, error) {
 	c := t.q.c
 	return view{}, t.made(func() (path string, err error) {
@@ -70,7 +68,7 @@ func enterHandoff(t *ticket) (view, error) {
 		}
 		if t.plain {
 			path, t.czxid, err = c.conn.CreateZxid(t.q.path+"/"+t.p.kind, data, zk.FlagEphemeralSequential, acl)
-			if !errors.Is(err, zk.ErrNodeExists) { // numbers have begun again before that one has gone
+			if !errors.Is(err, zk.ErrNodeExists) { // numbers restarted while an old ticket was left
 				return path, err
 			}
 			t.free()
@@ -108,7 +106,7 @@ func lookHandoff(t *ticket) (view, error) {
 		}
 		w, err := c.watchTicket(t.q.path + "/" + ahead)
 		if errors.Is(err, zk.ErrNoNode) {
-			if t.countAhead(names) == 1 { // none comes between
+			if t.countAhead(names) == 1 { // no ticket is between
 				return view{head: true, token: t.czxid}, nil
 			}
 			continue
@@ -117,7 +115,7 @@ func lookHandoff(t *ticket) (view, error) {
 			return view{}, fmt.Errorf("zklock: watch %s/%s: %w", t.q.path, ahead, err)
 		}
 		if t.session != c.sessions() {
-			return view{gone: true}, nil // the watch is of the next session
+			return view{gone: true}, nil // the watch belongs to the next session
 		}
 		own, _ := number(t.node, t.p.kind)
 		t.forecast(t.behind(w) && ahead == plainName(t.p.kind, own-1))
@@ -125,11 +123,10 @@ func lookHandoff(t *ticket) (view, error) {
 	}
 }
 
-// before reports whether the ticket is older than the node of the lock, as a list has
-// shown it, and has gone with the one before: a plain name in the list is another's then.
+// before reports whether the ticket is older than the node of the lock and was deleted with the
+// node before. A plain name in the list then belongs to another ticket.
 func (t *ticket) before(lock *zk.Stat) bool { return uint64(lock.Czxid) > t.czxid }
 
-// countAhead returns how many tickets are ahead of t.
 func (t *ticket) countAhead(names []string) (count int) {
 	own, _ := number(t.node, t.p.kind)
 	for _, name := range names {
@@ -140,8 +137,8 @@ func (t *ticket) countAhead(names []string) (count int) {
 	return count
 }
 
-// born makes sure that the ticket's czxid is known, which it is but for a lost
-// reply, and reports whether the ticket is there.
+// born makes sure that the ticket's czxid is known, which it is except after a lost reply, and
+// reports whether the ticket exists.
 func (t *ticket) born() (there bool, err error) {
 	if t.czxid != 0 {
 		return true, nil
@@ -156,7 +153,7 @@ func (t *ticket) born() (there bool, err error) {
 	return there, nil
 }
 
-// removeHandoff is the release that the next one hears of as NodeDataChanged.
+// removeHandoff is the release that the next one receives as NodeDataChanged.
 func removeHandoff(t *ticket) error {
 	c := t.q.c
 	if !t.sealed || t.shared {
@@ -172,7 +169,7 @@ func removeHandoff(t *ticket) error {
 		if n, _ := number(t.node, t.p.kind); t.past != nil {
 			t.past.last = turn{n, t.czxid}
 		}
-	case errors.Is(err, zk.ErrNoAuth): // a plain ticket is another's, unless removeNode finds that it is not
+	case errors.Is(err, zk.ErrNoAuth): // a plain ticket is another's, unless removeNode finds otherwise
 		if err = t.removeNode(); err == nil {
 			c.unseal()
 		}

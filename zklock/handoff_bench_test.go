@@ -17,7 +17,6 @@ import (
 	"locklab/zklock"
 )
 
-// benchClient connects a client for the duration of b.
 func benchClient(b *testing.B, at harness.Endpoint) *zklock.Client {
 	b.Helper()
 	c, err := zklock.Dial(b.Context(), at.Addrs[0], zklock.ClientOptions{SessionTimeout: 30 * time.Second})
@@ -33,12 +32,11 @@ func median(x []float64) float64 {
 	return x[len(x)/2]
 }
 
-// BenchmarkHandover sets the hand-over of zk-handoff, and of zk-fair, from the
-// call of Unlock to the return of the next Lock, beside the least that a
-// hand-over by a watch can take: the deletion of a node, from the call to the
-// event at another client. Between the two is the multi of the release, bare: what
-// is above it is the library's. The measures alternate, in random order; the ratios are
-// medians over the rounds, with their 95 % intervals by order statistics.
+// BenchmarkHandover compares the handover of zk-handoff and of zk-fair, from the call of Unlock
+// to the return of the next Lock, with two minimums. One is the deletion of a node, from the
+// call to the watch event at another client. The other is the multi of the release alone; the
+// rest is the library's. The measures alternate in random order; the ratios are medians over the
+// rounds, with 95 % intervals by order statistics.
 func BenchmarkHandover(b *testing.B) {
 	at := locktest.Endpoint(b, harness.KindZooKeeper)
 	c, d := benchClient(b, at), benchClient(b, at)
@@ -81,10 +79,8 @@ func BenchmarkHandover(b *testing.B) {
 	}
 }
 
-// settle is how long the waiter has to set its watch.
 const settle = 3 * time.Millisecond
 
-// bareRemoval returns a measurement of a removal, from call to event.
 func bareRemoval(b *testing.B, at harness.Endpoint, remove func(c *zk.Conn, node string) error) func() (time.Duration, error) {
 	actor, watcher := benchConn(b, at), benchConn(b, at)
 	return func() (time.Duration, error) {
@@ -122,8 +118,7 @@ func benchConn(b *testing.B, at harness.Endpoint) *zk.Conn {
 	return nil
 }
 
-// handover returns a measurement of a hand-over between two clients, which change
-// places.
+// handover returns a measurement of a handover between two clients, which alternate.
 func handover(b *testing.B, m, n *zklock.Mutex) func() (time.Duration, error) {
 	held, err := m.Lock(b.Context())
 	if err != nil {
@@ -154,10 +149,9 @@ func handover(b *testing.B, m, n *zklock.Mutex) func() (time.Duration, error) {
 	}
 }
 
-// BenchmarkAgainstFair sets the rate of zk-handoff beside that of zk-fair, which
-// is the protocol of Curator and zk.Lock, in alternating rounds. Every client
-// has a session of its own and queues again at once. An operation is a pair of
-// rounds; the ratio is the median over the pairs.
+// BenchmarkAgainstFair compares the rate of zk-handoff with zk-fair, the protocol of Curator and
+// zk.Lock, in alternating rounds. Every client has a separate session and queues again at once.
+// An operation is a pair of rounds; the ratio is the median over the pairs.
 func BenchmarkAgainstFair(b *testing.B) {
 	at := locktest.Endpoint(b, harness.KindZooKeeper)
 	for _, contenders := range []int{1, 2, 8, 50} {
@@ -179,10 +173,9 @@ func BenchmarkAgainstFair(b *testing.B) {
 	}
 }
 
-// A round begins with a fifth that does not count: the mutexes are new.
+// The first fifth of a round does not count: the mutexes are new.
 const round = 500 * time.Millisecond
 
-// rate returns the acquisitions in a second.
 func rate(b *testing.B, cs []*zklock.Client, kind func(*zklock.Mutex) *zklock.Mutex, window time.Duration) float64 {
 	path := newPath()
 	var count int                 // guarded by the lock

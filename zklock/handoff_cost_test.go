@@ -10,9 +10,9 @@ import (
 	"locklab/zklock"
 )
 
-// TestHandoffCost holds what zk-handoff costs behind others to its promise. Two that do
-// nothing else miss each other now and then: by four requests a turn behind another and
-// three alone, they cost 3.9.
+// TestHandoffCost checks the documented cost of zk-handoff behind others. Two clients in a tight
+// loop sometimes miss each other: with four requests behind another and three alone they average
+// 3.9.
 func TestHandoffCost(t *testing.T) {
 	at := endpoint(t)
 	for _, contenders := range []int{2, 8, 50} {
@@ -31,9 +31,9 @@ func TestHandoffCost(t *testing.T) {
 	}
 }
 
-// crowd lets clients with a session each queue again at once, and returns the
-// wire traffic of an acquisition, and how equally they share, while all of them
-// are at it. It fails t if one is served out of order.
+// crowd lets clients with one session each queue again at once. It returns the traffic of an
+// acquisition, and Jain's index of their shares, while all run. It fails t if one is served out
+// of order.
 func crowd(t *testing.T, at harness.Endpoint, contenders, rounds int) (requests, notifications, jain float64) {
 	t.Helper()
 	w := &crowdWatch{t: t, from: 3 * contenders, to: (3 + rounds) * contenders, shares: make([]float64, contenders)}
@@ -67,20 +67,18 @@ func crowd(t *testing.T, at harness.Endpoint, contenders, rounds int) (requests,
 	return float64(spent.Requests) / n, float64(spent.Notifications) / n, sum * sum / (float64(contenders) * squares)
 }
 
-// A crowdWatch is what the holders of one lock do.
 type crowdWatch struct {
 	t        *testing.T
 	cs       []*zklock.Client
-	from, to int // which acquisitions count
+	from, to int // range of the counted acquisitions
 
-	// Guarded by the lock that is tested:
+	// Guarded by the tested lock:
 	acquisitions  int
 	before, after harness.Counts
 	last          string // number of the last ticket
 	shares        []float64
 }
 
-// visit reports whether client i is to come again.
 func (w *crowdWatch) visit(i int, l *zklock.Lease) bool {
 	node := zklock.Node(l)
 	if number := node[len(node)-10:]; number <= w.last {

@@ -12,7 +12,6 @@ import (
 	"locklab/zklock"
 )
 
-// TestHandoff runs the tests of what zk-handoff has beyond a queue.
 func TestHandoff(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -33,7 +32,6 @@ func TestHandoff(t *testing.T) {
 	})
 }
 
-// cost returns what f costs the clients together.
 func cost(f func(), cs ...*zklock.Client) (sum harness.Counts) {
 	var before []harness.Counts
 	for _, c := range cs {
@@ -46,7 +44,6 @@ func cost(f func(), cs ...*zklock.Client) (sum harness.Counts) {
 	return sum
 }
 
-// oneByOne: two clients that never meet.
 func oneByOne(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
@@ -69,7 +66,6 @@ func oneByOne(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// eventIsLock: from the release to the lock the waiter asks nothing.
 func eventIsLock(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	path := newPath()
@@ -91,8 +87,8 @@ func eventIsLock(t *testing.T, at harness.Endpoint) {
 	queued(t, see, path, 0)
 }
 
-// sharedEvent: a waiter that has given up must not take the event from the one
-// behind it, whose watch it shares.
+// sharedEvent: a waiter that has given up must not take the event from the one behind it, which
+// shares its watch.
 func sharedEvent(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	path := newPath()
@@ -116,8 +112,7 @@ func sharedEvent(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// estranged: the holder's own node is closed to it. It deletes it, and seals
-// no more.
+// estranged: the holder's own node is closed to it. It deletes the node, and stops sealing.
 func estranged(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	c := dial(t, at, zklock.ClientOptions{})
@@ -134,8 +129,8 @@ func estranged(t *testing.T, at harness.Endpoint) {
 	queued(t, see, m.Path(), 0)
 }
 
-// sealedWithCredentials: clients of one user hand over to each other; others
-// see nothing, and even that user cannot write to a ticket.
+// sealedWithCredentials: clients of one user hand over to each other; others see nothing, and
+// even that user cannot write to a ticket.
 func sealedWithCredentials(t *testing.T, at harness.Endpoint) {
 	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{}))) // the root is open to all
 	at.Username, at.Password = user, password
@@ -163,8 +158,6 @@ func sealedWithCredentials(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// parentReadOnly: a client that may queue need not be allowed to write to the
-// parent.
 func parentReadOnly(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	c := dial(t, at, zklock.ClientOptions{})
@@ -180,15 +173,13 @@ func parentReadOnly(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// lostReleaseReply: the release was done, the holder asks again, the waiter
-// has the lock.
 func lostReleaseReply(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	path := newPath()
 	head := lock(t, dial(t, p.at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
 	next := waiting(t, t.Context(), dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}), see, 2)
 	p.swallow.Store(true)
-	lost(t, head) // perhaps another had deleted the ticket
+	lost(t, head) // another might have deleted the ticket
 	if p.swallow.Load() {
 		t.Fatal("the test shows nothing: no reply was lost")
 	}
@@ -196,8 +187,8 @@ func lostReleaseReply(t *testing.T, at harness.Endpoint) {
 	queued(t, see, path, 0)
 }
 
-// anyReplyLost: a client loses one reply or event, the first, the second, and so
-// on, of its first acquisition, alone, and its second, behind another.
+// anyReplyLost: a client loses one reply or event, first, second, and so on, of its first
+// acquisition, alone, and its second, behind another.
 func anyReplyLost(t *testing.T, at harness.Endpoint) {
 	loseEach(t, at, func(c, d *zklock.Client, path string) [3]taker {
 		m, n := c.Mutex(path, zklock.Options{}), d.Mutex(path, zklock.Options{})
@@ -205,8 +196,7 @@ func anyReplyLost(t *testing.T, at harness.Endpoint) {
 	})
 }
 
-// loseEach loses one reply or event of c, and each of them once, while c, d and c
-// again have the lock.
+// loseEach loses each reply or event of c once, while c, d and c again have the lock.
 func loseEach(t *testing.T, at harness.Endpoint, takers func(c, d *zklock.Client, path string) [3]taker) {
 	const replies = 20 // no fewer than there are
 	var tests []serverTest
@@ -220,7 +210,6 @@ func loseEach(t *testing.T, at harness.Endpoint, takers func(c, d *zklock.Client
 	together(t, at, tests)
 }
 
-// oneReplyLost loses reply number k, and reports whether there was one.
 func oneReplyLost(t *testing.T, at harness.Endpoint, k int, takers func(c, d *zklock.Client, path string) [3]taker) bool {
 	p, see := newProxy(t, at), raw(t, at)
 	path := newPath()
@@ -245,7 +234,6 @@ func oneReplyLost(t *testing.T, at harness.Endpoint, k int, takers func(c, d *zk
 	return !p.swallow.Load()
 }
 
-// cutWaiterLists: after a reconnect nothing that a watch says is the lock.
 func cutWaiterLists(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	path := newPath()
@@ -264,7 +252,6 @@ func cutWaiterLists(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// foreignChildAlone: a child that is no ticket costs nothing.
 func foreignChildAlone(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	c := dial(t, at, zklock.ClientOptions{})

@@ -12,13 +12,12 @@ import (
 	"locklab/zklock"
 )
 
-// madeAgain: nodes of a lock that are removed, made again and set until their
-// versions are what they were keep their data, whatever a lock remembers. No
-// request can tell the two nodes apart, so a lock writes to none.
+// madeAgain: nodes of a lock that are removed, recreated and set until their versions match keep
+// their data. No request can distinguish the two nodes, so a lock writes to none.
 func madeAgain(t *testing.T, s *stage) {
 	c, a := s.contender(t, s.at, zklock.ClientOptions{})
 	_, b := s.contender(t, s.at, zklock.ClientOptions{})
-	for _, f := range []taker{b, a, a, a} { // what it could remember is up to date
+	for _, f := range []taker{b, a, a, a} { // any remembered state is up to date
 		unlock(t, grab(t, f))
 	}
 	now := s.nodes(t)
@@ -58,13 +57,11 @@ func madeAgain(t *testing.T, s *stage) {
 	}
 }
 
-// A node is one that is not a ticket.
 type node struct {
 	path, data string
 	version    int32
 }
 
-// nodes returns the nodes of the lock, parents first.
 func (s *stage) nodes(t *testing.T) []node {
 	t.Helper()
 	var all []node
@@ -80,15 +77,15 @@ func (s *stage) nodes(t *testing.T) []node {
 	return all
 }
 
-// sessionChanges: a goroutine stops between the reply that made its ticket and
-// its next step, and goes on in the next session of its client, which has no
-// ticket. It must not take that for a place in the queue.
+// sessionChanges: a goroutine stops after the reply that made its ticket, and continues in the
+// next session of its client, which has no ticket. It must not count that as a place in the
+// queue.
 func sessionChanges(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
 	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: 3 * time.Second})
 	_, other := s.contender(t, s.at, zklock.ClientOptions{})
 	for range 3 {
-		unlock(t, grab(t, f)) // it has met no other, and may know that it would be the first
+		unlock(t, grab(t, f)) // it has met no other, and may infer that it would be first
 	}
 	changes := 0
 	zklock.Stall(c, func() {
@@ -113,7 +110,6 @@ func sessionChanges(t *testing.T, s *stage) {
 	unlock(t, grab(t, other))
 }
 
-// owned returns how many tickets a session has.
 func (s *stage) owned(t *testing.T, session int64) (count int) {
 	for _, dir := range []string{"", "/a", "/b", "/locks", "/leases"} {
 		names, _, err := s.see.Children(s.path + dir)
@@ -129,8 +125,6 @@ func (s *stage) owned(t *testing.T, session int64) (count int) {
 	return count
 }
 
-// deletionsRefused: what a holder and a waiter could not delete does not keep others out
-// once the servers let them.
 func deletionsRefused(t *testing.T, s *stage) {
 	_, a := s.contender(t, s.at, zklock.ClientOptions{})
 	_, b := s.contender(t, s.at, zklock.ClientOptions{})

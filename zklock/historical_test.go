@@ -13,8 +13,8 @@ import (
 	"locklab/zklock/lab"
 )
 
-// TestHistorical shows what the failure scenarios of historical locks cannot see: how
-// each error comes about, by its number in the lab's list.
+// TestHistorical shows the mechanism of each fault of the historical locks, by its number in the
+// lab's list, which failure scenarios do not show.
 func TestHistorical(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -45,8 +45,8 @@ func pathWithDash(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// adoptsTicket: the second lock of a session makes no ticket, waits for the
-// first one's as if it were its own, and cannot even delete it.
+// adoptsTicket: the second lock of a session makes no ticket, waits for the first one's as if it
+// were its own, and cannot even delete it.
 func adoptsTicket(t *testing.T, at harness.Endpoint) {
 	see, key, v := raw(t, at), newKey(), variant(t, "zk-writelock-historical")
 	c := client(t, v, at, key)
@@ -68,7 +68,7 @@ func adoptsTicket(t *testing.T, at harness.Endpoint) {
 	mustUnlock(t, held)
 }
 
-// asksTooOften: all 60 ms, deeper and with one more watch each time.
+// asksTooOften: every 60 ms, one level deeper and with one more watch.
 func asksTooOften(t *testing.T, at harness.Endpoint) {
 	key, v := newKey(), variant(t, "zk-boolean-mutex-historical")
 	held := mustLock(t, session(t, client(t, v, at, key)))
@@ -84,7 +84,7 @@ func asksTooOften(t *testing.T, at harness.Endpoint) {
 	t.Logf("%d requests and a stack of %d while nothing happened", asked, depth(s))
 	mustUnlock(t, held)
 	soon(t, waiter)
-	// What the mended lock sends while it waits.
+	// The traffic of the fixed lock while it waits.
 	held = mustLock(t, session(t, client(t, variant(t, "zk-boolean-mutex"), at, key+"-mended")))
 	c = client(t, variant(t, "zk-boolean-mutex"), at, key+"-mended")
 	waiter = begin(t.Context(), session(t, c))
@@ -96,8 +96,8 @@ func asksTooOften(t *testing.T, at harness.Endpoint) {
 	mustUnlock(t, soon(t, waiter))
 }
 
-// ownsAfterSession: the session expires, another client has the lock, and the
-// object gives it out all the same.
+// ownsAfterSession: the session expires, another client has the lock, and the object still
+// grants it.
 func ownsAfterSession(t *testing.T, at harness.Endpoint) {
 	p, key, v := newProxy(t, at), newKey(), variant(t, "zk-boolean-mutex-historical")
 	p.at.SessionTimeout = time.Second

@@ -18,11 +18,9 @@ import (
 	"locklab/zklock"
 )
 
-// A taker takes a lock, for one contender.
 type taker func(context.Context) (*zklock.Lease, error)
 
-// kinds opens each kind of lock for one contender more, such that contenders
-// exclude each other.
+// kinds opens each kind of lock for one more contender; contenders exclude each other.
 var kinds = []struct {
 	name  string
 	open  func(c *zklock.Client, path string) taker
@@ -46,7 +44,6 @@ var kinds = []struct {
 	}, false},
 }
 
-// A stage is one lock and its contenders.
 type stage struct {
 	at   harness.Endpoint
 	see  *wirezk.Conn
@@ -54,13 +51,11 @@ type stage struct {
 	open func(c *zklock.Client, path string) taker
 }
 
-// contender connects one more client.
 func (s *stage) contender(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) (*zklock.Client, taker) {
 	c := dial(t, at, o)
 	return c, s.open(c, s.path)
 }
 
-// TestKinds lets every kind of lock meet every hazard.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -103,7 +98,6 @@ func TestKinds(t *testing.T) {
 	atOnce(t, at, tests)
 }
 
-// grab takes a lock that is free, or soon will be.
 func grab(t *testing.T, f taker) *zklock.Lease {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -115,8 +109,8 @@ func grab(t *testing.T, f taker) *zklock.Lease {
 	return l
 }
 
-// behind waits for the lock in the background, and has most likely found its
-// place when behind returns.
+// behind waits for the lock in the background, and has most likely found its place when behind
+// returns.
 func behind(ctx context.Context, f taker) <-chan result {
 	got := make(chan result, 1)
 	go func() {
@@ -127,13 +121,11 @@ func behind(ctx context.Context, f taker) <-chan result {
 	return got
 }
 
-// deserted waits until no ticket is left.
 func (s *stage) deserted(t *testing.T) {
 	t.Helper()
 	eventually(t, "the queues are empty", func() bool { return len(s.tickets(t)) == 0 })
 }
 
-// tickets returns the path of every ticket.
 func (s *stage) tickets(t *testing.T) []string {
 	var all []string
 	for _, dir := range []string{"", "/a", "/b", "/locks", "/leases"} {
@@ -184,7 +176,6 @@ func oneDies(t *testing.T, s *stage) {
 	unlock(t, take(t, last))
 }
 
-// repliesLost loses the first reply to Lock, and to Unlock.
 func repliesLost(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
 	_, f := s.contender(t, p.at, zklock.ClientOptions{})
@@ -200,7 +191,7 @@ func repliesLost(t *testing.T, s *stage) {
 		t.Errorf("%d tickets are there, want one or two", mine)
 	}
 	p.swallow.Store(true)
-	lost(t, l) // perhaps another had deleted the ticket
+	lost(t, l) // another might have deleted the ticket
 }
 
 // deletedUnseen: the ticket is deleted and another holds the lock. The answer to the first
@@ -224,8 +215,8 @@ func deletedUnseen(t *testing.T, s *stage) {
 	unlock(t, next)
 }
 
-// releaseUnanswered: the reply to the release is on its way for longer than Unlock waits.
-// The lease is over for its owner all the same, from when Unlock began.
+// releaseUnanswered: the reply to the release takes longer than Unlock waits. The lease is over
+// for its owner from the start of Unlock.
 func releaseUnanswered(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
 	_, a := s.contender(t, p.at, zklock.ClientOptions{})
@@ -250,8 +241,8 @@ func releaseUnanswered(t *testing.T, s *stage) {
 	unlock(t, grab(t, b))
 }
 
-// stoppedAfterGrant: a process that was stopped for longer than its session, between the
-// grant and the return of Lock, does not return that lease but gets another one.
+// stoppedAfterGrant: a process that was stopped for longer than its session, between the grant
+// and the return of Lock, gets another lease.
 func stoppedAfterGrant(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
 	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: 3 * time.Second})
@@ -282,12 +273,11 @@ func cutInLine(t *testing.T, s *stage) {
 	next := behind(t.Context(), b)
 	p.refuse.Store(true)
 	p.cut()
-	unlock(t, held) // while the waiter cannot hear of it
+	unlock(t, held) // while the waiter cannot receive it
 	p.refuse.Store(false)
 	unlock(t, take(t, next))
 }
 
-// bothExpire: the holder's session ends, and that of a waiter. A third goes in.
 func bothExpire(t *testing.T, s *stage) {
 	p, o := newProxy(t, s.at), zklock.ClientOptions{SessionTimeout: 2 * time.Second}
 	_, a := s.contender(t, p.at, o)
@@ -323,8 +313,8 @@ func closedInLine(t *testing.T, s *stage) {
 	lost(t, held)
 }
 
-// faultsAndCancels: connections break, replies get lost and contenders give up, at any
-// moment; none gets in beside a holder, and all get in at the end.
+// faultsAndCancels: connections break, replies get lost and contenders give up at random; no two
+// hold the lock at once, and all get in at the end.
 func faultsAndCancels(t *testing.T, s *stage) {
 	const contenders = 4
 	p := newProxy(t, s.at)
@@ -360,7 +350,6 @@ func faultsAndCancels(t *testing.T, s *stage) {
 	t.Logf("%d acquisitions, %d waits given up", r.acquisitions.Load(), r.gaveUp.Load())
 }
 
-// A rush is contenders that hurry in and out.
 type rush struct{ inside, acquisitions, gaveUp atomic.Int64 }
 
 func (r *rush) visit(t *testing.T, ctx context.Context, f taker) {
@@ -377,7 +366,7 @@ func (r *rush) visit(t *testing.T, ctx context.Context, f taker) {
 	}
 	time.Sleep(time.Millisecond)
 	r.inside.Add(-1)
-	if err := l.Unlock(ctx); l.Err() == nil { // it may have failed, if a reply was lost
+	if err := l.Unlock(ctx); l.Err() == nil { // a failure is valid if a reply was lost
 		t.Errorf("after Unlock, which returned %v, the lease lives", err)
 	}
 }

@@ -7,17 +7,15 @@ import (
 	"locklab/zklock/lab"
 )
 
-// counts returns the traffic of c, in the terms of the lab.
 func counts(c *zklock.Client) harness.Counts {
 	s := c.Stats()
 	return harness.Counts{Requests: s.Requests, Notifications: s.Notifications}
 }
 
-// depth returns how deep the Lock of zk-boolean-mutex-historical has called itself.
 func depth(s harness.Session) int { return s.(interface{ Depth() int }).Depth() }
 
-// naiveSemaphore is a semaphore whose waiters watch the ticket as many places
-// ahead as there are permits.
+// naiveSemaphore is a semaphore whose waiters watch the ticket that is ahead by the number of
+// permits.
 var naiveSemaphore = &harness.Variant{
 	Name: "naive", Doc: "watches the wrong ticket", Paper: "none", Family: harness.ZooKeeper, Status: harness.Broken,
 	Traits: harness.Traits{Permits: 2, Needs: harness.KindZooKeeper},
@@ -25,12 +23,11 @@ var naiveSemaphore = &harness.Variant{
 		func(_ []recipe.Place, i int) int { return max(-1, i-2) }, "permit-")}),
 }
 
-// firstWriteRWMutex is a RWMutex that follows Curator's rule on what to watch.
+// firstWriteRWMutex returns a RWMutex with Curator's rule for watches.
 func firstWriteRWMutex(c *zklock.Client, path string) *zklock.RWMutex {
 	return lab.WatchFirst(c.RWMutex(path, zklock.Options{}))
 }
 
-// blindRWMutex is a RWMutex whose readers do not see writers.
 func blindRWMutex(c *zklock.Client, path string) *zklock.RWMutex {
 	m := c.RWMutex(path, zklock.Options{})
 	nearest := func(_ []recipe.Place, i int) int { return i - 1 }

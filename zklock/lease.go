@@ -11,43 +11,41 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A Lease is one acquisition of a lock. It is the owner of the lock: it may be
-// passed on, and any goroutine may unlock it. Its methods may be used by any
-// number of goroutines.
+// A Lease is one acquisition of a lock and owns the lock: it may be passed on, and any goroutine
+// may unlock it. Its methods are safe for concurrent use.
 //
-// It has no time to live of its own, but for [Options].MaxHold. It follows the
-// session of its client: it holds as long as the servers confirm the session,
-// see [ClientOptions].SessionTimeout and [Lease.Deadline], and all leases of a
-// client end with it. Its fields are those of all kinds of lock, so there are many.
+// It has no separate time to live except [Options].MaxHold. It lasts while the servers confirm
+// the session of its client, see [ClientOptions].SessionTimeout and [Lease.Deadline], and all
+// leases of a client end with the session.
 type Lease struct {
 	c     *Client
 	path  string // above its node
-	name  string // path of the lock, if it is another; see [Lease.TokenOf]
-	node  string // its name; "" if there is none to guard
-	czxid uint64 // of the node, 0 if its name is enough
+	name  string // path of the lock, if different; see [Lease.TokenOf]
+	node  string // name of its node; "" if there is none to guard
+	czxid uint64 // of the node, 0 if its name is unique
 	token uint64
 	parts []*Lease                // of a Multi
-	check *zk.CheckVersionRequest // see IsOwner, nil if there is none
+	check *zk.CheckVersionRequest // see IsOwner; nil if there is none
 
-	// free gives the lock back and reports whether it was held until then.
-	// It is called once, in a goroutine of the client.
+	// free gives the lock back and reports whether it was held until then. It is called once, in
+	// a goroutine of the client.
 	free  func() (held bool, err error)
 	freed sync.Once
 
 	life
-	state atomic.Int32 // stateHeld, and then what gives it back
+	state atomic.Int32 // stateHeld, and then the cause of its release
 	slow  *time.Timer  // starts the guard of the node; nil if there is none
 
 	maxHold time.Duration // Options.MaxHold, 0 if there is none
-	until   time.Time     // when it is over
+	until   time.Time     // end of MaxHold
 
 	trace *Trace    // of the Lock that has returned it, or nil
-	since time.Time // when it has, if there is a trace
+	since time.Time // when that Lock returned, if there is a trace
 }
 
 // A life ends once for the client, and for the owner already when Unlock begins.
 type life struct {
-	alive context.Context // ends with the lease; the cause is why
+	alive context.Context // ends with the lease; the cause is the reason
 	end   context.CancelCauseFunc
 	owned context.Context // ends with alive or when Unlock begins
 	leave context.CancelCauseFunc
@@ -59,18 +57,17 @@ func newLife(parent context.Context) (f life) {
 	return f
 }
 
-// unlockWait bounds Unlock.
 const unlockWait = 2 * time.Second
 
-// Unlock releases the lock with one request, whatever has become of ctx, and
-// waits at most two seconds for the answer; after that it continues in the
-// background and the error wraps ErrUnanswered. The lease ends when Unlock begins,
-// whatever it returns. The error wraps ErrNotHeld if the lock was lost, even if only
-// possibly, or has been released. If the reply to the release is lost and the node is
-// gone, the lock was possibly lost: somebody else may have deleted the node before.
+// Unlock releases the lock with one request, whether or not ctx has ended, and waits at most two
+// seconds for the answer. After that it continues in the background and the error wraps
+// ErrUnanswered. The lease ends when Unlock begins, whatever it returns. The error wraps
+// ErrNotHeld if the lock was lost, even if only possibly, or was released before. If the reply
+// to the release is lost and the node is gone, the lock was possibly lost: somebody else may
+// have deleted the node before.
 //
-// A lost lease is to be unlocked like any other: the session may have lived
-// on, and keeps the others out until then. Its Unlock waits for nothing.
+// Unlock a lost lease like any other: its session may still be alive and exclude the others
+// until then. Unlock then does not wait.
 func (l *Lease) Unlock(context.Context) error {
 	switch l.state.Swap(stateUnlocked) {
 	case stateUnlocked:
@@ -101,7 +98,6 @@ func (l *Lease) Unlock(context.Context) error {
 	}
 }
 
-// lost returns the error of Unlock if the lease has ended without it.
 func (l *Lease) lost() error {
 	if cause := l.Err(); cause != nil && !errors.Is(cause, ErrReleased) {
 		return fmt.Errorf("%w: %w", ErrNotHeld, cause)
@@ -109,7 +105,6 @@ func (l *Lease) lost() error {
 	return nil
 }
 
-// release gives the lock back and ends the lease.
 func (l *Lease) release() error {
 	l.freed.Do(l.giveBack)
 	return l.lost()
@@ -135,19 +130,17 @@ func (l *Lease) giveBack() {
 	}
 }
 
-// Token returns the fencing token: it rises strictly from holder to holder of
-// the same path, also when the path was removed and made again in between. Of a
-// [Mutex], a [Multi] or a [RWMutex] it is the zxid that made this holder's ticket, or of
-// a writer that reads on, its writer's ticket.
-// Others take the zxid of the last change to the queue that this holder saw when
-// it found itself at the head. By then its predecessor's ticket had gone, which
-// is such a change, and the predecessor had seen that ticket, its own, in place.
-// See [RWMutex] and [Semaphore] on tokens of holders that share.
+// Token returns the fencing token. It rises strictly from holder to holder of the same path,
+// even if the path was recreated in between. For a [Mutex], a [Multi] or a [RWMutex] it is the
+// czxid of this holder's ticket; for a writer that reads on, of its write ticket. For other
+// locks it is the zxid of the last change to the queue that this holder saw when it found itself
+// at the head. By then its predecessor's ticket had gone, which is such a change, and the
+// predecessor had seen that ticket in place. See [RWMutex] and [Semaphore] for tokens of
+// concurrent holders.
 func (l *Lease) Token() uint64 { return l.token }
 
-// TokenOf returns the fencing token of the lock at path: of one of those of a [Multi],
-// or Token if the lease is of that one lock. It is 0 for a path that is not locked by
-// this lease.
+// TokenOf returns the fencing token of the lock at path: of one lock of a [Multi], or Token if
+// the lease is of that lock. It is 0 for other paths.
 func (l *Lease) TokenOf(path string) uint64 {
 	for _, part := range l.parts {
 		if part.path == path {
@@ -160,11 +153,11 @@ func (l *Lease) TokenOf(path string) uint64 {
 	return 0
 }
 
-// Done is closed when Unlock begins, or when the lock may have been lost.
+// Done returns a channel that is closed when Unlock begins, or when the lock may have been lost.
 func (l *Lease) Done() <-chan struct{} { return l.owned.Done() }
 
-// Err is nil while the lock is held, then why it ended: ErrReleased, or an
-// error that wraps ErrLost. An Unlock that finds the lock lost turns the one into the other.
+// Err returns nil while the lock is held, then the reason of its end: ErrReleased, or an error
+// that wraps ErrLost. If Unlock finds the lock lost, ErrReleased becomes ErrLost.
 func (l *Lease) Err() error {
 	if l.owned.Err() == nil {
 		l.expire()
@@ -175,8 +168,7 @@ func (l *Lease) Err() error {
 	return context.Cause(l.owned)
 }
 
-// expire ends l if its time is over. The timer that does so as well is late if the machine
-// was suspended.
+// expire ends l if its time is over: after a suspend the timer is late.
 func (l *Lease) expire() {
 	switch now := l.c.clock.Now(); {
 	case l.maxHold > 0 && !now.Before(l.until):
@@ -186,20 +178,17 @@ func (l *Lease) expire() {
 	}
 }
 
-// drop gives back in the background a lease that has no owner.
 func (l *Lease) drop() {
 	l.state.Store(stateUnlocked)
 	l.c.spawn(func() { l.release() })
 }
 
-// Deadline returns until when the session certainly lives, less the margin, by
-// what is known now: it moves on as long as a majority of the servers commits what
-// the client writes. It is between 0.3 and 0.6 of the session timeout ahead, with the
-// default margin, as long as they do, and never later than [Options].MaxHold allows.
-// Once the lease has ended it is the zero time.
-// It counts the time that the machine is suspended until the call, as Err does; time.Until
-// of it does not count a later suspend. A holder that looks at it right before it acts closes
-// the gap between a pause, or a suspend, and the closing of Done, which a timer of Go does.
+// Deadline returns until when the session is certainly alive, less the margin, as known now. It
+// moves forward while a majority of the servers commits the client's writes; then it is 0.3 to
+// 0.6 of the session timeout ahead, with the default margin. It is never later than
+// [Options].MaxHold allows, and zero once the lease has ended. It includes suspends of the
+// machine before the call, as Err does; time.Until of it does not count a later suspend. Done is
+// closed by a Go timer, which a pause or a suspend delays, so call Deadline right before acting.
 func (l *Lease) Deadline() (time.Time, bool) {
 	if l.Err() != nil {
 		return time.Time{}, true

@@ -16,8 +16,8 @@ import (
 	"locklab/zklock"
 )
 
-// TestLimits runs the tests of paths and ACLs at their limits. It is not beside
-// others: long packets keep the server busy.
+// TestLimits tests paths and ACLs at their limits. It does not run in parallel: long packets
+// keep the server busy.
 func TestLimits(t *testing.T) {
 	at := endpoint(t)
 	atOnce(t, at, []serverTest{
@@ -28,7 +28,6 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// everyPath are the methods that are given a path and ask the servers.
 var everyPath = map[string]func(ctx context.Context, c *zklock.Client, path string) error{
 	"Mutex": func(ctx context.Context, c *zklock.Client, path string) error {
 		return tryOnce(ctx, c.Mutex(path, zklock.Options{}).TryLock)
@@ -75,7 +74,6 @@ var everyPath = map[string]func(ctx context.Context, c *zklock.Client, path stri
 	},
 }
 
-// sizesRefused: a lock of a size or kind that cannot be is ErrUsage, without a request.
 func sizesRefused(t *testing.T, at harness.Endpoint) {
 	c, path := dial(t, at, zklock.ClientOptions{}), newPath()
 	for name, m := range map[string]interface {
@@ -110,7 +108,6 @@ func tryOnce(ctx context.Context, try taker) error {
 	return err
 }
 
-// pathsRefused: every method refuses a path that cannot be, without a request.
 func pathsRefused(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{})
 	for name, f := range everyPath {
@@ -134,9 +131,6 @@ func pathsRefused(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// charsAccepted: every character that may be in a path, by itself, is one that the
-// servers accept, and at the bounds between those that may not be and those that may
-// the servers agree. Half of them are tried beside another.
 func charsAccepted(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	c := dial(t, at, zklock.ClientOptions{})
@@ -170,9 +164,6 @@ func charsAccepted(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// longestPath: at a path, with an ACL, that are as long as may be the lock does all
-// that it does: parents, the probe of the seal, a waiter, a reconnect with its
-// watches, a hand-over.
 func longestPath(t *testing.T, at harness.Endpoint) {
 	p := newProxy(t, at)
 	acl := zk.WorldACL(zk.PermAll)
@@ -202,8 +193,8 @@ func longestPath(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, got))
 }
 
-// nilContexts: a nil context is one that does not end, in every method. None of
-// them panics, and none does so in a goroutine of the client.
+// nilContexts: a nil context is one that does not end, in every method. None of them panics,
+// also not in a goroutine of the client.
 func nilContexts(t *testing.T, at harness.Endpoint) {
 	var none context.Context
 	c, err := zklock.Dial(none, at.Addrs[0], zklock.ClientOptions{})
@@ -262,8 +253,6 @@ func nilContexts(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// margins: what leaves no lease, or too long a one, is an error, judged by what the
-// servers grant.
 func margins(t *testing.T, at harness.Endpoint) {
 	for _, test := range []struct {
 		timeout, margin, tick time.Duration
@@ -279,7 +268,7 @@ func margins(t *testing.T, at harness.Endpoint) {
 		{2 * time.Second, 2 * time.Second, 0, false},
 		{2 * time.Second, 1 << 62, 0, false},
 		{0, time.Second, 0, true},
-		{0, 59 * time.Second, 0, false}, // more than what is granted allows, whatever that is
+		{0, 59 * time.Second, 0, false}, // more than any granted timeout allows
 		{2 * time.Second, 600 * time.Millisecond, 1100 * time.Millisecond, true},
 		{2 * time.Second, 600*time.Millisecond + 1, 1100 * time.Millisecond, false},
 		{2 * time.Second, 0, 2 * time.Second, false}, // nothing is left
@@ -295,7 +284,7 @@ func margins(t *testing.T, at harness.Endpoint) {
 	if _, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{Tick: -1}); !errors.Is(err, zklock.ErrUsage) {
 		t.Fatalf("Tick -1: Dial = %v, want ErrUsage", err)
 	}
-	// A great one that is accepted leaves an idle holder its lease.
+	// A large accepted margin leaves an idle holder its lease.
 	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 12 * time.Second, Margin: 3 * time.Second})
 	l := lock(t, c.Mutex(newPath(), zklock.Options{}))
 	time.Sleep(9 * time.Second)

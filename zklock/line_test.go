@@ -14,18 +14,18 @@ func TestPlaces(t *testing.T) {
 	if got != "wyzx" {
 		t.Errorf("the order is %q, want wyzx", got)
 	}
-	// The counter goes round in 32 bits.
+	// The counter wraps around at 32 bits.
 	line = places([]string{"_c_b-lock--2147483648", "_c_c-lock--2147483647", "_c_a-lock-2147483647"}, "lock-")
 	if len(line) != 3 || line[0].name[3] != 'a' || line[1].name[3] != 'b' {
 		t.Errorf("across the greatest number the order is %v", line)
 	}
 }
 
-// TestObstacles says for every reader in a line which writer it waits for.
+// TestObstacles checks for every reader in a line the writer that it waits for.
 func TestObstacles(t *testing.T) {
 	for _, test := range []struct {
 		line string
-		want []int // of readers; writers have the one ahead
+		want []int // of readers; writers wait for the one ahead
 	}{
 		{"R", []int{-1}},
 		{"RRR", []int{-1, -1, -1}},

@@ -6,10 +6,10 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// lists are the requests of a client for the tickets of a lock. Of each lock one is on
-// its way, and one more serves all that have asked since it was sent. So a thousand
-// waiters of one client do not list a thousand names a thousand times, and what proves
-// that the session lives does not wait behind such lists on the one connection.
+// lists are a client's requests for the tickets of locks. For each lock one is running, and one
+// more serves all callers since it was sent. So a thousand waiters of one client do not list a
+// thousand names a thousand times, and contacts are not delayed behind such lists on the one
+// connection.
 type lists struct {
 	mu sync.Mutex
 	by map[string]*listing // on its way, by path
@@ -17,14 +17,14 @@ type lists struct {
 
 type listing struct {
 	done  chan struct{} // closed when the rest is set
-	next  *listing      // waits for done, nil if none has asked; guarded by lists.mu
+	next  *listing      // waits for done, nil if nobody has asked; guarded by lists.mu
 	names []string
 	stat  *zk.Stat
 	err   error
 }
 
-// list returns the names below path by a request that is sent after the call. Callers
-// share them, and must not change them.
+// list returns the names below path by a request that is sent after the call. Callers share them
+// and must not change them.
 func (c *Client) list(path string) ([]string, *zk.Stat, error) {
 	s := &c.lists
 	s.mu.Lock()

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// ErrMargin is ErrUsage, returned by Dial if ClientOptions.Margin is negative or leaves no
-// lease that lasts from one proof that the session lives to the next. Lock returns
-// it if the servers grant a later session so much less time.
+// ErrMargin is ErrUsage, returned by Dial if ClientOptions.Margin is negative or makes leases
+// too short to last from one proof of the session to the next. Lock returns it if the servers
+// grant a later session too little time.
 var ErrMargin = fmt.Errorf("%w: margin", ErrUsage)
 
-// term returns for how long after the time that is proven a session of that timeout
-// is taken to live. All that is taken off the timeout is taken off here.
+// term returns how long after a proof a session of that timeout is assumed to be alive. It makes
+// all deductions from the timeout.
 func term(timeout, margin time.Duration) time.Duration {
 	if margin == 0 {
 		margin = timeout / 10
@@ -20,13 +20,12 @@ func term(timeout, margin time.Duration) time.Duration {
 	return timeout - margin
 }
 
-// leastTerm returns how short the term of a usable lease can be, whose contacts
-// prove what was lag before them: from what one proves to the next contact, lag
-// later, and the rest for its answer to come.
+// leastTerm returns the shortest term of a usable lease. A contact proves the state lag before
+// it, and the next contact comes lag later; the rest is for its answer.
 func leastTerm(timeout, lag time.Duration) time.Duration { return 2*lag + timeout/20 }
 
-// checkTerm returns ErrMargin if leases of this session would end though its
-// contacts succeed, or never begin.
+// checkTerm returns ErrMargin if leases of this session would end although contacts succeed, or
+// would never begin.
 func (c *Client) checkTerm() error {
 	timeout, lag := c.conn.SessionTimeout(), c.conn.Lag()
 	most := timeout - leastTerm(timeout, lag)
@@ -40,12 +39,11 @@ func (c *Client) checkTerm() error {
 	}
 }
 
-// longestTimeout is the greatest session timeout that a client can ask for: the
-// protocol has 32 bits of milliseconds.
+// longestTimeout is the greatest session timeout: the protocol has 32 bits of milliseconds.
 const longestTimeout = math.MaxInt32 * time.Millisecond
 
-// checkTimes returns an error if no session could be as asked for. What the servers
-// grant is for [Client.checkTerm].
+// checkTimes returns an error for impossible options. [Client.checkTerm] checks the granted
+// timeout.
 func checkTimes(timeout, margin, tick time.Duration) error {
 	switch {
 	case timeout < 0 || timeout > 0 && timeout < time.Millisecond:

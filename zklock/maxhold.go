@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// The states of a lease, as to what gives it back.
+// The states of a lease: how it was given back.
 const (
 	stateHeld     = iota
-	stateUnlocked // Unlock, or what drops a lease that nothing waits for any more
-	stateOverdue  // Options.MaxHold is over, or Shutdown
+	stateUnlocked // by Unlock, or dropped because nobody waits for it
+	stateOverdue  // by Options.MaxHold or Shutdown
 )
 
-// limit lets l last for most, from now. It is called before Lock returns l.
+// limit bounds l to most from now. It is called before Lock returns l.
 func (l *Lease) limit(most time.Duration) {
 	l.maxHold, l.until = most, l.c.clock.Now().Add(most)
 	timer := time.AfterFunc(most, l.overdue)
@@ -24,7 +24,6 @@ func (l *Lease) limit(most time.Duration) {
 	})
 }
 
-// bounded returns until, or when MaxHold is over if that is sooner.
 func (l *Lease) bounded(until time.Time) time.Time {
 	if l.maxHold > 0 && l.until.Before(until) {
 		return l.until
@@ -32,14 +31,13 @@ func (l *Lease) bounded(until time.Time) time.Time {
 	return until
 }
 
-// overdue ends l because it has lasted for MaxHold, and gives the lock back.
 func (l *Lease) overdue() {
 	if l.revoke(l.overdueErr()) {
 		l.c.spawn(func() { l.release() })
 	}
 }
 
-// revoke ends l before its owner does, and reports false if that was late.
+// revoke ends l before its owner does. It returns false if the owner was first.
 func (l *Lease) revoke(cause error) bool {
 	held := l.state.CompareAndSwap(stateHeld, stateOverdue)
 	if held {
@@ -48,7 +46,6 @@ func (l *Lease) revoke(cause error) bool {
 	return held
 }
 
-// overdueErr returns why a lease has ended that has lasted for MaxHold.
 func (l *Lease) overdueErr() error {
 	return fmt.Errorf("%w: it has been held for %v, Options.MaxHold", ErrLost, l.maxHold)
 }

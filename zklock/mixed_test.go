@@ -10,9 +10,9 @@ import (
 	"locklab/zklock"
 )
 
-// TestMixedVersions: a waiter behind a ticket of this version takes the event of a write
-// to it for the lock. Behind one of another version or program it lists the queue, and
-// waits until the ticket has gone.
+// TestMixedVersions: a waiter takes a write to the ticket ahead for the lock only if the ticket
+// has this version. Behind another version or program it lists the queue, and waits until the
+// ticket is gone.
 func TestMixedVersions(t *testing.T) {
 	t.Parallel()
 	var tests []serverTest

@@ -7,39 +7,34 @@ import (
 	"slices"
 )
 
-// MultiOptions is how a Multi takes its mutexes. The zero value is usable.
+// MultiOptions configures a Multi. The zero value is usable.
 type MultiOptions struct {
 	Options
 
-	// Ordered keeps the order of the paths as given. All that take two of
-	// them must then take them in the same order, or they may wait for each
-	// other for ever. Otherwise the paths are sorted, which all do alike
-	// without knowing the others.
+	// Ordered keeps the given order of the paths. All users of two of the paths must then use
+	// the same order, or they may deadlock. Otherwise the paths are sorted, which gives all
+	// users the same order.
 	Ordered bool
 
 	_ struct{}
 }
 
-// A Multi is the mutexes at several paths, taken together. Each is one with
-// [Client.Mutex] of that path: a client that needs one path only takes that.
-// They are taken one after another in an order that
-// all agree on, and released in reverse. Two that want the same mutexes in
-// different orders would each get one and wait for the other's for ever.
-//
-// Its cost is the sum of theirs.
+// A Multi takes the mutexes at several paths together. Each is a [Client.Mutex] of that path, so
+// a client that needs one path takes only that. They are taken one after another in a common
+// order and released in reverse. Without a common order two clients could each hold one and wait
+// for the other's forever. Its cost is the sum of theirs.
 //
 // # References
 //
-// Coffman, Elphick, Shoshani, "System Deadlocks", Computing Surveys 3(2), 1971,
-// §2.2, on the ordering of resources. doi:10.1145/356586.356588.
-// Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks,
-// InterProcessMultiLock, which takes them in the order given.
+// Coffman, Elphick, Shoshani, "System Deadlocks", Computing Surveys 3(2), 1971, §2.2, on the
+// ordering of resources. doi:10.1145/356586.356588. Apache Curator 5.4.0,
+// org.apache.curator.framework.recipes.locks, InterProcessMultiLock, which takes them in the
+// given order.
 type Multi struct {
 	mutexes []*Mutex // in the order in which they are taken
 }
 
-// Multi returns the mutexes at these paths, of which one that is given twice
-// counts once. See [Client.Mutex] on paths.
+// Multi returns the mutexes at these paths, without duplicates. See [Client.Mutex] on paths.
 func (c *Client) Multi(paths []string, o MultiOptions) *Multi {
 	paths = slices.Clone(paths)
 	if !o.Ordered {
@@ -66,18 +61,17 @@ func (m *Multi) Paths() []string {
 // ErrNoPath is ErrUsage, returned by methods of a Multi without paths.
 var ErrNoPath = fmt.Errorf("%w: no path to lock", ErrUsage)
 
-// Lock takes the mutexes one after another, see [Mutex.Lock], and waits with
-// those it has for the next. If ctx ends it releases them, and if one is lost it
-// begins again. The lease ends when any of its mutexes is lost; the others are held
-// until it is unlocked.
+// Lock takes the mutexes one after another, see [Mutex.Lock], and holds them while it waits for
+// the next. If ctx ends it releases them, and if one is lost it restarts. The lease ends when
+// any of its mutexes is lost; the others are held until it is unlocked.
 //
-// Its Token is that of the first path, see [Multi.Paths], and rises from holder to
-// holder of that path. Where what is guarded belongs to one of the paths, the token to
-// check is that of this path, see [Lease.TokenOf]: others may hold it without the first.
+// Its Token is the token of the first path, see [Multi.Paths], and rises from holder to holder
+// of that path. A resource that belongs to one path should check the token of that path, see
+// [Lease.TokenOf]: others may hold it without the first.
 func (m *Multi) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
-// TryLock takes the mutexes if all are free and have no waiters. The error
-// wraps ErrNotAcquired if they are not.
+// TryLock takes the mutexes if all are free and have no waiters. Otherwise the error wraps
+// ErrNotAcquired.
 func (m *Multi) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
 func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {
@@ -103,8 +97,8 @@ func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {
 	}))
 }
 
-// takeAll takes a lease by each ticket in turn. It begins again if one of them
-// is lost meanwhile, and returns without any unless it returns all.
+// takeAll takes a lease by each ticket in turn, all or none. It restarts if one is lost
+// meanwhile.
 func takeAll(ctx context.Context, try bool, line []*ticket) ([]*Lease, error) {
 	var again pause
 	for {
@@ -124,17 +118,15 @@ func takeAll(ctx context.Context, try bool, line []*ticket) ([]*Lease, error) {
 	}
 }
 
-// errLostSome is why takeOnce is to be repeated.
 var errLostSome = errors.New("zklock: lost while waiting for the next")
 
-// takeOnce is takeAll up to the first loss.
 func takeOnce(ctx context.Context, try bool, line []*ticket) ([]*Lease, error) {
 	wait, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	var ls []*Lease
 	for i, t := range line {
 		if i > 0 && t.q.lockPath() == line[i-1].q.lockPath() {
-			t.queued = t.queued || line[i-1].queued // it is one lock
+			t.queued = t.queued || line[i-1].queued // the same lock
 		}
 		l, err := t.lock(wait, try)
 		if err == nil {
@@ -156,7 +148,6 @@ func takeOnce(ctx context.Context, try bool, line []*ticket) ([]*Lease, error) {
 	return ls, nil
 }
 
-// join returns the lease of all parts.
 func join(parts []*Lease) *Lease {
 	all := &Lease{c: parts[0].c, path: parts[0].path, token: parts[0].token, parts: parts}
 	all.life = newLife(context.Background())

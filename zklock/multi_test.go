@@ -12,7 +12,6 @@ import (
 	"locklab/zklock"
 )
 
-// TestMulti runs every test of several mutexes against one server.
 func TestMulti(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -28,7 +27,6 @@ func TestMulti(t *testing.T) {
 	})
 }
 
-// gotAll takes mutexes that are free, or soon will be.
 func gotAll(t *testing.T, m *zklock.Multi) *zklock.Lease {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -63,7 +61,6 @@ func multiOrder(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// multiRequests: three cost three times what one does.
 func multiRequests(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{})
 	path := newPath()
@@ -109,7 +106,6 @@ func multiBesideSingle(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// multiPartial: a client that does not get all keeps none.
 func multiPartial(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
@@ -135,8 +131,6 @@ func multiPartial(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// multiCircle: three that each name two of three paths in an order that would
-// let them wait for each other.
 func multiCircle(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	a, b, c := path+"/a", path+"/b", path+"/c"
@@ -154,8 +148,8 @@ func multiCircle(t *testing.T, at harness.Endpoint) {
 	wg.Wait()
 }
 
-// multiLosesWhileWaiting: the first mutex goes while the second is waited for.
-// It is taken again before the lease is given.
+// multiLosesWhileWaiting: the first mutex is lost while the second is awaited. It is taken again
+// before the lease is returned.
 func multiLosesWhileWaiting(t *testing.T, at harness.Endpoint) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	m := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).Multi([]string{path + "/a", path + "/b"}, zklock.MultiOptions{})

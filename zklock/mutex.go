@@ -10,75 +10,72 @@ import (
 	"locklab/internal/lease"
 )
 
-// Options is how a lock keeps its nodes. The zero value is usable.
+// Options configures a lock. The zero value is usable.
 type Options struct {
-	// Container makes the missing parents of the tickets container nodes,
-	// which the server removes some time after their last child has gone.
-	// It needs ZooKeeper 3.5.3. Otherwise they are persistent and stay.
+	// Container makes missing parents of the tickets container nodes, which the server removes
+	// some time after their last child. It needs ZooKeeper 3.5.3. Otherwise they are persistent
+	// and stay.
 	Container bool
 
-	// Wait is how long Lock waits at most, whatever its context allows. Then it
-	// returns an error that wraps ErrNotAcquired and context.DeadlineExceeded. 0 is no
-	// bound. TryLock does not wait.
+	// Wait bounds Lock, whatever its context allows. Lock then returns an error that wraps
+	// ErrNotAcquired and context.DeadlineExceeded. 0 is no bound. TryLock does not wait.
 	Wait time.Duration
 
-	// MaxHold is the most that a lease lasts, from when Lock returns it, though its
-	// session lives: it bounds how long a holder that is alive but stuck keeps the
-	// others out. When it is over the lease is lost: Done is closed, Err wraps ErrLost
-	// and says MaxHold, and the lock is given back at the servers at once. 0 is no
-	// bound. Of a Reentrant each Lock has its own.
+	// MaxHold bounds a lease from when Lock returns it, even if its session is alive. It bounds
+	// how long a holder that is alive but stuck excludes the others. Then the lease is lost:
+	// Done is closed, Err wraps ErrLost and mentions MaxHold, and the lock is given back at
+	// once. 0 is no bound. Each Lock of a Reentrant has its own bound.
 	MaxHold time.Duration
 
-	// Checkable lets a Mutex, a Multi and a RWMutex give leases with IsOwner. To
-	// take the lock then costs one request more. Others need no such option.
+	// Checkable makes leases of a Mutex, a Multi and a RWMutex support IsOwner, for one more
+	// request per acquisition. Other locks do not need it.
 	Checkable bool
 
 	_ struct{}
 }
 
-// A Mutex is a lock between all clients that use the same path. Any number of
-// goroutines may use it; it can be locked again after any error. It is not
-// reentrant: a holder that locks it again waits for itself. It remembers nothing:
-// one made for every Lock is as good as one that is kept.
+// A Mutex is a lock between all clients that use the same path. It is safe for concurrent use
+// and can be locked again after any error. It is not reentrant: a holder that locks it again
+// waits for itself. It has no state: one made for every Lock is equivalent to a kept one.
 //
-// Its tickets queue, and each waiter watches the one ahead, whose holder hands the
-// lock to it by the event of its release.
+// Its tickets queue, and each waiter watches the one ahead, whose holder hands over the lock by
+// the event of its release.
 //
 // # References
 //
-// Hunt, Konar, Junqueira, Reed, "ZooKeeper: Wait-free coordination for
-// internet-scale systems", USENIX ATC 2010, §2.4. The hand-over by the event is not
-// in it; no earlier description of it is known.
+// Hunt, Konar, Junqueira, Reed, "ZooKeeper: Wait-free coordination for internet-scale systems",
+// USENIX ATC 2010, §2.4. The handover by the event is not in it; we know of no earlier
+// description.
 type Mutex struct {
 	queue
 	p *protocol
 }
 
-// Mutex returns the mutex at path, such as "/locks/reindex". Below that node
-// there should be nothing else; children that are no tickets are ignored. The
-// node and its parents are made when needed, and never written to: their data is
-// the user's, also if the node is made again, see [ErrExhausted]. A path that cannot be is an error of Lock, [ErrPath].
+// Mutex returns the mutex at path, such as "/locks/reindex". Nothing else should be below that
+// node; children that are not tickets are ignored. The node and its parents are made when needed
+// and never written to: their data is the user's, even if the node is recreated, see
+// [ErrExhausted]. Lock returns [ErrPath] for an invalid path.
 func (c *Client) Mutex(path string, o Options) *Mutex {
 	return &Mutex{queue{c: c, path: path, o: o}, handoffQueue}
 }
 
-// Path returns where the mutex is.
+// Path returns the path of the lock.
 func (m *Mutex) Path() string { return m.path }
 
 // Lock waits for the lock until ctx ends, in order of arrival; the error then wraps
-// ErrNotAcquired and that of ctx. It waits on
-// while the servers cannot be reached; only ctx and Options.Wait bound it.
+// ErrNotAcquired and the error of ctx. It keeps waiting while the servers are unreachable; only
+// ctx and Options.Wait bound it.
 //
-// Behind others of this kind it takes two requests and one watch event, which is the
-// lock; alone one, or two if another client was there since. Behind other locks on the
-// path, or another goroutine of this client, it takes three. Unlock takes one. A client
-// that waits, or holds the lock, for longer than a second, or a third of the session
-// timeout if that is less, causes one request and one event more. Goroutines of one client
-// that contend are better served by a [Cohort].
+// Behind others of this kind it takes two requests and one watch event, which is the lock. Alone
+// it takes one request, or two if another client was there since. Behind other locks on the
+// path, or another goroutine of this client, it takes three. Unlock takes one. A client that
+// waits or holds for longer than a second, or a third of the session timeout if that is less,
+// causes one more request and event. For contending goroutines of one client a [Cohort] is
+// better.
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
-// TryLock takes the lock if it is free and has no waiters. The error wraps
-// ErrNotAcquired if it is not.
+// TryLock takes the lock if it is free and has no waiters. Otherwise the error wraps
+// ErrNotAcquired.
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
 func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
@@ -86,8 +83,7 @@ func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
 	return a.end(m.await(ctx, func(ctx context.Context) (*Lease, error) { return newTicket(&m.queue, m.p).lock(ctx, try) }))
 }
 
-// await runs take in a goroutine of the client and waits for it as long as ctx
-// lets it, and no longer than Options.Wait.
+// await runs take in a goroutine of the client and waits for it until ctx or Options.Wait ends.
 func (q *queue) await(ctx context.Context, take func(ctx context.Context) (*Lease, error)) (*Lease, error) {
 	ctx, stop, err := q.bounded(ctx)
 	if err != nil {
@@ -100,8 +96,8 @@ func (q *queue) await(ctx context.Context, take func(ctx context.Context) (*Leas
 	return l, q.named(ctx, err)
 }
 
-// living returns a lease by take that has not ended. It takes another one if the process
-// was stopped for longer than the first.
+// living returns a live lease from take. It repeats take if the process was stopped for longer
+// than the lease.
 func (q *queue) living(take func() (*Lease, error)) (*Lease, error) {
 	for {
 		l, err := take()
@@ -115,11 +111,9 @@ func (q *queue) living(take func() (*Lease, error)) (*Lease, error) {
 	}
 }
 
-// errWaited is the cause of a context that has ended by Options.Wait.
 var errWaited = errors.New("zklock: waited long enough")
 
-// bounded returns ctx, which also ends after Options.Wait, or an error if no lock can be
-// taken.
+// bounded returns ctx, bounded by Options.Wait, or an error if no lock can be taken.
 func (q *queue) bounded(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	switch wait := q.o.Wait; {
 	case q.c.open.Err() != nil:
@@ -136,7 +130,7 @@ func (q *queue) bounded(ctx context.Context) (context.Context, context.CancelFun
 	}
 }
 
-// named says which lock was not taken if err is only that ctx has ended.
+// named adds the lock's path to err if err is only the end of ctx.
 func (q *queue) named(ctx context.Context, err error) error {
 	switch {
 	case err == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err()):
@@ -150,36 +144,33 @@ func (q *queue) named(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: lock %s: %w", ErrNotAcquired, q.path, err)
 }
 
-// busy returns the error of a TryLock that could not have the lock.
 func busy(path string) error {
 	return fmt.Errorf("%w: lock %s: another has it or waits for it", ErrNotAcquired, path)
 }
 
-// A Lockable is what gives leases: a [Mutex], [Reentrant], [Owner], [RWMutex],
-// [RWMutexOwner], [Semaphore], [SemaphoreV2], [Cohort] or [Multi], or the reader's
-// side of a RWMutex, see [RWMutex.RLocker].
+// A Lockable returns leases. It is implemented by [Mutex], [Reentrant], [Owner], [RWMutex],
+// [RWMutexOwner], [Semaphore], [SemaphoreV2], [Cohort], [Multi] and the result of
+// [RWMutex.RLocker].
 type Lockable interface {
 	Lock(ctx context.Context) (*Lease, error)
 }
 
-// Do calls f while it holds the lock. The context of f ends with ctx, and when
-// the lock is lost; its cause is then an error that wraps ErrLost. Do returns
-// what went wrong, in f and in releasing the lock: an error that wraps
-// ErrNotHeld says that f ran, at least at its end, without the lock.
+// Do calls f while it holds the lock. The context of f ends with ctx, and when the lock is lost;
+// its cause is then an error that wraps ErrLost. Do returns the errors of f and of the release.
+// An error that wraps ErrNotHeld means that f ran without the lock, at least at its end.
 func Do(ctx context.Context, m Lockable, f func(ctx context.Context, l *Lease) error) error {
 	return lease.Do(ctx, m.Lock, f)
 }
 
-// Elect calls lead while it holds the lock, as the leader of all that do so with the
-// same lock. The context of lead ends when the lock is lost; when lead has returned
-// after that, whatever it returns, Elect waits for the lock again. Otherwise it gives
-// the lock back and returns what lead has returned. When ctx ends it returns an error
-// that wraps that of ctx, and when Lock fails that of Lock.
+// Elect calls lead while it holds the lock, as the leader among all callers with the same lock.
+// The context of lead ends when the lock is lost. When lead returns after a loss, Elect ignores
+// its result and waits for the lock again. Otherwise Elect gives the lock back and returns the
+// result of lead. It returns an error that wraps the error of ctx when ctx ends, and the error
+// of Lock when Lock fails.
 func Elect(ctx context.Context, m Lockable, lead func(ctx context.Context, l *Lease) error) error {
 	return lease.Elect(ctx, m.Lock, ErrLost, lead)
 }
 
-// Locker returns m in the shape of a sync.Locker. Its methods panic where Lock
-// and Unlock return an error: if the client is closed, and if the lock turns
-// out to have been lost. Code that can do better uses Lock or Do.
+// Locker returns m as a sync.Locker. Its methods panic if Lock or Unlock returns an error: the
+// client is closed, or the lock was lost. Prefer Lock or Do.
 func Locker(m Lockable) sync.Locker { return lease.Locker(m.Lock, ErrNotHeld) }

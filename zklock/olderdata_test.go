@@ -11,8 +11,8 @@ import (
 	"locklab/zklock"
 )
 
-// TestOlderData: servers come back with less than their clients have seen, and refuse their
-// sessions. The lease is lost, and the lock can be had again.
+// TestOlderData: servers return with older data than their clients have seen, and refuse their
+// sessions. The lease is lost, and the lock is available again.
 func TestOlderData(t *testing.T) {
 	t.Parallel()
 	log := t.TempDir()

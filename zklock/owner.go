@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// An Owner may take again the lock that it holds, and frees it when it has
-// unlocked as often. Any number of goroutines may use it: they are one to the
-// lock, so that it excludes other owners and not them. Those that come while the
-// owner waits in the queue share its place there. See [Reentrant.Owner].
+// An Owner may take again the lock that it holds, and frees it with the last Unlock. It is safe
+// for concurrent use: its goroutines count as one, so it excludes other owners and not them.
+// Goroutines that arrive while the owner waits in the queue share its place. See
+// [Reentrant.Owner].
 type Owner struct {
 	q       *queue
 	ticket  func() *ticket    // makes the next place in the queue
@@ -24,13 +24,13 @@ type Owner struct {
 // A possession is one acquisition from the servers and the leases that share it.
 type possession struct {
 	owner  *Owner
-	ticket *ticket // its shared is guarded by owner.mu as long as this is owner.now
+	ticket *ticket // its shared is guarded by owner.mu while this is owner.now
 	node   string  // the ticket's
 	outer  *Lease
 	holds  map[*Lease]bool // guarded by owner.mu
 }
 
-// A flight is a place in the queue and the waiters at it.
+// A flight is a place in the queue and its waiters.
 type flight struct {
 	try     bool
 	cancel  context.CancelFunc
@@ -43,17 +43,16 @@ type granted struct {
 	err error
 }
 
-// Lock takes the lock, at once and without a request if the owner holds it,
-// else like [Mutex.Lock]. While the owner has leases that were lost the error
-// wraps ErrLost: all of them must be unlocked first.
+// Lock takes the lock, at once and without a request if the owner holds it, else like
+// [Mutex.Lock]. While the owner has lost leases, the error wraps ErrLost: all of them must be
+// unlocked first.
 func (o *Owner) Lock(ctx context.Context) (*Lease, error) { return o.lock(ctx, false) }
 
-// TryLock is Lock that does not wait for others. The error wraps
-// ErrNotAcquired if another holds the lock or waits for it.
+// TryLock is Lock without waiting. The error wraps ErrNotAcquired if another holds the lock or
+// waits for it.
 func (o *Owner) TryLock(ctx context.Context) (*Lease, error) { return o.lock(ctx, true) }
 
-// Count returns how many leases the owner has yet to unlock, lost ones
-// included.
+// Count returns the number of leases that the owner has not unlocked, including lost ones.
 func (o *Owner) Count() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -71,7 +70,6 @@ func (o *Owner) count() (n int) {
 	return n
 }
 
-// possession returns what o holds, nil if it does not.
 func (o *Owner) possession() *possession {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -81,8 +79,8 @@ func (o *Owner) possession() *possession {
 	return o.now
 }
 
-// lend is possession, whose holder then does not hand over: another ticket may
-// hold the lock by it, and go on when it leaves.
+// lend is possession, but its holder then does not hand over, because another ticket may hold
+// the lock by it and continue when it leaves.
 func (o *Owner) lend() *possession {
 	n := o.possession()
 	if n == nil {
@@ -102,7 +100,6 @@ func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
 	return a.end(o.take(ctx, try))
 }
 
-// take is lock that does not tell what comes of it.
 func (o *Owner) take(ctx context.Context, try bool) (*Lease, error) {
 	ctx, stop, err := o.q.bounded(ctx)
 	if err != nil {
@@ -112,7 +109,6 @@ func (o *Owner) take(ctx context.Context, try bool) (*Lease, error) {
 	return o.q.living(func() (*Lease, error) { return o.share(ctx, try) })
 }
 
-// share returns one more lease of what the owner holds or waits for, or waits for it.
 func (o *Owner) share(ctx context.Context, try bool) (*Lease, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -143,14 +139,13 @@ func (o *Owner) share(ctx context.Context, try bool) (*Lease, error) {
 		}
 		g := o.wait(ctx, f, got)
 		if g.err != nil && f.try && !try {
-			continue // it was another caller that did not want to wait
+			continue // another caller did not want to wait
 		}
 		return g.l, o.q.named(ctx, g.err)
 	}
 }
 
-// enter returns one more lease if the owner holds the lock. The caller holds
-// o.mu.
+// enter returns one more lease if the owner holds the lock. The caller holds o.mu.
 func (o *Owner) enter() (*Lease, error) {
 	if o.now == nil {
 		return nil, nil
@@ -160,14 +155,13 @@ func (o *Owner) enter() (*Lease, error) {
 	case cause == nil:
 		return o.now.hold(), nil
 	case o.count() == 0:
-		o.now = nil // its last Unlock is on the way
+		o.now = nil // its last Unlock is running
 		return nil, nil
 	}
 	return nil, fmt.Errorf("zklock: lock %s again: %d leases are to be unlocked first: %w", o.q.path, o.count(), cause)
 }
 
-// start takes a place in the queue, which it tells to trace, that may be nil. The caller
-// holds o.mu.
+// start takes a place in the queue, with trace, which may be nil. The caller holds o.mu.
 func (o *Owner) start(trace *Trace, try bool) (*flight, error) {
 	t := o.ticket()
 	ctx := context.Background()
@@ -184,7 +178,6 @@ func (o *Owner) start(trace *Trace, try bool) (*flight, error) {
 	return f, nil
 }
 
-// land waits for the lock and tells all that wait with it.
 func (o *Owner) land(f *flight, t *ticket, ctx context.Context) {
 	defer f.cancel()
 	defer close(f.done)
@@ -213,11 +206,11 @@ func (o *Owner) land(f *flight, t *ticket, ctx context.Context) {
 	o.mu.Unlock()
 }
 
-// leaveWait is how long a Lock whose context has ended waits for its place in
-// the queue to be given up, which goes on after that without it.
+// leaveWait bounds how long a Lock whose context has ended waits for its place to be given up,
+// which then continues in the background.
 const leaveWait = 100 * time.Millisecond
 
-// wait waits with f until ctx ends. The last to leave gives up the place.
+// wait waits with f until ctx ends. The last waiter that leaves gives up the place.
 func (o *Owner) wait(ctx context.Context, f *flight, got chan granted) granted {
 	select {
 	case g := <-got:
@@ -236,7 +229,7 @@ func (o *Owner) wait(ctx context.Context, f *flight, got chan granted) granted {
 	if last {
 		f.cancel()
 		if o.flight == f {
-			o.flight = nil // a caller that comes now queues anew
+			o.flight = nil // a later caller queues again
 		}
 	}
 	o.mu.Unlock()
@@ -251,7 +244,6 @@ func (o *Owner) wait(ctx context.Context, f *flight, got chan granted) granted {
 	return granted{nil, ctx.Err()}
 }
 
-// hold returns one more lease. The caller holds the owner's mu.
 func (n *possession) hold() *Lease {
 	l := &Lease{c: n.outer.c, path: n.outer.path, token: n.outer.token, check: n.outer.check}
 	l.life = newLife(n.outer.alive)
@@ -260,7 +252,6 @@ func (n *possession) hold() *Lease {
 	return l
 }
 
-// leave gives up l, and with the last lease the lock.
 func (n *possession) leave(l *Lease) (held bool, err error) {
 	o := n.owner
 	o.mu.Lock()
@@ -273,7 +264,7 @@ func (n *possession) leave(l *Lease) (held bool, err error) {
 	if !last {
 		return n.outer.Err() == nil, nil
 	}
-	if err := n.outer.release(); err != nil { // ends l, too, for the same reason
+	if err := n.outer.release(); err != nil { // also ends l, for the same reason
 		return false, err
 	}
 	return true, nil

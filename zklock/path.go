@@ -10,25 +10,25 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A server takes no packet of 1 MiB (the default of its jute.maxbuffer) or more: it
-// breaks the connection, again each time that the request is repeated. A request has
-// the paths of up to three tickets, or one and an ACL.
+// A server rejects packets of 1 MiB (the default jute.maxbuffer) or more: it breaks the
+// connection, each time that the request is repeated. A request has the paths of up to three
+// tickets, or one and an ACL.
 const (
 	maxPath   = 256 << 10 // bytes of the path of a lock
 	maxTicket = 64        // bytes of the name of a ticket, and the slash before it
 	maxACL    = 128 << 10 // bytes of an ACL
 )
 
-// ticketKinds are what the names of tickets have before their numbers.
+// ticketKinds are the parts of ticket names before their numbers.
 var ticketKinds = []string{fairQueue.kind, readKind, writeKind, permitKind, leaseKind}
 
-// checkPath returns an error that wraps ErrPath if no lock can be at path.
+// checkPath returns an error that wraps ErrPath for an invalid path of a lock.
 func checkPath(path string) error {
 	if err := checkNode(path, maxPath); err != nil {
 		return err
 	}
-	// The nodes of a path are there for good: one that looked like a ticket would never
-	// let the waiters of a lock at its parent in.
+	// The nodes of a path are permanent: one that looked like a ticket would block the waiters
+	// of a lock at its parent forever.
 	for _, name := range strings.Split(path[1:], "/") {
 		for _, kind := range ticketKinds {
 			if _, ok := number(name, kind); ok {
@@ -72,14 +72,12 @@ func checkNode(path string, most int) error {
 	return nil
 }
 
-// unprintable reports whether the servers refuse names with r in them: by
-// PathUtils.validatePath, to which a character above U+FFFF is two surrogates. What is
-// not UTF-8 comes here as U+FFFD.
+// unprintable reports whether the servers refuse names with r (PathUtils.validatePath): to them
+// a character above U+FFFF is two surrogates. Invalid UTF-8 arrives here as U+FFFD.
 func unprintable(r rune) bool {
 	return unicode.IsControl(r) || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0
 }
 
-// quoted returns path in quotes, without its middle if it is long.
 func quoted(path string) string {
 	const most = 100
 	if len(path) <= 2*most {
@@ -88,8 +86,8 @@ func quoted(path string) string {
 	return strconv.Quote(path[:most]) + "…" + strconv.Quote(path[len(path)-most:])
 }
 
-// checkTicket returns an error that wraps ErrPath if path is not that of a ticket as
-// [Reentrant.Participants] returns them.
+// checkTicket returns an error that wraps ErrPath if path is not the path of a ticket, as
+// [Reentrant.Participants] returns it.
 func checkTicket(path string) error {
 	if err := checkNode(path, maxPath+maxTicket); err != nil {
 		return err
@@ -104,8 +102,6 @@ func checkTicket(path string) error {
 	return nil
 }
 
-// explained returns err, with what to do if it is one of those that users can
-// do something about.
 func explained(err error) error {
 	if errors.Is(err, zk.ErrNoAuth) && !errors.Is(err, ErrNoAuth) {
 		return fmt.Errorf("%w: %w", ErrNoAuth, err)

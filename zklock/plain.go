@@ -13,61 +13,55 @@ import (
 	"locklab/internal/zksession"
 )
 
-// A plain ticket has no part in its name that is its own, so that the one ahead of it is
-// known by its number. Numbers begin again when the node of the lock is made again: the
-// name of a plain ticket that has gone may be that of another one. So a name says
-// nothing of a ticket, and these rules hold:
+// A plain ticket has no unique part in its name, so its number gives the name of the one ahead.
+// Numbers restart when the node of the lock is recreated, so the name of a deleted plain ticket
+// may be reused. A name does not identify a ticket, and these rules hold:
 //
-//   - Plain tickets are sealed: a write to one that is not of this client is refused.
-//   - A client has one of them at a time in a queue, from before it is made until its
-//     owner has left: a write that is not refused is to that one.
-//   - Whatever needs no right to write, a delete, a watch, a look into the list, goes by
-//     the czxid, which no other node has.
+//   - Plain tickets are sealed: a write to another client's ticket is refused.
+//   - A client has at most one of them in a queue, from before its creation until its owner has
+//     left: a write that succeeds is to that one.
+//   - Operations that need no right to write (delete, watch, a look into the list) use the
+//     czxid, which is unique.
 
-// A history is what a client remembers of a queue. It belongs to the client's plain ticket
-// there.
+// A history is a client's memory of a queue. It belongs to the client's plain ticket there.
 type history struct {
-	taken  bool // guarded by histories.mu, and so is gaveUp
-	gaveUp bool // the last ticket here left without the lock: for that a name of its own is better
+	taken  bool // guarded by histories.mu, like gaveUp
+	gaveUp bool // the last ticket here left without the lock: then a unique name is better
 	forecast
 	last turn
 	node nodeWatch
 }
 
-// A turn is a plain ticket of this client by which it held the lock, and which it has
-// then removed by a release that was confirmed: when it went no ticket before it was
-// left. The zero value is none.
+// A turn is a plain ticket of this client that held the lock and was removed by a confirmed
+// release: no ticket before it was left then. The zero value means no turn.
 type turn struct {
 	number int32
 	czxid  uint64
 }
 
-// A nodeWatch is a watch on the node of a lock.
 type nodeWatch struct {
-	fired <-chan zk.Event // nil if there is no watch
+	fired <-chan zk.Event // nil without a watch
 	czxid uint64          // of the node
-	cuts  int             // of the client, when it was set
+	cuts  int             // of the client, when the watch was set
 }
 
-// pending reports whether the node is still the same, as of the last reply on a
-// connection that has not broken up to now. Events come in order with the replies.
+// pending reports whether the node is unchanged as of the last reply, on an unbroken connection.
+// Events come in order with the replies.
 func (w *nodeWatch) pending(now moment) bool {
 	return w.fired != nil && w.cuts == now.cuts && !fired(w.fired)
 }
 
-// mostNodeWatches bounds the watches on the nodes of locks, which a client cannot take
-// back.
+// mostNodeWatches bounds the watches on the nodes of locks, which a client cannot cancel.
 const mostNodeWatches = 256
 
-// histories are those of a client, by the path and the kind of their tickets.
 type histories struct {
 	mu      sync.Mutex
 	by      map[string]*history
 	sweepAt int
-	watched int // of those that have set a watch since the last sweep, and those left by it
+	watched int // histories with a new watch since the last sweep, plus those it kept
 }
 
-// take returns the history of a queue, nil if a plain ticket of this client is there.
+// take returns the history of a queue, nil if this client has a plain ticket there.
 func (s *histories) take(key string) *history {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +89,6 @@ func (s *histories) leave(l *history) {
 	l.taken = false
 }
 
-// left notes whether a ticket has left as a holder.
 func (s *histories) left(key string, held bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +97,7 @@ func (s *histories) left(key string, held bool) {
 	}
 }
 
-// mayWatch reports whether another one may set a watch, and counts it.
+// mayWatch reports whether another history may set a watch, and counts it.
 func (s *histories) mayWatch() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +111,7 @@ func (s *histories) mayWatch() bool {
 	return true
 }
 
-// sweep forgets those that are not in use and not watched. The caller holds s.mu.
+// sweep deletes unused histories without a watch. The caller holds s.mu.
 func (s *histories) sweep() {
 	s.watched = 0
 	maps.DeleteFunc(s.by, func(_ string, l *history) bool {
@@ -131,8 +124,7 @@ func (s *histories) sweep() {
 	s.sweepAt = 2*len(s.by) + 16
 }
 
-// A moment is how many sessions of a client had expired, and how often its connection
-// had broken.
+// A moment is the number of a client's expired sessions and of its broken connections.
 type moment struct{ session, cuts int }
 
 func (c *Client) now() moment {
@@ -141,19 +133,15 @@ func (c *Client) now() moment {
 	return moment{c.session, c.cuts}
 }
 
-// plainName returns the name of the plain ticket of that kind and number.
 func plainName(kind string, number int32) string { return fmt.Sprintf("%s%010d", kind, number) }
 
-// isPlain reports whether name could be that of a plain ticket.
 func isPlain(name, kind string) bool {
 	_, ok := number(name, kind)
 	return ok && strings.HasPrefix(name, kind)
 }
 
-// key is where the client's history of the queue is.
 func (t *ticket) key() string { return t.q.path + "/" + t.p.kind }
 
-// claim lets the node that is made next be a plain ticket, if that can be.
 func (t *ticket) claim() {
 	if t.past == nil && !t.unnamed && !t.try {
 		t.past = t.q.c.histories.take(t.key())
@@ -161,8 +149,7 @@ func (t *ticket) claim() {
 	t.plain = t.past != nil
 }
 
-// free lets another ticket be the plain one. Nothing is asked by the name of this one
-// from now on.
+// free lets another ticket be the plain one. This one's name is not used from now on.
 func (t *ticket) free() {
 	if t.past != nil {
 		t.q.c.histories.leave(t.past)
@@ -170,20 +157,17 @@ func (t *ticket) free() {
 	}
 }
 
-// nonce is what the data of a ticket has that no other has.
 func (t *ticket) nonce() string { return t.unique[len("_c_") : len(t.unique)-len(t.p.kind)-1] }
 
-// data is that of a sealed node.
 func (t *ticket) data() []byte {
 	tag := t.q.c.tag
 	tag.identity += "." + t.nonce()
 	return tag.data()
 }
 
-// findPlain looks among names for the node of a plain ticket whose making was not
-// confirmed: the one with its nonce, if it is of this session, which has lasted since
-// then. It begins with the last, and stops at a ticket that was there before. It returns
-// zk.ErrNoNode if there is none.
+// findPlain looks among names for the node of an unconfirmed plain ticket: the one with its
+// nonce, of this session, which has lasted since then. It searches backwards and stops at a
+// ticket that existed before. Otherwise it returns zk.ErrNoNode.
 func (t *ticket) findPlain(names []string, since moment) error {
 	c := t.q.c
 	want, _ := parseTag(t.data())
@@ -216,9 +200,8 @@ func (t *ticket) findPlain(names []string, since moment) error {
 	return zk.ErrNoNode
 }
 
-// removeNode deletes the ticket's node, or returns zk.ErrNoNode if it has gone. It shows
-// that the node of a plain ticket is its own, and deletes it on the same connection or
-// not at all.
+// removeNode deletes the ticket's node, or returns zk.ErrNoNode. For a plain ticket it first
+// verifies that the node is its own, and deletes it only on the same connection.
 func (t *ticket) removeNode() error {
 	c := t.q.c
 	if !t.plain {
@@ -240,8 +223,7 @@ func (t *ticket) removeNode() error {
 	return err
 }
 
-// isNode reports whether the node at path is the one that was made by that transaction.
-// Exists needs no right to read.
+// isNode reports whether the node at path has that czxid. Exists needs no right to read.
 func (c *Client) isNode(path string, czxid uint64) (bool, error) {
 	there, stat, err := c.conn.Exists(path)
 	if err != nil {
@@ -250,13 +232,13 @@ func (c *Client) isNode(path string, czxid uint64) (bool, error) {
 	return there && uint64(stat.Czxid) == czxid, nil
 }
 
-// watchOwn watches the data of the node at path if it is the one that was made by that
-// transaction, 0 if any will do, or returns zk.ErrNoNode.
+// watchOwn watches the data of the node at path if it has that czxid (0 for any), or returns
+// zk.ErrNoNode.
 func (c *Client) watchOwn(path string, czxid uint64) (<-chan zk.Event, error) {
 	_, stat, w, err := c.conn.GetW(path)
 	switch {
 	case czxid == 0:
-	case errors.Is(err, zk.ErrNoAuth): // another's, perhaps
+	case errors.Is(err, zk.ErrNoAuth): // perhaps another's
 		if own, err := c.isNode(path, czxid); err == nil && !own {
 			return nil, zk.ErrNoNode
 		}
@@ -266,8 +248,8 @@ func (c *Client) watchOwn(path string, czxid uint64) (<-chan zk.Event, error) {
 	return w, err
 }
 
-// short looks at the queue for less than a list, where that can be; else known is false.
-// Once for a ticket: what it goes by is what is known since before the ticket was made.
+// short looks at the queue without a list, if possible; else known is false. It works once per
+// ticket, because it depends on state from before the ticket was made.
 func (t *ticket) short() (v view, known bool, err error) {
 	n, _ := number(t.node, t.p.kind)
 	if t.past == nil || t.blind || t.listed || n <= 0 || t.q.c.now() != t.at {
@@ -297,12 +279,12 @@ func (t *ticket) short() (v view, known bool, err error) {
 	return view{}, false, nil
 }
 
-// behind reports whether the ticket that w watches is ahead of t, of this package and
-// not written to, so that a write to it is its release. A ticket that is younger than t
-// is of another node of the lock, whose numbers began again.
+// behind reports whether the ticket that w watches is ahead of t, of this package and unwritten,
+// so that a write to it is its release. A ticket younger than t belongs to another node of the
+// lock, whose numbers restarted.
 func (t *ticket) behind(w *ticketWatch) bool { return w.sealed && w.czxid < t.czxid }
 
-// forecast notes once whether the ticket ahead was where the number of t says.
+// forecast records once whether the ticket ahead had the predicted number.
 func (t *ticket) forecast(asNumbered bool) {
 	if t.past != nil && !t.listed {
 		t.past.note(asNumbered)
@@ -310,9 +292,9 @@ func (t *ticket) forecast(asNumbered bool) {
 	t.listed = true
 }
 
-// follows reports whether ticket n is the first because the one before it in number was
-// this client's last: that one had none before it when it went, and the node of the lock
-// has been the same since, so that none is between the two.
+// follows reports whether ticket n is first because the previous number was this client's last
+// turn. That one had no ticket before it when it went, and the node of the lock is the same
+// since, so no ticket is between the two.
 func (t *ticket) follows(n int32) (bool, error) {
 	l, c := t.past, t.q.c
 	last := l.last

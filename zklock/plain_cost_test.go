@@ -14,8 +14,8 @@ import (
 	"locklab/zklock"
 )
 
-// TestPlainCost holds to its promise what zk-handoff costs where the ticket ahead is not
-// where its number says.
+// TestPlainCost checks the documented cost of zk-handoff if the ticket ahead has not the
+// predicted number.
 func TestPlainCost(t *testing.T) {
 	t.Parallel()
 	tests := []serverTest{
@@ -32,8 +32,6 @@ func TestPlainCost(t *testing.T) {
 	atOnce(t, endpoint(t), tests)
 }
 
-// costOfWrites: what a user writes to the node of a lock stays, and costs the next turn
-// one request at most.
 func costOfWrites(t *testing.T, at harness.Endpoint) {
 	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{})
 	m := c.Mutex(newPath(), zklock.Options{})
@@ -55,8 +53,6 @@ func costOfWrites(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// costBesideFair: behind locks that list a turn costs what it does with lists: create,
-// list, watch, list, release.
 func costBesideFair(t *testing.T, at harness.Endpoint) {
 	const clients, turns = 4, 40
 	path := newPath()
@@ -68,7 +64,7 @@ func costBesideFair(t *testing.T, at harness.Endpoint) {
 		if i < clients-1 {
 			m = zklock.Fair(m)
 		}
-		unlock(t, lock(t, m)) // asks once for what it remembers
+		unlock(t, lock(t, m)) // one request for its history
 		ms = append(ms, m)
 	}
 	before := counts(ours)
@@ -89,8 +85,8 @@ func costBesideFair(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// costOfLostCreate: to look for a ticket that may have been made costs a client no
-// request for each of those that wait ahead, but for those that came meanwhile.
+// costOfLostCreate: a search for a ticket that may have been made costs no request per waiter
+// ahead, except for later ones.
 func costOfLostCreate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
 	const ahead, late = 40, 3
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
@@ -125,7 +121,6 @@ func costOfLostCreate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
 	queued(t, see, path, ahead+late)
 }
 
-// costOfManyWaiters: waiters of one client that come together share their lists.
 func costOfManyWaiters(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string) taker) {
 	const waiters = 60
 	p, see, path := newProxy(t, at), raw(t, at), newPath()

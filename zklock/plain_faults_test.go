@@ -10,9 +10,9 @@ import (
 	"locklab/zklock"
 )
 
-// TestPlainFaults loses each request and each reply of a turn of zk-handoff that asks for
-// the ticket ahead by its name, and of one that asks nothing because the last turn was its
-// own, before the server hears it and after it has done it.
+// TestPlainFaults loses each request and each reply of two turns of zk-handoff, before the
+// server gets it and after it has executed it. One turn asks for the ticket ahead by name; the
+// other asks nothing because the last turn was its own.
 func TestPlainFaults(t *testing.T) {
 	t.Parallel()
 	var tests []serverTest
@@ -37,13 +37,12 @@ func TestPlainFaults(t *testing.T) {
 	atOnce(t, endpoint(t), tests)
 }
 
-// A fault is what becomes of one message of a turn.
+// A fault is the loss of one message of a turn.
 type fault struct {
 	do   faultproxy.Action
 	step int
 }
 
-// inject begins to count the steps of a turn at path.
 func (f fault) inject(p *proxy, path string) *faultproxy.Injection {
 	return p.Inject(faultproxy.Fault{Do: f.do, Skip: f.step,
 		Match: faultproxy.Below(path, "create", "getData", "getChildren2", "exists", "multi", "delete")})
@@ -92,8 +91,8 @@ func lostAlone(t *testing.T, at harness.Endpoint, f fault) bool {
 	return settled(t, see, lost, m, n)
 }
 
-// settled lets each take the lock again, expects that no ticket is left, and reports
-// whether the message was lost.
+// settled lets each take the lock again, checks that no ticket is left, and reports whether the
+// message was lost.
 func settled(t *testing.T, see *wirezk.Conn, lost *faultproxy.Injection, ms ...*zklock.Mutex) bool {
 	t.Helper()
 	for range 2 {

@@ -6,8 +6,8 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// TestNodeWatchAfterCut: a watch without an event shows nothing of a node once the
-// connection has broken: the event may have been lost or is on its way.
+// TestNodeWatchAfterCut: after a lost connection a watch without an event proves nothing: the
+// event may have been lost or delayed.
 func TestNodeWatchAfterCut(t *testing.T) {
 	w := nodeWatch{fired: make(chan zk.Event, 1), cuts: 1}
 	if !w.pending(moment{cuts: 1}) || w.pending(moment{cuts: 2}) {

@@ -15,8 +15,8 @@ import (
 	"locklab/zklock"
 )
 
-// TestPlain runs the tests of tickets without a part of their own in their names, which
-// are those of other tickets when the node of the lock was made again.
+// TestPlain tests tickets without a unique name, whose names are reused when the node of the
+// lock is recreated.
 func TestPlain(t *testing.T) {
 	t.Parallel()
 	atOnce(t, endpoint(t), []serverTest{
@@ -36,8 +36,7 @@ func TestPlain(t *testing.T) {
 	})
 }
 
-// remake deletes everything at path and makes the node again, so that its numbers begin
-// again; the first that are given out are lost.
+// remake recreates the node at path, so that its numbers restart, and uses up the first numbers.
 func remake(t *testing.T, see *wirezk.Conn, path string, numbers int) {
 	t.Helper()
 	for _, name := range queue(t, see, path) {
@@ -54,7 +53,6 @@ func remake(t *testing.T, see *wirezk.Conn, path string, numbers int) {
 	spend(t, see, path, numbers)
 }
 
-// spend uses up numbers.
 func spend(t *testing.T, see *wirezk.Conn, path string, numbers int) {
 	t.Helper()
 	for range numbers {
@@ -68,13 +66,11 @@ func spend(t *testing.T, see *wirezk.Conn, path string, numbers int) {
 	}
 }
 
-// name returns the name of the ticket of l.
 func name(l *zklock.Lease) string {
 	node := zklock.Node(l)
 	return node[strings.LastIndexByte(node, '/')+1:]
 }
 
-// holds expects that l has its ticket and nothing else is in the queue.
 func holds(t *testing.T, see *wirezk.Conn, path string, l *zklock.Lease) {
 	t.Helper()
 	if names := queue(t, see, path); len(names) != 1 || names[0] != name(l) || l.Err() != nil {
@@ -82,8 +78,8 @@ func holds(t *testing.T, see *wirezk.Conn, path string, l *zklock.Lease) {
 	}
 }
 
-// twins has a holder whose ticket was deleted with the node of the lock, and another
-// with a ticket of the same name.
+// twins returns a holder whose ticket was deleted with the node of the lock, and another with a
+// ticket of the same name.
 func twins(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) (see *wirezk.Conn, c *zklock.Client, first, second *zklock.Lease) {
 	t.Helper()
 	see, path := raw(t, at), newPath()
@@ -97,7 +93,6 @@ func twins(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) (see *wire
 	return see, c, first, second
 }
 
-// parent returns the path of the lock of l.
 func parent(l *zklock.Lease) string { return strings.TrimSuffix(zklock.Node(l), "/"+name(l)) }
 
 func plainUnlock(t *testing.T, at harness.Endpoint) {
@@ -110,7 +105,6 @@ func plainUnlock(t *testing.T, at harness.Endpoint) {
 	unlock(t, second)
 }
 
-// plainUnlockNextSession: the release goes out in the session after the ticket's.
 func plainUnlockNextSession(t *testing.T, at harness.Endpoint) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
@@ -131,7 +125,7 @@ func plainUnlockNextSession(t *testing.T, at harness.Endpoint) {
 	if err := <-done; !errors.Is(err, zklock.ErrNotHeld) {
 		t.Errorf("Unlock = %v, want ErrNotHeld", err)
 	}
-	unlock(t, lock(t, c.Mutex(path+"-2", zklock.Options{}))) // all that was to be sent has been
+	unlock(t, lock(t, c.Mutex(path+"-2", zklock.Options{}))) // all pending requests have been sent
 	holds(t, see, path, second)
 	unlock(t, second)
 }
@@ -146,8 +140,8 @@ func plainGuard(t *testing.T, at harness.Endpoint) {
 	unlock(t, second)
 }
 
-// stuck has a client that waits with ticket 1 and hears nothing of what follows: the
-// queue was deleted and made again, and others have tickets 0 and 1.
+// stuck returns a client that waits with ticket 1 and is cut off while the queue is recreated
+// and others get tickets 0 and 1.
 func stuck(t *testing.T, at harness.Endpoint, o zklock.ClientOptions, ctx context.Context) (p *proxy, see *wirezk.Conn, c *zklock.Client, waits <-chan result, head *zklock.Lease, next <-chan result) {
 	t.Helper()
 	p, see = newProxy(t, at), raw(t, at)
@@ -167,7 +161,6 @@ func stuck(t *testing.T, at harness.Endpoint, o zklock.ClientOptions, ctx contex
 	return p, see, c, waits, head, next
 }
 
-// plainCancel: a waiter that gives up leaves the ticket of the same name alone.
 func plainCancel(t *testing.T, at harness.Endpoint) {
 	ctx, cancel := context.WithCancel(t.Context())
 	p, see, c, waits, head, next := stuck(t, at, zklock.ClientOptions{}, ctx)
@@ -175,7 +168,7 @@ func plainCancel(t *testing.T, at harness.Endpoint) {
 	if r := <-waits; !errors.Is(r.err, context.Canceled) {
 		t.Fatalf("Lock = %v, want %v", r.err, context.Canceled)
 	}
-	time.Sleep(aWhile / 4) // its leaving is on the way
+	time.Sleep(aWhile / 4) // its withdrawal is on the way
 	p.silent.Store(false)
 	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{})))
 	quiet(t, aWhile/4, c)
@@ -186,7 +179,6 @@ func plainCancel(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, next))
 }
 
-// plainList: a waiter that is woken does not take the ticket of the same name for its own.
 func plainList(t *testing.T, at harness.Endpoint) {
 	p, _, _, waits, head, next := stuck(t, at, zklock.ClientOptions{}, t.Context())
 	p.silent.Store(false)
@@ -198,7 +190,6 @@ func plainList(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, waits))
 }
 
-// plainAhead: the ticket with the number before is of another node of the lock.
 func plainAhead(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
@@ -234,7 +225,6 @@ func plainAhead(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, waits))
 }
 
-// numberOf returns the number of the ticket of l.
 func numberOf(t *testing.T, l *zklock.Lease) (n int) {
 	t.Helper()
 	for _, c := range name(l)[len(name(l))-10:] {
@@ -243,7 +233,7 @@ func numberOf(t *testing.T, l *zklock.Lease) (n int) {
 	return n
 }
 
-// byName lets m wait behind n until it asks for the ticket ahead by its name.
+// byName lets m wait behind n until it asks for the ticket ahead by name.
 func byName(t *testing.T, see *wirezk.Conn, m, n *zklock.Mutex) {
 	t.Helper()
 	c := zklock.ClientOf(m)
@@ -263,8 +253,8 @@ func byName(t *testing.T, see *wirezk.Conn, m, n *zklock.Mutex) {
 	t.Fatal("the test shows nothing: the ticket ahead is not asked for by its name")
 }
 
-// plainLastTurn: a client whose last ticket had the number before has none of its own
-// before it. If the node of the lock is another, that ticket is another's.
+// plainLastTurn: a client whose last ticket had the previous number is first. If the node of the
+// lock is another, that ticket is another's.
 func plainLastTurn(t *testing.T, at harness.Endpoint, turns int) {
 	see, path := raw(t, at), newPath()
 	c := dial(t, at, zklock.ClientOptions{})
@@ -285,8 +275,6 @@ func plainLastTurn(t *testing.T, at harness.Endpoint, turns int) {
 	unlock(t, take(t, next))
 }
 
-// plainFind: of several tickets without a part of their own the one whose making was
-// not confirmed is found, and no other.
 func plainFind(t *testing.T, at harness.Endpoint) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	c := dial(t, p.at, zklock.ClientOptions{})
@@ -312,8 +300,7 @@ func plainFind(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, last))
 }
 
-// plainRevoke: nothing is written to a ticket whose name may be that of a sealed one by
-// then.
+// plainRevoke: Revoke does not write to a ticket whose name may belong to a sealed one by then.
 func plainRevoke(t *testing.T, at harness.Endpoint) {
 	see, c, first, second := twins(t, at, zklock.ClientOptions{})
 	if err := c.Revoke(t.Context(), zklock.Node(first)); !errors.Is(err, zklock.ErrNotRevocable) {
@@ -340,8 +327,8 @@ func plainRevoke(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// plainTwo: a client has one such ticket at a time in a queue, also if it does not know
-// yet that the ticket has gone.
+// plainTwo: a client has one plain ticket at a time in a queue, even if it has not noticed yet
+// that the ticket is gone.
 func plainTwo(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	c := dial(t, at, zklock.ClientOptions{})
@@ -362,7 +349,6 @@ func plainTwo(t *testing.T, at harness.Endpoint) {
 	unlock(t, third)
 }
 
-// plainNameInUse: the server would give a ticket the name of another node.
 func plainNameInUse(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	c := dial(t, at, zklock.ClientOptions{})
@@ -378,7 +364,6 @@ func plainNameInUse(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// plainUnsealed: a ticket that others can write to has a part of its own in its name.
 func plainUnsealed(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{})
 	zklock.Unseal(c)

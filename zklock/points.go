@@ -1,6 +1,6 @@
 package zklock
 
-// A point is between two steps of a client, where a test can stall it.
+// A point is between two steps of a client; a test can stall it there.
 type point string
 
 const (

@@ -8,8 +8,7 @@ import (
 	"locklab/zklock/lab"
 )
 
-// TestPoll compares a waiter that polls with one that watches: what it sends
-// while it waits, and how late it comes.
+// TestPoll compares a polling waiter with a watching one: requests while it waits, and delay.
 func TestPoll(t *testing.T) {
 	at := endpoint(t)
 	const stay, rounds = 60 * time.Millisecond, 2

@@ -15,47 +15,42 @@ import (
 type queue struct {
 	c    *Client
 	path string
-	name string // path of the lock, if it is another
+	name string // path of the lock, if different
 	o    Options
 }
 
-// A protocol is what distinguishes one lock from another: what its tickets are
-// called, what a look at the queue tells the owner of one, and how a holder
-// leaves. All else, such as lost connections and replies, is the business of
-// [ticket].
+// A protocol distinguishes one lock from another: the names of its tickets, the meaning of a
+// look at the queue, and how a holder leaves. [ticket] handles the rest, such as lost
+// connections and replies.
 type protocol struct {
-	// kind is what a ticket's name has between its unique part and its number.
+	// kind is the part of a ticket's name between its unique part and its number.
 	kind string
 
-	// enter makes the ticket's node, by ticket.create or a request of its own
-	// that does the same and may already show what a look would. nil is
-	// ticket.create. It returns the zero view if a look is needed.
+	// enter makes the ticket's node, by ticket.create (nil) or an equivalent request that may
+	// already show the queue. It returns the zero view if a look is needed.
 	enter func(t *ticket) (view, error)
 
-	// look reads the queue once for the owner of t.
 	look func(t *ticket) (view, error)
 
-	// remove is the request by which a holder leaves. It fails with
-	// zk.ErrNoNode if the node is gone. nil is a plain delete, by which waiters
-	// leave in any case.
+	// remove is the request by which a holder leaves. It fails with zk.ErrNoNode if the node is
+	// gone. nil is a plain delete, which waiters always use.
 	remove func(t *ticket) error
 }
 
-// A view is what a look has shown.
+// A view is the result of a look.
 type view struct {
 	gone  bool            // the ticket is not in the queue any more
 	head  bool            // the ticket has the lock
 	token uint64          // if head: the fencing token
-	wake  <-chan zk.Event // if neither: when to look again
-	again time.Duration   // if not 0: when to look again, wake or not
+	wake  <-chan zk.Event // if neither: fires when to look again
+	again time.Duration   // if not 0: time until the next look, with or without wake
 
-	ticket *ticketWatch // if not nil: what wake belongs to
+	ticket *ticketWatch // the owner of wake, or nil
 	gives  bool         // its event may be the lock
 }
 
-// number returns the sequence number that the server put behind a ticket's
-// name, and false for names that are not tickets of that kind, of this package,
-// of Curator or of zk.Lock.
+// number returns the server's sequence number in a ticket's name. It returns false for names
+// that are not tickets of that kind, of this package, of Curator or of zk.Lock.
 func number(name, kind string) (int32, bool) {
 	i := strings.LastIndex(name, kind)
 	if i < 0 || i > 0 && name[i-1] != '-' {
@@ -73,18 +68,17 @@ func number(name, kind string) (int32, bool) {
 	return int32(n), len(digits) == width
 }
 
-// before reports whether number a was given out before b. Servers up to 3.5 continue at
-// the smallest number after the greatest; later ones repeat the greatest. So no ticket near
-// the end is granted, see [ticket.exhausted].
+// before reports whether number a was given out before b. Servers up to 3.5 continue at the
+// smallest number after the greatest; later ones repeat the greatest. So no ticket near the end
+// is granted, see [ticket.exhausted].
 func before(a, b int32) bool { return a-b < 0 }
 
-// ahead returns the name of the last ticket of its kind before t, "" if t is
-// the first, and whether t itself is among names. Names that are not tickets
-// are none of our business.
+// ahead returns the name of the last ticket of its kind before t, "" if t is first, and whether
+// t is among names. Other names are ignored.
 func (t *ticket) ahead(names []string) (name string, present bool) {
 	own, _ := number(t.node, t.p.kind)
 	var best int32
-	t.place = -1 // the first of them holds the lock
+	t.place = -1 // the first one holds the lock
 	for _, n := range names {
 		s, ok := number(n, t.p.kind)
 		switch {
@@ -100,13 +94,11 @@ func (t *ticket) ahead(names []string) (name string, present bool) {
 	return name, present
 }
 
-// A place is a ticket in a queue that has several kinds.
 type place struct {
 	name, kind string
 	number     int32
 }
 
-// places returns the tickets of these kinds in order of their numbers.
 func places(names []string, kinds ...string) []place {
 	var line []place
 	for _, name := range names {
@@ -121,9 +113,8 @@ func places(names []string, kinds ...string) []place {
 	return line
 }
 
-// makeParents makes the node of the lock and those above it that are missing. It
-// begins with the lowest: a client may lack the right to create those above, which are
-// there.
+// makeParents makes the node of the lock and its missing parents. It tries the lowest first: a
+// client may lack the right to create the upper ones, which exist.
 func (q *queue) makeParents() error { return q.makeNode(q.path) }
 
 func (q *queue) makeNode(path string) error {
@@ -140,7 +131,6 @@ func (q *queue) makeNode(path string) error {
 	return nil
 }
 
-// createNode creates a node that stays.
 func (q *queue) createNode(path string) (err error) {
 	if q.o.Container {
 		_, err = q.c.conn.CreateContainer(path, nil, zk.FlagContainer, q.c.acl)

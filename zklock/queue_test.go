@@ -13,7 +13,6 @@ import (
 	"locklab/zklock"
 )
 
-// TestQueue runs every test of the queue against one server.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -48,7 +47,6 @@ func requestsAlone(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// waiterCancels takes a waiter out of a queue of a holder and two.
 func waiterCancels(t *testing.T, at harness.Endpoint, waiter int) {
 	see := raw(t, at)
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
@@ -76,8 +74,6 @@ func waiterCancels(t *testing.T, at harness.Endpoint, waiter int) {
 	queued(t, see, path, 0)
 }
 
-// watchesShared: a watch cannot be taken back, but waiters that give up do not
-// leave one each.
 func watchesShared(t *testing.T, at harness.Endpoint) {
 	holder, c := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	see := raw(t, at)
@@ -108,7 +104,7 @@ func watchesShared(t *testing.T, at harness.Endpoint) {
 	if got := counts(c).Sub(start).Notifications; got != 1 {
 		t.Errorf("%d watch events, want 1", got)
 	}
-	// The next predecessor has a watch of its own.
+	// The next predecessor has a separate watch.
 	l = lock(t, holder.Mutex(path, zklock.Options{}))
 	next = waiting(t, t.Context(), m, see, 2)
 	empty(t, next)
@@ -116,8 +112,8 @@ func watchesShared(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, next))
 }
 
-// aheadChanges: the watch on the ticket ahead fires although it stays. The
-// waiter looks, sets a new watch, and waits on.
+// aheadChanges: the watch on the ticket ahead fires although it stays. The waiter looks, sets a
+// new watch, and waits on.
 func aheadChanges(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	c := dial(t, at, zklock.ClientOptions{})
@@ -162,8 +158,8 @@ func foreignChildren(t *testing.T, at harness.Endpoint) {
 	queued(t, see, m.Path(), n)
 }
 
-// ownNodeRemoved: a waiter that finds its ticket gone queues again; the holder whose
-// ticket is gone does not hold the lock.
+// ownNodeRemoved: a waiter without its ticket queues again; a holder without its ticket does not
+// hold the lock.
 func ownNodeRemoved(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	m := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
@@ -192,7 +188,6 @@ func ownNodeRemoved(t *testing.T, at harness.Endpoint) {
 	queued(t, see, m.Path(), 0)
 }
 
-// parentMadeAgain: the sequence starts again, the tokens do not.
 func parentMadeAgain(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	m := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
@@ -212,8 +207,7 @@ func parentMadeAgain(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// containers: a node does not tell whether it is a container, so the test
-// looks at the requests.
+// containers: a node does not show whether it is a container, so the test checks the requests.
 func containers(t *testing.T, at harness.Endpoint) {
 	p := newProxy(t, at)
 	c := dial(t, p.at, zklock.ClientOptions{})
@@ -222,7 +216,7 @@ func containers(t *testing.T, at harness.Endpoint) {
 		t.Errorf("%d containers were asked for, want none", n)
 	}
 	unlock(t, lock(t, c.Mutex(newPath()+"/a/b", zklock.Options{Container: true})))
-	if n := p.Seen("createContainer"); n != 5 { // those that exist, too
+	if n := p.Seen("createContainer"); n != 5 { // including those that exist
 		t.Errorf("%d containers were asked for, want 5", n)
 	}
 	if n := p.Seen("create"); n != 5+3 { // of the first; and tickets, of the second one in vain
@@ -230,8 +224,8 @@ func containers(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// besideZKLock lets a mutex and zk.Lock, which names and orders its tickets as
-// Curator does, contend for one path.
+// besideZKLock lets a mutex and zk.Lock, which names and orders its tickets like Curator,
+// contend for one path.
 func besideZKLock(t *testing.T, at harness.Endpoint) {
 	const acquisitions = 20
 	path := newPath()
@@ -276,7 +270,7 @@ func besideZKLock(t *testing.T, at harness.Endpoint) {
 	if mineIn != acquisitions || theirsIn != acquisitions {
 		t.Errorf("%d and %d acquisitions, want %d each", mineIn, theirsIn, acquisitions)
 	}
-	// And in order: a zk.Lock behind a mutex behind a zk.Lock.
+	// In order: a zk.Lock behind a mutex behind a zk.Lock.
 	order := make(chan string, 3)
 	first := zk.NewLock(theirs.Conn.Conn, path, zk.WorldACL(zk.PermAll))
 	if err := first.Lock(); err != nil {

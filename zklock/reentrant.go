@@ -7,74 +7,68 @@ import (
 	"sync"
 )
 
-// Ownership says what is one owner to the methods of a [Reentrant] lock. Where
-// none of these fits, [Reentrant.Owner] makes owners by hand.
+// Ownership determines the owner of a call to a [Reentrant] lock. If none of these fits, use
+// [Reentrant.Owner].
 type Ownership int
 
 const (
-	// ByContext: a call that has the owner that WithOwner put into the context,
-	// such as the goroutines that work on one request.
+	// ByContext: the owner that WithOwner put into the context, for example for all goroutines
+	// of one request.
 	ByContext Ownership = iota
 
-	// ByClient: every goroutine that uses the client. It takes the lock from
-	// other clients; its goroutines enter together.
+	// ByClient: every goroutine that uses the client. It excludes other clients; its goroutines
+	// enter together.
 	ByClient
 
-	// BySession is ByClient until the session expires. Then the next Lock
-	// queues anew, even if leases of the old session are still to be unlocked,
-	// where ByClient returns an error.
+	// BySession is ByClient until the session expires. Then the next Lock queues again, even if
+	// leases of the old session are not unlocked; ByClient returns an error then.
 	BySession
 )
 
-// ErrNoOwner is returned by methods of a Reentrant lock that is owned
-// ByContext, if the context has no owner.
+// ErrNoOwner is returned by methods of a ByContext lock if the context has no owner.
 var ErrNoOwner = errors.New("zklock: no owner in the context: use WithOwner")
 
-// ReentrantOptions is how a Reentrant lock works. The zero value is usable.
+// ReentrantOptions configures a Reentrant. The zero value is usable.
 type ReentrantOptions struct {
 	Options
 
-	// Ownership says what may take the lock again. 0 is ByContext.
+	// Ownership determines the owner of a call. 0 is ByContext.
 	Ownership Ownership
 
-	// OnRevoke, if not nil, is called when another asks by Client.Revoke, or
-	// by Curator's Revoker, that the lock be given back, once for each time.
-	// That is a wish: the owner holds the lock until it unlocks. OnRevoke runs in
-	// a goroutine that Close waits for. To be asked costs one request more for
-	// each acquisition.
+	// OnRevoke, if not nil, is called each time that another client requests the lock by
+	// Client.Revoke or Curator's Revoker. The request is not binding: the owner holds the lock
+	// until it unlocks. OnRevoke runs in a goroutine that Close waits for. It costs one more
+	// request per acquisition.
 	OnRevoke func(*Owner)
 
 	_ struct{}
 }
 
-// A Reentrant is a [Mutex] whose owner may take it again. Curator's
-// InterProcessMutex can contend for the same path, and so can a Mutex, but the
-// tokens of the two are not to be compared.
+// A Reentrant is a [Mutex] whose owner may take it again. Curator's InterProcessMutex can
+// contend for the same path, and so can a Mutex, but their tokens must not be compared.
 //
-// It follows the protocol of Curator's InterProcessMutex, the queue in which each waiter
-// watches the ticket ahead, and in the client an owner that may take the lock again:
+// It follows the protocol of Curator's InterProcessMutex: a queue in which each waiter watches
+// the ticket ahead, and an owner in the client that may take the lock again.
 //
 //  1. An owner that holds the lock takes it again without a request.
-//  2. Else create a ticket called _c_<unique>-lock-<number>. If the reply is
-//     lost, find the ticket again by its unique part.
+//  2. Else create a ticket called _c_<unique>-lock-<number>. If the reply is lost, find the
+//     ticket by its unique part.
 //  3. List the tickets. The owner of the lowest holds the lock.
-//  4. Watch the next lower ticket by getData. If it is gone already go to 3.
-//  5. When the watch fires go to 3. When the time is up delete the own ticket.
+//  4. Watch the next lower ticket by getData. If it is gone already, go to 3.
+//  5. When the watch fires, go to 3. When the time is up, delete the own ticket.
 //  6. Delete the ticket when the owner has unlocked as often as it has locked.
 //
-// Three requests for acquire and release alone, five and one watch event
-// behind others; none for taking it again. In Curator the owner is a thread,
-// and all threads that wait with one InterProcessMutex are woken by each
-// release; here an owner is a value, and each waits for itself.
+// Acquire and release take three requests alone, five and one watch event behind others, and
+// none for taking it again. In Curator the owner is a thread, and each release wakes all threads
+// that wait with one InterProcessMutex. Here an owner is a value, and each waits separately.
 //
-// Each Lock gives a lease of its own. All leases of one acquisition have the
-// same token and are lost together, and the lock is given back when the last
-// of them is unlocked, in whatever order.
+// Each Lock returns a separate lease. All leases of one acquisition have the same token and are
+// lost together. The lock is given back when the last of them is unlocked, in any order.
 //
 // # References
 //
-// Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks,
-// InterProcessMutex and LockInternals.
+// Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks, InterProcessMutex and
+// LockInternals.
 type Reentrant struct {
 	queue
 	o ReentrantOptions
@@ -93,11 +87,10 @@ func (c *Client) Reentrant(path string, o ReentrantOptions) *Reentrant {
 	return m
 }
 
-// Path returns where the lock is.
+// Path returns the path of the lock.
 func (m *Reentrant) Path() string { return m.path }
 
-// Owner returns a new owner: the code that has it may take the lock again while it
-// holds it.
+// Owner returns a new owner, which may take the lock again while it holds it.
 func (m *Reentrant) Owner() *Owner {
 	o := &Owner{q: &m.queue}
 	o.ticket = func() *ticket { return newTicket(&m.queue, fairQueue) }
@@ -107,10 +100,10 @@ func (m *Reentrant) Owner() *Owner {
 	return o
 }
 
-// Lock is [Owner.Lock] for the owner that Ownership names.
+// Lock is [Owner.Lock] for the owner by Ownership.
 func (m *Reentrant) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
-// TryLock is [Owner.TryLock] for the owner that Ownership names.
+// TryLock is [Owner.TryLock] for the owner by Ownership.
 func (m *Reentrant) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
 func (m *Reentrant) lock(ctx context.Context, try bool) (*Lease, error) {
@@ -143,16 +136,15 @@ func (m *Reentrant) ownerOf(ctx context.Context) (*Owner, error) {
 	return nil, fmt.Errorf("%w: lock %s: Ownership %d: want ByContext, ByClient or BySession", ErrUsage, quoted(m.path), m.o.Ownership)
 }
 
-// WithOwner returns a context that carries a new owner. Code that locks with it,
-// or with a context derived from it, is that owner to every Reentrant lock that
-// is owned ByContext.
+// WithOwner returns a context with a new owner. Code that locks with it, or with a derived
+// context, is that owner to every ByContext lock.
 func WithOwner(ctx context.Context) context.Context {
 	return context.WithValue(orBackground(ctx), ownerKey{}, &owners{by: make(map[*Reentrant]*Owner)})
 }
 
 type ownerKey struct{}
 
-// owners is what one owner is to each lock.
+// owners maps each lock to one context's owner.
 type owners struct {
 	mu sync.Mutex
 	by map[*Reentrant]*Owner

@@ -12,7 +12,6 @@ import (
 	"locklab/zklock"
 )
 
-// TestReentrant runs every test of owners against one server.
 func TestReentrant(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -105,7 +104,6 @@ func ownerRequests(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// excluded expects f not to get the lock for a while.
 func excluded(t *testing.T, what string, f taker) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), aWhile)
@@ -145,7 +143,7 @@ func ownedByContext(t *testing.T, at harness.Endpoint) {
 	go func() { done <- grab(t, with(mine, m)) }() // the owner goes with the context
 	unlock(t, <-done)
 	excluded(t, "another context", with(theirs, m))
-	unlock(t, grab(t, with(mine, elsewhere))) // a lock of its own
+	unlock(t, grab(t, with(mine, elsewhere))) // a separate lock
 	unlock(t, l)
 	unlock(t, grab(t, with(theirs, m)))
 	for _, lock := range []taker{m.Lock, m.TryLock} {
@@ -169,12 +167,12 @@ func ownedByClient(t *testing.T, at harness.Endpoint) {
 	unlock(t, grab(t, other.Lock))
 }
 
-// ownedBySession: the next session queues anew while the leases of the last
-// are not unlocked yet; a client as owner does not.
+// ownedBySession: the next session queues again while leases of the last are not unlocked;
+// ByClient does not.
 func ownedBySession(t *testing.T, at harness.Endpoint) {
 	p := newProxy(t, at)
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
-	zklock.SetMargin(c, -time.Hour) // it learns of an end from the servers alone
+	zklock.SetMargin(c, -time.Hour) // only the servers end its session
 	bySession := c.Reentrant(newPath(), zklock.ReentrantOptions{Ownership: zklock.BySession})
 	byClient := c.Reentrant(newPath(), zklock.ReentrantOptions{Ownership: zklock.ByClient})
 	old, inner, stuck := grab(t, bySession.Lock), grab(t, bySession.Lock), grab(t, byClient.Lock)
@@ -203,7 +201,7 @@ func ownedBySession(t *testing.T, at harness.Endpoint) {
 func ownerLoses(t *testing.T, at harness.Endpoint) {
 	p := newProxy(t, at)
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
-	zklock.SetMargin(c, -time.Hour) // it learns of an end from the servers alone
+	zklock.SetMargin(c, -time.Hour) // only the servers end its session
 	m := c.Reentrant(newPath(), zklock.ReentrantOptions{})
 	o := m.Owner()
 	outer, inner := grab(t, o.Lock), grab(t, o.Lock)
@@ -225,8 +223,6 @@ func ownerLoses(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// ownerSharesPlace: goroutines of one owner that wait together have one ticket,
-// and all get in.
 func ownerSharesPlace(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
@@ -246,8 +242,6 @@ func ownerSharesPlace(t *testing.T, at harness.Endpoint) {
 	queued(t, see, path, 0)
 }
 
-// ownerKeepsPlace: the place stays with those that wait on, and goes with the
-// last.
 func ownerKeepsPlace(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
@@ -322,8 +316,8 @@ func ownerBesideZKLock(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// expire ends the session of the client behind p, whose only ticket at path
-// goes, and lets it connect again.
+// expire ends the session of the client behind p, whose only ticket at path is removed, and lets
+// it reconnect.
 func expire(t *testing.T, see interface {
 	Children(string) ([]string, *zk.Stat, error)
 }, p *proxy, path string) {

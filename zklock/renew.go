@@ -10,25 +10,23 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// ErrExhausted is returned by Lock if the numbers of tickets end soon, and the node of the
-// lock cannot be made again: numbers then begin at 0. Delete that node while no client
+// ErrExhausted is returned by Lock if the ticket numbers are nearly used up and the node of the
+// lock cannot be recreated, which would restart them at 0. Delete that node while no client
 // holds the lock or waits for it. See docs/decisions/0017-zk-numbers.md.
 var ErrExhausted = errors.New("zklock: the numbers of tickets are used up: delete the node of the lock while nobody holds it or waits for it")
 
-// A server numbers the sequential children of a node up to 2^31-1. Then it gives out this
-// number, and negative ones, again and again.
+// A server numbers the sequential children of a node up to 2^31-1. Then it repeats this number,
+// and negative ones.
 const (
-	renewFrom  = 1 << 30       // a release with a number from here on may make the node again
+	renewFrom  = 1 << 30       // a release with a number from here on may recreate the node
 	renewEvery = 1 << 10       // if it is a multiple of this
 	refuseFrom = 1<<31 - 1<<24 // a ticket from here on never holds the lock
 	mostRenews = 3             // in one Lock
-	noHash     = ":x"          // the end of an identity that servers hide
+	noHash     = ":x"          // suffix of an identity that servers hide
 )
 
-// overtaken is how the servers refuse to make a node again that another client uses.
 var overtaken = []error{zk.ErrNotEmpty, zk.ErrBadVersion, zk.ErrNoNode, zk.ErrNodeExists}
 
-// exhausted returns ErrExhausted if the number of the ticket is too near the end.
 func (t *ticket) exhausted() error {
 	if n, _ := number(t.node, t.p.kind); n < 0 || n >= refuseFrom {
 		return fmt.Errorf("%w: number %d at %s", ErrExhausted, n, t.q.path)
@@ -36,7 +34,7 @@ func (t *ticket) exhausted() error {
 	return nil
 }
 
-// renew makes the node of the lock again as soon as it has no tickets. A try does not wait
+// renew recreates the node of the lock as soon as it has no tickets. With try it does not wait
 // for that.
 func (q *queue) renew(ctx context.Context, try bool) error {
 	var again pause
@@ -56,9 +54,8 @@ func (q *queue) renew(ctx context.Context, try bool) error {
 	}
 }
 
-// remake makes the node of the lock again, with its data and ACL, in one transaction that
-// the server refuses with zk.ErrNotEmpty if there is a ticket. It returns nil if that is
-// not needed any more.
+// remake recreates the node of the lock, with its data and ACL, in one transaction that fails
+// with zk.ErrNotEmpty if there is a ticket. It returns nil if that is no longer necessary.
 func (q *queue) remake() error {
 	conn := q.c.conn
 	data, stat, err := conn.Get(q.path)
@@ -69,7 +66,7 @@ func (q *queue) remake() error {
 		return err
 	case stat.NumChildren > 0:
 		return q.onlyTickets()
-	case stat.EphemeralOwner != 0: // a container, which servers remove, too
+	case stat.EphemeralOwner != 0: // a container, which servers also remove
 		return conn.Delete(q.path, stat.Version)
 	}
 	acl, _, err := conn.GetACL(q.path)
@@ -86,11 +83,12 @@ func (q *queue) remake() error {
 	return err
 }
 
-// issued returns how many sequential nodes the server has made below the node with stat, at
-// most 2^31-1. The server counts creates and shows creates and deletes together.
+// issued returns the number of sequential nodes made below the node, at most 2^31-1. The server
+// counts creates and shows creates and deletes together.
 func issued(stat *zk.Stat) uint32 { return uint32(stat.Cversion+stat.NumChildren) / 2 }
 
-// onlyTickets returns zk.ErrNotEmpty if all children of the node are tickets, which leave.
+// onlyTickets returns zk.ErrNotEmpty if all children of the node are tickets, which are
+// temporary.
 func (q *queue) onlyTickets() error {
 	names, _, err := q.c.conn.Children(q.path)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
@@ -104,8 +102,8 @@ func (q *queue) onlyTickets() error {
 	return zk.ErrNotEmpty
 }
 
-// renewAfter makes the node of the lock again if it has become free and the ticket n that
-// has left was one of many after which that is tried.
+// renewAfter recreates the free node of the lock after every renewEvery-th ticket from renewFrom
+// on.
 func (q *queue) renewAfter(n int32) {
 	if n >= renewFrom && n%renewEvery == 0 {
 		q.c.spawn(func() { q.remake() }) // else after another one

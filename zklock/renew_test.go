@@ -18,13 +18,12 @@ import (
 	"locklab/zklock"
 )
 
-// Numbers of the next ticket of a lock.
 const (
 	fewLeft  = math.MaxInt32 - 2
-	halfUsed = 1<<30 + 1<<10 // a number at which a release makes the node again
+	halfUsed = 1<<30 + 1<<10 // a number at which a release recreates the node
 )
 
-// TestNumbersEnd runs locks whose counter of sequential nodes is near its end.
+// TestNumbersEnd runs locks whose counter of sequential nodes is nearly used up.
 func TestNumbersEnd(t *testing.T) {
 	t.Parallel()
 	counters := map[string]int32{
@@ -61,7 +60,6 @@ func TestNumbersEnd(t *testing.T) {
 	atOnce(t, server.Endpoint(), tests)
 }
 
-// endOfNumbers: contenders still exclude each other, and tokens rise.
 func endOfNumbers(t *testing.T, s *stage, spare bool) {
 	if spare {
 		_, away := s.contender(t, s.at, zklock.ClientOptions{})
@@ -98,7 +96,6 @@ func endOfNumbers(t *testing.T, s *stage, spare bool) {
 	}
 }
 
-// sequential makes a ticket as another program does.
 func sequential(t *testing.T, see *wirezk.Conn, path string) string {
 	t.Helper()
 	node, err := see.Create(path+"/_c_0123456789abcdef-lock-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
@@ -108,8 +105,8 @@ func sequential(t *testing.T, see *wirezk.Conn, path string) string {
 	return node
 }
 
-// refusesNumbers: as long as another program has a ticket, none is granted. Then the node is
-// made again.
+// refusesNumbers: no ticket is granted while another program has one. Then the node is
+// recreated.
 func refusesNumbers(t *testing.T, at harness.Endpoint) {
 	const path = "/end/refused"
 	see := raw(t, at)
@@ -140,7 +137,6 @@ func refusesNumbers(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, waits))
 }
 
-// foreignChildStays: the node cannot be made again, and Lock does not wait for that.
 func foreignChildStays(t *testing.T, at harness.Endpoint) {
 	const path = "/end/foreign"
 	if _, err := raw(t, at).Create(path+"/inner", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
@@ -149,7 +145,6 @@ func foreignChildStays(t *testing.T, at harness.Endpoint) {
 	requireExhausted(t, at, path, nil)
 }
 
-// mayNotDelete: the ACL of the node above lets nobody delete the node of the lock.
 func mayNotDelete(t *testing.T, at harness.Endpoint) {
 	if _, err := raw(t, at).SetACL("/end/closed", zk.WorldACL(zk.PermAll&^zk.PermDelete), -1); err != nil {
 		t.Fatal(err)
@@ -157,7 +152,6 @@ func mayNotDelete(t *testing.T, at harness.Endpoint) {
 	requireExhausted(t, at, "/end/closed/lock", zk.ErrNoAuth)
 }
 
-// mayNotSeeACL: the servers hide the ACL, so that the node cannot be made with the same.
 func mayNotSeeACL(t *testing.T, at harness.Endpoint) {
 	acl := append(zk.DigestACL(zk.PermAdmin, user, password), zk.WorldACL(zk.PermAll&^zk.PermAdmin)...)
 	if _, err := raw(t, at).SetACL("/end/hidden", acl, -1); err != nil {
@@ -166,7 +160,6 @@ func mayNotSeeACL(t *testing.T, at harness.Endpoint) {
 	requireExhausted(t, at, "/end/hidden", nil)
 }
 
-// requireExhausted expects a Lock that fails at once, because of why.
 func requireExhausted(t *testing.T, at harness.Endpoint, path string, why error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -177,8 +170,8 @@ func requireExhausted(t *testing.T, at harness.Endpoint, path string, why error)
 	}
 }
 
-// renewsEarly: a release long before the end makes the node of a free lock again, as it was,
-// and not while another has a ticket.
+// renewsEarly: a release long before the end recreates the node of a free lock, with its data,
+// but not while another has a ticket.
 func renewsEarly(t *testing.T, at harness.Endpoint) {
 	const path = "/end/early"
 	see := raw(t, at)

@@ -15,9 +15,9 @@ import (
 	"locklab/zklock"
 )
 
-// TestReusedNames: while a client is cut off its ticket goes with the node of the lock,
-// another client makes the node anew, and has a ticket of the same name. Whatever the
-// first client does then, it is told the truth, and the other keeps its ticket and the lock.
+// TestReusedNames: while a client is cut off, its ticket goes with the node of the lock, and
+// another client recreates the node and has a ticket of the same name. The first client always
+// gets a correct result, and the other keeps its ticket and the lock.
 func TestReusedNames(t *testing.T) {
 	t.Setenv("JAVA_TOOL_OPTIONS", "-Dznode.container.checkIntervalMs=100")
 	server, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{Servers: 1})
@@ -42,13 +42,13 @@ func TestReusedNames(t *testing.T) {
 	atOnce(t, server.Endpoint(), tests)
 }
 
-// A loss is a way in which tickets go, and the node above them.
+// A loss is a way in which tickets and their parent disappear.
 type loss struct {
 	name    string
-	session time.Duration // of the client whose ticket goes; 0 is the default
+	session time.Duration // of the client whose ticket is lost; 0 is the default
 	lose    func(t *testing.T, s *reused)
-	data    string // of the node that is made anew
-	why     error  // what its lease has ended by
+	data    string // of the recreated node
+	why     error  // the cause of its lease's end
 }
 
 var losses = []loss{
@@ -62,8 +62,8 @@ var losses = []loss{
 	}, "config", zklock.ErrLost},
 }
 
-// A reuser is what the first client does. do begins it, and returns what to expect when the
-// client is connected again, and when the others have released the lock; nil is nothing.
+// A reuser is an action of the first client. do begins it, and returns checks to run when the
+// client is connected again, and when the others have released the lock; nil for none.
 type reuser struct {
 	name  string
 	waits bool // else it holds the lock
@@ -78,7 +78,7 @@ var reusers = []reuser{
 	{"Lock again", false, reusedLock},
 }
 
-// A reused is a lock whose numbers begin again.
+// A reused is a lock whose numbers have restarted.
 type reused struct {
 	see    *wirezk.Conn
 	path   string
@@ -99,7 +99,7 @@ func reuse(t *testing.T, at harness.Endpoint, how loss, what reuser) {
 	s := &reused{see: raw(t, at), path: newPath(), p: newProxy(t, at)}
 	mutex := func() *zklock.Mutex { return dial(t, at, zklock.ClientOptions{}).Mutex(s.path, o) }
 	s.c = dial(t, s.p.at, zklock.ClientOptions{SessionTimeout: how.session})
-	zklock.SetMargin(s.c, -time.Hour) // it does not know by its clock
+	zklock.SetMargin(s.c, -time.Hour) // its clock does not end leases
 	s.m = s.c.Mutex(s.path, o)
 	ctx, cancel := context.WithCancel(t.Context())
 	s.cancel = cancel
@@ -130,7 +130,7 @@ func reuse(t *testing.T, at harness.Endpoint, how loss, what reuser) {
 	if connected != nil {
 		connected()
 	}
-	unlock(t, lock(t, s.c.Mutex(newPath(), o))) // all that was to be sent has been
+	unlock(t, lock(t, s.c.Mutex(newPath(), o))) // all pending requests have been sent
 
 	now, is, err := s.see.Get(s.ticket)
 	if err != nil || string(now) != string(data) || is.Czxid != stat.Czxid || is.Version != 0 {
@@ -152,8 +152,8 @@ func reuse(t *testing.T, at harness.Endpoint, how loss, what reuser) {
 	queued(t, s.see, s.path, 0)
 }
 
-// loseSession lets the session of the first client end, and the server remove the
-// container that is empty then.
+// loseSession lets the session of the first client end, and the server remove the empty
+// container.
 func loseSession(t *testing.T, s *reused) {
 	if s.ahead != nil {
 		unlock(t, s.ahead)
@@ -175,7 +175,7 @@ func deleteAll(t *testing.T, s *reused) {
 	}
 }
 
-// over expects that the first lease has ended by why, and that Unlock says so.
+// over checks that the first lease has ended by why, and that Unlock reports it.
 func (s *reused) over(t *testing.T, why error) {
 	t.Helper()
 	if err := told(t, s.first); !errors.Is(err, why) || !errors.Is(err, zklock.ErrLost) {

@@ -12,12 +12,10 @@ import (
 	"locklab/internal/lease"
 )
 
-// revokeMark is what Curator's Revoker writes into a ticket.
 var revokeMark = []byte("__REVOKE__")
 
-// Participants returns the paths of the tickets at m in order: the holder's,
-// then those of the waiters. It is out of date when it returns; what it is good
-// for is [Client.Revoke] and people.
+// Participants returns the paths of the tickets at m in order: the holder's, then the waiters'.
+// It is out of date when it returns; it is for [Client.Revoke] and people.
 func (m *Reentrant) Participants(ctx context.Context) ([]string, error) {
 	if err := checkPath(m.path); err != nil {
 		return nil, err
@@ -38,18 +36,15 @@ func (m *Reentrant) Participants(ctx context.Context) ([]string, error) {
 	}, func([]string) {})
 }
 
-// ErrNotRevocable is returned by Revoke for the ticket of a [Mutex] or a [Multi],
-// whose holder does not listen, and to which nothing may be written.
+// ErrNotRevocable is returned by Revoke for the ticket of a [Mutex] or a [Multi], whose holder
+// does not listen and which must not be written to.
 var ErrNotRevocable = errors.New("zklock: the lock of a Mutex or Multi cannot be asked for")
 
-// Revoke asks the owner of the ticket at path, see [Reentrant.Participants], to
-// give the lock back. It is a wish, which only holders with an OnRevoke hear,
-// and those of Curator that are Revocable. It returns nil too if the ticket is
-// gone already, and else when the wish is written, not when it is fulfilled. The
-// error is ErrNotRevocable for a ticket that only its own client can write to,
-// whichever client asks.
-//
-// It needs the right to read and to write to nodes of other clients.
+// Revoke asks the owner of the ticket at path, see [Reentrant.Participants], to give the lock
+// back. Only holders with an OnRevoke receive the request, and Curator's Revocable ones. It
+// returns nil when the request is written, not when it is fulfilled, and also if the ticket is
+// already gone. It returns ErrNotRevocable for a ticket that only its client can write to, even
+// if that client calls it. It needs the right to read and write nodes of other clients.
 func (c *Client) Revoke(ctx context.Context, path string) error {
 	if err := checkTicket(path); err != nil {
 		return err
@@ -63,14 +58,13 @@ func (c *Client) Revoke(ctx context.Context, path string) error {
 	return err
 }
 
-// revoke writes to the ticket at path unless it is sealed. A write to one that
-// this client itself has sealed would be taken for its release. A ticket has its
-// marker from the start and for good, and a name with a part of its own is never used
-// again, so what the read shows still holds when the write is done. A plain name may be
-// that of a sealed ticket by then.
+// revoke writes to the ticket at path unless it is sealed: a write to a ticket that this client
+// has sealed would count as its release. A ticket has its marker permanently, and a unique name
+// is never reused, so the result of the read still holds for the write. A plain name may belong
+// to a sealed ticket by then.
 func (c *Client) revoke(path string) error {
 	data, _, err := c.conn.Get(path)
-	if errors.Is(err, zk.ErrNoNode) { // or not here yet
+	if errors.Is(err, zk.ErrNoNode) { // or not on this server yet
 		if _, err := c.conn.Sync(path); err != nil {
 			return err
 		}
@@ -86,8 +80,7 @@ func (c *Client) revoke(path string) error {
 	return err
 }
 
-// awaitRevoke calls f each time that the lock is asked back, as long
-// as n holds it.
+// awaitRevoke calls f for each request to give the lock back while n holds it.
 func (n *possession) awaitRevoke(f func(*Owner)) {
 	c := n.outer.c
 	var again pause
@@ -95,7 +88,7 @@ func (n *possession) awaitRevoke(f func(*Owner)) {
 		data, _, wake, err := c.conn.GetW(n.node)
 		if err != nil {
 			if !transient(err) || again.wait(n.outer.alive, c) != nil {
-				return // released, or not ours to read
+				return // released, or not readable
 			}
 			continue
 		}

@@ -9,8 +9,8 @@ import (
 	"locklab/zklock"
 )
 
-// revokeHeard: the holder hears each wish, and goes on until it unlocks; a waiter
-// keeps its place though the ticket ahead changes.
+// revokeHeard: the holder receives each request and continues until it unlocks; a waiter keeps
+// its place though the ticket ahead changes.
 func revokeHeard(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	asked := make(chan *zklock.Owner, 10)
@@ -85,10 +85,9 @@ func revokeNonsense(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// revokeSealed: a wish to the holder of a Mutex, or of a Multi, is refused, and is
-// not taken for its release, whichever client asks: another, or that of the holder,
-// which alone has the right to write to the ticket. A waiter of that kind, and of
-// others, behind the ticket goes on waiting.
+// revokeSealed: Revoke of a Mutex or a Multi is refused, and is not mistaken for its release,
+// from another client and from the holder's, which alone may write to the ticket. Waiters of any
+// kind behind the ticket keep waiting.
 func revokeSealed(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	path := newPath()
@@ -113,8 +112,6 @@ func revokeSealed(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// revokeMixed: a ticket that may be written to is asked for on a path where a Mutex
-// waits, which goes on waiting.
 func revokeMixed(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	path := newPath()

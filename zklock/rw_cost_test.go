@@ -34,8 +34,8 @@ func rwAlone(t *testing.T, at harness.Endpoint) {
 	unlock(t, held)
 }
 
-// rwHandOver: from the release of a writer to the lock of those behind it none
-// asks anything. A writer behind a reader has to look.
+// rwHandOver: from the release of a writer to the next lock no client sends a request. A writer
+// behind a reader must look.
 func rwHandOver(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	c, a := newRW(t, at, path)
@@ -72,8 +72,6 @@ func rwHandOver(t *testing.T, at harness.Endpoint) {
 	queued(t, see, path, 0)
 }
 
-// rwBehindWriters: a reader behind three writers is woken once; by Curator's
-// rule three times.
 func rwBehindWriters(t *testing.T, at harness.Endpoint) {
 	for _, test := range []struct {
 		name string
@@ -111,9 +109,9 @@ func rwBehindWriters(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// rwCrowd: 50 clients, of which every tenth writes. A reader needs 4 requests:
-// create, list, watch, delete. A writer behind readers needs 5, and more if the
-// reader it watches leaves before another.
+// rwCrowd: 50 clients, every tenth of which writes. A reader needs 4 requests: create, list,
+// watch, delete. A writer behind readers needs 5, and more if the reader it watches leaves
+// before another.
 func rwCrowd(t *testing.T, at harness.Endpoint) {
 	const readers, writers = 45, 5
 	nearest, events := rwCost(t, at, newVariant(t, "zk-rw"), readers, writers)
@@ -139,8 +137,8 @@ func newVariant(t *testing.T, name string) *harness.Variant {
 	return nil
 }
 
-// rwCost returns the requests and watch events of an acquisition among clients
-// that always read and clients that always write, and queue again at once.
+// rwCost returns the requests and watch events of an acquisition among clients that only read or
+// only write, and queue again at once.
 func rwCost(t *testing.T, at harness.Endpoint, v *harness.Variant, readers, writers int) (requests, notifications float64) {
 	t.Helper()
 	key := newPath()[len("/locklab/"):]

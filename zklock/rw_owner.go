@@ -9,14 +9,13 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// ErrUpgrade is returned to an owner that reads and asks to write: it would
-// wait for itself, and two such owners for each other.
+// ErrUpgrade is returned to an owner that reads and asks to write: it would wait for itself, and
+// two such owners for each other.
 var ErrUpgrade = errors.New("zklock: a reader cannot become a writer: unlock first")
 
-// A RWMutexOwner may take again the lock that it holds: a reader may read, a
-// writer may write, and a writer may read, which turns it into a reader when it has
-// unlocked what it took to write. Its methods must not be called at the same
-// time; its leases may be unlocked at any time and in any order.
+// A RWMutexOwner may take again the lock that it holds: a reader may read, a writer may write,
+// and a writer may read, which makes it a reader after its last write unlock. Its methods must
+// not be called concurrently; its leases may be unlocked at any time and in any order.
 type RWMutexOwner struct{ w, r *Owner }
 
 // Owner returns a new owner of m.
@@ -24,7 +23,7 @@ func (m *RWMutex) Owner() *RWMutexOwner {
 	o := &RWMutexOwner{w: &Owner{q: &m.queue}, r: &Owner{q: &m.queue}}
 	o.w.ticket = func() *ticket {
 		t := newTicket(&m.queue, m.write)
-		t.unnamed = true // if it reads on it deletes its ticket, which is one request then
+		t.unnamed = true // a writer that reads on deletes its ticket; with a unique name that is one request
 		return t
 	}
 	o.r.ticket = func() *ticket {
@@ -36,12 +35,12 @@ func (m *RWMutex) Owner() *RWMutexOwner {
 	return o
 }
 
-// Lock takes the lock as a writer, at once if the owner has it as one, see
-// [Owner.Lock]. The error wraps ErrUpgrade if the owner only reads.
+// Lock takes the lock as a writer, at once if the owner holds it as one, see [Owner.Lock]. The
+// error wraps ErrUpgrade if the owner only reads.
 func (o *RWMutexOwner) Lock(ctx context.Context) (*Lease, error) { return o.lock(ctx, false) }
 
-// TryLock is Lock that does not wait for others. The error wraps
-// ErrNotAcquired if another holds the lock or waits for it.
+// TryLock is Lock without waiting. The error wraps ErrNotAcquired if another holds the lock or
+// waits for it.
 func (o *RWMutexOwner) TryLock(ctx context.Context) (*Lease, error) { return o.lock(ctx, true) }
 
 func (o *RWMutexOwner) lock(ctx context.Context, try bool) (*Lease, error) {
@@ -52,21 +51,20 @@ func (o *RWMutexOwner) lock(ctx context.Context, try bool) (*Lease, error) {
 	return a.end(o.w.take(ctx, try))
 }
 
-// RLock takes the lock as a reader, at once and without a request if the owner
-// has it as one. If it has it as a writer that takes one request, no other can
-// come between the two, and the reader's token is the writer's.
+// RLock takes the lock as a reader, at once and without a request if the owner holds it as one.
+// If the owner holds it as a writer, RLock takes one request, no other can come between the two,
+// and the reader's token is the writer's.
 func (o *RWMutexOwner) RLock(ctx context.Context) (*Lease, error) { return o.r.lock(ctx, false) }
 
-// TryRLock is RLock that does not wait for others. The error wraps
-// ErrNotAcquired if another writer holds the lock or waits for it.
+// TryRLock is RLock without waiting. The error wraps ErrNotAcquired if another writer holds the
+// lock or waits for it.
 func (o *RWMutexOwner) TryRLock(ctx context.Context) (*Lease, error) { return o.r.lock(ctx, true) }
 
-// Counts returns how many leases of each kind the owner has yet to unlock, lost
-// ones included.
+// Counts returns the numbers of leases that the owner has not unlocked, including lost ones.
 func (o *RWMutexOwner) Counts() (writes, reads int) { return o.w.Count(), o.r.Count() }
 
-// downgrade is the protocol of a reader that has the lock because it, n, has it
-// as a writer: certainly so when its ticket was made, if no Unlock has begun since.
+// downgrade is the protocol of a reader that has the lock because its owner's possession n has
+// it as a writer: certainly when its ticket was made, if no Unlock has begun since.
 func (n *possession) downgrade() *protocol {
 	number := n.node[strings.LastIndex(n.node, writeKind)+len(writeKind):]
 	look := func(*ticket) (view, error) {

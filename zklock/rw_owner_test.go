@@ -42,8 +42,8 @@ func rwOwner(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, reader))
 }
 
-// rwDowngrade: no other writes between the write and the read, though a writer
-// has waited all the time.
+// rwDowngrade: nobody else writes between the write and the read, though a writer waits all the
+// time.
 func rwDowngrade(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	_, a := newRW(t, at, path)
@@ -74,8 +74,6 @@ func rwDowngrade(t *testing.T, at harness.Endpoint) {
 	queued(t, see, path, 0)
 }
 
-// rwDowngradeHandsOver: a writer that reads on does not hand over to the writer
-// right behind it.
 func rwDowngradeHandsOver(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	_, a := newRW(t, at, path)
@@ -95,7 +93,6 @@ func rwDowngradeHandsOver(t *testing.T, at harness.Endpoint) {
 	queued(t, see, path, 0)
 }
 
-// rwDowngradeLost: an owner that has lost the write gets no read by it.
 func rwDowngradeLost(t *testing.T, at harness.Endpoint) {
 	p, path := newProxy(t, at), newPath()
 	m := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).RWMutex(path, zklock.Options{})
@@ -114,8 +111,8 @@ func rwDowngradeLost(t *testing.T, at harness.Endpoint) {
 	lost(t, w)
 }
 
-// rwDowngradeEnds: the owner unlocks what it took to write between the reply that made its
-// reader's ticket and the grant, which the write was to give.
+// rwDowngradeEnds: the owner unlocks its write between the reply that made its reader's ticket
+// and the grant.
 func rwDowngradeEnds(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	c, a := newRW(t, at, path)
@@ -128,8 +125,8 @@ func rwDowngradeEnds(t *testing.T, at harness.Endpoint) {
 	queued(t, see, path, 0)
 }
 
-// rwTakenBeforeLook: between the reply that made a writer's ticket and the look at the queue
-// the node is made anew, and another writer has a ticket of the same name, and the lock.
+// rwTakenBeforeLook: between the reply that made a writer's ticket and the look at the queue,
+// the node is recreated. Another writer then has a ticket of the same name and the lock.
 func rwTakenBeforeLook(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	_, a := newRW(t, at, path)
@@ -152,8 +149,8 @@ func rwTakenBeforeLook(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, waits))
 }
 
-// rwSessionChanges: between the look at the queue and the watch on the writer ahead the
-// session ends. The waiter queues again at once.
+// rwSessionChanges: between the look at the queue and the watch on the writer ahead the session
+// ends. The waiter queues again at once.
 func rwSessionChanges(t *testing.T, at harness.Endpoint) {
 	see, path, p := raw(t, at), newPath(), newProxy(t, at)
 	_, a := newRW(t, at, path)
@@ -177,8 +174,8 @@ func rwSessionChanges(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, waits))
 }
 
-// changeSession ends the session of c, which is expired when its ticket has gone, and waits
-// for the next.
+// changeSession ends the session of c, which has expired when gone returns true, and waits for
+// the next.
 func changeSession(t *testing.T, p *proxy, c *zklock.Client, gone func() bool) {
 	t.Helper()
 	old := zklock.SessionID(c)

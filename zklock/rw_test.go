@@ -13,7 +13,6 @@ import (
 	"locklab/zklock"
 )
 
-// TestRW runs every test of readers and writers against one server.
 func TestRW(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -46,7 +45,7 @@ func newRW(t *testing.T, at harness.Endpoint, path string) (*zklock.Client, *zkl
 	return c, c.RWMutex(path, zklock.Options{})
 }
 
-// rwExcludes also shows that the check finds readers that do not exclude.
+// rwExcludes also shows that the check detects readers that do not exclude.
 func rwExcludes(t *testing.T, at harness.Endpoint) {
 	open := func(c *zklock.Client, path string) *zklock.RWMutex { return c.RWMutex(path, zklock.Options{}) }
 	for name, open := range map[string]func(*zklock.Client, string) *zklock.RWMutex{"nearest": open, "first": firstWriteRWMutex} {
@@ -61,8 +60,8 @@ func rwExcludes(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// rwRush returns what went wrong among readers, writers and one that writes and
-// reads on in each of some clients, which lose patience now and then.
+// rwRush runs readers, writers and one owner that writes and reads on in each of some clients,
+// some of which give up, and returns violations.
 func rwRush(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string) *zklock.RWMutex) error {
 	const clients, acquisitions = 4, 40
 	path := newPath()
@@ -103,8 +102,7 @@ func rwRush(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string)
 	return errors.Join(shared.errs...)
 }
 
-// use visits the resource under a lease and gives the lease back, after reading on
-// if the owner of the lease does that.
+// use visits the resource under a lease and unlocks it, after reading on if reads is not nil.
 func (r *rwResource) use(ctx context.Context, l *zklock.Lease, writes bool, reads taker) error {
 	r.visit(writes, l.Token())
 	if reads != nil {
@@ -121,7 +119,6 @@ func (r *rwResource) use(ctx context.Context, l *zklock.Lease, writes bool, read
 	return l.Unlock(ctx)
 }
 
-// A rwResource is where readers and writers come with their tokens.
 type rwResource struct {
 	mu               sync.Mutex
 	readers, writers int
@@ -159,7 +156,6 @@ func (r *rwResource) visit(writes bool, token uint64) {
 	}
 }
 
-// wrong notes what is wrong, once in a while. The caller holds r.mu.
 func (r *rwResource) wrong(format string, args ...any) {
 	if len(r.errs) < 3 {
 		r.errs = append(r.errs, fmt.Errorf(format, args...))
@@ -183,7 +179,6 @@ func rwShares(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, late))
 }
 
-// nearestWriterLeaves: the reader behind it is woken, and must not go in.
 func nearestWriterLeaves(t *testing.T, at harness.Endpoint, dies bool) {
 	see, path := raw(t, at), newPath()
 	_, a := newRW(t, at, path)
@@ -209,7 +204,6 @@ func nearestWriterLeaves(t *testing.T, at harness.Endpoint, dies bool) {
 	queued(t, see, path, 0)
 }
 
-// middleReaderLeaves: the writer that watches it must wait for the other.
 func middleReaderLeaves(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	_, a := newRW(t, at, path)
@@ -257,7 +251,7 @@ func readerReplyLost(t *testing.T, at harness.Endpoint) {
 		unlock(t, l)
 		queued(t, see, path, 0)
 	}
-	// And that of a writer that reads.
+	// And of a writer that reads.
 	o := m.Owner()
 	w := grab(t, o.Lock)
 	p.swallow.Store(true)
@@ -268,8 +262,8 @@ func readerReplyLost(t *testing.T, at harness.Endpoint) {
 	queued(t, see, path, 0)
 }
 
-// rwAnyReplyLost: each reply to a writer and to a reader behind one, and to a
-// writer behind a reader.
+// rwAnyReplyLost: each reply to a writer, to a reader behind a writer, and to a writer behind a
+// reader.
 func rwAnyReplyLost(t *testing.T, at harness.Endpoint) {
 	for _, reads := range []bool{false, true} {
 		loseEach(t, at, func(c, d *zklock.Client, path string) [3]taker {

@@ -10,21 +10,19 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A seal is what lets a client make nodes that no other client can write to: an
-// identity of its own, presented beside the credentials of its user, and the
-// knowledge that the servers enforce ACLs. Deleting stays a matter of the
-// parent's ACL, so a user that may break a lock by hand still can.
+// A seal lets a client make nodes that no other client can write to. It is a random identity
+// next to the user's credentials, and the knowledge that the servers enforce ACLs. The parent's
+// ACL controls deletion, so a user that may break a lock by hand still can.
 type seal struct {
 	mu             sync.Mutex
 	user, password string
 	known          bool
-	acl            []zk.ACL // nil if the servers let others write all the same
+	acl            []zk.ACL // nil if the servers let others write anyway
 }
 
-// sealedACL returns the ACL of a sealed node below path, which must exist, or
-// nil if there is no such thing on these servers. The first call asks them: an
-// authentication, and one request that they must refuse and that changes
-// nothing.
+// sealedACL returns the ACL of a sealed node below path, which must exist, or nil if these
+// servers cannot seal. The first call tests them: with an authentication, and one request that
+// they must refuse and that changes nothing.
 func (c *Client) sealedACL(path string) ([]zk.ACL, error) {
 	s := &c.seal
 	s.mu.Lock()
@@ -50,8 +48,7 @@ func (c *Client) sealedACL(path string) ([]zk.ACL, error) {
 	return s.acl, nil
 }
 
-// aclsEnforced tries to write to a node of a stranger: with skipACL=yes a
-// server lets all clients write.
+// aclsEnforced tries to write to a stranger's node: with skipACL=yes a server allows it.
 func (c *Client) aclsEnforced(path string) (bool, error) {
 	path += "/" + newUnique("probe")
 	_, err := c.conn.Multi(
@@ -65,10 +62,9 @@ func (c *Client) aclsEnforced(path string) (bool, error) {
 	return false, err
 }
 
-// checkACL refuses an ACL for "whatever user this client is" where it is no user but
-// the random identity of its seal: the nodes above the tickets, which stay,
-// would be closed to all others. And it refuses one that does not go into a
-// request.
+// checkACL refuses an ACL with the scheme auth if the client has no user, because it would mean
+// the random identity of the seal: the permanent nodes above the tickets would be closed to all
+// others. It also refuses an ACL that is too long for a request.
 func checkACL(acl []zk.ACL, o ClientOptions) error {
 	size := 0
 	for _, a := range acl {
@@ -89,8 +85,8 @@ func checkACL(acl []zk.ACL, o ClientOptions) error {
 	return nil
 }
 
-// sealed returns acl without the right to change a node or its ACL, but for
-// one user, which may do everything.
+// sealed returns acl without the right to change a node or its ACL, plus one user with all
+// rights.
 func sealed(acl []zk.ACL, user, password string) []zk.ACL {
 	var out []zk.ACL
 	for _, a := range acl {
@@ -101,8 +97,8 @@ func sealed(acl []zk.ACL, user, password string) []zk.ACL {
 	return slices.Concat(out, zk.DigestACL(zk.PermAll, user, password))
 }
 
-// unseal stops the client from sealing nodes, because its own were closed to
-// it: the servers hash identities in another way.
+// unseal stops sealing, because the client's own nodes were closed to it: the servers hash
+// identities differently.
 func (c *Client) unseal() {
 	c.seal.mu.Lock()
 	defer c.seal.mu.Unlock()

@@ -13,11 +13,8 @@ import (
 	"locklab/zklock"
 )
 
-// revoke is what Curator's Revoker writes to the node of a holder.
 var revoke = []byte("__REVOKE__")
 
-// foreignWriteSealed: a stranger cannot write to a ticket, before or after a
-// waiter watches it, and can delete it.
 func foreignWriteSealed(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	c := dial(t, at, zklock.ClientOptions{})
@@ -46,8 +43,8 @@ func foreignWriteSealed(t *testing.T, at harness.Endpoint) {
 	lost(t, head)
 }
 
-// foreignWriteUnsealed: on servers that let all clients write there is no
-// marker, and a waiter looks whatever it hears.
+// foreignWriteUnsealed: if the servers let all clients write there is no marker, and a waiter
+// looks after every event.
 func foreignWriteUnsealed(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	c := dial(t, at, zklock.ClientOptions{})
@@ -56,8 +53,8 @@ func foreignWriteUnsealed(t *testing.T, at harness.Endpoint) {
 	writesWhileHeld(t, see, c, zklock.Marker, 2, 0)
 }
 
-// writesWhileHeld writes to the ticket of a holder, so many times before and
-// after a waiter has set its watch, and expects that none enters.
+// writesWhileHeld writes to a holder's ticket, before times before and after times after a
+// waiter has set its watch, and checks that no waiter enters.
 func writesWhileHeld(t *testing.T, see *wirezk.Conn, c *zklock.Client, data string, after, before int) {
 	m := c.Mutex(newPath(), zklock.Options{})
 	head := lock(t, m)
@@ -83,21 +80,21 @@ func writesWhileHeld(t *testing.T, see *wirezk.Conn, c *zklock.Client, data stri
 	queued(t, see, m.Path(), 0)
 }
 
-// foreignWriteForged shows what the ACL is for: without it the marker and the
-// version do protect from a write before the watch, and not from one after.
+// foreignWriteForged shows the purpose of the ACL: without it the marker and the version protect
+// only from a write before the watch.
 func foreignWriteForged(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	c := dial(t, at, zklock.ClientOptions{})
 	zklock.Forge(c)
 	writesWhileHeld(t, see, c, string(revoke), 2, 1)
-	writesWhileHeld(t, see, c, zklock.Marker, 2, 1) // the version tells
+	writesWhileHeld(t, see, c, zklock.Marker, 2, 1) // the version shows it
 	m := c.Mutex(newPath(), zklock.Options{})
 	head := lock(t, m)
 	next := waiting(t, t.Context(), m, see, 2)
 	if _, err := see.Set(zklock.Node(head), revoke, -1); err != nil {
 		t.Fatal(err)
 	}
-	second := take(t, next) // "the waiter does not get the lock" would mean that the ACL is not needed
+	second := take(t, next) // if the waiter did not get the lock, the ACL would be unnecessary
 	if head.Err() != nil || second.Err() != nil {
 		t.Errorf("want the hazard, two holders, not %v and %v", head.Err(), second.Err())
 	}
@@ -105,9 +102,8 @@ func foreignWriteForged(t *testing.T, at harness.Endpoint) {
 	unlock(t, second)
 }
 
-// TestSealUnavailable runs against servers that cannot keep a ticket for its
-// client: they enforce no ACL, know no identities of the kind, or hash them in
-// another way.
+// TestSealUnavailable runs against servers that cannot seal: they enforce no ACL, do not support
+// such identities, or hash them differently.
 func TestSealUnavailable(t *testing.T) {
 	for _, option := range []string{
 		"-Dzookeeper.skipACL=yes",
@@ -116,7 +112,7 @@ func TestSealUnavailable(t *testing.T) {
 	} {
 		t.Run(option, func(t *testing.T) {
 			t.Setenv("JAVA_TOOL_OPTIONS", option)
-			at := locktest.Endpoint(t, harness.KindZooKeeper) // one of its own
+			at := locktest.Endpoint(t, harness.KindZooKeeper) // a separate server
 			if os.Getenv("LOCKLAB_ZOOKEEPER") != "" {
 				t.Skip("the server at hand was not started here, with that option")
 			}

@@ -13,14 +13,13 @@ import (
 	"locklab/zklock"
 )
 
-// seedHold scales TestSeed50: a holder stays for so long and up to as long
-// again. 100ms is the size of source article 004.
+// seedHold scales TestSeed50: holds last from one to two times this. 100ms is the size of source
+// article 004.
 var seedHold = flag.Duration("seed-hold", 2*time.Millisecond, "least time that a holder of TestSeed50 stays")
 
-// TestSeed50 is the test of source article 004, with assertions: 50 goroutines
-// over one session take the lock once each and stay for 100 to 200 ms there.
-// None is inside with another, all get the lock, in the order in which
-// they queued, and the time beyond that of the holds is reported.
+// TestSeed50 is the test of source article 004, with assertions: 50 goroutines on one session
+// take the lock once each and hold it for 100 to 200 ms. No two hold it at once, all get it in
+// the order in which they queued, and the total time beyond the holds is reported.
 //
 //	go test ./zklock -run TestSeed50 -v -seed-hold 100ms
 func TestSeed50(t *testing.T) {
@@ -47,7 +46,6 @@ func TestSeed50(t *testing.T) {
 	}
 }
 
-// eachItsOwn queues by tickets, whose numbers are the order.
 func eachItsOwn(t *testing.T, c *zklock.Client) (func(context.Context, int) (*zklock.Lease, int32, error), func(int)) {
 	path := newPath()
 	return func(ctx context.Context, _ int) (*zklock.Lease, int32, error) {
@@ -55,14 +53,14 @@ func eachItsOwn(t *testing.T, c *zklock.Client) (func(context.Context, int) (*zk
 	}, func(int) {}
 }
 
-// oneForAll queues in memory, where i arrives as the i-th.
+// oneForAll queues in memory; i is the order of arrival.
 func oneForAll(t *testing.T, c *zklock.Client, handovers int) (func(context.Context, int) (*zklock.Lease, int32, error), func(int)) {
 	k := c.Cohort(newPath(), zklock.CohortOptions{Handovers: handovers})
 	first := make(chan struct{})
 	return func(ctx context.Context, i int) (*zklock.Lease, int32, error) {
 			l, err := k.Lock(ctx)
 			if i == 0 {
-				<-first // keeps the lock until all are in line
+				<-first // keeps the lock until all wait
 			}
 			return l, int32(i), err
 		}, func(i int) {
@@ -82,7 +80,7 @@ func seed50(t *testing.T, c *zklock.Client, take func(context.Context, int) (*zk
 	ctx, cancel := context.WithTimeout(t.Context(), patience+2*goroutines**seedHold)
 	defer cancel()
 	var inside atomic.Int32
-	var mu sync.Mutex // guards the rest, in case the lock does not
+	var mu sync.Mutex // guards the rest, in case the lock fails
 	var order []int32
 	var tokens []uint64
 	var ideal time.Duration

@@ -9,18 +9,15 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A Semaphore is a lock that several clients, or goroutines of one, hold at
-// once: each has one of its permits. Permits are given in order of arrival. Any
-// number of goroutines may use it; it can be locked again after any error.
-//
-// Clients must be allowed to write to the tickets they make, see
-// [ClientOptions.ACL].
+// A Semaphore is a lock with several concurrent holders, each with one permit. Permits are given
+// in order of arrival. It is safe for concurrent use and can be locked again after any error.
+// Clients need the right to write to the tickets they make, see [ClientOptions.ACL].
 //
 // # Fencing
 //
-// A token is greater than those of all that had their permit before this one
-// was asked for. A resource cannot use that to refuse a paused holder as long
-// as others hold permits too: there may be a greater token, and both be right.
+// A token is greater than the tokens of all that had their permit before this one was requested.
+// A resource cannot use that to refuse a paused holder while others hold permits: a greater
+// token may exist, and both be valid.
 //
 // # References
 //
@@ -30,22 +27,20 @@ type Semaphore struct {
 	permits int
 }
 
-// Semaphore returns the semaphore at path, see [Client.Mutex] on paths. All
-// clients must give the same number of permits: with different ones
-// as many hold as the greatest allows, and some may wait longer than they must.
-// With less than 1 permit Lock returns an error that wraps ErrUsage.
+// Semaphore returns the semaphore at path, see [Client.Mutex] on paths. All clients must give
+// the same number of permits. Otherwise as many hold as the greatest number allows, and some may
+// wait longer than necessary. With less than 1 permit Lock returns an error that wraps ErrUsage.
 func (c *Client) Semaphore(path string, permits int, o Options) *Semaphore {
 	return &Semaphore{queue{c: c, path: path, o: o}, permits}
 }
 
-// Path returns where the semaphore is.
+// Path returns the path of the semaphore.
 func (s *Semaphore) Path() string { return s.path }
 
 // Lock waits for a permit until ctx ends, see [Mutex.Lock].
 func (s *Semaphore) Lock(ctx context.Context) (*Lease, error) { return s.lock(ctx, false) }
 
-// TryLock takes a permit if one is free. The error wraps ErrNotAcquired if
-// none is.
+// TryLock takes a permit if one is free. Otherwise the error wraps ErrNotAcquired.
 func (s *Semaphore) TryLock(ctx context.Context) (*Lease, error) { return s.lock(ctx, true) }
 
 func (s *Semaphore) lock(ctx context.Context, try bool) (*Lease, error) {
@@ -58,7 +53,6 @@ func (s *Semaphore) lock(ctx context.Context, try bool) (*Lease, error) {
 	}))
 }
 
-// checkPermits returns an error if a semaphore cannot have so many permits.
 func checkPermits(path string, permits int) error {
 	if permits < 1 {
 		return fmt.Errorf("%w: semaphore %s: %d permits: want at least 1", ErrUsage, quoted(path), permits)
@@ -68,43 +62,34 @@ func checkPermits(path string, permits int) error {
 
 const permitKind = "permit-"
 
-// heldMark is what a holder writes into its ticket for the one behind.
+// heldMark is a holder's message in its ticket for the waiter behind.
 var heldMark = []byte("held")
 
-// permitQueue returns the protocol of one acquisition: the queue of [recipe.Fair] with several holders: the first k tickets
-// have a permit each.
+// permitQueue returns the protocol of one acquisition: the queue of [recipe.Fair] in which the
+// first k tickets have a permit each.
 //
 //  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
-//  2. List the tickets. The owners of the first k hold a permit. A client that learns
-//     this and sees a ticket behind writes "held" into its own ticket.
-//  3. The first waiter, whose ticket is the k+1st, lists with a watch on the
-//     list. Any other watches the ticket just ahead, and if "held" is in it, or
-//     it is gone already, goes to 2.
-//  4. When the watch fires go to 2.
+//  2. List the tickets. The owners of the first k hold a permit. A client that finds this and a
+//     ticket behind writes "held" into its own ticket.
+//  3. The first waiter, whose ticket is the k+1st, lists with a watch on the list. Any other
+//     watches the ticket just ahead, and goes to 2 if that contains "held" or is gone already.
+//  4. When the watch fires, go to 2.
 //
-// So a release, whichever of the holders it is by, wakes the first waiter, which
-// then wakes the next to take over its watch. New arrivals wake the first
-// waiter too, but no other.
+// So a release of any holder wakes the first waiter, which then wakes the next to take over its
+// watch. New arrivals wake only the first waiter.
 //
-// The obvious rule, to watch the ticket k places ahead, loses permits: holders
-// leave in any order, and if the second leaves first it wakes the second waiter
-// while the permit is the first waiter's, which sleeps on until the first holder
-// leaves. Curator's first InterProcessSemaphore had it; it gave way to
-// that of [SemaphoreV2].
+// The obvious rule, to watch the ticket k places ahead, loses permits: holders leave in any
+// order. If the second leaves first, it wakes the second waiter while the permit belongs to the
+// first, which sleeps until the first holder leaves. Curator's first InterProcessSemaphore had
+// that rule, before the protocol of [SemaphoreV2].
 //
-// Three requests for acquire and release while none waits; about six and two
-// watch events behind others, whatever the number of permits and waiters.
-//
-// # References
-//
-// Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks,
-// LockInternals, whose maxLeases is the idea.
+// Acquire and release take three requests without waiters, and about six and two watch events
+// behind others, whatever the number of permits and waiters.
 func permitQueue(permits int) *protocol {
 	w := &permitWait{permits: permits}
 	return &protocol{kind: permitKind, look: w.look}
 }
 
-// A permitWait is one acquisition.
 type permitWait struct {
 	permits int
 	waited  bool // and so is near the head: the next look watches the list
@@ -162,9 +147,8 @@ func (w *permitWait) list(t *ticket) (v view, line []place, err error) {
 	return v, places(names, t.p.kind), nil
 }
 
-// markHeld returns a function that tells the waiter behind the ticket at path that
-// it is not a waiter any more. If that fails for good the node is gone, which
-// tells it too.
+// markHeld returns a function that marks the ticket at path as a holder's for the waiter behind.
+// If it fails permanently the node is gone, which has the same effect.
 func (t *ticket) markHeld(path string) func() {
 	c := t.q.c
 	return func() {
@@ -178,8 +162,8 @@ func (t *ticket) markHeld(path string) func() {
 	}
 }
 
-// watchUnheld is watchNode for a waiter's ticket. It returns nil if that is a
-// holder's, or gone.
+// watchUnheld is watchNode for a waiter's ticket. It returns nil if the ticket is a holder's, or
+// gone.
 func (c *Client) watchUnheld(path string) (<-chan zk.Event, error) {
 	if wake := c.pendingWatch(path); wake != nil {
 		return wake, nil

@@ -16,7 +16,6 @@ import (
 	"locklab/zklock"
 )
 
-// TestSemaphore runs every test of semaphores against one server.
 func TestSemaphore(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -32,7 +31,6 @@ func TestSemaphore(t *testing.T) {
 	})
 }
 
-// semaphores opens each kind of semaphore.
 var semaphores = []struct {
 	name string
 	open func(c *zklock.Client, path string, permits int) (lock, try taker)
@@ -71,8 +69,7 @@ func semaphoreRequests(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// semaphoreCost returns the wire traffic of an acquisition among 8 clients that
-// queue again at once.
+// semaphoreCost returns the traffic of an acquisition among 8 clients that queue again at once.
 func semaphoreCost(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string, int) (taker, taker), permits int) (requests, events float64) {
 	const clients, acquisitions = 8, 20
 	path := newPath()
@@ -96,7 +93,6 @@ func semaphoreCost(t *testing.T, at harness.Endpoint, open func(*zklock.Client, 
 	return float64(sum.Requests) / (clients * acquisitions), float64(sum.Notifications) / (clients * acquisitions)
 }
 
-// semaphoreOutOfOrder: whichever holder leaves, the first waiter gets in and no other.
 func semaphoreOutOfOrder(t *testing.T, at harness.Endpoint) {
 	for _, kind := range semaphores {
 		see, path := raw(t, at), newPath()
@@ -123,8 +119,8 @@ func semaphoreOutOfOrder(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// semaphoreNaive shows that the conformance suite would have found the rule
-// that loses wake-ups, by the first of its checks.
+// semaphoreNaive shows that the conformance suite detects the rule that loses wake-ups, by its
+// first check.
 func semaphoreNaive(t *testing.T, at harness.Endpoint) {
 	s := locktest.Subject{Variant: naiveSemaphore, At: at, Patience: time.Second}
 	i := slices.IndexFunc(locktest.Rules, func(r locktest.Rule) bool { return r.Name == "liveness" })
@@ -140,8 +136,6 @@ func semaphoreNaive(t *testing.T, at harness.Endpoint) {
 	t.Error("it passes")
 }
 
-// semaphoreWakesOne: of those that wait only the first hears of a release, and
-// the second of the first's good luck.
 func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	holder := dial(t, at, zklock.ClientOptions{}).Semaphore(path, 2, zklock.Options{})
@@ -176,8 +170,8 @@ func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// semaphoreMarkFirst: between the list that shows a waiter ahead and the watch
-// on it the waiter becomes a holder. Its mark would not wake a waiter any more.
+// semaphoreMarkFirst: a waiter ahead becomes a holder between the list and the watch on it. Its
+// mark would no longer wake the watcher.
 func semaphoreMarkFirst(t *testing.T, at harness.Endpoint) {
 	c, see, path := dial(t, at, zklock.ClientOptions{}), raw(t, at), newPath()
 	lock, _ := semaphores[0].open(c, path, 1)
@@ -234,7 +228,7 @@ func semaphoreBound(t *testing.T, at harness.Endpoint) {
 					n := inside.Add(1)
 					for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 					}
-					// Long enough for others to come in, also on a busy machine.
+					// Long enough for others to enter, even on a busy machine.
 					for began := time.Now(); time.Since(began) < 20*time.Millisecond || most.Load() < permits && time.Since(began) < 2*time.Second; {
 						time.Sleep(time.Millisecond)
 					}
@@ -250,7 +244,7 @@ func semaphoreBound(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// semaphoreV2Nodes: the names are those that Curator counts and orders by.
+// semaphoreV2Nodes: Curator counts and orders by these names.
 func semaphoreV2Nodes(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	s := dial(t, at, zklock.ClientOptions{}).SemaphoreV2(path, 1, zklock.Options{})

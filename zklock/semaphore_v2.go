@@ -9,24 +9,23 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A SemaphoreV2 is a [Semaphore] that shares its path with Curator's
-// InterProcessSemaphoreV2. Without Curator on the path a Semaphore is cheaper. It is
-// Curator's protocol, a mutex around a queue of leases of which the first k hold:
+// A SemaphoreV2 is a [Semaphore] that shares its path with Curator's InterProcessSemaphoreV2.
+// Without Curator a Semaphore is cheaper. It is Curator's protocol, a mutex around a queue of
+// leases whose first k hold:
 //
-//  1. Take the mutex at <path>/locks, which is that of a [Reentrant].
+//  1. Take the mutex at <path>/locks, a [Reentrant].
 //  2. Create a ticket in <path>/leases, an EPHEMERAL_SEQUENTIAL node.
-//  3. List the tickets there and watch the list. If there are at most k, the
-//     permit is taken: release the mutex.
-//  4. When the watch fires go to 3.
+//  3. List the tickets there and watch the list. If there are at most k, the permit is taken:
+//     release the mutex.
+//  4. When the watch fires, go to 3.
 //
-// Only the holder of the mutex watches the leases, so that a release wakes one
-// waiter. That takes two tickets: six requests, of which four write, for acquire
-// and release while none waits, about eight behind others.
+// Only the holder of the mutex watches the leases, so a release wakes one waiter. The two
+// tickets take six requests, four of them writes, for acquire and release without waiters, and
+// about eight behind others.
 //
 // # References
 //
-// Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks,
-// InterProcessSemaphoreV2.
+// Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks, InterProcessSemaphoreV2.
 type SemaphoreV2 struct {
 	path          string
 	locks, leases queue
@@ -45,19 +44,19 @@ func (c *Client) SemaphoreV2(path string, permits int, o Options) *SemaphoreV2 {
 	}
 }
 
-// Path returns where the semaphore is.
+// Path returns the path of the semaphore.
 func (s *SemaphoreV2) Path() string { return s.path }
 
 // Lock waits for a permit until ctx ends, see [Mutex.Lock].
 func (s *SemaphoreV2) Lock(ctx context.Context) (*Lease, error) { return s.lock(ctx, false) }
 
-// TryLock takes a permit if one is free and no other client is about to take one.
-// The error wraps ErrNotAcquired if that is not so.
+// TryLock takes a permit if one is free and no other client is about to take one. Otherwise the
+// error wraps ErrNotAcquired.
 func (s *SemaphoreV2) TryLock(ctx context.Context) (*Lease, error) { return s.lock(ctx, true) }
 
 func (s *SemaphoreV2) lock(ctx context.Context, try bool) (*Lease, error) {
 	ctx, a := s.leases.begin(ctx)
-	if err := cmp.Or(checkPath(s.path), checkPermits(s.path, s.permits)); err != nil { // "" is no path, though /locks is one
+	if err := cmp.Or(checkPath(s.path), checkPermits(s.path, s.permits)); err != nil { // "" is invalid, though /locks is a path
 		return a.end(nil, err)
 	}
 	permit := &protocol{kind: leaseKind, look: func(t *ticket) (view, error) { return lookPermits(t, s.permits) }}
@@ -66,7 +65,7 @@ func (s *SemaphoreV2) lock(ctx context.Context, try bool) (*Lease, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := ls[0].release(); errors.Is(err, errRefused) { // if it is lost it is no longer needed
+		if err := ls[0].release(); errors.Is(err, errRefused) { // a lost mutex is no longer needed
 			ls[1].release()
 			return nil, fmt.Errorf("zklock: leave %s: %w", s.locks.path, explained(err))
 		}

@@ -13,15 +13,15 @@ import (
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
-// common is a server for all tests that do not hurt one: to start one is more work for
-// the machine than most tests are. No two of them use the same nodes, see newPath.
+// common is a server for all tests that do not harm it: starting one costs more than most tests.
+// No two of them use the same nodes, see newPath.
 var common struct {
 	mu     sync.Mutex
-	server *backend.Server // nil before the first test that asks
+	server *backend.Server // nil before the first test that needs it
 }
 
-// endpoint says where a server is that other tests use, too. It skips t, or fails
-// it if LOCKLAB_REQUIRE says so, where there is none to be had.
+// endpoint returns the common server. Without one it skips t, or fails it if LOCKLAB_REQUIRE
+// demands one.
 func endpoint(t *testing.T) harness.Endpoint {
 	t.Helper()
 	common.mu.Lock()
@@ -39,7 +39,6 @@ func endpoint(t *testing.T) harness.Endpoint {
 	return common.server.Endpoint()
 }
 
-// stopCommon removes what is left below root, and stops the server.
 func stopCommon() error {
 	common.mu.Lock()
 	defer common.mu.Unlock()
@@ -49,10 +48,9 @@ func stopCommon() error {
 	return errors.Join(sweep(common.server.Endpoint()), common.server.Stop())
 }
 
-// sweep removes the nodes that the tests have left.
 func sweep(at harness.Endpoint) error {
 	if at.Username == "" {
-		at.Username, at.Password = user, password // some are theirs
+		at.Username, at.Password = user, password // some nodes are this user's
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -12,7 +12,6 @@ import (
 	"locklab/zklock"
 )
 
-// TestSession runs every test of broken connections and sessions.
 func TestSession(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -33,8 +32,6 @@ func TestSession(t *testing.T) {
 	})
 }
 
-// lostReplyToCreate: the ticket whose creation was not confirmed is found
-// again and serves.
 func lostReplyToCreate(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	m := dial(t, p.at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
@@ -51,13 +48,13 @@ func lostReplyToCreate(t *testing.T, at harness.Endpoint) {
 	queued(t, see, m.Path(), 0)
 }
 
-// lostReplyAndCancel: none waits for the unconfirmed ticket any more when
-// the connection is back; it is removed all the same.
+// lostReplyAndCancel: the waiter of the unconfirmed ticket has left when the connection is back;
+// the ticket is removed.
 func lostReplyAndCancel(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	m := dial(t, p.at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
 	unlock(t, lock(t, m))
-	p.refuse.Store(true) // the client does not come back for now
+	p.refuse.Store(true) // the client does not reconnect for now
 	p.swallow.Store(true)
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
@@ -78,11 +75,10 @@ func lostReplyToDelete(t *testing.T, at harness.Endpoint) {
 	m := dial(t, p.at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
 	l := lock(t, m)
 	p.swallow.Store(true)
-	lost(t, l) // perhaps another had deleted the ticket
+	lost(t, l) // another might have deleted the ticket
 	queued(t, see, m.Path(), 0)
 }
 
-// cutWhileWaiting: the waiter keeps its place, its watch, and its ticket.
 func cutWhileWaiting(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	path := newPath()
@@ -91,7 +87,7 @@ func cutWhileWaiting(t *testing.T, at harness.Endpoint) {
 	before := queue(t, see, path)
 	p.refuse.Store(true)
 	p.cut()
-	unlock(t, head) // while the waiter cannot hear of it
+	unlock(t, head) // while the waiter cannot receive it
 	p.refuse.Store(false)
 	l := take(t, next)
 	if nodes := queue(t, see, path); len(nodes) != 1 || nodes[0] != before[1] {
@@ -100,8 +96,6 @@ func cutWhileWaiting(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// cutOff: a holder that the servers do not hear any more is told before they
-// give the lock to the next.
 func cutOff(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	path := newPath()
@@ -149,7 +143,7 @@ func cutOff(t *testing.T, at harness.Endpoint) {
 	lost(t, held)
 }
 
-// sessionExpires without the local clock noticing first.
+// sessionExpires: the local clock does not notice first.
 func sessionExpires(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
@@ -179,7 +173,6 @@ func sessionExpires(t *testing.T, at harness.Endpoint) {
 	unlock(t, again)
 }
 
-// expiresWhileWaiting: the waiter queues again, at the end.
 func expiresWhileWaiting(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	path := newPath()
@@ -201,8 +194,8 @@ func expiresWhileWaiting(t *testing.T, at harness.Endpoint) {
 	queued(t, see, path, 0)
 }
 
-// expiresBeforeGrant: the news of the expiry comes between the list that shows
-// the own ticket at the head and the lease, or the deadline does.
+// expiresBeforeGrant: the expiry is reported, or the deadline passes, between the list that
+// shows the own ticket at the head and the lease.
 func expiresBeforeGrant(t *testing.T, at harness.Endpoint) {
 	for why, happens := range map[string]func(*zklock.Client){
 		"of an expired session": zklock.Expire,
@@ -215,8 +208,8 @@ func expiresBeforeGrant(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// leaseTooShort: when little is left of the session a lease begins after a proof that it
-// lives.
+// leaseTooShort: when little is left of the session, a lease begins after a proof that it is
+// alive.
 func leaseTooShort(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{SessionTimeout: time.Second})
 	before := zklock.Deadline(c)
@@ -226,7 +219,7 @@ func leaseTooShort(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// silentServer: contexts bound Lock, and a bound of its own Unlock.
+// silentServer: contexts bound Lock, and unlockWait bounds Unlock.
 func silentServer(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: 10 * time.Second})
@@ -246,13 +239,12 @@ func silentServer(t *testing.T, at harness.Endpoint) {
 		t.Errorf("Lock and Unlock took %v together", took)
 	}
 	p.silent.Store(false)
-	p.cut() // the server still thinks of the session
+	p.cut() // the server still has the session
 	queued(t, see, heldPath, 0)
 	queued(t, see, m.Path(), 0)
 	eventually(t, "the lease knows", func() bool { return errors.Is(held.Err(), zklock.ErrReleased) })
 }
 
-// lateReplies: the lock is granted to a Lock whose caller has given up.
 func lateReplies(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	m := dial(t, p.at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
@@ -290,7 +282,6 @@ func closeClient(t *testing.T, at harness.Endpoint) {
 	queued(t, see, m.Path(), 0)
 }
 
-// noAuthority: ErrNoAuth is final and is not wrapped away.
 func noAuthority(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	stranger := dial(t, at, zklock.ClientOptions{})

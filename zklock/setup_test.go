@@ -18,22 +18,19 @@ import (
 	"locklab/zklock"
 )
 
-// patience is how long a test waits for what must happen; aWhile is how long
-// it waits to see that something does not.
+// patience bounds the wait for an expected event; aWhile is the wait for the absence of one.
 const (
 	patience = 30 * time.Second
 	aWhile   = 200 * time.Millisecond
 )
 
-// A serverTest is one of several that share a server.
 type serverTest struct {
 	name string
 	run  func(*testing.T, harness.Endpoint)
 }
 
-// together runs up to 16 tests at once, and not only as many as there are
-// processors, as t.Parallel would: they wait most of the time. More would keep a server
-// of one processor from renewing their sessions.
+// together runs up to 16 tests at once, more than t.Parallel would: they wait most of the time.
+// More would keep a server with one processor from renewing their sessions.
 func together(t *testing.T, at harness.Endpoint, tests []serverTest) {
 	t.Helper()
 	slots := make(chan struct{}, 16)
@@ -48,16 +45,14 @@ func together(t *testing.T, at harness.Endpoint, tests []serverTest) {
 	}
 }
 
-// atOnce is together, and fails t if all of them leave goroutines.
 func atOnce(t *testing.T, at harness.Endpoint, tests []serverTest) {
 	t.Helper()
 	leaktest.Own(t)
 	together(t, at, tests)
 }
 
-// dial connects a client for the duration of t. One of the default session timeout
-// does not guard its tickets for three seconds: most tests count requests, on
-// machines that may be slow.
+// dial connects a client for the duration of t. With the default session timeout it does not
+// guard its tickets for three seconds: most tests count requests, on possibly slow machines.
 func dial(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) *zklock.Client {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -73,7 +68,6 @@ func dial(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) *zklock.Cli
 	return c
 }
 
-// raw connects a plain client for the duration of t.
 func raw(t *testing.T, at harness.Endpoint) *wirezk.Conn {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -86,16 +80,12 @@ func raw(t *testing.T, at harness.Endpoint) *wirezk.Conn {
 	return c
 }
 
-// root is above every lock of this run.
 var root = "/locklab/zklock-test-" + rand.Text()
 
-// user and password own some of the nodes.
 const user, password = "locklab", "secret"
 
-// newPath returns the path of a lock that no other test uses.
 func newPath() string { return root + "/" + rand.Text() }
 
-// queue returns the names of the nodes below path, in order.
 func queue(t *testing.T, c *wirezk.Conn, path string) []string {
 	t.Helper()
 	names, _, err := c.Children(path)
@@ -111,7 +101,6 @@ func queue(t *testing.T, c *wirezk.Conn, path string) []string {
 	return names
 }
 
-// queued waits until the lock at path has n tickets.
 func queued(t *testing.T, c *wirezk.Conn, path string, n int) []string {
 	t.Helper()
 	var names []string
@@ -122,7 +111,6 @@ func queued(t *testing.T, c *wirezk.Conn, path string, n int) []string {
 	return names
 }
 
-// eventually waits until ok holds.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
@@ -150,8 +138,8 @@ func unlock(t *testing.T, l *zklock.Lease) {
 	}
 }
 
-// unlockDespiteFault is unlock if the reply may be lost: then another client may have deleted
-// the ticket.
+// unlockDespiteFault is unlock after a possibly lost reply: another client may have deleted the
+// ticket.
 func unlockDespiteFault(t *testing.T, l *zklock.Lease) {
 	t.Helper()
 	if err := l.Unlock(t.Context()); err != nil && !errors.Is(err, zklock.ErrNotHeld) || l.Err() == nil {
@@ -159,14 +147,13 @@ func unlockDespiteFault(t *testing.T, l *zklock.Lease) {
 	}
 }
 
-// A result is what a Lock in the background returned.
 type result struct {
 	l   *zklock.Lease
 	err error
 }
 
-// waiting starts a Lock in the background and waits until it is in the queue,
-// which then has n tickets, and most likely also watches it.
+// waiting starts a Lock in the background and waits until the queue has n tickets and the waiter
+// most likely watches.
 func waiting(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wirezk.Conn, n int) <-chan result {
 	t.Helper()
 	got := comes(t, ctx, m, see, n)
@@ -174,8 +161,7 @@ func waiting(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wirezk.Con
 	return got
 }
 
-// comes is waiting for a lock whose waiters never stop asking: it returns when there
-// are n tickets.
+// comes is waiting for a lock whose waiters poll: it returns when there are n tickets.
 func comes(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wirezk.Conn, n int) <-chan result {
 	t.Helper()
 	got := make(chan result, 1)
@@ -187,7 +173,6 @@ func comes(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wirezk.Conn,
 	return got
 }
 
-// quiet waits until the client has asked nothing for so long.
 func quiet(t *testing.T, while time.Duration, c *zklock.Client) {
 	t.Helper()
 	eventually(t, "the client asks nothing", func() bool {
@@ -195,7 +180,6 @@ func quiet(t *testing.T, while time.Duration, c *zklock.Client) {
 	})
 }
 
-// take returns what a Lock in the background got.
 func take(t *testing.T, got <-chan result) *zklock.Lease {
 	t.Helper()
 	select {
@@ -210,7 +194,6 @@ func take(t *testing.T, got <-chan result) *zklock.Lease {
 	}
 }
 
-// empty expects a Lock in the background not to have returned.
 func empty(t *testing.T, got <-chan result) {
 	t.Helper()
 	select {
@@ -220,7 +203,6 @@ func empty(t *testing.T, got <-chan result) {
 	}
 }
 
-// lost expects a lease that has ended, and an Unlock that says so.
 func lost(t *testing.T, l *zklock.Lease) {
 	t.Helper()
 	if err := l.Unlock(t.Context()); !errors.Is(err, zklock.ErrNotHeld) {
@@ -247,10 +229,9 @@ type proxy struct {
 	swallow swallow // lose the next reply and break the connection
 	silent  toggle  // let nothing through in either direction
 	refuse  toggle  // break new connections at once
-	delay   latency // ns: replies come so much later
+	delay   latency // ns by which replies are delayed
 }
 
-// newProxy stands in front of a server for the duration of t.
 func newProxy(t *testing.T, at harness.Endpoint) *proxy {
 	t.Helper()
 	fp, err := faultproxy.New(at.Addrs[0][0], faultproxy.ZooKeeper, faultproxy.Options{})
@@ -264,7 +245,6 @@ func newProxy(t *testing.T, at harness.Endpoint) *proxy {
 	return p
 }
 
-// cut breaks every connection.
 func (p *proxy) cut() { p.Reset() }
 
 type toggle func(bool)
@@ -275,10 +255,10 @@ type latency func(time.Duration)
 
 func (f latency) Store(ns int64) { f(time.Duration(ns)) }
 
-// swallow loses the reply to the next request but a ping.
+// swallow loses the reply to the next request except a ping.
 type swallow struct {
 	p    *faultproxy.Proxy
-	skip int // so many pass first
+	skip int // number of replies to pass first
 	next *faultproxy.Injection
 }
 
@@ -286,7 +266,6 @@ func (s *swallow) Store(bool) {
 	s.next = s.p.Inject(faultproxy.Fault{Skip: s.skip, Match: func(m faultproxy.Message) bool { return m.Op != "ping" && m.Op != "connect" }})
 }
 
-// Load reports whether the reply is still to be lost.
 func (s *swallow) Load() bool {
 	select {
 	case <-s.next.Done():
@@ -296,8 +275,8 @@ func (s *swallow) Load() bool {
 	}
 }
 
-// inTime does what try does until that took most at the longest, as it must: a busy machine
-// makes one try late, or a few, and a lock that is late each of them.
+// inTime repeats try until it takes at most most. A busy machine delays one try or a few; a lock
+// that is late delays all.
 func inTime(t *testing.T, what string, most time.Duration, try func() time.Duration) {
 	t.Helper()
 	const tries = 5

@@ -13,14 +13,13 @@ import (
 	"locklab/zklock"
 )
 
-// A share is what the goroutines of one client got of a lock.
 type share struct {
 	acquisitions int
 	worst        time.Duration // the longest wait of any of them
 }
 
-// shares lets clients with so many goroutines each compete for one lock for a
-// while. Turns are empty. Only time in which all of them run counts.
+// shares lets clients with that many goroutines each compete for one lock during window, with
+// empty critical sections. Only time in which all of them run counts.
 func shares(tb testing.TB, at harness.Endpoint, o zklock.CohortOptions, workers []int, window time.Duration) []share {
 	tb.Helper()
 	path := newPath()
@@ -72,7 +71,6 @@ func shares(tb testing.TB, at harness.Endpoint, o zklock.CohortOptions, workers 
 	return out
 }
 
-// jain is the index of fairness of what the clients got.
 func jain(got []share) float64 {
 	var sum, squares float64
 	for _, s := range got {
@@ -82,7 +80,6 @@ func jain(got []share) float64 {
 	return 100 * sum * sum / (float64(len(got)) * squares)
 }
 
-// orders are the ways to leave a lock of two levels.
 var orders = []struct {
 	name string
 	o    zklock.CohortOptions
@@ -94,8 +91,8 @@ var orders = []struct {
 	{"cohort=64", zklock.CohortOptions{Handovers: 64}},
 }
 
-// TestShares: a busy client does not starve one with a single goroutine, in
-// whichever order it releases.
+// TestShares: a busy client does not starve one with a single goroutine, in both orders of
+// release.
 func TestShares(t *testing.T) {
 	at := endpoint(t)
 	for _, order := range orders {
@@ -104,8 +101,8 @@ func TestShares(t *testing.T) {
 			got := shares(t, at, order.o, []int{20, 1}, 400*time.Millisecond)
 			t.Logf("20 goroutines: %d acquisitions, 1 goroutine: %d acquisitions, longest waits %v and %v",
 				got[0].acquisitions, got[1].acquisitions, got[0].worst, got[1].worst)
-			// The lone one has the lock once after each tenure of the others, less what
-			// it misses while its next ticket is on the way.
+			// The single goroutine has the lock once after each tenure of the others, minus the
+			// tenures that it misses while its next ticket is on the way.
 			tenure := 1 + max(0, order.o.Handovers)
 			if order.o.Handovers == 0 {
 				tenure += zklock.DefaultHandovers
@@ -117,7 +114,6 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// BenchmarkShares prints how two clients share a lock, by order of release.
 func BenchmarkShares(b *testing.B) {
 	at := locktest.Endpoint(b, harness.KindZooKeeper)
 	for _, workers := range [][]int{{25, 25}, {45, 5}, {49, 1}} {
@@ -140,8 +136,8 @@ func BenchmarkShares(b *testing.B) {
 	}
 }
 
-// BenchmarkCohort is 50 goroutines of one client by the number of hand-overs;
-// shared=mutex is the same on a Mutex.
+// BenchmarkCohort measures 50 goroutines of one client by number of handovers; shared=mutex is
+// the same with a Mutex.
 func BenchmarkCohort(b *testing.B) {
 	at := locktest.Endpoint(b, harness.KindZooKeeper)
 	run := func(name string, lock func(c *zklock.Client) func(context.Context) (*zklock.Lease, error)) {

@@ -11,18 +11,15 @@ import (
 	"time"
 )
 
-// Shutdown closes the client in order. From its beginning no lock is taken: each Lock
-// returns ErrClosed, and those that wait leave the queue before they return it. The leases
-// that are held end at once, with an Err that wraps ErrLost and ErrClosed, and their locks
-// are given back, so a holder must have ended its work. Then the client is closed, as by
-// Close.
+// Shutdown closes the client in order. From its beginning no lock is taken: each Lock returns
+// ErrClosed, and waiting ones leave the queue first. The held leases end at once, with an Err
+// that wraps ErrLost and ErrClosed, and their locks are given back, so holders must have ended
+// their work. Then the client is closed, as by Close.
 //
-// When ctx ends Shutdown waits no longer, and Close does the rest. The error names the
-// locks that were not given back by then, and those whose tickets the servers did not let
-// the client delete. They are free when the session ends: at once if a server answers to
-// Close, else when the servers time it out.
-//
-// It is safe to call Shutdown twice, and beside Close.
+// When ctx ends Shutdown stops waiting and closes the client. The error names the locks that
+// were not given back by then, and those whose tickets the servers refused to delete. They are
+// free when the session ends: at once if a server answers Close, else when the servers time it
+// out. Shutdown may be called twice, and concurrently with Close.
 func (c *Client) Shutdown(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	c.mu.Lock()
@@ -66,7 +63,6 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	return fmt.Errorf("zklock: not given back before the client was closed: %s: %w", strings.Join(slices.Compact(left), ", "), why)
 }
 
-// inQueues returns the locks whose queues have tickets of c that do not hold them.
 func (c *Client) inQueues() (paths []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,12 +72,11 @@ func (c *Client) inQueues() (paths []string) {
 	return paths
 }
 
-// Close ends the client's session, and with it every lock it holds and every
-// wait for one. It returns when all its goroutines have ended, which takes a
-// second or two if no server answers. A server that answers later on the same connection
-// still ends the session; if none does the tickets stay until it times out. The error is
-// always nil. Close may be called twice. [Client.Shutdown] gives the locks back first, and
-// reports what it could not.
+// Close ends the client's session, and with it every lock that it holds and every wait. It
+// returns when all its goroutines have ended, after a second or two if no server answers. A
+// server that answers later on the same connection still ends the session; otherwise the tickets
+// stay until it times out. The error is always nil. Close may be called twice. [Client.Shutdown]
+// gives the locks back first, and reports failures.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true

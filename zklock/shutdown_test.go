@@ -13,8 +13,7 @@ import (
 	"locklab/zklock"
 )
 
-// shutDown: a client gives back what it holds and leaves the queues, though its session
-// lives on.
+// shutDown: a client gives back its locks and leaves the queues, while its session is alive.
 func shutDown(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
 	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: 20 * time.Second})
@@ -46,7 +45,7 @@ func isDone(done <-chan struct{}) bool {
 	}
 }
 
-// requireShutDown expects that a client takes no lock and has lost what it held.
+// requireShutDown checks that a client takes no lock and has lost its lease.
 func requireShutDown(t *testing.T, c *zklock.Client, f taker, held *zklock.Lease) {
 	t.Helper()
 	if _, err := f(t.Context()); !errors.Is(err, zklock.ErrClosed) {
@@ -61,8 +60,6 @@ func requireShutDown(t *testing.T, c *zklock.Client, f taker, held *zklock.Lease
 	}
 }
 
-// shutDownRefused: the error names the lock whose tickets the servers do not let a client
-// delete.
 func shutDownRefused(t *testing.T, s *stage) {
 	c, f := s.contender(t, s.at, zklock.ClientOptions{})
 	held := grab(t, f)
@@ -85,7 +82,7 @@ func shutDownRefused(t *testing.T, s *stage) {
 	}
 }
 
-// shutDownSilent: Shutdown ends with its context, and names what it could not give back.
+// shutDownSilent: Shutdown ends with its context, and names the locks that were not given back.
 func shutDownSilent(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
 	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: 2 * time.Second})

@@ -13,9 +13,9 @@ import (
 	"locklab/zklock"
 )
 
-// cohortStorm: clients of every kind, whose goroutines give up at any moment,
-// ask without waiting, and lose their connection. None is inside with another,
-// tokens rise, every contender gets the lock again, and nothing is left behind.
+// cohortStorm: clients of every kind, whose goroutines give up at random, try without waiting,
+// and lose their connection. No two hold the lock at once, tokens rise, every contender gets the
+// lock again, and nothing is left.
 func cohortStorm(t *testing.T, at harness.Endpoint) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

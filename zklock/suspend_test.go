@@ -11,14 +11,14 @@ import (
 	"locklab/zklock"
 )
 
-// TestSuspend: a machine that was suspended for longer than its session lives finds the
-// lease over at once, though the timers of Go stood still.
+// TestSuspend: after a suspend longer than the session the lease is over at once, though Go's
+// timers stood still.
 func TestSuspend(t *testing.T) {
 	t.Parallel()
 	atOnce(t, endpoint(t), []serverTest{{"session", suspendPastSession}, {"max hold", suspendPastMaxHold}})
 }
 
-// A sleeper is a machine that is suspended: Go's clock and its timers stand still.
+// A sleeper is a machine that was suspended: Go's clock and timers stand still.
 type sleeper struct {
 	*zklock.Client
 	slept atomic.Int64
@@ -41,7 +41,7 @@ func suspendPastSession(t *testing.T, at harness.Endpoint) {
 	for kind := range lockables(s.Client, newPath(), zklock.Options{}) {
 		held[kind] = grab(t, lockables(s.Client, newPath(), zklock.Options{})[kind].Lock)
 	}
-	p.refuse.Store(true) // nothing proves that the session lives on
+	p.refuse.Store(true) // nothing proves that the session is alive
 	p.cut()
 	for kind, l := range held {
 		if until, _ := l.Deadline(); l.Err() != nil || time.Until(until) <= 0 || time.Until(until) > timeout {
@@ -63,7 +63,6 @@ func suspendPastSession(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// suspendPastMaxHold: MaxHold counts on too, and the lock is given back at once.
 func suspendPastMaxHold(t *testing.T, at harness.Endpoint) {
 	const most = 4 * time.Second
 	other := dial(t, at, zklock.ClientOptions{})

@@ -12,42 +12,41 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A ticket is one place in the queue: an ephemeral sequential node below the
-// path of the lock, or the will to have one.
+// A ticket is one place in the queue: an ephemeral sequential node below the path of the lock,
+// or the intention to make one.
 type ticket struct {
 	q       *queue
 	p       *protocol
-	unique  string // start of the node's name, which no other ticket has
-	node    string // the node's name, "" while there is none that we know of
+	unique  string // unique start of the node's name
+	node    string // the node's name, "" if none is known
 	session int    // the client's session that owns the node
-	at      moment // before the request that made the node was sent
-	after   uint64 // by then the client had seen that zxid: the node has a greater one
-	doubt   bool   // a create was not answered: there may be a node without our knowing
+	at      moment // before the request that made the node
+	after   uint64 // a zxid that the client had seen before: the node has a greater one
+	doubt   bool   // a create was not answered: an unknown node may exist
 
-	place  int  // how many waiters a look has shown ahead of it, -1 if that is not known
-	queued bool // that it waits has been told
+	place  int  // waiters ahead as of the last look, -1 if unknown
+	queued bool // its wait has been reported
 	try    bool // it does not wait
 
-	// What only some protocols use.
+	// For some protocols only.
 	sealed bool            // no other client can write to the node
-	czxid  uint64          // of the node, 0 if we do not know
+	czxid  uint64          // of the node, 0 if unknown
 	own    <-chan zk.Event // a watch on the node, if it is slow
 	waits  time.Time       // since when its event may be the lock
-	shared bool            // another ticket holds the lock by this one, and will go on without it
+	shared bool            // another ticket holds the lock by this one and will continue without it
 
-	// Of tickets that may be plain.
+	// For tickets that may be plain.
 	past    *history // not nil from before a plain node is made until the owner has left
-	plain   bool     // the node's name has no part of its own
-	unnamed bool     // the node is not to be a plain one
-	blind   bool     // no list has shown the node: all depends on that nothing has happened since at
-	listed  bool     // the queue was listed, or is to be
+	plain   bool     // the node's name has no unique part
+	unnamed bool     // the node must not be plain
+	blind   bool     // no list has shown the node: the lock depends on an unbroken connection since at
+	listed  bool     // the queue was listed, or will be
 }
 
 func newTicket(q *queue, p *protocol) *ticket {
 	return &ticket{q: q, p: p, unique: newUnique(p.kind), place: -1, unnamed: q.o.Checkable}
 }
 
-// anew makes t one that has no place yet.
 func (t *ticket) anew() {
 	t.free()
 	queued, try, unnamed := t.queued, t.try, t.unnamed
@@ -55,20 +54,18 @@ func (t *ticket) anew() {
 	t.queued, t.try, t.unnamed = queued, try, unnamed
 }
 
-// newUnique returns the start of a ticket's name, after the example of
-// Curator's protected nodes (CreateBuilder.withProtection).
+// newUnique returns the start of a ticket's name, like Curator's protected nodes
+// (CreateBuilder.withProtection).
 func newUnique(kind string) string {
 	var guid [16]byte
 	rand.Read(guid[:]) // never fails
 	return fmt.Sprintf("_c_%x-%s", guid, kind)
 }
 
-// path returns where the ticket's node is.
 func (t *ticket) path() string { return t.q.path + "/" + t.node }
 
-// lock takes a place in the queue and waits at it for the lock, or, if try is
-// set, leaves at once unless it is the first. It returns without a place
-// unless it returns a lease.
+// lock takes a place in the queue and waits there for the lock. If try is set, it leaves at once
+// unless it is first. It keeps a place only if it returns a lease.
 func (t *ticket) lock(ctx context.Context, try bool) (*Lease, error) {
 	if err := checkPath(t.q.path); err != nil {
 		return nil, err
@@ -105,8 +102,7 @@ func (t *ticket) lock(ctx context.Context, try bool) (*Lease, error) {
 	}
 }
 
-// attempt is lock up to the first failure of a request. Called again, it goes
-// on where it was.
+// attempt is lock up to the first failed request. A repeated call continues.
 func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 	var v view
 	for {
@@ -134,11 +130,11 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 			v = view{}
 			continue
 		case v.head && t.disturbed():
-			v = view{} // what the look has shown may be over
+			v = view{} // the view may be outdated
 			continue
 		case v.head:
 			if err := t.q.c.checkTerm(); err != nil {
-				return nil, err // it would be tried for ever
+				return nil, err // it would be repeated forever
 			}
 			if err := t.q.c.assure(ctx); err != nil {
 				return nil, err
@@ -158,8 +154,8 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 	}
 }
 
-// enter makes sure that the ticket has a node. It returns the zero view if that
-// has not shown the queue.
+// enter makes sure that the ticket has a node. It returns the zero view if that has not shown
+// the queue.
 func (t *ticket) enter() (view, error) {
 	if t.doubt {
 		if err := t.find(); err != nil {
@@ -178,7 +174,6 @@ func (t *ticket) enter() (view, error) {
 	return view{}, t.create()
 }
 
-// create makes the ticket's node.
 func (t *ticket) create() error {
 	c := t.q.c
 	return t.made(func() (string, error) {
@@ -186,8 +181,8 @@ func (t *ticket) create() error {
 	})
 }
 
-// made makes the ticket's node by request, which returns the node's path, and
-// the parents before if they are missing.
+// made makes the ticket's node by request, which returns the node's path, and missing parents
+// before.
 func (t *ticket) made(request func() (string, error)) error {
 	send := func() (string, error) {
 		t.at, t.after = t.q.c.now(), t.q.c.conn.Zxid()
@@ -206,10 +201,10 @@ func (t *ticket) made(request func() (string, error)) error {
 		return fmt.Errorf("zklock: queue at %s: %w", t.q.path, err)
 	}
 	t.q.c.pass(ticketMade)
-	// Read after the reply: the node belongs to this session or to one that
-	// is over, and then the next look does not show it. So a look must follow,
-	// whatever the reply may say. Of a plain ticket a look shows no more than a
-	// name: it serves if the session is the one in which it was asked for.
+	// Read after the reply: the node belongs to this session or to an ended one, and then the
+	// next look does not show it. So a look must follow, whatever the reply contains. For a
+	// plain ticket a look shows only a name: it suffices if the session is the one of the
+	// request.
 	session := t.q.c.sessions()
 	if t.plain && (session != t.at.session || t.czxid == 0) {
 		t.doubt = true
@@ -220,11 +215,11 @@ func (t *ticket) made(request func() (string, error)) error {
 	return nil
 }
 
-// find ends the doubt whether a create whose reply was lost took effect.
+// find determines whether a create with a lost reply took effect.
 func (t *ticket) find() error {
 	c := t.q.c
 	since := c.now()
-	// The connection may be to another server now, which may lag behind.
+	// The connection may lead to another server now, which may lag behind.
 	if _, err := c.conn.Sync(t.q.path); err != nil {
 		return fmt.Errorf("zklock: look for own ticket at %s: %w", t.q.path, err)
 	}
@@ -233,7 +228,7 @@ func (t *ticket) find() error {
 		return fmt.Errorf("zklock: look for own ticket at %s: %w", t.q.path, err)
 	}
 	if t.plain {
-		t.listed = true // what was known before the doubt is of no use
+		t.listed = true // earlier knowledge is useless
 		if err := t.findPlain(names, since); err != nil && !errors.Is(err, zk.ErrNoNode) {
 			return fmt.Errorf("zklock: look for own ticket at %s: %w", t.q.path, err)
 		}
@@ -249,9 +244,9 @@ func (t *ticket) find() error {
 	return nil
 }
 
-// withdraw removes the ticket's node, if there is one. It goes on through lost
-// connections until the node is gone, the session that owns it is over or the
-// client is closed. removed is true if the node was there until now.
+// withdraw removes the ticket's node, if there is one. It continues through lost connections
+// until the node is gone, its session has ended or the client is closed. removed is true if the
+// node existed until now.
 func (t *ticket) withdraw() (removed bool, err error) {
 	if t.plain {
 		t.q.c.histories.left(t.key(), false)
@@ -259,7 +254,6 @@ func (t *ticket) withdraw() (removed bool, err error) {
 	return t.leave((*ticket).removeNode)
 }
 
-// release is withdraw for a holder.
 func (t *ticket) release() (held bool, err error) {
 	if n, _ := number(t.node, t.p.kind); n >= renewFrom {
 		defer t.q.renewAfter(n)
@@ -270,14 +264,14 @@ func (t *ticket) release() (held bool, err error) {
 	return t.leave(t.p.remove)
 }
 
-// errRefused is in the error of a ticket that the servers do not let the client delete.
+// errRefused is in the error for a ticket that the servers refuse to delete.
 var errRefused = errors.New("the servers refuse to delete its ticket; still trying")
 
-// leave is withdraw by the request remove. If the servers refuse it for more than a
-// moment it fails, and removeLater goes on.
+// leave is withdraw with the request remove. If the servers keep refusing it, it fails, and
+// removeLater continues.
 func (t *ticket) leave(remove func(t *ticket) error) (removed bool, err error) {
 	defer func() {
-		t.node = "" // nothing is asked by its name any more
+		t.node = "" // its name is not used any more
 		t.free()
 	}()
 	removed, err = t.removed(remove, 5)
@@ -287,8 +281,8 @@ func (t *ticket) leave(remove func(t *ticket) error) (removed bool, err error) {
 	return removed, err
 }
 
-// removeLater removes the ticket's node in the background, as soon as the servers let
-// it. The caller has no ticket any more.
+// removeLater removes the ticket's node in the background, as soon as the servers allow it. The
+// caller's ticket is detached.
 func (t *ticket) removeLater() {
 	rest, c := *t, t.q.c
 	t.past = nil // its node is still there
@@ -300,7 +294,6 @@ func (t *ticket) removeLater() {
 	})
 }
 
-// removed is leave that ends after so many refusals.
 func (t *ticket) removed(remove func(t *ticket) error, most int) (removed bool, err error) {
 	c := t.q.c
 	var again pause

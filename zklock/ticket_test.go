@@ -39,8 +39,8 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// FuzzNumber: every number that the server can append is read back, behind
-// any name of ours, and no name breaks the parser.
+// FuzzNumber: every number that the server can append is parsed behind any of our names, and no
+// name breaks the parser.
 func FuzzNumber(f *testing.F) {
 	f.Add("_c_x-lock-", int32(1))
 	f.Add("lock--lock-", int32(math.MinInt32))
@@ -54,7 +54,7 @@ func FuzzNumber(f *testing.F) {
 }
 
 func TestAhead(t *testing.T) {
-	// The counter goes round in 32 bits.
+	// The counter wraps around at 32 bits.
 	const last, first = "a-lock-2147483647", "b-lock--2147483648"
 	const minus, zero = "c-lock--000000001", "d-lock-0000000000"
 	for _, test := range []struct {
@@ -95,14 +95,14 @@ func TestFirstToken(t *testing.T) {
 	}
 }
 
-// TestTicketWatchShared: whichever waiter takes the event out of the channel, all see it.
+// TestTicketWatchShared: whichever waiter takes the event out of the channel, all get it.
 func TestTicketWatchShared(t *testing.T) {
 	wake := make(chan zk.Event, 1)
 	w := &ticketWatch{wake: wake, sealed: true, taken: make(chan struct{})}
 	if w.fired() {
 		t.Fatal("fired before the event")
 	}
-	wake <- zk.Event{Type: zk.EventNodeDataChanged} // as the library does
+	wake <- zk.Event{Type: zk.EventNodeDataChanged} // like the library
 	close(wake)
 	for range 2 {
 		if !w.fired() {
@@ -118,7 +118,7 @@ func TestTicketWatchShared(t *testing.T) {
 	}
 }
 
-// TestGave: of all that a watch can tell, one thing is the lock.
+// TestGave: exactly one kind of event is the lock.
 func TestGave(t *testing.T) {
 	for _, test := range []struct {
 		what   string
@@ -141,8 +141,8 @@ func TestGave(t *testing.T) {
 	}
 }
 
-// TestWaitDisturbed: both events are there, that the own ticket was removed and
-// that the one ahead was released. The first one counts.
+// TestWaitDisturbed: both events are there, the removal of the own ticket and the release of the
+// one ahead. The removal counts.
 func TestWaitDisturbed(t *testing.T) {
 	fired := func(event zk.EventType) <-chan zk.Event {
 		c := make(chan zk.Event, 1)

@@ -17,8 +17,8 @@ import (
 	"locklab/zklock"
 )
 
-// An ensemble with TLS (secureClientPort) and ACLs. The example is not run: it
-// needs files.
+// An ensemble with TLS (secureClientPort) and ACLs. The example is not run, because it needs
+// files.
 func ExampleDial() {
 	ca, err := os.ReadFile("ca.pem")
 	if err != nil {
@@ -44,8 +44,7 @@ func ExampleDial() {
 	defer client.Close()
 }
 
-// TestTLS talks to a server's own port for TLS (secureClientPort), which wants a
-// certificate of its clients.
+// TestTLS uses a server's TLS port (secureClientPort), which requires client certificates.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	server, err := backend.StartZooKeeperTLS(t.Context())

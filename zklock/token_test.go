@@ -17,11 +17,10 @@ import (
 	"locklab/zklock"
 )
 
-// TestTokens lets clients of every kind come and go on one path: those that wait,
-// gives up or only tries, dies as a holder or as a waiter, whose tickets are
-// not sealed, and zk.Lock, while another client removes the node of the lock whenever
-// it is empty. The tokens rise from holder to holder, and none is greater than
-// the czxid of its ticket, which is why the next one is greater.
+// TestTokens lets clients of every kind come and go on one path: a client waits, gives up, only
+// tries, dies as a holder or waiter, or has unsealed tickets. zk.Lock contends too, and another
+// client removes the node of the lock whenever it is empty. The tokens rise from holder to
+// holder. No token is greater than the czxid of its ticket, so the next one is greater.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -54,20 +53,19 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// A tokenWatch watches the holders of one lock.
 type tokenWatch struct {
 	t    *testing.T
 	at   harness.Endpoint
 	see  *wirezk.Conn
 	path string
 
-	enough   int       // holders with a token, if all else has been seen too
-	until    time.Time // then it is over in any case
+	enough   int       // holders with a token, if everything else has occurred too
+	until    time.Time // end of the test in any case
 	done     atomic.Bool
 	removals atomic.Int64
 	visits   sync.RWMutex // held to keep visitors away
 
-	// Guarded by the lock that is tested:
+	// Guarded by the tested lock:
 	inside, count, without int
 	last                   uint64
 }
@@ -76,7 +74,7 @@ func (w *tokenWatch) over() bool {
 	return w.done.Load() || w.t.Failed() || time.Now().After(w.until)
 }
 
-// enter is what a holder does first. l is nil for a holder without a token.
+// enter is a holder's first step. l is nil for a holder without a token.
 func (w *tokenWatch) enter(l *zklock.Lease) {
 	if w.inside++; w.inside != 1 {
 		w.t.Errorf("%d are inside", w.inside)
@@ -102,7 +100,6 @@ func (w *tokenWatch) enter(l *zklock.Lease) {
 
 func (w *tokenWatch) leave() { w.inside-- }
 
-// visit takes the lock once, or gives up.
 func (w *tokenWatch) visit(r *rand.Rand, m *zklock.Mutex) *zklock.Lease {
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
@@ -128,14 +125,12 @@ func (w *tokenWatch) visit(r *rand.Rand, m *zklock.Mutex) *zklock.Lease {
 	return l
 }
 
-// rest lets the others meet none now and then.
 func rest(r *rand.Rand) {
 	if r.IntN(4) == 0 {
 		time.Sleep(time.Duration(r.IntN(20)) * time.Millisecond)
 	}
 }
 
-// mutex returns a visitor that stays.
 func (w *tokenWatch) mutex(unsealed bool) func(*rand.Rand) {
 	c := dial(w.t, w.at, zklock.ClientOptions{})
 	if unsealed {
@@ -172,8 +167,8 @@ func (w *tokenWatch) mortal(r *rand.Rand) {
 	w.visit(r, m)
 }
 
-// zkLock is a holder of another library. It cannot give up, and does not get
-// over a parent that goes away under it: then it comes back with a new session.
+// zkLock is a holder of another library. It cannot give up, and fails if its parent is removed:
+// then it returns with a new session.
 func (w *tokenWatch) zkLock(r *rand.Rand) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
@@ -198,8 +193,8 @@ func (w *tokenWatch) zkLock(r *rand.Rand) {
 	}
 }
 
-// remover makes the sequence begin again. On a busy machine the path is never empty by
-// chance, and so it asks the visitors to stay away now and then.
+// remover makes the sequence restart. On a busy machine the path is rarely empty, so it
+// sometimes keeps the visitors away.
 func (w *tokenWatch) remover(r *rand.Rand) {
 	if r.IntN(100) == 0 {
 		w.visits.Lock()
@@ -211,7 +206,6 @@ func (w *tokenWatch) remover(r *rand.Rand) {
 	time.Sleep(time.Duration(r.IntN(2000)) * time.Microsecond)
 }
 
-// TestTokenRule looks at single tokens.
 func TestTokenRule(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)

@@ -16,7 +16,6 @@ import (
 	"locklab/zklock"
 )
 
-// TestTwoFaults runs the tests of faults that come together.
 func TestTwoFaults(t *testing.T) {
 	t.Parallel()
 	tests := []serverTest{
@@ -39,8 +38,8 @@ func TestTwoFaults(t *testing.T) {
 	atOnce(t, endpoint(t), tests)
 }
 
-// oldEvent: while a waiter is cut off the ticket that it watches goes with the node of the
-// lock, and another has its name. Connected again it hears that the data has changed.
+// oldEvent: while a waiter is cut off, the ticket that it watches goes with the node of the
+// lock, and another has its name. After the reconnect it gets NodeDataChanged.
 func oldEvent(t *testing.T, at harness.Endpoint) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	mutex := func() *zklock.Mutex { return dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}) }
@@ -64,8 +63,8 @@ func oldEvent(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, waits))
 }
 
-// deletedBehindList: a waiter that watches its ticket has listed the queue. Before it
-// watches the one ahead everything is deleted, and another client has the lock.
+// deletedBehindList: a waiter with a watch on its ticket has listed the queue. Before it watches
+// the one ahead everything is deleted, and another client has the lock.
 func deletedBehindList(t *testing.T, at harness.Endpoint) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: 4 * time.Second})
@@ -88,8 +87,8 @@ func deletedBehindList(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, waits))
 }
 
-// takenBeforeLook: between the reply that made a ticket and the look at the queue the node
-// is made anew, and another holds the lock by the first ticket, which has the own name.
+// takenBeforeLook: between the reply that made a ticket and the look at the queue the node is
+// recreated. Another then holds the lock by the first ticket, which has the same name.
 func takenBeforeLook(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
@@ -117,8 +116,8 @@ func takenBeforeLook(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, waits))
 }
 
-// takenBeforeDelete: a waiter that gives up has seen its ticket. Before it deletes it its
-// session ends, and another client has a ticket of the same name, and the lock.
+// takenBeforeDelete: a waiter that gives up has seen its ticket. Before the delete its session
+// ends, and another client has a ticket of the same name, and the lock.
 func takenBeforeDelete(t *testing.T, at harness.Endpoint) {
 	p, q, see, path := newProxy(t, at), newProxy(t, at), raw(t, at), newPath()
 	two := p.at // the library keeps a request for the next session only if there is another server
@@ -145,13 +144,13 @@ func takenBeforeDelete(t *testing.T, at harness.Endpoint) {
 	if name(other) != mine || !strings.HasPrefix(mine, "lock-") {
 		t.Fatalf("the test shows nothing: tickets %s and %s", mine, name(other))
 	}
-	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{}))) // what was to be sent before has been
+	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{}))) // all pending requests have been sent
 	holds(t, see, path, other)
 	unlock(t, other)
 }
 
-// foundBySession: a node that has the data of a ticket is the ticket only if it is of the
-// session in which that was to be made.
+// foundBySession: a node with the data of a ticket is the ticket only in the session in which it
+// was to be made.
 func foundBySession(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	c := dial(t, at, zklock.ClientOptions{})
@@ -171,7 +170,6 @@ func foundBySession(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// monotonicDeadline: what a lease lasts by does not go by a clock that can be set.
 func monotonicDeadline(t *testing.T, at harness.Endpoint) {
 	l := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{}))
 	if until, _ := l.Deadline(); !strings.Contains(until.String(), " m=") {
@@ -180,9 +178,8 @@ func monotonicDeadline(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// lostCreateTaken: the reply to a create is lost, and before the client is connected again
-// the ticket goes with the node of the lock, perhaps with the session, and another client
-// has one of its name.
+// lostCreateTaken: the reply to a create is lost. Before the client reconnects, the ticket goes
+// with the node of the lock, perhaps with the session, and another client has one of its name.
 func lostCreateTaken(t *testing.T, at harness.Endpoint, expires, cancels bool) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	o := zklock.ClientOptions{}
@@ -229,8 +226,8 @@ func lostCreateTaken(t *testing.T, at harness.Endpoint, expires, cancels bool) {
 	unlock(t, take(t, waits))
 }
 
-// identityLate: after a reconnect the servers hear late by which identity the client may
-// write to its ticket. It still hands over, and takes no refusal for servers without ACLs.
+// identityLate: after a reconnect the servers receive the client's identity late. It still hands
+// over, and does not mistake a refusal for servers without ACLs.
 func identityLate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	c := dial(t, p.at, zklock.ClientOptions{})

@@ -11,7 +11,6 @@ import (
 	"locklab/zklock"
 )
 
-// lockables are all kinds of lock, with a limit to how long their Lock waits.
 func lockables(c *zklock.Client, path string, o zklock.Options) map[string]zklock.Lockable {
 	return map[string]zklock.Lockable{
 		"mutex":        c.Mutex(path, o),
@@ -27,7 +26,6 @@ func lockables(c *zklock.Client, path string, o zklock.Options) map[string]zkloc
 	}
 }
 
-// TestVocabulary: what is promised of every kind of lock.
 func TestVocabulary(t *testing.T) {
 	t.Parallel()
 	atOnce(t, endpoint(t), []serverTest{
@@ -94,7 +92,6 @@ func doesEveryKind(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// electsAgain: a leader whose ticket is removed leads again, in a term of its own.
 func electsAgain(t *testing.T, at harness.Endpoint) {
 	c, see := dial(t, at, zklock.ClientOptions{SessionTimeout: time.Second}), raw(t, at)
 	m := c.Mutex(newPath(), zklock.Options{})
@@ -117,8 +114,8 @@ func electsAgain(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// outstays: a holder that is stuck loses the lock when MaxHold is over, and the next one
-// has it at once; one that unlocks in time has lost nothing.
+// outstays: a stuck holder loses the lock when MaxHold is over, and the next one has it at once;
+// one that unlocks in time loses nothing.
 func outstays(t *testing.T, at harness.Endpoint) {
 	const most = 100 * time.Millisecond
 	c, other, path := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{}), newPath()

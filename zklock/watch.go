@@ -7,12 +7,12 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A ticketWatch is a watch on the data of a ticket of another, shared by all
-// that wait for it. The library gives its event to one of them; that one leaves
-// it here for the rest, which only see the channel closed.
+// A ticketWatch is a watch on the data of another's ticket, shared by all that wait for it. The
+// library gives its event to one of them, which leaves it here for the rest, who only see the
+// channel closed.
 type ticketWatch struct {
 	wake   <-chan zk.Event
-	sealed bool   // when the watch was set, only its owner could write to it, nor had it
+	sealed bool   // when the watch was set, only its owner could write to it and had not
 	czxid  uint64 // of the ticket
 	cuts   int    // of the client, before the watch was set
 
@@ -30,7 +30,6 @@ func (w *ticketWatch) take(ev zk.Event, ok bool) zk.Event {
 	return w.event
 }
 
-// fired reports whether the event has come.
 func (w *ticketWatch) fired() bool {
 	select {
 	case ev, ok := <-w.wake:
@@ -41,14 +40,12 @@ func (w *ticketWatch) fired() bool {
 	}
 }
 
-// ticketWatches are those of a client that may be pending.
 type ticketWatches struct {
 	mu      sync.Mutex
 	on      map[string]*ticketWatch
 	sweepAt int
 }
 
-// pending returns the watch on path that has not fired.
 func (s *ticketWatches) pending(path string) *ticketWatch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,8 +68,8 @@ func (s *ticketWatches) add(path string, w *ticketWatch) {
 	}
 }
 
-// watchTicket watches the data of the ticket at path, or returns the error
-// zk.ErrNoNode. As in [Client.watchNode] a pending watch serves all.
+// watchTicket watches the data of the ticket at path, or returns zk.ErrNoNode. As in
+// [Client.watchNode], all waiters share a pending watch.
 func (c *Client) watchTicket(path string) (*ticketWatch, error) {
 	if w := c.tickets.pending(path); w != nil {
 		return w, nil
@@ -95,7 +92,6 @@ func (c *Client) watchTicket(path string) (*ticketWatch, error) {
 	return w, nil
 }
 
-// cutsSoFar returns how often the connection has broken.
 func (c *Client) cutsSoFar() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,8 +103,8 @@ func (w *ticketWatch) gave(c *Client, ev zk.Event) bool {
 	return ev.Type == zk.EventNodeDataChanged && w.sealed && w.cuts == c.cutsSoFar()
 }
 
-// fired reports whether a watch has had its event. It may take the event, but
-// the library closes the channel behind it, which wakes the others.
+// fired reports whether a watch has fired. It may take the event, but the library closes the
+// channel after it, which wakes the others.
 func fired(w <-chan zk.Event) bool {
 	select {
 	case <-w:

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// addEnums adds to defs the values of enumerations. The published files leave them out;
-// the definitions in Go that they are generated from have them.
+// addEnums adds the values of enumerations to defs. The published files omit them; the Go
+// definitions that they are generated from contain them.
 func addEnums(defs map[string]any, generated string) error {
 	file, err := parser.ParseFile(token.NewFileSet(), generated, nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -80,7 +80,6 @@ func enums(body ast.Node) map[string][]any {
 	return found
 }
 
-// literal returns the value of a string literal.
 func literal(e ast.Expr) (string, bool) {
 	lit, ok := e.(*ast.BasicLit)
 	if !ok || lit.Kind != token.STRING {

@@ -12,10 +12,9 @@ import (
 	"slices"
 )
 
-// A source is a file of deploy/testdata, and the module that it is from.
 type source struct {
 	file    string
-	from    string // what of the module
+	from    string // the part of the module
 	module  string
 	version string
 	sum     string // as in go.sum
@@ -23,7 +22,7 @@ type source struct {
 	extract func(dir string) (map[string]any, error) // from the module in dir
 }
 
-// kinds are what manifests may be of; what they consist of is extracted with them.
+// kinds are the kinds of manifest; their parts are extracted with them.
 var kinds = []string{
 	"io.k8s.api.batch.v1.Job",
 	"io.k8s.api.core.v1.Service",
@@ -64,7 +63,6 @@ func main() {
 	}
 }
 
-// write fetches the module and writes the file into dir.
 func (s source) write(dir string) error {
 	cmd := exec.Command("go", "mod", "download", "-json", s.module+"@"+s.version)
 	cmd.Dir = os.TempDir() // outside any module, whose go.sum it would change
@@ -88,7 +86,7 @@ func (s source) write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, s.file), text, 0o644)
 }
 
-// lines encodes a schema with a definition on each line.
+// lines encodes a schema with one definition per line.
 func lines(schema map[string]any) ([]byte, error) {
 	defs, _ := schema["$defs"].(map[string]any)
 	rest := maps.Clone(schema)

@@ -10,7 +10,6 @@ import (
 	"testing"
 )
 
-// TestTestdata: the files are those of sources, and name their module, version and sum.
 func TestTestdata(t *testing.T) {
 	dir := filepath.Join("..", "testdata")
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
@@ -38,7 +37,7 @@ func TestTestdata(t *testing.T) {
 	}
 }
 
-// A module like Kubernetes, as far as it is read.
+// A module like Kubernetes, reduced to the files that are read.
 var module = map[string]string{
 	"api/openapi-spec/v3/api__v1_openapi.json": `{"components":{"schemas":{
 		"io.k8s.api.core.v1.Service":{"type":"object","description":"d","properties":{"policy":{"type":"string"},"description":{"type":"string","default":""}}},
@@ -64,7 +63,6 @@ func schema_k8sio_api_core_v1_Secret() Def {
 }`,
 }
 
-// put writes the module, with some of its files replaced.
 func put(t *testing.T, replaced map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -102,7 +100,7 @@ func TestKubernetes(t *testing.T) {
 	}
 }
 
-// TestKubernetesMisses: what is not as expected is an error, and no smaller schema.
+// TestKubernetesMisses: unexpected content is an error, not a smaller schema.
 func TestKubernetesMisses(t *testing.T) {
 	const batch, core, generated = "api/openapi-spec/v3/apis__batch__v1_openapi.json", "api/openapi-spec/v3/api__v1_openapi.json", "pkg/generated/openapi/zz_generated.openapi.go"
 	for name, c := range map[string]struct{ file, old, new, want string }{

@@ -12,11 +12,10 @@ import (
 const (
 	draft = "https://json-schema.org/draft/2020-12/schema"
 
-	inSpec = "#/components/schemas/" // where OpenAPI has definitions
-	inFile = "#/$defs/"              // where JSON Schema has them
+	inSpec = "#/components/schemas/" // prefix of definitions in OpenAPI
+	inFile = "#/$defs/"              // prefix of definitions in JSON Schema
 )
 
-// compose returns the schema of the Compose Specification.
 func compose(dir string) (map[string]any, error) {
 	schema, err := read(filepath.Join(dir, "schema", "compose-spec.json"))
 	if err != nil {
@@ -28,9 +27,9 @@ func compose(dir string) (map[string]any, error) {
 	return strip(schema).(map[string]any), nil
 }
 
-// kubernetes returns a schema that has a definition for each of kinds and for what they
-// consist of. It knows no field but those of the published one: an API server refuses
-// others where kubectl asks for strict validation, as it does if not told otherwise.
+// kubernetes returns a schema with a definition for each of kinds and for their parts. It allows
+// only the published fields: with strict validation, kubectl's default, an API server refuses
+// others.
 func kubernetes(dir string) (map[string]any, error) {
 	published := make(map[string]any)
 	for _, group := range []string{"api__v1", "apis__batch__v1"} {
@@ -56,7 +55,7 @@ func kubernetes(dir string) (map[string]any, error) {
 	return map[string]any{"$schema": draft, "$defs": defs}, nil
 }
 
-// reach copies definitions and those that they refer to.
+// reach copies definitions and, recursively, their dependencies.
 func reach(from, to map[string]any, names ...string) error {
 	for _, name := range names {
 		if to[name] != nil {
@@ -78,7 +77,6 @@ func reach(from, to map[string]any, names ...string) error {
 	return nil
 }
 
-// references returns the names of the definitions that a schema refers to.
 func references(node any) (names []string) {
 	switch node := node.(type) {
 	case map[string]any:
@@ -97,8 +95,7 @@ func references(node any) (names []string) {
 	return names
 }
 
-// strip returns a schema without what only a reader needs, and with its references as
-// JSON Schema has them.
+// strip returns a schema without documentation, with references in JSON Schema's form.
 func strip(node any) any {
 	switch node := node.(type) {
 	case map[string]any:
@@ -110,7 +107,7 @@ func strip(node any) any {
 			case key == "$ref" && text:
 				clean[key] = strings.Replace(value.(string), inSpec, inFile, 1)
 			case key == "properties" || key == "patternProperties" || key == "$defs":
-				named := make(map[string]any) // its keys are names, and no keywords
+				named := make(map[string]any) // its keys are names, not keywords
 				for name, schema := range value.(map[string]any) {
 					named[name] = strip(schema)
 				}

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestStale: the servers have refused a session, and no handshake of a new one, for longer
-// than its timeout.
+// TestStale: the servers have refused a session, but no handshake of a new one, for longer than
+// its timeout.
 func TestStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		z := &Conn{counter: new(Counter), hosts: new(hosts)}
@@ -53,8 +53,8 @@ func TestStale(t *testing.T) {
 	})
 }
 
-// TestGiveUpLate: a timer that fires when the watches have been sent does nothing; requests
-// that cannot be sent break the connection.
+// TestGiveUpLate: a timer that fires after the watches were sent does nothing; requests that
+// cannot be sent break the connection.
 func TestGiveUpLate(t *testing.T) {
 	to := new(sink)
 	c := &conn{Conn: to, owner: &Conn{counter: new(Counter)}}
@@ -74,8 +74,8 @@ func TestGiveUpLate(t *testing.T) {
 	}
 }
 
-// TestLongestPath: a packet is the last of SetWatches if the longest path that was asked for
-// would have gone into it.
+// TestLongestPath: a packet is the last of SetWatches if the longest requested path would have
+// fit into it.
 func TestLongestPath(t *testing.T) {
 	ask := func(op int32, path string) []byte {
 		return frame(append(words(1, op, int32(len(path))), path...))
@@ -92,7 +92,7 @@ func TestLongestPath(t *testing.T) {
 	}
 }
 
-// TestDebtSteps: what TestDebt has no connection for.
+// TestDebtSteps: steps that TestDebt cannot produce with a connection.
 func TestDebtSteps(t *testing.T) {
 	now, hello := time.Now(), frame(words(0, 0, 0, 4000, 0, 7, 0))
 	d := debt{since: 5}
@@ -115,8 +115,8 @@ func TestDebtSteps(t *testing.T) {
 	d.ask(frame(words(1, opSetWatches))) // cut short
 }
 
-// TestProofSteps: what counts is when a handshake was sent; a proof is never taken back; a
-// read has no majority to wait for.
+// TestProofSteps: the time of sending a handshake counts; a proof is never withdrawn; a read is
+// not confirmed by a majority.
 func TestProofSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		z := &Conn{counter: new(Counter)}
@@ -142,7 +142,7 @@ func TestProofSteps(t *testing.T) {
 	})
 }
 
-// TestCreations: only the reply to a create in progress that was done counts, once.
+// TestCreations: only a successful reply to a running create counts, once.
 func TestCreations(t *testing.T) {
 	z := &Conn{counter: new(Counter)}
 	c := &conn{owner: z}
@@ -163,8 +163,8 @@ func TestCreations(t *testing.T) {
 	}
 }
 
-// TestPingsHaveNoZxid: the reply to a ping does not count as seen, so that a server which
-// lags a little takes up the session.
+// TestPingsHaveNoZxid: the zxid in a reply to a ping does not count as seen, so that a slightly
+// lagging server resumes the session.
 func TestPingsHaveNoZxid(t *testing.T) {
 	z := &Conn{counter: new(Counter)}
 	c := &conn{owner: z}
@@ -177,7 +177,6 @@ func TestPingsHaveNoZxid(t *testing.T) {
 	}
 }
 
-// TestConnectRefuses: options that cannot be.
 func TestConnectRefuses(t *testing.T) {
 	for _, o := range []Options{
 		{},
@@ -194,7 +193,6 @@ func TestConnectRefuses(t *testing.T) {
 	}
 }
 
-// TestConnectEndsLookups: a lookup has ended when Connect returns an error.
 func TestConnectEndsLookups(t *testing.T) {
 	var ended atomic.Bool
 	ctx, cancel := context.WithCancel(t.Context())

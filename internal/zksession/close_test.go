@@ -15,7 +15,7 @@ import (
 	"locklab/internal/zksession"
 )
 
-// TestClose: it returns after the library has ended, in every state.
+// TestClose: Close returns after the library has ended, in every state.
 func TestClose(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	leaktest.All(t)
@@ -31,7 +31,6 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestCloseLate: a server that answers late, to many requests, still ends the session.
 func TestCloseLate(t *testing.T) {
 	t.Parallel()
 	const timeout, patience = 40 * time.Second, 20 * time.Second

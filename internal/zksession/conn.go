@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Operation codes and xids that serve the connection, not the lock.
-// (ZooDefs.OpCode and ClientCnxn in the ZooKeeper source.)
+// Operation codes and xids that serve the connection, not the lock (ZooDefs.OpCode and
+// ClientCnxn in the ZooKeeper source).
 const (
 	opPing         = 11
 	opAuth         = 100
@@ -24,9 +24,8 @@ const (
 	codeAuthentication = -124 // KeeperException.Code.SESSIONCLOSEDREQUIRESASLAUTH
 )
 
-// conn is one TCP connection to a ZooKeeper server. It counts the packets that
-// pass, notes what they prove of the session, and puts them in order where
-// the library does not, see [resumption].
+// conn is one TCP connection to a ZooKeeper server. It counts its packets, records their proofs
+// of the session, and orders them if the library does not, see [resumption].
 type conn struct {
 	net.Conn
 	owner *Conn
@@ -36,12 +35,12 @@ type conn struct {
 	out      frames
 	outCount int // frames begun in each direction; the first is the handshake
 	inCount  int
-	dead     time.Time // a handshake must be over by then
+	dead     time.Time // deadline of the handshake
 	address  string    // of the server
 	resume   resumption
 
 	greeting time.Time // when the handshake was sent
-	begins   bool      // which asked for a new session
+	begins   bool      // the handshake asked for a new session
 
 	mu        sync.Mutex
 	pending   []sent // requests without an answer, oldest first
@@ -50,7 +49,7 @@ type conn struct {
 	lingers   bool      // see linger
 }
 
-// sent is a request on its way.
+// sent is a request without an answer.
 type sent struct {
 	xid, op int32
 	at      time.Time
@@ -61,17 +60,17 @@ type sent struct {
 }
 
 func (c *conn) Write(p []byte) (int, error) {
-	// Noted before it is sent: the answer may be read before Write returns.
+	// Recorded before it is sent: the answer may be read before Write returns.
 	now := c.owner.time()
 	c.owner.longest.note(p)
 	c.out.pass(p, func(head []byte) { c.wrote(head, now, p) })
 	c.owner.bound.check(c, p)
 	n, err := c.resume.write(c, p)
 	if err != nil && c.outCount > 1 {
-		// The library (v1.0.4) answers a request whose Write fails twice, here
-		// and when the connection ends; the credentials that it presents again
-		// after a reconnect have room for one answer, and the client would stop
-		// for ever. So only the end of the connection tells it.
+		// The library (v1.0.4) answers a request whose Write fails twice, here and at the end of
+		// the connection. The credentials that it presents after a reconnect have room for one
+		// answer, so the client would block forever. Therefore only the end of the connection
+		// reports the failure.
 		c.Conn.Close()
 		return len(p), nil
 	}
@@ -79,7 +78,7 @@ func (c *conn) Write(p []byte) (int, error) {
 }
 
 func (c *conn) Close() error {
-	defer c.resume.stop() // later, for a Write that blocks
+	defer c.resume.stop() // last, for a Write that blocks
 	c.mu.Lock()
 	lingers := c.lingers
 	c.mu.Unlock()
@@ -89,8 +88,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// Read is buffered: the library reads the length of each packet for itself, which
-// would be another system call for each.
+// Read is buffered: the library reads the length of each packet separately, which would double
+// the system calls.
 func (c *conn) Read(p []byte) (int, error) {
 	if c.received == nil {
 		c.received = bufio.NewReader(c.Conn)
@@ -108,9 +107,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// SetReadDeadline shortens the client library's deadline for the handshake,
-// ten times its receive timeout. A stopped server still accepts connections,
-// and would hold the client longer than its session lives.
+// SetReadDeadline shortens the client library's deadline for the handshake, ten times its
+// receive timeout. A stopped server still accepts connections, and would hold the client longer
+// than its session lasts.
 func (c *conn) SetReadDeadline(t time.Time) error {
 	if c.inCount == 0 && (t.IsZero() || t.After(c.dead)) {
 		t = c.dead
@@ -123,7 +122,7 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// wrote notes packet, whose body begins with head, before it is sent.
+// wrote records packet, whose body begins with head, before it is sent.
 func (c *conn) wrote(head []byte, at time.Time, packet []byte) {
 	c.outCount++
 	xid, ok := word(head, 0)
@@ -151,7 +150,7 @@ func (c *conn) wrote(head []byte, at time.Time, packet []byte) {
 	case opPing, opAuth, opCloseSession:
 	default:
 		if c.owner.entering.Load() {
-			op = opAuth // it counts as little
+			op = opAuth // counts as little
 		} else {
 			c.owner.counter.requests.Add(1)
 		}
@@ -161,7 +160,7 @@ func (c *conn) wrote(head []byte, at time.Time, packet []byte) {
 	c.mu.Unlock()
 }
 
-// held notes that the request in packet waits. Its answer is not late before it is sent.
+// held records that the request in packet waits. Its answer is not late before it is sent.
 func (c *conn) held(packet []byte) {
 	xid, _ := word(packet[lengthBytes:], 0)
 	c.mu.Lock()
@@ -173,7 +172,6 @@ func (c *conn) held(packet []byte) {
 	}
 }
 
-// released notes that the requests that wait are sent now.
 func (c *conn) released() {
 	now := c.owner.time()
 	c.mu.Lock()
@@ -207,7 +205,7 @@ func (c *conn) read(head []byte) {
 			c.owner.refuse(ErrAuthentication)
 		}
 		if c.answered(xid, head) {
-			c.resume.answered(c) // not with c.mu, which it takes
+			c.resume.answered(c) // without c.mu, which it locks
 		}
 	}
 }

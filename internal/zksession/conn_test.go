@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// script is a net.Conn that reads from a byte slice, so many bytes at a time,
-// and swallows what is written.
+// script is a net.Conn that reads from a byte slice, step bytes at a time, and discards writes.
 type script struct {
 	net.Conn
 	in       []byte
@@ -33,11 +32,11 @@ func (s *script) Read(p []byte) (int, error) {
 func (s *script) Write(p []byte) (int, error)       { return len(p), nil }
 func (s *script) SetReadDeadline(t time.Time) error { s.deadline = t; return nil }
 
-// TestConnCounts sends every kind of packet, and receives them split in every way. The
-// library gets the handshake as it is, and no zxid behind it.
+// TestConnCounts sends every kind of packet, and receives them with every split. The library
+// gets the handshake unchanged, and no later zxid.
 func TestConnCounts(t *testing.T) {
 	requests := [][]byte{
-		words(0, 0, 0, 4000), // the handshake, whatever it looks like
+		words(0, 0, 0, 4000), // the handshake
 		words(1, opCreate, 7),
 		words(-2, opPing),
 		words(-4, opAuth), words(2, opAuth),
@@ -82,8 +81,8 @@ func TestConnCounts(t *testing.T) {
 	}
 }
 
-// TestReadOnce: a packet that has arrived costs one read of the TCP connection,
-// though the library asks for its length first.
+// TestReadOnce: a packet that has arrived costs one read of the TCP connection, though the
+// library reads its length first.
 func TestReadOnce(t *testing.T) {
 	in := slices.Concat(frame(words(0, 4000, 1, 2, 16)), frame(words(1, 0, 9, 0, 5, 5)))
 	s := &script{in: in, step: len(in)}
@@ -102,12 +101,11 @@ func TestReadOnce(t *testing.T) {
 	}
 }
 
-// reply returns the head of a reply: the error code, and the type of the first
-// result of a multi.
+// reply returns the head of a reply: the error code, and the type of a multi's first result.
 func reply(xid, err, first int32) []byte { return words(xid, 0, 9, err, first, 0) }
 
-// TestProof: only a write that was done proves something, and that about packets
-// which were answered a lag before it was sent.
+// TestProof: only a successful write proves something, about packets that were answered a lag
+// before it was sent.
 func TestProof(t *testing.T) {
 	const timeout, lag = 40 * time.Second, 12 * time.Second
 	hello, resume := words(0, 0, 0, 4000, 0, 0), words(0, 0, 0, 4000, 0, 7)
@@ -115,8 +113,8 @@ func TestProof(t *testing.T) {
 		after time.Duration // the step before
 		sent  []byte
 		got   []byte
-		since time.Duration // from the first step; -1 is that nothing is proven
-		next  time.Duration // -1 is that there is nothing
+		since time.Duration // from the first step; -1: nothing is proven
+		next  time.Duration // -1: there is none
 	}
 	ping, create, multi := words(-2, opPing), words(1, opCreate), words(1, opMulti)
 	yes, pong := reply(1, 0, opCreate), reply(-2, 0, 0)
@@ -174,7 +172,7 @@ func TestProof(t *testing.T) {
 	}
 }
 
-// TestProofUnanswered: pings overtake a write that no majority grants.
+// TestProofUnanswered: pings overtake a write without a majority.
 func TestProofUnanswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		z := &Conn{counter: new(Counter)}
@@ -189,7 +187,7 @@ func TestProofUnanswered(t *testing.T) {
 			t.Errorf("at first: %+v", p)
 		}
 		k.wrote(words(7, opSetData), began, nil)
-		for range 1000 { // of which the client keeps few in mind
+		for range 1000 { // the client remembers only a few
 			time.Sleep(100 * time.Millisecond)
 			k.wrote(words(-2, opPing), time.Now(), nil)
 			k.read(reply(-2, 0, 0))
@@ -207,7 +205,7 @@ func TestProofUnanswered(t *testing.T) {
 	})
 }
 
-// TestHandshakeDeadline: nothing moves the deadline of a handshake back.
+// TestHandshakeDeadline: nothing extends the deadline of a handshake.
 func TestHandshakeDeadline(t *testing.T) {
 	s := new(script)
 	dead := time.Now().Add(time.Second)

@@ -2,14 +2,14 @@ package zksession
 
 import "sync/atomic"
 
-// A Counter counts packets. Its zero value is ready; any number of connections and
-// goroutines may share it.
+// A Counter counts packets. Its zero value is ready to use; it is safe for concurrent use by
+// several connections.
 type Counter struct {
 	requests      atomic.Uint64
 	notifications atomic.Uint64
 }
 
-// Traffic returns how many requests were sent and how many watch events came.
+// Traffic returns the numbers of sent requests and received watch events.
 func (c *Counter) Traffic() (requests, notifications uint64) {
 	return c.requests.Load(), c.notifications.Load()
 }

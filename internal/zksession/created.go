@@ -7,19 +7,17 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// creations are the nodes that are being made by [Conn.CreateZxid].
-// The header of every reply has the zxid of the last transaction that the
-// server had applied, and a server applies the transactions one by one and
-// answers each before the next (FinalRequestProcessor): in the reply to a create
-// it is the czxid of the node. The library reads it and keeps it to itself.
+// creations are the nodes that [Conn.CreateZxid] is making. The header of every reply has the
+// zxid of the last transaction that the server had applied. A server applies the transactions
+// one by one and answers each before the next (FinalRequestProcessor). So in the reply to a
+// create it is the czxid of the node, which the library reads and does not expose.
 type creations struct {
 	mu   sync.Mutex
-	zxid map[string]uint64 // by the path that was asked for; 0 before the reply
+	zxid map[string]uint64 // by the requested path; 0 before the reply
 }
 
-// CreateZxid is Create that also returns the czxid of the node, 0 if it was not
-// seen. The path must not be that of another create that is in progress, not
-// even if the server puts a number behind it.
+// CreateZxid is Create that also returns the czxid of the node, 0 if unknown. No other create
+// with the same path may be in progress, even if the server appends a number to it.
 func (z *Conn) CreateZxid(path string, data []byte, flags int32, acl []zk.ACL) (string, uint64, error) {
 	z.creations.expect(path)
 	name, err := z.Conn.Create(path, data, flags, acl)
@@ -30,8 +28,7 @@ func (z *Conn) CreateZxid(path string, data []byte, flags int32, acl []zk.ACL) (
 	return name, zxid, nil
 }
 
-// Zxid returns the greatest zxid in the replies of this session. A write that is sent
-// after that has a greater one.
+// Zxid returns the greatest zxid in the replies of this session. Later writes have greater ones.
 func (z *Conn) Zxid() uint64 { return uint64(z.zxid.Load()) }
 
 func (c *creations) expect(path string) {
@@ -51,7 +48,6 @@ func (c *creations) take(path string) uint64 {
 	return zxid
 }
 
-// done notes the reply to the create of the node at path.
 func (c *creations) done(path string, zxid uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,9 +56,9 @@ func (c *creations) done(path string, zxid uint64) {
 	}
 }
 
-// requestPath returns the path in a packet that is a request of that kind, and where it
-// ends; "" for any other. The packet is whole, as every Write of the library: the request
-// is a path, and more, behind its length and the two words of the header.
+// requestPath returns the path in a request packet of that kind and where it ends; "" for other
+// packets. Every Write of the library is one whole packet: its length, the two words of the
+// header, the path with its length, and more.
 func requestPath(packet []byte, kind int32) (path string, end int) {
 	const at = lengthBytes + 8
 	if op, ok := word(packet[min(lengthBytes, len(packet)):], 1); !ok || op != kind || len(packet) < at+4 {
@@ -75,13 +71,12 @@ func requestPath(packet []byte, kind int32) (path string, end int) {
 	return "", 0
 }
 
-// createPath returns the path in a packet that is a create request, "" for any other.
 func createPath(packet []byte) string {
 	path, _ := requestPath(packet, opCreate)
 	return path
 }
 
-// created notes the zxid of a reply, also as that of the node if it is to a create. The
+// created records the zxid of a reply, and as the node's czxid if it answers a create. The
 // caller holds c.mu.
 func (c *conn) created(path string, head []byte) {
 	const at, code, end = 4, 12, 16 // ReplyHeader is xid, zxid, error

@@ -14,8 +14,8 @@ import (
 	"locklab/internal/wire/zookeeper"
 )
 
-// TestCreateZxid: the zxid of the reply is the czxid that the server says, whatever
-// other clients write at the same time, at one server and at each of an ensemble.
+// TestCreateZxid: the zxid of the reply is the server's czxid, with concurrent writers, at one
+// server and at each of an ensemble.
 func TestCreateZxid(t *testing.T) {
 	t.Run("one server", func(t *testing.T) {
 		at := locktest.Endpoint(t, harness.KindZooKeeper)
@@ -43,8 +43,6 @@ func TestCreateZxid(t *testing.T) {
 	})
 }
 
-// createZxid lets clients of these servers make and remove nodes at once, several
-// creates in progress on each connection.
 func createZxid(t *testing.T, each ...harness.Endpoint) {
 	const goroutines, rounds = 4, 100
 	acl := zk.WorldACL(zk.PermAll)

@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// A debt is from which zxid on the server still owes events of pending watches. The
-// library (go-zookeeper v1.0.4) asks, in SetWatches, for those since the last reply that
-// it has seen. On a connection that breaks before all watches are set again that may be
-// too late: the events between are lost with it. So SetWatches ask for those since the
-// last reply of the connection on which the watches were whole. An event too many does no
-// harm: nothing that comes after a reconnect is believed without a look.
+// A debt is the zxid from which on the server still owes events of pending watches. The library
+// (go-zookeeper v1.0.4) asks in SetWatches for events since the last reply that it has seen. If
+// a connection breaks before all watches are restored, that may be too late: the events between
+// are lost. So SetWatches asks for events since the last reply of the connection on which the
+// watches were complete. An extra event is harmless: after a reconnect no event is trusted
+// without a look.
 //
-// The library also reads that zxid in one goroutine (Conn.sendSetWatches) while another
-// writes it (Conn.recvLoop), which is a data race. So it gets to see no zxid: it reads 0 in
-// every reply, and the last one is put into its handshakes here.
+// The library also reads that zxid in one goroutine (Conn.sendSetWatches) while another writes
+// it (Conn.recvLoop), which is a data race. So it never sees a zxid: it reads 0 in every reply,
+// and the real one is put into its handshakes here.
 type debt struct {
 	since uint64    // the zxid; 0 if nothing is owed
-	asked bool      // SetWatches have been sent that are not answered
-	began time.Time // when the server has taken up the session; zero if it has not
+	asked bool      // SetWatches without an answer were sent
+	began time.Time // when the server resumed the session; zero if it has not
 }
 
-// debtLasts is how long a connection without SetWatches has lasted that has none to send.
+// debtLasts is the age of a connection without SetWatches that has none to send.
 const debtLasts = 5 * time.Second
 
-// greet notes a handshake. If it takes up a session, of which the client has seen the
-// replies up to that zxid, it tells the server so.
+// greet records a handshake. If it resumes a session, it inserts seen, the greatest zxid in the
+// replies that the client has received.
 func (d *debt) greet(hello []byte, seen uint64, now time.Time) {
 	if !resumes(hello) {
 		*d = debt{}
@@ -39,7 +39,7 @@ func (d *debt) greet(hello []byte, seen uint64, now time.Time) {
 	d.asked, d.began = false, time.Time{}
 }
 
-// ask lets packet, which is SetWatches, ask for all that is owed.
+// ask makes packet, a SetWatches, ask for everything that is owed.
 func (d *debt) ask(packet []byte) {
 	const zxid = lengthBytes + 8 // behind the header
 	if d.asked = true; len(packet) >= zxid+8 {
@@ -47,7 +47,7 @@ func (d *debt) ask(packet []byte) {
 	}
 }
 
-// answered notes a reply to SetWatches, after which more may follow or not.
+// answered records a reply to SetWatches. more means that others may follow.
 func (d *debt) answered(more bool) {
 	d.asked = false
 	if !more {

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// TestDebt: what SetWatches ask for, by the zxid, on connection after connection of a
-// session. The client has seen replies up to a zxid when it connects; the library has not.
+// TestDebt: the zxids that SetWatches ask for, on successive connections of a session. The
+// client has seen replies up to a zxid when it connects; the library has not.
 func TestDebt(t *testing.T) {
 	const many = 128 << 10
 	type packet struct {
 		size   int
 		answer bool
-		want   uint64 // 0 is that it does not go out
+		want   uint64 // 0: it is not sent
 	}
 	type connection struct {
 		seen     uint64
-		requests bool          // are sent before the packets, and do not wait for them
+		requests bool          // are sent before the packets, without waiting for them
 		packets  []packet      //
 		lasts    time.Duration // at the end
 	}
@@ -99,7 +99,6 @@ func TestDebt(t *testing.T) {
 	}
 }
 
-// asked returns the zxids of the SetWatches in a stream.
 func asked(stream []byte) (zxids []uint64) {
 	for first := true; len(stream) >= lengthBytes; first = false {
 		body := stream[lengthBytes:][:binary.BigEndian.Uint32(stream)]

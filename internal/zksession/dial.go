@@ -30,7 +30,7 @@ func (z *Conn) dialer(config *tls.Config) zk.Dialer {
 				raw, err = to.dial(ctx, config)
 			}
 		}
-		if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) { // while it connects
+		if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) { // during the handshake
 			err = fmt.Errorf("%s: %w", to.address, closes(err))
 		}
 		if err != nil {
@@ -44,23 +44,21 @@ func (z *Conn) dialer(config *tls.Config) zk.Dialer {
 		z.now = c
 		z.mu.Unlock()
 		if old != nil {
-			old.Close() // the library forgets the one on which its session expired
+			old.Close() // the library abandons a connection whose session has expired
 		}
-		if z.dialing.Err() != nil { // Close has looked already
+		if z.dialing.Err() != nil { // Close may have run before
 			c.Close()
 		}
 		return c, nil
 	}
 }
 
-// refuse notes why there is no session.
 func (z *Conn) refuse(err error) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.refused = err
 }
 
-// dial connects to t, over TLS if config is not nil.
 func (t target) dial(ctx context.Context, config *tls.Config) (net.Conn, error) {
 	if t.err != nil {
 		return nil, t.err

@@ -10,7 +10,6 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// unavailable returns the error of a caller that has waited in vain for a session.
 func (z *Conn) unavailable(ctx context.Context, servers []string) error {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -21,8 +20,8 @@ func (z *Conn) unavailable(ctx context.Context, servers []string) error {
 	return fmt.Errorf("zksession: ZooKeeper at %v: %w: %w: %w", servers, ErrNoSession, ctx.Err(), why)
 }
 
-// enter presents the credentials, if there are any, and makes a request, because servers
-// that want others refuse that. The library presents them again after each reconnect.
+// enter presents the credentials, if any, and makes a request, because servers that require
+// other credentials refuse it. The library presents them again after each reconnect.
 func (z *Conn) enter(ctx context.Context, o Options) error {
 	steps := []func() error{func() error { _, _, err := z.Exists("/"); return err }}
 	if o.Username != "" {
@@ -46,10 +45,10 @@ func (z *Conn) enter(ctx context.Context, o Options) error {
 	return nil
 }
 
-// insistPause keeps a step that fails at once from being tried without end.
+// insistPause limits the rate of a step that fails at once.
 const insistPause = 10 * time.Millisecond
 
-// insist does the step until no connection breaks in it, or ctx ends.
+// insist repeats the step until no connection breaks during it, or ctx ends.
 func (z *Conn) insist(ctx context.Context, step func() error) error {
 	for ; ; time.Sleep(insistPause) {
 		err := step()
@@ -62,7 +61,7 @@ func (z *Conn) insist(ctx context.Context, step func() error) error {
 		case errors.Is(err, zk.ErrAuthFailed):
 			return fmt.Errorf("ZooKeeper refused the credentials: %w", err)
 		case ctx.Err() != nil || z.dialing.Err() != nil || !errors.Is(err, zk.ErrConnectionClosed) && !errors.Is(err, zk.ErrSessionExpired) && !errors.Is(err, zk.ErrNoServer):
-			return nil // served, be it with an error
+			return nil // served, perhaps with an error
 		}
 	}
 }

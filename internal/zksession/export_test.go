@@ -5,7 +5,6 @@ import (
 	"context"
 )
 
-// Ended reports whether the library's goroutines have ended.
 func (z *Conn) Ended() bool {
 	select {
 	case _, open := <-z.events:
@@ -15,18 +14,15 @@ func (z *Conn) Ended() bool {
 	}
 }
 
-// Resolving returns o with names that are looked up by lookup.
 func Resolving(o Options, lookup func(ctx context.Context, host string) ([]string, error)) Options {
 	o.lookup = lookup
 	return o
 }
 
-// Hello returns the latest handshake.
 func (z *Conn) Hello() []byte { return bytes.Clone(z.hello) }
 
 var IsOlder = isOlder
 
-// Overtaken reports whether requests of this connection went before its watches.
 func (z *Conn) Overtaken() bool {
 	r := &z.Link().c.resume
 	r.mu.Lock()

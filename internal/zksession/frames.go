@@ -2,29 +2,26 @@ package zksession
 
 import "encoding/binary"
 
-// A frame of the ZooKeeper protocol is a body behind its length as a 32-bit
-// big-endian number. Every body but the two of the handshake starts with the
-// xid of its request; in requests the operation code follows, in replies a zxid and
-// an error code.
-// (zookeeper.jute, in the ZooKeeper source.)
+// A frame of the ZooKeeper protocol is a 32-bit big-endian length and a body. Every body except
+// the two of the handshake starts with the xid of its request. In requests the operation code
+// follows, in replies a zxid and an error code (zookeeper.jute, in the ZooKeeper source).
 const (
 	lengthBytes = 4
-	headBytes   = 24 // as much of a body as is looked at here
+	headBytes   = 24 // how much of a body is inspected
 )
 
-// frames follows one direction of a connection, however its bytes are split
-// into reads or writes. The zero value stands before the first frame.
+// frames follows one direction of a connection, however its bytes are split. The zero value is
+// before the first frame.
 type frames struct {
 	buf  [lengthBytes + headBytes]byte
 	have int    // bytes in buf
-	skip uint32 // bytes of the current body that are still to pass unread
+	skip uint32 // bytes of the current body to skip
 
-	blank bool // the zxids of replies are overwritten with 0 as they pass
+	blank bool // overwrite the zxids of replies with 0
 }
 
-// pass takes the next bytes of the stream. It calls seen with the first bytes
-// of each body, headBytes or the whole body if that is shorter, as soon as
-// they have passed.
+// pass takes the next bytes of the stream. It calls seen with the first headBytes of each body,
+// or the whole body if that is shorter, as soon as they have passed.
 func (f *frames) pass(p []byte, seen func(head []byte)) {
 	for len(p) > 0 {
 		if f.skip > 0 {
@@ -55,10 +52,9 @@ func (f *frames) pass(p []byte, seen func(head []byte)) {
 	}
 }
 
-// length is the length of the current body, once lengthBytes have passed.
 func (f *frames) length() uint32 { return binary.BigEndian.Uint32(f.buf[:lengthBytes]) }
 
-// word returns 32-bit field i of a head, and false if the head ends before it.
+// word returns 32-bit field i of head, and false if head is too short.
 func word(head []byte, i int) (int32, bool) {
 	if len(head) < 4*i+4 {
 		return 0, false

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// withoutZxids is the obvious way to blank the zxids of a stream of replies.
+// withoutZxids is a simple reference for blanking the zxids of a stream.
 func withoutZxids(stream []byte) []byte {
 	out := bytes.Clone(stream)
 	for rest := out; len(rest) >= lengthBytes; {
@@ -20,8 +20,8 @@ func withoutZxids(stream []byte) []byte {
 	return out
 }
 
-// heads is the obvious parser, which needs the whole stream: the first bytes
-// of every body whose head is complete.
+// heads is a simple reference parser of a whole stream: the first bytes of every body whose head
+// is complete.
 func heads(stream []byte) [][]byte {
 	var out [][]byte
 	for len(stream) >= lengthBytes {
@@ -40,8 +40,8 @@ func heads(stream []byte) [][]byte {
 	return out
 }
 
-// FuzzFrames cuts a stream into pieces whose lengths cuts gives, and expects
-// what the obvious parser finds in the whole, and the zxids blanked.
+// FuzzFrames splits a stream at cuts and compares the result with the reference parser, and the
+// blanked zxids.
 func FuzzFrames(f *testing.F) {
 	stream := slices.Concat(
 		frame(nil), frame([]byte{1}), frame([]byte("12345678")), frame([]byte("123456789")),
@@ -72,12 +72,10 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// frame returns body behind its length.
 func frame(body []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
 }
 
-// words returns 32-bit numbers as the protocol writes them.
 func words(ns ...int32) []byte {
 	var b []byte
 	for _, n := range ns {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestHandshakes: a server that breaks the connection is no reason to wait longer at
-// one that hangs, for a while; and no closing of our own counts.
+// TestHandshakes: a server that breaks the connection does not lengthen the wait for a hung one
+// for a while, and our own closing does not count.
 func TestHandshakes(t *testing.T) {
 	var h handshakes
 	step := func(what string, err error, want int) {
@@ -30,7 +30,6 @@ func TestHandshakes(t *testing.T) {
 	step("hung", os.ErrDeadlineExceeded, 2)
 }
 
-// ends is a connection that ends with an error.
 type ends struct {
 	script
 	err error
@@ -38,8 +37,8 @@ type ends struct {
 
 func (e *ends) Read([]byte) (int, error) { return 0, e.err }
 
-// TestHandshakeFails: the connection that fails says whether the server hangs, and one
-// that has been answered says nothing.
+// TestHandshakeFails: only a connection that fails before its handshake is answered reports
+// whether the server hangs.
 func TestHandshakeFails(t *testing.T) {
 	z := &Conn{counter: new(Counter), hosts: new(hosts)}
 	z.timeout.Store(int64(4 * time.Second))

@@ -7,40 +7,39 @@ import (
 	"time"
 )
 
-// hosts chooses the address to connect to, in place of the library's provider, which looks
-// up the names once. A round tries each address of each server, in random order, and begins
-// with a lookup. The address of the last session comes last.
+// hosts chooses the address for the next connection, instead of the library's provider, which
+// resolves names once. A round begins with a lookup and tries each address of each server in
+// random order, the address of the last session last.
 //
-// After a round the library waits for a second, in which an ensemble may have elected another
-// leader long ago. So the first rounds end with shorter waits, which are the dialer's. In
-// these rounds a server that did not answer a handshake in time is left out if there is
-// another: the client would lose the time that it waits there.
+// After a round the library waits for a second, although the ensemble may have elected another
+// leader long ago. So the first rounds end with shorter waits, in the dialer. In these rounds a
+// server with a late handshake is skipped if there is another.
 type hosts struct {
 	*names
 	patience func() time.Duration // for lookups
 
 	mu     sync.Mutex
-	left   []target        // of the round
-	now    target          // the latest that was chosen
-	tried  bool            // all have been tried since the last session, or that was too short
-	since  time.Time       // when the last session was taken up
+	left   []target        // of this round
+	now    target          // the latest choice
+	tried  bool            // all were tried since the last session, or that was too short
+	since  time.Time       // start of the last session
 	last   string          // the address of the last session
 	rounds int             // without a session
 	pause  time.Duration   // before the next connection
-	hung   map[string]bool // addresses that did not answer a handshake since the last session
+	hung   map[string]bool // addresses with a late handshake since the last session
 }
 
-// The waits of the first rounds, together as long as one of the library's.
+// The waits of the first rounds; together they are as long as one of the library's.
 const (
 	firstRound  = 60 * time.Millisecond
 	shortRounds = 4
 )
 
-// hasty is a time between two connections after which the next one waits. A request that a
-// server refuses can break each of them.
+// hasty is the interval between two connections that makes the next one wait. A refused request
+// can break each of them.
 const hasty = time.Second
 
-// Init has nothing to do: the servers are known.
+// Init does nothing: the servers are known.
 func (h *hosts) Init([]string) error { return nil }
 
 func (h *hosts) Len() int { return len(h.servers) }
@@ -67,15 +66,14 @@ func (h *hosts) Next() (server string, wait bool) {
 	return h.now.server.String(), wait
 }
 
-// begin starts a round, and reports whether the client is to wait before it. The caller
-// holds h.mu.
+// begin starts a round, and reports whether to wait before it. The caller holds h.mu.
 func (h *hosts) begin(all []target) (wait bool) {
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	if h.rounds < shortRounds {
 		rest := slices.DeleteFunc(slices.Clone(all), func(t target) bool { return h.hung[t.address] })
 		if len(rest) > 0 {
 			all = rest
-		} else { // all of them are slow: each has its turn
+		} else { // all are slow: try each of them
 			clear(h.hung)
 		}
 	}
@@ -90,7 +88,6 @@ func (h *hosts) begin(all []target) (wait bool) {
 	return wait
 }
 
-// hangs notes that the server at address did not answer a handshake in time.
 func (h *hosts) hangs(address string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -109,7 +106,7 @@ func (h *hosts) Connected() {
 	clear(h.hung)
 }
 
-// due returns the target that Next chose, and how long to wait before the connection.
+// due returns the target that Next chose, and the wait before the connection.
 func (h *hosts) due() (to target, pause time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

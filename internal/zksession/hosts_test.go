@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// hostsOf returns the hosts of a client of these servers.
 func hostsOf(t *testing.T, lookup func(context.Context, string) ([]string, error), addrs ...string) *hosts {
 	t.Helper()
 	servers, err := parseServers(addrs)
@@ -18,8 +17,8 @@ func hostsOf(t *testing.T, lookup func(context.Context, string) ([]string, error
 	return z.newHosts(servers, lookup)
 }
 
-// TestHosts: after the first rounds without a session the client waits shortly, then
-// as long as the library does; with a session the count begins again.
+// TestHosts: after the first rounds without a session the client waits shortly, later as long as
+// the library; a session resets the count.
 func TestHosts(t *testing.T) {
 	h := hostsOf(t, nil, "127.0.0.1:1", "127.0.0.1:2")
 	for try := range 2 {
@@ -45,8 +44,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestHung: in the first rounds a server that hangs is left out while there is another,
-// and then it is tried again; if all hang, each is tried.
+// TestHung: in the first rounds a hung server is skipped while there is another, later it is
+// tried again; if all hang, each is tried.
 func TestHung(t *testing.T) {
 	servers := []string{"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}
 	for hung := range 4 {
@@ -79,7 +78,7 @@ func TestHung(t *testing.T) {
 				t.Errorf("%d hang, try %d: %d rounds, want %d", hung, try, rounds, shortRounds)
 			}
 			again := make(map[string]bool)
-			for range 2 * len(servers) { // after them
+			for range 2 * len(servers) { // after the first rounds
 				server, _ := h.Next()
 				again[server] = true
 			}
@@ -111,8 +110,8 @@ func TestHandshakeWait(t *testing.T) {
 	}
 }
 
-// TestLastServer: the server of the last session is tried after all others, and after a
-// wait. So are the others if the sessions are short.
+// TestLastServer: the server of the last session is tried after all others, and after a wait. So
+// are the others after short sessions.
 func TestLastServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := hostsOf(t, nil, "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3")

@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// linger keeps the socket of a connection open, which nobody uses any more, until the
-// session would time out, and reports whether it does. It does if the server has not
-// answered yet to the request to end the session. A socket that is closed refuses the
-// answers to the requests before that one: the server then drops what it has not read of
+// linger keeps an unused connection's socket open until the session would time out, if the
+// server has not answered the request to end the session, and reports whether it does. A closed
+// socket would refuse the answers to earlier requests: then the server drops the unread rest of
 // the connection, and the session stays until it times out.
 func (c *conn) linger() bool {
 	c.mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// names looks up the addresses of the servers: a server may come back under another one.
+// names resolves the servers, whose addresses may change.
 type names struct {
 	servers []server
 	find    func(ctx context.Context, host string) ([]string, error)
@@ -18,22 +18,20 @@ type names struct {
 	known map[string]*known // by host
 }
 
-// known is the result of the lookups of a host.
 type known struct {
-	addrs []string      // of the latest that succeeded
-	err   error         // of the latest
+	addrs []string      // of the latest success
+	err   error         // of the latest lookup
 	busy  chan struct{} // not nil during a lookup, and closed at its end
 }
 
-// A target is where to connect to.
 type target struct {
-	server  server // as it was given
+	server  server // as given
 	address string // IP:port
 	err     error  // why there is no address
 }
 
-// targets looks up all servers, and returns their addresses. A name whose lookup fails,
-// or takes longer than wait, has the addresses that were found before.
+// targets resolves all servers and returns their addresses. For a name whose lookup fails or
+// takes longer than wait, it returns the previous addresses.
 func (n *names) targets(wait time.Duration) (all []target) {
 	ctx, cancel := context.WithTimeout(n.open, wait)
 	defer cancel()
@@ -65,7 +63,7 @@ func (n *names) targets(wait time.Duration) (all []target) {
 	return all
 }
 
-// look begins a lookup of each name that has none in progress, and returns what is closed
+// look starts a lookup of each name without a running one, and returns channels that are closed
 // when they end.
 func (n *names) look() (ends []<-chan struct{}) {
 	n.mu.Lock()

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// zone answers lookups. A host that it does not have fails, and one of slow takes long.
+// zone answers lookups. Unknown hosts fail, and slow delays answers.
 type zone struct {
 	hosts map[string][]string
 	slow  time.Duration
@@ -35,7 +35,6 @@ func (z *zone) lookup(ctx context.Context, host string) ([]string, error) {
 	return nil, errNoHost
 }
 
-// round returns the addresses of one round, and the errors of names without one.
 func round(h *hosts) (addrs []string, errs []error) {
 	for {
 		h.Next()
@@ -54,8 +53,8 @@ func round(h *hosts) (addrs []string, errs []error) {
 	}
 }
 
-// TestNames: a round looks up each name, tries all its addresses, and uses what was found
-// before if a lookup fails or is slow.
+// TestNames: a round resolves each name, tries all its addresses, and uses the previous ones if
+// a lookup fails or is slow.
 func TestNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		z := &zone{hosts: map[string][]string{"zk": {"10.0.0.1", "10.0.0.2"}, "v6.": {"2001:db8::1"}}}
@@ -93,7 +92,7 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// TestShuffle: the addresses of a name share the clients.
+// TestShuffle: clients spread over the addresses of a name.
 func TestShuffle(t *testing.T) {
 	z := &zone{hosts: map[string][]string{"zk": {"10.0.0.1", "10.0.0.2", "10.0.0.3"}}}
 	first := make(map[string]bool)
@@ -108,8 +107,7 @@ func TestShuffle(t *testing.T) {
 	}
 }
 
-// TestTLSName: the certificate must be for the name of the server, or for ServerName if
-// that is set.
+// TestTLSName: the certificate must match the server's name, or ServerName if set.
 func TestTLSName(t *testing.T) {
 	web := httptest.NewUnstartedServer(http.NotFoundHandler()) // its certificate is for example.com and 127.0.0.1
 	hellos := make(chan string, 1)

@@ -14,8 +14,8 @@ import (
 	"locklab/internal/zksession"
 )
 
-// TestNewAddress: the session lives on when the server comes back under another address,
-// and a client finds the address that serves among several.
+// TestNewAddress: the session survives a new address of the server, and a client finds the
+// serving address among several.
 func TestNewAddress(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has 127.0.0.2 without setup")
@@ -58,7 +58,6 @@ func TestNewAddress(t *testing.T) {
 	other.Close()
 }
 
-// requireAnswer makes a request until a server answers it.
 func requireAnswer(t *testing.T, z *zksession.Conn) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {

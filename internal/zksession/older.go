@@ -11,9 +11,9 @@ import (
 )
 
 // A server refuses a session whose client has seen a later zxid than its own: it closes the
-// connection. After a restore of older data all servers do, and the library would try for
-// ever. So when no server has taken up the session for as long as its timeout, the client
-// looks for such a server itself, and begins another session if there is one.
+// connection. After a restore of older data all servers do, and the library would retry forever.
+// So if no server has resumed the session for its timeout, the client looks for such a server,
+// and begins another session if there is one.
 
 // stale reports whether to look, and returns the handshake.
 func (z *Conn) stale() (hello []byte, is bool) {
@@ -23,8 +23,8 @@ func (z *Conn) stale() (hello []byte, is bool) {
 	return z.hello, !refused.IsZero() && z.time().Sub(refused) > z.SessionTimeout()
 }
 
-// replaced returns a connection in place of server that ends the session for the library,
-// if it is over there, or nil if server may take it up. It closes server.
+// replaced returns a connection that ends the session for the library, if server does not have
+// it any more, or nil if server may resume it. It closes server.
 func (z *Conn) replaced(server net.Conn, hello []byte) (net.Conn, error) {
 	defer server.Close()
 	defer context.AfterFunc(z.dialing, func() { server.Close() })()
@@ -36,15 +36,14 @@ func (z *Conn) replaced(server net.Conn, hello []byte) (net.Conn, error) {
 	return newEnded(server), nil
 }
 
-// expired notes that the servers have ended the session.
 func (z *Conn) expired() {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.shakes = handshakes{}
 }
 
-// isOlder takes up the session at a server, as if the client had seen nothing, and reports
-// whether the session is over: the server does not have it, or has older data. Then it
+// isOlder resumes the session at a server as if the client had seen nothing, and reports whether
+// the session is over: the server does not have it, or has older data. In the latter case it
 // ends the session there.
 func isOlder(server net.Conn, hello []byte) (bool, error) {
 	hello = bytes.Clone(hello)
@@ -72,14 +71,12 @@ func isOlder(server net.Conn, hello []byte) (bool, error) {
 	return err == nil, err
 }
 
-// request returns a packet that is a header only.
 func request(xid, op int32) []byte {
 	b := binary.BigEndian.AppendUint32(nil, 8)
 	b = binary.BigEndian.AppendUint32(b, uint32(xid))
 	return binary.BigEndian.AppendUint32(b, uint32(op))
 }
 
-// ask sends packet and returns the body of the reply, which is a short one.
 func ask(server net.Conn, packet []byte) ([]byte, error) {
 	if _, err := server.Write(packet); err != nil {
 		return nil, err

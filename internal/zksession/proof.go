@@ -2,53 +2,49 @@ package zksession
 
 import "time"
 
-// A Proof is what a client knows of the time from which the servers count the
-// timeout of its session. A packet that a server has answered proves little: a
-// server that is cut off from the others answers pings, reads and, if it was the
-// leader, sync by itself for a while, and the session ends meanwhile. So:
+// A Proof is a client's lower bound for the time from which the servers count the timeout of its
+// session. An answered packet proves little: a server that is cut off from the others answers
+// pings, reads and, if it was the leader, sync for a while, and the session ends meanwhile. So:
 //
-//   - A packet touches the session at the server it comes to. A follower tells
-//     its leader of the touches it has seen whenever the leader pings it.
-//   - A write is committed by a majority. The follower passes it on to the leader
-//     behind what it has told before, and the leader refuses it if the session is
-//     over.
+//   - A packet touches the session at its server. A follower reports the touches to its leader
+//     whenever the leader pings it.
+//   - A write is committed by a majority. The follower forwards it to the leader after its
+//     earlier reports, and the leader refuses it if the session is over.
 //
-// A write that succeeds therefore proves that the leader of a majority knew of
-// every touch that was lag older than the write; see
-// docs/decisions/0009-zk-contact.md.
+// Therefore a successful write proves that the leader of a majority knew every touch that was
+// lag older than the write; see docs/decisions/0009-zk-contact.md.
 type Proof struct {
-	// Since is the latest time from which the servers surely count, or later
-	// ones: the session lives for SessionTimeout from then.
+	// Since is the latest time from which the servers certainly count, or from a later one: the
+	// session is alive for SessionTimeout from then.
 	Since time.Time
 
-	// Committed is when the last write of this TCP connection that proves
-	// something was answered, zero if there is none. To begin a session is one.
+	// Committed is when the last proving write of this TCP connection was answered, zero if none
+	// was. The begin of a session counts as one.
 	Committed time.Time
 
-	// Next is when a write will prove more than Since, zero if no packet has
-	// been answered that could.
+	// Next is the time from which a write proves more than Since, zero if no packet that could
+	// has been answered.
 	Next time.Time
 
-	// Unanswered is when the oldest write without an answer was sent, zero if all
-	// have one.
+	// Unanswered is when the oldest write without an answer was sent, zero if there is none.
 	Unanswered time.Time
 }
 
-// A touch is a packet that the server of this connection has heard.
+// A touch is a packet that the server of this connection has answered.
 type touch struct {
 	sent  time.Time
-	ready time.Time // the leader knows of it when it gets a write that was sent then or later
+	ready time.Time // the leader knows it when it gets a write sent then or later
 }
 
-// touches are those of one connection that are of use, oldest first.
+// touches are the useful touches of one connection, oldest first.
 type touches []touch
 
-// add notes a touch. Of those that are close to each other the first will do.
+// add records a touch. Of several close touches the first suffices.
 func (ts touches) add(t touch, grain time.Duration) touches {
 	if n := len(ts); n > 0 && t.sent.Sub(ts[n-1].sent) < grain {
 		return ts
 	}
-	// What is ready now, but for the latest, is of no use for later writes.
+	// Ready touches except the latest are useless for later writes.
 	now := 0
 	for i, u := range ts {
 		if !u.ready.After(t.sent) {
@@ -58,8 +54,8 @@ func (ts touches) add(t touch, grain time.Duration) touches {
 	return append(ts[now:], t)
 }
 
-// proves returns since when the session surely is touched, if a write that was
-// sent then succeeds.
+// proves returns since when the session is certainly touched if a write sent at that time
+// succeeds.
 func (ts touches) proves(sent time.Time) (since time.Time) {
 	for _, t := range ts {
 		if !t.ready.After(sent) {
@@ -69,7 +65,7 @@ func (ts touches) proves(sent time.Time) (since time.Time) {
 	return since
 }
 
-// next returns when a write proves more than since.
+// next returns the time from which a write proves more than since.
 func (ts touches) next(since time.Time) time.Time {
 	for _, t := range ts {
 		if t.sent.After(since) {
@@ -106,9 +102,8 @@ func isWrite(op int32) bool {
 	return false
 }
 
-// committed reports whether the reply with that head is to a write that was done.
-// The head of the first result of a multi that has failed says type -1, and that of
-// the reply says nothing.
+// committed reports whether the reply with that head is to a successful write. In a failed multi
+// the head of the first result has type -1, while the reply's head shows no error.
 func committed(op int32, head []byte) bool {
 	const opError = -1
 	err, ok := word(head, 3)
@@ -119,15 +114,15 @@ func committed(op int32, head []byte) bool {
 	return op != opMulti || ok && first != opError
 }
 
-// Lag returns how much older than a write a touch has to be for the leader to
-// know of it, and how far apart writes are to be that prove each other's touch. A
-// leader pings each half tick; the rest is for what delays a ping.
+// Lag returns how much older than a write a touch must be for the leader to know it, and the
+// interval between writes that prove each other's touch. A leader pings every half tick; the
+// rest covers delays of a ping.
 func (z *Conn) Lag() time.Duration {
 	timeout := z.SessionTimeout()
 	return max(timeout/4, z.tick/2) + timeout/20
 }
 
-// Proof returns what is proven so far.
+// Proof returns the proof until now.
 func (z *Conn) Proof() Proof {
 	z.mu.Lock()
 	p, now := Proof{Since: z.since}, z.now
@@ -147,8 +142,8 @@ func (z *Conn) Proof() Proof {
 	return p
 }
 
-// Cut breaks the TCP connection. The library opens another one, to another server
-// if it knows any, and takes up the session there.
+// Cut breaks the TCP connection. The library opens another one, to another server if it has
+// several, and resumes the session there.
 func (z *Conn) Cut() {
 	z.mu.Lock()
 	now := z.now
@@ -158,7 +153,6 @@ func (z *Conn) Cut() {
 	}
 }
 
-// proven notes that the servers count from then, or later.
 func (z *Conn) proven(since time.Time) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -167,8 +161,8 @@ func (z *Conn) proven(since time.Time) {
 	}
 }
 
-// greeted takes up the reply to the handshake. The leader itself grants a
-// session, by a write, or confirms it, which is a touch that needs no ping.
+// greeted records the reply to the handshake. The leader itself grants a session, by a write, or
+// confirms it, which is a touch without a ping.
 func (c *conn) greeted() {
 	c.owner.mu.Lock()
 	c.owner.shakes, c.owner.debt.began = handshakes{}, c.owner.time()
@@ -183,9 +177,9 @@ func (c *conn) greeted() {
 	}
 }
 
-// answered notes that the server has heard, and perhaps done, the oldest request
-// with that xid, and reports whether that was SetWatches. Pings share one xid and are
-// answered in order.
+// answered records that the server has received, and perhaps executed, the oldest request with
+// that xid, and reports whether it was SetWatches. Pings share one xid and are answered in
+// order.
 func (c *conn) answered(xid int32, head []byte) (watches bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -195,7 +189,7 @@ func (c *conn) answered(xid int32, head []byte) (watches bool) {
 		}
 		c.pending = append(c.pending[:i], c.pending[i+1:]...)
 		now := c.owner.time()
-		if s.op != opAuth { // which the server does not count
+		if s.op != opAuth { // the server does not count it
 			lag := c.owner.Lag()
 			c.touches = c.touches.add(touch{sent: s.at, ready: now.Add(lag)}, lag/8)
 		}
@@ -204,7 +198,7 @@ func (c *conn) answered(xid int32, head []byte) (watches bool) {
 			c.owner.debt.answered(s.more)
 			c.owner.mu.Unlock()
 		}
-		if xid >= 0 { // no ping, whose zxid the library would not take either
+		if xid >= 0 { // not a ping, whose zxid the library ignores too
 			c.created(s.path, head)
 		}
 		if committed(s.op, head) {

@@ -19,7 +19,6 @@ import (
 	"locklab/internal/zksession"
 )
 
-// startServer starts a ZooKeeper server of the test's own, with these lines of configuration.
 func startServer(t *testing.T, config string) (s *backend.Server, addrs []string) {
 	t.Helper()
 	s, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{Servers: 1, Config: config})
@@ -36,8 +35,8 @@ func startServer(t *testing.T, config string) (s *backend.Server, addrs []string
 	return s, s.Endpoint().Addrs[0]
 }
 
-// TestOlderData: a client of a server that comes back with less than the client has seen
-// begins another session.
+// TestOlderData: if a server returns with older data than its client has seen, the client begins
+// another session.
 func TestOlderData(t *testing.T) {
 	t.Parallel()
 	log := t.TempDir()
@@ -59,7 +58,7 @@ func TestOlderData(t *testing.T) {
 	}
 }
 
-// connectWatched connects with a short session. The channel gets each end of a session.
+// connectWatched connects with a short session. Every end of a session is sent to expired.
 func connectWatched(t *testing.T, addrs []string, expired chan<- struct{}) *zksession.Conn {
 	t.Helper()
 	z, err := zksession.Connect(t.Context(), zksession.Options{Servers: addrs, SessionTimeout: time.Second, OnEvent: func(ev zk.Event) {
@@ -74,8 +73,8 @@ func connectWatched(t *testing.T, addrs []string, expired chan<- struct{}) *zkse
 	return z
 }
 
-// TestIsOlder: a session is over only if the server does not have it, or has seen less than
-// the client.
+// TestIsOlder: a session is over only if the server does not have it, or has seen less than the
+// client.
 func TestIsOlder(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	expired := make(chan struct{}, 10)
@@ -98,15 +97,15 @@ func TestIsOlder(t *testing.T) {
 	if len(expired) != 0 {
 		t.Fatal("the session has ended")
 	}
-	const seen = 4 + 4 // where the handshake has the zxid
+	const seen = 4 + 4 // position of the zxid in the handshake
 	binary.BigEndian.PutUint64(hello[seen:], math.MaxInt64)
 	requireOlder("a server with less", true)
 	<-expired
 	requireOlder("a server without the session", true)
 }
 
-// TestAuthenticationRequired: servers that want their clients to authenticate refuse those
-// that do not, at once and by name.
+// TestAuthenticationRequired: servers that require authentication refuse other clients at once,
+// with ErrAuthentication.
 func TestAuthenticationRequired(t *testing.T) {
 	t.Parallel()
 	for config, digest := range map[string]bool{
@@ -135,7 +134,7 @@ func TestAuthenticationRequired(t *testing.T) {
 	}
 }
 
-// TestNoSession: the error of Connect has what the server did.
+// TestNoSession: the error of Connect describes the server's behaviour.
 func TestNoSession(t *testing.T) {
 	t.Parallel()
 	_, addrs := startServer(t, "maxClientCnxns=1")

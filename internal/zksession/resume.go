@@ -8,21 +8,18 @@ import (
 	"time"
 )
 
-// A resumption is the first moments of a connection that takes up a session again. The
-// library (go-zookeeper v1.0.4, Conn.loop) then has two goroutines that are not in order:
-// one sends what callers ask for, the other the watches that were pending (SetWatches). A
-// watch that a request sets before them would have the event of an older one of that path.
+// A resumption is the beginning of a connection that resumes a session. The library
+// (go-zookeeper v1.0.4, Conn.loop) then has two unordered goroutines: one sends requests, the
+// other the pending watches (SetWatches). A watch of an earlier request would get the event of
+// an older watch on its path.
 //
-// So the requests wait here until SetWatches has gone. The library sends none
-// if no watch is pending, hence not for ever; and SetWatches that come after a
-// request which did not wait any longer break the connection, and the library
-// begins again. Which events SetWatches asks for is a matter of the [debt].
+// So requests wait here until SetWatches is sent. The library sends none if no watch is pending,
+// so the wait is bounded. SetWatches after a request that stopped waiting breaks the connection,
+// and the library starts over. The [debt] determines which events SetWatches asks for.
 //
-// Of many watches the library makes several packets, and sends each when the one before
-// has been answered: requests wait for all of them. A multi does not wait, as it sets no
-// watch. So the client can prove at once that its session lives.
-//
-// Every Write of the library is one packet.
+// For many watches the library makes several packets, and sends each after the answer to the one
+// before: requests wait for all of them. A multi does not wait, as it sets no watch, so the
+// client can prove its session at once. Every Write of the library is one packet.
 type resumption struct {
 	mu        sync.Mutex
 	shook     bool   // the handshake has been sent
@@ -32,14 +29,14 @@ type resumption struct {
 	timer     *time.Timer
 }
 
-// resumeWait is how long requests wait for SetWatches, which the library sends at once: long
-// for a goroutine of a busy machine, short compared to a reconnect.
+// resumeWait is how long requests wait for SetWatches, which the library sends at once: long for
+// a goroutine of a busy machine, short compared with a reconnect.
 const resumeWait = 100 * time.Millisecond
 
 var errOvertaken = errors.New("zksession: requests have overtaken the watches of the session: connect again")
 
-// longestPath is how many bytes the longest path has that the client has asked for. Only
-// such a path can be in SetWatches.
+// longestPath is the length of the longest path in the client's requests. Only such a path can
+// be in SetWatches.
 type longestPath struct{ bytes atomic.Int64 }
 
 func (l *longestPath) note(packet []byte) {
@@ -50,15 +47,15 @@ func (l *longestPath) note(packet []byte) {
 	}
 }
 
-// leavesRoom reports whether another path would have gone into packet, which is SetWatches:
-// then it is the last. The library puts so many bytes into each (Conn.sendSetWatches).
+// leavesRoom reports whether another path would have fit into packet, a SetWatches: then it is
+// the last. limit is the library's (Conn.sendSetWatches).
 func (l *longestPath) leavesRoom(packet []byte) bool {
 	const limit = 128 << 10
 	return len(packet)-lengthBytes+4+int(l.bytes.Load()) <= limit
 }
 
-// resumes reports whether a handshake takes up a session: ConnectRequest is
-// protocol version, last zxid, timeout, session id … behind its length.
+// resumes reports whether a handshake resumes a session: ConnectRequest is its length, protocol
+// version, last zxid, timeout, session id …
 func resumes(p []byte) bool {
 	const id = lengthBytes + 4 + 8 + 4
 	return len(p) >= id+8 && binary.BigEndian.Uint64(p[id:]) != 0
@@ -103,7 +100,7 @@ func (r *resumption) write(c *conn, p []byte) (int, error) {
 	return n, err
 }
 
-// answered notes a reply to SetWatches. If more follow, they come now.
+// answered records a reply to SetWatches. If more follow, they come now.
 func (r *resumption) answered(c *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,12 +109,11 @@ func (r *resumption) answered(c *conn) {
 	}
 }
 
-// wait lets requests wait for SetWatches. The caller holds r.mu.
+// wait makes requests wait for SetWatches. The caller holds r.mu.
 func (r *resumption) wait(c *conn) {
 	r.timer = time.AfterFunc(resumeWait, func() { r.giveUp(c) })
 }
 
-// giveUp sends the requests that wait when there is nothing to wait for.
 func (r *resumption) giveUp(c *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,7 +136,6 @@ func (r *resumption) release(c *conn) error {
 	return err
 }
 
-// stop ends the wait; the connection is closed.
 func (r *resumption) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// sink is a net.Conn that keeps what is written.
 type sink struct {
 	net.Conn
 	mu     sync.Mutex
@@ -30,7 +29,6 @@ func (s *sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// all returns what has been written so far.
 func (s *sink) all() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +42,6 @@ func (s *sink) Close() error {
 	return nil
 }
 
-// ops returns the operations behind the handshake, in order.
 func (s *sink) ops() (out []int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,9 +53,8 @@ func (s *sink) ops() (out []int32) {
 	return out
 }
 
-// TestResumption: of what is sent before SetWatches, only that goes out before
-// which cannot bring a zxid; without SetWatches the rest goes after a while, and
-// then they come too late.
+// TestResumption: before SetWatches only pings, credentials, multis and the end of the session
+// are sent; without SetWatches the rest follows after a while, and later SetWatches come too late.
 func TestResumption(t *testing.T) {
 	const late, manyOf, answer = 0, -opSetWatches, -1 // stand for a while, a packet of many watches, and its reply
 	for _, test := range []struct {
@@ -145,7 +141,6 @@ func TestResumptionUnanswered(t *testing.T) {
 	})
 }
 
-// TestResumptionCloses: a connection that is closed sends nothing more.
 func TestResumptionCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := new(sink)
@@ -164,8 +159,8 @@ func TestResumptionCloses(t *testing.T) {
 	})
 }
 
-// TestWriteFails: the library hears of a Write that fails by the end of the
-// connection alone, except for the handshake.
+// TestWriteFails: the library notices a failed Write only by the end of the connection, except
+// for the handshake.
 func TestWriteFails(t *testing.T) {
 	to := &sink{closed: true}
 	c := &conn{Conn: to, owner: &Conn{counter: new(Counter)}}
@@ -184,7 +179,6 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-// broken is a sink whose Write fails while it is open.
 type broken struct{ *sink }
 
 func (*broken) Write([]byte) (int, error) { return 0, io.ErrShortWrite }

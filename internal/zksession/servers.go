@@ -9,12 +9,11 @@ import (
 	"strings"
 )
 
-// A server is one of those that the client was given.
 type server struct{ host, port string }
 
 func (s server) String() string { return net.JoinHostPort(s.host, s.port) }
 
-// named reports whether the host is a name: its addresses may change.
+// named reports whether the host is a name, whose addresses may change.
 func (s server) named() bool {
 	_, err := netip.ParseAddr(s.host)
 	return err != nil
@@ -22,7 +21,7 @@ func (s server) named() bool {
 
 const defaultPort = "2181"
 
-// CheckServers returns what is wrong with the servers that [Connect] would be given.
+// CheckServers returns an error if [Connect] would refuse the servers.
 func CheckServers(addrs []string) error {
 	_, err := parseServers(addrs)
 	return err
@@ -42,7 +41,7 @@ func parseServers(addrs []string) (all []server, err error) {
 	return all, nil
 }
 
-// parseServer reads host:port, or a host alone, which has the default port.
+// parseServer parses host:port, or a host with the default port.
 func parseServer(addr string) (server, error) {
 	switch {
 	case strings.Contains(addr, "://"):

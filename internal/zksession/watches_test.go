@@ -11,8 +11,8 @@ import (
 	"locklab/internal/zksession"
 )
 
-// TestManyWatches: watches that take more than one packet, or just fill one, are set again
-// before requests, which then are served.
+// TestManyWatches: watches that need several packets, or exactly fill one, are restored before
+// requests, which then are served.
 func TestManyWatches(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	const perPacket = 130 // of paths of 1,000 bytes

@@ -17,45 +17,43 @@ import (
 // ErrNoSession is returned by [Connect] if it got no session in time.
 var ErrNoSession = errors.New("no session")
 
-// ErrAuthentication is returned by [Connect] if the servers serve only clients that
-// authenticate in another way.
+// ErrAuthentication is returned by [Connect] if the servers require another authentication.
 var ErrAuthentication = errors.New("the servers require clients to authenticate (enforce.auth.enabled or sessionRequireClientSASLAuth): set user name and password if they allow the scheme digest; SASL is not supported")
 
-// DefaultSessionTimeout is what [Connect] asks the servers for if the options
-// name none: long enough for a garbage collector or a leader
-// election, short enough that a crashed holder does not stop a service.
+// DefaultSessionTimeout is the default of Options.SessionTimeout: long enough for a garbage
+// collector or a leader election, short enough that a crashed holder does not stop a service.
 const DefaultSessionTimeout = 10 * time.Second
 
-// MaxSessionTimeout is the longest that the protocol can say.
+// MaxSessionTimeout is the protocol's maximum.
 const MaxSessionTimeout = math.MaxInt32 * time.Millisecond
 
-// Options is how to connect.
+// Options configures a connection.
 type Options struct {
-	Servers            []string      // host:port of the ensemble's; port 2181 if there is none
-	SessionTimeout     time.Duration // asked for; 0 is DefaultSessionTimeout
+	Servers            []string      // host:port of the ensemble's servers; the default port is 2181
+	SessionTimeout     time.Duration // requested; 0 is DefaultSessionTimeout
 	Username, Password string        // digest authentication; none if Username is empty
-	TLS                *tls.Config   // nil for plain TCP; without ServerName each server is to have its own
+	TLS                *tls.Config   // nil for plain TCP; without ServerName each server needs a certificate for its own host
 
-	// OnEvent is called with every event of the connection, in order, on the
-	// library's own goroutines: it must not block and not call the
-	// connection. Unlike the library's channel it misses none. nil is fine.
+	// OnEvent is called with every event of the connection, in order, on the library's
+	// goroutines: it must not block or call the connection. Unlike the library's channel it
+	// misses none. It may be nil.
 	OnEvent func(zk.Event)
 
-	// Counter counts the traffic; nil gives the connection its own.
+	// Counter counts the traffic; nil is a new one.
 	Counter *Counter
 
-	// Now is the clock by which a [Proof] counts; nil is time.Now.
+	// Now is the clock of a [Proof]; nil is time.Now.
 	Now func() time.Time
 
-	// Tick is the tickTime of the servers, if they grant sessions of less than two
-	// ticks; see [Conn.Lag]. 0 says that they do not.
+	// Tick is the tickTime of the servers, if they grant sessions of less than two ticks; see
+	// [Conn.Lag]. 0 if they do not.
 	Tick time.Duration
 
-	lookup func(ctx context.Context, host string) ([]string, error) // of tests; nil is the system's
+	lookup func(ctx context.Context, host string) ([]string, error) // for tests; nil is the system's
 }
 
-// A Conn is a client of a ZooKeeper ensemble: one session at a time,
-// over one TCP connection at a time. It reconnects by itself.
+// A Conn is a client of a ZooKeeper ensemble: one session at a time, over one TCP connection at
+// a time. It reconnects automatically.
 type Conn struct {
 	*zk.Conn
 	counter *Counter
@@ -84,10 +82,10 @@ type Conn struct {
 	stop    context.CancelFunc
 }
 
-// Connect connects to an ensemble and waits for a session until ctx ends; the
-// error then wraps ErrNoSession and ctx.Err(). Counted are packets sent, but not the
-// handshake, pings, authentication, re-registration of watches after a reconnect, and
-// the end of the session; and watch events received. The caller closes the connection.
+// Connect connects to an ensemble and waits for a session until ctx ends; the error then wraps
+// ErrNoSession and ctx.Err(). Sent packets are counted, except the handshake, pings,
+// authentication, restored watches and the end of the session; so are received watch events. The
+// caller closes the connection.
 func Connect(ctx context.Context, o Options) (*Conn, error) {
 	timeout := o.SessionTimeout
 	if timeout == 0 {
@@ -155,7 +153,7 @@ func (z *Conn) Elsewhere() bool {
 	return z.hosts != nil && (len(z.hosts.servers) > 1 || z.hosts.servers[0].named())
 }
 
-// Traffic returns that of the connection's Counter.
+// Traffic returns the totals of the connection's Counter.
 func (z *Conn) Traffic() (requests, notifications uint64) { return z.counter.Traffic() }
 
 func (z *Conn) time() time.Time {
@@ -165,14 +163,14 @@ func (z *Conn) time() time.Time {
 	return z.clock()
 }
 
-// SessionTimeout returns what the server granted: it ends the session when it
-// has not heard from the client for that long.
+// SessionTimeout returns the granted timeout: the servers end the session after that time
+// without contact.
 func (z *Conn) SessionTimeout() time.Duration { return time.Duration(z.timeout.Load()) }
 
-// Close ends the session, and returns when every goroutine of the connection has
-// ended. If no server answers within a second or two it leaves the session to a server
-// that answers later on the same connection, see [conn.linger], or to time out. Calls in
-// progress fail with [zk.ErrConnectionClosed].
+// Close ends the session, and returns when every goroutine of the connection has ended. If no
+// server answers within a second or two, the session ends when a server answers later on the
+// same connection, see [conn.linger], or by its timeout. Running calls fail with
+// [zk.ErrConnectionClosed].
 func (z *Conn) Close() {
 	z.Conn.Close()
 	z.stop()
@@ -182,12 +180,12 @@ func (z *Conn) Close() {
 	if now != nil && !now.linger() {
 		now.Close()
 	}
-	for range z.events { // nothing reads it before; the library drops what does not fit
+	for range z.events { // nobody reads it before; the library drops overflow
 	}
 	z.hosts.work.Wait()
 }
 
-// silent is a logger that a library's package-wide default would not be.
+// silent is a logger without output, unlike the library's default.
 type silent struct{}
 
 func (silent) Printf(string, ...any) {}

@@ -13,15 +13,14 @@ import (
 	"locklab/redislock"
 )
 
-// careless is redis-poll with the release that is written first: check whether the
-// key is still ours, and if it is delete it. These are two requests, and
-// between them the lease may end and another client take the lock, which the
-// second then deletes: from there on two believe that they hold it, and the
-// next release may let in a third.
+// careless is redis-poll with the naive release: check whether the key is still ours, and
+// if so delete it. Between these two requests the lease may end and another client may take
+// the lock, which DEL then deletes. From then on two clients believe that they hold it, and
+// the next release may admit a third.
 //
-// The conformance suite cannot see that, since no lease ends while it looks;
-// TestCareless of this package ends one between the two requests and shows it. One
-// script that compares and deletes has no such gap.
+// The conformance suite cannot detect that, since no lease ends during its runs.
+// TestCareless of this package ends one between the two requests. One script that compares
+// and deletes has no such gap.
 //
 // # References
 //
@@ -47,17 +46,14 @@ var (
 	carelessRenew   = newScript("careless_renew")
 )
 
-// A carelessLock is the lock careless as one client has it.
 type carelessLock struct {
 	p    *process
 	name string
 	ttl  time.Duration
 }
 
-// defaultTTL is that of package redislock.
 const defaultTTL = redislock.DefaultTTL
 
-// newCareless returns the lock of [careless].
 func newCareless(p *process, name string, ttl time.Duration) *carelessLock {
 	return &carelessLock{p, name, cmp.Or(ttl, defaultTTL)}
 }
@@ -70,7 +66,7 @@ func (m *carelessLock) lock(ctx context.Context, try bool) (harness.Lease, error
 		nonce := newUUID()
 		for {
 			l, err := m.attempt(ctx, nonce)
-			if err != nil { // which may have taken the lock
+			if err != nil { // the request may have taken the lock
 				m.p.undo(ctx, func(ctx context.Context) error { _, err := m.free(ctx, nonce); return err })
 			}
 			if l != nil || err != nil {
@@ -86,7 +82,6 @@ func (m *carelessLock) lock(ctx context.Context, try bool) (harness.Lease, error
 	})
 }
 
-// attempt sends one request for the lock.
 func (m *carelessLock) attempt(ctx context.Context, nonce string) (*plainLease, error) {
 	sent := time.Now()
 	keys := []string{m.name}
@@ -106,7 +101,7 @@ func (m *carelessLock) attempt(ctx context.Context, nonce string) (*plainLease, 
 	return l, nil
 }
 
-// free is two requests, and in between the lock may become another holder's.
+// free sends two requests; between them another may get the lock.
 func (m *carelessLock) free(ctx context.Context, nonce string) (held bool, err error) {
 	err = m.p.persist(ctx, func() error {
 		value, err := m.p.rdb.Get(ctx, m.name).Result()

@@ -12,7 +12,7 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// before is a hook of a client that calls do once, before it sends the first DEL.
+// before is a client hook that calls do once, before the first DEL.
 type before struct {
 	redis.Hook
 	do   func()
@@ -34,16 +34,15 @@ func (b *before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// TestCareless shows what is wrong with redis-unsafe: it deletes the lock of
-// the next holder, and tells no client. TestKinds of package redislock has the same
-// mishap with a lock that is released by one request.
+// TestCareless: redis-unsafe deletes the lock of the next holder, and reports no error.
+// TestKinds of package redislock has the same case with a release of one request.
 func TestCareless(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.Own(t)
 	s := newScene(t, at)
 	link := newLink(t, at)
 	m, other := newCareless(newPlain(t, link), s.key, 0), newCareless(newPlain(t, newLink(t, at)), s.key, 0)
-	unlock(t, lock(t, m)) // the server has the scripts from here on
+	unlock(t, lock(t, m)) // the server has the scripts from now on
 	l := lock(t, m)
 	var next harness.Lease
 	link.AddHook(&before{do: func() {

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// What the tests see of the lock of Redisson 1.2.0.
+// The tests' access to the lock of Redisson 1.2.0.
 
-// Before sets what is called before each step.
 func (r *lock12) Before(f func(step string)) { r.before = f }
 
 func (r *lock12) Thread() *thread12 { return r.thread() }
@@ -34,7 +33,6 @@ func (t *thread12) TryFor(ctx context.Context, wait, lease time.Duration) (bool,
 
 func (t *thread12) Release(ctx context.Context) (bool, error) { return t.unlock(ctx) }
 
-// Entries is the reference-counted subscription of a process, in either form.
 type Entries interface {
 	Subscribe(ctx context.Context) (permits func() int, err error)
 	Unsubscribe(ctx context.Context)
@@ -54,8 +52,8 @@ func (s copiedEntries) Subscribe(ctx context.Context) (func() int, error) {
 
 func (s copiedEntries) Unsubscribe(ctx context.Context) { s.unsubscribe(ctx) }
 
-// countedEntries is what the article asks for: the count is an atomic integer in
-// an entry that stays the same. It is wrong.
+// countedEntries has an atomic count in an entry that stays the same, as the article suggests.
+// It is wrong.
 type countedEntries struct {
 	m       sync.Map // "" to *countedEntry
 	mu      sync.Mutex
@@ -115,15 +113,12 @@ func (s *countedEntries) Unsubscribe(ctx context.Context) {
 	}
 }
 
-// What the tests see of Redisson's fair lock.
-
 func (f *fairLock) Thread() *fairThread { return f.thread() }
 
 func (f *fairLock) Asks() uint64 { return f.asks.Load() }
 
 func (t *fairThread) Field() string { return t.field }
 
-// JoinAndDie joins the queue and is not heard of again.
 func (t *fairThread) JoinAndDie(ctx context.Context) error {
 	l, _, err := t.ask(ctx, true)
 	if l != nil {

@@ -14,32 +14,30 @@ import (
 	"locklab/harness"
 )
 
-// fairRedisson is Redisson's RFairLock as it is today, with the busy loop of its
-// waiters.
+// fairRedisson is Redisson's current RFairLock, including the busy loop of its waiters.
 //
-//  1. Acquire: one script drops waiters from the head of the queue whose time is
-//     over by the client's clock. If the lock is free and the waiter is at the
-//     head, or there are no waiters, it takes it. Otherwise it joins the queue, with a time
-//     that is the one before it and five minutes more.
-//  2. A waiter subscribes to a channel of its own, and asks again when a message
-//     comes, and when the lease of the holder that it was told is over.
-//  3. Release: as redis-reentrant with Redisson's three requests, but the message
-//     goes to the head of the queue only.
+//  1. Acquire: one script drops waiters from the head of the queue whose time is over by the
+//     client's clock. If the lock is free and the waiter is at the head, or there are no
+//     waiters, it takes the lock. Otherwise it joins the queue, with the previous waiter's time
+//     plus five minutes.
+//  2. A waiter subscribes to a private channel. It asks again when a message comes, and when the
+//     reported lease of the holder is over.
+//  3. Release: as redis-reentrant with Redisson's three requests, but the message goes only to
+//     the head of the queue.
 //
-// # What is wrong with it
+// # Known faults
 //
-// A free lock has no time left, so a waiter that is not at the head is told to
-// ask again in 0 ms. If the head is dead, the others ask as fast as the server
-// answers, until its time is over: five minutes and the lease, by default, and
-// five minutes more for each dead waiter before it. Times are compared that
-// different machines' clocks gave. An acquisition moves the time of every waiter,
-// in one script. To count up twice after a lost reply is to hold the lock
-// until the lease ends.
+// A free lock has no time left, so a waiter that is not at the head must ask again in
+// 0 ms. If the head is dead, the others ask as fast as the server answers, until its time
+// is over. By default that is five minutes and the lease, and five minutes more for each
+// dead waiter before it. The script compares times of different machines' clocks. An
+// acquisition moves the time of every waiter, in one script. Counting up twice after a lost
+// reply holds the lock until the lease ends.
 //
 // # References
 //
-// Redisson 4.7.0, org.redisson.RedissonFairLock, RedissonLock and
-// RedissonBaseLock: keys, channels and what each script does.
+// Redisson 4.7.0, org.redisson.RedissonFairLock, RedissonLock and RedissonBaseLock: keys,
+// channels and scripts.
 var fairRedisson = &harness.Variant{
 	Name:   "redis-fair-redisson",
 	Doc:    "list of waiters and a sorted set of their times; behind a dead waiter the others spin",
@@ -54,15 +52,14 @@ var fairRedisson = &harness.Variant{
 }
 
 const (
-	// fairWait is how long a waiter at the head is waited for: threadWaitTime.
+	// fairWait is how long others wait for a waiter at the head: threadWaitTime.
 	fairWait = 5 * time.Minute
 
-	// fairLatch is how long the server knows what a release has done: three tries
-	// of 3 s, with pauses of 1.5 s.
+	// fairLatch is how long the server remembers a release: three tries of 3 s, with pauses
+	// of 1.5 s.
 	fairLatch = 13500 * time.Millisecond
 )
 
-// fairLock is the view that one client has of the lock.
 type fairLock struct {
 	p       *process
 	name    string
@@ -90,7 +87,6 @@ func (f *fairLock) thread() *fairThread {
 	return &fairThread{f: f, field: f.id + ":" + strconv.FormatInt(f.threads.Add(1), 10)}
 }
 
-// fairThread is one owner, or waiter.
 type fairThread struct {
 	f      *fairLock
 	field  string
@@ -118,7 +114,6 @@ func (t *fairThread) lock(ctx context.Context, try bool) (harness.Lease, error) 
 	})
 }
 
-// queued waits for the lock in the queue.
 func (t *fairThread) queued(ctx context.Context) (*plainLease, error) {
 	f, e := t.f, newEntry12()
 	if err := f.hub.subscribe(ctx, t.channel(), e); err != nil {
@@ -139,7 +134,6 @@ func (t *fairThread) queued(ctx context.Context) (*plainLease, error) {
 	}
 }
 
-// ask sends one request and returns the lease, or how long to wait.
 func (t *fairThread) ask(ctx context.Context, join bool) (*plainLease, time.Duration, error) {
 	f := t.f
 	f.asks.Add(1)
@@ -162,25 +156,21 @@ func (t *fairThread) ask(ctx context.Context, join bool) (*plainLease, time.Dura
 	return l, 0, nil
 }
 
-// run runs a script, with one more key if it has one.
 func (t *fairThread) run(ctx context.Context, s *redis.Script, latch []string, args ...any) *redis.Cmd {
 	f := t.f
 	keys := append([]string{f.name, redissonName("redisson_lock_queue", f.name), redissonName("redisson_lock_timeout", f.name)}, latch...)
 	return s.Run(ctx, f.p.rdb, keys, append([]any{t.field, f.ttl.Milliseconds(), time.Now().UnixMilli(), f.wait.Milliseconds()}, args...)...)
 }
 
-// channel returns the name of the waiter's own channel.
 func (t *fairThread) channel() string { return t.channels() + t.field }
 
 func (t *fairThread) channels() string { return redissonName("redisson_lock__channel", t.f.name) + ":" }
 
-// release ends one lease and reports whether the thread had it.
 func (t *fairThread) release(ctx context.Context) (held bool, err error) {
 	t.leases.Add(-1)
 	return t.giveBack(ctx)
 }
 
-// giveBack gives the lock back once and reports whether the thread had it.
 func (t *fairThread) giveBack(ctx context.Context) (held bool, err error) {
 	latch := redissonName("redisson_unlock_latch", t.f.name) + ":" + rand.Text()
 	err = t.f.p.persist(ctx, func() error {
@@ -191,14 +181,14 @@ func (t *fairThread) giveBack(ctx context.Context) (held bool, err error) {
 		return err
 	})
 	if held {
-		// If it is not deleted it expires.
+		// If this fails, it expires.
 		_ = t.f.p.rdb.Del(ctx, latch).Err()
 	}
 	return held, err
 }
 
-// leave takes the waiter out of the queue, and the lock back if it was given
-// without our knowing, and cannot be from before.
+// leave removes the waiter from the queue, and gives back a lock that was granted unnoticed
+// and cannot be from before.
 func (t *fairThread) leave(ctx context.Context) error {
 	err := t.run(ctx, fairLeave, nil).Err()
 	if t.leases.Load() == 0 {

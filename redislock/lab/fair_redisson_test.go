@@ -39,7 +39,6 @@ func (s *scene) fair(ttl, wait time.Duration) *fairLock {
 	return newFairLock(newPlain(s.t, newLink(s.t, s.at)), s.key, ttl, wait)
 }
 
-// queue returns the waiters in order, each of which must have a time.
 func (s *scene) queue() []string {
 	s.t.Helper()
 	ctx := context.WithoutCancel(s.t.Context())
@@ -51,12 +50,10 @@ func (s *scene) queue() []string {
 	return list
 }
 
-// waiting returns how many wait.
 func (s *scene) waiting() int {
 	return int(s.watch.LLen(context.WithoutCancel(s.t.Context()), "redisson_lock_queue:"+s.key).Val())
 }
 
-// evalshas returns how many scripts the server has run since it started.
 func (s *scene) evalshas() int {
 	info := s.watch.Info(context.WithoutCancel(s.t.Context()), "commandstats").Val()
 	_, tail, _ := strings.Cut(info, "cmdstat_evalsha:calls=")
@@ -98,7 +95,6 @@ func fairKeys(t *testing.T, s *scene) {
 	s.watch.Del(t.Context(), "redisson_lock_queue:"+s.key, "redisson_lock_timeout:"+s.key)
 }
 
-// fairRequests: a release is a script and a DEL.
 func fairRequests(t *testing.T, s *scene) {
 	c := newLink(t, s.at)
 	f := newFairLock(newPlain(t, c), s.key, 0, time.Minute)
@@ -139,7 +135,6 @@ func fairOrder(t *testing.T, s *scene) {
 	}
 }
 
-// fairLeaves: a waiter that gives up leaves nothing.
 func fairLeaves(t *testing.T, s *scene) {
 	f := s.fair(0, time.Minute)
 	l := lock(t, f.Thread())
@@ -162,8 +157,8 @@ func fairLeaves(t *testing.T, s *scene) {
 	unlock(t, lock(t, s.fair(0, time.Minute).Thread()))
 }
 
-// fairDeadHead: behind a dead head a waiter asks as fast as it can while nothing
-// has the lock, until the head's time is over.
+// fairDeadHead: behind a dead head a waiter asks continuously while the lock is free, until the
+// head's time is over.
 func fairDeadHead(t *testing.T, s *scene) {
 	const lease, wait = 300 * time.Millisecond, time.Second
 	holder, dead, waiter := s.fair(lease, wait), s.fair(lease, wait), s.fair(lease, wait)
@@ -195,7 +190,6 @@ func fairDeadHead(t *testing.T, s *scene) {
 	}
 }
 
-// fairLostReply: what is counted up twice is held until the lease ends.
 func fairLostReply(t *testing.T, s *scene) {
 	c := newLink(t, s.at, retryingFair)
 	f := newFairLock(newPlain(t, c), s.key, 0, time.Minute)
@@ -210,5 +204,4 @@ func fairLostReply(t *testing.T, s *scene) {
 	}
 }
 
-// retryingFair leaves the retry to the client library, as its default is.
 func retryingFair(o *redis.Options) { o.MaxRetries = 3 }

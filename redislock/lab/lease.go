@@ -11,20 +11,18 @@ import (
 	"locklab/harness"
 )
 
-// A plainLease is one acquisition of a lock that stands on the plain client library.
 type plainLease struct {
 	p    *process
 	name string
 	span time.Duration // of the lease; 0 for one without end
 
-	// free gives the lock back and reports whether it was held until then.
 	free func(ctx context.Context) (held bool, err error)
 
-	// renew asks for a whole lease again, and reports whether the lock was held. nil
-	// if it is not renewed.
+	// renew extends the lease to a whole one, and reports whether the lock was held. nil if
+	// there is no renewal.
 	renew func(ctx context.Context) (held bool, err error)
 
-	alive    context.Context // ends with the lease; the cause says why
+	alive    context.Context // ends with the lease; the cause is the reason
 	end      context.CancelCauseFunc
 	unlocked atomic.Bool
 
@@ -42,8 +40,7 @@ var (
 	errTooLate  = errors.New("the answer took longer than the lease")
 )
 
-// begin begins a lease that was asked for at that time, and reports whether any of it
-// is left.
+// begin begins a lease that was requested at that time, and reports whether any of it is left.
 func (l *plainLease) begin(sent time.Time) bool {
 	l.alive, l.end = context.WithCancelCause(l.p.open)
 	if l.span == 0 {
@@ -59,14 +56,14 @@ func (l *plainLease) begin(sent time.Time) bool {
 	return true
 }
 
-// until returns when a lease ends that was asked for at that time: as much earlier than
-// in the server as clocks may differ by, and 20 ms more for the holder to be told, but a
-// tenth of the lease at most.
+// until returns when a lease that was requested at that time ends: earlier than in the
+// server by the clock tolerance, and by 20 ms, at most a tenth of the lease, for the
+// notification of the holder.
 func (l *plainLease) until(sent time.Time) time.Time {
 	return sent.Add(l.span - l.span/100 - 2*time.Millisecond - min(20*time.Millisecond, l.span/10))
 }
 
-// next returns in how long to renew, or to end. The caller holds l.mu.
+// next returns the time until the next renewal or the end. The caller holds l.mu.
 func (l *plainLease) next() time.Duration {
 	left := time.Until(l.deadline)
 	if l.renew == nil {
@@ -75,7 +72,6 @@ func (l *plainLease) next() time.Duration {
 	return min(left, l.span/3)
 }
 
-// tick ends the lease if its time is over, or else renews it.
 func (l *plainLease) tick() {
 	if l.alive.Err() != nil {
 		return
@@ -103,25 +99,24 @@ func (l *plainLease) tick() {
 		if err == nil && held {
 			l.deadline = l.until(sent)
 		}
-		l.timer.Reset(max(l.next(), 0)) // a tick that comes after the end does nothing
+		l.timer.Reset(max(l.next(), 0)) // a tick after the end does nothing
 	})
 }
 
-// extend notes a renewal that was asked for at that time by something else than renew.
+// extend records a renewal that was requested at that time outside of renew.
 func (l *plainLease) extend(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.deadline = l.until(sent)
 }
 
-// gone ends a lease whose lock was not held any more.
 func (l *plainLease) gone() {
 	if !l.unlocked.Load() {
 		l.end(fmt.Errorf("%w: its key was gone or another holder's", errLost))
 	}
 }
 
-// Unlock releases the lock, whatever has become of ctx.
+// Unlock releases the lock, whether or not ctx has ended.
 func (l *plainLease) Unlock(ctx context.Context) error {
 	if l.unlocked.Swap(true) {
 		return fmt.Errorf("%w: %s: unlocked before", errNotHeld, l.name)
@@ -159,7 +154,6 @@ func (l *plainLease) Unlock(ctx context.Context) error {
 	}
 }
 
-// stop ends the timer.
 func (l *plainLease) stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -182,7 +176,6 @@ func (l *plainLease) Err() error {
 
 func (l *plainLease) Deadline() (time.Time, bool) { return l.last(), l.span > 0 }
 
-// last returns until when the lock is surely held.
 func (l *plainLease) last() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,11 +10,11 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// parallelTests is how many of the tests that call t.Parallel run beside each other:
-// they wait most of the time, each with a server of its own.
+// parallelTests is the number of parallel tests: they wait most of the time, each with its
+// server.
 const parallelTests = 6
 
-// TestMain lets the client library keep silent about connections that tests break.
+// TestMain silences the client library about connections that tests break.
 func TestMain(m *testing.M) {
 	logging.Disable()
 	locktest.Parallel(parallelTests)

@@ -8,19 +8,17 @@ import (
 	"locklab/redislock"
 )
 
-// The locks in this file are redis-poll with other pauses between the attempts of a
-// waiter: what polling costs depends on nothing else. A longer pause sends fewer
-// requests, leaves the lock free for longer after each release, and favours a
-// waiter that has just come over one that sleeps.
+// The locks in this file are redis-poll with other pauses between the attempts of a waiter,
+// the only parameter of polling. A longer pause sends fewer requests, leaves the lock free
+// for longer after each release, and favours new waiters over sleeping ones.
 //
-//   - redis-spin does not pause: the floor of what polling can reach, at the
-//     price of a request per round trip and waiter.
-//   - redis-poll-1ms, -5ms, -20ms, -100ms pause for as long as their names say.
-//   - redis-poll-jitter pauses from 0 to 40 ms, evenly spread. Its mean is that of
-//     redis-poll-20ms, so that the two differ by what the spread does: waiters that
-//     were in step get out of it.
-//   - redis-poll-exp begins with a millisecond and doubles up to 128, and waits
-//     for any part of that ("full jitter").
+//   - redis-spin does not pause: the best that polling can reach, at the price of a request per
+//     round trip and waiter.
+//   - redis-poll-1ms, -5ms, -20ms, -100ms pause for that time.
+//   - redis-poll-jitter pauses from 0 to 40 ms, evenly spread. Its mean is 20 ms as in
+//     redis-poll-20ms, so the two differ only by the spread, which separates waiters in step.
+//   - redis-poll-exp doubles its bound from 1 to 128 ms, and waits for a random part of it
+//     ("full jitter").
 //
 // # References
 //
@@ -40,7 +38,6 @@ var (
 	pollExp    = polls("redis-poll-exp", "redis-poll with pauses that double from 1 to 128 ms, with full jitter", redislock.Backoff(time.Millisecond, 128*time.Millisecond))
 )
 
-// polls returns a variant of redis-poll.
 func polls(name, doc string, pause func(n int) time.Duration) *harness.Variant {
 	return &harness.Variant{
 		Name:   name,
@@ -55,12 +52,10 @@ func polls(name, doc string, pause func(n int) time.Duration) *harness.Variant {
 	}
 }
 
-// constant returns pauses of d.
 func constant(d time.Duration) func(int) time.Duration {
 	return func(int) time.Duration { return d }
 }
 
-// jitter returns pauses from least to most, evenly spread.
 func jitter(least, most time.Duration) func(int) time.Duration {
 	return func(int) time.Duration { return least + rand.N(most-least+1) }
 }

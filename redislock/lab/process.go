@@ -17,10 +17,10 @@ import (
 	wireredis "locklab/internal/wire/redis"
 )
 
-// A process is what the locks of one process share that stand on the plain client
-// library: its connections, and the goroutines in which requests run.
+// A process is the state shared by the locks of one process on the plain client library:
+// its connections, and the goroutines of its requests.
 type process struct {
-	rdb      *redis.Client // this and the next nil if the lock has its own
+	rdb      *redis.Client // this and the next are nil if the lock has its own client
 	blocking *redis.Client // for commands that block, and to subscribe
 
 	open context.Context // ends with Close
@@ -31,7 +31,7 @@ type process struct {
 	work sync.WaitGroup // goroutines started by spawn
 }
 
-// blockingConnections does not limit how many block.
+// blockingConnections sets no limit on blocking connections.
 const blockingConnections = 1 << 16
 
 func newProcess(rdb *redis.Client) *process {
@@ -42,7 +42,6 @@ func newProcess(rdb *redis.Client) *process {
 	return p
 }
 
-// newIdle returns one without connections.
 func newIdle() *process {
 	p := new(process)
 	p.open, p.shut = context.WithCancel(context.Background())
@@ -50,7 +49,7 @@ func newIdle() *process {
 }
 
 // Close ends every wait and every lease, and returns when all goroutines have ended. The
-// keys of leases that have not been unlocked stay.
+// keys of leases without Unlock stay.
 func (p *process) Close() error {
 	p.mu.Lock()
 	p.over = true
@@ -66,8 +65,7 @@ func (p *process) Close() error {
 
 var errClosed = errors.New("redislock: the client is closed")
 
-// spawn runs f in a goroutine that Close waits for, and reports whether p was
-// still open.
+// spawn runs f in a goroutine that Close waits for. It returns false if p is closed.
 func (p *process) spawn(f func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,7 +76,6 @@ func (p *process) spawn(f func()) bool {
 	return true
 }
 
-// pause waits for d and reports whether neither ctx nor p has ended before.
 func (p *process) pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -91,7 +88,6 @@ func (p *process) pause(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// closed is errClosed once p is closed, else nil.
 func (p *process) closed() error {
 	if p.open.Err() != nil {
 		return errClosed
@@ -99,8 +95,8 @@ func (p *process) closed() error {
 	return nil
 }
 
-// await runs acquire in a goroutine of p, which the client library may block for long,
-// and waits for it until ctx ends. A lease that comes later is released.
+// await runs acquire in a goroutine of p, which the client library may block for long, and
+// waits until ctx ends. A later lease is released.
 func (p *process) await(ctx context.Context, name string, acquire func(context.Context) (*plainLease, error)) (harness.Lease, error) {
 	l, err := lease.Await(ctx, p.spawn, errClosed, func() (*plainLease, error) { return acquire(ctx) },
 		func(l *plainLease) { _ = l.Unlock(ctx) })
@@ -113,7 +109,6 @@ func (p *process) await(ctx context.Context, name string, acquire func(context.C
 	return nil, fmt.Errorf("redislock: lock %s: %w", name, err)
 }
 
-// persist calls f, which sends one request, until the server answers or ctx ends.
 func (p *process) persist(ctx context.Context, f func() error) error {
 	for pause := retryPause; ; pause = min(2*pause, retryMost) {
 		err := f()
@@ -125,25 +120,23 @@ func (p *process) persist(ctx context.Context, f func() error) error {
 }
 
 const (
-	// retryPause is how long to wait before a request that failed is sent again, and
-	// retryMost when it has failed again and again.
+	// retryPause is the pause after the first failure. It doubles up to retryMost.
 	retryPause = 10 * time.Millisecond
 	retryMost  = 250 * time.Millisecond
 
-	// undoWait is how long a Lock that gives up waits until what it may have left behind
-	// is taken back, and requestWait how long that and an Unlock may go on.
+	// undoWait is how long a Lock that gives up waits until its effects are undone.
+	// requestWait bounds that and an Unlock.
 	undoWait    = 80 * time.Millisecond
 	requestWait = 2 * time.Second
 )
 
-// undo runs f, which takes back what a Lock that gives up may have left behind.
 func (p *process) undo(ctx context.Context, f func(context.Context) error) {
 	done := make(chan struct{})
 	if !p.spawn(func() {
 		defer close(done)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestWait)
 		defer cancel()
-		_ = f(ctx) // what is left is over with its lease
+		_ = f(ctx) // the rest ends with its lease
 	}) {
 		return
 	}
@@ -155,19 +148,17 @@ func (p *process) undo(ctx context.Context, f func(context.Context) error) {
 	}
 }
 
-// A plainLocker is a lock that stands on the plain client library.
 type plainLocker interface {
 	Lock(ctx context.Context) (harness.Lease, error)
 	TryLock(ctx context.Context) (harness.Lease, error)
 }
 
-// plain returns the constructor of a Variant whose lock is made by lock, and a worker's
-// view of it by that.
+// plain returns the constructor of a Variant. lock makes its lock, and a function that
+// returns a worker's view of it.
 func plain(lock func(p *process, name string, ttl time.Duration) (worker func() plainLocker)) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return plainWith(func(*redis.Options) {}, lock)
 }
 
-// plainWith is plain with a client of other options.
 func plainWith(tweak func(*redis.Options), lock func(p *process, name string, ttl time.Duration) (worker func() plainLocker)) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		rdb, counter, err := connect(ctx, at, tweak)
@@ -179,7 +170,6 @@ func plainWith(tweak func(*redis.Options), lock func(p *process, name string, tt
 	}
 }
 
-// plainClient is a process and its view of one lock, as the lab sees them.
 type plainClient struct {
 	*wireredis.Counter
 	p      *process
@@ -201,19 +191,16 @@ func (r *plainClient) Join(context.Context, int) (harness.Session, error) {
 
 func (r *plainClient) Close() error { return errors.Join(r.p.Close(), r.p.rdb.Close()) }
 
-// plainSession is one worker.
 type plainSession struct{ plainLocker }
 
 var _ harness.TrySession = plainSession{}
 
 func (plainSession) Close() error { return nil }
 
-// A plainReader is a plainLocker that readers share.
 type plainReader interface {
 	RLock(ctx context.Context) (harness.Lease, error)
 }
 
-// plainRWSession is one worker of it.
 type plainRWSession struct {
 	plainSession
 	plainReader
@@ -224,20 +211,18 @@ var _ harness.RWSession = plainRWSession{}
 //go:embed lua/*.lua
 var luaFiles embed.FS
 
-// newScript returns the script made of these files, one behind the other.
 func newScript(names ...string) *redis.Script {
 	var source strings.Builder
 	for _, name := range names {
 		text, err := luaFiles.ReadFile("lua/" + name + ".lua")
 		if err != nil {
-			panic(err) // a name that is not there, seen by the first test
+			panic(err) // a missing file, found by the first test
 		}
 		source.Write(text)
 	}
 	return redis.NewScript(source.String())
 }
 
-// newUUID returns a random UUID, of version 4.
 func newUUID() string {
 	var b [16]byte
 	rand.Read(b[:])
@@ -245,7 +230,6 @@ func newUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// redissonName returns what Redisson calls a companion of the object called name.
 func redissonName(prefix, name string) string {
 	if strings.Contains(name, "{") {
 		return prefix + ":" + name
@@ -253,5 +237,5 @@ func redissonName(prefix, name string) string {
 	return prefix + ":{" + name + "}"
 }
 
-// unlockMessage says on a channel of Redisson's that the lock is free.
+// unlockMessage on a Redisson channel means that the lock is free.
 const unlockMessage = "0"

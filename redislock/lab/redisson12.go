@@ -12,40 +12,37 @@ import (
 	"locklab/harness"
 )
 
-// redisson12 is the lock of Redisson 1.2.0, with its hazards, and before scripts
-// ran in the server. It is here to show them; redis-reentrant is what has become
-// of it.
+// redisson12 is the lock of Redisson 1.2.0, before it used scripts, with its faults.
+// redis-reentrant is its successor.
 //
-//  1. Try: SETNX of {id, thread, count}; with a lease, PEXPIRE. If the key was
-//     there, GET; if it is one's own, count one more, MULTI, SET, EXEC. Otherwise
-//     PTTL says how long to wait.
-//  2. Otherwise join the subscription of the process, try again, and wait for a
-//     permit of the process's semaphore, of which each message gives one.
-//  3. Release: GET; if the count is more than one, SET one less, else MULTI, DEL,
-//     PUBLISH, EXEC.
+//  1. Try: SETNX of {id, thread, count}; with a lease, PEXPIRE. If the key was there, GET; if it
+//     is one's own, count one more with MULTI, SET, EXEC. Otherwise PTTL returns how long to
+//     wait.
+//  2. Otherwise join the subscription of the process, try again, and wait for a permit of the
+//     process's semaphore; each message gives one permit.
+//  3. Release: GET; if the count is more than one, SET one less, else MULTI, DEL, PUBLISH, EXEC.
 //
-// Six commands in three round trips alone.
+// An uncontended acquisition takes six commands in three round trips.
 //
-// # What is wrong with it
+// # Known faults
 //
-// Between two commands the world may change, since nothing is WATCHed:
+// The key may change between two commands, since nothing is WATCHed:
 //
-//   - the lease ends after GET and another client takes the lock; SET then makes it
-//     one's own a second time, DEL frees the other's lock;
-//   - SET drops the time to live: a lock with a lease becomes one for ever;
-//   - without a lease, and after a crash between SETNX and PEXPIRE, a key stays
-//     for ever;
-//   - the key may go after GET: PTTL then says -2, which is taken for -1, a lock
-//     without a lease, and the wait ends only with a message;
-//   - the time that the subscription takes is not taken off the time to wait, so
-//     that tryLock may take twice its time;
-//   - a message without a waiter leaves a permit, which wakes a later waiter
-//     in vain; and a release wakes one waiter in every process.
+//   - The lease ends after GET and another client takes the lock: SET then makes it one's own a
+//     second time, and DEL frees the other's lock.
+//   - SET drops the time to live: a lock with a lease becomes permanent.
+//   - Without a lease, and after a crash between SETNX and PEXPIRE, a key stays forever.
+//   - The key may vanish after GET: PTTL then returns -2, which is taken for -1, a lock without
+//     a lease, and the wait ends only with a message.
+//   - The time of the subscription is not subtracted from the time to wait, so tryLock may take
+//     twice its time.
+//   - A message without a waiter leaves a permit, which wakes a later waiter in vain; and a
+//     release wakes one waiter in every process.
 //
 // # References
 //
-// Redisson 1.2.0, org.redisson.RedissonLock, as an article on its source tells it
-// step by step; we have not seen its own text.
+// Redisson 1.2.0, org.redisson.RedissonLock, as described in an article on its source; we
+// have not seen the source itself.
 var redisson12 = &harness.Variant{
 	Name:   "redis-redisson12",
 	Doc:    "Redisson before scripts: SETNX, GET, MULTI; loses and gives away locks",
@@ -59,7 +56,6 @@ var redisson12 = &harness.Variant{
 	}),
 }
 
-// lock12 is the view that one client has of the lock.
 type lock12 struct {
 	p       *process
 	name    string
@@ -68,14 +64,14 @@ type lock12 struct {
 	entries *entries12
 	threads atomic.Int64
 
-	// before is called with the name of each step that is about to be taken, so
-	// that tests can let others come between.
+	// before is called with the name of the next step, so that tests can interleave other
+	// clients.
 	before func(step string)
 
-	wakeups, inVain atomic.Uint64 // permits taken, and those that did not help
+	wakeups, inVain atomic.Uint64 // permits taken, and taken in vain
 }
 
-// newLock12 returns a lock whose leases are never renewed; 0 is for ever.
+// newLock12 returns a lock whose leases are never renewed; 0 is no end.
 func newLock12(p *process, name string, lease time.Duration) *lock12 {
 	r := &lock12{p: p, name: name, id: newUUID(), lease: lease, before: func(string) {}}
 	r.entries = &entries12{hub: newHub(p), channel: "redisson__lock__channel__" + name, before: func(s string) { r.before(s) }}
@@ -84,7 +80,6 @@ func newLock12(p *process, name string, lease time.Duration) *lock12 {
 
 func (r *lock12) thread() *thread12 { return &thread12{r: r, id: r.threads.Add(1)} }
 
-// forceUnlock frees the lock, whichever client has it.
 func (r *lock12) forceUnlock(ctx context.Context) error {
 	_, err := r.p.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.Del(ctx, r.name)
@@ -94,20 +89,17 @@ func (r *lock12) forceUnlock(ctx context.Context) error {
 	return err
 }
 
-// value12 is what the key holds.
 type value12 struct {
 	ID       string `json:"id"`
 	ThreadID int64  `json:"threadId"`
 	Counter  int    `json:"counter"`
 }
 
-// thread12 is one owner.
 type thread12 struct {
 	r  *lock12
 	id int64
 }
 
-// MarshalBinary is what go-redis asks of a value.
 func (v value12) MarshalBinary() ([]byte, error) { return json.Marshal(v) }
 
 func parseValue12(text []byte) (v value12, err error) {
@@ -117,7 +109,6 @@ func parseValue12(text []byte) (v value12, err error) {
 	return v, nil
 }
 
-// held returns the value of the key if it is this thread's.
 func (t *thread12) held(ctx context.Context) (v value12, mine bool, err error) {
 	t.r.before("get")
 	text, err := t.r.p.rdb.Get(ctx, t.r.name).Bytes()
@@ -130,7 +121,7 @@ func (t *thread12) held(ctx context.Context) (v value12, mine bool, err error) {
 	return v, err == nil && v.ID == t.r.id && v.ThreadID == t.id, err
 }
 
-// try takes the lock, or takes it once more, or returns what PTTL says.
+// try takes the lock, takes it once more, or returns the result of PTTL.
 func (t *thread12) try(ctx context.Context, lease time.Duration) (ok bool, pttl time.Duration, err error) {
 	r := t.r
 	r.before("setnx")
@@ -157,7 +148,6 @@ func (t *thread12) try(ctx context.Context, lease time.Duration) (ok bool, pttl 
 	return false, pttl, err
 }
 
-// lock waits until it has the lock.
 func (t *thread12) lock(ctx context.Context, lease time.Duration) error {
 	if ok, _, err := t.try(ctx, lease); ok || err != nil {
 		return err
@@ -182,8 +172,8 @@ func (t *thread12) lock(ctx context.Context, lease time.Duration) error {
 	return err
 }
 
-// tryFor waits for the lock for that time, and for the subscription for as long
-// again: what the subscription takes is not taken off.
+// tryFor waits for the lock for wait, and for the subscription for as long again, because
+// the time of the subscription is not subtracted.
 func (t *thread12) tryFor(ctx context.Context, wait, lease time.Duration) (ok bool, err error) {
 	ok, _, err = t.try(ctx, lease)
 	if ok || err != nil {
@@ -221,7 +211,6 @@ func ignoreTimeout(ctx context.Context, err error) error {
 	return err
 }
 
-// sleep takes a permit, and waits for one as long as pttl says.
 func (t *thread12) sleep(ctx context.Context, e *entry12, pttl time.Duration) (woken bool, err error) {
 	t.r.before("sleep")
 	woken, err = t.r.entries.hub.sleep(ctx, e, pttl)
@@ -231,7 +220,6 @@ func (t *thread12) sleep(ctx context.Context, e *entry12, pttl time.Duration) (w
 	return woken, err
 }
 
-// unlock gives the lock back once and reports whether the thread had it.
 func (t *thread12) unlock(ctx context.Context) (held bool, err error) {
 	v, mine, err := t.held(ctx)
 	if err != nil || !mine {
@@ -246,7 +234,7 @@ func (t *thread12) unlock(ctx context.Context) (held bool, err error) {
 	return true, t.r.forceUnlock(ctx)
 }
 
-// Lock is lock in the shape of the other locks.
+// Lock adapts lock to the other locks.
 func (t *thread12) Lock(ctx context.Context) (harness.Lease, error) {
 	return t.r.p.await(ctx, t.r.name, func(ctx context.Context) (*plainLease, error) {
 		if err := t.lock(ctx, t.r.lease); err != nil {
@@ -269,7 +257,6 @@ func (t *thread12) TryLock(ctx context.Context) (harness.Lease, error) {
 	})
 }
 
-// leased returns the lease of a thread that has just got the lock.
 func (t *thread12) leased() (*plainLease, error) {
 	l := &plainLease{p: t.r.p, name: t.r.name, free: t.unlock, span: t.r.lease}
 	if !l.begin(time.Now()) {

@@ -5,30 +5,27 @@ import (
 	"sync"
 )
 
-// entries12 is the map by which waiters of a process share one subscription:
-// Redisson 1.2.0's ENTRIES, which is one for the whole process, but whose keys
-// begin with the id of a client. So one for each lock of a client is the same,
-// and has one key.
+// entries12 lets the waiters of a process share one subscription: Redisson 1.2.0's ENTRIES.
+// That is one map for the whole process, whose keys begin with the id of a client. One map
+// per lock of a client is equivalent, and has one key.
 //
 // # Why the count of waiters is not an atomic integer
 //
-// What must be atomic is more than the count: the waiter that counts down to zero
-// removes the entry, and between these two steps another may count it up again. With an
-// atomic integer in the entry, remove(key, entry) still finds the same entry and
-// removes it under the feet of the new waiter, which then sleeps beside a map in
-// which no message finds it, on a channel that has been unsubscribed. So an entry
-// never changes. To count is to replace it by a copy: a compare-and-swap of
-// identity and count together, by which remove(key, entry) fails if another has
-// counted since.
+// The waiter that counts down to zero removes the entry, and between these two steps
+// another may count it up again. With an atomic integer in the entry, remove(key, entry)
+// still finds the same entry and removes it. The new waiter then sleeps on an entry that no
+// message reaches, on an unsubscribed channel. So an entry never changes. Counting replaces
+// it by a copy: a compare-and-swap of identity and count together. remove(key, entry) then
+// fails if another has counted since.
 type entries12 struct {
 	m       sync.Map   // "" to *entry12
-	mu      sync.Mutex // from what the map says to what is sent about it
+	mu      sync.Mutex // from a change of the map to its SUBSCRIBE or UNSUBSCRIBE
 	hub     *hub
 	channel string
 	before  func(step string)
 }
 
-// An entry12 is never changed.
+// An entry12 is immutable.
 type entry12 struct {
 	waiters int
 	latch   chan struct{} // a semaphore: holds the permits
@@ -49,22 +46,20 @@ func (p *promise12) keep(err error) {
 	})
 }
 
-// newEntry12 returns an entry for one waiter.
 func newEntry12() *entry12 {
 	return &entry12{1, make(chan struct{}, permits), &promise12{kept: make(chan struct{})}}
 }
 
-// permits is how many messages may come before a waiter takes one.
+// permits is how many messages may arrive before a waiter takes one.
 const permits = 1 << 16
 
-// with returns a copy of e with n more waiters.
 func (e *entry12) with(n int) *entry12 {
 	copied := *e
 	copied.waiters += n
 	return &copied
 }
 
-// enter adds a waiter to an entry that is there.
+// enter adds a waiter to an existing entry.
 func (s *entries12) enter() *entry12 {
 	for {
 		got, ok := s.m.Load("")
@@ -78,8 +73,8 @@ func (s *entries12) enter() *entry12 {
 	}
 }
 
-// subscribe joins the subscription, and waits for it. The waiter has left an
-// entry to unsubscribe from if that is not nil, even after an error.
+// subscribe joins the subscription, and waits for it. If the entry is not nil, even with an
+// error, the waiter must unsubscribe.
 func (s *entries12) subscribe(ctx context.Context) (*entry12, error) {
 	e := s.enter()
 	for e == nil {
@@ -100,7 +95,7 @@ func (s *entries12) subscribe(ctx context.Context) (*entry12, error) {
 	return e, s.hub.await(ctx, e)
 }
 
-// unsubscribe takes a waiter off, and ends the subscription with the last.
+// unsubscribe removes a waiter, and ends the subscription with the last.
 func (s *entries12) unsubscribe(ctx context.Context) {
 	for {
 		got, ok := s.m.Load("")

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// herd12: one release wakes one waiter in each process. Redisson has kept this,
-// and so does redis-reentrant; only a queue hands over to one.
+// herd12: one release wakes one waiter in each process, as in current Redisson and
+// redis-reentrant; only a queue wakes one in all.
 func herd12(t *testing.T, s *scene) {
 	const processes = 3
 	h := s.process12().Thread()
@@ -55,7 +55,7 @@ func herd12(t *testing.T, s *scene) {
 	t.Logf("%d processes wait: one release wakes %d, %d of them in vain", processes, processes, processes-1)
 }
 
-// subscriptions12 prints what sharing a subscription saves.
+// subscriptions12 prints the saving of a shared subscription.
 func subscriptions12(t *testing.T, s *scene) {
 	const waiters = 50
 	s.watch.Set(t.Context(), s.key, `{"id":"another"}`, 0)
@@ -100,8 +100,8 @@ func subscriptions12(t *testing.T, s *scene) {
 
 var totalMemory = regexp.MustCompile(`tot-mem=(\d+)`)
 
-// subscribers returns how many connections subscribe to the channel, and what
-// memory the server has for all connections that subscribe to anything.
+// subscribers returns the number of connections that subscribe to the channel, and the server's
+// memory for all subscribing connections.
 func (s *scene) subscribers(channel string) (n int64, memory int) {
 	ctx := context.WithoutCancel(s.t.Context())
 	n = s.watch.PubSubNumSub(ctx, channel).Val()[channel]
@@ -115,14 +115,14 @@ func (s *scene) subscribers(channel string) (n int64, memory int) {
 	return n, memory
 }
 
-// lastUnsubscribe lets a waiter come while the last one goes: the article's
-// question why the count is not an atomic integer.
+// lastUnsubscribe lets a waiter come while the last one goes: why the count is not an atomic
+// integer.
 func lastUnsubscribe(t *testing.T, s *scene) {
 	for _, test := range []struct {
 		name    string
 		entries func(*lock12) Entries
-		step    string // before which the waiter comes
-		heard   bool   // by the new waiter
+		step    string // the waiter comes before it
+		heard   bool   // the new waiter gets the message
 	}{
 		{"copied entries", (*lock12).Entries, "remove", true},
 		{"copied entries", (*lock12).Entries, "unsubscribe", true},
@@ -138,8 +138,8 @@ func lastUnsubscribe(t *testing.T, s *scene) {
 			entries.Before(once(test.step, 1, func() { permits, err = entries.Subscribe(t.Context()) }))
 			entries.Unsubscribe(t.Context())
 			s.must(err)
-			// The server answers UNSUBSCRIBE and PUBLISH in order of arrival, but
-			// they come by different connections.
+			// The server answers UNSUBSCRIBE and PUBLISH in order of arrival, but they come on
+			// different connections.
 			want := int64(0)
 			if test.heard {
 				want = 1

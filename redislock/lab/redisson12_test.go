@@ -14,9 +14,9 @@ import (
 	"locklab/redislock"
 )
 
-// TestRedisson12 shows each hazard of Redisson 1.2.0, command by command, and
-// beside it that the same events do no harm to redis-reentrant: here, or by the failure
-// scenarios reentry-late, reentry-crash, release-late and acquire-crash.
+// TestRedisson12 shows each fault of Redisson 1.2.0, command by command. The same events do not
+// affect redis-reentrant: here, or in the failure scenarios reentry-late, reentry-crash,
+// release-late and acquire-crash.
 func TestRedisson12(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -46,8 +46,7 @@ func TestRedisson12(t *testing.T) {
 	t.Run("last unsubscribe", func(t *testing.T) { leaktest.Own(t); lastUnsubscribe(t, newScene(t, at)) })
 }
 
-// B17: GET shows the own value, the lease ends, another takes the lock,
-// and SET overwrites that.
+// B17: GET returns the own value, the lease ends, another takes the lock, and SET overwrites it.
 func overwritten(t *testing.T, s *scene) {
 	p, q := s.process12(), s.process12()
 	a, b := p.Thread(), q.Thread()
@@ -80,8 +79,8 @@ func immortal(t *testing.T, s *scene) {
 	}
 }
 
-// B19: GET shows the own value, the lease ends, another takes the lock,
-// and DEL frees it for a third one.
+// B19: GET returns the own value, the lease ends, another takes the lock, and DEL frees it for a
+// third one.
 func foreignUnlock(t *testing.T, s *scene) {
 	p, q := s.process12(), s.process12()
 	a, b, c := p.Thread(), q.Thread(), q.Thread()
@@ -98,8 +97,8 @@ func foreignUnlock(t *testing.T, s *scene) {
 	}
 }
 
-// B20: without a lease a crash is for ever; with one too, if it comes between
-// SETNX and PEXPIRE.
+// B20: without a lease a crash holds the lock forever; with one too, if it comes between SETNX
+// and PEXPIRE.
 func forEver(t *testing.T, s *scene) {
 	for _, crash := range []string{"", "pexpire"} {
 		p, q := s.process12(), s.process12()
@@ -119,12 +118,12 @@ func forEver(t *testing.T, s *scene) {
 		if ok, err := q.Thread().TryFor(t.Context(), 200*time.Millisecond, 0); ok || err != nil {
 			t.Errorf("tryLock behind a dead holder = %t, %v", ok, err)
 		}
-		s.must(q.ForceUnlock(t.Context())) // the cure by hand
+		s.must(q.ForceUnlock(t.Context())) // manual repair
 	}
 }
 
-// B21: the key goes after GET. PTTL says -2, and the waiter goes to sleep beside
-// a free lock.
+// B21: the key vanishes after GET. PTTL returns -2, and the waiter sleeps while the lock is
+// free.
 func sleepsBesideFree(t *testing.T, s *scene) {
 	const wait = 300 * time.Millisecond
 	p, q := s.process12(), s.process12()
@@ -152,14 +151,14 @@ func sleepsBesideFree(t *testing.T, s *scene) {
 	}
 }
 
-// wakesInTime: the state and the time left are one answer.
+// wakesInTime: one answer contains the state and the time left.
 func wakesInTime(t *testing.T, s *scene) {
 	const lease = 100 * time.Millisecond
 	p, _ := s.process(redislock.Options{TTL: lease, DisableRenewal: true})
 	q, _ := s.process(redislock.Options{})
 	for range 5 {
 		began := time.Now()
-		lock(t, p) // and say nothing
+		lock(t, p) // without telling anybody
 		unlock(t, lock(t, q))
 		if took := time.Since(began); took > 20*lease {
 			t.Errorf("the lock was free after %v and taken after %v", lease, took)
@@ -167,7 +166,7 @@ func wakesInTime(t *testing.T, s *scene) {
 	}
 }
 
-// B22: what the subscription takes is not taken off the time to wait.
+// B22: the time of the subscription is not subtracted from the time to wait.
 func twiceTheWait(t *testing.T, s *scene) {
 	const wait, slow = 600 * time.Millisecond, 500 * time.Millisecond
 	p, q := s.process12(), s.process12()
@@ -205,8 +204,8 @@ func onceTheWait(t *testing.T, s *scene) {
 	unlock(t, l)
 }
 
-// B23: each unlock while the entry lives and no waiter sleeps leaves a permit, and
-// each of these wakes the next waiter in vain.
+// B23: each unlock while the entry exists and no waiter sleeps leaves a permit, which later
+// wakes a waiter in vain.
 func leftOver(t *testing.T, s *scene) {
 	p, q := s.process12(), s.process12()
 	permits, err := q.Entries().Subscribe(t.Context())
@@ -241,7 +240,7 @@ func nothingLeftOver(t *testing.T, s *scene) {
 		}
 	}
 	l := lock(t, p)
-	wait() // q listens from here on
+	wait() // q listens from now on
 	unlock(t, l)
 	for range 2 {
 		unlock(t, lock(t, p))
@@ -256,7 +255,6 @@ func nothingLeftOver(t *testing.T, s *scene) {
 	unlock(t, l)
 }
 
-// counts12: the lock itself works as long as no other client comes between.
 func counts12(t *testing.T, s *scene) {
 	p, q := s.process12(), s.process12()
 	a, b, other := p.Thread(), q.Thread(), p.Thread()

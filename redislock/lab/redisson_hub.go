@@ -10,9 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A hub is the connection by which a process of these locks subscribes,
-// to any number of channels: SUBSCRIBE before a wait, UNSUBSCRIBE after it, as
-// Redisson does.
+// A hub is the connection on which a process of these locks subscribes to any number of
+// channels: SUBSCRIBE before a wait, UNSUBSCRIBE after it, as Redisson does.
 type hub struct {
 	p *process
 
@@ -28,8 +27,8 @@ func newHub(p *process) *hub {
 	return &hub{p: p, asked: make(map[string][]*entry12), listeners: make(map[string][]*entry12)}
 }
 
-// subscribe sends SUBSCRIBE. Once it is confirmed, which keeps the promise of e,
-// each message gives e a permit.
+// subscribe sends SUBSCRIBE. Its confirmation keeps the promise of e; from then on each
+// message gives e a permit.
 func (h *hub) subscribe(ctx context.Context, channel string, e *entry12) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -43,12 +42,11 @@ func (h *hub) subscribe(ctx context.Context, channel string, e *entry12) error {
 	}
 	h.asked[channel] = append(h.asked[channel], e)
 	h.subscribes.Add(1)
-	// If it fails, Receive connects and subscribes again.
+	// After a failure Receive connects and subscribes again.
 	_ = h.pubsub.Subscribe(ctx, channel)
 	return nil
 }
 
-// await waits for the confirmation.
 func (h *hub) await(ctx context.Context, e *entry12) error {
 	select {
 	case <-e.promise.kept:
@@ -60,8 +58,7 @@ func (h *hub) await(ctx context.Context, e *entry12) error {
 	}
 }
 
-// sleep takes a permit of e, and waits for one as long as left says; below zero
-// for ever.
+// sleep takes a permit of e, waiting for at most left; below zero without bound.
 func (h *hub) sleep(ctx context.Context, e *entry12, left time.Duration) (woken bool, err error) {
 	if left >= 0 {
 		short, cancel := context.WithTimeout(ctx, left)
@@ -78,7 +75,6 @@ func (h *hub) sleep(ctx context.Context, e *entry12, left time.Duration) (woken 
 	}
 }
 
-// unsubscribe ends the subscription for all.
 func (h *hub) unsubscribe(ctx context.Context, channel string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestWait)
 	defer cancel()
@@ -88,7 +84,7 @@ func (h *hub) unsubscribe(ctx context.Context, channel string) {
 	if h.pubsub == nil {
 		return
 	}
-	// If it does not arrive, messages come that are ignored.
+	// If it does not arrive, later messages are ignored.
 	_ = h.pubsub.Unsubscribe(ctx, channel)
 }
 

@@ -9,11 +9,9 @@ import (
 	"locklab/redislock"
 )
 
-// redlockServers is on how many servers the lab runs a Redlock: the least that
-// can lose one.
+// redlockServers is the number of servers of a Redlock in the lab: the fewest that can lose one.
 const redlockServers = 3
 
-// remoteRedlock connects to the first servers of at.
 func remoteRedlock(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 	if len(at.Addrs) < redlockServers {
 		return nil, fmt.Errorf("redislock: %w: a Redlock needs %d independent servers, and there are %d: name them in LOCKLAB_REDIS, with commas between", harness.ErrUnavailable, redlockServers, len(at.Addrs))
@@ -35,7 +33,6 @@ func remoteRedlock(ctx context.Context, at harness.Endpoint, key string) (harnes
 	return r, nil
 }
 
-// redlock is the clients of several servers and one lock, as the lab sees them.
 type redlock struct {
 	parts []*client
 	lock  *redislock.Redlock

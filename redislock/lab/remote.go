@@ -14,13 +14,12 @@ import (
 	"locklab/redislock"
 )
 
-// A locker is a lock of the library.
 type locker interface {
 	Lock(ctx context.Context) (*redislock.Lease, error)
 	TryLock(ctx context.Context) (*redislock.Lease, error)
 }
 
-// library is what the errors of the library mean.
+// library maps the errors of the library.
 var library = adapt.Errors{
 	NotHeld:     redislock.ErrNotHeld,
 	NotAcquired: redislock.ErrNotAcquired,
@@ -29,7 +28,6 @@ var library = adapt.Errors{
 	Usage:       redislock.ErrUsage,
 }
 
-// nameOf returns what the lock for a key is called in the server.
 func nameOf(key string) string { return "locklab:{" + key + "}" }
 
 // remote returns the constructor of a Variant whose lock is made by lock.
@@ -46,7 +44,6 @@ func remote(lock func(c *redislock.Client, name string, o redislock.Options) loc
 	}
 }
 
-// A client is a redislock.Client and one lock, as the lab sees them.
 type client struct {
 	*wireredis.Counter
 	rdb   redis.UniversalClient
@@ -61,7 +58,6 @@ var (
 	_ harness.Counter = (*client)(nil)
 )
 
-// dial connects to the server and asks whether it is there.
 func dial(ctx context.Context, at harness.Endpoint) (*client, error) {
 	rdb, counter, err := wireredis.ConnectAny(at)
 	if err != nil {
@@ -70,12 +66,11 @@ func dial(ctx context.Context, at harness.Endpoint) (*client, error) {
 	if err := answers(ctx, rdb, at); err != nil {
 		return nil, err
 	}
-	// Its connections for commands that block are made by the options of rdb, so that
-	// the counter sees them.
+	// The client copies the options of rdb for its blocking connections, so the counter
+	// sees them.
 	return &client{Counter: counter, rdb: rdb, locks: redislock.NewClient(rdb, redislock.ClientOptions{})}, nil
 }
 
-// connect returns a client of the server, which has answered.
 func connect(ctx context.Context, at harness.Endpoint, tweak ...func(*redis.Options)) (*redis.Client, *wireredis.Counter, error) {
 	rdb, counter, err := wireredis.Connect(at, tweak...)
 	if err != nil {
@@ -87,7 +82,7 @@ func connect(ctx context.Context, at harness.Endpoint, tweak ...func(*redis.Opti
 	return rdb, counter, nil
 }
 
-// answers closes the client of a server that does not answer, and says so.
+// answers returns an error for a server that does not answer, and closes its client.
 func answers(ctx context.Context, rdb redis.UniversalClient, at harness.Endpoint) error {
 	err := rdb.Ping(ctx).Err()
 	if err == nil {
@@ -102,7 +97,7 @@ func (r *client) Named(key string) harness.Remote {
 	return named{&client{Counter: r.Counter, rdb: r.rdb, locks: r.locks, make: r.make, name: nameOf(key), lock: r.make(nameOf(key))}}
 }
 
-// named is one of several locks of a client, which ends with that.
+// named is one of several locks of a client. Closing the client closes it.
 type named struct{ *client }
 
 func (named) Close() error { return nil }
@@ -118,15 +113,15 @@ func (r *client) Join(context.Context, int) (harness.Session, error) {
 }
 
 const (
-	// tokenExpiry is how long a counter of tokens stays after a client of the lab has
-	// left. For a lock in earnest it stays longer.
+	// tokenExpiry is how long a counter of tokens stays after a lab client has left. In
+	// production it stays longer.
 	tokenExpiry = time.Hour
 
-	// closeWait is how long what Lock and Unlock may have left to do may take.
+	// closeWait bounds the cleanup of Lock and Unlock.
 	closeWait = 2 * time.Second
 )
 
-// Close waits for what Lock and Unlock may have left to do, and disconnects.
+// Close waits for the cleanup of Lock and Unlock, and disconnects.
 func (r *client) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 	defer cancel()
@@ -161,7 +156,6 @@ func (s session) TryLock(ctx context.Context) (harness.Lease, error) {
 
 func (session) Close() error { return nil }
 
-// A reader is one worker of a lock that readers share.
 type reader struct {
 	session
 	rw *redislock.RWMutex

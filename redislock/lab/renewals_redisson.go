@@ -16,18 +16,16 @@ import (
 	wireredis "locklab/internal/wire/redis"
 )
 
-// renewalsRedisson is redis-poll whose leases are renewed as those of Redisson are: by one
-// task for all locks of a client, which in a Redis Cluster goes from slot to slot.
+// renewalsRedisson is redis-poll with Redisson's renewal: one task for all locks of a
+// client, which in a Redis Cluster visits one slot after another.
 //
-// # What is wrong with it
+// # Known faults
 //
-// The next slot is asked when the one before it has answered, and a round ends with the
-// first that does not. If a node of a cluster hangs, the locks behind it in the order of
-// slots are not renewed, whatever node they are on: they are lost with their lease, in
-// this round or the next, though their node runs. The order is that of a hash table, by
-// the low bits of the slot.
-//
-// The others here ask each node by itself.
+// The task asks a slot when the previous one has answered, and a round ends with the first
+// that does not. If a node of a cluster hangs, the locks in later slots are not renewed,
+// whatever their node. They are lost with their lease, in this round or the next, though
+// their node runs. The order is a hash table's, by the low bits of the slot. The
+// other locks here ask each node separately.
 //
 // # References
 //
@@ -53,7 +51,6 @@ var renewalsRedisson = &harness.Variant{
 	},
 }
 
-// A renewalClient is a client and one of its locks, as the lab sees them.
 type renewalClient struct {
 	*wireredis.Counter
 	task *renewalTask
@@ -76,12 +73,11 @@ func (r *renewalClient) Named(key string) harness.Remote {
 	return renewalNamed{&renewalClient{r.Counter, r.task, nameOf(key)}}
 }
 
-// renewalNamed is one of several locks of a client, which ends with that.
+// renewalNamed is one of several locks of a client. Closing the client closes it.
 type renewalNamed struct{ *renewalClient }
 
 func (renewalNamed) Close() error { return nil }
 
-// A renewalLock is a lock as one worker has it.
 type renewalLock struct {
 	task *renewalTask
 	name string
@@ -98,7 +94,7 @@ func (m *renewalLock) lock(ctx context.Context, try bool) (harness.Lease, error)
 			sent := time.Now()
 			n, err := carelessAcquire.Run(ctx, k.rdb, []string{m.name}, nonce, k.ttl.Milliseconds()).Int()
 			switch {
-			case err != nil: // which may have taken the lock
+			case err != nil: // the request may have taken the lock
 				k.p.undo(ctx, func(ctx context.Context) error { _, err := k.free(ctx, m.name, nonce); return err })
 				return nil, err
 			case n == 1:
@@ -113,7 +109,6 @@ func (m *renewalLock) lock(ctx context.Context, try bool) (harness.Lease, error)
 	})
 }
 
-// A renewalTask renews the leases of a client.
 type renewalTask struct {
 	p   *process
 	rdb redis.UniversalClient
@@ -131,7 +126,6 @@ type renewed struct {
 	lease       *plainLease
 }
 
-// begin begins a lease that was asked for at that time.
 func (k *renewalTask) begin(name, nonce string, sent time.Time) (*plainLease, error) {
 	l := &plainLease{p: k.p, name: name, span: k.ttl, free: func(ctx context.Context) (bool, error) { return k.free(ctx, name, nonce) }}
 	if !l.begin(sent) {
@@ -154,7 +148,6 @@ func (k *renewalTask) free(ctx context.Context, name, nonce string) (held bool, 
 	return n == 1, err
 }
 
-// run renews every third of a lease until there is nothing to renew.
 func (k *renewalTask) run() {
 	for k.p.pause(k.p.open, k.ttl/3) {
 		k.mu.Lock()
@@ -179,13 +172,13 @@ func round(all []*renewed, renew func(*renewed) error) {
 	})
 	for _, r := range all {
 		if renew(r) != nil {
-			return // what is left is for the next round
+			return // the rest waits for the next round
 		}
 	}
 }
 
-// renewalWait is for how much of a lease a request is tried: three times 3 s of 30 s, with
-// pauses of 1.5 s.
+// renewalWait is the fraction of a lease after which a request fails: three tries of 3 s of
+// 30 s, with pauses of 1.5 s.
 const renewalWait = 9. / 20
 
 func (k *renewalTask) renew(r *renewed) error {
@@ -207,8 +200,7 @@ func (k *renewalTask) renew(r *renewed) error {
 	return nil
 }
 
-// slotOf returns the slot of a Redis Cluster that a key is in: the CRC-16 of it, or of
-// what is between its first braces.
+// slotOf returns the Redis Cluster slot of a key: the CRC-16 of the key, or of its hash tag.
 func slotOf(key string) int {
 	if _, rest, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {

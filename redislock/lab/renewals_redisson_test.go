@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// TestSlotOf: slots are those of the Redis Cluster specification, and of its servers.
 func TestSlotOf(t *testing.T) {
 	for key, want := range map[string]int{
 		"123456789": 0x31c3, "foo": 12182, "bar": 5061, "{foo}bar": 12182, "bar{foo}{bar}": 12182,
@@ -18,7 +17,7 @@ func TestSlotOf(t *testing.T) {
 	}
 }
 
-// TestRenewalRound: what comes behind a slot that does not answer is not renewed.
+// TestRenewalRound: slots after one without an answer are not renewed.
 func TestRenewalRound(t *testing.T) {
 	var all []*renewed
 	for _, slot := range []int{9000, 17, 3, 16, 8001} { // 8, 1, 3, 0 and 1 in the table

@@ -14,27 +14,26 @@ import (
 	"locklab/harness"
 )
 
-// rwRedisson is Redisson's RReadWriteLock as it was up to 3.8.1, of September 2018, with
-// the wake-ups of its readers.
+// rwRedisson is Redisson's RReadWriteLock up to 3.8.1 (September 2018), with the wake-ups
+// of its readers.
 //
-//  1. Acquire: one script. If there is no hash the mode is set, to read or write, and
-//     the owner; a reader joins a hash whose mode is read. Otherwise it says for how
-//     long the lock is taken.
-//  2. Otherwise join the subscription of the client to the lock's channel, ask again,
-//     and wait for a permit of the client's semaphore, of which each message gives one,
-//     or until the time is over.
+//  1. Acquire: one script. If there is no hash, it sets the mode, read or write, and the owner;
+//     a reader joins a hash whose mode is read. Otherwise it returns for how long the lock is
+//     taken.
+//  2. Otherwise join the client's subscription to the lock's channel, ask again, and wait for a
+//     permit of the client's semaphore or the end of that time. Each message gives one permit.
 //  3. Release: one script removes the owner. The last one deletes the hash and publishes.
 //
-// # What is wrong with it
+// # Known faults
 //
-// A message gives one permit, whatever waits: of the readers of a client one enters when
-// the writer leaves, and the next one when that reader has left. They take turns, until
-// the time is over that each was told. From 3.8.2 on the release of a writer has a
-// message of its own, by which all that wait are woken. A message that is lost is made
-// up for by that time alone, which is the lease: 35 s in a report of 3.16.3.
+// A message gives one permit, however many wait. When the writer leaves, one reader of a
+// client enters, and the next one when that reader has left. They take turns until their
+// reported times are over. From 3.8.2 on, the release of a writer has a separate message
+// that wakes all waiters. After a lost message only that time helps, which is the lease: 35
+// s in a report on 3.16.3.
 //
-// Left out are re-entry and the key for each hold of a reader, by which Redisson knows
-// when a dead one's time is over: here it is over with that of the last to renew.
+// Left out are re-entry and the key for each hold of a reader, which lets Redisson expire a
+// dead reader: here it expires with the last holder that renews.
 //
 // # References
 //
@@ -60,7 +59,6 @@ var (
 	rwRenew   = newScript("rw_redisson_renew")
 )
 
-// An rwRedissonLock is the view that one client has of the lock.
 type rwRedissonLock struct {
 	p       *process
 	name    string
@@ -108,7 +106,6 @@ func (m *rwRedissonLock) lock(ctx context.Context, mode string, try bool) (harne
 	})
 }
 
-// queued waits for the lock.
 func (m *rwRedissonLock) queued(ctx context.Context, owner, mode string) (*plainLease, error) {
 	e, err := m.join(ctx)
 	if err != nil {
@@ -129,7 +126,6 @@ func (m *rwRedissonLock) queued(ctx context.Context, owner, mode string) (*plain
 	}
 }
 
-// join returns the entry that the waiters of the client share. The first subscribes.
 func (m *rwRedissonLock) join(ctx context.Context) (*entry12, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -144,7 +140,6 @@ func (m *rwRedissonLock) join(ctx context.Context) (*entry12, error) {
 	return m.entry, nil
 }
 
-// leave ends the subscription if it is the last waiter's.
 func (m *rwRedissonLock) leave(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -153,7 +148,6 @@ func (m *rwRedissonLock) leave(ctx context.Context) {
 	}
 }
 
-// ask sends one request and returns the lease, or how long to wait.
 func (m *rwRedissonLock) ask(ctx context.Context, owner, mode string) (*plainLease, time.Duration, error) {
 	sent, keys := time.Now(), []string{m.name}
 	left, err := rwAcquire.Run(ctx, m.p.rdb, keys, owner, m.ttl.Milliseconds(), mode).Int64()

@@ -12,17 +12,16 @@ import (
 	"locklab/harness"
 )
 
-// setNX is the lock that most programs begin with: SET with NX and PX and a nonce, and a
-// script that compares and deletes, over a client of go-redis as it comes.
+// setNX is the common first lock: SET with NX, PX and a nonce, and a script that compares
+// and deletes, over a go-redis client with default options.
 //
-// # What is wrong with it
+// # Known faults
 //
-// That client sends a command up to three times more if the connection breaks. If only
-// the reply of SET NX was lost, the second one meets the key of the first and says that
-// the lock is taken. No client has it, and no error was seen: it stays taken for its
-// time to live. Without repetition the error shows, and the key stays all the same.
-// A request that can be repeated, as that of redis-poll, takes the lock again for the
-// same nonce.
+// That client repeats a command up to three times if the connection breaks. If only the
+// reply of SET NX was lost, the repetition meets the first one's key and reports that the
+// lock is taken. No client has it, and no error was reported: it stays taken for its time
+// to live. Without repetition the error shows, and the key stays as well. A repeatable
+// request, as in redis-poll, takes the lock again for the same nonce.
 //
 // # References
 //
@@ -45,7 +44,6 @@ var setNX = &harness.Variant{
 
 var compareAndDelete = newScript("setnx_release")
 
-// A setNXLock is the lock setNX as one client has it.
 type setNXLock struct {
 	p    *process
 	name string

@@ -18,22 +18,18 @@ import (
 )
 
 const (
-	// patience is how long a test waits for what must happen.
 	patience = 20 * time.Second
 
-	// long is longer than any test takes.
 	long = 30 * time.Second
 )
 
-// A link is a client whose replies the test can lose.
 type link struct {
 	*redis.Client
 	*wireredis.Counter
-	lose  atomic.Int32 // so many replies from now on
-	delay atomic.Int64 // ns: replies come so much later
+	lose  atomic.Int32 // number of replies to lose from now on
+	delay atomic.Int64 // ns by which replies are delayed
 }
 
-// newLink connects a client for the duration of t.
 func newLink(t *testing.T, at harness.Endpoint, tweak ...func(*redis.Options)) *link {
 	t.Helper()
 	l := new(link)
@@ -55,8 +51,8 @@ func newLink(t *testing.T, at harness.Endpoint, tweak ...func(*redis.Options)) *
 	return l
 }
 
-// lossy is a connection that loses replies: the server has done what it was
-// asked, and then the connection breaks.
+// lossy is a connection that loses replies: the server executes the request, then the connection
+// breaks.
 type lossy struct {
 	net.Conn
 	link *link
@@ -76,7 +72,6 @@ func (c *lossy) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// newPlain returns a process over l for the duration of t.
 func newPlain(t *testing.T, l *link) *process {
 	t.Helper()
 	p := newProcess(l.Client)
@@ -88,7 +83,6 @@ func newPlain(t *testing.T, l *link) *process {
 	return p
 }
 
-// newClient returns a client of the library over l for the duration of t.
 func newClient(t *testing.T, l *link) *redislock.Client {
 	t.Helper()
 	c := redislock.NewClient(l.Client, redislock.ClientOptions{})
@@ -100,7 +94,6 @@ func newClient(t *testing.T, l *link) *redislock.Client {
 	return c
 }
 
-// lock takes a lock of the library or of the lab.
 func lock[L harness.Lease](t *testing.T, m interface {
 	Lock(context.Context) (L, error)
 }) L {
@@ -121,7 +114,6 @@ func unlock(t *testing.T, l harness.Lease) {
 	}
 }
 
-// eventually waits until ok holds.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
@@ -131,7 +123,6 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// variant returns the variant of Suite with that name.
 func variant(t *testing.T, name string) *harness.Variant {
 	t.Helper()
 	i := slices.IndexFunc(Suite, func(v *harness.Variant) bool { return v.Name == name })
@@ -141,7 +132,6 @@ func variant(t *testing.T, name string) *harness.Variant {
 	return Suite[i]
 }
 
-// A scene is a lock and the clients around it.
 type scene struct {
 	t     *testing.T
 	at    harness.Endpoint
@@ -155,7 +145,6 @@ func newScene(t *testing.T, at harness.Endpoint) *scene {
 	return s
 }
 
-// process12 and process return a process's view of the lock.
 func (s *scene) process12() *lock12 { return newLock12(newPlain(s.t, newLink(s.t, s.at)), s.key, 0) }
 
 func (s *scene) process(o redislock.Options) (*redislock.Reentrant, *link) {
@@ -163,7 +152,6 @@ func (s *scene) process(o redislock.Options) (*redislock.Reentrant, *link) {
 	return newClient(s.t, c).Reentrant(s.key, o), c
 }
 
-// expire ends the lease of the holder, as time would.
 func (s *scene) expire() {
 	s.watch.PExpire(s.t.Context(), s.key, time.Millisecond)
 	eventually(s.t, "the lease is over", func() bool { return s.watch.Exists(s.t.Context(), s.key).Val() == 0 })
@@ -180,7 +168,7 @@ func (s *scene) must(err error) {
 	}
 }
 
-// onlyField returns the owner of the lock, which must hold it so often.
+// onlyField returns the owner of the lock, which must have that count.
 func (s *scene) onlyField(count string) string {
 	s.t.Helper()
 	all, err := s.watch.HGetAll(context.WithoutCancel(s.t.Context()), s.key).Result()
@@ -196,7 +184,6 @@ func (s *scene) onlyField(count string) string {
 	return ""
 }
 
-// take takes the lock, which must be free.
 func (s *scene) take(try func(context.Context, time.Duration) (bool, time.Duration, error)) {
 	s.t.Helper()
 	if ok, _, err := try(s.t.Context(), long); !ok || err != nil {
@@ -204,7 +191,6 @@ func (s *scene) take(try func(context.Context, time.Duration) (bool, time.Durati
 	}
 }
 
-// once calls f before the nth time of a step.
 func once(step string, nth int, f func()) func(string) {
 	return func(s string) {
 		if s == step {

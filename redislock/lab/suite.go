@@ -5,7 +5,7 @@ import (
 	"locklab/redislock"
 )
 
-// Suite is the table of contents of package redislock and of what is beside it here.
+// Suite lists the locks of package redislock and of this package.
 var Suite = []*harness.Variant{
 	{
 		Name:   "redis-queue",
@@ -113,5 +113,4 @@ var Suite = []*harness.Variant{
 	token,
 }
 
-// semaphorePermits is how many hold the semaphores of the lab.
 const semaphorePermits = 2

@@ -6,6 +6,5 @@ import (
 	"locklab/internal/layers"
 )
 
-// TestSuiteComplete: every lock of package redislock, and every one declared here, is
-// in Suite.
+// TestSuiteComplete: Suite contains every lock of package redislock and of this package.
 func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".", Suite) }

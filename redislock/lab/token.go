@@ -11,20 +11,20 @@ import (
 	"locklab/harness"
 )
 
-// token is a lock without a lease, a list with one element in it: a client that pops
-// it has the lock, and one that pushes it gives it back. It shows the price of the
-// other locks' safety: two requests an acquisition, however many wait, and nothing else.
+// token is a lock without a lease, a list with one element: a client that pops it has the
+// lock, and pushing it gives the lock back. It shows the price of the other locks' safety:
+// it takes two requests per acquisition, however many wait.
 //
-//  1. Make the list, once: a script pushes the element if a mark is not there.
-//  2. Acquire: BLPOP. The server serves those that block in order of arrival.
+//  1. Make the list, once: a script pushes the element if a mark is absent.
+//  2. Acquire: BLPOP. The server serves blocked clients in order of arrival.
 //  3. Release: RPUSH.
 //
 // # Trade-offs
 //
-// The lock is lost for good when its holder dies, or a reply to BLPOP: the
-// server does not know which client has it. A reply to RPUSH that is lost, and the request repeated,
-// gives it to two. There is no token for a resource to check, and each waiter
-// occupies a connection. Not for use.
+// The lock is lost permanently when its holder dies, or with a reply to BLPOP: the server
+// does not record the owner. A lost reply to RPUSH and a repeated request give the lock to
+// two. There is no token for a resource to check, and each waiter occupies a connection.
+// Not for production use.
 //
 // # References
 //
@@ -45,8 +45,8 @@ var token = &harness.Variant{
 
 var tokenMake = newScript("token_make")
 
-// A tokenLock is the lock token as one client has it. Its mark is the number of the
-// run's lock, so it stays until it is deleted, as the element does.
+// A tokenLock is one client's view of the lock. Like the element, its mark stays until it
+// is deleted.
 type tokenLock struct {
 	p    *process
 	name string
@@ -62,8 +62,8 @@ func (m *tokenLock) lock(ctx context.Context, try bool) (harness.Lease, error) {
 	return m.p.await(ctx, m.name, func(ctx context.Context) (*plainLease, error) { return m.acquire(ctx, try) })
 }
 
-// acquire pops the element. The server is told to wait for a second at a time,
-// so that a waiter that goes leaves no request blocked there.
+// acquire pops the element. Each request blocks for one second, so that a leaving waiter
+// leaves no blocked request behind.
 func (m *tokenLock) acquire(ctx context.Context, try bool) (*plainLease, error) {
 	if !m.made.Load() {
 		if err := tokenMake.Run(ctx, m.p.rdb, []string{m.name, m.name + ":~made"}).Err(); err != nil {

@@ -13,10 +13,8 @@ import (
 	wireredis "locklab/internal/wire/redis"
 )
 
-// TestTokenSteps loses the connection at each request of redis-token, which is no
-// lock to use because of what happens then: Lock or Unlock fails, and after a pop
-// whose reply is lost, or a push that never arrives, no client has the lock and
-// none gets it again.
+// TestTokenSteps loses the connection at each request of redis-token. Lock or Unlock fails.
+// After a pop without a reply, or a push that never arrives, no client ever gets the lock again.
 func TestTokenSteps(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -100,7 +98,6 @@ func TestTokenSteps(t *testing.T) {
 	}
 }
 
-// cycle takes the lock and gives it back.
 func cycle(t *testing.T, s harness.Session) {
 	t.Helper()
 	l, err := s.Lock(t.Context())

@@ -14,24 +14,22 @@ import (
 	"locklab/harness"
 )
 
-// waiting is SET with NX and PX and a nonce, which counts as granted once a majority of
-// the primary and its replicas has it: WAIT says how many replicas have confirmed. A
-// grant that too few have confirmed is given back. As many replicas are asked for as the
-// primary had when the connection was made; without one it is redis-setnx without
-// repetition.
+// waiting is SET with NX, PX and a nonce. It counts as granted once a majority of the primary
+// and its replicas has it: WAIT returns how many replicas have confirmed. A grant with too few
+// confirmations is given back. The client requires a majority of the replicas that the primary
+// had at connection time; without replicas it is redis-setnx without repetition.
 //
-// # What is wrong with it
+// # Known faults
 //
-// WAIT is no consensus. It narrows the time in which a failover loses a grant, and never
+// WAIT is no consensus. It shortens the time in which a failover loses a grant, and never
 // closes it:
 //
-//   - the replica that is promoted may be another than those that have confirmed, and no
-//     server asks whether it knows as much;
-//   - min-replicas-to-write counts replicas that the primary has heard of in the last
-//     seconds, and not those that have this write;
-//   - what follows the grant is not confirmed: a release, or a renewal;
-//   - a grant that nothing has confirmed is there until it has been given back, and may
-//     be confirmed later.
+//   - The promoted replica may be one that has not confirmed, and no server compares their
+//     state.
+//   - min-replicas-to-write counts replicas that were in contact in the last seconds, whether or
+//     not they have this write.
+//   - Later steps, a release or a renewal, are not confirmed.
+//   - An unconfirmed grant exists until it is given back, and may be confirmed later.
 //
 // # References
 //
@@ -55,10 +53,9 @@ var waiting = &harness.Variant{
 	},
 }
 
-// replicas are as many as the primary has, as far as a client knows.
+// replicas is the primary's number of replicas as of the latest connection.
 type replicas struct{ n atomic.Int64 }
 
-// count asks the server at the other end of a new connection.
 func (r *replicas) count(ctx context.Context, conn *redis.Conn) error {
 	text, err := conn.Info(ctx, "replication").Result()
 	if err == nil {
@@ -67,13 +64,12 @@ func (r *replicas) count(ctx context.Context, conn *redis.Conn) error {
 	return err
 }
 
-// enough returns how many are a majority with the primary.
+// enough returns how many replicas form a majority with the primary.
 func (r *replicas) enough() int { return int(r.n.Load()+1) / 2 }
 
-// mostWait is how long a grant may take to be confirmed, and a tenth of the lease at most.
+// mostWait bounds the confirmation of a grant, together with a tenth of the lease.
 const mostWait = time.Second
 
-// A waitLock is the lock waiting as one client has it.
 type waitLock struct {
 	p        *process
 	name     string
@@ -90,7 +86,7 @@ func (m *waitLock) lock(ctx context.Context, try bool) (harness.Lease, error) {
 			nonce := newUUID()
 			l, err := m.attempt(ctx, nonce)
 			switch {
-			case err != nil: // which may have taken the lock
+			case err != nil: // the request may have taken the lock
 				m.p.undo(ctx, func(ctx context.Context) error { _, err := m.free(ctx, nonce); return err })
 				return nil, err
 			case l != nil:
@@ -105,10 +101,9 @@ func (m *waitLock) lock(ctx context.Context, try bool) (harness.Lease, error) {
 	})
 }
 
-// attempt asks for the lock once.
 func (m *waitLock) attempt(ctx context.Context, nonce string) (*plainLease, error) {
 	sent, enough := time.Now(), m.replicas.enough()
-	both := m.p.rdb.Pipeline() // WAIT is for what its own connection has written
+	both := m.p.rdb.Pipeline() // WAIT refers to the writes of its own connection
 	granted := both.SetNX(ctx, m.name, nonce, m.ttl)
 	confirmed := both.Do(ctx, "WAIT", enough, min(m.ttl/10, mostWait).Milliseconds())
 	if _, err := both.Exec(ctx); err != nil {

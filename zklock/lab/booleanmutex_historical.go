@@ -15,28 +15,26 @@ import (
 	"locklab/harness"
 )
 
-// booleanMutexHistorical is [booleanMutex] as otter had it first. All goroutines
-// of a client share one object, as they would in a service. Its errors, by their
-// numbers in the lab's list:
+// booleanMutexHistorical is [booleanMutex] as otter first had it. All goroutines of a client
+// share one object, as they would in a service. Its faults, by their numbers in the lab's list:
 //
-//   - B6: when the reply to create is lost, Lock fails, and a ticket that no client
-//     knows blocks all while the session lives.
-//   - B8: the time at the gate, 60,000, is in microseconds and was meant in
-//     milliseconds. At its end Lock calls itself: a waiter asks everything again
-//     16 times a second, each time deeper in its stack and with one more watch.
-//     All of them go off at the end; one that comes after Unlock queues a ticket
-//     again, which none waits for.
-//   - B9: the owner is kept by the object, not by the goroutine: the
-//     second one walks in. And nothing counts: the first Unlock frees the lock.
-//   - B10: it goes on to say so when the session has expired.
-//   - B11: a TryLock that fails leaves its ticket in the queue. When it is the
-//     first, none has the lock.
+//   - B6: when the reply to create is lost, Lock fails, and an unknown ticket blocks everybody
+//     while the session is alive.
+//   - B8: the timeout at the gate, 60,000, is in microseconds instead of milliseconds. After it
+//     Lock calls itself. So a waiter repeats all requests 16 times a second, each time deeper in
+//     its stack and with one more watch. All of them fire at the end; one that fires after
+//     Unlock queues a ticket again, which nobody waits for.
+//   - B9: the object keeps the owner, not the goroutine: a second goroutine gets in. And nothing
+//     counts: the first Unlock frees the lock.
+//   - B10: it still reports the lock as held when the session has expired.
+//   - B11: a failed TryLock leaves its ticket in the queue. When the ticket is first, nobody has
+//     the lock.
 //   - B12: an error of the watcher is never cleared: every later Lock returns it.
 //
 // # References
 //
-// Alibaba, otter, shared.arbitrate, DistributedLock.java and BooleanMutex.java,
-// in the version of source article 004.
+// Alibaba, otter, shared.arbitrate, DistributedLock.java and BooleanMutex.java, in the version
+// of source article 004.
 var booleanMutexHistorical = &harness.Variant{
 	Name:   "zk-boolean-mutex-historical",
 	Doc:    "otter's lock as published: lets two goroutines of a client in, TryLock leaves its ticket",
@@ -53,7 +51,7 @@ var booleanMutexHistorical = &harness.Variant{
 	},
 }
 
-// A booleanGate is a gate that stays open, or shut, until it is set.
+// A booleanGate stays open or shut until it is set.
 type booleanGate struct {
 	mu   sync.Mutex
 	open chan struct{} // closed while the gate is open
@@ -76,10 +74,8 @@ func (g *booleanGate) set(open bool) {
 	}
 }
 
-// errGate is the end of the time at a gate.
 var errGate = errors.New("zklock: the gate stays shut")
 
-// get waits until the gate is open, for the time at most.
 func (g *booleanGate) get(ctx context.Context, timeout time.Duration) error {
 	g.mu.Lock()
 	open := g.open
@@ -99,19 +95,19 @@ func (g *booleanGate) get(ctx context.Context, timeout time.Duration) error {
 // gateTimeout is 60*1000 of the wrong unit (B8).
 const gateTimeout = 60 * 1000 * time.Microsecond
 
-// A distributedLock is one object, of all goroutines of a client.
+// A distributedLock is one object for all goroutines of a client.
 type distributedLock struct {
 	r     *relic
 	depth atomic.Int64 // the deepest call of lock
 
-	mu        sync.Mutex // keeps Go's memory whole, not the lock
-	id, owner string     // the own ticket and the first one, as they were seen last
+	mu        sync.Mutex // protects Go's memory, not the lock
+	id, owner string     // the own ticket and the first one, as last seen
 	failure   error
 }
 
 func (d *distributedLock) Close() error { return nil }
 
-// Depth returns how deep Lock has called itself.
+// Depth returns the recursion depth of Lock.
 func (d *distributedLock) Depth() int { return int(d.depth.Load()) }
 
 func (d *distributedLock) Lock(ctx context.Context) (harness.Lease, error) {
@@ -146,7 +142,6 @@ func (d *distributedLock) lock(ctx context.Context, depth int64) error {
 	return d.failed(nil)
 }
 
-// TryLock asks once.
 func (d *distributedLock) TryLock(ctx context.Context) (harness.Lease, error) {
 	if err := errors.Join(ctx.Err(), d.failed(nil)); err != nil {
 		return nil, err
@@ -164,7 +159,6 @@ func (d *distributedLock) TryLock(ctx context.Context) (harness.Lease, error) {
 	return newRelicLease(d.unlock), nil
 }
 
-// failed notes an error, if there is one, and returns the one noted last.
 func (d *distributedLock) failed(err error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -180,8 +174,8 @@ func (d *distributedLock) isOwner() bool {
 	return d.id != "" && d.id == d.owner
 }
 
-// acquire queues, if the object has no ticket, and opens the gate if it is the
-// first. If it is not, a watcher does all this again.
+// acquire queues if the object has no ticket, and opens the gate if the ticket is first.
+// Otherwise a watcher repeats all this.
 func (d *distributedLock) acquire(ctx context.Context, gate *booleanGate) (owner bool, err error) {
 	for {
 		names, id, err := d.look()
@@ -214,8 +208,6 @@ func (d *distributedLock) acquire(ctx context.Context, gate *booleanGate) (owner
 	}
 }
 
-// look returns the queue in order and the own ticket, which it makes if there
-// is none.
 func (d *distributedLock) look() (names []string, id string, err error) {
 	d.mu.Lock()
 	id = d.id
@@ -235,7 +227,6 @@ func (d *distributedLock) look() (names []string, id string, err error) {
 	return names, id, err
 }
 
-// watch is the watcher of one acquire.
 func (d *distributedLock) watch(ctx context.Context, gate *booleanGate, wake <-chan zk.Event, state <-chan struct{}) {
 	if d.r.await(ctx, wake, state) != nil {
 		return

@@ -7,29 +7,25 @@ import (
 	"locklab/zklock"
 )
 
-// twoLevel is [zklock.Cohort] without hand-overs: the goroutines of a client queue in
-// memory, and each that comes to the front takes a ticket at the servers, so
-// that the client has one there and not one for every goroutine. The holder
-// releases in the reverse order: the distributed lock first, then the local one.
+// twoLevel is [zklock.Cohort] without handovers: the goroutines of a client queue in memory, and
+// the first takes a ticket at the servers, so the client has one ticket instead of one per
+// goroutine. The holder releases the distributed lock first, then the local one.
 //
-// Does a busy client starve the others if it releases the local lock first? No,
-// in neither order, since the servers serve tickets in order of arrival and a
-// client has one at a time. With 49 goroutines in one client and one in another,
-// the lone one had 49 % of the acquisitions in both orders; with 25 and 25, each client
-// had half and Jain's index was 100. Local first saves a part of a round trip:
-// it was 1.24 times as fast in the median of five pairs (0.84 to 1.60).
+// The order of release does not let a busy client starve the others: the servers serve tickets
+// in order of arrival and a client has one at a time. With 49 goroutines in one client and one
+// in another, the single one had 49 % of the acquisitions in both orders. With 25 and 25, each
+// client had half and Jain's index was 100. Local first saves a part of a round trip: 1.24 times
+// as fast in the median of five pairs (0.84 to 1.60).
 //
-// Hand-overs do move the balance: the lone goroutine has one hold for each tenure
-// of the others, 17 % with 4 hand-overs, 5.4 % with 16, 1.8 % with 64. It does
-// not wait longer for that: 130, 205 and 114 ms at worst, against 140 and 190 ms
-// without. Two clients that both have goroutines enough share alike again, 25 and
-// 25 at 9,400, 19,700 and 55,000 acquisitions a second.
-// (go test ./zklock -run - -bench Shares -benchtime 1x; two busy shared cores.)
+// Handovers do change the balance. The single goroutine has one hold per tenure of the others:
+// 17 % with 4 handovers, 5.4 % with 16, 1.8 % with 64. Its longest waits do not grow: 130, 205
+// and 114 ms, against 140 and 190 ms without. Two clients with enough goroutines have equal
+// shares again: 25 and 25 at 9,400, 19,700 and 55,000 acquisitions/s. (go test ./zklock -run -
+// -bench Shares -benchtime 1x; two busy shared cores.)
 //
-// A known implementation, Alibaba's DistributedReentrantLock, gets three things
-// wrong that this one does not: its tryLock keeps the local lock when the
-// distributed one is taken, its first unlock of a nested lock frees the
-// distributed one, and an unlock that fails keeps the local one for ever.
+// Alibaba's DistributedReentrantLock has three faults that this one has not. Its tryLock keeps
+// the local lock when the distributed one is taken. Its first unlock of a nested lock frees the
+// distributed one. A failed unlock keeps the local one forever.
 //
 // # References
 //
@@ -55,7 +51,6 @@ var localFirst = &harness.Variant{
 	Remote: remoteCohort(zklock.CohortOptions{Handovers: -1, LocalFirst: true}),
 }
 
-// remoteCohort returns the constructor of a variant that is a Cohort.
 func remoteCohort(o zklock.CohortOptions) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return remote(func(c *zklock.Client, path string, _ zklock.Options) locker { return c.Cohort(path, o) })
 }

@@ -14,24 +14,22 @@ import (
 	"locklab/harness"
 )
 
-// fairHistorical is [fair] as an article on the herd effect prints it, the first
-// code that many write. Its errors, by their numbers in the lab's list:
+// fairHistorical is [fair] as printed in an article on the herd effect, typical first code. Its
+// faults, by their numbers in the lab's list:
 //
-//   - B1: whether the ticket ahead still exists is asked, to watch it, and the
-//     answer is ignored. If it has just gone nothing ever wakes the waiter.
-//   - B2: a waiter that was not the first when it looked lists again to find the
-//     ticket ahead. If it is the first by then, that is an error.
-//   - B3: the watcher does not look once but every 3 s until it is the first, in
-//     the thread that delivers events: all other watches of the process wait,
-//     and the lock stays free for up to 3 s if a waiter in the middle dies.
-//   - B4: a ticket's number is what stands between the second '-' of its path
-//     and the third: not so if the lock's path has a '-', or the session's
-//     number is negative.
-//   - B5: every event, also that the connection is lost, counts as the end of
-//     the ticket ahead.
+//   - B1: exists watches the ticket ahead, and its answer is ignored. If the ticket has just
+//     gone, nothing ever wakes the waiter.
+//   - B2: a waiter that was not first lists again to find the ticket ahead. If it is first by
+//     then, it returns an error.
+//   - B3: the watcher polls every 3 s until it is first, in the thread that delivers events. All
+//     other watches of the process wait, and the lock stays free for up to 3 s if a waiter in
+//     the middle dies.
+//   - B4: a ticket's number is the text between the second and the third '-' of its path. That
+//     fails if the lock's path has a '-', or the session's number is negative.
+//   - B5: every event, including a lost connection, counts as the end of the ticket ahead.
 //
-// The article releases the lock by ending the process. Here Unlock deletes the
-// ticket, and so does a Lock that fails. A '-' in the lab's own keys becomes '_'.
+// The article releases the lock by ending the process. Here Unlock deletes the ticket, and so
+// does a Lock that fails. A '-' in the lab's keys becomes '_'.
 //
 // # References
 //
@@ -48,7 +46,7 @@ var fairHistorical = &harness.Variant{
 	},
 }
 
-// OldFair is zk-fair-historical that polls at that period, at that very key.
+// OldFair connects zk-fair-historical with that polling period, at exactly that key.
 func OldFair(ctx context.Context, at harness.Endpoint, key string, period time.Duration) (harness.Remote, error) {
 	thread := make(chan struct{}, 1)
 	return remoteRelic(func(r *relic) harness.Session {
@@ -56,7 +54,6 @@ func OldFair(ctx context.Context, at harness.Endpoint, key string, period time.D
 	})(ctx, at, key)
 }
 
-// oldFair is one process of the article.
 type oldFair struct {
 	r      *relic
 	period time.Duration
@@ -83,7 +80,6 @@ func (f *oldFair) Lock(ctx context.Context) (l harness.Lease, err error) {
 	return newRelicLease(f.unlock), nil
 }
 
-// checkState reports whether the own ticket has the smallest number.
 func (f *oldFair) checkState() (bool, error) {
 	names, _, err := f.r.Children(f.r.dir)
 	if err != nil {
@@ -105,8 +101,7 @@ func (f *oldFair) checkState() (bool, error) {
 	return true, nil
 }
 
-// listenNode watches the ticket ahead, and returns when its watcher has seen the
-// own one become the first.
+// listenNode watches the ticket ahead, and returns when the own one is first.
 func (f *oldFair) listenNode(ctx context.Context) error {
 	names, _, err := f.r.Children(f.r.dir)
 	if err != nil {
@@ -128,7 +123,6 @@ func (f *oldFair) listenNode(ctx context.Context) error {
 	return f.process(ctx)
 }
 
-// process is the callback of the watch.
 func (f *oldFair) process(ctx context.Context) error {
 	select {
 	case f.thread <- struct{}{}:
@@ -155,8 +149,7 @@ func (f *oldFair) unlock() error {
 	return nil
 }
 
-// OldNumber returns the number of a ticket, of 32 bits as in the article's
-// language (B4).
+// OldNumber returns the number of a ticket, 32 bits as in the article's language (B4).
 func OldNumber(path string) (int32, error) {
 	parts := strings.Split(path, "-")
 	if len(parts) < 3 {

@@ -25,9 +25,8 @@ func Follow(m *zklock.Mutex, r recipe.Recipe) *zklock.Mutex {
 	return m
 }
 
-// Behind returns the Look of a recipe whose queue has tickets of these kinds: the
-// owner of the i-th waits for the one that obstacle returns, or holds the lock if that
-// is -1.
+// Behind returns the Look of a recipe whose queue has tickets of these kinds. The owner of the
+// i-th waits for the ticket that obstacle returns, or holds the lock if that is -1.
 func Behind(obstacle func(line []recipe.Place, i int) int, kinds ...string) func(recipe.Ticket) (recipe.View, error) {
 	return func(t recipe.Ticket) (recipe.View, error) {
 		for {
@@ -58,5 +57,4 @@ func Behind(obstacle func(line []recipe.Place, i int) int, kinds ...string) func
 	}
 }
 
-// gone reports whether err says that a node is not there.
 func gone(err error) bool { return errors.Is(err, zk.ErrNoNode) }

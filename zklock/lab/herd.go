@@ -13,19 +13,16 @@ import (
 // herd is the same queue as [fair], but every waiter watches the list itself.
 //
 //  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
-//  2. List the tickets and watch the list. The owner of the lowest holds the
-//     lock.
-//  3. When the list changes go to 2.
+//  2. List the tickets and watch the list. The owner of the lowest holds the lock.
+//  3. When the list changes, go to 2.
 //
-// Every arrival and every departure wakes every waiter, and all of them then list
-// Again: requests and watch events grow with the number of waiters. It is here
-// to be measured against fair.
+// Every arrival and departure wakes every waiter, and all of them list again: requests and watch
+// events grow with the number of waiters. It is a baseline for fair.
 //
 // # References
 //
-// Hunt, Konar, Junqueira, Reed, "ZooKeeper: Wait-free coordination for
-// internet-scale systems", USENIX ATC 2010, §2.4, which names the herd effect
-// and how to avoid it.
+// Hunt, Konar, Junqueira, Reed, "ZooKeeper: Wait-free coordination for internet-scale systems",
+// USENIX ATC 2010, §2.4, which describes the herd effect and how to avoid it.
 var herd = &harness.Variant{
 	Name:   "zk-herd",
 	Doc:    "queue of ephemeral tickets, every waiter watches all of it",

@@ -11,12 +11,11 @@ import (
 	"locklab/zklock/internal/recipe"
 )
 
-// pollPeriod is how often a waiter of poll lists the queue.
 const pollPeriod = 5 * time.Millisecond
 
-// poll is the queue of [fair] without watches: every waiter lists it every
-// 5 ms. It shows what a watch is worth: a hand-over takes up to a period, and
-// every waiter costs a request per period for as long as it waits.
+// poll is the queue of [fair] without watches: every waiter lists it every 5 ms. It shows the
+// value of a watch: a handover takes up to a period, and every waiter costs a request per
+// period.
 //
 //  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
 //  2. List the tickets. The owner of the lowest holds the lock.
@@ -24,8 +23,7 @@ const pollPeriod = 5 * time.Millisecond
 //
 // # References
 //
-// Apache ZooKeeper Programmer's Guide, "ZooKeeper Watches", on what they are
-// there to save.
+// Apache ZooKeeper Programmer's Guide, "ZooKeeper Watches", on their purpose.
 var poll = &harness.Variant{
 	Name:   "zk-poll",
 	Doc:    "queue of ephemeral tickets, every waiter lists it every 5 ms instead of watching",
@@ -36,7 +34,7 @@ var poll = &harness.Variant{
 	Remote: Follows(Poll(pollPeriod)),
 }
 
-// Poll is the recipe of zk-poll whose waiters list the queue that often.
+// Poll returns the recipe of zk-poll with that period.
 func Poll(period time.Duration) recipe.Recipe {
 	return recipe.Recipe{Kind: "lock-", Look: func(t recipe.Ticket) (recipe.View, error) { return lookPoll(t, period) }}
 }

@@ -15,10 +15,9 @@ import (
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
-// A relic is a client of a historical lock: published code, kept with its
-// errors to show what they do. It stands on the plain client library, since the
-// rest of this package would mend some of them. What the code of the time
-// ended by ending its process ends here with the context or the client.
+// A relic is a client of a historical lock: published code, kept with its faults to show their
+// effects. It uses the plain client library, since the rest of this package would fix some of
+// them. Code that ended with its process ends here with the context or the client.
 type relic struct {
 	*wirezk.Conn
 	dir  string
@@ -28,7 +27,7 @@ type relic struct {
 	shut context.CancelFunc
 
 	mu    sync.Mutex
-	state chan struct{} // closed, and made anew, by an event of the connection
+	state chan struct{} // closed and replaced by an event of the connection
 	work  sync.WaitGroup
 }
 
@@ -39,8 +38,7 @@ var (
 	_ harness.Counter = (*relic)(nil)
 )
 
-// remoteRelic returns the constructor of a historical Variant. join makes one
-// worker.
+// remoteRelic returns the constructor of a historical Variant. join makes one worker.
 func remoteRelic(join func(*relic) harness.Session) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		r := &relic{dir: root + "/" + key, join: join, state: make(chan struct{})}
@@ -58,7 +56,6 @@ func remoteRelic(join func(*relic) harness.Session) func(context.Context, harnes
 	}
 }
 
-// makeDir makes the node of the lock and those above it.
 func (r *relic) makeDir() error {
 	for i := 1; i <= len(r.dir); i++ {
 		if i < len(r.dir) && r.dir[i] != '/' {
@@ -74,8 +71,7 @@ func (r *relic) makeDir() error {
 
 func (r *relic) Join(context.Context, int) (harness.Session, error) { return r.join(r), nil }
 
-// Close removes the node of the lock if it is empty, as far as a server
-// answers, and ends the client.
+// Close removes the node of the lock if it is empty, if a server answers, and closes the client.
 func (r *relic) Close() error {
 	r.shut()
 	removed := make(chan struct{})
@@ -84,14 +80,14 @@ func (r *relic) Close() error {
 	case <-removed:
 	case <-time.After(tidyWait):
 	}
-	r.Conn.Close() // fails the request, if it hangs
+	r.Conn.Close() // fails a hung request
 	<-removed
 	r.work.Wait()
 	return nil
 }
 
-// onEvent tells all that watch of each event of the connection, as
-// ZooKeeper's own client does and the library of this one does not.
+// onEvent passes each event of the connection to all watchers, as ZooKeeper's own client does
+// and this one's library does not.
 func (r *relic) onEvent(ev zk.Event) {
 	if ev.Type != zk.EventSession || ev.State != zk.StateDisconnected && ev.State != zk.StateExpired {
 		return
@@ -102,14 +98,12 @@ func (r *relic) onEvent(ev zk.Event) {
 	r.state = make(chan struct{})
 }
 
-// events returns what is closed by the next event of the connection.
 func (r *relic) events() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state
 }
 
-// await waits for a watch, which any event of the connection sets off too.
 func (r *relic) await(ctx context.Context, wake <-chan zk.Event, state <-chan struct{}) error {
 	select {
 	case <-wake:
@@ -123,7 +117,6 @@ func (r *relic) await(ctx context.Context, wake <-chan zk.Event, state <-chan st
 	}
 }
 
-// sleep is time.Sleep that ends early with ctx or the client.
 func (r *relic) sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -135,19 +128,15 @@ func (r *relic) sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// create makes a ticket named prefix and a number and returns its path.
 func (r *relic) create(prefix string) (string, error) {
 	return r.Create(r.dir+"/"+prefix, nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
 }
 
-// prefix returns how the tickets of a session begin.
 func (r *relic) prefix() string { return fmt.Sprintf("x-%d-", r.SessionID()) }
 
-// suffix returns the number behind a ticket's name, as digits.
 func suffix(name string) string { return name[strings.LastIndexByte(name, '-')+1:] }
 
-// A relicLease ends by Unlock alone: nothing tells these locks that they have
-// been lost.
+// A relicLease ends only by Unlock: these locks do not notice a loss.
 type relicLease struct {
 	free     func() error
 	alive    context.Context

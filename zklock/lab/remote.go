@@ -12,10 +12,8 @@ import (
 	"locklab/zklock/internal/recipe"
 )
 
-// root is the node below which the laboratory keeps its locks.
 const root = "/locklab"
 
-// tidyWait is how long a client waits to remove its nodes when it closes.
 const tidyWait = 2 * time.Second
 
 var errs = adapt.Errors{
@@ -27,20 +25,18 @@ var errs = adapt.Errors{
 	Unavailable: zklock.ErrUnavailable,
 }
 
-// A locker is a lock of zklock, or one owner of it.
 type locker interface {
 	Lock(ctx context.Context) (*zklock.Lease, error)
 	TryLock(ctx context.Context) (*zklock.Lease, error)
 }
 
-// A sharer is a locker that readers share.
 type sharer interface {
 	locker
 	RLock(ctx context.Context) (*zklock.Lease, error)
 }
 
-// remote returns the constructor of a variant whose workers share the lock that open
-// makes, whose tickets are at its path or at the paths below that.
+// remote returns the constructor of a variant whose workers share the lock that open makes. Its
+// tickets are at its path or at the paths below it.
 func remote(open func(c *zklock.Client, path string, o zklock.Options) locker, below ...string) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return owners(func(c *zklock.Client, path string) func() locker {
 		l := open(c, path, zklock.Options{})
@@ -48,7 +44,7 @@ func remote(open func(c *zklock.Client, path string, o zklock.Options) locker, b
 	}, below...)
 }
 
-// owners is remote for locks of which each worker has a view of its own.
+// owners is remote for locks that give each worker a separate view.
 func owners(open func(c *zklock.Client, path string) func() locker, below ...string) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		if err := wirezk.Check(at); err != nil {
@@ -69,7 +65,6 @@ func owners(open func(c *zklock.Client, path string) func() locker, below ...str
 	}
 }
 
-// client adapts a zklock.Client and one lock.
 type client struct {
 	c    *zklock.Client
 	join func() locker
@@ -96,8 +91,8 @@ func (r *client) Counts() harness.Counts {
 	return harness.Counts{Requests: s.Requests, Notifications: s.Notifications}
 }
 
-// Close removes the nodes above the tickets, if this is the last client to need
-// them, and ends the client.
+// Close removes the nodes above the tickets, if no other client needs them, and closes the
+// client.
 func (r *client) Close() error {
 	done := make(chan struct{})
 	go func() {
@@ -112,13 +107,13 @@ func (r *client) Close() error {
 	case <-done:
 	case <-timer.C:
 	}
-	err := r.c.Close() // fails the request, if it hangs
+	err := r.c.Close() // fails a hung request
 	<-done
 	return err
 }
 
-// removeEmpty removes the node at path and those above it, below the root, as far
-// as they are empty.
+// removeEmpty removes the node at path and its parents below the root, as long as they are
+// empty.
 func (r *client) removeEmpty(path string) {
 	conn := recipe.Engine.Conn(r.c)
 	for ; strings.HasPrefix(path, root+"/"); path = path[:strings.LastIndexByte(path, '/')] {
@@ -128,7 +123,6 @@ func (r *client) removeEmpty(path string) {
 	}
 }
 
-// writer is one worker.
 type writer struct {
 	lock, try func(ctx context.Context) (harness.Lease, error)
 }
@@ -139,7 +133,6 @@ func (s writer) Lock(ctx context.Context) (harness.Lease, error)    { return s.l
 func (s writer) TryLock(ctx context.Context) (harness.Lease, error) { return s.try(ctx) }
 func (writer) Close() error                                         { return nil }
 
-// reader is one worker of a lock that readers share.
 type reader struct {
 	writer
 	rlock func(ctx context.Context) (harness.Lease, error)

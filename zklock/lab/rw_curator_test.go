@@ -6,8 +6,8 @@ import (
 	"locklab/zklock/internal/recipe"
 )
 
-// TestObstacles says for every reader in a line which writer it waits for by
-// Curator's rule.
+// TestObstacles checks for every reader in a line the writer that it waits for by Curator's
+// rule.
 func TestObstacles(t *testing.T) {
 	for _, test := range []struct {
 		line string

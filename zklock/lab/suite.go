@@ -5,8 +5,8 @@ import (
 	"locklab/zklock"
 )
 
-// Suite is the table of contents of package zklock and of what is beside it here.
-// Failure scenarios (docs/failures.md) show what is wrong with the historical ones.
+// Suite lists the locks of package zklock and of this package. Failure scenarios
+// (docs/failures.md) show the faults of the historical ones.
 var Suite = []*harness.Variant{
 	{
 		Name:   "zk-handoff",
@@ -101,5 +101,4 @@ var Suite = []*harness.Variant{
 	twoLevelHistorical,
 }
 
-// permits is how many hold the semaphores.
 const permits = 2

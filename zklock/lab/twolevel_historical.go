@@ -9,22 +9,22 @@ import (
 )
 
 // twoLevelHistorical is [twoLevel] as otter has it: a reentrant lock in memory around
-// [booleanMutexHistorical], with all the errors of that but B9, and three of its own.
+// [booleanMutexHistorical], with all its faults except B9, and three more.
 //
-//   - B13: a TryLock that gets the local lock and not the distributed one returns
-//     false and keeps the local one: no other goroutine of the client gets in again.
-//     So does a Lock that fails.
-//   - B14: the distributed lock counts nothing: the first Unlock of a goroutine that
-//     has locked twice deletes the ticket, and another client gets in.
-//   - B15: an Unlock of the distributed lock that fails leaves the local one locked,
-//     and its ticket in the queue while the session lives.
+//   - B13: a TryLock that gets the local lock and not the distributed one returns false and
+//     keeps the local one: no other goroutine of the client gets in again. So does a failed
+//     Lock.
+//   - B14: the distributed lock counts nothing: the first Unlock of a goroutine that has locked
+//     twice deletes the ticket, and another client gets in.
+//   - B15: a failed Unlock of the distributed lock leaves the local one locked, and its ticket
+//     in the queue while the session is alive.
 //
 // A Lock whose context ends gives the local lock back, which otter cannot.
 //
 // # References
 //
-// Alibaba, otter, shared.arbitrate, DistributedReentrantLock.java, in the version of
-// source article 004.
+// Alibaba, otter, shared.arbitrate, DistributedReentrantLock.java, in the version of source
+// article 004.
 var twoLevelHistorical = &harness.Variant{
 	Name:   "zk-two-level-historical",
 	Doc:    "otter's two-level lock as published: TryLock keeps the local lock, the first of two Unlocks frees all",
@@ -56,7 +56,6 @@ func newLocalLock() *localLock {
 	return l
 }
 
-// again counts one more if s is the owner.
 func (l *localLock) again(s *distributedReentrantLock) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,7 +106,6 @@ func (l *localLock) unlock() {
 	}
 }
 
-// A distributedReentrantLock is one goroutine's view of the object of its client.
 type distributedReentrantLock struct {
 	*distributedLock
 	local *localLock

@@ -11,24 +11,23 @@ import (
 	"locklab/zklock/internal/recipe"
 )
 
-// writeLock is the protocol of Apache's own recipe, org.apache.zookeeper.recipes.lock,
-// with its two errors mended. (With them it is [writeLockHistorical].)
+// writeLock is the protocol of Apache's own recipe, org.apache.zookeeper.recipes.lock, with its
+// two faults fixed. [writeLockHistorical] is the original.
 //
 //  1. Make sure that the parent exists.
-//  2. List the tickets and adopt the own one, if there is one from a create
-//     whose reply was lost; else create one.
+//  2. List the tickets and adopt the own one if a create with a lost reply made it; else create
+//     one.
 //  3. List the tickets. The owner of the lowest holds the lock.
-//  4. Ask whether the next lower one exists, and watch it. If it is gone
-//     already go to 3: the recipe waits for it all the same, for ever.
-//  5. When the watch fires go to 3.
+//  4. Check whether the next lower one exists, and watch it. If it is gone already, go to 3: the
+//     original waits for it forever.
+//  5. When the watch fires, go to 3.
 //
-// Tickets have names that are unique to an acquisition: the recipe's are unique
-// to a session, and two locks of one session take each other's for their own.
+// Tickets have names that are unique to an acquisition: the original's are unique to a session,
+// and two locks of one session mistake each other's for their own.
 //
-// Steps 1 and 2 cost two requests in every acquisition, which [fair] saves by
-// doing them only after a failure: five requests alone, seven behind others. A
-// watch set by exists on a ticket that has gone stays until the client is
-// closed.
+// Steps 1 and 2 cost two requests in every acquisition, which [fair] saves by doing them only
+// after a failure: five requests alone, seven behind others. An exists watch on a missing ticket
+// stays until the client is closed.
 //
 // # References
 //
@@ -66,7 +65,7 @@ func enterWriteLock(t recipe.Ticket) error {
 	return t.Create()
 }
 
-// lookExists is that of [recipe.Fair] with exists in the place of getData.
+// lookExists is the Look of [recipe.Fair] with exists instead of getData.
 func lookExists(t recipe.Ticket) (recipe.View, error) {
 	for {
 		names, stat, err := t.Conn().Children(t.Dir())

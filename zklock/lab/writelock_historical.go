@@ -12,18 +12,17 @@ import (
 	"locklab/harness"
 )
 
-// writeLockHistorical is [writeLock] as Apache publishes it, with two errors.
+// writeLockHistorical is [writeLock] as Apache publishes it, with two faults.
 //
-// The lock stalls for ever (B1). If the ticket ahead goes between the list and
-// the question whether it exists, the answer is no, a line is logged, and the
-// loop, which only repeats while there is no ticket, ends as if another client were to
-// wake us. The watch that exists has left on the missing node never fires. Two
-// sessions that take the lock alternately are dead within a second.
+// The lock stalls forever (B1). If the ticket ahead goes between the list and exists, exists
+// returns no, and a line is logged. The loop, which only repeats while there is no ticket, then
+// ends as if another client were to wake us. The watch on the missing node never fires. Two
+// sessions that take the lock alternately deadlock within a second.
 //
-// Two locks of one session take each other's tickets (B7). A ticket is known by
-// the session's number, so that the second finds the first's and adopts it, by
-// its bare name where others have a path. In the sorted list its own path then
-// stands before it: it watches its own ticket, and deletes a path that is none.
+// Two locks of one session take each other's tickets (B7). A ticket is identified by the
+// session's number, so the second lock finds the first's and adopts it, by its bare name instead
+// of a path. In the sorted list its real path then comes before it. So it watches its own
+// ticket, and deletes an invalid path.
 //
 // # References
 //
@@ -39,16 +38,14 @@ var writeLockHistorical = &harness.Variant{
 	Remote: remoteRelic(func(r *relic) harness.Session { return &oldWriteLock{r: r} }),
 }
 
-// oldWriteLock is one object of the recipe.
 type oldWriteLock struct {
 	r  *relic
-	id string // of the ticket: its path, or its name if it was found; "" is none
+	id string // of the ticket: its path, or its name if it was adopted; "" for none
 }
 
 func (w *oldWriteLock) Close() error { return nil }
 
-// Lock asks, and waits for the callback of the recipe, which asks again at every
-// event.
+// Lock asks, and waits for the callback of the recipe, which asks again at every event.
 func (w *oldWriteLock) Lock(ctx context.Context) (harness.Lease, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -82,8 +79,8 @@ func (w *oldWriteLock) retry(ctx context.Context) (owner bool, wake <-chan zk.Ev
 	return owner, wake, err
 }
 
-// execute is one round of the recipe. It returns false and a watch that may
-// never fire if another client has the lock.
+// execute is one round of the recipe. If another client has the lock, it returns false and a
+// watch that may never fire.
 func (w *oldWriteLock) execute() (owner bool, wake <-chan zk.Event, err error) {
 	for {
 		if w.id == "" {
@@ -122,8 +119,8 @@ func (w *oldWriteLock) adoptOrCreate() (err error) {
 	return err
 }
 
-// below returns the path of the last ticket before the own one, by number and
-// then by path, "" if there is none.
+// below returns the path of the last ticket before the own one, by number and then by path, ""
+// if there is none.
 func (w *oldWriteLock) below(names []string) string {
 	best := ""
 	for _, name := range names {
@@ -143,7 +140,6 @@ func (w *oldWriteLock) owns(names []string) bool {
 	return slices.MinFunc(paths, compareOld) == w.id
 }
 
-// compareOld orders tickets by number, and by all of the name if it is the same.
 func compareOld(a, b string) int {
 	if c := strings.Compare(suffix(a), suffix(b)); c != 0 {
 		return c
@@ -151,7 +147,7 @@ func compareOld(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// unlock deletes the ticket, of which a bare name is no path.
+// unlock deletes the ticket; a bare name is not a path.
 func (w *oldWriteLock) unlock() error {
 	id := w.id
 	w.id = ""

@@ -10,18 +10,17 @@ import (
 	"locklab/harness"
 )
 
-// A Counter counts commands and messages. Its zero value is ready; any number of
-// clients and goroutines may share it.
+// A Counter counts commands and messages. Its zero value is ready to use; it is safe for
+// concurrent use by several clients.
 type Counter struct{ requests, messages atomic.Uint64 }
 
 var _ harness.Counter = (*Counter)(nil)
 
-// Counts returns the commands and the messages so far.
+// Counts returns the totals of commands and messages.
 func (c *Counter) Counts() harness.Counts {
 	return harness.Counts{Requests: c.requests.Load(), Notifications: c.messages.Load()}
 }
 
-// sent counts a command by its name.
 func (c *Counter) sent(kind byte, name string) {
 	switch strings.ToLower(name) {
 	case "hello", "auth", "client", "select":
@@ -33,7 +32,6 @@ func (c *Counter) sent(kind byte, name string) {
 	}
 }
 
-// received counts a message by what it is.
 func (c *Counter) received(kind byte, name string) {
 	switch name {
 	case "message", "pmessage", "smessage":
@@ -43,10 +41,9 @@ func (c *Counter) received(kind byte, name string) {
 	}
 }
 
-// A dialer connects, as that of the client library's options does.
 type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// counting returns dial, whose connections count in c.
+// counting returns dial with connections that count in c.
 func counting(dial dialer, c *Counter) dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		inner, err := dial(ctx, network, addr)
@@ -61,8 +58,8 @@ func counting(dial dialer, c *Counter) dialer {
 	}
 }
 
-// counted is a connection whose traffic is counted. As the client library does, it is
-// read by one goroutine at a time, and written by one.
+// counted is a connection whose traffic is counted. At most one goroutine reads it and one
+// writes it at a time.
 type counted struct {
 	net.Conn
 	out, in frames
@@ -80,8 +77,7 @@ func (c *counted) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// visible is a connection whose socket the client library may look at, to see
-// whether it is still open.
+// visible is a connection whose socket the client library may check.
 type visible struct {
 	*counted
 	syscall.Conn

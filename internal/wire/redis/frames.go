@@ -2,30 +2,27 @@ package redis
 
 import "strconv"
 
-// frames follows one direction of a connection in RESP, the protocol of Redis, of
-// which it may see any part at a time.
+// frames follows one direction of a connection in RESP, the protocol of Redis. Its input may be
+// split anywhere.
 type frames struct {
-	// first is called with the type of each array, push and so on that is not part
-	// of another, and its first element, if that is a string.
+	// first is called with the type of each outermost array, push and so on, and its first
+	// element if that is a string.
 	first func(kind byte, element string)
 
-	line []byte // a header that has not ended, such as $5
-	body int    // bytes to come of a string, with the line end behind it
-	text []byte // what there is of a string that is a first element, or nil
-	open []open // the aggregates that have not ended, the outer one first
+	line []byte // an incomplete header, such as $5
+	body int    // remaining bytes of a string and its line end
+	text []byte // the beginning of a string that is a first element, or nil
+	open []open // the incomplete aggregates, the outer one first
 }
 
-// An open aggregate.
 type open struct {
 	kind byte
 	left int  // elements to come
-	new  bool // none has begun
+	new  bool // no element has begun
 }
 
-// maxText is longer than any name that counts.
 const maxText = 32
 
-// scan takes the next bytes.
 func (f *frames) scan(p []byte) {
 	for len(p) > 0 {
 		if f.body > 0 {
@@ -52,8 +49,8 @@ func (f *frames) scan(p []byte) {
 	}
 }
 
-// header begins what a line announces: an aggregate, a string of some length, or all of
-// a simple value.
+// header begins the value that a line announces: an aggregate, a string of some length, or a
+// complete simple value.
 func (f *frames) header(kind byte, rest string) {
 	first := len(f.open) == 1 && f.open[0].new
 	if len(f.open) > 0 {
@@ -65,7 +62,7 @@ func (f *frames) header(kind byte, rest string) {
 		if kind == '%' || kind == '|' {
 			n *= 2
 		}
-		if kind == '|' { // the value that it describes follows
+		if kind == '|' { // the described value follows
 			n++
 		}
 		if n > 0 {
@@ -88,7 +85,6 @@ func (f *frames) header(kind byte, rest string) {
 	f.element()
 }
 
-// string ends a string.
 func (f *frames) string() {
 	if f.text != nil {
 		f.first(f.open[0].kind, string(f.text))
@@ -97,7 +93,7 @@ func (f *frames) string() {
 	f.element()
 }
 
-// element ends an element, and with it the aggregates whose last it was.
+// element ends an element, and the aggregates that it completes.
 func (f *frames) element() {
 	for len(f.open) > 0 {
 		last := &f.open[len(f.open)-1]

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFrames: the first elements of what is not part of anything else, however it
-// is cut.
+// TestFrames: exactly the first elements of outermost values are reported, wherever the input is
+// split.
 func TestFrames(t *testing.T) {
 	long := "a name that is longer than any that counts, by far"
 	for _, test := range []struct {
@@ -21,7 +21,7 @@ func TestFrames(t *testing.T) {
 		{"+OK\r\n$-1\r\n:1\r\n_\r\n#t\r\n,1.5\r\n-ERR no\r\n$5\r\nhello\r\n>3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\n0\r\n", []string{">message"}},
 		{">3\r\n+message\r\n$1\r\nc\r\n$1\r\n0\r\n", []string{">message"}},
 		{">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n", []string{">subscribe"}},
-		// What is inside something else is not first.
+		// Nested values are not first.
 		{"*2\r\n:1\r\n$7\r\nmessage\r\n>1\r\n$1\r\np\r\n", []string{">p"}},
 		{"*2\r\n*1\r\n$7\r\nmessage\r\n$1\r\nx\r\n>1\r\n$1\r\np\r\n", []string{">p"}},
 		{"%1\r\n$1\r\nk\r\n*2\r\n$7\r\nmessage\r\n:1\r\n>1\r\n$1\r\np\r\n", []string{"%k", ">p"}},

@@ -11,23 +11,21 @@ import (
 	"locklab/harness"
 )
 
-// poolSize is how many connections a Redis client may open, on demand: a lock
-// must not wait for a connection until its lease is half over.
+// poolSize is the maximum number of connections of a Redis client, opened on demand: a lock must
+// not wait for a connection until its lease is half over.
 const poolSize = 64
 
-// dialTimeout is the client library's own.
 const dialTimeout = 5 * time.Second
 
-// Connect returns a client of the server at.Addrs[0][0] and the Counter of what crosses
-// its connections, and those of every client that is made by its options. Each command
-// counts as one request, those of a pipeline and those that subscribe too; what
-// go-redis sends to set up a connection (HELLO, AUTH, CLIENT, SELECT) does
-// not, by whatever command it is sent. Each message of a channel counts as one
-// notification. It connects on first use.
+// Connect returns a client of the server at.Addrs[0][0], and the Counter of its connections and
+// those of every client with its options. Each command counts as one request, including commands
+// in a pipeline and subscriptions. The setup of a connection by go-redis (HELLO, AUTH, CLIENT,
+// SELECT) does not count, whoever sends it. Each message of a channel counts as one
+// notification. The client connects on first use.
 //
-// The client never repeats a command or a dial by itself: a repeated SET NX
-// meets its own key and takes it for another client's. It honours deadlines of contexts.
-// tweak may change its options before it is made. The caller closes it.
+// The client never repeats a command or a dial: a repeated SET NX would meet its own key and
+// take it for another client's. It honours deadlines of contexts. tweak may change its options
+// before it is made. The caller closes it.
 func Connect(at harness.Endpoint, tweak ...func(*redis.Options)) (*redis.Client, *Counter, error) {
 	switch {
 	case at.Cluster:
@@ -64,9 +62,8 @@ func Connect(at harness.Endpoint, tweak ...func(*redis.Options)) (*redis.Client,
 	return redis.NewClient(o), counter, nil
 }
 
-// ConnectAny is [Connect] that serves a Redis Cluster, too. A client of one sends a request
-// again to a node that it is told of, or after an error of the network: that is how it
-// follows slots that move.
+// ConnectAny is [Connect] for a Redis Cluster too. A cluster client repeats a request after a
+// redirect or a network error, in order to follow slots that move.
 func ConnectAny(at harness.Endpoint) (redis.UniversalClient, *Counter, error) {
 	if !at.Cluster {
 		return Connect(at)

@@ -47,10 +47,10 @@ func TestRedisCounts(t *testing.T) {
 	})
 	must(err)
 	expect("three commands in a pipeline", harness.Counts{Requests: 4})
-	must(client.Get(ctx, key).Err()) // not there: a reply like any other
+	must(client.Get(ctx, key).Err()) // missing, with an ordinary reply
 	expect("a missing key", harness.Counts{Requests: 5})
-	// What the hooks of go-redis do not see: subscriptions, and the clients that a
-	// library makes by the options of this one.
+	// The hooks of go-redis miss subscriptions, and clients that a library makes with the same
+	// options.
 	copied := *client.Options()
 	other := redis.NewClient(&copied)
 	defer other.Close()
@@ -69,7 +69,7 @@ func TestRedisCounts(t *testing.T) {
 	expect("the end of the subscription", harness.Counts{Requests: 8, Notifications: 1})
 }
 
-// TestRedisCredentials: the password reaches the server, and no error.
+// TestRedisCredentials: the password reaches the server and is in no error.
 func TestRedisCredentials(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.All(t)
@@ -88,8 +88,7 @@ func TestRedisCredentials(t *testing.T) {
 	}
 }
 
-// TestTLS: the endpoint's configuration is the client's; redislock's tests with
-// TLS talk to a server by one.
+// TestTLS: the client has the endpoint's configuration; redislock's tests use it with a server.
 func TestTLS(t *testing.T) {
 	at := harness.Endpoint{Kind: harness.KindRedis, Addrs: [][]string{{"127.0.0.1:1"}}, TLS: &tls.Config{MinVersion: tls.VersionTLS13}}
 	client, _, err := wireredis.Connect(at)

@@ -12,7 +12,7 @@ import (
 	"locklab/internal/zksession"
 )
 
-// Options is how to connect. The zero value is usable.
+// Options configures a connection. The zero value is usable.
 type Options struct {
 	// OnEvent, Counter and Tick are as in [zksession.Options].
 	OnEvent func(zk.Event)
@@ -20,12 +20,12 @@ type Options struct {
 	Tick    time.Duration
 }
 
-// A Counter counts the traffic of any number of connections. Its zero value is ready.
+// A Counter counts the traffic of any number of connections. Its zero value is ready to use.
 type Counter struct{ packets zksession.Counter }
 
 var _ harness.Counter = (*Counter)(nil)
 
-// Counts returns the traffic so far.
+// Counts returns the traffic until now.
 func (c *Counter) Counts() harness.Counts { return counts(&c.packets) }
 
 func counts(from interface {
@@ -43,7 +43,7 @@ var _ harness.Counter = (*Conn)(nil)
 // Counts returns the traffic of the connection's Counter.
 func (c *Conn) Counts() harness.Counts { return counts(c.Conn) }
 
-// Check returns an error that wraps harness.ErrUsage if at cannot be that of an ensemble.
+// Check returns an error that wraps harness.ErrUsage if at is not an ensemble.
 func Check(at harness.Endpoint) error {
 	switch {
 	case at.Kind != harness.KindZooKeeper:
@@ -59,10 +59,9 @@ func Check(at harness.Endpoint) error {
 	return nil
 }
 
-// Connect connects to the ensemble in the first list of at.Addrs and waits
-// for a session until ctx ends; the error then wraps harness.ErrUnavailable and
-// ctx.Err(). With at.Username set, the session authenticates by digest. The caller
-// closes the connection.
+// Connect connects to the ensemble in the first list of at.Addrs and waits for a session until
+// ctx ends; the error then wraps harness.ErrUnavailable and ctx.Err(). With at.Username set, the
+// session authenticates by digest. The caller closes the connection.
 func Connect(ctx context.Context, at harness.Endpoint, o Options) (*Conn, error) {
 	if err := Check(at); err != nil {
 		return nil, err

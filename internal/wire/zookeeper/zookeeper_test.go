@@ -21,7 +21,7 @@ import (
 	"locklab/internal/wire/zookeeper"
 )
 
-// tlsFront lets at be reached over TLS for the duration of t.
+// tlsFront makes at reachable over TLS for the duration of t.
 func tlsFront(t *testing.T, at harness.Endpoint) harness.Endpoint {
 	t.Helper()
 	web := httptest.NewTLSServer(nil) // for its certificate
@@ -74,7 +74,7 @@ func TestTLS(t *testing.T) {
 	if got := z.Counts().Requests; got != 1 {
 		t.Errorf("over TLS one request counts as %d", got)
 	}
-	at.TLS = &tls.Config{MinVersion: tls.VersionTLS12} // knows no such authority
+	at.TLS = &tls.Config{MinVersion: tls.VersionTLS12} // does not know this authority
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if _, err := zookeeper.Connect(ctx, at, zookeeper.Options{}); !errors.Is(err, harness.ErrUnavailable) {
@@ -168,8 +168,8 @@ func zooKeeperCounts(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// TestZooKeeperSilentServer: a stopped server accepts connections and says
-// nothing. The client must leave it while a session would live.
+// TestZooKeeperSilentServer: a stopped server accepts connections and does not answer. The
+// client must leave it within the lifetime of a session.
 func TestZooKeeperSilentServer(t *testing.T) {
 	leaktest.All(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -7,32 +7,29 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Fair is the lock recipe of the ZooKeeper documentation: every waiter waits for
-// the ticket just ahead, so a release wakes one waiter.
+// Fair is the lock recipe of the ZooKeeper documentation: every waiter waits for the ticket just
+// ahead, so a release wakes one waiter.
 //
 //  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
 //  2. List the tickets. The owner of the lowest holds the lock.
-//  3. Watch the next lower ticket. If it is gone already go to 2.
-//  4. When the watch fires go to 2. Never take the lock without looking: the
-//     ticket ahead may have been that of a waiter that gave up.
+//  3. Watch the next lower ticket. If it is gone already, go to 2.
+//  4. When the watch fires, go to 2. Never take the lock without a look: the ticket ahead may
+//     have belonged to a waiter that gave up.
 //
-// Three requests for acquire and release alone; five and one watch event
-// behind others, whatever their number, though the list grows with it.
+// Acquire and release take three requests alone, and five and one watch event behind others,
+// whatever their number, though the list grows with it. The ticket ahead is watched by getData:
+// exists on a missing node would leave a watch that never fires.
 //
-// The ticket ahead is watched by getData, not exists: asked of a missing node,
-// exists leaves a watch behind that never fires.
-//
-// The token is the zxid of the last change to the queue that the holder saw when
-// it found itself first: by then the ticket before had gone, which is such a
-// change, and its owner had seen it in place. So the tokens of this recipe rise, but
-// not always past those of a Mutex on the same path.
+// The token is the zxid of the last change to the queue that the holder saw when it found itself
+// first. The previous ticket had gone by then, which is such a change, and its owner had seen it
+// in place. So the tokens of this recipe rise, but not always past the tokens of a Mutex on the
+// same path.
 //
 // # References
 //
-// Apache ZooKeeper, "ZooKeeper Recipes and Solutions", Locks.
-// Hunt, Konar, Junqueira, Reed, "ZooKeeper: Wait-free coordination for
-// internet-scale systems", USENIX ATC 2010, §2.4, "Simple Locks without Herd
-// Effect".
+// Apache ZooKeeper, "ZooKeeper Recipes and Solutions", Locks. Hunt, Konar, Junqueira, Reed,
+// "ZooKeeper: Wait-free coordination for internet-scale systems", USENIX ATC 2010, §2.4, "Simple
+// Locks without Herd Effect".
 var Fair = Recipe{Kind: "lock-", Look: lookFair}
 
 func lookFair(t Ticket) (View, error) {
