@@ -109,10 +109,10 @@ func TestGoldenCharts(t *testing.T) {
 	run := gallery(8, everySetting...)
 	outputs := make(map[string]func(io.Writer) error)
 	for _, name := range []string{
-		RankingLocal.Name, RankingRemote.Name, LadderLocal.Name, ShapeLocal.Name, ShapeRemote.Name, OwnersLocal.Name, OwnersRemote.Name,
-		ParetoLocal.Name, ParetoRemote.Name, LorenzLocal.Name, ShortTermLocal.Name, RequestsRemote.Name, RoundTripsRemote.Name, ReadLocal.Name, ReadRemote.Name, Spread.Name,
+		RankingLocal.Name, RankingRemote.Name, LadderLocal.Name, OwnersLocal.Name, OwnersRemote.Name,
+		ParetoLocal.Name, ParetoRemote.Name, RequestsRemote.Name, RoundTripsRemote.Name, ReadLocal.Name, ReadRemote.Name, Spread.Name,
 		ThinkLocal.Name, WaitPolicy.Name, Garbage.Name, Section.Name, Clients.Name, HoldRemote.Name,
-		Servers.Name, Durable.Name, TLS.Name, Delay.Name, LoadLocal.Name, GoodputRemote.Name,
+		Servers.Name, Durable.Name, TLS.Name, Delay.Name, LoadLocal.Name,
 	} {
 		outputs["gallery/"+name+".svg"] = func(w io.Writer) error { return WriteSVG(w, run, name) }
 	}

@@ -23,9 +23,6 @@ type lineChart struct {
 	place  string // between a figure and the stop it is from: "with", "at"
 	cpus   int    // where more workers than these are shaded; 0 if nowhere
 
-	// ticks, if not nil, labels the x axis instead of the stops.
-	ticks func(lo, hi float64) plot.ConstantTicks
-
 	y      scale
 	least  float64 // the y axis, if logarithmic, begins here or below; 0 says nothing
 	yTitle string
@@ -196,9 +193,6 @@ func (l *lineChart) axes() *plot.Plot {
 		p.X.Scale = l.xScale
 	}
 	p.X.Tick.Marker = stopTicks(stops, l.xScale)
-	if l.ticks != nil {
-		p.X.Tick.Marker = l.ticks(xLo, xHi)
-	}
 	switch l.y {
 	case shareScale:
 		p.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0 %"}, {Value: 25, Label: "25 %"}, {Value: 50, Label: "50 %"}, {Value: 75, Label: "75 %"}, {Value: 100, Label: "100 %"}}

@@ -47,7 +47,7 @@ func TestHistorical(t *testing.T) {
 			t.Errorf("%s does not say what it leaves out: %s", c.Name, pic.answer)
 		}
 	}
-	if drawn < 10 {
+	if drawn < 7 {
 		t.Errorf("%d charts were drawn", drawn)
 	}
 	var page, text, terminal strings.Builder

@@ -10,11 +10,11 @@ import (
 
 // Suite lists every chart in the order of the report.
 var Suite = []*Chart{
-	RankingLocal, ThroughputLocal, WaitLocal, LoadLocal, GoodputLocal, JainLocal, ParetoLocal, TimeLocal,
-	ShapeLocal, ShortTermLocal, OwnersLocal, SharesLocal, LorenzLocal, LadderLocal,
+	RankingLocal, ThroughputLocal, WaitLocal, LoadLocal, JainLocal, ParetoLocal, TimeLocal,
+	OwnersLocal, SharesLocal, LadderLocal,
 	HoldLocal, Section, ReadLocal, Spread, ThinkLocal, Pinning, WaitPolicy, Garbage,
-	RankingRemote, HandoversRemote, RoundTripsRemote, RequestsRemote, NotificationsRemote, WaitRemote, LoadRemote, GoodputRemote, JainRemote, ParetoRemote, TimeRemote,
-	ShapeRemote, ShortTermRemote, OwnersRemote, SharesRemote, LorenzRemote, LadderRemote,
+	RankingRemote, HandoversRemote, RoundTripsRemote, RequestsRemote, NotificationsRemote, WaitRemote, LoadRemote, JainRemote, ParetoRemote, TimeRemote,
+	OwnersRemote, SharesRemote, LadderRemote,
 	HoldRemote, ReadRemote, Clients, ThinkRemote,
 	Servers, Durable, TLS, Delay,
 }
