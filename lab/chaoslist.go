@@ -13,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/chaos"
+	"locklab/internal/nearest"
 )
 
 func (p *Program) chaosListCommand() *cobra.Command {
@@ -54,7 +55,7 @@ func (p *Program) scenarios(words []string) (out []*chaos.Scenario, err error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("%w: no scenario is called %q; '%s chaos list' shows them", harness.ErrUsage, word, p.Name)
+			return nil, fmt.Errorf("%w: no scenario is called %q; '%s chaos list' shows them%s", harness.ErrUsage, word, p.Name, nearest.Hint(word, scenarioNames()))
 		}
 	}
 	for _, s := range chaos.Suite {
@@ -63,6 +64,13 @@ func (p *Program) scenarios(words []string) (out []*chaos.Scenario, err error) {
 		}
 	}
 	return out, nil
+}
+
+func scenarioNames() (names []string) {
+	for _, s := range chaos.Suite {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 func (p *Program) listScenarios(out io.Writer, ss []*chaos.Scenario, verbose bool) error {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"locklab/harness"
+	"locklab/internal/nearest"
 )
 
 // choose returns the locks of p that the words name, in their order, each once. A word is the name of a lock, a family (spin, mutex, zk, redis,
@@ -39,7 +40,7 @@ func (p *Program) choose(words []string) ([]*harness.Variant, error) {
 			}
 			if !found {
 				return nil, fmt.Errorf("%w: no lock, family or status is called %q; '%s list' shows them%s",
-					harness.ErrUsage, pattern, p.Name, suggest(all, pattern))
+					harness.ErrUsage, pattern, p.Name, nearest.Hint(pattern, p.words()))
 			}
 		}
 	}
@@ -105,13 +106,11 @@ func (p *Program) matcher(word string) (func(*harness.Variant) bool, error) {
 	}, nil
 }
 
-// suggest returns a hint at a name that contains the word or is contained in
-// it, "" if there is none.
-func suggest(all []*harness.Variant, word string) string {
-	for _, v := range all {
-		if word != "" && (strings.Contains(v.Name, word) || strings.Contains(word, v.Name)) {
-			return fmt.Sprintf(" (did you mean %s?)", v.Name)
-		}
+// words returns the words that choose knows.
+func (p *Program) words() []string {
+	words := []string{"all", "default", "local", "remote"}
+	for _, v := range p.Locks {
+		words = append(words, v.Name, string(v.Family), string(v.Status))
 	}
-	return ""
+	return words
 }

@@ -115,7 +115,7 @@ func (o *compareOptions) flags(cmd *cobra.Command) {
 	f.SortFlags = false
 	marginFlag(f, &o.margin, " (default that of the runs)")
 	f.Float64Var(&o.alpha, "alpha", compare.DefaultAlpha, "chance of any false alarm, over all comparisons")
-	f.StringVar(&o.metric, "metric", compare.Suite[0].Name(), "what to compare, of "+strings.Join(gateNames(), ", "))
+	f.StringVar(&o.metric, "metric", compare.Suite[0].Name(), "what to compare: "+strings.Join(gateNames(), ", "))
 	f.StringVar(&o.format, "format", "text", "text, csv or json")
 	anyHostFlag(f, &o.anyHost)
 	f.StringVar(&o.to, "to", "", "a lock with which to compare the others of one run")

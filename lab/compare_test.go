@@ -15,6 +15,8 @@ import (
 	"locklab/cmd/locklab/catalog"
 	"locklab/harness"
 	"locklab/harness/resultfile"
+
+	"github.com/spf13/pflag"
 )
 
 // slowed makes the test binary another build of the command: one whose ticket
@@ -205,20 +207,15 @@ func TestCompareStatus(t *testing.T) {
 // alone, where it would otherwise be ignored in silence.
 func TestCompareFlags(t *testing.T) {
 	both := []string{"margin", "alpha", "metric", "format", "to", "interleave", "locks", "any-host", "help"}
-	help, _, _ := output(t, locklab(t, "compare", "--help"))
-	_, flags, _ := strings.Cut(help, "Flags:\n")
 	n := 0
-	for line := range strings.Lines(flags) {
-		_, name, found := strings.Cut(line, "--")
-		if !found {
-			continue
-		}
+	cmd, _, _ := program().command().Find([]string{"compare"})
+	cmd.InitDefaultHelpFlag()
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		n++
-		name, _, _ = strings.Cut(name, " ")
-		if slices.Contains(both, name) == slices.Contains(toMeasure, name) {
-			t.Errorf("--%s: is it for --interleave alone?", name)
+		if slices.Contains(both, f.Name) == slices.Contains(toMeasure, f.Name) {
+			t.Errorf("--%s: is it for --interleave alone?", f.Name)
 		}
-	}
+	})
 	if n != len(both)+len(toMeasure) {
 		t.Errorf("%d flags, %d are known", n, len(both)+len(toMeasure))
 	}

@@ -76,7 +76,7 @@ var docRules = []rule{
 	{match: `^locklab history`, why: "it takes runs of several days; TestHistoryStatus and TestHistoryFiles make some"},
 	{match: `^locklab `},
 	{match: `^go (test|build)( .*)? \.$|^\./mylock `, why: "it is of a module outside this one, docs/your-own-lock.md, which TestOwnLock of internal/layers makes"},
-	{match: `^go test .*-bench Lock .*\./spinlock`, short: "-benchtime 1x -count 1 -cpu 1"},
+	{match: `^go test .*-bench 'Lock.*\./spinlock`, short: "-benchtime 1x -count 1 -cpu 1"},
 	{match: `^go test`, check: testsExist, why: "it takes minutes, or the suite runs it anyway; that what it names exists is checked"},
 	{match: `^go run .*benchstat@`, why: "it is fetched from the network; TestWriterAndLoad reads bench.txt by the parser of benchstat"},
 	{match: `^go (build|run) `, why: "the go command has built this package to test it"},

@@ -12,6 +12,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/resultfile"
 	"locklab/harness/verdict"
+	"locklab/internal/nearest"
 	"locklab/internal/numfmt"
 )
 
@@ -118,7 +119,7 @@ func (g *guarding) compares(locks []string) error {
 	if g.baseline == "" || slices.Contains(locks, g.baseline) {
 		return nil
 	}
-	return fmt.Errorf("%w: --baseline %s: the run has no such lock; it has %s", harness.ErrUsage, g.baseline, numfmt.List(locks, 12))
+	return fmt.Errorf("%w: --baseline %s: the run has no such lock%s; it has %s", harness.ErrUsage, g.baseline, nearest.Hint(g.baseline, locks), numfmt.List(locks, 12))
 }
 
 // locksOf returns the names of the locks that run has results of.

@@ -78,7 +78,7 @@ func (p *Program) historyCommand() *cobra.Command {
 	f.SortFlags = false
 	marginFlag(f, &o.margin, "")
 	f.Float64Var(&o.alpha, "alpha", compare.DefaultAlpha, "chance of any false change on runs in random order, and of any false difference of neighbours")
-	f.StringVar(&o.metric, "metric", compare.Suite[0].Name(), "what to compare, of "+strings.Join(gateNames(), ", "))
+	f.StringVar(&o.metric, "metric", compare.Suite[0].Name(), "what to compare: "+strings.Join(gateNames(), ", "))
 	f.StringVar(&o.run.locks, "locks", "all", "which locks: names, kinds or states, as of run")
 	f.StringVar(&o.to, "to", "", "figures are ratios to this lock's in the same round; of several, separated by commas, to the first that is there and local if the lock is")
 	f.BoolVar(&o.asGiven, "as-given", false, "the runs are in order; otherwise their dates are")

@@ -22,7 +22,7 @@ import (
 	"locklab/harness/resultfile"
 	"locklab/harness/runner"
 	"locklab/harness/simulate/offload"
-	"locklab/internal/machine"
+	"locklab/internal/nearest"
 )
 
 // The exit statuses.
@@ -132,7 +132,7 @@ func (p *Program) command() *cobra.Command {
 		Long: p.Name + ` drives spin locks, blocking mutexes, and locks kept by ZooKeeper and
 Redis with one harness, checks that each of them really is a lock, and draws
 throughput, latency and fairness.`,
-		Version:       cmp.Or(p.Version, machine.BuildCommit(), "unknown"),
+		Version:       p.version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noArgs,
@@ -140,14 +140,14 @@ throughput, latency and fairness.`,
 
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { exact(cmd); return checkLimits(cmd) },
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w: %v; see '%s --help'", harness.ErrUsage, err, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(p.listCommand(), p.runCommand(), p.mergeCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.agreeCommand(), exportCommand(), p.hardwareCommand(), p.simulateCommand())
 	if slices.ContainsFunc(p.Locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
 		root.AddCommand(p.chaosCommand(), p.traceCommand(), p.proxyCommand())
 	}
-	root.AddCommand(p.envCommand(), schemaCommand())
+	root.AddCommand(p.envCommand(), schemaCommand(), p.versionCommand(), manCommand())
+	setHelp(root)
+	p.completeNames(root)
 	for _, c := range root.Commands() {
 		c.Example = p.examples(c.Example)
 	}
@@ -165,5 +165,21 @@ func noArgs(cmd *cobra.Command, args []string) error {
 			hint = fmt.Sprintf("; the value of --%s stands behind an equals sign: --%[1]s=%s", f.Name, args[0])
 		}
 	})
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	hint = cmp.Or(hint, nearest.Hint(args[0], names))
 	return fmt.Errorf("%w: unexpected %q%s; see '%s --help'", harness.ErrUsage, args[0], hint, cmd.CommandPath())
+}
+
+// flagError names the flag that a mistyped one stands for.
+func flagError(cmd *cobra.Command, err error) error {
+	hint := ""
+	if unknown := new(pflag.NotExistError); errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		hint = nearest.Hint("--"+unknown.GetSpecifiedName(), names)
+	}
+	return fmt.Errorf("%w: %v%s; see '%s --help'", harness.ErrUsage, err, hint, cmd.CommandPath())
 }

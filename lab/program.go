@@ -17,7 +17,7 @@ type Program struct {
 	// name of its file.
 	Name string
 
-	// Version is what --version prints; "" is the commit it was built from.
+	// Version is what version and --version print with the commit; "" is 0.0.0.
 	Version string
 
 	// Locks are what it lists and measures.

@@ -42,7 +42,7 @@ func (o *rankFlags) declare(cmd *cobra.Command) {
 	f.IntVar(&o.rank, "rank", 0, "which of the --ranks this is, from 0 on (default as Slurm, Open MPI or a Kubernetes Indexed Job say)")
 	f.StringVar(&o.sync, syncFlag, "", "where the ranks meet: redis://[user:password@]host:port or zookeeper://[user:password@]host:port, with TLS rediss:// or zookeepers:// (default "+syncVariable+", which a password is better in); no measured name is used there")
 	f.StringVar(&o.trust, "sync-ca", "", "file of the certificates, PEM, by which that server is trusted (default those of the system)")
-	f.StringVar(&o.cert, "sync-cert", "", "file of the certificate, PEM, that a rank shows that server, if it asks for one of its clients")
+	f.StringVar(&o.cert, "sync-cert", "", "file of the certificate, PEM, that a rank shows that server")
 	f.StringVar(&o.key, "sync-key", "", "file of the key, PEM, of --sync-cert")
 	f.StringVar(&o.job, "job", "", "name of the run among others that meet there (default the job of Slurm, or default)")
 	f.DurationVar(&o.assemble, "assemble", 5*time.Minute, "how long a rank waits for the others at the start")

@@ -128,7 +128,7 @@ status 3; the report is written all the same.`,
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "FILE.html, FILE.md, or a directory for both (default DIR; of several, "+machinesDir+")")
-	cmd.Flags().StringVar(&format, "format", "", "json prints the decisions, tables, quality and guarantees to the standard output, and writes no file; 'schema report' prints its JSON Schema")
+	cmd.Flags().StringVar(&format, "format", "", "json: print the decisions, tables, quality and guarantees, and write no file; 'schema report' prints its JSON Schema")
 	cmd.Flags().StringVar(&pictures, "png", "", "also write each chart, with its question and answer, as a PNG file into this directory")
 	cmd.Flags().StringVar(&rtt, "rtt", "", "predict what distributed locks take at these round trips to their servers, such as 1.5ms,5ms")
 	cmd.Flags().StringVar(&contenders, "contenders", "", "compute what distributed locks do among so many contenders, such as 10k,100k; with --rtt also so far away")

@@ -6,6 +6,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/internal/nearest"
 )
 
 // Suite lists every chart in the order of the report.
@@ -43,5 +44,5 @@ func find(name string, others ...string) (*Chart, error) {
 		}
 		names = append(names, c.Name)
 	}
-	return nil, fmt.Errorf("%w: there is no chart %q; there are %s", harness.ErrUsage, name, strings.Join(append(names, others...), ", "))
+	return nil, fmt.Errorf("%w: there is no chart %q%s; there are %s", harness.ErrUsage, name, nearest.Hint(name, append(names, others...)), strings.Join(append(names, others...), ", "))
 }

@@ -9,6 +9,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/stat"
+	"locklab/internal/nearest"
 	"locklab/internal/numfmt"
 )
 
@@ -101,7 +102,7 @@ func Find(gs []*Gate, names []string) ([]*Gate, error) {
 	}
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("%w: no metric to compare by is called %q: want one of %s", harness.ErrUsage, name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("%w: no metric to compare by is called %q%s: want one of %s", harness.ErrUsage, name, nearest.Hint(name, known), strings.Join(known, ", "))
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(gs), func(g *Gate) bool { return !slices.Contains(names, g.Name()) }), nil
