@@ -12,8 +12,8 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// TestDelayed: what takes too long only because the machine did not run a process is no
-// harm of the lock, and the try is made again.
+// TestDelayed checks that a delay caused only by the machine is no harm of the lock, and
+// that the try is repeated.
 func TestDelayed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -61,8 +61,8 @@ func TestDelayed(t *testing.T) {
 	}
 }
 
-// TestStuckOnBusyMachine: a lock that is stuck is seen to be, however long a process was
-// kept from running, once it has run for long enough.
+// TestStuckOnBusyMachine checks that a stuck lock is reported after any delay of a
+// process, once the process has run for long enough.
 func TestStuckOnBusyMachine(t *testing.T) {
 	t.Parallel()
 	for _, show := range []bool{false, true} {
@@ -103,7 +103,6 @@ func TestStuckOnBusyMachine(t *testing.T) {
 // prompt is short for a lock, and long for a process that sleeps to wake.
 const prompt = 400 * time.Millisecond
 
-// asks lets a worker ask for the lock.
 func asks(ctx context.Context, t *chaos.Try) (h *chaos.Host, began int64, err error) {
 	if h, err = t.Host(); err != nil {
 		return nil, 0, err
@@ -117,7 +116,7 @@ func asks(ctx context.Context, t *chaos.Try) (h *chaos.Host, began int64, err er
 	return h, began, t.Until(ctx, "the worker to ask", func() bool { return len(t.Subjects[0].Events()) > 0 })
 }
 
-// TestHurtOnBusyMachine: what the machine did is no excuse for another harm.
+// TestHurtOnBusyMachine checks that a delay by the machine does not excuse other harms.
 func TestHurtOnBusyMachine(t *testing.T) {
 	t.Parallel()
 	s := chaos.Scenario{Name: "hurt", Deadline: 20 * time.Second, Prompt: prompt, Try: func(ctx context.Context, t *chaos.Try) error {
@@ -136,8 +135,8 @@ func TestHurtOnBusyMachine(t *testing.T) {
 	}
 }
 
-// TestFirstGrant: a lock that is not granted though it is free does not take the tries of
-// the others with it.
+// TestFirstGrant checks that a free lock that is never granted does not spoil the tries
+// of other locks.
 func TestFirstGrant(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
@@ -156,7 +155,8 @@ func TestFirstGrant(t *testing.T) {
 	}
 }
 
-// TestPausedIsNotDelayed: what the try does to a process is not the machine's doing.
+// TestPausedIsNotDelayed checks that a pause by the try does not count as a delay by the
+// machine.
 func TestPausedIsNotDelayed(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)

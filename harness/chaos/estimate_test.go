@@ -12,7 +12,6 @@ import (
 	"locklab/harness/chaos"
 )
 
-// TestOver: no scenario is begun once the run is over.
 func TestOver(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -31,7 +30,7 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestLasting: it is known of each scenario how long it takes, and of no other.
+// TestLasting checks that lasting has exactly the scenarios of the suite.
 func TestLasting(t *testing.T) {
 	known := maps.Clone(chaos.Lasting)
 	for _, s := range chaos.Suite {
@@ -45,7 +44,8 @@ func TestLasting(t *testing.T) {
 	}
 }
 
-// TestEstimate: what is left to do is what was not tried, of all locks that can be.
+// TestEstimate checks that the work left is the untried scenarios of all locks that can
+// run.
 func TestEstimate(t *testing.T) {
 	t.Parallel()
 	one := func(name string, alone bool) *chaos.Scenario {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// loop locks and unlocks until the worker is told to stop.
+// loop locks and unlocks until Stop.
 func (w *worker) loop(l *Loop) {
 	rng := rand.New(rand.NewPCG(l.Seed, uint64(w.id)))
 	span := func(d time.Duration) time.Duration {
@@ -35,7 +35,7 @@ func (w *worker) loop(l *Loop) {
 	}
 }
 
-// section is what a holder does.
+// section runs the critical section.
 func (w *worker) section(h *holding, l *Loop, hold time.Duration) {
 	write := func(blind bool) {
 		if !l.Quiet && (blind || h.lease.Err() == nil) {

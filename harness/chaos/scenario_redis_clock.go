@@ -8,10 +8,10 @@ import (
 	"locklab/internal/backend"
 )
 
-// redisClocks are servers whose clock is set. Leases end by it.
+// redisClocks set the clock of a server, which leases follow.
 var redisClocks = []*Scenario{clockForward, clockBack}
 
-// early is expected of locks whose lease ends early.
+// early is the expectation for locks whose lease ends early.
 var early = []Expectation{
 	{"redis-redlock", nil, "the clocks of two of the three servers go on"},
 	tokenOrder,
@@ -86,7 +86,8 @@ var clockBack = &Scenario{
 	},
 }
 
-// clocked is incident on servers whose clocks can be set, and go right when it ends.
+// clocked is incident on servers whose clocks can be set; they are right again when it
+// ends.
 func (t *Try) clocked(ctx context.Context) (fleet, *incident, error) {
 	f, err := t.fleet(ctx, backend.RedisOptions{Clock: true})
 	if err != nil {
