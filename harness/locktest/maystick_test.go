@@ -10,7 +10,7 @@ import (
 	"locklab/harness"
 )
 
-// TestMayStick: only that a lock is stuck is excused, and only under a rule that the
+// TestMayStick checks that only a stuck lock is excused, and only under a rule that the
 // variant names.
 func TestMayStick(t *testing.T) {
 	v := newMemoryServer(none).variant()
@@ -43,8 +43,9 @@ func TestMayStick(t *testing.T) {
 	}
 }
 
-// What a broken lock does under a rule that it declares is excused if it gets stuck
-// there, as one that leaves places or permits behind does, and not if it lets one more in.
+// TestMayStickOfBroken checks that a broken lock is excused if it gets stuck under a
+// declared rule, because it leaks places or permits, but not if it admits one holder too
+// many.
 func TestMayStickOfBroken(t *testing.T) {
 	for f, want := range map[fault]bool{leavesTicketOfThirty: true, leaksOfThirty: true, onePermitMore: false} {
 		t.Run(string(f), func(t *testing.T) {

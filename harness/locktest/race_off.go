@@ -2,5 +2,5 @@
 
 package locktest
 
-// raceDetector says whether the race detector watches.
+// raceDetector reports whether the race detector is enabled.
 const raceDetector = false
