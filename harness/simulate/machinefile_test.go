@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write the files of machines as Encode does")
 
-// TestMachines reads every machine of the program, and wants its file to have its
-// name and the form in which machines are written.
+// TestMachines reads every machine of the program, and checks that its file has its name
+// and the canonical form.
 func TestMachines(t *testing.T) {
 	files, err := filepath.Glob("machines/*.json")
 	if err != nil || len(files) < 8 {
@@ -52,7 +52,6 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// TestNamed asks for a machine that is there, and one that is not.
 func TestNamed(t *testing.T) {
 	if m, err := simulate.Named("skylake-8x32"); err != nil || !m.Hypothetical || m.Caches() != 256 {
 		t.Errorf("skylake-8x32: %+v, %v", m, err)
@@ -66,7 +65,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestKinds wants the kinds of machines that reviews ask for.
+// TestKinds requires the kinds of machines that reviews ask for.
 func TestKinds(t *testing.T) {
 	kinds := map[string]int{}
 	for _, m := range simulate.List() {
@@ -84,8 +83,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestBadMachines damages a description in one place, and wants one line that
-// names it.
+// TestBadMachines damages a description in one place, and expects an error of one line
+// that names it.
 func TestBadMachines(t *testing.T) {
 	good, err := os.ReadFile("machines/skylake-24.json")
 	if err != nil {
@@ -137,7 +136,7 @@ func TestBadMachines(t *testing.T) {
 	}
 }
 
-// TestValidate takes a machine that a program has made, where a number may be none.
+// TestValidate checks a machine made by a program, which may contain NaN.
 func TestValidate(t *testing.T) {
 	for _, x := range []float64{math.NaN(), math.Inf(1), -1} {
 		m := simulate.List()[0]
@@ -148,7 +147,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// FuzzParse wants that what Parse takes is sound, and the same after Encode.
+// FuzzParse checks that every machine that Parse accepts is valid, and unchanged after
+// Encode.
 func FuzzParse(f *testing.F) {
 	for _, m := range simulate.List() {
 		b, err := m.Encode()
