@@ -69,8 +69,8 @@ func jain(xs []float64) float64 {
 	return sum * sum / (float64(len(xs)) * squares)
 }
 
-// mostJain returns the highest index that n acquisitions of at most this many workers can
-// have: no two counts differ by more than one.
+// mostJain returns the highest index that n acquisitions can have with this many workers,
+// n >= workers: no two counts differ by more than one.
 func mostJain(n, workers float64) float64 {
 	least := float64(int(n / workers))
 	more := n - least*workers // workers with one acquisition more

@@ -12,7 +12,7 @@ import (
 	"locklab/harness"
 )
 
-// roundsIn returns those of the results of the run in dir.
+// roundsIn returns the rounds of the results of the run in dir.
 func roundsIn(t *testing.T, dir string) (out []int) {
 	t.Helper()
 	run, err := Load(dir)
@@ -25,8 +25,8 @@ func roundsIn(t *testing.T, dir string) (out []int) {
 	return out
 }
 
-// TestDrop: what is dropped is gone from all files but one, all else stays byte for byte,
-// and the run is still this Writer's alone.
+// TestDrop checks that dropped results are gone from all files but one, that everything
+// else is unchanged, and that this Writer still owns the run.
 func TestDrop(t *testing.T) {
 	m := Manifest{Rounds: 9, Cases: 1}
 	dir, before := fiveRounds(t, m)
@@ -67,7 +67,7 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// fiveRounds writes a run of five rounds, with a damaged line behind them, and returns its
+// fiveRounds writes a run of five rounds followed by a damaged line, and returns its
 // directory and its results.
 func fiveRounds(t *testing.T, m Manifest) (dir string, results []byte) {
 	t.Helper()
@@ -92,7 +92,7 @@ func fiveRounds(t *testing.T, m Manifest) (dir string, results []byte) {
 	return dir, results
 }
 
-// dropFails drops what cannot be dropped, since something is in the way.
+// dropFails checks that Drop fails if a file is in the way.
 func dropFails(t *testing.T, w *Writer, run *Run, before []byte) {
 	t.Helper()
 	name := filepath.Join(w.dir, ResultsName)

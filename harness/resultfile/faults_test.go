@@ -14,7 +14,6 @@ import (
 	"locklab/harness"
 )
 
-// fault returns a result of a failure scenario with every field set.
 func fault() *harness.FaultResult {
 	return &harness.FaultResult{
 		Scenario: "holder-pause", Question: "What if a holder pauses?", Fault: "SIGSTOP", Source: "a book",
@@ -71,8 +70,8 @@ func write(t *testing.T, dir string, faults ...*harness.FaultResult) *Run {
 	return run
 }
 
-// TestFaultsAddUp: lines of the same scenario and lock are one result, also of two
-// runs, each with its histories beside it.
+// TestFaultsAddUp checks that lines of the same scenario and lock become one result, also
+// from two runs, and that each run's histories are found.
 func TestFaultsAddUp(t *testing.T) {
 	root := t.TempDir()
 	tried, other := fault(), fault()
@@ -103,8 +102,8 @@ func TestFaultsAddUp(t *testing.T) {
 	}
 }
 
-// TestHostileFault: no text of a line reaches a reader as it is, and no history leads
-// out of the directory.
+// TestHostileFault checks that no text of a line reaches a reader unescaped, and that no
+// history leads out of the directory.
 func TestHostileFault(t *testing.T) {
 	f := fault()
 	f.Scenario, f.Question, f.Fault, f.Source, f.Skipped, f.Expected.Why, f.Lock.Name = hostile, hostile, hostile, hostile, hostile, hostile, hostile
@@ -131,7 +130,7 @@ func TestHostileFault(t *testing.T) {
 	}
 }
 
-// FuzzFault: what can be read is written and read as the same.
+// FuzzFault checks that readable lines are unchanged by a round trip.
 func FuzzFault(f *testing.F) {
 	text, err := EncodeFault(fault())
 	if err != nil {
@@ -161,8 +160,8 @@ func FuzzFault(f *testing.F) {
 	})
 }
 
-// TestUnknownKind: a reader that does not know the kind of a line says so and goes on;
-// readers before this kind did the same with it.
+// TestUnknownKind checks that a reader reports and skips a line of an unknown kind, as
+// older readers do with this kind.
 func TestUnknownKind(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, fault())

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unwritten returns how many pages of a file the disk does not have yet.
+// unwritten returns the number of pages of a file that are not on disk yet.
 func unwritten(t *testing.T, name string) uint64 {
 	t.Helper()
 	f, err := os.Open(name)
@@ -28,7 +28,7 @@ func unwritten(t *testing.T, name string) uint64 {
 	return stat.Dirty + stat.Writeback
 }
 
-// TestOnDisk: a power cut after these calls loses nothing of what was written.
+// TestOnDisk checks that a power cut after these calls loses nothing that was written.
 func TestOnDisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	var fs unix.Statfs_t
