@@ -10,13 +10,12 @@ import (
 	"locklab/harness/stat"
 )
 
-// TestLocks: what a run says about two of its locks are the ratios within its
-// rounds.
+// TestLocks checks that two locks of a run are compared by the ratios within its rounds.
 func TestLocks(t *testing.T) {
 	const rounds = 10
 	run := synthetic(rates{"mine": around(1e6, 0.3, rounds), "slow": nil, "fast": nil, "odd": around(5e5, 0.01, rounds)})
 	for _, r := range run.Results[:len(run.Results):len(run.Results)] {
-		if r.Lock.Name == "mine" { // the noise of a round is that of all its locks
+		if r.Lock.Name == "mine" { // all locks of a round share its noise
 			rate := float64(r.Ops)
 			run.Results = append(run.Results, result("slow", r.Round, rate*0.5), result("fast", r.Round, rate*(2+0.01*float64(r.Round))))
 		}

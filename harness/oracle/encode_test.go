@@ -50,7 +50,8 @@ func TestHistoryFile(t *testing.T) {
 	}
 }
 
-// TestLongText: a text that is too long, even as JSON, is cut to what can be read.
+// TestLongText checks that a text that is too long, even as JSON, is cut to a readable
+// length.
 func TestLongText(t *testing.T) {
 	for _, text := range []string{strings.Repeat("\x01", maxLine), strings.Repeat("ä", maxLine), "\xff"} {
 		var buf bytes.Buffer
@@ -69,8 +70,8 @@ type broken struct{}
 func (broken) Read([]byte) (int, error)  { return 0, io.ErrUnexpectedEOF }
 func (broken) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 
-// FuzzJudge: no sequence of events makes Judge panic, or say what cannot be; and a
-// history is read as it was written.
+// FuzzJudge checks that no sequence of events makes Judge panic or return an impossible
+// result, and that a history is unchanged by a round trip.
 func FuzzJudge(f *testing.F) {
 	kinds := []EventKind{Asked, Tried, Granted, Refused, Failed, Told, Releasing, Released, Wrote, Paused, Resumed, Killed, Fault, Over, "other"}
 	f.Add([]byte("\x00\x01\x00\x02\x05\x01\x02\x02\x06\x02\x00\x02\x07\x02\x02\x02\x08\x01\x06\x00"), uint8(0), int64(1e9))
@@ -106,7 +107,7 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-// consistent checks what holds for the judgement of any history.
+// consistent checks invariants of the judgement of any history.
 func consistent(t *testing.T, h History, j Judgement) {
 	t.Helper()
 	for i, x := range j.Holds {

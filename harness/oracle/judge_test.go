@@ -10,9 +10,8 @@ import (
 	"locklab/harness"
 )
 
-// script reads a history: events apart by ';', each a time in ms, a worker, a
-// kind, and of these: t5 a token, d90 a deadline in ms, r a reader, taken, and a
-// text after '#'.
+// script parses a history: events separated by ';', each a time in ms, a worker, a kind,
+// and options: t5 a token, d90 a deadline in ms, r a reader, taken, and a text after '#'.
 func script(t testing.TB, text string) (h History) {
 	t.Helper()
 	for line := range strings.SplitSeq(text, ";") {
@@ -48,7 +47,7 @@ func script(t testing.TB, text string) (h History) {
 	return h
 }
 
-// brief is what a judgement says, without what is zero.
+// brief returns the nonzero parts of a judgement.
 func brief(j Judgement) string {
 	var s []string
 	count := func(name string, n int) {

@@ -169,7 +169,6 @@ func FuzzCell(f *testing.F) {
 	})
 }
 
-// TestExports checks the exports; bench must equal the file next to the results.
 func TestExports(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, e := range Exports {
