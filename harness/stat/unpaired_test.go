@@ -26,8 +26,8 @@ func benchstatP(a, b []float64) float64 {
 	return benchmath.AssumeNothing.Compare(sample(a), sample(b)).P
 }
 
-// TestUnpairedIsMannWhitney: the interval leaves 1 out when benchstat's test rejects,
-// and only then.
+// TestUnpairedIsMannWhitney checks that the interval excludes 1 exactly when benchstat's
+// test rejects.
 func TestUnpairedIsMannWhitney(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	apart := 0
@@ -140,8 +140,8 @@ func TestRatioRank(t *testing.T) {
 	}
 }
 
-// TestUnpairedEnough: samples are too small exactly where the test cannot reject at
-// all.
+// TestUnpairedEnough checks that samples are too small exactly if the test cannot reject
+// at all.
 func TestUnpairedEnough(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		var low, high []float64
@@ -157,8 +157,8 @@ func TestUnpairedEnough(t *testing.T) {
 	}
 }
 
-// TestRatioRankApproximation: the exact ranks and the normal ones agree within one in a
-// hundred where the one takes over from the other.
+// TestRatioRankApproximation checks that the exact and the normal ranks agree within one
+// in a hundred at their transition.
 func TestRatioRankApproximation(t *testing.T) {
 	const last = 50
 	for _, level := range []float64{0.9, 0.95, 0.999} {

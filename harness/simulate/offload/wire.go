@@ -7,10 +7,10 @@ import (
 	"locklab/harness/simulate"
 )
 
-// workerEnv is set in the environment of a process that is to simulate.
+// workerEnv marks a process that was started to simulate.
 const workerEnv = "LOCKLAB_SIMULATES"
 
-// protocol is the version of what processes say to each other.
+// protocol is the version of the messages between processes.
 const protocol = 1
 
 // A hello is the first line that a process prints.

@@ -13,7 +13,8 @@ import (
 	"locklab/harness/simulate/validate"
 )
 
-// TestAccuracy sums the comparison up by machine and lock, and wants that in the file.
+// TestAccuracy summarizes the comparison by machine and lock, and compares it with the
+// file.
 func TestAccuracy(t *testing.T) {
 	exact(t)
 	all, err := outcomes()

@@ -15,8 +15,8 @@ import (
 
 const page = "../../../docs/simulation.md"
 
-// TestTablesOfDocs wants the tables of docs/simulation.md to be what the model comes
-// to, and the machines that there are.
+// TestTablesOfDocs checks that the tables of docs/simulation.md match the model's
+// results, and list the existing machines.
 func TestTablesOfDocs(t *testing.T) {
 	exact(t)
 	all, err := outcomes()
@@ -82,7 +82,7 @@ func machineTable() string {
 	return b.String()
 }
 
-// counted are the outcomes of a section that count.
+// counted returns the outcomes of a section that count.
 func counted(all []validate.Outcome, section string) []validate.Outcome {
 	return slices.DeleteFunc(slices.Clone(all), func(o validate.Outcome) bool { return o.Section != section || validate.Loose(o.Lock) })
 }
