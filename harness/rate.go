@@ -11,7 +11,6 @@ import (
 // request together. 0 is a closed loop.
 type Rate float64
 
-// closedLoop is the text of rate 0.
 const closedLoop = "closed"
 
 // MaxRate is the greatest rate of a workload: an arrival every 10 ns.
@@ -63,10 +62,8 @@ func (r Rate) digits() (digits, prefix string) {
 	return strconv.FormatFloat(float64(r), 'f', -1, 64), ""
 }
 
-// rateRE matches a number, a prefix and a unit of time.
 var rateRE = regexp.MustCompile(`^([0-9]{1,18}(?:\.[0-9]{1,18})?)([kM]?)/(s|ms|us|µs|μs)$`)
 
-// Powers of ten of the prefixes and the units of a rate.
 var rateExponents = map[string]int{"": 0, "k": 3, "M": 6, "s": 0, "ms": 3, "us": 6, "µs": 6, "μs": 6}
 
 // ParseRate reads "500/s", "1.5k/s", "3/ms", "2/us", or "closed" for 0.

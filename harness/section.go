@@ -87,7 +87,6 @@ func (s Section) Size() int64 {
 	return line * int64(s.Lines())
 }
 
-// maxData bounds the total data behind all locks of a workload.
 const maxData = 512 << 20
 
 func (w Workload) checkSection() string {

@@ -189,7 +189,6 @@ func checkMixture(t *testing.T, text string, span harness.Span) {
 	}
 }
 
-// TestSpanJSON checks that files from before mixtures still decode.
 func TestSpanJSON(t *testing.T) {
 	for text, want := range map[string]harness.Span{
 		`{"mean":100}`:               {Mean: 100},

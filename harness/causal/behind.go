@@ -7,7 +7,6 @@ import (
 	"locklab/harness"
 )
 
-// A grant is the result of a client's Lock.
 type grant struct {
 	client, at int // and the number of its mark
 	lease      harness.Lease
@@ -37,7 +36,6 @@ func (c *crowd) ask(ctx, wait context.Context, client int) (again bool, err erro
 	return c.settle(ctx)
 }
 
-// next waits until a client is granted the lock.
 func (c *crowd) next(ctx context.Context) error {
 	select {
 	case c.holder = <-c.granted:
@@ -93,7 +91,6 @@ func (c *crowd) known() bool {
 	return c.queue.enough() && c.handover.enough() && c.unlock.enough() || c.turns == warm+most
 }
 
-// turn makes the holder release the lock and ask again.
 func (c *crowd) turn(ctx, wait context.Context) error {
 	last := c.holder
 	releases := c.journal.mark(last.client)
@@ -130,7 +127,6 @@ func (c *crowd) turn(ctx, wait context.Context) error {
 	return nil
 }
 
-// disperse makes the waiting clients give up, and frees the lock.
 func (c *crowd) disperse(ctx context.Context, giveUp func()) (err error) {
 	giveUp()
 	if c.holder.lease != nil {

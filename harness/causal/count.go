@@ -79,7 +79,6 @@ type rehearsal struct {
 	exits   []func() error // in order of arrival
 }
 
-// join adds a client with its own proxies.
 func (r *rehearsal) join(ctx context.Context) error {
 	i := len(r.clients)
 	through := r.at
@@ -142,7 +141,6 @@ func (l *legs) add(s stamp, requests float64) {
 	l.halves, l.requests = append(l.halves, float64(s.halves)), append(l.requests, requests)
 }
 
-// enough reports whether there are enough plays, and most of them agree.
 func (l *legs) enough() bool {
 	n, same := len(l.halves), 0
 	for _, h := range l.halves {
@@ -160,7 +158,6 @@ func (l *legs) leg() harness.Leg {
 	return harness.Leg{Halves: int(stat.Median(l.halves)), Requests: stat.Median(l.requests)}
 }
 
-// alone counts the messages of the first client while it is the only one.
 func (r *rehearsal) alone(ctx context.Context, t *harness.Trips) error {
 	if err := r.join(ctx); err != nil {
 		return err

@@ -26,7 +26,6 @@ func lock(t *testing.T, name string) *harness.Variant {
 	return nil
 }
 
-// A count is the expectation for a lock, in round trips.
 type count struct {
 	lock, unlock, handover float64
 	queue                  float64    // 0 is not checked
@@ -83,7 +82,6 @@ func TestCount(t *testing.T) {
 
 const delay = 20 * time.Millisecond
 
-// distant returns a client of the lock for whom each round trip is a delay longer.
 func distant(t *testing.T, v *harness.Variant, at harness.Endpoint, i int) harness.Session {
 	through := at
 	through.Addrs = nil
@@ -119,7 +117,6 @@ type least struct {
 
 func (l *least) add(d time.Duration) { l.took = min(l.took, float64(d)/float64(delay)) }
 
-// seen reports whether the leg once took less than half a delay more than its count.
 func (l *least) seen() bool { return l.took < l.leg.RoundTrips()+0.5 }
 
 // delayed plays the lock at a distance until each leg has taken its counted time, and
@@ -171,7 +168,6 @@ func delayed(t *testing.T, v *harness.Variant, at harness.Endpoint, trips *harne
 	}
 }
 
-// TestCountRefuses covers unreadable messages, and a lock that is never granted.
 func TestCountRefuses(t *testing.T) {
 	v := lock(t, "redis-queue")
 	at := harness.Endpoint{Kind: "paper", Addrs: [][]string{{"127.0.0.1:1"}}}

@@ -18,10 +18,8 @@ const (
 	notice              // from a server, unasked
 )
 
-// A callID identifies a request.
 type callID struct{ client, server, conn, call int }
 
-// An event is a message that a proxy saw, or a mark.
 type event struct {
 	kind kind
 	id   callID // for a mark, the client alone
@@ -53,7 +51,6 @@ func newJournal() *journal {
 // keepsUp lists the requests that set up, maintain and end connections.
 var keepsUp = []string{"ping", "connect", "auth", "hello", "client", "select", "closeSession"}
 
-// see records a message between a client and a server.
 func (j *journal) see(client, server int, s faultproxy.Sighting) {
 	if slices.Contains(keepsUp, s.Op) {
 		return

@@ -6,7 +6,6 @@ type stamp struct {
 	caused bool // by the step under study; otherwise a client acted on its own
 }
 
-// after returns the stamp of a message sent at s, on its arrival.
 func (s stamp) after() stamp { return stamp{s.halves + 1, s.caused} }
 
 // later returns the more informative of s and t: a stamp caused by the step before

@@ -98,8 +98,6 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// TestDeadline checks that a try ends in time whatever the lock does, and that its
-// history is judged.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
@@ -135,8 +133,6 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestFaultNotMade checks that a try without the fault does not count, and that an
-// impossible scenario is skipped with its reason.
 func TestFaultNotMade(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
@@ -188,8 +184,6 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestInterrupted checks that an interrupted run keeps its finished tries, and that Done
-// leaves them out the next time.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
@@ -225,8 +219,6 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestBudget checks that each scenario is tried once with any budget, and only once if no
-// time is left.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	tries := make(map[string]int)
@@ -376,7 +368,6 @@ func TestNothingLeft(t *testing.T) {
 	}
 }
 
-// opened returns the number of open files of this process, and its children.
 func opened(t *testing.T) int {
 	files, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

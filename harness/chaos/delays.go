@@ -17,10 +17,8 @@ import (
 // late they wake, which also reveals a processor that a virtual machine is not given. For
 // a server the lab reads how long its threads were ready and did not run.
 
-// serverBeat is the interval between readings of the servers.
 const serverBeat = 200 * time.Millisecond
 
-// A watch records when the processes of a try were kept from running.
 type watch struct {
 	stop chan struct{}
 	done sync.WaitGroup
@@ -43,7 +41,6 @@ func (t *Try) watch() (end func()) {
 	})
 }
 
-// beats calls late for each time that this process woke more than a moment late.
 func beats(stop <-chan struct{}, late func(from, to int64)) {
 	p := pulse{last: now()}
 	ticker := time.NewTicker(beat)
@@ -60,7 +57,6 @@ func beats(stop <-chan struct{}, late func(from, to int64)) {
 
 type pulse struct{ last int64 }
 
-// beat records that the process runs now.
 func (p *pulse) beat(tell func(from, to int64)) {
 	at := now()
 	if from := p.last + int64(beat); at-p.last > int64(late) {
@@ -127,7 +123,6 @@ func (t *Try) serverPIDs() (pids []int) {
 	return pids
 }
 
-// delayed records a time without running, unless the try had stopped the process.
 func (h *Host) delayed(from, to int64) {
 	h.mu.Lock()
 	for _, p := range h.pauses {

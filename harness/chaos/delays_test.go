@@ -116,7 +116,6 @@ func asks(ctx context.Context, t *chaos.Try) (h *chaos.Host, began int64, err er
 	return h, began, t.Until(ctx, "the worker to ask", func() bool { return len(t.Subjects[0].Events()) > 0 })
 }
 
-// TestHurtOnBusyMachine checks that a delay by the machine does not excuse other harms.
 func TestHurtOnBusyMachine(t *testing.T) {
 	t.Parallel()
 	s := chaos.Scenario{Name: "hurt", Deadline: 20 * time.Second, Prompt: prompt, Try: func(ctx context.Context, t *chaos.Try) error {
@@ -155,8 +154,6 @@ func TestFirstGrant(t *testing.T) {
 	}
 }
 
-// TestPausedIsNotDelayed checks that a pause by the try does not count as a delay by the
-// machine.
 func TestPausedIsNotDelayed(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)

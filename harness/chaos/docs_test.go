@@ -87,7 +87,6 @@ func known(name string) bool {
 		slices.ContainsFunc(catalog.All(), func(v *harness.Variant) bool { return v.Name == name })
 }
 
-// harmsOf returns, by lock, the harms that the applicable scenarios expect.
 func harmsOf(t *testing.T, scenarios, locks []string) map[string][]harness.Harm {
 	out := make(map[string][]harness.Harm)
 	for _, name := range scenarios {

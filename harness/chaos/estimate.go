@@ -40,7 +40,6 @@ func (p *Plan) left(s *Scenario) (tries int) {
 	return tries
 }
 
-// lasts returns the approximate duration of a try.
 func (s *Scenario) lasts() time.Duration {
 	if n, ok := lasting[s.Name]; ok {
 		return time.Duration(n) * time.Second

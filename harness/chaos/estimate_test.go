@@ -30,7 +30,6 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestLasting checks that lasting has exactly the scenarios of the suite.
 func TestLasting(t *testing.T) {
 	known := maps.Clone(chaos.Lasting)
 	for _, s := range chaos.Suite {
@@ -44,8 +43,6 @@ func TestLasting(t *testing.T) {
 	}
 }
 
-// TestEstimate checks that the work left is the untried scenarios of all locks that can
-// run.
 func TestEstimate(t *testing.T) {
 	t.Parallel()
 	one := func(name string, alone bool) *chaos.Scenario {

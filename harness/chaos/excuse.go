@@ -9,14 +9,11 @@ import (
 	"locklab/harness/oracle"
 )
 
-// An excuse is the reason why a try does not count.
 type excuse struct {
 	oracle.Excuse // zero if a holder did not run
 	why           string
 }
 
-// delayedFigure is the time that the machine kept a process from running, in a try that
-// does not count.
 const delayedFigure = "not run by the machine, in a try that does not count"
 
 // excuse returns the machine's effect on a try of s, nil if it does not matter. It adds

@@ -19,7 +19,6 @@ func Starve(h *Host, stop bool) error { return signalTree(h.proc.PID(), stop) }
 
 var Lasting = lasting
 
-// Pairs makes one client hold each lock and another client wait.
 func Pairs(ctx context.Context, t *Try) error {
 	_, _, err := pairsAt(ctx, t, func(*Subject) (harness.Endpoint, error) { return harness.Endpoint{}, nil }, ordinary)
 	return err
@@ -33,7 +32,6 @@ func Delays(t *Try) []oracle.Delay {
 
 func Record(s *Subject, e oracle.Event) { s.record(e) }
 
-// InFile returns the number of events of the history of s that are in its file.
 func InFile(s *Subject) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,14 +60,12 @@ func (r *record) lose(i int) error {
 	return errors.Join(err, err2)
 }
 
-// Events returns the events up to now, by time.
 func (s *Subject) Events() oracle.History {
 	var h oracle.History
 	s.visit(func(e *oracle.Event) { h = append(h, *e) })
 	return h
 }
 
-// all returns the events by time, and an error if any is missing.
 func (r *record) all() (h oracle.History, err error) {
 	p := r.replay(math.MaxInt64)
 	for e := range p.events {

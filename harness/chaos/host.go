@@ -91,7 +91,6 @@ func (t *Try) Hosts(n int) ([]*Host, error) {
 	return hosts, nil
 }
 
-// listen handles the messages of the process until it ends.
 func (h *Host) listen(out io.Reader) {
 	dec := json.NewDecoder(bufio.NewReader(out))
 	for {
@@ -133,7 +132,6 @@ func (h *Host) crash() error {
 	return fmt.Errorf("%w: %s", errCrashed, strings.Join(told[:min(len(told), crashLines)], "; "))
 }
 
-// crashLines limits the kept crash output to the cause and the functions.
 const crashLines = 12
 
 // crashed fails the locks of all workers of crashed processes: a crash of one lock
@@ -154,10 +152,8 @@ func (t *Try) crashed() {
 	}
 }
 
-// errGone is the error of a call to a process that was killed or has crashed.
 var errGone = errors.New("chaos: the worker process is gone")
 
-// errCrashed is the error of a call to a process that ended unexpectedly.
 var errCrashed = errors.New("chaos: the worker process has crashed")
 
 func (h *Host) hear(m message) {
@@ -201,7 +197,6 @@ func (h *Host) worker(id int) *Worker {
 	return nil
 }
 
-// ask sends a command and returns its result, or the error that ended the wait.
 func (h *Host) ask(ctx context.Context, c command) error {
 	answer := make(chan message, 1)
 	h.mu.Lock()
@@ -326,7 +321,6 @@ func (w *Worker) Close(ctx context.Context) error {
 	return w.Host.ask(ctx, command{Do: doClose, Worker: w.ID})
 }
 
-// each records an event for the locks of all workers.
 func (h *Host) each(kind oracle.EventKind) {
 	h.mu.Lock()
 	workers := h.workers

@@ -17,7 +17,6 @@ import (
 	"locklab/harness/oracle"
 )
 
-// judge returns the outcome for a lock of a try that ended at over.
 func (b *batch) judge(t *Try, s *Subject, over int64) *harness.FaultResult {
 	r := b.scenario.result(s.Variant)
 	r.Seed = t.Seed
@@ -198,7 +197,6 @@ func (b *batch) worth(r *harness.FaultResult) bool {
 	return false
 }
 
-// mostHistories is the number of histories kept per scenario and lock in a run.
 const mostHistories = 3
 
 // save writes the history of s up to end to the plan's directory and returns the file

@@ -30,7 +30,6 @@ type Linked struct {
 	deposed map[int]bool // since the last Heal
 }
 
-// links are proxies between servers.
 type links struct {
 	mu      sync.Mutex
 	proxies map[[2]int]*faultproxy.Proxy // by source and destination server
@@ -109,7 +108,6 @@ func (l *links) close() {
 	}
 }
 
-// part drops all traffic between a server and the others.
 func (l *links) part(server int) {
 	for way, p := range l.all() {
 		if way[0] == server || way[1] == server {

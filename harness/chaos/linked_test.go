@@ -94,8 +94,6 @@ func (l linkedTest) until(server int, want string) {
 	l.t.Logf("server %d: %s after %v", server, want, time.Since(began))
 }
 
-// mode returns the mode that a server reports: leader, follower, not serving, or ""
-// without an answer.
 func mode(addr string) string {
 	c, err := net.DialTimeout("tcp", addr, time.Second)
 	if err != nil {

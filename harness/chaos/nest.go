@@ -15,7 +15,6 @@ func (w *worker) nest(h *holding) {
 	w.held = h
 }
 
-// leave removes the innermost hold.
 func (w *worker) leave() {
 	w.held = nil
 	if n := len(w.outer); n > 0 {

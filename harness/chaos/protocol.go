@@ -25,7 +25,6 @@ type command struct {
 	Taken   bool          `json:"taken,omitempty"`
 }
 
-// The commands.
 const (
 	doOpen      = "open"       // connect, as a new client or as another worker of a client
 	doLock      = "lock"       // answered when granted or failed

@@ -47,7 +47,6 @@ type record struct {
 	holds  map[int]bool  // workers that were granted the lock and have neither released it nor been notified of its loss
 }
 
-// add appends an event, and spills if memory is full.
 func (r *record) add(e oracle.Event) {
 	r.note(&e)
 	if r.spilled+len(r.recent) >= r.most {

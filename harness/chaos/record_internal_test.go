@@ -15,7 +15,6 @@ import (
 	"locklab/harness/oracle"
 )
 
-// alternating returns the history of a lock that two workers take in turn, n times.
 func alternating(n int) (h oracle.History) {
 	at := int64(1)
 	say := func(worker int, kind oracle.EventKind, token int, text string) {
@@ -142,8 +141,6 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayMemory measures the memory for judging a long history, except the
-// conclusions.
 func TestReplayMemory(t *testing.T) {
 	const events, room = 50_000, 1 << 18
 	r := record{dir: t.TempDir(), most: events, room: room}
@@ -170,7 +167,6 @@ func TestReplayMemory(t *testing.T) {
 	}
 }
 
-// TestRecordMemory measures the memory of a long history that is in a file.
 func TestRecordMemory(t *testing.T) {
 	const events, room = 100_000, 1 << 20
 	taken := func(room int) (heap int64, r *record) {

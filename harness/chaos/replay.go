@@ -41,7 +41,6 @@ func (r *record) replay(end int64) *replay {
 	return p
 }
 
-// missing returns an error unless all events of the file were seen.
 func (r *record) missing(seen int, err error) error {
 	switch {
 	case err != nil:
@@ -93,7 +92,6 @@ type run struct {
 	next func() (oracle.Event, error)
 }
 
-// step advances to the next event; the error is io.EOF at the end.
 func (r *run) step() (err error) {
 	r.head, err = r.next()
 	return err

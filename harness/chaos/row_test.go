@@ -21,8 +21,6 @@ import (
 
 var row = flag.Int("row", 0, "how many scenarios TestRow makes in a row")
 
-// rowScenarios are quick scenarios of each kind of fault: processes, connections,
-// servers.
 var rowScenarios = []string{
 	"acquire-reply-lost", "readers-together", "holder-crash", "failed-try", "redis-wait-cut",
 	"release-reply-lost", "kept-error", "redis-promotion-cut", "two-of-a-client", "redis-restart-empty",
@@ -72,13 +70,11 @@ func TestRow(t *testing.T) {
 	}
 }
 
-// remains counts leftovers of scenarios on servers that outlive a try.
 type remains struct {
 	tries, failed          atomic.Int64
 	endless, ending, nodes atomic.Int64
 }
 
-// make runs each scenario once on each lock.
 func (r *remains) make(t *testing.T, names []string) {
 	t.Helper()
 	p := &chaos.Plan{Tries: 2, Parallel: rowParallel, Seed: uint64(len(names))}

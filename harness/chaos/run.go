@@ -62,7 +62,6 @@ type Progress struct {
 	Try, Of  int // from 1
 }
 
-// keepAfter is how long results are collected before they are passed to keep.
 const keepAfter = 20 * time.Second
 
 // Run makes the tries and passes results to keep as they arrive. The results of a
@@ -147,7 +146,6 @@ func (p *Plan) groups(s *Scenario) (groups [][]*harness.Variant) {
 	return groups
 }
 
-// A batch is the tries of one scenario on some locks.
 type batch struct {
 	plan     *Plan
 	scenario *Scenario
@@ -202,14 +200,12 @@ func (b *batch) run(ctx context.Context, locks []*harness.Variant) error {
 	return b.flush(false)
 }
 
-// mostFailures is the number of consecutive attempts at a fault that cannot be made.
 const mostFailures = 3
 
 // spareTries is the limit of extra tries to replace those that do not count because the
 // machine did not run a process.
 func spareTries(tries int) int { return 3 + tries/4 }
 
-// runnable leaves out the locks that cannot run here, and reports them if say is set.
 func (b *batch) runnable(locks []*harness.Variant, say bool) (out []*harness.Variant, err error) {
 	for _, v := range locks {
 		if v.Unavailable == "" {

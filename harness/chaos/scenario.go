@@ -114,7 +114,6 @@ func matches(pattern, name string) bool {
 	return err == nil && ok // Validate has compiled it
 }
 
-// scenarioName matches valid names: they are parts of file names.
 var scenarioName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 // Validate returns one error that joins every mistake in ss, or nil.

@@ -8,7 +8,6 @@ import (
 	"locklab/harness"
 )
 
-// clientScenarios affect the processes of clients.
 var clientScenarios = []*Scenario{holderPause, holderCrash}
 
 // A pair is the holders of a lock, one per permit, and a waiter, in two processes.
@@ -23,7 +22,6 @@ func pairs(ctx context.Context, t *Try, l Loop) (hosts []*Host, of map[*Subject]
 	return pairsAt(ctx, t, func(s *Subject) (harness.Endpoint, error) { return t.At(ctx, s.Variant) }, l)
 }
 
-// pairsAt is pairs on the servers that at returns.
 func pairsAt(ctx context.Context, t *Try, at func(*Subject) (harness.Endpoint, error), l Loop) (hosts []*Host, of map[*Subject]*pair, err error) {
 	if hosts, err = t.Hosts(2); err != nil {
 		return nil, nil, err
@@ -66,7 +64,6 @@ const firstGrant = 10 * time.Second
 
 var errNotGranted = errors.New("chaos: the lock, which is free, is not granted")
 
-// begin makes the holders hold the lock, and the next worker wait.
 func (p *pair) begin(ctx context.Context, l Loop) error {
 	for _, w := range p.holders {
 		if err := w.first(ctx); err != nil {
@@ -79,7 +76,6 @@ func (p *pair) begin(ctx context.Context, l Loop) error {
 	return p.next.Loop(ctx, l)
 }
 
-// ordinary is the loop of undisturbed workers.
 var ordinary = Loop{Hold: 20 * time.Millisecond, Think: 20 * time.Millisecond, Random: true}
 
 // outlived is the time after which the lease or session of a dead client has surely
@@ -183,5 +179,4 @@ var holderCrash = &Scenario{
 	},
 }
 
-// tick is the tickTime of ensembles that scenarios start.
 const tick = 500 * time.Millisecond

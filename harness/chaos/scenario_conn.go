@@ -11,7 +11,6 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// connScenarios affect the connections between clients and Redis.
 var connScenarios = []*Scenario{acquireReplyLost, acquireRequestLost, releaseReplyLost, releaseLate, releaseStale}
 
 const (
@@ -36,7 +35,6 @@ func about(s *Subject, but ...string) func(faultproxy.Message) bool {
 // A wire is the proxies between a client and its servers.
 type wire []*faultproxy.Proxy
 
-// wired connects a client of a lock to the usual servers through a new wire.
 func (t *Try) wired(ctx context.Context, h *Host, s *Subject) (*Worker, wire, error) {
 	at, err := t.At(ctx, s.Variant)
 	if err != nil {
@@ -45,7 +43,6 @@ func (t *Try) wired(ctx context.Context, h *Host, s *Subject) (*Worker, wire, er
 	return t.wiredTo(ctx, h, s, at)
 }
 
-// wiredTo is wired to servers at.
 func (t *Try) wiredTo(ctx context.Context, h *Host, s *Subject, at harness.Endpoint) (*Worker, wire, error) {
 	at, proxies, err := t.Through(at)
 	if err != nil {
@@ -95,7 +92,6 @@ func (w wire) inject(f faultproxy.Fault) (remove func(), hit func() bool) {
 	return remove, hit
 }
 
-// errNoHit reports that the client did not send the targeted request.
 var errNoHit = errors.New("chaos: the request that was to be hit was not sent")
 
 // warm makes workers lock and unlock once, so that the servers have the scripts.
@@ -108,7 +104,6 @@ func warm(ctx context.Context, ws ...*Worker) error {
 	return nil
 }
 
-// orphanAim requires that a lost message leaves no lock without a holder.
 var orphanAim = []Aim{{redisRecommended, harness.FaultAim{Figure: "orphans", Quantile: 1, Limit: 0, Text: "none"}}}
 
 // lost makes tries that lose one message of an attempt: once of TryLock, once of Lock.

@@ -8,11 +8,8 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// cutScenarios cut a holder off from its servers.
 var cutScenarios = []*Scenario{holderCutOff, holderUnheard, holderDeaf, renewalsLost}
 
-// toldAim requires that a holder that is cut off is notified before another client
-// enters.
 var toldAim = []Aim{{redisRecommended, harness.FaultAim{Figure: "margin", Quantile: 0, Least: true, Limit: 0, Text: "told before the next one enters"}}}
 
 // cutOff makes a client hold each lock and another one wait. It calls cut with the
@@ -62,13 +59,11 @@ func (s *Subject) draw(t *Try, n int64) int64 {
 	return int64(seed>>1) % n
 }
 
-// leaseOver explains why the next client waits when the holder is cut off.
 var leaseOver = []Expectation{
 	{"redis-token", []harness.Harm{harness.Stall, harness.Stuck}, "it has no lease: the others wait for ever"},
 	{".*", []harness.Harm{harness.Stall}, "the next client waits until the lease is over, and the holder is told before"},
 }
 
-// cutExpect is leaseOver plus known defects of some locks.
 var cutExpect = append([]Expectation{
 	{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck, harness.TwoHolders}, "it reckons its lease from the reply; a waiter that asks how long the lock is taken just when the lease is over takes the answer for never (B21)"},
 	{"rueidislock.*", []harness.Harm{harness.Stall, harness.Stuck, harness.TwoHolders}, "its holder waits for the answer to a renewal until the time is over that it has asked for, half a lease too late; a waiter may miss the end of a key"},

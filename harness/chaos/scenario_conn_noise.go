@@ -10,7 +10,6 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// noiseScenarios disturb connections for a while, while several clients lock and unlock.
 var noiseScenarios = []*Scenario{redisResets, redisSilent, redisLatency, poolExhausted, poolUsedUp}
 
 // disturbed makes four clients of each lock, each with its own wire, lock and unlock. It
@@ -191,7 +190,6 @@ var poolExhausted = &Scenario{
 	},
 }
 
-// left reports the least remaining lease time at a grant.
 func (s *Subject) left() {
 	least, any := time.Duration(0), false
 	s.visit(func(e *oracle.Event) {

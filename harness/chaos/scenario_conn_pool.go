@@ -67,7 +67,6 @@ func (s *Subject) showLost(e *oracle.Event, format string, args ...any) {
 	s.ShowTimed(harness.Lost, e.At-int64(TTL), e.At, TTL/2, format, args...)
 }
 
-// lost reports whether a holder lost the lock although it should have kept it.
 func (s *Subject) lost(w *Worker) {
 	var told []oracle.Event
 	s.visit(func(e *oracle.Event) {

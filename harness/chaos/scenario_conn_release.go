@@ -131,7 +131,6 @@ type stale struct {
 	lost   bool
 }
 
-// twice makes the first client release twice, and hold the lock again.
 func (x *stale) twice(ctx context.Context, t *Try, hosts []*Host, s *Subject) (err error) {
 	if x.first, err = t.plain(ctx, hosts[0], s); err != nil {
 		return err
@@ -161,21 +160,18 @@ func (x *stale) twice(ctx context.Context, t *Try, hosts []*Host, s *Subject) (e
 	return x.first.Acquire(ctx, 0)
 }
 
-// intrude makes the extra client ask for the held lock.
 func (x *stale) intrude(ctx context.Context) {
 	if x.extra.Acquire(ctx, 200*time.Millisecond) == nil {
 		x.extra.Release(ctx)
 	}
 }
 
-// lose makes the others take the lock while the first is stopped.
 func (x *stale) lose(ctx context.Context, s *Subject) {
 	for _, w := range x.others {
 		x.lost = w.Acquire(ctx, outlived(s.Variant)) == nil
 	}
 }
 
-// late makes the first client release its lost lock.
 func (x *stale) late(ctx context.Context, t *Try, s *Subject) {
 	wait, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

@@ -10,10 +10,8 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// waiterScenarios affect waiting clients.
 var waiterScenarios = []*Scenario{wakeupLost, waiterCrash, waiterHolderCrash, manyWaiters}
 
-// wakeups is the number of wake-ups that wakeupLost drops.
 const wakeups = 3
 
 var wakeupLost = &Scenario{
@@ -95,10 +93,8 @@ func (t *Try) loseWakeup(ctx context.Context, s *Subject, holders []*Worker, w *
 	return time.Since(began)
 }
 
-// queueLocks may have a queue; some have none.
 const queueLocks = redisKinds + "|zk-(handoff|fair|curator|herd|rw|multi|cohort|persistent)|go-zookeeper-lock"
 
-// queueExpect is the expected effect of the death of a waiter.
 var queueExpect = []Expectation{
 	{"redis-token", []harness.Harm{harness.Stall, harness.Stuck, harness.Overtaken}, "it has no lease, and a waiter joins the end of the line again every second"},
 	{"zk-persistent|redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "nothing ends what a dead client leaves: no session, or a key without an end"},
@@ -143,7 +139,6 @@ type line struct {
 	granted          []<-chan error
 }
 
-// form makes hosts[0] hold the lock, and each other host wait for it.
 func (l *line) form(ctx context.Context, t *Try, hosts []*Host, s *Subject) (err error) {
 	if l.holders, err = t.holders(ctx, hosts[0], s); err != nil {
 		return err
@@ -167,7 +162,6 @@ func (l *line) form(ctx context.Context, t *Try, hosts []*Host, s *Subject) (err
 	return nil
 }
 
-// served releases each grant of the waiters, for a limited time.
 func (l *line) served(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -246,10 +240,8 @@ var manyWaiters = &Scenario{
 	},
 }
 
-// crowdSize is the number of waiters in manyWaiters.
 const crowdSize = 1000
 
-// many makes a crowd wait for one lock, and reports how it was served.
 func (t *Try) many(ctx context.Context, s *Subject) error {
 	hosts, err := t.Hosts(4)
 	if err != nil {
@@ -291,7 +283,6 @@ func (t *Try) many(ctx context.Context, s *Subject) error {
 	return nil
 }
 
-// drained counts the served waiters of a crowd.
 func (s *Subject) drained(ctx context.Context, served <-chan bool) {
 	began, got := now(), 0
 	for range crowdSize {

@@ -18,7 +18,6 @@ import (
 // a node of another client.
 var hazardScenarios = slices.Concat(hazardWatchScenarios, hazardTicketScenarios, hazardNodeScenarios, hazardClientScenarios, hazardNestedScenarios)
 
-// Locks that expectations of hazards share.
 const (
 	// hazardRelics run published code on the plain client library.
 	hazardRelics = "zk-(fair|writelock|boolean-mutex|two-level)-historical"
@@ -72,12 +71,10 @@ func (t *Try) queues(ctx context.Context, f func(q *queue) error) error {
 	}, f)
 }
 
-// shortQueues is queues with sessions that expire soon.
 func (t *Try) shortQueues(ctx context.Context, f func(q *queue) error) error {
 	return t.queuesAt(func(v *harness.Variant) (harness.Endpoint, error) { return t.At(ctx, v) }, f)
 }
 
-// queuesAt is queues on the servers that where returns; ZooKeeper's are the same for all.
 func (t *Try) queuesAt(where func(*harness.Variant) (harness.Endpoint, error), f func(q *queue) error) error {
 	host, err := t.Host()
 	if err != nil {
@@ -105,7 +102,6 @@ func (t *Try) queuesAt(where func(*harness.Variant) (harness.Endpoint, error), f
 
 func (q *queue) open(ctx context.Context) (*Worker, error) { return q.host.Open(ctx, q.s, q.at) }
 
-// hold makes one client per permit hold the lock.
 func (q *queue) hold(ctx context.Context) error {
 	for range max(1, q.s.Variant.Traits.Permits) {
 		w, err := q.open(ctx)
@@ -143,7 +139,6 @@ func (q *queue) waits(ctx context.Context, w *Worker) (<-chan error, error) {
 	return done, err
 }
 
-// wait is the time limit for the lock before it counts as stuck.
 func (q *queue) wait() time.Duration {
 	if len(q.t.scenario.Expected(q.s.Variant.Name).Harms) > 0 {
 		return hazardWait
@@ -158,7 +153,6 @@ func (q *queue) until(ctx context.Context, what string, done func() bool) error 
 	return q.t.Until(ctx, what, done)
 }
 
-// ends waits for the result of a Begin, and reports whether it came.
 func (q *queue) ends(ctx context.Context, done <-chan error, wait time.Duration) (err error, came bool) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

@@ -9,7 +9,6 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// hazardClientScenarios test goroutines of one client, and the cost of waiting.
 var hazardClientScenarios = []*Scenario{twoOfAClient, fiftyOfAClient, costOfWaiting, sharedObject, relock}
 
 var twoOfAClient = &Scenario{
@@ -122,7 +121,6 @@ var fiftyOfAClient = &Scenario{
 	},
 }
 
-// asked counts the requests of a client, without keep-alives.
 type asked struct{ requests atomic.Int64 }
 
 func (a *asked) observe(m faultproxy.Sighting) {

@@ -7,7 +7,6 @@ import (
 	"locklab/harness"
 )
 
-// hazardNestedScenarios test locks that their holders take again.
 var hazardNestedScenarios = []*Scenario{nestedUnlock, downgrade}
 
 var nestedUnlock = &Scenario{

@@ -11,7 +11,6 @@ import (
 	"locklab/harness"
 )
 
-// hazardNodeScenarios test nodes that are not tickets.
 var hazardNodeScenarios = []*Scenario{foreignChild, parentGone}
 
 var foreignChild = &Scenario{

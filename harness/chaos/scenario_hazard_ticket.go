@@ -11,7 +11,6 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// hazardTicketScenarios test the names of tickets and tickets left behind.
 var hazardTicketScenarios = []*Scenario{negativeSession, keptError, failedTry, lateCancel, lostRelease}
 
 // takeTurns makes workers take the lock one after the other, in the lock's order, each
@@ -24,7 +23,6 @@ func (q *queue) takeTurns(ctx context.Context, workers ...*Worker) bool {
 	return q.allPass(ctx, workers, begun)
 }
 
-// allPass is takeTurns for workers that already wait.
 func (q *queue) allPass(ctx context.Context, workers []*Worker, begun []<-chan error) bool {
 	passed := make(chan bool, len(workers))
 	for i, w := range workers {
@@ -78,7 +76,6 @@ var negativeSession = &Scenario{
 	},
 }
 
-// makesTicket matches the request that creates a ticket.
 func makesTicket(m faultproxy.Message) bool {
 	r, ok := m.Body.(*faultproxy.ZooRequest)
 	if !ok {

@@ -10,7 +10,6 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// hazardWatchScenarios test a waiter's actions between its requests, and its wake-ups.
 var hazardWatchScenarios = []*Scenario{lateWatch, alternation, lateList, middleDies, waiterReset, spentWatch}
 
 // once returns an Observe function that closes the channel at the first sighting that
@@ -25,7 +24,6 @@ func once(see func(faultproxy.Sighting) bool) (func(faultproxy.Sighting), <-chan
 	}, seen
 }
 
-// afterSeen makes the first holder release when seen closes.
 func (q *queue) afterSeen(ctx context.Context, what string, seen <-chan struct{}) error {
 	err := q.until(ctx, what, func() bool {
 		select {

@@ -7,10 +7,8 @@ import (
 	"locklab/harness"
 )
 
-// readerScenarios test locks with shared readers.
 var readerScenarios = []*Scenario{readersTogether}
 
-// readers is the number of a client's readers that wait behind a writer.
 const readers = 3
 
 var readersTogether = &Scenario{
@@ -104,7 +102,6 @@ func (t *Try) readTogether(ctx context.Context, s *Subject, writer *Worker, rs [
 	return nil
 }
 
-// entered returns the workers that enter, until there are n or the time is over.
 func entered(ctx context.Context, in <-chan *Worker, n int, d time.Duration) (ws []*Worker) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

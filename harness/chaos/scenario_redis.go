@@ -11,7 +11,6 @@ import (
 	"locklab/internal/backend"
 )
 
-// redisScenarios affect the Redis servers.
 var redisScenarios = slices.Concat(redisRestarts, redisPromotions, redisWaits, redisLosses, redisHangs, redisMemory, redisClocks)
 
 // Patterns of lock names that these scenarios share. Locks that differ from redis-poll
@@ -19,10 +18,8 @@ var redisScenarios = slices.Concat(redisRestarts, redisPromotions, redisWaits, r
 const (
 	redisAll = redisOne + "|redis-redlock"
 
-	// redisOne use one server.
 	redisOne = redisFenced + "|" + redisPlain + "|redis-token"
 
-	// redisGo are all but rueidislock.
 	redisGo = redisFenced + "|" + redisOurs + "|" + redisFixed + "|redis-token|redis-redlock"
 
 	// redisFenced have tokens that follow the server's clock in addition to the
@@ -43,16 +40,13 @@ const (
 	redisFixed = "redsync-1ms|bsm-redislock-1ms"
 )
 
-// published is the expectation for redisPublished.
 var published = Expectation{redisPublished,
 	[]harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Overtaken, harness.Stall, harness.Stuck, harness.Misled},
 	"it is published as it was, with defects of its own that lose locks and give them away"}
 
-// losesWakeUps is the expectation for rueidislock with release notifications.
 var losesWakeUps = Expectation{"rueidislock|rueidislock-majority", []harness.Harm{harness.Stall, harness.Stuck},
 	"a request that takes longer than its limit loses a wake-up: the server does not tell a client of what that has deleted itself"}
 
-// twoPermits is the expectation if both permits are free at once.
 var twoPermits = Expectation{"redis-semaphore", []harness.Harm{harness.Overtaken},
 	"both permits may be free at once, and two waiters hear of theirs in either order"}
 
@@ -76,18 +70,14 @@ var forgottenPlain = []Expectation{
 	{redisFixed, []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "the server has forgotten the holder, which never asks again"},
 }
 
-// tokenOrder is the expectation for redis-token.
 var tokenOrder = Expectation{"redis-token", []harness.Harm{harness.Overtaken},
 	"it has no lease, and its waiters ask again every second, then behind the others"}
 
-// reconnecting is the expectation for some locks if connections are cut.
 func reconnecting() []Expectation {
 	return []Expectation{published, losesWakeUps, twoPermits,
 		tokenOrder}
 }
 
-// keeps is the expectation if the server still has its locks, or they expire by the
-// clock.
 func keeps(why string) []Expectation {
 	return append(reconnecting(), Expectation{redisAll, nil, why})
 }
@@ -96,7 +86,6 @@ func keeps(why string) []Expectation {
 // several on the first ones: a fault of the first affects all locks.
 type fleet []*backend.Server
 
-// fleet returns servers shared by all tries, enough for every lock.
 func (t *Try) fleet(ctx context.Context, o backend.RedisOptions) (f fleet, err error) {
 	n := 1
 	for _, s := range t.Subjects {
@@ -193,7 +182,6 @@ func (i *incident) untilTold(ctx context.Context, s *Subject, d time.Duration) {
 	}
 }
 
-// release releases all holds, lost or not.
 func (i *incident) release(ctx context.Context, holders []*Worker) {
 	wait, cancel := context.WithTimeout(ctx, 2*TTL)
 	defer cancel()
@@ -202,15 +190,12 @@ func (i *incident) release(ctx context.Context, holders []*Worker) {
 	}
 }
 
-// await is AwaitGrant with a time limit.
 func (s *Subject) await(ctx context.Context, d time.Duration, after int64) bool {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	return s.AwaitGrant(ctx, after)
 }
 
-// holds reports whether a worker was granted the lock, and has neither released it nor
-// been notified of its loss.
 func (s *Subject) holds(w *Worker) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,10 +8,8 @@ import (
 	"locklab/internal/backend"
 )
 
-// redisClocks set the clock of a server, which leases follow.
 var redisClocks = []*Scenario{clockForward, clockBack}
 
-// early is the expectation for locks whose lease ends early.
 var early = []Expectation{
 	{"redis-redlock", nil, "the clocks of two of the three servers go on"},
 	tokenOrder,

@@ -14,10 +14,8 @@ import (
 	"locklab/internal/backend"
 )
 
-// clusterScenarios are failures of a Redis Cluster.
 var clusterScenarios = []*Scenario{clusterNodeHung}
 
-// renewing matches locks whose holders renew their leases.
 const renewing = "redis-.*|rueidislock.*"
 
 var clusterNodeHung = &Scenario{
@@ -80,7 +78,6 @@ var clusterNodeHung = &Scenario{
 	},
 }
 
-// hungNode is the node that hangs.
 const hungNode = 2
 
 // startCluster starts a cluster that tolerates the absence of one node for a few seconds.
@@ -155,7 +152,6 @@ func (p *spread) begin(ctx context.Context, t *Try, s *Subject, hosts []*Host, a
 	return nil
 }
 
-// report reports how the locks fared while the node hung.
 func (p *spread) report(began, over int64) {
 	lost, served := 0, 0
 	for node, s := range p.on {

@@ -10,7 +10,6 @@ import (
 	"locklab/internal/backend"
 )
 
-// redisLosses are servers that do not return.
 var redisLosses = []*Scenario{
 	loss("redis-server-killed", "Does a lock outlive the death of a Redis server?",
 		"the server is killed (SIGKILL) for good while the lock is held; of three independent servers, one",
@@ -22,7 +21,6 @@ var redisLosses = []*Scenario{
 		func(_ context.Context, server *backend.Server) error { return server.Signal(0, syscall.SIGCONT) }),
 }
 
-// loss is a scenario that removes the first server until the try ends.
 func loss(name, question, fault string, lose func(*backend.Server) error, mend func(context.Context, *backend.Server) error) *Scenario {
 	return &Scenario{
 		Name: name, Question: question, Fault: fault,
@@ -63,7 +61,6 @@ func loss(name, question, fault string, lose func(*backend.Server) error, mend f
 	}
 }
 
-// redisHangs are servers that do not answer for a while.
 var redisHangs = []*Scenario{
 	hang("redis-stopped-short", "Does a server that hangs for half a lease disturb its locks?",
 		"the server is stopped (SIGSTOP) for up to half a lease while the lock is held, and continued",
@@ -89,7 +86,6 @@ var redisHangs = []*Scenario{
 		}),
 }
 
-// stopFor stops the first server for d.
 func stopFor(t *Try, f fleet, d time.Duration) error {
 	if err := f[0].Signal(0, syscall.SIGSTOP); err != nil {
 		return err
@@ -98,7 +94,6 @@ func stopFor(t *Try, f fleet, d time.Duration) error {
 	return f[0].Signal(0, syscall.SIGCONT)
 }
 
-// hang is a scenario with a first server that does not answer for a while.
 func hang(name, question, fault string, tests harness.Guarantee, do func(context.Context, *Try, fleet) error) *Scenario {
 	return &Scenario{
 		Name: name, Question: question, Fault: fault + "; of three independent servers, one",

@@ -12,7 +12,6 @@ import (
 	"locklab/internal/backend"
 )
 
-// redisMemory are servers that forget locks or refuse requests.
 var redisMemory = []*Scenario{
 	forget("redis-flushall", "What does FLUSHALL do to locks that are held?", "FLUSHALL while the lock is held",
 		func(ctx context.Context, c *redis.Client) error { return c.FlushAll(ctx).Err() }),
@@ -53,7 +52,6 @@ func onHeld(do func(ctx context.Context, i *incident, c *redis.Client) error) fu
 	}
 }
 
-// forget is a scenario with a first server that loses all keys.
 func forget(name, question, fault string, do func(context.Context, *redis.Client) error) *Scenario {
 	return &Scenario{
 		Name: name, Question: question, Fault: fault + "; of three independent servers, one",
@@ -89,7 +87,6 @@ var scriptFlush = &Scenario{
 	}),
 }
 
-// refusedFigure is the number of releases of held locks that the server refused.
 const refusedFigure = "releases refused"
 
 var outOfMemory = &Scenario{
@@ -165,7 +162,6 @@ var maxClients = &Scenario{
 	}),
 }
 
-// secretFigure is the number of errors that contain a password.
 const secretFigure = "passwords in errors"
 
 var denied = &Scenario{
@@ -211,7 +207,6 @@ var denied = &Scenario{
 	},
 }
 
-// beDenied locks as an unauthorized user, and with a wrong password.
 func (s *Subject) beDenied(ctx context.Context, host *Host, at harness.Endpoint) error {
 	w, err := host.Open(ctx, s, at)
 	if err != nil {

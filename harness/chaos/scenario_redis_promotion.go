@@ -16,7 +16,6 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// redisPromotions replace a primary by its replica.
 var redisPromotions = []*Scenario{
 	promotionReplicated, promotionAtOnce, promotionCut, releaseLost, minReplicasEarly, minReplicas, clockBehind, coordinated, twoDeaths,
 }
@@ -82,12 +81,10 @@ func (r *replicated) says(ctx context.Context, c *redis.Client, want ...string) 
 	})
 }
 
-// at returns the address of the primary.
 func (r *replicated) at(*Subject) (harness.Endpoint, error) {
 	return Short(harness.Endpoint{Kind: harness.KindRedis, Addrs: [][]string{{r.moves.Addr()}}}), nil
 }
 
-// caughtUp waits until all replicas have all data of the primary.
 func (r *replicated) caughtUp(ctx context.Context) error {
 	replicas := len(r.server.PIDs()) - 1
 	return r.t.Until(ctx, "the replicas", func() bool {
@@ -113,16 +110,13 @@ func (r *replicated) promote(ctx context.Context) error {
 	return nil
 }
 
-// move redirects clients to the replica.
 func (r *replicated) move() {
 	r.moves.Redirect(r.server.Endpoint().Addrs[0][1])
 	r.moves.Reset()
 }
 
-// lateGrants is the source on effects of asynchronous replication.
 const lateGrants = "Redis documentation, Distributed Locks with Redis, Why failover-based implementations are not enough; Kingsbury 2013, Call me maybe: Redis"
 
-// promotions completes a scenario of one-server locks whose replica is promoted.
 func promotions(s Scenario) *Scenario {
 	s.Source = lateGrants
 	s.Tests = []harness.Guarantee{harness.Failover, harness.Fencing}
@@ -151,7 +145,6 @@ var promotionCut = promotions(Scenario{
 	},
 })
 
-// promotion makes the replica take over while locks are held.
 func (r *replicated) promotion(ctx context.Context) error {
 	i, err := r.t.incident(ctx, r.at)
 	if err != nil {
@@ -266,7 +259,6 @@ var releaseLost = promotions(Scenario{
 	},
 })
 
-// eachNext calls f with each lock's waiter.
 func (i *incident) eachNext(ctx context.Context, f func(context.Context, *Worker) error) error {
 	return i.t.Each(func(s *Subject) error { return f(ctx, i.of[s].next) })
 }

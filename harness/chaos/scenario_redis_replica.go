@@ -69,7 +69,6 @@ type successors struct {
 	first, next workers
 }
 
-// clients connects two clients of each lock, in separate processes.
 func (r *replicated) clients(ctx context.Context, lease time.Duration) (*successors, error) {
 	hosts, err := r.t.Hosts(2)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"locklab/internal/backend"
 )
 
-// redisRestarts restart a server with different kinds of persistence.
 var redisRestarts = []*Scenario{
 	{
 		Name:     "redis-restart-empty",
@@ -69,7 +68,6 @@ var loading = &Scenario{
 	},
 }
 
-// restart is a scenario with a server that keeps its data.
 func restart(p backend.Persistence, name, question, fault string) *Scenario {
 	return &Scenario{
 		Name: name, Question: question, Fault: fault,

@@ -13,7 +13,6 @@ import (
 var redisWaits = []*Scenario{waitCut, waitOther, waitMinReplicas}
 
 const (
-	// waitLocks are one lock that uses WAIT, and one that does not.
 	waitLocks = "redis-wait|redis-poll-5ms"
 
 	// waitLease outlives a promotion on a busy machine.

@@ -18,10 +18,8 @@ import (
 var redissonScenarios = []*Scenario{reentryLate, reentryCrash, acquireCrash, answerLate, deadHead}
 
 const (
-	// redissonLocks have the hazards, or had them.
 	redissonLocks = "redis-(redisson12|reentrant)"
 
-	// stallsOnly explains why redis-reentrant only waits.
 	stallsOnly = "what changes the lock is one script, which sets the lease with it; the others wait until that is over"
 )
 
@@ -60,7 +58,6 @@ type hazardous struct {
 	wire        wire
 }
 
-// nextGets makes the next client acquire and release the lock, if it can in time.
 func (x *hazardous) nextGets(ctx context.Context) {
 	if x.next.Acquire(ctx, 4*TTL) == nil {
 		x.next.Release(ctx)

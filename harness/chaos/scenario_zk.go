@@ -16,10 +16,8 @@ import (
 	"locklab/internal/backend"
 )
 
-// zooScenarios affect ZooKeeper servers and the connections to them.
 var zooScenarios = slices.Concat(zooLeaderScenarios, zooCutScenarios, zooRequestScenarios, zooLinkScenarios, zooOperatorScenarios)
 
-// ZooKeeper locks that expectations share.
 const (
 	// zooSessions use the client of zklock. Its leases count from writes that a
 	// majority has committed, and it removes tickets of failed requests.
@@ -42,7 +40,6 @@ const zooPrompt = zooSession + time.Second
 // of a failed vote. Two seconds are plenty with almost no data.
 const initLimit = 4
 
-// ensemble returns three servers that all tries share.
 func (t *Try) ensemble(ctx context.Context) (*backend.Server, harness.Endpoint, error) {
 	server, err := t.Shared(ctx, "ensemble", func(ctx context.Context) (*backend.Server, error) {
 		return backend.StartEnsembleOf(ctx, backend.EnsembleOptions{InitLimit: initLimit})
@@ -115,7 +112,6 @@ func (c *crowd) begin(ctx context.Context, s *Subject) error {
 	return nil
 }
 
-// everywhere connects every client to at.
 func everywhere(at harness.Endpoint) func(*Subject, int) (harness.Endpoint, error) {
 	return func(*Subject, int) (harness.Endpoint, error) { return at, nil }
 }
@@ -164,8 +160,6 @@ func (c *crowd) isStuck(s *Subject) bool {
 	return c.stuck[s]
 }
 
-// served reports whether each worker with a running process was granted the lock after
-// the time `after`.
 func (s *Subject) served(workers []*Worker, after int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,7 +234,6 @@ func (c *crowd) stop(ctx context.Context) map[*Subject]int {
 // ticketName matches the server's number at the end of a name.
 var ticketName = regexp.MustCompile(`-?[0-9]{10,}$`)
 
-// tickets returns the paths of the tickets of a lock, in the order of their names.
 func (s *Subject) tickets(c *zk.Conn) (paths []string, err error) {
 	var visit func(path string) error
 	visit = func(path string) error {
@@ -265,7 +258,6 @@ func (s *Subject) tickets(c *zk.Conn) (paths []string, err error) {
 	return paths, err
 }
 
-// path returns the node above the tickets of a ZooKeeper lock.
 func (s *Subject) path() string {
 	if s.Variant.Name == "zk-fair-historical" { // it splits names at each '-'
 		return "/locklab/" + strings.ReplaceAll(s.Key, "-", "_")

@@ -9,7 +9,6 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// zooCutScenarios separate a server from the ensemble, or a holder from its servers.
 var zooCutScenarios = []*Scenario{isolatedFollower, isolatedFollowerFree, halfOpenLeader, halfOpenLeaderFree, zooHolderCutOff}
 
 // A bound is the holders of a lock, which keep it, and a waiter at other servers.
@@ -129,14 +128,12 @@ func (b *bound) begin(ctx context.Context, s *Subject, hosts []*Host, at, others
 	return b.next.Loop(ctx, ordinary)
 }
 
-// believed are the expectations for a client at a server without a majority.
 var believed = []Expectation{
 	{zooSessions, nil, "its lease counts from writes that a majority has committed, so it ends before the session does"},
 	{"zk-persistent", nil, "its ticket outlives the session: none can enter beside it"},
 	{".*", []harness.Harm{harness.TwoHolders}, "the server answers pings, so the client takes the session to live that the others have ended"},
 }
 
-// toldBefore is the aim of locks that count from writes.
 var toldBefore = []Aim{{zooSessions, harness.FaultAim{Figure: "margin", Quantile: 0, Least: true, Limit: 0, Text: "told before the next enters"}}}
 
 func cutOffScenario(name, question, fault string, leads, free bool) *Scenario {
@@ -252,7 +249,6 @@ func (b *bound) again(ctx context.Context, lost bool) {
 	}
 }
 
-// again does so for all locks; lost reports whether a lock was lost.
 func again(ctx context.Context, t *Try, locks map[*Subject]*bound, lost func(*Subject) bool) {
 	t.Each(func(s *Subject) error {
 		locks[s].again(ctx, lost(s))

@@ -10,7 +10,6 @@ import (
 	"locklab/internal/backend"
 )
 
-// zooLeaderScenarios affect servers of an ensemble.
 var zooLeaderScenarios = []*Scenario{leaderKilled, leaderStopped, followerKilled, leaderAndHolderKilled, leaderKilledWhileSyncing}
 
 // loses calls lose on servers of an ensemble while clients contend, and then its undo
@@ -64,7 +63,6 @@ func (t *Try) elected(ctx context.Context, e *backend.Server, began int64) {
 	}
 }
 
-// killed kills a server, and returns a function that restarts it.
 func killed(ctx context.Context, e *backend.Server, i int) (undo func() error, err error) {
 	if err := e.Kill(i); err != nil {
 		return nil, err
@@ -72,7 +70,6 @@ func killed(ctx context.Context, e *backend.Server, i int) (undo func() error, e
 	return func() error { return e.Restart(ctx, i) }, nil
 }
 
-// elected are the expectations for an election.
 var elected = []Expectation{
 	{zooSessions, nil, "its clients look for another server, where the session and the ticket live on, and try again what failed"},
 	{"zk-persistent", []harness.Harm{harness.Stuck, harness.Stall, harness.LeftBehind}, "a ticket whose making has failed stays for ever"},
@@ -81,15 +78,12 @@ var elected = []Expectation{
 	{"curator-.*", []harness.Harm{harness.Stall, harness.LeftBehind, harness.Overtaken}, "its retries end after a second, which an election may take: a ticket that it could not remove stays, and one that it makes again is behind others"},
 }
 
-// voted are the expectations for the loss of the leader.
 var voted = append([]Expectation{
 	{zooSessions, []harness.Harm{harness.Stall}, "the servers may need a second vote, initLimit ticks after the first, and no client can do anything meanwhile"},
 }, elected[1:]...)
 
-// soonElected is the aim of the recommended locks for a killed leader.
 var soonElected = []Aim{{zooRecommended, harness.FaultAim{Figure: "window", Quantile: 0.5, Limit: float64(1500 * time.Millisecond), Text: "1.5 s"}}}
 
-// hangs is their aim for a leader that hangs.
 var hangs = []Aim{{zooRecommended, harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(zooPrompt), Text: "session timeout + 1 s"}}}
 
 var leaderKilled = &Scenario{
@@ -164,7 +158,6 @@ var followerKilled = &Scenario{
 	},
 }
 
-// follower returns one of three servers, not the leader.
 func (t *Try) follower(leader int) int { return (leader + 1 + t.Rand.IntN(2)) % 3 }
 
 var leaderAndHolderKilled = &Scenario{

@@ -8,10 +8,8 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// zooLinkScenarios affect the connections of clients.
 var zooLinkScenarios = []*Scenario{zooResets, zooSessionMoved, zooSilent, zooDeaf, zooMute, zooLatency, zooExpired}
 
-// clientLinks are the proxies of single clients, in their order.
 type clientLinks map[*Subject][]*faultproxy.Proxy
 
 // link returns a function that connects the clients of each lock to at, each of the first
@@ -66,7 +64,6 @@ func hurtLinks(ctx context.Context, t *Try, n int, hurt func(ctx context.Context
 	return c.settle(ctx, at)
 }
 
-// linkExpected is the expectation for connections that break or fall silent.
 var linkExpected = []Expectation{
 	{zooSessions, nil, "it looks up what became of its requests, removes tickets that no client needs, and its lease ends by its own clock"},
 	{"zk-persistent", []harness.Harm{harness.Stuck, harness.Stall, harness.LeftBehind}, "a ticket outlives the session of its client"},

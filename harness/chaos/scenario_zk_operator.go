@@ -11,10 +11,8 @@ import (
 	"locklab/harness"
 )
 
-// zooOperatorScenarios are an operator's changes to the nodes of a lock.
 var zooOperatorScenarios = []*Scenario{zooHolderDeleted, zooWaiterDeleted, zooPathDeleted, zooForeignNode, zooNumbersEnd}
 
-// operate calls do on the nodes of each lock while clients contend.
 func operate(ctx context.Context, t *Try, what string, do func(s *Subject, c *zk.Conn) error) error {
 	at, err := t.At(ctx, t.Subjects[0].Variant)
 	if err != nil {
@@ -85,7 +83,6 @@ func operateOnQueue(ctx context.Context, t *Try, i int) error {
 	return c.settle(ctx, at)
 }
 
-// zooQueues are the locks whose queue is the children of one node.
 const zooQueues = "zk-(handoff|fair|curator|herd|rw|rw-curator|two-level|two-level-local-first|cohort|poll|writelock|boolean-mutex|persistent|fair-historical|writelock-historical|boolean-mutex-historical)|go-zookeeper-lock|curator-(mutex|mutex-shared|rw)"
 
 func operatorScenario(name, question, fault, source string, try func(ctx context.Context, t *Try) error, expect ...Expectation) *Scenario {
@@ -102,7 +99,6 @@ func operatorScenario(name, question, fault, source string, try func(ctx context
 	}
 }
 
-// outdated is the expectation for the historical locks.
 var outdated = Expectation{zooHistorical, []harness.Harm{harness.Stuck, harness.Stall, harness.LeftBehind, harness.TwoHolders, harness.Overtaken, harness.StaleWrite, harness.TokenFell},
 	"it does not look whether its ticket is there, and loses wake-ups without any fault"}
 

@@ -11,10 +11,8 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// zooRequestScenarios lose requests or their replies.
 var zooRequestScenarios = []*Scenario{createReplyLost, deleteReplyLost, listReplyLost, readReplyLost, requestLost}
 
-// The requests of locks, by purpose.
 var (
 	zooCreates = []string{"create", "create2", "createContainer", "createTTL"}
 	zooDeletes = []string{"delete", "multi"} // a release with a handover is a multi
@@ -78,7 +76,6 @@ func losesRequest(ctx context.Context, t *Try, do faultproxy.Action, ops []strin
 // go-zookeeper waits a second before it reconnects.
 const zooRequestPrompt = SessionTimeout + 2*tick
 
-// asks matches requests for one of ops that concern the tickets of s or their list.
 func (s *Subject) asks(ops []string) func(faultproxy.Message) bool {
 	path := s.path()
 	return func(m faultproxy.Message) bool {
@@ -114,7 +111,6 @@ func requestScenario(name, question, fault string, do faultproxy.Action, ops []s
 	}
 }
 
-// ghost is the expectation for zk.Lock if a request fails after its ticket was made.
 var ghost = Expectation{"go-zookeeper-lock", []harness.Harm{harness.Stuck, harness.Stall, harness.LeftBehind}, "it returns the error and leaves its ticket in the queue, for as long as the session lives"}
 
 var createReplyLost = requestScenario("zk-create-reply-lost",

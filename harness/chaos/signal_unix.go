@@ -28,7 +28,6 @@ func signalTree(pid int, stop bool) error {
 	return nil
 }
 
-// children returns the processes whose parent is pid, on Linux.
 func children(pid int) (out []int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, name := range files {

@@ -7,7 +7,6 @@ import (
 	"locklab/harness"
 )
 
-// specimens are locks that need no server; each is broken in one way.
 var specimens = []*harness.Variant{
 	specimen("free", func(context.Context) error { return nil }),
 	specimen("hang", func(context.Context) error { select {} }),
@@ -25,7 +24,6 @@ func specimen(name string, lock func(ctx context.Context) error) *harness.Varian
 	}
 }
 
-// broken is the client, the worker and the lease of a specimen.
 type broken struct{ lock func(context.Context) error }
 
 func (b broken) Join(context.Context, int) (harness.Session, error) { return b, nil }
@@ -38,7 +36,6 @@ func (b broken) Lock(ctx context.Context) (harness.Lease, error) {
 	return endless{}, nil
 }
 
-// lapsing is granted to everyone, for d.
 func lapsing(d time.Duration) *harness.Variant {
 	v := specimen("lapse", nil)
 	v.Remote = func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return lapse(d), nil }

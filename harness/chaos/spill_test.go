@@ -15,8 +15,6 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// scripted is a scenario with the history of a lock that two workers take in turn, or at
-// the same time.
 func scripted(together bool, then func(s *chaos.Subject) error) chaos.Scenario {
 	return chaos.Scenario{
 		Name: "scripted", Deadline: time.Minute,

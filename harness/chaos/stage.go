@@ -87,7 +87,6 @@ func Short(at harness.Endpoint) harness.Endpoint {
 	return at
 }
 
-// drop stops the servers called name, which a try has made unusable.
 func (s *Stage) drop(name string) {
 	s.mu.Lock()
 	server := s.servers[name]

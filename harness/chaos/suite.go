@@ -6,7 +6,6 @@ import "slices"
 // ZooKeeper servers, and of single locks.
 var Suite = slices.Concat(clientScenarios, connScenarios, cutScenarios, noiseScenarios, waiterScenarios, readerScenarios, redissonScenarios, redisScenarios, clusterScenarios, zooScenarios, hazardScenarios)
 
-// Patterns of lock names that expectations share.
 const (
 	remoteLocks = "zk-.*|redis-.*|go-zookeeper-lock|curator-.*|redsync.*|bsm-redislock-.*|rueidislock.*"
 

@@ -26,7 +26,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// expects returns the index of the expectation of s for a lock: -1 for none.
 func expects(s *chaos.Scenario, lock string) int {
 	return slices.IndexFunc(s.Expect, func(e chaos.Expectation) bool {
 		return regexp.MustCompile("^(?:" + e.Locks + ")$").MatchString(lock)
@@ -152,7 +151,6 @@ func attempt(t *testing.T, s *chaos.Scenario, locks []*harness.Variant, tries in
 	return wrong
 }
 
-// certain are locks that a scenario harms in every try.
 var certain = []string{
 	"late-watch: zk-fair-historical",
 	"late-list: zk-fair-historical", "late-list: zk-writelock-historical",
@@ -174,7 +172,6 @@ var certain = []string{
 	"redis-wait-other-replica: redis-wait", "redis-wait-other-replica: redis-poll-5ms",
 }
 
-// judge returns the complaint about a lock's result, "" for none.
 func judge(t *testing.T, r *harness.FaultResult, dir string) string {
 	row := survival.Judge(r)
 	t.Logf("%s: %s, seen %v, expected %v", r.Lock.Name, row.Verdict, row.Seen, r.Expected.Harms)
@@ -207,7 +204,6 @@ var (
 	tries    = flag.Int("tries", 1, "how often")
 )
 
-// TestTry tries one scenario interactively.
 func TestTry(t *testing.T) {
 	if *scenario == "" {
 		t.Skip("no -scenario")

@@ -132,7 +132,6 @@ func (s *Subject) ShowTimed(h harness.Harm, from, to int64, spare time.Duration,
 	s.timed = append(s.timed, timedHarm{h, from, to, spare, fmt.Sprintf("%s: "+format, append([]any{h}, args...)...)})
 }
 
-// A timedHarm is a harm that a try has shown, and its time.
 type timedHarm struct {
 	harm     harness.Harm
 	from, to int64
@@ -154,7 +153,6 @@ func (s *Subject) Figure(name, unit string, value float64) {
 	s.figures = append(s.figures, harness.FaultFigure{Name: name, Unit: unit, Values: []float64{value}})
 }
 
-// fail records that the fault could not be made for this lock.
 func (s *Subject) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -291,7 +289,6 @@ func (s *Subject) drop() {
 // Now reads the clock of the events, in ns.
 func (t *Try) Now() int64 { return now() }
 
-// grace is the time limit for ending the workers of a try.
 const grace = time.Second
 
 func (t *Try) end() {

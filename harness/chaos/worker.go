@@ -15,7 +15,6 @@ import (
 	"locklab/harness/oracle"
 )
 
-// workerEnv marks a process as a worker of a scenario.
 const workerEnv = "LOCKLAB_CHAOS_WORKER"
 
 // Main returns at once in an ordinary process. In a process that a scenario has started
@@ -31,7 +30,6 @@ func Main(suite []*harness.Variant) {
 	os.Exit(0)
 }
 
-// serve executes the commands of in until it ends.
 func serve(suite []*harness.Variant, in io.Reader, out io.Writer) {
 	p := &process{pulse: pulse{now()}, suite: suite, out: json.NewEncoder(out), workers: make(map[int]*worker), writes: make(map[int]chan bool)}
 	stop := make(chan struct{})
@@ -86,7 +84,6 @@ func (p *process) live(stop <-chan struct{}) {
 	}
 }
 
-// aliveBeats is the number of beats between these reports.
 const aliveBeats = 50
 
 // ran reports a time without running, if any, before any later message. The caller holds
@@ -102,7 +99,6 @@ func (p *process) say(m message) {
 	p.out.Encode(m) // an error can be ignored: the parent is gone
 }
 
-// answer sends the result of a command.
 func (p *process) answer(c command, err error) {
 	m := message{ID: c.ID, Worker: c.Worker}
 	if err != nil {
@@ -144,7 +140,6 @@ func kindCalled(name string) error {
 	return nil
 }
 
-// A remoteError is an error that a worker process returned.
 type remoteError struct {
 	text string
 	kind error // nil if it has no name
@@ -255,7 +250,6 @@ func (w *worker) event(e oracle.Event) {
 	w.p.say(message{Worker: w.id, Event: &e})
 }
 
-// opened limits the time of a client to connect.
 const opened = 30 * time.Second
 
 func (w *worker) open(o *opening) error {
@@ -296,7 +290,6 @@ func (w *worker) close() error {
 	return err
 }
 
-// errNoTry is the error of a lock without TryLock.
 var errNoTry = fmt.Errorf("%w: the lock has no TryLock", harness.ErrUsage)
 
 func (w *worker) lock(try, shared bool, timeout time.Duration) (*holding, error) {
@@ -339,7 +332,6 @@ func (w *worker) lock(try, shared bool, timeout time.Duration) (*holding, error)
 	return h, nil
 }
 
-// until returns the deadline of a lease on the clock of the events, 0 if it has none.
 func until(l harness.Lease) int64 {
 	t, ok := l.Deadline()
 	if !ok || t.IsZero() {

@@ -200,13 +200,11 @@ func gateNames(gs []*Gate) string {
 	return numfmt.List(names, len(names))
 }
 
-// A test is a pending comparison for a row of the Comparison.
 type test struct {
 	row        int
 	base, next []float64
 }
 
-// test makes the comparisons and sets the verdicts of their rows.
 func (c *Comparison) test(tests []test) {
 	c.Tests = len(tests)
 	c.Level = 1 - c.Alpha/float64(max(1, c.Tests))
@@ -236,7 +234,6 @@ func (c *Comparison) test(tests []test) {
 	}
 }
 
-// judge returns the verdict for ratio, of the new figure to the old.
 func (c *Comparison) judge(g *Gate, ratio stat.Ratio) Verdict {
 	worse := g.worse(ratio)
 	switch reading := worse.Read(c.Margin); {

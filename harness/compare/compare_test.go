@@ -15,10 +15,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A rates maps the locks of a synthetic run to acquisitions per second, round by round.
 type rates map[string][]float64
 
-// synthetic returns a finished run with one worker per lock.
 func synthetic(locks rates) *resultfile.Run {
 	run := &resultfile.Run{Manifest: resultfile.Manifest{Finished: time.Unix(1, 0)}}
 	for name, xs := range locks {
@@ -130,7 +128,6 @@ func TestPairedVerdicts(t *testing.T) {
 	}
 }
 
-// TestSelf checks that a run is no worse than itself, for any noise and number of rounds.
 func TestSelf(t *testing.T) {
 	run := synthetic(rates{"x": around(1e6, 0.9, 3), "y": around(1e6, 0.5, 3)})
 	run.Manifest.Started = time.Unix(7, 7)
@@ -143,7 +140,6 @@ func TestSelf(t *testing.T) {
 	}
 }
 
-// TestOptions checks that the interval relative to the margin determines the verdict.
 func TestOptions(t *testing.T) {
 	base, new := synthetic(rates{"x": around(1e6, 0.02, 10)}), synthetic(rates{"x": around(0.9e6, 0.02, 10)})
 	share := func(v float64) *float64 { return &v }
@@ -194,8 +190,6 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestCorrection checks that a difference that is significant alone is not among a
-// hundred comparisons.
 func TestCorrection(t *testing.T) {
 	base, new := rates{"x": around(1e6, 0.05, 5)}, rates{"x": around(0.5e6, 0.05, 5)}
 	if c, _ := Compare(synthetic(base), synthetic(new), Options{}); c.Rows[0].Verdict != Regressed {
@@ -216,7 +210,6 @@ func TestViolations(t *testing.T) {
 		for _, r := range run.Results {
 			r.Lock.Status = status
 		}
-		// The results of x and of y are in random order.
 		i := slices.IndexFunc(run.Results, func(r *harness.Result) bool { return r.Lock.Name == "x" })
 		run.Results[i].Violations = []harness.Violation{{Rule: "exclusion", Detail: "2 of 9 increments lost", Count: 2}}
 		return run
@@ -320,7 +313,6 @@ func TestMissing(t *testing.T) {
 			t.Errorf("got %v, want %q", err, c.want)
 		}
 	}
-	// The same lock with another workload is another case.
 	other := synthetic(some)
 	for _, r := range other.Results {
 		r.Workload.Workers = 2

@@ -11,12 +11,10 @@ import (
 	"locklab/harness/stat"
 )
 
-// fewHistories is the number drawn in every test run.
 const fewHistories = 40
 
 var historyTries = flag.Int("histories", fewHistories, "how many histories TestDays draws for each line; from 100 on, for every line of docs/methodology.md")
 
-// A weather models the speed of a machine from day to day.
 type weather struct {
 	name   string
 	factor func(r *rand.Rand, last float64) float64

@@ -10,7 +10,6 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// warnings returns the differences that make two runs hard to compare.
 func warnings(base, next *resultfile.Run, paired, anyHost bool, ms []*matched) (out []string) {
 	if base.Manifest.Machine.Unlike(next.Manifest.Machine, true) == nil && base.Manifest.Machine.Unlike(next.Manifest.Machine, anyHost) != nil {
 		out = append(out, "the runs are of two hosts: add --any-host if these are two names of one machine, as containers have them")
@@ -50,7 +49,6 @@ func leftOut(name string, run *resultfile.Run) []string {
 	return []string{fmt.Sprintf("%s of %s %s left out: only what was measured is compared", numfmt.Plural(n, "simulation"), name, numfmt.Choose(n, "was", "were"))}
 }
 
-// apart returns the approximate time between two moments in words.
 func apart(a, b time.Time) string {
 	d := b.Sub(a).Abs()
 	switch {

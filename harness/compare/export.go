@@ -67,7 +67,6 @@ func harmless(s string) string {
 	return s
 }
 
-// The JSON form of a Comparison.
 type (
 	jsonComparison struct {
 		To       string    `json:"to,omitempty"`

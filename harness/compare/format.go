@@ -8,7 +8,6 @@ import (
 
 const unknown = numfmt.Unknown
 
-// ratio formats a ratio with three decimals, or three figures from 10 on.
 func ratio(v float64) string {
 	if v < 10 {
 		return strconv.FormatFloat(v, 'f', 3, 64)

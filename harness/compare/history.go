@@ -174,7 +174,6 @@ func Over(runs []*resultfile.Run, o HistoryOptions) (*History, error) {
 	return h, nil
 }
 
-// distinct returns an error if two of runs are the same.
 func distinct(runs []*resultfile.Run) error {
 	for i, a := range runs {
 		for _, b := range runs[:i] {
@@ -186,10 +185,8 @@ func distinct(runs []*resultfile.Run) error {
 	return nil
 }
 
-// siteKey identifies a machine by its constant properties.
 func siteKey(r *resultfile.Run, anyHost bool) string { return r.Manifest.Machine.Identity(anyHost) }
 
-// bySite groups runs by machine, the machine of the first run first.
 func bySite(runs []*resultfile.Run, anyHost bool) (out [][]*resultfile.Run) {
 	at := make(map[string]int)
 	for _, r := range runs {

@@ -18,7 +18,6 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// day returns the run of a day on a machine with these rates of locks.
 func day(host string, n int, locks map[string]float64) *resultfile.Run {
 	all := make(rates)
 	for name, rate := range locks {
@@ -67,7 +66,6 @@ func over(t *testing.T, runs []*resultfile.Run, o HistoryOptions) *History {
 	return h
 }
 
-// scattered returns rates of days around one, a few percent apart.
 func scattered(rate float64, n int) (xs []float64) {
 	for i := range n {
 		xs = append(xs, rate*(1+0.03*math.Sin(float64(5*i+1))))
@@ -120,7 +118,6 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestHistoryOfDrift checks that consecutive steps under the margin add up.
 func TestHistoryOfDrift(t *testing.T) {
 	var xs []float64
 	for _, level := range []float64{1e6, 0.965e6, 0.93e6} {
@@ -134,7 +131,6 @@ func TestHistoryOfDrift(t *testing.T) {
 	}
 }
 
-// TestMachinesApart checks that runs of two machines never make one series, in any order.
 func TestMachinesApart(t *testing.T) {
 	var runs []*resultfile.Run
 	for n := range 8 {
@@ -254,7 +250,6 @@ func TestHistoryGaps(t *testing.T) {
 	}
 }
 
-// twoMachines returns runs with every kind of outcome.
 func twoMachines() (runs []*resultfile.Run) {
 	for n := range 12 {
 		x := 1 + 0.03*math.Sin(float64(5*n+1))
@@ -326,7 +321,6 @@ func TestGoldenHistory(t *testing.T) {
 	}
 }
 
-// TestTogether checks for a warning if most cases change at once.
 func TestTogether(t *testing.T) {
 	for slowed, want := range map[int]bool{1: false, 3: true} {
 		var runs []*resultfile.Run

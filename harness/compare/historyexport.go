@@ -54,7 +54,6 @@ func (s *Series) changeAt(i int) *Change {
 	return nil
 }
 
-// The JSON form of a History.
 type (
 	jsonHistory struct {
 		Outcome  Outcome      `json:"outcome"`

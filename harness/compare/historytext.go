@@ -75,7 +75,6 @@ func (v *Visit) Commit() string {
 	return plain(c)
 }
 
-// table writes the outcome of each case, a table for each metric and setting.
 func (h *History) table(t *textWriter) {
 	var cells [][]string
 	last := ""

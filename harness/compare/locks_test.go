@@ -10,7 +10,6 @@ import (
 	"locklab/harness/stat"
 )
 
-// TestLocks checks that two locks of a run are compared by the ratios within its rounds.
 func TestLocks(t *testing.T) {
 	const rounds = 10
 	run := synthetic(rates{"mine": around(1e6, 0.3, rounds), "slow": nil, "fast": nil, "odd": around(5e5, 0.01, rounds)})
@@ -39,7 +38,6 @@ func TestLocks(t *testing.T) {
 	if r := got["slow"]; r.Verdict != Lesser || math.Abs(r.Ratio.Median-0.5) > 1e-5 || math.Abs(r.Ratio.Lo-0.5) > 1e-5 {
 		t.Errorf("slow: %v, ratio %+v", r.Verdict, r.Ratio)
 	}
-	// The same data, compared by hand.
 	var base, next []float64
 	for _, r := range run.Results {
 		switch r.Lock.Name {

@@ -19,7 +19,6 @@ type matched struct {
 	base, next []*harness.Result
 }
 
-// match pairs the cases of two runs by lock and workload.
 func match(base, next *resultfile.Run, wanted func(harness.Lock) bool) []*matched {
 	var out []*matched
 	byName := make(map[string]*matched)
@@ -53,7 +52,6 @@ func (m *matched) planned(was, is *plan) bool {
 	return (len(m.base) > 0 || was.absent(m.name()) != "") && (len(m.next) > 0 || is.absent(m.name()) != "")
 }
 
-// lacks names the planned rounds of m without a result in either run, or returns "".
 func (m *matched) lacks(was, is *plan) string {
 	inNew, inBase := is.lacks(m.name()), was.lacks(m.name())
 	if inNew != "" && inBase != "" {
@@ -122,7 +120,6 @@ func (m *matched) violated() (Verdict, string) {
 	return Regressed, inNew
 }
 
-// violations describes in one line how rs broke a promise, or returns "".
 func violations(side string, rs []*harness.Result) string {
 	var first *harness.Violation
 	n := 0
@@ -211,8 +208,6 @@ func readings(g *Gate, rs []*harness.Result) (out []reading) {
 	return out
 }
 
-// sort orders the rows for a reader: by metric, local locks first, by the axes of the
-// workload, by lock, by workers.
 func (c *Comparison) sort(gates []*Gate) {
 	slices.SortStableFunc(c.Rows, func(a, b Row) int {
 		return cmp.Or(
@@ -224,7 +219,6 @@ func (c *Comparison) sort(gates []*Gate) {
 	})
 }
 
-// group returns a sort key for rows that are printed together.
 func (r *Row) group() string {
 	kind := "local"
 	if r.Lock.Traits.Needs != "" {

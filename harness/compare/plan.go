@@ -44,7 +44,6 @@ func planOf(side string, run *resultfile.Run) *plan {
 
 func caseName(lock string, w harness.Workload) string { return "lock=" + lock + "/" + w.Name() }
 
-// lacks names the planned rounds without a result of the case called name, or returns "".
 func (p *plan) lacks(name string) string {
 	n, rounds := len(p.has[name]), p.rounds
 	if n > 0 {

@@ -20,8 +20,6 @@ func without(run *resultfile.Run, lost func(*harness.Result) bool) {
 	run.Results = slices.DeleteFunc(run.Results, lost)
 }
 
-// TestGaps checks that a run with missing results passes no comparison, and that they are
-// named.
 func TestGaps(t *testing.T) {
 	xs, slow := around(1e6, 0.02, 10), around(0.9e6, 0.02, 10)
 	is := func(name string) func(*harness.Result) bool {
@@ -131,7 +129,6 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// TestOpenGaps checks that an open loop lacks only its planned rounds.
 func TestOpenGaps(t *testing.T) {
 	run := &resultfile.Run{Manifest: resultfile.Manifest{Rounds: 10, Cases: 2, OpenEvery: 3}}
 	add := func(load harness.Workload, rounds ...int) {

@@ -12,7 +12,6 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// comparisons compares every point with the one before.
 type comparisons struct {
 	Comparison
 	tests []test
@@ -74,7 +73,6 @@ type caseRuns struct {
 	results  [][]*harness.Result
 }
 
-// A caseList is the cases of runs in order of appearance.
 type caseList struct {
 	list []*caseRuns
 	byID map[string]*caseRuns
@@ -112,7 +110,6 @@ func floorOf(g *Gate, runs [][]*harness.Result) (floor float64) {
 	return floor
 }
 
-// point returns the point of k in run number i, with the run's manifest and plan.
 func point(g *Gate, k *caseRuns, i int, m resultfile.Manifest, is *plan, floor float64) Point {
 	rs := k.results[i]
 	p := Point{P: math.NaN(), value: math.NaN()}
@@ -143,7 +140,6 @@ func (s *Series) empty() bool {
 	return !slices.ContainsFunc(s.Points, func(p Point) bool { return p.N > 0 || p.Broke })
 }
 
-// broken sets the verdict on a series whose lock broke a promise in the newest run.
 func (s *Series) broken() {
 	last := s.Points[len(s.Points)-1]
 	switch {
@@ -155,7 +151,6 @@ func (s *Series) broken() {
 	}
 }
 
-// judge marks the points off their level, and sets the verdict of s.
 func (s *Series) judge(h *History) {
 	s.findOff(h)
 	if s.Verdict != "" {
@@ -254,7 +249,6 @@ func (s *Series) findOff(h *History) {
 	}
 }
 
-// othersOf returns the least and the greatest of the other runs of the level of point i.
 func (s *Series) othersOf(i int) (least, most float64) {
 	least, most = math.Inf(1), math.Inf(-1)
 	for _, l := range s.Levels() {
@@ -288,7 +282,6 @@ func (s *Series) offFrom(i int, margin float64) Verdict {
 // Changed reports whether two runs differ significantly, by more than the margin.
 func (v Verdict) Changed() bool { return v == Regressed || v == Better }
 
-// historyWarnings returns the differences that make runs hard to compare.
 func historyWarnings(h *History, runs []*resultfile.Run) (out []string) {
 	for i, site := range h.Sites {
 		for k, v := range site.Runs {

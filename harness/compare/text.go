@@ -65,7 +65,6 @@ func origin(commit, started, machine string) string {
 	return plain(commit) + ", " + started + " UTC, " + plain(machine)
 }
 
-// tabled reports whether a verdict has figures for a table.
 func (v Verdict) tabled() bool { return v != OnlyBase && v != OnlyNew }
 
 func (c *Comparison) tables(t *textWriter) {
@@ -137,7 +136,6 @@ func (c *Comparison) headline() string {
 	return fmt.Sprintf("No regression over %s. In all: %s", share(c.Margin), counts)
 }
 
-// remarks explains the method of the figures, and the remedies for inconclusive ones.
 func (c *Comparison) remarks() (out []string) {
 	if c.Tests > 0 {
 		out = append(out, c.method())
@@ -179,7 +177,6 @@ func (c *Comparison) method() string {
 		how, numfmt.Plural(c.Tests, "comparison"), share(c.Level), rounds, share(c.Margin))
 }
 
-// rounds returns the fewest and the most rounds of a comparison.
 func (c *Comparison) rounds() (lo, hi int) {
 	for _, r := range c.Rows {
 		if n := r.Ratio.N; n > 0 {

@@ -13,13 +13,11 @@ import (
 
 var rules = oracle.Rules{Fenced: true}
 
-// judged reports whether the oracle rejects h as a lock's history.
 func judged(h oracle.History, r oracle.Rules) bool {
 	j := oracle.Judge(h, r)
 	return len(j.Overlaps) > 0 || j.TokensFell > 0 || j.Unfounded > 0
 }
 
-// searched returns porcupine's verdict on the observed operations in one piece.
 func searched(h oracle.History, r oracle.Rules) Verdict {
 	j := oracle.Judge(h, r)
 	r.Permits = max(1, r.Permits)

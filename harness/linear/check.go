@@ -63,7 +63,6 @@ func Check(h oracle.History, r oracle.Rules, o Options) Result {
 	return check(h, r, o, few)
 }
 
-// check is Check with windows of at least size operations.
 func check(h oracle.History, r oracle.Rules, o Options, size int) Result {
 	j := oracle.Judge(h, r)
 	return checkJudged(&j, r, o, size)
@@ -103,7 +102,6 @@ func checkJudged(j *oracle.Judgement, r oracle.Rules, o Options, size int) Resul
 
 func since(j *oracle.Judgement, at int64) time.Duration { return time.Duration(at - j.Start) }
 
-// check decides one window, which begins in state s.
 func (w *window) check(s state, r oracle.Rules, o Options, deadline time.Time) (Verdict, string) {
 	left := min(o.Timeout, time.Until(deadline))
 	switch {

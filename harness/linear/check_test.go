@@ -23,7 +23,6 @@ func turns(from int64, n, workers int) (h oracle.History) {
 	return h
 }
 
-// failures returns n attempts with unknown outcome.
 func failures(n int) (h oracle.History) {
 	for i := range n {
 		h = append(h, oracle.Event{At: int64(i), Worker: 100 + i, Kind: oracle.Asked}, oracle.Event{At: 50, Worker: 100 + i, Kind: oracle.Failed})
@@ -31,7 +30,6 @@ func failures(n int) (h oracle.History) {
 	return h
 }
 
-// together returns one hold with n workers that try concurrently and are refused.
 func together(n int) oracle.History {
 	h := oracle.History{{At: 0, Worker: -5, Kind: oracle.Asked}, {At: 1, Worker: -5, Kind: oracle.Granted, Token: 1}}
 	for i := range n {
@@ -40,7 +38,6 @@ func together(n int) oracle.History {
 	return h
 }
 
-// meanwhile returns n attempts with unknown outcome during a refused one.
 func meanwhile(n int) oracle.History {
 	return append(append(together(0), failures(n)...),
 		oracle.Event{At: 0, Worker: 200, Kind: oracle.Tried}, oracle.Event{At: 60, Worker: 200, Kind: oracle.Refused})

@@ -19,7 +19,6 @@ type simulation struct {
 	readers bool
 }
 
-// simulate returns a possible history of a lock with one permit.
 func simulate(rng *rand.Rand) oracle.History {
 	s := simulation{rng: rng, idle: make([]int64, 2+rng.IntN(5)), readers: rng.IntN(3) == 0}
 	for range 3 + rng.IntN(14) {
@@ -54,7 +53,6 @@ func (s *simulation) ask(w int, k oracle.EventKind) (asked, granted int64) {
 	return asked, max(asked, s.free) + s.jitter(3)
 }
 
-// acquire makes w take the lock, and lose it in one of several ways.
 func (s *simulation) acquire(w int) {
 	kind := oracle.Asked
 	if s.rng.IntN(4) == 0 {
@@ -99,7 +97,6 @@ func (s *simulation) hold(w int, granted int64, shared bool) (end int64) {
 	return end
 }
 
-// refuse makes a worker try while the lock is held.
 func (s *simulation) refuse(from, to int64) {
 	w := s.rng.IntN(len(s.idle))
 	tried, refused := max(s.idle[w], from-s.jitter(3)), to+s.jitter(3)
@@ -115,7 +112,6 @@ func (s *simulation) refuse(from, to int64) {
 	s.idle[w] = refused
 }
 
-// fail makes w try with an unknown outcome.
 func (s *simulation) fail(w int) {
 	asked, granted := s.ask(w, oracle.Asked)
 	k := oracle.Failed
@@ -130,7 +126,6 @@ func (s *simulation) fail(w int) {
 	}
 }
 
-// share makes some workers read concurrently.
 func (s *simulation) share() {
 	least, end := s.token+1, s.free
 	for w := range s.idle {
@@ -150,7 +145,6 @@ type mutator struct {
 	do   func(rng *rand.Rand, h oracle.History) oracle.History
 }
 
-// pick returns the index of a random event of one of kinds, or -1.
 func pick(rng *rand.Rand, h oracle.History, kinds ...oracle.EventKind) int {
 	var found []int
 	for i := range h {
@@ -164,7 +158,6 @@ func pick(rng *rand.Rand, h oracle.History, kinds ...oracle.EventKind) int {
 	return found[rng.IntN(len(found))]
 }
 
-// on makes a mutator of one event.
 func on(do func(rng *rand.Rand, h oracle.History, i int) oracle.History, kinds ...oracle.EventKind) func(*rand.Rand, oracle.History) oracle.History {
 	return func(rng *rand.Rand, h oracle.History) oracle.History {
 		if i := pick(rng, h, kinds...); i >= 0 {
@@ -174,7 +167,6 @@ func on(do func(rng *rand.Rand, h oracle.History, i int) oracle.History, kinds .
 	}
 }
 
-// neighbour returns the next event of i's worker in direction d, or -1.
 func neighbour(h oracle.History, i, d int) int {
 	for k := i + d; k >= 0 && k < len(h); k += d {
 		if h[k].Worker == h[i].Worker {

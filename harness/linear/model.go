@@ -37,7 +37,6 @@ func (s state) hash() uint64 {
 	return h
 }
 
-// kind is the kind of an operation, with its outcome.
 type kind uint8
 
 const (
@@ -54,7 +53,6 @@ type input struct {
 	point  string // name of a hold of one moment, with a final comma
 }
 
-// step returns the state after the operation, and whether a lock allows it.
 func (s state) step(in input, permits int, fenced bool) (state, bool) {
 	others := s.readers
 	if in.shared {
@@ -86,7 +84,6 @@ func (s state) step(in input, permits int, fenced bool) (state, bool) {
 	return s, true
 }
 
-// behind reports whether in's token does not rise.
 func (s state) behind(in input) bool {
 	if in.shared {
 		return in.token < s.written

@@ -11,7 +11,6 @@ import (
 	"locklab/harness/oracle"
 )
 
-// never is the return time of an operation without a return.
 const never = math.MaxInt64
 
 // An operation took effect between call and ret.
@@ -111,7 +110,6 @@ func raw(j *oracle.Judgement, r oracle.Rules) []operation {
 	return ops
 }
 
-// A window is a part of a history.
 type window struct {
 	Window
 	ops        []operation
@@ -164,7 +162,6 @@ func (w *window) note(op operation) {
 	}
 }
 
-// after returns the state after w, which began in s.
 func (w *window) after(s state) state {
 	for _, op := range w.ops {
 		switch op.kind {

@@ -41,8 +41,6 @@ func TestProbesAreNotTimed(t *testing.T) {
 	t.Errorf("a benchmark of 2 ms was given %d acquisitions at the most", most)
 }
 
-// TestOpenLoop checks that the benchmark of an open loop reports the waits, and the
-// granted share if there are enough arrivals.
 func TestOpenLoop(t *testing.T) {
 	benchtime := flag.Lookup("test.benchtime").Value
 	before := benchtime.String()

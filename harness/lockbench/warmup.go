@@ -39,7 +39,6 @@ func warmUp(in func() *runner.Instruments, suite []*harness.Variant, at harness.
 	}
 }
 
-// loads returns a case of each lock of suite on servers of that kind.
 func loads(suite []*harness.Variant, kind string) (cases []runner.Case) {
 	for _, v := range suite {
 		if v.Traits.Needs == kind && v.Unavailable == "" {
@@ -50,7 +49,6 @@ func loads(suite []*harness.Variant, kind string) (cases []runner.Case) {
 	return cases
 }
 
-// long reports whether a benchmark with that -benchtime measures anything.
 func long(benchtime string) bool {
 	if n, ok := strings.CutSuffix(benchtime, "x"); ok {
 		count, err := strconv.Atoi(n)

@@ -100,7 +100,6 @@ func (l *allocating) Unlock() {
 	l.brokenTAS.Unlock()
 }
 
-// twoKinds has readers of both kinds.
 type twoKinds struct{ sync.RWMutex }
 
 func (*twoKinds) ReadBegin() uint64     { return 0 }
@@ -120,7 +119,6 @@ func (p permits) TryLock() bool {
 	}
 }
 
-// lender sometimes gives one permit too many.
 type lender struct {
 	permits
 	calls atomic.Uint32
@@ -143,7 +141,6 @@ func (l *lender) Unlock() {
 	l.permits.Unlock()
 }
 
-// reentrant is a correct reentrant lock, unless it is hasty.
 type reentrant struct {
 	inner  sync.Mutex
 	hasty  bool       // the first Unlock frees it

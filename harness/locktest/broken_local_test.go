@@ -13,7 +13,6 @@ import (
 // when the lock is abandoned, so that a stuck lock does not use processors for the rest
 // of the test.
 
-// A breakage is a broken lock and the rule that must catch it.
 type breakage struct {
 	name   string
 	rule   string
@@ -81,7 +80,6 @@ func (q *quitter) check() {
 	}
 }
 
-// variant makes a variant of b whose locks all end with the returned quitter.
 func (b breakage) variant() (*harness.Variant, *quitter) {
 	q := new(quitter)
 	return &harness.Variant{
@@ -113,7 +111,6 @@ func (l *brokenTAS) Lock() {
 }
 func (l *brokenTAS) Unlock() { l.held.Store(false) }
 
-// busyTAS keeps its processor under every Setup.Wait.
 type busyTAS struct{ brokenTAS }
 
 func (l *busyTAS) Lock() {
@@ -148,7 +145,6 @@ func (l *uniprocessor) Lock() {
 	}
 }
 
-// brokenTicket serves early, or sometimes two at once.
 type brokenTicket struct {
 	q             *quitter
 	early         uint32
@@ -171,7 +167,6 @@ func (l *brokenTicket) Unlock() {
 	}
 }
 
-// lostRelease forgets one release in a thousand.
 type lostRelease struct {
 	q     *quitter
 	calls atomic.Uint32
@@ -266,7 +261,6 @@ func (h *clhWorker) Lock() {
 }
 func (h *clhWorker) Unlock() { h.mine.busy.Store(false) }
 
-// singleUse has handles that work once.
 type singleUse struct {
 	lock *brokenTAS
 	used bool
@@ -298,7 +292,6 @@ type tryRefusesAll struct{ brokenTAS }
 
 func (l *tryRefusesAll) TryLock() bool { return false }
 
-// tryStaysInLine draws a ticket and leaves.
 type tryStaysInLine struct{ brokenTicket }
 
 func (l *tryStaysInLine) TryLock() bool {

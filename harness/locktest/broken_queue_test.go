@@ -183,7 +183,6 @@ func (l *queueLock) next() int {
 	return 0
 }
 
-// sleep waits until c is closed, or ends the goroutine.
 func (q *quitter) sleep(c <-chan struct{}) {
 	for {
 		select {
@@ -246,7 +245,6 @@ func (l *wrapsEarly) Lock() {
 	}
 }
 
-// opensOnce admits two workers, once in its life.
 type opensOnce struct {
 	brokenTAS
 	calls atomic.Uint32
@@ -259,7 +257,6 @@ func (l *opensOnce) Lock() {
 	}
 }
 
-// walksIn skips one wait in every.
 type walksIn struct {
 	brokenTAS
 	waits atomic.Uint32
@@ -313,7 +310,6 @@ func (l *tryTakesSome) Unlock() {
 	l.brokenTAS.Unlock()
 }
 
-// tryRefusesSome refuses a free lock, once in every tries.
 type tryRefusesSome struct {
 	brokenTAS
 	tries atomic.Uint32
@@ -324,7 +320,6 @@ func (l *tryRefusesSome) TryLock() bool {
 	return l.tries.Add(1)%l.every != 0 && l.held.CompareAndSwap(false, true)
 }
 
-// triesAddUp considers itself free after too many tries.
 type triesAddUp struct {
 	brokenTAS
 	tries atomic.Uint32
@@ -341,7 +336,6 @@ func (l *triesAddUp) TryLock() bool {
 	return false
 }
 
-// newOneForAll makes one lock for all requests of a subject.
 func newOneForAll() func(q *quitter, workers int) harness.Local {
 	var locks sync.Map
 	return func(q *quitter, _ int) harness.Local {

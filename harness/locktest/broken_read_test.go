@@ -8,7 +8,6 @@ import (
 	"locklab/harness"
 )
 
-// brokenReaders are locks with readers, each with one mistake.
 var brokenReaders = readers([]breakage{
 	{name: "reader-walks-in", rule: "read-exclusion", local: newRW(rwFaults{noEntry: true})},
 	{name: "writer-walks-in", rule: "read-exclusion", local: newRW(rwFaults{noWait: true})},
@@ -60,7 +59,6 @@ type rwFaults struct {
 	comparesBits int    // a writer waits while more readers came than left, by this many bits of their counts
 }
 
-// A counting is a readers-writer lock: a counter of readers, and a bit for the writer.
 type counting struct {
 	rwFaults
 	q          *quitter
@@ -84,7 +82,6 @@ func (l *counting) Lock() {
 	}
 }
 
-// wrapped reports whether fewer readers seem to have come than left.
 func (l *counting) wrapped() bool {
 	bits := uint64(1)<<l.comparesBits - 1
 	return l.left.Load()&bits > l.came.Load()&bits
@@ -131,7 +128,6 @@ func (l *counting) RUnlock() {
 	}
 }
 
-// rwSleepFaults are mistakes of a lock whose readers and writers sleep.
 type rwSleepFaults struct {
 	most   int  // a leaving writer wakes at most this many readers
 	racing bool // of two readers that leave together, each relies on the other to wake the writer
@@ -204,7 +200,6 @@ func (l *sleepyRW) RUnlock() {
 	}
 }
 
-// wakeWriter admits the first writer if no one is inside.
 func (l *sleepyRW) wakeWriter() {
 	if l.inside == 0 && len(l.writers) > 0 {
 		l.inside = -1

@@ -125,7 +125,6 @@ type memoryLease struct {
 	depth    int  // of the root, guarded too: leases that are not released
 }
 
-// request queues up, or takes the lock if it is free, as a reader if shared is set.
 func (s *memorySession) request(shared bool) (*memoryLease, error) {
 	m := s.client.server
 	m.mu.Lock()
@@ -164,7 +163,6 @@ func (s *memorySession) request(shared bool) (*memoryLease, error) {
 	return r, nil
 }
 
-// admits reports whether the holders admit r.
 func (l *memoryLock) admits(r *memoryLease) bool {
 	m := r.server
 	reads := func(h *memoryLease) bool { return h.shared }
@@ -222,7 +220,6 @@ func (l *memoryLock) next(r *memoryLease, f fault) {
 	l.serve(f)
 }
 
-// serve grants the lock to the waiters at the head of the queue that its holders admit.
 func (l *memoryLock) serve(f fault) {
 	for len(l.queue) > 0 {
 		k := 0
@@ -287,7 +284,6 @@ func (m *memoryServer) gaveUp(ctx context.Context) error {
 	return fmt.Errorf("memory: %w", ctx.Err())
 }
 
-// withdraw leaves the queue, or passes on a lock that was just granted.
 func (r *memoryLease) withdraw() {
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()

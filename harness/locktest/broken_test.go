@@ -98,7 +98,6 @@ func (b breakage) tryAgain(ctx context.Context, r Rule, n, together int) (reject
 	return rejected, last
 }
 
-// try returns b's failure of rule r, or nil.
 func (b breakage) try(ctx context.Context, r Rule) error {
 	v, q := b.variant()
 	defer q.quit.Store(true)

@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// limits end a drive: after window, or after a number of acquisitions by each worker.
 type limits struct {
 	window   time.Duration // 0: no limit
 	uses     uint64        // 0: no limit
@@ -19,7 +18,6 @@ type limits struct {
 	threads  bool          // workers are locked to their threads
 }
 
-// A stuckError names the workers that wait for a lock that none of them gets.
 type stuckError struct {
 	waiting  []string
 	patience time.Duration
@@ -34,7 +32,6 @@ func (e *stuckError) Error() string {
 	return fmt.Sprintf("no acquisition for %v; unfinished: %s", e.patience, text)
 }
 
-// A worker counts its finished acquisitions on its own cache line.
 type worker struct {
 	uses atomic.Uint64
 	done atomic.Bool
@@ -112,7 +109,6 @@ func recovered(f func() error) (err error) {
 	return f()
 }
 
-// watch returns nil once done is closed, or a stuckError.
 func (c *workerSet) watch(lim limits, done <-chan struct{}) error {
 	var window <-chan time.Time
 	if lim.window > 0 {

@@ -18,7 +18,6 @@ import (
 // use on it.
 type emulatedCPU struct{ name, cas string }
 
-// emulatedCPUs are arm64 CPUs with either kind of compare-and-swap.
 var emulatedCPUs = []emulatedCPU{
 	{"cortex-a53", "LDAXR/STLXR"}, // Armv8.0
 	{"max", "CASAL"},
@@ -71,7 +70,6 @@ func UnderQEMU(t *testing.T, suite []*harness.Variant, beyond map[string]string)
 	}
 }
 
-// checkBeyond returns an error for a name that is not in suite or has no reason.
 func checkBeyond(suite []*harness.Variant, beyond map[string]string) error {
 	for name, why := range beyond {
 		if why == "" || !slices.ContainsFunc(suite, func(v *harness.Variant) bool { return v.Name == name }) {

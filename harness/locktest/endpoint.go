@@ -57,7 +57,6 @@ func (s *servers) endpoint(tb testing.TB, kind string, n int) harness.Endpoint {
 	panic("unreachable")
 }
 
-// ask starts the servers, if they are not running.
 func (s *servers) ask(kind string, n int) started {
 	s.mu.Lock()
 	defer s.mu.Unlock()

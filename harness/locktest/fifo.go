@@ -11,7 +11,6 @@ import (
 	"locklab/harness"
 )
 
-// Parameters of the check of the order of arrival.
 const (
 	queue  = 7 // workers: the holder and six waiters
 	trials = 5 // a lock without order passes all by luck once in 7!/5 = 1008 times
@@ -42,7 +41,6 @@ func inOrder(ctx context.Context, s Subject, n int, gap time.Duration, use func(
 	return fmt.Errorf("workers 1 to %d arrived in this order and worker 0 last, but were served in the order %v, and out of order in all of %d trials", n-1, got, trials)
 }
 
-// arrivals returns the order of service of one trial.
 func arrivals(ctx context.Context, s Subject, n int, gap time.Duration, use func(context.Context, int, func()) error) ([]int, error) {
 	var got []int // guarded by the lock
 	arrive := make([]chan struct{}, n)
@@ -99,7 +97,6 @@ func fifoLocal(ctx context.Context, s Subject) error {
 	return eachCrowdShape(s, func(sh shape) error { return sh.crowdInOrder(ctx, s) })
 }
 
-// longestTrial is how long the arrivals of a long queue may take.
 const longestTrial = 100 * time.Millisecond
 
 // crowdInOrder checks the order of a longer queue, in several rounds, each in a random
@@ -133,7 +130,6 @@ func (sh shape) crowdInOrder(ctx context.Context, s Subject) error {
 	return errors.Join(g.run(ctx, s), late)
 }
 
-// Parameters of the checks under contention.
 const (
 	// few workers are enough for a queue, and keep it short; many exceed the
 	// processors of most test machines.

@@ -36,7 +36,6 @@ func inFixture(ctx context.Context, s Subject, check func(r *fixture) error) err
 	return inFixtureWithout(ctx, s, spare(s.Variant), check)
 }
 
-// inFixtureWithout is inFixture with the given number of permits taken.
 func inFixtureWithout(ctx context.Context, s Subject, permits int, check func(r *fixture) error) error {
 	r := &fixture{ctx: ctx, s: s, key: "locktest-" + rand.Text()}
 	err := r.take(permits)
@@ -46,7 +45,6 @@ func inFixtureWithout(ctx context.Context, s Subject, permits int, check func(r 
 	return errors.Join(err, r.close())
 }
 
-// take takes permits away, as a separate client.
 func (r *fixture) take(permits int) error {
 	if permits == 0 {
 		return nil
@@ -87,7 +85,6 @@ func (r *fixture) close() error {
 	return nil
 }
 
-// patient returns a context for one request.
 func (r *fixture) patient() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(r.ctx, r.s.patience())
 }
@@ -132,7 +129,6 @@ func (r *fixture) fill(n, per int) error {
 
 func (r *fixture) atMost(n int) int { return atMost(r.s.Variant, n) }
 
-// errNoGrant is the failure of a stuck remote lock.
 var errNoGrant = errors.New("does not get the lock")
 
 // lock takes the lock as worker i, which has no reason to wait for long.
@@ -151,7 +147,6 @@ func (r *fixture) lock(i int) (harness.Lease, error) {
 	return lease, nil
 }
 
-// unlock releases a lease that holds the lock.
 func (r *fixture) unlock(l harness.Lease) error {
 	ctx, cancel := r.patient()
 	defer cancel()

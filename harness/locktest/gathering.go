@@ -47,7 +47,6 @@ type scene struct {
 	served       []int32 // the waiters in the order of their grants
 }
 
-// An occupancy judges which workers are inside while stay runs.
 type occupancy interface {
 	write(i int, stay func()) error
 	read(i int, stay func()) error
@@ -156,7 +155,6 @@ func (g *gathering) host(ctx context.Context, p int) {
 	}
 }
 
-// stay is host without leaving.
 func (g *gathering) stay(ctx context.Context, p int) {
 	if int(g.in.Add(1)) == g.holders {
 		close(g.ready)
@@ -199,7 +197,6 @@ func (g *gathering) ask(ctx context.Context, rank int) error {
 	return nil
 }
 
-// visit takes the lock as worker i, in place p, stays, and releases it.
 func (g *gathering) visit(i, p int, stay func()) (err error) {
 	if g.reader(p) {
 		rw := g.hs[i].(harness.RWLocker)
@@ -233,7 +230,6 @@ func (g *gathering) meet(ctx context.Context) error {
 	return nil
 }
 
-// await returns nil once c is closed, or the error of ctx if that ends first.
 func await(ctx context.Context, c <-chan struct{}) error {
 	select {
 	case <-c:

@@ -65,7 +65,6 @@ func lostUpdateLocal(ctx context.Context, s Subject) error {
 	})
 }
 
-// isFree describes a lock that a step without other workers found stuck.
 const isFree = "a free lock does not open: Lock has not returned"
 
 func reuseLocal(ctx context.Context, s Subject) error {

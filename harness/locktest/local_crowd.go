@@ -119,7 +119,6 @@ func shortHold(round int) {
 	}
 }
 
-// longHolds are the sleep times of waiters, concurrently for different locks.
 var longHolds = []time.Duration{time.Millisecond, 4 * time.Millisecond, 16 * time.Millisecond, 60 * time.Millisecond}
 
 func sleepLong(ctx context.Context, s Subject, wait harness.WaitPolicy) error {

@@ -122,7 +122,6 @@ func acquireRelease(h sync.Locker, reads bool) {
 	h.Unlock()
 }
 
-// checkAged tries a free lock that has been used.
 func checkAged(ctx context.Context, s Subject, hs []sync.Locker) error {
 	_, rw := hs[0].(harness.RWLocker)
 	g := &gathering{hs: hs, rounds: 40, reads: rw && s.Variant.Traits.ReadWrite, inside: new(rwInside)}
@@ -178,7 +177,6 @@ func busyLife(ctx context.Context, s Subject) error {
 	return nil
 }
 
-// usedPermits counts the permits of a lock that has been used.
 func usedPermits(ctx context.Context, s Subject) error {
 	permits := s.Variant.Traits.Permits
 	sh := shape{workers: permits + 2}

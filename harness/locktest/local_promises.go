@@ -11,7 +11,6 @@ import (
 	"locklab/harness"
 )
 
-// notReentrant makes a holder ask for the lock again, by the same handle.
 func notReentrant(ctx context.Context, s Subject) error {
 	if s.Variant.Traits.Doorway {
 		return NotApplicable("an arrival has several steps: by a second one the holder undoes its own")
@@ -95,7 +94,6 @@ func asksAgain(ctx context.Context, s Subject, hold, ask func(sync.Locker) (take
 	return nil
 }
 
-// noAllocation counts the allocations of two workers that contend for the lock.
 func noAllocation(ctx context.Context, s Subject) error {
 	for _, wait := range crowdPolicies(s.Variant) {
 		sh := shape{workers: atMost(s.Variant, 2), wait: wait}
@@ -106,7 +104,6 @@ func noAllocation(ctx context.Context, s Subject) error {
 	return nil
 }
 
-// Parameters of the check of allocations.
 const (
 	allocRounds = 400 // operations of each kind, and as many before them
 	allocTries  = 5   // other goroutines may allocate at the same time
@@ -145,7 +142,6 @@ func allocations(ctx context.Context, r *rig) error {
 	return err
 }
 
-// mallocs returns the number of objects that the process allocates while f runs.
 func mallocs(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -154,7 +150,6 @@ func mallocs(f func()) uint64 {
 	return after.Mallocs - before.Mallocs
 }
 
-// useAll uses a lock by each of its operations, and lets another worker meet it.
 func useAll(h sync.Locker) {
 	h.Lock()
 	runtime.Gosched()

@@ -22,7 +22,6 @@ func hasReaders(h sync.Locker) bool {
 	return false
 }
 
-// noReaders is why the other rules for readers do not apply to a lock without readers.
 const noReaders = NotApplicable("the handles are neither RWLocker nor OptimisticReader, which another rule reports")
 
 // read calls load as a reader of h: once, or until it loads undisturbed.
@@ -218,7 +217,6 @@ func versions(hs []sync.Locker) error {
 	return nil
 }
 
-// pairAccess makes workers read the pair in most acquisitions and write it in others.
 func pairAccess(ctx context.Context, r *rig) error {
 	p := newPair(r.hs[0])
 	writes := make([]struct {
@@ -265,7 +263,6 @@ func readersShare(ctx context.Context, s Subject) error {
 	})
 }
 
-// nested makes all workers read at the same time.
 func nested(hs []sync.Locker) error {
 	if len(hs) == 0 {
 		return nil
@@ -275,7 +272,6 @@ func nested(hs []sync.Locker) error {
 	return err
 }
 
-// Parameters of the check of a writer's progress.
 const (
 	throng       = 5 // workers: a writer and four readers
 	throngWrites = 3 // acquisitions of the writer
@@ -321,7 +317,6 @@ func writerProgress(ctx context.Context, s Subject) error {
 	return notStuck(err, "readers came and went without a gap, and a writer has waited")
 }
 
-// relay is a reader's stay, spent in calls of pause.
 func relay(entries *atomic.Uint64, over *atomic.Bool, long time.Duration, pause func()) {
 	mine := entries.Add(1)
 	for start := time.Now(); entries.Load() == mine && !over.Load() && time.Since(start) < long; {

@@ -26,7 +26,6 @@ func tryLocal(ctx context.Context, s Subject) error {
 	return eachRound(ctx, s, tryContended)
 }
 
-// trySteps takes the lock alternately as the first and the last worker.
 func trySteps(hs []sync.Locker) error {
 	a, b := hs[0], hs[len(hs)-1]
 	tryA, tryB := a.(harness.TryLocker), b.(harness.TryLocker)
@@ -48,7 +47,6 @@ func trySteps(hs []sync.Locker) error {
 	return nil
 }
 
-// tryContended mixes TryLock and Lock, and checks exclusion between them.
 func tryContended(ctx context.Context, r *rig) error {
 	var in inside
 	_, err := r.drive(ctx, func(i int) error {
@@ -124,7 +122,6 @@ func keptOutOften(try harness.TryLocker) error {
 	return nil
 }
 
-// tryAmongWaiters tries a lock with waiters, while it is held and while they take it.
 func tryAmongWaiters(ctx context.Context, s Subject, hs []sync.Locker, take, leave func()) error {
 	var in inside
 	held, asked := make(chan struct{}), make(chan struct{}, len(hs))

@@ -275,7 +275,6 @@ func verdict(ctx context.Context, s Subject, tries int) (why, err error) {
 	return nil, fmt.Errorf("%s has status %q, but it kept every promise, %d times", s.Variant.Name, s.Variant.Status, tries)
 }
 
-// stressFromEnv returns 0 if the variable is not set.
 func stressFromEnv() (time.Duration, error) {
 	text := os.Getenv(StressEnv)
 	if text == "" {

@@ -37,7 +37,6 @@ func TestCorrectRemoteIsAccepted(t *testing.T) {
 	}
 }
 
-// TestUnavailableIsNotTouched also shows that no rule calls the missing constructor.
 func TestUnavailableIsNotTouched(t *testing.T) {
 	v := control()
 	v.Unavailable = "made for another machine"
@@ -90,7 +89,6 @@ func TestRulesAreComplete(t *testing.T) {
 	}
 }
 
-// TestRunJudgesByStatus runs the suite like families do, on locks of each status.
 func TestRunJudgesByStatus(t *testing.T) {
 	recommended, historical := control(), control()
 	recommended.Name, recommended.Status = "recommended", harness.Recommended
@@ -153,8 +151,6 @@ func TestStressFromEnv(t *testing.T) {
 	}
 }
 
-// TestDriveNamesWaitingWorkers also covers the limit of acquisitions, and that a failing
-// acquisition ends the context of the others.
 func TestDriveNamesWaitingWorkers(t *testing.T) {
 	var mu sync.Mutex
 	mu.Lock()

@@ -18,7 +18,6 @@ func (r Rule) excuse(v *harness.Variant, err error) (known string, rest error) {
 	return fmt.Sprintf("known of this lock: %s: %v", why, err), nil
 }
 
-// onlyStuck reports whether err contains only errors of a stuck lock.
 func onlyStuck(err error) bool {
 	switch e := err.(type) {
 	case nil:

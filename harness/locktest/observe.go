@@ -27,7 +27,6 @@ func (in *inside) visit(i int, stay func()) error {
 	return nil
 }
 
-// A pace determines how long workers stay in the critical section and out of it.
 type pace struct {
 	thinks  bool
 	workers []paceState
@@ -75,14 +74,12 @@ func (p *pace) think(i int) {
 	}
 }
 
-// steps runs a random number of steps below n.
 func (w *paceState) steps(n uint32) {
 	w.rand = w.rand*1664525 + 1013904223
 	for range w.rand >> 16 % n {
 	}
 }
 
-// compare checks a guarded counter against the acquisitions that incremented it.
 func compare(n uint64, uses []uint64) error {
 	var want uint64
 	for _, k := range uses {

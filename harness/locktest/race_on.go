@@ -2,5 +2,4 @@
 
 package locktest
 
-// raceDetector reports whether the race detector is enabled.
 const raceDetector = true

@@ -20,7 +20,6 @@ func crowds(v *harness.Variant) []crowd {
 	return out
 }
 
-// A crowd is workers, `per` of them per client.
 type crowd struct{ workers, per int }
 
 func (c crowd) String() string { return fmt.Sprintf("workers=%d per-client=%d", c.workers, c.per) }
@@ -127,7 +126,6 @@ func reuseRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// fifoRemote queues up workers with one client each, and then more workers.
 func fifoRemote(ctx context.Context, s Subject) error {
 	for _, c := range []crowd{{queue, 1}, {throngs, perClient}} {
 		// The last of the trials has gaps 16 times as long: longer than a busy
@@ -186,7 +184,6 @@ func writersFencing(ctx context.Context, s Subject) error {
 	})
 }
 
-// fencedHold first tries for a short time, and then with patience.
 func (r *fixture) fencedHold(ctx context.Context, i int, rise func(int, uint64) error) error {
 	stay := func(l harness.Lease) error {
 		time.Sleep(time.Millisecond)

@@ -50,7 +50,6 @@ func (r *fixture) wait(ctx context.Context, i int) <-chan grant {
 	return got
 }
 
-// answer returns the result of a Lock whose context has ended.
 func (r *fixture) answer(got <-chan grant) (grant, error) {
 	select {
 	case g := <-got:
@@ -94,7 +93,6 @@ func giveUpAtDeadline(r *fixture) error {
 	return errors.Join(err, r.unlock(lease))
 }
 
-// cancelledInQueue takes the middle one of three out of the queue.
 func cancelledInQueue(r *fixture) error {
 	lease, err := r.lock(0)
 	if err != nil {
@@ -120,7 +118,6 @@ func cancelledInQueue(r *fixture) error {
 	return r.unlock(g.lease)
 }
 
-// cancelledAtRelease makes the end of the wait and the grant race.
 func cancelledAtRelease(r *fixture) error {
 	for k := range 10 {
 		lease, err := r.lock(0)

@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// leakPatience is how long goroutines may take to end.
 const leakPatience = 5 * time.Second
 
 func closeRemote(ctx context.Context, s Subject) error {

@@ -81,7 +81,6 @@ func (r *fixture) gather(hold time.Duration, readers bool) error {
 	return err
 }
 
-// leave checks a lease that holds the lock, releases it and checks its end.
 func (r *fixture) leave(l harness.Lease) error {
 	return errors.Join(alive(l), r.unlock(l), r.ended(l))
 }
@@ -150,8 +149,6 @@ func (r *fixture) gatherIfMany() error {
 	return r.gather(soon/8, false)
 }
 
-// starvationRemote makes workers contend without a pause until each has had some
-// acquisitions.
 func starvationRemote(ctx context.Context, s Subject) error {
 	n := atMost(s.Variant, 5)
 	return inFixture(ctx, s, func(r *fixture) error {
@@ -192,8 +189,6 @@ const (
 	unfairRemoteHolds = 40
 )
 
-// readCountRemote admits readers, and makes a writer wait for them. They leave one by
-// one, and the writer must not enter before the last has left.
 func readCountRemote(ctx context.Context, s Subject) error {
 	n := atMost(s.Variant, throngs)
 	if n < 2 {

@@ -57,7 +57,6 @@ func atOnce(workers []int, check func(worker int) error) error {
 	return cmp.Or(errs...)
 }
 
-// staleUnlock checks that a stale lease cannot release the lock of worker next.
 func (r *fixture) staleUnlock(stale harness.Lease, next int) error {
 	lease, err := r.lock(next)
 	if err != nil {

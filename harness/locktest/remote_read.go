@@ -11,7 +11,6 @@ import (
 	"locklab/harness/oracle"
 )
 
-// claimsRemote checks that a lock's claims match the abilities of its sessions.
 func claimsRemote(ctx context.Context, s Subject) error {
 	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(1, 1); err != nil {
@@ -28,7 +27,6 @@ func claimsRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// remoteReaders makes a check of readers NotApplicable to a lock without readers.
 func remoteReaders(check func(ctx context.Context, s Subject) error) func(ctx context.Context, s Subject) error {
 	return func(ctx context.Context, s Subject) error {
 		err := inFixture(ctx, s, func(r *fixture) error {
@@ -47,7 +45,6 @@ func remoteReaders(check func(ctx context.Context, s Subject) error) func(ctx co
 	}
 }
 
-// A mode is how a session takes the lock.
 type mode bool
 
 const (
@@ -69,7 +66,6 @@ func (r *fixture) enter(ctx context.Context, i int, m mode) (harness.Lease, erro
 	return r.sessions[i].Lock(ctx)
 }
 
-// get takes the lock as worker i, which may not be kept out for long.
 func (r *fixture) get(i int, m mode) (harness.Lease, error) {
 	ctx, cancel := r.patient()
 	defer cancel()
@@ -85,7 +81,6 @@ func (r *fixture) get(i int, m mode) (harness.Lease, error) {
 	return lease, nil
 }
 
-// keptOut returns an error unless worker i is kept out for a short time.
 func (r *fixture) keptOut(i int, m mode) error {
 	ctx, cancel := context.WithTimeout(r.ctx, soon)
 	defer cancel()
@@ -99,7 +94,6 @@ func (r *fixture) keptOut(i int, m mode) error {
 	return nil
 }
 
-// free checks that no worker holds the lock: each worker writes and reads.
 func (r *fixture) free() error {
 	for i := range r.sessions {
 		for _, m := range []mode{reading, writing, reading} {
@@ -235,7 +229,6 @@ func readersShareRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// writerProgressRemote is writerProgress for sessions, whose waits can end.
 func writerProgressRemote(ctx context.Context, s Subject) error {
 	n := atMost(s.Variant, throng)
 	if n < 3 {
@@ -272,7 +265,6 @@ func writerProgressRemote(ctx context.Context, s Subject) error {
 // aBit leaves the processor to a client and its servers.
 func aBit() { time.Sleep(100 * time.Microsecond) }
 
-// writeAmong takes the lock as writer 0 while readers keep coming; entries counts them.
 func (r *fixture) writeAmong(ctx context.Context, entries *atomic.Uint64, n uint64) error {
 	for range throngWrites {
 		for seen := entries.Load(); entries.Load() < seen+n; aBit() {

@@ -36,8 +36,6 @@ func readCancelRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// ask takes the lock as worker i in a new goroutine. It waits under ctx alone; the caller
-// must end ctx or release the lock.
 func (r *fixture) ask(ctx context.Context, i int, m mode) <-chan grant {
 	got := make(chan grant, 1)
 	go func() {
@@ -47,7 +45,6 @@ func (r *fixture) ask(ctx context.Context, i int, m mode) <-chan grant {
 	return got
 }
 
-// granted receives the grant of ask and releases it.
 func (r *fixture) granted(got <-chan grant) error {
 	g := <-got
 	if g.err != nil {
@@ -62,7 +59,6 @@ func readerGivesUpBefore(r *fixture) error {
 	return r.gaveUp(ctx, r.ask(ctx, 0, reading))
 }
 
-// givesUp makes worker 1 give up while worker 0 is inside and worker 2 waits behind it.
 func (r *fixture) givesUp(inside, middle, last mode) error {
 	holder, err := r.get(0, inside)
 	if err != nil {
@@ -106,7 +102,6 @@ func gateOpens(r *fixture) error {
 	return errors.Join(err, r.unlock(holder))
 }
 
-// readerGivesUpAtRelease makes the end of a reader's wait and its grant race.
 func readerGivesUpAtRelease(r *fixture) error {
 	for k := range 10 {
 		holder, err := r.get(0, writing)
@@ -185,7 +180,6 @@ func readLeaseRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// staleReader checks that a reader's lease that has ended cannot end a writer's.
 func (r *fixture) staleReader(stale harness.Lease) error {
 	for _, i := range []int{2, 0} { // of another client, and the same worker
 		writer, err := r.get(i, writing)
@@ -205,7 +199,6 @@ func (r *fixture) staleReader(stale harness.Lease) error {
 	return r.free()
 }
 
-// readFencing judges the tokens of readers and writers that contend.
 func readFencing(ctx context.Context, s Subject) error {
 	return eachCrowd(ctx, s, func(r *fixture, lim limits) error {
 		holds, err := r.mixed(ctx, lim, time.Millisecond)

@@ -88,7 +88,6 @@ func (sh shape) all(v *harness.Variant, n int) []sync.Locker {
 	return hs
 }
 
-// A rig is a new lock and the parameters to drive it once.
 type rig struct {
 	hs  []sync.Locker
 	p   *pace
@@ -155,7 +154,6 @@ func alone(ctx context.Context, s Subject, stuck string, steps func() error) err
 	return notStuck(err, stuck)
 }
 
-// notStuck replaces an error that names stuck workers by one with the rule's explanation.
 func notStuck(err error, why string) error {
 	var stuck *stuckError
 	if errors.As(err, &stuck) {

@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// fairHolds is the required number of acquisitions of each worker.
 const fairHolds = 20
 
 // unfair is the limit for one wait: the acquisitions by all others and the time.
@@ -131,14 +130,12 @@ func everyWorkerGets(ctx context.Context, r *rig) error {
 	return err
 }
 
-// A turn records when a worker began to wait.
 type turn struct {
 	uses  int // of this worker
 	taken atomic.Uint64
 	at    atomic.Int64
 }
 
-// begin starts a wait; taken is the number of acquisitions before it.
 func (t *turn) begin(taken uint64) {
 	t.taken.Store(taken)
 	t.at.Store(time.Now().UnixNano())

@@ -46,7 +46,6 @@ func check(parts []*resultfile.Run) error {
 	return complete(parts, refuse)
 }
 
-// complete reports missing and duplicate ranks.
 func complete(parts []*resultfile.Run, refuse func(string, ...any) error) error {
 	dirs := make([]string, parts[0].Manifest.Ranks)
 	there := make([]bool, len(dirs))
@@ -81,7 +80,6 @@ func said(text string) string {
 	return text
 }
 
-// alike are the properties that all parts of a run share.
 var alike = []struct {
 	what string
 	of   func(m resultfile.Manifest) string
@@ -95,12 +93,10 @@ var alike = []struct {
 	{"plans", plan},
 }
 
-// versions returns the versions of the modules and the compiler.
 func versions(m resultfile.Manifest) string {
 	return m.Machine.Go + " " + pairs(m.Versions, "redis", "zookeeper") // a rank may not have asked the servers
 }
 
-// plan describes m's planned measurements.
 func plan(m resultfile.Manifest) string {
 	margin := "default"
 	if m.Margin != nil {
@@ -117,7 +113,6 @@ func plan(m resultfile.Manifest) string {
 	return text + ", " + pairs(m.Flags, "rank", "ranks", "sync", "job", "out") + "margin " + margin
 }
 
-// pairs returns m as text, without the keys but.
 func pairs(m map[string]string, but ...string) string {
 	var out strings.Builder
 	for _, k := range slices.Sorted(maps.Keys(m)) {

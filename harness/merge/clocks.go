@@ -13,7 +13,6 @@ import (
 // low by the share during which a rank was not measuring.
 const MostApart = 0.05
 
-// clocks describes the comparability of the ranks' times.
 type clocks struct {
 	name  []string // by rank: equal for ranks that read the same clock
 	shift []int64  // by rank: the difference from its clock to the common one
@@ -62,7 +61,6 @@ func (c clocks) between(i, j int) (ns int64, ok bool) {
 	return c.error[i] + c.error[j], true
 }
 
-// worst returns the greatest error between two ranks with comparable clocks.
 func (c clocks) worst() (most int64) {
 	for i := range c.name {
 		for j := range i {
@@ -74,7 +72,6 @@ func (c clocks) worst() (most int64) {
 	return most
 }
 
-// unknown returns the ranks whose clock is not comparable with the others'.
 func (c clocks) unknown() (ranks []int) {
 	for i, e := range c.error {
 		if e < 0 && !c.one {

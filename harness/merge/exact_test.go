@@ -116,8 +116,6 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestRulesAreWhole checks that each field of a result has one rule, and that the page
-// with the rules is current.
 func TestRulesAreWhole(t *testing.T) {
 	page, err := os.ReadFile("../../docs/many-hosts.md")
 	if err != nil {

@@ -38,7 +38,6 @@ func drawn(seed uint64, workers int) (out []harness.Hold) {
 	}
 }
 
-// measured returns one process's result of these holds for workers first, first+1, …
 func measured(w harness.Workload, holds []harness.Hold, first, workers int) *harness.Result {
 	r := &harness.Result{Lock: served, Workload: w, Elapsed: window, Workers: make([]uint64, workers), Overlap: 1, SampleEvery: 1,
 		Clock: "monotonic", ClockFloor: 20, ClockStep: 1, Started: time.Date(2026, 11, 23, 1, 2, 3, 0, time.UTC),
@@ -70,7 +69,6 @@ func measured(w harness.Workload, holds []harness.Hold, first, workers int) *har
 	return r
 }
 
-// A seat is the place of a rank: its host, its clock, and the known offset.
 type seat struct {
 	host, clock   string
 	ahead         int64 // of its clock before the common one
@@ -116,7 +114,6 @@ func workload(workers, ranks int) harness.Workload {
 	return harness.Workload{Workers: workers, Ranks: ranks, Hold: harness.Span{Mean: 100 * time.Microsecond}, Window: window}
 }
 
-// runs returns parts, as if read from disk, with the results of each rank.
 func runs(seats []seat, of ...[]*harness.Result) (parts []*resultfile.Run) {
 	for i, s := range seats {
 		p := &resultfile.Run{Dir: fmt.Sprintf("part-%d", i), Manifest: resultfile.Manifest{

@@ -6,8 +6,6 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// FuzzMerge checks that merging two arbitrary files ends, and that the result can be
-// written.
 func FuzzMerge(f *testing.F) {
 	seats := oneClock()[:2]
 	w := workload(3, 2)

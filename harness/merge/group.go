@@ -50,12 +50,10 @@ func (g *group) merge() *harness.Result {
 	return out
 }
 
-// shared reports whether rank i shares its machine with another one.
 func (g *group) shared(i int) bool {
 	return slices.ContainsFunc(g.ranks, func(k harness.Rank) bool { return k.Rank != i && k.Machine() == g.ranks[i].Machine() })
 }
 
-// warn adds a warning about the ranks together.
 func (g *group) warn(remedy, format string, args ...any) {
 	g.warnings = append(g.warnings, warned{"", harness.Warning{Kind: Kind, Text: fmt.Sprintf(format, args...), Remedy: remedy}})
 }
@@ -195,7 +193,6 @@ func off(a, b float64) float64 {
 	return b
 }
 
-// names returns the first nonempty value of of over the parts, and whether others differ.
 func (g *group) names(of func(p *harness.Result) string) (out string) {
 	for _, p := range g.parts {
 		if name := of(p); out == "" {
@@ -245,7 +242,6 @@ func greatest[N cmp.Ordered](g *group, of func(p *harness.Result) N) N {
 	return most
 }
 
-// round3 returns a time with about three figures.
 func round3(ns int64) time.Duration {
 	d := time.Duration(ns)
 	for unit := time.Duration(1); unit <= time.Second; unit *= 10 {

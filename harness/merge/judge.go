@@ -65,7 +65,6 @@ func (g *group) judge() {
 	}
 }
 
-// shrunk returns h without the uncertain time at both ends.
 func shrunk(h oracle.Hold, e int64) oracle.Hold {
 	h.Acquired, h.Releasing = h.Acquired+e, h.Releasing-e
 	return h
@@ -82,7 +81,6 @@ func blurred(h oracle.Hold, e int64, permits int) oracle.Hold {
 	return h
 }
 
-// found adds vs, found in the holds of all ranks.
 func (g *group) found(how string, vs []harness.Violation) {
 	for _, v := range vs {
 		v.Detail = "over all ranks, " + v.Detail + how
@@ -90,7 +88,6 @@ func (g *group) found(how string, vs []harness.Violation) {
 	}
 }
 
-// twice reports the holds of writers with a token that another writer had.
 func twice(all []oracle.Hold) []harness.Violation {
 	writers := slices.DeleteFunc(slices.Clone(all), func(h oracle.Hold) bool { return h.Shared || h.Token == 0 })
 	slices.SortFunc(writers, func(a, b oracle.Hold) int {

@@ -8,7 +8,6 @@ import (
 	"locklab/harness"
 )
 
-// hold returns a hold of 100 µs of worker w from at µs on.
 func hold(w int, at int64, token uint64) harness.Hold {
 	return harness.Hold{Worker: w, Requested: at*1000 - 50_000, Acquired: at * 1000, Releasing: at*1000 + 100_000, Token: token}
 }
@@ -71,7 +70,6 @@ func TestJudged(t *testing.T) {
 	}
 }
 
-// TestSaid checks that the limits of the clocks cause warnings, and never guesses.
 func TestSaid(t *testing.T) {
 	w := workload(8, 4)
 	holds := drawn(3, 8)

@@ -57,10 +57,8 @@ func place(rank int, host string) string {
 	return fmt.Sprintf("rank %d on %s", rank, cmp.Or(host, "an unknown host"))
 }
 
-// caseName returns the benchmark name of the case of r, in the form of Loss.
 func caseName(r *harness.Result) string { return "lock=" + r.Lock.Name + "/" + r.Workload.Name() }
 
-// A round is the ranks' results of one case and round.
 type round struct {
 	name  string
 	round int
@@ -102,7 +100,6 @@ func (r *round) any() *harness.Result {
 	return nil
 }
 
-// merge returns the result of r, or the reason for its absence.
 func (r *round) merge(parts []*resultfile.Run) (result *harness.Result, why string) {
 	var rs []*harness.Result
 	broke := false
@@ -136,7 +133,6 @@ func (r *round) merge(parts []*resultfile.Run) (result *harness.Result, why stri
 	return g.merge(), ""
 }
 
-// lacks reports that p has no result of the case and round, with its reason if known.
 func lacks(p *resultfile.Run, k key) string {
 	for _, l := range p.Manifest.Lost {
 		if (key{l.Case, l.Round}) == k {

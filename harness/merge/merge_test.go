@@ -14,7 +14,6 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// few returns the parts of two cases of four ranks.
 func few() []*resultfile.Run {
 	seats := oneClock()
 	other := workload(8, 4)
@@ -72,8 +71,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestSameBytes checks that the order of the parts makes no difference, and that they are
-// not changed.
 func TestSameBytes(t *testing.T) {
 	parts := few()
 	text := func(run *resultfile.Run) string {
@@ -147,8 +144,6 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// TestDropped checks that a case not measured by all ranks together has no result, and
-// that the responsible rank is named.
 func TestDropped(t *testing.T) {
 	const name = "lock=queue/workers=8/ranks=4/hold=100µs"
 	rank := func(p *resultfile.Run) *harness.Rank { return &p.Results[0].Ranks[0] }
@@ -221,8 +216,6 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestWarningsPooled expects one warning of each kind and host, and no warning about
-// other ranks of a host.
 func TestWarningsPooled(t *testing.T) {
 	seats := oneClock()
 	parts := split(workload(8, 4), drawn(1, 8), seats)

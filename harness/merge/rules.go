@@ -196,7 +196,6 @@ func (g *group) slices() []uint32 {
 	return out
 }
 
-// finished counts the holds of rank i, which has one worker, that ended in each slice.
 func (g *group) finished(i int) []uint32 {
 	p, k := g.parts[i], g.ranks[i]
 	if !g.whole(i) {

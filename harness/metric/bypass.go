@@ -33,7 +33,6 @@ var (
 		func(log owners) (float64, bool) { return bypass(log, 0.99), true })
 )
 
-// bypass returns quantile q of the bypasses, 0 without any.
 func bypass(log owners, q float64) float64 {
 	passed := make([]int, log.burst+1) // stretches, by bypass
 	c := counter{times: make([]uint64, log.workers)}

@@ -62,7 +62,6 @@ func TestUnderTheFloor(t *testing.T) {
 	}
 }
 
-// TestSummaryOfBounds checks that rounds under the floor stay in the median.
 func TestSummaryOfBounds(t *testing.T) {
 	rounds := func(waits ...int64) (rs []*harness.Result) {
 		for _, v := range waits {

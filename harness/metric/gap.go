@@ -21,7 +21,6 @@ var (
 		func(log owners) (float64, bool) { return weighted(gaps(log), 0.99), true })
 )
 
-// gaps returns the length of every stretch without a worker, for each worker.
 func gaps(log owners) (lengths []int) {
 	add := func(n int) {
 		if n > 0 {

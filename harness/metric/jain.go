@@ -59,7 +59,6 @@ var WindowJain = long("window-jain", "jain-%",
 	"Jain, Chiu & Hawe 1984", Higher,
 	func(desc []float64, _ float64) float64 { return 100 * jain(desc) })
 
-// jain returns Jain's index of xs, which are not all 0.
 func jain(xs []float64) float64 {
 	var squares float64
 	for _, x := range xs {

@@ -50,7 +50,6 @@ func TestValidateRejects(t *testing.T) {
 	}
 }
 
-// result returns a result with samples of 1, 2, … n ns.
 func result(n int64) *harness.Result {
 	r := &harness.Result{
 		Ops: 100, Elapsed: 2 * time.Second, Workers: []uint64{60, 20, 20}, Handovers: 30,
@@ -184,7 +183,6 @@ func once(r *harness.Result, at, run int) *harness.Result {
 	return r
 }
 
-// held returns a result of 20 us with holds of 100 ns each.
 func held(workers int, ops uint64, think time.Duration) *harness.Result {
 	r := &harness.Result{Ops: ops, Elapsed: 20 * time.Microsecond, Workers: make([]uint64, workers), ClockFloor: 10,
 		Hold: harness.Spans{N: 20, Sum: 2000}}
@@ -214,7 +212,6 @@ func beside(r *harness.Result, reads, locks int) *harness.Result {
 	return r
 }
 
-// TestTooLittle checks that a metric has no figure if the data are not sufficient.
 func TestTooLittle(t *testing.T) {
 	wire := &harness.Counts{Requests: 1}
 	for _, c := range []struct {
@@ -271,7 +268,6 @@ func TestTooLittle(t *testing.T) {
 	}
 }
 
-// TestProperties checks properties of arbitrary shares.
 func TestProperties(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	of := func(m *Metric, workers []uint64) float64 {
@@ -311,8 +307,6 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// TestShortTermExtremes compares a strict rotation and a captured lock, which every
-// metric of the owner log must distinguish.
 func TestShortTermExtremes(t *testing.T) {
 	const workers, burst = 8, 1024
 	fair := &harness.Result{Burst: burst, Workers: make([]uint64, workers)}

@@ -15,7 +15,6 @@ var RankJain = between("rank-jain", "jain-rank-%", "Jain's fairness index of acq
 var HostJain = between("host-jain", "jain-host-%", "Jain's fairness index of acquisitions per worker between hosts",
 	func(k harness.Rank) any { return k.Host })
 
-// between returns Jain's index between groups of ranks with equal place.
 func between(name, unit, doc string, place func(k harness.Rank) any) *Metric {
 	return &Metric{Name: name, Unit: unit, Doc: doc, Paper: "Jain, Chiu & Hawe 1984", Better: Higher,
 		Of: func(r *harness.Result) (float64, bool) {

@@ -61,7 +61,6 @@ var handoverPeriod = &Metric{Of: func(r *harness.Result) (float64, bool) {
 	return float64(r.Elapsed) / float64(max(1, n)), true
 }}
 
-// inRoundTrips returns m, a time in ns, as a metric in round trips.
 func inRoundTrips(name, unit, doc string, m *Metric) *Metric {
 	trips := &Metric{Name: name, Unit: unit, Doc: doc, Paper: "Singhal 1993", Better: Lower,
 		Of: func(r *harness.Result) (float64, bool) { return inUnits(r, trip(r), m.Of) }}
@@ -78,7 +77,6 @@ func trip(r *harness.Result) float64 {
 	return 0
 }
 
-// inUnits returns the time from of in units of unit ns.
 func inUnits(r *harness.Result, unit float64, of func(r *harness.Result) (float64, bool)) (float64, bool) {
 	v, ok := of(r)
 	if !ok || !(unit > 0) {

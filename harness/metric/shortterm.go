@@ -13,7 +13,6 @@ import (
 // or a wait longer than a burst counts as one burst. "Time" is counted in acquisitions
 // throughout.
 
-// short returns a metric of the owner log.
 func short(name, unit, doc, paper, better string, of func(log owners) (float64, bool)) *Metric {
 	return &Metric{
 		Name: name, Unit: unit, Doc: doc, Paper: paper, Better: better,
@@ -39,7 +38,6 @@ func (o owners) valid() bool {
 		int(slices.Max(o.ids)) < o.workers
 }
 
-// bursts yields the whole bursts of the log.
 func (o owners) bursts() iter.Seq[[]uint16] {
 	return func(yield func([]uint16) bool) {
 		for b := range slices.Chunk(o.ids, o.burst) {

@@ -20,7 +20,6 @@ var (
 		func(log owners) (float64, bool) { return weighted(streaks(log), 0.99), true })
 )
 
-// streaks returns the length of every run of acquisitions by one worker.
 func streaks(log owners) (lengths []int) {
 	for burst := range log.bursts() {
 		start := 0

@@ -54,7 +54,6 @@ func NewDelays(all []Delay, harms ...harness.Harm) *Delays {
 	return d
 }
 
-// add appends the next time, by its beginning.
 func (p *delayed) add(from, to int64) {
 	var sum int64
 	if n := len(p.times); n > 0 {
@@ -66,7 +65,6 @@ func (p *delayed) add(from, to int64) {
 	}
 }
 
-// until returns the total delay of the process up to at.
 func (p *delayed) until(at int64) int64 {
 	i, _ := slices.BinarySearchFunc(p.times, at, func(t pause, at int64) int { return cmp.Compare(t.from, at) })
 	if i == 0 {

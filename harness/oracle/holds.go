@@ -61,7 +61,6 @@ type Attempt struct {
 
 type pause struct{ from, to int64 }
 
-// A course is the state of one worker.
 type course struct {
 	pending int   // index of its attempt, -1 without one
 	open    []int // its holds that have not ended, the latest at the end
@@ -74,7 +73,6 @@ type course struct {
 	starved []pause
 }
 
-// A written records a Wrote event.
 type written struct {
 	at    int64
 	token uint64
@@ -82,7 +80,6 @@ type written struct {
 	taken bool
 }
 
-// A collector gathers conclusions from events in one pass.
 type collector struct {
 	r        Rules
 	j        *Judgement
@@ -93,7 +90,6 @@ type collector struct {
 	others   []Event        // Fault, Over, Paused, Resumed and Killed
 }
 
-// collect consumes events, which are in order of time.
 func collect(events iter.Seq[*Event], r Rules, j *Judgement) *collector {
 	c := &collector{r: r, j: j, workers: make(map[int]*course)}
 	first := true
@@ -210,7 +206,6 @@ func (c *collector) event(e *Event) {
 	}
 }
 
-// answer ends the attempt of w, if any, and returns its index or -1.
 func (c *collector) answer(w *course, at int64, o Outcome) int {
 	i := w.pending
 	if i >= 0 {
@@ -246,7 +241,6 @@ func (c *collector) granted(w *course, e *Event) {
 	w.open = append(w.open, w.last)
 }
 
-// leave handles an event at the end of a hold.
 func (c *collector) leave(w *course, e *Event) {
 	switch e.Kind {
 	case Told:
@@ -275,7 +269,6 @@ func (c *collector) leave(w *course, e *Event) {
 	}
 }
 
-// end ends the latest open hold of w.
 func (c *collector) end(w *course, at int64) *Held {
 	n := len(w.open) - 1
 	h := c.holds.at(w.open[n])
@@ -310,7 +303,6 @@ func (c *collector) promise(h *Held) {
 	h.Promise = max(h.Promise, h.Acquired)
 }
 
-// pausedAt returns the first pause of h's process that touches the hold.
 func (c *collector) pausedAt(h *Held) (pause, bool) {
 	ps := c.of(h.Worker).pauses
 	i, _ := slices.BinarySearchFunc(ps, h.Acquired, func(p pause, at int64) int { return cmp.Compare(p.to, at) })

@@ -83,7 +83,6 @@ func TestMargins(t *testing.T) {
 	}
 }
 
-// TestOverlapFigures checks for one overlap per later holder, with its length.
 func TestOverlapFigures(t *testing.T) {
 	j := Judge(script(t, "0 1 asked; 1 1 granted; 2 2 asked; 5 2 granted; 7 2 releasing; 7 2 released; 8 1 paused; 10 3 asked; 11 3 granted; 20 1 resumed; 21 1 told; 30 3 releasing"), Rules{})
 	want := []Overlap{{0, 1, 2 * ms, true}, {0, 2, 10 * ms, false}}

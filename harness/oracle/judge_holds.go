@@ -90,7 +90,6 @@ func (j *Judgement) tokens(r Rules) {
 	}
 }
 
-// margins compares the notices of losses with the next grants.
 func (j *Judgement) margins(r Rules) {
 	if r.Permits > 1 {
 		return

@@ -50,7 +50,6 @@ func (j *Judgement) order(r Rules, c *collector) {
 	}
 }
 
-// lined reports whether a was surely in line at a moment although servers were down.
 func (j *Judgement) lined(r Rules, a *Attempt, at int64) bool {
 	return !slices.ContainsFunc(j.Windows, func(w Window) bool {
 		return w.Cause.Kind == Fault && a.Asked > w.Cause.At-int64(r.Arrival) && a.Asked < w.To && (!w.Granted || at < w.To+int64(r.Arrival))
@@ -137,7 +136,6 @@ func (j *Judgement) spans(readers bool) []pause {
 	return apart
 }
 
-// successors returns for each hold the time of the next grant that excludes it.
 func (j *Judgement) successors() []int64 {
 	next := [2]int64{math.MaxInt64, math.MaxInt64}
 	at := make([]int64, len(j.Holds))

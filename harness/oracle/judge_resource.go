@@ -64,7 +64,6 @@ type register struct {
 	latest            int    // 1 + the index of the latest granted writer that has written
 }
 
-// takes reports whether a register that refuses lesser tokens accepts a write.
 func (f *register) takes(token uint64, shared bool) bool {
 	if shared {
 		return token >= f.writers

@@ -47,7 +47,6 @@ func script(t testing.TB, text string) (h History) {
 	return h
 }
 
-// brief returns the nonzero parts of a judgement.
 func brief(j Judgement) string {
 	var s []string
 	count := func(name string, n int) {
@@ -75,7 +74,6 @@ func brief(j Judgement) string {
 	return strings.Join(s, ", ")
 }
 
-// turns of two workers, one after the other.
 const (
 	aHolds = "0 1 asked; 1 1 granted t1; 9 1 releasing; 10 1 released;"
 	bAfter = "2 2 asked; 10 2 granted t2; 19 2 releasing; 20 2 released;"

@@ -8,7 +8,6 @@ import (
 	"locklab/harness"
 )
 
-// write and read return holds by a writer and a reader.
 func write(from, to int64) Hold { return Hold{Acquired: from, Releasing: to} }
 func read(from, to int64) Hold  { return Hold{Acquired: from, Releasing: to, Shared: true} }
 
@@ -50,14 +49,12 @@ func TestTokens(t *testing.T) {
 		}
 		return holds
 	}
-	// r makes readers of the holds with these indices.
 	r := func(holds []Hold, readers ...int) []Hold {
 		for _, i := range readers {
 			holds[i].Shared = true
 		}
 		return holds
 	}
-	// early moves all requests before the first grant.
 	early := func(holds []Hold) []Hold {
 		for i := range holds {
 			holds[i].Requested = -1

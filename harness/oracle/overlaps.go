@@ -67,7 +67,6 @@ func (in *inside) against(h *Hold) (of int, ok bool) {
 	return 0, false
 }
 
-// add records h, whose stay is s.
 func (in *inside) add(h *Hold, s stay) {
 	kind := &in.writer
 	if h.Shared {

@@ -21,7 +21,6 @@ func (p *pages[T]) add(v T) int {
 
 func (p *pages[T]) at(i int) *T { return &p.of[i/pageSize][i%pageSize] }
 
-// all returns the values as a slice, and empties p.
 func (p *pages[T]) all() []T {
 	if p.n == 0 {
 		return nil

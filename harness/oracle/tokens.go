@@ -87,7 +87,6 @@ func stale(h, all, writer *Hold) *Hold {
 	return nil
 }
 
-// greater returns the hold with the greater token; a may be nil.
 func greater(a, b *Hold) *Hold {
 	if a == nil || b.Token > a.Token {
 		return b

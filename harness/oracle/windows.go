@@ -66,7 +66,6 @@ func (j *Judgement) windows(r Rules, c *collector) {
 	s.close(j.End, false)
 }
 
-// disturbances makes the windows, and determines the end of each disturbance.
 func (j *Judgement) disturbances(points []point, h []Event, r Rules, s *sweep) []point {
 	over, resumed := -1, make(map[int]int64)
 	for i := len(h) - 1; i >= 0; i-- {
@@ -138,7 +137,6 @@ func (j *Judgement) heldPoints(points []point, r Rules, c *collector) []point {
 	return points
 }
 
-// grantAfter returns the time of the first grant after at.
 func (j *Judgement) grantAfter(at int64) int64 {
 	i, _ := slices.BinarySearchFunc(j.Holds, at, func(h Held, at int64) int {
 		if h.Acquired <= at {
@@ -178,7 +176,6 @@ func (j *Judgement) waitPoints(points []point, c *collector) []point {
 	return points
 }
 
-// A sweep processes points in order of time.
 type sweep struct {
 	j *Judgement
 	r Rules
@@ -205,12 +202,10 @@ type sweep struct {
 // A part is a wait for a free lock between two disturbances.
 type part struct{ from, to, waited int64 }
 
-// cut ends the current part of a wait at the beginning or end of a disturbance.
 func (s *sweep) cut(at int64) {
 	s.most, s.since = s.longest(at), 0
 }
 
-// longest returns the longest part of the wait up to at.
 func (s *sweep) longest(at int64) part {
 	if s.since > s.most.waited {
 		return part{s.from, at, s.since}
@@ -218,7 +213,6 @@ func (s *sweep) longest(at int64) part {
 	return s.most
 }
 
-// pass advances the time to at.
 func (s *sweep) pass(at int64) {
 	if d := at - s.now; d > 0 && s.free() && s.waiting > 0 {
 		if s.waited == 0 {
@@ -280,7 +274,6 @@ func (s *sweep) apply(p point) {
 	}
 }
 
-// close ends a wait for a free lock.
 func (s *sweep) close(at int64, granted bool) {
 	j := s.j
 	// Windows that began in this wait, and the one that was open before.

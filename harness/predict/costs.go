@@ -8,7 +8,6 @@ import (
 	"locklab/harness/stat"
 )
 
-// costs are the laws of a crowd.
 type costs struct {
 	work
 
@@ -21,7 +20,6 @@ type costs struct {
 	release float64 // the part of a contender's cycle that is not waiting, ns
 }
 
-// costsOf returns the costs that points show.
 func (c *Crowd) costsOf(points []Point) (k costs, ok bool) {
 	polls := c.Polls()
 	if polls {
@@ -43,7 +41,6 @@ func (c *Crowd) costsOf(points []Point) (k costs, ok bool) {
 	return k, true
 }
 
-// refit returns costs of the same form fitted to points.
 func (c *Crowd) refit(k costs, points []Point) (_ costs, ok bool) {
 	if c.Polls() {
 		return c.costsOf(points)
@@ -67,7 +64,6 @@ func releaseOf(points []Point) float64 {
 	return max(0, stat.Median(rest))
 }
 
-// readings returns one figure of each point that has it.
 func readings(points []Point, of func(p Point) stat.Summary) (out []reading) {
 	for _, p := range points {
 		if v := of(p); v.N > 0 && v.Median > 0 {
@@ -77,7 +73,6 @@ func readings(points []Point, of func(p Point) stat.Summary) (out []reading) {
 	return out
 }
 
-// middle returns the median of one figure of all points; 0 if no point has it.
 func middle(points []Point, of func(p Point) stat.Summary) float64 {
 	var vs []float64
 	for _, r := range readings(points, of) {
@@ -124,7 +119,6 @@ func (c *Crowd) busiest(server, client float64) float64 {
 	return busy
 }
 
-// period returns the time from one handover to the next by k.
 func (c *Crowd) period(k costs, n float64) float64 {
 	if c.Polls() {
 		return k.acquisition*k.stretch(n) + k.period.at(n)

@@ -112,7 +112,6 @@ func (m *Model) idle(workers int) bool {
 	return !b.Polls && (workers-1)*b.Handover.Halves < b.Unlock.Halves+b.Queue.Halves
 }
 
-// point returns the point of rounds with n workers.
 func (m *Model) point(n int, rounds []*harness.Result) Point {
 	of := func(f func(r *harness.Result) (float64, bool)) stat.Summary {
 		return (&metric.Metric{Of: func(r *harness.Result) (float64, bool) {
@@ -175,7 +174,6 @@ func serverTime(r *harness.Result) (float64, bool) {
 
 func clientTime(r *harness.Result) (float64, bool) { return float64(r.CPU.Time), r.CPU.Time > 0 }
 
-// got returns the number of processors that worked for servers and contenders at a time.
 func got(r *harness.Result) (float64, bool) {
 	server, known := serverTime(r)
 	client, told := clientTime(r)

@@ -23,7 +23,6 @@ func upTo(most int) (workers []int) {
 
 var machine = predict.Machine{Processors: 2, Memory: 16 << 30}
 
-// crowdOf returns the model of a synthetic lock measured with these workers.
 func crowdOf(t *testing.T, c synthetic.Crowd, workers []int, edits ...func(r *harness.Result)) (*predict.Crowd, string) {
 	t.Helper()
 	byWorkers := make(map[int][]*harness.Result)
@@ -39,8 +38,6 @@ func crowdOf(t *testing.T, c synthetic.Crowd, workers []int, edits ...func(r *ha
 
 func near(got, want, share float64) bool { return math.Abs(got/want-1) <= share }
 
-// TestCrowdRecovered checks that a lock that follows the model is recovered from few
-// contenders and extrapolated to many, including the points left out.
 func TestCrowdRecovered(t *testing.T) {
 	square := synthetic.Herd("square")
 	square.Period = func(n float64) time.Duration {
@@ -117,7 +114,6 @@ func TestCrowdRefuted(t *testing.T) {
 	}
 }
 
-// TestCrowdNotKnown checks the reasons for missing predictions.
 func TestCrowdNotKnown(t *testing.T) {
 	trips := func(f func(c *synthetic.Crowd)) synthetic.Crowd {
 		c := synthetic.Queue("queue")
@@ -145,7 +141,6 @@ func TestCrowdNotKnown(t *testing.T) {
 	}
 }
 
-// TestCrowdFar checks that a handover at another round trip takes the number of its path.
 func TestCrowdFar(t *testing.T) {
 	const trip = 50e6
 	for _, workers := range [][]int{upTo(1000), upTo(1000)[1:]} { // with a single worker, and without
@@ -182,7 +177,6 @@ func TestCrowdFar(t *testing.T) {
 	}
 }
 
-// TestBreaches checks the first limit, and its number of contenders.
 func TestBreaches(t *testing.T) {
 	for _, test := range []struct {
 		lock  synthetic.Crowd
@@ -228,8 +222,6 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestCrowdOfDamage checks that damaged figures of a file give no prediction, or a finite
-// one.
 func TestCrowdOfDamage(t *testing.T) {
 	huge := time.Duration(math.MaxInt64)
 	for i, edit := range []func(r *harness.Result){

@@ -93,14 +93,12 @@ func (c *Crowd) tell(e *Estimate) {
 	}
 }
 
-// widen extends the range of t to include v.
 func (t *Time) widen(v float64) {
 	if !math.IsInf(v, 0) && !math.IsNaN(v) {
 		t.Lo, t.Hi = min(t.Lo, v), max(t.Hi, v)
 	}
 }
 
-// times returns the time from one handover to the next and the wait by k.
 func (c *Crowd) times(k costs, n, trip float64) (period, wait float64, why string) {
 	period, rest := c.period(k, n), k.release
 	if trip > 0 {

@@ -35,7 +35,6 @@ func withoutTime(r *harness.Result) { r.CPU.Time = 0 }
 // contenders.
 func withoutAllocs(r *harness.Result) { r.CPU.Allocs = 0 }
 
-// worst returns the greatest error factor of the handover rate.
 func worst(t *testing.T, c *predict.Crowd) float64 {
 	t.Helper()
 	e, ok := c.WorstError(predict.Rate)
@@ -159,7 +158,6 @@ func TestHerdCostOutlivesItsRate(t *testing.T) {
 	}
 }
 
-// TestRefutedByHalf checks that a model may miss a point left out by up to a half.
 func TestRefutedByHalf(t *testing.T) {
 	for slow, refuted := range map[float64]bool{1.45: false, 1.55: true} {
 		c := synthetic.Queue("queue")

@@ -64,7 +64,6 @@ func eliminate(a [][]float64) bool {
 	return true
 }
 
-// A term is a part of a cost as a function of the contenders.
 type term struct {
 	name string // such as "for each contender"
 	of   func(contenders float64) float64
@@ -119,7 +118,6 @@ func calibrate(readings []reading, offered ...term) (best law, ok bool) {
 	return best, ok
 }
 
-// choose returns all subsets of size terms of ts, in their order.
 func choose(ts []term, size int) (out [][]term) {
 	if size == 0 {
 		return [][]term{nil}
@@ -132,7 +130,6 @@ func choose(ts []term, size int) (out [][]term) {
 	return out
 }
 
-// fit returns the law of these terms that is nearest to the readings.
 func fit(readings []reading, terms []term) (law, bool) {
 	if len(terms) == 0 || len(readings) <= len(terms) { // as many terms as readings follow any noise
 		return law{}, false

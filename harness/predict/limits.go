@@ -71,7 +71,6 @@ func byMemory(_ *Limit, c *Crowd) (float64, bool) {
 	return c.machine.Memory / each, each > 0 && c.machine.Memory > 0
 }
 
-// byPolls is the capacity of the processors left by polling.
 func byPolls(_ *Limit, c *Crowd) (float64, bool) {
 	per := c.own.asks * c.own.busy
 	return 1 / per, per > 0

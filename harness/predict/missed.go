@@ -72,7 +72,6 @@ func (c *Crowd) miss(f *Figure) (factor float64, at int, ok bool) {
 	return factor, at, ok
 }
 
-// refuted returns in words why f is not extrapolated; "" if it is.
 func (c *Crowd) refuted(f *Figure) string {
 	by, at, ok := c.miss(f)
 	switch {

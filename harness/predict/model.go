@@ -45,7 +45,6 @@ func (m *Model) Near(s *Situation, workers int) stat.Summary { return m.near(s.M
 
 func (m *Model) near(x *metric.Metric, workers int) stat.Summary { return x.Summary(m.rounds(workers)) }
 
-// trip returns the round trip around the rounds with this many workers.
 func (m *Model) trip(workers int) float64 { return metric.RoundTrip.Summary(m.rounds(workers)).Median }
 
 // Predict returns the time of s among workers at a round trip of trip ns. Without a
@@ -65,7 +64,6 @@ func (m *Model) Predict(s *Situation, workers int, trip float64) (t Time, why st
 	return t, why
 }
 
-// Reasons for a missing prediction.
 const (
 	notAlone  = "needs the lock with 1 worker and no delay"
 	notCrowd  = "was not measured so without a delay"
@@ -134,7 +132,6 @@ type path struct {
 	from  float64 // the round trip around the measurement of the crowd
 }
 
-// path returns the path of a crowd of this many workers, or the reason for its absence.
 func (m *Model) path(workers int) (p path, why string) {
 	b, one := m.Trips.Behind, m.near(metric.P50, 1)
 	p = path{alone: m.trip(1), from: m.trip(workers)}

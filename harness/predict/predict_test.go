@@ -51,7 +51,6 @@ func (w world) model() *predict.Model {
 	return predict.New(w.rounds(1)[0].Lock, w.rounds).Counted(w.trips())
 }
 
-// TestPredict checks that the model is exact at any distance if a crowd adds nothing.
 func TestPredict(t *testing.T) {
 	for _, w := range []world{
 		{trip: 20e3, work: 30e3, lock: 1, handed: 1, release: 1},
@@ -111,8 +110,6 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestWrongTrips checks that a count that is wrong by half a round trip is refuted at 1
-// ms.
 func TestWrongTrips(t *testing.T) {
 	w := world{trip: 20e3, work: 30e3, lock: 2, handed: 2, release: 1}
 	there := w
@@ -131,7 +128,6 @@ func TestWrongTrips(t *testing.T) {
 	}
 }
 
-// TestNotPredicted checks the reasons for missing predictions.
 func TestNotPredicted(t *testing.T) {
 	w := world{trip: 20e3, work: 30e3, lock: 1, handed: 1, release: 1}
 	edit := func(f func(t *harness.Trips)) *predict.Model {

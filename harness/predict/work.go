@@ -6,7 +6,6 @@ import (
 	"locklab/harness/stat"
 )
 
-// work is the work from one handover to the next.
 type work struct {
 	period, message, server, client law
 
@@ -18,7 +17,6 @@ type work struct {
 	pairs bool // and each of them is about all contenders
 }
 
-// The figures of a point that calibrate a law.
 func periodAt(p Point) stat.Summary  { return p.Period }
 func messageAt(p Point) stat.Summary { return p.Message }
 func serverAt(p Point) stat.Summary  { return p.Server }
@@ -26,7 +24,6 @@ func clientAt(p Point) stat.Summary  { return p.Client }
 func allocAt(p Point) stat.Summary   { return p.Alloc }
 func gotAt(p Point) stat.Summary     { return p.Got }
 
-// workOf returns the work that points show.
 func workOf(points []Point) (w work, ok bool) {
 	terms := []term{constant, perWaiter}
 	w.message, _ = calibrate(readings(points, messageAt), terms...)
@@ -68,7 +65,6 @@ func (l law) visiblyGrows(points []Point) bool {
 	return l.at(n)-l.at(1) > visible*l.at(n)
 }
 
-// takes returns the time from one handover to the next.
 func (w work) takes(n float64) float64 {
 	if w.got > 0 {
 		return (w.server.at(n) + w.client.at(n)) / w.got
@@ -113,7 +109,6 @@ func (w work) refit(points []Point) (work, bool) {
 	return w, w.got > 0 || len(w.period.terms) > 0
 }
 
-// periodOf returns the coefficient of t in the time from one handover to the next.
 func (w work) periodOf(t term) float64 {
 	if w.got > 0 {
 		return (w.server.of(t) + w.client.of(t)) / w.got

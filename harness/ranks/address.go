@@ -11,7 +11,6 @@ import (
 	"locklab/harness"
 )
 
-// An address is a server that ranks meet at.
 type address struct {
 	endpoint harness.Endpoint
 	db       int
@@ -179,7 +178,6 @@ func hostPort(addr string) error {
 	return nil
 }
 
-// unreachable explains in one line why the server cannot be used.
 func unreachable(at address, err error) error {
 	if errors.Is(err, errRefused) {
 		return usage("%v, where the ranks meet, refuses this rank: %w", at, err)

@@ -27,7 +27,6 @@ func newClaim(m Member, ranks int) claim {
 	return claim{Nonce: rand.Text(), Ranks: ranks, Host: m.Host, PID: m.PID}
 }
 
-// parseClaim decodes the claim of another process, perhaps of another version.
 func parseClaim(value []byte) (claim, error) {
 	var c claim
 	if err := json.Unmarshal(value, &c); err != nil || c.Nonce == "" {
@@ -57,7 +56,6 @@ type assembly struct {
 	first    map[int]Member // others seen at least once
 }
 
-// A sight is the time since which the same claim has been seen.
 type sight struct {
 	claim
 	since time.Time
@@ -75,10 +73,8 @@ const (
 	farewells = "left"
 )
 
-// longer returns the next pause of a poll.
 func longer(pause time.Duration) time.Duration { return min(pause*3/2, lastPause) }
 
-// sleep returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -90,7 +86,6 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// meet returns when all ranks are there.
 func (a *assembly) meet(ctx context.Context) (run string, claims []claim, err error) {
 	a.seen, a.first = make(map[int]sight), make(map[int]Member)
 	a.answered = time.Now()
@@ -120,7 +115,6 @@ func (a *assembly) meet(ctx context.Context) (run string, claims []claim, err er
 	}
 }
 
-// stay keeps the claim for the linger time.
 func (a *assembly) stay(ctx context.Context) {
 	for until := time.Now().Add(linger); time.Now().Before(until) && sleep(ctx, lastPause); {
 		if _, err := a.board.beat(ctx, ""); err != nil {
@@ -184,7 +178,6 @@ func (a *assembly) look(values [][]byte) []claim {
 	return all
 }
 
-// note records that rank has been claimed with value; nil is no claim.
 func (a *assembly) note(rank int, value []byte) {
 	c, err := parseClaim(value)
 	if err != nil {
@@ -249,7 +242,6 @@ func (a *assembly) conflict() error {
 	return nil
 }
 
-// absent names the ranks that have not come.
 func (a *assembly) absent() error {
 	o := a.options
 	if !a.claimed {

@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// errTwice reports that a rank has posted two values at one place.
 var errTwice = errors.New("another value was posted there before")
 
 // maxValue is the greatest size of a posted value: by default ZooKeeper accepts 1 MiB for
@@ -73,7 +72,6 @@ func (g *Group) gather(ctx context.Context, name string, value []byte) ([][]byte
 	return values, nil
 }
 
-// cross passes barrier number next.
 func (g *Group) cross(ctx context.Context, name string, value []byte) ([][]byte, error) {
 	if len(value) > maxValue {
 		return nil, fmt.Errorf("ranks: %d bytes to %s: want %d at most", len(value), name, maxValue)
@@ -139,10 +137,8 @@ func (g *Group) insist(ctx context.Context, f func(context.Context) (done bool, 
 	}
 }
 
-// errOrder reports that ranks came to different barriers.
 var errOrder = errors.New("ranks came to different barriers")
 
-// unpack replaces the posted data by their values, if all have posted.
 func (g *Group) unpack(name string, all [][]byte) (done bool, err error) {
 	values := make([][]byte, len(all))
 	done = true
@@ -193,7 +189,6 @@ func (g *Group) absent() []Member {
 	return out
 }
 
-// deserted returns an error if a rank has left without posting.
 func deserted(name string, all [][]byte, left []Member) error {
 	for _, m := range left {
 		if all[m.Rank] == nil {

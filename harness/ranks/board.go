@@ -46,7 +46,6 @@ type board interface {
 	spread() time.Duration
 }
 
-// A place identifies the owner of a board.
 type place struct {
 	job         string
 	rank, ranks int
@@ -66,7 +65,6 @@ const (
 	connectTime = 10 * time.Second // for a server that does not answer at first
 )
 
-// connect returns the board at a server that answers.
 func connect(ctx context.Context, at address, p place, expiry time.Duration) (board, error) {
 	connecting, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()

@@ -100,7 +100,6 @@ func (b *redisBoard) beat(ctx context.Context, run string) ([][]byte, error) {
 	return values(reply), nil
 }
 
-// values returns the strings in reply, nil for others.
 func values(reply []any) [][]byte {
 	out := make([][]byte, len(reply))
 	for i, v := range reply {

@@ -96,7 +96,6 @@ func do[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	}
 }
 
-// create makes a node and its parents.
 func (b *zooBoard) create(ctx context.Context, name string, value []byte, flags int32) error {
 	for {
 		_, err := do(ctx, func() (string, error) {
@@ -283,7 +282,6 @@ func (b *zooBoard) leave(ctx context.Context, _ string) error {
 	return nil
 }
 
-// sweep removes a node and its descendants, as far as possible.
 func (b *zooBoard) sweep(ctx context.Context, name string) {
 	children, err := b.children(ctx, name)
 	if err != nil {
@@ -304,7 +302,6 @@ func (b *zooBoard) spread() time.Duration { return 2 * time.Second }
 // but refuses access to the nodes of others.
 var errOthers = errors.New("what is there is of other credentials: give all ranks the same, or the run another job")
 
-// zooRefusal marks errors that are permanent.
 func zooRefusal(err error) error {
 	if errors.Is(err, zk.ErrNoAuth) {
 		return fmt.Errorf("%w: %w: %w", errRefused, err, errOthers)

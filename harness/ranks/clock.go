@@ -54,10 +54,8 @@ func (c Clock) Until(later Clock) Clock {
 // usual for the crystals of computers, and clocks under NTP are far better.
 const maxDrift = 100e-6
 
-// drift returns how far two clocks may drift apart in this time.
 func drift(ns int64) int64 { return int64(math.Ceil(math.Abs(float64(ns)) * maxDrift)) }
 
-// between returns a clock with an offset in [low, high].
 func between(low, high, at int64) Clock {
 	half := (high - low + 1) / 2
 	return Clock{Offset: low + half, Error: half, At: at}
@@ -67,7 +65,6 @@ func between(low, high, at int64) Clock {
 // it showed a time from server to less than server + resolution. All in ns.
 type sample struct{ before, after, server, resolution int64 }
 
-// bounds returns the bounds of the offset at a time here.
 func (s sample) bounds(at int64) (low, high int64) {
 	return s.server - s.after - drift(at-s.before), s.server + s.resolution - s.before + drift(at-s.before)
 }
@@ -77,7 +74,6 @@ const (
 	minSamples = 8  // required
 )
 
-// intersect returns the clock that all samples allow, at the time of the last.
 func intersect(all []sample) Clock {
 	if len(all) < minSamples {
 		return unknown(fmt.Sprintf("the server's clock was read %d times: %d are needed", len(all), minSamples))
@@ -143,7 +139,6 @@ func phase(i int, resolution int64) time.Duration {
 	return time.Duration(float64(max(resolution, int64(time.Millisecond))) * (0.5 + part))
 }
 
-// sample reads the server's clock once.
 func (g *Group) sample(ctx context.Context) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// A fakeClock simulates a server's clock and the network path.
 type fakeClock struct {
 	offset     int64   // of the server's clock when the clock here shows 0, ns
 	rate       float64 // by which the server's is faster
@@ -20,7 +19,6 @@ type fakeClock struct {
 	setBy      int64 // added to the server's clock at half the samples
 }
 
-// actual returns the offset when the clock here shows at.
 func (f *fakeClock) actual(at int64) int64 { return f.offset + int64(float64(at)*f.rate) }
 
 func (f *fakeClock) read() sample {
@@ -158,7 +156,6 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestUntil checks the bounds for the time between two measurements.
 func TestUntil(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 3000 {

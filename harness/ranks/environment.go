@@ -9,7 +9,6 @@ import (
 	"locklab/harness"
 )
 
-// A launcher starts the ranks of a job and passes each its number in the environment.
 type launcher struct {
 	name        string
 	doc         string // the source

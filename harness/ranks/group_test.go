@@ -13,8 +13,6 @@ import (
 	"locklab/internal/machine"
 )
 
-// TestGroup checks that ranks meet, share, gather, start and leave, with one clock and
-// with several.
 func TestGroup(t *testing.T) {
 	eachBoard(t, func(t *testing.T, sync string) {
 		for _, clocks := range []int{1, 4} {
@@ -101,7 +99,6 @@ func checkClocks(t *testing.T, all []*Group, same bool) {
 	}
 }
 
-// TestOrder checks that ranks at different barriers get an error, and no more barriers.
 func TestOrder(t *testing.T) {
 	eachBoard(t, func(t *testing.T, sync string) {
 		all := groups(t, join(t, sync, 2, nil))
@@ -118,8 +115,6 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// TestBuilds checks that members with another build are named, and that the run does not
-// begin.
 func TestBuilds(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -151,7 +146,6 @@ func TestBuilds(t *testing.T) {
 	}
 }
 
-// TestRefused covers errors that a user can correct.
 func TestRefused(t *testing.T) {
 	const secret = "s3cr3t"
 	for _, test := range []struct {
@@ -198,8 +192,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestTaken checks that a rank is refused if a live process has it, but not if its
-// process was killed.
 func TestTaken(t *testing.T) {
 	eachBoard(t, func(t *testing.T, sync string) {
 		all := groups(t, join(t, sync, 2, func(o *Options, m *Member) { m.PID, o.expiry = 4242, 0 }))
@@ -218,7 +210,6 @@ func TestTaken(t *testing.T) {
 	})
 }
 
-// vanish disconnects a board without notice.
 func vanish(b board) {
 	switch b := b.(type) {
 	case *redisBoard:
@@ -236,7 +227,6 @@ func TestNumbers(t *testing.T) {
 	})
 }
 
-// TestAbsent checks that absent ranks are named, including one that came and left.
 func TestAbsent(t *testing.T) {
 	eachBoard(t, func(t *testing.T, sync string) {
 		all := make([]error, 2)
@@ -257,7 +247,6 @@ func TestAbsent(t *testing.T) {
 	})
 }
 
-// TestLeave checks the reason that a leaving rank gives, and the error of the others.
 func TestLeave(t *testing.T) {
 	eachBoard(t, func(t *testing.T, sync string) {
 		all := groups(t, join(t, sync, 3, nil))
@@ -281,7 +270,6 @@ func TestLeave(t *testing.T) {
 	})
 }
 
-// TestCancel checks that a barrier ends with its context, with the cause.
 func TestCancel(t *testing.T) {
 	eachBoard(t, func(t *testing.T, sync string) {
 		all := groups(t, join(t, sync, 2, nil))
@@ -294,7 +282,6 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// lost fails t unless err is a LostError that names the ranks and contains want.
 func lost(t *testing.T, err error, ranks []int, want ...string) {
 	t.Helper()
 	var l *LostError

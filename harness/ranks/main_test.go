@@ -21,7 +21,6 @@ import (
 // of dozens.
 const patience = 2 * time.Minute
 
-// asChild is the environment variable that makes this program a rank.
 const asChild = "LOCKLAB_RANKS_TEST"
 
 func TestMain(m *testing.M) {
@@ -75,7 +74,6 @@ var common struct {
 
 var kinds = []string{harness.KindRedis, harness.KindZooKeeper}
 
-// eachBoard runs a test with a server of each kind, which it must not damage.
 func eachBoard(t *testing.T, test func(t *testing.T, sync string)) {
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -100,7 +98,6 @@ func commonServer(t *testing.T, kind string) *backend.Server {
 	return common.servers[kind]
 }
 
-// start starts a server, or skips t, or fails it if LOCKLAB_REQUIRE requires it.
 func start(t *testing.T, kind string, by func(context.Context, string) (*backend.Server, error)) *backend.Server {
 	t.Helper()
 	server, err := by(context.Background(), kind)
@@ -121,7 +118,6 @@ func syncOf(at harness.Endpoint) string {
 	return at.Kind + "://" + auth + strings.Join(at.Addrs[0], ",")
 }
 
-// jobOf returns a job name unique to the test.
 func jobOf(t *testing.T) string {
 	return strings.NewReplacer("/", "-", "#", "-").Replace(t.Name()) + fmt.Sprint("-", os.Getpid())
 }
@@ -174,7 +170,6 @@ func together(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// refused fails t unless err is one line that wraps harness.ErrUsage and contains want.
 func refused(t *testing.T, err error, want ...string) {
 	t.Helper()
 	if !errors.Is(err, harness.ErrUsage) || strings.Contains(err.Error(), "\n") {

@@ -85,7 +85,6 @@ func keyless(t *testing.T, err error, key []byte) {
 	}
 }
 
-// passphrases are keys with a passphrase, in OpenSSL's two forms.
 var passphrases = [][]byte{
 	pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte("of PKCS #8")}),
 	pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Headers: map[string]string{"Proc-Type": "4,ENCRYPTED", "DEK-Info": "AES-128-CBC,00"}, Bytes: []byte("of OpenSSL")}),

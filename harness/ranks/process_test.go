@@ -27,7 +27,6 @@ type process struct {
 	lines []string
 }
 
-// spawn starts a rank as a process that ends with t.
 func spawn(t *testing.T, o Options) *process {
 	t.Helper()
 	text, err := json.Marshal(o)
@@ -67,7 +66,6 @@ func spawn(t *testing.T, o Options) *process {
 	return p
 }
 
-// says waits until p has printed a line with this prefix, and returns it.
 func (p *process) says(t *testing.T, prefix string) (line string) {
 	t.Helper()
 	await(t, func() bool {
@@ -123,7 +121,6 @@ func mixed(t *testing.T, sync string, n int, processes ...int) (here map[int]*Gr
 	return here, away
 }
 
-// ended waits until each group has ended, and returns the causes.
 func ended(t *testing.T, all map[int]*Group, since time.Time) map[int]error {
 	t.Helper()
 	causes := make(map[int]error)
@@ -281,7 +278,6 @@ func checkLeft(t *testing.T, b board, there bool) {
 	}
 }
 
-// TestDiesBeforeAll kills a rank before all have come, and another one takes its place.
 func TestDiesBeforeAll(t *testing.T) {
 	eachBoard(t, func(t *testing.T, sync string) {
 		o := Options{Ranks: 3, Sync: sync, Job: jobOf(t), Assemble: patience}

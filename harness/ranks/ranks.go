@@ -68,7 +68,6 @@ const (
 
 var jobName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
 
-// complete returns o with its defaults, or an error that wraps harness.ErrUsage.
 func (o Options) complete() (Options, error) {
 	o.Job = cmp.Or(o.Job, defaultJob)
 	o.Assemble = cmp.Or(o.Assemble, defaultAssemble)
@@ -175,7 +174,6 @@ func Check(ctx context.Context, o Options) error {
 	return err
 }
 
-// complete returns m with the given rank and defaults.
 func (m Member) complete(rank int) (Member, error) {
 	m.Rank = rank
 	m.PID = cmp.Or(m.PID, os.Getpid())
@@ -193,7 +191,6 @@ func (m Member) complete(rank int) (Member, error) {
 	return m, nil
 }
 
-// release gives up the claim and posts of b, if the server answers.
 func release(b board, run string) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 	defer cancel()
@@ -218,7 +215,6 @@ func newGroup(ctx context.Context, o Options, at address, b board, run string, c
 	return g
 }
 
-// introduce exchanges the members, and measures the clock if they have different ones.
 func (g *Group) introduce(ctx context.Context, self Member) error {
 	members, err := gatherJSON(ctx, g, "members", self)
 	if err != nil {
@@ -245,7 +241,6 @@ func distinct(members []Member) []Member {
 	return out
 }
 
-// sameBuild returns an error that names the members with another build than self.
 func sameBuild(members []Member, self Member) error {
 	var errs []error
 	for _, m := range members {
@@ -291,7 +286,6 @@ func (g *Group) Leave(ctx context.Context, why string) error { return g.leave(ct
 
 var errLeft = errors.New("ranks: this rank has left the group")
 
-// depart implements Leave.
 func (g *Group) depart(ctx context.Context, why string) error {
 	var lost *LostError
 	if errors.As(context.Cause(g.context), &lost) && why == "" {

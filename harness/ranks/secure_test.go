@@ -41,7 +41,6 @@ const (
 	secretWord = "s3cr3t-w0rd"
 )
 
-// urlOf is Options.Sync of a server with TLS.
 func urlOf(at harness.Endpoint, password string) string {
 	scheme := map[string]string{harness.KindRedis: "rediss", harness.KindZooKeeper: "zookeepers"}[at.Kind]
 	return scheme + "://" + secretUser + ":" + password + "@" + strings.Join(at.Addrs[0], ",")
@@ -138,7 +137,6 @@ func TestSecureZooKeeper(t *testing.T) {
 	})
 }
 
-// zooRefused joins a running job with wrong settings.
 func zooRefused(t *testing.T, at harness.Endpoint, others []byte, job string) {
 	for _, c := range []struct {
 		name, sync string

@@ -16,7 +16,6 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// TestCutOff checks that a black-holed rank is noticed by the other, and by itself.
 func TestCutOff(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -48,8 +47,6 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestServer checks that a server that dies, hangs or returns empty causes one error that
-// names it.
 func TestServer(t *testing.T) {
 	hurt := map[string]func(*testing.T, *backend.Server){
 		"killed": func(t *testing.T, s *backend.Server) { check(t, s.Kill(0)) },
@@ -101,7 +98,6 @@ func TestZooKeeperRestarted(t *testing.T) {
 	})
 }
 
-// alone starts a server for one test, which may damage it.
 func alone(t *testing.T, kind string) *backend.Server {
 	t.Helper()
 	server := start(t, kind, func(ctx context.Context, kind string) (*backend.Server, error) {

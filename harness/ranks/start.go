@@ -56,7 +56,6 @@ func (g *Group) Start(ctx context.Context, name string) (time.Time, error) {
 	return here.Add(time.Duration(at - now)), nil
 }
 
-// bothClocks returns the monotonic time in both forms.
 func bothClocks() (ns int64, t time.Time) {
 	t = time.Now()
 	return machine.MonotonicAt(t), t
@@ -96,7 +95,6 @@ func ownClock() string {
 	return fmt.Sprintf("process %d %s", os.Getpid(), own.nonce)
 }
 
-// own identifies this process: its start and a unique name.
 var own = struct {
 	began time.Time
 	nonce string

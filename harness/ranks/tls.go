@@ -16,7 +16,6 @@ import (
 
 const wantTLS = "its URL asks for no TLS: want rediss:// or zookeepers://"
 
-// trust makes at trust servers by roots, in PEM, if there are any.
 func (a *address) trust(roots []byte) error {
 	if len(roots) == 0 {
 		return nil
@@ -54,7 +53,6 @@ func (a *address) present(cert, key []byte) error {
 	return nil
 }
 
-// locked reports whether a key is encrypted, in the form of PKCS #8 or of OpenSSL.
 func locked(key []byte) bool {
 	for block, rest := pem.Decode(key); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type == "ENCRYPTED PRIVATE KEY" || strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED") {
@@ -64,7 +62,6 @@ func locked(key []byte) bool {
 	return false
 }
 
-// alert returns the TLS alert with which a server ended a connection, nil without one.
 func alert(err error) error {
 	var remote *net.OpError
 	if errors.As(err, &remote) && remote.Op == "remote error" { // the name that package tls uses

@@ -28,7 +28,6 @@ func (e *LostError) Error() string {
 }
 
 const (
-	// beatPause is the pause between two requests of a rank that waits for nothing.
 	beatPause = time.Second
 
 	quickPause = 250 * time.Millisecond // while a rank is missing
@@ -37,7 +36,6 @@ const (
 	silence = 6 * time.Second
 )
 
-// A watcher is the state of watch.
 type watcher struct {
 	*Group
 	answered time.Time // time of the server's last answer
@@ -68,7 +66,6 @@ func (g *Group) watch(ctx context.Context) {
 	}
 }
 
-// look makes one request, and returns the loss, if any.
 func (w *watcher) look(ctx context.Context) *LostError {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -132,7 +129,6 @@ func (w *watcher) judge(ctx context.Context, claims [][]byte) *LostError {
 	return &LostError{Members: gone, Why: verb + " gone: killed, stopped or cut off"}
 }
 
-// missing returns the ranks whose claim has ended, except those that have left.
 func (w *watcher) missing(claims [][]byte) []int {
 	var out []int
 	for r, value := range claims {

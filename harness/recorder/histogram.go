@@ -45,7 +45,6 @@ func index(v uint64) int {
 	return shift<<halfBits + int(v>>shift)
 }
 
-// top returns the greatest value of counter i.
 func top(i int) int64 {
 	if i < full {
 		return int64(i)

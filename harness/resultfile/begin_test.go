@@ -58,7 +58,6 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// TestForeign checks that files of another program are refused and stay unchanged.
 func TestForeign(t *testing.T) {
 	const own = `{"schema":1,"machine":{},"started":"2026-01-02T03:04:05Z"}`
 	for name, files := range map[string]map[string]string{
@@ -104,8 +103,6 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestBegins checks that a run just being created by another process belongs to that
-// process.
 func TestBegins(t *testing.T) {
 	dir := t.TempDir()
 	other, err := os.Create(filepath.Join(dir, ResultsName))

@@ -42,7 +42,6 @@ func printable(text string) bool {
 	return true
 }
 
-// lines applies Line to each line of a text.
 func lines(text string) string {
 	if printable(text) {
 		return text

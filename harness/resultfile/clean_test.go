@@ -14,8 +14,6 @@ import (
 	"locklab/internal/machine"
 )
 
-// FuzzLine checks that the output is always one line without anything that a terminal
-// interprets.
 func FuzzLine(f *testing.F) {
 	for _, s := range []string{"", "plain", "two\nlines", "\x1b[31mred", "\u009b31m", "a\u202eb", "\xff\xfe", "\u2028", "\ufffd", "tab\t", "é 中 \u00a0", "\x00", "\u200d"} {
 		f.Add(s)
@@ -52,8 +50,6 @@ func hostileResult(violated bool) *harness.Result {
 	return r
 }
 
-// TestHostileText checks that no text of a result makes a line of bench.txt or of a log,
-// or reaches a reader of the file unescaped.
 func TestHostileText(t *testing.T) {
 	for _, violated := range []bool{false, true} {
 		r := hostileResult(violated)
@@ -116,8 +112,6 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// TestHostileManifest does the same for the manifest and for findings, whose listings
-// keep their lines.
 func TestHostileManifest(t *testing.T) {
 	dir := t.TempDir()
 	out, err := Create(dir, Manifest{Started: time.Now(), Commit: hostile, Command: []string{"locklab", hostile}, Versions: map[string]string{hostile: hostile},

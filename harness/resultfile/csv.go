@@ -12,7 +12,6 @@ import (
 	"locklab/harness/metric"
 )
 
-// A csvColumn is a column for a property of a result that is not a metric.
 type csvColumn struct {
 	name string
 	of   func(r *harness.Result) string

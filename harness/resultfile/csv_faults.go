@@ -54,7 +54,6 @@ var faultColumns = []faultColumn{
 	}},
 }
 
-// figure formats v, which comes from n values or tries: empty if n is 0.
 func figure(v float64, n int) string {
 	if n == 0 || math.IsNaN(v) {
 		return ""

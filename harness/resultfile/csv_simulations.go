@@ -56,7 +56,6 @@ var simulationFigures = []struct {
 	{"simulated-jain", func(s *harness.Simulation) harness.Expected { return s.Jain }},
 }
 
-// known formats n; 0 means unknown.
 func known(n int) string {
 	if n == 0 {
 		return ""

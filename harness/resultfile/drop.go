@@ -36,7 +36,6 @@ func (w *Writer) Drop(run *Run, drop func(*harness.Result) bool) (int, error) {
 	return before - len(run.Results), w.derive(run)
 }
 
-// rewrite replaces the file of results by one without the results that drop selects.
 func (w *Writer) rewrite(drop func(*harness.Result) bool) (err error) {
 	name := filepath.Join(w.dir, ResultsName)
 	dropped, err := os.OpenFile(filepath.Join(w.dir, DroppedName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)

@@ -12,7 +12,6 @@ import (
 	"locklab/harness"
 )
 
-// roundsIn returns the rounds of the results of the run in dir.
 func roundsIn(t *testing.T, dir string) (out []int) {
 	t.Helper()
 	run, err := Load(dir)
@@ -25,8 +24,6 @@ func roundsIn(t *testing.T, dir string) (out []int) {
 	return out
 }
 
-// TestDrop checks that dropped results are gone from all files but one, that everything
-// else is unchanged, and that this Writer still owns the run.
 func TestDrop(t *testing.T) {
 	m := Manifest{Rounds: 9, Cases: 1}
 	dir, before := fiveRounds(t, m)
@@ -92,7 +89,6 @@ func fiveRounds(t *testing.T, m Manifest) (dir string, results []byte) {
 	return dir, results
 }
 
-// dropFails checks that Drop fails if a file is in the way.
 func dropFails(t *testing.T, w *Writer, run *Run, before []byte) {
 	t.Helper()
 	name := filepath.Join(w.dir, ResultsName)

@@ -152,8 +152,6 @@ func TestCell(t *testing.T) {
 	}
 }
 
-// FuzzCell checks that no cell except a number begins like a formula, and that only an
-// apostrophe is added.
 func FuzzCell(f *testing.F) {
 	for _, s := range []string{"=1", " -x", "-1", "+", "-", "e", "'=1"} {
 		f.Add(s)

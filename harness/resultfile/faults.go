@@ -17,7 +17,6 @@ type Source struct {
 	Faults  int // results of a scenario and a lock
 }
 
-// addFault adds f, which r keeps, to the faults of r.
 func (r *Run) addFault(f *harness.FaultResult) {
 	if i := slices.IndexFunc(r.Faults, f.Same); i >= 0 {
 		r.Faults[i].Add(f)

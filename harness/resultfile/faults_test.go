@@ -48,7 +48,6 @@ func TestFaultRoundTrip(t *testing.T) {
 	}
 }
 
-// write makes a run of these lines and reads it.
 func write(t *testing.T, dir string, faults ...*harness.FaultResult) *Run {
 	t.Helper()
 	w, err := Create(dir, Manifest{Command: []string{"locklab", "chaos"}, Commit: "abc"})
@@ -70,8 +69,6 @@ func write(t *testing.T, dir string, faults ...*harness.FaultResult) *Run {
 	return run
 }
 
-// TestFaultsAddUp checks that lines of the same scenario and lock become one result, also
-// from two runs, and that each run's histories are found.
 func TestFaultsAddUp(t *testing.T) {
 	root := t.TempDir()
 	tried, other := fault(), fault()
@@ -102,8 +99,6 @@ func TestFaultsAddUp(t *testing.T) {
 	}
 }
 
-// TestHostileFault checks that no text of a line reaches a reader unescaped, and that no
-// history leads out of the directory.
 func TestHostileFault(t *testing.T) {
 	f := fault()
 	f.Scenario, f.Question, f.Fault, f.Source, f.Skipped, f.Expected.Why, f.Lock.Name = hostile, hostile, hostile, hostile, hostile, hostile, hostile
@@ -130,7 +125,6 @@ func TestHostileFault(t *testing.T) {
 	}
 }
 
-// FuzzFault checks that readable lines are unchanged by a round trip.
 func FuzzFault(f *testing.F) {
 	text, err := EncodeFault(fault())
 	if err != nil {

@@ -117,8 +117,6 @@ func cutShort(t *testing.T, name string, by int64) {
 	}
 }
 
-// TestResumeRefuses checks that figures of two machines or two programs do not mix in one
-// file.
 func TestResumeRefuses(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	m := Manifest{Commit: "abc", Binary: "f00d", Versions: map[string]string{"redis": "7"},
@@ -155,8 +153,6 @@ func TestResumeRefuses(t *testing.T) {
 	}
 }
 
-// TestMend cuts the last line at every place: the rest must be read without damage, and
-// whole lines must be kept.
 func TestMend(t *testing.T) {
 	line, err := EncodeSample(harness.Sample{Experiment: "e", Key: "k"})
 	if err != nil {
@@ -202,8 +198,6 @@ func TestMend(t *testing.T) {
 	}
 }
 
-// TestWholePieces writes to a file of limited size: a piece that does not fit leaves
-// nothing.
 func TestWholePieces(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
 	if err != nil {

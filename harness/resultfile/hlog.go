@@ -24,7 +24,6 @@ var logKinds = []*logKind{
 	{HandoverLogName, "hand-overs", func(l caseLine) (harness.Histogram, string) { return l.Result.Handover, l.Handover }},
 }
 
-// begin writes the head of the log of a run.
 func (k *logKind) begin(out io.Writer, started time.Time) error {
 	_, err := fmt.Fprintf(out, "#[Histogram log format version 1.3]\n#locklab: %s in ns; the tag is lock and workload; one interval a round\n"+
 		"#[StartTime: %.3f (seconds since epoch), %s]\n\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
@@ -54,7 +53,6 @@ func (k *logKind) append(out io.Writer, l caseLine) error {
 	return nil
 }
 
-// seconds returns t since the epoch, 0 for the zero time.
 func seconds(t time.Time) float64 {
 	if t.IsZero() {
 		return 0

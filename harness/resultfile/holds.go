@@ -88,7 +88,6 @@ func bit(b bool) uint64 {
 
 var errHolds = errors.New("damaged")
 
-// holds decodes the output of encodeHolds.
 func (u *unpacker) holds(text string) ([]harness.Hold, error) {
 	bad := func(err error) ([]harness.Hold, error) { return nil, fmt.Errorf("resultfile: holds: %w", err) }
 	if text == "" {

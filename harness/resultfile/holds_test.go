@@ -13,7 +13,6 @@ import (
 	"locklab/harness"
 )
 
-// turns returns n typical holds of a distributed lock.
 func turns(n int) []harness.Hold {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	out := make([]harness.Hold, n)
@@ -28,8 +27,6 @@ func turns(n int) []harness.Hold {
 	return out
 }
 
-// TestHoldsAreSmall checks the packed size of a hold, which has five words of eight
-// bytes.
 func TestHoldsAreSmall(t *testing.T) {
 	const n = 10_000
 	text, err := encodeHolds(turns(n))
@@ -60,8 +57,6 @@ func TestHoldsRefused(t *testing.T) {
 	}
 }
 
-// TestHoldsDamaged checks that damaged and hostile text gives an error, uses little
-// memory and does not affect the next line.
 func TestHoldsDamaged(t *testing.T) {
 	pack := func(raw []byte) string {
 		var buf bytes.Buffer

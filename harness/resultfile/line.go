@@ -15,7 +15,6 @@ import (
 	"locklab/harness"
 )
 
-// The kinds of lines.
 const (
 	kindCase       = "case"       // the Result of one case and round
 	kindExperiment = "experiment" // a Finding
@@ -37,13 +36,11 @@ type Record struct {
 	Machine    *harness.ModelMachine
 }
 
-// A header is the beginning of every line.
 type header struct {
 	Schema int    `json:"schema"`
 	Kind   string `json:"kind"`
 }
 
-// The lines of each kind. A Result needs special encoding for its packed parts.
 type (
 	caseLine struct {
 		header
@@ -171,7 +168,6 @@ func (u *unpacker) decode(text []byte) (Record, error) {
 	}
 }
 
-// decodeLine reads text into l and checks with named that it has its subject.
 func decodeLine(text []byte, l any, thing string, named func() bool) error {
 	if err := json.Unmarshal(text, l); err != nil {
 		return fmt.Errorf("resultfile: %w", err)
@@ -255,7 +251,6 @@ func encodeHistogram(h harness.Histogram) (string, error) {
 // maxNumbers limits the unpacked size of a part of a line.
 const maxNumbers = 1 << 20
 
-// encodeNumbers packs the numbers of the part of a line with this name.
 func encodeNumbers[N uint16 | uint32](name string, numbers []N) (string, error) {
 	if len(numbers) == 0 {
 		return "", nil

@@ -145,13 +145,11 @@ func (r *Run) read(file io.Reader) error {
 // lineStart is the beginning of each line, even of a truncated one.
 var lineStart = []byte(`{"schema":`)
 
-// headed reports whether a line has the header of a run's line.
 func headed(text []byte) bool {
 	var h header
 	return json.Unmarshal(text, &h) == nil && h.Schema > 0 && h.Kind != ""
 }
 
-// add keeps the content of a line and reports whether it has any.
 func (r *Run) add(record Record) bool {
 	switch {
 	case record.Result != nil:

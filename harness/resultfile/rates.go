@@ -30,7 +30,6 @@ type ratesLine struct {
 	Handovers []digits         `json:"handovers,omitempty"` // per second
 }
 
-// digits is a number that is written with five digits.
 type digits float64
 
 func (d digits) MarshalJSON() ([]byte, error) {

@@ -8,8 +8,6 @@ import (
 	"locklab/harness"
 )
 
-// TestRates checks that written rates are read again, except of locks that broke a
-// promise, and that missing rounds stay missing.
 func TestRates(t *testing.T) {
 	result := func(lock string, workers, round int, ops uint64) *harness.Result {
 		return &harness.Result{Lock: harness.Lock{Name: lock, Doc: "long", Status: harness.Recommended, Family: harness.Spin}, Round: round,

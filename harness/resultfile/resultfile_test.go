@@ -153,7 +153,6 @@ func TestWriterAndLoad(t *testing.T) {
 	checkBench(t, filepath.Join(dir, BenchName))
 }
 
-// checkBench reads the benchmark lines with the parser that benchstat uses.
 func checkBench(t *testing.T, name string) {
 	t.Helper()
 	f, err := os.Open(name)
@@ -210,8 +209,6 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
-// TestMergedIsNotResumed: a resumed rank could not add results that the others measured
-// with it.
 func TestMergedIsNotResumed(t *testing.T) {
 	dir := t.TempDir()
 	w, err := Create(dir, Manifest{Ranks: 2, Parts: []Part{{Rank: 0}, {Rank: 1}}})
@@ -226,8 +223,6 @@ func TestMergedIsNotResumed(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that no line crashes the reader and that accepted lines are unchanged
-// by a round trip.
 func FuzzDecode(f *testing.F) {
 	good, err := Encode(sample())
 	if err != nil {

@@ -127,7 +127,6 @@ func records(t *testing.T) (lines [][]byte) {
 	return lines
 }
 
-// fill sets every field of v to a value other than zero.
 func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -161,7 +160,6 @@ func fill(v reflect.Value) {
 	}
 }
 
-// TestSchemaRejects breaks a good line in one place at a time.
 func TestSchemaRejects(t *testing.T) {
 	s := compileSchema(t)
 	lines := records(t)
@@ -239,7 +237,6 @@ func breaks(doc map[string]any) (out []broken) {
 	return out
 }
 
-// TestSchemaIsWhole checks that the schema has exactly the fields of the lines.
 func TestSchemaIsWhole(t *testing.T) {
 	var schema struct {
 		Defs map[string]struct{ Properties map[string]any } `json:"$defs"`

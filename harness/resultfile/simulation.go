@@ -12,7 +12,6 @@ import (
 	"locklab/harness"
 )
 
-// The lines of simulations and of their machines.
 type (
 	simulationLine struct {
 		header
@@ -64,7 +63,6 @@ func decodeMachine(text []byte) (*harness.ModelMachine, error) {
 	return l.ModelMachine, nil
 }
 
-// addSimulation adds s, replacing a simulation of the same case.
 func (r *Run) addSimulation(s *harness.Simulation) {
 	if i := slices.IndexFunc(r.Simulations, s.Same); i >= 0 {
 		r.Simulations[i] = s
@@ -86,7 +84,6 @@ func (r *Run) addMachine(m *harness.ModelMachine) {
 	}
 }
 
-// sameMachine reports whether a and b are the same except for blanks in the file.
 func sameMachine(a, b *harness.ModelMachine) bool {
 	var x, y bytes.Buffer
 	return a.Hypothetical == b.Hypothetical && json.Compact(&x, a.File) == nil && json.Compact(&y, b.File) == nil && bytes.Equal(x.Bytes(), y.Bytes())

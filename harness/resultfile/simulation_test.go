@@ -59,7 +59,6 @@ func TestSimulationRoundTrip(t *testing.T) {
 	}
 }
 
-// TestSimulationRefused checks that impossible simulations are neither written nor read.
 func TestSimulationRefused(t *testing.T) {
 	for want, change := range map[string]func(*harness.Simulation){
 		"names no machine":                func(s *harness.Simulation) { s.Simulated = "" },
@@ -104,7 +103,6 @@ func machineNamed(name string, pause float64) *harness.ModelMachine {
 	return &harness.ModelMachine{Name: name, File: fmt.Appendf(nil, `{"pause": %g}`, pause)}
 }
 
-// on returns a simulation on a machine with this time per acquisition.
 func on(machine string, workers int, time float64) *harness.Simulation {
 	s := simulation()
 	s.Simulated, s.Workers, s.OnCores, s.OnSockets = machine, workers, 0, 0
@@ -250,8 +248,6 @@ func TestAddSimulations(t *testing.T) {
 	}
 }
 
-// TestSimulationsCSV checks that each row names its simulated machine, and that measured
-// rows are not included.
 func TestSimulationsCSV(t *testing.T) {
 	evil := simulation()
 	evil.Simulated, evil.OnSockets = "=1+1", 0

@@ -55,7 +55,6 @@ func (u *unpacker) deflated(text string, most int64) error {
 	return u.inflate(u.flate, most)
 }
 
-// numbers decodes the output of [encodeNumbers].
 func numbers[N uint16 | uint32](u *unpacker, name, text string) ([]N, error) {
 	bad := func(err error) error { return fmt.Errorf("resultfile: %s: %w", name, err) }
 	if text == "" {
@@ -209,7 +208,6 @@ func newLayout(figures int32, lowest, highest int64) (layout, error) {
 	return l, nil
 }
 
-// top returns the greatest value of the count at index.
 func (l layout) top(index int) int64 {
 	shift, step := l.unit, int64(index)
 	if octave := index>>l.half - 1; octave > 0 {

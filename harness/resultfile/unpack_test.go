@@ -31,7 +31,6 @@ func decodeByLibrary(text string) (h harness.Histogram, err error) {
 	return h, nil
 }
 
-// TestUnpackHistogram compares with hdrhistogram-go on histograms of many layouts.
 func TestUnpackHistogram(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	u := new(unpacker) // one for all, as for the lines of a file
@@ -63,8 +62,6 @@ func TestUnpackHistogram(t *testing.T) {
 	}
 }
 
-// FuzzHistogram checks that the reader agrees with hdrhistogram-go on values and
-// refusals.
 func FuzzHistogram(f *testing.F) {
 	for _, h := range []harness.Histogram{{{Value: 1, N: 1}}, sample().Wait} {
 		text, err := encodeHistogram(h)
@@ -93,7 +90,6 @@ func FuzzHistogram(f *testing.F) {
 	})
 }
 
-// TestUnpackReuse checks that a damaged line does not affect the next one.
 func TestUnpackReuse(t *testing.T) {
 	text, err := encodeHistogram(sample().Wait)
 	if err != nil {
@@ -130,7 +126,6 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// packInside compresses and encodes the inside of a histogram.
 func packInside(t *testing.T, raw []byte) string {
 	t.Helper()
 	var out bytes.Buffer

@@ -100,7 +100,6 @@ func Resume(dir string, m Manifest) (*Writer, *Run, error) {
 	return w, run, nil
 }
 
-// goOn makes w the only writer of its run, repairs the end of the file and reads it.
 func (w *Writer) goOn(m Manifest) (*Run, error) {
 	if err := lockFile(w.results.File); err != nil {
 		return nil, fmt.Errorf("%w: cannot go on with the run in %s: %v", harness.ErrUsage, w.dir, err)
@@ -239,7 +238,6 @@ func (w *Writer) close() error {
 	return errors.Join(errs...)
 }
 
-// newSuffix is appended to a file's name until the file is complete.
 const newSuffix = ".new"
 
 // writeManifest replaces the manifest atomically, so that a reader sees the old one or
@@ -348,7 +346,6 @@ func (t *tail) mend() (cut bool, err error) {
 	return len(bytes.TrimSpace(last)) > 0, t.Truncate(info.Size() - int64(len(last)))
 }
 
-// lastLine returns the bytes after the last newline of a file.
 func lastLine(f *os.File, size int64) ([]byte, error) {
 	var last []byte
 	for at := size; at > 0; {

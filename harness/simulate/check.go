@@ -21,7 +21,6 @@ func (k *checker) of(l *line) int {
 	return l.id
 }
 
-// filled records that a cache got a copy.
 func (k *checker) filled(l *line, cache int) {
 	i := k.of(l)
 	k.copies[i][cache] = k.versions[i]

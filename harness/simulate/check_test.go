@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// TestChecker shows the checker illegal states of the protocol.
 func TestChecker(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

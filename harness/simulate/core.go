@@ -11,7 +11,6 @@ import (
 	"locklab/atomics"
 )
 
-// A core is a hardware thread and the worker on it.
 type core struct {
 	s        *sim
 	id       int
@@ -38,7 +37,6 @@ type core struct {
 	lookahead
 }
 
-// unwind ends a coroutine.
 type unwind struct{}
 
 func (s *sim) newCore(id, thread int, body func(*core)) *core {
@@ -62,7 +60,6 @@ func (s *sim) newCore(id, thread int, body func(*core)) *core {
 	return c
 }
 
-// suspend returns control to the simulator.
 func (c *core) suspend() {
 	if !c.yield(struct{}{}) {
 		panic(unwind{})
@@ -99,7 +96,6 @@ func (c *core) works(ps int64) {
 	c.clock += ps
 }
 
-// slowed reports whether another thread of the core executes the program's work.
 func (c *core) slowed() bool {
 	for _, d := range c.siblings {
 		if d.busy > c.clock {
@@ -140,7 +136,6 @@ func (c *core) access(a atomics.Access) uint64 {
 	return c.answer
 }
 
-// load answers a load from the store buffer or from the cache.
 func (c *core) load(a atomics.Access) (v uint64, ok bool) {
 	s := c.s
 	if v, ok := c.forward(a.Word); ok {
@@ -218,7 +213,6 @@ func (c *core) modify(a atomics.Access) {
 	}
 }
 
-// instruct executes a locked instruction on a line that the core owns.
 func (c *core) instruct(l *line, a atomics.Access) {
 	s := c.s
 	before := s.apply(l, c, a)
@@ -230,13 +224,11 @@ func (c *core) instruct(l *line, a atomics.Access) {
 	c.wakes()
 }
 
-// answered ends the pending operation and lets the worker continue.
 func (c *core) answered(v uint64) {
 	c.answer, c.has, c.asked = v, false, false
 	c.resume(c.s.horizon())
 }
 
-// loaded ends a load that missed.
 func (c *core) loaded(v uint64) {
 	c.clock = c.s.now
 	c.came()

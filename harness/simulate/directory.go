@@ -8,7 +8,6 @@ import (
 	"locklab/atomics"
 )
 
-// ask queues a request.
 func (s *sim) ask(r *request) {
 	l := r.line
 	if l.asking[r.core.cache] > 0 && (join(l.queue, r) || join(l.coming, r)) {
@@ -128,7 +127,6 @@ func (s *sim) serve(l *line) {
 	s.at(s.now+snoop, evLeave, l.id)
 }
 
-// share answers a read by a copy of a copy, and the next request is served soon.
 func (s *sim) share(l *line, r *request) {
 	took, c := s.m.Hit, r.core.cache
 	if !l.copies.has(c) {
@@ -188,7 +186,6 @@ func (s *sim) invalidate(l *line, c int) {
 	}
 }
 
-// arrive ends a request: the core has the line.
 func (s *sim) arrive(r *request) {
 	l, c := r.line, r.core
 	defer s.answered(r)
@@ -242,7 +239,6 @@ func (s *sim) grant(r *request) {
 	}
 }
 
-// apply executes an access to a line that its core owns.
 func (s *sim) apply(l *line, c *core, a atomics.Access) (before uint64) {
 	s.wake(l, l.owner)
 	if s.check != nil {

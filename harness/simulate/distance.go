@@ -2,7 +2,6 @@
 
 package simulate
 
-// The distances, indexes of Transfer and Shared.
 const (
 	sameCore = iota
 	sameCluster
@@ -24,7 +23,6 @@ func sites(m *Machine) []site {
 	return s
 }
 
-// socket and cluster are the equivalents of Machine's.
 func (s *sim) socket(cache int) int  { return int(s.where[cache].socket) }
 func (s *sim) cluster(cache int) int { return int(s.where[cache].cluster) }
 
@@ -47,5 +45,4 @@ func (s *sim) parts(cache int) (cluster, socket block) {
 	return block{c, c + s.m.Cores}, block{k, k + s.m.Cores*s.m.Clusters}
 }
 
-// A block is consecutive caches.
 type block struct{ from, to int }

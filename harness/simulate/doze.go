@@ -25,7 +25,6 @@ type dozing struct {
 // by up to this time.
 const longestDoze = 1_000_000
 
-// spin passes the time of spin hints, or of a yield.
 func (c *core) spin(a atomics.Access) uint64 {
 	s := c.s
 	cost := s.pause * int64(a.New)
@@ -55,10 +54,8 @@ func (c *core) passes(ps int64) (more bool) {
 	return true
 }
 
-// waited begins the next poll.
 func (c *core) waited() { c.looks, c.stale, c.same = c.looks[:0], false, 0 }
 
-// napInLoop dozes in a loop that polls without a spin hint.
 func (c *core) napInLoop(a atomics.Access) {
 	if c.clock >= c.until && c.same > 2 && c.last == a.Word && !c.stale && c.s.dozing > 0 {
 		c.doze()
@@ -81,7 +78,6 @@ func (c *core) doze() {
 	}
 }
 
-// arm sets the one timer of c.
 func (c *core) arm() {
 	c.timer = c.due
 	c.s.at(c.due, evTimer, c.id)
@@ -110,7 +106,6 @@ func (c *core) rouse(t int64, by *line) {
 	}
 }
 
-// forget removes c from the watchers of the lines that it has read, except one.
 func (c *core) forget(but *line) {
 	for _, l := range c.looks {
 		if l == but {
@@ -122,7 +117,6 @@ func (c *core) forget(but *line) {
 	}
 }
 
-// wake rouses the waiters of a cache that doze over l.
 func (s *sim) wake(l *line, cache int) {
 	for i := 0; i < len(l.watchers); {
 		if c := l.watchers[i]; c.cache == cache {
@@ -146,7 +140,6 @@ func (s *sim) wakeAll(l *line) {
 	}
 }
 
-// looked records a load that the cache answered.
 func (c *core) looked(l *line, w atomics.Word) {
 	if c.last == w {
 		c.same++

@@ -38,7 +38,6 @@ func Duel(m *Machine, a, b int, seed uint64, out io.Writer) error {
 	return err
 }
 
-// duelInstant is the time of both requests, in ps.
 const duelInstant = 1_000_000
 
 type duel struct {
@@ -48,14 +47,12 @@ type duel struct {
 	done    [2]int64 // ps
 }
 
-// sentence names the winner and the deciding rule.
 func (d *duel) sentence(word uint64) string {
 	w, l := d.winner, 1-d.winner
 	return fmt.Sprintf("Contender %d wins: %s; its CompareAndSwap is done after %.1f ns and leaves %d, that of contender %d finds %d instead of 0 and fails after %.1f ns.",
 		w, d.rule(), float64(d.done[w]-duelInstant)/1000, word, l, word, float64(d.done[l]-duelInstant)/1000)
 }
 
-// rule explains why the winner went first.
 func (d *duel) rule() string {
 	s := d.s
 	w, l := s.cores[d.winner], s.cores[1-d.winner]

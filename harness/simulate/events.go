@@ -35,7 +35,6 @@ type events struct {
 
 func (q *events) more() bool { return len(q.heap) > 1 || len(q.heap) == 1 && !q.taken }
 
-// next returns the time of the next event, if there are more.
 func (q *events) next() int64 {
 	if !q.taken {
 		return q.heap[0].at
@@ -81,7 +80,6 @@ func (q *events) pop() event {
 	return q.heap[0]
 }
 
-// sink puts e into the place of the root, or below.
 func (q *events) sink(e event) {
 	h, i := q.heap, 0
 	for {
@@ -104,7 +102,6 @@ func (q *events) sink(e event) {
 	h[i] = e
 }
 
-// at schedules an event of a core, a line or a request, and returns its number.
 func (s *sim) at(t int64, k eventKind, id int) int64 {
 	return s.queue.push(event{at: t, kind: k, id: int32(id)})
 }

@@ -6,7 +6,6 @@ package simulate
 // cores, as measured by ping-pong benchmarks. They include the way to the directory and
 // back if one of the two sockets is the line's home.
 
-// transfer returns the time to move a line from the cache that owns it.
 func (s *sim) transfer(l *line, to, from int) float64 {
 	d := s.distance(to, from)
 	if d == otherSocket {
@@ -15,7 +14,6 @@ func (s *sim) transfer(l *line, to, from int) float64 {
 	return s.m.Transfer[d] + s.detour(l, to, from)
 }
 
-// nearest returns the time to get a copy from the nearest copy.
 func (s *sim) nearest(l *line, c int) float64 {
 	cluster, socket := s.parts(c)
 	best, from := sameCluster, l.copies.first(cluster)
@@ -72,7 +70,6 @@ func (s *sim) upgrade(l *line, c, at, d int) float64 {
 	return took + s.detour(l, c, at)
 }
 
-// fromMemory returns the time to get a line that no cache has.
 func (s *sim) fromMemory(l *line, c int) float64 {
 	if l.home != s.socket(c) {
 		s.counts.Remote++

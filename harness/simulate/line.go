@@ -104,7 +104,6 @@ type request struct {
 	with   []*request // of other threads of the core, for the same line: one fill buffer
 }
 
-// counters count events of the caches.
 type counters struct {
 	Misses      int64 // requests to the directory
 	Remote      int64 // of them answered from another socket
@@ -160,7 +159,6 @@ func (s *sim) answered(r *request) {
 func (l *line) holds(c int) bool { return l.copies.has(c) && !l.awaited(c) }
 func (l *line) owns(c int) bool  { return l.owner == c && !l.closing && !l.awaited(c) }
 
-// awaited reports whether a copy for c is on its way.
 func (l *line) awaited(c int) bool { return l.reading[c] > 0 }
 
 func (l *line) state() string {

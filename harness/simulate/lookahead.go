@@ -29,5 +29,4 @@ func (c *core) ahead(l *line) (early int64) {
 	return now - c.issued
 }
 
-// came records the arrival of a load's line.
 func (c *core) came() { c.arrived, c.lag = c.s.now, c.s.now-c.issued }

@@ -123,7 +123,6 @@ func (m *Machine) Encode() ([]byte, error) {
 	return shortLists(b.Bytes()), nil
 }
 
-// shortLists puts lists of numbers on one line.
 func shortLists(b []byte) []byte {
 	var out bytes.Buffer
 	inside := false
@@ -150,7 +149,6 @@ func machineError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrMachine, fmt.Sprintf(format, args...))
 }
 
-// jsonFault describes the JSON error in b and its line.
 func jsonFault(b []byte, err error) string {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
@@ -176,7 +174,6 @@ func machineFields(m *Machine) []machineField {
 	return fields
 }
 
-// sourced reports whether the field needs a source.
 func (f machineField) sourced() bool {
 	switch f.value.Kind() {
 	case reflect.Int, reflect.Float64, reflect.Array:
@@ -208,7 +205,6 @@ func (f machineField) decode(text json.RawMessage) error {
 	return nil
 }
 
-// A span is the range of a number.
 type span struct{ lo, hi float64 }
 
 // spans has the ranges of the numbers, by name. Other times are from 0 to maxTime.
@@ -256,7 +252,6 @@ func (m *Machine) Validate() error {
 	return nil
 }
 
-// within checks the range of a number, or of each number of a list.
 func (f machineField) within() error {
 	s, ok := spans()[f.name]
 	if !ok {

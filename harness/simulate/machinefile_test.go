@@ -15,8 +15,6 @@ import (
 
 var update = flag.Bool("update", false, "write the files of machines as Encode does")
 
-// TestMachines reads every machine of the program, and checks that its file has its name
-// and the canonical form.
 func TestMachines(t *testing.T) {
 	files, err := filepath.Glob("machines/*.json")
 	if err != nil || len(files) < 8 {
@@ -65,7 +63,6 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestKinds requires the kinds of machines that reviews ask for.
 func TestKinds(t *testing.T) {
 	kinds := map[string]int{}
 	for _, m := range simulate.List() {
@@ -83,8 +80,6 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestBadMachines damages a description in one place, and expects an error of one line
-// that names it.
 func TestBadMachines(t *testing.T) {
 	good, err := os.ReadFile("machines/skylake-24.json")
 	if err != nil {
@@ -136,7 +131,6 @@ func TestBadMachines(t *testing.T) {
 	}
 }
 
-// TestValidate checks a machine made by a program, which may contain NaN.
 func TestValidate(t *testing.T) {
 	for _, x := range []float64{math.NaN(), math.Inf(1), -1} {
 		m := simulate.List()[0]
@@ -147,8 +141,6 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that every machine that Parse accepts is valid, and unchanged after
-// Encode.
 func FuzzParse(f *testing.F) {
 	for _, m := range simulate.List() {
 		b, err := m.Encode()

@@ -27,7 +27,6 @@ const (
 	hints                   // the time between two polls is over
 )
 
-// poll is PollWhile of the running worker.
 func (s *sim) poll(w atomics.Word, v uint64, n int) (last uint64, found int) {
 	c := s.running
 	if c == nil { // the lock is being made or examined
@@ -78,7 +77,6 @@ func (c *core) polls() (over bool) {
 	}
 }
 
-// pollsOnce loads the word, or schedules its own event for it.
 func (c *core) pollsOnce() (v uint64, ok bool) {
 	a := atomics.Access{Op: atomics.OpLoad, Word: c.word}
 	if c.clock < c.until {

@@ -47,7 +47,6 @@ type part struct {
 	play   func(a *actor, w *words)
 }
 
-// play runs the parts of a scenario and returns the times that they noted, in ns.
 func play(t *testing.T, m *Machine, parts ...part) map[string]float64 {
 	t.Helper()
 	s := newSim(m, 1)

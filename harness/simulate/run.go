@@ -100,7 +100,6 @@ func construct(lock func(harness.Setup) harness.Local, u harness.Setup) (handles
 	return handles, nil
 }
 
-// setup returns the parameters of the lock's constructor.
 func setup(m *Machine, w Workload) harness.Setup {
 	u := harness.Setup{Workers: w.Workers, Wait: w.Wait, Pin: harness.PinCPU}
 	for i := range w.Workers {

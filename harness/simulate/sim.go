@@ -55,7 +55,6 @@ func (s *sim) vary(ns float64) int64 {
 	return s.ps(ns * (1 + s.m.Jitter*(2*s.rng.Float64()-1)))
 }
 
-// tell writes a line of the log, if there is one.
 func (s *sim) tell(format string, args ...any) {
 	if s.log != nil {
 		fmt.Fprintf(s.log, "%8.1f ns  "+format+"\n", append([]any{float64(s.now) / 1000}, args...)...)
@@ -69,7 +68,6 @@ func (s *sim) fail(err error) {
 	s.halted = true
 }
 
-// simulate runs until no event is left or it is halted.
 func (s *sim) simulate() {
 	defer atomics.SetScheduler(s.schedule)()
 	if !s.single {

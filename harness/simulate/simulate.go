@@ -51,7 +51,6 @@ func Simulate(m *Machine, v *harness.Variant, w Workload, seeds int) (harness.Si
 	}, nil
 }
 
-// expected returns the median of a figure, the least and the greatest.
 func expected(results []Result, f func(Result) float64) harness.Expected {
 	xs := make([]float64, len(results))
 	for i, r := range results {

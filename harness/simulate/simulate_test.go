@@ -23,7 +23,6 @@ func TestMain(m *testing.M) {
 	os.Exit(leaktest.Process{Tests: m, Packages: []string{"locklab/harness/simulate"}}.Run())
 }
 
-// section is the workload of the tests.
 func section(workers int) simulate.Workload {
 	return simulate.Workload{Workers: workers, Lines: 1, Hold: 10, Think: 10, Wait: harness.WaitPause, Turns: 400, Warm: 50, Seed: 1}
 }
@@ -244,7 +243,6 @@ type sleeps struct{ p *atomics.Parker }
 func (l *sleeps) Lock()   { l.p.Park() }
 func (l *sleeps) Unlock() {}
 
-// TestRefusals checks that each refusal of the model is one line.
 func TestRefusals(t *testing.T) {
 	m := machine(t)
 	find := func(name string) *harness.Variant {
@@ -280,7 +278,6 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestRunRefuses checks that a panic of a lock's constructor is an error of Run, too.
 func TestRunRefuses(t *testing.T) {
 	i := slices.IndexFunc(lab.Suite, func(v *harness.Variant) bool { return v.Name == "peterson" })
 	_, err := simulate.Run(machine(t), section(3), lab.Suite[i].Local)
@@ -289,7 +286,6 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// TestLimit checks that a run reports that it reached its limit.
 func TestLimit(t *testing.T) {
 	w := section(4)
 	w.Turns, w.Limit = 1_000_000, 50_000

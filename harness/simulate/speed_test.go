@@ -18,7 +18,6 @@ func large(t testing.TB) *simulate.Machine {
 	return m
 }
 
-// oneWaiter are the locks whose release disturbs one waiter or two.
 var oneWaiter = []string{"twa", "anderson", "mcs", "k42", "clh", "hapax", "hemlock", "reciprocating", "fissile"}
 
 // TestEvents limits the duration of a simulation by the number of events per acquisition.

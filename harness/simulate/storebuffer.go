@@ -16,7 +16,6 @@ type storeBuffer struct {
 	fetching []*line // requested for them
 }
 
-// forward answers a load from the newest store to its word.
 func (b *storeBuffer) forward(w atomics.Word) (v uint64, ok bool) {
 	for i := len(b.buffer) - 1; i >= 0; i-- {
 		if b.buffer[i].Word == w {

@@ -27,7 +27,6 @@ type tally struct {
 	moved    int64
 }
 
-// granted records that c, which asked at time asked, has the lock.
 func (t *tally) granted(c *core, asked int64) {
 	if inside := t.holder != none || t.last != c.id && c.clock < t.left; inside && t.excludes {
 		other := t.holder
@@ -63,7 +62,6 @@ func (t *tally) count(c *core, asked int64) {
 	}
 }
 
-// released is called before c releases the lock.
 func (t *tally) released(c *core) {
 	t.holder, t.left, t.end = none, c.clock, c.clock
 	if t.total == t.w.Warm+t.w.Turns || t.w.Limit > 0 && t.s.now > t.s.ps(t.w.Limit) {

@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// TestLevel checks the family level, and the number of rounds that it takes.
 func TestLevel(t *testing.T) {
 	for _, c := range []struct{ cases, pairs, rounds int }{
 		{0, 0, 6}, {1, 0, 6}, {2, 1, 6}, {3, 3, 7}, {11, 55, 12}, {25, 300, 14},

@@ -34,7 +34,6 @@ func TestPaired(t *testing.T) {
 	}
 }
 
-// TestPairedIsSignTest checks that the interval inverts the sign test.
 func TestPairedIsSignTest(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 2000 {
@@ -53,7 +52,6 @@ func TestPairedIsSignTest(t *testing.T) {
 	}
 }
 
-// TestOddFigures checks that no figures from a file make the statistics panic.
 func TestOddFigures(t *testing.T) {
 	odd := [][]float64{nil, {0}, {0, 0, 0}, {1, 1, 1, 1, 1, 1}, {math.MaxFloat64, 1e-300}, {0, 1, 2, 3, 4, 5, 6}, {5e-324, 5e-324}}
 	for _, a := range odd {

@@ -37,7 +37,6 @@ func TestUpperBound(t *testing.T) {
 	}
 }
 
-// cumulated returns the probability of k successes or fewer of n, each with p.
 func cumulated(k, n int, p float64) (sum float64) {
 	ln := func(n int) float64 { v, _ := math.Lgamma(float64(n + 1)); return v }
 	for i := range k + 1 {

@@ -235,7 +235,6 @@ func newWholeScan(n int) (w wholeScan) {
 	return w
 }
 
-// score returns the greatest score of ranks in that order.
 func (w wholeScan) score(ranks []float64, order []int) (most float64) {
 	sum := 0.0
 	for i, k := range order {

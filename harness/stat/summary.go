@@ -32,7 +32,6 @@ func (s Summary) Spread() float64 {
 	return max(s.Hi-s.Median, s.Median-s.Lo) / math.Abs(s.Median)
 }
 
-// level95 is the confidence of every interval that is not a comparison.
 const level95 = 0.95
 
 // Summarize returns the median of xs and the order-statistic interval of at least 95 %

@@ -118,8 +118,6 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// TestMedianRankKnown compares with known ranks (counted from 1 in tables), and checks
-// their promises.
 func TestMedianRankKnown(t *testing.T) {
 	for n, want := range map[int]int{1: 1, 5: 1, 6: 1, 8: 1, 9: 2, 10: 2, 20: 6, 31: 10, 50: 18, 100: 40} {
 		if got, _ := medianRank(n, 0.95); got != want {
@@ -135,7 +133,6 @@ func TestMedianRankKnown(t *testing.T) {
 	}
 }
 
-// TestLastRank checks that no guess changes the rank.
 func TestLastRank(t *testing.T) {
 	for _, c := range []struct {
 		level      float64

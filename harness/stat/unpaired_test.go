@@ -9,7 +9,6 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// drawFigures returns n figures around scale.
 func drawFigures(rng *rand.Rand, n int, scale float64) []float64 {
 	xs := make([]float64, n)
 	for i := range xs {
@@ -18,7 +17,6 @@ func drawFigures(rng *rand.Rand, n int, scale float64) []float64 {
 	return xs
 }
 
-// benchstatP returns the P that benchstat prints for two samples.
 func benchstatP(a, b []float64) float64 {
 	sample := func(xs []float64) *benchmath.Sample {
 		return benchmath.NewSample(slices.Clone(xs), &benchmath.DefaultThresholds)

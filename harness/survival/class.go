@@ -63,7 +63,6 @@ func ClassOf(rs []*harness.FaultResult, lock string) Class {
 	return c
 }
 
-// A witness is the observations of one lock.
 type witness struct {
 	lock harness.Lock
 	rs   []*harness.FaultResult
@@ -72,7 +71,6 @@ type witness struct {
 
 func (w witness) is(g harness.Guarantee, s State) bool { return w.got[g].State == s }
 
-// broke reports whether the scenarios of g showed h.
 func (w witness) broke(g harness.Guarantee, h harness.Harm) bool {
 	return slices.Contains(w.got[g].Harms, h)
 }
@@ -111,7 +109,6 @@ func (w witness) strength() Strength {
 	return Weak
 }
 
-// sentence describes the effects of the loss of a server, a paused holder and a dead one.
 func (w witness) sentence() string {
 	text := w.core()
 	switch {
@@ -144,7 +141,6 @@ func (w witness) core() string {
 	return server + "; " + token
 }
 
-// server describes the effect of the loss of a server.
 func (w witness) server() string {
 	one := ""
 	if w.oneServer() {
@@ -163,10 +159,8 @@ func (w witness) server() string {
 	return "the loss of a server was not tested"
 }
 
-// stale reports whether a stale write occurred without the loss of a server.
 func (w witness) stale() bool { return slices.Contains(w.pause().Harms, harness.StaleWrite) }
 
-// token describes the effect of tokens for a resource that checks them.
 func (w witness) token() string {
 	pause := w.pause()
 	switch {
@@ -188,7 +182,6 @@ func (w witness) token() string {
 	return "its tokens were not tested"
 }
 
-// where describes when a lock below the strongest class is enough.
 func (w witness) where() string {
 	if w.strength() == Strong {
 		return ""

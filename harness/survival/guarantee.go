@@ -60,7 +60,6 @@ func Guarantees(rs []*harness.FaultResult, lock string) map[harness.Guarantee]St
 	return out
 }
 
-// ofLock returns the results of the named lock, those of the same scenario added up.
 func ofLock(rs []*harness.FaultResult, lock string) (out []*harness.FaultResult) {
 	for _, r := range rs {
 		if r.Lock.Name != lock {

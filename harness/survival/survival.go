@@ -111,7 +111,6 @@ func seen(r *harness.FaultResult) (out []harness.Harm) {
 	return out
 }
 
-// noTry explains why a result without a reason has no try.
 func noTry(r *harness.FaultResult) string {
 	switch {
 	case r.Failed > 0:
@@ -124,7 +123,6 @@ func noTry(r *harness.FaultResult) string {
 	return "no try was made"
 }
 
-// count sets the numbers of tries with a violation.
 func (row *Row) count(r *harness.FaultResult) {
 	least, most := r.Hurt(Unsafe)
 	row.Violations = 1000 * float64(least) / float64(r.Tries)
@@ -149,7 +147,6 @@ func breaks(gs []harness.Guarantee, h harness.Harm) bool {
 	})
 }
 
-// compare compares the observations with e.
 func (row *Row) compare(e harness.Expectation) Verdict {
 	if e.Why == "" {
 		return Observed
@@ -168,7 +165,6 @@ func (row *Row) compare(e harness.Expectation) Verdict {
 	return Confirmed
 }
 
-// times summarizes ns and `endless` infinite times.
 func times(ns []int64, endless int) (t Times) {
 	vs := values(ns, endless)
 	if t.N = len(vs); t.N == 0 {
@@ -264,7 +260,6 @@ func (row Row) Reading() string {
 	return seen + "; nothing was expected of this lock"
 }
 
-// counted lists the number of tries with each of hs.
 func (row Row) counted(hs []harness.Harm) string {
 	var parts []string
 	for _, h := range hs {

@@ -48,7 +48,6 @@ func SourceOf(file, exe string) Source {
 // unnamed is the import path of a program that was built from files.
 const unnamed = "command-line-arguments"
 
-// command returns the command that makes the other build as file out.
 func (s Source) command(out string) string {
 	what := s.Package
 	if what == "" || what == unnamed {
@@ -57,7 +56,6 @@ func (s Source) command(out string) string {
 	return fmt.Sprintf("go build -tags %s -o %s %s", Tags, quoted(out), what)
 }
 
-// quoted returns a word quoted for a shell if necessary.
 func quoted(word string) string {
 	if strings.ContainsAny(word, " \t\n'\"\\$&;|<>*?()`#~") {
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
@@ -87,7 +85,6 @@ func (s Source) find() (dir, what string, err error) {
 	return "", "", fmt.Errorf("the source of module %s is neither where this program is nor where it runs", s.Module)
 }
 
-// moduleOf returns the path of the module that contains dir, or "".
 func moduleOf(dir string) string {
 	for ; ; dir = filepath.Dir(dir) {
 		if path := moduleIn(dir); path != "" || dir == filepath.Dir(dir) {

@@ -79,7 +79,6 @@ func sibling(exe string) string {
 	return exe + Suffix
 }
 
-// greet starts exe, reads its first line and ends it.
 func greet(ctx context.Context, exe string) (hello, error) {
 	w, err := start(ctx, exe)
 	if err != nil {
@@ -89,7 +88,6 @@ func greet(ctx context.Context, exe string) (hello, error) {
 	return w.hello, nil
 }
 
-// unfit returns why a build is not the other one of p, or "".
 func (p Program) unfit(h hello) string {
 	if why := p.unable(h); why != "" {
 		return why
@@ -100,7 +98,6 @@ func (p Program) unfit(h hello) string {
 	return ""
 }
 
-// unable returns why a build cannot simulate for p, or "".
 func (p Program) unable(h hello) string {
 	switch {
 	case !h.Simulates:
@@ -129,7 +126,6 @@ func sameCommit(a, b string) bool {
 	return xd == yd && (strings.HasPrefix(x, y) || strings.HasPrefix(y, x))
 }
 
-// short returns a revision in at most twelve letters.
 func short(commit string) string {
 	revision, changed := strings.CutSuffix(commit, dirty)
 	revision = revision[:min(12, len(revision))]

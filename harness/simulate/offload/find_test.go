@@ -12,13 +12,11 @@ import (
 	"testing"
 )
 
-// A house is a program in its own module, and its build directory.
 type house struct {
 	t            *testing.T
 	source, home string
 }
 
-// newHouse writes the program of testdata and builds it as home/bin/prog.
 func newHouse(t *testing.T) *house {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {
@@ -64,7 +62,6 @@ func (h *house) environment(more ...string) []string {
 	return append(env, more...)
 }
 
-// build builds the program with more arguments, as a file in home.
 func (h *house) build(out string, more ...string) string {
 	h.t.Helper()
 	out = filepath.Join(h.home, out)
@@ -92,7 +89,6 @@ func (h *house) run(dir, exe string, env ...string) (found, figure, said string,
 	return found, strings.TrimSpace(figure), stderr.String(), cmd.ProcessState.ExitCode()
 }
 
-// linked gives a build a commit.
 func linked(normal, other string) string {
 	return "-ldflags=-X main.commit=" + normal + " -X locklab/internal/machine.commit=" + other
 }
@@ -197,7 +193,6 @@ func TestFindSource(t *testing.T) {
 	}
 }
 
-// hooks checks whether a program has the hook of atomic operations.
 func hooks(t *testing.T, exe string, want bool) {
 	t.Helper()
 	text, err := os.ReadFile(exe)

@@ -14,7 +14,6 @@ import (
 	"locklab/internal/child"
 )
 
-// patience is the time limit for a process's first line.
 const patience = time.Minute
 
 type process struct {
@@ -25,7 +24,6 @@ type process struct {
 	hello hello
 }
 
-// start starts exe and reads its first line.
 func start(ctx context.Context, exe string) (*process, error) {
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), workerEnv+"=1")
@@ -53,7 +51,6 @@ func start(ctx context.Context, exe string) (*process, error) {
 	return p, nil
 }
 
-// fate describes in one line how the process ended.
 func (p *process) fate(err error) string {
 	if words := child.LastWords(p.said.String()); words != "" {
 		return words

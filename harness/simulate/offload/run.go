@@ -58,7 +58,6 @@ func (p Pool) Run(ctx context.Context, jobs []Job, report func(i int, a Answer) 
 	return context.Cause(ctx)
 }
 
-// A run is one call of Pool.Run.
 type run struct {
 	jobs   []Job
 	report func(i int, a Answer) error
@@ -134,7 +133,6 @@ func do(ctx context.Context, p *process, j Job) (Answer, error) {
 	return Answer{Simulation: a.Simulation}, nil
 }
 
-// fail ends the run with err, unless it ends already.
 func (r *run) fail(ctx context.Context, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,7 +17,6 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// self returns the test's executable, which simulates in the processes that it starts.
 func self(t *testing.T) string {
 	t.Helper()
 	leaktest.Own(t)
@@ -28,7 +27,6 @@ func self(t *testing.T) string {
 	return exe
 }
 
-// jobs returns cases of locks with several numbers of workers.
 func jobs(t *testing.T, locks ...string) (all []Job) {
 	t.Helper()
 	m, err := simulate.Named("skylake-24")
@@ -44,8 +42,6 @@ func jobs(t *testing.T, locks ...string) (all []Job) {
 	return all
 }
 
-// TestRunIsTheSame checks that the reports and their order do not depend on the number of
-// processes.
 func TestRunIsTheSame(t *testing.T) {
 	exe, all := self(t), jobs(t, "tas", "ttas-backoff", "ticket", "mcs", "clh")
 	var first []string
@@ -102,8 +98,6 @@ func TestRunGoesOn(t *testing.T) {
 	}
 }
 
-// TestRunStops checks that when the context ends, finished jobs are reported, and no
-// process is left.
 func TestRunStops(t *testing.T) {
 	exe, all := self(t), jobs(t, "tas", "ticket", "mcs")
 	for i := range all[4:] { // longer than the test would wait
@@ -130,7 +124,6 @@ func TestRunStops(t *testing.T) {
 	}
 }
 
-// TestRunNeedsSimulator checks that another program ends the run with its output.
 func TestRunNeedsSimulator(t *testing.T) {
 	all := jobs(t, "mcs")
 	for _, exe := range []string{"/nonexistent", "/bin/false"} {

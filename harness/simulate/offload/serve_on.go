@@ -60,7 +60,6 @@ func serve(locks []*harness.Variant, in io.Reader, out io.Writer) error {
 	}
 }
 
-// answer simulates the request r.
 func answer(locks []*harness.Variant, r request) (a reply) {
 	m, err := simulate.Parse(r.Machine)
 	if err != nil {

@@ -72,7 +72,6 @@ func Accuracy(m *simulate.Machine, lock string) string {
 		cmp.Or(beware(all, "no"), "No"), lock, all.Typical, all.Least, all.Most, all.From, all.To, basis(m))
 }
 
-// beware returns a warning followed by word, or "" if none is needed.
 func beware(r *Record, word string) string {
 	if r.Typical > Beware {
 		return "Beware: " + word
@@ -80,7 +79,6 @@ func beware(r *Record, word string) string {
 	return ""
 }
 
-// basis describes whether the machine's numbers are fitted to the measurements.
 func basis(m *simulate.Machine) string {
 	if m.Evidence == simulate.Fitted {
 		return "those of 8 and 16 without a section fitted"

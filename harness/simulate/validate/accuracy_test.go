@@ -13,8 +13,6 @@ import (
 	"locklab/harness/simulate/validate"
 )
 
-// TestAccuracy summarizes the comparison by machine and lock, and compares it with the
-// file.
 func TestAccuracy(t *testing.T) {
 	exact(t)
 	all, err := outcomes()

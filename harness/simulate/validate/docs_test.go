@@ -15,8 +15,6 @@ import (
 
 const page = "../../../docs/simulation.md"
 
-// TestTablesOfDocs checks that the tables of docs/simulation.md match the model's
-// results, and list the existing machines.
 func TestTablesOfDocs(t *testing.T) {
 	exact(t)
 	all, err := outcomes()
@@ -82,7 +80,6 @@ func machineTable() string {
 	return b.String()
 }
 
-// counted returns the outcomes of a section that count.
 func counted(all []validate.Outcome, section string) []validate.Outcome {
 	return slices.DeleteFunc(slices.Clone(all), func(o validate.Outcome) bool { return o.Section != section || validate.Loose(o.Lock) })
 }

@@ -16,7 +16,6 @@ import (
 
 var update = flag.Bool("update", false, "write the fitted numbers into the files of machines, accuracy.json and the tables of docs/simulation.md")
 
-// fits returns the machines of validate.Fits with the numbers fitted again.
 var fits = sync.OnceValues(func() (all []*simulate.Machine, err error) {
 	for _, f := range validate.Fits {
 		m, err := f.Run(1)

@@ -23,7 +23,6 @@ type Point struct {
 	NS      float64 // per acquisition, of all workers together
 }
 
-// published returns the points of a file of testdata.
 func published(file string) ([]Point, error) {
 	b, err := files.ReadFile("testdata/" + file)
 	if err != nil {

@@ -32,8 +32,6 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// TestSentenceOfOther checks that nothing is claimed for a machine that has the name of
-// the program's machine and other numbers.
 func TestSentenceOfOther(t *testing.T) {
 	m, err := simulate.Named("skylake-24")
 	if err != nil {
@@ -45,7 +43,6 @@ func TestSentenceOfOther(t *testing.T) {
 	}
 }
 
-// TestBeware expects a warning exactly for records that are far off.
 func TestBeware(t *testing.T) {
 	far := 0
 	for _, r := range validate.Records() {

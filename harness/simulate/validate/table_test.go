@@ -14,7 +14,6 @@ import (
 	"locklab/harness/simulate/validate"
 )
 
-// A bound limits the errors of the comparison for a machine and section.
 type bound struct {
 	machine, section string
 	typical          float64 // at most
@@ -41,7 +40,6 @@ var bounds = []bound{
 	{"graviton2-64", "0/0", 1.49, 1.87, 0.48},
 }
 
-// outcomes simulates all published points of a machine once.
 var outcomes = sync.OnceValues(func() (map[string][]validate.Outcome, error) {
 	if *update {
 		if _, err := differences(true); err != nil {
@@ -128,7 +126,6 @@ func sections(all []validate.Outcome) (names []string) {
 	return names
 }
 
-// TestEvidence checks that a machine counts as fitted or held out according to the fits.
 func TestEvidence(t *testing.T) {
 	fitted, compared := map[string]bool{}, map[string]bool{}
 	for _, f := range validate.Fits {

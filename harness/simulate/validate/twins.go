@@ -169,7 +169,6 @@ func nodes(workers int) *queue {
 	return q
 }
 
-// join puts n at the end and waits until it is the first.
 func (n *node) join() {
 	n.waiting.StoreRelease(1)
 	n.next.StoreRelease(0)
@@ -181,7 +180,6 @@ func (n *node) join() {
 	}
 }
 
-// leave makes the next one the first, or the queue empty.
 func (n *node) leave() {
 	q := n.q
 	if q.tail.Load() == n.id && q.tail.CompareAndSwap(n.id, 0) {
