@@ -105,10 +105,11 @@ type FaultResult struct {
 	Interrupted bool          `json:"interrupted,omitempty"`
 
 	// Tries is the number of tries that were judged, and Seen the number of them that
-	// showed each harm. Failed counts tries in which the lab could not make the
-	// fault. Starved counts tries in which the machine kept a process from running
-	// that nothing had stopped: a holder until the next one had entered, or a client
-	// or server long enough to explain the harm. Neither is part of Tries.
+	// showed each harm. Failed counts tries without the fault, because the lab could
+	// not make it. Starved counts tries disturbed by the machine, which kept a
+	// process from running that nothing had stopped: a holder until the next one had
+	// entered, or a client or server long enough to explain the harm. Neither is part
+	// of Tries.
 	//
 	// Together counts the tries that showed exactly each set of harms. Older files
 	// lack it: see Hurt.
@@ -118,11 +119,11 @@ type FaultResult struct {
 	Failed   int          `json:"failed,omitempty"`
 	Starved  int          `json:"starved,omitempty"`
 
-	// In ns. Window holds one value per try in which the lock was granted again: how
-	// long it was free before. Margin holds one value per try in which a holder lost
-	// the lock and another entered: the time from the notice of the loss to the
-	// entry, negative if the entry came first. Overlap holds, for each try with two
-	// holders, the longest time that there were two.
+	// In ns. If the lock was granted again in a try, Window holds the time that it
+	// was free before. If a holder lost the lock and another entered, Margin holds
+	// the time from the notice of the loss to the entry, negative if the entry came
+	// first. Overlap holds, for each try with two holders, the longest time that
+	// there were two.
 	Window  []int64 `json:"window,omitempty"`
 	Margin  []int64 `json:"margin,omitempty"`
 	Overlap []int64 `json:"overlap,omitempty"`

@@ -83,8 +83,6 @@ func TestHistogramMerge(t *testing.T) {
 	}
 }
 
-// TestMergeOwnsItsMemory checks that a merged histogram shares no memory with its parts,
-// even if one part is empty.
 func TestMergeOwnsItsMemory(t *testing.T) {
 	for _, other := range []harness.Histogram{nil, {{Value: 2, N: 1}}} {
 		h := harness.Histogram{{Value: 1, N: 1}}

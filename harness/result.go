@@ -72,7 +72,7 @@ type Result struct {
 
 	// Holds has every acquisition of a rank during its window, in the order of their
 	// grants; a merge uses them to check the lock across all ranks. HoldsLost counts
-	// those that were not kept. A merged result has no Holds.
+	// the holds that were not kept. A merged result has no Holds.
 	Holds     []Hold `json:"-"`
 	HoldsLost uint64 `json:"holds_lost,omitempty"`
 
@@ -83,8 +83,8 @@ type Result struct {
 	// fewer than two workers and in a window shorter than a slice.
 	Slices []uint32 `json:"-"`
 
-	// Unserved is the longest time of the window in which a worker finished no
-	// acquisition, between two of its checks; 0 if not measured.
+	// Unserved is the longest time of the window without a finished acquisition of a
+	// worker, between two of its checks; 0 if not measured.
 	Unserved time.Duration `json:"unserved,omitempty"`
 
 	// Open is the outcome of the arrivals of an open loop; nil for a closed loop. Any

@@ -10,7 +10,7 @@ import (
 )
 
 // A Span is a length of time that a worker spends: calibrated CPU work in local runs, and
-// sleep in remote runs, in which the servers need the CPU too. ParseSpan makes a Span of
+// sleep in remote runs, because the servers need the CPU too. ParseSpan makes a Span of
 // several lengths.
 type Span struct {
 	// Mean is the length of every span, or the mean of their distribution.

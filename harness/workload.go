@@ -106,9 +106,8 @@ func (w Workload) Name() string {
 	return strings.Join(append(parts, "hold="+w.Hold.String()), "/")
 }
 
-// RoundsOf returns the number of rounds, out of rounds, in which w is measured. An open
-// loop is measured only in the first of every `every` rounds; a value below 2 is every
-// round.
+// RoundsOf returns how many of rounds measure w. An open loop is measured only in the
+// first of every `every` rounds; a value below 2 is every round.
 func (w Workload) RoundsOf(rounds, every int) int {
 	if w.Rate == 0 || every < 2 {
 		return rounds

@@ -46,7 +46,6 @@ func (c *crowd) next(ctx context.Context) error {
 	}
 }
 
-// behind counts the messages of three clients that take the lock in turn.
 func (r *rehearsal) behind(ctx context.Context) (_ *harness.TripsBehind, err error) {
 	wait, giveUp := context.WithCancel(ctx)
 	c := &crowd{rehearsal: r, granted: make(chan grant, contends)}

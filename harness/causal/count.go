@@ -116,7 +116,6 @@ func (r *rehearsal) leave() (err error) {
 	return err
 }
 
-// settle waits until all are silent, and reports whether clients poll instead.
 func (r *rehearsal) settle(ctx context.Context) (asks bool, err error) {
 	first := r.journal.now()
 	for began := time.Now(); time.Since(began) < slow; {

@@ -74,8 +74,6 @@ func (j *journal) see(client, server int, s faultproxy.Sighting) {
 	j.events = append(j.events, e)
 }
 
-// mark records that a client begins or ends a step, and returns the number of earlier
-// events.
 func (j *journal) mark(client int) (at int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

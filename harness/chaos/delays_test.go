@@ -61,8 +61,6 @@ func TestDelayed(t *testing.T) {
 	}
 }
 
-// TestStuckOnBusyMachine checks that a stuck lock is reported after any delay of a
-// process, once the process has run for long enough.
 func TestStuckOnBusyMachine(t *testing.T) {
 	t.Parallel()
 	for _, show := range []bool{false, true} {

@@ -22,9 +22,9 @@ func named(cell string) (out []string) {
 	return out
 }
 
-// TestTablesOfHarm compares the hazards and complaints of docs/failures.md, with the
-// locks that fail and those that do not, with the expectations of the scenarios. It also
-// checks that every hazard is listed.
+// TestTablesOfHarm compares the hazards and complaints of docs/failures.md, including the
+// failing and the safe locks, with the expectations of the scenarios. It also checks that
+// every hazard is listed.
 func TestTablesOfHarm(t *testing.T) {
 	text, err := os.ReadFile("../../docs/failures.md")
 	if err != nil {

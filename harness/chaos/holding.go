@@ -25,8 +25,8 @@ const (
 	late = 2 * beat
 )
 
-// watch reports the end of a lease that was not released, and gaps in which the process
-// did not run, from ran on.
+// watch reports the end of a lease that was not released, and times after ran when the
+// process did not run.
 func (w *worker) watch(h *holding, ran int64) {
 	timer := time.NewTimer(beat)
 	defer timer.Stop()

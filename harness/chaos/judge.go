@@ -166,8 +166,6 @@ func (b *batch) prove(r *harness.FaultResult, j *oracle.Judgement, rules oracle.
 	r.Figures = append(r.Figures, proven)
 }
 
-// times returns the figures of a try: its longest window if the lock was granted again,
-// its least margin and its longest overlap.
 func times(j oracle.Judgement) (window, margin, overlap []int64) {
 	granted, longest := false, time.Duration(0)
 	for _, w := range j.Windows {
@@ -199,8 +197,6 @@ func (b *batch) worth(r *harness.FaultResult) bool {
 
 const mostHistories = 3
 
-// save writes the history of s up to end to the plan's directory and returns the file
-// name there, "" if enough are kept.
 func (b *batch) save(r *harness.FaultResult, s *Subject, n int, end int64) string {
 	if b.plan.Dir == "" || b.saved[r.Lock.Name] >= mostHistories {
 		return ""

@@ -27,7 +27,6 @@ func (t *Try) limit(ctx context.Context, deadline time.Duration) (context.Contex
 	return ctx, func() { l.timer.Stop(); cancel(nil) }
 }
 
-// starting pauses the deadline until the caller calls the returned function.
 func (l *limit) starting() func() {
 	if l == nil {
 		return func() {}

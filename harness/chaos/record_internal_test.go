@@ -86,8 +86,6 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestRecordNotWhole checks that a missing event in the file, at any place, and a file
-// that cannot be made are errors.
 func TestRecordNotWhole(t *testing.T) {
 	h := alternating(40)
 	for _, i := range []int{0, 9, 10, len(h)/2 - 1, len(h)/10*10 - 1} { // the last is the last of the file

@@ -51,7 +51,6 @@ func (r *record) missing(seen int, err error) error {
 	return r.err
 }
 
-// runs returns the parts of the file and the events in memory, each at its first event.
 func (r *record) runs() (runs runs, err error) {
 	add := func(part int, next func() (oracle.Event, error)) error {
 		one := &run{part: part, next: next}

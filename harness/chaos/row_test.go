@@ -26,7 +26,6 @@ var rowScenarios = []string{
 	"release-reply-lost", "kept-error", "redis-promotion-cut", "two-of-a-client", "redis-restart-empty",
 }
 
-// rowLocks are few, so that many scenarios run in a minute.
 var rowLocks = []string{"redis-queue", "redis-rw", "redis-poll-5ms", "zk-handoff", "zk-rw"}
 
 // rowParallel is the number of concurrent scenarios: they mostly sleep.

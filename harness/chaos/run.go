@@ -126,7 +126,6 @@ func (p *Plan) tries(s *Scenario) int {
 	return s.Tries
 }
 
-// groups returns the locks that s is tried on; each group is tried at the same time.
 func (p *Plan) groups(s *Scenario) (groups [][]*harness.Variant) {
 	var all []*harness.Variant
 	for _, v := range p.Locks {
@@ -202,8 +201,8 @@ func (b *batch) run(ctx context.Context, locks []*harness.Variant) error {
 
 const mostFailures = 3
 
-// spareTries is the limit of extra tries to replace those that do not count because the
-// machine did not run a process.
+// spareTries is the limit of extra tries for tries that do not count because the machine
+// did not run a process.
 func spareTries(tries int) int { return 3 + tries/4 }
 
 func (b *batch) runnable(locks []*harness.Variant, say bool) (out []*harness.Variant, err error) {

@@ -23,8 +23,6 @@ const (
 	redisRecommended = "redis-(queue|reentrant|rw|semaphore|multi|cohort)"
 )
 
-// about matches the requests of Redis clients that contain the lock's name, except those
-// ops.
 func about(s *Subject, but ...string) func(faultproxy.Message) bool {
 	return func(m faultproxy.Message) bool {
 		words, _ := m.Body.([]string)

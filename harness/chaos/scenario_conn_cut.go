@@ -12,8 +12,6 @@ var cutScenarios = []*Scenario{holderCutOff, holderUnheard, holderDeaf, renewals
 
 var toldAim = []Aim{{redisRecommended, harness.FaultAim{Figure: "margin", Quantile: 0, Least: true, Limit: 0, Text: "told before the next one enters"}}}
 
-// cutOff makes a client hold each lock and another one wait. It calls cut with the
-// holder's wire and waits until the next client has the lock.
 func cutOff(what string, cut func(s *Subject, w wire)) func(ctx context.Context, t *Try) error {
 	return func(ctx context.Context, t *Try) error {
 		hosts, err := t.Hosts(2)

@@ -12,8 +12,6 @@ import (
 
 var noiseScenarios = []*Scenario{redisResets, redisSilent, redisLatency, poolExhausted, poolUsedUp}
 
-// disturbed makes four clients of each lock, each with its own wire, lock and unlock. It
-// calls disturb with the wires, and lets the clients continue for a while.
 func disturbed(l Loop, disturb func(ctx context.Context, t *Try, s *Subject, wires wire) error, after time.Duration) func(ctx context.Context, t *Try) error {
 	return func(ctx context.Context, t *Try) error {
 		hosts, err := t.Hosts(2)

@@ -116,7 +116,6 @@ func (q *queue) hold(ctx context.Context) error {
 	return nil
 }
 
-// through connects a client through a new proxy, which passes all messages to see.
 func (q *queue) through(ctx context.Context, see func(faultproxy.Sighting)) (*Worker, *faultproxy.Proxy, error) {
 	p, err := faultproxy.New(q.at.Addrs[0][0], faultproxy.ZooKeeper, faultproxy.Options{Observe: see})
 	if err != nil {
@@ -131,7 +130,6 @@ func (q *queue) through(ctx context.Context, see func(faultproxy.Sighting)) (*Wo
 
 func (q *queue) release(ctx context.Context) error { return q.holders[0].Release(ctx) }
 
-// waits makes w wait for the lock, and returns when it has a ticket.
 func (q *queue) waits(ctx context.Context, w *Worker) (<-chan error, error) {
 	before := len(q.tickets())
 	done := w.Begin(ctx, 0)
@@ -146,7 +144,6 @@ func (q *queue) wait() time.Duration {
 	return hazardPatience
 }
 
-// until is Try.Until with a time limit much shorter than the try.
 func (q *queue) until(ctx context.Context, what string, done func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, hazardPatience)
 	defer cancel()
@@ -178,8 +175,6 @@ func (q *queue) passes(ctx context.Context, w *Worker, done <-chan error) bool {
 	return true
 }
 
-// insists repeats Lock while it fails, and holds the lock for a moment. It reports
-// whether it had the lock, and the last error.
 func (q *queue) insists(ctx context.Context, w *Worker) (had bool, err error) {
 	for end := time.Now().Add(q.wait()); time.Now().Before(end) && ctx.Err() == nil; {
 		again, came := q.ends(ctx, w.Begin(ctx, 0), time.Until(end))
@@ -215,8 +210,6 @@ func (q *queue) nodes() (paths []string) {
 	return paths
 }
 
-// tickets returns the paths of the tickets of holders and waiters, in the order of their
-// numbers; empty if the server does not answer.
 func (q *queue) tickets() []string {
 	paths, _ := q.s.tickets(q.see)
 	return paths

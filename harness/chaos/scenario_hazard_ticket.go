@@ -13,8 +13,6 @@ import (
 
 var hazardTicketScenarios = []*Scenario{negativeSession, keptError, failedTry, lateCancel, lostRelease}
 
-// takeTurns makes workers take the lock one after the other, in the lock's order, each
-// for a moment. It reports whether all had it.
 func (q *queue) takeTurns(ctx context.Context, workers ...*Worker) bool {
 	var begun []<-chan error
 	for _, w := range workers {

@@ -12,8 +12,6 @@ import (
 
 var hazardWatchScenarios = []*Scenario{lateWatch, alternation, lateList, middleDies, waiterReset, spentWatch}
 
-// once returns an Observe function that closes the channel at the first sighting that
-// satisfies see.
 func once(see func(faultproxy.Sighting) bool) (func(faultproxy.Sighting), <-chan struct{}) {
 	seen := make(chan struct{})
 	first := sync.OnceFunc(func() { close(seen) })

@@ -173,7 +173,6 @@ func (i *incident) outcome(ctx context.Context, began int64) error {
 	})
 }
 
-// untilTold waits until no holder considers itself one, for up to d.
 func (i *incident) untilTold(ctx context.Context, s *Subject, d time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()

@@ -84,8 +84,6 @@ var clockBack = &Scenario{
 	},
 }
 
-// clocked is incident on servers whose clocks can be set; they are right again when it
-// ends.
 func (t *Try) clocked(ctx context.Context) (fleet, *incident, error) {
 	f, err := t.fleet(ctx, backend.RedisOptions{Clock: true})
 	if err != nil {

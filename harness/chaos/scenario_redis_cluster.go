@@ -80,7 +80,6 @@ var clusterNodeHung = &Scenario{
 
 const hungNode = 2
 
-// startCluster starts a cluster that tolerates the absence of one node for a few seconds.
 func startCluster(ctx context.Context) (*backend.Server, error) {
 	server, err := backend.StartLayout(ctx, backend.Cluster)
 	if err != nil {

@@ -28,8 +28,6 @@ var redisMemory = []*Scenario{
 	scriptFlush, outOfMemory, maxClients, denied,
 }
 
-// onHeld returns a try that calls do with a client of the first server while locks are
-// held.
 func onHeld(do func(ctx context.Context, i *incident, c *redis.Client) error) func(context.Context, *Try) error {
 	return func(ctx context.Context, t *Try) error {
 		f, err := t.fleet(ctx, backend.RedisOptions{})

@@ -20,8 +20,6 @@ var redisPromotions = []*Scenario{
 	promotionReplicated, promotionAtOnce, promotionCut, releaseLost, minReplicasEarly, minReplicas, clockBehind, coordinated, twoDeaths,
 }
 
-// A replicated is a primary, a replica, and the address of the current primary for
-// clients.
 type replicated struct {
 	t                *Try
 	server           *backend.Server // the primary is 0
@@ -68,7 +66,6 @@ func (t *Try) proxy(to string, framing func() faultproxy.Framing) (*faultproxy.P
 	return p, nil
 }
 
-// says waits until a server's INFO replication contains all of want.
 func (r *replicated) says(ctx context.Context, c *redis.Client, want ...string) error {
 	return r.t.Until(ctx, strings.Join(want, " and "), func() bool {
 		text := c.Info(ctx, "replication").Val()

@@ -62,8 +62,6 @@ var minReplicas = promotions(Scenario{
 	},
 })
 
-// successors are two clients of each lock: one uses the primary, one the replica that
-// replaces it.
 type successors struct {
 	*replicated
 	first, next workers
@@ -80,8 +78,6 @@ func (r *replicated) clients(ctx context.Context, lease time.Duration) (*success
 	return of, errors.Join(of.first.open(ctx, r.t, hosts[0], at), of.next.open(ctx, r.t, hosts[1], at))
 }
 
-// fail makes the first client ask the primary for up to a second, and then the next
-// client the replica.
 func (of *successors) fail(ctx context.Context) error {
 	t := of.t
 	if err := t.Each(func(s *Subject) error {

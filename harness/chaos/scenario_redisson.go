@@ -23,8 +23,6 @@ const (
 	stallsOnly = "what changes the lock is one script, which sets the lease with it; the others wait until that is over"
 )
 
-// hazard connects a client of each lock through a wire, and another one, in separate
-// processes.
 func hazard(do func(ctx context.Context, t *Try, s *Subject, x *hazardous) error) func(ctx context.Context, t *Try) error {
 	return func(ctx context.Context, t *Try) error {
 		return t.Each(func(s *Subject) (err error) {
@@ -50,8 +48,6 @@ func hazard(do func(ctx context.Context, t *Try, s *Subject, x *hazardous) error
 	}
 }
 
-// hazardous are the next client, and a client whose process may die and whose messages
-// may be late.
 type hazardous struct {
 	host        *Host
 	first, next *Worker

@@ -52,7 +52,6 @@ func (t *Try) ensemble(ctx context.Context) (*backend.Server, harness.Endpoint, 
 	return server, at, nil
 }
 
-// A crowd is the clients that contend for each lock, in two processes.
 type crowd struct {
 	t       *Try
 	hosts   []*Host
@@ -116,8 +115,6 @@ func everywhere(at harness.Endpoint) func(*Subject, int) (harness.Endpoint, erro
 	return func(*Subject, int) (harness.Endpoint, error) { return at, nil }
 }
 
-// hold makes a client of each lock in the first process hold it, and another in the
-// second wait for it.
 func hold(ctx context.Context, t *Try, holders, others harness.Endpoint) (*crowd, map[*Subject]*bound, error) {
 	hosts, err := t.Hosts(2)
 	if err != nil {
@@ -206,7 +203,6 @@ func (c *crowd) settle(ctx context.Context, at harness.Endpoint) error {
 // removes it once it has one.
 const zooLeft = 2 * time.Second
 
-// stop stops the loops, and returns the number of workers of each lock that still wait.
 func (c *crowd) stop(ctx context.Context) map[*Subject]int {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()

@@ -11,7 +11,6 @@ import (
 
 var zooCutScenarios = []*Scenario{isolatedFollower, isolatedFollowerFree, halfOpenLeader, halfOpenLeaderFree, zooHolderCutOff}
 
-// A bound is the holders of a lock, which keep it, and a waiter at other servers.
 type bound struct {
 	holders []*Worker
 	next    *Worker
@@ -80,8 +79,6 @@ func cutServerOff(ctx context.Context, t *Try, leads, free bool) error {
 // ended, with its two ticks and an election.
 const cutOffWait = sampleSession + 5*time.Second
 
-// bind makes a client of each lock hold it through server, and another wait for it
-// through the others.
 func (t *Try) bind(ctx context.Context, at harness.Endpoint, server int, free bool) (map[*Subject]*bound, error) {
 	at.SessionTimeout = sampleSession
 	there, others := at, at
@@ -231,8 +228,6 @@ var zooHolderCutOff = &Scenario{
 	},
 }
 
-// again makes the holders release and lock again. If they have lost the lock, the release
-// has to report that.
 func (b *bound) again(ctx context.Context, lost bool) {
 	for _, w := range b.holders {
 		release, cancel := context.WithTimeout(ctx, 2*time.Second)

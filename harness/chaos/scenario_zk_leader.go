@@ -12,8 +12,6 @@ import (
 
 var zooLeaderScenarios = []*Scenario{leaderKilled, leaderStopped, followerKilled, leaderAndHolderKilled, leaderKilledWhileSyncing}
 
-// loses calls lose on servers of an ensemble while clients contend, and then its undo
-// function.
 func loses(ctx context.Context, t *Try, lose func(ctx context.Context, e *backend.Server, c *crowd) (undo func() error, err error)) error {
 	e, at, err := t.ensemble(ctx)
 	if err != nil {

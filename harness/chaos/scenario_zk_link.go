@@ -12,8 +12,6 @@ var zooLinkScenarios = []*Scenario{zooResets, zooSessionMoved, zooSilent, zooDea
 
 type clientLinks map[*Subject][]*faultproxy.Proxy
 
-// link returns a function that connects the clients of each lock to at, each of the first
-// n through a separate proxy. at has one server.
 func (t *Try) link(at harness.Endpoint, n int) (clientLinks, func(*Subject, int) (harness.Endpoint, error), error) {
 	of := make(clientLinks)
 	for _, s := range t.Subjects {
@@ -34,8 +32,6 @@ func (t *Try) link(at harness.Endpoint, n int) (clientLinks, func(*Subject, int)
 	}, nil
 }
 
-// hurtLinks calls hurt on the links of the first n clients of each lock while all
-// contend, and waits until all have had the lock again.
 func hurtLinks(ctx context.Context, t *Try, n int, hurt func(ctx context.Context, s *Subject, ps []*faultproxy.Proxy)) error {
 	at, err := t.At(ctx, t.Subjects[0].Variant)
 	if err != nil {
@@ -164,7 +160,6 @@ var zooSilent = linkScenario("zk-silent-connection",
 		})
 	})
 
-// oneWay drops one direction of a client's link for longer than its session.
 func oneWay(d faultproxy.Direction) func(ctx context.Context, t *Try) error {
 	return func(ctx context.Context, t *Try) error {
 		return hurtLinks(ctx, t, 1, func(ctx context.Context, s *Subject, ps []*faultproxy.Proxy) {

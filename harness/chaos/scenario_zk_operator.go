@@ -42,8 +42,6 @@ func operate(ctx context.Context, t *Try, what string, do func(s *Subject, c *zk
 	return c.settle(ctx, at)
 }
 
-// operateOnQueue removes ticket i of each lock, which is held while another client waits,
-// and then lets both continue.
 func operateOnQueue(ctx context.Context, t *Try, i int) error {
 	at, err := t.At(ctx, t.Subjects[0].Variant)
 	if err != nil {
@@ -141,7 +139,6 @@ var zooPathDeleted = operatorScenario("zk-path-deleted",
 	outdated,
 	Expectation{".*", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck, harness.Overtaken, harness.LeftBehind}, "a holder does not watch its ticket, and a waiter does not look whether it is there"})
 
-// deleteAll removes a node and its descendants, even while clients create more.
 func (s *Subject) deleteAll(c *zk.Conn, path string) error {
 	for range 20 {
 		names, _, err := c.Children(path)

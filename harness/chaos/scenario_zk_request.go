@@ -20,8 +20,6 @@ var (
 	zooReads   = []string{"getData", "exists"}
 )
 
-// losesRequest breaks the connection of one of three clients of each lock at a request
-// for one of ops, and lets them continue.
 func losesRequest(ctx context.Context, t *Try, do faultproxy.Action, ops []string) error {
 	at, err := t.At(ctx, t.Subjects[0].Variant)
 	if err != nil {
@@ -83,8 +81,6 @@ func (s *Subject) asks(ops []string) func(faultproxy.Message) bool {
 	}
 }
 
-// requestExpected is the expectation for a connection lost at a request; stock is the
-// expectation for locks of others.
 func requestExpected(stock ...Expectation) []Expectation {
 	return slices.Concat([]Expectation{
 		{zooSessions, nil, "what may have been done is looked up or done again on the next connection, and tickets that no client needs are removed"},

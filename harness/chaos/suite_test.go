@@ -32,8 +32,6 @@ func expects(s *chaos.Scenario, lock string) int {
 	})
 }
 
-// TestSuite checks that the scenarios are complete, that each scenario and each
-// expectation applies to a lock, and that each such lock has an expectation.
 func TestSuite(t *testing.T) {
 	if err := chaos.Validate(chaos.Suite); err != nil {
 		t.Error(err)
@@ -125,8 +123,6 @@ func few(s *chaos.Scenario, locks []*harness.Variant) (out []*harness.Variant) {
 	return out
 }
 
-// attempt tries a scenario on some locks. It returns the complaint about each lock with
-// an unexpected outcome, or without a certain harm.
 func attempt(t *testing.T, s *chaos.Scenario, locks []*harness.Variant, tries int, seed uint64) map[string]string {
 	wrong := make(map[string]string)
 	dir := t.TempDir()

@@ -181,9 +181,9 @@ func (s *Subject) Another(key string, spared ...harness.Harm) *Subject {
 	return o
 }
 
-// Each calls f for every lock at the same time, except those that have failed. An error
-// of f means that the fault could not be made for that lock: its try does not count. Each
-// returns an error only if no lock is left.
+// Each calls f for every lock at the same time, except failed ones. An error of f means
+// that the fault could not be made for that lock: its try does not count. Each returns an
+// error only if no lock is left.
 func (t *Try) Each(f func(s *Subject) error) error {
 	var wg sync.WaitGroup
 	for _, s := range t.Subjects {

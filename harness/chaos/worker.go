@@ -52,7 +52,6 @@ func serve(suite []*harness.Variant, in io.Reader, out io.Writer) {
 	}
 }
 
-// A process is the worker side of a [Host].
 type process struct {
 	suite []*harness.Variant
 
@@ -160,8 +159,6 @@ func (p *process) worker(id int) *worker {
 	return w
 }
 
-// write asks the parent to apply a write to the guarded resource, and reports whether it
-// was accepted.
 func (p *process) write(w *worker, token uint64, shared bool) bool {
 	answer := make(chan bool, 1)
 	p.mu.Lock()

@@ -164,7 +164,6 @@ func Compare(base, next *resultfile.Run, o Options) (*Comparison, error) {
 	return c, nil
 }
 
-// empty returns why nothing could be concluded, if no row is about the compared code.
 func (c *Comparison) empty(gates []*Gate) error {
 	if len(c.Rows) == 0 && len(c.Gaps) > 0 {
 		return nil // both lost all that they planned

@@ -66,8 +66,6 @@ func drawDays(r *rand.Rand, w weather, days, cases, step int, by float64) *Histo
 	return h
 }
 
-// stepped counts the histories with a change of any case, and those whose first case has
-// one within a run of the step.
 func stepped(w weather, days, cases, step int, by float64) (any, found int) {
 	r := rand.New(rand.NewPCG(uint64(days), uint64(cases)))
 	for range *historyTries {

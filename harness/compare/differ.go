@@ -62,8 +62,6 @@ func apart(a, b time.Time) string {
 	return numfmt.Plural(int(d.Hours()/24), "day")
 }
 
-// differences lists the conditions that differ between two runs, except the commit, which
-// is under comparison.
 func differences(base, next resultfile.Manifest, ms []*matched) (out []string) {
 	a, b := base.Machine, next.Machine
 	for _, d := range append(a.Unlike(b, true), []machine.Difference{

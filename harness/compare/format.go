@@ -15,7 +15,6 @@ func ratio(v float64) string {
 	return numfmt.Number(v)
 }
 
-// share formats v, a share, in percent with two decimals at most: 0.05 is "5 %".
 func share(v float64) string { return strconv.FormatFloat(math.Round(1e4*v)/1e2, 'f', -1, 64) + " %" }
 
 func chance(p float64) string {

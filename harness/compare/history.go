@@ -201,7 +201,6 @@ func bySite(runs []*resultfile.Run, anyHost bool) (out [][]*resultfile.Run) {
 	return out
 }
 
-// siteNames names machines by their hosts, or by a description.
 func siteNames(sites [][]*resultfile.Run) (names []string) {
 	for _, runs := range sites {
 		e := runs[0].Manifest.Machine

@@ -203,8 +203,6 @@ func TestNoHistory(t *testing.T) {
 	}
 }
 
-// TestHistoryGaps checks that a missing figure has a reason, and that a violation has no
-// speed.
 func TestHistoryGaps(t *testing.T) {
 	breaks := func(r *resultfile.Run, status harness.Status) {
 		for _, x := range r.Results {

@@ -47,7 +47,6 @@ func match(base, next *resultfile.Run, wanted func(harness.Lock) bool) []*matche
 
 func (m *matched) name() string { return caseName(m.lock.Name, m.workload) }
 
-// planned reports whether both runs planned m: each has it, or may have lost it.
 func (m *matched) planned(was, is *plan) bool {
 	return (len(m.base) > 0 || was.absent(m.name()) != "") && (len(m.next) > 0 || is.absent(m.name()) != "")
 }
@@ -60,7 +59,6 @@ func (m *matched) lacks(was, is *plan) string {
 	return inNew + inBase
 }
 
-// rows returns the rows of m and their comparisons, whose rows count from the first of m.
 func (m *matched) rows(gates []*Gate, next resultfile.Manifest, was, is *plan, paired bool) (rows []Row, tests []test) {
 	add := func(g *Gate, v Verdict, note string) *Row {
 		rows = append(rows, Row{Lock: m.lock, Workload: m.workload, Gate: g, P: math.NaN(),
@@ -103,8 +101,6 @@ func (m *matched) rows(gates []*Gate, next resultfile.Manifest, was, is *plan, p
 	return rows, tests
 }
 
-// violated returns the verdict on a case whose lock broke a promise in a run that counts,
-// and the promise; "" without any.
 func (m *matched) violated() (Verdict, string) {
 	inBase, inNew := violations("BASE", m.base), violations("NEW", m.next)
 	switch {

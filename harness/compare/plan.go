@@ -61,8 +61,6 @@ func (p *plan) lacks(name string) string {
 	return text
 }
 
-// absent returns why a case without any result may have been planned, or "" if it was
-// not.
 func (p *plan) absent(name string) string {
 	l, lost := p.lost[name]
 	switch {
@@ -103,8 +101,6 @@ func (p *plan) gaps(other *plan, wanted func(harness.Lock) bool) (out []string) 
 	return out
 }
 
-// lostWith reports whether both runs lost the same case: they have it in common, though
-// neither has measured it.
 func (p *plan) lostWith(other *plan, wanted func(harness.Lock) bool) bool {
 	for name := range p.lost {
 		if _, too := other.lost[name]; too && isWanted(name, wanted) {

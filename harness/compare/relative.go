@@ -43,8 +43,6 @@ func relative(gates []*Gate, runs []*resultfile.Run, to []string) (out []*Gate, 
 	return out, nil
 }
 
-// pair adds to references the reference result for each result of run, except results of
-// the locks called to.
 func pair(references map[*harness.Result]*harness.Result, run *resultfile.Run, to []string) {
 	type place struct {
 		remote   bool
@@ -71,8 +69,6 @@ func pair(references map[*harness.Result]*harness.Result, run *resultfile.Run, t
 	}
 }
 
-// setAgainst returns o with relative gates and without the reference locks, if o.To is
-// set.
 func (o HistoryOptions) setAgainst(runs []*resultfile.Run) (HistoryOptions, error) {
 	if len(o.To) == 0 {
 		return o, nil

@@ -92,8 +92,6 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestTwoMachines checks that a difference between two machines is no regression, and
-// that a broken promise always is one.
 func TestTwoMachines(t *testing.T) {
 	for _, c := range []struct {
 		name    string

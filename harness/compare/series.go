@@ -20,8 +20,6 @@ type comparisons struct {
 
 type pointAt struct{ series, point int }
 
-// add adds to h the series of machine site with these runs, and the comparisons of their
-// points.
 func (c *comparisons) add(h *History, site int, runs []*resultfile.Run, o HistoryOptions) {
 	plans := make([]*plan, len(runs))
 	cases := new(caseList)
@@ -97,8 +95,6 @@ func (l *caseList) add(i, n int, run *resultfile.Run, wanted func(harness.Lock) 
 	}
 }
 
-// floorOf returns the figure below which the clock of some run cannot resolve
-// differences.
 func floorOf(g *Gate, runs [][]*harness.Result) (floor float64) {
 	for _, rs := range runs {
 		for _, r := range readings(g, rs) {
@@ -264,8 +260,6 @@ func (s *Series) othersOf(i int) (least, most float64) {
 	return least, most
 }
 
-// offFrom returns whether point i is outside the range of the others of its level, and to
-// which side.
 func (s *Series) offFrom(i int, margin float64) Verdict {
 	value := s.Points[i].value
 	lo, hi := s.othersOf(i)

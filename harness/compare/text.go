@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 )
 
-// minWidth is the least width that WriteText fills; narrower terminals wrap.
 const minWidth = 60
 
 // WriteText writes c as tables with a conclusion. Sentences are no wider than width
@@ -210,7 +209,6 @@ type textWriter struct {
 	width int
 }
 
-// item writes s after first, wrapped; further lines have the same indent.
 func (t *textWriter) item(first, s string) {
 	cur, rest := first, strings.Repeat(" ", utf8.RuneCountInString(first))
 	for i, word := range strings.Fields(s) {
@@ -227,8 +225,6 @@ func (t *textWriter) item(first, s string) {
 	t.buf.WriteString(cur + "\n")
 }
 
-// table writes lines with equal numbers of cells: the first and the last aligned left,
-// the others right. A nil line is empty.
 func (t *textWriter) table(lines [][]string) {
 	var widths []int
 	for _, line := range lines {

@@ -9,8 +9,6 @@ import (
 	"locklab/harness/oracle"
 )
 
-// turns returns a history of n acquisitions by workers in turn, each after the one
-// before, starting at from.
 func turns(from int64, n, workers int) (h oracle.History) {
 	for i := range n {
 		at, w := from+int64(i)*10, i%workers
@@ -87,8 +85,6 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestWindows checks that a long history is cut into decidable windows, even with
-// constant waiters, and that a violation is found in its place.
 func TestWindows(t *testing.T) {
 	h := turns(0, 20_000, 8)
 	h[4*15_000+1].Token = 15_000 // like the one before

@@ -6,7 +6,7 @@
 // refusals, attempts with unknown outcome, permits and tokens together, by code that was
 // not written for locks. A test compares the two judges.
 //
-// The requirements are those of oracle.Judge. A hold ends at the earliest when its holder
+// The requirements equal oracle.Judge's. A hold ends at the earliest when its holder
 // began the release, was notified of the loss, or was killed. A refused attempt was made
 // while the lock was held. An attempt with unknown outcome took effect at any time after
 // it began, perhaps several times because its request may be repeated, or never. The

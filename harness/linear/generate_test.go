@@ -45,8 +45,6 @@ func (s *simulation) at(at int64, w int, k oracle.EventKind, token uint64) *orac
 	return &s.h[len(s.h)-1]
 }
 
-// ask returns the time of worker w's request, usually while the lock is held, and of the
-// server's grant.
 func (s *simulation) ask(w int, k oracle.EventKind) (asked, granted int64) {
 	asked = max(s.idle[w], s.free-s.jitter(12)+s.jitter(6))
 	s.at(asked, w, k, 0)

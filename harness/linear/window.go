@@ -60,8 +60,6 @@ func kindOf(h *oracle.Held) int {
 	return 0
 }
 
-// raw returns the operations as observed: a grant and a release for each hold, and then
-// the other attempts.
 func raw(j *oracle.Judgement, r oracle.Rules) []operation {
 	n := 2 * len(j.Holds)
 	for i := range j.Holds {

@@ -47,7 +47,7 @@ var units = []string{
 const Hold = 100 * time.Nanosecond
 
 // The rates of open loops for local and for distributed locks: far less than a good lock
-// grants, so that its waits are those of a service with spare capacity.
+// grants, so that it waits like a service with spare capacity.
 const (
 	Rate       harness.Rate = 100_000
 	RemoteRate harness.Rate = 500
@@ -99,7 +99,6 @@ func Run(b *testing.B, suite []*harness.Variant) {
 	}
 }
 
-// workloads returns the workloads of v: closed loops, and then an open one.
 func workloads(v *harness.Variant, procs int) (ws []harness.Workload) {
 	w := harness.Workload{Warmup: localWarmup, Window: time.Second}
 	open := harness.Workload{Workers: openWorkers * procs, Rate: Rate}

@@ -30,7 +30,6 @@ type memoryLock struct {
 	drawn     uint64 // tokens
 }
 
-// newMemoryServer returns a server whose locks claim the traits that the fault violates.
 func newMemoryServer(f fault) *memoryServer {
 	var claims harness.Traits
 	switch f {

@@ -41,8 +41,6 @@ func newServers(owner testing.TB) *servers {
 	return &servers{owner: owner, known: make(map[string]started)}
 }
 
-// endpoint skips or fails tb, which may be a subtest of the owner, if there is no such
-// server.
 func (s *servers) endpoint(tb testing.TB, kind string, n int) harness.Endpoint {
 	tb.Helper()
 	st := s.ask(kind, n)

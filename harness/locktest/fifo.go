@@ -144,7 +144,7 @@ const (
 	// and one that lets as many arrivals go first 0.15 %.
 	suspect, tolerated = 0.0001, 0.0003
 
-	// offProcessor is the length of a wait in which the worker may have lost its
+	// offProcessor is the length of a wait during which the worker may have lost its
 	// processor before it was in line. On two processors with a load of 12 up to 0.05
 	// % of the waits for a semaphore were that long.
 	offProcessor = 200 * time.Microsecond
@@ -177,8 +177,6 @@ func (w *waitCount) ask(seen []uint64) {
 	}
 }
 
-// granted records the wait of the new holder i, which asked at since; seen has the
-// numbers of grants at that time.
 func (w *waitCount) granted(i int, seen []uint64, since time.Time) {
 	var ahead uint64
 	for j := range seen {

@@ -112,7 +112,6 @@ func (r *fixture) join(c harness.Remote) (harness.Session, error) {
 	return s, nil
 }
 
-// fill adds workers until the fixture has n, spread over clients with per workers each.
 func (r *fixture) fill(n, per int) error {
 	for len(r.sessions) < n {
 		if len(r.sessions)%per == 0 {

@@ -63,8 +63,6 @@ func (g *gathering) run(ctx context.Context, s Subject) error {
 
 var errOver = errors.New("all rounds are over")
 
-// prepare sets up the next round in a new order of workers, or in the same order for
-// another trial.
 func (g *gathering) prepare() {
 	n := len(g.hs)
 	if g.trial == 0 {
@@ -94,7 +92,6 @@ func (g *gathering) prepare() {
 
 const writersOnly = 3
 
-// kind returns one of four kinds of rounds for readers; writersOnly without readers.
 func (g *gathering) kind() int {
 	switch {
 	case !g.reads:
@@ -178,8 +175,6 @@ func (g *gathering) stay(ctx context.Context, p int) {
 	}
 }
 
-// ask waits until the waiter of that rank may ask for the lock, and announces its
-// request.
 func (g *gathering) ask(ctx context.Context, rank int) error {
 	if err := await(ctx, g.ready); err != nil {
 		return err
@@ -244,7 +239,6 @@ func await(ctx context.Context, c <-chan struct{}) error {
 	}
 }
 
-// A limit is the occupancy of a lock with several permits.
 type limit struct {
 	permits int
 	inside  atomic.Int64

@@ -36,8 +36,8 @@ func notReentrant(ctx context.Context, s Subject) error {
 	return nil
 }
 
-// asWriter, byTrying and asReader return functions by which a handle takes and leaves the
-// lock, nil if it cannot.
+// asWriter, byTrying and asReader return functions that take and leave the lock by a
+// handle, nil if it cannot.
 func asWriter(h sync.Locker) (take, leave func()) { return h.Lock, h.Unlock }
 
 func asReader(h sync.Locker) (take, leave func()) {

@@ -114,8 +114,6 @@ func readExclusion(ctx context.Context, s Subject) error {
 	return eachRound(ctx, s, mixedAccess)
 }
 
-// alternate makes a reader and a writer wait for each other, in a fixed order without
-// chance.
 func alternate(ctx context.Context, s Subject, reader harness.RWLocker, writer sync.Locker) error {
 	if err := alone(ctx, s, "a free lock does not open: RLock has not returned", func() error { reader.RLock(); return nil }); err != nil {
 		return err
@@ -186,7 +184,6 @@ func readSnapshot(ctx context.Context, s Subject) error {
 	return eachRound(ctx, s, pairAccess)
 }
 
-// versions checks the result of an optimistic reader in cases with a known answer.
 func versions(hs []sync.Locker) error {
 	reader, ok := hs[0].(harness.OptimisticReader)
 	if !ok {

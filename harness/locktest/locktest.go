@@ -251,7 +251,7 @@ func record(ctx context.Context, s Subject) error {
 // counts as correct: chance needs more time on a busy machine.
 const patienceWithBroken = 100
 
-// inFull is the first try in which a rule has its full time.
+// inFull is the first try that gives a rule its full time.
 const inFull = 3
 
 // verdict inverts Check for a lock that must fail, and returns the reason for its

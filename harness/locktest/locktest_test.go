@@ -47,8 +47,6 @@ func TestUnavailableIsNotTouched(t *testing.T) {
 	Run(t, []*harness.Variant{v})
 }
 
-// TestShapesCoverSetups checks the setups passed to a constructor: every wait policy for
-// a lock that polls, and workers on threads for all locks.
 func TestShapesCoverSetups(t *testing.T) {
 	for family, waits := range map[harness.Family]int{harness.Spin: len(harness.WaitPolicies), harness.Blocking: 1} {
 		var asked sync.Map

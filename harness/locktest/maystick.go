@@ -32,8 +32,6 @@ func onlyStuck(err error) bool {
 	return err == errNoGrant
 }
 
-// validateMayStick returns an error if a variant declares a rule that does not exist, or
-// is not checked for it.
 func validateMayStick(suite []*harness.Variant) error {
 	var errs []error
 	for _, v := range suite {

@@ -10,8 +10,6 @@ import (
 	"locklab/harness"
 )
 
-// TestMayStick checks that only a stuck lock is excused, and only under a rule that the
-// variant names.
 func TestMayStick(t *testing.T) {
 	v := newMemoryServer(none).variant()
 	v.MayStick = map[string]string{"cancel-many": "its fault"}

@@ -80,8 +80,6 @@ var raceTests = []raceTest{
 	{"sequence/read-snapshot", false},
 }
 
-// TestRaceDetector shows that under -race the suite's own memory accesses distinguish a
-// lock that synchronizes from one that does not.
 func TestRaceDetector(t *testing.T) {
 	for _, b := range correct {
 		if !slices.ContainsFunc(raceTests, func(r raceTest) bool { return !r.races && strings.HasPrefix(r.lock, b.name+"/") }) {

@@ -10,8 +10,6 @@ import (
 	"locklab/harness"
 )
 
-// crowds returns spreads of the workers of a remote lock over clients: one alone, each
-// with its own client, and several behind each client.
 func crowds(v *harness.Variant) []crowd {
 	out := []crowd{{1, 1}}
 	if n := atMost(v, 4); n > 1 {

@@ -84,6 +84,4 @@ func reentrantRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// heldByOwner checks that the lock of worker 0 keeps out workers of its own client and of
-// another one.
 func (r *fixture) heldByOwner() error { return atOnce([]int{1, 2}, r.held) }

@@ -102,8 +102,6 @@ func leaked(key string, before map[string]int) error {
 	}
 }
 
-// goroutines counts the goroutines without a label in each place, and returns the places
-// of those with the given one. Tests themselves have no label and are left out.
 func goroutines(key string) (bare map[string]int, own []string, err error) {
 	var out bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&out, 1); err != nil {

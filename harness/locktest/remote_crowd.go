@@ -48,8 +48,6 @@ func crowdRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// gather makes one worker hold the lock for a while and all others ask for it once in
-// that time; alternately as readers and writers if readers is set.
 func (r *fixture) gather(hold time.Duration, readers bool) error {
 	order := rand.Perm(len(r.sessions))
 	var a rwInside
@@ -108,8 +106,6 @@ func wakeUpRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// enduranceRemote uses one lock for some hundred acquisitions, as fast as possible, by
-// one client and by two. It also checks the permits of a semaphore.
 func enduranceRemote(ctx context.Context, s Subject) error {
 	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(r.atMost(3), 2); err != nil {

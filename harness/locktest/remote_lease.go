@@ -45,8 +45,6 @@ func ownerRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// atOnce runs check for all workers concurrently and returns the error of the first of
-// them, in their order, that has one.
 func atOnce(workers []int, check func(worker int) error) error {
 	errs := make([]error, len(workers))
 	var wg sync.WaitGroup

@@ -124,8 +124,6 @@ func readExclusionRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// apart checks that readers and a writer keep each other out, in both orders, within a
-// client and between two.
 func apart(r *fixture) error {
 	first, err := r.get(0, reading)
 	if err != nil {
@@ -199,8 +197,6 @@ func violated(vs []harness.Violation) error {
 	return fmt.Errorf("%s (%d times)", vs[0].Detail, vs[0].Count)
 }
 
-// readersShareRemote makes readers of one client and of others enter one after the other,
-// and leave in the same order.
 func readersShareRemote(ctx context.Context, s Subject) error {
 	n := atMost(s.Variant, 4)
 	if n < 2 {

@@ -10,8 +10,6 @@ import (
 	"locklab/harness/oracle"
 )
 
-// readCancelRemote makes readers that wait for a writer give up, and writers that wait
-// for readers, while others wait behind them.
 func readCancelRemote(ctx context.Context, s Subject) error {
 	return inCompany(ctx, s, func(r *fixture) error {
 		for _, step := range []struct {
@@ -141,8 +139,6 @@ func readerGivesUpAtRelease(r *fixture) error {
 	return nil
 }
 
-// readLeaseRemote checks that a reader's lease behaves like others, and that its end ends
-// no other hold.
 func readLeaseRemote(ctx context.Context, s Subject) error {
 	return inCompany(ctx, s, func(r *fixture) error {
 		first, err := r.get(0, reading)

@@ -50,8 +50,6 @@ func shapes(v *harness.Variant) []shape {
 // spare returns the number of permits to take so that one is left.
 func spare(v *harness.Variant) int { return max(0, v.Traits.Permits-1) }
 
-// atMost returns n, or fewer if the lock serves fewer in addition to the workers that
-// take the spare permits.
 func atMost(v *harness.Variant, n int) int {
 	if most := v.Traits.MaxWorkers; most > 0 {
 		return max(1, min(n, most-spare(v)))

@@ -10,8 +10,6 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// check returns the first reason why parts, in the order of their ranks, do not belong to
-// one run.
 func check(parts []*resultfile.Run) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{harness.ErrUsage}, args...)...)

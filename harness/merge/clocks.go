@@ -7,10 +7,10 @@ import (
 	"locklab/harness"
 )
 
-// MostApart limits how much later a rank's window may open than the first one, and how
-// much earlier it may close than the last one, as a share of the window. It equals the
-// practical margin of rates (stat.DefaultMargin). The rates of the merged result are too
-// low by the share during which a rank was not measuring.
+// MostApart limits the difference between windows of ranks, as a share of the window: how
+// much later one may open than the first, or earlier one may close than the last. It
+// equals the practical margin of rates (stat.DefaultMargin). The rates of the merged
+// result are too low by the share during which a rank was not measuring.
 const MostApart = 0.05
 
 type clocks struct {
@@ -96,12 +96,10 @@ func newWindows(ranks []harness.Rank, c clocks) (w windows) {
 	return w
 }
 
-// all returns the time in which some rank measured, and both the time in which all did.
+// all returns the time during which some rank measured, and both the time when all did.
 func (w windows) all() (from, to int64)  { return slices.Min(w.opened), slices.Max(w.closed) }
 func (w windows) both() (from, to int64) { return slices.Max(w.opened), slices.Min(w.closed) }
 
-// apart describes the rank whose window was farthest from the others', if it was too far,
-// or returns "".
 func (g *group) apart() string {
 	window := float64(g.parts[0].Workload.Window)
 	most := int64(MostApart * window)

@@ -14,8 +14,6 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// TestExact checks that the merged parts of a case equal the result of one process with
-// all workers: each figure, each histogram, the owners and the slices.
 func TestExact(t *testing.T) {
 	hosts := []seat{at("a", 0, 0, 0), at("b", 5e12, 0, 0), at("c", -9e11, 0, 0), at("d", 1e18, 0, 0)}
 	mixed := []seat{at("a", 0, 0, 0), at("b", 5e12, 0, 0), at("a", 0, 77_000, -1), at("b", 5e12, -1e9, -1)} // two have the offset of the clock that all four read

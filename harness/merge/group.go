@@ -97,8 +97,6 @@ func pool(ws []warned) (out []harness.Warning) {
 	return out
 }
 
-// broken returns the result of a case with violations in some ranks: the violations,
-// without figures.
 func broken(parts []*harness.Result) *harness.Result {
 	first := parts[0]
 	out := &harness.Result{Lock: first.Lock, Workload: first.Workload, Round: first.Round, Started: first.Started}

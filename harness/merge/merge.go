@@ -70,8 +70,6 @@ type key struct {
 	round int
 }
 
-// gather returns the cases and rounds of parts, in the order of rank 0, then those that
-// it lacks.
 func gather(parts []*resultfile.Run) (out []*round, err error) {
 	at := make(map[key]*round)
 	for i, p := range parts {

@@ -195,8 +195,6 @@ func TestDropped(t *testing.T) {
 	}
 }
 
-// TestBroken checks that a violation in one rank is in the merged case, even if other
-// ranks lack it.
 func TestBroken(t *testing.T) {
 	parts := few()
 	parts[1].Results[0].Violations = []harness.Violation{{Rule: "crash", Detail: "exit 2", Count: 1, Trace: []string{"panic"}}}

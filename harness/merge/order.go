@@ -46,8 +46,8 @@ const mostOwners = 1 << 14
 const measureCloser = "let the ranks meet at a server that is nearer to them, or run them on one host"
 
 // order returns the turns of all ranks. It orders by time if all ranks read one clock, or
-// if all consecutive holds are farther apart than the errors of the clocks; else by
-// fencing tokens; else the order is unknown.
+// if all consecutive holds are farther apart than the errors of the clocks. Otherwise it
+// orders by fencing tokens, or the order is unknown.
 func (g *group) order() turns {
 	first := g.parts[0]
 	if first.Workload.Reads > 0 || first.Workload.Rate > 0 || first.Workload.Locks > 1 {
@@ -88,8 +88,6 @@ func (g *group) order() turns {
 	return turns{}
 }
 
-// tooClose counts the holds, sorted by grant, that may not have come after the one
-// before.
 func (g *group) tooClose(all []held) (n int) {
 	for i := 1; i < len(all); i++ {
 		a, b := &all[i-1], &all[i]

@@ -8,8 +8,6 @@ import (
 	"locklab/harness"
 )
 
-// TestBypassByBruteForce compares with a direct implementation of the definition, on
-// random logs.
 func TestBypassByBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 300 {

@@ -46,8 +46,6 @@ var Allocs = &Metric{
 	},
 }
 
-// perOwn returns this process's total per acquisition, and false if the workers of r ran
-// in another process.
 func perOwn(r *harness.Result, total float64) (float64, bool) {
 	v, ok := per(total, r.Ops)
 	return v, ok && r.CPU != (harness.CPU{})

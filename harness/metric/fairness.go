@@ -6,8 +6,6 @@ import (
 	"locklab/harness"
 )
 
-// shares returns the acquisitions of each worker, busiest first, and false with fewer
-// than two workers or no acquisition.
 func shares(r *harness.Result) (desc []float64, sum float64, ok bool) {
 	desc = make([]float64, len(r.Workers))
 	for i, n := range r.Workers {

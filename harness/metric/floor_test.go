@@ -14,8 +14,6 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// TestUnderTheFloor checks that times below the clock's resolution are not reported, and
-// that AtMost gives the bound.
 func TestUnderTheFloor(t *testing.T) {
 	quantile := func(h harness.Histogram) *harness.Result {
 		return &harness.Result{Wait: h, Handover: h, ClockFloor: 20, ClockStep: 10, Transfer: 50, RoundTrip: 25} // floor 150

@@ -21,8 +21,6 @@ var HandoverShare = closed(&Metric{
 	AtMost: func(r *harness.Result) (float64, bool) { return ofWindow(r, HandoverMean.AtMost) },
 })
 
-// ofWindow returns the total time of all handovers of r in percent of its window, if of
-// returns the mean of one.
 func ofWindow(r *harness.Result, of func(r *harness.Result) (float64, bool)) (float64, bool) {
 	mean, ok := of(r)
 	if !ok || r.Elapsed <= 0 {

@@ -12,7 +12,7 @@ import (
 // The largest sample is not the longest wait, so there is no maximum.
 //
 // Source: G. Tene, "How NOT to Measure Latency", 2013: quote quantiles of the whole
-// distribution, and only those that the number of samples supports.
+// distribution, and only quantiles that the number of samples supports.
 var (
 	P50  = wait("wait-p50", "p50-ns/op", "half of the sampled acquisitions waited no longer", 0.5)
 	P99  = wait("wait-p99", "p99-ns/op", "99 in 100 sampled acquisitions waited no longer", 0.99)

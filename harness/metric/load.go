@@ -82,8 +82,8 @@ var Late = loaded(&Metric{
 	Better: Lower,
 }, func(r *harness.Result) (float64, bool) { return ofArrivals(r, r.Open.Late) })
 
-// The limits for a lock to sustain a load. The saturation point, the knee of the curve of
-// waits over the load, is where it fails them.
+// The limits for a lock to sustain a load. Beyond the saturation point, the knee of the
+// curve of waits over the load, a lock fails them.
 //
 // Source: the knee of a delay curve in L. Kleinrock, "Power and Deterministic Rules of
 // Thumb for Probabilistic Problems in Computer Communications", ICC 1979. We chose these

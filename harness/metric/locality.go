@@ -41,8 +41,6 @@ func locality(name, unit, doc string, d distance) *Metric {
 		}}
 }
 
-// distances counts the handovers in the owner log of r by distance; false if r was not
-// merged or has no such log.
 func distances(r *harness.Result) (counts [betweenHosts + 1]int, ok bool) {
 	log := owners{r.Owners, r.Burst, len(r.Workers)}
 	if len(r.Ranks) < 2 || !log.valid() {

@@ -64,8 +64,6 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestUnordered checks that no figure treats an unknown order of holds as no or few
-// handovers.
 func TestUnordered(t *testing.T) {
 	r := merged(20, 10, 20, 10)
 	r.RoundTrip = 10

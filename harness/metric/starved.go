@@ -4,7 +4,7 @@ import "locklab/harness"
 
 // Starved is the share of the workers' slices of the window with no finished acquisition,
 // in percent: the worker waited, for the lock or for a processor, while others may have
-// been served. Slices are those of [Jain]. If holds and thinks take a tenth of a slice or
+// been served. Slices are as in [Jain]. If holds and thinks take a tenth of a slice or
 // more, a worker may have had no time to finish one, and there is no figure.
 //
 // Source: the "starve" of BenchmarkMutexCapture in the Go runtime
@@ -35,7 +35,7 @@ var Starved = &Metric{
 	},
 }
 
-// Unserved is the longest time of the window in which a worker finished no acquisition,
+// Unserved is the longest time of the window without a finished acquisition of a worker,
 // in ns: the time between two of its stop checks, which follow each acquisition that
 // takes long. It grows with the window.
 //

@@ -8,8 +8,6 @@ import (
 	"locklab/harness"
 )
 
-// TestExcused checks that a harm is excused exactly if it would not have lasted long
-// enough without the delays.
 func TestExcused(t *testing.T) {
 	timed := []harness.Harm{harness.Stall, harness.Stuck, harness.Overtaken}
 	const (

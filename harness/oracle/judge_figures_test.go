@@ -10,8 +10,6 @@ import (
 
 const ms = time.Millisecond
 
-// TestWindows checks for a window per disturbance, with the longest wait for a free lock
-// that had begun before it or begins before the next one.
 func TestWindows(t *testing.T) {
 	held := "0 1 asked; 1 1 granted; 2 2 asked;"
 	for _, c := range []struct {
@@ -111,8 +109,6 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// TestExcerpt expects the events around the first violation, and all events of the holds
-// that touch it.
 func TestExcerpt(t *testing.T) {
 	var all []string
 	for i := range 50 { // of worker 9, one after the other, long before and after

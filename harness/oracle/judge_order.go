@@ -98,8 +98,8 @@ func (j *Judgement) refusals(r Rules) {
 	}
 }
 
-// spans returns the sorted, disjoint times in which the lock may have been held, by
-// writers or also by readers.
+// spans returns the sorted, disjoint times when the lock may have been held, by writers
+// or also by readers.
 func (j *Judgement) spans(readers bool) []pause {
 	last := [2]int64{math.MinInt64, math.MinInt64} // ends of all holds up to here, and of writers
 	next := j.successors()
@@ -150,8 +150,6 @@ func (j *Judgement) successors() []int64 {
 	return at
 }
 
-// touches reports whether one of spans, which are sorted and disjoint, has a moment in
-// common with from to to.
 func touches(spans []pause, from, to int64) bool {
 	i, _ := slices.BinarySearchFunc(spans, from, func(s pause, at int64) int {
 		if s.to < at {

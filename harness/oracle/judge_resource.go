@@ -78,8 +78,6 @@ func (f *register) remember(token uint64, shared bool) {
 	}
 }
 
-// write records a write of hold by, and returns the hold of a successor that has written
-// before, if any.
 func (f *register) write(by int, hold *Held) (later int, stale bool) {
 	later, stale = f.behind(by)
 	if !hold.Shared {

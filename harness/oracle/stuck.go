@@ -38,8 +38,6 @@ func (j *Judgement) stuck(s *sweep, c *collector) {
 	}
 }
 
-// failing returns the workers with failed attempts that began after at, if there was no
-// grant.
 func (j *Judgement) failing(at int64) (workers []int) {
 	if n := len(j.Holds); n > 0 && j.Holds[n-1].Acquired > at {
 		return nil

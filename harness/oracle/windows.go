@@ -276,7 +276,7 @@ func (s *sweep) apply(p point) {
 
 func (s *sweep) close(at int64, granted bool) {
 	j := s.j
-	// Windows that began in this wait, and the one that was open before.
+	// Windows that began in this wait, and the window that was open before.
 	from := s.windows - 1
 	if s.first >= 0 {
 		from = s.first - 1

@@ -11,10 +11,10 @@ import (
 type costs struct {
 	work
 
-	// For waiters that poll: the useless requests per second of each, the time of the
-	// busiest processors per request, in seconds, and the time from one acquisition
-	// to the next, in ns, by any worker. A handover takes at least that long, and
-	// until one of the waiters happens to ask.
+	// For waiters that poll. asks is the useless requests per second of each. busy is
+	// the time of the busiest processors per request, in seconds. acquisition is the
+	// time from one acquisition to the next by any worker, in ns. A handover takes at
+	// least that long, and until one of the waiters happens to ask.
 	asks, busy, acquisition float64
 
 	release float64 // the part of a contender's cycle that is not waiting, ns
@@ -86,9 +86,9 @@ func middle(points []Point, of func(p Point) stat.Summary) float64 {
 
 func (l law) grows() bool { return l.at(1e6) > l.at(1) }
 
-// stretch is the factor by which other requests lengthen a request: the residence time of
-// processor sharing, 1/(1-ρ), with the utilization ρ by useless requests alone; infinite
-// if these take all capacity.
+// stretch is the lengthening of a request by other requests, as a factor: the residence
+// time of processor sharing, 1/(1-ρ), with the utilization ρ by useless requests alone;
+// infinite if these take all capacity.
 func (k costs) stretch(n float64) float64 {
 	if rho := k.asks * k.busy * n; rho < 1 {
 		return 1 / (1 - rho)

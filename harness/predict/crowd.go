@@ -180,8 +180,6 @@ func got(r *harness.Result) (float64, bool) {
 	return (server + client) / float64(r.Elapsed), known && told && r.Elapsed > 0
 }
 
-// unserved returns the useless requests per second of a contender: all except those of
-// each acquisition and its release.
 func (m *Model) unserved(r *harness.Result) (float64, bool) {
 	if m.Trips == nil || r.Elapsed <= 0 {
 		return 0, false

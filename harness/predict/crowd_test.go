@@ -77,8 +77,6 @@ func TestCrowdRecovered(t *testing.T) {
 	}
 }
 
-// TestCrowdBound checks that the server limits the rate once it is busy, if the
-// calibration shows a constant handover time and a growing demand on the server.
 func TestCrowdBound(t *testing.T) {
 	busy := synthetic.Queue("busy")
 	busy.Server = func(n float64) time.Duration { return time.Duration(5000 * n) }

@@ -184,7 +184,7 @@ type Cost struct {
 	Message                float64
 }
 
-// Costs returns the terms of the calibration, without those that are 0.
+// Costs returns the terms of the calibration, without zero terms.
 func (c *Crowd) Costs() (out []Cost) {
 	for _, t := range []term{constant, perWaiter, perPair, shared} {
 		if t.name == constant.name && c.Polls() {

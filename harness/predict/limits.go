@@ -76,8 +76,6 @@ func byPolls(_ *Limit, c *Crowd) (float64, bool) {
 	return 1 / per, per > 0
 }
 
-// uses returns a contender's use of a resource, at the most contenders of the
-// calibration, or the most at all.
 func (c *Crowd) uses(of func(p Point) stat.Summary) float64 {
 	points := c.Points
 	if len(c.fitted) > 0 {

@@ -158,8 +158,6 @@ func (a *assembly) step(ctx context.Context) ([]claim, error) {
 	return claims, a.greet(ctx, &claims)
 }
 
-// look records the claims, and returns them if all are there and their numbers of ranks
-// agree.
 func (a *assembly) look(values [][]byte) []claim {
 	all := make([]claim, len(values))
 	complete := true

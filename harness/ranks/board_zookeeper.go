@@ -135,7 +135,6 @@ func (b *zooBoard) claim(ctx context.Context, value []byte) (taken bool, holder 
 	return err != nil || !bytes.Equal(holder, value), holder, err
 }
 
-// beat lists the claims, which the session renews, and reads them when they have changed.
 func (b *zooBoard) beat(ctx context.Context, _ string) ([][]byte, error) {
 	version, err := do(ctx, func() (int32, error) {
 		_, stat, err := b.conn.Children(b.root() + "/claims")

@@ -43,8 +43,6 @@ func (f *fakeClock) samples(n int) []sample {
 	return out
 }
 
-// newFake draws a server: near or far, with much or no jitter, and random asymmetry of
-// the two ways.
 func newFake(random *rand.Rand) *fakeClock {
 	return &fakeClock{
 		offset:     1_700_000_000_000_000_000 + random.Int64N(1e18),

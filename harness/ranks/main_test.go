@@ -127,8 +127,6 @@ type joined struct {
 	err error
 }
 
-// join joins with n ranks in goroutines. change may be nil. The groups are left when t
-// ends.
 func join(t *testing.T, sync string, n int, change func(*Options, *Member)) []joined {
 	t.Helper()
 	out := make([]joined, n)

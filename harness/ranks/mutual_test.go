@@ -14,8 +14,6 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// mutual starts a server that requires client certificates, and returns one that it
-// accepts, with the key.
 func mutual(t *testing.T, kind string) (at harness.Endpoint, cert, key []byte) {
 	t.Helper()
 	server := start(t, kind, func(ctx context.Context, kind string) (*backend.Server, error) {
@@ -30,8 +28,6 @@ func mutual(t *testing.T, kind string) (at harness.Endpoint, cert, key []byte) {
 	return at, at.Roots, key
 }
 
-// TestMutual checks that ranks meet at a server that requires certificates. Without a
-// good one each reports the problem in one line, without the key.
 func TestMutual(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kinds {

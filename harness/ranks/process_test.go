@@ -82,8 +82,6 @@ func (p *process) says(t *testing.T, prefix string) (line string) {
 	return line
 }
 
-// mixed starts some ranks as processes, the others as goroutines, and returns when all
-// have joined.
 func mixed(t *testing.T, sync string, n int, processes ...int) (here map[int]*Group, away map[int]*process) {
 	t.Helper()
 	here, away = make(map[int]*Group), make(map[int]*process)
@@ -251,8 +249,6 @@ func TestKilledRun(t *testing.T) {
 	})
 }
 
-// checkLeft looks for remains of the job of b: claims only while a rank is there, and in
-// Redis nothing without an expiry.
 func checkLeft(t *testing.T, b board, there bool) {
 	t.Helper()
 	switch b := b.(type) {

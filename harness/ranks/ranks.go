@@ -155,9 +155,8 @@ func Join(ctx context.Context, o Options, self Member) (*Group, error) {
 	return g, nil
 }
 
-// Check returns the error that Join would return because of o.Sync or the TLS options of
-// o, or because the server does not answer or rejects the credentials of the URL. It
-// leaves nothing there.
+// Check returns Join's error about o.Sync, the TLS options of o, or a server that does
+// not answer or rejects the credentials of the URL. It leaves nothing there.
 func Check(ctx context.Context, o Options) error {
 	o, err := o.complete()
 	if err != nil {
@@ -228,8 +227,6 @@ func (g *Group) introduce(ctx context.Context, self Member) error {
 	return g.Measure(ctx)
 }
 
-// distinct makes the host names of different machines unique: if several have the same,
-// such as localhost, it appends the beginning of the boot's name.
 func distinct(members []Member) []Member {
 	machine := func(m Member) string { return harness.Rank{Host: m.Host, Clock: m.Clock}.Machine() }
 	out := slices.Clone(members)

@@ -76,8 +76,6 @@ func hopeless(err error) bool {
 	return errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.RecordHeaderError)) || alert(err) != nil
 }
 
-// insecure explains in one line why at cannot be used for a reason related to TLS, else
-// it returns nil.
 func insecure(at address, err error) error {
 	var certificate *tls.CertificateVerificationError
 	secure := at.endpoint.TLS != nil

@@ -43,8 +43,6 @@ type watcher struct {
 	missed   time.Time // when a rank was first missing, zero if all are there
 }
 
-// watch renews the claim until ctx ends, and ends the group when a rank or the server is
-// gone.
 func (g *Group) watch(ctx context.Context) {
 	defer close(g.watcher.done)
 	w := &watcher{Group: g, answered: time.Now()}

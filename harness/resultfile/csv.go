@@ -17,7 +17,6 @@ type csvColumn struct {
 	of   func(r *harness.Result) string
 }
 
-// csvColumns are followed by one column for each metric, named by its unit.
 var csvColumns = []csvColumn{
 	{"lock", func(r *harness.Result) string { return r.Lock.Name }},
 	{"family", func(r *harness.Result) string { return string(r.Lock.Family) }},

@@ -18,8 +18,6 @@ type faultColumn struct {
 	of   func(row survival.Row) string
 }
 
-// faultColumns are followed by one column for each harm: the number of tries that showed
-// it.
 var faultColumns = []faultColumn{
 	{"scenario", func(r survival.Row) string { return r.Fault.Scenario }},
 	{"lock", func(r survival.Row) string { return r.Fault.Lock.Name }},

@@ -14,8 +14,6 @@ type simulationColumn struct {
 	of   func(s *harness.Simulation) string
 }
 
-// simulationColumns are followed by the median, the least and the greatest of each
-// figure.
 var simulationColumns = []simulationColumn{
 	{"simulated", func(s *harness.Simulation) string { return s.Simulated }},
 	{"hypothetical", func(s *harness.Simulation) string { return strconv.FormatBool(s.Hypothetical) }},

@@ -68,8 +68,6 @@ func (w *Writer) rewrite(drop func(*harness.Result) bool) (err error) {
 	return errors.Join(syncDir(w.dir), old.Close())
 }
 
-// divide copies the lines of the file to kept, except results that drop selects, which it
-// copies to dropped. Unreadable lines are kept.
 func divide(name string, kept, dropped io.Writer, drop func(*harness.Result) bool) error {
 	file, err := os.Open(name)
 	if err != nil {

@@ -64,8 +64,6 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// fiveRounds writes a run of five rounds followed by a damaged line, and returns its
-// directory and its results.
 func fiveRounds(t *testing.T, m Manifest) (dir string, results []byte) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "run")

@@ -14,8 +14,6 @@ import (
 	"locklab/harness/metric"
 )
 
-// TestLogs reads the logs of a real run with the reader of hdrhistogram-go, and compares
-// counts and percentiles with ours.
 func TestLogs(t *testing.T) {
 	run, err := Load("../../reports/testdata/run")
 	if err != nil {

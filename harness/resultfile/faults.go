@@ -26,8 +26,8 @@ func (r *Run) addFault(f *harness.FaultResult) {
 }
 
 // AddFaults adds the faults of other, a run of failure scenarios in its own directory, to
-// those of r, and records their source in r.Chaos. It copies nothing else, and does not
-// change other.
+// the faults of r, and records their source in r.Chaos. It copies nothing else, and does
+// not change other.
 func (r *Run) AddFaults(other *Run) {
 	for _, f := range other.Faults {
 		c := *f

@@ -34,8 +34,6 @@ func (k *logKind) begin(out io.Writer, started time.Time) error {
 	return nil
 }
 
-// append writes the interval of r, if it has such times. A result that violates a rule is
-// a comment, as in [Bench].
 func (k *logKind) append(out io.Writer, l caseLine) error {
 	r := l.Result
 	name := word("lock=" + r.Lock.Name + "/" + r.Workload.Name())

@@ -115,7 +115,7 @@ func (m Manifest) PracticalMargin() float64 {
 }
 
 // Differs returns, in a few words, why results measured under n cannot be combined with
-// those of m, or "".
+// results of m, or "".
 func (m Manifest) Differs(n Manifest) string {
 	a, b := m.Machine, n.Machine
 	unlike := a.Unlike(b, true) // a restarted container has another name

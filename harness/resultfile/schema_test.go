@@ -82,8 +82,6 @@ func TestSchemaAccepts(t *testing.T) {
 	}
 }
 
-// records returns lines of each kind: one with all fields, and one without any optional
-// field.
 func records(t *testing.T) (lines [][]byte) {
 	t.Helper()
 	add := func(line []byte, err error) {
@@ -195,8 +193,6 @@ type broken struct {
 	doc  map[string]any
 }
 
-// breaks returns copies of doc, each wrong in one place: a field of another type, a
-// negative number, an unknown field.
 func breaks(doc map[string]any) (out []broken) {
 	with := func(key string, value any) map[string]any {
 		c := make(map[string]any, len(doc))

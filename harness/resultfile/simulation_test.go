@@ -110,8 +110,6 @@ func on(machine string, workers int, time float64) *harness.Simulation {
 	return s
 }
 
-// TestExtend adds simulations to a measured run, some of them again, after a crash, and
-// checks that the rest is unchanged.
 func TestExtend(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w, err := Create(dir, Manifest{Seed: 7})

@@ -17,8 +17,6 @@ func syncFile(f *os.File) error {
 	return fmt.Errorf("resultfile: %w", err)
 }
 
-// syncDir waits until the names of the files in dir are on disk, if the system supports
-// that.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -52,8 +52,6 @@ func Create(dir string, m Manifest) (*Writer, error) {
 	return w, nil
 }
 
-// begin opens the results of a new run for one writer. The error is fs.ErrExist if there
-// is a run.
 func begin(dir string) (*os.File, error) {
 	name := filepath.Join(dir, ResultsName)
 	results, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_APPEND|os.O_WRONLY, 0o644)

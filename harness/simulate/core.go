@@ -111,8 +111,6 @@ func (c *core) spend(ps int64) {
 	c.busy = c.clock
 }
 
-// access executes an operation of the worker. It returns a value from the core's own
-// cache at once if nothing can happen elsewhere.
 func (c *core) access(a atomics.Access) uint64 {
 	switch a.Op {
 	case atomics.OpSpin:
@@ -156,8 +154,6 @@ func (c *core) load(a atomics.Access) (v uint64, ok bool) {
 	return a.Word.Get(), true
 }
 
-// step executes the pending operation of c at the simulator's time, as far as possible,
-// and lets the worker continue.
 func (c *core) step() {
 	s := c.s
 	if c.dozes {

@@ -79,8 +79,6 @@ func (s *sim) favoured(l *line) int {
 	return 0
 }
 
-// nearHome returns the first request from the directory's socket among those as old as
-// the oldest, or 0.
 func (s *sim) nearHome(l *line) int {
 	for i, r := range l.queue {
 		if r.at != l.queue[0].at {

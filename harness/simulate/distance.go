@@ -38,8 +38,6 @@ func (s *sim) distance(a, b int) int {
 	return otherSocket
 }
 
-// parts returns the caches of the cluster and of the socket of a cache, as half-open
-// blocks.
 func (s *sim) parts(cache int) (cluster, socket block) {
 	c, k := s.cluster(cache)*s.m.Cores, s.socket(cache)*s.m.Cores*s.m.Clusters
 	return block{c, c + s.m.Cores}, block{k, k + s.m.Cores*s.m.Clusters}

@@ -64,8 +64,6 @@ func (c *core) napInLoop(a atomics.Access) {
 	}
 }
 
-// doze waits until a line that c has read is about to be invalidated, or for a limited
-// time.
 func (c *core) doze() {
 	c.dozes = true
 	for _, l := range c.looks {

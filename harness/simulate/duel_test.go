@@ -12,16 +12,11 @@ import (
 	"testing"
 )
 
-// updating reports whether golden files are to be rewritten, by the flag of the machines'
-// tests.
 func updating() bool {
 	f := flag.Lookup("update")
 	return f != nil && f.Value.String() == "true"
 }
 
-// TestDuel checks the steps and the last sentence of duels on a machine with round
-// numbers: within a cluster, on two sockets with the directory at the second contender,
-// and within a core.
 func TestDuel(t *testing.T) {
 	var out bytes.Buffer
 	m := plain()

@@ -28,8 +28,6 @@ func (s *set) count() (n int) {
 	return n
 }
 
-// first and last return the least and the greatest of the caches of s in a block, or
-// none.
 func (s *set) first(in block) int {
 	for k := in.from / 64; k*64 < in.to; k++ {
 		if w := s.word(k, in); w != 0 {
@@ -111,7 +109,6 @@ type counters struct {
 	Hits        int64
 }
 
-// line returns the line of a word. A line gets its home at the first access.
 func (s *sim) line(w atomics.Word, c *core) *line {
 	key := w.Address() / lineBytes
 	recent := &s.recent[key%recentLines]

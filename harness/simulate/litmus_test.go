@@ -9,9 +9,9 @@ import (
 	"locklab/atomics"
 )
 
-// litmus has two cores that store, then load. The outcomes are those of x86-TSO (Sewell
-// et al., CACM 53(7), 2010), over many distances in time, and with the lines at either
-// core, at both and at no core.
+// litmus has two cores that store, then load. The outcomes follow x86-TSO (Sewell et al.,
+// CACM 53(7), 2010), over many distances in time, and with the lines at either core, at
+// both and at no core.
 var litmus = []struct {
 	name    string
 	left    func(w *words) (a, b uint64)

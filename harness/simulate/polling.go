@@ -6,8 +6,8 @@ import "locklab/atomics"
 
 // A waiter mostly loads one word and passes the time of a spin hint: PollWhile of package
 // atomics. The model polls without the worker, whose coroutine switches only once until
-// the polls end. It adds as many polls at once as nothing can interrupt. Its figures
-// equal those of single loads and hints (TestPolls).
+// the polls end. It adds as many polls at once as nothing can interrupt. Single loads and
+// hints give the same figures (TestPolls).
 type polling struct {
 	phase pollPhase
 	word  atomics.Word

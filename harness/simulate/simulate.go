@@ -61,8 +61,6 @@ func expected(results []Result, f func(Result) float64) harness.Expected {
 	return harness.Expected{Median: (xs[(n-1)/2] + xs[n/2]) / 2, Lo: xs[0], Hi: xs[n-1]}
 }
 
-// on returns the number of different parts of m that the workers of w use; part returns
-// the part of a core.
 func on(m *Machine, w Workload, part func(cache int) int) int {
 	parts := make(map[int]bool)
 	for i := range w.Workers {

@@ -40,8 +40,6 @@ func (c *core) store(a atomics.Access) {
 	c.fetch(a)
 }
 
-// fetch requests the line of a store in the buffer, or of an instruction that waits
-// behind it.
 func (c *core) fetch(a atomics.Access) {
 	s := c.s
 	l := s.line(a.Word, c)

@@ -107,8 +107,6 @@ func (s *stepSearch) chance(lo, hi int, score float64) float64 {
 	return float64(len(all)-below) / float64(len(all))
 }
 
-// reorder returns the greatest score of any sequence for each order of the values from lo
-// to hi.
 func (s *stepSearch) reorder(lo, hi int) (out []float64) {
 	n := hi - lo
 	rows := make([][]float64, len(s.sequences))

@@ -24,9 +24,9 @@ const (
 type Status struct {
 	State State
 
-	// Scenarios are those that broke the guarantee; if it was not tested, the
-	// scenarios that were not tried; if it was not shown, those that may break it;
-	// else those that tested it.
+	// Scenarios are the scenarios that broke the guarantee. If it was not tested,
+	// they are the ones not tried; if it was not shown, the ones that may break it.
+	// Otherwise they are the ones that tested it.
 	Scenarios []string
 	Harms     []harness.Harm // by which they broke it
 	Tries     int            // of all scenarios that test it

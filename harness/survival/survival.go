@@ -101,7 +101,8 @@ func Judge(r *harness.FaultResult) Row {
 	return row
 }
 
-// seen returns the harms of r: in the order of harness.Harms, then those of a newer lab.
+// seen returns the harms of r: in the order of harness.Harms, then the ones of a newer
+// lab.
 func seen(r *harness.FaultResult) (out []harness.Harm) {
 	for _, h := range slices.Concat(harness.Harms, slices.Sorted(maps.Keys(r.Seen))) {
 		if r.Seen[h] > 0 && !slices.Contains(out, h) {
@@ -186,8 +187,8 @@ func values(ns []int64, endless int) (vs []float64) {
 	return vs
 }
 
-// quantile returns the least of the sorted values that is not exceeded by at least a
-// share q of them.
+// quantile returns the least of the sorted values v such that at least a share q of
+// them is at most v.
 func quantile(vs []float64, q float64) float64 {
 	i := int(math.Ceil(q*float64(len(vs)))) - 1
 	return vs[min(max(i, 0), len(vs)-1)]

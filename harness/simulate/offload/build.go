@@ -63,8 +63,6 @@ func quoted(word string) string {
 	return word
 }
 
-// find returns the directory and the argument of the build: the directory of package
-// main, or the module's directory and the import path.
 func (s Source) find() (dir, what string, err error) {
 	if s.Module == "" {
 		return "", "", errors.New("this program does not know the module that it was built from")
@@ -107,8 +105,6 @@ func moduleIn(dir string) string {
 	return ""
 }
 
-// build makes the other build of p with the go command, in the user's cache directory,
-// and returns its file.
 func (p Program) build(ctx context.Context) (string, error) {
 	dir, what, err := p.Source.find()
 	if err != nil {

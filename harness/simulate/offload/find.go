@@ -135,8 +135,6 @@ func short(commit string) string {
 	return revision
 }
 
-// absolute returns path, or "" if it is not an existing absolute path, for example
-// because of -trimpath.
 func absolute(path string) string {
 	if !filepath.IsAbs(path) {
 		return ""

@@ -73,8 +73,6 @@ func (h *house) build(out string, more ...string) string {
 	return out
 }
 
-// run runs a program in a directory, and returns the build that it found, the figure, and
-// its output.
 func (h *house) run(dir, exe string, env ...string) (found, figure, said string, status int) {
 	h.t.Helper()
 	cmd := exec.Command(exe)

@@ -27,8 +27,6 @@ var fits = sync.OnceValues(func() (all []*simulate.Machine, err error) {
 	return all, nil
 })
 
-// differences describes the numbers in machine files that differ from the fitted ones. If
-// write is set it writes them into the files.
 func differences(write bool) (found []string, err error) {
 	all, err := fits()
 	if err != nil {
@@ -77,8 +75,6 @@ func exact(t *testing.T) {
 	}
 }
 
-// TestFit fits the numbers from measurements at 8 and 16 workers again, and compares them
-// with the files, including the machines that inherit them.
 func TestFit(t *testing.T) {
 	exact(t)
 	found, err := differences(*update)
