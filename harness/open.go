@@ -24,8 +24,8 @@ type OpenLoop struct {
 	// from the intended start, too.
 	Late uint64 `json:"late,omitempty"`
 
-	// Behind is the number of due arrivals that no worker had taken when the
-	// latest-starting arrival was taken.
+	// Behind is the number of due arrivals that no worker had taken when the most
+	// delayed one was taken.
 	Behind uint64 `json:"behind,omitempty"`
 
 	// Lag50 and Lag99 are the median and the 99th percentile, in ns, of the delay

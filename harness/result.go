@@ -261,7 +261,7 @@ type Noise struct {
 	Limit      float64       `json:"cpu_limit,omitempty"` // processors that the control groups allow, likewise; 0 is no limit
 	Governor   string        `json:"governor,omitempty"`  // frequency policy, of both ends if they differ
 	Turbo      string        `json:"turbo,omitempty"`     // likewise
-	Busy       int           `json:"busy,omitempty"`      // of these, those that the workers can use at a time; 0 is all
+	Busy       int           `json:"busy,omitempty"`      // of these, usable by the workers at a time; 0 is all
 	Steal      float64       `json:"steal"`               // share that the host gave to other guests
 	Others     float64       `json:"others"`              // share that other processes used
 	Pressure   float64       `json:"pressure"`            // share in which some thread waited for a processor

@@ -66,7 +66,7 @@ type Workload struct {
 	Ranks int `json:"ranks,omitempty"`
 
 	// Garbage adds a goroutine that allocates, so that the garbage collector runs in
-	// the window. Without it the collector is off.
+	// the window. Without it the collector does not run.
 	Garbage bool `json:"garbage,omitempty"`
 
 	// Section is the data that a local lock guards, one set for each lock, and the

@@ -19,7 +19,7 @@ type command struct {
 	Worker int    `json:"worker"`
 
 	Open    *opening      `json:"open,omitempty"`
-	Timeout time.Duration `json:"timeout,omitempty"` // of Lock; 0 is none
+	Timeout time.Duration `json:"timeout,omitempty"` // of Lock; 0 is no limit
 	Shared  bool          `json:"shared,omitempty"`
 	Loop    *Loop         `json:"loop,omitempty"`
 	Taken   bool          `json:"taken,omitempty"`

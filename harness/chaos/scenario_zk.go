@@ -134,8 +134,8 @@ func hold(ctx context.Context, t *Try, holders, others harness.Endpoint) (*crowd
 	return c, locks, err
 }
 
-// served waits until each live worker has been granted its lock after the time `after`,
-// for at most most.
+// served waits, up to most, until each live worker has been granted its lock later than
+// after.
 func (c *crowd) served(ctx context.Context, after int64, most time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

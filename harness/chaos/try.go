@@ -49,7 +49,7 @@ type Subject struct {
 
 	timed  []timedHarm    // as harms
 	others []*Subject     // of the same clients
-	spared []harness.Harm // of its harms, those that the fault causes, not the lock
+	spared []harness.Harm // harms that the fault causes, not the lock
 }
 
 func (s *Subject) record(e oracle.Event) {

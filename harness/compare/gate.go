@@ -50,8 +50,8 @@ func (g *Gate) Title() string {
 	return g.Name() + " to " + plain(strings.Join(g.to, ", "))
 }
 
-// worse returns the ratio of badness of the new figure to the old, from the ratio of the
-// new to the old.
+// worse returns how many times worse the new figure is than the old; ratio is the new
+// figure over the old.
 func (g *Gate) worse(ratio stat.Ratio) stat.Ratio {
 	if g.Metric.Better == metric.Lower {
 		return ratio

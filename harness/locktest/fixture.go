@@ -22,7 +22,7 @@ type fixture struct {
 	key      string
 	clients  []harness.Remote
 	sessions []harness.Session
-	joined   int // workers so far
+	joined   int // number of joined workers
 
 	// The holders of the permits that are withheld from the check.
 	away   []harness.Session

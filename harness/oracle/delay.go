@@ -90,8 +90,8 @@ func (d *Delays) Between(from, to int64) (longest time.Duration, process string)
 	return longest, process
 }
 
-// excused reports whether a harm is left out: clients waited for waited between two
-// moments, and without the delays the rest does not exceed most.
+// excused reports whether a harm between two moments is left out: without the delays,
+// clients would not have waited longer than most.
 func (j *Judgement) excused(r *Rules, h harness.Harm, from, to int64, waited, most time.Duration) bool {
 	x, ok := r.Delays.Excuse(h, from, to, waited-most)
 	if ok {

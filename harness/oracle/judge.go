@@ -105,7 +105,7 @@ type Judgement struct {
 	Window  time.Duration
 
 	Stalls      int   // waits for a free lock of more than Prompt
-	LostWakeups int   // of these, those that ended by a grant without a fault
+	LostWakeups int   // of these, ended by a grant without a fault
 	Stuck       []int // workers that waited for a free lock at the end, for more than Prompt; or whose attempts all failed
 
 	Bypasses int // grants to a client while an earlier one waited

@@ -32,7 +32,7 @@ type Point struct {
 	Connections stat.Summary // to the servers, for each contender
 	Memory      stat.Summary // of the servers, for each contender, bytes
 
-	asks  stat.Summary // requests per second by which a waiting contender is not served
+	asks  stat.Summary // useless requests per second of a waiting contender
 	each  stat.Summary // processor time of the servers for a request, ns
 	asker stat.Summary // the same for the contenders
 }

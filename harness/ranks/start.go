@@ -20,7 +20,7 @@ const (
 type departure struct {
 	Time    int64 // of arrival, on the common clock
 	Error   int64 // of Time, -1 if nothing is known
-	Learned int64 // when it learned that all had arrived, after the last rank's arrival
+	Learned int64 // from the last rank's arrival until this rank learned of it
 }
 
 // Start returns the common start time of all ranks. It is the latest arrival by the

@@ -79,7 +79,7 @@ type line struct {
 	serving  *request         // request whose snoop is on its way
 	coming   []*request       // served, not arrived yet
 	asking   [maxCaches]uint8 // requests by cache, in the queue or coming
-	reading  [maxCaches]uint8 // those of them that are coming, to read
+	reading  [maxCaches]uint8 // of these, coming for reading
 	took     int64            // ps from the arrival of the snoop to the answer
 	closing  bool             // the snoop has arrived: no more instructions of the owner
 	locked   int64            // an instruction of the owner has the line until then

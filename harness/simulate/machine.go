@@ -16,7 +16,7 @@ type Machine struct {
 	Cores    int `json:"cores"`    // per cluster
 	SMT      int `json:"smt"`      // threads per core
 
-	Hit   float64 `json:"hit"`   // a load of what the core has
+	Hit   float64 `json:"hit"`   // a load from the core's own cache
 	Store float64 `json:"store"` // a store into the store buffer
 	RMW   float64 `json:"rmw"`   // a locked instruction on a line that the core owns
 	Fence float64 `json:"fence"` // from the last store's arrival to a locked instruction that waits for it

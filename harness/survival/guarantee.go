@@ -28,7 +28,7 @@ type Status struct {
 	// they are the ones not tried; if it was not shown, the ones that may break it.
 	// Otherwise they are the ones that tested it.
 	Scenarios []string
-	Harms     []harness.Harm // by which they broke it
+	Harms     []harness.Harm // harms that broke it
 	Tries     int            // of all scenarios that test it
 }
 
