@@ -8,20 +8,18 @@ import (
 	"locklab/harness/stat"
 )
 
-// costs are the laws of a crowd.
 type costs struct {
 	work
 
-	// Of waiters that ask again after a pause: how often in a second each does for
-	// nothing, what of the busiest processors one request takes, in seconds, and the time
-	// from one acquisition to the next, in ns, whichever worker's they are. A hand-over
-	// takes as long at least, and until one of the waiters happens to ask.
+	// For waiters that poll. asks is the useless requests per second of each. busy is
+	// the time of the busiest processors per request, in seconds. acquisition is the
+	// time from one acquisition to the next by any worker, in ns. A handover takes at
+	// least that long, and until one of the waiters happens to ask.
 	asks, busy, acquisition float64
 
-	release float64 // of a cycle of a contender what is no wait, ns
+	release float64 // the part of a contender's cycle that is not waiting, ns
 }
 
-// costsOf returns the costs that points show.
 func (c *Crowd) costsOf(points []Point) (k costs, ok bool) {
 	polls := c.Polls()
 	if polls {
@@ -43,7 +41,6 @@ func (c *Crowd) costsOf(points []Point) (k costs, ok bool) {
 	return k, true
 }
 
-// refit returns costs of the same form that points show.
 func (c *Crowd) refit(k costs, points []Point) (_ costs, ok bool) {
 	if c.Polls() {
 		return c.costsOf(points)
@@ -53,7 +50,7 @@ func (c *Crowd) refit(k costs, points []Point) (_ costs, ok bool) {
 	return k, ok
 }
 
-// releaseOf returns what of a cycle of a contender is no wait, in ns.
+// releaseOf returns the part of a contender's cycle that is not waiting, in ns.
 func releaseOf(points []Point) float64 {
 	var rest []float64
 	for _, p := range points {
@@ -67,7 +64,6 @@ func releaseOf(points []Point) float64 {
 	return max(0, stat.Median(rest))
 }
 
-// readings returns one figure of each point that has it.
 func readings(points []Point, of func(p Point) stat.Summary) (out []reading) {
 	for _, p := range points {
 		if v := of(p); v.N > 0 && v.Median > 0 {
@@ -77,7 +73,6 @@ func readings(points []Point, of func(p Point) stat.Summary) (out []reading) {
 	return out
 }
 
-// middle returns the median of one figure of all points; 0 if none has it.
 func middle(points []Point, of func(p Point) stat.Summary) float64 {
 	var vs []float64
 	for _, r := range readings(points, of) {
@@ -89,12 +84,11 @@ func middle(points []Point, of func(p Point) stat.Summary) float64 {
 	return stat.Median(vs)
 }
 
-// grows reports whether l has a term that grows with the contenders.
 func (l law) grows() bool { return l.at(1e6) > l.at(1) }
 
-// stretch is by how much a request takes longer as others are served between: the
-// residence time of processor sharing, 1/(1-ρ), with the utilization ρ by requests for
-// nothing alone; infinite where these are all that can be served.
+// stretch is the lengthening of a request by other requests, as a factor: the residence
+// time of processor sharing, 1/(1-ρ), with the utilization ρ by useless requests alone;
+// infinite if these take all capacity.
 func (k costs) stretch(n float64) float64 {
 	if rho := k.asks * k.busy * n; rho < 1 {
 		return 1 / (1 - rho)
@@ -102,8 +96,8 @@ func (k costs) stretch(n float64) float64 {
 	return math.Inf(1)
 }
 
-// servers returns on how many processors at a time the servers of the lock can work. Redis
-// runs commands in one thread.
+// servers returns the number of processors that the servers of the lock can use at a
+// time. Redis runs commands in one thread.
 func (c *Crowd) servers() float64 {
 	all := math.Inf(1)
 	if c.machine.Processors > 0 {
@@ -115,8 +109,8 @@ func (c *Crowd) servers() float64 {
 	return all
 }
 
-// busiest returns how long the busiest resource works on something that takes so much time
-// of the servers and of the contenders: the servers, or all processors of the machine.
+// busiest returns the time of the busiest resource for work that takes this time of the
+// servers and of the contenders: the servers, or all processors of the machine.
 func (c *Crowd) busiest(server, client float64) float64 {
 	busy := server / c.servers()
 	if c.machine.Processors > 0 {
@@ -125,7 +119,6 @@ func (c *Crowd) busiest(server, client float64) float64 {
 	return busy
 }
 
-// period returns the time from one hand-over to the next by k.
 func (c *Crowd) period(k costs, n float64) float64 {
 	if c.Polls() {
 		return k.acquisition*k.stretch(n) + k.period.at(n)

@@ -9,72 +9,72 @@ import (
 	"locklab/harness/stat"
 )
 
-// A Machine is what contenders and servers share.
+// A Machine is the resources that contenders and servers share.
 type Machine struct {
 	Processors int     // 0 if unknown
 	Memory     float64 // bytes, 0 if unknown
 }
 
-// A Point is what a lock took at some number of contenders that was measured.
+// A Point is the costs of a lock at a measured number of contenders.
 type Point struct {
 	Contenders int
 
-	Rate    stat.Summary // hand-overs per second
+	Rate    stat.Summary // handovers per second
 	Wait    stat.Summary // median, ns
-	Period  stat.Summary // from one hand-over to the next, ns
-	Message stat.Summary // requests and notifications from one hand-over to the next
-	Server  stat.Summary // processor time of the servers from one hand-over to the next, ns
-	Client  stat.Summary // the same of the contenders
+	Period  stat.Summary // from one handover to the next, ns
+	Message stat.Summary // requests and notifications from one handover to the next
+	Server  stat.Summary // processor time of the servers from one handover to the next, ns
+	Client  stat.Summary // the same for the contenders
 	Alloc   stat.Summary // allocations of the contenders for each request and notification
-	Got     stat.Summary // how many processors worked for servers and contenders at a time
+	Got     stat.Summary // processors that worked for servers and contenders at a time
 
 	Acquisition stat.Summary // from one acquisition to the next, ns
 	Connections stat.Summary // to the servers, for each contender
 	Memory      stat.Summary // of the servers, for each contender, bytes
 
-	asks  stat.Summary // requests a second by which a contender that waits is not served
+	asks  stat.Summary // useless requests per second of a waiting contender
 	each  stat.Summary // processor time of the servers for a request, ns
-	asker stat.Summary // the same of the contenders
+	asker stat.Summary // the same for the contenders
 }
 
-// A Crowd is the model of one lock among many contenders. Its costs are calibrated by what
-// a run measured up to some number of contenders; what it measured at more is left out,
-// and can refute it.
+// A Crowd is the model of one lock among many contenders. Its costs are calibrated by the
+// measurements of a run up to some number of contenders. Measurements with more are left
+// out, and can refute it.
 //
-// From one hand-over to the next passes what the path takes, which does not grow, and what
-// is done for each waiter, which does: where a release wakes all of them, each asks once,
-// and the costs grow with their number, or where each also reads what grows with them, by
-// its square. Where waiters ask again after a pause, it takes as long as an acquisition, and
-// until one of them asks, the sooner the more there are; the others' requests make all of
-// it slower. The demands of a hand-over on processors are of the same form. By the
-// utilization law no hand-over takes less than the demand on the busiest of them, and by
-// Little's law a contender of a lock that serves in order waits as many periods as there
-// are contenders, less what it spends itself: E. Lazowska, J. Zahorjan, G. Graham,
-// K. Sevcik, "Quantitative System Performance", 1984, chapters 3 and 5.
+// The time from one handover to the next is the path, which does not grow, and the work
+// for each waiter, which does. If a release wakes all waiters, each asks once and the
+// costs grow with their number, or with its square if each also reads data that grows
+// with them. If waiters poll, it is the time of an acquisition plus the time until one of
+// them asks, which falls with their number; the others' requests slow everything down.
+// The demands of a handover on processors have the same form. By the utilization law no
+// handover takes less than the demand on the busiest of them. By Little's law a contender
+// of a FIFO lock waits as many periods as there are contenders, minus its own time: E.
+// Lazowska, J. Zahorjan, G. Graham, K. Sevcik, "Quantitative System Performance", 1984,
+// chapters 3 and 5.
 type Crowd struct {
 	Lock   harness.Lock
-	Points []Point // that were measured, ascending
+	Points []Point // measured, ascending
 
 	near    *Model
 	machine Machine
-	fitted  []Point // of Points
+	fitted  []Point // part of Points
 	own     costs
 }
 
-// share is to which part of the most contenders that were measured the model is
-// calibrated: what it says farther out is tried over as many times.
+// share is the ratio of the most contenders measured to the most of the calibration:
+// extrapolation is tested over the same factor.
 const share = 10
 
-// enough is to how many numbers of contenders at least it is.
+// enough is the least number of different contender counts in a calibration.
 const enough = 4
 
-// Refuted is by which factor a prediction may miss a point that was left out: beyond it
-// a rate, a wait or a cost is not extrapolated.
+// Refuted is the factor by which a prediction may miss a point that was left out: beyond
+// it a rate, a wait or a cost is not extrapolated.
 const Refuted = 1.5
 
 // NewCrowd returns the model of the lock of m among contenders, measured with each of
-// these numbers of workers on a machine; why says in words why there is none. The points
-// that were measured are there all the same.
+// these numbers of workers on a machine. If there is no model, why is the reason in
+// words; c still has the measured points.
 func NewCrowd(m *Model, workers []int, on Machine) (c *Crowd, why string) {
 	c = &Crowd{Lock: m.Lock, near: m, machine: on}
 	for _, n := range slices.Sorted(slices.Values(workers)) {
@@ -106,13 +106,12 @@ func NewCrowd(m *Model, workers []int, on Machine) (c *Crowd, why string) {
 	return c, ""
 }
 
-// idle reports whether the queue of so many workers is empty now and then.
+// idle reports whether the queue of this many workers is sometimes empty.
 func (m *Model) idle(workers int) bool {
 	b := m.Trips.Behind
 	return !b.Polls && (workers-1)*b.Handover.Halves < b.Unlock.Halves+b.Queue.Halves
 }
 
-// point returns what rounds with n workers show.
 func (m *Model) point(n int, rounds []*harness.Result) Point {
 	of := func(f func(r *harness.Result) (float64, bool)) stat.Summary {
 		return (&metric.Metric{Of: func(r *harness.Result) (float64, bool) {
@@ -120,7 +119,7 @@ func (m *Model) point(n int, rounds []*harness.Result) Point {
 			return v, ok && v > 0 && v < 1e15
 		}}).Summary(rounds)
 	}
-	each := func(f func(r *harness.Result) (float64, bool)) stat.Summary { // hand-over
+	each := func(f func(r *harness.Result) (float64, bool)) stat.Summary { // per handover
 		return of(func(r *harness.Result) (float64, bool) {
 			v, ok := f(r)
 			return v / float64(r.Handovers), ok && r.Ordered() && r.Handovers > 0
@@ -175,15 +174,12 @@ func serverTime(r *harness.Result) (float64, bool) {
 
 func clientTime(r *harness.Result) (float64, bool) { return float64(r.CPU.Time), r.CPU.Time > 0 }
 
-// got returns how many processors worked for servers and contenders at a time.
 func got(r *harness.Result) (float64, bool) {
 	server, known := serverTime(r)
 	client, told := clientTime(r)
 	return (server + client) / float64(r.Elapsed), known && told && r.Elapsed > 0
 }
 
-// unserved returns how many requests a second a contender sends that take it nowhere: what
-// is sent besides those of each acquisition and its release.
 func (m *Model) unserved(r *harness.Result) (float64, bool) {
 	if m.Trips == nil || r.Elapsed <= 0 {
 		return 0, false

@@ -11,8 +11,7 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// upTo are numbers of workers up to most, of which the model is calibrated by those up to
-// a tenth.
+// upTo returns numbers of workers up to most; those up to a tenth calibrate the model.
 func upTo(most int) (workers []int) {
 	for _, n := range []int{1, 2, 5, 10, 20, 50, 100, 300, 1000, 3000} {
 		if n <= most {
@@ -24,7 +23,6 @@ func upTo(most int) (workers []int) {
 
 var machine = predict.Machine{Processors: 2, Memory: 16 << 30}
 
-// crowdOf returns the model of a made-up lock that was measured with these workers.
 func crowdOf(t *testing.T, c synthetic.Crowd, workers []int, edits ...func(r *harness.Result)) (*predict.Crowd, string) {
 	t.Helper()
 	byWorkers := make(map[int][]*harness.Result)
@@ -40,8 +38,6 @@ func crowdOf(t *testing.T, c synthetic.Crowd, workers []int, edits ...func(r *ha
 
 func near(got, want, share float64) bool { return math.Abs(got/want-1) <= share }
 
-// TestCrowdRecovered: a lock that is as the model says is recovered from few contenders,
-// and extrapolated to many, as are the points that were left out.
 func TestCrowdRecovered(t *testing.T) {
 	square := synthetic.Herd("square")
 	square.Period = func(n float64) time.Duration {
@@ -81,8 +77,6 @@ func TestCrowdRecovered(t *testing.T) {
 	}
 }
 
-// TestCrowdBound: where the calibration shows a hand-over that takes as long however many wait,
-// and a demand on the server that grows, the server bounds the rate once it is busy.
 func TestCrowdBound(t *testing.T) {
 	busy := synthetic.Queue("busy")
 	busy.Server = func(n float64) time.Duration { return time.Duration(5000 * n) }
@@ -98,9 +92,9 @@ func TestCrowdBound(t *testing.T) {
 	}
 }
 
-// TestCrowdRefuted: a lock whose cost grows otherwise than the model says, of which the
-// few points of the calibration do not show it, is refuted by those that were left out:
-// the error is told, and nothing is extrapolated.
+// TestCrowdRefuted checks that the points left out refute the model if the cost of a lock
+// grows in a way that the calibration does not show. The error is reported, and nothing
+// is extrapolated.
 func TestCrowdRefuted(t *testing.T) {
 	hidden := synthetic.Queue("hidden") // grows by the square, and its messages do not
 	hidden.Period = func(n float64) time.Duration { return time.Millisecond + time.Duration(100*n*n) }
@@ -118,7 +112,6 @@ func TestCrowdRefuted(t *testing.T) {
 	}
 }
 
-// TestCrowdNotKnown: what cannot be said is said in words.
 func TestCrowdNotKnown(t *testing.T) {
 	trips := func(f func(c *synthetic.Crowd)) synthetic.Crowd {
 		c := synthetic.Queue("queue")
@@ -146,10 +139,9 @@ func TestCrowdNotKnown(t *testing.T) {
 	}
 }
 
-// TestCrowdFar: at another round trip a hand-over takes as many as its path has.
 func TestCrowdFar(t *testing.T) {
 	const trip = 50e6
-	for _, workers := range [][]int{upTo(1000), upTo(1000)[1:]} { // with a worker alone, and without
+	for _, workers := range [][]int{upTo(1000), upTo(1000)[1:]} { // with a single worker, and without
 		c, why := crowdOf(t, synthetic.Queue("queue"), workers)
 		if why != "" {
 			t.Fatal(why)
@@ -183,7 +175,6 @@ func TestCrowdFar(t *testing.T) {
 	}
 }
 
-// TestBreaches: what breaks first, and with how many contenders.
 func TestBreaches(t *testing.T) {
 	for _, test := range []struct {
 		lock  synthetic.Crowd
@@ -229,7 +220,6 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestCrowdOfDamage: odd figures of a file give no prediction, or a finite one.
 func TestCrowdOfDamage(t *testing.T) {
 	huge := time.Duration(math.MaxInt64)
 	for i, edit := range []func(r *harness.Result){

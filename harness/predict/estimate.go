@@ -10,28 +10,27 @@ import (
 	"locklab/harness/stat"
 )
 
-// An Estimate is what a [Crowd] says of some number of contenders. Its ranges are from the
-// least to the greatest that the model says if any one point of its calibration is left
-// out, and farther by the factor by which it misses a point that was left out.
+// An Estimate is the prediction of a [Crowd] for some number of contenders. Its ranges
+// cover the predictions without any one point of the calibration, widened by the factor
+// by which it misses a point that was left out.
 type Estimate struct {
 	Contenders int
 
-	Rate   Time   // hand-overs per second, not ns
-	Wait   Time   // median, ns; the zero Time if NoWait says why there is none
+	Rate   Time   // handovers per second, not ns
+	Wait   Time   // median, ns; the zero Time if NoWait has the reason
 	NoWait string // in words
 
-	// What a hand-over costs: of a lock that wakes a herd it grows with the contenders.
-	// Each is 0 if it is not known.
-	Message float64 // requests and notifications from one hand-over to the next
-	Server  float64 // processor time of the servers from one hand-over to the next, ns
-	Client  float64 // the same of the contenders
+	// The costs of a handover, which grow with the contenders if the lock wakes a
+	// herd. Each is 0 if unknown.
+	Message float64 // requests and notifications from one handover to the next
+	Server  float64 // processor time of the servers from one handover to the next, ns
+	Client  float64 // the same for the contenders
 }
 
-// At returns what the lock does among so many contenders, at the round trip at which it
-// was measured, or, if trip is more than 0, at a bare round trip of trip ns; why says in
-// words why rate and wait are not known. Each figure is told only if every point that was
-// left out and tells it is hit within the factor [Refuted]: so costs may be known
-// where the rate is not.
+// At predicts the lock among this many contenders, at the measured round trip, or, if
+// trip is more than 0, at a bare round trip of trip ns. why is the reason if rate and
+// wait are unknown. A figure is given only if the model is within the factor [Refuted] of
+// every point left out that has it: so costs may be known without the rate.
 func (c *Crowd) At(contenders int, trip float64) (e Estimate, why string) {
 	none := Estimate{Contenders: contenders}
 	e, unknown := c.at(contenders, trip)
@@ -84,7 +83,7 @@ func (c *Crowd) at(contenders int, trip float64) (e Estimate, why string) {
 	return e, ""
 }
 
-// tell adds to e what a hand-over costs, and takes away a wait that cannot be told.
+// tell adds the costs of a handover to e, and removes a wait that cannot be predicted.
 func (c *Crowd) tell(e *Estimate) {
 	if !c.Lock.Traits.FIFO {
 		e.Wait, e.NoWait = Time{}, unordered
@@ -94,14 +93,12 @@ func (c *Crowd) tell(e *Estimate) {
 	}
 }
 
-// widen makes the range of t hold v.
 func (t *Time) widen(v float64) {
 	if !math.IsInf(v, 0) && !math.IsNaN(v) {
 		t.Lo, t.Hi = min(t.Lo, v), max(t.Hi, v)
 	}
 }
 
-// times returns by k the time from one hand-over to the next, and the wait.
 func (c *Crowd) times(k costs, n, trip float64) (period, wait float64, why string) {
 	period, rest := c.period(k, n), k.release
 	if trip > 0 {
@@ -115,8 +112,8 @@ func (c *Crowd) times(k costs, n, trip float64) (period, wait float64, why strin
 	return period, max(0, n*period-rest), ""
 }
 
-// path returns the path of a hand-over, which the crowd shares; where the lock was not
-// measured alone it is that of bare round trips. Of several ranks they are not always known.
+// path returns the path of a handover in the crowd; if the lock was not measured alone,
+// by bare round trips. With several ranks these are not always known.
 func (c *Crowd) path() (path, string) {
 	last := c.fitted[len(c.fitted)-1].Contenders
 	p, why := c.near.path(last)
@@ -131,17 +128,17 @@ func (c *Crowd) path() (path, string) {
 	return path{trips: c.near.Trips.Behind.Handover.RoundTrips(), each: each, alone: bare, from: bare}, ""
 }
 
-// A Missed is a point that the model was not calibrated by, beside what it says of it.
+// A Missed is a point outside the calibration, next to its prediction.
 type Missed struct {
 	Point     Point
 	Predicted Estimate
-	Why       string // there is no prediction; "" if there is
+	Why       string // reason for a missing prediction, or ""
 
-	Trip float64 // the bare round trip around it, ns; 0 of a point at that of the calibration
+	Trip float64 // the bare round trip around it, ns; 0 for the calibration's
 }
 
-// LeftOut returns the points with more contenders than those of the calibration, each with
-// what the model says of it.
+// LeftOut returns the points with more contenders than the calibration, each with its
+// prediction.
 func (c *Crowd) LeftOut() (out []Missed) {
 	for _, p := range c.Points {
 		if p.Contenders > c.Fitted() {
@@ -159,9 +156,9 @@ func (c *Crowd) LeftOut() (out []Missed) {
 	return out
 }
 
-// Far holds what the model says of so many contenders farther away against rounds of the
-// same workload: at the bare round trip that was measured around these rounds, not at the
-// delay that was asked for.
+// Far compares the prediction for this many contenders farther away with rounds of the
+// same workload. It uses the bare round trip measured around these rounds, not the
+// requested delay.
 func (c *Crowd) Far(contenders int, far []*harness.Result) Missed {
 	trip := metric.RoundTrip.Summary(far)
 	m := Missed{Point: c.near.point(contenders, far), Trip: trip.Median}
@@ -173,7 +170,6 @@ func (c *Crowd) Far(contenders int, far []*harness.Result) Missed {
 	return m
 }
 
-// Fitted returns the most contenders of the calibration.
 func (c *Crowd) Fitted() int {
 	if len(c.fitted) == 0 {
 		return 0
@@ -181,14 +177,14 @@ func (c *Crowd) Fitted() int {
 	return c.fitted[len(c.fitted)-1].Contenders
 }
 
-// A Cost is a term of what passes from one hand-over to the next.
+// A Cost is a term of the work from one handover to the next.
 type Cost struct {
 	Name                   string
 	Period, Server, Client float64 // ns
 	Message                float64
 }
 
-// Costs returns the terms of the calibration, without those that are 0.
+// Costs returns the terms of the calibration, without zero terms.
 func (c *Crowd) Costs() (out []Cost) {
 	for _, t := range []term{constant, perWaiter, perPair, shared} {
 		if t.name == constant.name && c.Polls() {
@@ -203,7 +199,6 @@ func (c *Crowd) Costs() (out []Cost) {
 	return out
 }
 
-// of returns the coefficient of t.
 func (l law) of(t term) float64 {
 	for j, own := range l.terms {
 		if own.name == t.name {
@@ -213,11 +208,11 @@ func (l law) of(t term) float64 {
 	return 0
 }
 
-// Herd reports whether a hand-over takes more requests and notifications the more
-// contenders there are.
+// Herd reports whether the requests and notifications of a handover grow with the
+// contenders.
 func (c *Crowd) Herd() bool { return c.own.herd }
 
-// Grows reports whether a hand-over takes longer the more contenders there are.
+// Grows reports whether the time of a handover grows with the contenders.
 func (c *Crowd) Grows() bool {
 	return c.own.period.grows() && c.own.got == 0 || c.own.server.grows() || c.own.client.grows()
 }

@@ -11,9 +11,9 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// busyHerd returns a herd whose hand-over costs processor time a + b·(n-1), on a machine
-// that has between 0.8 and 1.6 processors for it, at the numbers of contenders of the
-// calibration, and one at all others: what other programs take is no part of its cost.
+// busyHerd returns a herd whose handover costs processor time a + b·(n-1). The machine
+// has between 0.8 and 1.6 processors for it at the calibration's numbers of contenders,
+// and one at all others: other programs' use is not part of its cost.
 func busyHerd() synthetic.Crowd {
 	c := synthetic.Herd("herd")
 	got := map[float64]float64{5: 1, 10: 0.8, 20: 1, 50: 1.2, 100: 1.6}
@@ -28,13 +28,13 @@ func busyHerd() synthetic.Crowd {
 	return c
 }
 
-// withoutTime takes away what the contenders' processors did, by which work is known.
+// withoutTime removes the contenders' processor time, which determines their work.
 func withoutTime(r *harness.Result) { r.CPU.Time = 0 }
 
-// withoutAllocs takes away what shows whether a message is about all contenders.
+// withoutAllocs removes the allocations, which show whether a message is about all
+// contenders.
 func withoutAllocs(r *harness.Result) { r.CPU.Allocs = 0 }
 
-// worst returns the factor by which the hand-over rate is missed most.
 func worst(t *testing.T, c *predict.Crowd) float64 {
 	t.Helper()
 	e, ok := c.WorstError(predict.Rate)
@@ -44,10 +44,9 @@ func worst(t *testing.T, c *predict.Crowd) float64 {
 	return math.Exp(math.Abs(math.Log(1 + e)))
 }
 
-// TestHerdOnBusyMachine: where other programs leave a herd now more and now fewer
-// processors, its times follow them, and a model of times alone takes that for a cost of
-// the lock and is refuted; the work and the processors that were got, each by itself, give
-// the truth back.
+// TestHerdOnBusyMachine: other programs take varying numbers of processors from a herd,
+// and its times follow. A model of times alone attributes that to the lock and is
+// refuted. The work and the received processors, separately, recover the truth.
 func TestHerdOnBusyMachine(t *testing.T) {
 	times, why := crowdOf(t, busyHerd(), upTo(1000)[2:], withoutTime, withoutAllocs)
 	if why == "" && worst(t, times) <= predict.Refuted {
@@ -70,8 +69,8 @@ func TestHerdOnBusyMachine(t *testing.T) {
 	}
 }
 
-// TestHerdByCounts: noise of times that looks as if each waiter read of all the others is
-// not taken for that where allocations show that it does not.
+// TestHerdByCounts checks that noise of times that looks quadratic is ignored if
+// allocations show that waiters do not read about all the others.
 func TestHerdByCounts(t *testing.T) {
 	noisy := synthetic.Herd("herd")
 	noise := map[float64]float64{5: 1.3, 10: 1, 20: 0.8, 50: 0.8, 100: 1.2}
@@ -95,14 +94,14 @@ func TestHerdByCounts(t *testing.T) {
 	}
 }
 
-// TestHerdOfUnseenPairs: where counts show that each message is about all contenders, and
-// times do not show yet what that costs, nothing is said of more contenders but how many
-// messages there are, however well the points are hit that were left out.
+// TestHerdOfUnseenPairs: counts show that each message is about all contenders, and times
+// do not show the cost yet. Then only the number of messages is predicted for more
+// contenders, even if the model hits all points left out.
 func TestHerdOfUnseenPairs(t *testing.T) {
 	list := synthetic.Herd("list")
 	linear := list.Period
 	noise := map[float64]float64{5: 1.03, 10: 0.97, 20: 1.02, 50: 0.98}
-	list.Period = func(n float64) time.Duration { // with the pairs, 2 % of a hand-over at 100
+	list.Period = func(n float64) time.Duration { // with the pairs, 2 % of a handover at 100
 		if noise[n] > 0 {
 			return time.Duration(noise[n] * float64(linear(n)))
 		}
@@ -135,8 +134,8 @@ func TestHerdOfUnseenPairs(t *testing.T) {
 	}
 }
 
-// TestHerdCostOutlivesItsRate: where the lock gets fewer processors at the points that were
-// left out, the rate is refuted, and said to be so for that; what a hand-over costs is told.
+// TestHerdCostOutlivesItsRate: if the lock gets fewer processors at the points left out,
+// the rate is refuted, with that reason. The cost of a handover is still predicted.
 func TestHerdCostOutlivesItsRate(t *testing.T) {
 	c := busyHerd()
 	fair := c.Period
@@ -159,7 +158,6 @@ func TestHerdCostOutlivesItsRate(t *testing.T) {
 	}
 }
 
-// TestRefutedByHalf: a model may miss a point that was left out by up to a half.
 func TestRefutedByHalf(t *testing.T) {
 	for slow, refuted := range map[float64]bool{1.45: false, 1.55: true} {
 		c := synthetic.Queue("queue")
@@ -179,8 +177,8 @@ func TestRefutedByHalf(t *testing.T) {
 	}
 }
 
-// TestGoesOn: a lock that goes on with so many waiters that by the model none of them can
-// be served refutes it.
+// TestGoesOn checks that a lock refutes the model if it continues with more waiters than
+// the model allows.
 func TestGoesOn(t *testing.T) {
 	poll := synthetic.Polling("poll", 20*time.Millisecond)
 	early := synthetic.Polling("poll", 20*time.Millisecond)

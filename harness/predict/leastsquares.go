@@ -2,9 +2,9 @@ package predict
 
 import "math"
 
-// solve returns the coefficients c by which the sum over j of c[j]·x[i][j] is nearest to
-// y[i], as a share of y[i], by least squares; ok is false if they are not determined, or
-// if one is negative: no part of a cost is.
+// solve returns the coefficients c that bring the sum over j of c[j]·x[i][j] nearest to
+// y[i], relative to y[i], by least squares. ok is false if they are not determined, or if
+// one is negative: no part of a cost is.
 func solve(x [][]float64, y []float64) (c []float64, ok bool) {
 	n := len(x[0])
 	scale := make([]float64, n) // columns of thousands and of millionths lose digits together
@@ -38,7 +38,7 @@ func solve(x [][]float64, y []float64) (c []float64, ok bool) {
 }
 
 // eliminate solves the linear equations in the rows of a, whose right side is the last
-// column, by the method of Gauss and Jordan; it returns false if they have no one solution.
+// column, by Gauss-Jordan elimination. It returns false without a unique solution.
 func eliminate(a [][]float64) bool {
 	const none = 1e-10 // of a pivot: equations are scaled
 	for j := range a {
@@ -64,16 +64,14 @@ func eliminate(a [][]float64) bool {
 	return true
 }
 
-// A term is a part of a cost: so much of it for each contender, say.
 type term struct {
 	name string // such as "for each contender"
 	of   func(contenders float64) float64
 }
 
-// The terms. What is there once does not grow; what each waiter does or reads after every
-// release grows with their number; and where each of them also reads of all others, with
-// its square. Where waiters ask again after a pause, the time until one of them asks is the
-// pause over their number.
+// The terms. Constant work does not grow. A waiter's work or reading after every release
+// grows with their number, or with its square if each also reads about all others. If
+// waiters poll, the time until one of them asks is the pause divided by their number.
 var (
 	constant  = term{"constant", func(float64) float64 { return 1 }}
 	perWaiter = term{"for each waiter", func(n float64) float64 { return n - 1 }}
@@ -81,13 +79,12 @@ var (
 	shared    = term{"until one of the contenders asks", func(n float64) float64 { return 1 / n }}
 )
 
-// A law is a cost by the number of contenders: a sum of terms that are not negative.
+// A law is a cost by the number of contenders: a sum of nonnegative terms.
 type law struct {
 	terms []term
 	c     []float64 // of each term
 }
 
-// at returns the cost with so many contenders.
 func (l law) at(n float64) (sum float64) {
 	for j, t := range l.terms {
 		sum += l.c[j] * t.of(n)
@@ -95,16 +92,15 @@ func (l law) at(n float64) (sum float64) {
 	return sum
 }
 
-// A reading is a cost that was measured.
 type reading struct{ contenders, cost float64 }
 
-// worthwhile is to what share of the error without it a further term must bring that of
-// readings which were left out one by one: otherwise it follows the noise.
+// worthwhile is the greatest ratio of leave-one-out errors, with a further term to
+// without it, that justifies the term: otherwise it follows the noise.
 const worthwhile = 0.75
 
-// calibrate returns the law of some of the terms that are offered, of which the first
-// ones are preferred: a set with a further term is taken only if it predicts each reading
-// from the others clearly better. It is false if no set fits.
+// calibrate returns the best law of some of the offered terms; the first ones are
+// preferred. A set with a further term is taken only if it predicts each reading from the
+// others clearly better. It returns false if no set fits.
 func calibrate(readings []reading, offered ...term) (best law, ok bool) {
 	least := math.Inf(1)
 	for size := 1; size <= len(offered); size++ {
@@ -122,7 +118,6 @@ func calibrate(readings []reading, offered ...term) (best law, ok bool) {
 	return best, ok
 }
 
-// choose returns every way to take size of ts, in their order.
 func choose(ts []term, size int) (out [][]term) {
 	if size == 0 {
 		return [][]term{nil}
@@ -135,9 +130,8 @@ func choose(ts []term, size int) (out [][]term) {
 	return out
 }
 
-// fit returns the law of these terms that is nearest to the readings.
 func fit(readings []reading, terms []term) (law, bool) {
-	if len(terms) == 0 || len(readings) <= len(terms) { // as many terms follow any noise
+	if len(terms) == 0 || len(readings) <= len(terms) { // as many terms as readings follow any noise
 		return law{}, false
 	}
 	var x [][]float64
@@ -153,8 +147,8 @@ func fit(readings []reading, terms []term) (law, bool) {
 	return law{terms, c}, ok
 }
 
-// leftOneOut returns the root of the mean square of the relative errors of readings, each
-// predicted from the others; infinite if that cannot be done.
+// leftOneOut returns the root mean square of the relative errors of readings, each
+// predicted from the others; infinite if impossible.
 func leftOneOut(readings []reading, terms []term) float64 {
 	var sum float64
 	for i, r := range readings {
@@ -168,7 +162,6 @@ func leftOneOut(readings []reading, terms []term) float64 {
 	return math.Sqrt(sum / float64(len(readings)))
 }
 
-// without returns a copy of xs without number i.
 func without[T any](xs []T, i int) []T {
 	return append(append([]T(nil), xs[:i]...), xs[i+1:]...)
 }

@@ -11,18 +11,19 @@ import (
 	"locklab/harness/stat"
 )
 
-// A Limit is something that breaks before a lock does, as contenders grow more.
+// A Limit is a resource that runs out before a lock fails, as contenders grow.
 type Limit struct {
 	Name   string  // identifies the limit in tables
-	Doc    string  // one line, without a capital or a full stop: what there is only so much of
-	Paper  string  // where Most is from, short form
-	Kind   string  // of servers that have it, as in harness.Endpoint; "" is any
-	Most   float64 // how much there is of it by default; 0 if that depends on the run
-	Each   string  // what of it a contender takes, for sentences: "connections"
-	Remedy string  // what to do about it, one sentence without a full stop
-	Hard   bool    // no setting lifts it: beyond it nothing is extrapolated
+	Doc    string  // one line, without a capital or a full stop: the limited resource
+	Paper  string  // source of Most, short form
+	Kind   string  // of the affected servers, as in harness.Endpoint; "" is any
+	Most   float64 // its default amount; 0 if that depends on the run
+	Each   string  // a contender's use, for sentences: "connections"
+	Remedy string  // remedy, one sentence without a full stop
+	Hard   bool    // no setting lifts it: nothing is extrapolated beyond it
 
-	// of returns with how many contenders it is reached; false if the run does not tell.
+	// of returns the number of contenders that reach it; false if the run does not
+	// show it.
 	of func(l *Limit, c *Crowd) (contenders float64, ok bool)
 }
 
@@ -60,26 +61,21 @@ var Limits = []*Limit{
 	},
 }
 
-// byConnections is a limit of connections.
 func byConnections(l *Limit, c *Crowd) (float64, bool) {
 	each := c.uses(func(p Point) stat.Summary { return p.Connections })
 	return l.Most / each, each > 0
 }
 
-// byMemory is the memory of the machine.
 func byMemory(_ *Limit, c *Crowd) (float64, bool) {
 	each := c.uses(func(p Point) stat.Summary { return p.Memory })
 	return c.machine.Memory / each, each > 0 && c.machine.Memory > 0
 }
 
-// byPolls is what is left of the processors.
 func byPolls(_ *Limit, c *Crowd) (float64, bool) {
 	per := c.own.asks * c.own.busy
 	return 1 / per, per > 0
 }
 
-// uses returns what a contender takes of something, where the most were measured up to
-// which the model is calibrated, or the most at all.
 func (c *Crowd) uses(of func(p Point) stat.Summary) float64 {
 	points := c.Points
 	if len(c.fitted) > 0 {
@@ -93,13 +89,13 @@ func (c *Crowd) uses(of func(p Point) stat.Summary) float64 {
 	return 0
 }
 
-// A Breach is a limit and with how many contenders it is reached.
+// A Breach is a limit and the number of contenders that reach it.
 type Breach struct {
 	Limit      *Limit
 	Contenders float64
 }
 
-// Breaches returns the limits that a run tells of, that which is reached first first.
+// Breaches returns the limits that the run determines, in the order of being reached.
 func (c *Crowd) Breaches() (out []Breach) {
 	for _, l := range Limits {
 		if l.Kind != "" && l.Kind != c.Lock.Traits.Needs {
@@ -113,7 +109,7 @@ func (c *Crowd) Breaches() (out []Breach) {
 	return out
 }
 
-// Before returns the limits that are reached before so many contenders.
+// Before returns the limits reached before this many contenders.
 func (c *Crowd) Before(contenders int) []Breach {
 	return slices.DeleteFunc(c.Breaches(), func(b Breach) bool { return b.Contenders >= float64(contenders) })
 }

@@ -7,7 +7,7 @@ import (
 	"locklab/harness/stat"
 )
 
-// A Figure is something that a [Crowd] says of a number of contenders, and that was measured.
+// A Figure is a quantity that a [Crowd] predicts and a run measures.
 type Figure struct {
 	Name string // for tables: "rate"
 
@@ -24,16 +24,16 @@ var (
 	ClientTime = &Figure{"client CPU", func(p Point) stat.Summary { return p.Client }, func(e Estimate) float64 { return e.Client }}
 )
 
-// Error returns by how much f is computed over what was measured, as a share; false if it
-// is not computed, or was not measured.
+// Error returns the relative error of the prediction of f; false if it was not predicted
+// or not measured.
 func (m Missed) Error(f *Figure) (float64, bool) {
 	computed, measured := f.computed(m.Predicted), f.measured(m.Point)
 	ok := m.Why == "" && computed > 0 && measured.N > 0 && measured.Median > 0
 	return computed/measured.Median - 1, ok
 }
 
-// WorstError returns the greatest error of f at a point that was left out; false if no
-// such point tells.
+// WorstError returns the greatest error of f at a point that was left out; false without
+// such a point.
 func (c *Crowd) WorstError(f *Figure) (worst float64, ok bool) {
 	_, at, _ := c.miss(f)
 	for _, m := range c.LeftOut() {
@@ -44,16 +44,16 @@ func (c *Crowd) WorstError(f *Figure) (worst float64, ok bool) {
 	return worst, ok
 }
 
-// Refuted reports whether no rate is extrapolated since a point that was left out is
-// missed by more than the factor [Refuted].
+// Refuted reports whether no rate is extrapolated because the model misses a point left
+// out by more than the factor [Refuted].
 func (c *Crowd) Refuted() bool {
 	by, _, ok := c.miss(Rate)
 	return ok && by > Refuted
 }
 
-// miss returns the greatest factor by which f is missed at a point that was left out, and
-// with how many contenders; it is infinite where a lock goes on that should stand still. ok
-// is false if no such point tells.
+// miss returns the greatest error factor of f at a point that was left out, and its
+// contenders. It is infinite if a lock continues when the model predicts a standstill. ok
+// is false without such a point.
 func (c *Crowd) miss(f *Figure) (factor float64, at int, ok bool) {
 	factor = 1
 	for _, m := range c.LeftOut() {
@@ -72,7 +72,6 @@ func (c *Crowd) miss(f *Figure) (factor float64, at int, ok bool) {
 	return factor, at, ok
 }
 
-// refuted says in words why f is not extrapolated; "" if it is.
 func (c *Crowd) refuted(f *Figure) string {
 	by, at, ok := c.miss(f)
 	switch {
@@ -88,8 +87,8 @@ func (c *Crowd) refuted(f *Figure) string {
 	return ""
 }
 
-// processors says that the lock got more or fewer processors where a rate was missed than
-// in the calibration: other programs had them, of which no model of the lock can know.
+// processors reports that the lock got more or fewer processors at a missed point than in
+// the calibration: other programs had them, which no model of the lock can predict.
 func (c *Crowd) processors(f *Figure, at int) string {
 	const much = 1.2
 	for _, p := range c.Points {
@@ -103,7 +102,6 @@ func (c *Crowd) processors(f *Figure, at int) string {
 	return ""
 }
 
-// validated returns f of e, or 0 if it is refuted.
 func (f *Figure) validated(c *Crowd, e Estimate) float64 {
 	if v := f.computed(e); c.refuted(f) == "" && v > 0 && v < 1e15 {
 		return v

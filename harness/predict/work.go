@@ -6,19 +6,17 @@ import (
 	"locklab/harness/stat"
 )
 
-// work is what is done from one hand-over to the next.
 type work struct {
 	period, message, server, client law
 
-	// got is how many processors work for servers and contenders at a time, where it is
-	// they that a hand-over takes its time for; 0 where it takes what period says.
+	// got is the number of processors that work for servers and contenders at a time,
+	// if these determine the time of a handover; 0 if period does.
 	got float64
 
 	herd  bool // messages grow with the contenders
 	pairs bool // and each of them is about all contenders
 }
 
-// Of each point what a law is calibrated by.
 func periodAt(p Point) stat.Summary  { return p.Period }
 func messageAt(p Point) stat.Summary { return p.Message }
 func serverAt(p Point) stat.Summary  { return p.Server }
@@ -26,14 +24,13 @@ func clientAt(p Point) stat.Summary  { return p.Client }
 func allocAt(p Point) stat.Summary   { return p.Alloc }
 func gotAt(p Point) stat.Summary     { return p.Got }
 
-// workOf returns the work that points show.
 func workOf(points []Point) (w work, ok bool) {
 	terms := []term{constant, perWaiter}
 	w.message, _ = calibrate(readings(points, messageAt), terms...)
 	w.herd = w.message.visiblyGrows(points)
-	// A cost may grow by the square of the contenders only where messages grow, and each of
-	// them is about all contenders. Allocations tell: they are counted, so they have
-	// hardly any noise, and what a message brings is allocated.
+	// A cost may grow by the square of the contenders only if messages grow, and each
+	// of them is about all contenders. Allocations show that: they are counted, so
+	// they have hardly any noise, and the content of a message is allocated.
 	alloc, counted := calibrate(readings(points, allocAt), terms...)
 	w.pairs = w.herd && alloc.visiblyGrows(points)
 	if w.herd && (w.pairs || !counted) {
@@ -55,8 +52,8 @@ func workOf(points []Point) (w work, ok bool) {
 	return w, ok
 }
 
-// visible is which part of what is counted must grow, with the most contenders of a
-// calibration, to be no accident of the fit.
+// visible is the least share of a counted quantity, at the most contenders of a
+// calibration, by which it must grow to be no accident of the fit.
 const visible = 0.25
 
 // visiblyGrows reports whether l grows by more than an accident up to the last of points.
@@ -68,7 +65,6 @@ func (l law) visiblyGrows(points []Point) bool {
 	return l.at(n)-l.at(1) > visible*l.at(n)
 }
 
-// takes returns the time from one hand-over to the next.
 func (w work) takes(n float64) float64 {
 	if w.got > 0 {
 		return (w.server.at(n) + w.client.at(n)) / w.got
@@ -76,8 +72,8 @@ func (w work) takes(n float64) float64 {
 	return w.period.at(n)
 }
 
-// leftOneOut is the error of the time of points, each as the work that the others show
-// says that it is on the processors that these got; infinite if that cannot be done.
+// leftOneOut returns the error of the times of points, each predicted from the others'
+// work and its own number of processors; infinite if impossible.
 func (w work) leftOneOut(points []Point) float64 {
 	var sum float64
 	for i, p := range points {
@@ -95,8 +91,8 @@ func (w work) leftOneOut(points []Point) float64 {
 	return math.Sqrt(sum / float64(len(points)))
 }
 
-// refit returns the same sums of terms as nearest to other points; false if they are not
-// determined, or a cost would be negative.
+// refit fits the same sums of terms to other points; false if they are not determined, or
+// a cost would be negative.
 func (w work) refit(points []Point) (work, bool) {
 	for l, of := range map[*law]func(p Point) stat.Summary{&w.period: periodAt, &w.message: messageAt, &w.server: serverAt, &w.client: clientAt} {
 		if len(l.terms) == 0 {
@@ -113,7 +109,6 @@ func (w work) refit(points []Point) (work, bool) {
 	return w, w.got > 0 || len(w.period.terms) > 0
 }
 
-// periodOf returns the coefficient of t in the time from one hand-over to the next.
 func (w work) periodOf(t term) float64 {
 	if w.got > 0 {
 		return (w.server.of(t) + w.client.of(t)) / w.got
@@ -121,8 +116,8 @@ func (w work) periodOf(t term) float64 {
 	return w.period.of(t)
 }
 
-// unseen reports whether f grows by the square of the contenders, by what is counted, and
-// the times of the calibration do not show how much of it does.
+// unseen reports whether f grows by the square of the contenders, by the counts, while
+// the times of the calibration do not show by how much.
 func (w work) unseen(f *Figure) bool {
 	lacks := func(l law) bool { return w.pairs && l.of(perPair) == 0 }
 	switch f {

@@ -11,7 +11,6 @@ import (
 	"locklab/harness"
 )
 
-// An address is a server where ranks meet.
 type address struct {
 	endpoint harness.Endpoint
 	db       int
@@ -28,8 +27,8 @@ func (a address) String() string {
 
 const forms = "redis://[user:password@]host:port[/db] or zookeeper://[user:password@]host:port[,host:port…], with TLS rediss:// or zookeepers://"
 
-// Redacted returns a URL as [Options] has it without its password, for files and
-// messages. What is no URL, but may hold a password, loses all before its last @.
+// Redacted returns a URL of [Options] without its password, for files and messages. If it
+// is not a URL, but may contain a password, everything before its last @ is removed.
 func Redacted(sync string) string {
 	scheme, rest, ok := strings.Cut(sync, "://")
 	if !ok {
@@ -48,8 +47,8 @@ func Redacted(sync string) string {
 	return scheme + user + ":xxxxx" + rest[at:]
 }
 
-// address reads o.Sync and what o has for TLS. Its errors quote nothing of the URL but the
-// scheme, which could hold no password, and nothing of a key.
+// address parses o.Sync and the TLS options of o. Its errors quote only the scheme of the
+// URL, if it cannot contain a password, and nothing of a key.
 func (o Options) address() (address, error) {
 	at, err := parseSync(o.Sync)
 	if err == nil {
@@ -123,7 +122,8 @@ func parseRedis(text string) (address, error) {
 	return at, nil
 }
 
-// parseZooKeeper reads what follows the scheme: package url knows no list of hosts.
+// parseZooKeeper parses the part after the scheme: package url does not support lists of
+// hosts.
 func parseZooKeeper(rest string) (address, error) {
 	at := address{endpoint: harness.Endpoint{Kind: harness.KindZooKeeper}}
 	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
@@ -144,7 +144,7 @@ func parseZooKeeper(rest string) (address, error) {
 	return at, nil
 }
 
-// digest reads user:password. ZooKeeper takes what is before the first colon for the user.
+// digest parses user:password. For ZooKeeper the user ends at the first colon.
 func digest(text string) (user, password string, err error) {
 	user, password, ok := strings.Cut(text, ":")
 	if !ok || user == "" || password == "" {
@@ -166,7 +166,7 @@ func digest(text string) (user, password string, err error) {
 	return user, password, nil
 }
 
-// hostPort returns what is wrong with an address, and does not quote it.
+// hostPort returns the mistake in an address, without quoting it.
 func hostPort(addr string) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || host == "" || strings.ContainsAny(host, "@/?#% \t\r\n\x00") {
@@ -178,7 +178,6 @@ func hostPort(addr string) error {
 	return nil
 }
 
-// unreachable says in one line that the server cannot be used, and why.
 func unreachable(at address, err error) error {
 	if errors.Is(err, errRefused) {
 		return usage("%v, where the ranks meet, refuses this rank: %w", at, err)

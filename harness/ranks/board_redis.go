@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	// redisExpiry is how long a claim lives that is not renewed: five beats. A process on a
-	// machine at a load of dozens is late by a second or two, and those gone are to be
-	// noticed within ten.
+	// redisExpiry is the life of a claim without renewal: five beats. With a load of
+	// dozens a process is late by a second or two, and dead processes must be noticed
+	// within ten.
 	redisExpiry = 5 * time.Second
 
-	// postedExpiry is how long the rest lives after the last rank has renewed it.
+	// postedExpiry is the life of other data after the last renewal by any rank.
 	postedExpiry = time.Minute
 )
 
 //go:embed beat.lua
 var beatText string
 
-// A redisBoard is a board kept by Redis. A claim is a key with an expiry. All that a run
-// posts is one hash, whose fields are places and ranks.
+// A redisBoard is a board in Redis. A claim is a key with an expiry. All posts of a run
+// are one hash, whose fields are places and ranks.
 type redisBoard struct {
 	place
 	client *redis.Client
@@ -100,7 +100,6 @@ func (b *redisBoard) beat(ctx context.Context, run string) ([][]byte, error) {
 	return values(reply), nil
 }
 
-// values returns the strings in reply, nil for others.
 func values(reply []any) [][]byte {
 	out := make([][]byte, len(reply))
 	for i, v := range reply {
@@ -152,7 +151,7 @@ func (b *redisBoard) now(ctx context.Context) (now, resolution int64, err error)
 	return t.UnixNano(), int64(time.Microsecond), refusal(err)
 }
 
-// release deletes the claim if it is still the own one.
+// releaseClaim deletes the claim if it is still the own one.
 var releaseClaim = redis.NewScript(`if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`)
 
 func (b *redisBoard) leave(ctx context.Context, _ string) error {
@@ -167,7 +166,7 @@ func (b *redisBoard) expiry() time.Duration { return b.ttl + time.Second }
 
 func (b *redisBoard) spread() time.Duration { return beatPause + quickPause }
 
-// refusal marks what the server said about a request, but for what passes.
+// refusal marks a permanent error reported by the server.
 func refusal(err error) error {
 	var said redis.Error
 	if err == nil || errors.Is(err, redis.Nil) || !errors.As(err, &said) {

@@ -16,13 +16,12 @@ import (
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
-// sessionTimeout is how long a claim lives whose client is not heard of. The server ends
-// sessions up to a tick later, mostly 2 s.
+// sessionTimeout is the life of a claim without contact to its client. The server ends
+// sessions up to a tick later, usually 2 s.
 const sessionTimeout = 5 * time.Second
 
-// A zooBoard is a board kept by ZooKeeper. A claim is an ephemeral node. What a run posts
-// are nodes below one of the run, not ephemeral, since others may read them after the
-// rank has left.
+// A zooBoard is a board in ZooKeeper. A claim is an ephemeral node. Posts are nodes below
+// the run's node, not ephemeral, since others may read them after the rank has left.
 type zooBoard struct {
 	place
 	conn    *wirezk.Conn
@@ -32,7 +31,7 @@ type zooBoard struct {
 	claims  [][]byte // nil before they were
 
 	mu     sync.Mutex
-	seen   map[int][]byte // values at the place of seenAt: those that are posted stay as they are
+	seen   map[int][]byte // values at the place of seenAt: posted values do not change
 	seenAt string
 }
 
@@ -48,12 +47,13 @@ func openZooKeeper(ctx context.Context, at address, p place, expiry time.Duratio
 	}
 	b := &zooBoard{place: p, conn: conn, own: zk.WorldACL(zk.PermAll)}
 	if endpoint.Username != "" {
-		b.own = zk.AuthACL(zk.PermAll) // for those that have the same credentials
+		b.own = zk.AuthACL(zk.PermAll) // for clients with the same credentials
 	}
 	return b, nil
 }
 
-// acl returns which clients may use a node. The topmost is of the jobs of all users.
+// acl returns the access rights of a node. The topmost node is shared by the jobs of all
+// users.
 func (b *zooBoard) acl(name string) []zk.ACL {
 	if name == zooTop {
 		return zk.WorldACL(zk.PermAll)
@@ -75,8 +75,8 @@ func (b *zooBoard) valuePath(run, at string, rank int) string {
 	return b.runPath(run) + "/" + at + "-" + strconv.Itoa(rank)
 }
 
-// do runs f, which the client library gives no context, until ctx ends. What goes on
-// then ends with the connection.
+// do runs f, to which the client library gives no context, until ctx ends. f may then
+// continue until the connection ends.
 func do[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -96,7 +96,6 @@ func do[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	}
 }
 
-// create makes a node and its parents.
 func (b *zooBoard) create(ctx context.Context, name string, value []byte, flags int32) error {
 	for {
 		_, err := do(ctx, func() (string, error) {
@@ -105,14 +104,13 @@ func (b *zooBoard) create(ctx context.Context, name string, value []byte, flags 
 		if !errors.Is(err, zk.ErrNoNode) || path.Dir(name) == "/" {
 			return err
 		}
-		// Another rank that leaves may take a parent away again.
+		// Another rank that leaves may remove a parent again.
 		if err := b.create(ctx, path.Dir(name), nil, 0); err != nil && !errors.Is(err, zk.ErrNodeExists) {
 			return err
 		}
 	}
 }
 
-// get returns the value of a node, nil if there is none.
 func (b *zooBoard) get(ctx context.Context, name string) ([]byte, error) {
 	v, err := do(ctx, func() ([]byte, error) {
 		v, _, err := b.conn.Get(name)
@@ -137,7 +135,6 @@ func (b *zooBoard) claim(ctx context.Context, value []byte) (taken bool, holder 
 	return err != nil || !bytes.Equal(holder, value), holder, err
 }
 
-// beat lists the claims, which the session renews, and reads them when they have changed.
 func (b *zooBoard) beat(ctx context.Context, _ string) ([][]byte, error) {
 	version, err := do(ctx, func() (int32, error) {
 		_, stat, err := b.conn.Children(b.root() + "/claims")
@@ -202,7 +199,6 @@ func (b *zooBoard) read(ctx context.Context, run, at string) ([][]byte, error) {
 	return values, nil
 }
 
-// children lists a node, which may be missing.
 func (b *zooBoard) children(ctx context.Context, name string) ([]string, error) {
 	names, err := do(ctx, func() ([]string, error) {
 		names, _, err := b.conn.Children(name)
@@ -214,7 +210,7 @@ func (b *zooBoard) children(ctx context.Context, name string) ([]string, error) 
 	return names, err
 }
 
-// once reads a value that a poll before has not read yet.
+// once reads a value that an earlier poll has not read yet.
 func (b *zooBoard) once(ctx context.Context, run, at string, rank int) ([]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -236,7 +232,6 @@ func (b *zooBoard) drop(ctx context.Context, run, at string) error {
 	return b.remove(ctx, b.valuePath(run, at, b.rank))
 }
 
-// remove deletes a node, if it is there.
 func (b *zooBoard) remove(ctx context.Context, name string) error {
 	_, err := do(ctx, func() (struct{}, error) { return struct{}{}, b.conn.Delete(name, -1) })
 	if errors.Is(err, zk.ErrNoNode) {
@@ -245,8 +240,8 @@ func (b *zooBoard) remove(ctx context.Context, name string) error {
 	return err
 }
 
-// now is when the leader took a write: it stamps each with its clock, in ms. The write
-// is one of the own claim.
+// now returns the time of a write: the leader stamps each with its clock, in ms. It
+// rewrites the own claim.
 func (b *zooBoard) now(ctx context.Context) (now, resolution int64, err error) {
 	stat, err := do(ctx, func() (*zk.Stat, error) { return b.conn.Set(b.claimPath(b.rank), b.value, -1) })
 	if err != nil {
@@ -255,8 +250,8 @@ func (b *zooBoard) now(ctx context.Context) (now, resolution int64, err error) {
 	return stat.Mtime * int64(time.Millisecond), int64(time.Millisecond), nil
 }
 
-// leave removes the nodes of the run, and of those before it that were killed, if no
-// rank is left. What it removes was there while it had its claim, so it is of no later run.
+// leave removes the nodes of the run, and of earlier killed runs, if no rank is left. The
+// removed nodes existed while it had its claim, so they belong to no later run.
 func (b *zooBoard) leave(ctx context.Context, _ string) error {
 	defer b.conn.Close()
 	if b.value == nil {
@@ -274,7 +269,7 @@ func (b *zooBoard) leave(ctx context.Context, _ string) error {
 		return err
 	}
 	if err := b.remove(ctx, b.root()+"/claims"); err != nil {
-		return nil // another rank has a claim: it is not the last
+		return nil // another rank has a claim: this is not the last
 	}
 	for _, name := range old {
 		if strings.HasPrefix(name, "run-") {
@@ -286,7 +281,6 @@ func (b *zooBoard) leave(ctx context.Context, _ string) error {
 	return nil
 }
 
-// sweep removes a node and what is below it, as far as it can.
 func (b *zooBoard) sweep(ctx context.Context, name string) {
 	children, err := b.children(ctx, name)
 	if err != nil {
@@ -300,14 +294,13 @@ func (b *zooBoard) sweep(ctx context.Context, name string) {
 
 func (b *zooBoard) expiry() time.Duration { return 2*b.conn.SessionTimeout() + time.Second }
 
-// spread is a tick of the servers', by which they end sessions, 2 s mostly.
+// spread is one tick of the servers, which end sessions by ticks, usually 2 s.
 func (b *zooBoard) spread() time.Duration { return 2 * time.Second }
 
-// errOthers says what ZooKeeper does not: any user and password are good, but what is of
-// others is refused.
+// errOthers adds an explanation to ZooKeeper's error: it accepts any user and password,
+// but refuses access to the nodes of others.
 var errOthers = errors.New("what is there is of other credentials: give all ranks the same, or the run another job")
 
-// zooRefusal marks what the servers will refuse again.
 func zooRefusal(err error) error {
 	if errors.Is(err, zk.ErrNoAuth) {
 		return fmt.Errorf("%w: %w: %w", errRefused, err, errOthers)

@@ -9,8 +9,8 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// TestEmptied: the server comes back empty while ranks wait for each other at the start,
-// one of which has seen the other already: they meet all the same.
+// TestEmptied empties the server while ranks wait for each other at the start, after one
+// has seen the other: they meet nevertheless.
 func TestEmptied(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestEmptied(t *testing.T) {
 			}
 			one, two := all[0], all[1]
 			step(t, one)
-			step(t, two) // which has seen all claims, and greets
+			step(t, two) // it has seen all claims, and greets
 			if two.run == "" {
 				t.Fatal("rank 1 does not see rank 0")
 			}
@@ -52,7 +52,6 @@ func TestEmptied(t *testing.T) {
 	}
 }
 
-// step makes one step, and reports whether all are there.
 func step(t *testing.T, a *assembly) bool {
 	t.Helper()
 	claims, err := a.step(t.Context())
@@ -62,7 +61,6 @@ func step(t *testing.T, a *assembly) bool {
 	return claims != nil
 }
 
-// empty removes all that a board has of its job.
 func empty(t *testing.T, b board) {
 	t.Helper()
 	switch b := b.(type) {
@@ -82,7 +80,6 @@ func empty(t *testing.T, b board) {
 	}
 }
 
-// TestDistinct: machines of one name have names of their own.
 func TestDistinct(t *testing.T) {
 	const a, b = "3f2a9c10-0000-4000-8000-000000000001", "77777777-0000-4000-8000-000000000002"
 	at := func(host, clock string) Member { return Member{Host: host, Clock: clock} }
@@ -92,7 +89,7 @@ func TestDistinct(t *testing.T) {
 	}{
 		{[]Member{at("localhost", a+" time:[1]"), at("localhost", b+" time:[1]"), at("other", a+" time:[1]")}, []string{"localhost~3f2a9c10", "localhost~77777777", "other"}},
 		{[]Member{at("localhost", a+" time:[1]"), at("localhost", a+" time:[2]")}, []string{"localhost", "localhost"}}, // one kernel
-		{[]Member{at("mac", "process 1 X"), at("mac", "process 2 Y")}, []string{"mac", "mac"}},                         // which does not tell
+		{[]Member{at("mac", "process 1 X"), at("mac", "process 2 Y")}, []string{"mac", "mac"}},                         // which does not report it
 		{[]Member{at("mac", "process 1 X"), at("mac", b+" time:none")}, []string{"mac", "mac~77777777"}},
 	} {
 		for r, m := range distinct(c.members) {

@@ -14,8 +14,6 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// mutual starts a server of the kind that asks its clients for a certificate, and returns
-// one that it takes, with the key.
 func mutual(t *testing.T, kind string) (at harness.Endpoint, cert, key []byte) {
 	t.Helper()
 	server := start(t, kind, func(ctx context.Context, kind string) (*backend.Server, error) {
@@ -30,8 +28,6 @@ func mutual(t *testing.T, kind string) (at harness.Endpoint, cert, key []byte) {
 	return at, at.Roots, key
 }
 
-// TestMutual: ranks meet at a server that asks for their certificates, and without a good
-// one each says what is wrong in one line, without the key.
 func TestMutual(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kinds {
@@ -65,7 +61,7 @@ func TestMutual(t *testing.T) {
 					refused(t, err, c.want)
 					keyless(t, err, c.key)
 					if kind == harness.KindZooKeeper {
-						return // which is asked again for ten seconds
+						return // it is asked again for ten seconds
 					}
 					err = Check(t.Context(), o)
 					refused(t, err, c.want)
@@ -76,7 +72,6 @@ func TestMutual(t *testing.T) {
 	}
 }
 
-// keyless fails t if a line of the key is in err.
 func keyless(t *testing.T, err error, key []byte) {
 	t.Helper()
 	for line := range strings.Lines(string(key)) {
@@ -86,7 +81,6 @@ func keyless(t *testing.T, err error, key []byte) {
 	}
 }
 
-// passphrases are keys as OpenSSL writes those with a passphrase, in its two forms.
 var passphrases = [][]byte{
 	pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte("of PKCS #8")}),
 	pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Headers: map[string]string{"Proc-Type": "4,ENCRYPTED", "DEK-Info": "AES-128-CBC,00"}, Bytes: []byte("of OpenSSL")}),

@@ -17,7 +17,6 @@ import (
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
-// secured starts a server of the kind that speaks TLS.
 func secured(t *testing.T, kind string) harness.Endpoint {
 	t.Helper()
 	server := start(t, kind, func(ctx context.Context, kind string) (*backend.Server, error) {
@@ -27,7 +26,7 @@ func secured(t *testing.T, kind string) harness.Endpoint {
 	return server.Endpoint()
 }
 
-// strangers are certificates of authorities that have signed nothing here.
+// strangers returns certificates of authorities that have signed nothing here.
 func strangers(t *testing.T, at harness.Endpoint) []byte {
 	t.Helper()
 	other := secured(t, harness.KindRedis)
@@ -42,14 +41,13 @@ const (
 	secretWord = "s3cr3t-w0rd"
 )
 
-// urlOf is Options.Sync of a server with TLS.
 func urlOf(at harness.Endpoint, password string) string {
 	scheme := map[string]string{harness.KindRedis: "rediss", harness.KindZooKeeper: "zookeepers"}[at.Kind]
 	return scheme + "://" + secretUser + ":" + password + "@" + strings.Join(at.Addrs[0], ",")
 }
 
-// TestSecureRedis: ranks meet over TLS as a user with a password, who may use their names
-// alone; and whatever is wrong with that is one line without the password, and soon.
+// TestSecureRedis checks that ranks meet over TLS as a user with a password and access to
+// their names only. Every fault is reported soon, in one line without the password.
 func TestSecureRedis(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -94,7 +92,7 @@ func TestSecureRedis(t *testing.T) {
 			refused(t, err, c.want)
 			secretless(t, err)
 			if c.name == "rights" {
-				return // which shows with the first claim
+				return // the first claim shows it
 			}
 			err = Check(t.Context(), o)
 			refused(t, err, c.want)
@@ -110,8 +108,8 @@ func secretless(t *testing.T, err error) {
 	}
 }
 
-// TestSecureZooKeeper: ranks meet over TLS with credentials, their nodes are theirs alone,
-// and a rank with others is told so and does no harm.
+// TestSecureZooKeeper checks that ranks meet over TLS with credentials and that their
+// nodes are private. A rank with other credentials gets an error and does no damage.
 func TestSecureZooKeeper(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -139,7 +137,6 @@ func TestSecureZooKeeper(t *testing.T) {
 	})
 }
 
-// zooRefused joins, wrongly, a job that is under way.
 func zooRefused(t *testing.T, at harness.Endpoint, others []byte, job string) {
 	for _, c := range []struct {
 		name, sync string

@@ -16,7 +16,6 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// TestCutOff: a rank whose connection is black-holed is noticed by the other, and notices itself.
 func TestCutOff(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -48,7 +47,6 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestServer: the server dies, hangs or comes back empty: one error that names it.
 func TestServer(t *testing.T) {
 	hurt := map[string]func(*testing.T, *backend.Server){
 		"killed": func(t *testing.T, s *backend.Server) { check(t, s.Kill(0)) },
@@ -80,8 +78,8 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestZooKeeperRestarted: a ZooKeeper server that comes back soon has kept the sessions, and the run
-// goes on.
+// TestZooKeeperRestarted checks that a ZooKeeper server that returns soon has kept the
+// sessions, and that the run continues.
 func TestZooKeeperRestarted(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
@@ -100,7 +98,6 @@ func TestZooKeeperRestarted(t *testing.T) {
 	})
 }
 
-// alone starts a server for one test, to be hurt.
 func alone(t *testing.T, kind string) *backend.Server {
 	t.Helper()
 	server := start(t, kind, func(ctx context.Context, kind string) (*backend.Server, error) {

@@ -16,7 +16,6 @@ import (
 
 const wantTLS = "its URL asks for no TLS: want rediss:// or zookeepers://"
 
-// trust makes at trust servers by roots, PEM, if there are any.
 func (a *address) trust(roots []byte) error {
 	if len(roots) == 0 {
 		return nil
@@ -32,7 +31,7 @@ func (a *address) trust(roots []byte) error {
 	return nil
 }
 
-// present makes at show servers that ask for it a certificate, PEM, if there is one.
+// present makes at show a certificate, in PEM, to servers that ask for one.
 func (a *address) present(cert, key []byte) error {
 	switch {
 	case len(cert)+len(key) == 0:
@@ -48,12 +47,12 @@ func (a *address) present(cert, key []byte) error {
 	if err != nil {
 		return usage("the certificate of the ranks and its key (--sync-cert, --sync-key) cannot be used: %w", err)
 	}
-	// Shown whatever authorities the server names, so that it says what it does not take.
+	// Shown for any authorities that the server names, so that the server reports a
+	// rejection.
 	a.endpoint.TLS.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 	return nil
 }
 
-// locked reports whether a key is encrypted, in the form of PKCS #8 or of OpenSSL.
 func locked(key []byte) bool {
 	for block, rest := pem.Decode(key); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type == "ENCRYPTED PRIVATE KEY" || strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED") {
@@ -63,22 +62,20 @@ func locked(key []byte) bool {
 	return false
 }
 
-// alert returns the alert by which a server has ended a connection, nil if it has not.
 func alert(err error) error {
 	var remote *net.OpError
-	if errors.As(err, &remote) && remote.Op == "remote error" { // as package tls calls it
+	if errors.As(err, &remote) && remote.Op == "remote error" { // the name that package tls uses
 		return remote.Err
 	}
 	return nil
 }
 
-// hopeless reports whether a connection fails the same way again: what answers speaks no
-// TLS, its certificate is not trusted, or it says by TLS what it wants.
+// hopeless reports whether a connection will fail the same way again: the server does not
+// use TLS, its certificate is not trusted, or it sent an alert.
 func hopeless(err error) bool {
 	return errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.RecordHeaderError)) || alert(err) != nil
 }
 
-// insecure says in one line why at cannot be used, if that is a matter of TLS, else nil.
 func insecure(at address, err error) error {
 	var certificate *tls.CertificateVerificationError
 	secure := at.endpoint.TLS != nil

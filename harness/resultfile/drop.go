@@ -12,12 +12,12 @@ import (
 	"locklab/harness"
 )
 
-// DroppedName is the file that keeps the lines which [Writer.Drop] has taken out of a run.
+// DroppedName is the file with the lines that [Writer.Drop] has removed from a run.
 const DroppedName = "dropped.jsonl"
 
-// Drop takes the results that drop chooses out of the run on disk and out of run, which is
-// what Resume returned, and returns how many. Their lines are appended to dropped.jsonl
-// before. A crash leaves the results as they were, or without those.
+// Drop removes the results that drop selects from the run on disk and from run, which
+// Resume returned. It returns their number. It first appends their lines to
+// dropped.jsonl. A crash leaves the results as they were, or without the dropped ones.
 func (w *Writer) Drop(run *Run, drop func(*harness.Result) bool) (int, error) {
 	if !slices.ContainsFunc(run.Results, drop) {
 		return 0, nil
@@ -36,7 +36,6 @@ func (w *Writer) Drop(run *Run, drop func(*harness.Result) bool) (int, error) {
 	return before - len(run.Results), w.derive(run)
 }
 
-// rewrite replaces the file of results by one without those that drop chooses.
 func (w *Writer) rewrite(drop func(*harness.Result) bool) (err error) {
 	name := filepath.Join(w.dir, ResultsName)
 	dropped, err := os.OpenFile(filepath.Join(w.dir, DroppedName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -51,13 +50,13 @@ func (w *Writer) rewrite(drop func(*harness.Result) bool) (err error) {
 	defer func() {
 		if err != nil {
 			results.Close()
-			os.Remove(name + newSuffix) // the first error is the one to tell
+			os.Remove(name + newSuffix) // the first error is returned
 		}
 	}()
 	if err := divide(name, results, dropped, drop); err != nil {
 		return err
 	}
-	// The run is this Writer's under its new file before that has its name.
+	// This Writer locks the new file before the rename.
 	if err := errors.Join(syncFile(dropped), syncFile(results), lockFile(results)); err != nil {
 		return err
 	}
@@ -69,8 +68,6 @@ func (w *Writer) rewrite(drop func(*harness.Result) bool) (err error) {
 	return errors.Join(syncDir(w.dir), old.Close())
 }
 
-// divide copies the lines of the file to kept, but for results that drop chooses, which
-// go to dropped. Lines that cannot be read are kept.
 func divide(name string, kept, dropped io.Writer, drop func(*harness.Result) bool) error {
 	file, err := os.Open(name)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"locklab/harness"
 )
 
-// roundsIn returns those of the results of the run in dir.
 func roundsIn(t *testing.T, dir string) (out []int) {
 	t.Helper()
 	run, err := Load(dir)
@@ -25,8 +24,6 @@ func roundsIn(t *testing.T, dir string) (out []int) {
 	return out
 }
 
-// TestDrop: what is dropped is gone from all files but one, all else stays byte for byte,
-// and the run is still this Writer's alone.
 func TestDrop(t *testing.T) {
 	m := Manifest{Rounds: 9, Cases: 1}
 	dir, before := fiveRounds(t, m)
@@ -67,8 +64,6 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// fiveRounds writes a run of five rounds, with a damaged line behind them, and returns its
-// directory and its results.
 func fiveRounds(t *testing.T, m Manifest) (dir string, results []byte) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "run")
@@ -92,7 +87,6 @@ func fiveRounds(t *testing.T, m Manifest) (dir string, results []byte) {
 	return dir, results
 }
 
-// dropFails drops what cannot be dropped, since something is in the way.
 func dropFails(t *testing.T, w *Writer, run *Run, before []byte) {
 	t.Helper()
 	name := filepath.Join(w.dir, ResultsName)

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// An Export writes a run in a format of others.
+// An Export writes a run in another program's format.
 type Export struct {
 	Name, Doc string
 	Write     func(out io.Writer, run *Run) error
@@ -35,7 +35,6 @@ func writeBench(out io.Writer, run *Run) error {
 	return nil
 }
 
-// write writes the whole log of run.
 func (k *logKind) write(out io.Writer, run *Run) error {
 	if err := k.begin(out, run.Manifest.Started); err != nil {
 		return err
