@@ -32,8 +32,8 @@ type control struct {
 	batch   int64 // most acquisitions between two loads of the phase
 	start   chan struct{}
 	all     chan struct{} // has a value when all workers have begun
-	entered atomic.Int64 // workers that have begun
-	opened  uint64       // clock when the window began; read it in another phase than ramp
+	entered atomic.Int64  // workers that have begun
+	opened  uint64        // clock when the window began; read it in another phase than ramp
 	_       atomics.CacheLinePad
 	phase   atomic.Uint32
 	budget  atomic.Int64 // acquisitions left to hand out, if limited by Ops
