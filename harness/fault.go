@@ -119,6 +119,8 @@ type FaultResult struct {
 	Failed   int          `json:"failed,omitempty"`
 	Starved  int          `json:"starved,omitempty"`
 
+	Published int `json:"-"` // of Tries, made in the project's own campaign
+
 	// In ns. If the lock was granted again in a try, Window holds the time that it
 	// was free before. If a holder lost the lock and another entered, Margin holds
 	// the time from the notice of the loss to the entry, negative if the entry came
@@ -208,6 +210,7 @@ func (r *FaultResult) Add(s *FaultResult) {
 	r.Tries += s.Tries
 	r.Failed += s.Failed
 	r.Starved += s.Starved
+	r.Published += s.Published
 	r.Elapsed += s.Elapsed
 	r.Interrupted = r.Interrupted || s.Interrupted
 	seen := make(map[Harm]int, len(r.Seen))

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/harness"
+	"locklab/harness/chaos"
 	"locklab/harness/resultfile"
 	"locklab/harness/verdict"
 	"locklab/internal/nearest"
@@ -90,28 +91,52 @@ func (g *guarding) load() error {
 	return nil
 }
 
-// apply adds to run, which was read from a directory, what the flags say. Without
-// --chaos it adds the failure scenarios in that directory.
+// apply sets in run, which was read from a directory, what the flags ask for, and adds
+// the published outcomes of failure scenarios to its own.
 func (g *guarding) apply(run *resultfile.Run) error {
 	run.Require, run.Baseline = g.wanted, g.baseline
 	if err := g.terms.apply(&run.Manifest); err != nil {
 		return err
 	}
+	if err := g.addFaults(run); err != nil {
+		return err
+	}
+	published, err := chaos.Published(distributed(run))
+	if err != nil {
+		return err
+	}
+	run.AddPublished(published, chaos.PublishedFrom())
+	return nil
+}
+
+// addFaults adds to run the failure scenarios of the runs that --chaos names, or without
+// it of the one in its directory.
+func (g *guarding) addFaults(run *resultfile.Run) error {
 	if own := filepath.Join(run.Dir, chaosName); len(g.runs) == 0 && resultfile.Exists(own) {
-		chaos, err := resultfile.Load(own)
+		other, err := resultfile.Load(own)
 		if err != nil {
 			return err
 		}
-		run.AddFaults(chaos)
+		run.AddFaults(other)
 		return nil
 	}
-	for _, chaos := range g.runs {
-		if sameDir(chaos.Dir, run.Dir) {
-			return fmt.Errorf("%w: --chaos %s is the run itself: its failure scenarios are in the report anyway", harness.ErrUsage, chaos.Dir)
+	for _, other := range g.runs {
+		if sameDir(other.Dir, run.Dir) {
+			return fmt.Errorf("%w: --chaos %s is the run itself: its failure scenarios are in the report anyway", harness.ErrUsage, other.Dir)
 		}
-		run.AddFaults(chaos)
+		run.AddFaults(other)
 	}
 	return nil
+}
+
+// distributed returns the distributed locks that run has results of.
+func distributed(run *resultfile.Run) (locks []harness.Lock) {
+	for _, r := range run.Results {
+		if r.Lock.Traits.Needs != "" && !slices.ContainsFunc(locks, func(l harness.Lock) bool { return l.Name == r.Lock.Name }) {
+			locks = append(locks, r.Lock)
+		}
+	}
+	return locks
 }
 
 // compares returns an error if the baseline is none of locks.

@@ -171,7 +171,7 @@ func TestUsageErrors(t *testing.T) {
 		{"report " + one + " " + two + " --contenders 10k", "--contenders is for one run"},
 		{"export", "one run"},
 		{"export nowhere", "holds no run"},
-		{"export " + testRun + " --format xml", "csv, rates, csv-chaos, csv-simulations, bench, hdr-wait, hdr-handover"},
+		{"export " + testRun + " --format xml", "csv, rates, csv-chaos, published, csv-simulations, bench, hdr-wait, hdr-handover"},
 		{"export " + testRun + " -o " + file + "/x", "cannot write"},
 		{"chaos --scenario nosuch", `"nosuch"`},
 		{"chaos --scenario (", "error parsing"},

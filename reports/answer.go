@@ -189,7 +189,10 @@ func tolerances(c survival.Class) (out []tolerance) {
 	for _, g := range harness.Guarantees {
 		st := c.Guarantees[g]
 		text := string(g)
-		if st.Tries > 0 {
+		switch {
+		case st.Published > 0:
+			text += fmt.Sprintf(" (%d tries published, %d here)", st.Published, st.Tries-st.Published)
+		case st.Tries > 0:
 			text += fmt.Sprintf(" (%d %s)", st.Tries, numfmt.Choose(st.Tries, "try", "tries"))
 		}
 		out = append(out, tolerance{guaranteeMark(st), stateKind[st.State], text, string(g) + " " + st.String()})

@@ -45,6 +45,14 @@ func composeSafety(run *resultfile.Run, g *group) (*safetySection, error) {
 	return out, nil
 }
 
+// published returns the number of tries in run that are of the project's own campaign.
+func published(run *resultfile.Run) (n int) {
+	for _, f := range run.Faults {
+		n += f.Published
+	}
+	return n
+}
+
 // testCommand returns the commands that test the locks of run and draw it again.
 func testCommand(run *resultfile.Run) string {
 	dir := run.Dir
@@ -71,8 +79,17 @@ func sources(run *resultfile.Run) (out []string) {
 		}
 		out = append(out, text+".")
 	}
-	if len(run.Faults) > from {
+	own := 0
+	for _, f := range run.Faults {
+		if f.Tries == 0 || f.Tries > f.Published {
+			own++
+		}
+	}
+	if own > from {
 		out = append([]string{"Tried in this run."}, out...)
+	}
+	if n := published(run); n > 0 {
+		out = append(out, fmt.Sprintf("%d of the tries are of the campaign that is published with locklab (%s).", n, run.Published))
 	}
 	return out
 }

@@ -100,6 +100,22 @@ func TestTickNeedsTries(t *testing.T) {
 	}
 }
 
+// TestPublishedTries: a guarantee shows its published tries and those of the run.
+func TestPublishedTries(t *testing.T) {
+	lock := synthetic.Served("safe", harness.Redis, "redis")
+	run := &resultfile.Run{Faults: []*harness.FaultResult{synthetic.Fault("failover", lock, 1, 0, nil, harness.Failover)}}
+	more := synthetic.Fault("failover", lock, 60, 0, nil, harness.Failover)
+	more.Published = 60
+	run.AddPublished([]*harness.FaultResult{more}, "commit abc")
+	want := tolerance{"✓", "held", "failover (60 tries published, 1 here)", "failover held in 61 tries of 1 scenario"}
+	if got := tolerances(survival.ClassOf(run.Faults, "safe")); !slices.Contains(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got := sources(run); !slices.Equal(got, []string{"Tried in this run.", "60 of the tries are of the campaign that is published with locklab (commit abc)."}) {
+		t.Errorf("sources %q", got)
+	}
+}
+
 // TestWhy: the reason of a decision has its ratio, its price and its rounds.
 func TestWhy(t *testing.T) {
 	mutex := blocking("sync-mutex", 1e6)

@@ -46,6 +46,7 @@ type jsonGuarantee struct {
 	Guarantee harness.Guarantee `json:"guarantee"`
 	State     survival.State    `json:"state"`
 	Tries     int               `json:"tries"`
+	Published int               `json:"published"` // of Tries, in the project's own campaign
 	Scenarios []string          `json:"scenarios"`
 	Harms     []harness.Harm    `json:"harms"`
 }
@@ -79,7 +80,7 @@ func WriteJSON(w io.Writer, run *resultfile.Run) error {
 		class := survival.ClassOf(run.Faults, f.Lock.Name)
 		for _, g := range harness.Guarantees {
 			s := class.Guarantees[g]
-			out.Guarantees = append(out.Guarantees, jsonGuarantee{f.Lock.Name, g, s.State, s.Tries, append([]string{}, s.Scenarios...), append([]harness.Harm{}, s.Harms...)})
+			out.Guarantees = append(out.Guarantees, jsonGuarantee{f.Lock.Name, g, s.State, s.Tries, s.Published, append([]string{}, s.Scenarios...), append([]harness.Harm{}, s.Harms...)})
 		}
 	}
 	enc := json.NewEncoder(w)

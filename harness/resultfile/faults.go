@@ -41,6 +41,15 @@ func (r *Run) AddFaults(other *Run) {
 	r.Chaos = append(r.Chaos, Source{Dir: other.Dir, Command: m.Command, Commit: m.Commit, Started: m.Started, Faults: len(other.Faults)})
 }
 
+// AddPublished adds fs, outcomes of the project's own campaign, to the faults of r. from
+// describes the campaign.
+func (r *Run) AddPublished(fs []*harness.FaultResult, from string) {
+	for _, f := range fs {
+		r.addFault(f)
+		r.Published = from
+	}
+}
+
 // HistoryFile returns the path of a history that a fault of r names.
 func (r *Run) HistoryFile(name string) string {
 	if filepath.IsAbs(name) { // AddFaults made it so; names in files are relative

@@ -34,7 +34,7 @@ func TestFaultRoundTrip(t *testing.T) {
 	want := fault()
 	v := reflect.ValueOf(*want)
 	for i := range v.NumField() {
-		if v.Field(i).IsZero() {
+		if name := v.Type().Field(i).Name; v.Field(i).IsZero() && name != "Published" { // it is in no file
 			t.Errorf("fault leaves %s zero, so this does not test it", v.Type().Field(i).Name)
 		}
 	}

@@ -234,5 +234,9 @@ type Run struct {
 	// Chaos are other runs that contributed to Faults: see [Run.AddFaults].
 	Chaos []Source
 
+	// Published describes the project's own campaign that contributed to Faults: see
+	// [Run.AddPublished]; "" if it did not.
+	Published string
+
 	Damage []string // unreadable lines, one sentence each; the rest is kept
 }

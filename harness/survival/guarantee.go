@@ -31,6 +31,7 @@ type Status struct {
 	Harms     []harness.Harm // harms that broke it
 	Tries     int            // of all scenarios that test it
 	Least     int            // tries of the scenario among them with the fewest
+	Published int            // of Tries, made in the project's own campaign
 }
 
 // Enough is how many tries without a violation bound its share by 5 % with 95 %
@@ -93,6 +94,7 @@ func status(rs []*harness.FaultResult, g harness.Guarantee) (s Status) {
 		}
 		tested = append(tested, r.Scenario)
 		s.Tries += r.Tries
+		s.Published += r.Published
 		if s.Least == 0 || r.Tries < s.Least {
 			s.Least = r.Tries
 		}
