@@ -183,12 +183,41 @@ func tableNotes(t verdict.Table, missing map[string]bool) (notes []string) {
 		why = slices.Compact(why)
 		notes = append(notes, notAvailable+": "+strings.Join(why, "; ")+".")
 	}
+	if text := modeNote(t); text != "" {
+		notes = append(notes, text)
+	}
 	for _, r := range t.Rows {
 		if r.Violated > 0 {
 			notes = append(notes, fmt.Sprintf("! %s violated %s in %d of %s, so it has no speed.", r.Lock, r.Rule, r.Violated, numfmt.Plural(r.Results, "result")))
 		}
 	}
 	return notes
+}
+
+// mostModes is how many locks with two rates are named.
+const mostModes = 4
+
+// modeNote names the locks of t whose rounds fall into two groups of rates; "" if there are
+// none.
+func modeNote(t verdict.Table) string {
+	var texts []string
+	for _, r := range t.Rows {
+		for i, ms := range r.Modes {
+			if len(ms) == 2 {
+				rate := func(m verdict.Mode) string { return numfmt.Plain(numfmt.SI(m.Rate)) + "/s" }
+				texts = append(texts, fmt.Sprintf("%s with %s %s in %s and %s in %d", r.Lock, numfmt.Plural(t.Columns[i].Workers, "worker"),
+					rate(ms[0]), numfmt.Plural(ms[0].Rounds, "round"), rate(ms[1]), ms[1].Rounds))
+			}
+		}
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	more := ""
+	if n := len(texts) - mostModes; n > 0 {
+		texts, more = texts[:mostModes], fmt.Sprintf("; and %d more", n)
+	}
+	return "Two rates each: " + strings.Join(texts, "; ") + more + "."
 }
 
 // tableSentences returns at most three sentences about the significant differences of t in

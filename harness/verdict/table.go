@@ -37,6 +37,7 @@ type Column struct {
 type Entry struct {
 	Lock   string   `json:"lock"`
 	Ratios []*Ratio `json:"ratios"` // by column; nil if it was not measured there
+	Modes  [][]Mode `json:"modes"`  // by column; nil if the rates of its rounds are one group
 
 	// In column Detail; nil if not available.
 	Moment   *Figure `json:"moment"`   // ns, p99 of the wait of a worker at a random moment
@@ -178,11 +179,15 @@ func (t Table) entry(g *Group, s, base *Series) Entry {
 	r := Entry{Lock: s.Lock.Name}
 	for _, c := range t.Columns {
 		var ratio *Ratio
+		var ms []Mode
+		if a := s.Cells[c.Workers]; a != nil {
+			ms = modes(a.Figures(g.Metric(c.Workers)))
+		}
 		if a, b := s.Cells[c.Workers], base.Cells[c.Workers]; a != nil && b != nil {
 			xs, ys := Pairs(a, b, g.Metric(c.Workers))
 			ratio = compared(stat.Paired(xs, ys, c.Level), g.Run.Manifest.PracticalMargin())
 		}
-		r.Ratios = append(r.Ratios, ratio)
+		r.Ratios, r.Modes = append(r.Ratios, ratio), append(r.Modes, ms)
 	}
 	if c := s.Cells[t.Columns[t.Detail].Workers]; c != nil {
 		r.P99, r.Moment = Quantile(c.Waits(), 0.99, g.Floor()), moment(c.Waits(), g.Floor())
@@ -229,7 +234,7 @@ func (r Entry) ratio(i int) float64 {
 // workload of the run.
 func (g *Group) violators() (out []Entry) {
 	for lock, bad := range Violations(g.Run) {
-		row := Entry{Lock: lock, Ratios: make([]*Ratio, len(g.Workers)), Violated: len(bad), Rule: bad[0].Violations[0].Rule}
+		row := Entry{Lock: lock, Ratios: make([]*Ratio, len(g.Workers)), Modes: make([][]Mode, len(g.Workers)), Violated: len(bad), Rule: bad[0].Violations[0].Rule}
 		here := false
 		for _, r := range g.Run.Results {
 			if r.Lock.Name == lock {
