@@ -152,7 +152,8 @@ func rounds(d verdict.Decision) string { return " (" + numfmt.Plural(d.Rounds, "
 
 // gainText formats r, such as "1.5x (1.3–1.8)".
 func gainText(r *verdict.Ratio) string {
-	return strings.Replace(withInterval(r), " ", " (", 1) + ")"
+	f := decimals(r.Median, r.Hi-r.Lo)
+	return fmt.Sprintf(f+"x ("+f+"–"+f+")", r.Median, r.Lo, r.Hi)
 }
 
 // priceTexts returns the prices of d, with their figures or without.

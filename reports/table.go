@@ -90,13 +90,8 @@ func ratioCell(t verdict.Table, r verdict.Entry, column int) string {
 	case ratio.Reading == verdict.Equivalent:
 		mark = "="
 	}
-	return withInterval(ratio) + mark
-}
-
-// withInterval formats a ratio with its interval, such as "1.5x 1.3–1.8".
-func withInterval(r *verdict.Ratio) string {
-	f := decimals(r.Median, r.Hi-r.Lo)
-	return fmt.Sprintf(f+"x "+f+"–"+f, r.Median, r.Lo, r.Hi)
+	f := decimals(ratio.Median, ratio.Hi-ratio.Lo)
+	return fmt.Sprintf(f+"x "+f+"–"+f+mark, ratio.Median, ratio.Lo, ratio.Hi)
 }
 
 // decimals returns the format of a ratio, with as many decimals as an interval of that
@@ -240,9 +235,7 @@ func tableSentences(t verdict.Table) (out []string) {
 		}
 	}
 	say := func(r *verdict.Entry) {
-		ratio := r.Ratios[t.Detail]
-		text := strings.Replace(withInterval(ratio), " ", " (", 1) + ")"
-		out = append(out, fmt.Sprintf("%s is %s as fast as %s%s.", r.Lock, text, t.Baseline, with))
+		out = append(out, fmt.Sprintf("%s is %s as fast as %s%s.", r.Lock, gainText(r.Ratios[t.Detail]), t.Baseline, with))
 	}
 	switch {
 	case compared == 0:
