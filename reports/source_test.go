@@ -86,8 +86,8 @@ var spoilers = map[string]func(r *harness.Result){
 	"hold":      func(r *harness.Result) { r.Hold.Sum += r.Elapsed / 2 },
 }
 
-// TestChartsDrawWhatTheySay: a chart names the metrics and the fields that it draws,
-// and no others: the picture changes if one of them does, and only then.
+// TestChartsDrawWhatTheySay: a chart names exactly the metrics and fields that it draws. The
+// picture changes if and only if one of them does.
 func TestChartsDrawWhatTheySay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

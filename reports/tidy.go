@@ -133,7 +133,7 @@ func tidyWarnings(ws []harness.Warning) []harness.Warning {
 	return out
 }
 
-// short returns text as a line of at most most bytes.
+// short returns text as a line of at most most characters.
 func short(text string, most int) string {
 	text = resultfile.Line(text)
 	if len(text) <= most {
