@@ -37,7 +37,7 @@ func TestConditions(t *testing.T) {
 		t.Skipf("%s names servers of the user, which are not set up", env)
 	}
 	if s, _, err := startServers(t.Context(), planned(t, runOptions{locks: "redis-queue", workers: "1"}), 0, io.Discard); err != nil {
-		t.Fatal(err) // os.Exit would leave processes behind
+		t.Fatal(err) // the helper that starts processes stays, so it must precede leaktest
 	} else {
 		s.stop()
 	}
