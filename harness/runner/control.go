@@ -33,7 +33,7 @@ type control struct {
 	start   chan struct{}
 	all     chan struct{} // has a value when all workers have begun
 	entered atomic.Int64  // workers that have begun
-	opened  uint64        // clock when the window began; read it in another phase than ramp
+	opened  uint64        // clock at the start of the window; not to be read during ramp
 	_       atomics.CacheLinePad
 	phase   atomic.Uint32
 	budget  atomic.Int64 // acquisitions left to hand out, if limited by Ops
@@ -53,8 +53,8 @@ func (c *control) over() bool { return c.phase.Load() == stop }
 
 // next returns a worker's next batch after one of last acquisitions: its number of
 // acquisitions, 0 at the end, and whether they are recorded. One acquisition may take
-// nanoseconds or, if busy waiters have no processor, a second. So each batch is at most
-// twice as long as the previous one.
+// nanoseconds or, if busy waiters have no processor, a second. So a batch is at most
+// twice as large as the previous one, and none lasts much longer than all before it.
 func (c *control) next(last int64) (n int64, recorded bool) {
 	phase := c.phase.Load()
 	if phase == stop {

@@ -158,7 +158,6 @@ func TestOpenRemote(t *testing.T) {
 }
 
 // TestMeet: before the drive every worker has taken the lock twice, even with few arrivals.
-// TestLoadDoubts, which follows, checks the warnings from arrivals.
 func TestMeet(t *testing.T) {
 	const workers = 16
 	s := new(shelf)
