@@ -167,6 +167,7 @@ func TestMeet(t *testing.T) {
 	}
 }
 
+// TestLoadDoubts checks the warnings from arrivals, and that there are no others.
 func TestLoadDoubts(t *testing.T) {
 	for _, c := range []struct {
 		name  string
