@@ -37,7 +37,7 @@ func (p *Program) chaosListCommand() *cobra.Command {
 	return cmd
 }
 
-// scenarios returns those that the words name, all without a word.
+// scenarios returns the named scenarios, or all without a name.
 func (p *Program) scenarios(words []string) (out []*chaos.Scenario, err error) {
 	if len(words) == 0 {
 		return chaos.Suite, nil
@@ -111,7 +111,7 @@ func (p *Program) subjects(s *chaos.Scenario) (out []*harness.Variant) {
 
 func (p *Program) describeScenario(out io.Writer, s *chaos.Scenario) {
 	fmt.Fprintf(out, "%s: %s\n  fault: %s\n  source: %s\n  tests: %s\n", s.Name, s.Question, s.Fault, s.Source, guarantees(s.Tests))
-	names := make(map[string][]string) // by what is expected
+	names := make(map[string][]string) // by expectation
 	var order []string
 	for _, v := range p.subjects(s) {
 		e := s.Expected(v.Name)
@@ -130,7 +130,7 @@ func (p *Program) describeScenario(out io.Writer, s *chaos.Scenario) {
 	fmt.Fprintln(out)
 }
 
-// harms names harms in a few words; none is "safe".
+// harms names harms in a few words, or returns "safe" without any.
 func harms(hs []harness.Harm) string {
 	if len(hs) == 0 {
 		return "safe"

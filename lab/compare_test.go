@@ -19,11 +19,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// slowed makes the test binary another build of the command: one whose ticket
-// lock takes a microsecond more.
+// slowed makes the test binary another build of the command, with a ticket lock that takes
+// a microsecond more.
 const slowed = "LOCKLAB_TEST_SLOWED"
 
-// suiteUnderTest returns the locks of the command.
 func suiteUnderTest() []*harness.Variant {
 	all := catalog.All()
 	if os.Getenv(slowed) == "" {
@@ -51,7 +50,7 @@ func (l *slowLock) Lock() {
 	}
 }
 
-// builds writes two programs: the command, and the command with a slow lock.
+// testBuilds writes two programs: the command, and the command with a slow lock.
 func testBuilds(t *testing.T) (same, slow string) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -68,8 +67,7 @@ func testBuilds(t *testing.T) (same, slow string) {
 	return same, slow
 }
 
-// writeRun writes a run in which a worker takes "tas" so often a second, and
-// twice as often "mcs".
+// writeRun writes a run in which a worker acquires "tas" at rate, and "mcs" twice as often.
 func writeRun(t *testing.T, dir string, rate float64, rounds int, edit func(*harness.Result)) string {
 	t.Helper()
 	out, err := resultfile.Create(dir, resultfile.Manifest{Rounds: rounds, Cases: 2, Started: time.Now()})
@@ -95,7 +93,7 @@ func writeRun(t *testing.T, dir string, rate float64, rounds int, edit func(*har
 	return dir
 }
 
-// cutLines replaces each line of the results in dir that holds text.
+// cutLines replaces each line with text in the results in dir.
 func cutLines(t *testing.T, dir string, by func(line string) string, text string) {
 	t.Helper()
 	name := filepath.Join(dir, resultfile.ResultsName)
@@ -203,8 +201,8 @@ func TestCompareStatus(t *testing.T) {
 	}
 }
 
-// TestCompareFlags: each flag is known to be for both ways or for --interleave
-// alone, where it would otherwise be ignored in silence.
+// TestCompareFlags: each flag is registered for both forms or for --interleave only.
+// Otherwise it would be ignored silently.
 func TestCompareFlags(t *testing.T) {
 	both := []string{"margin", "alpha", "metric", "format", "to", "interleave", "locks", "any-host", "help"}
 	n := 0
@@ -221,7 +219,7 @@ func TestCompareFlags(t *testing.T) {
 	}
 }
 
-// TestCompareUnreadable: what keeps it from comparing is never a regression.
+// TestCompareUnreadable: an error that prevents a comparison is never a regression.
 func TestCompareUnreadable(t *testing.T) {
 	base := writeRun(t, filepath.Join(t.TempDir(), "base"), 1e6, 6, nil)
 	if err := os.Remove(filepath.Join(base, resultfile.ResultsName)); err != nil {

@@ -12,8 +12,8 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestReportAmongContenders: a run with enough numbers of workers says what its locks would
-// do among more, near and far, in every form of the report.
+// TestReportAmongContenders: a run with enough worker counts predicts its locks for more
+// contenders, near and far, in every form of the report.
 func TestReportAmongContenders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -59,8 +59,8 @@ func TestReportAmongContenders(t *testing.T) {
 	}
 }
 
-// TestParseContenders reads numbers with and without a suffix; others are errors of the
-// user.
+// TestParseContenders reads numbers with and without a suffix and rejects others as usage
+// errors.
 func TestParseContenders(t *testing.T) {
 	for text, want := range map[string]int{
 		"2": 2, "5000": 5000, "10k": 10_000, "100k": 100_000, "10M": 10_000_000, "10000000": 10_000_000,

@@ -19,24 +19,24 @@ import (
 	"locklab/internal/backend"
 )
 
-// A rule says what the test does with the commands of the documents that match:
-// the first rule that does, counts.
+// A rule is the treatment of the commands in the documents that match it. The first match
+// counts.
 type rule struct {
 	match string // a regular expression
-	short string // words added to the command so that it takes a second
+	short string // words that shorten the command to a second
 	needs []string
-	check func(home, command string) error // in the directory home, instead of running it
-	why   string                           // it is not run as it stands
+	check func(home, command string) error // runs in the directory home instead of the command
+	why   string                           // the reason why it is not run unchanged
 }
 
-// shortRun is enough of a run to show that the flags before it are understood.
+// shortRun is the shortest run that parses the flags before it.
 const shortRun = "--workers 1 --rounds 1 --duration 1ms --warmup 1ms"
 
-// shortLoad is the same of an open loop, which takes a window with arrivals.
+// shortLoad is the same for an open loop, whose window needs arrivals.
 const shortLoad = "--rounds 1 --duration 30ms --warmup 1ms"
 
-// docRules are for every command in the documents. In a command the words DIR
-// and runs/... stand for directories of the test, NAME for mcs.
+// docRules are for every command in the documents. In a command, DIR and runs/... stand for
+// directories of the test, and NAME for mcs.
 var docRules = []rule{
 	{match: `^locklab hardware split-lock`, why: "it holds up every CPU of the host, and runs only when asked for by name"},
 	{match: `^locklab hardware evidence$`},

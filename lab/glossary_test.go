@@ -16,8 +16,7 @@ import (
 	"locklab/harness/metric"
 )
 
-// glossary returns the words and the units that docs/glossary.md explains, in
-// small letters.
+// glossary returns the words and units that docs/glossary.md explains, in lower case.
 func glossary(t *testing.T) (words, units []string) {
 	t.Helper()
 	text, err := os.ReadFile("../docs/glossary.md")
@@ -30,7 +29,7 @@ func glossary(t *testing.T) (words, units []string) {
 		switch {
 		case !strings.HasPrefix(line, "| "):
 		case cell == "Word":
-			seen = make(map[string]bool) // a word may mean something else in another table
+			seen = make(map[string]bool) // a word may have another meaning in another table
 		case cell == "Unit":
 			into, seen = &units, make(map[string]bool)
 		default:

@@ -17,11 +17,11 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// chaosName is the directory, in that of a run, whose failure scenarios belong to it.
+// chaosName is the subdirectory of a run with its failure scenarios.
 const chaosName = "chaos"
 
-// A guarding says how a run is judged: on what terms, and what distributed locks must
-// have been seen to survive, in which runs of failure scenarios.
+// A guarding is the terms of a verdict: the required guarantees of distributed locks, and
+// the runs of failure scenarios to check them.
 type guarding struct {
 	terms
 	baseline string
@@ -32,7 +32,7 @@ type guarding struct {
 	runs   []*resultfile.Run   // in chaos
 }
 
-// flags declares the flags that every command with a verdict has.
+// flags declares the flags of every command with a verdict.
 func (g *guarding) flags(cmd *cobra.Command) {
 	g.terms.flags(cmd.Flags())
 	cmd.Flags().StringSliceVar(&g.require, "require", nil, "recommend only distributed locks that were seen to have these guarantees: "+strings.Join(guaranteeNames(), ", "))
@@ -43,7 +43,7 @@ func (g *guarding) tableFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&g.baseline, "baseline", "", "lock that the table compares the others with (default "+verdict.DefaultBaseline+"; distributed the fastest that others wrote, else the first)")
 }
 
-// runFlags declares the flag that names other runs.
+// runFlags declares the flag for further runs.
 func (g *guarding) runFlags(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&g.chaos, "chaos", nil, "directories of runs of failure scenarios to take guarantees from (default DIR/"+chaosName+" if it is there)")
 }
@@ -147,7 +147,7 @@ func (g *guarding) compares(locks []string) error {
 	return fmt.Errorf("%w: --baseline %s: the run has no such lock%s; it has %s", harness.ErrUsage, g.baseline, nearest.Hint(g.baseline, locks), numfmt.List(locks, 12))
 }
 
-// locksOf returns the names of the locks that run has results of.
+// locksOf returns the names of the locks with results in run.
 func locksOf(run *resultfile.Run) (names []string) {
 	for _, r := range run.Results {
 		if !slices.Contains(names, r.Lock.Name) {
@@ -157,7 +157,7 @@ func locksOf(run *resultfile.Run) (names []string) {
 	return names
 }
 
-// applyAll is apply for each of runs. The runs that --chaos names belong to one run.
+// applyAll is apply for each of runs. The runs of --chaos belong to a single run.
 func (g *guarding) applyAll(runs []*resultfile.Run) error {
 	if len(g.runs) > 0 && len(runs) > 1 {
 		return fmt.Errorf("%w: --chaos is for one run; of several, each takes its own from DIR/%s", harness.ErrUsage, chaosName)

@@ -18,7 +18,6 @@ import (
 // rare marks the flags that 'help COMMAND' shows and '--help' does not.
 const rare = "rare"
 
-// hideRare marks flags of cmd as rare.
 func hideRare(cmd *cobra.Command, names ...string) {
 	for _, name := range names {
 		if cmd.Flags().SetAnnotation(name, rare, nil) != nil {
@@ -27,7 +26,8 @@ func hideRare(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// setHelp gives --help of root and its commands one screen, and 'help COMMAND' everything.
+// setHelp limits --help of root and its commands to one screen; 'help COMMAND' prints
+// everything.
 func setHelp(root *cobra.Command) {
 	full := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd.OutOrStdout(), cmd) })
@@ -77,7 +77,8 @@ func printCommands(out io.Writer, cmd *cobra.Command) {
 	w.Flush()
 }
 
-// printFlags writes a line for each flag of cmd that is not rare, and returns how many are.
+// printFlags writes a line for each flag of cmd that is not rare, and returns the number of
+// rare ones.
 func printFlags(out io.Writer, cmd *cobra.Command) (hidden int) {
 	fmt.Fprintln(out, "\nFlags:")
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -108,8 +109,8 @@ func gist(text string) string {
 	return cmp.Or(text[:end], text)
 }
 
-// completeWith makes the shell complete the values of a flag of cmd: each after a comma, or
-// after a '-', too.
+// completeWith makes the shell complete the values of a flag of cmd, also after a comma or
+// a '-'.
 func completeWith(cmd *cobra.Command, flag string, words func() []string) {
 	err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 		last := strings.LastIndexAny(typed, ",|") + 1
@@ -126,7 +127,6 @@ func completeWith(cmd *cobra.Command, flag string, words func() []string) {
 	}
 }
 
-// versionCommand returns the command that prints the version.
 func (p *Program) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
@@ -139,12 +139,11 @@ func (p *Program) versionCommand() *cobra.Command {
 	}
 }
 
-// version returns the version with what the program was built from.
+// version returns the version with the commit and the Go version.
 func (p *Program) version() string {
 	return fmt.Sprintf("%s (commit %s, %s %s/%s)", cmp.Or(p.Version, "0.0.0"), cmp.Or(machine.BuildCommit(), "unknown"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// manCommand returns the command that writes manual pages.
 func manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",

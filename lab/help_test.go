@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpOf returns what a command line prints, which must succeed.
+// helpOf returns the output of a command line, which must succeed.
 func helpOf(t *testing.T, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -25,7 +25,7 @@ func helpOf(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// commandsOf returns the command lines of root and all commands below it.
+// commandsOf returns the command lines of root and all its subcommands.
 func commandsOf(root *cobra.Command) (out [][]string) {
 	for _, c := range append([]*cobra.Command{root}, root.Commands()...) {
 		out = append(out, strings.Fields(c.CommandPath())[1:])
@@ -38,8 +38,8 @@ func commandsOf(root *cobra.Command) (out [][]string) {
 	return out
 }
 
-// TestHelpFitsAScreen: --help of each command has at most 50 lines of 140 columns, usage
-// before flags before examples, and 'help COMMAND' explains each flag that it leaves out.
+// TestHelpFitsAScreen: --help of each command has at most 50 lines of 140 columns, in the
+// order usage, flags, examples. 'help COMMAND' explains the omitted flags.
 func TestHelpFitsAScreen(t *testing.T) {
 	for _, args := range commandsOf(program().command()) {
 		text := helpOf(t, append(slices.Clone(args), "--help")...)
@@ -89,7 +89,8 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// TestCompletion: the shell completes names of locks, also after others, scenarios and metrics.
+// TestCompletion: the shell completes names of locks (also after others), scenarios and
+// metrics.
 func TestCompletion(t *testing.T) {
 	for _, c := range []struct {
 		args []string
@@ -107,7 +108,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestVersionAndMan: the version has its commit, and each command has a manual page.
+// TestVersionAndMan: the version contains its commit, and each command has a manual page.
 func TestVersionAndMan(t *testing.T) {
 	if text := helpOf(t, "version"); !strings.HasPrefix(text, "locklab 0.0.0 (commit ") || !strings.Contains(helpOf(t, "--version"), "0.0.0 (commit ") {
 		t.Errorf("version prints %q", text)

@@ -16,7 +16,6 @@ import (
 	"locklab/reports"
 )
 
-// historyOptions are the flags of the command history.
 type historyOptions struct {
 	program *Program
 	compareOptions
@@ -89,7 +88,6 @@ func (p *Program) historyCommand() *cobra.Command {
 	return cmd
 }
 
-// history shows the runs in dirs.
 func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 	how, err := o.options(true)
 	if err != nil {
@@ -129,7 +127,6 @@ func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 	return nil
 }
 
-// write writes h in the format that was asked for.
 func (o *historyOptions) write(h *compare.History, stdout, stderr io.Writer) error {
 	switch o.format {
 	case "csv":
@@ -158,7 +155,6 @@ func (o *historyOptions) isPicture() bool {
 	return slices.Contains([]string{".png", ".svg"}, strings.ToLower(filepath.Ext(o.out)))
 }
 
-// draw writes the page or the picture of h.
 func (o *historyOptions) draw(files *saver, h *compare.History) error {
 	if !o.isPicture() {
 		return newTarget(o.out).write(files,

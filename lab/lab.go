@@ -33,15 +33,15 @@ const (
 	exitInterrupted = 130
 )
 
-// Errors that only choose the exit status: what they say has been said.
+// These errors only select the exit status; their reason has been printed.
 var (
 	errInterrupted = errors.New("interrupted")
 	errViolations  = errors.New("a lock broke a promise")
 )
 
-// Main is the main function of a program that has the locks of p: it does what the
-// command line says and ends the process. In the processes that it starts for
-// measuring it measures one lock, so nothing must be done before it.
+// Main is the main function of a program with the locks of p. It runs the command line and
+// ends the process. In its child processes for measurements it measures one lock, so
+// nothing may run before it.
 func Main(p Program) {
 	runner.Main(p.Locks)
 	chaos.Main(p.Locks)
@@ -62,8 +62,8 @@ func Main(p Program) {
 	os.Exit(p.status(root.ExecuteContext(ctx)))
 }
 
-// mainFile returns the file of the function main that called Main, as the compiler was
-// told, or "".
+// mainFile returns the path of the source file whose main function called Main, as recorded
+// by the compiler, or "".
 func mainFile() string {
 	var pcs [16]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs[:])])
@@ -78,14 +78,14 @@ func mainFile() string {
 	}
 }
 
-// silent is where the Redis library logs what it also returns as errors.
+// silent discards the log of the Redis library, which also returns its messages as errors.
 type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
-// untilSignal returns a context that ends with the first of the signals. When it
-// ends, a second signal ends the process as it stands: signal.NotifyContext ends
-// its context first and would lose a second signal that comes at once.
+// untilSignal returns a context that ends with the first of the signals. A second signal
+// then ends the process at once. signal.NotifyContext ends its context first and would lose
+// a second signal that comes immediately.
 func untilSignal(signals ...os.Signal) context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	first := make(chan os.Signal, 1)
@@ -98,8 +98,7 @@ func untilSignal(signals ...os.Signal) context.Context {
 	return ctx
 }
 
-// status prints what is left to say of err, in one line, and returns the exit
-// status.
+// status prints err in one line if it has not been printed, and returns the exit status.
 func (p *Program) status(err error) int {
 	switch {
 	case err == nil:
@@ -154,7 +153,7 @@ throughput, latency and fairness.`,
 	return root
 }
 
-// noArgs refuses arguments, which cobra would take for a mistyped command.
+// noArgs rejects arguments, which cobra would take for a mistyped command.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -173,7 +172,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%w: unexpected %q%s; see '%s --help'", harness.ErrUsage, args[0], hint, cmd.CommandPath())
 }
 
-// flagError names the flag that a mistyped one stands for.
+// flagError names the flag closest to a mistyped one.
 func flagError(cmd *cobra.Command, err error) error {
 	hint := ""
 	if unknown := new(pflag.NotExistError); errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {

@@ -29,7 +29,7 @@ const (
 	chartsName   = "charts" // the pictures of the Markdown
 )
 
-// machinesDir is where a report of several runs goes if nothing is said.
+// machinesDir is the default directory of a report of several runs.
 const machinesDir = "machines"
 
 func (p *Program) reportCommand() *cobra.Command {
@@ -139,7 +139,7 @@ status 3; the report is written all the same.`,
 	return cmd
 }
 
-// writeJSON prints the only one of runs as JSON.
+// writeJSON prints a single run as JSON, and rejects several.
 func writeJSON(out io.Writer, runs []*resultfile.Run) error {
 	if len(runs) > 1 {
 		return fmt.Errorf("%w: --format json is for one run", harness.ErrUsage)
@@ -147,7 +147,6 @@ func writeJSON(out io.Writer, runs []*resultfile.Run) error {
 	return reports.WriteJSON(out, runs[0])
 }
 
-// parseRoundTrip reads a round trip to servers.
 func parseRoundTrip(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 || d > harness.MaxDelay {
@@ -156,8 +155,8 @@ func parseRoundTrip(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// mostContenders is among how many a report computes what a lock does: a typing mistake
-// is not answered.
+// mostContenders limits the contenders in a prediction, so that a typing mistake is
+// rejected.
 const mostContenders = 10_000_000
 
 // parseContenders reads a number of contenders, with k for thousands and M for millions.
@@ -175,8 +174,8 @@ func parseContenders(text string) (int, error) {
 	return n * unit, nil
 }
 
-// predict asks the report of runs for predictions at these round trips and among so many
-// contenders, which it can make of one run with locks kept by servers.
+// predict requests predictions for these round trips and numbers of contenders in the
+// report of runs. It needs a single run with distributed locks.
 func predict(runs []*resultfile.Run, trips []time.Duration, contenders []int) error {
 	switch {
 	case len(runs) > 1 && len(contenders) > 0:
@@ -200,8 +199,8 @@ func predict(runs []*resultfile.Run, trips []time.Duration, contenders []int) er
 	return nil
 }
 
-// drawRuns writes the report of runs, read from dirs: of one, or of several beside
-// each other.
+// drawRuns writes the report of runs, read from dirs: of one run, or of several side by
+// side.
 func drawRuns(stdout io.Writer, files *saver, runs []*resultfile.Run, dirs []string, out, pictures string) error {
 	if len(runs) > 1 {
 		return reportMachines(stdout, files, reports.Machines(runs, dirs), out, pictures)
@@ -214,10 +213,10 @@ func drawRuns(stdout io.Writer, files *saver, runs []*resultfile.Run, dirs []str
 	return writeReport(stdout, files, runs[0], cmp.Or(out, dirs[0]))
 }
 
-// loadRuns reads the runs in dirs, of which no two are the same.
+// loadRuns reads the runs in dirs and rejects duplicates.
 func loadRuns(dirs []string) ([]*resultfile.Run, error) { return readRuns(dirs, loadRun) }
 
-// loadRun reads the run in dir, which is not a part of one.
+// loadRun reads the run in dir, which must not be a part of a merged run.
 func loadRun(dir string) (*resultfile.Run, error) {
 	run, err := resultfile.Load(dir)
 	if err != nil {
@@ -229,7 +228,7 @@ func loadRun(dir string) (*resultfile.Run, error) {
 	return run, nil
 }
 
-// readRuns reads the runs in dirs, of which no two are the same, by load.
+// readRuns reads the runs in dirs with load and rejects duplicates.
 func readRuns(dirs []string, load func(dir string) (*resultfile.Run, error)) ([]*resultfile.Run, error) {
 	var runs []*resultfile.Run
 	var seen []os.FileInfo
@@ -252,7 +251,6 @@ func readRuns(dirs []string, load func(dir string) (*resultfile.Run, error)) ([]
 	return runs, nil
 }
 
-// reportMachines writes the report of several runs.
 func reportMachines(stdout io.Writer, files *saver, machines []reports.Machine, out, pictures string) error {
 	if pictures != "" {
 		return fmt.Errorf("%w: --png is for one run; of several, --out DIR writes the pictures to DIR/%s", harness.ErrUsage, chartsName)
@@ -276,16 +274,14 @@ func reportMachines(stdout io.Writer, files *saver, machines []reports.Machine, 
 	return err
 }
 
-// thrifty makes the process collect garbage early, until the function that it
-// returns is called: a report holds a whole run in memory and makes several times
-// as much garbage beside it.
+// thrifty makes the process collect garbage early, until undo is called. A report holds a
+// whole run in memory and makes several times as much garbage.
 func thrifty() (undo func()) {
 	const percent = 25
 	before := debug.SetGCPercent(percent)
 	return func() { debug.SetGCPercent(before) }
 }
 
-// writePictures writes every chart of run to dir/NAME.png.
 func writePictures(files *saver, run *resultfile.Run, dir string) error {
 	names := slices.Concat(reports.FindingCharts(run), reports.FaultCharts(run), reports.SimulationCharts(run))
 	if len(run.Results) > 0 || len(names) == 0 {
@@ -303,8 +299,7 @@ func writePictures(files *saver, run *resultfile.Run, dir string) error {
 	return nil
 }
 
-// writeReport writes the report of run to where out says and its verdict to
-// stdout.
+// writeReport writes the report of run to out and its verdict to stdout.
 func writeReport(stdout io.Writer, files *saver, run *resultfile.Run, out string) error {
 	t := newTarget(out)
 	err := t.write(files,
@@ -340,10 +335,10 @@ func writeReport(stdout io.Writer, files *saver, run *resultfile.Run, out string
 	return err
 }
 
-// A target is the files that a report is written to; one that is "" is not.
+// A target is the files of a report; "" omits one.
 type target struct{ html, markdown string }
 
-// newTarget returns what out stands for: a file, by its ending, or a directory.
+// newTarget returns the target for out: a file, by its extension, or a directory.
 func newTarget(out string) target {
 	if info, err := os.Stat(out); err != nil || !info.IsDir() {
 		switch strings.ToLower(filepath.Ext(out)) {
@@ -356,7 +351,6 @@ func newTarget(out string) target {
 	return target{filepath.Join(out, reportName), filepath.Join(out, markdownName)}
 }
 
-// first returns the file to look at first.
 func (t target) first() string {
 	if t.html == "" {
 		return t.markdown
@@ -364,8 +358,8 @@ func (t target) first() string {
 	return t.html
 }
 
-// folder returns the name of the directory beside the Markdown for its
-// pictures, so that two reports in one directory keep apart.
+// folder returns the name of the directory for the pictures of the Markdown, unique for
+// each report in a directory.
 func (t target) folder() string {
 	base := filepath.Base(t.markdown)
 	if base == markdownName {
@@ -374,8 +368,8 @@ func (t target) folder() string {
 	return strings.TrimSuffix(base, filepath.Ext(base)) + "-" + chartsName
 }
 
-// write writes the files of t, each once it is composed, and removes the pictures
-// of the report that was there before.
+// write writes each file of t once it is complete, and removes the pictures of an earlier
+// report.
 func (t target) write(files *saver, html func(io.Writer) error, markdown func(w io.Writer, folder string, picture func(string, []byte) error) error) error {
 	if t.html != "" {
 		var page bytes.Buffer
@@ -396,7 +390,7 @@ func (t target) write(files *saver, html func(io.Writer) error, markdown func(w 
 		return files.save(filepath.Join(filepath.Dir(t.markdown), filepath.FromSlash(path)), png)
 	})
 	if err == nil {
-		err = t.clear(stale) // before the text goes, which says what to clear
+		err = t.clear(stale) // before the old text, the list of pictures, is replaced
 	}
 	if err != nil {
 		return err
@@ -404,7 +398,7 @@ func (t target) write(files *saver, html func(io.Writer) error, markdown func(w 
 	return files.save(t.markdown, text.Bytes())
 }
 
-// reportLine says where a report is.
+// reportLine returns the message with the path of a report.
 func reportLine(file string) string {
 	if abs, err := filepath.Abs(file); err == nil {
 		file = abs
@@ -412,7 +406,7 @@ func reportLine(file string) string {
 	return "report: " + file
 }
 
-// width returns how wide out is, in characters.
+// width returns the width of out in characters.
 func width(out io.Writer) int {
 	if f, ok := out.(file); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {

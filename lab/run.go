@@ -22,7 +22,6 @@ import (
 	"locklab/harness/runner"
 )
 
-// runOptions are the flags of the command run.
 type runOptions struct {
 	program *Program
 
@@ -42,23 +41,22 @@ type runOptions struct {
 
 	begin       time.Time            // of the command
 	roundsGiven bool                 // by the user
-	plain       bool                 // no open loops, and no servers to set up, that the user does not ask for
+	plain       bool                 // no open loops or own servers unless requested
 	flags       map[string]string    // of the plan, as given: see chosen
-	command     []string             // of the run that this is a rank of; nil is this one's
-	earlier     *resultfile.Manifest // of the run that all ranks go on with; nil is none
+	command     []string             // of the run that this rank belongs to; nil is this one's
+	earlier     *resultfile.Manifest // of the run that all ranks resume; nil without one
 	guarantees  guarding
 	strictness
 
-	knees []resultfile.Knee // by which rates were chosen
-	begun *resultfile.Knee  // that the run to go on with was looking for; nil if it had all
+	knees []resultfile.Knee // the basis of the chosen rates
+	begun *resultfile.Knee  // unfinished search of the resumed run; nil if it had all
 }
 
-// The defaults of a run.
 const (
 	defaultLocks    = "default"
 	defaultRounds   = 10
 	defaultWindow   = 250 * time.Millisecond // for local locks
-	remoteStretch   = 3                      // a remote acquisition takes longer, so its window is so much longer
+	remoteStretch   = 3                      // factor for the longer window of remote locks
 	warmupShare     = 5                      // the warm-up is the window divided by this
 	defaultRunsRoot = "runs"
 )
@@ -157,7 +155,7 @@ func (p *Program) runCommand() *cobra.Command {
 	return cmd
 }
 
-// axisFlags declares the flags that say which cases to measure.
+// axisFlags declares the flags that select the cases.
 func (o *runOptions) axisFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.locks, "locks", defaultLocks, "locks, families, statuses or regular expressions; a leading '-' takes away; default is one lock for each idea, those for readers and writers with 90 % reads")
@@ -181,7 +179,7 @@ func (o *runOptions) axisFlags(cmd *cobra.Command) {
 	o.loadFlags.declare(cmd)
 }
 
-// runFlags declares the flags that say how a run goes.
+// runFlags declares the flags of the course of a run.
 func (o *runOptions) runFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVar(&o.rounds, "rounds", 0, fmt.Sprintf("how often each case is measured (default so often that twice the margin is found, %d at least)", defaultRounds))
@@ -199,8 +197,7 @@ func (o *runOptions) runFlags(cmd *cobra.Command) {
 	o.strictness.flags(cmd, "before anything is measured", "machine")
 }
 
-// run measures, and writes the report of what was measured even if it was
-// interrupted.
+// run measures, and writes the report of the results even if it was interrupted.
 func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
 	plan, servers, skipped, err := o.ready(ctx, flags, stderr)
 	defer servers.stop()
@@ -235,7 +232,7 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	return m.finish(ctx, err, dir, stdout)
 }
 
-// ready turns the flags into a plan whose servers run. The caller must stop them, also
+// ready turns the flags into a plan with running servers. The caller must stop them, also
 // after an error.
 func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.Writer) (*runner.Plan, *servers, []resultfile.Skip, error) {
 	plan, err := o.prepare(flags)
@@ -293,8 +290,8 @@ func (o *runOptions) tryFailures(ctx context.Context, m *measuring, dir string, 
 	return err
 }
 
-// prepare turns the flags into a plan, without servers: a new one, or that of the
-// run to go on with.
+// prepare turns the flags into a plan, without servers: a new plan, or the plan of the run
+// to resume.
 func (o *runOptions) prepare(flags *pflag.FlagSet) (*runner.Plan, error) {
 	if o.resume {
 		return o.resumed(flags)
@@ -349,7 +346,7 @@ func (o runOptions) plan() (*runner.Plan, error) {
 	if o.servers+o.durable+o.tls+o.delay != "" && !slices.ContainsFunc(locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
 		return nil, fmt.Errorf("%w: none of the locks chosen is kept by servers, which --servers, --durable, --tls and --delay are about", harness.ErrUsage)
 	}
-	if _, whole := o.whole(); whole && o.ranks > 1 { // locks in a process are not meant
+	if _, whole := o.whole(); whole && o.ranks > 1 { // locks inside a process are excluded
 		locks = slices.DeleteFunc(locks, func(v *harness.Variant) bool { return v.Remote == nil })
 	}
 	cases := a.cases(locks, runtime.GOMAXPROCS(0))
@@ -371,8 +368,9 @@ func (o runOptions) plan() (*runner.Plan, error) {
 	return p, nil
 }
 
-// whole reports whether the locks are the default choice or all, perhaps but for some:
-// then they are measured under all conditions. The default choice has fewer cases.
+// whole reports whether the locks are the default choice or all, possibly with exceptions.
+// Such locks are measured under all conditions. few is set for the default choice, which
+// has fewer cases.
 func (o runOptions) whole() (few, whole bool) {
 	first, _, _ := strings.Cut(o.locks, ",")
 	return first == defaultLocks, first == defaultLocks || first == "all"

@@ -41,8 +41,8 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// TestFront: a lock that is slower and less fair than another one is off it, and
-// dominated only if there are rounds enough and no doubt.
+// TestFront: a lock that is slower and less fair than another one is off the front. It
+// counts as dominated only with enough rounds.
 func TestFront(t *testing.T) {
 	quick := synthetic.With(synthetic.Fast("quick", 4e6), func(m *synthetic.Model) { m.Skew, m.Noise = 3, 0.01 })
 	middle := synthetic.With(synthetic.Fast("middle", 2e6), func(m *synthetic.Model) { m.Skew, m.Noise = 1.5, 0.01 })
@@ -75,8 +75,8 @@ func TestFront(t *testing.T) {
 	}
 }
 
-// TestLadder: what is not the lock is taken away, and what then cannot be told
-// from nothing is a bound.
+// TestLadder: the cost of a turn without the lock is subtracted. A remainder within the
+// noise is an upper bound.
 func TestLadder(t *testing.T) {
 	const turn = 100 // ns of the control
 	costs := func(ns, noise float64) func(m *synthetic.Model) {

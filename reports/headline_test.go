@@ -15,7 +15,6 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// blocking makes up a blocking lock.
 func blocking(name string, rate float64) synthetic.Model {
 	m := synthetic.Fast(name, rate)
 	m.Lock.Family = harness.Blocking
@@ -81,8 +80,8 @@ func TestHeadlineOnClasses(t *testing.T) {
 	}
 }
 
-// TestTickNeedsTries: a guarantee has a tick only if the scenario tried least had 59 tries
-// without a violation, which bound their share by 5 %.
+// TestTickNeedsTries: a guarantee has a tick only if each scenario had 59 tries without a
+// violation. These bound the rate of violations by 5 %.
 func TestTickNeedsTries(t *testing.T) {
 	if stat.UpperBound(0, survival.Enough) > 0.05 || stat.UpperBound(0, survival.Enough-1) < 0.05 {
 		t.Errorf("%d tries bound the share by %v", survival.Enough, stat.UpperBound(0, survival.Enough))
@@ -134,7 +133,7 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// TestMeaningFollowsWindows: what a row states of processors is true of every window.
+// TestMeaningFollowsWindows: a statement of a row about processors holds for every window.
 func TestMeaningFollowsWindows(t *testing.T) {
 	const alone, taken, wait = "every CPU has a worker, no worker waits for a CPU", "as many workers as CPUs, of which others or a CPU limit took time in some windows", "workers wait for CPUs as well as for the lock"
 	for name, c := range map[string]struct {

@@ -40,7 +40,7 @@ type jsonAnswer struct {
 	Tolerates string `json:"tolerates"` // of a distributed lock
 }
 
-// jsonGuarantee is how a guarantee of a distributed lock stands.
+// jsonGuarantee is the state of a guarantee of a distributed lock.
 type jsonGuarantee struct {
 	Lock      string            `json:"lock"`
 	Guarantee harness.Guarantee `json:"guarantee"`

@@ -20,9 +20,9 @@ var Suite = []*Chart{
 	Servers, Durable, TLS, Delay,
 }
 
-// Charts returns the names of the charts of [Suite] that run is drawn in: all
-// but those of locks of a kind that it did not measure, and those that compare what it did
-// not vary, or lack what they draw.
+// Charts returns the names of the charts of [Suite] for run. It omits charts for a kind of
+// lock that run did not measure, comparisons of dimensions with one value, and optional
+// charts without data.
 func Charts(run *resultfile.Run) (names []string) {
 	gs := groups(tidy(run))
 	for _, c := range Suite {
@@ -34,8 +34,8 @@ func Charts(run *resultfile.Run) (names []string) {
 	return names
 }
 
-// find returns the chart called name; the error wraps harness.ErrUsage and
-// names those there are, with others that a run has.
+// find returns the chart called name. The error wraps harness.ErrUsage and lists the
+// available names, including others.
 func find(name string, others ...string) (*Chart, error) {
 	var names []string
 	for _, c := range Suite {

@@ -16,15 +16,15 @@ type tableView struct {
 	Title     string
 	Head      []piece
 	Rows      [][]string
-	Notes     []string // what marks in the rows mean
+	Notes     []string // meaning of the marks in the rows
 	Sentences []string // the most important differences
 }
 
-// notAvailable stands in for a figure that a table lacks; a note contains the reason.
+// notAvailable replaces a missing figure; a note contains the reason.
 const notAvailable = "n/a"
 
-// viewTable returns t with its columns in that order, and the other figures behind the
-// first of them.
+// viewTable returns t with its columns in that order, and the other figures after column
+// first.
 func viewTable(t verdict.Table, columns []int, first int) tableView {
 	v := tableView{remote: t.Distributed, Title: tableTitle(t)}
 	var heads []string
@@ -72,7 +72,7 @@ func lockCell(r verdict.Entry) string {
 	return r.Lock
 }
 
-// ratioCell formats the ratio of r in a column, and the rate of the baseline.
+// ratioCell formats the ratio of r in a column, or the rate of the baseline.
 func ratioCell(t verdict.Table, r verdict.Entry, column int) string {
 	rate, ratio := t.Columns[column].Rate, r.Ratios[column]
 	switch {
@@ -108,8 +108,8 @@ func decimals(v, width float64) string {
 	return "%.2f"
 }
 
-// detailCells formats the figures of r in the detailed column, and adds the kinds of those
-// that are not available to missing.
+// detailCells formats the figures of r in the detailed column, and adds the kinds of
+// unavailable figures to missing.
 func detailCells(t verdict.Table, r verdict.Entry, missing map[string]bool) (out []string) {
 	if r.Violated > 0 || r.Ratios[t.Detail] == nil && r.Lock != t.Baseline {
 		return make([]string, 5)
@@ -216,7 +216,7 @@ func modeNote(t verdict.Table) string {
 }
 
 // tableSentences returns at most three sentences about the significant differences of t in
-// its detailed column: the greatest, the least, and how many there are.
+// its detailed column: the greatest, the least, and their number.
 func tableSentences(t verdict.Table) (out []string) {
 	with := " with " + numfmt.Plural(t.Columns[t.Detail].Workers, "worker")
 	var significant, compared int
@@ -253,7 +253,6 @@ func tableSentences(t verdict.Table) (out []string) {
 	return out
 }
 
-// viewTables returns a view of each table.
 func viewTables(ts []verdict.Table) (out []tableView) {
 	for _, t := range ts {
 		all := make([]int, len(t.Columns))

@@ -11,7 +11,7 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestTableText: what the terminal, the page and the Markdown contain of each lock.
+// TestTableText checks the terminal, the page and the Markdown for each lock.
 func TestTableText(t *testing.T) {
 	mutex, same := synthetic.Fast(verdict.DefaultBaseline, 1e6), synthetic.Fast("same", 1e6)
 	noisy := synthetic.With(synthetic.Fast("wild", 1.05e6), func(m *synthetic.Model) { m.Noise = 0.3 })
@@ -47,7 +47,7 @@ func TestTableText(t *testing.T) {
 	}
 }
 
-// TestRatioFormat: as many decimals as the interval supports.
+// TestRatioFormat: a ratio has as many decimals as its interval supports.
 func TestRatioFormat(t *testing.T) {
 	for _, c := range []struct {
 		r    verdict.Ratio

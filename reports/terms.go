@@ -7,11 +7,10 @@ import (
 	"locklab/harness/metric"
 )
 
-// A term says what a column of figures is that is no metric, and how its figures are
-// come by.
+// A term defines a column of figures that is not a metric, with the source of its figures.
 type term struct {
-	Name  string   // of the term, which is the head of a column
-	heads []string // further heads; one that ends in a space is a prefix
+	Name  string   // the term, and the head of its column
+	heads []string // further heads; one with a trailing space is a prefix
 	Doc   string
 }
 
@@ -60,7 +59,7 @@ var terms = []term{
 	{"event", []string{"at", "worker", "token"}, "of one try: when it happened, of which worker, and the fencing token of that acquisition"},
 }
 
-// modelTerms are those of a page that has simulations.
+// modelTerms are the terms of a page with simulations.
 var modelTerms = []term{
 	{"simulated", []string{"least of seeds", "greatest of seeds"}, "what a model of a machine expects, which was not measured: the median of its seeds, the least and the greatest"},
 	{"measured here", []string{"simulated over measured"}, "on the machine of the run, with the same lock, section, hold and think times and workers, none of which shared a processor; what is simulated over that"},
@@ -78,10 +77,10 @@ var headMetrics = map[string]*metric.Metric{
 	"Jain":     metric.Jain,
 }
 
-// Link is the address of t in a page.
+// Link returns the address of t in a page.
 func (t term) Link() string { return "term-" + strings.ReplaceAll(t.Name, " ", "-") }
 
-// explained returns what the head of a column is: a metric, a term, or neither.
+// explained returns the metric or the term of a column head, or neither.
 func explained(head string) (*metric.Metric, *term) {
 	if m := headMetrics[head]; m != nil {
 		return m, nil

@@ -13,8 +13,8 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestUnresolvedTail: of a curve of few samples the part that they do not resolve
-// is thin and grey, and nothing is of a curve of many.
+// TestUnresolvedTail: the part of a curve that its samples do not resolve is thin and grey.
+// A curve of many samples has no such part.
 func TestUnresolvedTail(t *testing.T) {
 	tail := regexp.MustCompile(`stroke:(#[0-9A-F]{6});[^"]*stroke-width:0\.8"`)
 	for _, c := range []struct {
@@ -44,8 +44,7 @@ func TestUnresolvedTail(t *testing.T) {
 	}
 }
 
-// waitsOf makes a histogram of n waits around each centre, with a deviation of a
-// tenth.
+// waitsOf makes a histogram of n waits around each centre, with a deviation of a tenth.
 func waitsOf(n int64, centres ...float64) harness.Histogram {
 	counts := make(map[int64]int64)
 	for _, c := range centres {
