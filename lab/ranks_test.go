@@ -67,12 +67,6 @@ func startRanks(t *testing.T, n int, args ...string) (all []*rankProcess) {
 // as that of the locks.
 func ranksAt(t *testing.T, n int, sync string, args ...string) (all []*rankProcess) {
 	t.Helper()
-	return prepared(t, n, sync, nil, args...)
-}
-
-// prepared is ranksAt, and calls before, if it is not nil, for each rank before it starts.
-func prepared(t *testing.T, n int, sync string, before func(rank int, p *rankProcess), args ...string) (all []*rankProcess) {
-	t.Helper()
 	addr := ownRedis(t)
 	if sync == "" {
 		sync = "redis://" + addr
@@ -82,9 +76,6 @@ func prepared(t *testing.T, n int, sync string, before func(rank int, p *rankPro
 		cmd.Env = append(cmd.Env, "LOCKLAB_REDIS="+addr)
 		p := &rankProcess{cmd, new(said), filepath.Join(cmd.Dir, "part")}
 		cmd.Stderr = p.stderr
-		if before != nil {
-			before(rank, p)
-		}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -201,8 +192,8 @@ func TestRanksRefused(t *testing.T) {
 		{"--sync ftp://127.0.0.1:1 --ranks 2 --rank 0", "", "ftp"},
 		{"--spawn --ranks 4 --workers 3", "", "workers is 3: want one for each of the 4 ranks"},
 		{"--spawn --ranks 4 --workers 8 --clients 2", "", "clients is 2: want one for each of the 4 ranks"},
-		{"--spawn --ranks 2 --resume", "", "run.ranks holds no part of a run to go on with"},
-		{"--spawn --ranks 2 --resume --replace", "", "not both"},
+		{"--spawn --ranks 2 --resume", "", "ranks cannot resume: merge what they kept with 'locklab merge', or start again"},
+		{"--sync redis://127.0.0.1:1 --ranks 2 --rank 1 --resume", "", "ranks cannot resume: merge what they kept with 'locklab merge', or start again"},
 		{"--spawn --ranks 2 --sync-ca ca.pem", "", "--sync-ca, --sync-cert and --sync-key are about the server of --sync"},
 		{"--spawn --ranks 2 --sync-key key.pem", "", "are about the server of --sync"},
 		{"--sync rediss://127.0.0.1:1 --ranks 2 --rank 0 --sync-cert cert.pem", "", "--sync-cert and --sync-key, a certificate and its key, go together"},

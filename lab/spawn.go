@@ -18,7 +18,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/ranks"
-	"locklab/harness/resultfile"
 	"locklab/harness/runner"
 	"locklab/internal/backend"
 	"locklab/internal/child"
@@ -41,9 +40,6 @@ func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdou
 		err = ranks.Check(ctx, at) // once, and not in each rank
 	}
 	if err != nil {
-		return err
-	}
-	if err := o.recallParts(); err != nil {
 		return err
 	}
 	plan, servers, skipped, err := o.ready(ctx, flags, stderr)
@@ -87,9 +83,6 @@ func (o *runOptions) room() (dir, parts string, err error) {
 		dir = filepath.Join(defaultRunsRoot, time.Now().UTC().Format("20060102T150405Z"))
 	}
 	parts = dir + partsSuffix
-	if o.resume {
-		return dir, parts, nil // where recallParts has found them
-	}
 	if o.replace {
 		if err := moveAside(dir); err != nil {
 			return "", "", err
@@ -98,35 +91,16 @@ func (o *runOptions) room() (dir, parts string, err error) {
 			return "", "", fmt.Errorf("%w: cannot remove the parts of the earlier run: %v", harness.ErrUsage, err)
 		}
 	}
-	err = vacant(dir)
-	if err == nil {
-		err = noParts(parts)
-	}
-	if err != nil {
+	if err := vacant(dir); err != nil {
 		return "", "", err
+	}
+	if vacant(parts) != nil {
+		return "", "", fmt.Errorf("%w: %s is not empty: merge its parts with '%s merge', choose another directory by --out, or let --replace remove them", harness.ErrUsage, parts, o.program.Name)
 	}
 	if err := os.MkdirAll(parts, 0o755); err != nil {
 		return "", "", fmt.Errorf("%w: %v", harness.ErrUsage, err)
 	}
 	return dir, parts, nil
-}
-
-// noParts reports that parts cannot be written to dir because something is there but
-// directories of ranks that were killed as they began.
-func noParts(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return vacant(dir)
-	}
-	for _, e := range entries {
-		switch part := filepath.Join(dir, e.Name()); {
-		case resultfile.Exists(part):
-			return fmt.Errorf("%w: %s holds parts of a run; choose another directory by --out, let --resume go on with it, or let --replace remove it", harness.ErrUsage, dir)
-		case !e.IsDir() || !resultfile.Unbegun(part):
-			return vacant(dir)
-		}
-	}
-	return nil
 }
 
 // startSync starts a server for ranks to meet at.
@@ -159,9 +133,6 @@ func (o *runOptions) spawnRanks(ctx context.Context, dir, job string, setting []
 	for rank := range o.ranks {
 		part := filepath.Join(dir, fmt.Sprint(rank))
 		cmd := exec.Command(exe, "run", "--rank", fmt.Sprint(rank), "--ranks", fmt.Sprint(o.ranks), "--job", job, "--out", part, "--"+settingFlag)
-		if o.resume {
-			cmd.Args = append(cmd.Args, "--resume")
-		}
 		cmd.Stdin, cmd.Stderr = bytes.NewReader(setting), stderr
 		cmd.WaitDelay = time.Second
 		p, err := child.Start(cmd)
@@ -216,13 +187,7 @@ func (o *runOptions) conclude(ctx context.Context, dir string, parts []string, s
 	if errors.As(err, new(unbegun)) {
 		return err
 	}
-	var merr error
-	if o.resume {
-		merr = moveAside(dir) // what was merged of less
-	}
-	if merr == nil {
-		merr = mergeRuns(new(saver), parts, dir, stdout, stderr)
-	}
+	merr := mergeRuns(new(saver), parts, dir, stdout, stderr)
 	switch {
 	case merr == nil, errors.Is(merr, errViolations), errors.Is(merr, errDropped):
 		merr = errors.Join(merr, reportRun(stdout, dir, o.guarantees))
