@@ -49,7 +49,7 @@ var docRules = []rule{
 	{match: `^locklab agree( DIR)*$`, why: "its exit status is whether the runs agree; TestAgree asks it"},
 	{match: `^locklab report --require`, why: "it is a mention, without the run that it needs; TestGuarantees uses it"},
 	{match: `^locklab (run|env|report) .*--strict`, why: "whether it goes on depends on the machine; TestStrict and TestReportStrict run it"},
-	{match: `^locklab run --rank .*--sync-ca`, check: understood, why: "it takes a server with TLS and a password; TestRanksSecure starts one"},
+	{match: `^locklab run --rank \d+ --ranks \d+ --locks`, check: understood, why: "it takes a server with TLS and a password; TestRanksSecure starts one"},
 	{match: `^locklab run --rank `, needs: []string{harness.KindRedis}, check: allRanks, why: "it takes all ranks, which are run here"},
 	{match: `^locklab run --resume|^locklab run .*--resume`},
 	{match: `^locklab run .*--hardware`, why: "it is locklab run and then locklab hardware, which are run here"},

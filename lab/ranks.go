@@ -33,14 +33,9 @@ type setting struct {
 	Versions map[string]string // of the servers
 	Servers  []reached         // that the process which starts the ranks has started
 
-	Meet *rendezvous `json:",omitempty"` // of the ranks that a process starts
-}
-
-// A rendezvous is where ranks meet, with all that is secret: it passes from a process to
-// those that it starts by their standard input, and goes nowhere else.
-type rendezvous struct {
-	Sync             string
-	Trust, Cert, Key []byte
+	// Sync is where ranks meet that a process starts, with the password: it passes to them
+	// by their standard input, and goes nowhere else.
+	Sync string `json:",omitempty"`
 }
 
 // A reached is how the ranks that a process starts reach the servers of a site.
@@ -120,12 +115,9 @@ func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr i
 	if self.Host, err = os.Hostname(); err != nil {
 		return err
 	}
-	at, err := o.meeting()
-	if err != nil {
-		return err
-	}
-	if set != nil && set.Meet != nil {
-		at.Sync, at.Trust, at.Cert, at.Key = set.Meet.Sync, set.Meet.Trust, set.Meet.Cert, set.Meet.Key
+	at := o.meeting()
+	if set != nil {
+		at.Sync = set.Sync
 	}
 	late := time.AfterFunc(15*time.Second, func() {
 		fmt.Fprintf(stderr, "rank %d of %d: waiting for the others\n", o.rank, o.ranks)

@@ -67,13 +67,19 @@ func startRanks(t *testing.T, n int, args ...string) (all []*rankProcess) {
 // as that of the locks.
 func ranksAt(t *testing.T, n int, sync string, args ...string) (all []*rankProcess) {
 	t.Helper()
+	return ranksWith(t, n, sync, nil, args...)
+}
+
+// ranksWith is ranksAt of ranks that have env, too, in their environment.
+func ranksWith(t *testing.T, n int, sync string, env []string, args ...string) (all []*rankProcess) {
+	t.Helper()
 	addr := ownRedis(t)
 	if sync == "" {
 		sync = "redis://" + addr
 	}
 	for rank := range n {
 		cmd := locklab(t, append([]string{"run", "--rank", fmt.Sprint(rank), "--ranks", fmt.Sprint(n), "--sync", sync, "--out", "part"}, args...)...)
-		cmd.Env = append(cmd.Env, "LOCKLAB_REDIS="+addr)
+		cmd.Env = append(append(cmd.Env, "LOCKLAB_REDIS="+addr), env...)
 		p := &rankProcess{cmd, new(said), filepath.Join(cmd.Dir, "part")}
 		cmd.Stderr = p.stderr
 		if err := cmd.Start(); err != nil {
@@ -194,14 +200,6 @@ func TestRanksRefused(t *testing.T) {
 		{"--spawn --ranks 4 --workers 8 --clients 2", "", "clients is 2: want one for each of the 4 ranks"},
 		{"--spawn --ranks 2 --resume", "", "ranks cannot resume: merge what they kept with 'locklab merge', or start again"},
 		{"--sync redis://127.0.0.1:1 --ranks 2 --rank 1 --resume", "", "ranks cannot resume: merge what they kept with 'locklab merge', or start again"},
-		{"--spawn --ranks 2 --sync-ca ca.pem", "", "--sync-ca, --sync-cert and --sync-key are about the server of --sync"},
-		{"--spawn --ranks 2 --sync-key key.pem", "", "are about the server of --sync"},
-		{"--sync rediss://127.0.0.1:1 --ranks 2 --rank 0 --sync-cert cert.pem", "", "--sync-cert and --sync-key, a certificate and its key, go together"},
-		{"--sync rediss://127.0.0.1:1 --ranks 2 --spawn --sync-key key.pem", "", "go together"},
-		{"--sync rediss://127.0.0.1:1 --ranks 2 --rank 0 --sync-cert nosuch --sync-key nosuch", "", "--sync-cert: open nosuch"},
-		{"--sync rediss://127.0.0.1:1 --ranks 2 --rank 0 --sync-cert /dev/null --sync-key nosuch", "", "--sync-cert: /dev/null is empty"},
-		{"--sync rediss://127.0.0.1:1 --ranks 2 --spawn --sync-cert . --sync-key .", "", "--sync-cert: read .: is a directory"},
-		{"--sync rediss://127.0.0.1:1 --ranks 2 --rank 0 --sync-ca nosuch", "", "--sync-ca: open nosuch"},
 		{"--ranks 2 --rank 0", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "etcd"},
 		{"--ranks 2 --rank 0 --sync redis://127.0.0.1:1", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "127.0.0.1:1"},
 		{"--ranks 2 --spawn", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "etcd"},

@@ -35,12 +35,11 @@ const leaveTime = 15 * time.Second
 // runSpawned measures by several processes on this machine, its ranks, and merges what they
 // measure. They meet at a server that is none of those measured, unless the user names one.
 func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
-	at, err := o.meeting()
-	if err == nil && at.Sync != "" {
-		err = ranks.Check(ctx, at) // once, and not in each rank
-	}
-	if err != nil {
-		return err
+	at := o.meeting()
+	if at.Sync != "" {
+		if err := ranks.Check(ctx, at); err != nil { // once, and not in each rank
+			return err
+		}
 	}
 	plan, servers, skipped, err := o.ready(ctx, flags, stderr)
 	defer servers.stop()
@@ -60,7 +59,7 @@ func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdou
 		at.Sync = sync
 	}
 	set := o.setting(plan, servers, skipped)
-	set.Meet = &rendezvous{at.Sync, at.Trust, at.Cert, at.Key}
+	set.Sync = at.Sync
 	for _, site := range plan.Sites() {
 		set.Servers = append(set.Servers, reached{site, runner.NewAccess(plan.Endpoints[site])})
 	}

@@ -22,16 +22,9 @@ type Options struct {
 
 	// Sync names the server: redis://[user:password@]host:port[/db] or
 	// zookeeper://[user:password@]host:port[,host:port…], or with TLS rediss:// or
-	// zookeepers://. ZooKeeper takes the credentials by its scheme digest.
+	// zookeepers://, by the system's authorities. ZooKeeper takes the credentials by its
+	// scheme digest.
 	Sync string
-
-	// Trust are the certificates, PEM, of the authorities by which the server is trusted
-	// over TLS; nil are those of the system.
-	Trust []byte
-
-	// Cert and Key, PEM, both or neither, are the certificate that this rank shows a
-	// server which asks for one over TLS, with those between it and its authority, and its key.
-	Cert, Key []byte
 
 	// Job names this run among others at that server: letters, digits, dots, dashes and
 	// underscores. "" is "default".
@@ -132,7 +125,7 @@ func Join(ctx context.Context, o Options, self Member) (*Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, err := o.address()
+	at, err := parseSync(o.Sync)
 	if err != nil {
 		return nil, err
 	}
@@ -157,14 +150,14 @@ func Join(ctx context.Context, o Options, self Member) (*Group, error) {
 	return g, nil
 }
 
-// Check returns the error that Join would return because of o.Sync or what o has for TLS, or because
-// the server does not answer or takes no credentials of the URL. It leaves nothing there.
+// Check returns the error that Join would return because of o.Sync, or because the server
+// does not answer or takes no credentials of the URL. It leaves nothing there.
 func Check(ctx context.Context, o Options) error {
 	o, err := o.complete()
 	if err != nil {
 		return err
 	}
-	at, err := o.address()
+	at, err := parseSync(o.Sync)
 	if err != nil {
 		return err
 	}
