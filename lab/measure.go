@@ -126,8 +126,11 @@ func noteLost(f *resultfile.Manifest, p *Program, lost []resultfile.Loss, total 
 	f.Lost = lost
 	f.Warnings = slices.DeleteFunc(f.Warnings, isLoss)
 	remedy := "go on with " + p.Name + " run --resume, which measures what is missing"
-	if f.Pair != "" { // such a run cannot be resumed
+	switch { // such a run does not go on
+	case f.Pair != "":
 		remedy = "measure both builds again"
+	case f.IsPart():
+		remedy = "start all ranks again"
 	}
 	if n := len(lost); n > 0 {
 		f.Warnings = append(f.Warnings, harness.Warning{Kind: lossKind, Remedy: remedy,

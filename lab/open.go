@@ -39,7 +39,7 @@ func (o runOptions) open(p *runner.Plan, s *servers, skipped []resultfile.Skip) 
 	if err := o.guarantees.terms.apply(&m); err != nil {
 		return "", nil, nil, err
 	}
-	if o.resume && (o.ranks < 2 || resultfile.Exists(dir)) { // a rank may have nothing yet
+	if o.resume {
 		out, run, err := resultfile.Resume(dir, m)
 		if err != nil {
 			return "", nil, nil, err

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"locklab/harness"
 	"locklab/harness/ranks"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -17,8 +16,6 @@ import (
 type rankFlags struct {
 	rank, ranks int
 	sync, job   string
-	trust       string // a file, as are the next two
-	cert, key   string
 	assemble    time.Duration
 	spawn       bool
 	told        bool // a setting comes on standard input
@@ -41,9 +38,6 @@ func (o *rankFlags) declare(cmd *cobra.Command) {
 	f.IntVar(&o.ranks, "ranks", 1, "processes that share the workers of each case, on this host or several; --workers and --rate are of all together")
 	f.IntVar(&o.rank, "rank", 0, "which of the --ranks this is, from 0 on (default as Slurm, Open MPI or a Kubernetes Indexed Job say)")
 	f.StringVar(&o.sync, syncFlag, "", "where the ranks meet: redis://[user:password@]host:port or zookeeper://[user:password@]host:port, with TLS rediss:// or zookeepers:// (default "+syncVariable+", which a password is better in); no measured name is used there")
-	f.StringVar(&o.trust, "sync-ca", "", "file of the certificates, PEM, by which that server is trusted (default those of the system)")
-	f.StringVar(&o.cert, "sync-cert", "", "file of the certificate, PEM, that a rank shows that server")
-	f.StringVar(&o.key, "sync-key", "", "file of the key, PEM, of --sync-cert")
 	f.StringVar(&o.job, "job", "", "name of the run among others that meet there (default the job of Slurm, or default)")
 	f.DurationVar(&o.assemble, "assemble", 5*time.Minute, "how long a rank waits for the others at the start")
 	f.BoolVar(&o.spawn, "spawn", false, "start all --ranks as processes on this machine, and merge what they measure")
@@ -61,10 +55,6 @@ func (o *rankFlags) resolve(f *pflag.FlagSet, getenv func(string) string) error 
 	switch {
 	case o.told:
 		return nil
-	case o.sync == "" && o.trust+o.cert+o.key != "":
-		return bad("--sync-ca, --sync-cert and --sync-key are about the server of --sync: give that too")
-	case (o.cert == "") != (o.key == ""):
-		return bad("--sync-cert and --sync-key, a certificate and its key, go together: give both or neither")
 	case o.spawn && f.Changed("rank"):
 		return bad("--rank says which process this is, and --spawn starts all of them: leave out the one or the other")
 	case o.spawn && o.ranks < 2:
@@ -116,25 +106,8 @@ func (o *rankFlags) defaultSync(f *pflag.FlagSet, getenv func(string) string) {
 }
 
 // meeting returns where and how this rank meets the others.
-func (o *rankFlags) meeting() (ranks.Options, error) {
-	out := ranks.Options{Rank: o.rank, Ranks: o.ranks, Sync: o.sync, Job: o.job, Assemble: o.assemble}
-	for _, f := range []struct {
-		flag, name string
-		to         *[]byte
-	}{{"sync-ca", o.trust, &out.Trust}, {"sync-cert", o.cert, &out.Cert}, {"sync-key", o.key, &out.Key}} {
-		if f.name == "" {
-			continue
-		}
-		text, err := os.ReadFile(f.name)
-		if err == nil && len(text) == 0 {
-			err = fmt.Errorf("%s is empty", f.name)
-		}
-		if err != nil {
-			return out, fmt.Errorf("%w: --%s: %v", harness.ErrUsage, f.flag, err)
-		}
-		*f.to = text
-	}
-	return out, nil
+func (o *rankFlags) meeting() ranks.Options {
+	return ranks.Options{Rank: o.rank, Ranks: o.ranks, Sync: o.sync, Job: o.job, Assemble: o.assemble}
 }
 
 // withoutPassword returns a command line with the password of --sync taken out.
@@ -163,6 +136,7 @@ func (o *runOptions) checkRanks() error {
 	}{
 		{o.hardware, "--hardware", "what the hardware does is of one machine: see '" + o.program.Name + " hardware'"},
 		{o.chaos, "--chaos", "failures are tried from one machine: see '" + o.program.Name + " chaos'"},
+		{o.resume, "--resume", o.noResume()},
 		{strings.Contains(o.rate, "auto"), "--rate auto", "the knee is looked for by one process: give rates"},
 	} {
 		if c.given {

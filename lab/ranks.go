@@ -33,14 +33,9 @@ type setting struct {
 	Versions map[string]string // of the servers
 	Servers  []reached         // that the process which starts the ranks has started
 
-	Meet *rendezvous `json:",omitempty"` // of the ranks that a process starts
-}
-
-// A rendezvous is where ranks meet, with all that is secret: it passes from a process to
-// those that it starts by their standard input, and goes nowhere else.
-type rendezvous struct {
-	Sync             string
-	Trust, Cert, Key []byte
+	// Sync is where ranks meet that a process starts, with the password: it passes to them
+	// by their standard input, and goes nowhere else.
+	Sync string `json:",omitempty"`
 }
 
 // A reached is how the ranks that a process starts reach the servers of a site.
@@ -51,12 +46,8 @@ type reached struct {
 
 // setting returns what of p other ranks are told.
 func (o *runOptions) setting(p *runner.Plan, s *servers, skipped []resultfile.Skip) setting {
-	plan := resultfile.Manifest{Command: o.commandLine(), Flags: o.flags, Seed: o.seed, Rounds: p.Rounds, Window: o.base(p), Windows: o.windows(p), Skipped: skipped}
-	if o.earlier != nil { // what was skipped then is skipped now
-		plan.Flags, plan.Skipped = o.earlier.Flags, append(slices.Clone(o.earlier.Skipped), skipped...)
-	}
 	return setting{
-		Plan:  plan,
+		Plan:  resultfile.Manifest{Command: o.commandLine(), Flags: o.flags, Seed: o.seed, Rounds: p.Rounds, Window: o.base(p), Windows: o.windows(p), Skipped: skipped},
 		RunID: p.RunID, Trips: p.Trips, Sites: s.accounts, Versions: s.versions(),
 	}
 }
@@ -124,12 +115,9 @@ func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr i
 	if self.Host, err = os.Hostname(); err != nil {
 		return err
 	}
-	at, err := o.meeting()
-	if err != nil {
-		return err
-	}
-	if set != nil && set.Meet != nil {
-		at.Sync, at.Trust, at.Cert, at.Key = set.Meet.Sync, set.Meet.Trust, set.Meet.Cert, set.Meet.Key
+	at := o.meeting()
+	if set != nil {
+		at.Sync = set.Sync
 	}
 	late := time.AfterFunc(15*time.Second, func() {
 		fmt.Fprintf(stderr, "rank %d of %d: waiting for the others\n", o.rank, o.ranks)
@@ -159,29 +147,22 @@ func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr i
 // measurePart measures what all ranks have agreed upon.
 func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, at meeting, set *setting, stderr io.Writer) error {
 	together := at.group.Context()
-	err := o.remember(ctx, at.group) // also if one that refuses has left by now
-	if err != nil {
-		return o.ended(ctx, together, err, stderr)
-	}
 	plan, servers, skipped, err := o.agree(together, flags, at.group, set, stderr)
 	defer servers.stop()
 	if err != nil {
 		return o.ended(ctx, together, err, stderr)
 	}
 	plan.Together = at
-	dir, out, earlier, err := o.open(plan, servers, skipped)
+	dir, out, _, err := o.open(plan, servers, skipped)
 	if err != nil {
 		return err
-	}
-	if err := o.keepShared(together, at.group, plan, out, earlier, stderr); err != nil {
-		return errors.Join(o.ended(ctx, together, err, stderr), out.Finish(func(f *resultfile.Manifest) { f.Interrupted = true }))
 	}
 	progress := stderr
 	if o.rank > 0 {
 		progress = io.Discard
 	}
 	m := measuring{program: o.program, plan: plan, guarantees: o.guarantees, out: out, stderr: progress, budget: o.budget, begin: o.begin, rounds: plan.Rounds, total: plan.Total()}
-	err = m.run(together, earlier)
+	err = m.run(together, nil)
 	if err == nil && together.Err() != nil {
 		err = context.Cause(together)
 	}
@@ -190,7 +171,10 @@ func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, at m
 		f.Finished, f.Interrupted = time.Now().UTC(), err != nil
 		noteLost(f, m.program, m.lost, m.total)
 	})
-	o.tell(m, dir, err, stderr)
+	for _, v := range m.violated {
+		fmt.Fprintln(stderr, v)
+	}
+	fmt.Fprintf(stderr, "rank %d of %d: %d of %d measurements are in %s\n", o.rank, o.ranks, m.done, m.total, dir)
 	switch {
 	case err != nil:
 		return o.ended(ctx, together, err, stderr)
@@ -202,18 +186,6 @@ func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, at m
 		return errViolations
 	}
 	return nil
-}
-
-// tell says what this rank has measured in dir; err is what ended it early, if anything.
-func (o *runOptions) tell(m measuring, dir string, err error, stderr io.Writer) {
-	for _, v := range m.violated {
-		fmt.Fprintln(stderr, v)
-	}
-	again := ""
-	if err != nil || len(m.lost) > 0 {
-		again = "; go on with: the same command for each rank, and --resume"
-	}
-	fmt.Fprintf(stderr, "rank %d of %d: %d of %d measurements are in %s%s\n", o.rank, o.ranks, m.done, m.total, dir, again)
 }
 
 // ended returns what it means for the exit status that err ended this rank, of which

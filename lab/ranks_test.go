@@ -67,11 +67,11 @@ func startRanks(t *testing.T, n int, args ...string) (all []*rankProcess) {
 // as that of the locks.
 func ranksAt(t *testing.T, n int, sync string, args ...string) (all []*rankProcess) {
 	t.Helper()
-	return prepared(t, n, sync, nil, args...)
+	return ranksWith(t, n, sync, nil, args...)
 }
 
-// prepared is ranksAt, and calls before, if it is not nil, for each rank before it starts.
-func prepared(t *testing.T, n int, sync string, before func(rank int, p *rankProcess), args ...string) (all []*rankProcess) {
+// ranksWith is ranksAt of ranks that have env, too, in their environment.
+func ranksWith(t *testing.T, n int, sync string, env []string, args ...string) (all []*rankProcess) {
 	t.Helper()
 	addr := ownRedis(t)
 	if sync == "" {
@@ -79,12 +79,9 @@ func prepared(t *testing.T, n int, sync string, before func(rank int, p *rankPro
 	}
 	for rank := range n {
 		cmd := locklab(t, append([]string{"run", "--rank", fmt.Sprint(rank), "--ranks", fmt.Sprint(n), "--sync", sync, "--out", "part"}, args...)...)
-		cmd.Env = append(cmd.Env, "LOCKLAB_REDIS="+addr)
+		cmd.Env = append(append(cmd.Env, "LOCKLAB_REDIS="+addr), env...)
 		p := &rankProcess{cmd, new(said), filepath.Join(cmd.Dir, "part")}
 		cmd.Stderr = p.stderr
-		if before != nil {
-			before(rank, p)
-		}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -201,16 +198,8 @@ func TestRanksRefused(t *testing.T) {
 		{"--sync ftp://127.0.0.1:1 --ranks 2 --rank 0", "", "ftp"},
 		{"--spawn --ranks 4 --workers 3", "", "workers is 3: want one for each of the 4 ranks"},
 		{"--spawn --ranks 4 --workers 8 --clients 2", "", "clients is 2: want one for each of the 4 ranks"},
-		{"--spawn --ranks 2 --resume", "", "run.ranks holds no part of a run to go on with"},
-		{"--spawn --ranks 2 --resume --replace", "", "not both"},
-		{"--spawn --ranks 2 --sync-ca ca.pem", "", "--sync-ca, --sync-cert and --sync-key are about the server of --sync"},
-		{"--spawn --ranks 2 --sync-key key.pem", "", "are about the server of --sync"},
-		{"--sync rediss://127.0.0.1:1 --ranks 2 --rank 0 --sync-cert cert.pem", "", "--sync-cert and --sync-key, a certificate and its key, go together"},
-		{"--sync rediss://127.0.0.1:1 --ranks 2 --spawn --sync-key key.pem", "", "go together"},
-		{"--sync rediss://127.0.0.1:1 --ranks 2 --rank 0 --sync-cert nosuch --sync-key nosuch", "", "--sync-cert: open nosuch"},
-		{"--sync rediss://127.0.0.1:1 --ranks 2 --rank 0 --sync-cert /dev/null --sync-key nosuch", "", "--sync-cert: /dev/null is empty"},
-		{"--sync rediss://127.0.0.1:1 --ranks 2 --spawn --sync-cert . --sync-key .", "", "--sync-cert: read .: is a directory"},
-		{"--sync rediss://127.0.0.1:1 --ranks 2 --rank 0 --sync-ca nosuch", "", "--sync-ca: open nosuch"},
+		{"--spawn --ranks 2 --resume", "", "ranks cannot resume: merge what they kept with 'locklab merge', or start again"},
+		{"--sync redis://127.0.0.1:1 --ranks 2 --rank 1 --resume", "", "ranks cannot resume: merge what they kept with 'locklab merge', or start again"},
 		{"--ranks 2 --rank 0", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "etcd"},
 		{"--ranks 2 --rank 0 --sync redis://127.0.0.1:1", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "127.0.0.1:1"},
 		{"--ranks 2 --spawn", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "etcd"},

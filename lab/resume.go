@@ -42,26 +42,28 @@ func (o *runOptions) checkResume() error {
 	return nil
 }
 
-// resumed returns the plan of the run to resume.
+// noResume returns why ranks refuse --resume, and what to do instead.
+func (o *runOptions) noResume() string {
+	return "ranks cannot resume: merge what they kept with '" + o.program.Name + " merge', or start again"
+}
+
+// resumed returns the plan of the run to go on with.
 func (o *runOptions) resumed(flags *pflag.FlagSet) (*runner.Plan, error) {
-	m := o.earlier
-	if m == nil {
-		read, err := resultfile.ReadManifest(o.out)
-		if err != nil {
-			return nil, err
-		}
-		if m = &read; m.IsPart() {
-			return nil, fmt.Errorf("%w: %s holds the part of rank %d of %d: start all ranks again with --resume", harness.ErrUsage, o.out, m.Rank, m.Ranks)
-		}
+	m, err := resultfile.ReadManifest(o.out)
+	if err != nil {
+		return nil, err
 	}
-	if err := recall(flags, o.out, *m); err != nil {
+	if m.IsPart() {
+		return nil, fmt.Errorf("%w: %s holds the part of rank %d of %d: %s", harness.ErrUsage, o.out, m.Rank, m.Ranks, o.noResume())
+	}
+	if err := recall(flags, o.out, m); err != nil {
 		return nil, err
 	}
 	if m.Seeking != nil {
 		_, o.roundsGiven = m.Flags["rounds"]
 		o.knees, o.begun = m.Knees, m.Seeking
 	}
-	return o.planAgain(*m)
+	return o.planAgain(m)
 }
 
 // recall sets the flags of the plan to those in m, the manifest of a run. It returns an

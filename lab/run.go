@@ -39,12 +39,11 @@ type runOptions struct {
 	out              string
 	replace, resume  bool
 
-	begin       time.Time            // of the command
-	roundsGiven bool                 // by the user
-	plain       bool                 // no open loops or own servers unless requested
-	flags       map[string]string    // of the plan, as given: see chosen
-	command     []string             // of the run that this rank belongs to; nil is this one's
-	earlier     *resultfile.Manifest // of the run that all ranks resume; nil without one
+	begin       time.Time         // of the command
+	roundsGiven bool              // by the user
+	plain       bool              // no open loops, and no servers to set up, that the user does not ask for
+	flags       map[string]string // of the plan, as given: see chosen
+	command     []string          // of the run that this is a rank of; nil is this one's
 	guarantees  guarding
 	strictness
 
@@ -96,10 +95,10 @@ hosts. --spawn starts them all here, and merges what they measure. Elsewhere eac
 started with the same flags, --sync says where they meet, and LOCKLAB_REDIS and
 LOCKLAB_ZOOKEEPER name the servers; --rank and --ranks are read from Slurm, Open MPI or a
 Kubernetes Indexed Job. They begin each window at one time. If one of them dies the
-others keep what was measured and stop, with status 3; the same commands with --resume
-measure the rounds that not all of them have kept. Each leaves its part in its directory:
-'locklab merge' makes one run of the parts. LOCKLAB_SYNC is --sync, where other users
-of the host cannot read it: for a URL with a password.
+others keep what was measured and stop, with status 3. Ranks cannot resume. Each leaves
+its part in its directory: 'locklab merge' makes one run of the rounds that all ranks
+kept. LOCKLAB_SYNC is --sync, where other users of the host cannot read it: for a URL
+with a password.
 
 --budget takes as many rounds as fit, from those without it to 50, with windows of
 their default length. Where they do not fit, the windows become shorter, down to

@@ -18,7 +18,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/ranks"
-	"locklab/harness/resultfile"
 	"locklab/harness/runner"
 	"locklab/internal/backend"
 	"locklab/internal/child"
@@ -36,15 +35,11 @@ const leaveTime = 15 * time.Second
 // runSpawned measures by several processes on this machine, its ranks, and merges what they
 // measure. They meet at a server that is none of those measured, unless the user names one.
 func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
-	at, err := o.meeting()
-	if err == nil && at.Sync != "" {
-		err = ranks.Check(ctx, at) // once, and not in each rank
-	}
-	if err != nil {
-		return err
-	}
-	if err := o.recallParts(); err != nil {
-		return err
+	at := o.meeting()
+	if at.Sync != "" {
+		if err := ranks.Check(ctx, at); err != nil { // once, and not in each rank
+			return err
+		}
 	}
 	plan, servers, skipped, err := o.ready(ctx, flags, stderr)
 	defer servers.stop()
@@ -64,7 +59,7 @@ func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdou
 		at.Sync = sync
 	}
 	set := o.setting(plan, servers, skipped)
-	set.Meet = &rendezvous{at.Sync, at.Trust, at.Cert, at.Key}
+	set.Sync = at.Sync
 	for _, site := range plan.Sites() {
 		set.Servers = append(set.Servers, reached{site, runner.NewAccess(plan.Endpoints[site])})
 	}
@@ -87,9 +82,6 @@ func (o *runOptions) room() (dir, parts string, err error) {
 		dir = filepath.Join(defaultRunsRoot, time.Now().UTC().Format("20060102T150405Z"))
 	}
 	parts = dir + partsSuffix
-	if o.resume {
-		return dir, parts, nil // where recallParts has found them
-	}
 	if o.replace {
 		if err := moveAside(dir); err != nil {
 			return "", "", err
@@ -98,35 +90,16 @@ func (o *runOptions) room() (dir, parts string, err error) {
 			return "", "", fmt.Errorf("%w: cannot remove the parts of the earlier run: %v", harness.ErrUsage, err)
 		}
 	}
-	err = vacant(dir)
-	if err == nil {
-		err = noParts(parts)
-	}
-	if err != nil {
+	if err := vacant(dir); err != nil {
 		return "", "", err
+	}
+	if vacant(parts) != nil {
+		return "", "", fmt.Errorf("%w: %s is not empty: merge its parts with '%s merge', choose another directory by --out, or let --replace remove them", harness.ErrUsage, parts, o.program.Name)
 	}
 	if err := os.MkdirAll(parts, 0o755); err != nil {
 		return "", "", fmt.Errorf("%w: %v", harness.ErrUsage, err)
 	}
 	return dir, parts, nil
-}
-
-// noParts reports that parts cannot be written to dir because something is there but
-// directories of ranks that were killed as they began.
-func noParts(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return vacant(dir)
-	}
-	for _, e := range entries {
-		switch part := filepath.Join(dir, e.Name()); {
-		case resultfile.Exists(part):
-			return fmt.Errorf("%w: %s holds parts of a run; choose another directory by --out, let --resume go on with it, or let --replace remove it", harness.ErrUsage, dir)
-		case !e.IsDir() || !resultfile.Unbegun(part):
-			return vacant(dir)
-		}
-	}
-	return nil
 }
 
 // startSync starts a server for ranks to meet at.
@@ -159,9 +132,6 @@ func (o *runOptions) spawnRanks(ctx context.Context, dir, job string, setting []
 	for rank := range o.ranks {
 		part := filepath.Join(dir, fmt.Sprint(rank))
 		cmd := exec.Command(exe, "run", "--rank", fmt.Sprint(rank), "--ranks", fmt.Sprint(o.ranks), "--job", job, "--out", part, "--"+settingFlag)
-		if o.resume {
-			cmd.Args = append(cmd.Args, "--resume")
-		}
 		cmd.Stdin, cmd.Stderr = bytes.NewReader(setting), stderr
 		cmd.WaitDelay = time.Second
 		p, err := child.Start(cmd)
@@ -216,13 +186,7 @@ func (o *runOptions) conclude(ctx context.Context, dir string, parts []string, s
 	if errors.As(err, new(unbegun)) {
 		return err
 	}
-	var merr error
-	if o.resume {
-		merr = moveAside(dir) // what was merged of less
-	}
-	if merr == nil {
-		merr = mergeRuns(new(saver), parts, dir, stdout, stderr)
-	}
+	merr := mergeRuns(new(saver), parts, dir, stdout, stderr)
 	switch {
 	case merr == nil, errors.Is(merr, errViolations), errors.Is(merr, errDropped):
 		merr = errors.Join(merr, reportRun(stdout, dir, o.guarantees))

@@ -47,22 +47,8 @@ func Redacted(sync string) string {
 	return scheme + user + ":xxxxx" + rest[at:]
 }
 
-// address parses o.Sync and the TLS options of o. Its errors quote only the scheme of the
-// URL, if it cannot contain a password, and nothing of a key.
-func (o Options) address() (address, error) {
-	at, err := parseSync(o.Sync)
-	if err == nil {
-		err = at.trust(o.Trust)
-	}
-	if err == nil {
-		err = at.present(o.Cert, o.Key)
-	}
-	if err != nil {
-		return address{}, err
-	}
-	return at, nil
-}
-
+// parseSync reads [Options.Sync]. Its errors quote nothing of the URL but the scheme, which
+// could hold no password.
 func parseSync(text string) (address, error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if text == "" {
@@ -181,9 +167,6 @@ func hostPort(addr string) error {
 func unreachable(at address, err error) error {
 	if errors.Is(err, errRefused) {
 		return usage("%v, where the ranks meet, refuses this rank: %w", at, err)
-	}
-	if why := insecure(at, err); why != nil {
-		return why
 	}
 	return usage("%v, where the ranks meet, does not answer: %w", at, err)
 }

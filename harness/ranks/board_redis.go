@@ -3,6 +3,7 @@ package ranks
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -60,6 +61,12 @@ func openRedis(ctx context.Context, at address, p place, expiry time.Duration) (
 			return nil, err
 		}
 	}
+}
+
+// hopeless reports whether a connection fails the same way again: the server speaks no TLS,
+// or its certificate is not trusted.
+func hopeless(err error) bool {
+	return errors.As(err, new(tls.RecordHeaderError)) || errors.As(err, new(*tls.CertificateVerificationError))
 }
 
 func (b *redisBoard) key(parts ...string) string {

@@ -20,7 +20,7 @@ func TestEmptied(t *testing.T) {
 			var all [2]*assembly
 			for r := range all {
 				o := Options{Rank: r, Ranks: 2, Sync: syncOf(server.Endpoint()), Job: jobOf(t), expiry: 30 * time.Second}
-				at, err := o.address()
+				at, err := parseSync(o.Sync)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -22,19 +22,12 @@ type Options struct {
 
 	// Sync names the server: redis://[user:password@]host:port[/db] or
 	// zookeeper://[user:password@]host:port[,host:port…], or with TLS rediss:// or
-	// zookeepers://. ZooKeeper receives the credentials by its scheme digest.
+	// zookeepers://, by the system's authorities. ZooKeeper takes the credentials by its
+	// scheme digest.
 	Sync string
 
-	// Trust are the certificates, in PEM, of the authorities trusted for the server's
-	// TLS; nil is the system's.
-	Trust []byte
-
-	// Cert and Key, in PEM, both or neither, are this rank's certificate, with its
-	// intermediates, and key for a server that requests one over TLS.
-	Cert, Key []byte
-
-	// Job names this run among others at that server: letters, digits, dots, dashes
-	// and underscores. "" is "default".
+	// Job names this run among others at that server: letters, digits, dots, dashes and
+	// underscores. "" is "default".
 	Job string
 
 	// Assemble is how long Join waits for the others; 0 is 5 minutes.
@@ -130,7 +123,7 @@ func Join(ctx context.Context, o Options, self Member) (*Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, err := o.address()
+	at, err := parseSync(o.Sync)
 	if err != nil {
 		return nil, err
 	}
@@ -155,14 +148,14 @@ func Join(ctx context.Context, o Options, self Member) (*Group, error) {
 	return g, nil
 }
 
-// Check returns Join's error about o.Sync, the TLS options of o, or a server that does
-// not answer or rejects the credentials of the URL. It leaves nothing there.
+// Check returns the error that Join would return because of o.Sync, or because the server
+// does not answer or takes no credentials of the URL. It leaves nothing there.
 func Check(ctx context.Context, o Options) error {
 	o, err := o.complete()
 	if err != nil {
 		return err
 	}
-	at, err := o.address()
+	at, err := parseSync(o.Sync)
 	if err != nil {
 		return err
 	}

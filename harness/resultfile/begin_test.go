@@ -17,17 +17,16 @@ import (
 // file or another writer is not touched.
 func TestBegin(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		files   map[string]string
-		exists  bool
-		unbegun bool
+		name   string
+		files  map[string]string
+		exists bool
 	}{
-		{"nothing", nil, false, true},
-		{"results", map[string]string{ResultsName: ""}, false, true},
-		{"half a manifest", map[string]string{ResultsName: "", ManifestName + ".new": "{"}, false, true},
-		{"a manifest", map[string]string{ResultsName: "", ManifestName: `{"schema":1,"machine":{},"started":"2026-01-02T03:04:05Z"}`}, true, false},
-		{"a result", map[string]string{ResultsName: `{"schema":1,"kind":"case"}` + "\n"}, true, false},
-		{"another file", map[string]string{ResultsName: "", "notes": ""}, false, false},
+		{"nothing", nil, false},
+		{"results", map[string]string{ResultsName: ""}, false},
+		{"half a manifest", map[string]string{ResultsName: "", ManifestName + ".new": "{"}, false},
+		{"a manifest", map[string]string{ResultsName: "", ManifestName: `{"schema":1,"machine":{},"started":"2026-01-02T03:04:05Z"}`}, true},
+		{"a result", map[string]string{ResultsName: `{"schema":1,"kind":"case"}` + "\n"}, true},
+		{"another file", map[string]string{ResultsName: "", "notes": ""}, false},
 	} {
 		dir := t.TempDir()
 		for name, text := range c.files {
@@ -35,8 +34,8 @@ func TestBegin(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if exists, unbegun := Exists(dir), Unbegun(dir); exists != c.exists || unbegun != c.unbegun {
-			t.Errorf("%s: Exists is %v, Unbegun %v", c.name, exists, unbegun)
+		if exists := Exists(dir); exists != c.exists {
+			t.Errorf("%s: Exists is %v", c.name, exists)
 		}
 		w, err := Create(dir, Manifest{Seed: 7})
 		if c.exists {
@@ -49,12 +48,12 @@ func TestBegin(t *testing.T) {
 			err = errors.Join(w.Append(sample()), w.Finish(func(*Manifest) {}))
 		}
 		run, lerr := Load(dir)
-		if err != nil || lerr != nil || run.Manifest.Seed != 7 || len(run.Results) != 1 || !Exists(dir) || Unbegun(dir) {
+		if err != nil || lerr != nil || run.Manifest.Seed != 7 || len(run.Results) != 1 || !Exists(dir) {
 			t.Errorf("%s: a run that begins there: %v, %v", c.name, err, lerr)
 		}
 	}
-	if missing := filepath.Join(t.TempDir(), "none"); !Unbegun(missing) || Exists(missing) {
-		t.Error("a directory that is not there has something")
+	if missing := filepath.Join(t.TempDir(), "none"); Exists(missing) {
+		t.Error("a directory that is not there has a run")
 	}
 }
 
@@ -107,16 +106,13 @@ func TestBegins(t *testing.T) {
 	dir := t.TempDir()
 	other, err := os.Create(filepath.Join(dir, ResultsName))
 	if err == nil {
-		err = errors.Join(Free(dir), lockFile(other))
+		err = lockFile(other)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close()
 	const want = "another locklab is writing it"
-	if err := Free(dir); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("Free: %v", err)
-	}
 	if _, err := Create(dir, Manifest{}); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), want) {
 		t.Errorf("Create: %v", err)
 	}

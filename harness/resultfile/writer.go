@@ -107,7 +107,7 @@ func (w *Writer) goOn(m Manifest) (*Run, error) {
 		return nil, err
 	}
 	if len(run.Manifest.Parts) > 0 {
-		return nil, fmt.Errorf("%w: cannot go on with the run in %s: it was merged from parts; go on with these, and merge them again", harness.ErrUsage, w.dir)
+		return nil, fmt.Errorf("%w: cannot go on with the run in %s: it was merged from parts, which cannot resume; choose another directory", harness.ErrUsage, w.dir)
 	}
 	if why := run.Manifest.Differs(m); why != "" {
 		return nil, fmt.Errorf("%w: cannot go on with the run in %s: %s; choose another directory", harness.ErrUsage, w.dir, why)
@@ -270,32 +270,8 @@ func Exists(dir string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// Unbegun reports whether dir is missing or has only files that Create reuses.
-func Unbegun(dir string) bool {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return errors.Is(err, fs.ErrNotExist)
-	}
-	for _, e := range entries {
-		if e.Name() != ResultsName && e.Name() != ManifestName+newSuffix {
-			return false
-		}
-	}
-	return !Exists(dir)
-}
-
-// Free returns an error if a process is writing the run in dir.
-func Free(dir string) error {
-	results, err := os.OpenFile(filepath.Join(dir, ResultsName), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	defer results.Close() // and with it the lock
-	return lockFile(results)
-}
-
-// InUse reports whether a Writer owns the run in dir, in this process or another one, on
-// systems with flock.
+// InUse reports whether a Writer has the run in dir, in this process or another one, where the
+// system has flock.
 func InUse(dir string) bool {
 	f, err := os.Open(filepath.Join(dir, ResultsName))
 	if err != nil {

@@ -65,14 +65,3 @@ func makeCertificate(dir string, at *harness.Endpoint) error {
 	at.TLS = &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}
 	return nil
 }
-
-// presentCertificate has at show the certificate that [makeCertificate] wrote, which
-// servers that ask for one trust.
-func presentCertificate(dir string, at *harness.Endpoint) error {
-	own, err := tls.LoadX509KeyPair(certificateFiles(dir))
-	if err != nil {
-		return err
-	}
-	at.TLS.Certificates = []tls.Certificate{own}
-	return nil
-}

@@ -16,15 +16,9 @@ import (
 // secure gives servers of the kind a port for TLS beside the plain one, by which the lab
 // starts them and they reach each other. When they serve, client says how to speak TLS
 // with them.
-func secure(k *Kind, client *harness.Endpoint, clientAuth bool) {
+func secure(k *Kind, client *harness.Endpoint) {
 	k.secure = true
-	k.prepare = func(dir string, _ *harness.Endpoint) error {
-		err := makeCertificate(dir, client)
-		if err == nil && clientAuth {
-			err = presentCertificate(dir, client)
-		}
-		return err
-	}
+	k.prepare = func(dir string, _ *harness.Endpoint) error { return makeCertificate(dir, client) }
 	plain, settle, options := k.command, k.settle, secureRedis
 	if k.Name == harness.KindZooKeeper {
 		options = secureZooKeeper
@@ -34,7 +28,7 @@ func secure(k *Kind, client *harness.Endpoint, clientAuth bool) {
 		if err != nil {
 			return nil, err
 		}
-		return cmd, options(cmd, m, clientAuth)
+		return cmd, options(cmd, m)
 	}
 	k.settle = func(ctx context.Context, all []member) error {
 		if settle != nil {
@@ -70,24 +64,22 @@ func untilSecure(ctx context.Context, m member, client harness.Endpoint) error {
 	}
 }
 
-func secureRedis(cmd *exec.Cmd, m member, clientAuth bool) error {
+func secureRedis(cmd *exec.Cmd, m member) error {
 	cert, key := certificateFiles(filepath.Dir(m.dir))
-	auth := map[bool]string{false: "no", true: "yes"}[clientAuth]
 	cmd.Args = append(cmd.Args, "--tls-port", strconv.Itoa(m.secure), "--tls-cert-file", cert, "--tls-key-file", key,
-		"--tls-ca-cert-file", cert, "--tls-auth-clients", auth)
+		"--tls-ca-cert-file", cert, "--tls-auth-clients", "no")
 	return nil
 }
 
 // secureZooKeeper adds to the configuration of a server, which is its last argument. Only
 // ZooKeeper's Netty server knows TLS.
-func secureZooKeeper(cmd *exec.Cmd, m member, clientAuth bool) error {
-	auth := map[bool]string{false: "none", true: "need"}[clientAuth]
+func secureZooKeeper(cmd *exec.Cmd, m member) error {
 	cert, key := certificateFiles(filepath.Dir(m.dir))
 	store := filepath.Join(m.dir, "tls.pem")
 	if err := join(store, key, cert); err != nil {
 		return err
 	}
-	return encrypt(cmd.Args[len(cmd.Args)-1], m.secure, store, auth)
+	return encrypt(cmd.Args[len(cmd.Args)-1], m.secure, store, "none")
 }
 
 // encrypt adds to the configuration of a ZooKeeper server that it serves TLS at port, with

@@ -31,11 +31,6 @@ type Setup struct {
 	// TLS is what clients speak with each server, by a certificate of its own that they
 	// trust. Servers speak plainly with each other.
 	TLS bool
-
-	// ClientAuth servers with TLS refuse clients without a certificate that theirs has
-	// signed. It serves as one itself; it and its key are in cert.pem and key.pem beside
-	// Endpoint.RootsFile.
-	ClientAuth bool
 }
 
 // plain reports whether s asks for nothing that a server of the user need not have.
@@ -104,7 +99,7 @@ func startSetup(ctx context.Context, sys system, kind string, s Setup) (*Server,
 	var client harness.Endpoint
 	if s.TLS {
 		p.classPath += NettyOfDebian(p.classPath)
-		secure(&as, &client, s.ClientAuth)
+		secure(&as, &client)
 	}
 	server, err := launch(ctx, sys, &as, p, s.Processes())
 	if s.TLS && err != nil && strings.Contains(err.Error(), "TLS support") {
