@@ -225,8 +225,8 @@ type Run struct {
 	// kept by servers: asked for, not read from a file.
 	RoundTrips []time.Duration
 
-	// Contenders, if not empty, are among how many the reader wants predictions for these
-	// locks: asked for, not read from a file.
+	// Contenders, if not empty, are the numbers of contenders to predict these locks with:
+	// asked for, not read from a file.
 	Contenders []int
 
 	// Chaos are the other runs that Faults come from too: see [Run.AddFaults].
