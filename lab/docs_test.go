@@ -42,7 +42,7 @@ var docRules = []rule{
 	{match: `^locklab hardware evidence$`},
 	{match: `^locklab hardware`, short: "--budget 50ms --repeats 1"},
 	{match: `^locklab report (.*)?--chaos`, why: "it takes a run of failure scenarios; TestGuarantees draws its report"},
-	{match: `^locklab report .*--contenders`, why: "it takes a run with many numbers of workers; TestReportAmongContenders makes one up"},
+	{match: `^locklab report .*--contenders`, why: "it takes a run with many numbers of workers; TestReportContenders makes one"},
 	{match: `^locklab report .*--rtt`, why: "it takes a run of distributed locks of this version; TestReportAtDistance makes one"},
 	{match: `^locklab chaos list`},
 	{match: `^locklab chaos`, check: scenariosExist, why: "it takes minutes; TestChaos tries one, and TestScenarios of harness/chaos each"},

@@ -60,11 +60,9 @@ round trip between your program and your servers. That rests on what was measure
 without --delay; where the run has delays too, the report holds the predictions
 for them against what was measured.
 
-With --contenders it computes how often they would be handed over among so many
-contenders, and how long each would wait, by a model that the run calibrates: its
-points up to a tenth of the most workers, the others being left out to show the
-error. So it takes a run with several numbers of workers, such as --workers
-5,10,20,50,500. It says what breaks first, with how many, and what helps.
+With --contenders it predicts their rate and wait with more contenders. The time per
+handover is fitted to the points up to a tenth of the most workers; the other points
+show the error. It needs at least four such points, as --workers 5,10,20,50,500 has.
 
 With --strict any warning in the report that --accept does not name makes the exit
 status 3; the report is written all the same.`,
@@ -76,7 +74,7 @@ status 3; the report is written all the same.`,
   locklab report runs/laptop --chaos runs/faults               with what the locks were seen to survive
   locklab report runs/laptop --require failover,fencing        only locks that were seen to survive that
   locklab report runs/laptop --rtt 1.5ms,5ms                   what its distributed locks would take so far away
-  locklab report runs/crowd --contenders 10k,100k --rtt 50ms   among so many contenders, near and so far away
+  locklab report runs/crowd --contenders 10k,100k --rtt 50ms   predicts more contenders, near and far away
   locklab report build/report --strict --accept guest,load     fails if the run has another warning`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -98,7 +96,7 @@ status 3; the report is written all the same.`,
 			if err != nil {
 				return err
 			}
-			crowds, err := parseList("contenders", contenders, parseContenders)
+			numbers, err := parseList("contenders", contenders, parseContenders)
 			if err != nil {
 				return err
 			}
@@ -112,7 +110,7 @@ status 3; the report is written all the same.`,
 					err = guarantees.compares(locksOf(runs[i]))
 				}
 				if err == nil {
-					err = predict(runs, trips, crowds)
+					err = predict(runs, trips, numbers)
 				}
 				if err != nil {
 					return err
@@ -131,7 +129,7 @@ status 3; the report is written all the same.`,
 	cmd.Flags().StringVar(&format, "format", "", "json: print the decisions, tables, quality and guarantees, and write no file; 'schema report' prints its JSON Schema")
 	cmd.Flags().StringVar(&pictures, "png", "", "also write each chart, with its question and answer, as a PNG file into this directory")
 	cmd.Flags().StringVar(&rtt, "rtt", "", "predict what distributed locks take at these round trips to their servers, such as 1.5ms,5ms")
-	cmd.Flags().StringVar(&contenders, "contenders", "", "compute what distributed locks do among so many contenders, such as 10k,100k; with --rtt also so far away")
+	cmd.Flags().StringVar(&contenders, "contenders", "", "predict distributed locks with these numbers of contenders, such as 10k,100k; with --rtt also at these round trips")
 	guarantees.flags(cmd)
 	guarantees.tableFlags(cmd)
 	guarantees.runFlags(cmd)
@@ -155,8 +153,7 @@ func parseRoundTrip(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// mostContenders limits the contenders in a prediction, so that a typing mistake is
-// rejected.
+// mostContenders limits --contenders, to reject typing mistakes.
 const mostContenders = 10_000_000
 
 // parseContenders reads a number of contenders, with k for thousands and M for millions.
@@ -174,8 +171,8 @@ func parseContenders(text string) (int, error) {
 	return n * unit, nil
 }
 
-// predict requests predictions for these round trips and numbers of contenders in the
-// report of runs. It needs a single run with distributed locks.
+// predict requests predictions at these round trips and with these numbers of contenders.
+// It returns an error if runs is not one run with distributed locks that can be predicted.
 func predict(runs []*resultfile.Run, trips []time.Duration, contenders []int) error {
 	switch {
 	case len(runs) > 1 && len(contenders) > 0:
@@ -285,7 +282,7 @@ func thrifty() (undo func()) {
 func writePictures(files *saver, run *resultfile.Run, dir string) error {
 	names := slices.Concat(reports.FindingCharts(run), reports.FaultCharts(run), reports.SimulationCharts(run))
 	if len(run.Results) > 0 || len(names) == 0 {
-		names = slices.Concat(names, reports.Charts(run), reports.CrowdCharts(run))
+		names = slices.Concat(names, reports.Charts(run), reports.ContendersCharts(run))
 	}
 	for _, name := range names {
 		var png bytes.Buffer
@@ -328,7 +325,7 @@ func writeReport(stdout io.Writer, files *saver, run *resultfile.Run, out string
 	if err := reports.WriteDistance(stdout, run, width(stdout)); err != nil {
 		return err
 	}
-	if err := reports.WriteCrowd(stdout, run, width(stdout)); err != nil {
+	if err := reports.WriteContenders(stdout, run, width(stdout)); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(stdout, "\n%s\n", reportLine(t.first()))

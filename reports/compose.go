@@ -44,7 +44,7 @@ func compose(run *resultfile.Run) (*document, error) {
 	if d := newDistance(run, groups(run)); d != nil {
 		doc.Served = append(doc.Served, d.section())
 	}
-	if d := newCrowds(run, groups(run)); d != nil && d.modelled() > 0 {
+	if d := newContention(run, groups(run)); d != nil && d.hasLaw() {
 		s, err := d.section()
 		if err != nil {
 			return nil, err
@@ -238,23 +238,13 @@ func (d *distances) section() section {
 	return s
 }
 
-// section returns the pictures and tables of d, folded if nothing was requested.
-func (d *crowds) section() (section, error) {
-	s := section{ID: "contenders", Title: "Distributed locks, many contenders", Slug: "contenders", Note: d.notes(), Folded: len(d.asked) == 0}
-	for _, x := range crowdCharts {
-		f, err := d.picture(x).figure(x.name, x.name, x.title, x.doc)
-		if err != nil {
-			return s, err
-		}
-		s.Figures = append(s.Figures, f)
-	}
-	add := func(name, title, answer string, t table) {
-		s.Figures = append(s.Figures, figure{Name: name, ID: name, Title: title, Answer: answer, Head: t.head, Rows: t.rows, Shown: true})
-	}
-	add("contenders-table", crowdTitle, d.said(), d.rows())
-	add("contenders-costs", "What of a hand-over grows with the contenders?", d.costsAnswer(), d.costs())
-	add("contenders-limits", breaksTitle, d.breaksAnswer(), d.breaks())
-	return s, nil
+// section returns the chart and the table of d; folded if nothing was asked for.
+func (d *contention) section() (section, error) {
+	f, err := d.picture().figure(contendersChart, contendersChart, contendersQuestion, contendersDoc)
+	t := d.rows()
+	return section{ID: "contenders", Title: "Distributed locks, many contenders", Slug: "contenders", Note: d.notes(), Folded: len(d.asked) == 0, Figures: []figure{
+		f, {Name: "contenders-table", ID: "contenders-table", Title: contendersTitle, Answer: d.laws(), Head: t.head, Rows: t.rows, Shown: true},
+	}}, err
 }
 
 func breaches(run *resultfile.Run) (out []breach) {

@@ -16,10 +16,10 @@ import (
 
 const dpi = 144
 
-// WritePNG draws the named chart of run with its question, answer and origin, as a PNG of
-// 144 dots per inch. The name is from [Suite], [FindingCharts], [FaultCharts],
-// [SimulationCharts] or [CrowdCharts]. The error wraps harness.ErrUsage if there is no such
-// chart.
+// WritePNG draws the named chart of run, of [Suite], of [FindingCharts], of
+// [FaultCharts], of [SimulationCharts] or of [ContendersCharts], with its question, answer and origin,
+// as a PNG of 144 dots per inch.
+// The error wraps harness.ErrUsage if there is no chart of that name.
 func WritePNG(w io.Writer, run *resultfile.Run, chart string) error {
 	p, err := standalone(run, chart)
 	if err != nil {
@@ -73,7 +73,7 @@ func standalone(run *resultfile.Run, name string) (page, error) {
 		}
 		names = append(names, c.name)
 	}
-	if p, ok := crowdPage(run, name); ok {
+	if p, ok := contendersPage(run, name); ok {
 		return p, nil
 	}
 	for _, c := range simulatedCharts(modelledOf(run, groups(run))) {
@@ -82,7 +82,7 @@ func standalone(run *resultfile.Run, name string) (page, error) {
 		}
 		names = append(names, c.name)
 	}
-	chart, err := find(name, append(names, CrowdCharts(run)...)...)
+	chart, err := find(name, append(names, ContendersCharts(run)...)...)
 	if err != nil {
 		return page{}, err
 	}

@@ -13,9 +13,9 @@ import (
 type Time struct {
 	Value float64
 
-	// For a prediction, Lo and Hi assume a crowd that adds nothing and one that adds
-	// as much as near the servers, each at the bound of the rounds. For a measurement
-	// they are its interval.
+	// Lo and Hi are for a prediction the times of a crowd that adds nothing and of one
+	// that adds as much as it does near the servers, each at the bound of the rounds; for
+	// a measurement its interval.
 	Lo, Hi float64
 }
 
@@ -27,56 +27,61 @@ type Model struct {
 	rounds func(workers int) []*harness.Result
 }
 
-// New returns the model of a lock. rounds returns its rounds near the servers at some
-// number of workers, empty if not measured; [Fits] must be true for their workloads.
+// New returns the model of a lock whose rounds near the servers, at some number of
+// workers, rounds returns: none if it was not measured so. They are of workloads of which
+// [Fits] is true.
 func New(lock harness.Lock, rounds func(workers int) []*harness.Result) *Model {
 	return &Model{Lock: lock, rounds: rounds}
 }
 
-// Counted returns m with the trips of a result.
+// Counted returns m with the trips that are in a result.
 func (m *Model) Counted(t *harness.Trips) *Model {
 	m.Trips = t
 	return m
 }
 
-// Near returns the measured time of a situation near the servers, with its interval; N is
-// 0 if not measured.
+// Near returns what a situation takes near the servers, with its interval; N is 0 if that was
+// not measured.
 func (m *Model) Near(s *Situation, workers int) stat.Summary { return m.near(s.Metric, workers) }
 
 func (m *Model) near(x *metric.Metric, workers int) stat.Summary { return x.Summary(m.rounds(workers)) }
 
+// trip returns the round trip at which the rounds with so many workers were measured.
 func (m *Model) trip(workers int) float64 { return metric.RoundTrip.Summary(m.rounds(workers)).Median }
 
-// Predict returns the time of s among workers at a round trip of trip ns. Without a
-// prediction why is the reason in words, and t may still have bounds.
+// Predict returns the time of s among workers at a round trip of trip ns; why says in
+// words why there is none, though perhaps bounds.
 func (m *Model) Predict(s *Situation, workers int, trip float64) (t Time, why string) {
 	switch {
 	case m.Trips == nil:
-		return Time{}, "its trips were not counted"
+		return Time{}, notCounted
 	case s.Alone:
 		workers = 1
 	}
 	t, why = s.of(m, workers, trip)
 	const much = 1e15 // 11 days: it is damage
 	if within := t.Lo > -much && t.Hi < much; !within || why == "" && !(t.Value > 0 && t.Value < much) {
-		return Time{}, cmp.Or(why, "the figures contradict each other")
+		return Time{}, cmp.Or(why, contradict)
 	}
 	return t, why
 }
 
+// Why there is no prediction.
 const (
-	notAlone  = "needs the lock with 1 worker and no delay"
-	notCrowd  = "was not measured so without a delay"
-	noTrip    = "no bare round trip was measured"
-	several   = "several may hold it at once"
-	polls     = "polls: waiters ask again after a pause"
-	noTrips   = "takes no trip alone"
-	unordered = "serves in no order: a request that is under way may be first"
-	idle      = "too few workers: the queue is empty now and then"
+	notCounted = "its trips were not counted"
+	contradict = "the figures contradict each other"
+	notAlone   = "needs the lock with 1 worker and no delay"
+	notCrowd   = "was not measured so without a delay"
+	noTrip     = "no bare round trip was measured"
+	several    = "several may hold it at once"
+	polls      = "polls: waiters ask again after a pause"
+	noTrips    = "takes no trip alone"
+	unordered  = "serves in no order: a request that is under way may be first"
+	idle       = "too few workers: the queue is empty now and then"
 )
 
-// alone is the median wait of one worker: k round trips, each longer by the network's
-// difference, and the constant work of the lock and its server.
+// alone is the median wait of one worker: k round trips, each longer by as much as the
+// network is, and what the lock and its server do besides, which stays.
 func (m *Model) alone(trip float64) (Time, string) {
 	near, from := m.near(metric.P50, 1), m.trip(1)
 	switch {
@@ -88,23 +93,24 @@ func (m *Model) alone(trip float64) (Time, string) {
 	return shifted(near, m.Trips.Lock.RoundTrips()*(trip-from)), ""
 }
 
+// shifted returns v, all of it so much later.
 func shifted(v stat.Summary, by float64) Time { return Time{v.Median + by, v.Lo + by, v.Hi + by} }
 
-// handover is the median handover. A crowd makes it longer than its round trips for a
-// single client: the others' requests wait for the same processors, at the server and at
-// the clients. Near the servers that addition is the difference of the two. It comes from
-// the others' requests, a fixed number per turn. Farther away turns are fewer per second,
-// so it is less in the same proportion:
+// handover is the median hand-over. A crowd makes it longer than its round trips are for
+// a client alone: requests of all the others wait for the same processors, at the server
+// and at the clients. How much that is near the servers is the difference of the two. It
+// comes with the others' requests, of which there are so many in each turn; so farther
+// away, where turns are fewer in a second, it is less in the same proportion:
 //
 //	T(r) = p(r) + (T₀ - p₀)·T₀/T(r),  p(r) = k·(a + r - r₀)
 //
-// with T₀ and p₀ near the servers, k the round trips of a handover and a the time of one
-// for a single client. At r₀ it is T₀, and far away p(r). Such a term is the utilization
-// law (X·D) as the waiting of E. Lazowska, J. Zahorjan, G. Graham, K. Sevcik,
-// "Quantitative System Performance", 1984, chapters 3 and 5. The bounds are theirs: no
-// request waits for another, and each waits as long as near the servers. That holds while
-// there is always a waiter: until a worker is back in the queue, some of the others have
-// not been served.
+// with T₀ and p₀ near the servers, k the round trips of a hand-over and a the time that
+// one takes to a client alone. At r₀ it is T₀, and far away p(r). Such a term is the
+// utilization law (X·D) as the waiting of E. Lazowska, J. Zahorjan, G. Graham, K. Sevcik,
+// "Quantitative System Performance", 1984, chapters 3 and 5, whose bounds are those here:
+// no request waits for another, and each waits as long as near the servers. That holds
+// while there is always a waiter: until a worker is back in the queue, the others have
+// not all been served.
 func (m *Model) handover(workers int, trip float64) (Time, string) {
 	path, why := m.path(workers)
 	near := m.near(metric.HandoverTime, workers)
@@ -115,8 +121,8 @@ func (m *Model) handover(workers int, trip float64) (Time, string) {
 		return Time{}, notCrowd
 	}
 	if !m.Lock.Traits.FIFO {
-		// Two of the trips of a handover are certain: the release, and the answer
-		// to a pending request, from any client.
+		// Of the trips of a hand-over two are certain: that of the release, and that of
+		// the answer to a request that was under way, from whichever client.
 		path.trips = min(path.trips, 1)
 		least := path.among(near, trip)
 		path.trips = m.Trips.Behind.Handover.RoundTrips()
@@ -125,13 +131,15 @@ func (m *Model) handover(workers int, trip float64) (Time, string) {
 	return path.among(near, trip), ""
 }
 
+// A path is the round trips of a hand-over.
 type path struct {
 	trips float64 // in sequence
 	each  stat.Summary
-	alone float64 // the round trip around the measurement of a single client, which gave each
-	from  float64 // the round trip around the measurement of the crowd
+	alone float64 // the round trip at which a client alone took each for one
+	from  float64 // the round trip at which the crowd was measured
 }
 
+// path returns that of a crowd of so many workers, and why there is none.
 func (m *Model) path(workers int) (p path, why string) {
 	b, one := m.Trips.Behind, m.near(metric.P50, 1)
 	p = path{alone: m.trip(1), from: m.trip(workers)}
@@ -146,7 +154,7 @@ func (m *Model) path(workers int) (p path, why string) {
 		return p, noTrips
 	case len(m.rounds(workers)) > 0 && math.IsNaN(p.from) || math.IsNaN(p.alone):
 		return p, noTrip
-	case (workers-1)*b.Handover.Halves < b.Unlock.Halves+b.Queue.Halves:
+	case m.idle(workers):
 		return p, idle
 	}
 	p.trips, p.each = b.Handover.RoundTrips(), one
@@ -156,11 +164,16 @@ func (m *Model) path(workers int) (p path, why string) {
 	return p, ""
 }
 
-// among returns the time of the path at a round trip, among a crowd that took near at its
-// own.
+// idle reports whether the queue of so many workers is empty now and then.
+func (m *Model) idle(workers int) bool {
+	b := m.Trips.Behind
+	return (workers-1)*b.Handover.Halves < b.Unlock.Halves+b.Queue.Halves
+}
+
+// among returns what the path takes at a round trip among a crowd that took near at its own.
 func (p path) among(near stat.Summary, trip float64) Time {
 	farther := p.trips * (trip - p.from)
-	// If a single client is no quicker than the crowd, which does not let processors
+	// Where a client alone is no quicker than the crowd, which does not let processors
 	// sleep, the crowd adds nothing.
 	free := func(each, crowd float64) float64 { return min(p.trips*(each+p.from-p.alone), crowd) }
 	here := free(p.each.Median, near.Median)
@@ -172,11 +185,12 @@ func (p path) among(near stat.Summary, trip float64) Time {
 	}
 }
 
-// behind is the median wait of a FIFO lock. In one cycle every worker has the lock once,
-// so the time from one acquisition of a worker to its next is one turn per worker. The
-// part that is not waiting is the release, which the next worker does not wait for. A
-// turn is the mean time between two handovers, since the sum of several is hardly their
-// median times their number. Farther away it grows by as much as a handover.
+// behind is the median wait of a lock that serves in order. Every worker has the lock
+// once while it goes round, so the time from one acquisition of a worker to its next is
+// as many turns as there are workers; what of that is no wait is the release, for which
+// the next one does not wait. A turn is the mean time between two hand-overs, since the
+// sum of several is hardly their median times their number; it is as much longer farther
+// away as a hand-over is.
 func (m *Model) behind(workers int, trip float64) (Time, string) {
 	path, why := m.path(workers)
 	near, turn := m.near(metric.P50, workers), m.near(turn, workers)
@@ -194,7 +208,7 @@ func (m *Model) behind(workers int, trip float64) (Time, string) {
 	return Time{near.Median + longer(t.Value), near.Median + longer(t.Lo), near.Median + longer(t.Hi)}, ""
 }
 
-// turn is the mean time from one handover to the next, in ns.
+// turn is the mean time from one hand-over to the next, in ns.
 var turn = &metric.Metric{Of: func(r *harness.Result) (float64, bool) {
 	trips, ok := metric.TurnRoundTrips.Of(r)
 	trip, known := metric.RoundTrip.Of(r)

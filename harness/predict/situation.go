@@ -11,12 +11,12 @@ import (
 // A Situation is a time of a lock that a [Model] predicts.
 type Situation struct {
 	Name   string         // identifies the situation in tables
-	Doc    string         // one line, without a capital or a full stop: the predicted time and the rule
+	Doc    string         // one line, without a capital or a full stop: what is predicted, and by what rule
 	Paper  string         // the source of the rule, short form
-	Metric *metric.Metric // the predicted quantity, in ns
+	Metric *metric.Metric // what is predicted, in ns
 	Alone  bool           // with one worker; otherwise with several
 
-	// of returns the time at a round trip, or the reason for its absence.
+	// of returns the time at a round trip; why says in words why there is none.
 	of func(m *Model, workers int, trip float64) (t Time, why string)
 }
 
@@ -72,15 +72,15 @@ func Validate(ss []*Situation) error {
 	return errors.Join(errs...)
 }
 
-// FitsCrowd reports whether a [Crowd] covers runs under w: like [Fits], with the servers
-// near, and any number of workers per client.
-func FitsCrowd(w harness.Workload) bool {
+// FitsContenders reports whether [Contenders] can predict a run under w: as [Fits], without
+// a delay, with any number of workers for each client.
+func FitsContenders(w harness.Workload) bool {
 	w.Clients = 0
 	return w.Delay == 0 && Fits(w)
 }
 
-// Fits reports whether a model covers runs under w: a closed loop without think time and
-// readers, on one lock, with one worker per client.
+// Fits reports whether a run under w is one that a model is about: a closed loop without
+// think time, in which every acquisition writes, of one lock, by one worker a client.
 func Fits(w harness.Workload) bool {
 	return w.Rate == 0 && w.Think == (harness.Span{}) && w.Reads == 0 && w.Locks <= 1 && w.Clients == 0
 }

@@ -227,8 +227,8 @@ type Run struct {
 	// distributed locks: requested by the reader, not read from a file.
 	RoundTrips []time.Duration
 
-	// Contenders, if not empty, are the numbers of contenders for predictions of
-	// these locks: requested by the reader, not read from a file.
+	// Contenders, if not empty, are the numbers of contenders to predict these locks with:
+	// asked for, not read from a file.
 	Contenders []int
 
 	// Chaos are other runs that contributed to Faults: see [Run.AddFaults].
