@@ -13,9 +13,8 @@ import (
 	"locklab/harness"
 )
 
-// secure gives servers of the kind a port for TLS beside the plain one, by which the lab
-// starts them and they reach each other. When they serve, client says how to speak TLS
-// with them.
+// secure gives servers of the kind a TLS port in addition to the plain port. The lab starts them
+// and they reach each other by the plain port. When they serve, client contains the TLS settings.
 func secure(k *Kind, client *harness.Endpoint, clientAuth bool) {
 	k.secure = true
 	k.prepare = func(dir string, _ *harness.Endpoint) error {
@@ -78,8 +77,8 @@ func secureRedis(cmd *exec.Cmd, m member, clientAuth bool) error {
 	return nil
 }
 
-// secureZooKeeper adds to the configuration of a server, which is its last argument. Only
-// ZooKeeper's Netty server knows TLS.
+// secureZooKeeper adds TLS to the configuration of a server, whose path is its last argument. Only
+// ZooKeeper's Netty server supports TLS.
 func secureZooKeeper(cmd *exec.Cmd, m member, clientAuth bool) error {
 	auth := map[bool]string{false: "none", true: "need"}[clientAuth]
 	cert, key := certificateFiles(filepath.Dir(m.dir))
@@ -90,8 +89,8 @@ func secureZooKeeper(cmd *exec.Cmd, m member, clientAuth bool) error {
 	return encrypt(cmd.Args[len(cmd.Args)-1], m.secure, store, auth)
 }
 
-// encrypt adds to the configuration of a ZooKeeper server that it serves TLS at port, with
-// the key and certificates in store; clientAuth is "none" or "need".
+// encrypt configures a ZooKeeper server to serve TLS at port, with the key and certificates in
+// store; clientAuth is "none" or "need".
 func encrypt(path string, port int, store, clientAuth string) error {
 	config, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -109,7 +108,6 @@ ssl.clientAuth=%s
 	return errors.Join(err, config.Close())
 }
 
-// join writes what is in some files into one.
 func join(to string, from ...string) error {
 	var all []byte
 	for _, name := range from {
