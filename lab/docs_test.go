@@ -219,9 +219,8 @@ func TestCommands(t *testing.T) {
 // them that start ensembles and JVMs have taken 45 s on a machine with a load of 38.
 const mostTime = 4 * time.Minute
 
-// shorten runs a command with the words of short behind it, in the shell, in the
-// empty directory home, where locklab is this test and what the command reads is
-// put first.
+// shorten runs a command followed by short, in the shell, in the empty directory home.
+// There locklab is this test, and the inputs of the command are put there first.
 func shorten(home, command, short string) error {
 	exe, err := os.Executable()
 	if err != nil {
@@ -249,8 +248,8 @@ func shorten(home, command, short string) error {
 	return shell(home, first+" "+short)
 }
 
-// putRuns puts a run where a command reads one: at each word in capitals, in
-// runs/ or in build/ that is not there to be written.
+// putRuns puts a run at each input path of a command: a word in capitals, or a path in
+// runs/ or build/, unless it is an output.
 func putRuns(home string, words []string) error {
 	for i, w := range words {
 		if !regexp.MustCompile(`^([A-Z0-9]+|runs/.*|build/.*)$`).MatchString(w) || i == 0 || strings.HasPrefix(words[i-1], "-") {
@@ -318,8 +317,8 @@ func targetExists(_, command string) error {
 	return nil
 }
 
-// testsExist looks for the tests or benchmarks that a "go test" names, and for
-// the flags that are not those of the go command, in the sources of its packages.
+// testsExist checks that the sources of the packages contain the tests, benchmarks and own
+// flags of a "go test" command.
 func testsExist(_, command string) error {
 	words := strings.Fields(strings.ReplaceAll(command, "'", ""))
 	var wanted []string // regular expressions

@@ -282,8 +282,7 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// TestReplaceSpecial: a link stays a link, and what it leads to is replaced; a
-// pipe is written to.
+// TestReplaceSpecial: replace keeps a link and replaces its target, and writes to a pipe.
 func TestReplaceSpecial(t *testing.T) {
 	dir := t.TempDir()
 	real, link, pipe := filepath.Join(dir, "real"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe")

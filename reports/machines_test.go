@@ -262,8 +262,7 @@ func TestMachinesEscape(t *testing.T) {
 	checkTables(t, text.String())
 }
 
-// TestMachinesScrambled sets runs of random figures beside each other: no panic,
-// and no figure that is none.
+// TestMachinesScrambled compares runs of random figures: no panic and no invalid number.
 func TestMachinesScrambled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

@@ -45,8 +45,8 @@ type Decision struct {
 
 	Ties   []string `json:"ties"`   // locks that are not significantly slower than Use
 	Locks  int      `json:"locks"`  // compared
-	Rounds int      `json:"rounds"` // of the comparison with the fewest
-	Needed int      `json:"needed"` // least number in a comparison
+	Rounds int      `json:"rounds"` // least number in a comparison
+	Needed int      `json:"needed"` // rounds for an interval
 
 	Rate   *Estimate `json:"rate"`   // of Use, per second
 	Prices []Price   `json:"prices"` // of Fastest compared with Default
