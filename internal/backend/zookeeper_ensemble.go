@@ -48,8 +48,8 @@ type EnsembleOptions struct {
 	Link func(from, to int, addr string) (string, error)
 
 	// Elect is Link for the ports of leader elections. The server with the greater number connects
-	// to the other. If the other one connects first, it receives the caller's own address, and the
-	// connection bypasses a proxy.
+	// to the other. If the other one connects first, it sends its own address, and the connection
+	// back bypasses a proxy.
 	Elect func(from, to int, addr string) (string, error)
 
 	// Counters contains nodes that exist from the start, each with the number of its next
