@@ -195,9 +195,6 @@ func TestCohortAsksFirst(t *testing.T) {
 		}
 		unlock(t, l)
 	}
-	m := s.Cohort(newKey(), redislock.CohortOptions{Options: redislock.Options{TTL: time.Hour, HandoffTimeout: time.Minute}})
-	l := lock(t, m)
-	s.suspend(2 * time.Minute)
 	short := s.Cohort(newKey(), redislock.CohortOptions{Options: redislock.Options{TTL: time.Hour, HandoffTimeout: time.Hour, DisableRenewal: true}})
 	late := lock(t, short)
 	s.suspend(40 * time.Minute)
@@ -205,6 +202,9 @@ func TestCohortAsksFirst(t *testing.T) {
 		t.Error("it hands over a lease that is nearly over")
 	}
 	unlock(t, late)
+	m := s.Cohort(newKey(), redislock.CohortOptions{Options: redislock.Options{TTL: time.Hour, HandoffTimeout: time.Minute}})
+	l := lock(t, m)
+	s.suspend(2 * time.Minute)
 	refuse := &atomic.Bool{}
 	refuse.Store(true)
 	c.AddHook(refusing{refuse})
