@@ -28,7 +28,6 @@ func main() {
 	}
 }
 
-// A campaign tries mutants.
 type campaign struct {
 	root    string // of the module
 	results string // below root
@@ -78,8 +77,8 @@ func (c *campaign) run(pattern *regexp.Regexp, list bool) error {
 	return nil
 }
 
-// try returns the line of results about m, "" if it was killed by an earlier run, and
-// whether it is killed.
+// try returns the result line for m, or "" if an earlier run killed it, and whether it is
+// killed.
 func (c *campaign) try(m mutant) (line string, killed bool, err error) {
 	text, err := m.apply(c.root)
 	if err != nil {
@@ -116,8 +115,8 @@ func (c *campaign) try(m mutant) (line string, killed bool, err error) {
 	return fmt.Sprintf("%s%s%.1f s\n", result, key, time.Since(began).Seconds()), killed, nil
 }
 
-// overlay writes the file of m with that text, and returns the name of what makes go test
-// use it, and a function that removes both.
+// overlay writes text and the overlay file for go test. It returns the name of the
+// overlay file, and a function that removes both.
 func (c *campaign) overlay(m mutant, text []byte) (name string, clean func(), err error) {
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
@@ -147,7 +146,7 @@ func goTest(dir string, args []string) (out string, failed bool) {
 	return string(text), err != nil
 }
 
-// ran reports whether a test has run by what go test prints.
+// ran reports whether a test has run, from the output of go test.
 func ran(out string) bool {
 	return !strings.Contains(out, "no tests to run") && !strings.Contains(out, "no test files")
 }

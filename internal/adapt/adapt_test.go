@@ -20,14 +20,13 @@ var library = Errors{
 	Unavailable: errors.New("library: unavailable"),
 }
 
-// ours are the errors of package harness.
 var ours = []error{harness.ErrNotHeld, harness.ErrNotAcquired, harness.ErrLost, harness.ErrReleased,
 	harness.ErrUsage, harness.ErrUnavailable}
 
 func TestWrap(t *testing.T) {
 	for _, test := range []struct {
 		err  error
-		want []error // of package harness, and no other
+		want []error // from package harness; no other may match
 	}{
 		{library.NotHeld, []error{harness.ErrNotHeld}},
 		{fmt.Errorf("lock /a: %w", library.NotAcquired), []error{harness.ErrNotAcquired}},
@@ -56,7 +55,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// TestWrapOnce shows that an error that means what it should is left alone.
+// TestWrapOnce checks that an error that already has its meaning is not wrapped again.
 func TestWrapOnce(t *testing.T) {
 	err := library.Wrap(library.NotHeld)
 	if again := library.Wrap(err); fmt.Sprintf("%T %p", again, again) != fmt.Sprintf("%T %p", err, err) {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kill ends a child that is stopped, and its children.
+// TestKill checks that Kill ends a stopped child and its children.
 func TestKill(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "sleep 600 & echo $!; wait")
 	out, in, err := os.Pipe()

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// affinity returns the processors that any thread of this process may run on.
-// It asks all threads: the calling one may be pinned, and so may the main
-// thread, which outlives a goroutine that pinned it.
+// affinity returns the processors on which any thread of this process may run. It checks
+// all threads: the calling one may be pinned, and so may the main thread, which outlives
+// a goroutine that pinned it.
 func affinity() []int {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -28,7 +28,7 @@ func affinity() []int {
 }
 
 func threadAffinity(tid int) []int {
-	const most = 8192 // of any Linux
+	const most = 8192 // maximum of any Linux
 	set := unix.NewCPUSet(most)
 	if unix.SchedGetaffinityDynamic(tid, set) != nil {
 		return nil // the thread has ended

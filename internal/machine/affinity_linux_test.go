@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// TestPinThread pins a thread to each processor in turn, and checks that a
-// pinned thread still sees all processors.
+// TestPinThread pins a thread to each processor in turn, and checks that a pinned thread
+// still sees all processors.
 func TestPinThread(t *testing.T) {
 	all := CPUOrder()
 	done := make(chan struct{})
-	go func() { // the thread ends with this goroutine
+	go func() {
 		defer close(done)
 		runtime.LockOSThread()
 		for _, cpu := range all {

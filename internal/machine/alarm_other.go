@@ -4,14 +4,14 @@ package machine
 
 import "time"
 
-// An Alarm lets a goroutine sleep for less than a millisecond, on systems that offer
-// that. Here it does not sleep.
+// An Alarm lets a goroutine sleep for less than a millisecond, on systems that support
+// it. Here it does not sleep.
 type Alarm struct{}
 
 // NewAlarm returns nil.
 func NewAlarm() *Alarm { return nil }
 
-// Sleep reports that it did not sleep.
+// Sleep returns false: it did not sleep.
 func (*Alarm) Sleep(time.Duration) bool { return false }
 
 // Close does nothing.

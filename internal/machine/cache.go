@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// A Cache is one kind of cache: level, type and size. What could not be read is
-// zero; many arm64 machines tell only which CPUs share it.
+// A Cache is one kind of cache: level, type and size. Unreadable fields are zero; many
+// arm64 machines report only which CPUs share it.
 type Cache struct {
 	Level  int    `json:"level"`            // 1 is next to the core
 	Type   string `json:"type,omitempty"`   // "data", "instruction", "unified"
 	KiB    int    `json:"kib,omitempty"`    // of one such cache
-	Line   int    `json:"line,omitempty"`   // bytes that move together from core to core
+	Line   int    `json:"line,omitempty"`   // bytes that move together between cores
 	Shared int    `json:"shared,omitempty"` // logical processors that share one, if known
-	Count  int    `json:"count"`            // how many there are of it under the processors this process may use
+	Count  int    `json:"count"`            // number of caches of this kind under the processors that this process may use
 }
 
-// Name returns such as "L3 unified".
+// Name returns a name such as "L3 unified".
 func (c Cache) Name() string {
 	if c.Type == "" {
 		return fmt.Sprintf("L%d", c.Level)
@@ -28,7 +28,7 @@ func (c Cache) Name() string {
 	return fmt.Sprintf("L%d %s", c.Level, c.Type)
 }
 
-// Detail returns such as "4 of 1024 KiB, lines of 64 B, 2 CPUs share one".
+// Detail returns text such as "4 of 1024 KiB, lines of 64 B, 2 CPUs share one".
 func (c Cache) Detail() string {
 	text := strconv.Itoa(c.Count)
 	if c.KiB > 0 {
@@ -46,15 +46,15 @@ func (c Cache) Detail() string {
 	return text
 }
 
-// maxIndex bounds the caches of one processor: all known have at most 5.
+// maxIndex bounds the caches of one processor: all known ones have at most 5.
 const maxIndex = 10
 
-// sysCache is where Linux tells of a cache of a processor. See its
+// sysCache is the directory of a cache of a processor in Linux. See its
 // Documentation/ABI/testing/sysfs-devices-system-cpu.
 const sysCache = "sys/devices/system/cpu/cpu%d/cache/index%d/"
 
-// readCacheLevel returns the level of cache i of a processor, -1 after the
-// last, and the processors that share it, none if that is unknown.
+// readCacheLevel returns the level of cache i of a processor, -1 after the last, and the
+// processors that share it, or nil if they are unknown.
 func readCacheLevel(fsys fs.FS, cpu, i int) (level int, shared []int) {
 	level = readInt(fsys, sysCache+"level", cpu, i)
 	if level < 1 {
@@ -67,8 +67,8 @@ func readCacheLevel(fsys fs.FS, cpu, i int) (level int, shared []int) {
 	return level, shared
 }
 
-// readLastCache returns the lowest processor that shares cpu's cache of the
-// highest level, -1 if that is unknown.
+// readLastCache returns the lowest processor that shares cpu's cache of the highest
+// level, -1 if it is unknown.
 func readLastCache(fsys fs.FS, cpu int) int {
 	last, highest := untold, 0
 	for i := range maxIndex {
@@ -86,10 +86,10 @@ func readLastCache(fsys fs.FS, cpu int) int {
 	return last
 }
 
-// readCaches returns the kinds of caches of cpus, the nearest first. Cores that
-// are not alike have caches of several kinds at one level.
+// readCaches returns the kinds of caches of cpus, the nearest first. Different kinds of
+// cores have several kinds of caches at one level.
 func readCaches(fsys fs.FS, cpus []int) []Cache {
-	type instance struct{ index, first int } // the lowest processor that shares it
+	type instance struct{ index, first int } // first is the lowest processor that shares it
 	seen := make(map[instance]bool)
 	count := make(map[Cache]int)
 	for _, cpu := range cpus {
@@ -127,7 +127,7 @@ func readCaches(fsys fs.FS, cpus []int) []Cache {
 	return caches
 }
 
-// parseKiB reads a size such as "32K" or "8M", 0 if it is not one.
+// parseKiB parses a size such as "32K" or "8M". It returns 0 for other text.
 func parseKiB(text string) int {
 	for _, unit := range []struct {
 		suffix string

@@ -40,7 +40,7 @@ func TestReadCachesDistrustsFiles(t *testing.T) {
 		cache + "index0/coherency_line_size": {Data: []byte("-64\n")},
 		cache + "index0/size":                {Data: []byte("big\n")},
 		cache + "index1/level":               {Data: []byte("0\n")},
-		cache + "index2/level":               {Data: []byte("2\n")}, // behind the last
+		cache + "index2/level":               {Data: []byte("2\n")}, // after the last
 	}
 	got := readCaches(fsys, []int{4})
 	if want := []Cache{{Level: 1, Count: 1}}; !slices.Equal(got, want) {

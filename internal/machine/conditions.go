@@ -8,7 +8,7 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// Conditions are the facts of a machine that others may change while a run lasts. They are
+// Conditions are the facts of a machine that others may change during a run. They are
 // read at the start of the run and at both ends of each window.
 type Conditions struct {
 	CPUs     int
@@ -25,7 +25,7 @@ func readConditions(fsys fs.FS, cpus []int) Conditions {
 	return Conditions{len(cpus), limit, readGovernor(fsys, cpus), readTurbo(fsys)}
 }
 
-// worst returns the lesser numbers of c and d, and both names if they differ.
+// worst returns the smaller numbers of c and d, and both names if they differ.
 func (c Conditions) worst(d Conditions) Conditions {
 	both := func(a, b string) string {
 		if a == b || b == "" {
@@ -39,10 +39,10 @@ func (c Conditions) worst(d Conditions) Conditions {
 	return Conditions{min(c.CPUs, d.CPUs), c.Limit, both(c.Governor, d.Governor), both(c.Turbo, d.Turbo)}
 }
 
-// A change is a condition of a window that is not as it was at the start of the run.
+// A change is a condition of a window that differs from the start of the run.
 type change struct{ kind, name, now, was string }
 
-// changed leaves out what n has no record of, as one of an earlier version.
+// changed omits conditions that n has not recorded, as in an earlier version.
 func changed(n harness.Noise, was Conditions) (out []change) {
 	limit := limitName(n.Limit)
 	if n.Limit == 0 {
@@ -61,7 +61,7 @@ func changed(n harness.Noise, was Conditions) (out []change) {
 	return out
 }
 
-// ChangeWarnings returns in what the conditions of n differ from those at the start of the run.
+// ChangeWarnings returns the conditions of n that differ from the start of the run.
 func ChangeWarnings(n harness.Noise, was Conditions) (ws []harness.Warning) {
 	for _, c := range changed(n, was) {
 		ws = append(ws, harness.Warning{Kind: c.kind,
@@ -71,7 +71,7 @@ func ChangeWarnings(n harness.Noise, was Conditions) (ws []harness.Warning) {
 	return ws
 }
 
-// Through returns the checks of e with what the windows ns had of it.
+// Through returns the checks of e, with changes during the windows ns.
 func (e Environment) Through(ns []harness.Noise) []Check {
 	checks := e.Checks()
 	was := Conditions{e.CPUs, e.CPULimit, e.Governor, e.Turbo}

@@ -11,31 +11,32 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A disturbance is one figure of a [harness.Noise]: how it reads, and from when
-// on it is worth a warning.
+// A disturbance is one figure of a [harness.Noise], with its format and its limit for a
+// warning.
 type disturbance struct {
 	kind, name string
-	value      func(n harness.Noise) float64      // negative if it is not known
+	value      func(n harness.Noise) float64      // negative if unknown
 	badness    func(v float64) float64            // nil is the value itself
-	most       float64                            // badness that is tolerated
-	figure     func(v float64, digits int) string // how the value reads
-	text       string                             // the warning, around the figure
+	most       float64                            // tolerated badness
+	figure     func(v float64, digits int) string // format of the value
+	text       string                             // the warning, with a place for the figure
 	remedy     string
 }
 
-// moveCost is about what it costs that a thread moves to another processor,
-// where it finds none of its data in the caches. BenchmarkMove measures the CPU
-// time that its next piece of work takes more: on a guest on AMD EPYC 1 to 12
-// µs for a message and its answer through a socket, as in an acquisition of a
-// remote lock; 1 µs for a walk over 16 KiB, 5 µs over 256 KiB, and 18 µs over 1
-// MiB, which is the whole level-2 cache. A worker that waits for an answer
-// moves whenever another processor is idle, thousands of times a second, and is
-// no slower for it: in a run of 14 remote locks with one worker, windows with
-// over 2500 moves a second had 1.02 times the median rate of their case.
+// moveCost is the approximate cost of a thread's move to another processor, whose caches
+// do not have its data. BenchmarkMove measures the additional CPU time of its next piece
+// of work. On a guest on AMD EPYC it is 1 to 12 µs for a message and its answer through a
+// socket, as in an acquisition of a distributed lock. It is 1 µs for a walk over 16 KiB,
+// 5 µs over 256 KiB, and 18 µs over 1 MiB, the whole level-2 cache.
+//
+// A worker that waits for an answer moves whenever another processor is idle, thousands
+// of times a second, without being slower. In a run of 14 distributed locks with one
+// worker, windows with over 2500 moves a second had 1.02 times the median rate of their
+// case.
 const moveCost = 10 * time.Microsecond
 
-// moving returns the share of the time of the processors that work which moves
-// between them take, -1 if it is not known.
+// moving returns the share of the processors' time that moves of threads cost, -1 if
+// unknown.
 func moving(n harness.Noise) float64 {
 	busy := n.CPUs
 	if n.Busy > 0 {
@@ -102,7 +103,7 @@ var disturbances = []disturbance{
 func share(v float64, digits int) string { return fmt.Sprintf("%.*f %%", digits, 100*v) }
 func often(v float64, _ int) string      { return numfmt.Plural(int(v), "time") }
 
-// over reports whether v is beyond what is tolerated.
+// over reports whether v exceeds the tolerated badness.
 func (d disturbance) over(v float64) bool { return v >= 0 && d.bad(v) > d.most }
 
 func (d disturbance) bad(v float64) float64 {
@@ -112,8 +113,9 @@ func (d disturbance) bad(v float64) float64 {
 	return v
 }
 
-// NoiseWarnings returns what in n makes figures measured meanwhile worth less,
-// each with what to do about it; nil if nothing does or the system does not tell.
+// NoiseWarnings returns the disturbances in n that make figures of that time less
+// reliable, each with a remedy. It is nil without disturbances or if the system does not report
+// them.
 func NoiseWarnings(n harness.Noise) []harness.Warning {
 	var ws []harness.Warning
 	for _, d := range disturbances {
@@ -124,17 +126,16 @@ func NoiseWarnings(n harness.Noise) []harness.Warning {
 	return ws
 }
 
-// A Check is a property of the machine that was tested before figures are
-// believed.
+// A Check is the result of testing one property of the machine.
 type Check struct {
-	Kind  string // of the warning that it may give
-	Name  string // what was tested
-	Found string // "" if the system does not tell
+	Kind  string // of its possible warning
+	Name  string // the tested property
+	Found string // "" if the system does not report it
 	Bad   bool   // there is a warning about it
 }
 
-// NoiseChecks returns what was seen in the windows ns, one check for each figure
-// of a Noise. It is bad if any window is.
+// NoiseChecks returns the observations in the windows ns, one check for each figure of a
+// Noise. A check is bad if any window is.
 func NoiseChecks(ns []harness.Noise) []Check {
 	var checks []Check
 	for _, d := range disturbances {

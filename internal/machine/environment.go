@@ -9,8 +9,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// An Environment is what a reader must know of a machine before a number
-// measured on it means anything. A field that could not be read is zero.
+// An Environment is the description of a machine that a reader needs to interpret numbers
+// measured on it. An unreadable field is zero.
 type Environment struct {
 	Host        string  `json:"host,omitempty"` // name of the machine in its network
 	OS          string  `json:"os"`
@@ -21,40 +21,40 @@ type Environment struct {
 	Cores       int     `json:"cores,omitempty"`       // physical cores among them
 	Sockets     int     `json:"sockets,omitempty"`     // packages among them
 	NUMANodes   int     `json:"numa_nodes,omitempty"`  // memory nodes among them
-	MemoryMiB   int     `json:"memory_mib,omitempty"`  // of the machine, whatever a container may use
+	MemoryMiB   int     `json:"memory_mib,omitempty"`  // of the machine, regardless of a container's limit
 	Virtual     string  `json:"virtual,omitempty"`     // hypervisor, if the machine is a guest: "KVM", "Hyper-V", "unknown hypervisor"
 	Container   bool    `json:"container,omitempty"`   // inside a container
 	CPULimit    float64 `json:"cpu_limit,omitempty"`   // processors the cgroup allows; 0 is no limit
-	Governor    string  `json:"governor,omitempty"`    // cpufreq policy, "none" where the kernel offers none; several are joined by '+'
+	Governor    string  `json:"governor,omitempty"`    // cpufreq policy, "none" if the kernel offers none; several are joined by '+'
 	Turbo       string  `json:"turbo,omitempty"`       // "on", "off"
-	Capacities  string  `json:"capacities,omitempty"`  // speeds relative to the fastest processor, which is 1024, joined by '+', if they differ; or the names of the kinds
-	Clocksource string  `json:"clocksource,omitempty"` // what the kernel itself keeps time by: "tsc", "arch_sys_counter", "hpet"
-	Clock       string  `json:"clock,omitempty"`       // what times the samples: "RDTSC", "CNTVCT_EL0", "monotonic"
+	Capacities  string  `json:"capacities,omitempty"`  // if they differ, speeds relative to the fastest processor, which is 1024, or the names of the kinds; joined by '+'
+	Clocksource string  `json:"clocksource,omitempty"` // source of the kernel's own time: "tsc", "arch_sys_counter", "hpet"
+	Clock       string  `json:"clock,omitempty"`       // source of sample times: "RDTSC", "CNTVCT_EL0", "monotonic"
 	ClockHz     float64 `json:"clock_hz,omitempty"`
 	ClockFloor  float64 `json:"clock_floor,omitempty"`     // ns: the least time between two readings
 	ClockStep   float64 `json:"clock_step,omitempty"`      // ns: the clock advances in steps of this
-	ClockRate   string  `json:"clock_rate,omitempty"`      // how its rate is known: "measured", or "stated" by the machine
-	ClockError  float64 `json:"clock_error_ppm,omitempty"` // how far apart measurements of the rate were
-	Skew        Skew    `json:"clock_skew,omitzero"`       // by how much the clocks of the processors disagree
+	ClockRate   string  `json:"clock_rate,omitempty"`      // origin of the rate: "measured", or "stated" by the machine
+	ClockError  float64 `json:"clock_error_ppm,omitempty"` // spread of the measurements of the rate
+	Skew        Skew    `json:"clock_skew,omitzero"`       // disagreement between the clocks of the processors
 	Atomics     string  `json:"atomics,omitempty"`         // the CAS in use: "LOCK CMPXCHG", "CASAL", "LDAXR/STLXR"
 	GOMAXPROCS  int     `json:"gomaxprocs"`
 	Go          string  `json:"go"` // runtime.Version
 
-	// Unknown lists the kinds of checks for which the system gave no evidence. Without it
-	// the zero value of CPULimit, Capacities or Virtual means none.
+	// Unknown lists the kinds of checks for which the system gave no evidence. A zero
+	// CPULimit, Capacities or Virtual means none only if its kind is not in Unknown.
 	Unknown []string `json:"unknown,omitempty"`
 
 	Load *float64 `json:"load,omitempty"` // threads that ran or waited, on average over the last minute
-	TSC  string   `json:"tsc,omitempty"`  // "constant+nonstop" is what a clock needs; "" where there is none
+	TSC  string   `json:"tsc,omitempty"`  // "constant+nonstop" is required of a clock; "" without a TSC
 
 	Caches []Cache       `json:"caches,omitempty"` // of the processors this process may use, the nearest first
 	Events []EventStatus `json:"events,omitempty"` // which events of the processor and the kernel can be counted
 }
 
-// Capture reads the environment of this process. It calibrates a clock and
-// compares the counters of the processors, which take as long as [Calibrate] and
-// [MeasureSkew] say: 50 ms in all on a small machine, some 0.1 s on one with
-// hundreds of processors, which have thousands of files to read.
+// Capture reads the environment of this process. It calibrates a clock and compares the
+// counters of the processors, as [Calibrate] and [MeasureSkew] do. It takes 50 ms in
+// total on a small machine, and some 0.1 s with hundreds of processors, which have
+// thousands of files.
 func Capture() Environment {
 	e := Environment{OS: runtime.GOOS, Arch: runtime.GOARCH}
 	e.Host, _ = os.Hostname() // a system without a name has none
@@ -108,8 +108,8 @@ func (e Environment) String() string {
 	return strings.Join(parts, " · ")
 }
 
-// shortCPU drops from a model name what the line says elsewhere or no
-// reader needs: marks, the clock rate, the number of cores.
+// shortCPU removes parts from a model name that are elsewhere in the line or unimportant:
+// marks, the clock rate, the number of cores.
 func shortCPU(model string) string {
 	model, _, _ = strings.Cut(model, " @ ")
 	model = strings.NewReplacer("(R)", "", "(TM)", "", "(tm)", "").Replace(model)
@@ -122,8 +122,7 @@ func shortCPU(model string) string {
 	return strings.Join(words, " ")
 }
 
-// shortKernel returns the first two numbers of a release: "6.18" of
-// "6.18.2-generic".
+// shortKernel returns the first two numbers of a release: "6.18" for "6.18.2-generic".
 func shortKernel(release string) string {
 	parts := strings.SplitN(release, ".", 3)
 	if len(parts) < 2 {

@@ -12,8 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestEventNumbers compares the events with the header as golang.org/x/sys has
-// it.
+// TestEventNumbers compares the events with the header in golang.org/x/sys.
 func TestEventNumbers(t *testing.T) {
 	want := map[string][2]uint64{
 		"cycles":           {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CPU_CYCLES},
@@ -32,8 +31,8 @@ func TestEventNumbers(t *testing.T) {
 	}
 }
 
-// counted returns how often event was counted between two readings; it skips
-// where it cannot be counted.
+// counted returns the number of events between two readings; it skips the test if the
+// event cannot be counted.
 func counted(t *testing.T, event string, before, after []Count) float64 {
 	t.Helper()
 	i := slices.Index(EventNames(), event)
@@ -44,8 +43,8 @@ func counted(t *testing.T, event string, before, after []Count) float64 {
 	return v
 }
 
-// TestCountersCount checks that the events that a thread causes are counted,
-// and that those of another are counted only for the whole process.
+// TestCountersCount checks that the events of a thread are counted, and events of another
+// thread only for the whole process.
 func TestCountersCount(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -68,7 +67,7 @@ func TestCountersCount(t *testing.T) {
 		{"instructions", ThisThread, func() { Do(1_000_000) }, 1e6, 1e9},
 	} {
 		t.Run(fmt.Sprintf("%s scope %d least %g", tc.event, tc.scope, tc.least), func(t *testing.T) {
-			runtime.LockOSThread() // subtests run on goroutines of their own
+			runtime.LockOSThread() // each subtest has its own goroutine
 			defer runtime.UnlockOSThread()
 			c := OpenCounters(tc.scope)
 			defer c.Close()
@@ -93,15 +92,14 @@ func elsewhere(f func()) {
 	<-done
 }
 
-// onNewThread calls f on a thread that there was not before: it holds threads
-// until the system makes another.
+// onNewThread calls f on a new thread: it holds threads until the system makes another.
 func onNewThread(f func()) {
 	old := allThreads()
 	release, fresh := make(chan struct{}), make(chan bool)
 	defer close(release)
 	for found := false; !found; {
 		go func() {
-			runtime.LockOSThread() // for good: the thread ends with the goroutine
+			runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 			isFresh := !slices.Contains(old, unix.Gettid())
 			if isFresh {
 				f()
@@ -117,7 +115,7 @@ func onNewThread(f func()) {
 func sleep(n int) {
 	for range n {
 		span := unix.NsecToTimespec(int64(100 * time.Microsecond))
-		_ = unix.Nanosleep(&span, nil) // a signal ends it, and was a switch, too
+		_ = unix.Nanosleep(&span, nil) // a signal ends it, and is a switch, too
 	}
 }
 
@@ -128,7 +126,7 @@ func touchFreshMemory() {
 	if err != nil {
 		return // and no fault is counted
 	}
-	_ = unix.Madvise(memory, unix.MADV_NOHUGEPAGE) // else one fault may fill it all
+	_ = unix.Madvise(memory, unix.MADV_NOHUGEPAGE) // otherwise one fault may fill it all
 	for i := 0; i < size; i += os.Getpagesize() {
 		memory[i]++
 	}
@@ -166,7 +164,7 @@ func TestWhyNot(t *testing.T) {
 	}
 }
 
-// TestCountersLeaveNoFile checks that Close closes what was opened.
+// TestCountersLeaveNoFile checks that Close closes the opened files.
 func TestCountersLeaveNoFile(t *testing.T) {
 	files := func() int {
 		entries, err := os.ReadDir("/proc/self/fd")

@@ -5,17 +5,17 @@ import (
 	"strconv"
 )
 
-// A Difference is a fact that two environments do not share.
+// A Difference is a fact that differs between two environments.
 type Difference struct{ Name, A, B string }
 
-// String returns such as "CPUs 2 and 4".
+// String returns text such as "CPUs 2 and 4".
 func (d Difference) String() string { return fmt.Sprintf("%s %s and %s", d.Name, d.A, d.B) }
 
 const hostName = "host"
 
-// identity lists what makes a machine another one: figures of two machines are neither
-// put into one run nor compared. The kernel, the governor and the version of Go are
-// not in it: they are conditions, which may change on one machine.
+// identity lists the facts that identify a machine: figures of two machines are neither
+// put into one run nor compared. The kernel, the governor and the version of Go are not
+// included: they are conditions, which may change on one machine.
 var identity = []struct {
 	name string
 	of   func(e Environment) string
@@ -30,7 +30,7 @@ var identity = []struct {
 	{"GOMAXPROCS", func(e Environment) string { return strconv.Itoa(e.GOMAXPROCS) }},
 }
 
-// Identity returns a text that is equal for the same machine only. With anyHost the name
+// Identity returns a text that is equal only for the same machine. With anyHost the name
 // of the host does not matter: each start of a container may have another.
 func (e Environment) Identity(anyHost bool) string {
 	var all []string
@@ -42,7 +42,7 @@ func (e Environment) Identity(anyHost bool) string {
 	return fmt.Sprintf("%q", all)
 }
 
-// Unlike returns in what e and f are two machines, nil if they are one.
+// Unlike returns the facts that make e and f two machines, nil if they are one.
 func (e Environment) Unlike(f Environment, anyHost bool) (out []Difference) {
 	for _, fact := range identity {
 		if a, b := fact.of(e), fact.of(f); a != b && (fact.name != hostName || !anyHost) {

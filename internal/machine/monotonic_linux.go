@@ -2,8 +2,8 @@ package machine
 
 import "golang.org/x/sys/unix"
 
-// Monotonic reads a clock that is the same for every process of the machine and is never
-// set: CLOCK_MONOTONIC, in ns. Go's own monotonic times are of it, and mean nothing to
+// Monotonic reads CLOCK_MONOTONIC, in ns: it is the same for every process of the machine
+// and is never set. Go's own monotonic times are derived from it, but have no meaning for
 // another process.
 func Monotonic() int64 {
 	var t unix.Timespec

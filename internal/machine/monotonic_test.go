@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestMonotonicAt: a thread that loses its processor while two clocks are read does not shift
-// one against the other.
+// TestMonotonicAt checks that a thread that loses its processor while it reads two clocks
+// does not shift one against the other.
 func TestMonotonicAt(t *testing.T) {
 	const due = int64(12345 * time.Microsecond)
 	at, reads := int64(0), 0

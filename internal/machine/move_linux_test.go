@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BenchmarkMove measures what it costs a thread to find itself on another
-// processor: by how much the CPU time of a piece of work there exceeds that of the
-// same work without a move, both the median. moveCost is from it.
+// BenchmarkMove measures the cost of a thread's move to another processor: the additional
+// CPU time of a piece of work there, compared with the same work without a move, both the
+// median. It is the source of moveCost.
 func BenchmarkMove(b *testing.B) {
 	near := ReadTopology().CPUs()
 	if len(near) < 2 {
@@ -54,8 +54,8 @@ func benchmarkMove(b *testing.B, cpus []int, work func()) {
 	b.ReportMetric(stat.Median(took[true])-stat.Median(took[false]), "move-ns")
 }
 
-// pinned keeps the goroutine on its thread until the function that it returns is
-// called, which also lets the thread run where it might before.
+// pinned keeps the goroutine on its thread until undo is called, which also restores the
+// thread's affinity.
 func pinned(b *testing.B) (undo func()) {
 	var before unix.CPUSet
 	runtime.LockOSThread()
@@ -70,7 +70,6 @@ func pinned(b *testing.B) (undo func()) {
 	}
 }
 
-// threadTime returns the CPU time of this thread.
 func threadTime(b *testing.B) time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
@@ -79,8 +78,8 @@ func threadTime(b *testing.B) time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// pingPong returns a function that sends a message to another thread and waits
-// for the answer, by system calls alone, as a server's client does.
+// pingPong returns a function that sends a message to another thread and waits for the
+// answer, with system calls only, like the client of a server.
 func pingPong(b *testing.B) func() {
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err != nil {
@@ -89,7 +88,7 @@ func pingPong(b *testing.B) func() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // and never unlock: the thread ends with its goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with its goroutine
 		message := make([]byte, 64)
 		for {
 			n, err := unix.Read(ends[1], message)

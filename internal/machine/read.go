@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// readEnvironment fills in what the files of Linux under fsys say of a machine,
-// for a process that may use cpus. e.OS and e.Arch are set.
+// readEnvironment fills in the data from the files of Linux under fsys, for a process
+// that may use cpus. e.OS and e.Arch are set.
 func readEnvironment(e *Environment, fsys fs.FS, cpus []int) {
 	e.CPUs = len(cpus)
 	if e.OS != "linux" {
@@ -45,7 +45,6 @@ func readEnvironment(e *Environment, fsys fs.FS, cpus []int) {
 	e.NUMANodes = t.parts(func(p Place) int { return p.Node })
 }
 
-// parseCPUInfo returns the first value of each key in /proc/cpuinfo.
 func parseCPUInfo(text string) map[string]string {
 	info := make(map[string]string)
 	for line := range strings.Lines(text) {
@@ -59,7 +58,7 @@ func parseCPUInfo(text string) map[string]string {
 }
 
 // parseArmParts returns implementer and part number of every kind of core in
-// /proc/cpuinfo, as [armParts] has them: a big.LITTLE machine has several.
+// /proc/cpuinfo, as in [armParts]: a big.LITTLE machine has several.
 func parseArmParts(text string) (parts []string) {
 	implementer := ""
 	for line := range strings.Lines(text) {
@@ -75,8 +74,8 @@ func parseArmParts(text string) (parts []string) {
 	return slices.Compact(parts)
 }
 
-// readModel returns the name of the processor: as /proc/cpuinfo has it, or from
-// the numbers that arm64 gives instead, or that of the board.
+// readModel returns the name of the processor: from /proc/cpuinfo, or from the numbers
+// that arm64 gives instead, or the name of the board.
 func readModel(fsys fs.FS, info map[string]string, parts []string) string {
 	for _, key := range []string{"model name", "cpu model", "uarch"} {
 		if name := info[key]; name != "" {
@@ -122,8 +121,7 @@ var armParts = map[string]string{
 	"0xc0 0xac4": "Ampere-1a",
 }
 
-// parseMemTotal returns the MemTotal of /proc/meminfo in MiB, 0 if there is
-// none.
+// parseMemTotal returns the MemTotal of /proc/meminfo in MiB, or 0.
 func parseMemTotal(text string) int {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
@@ -138,7 +136,7 @@ func parseMemTotal(text string) int {
 }
 
 // readGovernor returns the frequency policies of cpus, joined by '+'; "none" if the
-// kernel sets no frequency of any, "" if that is unknown.
+// kernel sets no frequency, "" if unknown.
 func readGovernor(fsys fs.FS, cpus []int) string {
 	var all []string
 	for _, cpu := range cpus {
@@ -166,13 +164,13 @@ var hybridKinds = []string{"cpu_core", "cpu_atom", "cpu_lowpower"}
 // https://docs.kernel.org/scheduler/sched-capacity.html, cpufreq and acpi_cppc.
 var speedFiles = []string{"cpu_capacity", "cpufreq/cpuinfo_max_freq", "acpi_cppc/highest_perf"}
 
-// readCapacities returns the speeds of cpus, the fastest being 1024, joined by '+', or
-// the names of their kinds; "" if they are alike within a tenth, as cores of one kind
-// are. It reports whether the system gives evidence either way for each of cpus.
+// readCapacities returns the speeds of cpus, 1024 for the fastest, joined by '+', or the
+// names of their kinds; "" if they are equal within a tenth, as cores of one kind are. It
+// reports whether the system gives evidence either way for each of cpus.
 func readCapacities(fsys fs.FS, cpus []int) (kinds string, known bool) {
 	known = len(cpus) == 1
 	for _, file := range speedFiles {
-		// The preferred cores of AMD have higher ratings and are of the same kind.
+		// The preferred cores of AMD have higher ratings, but are of the same kind.
 		if file == "acpi_cppc/highest_perf" && strings.Contains(readText(fsys, "proc/cpuinfo"), "AMD") {
 			continue
 		}
@@ -202,7 +200,7 @@ func readCapacities(fsys fs.FS, cpus []int) (kinds string, known bool) {
 }
 
 // unlike returns speeds as shares of the greatest, which is 1024, joined by '+'; "" if
-// they are alike within a tenth.
+// they are equal within a tenth.
 func unlike(speeds []int) string {
 	if len(speeds) == 0 {
 		return ""
@@ -219,8 +217,8 @@ func unlike(speeds []int) string {
 	return strings.Join(slices.Compact(texts), "+")
 }
 
-// readTurbo returns "on" or "off" where the kernel has a switch for frequencies
-// above the nominal one.
+// readTurbo returns "on" or "off" if the kernel has a switch for frequencies above the
+// nominal one, else "".
 func readTurbo(fsys fs.FS) string {
 	for _, s := range []struct{ file, on, off string }{
 		{"intel_pstate/no_turbo", "0", "1"},

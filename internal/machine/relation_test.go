@@ -17,7 +17,7 @@ func TestRelation(t *testing.T) {
 		{here, here, SameCPU},
 		{here, at(1, 0, 0, 0, 0), SMTSiblings},
 		{here, at(1, 1, 0, 0, 0), SameCache},
-		{here, at(1, 1, 0, 1, 1), SameCache}, // the cache is believed
+		{here, at(1, 1, 0, 1, 1), SameCache}, // the cache counts
 		{here, at(1, 1, 1, 0, 0), SameNode},
 		{here, at(1, 1, 1, 1, 0), SamePackage},
 		{here, at(1, 1, 1, 1, 1), OtherPackage},
@@ -55,7 +55,7 @@ func TestRelationOfFixtures(t *testing.T) {
 		{"biglittle", 0, 3, SameCache},
 		{"biglittle", 1, 2, SameCache},
 		{"biglittle", 0, 1, SamePackage},
-		{"biglittle", 0, 6, Unknown}, // not there
+		{"biglittle", 0, 6, Unknown}, // missing
 		{"biglittle", 9, 9, SameCPU},
 		{"empty", 0, 1, Unknown},
 		{"empty", 1, 1, SameCPU},
@@ -86,8 +86,8 @@ func TestRelationNames(t *testing.T) {
 	}
 }
 
-// TestGroups checks on every fixture that a wider relation makes no more
-// groups, and that every processor is in exactly one.
+// TestGroups checks on every fixture that a wider relation makes no more groups, and that
+// every processor is in exactly one.
 func TestGroups(t *testing.T) {
 	for _, f := range fixtures(t) {
 		topology := readTopology(f.fsys, f.cpus)

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// RunDelays returns for how long each thread of a process has been ready to run and was
-// not run by a processor, by its number (the second field of schedstat:
-// Documentation/scheduler/sched-stats.rst of Linux). It is empty where there is no saying.
+// RunDelays returns the time during which each thread of a process was ready but did not
+// run, by thread number (the second field of schedstat:
+// Documentation/scheduler/sched-stats.rst of Linux). It is empty if unknown.
 func RunDelays(pid int) map[string]time.Duration {
 	delays := make(map[string]time.Duration)
 	dir := fmt.Sprintf("/proc/%d/task", pid)

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestRunDelays: of more threads than processors that compute, each waits for one.
+// TestRunDelays checks that with more computing threads than processors, each waits for
+// one.
 func TestRunDelays(t *testing.T) {
 	if _, err := os.Stat("/proc/self/schedstat"); err != nil {
 		t.Skip("the system does not tell: ", err)

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// A Served counts for how long a process could have got on, by which one that hangs is
-// told from one that is short of processors: while a thread of it wants a processor the
-// processor time that it gets counts, at most the time that passes; while none does,
-// the time that passes. A time limit must count this and not seconds.
+// A Served counts the time in which a process could have made progress. It distinguishes
+// a process that hangs from one that lacks processor time. While a thread of it wants a
+// processor, its processor time counts, but at most the elapsed time; otherwise the
+// elapsed time counts. A time limit must use this and not seconds.
 type Served struct {
 	pid   int
-	wants func() bool // a processor
+	wants func() bool // reports whether a thread wants a processor
 	used  func() (cpu time.Duration, ok bool)
 
 	at  time.Time
@@ -20,8 +20,8 @@ type Served struct {
 	sum time.Duration
 }
 
-// NewServed begins to count for the process with that number. On systems other than
-// Linux all time counts of a process other than this one.
+// NewServed starts to count for the process with that number. On systems other than Linux
+// all time counts for another process.
 func NewServed(pid int) *Served {
 	s := &Served{pid: pid, at: time.Now()}
 	s.used = func() (time.Duration, bool) { return ProcessCPU(pid) }
@@ -34,8 +34,9 @@ func NewServed(pid int) *Served {
 	return s
 }
 
-// Count returns the sum so far. A reading adds at most step, however late it comes: a
-// process that is stopped, as by the host, does not hang. It is to be read more often.
+// Count returns the current sum. A reading adds at most step, however late it comes: a
+// process that is stopped, for example by the host, does not hang. So call it more often
+// than every step.
 func (s *Served) Count(step time.Duration) time.Duration {
 	now := time.Now()
 	passed := min(now.Sub(s.at), step)
@@ -48,7 +49,7 @@ func (s *Served) Count(step time.Duration) time.Duration {
 	return s.sum
 }
 
-// runnableGoroutines returns how many goroutines wait for a thread.
+// runnableGoroutines returns the number of goroutines that wait for a thread.
 func runnableGoroutines() uint64 {
 	sample := []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}}
 	if metrics.Read(sample); sample[0].Value.Kind() != metrics.KindUint64 {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadsWant reports whether a thread of a process, but for the calling one, runs, is
-// ready to, or waits for a disk. See proc_pid_stat(5).
+// threadsWant reports whether a thread of a process, except the calling one, runs, is
+// ready, or waits for a disk. See proc_pid_stat(5).
 func threadsWant(fsys fs.FS, pid int) bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -21,7 +21,8 @@ func threadsWant(fsys fs.FS, pid int) bool {
 	self := fmt.Sprint(unix.Gettid())
 	for _, t := range threads {
 		text := readText(fsys, "proc/%d/task/%s/stat", pid, t.Name())
-		// The state follows the name, which is in parentheses and may contain any character.
+		// The state follows the name, which is in parentheses and may contain any
+		// character.
 		state := strings.TrimLeft(text[strings.LastIndexByte(text, ')')+1:], " ")
 		if t.Name() != self && (strings.HasPrefix(state, "R") || strings.HasPrefix(state, "D")) {
 			return true

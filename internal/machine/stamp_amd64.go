@@ -2,8 +2,7 @@
 
 package machine
 
-// stamp reads the clock of [atomics.Ticks], after all loads ahead of it are
-// done. RDTSC alone may run ahead of the load that a message came by, and the
-// message would seem to arrive early; LFENCE holds it back (Intel SDM volume 2,
-// RDTSC).
+// stamp reads the clock of [atomics.Ticks] after all preceding loads are done. RDTSC may
+// run ahead of the load that received a message, and the message would seem to arrive
+// early; LFENCE prevents that (Intel SDM volume 2, RDTSC).
 func stamp() uint64

@@ -2,33 +2,32 @@ package machine
 
 import "time"
 
-// Usage is what a process or a thread has cost so far. On systems other than
-// Unix it is zero.
+// Usage is the resource usage of a process or a thread. On systems other than Unix it is
+// zero.
 type Usage struct {
 	User, System time.Duration // CPU time, summed over all threads
 
 	Voluntary   int64 // context switches because a thread waited
 	Involuntary int64 // context switches because a thread was preempted
 
-	MinorFaults int64 // page faults that needed no reading from a disk
-	MajorFaults int64 // page faults that did
+	MinorFaults int64 // page faults without a disk read
+	MajorFaults int64 // page faults with a disk read
 }
 
-// ProcessUsage returns what this process has used, its children not included
-// (getrusage with RUSAGE_SELF). The kernel counts CPU time exactly on most
-// systems, but some advance it only with the timer tick, every 1 to 10 ms.
+// ProcessUsage returns the usage of this process, without its children (getrusage with
+// RUSAGE_SELF). The kernel counts CPU time exactly on most systems, but some advance it
+// only with the timer tick, every 1 to 10 ms.
 func ProcessUsage() Usage { return processUsage() }
 
-// ThreadUsage returns what the calling thread has used (getrusage with
-// RUSAGE_THREAD), in about 0.4 µs; false on systems other than Linux and
-// FreeBSD. The caller has called runtime.LockOSThread, or the figures are those
-// of whichever thread happens to run it.
+// ThreadUsage returns the usage of the calling thread (getrusage with RUSAGE_THREAD), in
+// about 0.4 µs; false on systems other than Linux and FreeBSD. The caller must have
+// called runtime.LockOSThread; otherwise the figures belong to an arbitrary thread.
 func ThreadUsage() (u Usage, ok bool) { return threadUsage() }
 
-// ProcessCPU returns the CPU time that a process of this machine has used since it
-// began, all its threads together, also those that have ended; false if there is no
-// such process, and on systems other than Linux. Of a thread that runs at the moment it
-// may lack what it has used since the last timer tick.
+// ProcessCPU returns the CPU time of a process of this machine since its start, for all
+// its threads, including ended ones. It returns false if there is no such process, and on
+// systems other than Linux. The time of a running thread since the last timer tick may be
+// missing.
 func ProcessCPU(pid int) (time.Duration, bool) { return processCPU(pid) }
 
 // Sub returns u - v.
@@ -40,5 +39,5 @@ func (u Usage) Sub(v Usage) Usage {
 	}
 }
 
-// CPU returns the CPU time in user and system mode together.
+// CPU returns the total CPU time in user and system mode.
 func (u Usage) CPU() time.Duration { return u.User + u.System }

@@ -9,18 +9,16 @@ import (
 	"locklab/harness/stat"
 )
 
-// Work is CPU work of known length: how long one iteration of [Do] takes on
-// this machine, as fast as it was at the calibration: a lower clock rate, or a
-// sibling thread that gets busy, makes the same iterations last longer. Get it
-// from [CalibrateWork]; the zero value knows nothing and asks for 0 iterations.
-// It is immutable and may be shared.
+// Work is CPU work of known length: the time of one iteration of [Do] on this machine at
+// the speed of the calibration. A lower clock rate, or a sibling thread that gets busy,
+// lengthens the same iterations. Get it from [CalibrateWork]; the zero value returns 0
+// iterations. It is immutable and may be shared.
 type Work struct {
 	perNs float64 // iterations in one nanosecond
 }
 
-// CalibrateWork measures Do with c, in about 10 ms: 5 ms to bring the processor
-// to speed, then the median of many short spans, so that preemption does not
-// count.
+// CalibrateWork measures Do with c, in about 10 ms: 5 ms to bring the processor to speed,
+// then the median of many short spans, so that preemption does not count.
 func CalibrateWork(c Clock) Work {
 	const iterations, samples = 20_000, 201
 	for start := time.Now(); time.Since(start) < 5*time.Millisecond; {
@@ -44,9 +42,8 @@ func CalibrateWork(c Clock) Work {
 	return Work{perNs: iterations / median}
 }
 
-// Iterations returns how many iterations of Do take d: 0 for d <= 0, else at
-// least 1. It does not fall as d grows. The call of Do, about 2 ns, is not
-// counted.
+// Iterations returns the number of iterations of Do that take d: 0 for d <= 0, else at
+// least 1. It does not fall as d grows. The call of Do, about 2 ns, is not counted.
 func (w Work) Iterations(d time.Duration) int {
 	if d <= 0 || w.perNs <= 0 {
 		return 0
@@ -54,22 +51,22 @@ func (w Work) Iterations(d time.Duration) int {
 	return max(1, toInt(float64(d)*w.perNs))
 }
 
-// toInt returns the integer nearest to x >= 0, or a very large one where int is
-// too small for it: 32 bits hold a second of work.
+// toInt returns the integer nearest to x >= 0, or a very large one if x exceeds int: 32
+// bits hold a second of work.
 func toInt(x float64) int {
 	return int(min(x+0.5, math.MaxInt/2))
 }
 
-// Do keeps the processor busy for the given number of iterations, of about 1 ns
-// each; 0 and less do nothing. It touches no memory and may be preempted.
+// Do keeps the processor busy for the given number of iterations of about 1 ns each; 0
+// and less do nothing. It accesses no memory and may be preempted.
 //
-// An iteration is one multiplication that needs the result of the one before.
-// Its time is the latency of the multiplier, which hardly depends on how the
-// loop is aligned or on a sibling thread, as the time of an empty loop does.
+// An iteration is one multiplication that needs the previous result. Its time is the
+// latency of the multiplier. Unlike the time of an empty loop, it hardly depends on the
+// loop's alignment or on a sibling thread.
 //
-// A processor that executes out of order may begin what follows before the work
-// is done, some tens of nanoseconds ahead. It cannot free a lock early: a store
-// is seen by others only after all instructions before it are complete.
+// A processor that executes out of order may begin later instructions some tens of
+// nanoseconds before the work is done. It cannot free a lock early: others see a store
+// only after all instructions before it are complete.
 //
 //go:noinline
 func Do(iterations int) {
@@ -77,23 +74,23 @@ func Do(iterations int) {
 	for range iterations {
 		x *= 6364136223846793005
 	}
-	// Nothing needs x, but the compiler does not know that odd numbers have an
-	// odd product, so it cannot drop the multiplications.
+	// Nothing needs x. But the compiler cannot prove that odd numbers have an odd
+	// product, so it cannot drop the multiplications.
 	if x == 0 {
 		panic("machine: the product of odd numbers is even")
 	}
 }
 
-// Random is a source of random numbers for one goroutine: no lock, no
-// allocation, and alone in its cache lines so that the sources of two workers
-// do not disturb each other. Get it from [NewRandom]; do not copy it.
+// Random is a source of random numbers for one goroutine: no lock, no allocation, and
+// alone in its cache lines so that the sources of two workers do not disturb each other.
+// Get it from [NewRandom]; do not copy it.
 //
 // The numbers are those of SplitMix64 (Steele, Lea and Flood, "Fast Splittable
 // Pseudorandom Number Generators", OOPSLA 2014).
 type Random struct {
 	_     atomics.CacheLinePad
 	state uint64
-	shape *rand.Rand // gives the numbers of this source other distributions
+	shape *rand.Rand // other distributions from the numbers of this source
 	_     atomics.CacheLinePad
 }
 

@@ -33,7 +33,7 @@ func TestDoIsMonotone(t *testing.T) {
 
 func TestDoOfNothing(t *testing.T) {
 	Do(0)
-	Do(-1) // returns
+	Do(-1)
 	Do(math.MinInt)
 }
 
@@ -59,9 +59,9 @@ func TestIterations(t *testing.T) {
 	}
 }
 
-// TestWorkLastsAsLongAsAsked: it does as long as the processor is as fast as it
-// was when the work was calibrated, so each try calibrates right before it
-// measures: a sibling thread that gets busy may slow both down by a quarter.
+// TestWorkLastsAsLongAsAsked calibrates right before each measurement: the processor must
+// have the same speed, and a sibling thread that gets busy may slow both down by a
+// quarter.
 func TestWorkLastsAsLongAsAsked(t *testing.T) {
 	c := Calibrate()
 	for _, d := range []time.Duration{10 * time.Microsecond, 200 * time.Microsecond} {
@@ -132,8 +132,8 @@ func TestExpIterations(t *testing.T) {
 	}
 }
 
-// TestNeighbouringSeeds checks that the sources of two workers, whose seeds
-// differ by 1, have nothing in common: half of their bits differ.
+// TestNeighbouringSeeds checks that the sources of two workers, whose seeds differ by 1,
+// have nothing in common: half of their bits differ.
 func TestNeighbouringSeeds(t *testing.T) {
 	a, b := NewRandom(100), NewRandom(101)
 	const n = 10_000

@@ -7,25 +7,25 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// A Crowd is a made-up lock kept by servers whose costs among any number of contenders are
-// known: each figure of a round is what these functions say, without noise.
+// A Crowd is a synthetic distributed lock with known costs among any number of
+// contenders: these functions give each figure of a round, without noise.
 type Crowd struct {
 	Lock  harness.Lock
 	Trips *harness.Trips
 
-	Period      func(n float64) time.Duration // from one hand-over to the next
+	Period      func(n float64) time.Duration // from one handover to the next
 	Acquisition func(n float64) time.Duration // from one acquisition to the next; nil is Period
-	Requests    func(n float64) float64       // from one hand-over to the next
-	Server      func(n float64) time.Duration // processor time from one hand-over to the next
-	Client      func(n float64) time.Duration // the same of the contenders
-	Allocs      func(n float64) float64       // of the contenders for each request; nil is none counted
-	Release     time.Duration                 // what of a cycle is no wait
+	Requests    func(n float64) float64       // from one handover to the next
+	Server      func(n float64) time.Duration // processor time of the servers from one handover to the next
+	Client      func(n float64) time.Duration // processor time of the contenders from one handover to the next
+	Allocs      func(n float64) float64       // of the contenders for each request; nil is not counted
+	Release     time.Duration                 // the part of a cycle that is not a wait
 
 	Connections, Memory float64 // of the servers, for each contender
 }
 
-// Queue returns a lock that serves in order, costs of which nothing grows: a hand-over
-// takes a round trip.
+// Queue returns a lock that serves in order, with constant costs: a handover takes a
+// round trip.
 func Queue(name string) Crowd {
 	c := Crowd{
 		Lock: Served(name, harness.Redis, harness.KindRedis), Trips: queueTrips(),
@@ -39,7 +39,7 @@ func Queue(name string) Crowd {
 	return c
 }
 
-// Herd returns a lock that serves in order, of which each waiter asks once after every
+// Herd returns a lock that serves in order; each waiter sends a request after every
 // release.
 func Herd(name string) Crowd {
 	c := Queue(name)
@@ -53,14 +53,14 @@ func Herd(name string) Crowd {
 	return c
 }
 
-// Polling returns a lock that serves in no order and whose waiters ask again after a pause.
+// Polling returns a lock that serves in no order; its waiters retry after a pause.
 func Polling(name string, pause time.Duration) Crowd {
 	c := Queue(name)
 	c.Lock.Traits.FIFO = false
 	c.Trips = &harness.Trips{Lock: oneTrip, Unlock: oneTrip, Behind: &harness.TripsBehind{Polls: true}}
-	const request = 50 * time.Microsecond // of the server; the contenders take as much
+	const request = 50 * time.Microsecond // of the server; the contenders need the same
 	c.Acquisition = func(n float64) time.Duration {
-		left := 1 - n/pause.Seconds()*request.Seconds() // of two processors
+		left := 1 - n/pause.Seconds()*request.Seconds() // share left of two processors
 		return time.Duration(float64(2*time.Millisecond) / left)
 	}
 	c.Period = func(n float64) time.Duration { return c.Acquisition(n) + time.Duration(float64(pause)/n) }
@@ -79,7 +79,8 @@ func queueTrips() *harness.Trips {
 	return &harness.Trips{Lock: oneTrip, Unlock: oneTrip, Behind: &harness.TripsBehind{Queue: oneTrip, Handover: oneTrip, Unlock: oneTrip, Requests: 3}}
 }
 
-// Crowds returns a run of locks among so many workers, on a machine of two processors.
+// Crowds returns a run of locks with those numbers of workers, on a machine of two
+// processors.
 func Crowds(rounds int, workers []int, locks ...Crowd) *resultfile.Run {
 	run := Run(3, rounds, 2, nil)
 	run.Manifest.Cases = len(locks) * len(workers)
@@ -95,7 +96,7 @@ func Crowds(rounds int, workers []int, locks ...Crowd) *resultfile.Run {
 }
 
 func (c Crowd) result(round, workers int) *harness.Result {
-	const window = 100 * time.Second // so that rounding to whole hand-overs is no error
+	const window = 100 * time.Second // so that rounding to whole handovers is negligible
 	n := float64(workers)
 	r := &harness.Result{
 		Lock: c.Lock, Round: round, SampleEvery: 1, ClockFloor: 20, ClockStep: 10, Overlap: 0.99, Elapsed: window,
