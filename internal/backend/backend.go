@@ -17,71 +17,70 @@ import (
 
 // A Kind describes one kind of server: a declarative value, listed in Kinds.
 type Kind struct {
-	Name string // the name in harness.Endpoint.Kind and LOCKLAB_REQUIRE
+	Name string // as in harness.Endpoint.Kind and LOCKLAB_REQUIRE
 	Doc  string // one line, without a capital or a full stop
-	Env  string // the environment variable that names the user's servers
+	Env  string // the environment variable with the user's servers
 
-	// parse reads the value of Env. Its errors quote no credentials.
+	// parse parses the value of Env. Its errors quote no credentials.
 	parse func(text string) (harness.Endpoint, error)
 
 	// find returns the program that starts a server. The error wraps
-	// harness.ErrUnavailable and says what is missing and how to get it.
+	// harness.ErrUnavailable and describes what to install.
 	find func(s system) (program, error)
 
-	// command writes the configuration of the server m, which is one of all,
-	// and returns the command that starts it.
+	// command writes the configuration of the server m, one of all, and returns the
+	// command that starts it.
 	command func(p program, m member, all []member) (*exec.Cmd, error)
 
-	// probe returns the server's version and what identifies it; an error
-	// means that the server is not ready to serve.
+	// probe returns the server's version and identity; an error means that the server is
+	// not ready to serve.
 	probe func(ctx context.Context, at harness.Endpoint, addr string) (answer, error)
 
-	// prepare, if set, is called before anything is started: it writes to dir,
-	// which the directories of the servers are in, and completes what is known of
-	// how to reach them.
+	// prepare, if set, is called before anything is started: it writes to dir, the parent
+	// of the servers' directories, and completes at.
 	prepare func(dir string, at *harness.Endpoint) error
 
-	// settle, if set, is called when all answer, and returns when they serve
+	// settle, if set, is called when all servers answer, and returns when they serve
 	// together.
 	settle func(ctx context.Context, all []member) error
 
-	// secure says that each server has a port for TLS beside the plain one, and that it is
-	// the former by which clients reach it.
+	// secure means that each server has a port for TLS in addition to the plain one, and
+	// that clients use the TLS port.
 	secure bool
 
-	// alone says that servers of this kind do not know each other: several that
-	// are started together are independent, and not one ensemble.
+	// alone means that servers of this kind are independent if several are started
+	// together, not one ensemble.
 	alone bool
 
-	// figures and question say what a server of this kind tells of what it uses, and
-	// how it is asked: see Gauge.
+	// figures and question describe the usage figures of a server and the query for them:
+	// see Gauge.
 	figures  figures
 	question func(ctx context.Context, at harness.Endpoint, addr string) (questioner, error)
 
-	// owns reports whether it was m, running as process pid, that answered,
-	// and not a stranger that took the port first.
+	// owns reports whether m, running as process pid, gave the answer, and not a stranger
+	// that took the port first.
 	owns func(a answer, m member, pid int) bool
 }
 
 // Kinds lists every kind of server.
 var Kinds = []*Kind{&redis, &zooKeeper}
 
-// A program is what find found.
+// A program is the result of find.
 type program struct {
 	path      string // the executable
 	classPath string // for Java
 }
 
-// A member is one server of those that are started together.
+// A member is one server of a group that is started together.
 type member struct {
 	dir  string // private, exists
-	port int    // of 127.0.0.1
+	port int    // on 127.0.0.1
 
-	quorum, election int // ports for the others, 0 for a server that is alone
+	quorum, election int // ports for the other servers, 0 for a single server
 	secure           int // the port for TLS, 0 without
 }
 
-// clientAddr is where clients are to reach m.
+// clientAddr is the address of m for clients.
 func (m member) clientAddr() string {
 	if m.secure == 0 {
 		return m.addr()
@@ -89,22 +88,22 @@ func (m member) clientAddr() string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(m.secure))
 }
 
-// addr is where m serves clients.
+// addr is the plain address of m.
 func (m member) addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(m.port)) }
 
-// An answer is what a server said about itself.
+// An answer is the data that a server reports about itself.
 type answer struct {
 	version  string
-	identity string // its process id or data directory, whichever it tells
+	identity string // its process id or data directory, depending on the kind
 }
 
-// system is where the package searches for programs. Tests vary it.
+// system is the environment in which the package searches for programs. Tests vary it.
 type system struct {
 	getenv   func(string) string
 	lookPath func(string) (string, error)
 	glob     func(string) ([]string, error)
 	ports    func(n int) ([]int, error)
-	temp     string // where directories are made
+	temp     string // parent of new directories
 }
 
 func host() system {
@@ -126,26 +125,25 @@ func freePorts(n int) ([]int, error) {
 	return ports, nil
 }
 
-// Start returns a running server of the kind: the user's if its environment
-// variable is set, else a new one, which the caller must Stop. When ctx ends
-// before the server is ready, Start stops it and returns the cause.
+// Start returns a running server of the kind: the user's if its environment variable is
+// set, else a new one. The caller must Stop it. If ctx ends before the server is ready,
+// Start stops it and returns the cause.
 //
-// The error wraps [harness.ErrUnavailable] if the programs to start one are
-// missing, and [harness.ErrUsage] if the user's server is named wrongly or does
-// not answer.
+// The error wraps [harness.ErrUnavailable] if the programs for a server are missing, and
+// [harness.ErrUsage] if the user's server has a wrong address or does not answer.
 func Start(ctx context.Context, kind string) (*Server, error) {
 	return start(ctx, host(), kind)
 }
 
-// StartEnsemble is Start of a ZooKeeper ensemble of so many servers, at least
-// one: an odd number, since a majority must live. The user's servers are taken
-// as they are, however many.
+// StartEnsemble is Start for a ZooKeeper ensemble of that many servers, at least one: an
+// odd number, since a majority must live. The user's servers are used as they are,
+// whatever their number.
 func StartEnsemble(ctx context.Context, servers int) (*Server, error) {
 	return startMany(ctx, host(), harness.KindZooKeeper, servers)
 }
 
-// StartSeveral is Start for n independent servers, each with a list of its own in
-// Endpoint.Addrs. The user's servers are taken as they are, however many: see
+// StartSeveral is Start for n independent servers, each with its own list in
+// Endpoint.Addrs. The user's servers are used as they are, whatever their number: see
 // [harness.Traits.Lacks]. Only Redis servers can be more than one.
 func StartSeveral(ctx context.Context, kind string, n int) (*Server, error) {
 	return startSeveral(ctx, host(), kind, n)
@@ -180,10 +178,10 @@ func startMany(ctx context.Context, sys system, kind string, n int) (*Server, er
 	return launch(ctx, sys, k, p, n)
 }
 
-// Available returns nil if Start could work: it searches for the programs, or
-// checks the form of the user's address, but starts and dials nothing. The
-// error wraps [harness.ErrUnavailable] or [harness.ErrUsage] and says in one
-// line what is missing and how to get it.
+// Available returns nil if Start could work: it searches for the programs, or checks the
+// form of the user's address, but starts and dials nothing. The error wraps
+// [harness.ErrUnavailable] or [harness.ErrUsage] and describes in one line what to
+// install.
 func Available(kind string) error { return available(host(), kind) }
 
 func available(sys system, kind string) error {
@@ -199,9 +197,9 @@ func available(sys system, kind string) error {
 	return cmp.Or(errLaunch, err)
 }
 
-// Required reports whether LOCKLAB_REQUIRE, a comma-separated list, names kind:
-// then a test that cannot have it fails instead of being skipped. Besides the
-// kinds of server the list may name tools, such as java and qemu.
+// Required reports whether LOCKLAB_REQUIRE, a comma-separated list, names kind: then a
+// test that cannot have it fails instead of being skipped. The list may also name tools,
+// such as java and qemu.
 func Required(kind string) bool { return required(os.Getenv("LOCKLAB_REQUIRE"), kind) }
 
 func required(list, kind string) bool {

@@ -17,16 +17,15 @@ import (
 	"locklab/harness"
 )
 
-// certificateFiles names the certificate and the key of the servers in dir.
 func certificateFiles(dir string) (cert, key string) {
 	return filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 }
 
-// certified is how long a certificate holds.
+// certified is the validity of a certificate.
 const certified = 30 * 24 * time.Hour
 
-// makeCertificate writes a certificate for 127.0.0.1 that holds for longer than a run may last, and
-// lets at trust it and nothing else.
+// makeCertificate writes a certificate for 127.0.0.1 that is valid for longer than a run,
+// and makes at trust only it.
 func makeCertificate(dir string, at *harness.Endpoint) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -40,7 +39,7 @@ func makeCertificate(dir string, at *harness.Endpoint) error {
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		BasicConstraintsValid: true,
-		IsCA:                  true, // of itself
+		IsCA:                  true, // of its own certificate
 		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
 	}
 	signed, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
@@ -66,8 +65,8 @@ func makeCertificate(dir string, at *harness.Endpoint) error {
 	return nil
 }
 
-// presentCertificate has at show the certificate that [makeCertificate] wrote, which
-// servers that ask for one trust.
+// presentCertificate makes at present the certificate of [makeCertificate] to servers
+// that ask for one.
 func presentCertificate(dir string, at *harness.Endpoint) error {
 	own, err := tls.LoadX509KeyPair(certificateFiles(dir))
 	if err != nil {

@@ -20,16 +20,15 @@ import (
 var clockSource []byte
 
 const (
-	clockName    = "clock" // of the file in a server's directory that its clock is set by
+	clockName    = "clock" // name of the file in a server's directory that sets its clock
 	clockLibrary = "clock.so"
 	clockSize    = 16 // the offset in nanoseconds, and the process id of its reader
 	clockEnv     = "LOCKLAB_CLOCK"
 )
 
-// BuildClockShim builds, in dir, a library by which the wall clock of a server can be
-// set, for RedisOptions.Preload, and returns its path. The error wraps
-// [harness.ErrUnavailable] where there is no Linux or no C compiler that works, which is
-// $CC, or else cc.
+// BuildClockShim builds, in dir, a library that can set the wall clock of a server, for
+// RedisOptions.Preload. It returns its path. The error wraps [harness.ErrUnavailable]
+// without Linux or without a working C compiler ($CC, or else cc).
 func BuildClockShim(ctx context.Context, dir string) (path string, err error) {
 	if runtime.GOOS != "linux" {
 		return "", fmt.Errorf("%w: clocks of servers can be set on Linux only", harness.ErrUnavailable)
@@ -54,17 +53,17 @@ func BuildClockShim(ctx context.Context, dir string) (path string, err error) {
 	return path, nil
 }
 
-// clockEnviron makes the file that sets the clock of m, and returns what tells the shim
-// of it.
+// clockEnviron makes the file that sets the clock of m, and returns the environment
+// variable for the shim.
 func clockEnviron(m member) (string, error) {
 	path := filepath.Join(m.dir, clockName)
 	return clockEnv + "=" + path, os.WriteFile(path, make([]byte, clockSize), 0o600)
 }
 
-// SetClock sets the wall clock of server i to that of this machine plus offset, at once
-// and also if the server is stopped or killed; its monotonic clock goes on. It is for
-// servers that were started with RedisOptions.Clock, or with the library of
-// [BuildClockShim]. The offset holds until it is set again, also after a Restart.
+// SetClock sets the wall clock of server i to this machine's clock plus offset. It works
+// at once, also if the server is stopped or killed; the monotonic clock does not change.
+// It requires a server started with RedisOptions.Clock, or with the library of
+// [BuildClockShim]. The offset remains until the next SetClock, also after a Restart.
 func (s *Server) SetClock(i int, offset time.Duration) error {
 	g, err := s.hurt(i)
 	if err != nil {

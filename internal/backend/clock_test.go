@@ -21,7 +21,7 @@ import (
 	"locklab/harness"
 )
 
-// startClocked starts servers whose clocks can be set.
+// startClocked starts servers with settable clocks.
 func startClocked(t *testing.T, sys system, o RedisOptions) *Server {
 	t.Helper()
 	need(t, harness.KindRedis)
@@ -36,8 +36,8 @@ func startClocked(t *testing.T, sys system, o RedisOptions) *Server {
 	return s
 }
 
-// needClock skips t, or fails it on Linux where servers are required, if clocks cannot
-// be set.
+// needClock skips t if clocks cannot be set, or fails it on Linux if servers are
+// required.
 func needClock(t *testing.T, err error) {
 	t.Helper()
 	if errors.Is(err, harness.ErrUnavailable) && !(runtime.GOOS == "linux" && Required(harness.KindRedis)) {
@@ -48,8 +48,8 @@ func needClock(t *testing.T, err error) {
 	}
 }
 
-// aheadOf returns by how much a server's clock is ahead of this machine's, to the
-// second: it lies between the two.
+// aheadOf returns bounds of how far a server's clock is ahead of this machine's, to the
+// second.
 func aheadOf(t *testing.T, s *Server, i int) (from, to time.Duration) {
 	t.Helper()
 	c, err := net.Dial("tcp", s.group.servers[i].addr())
@@ -77,7 +77,7 @@ func aheadOf(t *testing.T, s *Server, i int) (from, to time.Duration) {
 		t.Fatal(err)
 	}
 	at := time.Unix(sec, usec*1000)
-	// Its microseconds are cut off.
+	// TIME truncates its microseconds.
 	return at.Sub(after) - time.Microsecond, at.Sub(before) + time.Microsecond
 }
 
@@ -112,14 +112,14 @@ func TestSetClock(t *testing.T) {
 	if reply, err := ask(s, 0, 10*time.Second, "GET", "long"); err == nil {
 		t.Errorf("a key whose time is over by the clock is %q", reply)
 	}
-	wantReply(t, s, 0, "keys=1", "INFO", "keyspace") // the other one
+	wantReply(t, s, 0, "keys=1", "INFO", "keyspace") // the key without an expiry
 	if from, to := aheadOf(t, s, 1); from > 0 || to < 0 {
 		t.Errorf("the clock of the other server is ahead by %v to %v", from, to)
 	}
 	if s.PID(0) != pid || !alive(pid) {
 		t.Error("the server has crashed")
 	}
-	// A restart is in the same time.
+	// A restart keeps the offset.
 	if err := s.Restart(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -134,8 +134,8 @@ func TestSetClock(t *testing.T) {
 	}
 }
 
-// TestClockPreloaded: a library that was built once serves many, and one that is another
-// is found out.
+// TestClockPreloaded checks that one library serves many servers, and that another
+// library is detected.
 func TestClockPreloaded(t *testing.T) {
 	dir := t.TempDir()
 	path, err := BuildClockShim(t.Context(), dir)
@@ -155,8 +155,8 @@ func TestClockPreloaded(t *testing.T) {
 	}
 }
 
-// TestClockShim: seconds and nanoseconds that a program is given belong together, however
-// the offset carries from one to the other.
+// TestClockShim checks that the seconds and nanoseconds that a program gets belong
+// together, whatever the carry of the offset.
 func TestClockShim(t *testing.T) {
 	dir := t.TempDir()
 	path, err := BuildClockShim(t.Context(), dir)
@@ -195,7 +195,8 @@ func TestClockShim(t *testing.T) {
 	}
 }
 
-// TestNoCompiler: what is missing is said, and nothing is left behind.
+// TestNoCompiler checks that the error describes the missing program, and that nothing is
+// left behind.
 func TestNoCompiler(t *testing.T) {
 	need(t, harness.KindRedis)
 	for name, want := range map[string]string{

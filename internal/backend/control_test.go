@@ -21,7 +21,6 @@ import (
 
 var cycles = flag.Int("cycles", 6, "how many times TestCycles starts, hurts and stops servers")
 
-// mustStartRedisOf starts Redis servers that end with the test.
 func mustStartRedisOf(t *testing.T, sys system, o RedisOptions) *Server {
 	t.Helper()
 	need(t, harness.KindRedis)
@@ -37,7 +36,7 @@ func mustStartRedisOf(t *testing.T, sys system, o RedisOptions) *Server {
 	return s
 }
 
-// ask returns the reply to a command, and an error if there is none within limit.
+// ask returns the reply to a command, or an error if there is no reply within limit.
 func ask(s *Server, i int, limit time.Duration, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -52,7 +51,8 @@ func wantReply(t *testing.T, s *Server, i int, want string, args ...string) {
 	}
 }
 
-// TestRedisOf: the first server is the primary of the others, which are in sync.
+// TestRedisOf checks that the first server is the primary of the others, which are in
+// sync.
 func TestRedisOf(t *testing.T) {
 	begin := time.Now()
 	sys := lab(t, "LOCKLAB_REDIS", "127.0.0.1:1") // not the user's
@@ -78,7 +78,7 @@ func TestRedisOf(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// One that comes back is in sync again when Settle returns.
+	// A restarted replica is in sync again when Settle returns.
 	if err := s.Kill(2); err != nil {
 		t.Fatal(err)
 	}
@@ -95,8 +95,8 @@ func TestRedisOf(t *testing.T) {
 	wantEmpty(t, sys.temp)
 }
 
-// TestRestart: a server has after a restart what it keeps on disk, and is the same to
-// its clients.
+// TestRestart checks that a restarted server has its data from disk, and looks the same
+// to its clients.
 func TestRestart(t *testing.T) {
 	for _, p := range []Persistence{None, EverySecond, Always} {
 		t.Run(p.String(), func(t *testing.T) {
@@ -127,8 +127,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestHurtRefused: what is not the lab's is not to be hurt, and what is not there
-// cannot be.
+// TestHurtRefused checks that Kill and the like refuse the user's servers and unknown
+// numbers.
 func TestHurtRefused(t *testing.T) {
 	s := mustStartRedisOf(t, lab(t), RedisOptions{})
 	user, err := start(t.Context(), lab(t, "LOCKLAB_REDIS", s.Endpoint().Addrs[0][0]), harness.KindRedis)
@@ -177,8 +177,8 @@ func TestHurtRefused(t *testing.T) {
 	}
 }
 
-// TestRestartFails: a server whose port is taken for good is an error, and leaves
-// nothing running; when the port is free it starts.
+// TestRestartFails checks that a restart on a taken port is an error and leaves nothing
+// running, and that it works when the port is free.
 func TestRestartFails(t *testing.T) {
 	sys := lab(t)
 	s := mustStartRedisOf(t, sys, RedisOptions{})
@@ -206,7 +206,7 @@ func TestRestartFails(t *testing.T) {
 		t.Errorf("Restart on a port that was taken for a while = %v", err)
 	}
 	wantReply(t, s, 0, "PONG", "PING")
-	for old := s.PID(0); s.PID(0) == old; { // the context has ended before the process starts, or after
+	for old := s.PID(0); s.PID(0) == old; { // the context ends before the process starts, or after
 		if err := s.Restart(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Restart = %v, want the end of ctx", err)
 		}
@@ -219,7 +219,8 @@ func TestRestartFails(t *testing.T) {
 	}
 }
 
-// TestHurtTogether hurts servers from all sides at once, and stops them in the middle.
+// TestHurtTogether stops, kills and restarts servers from several goroutines, and calls
+// Stop in the middle.
 func TestHurtTogether(t *testing.T) {
 	sys := lab(t)
 	s := mustStartRedisOf(t, sys, RedisOptions{Replicas: 1})
@@ -247,7 +248,7 @@ func TestHurtTogether(t *testing.T) {
 					case <-stopped:
 						return
 					default:
-						hurt() // it may fail: the server may be gone, or another one stop it
+						hurt() // it may fail: the server may be gone, or being stopped
 						time.Sleep(time.Millisecond)
 					}
 				}
@@ -278,7 +279,8 @@ func TestHurtTogether(t *testing.T) {
 	}
 }
 
-// TestCycles: servers that are started, hurt and stopped again and again leave nothing.
+// TestCycles checks that repeated starts, faults and stops of servers leave nothing
+// behind.
 func TestCycles(t *testing.T) {
 	sys := lab(t)
 	before := openFiles(t)
@@ -295,7 +297,7 @@ func TestCycles(t *testing.T) {
 			t.Fatal(err)
 		}
 		pids = append(pids, s.PID(0))
-		switch i % 4 { // how Stop finds it
+		switch i % 4 { // the state in which Stop finds it
 		case 1:
 			s.Signal(0, syscall.SIGSTOP)
 		case 2:
@@ -329,7 +331,7 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// openFiles returns how many descriptors this process has, 0 where it cannot be known.
+// openFiles returns the number of descriptors of this process, 0 if unknown.
 func openFiles(t *testing.T) int {
 	if runtime.GOOS != "linux" {
 		return 0
@@ -341,7 +343,7 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// TestRedisUnder: a server runs under the program that is named, with its arguments.
+// TestRedisUnder checks that a server runs under the named program, with its arguments.
 func TestRedisUnder(t *testing.T) {
 	s := mustStartRedisOf(t, lab(t), RedisOptions{Under: []string{"nice", "-n", "7"}, Args: []string{"--maxclients", "123"}})
 	wantReply(t, s, 0, "maxclients:123", "INFO", "clients")
@@ -349,7 +351,7 @@ func TestRedisUnder(t *testing.T) {
 		return
 	}
 	nice, err := syscall.Getpriority(syscall.PRIO_PROCESS, s.PIDs()[0])
-	if nice = 20 - nice; err != nil || nice < 7 { // Linux adds 20 and turns the sign
+	if nice = 20 - nice; err != nil || nice < 7 { // Linux returns 20 minus the value
 		t.Errorf("its nice value is %d, %v: want that of this process and 7", nice, err)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"net"
 )
 
-// dial connects to a server, over TLS if conf is set. When ctx ends the
-// connection fails whatever it does.
+// dial connects to a server, over TLS if conf is set. When ctx ends, any operation on the
+// connection fails.
 func dial(ctx context.Context, addr string, conf *tls.Config) (net.Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)

@@ -10,7 +10,7 @@ import (
 	"locklab/internal/backend"
 )
 
-// A program asks for a server, says why if it can have none, and leaves nothing
+// A program starts a server, or prints the reason if it cannot, and leaves nothing
 // behind.
 func ExampleStart() {
 	server, err := backend.Start(context.Background(), harness.KindRedis)

@@ -14,12 +14,11 @@ import (
 	"locklab/harness"
 )
 
-// A group is the servers that are started together, with the directory that
-// theirs are in.
+// A group is the servers that are started together, with the parent of their directories.
 type group struct {
 	kind *Kind
 	dir  *workdir
-	at   harness.Endpoint // how to reach any of them, without its address
+	at   harness.Endpoint // of any of them, without its address
 
 	open context.Context // ends with stop
 	shut context.CancelCauseFunc
@@ -32,9 +31,9 @@ type group struct {
 // An instance is one server of a group.
 type instance struct {
 	member
-	cmd        *exec.Cmd     // as it was started first
-	restarting chan struct{} // holds a value meanwhile
-	proc       *process      // the latest
+	cmd        *exec.Cmd     // as at the first start
+	restarting chan struct{} // contains a value during a restart
+	proc       *process
 }
 
 var errStopped = errors.New("the servers were stopped")
@@ -46,15 +45,14 @@ func newGroup(k *Kind, dir *workdir) *group {
 	return g
 }
 
-// add starts another server.
 func (g *group) add(m member, cmd *exec.Cmd) error {
 	s := &instance{member: m, cmd: cmd, restarting: make(chan struct{}, 1)}
-	g.servers = append(g.servers, s) // before others know of g
+	g.servers = append(g.servers, s) // before others see g
 	_, err := g.spawn(s)
 	return err
 }
 
-// spawn starts the process of a server, whose last one is gone.
+// spawn starts the process of a server without a running process.
 func (g *group) spawn(s *instance) (*process, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -68,7 +66,7 @@ func (g *group) spawn(s *instance) (*process, error) {
 	return p, err
 }
 
-// end is what stop does.
+// end implements stop.
 func (g *group) end() error {
 	g.mu.Lock() // no process is being started
 	g.shut(errStopped)
@@ -90,7 +88,7 @@ func (g *group) process(s *instance) *process {
 
 func (g *group) size() int { return len(g.servers) }
 
-// path is the directory that those of the servers are in.
+// path is the parent of the servers' directories.
 func (g *group) path() string { return g.dir.path }
 
 func (g *group) pids() (pids []int) {
@@ -130,7 +128,7 @@ func (g *group) within(ctx context.Context) (context.Context, context.CancelFunc
 }
 
 // restart ends server i, if it still runs, starts it again, and waits until it serves.
-// Meanwhile its port may have become that of an outgoing connection, which passes.
+// Meanwhile an outgoing connection may have taken its port, temporarily.
 func (g *group) restart(ctx context.Context, i int) error {
 	ctx, cancel := g.within(ctx)
 	defer cancel()

@@ -15,19 +15,19 @@ import (
 	"locklab/harness"
 )
 
-// errLaunch is why servers cannot be started on this system: they can.
+// errLaunch is the reason why servers cannot be started on this system, nil here.
 var errLaunch error
 
 const (
-	readyTime = 30 * time.Second // for a server to start; see BenchmarkStart for what it takes
+	readyTime = 30 * time.Second // for a server to start; BenchmarkStart measures it
 	portTries = 5
 )
 
 var errPortTaken = errors.New("address in use")
 
-// launch starts n servers of the kind, which know each other unless the kind says
-// otherwise, and waits until all are ready. A port that was free a moment ago may be taken by the time the
-// server binds it; then it tries others.
+// launch starts n servers of the kind, as an ensemble unless the kind is alone, and waits
+// until all are ready. Another program may take a free port before the server binds it;
+// then launch tries others.
 func launch(ctx context.Context, sys system, k *Kind, p program, n int) (*Server, error) {
 	sweep(sys.temp)
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTime, fmt.Errorf("not ready within %v", readyTime))
@@ -79,7 +79,6 @@ func launchOnce(ctx context.Context, sys system, k *Kind, p program, n int) (_ *
 	return s, nil
 }
 
-// serve waits until all members serve, and completes s.
 func (g *group) serve(ctx context.Context, s *Server, members []member) (err error) {
 	k := g.kind
 	var addrs []string
@@ -100,9 +99,9 @@ func (g *group) serve(ctx context.Context, s *Server, members []member) (err err
 	return k.settle(ctx, members)
 }
 
-// ready polls a server until it serves and returns its version. A server that
-// is starting may accept a connection and never answer, so an attempt is cut
-// short; on a busy machine an answer may take long, so the next one gets more.
+// ready polls a server until it serves and returns its version. A starting server may
+// accept a connection and never answer, so an attempt has a time limit. On a busy machine
+// an answer may take long, so the next attempt gets more time.
 func ready(ctx context.Context, k *Kind, at harness.Endpoint, m member, p *process) (string, error) {
 	addr := m.addr()
 	limit := 100 * time.Millisecond

@@ -25,11 +25,10 @@ import (
 	"locklab/harness"
 )
 
-// The owner of a server, whose every way to end is tested, is this test binary
-// with these variables set.
+// The owner of a server in these tests is this test binary with these variables set.
 const (
-	ownerKind = "BACKEND_TEST_OWNER_KIND" // of server
-	ownerWay  = "BACKEND_TEST_OWNER_WAY"  // to end
+	ownerKind = "BACKEND_TEST_OWNER_KIND" // kind of server
+	ownerWay  = "BACKEND_TEST_OWNER_WAY"  // way to end
 )
 
 func TestMain(m *testing.M) {
@@ -43,10 +42,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// hurtKind is servers of which an owner has restarted one and stopped the other.
+// hurtKind is a pair of servers of which the owner has restarted one and stopped the
+// other.
 const hurtKind = "hurt"
 
-// startOwned starts what an owner owns.
 func startOwned(kind string) (*Server, error) {
 	if kind != hurtKind {
 		return Start(context.Background(), kind)
@@ -63,7 +62,7 @@ func startOwned(kind string) (*Server, error) {
 	return s, err
 }
 
-// own starts a server, prints its process ids and ends in the way named.
+// own starts a server, prints its process ids and ends in the given way.
 func own(kind, way string) error {
 	ctx, cancel := signal.NotifyContext(context.Background(), unix.SIGINT)
 	if way == "unhandled" {
@@ -89,7 +88,7 @@ func own(kind, way string) error {
 		select {}
 	case "handled":
 		<-ctx.Done()
-		time.Sleep(50 * time.Millisecond) // for the signal to do its harm
+		time.Sleep(50 * time.Millisecond) // time for the effect of the signal
 		if !alive(pid) {
 			return errors.New("the signal ended the server before its owner did")
 		}
@@ -101,11 +100,11 @@ func own(kind, way string) error {
 	return nil
 }
 
-// Ways for an owner to end. After each of them no server is left, and after the
-// next Start no directory.
+// Ways for an owner to end. After each of them no server is left, and after the next
+// Start no directory.
 var ways = []struct {
 	name    string
-	signal  syscall.Signal // sent to the owner's process group, as a terminal does
+	signal  syscall.Signal // sent to the owner's process group, as by a terminal
 	orderly bool           // the owner runs its defers: nothing is left even before the next Start
 }{
 	{"return", 0, true},
@@ -160,7 +159,6 @@ func TestOwnerEnds(t *testing.T) {
 	}
 }
 
-// startOwner runs an owner until its server is up.
 func startOwner(t *testing.T, kind, way, temp string) (cmd *exec.Cmd, pids []int, stderr *bytes.Buffer) {
 	t.Helper()
 	cmd, stderr = exec.Command(os.Args[0]), new(bytes.Buffer)
@@ -189,7 +187,6 @@ func startOwner(t *testing.T, kind, way, temp string) (cmd *exec.Cmd, pids []int
 	return cmd, pids, stderr
 }
 
-// gone waits for a process to end.
 func gone(pid int) bool {
 	for deadline := time.Now().Add(10 * time.Second); alive(pid); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -199,8 +196,8 @@ func gone(pid int) bool {
 	return true
 }
 
-// alive reports whether the process exists and is not a zombie that its new
-// parent has yet to reap.
+// alive reports whether the process exists and is not a zombie that its new parent has
+// yet to reap.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err == nil {
@@ -210,7 +207,7 @@ func alive(pid int) bool {
 	return unix.Kill(pid, 0) == nil
 }
 
-// Stop returns when the process is gone, not when it has been told to go.
+// TestStopWaits checks that Stop returns only when the process is gone.
 func TestStopWaits(t *testing.T) {
 	for _, k := range Kinds {
 		t.Run(k.Name, func(t *testing.T) {
@@ -238,7 +235,7 @@ func TestStopAfterCrash(t *testing.T) {
 	wantEmpty(t, sys.temp)
 }
 
-// script makes an executable and a system in which it is redis-server.
+// script makes an executable and a system that uses it as redis-server.
 func script(t *testing.T, text string) system {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "redis-server")
@@ -303,8 +300,8 @@ func TestStartCancelled(t *testing.T) {
 	wantEmpty(t, sys.temp)
 }
 
-// The port that was chosen is taken: by a server of the same kind, which would
-// answer in place of ours, or by something that is no server.
+// TestPortTaken checks a start whose port is taken: by a server of the same kind, which
+// would answer instead of ours, or by another program.
 func TestPortTaken(t *testing.T) {
 	for _, k := range Kinds {
 		other := mustStart(t, lab(t), k.Name).Endpoint().Addrs[0][0]

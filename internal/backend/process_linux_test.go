@@ -13,8 +13,9 @@ import (
 	"locklab/harness"
 )
 
-// The parent-death signal follows the thread that forks. Here that thread ends:
-// it is locked to a goroutine that returns. Servers must not care.
+// TestServerOutlivesThread checks that a server survives the end of the thread that
+// started it, although the parent-death signal follows the thread that forks. Here that
+// thread is locked to a goroutine that returns.
 func TestServerOutlivesThread(t *testing.T) {
 	need(t, harness.KindRedis)
 	sys := lab(t)

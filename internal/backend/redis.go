@@ -33,9 +33,9 @@ var redis = Kind{
 	},
 }
 
-// parseRedis reads host:port[,host:port], which are independent servers, or one
-// redis:// or rediss:// URL (https://www.iana.org/assignments/uri-schemes/prov/redis),
-// rediss being TLS.
+// parseRedis parses host:port[,host:port], independent servers, or one redis:// or
+// rediss:// URL (https://www.iana.org/assignments/uri-schemes/prov/redis). rediss uses
+// TLS.
 func parseRedis(text string) (harness.Endpoint, error) {
 	bad := func(why string) (harness.Endpoint, error) {
 		return harness.Endpoint{}, fmt.Errorf("%w: LOCKLAB_REDIS: %s", harness.ErrUsage, why)
@@ -53,7 +53,7 @@ func parseRedis(text string) (harness.Endpoint, error) {
 	}
 	u, err := url.Parse(text)
 	switch {
-	case err != nil: // it quotes the text, password and all
+	case err != nil: // it quotes the text, including the password
 		return bad("not a URL of the form redis://user:password@host:port/")
 	case u.Scheme != "redis" && u.Scheme != "rediss":
 		return bad(fmt.Sprintf("unknown scheme %q: want redis or rediss", u.Scheme))
@@ -79,8 +79,8 @@ func parseRedis(text string) (harness.Endpoint, error) {
 	return at, nil
 }
 
-// redisProgram names the environment variable that says which program to start, for
-// tests on another version.
+// redisProgram is the environment variable with the program to start, for tests with
+// another version.
 const redisProgram = "LOCKLAB_REDIS_SERVER"
 
 func findRedis(s system) (program, error) {
@@ -99,8 +99,8 @@ func findRedis(s system) (program, error) {
 	return program{}, fmt.Errorf("%w: no redis-server or valkey-server on PATH: run scripts/deps redis, or set LOCKLAB_REDIS=host:port", harness.ErrUnavailable)
 }
 
-// redisCommand keeps everything in memory: a lock that is measured through a
-// disk measures the disk.
+// redisCommand keeps everything in memory: with a disk, a measurement of a lock measures
+// the disk.
 func redisCommand(p program, m member, _ []member) (*exec.Cmd, error) {
 	cmd := exec.Command(p.path,
 		"--bind", "127.0.0.1",
@@ -112,14 +112,14 @@ func redisCommand(p program, m member, _ []member) (*exec.Cmd, error) {
 		"--daemonize", "no",
 		"--loglevel", "warning",
 	)
-	// Redis 7.2 does not start under a locale that the machine lacks.
+	// Redis 7.2 does not start with a locale that the machine lacks.
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	return cmd, nil
 }
 
-// probeRedis says PING, which fails while a server loads its data or wants a
-// password, and reads the version from INFO. A user's server may forbid INFO:
-// then the version is unknown.
+// probeRedis sends PING, which fails while a server loads its data or requires a
+// password, and reads the version from INFO. A user's server may forbid INFO: then the
+// version is unknown.
 func probeRedis(ctx context.Context, at harness.Endpoint, addr string) (answer, error) {
 	l, err := openRedis(ctx, at, addr)
 	if err != nil {
@@ -136,8 +136,8 @@ func probeRedis(ctx context.Context, at harness.Endpoint, addr string) (answer, 
 	return redisAnswer(info), nil
 }
 
-// redisAnswer reads the text of INFO. Valkey calls itself Redis 7.2.4 for the
-// sake of old clients and tells its own version besides.
+// redisAnswer parses the text of INFO. For old clients Valkey reports itself as Redis
+// 7.2.4, and its own version in addition.
 func redisAnswer(info string) answer {
 	fields := fieldsOf(info, ":")
 	version := fields["redis_version"]
@@ -153,7 +153,8 @@ func redisAnswer(info string) answer {
 // errRedis is a reply that is an error.
 var errRedis = errors.New("redis says")
 
-// redisRequest encodes a command (https://redis.io/docs/latest/develop/reference/protocol-spec/).
+// redisRequest encodes a command
+// (https://redis.io/docs/latest/develop/reference/protocol-spec/).
 func redisRequest(args []string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "*%d\r\n", len(args))
@@ -163,8 +164,8 @@ func redisRequest(args []string) []byte {
 	return b.Bytes()
 }
 
-// readRedisReply reads a simple string, an error or a bulk string: all that the
-// probe can get.
+// readRedisReply reads a simple string, an error or a bulk string, the possible replies
+// to the probe.
 func readRedisReply(r *bufio.Reader) (string, error) {
 	line, err := r.ReadSlice('\n') // at most the reader's buffer
 	if err != nil {
@@ -177,7 +178,7 @@ func readRedisReply(r *bufio.Reader) (string, error) {
 	case strings.HasPrefix(text, "-"):
 		return "", fmt.Errorf("%w: %s", errRedis, text[1:])
 	case strings.HasPrefix(text, "$"):
-		const most = 64 << 10 // a section of INFO is 600 to 2000 bytes
+		const most = 64 << 10 // a section of INFO has 600 to 2000 bytes
 		n, err := strconv.Atoi(text[1:])
 		if err != nil || n < 0 || n > most {
 			return "", errors.New("no Redis reply: bad length")

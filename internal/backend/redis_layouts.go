@@ -15,25 +15,25 @@ import (
 	"locklab/harness"
 )
 
-// A Layout is how Redis servers that belong together are arranged: a declarative
-// value, listed in Layouts. Tests start them to see that a lock works there, and
-// to hurt them.
+// A Layout is an arrangement of cooperating Redis servers: a declarative value, listed in
+// Layouts. Tests start them to check that a lock works there, and to inject faults.
 type Layout struct {
 	Name string // in messages
 	Doc  string // one line, without a capital or a full stop
 
-	servers int // how many are started
+	servers int // number of started servers
 	kind    Kind
 }
 
 // Layouts lists every arrangement of Redis servers.
 var Layouts = []*Layout{Sentinel, Cluster, TLS}
 
-// Sentinel is a primary, a replica, and three Redis Sentinels that watch them and
-// promote the replica if two of them cannot reach the primary for sentinelPatience.
+// Sentinel is a primary, a replica, and three Redis Sentinels that watch them. The
+// sentinels promote the replica if two of them cannot reach the primary for
+// sentinelPatience.
 //
-// They know each other from the start: their configuration holds what they would
-// find out in the first seconds. Endpoint names the primary and the replica.
+// Their initial configuration contains the data that they would otherwise discover in the
+// first seconds. Endpoint names the primary and the replica.
 var Sentinel = &Layout{
 	Name:    "redis-sentinel",
 	Doc:     "a primary, a replica and three sentinels",
@@ -41,9 +41,9 @@ var Sentinel = &Layout{
 	kind:    layoutKind(sentinelCommand, nil, settleSentinels),
 }
 
-// Cluster is three primaries without replicas that share the slots of a Redis
-// Cluster evenly. It takes two seconds to start: for so long the primaries of a
-// cluster refuse to serve after they have found each other.
+// Cluster is three primaries without replicas that share the slots of a Redis Cluster
+// evenly. It takes two seconds to start: the primaries of a cluster refuse to serve for
+// that time after they have found each other.
 var Cluster = &Layout{
 	Name:    "redis-cluster",
 	Doc:     "three primaries of a cluster, a third of the slots each",
@@ -51,8 +51,8 @@ var Cluster = &Layout{
 	kind:    layoutKind(clusterCommand, nil, settleCluster),
 }
 
-// TLS is one server that speaks TLS only. Endpoint.TLS trusts its certificate,
-// which is made at the start and holds for 127.0.0.1 and for a month.
+// TLS is one server that supports TLS only. Endpoint.TLS trusts its certificate, which is
+// made at the start and is valid for 127.0.0.1 and for a month.
 var TLS = &Layout{
 	Name:    "redis-tls",
 	Doc:     "a server that speaks TLS only, with a certificate of its own",
@@ -60,8 +60,8 @@ var TLS = &Layout{
 	kind:    layoutKind(tlsCommand, makeCertificate, nil),
 }
 
-// layoutKind is the kind of the servers of a layout: Redis servers that are
-// started and brought together in another way.
+// layoutKind is the kind of the servers of a layout: Redis servers with their own start
+// and settling.
 func layoutKind(
 	command func(program, member, []member) (*exec.Cmd, error),
 	prepare func(dir string, at *harness.Endpoint) error,
@@ -72,15 +72,15 @@ func layoutKind(
 	return k
 }
 
-// StartAlone starts one new server of its own, whatever LOCKLAB_REDIS says, for
-// tests that hurt it; see [StartLayout].
+// StartAlone starts one new server, regardless of LOCKLAB_REDIS, for tests that inject
+// faults; see [StartLayout].
 func StartAlone(ctx context.Context) (*Server, error) { return startLayout(ctx, host(), &alone) }
 
 var alone = Layout{Name: "redis", servers: 1, kind: layoutKind(redisCommand, nil, nil)}
 
-// StartLayout starts new servers, which the caller must Stop, whatever LOCKLAB_REDIS
-// says: those of the user stay as they are. The error wraps
-// [harness.ErrUnavailable] if there is no program to start, or one that cannot.
+// StartLayout starts new servers, which the caller must Stop, regardless of
+// LOCKLAB_REDIS: the user's servers stay unchanged. The error wraps
+// [harness.ErrUnavailable] if there is no program to start, or no suitable one.
 func StartLayout(ctx context.Context, l *Layout) (*Server, error) {
 	return startLayout(ctx, host(), l)
 }
@@ -108,11 +108,11 @@ func startLayout(ctx context.Context, sys system, l *Layout) (*Server, error) {
 const (
 	sentinels = 3
 
-	// SentinelMaster is what the sentinels call the primary.
+	// SentinelMaster is the sentinels' name for the primary.
 	SentinelMaster = "lab"
 
-	// sentinelPatience is how long a server may be silent before a sentinel takes it
-	// for dead: short, so that tests are fast, and far from what is usual (30 s).
+	// sentinelPatience is the time of silence after which a sentinel considers a server
+	// dead. It is short, for fast tests; the usual value is 30 s.
 	sentinelPatience = 500 * time.Millisecond
 )
 
@@ -124,14 +124,14 @@ func redisWith(p program, m member, args ...string) (*exec.Cmd, error) {
 	return cmd, err
 }
 
-// sentinelCommand makes the first member the primary, the second its replica and
-// the others sentinels.
+// sentinelCommand makes the first member the primary, the second its replica and the
+// others sentinels.
 func sentinelCommand(p program, m member, all []member) (*exec.Cmd, error) {
 	primary := strconv.Itoa(all[0].port)
 	switch m.port {
 	case all[0].port:
-		// A replica is told at once, and not after the five seconds in which others
-		// could come for the same copy.
+		// Copies to a replica at once, without the five seconds in which further replicas
+		// could ask for the same copy.
 		return redisWith(p, m, "--repl-diskless-sync-delay", "0")
 	case all[1].port:
 		return redisWith(p, m, "--replicaof", "127.0.0.1", primary)
@@ -148,7 +148,7 @@ func sentinelCommand(p program, m member, all []member) (*exec.Cmd, error) {
 			fmt.Fprintf(&conf, "sentinel known-sentinel %s 127.0.0.1 %d %s\n", SentinelMaster, other.port, sentinelID(other))
 		}
 	}
-	path := filepath.Join(m.dir, "sentinel.conf") // which a sentinel keeps up to date
+	path := filepath.Join(m.dir, "sentinel.conf") // the sentinel updates this file
 	if err := os.WriteFile(path, []byte(conf.String()), 0o600); err != nil {
 		return nil, err
 	}
@@ -159,11 +159,11 @@ func sentinelCommand(p program, m member, all []member) (*exec.Cmd, error) {
 	return cmd, err
 }
 
-// sentinelID is the run id that a sentinel gets: forty hexadecimal digits.
+// sentinelID is the run id of a sentinel: forty hexadecimal digits.
 func sentinelID(m member) string { return fmt.Sprintf("%040x", m.port) }
 
-// settleSentinels waits until the replica has its copy and each sentinel knows
-// that, and the others.
+// settleSentinels waits until the replica has its copy and each sentinel has found it and
+// the others.
 func settleSentinels(ctx context.Context, all []member) error {
 	if err := until(ctx, all[1], "master_link_status:up", "INFO", "replication"); err != nil {
 		return err
@@ -183,14 +183,14 @@ func settleSentinels(ctx context.Context, all []member) error {
 func clusterCommand(p program, m member, _ []member) (*exec.Cmd, error) {
 	return redisWith(p, m,
 		"--cluster-enabled", "yes",
-		"--cluster-port", strconv.Itoa(m.quorum), // else 10,000 more, which may be none
+		"--cluster-port", strconv.Itoa(m.quorum), // the default, 10,000 more, may not be a port
 		"--cluster-config-file", "nodes.conf",
 		"--cluster-node-timeout", "2000",
 	)
 }
 
-// settleCluster deals out the slots, introduces the members to the first, and
-// waits until all of them serve.
+// settleCluster assigns the slots, introduces the members to the first, and waits until
+// all of them serve.
 func settleCluster(ctx context.Context, all []member) error {
 	const slots = 16384
 	for i, m := range all {
@@ -225,7 +225,6 @@ func tlsCommand(p program, m member, _ []member) (*exec.Cmd, error) {
 	)
 }
 
-// tell sends one command to a member and returns the reply.
 func tell(ctx context.Context, m member, args ...string) (string, error) {
 	conn, err := dial(ctx, m.addr(), nil)
 	if err != nil {
@@ -242,12 +241,12 @@ func tell(ctx context.Context, m member, args ...string) (string, error) {
 	return reply, nil
 }
 
-// until sends a command to a member until the reply has want in it.
+// until repeats a command to a member until the reply contains want.
 func until(ctx context.Context, m member, want string, args ...string) error {
 	return untilTimes(ctx, m, 1, want, args...)
 }
 
-// untilTimes is until with want in the reply so many times at least.
+// untilTimes is until with at least times occurrences of want in the reply.
 func untilTimes(ctx context.Context, m member, times int, want string, args ...string) error {
 	for {
 		reply, err := tell(ctx, m, args...)

@@ -55,7 +55,8 @@ func TestParseRedis(t *testing.T) {
 	}
 }
 
-// What cannot be read may hold a password all the same.
+// TestParseRedisKeepsSecrets checks that errors never quote invalid text, since it may
+// contain a password.
 func TestParseRedisKeepsSecrets(t *testing.T) {
 	for _, text := range []string{
 		"secret", "host", ":6379", "host:", "secret@host:1", "user:secret@host:1", "a:1,,b:2", "host:1/secret",
@@ -116,8 +117,8 @@ func TestReadRedisReply(t *testing.T) {
 	}
 }
 
-// TestFindRedis: LOCKLAB_REDIS_SERVER says which program, and is not passed over when it
-// is not there.
+// TestFindRedis checks that LOCKLAB_REDIS_SERVER selects the program, and is an error if
+// that program is missing.
 func TestFindRedis(t *testing.T) {
 	for _, test := range []struct {
 		env, want string
@@ -161,8 +162,8 @@ func TestRedisAnswer(t *testing.T) {
 	}
 }
 
-// launchRedis starts a redis-server that differs from those of Start in
-// arguments, and needs at to talk to.
+// launchRedis starts a redis-server with other arguments than Start, which is reached
+// with at.
 func launchRedis(t *testing.T, at harness.Endpoint, args func(m member) []string) string {
 	t.Helper()
 	need(t, harness.KindRedis)
@@ -196,7 +197,7 @@ func TestUserRedisWithPassword(t *testing.T) {
 	for url, want := range map[string]string{
 		"redis://:s3cret@" + addr:        "",
 		"redis://default:s3cret@" + addr: "",
-		"redis://lab:other@" + addr:      "", // may not use INFO
+		"redis://lab:other@" + addr:      "", // without permission for INFO
 		"redis://:wr0ng@" + addr:         "WRONGPASS",
 		addr:                             "NOAUTH",
 	} {
@@ -231,8 +232,7 @@ func TestUserRedisWithTLS(t *testing.T) {
 	addr := launchRedis(t, at, func(m member) []string {
 		return []string{"--port", "0", "--tls-port", strconv.Itoa(m.port), "--tls-cert-file", cert, "--tls-key-file", key, "--tls-auth-clients", "no"}
 	})
-	// The certificate is not one that the machine trusts, and that is the proof
-	// that it is checked.
+	// The machine does not trust the certificate, so a refusal proves that it is checked.
 	_, err := start(t.Context(), lab(t, "LOCKLAB_REDIS", "rediss://"+addr), harness.KindRedis)
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok || !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("error is %v, want a refused certificate", err)
@@ -250,7 +250,7 @@ func mustFindRedis(t *testing.T) string {
 	return p.path
 }
 
-// certificate makes a certificate for 127.0.0.1 that signs itself.
+// certificate makes a self-signed certificate for 127.0.0.1.
 func certificate(t *testing.T) (certFile, keyFile string, roots *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

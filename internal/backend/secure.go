@@ -13,9 +13,9 @@ import (
 	"locklab/harness"
 )
 
-// secure gives servers of the kind a port for TLS beside the plain one, by which the lab
-// starts them and they reach each other. When they serve, client says how to speak TLS
-// with them.
+// secure gives servers of the kind a port for TLS in addition to the plain one, which the
+// lab uses to start them and they use to reach each other. Once they serve, client has
+// the TLS configuration.
 func secure(k *Kind, client *harness.Endpoint, clientAuth bool) {
 	k.secure = true
 	k.prepare = func(dir string, _ *harness.Endpoint) error {
@@ -51,7 +51,7 @@ func secure(k *Kind, client *harness.Endpoint, clientAuth bool) {
 	}
 }
 
-// untilSecure returns when m speaks TLS: its plain port may be open before.
+// untilSecure waits until m supports TLS: its plain port may be open before.
 func untilSecure(ctx context.Context, m member, client harness.Endpoint) error {
 	for {
 		conn, err := dial(ctx, m.clientAddr(), client.TLS)
@@ -78,8 +78,8 @@ func secureRedis(cmd *exec.Cmd, m member, clientAuth bool) error {
 	return nil
 }
 
-// secureZooKeeper adds to the configuration of a server, which is its last argument. Only
-// ZooKeeper's Netty server knows TLS.
+// secureZooKeeper adds TLS to the configuration of a server, which is its last argument.
+// Only ZooKeeper's Netty server supports TLS.
 func secureZooKeeper(cmd *exec.Cmd, m member, clientAuth bool) error {
 	auth := map[bool]string{false: "none", true: "need"}[clientAuth]
 	cert, key := certificateFiles(filepath.Dir(m.dir))
@@ -90,8 +90,8 @@ func secureZooKeeper(cmd *exec.Cmd, m member, clientAuth bool) error {
 	return encrypt(cmd.Args[len(cmd.Args)-1], m.secure, store, auth)
 }
 
-// encrypt adds to the configuration of a ZooKeeper server that it serves TLS at port, with
-// the key and certificates in store; clientAuth is "none" or "need".
+// encrypt adds TLS at port to the configuration of a ZooKeeper server, with the key and
+// certificates in store; clientAuth is "none" or "need".
 func encrypt(path string, port int, store, clientAuth string) error {
 	config, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -109,7 +109,6 @@ ssl.clientAuth=%s
 	return errors.Join(err, config.Close())
 }
 
-// join writes what is in some files into one.
 func join(to string, from ...string) error {
 	var all []byte
 	for _, name := range from {

@@ -6,18 +6,18 @@ import (
 	"locklab/harness"
 )
 
-// A Server is a running server, or an ensemble of them. Its methods may be
-// called by any goroutine.
+// A Server is a running server, or an ensemble of servers. Any goroutine may call its
+// methods.
 type Server struct {
 	endpoint harness.Endpoint
 	version  string
 	group    *group // nil for the user's
 
 	sentinels []string // of the layout Sentinel
-	replicas  int      // of a Setup, which have no address in endpoint
+	replicas  int      // of a Setup, without an address in endpoint
 }
 
-// Endpoint says how to reach the server.
+// Endpoint returns the address and credentials of the server.
 func (s *Server) Endpoint() harness.Endpoint {
 	at := s.endpoint
 	at.Addrs = make([][]string, len(s.endpoint.Addrs))
@@ -37,22 +37,20 @@ func (s *Server) Endpoint() harness.Endpoint {
 	return at
 }
 
-// Version is what the server says about itself, such as "7.0.15", or "unknown"
-// if it does not tell.
+// Version returns the version that the server reports, such as "7.0.15", or "unknown".
 func (s *Server) Version() string { return s.version }
 
-// Owned reports whether the lab started the server. On a server that is not
-// owned the lab touches only names under its own run id and never uses FLUSH,
-// CONFIG, DEBUG or signals.
+// Owned reports whether the lab started the server. On any other server the lab uses only
+// names under its own run id and never FLUSH, CONFIG, DEBUG or signals.
 func (s *Server) Owned() bool { return s.group != nil }
 
-// Sentinels returns the addresses of the sentinels of the layout [Sentinel], nil of
+// Sentinels returns the addresses of the sentinels of the layout [Sentinel], nil for
 // others.
 func (s *Server) Sentinels() []string { return slices.Clone(s.sentinels) }
 
-// Stop ends the server, whatever was done to it, and returns when its process is gone
-// and its directory removed. A Restart that is under way fails. It does nothing to the
-// user's server. Further calls return what the first one did.
+// Stop ends the server in any state, and returns when its process is gone and its
+// directory removed. A running Restart fails. It does nothing to the user's server.
+// Further calls return the result of the first one.
 func (s *Server) Stop() error {
 	if s.group == nil {
 		return nil

@@ -12,39 +12,39 @@ import (
 	"locklab/harness"
 )
 
-// A Setup is how servers are set up, as services run them. The zero value is one that
+// A Setup configures servers like those of services. The zero value is one server that
 // forces nothing to disk.
 type Setup struct {
-	// Servers is how many keep one copy each of the same data: a ZooKeeper ensemble, or
-	// a Redis primary and its replicas, of which one at least must follow, or the
-	// primary takes no write. 0 is 1.
+	// Servers is the number of servers with a copy of the same data: a ZooKeeper
+	// ensemble, or a Redis primary and its replicas. At least one replica must follow, or
+	// the primary accepts no write. 0 is 1.
 	Servers int
 
-	// Independent is how many such there are beside each other, each with a list of its
-	// own in Endpoint.Addrs. 0 is 1. More than one, of Redis only, have no replicas.
+	// Independent is the number of independent copies of this setup, each with its own
+	// list in Endpoint.Addrs. 0 is 1. More than one, for Redis only, have no replicas.
 	Independent int
 
-	// Durable servers force each write to disk before they answer. Their directories
-	// are on one: not in memory, if the system tells.
+	// Durable servers force each write to disk before they answer. Their directories are
+	// on a disk, not in memory, if the system reports that.
 	Durable bool
 
-	// TLS is what clients speak with each server, by a certificate of its own that they
-	// trust. Servers speak plainly with each other.
+	// TLS encrypts the connections of clients, with a certificate for each server that
+	// they trust. Servers communicate in plain text with each other.
 	TLS bool
 
-	// ClientAuth servers with TLS refuse clients without a certificate that theirs has
-	// signed. It serves as one itself; it and its key are in cert.pem and key.pem beside
-	// Endpoint.RootsFile.
+	// ClientAuth servers with TLS refuse clients without a certificate signed by the
+	// servers' certificate. That one is valid itself; it and its key are in cert.pem and
+	// key.pem in the directory of Endpoint.RootsFile.
 	ClientAuth bool
 }
 
-// plain reports whether s asks for nothing that a server of the user need not have.
+// plain reports whether s requires nothing that a user's server may lack.
 func (s Setup) plain() bool { return s.Servers <= 1 && !s.Durable && !s.TLS }
 
-// Processes is how many servers s starts.
+// Processes is the number of servers that s starts.
 func (s Setup) Processes() int { return max(1, s.Servers) * max(1, s.Independent) }
 
-// Settings says by which settings a server of the kind is set up so, in its own words.
+// Settings returns the settings of a server of the kind for s, in its own syntax.
 func (s Setup) Settings(kind string) string {
 	if kind == harness.KindZooKeeper {
 		text := map[bool]string{false: "forceSync=no", true: "forceSync=yes"}[s.Durable]
@@ -66,13 +66,13 @@ func (s Setup) Settings(kind string) string {
 	return text
 }
 
-// minReplicas is how many replicas must have been heard of in the last ten seconds for
-// a primary with some to take writes.
+// minReplicas is the number of replicas that must have contacted a primary with replicas
+// in the last ten seconds for it to accept writes.
 const minReplicas = 1
 
-// StartSetup starts new servers, which the caller must Stop, or returns the user's if
-// s asks for nothing but their number. If the user names servers of the kind and s asks
-// for more, the error wraps [harness.ErrUsage]: what is not the lab's is not set up.
+// StartSetup starts new servers, which the caller must Stop, or returns the user's if s
+// requires only their number. If the user names servers of the kind and s requires more,
+// the error wraps [harness.ErrUsage]: the lab does not configure the user's servers.
 func StartSetup(ctx context.Context, kind string, s Setup) (*Server, error) {
 	return startSetup(ctx, host(), kind, s)
 }
@@ -114,13 +114,13 @@ func startSetup(ctx context.Context, sys system, kind string, s Setup) (*Server,
 		server.endpoint.TLS, server.endpoint.Roots, server.endpoint.RootsFile = client.TLS, client.Roots, client.RootsFile
 	}
 	if err == nil && kind == harness.KindRedis && s.Servers > 1 {
-		server.endpoint.Addrs[0] = server.endpoint.Addrs[0][:1] // clients know the primary alone
+		server.endpoint.Addrs[0] = server.endpoint.Addrs[0][:1] // clients connect to the primary only
 		server.replicas = s.Servers - 1
 	}
 	return server, err
 }
 
-// kind returns k as s sets it up.
+// kind returns k configured for s.
 func (s Setup) kind(k *Kind) Kind {
 	out := *k
 	if k.Name == harness.KindZooKeeper {
@@ -148,8 +148,8 @@ func (s Setup) kind(k *Kind) Kind {
 	return layoutKind(o.command, nil, settleReplicas)
 }
 
-// UsersServer returns the environment variable by which the user names servers of the
-// kind, "" if there is none.
+// UsersServer returns the environment variable with the user's servers of the kind, "" if
+// it is not set.
 func UsersServer(kind string) string {
 	if k, err := lookup(kind); err == nil && os.Getenv(k.Env) != "" {
 		return k.Env

@@ -18,7 +18,7 @@ import (
 	"locklab/harness"
 )
 
-// TestSetup starts servers in each way and asks them whether they are what was asked for.
+// TestSetup starts servers with each setup and checks their configuration.
 func TestSetup(t *testing.T) {
 	for _, test := range []struct {
 		name             string
@@ -79,8 +79,8 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// wantTLS asks a server at addr as clients do, and if that is by TLS also without and with
-// a certificate that the server does not have.
+// wantTLS connects to a server at addr as clients do, and with TLS also without a
+// certificate and with a foreign one.
 func wantTLS(t *testing.T, at harness.Endpoint, addr string, want bool) {
 	t.Helper()
 	ask := func(at harness.Endpoint) error {
@@ -116,7 +116,7 @@ func wantTLS(t *testing.T, at harness.Endpoint, addr string, want bool) {
 	}
 }
 
-// configOf asks a Redis server for one of its settings.
+// configOf reads a setting of a Redis server.
 func configOf(t *testing.T, m member, name string) string {
 	t.Helper()
 	conn, err := dial(t.Context(), m.addr(), nil)
@@ -140,7 +140,7 @@ func configOf(t *testing.T, m member, name string) string {
 	return value
 }
 
-// TestSetupOfZooKeeper: a durable ensemble is one, and forces its log to disk.
+// TestSetupOfZooKeeper checks that a durable ensemble starts, and forces its log to disk.
 func TestSetupOfZooKeeper(t *testing.T) {
 	need(t, harness.KindZooKeeper)
 	if runtime.GOOS != "linux" {
@@ -184,7 +184,7 @@ func TestSetupOfZooKeeper(t *testing.T) {
 	wantEmpty(t, sys.temp)
 }
 
-// TestSetupRefuses: what is not the lab's is not set up, and what there is not, neither.
+// TestSetupRefuses checks that the user's servers and impossible setups are refused.
 func TestSetupRefuses(t *testing.T) {
 	for _, test := range []struct {
 		kind, env string
@@ -213,7 +213,7 @@ func TestSetupRefuses(t *testing.T) {
 	}
 }
 
-// TestOnDisk: a directory in memory is left for one on a disk.
+// TestOnDisk checks that a directory in memory is replaced by one on a disk.
 func TestOnDisk(t *testing.T) {
 	if got, err := onDisk("/nowhere"); err == nil && got != "/var/tmp" {
 		t.Errorf("of a directory that is not there: %s", got)

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestSignal: signals reach the server that is meant, and no process when it is gone.
+// TestSignal checks that a signal reaches only its server, and no process when the server
+// is gone.
 func TestSignal(t *testing.T) {
 	s := mustStartRedisOf(t, lab(t), RedisOptions{Replicas: 1})
 	if err := s.Signal(1, syscall.SIGSTOP); err != nil {
@@ -48,7 +49,7 @@ func TestSignal(t *testing.T) {
 	}
 }
 
-// TestSignalStops: a server that was sent SIGSTOP has stopped, with all its threads, when
+// TestSignalStops checks that after SIGSTOP all threads of the server have stopped when
 // Signal returns.
 func TestSignalStops(t *testing.T) {
 	if runtime.GOOS != "linux" {

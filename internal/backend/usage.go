@@ -13,40 +13,40 @@ import (
 	"locklab/harness"
 )
 
-// A Usage is what the servers of an endpoint have used so far and hold now, all
-// together. What one of them does not tell is -1.
+// A Usage is the total current usage of the servers of an endpoint. A figure that one of
+// them does not report is -1.
 type Usage struct {
 	CPU         time.Duration // user and system
 	Memory      int64         // bytes that they have allocated
-	Connections int64         // of clients, that of the question among them
+	Connections int64         // of clients, including the one of the query
 }
 
-// figures say which names of a server's answer are what: of several their sum counts,
-// and none means that it does not tell.
+// figures are the names of fields in a server's answer: several are added up, and none
+// means unknown.
 type figures struct {
 	cpu         []string // seconds
 	memory      []string // bytes
 	connections []string
 }
 
-// A questioner asks one server for its figures, by name, over a connection of its own.
+// A questioner queries one server for its figures, by name, over its own connection.
 type questioner interface {
 	ask(ctx context.Context) (map[string]string, error)
 	close()
 }
 
-// gaugeTime is how long a server has to answer.
+// gaugeTime is the time limit for the answer of a server.
 const gaugeTime = 2 * time.Second
 
-// A Gauge asks servers what they use. It belongs to one goroutine. What it asks
-// changes nothing, and touches no name.
+// A Gauge queries servers for their usage. It belongs to one goroutine. Its queries
+// change nothing, and touch no name.
 type Gauge struct {
 	kind *Kind
 	all  []questioner
 }
 
-// NewGauge returns a Gauge of the servers in the first lists of at.Addrs, of so many:
-// those of one lock. The caller closes it.
+// NewGauge returns a Gauge of the servers in the first lists of at.Addrs, which belong to
+// one lock. The caller closes it.
 func NewGauge(ctx context.Context, at harness.Endpoint, lists int) (*Gauge, error) {
 	k, err := lookup(at.Kind)
 	if err != nil {
@@ -66,14 +66,13 @@ func NewGauge(ctx context.Context, at harness.Endpoint, lists int) (*Gauge, erro
 	return g, nil
 }
 
-// Close ends the connections.
 func (g *Gauge) Close() {
 	for _, q := range g.all {
 		q.close()
 	}
 }
 
-// Read asks every server.
+// Read queries every server.
 func (g *Gauge) Read(ctx context.Context) (Usage, error) {
 	ctx, cancel := context.WithTimeout(ctx, gaugeTime)
 	defer cancel()
@@ -90,7 +89,7 @@ func (g *Gauge) Read(ctx context.Context) (Usage, error) {
 	return u, nil
 }
 
-// plus returns a + b, or -1 if one of them is not known.
+// plus returns a + b, or -1 if one of them is unknown.
 func plus[N ~int64](a, b N) N {
 	if a < 0 || b < 0 {
 		return -1
@@ -114,7 +113,7 @@ func total(fields map[string]string, names []string, unit float64) int64 {
 	return int64(math.Round(sum))
 }
 
-// fieldsOf reads lines of a name and a value with sep between.
+// fieldsOf parses lines of a name and a value separated by sep.
 func fieldsOf(text, sep string) map[string]string {
 	fields := make(map[string]string)
 	for line := range strings.Lines(text) {
@@ -132,13 +131,12 @@ var redisFigures = figures{
 	connections: []string{"connected_clients"},
 }
 
-// redisLine is an open connection to a Redis server.
 type redisLine struct {
 	conn net.Conn
 	r    *bufio.Reader
 }
 
-// openRedis connects, under a name of its own.
+// openRedis connects with its own client name.
 func openRedis(ctx context.Context, at harness.Endpoint, addr string) (*redisLine, error) {
 	conn, err := dial(ctx, addr, at.TLS)
 	if err != nil {
@@ -167,8 +165,8 @@ func (l *redisLine) do(args ...string) (string, error) {
 
 func (l *redisLine) close() { l.conn.Close() }
 
-// ask takes the sections one by one: before Redis 7 INFO takes one at a time, and
-// without one it tells much more.
+// ask reads the sections one by one: before Redis 7 INFO accepts one at a time, and
+// without one it returns much more.
 func (l *redisLine) ask(ctx context.Context) (map[string]string, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		l.conn.SetDeadline(deadline)
@@ -191,20 +189,20 @@ func askRedis(ctx context.Context, at harness.Endpoint, addr string) (questioner
 	if err != nil {
 		return nil, err
 	}
-	if b, ok := l.conn.(*boundConn); ok && !b.stop() { // it outlives the context of its beginning
+	if b, ok := l.conn.(*boundConn); ok && !b.stop() { // it outlives the context of its start
 		l.conn.Close()
 		return nil, context.Cause(ctx)
 	}
 	return l, nil
 }
 
-// zooKeeperFigures are lines of srvr, the one question that a ZooKeeper server
-// answers unless it is told not to. It tells neither its CPU time nor its memory:
-// what mntr says of the latter is the size of the nodes, and not of the heap.
+// zooKeeperFigures are lines of srvr, the only query that a ZooKeeper server answers by
+// default. It reports neither CPU time nor memory: the size in mntr is the size of the
+// nodes, not of the heap.
 var zooKeeperFigures = figures{connections: []string{"Connections"}}
 
-// zooKeeperLine asks one server, over a connection for each question, which the
-// server ends.
+// zooKeeperLine queries one server, with a connection for each query, which the server
+// closes.
 type zooKeeperLine struct {
 	at   harness.Endpoint
 	addr string

@@ -10,10 +10,10 @@ import (
 	"locklab/harness"
 )
 
-// answerTime is how long the user's servers have to answer, all together.
+// answerTime is the time limit for the answers of the user's servers, all together.
 const answerTime = 2 * time.Second
 
-// connect returns the user's servers, which text names, if they answer.
+// connect returns the user's servers named by text, if they answer.
 func connect(ctx context.Context, k *Kind, text string) (*Server, error) {
 	at, err := k.parse(text)
 	if err != nil {
@@ -35,9 +35,8 @@ func connect(ctx context.Context, k *Kind, text string) (*Server, error) {
 	return s, nil
 }
 
-// firstAnswer asks all members of one ensemble at once and returns the version
-// of the first that serves. One is enough: it can serve only if a majority of
-// its ensemble is there.
+// firstAnswer queries all members of one ensemble at once and returns the version of the
+// first that serves. One is enough: it can serve only with a majority of its ensemble.
 func firstAnswer(ctx context.Context, k *Kind, at harness.Endpoint, addrs []string) (version string, err error) {
 	type result struct {
 		answer
@@ -62,8 +61,8 @@ func firstAnswer(ctx context.Context, k *Kind, at harness.Endpoint, addrs []stri
 	return "", err
 }
 
-// hostPorts splits a comma-separated list of host:port. The error does not
-// quote the list, which could hold a password by mistake.
+// hostPorts splits a comma-separated list of host:port. The error does not quote the
+// list, which could contain a password by mistake.
 func hostPorts(list string) ([]string, error) {
 	var addrs []string
 	for addr := range strings.SplitSeq(list, ",") {

@@ -42,8 +42,8 @@ func TestUserServer(t *testing.T) {
 	}
 }
 
-// An ensemble of which one member is up still serves; independent servers of
-// which one is down do not.
+// TestUserServersPartlyDown checks that an ensemble with one living member still serves,
+// and that independent servers with one dead server do not.
 func TestUserServersPartlyDown(t *testing.T) {
 	for kind, want := range map[string]error{harness.KindZooKeeper: nil, harness.KindRedis: harness.ErrUsage} {
 		t.Run(kind, func(t *testing.T) {
@@ -57,7 +57,6 @@ func TestUserServersPartlyDown(t *testing.T) {
 	}
 }
 
-// deadAddr returns an address where no server listens.
 func deadAddr(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -67,8 +66,8 @@ func deadAddr(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// deafAddr returns an address where connections are accepted, what is said is
-// never read, and reply is all that is ever said.
+// deafAddr returns an address that accepts connections, never reads, and only ever sends
+// reply.
 func deafAddr(t *testing.T, reply string) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

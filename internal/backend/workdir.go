@@ -11,18 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A workdir is a temporary directory with a living owner: the process that
-// holds a lock on it. The kernel drops the lock when that process ends, however
-// it ends.
+// A workdir is a temporary directory with a living owner: the process that holds a lock
+// on it. The kernel releases the lock when that process ends, in any way.
 type workdir struct {
 	path string
 	lock *os.File
 }
 
-// workdirName matches the names that newWorkdir gives, and no others.
+// workdirName matches only the names of newWorkdir.
 var workdirName = regexp.MustCompile(`^locklab-(redis|zookeeper)-[0-9]+$`)
 
-// newWorkdir makes a directory in temp.
 func newWorkdir(temp, kind string) (*workdir, error) {
 	for {
 		path, err := os.MkdirTemp(temp, "locklab-"+kind+"-")
@@ -33,16 +31,16 @@ func newWorkdir(temp, kind string) (*workdir, error) {
 		if err == nil {
 			return d, nil
 		}
-		// The sweep of another process saw the directory before it was locked
-		// and removes it. Anything else is a real error.
+		// The sweep of another process may remove the directory before it is locked here.
+		// Anything else is a real error.
 		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, os.ErrNotExist) {
 			return nil, errors.Join(err, os.Remove(path))
 		}
 	}
 }
 
-// lockWorkdir takes the lock of the directory at path. The error is EWOULDBLOCK
-// if it has an owner, and ErrNotExist if it is gone.
+// lockWorkdir takes the lock of the directory at path. The error is EWOULDBLOCK if it has
+// an owner, and ErrNotExist if it is gone.
 func lockWorkdir(path string) (*workdir, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -56,8 +54,8 @@ func lockWorkdir(path string) (*workdir, error) {
 	return d, nil
 }
 
-// claim takes the lock. The process that had it before may have removed the
-// directory after it was opened here, so it checks again.
+// claim takes the lock. Its previous owner may have removed the directory after it was
+// opened here, so claim checks again.
 func (d *workdir) claim() error {
 	if err := unix.Flock(int(d.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return &os.PathError{Op: "flock", Path: d.path, Err: err}
@@ -70,19 +68,18 @@ func (d *workdir) claim() error {
 	if err != nil {
 		return err
 	}
-	if !os.SameFile(opened, named) { // another one, or a link
+	if !os.SameFile(opened, named) { // another directory, or a link
 		return &os.PathError{Op: "flock", Path: d.path, Err: os.ErrNotExist}
 	}
 	return nil
 }
 
-// remove removes the directory and then gives up its lock.
 func (d *workdir) remove() error {
 	return errors.Join(os.RemoveAll(d.path), d.lock.Close())
 }
 
-// sweep removes the directories in temp whose owner is dead. It does what it
-// can: a directory that belongs to another user stays.
+// sweep removes the directories in temp whose owner is dead. It ignores errors: a
+// directory of another user stays.
 func sweep(temp string) {
 	entries, _ := os.ReadDir(temp)
 	for _, e := range entries {

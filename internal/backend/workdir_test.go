@@ -31,7 +31,7 @@ func TestSweep(t *testing.T) {
 		}
 		dead.lock.Close() // as the kernel does when the owner dies
 	}
-	// Names that are not ours, or not directories.
+	// Foreign names, and files that are not directories.
 	elsewhere := t.TempDir()
 	for _, name := range []string{"locklab-redis-backup", "locklab-redis-1.old", "xlocklab-redis-1", "locklab-other-1"} {
 		path := filepath.Join(temp, name)
@@ -63,7 +63,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// A lock on what was removed in the meantime is worth nothing, also if the name
+// TestClaimRemoved checks that a lock on a removed directory is invalid, also if the name
 // is in use again.
 func TestClaimRemoved(t *testing.T) {
 	for name, again := range map[string]func(path string) error{
@@ -90,8 +90,8 @@ func TestClaimRemoved(t *testing.T) {
 	}
 }
 
-// A directory is not swept between its making and its locking, nor locked after
-// it was swept.
+// TestSweepWhileMaking checks that a directory is not swept between its creation and its
+// locking, nor locked after it was swept.
 func TestSweepWhileMaking(t *testing.T) {
 	temp := t.TempDir()
 	var makers, sweeper sync.WaitGroup

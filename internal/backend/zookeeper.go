@@ -30,7 +30,7 @@ var zooKeeper = Kind{
 	},
 }
 
-// parseZooKeeper reads host:port[,host:port], which are one ensemble.
+// parseZooKeeper parses host:port[,host:port], the members of one ensemble.
 func parseZooKeeper(text string) (harness.Endpoint, error) {
 	addrs, err := hostPorts(text)
 	if err != nil {
@@ -39,12 +39,12 @@ func parseZooKeeper(text string) (harness.Endpoint, error) {
 	return harness.Endpoint{Kind: harness.KindZooKeeper, Addrs: [][]string{addrs}}, nil
 }
 
-// homebrew is where Homebrew links its packages: on Apple silicon, on Intel and
-// on Linux.
+// homebrew are the directories of Homebrew packages: on Apple silicon, on Intel and on
+// Linux.
 var homebrew = []string{"/opt/homebrew/opt", "/usr/local/opt", "/home/linuxbrew/.linuxbrew/opt"}
 
-// findZooKeeper looks for a release in ZOOKEEPER_HOME, then for Debian's jars,
-// then for Homebrew's.
+// findZooKeeper searches for a release in ZOOKEEPER_HOME, then for Debian's jars, then
+// for Homebrew's.
 func findZooKeeper(s system) (program, error) {
 	java, err := findJava(s)
 	if err != nil {
@@ -55,8 +55,8 @@ func findZooKeeper(s system) (program, error) {
 	if releases[0] == "" {
 		const debian = "/usr/share/java/"
 		if found, _ := s.glob(debian + "zookeeper.jar"); len(found) > 0 {
-			// The jar's manifest names the rest; a wildcard would load, slowly,
-			// every Java library of the machine.
+			// The jar's manifest names the others; a wildcard would load, slowly, every
+			// Java library of the machine.
 			return program{path: java, classPath: debian + "zookeeper.jar:" + debian + "slf4j-simple.jar"}, nil
 		}
 		releases = nil
@@ -77,8 +77,8 @@ func findZooKeeper(s system) (program, error) {
 	return program{}, fmt.Errorf("%w: no ZooKeeper in /usr/share/java, Homebrew or ZOOKEEPER_HOME: %s", harness.ErrUnavailable, get)
 }
 
-// findJava looks in JAVA_HOME, then in Homebrew, which keeps its Java off PATH,
-// then on PATH.
+// findJava searches in JAVA_HOME, then in Homebrew, which keeps its Java off PATH, then
+// in PATH.
 func findJava(s system) (string, error) {
 	patterns := []string{}
 	if home := s.getenv("JAVA_HOME"); home != "" {
@@ -94,7 +94,7 @@ func findJava(s system) (string, error) {
 	}
 	path, err := s.lookPath("java")
 	if err == nil && runtime.GOOS == "darwin" && path == "/usr/bin/java" {
-		// macOS always has that file; without a Java it only says so.
+		// macOS always has that file; without a Java it only prints a message.
 		if found, _ := s.glob("/Library/Java/JavaVirtualMachines/*"); len(found) == 0 {
 			err = exec.ErrNotFound
 		}
@@ -107,12 +107,12 @@ func findJava(s system) (string, error) {
 
 // zooKeeperConfig is for measuring locks and for quick failures:
 //
-//   - tickTime is the grain of session expiry and half of the shortest session
-//     timeout: 500 ms allow sessions of 2 to 4 s that end when they should.
-//   - maxClientCnxns is 60 per client address by default, which one loopback
-//     client with a session per worker passes at once.
+//   - tickTime is the resolution of session expiry and half of the shortest session
+//     timeout: 500 ms allow sessions of 2 to 4 s that end in time.
+//   - maxClientCnxns is 60 per client address by default. A loopback client with a
+//     session per worker exceeds that at once.
 //   - snapCount keeps snapshots, which stall requests, out of measured windows.
-//   - the commands are those that the lab asks: identity, version, counters.
+//   - the commands are those used by the lab: identity, version, counters.
 const zooKeeperConfig = `tickTime=500
 minSessionTimeout=1000
 maxSessionTimeout=60000
@@ -125,9 +125,9 @@ admin.enableServer=false
 4lw.commands.whitelist=conf,cons,mntr,ruok,srvr,wchs
 `
 
-// zooKeeperLoggers is configuration by file name. Releases differ in their
-// logger; each prints errors, which a failed start quotes, and no warnings: there
-// is one, with a stack trace, for every connection that breaks.
+// zooKeeperLoggers is configuration by file name. Releases differ in their logger. Each
+// prints errors, which a failed start quotes, and no warnings: every broken connection
+// causes one, with a stack trace.
 var zooKeeperLoggers = map[string]string{
 	"logback.xml": `<configuration>
 <appender name="C" class="ch.qos.logback.core.ConsoleAppender"><encoder><pattern>%msg%n%ex{short}</pattern></encoder></appender>
@@ -143,8 +143,8 @@ log4j.appender.C.layout.ConversionPattern=%m%n
 `,
 }
 
-// zooKeeperFiles returns the configuration of m, by path. The servers of an
-// ensemble name each other and know which one they are from a file myid.
+// zooKeeperFiles returns the configuration of m, by path. The servers of an ensemble list
+// each other; a file myid identifies each.
 func zooKeeperFiles(config string, m member, all []member) (map[string]string, error) {
 	data := filepath.Join(m.dir, "data")
 	text := zooKeeperConfig + fmt.Sprintf("clientPort=%d\ndataDir=%s\n", m.port, data)
@@ -185,8 +185,8 @@ func zooKeeperCommand(p program, m member, all []member) (*exec.Cmd, error) {
 	}
 	return exec.Command(p.path,
 		"-Xmx128m", "-XX:+UseSerialGC",
-		"-XX:-UsePerfData",              // else a kill leaves a file in the machine's temporary directory
-		"-Djava.io.tmpdir="+m.dir,       // where native libraries are unpacked
+		"-XX:-UsePerfData",              // otherwise a kill leaves a file in the machine's temporary directory
+		"-Djava.io.tmpdir="+m.dir,       // directory of unpacked native libraries
 		noForceSync,                     // measures the protocol, not the disk
 		"-Dzookeeper.preAllocSize=1024", // KiB; the default of 64 MiB is slow to write
 		"-cp", m.dir+":"+p.classPath,
@@ -194,9 +194,9 @@ func zooKeeperCommand(p program, m member, all []member) (*exec.Cmd, error) {
 	), nil
 }
 
-// probeZooKeeper opens and closes a session, which only a server that serves
-// can grant, and then asks for version and data directory. A user's server may
-// forbid these questions: then they are unknown.
+// probeZooKeeper opens and closes a session, which only a serving server can grant, and
+// then queries version and data directory. A user's server may forbid these queries: then
+// they are unknown.
 func probeZooKeeper(ctx context.Context, _ harness.Endpoint, addr string) (answer, error) {
 	if err := handshake(ctx, addr); err != nil {
 		return answer{}, err
@@ -224,13 +224,12 @@ var (
 	zooKeeperDataDir = regexp.MustCompile(`(?m)^dataDir=(.*)$`)
 )
 
-// fourLetters sends a four-letter command and returns what the server says
-// before it hangs up.
+// fourLetters sends a four-letter command and returns the server's answer.
 func fourLetters(ctx context.Context, addr, command string) (string, error) {
 	return fourLettersAt(ctx, harness.Endpoint{}, addr, command)
 }
 
-// fourLettersAt is fourLetters over TLS, if at says so.
+// fourLettersAt is fourLetters, over TLS if at has a TLS configuration.
 func fourLettersAt(ctx context.Context, at harness.Endpoint, addr, command string) (string, error) {
 	conn, err := dial(ctx, addr, at.TLS)
 	if err != nil {
@@ -244,9 +243,9 @@ func fourLettersAt(ctx context.Context, at harness.Endpoint, addr, command strin
 	return string(text), err
 }
 
-// handshake opens a session and closes it again: ConnectRequest,
-// ConnectResponse, then a request of type closeSession
-// (zookeeper-jute/src/main/resources/zookeeper.jute, ZooDefs.OpCode).
+// handshake opens a session and closes it again: ConnectRequest, ConnectResponse, then a
+// request of type closeSession (zookeeper-jute/src/main/resources/zookeeper.jute,
+// ZooDefs.OpCode).
 func handshake(ctx context.Context, addr string) error {
 	conn, err := dial(ctx, addr, nil)
 	if err != nil {
@@ -266,7 +265,7 @@ func handshake(ctx context.Context, addr string) error {
 	b = be.AppendUint64(b, 0)              // session id: a new one
 	b = be.AppendUint32(b, 16)             // length of the password
 	b = append(b, make([]byte, 16)...)     // the password
-	b = append(b, 0)                       // not content with a read-only server
+	b = append(b, 0)                       // refuse a read-only server
 	if _, err := conn.Write(b); err != nil {
 		return err
 	}
@@ -288,7 +287,7 @@ func handshake(ctx context.Context, addr string) error {
 	return err
 }
 
-// readFrame reads a message with its length before it.
+// readFrame reads a message preceded by its length.
 func readFrame(r io.Reader) ([]byte, error) {
 	var size [4]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {

@@ -16,50 +16,50 @@ import (
 	"locklab/harness"
 )
 
-// EnsembleOptions is how a ZooKeeper ensemble is made up. The zero value is usable.
+// EnsembleOptions configures a ZooKeeper ensemble. The zero value is usable.
 type EnsembleOptions struct {
-	// Servers is how many there are, an odd number. 0 is 3.
+	// Servers is the number of servers, an odd number. 0 is 3.
 	Servers int
 
-	// First is the number of the first server, of those that follow it one more each;
-	// 0 is 1, and the last may be 255. Numbers from 128 make those of sessions negative.
-	// It has no effect on a server alone.
+	// First is the number of the first server; the following servers are numbered from
+	// there. 0 is 1, and the last may be 255. Numbers from 128 make the session ids
+	// negative. It has no effect on a single server.
 	First int
 
-	// TickTime is the grain of the servers' clocks: a leader pings its followers
-	// every half of it, and by default a session lasts for two or more. 0 is 500 ms,
-	// and then sessions may last for two, too.
+	// TickTime is the resolution of the servers' clocks: a leader pings its followers
+	// twice in it, and by default a session lasts for two or more. 0 is 500 ms, with
+	// which sessions may last for two, too.
 	TickTime time.Duration
 
-	// SyncLimit is for how many ticks a follower and its leader take each other to
-	// live without a word. 0 is 4.
+	// SyncLimit is the number of ticks of silence after which a follower and its leader
+	// consider each other dead. 0 is 4.
 	SyncLimit int
 
-	// InitLimit is for how many ticks an elected leader waits for a majority to follow it,
-	// and a server to follow the leader that it voted for, before they vote again: what a
-	// vote that fails costs. 0 is 20.
+	// InitLimit is the number of ticks for which an elected leader waits for a majority
+	// of followers, and a server for the leader that it voted for, before a new election.
+	// It is the cost of a failed election. 0 is 20.
 	InitLimit int
 
 	// Config has further lines of each server's configuration, such as maxClientCnxns=1.
 	Config string
 
-	// Link, if not nil, returns by which address server from reaches the port by which
-	// server to leads others, which is addr: that of a proxy, say. Both count from 0, in
-	// the order of Endpoint.Addrs. It may be asked twice, for other ports.
+	// Link, if not nil, returns the address with which server from reaches addr, the
+	// quorum port of server to: for example the address of a proxy. Both count from 0, in
+	// the order of Endpoint.Addrs. It may be called again for other ports.
 	Link func(from, to int, addr string) (string, error)
 
-	// Elect is Link for the ports by which servers elect a leader. Of two servers the
-	// one of the greater number connects to the other; if that comes first, it is asked
-	// for its own address, and a proxy passed by.
+	// Elect is Link for the ports of leader elections. Of two servers the one with the
+	// greater number connects to the other. If the other connects first, the first asks
+	// it for its own address, which bypasses a proxy.
 	Elect func(from, to int, addr string) (string, error)
 
-	// Counters has nodes that are there from the start, each with the number of its next
-	// sequential child. It has their parents, too.
+	// Counters has the initial nodes, each with the number of its next sequential child.
+	// It includes their parents.
 	Counters map[string]int32
 }
 
-// StartEnsembleOf starts a new ensemble, which the caller must Stop, whatever
-// LOCKLAB_ZOOKEEPER says, for tests that hurt it. The error wraps
+// StartEnsembleOf starts a new ensemble, which the caller must Stop, regardless of
+// LOCKLAB_ZOOKEEPER, for tests that inject faults. The error wraps
 // [harness.ErrUnavailable] if there is no program to start.
 func StartEnsembleOf(ctx context.Context, o EnsembleOptions) (*Server, error) {
 	if o.Servers == 0 {
@@ -78,7 +78,7 @@ func StartEnsembleOf(ctx context.Context, o EnsembleOptions) (*Server, error) {
 	return launch(ctx, sys, &kind, p, o.Servers)
 }
 
-// command is zooKeeperCommand with what o says, by lines that override others.
+// command is zooKeeperCommand with the options of o as lines that override others.
 func (o EnsembleOptions) command(p program, m member, all []member) (*exec.Cmd, error) {
 	cmd, err := zooKeeperCommand(p, m, all)
 	if err != nil {
@@ -135,10 +135,10 @@ func (o EnsembleOptions) command(p program, m member, all []member) (*exec.Cmd, 
 	return cmd, os.WriteFile(path, []byte(text), 0o600)
 }
 
-// serverLine is how a line of the configuration begins that says where a server is.
+// serverLine matches the start of a configuration line with the address of a server.
 var serverLine = regexp.MustCompile(`(?m)^server\.[0-9]+`)
 
-// port returns by which port of 127.0.0.1 server from reaches that one of server to.
+// port returns the port of 127.0.0.1 with which server from reaches port at of server to.
 func port(link func(from, to int, addr string) (string, error), from, to, at int) (string, error) {
 	if link == nil {
 		return strconv.Itoa(at), nil

@@ -16,7 +16,7 @@ import (
 	"locklab/harness"
 )
 
-// elected: the servers of an ensemble elect one of them.
+// elected checks that the servers of an ensemble elect one of them.
 func elected(t *testing.T, s *Server) {
 	addrs := s.Endpoint().Addrs
 	if len(addrs) != 1 || len(addrs[0]) != 3 || len(s.PIDs()) != 3 {
@@ -39,7 +39,7 @@ func elected(t *testing.T, s *Server) {
 	}
 }
 
-// hurtEnsemble kills the leader, restarts it, stops the next one, and Stops all.
+// hurtEnsemble kills the leader, restarts it, stops the next one, and calls Stop.
 func hurtEnsemble(t *testing.T, s *Server) {
 	leads := func() int {
 		t.Helper()
@@ -87,15 +87,15 @@ func hurtEnsemble(t *testing.T, s *Server) {
 	}
 }
 
-// done is a context that has ended.
+// done returns a context that has ended.
 func done(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return ctx
 }
 
-// TestLeaderBesideSilence: a server that is stopped accepts connections and says nothing. It is
-// waited for once, and does not hold up the others from then on.
+// TestLeaderBesideSilence checks that Leader waits for a silent, stopped server only
+// once. From then on it does not delay the others.
 func TestLeaderBesideSilence(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -124,8 +124,8 @@ func TestLeaderBesideSilence(t *testing.T) {
 	}
 }
 
-// TestLeaderEpoch: of servers that take themselves for the leader the one of the later
-// election is.
+// TestLeaderEpoch checks that among servers that consider themselves the leader, the one
+// of the later election counts.
 func TestLeaderEpoch(t *testing.T) {
 	says := func(zxid, mode string) string {
 		return "Latency min/avg/max: 0/0.0/0\nZxid: " + zxid + "\nMode: " + mode + "\nNode count: 5\n"
@@ -136,7 +136,7 @@ func TestLeaderEpoch(t *testing.T) {
 		says("0x0", "standalone"):                                   0,
 		says("0x200000007", "follower"):                             -1,
 		says("", "leader"):                                          -1,
-		says("0xfffffffffffffffff", "leader"):                       -1, // more than it has
+		says("0xfffffffffffffffff", "leader"):                       -1, // too many digits
 		"This ZooKeeper instance is not currently serving requests": -1,
 		"": -1,
 	} {
@@ -152,8 +152,8 @@ func TestLeaderEpoch(t *testing.T) {
 	}
 }
 
-// TestEnsembleOf: servers reach each other as they are told, and tick as long. They lead
-// and follow, and go on when the leader is hurt.
+// TestEnsembleOf checks that servers use the given addresses and ticks, that they lead
+// and follow, and that they continue after faults of the leader.
 func TestEnsembleOf(t *testing.T) {
 	need(t, harness.KindZooKeeper)
 	_, none := StartEnsemble(t.Context(), 0)

@@ -9,12 +9,12 @@ import (
 	"slices"
 )
 
-// writeSnapshot writes a snapshot of a ZooKeeper server that has the nodes of counters, open
-// to all clients, and gives their next sequential child that number. The parents of each
-// are among them. A server that starts in dir loads it.
+// writeSnapshot writes a snapshot of a ZooKeeper server with the nodes of counters, open
+// to all clients, each with the number of its next sequential child. counters includes
+// their parents. A server that starts in dir loads it.
 //
-// The format is that of org.apache.zookeeper.server.persistence.FileSnap, 3.4 and later: a
-// header, no sessions, no ACLs, the nodes, a checksum.
+// The format is that of org.apache.zookeeper.server.persistence.FileSnap, 3.4 and later:
+// a header, no sessions, no ACLs, the nodes, a checksum.
 func writeSnapshot(dir string, counters map[string]int32) error {
 	be := binary.BigEndian
 	b := []byte("ZKSN")

@@ -24,7 +24,7 @@ func TestParseZooKeeper(t *testing.T) {
 	}
 }
 
-// files returns a glob that knows the given files only.
+// files returns a glob that has only the given files.
 func files(paths ...string) func(string) ([]string, error) {
 	return func(pattern string) ([]string, error) {
 		var found []string
@@ -75,8 +75,8 @@ func TestFindZooKeeper(t *testing.T) {
 	}
 }
 
-// An administrator may forbid all four-letter commands but srvr, which scripts
-// of ZooKeeper itself need: the session is the proof that it serves.
+// TestUserZooKeeperForbidsCommands checks a server that forbids all four-letter commands
+// except srvr, which scripts of ZooKeeper itself need. The session proves that it serves.
 func TestUserZooKeeperForbidsCommands(t *testing.T) {
 	need(t, harness.KindZooKeeper)
 	sys := lab(t)
@@ -112,7 +112,8 @@ func TestUserZooKeeperForbidsCommands(t *testing.T) {
 	}
 }
 
-// What a server says that cannot start is quoted, without Java's stack frames.
+// TestZooKeeperFails checks that the output of a server that cannot start is quoted,
+// without Java's stack frames.
 func TestZooKeeperFails(t *testing.T) {
 	need(t, harness.KindZooKeeper)
 	sys := lab(t)

@@ -20,9 +20,9 @@ import (
 	"time"
 )
 
-// StartZooKeeperTLS is Start of a new ZooKeeper server, never the user's, and
-// returns it as reached by its port for TLS (secureClientPort), with the
-// certificates that it asks of its clients: a client that has none is refused.
+// StartZooKeeperTLS is Start for a new ZooKeeper server, never the user's. The result
+// uses its port for TLS (secureClientPort), with the certificates that it requires of its
+// clients: a client without one is refused.
 func StartZooKeeperTLS(ctx context.Context) (*Server, error) {
 	sys := host()
 	p, err := zooKeeper.find(sys)
@@ -45,8 +45,8 @@ func StartZooKeeperTLS(ctx context.Context) (*Server, error) {
 	return s, nil
 }
 
-// NettyOfDebian is what to add to a class path that begins with Debian's jars, for a server or
-// a client that speaks TLS: its zookeeper.jar does not name it as needed.
+// NettyOfDebian returns the addition to a class path that begins with Debian's jars, for
+// a server or a client with TLS: the manifest of zookeeper.jar does not list it.
 func NettyOfDebian(classPath string) (more string) {
 	const debian = "/usr/share/java/"
 	if strings.HasPrefix(classPath, debian) {
@@ -57,15 +57,15 @@ func NettyOfDebian(classPath string) (more string) {
 	return more
 }
 
-// A securePort is a port for TLS beside the plain one.
+// A securePort is a port for TLS in addition to the plain one.
 type securePort struct {
 	port   int
 	pem    []byte // certificate and key
 	client *tls.Config
 }
 
-// newSecurePort makes up a certificate, which is the server's, its clients' and
-// the authority's.
+// newSecurePort makes a certificate that is used by the server, its clients and the
+// authority.
 func newSecurePort(sys system) (*securePort, error) {
 	ports, err := sys.ports(1)
 	if err != nil {
@@ -76,7 +76,7 @@ func newSecurePort(sys system) (*securePort, error) {
 		return nil, err
 	}
 	template := &x509.Certificate{
-		Subject:      pkix.Name{CommonName: "locklab"}, // Java does not take a certificate without a name
+		Subject:      pkix.Name{CommonName: "locklab"}, // Java does not accept a certificate without a name
 		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
@@ -108,8 +108,7 @@ func newSecurePort(sys system) (*securePort, error) {
 	}}, nil
 }
 
-// command is zooKeeperCommand with the port. Only ZooKeeper's Netty server knows
-// TLS.
+// command is zooKeeperCommand with the port. Only ZooKeeper's Netty server supports TLS.
 func (s *securePort) command(p program, m member, all []member) (*exec.Cmd, error) {
 	cmd, err := zooKeeperCommand(p, m, all)
 	if err != nil {
