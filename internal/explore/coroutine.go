@@ -7,9 +7,9 @@ import (
 	"iter"
 )
 
-// A coroutine runs one body after another, on a goroutine of its own that never
-// runs at the same time as the one that resumes it. A switch costs a fifth of
-// one between goroutines, and a stack that has grown is kept.
+// A coroutine runs one body after another, on its own goroutine, which never runs at the
+// same time as the goroutine that resumes it. A switch costs a fifth of a switch between
+// goroutines, and a grown stack is kept.
 type coroutine struct {
 	body     func()
 	finished bool
@@ -30,21 +30,20 @@ func newCoroutine() *coroutine {
 	return c
 }
 
-// resume runs the body until it suspends, or from the beginning, and reports
-// whether it has returned.
+// resume runs the body until it suspends, or from the beginning, and reports whether it
+// has returned.
 func (c *coroutine) resume() (finished bool) {
 	c.finished = false
 	c.next()
 	return c.finished
 }
 
-// suspend makes resume return. It is called by the body.
+// suspend makes resume return. The body calls it.
 func (c *coroutine) suspend() { c.yield(struct{}{}) }
 
-// unwind is the panic that ends the body of a worker that is not to go on.
+// unwind is the panic that ends the body of an aborted worker.
 type unwind struct{}
 
-// coroutine returns the coroutine for worker i.
 func (e *explorer) coroutine(i int) *coroutine {
 	for len(e.coroutines) <= i {
 		e.coroutines = append(e.coroutines, newCoroutine())
@@ -59,7 +58,6 @@ func (e *explorer) dismiss() {
 	}
 }
 
-// body runs the function of a worker to its end, or until it is unwound.
 func (w *Worker) body(do func(*Worker)) {
 	defer func() {
 		switch p := recover(); p.(type) {

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// A decision is what happens next: a kind, and in the lower half the worker.
+// A decision is the next event: a kind, and in the lower half the worker.
 type decision uint8
 
 const (
-	decideStep  decision = 0x10 // the worker does its next operation
-	decideLate  decision = 0x20 // it does so while its stores stay invisible
+	decideStep  decision = 0x10 // the worker performs its next operation
+	decideLate  decision = 0x20 // the same while its stores stay invisible
 	decideFlush decision = 0x30 // its oldest store becomes visible
 	decideOut   decision = 0x40 // it waits in vain until it does something else
 
@@ -23,11 +23,11 @@ const (
 func (d decision) kind() decision { return d & kindMask }
 func (d decision) worker() int    { return int(d &^ kindMask) }
 
-// marks stand before the number of the worker.
+// marks are the text of the kinds, in front of the worker's number.
 var marks = map[decision]string{decideStep: "", decideLate: "late", decideFlush: "flush", decideOut: "out"}
 
-// encode writes decisions as text, such as "0*3 1 late1 0*2 flush1": worker 0
-// takes three steps, worker 1 one and another one late, and so on.
+// encode formats decisions, such as "0*3 1 late1 0*2 flush1": worker 0 takes three steps,
+// worker 1 one and another one late, and so on.
 func encode(path []decision) string {
 	var b strings.Builder
 	for i := 0; i < len(path); {
@@ -47,10 +47,10 @@ func encode(path []decision) string {
 	return b.String()
 }
 
-// maxRepeat bounds how often a decision is repeated in one field.
+// maxRepeat bounds the repetitions of a decision in one field.
 const maxRepeat = 1_000_000
 
-// parse reads what encode wrote.
+// parse parses the output of encode.
 func parse(text string) ([]decision, error) {
 	var path []decision
 	for _, field := range strings.Fields(text) {

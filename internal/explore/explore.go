@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// What a schedule can be guilty of. A [Failure] wraps one of them.
+// The errors of a schedule. A [Failure] wraps one of them.
 var (
 	ErrExclusion = errors.New("explore: too many inside at once")
 	ErrDeadlock  = errors.New("explore: deadlock: no worker can go on, and what they wait for never changes")
@@ -18,71 +18,71 @@ var (
 	ErrPanic     = errors.New("explore: panic")
 )
 
-// ErrReplay says that a string of decisions does not fit a program.
+// ErrReplay reports that a string of decisions does not fit a program.
 var ErrReplay = errors.New("explore: these decisions do not fit this program")
 
-// MaxWorkers bounds the workers of a program.
+// MaxWorkers is the maximum number of workers of a program.
 const MaxWorkers = 8
 
-// What Limits can hold, and what it holds if it says nothing.
+// The maxima and defaults of Limits.
 const (
 	maxPreemptions = 200
 	maxReorderings = 7
 	defaultSteps   = 5000
 )
 
-// A Program is a set of workers and what they share. It is made anew for each
-// schedule, and must do the same each time if the words give the same answers:
-// no time, no map order. A random number may decide how long a SpinHint is,
-// but not what happens next.
+// A Program is a set of workers and their shared data. It is built again for each
+// schedule, and must do the same each time if the words give the same answers: no time,
+// no map order. A random number may decide the length of a SpinHint, but not the next
+// operation.
 type Program struct {
-	// Workers are the functions whose operations on words are interleaved.
-	// They must not start goroutines, nor block in anything but a Parker.
+	// Workers are the functions whose operations on words are interleaved. They must not
+	// start goroutines, and must not block except in a Parker.
 	Workers []func(*Worker)
-	// Shared holds the words, for their names in a trace. It may be nil.
+	// Shared contains the words, for their names in a trace. It may be nil.
 	Shared any
 	// Final is called when all workers have returned. It may be nil.
 	Final func() error
-	// Permits is how many may be inside at once by Enter; 0 is one.
+	// Permits is the number of workers that may be inside at once; 0 is one.
 	Permits int
-	// FIFO demands that a worker that waits when another one asks goes first.
+	// FIFO requires that a worker that waits when another one asks goes first.
 	FIFO bool
 }
 
-// Limits bound the exploration. All schedules within them are covered.
+// Limits bound the exploration, which covers all schedules within them.
 type Limits struct {
-	// Preemptions is how often a schedule may stop a worker that could go on;
-	// at most 200.
+	// Preemptions bounds the number of times that a schedule stops a worker that could
+	// continue; at most 200.
 	Preemptions int
-	// Reorderings is how often a schedule may let a worker go on although a
-	// StoreRelease of its own is not yet visible to others; at most 7.
+	// Reorderings bounds the number of times that a schedule lets a worker continue
+	// before its StoreRelease is visible to others; at most 7.
 	Reorderings int
-	// Steps is how many operations a schedule may have before it counts as a
-	// livelock; 0 is 5000. It must be more than a worker may wait in vain, 1000.
+	// Steps is the number of operations from which a schedule counts as a livelock; 0 is
+	// 5000. It must exceed the 1000 operations of a vain wait.
 	Steps int
 	// Schedules ends the exploration early; 0 is no limit.
 	Schedules int
 }
 
-// A Report says what was explored.
+// A Report is the result of an exploration.
 type Report struct {
-	Schedules int      // how many were run, whole or until they met a known state
-	States    int      // how many different states were met
+	Schedules int      // schedules run completely or until they reached a known state
+	States    int      // different states reached
 	Steps     int      // operations in all schedules
 	Complete  bool     // all schedules within the limits are covered, or one has failed
-	Failure   *Failure // the first schedule that failed, one with the fewest preemptions and reorderings; or nil
+	Failure   *Failure // the first failed schedule, with the fewest preemptions and reorderings; or nil
 }
 
-// A Failure is a schedule that went wrong. As an error it is the whole story.
+// A Failure is a failed schedule. Its error text includes the trace.
 type Failure struct {
 	Err         error  // wraps one of the errors of this package
-	Decisions   string // what Replay takes
+	Decisions   string // for Replay
 	Preemptions int
 	Reorderings int
 	Trace       string // one line an operation
 }
 
-// Error returns what went wrong, and each step that led there.
+// Error returns the error, and each step that led to it.
 func (f *Failure) Error() string {
 	return fmt.Sprintf("%v\nafter %d preemptions and %d reorderings:\n%sreplay: %s", f.Err, f.Preemptions, f.Reorderings, f.Trace, f.Decisions)
 }
@@ -90,31 +90,30 @@ func (f *Failure) Error() string {
 // Unwrap returns f.Err.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// An explorer walks through the schedules of one program.
+// An explorer runs the schedules of one program.
 type explorer struct {
 	build      func() Program
 	limits     Limits
-	todo       [][]item          // by preemptions and reorderings, together
-	seen       map[uint64]budget // states; nil forgets them
-	idle       map[uint64]bool   // wait loops that never end by themselves
+	todo       [][]item          // by the sum of preemptions and reorderings
+	seen       map[uint64]budget // states; nil disables them
+	idle       map[uint64]bool   // wait loops that end only by a change
 	coroutines []*coroutine      // for the workers of all schedules
 	report     Report
 }
 
-// An item is a schedule to run: the first n decisions of another one, and then
-// next instead of what that one did.
+// An item is a schedule to run: the first n decisions of path, and then next.
 type item struct {
 	path  []decision
 	n     int
 	next  decision
-	sites []uint64 // of the waits up to there
+	sites []uint64 // of the waits in these decisions
 }
 
-// Explore runs the program under every schedule within the limits, those with
-// the fewest preemptions and reorderings first, and stops at the first failure.
-// It calls build once for each. While it runs it owns the operations on all
-// words of the process (see [atomics.SetScheduler]), so nothing else may use
-// any, and no other exploration may run.
+// Explore runs the program under every schedule within the limits, in the order of
+// preemptions and reorderings, and stops at the first failure. It calls build once for
+// each schedule. While it runs it performs the operations on all words of the process
+// (see [atomics.SetScheduler]), so nothing else may use any word, and no other
+// exploration may run.
 func Explore(build func() Program, limits Limits) Report {
 	e := newExplorer(build, limits)
 	e.seen = make(map[uint64]budget)
@@ -133,7 +132,6 @@ func newExplorer(build func() Program, limits Limits) *explorer {
 	}
 }
 
-// all runs all schedules and ends the explorer.
 func (e *explorer) all() Report {
 	e.report.Complete = true
 	defer e.dismiss()
@@ -157,8 +155,8 @@ func (e *explorer) explore() {
 	}
 }
 
-// run runs one schedule: the decisions of it, and then the first choice at
-// every point, while it puts the other choices on the list.
+// run runs one schedule: its decisions, and then the first choice at every point. It puts
+// the other choices on the list.
 func (e *explorer) run(it item) {
 	var prefix []decision
 	if it.n > 0 || it.next != 0 {
@@ -175,7 +173,7 @@ func (e *explorer) run(it item) {
 	}
 }
 
-// explain runs the schedule of r again and notes what happens.
+// explain runs the schedule of r again and records a trace.
 func (e *explorer) explain(r *run) *Failure {
 	again := newRun(e, r.path)
 	again.trace = &trace{}
@@ -186,7 +184,6 @@ func (e *explorer) explain(r *run) *Failure {
 	return again.failure(r.err)
 }
 
-// failure says how r failed, by err.
 func (r *run) failure(err error) *Failure {
 	return &Failure{
 		Err: err, Decisions: encode(r.path), Trace: r.story,
@@ -194,8 +191,8 @@ func (r *run) failure(err error) *Failure {
 	}
 }
 
-// Replay runs one schedule, such as [Failure.Decisions], and goes on by itself
-// where the decisions end. The error wraps ErrReplay if they do not fit.
+// Replay runs one schedule, such as [Failure.Decisions], and chooses freely where the
+// decisions end. The error wraps ErrReplay if they do not fit.
 func Replay(build func() Program, limits Limits, decisions string) (Report, error) {
 	path, err := parse(decisions)
 	if err != nil {
@@ -218,12 +215,12 @@ func Replay(build func() Program, limits Limits, decisions string) (Report, erro
 	return report, nil
 }
 
-// A budget says for each number of reorderings, from 0, with how few
-// preemptions a state was reached, plus one; 0 is never.
+// A budget has, for each number of reorderings from 0, the smallest number of preemptions
+// with which a state was reached, plus one; 0 is never.
 type budget [maxReorderings + 1]uint8
 
-// met notes that a state was reached and reports whether it was before, at no
-// greater cost: then all that can follow is known.
+// met records that a state was reached. It reports whether it was reached before at no
+// greater cost: then all its continuations are covered.
 func (e *explorer) met(state uint64, preemptions, reorderings int) bool {
 	if e.seen == nil {
 		return false

@@ -2,30 +2,30 @@
 
 package explore
 
-// fairness keeps waiting workers from running for ever past one that could end
-// their wait: the fair scheduler of Madanlal Musuvathi and Shaz Qadeer, "Fair
-// Stateless Model Checking", PLDI 2008, algorithm 1. Its rule is that a worker
-// that yields for the second time lets all those go first that were able to run
-// in between but did not. Sets of workers are bits.
+// fairness keeps waiting workers from running for ever past one that could end their
+// wait. It is the fair scheduler of Madanlal Musuvathi and Shaz Qadeer, "Fair Stateless
+// Model Checking", PLDI 2008, algorithm 1. A worker that yields for the second time lets
+// all workers go first that were able to run in between but did not. Sets of workers are
+// bits.
 type fairness struct {
 	n      int
 	able   uint8             // as observed last
-	by     int               // whose step came last; -1 once it has been observed
-	before [MaxWorkers]uint8 // which must run before this worker does
-	// Since the worker yielded last:
-	always  [MaxWorkers]uint8 // which were able to run all the time
-	stopped [MaxWorkers]uint8 // which it made unable to run
+	by     int               // worker of the last step; -1 once it has been observed
+	before [MaxWorkers]uint8 // workers that must run before this one
+	// Since the worker's last yield:
+	always  [MaxWorkers]uint8 // workers that were able to run all the time
+	stopped [MaxWorkers]uint8 // workers that it made unable to run
 	ran     [MaxWorkers]uint8
 }
 
 func (f *fairness) init(n int) {
 	f.n, f.by = n, -1
 	for i := range f.ran {
-		f.ran[i] = 1<<n - 1 // none is owed a run at the first yield
+		f.ran[i] = 1<<n - 1 // the first yield lets no worker go first
 	}
 }
 
-// steps notes an operation of worker w.
+// steps records an operation of worker w.
 func (f *fairness) steps(w int) {
 	for i := range f.n {
 		f.before[i] &^= 1 << w
@@ -34,7 +34,7 @@ func (f *fairness) steps(w int) {
 	f.by = w
 }
 
-// observe notes which workers are able to run.
+// observe records the workers that are able to run.
 func (f *fairness) observe(able uint8) {
 	for i := range f.n {
 		f.always[i] &= able
@@ -46,14 +46,14 @@ func (f *fairness) observe(able uint8) {
 	f.able = able
 }
 
-// yields notes that worker w waits from now on.
+// yields records that worker w waits from now on.
 func (f *fairness) yields(w int, able uint8) {
 	f.observe(able)
 	f.before[w] |= (f.always[w] | f.stopped[w]) &^ f.ran[w]
 	f.always[w], f.stopped[w], f.ran[w] = able, 0, 0
 }
 
-// behind returns which of the able must let another one of them go first.
+// behind returns the able workers that must let another able one go first.
 func (f *fairness) behind(able uint8) (set uint8) {
 	for i := range f.n {
 		if f.before[i]&able != 0 {
@@ -63,9 +63,9 @@ func (f *fairness) behind(able uint8) (set uint8) {
 	return set
 }
 
-// state returns a hash of what matters from now on to the workers that have not
-// returned. A worker that has run since another yielded is owed nothing at its next yield,
-// whatever else is known of it.
+// state returns a hash of the data that is still relevant to the workers that have not
+// returned. A worker that has run since another yielded need not go first at its next
+// yield, regardless of its other sets.
 func (f *fairness) state(alive uint8) uint64 {
 	h := uint64(0)
 	for i := range f.n {

@@ -17,7 +17,7 @@ import (
 type instruction struct {
 	op atomics.Op
 	x  int
-	v  uint32 // what it stores, swaps in or adds
+	v  uint32 // value that it stores, swaps in or adds
 }
 
 func (in instruction) String() string {
@@ -27,8 +27,8 @@ func (in instruction) String() string {
 	return fmt.Sprintf("%c.%v(%d)", 'x'+in.x, in.op, in.v)
 }
 
-// A litmus is a program without branches: what each thread does. Its outcome
-// is what the loads and swaps gave and what the words are at the end.
+// A litmus is a program without branches: the instructions of each thread. Its outcome is
+// the results of the loads and swaps and the final values of the words.
 type litmus [][]instruction
 
 func (l litmus) String() string {
@@ -41,8 +41,7 @@ func (l litmus) String() string {
 
 const litmusWords = 3
 
-// explored returns the outcomes that the explorer finds, with known states or
-// without.
+// explored returns the outcomes that the explorer finds, with or without known states.
 func (l litmus) explored(t *testing.T, limits Limits, forget bool) []string {
 	t.Helper()
 	found := make(map[string]bool)
@@ -86,10 +85,9 @@ func (l litmus) explored(t *testing.T, limits Limits, forget bool) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// A machine is the state of the reference: total store order in the words of
-// Peter Sewell et al., "x86-TSO: A Rigorous and Usable Programmer's Model for
-// x86 Multiprocessors", CACM 53(7), 2010. Any thread may go on and any buffer
-// may be flushed at any time.
+// A machine is the state of the reference: total store order in the words of Peter Sewell
+// et al., "x86-TSO: A Rigorous and Usable Programmer's Model for x86 Multiprocessors",
+// CACM 53(7), 2010. Any thread may continue and any buffer may be flushed at any time.
 type machine struct {
 	at      []int
 	words   [litmusWords]uint32
@@ -104,7 +102,6 @@ func (m machine) clone() machine {
 	return m
 }
 
-// reference returns all outcomes under total store order.
 func (l litmus) reference() []string {
 	found, seen := make(map[string]bool), make(map[string]bool)
 	var visit func(machine)
@@ -140,8 +137,8 @@ func (l litmus) reference() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// does returns the state after thread i has done in, if it can: with stores in
-// its buffer a thread can do no locked instruction.
+// does returns the state after thread i has performed in, if it can: with stores in its
+// buffer a thread cannot execute a locked instruction.
 func (m machine) does(i int, in instruction) (machine, bool) {
 	m = m.clone()
 	m.at[i]++
@@ -170,7 +167,6 @@ func (m machine) does(i int, in instruction) (machine, bool) {
 
 var unlimited = Limits{Preemptions: 30, Reorderings: 7}
 
-// Short names for the instructions.
 func load(x int) instruction                 { return instruction{atomics.OpLoad, x, 0} }
 func put(x int, v uint32) instruction        { return instruction{atomics.OpStoreRelease, x, v} }
 func store(x int, v uint32) instruction      { return instruction{atomics.OpStore, x, v} }
@@ -179,8 +175,8 @@ func thread(is ...instruction) []instruction { return is }
 
 const x, y = 0, 1
 
-// TestLitmus checks the outcomes that tell total store order from stronger and
-// weaker ones.
+// TestLitmus checks the outcomes that distinguish total store order from stronger and
+// weaker orders.
 func TestLitmus(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -208,7 +204,6 @@ func TestLitmus(t *testing.T) {
 	}
 }
 
-// randomLitmus returns a program of mostly loads and buffered stores.
 func randomLitmus(rnd *rand.Rand, n int) litmus {
 	ops := []atomics.Op{
 		atomics.OpLoad, atomics.OpLoad, atomics.OpLoad, atomics.OpLoad, atomics.OpStoreRelease, atomics.OpStoreRelease,
@@ -227,9 +222,9 @@ func randomLitmus(rnd *rand.Rand, n int) litmus {
 	return l
 }
 
-// TestAgainstTotalStoreOrder compares all outcomes of random programs with
-// those of the reference. It is what shows that delaying stores only where they
-// are overtaken, and knowing states again, loses nothing.
+// TestAgainstTotalStoreOrder compares all outcomes of random programs with those of the
+// reference. It shows that delaying only overtaken stores, and recognizing known states,
+// loses nothing.
 func TestAgainstTotalStoreOrder(t *testing.T) {
 	const programs = 150
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -249,9 +244,9 @@ func TestAgainstTotalStoreOrder(t *testing.T) {
 	}
 }
 
-// TestKnownStatesWithinLimits compares the outcomes that few preemptions and
-// reorderings can bring about with those without known states. Here it matters
-// which worker was running in a known state, and what was spent to reach it.
+// TestKnownStatesWithinLimits compares the outcomes with few preemptions and reorderings
+// with those without known states. Here the running worker of a known state matters, and
+// the cost of reaching it.
 func TestKnownStatesWithinLimits(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for n := range 100 {

@@ -11,22 +11,22 @@ import (
 	"locklab/harness"
 )
 
-// ErrRead says that an optimistic reader believed what it should not have.
+// ErrRead reports that an optimistic reader accepted torn data.
 var ErrRead = errors.New("explore: a reader saw half of a write")
 
-// A Use is how a lock is used by the workers of a program.
+// A Use is the use of a lock by the workers of a program.
 type Use struct {
-	Acquisitions []int              // how often each worker takes the lock
-	Wait         harness.WaitPolicy // how it waits
-	Nodes        []int              // where the workers are, see harness.Setup
+	Acquisitions []int              // number of acquisitions of each worker
+	Wait         harness.WaitPolicy // wait policy of the lock
+	Nodes        []int              // places of the workers, see harness.Setup
 	// Try makes every second acquisition a TryLock, if the lock has it.
 	Try bool
 }
 
-// Lock returns a program in which workers take a lock of variant v in turn, and
-// which checks what v claims: exclusion or the number of permits, the order of
-// arrival, reentrance, and that every worker gets in. If v lets readers share,
-// every second acquisition is a reader's.
+// Lock returns a program in which workers take a lock of variant v in turn. It checks the
+// claims of v: exclusion or the number of permits, the order of arrival, reentrance, and
+// that every worker gets in. If v lets readers share, every second acquisition is a
+// reader's.
 func Lock(v *harness.Variant, u Use) func() Program {
 	return func() Program {
 		l := v.Local(harness.Setup{Workers: len(u.Acquisitions), Wait: u.Wait, Nodes: u.Nodes})
@@ -48,11 +48,10 @@ func Lock(v *harness.Variant, u Use) func() Program {
 	}
 }
 
-// A client is a worker with its handle.
 type client struct {
 	handle    sync.Locker
 	reentrant bool
-	data      *[2]atomics.Uint64 // both the same, if a reader is to see them
+	data      *[2]atomics.Uint64 // both equal, if readers are to check them
 }
 
 func (c *client) use(w *Worker, k int, try bool) {
@@ -96,7 +95,7 @@ func (c *client) use(w *Worker, k int, try bool) {
 	c.handle.Unlock()
 }
 
-// write changes both words, as plain stores do.
+// write changes both words, like plain stores.
 func (c *client) write(w *Worker) {
 	w.Asks()
 	c.handle.Lock()

@@ -11,17 +11,16 @@ import (
 // A cell is a word that a worker has touched.
 type cell struct {
 	word    atomics.Word
-	version uint64 // which write the value is of; 0 is what the word began with
+	version uint64 // the write of its value; 0 is the initial value
 }
 
-// memory is all words, with total store order: what a worker stored by
-// StoreRelease is in its buffer until it is flushed, oldest first.
+// memory is all words, with total store order: a StoreRelease stays in its worker's
+// buffer until it is flushed, oldest first.
 type memory struct {
 	cells []cell // few: a search is faster than a map
 	sum   uint64 // of the versions
 }
 
-// at returns the index of the cell of w.
 func (m *memory) at(w atomics.Word) int {
 	for i := range m.cells {
 		if m.cells[i].word == w {
@@ -32,9 +31,8 @@ func (m *memory) at(w atomics.Word) int {
 	return len(m.cells) - 1
 }
 
-// write makes v the value of cell c, written by the given event. It reports
-// whether the value changed: writing what is there already is no event, since
-// no worker can tell.
+// write sets cell c to v, written by the given event. It reports whether the value
+// changed: a write of the same value is not an event, since no worker can notice it.
 func (m *memory) write(c int, v, event uint64) bool {
 	if m.cells[c].word.Get() == v {
 		return false
@@ -45,7 +43,6 @@ func (m *memory) write(c int, v, event uint64) bool {
 	return true
 }
 
-// An entry is a store on its way to memory.
 type entry struct {
 	cell  int
 	value uint64
@@ -59,7 +56,6 @@ func scramble(x uint64) uint64 {
 	return x ^ x>>33
 }
 
-// mix returns a hash of the pair a, b.
 func mix(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a^0x9e3779b97f4a7c15, b^0xd6e8feb86659fd93)
 	return scramble(hi ^ lo ^ bits.RotateLeft64(a, 23))

@@ -9,7 +9,6 @@ import (
 	"locklab/harness"
 )
 
-// Bugs of locks whose waiters sleep.
 const (
 	plainRelease  bug = "frees the lock by a plain store and then checks for sleepers"
 	plainAnnounce bug = "announces its sleep by a plain store and then loads the lock"
@@ -19,9 +18,8 @@ const (
 	wakesNone     bug = "wakes none if the lock was not contended when it loaded it first"
 )
 
-// parking is a test-and-set lock whose waiters sleep: a waiter announces itself
-// and polls again before it sleeps, and Unlock wakes one that has announced
-// itself.
+// parking is a test-and-set lock whose waiters sleep: a waiter announces itself and polls
+// again before it sleeps, and Unlock wakes one announced waiter.
 type parking struct {
 	bug      bug
 	spins    int // polls before the sleep
@@ -90,9 +88,8 @@ func (l *parking) wake(i int) {
 	}
 }
 
-// futex is the second mutex of Ulrich Drepper, "Futexes Are Tricky": 0 is free,
-// 1 held, 2 held and perhaps a waiter sleeps. All sleep in one place, here a
-// parker each.
+// futex is the second mutex of Ulrich Drepper, "Futexes Are Tricky": 0 is free, 1 held, 2
+// held with a possible sleeper. All sleep in one place; here each has a parker.
 type futex struct {
 	*parking
 	state atomics.Uint32
@@ -144,14 +141,13 @@ func (l *futex) sleep(i int) {
 	l.sleeping[i].Store(0)
 }
 
-// Bugs of locks whose readers share, or do not lock at all.
 const (
 	readerBlind bug = "lets a reader in that did not check for a writer again"
 	evenAlways  bug = "does not say that a write is under way"
 	noRetry     bug = "does not let a reader read again"
 )
 
-// rw counts readers; its writer comes first, and waits until they are gone.
+// rw counts readers; its writer goes first, and waits until they are gone.
 type rw struct {
 	bug             bug
 	writer, readers atomics.Uint32
@@ -185,14 +181,13 @@ func (l *rw) RLock() {
 
 func (l *rw) RUnlock() { l.readers.Add(^uint32(0)) }
 
-// Bugs of a bypass for readers.
 const (
 	plainEntry bug = "says by a plain store that it reads, and then checks whether it may"
 	plainShut  bug = "shuts the bypass by a plain store, and then checks which readers are on it"
 )
 
-// bypass is a readers-writer lock whose readers bypass it while it is open: the
-// principle of BRAVO.
+// bypass is a readers-writer lock whose readers bypass it while it is open: the principle
+// of BRAVO.
 type bypass struct {
 	bug    bug
 	under  rw
@@ -200,7 +195,6 @@ type bypass struct {
 	inside []atomics.Uint32 // by worker: it is on the bypass
 }
 
-// bypassReader is a worker's handle.
 type bypassReader struct {
 	*bypass
 	inside *atomics.Uint32
@@ -290,10 +284,8 @@ func (l *seq) ReadRetry(version uint64) bool {
 	return l.bug != noRetry && l.version.Load() != version
 }
 
-// Bugs of a lock that lets two in.
 const oneTooMany bug = "lets one more in than it has permits"
 
-// permits is a counting semaphore.
 type permits struct{ left atomics.Uint32 }
 
 func newPermits(_ int, b bug) harness.Local {

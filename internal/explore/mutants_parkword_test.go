@@ -9,18 +9,18 @@ import (
 	"locklab/harness"
 )
 
-// A bug of a CLH lock whose waiters sleep until a word of the node ahead is changed. To
-// look for a waiter that sleeps after the node was left is none: it wakes another at worst.
+// A bug of a CLH lock whose waiters sleep until a word of the node ahead changes. Looking
+// for a sleeper after the release is not a bug: at worst it wakes another one.
 const offerStays bug = "reads its offer at the release, and leaves it open"
 
-// Values of a park word; what is more stands for the worker that sleeps.
+// Values of a park word; greater ones identify the sleeping worker.
 const (
 	parkOffered = 1
 	parkSleeper = 2
 )
 
-// parkWords is CLH with waiters that sleep: a worker that has to wait itself offers its
-// successor the park word of its node, which it leaves to that by its release.
+// parkWords is CLH with sleeping waiters: a worker that has to wait offers its successor
+// the park word of its node, and its release leaves the node to the successor.
 type parkWords struct {
 	bug     bug
 	busy    []atomics.Uint32 // by node
@@ -46,7 +46,8 @@ func newParkWords(n int, b bug) harness.Local {
 	})
 }
 
-// lock takes the lock by node, and returns the node ahead and whether its park word is offered.
+// lock takes the lock with node, and returns the node ahead and whether its park word is
+// offered.
 func (l *parkWords) lock(me int, node uint32) (pred uint32, offered bool) {
 	l.busy[node].StoreRelease(1)
 	pred = l.tail.Swap(node)

@@ -9,7 +9,6 @@ import (
 	"locklab/harness"
 )
 
-// Bugs of the MCS lock.
 const (
 	tailByStore   bug = "frees the lock by a load and a store of the tail"
 	armsLate      bug = "queues up before it arms the flag that it will poll"
@@ -17,11 +16,11 @@ const (
 	staleLink     bug = "keeps the link to its successor for the next acquisition"
 )
 
-// mcs is the lock of Mellor-Crummey and Scott, as the paper has it: a waiter
-// arms its own flag before it links itself.
+// mcs is the lock of Mellor-Crummey and Scott, as in the paper: a waiter arms its own
+// flag before it links itself.
 type mcs struct {
 	bug   bug
-	nodes []mcsNode // nodes[0] is none
+	nodes []mcsNode // nodes[0] is unused: 0 means no worker
 	tail  atomics.Uint32
 }
 
@@ -74,7 +73,7 @@ func (n *mcsNode) Unlock() {
 	n.lock.nodes[n.next.Load()].locked.StoreRelease(0)
 }
 
-// leaves takes n out of the queue if it is the last.
+// leaves removes n from the queue if it is the last.
 func (n *mcsNode) leaves() bool {
 	switch l := n.lock; l.bug {
 	case tailByStore:
@@ -91,7 +90,6 @@ func (n *mcsNode) leaves() bool {
 	}
 }
 
-// Bugs of the CLH lock.
 const (
 	ownNodeAgain bug = "queues up again with a node that its successor may still poll"
 	busyLate     bug = "marks its node busy after it has queued up"
@@ -130,7 +128,6 @@ func newCLH(n int, b bug) harness.Local {
 	})
 }
 
-// Bugs of Fissile locks.
 const (
 	waitsForTwo   bug = "once impatient takes the word only if it is handed over"
 	blindTake     bug = "takes the word for the alpha by a load and a store"
@@ -138,8 +135,8 @@ const (
 	staysCross    bug = "leaves its impatience to the next alpha, which does not expect it"
 )
 
-// fissile is the lock of Dice and Kogan without its first phase: the alpha is
-// impatient at once. The word is 0 free, 1 held, or 2 left to the alpha.
+// fissile is the lock of Dice and Kogan without its first phase: the alpha is impatient
+// at once. The word is 0 free, 1 held, or 2 left to the alpha.
 type fissile struct {
 	bug              bug
 	inner            harness.Local
@@ -164,9 +161,8 @@ func newFissile(n int, b bug) harness.Local {
 	})
 }
 
-// await takes the word for the alpha.
 func (l *fissile) await() {
-	if l.bug == staysCross && l.outer.Swap(1) == 0 { // a first exchange that knows 0 and 1 only
+	if l.bug == staysCross && l.outer.Swap(1) == 0 { // a first exchange that expects only 0 and 1
 		return
 	}
 	for l.impatient.StoreRelease(2); !l.take(); {

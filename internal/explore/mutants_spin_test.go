@@ -9,21 +9,18 @@ import (
 	"locklab/harness"
 )
 
-// perWorker makes a Local of one handle per worker.
 type perWorker func(i int) sync.Locker
 
 func (f perWorker) Worker(i int) sync.Locker { return f(i) }
 
-// funcs is a handle made of two functions.
 type funcs struct{ lock, unlock func() }
 
 func (f funcs) Lock()   { f.lock() }
 func (f funcs) Unlock() { f.unlock() }
 
-// A bug is what is wrong with a lock; "" is nothing.
+// A bug describes the fault of a lock; "" is a correct lock.
 type bug string
 
-// Bugs of test-and-set locks.
 const (
 	loadThenStore bug = "takes the lock by a load and a store"
 	noRecheck     bug = "takes the lock after the wait without a second check"
@@ -89,7 +86,6 @@ func (l *ttas) Lock() {
 func (l *ttas) TryLock() bool { return l.held.CompareAndSwap(0, 1) }
 func (l *ttas) Unlock()       { l.held.StoreRelease(0) }
 
-// Bugs of the ticket lock.
 const (
 	sameTicket  bug = "draws a number by a load and a store"
 	earlyServe  bug = "goes in when the one before it is served"
@@ -143,15 +139,14 @@ func (l *ticket) Unlock() {
 	}
 }
 
-// Bugs of locks made of loads and stores.
 const (
 	noFence    bug = "stores without a fence before it loads the other's flag"
 	turnFirst  bug = "gives the turn away before it says that it is interested"
 	noChoosing bug = "does not say that it is choosing a number"
 )
 
-// newPeterson is the lock of G. L. Peterson, "Myths About the Mutual Exclusion
-// Problem", 1981, for two.
+// newPeterson is the lock of G. L. Peterson, "Myths About the Mutual Exclusion Problem",
+// 1981, for two.
 func newPeterson(_ int, b bug) harness.Local {
 	var interested [2]atomics.Uint32
 	var turn atomics.Uint32
@@ -179,8 +174,8 @@ func newPeterson(_ int, b bug) harness.Local {
 	})
 }
 
-// newBakery is the lock of Leslie Lamport, "A New Solution of Dijkstra's
-// Concurrent Programming Problem", 1974.
+// newBakery is the lock of Leslie Lamport, "A New Solution of Dijkstra's Concurrent
+// Programming Problem", 1974.
 func newBakery(n int, b bug) harness.Local {
 	choosing, number := make([]atomics.Uint32, n), make([]atomics.Uint32, n)
 	store := func(w *atomics.Uint32, v uint32) {
@@ -221,7 +216,6 @@ func newBakery(n int, b bug) harness.Local {
 	})
 }
 
-// newReentrant lets its owner in again.
 func newReentrant(_ int, b bug) harness.Local {
 	l := &tas{}
 	return perWorker(func(i int) sync.Locker {

@@ -9,11 +9,11 @@ import (
 	"locklab/atomics"
 )
 
-// opLeave is the end of a critical section, for the explorer one more operation.
+// opLeave is the end of a critical section, which counts as one more operation.
 const opLeave atomics.Op = 200
 
-// A run is one schedule from beginning to end. Its workers are coroutines:
-// they, the driver and the explorer never run at the same time.
+// A run is one schedule from beginning to end. Its workers are coroutines: they, the
+// driver and the explorer never run at the same time.
 type run struct {
 	e       *explorer
 	program Program
@@ -22,17 +22,17 @@ type run struct {
 	section section
 	fair    fairness
 
-	prefix []decision // to follow; then the first choice each time
+	prefix []decision // decisions to follow before the first choice each time
 	known  []uint64   // sites of the waits in prefix
-	sites  []uint64   // of all waits
-	path   []decision // taken so far
-	trace  *trace     // nil while exploring; else r explores no other schedules
-	story  string     // what trace tells
+	sites  []uint64
+	path   []decision // decisions taken so far
+	trace  *trace     // nil while exploring; otherwise r explores no other schedules
+	story  string     // text of trace
 
-	current     int     // which worker did the last operation, or -1
-	running     *Worker // whose code runs; nil is the driver's or the program's
-	chosen      *Worker // which is next
-	aborted     bool    // the coroutines are to unwind
+	current     int     // worker of the last operation, or -1
+	running     *Worker // worker whose code runs; nil for the driver or the program
+	chosen      *Worker // next worker
+	aborted     bool    // the coroutines must unwind
 	scratch     []choice
 	steps       int
 	preemptions int
@@ -44,10 +44,10 @@ func newRun(e *explorer, prefix []decision) *run {
 	return &run{e: e, prefix: prefix, current: -1}
 }
 
-// errCovered ends a run that has met a state from which all has been explored.
+// errCovered ends a run that has reached a known state.
 var errCovered = errors.New("covered")
 
-// execute runs the schedule. Then r.err says what was wrong with it.
+// execute runs the schedule and sets r.err.
 func (r *run) execute() {
 	defer atomics.SetScheduler(r.access)()
 	r.program = r.e.build()
@@ -59,7 +59,7 @@ func (r *run) execute() {
 	r.fair.init(n)
 	for i, body := range r.program.Workers {
 		w := &Worker{run: r, id: i, co: r.e.coroutine(i)}
-		w.happens(uint64(i)) // equal histories of two workers are two
+		w.happens(uint64(i)) // distinguishes equal histories of two workers
 		w.co.body = func() { w.body(body) }
 		r.workers = append(r.workers, w)
 	}
@@ -69,7 +69,7 @@ func (r *run) execute() {
 	}
 	for r.chosen = r.choose(); r.chosen != nil; {
 		if !r.resume(r.chosen) {
-			r.chosen = r.choose() // it has returned
+			r.chosen = r.choose()
 		}
 	}
 	if r.err == nil && r.program.Final != nil {
@@ -81,7 +81,7 @@ func (r *run) execute() {
 		r.err = nil
 	}
 	if r.trace != nil {
-		r.story = r.trace.text(r) // while the workers still stand where they ended
+		r.story = r.trace.text(r) // while the workers are still at their last operation
 	}
 }
 
@@ -93,7 +93,6 @@ func (r *run) resume(w *Worker) bool {
 	return !w.done
 }
 
-// abort unwinds the workers that have not returned.
 func (r *run) abort() {
 	r.aborted = true
 	for _, w := range r.workers {
@@ -106,7 +105,7 @@ func (r *run) abort() {
 // access is the scheduler of all words.
 func (r *run) access(a atomics.Access) (before uint64) {
 	w := r.running
-	if w == nil { // the program is built or judged: no worker is there
+	if w == nil { // the program is being built or checked: there is no worker
 		before = a.Word.Get()
 		a.Word.Set(a.After(before))
 		return before
@@ -114,8 +113,7 @@ func (r *run) access(a atomics.Access) (before uint64) {
 	return w.point(a)
 }
 
-// point is where w stands before its operation a. It returns when a has
-// happened.
+// point is called before w's operation a, and returns when a has happened.
 func (w *Worker) point(a atomics.Access) (before uint64) {
 	r := w.run
 	if r.aborted {
@@ -136,7 +134,7 @@ func (w *Worker) point(a atomics.Access) (before uint64) {
 	return r.step(w)
 }
 
-// suspend gives control to the driver, until w is to run.
+// suspend gives control to the driver until w runs again.
 func (w *Worker) suspend() {
 	w.co.suspend()
 	if w.run.aborted {
@@ -144,7 +142,7 @@ func (w *Worker) suspend() {
 	}
 }
 
-// continues returns which worker does the next operation, for the driver too.
+// continues returns the worker of the next operation, also for the driver.
 func (r *run) continues(w *Worker) *Worker {
 	if r.goesOut(w) {
 		return w
@@ -153,7 +151,7 @@ func (r *run) continues(w *Worker) *Worker {
 	return r.chosen
 }
 
-// fail ends the run, which has gone wrong. It is called while a worker runs.
+// fail ends the run with err while a worker runs.
 func (r *run) fail(err error) {
 	if r.err == nil {
 		r.err = err
@@ -168,7 +166,6 @@ func (w *Worker) halt(err error) {
 	w.suspend()
 }
 
-// step does the pending operation of w.
 func (r *run) step(w *Worker) (before uint64) {
 	r.steps++
 	if r.steps > r.e.limits.Steps {
@@ -180,7 +177,7 @@ func (r *run) step(w *Worker) (before uint64) {
 	return r.perform(w)
 }
 
-// perform does the pending operation of w on memory.
+// perform applies the pending operation of w to memory.
 func (r *run) perform(w *Worker) (before uint64) {
 	a := w.pending
 	if w.waits {
@@ -214,7 +211,7 @@ func (r *run) perform(w *Worker) (before uint64) {
 	return r.modify(w)
 }
 
-// load does a Load: a worker sees its own stores at once.
+// load performs a Load: a worker sees its own stores at once.
 func (r *run) load(w *Worker) uint64 {
 	c := r.memory.at(w.pending.Word)
 	for i := len(w.buffer) - 1; i >= 0; i-- {
@@ -231,7 +228,7 @@ func (r *run) load(w *Worker) uint64 {
 	return before
 }
 
-// modify does an operation that is atomic and sequentially consistent.
+// modify performs an atomic, sequentially consistent operation.
 func (r *run) modify(w *Worker) uint64 {
 	a := w.pending
 	c := r.memory.at(a.Word)
@@ -251,14 +248,13 @@ func (r *run) modify(w *Worker) uint64 {
 	return before
 }
 
-// reads lets w learn which write the value of cell c is of.
+// reads records in w's history the write of cell c's value.
 func (r *run) reads(w *Worker, c int) {
 	version := r.memory.cells[c].version
 	w.happens(version)
 	w.observe(c, version)
 }
 
-// flush makes the oldest store in the buffer of w visible.
 func (r *run) flush(w *Worker) {
 	oldest := w.buffer[0]
 	w.buffer = w.buffer[:copy(w.buffer, w.buffer[1:])]
@@ -269,7 +265,7 @@ func (r *run) flush(w *Worker) {
 	r.written(w, oldest.cell, oldest.value, oldest.event)
 }
 
-// written is a write by w that is visible to all.
+// written applies a write by w that is visible to all.
 func (r *run) written(w *Worker, c int, v, event uint64) {
 	if !r.memory.write(c, v, event) {
 		return

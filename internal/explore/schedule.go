@@ -8,8 +8,8 @@ import (
 	"locklab/atomics"
 )
 
-// choose decides what happens next, does what is not a worker's operation, and
-// returns the worker whose operation is next; nil ends the run.
+// choose decides the next events, performs those that are not a worker's operation, and
+// returns the worker of the next operation; nil ends the run.
 func (r *run) choose() *Worker {
 	for r.err == nil {
 		if w := r.goesLate(); w != nil || r.err != nil {
@@ -43,7 +43,7 @@ func (r *run) choose() *Worker {
 	return nil
 }
 
-// covered ends the run if it has met a known state, and reports whether it has.
+// covered ends the run if it has reached a known state, and reports whether it has.
 func (r *run) covered() bool {
 	if r.e.met(r.state(), r.preemptions, r.reorderings) {
 		r.err = errCovered
@@ -51,15 +51,14 @@ func (r *run) covered() bool {
 	return r.err != nil
 }
 
-// A choice is a decision and what it costs.
+// A choice is a decision with its cost.
 type choice struct {
 	decision    decision
 	preemptions int
 	reorderings int
 }
 
-// later puts a choice that is not taken now on the list, if it is within the
-// limits.
+// later puts a choice on the list for another schedule, if it is within the limits.
 func (r *run) later(c choice) {
 	p, o := r.preemptions+c.preemptions, r.reorderings+c.reorderings
 	if p > r.e.limits.Preemptions || o > r.e.limits.Reorderings {
@@ -70,11 +69,10 @@ func (r *run) later(c choice) {
 	})
 }
 
-// goesLate decides about the stores of the current worker that it has just
-// done. Either they become visible now, or it goes on first: then it is the
-// one that is returned, and its stores are late. In between lies nothing: that
-// others run while the stores are invisible and the worker has not gone on is
-// the same as that they ran before the stores.
+// goesLate decides about the latest stores of the current worker. Either they become
+// visible now, or the worker continues first: then goesLate returns it, and its stores
+// are late. There is no case in between: if others run while the stores are invisible and
+// the worker has not continued, this is equivalent to running before the stores.
 func (r *run) goesLate() *Worker {
 	if r.current < 0 {
 		return nil
@@ -107,12 +105,11 @@ func (r *run) goesLate() *Worker {
 	return nil
 }
 
-// passes reports whether op may overtake stores that came before it.
+// passes reports whether op may overtake earlier stores.
 func passes(op atomics.Op) bool {
 	return op == atomics.OpLoad || op == atomics.OpStoreRelease || op == opLeave
 }
 
-// ableSet returns the workers that can go on, a bit for each.
 func (r *run) ableSet() (set uint8) {
 	for i, w := range r.workers {
 		if r.able(w) {
@@ -122,11 +119,11 @@ func (r *run) ableSet() (set uint8) {
 	return set
 }
 
-// choices lists what can happen next, what costs nothing first.
+// choices lists the possible decisions, free ones first.
 func (r *run) choices(able uint8) []choice {
 	list := r.scratch[:0]
 	n := len(r.workers)
-	stop := 0 // a preemption
+	stop := 0 // cost of a preemption
 	if r.current >= 0 && able&(1<<r.current) != 0 {
 		stop = 1
 		list = append(list, choice{decision: decideStep | decision(r.current)})
@@ -138,7 +135,7 @@ func (r *run) choices(able uint8) []choice {
 		}
 	}
 	for _, w := range r.workers {
-		// While a worker runs on, no other sees when its stores arrive.
+		// While a worker continues, no other sees when its stores arrive.
 		if len(w.buffer) > 0 && (w.id != r.current || stop == 0) {
 			list = append(list, choice{decision: decideFlush | decision(w.id)})
 		}
@@ -158,7 +155,7 @@ func (r *run) choices(able uint8) []choice {
 	return list
 }
 
-// take carries out a decision and returns the worker that goes on by it.
+// take applies a decision and returns the worker that continues.
 func (r *run) take(d decision, able uint8) *Worker {
 	if d.worker() >= len(r.workers) {
 		r.err = fmt.Errorf("%w: there is no worker %d", ErrReplay, d.worker())
@@ -194,7 +191,6 @@ func (r *run) take(d decision, able uint8) *Worker {
 	return w
 }
 
-// buffered reports whether any store is still invisible.
 func (r *run) buffered() bool {
 	for _, w := range r.workers {
 		if len(w.buffer) > 0 {
@@ -213,8 +209,8 @@ func (r *run) finished() bool {
 	return true
 }
 
-// state returns a hash of all that decides how the run can go on: see the
-// package comment, under Known states.
+// state returns a hash of everything that determines the rest of the run: see the package
+// comment, under Known states.
 func (r *run) state() uint64 {
 	h := mix(r.memory.sum, uint64(r.current+1))
 	alive := uint8(0)
@@ -222,7 +218,7 @@ func (r *run) state() uint64 {
 		if !w.done {
 			alive |= 1 << w.id
 		}
-		// Whether a word was written matters to a worker that waits for nothing in particular.
+		// Whether a word was written matters to a worker that waits for any write.
 		stirred := w.stirred && w.waits && len(w.observed) == 0
 		flags := uint64(len(w.buffer)) << 8
 		for i, flag := range [...]bool{w.late, w.done, w.waits, stirred, w.stuck} {

@@ -8,7 +8,7 @@ import (
 	"locklab/atomics"
 )
 
-// section watches which workers ask for a lock, wait for it and are inside. Sets of
+// section records the workers that ask for a lock, wait for it and are inside. Sets of
 // workers are bits.
 type section struct {
 	permits int
@@ -16,9 +16,9 @@ type section struct {
 	inside  uint8
 	readers uint8
 	asking  uint8             // has called Lock but done nothing yet
-	asked   uint8             // has done the first operation of Lock
+	asked   uint8             // has performed the first operation of Lock
 	waits   uint8             // has asked, and then had to wait
-	ahead   [MaxWorkers]uint8 // which were waiting when this worker asked
+	ahead   [MaxWorkers]uint8 // workers that were waiting when this one asked
 }
 
 func (s *section) init(_ int, p *Program) {
@@ -34,10 +34,10 @@ func (s *section) begins(w *Worker) {
 	}
 }
 
-// waiting notes that w cannot go on. If it has asked, it has a place now.
+// waiting records that w cannot continue. If it has asked, it has a place now.
 func (s *section) waiting(w *Worker) { s.waits |= s.asked & (1 << w.id) }
 
-// ends notes that w asks no more: it is inside, or has given up.
+// ends records that w no longer asks: it is inside, or has given up.
 func (s *section) ends(w *Worker) {
 	bit := uint8(1) << w.id
 	s.asking &^= bit
@@ -65,17 +65,17 @@ func (s *section) state() uint64 {
 	return h
 }
 
-// Asks says that w begins to take the lock with its next operation.
+// Asks marks that w starts to take the lock with its next operation.
 func (w *Worker) Asks() {
 	w.run.section.asking |= 1 << w.id
 	w.observed = w.observed[:0]
 	w.run.noteText(w, "calls Lock")
 }
 
-// GivesUp says that w did not get the lock and does not wait for it.
+// GivesUp marks that w did not get the lock and does not wait for it.
 func (w *Worker) GivesUp() { w.run.section.ends(w); w.run.noteText(w, "gives up") }
 
-// Enter says that w has the lock: it is the beginning of a critical section.
+// Enter marks that w has the lock: the start of a critical section.
 func (w *Worker) Enter() {
 	s := &w.run.section
 	w.run.noteText(w, "is inside")
@@ -90,7 +90,7 @@ func (w *Worker) Enter() {
 	}
 }
 
-// EnterShared is Enter for a reader: any number of them may be inside.
+// EnterShared is Enter for a reader: any number of readers may be inside.
 func (w *Worker) EnterShared() {
 	s := &w.run.section
 	w.run.noteText(w, "is inside as a reader")
@@ -104,7 +104,7 @@ func (w *Worker) EnterShared() {
 // Leave ends the critical section. Others may run before it, and see w inside.
 func (w *Worker) Leave() { w.point(atomics.Access{Op: opLeave}) }
 
-// Fail ends the schedule: the program is wrong.
+// Fail ends the schedule with err.
 func (w *Worker) Fail(err error) { w.halt(err) }
 
 func count(set uint8) (n int) {
@@ -114,7 +114,6 @@ func count(set uint8) (n int) {
 	return n
 }
 
-// names lists workers: "worker 1, worker 2".
 func names(set uint8) string {
 	text := ""
 	for i := range MaxWorkers {

@@ -51,9 +51,9 @@ func patterns() []pattern {
 	}
 }
 
-// TestKnownStatesLoseNothing compares all that can come of a program, as its
-// workers saw it and in the order of their acquisitions, with what comes of it if
-// every schedule is run to its end.
+// TestKnownStatesLoseNothing compares all outcomes of a program, as its workers saw it
+// and in the order of their acquisitions, with the outcomes if every schedule runs to its
+// end.
 func TestKnownStatesLoseNothing(t *testing.T) {
 	for i, p := range patterns() {
 		outcomes := func(forget bool) (found []string, r Report) {
@@ -97,7 +97,7 @@ func TestKnownStatesLoseNothing(t *testing.T) {
 	}
 }
 
-// TestStateTellsApart changes one thing at a time in a run.
+// TestStateTellsApart changes one part of a run at a time.
 func TestStateTellsApart(t *testing.T) {
 	fresh := func() *run {
 		r := newRun(&explorer{}, nil)
@@ -137,9 +137,9 @@ func TestStateTellsApart(t *testing.T) {
 	}
 }
 
-// TestFewSchedules checks that nothing is explored twice without need: an end
-// of a critical section is one with the operation after it, waiters that write
-// what is there already wake none, and none wakes itself.
+// TestFewSchedules checks that nothing is explored twice unnecessarily: the end of a
+// critical section is one step with the operation after it, waiters that write the same
+// value wake no other, and no waiter wakes itself.
 func TestFewSchedules(t *testing.T) {
 	var held, users atomics.Uint32
 	for name, test := range map[string]struct {
@@ -187,7 +187,7 @@ func TestFewSchedules(t *testing.T) {
 	}
 }
 
-// TestMet checks that a state is known only if no more was spent to reach it.
+// TestMet checks that a state is known only if it was reached at no greater cost.
 func TestMet(t *testing.T) {
 	e := &explorer{seen: make(map[uint64]budget)}
 	for _, step := range []struct {
@@ -199,7 +199,7 @@ func TestMet(t *testing.T) {
 		{1, 2, 0, true},
 		{1, 3, 0, true},
 		{1, 2, 1, true},
-		{1, 1, 1, false}, // one preemption less, though a reordering more
+		{1, 1, 1, false}, // one preemption less, but one reordering more
 		{1, 1, 1, true},
 		{1, 1, 2, true},
 		{1, 1, 0, false},
@@ -213,8 +213,8 @@ func TestMet(t *testing.T) {
 	}
 }
 
-// TestSilentWrite checks that writing what is there already is no write: no worker
-// could tell.
+// TestSilentWrite checks that a write of the same value is not a write: no worker could
+// notice it.
 func TestSilentWrite(t *testing.T) {
 	var word atomics.Uint32
 	var m memory

@@ -12,17 +12,16 @@ import (
 	"locklab/harness"
 )
 
-// A Plan is how a lock is used, and how far the schedules are explored.
+// A Plan is the use of a lock with the limits of its exploration.
 type Plan struct {
 	Use    Use
 	Limits Limits
 }
 
-// Plans have two workers that come again, so that what an acquisition leaves
-// behind meets the next one, and three workers, so that there is a worker in the
-// middle of a queue. Waiters poll, or they sleep if the lock can wake them. In the
-// last plan a worker comes back, and is slept behind, before the one that slept behind it
-// the last time is up.
+// Plans have two workers that come again, so that one acquisition meets the effects of
+// the previous one. They also have three workers, so that one is in the middle of a
+// queue. Waiters poll, or sleep if the lock can wake them. In the last plan a worker
+// comes back, and another sleeps behind it, before its previous sleeper has woken.
 var Plans = []Plan{
 	{Use{Acquisitions: []int{2, 2}, Nodes: []int{0, 1}, Wait: harness.WaitPause}, Limits{Preemptions: 3, Reorderings: 2}},
 	{Use{Acquisitions: []int{2, 2}, Nodes: []int{0, 1}, Wait: harness.WaitPark}, Limits{Preemptions: 3, Reorderings: 2}},
@@ -33,21 +32,20 @@ var Plans = []Plan{
 	{Use{Acquisitions: []int{2, 2, 1}, Nodes: []int{0, 1, 0}, Wait: harness.WaitPark}, Limits{Preemptions: 2, Reorderings: 1}},
 }
 
-// A Suite is the locks of a package and what is special about some of them.
+// A Suite is the locks of a package with their special cases.
 type Suite struct {
 	Locks []*harness.Variant
 
-	// Unexplored says of the locks that are left out why: those that block in
-	// something else than an atomics.Parker, or depend on time.
+	// Unexplored gives the reasons for omitted locks: they block without an
+	// atomics.Parker, or depend on time.
 	Unexplored map[string]string
 
-	// More are further plans for a lock by name.
+	// More has further plans for locks by name.
 	More map[string][]Plan
 }
 
-// Run explores every lock by every plan it has workers for. A Failure ends with
-// a line of decisions, which [Replay] repeats. A lock with status Broken must
-// fail.
+// Run explores every lock with every plan it has workers for. A Failure ends with a line
+// of decisions for [Replay]. A lock with status Broken must fail.
 func (s Suite) Run(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(s.Unexplored)) {
 		if s.Unexplored[name] == "" || !slices.ContainsFunc(s.Locks, func(v *harness.Variant) bool { return v.Name == name }) {

@@ -11,17 +11,15 @@ import (
 	"locklab/atomics"
 )
 
-// A long trace, that of a livelock, is cut: so many lines of its beginning and
-// of its end tell all.
+// The first and last lines of a long trace, such as one of a livelock, are enough.
 const (
 	traceHead = 100
 	traceTail = 20
 )
 
-// A trace is what happened, one line each.
 type trace struct{ lines []line }
 
-// A line is an operation or, if it has a text, something else.
+// A line is an operation or, if it has a text, another event.
 type line struct {
 	worker        int
 	text          string
@@ -52,7 +50,7 @@ func (r *run) notePreemption(worker int) {
 // opFlush is a StoreRelease that becomes visible.
 const opFlush atomics.Op = 201
 
-// noteFlush notes a flush, unless it follows its store at once as usual.
+// noteFlush records a flush, unless it follows its store at once as usual.
 func (r *run) noteFlush(w *Worker, e entry) {
 	if r.trace != nil && w.late {
 		cell := r.memory.cells[e.cell].word
@@ -60,7 +58,7 @@ func (r *run) noteFlush(w *Worker, e entry) {
 	}
 }
 
-// text writes the trace, with the names that the words have in the program.
+// text formats the trace, with the names of the words in the program.
 func (t *trace) text(r *run) string {
 	var b strings.Builder
 	words := wordNames(r)
@@ -111,7 +109,7 @@ func (l line) operation(words map[atomics.Word]string) string {
 	return fmt.Sprintf("%s.%v, %d to %d", name, a.Op, l.before, l.after)
 }
 
-// standing says where a worker that has not returned stands.
+// standing describes the current operation of a worker that has not returned.
 func (w *Worker) standing(words map[atomics.Word]string) string {
 	text := ""
 	switch name := words[w.pending.Word]; {
@@ -134,8 +132,8 @@ func (w *Worker) standing(words map[atomics.Word]string) string {
 	return text
 }
 
-// wordNames names the words that were touched after the fields in which they
-// are, or else after the order in which they were touched.
+// wordNames names the touched words by their fields, or else by the order in which they
+// were touched.
 func wordNames(r *run) map[atomics.Word]string {
 	found := make(map[uintptr]string)
 	if r.program.Shared != nil {
@@ -152,7 +150,6 @@ func wordNames(r *run) map[atomics.Word]string {
 	return words
 }
 
-// A namer finds the words in a value.
 type namer struct {
 	found map[uintptr]string
 	seen  map[uintptr]bool // pointers

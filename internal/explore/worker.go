@@ -9,7 +9,7 @@ import (
 	"locklab/atomics"
 )
 
-// Events that are part of a worker's history beside the writes it reads.
+// Events in a worker's history in addition to the writes it reads.
 const (
 	eventSpin uint64 = iota + 1
 	eventLeave
@@ -18,14 +18,14 @@ const (
 	eventWrite
 )
 
-// The numbers behind waiting.
+// The limits of waiting.
 const (
-	// patience is how many reads in a row may find the same before a worker
-	// counts as waiting, although it calls no SpinHint. It is more than one
-	// acquisition does without waiting.
+	// patience is the number of equal reads in a row after which a worker counts as
+	// waiting, even without a SpinHint. It is more than an acquisition does without
+	// waiting.
 	patience = 10
-	// inVain is how many operations a worker does while nothing changes before
-	// its wait counts as one that never ends by itself.
+	// inVain is the number of operations without a change after which a wait counts as
+	// endless.
 	inVain = 1000
 )
 
@@ -38,28 +38,27 @@ type Worker struct {
 	started bool
 	done    bool
 	joined  bool           // its next operation belongs to the last one
-	pending atomics.Access // what it is about to do
+	pending atomics.Access // its next operation
 
-	// history is a hash of all that the worker did and of which writes it
-	// read: since workers are deterministic, it stands for their local state.
+	// history is a hash of the worker's operations and of the writes it read. Workers are
+	// deterministic, so it identifies their local state.
 	history uint64
 	buffer  []entry // StoreReleases that others do not see yet
-	late    bool    // the worker has gone on since
+	late    bool    // the worker has continued since
 
-	observed []observation // what it has read since it last began to wait
-	waits    bool          // it is about to spin: it has nothing to do until there is news
+	observed []observation // its reads since it last began to wait
+	waits    bool          // it is about to spin: it has nothing to do until a change
 	stirred  bool          // another has written since it began to wait
-	site     uint64        // the call stack of the wait
-	out      int           // operations done in vain, since it was told to
-	stuck    bool          // it was told to, and it was in vain
-	last     bool          // it was told to because no other could go on
+	site     uint64
+	out      int  // operations done in vain since decideOut
+	stuck    bool // decideOut was in vain
+	last     bool // decideOut was chosen because no other worker could continue
 }
 
-// An observation is a cell that a worker has read.
 type observation struct {
 	cell    int
 	version uint64
-	times   int // in a row, without a write of its own
+	times   int // in a row, without its own write
 }
 
 // ID returns the number of the worker, from 0.
@@ -67,7 +66,7 @@ func (w *Worker) ID() int { return w.id }
 
 func (w *Worker) happens(event uint64) { w.history = mix(w.history, event) }
 
-// observe notes that w has read a version of cell c.
+// observe records that w has read a version of cell c.
 func (w *Worker) observe(c int, version uint64) {
 	for i := range w.observed {
 		l := &w.observed[i]
@@ -83,7 +82,7 @@ func (w *Worker) observe(c int, version uint64) {
 	w.observed = append(w.observed, observation{c, version, 1})
 }
 
-// knows notes that w has written cell c itself: that is no news.
+// knows records that w has written cell c itself: that is not a change to wait for.
 func (w *Worker) knows(c int, version uint64) {
 	for i := range w.observed {
 		if w.observed[i].cell == c {
@@ -92,7 +91,7 @@ func (w *Worker) knows(c int, version uint64) {
 	}
 }
 
-// acts notes that w has done more than read.
+// acts records that w has done more than read.
 func (w *Worker) acts() {
 	for i := range w.observed {
 		w.observed[i].times = 0
@@ -122,8 +121,8 @@ func (r *run) arrive(w *Worker) {
 	}
 }
 
-// pollsAgain reports whether w is about to read what it has read often enough,
-// and will again find the same.
+// pollsAgain reports whether w is about to repeat a read that it has done often enough,
+// and will find the same value.
 func (r *run) pollsAgain(w *Worker) bool {
 	if !r.idles(w) {
 		return false
@@ -148,7 +147,7 @@ func (r *run) idles(w *Worker) bool {
 	return false
 }
 
-// able reports whether w can do its pending operation, and has reason to.
+// able reports whether w can do its pending operation, and has a reason to.
 func (r *run) able(w *Worker) bool {
 	switch {
 	case w.done:
@@ -161,8 +160,8 @@ func (r *run) able(w *Worker) bool {
 	return true
 }
 
-// news reports whether something that w has read is different now. If it
-// has read nothing, any write is news.
+// news reports whether something that w has read is different now. If it has read
+// nothing, any write is news.
 func (r *run) news(w *Worker) bool {
 	for _, l := range w.observed {
 		if r.memory.cells[l.cell].version != l.version {
@@ -172,8 +171,7 @@ func (r *run) news(w *Worker) bool {
 	return len(w.observed) == 0 && w.stirred
 }
 
-// goesOut reports whether w, told to wait until it does something else, goes
-// on waiting.
+// goesOut reports whether w, after decideOut, continues to wait.
 func (r *run) goesOut(w *Worker) bool {
 	if w.out == 0 {
 		return false
@@ -198,9 +196,8 @@ func (r *run) goesOut(w *Worker) bool {
 	return false
 }
 
-// site returns a hash of the stack, which names a wait loop and its caller.
-// That is slow, so while r repeats the beginning of another run, it takes the
-// sites from there.
+// site returns a hash of the stack, which identifies a wait loop and its caller. That is
+// slow, so while r repeats the beginning of another run, it reuses its sites.
 func (r *run) site() uint64 {
 	h := uint64(0)
 	if n := len(r.sites); len(r.path) < len(r.prefix) && n < len(r.known) {

@@ -4,7 +4,7 @@ package faultproxy
 
 import "time"
 
-// fine is a timer better than the runtime's: this system is not asked for one.
+// fine is a timer better than the runtime's: not supported on this system.
 type fine struct{}
 
 func (fine) ready() bool              { return false }

@@ -15,14 +15,13 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// patience is how long a test waits for what must happen; aWhile is how long
-// it waits to see that something does not.
+// patience is the time limit for something that must happen; aWhile is the time of
+// waiting for something that must not happen.
 const (
 	patience = 20 * time.Second
 	aWhile   = 150 * time.Millisecond
 )
 
-// A log is what an observer saw.
 type log struct {
 	mu   sync.Mutex
 	seen []faultproxy.Sighting
@@ -34,7 +33,6 @@ func (l *log) observe(s faultproxy.Sighting) {
 	l.seen = append(l.seen, s)
 }
 
-// all returns what was seen so far.
 func (l *log) all() []faultproxy.Sighting {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,7 +54,7 @@ func start(t *testing.T, to string, framing func() faultproxy.Framing, l *log) *
 	return p
 }
 
-// A talk is a connection on which a test speaks to Redis by hand.
+// A talk is a connection for Redis commands typed by the test.
 type talk struct {
 	net.Conn
 	*bufio.Reader
@@ -92,7 +90,7 @@ func (c *talk) say(format string, args ...any) (string, error) {
 	return line, err
 }
 
-// must is say, to get a reply.
+// must is say with a required reply.
 func (c *talk) must(t *testing.T, want, format string, args ...any) {
 	t.Helper()
 	got, err := c.say(format, args...)
@@ -131,7 +129,6 @@ func (c *talk) broken(t *testing.T, format string, args ...any) {
 	}
 }
 
-// done waits for a fault to hit.
 func done(t *testing.T, i *faultproxy.Injection) {
 	t.Helper()
 	select {
