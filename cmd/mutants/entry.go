@@ -19,7 +19,6 @@ type mutant struct {
 
 func (m mutant) String() string { return m.dir + "/" + m.name }
 
-// entriesFile is the file with the mutants of a package, within its directory.
 const entriesFile = "testdata/mutants.txt"
 
 func readAll(root string) (all []mutant, err error) {
@@ -79,7 +78,6 @@ func (m *mutant) add(mark, line string) {
 	}
 }
 
-// apply returns the content of the file with the mutant applied.
 func (m mutant) apply(root string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(root, m.dir, m.file))
 	if err != nil {

@@ -37,7 +37,6 @@ type campaign struct {
 	passes map[string]bool // whether a test passes without a mutant
 }
 
-// run tries the mutants that match and have not been killed before.
 func (c *campaign) run(pattern *regexp.Regexp, list bool) error {
 	ms, err := readAll(c.root)
 	if err != nil {
@@ -138,7 +137,6 @@ func (c *campaign) overlay(m mutant, text []byte) (name string, clean func(), er
 	return name, clean, err
 }
 
-// goTest runs go test in dir. A test that hangs fails.
 func goTest(dir string, args []string) (out string, failed bool) {
 	cmd := exec.Command("go", append([]string{"test", "-count=1", "-vet=off", "-failfast", "-timeout=2m"}, args...)...)
 	cmd.Dir = dir
@@ -146,7 +144,6 @@ func goTest(dir string, args []string) (out string, failed bool) {
 	return string(text), err != nil
 }
 
-// ran reports whether a test has run, from the output of go test.
 func ran(out string) bool {
 	return !strings.Contains(out, "no tests to run") && !strings.Contains(out, "no test files")
 }

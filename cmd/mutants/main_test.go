@@ -109,7 +109,6 @@ test -run ^TestNowhere$
 +	return 2
 `
 
-// TestParseRejects checks that a misplaced line in an entry is an error.
 func TestParseRejects(t *testing.T) {
 	for _, text := range []string{
 		"file a.go\nmutant a", "mutant a\nmutant a", "mutant a\n-old", "mutant a\nfile a.go\nfile b.go", "mutant a\nold",

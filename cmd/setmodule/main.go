@@ -15,7 +15,6 @@ import (
 
 func main() { os.Exit(run(".", os.Args[1:])) }
 
-// run changes the path of the module in root to args[0], and returns the exit status.
 func run(root string, args []string) int {
 	path := ""
 	if len(args) == 1 {
@@ -46,7 +45,6 @@ type tree struct {
 	files    []string // all that may contain the path, relative to the root
 }
 
-// leftOut are folders with the output of a build or a run.
 var leftOut = []string{".git", "build", "runs", "node_modules"}
 
 func load(root string) (tree, error) {

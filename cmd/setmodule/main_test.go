@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// moved is the new path of the copied tree.
 const moved = "example.org/you/locklab"
 
 // quick are packages with fast tests that would find a forgotten or a wrong replacement.
@@ -16,7 +15,6 @@ const moved = "example.org/you/locklab"
 // path.
 var quick = []string{"cmd/testcount", "harness", "harness/resultfile", "internal/layers"}
 
-// slow are tests of these packages that build other programs or make many listings.
 const slow = "^(TestStripped|TestRanks|TestLibraries|TestLibraryPrograms|TestOutside|TestOwnLock|TestFiles|TestFilesReject|TestEveryPackageIsTested)$"
 
 // quickBuild disables the optimizer: all packages of the copy are new to the compiler,

@@ -51,7 +51,6 @@ var (
 	validRE   = regexp.MustCompile(`^v([2-9]|[1-9][0-9]+)$`)
 )
 
-// check returns the reason why path cannot be the path of this module, or nil.
 func (m tree) check(path string) error {
 	if path == "" {
 		return errors.New("a module path is wanted, such as example.org/you/locklab")
@@ -79,7 +78,6 @@ func (m tree) check(path string) error {
 	return m.taken(path, elements[0])
 }
 
-// taken returns an error if another package or module has the path, or would shadow it.
 func (m tree) taken(path, first string) error {
 	goroot, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// A failure is a failed test, by its name without subtests.
 type failure struct {
 	args  string
 	pkg   string

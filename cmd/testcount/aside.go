@@ -19,7 +19,6 @@ func aside(args string) bool {
 	return asides[first] != nil
 }
 
-// aside runs vet or compile at the lowest priority, and shows the output if it fails.
 func (t *tally) aside(args string) error {
 	out, err := asideCommand(args).CombinedOutput()
 	if err != nil {

@@ -41,7 +41,6 @@ type tally struct {
 	dear           []event             // the longest tests
 }
 
-// A reading follows one run: another may test the same package.
 type reading struct {
 	*tally
 	args string
@@ -91,7 +90,6 @@ func (t *tally) stages(args []string) bool {
 	return ok
 }
 
-// split splits args at each sep: "then" separates stages, and "+" the lanes of one.
 func split(args []string, sep string) [][]string {
 	var all [][]string
 	for {
@@ -121,7 +119,6 @@ func (t *tally) beside(lanes [][]string) bool {
 	return !failed.Load()
 }
 
-// run returns an error if the run did not start, or failed without a failed test.
 func (t *tally) run(args string) error {
 	if aside(args) {
 		return t.aside(args)
@@ -230,7 +227,6 @@ func (t reading) cutShort(e event) {
 	}
 }
 
-// underWay reports whether a test of pkg is running.
 func (t reading) underWay(pkg string) bool {
 	for key := range t.said {
 		if name, ok := strings.CutPrefix(key, pkg+" "); ok && name != "" && name != "failed" {
@@ -240,7 +236,6 @@ func (t reading) underWay(pkg string) bool {
 	return false
 }
 
-// remember keeps the longest tests that take at least a second.
 func (t *tally) remember(e event) {
 	const few = 10
 	t.dear = append(t.dear, e)
@@ -250,10 +245,8 @@ func (t *tally) remember(e event) {
 
 func (t reading) failedIn(pkg string) bool { _, ok := t.said[pkg+" failed"]; return ok }
 
-// short returns the folder of the package of e.
 func (t *tally) short(e event) string { return strings.TrimPrefix(e.Package, t.module+"/") }
 
-// skipReason returns the last output of a test before it was skipped.
 func skipReason(said []string) string {
 	for _, line := range slices.Backward(said) {
 		text := strings.TrimSpace(line)

@@ -78,7 +78,6 @@ func TestBeside(t *testing.T) {
 
 const meetEnv = "TESTCOUNT_MEET"
 
-// TestMeet is run by TestBeside. A and B each end when the other is running.
 func TestMeet(t *testing.T) {
 	dir := os.Getenv(meetEnv)
 	if dir == "" {
@@ -136,7 +135,6 @@ func TestLongest(t *testing.T) {
 	}
 }
 
-// TestOtherModule checks a run in another directory, an argument that go requires first.
 func TestOtherModule(t *testing.T) {
 	out, err := exec.Command("go", goTest("-C ../.. -run ^TestTally$ ./cmd/testcount")...).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), `"Action":"pass"`) {

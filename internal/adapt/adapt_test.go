@@ -11,7 +11,6 @@ import (
 	"locklab/harness"
 )
 
-// The sentinels of a library that has no error for bad usage.
 var library = Errors{
 	NotHeld:     errors.New("library: not held"),
 	NotAcquired: errors.New("library: not acquired"),
@@ -55,7 +54,6 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// TestWrapOnce checks that an error that already has its meaning is not wrapped again.
 func TestWrapOnce(t *testing.T) {
 	err := library.Wrap(library.NotHeld)
 	if again := library.Wrap(err); fmt.Sprintf("%T %p", again, again) != fmt.Sprintf("%T %p", err, err) {

@@ -65,7 +65,6 @@ type Kind struct {
 // Kinds lists every kind of server.
 var Kinds = []*Kind{&redis, &zooKeeper}
 
-// A program is the result of find.
 type program struct {
 	path      string // the executable
 	classPath string // for Java
@@ -80,7 +79,6 @@ type member struct {
 	secure           int // the port for TLS, 0 without
 }
 
-// clientAddr is the address of m for clients.
 func (m member) clientAddr() string {
 	if m.secure == 0 {
 		return m.addr()
@@ -88,7 +86,6 @@ func (m member) clientAddr() string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(m.secure))
 }
 
-// addr is the plain address of m.
 func (m member) addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(m.port)) }
 
 // An answer is the data that a server reports about itself.
@@ -110,7 +107,6 @@ func host() system {
 	return system{os.Getenv, exec.LookPath, filepath.Glob, freePorts, os.TempDir()}
 }
 
-// freePorts returns n different ports of 127.0.0.1 that were free a moment ago.
 func freePorts(n int) ([]int, error) {
 	ports := make([]int, n)
 	for i := range ports {

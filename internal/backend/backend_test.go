@@ -16,7 +16,6 @@ import (
 	"locklab/harness"
 )
 
-// need skips or fails the test unless servers of the kind can be started.
 func need(tb testing.TB, kind string) {
 	tb.Helper()
 	sys := host()
@@ -45,7 +44,6 @@ func env(pairs ...string) func(string) string {
 	}
 }
 
-// lab is the system with its temporary files in a folder of the test.
 func lab(tb testing.TB, pairs ...string) system {
 	sys := host()
 	sys.getenv = env(pairs...)
@@ -68,7 +66,6 @@ func mustStart(tb testing.TB, sys system, kind string) *Server {
 	return s
 }
 
-// answers returns nil if a server of the kind serves at addr.
 func answers(kind, addr string) error {
 	k, err := lookup(kind)
 	if err != nil {

@@ -21,7 +21,6 @@ func certificateFiles(dir string) (cert, key string) {
 	return filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 }
 
-// certified is the validity of a certificate.
 const certified = 30 * 24 * time.Hour
 
 // makeCertificate writes a certificate for 127.0.0.1 that is valid for longer than a run,

@@ -21,7 +21,6 @@ import (
 	"locklab/harness"
 )
 
-// startClocked starts servers with settable clocks.
 func startClocked(t *testing.T, sys system, o RedisOptions) *Server {
 	t.Helper()
 	need(t, harness.KindRedis)
@@ -36,8 +35,6 @@ func startClocked(t *testing.T, sys system, o RedisOptions) *Server {
 	return s
 }
 
-// needClock skips t if clocks cannot be set, or fails it on Linux if servers are
-// required.
 func needClock(t *testing.T, err error) {
 	t.Helper()
 	if errors.Is(err, harness.ErrUnavailable) && !(runtime.GOOS == "linux" && Required(harness.KindRedis)) {
@@ -81,7 +78,6 @@ func aheadOf(t *testing.T, s *Server, i int) (from, to time.Duration) {
 	return at.Sub(after) - time.Microsecond, at.Sub(before) + time.Microsecond
 }
 
-// TestSetClock steps a server's clock forward and back, by more and less than a second.
 func TestSetClock(t *testing.T) {
 	sys := lab(t)
 	s := startClocked(t, sys, RedisOptions{Replicas: 1, Persistence: EverySecond})

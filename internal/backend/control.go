@@ -12,7 +12,6 @@ import (
 // Tests may stop, kill and restart servers that the lab started. They are counted from 0,
 // in the order of the addresses, sentinels last.
 
-// hurt returns the group for an operation on its server i, or an error.
 func (s *Server) hurt(i int) (*group, error) {
 	if s.group == nil {
 		return nil, fmt.Errorf("%w: backend: the lab did not start this server, and so leaves its process alone", harness.ErrUsage)

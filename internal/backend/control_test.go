@@ -36,7 +36,6 @@ func mustStartRedisOf(t *testing.T, sys system, o RedisOptions) *Server {
 	return s
 }
 
-// ask returns the reply to a command, or an error if there is no reply within limit.
 func ask(s *Server, i int, limit time.Duration, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -219,8 +218,6 @@ func TestRestartFails(t *testing.T) {
 	}
 }
 
-// TestHurtTogether stops, kills and restarts servers from several goroutines, and calls
-// Stop in the middle.
 func TestHurtTogether(t *testing.T) {
 	sys := lab(t)
 	s := mustStartRedisOf(t, sys, RedisOptions{Replicas: 1})
@@ -279,8 +276,6 @@ func TestHurtTogether(t *testing.T) {
 	}
 }
 
-// TestCycles checks that repeated starts, faults and stops of servers leave nothing
-// behind.
 func TestCycles(t *testing.T) {
 	sys := lab(t)
 	before := openFiles(t)
@@ -331,7 +326,6 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// openFiles returns the number of descriptors of this process, 0 if unknown.
 func openFiles(t *testing.T) int {
 	if runtime.GOOS != "linux" {
 		return 0
@@ -343,7 +337,6 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// TestRedisUnder checks that a server runs under the named program, with its arguments.
 func TestRedisUnder(t *testing.T) {
 	s := mustStartRedisOf(t, lab(t), RedisOptions{Under: []string{"nice", "-n", "7"}, Args: []string{"--maxclients", "123"}})
 	wantReply(t, s, 0, "maxclients:123", "INFO", "clients")

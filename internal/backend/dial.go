@@ -34,7 +34,6 @@ func (c *boundConn) Close() error {
 	return c.Conn.Close()
 }
 
-// handshaken completes the TLS handshake of conn, which dial made.
 func handshaken(ctx context.Context, conn net.Conn) error {
 	return conn.(*boundConn).Conn.(*tls.Conn).HandshakeContext(ctx)
 }

@@ -2,5 +2,4 @@
 
 package backend
 
-// fileSystem returns the kind of file system of dir, always "" on this system.
 func fileSystem(string) string { return "" }

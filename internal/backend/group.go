@@ -28,7 +28,6 @@ type group struct {
 	servers []*instance
 }
 
-// An instance is one server of a group.
 type instance struct {
 	member
 	cmd        *exec.Cmd     // as at the first start
@@ -52,7 +51,6 @@ func (g *group) add(m member, cmd *exec.Cmd) error {
 	return err
 }
 
-// spawn starts the process of a server without a running process.
 func (g *group) spawn(s *instance) (*process, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -66,7 +64,6 @@ func (g *group) spawn(s *instance) (*process, error) {
 	return p, err
 }
 
-// end implements stop.
 func (g *group) end() error {
 	g.mu.Lock() // no process is being started
 	g.shut(errStopped)
@@ -79,7 +76,6 @@ func (g *group) end() error {
 	return g.dir.remove()
 }
 
-// process returns the latest process of a server, nil if none could be started.
 func (g *group) process(s *instance) *process {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -88,7 +84,6 @@ func (g *group) process(s *instance) *process {
 
 func (g *group) size() int { return len(g.servers) }
 
-// path is the parent of the servers' directories.
 func (g *group) path() string { return g.dir.path }
 
 func (g *group) pids() (pids []int) {
@@ -115,7 +110,6 @@ func (g *group) settle(ctx context.Context) error {
 	return g.kind.settle(ctx, all)
 }
 
-// within returns a context that ends with ctx, after readyTime, and with stop.
 func (g *group) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, late := context.WithTimeoutCause(ctx, readyTime, fmt.Errorf("not ready within %v", readyTime))
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -18,7 +18,6 @@ func launch(context.Context, system, *Kind, program, int) (*Server, error) {
 	return nil, errLaunch
 }
 
-// A group is servers that the lab started: none on this system.
 type group struct{ kind *Kind }
 
 func (*group) size() int                          { return 0 }

@@ -62,7 +62,6 @@ func startOwned(kind string) (*Server, error) {
 	return s, err
 }
 
-// own starts a server, prints its process ids and ends in the given way.
 func own(kind, way string) error {
 	ctx, cancel := signal.NotifyContext(context.Background(), unix.SIGINT)
 	if way == "unhandled" {
@@ -207,7 +206,6 @@ func alive(pid int) bool {
 	return unix.Kill(pid, 0) == nil
 }
 
-// TestStopWaits checks that Stop returns only when the process is gone.
 func TestStopWaits(t *testing.T) {
 	for _, k := range Kinds {
 		t.Run(k.Name, func(t *testing.T) {
@@ -235,7 +233,6 @@ func TestStopAfterCrash(t *testing.T) {
 	wantEmpty(t, sys.temp)
 }
 
-// script makes an executable and a system that uses it as redis-server.
 func script(t *testing.T, text string) system {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "redis-server")

@@ -13,13 +13,11 @@ import (
 	"locklab/internal/child"
 )
 
-// A process is a started server, with its output in a file.
 type process struct {
 	*child.Process
 	log string
 }
 
-// spawn starts cmd in dir. Its output replaces the output of the previous process there.
 func spawn(cmd *exec.Cmd, dir string) (*process, error) {
 	name := filepath.Join(dir, "log")
 	out, err := os.Create(name)
@@ -36,7 +34,6 @@ func spawn(cmd *exec.Cmd, dir string) (*process, error) {
 	return &process{p, name}, nil
 }
 
-// reason returns the reason for the end of a process.
 func (p *process) reason() error {
 	err := fmt.Errorf("the server ended: %w", p.Err())
 	if strings.Contains(strings.ToLower(p.output()), "address already in use") { // EADDRINUSE in C and in Java
@@ -45,7 +42,6 @@ func (p *process) reason() error {
 	return fmt.Errorf("%w; %s", err, p.said())
 }
 
-// said quotes the end of the output.
 func (p *process) said() string {
 	if text := child.LastWords(p.output()); text != "" {
 		return fmt.Sprintf("it printed %q", text)
@@ -53,7 +49,6 @@ func (p *process) said() string {
 	return "it printed nothing"
 }
 
-// output returns the end of the output.
 func (p *process) output() string {
 	const most = 64 << 10
 	f, err := os.Open(p.log)

@@ -150,7 +150,6 @@ func redisAnswer(info string) answer {
 	return answer{version: version, identity: fields["process_id"]}
 }
 
-// errRedis is a reply that is an error.
 var errRedis = errors.New("redis says")
 
 // redisRequest encodes a command

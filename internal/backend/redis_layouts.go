@@ -60,8 +60,6 @@ var TLS = &Layout{
 	kind:    layoutKind(tlsCommand, makeCertificate, nil),
 }
 
-// layoutKind is the kind of the servers of a layout: Redis servers with their own start
-// and settling.
 func layoutKind(
 	command func(program, member, []member) (*exec.Cmd, error),
 	prepare func(dir string, at *harness.Endpoint) error,
@@ -159,7 +157,6 @@ func sentinelCommand(p program, m member, all []member) (*exec.Cmd, error) {
 	return cmd, err
 }
 
-// sentinelID is the run id of a sentinel: forty hexadecimal digits.
 func sentinelID(m member) string { return fmt.Sprintf("%040x", m.port) }
 
 // settleSentinels waits until the replica has its copy and each sentinel has found it and
@@ -241,12 +238,10 @@ func tell(ctx context.Context, m member, args ...string) (string, error) {
 	return reply, nil
 }
 
-// until repeats a command to a member until the reply contains want.
 func until(ctx context.Context, m member, want string, args ...string) error {
 	return untilTimes(ctx, m, 1, want, args...)
 }
 
-// untilTimes is until with at least times occurrences of want in the reply.
 func untilTimes(ctx context.Context, m member, times int, want string, args ...string) error {
 	for {
 		reply, err := tell(ctx, m, args...)

@@ -61,7 +61,6 @@ func answersAt(at harness.Endpoint, addr string) error {
 	return err
 }
 
-// TestLayoutDoesNotSettle checks that the error names the condition that never held.
 func TestLayoutDoesNotSettle(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()

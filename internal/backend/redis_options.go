@@ -96,7 +96,6 @@ func startRedisOf(ctx context.Context, sys system, o RedisOptions) (*Server, err
 	return s, nil
 }
 
-// command is redisCommand with the options of o as arguments that override others.
 func (o RedisOptions) command(p program, m member, all []member) (*exec.Cmd, error) {
 	// Copies to a replica at once, without the five seconds in which further replicas
 	// could ask for the same copy. Any server may become the primary.

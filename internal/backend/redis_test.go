@@ -250,7 +250,6 @@ func mustFindRedis(t *testing.T) string {
 	return p.path
 }
 
-// certificate makes a self-signed certificate for 127.0.0.1.
 func certificate(t *testing.T) (certFile, keyFile string, roots *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -51,7 +51,6 @@ func secure(k *Kind, client *harness.Endpoint, clientAuth bool) {
 	}
 }
 
-// untilSecure waits until m supports TLS: its plain port may be open before.
 func untilSecure(ctx context.Context, m member, client harness.Endpoint) error {
 	for {
 		conn, err := dial(ctx, m.clientAddr(), client.TLS)

@@ -38,7 +38,6 @@ type Setup struct {
 	ClientAuth bool
 }
 
-// plain reports whether s requires nothing that a user's server may lack.
 func (s Setup) plain() bool { return s.Servers <= 1 && !s.Durable && !s.TLS }
 
 // Processes is the number of servers that s starts.
@@ -120,7 +119,6 @@ func startSetup(ctx context.Context, sys system, kind string, s Setup) (*Server,
 	return server, err
 }
 
-// kind returns k configured for s.
 func (s Setup) kind(k *Kind) Kind {
 	out := *k
 	if k.Name == harness.KindZooKeeper {

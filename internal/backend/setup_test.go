@@ -18,7 +18,6 @@ import (
 	"locklab/harness"
 )
 
-// TestSetup starts servers with each setup and checks their configuration.
 func TestSetup(t *testing.T) {
 	for _, test := range []struct {
 		name             string
@@ -116,7 +115,6 @@ func wantTLS(t *testing.T, at harness.Endpoint, addr string, want bool) {
 	}
 }
 
-// configOf reads a setting of a Redis server.
 func configOf(t *testing.T, m member, name string) string {
 	t.Helper()
 	conn, err := dial(t.Context(), m.addr(), nil)
@@ -140,7 +138,6 @@ func configOf(t *testing.T, m member, name string) string {
 	return value
 }
 
-// TestSetupOfZooKeeper checks that a durable ensemble starts, and forces its log to disk.
 func TestSetupOfZooKeeper(t *testing.T) {
 	need(t, harness.KindZooKeeper)
 	if runtime.GOOS != "linux" {
@@ -184,7 +181,6 @@ func TestSetupOfZooKeeper(t *testing.T) {
 	wantEmpty(t, sys.temp)
 }
 
-// TestSetupRefuses checks that the user's servers and impossible setups are refused.
 func TestSetupRefuses(t *testing.T) {
 	for _, test := range []struct {
 		kind, env string
@@ -213,7 +209,6 @@ func TestSetupRefuses(t *testing.T) {
 	}
 }
 
-// TestOnDisk checks that a directory in memory is replaced by one on a disk.
 func TestOnDisk(t *testing.T) {
 	if got, err := onDisk("/nowhere"); err == nil && got != "/var/tmp" {
 		t.Errorf("of a directory that is not there: %s", got)

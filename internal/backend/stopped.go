@@ -17,7 +17,6 @@ func stops(pid int) {
 	}
 }
 
-// stopped reports whether all threads of a process are stopped, or it has none.
 func stopped(pid int) bool {
 	states, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil {

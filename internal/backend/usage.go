@@ -29,13 +29,11 @@ type figures struct {
 	connections []string
 }
 
-// A questioner queries one server for its figures, by name, over its own connection.
 type questioner interface {
 	ask(ctx context.Context) (map[string]string, error)
 	close()
 }
 
-// gaugeTime is the time limit for the answer of a server.
 const gaugeTime = 2 * time.Second
 
 // A Gauge queries servers for their usage. It belongs to one goroutine. Its queries
@@ -89,7 +87,6 @@ func (g *Gauge) Read(ctx context.Context) (Usage, error) {
 	return u, nil
 }
 
-// plus returns a + b, or -1 if one of them is unknown.
 func plus[N ~int64](a, b N) N {
 	if a < 0 || b < 0 {
 		return -1
@@ -97,7 +94,6 @@ func plus[N ~int64](a, b N) N {
 	return a + b
 }
 
-// total returns the sum of the named fields in units, or -1 if one is missing.
 func total(fields map[string]string, names []string, unit float64) int64 {
 	sum := 0.0
 	for _, name := range names {
@@ -113,7 +109,6 @@ func total(fields map[string]string, names []string, unit float64) int64 {
 	return int64(math.Round(sum))
 }
 
-// fieldsOf parses lines of a name and a value separated by sep.
 func fieldsOf(text, sep string) map[string]string {
 	fields := make(map[string]string)
 	for line := range strings.Lines(text) {
@@ -136,7 +131,6 @@ type redisLine struct {
 	r    *bufio.Reader
 }
 
-// openRedis connects with its own client name.
 func openRedis(ctx context.Context, at harness.Endpoint, addr string) (*redisLine, error) {
 	conn, err := dial(ctx, addr, at.TLS)
 	if err != nil {

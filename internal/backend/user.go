@@ -10,10 +10,8 @@ import (
 	"locklab/harness"
 )
 
-// answerTime is the time limit for the answers of the user's servers, all together.
 const answerTime = 2 * time.Second
 
-// connect returns the user's servers named by text, if they answer.
 func connect(ctx context.Context, k *Kind, text string) (*Server, error) {
 	at, err := k.parse(text)
 	if err != nil {

@@ -18,7 +18,6 @@ type workdir struct {
 	lock *os.File
 }
 
-// workdirName matches only the names of newWorkdir.
 var workdirName = regexp.MustCompile(`^locklab-(redis|zookeeper)-[0-9]+$`)
 
 func newWorkdir(temp, kind string) (*workdir, error) {

@@ -30,7 +30,6 @@ var zooKeeper = Kind{
 	},
 }
 
-// parseZooKeeper parses host:port[,host:port], the members of one ensemble.
 func parseZooKeeper(text string) (harness.Endpoint, error) {
 	addrs, err := hostPorts(text)
 	if err != nil {
@@ -224,12 +223,10 @@ var (
 	zooKeeperDataDir = regexp.MustCompile(`(?m)^dataDir=(.*)$`)
 )
 
-// fourLetters sends a four-letter command and returns the server's answer.
 func fourLetters(ctx context.Context, addr, command string) (string, error) {
 	return fourLettersAt(ctx, harness.Endpoint{}, addr, command)
 }
 
-// fourLettersAt is fourLetters, over TLS if at has a TLS configuration.
 func fourLettersAt(ctx context.Context, at harness.Endpoint, addr, command string) (string, error) {
 	conn, err := dial(ctx, addr, at.TLS)
 	if err != nil {
@@ -287,7 +284,6 @@ func handshake(ctx context.Context, addr string) error {
 	return err
 }
 
-// readFrame reads a message preceded by its length.
 func readFrame(r io.Reader) ([]byte, error) {
 	var size [4]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {

@@ -78,7 +78,6 @@ func StartEnsembleOf(ctx context.Context, o EnsembleOptions) (*Server, error) {
 	return launch(ctx, sys, &kind, p, o.Servers)
 }
 
-// command is zooKeeperCommand with the options of o as lines that override others.
 func (o EnsembleOptions) command(p program, m member, all []member) (*exec.Cmd, error) {
 	cmd, err := zooKeeperCommand(p, m, all)
 	if err != nil {
@@ -135,10 +134,8 @@ func (o EnsembleOptions) command(p program, m member, all []member) (*exec.Cmd, 
 	return cmd, os.WriteFile(path, []byte(text), 0o600)
 }
 
-// serverLine matches the start of a configuration line with the address of a server.
 var serverLine = regexp.MustCompile(`(?m)^server\.[0-9]+`)
 
-// port returns the port of 127.0.0.1 with which server from reaches port at of server to.
 func port(link func(from, to int, addr string) (string, error), from, to, at int) (string, error) {
 	if link == nil {
 		return strconv.Itoa(at), nil

@@ -16,7 +16,6 @@ import (
 	"locklab/harness"
 )
 
-// elected checks that the servers of an ensemble elect one of them.
 func elected(t *testing.T, s *Server) {
 	addrs := s.Endpoint().Addrs
 	if len(addrs) != 1 || len(addrs[0]) != 3 || len(s.PIDs()) != 3 {
@@ -39,7 +38,6 @@ func elected(t *testing.T, s *Server) {
 	}
 }
 
-// hurtEnsemble kills the leader, restarts it, stops the next one, and calls Stop.
 func hurtEnsemble(t *testing.T, s *Server) {
 	leads := func() int {
 		t.Helper()
@@ -87,7 +85,6 @@ func hurtEnsemble(t *testing.T, s *Server) {
 	}
 }
 
-// done returns a context that has ended.
 func done(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -66,7 +66,6 @@ func newestLeader(ctx context.Context, addrs []string, limits []time.Duration) (
 	return newest(epochs)
 }
 
-// newest returns the index of the greatest number, and false if all are negative.
 func newest(epochs []int64) (i int, found bool) {
 	for j, epoch := range epochs {
 		if epoch >= 0 && (!found || epoch > epochs[i]) {

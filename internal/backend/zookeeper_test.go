@@ -24,7 +24,6 @@ func TestParseZooKeeper(t *testing.T) {
 	}
 }
 
-// files returns a glob that has only the given files.
 func files(paths ...string) func(string) ([]string, error) {
 	return func(pattern string) ([]string, error) {
 		var found []string

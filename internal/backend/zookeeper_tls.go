@@ -57,7 +57,6 @@ func NettyOfDebian(classPath string) (more string) {
 	return more
 }
 
-// A securePort is a port for TLS in addition to the plain one.
 type securePort struct {
 	port   int
 	pem    []byte // certificate and key
@@ -108,7 +107,6 @@ func newSecurePort(sys system) (*securePort, error) {
 	}}, nil
 }
 
-// command is zooKeeperCommand with the port. Only ZooKeeper's Netty server supports TLS.
 func (s *securePort) command(p program, m member, all []member) (*exec.Cmd, error) {
 	cmd, err := zooKeeperCommand(p, m, all)
 	if err != nil {

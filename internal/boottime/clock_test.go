@@ -64,7 +64,6 @@ func TestSuspends(t *testing.T) {
 	}
 }
 
-// TestClocks checks that each clock runs like Go's clock while the machine is awake.
 func TestClocks(t *testing.T) {
 	for name, c := range map[string]*Clock{"none": nil, "system": New(nil)} {
 		if off := c.Since(time.Now()); off < 0 || off > time.Minute {

@@ -42,7 +42,6 @@ func (s *suspends) count(now time.Time) time.Duration {
 	return s.recount()
 }
 
-// recount is count after the wall clock has moved.
 func (s *suspends) recount() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -79,7 +79,6 @@ func onSpawnThread(f func() error) error {
 	return <-result
 }
 
-// spawnThread starts, once, the goroutine that forks all children.
 var spawnThread = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go spawnLoop(work)

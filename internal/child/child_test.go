@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestKill checks that Kill ends a stopped child and its children.
 func TestKill(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "sleep 600 & echo $!; wait")
 	out, in, err := os.Pipe()

@@ -38,10 +38,8 @@ func (c *coroutine) resume() (finished bool) {
 	return c.finished
 }
 
-// suspend makes resume return. The body calls it.
 func (c *coroutine) suspend() { c.yield(struct{}{}) }
 
-// unwind is the panic that ends the body of an aborted worker.
 type unwind struct{}
 
 func (e *explorer) coroutine(i int) *coroutine {
@@ -51,7 +49,6 @@ func (e *explorer) coroutine(i int) *coroutine {
 	return e.coroutines[i]
 }
 
-// dismiss ends the goroutines of the coroutines, whose bodies have returned.
 func (e *explorer) dismiss() {
 	for _, c := range e.coroutines {
 		c.stop()

@@ -23,7 +23,6 @@ const (
 func (d decision) kind() decision { return d & kindMask }
 func (d decision) worker() int    { return int(d &^ kindMask) }
 
-// marks are the text of the kinds, in front of the worker's number.
 var marks = map[decision]string{decideStep: "", decideLate: "late", decideFlush: "flush", decideOut: "out"}
 
 // encode formats decisions, such as "0*3 1 late1 0*2 flush1": worker 0 takes three steps,
@@ -47,10 +46,8 @@ func encode(path []decision) string {
 	return b.String()
 }
 
-// maxRepeat bounds the repetitions of a decision in one field.
 const maxRepeat = 1_000_000
 
-// parse parses the output of encode.
 func parse(text string) ([]decision, error) {
 	var path []decision
 	for _, field := range strings.Fields(text) {

@@ -90,7 +90,6 @@ func (f *Failure) Error() string {
 // Unwrap returns f.Err.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// An explorer runs the schedules of one program.
 type explorer struct {
 	build      func() Program
 	limits     Limits
@@ -173,7 +172,6 @@ func (e *explorer) run(it item) {
 	}
 }
 
-// explain runs the schedule of r again and records a trace.
 func (e *explorer) explain(r *run) *Failure {
 	again := newRun(e, r.path)
 	again.trace = &trace{}

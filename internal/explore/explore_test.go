@@ -14,7 +14,6 @@ import (
 	"locklab/internal/explore"
 )
 
-// increments returns a program that counts without a lock.
 func increments() explore.Program {
 	var count atomics.Uint32
 	add := func(*explore.Worker) { count.Store(count.Load() + 1) }
@@ -48,7 +47,6 @@ replay: 1 0*2 1`
 	}
 }
 
-// TestTraceOfStoreBuffer checks that a trace shows a late store.
 func TestTraceOfStoreBuffer(t *testing.T) {
 	v := &harness.Variant{Local: func(s harness.Setup) harness.Local { return newParking(s.Workers, plainRelease) }}
 	r := explore.Explore(explore.Lock(v, explore.Use{Acquisitions: []int{1, 1}}), limits)
@@ -101,8 +99,6 @@ func TestPanicIsAFailure(t *testing.T) {
 	}
 }
 
-// TestSchedulesEndTheExploration checks that a limited exploration is reported as
-// incomplete.
 func TestSchedulesEndTheExploration(t *testing.T) {
 	m := mutants[0]
 	if r := explore.Explore(m.program(""), explore.Limits{Preemptions: 3, Schedules: 2}); r.Complete || r.Schedules != 2 {
@@ -241,7 +237,6 @@ func TestReplayRefuses(t *testing.T) {
 	}
 }
 
-// TestProgramMustRepeatItself explores a program that changes from run to run.
 func TestProgramMustRepeatItself(t *testing.T) {
 	runs := 0
 	r := explore.Explore(func() explore.Program {
@@ -261,8 +256,6 @@ func TestProgramMustRepeatItself(t *testing.T) {
 	}
 }
 
-// TestGoroutinesEnd checks that an exploration leaves no goroutines behind, whether it
-// fails or not.
 func TestGoroutinesEnd(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, m := range mutants[:3] {

@@ -25,7 +25,6 @@ func (f *fairness) init(n int) {
 	}
 }
 
-// steps records an operation of worker w.
 func (f *fairness) steps(w int) {
 	for i := range f.n {
 		f.before[i] &^= 1 << w
@@ -34,7 +33,6 @@ func (f *fairness) steps(w int) {
 	f.by = w
 }
 
-// observe records the workers that are able to run.
 func (f *fairness) observe(able uint8) {
 	for i := range f.n {
 		f.always[i] &= able
@@ -46,7 +44,6 @@ func (f *fairness) observe(able uint8) {
 	f.able = able
 }
 
-// yields records that worker w waits from now on.
 func (f *fairness) yields(w int, able uint8) {
 	f.observe(able)
 	f.before[w] |= (f.always[w] | f.stopped[w]) &^ f.ran[w]

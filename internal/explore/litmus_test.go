@@ -13,7 +13,6 @@ import (
 	"locklab/atomics"
 )
 
-// An instruction is one operation of a litmus test, on word x.
 type instruction struct {
 	op atomics.Op
 	x  int
@@ -41,7 +40,6 @@ func (l litmus) String() string {
 
 const litmusWords = 3
 
-// explored returns the outcomes that the explorer finds, with or without known states.
 func (l litmus) explored(t *testing.T, limits Limits, forget bool) []string {
 	t.Helper()
 	found := make(map[string]bool)

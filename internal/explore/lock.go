@@ -95,7 +95,6 @@ func (c *client) use(w *Worker, k int, try bool) {
 	c.handle.Unlock()
 }
 
-// write changes both words, like plain stores.
 func (c *client) write(w *Worker) {
 	w.Asks()
 	c.handle.Lock()

@@ -8,7 +8,6 @@ import (
 	"locklab/atomics"
 )
 
-// A cell is a word that a worker has touched.
 type cell struct {
 	word    atomics.Word
 	version uint64 // the write of its value; 0 is the initial value

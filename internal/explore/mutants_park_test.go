@@ -132,7 +132,6 @@ func newParkingOf(n int) *parking {
 	return l
 }
 
-// sleep is FUTEX_WAIT for 2.
 func (l *futex) sleep(i int) {
 	l.sleeping[i].Store(1)
 	if l.state.Load() == 2 {
@@ -147,7 +146,6 @@ const (
 	noRetry     bug = "does not let a reader read again"
 )
 
-// rw counts readers; its writer goes first, and waits until they are gone.
 type rw struct {
 	bug             bug
 	writer, readers atomics.Uint32
@@ -245,7 +243,6 @@ func (r bypassReader) Lock() {
 
 func (r bypassReader) Unlock() { r.under.Unlock() }
 
-// seq is a sequence lock: its version is odd during a write.
 type seq struct {
 	ttas
 	version atomics.Uint64

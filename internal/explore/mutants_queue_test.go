@@ -73,7 +73,6 @@ func (n *mcsNode) Unlock() {
 	n.lock.nodes[n.next.Load()].locked.StoreRelease(0)
 }
 
-// leaves removes n from the queue if it is the last.
 func (n *mcsNode) leaves() bool {
 	switch l := n.lock; l.bug {
 	case tailByStore:

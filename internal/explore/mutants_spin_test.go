@@ -18,7 +18,6 @@ type funcs struct{ lock, unlock func() }
 func (f funcs) Lock()   { f.lock() }
 func (f funcs) Unlock() { f.unlock() }
 
-// A bug describes the fault of a lock; "" is a correct lock.
 type bug string
 
 const (

@@ -107,7 +107,6 @@ func TestTwinsPass(t *testing.T) {
 	}
 }
 
-// TestBuffersKill checks that only the store buffer exposes a missing fence.
 func TestBuffersKill(t *testing.T) {
 	for _, m := range mutants {
 		r := explore.Explore(m.program(m.bug), explore.Limits{Preemptions: limits.Preemptions})

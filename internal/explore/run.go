@@ -44,10 +44,8 @@ func newRun(e *explorer, prefix []decision) *run {
 	return &run{e: e, prefix: prefix, current: -1}
 }
 
-// errCovered ends a run that has reached a known state.
 var errCovered = errors.New("covered")
 
-// execute runs the schedule and sets r.err.
 func (r *run) execute() {
 	defer atomics.SetScheduler(r.access)()
 	r.program = r.e.build()
@@ -85,7 +83,6 @@ func (r *run) execute() {
 	}
 }
 
-// resume runs w until its next operation and reports whether there is one.
 func (r *run) resume(w *Worker) bool {
 	r.running = w
 	w.done = w.co.resume()
@@ -102,7 +99,6 @@ func (r *run) abort() {
 	}
 }
 
-// access is the scheduler of all words.
 func (r *run) access(a atomics.Access) (before uint64) {
 	w := r.running
 	if w == nil { // the program is being built or checked: there is no worker
@@ -134,7 +130,6 @@ func (w *Worker) point(a atomics.Access) (before uint64) {
 	return r.step(w)
 }
 
-// suspend gives control to the driver until w runs again.
 func (w *Worker) suspend() {
 	w.co.suspend()
 	if w.run.aborted {
@@ -142,7 +137,6 @@ func (w *Worker) suspend() {
 	}
 }
 
-// continues returns the worker of the next operation, also for the driver.
 func (r *run) continues(w *Worker) *Worker {
 	if r.goesOut(w) {
 		return w
@@ -151,7 +145,6 @@ func (r *run) continues(w *Worker) *Worker {
 	return r.chosen
 }
 
-// fail ends the run with err while a worker runs.
 func (r *run) fail(err error) {
 	if r.err == nil {
 		r.err = err
@@ -159,7 +152,6 @@ func (r *run) fail(err error) {
 	r.chosen = nil
 }
 
-// halt ends the run from inside a worker.
 func (w *Worker) halt(err error) {
 	w.run.fail(err)
 	w.run.running = nil
@@ -177,7 +169,6 @@ func (r *run) step(w *Worker) (before uint64) {
 	return r.perform(w)
 }
 
-// perform applies the pending operation of w to memory.
 func (r *run) perform(w *Worker) (before uint64) {
 	a := w.pending
 	if w.waits {
@@ -228,7 +219,6 @@ func (r *run) load(w *Worker) uint64 {
 	return before
 }
 
-// modify performs an atomic, sequentially consistent operation.
 func (r *run) modify(w *Worker) uint64 {
 	a := w.pending
 	c := r.memory.at(a.Word)
@@ -248,7 +238,6 @@ func (r *run) modify(w *Worker) uint64 {
 	return before
 }
 
-// reads records in w's history the write of cell c's value.
 func (r *run) reads(w *Worker, c int) {
 	version := r.memory.cells[c].version
 	w.happens(version)
@@ -265,7 +254,6 @@ func (r *run) flush(w *Worker) {
 	r.written(w, oldest.cell, oldest.value, oldest.event)
 }
 
-// written applies a write by w that is visible to all.
 func (r *run) written(w *Worker, c int, v, event uint64) {
 	if !r.memory.write(c, v, event) {
 		return

@@ -43,7 +43,6 @@ func (r *run) choose() *Worker {
 	return nil
 }
 
-// covered ends the run if it has reached a known state, and reports whether it has.
 func (r *run) covered() bool {
 	if r.e.met(r.state(), r.preemptions, r.reorderings) {
 		r.err = errCovered
@@ -51,14 +50,12 @@ func (r *run) covered() bool {
 	return r.err != nil
 }
 
-// A choice is a decision with its cost.
 type choice struct {
 	decision    decision
 	preemptions int
 	reorderings int
 }
 
-// later puts a choice on the list for another schedule, if it is within the limits.
 func (r *run) later(c choice) {
 	p, o := r.preemptions+c.preemptions, r.reorderings+c.reorderings
 	if p > r.e.limits.Preemptions || o > r.e.limits.Reorderings {
@@ -105,7 +102,6 @@ func (r *run) goesLate() *Worker {
 	return nil
 }
 
-// passes reports whether op may overtake earlier stores.
 func passes(op atomics.Op) bool {
 	return op == atomics.OpLoad || op == atomics.OpStoreRelease || op == opLeave
 }
@@ -119,7 +115,6 @@ func (r *run) ableSet() (set uint8) {
 	return set
 }
 
-// choices lists the possible decisions, free ones first.
 func (r *run) choices(able uint8) []choice {
 	list := r.scratch[:0]
 	n := len(r.workers)
@@ -155,7 +150,6 @@ func (r *run) choices(able uint8) []choice {
 	return list
 }
 
-// take applies a decision and returns the worker that continues.
 func (r *run) take(d decision, able uint8) *Worker {
 	if d.worker() >= len(r.workers) {
 		r.err = fmt.Errorf("%w: there is no worker %d", ErrReplay, d.worker())

@@ -25,7 +25,6 @@ func (s *section) init(_ int, p *Program) {
 	s.permits, s.fifo = max(1, p.Permits), p.FIFO
 }
 
-// begins is called before each operation of w.
 func (s *section) begins(w *Worker) {
 	if bit := uint8(1) << w.id; s.asking&bit != 0 {
 		s.asking &^= bit
@@ -37,7 +36,6 @@ func (s *section) begins(w *Worker) {
 // waiting records that w cannot continue. If it has asked, it has a place now.
 func (s *section) waiting(w *Worker) { s.waits |= s.asked & (1 << w.id) }
 
-// ends records that w no longer asks: it is inside, or has given up.
 func (s *section) ends(w *Worker) {
 	bit := uint8(1) << w.id
 	s.asking &^= bit

@@ -11,7 +11,6 @@ import (
 	"locklab/atomics"
 )
 
-// A pattern is a lock with its own way to wait, for two workers.
 type pattern struct {
 	name         string
 	acquisitions int
@@ -97,7 +96,6 @@ func TestKnownStatesLoseNothing(t *testing.T) {
 	}
 }
 
-// TestStateTellsApart changes one part of a run at a time.
 func TestStateTellsApart(t *testing.T) {
 	fresh := func() *run {
 		r := newRun(&explorer{}, nil)
@@ -187,7 +185,6 @@ func TestFewSchedules(t *testing.T) {
 	}
 }
 
-// TestMet checks that a state is known only if it was reached at no greater cost.
 func TestMet(t *testing.T) {
 	e := &explorer{seen: make(map[uint64]budget)}
 	for _, step := range []struct {

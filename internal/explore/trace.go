@@ -19,7 +19,6 @@ const (
 
 type trace struct{ lines []line }
 
-// A line is an operation or, if it has a text, another event.
 type line struct {
 	worker        int
 	text          string
@@ -47,10 +46,8 @@ func (r *run) notePreemption(worker int) {
 	}
 }
 
-// opFlush is a StoreRelease that becomes visible.
 const opFlush atomics.Op = 201
 
-// noteFlush records a flush, unless it follows its store at once as usual.
 func (r *run) noteFlush(w *Worker, e entry) {
 	if r.trace != nil && w.late {
 		cell := r.memory.cells[e.cell].word
@@ -58,7 +55,6 @@ func (r *run) noteFlush(w *Worker, e entry) {
 	}
 }
 
-// text formats the trace, with the names of the words in the program.
 func (t *trace) text(r *run) string {
 	var b strings.Builder
 	words := wordNames(r)
@@ -109,7 +105,6 @@ func (l line) operation(words map[atomics.Word]string) string {
 	return fmt.Sprintf("%s.%v, %d to %d", name, a.Op, l.before, l.after)
 }
 
-// standing describes the current operation of a worker that has not returned.
 func (w *Worker) standing(words map[atomics.Word]string) string {
 	text := ""
 	switch name := words[w.pending.Word]; {
@@ -132,8 +127,6 @@ func (w *Worker) standing(words map[atomics.Word]string) string {
 	return text
 }
 
-// wordNames names the touched words by their fields, or else by the order in which they
-// were touched.
 func wordNames(r *run) map[atomics.Word]string {
 	found := make(map[uintptr]string)
 	if r.program.Shared != nil {

@@ -66,7 +66,6 @@ func (w *Worker) ID() int { return w.id }
 
 func (w *Worker) happens(event uint64) { w.history = mix(w.history, event) }
 
-// observe records that w has read a version of cell c.
 func (w *Worker) observe(c int, version uint64) {
 	for i := range w.observed {
 		l := &w.observed[i]
@@ -91,14 +90,12 @@ func (w *Worker) knows(c int, version uint64) {
 	}
 }
 
-// acts records that w has done more than read.
 func (w *Worker) acts() {
 	for i := range w.observed {
 		w.observed[i].times = 0
 	}
 }
 
-// arrive is called when w has a new pending operation.
 func (r *run) arrive(w *Worker) {
 	switch w.pending.Op {
 	case atomics.OpSpin:
@@ -135,7 +132,6 @@ func (r *run) pollsAgain(w *Worker) bool {
 	return false
 }
 
-// idles reports whether the pending operation of w changes nothing.
 func (r *run) idles(w *Worker) bool {
 	switch a := w.pending; a.Op {
 	case atomics.OpSpin, atomics.OpLoad:
@@ -147,7 +143,6 @@ func (r *run) idles(w *Worker) bool {
 	return false
 }
 
-// able reports whether w can do its pending operation, and has a reason to.
 func (r *run) able(w *Worker) bool {
 	switch {
 	case w.done:
@@ -171,7 +166,6 @@ func (r *run) news(w *Worker) bool {
 	return len(w.observed) == 0 && w.stirred
 }
 
-// goesOut reports whether w, after decideOut, continues to wait.
 func (r *run) goesOut(w *Worker) bool {
 	if w.out == 0 {
 		return false

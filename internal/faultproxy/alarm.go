@@ -10,7 +10,6 @@ const coarse = 3 * time.Millisecond
 // if the system supports it. Its zero value is ready.
 type alarm struct{ fine fine }
 
-// until waits until due, and returns false if gone is closed before.
 func (a *alarm) until(due time.Time, gone <-chan struct{}) bool {
 	if !a.fine.ready() {
 		return sleep(time.Until(due), gone)

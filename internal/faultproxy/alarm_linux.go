@@ -28,7 +28,6 @@ func (f *fine) ready() bool {
 	return true
 }
 
-// sleep waits without interruption and reports whether it did.
 func (f *fine) sleep(d time.Duration) bool {
 	raw, err := f.file.SyscallConn()
 	if err != nil {

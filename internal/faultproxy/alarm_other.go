@@ -4,7 +4,6 @@ package faultproxy
 
 import "time"
 
-// fine is a timer better than the runtime's: not supported on this system.
 type fine struct{}
 
 func (fine) ready() bool              { return false }

@@ -17,7 +17,6 @@ import (
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
-// TestZooKeeper decodes the real traffic of the client library and a server.
 func TestZooKeeper(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	leaktest.All(t)
@@ -91,7 +90,6 @@ func TestZooKeeperReconnect(t *testing.T) {
 	}
 }
 
-// drive makes each request of wantStory.
 func drive(t *testing.T, c *wirezk.Conn, root string) {
 	t.Helper()
 	must := func(err error) {
@@ -207,7 +205,6 @@ func reply(r *faultproxy.ZooReply, session int64) string {
 	return text
 }
 
-// wantStory is the traffic of drive, derived by hand from zookeeper.jute.
 var wantStory = strings.Split(`> connect 1000 ms
 < connect err=0
 > auth

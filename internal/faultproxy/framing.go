@@ -80,7 +80,6 @@ const maxMessage = 16 << 20
 
 var errForeign = errors.New("faultproxy: not a message of the protocol")
 
-// A call is a request without a reply.
 type call struct {
 	number int
 	xid    int32 // ZooKeeper

@@ -11,7 +11,6 @@ import (
 	"testing"
 )
 
-// num, str and frame encode values for a jute.
 func num(ns ...int32) (b []byte) {
 	for _, n := range ns {
 		b = binary.BigEndian.AppendUint32(b, uint32(n))
@@ -26,7 +25,6 @@ func frame(parts ...[]byte) []byte {
 	return append(num(int32(len(body))), body...)
 }
 
-// A zooCase is a request, without its xid, with its reply, without the header.
 type zooCase struct {
 	ask, answer []byte
 	want        ZooRequest
@@ -96,7 +94,6 @@ func command(words ...string) []byte {
 	return b
 }
 
-// redisCases are commands and replies on one connection.
 var redisCases = []struct {
 	ask   []byte // nil: no command
 	reply string // "": no reply yet
@@ -177,7 +174,6 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestHostileLengths checks that lengths and counts greater than the data cost no memory.
 func TestHostileLengths(t *testing.T) {
 	const huge = 1<<31 - 1
 	var before, after runtime.MemStats
@@ -205,7 +201,6 @@ func TestHostileLengths(t *testing.T) {
 	}
 }
 
-// drive feeds a stream to a framing like the proxy.
 func drive(f Framing, d Direction, stream []byte) {
 	for len(stream) > 0 {
 		n, err := f.Cut(d, stream)

@@ -69,7 +69,6 @@ func TestHalfOpen(t *testing.T) {
 	}
 }
 
-// TestAwait checks that a server that is about to listen does not refuse.
 func TestAwait(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

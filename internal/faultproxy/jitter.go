@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// A jitter is the random delay of messages.
 type jitter struct {
 	most time.Duration
 	seed uint64
@@ -24,7 +23,6 @@ func (p *Proxy) Jitter(d Direction, most time.Duration, seed uint64) {
 	}
 }
 
-// dice returns the random source for one direction of a connection, nil without jitter.
 func (j jitter) dice(k *link, d Direction) *rand.Rand {
 	if j.most <= 0 {
 		return nil

@@ -42,7 +42,6 @@ func (j *jute) bool() bool {
 	return p != nil && p[0] != 0
 }
 
-// buffer returns a part of the message, not a copy.
 func (j *jute) buffer() []byte {
 	n := j.int()
 	if n == -1 {
@@ -73,7 +72,6 @@ func (j *jute) strings() (out []string) {
 	return out
 }
 
-// acl skips a list of permissions.
 func (j *jute) acl() {
 	j.vector(func() { j.int(); j.buffer(); j.buffer() })
 }

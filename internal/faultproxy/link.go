@@ -36,7 +36,6 @@ const (
 	resetBoth
 )
 
-// end breaks the link at its first call.
 func (k *link) end(how ending) {
 	k.once.Do(func() {
 		// Without lingering data a closed connection is reset.
@@ -52,14 +51,12 @@ func (k *link) end(how ending) {
 	})
 }
 
-// A parcel is a message on its way.
 type parcel struct {
 	raw   []byte
 	due   time.Time  // not before; zero is at once
 	fatal *Injection // not nil: break the link instead
 }
 
-// inFlight bounds the delayed messages of one direction.
 const inFlight = 1024
 
 func (k *link) carry() {
@@ -75,7 +72,6 @@ func (k *link) carry() {
 	work.Wait()
 }
 
-// collect cuts the stream into messages, decides about each, and queues those to deliver.
 func (k *link) collect(d Direction, from *net.TCPConn, queue chan<- parcel) {
 	defer close(queue)
 	var stream []byte

@@ -192,14 +192,12 @@ func (p *Proxy) accept() {
 	}
 }
 
-// target is the server for new connections.
 func (p *Proxy) target() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.to
 }
 
-// dial connects to the server, and returns its address.
 func (p *Proxy) dial() (server net.Conn, to string, err error) {
 	for end := time.Now().Add(p.await); ; {
 		to = p.target()

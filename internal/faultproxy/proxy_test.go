@@ -16,7 +16,6 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// TestProxy runs all tests of the effects on messages against a real server.
 func TestProxy(t *testing.T) {
 	addr := redisAt(t)
 	for _, test := range []struct {
@@ -141,7 +140,6 @@ func firstCome(t *testing.T, addr string) {
 	done(t, b)
 }
 
-// pipeline checks that data sent before the lost request arrives and is answered.
 func pipeline(t *testing.T, addr string) {
 	p, direct := start(t, addr, faultproxy.Redis, nil), connect(t, addr)
 	key := newKey()
@@ -186,7 +184,6 @@ func holeForReplies(t *testing.T, addr string) {
 	i.Remove()
 }
 
-// silent expects no answer.
 func silent(t *testing.T, c *talk, command string) {
 	t.Helper()
 	c.SetDeadline(time.Now().Add(aWhile))
@@ -228,7 +225,6 @@ func delay(t *testing.T, addr string) {
 	}
 }
 
-// delayedToDeath checks that Close does not wait for delayed messages.
 func delayedToDeath(t *testing.T, addr string) {
 	p := start(t, addr, faultproxy.Redis, nil)
 	c := connect(t, p.Addr())
@@ -285,7 +281,6 @@ func closeProxy(t *testing.T, addr string) {
 	}
 }
 
-// unread checks that another protocol passes.
 func unread(t *testing.T, addr string) {
 	var l log
 	p := start(t, addr, faultproxy.ZooKeeper, &l)
@@ -301,7 +296,6 @@ func unread(t *testing.T, addr string) {
 	i.Remove()
 }
 
-// many checks that counts stay exact with many connections and faults at once.
 func many(t *testing.T, addr string) {
 	p, direct := start(t, addr, faultproxy.Redis, nil), connect(t, addr)
 	const clients, turns, lost = 8, 50, 20

@@ -97,7 +97,6 @@ func (r *redis) command(raw []byte) Message {
 	return Message{Op: c.op, Key: c.key, Call: c.number, Body: words}
 }
 
-// subscribes reports whether op is confirmed by messages that begin with it.
 func subscribes(op string) bool {
 	return slices.Contains([]string{"subscribe", "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe", "sunsubscribe"}, op)
 }

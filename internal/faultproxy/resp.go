@@ -33,7 +33,6 @@ func (v Value) String() string {
 	return v.Text
 }
 
-// maxDepth is the maximum nesting of arrays.
 const maxDepth = 16
 
 // A resp decodes the Redis serialization protocol, RESP2 and RESP3 without its streamed
@@ -105,7 +104,6 @@ func (r *resp) value(depth int) (v Value) {
 	return v
 }
 
-// items decodes the elements of v; p is their number.
 func (r *resp) items(p []byte, depth int, v *Value) {
 	n := r.number(p)
 	if r.foreign || n < 0 {

@@ -39,7 +39,6 @@ func (l *log) all() []faultproxy.Sighting {
 	return append([]faultproxy.Sighting(nil), l.seen...)
 }
 
-// start puts a proxy in front of a server for the duration of t.
 func start(t *testing.T, to string, framing func() faultproxy.Framing, l *log) *faultproxy.Proxy {
 	t.Helper()
 	var o faultproxy.Options
@@ -54,7 +53,6 @@ func start(t *testing.T, to string, framing func() faultproxy.Framing, l *log) *
 	return p
 }
 
-// A talk is a connection for Redis commands typed by the test.
 type talk struct {
 	net.Conn
 	*bufio.Reader
@@ -81,7 +79,6 @@ func open(addr string) (*talk, error) {
 	return &talk{c, bufio.NewReader(c)}, nil
 }
 
-// say sends one line and returns the first line of the reply.
 func (c *talk) say(format string, args ...any) (string, error) {
 	if _, err := fmt.Fprintf(c, format+"\r\n", args...); err != nil {
 		return "", err
@@ -90,7 +87,6 @@ func (c *talk) say(format string, args ...any) (string, error) {
 	return line, err
 }
 
-// must is say with a required reply.
 func (c *talk) must(t *testing.T, want, format string, args ...any) {
 	t.Helper()
 	got, err := c.say(format, args...)
@@ -99,7 +95,6 @@ func (c *talk) must(t *testing.T, want, format string, args ...any) {
 	}
 }
 
-// next expects another line of the reply.
 func (c *talk) next(t *testing.T, want string) {
 	t.Helper()
 	if got, err := c.ReadString('\n'); err != nil || got != want+"\r\n" {
@@ -107,7 +102,6 @@ func (c *talk) next(t *testing.T, want string) {
 	}
 }
 
-// refused expects a new connection to be reset.
 func refused(t *testing.T, addr string) {
 	t.Helper()
 	c, err := open(addr)
@@ -121,7 +115,6 @@ func refused(t *testing.T, addr string) {
 	c.broken(t, "PING")
 }
 
-// broken expects the reset of a connection on which a command was lost.
 func (c *talk) broken(t *testing.T, format string, args ...any) {
 	t.Helper()
 	if got, err := c.say(format, args...); !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {

@@ -17,7 +17,6 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// forget checks that existing connections are silent for ever, and new ones work.
 func forget(t *testing.T, addr string) {
 	p, direct := start(t, addr, faultproxy.Redis, nil), connect(t, addr)
 	key := newKey()
@@ -149,7 +148,6 @@ func TestRedirectWhileDialling(t *testing.T) {
 	c.must(t, "+PONG", "PING")
 }
 
-// jitter checks that messages are delayed by at least the draws of the seed, in order.
 func jitter(t *testing.T, addr string) {
 	const most, seed, n = 40 * time.Millisecond, 7, 12
 	for _, d := range []faultproxy.Direction{faultproxy.Request, faultproxy.Reply} {

@@ -68,7 +68,6 @@ func (z *zooKeeper) Read(d Direction, raw []byte) Message {
 	return Message{Op: c.op, Key: c.key, Call: c.number, Body: readReply(body, c.code)}
 }
 
-// answered removes the oldest call for which ok holds from the list.
 func (z *zooKeeper) answered(ok func(call) bool) (c call) {
 	if i := slices.IndexFunc(z.open, ok); i >= 0 {
 		c = z.open[i]

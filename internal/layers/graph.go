@@ -73,7 +73,6 @@ rect.page{fill:#efe1f5;stroke:#7a3f96}path.page{stroke:#7a3f96}
 </style>
 `
 
-// kindOf returns the colour class of a package.
 func kindOf(name string) string {
 	switch {
 	case strings.HasSuffix(name, "/lab") || name == "peers":
@@ -88,7 +87,6 @@ func kindOf(name string) string {
 	return "other"
 }
 
-// connect makes the nodes and the imports that no other import implies.
 func connect(pkgs []pkg) []*node {
 	direct := make(map[string][]string)
 	byName := make(map[string]*node)
@@ -166,7 +164,6 @@ func arrange(nodes []*node) (lines [][]*node) {
 	return lines
 }
 
-// mean returns the mean position of the packages below n, or above it.
 func mean(n *node, below bool) float64 {
 	near := n.from
 	if below {
@@ -182,7 +179,6 @@ func mean(n *node, below bool) float64 {
 	return sum / float64(len(near))
 }
 
-// spread distributes a row over the width of the page.
 func spread(row []*node) {
 	total := 0.0
 	for _, n := range row {
@@ -197,7 +193,6 @@ func spread(row []*node) {
 	}
 }
 
-// place positions the lines and returns the height of the page.
 func place(lines [][]*node) float64 {
 	y := topEdge
 	for i, line := range lines {

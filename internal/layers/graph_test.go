@@ -13,7 +13,6 @@ import (
 	"testing"
 )
 
-// TestGraph checks that the picture in docs shows the current packages.
 func TestGraph(t *testing.T) {
 	got := drawGraph(listing(t, 0))
 	for name := range ranks {
@@ -85,8 +84,6 @@ func TestArchitecture(t *testing.T) {
 	}
 }
 
-// checkLinks returns the number of links to a declaration in the text, and an error for
-// each dead one.
 func checkLinks(dir, text string) (n int, err error) {
 	var errs []error
 	for _, m := range regexp.MustCompile("\\[`([\\w.]+)`\\]\\((\\S+\\.go)\\)").FindAllStringSubmatch(text, -1) {
@@ -101,7 +98,6 @@ func checkLinks(dir, text string) (n int, err error) {
 	return n, errors.Join(errs...)
 }
 
-// declares reports whether f declares name: Type.Method, or a package-level name.
 func declares(f *ast.File, name string) bool {
 	for _, d := range f.Decls {
 		switch d := d.(type) {

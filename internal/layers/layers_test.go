@@ -16,7 +16,6 @@ const (
 	golden = "testdata/modules.golden"
 )
 
-// listings caches the output of the go command for each build.
 var listings [][]pkg
 
 func listing(t *testing.T, i int) []pkg {

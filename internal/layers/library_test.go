@@ -10,7 +10,6 @@ import (
 	"testing"
 )
 
-// TestLibraries compares each library with its golden list, in every build.
 func TestLibraries(t *testing.T) {
 	for i, b := range builds {
 		pkgs := listing(t, i)
@@ -32,7 +31,6 @@ func TestLibraries(t *testing.T) {
 	}
 }
 
-// TestLibraryDocs checks that the documentation of a library is for its users.
 func TestLibraryDocs(t *testing.T) {
 	if err := touch(root); err != nil { // go doc is a separate process, too
 		t.Fatal(err)
@@ -82,7 +80,6 @@ func symbols(t *testing.T, name string) []byte {
 	return nil
 }
 
-// TestLibraryRejects runs the checks on a module whose library breaks the rules.
 func TestLibraryRejects(t *testing.T) {
 	const fixture = "testdata/fixture"
 	pkgs, err := list(fixture, build{})

@@ -14,7 +14,6 @@ import (
 	"strings"
 )
 
-// A pkg is a package of this module as reported by the go command.
 type pkg struct {
 	rel     string   // path relative to the module
 	dir     string   // directory of its files
@@ -26,13 +25,11 @@ type pkg struct {
 	std     []string // dependencies in the standard library
 }
 
-// A build is one configuration of the module; files differ between them.
 type build struct {
 	tags string
 	env  []string
 }
 
-// builds cover the tags of this repository and a second system.
 var builds = []build{
 	{},
 	{tags: "purego"},
@@ -42,7 +39,6 @@ var builds = []build{
 	{env: []string{"GOOS=linux", "GOARCH=riscv64", "CGO_ENABLED=0"}},
 }
 
-// listed is the output of go list for a package.
 type listed struct {
 	ImportPath, Dir, ForTest string
 	DepOnly, Standard        bool
@@ -132,7 +128,6 @@ func digest(all []listed, moduleOf map[string]string, module string) ([]pkg, err
 	return pkgs, errors.Join(errs...)
 }
 
-// split separates the dependencies of a package by origin.
 func split(deps []string, standard map[string]bool, module string) (others, std []string) {
 	for _, d := range deps {
 		if standard[d] {

@@ -10,10 +10,8 @@ import (
 	"testing"
 )
 
-// service is the README section about using the libraries in a service.
 var service = regexp.MustCompile(`(?s)\n## Use them in a service\n(.*?)\n## `)
 
-// blocks returns the fenced blocks of that section in a language.
 func blocks(t *testing.T, language string) (texts []string) {
 	t.Helper()
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
@@ -30,7 +28,6 @@ func blocks(t *testing.T, language string) (texts []string) {
 	return texts
 }
 
-// surroundings contain the code around the README's examples, by library.
 var surroundings = map[string]string{
 	"zklock": `func Reindex(ctx context.Context) error {
 %s}
@@ -48,13 +45,11 @@ func reindex(context.Context, uint64) error { return nil }`,
 }`,
 }
 
-// imports are the possible imports of the examples, by name in the code.
 var imports = map[string]string{
 	"context.": "context", "sync.": "sync", "redis.": "github.com/redis/go-redis/v9",
 	"zklock.": "%s/zklock", "redislock.": "%s/redislock", "spinlock.": "%s/spinlock",
 }
 
-// example makes a Go file from an example of the README, and returns its library.
 func example(t *testing.T, module, text string) (library, file string) {
 	t.Helper()
 	for name, around := range surroundings {

@@ -121,8 +121,6 @@ func fenced(text, language string) (blocks []string) {
 	return blocks
 }
 
-// command runs words in dir, without the network, and returns the output and the exit
-// status.
 func command(t *testing.T, dir string, words []string) (string, int) {
 	t.Helper()
 	cmd := exec.Command(words[0], words[1:]...)

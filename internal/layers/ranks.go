@@ -108,7 +108,6 @@ var bans = []ban{
 	{from: "lab", to: append([]string{"cmd/locklab/catalog"}, locks...), why: "a program outside this module brings its own locks", tested: true},
 }
 
-// standardOnly lists packages that import nothing from other modules.
 var standardOnly = []string{"harness", "cmd/mutants", "cmd/setmodule", "cmd/testcount", "deploy/extract"}
 
 // checkRanks returns every import in pkgs that ranks forbids, and every package without a
@@ -212,8 +211,6 @@ func checkModules(pkgs []pkg, accepted string) error {
 	return errors.Join(errs...)
 }
 
-// modules returns the sorted paths of the modules that pkgs and their tests import
-// directly.
 func modules(pkgs []pkg) []string {
 	set := make(map[string]bool)
 	for _, p := range pkgs {

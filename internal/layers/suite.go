@@ -147,7 +147,6 @@ func variantMakers(files []source) map[string]bool {
 	return makers
 }
 
-// isVariant recognises &harness.Variant{…} and a call of a maker.
 func isVariant(e ast.Expr, makers map[string]bool) bool {
 	switch e := e.(type) {
 	case *ast.UnaryExpr:
@@ -220,8 +219,6 @@ func names(f *ast.File, name string) (found bool) {
 	return found
 }
 
-// missingWords returns the words of paper, of three letters or more, that no comment of
-// the files contains.
 func missingWords(paper string, files []source) []string {
 	var comments strings.Builder
 	for _, src := range files {

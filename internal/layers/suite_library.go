@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// A lockType is a lock that a library exports.
 type lockType struct {
 	name    string
 	src     source // declares the type
@@ -74,7 +73,6 @@ func byClients(types []lockType, library []source) []lockType {
 	return types
 }
 
-// typeName returns the name of a type or of its pointer base type; "" for others.
 func typeName(e ast.Expr) string {
 	if star, ok := e.(*ast.StarExpr); ok {
 		e = star.X
@@ -85,7 +83,6 @@ func typeName(e ast.Expr) string {
 	return ""
 }
 
-// unsuited finds locks of the library that no file of its lab makes.
 func unsuited(library, files []source) error {
 	if len(library) == 0 {
 		return nil
@@ -119,7 +116,6 @@ func makes(n ast.Node, library []source, t lockType) (found bool) {
 	return found
 }
 
-// entry returns the entry for Suite for a lock.
 func (t lockType) entry() string {
 	pkg := t.src.file.Name.Name
 	family, lock := "Blocking", fmt.Sprintf("harness.Shared(new(%s.%s))", pkg, t.name)
@@ -143,7 +139,6 @@ func (t lockType) entry() string {
 	},`, name, family, lock)
 }
 
-// remoteEntry returns the entry for Suite for a lock that a client of servers makes.
 func (t lockType) remoteEntry(name string) string {
 	pkg := t.src.file.Name.Name
 	short, family := strings.TrimSuffix(pkg, "lock"), "Redis"

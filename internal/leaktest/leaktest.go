@@ -14,7 +14,6 @@ import (
 	"time"
 )
 
-// patience is the time that goroutines have to end after their test.
 const patience = 20 * time.Second
 
 // All fails t if at its end a goroutine runs that did not run before. No other test may
@@ -76,7 +75,6 @@ func own(t testing.TB, patience time.Duration) {
 	})
 }
 
-// end waits until nothing is left.
 func end(t testing.TB, patience time.Duration, left func() []string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
@@ -115,7 +113,6 @@ func (p Process) run(w io.Writer, patience time.Duration) int {
 	}
 }
 
-// running returns the stacks with code of some packages.
 func running(packages []string) []string {
 	return slices.DeleteFunc(stacks(), func(s string) bool {
 		return !slices.ContainsFunc(packages, func(p string) bool { return strings.Contains(s, p+".") })

@@ -31,7 +31,6 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// A witness is a test that records its failure and cleanups.
 type witness struct {
 	testing.TB
 	cleanups []func()

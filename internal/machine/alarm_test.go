@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// TestAlarm checks that an alarm does not fire early, and fires repeatedly.
 func TestAlarm(t *testing.T) {
 	a := NewAlarm()
 	if a == nil {

@@ -46,7 +46,6 @@ func (c Cache) Detail() string {
 	return text
 }
 
-// maxIndex bounds the caches of one processor: all known ones have at most 5.
 const maxIndex = 10
 
 // sysCache is the directory of a cache of a processor in Linux. See its
@@ -127,7 +126,6 @@ func readCaches(fsys fs.FS, cpus []int) []Cache {
 	return caches
 }
 
-// parseKiB parses a size such as "32K" or "8M". It returns 0 for other text.
 func parseKiB(text string) int {
 	for _, unit := range []struct {
 		suffix string

@@ -125,7 +125,6 @@ func pair(epoch time.Time) (ns int64, ticks uint64) {
 	return ns, ticks
 }
 
-// readingTicks returns the cost of one reading, in ticks.
 func readingTicks() float64 {
 	const chains, links = 63, 64
 	var costs []float64
@@ -210,7 +209,6 @@ func stepTicks(seen map[uint64]int) float64 {
 	return ticks / steps
 }
 
-// usual returns the values seen more than once in 500 times, in rising order.
 func usual(seen map[uint64]int) []uint64 {
 	total := 0
 	for _, n := range seen {

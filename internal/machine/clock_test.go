@@ -123,7 +123,6 @@ func TestNanoseconds(t *testing.T) {
 	}
 }
 
-// TestStepTicks simulates clocks that move by s ticks at a time.
 func TestStepTicks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, s := range []float64{1, 2, 10, 16, 24.45, 26, 41.67, 1000} {

@@ -25,7 +25,6 @@ func readConditions(fsys fs.FS, cpus []int) Conditions {
 	return Conditions{len(cpus), limit, readGovernor(fsys, cpus), readTurbo(fsys)}
 }
 
-// worst returns the smaller numbers of c and d, and both names if they differ.
 func (c Conditions) worst(d Conditions) Conditions {
 	both := func(a, b string) string {
 		if a == b || b == "" {
@@ -39,7 +38,6 @@ func (c Conditions) worst(d Conditions) Conditions {
 	return Conditions{min(c.CPUs, d.CPUs), c.Limit, both(c.Governor, d.Governor), both(c.Turbo, d.Turbo)}
 }
 
-// A change is a condition of a window that differs from the start of the run.
 type change struct{ kind, name, now, was string }
 
 // changed omits conditions that n has not recorded, as in an earlier version.

@@ -48,7 +48,6 @@ func moving(n harness.Noise) float64 {
 	return min(1, float64(n.Migrations)*moveCost.Seconds()/(n.Window.Seconds()*float64(busy)))
 }
 
-// disturbances lists them in the order of the table.
 var disturbances = []disturbance{
 	{
 		kind: "steal", name: "taken by the host (steal)", most: 0.01, figure: share,
@@ -103,7 +102,6 @@ var disturbances = []disturbance{
 func share(v float64, digits int) string { return fmt.Sprintf("%.*f %%", digits, 100*v) }
 func often(v float64, _ int) string      { return numfmt.Plural(int(v), "time") }
 
-// over reports whether v exceeds the tolerated badness.
 func (d disturbance) over(v float64) bool { return v >= 0 && d.bad(v) > d.most }
 
 func (d disturbance) bad(v float64) float64 {

@@ -66,7 +66,6 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// worst returns an environment that causes every warning.
 func worst() Environment {
 	load := 2.0
 	return Environment{OS: "linux", Arch: "amd64", CPUs: 1, Cores: 4, CPULimit: 0.5, Governor: "powersave",

@@ -12,7 +12,6 @@ type event struct {
 	mode   mode
 }
 
-// A mode is the processor mode in which an event happens.
 type mode int
 
 const (
@@ -26,7 +25,6 @@ const (
 	software = 1 // counted by the kernel
 )
 
-// events are useful for locks.
 var events = []event{
 	{"cycles", "cycles of the processor", hardware, 0, anyMode},
 	{"instructions", "instructions completed", hardware, 1, anyMode},
@@ -85,7 +83,6 @@ type Counters struct {
 	counts []opened
 }
 
-// An opened event has one file for each thread, or none if it cannot be counted.
 type opened struct {
 	count Count
 	files []int

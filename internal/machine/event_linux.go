@@ -116,7 +116,6 @@ func whyNot(e event, err error, paranoid string) string {
 	return err.Error()
 }
 
-// read adds up the counts of all threads.
 func (o opened) read() Count {
 	c := o.count
 	for _, fd := range o.files {

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestEventNumbers compares the events with the header in golang.org/x/sys.
 func TestEventNumbers(t *testing.T) {
 	want := map[string][2]uint64{
 		"cycles":           {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CPU_CYCLES},
@@ -81,7 +80,6 @@ func TestCountersCount(t *testing.T) {
 	}
 }
 
-// elsewhere calls f on another thread, which ends.
 func elsewhere(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -92,7 +90,6 @@ func elsewhere(f func()) {
 	<-done
 }
 
-// onNewThread calls f on a new thread: it holds threads until the system makes another.
 func onNewThread(f func()) {
 	old := allThreads()
 	release, fresh := make(chan struct{}), make(chan bool)
@@ -111,7 +108,6 @@ func onNewThread(f func()) {
 	}
 }
 
-// sleep makes the thread, not only the goroutine, wait n times.
 func sleep(n int) {
 	for range n {
 		span := unix.NsecToTimespec(int64(100 * time.Microsecond))
@@ -164,7 +160,6 @@ func TestWhyNot(t *testing.T) {
 	}
 }
 
-// TestCountersLeaveNoFile checks that Close closes the opened files.
 func TestCountersLeaveNoFile(t *testing.T) {
 	files := func() int {
 		entries, err := os.ReadDir("/proc/self/fd")

@@ -71,7 +71,6 @@ func hypervisorName(fsys fs.FS, kernel string) (name string, known bool) {
 	return "", exists(fsys, dmi+"sys_vendor") || exists(fsys, "proc/device-tree/compatible")
 }
 
-// inContainer searches for the marks of container engines.
 func inContainer(fsys fs.FS) bool {
 	for _, file := range []string{".dockerenv", "run/.containerenv", "run/systemd/container"} {
 		if _, err := fs.Stat(fsys, file); err == nil {

@@ -10,7 +10,6 @@ import (
 	"locklab/harness"
 )
 
-// edited returns the files of the quiet machine with one of them changed.
 func edited(t *testing.T, path, content string) fixture {
 	t.Helper()
 	f := readFixture(t, "testdata/quiet.txtar")
@@ -72,7 +71,6 @@ func TestKindsFromFiles(t *testing.T) {
 	}
 }
 
-// TestHybrid gives the quiet machine cores of two kinds, with one sign at a time.
 func TestHybrid(t *testing.T) {
 	const sys = "sys/devices/system/cpu/cpu0/"
 	for name, tc := range map[string]struct {

@@ -67,7 +67,6 @@ func observe(fsys fs.FS, cpus []int) observation {
 	return o
 }
 
-// noise returns the disturbances between two observations.
 func noise(a, b observation) harness.Noise {
 	n := harness.Noise{Window: b.at.Sub(a.at), Steal: -1, Others: -1, Pressure: -1,
 		Throttled: since(a.throttle, b.throttle), Hot: since(a.hot, b.hot), Migrations: since(a.moved, b.moved)}
@@ -96,7 +95,6 @@ func since(a, b int64) int64 {
 	return max(0, b-a)
 }
 
-// othersShare returns the share of all ticks that other processes used.
 func othersShare(a, b observation, total float64) float64 {
 	const tick = 10 * time.Millisecond // USER_HZ is 100 wherever Go runs on Linux
 	if a.busy < 0 || b.busy < 0 {
@@ -255,7 +253,6 @@ func readTSC(info map[string]string) string {
 	return strings.Join(all, "+")
 }
 
-// parseCount returns a count from 0, -1 if text is not one or is absurd.
 func parseCount(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 || n > math.MaxInt64>>20 {
@@ -264,7 +261,6 @@ func parseCount(text string) int64 {
 	return n
 }
 
-// add returns the sum of two counts; -1 is unknown.
 func add(a, b int64) int64 {
 	if a < 0 || b < 0 {
 		return max(a, b)

@@ -20,7 +20,6 @@ var (
 		busy: 40_000, steal: 10, total: 50_200, pressure: 7000, throttle: 3, hot: 5, moved: 9}
 )
 
-// unknown is an observation on a system without counters.
 func unknown(at time.Time) observation {
 	return observation{at: at, busy: -1, steal: -1, total: -1, pressure: -1, throttle: -1, hot: -1, moved: -1}
 }
@@ -166,7 +165,6 @@ func TestObserveWithoutFiles(t *testing.T) {
 	}
 }
 
-// TestWatchSeesOtherProcesses starts programs that only use the processors.
 func TestWatchSeesOtherProcesses(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skipf("%s does not tell what other processes use", runtime.GOOS)

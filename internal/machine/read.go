@@ -121,7 +121,6 @@ var armParts = map[string]string{
 	"0xc0 0xac4": "Ampere-1a",
 }
 
-// parseMemTotal returns the MemTotal of /proc/meminfo in MiB, or 0.
 func parseMemTotal(text string) int {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)

@@ -49,7 +49,6 @@ func (s *Served) Count(step time.Duration) time.Duration {
 	return s.sum
 }
 
-// runnableGoroutines returns the number of goroutines that wait for a thread.
 func runnableGoroutines() uint64 {
 	sample := []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}}
 	if metrics.Read(sample); sample[0].Value.Kind() != metrics.KindUint64 {

@@ -113,7 +113,6 @@ func (s *session) lead(c Clock, cpus []int) (skew Skew) {
 	return skew
 }
 
-// unpinned returns the reason why nothing was measured after PinThread failed.
 func unpinned(err error) string {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return "threads cannot be bound to processors on " + runtime.GOOS
@@ -158,7 +157,6 @@ type rally struct {
 	_     atomics.CacheLinePad
 }
 
-// A transit is the result of the messages of one direction, in ticks.
 type transit struct {
 	least    int64
 	received int

@@ -23,11 +23,8 @@ func CPUOrder() []int { return ReadTopology().CPUs() }
 // systems other than Linux.
 func PinThread(cpu int) error { return pinThread(cpu) }
 
-// hostFS is the root of /proc and /sys. Tests use other trees.
 func hostFS() fs.FS { return os.DirFS("/") }
 
-// allowedCPUs returns the numbers of the processors that this process may use, in rising
-// order.
 func allowedCPUs() []int {
 	if cpus := affinity(); len(cpus) > 0 {
 		return cpus
@@ -39,7 +36,6 @@ func allowedCPUs() []int {
 	return cpus
 }
 
-// untold is an unknown part of a [Place].
 const untold = -1
 
 // A Place is the position of a processor. Two processors with the same number for a part
@@ -71,7 +67,6 @@ func (t Topology) CPUs() []int {
 	return cpus
 }
 
-// parts returns count, but 0 if key is unknown for any processor.
 func (t Topology) parts(key func(Place) int) int {
 	if slices.ContainsFunc(t, func(p Place) bool { return key(p) == untold }) {
 		return 0
@@ -79,7 +74,6 @@ func (t Topology) parts(key func(Place) int) int {
 	return t.count(key)
 }
 
-// count returns the number of different values of key.
 func (t Topology) count(key func(Place) int) int {
 	seen := make(map[int]bool)
 	for _, p := range t {

@@ -32,7 +32,6 @@ func TestUsageSub(t *testing.T) {
 	}
 }
 
-// TestThreadUsage checks that a thread is charged for its own work only.
 func TestThreadUsage(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -90,7 +89,6 @@ func TestThreadUsageCountsFaults(t *testing.T) {
 	}
 }
 
-// TestProcessCPU checks that the clock belongs to the named process.
 func TestProcessCPU(t *testing.T) {
 	begin, ok := ProcessCPU(os.Getpid())
 	if !ok {

@@ -8,14 +8,12 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// maxLoad is the tolerated number of threads per processor before the start.
 const maxLoad = 0.25
 
 // maxFloor is the time, in ns, above which a reading of the clock does not read a
 // counter, but calls the hypervisor or the kernel.
 const maxFloor = 100
 
-// maxStep is the clock step, in ns, above which single short spans are imprecise.
 const maxStep = 5
 
 // maxRateError is the spread, in ppm, above which the rate of the clock is too
@@ -69,7 +67,6 @@ func (e Environment) Warnings() []harness.Warning {
 	return ws
 }
 
-// clockWarnings returns the warnings about the clock of the samples.
 func (e Environment) clockWarnings() []harness.Warning {
 	var ws []harness.Warning
 	if e.Clock == "monotonic" {

@@ -28,7 +28,6 @@ type Options struct {
 	Flags    []string // nil is -O2
 }
 
-// command returns the compiler as words.
 func (o Options) command() []string {
 	for _, s := range []string{o.Compiler, os.Getenv("CC")} {
 		if words := strings.Fields(s); len(words) > 0 {
@@ -78,7 +77,6 @@ func hasHeader(ctx context.Context, dir string, words []string, header string) b
 	return err == nil
 }
 
-// compile builds one source and returns the end of the compiler's output.
 func compile(ctx context.Context, dir string, words, flags []string, file, out string) (string, error) {
 	args := append(append([]string{}, words[1:]...), "-std=c11", "-pthread")
 	args = append(append(args, flags...), "-o", out, file)
@@ -91,10 +89,8 @@ func compile(ctx context.Context, dir string, words, flags []string, file, out s
 	return last(string(said)), err
 }
 
-// last returns the end of a program's output, in one line.
 func last(text string) string { return cmp.Or(child.LastWords(text), "it said nothing") }
 
-// unpack writes the sources to dir, and the minimal program with the same requirements.
 func unpack(dir string) error {
 	files, err := fs.Glob(sources, "c/*")
 	if err != nil {

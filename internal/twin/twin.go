@@ -143,7 +143,6 @@ func (t *Twin) read(ctx context.Context) (string, error) {
 	}
 }
 
-// ask sends one command and returns the words of a good answer.
 func (t *Twin) ask(ctx context.Context, command string) ([]string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

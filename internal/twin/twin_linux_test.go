@@ -30,7 +30,6 @@ func TestMain(m *testing.M) {
 	fmt.Println(err)
 }
 
-// TestDiesWithOwner kills an owner in the middle of a measurement of a minute.
 func TestDiesWithOwner(t *testing.T) {
 	needCompiler(t)
 	owner := exec.Command(os.Args[0])

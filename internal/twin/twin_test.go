@@ -27,7 +27,6 @@ var compiler = sync.OnceValue(func() error {
 	return tw.Close()
 })
 
-// needCompiler skips the test, with the reason, without a compiler.
 func needCompiler(t *testing.T) {
 	t.Helper()
 	if err := compiler(); errors.Is(err, ErrNoCompiler) {
@@ -55,7 +54,6 @@ func start(t *testing.T, p *Program) *Twin {
 	return tw
 }
 
-// checkPrograms returns the fault of ps, or "".
 func checkPrograms(ps []*Program) string {
 	topics, files := make(map[string]bool), make(map[string]bool)
 	for _, p := range ps {
@@ -125,7 +123,6 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestNoHeader checks that the error for a missing header includes how to get it.
 func TestNoHeader(t *testing.T) {
 	needCompiler(t)
 	p := *ConcurrencyKit
@@ -201,7 +198,6 @@ func TestNoCompiler(t *testing.T) {
 	}
 }
 
-// TestBrokenSource checks that a broken source does not count as a missing compiler.
 func TestBrokenSource(t *testing.T) {
 	needCompiler(t)
 	_, err := Start(t.Context(), CoreToCore, Options{Flags: []string{"-DTWIN_H"}}) // hides twin.h
@@ -210,7 +206,6 @@ func TestBrokenSource(t *testing.T) {
 	}
 }
 
-// TestWrongProgram checks that a program with another protocol is refused.
 func TestWrongProgram(t *testing.T) {
 	needCompiler(t)
 	p := *CoreToCore
@@ -260,7 +255,6 @@ func TestLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestContexts checks that the end of either context ends a measurement of a minute.
 func TestContexts(t *testing.T) {
 	needCompiler(t)
 	for _, name := range []string{"of Start", "of Run"} {
@@ -287,7 +281,6 @@ func TestContexts(t *testing.T) {
 	}
 }
 
-// TestCompilerWarnsOfNothing checks that the sources compile without warnings.
 func TestCompilerWarnsOfNothing(t *testing.T) {
 	needCompiler(t)
 	for _, p := range Programs {

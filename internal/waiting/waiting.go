@@ -189,7 +189,6 @@ func (w *Waiter) Delay(n int) {
 // Sleeps reports whether w sleeps when it is tired.
 func (w *Waiter) Sleeps() bool { return w.sleeps }
 
-// rest yields, and resets the polls.
 func (w *Waiter) rest() {
 	w.polls = w.refill
 	w.yield()

@@ -40,7 +40,6 @@ func TestWaitersSleepWhenWoken(t *testing.T) {
 	}
 }
 
-// TestMistakesPanic checks that a bad argument causes a panic with its reason.
 func TestMistakesPanic(t *testing.T) {
 	for _, p := range Policies {
 		for _, pin := range Pins {
@@ -142,7 +141,6 @@ func TestYields(t *testing.T) {
 	}
 }
 
-// TestSpend checks that polls made before the wait reduce the remaining ones.
 func TestSpend(t *testing.T) {
 	for _, tc := range []struct {
 		policy Policy
