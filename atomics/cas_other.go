@@ -2,5 +2,4 @@
 
 package atomics
 
-// archSuite is empty: this build has no assembly, only the reference.
 var archSuite []*Primitive

@@ -47,8 +47,6 @@ func check(p *Primitive, visible bool) error {
 	return errors.Join(h32.all(), h64.all())
 }
 
-// differ runs script on p and on the reference, in both widths, and returns the first
-// difference.
 func differ(p *Primitive, script []byte) error {
 	if err := differWidth(ops32(p), ops32(Reference), script); err != nil {
 		return fmt.Errorf("32 bits: %w", err)
@@ -156,7 +154,6 @@ func (h hammer[T]) all() error {
 	return errors.Join(errs...)
 }
 
-// casCounts increments a word by CompareAndSwap; no increment may be lost.
 func (h hammer[T]) casCounts() error {
 	word := new(T)
 	n := crowd(func(int) {
@@ -169,7 +166,6 @@ func (h hammer[T]) casCounts() error {
 	return expect("sum", h.load(word), T(n))
 }
 
-// addCounts increments a word by Add; no two may get the same result.
 func (h hammer[T]) addCounts() error {
 	word := new(T)
 	var sums [workers]T
@@ -180,7 +176,6 @@ func (h hammer[T]) addCounts() error {
 	)
 }
 
-// swapKeeps passes distinct tokens through a word; each must come out once.
 func (h hammer[T]) swapKeeps() error {
 	word := new(T)
 	var token, in, out [workers]T
@@ -192,7 +187,6 @@ func (h hammer[T]) swapKeeps() error {
 	return expect("sum of the tokens that came out", total(out)+h.load(word), total(in))
 }
 
-// lockExcludes guards plain memory with a spin lock of CompareAndSwap and StoreRelease.
 func (h hammer[T]) lockExcludes() error {
 	word := new(T)
 	var stuck [workers]error
@@ -299,7 +293,6 @@ func together(f func(i int)) {
 	wg.Wait()
 }
 
-// wait spins until done, or returns an error after a time that no sound primitive needs.
 func wait(done func() bool) error {
 	var deadline time.Time
 	for i := 1; !done(); i++ {

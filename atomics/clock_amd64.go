@@ -4,7 +4,6 @@ package atomics
 
 const clockName = "RDTSC"
 
-// ticks returns the time-stamp counter.
 func ticks() uint64
 
 // clockHz is 0: no instruction reports the rate on all CPUs and hypervisors.

@@ -156,7 +156,6 @@ func TestToolchainInstructions(t *testing.T) {
 	}
 }
 
-// disassemble returns the listing of this package in its test binary for target.
 func disassemble(t *testing.T, target string) string {
 	t.Helper()
 	arch, tags, _ := strings.Cut(target, " ")

@@ -116,7 +116,6 @@ func TestToolchainOrder(t *testing.T) {
 	}
 }
 
-// checkOrder returns the fault in the listing of a function, or "".
 func checkOrder(lines []string) string {
 	released := -1
 	var guarded int
@@ -143,7 +142,6 @@ func checkOrder(lines []string) string {
 	return ""
 }
 
-// TestOrderChecker checks that checkOrder rejects bad listings.
 func TestOrderChecker(t *testing.T) {
 	const load, release = "f.go:1 0x1 488b MOVQ 0x1010(AX), CX", "f.go:2 0x2 c780 MOVL $0x0, 0x100(AX)"
 	for _, test := range []struct {

@@ -26,7 +26,6 @@ func TestParkTakesAWaitingPermit(t *testing.T) {
 	}
 }
 
-// TestParkerHoldsOnePermit gives three permits; one Park must take all of them.
 func TestParkerHoldsOnePermit(t *testing.T) {
 	p := NewParker()
 	for range 3 {

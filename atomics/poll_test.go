@@ -17,7 +17,6 @@ type pollable[T uint32 | uint64] interface {
 	PollWhile(v T, n int) (last T, found int)
 }
 
-// pollWords is a word with neighbours, which no poll may read instead.
 type pollWords[W any] struct{ below, word, above W }
 
 func TestPollWhile(t *testing.T) {
@@ -31,7 +30,6 @@ func TestPollWhile(t *testing.T) {
 	})
 }
 
-// checkPolls checks every result of a poll of a word that does not change.
 func checkPolls[T uint32 | uint64, W pollable[T]](t *testing.T, word W, neighbours []W) {
 	top := ^(^T(0) >> 1)
 	for _, v := range []T{0, 1, 5, top, top + 1, ^T(0)} {

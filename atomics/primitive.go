@@ -172,7 +172,6 @@ func lowerCase(words []string) bool {
 	return strings.ContainsRune(letters, rune(words[0][0]))
 }
 
-// missing returns the names of the unset fields, except Name.
 func (p *Primitive) missing() []string {
 	var names []string
 	for _, f := range []struct {

@@ -77,7 +77,6 @@ func FuzzPrimitive(f *testing.F) {
 	})
 }
 
-// mutants are the reference with one small change for the worse.
 var mutants = map[string]struct {
 	change func(*Primitive)
 	want   string // in the error
@@ -148,7 +147,6 @@ var mutants = map[string]struct {
 	}},
 }
 
-// TestCheckRejects checks that check finds the fault of each mutant.
 func TestCheckRejects(t *testing.T) {
 	for name, m := range mutants {
 		t.Run(strings.ReplaceAll(name, ", ", " "), func(t *testing.T) {

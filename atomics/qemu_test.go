@@ -16,7 +16,6 @@ type emulated struct {
 	skip string // the primitive that this CPU lacks
 }
 
-// targets are the architectures that qemu emulates.
 var targets = []struct {
 	goarch, qemu, clock string
 	cpus                []emulated
@@ -88,7 +87,6 @@ func TestUnderQEMU(t *testing.T) {
 	}
 }
 
-// lookQEMU finds the emulator, which some systems install without "-static".
 func lookQEMU(t *testing.T, arch string) (path string) {
 	t.Helper()
 	for _, name := range []string{"qemu-" + arch + "-static", "qemu-" + arch} {
@@ -125,7 +123,6 @@ func (on emulated) run(t *testing.T, qemu, binary string) string {
 
 var resultRE = regexp.MustCompile(`--- (PASS|SKIP|FAIL): TestPrimitive/(\S+)`)
 
-// results adds the results of out for each primitive to passed.
 func (on emulated) results(t *testing.T, out string, passed map[string]bool) {
 	t.Helper()
 	found := resultRE.FindAllStringSubmatch(out, -1)
@@ -141,7 +138,6 @@ func (on emulated) results(t *testing.T, out string, passed map[string]bool) {
 	}
 }
 
-// uncovered fails the test, or skips it if qemu lacks the CPU.
 func uncovered(t *testing.T, name string) {
 	if reason := beyond[name]; reason != "" {
 		t.Skip(reason)

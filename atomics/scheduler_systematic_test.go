@@ -14,7 +14,6 @@ func atOnce(a Access) uint64 {
 	return before
 }
 
-// A step is one operation, with its effects on the scheduler and on its word.
 type step struct {
 	do       func() any
 	want     any

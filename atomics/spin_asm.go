@@ -2,5 +2,4 @@
 
 package atomics
 
-// pause executes the spin hint n times. It has no safe point: n must be small.
 func pause(n uint32)

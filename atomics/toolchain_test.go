@@ -74,7 +74,6 @@ func testBinary(t *testing.T, arch, tags string) string {
 	return binary
 }
 
-// TestToolchainFiles fails if a build includes assembly that it should not.
 func TestToolchainFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -114,7 +113,6 @@ func TestToolchainFiles(t *testing.T) {
 	}
 }
 
-// overlayWith returns the flag that adds a file to the package.
 func overlayWith(t *testing.T, data string) string {
 	t.Helper()
 	here, err := os.Getwd()
@@ -162,7 +160,6 @@ func TestToolchainCacheLine(t *testing.T) {
 	}
 }
 
-// TestToolchainVetsCopies fails if go vet lets a word be copied.
 func TestToolchainVetsCopies(t *testing.T) {
 	overlay := overlayWith(t, "package atomics\n\nfunc copies(a Uint32, b Uint64) {}\n")
 	for _, tags := range []string{"", "systematic"} {

@@ -129,7 +129,6 @@ func roundRobin(n int, _ *machine.Random) func() (int, int) {
 	}
 }
 
-// A game is the result of the rounds under one policy.
 type game struct {
 	rounds, grants, double int // double counts rounds with two closed paths
 	wins                   []int
@@ -149,7 +148,6 @@ func play(rounds, n int, round func() (winner, closed int)) game {
 	return g
 }
 
-// roundsPerGrant is infinite without a grant.
 func (g game) roundsPerGrant() float64 { return float64(g.rounds) / float64(g.grants) }
 
 // jain returns the fairness index of the wins, from 1/n (one contender has all) to 1 (all
@@ -183,7 +181,6 @@ func (c *arbiterCell) measure(seed uint64) {
 	c.total.double += g.double
 }
 
-// The sizes and probabilities of the experiment. arbiterSize is one of the sizes.
 const arbiterSize = 8
 
 var (
@@ -191,8 +188,6 @@ var (
 	probabilities = []float64{1. / 64, 1. / 32, 1. / 16, 1. / 8, 1. / 4, 1. / 2, 1}
 )
 
-// arbiterCells returns the policies at each size, and the circuit at one size with each
-// probability.
 func arbiterCells() (bySize [][]*arbiterCell, byProbability []*arbiterCell) {
 	for _, n := range arbiterSizes {
 		var row []*arbiterCell
@@ -209,7 +204,6 @@ func arbiterCells() (bySize [][]*arbiterCell, byProbability []*arbiterCell) {
 	return bySize, byProbability
 }
 
-// fraction formats p, which is 1 over an integer.
 func fraction(p float64) string {
 	if p == 1 {
 		return "1"

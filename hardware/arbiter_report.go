@@ -41,7 +41,6 @@ func (c *arbiterCell) jainCell() harness.Cell {
 	return summarize(c.jain)
 }
 
-// formula returns the number of rounds for a grant in theory.
 func (c *arbiterCell) formula() harness.Cell {
 	if c.predict == nil {
 		return harness.Cell{Text: "-"}
@@ -58,8 +57,6 @@ func policyTable(cells []*arbiterCell) harness.Table {
 	return t
 }
 
-// roundsTable has a column for each policy, and one for the formula of the circuit at its
-// best.
 func roundsTable(bySize [][]*arbiterCell) harness.Table {
 	t := overSizes(bySize, "Rounds for a grant, by the number of contenders", unitRounds, func(c *arbiterCell) harness.Cell { return summarize(c.rounds) })
 	t.Log = true
@@ -100,8 +97,6 @@ func probabilityTable(cells []*arbiterCell) harness.Table {
 	return t
 }
 
-// arbiterAnswer reports for each policy the rounds for a grant and the fairness, and
-// whether two contenders ever won in all rounds.
 func arbiterAnswer(cells []*arbiterCell, all game) string {
 	text := ""
 	for _, c := range cells {

@@ -67,7 +67,6 @@ func contend(t *testing.T, m *simulate.Machine, first, n, grants int) simulate.C
 	return c
 }
 
-// sockets returns the wins of the first two contenders, and of the last two.
 func sockets(c simulate.Contention) (first, last int) {
 	return c.Wins[0] + c.Wins[1], c.Wins[2] + c.Wins[3]
 }

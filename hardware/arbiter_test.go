@@ -138,7 +138,6 @@ func TestPlaySeesTwoWinners(t *testing.T) {
 	}
 }
 
-// TestArbiterRepeats checks that the same seed gives the same figures.
 func TestArbiterRepeats(t *testing.T) {
 	answer := func(seed uint64) string {
 		f, err := runArbiter(t.Context(), Options{Repeats: 1, Seed: seed})

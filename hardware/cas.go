@@ -2,7 +2,6 @@ package hardware
 
 import "locklab/atomics"
 
-// A casBody is one implementation of compare-and-swap.
 type casBody struct {
 	name   string
 	single bool // no interrupt can split it: one instruction, or a store that fails after an interrupt

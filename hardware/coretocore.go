@@ -91,7 +91,6 @@ const bothSuffix = " both"
 
 func (p *hopPair) key() string { return fmt.Sprintf("%d-%d", p.cpus[0], p.cpus[1]) }
 
-// names returns text such as "CPU 3 and CPU 17".
 func (p *hopPair) names() string { return cpuName(p.cpus[0]) + " and " + cpuName(p.cpus[1]) }
 
 func keepPair(p *hopPair, keep func(harness.Sample) error) error {

@@ -12,7 +12,6 @@ import (
 	"locklab/internal/machine"
 )
 
-// A handOver is an algorithm with which two threads pass a word back and forth.
 type handOver struct {
 	name string
 	// hand passes w on hops times: it waits until w is me, 0 or 1, and sets it to the
@@ -75,7 +74,6 @@ const (
 	calibrations = 8
 )
 
-// A hopThread is an operating system thread bound to a CPU. It sleeps without a job.
 type hopThread struct {
 	jobs  chan func()
 	lines []hopLine // unused
@@ -154,7 +152,6 @@ func (t *hopThread) fresh(n int) []hopLine {
 	return lines
 }
 
-// An exchange is a series of blocks of two threads by one algorithm.
 type exchange struct {
 	handOver
 	threads [2]*hopThread // the leader, which starts, and the follower
@@ -200,7 +197,6 @@ type hopSample struct {
 	ns   float64
 }
 
-// lead reports for each line whether the thread was preempted while it used it.
 func (e *exchange) lead(lines []hopLine) (preempted []bool) {
 	before := preemptions()
 	for i := range lines {

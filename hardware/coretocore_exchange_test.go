@@ -90,7 +90,6 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// TestLinesAreAlone checks that no two words of an array share 128 bytes.
 func TestLinesAreAlone(t *testing.T) {
 	th := &hopThread{jobs: make(chan func())}
 	go func() {

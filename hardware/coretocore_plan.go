@@ -36,7 +36,6 @@ func hopBudget(pairs int) time.Duration {
 	return min(d, most)
 }
 
-// A hopPair is two CPUs and their measurements.
 type hopPair struct {
 	cpus     [2]int
 	relation machine.Relation
@@ -45,7 +44,6 @@ type hopPair struct {
 	hopVisit
 }
 
-// weight is the work for this pair, in units of a pair with one algorithm.
 func (p *hopPair) weight() int {
 	if p.beside {
 		return 2
@@ -60,7 +58,6 @@ func weightOf(pairs []*hopPair) (w int) {
 	return w
 }
 
-// A hopPlan is the amount of work for each pair.
 type hopPlan struct {
 	visits  int
 	samples int
@@ -254,7 +251,6 @@ func (s *hopSweep) wave(ctx context.Context, pairs []*hopPair, plan hopPlan, see
 	return len(pairs), nil
 }
 
-// measure visits p once. The samples of an interrupted visit count.
 func (s *hopSweep) measure(ctx context.Context, p *hopPair, samples int) error {
 	within := 2*time.Duration(p.weight()*samples)*s.sample + hopGrace
 	if s.spent < hopLeast {

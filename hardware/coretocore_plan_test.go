@@ -114,7 +114,6 @@ func TestSweepKeepsItsTime(t *testing.T) {
 	}
 }
 
-// TestPilots checks that the first visits only estimate the time of a visit.
 func TestPilots(t *testing.T) {
 	m := &aMachine{}
 	s := m.sweep(2, 1)
@@ -342,7 +341,6 @@ func TestTightBudgetSamplesThePairs(t *testing.T) {
 	}
 }
 
-// TestProgress checks that progress counts pairs, never decreases, and ends with all.
 func TestProgress(t *testing.T) {
 	m := &aMachine{}
 	s := m.sweep(16, 1)

@@ -18,7 +18,6 @@ const (
 	regimeShare  = 0.03 // minimum share of all samples
 )
 
-// A peak is a range of the density of samples around a maximum.
 type peak struct {
 	from, to int // samples, to excluded
 	at       int // bin of the maximum
@@ -121,7 +120,6 @@ func peaksOf(sorted []float64) []peak {
 	return peaks
 }
 
-// regimeOf returns the number of the regime that contains x or precedes it.
 func regimeOf(regimes [][]float64, x float64) int {
 	for i, r := range regimes[:len(regimes)-1] {
 		if x <= r[len(r)-1] {
@@ -131,7 +129,6 @@ func regimeOf(regimes [][]float64, x float64) int {
 	return len(regimes) - 1
 }
 
-// A regime is one level of the samples.
 type regime struct {
 	samples []float64 // sorted
 	pairs   int       // number of pairs with samples in it

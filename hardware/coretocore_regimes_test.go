@@ -12,7 +12,6 @@ import (
 	"locklab/internal/machine"
 )
 
-// A level of synthetic samples: n of them around ns, with a relative spread.
 type syntheticLevel struct {
 	ns, spread float64
 	n          int
@@ -30,7 +29,6 @@ func synthesize(seed uint64, levels ...syntheticLevel) []float64 {
 	return s
 }
 
-// scatter adds n samples anywhere between a and b.
 func scatter(seed uint64, samples []float64, n int, a, b float64) []float64 {
 	random := rand.New(machine.NewRandom(seed))
 	for range n {

@@ -33,7 +33,6 @@ func hopFinding(cpus []int, pairs []*hopPair) *harness.Finding {
 	return f
 }
 
-// measuredPairs returns the pairs with enough samples, from low CPUs to high.
 func measuredPairs(pairs []*hopPair) []*hopPair {
 	var out []*hopPair
 	for _, p := range pairs {
@@ -45,7 +44,6 @@ func measuredPairs(pairs []*hopPair) []*hopPair {
 	return out
 }
 
-// hopField shows every pair, in both triangles.
 func hopField(cpus []int, pairs []*hopPair) harness.Table {
 	t := harness.Table{Caption: "One way by CAS-spin: median of the samples, with a 95 % interval", Label: "CPU", Chart: harness.Heat, Log: true}
 	place := make(map[int]int)
@@ -130,8 +128,6 @@ func bothTable(pairs []*hopPair, levels [][][]float64) harness.Table {
 	return t
 }
 
-// bothSentence compares the algorithms in the rows of bothTable. It returns "" without
-// rows.
 func bothSentence(t harness.Table) string {
 	var figures []float64
 	for _, r := range t.Rows {
@@ -155,7 +151,6 @@ func (v hopVisit) blocks() (cas, load []float64) {
 	return cas, load
 }
 
-// unsteady returns the pairs with samples in more than one regime.
 func unsteady(pairs []*hopPair, levels [][][]float64) (out []*hopPair) {
 	for i, p := range pairs {
 		if len(levels[i]) > 1 {
@@ -197,7 +192,6 @@ func hopNotes(cpus []int, pairs, shown []*hopPair, levels [][][]float64) []strin
 	return notes
 }
 
-// hopAnswer compares the pairs, or describes the only pair.
 func hopAnswer(shown []*hopPair, levels [][][]float64) string {
 	if len(shown) == 1 && len(levels[0]) > 1 {
 		// A median over regimes may be a value that never occurred.
@@ -221,7 +215,6 @@ func hopAnswer(shown []*hopPair, levels [][][]float64) string {
 	return text + ". " + regimeSentence(shown, levels)
 }
 
-// regimeShares returns text such as "27 ns (60 % of the samples) and 105 ns (40 %)".
 func regimeShares(regimes []regime, and string) string {
 	total := 0
 	for _, r := range regimes {
@@ -237,7 +230,6 @@ func regimeShares(regimes []regime, and string) string {
 	return strings.Join(parts[:last], ", ") + and + parts[last]
 }
 
-// share returns part of whole in percent, without meaningless digits.
 func share(part, whole int) string {
 	percent := 100 * float64(part) / float64(whole)
 	if percent < 1 {

@@ -68,7 +68,6 @@ func TestInterruptedAndResumed(t *testing.T) {
 	}
 }
 
-// TestKeepEndsTheSweep checks that a sweep that cannot keep its measurements ends.
 func TestKeepEndsTheSweep(t *testing.T) {
 	m := &aMachine{}
 	s := m.sweep(16, 1)

@@ -14,7 +14,6 @@ import (
 	"locklab/internal/machine"
 )
 
-// twoHopCPUs returns two CPUs that can pass a word, or skips the test.
 func twoHopCPUs(t testing.TB) [2]int {
 	t.Helper()
 	if err := needTwoCPUs(); err != nil {
@@ -72,7 +71,6 @@ func TestCoreToCoreRuns(t *testing.T) {
 	}
 }
 
-// checkField returns the fault of a field of pairs, or "".
 func checkField(t harness.Table) string {
 	figures := 0
 	for i, r := range t.Rows {
@@ -95,7 +93,6 @@ func checkField(t harness.Table) string {
 	return ""
 }
 
-// TestInterruptShowsWhatIsThere checks that a pair with enough samples is shown.
 func TestInterruptShowsWhatIsThere(t *testing.T) {
 	twoHopCPUs(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -168,7 +165,6 @@ func TestHopFinding(t *testing.T) {
 	}
 }
 
-// TestHopTables checks figures of a machine of four CPUs with two unmeasured pairs.
 func TestHopTables(t *testing.T) {
 	pairs := []*hopPair{pairOf(0, 1, machine.SMTSiblings, of(100, 10)...), pairOf(0, 2, machine.SameCache, of(40, 30)...),
 		pairOf(0, 3, machine.SameCache, of(40, 50)...), pairOf(1, 2, machine.SameCache), pairOf(1, 3, machine.SameCache, of(40, 40)...),
@@ -209,7 +205,6 @@ func TestHopTables(t *testing.T) {
 	}
 }
 
-// TestBothByRegime checks that a pair that changes its regime has a row for each regime.
 func TestBothByRegime(t *testing.T) {
 	p := pairOf(0, 3, machine.OtherPackage, append(of(60, 100), of(40, 300)...)...)
 	p.both = []float64{100, 150, 300, 600, 100, 150}
@@ -230,8 +225,6 @@ func TestBothByRegime(t *testing.T) {
 	}
 }
 
-// TestRegimeNoteNamesPairs checks that the note lists the pairs with more than one
-// regime.
 func TestRegimeNoteNamesPairs(t *testing.T) {
 	pairs := []*hopPair{pairOf(3, 17, machine.SameCache, append(of(40, 20), of(40, 60)...)...), pairOf(3, 18, machine.SameCache, of(40, 20)...)}
 	f := hopFinding([]int{3, 17, 18}, pairs)
@@ -240,7 +233,6 @@ func TestRegimeNoteNamesPairs(t *testing.T) {
 	}
 }
 
-// TestHopCPUs checks that every CPU appears once, and near ones together.
 func TestHopCPUs(t *testing.T) {
 	twoHopCPUs(t)
 	cpus, relation := hopCPUs()

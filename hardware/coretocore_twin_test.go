@@ -15,7 +15,6 @@ import (
 // round affects both equally.
 type twinRound struct{ goFirst, cFirst, cLast, goLast float64 } // ns one way
 
-// ratio returns the time of Go as a multiple of the time of C.
 func (r twinRound) ratio() float64 { return math.Sqrt(r.goFirst * r.goLast / (r.cFirst * r.cLast)) }
 
 // matchRounds returns the rounds during which the machine stayed in one regime: both

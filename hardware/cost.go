@@ -29,7 +29,6 @@ type operation struct {
 	run     func(w *costWords, n int)
 }
 
-// costWords are two words, each in its own line.
 type costWords struct {
 	_     atomics.CacheLinePad
 	word  atomics.Uint64
@@ -121,7 +120,6 @@ func crowds(n int) []int {
 	return append(steps, n)
 }
 
-// A costCell is the result of one operation.
 type costCell struct {
 	op     operation
 	crowds []int       // numbers of CPUs; only 1 if the operation is private
@@ -139,7 +137,6 @@ func newCostCell(op operation, crowds []int) *costCell {
 	return &costCell{op: op, crowds: crowds, ns: make([][]float64, len(crowds))}
 }
 
-// measure times the operation with each crowd, one immediately after the other.
 func (c *costCell) measure(ctx context.Context, cpus []int, span time.Duration, counted bool) error {
 	for i, crowd := range c.crowds {
 		ns, cycles, err := timeOperation(ctx, c.op, cpus[:crowd], span, counted)
@@ -185,7 +182,6 @@ func (c *costCell) keep(repeats int) {
 	}
 }
 
-// allCPUs returns the CPUs to bind threads to, or the same number of unbound.
 func allCPUs() []int {
 	cpus := machine.CPUOrder()
 	if places := placements(); places[0].cpus[0] == unbound {

@@ -16,7 +16,6 @@ func (c *costCell) all() []float64 {
 	return c.ns[len(c.ns)-1]
 }
 
-// notHere is the cell of an unmeasured or unknown figure.
 func notHere() harness.Cell { return harness.Cell{Text: "n/a"} }
 
 func crowdTable(cells []*costCell) harness.Table {

@@ -50,7 +50,6 @@ func TestCostTables(t *testing.T) {
 	}
 }
 
-// TestTickScale checks that a timer counts no cycles and has a note about that.
 func TestTickScale(t *testing.T) {
 	timer := tickScale{clock: "CNTVCT_EL0"}
 	if got := timer.cell([]float64{1}); got.Text != "n/a" || !strings.Contains(timer.note(), "CNTVCT_EL0") {

@@ -92,7 +92,6 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// share returns the time for one of n cells in one repeat.
 func (o Options) share(n int) time.Duration {
 	return max(time.Millisecond, o.Budget/time.Duration(o.Repeats)/time.Duration(n))
 }
@@ -110,7 +109,6 @@ func summarize(samples []float64) harness.Cell {
 	return harness.Cell{Median: stat.Median(s), Lo: s[0], Hi: s[len(s)-1], N: len(s)}
 }
 
-// exact returns the cell of a known figure.
 func exact(x float64) harness.Cell { return harness.Cell{Median: x, Lo: x, Hi: x, N: 1} }
 
 // Suite lists the experiments in the order in which to run and read them.

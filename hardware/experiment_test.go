@@ -19,7 +19,6 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// checkExperiment returns the fault of e, or "".
 func checkExperiment(e *Experiment) string {
 	switch {
 	case !regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(e.Name):
@@ -104,7 +103,6 @@ func TestSuiteRuns(t *testing.T) {
 	}
 }
 
-// checkFinding returns the fault in the form of f, or "".
 func checkFinding(f *harness.Finding) string {
 	if f.Answer == "" || !strings.HasSuffix(f.Answer, ".") {
 		return "no answer"
@@ -133,7 +131,6 @@ func checkFinding(f *harness.Finding) string {
 	return ""
 }
 
-// checkTable returns the fault in the form of t, or "".
 func checkTable(t harness.Table) string {
 	if t.Caption == "" || t.Label == "" || len(t.Rows) == 0 {
 		return "a table without caption, label or rows"
@@ -157,7 +154,6 @@ func checkTable(t harness.Table) string {
 	return checkChart(t)
 }
 
-// checkChart returns why t cannot be drawn as declared, or "".
 func checkChart(t harness.Table) string {
 	var plotted []harness.Column
 	figure := false
@@ -257,7 +253,6 @@ func TestCheckFindingSeesFaults(t *testing.T) {
 	}
 }
 
-// TestSuiteIsInterruptible ends each experiment early, and checks for remaining threads.
 func TestSuiteIsInterruptible(t *testing.T) {
 	const long = time.Hour
 	for _, e := range Suite {
@@ -323,7 +318,6 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// TestWriteField checks that a large field is not printed.
 func TestWriteField(t *testing.T) {
 	field := func(n int) int {
 		table := harness.Table{Caption: "field", Chart: harness.Heat}

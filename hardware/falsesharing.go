@@ -25,7 +25,6 @@ var falseSharing = &Experiment{
 
 var distances = []int{8, 16, 24, 32, 40, 48, 56, 64, 128, 192, 256}
 
-// An increment raises *p by one, n times.
 type increment struct {
 	name string
 	run  func(p *uint64, n int)
@@ -60,7 +59,6 @@ func alignedWords(n int) []uint64 {
 	return words[skip:][:n]
 }
 
-// A sharingCell is one kind of increment at one distance; distance 0 is alone.
 type sharingCell struct {
 	inc      increment
 	distance int

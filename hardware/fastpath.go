@@ -26,8 +26,6 @@ type fastPathWords struct {
 	_     atomics.CacheLinePad
 }
 
-// fastPaths returns the paths to compare: first, if available, the minimum that the
-// instructions allow.
 func fastPaths() []fastPath {
 	paths := []fastPath{
 		{"CompareAndSwap, StoreRelease", casAndStoreRelease},
@@ -144,7 +142,6 @@ func (c *fastPathCell) table() harness.Table {
 	return t
 }
 
-// answer reports the cost of each path as a multiple of the first.
 func (c *fastPathCell) answer() string {
 	var others []string
 	for i, p := range c.paths[1:] {

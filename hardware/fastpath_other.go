@@ -2,5 +2,4 @@
 
 package hardware
 
-// bareFastPath is nil: there is no loop in assembly for comparison.
 var bareFastPath *fastPath

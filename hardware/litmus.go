@@ -77,7 +77,6 @@ type arena struct {
 	_    atomics.CacheLinePad
 }
 
-// play runs all iterations of test once and returns the number of relaxed ones.
 func (a *arena) play(c *pinnedThreads, test litmusTest) (relaxed uint64) {
 	*a = arena{}
 	c.step(func(i int) {
@@ -97,7 +96,6 @@ func (a *arena) play(c *pinnedThreads, test litmusTest) (relaxed uint64) {
 	return relaxed
 }
 
-// A litmusCell has the counts of all repeats, and a rate per million for each.
 type litmusCell struct {
 	total, bad uint64
 	rate       []float64
@@ -109,7 +107,6 @@ func (c *litmusCell) add(total, bad uint64) {
 	c.rate = append(c.rate, perMillion(bad, total))
 }
 
-// measure calls step repeatedly for about span, and adds up its counts.
 func (c *litmusCell) measure(ctx context.Context, span time.Duration, step func() (total, bad uint64)) error {
 	var total, bad uint64
 	for start := time.Now(); total == 0 || time.Since(start) < span; {
@@ -223,7 +220,6 @@ func translated(fsys fs.FS, goarch string) bool {
 	return goarch != "amd64" && strings.Contains(readTrimmed(fsys, "proc/cpuinfo"), "vendor_id")
 }
 
-// litmusAnswer lists the observed outcomes with their rates, and the others.
 func litmusAnswer(tests, locks []litmusCell) string {
 	var allowed, forbidden, never []string
 	least := uint64(math.MaxUint64) // iterations of the outcomes never seen

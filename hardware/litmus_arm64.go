@@ -24,8 +24,6 @@ var litmusTests = []litmusTest{
 	{name: "load buffering, LDAR and STLR", relaxed: bothSaw, threads: [2]litmusThread{acquireRelease, acquireRelease}},
 }
 
-// petersonLocks differ in the instructions that order the stores and the loads of an
-// entry.
 var petersonLocks = []petersonLock{
 	{name: "Peterson's lock, STR and LDR", run: petersonPlain},
 	{name: "Peterson's lock, DMB", sound: true, run: petersonFenced},

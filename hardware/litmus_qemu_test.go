@@ -57,7 +57,6 @@ func TestUnderQEMU(t *testing.T) {
 	}
 }
 
-// TestBodies names the tests of this build, for the run under qemu.
 func TestBodies(t *testing.T) {
 	var names []string
 	for _, b := range casBodies {

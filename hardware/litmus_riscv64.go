@@ -19,8 +19,6 @@ var litmusTests = []litmusTest{
 	{name: "load buffering, FENCE", relaxed: bothSaw, threads: [2]litmusThread{loadFenceStore, loadFenceStore}},
 }
 
-// petersonLocks differ in the instructions that order the stores and the loads of an
-// entry.
 var petersonLocks = []petersonLock{
 	{name: "Peterson's lock, SD and LD", run: petersonPlain},
 	{name: "Peterson's lock, FENCE", sound: true, run: petersonFenced},

@@ -197,7 +197,6 @@ func TestLitmusAnswer(t *testing.T) {
 	}
 }
 
-// TestLitmusLists checks the assumptions of the answer and the chart.
 func TestLitmusLists(t *testing.T) {
 	names := make(map[string]bool)
 	for i, test := range litmusTests {

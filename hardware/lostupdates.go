@@ -20,8 +20,6 @@ var lostUpdates = &Experiment{
 	Run:       runLostUpdates,
 }
 
-// A casCell has the observations of one body under one placement, a tally for each
-// repeat.
 type casCell struct {
 	place    placement
 	body     casBody

@@ -14,7 +14,6 @@ import (
 	"locklab/internal/machine"
 )
 
-// A lockPlacement is the placement of the workers of a lock of the lab.
 type lockPlacement struct {
 	placement
 	plain bool // goroutines, and GOMAXPROCS is 1, instead of bound threads
@@ -35,7 +34,6 @@ func lockPlacements(places []placement) []lockPlacement {
 	return ps
 }
 
-// pin returns the binding of the workers: a lock's way to wait depends on it.
 func (p lockPlacement) pin() harness.Pin {
 	switch {
 	case p.plain:
@@ -65,7 +63,6 @@ func (p lockPlacement) run(work func(i int)) error {
 	return nil
 }
 
-// A lockCell has the observations of one lock of the lab under one placement.
 type lockCell struct {
 	lock    *harness.Variant
 	place   lockPlacement
@@ -93,7 +90,6 @@ func newLockCells(locks []*harness.Variant, places []lockPlacement) (cells []*lo
 	return cells, notes
 }
 
-// notALock returns the reason why the figures of v would be meaningless, or "".
 func notALock(v *harness.Variant) string {
 	switch {
 	case v.Unavailable != "":
@@ -128,7 +124,6 @@ func (c *lockCell) measure(ctx context.Context, span time.Duration) error {
 	return nil
 }
 
-// A section is a lock of the lab and the data it guards.
 type section struct {
 	lock    harness.Local
 	data    guarded // its own lock is unused
@@ -175,7 +170,6 @@ func (s *section) work(i int) {
 	w.ended = time.Now()
 }
 
-// errStuck reports that the lock keeps a worker for ever.
 var errStuck = errors.New("a worker did not come back")
 
 // play lets the workers run at p for span. It bounds the time, not the acquisitions: a
@@ -211,7 +205,6 @@ func (s *section) play(ctx context.Context, p lockPlacement, span, patience time
 	}
 }
 
-// elapsed returns the time during which workers ran. It is valid after all have left.
 func (s *section) elapsed() time.Duration {
 	first, last := s.workers[0].began, s.workers[0].ended
 	for _, w := range s.workers {
@@ -225,7 +218,6 @@ func (s *section) elapsed() time.Duration {
 	return last.Sub(first)
 }
 
-// tally is valid after all workers have left.
 func (s *section) tally() (t lockTally) {
 	for i := range s.workers {
 		t.entered += s.workers[i].entered

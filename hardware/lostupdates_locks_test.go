@@ -104,8 +104,6 @@ func TestLocksLeftOut(t *testing.T) {
 	}
 }
 
-// TestLockCellEndsEarly checks that a long span ends with its context, and does not
-// count.
 func TestLockCellEndsEarly(t *testing.T) {
 	cells, _ := newLockCells([]*harness.Variant{local("mutex", "", newMutex)}, lockPlacements(placements()))
 	for _, c := range cells {
@@ -123,7 +121,6 @@ type door chan struct{}
 func (d door) Lock()   { <-d }
 func (d door) Unlock() {}
 
-// TestStuckLockIsGivenUp checks that a lock that keeps its worker does not block the lab.
 func TestStuckLockIsGivenUp(t *testing.T) {
 	leaktest.All(t)
 	d := make(door)

@@ -28,7 +28,6 @@ func total(tallies []lockTally) (sum lockTally) {
 	return sum
 }
 
-// rates returns the values of what, per million entries, of each repeat.
 func rates(tallies []lockTally, what func(lockTally) uint64) harness.Cell {
 	var rs []float64
 	for _, t := range tallies {
@@ -119,7 +118,6 @@ func lostAnswer(cells []*casCell, locks []*lockCell) string {
 	return s
 }
 
-// shortAnswer answers the question for CPUs that run at once.
 func shortAnswer(cells []*casCell) string {
 	var bare, atomic bool // whether a body failed
 	for _, c := range cells {
@@ -142,7 +140,6 @@ func shortAnswer(cells []*casCell) string {
 	return "It was not seen to happen here."
 }
 
-// lost returns the lost updates, per million, of each repeat.
 func (c *casCell) lost() harness.Cell {
 	var rs []float64
 	for _, t := range c.counters {

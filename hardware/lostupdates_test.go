@@ -86,7 +86,6 @@ func TestOnlyAtomicBodiesSurviveTwoCPUs(t *testing.T) {
 	}
 }
 
-// TestHeldLockIsGivenUp checks that no thread waits for ever for a lost unlock.
 func TestHeldLockIsGivenUp(t *testing.T) {
 	for _, b := range casBodies {
 		g := guarded{word: 1}
@@ -110,8 +109,6 @@ func TestLockAlone(t *testing.T) {
 	}
 }
 
-// TestManyThreads runs the bodies as on a machine with more CPUs: the threads are not
-// bound.
 func TestManyThreads(t *testing.T) {
 	cpus := []int{unbound, unbound, unbound, unbound, unbound}
 	for _, b := range casBodies {
@@ -125,7 +122,6 @@ func TestManyThreads(t *testing.T) {
 	}
 }
 
-// TestLostAnswer checks that the answer uses the medians of the chart.
 func TestLostAnswer(t *testing.T) {
 	cell := func(b int, lost, stalls uint64) *casCell {
 		body := casBody{name: string(rune('A' + b))}

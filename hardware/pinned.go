@@ -60,7 +60,6 @@ func newPinnedThreads(cpus ...int) (*pinnedThreads, error) {
 	return c, nil
 }
 
-// step calls f on every thread at nearly the same time and waits for all.
 func (c *pinnedThreads) step(f func(thread int)) {
 	c.arrived.Store(0)
 	var all sync.WaitGroup
@@ -98,10 +97,8 @@ func (c *pinnedThreads) close() {
 	}
 }
 
-// unbound replaces the number of a CPU if threads cannot be bound.
 const unbound = -1
 
-// A placement is the CPUs of two threads or more.
 type placement struct {
 	name   string
 	cpus   []int
@@ -124,7 +121,6 @@ func placements() []placement {
 	return ps
 }
 
-// ranOn returns the common notes of the findings about this machine.
 func ranOn(ps ...placement) []string {
 	notes := []string{"ran on " + machine.Capture().String()}
 	for _, p := range ps {

@@ -38,7 +38,6 @@ type splitPlace struct {
 
 func (p splitPlace) splits() bool { return p.offset%lineBytes+operandSize > lineBytes }
 
-// A splitAccess raises the operand at p by one, n > 0 times.
 type splitAccess struct {
 	name   string
 	locked bool
@@ -72,7 +71,6 @@ func splitLockAvailable() error {
 	return splitLockTrap(os.DirFS("/"))
 }
 
-// A splitCell is the cost of one access at one place.
 type splitCell struct {
 	access splitAccess
 	place  splitPlace
@@ -161,7 +159,6 @@ func (b *splitBench) measure(ctx context.Context, span time.Duration, selves []*
 	return nil
 }
 
-// probe makes a few accesses across two lines on the thread of the aggressor.
 func (b *splitBench) probe() (err error) {
 	b.pinned.step(func(thread int) {
 		if thread == 1 {

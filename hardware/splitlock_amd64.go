@@ -2,7 +2,6 @@
 
 package hardware
 
-// splitAccesses: the first one disturbs the neighbours.
 var splitAccesses = []splitAccess{
 	{name: "LOCK XADD", locked: true, run: addXaddLocked},
 	{name: "LOCK CMPXCHG", locked: true, run: addCmpxchgLocked},

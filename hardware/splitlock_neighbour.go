@@ -43,14 +43,12 @@ func (p *pace) call(f func(n uint64)) (took time.Duration, accesses uint64, stea
 	return took, accesses, p.n == accesses
 }
 
-// An aggressor makes locked accesses at one address repeatedly.
 type aggressor struct {
 	run  func(p *byte, n uint64)
 	at   *byte
 	pace pace
 }
 
-// A neighbour does n operations on its own memory.
 type neighbour struct {
 	name  string
 	batch int // operations between two readings of the clock, about 0.1 ms alone
@@ -127,7 +125,6 @@ func alignedBytes(n, align int) []byte {
 	return b[skip:][:n:n]
 }
 
-// cost times c's access alone for about span, and keeps the median call.
 func (b *splitBench) cost(ctx context.Context, c *splitCell, span time.Duration) error {
 	var calls []float64
 	at := b.at(c.place)
@@ -151,7 +148,6 @@ func (b *splitBench) cost(ctx context.Context, c *splitCell, span time.Duration)
 	return nil
 }
 
-// splitWindow is the time of a neighbour's work without a break.
 const splitWindow = 2 * time.Millisecond
 
 // disturb times c's neighbour alone, with an access inside a line and with one across
@@ -208,7 +204,6 @@ func (b *splitBench) window(n neighbour, a *aggressor) (ns, rate float64) {
 // level 0.
 type cacheBytes [4]int
 
-// readCacheBytes reads the sizes from the files of Linux.
 func readCacheBytes(fsys fs.FS, cpu int) (sizes cacheBytes) {
 	for index := range 10 {
 		read := func(name string) string {
@@ -228,7 +223,6 @@ func readCacheBytes(fsys fs.FS, cpu int) (sizes cacheBytes) {
 	return sizes
 }
 
-// A footprint is the amount of memory for work in one level.
 type footprint struct {
 	name  string
 	bytes int
@@ -253,7 +247,6 @@ func (c cacheBytes) footprints() []footprint {
 	}
 }
 
-// binaryBytes formats a number of bytes as "16 KiB".
 func binaryBytes(n int) string {
 	if n >= 1<<20 && n%(1<<20) == 0 {
 		return fmt.Sprintf("%d MiB", n>>20)

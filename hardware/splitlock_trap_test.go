@@ -104,8 +104,6 @@ func TestProbeSplit(t *testing.T) {
 	}
 }
 
-// TestSplitLockAvailable checks that a refusal has a reason that names the responsible
-// architecture or setting.
 func TestSplitLockAvailable(t *testing.T) {
 	err := splitLockAvailable()
 	switch {

@@ -62,7 +62,6 @@ func TestRatios(t *testing.T) {
 	}
 }
 
-// TestRepeatKeepsWhatFinished checks that an interrupt keeps the repeats before it.
 func TestRepeatKeepsWhatFinished(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done, err := repeat(ctx, Options{Repeats: 5}, func(round int) error {

@@ -53,7 +53,6 @@ func pollWord(p *atomics.Uint64, v, n uint64) (last uint64) {
 	return last
 }
 
-// allWays returns every way of this architecture, available on this machine or not.
 func allWays() []waitWay { return append([]waitWay{waitByLoads, waitByHints}, waitWays...) }
 
 const (
@@ -65,7 +64,6 @@ const (
 	waitTurns = 1 << 14                // maximum handovers of a block
 )
 
-// A waitCell is the result of one way, a figure for each repeat.
 type waitCell struct {
 	waitWay
 	turns             int       // of a block
@@ -77,7 +75,6 @@ type waitCell struct {
 	product           uint64 // result of the neighbour's work
 }
 
-// await waits until p changes from k-1 to k.
 func (w waitWay) await(p *atomics.Uint64, k uint64) {
 	for calls := 1; w.wait(p, k-1, waitsPerCall) != k; calls++ {
 		if calls%64 == 0 {
@@ -86,7 +83,6 @@ func (w waitWay) await(p *atomics.Uint64, k uint64) {
 	}
 }
 
-// handOver takes every second turn, starting with turn me.
 func (w waitWay) handOver(p *atomics.Uint64, me, turns uint64) {
 	for k := me; k < turns; k += 2 {
 		w.await(p, k)
@@ -94,7 +90,6 @@ func (w waitWay) handOver(p *atomics.Uint64, me, turns uint64) {
 	}
 }
 
-// block times the handovers of one block on two threads, and sizes the next.
 func (c *waitCell) block(pinned *pinnedThreads) (ns float64) {
 	line := new(hopLine)
 	turns := uint64(c.turns)
@@ -165,7 +160,6 @@ func multiplyFour(n int) (x uint64) {
 	return a ^ b ^ c ^ d
 }
 
-// siblings returns two CPUs of one core, or the reason why there are none.
 func siblings(t machine.Topology) (cpus []int, err error) {
 	for i, p := range t {
 		for _, q := range t[i+1:] {
@@ -205,7 +199,6 @@ func newWaitBench() *waitBench {
 	return b
 }
 
-// repeat measures every way for about span in total, and adds a figure to each.
 func (b *waitBench) repeat(ctx context.Context, span time.Duration) error {
 	for _, c := range b.cells {
 		c.blocks, c.vains, c.neighbours = nil, nil, nil

@@ -15,7 +15,6 @@ const mostTicks = 10_000
 // pauseTicks is the length of a TPAUSE: about a PAUSE of Intel since Skylake.
 const pauseTicks = 140
 
-// waitWays are the additional instructions of this architecture.
 var waitWays = []waitWay{
 	{"TPAUSE, C0.1", needWAITPKG, func(p *atomics.Uint64, v, n uint64) uint64 { return tpause(p, v, n, pauseTicks, 1) }},
 	{"UMWAIT, C0.1", needWAITPKG, func(p *atomics.Uint64, v, n uint64) uint64 { return umwait(p, v, n, mostTicks, 1) }},

@@ -15,7 +15,6 @@ import (
 // GHz.
 const mostTicks = 1000
 
-// waitWays are the additional instructions of this architecture.
 var waitWays = []waitWay{
 	{"YIELD", always, yield},
 	{"LDAXR, WFE", needEventStream, wfe},
@@ -33,7 +32,6 @@ func needEventStream() error {
 	return nil
 }
 
-// needWFXT checks for FEAT_WFxT, of Armv8.7.
 func needWFXT() error {
 	if !slices.Contains(armFeatures(), "wfxt") {
 		return errors.New("this processor has no FEAT_WFxT (wfxt in /proc/cpuinfo)")
@@ -41,7 +39,6 @@ func needWFXT() error {
 	return nil
 }
 
-// armFeatures returns the features of the first processor in /proc/cpuinfo.
 func armFeatures() []string {
 	text, _ := os.ReadFile("/proc/cpuinfo") // an unreadable file counts as unknown
 	for line := range strings.Lines(string(text)) {

@@ -2,8 +2,6 @@
 
 package hardware
 
-// waitWays are the additional instructions of this architecture.
 var waitWays []waitWay
 
-// hintName is the name for the instruction of [atomics.SpinHint].
 const hintName = "spin hint"

@@ -11,8 +11,6 @@ func (b *waitBench) finding() *harness.Finding {
 	return &harness.Finding{Answer: b.answer(), Tables: b.tables(), Notes: b.absent}
 }
 
-// tables show each way: a handover with the length of a wait, and, if there are siblings,
-// the cost to a neighbour.
 func (b *waitBench) tables() []harness.Table {
 	times := harness.Table{Caption: "Handing a word from one CPU to another, by what the waiter does between two loads", Label: "wait by", Chart: harness.Bars,
 		Columns: []harness.Column{{Name: "hand-over", Unit: "ns", Plot: true}, {Name: "one wait without a store", Unit: "ns"}}}
@@ -28,8 +26,6 @@ func (b *waitBench) tables() []harness.Table {
 	return []harness.Table{times, cost}
 }
 
-// answer names the fastest handover and the least cost to a neighbour, compared with the
-// hint that locks use, and the missing measurements.
 func (b *waitBench) answer() string {
 	least := func(of func(*waitCell) []float64) *waitCell {
 		best := b.cells[0]

@@ -97,7 +97,6 @@ var waitBytes = []struct {
 	{"arm64", "wfet", []string{"d50320bf" + "d503205f" + "c85ffc03" + "eb01007f", "d53be044" + "8b050084" + "d5031004" + "d1000442" + "b5ffff22" + "c8dffc03", "d5033f5f"}},
 }
 
-// TestWaitInstructions reads the assembly, which this machine may be unable to run.
 func TestWaitInstructions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -145,7 +144,6 @@ func TestSiblings(t *testing.T) {
 	}
 }
 
-// waited is a bench with known figures.
 func waited(pair []int, absent ...string) *waitBench {
 	cell := func(name string, handOver, neighbour float64) *waitCell {
 		return &waitCell{waitWay: waitWay{name: name}, handOver: []float64{handOver}, vain: []float64{1}, neighbour: []float64{neighbour}}

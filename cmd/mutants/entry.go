@@ -19,10 +19,8 @@ type mutant struct {
 
 func (m mutant) String() string { return m.dir + "/" + m.name }
 
-// entriesFile is where the mutants of a package are, within its directory.
 const entriesFile = "testdata/mutants.txt"
 
-// readAll returns the mutants of all packages below root.
 func readAll(root string) (all []mutant, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(filepath.ToSlash(path), "/"+entriesFile) {
@@ -43,7 +41,6 @@ func readAll(root string) (all []mutant, err error) {
 	return all, err
 }
 
-// parse reads the entries of a package.
 func parse(dir, text string) (ms []mutant, err error) {
 	names := make(map[string]bool)
 	for i, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
@@ -81,13 +78,12 @@ func (m *mutant) add(mark, line string) {
 	}
 }
 
-// apply returns the content of the file with the mutant in place.
 func (m mutant) apply(root string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(root, m.dir, m.file))
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", m, err)
 	}
-	text = append([]byte("\n"), text...) // so that each line begins behind a line's end
+	text = append([]byte("\n"), text...) // so that each line follows a newline
 	old := []byte("\n" + m.old)
 	switch n := bytes.Count(text, old); {
 	case m.old == m.new || len(m.test) == 0:

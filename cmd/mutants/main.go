@@ -28,7 +28,6 @@ func main() {
 	}
 }
 
-// A campaign tries mutants.
 type campaign struct {
 	root    string // of the module
 	results string // below root
@@ -38,7 +37,6 @@ type campaign struct {
 	passes map[string]bool // whether a test passes without a mutant
 }
 
-// run tries the mutants that match and have not been killed before.
 func (c *campaign) run(pattern *regexp.Regexp, list bool) error {
 	ms, err := readAll(c.root)
 	if err != nil {
@@ -78,8 +76,8 @@ func (c *campaign) run(pattern *regexp.Regexp, list bool) error {
 	return nil
 }
 
-// try returns the line of results about m, "" if it was killed by an earlier run, and
-// whether it is killed.
+// try returns the result line for m, or "" if an earlier run killed it, and whether it is
+// killed.
 func (c *campaign) try(m mutant) (line string, killed bool, err error) {
 	text, err := m.apply(c.root)
 	if err != nil {
@@ -116,8 +114,8 @@ func (c *campaign) try(m mutant) (line string, killed bool, err error) {
 	return fmt.Sprintf("%s%s%.1f s\n", result, key, time.Since(began).Seconds()), killed, nil
 }
 
-// overlay writes the file of m with that text, and returns the name of what makes go test
-// use it, and a function that removes both.
+// overlay writes text and the overlay file for go test. It returns the name of the
+// overlay file, and a function that removes both.
 func (c *campaign) overlay(m mutant, text []byte) (name string, clean func(), err error) {
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
@@ -139,7 +137,6 @@ func (c *campaign) overlay(m mutant, text []byte) (name string, clean func(), er
 	return name, clean, err
 }
 
-// goTest runs go test in dir. A test that hangs fails.
 func goTest(dir string, args []string) (out string, failed bool) {
 	cmd := exec.Command("go", append([]string{"test", "-count=1", "-vet=off", "-failfast", "-timeout=2m"}, args...)...)
 	cmd.Dir = dir
@@ -147,7 +144,6 @@ func goTest(dir string, args []string) (out string, failed bool) {
 	return string(text), err != nil
 }
 
-// ran reports whether a test has run by what go test prints.
 func ran(out string) bool {
 	return !strings.Contains(out, "no tests to run") && !strings.Contains(out, "no test files")
 }

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestMutantsApply: each mutant of the module still applies to its file, and names a test.
+// TestMutantsApply checks that each mutant of the module still applies to its file, and
+// names a test.
 func TestMutantsApply(t *testing.T) {
 	ms, err := readAll("../..")
 	if err != nil {
@@ -37,8 +38,8 @@ func TestMutantsApply(t *testing.T) {
 	}
 }
 
-// TestCampaign: mutants of a module that is killed, survives, does not build, does not
-// apply or has no test; and a second run tries only those that were not killed.
+// TestCampaign tries mutants that are killed, survive, do not build, do not apply or have
+// no test. A second run tries only the survivors.
 func TestCampaign(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{
@@ -108,7 +109,6 @@ test -run ^TestNowhere$
 +	return 2
 `
 
-// TestParseRejects: an entry with a line out of place is an error.
 func TestParseRejects(t *testing.T) {
 	for _, text := range []string{
 		"file a.go\nmutant a", "mutant a\nmutant a", "mutant a\n-old", "mutant a\nfile a.go\nfile b.go", "mutant a\nold",

@@ -15,7 +15,6 @@ import (
 
 func main() { os.Exit(run(".", os.Args[1:])) }
 
-// run gives the module in root the path args[0], and returns the exit status.
 func run(root string, args []string) int {
 	path := ""
 	if len(args) == 1 {
@@ -39,15 +38,13 @@ func run(root string, args []string) int {
 	return 0
 }
 
-// A tree is a module on disk.
 type tree struct {
-	path     string   // what go.mod calls it
-	requires []string // the paths of the modules it depends on
-	folders  []string // at the top, that can be part of a package's path
-	files    []string // all that may name it, relative to the root
+	path     string   // from go.mod
+	requires []string // the paths of the required modules
+	folders  []string // top-level folders that can be part of a package's path
+	files    []string // all that may contain the path, relative to the root
 }
 
-// left out are folders that hold what a build or a run has written.
 var leftOut = []string{".git", "build", "runs", "node_modules"}
 
 func load(root string) (tree, error) {
@@ -88,8 +85,8 @@ func load(root string) (tree, error) {
 	return m, err
 }
 
-// rewrite replaces the path of the module by another, and returns the number of
-// files that this changed. Nothing is written unless all can be rewritten.
+// rewrite replaces the path of the module by another, and returns the number of changed
+// files. It writes nothing unless it can rewrite all of them.
 func (m tree) rewrite(root, path string) (int, error) {
 	texts := make(map[string][]byte)
 	for _, name := range m.files {
@@ -119,8 +116,8 @@ func (m tree) rewrite(root, path string) (int, error) {
 	return len(texts), nil
 }
 
-// sorted formats a Go file again if it was formatted: its imports are ordered by
-// their paths.
+// sorted formats a Go file again if it was formatted: its imports are ordered by their
+// paths.
 func sorted(name string, old, text []byte) []byte {
 	if filepath.Ext(name) != ".go" {
 		return text

@@ -8,32 +8,29 @@ import (
 	"testing"
 )
 
-// moved is the path that the copy of the tree gets.
 const moved = "example.org/you/locklab"
 
-// quick are packages whose tests take a moment: in them a path that was left behind,
-// or replaced where it must not be, would be found. In imports "go list" finds it, of all
-// packages and their tests: no package has that path.
+// quick are packages with fast tests that would find a forgotten or a wrong replacement.
+// In imports "go list" finds one, for all packages and their tests: no package has that
+// path.
 var quick = []string{"cmd/testcount", "harness", "harness/resultfile", "internal/layers"}
 
-// slow are tests of these packages that build other programs, and those that make
-// many listings.
 const slow = "^(TestStripped|TestRanks|TestLibraries|TestLibraryPrograms|TestOutside|TestOwnLock|TestFiles|TestFilesReject|TestEveryPackageIsTested)$"
 
-// quickBuild leaves the optimizer out: all packages of the copy are new to the
-// compiler, whose cache goes by their paths. What the copy has in common with this tree,
-// make test has compiled with -trimpath.
+// quickBuild disables the optimizer: all packages of the copy are new to the compiler,
+// whose cache uses their paths. make test has compiled the unchanged packages with
+// -trimpath.
 const quickBuild = "GOFLAGS=-trimpath '-gcflags=" + moved + "/...=-N -l'"
 
-// TestMakeModule gives a copy of this tree another path, builds it, vets and tests
-// some of its packages, and gives it the old path back.
+// TestMakeModule changes the path of a copy of this tree, builds it, vets and tests some
+// of its packages, and restores the path.
 func TestMakeModule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
 	}
 	home := copyTree(t)
 	before := read(t, home)
-	for range 2 { // the second time nothing is left to do
+	for range 2 { // the second time changes nothing
 		command(t, home, "make", "--no-print-directory", "module", "MODULE="+moved)
 	}
 	if got := strings.TrimSpace(command(t, home, "go", "list", "-m")); got != moved {
@@ -63,13 +60,13 @@ func TestMakeModule(t *testing.T) {
 	}
 }
 
-// TestMakeModuleRefuses: make says one line and has the exit status 2, and nothing
-// is changed.
+// TestMakeModuleRefuses checks that make prints one line, exits with 2, and changes
+// nothing.
 func TestMakeModuleRefuses(t *testing.T) {
 	for _, path := range []string{"", "https://example.org/you/locklab"} {
 		cmd := exec.Command("make", "--no-print-directory", "module", "MODULE="+path)
 		cmd.Dir = "../.."
-		cmd.Env = append(os.Environ(), "MAKELEVEL=0", "MAKEFLAGS=") // as if no make had begun this test
+		cmd.Env = append(os.Environ(), "MAKELEVEL=0", "MAKEFLAGS=") // as if no make had started this test
 		var stdout, stderr strings.Builder
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		err := cmd.Run()
@@ -80,7 +77,7 @@ func TestMakeModuleRefuses(t *testing.T) {
 	}
 }
 
-// copyTree copies what git knows of this tree, and has not ignored, into a
+// copyTree copies the files of this tree that git tracks or does not ignore into a
 // directory of the test.
 func copyTree(t *testing.T) string {
 	t.Helper()
@@ -95,7 +92,7 @@ func copyTree(t *testing.T) string {
 	for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
 		info, err := os.Stat(filepath.Join(root, name))
 		if os.IsNotExist(err) {
-			continue // removed, and not yet committed
+			continue // removed, but not yet committed
 		} else if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +111,6 @@ func copyTree(t *testing.T) string {
 	return home
 }
 
-// read returns the files of a tree by their names.
 func read(t *testing.T, home string) map[string]string {
 	t.Helper()
 	m, err := load(home)
@@ -132,7 +128,6 @@ func read(t *testing.T, home string) map[string]string {
 	return texts
 }
 
-// command runs a command in home, without the network.
 func command(t *testing.T, home string, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(name, args...)

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// replace returns text with the module's path replaced. In a go.mod every word
-// that is the path, or begins with it and a slash, is meant; elsewhere it could be
-// the name of the command or of a node, and what follows decides.
+// replace returns text with the module's path replaced. In a go.mod it replaces every
+// word that is the path, or begins with it and a slash. Elsewhere the word could be the
+// name of the command or of a node, and the following text decides.
 func (m tree) replace(text, path string, mod bool) string {
 	old := regexp.QuoteMeta(m.path)
 	if mod {
@@ -23,15 +23,15 @@ func (m tree) replace(text, path string, mod bool) string {
 	for i, f := range m.folders {
 		folders[i] = regexp.QuoteMeta(f)
 	}
-	// What stands before it must not be part of a longer path.
+	// The text before it must not be part of a longer path.
 	const before = `(^|[^\w./~-])`
 	text = substitute(text, regexp.MustCompile(before+`(`+old+`)/(?:`+strings.Join(folders, "|")+`)(?:$|[^\w-])`), path)
 	text = substitute(text, regexp.MustCompile(before+`(`+old+`)@v\d`), path)
 	return substitute(text, regexp.MustCompile(`(\breplace[ =]|\brequire[ =]|\bdroprequire=|\bdropreplace=)(`+old+`)(?:=|\s|$)`), path)
 }
 
-// substitute replaces the second group of every match, also of those that share a
-// character with the one before.
+// substitute replaces the second group of every match, including matches that share a
+// character with the previous one.
 func substitute(text string, re *regexp.Regexp, path string) string {
 	var out strings.Builder
 	for {
@@ -51,7 +51,6 @@ var (
 	validRE   = regexp.MustCompile(`^v([2-9]|[1-9][0-9]+)$`)
 )
 
-// check returns why path cannot be the path of this module.
 func (m tree) check(path string) error {
 	if path == "" {
 		return errors.New("a module path is wanted, such as example.org/you/locklab")
@@ -79,7 +78,6 @@ func (m tree) check(path string) error {
 	return m.taken(path, elements[0])
 }
 
-// taken returns what else has the path, or would be found in its place.
 func (m tree) taken(path, first string) error {
 	goroot, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {

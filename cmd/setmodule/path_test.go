@@ -9,7 +9,7 @@ func TestReplace(t *testing.T) {
 	m := tree{path: "locklab", folders: []string{"atomics", "cmd", "docs", "zklock"}}
 	for _, c := range []struct {
 		mod       bool
-		old, want string // "" is: as it was
+		old, want string // "" is no change
 	}{
 		{false, `import "locklab/zklock"`, `import "x.org/m/zklock"`},
 		{false, "import (\n\t. \"locklab/zklock\"\n\tlab \"locklab/zklock/lab\"\n)", "import (\n\t. \"x.org/m/zklock\"\n\tlab \"x.org/m/zklock/lab\"\n)"},

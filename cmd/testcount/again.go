@@ -7,21 +7,20 @@ import (
 	"strings"
 )
 
-// A failure is a test that failed, by its name without subtests.
 type failure struct {
-	args  string // of the run
+	args  string
 	pkg   string
 	test  string
-	count int  // it and its subtests
+	count int  // with its subtests
 	final bool // it is not run again
 }
 
-// fatal is what a failing test says whose failure has nothing to do with time: what the
-// race detector found, and what ended the process.
+// fatal matches the output of failures that are independent of time: data races, and
+// crashes of the process.
 var fatal = regexp.MustCompile(`(?m)^(WARNING: DATA RACE|panic: |fatal error: |unexpected fault address)`)
 
-// fails notes that a test failed, and that its failure is final if what it said or its
-// name says so.
+// fails records that a test failed. The failure is final if the output or the name of the
+// test matches.
 func (t reading) fails(e event, said string) {
 	top, _, _ := strings.Cut(e.Test, "/")
 	i := slices.IndexFunc(t.failures, func(f *failure) bool {
@@ -36,9 +35,9 @@ func (t reading) fails(e event, said string) {
 	f.final = f.final || e.Test == "" || fatal.MatchString(said) || t.final != nil && (t.final.MatchString(e.Test) || t.final.MatchString(said))
 }
 
-// again runs the tests that failed twice more, when nothing is beside them. What passes
-// both times does not count as failed; the summary names it. More failures than limit
-// are not the machine's, and neither is a final one.
+// again runs the failed tests twice more, alone. A test that passes both times does not
+// count as failed; the summary names it. It does nothing if more than limit tests failed,
+// or if a failure is final: the machine is not the cause.
 func (t *tally) again(limit int) {
 	if len(t.failures) > limit || slices.ContainsFunc(t.failures, func(f *failure) bool { return f.final }) {
 		return
@@ -53,15 +52,15 @@ func (t *tally) again(limit int) {
 	}
 }
 
-// againArgs returns the arguments of go test that run f twice: those of its run, for one
-// test of one package.
+// againArgs returns the arguments of go test that run f twice: the arguments of its run,
+// for one test of one package.
 func againArgs(f *failure) string {
 	var kept []string
 	words := strings.Fields(f.args)
 	for i := 0; i < len(words); i++ {
 		name, _, joined := strings.Cut(words[i], "=")
 		switch {
-		case !strings.HasPrefix(name, "-"): // a package
+		case !strings.HasPrefix(name, "-"):
 		case joined || name == "-race" || name == "-short":
 			kept = append(kept, words[i])
 		case i+1 < len(words):

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// TestAgain: a test that fails once and passes twice when it is run again does not count
-// as failed, and is named. What fails again, what is final and more than a few do.
+// TestAgain checks that a test that fails once and passes two reruns does not count as
+// failed, and is named. A repeated failure, a final one and more than a few count.
 func TestAgain(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod": "module example.org/m\n\ngo 1.26\n",
-		// Each test passes from its run on that its name says.
+		// Each test passes from the run in its name on.
 		"a/a_test.go": `package a
 
 import (

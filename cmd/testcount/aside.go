@@ -7,20 +7,18 @@ import (
 	"strings"
 )
 
-// The words with which an argument begins that tests nothing, and what go is asked.
-// Compiling is all that a list with export data does: it links no program.
+// asides are the first words of arguments without tests, and the go commands for them. A
+// list with export data only compiles: it links no program.
 var asides = map[string][]string{
 	"vet":     {"vet"},
 	"compile": {"list", "-export", "-test", "-f="},
 }
 
-// aside reports whether args are of vet or compile.
 func aside(args string) bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(args), " ")
 	return asides[first] != nil
 }
 
-// aside runs vet or compile, at the lowest priority, and shows what it says if it fails.
 func (t *tally) aside(args string) error {
 	out, err := asideCommand(args).CombinedOutput()
 	if err != nil {
@@ -29,12 +27,11 @@ func (t *tally) aside(args string) error {
 	return err
 }
 
-// asideCommand returns the command that args of vet or compile ask for.
 func asideCommand(args string) *exec.Cmd {
 	words := strings.Fields(args)
 	does, words := asides[words[0]], words[1:]
 	goes := []string{does[0]}
-	if len(words) > 1 && words[0] == "-C" { // which goes to another module, and must come first
+	if len(words) > 1 && words[0] == "-C" { // selects another module; must come first
 		goes, words = append(goes, words[:2]...), words[2:]
 	}
 	goes = append(goes, does[1:]...)

@@ -1,28 +1,28 @@
-// Command testcount runs "go test" once for each of its arguments and ends by
-// naming the longest tests and counting what passed, what failed and what was
-// skipped, by reason, so that a skip is never silent.
+// Command testcount runs "go test" once for each of its arguments. At the end it names
+// the longest tests and counts the passed, failed and skipped tests, skips by reason, so
+// that a skip is never silent.
 //
 //	testcount './...' '-tags purego ./atomics'
 //
-// A "+" among the arguments separates lanes: they go on beside each other, the
-// runs of each one after the other. So tests that wait and tests that compute
-// share the processors.
+// A "+" among the arguments separates lanes: lanes run at the same time, the runs of each
+// one after the other. So tests that wait and tests that compute share the processors.
 //
 //	testcount ./redislock ./zklock + ./reports '-tags purego ./atomics'
 //
-// A "then" separates stages: one begins when all lanes of that before have ended.
+// A "then" separates stages: a stage begins when all lanes of the previous one have
+// ended.
 //
 // An argument that begins with "vet" or "compile" tests nothing. It runs "go vet", or
-// compiles packages and their tests for a later run, at the lowest priority: it takes
-// what time the tests of other lanes leave. Settings of the environment may stand
-// before the packages.
+// compiles packages and their tests for a later run, at the lowest priority: it uses the
+// time that the tests of other lanes leave. Environment settings may precede the
+// packages.
 //
 //	testcount ./redislock + 'vet ./...' 'compile -race ./...' 'compile GOARCH=arm64 ./spinlock'
 //
-// With -again N, up to N tests that failed are run twice more when all has ended. What
-// passes both times does not count as failed, and the summary names it. A data race and a
-// panic are never run again, nor a failure where -final matches the name of the test or
-// what it said.
+// With -again N, up to N failed tests are run twice more at the end. A test that passes
+// both times does not count as failed, and the summary names it. A data race and a panic
+// are never run again, nor a failure if -final matches the name of the test or its
+// output.
 //
 //	testcount -again 3 -final '/exclusion$' -- './...'
 //

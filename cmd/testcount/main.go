@@ -28,25 +28,23 @@ type event struct {
 	Output  string
 }
 
-// A tally counts the tests of all runs.
 type tally struct {
-	module string         // its path is left out of the names of packages
-	final  *regexp.Regexp // of tests, or what they said, whose failures are final
+	module string         // its path is omitted from the names of packages
+	final  *regexp.Regexp // matches tests, or their output, whose failures are final
 
-	mu             sync.Mutex // what follows, and it keeps the output of an event together
+	mu             sync.Mutex // guards the fields below, and keeps the output of an event together
 	out            io.Writer
 	passed, failed int
 	failures       []*failure
-	unsteady       []string            // what failed, and passed when it was run again
+	unsteady       []string            // tests that failed, and passed the reruns
 	skipped        map[string][]string // reason to tests
 	dear           []event             // the longest tests
 }
 
-// A reading follows one run: another may test the same package.
 type reading struct {
 	*tally
 	args string
-	said map[string][]string // output of the tests under way
+	said map[string][]string // output of the running tests
 }
 
 func main() {
@@ -71,8 +69,9 @@ func main() {
 	}
 }
 
-// heedSignals lets signals end the programs of tests even if a script that runs this one
-// in the background, or nohup, has them ignored: a child inherits that, but no handler.
+// heedSignals lets signals end the programs of tests even if nohup, or a script that runs
+// this program in the background, ignores them: a child inherits an ignored signal, but
+// no handler.
 func heedSignals() {
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGHUP} {
 		if signal.Ignored(s) {
@@ -82,7 +81,7 @@ func heedSignals() {
 }
 
 // stages runs the stages of args one after the other, and reports whether all were run;
-// what failed is counted.
+// failed tests are counted.
 func (t *tally) stages(args []string) bool {
 	ok := true
 	for _, stage := range split(args, "then") {
@@ -91,7 +90,6 @@ func (t *tally) stages(args []string) bool {
 	return ok
 }
 
-// split splits args at each sep: "then" keeps stages apart, and "+" the lanes of one.
 func split(args []string, sep string) [][]string {
 	var all [][]string
 	for {
@@ -121,7 +119,6 @@ func (t *tally) beside(lanes [][]string) bool {
 	return !failed.Load()
 }
 
-// run returns an error if the run did not begin, or failed without a test that did.
 func (t *tally) run(args string) error {
 	if aside(args) {
 		return t.aside(args)
@@ -144,14 +141,14 @@ func (t *tally) run(args string) error {
 	return nil
 }
 
-// goTest returns the arguments of go for one run. What the user gives comes first:
-// -C, which goes to another module, must.
+// goTest returns the arguments of go for one run. The user's arguments come first: -C,
+// which selects another module, must be first.
 func goTest(args string) []string {
 	return append(append([]string{"test"}, strings.Fields(args)...), "-json")
 }
 
-// read follows one run and prints a line a package, and all that a failing
-// test said. It reports whether one failed.
+// read follows one run and prints a line for each package, and the whole output of a
+// failing test. It reports whether one failed.
 func (t *tally) read(args string, in io.Reader) (failed bool) {
 	r := reading{t, args, make(map[string][]string)}
 	lines := bufio.NewScanner(in)
@@ -159,7 +156,7 @@ func (t *tally) read(args string, in io.Reader) (failed bool) {
 	for lines.Scan() {
 		var e event
 		if json.Unmarshal(lines.Bytes(), &e) != nil {
-			r.show(lines.Text()) // not of test2json
+			r.show(lines.Text()) // not from test2json
 			continue
 		}
 		r.add(e)
@@ -190,8 +187,8 @@ func (t reading) add(e event) {
 			t.passed++
 		}
 	case "fail":
-		// A package fails with its tests; it counts by itself only if none did, or if its
-		// process ended before they had.
+		// A package fails with its tests. It counts on its own only if none of them
+		// failed, or if its process ended before they had.
 		if e.Test != "" || !t.failedIn(e.Package) || t.underWay(e.Package) {
 			t.failed++
 			said := strings.Join(t.said[key], "")
@@ -217,8 +214,8 @@ func (t reading) add(e event) {
 	delete(t.said, key)
 }
 
-// cutShort prints what the tests under way said when their process ended, and with
-// it why: a panic of another goroutine is part of what they said.
+// cutShort prints the output of the running tests when their process ended. It includes
+// the reason: a panic of another goroutine is part of their output.
 func (t reading) cutShort(e event) {
 	if e.Test != "" {
 		return
@@ -230,7 +227,6 @@ func (t reading) cutShort(e event) {
 	}
 }
 
-// underWay reports whether a test of pkg has begun and not ended.
 func (t reading) underWay(pkg string) bool {
 	for key := range t.said {
 		if name, ok := strings.CutPrefix(key, pkg+" "); ok && name != "" && name != "failed" {
@@ -240,7 +236,6 @@ func (t reading) underWay(pkg string) bool {
 	return false
 }
 
-// remember keeps the longest tests, of those that take a second.
 func (t *tally) remember(e event) {
 	const few = 10
 	t.dear = append(t.dear, e)
@@ -250,10 +245,8 @@ func (t *tally) remember(e event) {
 
 func (t reading) failedIn(pkg string) bool { _, ok := t.said[pkg+" failed"]; return ok }
 
-// short returns the package of e as its folder.
 func (t *tally) short(e event) string { return strings.TrimPrefix(e.Package, t.module+"/") }
 
-// skipReason returns what a test said last before it was skipped.
 func skipReason(said []string) string {
 	for _, line := range slices.Backward(said) {
 		text := strings.TrimSpace(line)
@@ -289,7 +282,6 @@ func (t *tally) summary() {
 	fmt.Fprintf(t.out, "%d passed, %d failed, %d skipped\n", t.passed, t.failed, total)
 }
 
-// first names the first few tests.
 func first(tests []string) string {
 	const few = 3
 	if len(tests) <= few {

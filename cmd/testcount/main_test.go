@@ -46,8 +46,8 @@ not JSON
 	}
 }
 
-// TestBeside: lanes go on beside each other, since each needs what the other does, and
-// what fails or is skipped in one counts.
+// TestBeside checks that lanes run at the same time: each needs the progress of the
+// other. Failed and skipped tests of a lane count.
 func TestBeside(t *testing.T) {
 	t.Setenv(meetEnv, t.TempDir())
 	for _, c := range []struct {
@@ -57,7 +57,7 @@ func TestBeside(t *testing.T) {
 	}{
 		{"A,B + B,A", 4, 0, 0, true},
 		{"fail + skip", 0, 1, 1, false},
-		{"fail then skip", 0, 1, 1, false}, // the second runs all the same
+		{"fail then skip", 0, 1, 1, false}, // the second runs nevertheless
 	} {
 		var args []string
 		for word := range strings.FieldsFuncSeq(c.args, func(r rune) bool { return r == ' ' || r == ',' }) {
@@ -76,10 +76,8 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// meetEnv names a directory for TestMeet.
 const meetEnv = "TESTCOUNT_MEET"
 
-// TestMeet is what TestBeside runs. A and B are each done when the other is under way.
 func TestMeet(t *testing.T) {
 	dir := os.Getenv(meetEnv)
 	if dir == "" {
@@ -116,8 +114,8 @@ func meet(t *testing.T, mine, other string) {
 	}
 }
 
-// TestLongest: the longest tests are named, without their subtests, the longest
-// first.
+// TestLongest checks that the longest tests are named, without their subtests, the
+// longest first.
 func TestLongest(t *testing.T) {
 	var in, out strings.Builder
 	for i := range 30 {
@@ -137,7 +135,6 @@ func TestLongest(t *testing.T) {
 	}
 }
 
-// TestOtherModule: a run may be in another directory, which go wants to know first.
 func TestOtherModule(t *testing.T) {
 	out, err := exec.Command("go", goTest("-C ../.. -run ^TestTally$ ./cmd/testcount")...).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), `"Action":"pass"`) {
@@ -145,8 +142,8 @@ func TestOtherModule(t *testing.T) {
 	}
 }
 
-// TestAside: vet and compile are run beside tests, at a low priority and in the environment
-// asked for, and fail the run if they do.
+// TestAside checks that vet and compile run during tests, at a low priority and in the
+// requested environment, and that their failure fails the run.
 func TestAside(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -191,7 +188,7 @@ func TestAside(t *testing.T) {
 	}
 }
 
-// TestHeedSignals: a signal that this process ignores reaches its children.
+// TestHeedSignals checks that a signal that this process ignores reaches its children.
 func TestHeedSignals(t *testing.T) {
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Reset(syscall.SIGHUP)

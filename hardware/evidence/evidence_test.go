@@ -13,7 +13,6 @@ import (
 	"locklab/atomics"
 )
 
-// A fact is the expected marked instructions of an operation.
 type fact struct {
 	name, operation string
 	marked          string // a pattern of their mnemonics, in order, joined by blanks
@@ -182,7 +181,6 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// TestUndecoded checks that unsupported instructions are printed as raw words.
 func TestUndecoded(t *testing.T) {
 	ignorant := func([]byte, uint64, func(uint64) (string, uint64)) (string, int) { return "", 0 }
 	words := binary.NativeEndian.AppendUint32(nil, 0x88e0fc41)
@@ -206,7 +204,6 @@ func TestUndecoded(t *testing.T) {
 	}
 }
 
-// FuzzLines checks that decoding any input neither fails nor loses a byte.
 func FuzzLines(f *testing.F) {
 	if native == nil {
 		f.Skip("no decoder for this architecture")

@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// An isa describes an instruction set.
 type isa struct {
 	// padding fills the space after a function. The length of each instruction is a
 	// multiple of its length.
@@ -21,7 +20,6 @@ type isa struct {
 	marks []mark // the first match counts
 }
 
-// A mark describes the meaning of an instruction for other CPUs.
 type mark struct {
 	op     string // prefix of the text
 	atomic bool   // if it has a memory operand: XCHG of two registers is not atomic
@@ -74,7 +72,6 @@ func (a *isa) explain(text string) (atomic bool, note string) {
 	return false, ""
 }
 
-// raw formats undecoded bytes.
 func raw(b []byte) string {
 	if len(b) == 4 {
 		return fmt.Sprintf("WORD $%#08x", binary.NativeEndian.Uint32(b))

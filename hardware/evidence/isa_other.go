@@ -2,5 +2,4 @@
 
 package evidence
 
-// native is nil: there is no decoder for this architecture.
 var native *isa

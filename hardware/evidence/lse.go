@@ -13,7 +13,6 @@ const (
 	memoryMask, memoryBits = 0x3f200c00, 0x38200000
 )
 
-// lse decodes an instruction of FEAT_LSE. It returns "" for any other.
 func lse(word uint32) string {
 	bit := func(n int) bool { return word>>n&1 == 1 }
 	var op string
@@ -37,7 +36,6 @@ func lse(word uint32) string {
 	return fmt.Sprintf("%s%c %s, (%s), %s", op, size, register(word>>16, "ZR"), register(word>>5, "RSP"), register(word, "ZR"))
 }
 
-// memoryOp names an atomic memory operation by its bits o3 and opc.
 func memoryOp(code uint32) string {
 	switch code {
 	case 0:

@@ -31,7 +31,6 @@ func locate(fn any) *runtime.Func {
 	return f // no wrapper: f is written in Go, or the architecture passes arguments on the stack
 }
 
-// text returns a copy of the code of f, with the padding after it.
 func text(f *runtime.Func) []byte {
 	entry := f.Entry()
 	size := 1

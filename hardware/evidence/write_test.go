@@ -30,8 +30,6 @@ func ExampleWrite() {
 	//    0007  c3          RET
 }
 
-// TestWrite checks that an empty line separates two listings, and that no listing prints
-// nothing.
 func TestWrite(t *testing.T) {
 	for _, c := range []struct {
 		ls   []evidence.Listing

@@ -7,14 +7,14 @@ import (
 	"locklab/harness"
 )
 
-// Errors are the sentinels of a library, each of which means the error of package
-// harness that has its name. Those that are nil the library does not have.
+// Errors are the sentinels of a library. Each corresponds to the error of package harness
+// with the same name; a nil one does not exist in the library.
 type Errors struct {
 	NotHeld, NotAcquired, Lost, Released, Usage, Unavailable error
 }
 
-// Wrap returns err, for which errors.Is then also holds with the errors of package
-// harness that its sentinels mean. The text stays, and so does nil.
+// Wrap returns an error for which errors.Is holds for err and for the corresponding
+// errors of package harness. It keeps the text; nil stays nil.
 func (e Errors) Wrap(err error) error {
 	if err == nil {
 		return nil
@@ -38,13 +38,13 @@ func (e Errors) Wrap(err error) error {
 	return both(all)
 }
 
-// both is an error, the first, that is others too.
+// both is the first error, and also the others.
 type both []error
 
 func (b both) Error() string   { return b[0].Error() }
 func (b both) Unwrap() []error { return b }
 
-// Lease returns l, whose errors are then wrapped.
+// Lease returns l with wrapped errors.
 func (e Errors) Lease(l harness.Lease) harness.Lease { return wrapped{l, e} }
 
 type wrapped struct {
@@ -55,13 +55,13 @@ type wrapped struct {
 func (w wrapped) Unlock(ctx context.Context) error { return w.e.Wrap(w.Lease.Unlock(ctx)) }
 func (w wrapped) Err() error                       { return w.e.Wrap(w.Lease.Err()) }
 
-// Lock returns lock, a method that takes a lock of the library, as one of the lab:
-// its leases and errors are wrapped.
+// Lock adapts lock, a method that takes a lock of the library, to the lab: it wraps its
+// leases and errors.
 func Lock[L harness.Lease](e Errors, lock func(context.Context) (L, error)) func(context.Context) (harness.Lease, error) {
 	return func(ctx context.Context) (harness.Lease, error) {
 		l, err := lock(ctx)
 		if err != nil {
-			return nil, e.Wrap(err) // not a nil L that is a Lease
+			return nil, e.Wrap(err) // not a Lease that contains a nil L
 		}
 		return e.Lease(l), nil
 	}

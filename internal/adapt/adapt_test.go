@@ -11,7 +11,6 @@ import (
 	"locklab/harness"
 )
 
-// The sentinels of a library that has no error for bad usage.
 var library = Errors{
 	NotHeld:     errors.New("library: not held"),
 	NotAcquired: errors.New("library: not acquired"),
@@ -20,14 +19,13 @@ var library = Errors{
 	Unavailable: errors.New("library: unavailable"),
 }
 
-// ours are the errors of package harness.
 var ours = []error{harness.ErrNotHeld, harness.ErrNotAcquired, harness.ErrLost, harness.ErrReleased,
 	harness.ErrUsage, harness.ErrUnavailable}
 
 func TestWrap(t *testing.T) {
 	for _, test := range []struct {
 		err  error
-		want []error // of package harness, and no other
+		want []error // from package harness; no other may match
 	}{
 		{library.NotHeld, []error{harness.ErrNotHeld}},
 		{fmt.Errorf("lock /a: %w", library.NotAcquired), []error{harness.ErrNotAcquired}},
@@ -56,7 +54,6 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// TestWrapOnce shows that an error that means what it should is left alone.
 func TestWrapOnce(t *testing.T) {
 	err := library.Wrap(library.NotHeld)
 	if again := library.Wrap(err); fmt.Sprintf("%T %p", again, again) != fmt.Sprintf("%T %p", err, err) {

@@ -1,6 +1,6 @@
-// Package adapt turns the errors and leases of a library that knows nothing of
-// the lab into those that the lab asks for: runner, oracle and conformance tests
-// ask errors.Is(err, harness.ErrNotHeld), whichever library a lock is of.
+// Package adapt converts the errors and leases of a library that is independent of the
+// lab to those of the lab: runner, oracle and conformance tests call errors.Is(err,
+// harness.ErrNotHeld) for the locks of every library.
 //
 // Rank 1. It imports harness, and must not import a lock or a client library.
 package adapt

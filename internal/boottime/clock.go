@@ -2,14 +2,14 @@ package boottime
 
 import "time"
 
-// A Clock is Go's monotonic clock and the time that the machine has been suspended. Its
-// times compare and subtract with each other. A nil Clock is Go's.
+// A Clock is Go's monotonic clock plus the time of suspends of the machine. Its times
+// compare and subtract with each other. A nil Clock is Go's clock.
 type Clock struct {
 	slept func(now time.Time) time.Duration
 }
 
-// New returns a clock that gets from slept how long the machine has been suspended, or
-// counts that itself if slept is nil.
+// New returns a clock that gets the total suspended time of the machine from slept, or
+// counts it itself if slept is nil.
 func New(slept func(now time.Time) time.Duration) *Clock {
 	if slept == nil {
 		slept = newSuspends(system()).count
@@ -29,7 +29,7 @@ func (c *Clock) Until(t time.Time) time.Duration { return t.Sub(c.Now()) }
 // Since returns the time from t until now.
 func (c *Clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// Local returns t as Go's clock counts it until the machine is suspended again.
+// Local returns t as a time of Go's clock, valid until the machine is suspended again.
 func (c *Clock) Local(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
@@ -37,7 +37,7 @@ func (c *Clock) Local(t time.Time) time.Time {
 	return t.Add(-c.suspended(time.Now()))
 }
 
-// From returns t, a time of other, as a time of c.
+// From converts t, a time of other, to a time of c.
 func (c *Clock) From(other *Clock, t time.Time) time.Time {
 	now := time.Now()
 	return t.Add(c.suspended(now) - other.suspended(now))

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestSuspend: a clock counts a suspend, and Local takes it off for Go's clock.
+// TestSuspend checks that a clock counts a suspend, and that Local subtracts it for Go's
+// clock.
 func TestSuspend(t *testing.T) {
 	slept := 5 * time.Second
 	c := New(func(time.Time) time.Duration { return slept })
@@ -25,15 +26,15 @@ func TestSuspend(t *testing.T) {
 	}
 }
 
-// TestSuspends: a suspend is told from a step of the wall clock, or taken for one if the
-// system has no clock that runs through it.
+// TestSuspends checks that a suspend is distinguished from a step of the wall clock.
+// Without a clock that counts during a suspend, a step counts as a suspend.
 func TestSuspends(t *testing.T) {
 	var suspended time.Duration
 	this := time.Now()
 	boot := func() time.Duration { return time.Since(this) + suspended }
 	for name, test := range map[string]struct {
 		boot          func() time.Duration
-		step, suspend time.Duration // of the wall clock
+		step, suspend time.Duration
 		want          time.Duration
 	}{
 		"awake":                       {boot, 0, 0, 0},
@@ -53,7 +54,7 @@ func TestSuspends(t *testing.T) {
 			t.Errorf("%s: %v before", name, got)
 		}
 		suspended = test.suspend
-		s.last.Store(&mark{ahead: -test.step - test.suspend}) // the wall clock moves on by that
+		s.last.Store(&mark{ahead: -test.step - test.suspend}) // the wall clock advances by that
 		if got := s.count(time.Now()); (got - test.want).Abs() > time.Minute/2 {
 			t.Errorf("%s: counted %v, want %v", name, got, test.want)
 		}
@@ -63,7 +64,6 @@ func TestSuspends(t *testing.T) {
 	}
 }
 
-// TestClocks: each clock runs as Go's does while the machine is awake.
 func TestClocks(t *testing.T) {
 	for name, c := range map[string]*Clock{"none": nil, "system": New(nil)} {
 		if off := c.Since(time.Now()); off < 0 || off > time.Minute {

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// suspends counts how long the machine has been suspended. A suspend moves the wall clock
-// against Go's, and so does a step of the wall clock: boot shows which it was. It is read
-// after such a move only, as it costs a system call.
+// suspends counts the suspended time of the machine. Both a suspend and a step of the
+// wall clock move the wall clock relative to Go's clock; boot distinguishes the two. It
+// is read only after such a move, as it costs a system call.
 type suspends struct {
 	start time.Time
-	boot  func() time.Duration // runs through a suspend; nil if the system has no such clock
-	zero  time.Duration        // of boot at start
+	boot  func() time.Duration // counts during a suspend; nil if the system has no such clock
+	zero  time.Duration        // value of boot at start
 
 	mu   sync.Mutex
-	last atomic.Pointer[mark] // changed under mu
+	last atomic.Pointer[mark] // written under mu
 }
 
-// A mark is how far the wall clock was ahead of Go's since start, and how long the machine
-// had been suspended.
+// A mark is how much the wall clock has gained on Go's clock since start, and the
+// suspended time of the machine by then.
 type mark struct{ ahead, slept time.Duration }
 
-// apart is more than two readings of clocks in a row differ by.
+// apart is more than the difference of two successive clock readings.
 const apart = time.Millisecond
 
 func newSuspends(boot func() time.Duration) *suspends {
@@ -42,7 +42,6 @@ func (s *suspends) count(now time.Time) time.Duration {
 	return s.recount()
 }
 
-// recount is count after the wall clock has moved.
 func (s *suspends) recount() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

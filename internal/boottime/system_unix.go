@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// system returns a clock that runs through a suspend, nil if there is none.
+// system returns a clock that counts during a suspend, or nil.
 func system() func() time.Duration {
 	if unix.ClockGettime(source, new(unix.Timespec)) != nil {
 		return nil

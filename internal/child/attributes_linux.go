@@ -2,7 +2,7 @@ package child
 
 import "syscall"
 
-// attributes gives a child its own process group and ties its life to that of the
+// attributes gives a child its own process group and binds its life to the life of the
 // thread that forks it.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

@@ -9,17 +9,17 @@ import (
 	"sync"
 )
 
-// A Process is a child that was started.
+// A Process is a started child.
 type Process struct {
 	pid  int
 	done chan struct{}
-	err  error // valid after done
+	err  error
 	proc *os.Process
 }
 
-// Start starts cmd, whose SysProcAttr it sets. Input and output are the caller's to
-// set up. A pipe of cmd.StdoutPipe is closed as soon as the child is gone, and loses
-// what was not read by then; a Writer gets everything before Done.
+// Start starts cmd and sets its SysProcAttr. The caller sets up input and output. A pipe
+// of cmd.StdoutPipe is closed as soon as the child is gone, and loses unread data; a
+// Writer gets everything before Done.
 func Start(cmd *exec.Cmd) (*Process, error) {
 	cmd.SysProcAttr = attributes()
 	if err := onSpawnThread(cmd.Start); err != nil {
@@ -36,18 +36,17 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 // PID returns the process id.
 func (p *Process) PID() int { return p.pid }
 
-// Done is closed when the child is gone.
+// Done returns a channel that is closed when the child is gone.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err returns how the child ended, as [exec.Cmd.Wait] does. It waits for that.
+// Err waits for the end of the child and returns its error, as [exec.Cmd.Wait] does.
 func (p *Process) Err() error {
 	<-p.done
 	return p.err
 }
 
-// Kill ends the child and its children, also if they are stopped, and returns when
-// it is gone. It does nothing to a child that is gone, whose process id may be
-// another's by now.
+// Kill ends the child and its children, also if they are stopped, and returns when it is
+// gone. It does nothing if the child is gone: another process may have its id by now.
 func (p *Process) Kill() {
 	select {
 	case <-p.done:
@@ -57,9 +56,9 @@ func (p *Process) Kill() {
 	}
 }
 
-// Signal sends the child a signal, and does not wait for what comes of it. [os.Kill]
-// goes to its children, too. Of a child that is gone it returns [os.ErrProcessDone],
-// whatever has its process id by now.
+// Signal sends the child a signal, and does not wait for the effect. It sends [os.Kill]
+// to its children, too. If the child is gone it returns [os.ErrProcessDone], even if
+// another process has its id by now.
 func (p *Process) Signal(s os.Signal) error {
 	if s != os.Kill {
 		return p.proc.Signal(s)
@@ -80,7 +79,6 @@ func onSpawnThread(f func() error) error {
 	return <-result
 }
 
-// spawnThread starts, once, the goroutine that forks all children.
 var spawnThread = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go spawnLoop(work)
@@ -89,7 +87,7 @@ var spawnThread = sync.OnceValue(func() chan<- func() {
 
 // spawnLoop never returns: see the package comment.
 func spawnLoop(work <-chan func()) {
-	pprof.SetGoroutineLabels(context.Background()) // it outlives what the first child was started for
+	pprof.SetGoroutineLabels(context.Background()) // it outlives the purpose of the first child
 	runtime.LockOSThread()
 	for f := range work {
 		f()

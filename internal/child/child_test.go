@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kill ends a child that is stopped, and its children.
 func TestKill(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "sleep 600 & echo $!; wait")
 	out, in, err := os.Pipe()

@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// A Head keeps the beginning of what is written to it, up to Most bytes. The rest is
-// dropped: that it cannot be kept must not end the process before it has said why.
+// A Head keeps the beginning of the written data, up to Most bytes. It drops the rest
+// without an error: the process must not end before it has printed the reason for a
+// failure.
 type Head struct {
 	Most int
 
@@ -21,14 +22,14 @@ func (h *Head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what is kept.
+// String returns the kept text.
 func (h *Head) String() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return string(h.text)
 }
 
-// A Tail keeps the end of what is written to it, up to Most bytes.
+// A Tail keeps the end of the written data, up to Most bytes.
 type Tail struct {
 	Most int
 
@@ -46,16 +47,16 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what is kept.
+// String returns the kept text.
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.text)
 }
 
-// LastWords returns the end of what a process printed, in one line of 600 bytes at
-// most and without the stack frames of Java, for an error that says why it ended.
-// It is "" if the process printed nothing.
+// LastWords returns the end of a process's output, in one line of 600 bytes at most and
+// without the stack frames of Java, for an error about its end. It is "" if the process
+// printed nothing.
 func LastWords(text string) string {
 	var words []string
 	for line := range strings.Lines(text) {

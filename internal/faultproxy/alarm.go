@@ -2,15 +2,14 @@ package faultproxy
 
 import "time"
 
-// coarse is for how long before a message is due the runtime's own timer is too coarse:
-// the Go scheduler of a process with nothing else to do sleeps for whole milliseconds.
+// coarse is the time before a message is due during which the runtime's timer is too
+// coarse: the Go scheduler of an idle process sleeps for whole milliseconds.
 const coarse = 3 * time.Millisecond
 
 // An alarm lets one goroutine wait until a time, more precisely than the runtime's timers
-// do where the system has better ones. Its zero value is ready.
+// if the system supports it. Its zero value is ready.
 type alarm struct{ fine fine }
 
-// until waits until due, and reports whether gone was not closed before.
 func (a *alarm) until(due time.Time, gone <-chan struct{}) bool {
 	if !a.fine.ready() {
 		return sleep(time.Until(due), gone)
@@ -26,7 +25,6 @@ func (a *alarm) until(due time.Time, gone <-chan struct{}) bool {
 
 func (a *alarm) close() { a.fine.close() }
 
-// sleep waits by a timer of the runtime.
 func sleep(d time.Duration, gone <-chan struct{}) bool {
 	if d <= 0 {
 		return true

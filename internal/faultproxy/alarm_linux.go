@@ -7,15 +7,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fine is a timer of the kernel that can be read like a file (timerfd_create(2)), so
-// that the runtime wakes the goroutine as it does for a socket: within some tens of
-// microseconds. It is made when it is first needed.
+// fine is a timer of the kernel that can be read like a file (timerfd_create(2)). So the
+// runtime wakes the goroutine as for a socket, within some tens of microseconds. It is
+// made when first needed.
 type fine struct {
 	file *os.File
-	none bool // there is none to be had
+	none bool // the system has none to give
 }
 
-// ready reports whether there is a timer.
 func (f *fine) ready() bool {
 	if f.file != nil || f.none {
 		return !f.none
@@ -29,7 +28,6 @@ func (f *fine) ready() bool {
 	return true
 }
 
-// sleep waits, which nothing cuts short, and reports whether it did.
 func (f *fine) sleep(d time.Duration) bool {
 	raw, err := f.file.SyscallConn()
 	if err != nil {

@@ -4,7 +4,6 @@ package faultproxy
 
 import "time"
 
-// fine is a timer better than the runtime's: this system is not asked for one.
 type fine struct{}
 
 func (fine) ready() bool              { return false }

@@ -11,7 +11,6 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// BenchmarkPing compares a round trip through the proxy with a direct one.
 func BenchmarkPing(b *testing.B) {
 	addr := locktest.Endpoint(b, harness.KindRedis).Addrs[0][0]
 	p, err := faultproxy.New(addr, faultproxy.Redis, faultproxy.Options{})

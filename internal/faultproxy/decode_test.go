@@ -17,7 +17,6 @@ import (
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
-// TestZooKeeper reads the real traffic of the client library and a server.
 func TestZooKeeper(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	leaktest.All(t)
@@ -50,7 +49,7 @@ func TestZooKeeper(t *testing.T) {
 		case s.Op == "" || q.Op != s.Op || q.Key != s.Key:
 			t.Errorf("%+v answers %+v", s, q)
 		}
-		if s.Op == "ping" || s.Key == "/" { // the look at the root depends on the server
+		if s.Op == "ping" || s.Key == "/" { // the read of the root depends on the server
 			continue
 		}
 		story = append(story, strings.ReplaceAll(tell(t, s, session), root, "R"))
@@ -60,8 +59,8 @@ func TestZooKeeper(t *testing.T) {
 	}
 }
 
-// TestZooKeeperReconnect: the framing begins anew with each connection, and
-// reads what the client library does of its own accord.
+// TestZooKeeperReconnect checks that the framing restarts with each connection, and
+// decodes the client library's own requests.
 func TestZooKeeperReconnect(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	leaktest.All(t)
@@ -91,7 +90,6 @@ func TestZooKeeperReconnect(t *testing.T) {
 	}
 }
 
-// drive makes each request whose story is in wantStory.
 func drive(t *testing.T, c *wirezk.Conn, root string) {
 	t.Helper()
 	must := func(err error) {
@@ -143,8 +141,8 @@ func drive(t *testing.T, c *wirezk.Conn, root string) {
 	}
 }
 
-// tell writes a sighting in a line. Zxids, which differ from run to run, are
-// only checked.
+// tell formats a sighting in a line. Zxids, which differ from run to run, are only
+// checked.
 func tell(t *testing.T, s faultproxy.Sighting, session int64) string {
 	head := strings.TrimSpace(s.Op + " " + s.Key)
 	switch b := s.Body.(type) {
@@ -207,7 +205,6 @@ func reply(r *faultproxy.ZooReply, session int64) string {
 	return text
 }
 
-// wantStory is the traffic of drive, worked out by hand from zookeeper.jute.
 var wantStory = strings.Split(`> connect 1000 ms
 < connect err=0
 > auth

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// An Action is what a Fault does to a request.
+// An Action is the effect of a Fault on a request.
 type Action int
 
-// The actions. Those that lose something break the connection: the client sees a reset.
+// The actions. Those with a loss break the connection: the client sees a reset.
 const (
-	// LoseReply lets the server do what it is asked and loses its answer.
+	// LoseReply lets the server execute the request and loses its reply.
 	LoseReply Action = iota
 
-	// LoseRequest breaks the connection before the server hears the request.
+	// LoseRequest breaks the connection before the server receives the request.
 	LoseRequest
 
-	// HoldBack lets the request, and what its connection sends behind it, arrive
-	// Fault.By later, also if the client has closed the connection meanwhile.
+	// HoldBack delays the request, and later data of its connection, by Fault.By, also if
+	// the client has closed the connection meanwhile.
 	HoldBack
 )
 
@@ -32,27 +32,27 @@ func (a Action) String() string {
 	return "reply lost"
 }
 
-// A Fault is an accident that waits for its request. The zero value loses the
-// reply to the next one.
+// A Fault is an accident that waits for its request. The zero value loses the reply to
+// the next request.
 type Fault struct {
 	Do    Action
-	By    time.Duration      // of HoldBack
-	Match func(Message) bool // which requests; nil is all, see Op and Below
-	Skip  int                // so many matching requests pass first
-	Times int                // so many are then hit; 0 is 1
+	By    time.Duration      // for HoldBack
+	Match func(Message) bool // nil matches all, see Op and Below
+	Skip  int                // number of matching requests that pass first
+	Times int                // number of hits after that; 0 is 1
 }
 
-// An Injection is a Fault in place.
+// An Injection is an active Fault.
 type Injection struct {
 	p     *Proxy
 	fault Fault
-	left  int // hits to come
+	left  int // remaining hits
 	once  sync.Once
 	done  chan struct{}
 }
 
-// Inject puts f in place. Of several that match a request the oldest hits, and
-// the others do not count it.
+// Inject activates f. If several faults match a request, the oldest hits, and the others
+// do not count it.
 func (p *Proxy) Inject(f Fault) *Injection {
 	i := &Injection{p: p, fault: f, left: max(f.Times, 1), done: make(chan struct{})}
 	p.mu.Lock()
@@ -61,11 +61,11 @@ func (p *Proxy) Inject(f Fault) *Injection {
 	return i
 }
 
-// Done is closed when the fault has hit for the first time: the connection is
-// broken, or the request is held back.
+// Done returns a channel that is closed at the first hit: the connection is broken, or
+// the request is held back.
 func (i *Injection) Done() <-chan struct{} { return i.done }
 
-// Remove takes back what has not hit yet. It is safe to call twice.
+// Remove cancels the remaining hits. It is safe to call twice.
 func (i *Injection) Remove() {
 	i.p.mu.Lock()
 	defer i.p.mu.Unlock()
@@ -78,7 +78,7 @@ func (p *Proxy) drop(i *Injection) {
 	p.faults = slices.DeleteFunc(p.faults, func(j *Injection) bool { return i == j })
 }
 
-// struck returns the fault that hits m, if one does. The caller holds p.mu.
+// struck returns the fault that hits m, or nil. The caller holds p.mu.
 func (p *Proxy) struck(m Message) *Injection {
 	for _, i := range p.faults {
 		switch {

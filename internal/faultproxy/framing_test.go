@@ -11,7 +11,6 @@ import (
 	"testing"
 )
 
-// num, str and frame write what a jute reads.
 func num(ns ...int32) (b []byte) {
 	for _, n := range ns {
 		b = binary.BigEndian.AppendUint32(b, uint32(n))
@@ -26,7 +25,6 @@ func frame(parts ...[]byte) []byte {
 	return append(num(int32(len(body))), body...)
 }
 
-// A zooCase is a request, without its xid, with its reply, without the header.
 type zooCase struct {
 	ask, answer []byte
 	want        ZooRequest
@@ -54,7 +52,7 @@ func zooCases() []zooCase {
 	}
 }
 
-// TestZooKeeperOps reads what go-zookeeper does not send or ask for.
+// TestZooKeeperOps decodes operations that go-zookeeper does not send or request.
 func TestZooKeeperOps(t *testing.T) {
 	z := ZooKeeper()
 	z.Read(Request, frame(num(0, 0, 0, 4000, 0, 0), str("")))
@@ -72,7 +70,7 @@ func TestZooKeeperOps(t *testing.T) {
 			t.Errorf("reply %+v of %+v to %+v, want %+v", n, *got, m, c.reply)
 		}
 	}
-	// A reply belongs to the request with its xid, and of pings to the oldest.
+	// A reply belongs to the request with its xid, for pings to the oldest.
 	var asked []Message
 	for _, xid := range []int32{-2, 50, 51, -2} {
 		asked = append(asked, z.Read(Request, frame(num(xid, zooSync), str(fmt.Sprint("/", xid)))))
@@ -88,7 +86,6 @@ func TestZooKeeperOps(t *testing.T) {
 	}
 }
 
-// command returns a command as clients send it.
 func command(words ...string) []byte {
 	b := fmt.Appendf(nil, "*%d\r\n", len(words))
 	for _, w := range words {
@@ -97,10 +94,9 @@ func command(words ...string) []byte {
 	return b
 }
 
-// redisCases are commands and replies on one connection.
 var redisCases = []struct {
-	ask   []byte // nil: none
-	reply string // "": none yet
+	ask   []byte // nil: no command
+	reply string // "": no reply yet
 	want  string // op, key, call relative to the latest request, value
 }{
 	{command("SET", "k", "a b"), "+OK\r\n", "set k 0 OK"},
@@ -178,8 +174,6 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestHostileLengths: lengths and counts that the bytes do not bear out cost
-// no memory.
 func TestHostileLengths(t *testing.T) {
 	const huge = 1<<31 - 1
 	var before, after runtime.MemStats
@@ -207,7 +201,6 @@ func TestHostileLengths(t *testing.T) {
 	}
 }
 
-// drive feeds a stream to a framing as the proxy does.
 func drive(f Framing, d Direction, stream []byte) {
 	for len(stream) > 0 {
 		n, err := f.Cut(d, stream)
@@ -234,7 +227,7 @@ func FuzzZooKeeper(f *testing.F) {
 		z := ZooKeeper()
 		drive(z, Request, requests)
 		drive(z, Reply, replies)
-		// Whole bodies, whatever their frames say.
+		// Whole bodies, regardless of their frames.
 		z.Read(Request, requests)
 		z.Read(Reply, replies)
 	})

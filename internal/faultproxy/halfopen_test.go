@@ -11,7 +11,7 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// TestHalfOpen: the news of an end goes no further than messages do.
+// TestHalfOpen checks that the end of a connection passes only if messages do.
 func TestHalfOpen(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -69,7 +69,6 @@ func TestHalfOpen(t *testing.T) {
 	}
 }
 
-// TestAwait: a server that is about to listen does not refuse.
 func TestAwait(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

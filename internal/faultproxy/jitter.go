@@ -5,17 +5,15 @@ import (
 	"time"
 )
 
-// A jitter is by how much messages are late at random.
 type jitter struct {
 	most time.Duration
 	seed uint64
 }
 
-// Jitter makes each message of one direction arrive later by a time that is drawn
-// uniformly from [0, most), on top of Delay, those that come from now on. They keep
-// their order, so one that is late holds up those behind it. A connection's draws depend
-// on the seed, its number and its messages so far, and not on other connections. 0 ends
-// it.
+// Jitter delays each new message of one direction by a time drawn uniformly from [0,
+// most), in addition to Delay. Messages keep their order, so a late one delays its
+// successors. A connection's draws depend on the seed, its number and its messages so
+// far, but not on other connections. 0 disables it.
 func (p *Proxy) Jitter(d Direction, most time.Duration, seed uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -25,7 +23,6 @@ func (p *Proxy) Jitter(d Direction, most time.Duration, seed uint64) {
 	}
 }
 
-// dice returns the draws for one direction of a connection, nil if there are none.
 func (j jitter) dice(k *link, d Direction) *rand.Rand {
 	if j.most <= 0 {
 		return nil
@@ -33,7 +30,6 @@ func (j jitter) dice(k *link, d Direction) *rand.Rand {
 	return rand.New(rand.NewPCG(j.seed, uint64(k.number)<<1|uint64(d)))
 }
 
-// draw returns by how much the next message is late.
 func (j jitter) draw(dice *rand.Rand) time.Duration {
 	if dice == nil {
 		return 0

@@ -2,12 +2,12 @@ package faultproxy
 
 import "encoding/binary"
 
-// A jute reads the serialization of ZooKeeper's messages: big-endian numbers,
-// and strings, buffers and vectors behind a 32-bit length, which is -1 for a
-// null. (zookeeper.jute and the BinaryInputArchive of ZooKeeper 3.8.)
+// A jute decodes ZooKeeper's serialization: big-endian numbers, and strings, buffers and
+// vectors after a 32-bit length, which is -1 for null. (zookeeper.jute and the
+// BinaryInputArchive of ZooKeeper 3.8.)
 //
-// It allocates no more than the bytes at hand can fill, whatever lengths they
-// claim. After the first read past the end it is bad and returns zeros.
+// It allocates no more than the available bytes can fill, regardless of the lengths in
+// them. After the first read past the end it is bad and returns zeros.
 type jute struct {
 	b   []byte
 	bad bool
@@ -42,7 +42,6 @@ func (j *jute) bool() bool {
 	return p != nil && p[0] != 0
 }
 
-// buffer returns a part of the message, not a copy.
 func (j *jute) buffer() []byte {
 	n := j.int()
 	if n == -1 {
@@ -53,7 +52,7 @@ func (j *jute) buffer() []byte {
 
 func (j *jute) string() string { return string(j.buffer()) }
 
-// vector calls each for every element it claims, as long as bytes are left.
+// vector calls each for every element that the length claims, while bytes are left.
 func (j *jute) vector(each func()) {
 	n := j.int()
 	if n < -1 {
@@ -73,7 +72,6 @@ func (j *jute) strings() (out []string) {
 	return out
 }
 
-// acl passes over a list of permissions.
 func (j *jute) acl() {
 	j.vector(func() { j.int(); j.buffer(); j.buffer() })
 }

@@ -8,39 +8,37 @@ import (
 	"time"
 )
 
-// A link is one connection of a client, and the one to the server behind it.
+// A link is a connection of a client with its connection to the server.
 type link struct {
 	p              *Proxy
 	number         int
 	client, server *net.TCPConn
 
 	once sync.Once
-	gone chan struct{} // closed by end
+	gone chan struct{}
 
-	// Guarded by p.mu, but for the framing's Cut.
+	// Guarded by p.mu, except the framing's Cut.
 	framing Framing
-	lose    map[int]*Injection // calls whose reply is to be lost
+	lose    map[int]*Injection // calls whose reply will be lost
 	gap     [2]bool            // a message, or the end, was lost to a black hole
-	closed  [2]bool            // the side where that direction begins is closed
-	half    bool               // the client's side was broken by HalfClose
+	closed  [2]bool            // the source of that direction is closed
+	half    bool               // HalfClose broke the client's side
 
 	forgotten bool          // it is silent for ever
 	dice      [2]*rand.Rand // by Direction; nil without jitter
 }
 
-// How a link ends.
 type ending int
 
 const (
 	closeBoth   ending = iota
-	resetClient        // and close the server's side, so that it reads what it was sent
+	resetClient        // and close the server's side, so that it reads all sent data
 	resetBoth
 )
 
-// end breaks the link, the first time it is called.
 func (k *link) end(how ending) {
 	k.once.Do(func() {
-		// Closed with nothing to linger for, a connection is reset.
+		// Without lingering data a closed connection is reset.
 		if how != closeBoth {
 			k.client.SetLinger(0)
 		}
@@ -53,17 +51,14 @@ func (k *link) end(how ending) {
 	})
 }
 
-// A parcel is a message on its way.
 type parcel struct {
 	raw   []byte
 	due   time.Time  // not before; zero is at once
 	fatal *Injection // not nil: break the link instead
 }
 
-// inFlight bounds how many messages of one direction are delayed at a time.
 const inFlight = 1024
 
-// carry passes messages until the link breaks.
 func (k *link) carry() {
 	var work sync.WaitGroup
 	for _, way := range []struct {
@@ -77,8 +72,6 @@ func (k *link) carry() {
 	work.Wait()
 }
 
-// collect cuts what it reads into messages, asks for the fate of each, and
-// queues those that go on.
 func (k *link) collect(d Direction, from *net.TCPConn, queue chan<- parcel) {
 	defer close(queue)
 	var stream []byte
@@ -119,8 +112,8 @@ func (k *link) collect(d Direction, from *net.TCPConn, queue chan<- parcel) {
 	}
 }
 
-// unheard reports whether the other side does not hear that the side where d
-// begins is closed: the news goes the way of messages.
+// unheard reports whether the other side does not see that the source of d is closed: the
+// end of a stream is treated like messages.
 func (k *link) unheard(d Direction) bool {
 	k.p.mu.Lock()
 	defer k.p.mu.Unlock()
@@ -132,7 +125,6 @@ func (k *link) unheard(d Direction) bool {
 	return true
 }
 
-// deliver writes what is queued when it is due.
 func (k *link) deliver(d Direction, to *net.TCPConn, queue <-chan parcel) {
 	defer k.end(closeBoth)
 	var alarm alarm
@@ -155,8 +147,8 @@ func (k *link) deliver(d Direction, to *net.TCPConn, queue <-chan parcel) {
 	}
 }
 
-// judge decides what becomes of a message, and shows it to the observer. It
-// returns false if the message vanishes.
+// judge decides about a message, and shows it to the observer. It returns false if the
+// message vanishes.
 func (p *Proxy) judge(k *link, d Direction, raw []byte, unread bool) (parcel, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -189,7 +181,7 @@ func (p *Proxy) judge(k *link, d Direction, raw []byte, unread bool) (parcel, bo
 	return q, passes
 }
 
-// strike does to a request what a fault that hits it says. The caller holds p.mu.
+// strike applies to a request the fault that hits it. The caller holds p.mu.
 func (k *link) strike(q *parcel, s Sighting) {
 	i := k.p.struck(s.Message)
 	switch {

@@ -9,30 +9,28 @@ import (
 	"time"
 )
 
-// Options is how a Proxy begins. The zero value is usable.
+// Options configures a Proxy. The zero value is usable.
 type Options struct {
-	// Observe is called with every message in both directions, in order, one
-	// at a time, before it is passed on. It must not block, and not call the
-	// proxy. nil is fine.
+	// Observe is called with every message in both directions, in order, one at a time,
+	// before it is passed on. It must not block, and not call the proxy. It may be nil.
 	Observe func(Sighting)
 
-	// Edit, if not nil, returns what is passed on in place of a message, or of what
-	// came together of a protocol that is not read. It is called as Observe is, which
-	// sees the message before.
+	// Edit, if not nil, returns the replacement for a message, or for data received
+	// together if the protocol is unread. It is called like Observe, which sees the
+	// original.
 	Edit func(d Direction, raw []byte) []byte
 
-	// Listen is the host:port at which clients reach the proxy; "" is a free port of
-	// 127.0.0.1.
+	// Listen is the host:port for clients; "" is a free port of 127.0.0.1.
 	Listen string
 
-	// Await is for how long the proxy tries to reach a server that refuses
-	// connections, before it breaks that of the client. To some clients a
-	// connection that breaks says more than one that is refused.
+	// Await is the time for which the proxy tries to reach a server that refuses
+	// connections, before it breaks the client's connection. Some clients handle a broken
+	// connection differently from a refused one.
 	Await time.Duration
 }
 
-// A Proxy stands in front of one server. Its methods may be called by any
-// goroutine; what they change holds for open connections too.
+// A Proxy stands in front of one server. Any goroutine may call its methods; their
+// effects include open connections.
 type Proxy struct {
 	framing func() Framing
 	observe func(Sighting)
@@ -41,12 +39,12 @@ type Proxy struct {
 	listen  net.Listener
 	work    sync.WaitGroup
 
-	open context.Context // ends with Close
+	open context.Context
 	shut context.CancelFunc
 
 	mu     sync.Mutex
 	to     string
-	serial int // connections so far
+	serial int // number of the latest connection
 	links  map[*link]bool
 	faults []*Injection
 	seen   map[string]int
@@ -69,11 +67,11 @@ func New(to string, framing func() Framing, o Options) (*Proxy, error) {
 	return p, nil
 }
 
-// Addr is where clients reach the server through the proxy.
+// Addr returns the address of the proxy for clients.
 func (p *Proxy) Addr() string { return p.listen.Addr().String() }
 
-// Close breaks every connection and returns when every goroutine of the proxy
-// has ended. It is safe to call twice. The error is always nil.
+// Close breaks every connection and returns when every goroutine of the proxy has ended.
+// It is safe to call twice. The error is always nil.
 func (p *Proxy) Close() error {
 	p.shut()
 	p.listen.Close()
@@ -91,9 +89,9 @@ func (p *Proxy) Reset() {
 	}
 }
 
-// HalfClose breaks every connection on the side of its client, which sees a reset. The
-// server does not hear of it, nor of anything else: its side is half open until it
-// closes it, or Reset or Close does.
+// HalfClose breaks every connection on the client's side, where it causes a reset. The
+// server does not notice: its side is half open until it closes it, or Reset or Close
+// does.
 func (p *Proxy) HalfClose() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,10 +109,9 @@ func (p *Proxy) Refuse(on bool) {
 	p.refuse = on
 }
 
-// BlackHole lets the messages of one direction vanish, and the news that a side
-// has closed the connection, and with on false no more: then the connections that
-// lost one are reset, since what follows a gap means nothing. Faults neither hit
-// nor count what vanishes.
+// BlackHole drops the messages of one direction, and the closing of connections. When
+// turned off, it resets the connections that lost data, since a stream with a gap has no
+// meaning. Faults neither hit nor count dropped messages.
 func (p *Proxy) BlackHole(d Direction, on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,16 +123,15 @@ func (p *Proxy) BlackHole(d Direction, on bool) {
 	}
 }
 
-// Partition is BlackHole in both directions.
 func (p *Proxy) Partition(on bool) {
 	p.BlackHole(Request, on)
 	p.BlackHole(Reply, on)
 }
 
-// Forget makes every connection that is open now silent for ever, in both directions,
-// as behind a NAT that has forgotten it: messages vanish, and the news that a side has
-// closed it. New ones are served. A silent one ends when both sides have closed it, or by
-// Reset or Close. Faults neither hit nor count what vanishes.
+// Forget makes every open connection silent for ever, in both directions, as behind a NAT
+// that has forgotten it: messages and the closing of a side vanish. New connections work.
+// A silent connection ends when both sides have closed it, or by Reset or Close. Faults
+// neither hit nor count dropped messages.
 func (p *Proxy) Forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,32 +140,31 @@ func (p *Proxy) Forget() {
 	}
 }
 
-// Redirect leads new connections to another server, as a name or a virtual address that
-// moves after a failover. Open ones stay with the old one, as those of a name do; a
-// Reset after it breaks them, as those of an address are. None is made to the old one
-// once Redirect has returned.
+// Redirect leads new connections to another server, like a name or a virtual address that
+// moves after a failover. Open connections stay with the old server, as with a name; a
+// Reset after it breaks them, as with an address. After Redirect has returned no new
+// connection reaches the old server.
 func (p *Proxy) Redirect(to string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.to = to
 }
 
-// Delay makes the messages of one direction arrive so much later, those that
-// come from now on, in their order. It limits no throughput. See Jitter.
+// Delay delays the new messages of one direction by a time, in order. It does not limit
+// throughput. See Jitter.
 func (p *Proxy) Delay(d Direction, by time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay[d] = by
 }
 
-// Seen returns how many requests for that operation have come by.
+// Seen returns the number of requests with that operation so far.
 func (p *Proxy) Seen(op string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.seen[op]
 }
 
-// Conns returns how many connections are open.
 func (p *Proxy) Conns() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -186,7 +181,7 @@ func (p *Proxy) accept() {
 			}
 			return
 		case err != nil:
-			// Too many open files, say: that may pass.
+			// For example too many open files, which may be temporary.
 			select {
 			case <-time.After(10 * time.Millisecond):
 			case <-p.open.Done():
@@ -197,14 +192,12 @@ func (p *Proxy) accept() {
 	}
 }
 
-// target is where new connections go.
 func (p *Proxy) target() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.to
 }
 
-// dial connects to the server, and says to which.
 func (p *Proxy) dial() (server net.Conn, to string, err error) {
 	for end := time.Now().Add(p.await); ; {
 		to = p.target()
@@ -219,7 +212,6 @@ func (p *Proxy) dial() (server net.Conn, to string, err error) {
 	}
 }
 
-// serve carries one connection.
 func (p *Proxy) serve(client *net.TCPConn) {
 	p.mu.Lock()
 	refuse := p.refuse
@@ -244,7 +236,7 @@ func (p *Proxy) serve(client *net.TCPConn) {
 	for d, j := range p.jitter {
 		k.dice[d] = j.dice(k, Direction(d))
 	}
-	if p.open.Err() != nil || p.refuse || p.to != to { // Close, Refuse and Redirect may have looked before
+	if p.open.Err() != nil || p.refuse || p.to != to { // Close, Refuse and Redirect may have run before k was registered
 		k.end(resetBoth)
 	}
 	p.mu.Unlock()

@@ -16,7 +16,6 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// TestProxy runs every test of what happens to messages against a real server.
 func TestProxy(t *testing.T) {
 	addr := redisAt(t)
 	for _, test := range []struct {
@@ -125,8 +124,8 @@ func skipAndRepeat(t *testing.T, addr string) {
 	connect(t, p.Addr()).must(t, "+PONG", "PING")
 }
 
-// firstCome: of two faults for one request the older hits, and the younger
-// waits for the next.
+// firstCome checks that of two faults for one request the older hits, and the younger
+// waits for the next request.
 func firstCome(t *testing.T, addr string) {
 	p := start(t, addr, faultproxy.Redis, nil)
 	a, b := p.Inject(faultproxy.Fault{}), p.Inject(faultproxy.Fault{})
@@ -141,7 +140,6 @@ func firstCome(t *testing.T, addr string) {
 	done(t, b)
 }
 
-// pipeline: what was sent before the lost request arrives and is answered.
 func pipeline(t *testing.T, addr string) {
 	p, direct := start(t, addr, faultproxy.Redis, nil), connect(t, addr)
 	key := newKey()
@@ -186,7 +184,6 @@ func holeForReplies(t *testing.T, addr string) {
 	i.Remove()
 }
 
-// silent expects no answer.
 func silent(t *testing.T, c *talk, command string) {
 	t.Helper()
 	c.SetDeadline(time.Now().Add(aWhile))
@@ -197,7 +194,7 @@ func silent(t *testing.T, c *talk, command string) {
 	c.SetDeadline(time.Now().Add(patience))
 }
 
-// delay: latency, not throughput.
+// delay checks that a delay adds latency, but does not limit throughput.
 func delay(t *testing.T, addr string) {
 	const by, n = 200 * time.Millisecond, 20
 	for _, d := range []faultproxy.Direction{faultproxy.Request, faultproxy.Reply} {
@@ -228,7 +225,6 @@ func delay(t *testing.T, addr string) {
 	}
 }
 
-// delayedToDeath: Close does not wait for what is late.
 func delayedToDeath(t *testing.T, addr string) {
 	p := start(t, addr, faultproxy.Redis, nil)
 	c := connect(t, p.Addr())
@@ -260,7 +256,7 @@ func refuse(t *testing.T, addr string) {
 	old.must(t, "+PONG", "PING")
 	p.Refuse(false)
 	connect(t, p.Addr()).must(t, "+PONG", "PING")
-	// A server that is not there refuses too.
+	// A dead server refuses too.
 	dead := start(t, p.Addr(), faultproxy.Redis, nil)
 	p.Close()
 	refused(t, dead.Addr())
@@ -285,7 +281,6 @@ func closeProxy(t *testing.T, addr string) {
 	}
 }
 
-// unread: another protocol passes all the same.
 func unread(t *testing.T, addr string) {
 	var l log
 	p := start(t, addr, faultproxy.ZooKeeper, &l)
@@ -301,7 +296,6 @@ func unread(t *testing.T, addr string) {
 	i.Remove()
 }
 
-// many connections at once, and accidents among them: counts stay exact.
 func many(t *testing.T, addr string) {
 	p, direct := start(t, addr, faultproxy.Redis, nil), connect(t, addr)
 	const clients, turns, lost = 8, 50, 20
@@ -330,8 +324,8 @@ func many(t *testing.T, addr string) {
 		})
 	}
 	wg.Wait()
-	// A reply may be lost among others of its connection only if they are
-	// pipelined, and these are not: each request arrived.
+	// A reply may be lost among others of its connection only if they are pipelined.
+	// These are not: each request arrived.
 	direct.must(t, "$3", "GET %s", key)
 	direct.next(t, fmt.Sprint(clients*turns))
 	direct.must(t, ":1", "DEL %s", key)
@@ -340,8 +334,8 @@ func many(t *testing.T, addr string) {
 	}
 }
 
-// heldBack: the request and what follows it on its connection arrive later, also when
-// the client has gone; those of other connections are not late.
+// heldBack checks that the request and later data on its connection arrive late, also if
+// the client has gone, and that other connections are not delayed.
 func heldBack(t *testing.T, addr string) {
 	const by = 200 * time.Millisecond
 	p := start(t, addr, faultproxy.Redis, nil)

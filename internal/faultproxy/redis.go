@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// Redis returns the framing of one connection of a Redis client. Replies come
-// in the order of the commands; what a subscriber receives is told apart by its
-// first word. Commands that are answered otherwise (MONITOR, CLIENT REPLY) are
-// not understood.
+// Redis returns the framing of one connection of a Redis client. Replies come in the
+// order of the commands; messages to a subscriber are recognized by their first word.
+// Commands with other kinds of replies (MONITOR, CLIENT REPLY) are not supported.
 func Redis() Framing { return new(redis) }
 
 type redis struct {
@@ -77,7 +76,7 @@ func (r *redis) command(raw []byte) Message {
 		words = strings.Fields(string(raw))
 	}
 	if len(words) == 0 {
-		return Message{} // the server says nothing to that
+		return Message{} // the server does not answer that
 	}
 	r.calls++
 	c := call{number: r.calls, op: strings.ToLower(words[0]), parts: 1}
@@ -92,13 +91,12 @@ func (r *redis) command(raw []byte) Message {
 		c.key = words[1]
 	}
 	if subscribes(c.op) {
-		c.parts = max(1, len(words)-1) // one confirmation a channel
+		c.parts = max(1, len(words)-1) // one confirmation per channel
 	}
 	r.open = append(r.open, c)
 	return Message{Op: c.op, Key: c.key, Call: c.number, Body: words}
 }
 
-// subscribes reports whether op is confirmed by messages that begin with it.
 func subscribes(op string) bool {
 	return slices.Contains([]string{"subscribe", "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe", "sunsubscribe"}, op)
 }

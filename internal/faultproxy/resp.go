@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// A Value is a reply of Redis, or a command before it is read as one.
+// A Value is a reply of Redis, or an undecoded command.
 type Value struct {
 	Type  byte   // the first byte of its encoding: '+', '-', ':', '$', '*', '_', '>' …
-	Text  string // a string, a number as it was written, an error; "" for null
+	Text  string // a string, a number in its original form, an error; "" for null
 	Null  bool
 	Items []Value // of arrays, sets and pushes; of maps key, value, key, value …
 }
 
-// String returns the value in the manner of redis-cli, in one line.
+// String formats the value like redis-cli, in one line.
 func (v Value) String() string {
 	switch {
 	case v.Null:
@@ -33,21 +33,18 @@ func (v Value) String() string {
 	return v.Text
 }
 
-// maxDepth bounds how deep arrays may be nested.
 const maxDepth = 16
 
-// A resp reads the Redis serialization protocol, RESP2 and RESP3 without its
-// streamed types, which no server sends.
-// (redis.io, "Redis serialization protocol specification".)
+// A resp decodes the Redis serialization protocol, RESP2 and RESP3 without its streamed
+// types, which no server sends. (redis.io, "Redis serialization protocol specification".)
 type resp struct {
 	b       []byte
 	at      int
-	short   bool // the message ends later
+	short   bool // the message is incomplete
 	foreign bool // this is not RESP
 	keep    bool // build values
 }
 
-// line returns the next line without its end.
 func (r *resp) line() []byte {
 	i := bytes.Index(r.b[r.at:], []byte("\r\n"))
 	if i < 0 {
@@ -59,7 +56,6 @@ func (r *resp) line() []byte {
 	return p
 }
 
-// number reads a length, -1 at the least.
 func (r *resp) number(p []byte) int {
 	n, err := strconv.Atoi(string(p))
 	if err != nil || n < -1 {
@@ -69,7 +65,6 @@ func (r *resp) number(p []byte) int {
 	return n
 }
 
-// value reads one value.
 func (r *resp) value(depth int) (v Value) {
 	p := r.line()
 	if r.short {
@@ -109,7 +104,6 @@ func (r *resp) value(depth int) (v Value) {
 	return v
 }
 
-// items reads the elements of v, whose number p says.
 func (r *resp) items(p []byte, depth int, v *Value) {
 	n := r.number(p)
 	if r.foreign || n < 0 {
@@ -130,7 +124,7 @@ func (r *resp) items(p []byte, depth int, v *Value) {
 			v.Items = append(v.Items, item)
 		}
 	}
-	if v.Type == '|' && !r.short && !r.foreign { // attributes stand before the value they describe
+	if v.Type == '|' && !r.short && !r.foreign { // attributes precede the value they describe
 		*v = r.value(depth + 1)
 	}
 }
@@ -142,7 +136,6 @@ func (r *resp) text(p []byte) string {
 	return string(p)
 }
 
-// readValue returns the value at the start of b.
 func readValue(b []byte) Value {
 	r := &resp{b: b, keep: true}
 	return r.value(0)

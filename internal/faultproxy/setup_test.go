@@ -15,14 +15,13 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// patience is how long a test waits for what must happen; aWhile is how long
-// it waits to see that something does not.
+// patience is the time limit for something that must happen; aWhile is the time of
+// waiting for something that must not happen.
 const (
 	patience = 20 * time.Second
 	aWhile   = 150 * time.Millisecond
 )
 
-// A log is what an observer saw.
 type log struct {
 	mu   sync.Mutex
 	seen []faultproxy.Sighting
@@ -34,14 +33,12 @@ func (l *log) observe(s faultproxy.Sighting) {
 	l.seen = append(l.seen, s)
 }
 
-// all returns what was seen so far.
 func (l *log) all() []faultproxy.Sighting {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]faultproxy.Sighting(nil), l.seen...)
 }
 
-// start puts a proxy in front of a server for the duration of t.
 func start(t *testing.T, to string, framing func() faultproxy.Framing, l *log) *faultproxy.Proxy {
 	t.Helper()
 	var o faultproxy.Options
@@ -56,7 +53,6 @@ func start(t *testing.T, to string, framing func() faultproxy.Framing, l *log) *
 	return p
 }
 
-// A talk is a connection on which a test speaks to Redis by hand.
 type talk struct {
 	net.Conn
 	*bufio.Reader
@@ -83,7 +79,6 @@ func open(addr string) (*talk, error) {
 	return &talk{c, bufio.NewReader(c)}, nil
 }
 
-// say sends one line and returns the first line of the reply.
 func (c *talk) say(format string, args ...any) (string, error) {
 	if _, err := fmt.Fprintf(c, format+"\r\n", args...); err != nil {
 		return "", err
@@ -92,7 +87,6 @@ func (c *talk) say(format string, args ...any) (string, error) {
 	return line, err
 }
 
-// must is say, to get a reply.
 func (c *talk) must(t *testing.T, want, format string, args ...any) {
 	t.Helper()
 	got, err := c.say(format, args...)
@@ -101,7 +95,6 @@ func (c *talk) must(t *testing.T, want, format string, args ...any) {
 	}
 }
 
-// next expects another line of the reply.
 func (c *talk) next(t *testing.T, want string) {
 	t.Helper()
 	if got, err := c.ReadString('\n'); err != nil || got != want+"\r\n" {
@@ -109,7 +102,6 @@ func (c *talk) next(t *testing.T, want string) {
 	}
 }
 
-// refused expects a new connection to be reset.
 func refused(t *testing.T, addr string) {
 	t.Helper()
 	c, err := open(addr)
@@ -123,7 +115,6 @@ func refused(t *testing.T, addr string) {
 	c.broken(t, "PING")
 }
 
-// broken expects the reset of a connection on which a command was lost.
 func (c *talk) broken(t *testing.T, format string, args ...any) {
 	t.Helper()
 	if got, err := c.say(format, args...); !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
@@ -131,7 +122,6 @@ func (c *talk) broken(t *testing.T, format string, args ...any) {
 	}
 }
 
-// done waits for a fault to hit.
 func done(t *testing.T, i *faultproxy.Injection) {
 	t.Helper()
 	select {

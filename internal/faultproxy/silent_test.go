@@ -17,7 +17,6 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// forget: connections of now are silent for ever, and new ones work.
 func forget(t *testing.T, addr string) {
 	p, direct := start(t, addr, faultproxy.Redis, nil), connect(t, addr)
 	key := newKey()
@@ -32,18 +31,18 @@ func forget(t *testing.T, addr string) {
 	direct.must(t, "$-1", "GET %s", key) // no request arrives
 	next := connect(t, p.Addr())
 	for {
-		next.must(t, ":1", "RPUSH %s x", key) // a reply for the one that waits
+		next.must(t, ":1", "RPUSH %s x", key) // a reply for the waiting connection
 		if n, err := next.say("LLEN %s", key); err != nil || n == ":0\r\n" {
 			break
 		}
-		next.must(t, ":1", "DEL %s", key) // it waits from now on, perhaps
+		next.must(t, ":1", "DEL %s", key) // it may only start to wait now
 	}
 	waiting.SetDeadline(time.Now().Add(aWhile))
 	if line, err := waiting.ReadString('\n'); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a reply arrives: %q, %v", line, err)
 	}
 	p.Partition(true)
-	p.Partition(false) // heals others only
+	p.Partition(false) // heals only the other connections
 	silent(t, c, "PING")
 	i := p.Inject(faultproxy.Fault{Match: faultproxy.Op("ping")})
 	silent(t, c, "PING")
@@ -53,8 +52,8 @@ func forget(t *testing.T, addr string) {
 	c.broken(t, "PING")
 }
 
-// TestForgotten: of a silent connection neither side hears that the other has closed
-// it, and when both have nothing is left.
+// TestForgotten checks that neither side of a silent connection sees that the other has
+// closed it, and that after both have closed it nothing is left.
 func TestForgotten(t *testing.T) {
 	leaktest.All(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -99,8 +98,8 @@ func TestForgotten(t *testing.T) {
 	}
 }
 
-// TestRedirect: new connections go to the other server, open ones stay until they are
-// reset.
+// TestRedirect checks that new connections reach the other server, and that open ones
+// stay until they are reset.
 func TestRedirect(t *testing.T) {
 	leaktest.All(t)
 	s, err := backend.StartSeveral(t.Context(), harness.KindRedis, 2)
@@ -129,7 +128,8 @@ func TestRedirect(t *testing.T) {
 	connect(t, p.Addr()).must(t, ":11", "INCR %s", key)
 }
 
-// TestRedirectWhileDialling: a connection that waits for a server goes to the new one.
+// TestRedirectWhileDialling checks that a connection that waits for a server reaches the
+// new one.
 func TestRedirectWhileDialling(t *testing.T) {
 	addr := redisAt(t)
 	nothing, err := net.Listen("tcp", "127.0.0.1:0")
@@ -148,12 +148,11 @@ func TestRedirectWhileDialling(t *testing.T) {
 	c.must(t, "+PONG", "PING")
 }
 
-// jitter: messages are late by what the seed says at least, in their order.
 func jitter(t *testing.T, addr string) {
 	const most, seed, n = 40 * time.Millisecond, 7, 12
 	for _, d := range []faultproxy.Direction{faultproxy.Request, faultproxy.Reply} {
 		p := start(t, addr, faultproxy.Redis, nil)
-		connect(t, p.Addr()).must(t, "+PONG", "PING") // another connection's draws are its own
+		connect(t, p.Addr()).must(t, "+PONG", "PING") // another connection has its own draws
 		c := connect(t, p.Addr())
 		c.must(t, "+PONG", "PING")
 		p.Jitter(d, most, seed)

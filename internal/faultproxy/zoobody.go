@@ -37,18 +37,18 @@ var zooNames = map[int32]string{
 	zooAddWatch: "addWatch", zooClose: "closeSession", zooError: "error",
 }
 
-// A ZooRequest is what a ZooKeeper client asks for: as much of it as a lock's
-// story needs. Passwords and data are not kept.
+// A ZooRequest is the part of a ZooKeeper request that matters for a lock. Passwords and
+// data are not kept.
 type ZooRequest struct {
 	Xid        int32
 	Op         string // "connect" for the handshake, "" if unknown
 	Path       string
-	Flags      int32 // of the creates, see Ephemeral and Sequential
-	Version    int32 // of delete, setData, check: what it must be, -1 for any
-	DataLength int   // of the creates and setData
+	Flags      int32 // of creates, see Ephemeral and Sequential
+	Version    int32 // required version in delete, setData, check; -1 for any
+	DataLength int   // of creates and setData
 	Watch      bool
-	Watches    []string // of setWatches: paths, all kinds
-	Session    int64    // of connect: 0 for a new one
+	Watches    []string // of setWatches: paths of all kinds
+	Session    int64    // of connect: 0 for a new session
 	Timeout    int32    // of connect, ms
 	Ops        []ZooRequest
 	Short      bool // the message ended too early; the rest is zero
@@ -57,7 +57,7 @@ type ZooRequest struct {
 // Ephemeral reports whether a create makes a node that ends with the session.
 func (r *ZooRequest) Ephemeral() bool { return r.Flags == 1 || r.Flags == 3 }
 
-// Sequential reports whether the server numbers the node that a create makes.
+// Sequential reports whether the server numbers the node of a create.
 func (r *ZooRequest) Sequential() bool { return r.Flags == 2 || r.Flags == 3 || r.Flags == 6 }
 
 // A ZooReply is the answer to a request.
@@ -65,17 +65,17 @@ type ZooReply struct {
 	Xid        int32
 	Zxid       int64
 	Err        int32    // 0, or a code such as [NoNode]
-	Path       string   // of the creates and sync
-	Children   []string // of the lists
+	Path       string   // of creates and sync
+	Children   []string // of getChildren
 	DataLength int      // of getData
-	Stat       *ZooStat // where the reply has one
+	Stat       *ZooStat // if the reply has one
 	Session    int64    // of connect
 	Timeout    int32    // of connect, ms
 	Ops        []ZooReply
 	Short      bool // as in ZooRequest
 }
 
-// Error codes that a lock meets (KeeperException.Code in ZooKeeper 3.8).
+// Error codes relevant to a lock (KeeperException.Code in ZooKeeper 3.8).
 const (
 	NoNode         = -101
 	BadVersion     = -103
@@ -93,7 +93,7 @@ type ZooStat struct {
 	Children            int32
 }
 
-// A ZooEvent is a watch that fired, or news of the session.
+// A ZooEvent is a watch that fired, or a change of the session.
 type ZooEvent struct {
 	Type  int32 // see the constants
 	State int32
@@ -111,7 +111,7 @@ const (
 
 func readConnect(body []byte) *ZooRequest {
 	j := &jute{b: body}
-	j.take(4 + 8) // protocol version, last zxid seen
+	j.take(4 + 8) // protocol version, last zxid
 	r := &ZooRequest{Op: "connect", Timeout: j.int(), Session: j.long()}
 	r.Short = j.bad
 	return r
@@ -125,7 +125,6 @@ func readConnected(body []byte) *ZooReply {
 	return r
 }
 
-// readRequest returns a request and its operation code.
 func readRequest(body []byte) (*ZooRequest, int32) {
 	j := &jute{b: body}
 	xid, code := j.int(), j.int()
@@ -140,11 +139,10 @@ func readRequest(body []byte) (*ZooRequest, int32) {
 	return &r, code
 }
 
-// multiHeader returns the operation of the next part of a multi, and true
-// after the last.
+// multiHeader returns the operation of the next part of a multi, and true after the last.
 func (j *jute) multiHeader() (code int32, done bool) {
 	code, done = j.int(), j.bool()
-	j.int() // error: the part says it again
+	j.int() // error: repeated in the part
 	return code, done || j.bad
 }
 
@@ -178,7 +176,6 @@ func (j *jute) request(code int32) ZooRequest {
 	return r
 }
 
-// readReply returns the answer to a request with that operation code.
 func readReply(body []byte, code int32) *ZooReply {
 	j := &jute{b: body}
 	r := ZooReply{Xid: j.int(), Zxid: j.long(), Err: j.int()}

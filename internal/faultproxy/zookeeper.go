@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// ZooKeeper returns the framing of one connection of a ZooKeeper client: a
-// body behind its length as a 32-bit big-endian number. The first message of
-// each direction is the handshake. Every later body starts with an xid, which
-// a reply has from its request.
+// ZooKeeper returns the framing of one connection of a ZooKeeper client: each message is
+// a 32-bit big-endian length and a body. The first message of each direction is the
+// handshake. Every later body starts with an xid, which a reply copies from its request.
 func ZooKeeper() Framing { return new(zooKeeper) }
 
 type zooKeeper struct {
@@ -28,7 +27,7 @@ func (*zooKeeper) Cut(_ Direction, stream []byte) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(stream)
 	switch {
-	case n > maxMessage: // a four-letter command, or no ZooKeeper at all
+	case n > maxMessage: // a four-letter command, or not ZooKeeper at all
 		return 0, errForeign
 	case uint64(len(stream)) < zooLength+uint64(n):
 		return 0, nil
@@ -69,7 +68,6 @@ func (z *zooKeeper) Read(d Direction, raw []byte) Message {
 	return Message{Op: c.op, Key: c.key, Call: c.number, Body: readReply(body, c.code)}
 }
 
-// answered takes the oldest call for which ok holds off the list.
 func (z *zooKeeper) answered(ok func(call) bool) (c call) {
 	if i := slices.IndexFunc(z.open, ok); i >= 0 {
 		c = z.open[i]

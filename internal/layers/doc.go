@@ -1,12 +1,12 @@
-// Package layers is the shape of this repository as tests: which package may
-// import which, that each says its rank in its doc.go, which modules the whole
-// depends on, and that every lock is listed in its family's Suite. The libraries
-// say nothing of all that: what they may depend on, that their documentation keeps
-// to their users, and that no lock of the lab is linked with them, is tested too.
+// Package layers tests the structure of this repository: which package may import which,
+// the rank in each doc.go, the modules that it depends on, and that every lock is listed
+// in its family's Suite. For the libraries it tests their dependencies, that their
+// documentation is for their users only, and that programs link no lock of the lab with
+// them.
 //
-// A package may import only packages of a lower rank, in its own test files
-// too. External test packages (package x_test) may look upwards. A package
-// without a rank fails, so a new one is placed on purpose.
+// A package may import only packages of a lower rank, in its own test files too. External
+// test packages (package x_test) may import higher ranks. A package without a rank fails,
+// so that each new one is placed deliberately.
 //
 // Rank 1. The package imports harness, and only tests import it.
 package layers

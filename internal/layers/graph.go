@@ -12,26 +12,25 @@ import (
 // The measures of the picture, in pixels.
 const (
 	pageWidth = 1320.0
-	leftEdge  = 40.0 // of the boxes, behind the rank's number
+	leftEdge  = 40.0 // of the boxes, after the rank's number
 	boxHeight = 24.0
-	lineGap   = 52.0 // from box to box of lines of one rank
-	rankGap   = 92.0 // from rank to rank
+	lineGap   = 52.0 // between boxes of lines of one rank
+	rankGap   = 92.0 // between ranks
 	topEdge   = 44.0
-	aside     = 90.0 // how far a short row stands aside, so that imports do not pass behind it
+	aside     = 90.0 // shift of a short row, so that imports do not pass behind it
 )
 
-// A node is a package in the picture.
 type node struct {
 	name     string
 	rank     int
 	x, y     float64 // the middle of its upper edge
-	to, from []*node // what it imports, and what imports it, as drawn
+	to, from []*node // drawn imports, and drawn importers
 }
 
 func (n *node) width() float64 { return float64(len(n.name))*6.5 + 16 }
 
-// drawGraph returns an SVG of the packages, a row or more for each rank, and of
-// their imports, all downwards. An import that others imply is left out.
+// drawGraph returns an SVG of the packages, a row or more for each rank, and of their
+// imports, all downwards. It omits an import that others imply.
 func drawGraph(pkgs []pkg) string {
 	nodes := connect(pkgs)
 	lines := arrange(nodes)
@@ -74,7 +73,6 @@ rect.page{fill:#efe1f5;stroke:#7a3f96}path.page{stroke:#7a3f96}
 </style>
 `
 
-// kindOf returns the class by which a package is coloured.
 func kindOf(name string) string {
 	switch {
 	case strings.HasSuffix(name, "/lab") || name == "peers":
@@ -89,7 +87,6 @@ func kindOf(name string) string {
 	return "other"
 }
 
-// connect makes the nodes and the imports that no other import implies.
 func connect(pkgs []pkg) []*node {
 	direct := make(map[string][]string)
 	byName := make(map[string]*node)
@@ -125,8 +122,8 @@ func connect(pkgs []pkg) []*node {
 	return nodes
 }
 
-// arrange returns the lines of the picture from top to bottom, each from left to
-// right: packages stand near what they are connected with.
+// arrange returns the lines of the picture from top to bottom, each from left to right,
+// with packages near their neighbours.
 func arrange(nodes []*node) (lines [][]*node) {
 	byRank := make(map[int][]*node)
 	for _, n := range nodes {
@@ -167,7 +164,6 @@ func arrange(nodes []*node) (lines [][]*node) {
 	return lines
 }
 
-// mean returns where n would stand if only what is below it, or above it, counted.
 func mean(n *node, below bool) float64 {
 	near := n.from
 	if below {
@@ -183,7 +179,6 @@ func mean(n *node, below bool) float64 {
 	return sum / float64(len(near))
 }
 
-// spread places a row over the width of the page.
 func spread(row []*node) {
 	total := 0.0
 	for _, n := range row {
@@ -198,7 +193,6 @@ func spread(row []*node) {
 	}
 }
 
-// place gives each line its height and its places, and returns that of the page.
 func place(lines [][]*node) float64 {
 	y := topEdge
 	for i, line := range lines {

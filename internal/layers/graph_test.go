@@ -13,7 +13,6 @@ import (
 	"testing"
 )
 
-// TestGraph: the picture in docs is that of the packages as they are.
 func TestGraph(t *testing.T) {
 	got := drawGraph(listing(t, 0))
 	for name := range ranks {
@@ -36,7 +35,7 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestGraphEdges: an import that others imply is left out, all others are drawn,
+// TestGraphEdges checks that implied imports are omitted, and that all others are drawn,
 // downwards.
 func TestGraphEdges(t *testing.T) {
 	nodes := connect([]pkg{
@@ -62,8 +61,8 @@ func TestGraphEdges(t *testing.T) {
 	}
 }
 
-// TestArchitecture: what docs/architecture.md names stands in the file that it
-// links to.
+// TestArchitecture checks that the names in docs/architecture.md exist in the files that
+// it links to.
 func TestArchitecture(t *testing.T) {
 	dir := filepath.Join(root, "docs")
 	text, err := os.ReadFile(filepath.Join(dir, "architecture.md"))
@@ -85,8 +84,6 @@ func TestArchitecture(t *testing.T) {
 	}
 }
 
-// checkLinks returns how many links to a declaration the text has, and an error
-// for each to one that is not there.
 func checkLinks(dir, text string) (n int, err error) {
 	var errs []error
 	for _, m := range regexp.MustCompile("\\[`([\\w.]+)`\\]\\((\\S+\\.go)\\)").FindAllStringSubmatch(text, -1) {
@@ -101,7 +98,6 @@ func checkLinks(dir, text string) (n int, err error) {
 	return n, errors.Join(errs...)
 }
 
-// declares reports whether f declares name: Type.Method, or what is of the package.
 func declares(f *ast.File, name string) bool {
 	for _, d := range f.Decls {
 		switch d := d.(type) {

@@ -16,10 +16,8 @@ const (
 	golden = "testdata/modules.golden"
 )
 
-// listings remembers what the go command says of each build.
 var listings [][]pkg
 
-// listing returns the packages of builds[i].
 func listing(t *testing.T, i int) []pkg {
 	t.Helper()
 	if listings == nil {
@@ -39,7 +37,7 @@ func TestRanks(t *testing.T) {
 	for i, b := range builds {
 		t.Run(fmt.Sprintf("tags=%s,env=%s", b.tags, strings.Join(b.env, "+")), func(t *testing.T) {
 			pkgs := listing(t, i)
-			// A listing that misses packages would find nothing wrong.
+			// A listing without packages would pass every check.
 			if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.rel == "internal/layers" && slices.Contains(p.own, "harness") }) {
 				t.Fatalf("the listing misses this package or its imports: %v", pkgs)
 			}
@@ -74,7 +72,7 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// The checks must fail on what they are there for.
+// The checks must reject violations.
 
 func TestRanksReject(t *testing.T) {
 	for _, test := range []struct {
@@ -103,8 +101,8 @@ func TestRanksReject(t *testing.T) {
 	}
 }
 
-// TestListFixture runs the go command on a module with forbidden imports in
-// ordinary files, in tests and behind build tags.
+// TestListFixture runs the go command on a module with forbidden imports in ordinary
+// files, in tests and behind build tags.
 func TestListFixture(t *testing.T) {
 	const fixture = "testdata/fixture"
 	for _, test := range []struct {
@@ -148,7 +146,6 @@ func TestModulesReject(t *testing.T) {
 	wantError(t, checkModules(pkgs, "example.com/a\nexample.com/b\nexample.com/c\n"), "example.com/c is not used any more")
 }
 
-// wantError checks that err contains want, or is nil if want is "".
 func wantError(t *testing.T, err error, want string) {
 	t.Helper()
 	switch {

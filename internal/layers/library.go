@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// A library is a package that programs use without the rest of this module. What
-// the lab needs of it is in its package lab.
+// A library is a package that programs use without the rest of this module. Its package
+// lab adapts it to the lab.
 type library struct {
 	path  string
-	never []string // packages that it must not link, of the standard library or another
+	never []string // packages that it must not link, from the standard library or elsewhere
 }
 
-// libraries have a golden list each, in testdata/libraries, of the packages
-// outside the standard library that they depend on.
+// libraries each have a golden list, in testdata/libraries, of the packages outside the
+// standard library that they depend on.
 var libraries = []library{
 	{"spinlock", []string{"crypto/tls", "net", "regexp"}},
 	{"mutex", []string{"crypto/tls", "net", "regexp"}},
@@ -31,8 +31,8 @@ func isLibrary(path string) bool {
 	return slices.ContainsFunc(libraries, func(l library) bool { return l.path == path })
 }
 
-// checkDeps compares what the library depends on with the accepted packages, one a
-// line. A build with some of them only is accepted unless all is set.
+// checkDeps compares the library's dependencies with the accepted packages, one per line.
+// Unless all is set, a build with only some of them is accepted.
 func (l library) checkDeps(pkgs []pkg, accepted string, all bool) error {
 	i := slices.IndexFunc(pkgs, func(p pkg) bool { return p.rel == l.path })
 	if i < 0 {
@@ -58,16 +58,15 @@ func (l library) checkDeps(pkgs []pkg, accepted string, all bool) error {
 	return errors.Join(errs...)
 }
 
-// labWords are words of the lab and of this house, which mean nothing to a program
-// that uses a library.
+// labWords are internal words that mean nothing to a program that uses a library.
 var labWords = regexp.MustCompile(`(?i)\b(suites?|ranks?|harness|lab|imports?)\b`)
 
-// lostLink is a link of a documentation that go doc could not resolve: it leaves
-// the brackets of those.
+// lostLink matches a documentation link that go doc could not resolve: it keeps the
+// brackets of such links.
 var lostLink = regexp.MustCompile(`\[([a-z]\w*\.)?[A-Z]\w*(\.\w+)?\]`)
 
-// checkGodoc returns an error for each line of a library's documentation that
-// speaks of the lab, and for each link that points nowhere.
+// checkGodoc returns an error for each line of a library's documentation with an internal
+// word, and for each dead link.
 func checkGodoc(dir string, l library) error {
 	cmd := exec.Command("go", "doc", "-all", "./"+l.path)
 	cmd.Dir = dir
@@ -88,11 +87,10 @@ func checkGodoc(dir string, l library) error {
 	return errors.Join(errs...)
 }
 
-// labSymbols are the symbols of packages that a program must not link because it
-// uses a library, and of specimens that may have stayed behind in one.
+// labSymbols match the symbols that a program must not link because it uses a library,
+// and broken specimens left in one.
 var labSymbols = regexp.MustCompile(`/lab\.|/harness[./]|busted|nofence|NoFence|relic|[Hh]istorical`)
 
-// checkSymbols returns an error if the output of go tool nm has such a symbol.
 func checkSymbols(nm []byte) error {
 	for lines := bufio.NewScanner(bytes.NewReader(nm)); lines.Scan(); {
 		if labSymbols.Match(lines.Bytes()) {

@@ -10,7 +10,6 @@ import (
 	"testing"
 )
 
-// TestLibraries holds each library to its golden list, in every build.
 func TestLibraries(t *testing.T) {
 	for i, b := range builds {
 		pkgs := listing(t, i)
@@ -32,9 +31,8 @@ func TestLibraries(t *testing.T) {
 	}
 }
 
-// TestLibraryDocs: the documentation of a library is for those who use it.
 func TestLibraryDocs(t *testing.T) {
-	if err := touch(root); err != nil { // go doc is another process, too
+	if err := touch(root); err != nil { // go doc is a separate process, too
 		t.Fatal(err)
 	}
 	for _, l := range libraries {
@@ -44,8 +42,8 @@ func TestLibraryDocs(t *testing.T) {
 	}
 }
 
-// TestLibraryPrograms builds a program for each library, and looks for symbols of
-// the lab in it.
+// TestLibraryPrograms builds a program for each library, and searches it for symbols of
+// the lab.
 func TestLibraryPrograms(t *testing.T) {
 	for _, l := range libraries {
 		if err := checkSymbols(symbols(t, l.path)); err != nil {
@@ -64,7 +62,6 @@ func TestLibraryPrograms(t *testing.T) {
 	}
 }
 
-// symbols returns the symbols of a program in testdata/programs.
 func symbols(t *testing.T, name string) []byte {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), name)
@@ -83,8 +80,6 @@ func symbols(t *testing.T, name string) []byte {
 	return nil
 }
 
-// TestLibraryRejects runs the checks on a module whose library does what it must
-// not do.
 func TestLibraryRejects(t *testing.T) {
 	const fixture = "testdata/fixture"
 	pkgs, err := list(fixture, build{})
@@ -102,7 +97,7 @@ func TestLibraryRejects(t *testing.T) {
 	if err != nil && strings.Contains(err.Error(), "atomics/word:") {
 		t.Errorf("an accepted package is rejected: %v", err)
 	}
-	never := library{path: "spinlock", never: []string{"harness/contract"}} // whatever the golden list says
+	never := library{path: "spinlock", never: []string{"harness/contract"}} // regardless of the golden list
 	wantError(t, never.checkDeps(pkgs, "atomics/word\nharness/contract\n", true), "spinlock links harness/contract, which it must not")
 	wantError(t, (library{path: "nosuch"}).checkDeps(pkgs, "", true), "there is no package nosuch")
 

@@ -14,25 +14,22 @@ import (
 	"strings"
 )
 
-// A pkg is a package of this module as the go command sees it.
 type pkg struct {
 	rel     string   // path relative to the module
-	dir     string   // where its files are
-	imports []string // packages of this module it imports, relative; without tests
-	own     []string // the same, internal tests included
-	foreign []string // packages of other modules it imports; internal tests included
-	modules []string // modules of all it imports; external tests included
-	deps    []string // all it depends on, directly or not, without tests; of this module relative
-	std     []string // those of the standard library
+	dir     string   // directory of its files
+	imports []string // imported packages of this module, relative; without tests
+	own     []string // the same, with internal tests
+	foreign []string // imported packages of other modules; with internal tests
+	modules []string // modules of all imports; with external tests
+	deps    []string // all dependencies, direct or not, without tests; relative in this module
+	std     []string // dependencies in the standard library
 }
 
-// A build is one way to build the module; files differ between them.
 type build struct {
 	tags string
 	env  []string
 }
 
-// builds cover the tags of this repository and a second system.
 var builds = []build{
 	{},
 	{tags: "purego"},
@@ -42,7 +39,6 @@ var builds = []build{
 	{env: []string{"GOOS=linux", "GOARCH=riscv64", "CGO_ENABLED=0"}},
 }
 
-// listed is what go list prints about a package.
 type listed struct {
 	ImportPath, Dir, ForTest string
 	DepOnly, Standard        bool
@@ -53,8 +49,8 @@ type listed struct {
 	Error                    *struct{ Err string }
 }
 
-// list returns the packages of the module in dir in one build. It fails if a
-// package does not load, unless that build has no files of it.
+// list returns the packages of the module in dir in one build. It fails if a package does
+// not load, unless that build has no files of it.
 func list(dir string, b build) ([]pkg, error) {
 	if err := touch(dir); err != nil {
 		return nil, err
@@ -92,8 +88,8 @@ func list(dir string, b build) ([]pkg, error) {
 	return pkgs, err
 }
 
-// digest keeps the packages of the module, without the test binaries and test
-// variants that go list -test adds.
+// digest keeps the packages of the module, without the test binaries and test variants
+// that go list -test adds.
 func digest(all []listed, moduleOf map[string]string, module string) ([]pkg, error) {
 	var pkgs []pkg
 	var errs []error
@@ -132,7 +128,6 @@ func digest(all []listed, moduleOf map[string]string, module string) ([]pkg, err
 	return pkgs, errors.Join(errs...)
 }
 
-// split separates what a package depends on by where it comes from.
 func split(deps []string, standard map[string]bool, module string) (others, std []string) {
 	for _, d := range deps {
 		if standard[d] {
@@ -145,9 +140,9 @@ func split(deps []string, standard map[string]bool, module string) (others, std 
 	return others, std
 }
 
-// touch asks for the state of every source file below dir. The go command reuses
-// the result of a test until a file changes that the test process itself has
-// asked for, and go list is another process.
+// touch stats every source file below dir. The go command reuses the result of a test
+// until a file changes that the test process itself has accessed, and go list is another
+// process.
 func touch(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

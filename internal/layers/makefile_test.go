@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestEveryPackageIsTested: make test runs the tests of each package once without
-// build tags, and make race too, but for those in which nothing runs beside
-// anything else.
+// TestEveryPackageIsTested checks that make test runs the tests of each package once
+// without build tags. make race must do the same, except for packages without
+// concurrency.
 func TestEveryPackageIsTested(t *testing.T) {
 	for target, but := range map[string][]string{"test": nil, "test-all": nil, "race": raceless(t)} {
 		run := tested(t, target)
@@ -25,8 +25,8 @@ func TestEveryPackageIsTested(t *testing.T) {
 	}
 }
 
-// tested returns how often a target tests each package, without build tags: it
-// asks the shell what cmd/testcount would be given.
+// tested returns the number of times that a target tests each package without build tags.
+// It evaluates the arguments of cmd/testcount in the shell.
 func tested(t *testing.T, target string) map[string]int {
 	t.Helper()
 	out, err := exec.Command("make", "-C", root, "-n", "--no-print-directory", target).Output()
@@ -37,7 +37,7 @@ func tested(t *testing.T, target string) map[string]int {
 	if _, after, flags := strings.Cut(args, " -- "); flags {
 		args = after
 	}
-	args, _, _ = strings.Cut(args, "\n") // of this target, not of those that it makes
+	args, _, _ = strings.Cut(args, "\n") // of this target, not of its prerequisites
 	if !found {
 		t.Fatalf("make %s does not run cmd/testcount:\n%s", target, out)
 	}

@@ -10,10 +10,8 @@ import (
 	"testing"
 )
 
-// service is the section of the README that tells how a service uses the libraries.
 var service = regexp.MustCompile(`(?s)\n## Use them in a service\n(.*?)\n## `)
 
-// blocks returns the fenced blocks of that section in a language.
 func blocks(t *testing.T, language string) (texts []string) {
 	t.Helper()
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
@@ -30,7 +28,6 @@ func blocks(t *testing.T, language string) (texts []string) {
 	return texts
 }
 
-// surroundings are what the README's examples stand in, by the library they use.
 var surroundings = map[string]string{
 	"zklock": `func Reindex(ctx context.Context) error {
 %s}
@@ -48,13 +45,11 @@ func reindex(context.Context, uint64) error { return nil }`,
 }`,
 }
 
-// imports are what the examples may use, by the name that they use it by.
 var imports = map[string]string{
 	"context.": "context", "sync.": "sync", "redis.": "github.com/redis/go-redis/v9",
 	"zklock.": "%s/zklock", "redislock.": "%s/redislock", "spinlock.": "%s/spinlock",
 }
 
-// example makes a Go file of an example of the README, and says of which library.
 func example(t *testing.T, module, text string) (library, file string) {
 	t.Helper()
 	for name, around := range surroundings {
@@ -77,10 +72,9 @@ func example(t *testing.T, module, text string) (library, file string) {
 	return "", ""
 }
 
-// TestOutside uses the libraries in a module of its own, in a directory beside a
-// link to this tree, by the commands of the README and without the network: it
-// compiles the README's examples and runs a program for each library that needs no
-// server.
+// TestOutside uses the libraries in a separate module, in a directory next to a link to
+// this tree, with the commands of the README and without the network. It compiles the
+// README's examples and runs a program for each library that needs no server.
 func TestOutside(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -135,8 +129,8 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// outside runs commands in dir, without the network. Without -trimpath what the
-// compiler has made in one directory would serve in no other.
+// outside runs commands in dir, without the network. -trimpath allows the use of build
+// results from other directories.
 func outside(t *testing.T, dir, commands string) {
 	t.Helper()
 	cmd := exec.Command("sh", "-ec", commands)
@@ -147,8 +141,8 @@ func outside(t *testing.T, dir, commands string) {
 	}
 }
 
-// TestGettingIt: each library's documentation has the command of the README that
-// puts a clone in the place of the module.
+// TestGettingIt checks that each library's documentation has the README's command that
+// replaces the module by a clone.
 func TestGettingIt(t *testing.T) {
 	edit := regexp.MustCompile(`(?m)^go mod edit .*$`).FindString(strings.Join(blocks(t, "sh"), ""))
 	if edit == "" {

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// ownLock is what the documented commands are made into so that they take
-// seconds, and what each of them must show of the lock.
+// ownLock shortens the documented commands so that they take seconds, and lists the
+// expected output of each.
 var ownLock = []struct {
-	command string // as docs/your-own-lock.md has it, up to here
-	short   string // in its place
+	command string // start of the command in docs/your-own-lock.md
+	short   string // its replacement
 	shows   string // a regular expression
 }{
 	{"go mod init", "", ""},
@@ -29,8 +29,8 @@ var ownLock = []struct {
 	{"./mylock compare before after", "./mylock compare before before", `(?m)^ *mine +2 .* as good$`},
 }
 
-// TestOwnLock makes the module of docs/your-own-lock.md, with the files and by the
-// commands that stand there, and looks for its lock in what they print.
+// TestOwnLock makes the module of docs/your-own-lock.md, with its files and commands, and
+// searches the output for its lock.
 func TestOwnLock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -80,9 +80,9 @@ func TestOwnLock(t *testing.T) {
 	simulateOwnLock(t, dir, files[0])
 }
 
-// simulateOwnLock has the program of the document simulate its lock: as it stands the
-// model does not see it, and of words of package atomics it does, by a build that the
-// program has made of its own source, also by go run.
+// simulateOwnLock lets the program of the document simulate its lock. The unchanged lock
+// is invisible to the model. With words of package atomics it is visible, in a build that
+// the program makes from its own source, also with go run.
 func simulateOwnLock(t *testing.T, dir, file string) {
 	t.Helper()
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
@@ -114,7 +114,6 @@ func simulateOwnLock(t *testing.T, dir, file string) {
 	}
 }
 
-// fenced returns the fenced blocks of a document in a language.
 func fenced(text, language string) (blocks []string) {
 	for _, m := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(text, -1) {
 		blocks = append(blocks, m[1])
@@ -122,8 +121,6 @@ func fenced(text, language string) (blocks []string) {
 	return blocks
 }
 
-// command runs words in dir, without the network, and returns what they print and
-// their exit status.
 func command(t *testing.T, dir string, words []string) (string, int) {
 	t.Helper()
 	cmd := exec.Command(words[0], words[1:]...)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// ranks is the house plan: a package imports only packages of a lower rank.
-// Paths are relative to the module.
+// ranks is the layering: a package imports only packages of a lower rank. Paths are
+// relative to the module.
 var ranks = map[string]int{
 	"atomics":            0,
 	"harness":            0,
@@ -91,7 +91,7 @@ type ban struct {
 	to   []string
 	why  string
 
-	tested bool // its tests may import what it may not
+	tested bool // its tests may import the banned packages
 }
 
 var locks = []string{"spinlock", "spinlock/lab", "mutex", "mutex/lab", "zklock", "zklock/lab", "redislock", "redislock/lab", "peers"}
@@ -109,11 +109,10 @@ var bans = []ban{
 	{from: "lab", to: append([]string{"cmd/locklab/catalog"}, locks...), why: "a program outside this module brings its own locks", tested: true},
 }
 
-// standardOnly lists packages that import nothing from other modules.
 var standardOnly = []string{"harness", "cmd/mutants", "cmd/setmodule", "cmd/testcount", "deploy/extract"}
 
-// checkRanks returns every import in pkgs that the plan forbids, and every
-// package that the plan does not know.
+// checkRanks returns every import in pkgs that ranks forbids, and every package without a
+// rank.
 func checkRanks(pkgs []pkg) error {
 	var errs []error
 	for _, p := range pkgs {
@@ -146,8 +145,8 @@ func checkBans(pkgs []pkg) error {
 	return errors.Join(errs...)
 }
 
-// reach returns the packages of this module that from imports, directly or not,
-// and unless programs is set those that internal tests import, too.
+// reach returns the packages of this module that from imports, directly or not. Unless
+// programs is set, it includes imports of internal tests.
 func reach(pkgs []pkg, from string, programs bool) map[string]bool {
 	seen := make(map[string]bool)
 	var visit func(string)
@@ -172,15 +171,14 @@ func reach(pkgs []pkg, from string, programs bool) map[string]bool {
 	return seen
 }
 
-// checkDocs returns an error for each package whose doc.go does not say the
-// rank that the plan gives it. A library has a doc.go, which must not say it: see
-// checkGodoc.
+// checkDocs returns an error for each package whose doc.go lacks its rank. A library's
+// doc.go must not contain it: see checkGodoc.
 func checkDocs(pkgs []pkg) error {
 	var errs []error
 	for _, p := range pkgs {
 		rank, ok := ranks[p.rel]
 		if !ok {
-			continue // checkRanks says so
+			continue // checkRanks reports it
 		}
 		text, err := os.ReadFile(filepath.Join(p.dir, "doc.go"))
 		want := fmt.Sprintf("Rank %d.", rank)
@@ -195,8 +193,8 @@ func checkDocs(pkgs []pkg) error {
 	return errors.Join(errs...)
 }
 
-// checkModules compares the modules that pkgs import with the accepted ones,
-// one path per line.
+// checkModules compares the modules that pkgs import with the accepted ones, one path per
+// line.
 func checkModules(pkgs []pkg, accepted string) error {
 	want := strings.Fields(accepted)
 	got := modules(pkgs)
@@ -214,8 +212,6 @@ func checkModules(pkgs []pkg, accepted string) error {
 	return errors.Join(errs...)
 }
 
-// modules returns the sorted paths of the modules that pkgs and their tests
-// import themselves.
 func modules(pkgs []pkg) []string {
 	set := make(map[string]bool)
 	for _, p := range pkgs {

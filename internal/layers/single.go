@@ -9,13 +9,12 @@ import (
 	"path/filepath"
 )
 
-// starters are the methods that start a goroutine, or let a test run beside
-// others, by their names: of sync.WaitGroup and errgroup.Group, testing.T, time.
+// starters are the names of methods that start a goroutine, or let tests run in parallel:
+// of sync.WaitGroup, errgroup.Group, testing.T and time.
 var starters = map[string]bool{"Go": true, "TryGo": true, "Parallel": true, "RunParallel": true, "AfterFunc": true}
 
-// single returns an error for each place at which a file of dir, tests
-// included, starts a goroutine itself: a package without one has no data race
-// that is its own.
+// single returns an error for each place in the files of dir, tests included, that starts
+// a goroutine: a package without one has no data race of its own.
 func single(dir string) error {
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {

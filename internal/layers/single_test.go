@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestRaceless holds the packages that "make race" leaves out to what they are
-// left out for.
+// TestRaceless checks that the packages that "make race" omits start no goroutine.
 func TestRaceless(t *testing.T) {
 	for _, name := range raceless(t) {
 		if err := single(filepath.Join(root, name)); err != nil {
@@ -18,7 +17,6 @@ func TestRaceless(t *testing.T) {
 	}
 }
 
-// raceless returns the packages that "make race" leaves out.
 func raceless(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "Makefile"))

@@ -16,12 +16,11 @@ import (
 	"locklab/harness"
 )
 
-// SuiteComplete fails tb if a file of the package in dir declares a
-// harness.Variant that its Suite does not list, and names the line to add; or
-// if the file that implements a variant does not cite the source that its
-// Paper names. If the package is the lab of a library, the one in the folder above,
-// it also fails if the library has a lock that Suite has no variant of, and prints
-// the entry to add.
+// SuiteComplete fails tb if a file of the package in dir declares a harness.Variant that
+// its Suite does not list, and names the line to add. It also fails if the file that
+// implements a variant does not cite the source in its Paper. If the package is the lab
+// of the library in the parent folder, it also fails if Suite has no variant of one of
+// the library's locks, and prints the entry to add.
 func SuiteComplete(tb testing.TB, dir string, suite []*harness.Variant) {
 	tb.Helper()
 	if err := suiteComplete(dir, suite); err != nil {
@@ -43,7 +42,6 @@ func suiteComplete(dir string, suite []*harness.Variant) error {
 	return errors.Join(unlisted(files, suite), unsuited(library, files), uncited(files, library, suite))
 }
 
-// A source is a parsed Go file.
 type source struct {
 	name string
 	file *ast.File
@@ -71,8 +69,8 @@ func parseDir(dir string) ([]source, error) {
 	return files, nil
 }
 
-// unlisted finds variants that Suite does not list: package variables by their
-// name, and literals anywhere by the variant's name.
+// unlisted finds variants that Suite does not list: package variables by their name, and
+// literals anywhere by the variant's name.
 func unlisted(files []source, suite []*harness.Variant) error {
 	var errs []error
 	makers := variantMakers(files)
@@ -100,7 +98,6 @@ func unlisted(files []source, suite []*harness.Variant) error {
 	return errors.Join(errs...)
 }
 
-// packageVars returns the initial values of a file's package variables.
 func packageVars(f *ast.File) map[string]ast.Expr {
 	vars := make(map[string]ast.Expr)
 	for _, d := range f.Decls {
@@ -118,7 +115,6 @@ func packageVars(f *ast.File) map[string]ast.Expr {
 	return vars
 }
 
-// listedIn returns the identifiers in the value of Suite.
 func listedIn(files []source) (listed map[string]bool, found bool) {
 	listed = make(map[string]bool)
 	for _, src := range files {
@@ -137,7 +133,6 @@ func listedIn(files []source) (listed map[string]bool, found bool) {
 	return listed, found
 }
 
-// variantMakers returns the package's functions that return one variant.
 func variantMakers(files []source) map[string]bool {
 	makers := make(map[string]bool)
 	for _, src := range files {
@@ -152,7 +147,6 @@ func variantMakers(files []source) map[string]bool {
 	return makers
 }
 
-// isVariant recognises &harness.Variant{…} and a call of a maker.
 func isVariant(e ast.Expr, makers map[string]bool) bool {
 	switch e := e.(type) {
 	case *ast.UnaryExpr:
@@ -174,7 +168,6 @@ func isVariantType(e ast.Expr) bool {
 	return ok && x.Name == "harness" && sel.Sel.Name == "Variant"
 }
 
-// stringField returns the value of a field that is a string literal.
 func stringField(lit *ast.CompositeLit, field string) (string, bool) {
 	for _, e := range lit.Elts {
 		kv, ok := e.(*ast.KeyValueExpr)
@@ -197,9 +190,9 @@ func stringValue(e ast.Node) (string, bool) {
 	return s, err == nil
 }
 
-// uncited finds variants whose Paper does not occur in the comments of the file
-// that implements them: the one that names them, or those of the library whose
-// locks they are made of. Order and punctuation do not matter, words do.
+// uncited finds variants whose Paper does not occur in the comments of the implementing
+// file: the file that names them, or the library's files of their locks. Only words
+// matter, not order and punctuation.
 func uncited(files, library []source, suite []*harness.Variant) error {
 	var errs []error
 	for _, v := range suite {
@@ -216,7 +209,6 @@ func uncited(files, library []source, suite []*harness.Variant) error {
 	return errors.Join(errs...)
 }
 
-// names reports whether f contains name as a string literal.
 func names(f *ast.File, name string) (found bool) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		if s, ok := stringValue(n); ok && s == name {
@@ -227,8 +219,6 @@ func names(f *ast.File, name string) (found bool) {
 	return found
 }
 
-// missingWords returns the words of paper, of three letters or more, that no
-// comment of the files contains.
 func missingWords(paper string, files []source) []string {
 	var comments strings.Builder
 	for _, src := range files {

@@ -8,18 +8,17 @@ import (
 	"strings"
 )
 
-// A lockType is a lock that a library exports.
 type lockType struct {
 	name    string
-	src     source // declares it
-	made    bool   // has a constructor, New and its name
-	maker   string // the type with a method by its name that makes it, such as Client; "" for none
-	workers bool   // has handles, by a method Worker
+	src     source // declares the type
+	made    bool   // has a constructor called New and its name
+	maker   string // the type with a method of the lock's name that makes it, such as Client; or ""
+	workers bool   // has handles, from a method Worker
 }
 
-// lockTypes returns the exported types of the library's files that are locks:
-// those with a method Worker, those with a method Lock that are no handles, and those
-// that a client makes.
+// lockTypes returns the exported types of the library's files that are locks: types with
+// a method Worker, types with a method Lock that are not handles, and types that a client
+// makes.
 func lockTypes(library []source) []lockType {
 	var types []lockType
 	handles, made := make(map[string]bool), make(map[string]bool)
@@ -49,8 +48,8 @@ func lockTypes(library []source) []lockType {
 	return byClients(types, library)
 }
 
-// byClients returns types with the exported types that a method by their name makes, and
-// without those that a method of another lock returns: they are handles of it.
+// byClients returns types plus the exported types that a method of their name makes, and
+// minus the results of another lock's methods: these are its handles.
 func byClients(types []lockType, library []source) []lockType {
 	for _, src := range library {
 		for _, d := range src.file.Decls {
@@ -66,7 +65,7 @@ func byClients(types []lockType, library []source) []lockType {
 			case ofLock || name != fn.Name.Name:
 			case i >= 0:
 				types[i].maker = maker
-			default: // its method Lock is that of a part
+			default: // its method Lock belongs to an embedded type
 				types = append(types, lockType{name: name, src: src, maker: maker})
 			}
 		}
@@ -74,7 +73,6 @@ func byClients(types []lockType, library []source) []lockType {
 	return types
 }
 
-// typeName returns the name of a type or of what it points to; "" for others.
 func typeName(e ast.Expr) string {
 	if star, ok := e.(*ast.StarExpr); ok {
 		e = star.X
@@ -85,7 +83,6 @@ func typeName(e ast.Expr) string {
 	return ""
 }
 
-// unsuited finds locks of the library that no file of its lab makes.
 func unsuited(library, files []source) error {
 	if len(library) == 0 {
 		return nil
@@ -119,7 +116,6 @@ func makes(n ast.Node, library []source, t lockType) (found bool) {
 	return found
 }
 
-// entry returns what to add to Suite for a lock.
 func (t lockType) entry() string {
 	pkg := t.src.file.Name.Name
 	family, lock := "Blocking", fmt.Sprintf("harness.Shared(new(%s.%s))", pkg, t.name)
@@ -143,7 +139,6 @@ func (t lockType) entry() string {
 	},`, name, family, lock)
 }
 
-// remoteEntry returns what to add to Suite for a lock that a client of servers makes.
 func (t lockType) remoteEntry(name string) string {
 	pkg := t.src.file.Name.Name
 	short, family := strings.TrimSuffix(pkg, "lock"), "Redis"
@@ -158,10 +153,9 @@ func (t lockType) remoteEntry(name string) string {
 	},`, short+"-"+name, family, pkg, t.maker, t.name)
 }
 
-// implementing returns the files that implement a variant which home names: those
-// of the library whose locks its literal makes, itself or by a function of the
-// lab, or else home. A variant in a file of its own, not beside Suite, is implemented
-// there.
+// implementing returns the files that implement a variant named in home: the library
+// files of the locks that its literal makes, directly or through a function of the lab,
+// or else home. A variant in a separate file, not in that of Suite, is implemented there.
 func implementing(files, library []source, home source, name string) []source {
 	var where []source
 	lit := variantLiteral(home.file, name)
@@ -188,8 +182,6 @@ func implementing(files, library []source, home source, name string) []source {
 	return where
 }
 
-// variantLiteral returns the composite literal with that Name; nil if there is
-// none.
 func variantLiteral(f *ast.File, name string) (found *ast.CompositeLit) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		if lit, ok := n.(*ast.CompositeLit); ok {
@@ -202,7 +194,6 @@ func variantLiteral(f *ast.File, name string) (found *ast.CompositeLit) {
 	return found
 }
 
-// uses reports whether n contains the identifier.
 func uses(n ast.Node, name string) (found bool) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok && id.Name == name {

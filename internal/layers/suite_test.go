@@ -51,8 +51,8 @@ func TestSuiteComplete(t *testing.T) {
 	}
 }
 
-// TestOnlyForgottenLocks: what a library exports beside its locks is no lock, and a
-// lock that the lab makes by a function of its own is not forgotten.
+// TestOnlyForgottenLocks checks that other exports of a library do not count as locks,
+// and that a lock made by a function of the lab does not count as forgotten.
 func TestOnlyForgottenLocks(t *testing.T) {
 	for dir, suite := range map[string][]*harness.Variant{
 		"library": {{Name: "good", Paper: "Anderson 1990"}, {Name: "queue", Paper: "Craig 1993"}, {Name: "own", Paper: "Scott 2013"}},

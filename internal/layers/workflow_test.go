@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestWorkflow: the workflow runs targets of the Makefile, among them all that
-// .ci/run does, with the Go of go.mod, by actions of one version each.
+// TestWorkflow checks that the workflow runs targets of the Makefile, including all of
+// .ci/run, with the Go of go.mod, and uses actions of one version each.
 func TestWorkflow(t *testing.T) {
 	text := func(name string) string {
 		t.Helper()

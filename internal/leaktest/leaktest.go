@@ -14,11 +14,10 @@ import (
 	"time"
 )
 
-// patience is how long goroutines have to end after their test.
 const patience = 20 * time.Second
 
-// All fails t if a goroutine runs when it ends that did not run before. No other test
-// may run beside it.
+// All fails t if at its end a goroutine runs that did not run before. No other test may
+// run at the same time.
 func All(t testing.TB) {
 	t.Helper()
 	all(t, patience)
@@ -38,8 +37,9 @@ func all(t testing.TB, patience time.Duration) {
 	})
 }
 
-// goroutines returns the stacks of all goroutines by their number. Their count would not
-// do: that of the test before may still be on its way out, and one that is left would take its place.
+// goroutines returns the stacks of all goroutines by their number. Their count is not
+// enough: a goroutine of the previous test may be ending, and a leaked one would replace
+// it.
 func goroutines() map[string]string {
 	all := make(map[string]string)
 	for _, stack := range stacks() {
@@ -58,10 +58,10 @@ func stacks() []string {
 	}
 }
 
-// Own fails t if goroutines are left when it ends that t, its subtests or what
-// they have called began: those that carry its label, which goroutines inherit,
-// so that other tests may run beside it. Those that timers begin have none, which
-// only [All] and [Process] see.
+// Own fails t if at its end goroutines are left that t, its subtests or functions called
+// by them started. It finds them by a label, which goroutines inherit, so other tests may
+// run at the same time. Goroutines started by timers have no label; only [All] and
+// [Process] see them.
 func Own(t testing.TB) {
 	t.Helper()
 	own(t, patience)
@@ -75,7 +75,6 @@ func own(t testing.TB, patience time.Duration) {
 	})
 }
 
-// end waits until nothing is left.
 func end(t testing.TB, patience time.Duration, left func() []string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
@@ -90,15 +89,14 @@ func end(t testing.TB, patience time.Duration, left func() []string) {
 	}
 }
 
-// A Process is the tests of a package, some of which run beside each other. Its Run
-// returns 1 if after the last of them goroutines are left that run code of Packages, or
-// that such code began, whatever began them.
+// A Process is the tests of a package, which may run in parallel. Its Run returns 1 if
+// after the last test goroutines are left that run code of Packages, or that such code
+// started. It does not matter how they were started.
 type Process struct {
 	Tests    interface{ Run() int } // a *testing.M
 	Packages []string
 }
 
-// Run runs the tests.
 func (p Process) Run() int { return p.run(os.Stderr, patience) }
 
 func (p Process) run(w io.Writer, patience time.Duration) int {
@@ -106,7 +104,7 @@ func (p Process) run(w io.Writer, patience time.Duration) int {
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		left := running(p.Packages)
 		switch {
-		case code != 0 || len(left) == 0: // a test that failed may leave anything
+		case code != 0 || len(left) == 0: // a failed test may leave anything
 			return code
 		case time.Now().After(deadline):
 			fmt.Fprintf(w, "goroutines are left after all tests:\n%s\n", strings.Join(left, "\n\n"))
@@ -115,7 +113,6 @@ func (p Process) run(w io.Writer, patience time.Duration) int {
 	}
 }
 
-// running returns the stacks that have code of some packages.
 func running(packages []string) []string {
 	return slices.DeleteFunc(stacks(), func(s string) bool {
 		return !slices.ContainsFunc(packages, func(p string) bool { return strings.Contains(s, p+".") })
@@ -126,7 +123,6 @@ func label(t testing.TB) {
 	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("test", t.Name())))
 }
 
-// labelled returns the stacks of the goroutines of a test.
 func labelled(t testing.TB, name string) []string {
 	t.Helper()
 	var out bytes.Buffer

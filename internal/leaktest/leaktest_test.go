@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestOwn: a goroutine is found by the test that began it, in whichever way, and
-// by no other.
+// TestOwn checks that a goroutine is found only by the test that started it, directly or
+// not.
 func TestOwn(t *testing.T) {
 	All(t)
 	stop := make(chan struct{})
@@ -31,7 +31,6 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// A witness keeps what a test is told to do at its end.
 type witness struct {
 	testing.TB
 	cleanups []func()
@@ -41,8 +40,8 @@ type witness struct {
 func (w *witness) Cleanup(f func())      { w.cleanups = append(w.cleanups, f) }
 func (w *witness) Errorf(string, ...any) { w.failed = true }
 
-// TestFound: a test that leaves a goroutine fails, and one that does not passes,
-// even if the goroutine takes a while to end.
+// TestFound checks that a test that leaves a goroutine fails, and one that does not
+// passes, even if the goroutine takes a while to end.
 func TestFound(t *testing.T) {
 	All(t)
 	for name, check := range map[string]func(testing.TB, time.Duration){"all": all, "own": own} {
@@ -66,7 +65,8 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// timed is tests that leave a goroutine that a timer began, for as long as stop is open.
+// timed is a set of tests that leaves a goroutine, started by a timer, while stop is
+// open.
 type timed struct {
 	stop chan struct{}
 	code int
@@ -82,8 +82,8 @@ func (t timed) Run() int {
 	return t.code
 }
 
-// TestProcess: goroutines of timers are found after the last test, those of the package
-// that is named alone, and a failure of the tests is not hidden.
+// TestProcess checks that goroutines of timers are found after the last test, only those
+// of the named package, and that a failure of the tests is not hidden.
 func TestProcess(t *testing.T) {
 	All(t)
 	const here, other = "locklab/internal/leaktest", "locklab/harness"
@@ -103,8 +103,8 @@ func TestProcess(t *testing.T) {
 		if !test.leaves {
 			close(stop)
 		}
-		// This test's own goroutine has code of the package as well: so it is the one
-		// that is named by a function of its own.
+		// This test's own goroutine also has code of the package, so the pattern names a
+		// function of the leaked one.
 		of := test.of
 		if of == here {
 			of += ".timed"

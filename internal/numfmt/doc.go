@@ -1,6 +1,6 @@
-// Package numfmt writes figures and counts for readers, in one way everywhere: three
-// significant figures, an SI prefix, a unit behind a space that does not break, and
-// nouns that agree with their number.
+// Package numfmt formats figures and counts for readers, consistently everywhere: three
+// significant figures, an SI prefix, a unit after a non-breaking space, and nouns that
+// agree with their number.
 //
 // Rank 0. It imports the standard library only.
 package numfmt

@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// Unknown stands for a figure that is not known.
+// Unknown replaces an unknown figure.
 const Unknown = "–"
 
-// Space joins a figure and its unit: no line is broken there. [Plain] makes it an
-// ordinary one, for terminals.
+// Space joins a figure and its unit without a line break. [Plain] makes it an ordinary
+// space, for terminals.
 const Space = "\u00a0"
 
 // Plain returns s with ordinary spaces.
@@ -46,7 +46,7 @@ func SI(v float64) string {
 		least  float64
 		prefix string
 	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		// 999 950 is written 1 M, not 1000 k.
+		// 999 950 becomes 1 M, not 1000 k.
 		if v >= p.least*0.9995 {
 			return Number(v/p.least) + Space + p.prefix
 		}
@@ -81,8 +81,8 @@ func Nanos(ns float64) string {
 	return Number(ns) + Space + "ns"
 }
 
-// Percent formats v, in percent, to a precision that does not turn 99.6 into
-// 100 or 0.4 into 0.
+// Percent formats v, in percent, with enough precision that 99.6 does not become 100 or
+// 0.4 become 0.
 func Percent(v float64) string {
 	switch {
 	case math.IsNaN(v):
@@ -126,10 +126,10 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, Noun(n, noun))
 }
 
-// Noun returns noun as it stands after the number n: "worker", "workers".
+// Noun returns noun in the form for the number n: "worker", "workers".
 func Noun(n int, noun string) string { return Choose(n, noun, noun+"s") }
 
-// Choose returns one if n is 1, else more: words that agree with a number, such as
+// Choose returns one if n is 1, else more: for words that agree with a number, such as
 // "is" and "are".
 func Choose(n int, one, more string) string {
 	if n == 1 {
@@ -138,7 +138,7 @@ func Choose(n int, one, more string) string {
 	return more
 }
 
-// List joins names: "a, b and c", or "a, b and 5 more" beyond most of them.
+// List joins names: "a, b and c", or "a, b and 5 more" if there are more than most.
 func List(names []string, most int) string {
 	switch n := len(names); {
 	case n == 0:

@@ -1,10 +1,9 @@
-// Package qemu runs the tests of a package as a program for another
-// architecture, on an emulated CPU, from a test on linux/amd64.
+// Package qemu runs the tests of a package as a program for another architecture, on an
+// emulated CPU, from a test on linux/amd64.
 //
-// What passes there shows that instructions are encoded and used as meant. It
-// shows little about memory order: the emulator keeps that of the host, where
-// it keeps any.
+// A pass shows that instructions are encoded and used as meant. It shows little about
+// memory order: the emulator keeps at most the order of the host.
 //
-// Rank 1. It imports the standard library only. Package atomics, below it, has
-// its own few lines of this.
+// Rank 1. It imports the standard library only. Package atomics, below it, has its own
+// short version.
 package qemu

@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-// Find returns the path of the emulator of an architecture, by qemu's name of
-// it. Without one, or on another host than linux/amd64, it skips the test, or
-// fails it if LOCKLAB_REQUIRE names qemu.
+// Find returns the path of the emulator of an architecture, in qemu's naming. Without
+// one, or on a host other than linux/amd64, it skips the test, or fails it if
+// LOCKLAB_REQUIRE names qemu.
 func Find(t *testing.T, arch string) (path string) {
 	t.Helper()
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skipf("needs a linux/amd64 host, this is %s/%s", runtime.GOOS, runtime.GOARCH)
 	}
-	for _, name := range []string{"qemu-" + arch + "-static", "qemu-" + arch} { // some systems leave "-static" out
+	for _, name := range []string{"qemu-" + arch + "-static", "qemu-" + arch} { // some systems omit "-static"
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}
@@ -31,10 +31,9 @@ func Find(t *testing.T, arch string) (path string) {
 	return ""
 }
 
-// TestBinary builds the tests of the package in the working directory for
-// goarch, on Linux, and returns the path of the program, which goes with the
-// test. It leaves go vet out, which make lint runs on every architecture, and what
-// only debuggers read.
+// TestBinary builds the tests of the package in the working directory for goarch, on
+// Linux. It returns the path of the program, which is removed with the test. It omits go
+// vet, which make lint runs on every architecture, and debug information.
 func TestBinary(t *testing.T, goarch string) (path string) {
 	t.Helper()
 	tool, err := exec.LookPath("go")
@@ -43,8 +42,8 @@ func TestBinary(t *testing.T, goarch string) (path string) {
 	}
 	path = filepath.Join(t.TempDir(), "qemu.test")
 	cmd := exec.CommandContext(t.Context(), tool, "test", "-c", "-vet=off", "-ldflags=-w", "-o", path, ".")
-	// Flags that the test itself was run with are not for the inner one; make test has compiled
-	// what it needs without paths.
+	// Flags of this test run are not for the inner command. make test has compiled its
+	// packages without paths.
 	cmd.Env = append(cmd.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+goarch)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

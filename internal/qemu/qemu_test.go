@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// TestProgramRuns runs itself on another architecture.
 func TestProgramRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

@@ -8,8 +8,8 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// Days returns a run a day of a machine: factor says by how much the rate of a lock
-// on a day, counted from 0, differs from that of its model; 0 is not measured.
+// Days returns a run for each day of a machine. factor is the rate of a lock on a day,
+// counted from 0, relative to its model; 0 is not measured.
 func Days(host string, cpus, days, rounds int, workers []int, models []Model, factor func(day int, lock string) float64) (runs []*resultfile.Run) {
 	for day := range days {
 		var of []Model
@@ -33,9 +33,10 @@ func Days(host string, cpus, days, rounds int, workers []int, models []Model, fa
 	return runs
 }
 
-// TwoMachines returns the runs of two made-up machines: a dozen of the first, on
-// which mcs becomes slower with the seventh, ticket is off once, clh is missing once
-// and counter breaks a promise in the last; three of the second, too few to say.
+// TwoMachines returns the runs of two synthetic machines. There are a dozen of the first:
+// mcs becomes slower from the seventh on, ticket is an outlier once, clh is missing once
+// and counter breaks a promise in the last. There are three of the second, too few for a
+// trend.
 func TwoMachines() []*resultfile.Run {
 	counter := With(Fast("counter", 40e6), func(m *Model) { m.Lock.Family = harness.Peer })
 	models := []Model{Fast("mcs", 12e6), Fast("ticket", 9e6), Fast("clh", 11e6),

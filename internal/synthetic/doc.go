@@ -1,5 +1,5 @@
-// Package synthetic makes up runs, for tests of what is concluded and drawn from a
-// run. No figure of it is ever published.
+// Package synthetic generates runs, for tests of the conclusions and charts of a run. Its
+// figures are never published.
 //
 // Rank 4. Only tests import it.
 package synthetic

@@ -9,11 +9,11 @@ import (
 	"locklab/harness/oracle"
 )
 
-// HistoryName is the history that a result of [Faults] names.
+// HistoryName is the history in a result of [Faults].
 const HistoryName = "histories/failover-redis-queue-1.jsonl"
 
-// Fault returns a made-up result of a scenario: tries, of which seen showed what they
-// say, and windows around the given one.
+// Fault returns a synthetic result of a scenario: tries, of which seen showed each harm,
+// and windows around the given one.
 func Fault(scenario string, lock harness.Lock, tries int, window time.Duration, seen map[harness.Harm]int, tests ...harness.Guarantee) *harness.FaultResult {
 	rng := rand.New(rand.NewPCG(uint64(len(scenario)), uint64(len(lock.Name))))
 	r := &harness.FaultResult{
@@ -32,7 +32,8 @@ func Fault(scenario string, lock harness.Lock, tries int, window time.Duration, 
 	return r
 }
 
-// Faults returns what failure scenarios did to the distributed locks of [Zoo].
+// Faults returns synthetic results of failure scenarios for the distributed locks of
+// [Zoo].
 func Faults() (out []*harness.FaultResult) {
 	lock := func(name string, family harness.Family, kind string, fenced, fifo bool) harness.Lock {
 		l := Served(name, family, kind)
@@ -56,7 +57,7 @@ func Faults() (out []*harness.FaultResult) {
 		failover := Fault("failover", c.lock, 40, c.window*3/2, c.failover, harness.Failover, harness.Fencing)
 		reply := Fault("reply-lost", c.lock, 200, c.window/9, c.reply)
 		crash.Aims = []harness.FaultAim{{Figure: "window", Quantile: 1, Limit: float64(4 * time.Second), Text: "the next holder within 4 s"}}
-		if c.lock.Name == "redsync" { // nothing is known of it
+		if c.lock.Name == "redsync" { // no expectation
 			pause.Expected, crash.Expected, failover.Expected, reply.Expected = harness.Expectation{}, harness.Expectation{}, harness.Expectation{}, harness.Expectation{}
 		}
 		for range c.failover[harness.TwoHolders] {
@@ -72,9 +73,9 @@ func Faults() (out []*harness.FaultResult) {
 	return append(out, skipped)
 }
 
-// History returns a made-up history of a failover that gave a lock to two holders: a
-// worker holds it, the server is lost, and another is granted it before the first
-// has released it or been told.
+// History returns a synthetic history of a failover that gave a lock to two holders. A
+// worker holds it, the server is lost, and another worker is granted the lock before the
+// first has released it or noticed.
 func History() oracle.History {
 	at := func(ms int) int64 { return int64(ms) * int64(time.Millisecond) }
 	h := oracle.History{

@@ -7,9 +7,9 @@ import (
 	"locklab/harness"
 )
 
-// Open returns what the lock of r, a made-up result of a closed loop, would do in an open
-// loop at a rate, if it served arrivals in order for an exponential time each, with the
-// rate of r on average: the waits of an M/M/1 queue, or of one that grows.
+// Open returns the open-loop result at a rate for the lock of r, a synthetic result of a
+// closed loop. Service is in order, with exponential times, at the rate of r on average.
+// The waits are those of an M/M/1 queue, or of a growing one.
 func Open(r *harness.Result, rate harness.Rate) *harness.Result {
 	o := *r
 	capacity := float64(r.Ops) / r.Elapsed.Seconds()
@@ -24,7 +24,7 @@ func Open(r *harness.Result, rate harness.Rate) *harness.Result {
 	last := int64(-1)
 	for i := range n {
 		q := (float64(i) + 0.5) / n
-		wait := service / 5 // of a request that meets none
+		wait := service / 5 // wait of a request without contention
 		if load >= 1 {
 			wait += float64(r.Elapsed) * (1 - 1/load) * q
 		} else if q > 1-load {

@@ -6,10 +6,10 @@ import (
 	"locklab/harness"
 )
 
-// Simulations returns made-up simulations of locks on a machine of that many sockets and
-// cores in each, one for each number of workers that it has threads for, the same for the
-// same arguments. Lock number i loses i parts in ten of its rate with each doubling of the
-// workers, and as much again beyond the first socket.
+// Simulations returns synthetic simulations of locks on a machine with that many sockets
+// and cores in each, one for each number of workers that it has threads for. The same
+// arguments give the same results. Lock number i loses i tenths of its rate with each
+// doubling of the workers, and the same again beyond the first socket.
 func Simulations(machine string, sockets, cores int, workers []int, locks ...harness.Lock) (out []*harness.Simulation) {
 	for i, lock := range locks {
 		for _, w := range workers {

@@ -12,16 +12,15 @@ import (
 	"locklab/internal/machine"
 )
 
-// A Model is a made-up lock for tests of what a report says. No figure of it
-// is ever published.
+// A Model is a synthetic lock for tests of reports. Its figures are never published.
 type Model struct {
 	Lock    harness.Lock
 	Rate    func(workers int) float64 // acquisitions per second
 	Skew    float64                   // worker i gets exp(-skew·i/workers) shares
-	Handed  float64                   // share of acquisitions that change hands
+	Handed  float64                   // share of acquisitions that change owners
 	Noise   float64                   // of the rate, relative
 	Breaks  bool                      // exclusion, in its last round
-	Missing int                       // rounds it lacks
+	Missing int                       // missing rounds
 }
 
 // Local returns a lock inside one process.
@@ -29,14 +28,14 @@ func Local(name string, family harness.Family, status harness.Status) harness.Lo
 	return harness.Lock{Name: name, Doc: "a made-up lock", Paper: "none", Family: family, Status: status}
 }
 
-// Served returns a lock kept by a server of that kind.
+// Served returns a lock that needs a server of that kind.
 func Served(name string, family harness.Family, kind string) harness.Lock {
 	l := Local(name, family, harness.Recommended)
 	l.Traits.Needs = kind
 	return l
 }
 
-// Run returns a run of the models, the same for the same arguments.
+// Run returns a run of the models. The same arguments give the same run.
 func Run(seed uint64, rounds, cpus int, workers []int, models ...Model) *resultfile.Run {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	started := time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC)
@@ -104,8 +103,8 @@ func (m Model) result(rng *rand.Rand, round, rounds, workers int) *harness.Resul
 	return r
 }
 
-// sliced spreads what the workers of r did over the slices of its window, alike but
-// for what does not divide: the shares of each slice are those of the window.
+// sliced spreads the operations of the workers of r evenly over the slices of its window,
+// except for remainders: the shares of each slice are those of the window.
 func sliced(r *harness.Result) (counts []uint32) {
 	slices := uint64(r.Elapsed / harness.SliceLength)
 	if len(r.Workers) < 2 {
@@ -119,9 +118,8 @@ func sliced(r *harness.Result) (counts []uint32) {
 	return counts
 }
 
-// owners makes a log of two bursts: every owner passes the lock on to the next
-// worker, or keeps it; of workers with unequal shares the first ones keep it
-// longer.
+// owners makes a log of two bursts: every owner passes the lock to the next worker, or
+// keeps it. Among workers with unequal shares the first ones keep it longer.
 func (m Model) owners(rng *rand.Rand, shares []float64) (log []uint16, burst int) {
 	if len(shares) < 2 {
 		return nil, 0
@@ -137,10 +135,9 @@ func (m Model) owners(rng *rand.Rand, shares []float64) (log []uint16, burst int
 	return log, burst
 }
 
-// Constant is a rate that does not depend on the workers.
+// Constant returns a rate that does not depend on the workers.
 func Constant(v float64) func(int) float64 { return func(int) float64 { return v } }
 
-// Zoo returns a run with many locks of every family.
 func Zoo(rounds int) *resultfile.Run {
 	falling := func(from, at1 float64) func(int) float64 {
 		return func(w int) float64 {
@@ -189,7 +186,7 @@ func Zoo(rounds int) *resultfile.Run {
 	return run
 }
 
-// Fast returns the model of a spin lock for use with that rate and little noise.
+// Fast returns the model of a spin lock with that rate and little noise.
 func Fast(name string, rate float64) Model {
 	return Model{Lock: Local(name, harness.Spin, harness.Recommended), Rate: Constant(rate), Handed: 0.5, Noise: 0.01}
 }

@@ -14,21 +14,20 @@ import (
 	"locklab/internal/child"
 )
 
-// ErrNoCompiler says that this machine has no C compiler that works. The error
-// that wraps it says why.
+// ErrNoCompiler reports that this machine has no working C compiler. The wrapping error
+// has the reason.
 var ErrNoCompiler = errors.New("twin: no C compiler")
 
-// ErrNoHeader says that a header which the program needs is not there. The error
-// that wraps it says which, and how to get it.
+// ErrNoHeader reports that a header that the program needs is missing. The wrapping error
+// names it, and how to get it.
 var ErrNoHeader = errors.New("twin: missing C header")
 
-// Options say how to build a twin. The zero value is ready to use.
+// Options configures the build of a twin. The zero value is ready to use.
 type Options struct {
 	Compiler string   // the command and its first arguments; "" is $CC, or else cc
 	Flags    []string // nil is -O2
 }
 
-// command returns the compiler as words.
 func (o Options) command() []string {
 	for _, s := range []string{o.Compiler, os.Getenv("CC")} {
 		if words := strings.Fields(s); len(words) > 0 {
@@ -38,7 +37,6 @@ func (o Options) command() []string {
 	return []string{"cc"}
 }
 
-// build compiles p in dir and returns the path of the program.
 func build(ctx context.Context, dir string, p *Program, o Options) (string, error) {
 	if p.Build != nil {
 		return p.Build(ctx, dir)
@@ -54,12 +52,12 @@ func build(ctx context.Context, dir string, p *Program, o Options) (string, erro
 	if flags == nil {
 		flags = []string{"-O2"}
 	}
-	out := filepath.Join(dir, "twin.exe") // Windows wants a suffix; other systems ignore it
+	out := filepath.Join(dir, "twin.exe") // Windows needs a suffix; other systems ignore it
 	said, err := compile(ctx, dir, words, flags, p.File, out)
 	if err == nil {
 		return out, nil
 	}
-	// A compiler without headers or linker is as good as none.
+	// A compiler without headers or linker counts as missing.
 	if said, err := compile(ctx, dir, words, flags, "hello.c", out); err != nil && ctx.Err() == nil {
 		return "", fmt.Errorf("%w: %s builds no program: %w: %s", ErrNoCompiler, words[0], err, said)
 	}
@@ -69,7 +67,6 @@ func build(ctx context.Context, dir string, p *Program, o Options) (string, erro
 	return "", fmt.Errorf("twin: cannot build %s: %w: %s", p.File, err, said)
 }
 
-// hasHeader reports whether a program that includes header builds.
 func hasHeader(ctx context.Context, dir string, words []string, header string) bool {
 	const name = "header.c"
 	text := "#include <" + header + ">\nint main(void) { return 0; }\n"
@@ -80,7 +77,6 @@ func hasHeader(ctx context.Context, dir string, words []string, header string) b
 	return err == nil
 }
 
-// compile builds one source and returns the end of what the compiler said.
 func compile(ctx context.Context, dir string, words, flags []string, file, out string) (string, error) {
 	args := append(append([]string{}, words[1:]...), "-std=c11", "-pthread")
 	args = append(append(args, flags...), "-o", out, file)
@@ -93,11 +89,8 @@ func compile(ctx context.Context, dir string, words, flags []string, file, out s
 	return last(string(said)), err
 }
 
-// last returns the end of what a program said, in one line.
 func last(text string) string { return cmp.Or(child.LastWords(text), "it said nothing") }
 
-// unpack writes the sources to dir, and the least program that needs what they
-// need.
 func unpack(dir string) error {
 	files, err := fs.Glob(sources, "c/*")
 	if err != nil {

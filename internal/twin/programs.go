@@ -7,19 +7,19 @@ import (
 
 // A Program is a C source that measures one topic.
 type Program struct {
-	Topic string   // what it says of itself
-	Doc   string   // one sentence
-	File  string   // in the directory c
-	Cases []string // what it can run
-	Needs string   // a header beside those of C11 and POSIX, and how to get it; "" for none
+	Topic string // name in the first line of the protocol
+	Doc   string
+	File  string // in the directory c
+	Cases []string
+	Needs string // a header in addition to C11 and POSIX, and how to get it; or ""
 
-	// Build, if not nil, makes the program in place of a C compiler, in a directory
-	// that goes as soon as the program runs. It returns the path. That is for
-	// programs in other languages that speak the same protocol, to be set beside it.
+	// Build, if not nil, makes the program in place of a C compiler, in a directory that
+	// is removed as soon as the program runs. It returns the path. It is for programs in
+	// other languages with the same protocol.
 	Build func(ctx context.Context, dir string) (path string, err error)
 }
 
-// CoreToCore hands a word between two threads. An operation is one way.
+// CoreToCore passes a word between two threads. An operation is one way.
 var CoreToCore = &Program{
 	Topic: "core-to-core",
 	Doc:   "Two threads hand a word to and fro by compare-and-swap.",
@@ -27,8 +27,8 @@ var CoreToCore = &Program{
 	Cases: []string{"cas-spin", "load-then-cas"},
 }
 
-// Locks takes and frees a lock. An operation is an acquisition with its release.
-// A run in which two threads were inside at once ends the program.
+// Locks takes and frees a lock. An operation is an acquisition with its release. The
+// program ends if two threads were inside at once.
 var Locks = &Program{
 	Topic: "locks",
 	Doc:   "The textbook spin locks, step for step as package spinlock has them, and the mutex of the C library.",
@@ -36,7 +36,7 @@ var Locks = &Program{
 	Cases: []string{"tas", "tas-xchg", "ttas", "ticket", "mcs", "clh", "pthread-mutex"},
 }
 
-// ConcurrencyKit does what Locks does, by locks that others wrote.
+// ConcurrencyKit does the same as Locks, with locks written by others.
 var ConcurrencyKit = &Program{
 	Topic: "concurrency-kit",
 	Doc:   "The spin locks of Concurrency Kit, as shipped.",
@@ -45,7 +45,7 @@ var ConcurrencyKit = &Program{
 	Needs: "ck_spinlock.h: install libck-dev, see concurrencykit.org",
 }
 
-// Programs lists what can be built.
+// Programs lists the available programs.
 var Programs = []*Program{CoreToCore, Locks, ConcurrencyKit}
 
 //go:embed c/*.c c/*.h

@@ -16,9 +16,8 @@ import (
 	"locklab/internal/child"
 )
 
-// A Twin is a C program that runs as a child and measures on demand. Its
-// methods may be called by several goroutines; measurements wait for each other.
-// Close it.
+// A Twin is a C program that runs as a child and measures on demand. Several goroutines
+// may call its methods; measurements wait for each other. The caller must close it.
 type Twin struct {
 	program *Program
 	dir     string
@@ -26,20 +25,20 @@ type Twin struct {
 	stdin   io.WriteCloser
 	stderr  child.Tail
 
-	lines  chan string   // of the child, closed at the end of its output
+	lines  chan string   // from the child, closed at the end of its output
 	killed chan struct{} // closed when lines are no longer read
 	kill   func()
-	forget func() bool // the context
+	forget func() bool // stops the watch on the context
 	mu     sync.Mutex  // held from a command to its answer
 }
 
-// A Reading is the answer to one measurement.
+// A Reading is the result of one measurement.
 type Reading struct {
-	Elapsed time.Duration // of the measured part
-	Ops     []int64       // of each thread in that time
+	Elapsed time.Duration // time of the measured part
+	Ops     []int64       // operations of each thread in that time
 }
 
-// NsPerOp returns the elapsed time in ns for one operation of whichever thread.
+// NsPerOp returns the elapsed time in ns for one operation of any thread.
 func (r Reading) NsPerOp() float64 {
 	sum := int64(0)
 	for _, n := range r.Ops {
@@ -48,10 +47,10 @@ func (r Reading) NsPerOp() float64 {
 	return float64(r.Elapsed) / float64(sum)
 }
 
-// Unbound stands for a thread that is not bound to a CPU.
+// Unbound is a thread that is not bound to a CPU.
 const Unbound = -1
 
-// ErrEnded says that the child is gone.
+// ErrEnded reports that the child is gone.
 var ErrEnded = errors.New("twin: the C program has ended")
 
 // Start builds p and starts it. The child ends when ctx does. The error wraps
@@ -73,12 +72,11 @@ func Start(ctx context.Context, p *Program, o Options) (*Twin, error) {
 	if err := t.greet(ctx); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
-	// A program that runs needs no file, except on Windows, where Close removes it.
+	// A running program needs no file, except on Windows, where Close removes it.
 	_ = os.RemoveAll(dir)
 	return t, nil
 }
 
-// launch starts the child and the goroutine that reads it.
 func (t *Twin) launch(path string) (err error) {
 	cmd := exec.Command(path)
 	cmd.Stderr = &t.stderr
@@ -96,13 +94,12 @@ func (t *Twin) launch(path string) (err error) {
 	})
 	go func() {
 		<-t.child.Done()
-		_ = in.Close() // is never an error
+		_ = in.Close() // never an error
 	}()
 	go t.scan(out)
 	return nil
 }
 
-// scan reads the lines of the child until it is gone.
 func (t *Twin) scan(out *io.PipeReader) {
 	defer close(t.lines)
 	s := bufio.NewScanner(out)
@@ -115,7 +112,6 @@ func (t *Twin) scan(out *io.PipeReader) {
 	_ = out.CloseWithError(s.Err()) // a line without end: nothing more is read
 }
 
-// greet reads the first line of the child.
 func (t *Twin) greet(ctx context.Context) error {
 	line, err := t.read(ctx)
 	if err != nil {
@@ -128,8 +124,8 @@ func (t *Twin) greet(ctx context.Context) error {
 	return nil
 }
 
-// read returns the next line. A child that is late for ctx is killed: an answer
-// that comes later would be taken for that of the next command.
+// read returns the next line. A child that is late for ctx is killed: its answer would
+// otherwise count for the next command.
 func (t *Twin) read(ctx context.Context) (string, error) {
 	select {
 	case line, ok := <-t.lines:
@@ -147,14 +143,13 @@ func (t *Twin) read(ctx context.Context) (string, error) {
 	}
 }
 
-// ask sends one command and returns the words of a good answer.
 func (t *Twin) ask(ctx context.Context, command string) ([]string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// If the child is gone, read says so better.
+	// If the child is gone, read returns a better error.
 	_, _ = io.WriteString(t.stdin, command+"\n")
 	line, err := t.read(ctx)
 	if err != nil {
@@ -209,11 +204,10 @@ func (t *Twin) Compiler(ctx context.Context) (string, error) {
 	return strings.Join(words, " "), err
 }
 
-// Close ends the child and waits until it is gone. Calling it again does
-// nothing.
+// Close ends the child and waits until it is gone. Further calls do nothing.
 func (t *Twin) Close() error {
 	t.forget()
-	_ = t.stdin.Close() // may be closed already
+	_ = t.stdin.Close()
 	const patience = time.Second
 	select {
 	case <-t.child.Done():

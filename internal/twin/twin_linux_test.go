@@ -30,7 +30,6 @@ func TestMain(m *testing.M) {
 	fmt.Println(err)
 }
 
-// TestDiesWithOwner kills an owner in the middle of a measurement of a minute.
 func TestDiesWithOwner(t *testing.T) {
 	needCompiler(t)
 	owner := exec.Command(os.Args[0])
@@ -62,14 +61,14 @@ func TestDiesWithOwner(t *testing.T) {
 	}
 }
 
-// threads returns how many threads of a process run, 0 if it is gone or only
-// waits for its parent to reap it.
+// threads returns the number of threads of a process, 0 if it is gone or only waits to be
+// reaped by its parent.
 func threads(pid string) int {
 	text, err := os.ReadFile("/proc/" + strings.TrimSpace(pid) + "/stat")
 	if err != nil {
 		return 0
 	}
-	// The name in parentheses may hold blanks.
+	// The name in parentheses may contain blanks.
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 	if fields[0] == "Z" || fields[0] == "X" {
 		return 0

@@ -19,7 +19,6 @@ import (
 	"locklab/internal/child"
 )
 
-// compiler is the error of a first try.
 var compiler = sync.OnceValue(func() error {
 	tw, err := Start(context.Background(), CoreToCore, Options{})
 	if err != nil {
@@ -28,7 +27,6 @@ var compiler = sync.OnceValue(func() error {
 	return tw.Close()
 })
 
-// needCompiler skips the test, with the reason, where there is none.
 func needCompiler(t *testing.T) {
 	t.Helper()
 	if err := compiler(); errors.Is(err, ErrNoCompiler) {
@@ -38,7 +36,6 @@ func needCompiler(t *testing.T) {
 	}
 }
 
-// start starts p, or skips the test with the reason.
 func start(t *testing.T, p *Program) *Twin {
 	t.Helper()
 	needCompiler(t)
@@ -57,7 +54,6 @@ func start(t *testing.T, p *Program) *Twin {
 	return tw
 }
 
-// checkPrograms returns what is wrong with ps, "" for nothing.
 func checkPrograms(ps []*Program) string {
 	topics, files := make(map[string]bool), make(map[string]bool)
 	for _, p := range ps {
@@ -103,7 +99,6 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestCases runs every case of every program.
 func TestCases(t *testing.T) {
 	for _, p := range Programs {
 		t.Run(p.Topic, func(t *testing.T) {
@@ -119,7 +114,7 @@ func TestCases(t *testing.T) {
 				if ns := r.NsPerOp(); !(ns > 0) || math.IsInf(ns, 0) {
 					t.Errorf("%s: %+v, %v ns for an operation", name, r, ns)
 				}
-				// A thread that hands the word over waits until it is handed back.
+				// A thread that passes the word on waits until it comes back.
 				if p == CoreToCore && r.Ops[0] != r.Ops[1] {
 					t.Errorf("%s: %+v", name, r)
 				}
@@ -128,7 +123,6 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestNoHeader: a program whose header is not installed says how to get it.
 func TestNoHeader(t *testing.T) {
 	needCompiler(t)
 	p := *ConcurrencyKit
@@ -139,8 +133,8 @@ func TestNoHeader(t *testing.T) {
 	}
 }
 
-// TestRejectedCommands: a bad command has an answer that says why, and the
-// child goes on.
+// TestRejectedCommands checks that the answer to a bad command has the reason, and that
+// the child continues.
 func TestRejectedCommands(t *testing.T) {
 	tw := start(t, CoreToCore)
 	two := []int{Unbound, Unbound}
@@ -204,7 +198,6 @@ func TestNoCompiler(t *testing.T) {
 	}
 }
 
-// TestBrokenSource: that is our fault, not a machine without a compiler.
 func TestBrokenSource(t *testing.T) {
 	needCompiler(t)
 	_, err := Start(t.Context(), CoreToCore, Options{Flags: []string{"-DTWIN_H"}}) // hides twin.h
@@ -213,7 +206,6 @@ func TestBrokenSource(t *testing.T) {
 	}
 }
 
-// TestWrongProgram: what does not speak the protocol is refused.
 func TestWrongProgram(t *testing.T) {
 	needCompiler(t)
 	p := *CoreToCore
@@ -227,7 +219,7 @@ func TestLeavesNothing(t *testing.T) {
 	needCompiler(t)
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	if p, err := child.Start(exec.Command("true")); err == nil { // what starts children stays
+	if p, err := child.Start(exec.Command("true")); err == nil { // the spawning goroutine stays
 		<-p.Done()
 	}
 	before := runtime.NumGoroutine()
@@ -263,7 +255,6 @@ func TestLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestContexts: the end of either context ends a measurement of a minute.
 func TestContexts(t *testing.T) {
 	needCompiler(t)
 	for _, name := range []string{"of Start", "of Run"} {
@@ -290,13 +281,12 @@ func TestContexts(t *testing.T) {
 	}
 }
 
-// TestCompilerWarnsOfNothing keeps the sources clean.
 func TestCompilerWarnsOfNothing(t *testing.T) {
 	needCompiler(t)
 	for _, p := range Programs {
 		tw, err := Start(t.Context(), p, Options{Flags: []string{"-O1", "-Wall", "-Wextra", "-Werror"}})
 		if errors.Is(err, ErrNoHeader) {
-			continue // TestCases says so
+			continue // TestCases reports it
 		}
 		if err != nil {
 			t.Error(err)

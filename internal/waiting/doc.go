@@ -1,6 +1,6 @@
-// Package waiting is what waiters for a local lock do between two polls of it:
-// one way for each [Policy]. It also checks what callers of the lock packages
-// pass to constructors, so that all of them refuse a mistake with the same words.
+// Package waiting implements the waits of local locks between two polls: one way for each
+// [Policy]. It also checks the arguments of constructors of the lock packages, so that
+// all refuse a mistake with the same words.
 //
 // Rank 1. It imports atomics.
 package waiting

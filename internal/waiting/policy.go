@@ -2,11 +2,10 @@ package waiting
 
 import "fmt"
 
-// A Policy says what a waiter does between two polls of the lock.
+// A Policy is what a waiter does between two polls of the lock.
 type Policy string
 
-// The policies; spinlock and mutex export them under these names with the
-// prefix Wait, and document them.
+// The policies; spinlock and mutex export and document them with the prefix Wait.
 const (
 	Adaptive   Policy = ""
 	Spin       Policy = "spin"
@@ -27,17 +26,16 @@ func (p Policy) String() string {
 	return string(p)
 }
 
-// A Pin says how the goroutines that use a lock are bound to threads.
+// A Pin is how the goroutines that use a lock are bound to threads.
 type Pin string
 
-// The ways to be bound.
 const (
 	PinNone   Pin = ""
 	PinThread Pin = "thread"
 	PinCPU    Pin = "cpu"
 )
 
-// Pins lists every way to be bound, the default first.
+// Pins lists every kind of binding, the default first.
 var Pins = []Pin{PinNone, PinThread, PinCPU}
 
 // String returns the name; "none" for the zero value.
@@ -48,18 +46,16 @@ func (p Pin) String() string {
 	return string(p)
 }
 
-// policyError is what New panics with.
 type policyError Policy
 
 func (e policyError) Error() string { return fmt.Sprintf("locklab: unknown wait policy %q", string(e)) }
 
-// pinError is what New panics with.
 type pinError Pin
 
 func (e pinError) Error() string { return fmt.Sprintf("locklab: unknown pin %q", string(e)) }
 
-// Check panics unless a lock can be made for so many workers, with this policy
-// and pin.
+// Check panics unless a lock can be made for that number of workers, with this policy and
+// pin.
 func Check(workers int, p Policy, pin Pin) {
 	if workers < 1 {
 		panic(fmt.Sprintf("locklab: a lock for %d workers: want at least 1", workers))
@@ -67,7 +63,7 @@ func Check(workers int, p Policy, pin Pin) {
 	New(p, pin)
 }
 
-// CheckWorker panics unless a lock for so many workers has one with index i.
+// CheckWorker panics unless a lock for that number of workers has one with index i.
 func CheckWorker(i, workers int) {
 	if uint(i) >= uint(workers) {
 		panic(fmt.Sprintf("locklab: worker %d of a lock for %d: want 0 to %d", i, workers, workers-1))

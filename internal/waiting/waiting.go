@@ -9,49 +9,49 @@ import (
 
 // The numbers behind the wait policies.
 const (
-	// adaptivePolls is how often an adaptive waiter polls before it starts to
-	// yield, and adaptiveHints the length of the pause between these polls: about
-	// 1 µs in all. With a worker per processor (two, sections of 4 to 100 steps)
-	// the first-come first-served locks then make about twice as many acquisitions
-	// as with yields alone; with more workers than processors nothing but the
-	// yield matters. A longer pause is in the way of the hand-over: with two
-	// pinned workers on a Zen 5, clh took 2.1 and mcs 2.0 times as long as in C
-	// with 8 polls of 4 hints, 1.7 and 1.4 with 16 of 2, 1.1 and 0.8 with 30 of 1
-	// (make bench-c, medians of two runs on a busy machine, with a call for each poll).
+	// adaptivePolls is the number of polls of an adaptive waiter before it starts to
+	// yield, and adaptiveHints the length of the pause between these polls: about 1 µs in
+	// total. With a worker per processor (two, critical sections of 4 to 100 steps) the
+	// first-come first-served locks then make about twice as many acquisitions as with
+	// yields only. With more workers than processors only the yield matters. A longer
+	// pause delays the handover. With two pinned workers on a Zen 5, clh took 2.1 and mcs
+	// 2.0 times as long as in C with 8 polls of 4 hints, 1.7 and 1.4 with 16 of 2, 1.1
+	// and 0.8 with 30 of 1 (make bench-c, medians of two runs on a busy machine, with a
+	// call for each poll).
 	adaptivePolls = 30
 	adaptiveHints = 1
 
-	// pausePolls is how often a pausing waiter polls before it yields once. With
+	// pausePolls is the number of polls of a pausing waiter before it yields once. With
 	// more waiters than processors it keeps the holder from running meanwhile.
 	pausePolls = 16
 
-	// busyPolls is how often a waiter that polls at once again does so in one call.
+	// busyPolls is the number of polls in one call of a waiter that polls again at once.
 	busyPolls = 64
 
-	// threadYields is how often a waiter yields its thread before it lets go of
-	// its place in the Go scheduler too, once. That costs 60 times as much, and
-	// matters only if there are fewer places (GOMAXPROCS) than such threads, for
-	// then the next owner may have none. A ticket lock, 16 pinned threads on two
-	// processors, thousand acquisitions a second for 4, 16 and 64 of these yields:
-	// with 17 places 35, 75 to 110, 50 to 70; with two places 6, 1 to 4, 1. If
-	// every yield lets go of the place: 8 and 6.
+	// threadYields is the number of thread yields of a waiter before it once gives up its
+	// place in the Go scheduler too. That costs 60 times as much, and matters only if
+	// there are fewer places (GOMAXPROCS) than such threads: then the next owner may have
+	// none. For example, a ticket lock with 16 pinned threads on two processors, in
+	// thousand acquisitions a second for 4, 16 and 64 of these yields: with 17 places 35,
+	// 75 to 110, 50 to 70; with two places 6, 1 to 4, 1. If every yield gives up the
+	// place: 8 and 6.
 	threadYields = 16
 )
 
-// A Waiter is one wait for one lock: what to do between two polls of it.
-// It lives on the stack of the goroutine that waits.
+// A Waiter is one wait for one lock: the actions between two polls. It lives on the stack
+// of the goroutine that waits.
 type Waiter struct {
 	hints  int  // spin hints per unit of delay; 0 is an empty Go loop
 	polls  int  // polls left before the next yield, or before the sleep
 	refill int  // polls between later yields
 	thread bool // yield the thread, not only the goroutine
-	yields int  // of the thread, since the goroutine yielded
-	sleeps bool // sleep instead of the first yield, if the lock can wake
+	yields int  // thread yields since the last yield of the goroutine
+	sleeps bool // sleep instead of the first yield, if the lock can wake its waiters
 }
 
-// New returns a waiter that follows p, of a lock that cannot wake a waiter that
-// sleeps. It panics if the policy or the pin is unknown, with values that are cheap
-// to make: New is inlined where a wait begins.
+// New returns a waiter with policy p, for a lock that cannot wake a sleeping waiter. It
+// panics if the policy or the pin is unknown. The panic values are cheap to make: New is
+// inlined at the start of a wait.
 func New(p Policy, pin Pin) Waiter {
 	w := Waiter{thread: pin != PinNone}
 	if w.thread && pin != PinThread && pin != PinCPU {
@@ -75,17 +75,17 @@ func New(p Policy, pin Pin) Waiter {
 	return w
 }
 
-// NewSleeper returns a waiter that follows p, of a lock for so many workers that
-// can wake a waiter that sleeps. By the adaptive policy goroutines sleep: at once
-// if there are more of them than processors, for then each poll is at the expense
-// of the holder. Goroutines that are locked to threads yield those instead, since
-// to wake one takes 100 times as long; but if they are more than GOMAXPROCS a
-// yield is not enough, see threadYields, and they sleep too.
+// NewSleeper returns a waiter with policy p, for a lock for that number of workers that
+// can wake a sleeping waiter. With the adaptive policy goroutines sleep: at once if there
+// are more of them than processors, since then each poll costs the holder time.
+// Goroutines that are locked to threads yield the threads instead, since a wake-up takes
+// 100 times as long. But if they outnumber GOMAXPROCS a yield is not enough, see
+// threadYields, and they sleep too.
 //
-// Million acquisitions a second on two processors of which other programs had half,
-// for 2, 4 and 16 goroutines: mcs asleep 31, 5.3, 4.5, with yields 15, 1.0,
-// 0.16; clh 19, 5.3, 4.4 and 12, 1.2, 0.10; ticket 22, 4.6, 3.9 and 15, 1.0,
-// 0.14. By the policy spin, 16 make ten acquisitions a second.
+// Measured in million acquisitions a second on two processors shared with other programs,
+// for 2, 4 and 16 goroutines: mcs asleep 31, 5.3, 4.5, with yields 15, 1.0, 0.16; clh 19,
+// 5.3, 4.4 and 12, 1.2, 0.10; ticket 22, 4.6, 3.9 and 15, 1.0, 0.14. With the policy
+// spin, 16 make ten acquisitions a second.
 func NewSleeper(workers int, p Policy, pin Pin) Waiter {
 	w := New(p, pin)
 	switch p {
@@ -101,20 +101,19 @@ func NewSleeper(workers int, p Policy, pin Pin) Waiter {
 	return w
 }
 
-// Spend takes off n polls, which were made before the wait began.
+// Spend subtracts n polls that were made before the wait began.
 func (w *Waiter) Spend(n int) { w.polls = max(0, w.polls-n) }
 
-// Tired reports whether the time has come to sleep.
+// Tired reports whether it is time to sleep.
 func (w *Waiter) Tired() bool { return w.sleeps && w.polls == 0 }
 
-// While polls word as long as it is v, until the next yield or sleep is due, and
-// returns what it loaded last. If that is due already it yields and polls once,
-// so a lock that can wake its waiters asks Tired first.
+// While polls word while it is v, until the next yield or sleep is due, and returns the
+// last loaded value. If one is due already it yields and polls once, so a lock that can
+// wake its waiters calls Tired first.
 //
-// It is what a loop of one poll and one Wait does, load for load and hint for
-// hint, but for a call for each. It must stay a call for the reason that
-// [Waiter.Delay] gives; in a call it makes at most adaptivePolls polls in
-// assembly, 1 to 2 µs.
+// It is equivalent to a loop of one poll and one Wait, load for load and hint for hint,
+// without a call for each. It must stay a call for the same reason as [Waiter.Delay]. In
+// a call it makes at most adaptivePolls polls in assembly, 1 to 2 µs.
 //
 //go:noinline
 func (w *Waiter) While(word *atomics.Uint32, v uint32) (last uint32) {
@@ -151,7 +150,6 @@ func (w *Waiter) While64(word *atomics.Uint64, v uint64) (last uint64) {
 			return last
 		}
 	default:
-		// A Go loop: the runtime can stop it anywhere.
 		for range busyPolls {
 			if last = word.Load(); last != v {
 				break
@@ -165,12 +163,12 @@ func (w *Waiter) While64(word *atomics.Uint64, v uint64) (last uint64) {
 // Wait passes the time between two polls of the lock.
 func (w *Waiter) Wait() { w.Delay(1) }
 
-// Delay is Wait for locks that back off: the pause is n times as long, but a
-// yield is one yield, since the scheduler decides how long that takes.
+// Delay is Wait for locks that back off: the pause is n times as long, but a yield is one
+// yield, since the scheduler decides how long that takes.
 //
-// It must stay a call, with the check of the stack that begins every Go
-// function: there the runtime stops a waiter that would otherwise spend nearly
-// all of its time in assembly, where it cannot be stopped.
+// It must stay a call, with the stack check at the start of every Go function. There the
+// runtime can stop a waiter that would otherwise spend nearly all of its time in
+// assembly, where it cannot be stopped.
 //
 //go:noinline
 func (w *Waiter) Delay(n int) {
@@ -191,13 +189,11 @@ func (w *Waiter) Delay(n int) {
 // Sleeps reports whether w sleeps when it is tired.
 func (w *Waiter) Sleeps() bool { return w.sleeps }
 
-// rest yields, and begins the polls anew.
 func (w *Waiter) rest() {
 	w.polls = w.refill
 	w.yield()
 }
 
-// yield lets others have the processor.
 func (w *Waiter) yield() {
 	if !w.thread || w.yields == threadYields {
 		w.yields = 0

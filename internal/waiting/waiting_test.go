@@ -9,8 +9,8 @@ import (
 	"locklab/atomics"
 )
 
-// TestWaitersSleepWhenWoken states in full when a lock that can wake lets its
-// waiters sleep, and after how many polls.
+// TestWaitersSleepWhenWoken checks completely when a lock that can wake lets its waiters
+// sleep, and after how many polls.
 func TestWaitersSleepWhenWoken(t *testing.T) {
 	few, many := 1, runtime.GOMAXPROCS(0)+1
 	for _, tc := range []struct {
@@ -40,7 +40,6 @@ func TestWaitersSleepWhenWoken(t *testing.T) {
 	}
 }
 
-// TestMistakesPanic: a mistake in what a caller passes is refused, and said.
 func TestMistakesPanic(t *testing.T) {
 	for _, p := range Policies {
 		for _, pin := range Pins {
@@ -73,8 +72,8 @@ func TestMistakesPanic(t *testing.T) {
 	}
 }
 
-// TestWhile: While keeps its polls if the word has changed, spends them if not, and
-// then yields.
+// TestWhile checks that While keeps its polls if the word has changed, spends them
+// otherwise, and then yields.
 func TestWhile(t *testing.T) {
 	var word32 atomics.Uint32
 	var word64 atomics.Uint64
@@ -102,7 +101,7 @@ func TestWhile(t *testing.T) {
 		if while(&w, 7); w.yields != 1 {
 			t.Errorf("%s bits: %d yields after one", name, w.yields)
 		}
-		// Pause: it begins anew after the yield.
+		// Pause: the polls restart after the yield.
 		w = New(Pause, PinThread)
 		while(&w, 7)
 		if while(&w, 7); w.polls != pausePolls-1 || w.yields != 1 {
@@ -111,8 +110,8 @@ func TestWhile(t *testing.T) {
 	}
 }
 
-// TestYields checks what a waiter yields: its goroutine or its thread. A waiter
-// that yields its thread must let go of its processor too, now and then.
+// TestYields checks whether a waiter yields its goroutine or its thread. A waiter that
+// yields its thread must sometimes give up its processor too.
 func TestYields(t *testing.T) {
 	for _, tc := range []struct {
 		wait   Policy
@@ -142,7 +141,6 @@ func TestYields(t *testing.T) {
 	}
 }
 
-// TestSpend: polls made before the wait count, and those left are as many fewer.
 func TestSpend(t *testing.T) {
 	for _, tc := range []struct {
 		policy Policy

@@ -11,14 +11,14 @@ import (
 	zklab "locklab/zklock/lab"
 )
 
-// All lists every variant, family by family, in the order charts draw them.
+// All lists every variant, family by family, in chart order.
 func All() []*harness.Variant {
 	return slices.Concat(spinlab.Suite, mutexlab.Suite, zklab.Suite, redislab.Suite, peers.Suite)
 }
 
-// Defaults are the locks that are measured by default: one for each
-// idea. The others are variations, or serve another purpose: the cohorts of zklock and
-// redislock need more workers than clients, and by default each worker is a client.
+// Defaults are the locks measured by default: one for each idea. The others are
+// variations, or have another purpose: the cohorts of zklock and redislock need more
+// workers than clients, and by default each worker is a client.
 var Defaults = []string{
 	"tas", "ttas", "ttas-backoff", "ticket", "twa", "mcs", "clh", "hapax", "reciprocating", "cohort", "fissile",
 	"empty", "sync-mutex", "chan", "semaphore", "futex", "spin-then-park", "mcs-park",

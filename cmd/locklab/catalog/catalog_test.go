@@ -13,7 +13,6 @@ func TestAllIsValid(t *testing.T) {
 	}
 }
 
-// TestEveryFamilyIsThere keeps a family from being forgotten.
 func TestEveryFamilyIsThere(t *testing.T) {
 	for _, f := range harness.Families {
 		if !slices.ContainsFunc(All(), func(v *harness.Variant) bool { return v.Family == f }) {
@@ -22,8 +21,8 @@ func TestEveryFamilyIsThere(t *testing.T) {
 	}
 }
 
-// TestDefaults: the default choice names locks that exist, and nothing that is
-// kept for its faults.
+// TestDefaults checks that the default choice names existing locks, and no baseline or
+// broken lock.
 func TestDefaults(t *testing.T) {
 	for i, name := range Defaults {
 		if slices.Contains(Defaults[:i], name) {
@@ -40,8 +39,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestHandlesAreDeclared: a lock declares Handles exactly if two workers get different
-// lockers.
+// TestHandlesAreDeclared checks that a lock declares Handles exactly if two workers get
+// different lockers.
 func TestHandlesAreDeclared(t *testing.T) {
 	for _, v := range All() {
 		if v.Local == nil || v.Unavailable != "" {

@@ -1,4 +1,4 @@
-// Package catalog is the one place that knows every lock family.
+// Package catalog is the one place that lists every lock family.
 //
 // Rank 5. It imports the families and nothing that measures or draws.
 package catalog

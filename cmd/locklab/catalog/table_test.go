@@ -10,7 +10,6 @@ import (
 
 var update = flag.Bool("update", false, "write the table of locks into docs/locks.md")
 
-// TestTable keeps the table of locks in docs/locks.md true.
 func TestTable(t *testing.T) {
 	const name = "../../../docs/locks.md"
 	const begin, end = "<!-- locks: written by go test ./cmd/locklab/catalog -update -->\n", "<!-- end of locks -->"
