@@ -191,8 +191,6 @@ func (s *hopSweep) run(ctx context.Context) error {
 	return nil
 }
 
-// estimate visits a few pairs to estimate the time of a sample. The fastest visit counts:
-// the first visits start threads.
 func (s *hopSweep) estimate(ctx context.Context, todo []*hopPair, budget time.Duration) error {
 	s.sample = hopSpan
 	for i, start := 0, s.now(); i < hopPilot && s.now().Sub(start) <= budget/8; i++ {
@@ -222,7 +220,6 @@ func (s *hopSweep) wave(ctx context.Context, pairs []*hopPair, plan hopPlan, see
 				break
 			}
 			shuffle(pairs, seed*1_000_003+uint64(v))
-			// The estimate is better now.
 			samples = planHops(weightOf(pairs)*(plan.visits-v), 1, left(), s.sample).samples
 		}
 		for i, p := range pairs {
@@ -262,8 +259,6 @@ func (s *hopSweep) measure(ctx context.Context, p *hopPair, samples int) error {
 	return err
 }
 
-// finish records that all visits to p were made. A pair with too few samples, on a busy
-// machine, was not measured.
 func (s *hopSweep) finish(p *hopPair) error {
 	if p.done || len(p.cas) < hopLeast {
 		return nil

@@ -71,7 +71,6 @@ func (l *Malthusian) queueUp(n *MalthusianWorker) uint32 {
 	return n.id
 }
 
-// TestMalthusianServes checks the effect of a release for each set of waiters.
 func TestMalthusianServes(t *testing.T) {
 	for _, c := range []struct {
 		queue, passive []int // workers behind the holder, worker 0; passive from the oldest

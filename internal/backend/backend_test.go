@@ -154,7 +154,6 @@ func TestStopLeavesNoGoroutine(t *testing.T) {
 			if err := errors.Join(user.Stop(), s.Stop()); err != nil {
 				t.Fatal(err)
 			}
-			// A goroutine may need a moment to end.
 			for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 				left := goroutines()
 				if len(left) == 0 {
@@ -168,8 +167,6 @@ func TestStopLeavesNoGoroutine(t *testing.T) {
 	}
 }
 
-// goroutines returns the stacks of the goroutines of this package and of package child,
-// except tests and spawnLoop.
 func goroutines() []string {
 	buf := make([]byte, 1<<20)
 	buf = buf[:runtime.Stack(buf, true)]
@@ -276,8 +273,6 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// TestStartSeveral starts independent servers: each has its own list of addresses, and
-// its own data.
 func TestStartSeveral(t *testing.T) {
 	need(t, harness.KindRedis)
 	s, err := startSeveral(t.Context(), lab(t), harness.KindRedis, 3)

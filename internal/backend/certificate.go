@@ -23,8 +23,6 @@ func certificateFiles(dir string) (cert, key string) {
 
 const certified = 30 * 24 * time.Hour
 
-// makeCertificate writes a certificate for 127.0.0.1 that is valid for longer than a run,
-// and makes at trust only it.
 func makeCertificate(dir string, at *harness.Endpoint) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -64,8 +62,6 @@ func makeCertificate(dir string, at *harness.Endpoint) error {
 	return nil
 }
 
-// presentCertificate makes at present the certificate of [makeCertificate] to servers
-// that ask for one.
 func presentCertificate(dir string, at *harness.Endpoint) error {
 	own, err := tls.LoadX509KeyPair(certificateFiles(dir))
 	if err != nil {

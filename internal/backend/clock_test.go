@@ -45,8 +45,6 @@ func needClock(t *testing.T, err error) {
 	}
 }
 
-// aheadOf returns bounds of how far a server's clock is ahead of this machine's, to the
-// second.
 func aheadOf(t *testing.T, s *Server, i int) (from, to time.Duration) {
 	t.Helper()
 	c, err := net.Dial("tcp", s.group.servers[i].addr())
@@ -130,8 +128,6 @@ func TestSetClock(t *testing.T) {
 	}
 }
 
-// TestClockPreloaded checks that one library serves many servers, and that another
-// library is detected.
 func TestClockPreloaded(t *testing.T) {
 	dir := t.TempDir()
 	path, err := BuildClockShim(t.Context(), dir)
@@ -191,8 +187,6 @@ func TestClockShim(t *testing.T) {
 	}
 }
 
-// TestNoCompiler checks that the error describes the missing program, and that nothing is
-// left behind.
 func TestNoCompiler(t *testing.T) {
 	need(t, harness.KindRedis)
 	for name, want := range map[string]string{

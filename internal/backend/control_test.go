@@ -50,8 +50,6 @@ func wantReply(t *testing.T, s *Server, i int, want string, args ...string) {
 	}
 }
 
-// TestRedisOf checks that the first server is the primary of the others, which are in
-// sync.
 func TestRedisOf(t *testing.T) {
 	begin := time.Now()
 	sys := lab(t, "LOCKLAB_REDIS", "127.0.0.1:1") // not the user's
@@ -94,8 +92,6 @@ func TestRedisOf(t *testing.T) {
 	wantEmpty(t, sys.temp)
 }
 
-// TestRestart checks that a restarted server has its data from disk, and looks the same
-// to its clients.
 func TestRestart(t *testing.T) {
 	for _, p := range []Persistence{None, EverySecond, Always} {
 		t.Run(p.String(), func(t *testing.T) {
@@ -126,8 +122,6 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestHurtRefused checks that Kill and the like refuse the user's servers and unknown
-// numbers.
 func TestHurtRefused(t *testing.T) {
 	s := mustStartRedisOf(t, lab(t), RedisOptions{})
 	user, err := start(t.Context(), lab(t, "LOCKLAB_REDIS", s.Endpoint().Addrs[0][0]), harness.KindRedis)

@@ -121,8 +121,6 @@ func (g *group) within(ctx context.Context) (context.Context, context.CancelFunc
 	}
 }
 
-// restart ends server i, if it still runs, starts it again, and waits until it serves.
-// Meanwhile an outgoing connection may have taken its port, temporarily.
 func (g *group) restart(ctx context.Context, i int) error {
 	ctx, cancel := g.within(ctx)
 	defer cancel()

@@ -128,8 +128,6 @@ func ready(ctx context.Context, k *Kind, at harness.Endpoint, m member, p *proce
 	}
 }
 
-// newMembers makes a directory and finds free ports for each of n servers, one more if
-// they are secure.
 func newMembers(sys system, dir string, n int, secure bool) ([]member, error) {
 	want := n
 	if n > 1 {

@@ -195,8 +195,6 @@ func gone(pid int) bool {
 	return true
 }
 
-// alive reports whether the process exists and is not a zombie that its new parent has
-// yet to reap.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err == nil {

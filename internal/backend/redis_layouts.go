@@ -122,8 +122,6 @@ func redisWith(p program, m member, args ...string) (*exec.Cmd, error) {
 	return cmd, err
 }
 
-// sentinelCommand makes the first member the primary, the second its replica and the
-// others sentinels.
 func sentinelCommand(p program, m member, all []member) (*exec.Cmd, error) {
 	primary := strconv.Itoa(all[0].port)
 	switch m.port {
@@ -159,8 +157,6 @@ func sentinelCommand(p program, m member, all []member) (*exec.Cmd, error) {
 
 func sentinelID(m member) string { return fmt.Sprintf("%040x", m.port) }
 
-// settleSentinels waits until the replica has its copy and each sentinel has found it and
-// the others.
 func settleSentinels(ctx context.Context, all []member) error {
 	if err := until(ctx, all[1], "master_link_status:up", "INFO", "replication"); err != nil {
 		return err
@@ -186,8 +182,6 @@ func clusterCommand(p program, m member, _ []member) (*exec.Cmd, error) {
 	)
 }
 
-// settleCluster assigns the slots, introduces the members to the first, and waits until
-// all of them serve.
 func settleCluster(ctx context.Context, all []member) error {
 	const slots = 16384
 	for i, m := range all {

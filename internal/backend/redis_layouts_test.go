@@ -10,8 +10,6 @@ import (
 	"locklab/harness"
 )
 
-// TestLayouts starts each layout, checks its properties, and that nothing of it is left
-// behind.
 func TestLayouts(t *testing.T) {
 	for _, l := range Layouts {
 		t.Run(l.Name, func(t *testing.T) {

@@ -130,8 +130,6 @@ func (o RedisOptions) command(p program, m member, all []member) (*exec.Cmd, err
 	return cmd, nil
 }
 
-// settleReplicas waits until each replica has its copy, and the primary, which is the
-// first, has noticed it.
 func settleReplicas(ctx context.Context, all []member) error {
 	for _, m := range all[1:] {
 		if err := until(ctx, m, "master_link_status:up", "INFO", "replication"); err != nil {

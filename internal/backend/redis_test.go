@@ -117,8 +117,6 @@ func TestReadRedisReply(t *testing.T) {
 	}
 }
 
-// TestFindRedis checks that LOCKLAB_REDIS_SERVER selects the program, and is an error if
-// that program is missing.
 func TestFindRedis(t *testing.T) {
 	for _, test := range []struct {
 		env, want string
@@ -162,8 +160,6 @@ func TestRedisAnswer(t *testing.T) {
 	}
 }
 
-// launchRedis starts a redis-server with other arguments than Start, which is reached
-// with at.
 func launchRedis(t *testing.T, at harness.Endpoint, args func(m member) []string) string {
 	t.Helper()
 	need(t, harness.KindRedis)

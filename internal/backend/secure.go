@@ -89,8 +89,6 @@ func secureZooKeeper(cmd *exec.Cmd, m member, clientAuth bool) error {
 	return encrypt(cmd.Args[len(cmd.Args)-1], m.secure, store, auth)
 }
 
-// encrypt adds TLS at port to the configuration of a ZooKeeper server, with the key and
-// certificates in store; clientAuth is "none" or "need".
 func encrypt(path string, port int, store, clientAuth string) error {
 	config, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {

@@ -9,8 +9,6 @@ import (
 	"time"
 )
 
-// TestSignal checks that a signal reaches only its server, and no process when the server
-// is gone.
 func TestSignal(t *testing.T) {
 	s := mustStartRedisOf(t, lab(t), RedisOptions{Replicas: 1})
 	if err := s.Signal(1, syscall.SIGSTOP); err != nil {
@@ -49,8 +47,6 @@ func TestSignal(t *testing.T) {
 	}
 }
 
-// TestSignalStops checks that after SIGSTOP all threads of the server have stopped when
-// Signal returns.
 func TestSignalStops(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the system does not say whether a thread is stopped")

@@ -38,12 +38,8 @@ func parseZooKeeper(text string) (harness.Endpoint, error) {
 	return harness.Endpoint{Kind: harness.KindZooKeeper, Addrs: [][]string{addrs}}, nil
 }
 
-// homebrew are the directories of Homebrew packages: on Apple silicon, on Intel and on
-// Linux.
 var homebrew = []string{"/opt/homebrew/opt", "/usr/local/opt", "/home/linuxbrew/.linuxbrew/opt"}
 
-// findZooKeeper searches for a release in ZOOKEEPER_HOME, then for Debian's jars, then
-// for Homebrew's.
 func findZooKeeper(s system) (program, error) {
 	java, err := findJava(s)
 	if err != nil {

@@ -149,8 +149,6 @@ func TestLeaderEpoch(t *testing.T) {
 	}
 }
 
-// TestEnsembleOf checks that servers use the given addresses and ticks, that they lead
-// and follow, and that they continue after faults of the leader.
 func TestEnsembleOf(t *testing.T) {
 	need(t, harness.KindZooKeeper)
 	_, none := StartEnsemble(t.Context(), 0)

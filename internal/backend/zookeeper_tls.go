@@ -63,8 +63,6 @@ type securePort struct {
 	client *tls.Config
 }
 
-// newSecurePort makes a certificate that is used by the server, its clients and the
-// authority.
 func newSecurePort(sys system) (*securePort, error) {
 	ports, err := sys.ports(1)
 	if err != nil {

@@ -135,8 +135,6 @@ func (l litmus) reference() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// does returns the state after thread i has performed in, if it can: with stores in its
-// buffer a thread cannot execute a locked instruction.
 func (m machine) does(i int, in instruction) (machine, bool) {
 	m = m.clone()
 	m.at[i]++
@@ -173,8 +171,6 @@ func thread(is ...instruction) []instruction { return is }
 
 const x, y = 0, 1
 
-// TestLitmus checks the outcomes that distinguish total store order from stronger and
-// weaker orders.
 func TestLitmus(t *testing.T) {
 	for _, test := range []struct {
 		name    string

@@ -210,8 +210,6 @@ func TestMet(t *testing.T) {
 	}
 }
 
-// TestSilentWrite checks that a write of the same value is not a write: no worker could
-// notice it.
 func TestSilentWrite(t *testing.T) {
 	var word atomics.Uint32
 	var m memory

@@ -118,8 +118,6 @@ func (r *run) arrive(w *Worker) {
 	}
 }
 
-// pollsAgain reports whether w is about to repeat a read that it has done often enough,
-// and will find the same value.
 func (r *run) pollsAgain(w *Worker) bool {
 	if !r.idles(w) {
 		return false
@@ -155,8 +153,6 @@ func (r *run) able(w *Worker) bool {
 	return true
 }
 
-// news reports whether something that w has read is different now. If it has read
-// nothing, any write is news.
 func (r *run) news(w *Worker) bool {
 	for _, l := range w.observed {
 		if r.memory.cells[l.cell].version != l.version {

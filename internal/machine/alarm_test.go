@@ -33,7 +33,6 @@ func TestAlarm(t *testing.T) {
 	none.Close()
 }
 
-// BenchmarkAlarm reports how late an alarm and a timer of the runtime fire.
 func BenchmarkAlarm(b *testing.B) {
 	a := NewAlarm()
 	defer a.Close()

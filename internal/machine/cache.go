@@ -52,8 +52,6 @@ const maxIndex = 10
 // Documentation/ABI/testing/sysfs-devices-system-cpu.
 const sysCache = "sys/devices/system/cpu/cpu%d/cache/index%d/"
 
-// readCacheLevel returns the level of cache i of a processor, -1 after the last, and the
-// processors that share it, or nil if they are unknown.
 func readCacheLevel(fsys fs.FS, cpu, i int) (level int, shared []int) {
 	level = readInt(fsys, sysCache+"level", cpu, i)
 	if level < 1 {
@@ -66,8 +64,6 @@ func readCacheLevel(fsys fs.FS, cpu, i int) (level int, shared []int) {
 	return level, shared
 }
 
-// readLastCache returns the lowest processor that shares cpu's cache of the highest
-// level, -1 if it is unknown.
 func readLastCache(fsys fs.FS, cpu int) int {
 	last, highest := untold, 0
 	for i := range maxIndex {

@@ -87,8 +87,6 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-// TestRateError checks that a rate is either stated or measured, and that a measured rate
-// varies.
 func TestRateError(t *testing.T) {
 	c := Calibrate()
 	if stated := atomics.ClockHz() > 0; c.Stated() != stated || (c.RateError() == 0) != stated {

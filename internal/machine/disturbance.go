@@ -35,8 +35,6 @@ type disturbance struct {
 // case.
 const moveCost = 10 * time.Microsecond
 
-// moving returns the share of the processors' time that moves of threads cost, -1 if
-// unknown.
 func moving(n harness.Noise) float64 {
 	busy := n.CPUs
 	if n.Busy > 0 {

@@ -109,8 +109,6 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// checkWarnings checks that ws are the wanted ones, each a sentence with a remedy, and
-// all different.
 func checkWarnings(t *testing.T, ws []harness.Warning, want []string) {
 	t.Helper()
 	if len(ws) != len(want) {
@@ -230,8 +228,6 @@ func TestCPULimit(t *testing.T) {
 	}
 }
 
-// FuzzReadEnvironment gives every file the same content. Nothing may panic, and the
-// result must be writable as JSON.
 func FuzzReadEnvironment(f *testing.F) {
 	paths := make(map[string]bool)
 	for _, fix := range fixtures(f) {

@@ -30,8 +30,6 @@ func TestEventNumbers(t *testing.T) {
 	}
 }
 
-// counted returns the number of events between two readings; it skips the test if the
-// event cannot be counted.
 func counted(t *testing.T, event string, before, after []Count) float64 {
 	t.Helper()
 	i := slices.Index(EventNames(), event)
@@ -42,8 +40,6 @@ func counted(t *testing.T, event string, before, after []Count) float64 {
 	return v
 }
 
-// TestCountersCount checks that the events of a thread are counted, and events of another
-// thread only for the whole process.
 func TestCountersCount(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

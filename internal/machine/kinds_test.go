@@ -131,7 +131,6 @@ func TestMissingIsUnknown(t *testing.T) {
 	}
 }
 
-// TestNoiseFromFiles does the same with changes during a window.
 func TestNoiseFromFiles(t *testing.T) {
 	for _, tc := range []struct{ kind, path, content string }{
 		{"", "", ""},

@@ -196,8 +196,6 @@ func TestWatchSeesOtherProcesses(t *testing.T) {
 	t.Errorf("nothing about other processes in %+v", ws)
 }
 
-// TestWatchSamples checks that a window records the processors and the limit from both
-// its start and its end.
 func TestWatchSamples(t *testing.T) {
 	const limit = "sys/fs/cgroup/user.slice/cpu.max"
 	for name, c := range map[string]struct {

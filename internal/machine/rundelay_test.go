@@ -8,8 +8,6 @@ import (
 	"time"
 )
 
-// TestRunDelays checks that with more computing threads than processors, each waits for
-// one.
 func TestRunDelays(t *testing.T) {
 	if _, err := os.Stat("/proc/self/schedstat"); err != nil {
 		t.Skip("the system does not tell: ", err)

@@ -117,8 +117,6 @@ func readTopology(fsys fs.FS, cpus []int) Topology {
 	return t
 }
 
-// readSiblings returns the threads of cpu's core, cpu included, in rising order; nil if
-// unknown.
 func readSiblings(fsys fs.FS, cpu int) []int {
 	// core_cpus_list is the name of thread_siblings_list since Linux 5.3.
 	for _, name := range []string{"core_cpus_list", "thread_siblings_list"} {
