@@ -61,7 +61,7 @@ func weightOf(pairs []*hopPair) (w int) {
 type hopPlan struct {
 	visits  int
 	samples int
-	fit     int // weight of the pairs for which there is time
+	fit     int // weight of the pairs that fit into the time
 }
 
 func (p hopPlan) takes(weight int, sample time.Duration) time.Duration {
@@ -146,7 +146,7 @@ type hopSweep struct {
 	begin   time.Time     // start of the first wave
 	sample  time.Duration // time of a sample with all overhead
 	spent   int           // samples taken, by either algorithm
-	skipped int           // pairs for which there seems to be no time
+	skipped int           // pairs that seem not to fit into the time
 }
 
 // run measures all unfinished pairs in waves. A wave contains all visits to its pairs, so

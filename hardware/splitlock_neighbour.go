@@ -222,9 +222,9 @@ type footprint struct {
 	batch int
 }
 
-// footprints returns half of the first two levels, and twice the last, in which a random
-// walk hardly ever hits. The limit is 256 MiB, of which the last level may still hold a
-// part.
+// footprints returns half of the first two levels, and twice the last, so that a random
+// walk hardly ever hits. The limit is 256 MiB; the last level may still hold a part of
+// that.
 func (c cacheBytes) footprints() []footprint {
 	orElse := func(size, fallback int) int {
 		if size == 0 {

@@ -8,7 +8,7 @@ import (
 )
 
 // TestSpinParkServesSleepers lets workers fall asleep one after the other. A release must
-// wake only the one that has slept longest.
+// wake only the worker that has slept longest.
 func TestSpinParkServesSleepers(t *testing.T) {
 	const waiters = 5
 	l := NewSpinPark(waiters+1, Options{Wait: WaitPark})

@@ -26,7 +26,7 @@ const (
 	syncSize = 256
 )
 
-// FileSystem returns the kind of file system to which the servers write, such as "ext4";
+// FileSystem returns the kind of file system of the servers' directories, such as "ext4";
 // "" if unknown, and for the user's servers.
 func (s *Server) FileSystem() string {
 	if s.group == nil {

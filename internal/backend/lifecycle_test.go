@@ -42,8 +42,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// hurtKind is a pair of servers of which the owner has restarted one and stopped the
-// other.
+// hurtKind is a pair of servers: the owner has restarted one and stopped the other.
 const hurtKind = "hurt"
 
 func startOwned(kind string) (*Server, error) {

@@ -12,8 +12,8 @@ import (
 	"locklab/harness"
 )
 
-// A Setup configures servers like those of services. The zero value is one server that
-// forces nothing to disk.
+// A Setup configures servers as services do. The zero value is one server that forces
+// nothing to disk.
 type Setup struct {
 	// Servers is the number of servers with a copy of the same data: a ZooKeeper
 	// ensemble, or a Redis primary and its replicas. At least one replica must follow, or
@@ -33,8 +33,8 @@ type Setup struct {
 	TLS bool
 
 	// ClientAuth servers with TLS refuse clients without a certificate signed by the
-	// servers' certificate. That one is valid itself; it and its key are in cert.pem and
-	// key.pem in the directory of Endpoint.RootsFile.
+	// servers' certificate. They also accept their own certificate; it and its key are in
+	// cert.pem and key.pem in the directory of Endpoint.RootsFile.
 	ClientAuth bool
 }
 

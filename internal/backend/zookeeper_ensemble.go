@@ -35,22 +35,22 @@ type EnsembleOptions struct {
 	// consider each other dead. 0 is 4.
 	SyncLimit int
 
-	// InitLimit is the number of ticks for which an elected leader waits for a majority
-	// of followers, and a server for the leader that it voted for, before a new election.
-	// It is the cost of a failed election. 0 is 20.
+	// InitLimit is the number of ticks before a new election if an elected leader has no
+	// majority of followers, or a server does not reach the leader that it voted for. It
+	// is the cost of a failed election. 0 is 20.
 	InitLimit int
 
 	// Config has further lines of each server's configuration, such as maxClientCnxns=1.
 	Config string
 
-	// Link, if not nil, returns the address with which server from reaches addr, the
-	// quorum port of server to: for example the address of a proxy. Both count from 0, in
-	// the order of Endpoint.Addrs. It may be called again for other ports.
+	// Link, if not nil, returns the address that server from uses for addr, the quorum
+	// port of server to: for example the address of a proxy. Both count from 0, in the
+	// order of Endpoint.Addrs. It may be called again for other ports.
 	Link func(from, to int, addr string) (string, error)
 
 	// Elect is Link for the ports of leader elections. Of two servers the one with the
-	// greater number connects to the other. If the other connects first, the first asks
-	// it for its own address, which bypasses a proxy.
+	// greater number connects to the other. If the other connects first, the greater one
+	// connects back to the address that the other reports, which bypasses a proxy.
 	Elect func(from, to int, addr string) (string, error)
 
 	// Counters has the initial nodes, each with the number of its next sequential child.

@@ -13,8 +13,8 @@ import (
 // to all clients, each with the number of its next sequential child. counters includes
 // their parents. A server that starts in dir loads it.
 //
-// The format is that of org.apache.zookeeper.server.persistence.FileSnap, 3.4 and later:
-// a header, no sessions, no ACLs, the nodes, a checksum.
+// The format is defined by org.apache.zookeeper.server.persistence.FileSnap, 3.4 and
+// later: a header, no sessions, no ACLs, the nodes, a checksum.
 func writeSnapshot(dir string, counters map[string]int32) error {
 	be := binary.BigEndian
 	b := []byte("ZKSN")

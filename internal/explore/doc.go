@@ -7,7 +7,7 @@
 //	go test -tags systematic ./spinlock ./internal/explore
 //
 // [Explore] takes any [Program]; [Lock] makes one from a lock, with its claims. A
-// [Failure] is a readable trace and a line of decisions with which [Replay] repeats it.
+// [Failure] is a readable trace and a line of decisions for [Replay].
 //
 // # Coverage
 //
@@ -29,8 +29,8 @@
 // It is enough to leave a store in the buffer only if its worker continues past it. Other
 // workers that run in between cannot distinguish a store in the buffer from a store not
 // yet done, which is a preemption. It is also enough to empty the buffer only while
-// others run. A test compares all outcomes of random programs with those of a machine
-// that may do anything at any time.
+// others run. A test compares all outcomes of random programs with the outcomes of a
+// machine that may do anything at any time.
 //
 // # Waiting
 //

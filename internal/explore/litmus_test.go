@@ -216,9 +216,9 @@ func randomLitmus(rnd *rand.Rand, n int) litmus {
 	return l
 }
 
-// TestAgainstTotalStoreOrder compares all outcomes of random programs with those of the
-// reference. It shows that delaying only overtaken stores, and recognizing known states,
-// loses nothing.
+// TestAgainstTotalStoreOrder compares all outcomes of random programs with the reference.
+// It shows that delaying only overtaken stores, and recognizing known states, loses
+// nothing.
 func TestAgainstTotalStoreOrder(t *testing.T) {
 	const programs = 150
 	rnd := rand.New(rand.NewPCG(1, 2))

@@ -8,7 +8,7 @@ import (
 	"locklab/atomics"
 )
 
-// choose decides the next events, performs those that are not a worker's operation, and
+// choose decides the next events, performs events that are not a worker's operation, and
 // returns the worker of the next operation; nil ends the run.
 func (r *run) choose() *Worker {
 	for r.err == nil {

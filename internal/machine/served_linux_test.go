@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// TestServed checks that the time counts in which a process could have made progress.
 func TestServed(t *testing.T) {
 	const step = time.Second
 	cpu, wants := time.Duration(0), false

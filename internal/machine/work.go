@@ -85,8 +85,8 @@ func Do(iterations int) {
 // alone in its cache lines so that the sources of two workers do not disturb each other.
 // Get it from [NewRandom]; do not copy it.
 //
-// The numbers are those of SplitMix64 (Steele, Lea and Flood, "Fast Splittable
-// Pseudorandom Number Generators", OOPSLA 2014).
+// The generator is SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom
+// Number Generators", OOPSLA 2014).
 type Random struct {
 	_     atomics.CacheLinePad
 	state uint64
