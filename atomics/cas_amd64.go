@@ -21,8 +21,6 @@ var archSuite = []*Primitive{{
 	StoreRelease64:   movStore64,
 }}
 
-// The functions below are in cas_amd64.s, one instruction each.
-
 //go:noescape
 func lockCmpxchg32(p *uint32, old, new uint32) (swapped bool)
 

@@ -41,8 +41,6 @@ var archSuite = []*Primitive{{
 	StoreRelease64:   stlr64,
 }}
 
-// The functions below are in cas_arm64.s.
-
 //go:noescape
 func ldaxrCAS32(p *uint32, old, new uint32) (swapped bool)
 

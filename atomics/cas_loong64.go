@@ -40,8 +40,6 @@ var archSuite = []*Primitive{{
 	StoreRelease64:   dbarStore64,
 }}
 
-// The functions below are in cas_loong64.s.
-
 //go:noescape
 func llscCAS32(p *uint32, old, new uint32) (swapped bool)
 

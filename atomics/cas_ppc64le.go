@@ -21,8 +21,6 @@ var archSuite = []*Primitive{{
 	StoreRelease64:   lwsyncStore64,
 }}
 
-// The functions below are in cas_ppc64le.s.
-
 //go:noescape
 func larxCAS32(p *uint32, old, new uint32) (swapped bool)
 

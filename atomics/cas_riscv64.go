@@ -21,8 +21,6 @@ var archSuite = []*Primitive{{
 	StoreRelease64:   fenceStore64,
 }}
 
-// The functions below are in cas_riscv64.s.
-
 //go:noescape
 func lrscCAS32(p *uint32, old, new uint32) (swapped bool)
 

@@ -21,8 +21,6 @@ var archSuite = []*Primitive{{
 	StoreRelease64:   plainStore64,
 }}
 
-// The functions below are in cas_s390x.s.
-
 //go:noescape
 func cs32(p *uint32, old, new uint32) (swapped bool)
 

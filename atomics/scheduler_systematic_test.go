@@ -221,8 +221,6 @@ func TestOpString(t *testing.T) {
 	}
 }
 
-// TestPollWhileIsTheSchedulers checks that each poll is a Load, and a SpinHint if it
-// finds the value.
 func TestPollWhileIsTheSchedulers(t *testing.T) {
 	for _, tc := range []struct {
 		changes, n int // number of operations after which the word changes; polls requested

@@ -77,9 +77,9 @@ func (x *Uint32) GuardedReset(other *Uint32, old uint32) bool {
 	return atomic.LoadUint32(&x.v) == 0 && atomic.CompareAndSwapUint32(&other.v, old, 0)
 }
 
-// A Uint64 is a 64-bit word shared by goroutines, aligned to 8 bytes on 32-bit
-// platforms too. The zero value is 0. It must not be copied after its first
-// use. Its operations are ordered as those of [Uint32].
+// A Uint64 is a 64-bit word shared by goroutines, aligned to 8 bytes on 32-bit platforms
+// too. The zero value is 0. It must not be copied after its first use. Its operations are
+// ordered like the operations of [Uint32].
 type Uint64 struct{ v atomic.Uint64 }
 
 // AddRelease is StoreRelease of the sum of the value and delta, for a word that only the

@@ -77,8 +77,6 @@ func TestZeroValue(t *testing.T) {
 	}
 }
 
-// TestTestAndSet checks that one of several goroutines wins, and that no goroutine wins
-// while the word is not 0.
 func TestTestAndSet(t *testing.T) {
 	var x Uint32
 	for round := range 1000 {

@@ -158,8 +158,6 @@ func TestArbiterRepeats(t *testing.T) {
 	}
 }
 
-// TestArbiterTables checks that every policy is played at every size, and that a policy
-// without a grant has text instead of a figure.
 func TestArbiterTables(t *testing.T) {
 	f, err := runArbiter(t.Context(), Options{Repeats: 1, Seed: 1})
 	if err != nil {

@@ -259,7 +259,6 @@ func adaptHops(hops int, took, span time.Duration) int {
 	return int(min(max(fill, float64(hops)/2, firstHops), mostHops))
 }
 
-// A hopVisit is the result of one visit to a pair, in ns one way.
 type hopVisit struct {
 	cas []float64 // each sample of CAS-spin
 
@@ -274,8 +273,6 @@ type visitOptions struct {
 	within  time.Duration // the visit ends after this time with its current samples: the machine is busy
 }
 
-// visit takes samples of a pair by CAS-spin, and with o.both the same number by load,
-// then CAS, alternately. If ctx ends it returns its current samples with the error.
 func (r *hopRig) visit(ctx context.Context, cpus [2]int, o visitOptions) (hopVisit, error) {
 	var v hopVisit
 	a, err := r.thread(cpus[0])

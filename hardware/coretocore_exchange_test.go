@@ -36,8 +36,6 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestExchange checks that a block returns the requested number of plausible samples,
-// each with its own line.
 func TestExchange(t *testing.T) {
 	cpus := twoHopCPUs(t)
 	rig := newHopRig()

@@ -61,7 +61,7 @@ func weightOf(pairs []*hopPair) (w int) {
 type hopPlan struct {
 	visits  int
 	samples int
-	fit     int // weight of the pairs for which there is time
+	fit     int // weight of the pairs that fit into the time
 }
 
 func (p hopPlan) takes(weight int, sample time.Duration) time.Duration {
@@ -146,7 +146,7 @@ type hopSweep struct {
 	begin   time.Time     // start of the first wave
 	sample  time.Duration // time of a sample with all overhead
 	spent   int           // samples taken, by either algorithm
-	skipped int           // pairs for which there seems to be no time
+	skipped int           // pairs that seem not to fit into the time
 }
 
 // run measures all unfinished pairs in waves. A wave contains all visits to its pairs, so
@@ -191,8 +191,6 @@ func (s *hopSweep) run(ctx context.Context) error {
 	return nil
 }
 
-// estimate visits a few pairs to estimate the time of a sample. The fastest visit counts:
-// the first visits start threads.
 func (s *hopSweep) estimate(ctx context.Context, todo []*hopPair, budget time.Duration) error {
 	s.sample = hopSpan
 	for i, start := 0, s.now(); i < hopPilot && s.now().Sub(start) <= budget/8; i++ {
@@ -222,7 +220,6 @@ func (s *hopSweep) wave(ctx context.Context, pairs []*hopPair, plan hopPlan, see
 				break
 			}
 			shuffle(pairs, seed*1_000_003+uint64(v))
-			// The estimate is better now.
 			samples = planHops(weightOf(pairs)*(plan.visits-v), 1, left(), s.sample).samples
 		}
 		for i, p := range pairs {
@@ -262,8 +259,6 @@ func (s *hopSweep) measure(ctx context.Context, p *hopPair, samples int) error {
 	return err
 }
 
-// finish records that all visits to p were made. A pair with too few samples, on a busy
-// machine, was not measured.
 func (s *hopSweep) finish(p *hopPair) error {
 	if p.done || len(p.cas) < hopLeast {
 		return nil

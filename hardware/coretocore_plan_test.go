@@ -123,8 +123,6 @@ func TestPilots(t *testing.T) {
 	}
 }
 
-// TestEveryPairOncePerPass checks that a wave visits every pair once before any pair
-// twice, and that the passes have different orders.
 func TestEveryPairOncePerPass(t *testing.T) {
 	for _, n := range []int{2, 3, 16, 256} {
 		m := &aMachine{lose: true}
@@ -257,8 +255,6 @@ func keysOf(pairs []*hopPair) (keys []string) {
 	return keys
 }
 
-// TestShuffleDependsOnTheSeedOnly checks that the order depends neither on the order of
-// the CPUs nor on the run.
 func TestShuffleDependsOnTheSeedOnly(t *testing.T) {
 	m := &aMachine{}
 	cpus := m.cpus(16)
@@ -313,8 +309,6 @@ func TestFirstOfEach(t *testing.T) {
 	}
 }
 
-// TestTightBudgetSamplesThePairs checks that every relation has pairs, and that at least
-// one pair is measured whatever the budget.
 func TestTightBudgetSamplesThePairs(t *testing.T) {
 	m := &aMachine{}
 	s := m.sweep(128, 1)

@@ -10,8 +10,6 @@ import (
 	"locklab/internal/machine"
 )
 
-// hopFinding returns the finding about pairs of cpus, or nil if no pair has enough
-// samples.
 func hopFinding(cpus []int, pairs []*hopPair) *harness.Finding {
 	shown := measuredPairs(pairs)
 	if len(shown) == 0 {
@@ -99,8 +97,6 @@ func regimeTable(regimes []regime) harness.Table {
 	return t
 }
 
-// bothTable shows the two algorithms side by side for each regime of a pair: their cost
-// difference depends on the distance of the word.
 func bothTable(pairs []*hopPair, levels [][][]float64) harness.Table {
 	t := harness.Table{Caption: fmt.Sprintf("CAS-spin and load, then CAS, in neighbouring blocks of %d samples", hopBlock), Label: "between", Chart: harness.Bars,
 		Columns: []harness.Column{{Name: casSpin.name, Unit: "ns", Plot: true}, {Name: loadThenCAS.name, Unit: "ns", Plot: true}, {Name: "ratio"}}}
@@ -238,8 +234,6 @@ func share(part, whole int) string {
 	return fmt.Sprintf("%.0f", percent)
 }
 
-// regimeSentence lists the regimes, and reports whether they differ between pairs or over
-// time.
 func regimeSentence(shown []*hopPair, levels [][][]float64) string {
 	regimes := groupRegimes(levels)
 	if len(regimes) == 1 {

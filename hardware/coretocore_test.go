@@ -23,8 +23,6 @@ func twoHopCPUs(t testing.TB) [2]int {
 	return [2]int{cpus[0], cpus[1]}
 }
 
-// TestCoreToCoreRuns measures all pairs of this machine for a short time, and then
-// resumes from the results.
 func TestCoreToCoreRuns(t *testing.T) {
 	cpus := twoHopCPUs(t)
 	const procs = 2 // fewer than it needs

@@ -109,8 +109,6 @@ func swapWord(w *costWords, n int) {
 	}
 }
 
-// crowds returns the numbers of CPUs to measure with, up to n: the powers of two up to
-// 64, and n.
 func crowds(n int) []int {
 	const most = 64
 	var steps []int
@@ -157,8 +155,6 @@ func (c *costCell) measure(ctx context.Context, cpus []int, span time.Duration, 
 	return nil
 }
 
-// timeOperation returns the time of op on cpus together in ns, and its cycles of the core
-// if they are counted, else 0.
 func timeOperation(ctx context.Context, op operation, cpus []int, span time.Duration, counted bool) (ns, cycles float64, err error) {
 	pinned, err := newPinnedThreads(cpus...)
 	if err != nil {

@@ -98,8 +98,6 @@ func (s tickScale) note() string {
 	return fmt.Sprintf("a TSC cycle is a tick of the time-stamp counter, %.0f MHz here at whatever speed the cores run: it is a measure of time, not a cycle of a core", s.hz/1e6)
 }
 
-// costAnswer names the shared operations that suffer least and most. cells has at least
-// one.
 func costAnswer(cells []*costCell) string {
 	var least, most *costCell
 	ratio := func(c *costCell) float64 { return summarize(ratios(c.all(), c.ns[0])).Median }

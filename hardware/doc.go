@@ -1,7 +1,7 @@
-// Package hardware shows the effects of the hardware underneath a lock: whether a
-// compare-and-swap without the LOCK prefix loses updates, the cost of two counters in one
-// cache line, the distance of two processors, the order in which they see each other's
-// stores, and the guarantees of an arbiter made of switches.
+// Package hardware shows the effects of the hardware underneath a lock. Does a
+// compare-and-swap without the LOCK prefix lose updates? How much do two counters in one
+// cache line cost? How far apart are two processors, and in which order do they see each
+// other's stores? How fair is an arbiter made of switches?
 //
 // An [Experiment] is a value with a question, a method and a function; [Suite] lists
 // them. [Run] returns a [harness.Finding]: tables of medians with their ranges, chart

@@ -163,9 +163,8 @@ func sharingTables(groups [][]*sharingCell) []harness.Table {
 	return []harness.Table{multiple, time}
 }
 
-// sharingAnswer reports the cost of sharing a line and the distance from which it is
-// gone: the first from which every ratio is nearer to 1 than to the greatest, in
-// proportion.
+// sharingAnswer reports the cost of sharing a line and the distance at which it ends:
+// from there every ratio is nearer to 1 than to the greatest, in proportion.
 func sharingAnswer(inc increment, cells []*sharingCell) string {
 	ratio := func(c *sharingCell) float64 { return summarize(ratios(c.ns, cells[0].ns)).Median }
 	worst := cells[1]

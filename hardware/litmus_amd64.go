@@ -23,8 +23,6 @@ var petersonLocks = []petersonLock{
 
 func litmusAvailable() error { return needTwoCPUs() }
 
-// The functions below are in litmus_amd64.s and peterson_amd64.s.
-
 //go:noescape
 func storeLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
 

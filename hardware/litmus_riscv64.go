@@ -26,8 +26,6 @@ var petersonLocks = []petersonLock{
 
 func litmusAvailable() error { return needTwoCPUs() }
 
-// The functions below are in litmus_riscv64.s and peterson_riscv64.s.
-
 //go:noescape
 func storeLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
 

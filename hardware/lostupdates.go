@@ -95,8 +95,8 @@ func runLostUpdates(ctx context.Context, o Options) (*harness.Finding, error) {
 // lasts too long.
 const maxThreads = 64
 
-// lostPlacements returns the placements of the bodies: those of two threads, and if there
-// are more CPUs a thread on each.
+// lostPlacements returns the placements of the bodies: the placements of two threads, and
+// if there are more CPUs a thread on each.
 func lostPlacements(two []placement, cpus []int) []placement {
 	places := slices.Clone(two)
 	name := "all CPUs"

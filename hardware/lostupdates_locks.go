@@ -19,9 +19,6 @@ type lockPlacement struct {
 	plain bool // goroutines, and GOMAXPROCS is 1, instead of bound threads
 }
 
-// lockPlacements returns two workers on one CPU, two goroutines that share one thread,
-// and a worker on each CPU. From places it uses the first, if it is one CPU, and the
-// last.
 func lockPlacements(places []placement) []lockPlacement {
 	var ps []lockPlacement
 	if places[0].shared {

@@ -32,7 +32,6 @@ func TestLockCellsSeeABrokenLock(t *testing.T) {
 	}
 	cells, _ := newLockCells([]*harness.Variant{local("free", "", func() sync.Locker { return free{} })}, lockPlacements(placements()))
 	for _, c := range cells {
-		// The threads of a busy machine may not run at once for a while.
 		deadline := time.Now().Add(time.Minute)
 		for span := 20 * time.Millisecond; ; span *= 2 {
 			if err := c.measure(t.Context(), span); err != nil {
@@ -72,8 +71,6 @@ func TestLockCellsAcceptAMutex(t *testing.T) {
 	}
 }
 
-// TestLocksLeftOut checks that locks that are not meant to exclude, or that serve fewer
-// workers, are omitted.
 func TestLocksLeftOut(t *testing.T) {
 	pair := local("pair", harness.Reference, newMutex)
 	pair.Traits.MaxWorkers = 2

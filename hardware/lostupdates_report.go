@@ -56,8 +56,6 @@ func bodyTables(cells []*casCell) []harness.Table {
 	return []harness.Table{counter, spin}
 }
 
-// lockTables shows the locks of the lab, a row each: failures, and the time of an entry.
-// A lock has no cell at a placement where it did not run.
 func lockTables(cells []*lockCell) []harness.Table {
 	if len(cells) == 0 {
 		return nil
@@ -98,8 +96,6 @@ func lockTables(cells []*lockCell) []harness.Table {
 	return []harness.Table{safety, speed}
 }
 
-// lostAnswer reports the losses of each body, most CPUs first, then whether the claim
-// about one CPU holds, then whether the locks of the lab do.
 func lostAnswer(cells []*casCell, locks []*lockCell) string {
 	var parts []string
 	for i := len(casBodies); i <= len(cells); i += len(casBodies) {
@@ -148,8 +144,6 @@ func (c *casCell) lost() harness.Cell {
 	return summarize(rs)
 }
 
-// sentence quotes the median of the repeats, as in the chart, or the total of all repeats
-// if the median is 0.
 func (c *casCell) sentence() string {
 	counter, lock := c.totals()
 	updates, lost := number(float64(counter.updates)), number(c.lost().Median)
@@ -205,8 +199,6 @@ func claim(cells []*casCell) string {
 	return "The claim " + says + ", was not contradicted; this build has no single instruction without a lock, to see it fail."
 }
 
-// locksSentence names the failed locks, or reports the number of entries without a
-// failure.
 func locksSentence(cells []*lockCell) string {
 	var failed, places, locks []string
 	entries := make(map[string]uint64)

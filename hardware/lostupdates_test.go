@@ -66,7 +66,6 @@ func TestOneInstructionLosesNothingOnOneCPU(t *testing.T) {
 // TestOnlyAtomicBodiesSurviveTwoCPUs also checks the counts: they must show failures of
 // the broken bodies.
 func TestOnlyAtomicBodiesSurviveTwoCPUs(t *testing.T) {
-	// The threads of a busy machine may not run at once for a while.
 	deadline := time.Now().Add(time.Minute)
 	for span := 10 * time.Millisecond; ; span *= 2 {
 		unseen := ""

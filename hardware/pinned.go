@@ -105,8 +105,6 @@ type placement struct {
 	shared bool
 }
 
-// placements returns this machine's placements of two threads: both on one CPU, and on
-// two. If threads cannot be bound it returns only "not bound".
 func placements() []placement {
 	cpus := machine.CPUOrder()
 	if c, err := newPinnedThreads(cpus[0]); err != nil {

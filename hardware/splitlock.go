@@ -30,7 +30,6 @@ const (
 	operandSize = 8
 )
 
-// A splitPlace is the start of the operand, in bytes from the start of a page.
 type splitPlace struct {
 	name   string
 	offset int
@@ -86,8 +85,6 @@ type neighbourCell struct {
 	rate                []float64 // accesses across two lines in a second
 }
 
-// A splitBench has two threads, and the page that one of them accesses to disturb the
-// other.
 type splitBench struct {
 	pinned         *pinnedThreads // thread 0 is the neighbour, thread 1 the aggressor
 	page           []byte

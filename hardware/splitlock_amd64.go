@@ -10,8 +10,6 @@ var splitAccesses = []splitAccess{
 
 func splitLockAssembly() error { return nil }
 
-// The functions below are in splitlock_amd64.s.
-
 //go:noescape
 func addXaddLocked(p *byte, n uint64)
 

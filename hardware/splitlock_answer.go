@@ -48,8 +48,6 @@ func splitAnswer(selves []*splitCell, beside []*neighbourCell) string {
 	return s + "So no lock of the bus was seen."
 }
 
-// splitFactor returns the time of the access at the first place across two lines as a
-// multiple of the first place of all; 1 if there is no such place.
 func splitFactor(cells []*splitCell, access string) float64 {
 	var aligned *splitCell
 	for _, c := range cells {

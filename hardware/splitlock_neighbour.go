@@ -88,8 +88,6 @@ type chain struct {
 	at   uint32
 }
 
-// newChain returns a walk through all lines of that many bytes. They are one cycle
-// (Sattolo, Information Processing Letters 22, 1986).
 func newChain(bytes int, rng *rand.Rand) *chain {
 	const words = lineBytes / 4
 	order := make([]uint32, bytes/lineBytes)
@@ -150,8 +148,6 @@ func (b *splitBench) cost(ctx context.Context, c *splitCell, span time.Duration)
 
 const splitWindow = 2 * time.Millisecond
 
-// disturb times c's neighbour alone, with an access inside a line and with one across
-// two, in turn for about span. It keeps the median windows.
 func (b *splitBench) disturb(ctx context.Context, c *neighbourCell, span time.Duration) error {
 	var idle, inside, split, rates []float64
 	for start := time.Now(); len(split) == 0 || time.Since(start) < span; {
@@ -172,8 +168,6 @@ func (b *splitBench) disturb(ctx context.Context, c *neighbourCell, span time.Du
 	return nil
 }
 
-// window lets the neighbour work once, while a runs if it is not nil. It returns the ns
-// of one of its operations, and the accesses of a in a second.
 func (b *splitBench) window(n neighbour, a *aggressor) (ns, rate float64) {
 	var over atomic.Bool
 	b.pinned.step(func(thread int) {
@@ -207,7 +201,6 @@ type cacheBytes [4]int
 func readCacheBytes(fsys fs.FS, cpu int) (sizes cacheBytes) {
 	for index := range 10 {
 		read := func(name string) string {
-			// An unreadable file counts as unknown.
 			text, _ := fs.ReadFile(fsys, fmt.Sprintf("sys/devices/system/cpu/cpu%d/cache/index%d/%s", cpu, index, name))
 			return strings.TrimSpace(string(text))
 		}
@@ -229,9 +222,9 @@ type footprint struct {
 	batch int
 }
 
-// footprints returns half of the first two levels, and twice the last, in which a random
-// walk hardly ever hits. The limit is 256 MiB, of which the last level may still hold a
-// part.
+// footprints returns half of the first two levels, and twice the last, so that a random
+// walk hardly ever hits. The limit is 256 MiB; the last level may still hold a part of
+// that.
 func (c cacheBytes) footprints() []footprint {
 	orElse := func(size, fallback int) int {
 		if size == 0 {

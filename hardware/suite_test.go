@@ -10,8 +10,6 @@ import (
 	"locklab/spinlock/lab"
 )
 
-// TestSpinLocksKeepTheSectionToOne runs every spin lock of the lab on one CPU, on one
-// thread and on all CPUs.
 func TestSpinLocksKeepTheSectionToOne(t *testing.T) {
 	for _, e := range hardware.Suite {
 		if e.Name != "lost-updates" {

@@ -134,8 +134,6 @@ func TestNeedTwoCPUs(t *testing.T) {
 	}
 }
 
-// TestSharingTables checks that the first cell of a group, alone, has no distance and is
-// not drawn.
 func TestSharingTables(t *testing.T) {
 	groups := sharingCells()
 	for g, group := range groups {

@@ -11,7 +11,7 @@ import (
 // A futexQueue models the futex of the kernel with words and parkers, so that the
 // explorer can see it. The comparison of the word and the entry into the queue are one
 // step for a goroutine that wakes, since both sides hold the queue's lock. Here no
-// sleeper wakes up for no reason, and the order is that in which they arrived.
+// sleeper wakes up for no reason, and they wake in order of arrival.
 type futexQueue struct {
 	held   atomics.Uint32
 	asleep []*atomics.Parker // guarded by held

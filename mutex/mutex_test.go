@@ -79,8 +79,6 @@ func TestWaitersYield(t *testing.T) {
 	}
 }
 
-// TestOwnCacheLines checks that two neighbouring locks never share a line that either of
-// them writes.
 func TestOwnCacheLines(t *testing.T) {
 	for name, size := range map[string]uintptr{
 		"SpinPark":  unsafe.Sizeof(mutex.SpinPark{}),
@@ -95,7 +93,6 @@ func TestOwnCacheLines(t *testing.T) {
 	}
 }
 
-// TestBrokenControls checks that the suite has exactly these controls.
 func TestBrokenControls(t *testing.T) {
 	var got []string
 	for _, v := range lab.Suite {
@@ -208,8 +205,6 @@ func ExampleBRAVO() {
 	// Output: 4000
 }
 
-// BenchmarkPair measures an uncontended lock and unlock, for writing and for reading,
-// through the handle of the harness.
 func BenchmarkPair(b *testing.B) {
 	for _, v := range lab.Suite {
 		if v.Status == harness.Broken || v.Unavailable != "" {
@@ -243,8 +238,6 @@ func BenchmarkPair(b *testing.B) {
 	}
 }
 
-// BenchmarkReaders measures readers that share one lock, one for each processor, and no
-// writer.
 func BenchmarkReaders(b *testing.B) {
 	for _, name := range []string{"sync-mutex", "sync-rwmutex", "phase-fair", "bravo", "seqlock"} {
 		b.Run("lock="+name, func(b *testing.B) {

@@ -21,8 +21,8 @@ type Options struct {
 	Pin Pin
 }
 
-// A WaitPolicy is what a waiter does between two polls of the lock. Package spinlock has
-// the same type.
+// A WaitPolicy is the behaviour of a waiter between two polls of the lock. Package
+// spinlock has the same type.
 type WaitPolicy = waiting.Policy
 
 // The wait policies. A plain goroutine yields its processor with runtime.Gosched; a

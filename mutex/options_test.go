@@ -9,8 +9,6 @@ import (
 	"locklab/mutex"
 )
 
-// TestConstructorsRefuseMistakes checks that a mistake has the same message for every
-// lock.
 func TestConstructorsRefuseMistakes(t *testing.T) {
 	for name, worker := range map[string]func(workers int, o mutex.Options, i int){
 		"MCSPark":  func(n int, o mutex.Options, i int) { mutex.NewMCSPark(n, o).Worker(i) },
@@ -33,8 +31,6 @@ func TestConstructorsRefuseMistakes(t *testing.T) {
 	}
 }
 
-// TestWaitersRefuseMistakes checks that a lock without a constructor refuses a bad option
-// when a goroutine must wait.
 func TestWaitersRefuseMistakes(t *testing.T) {
 	const often = `locklab: unknown wait policy "often"`
 	wantPanic(t, "SeqLock", often, func() {

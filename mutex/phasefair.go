@@ -68,7 +68,6 @@ func (l *PhaseFair) RLock() {
 	}
 }
 
-// rLockSlow waits for the end of one phase: no writer, or the next writer.
 func (l *PhaseFair) rLockSlow(phase uint32) {
 	for w := waiting.New(l.Wait, l.Pin); l.readersIn.Load()&phaseBits == phase; {
 		w.Wait()

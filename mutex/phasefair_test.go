@@ -81,7 +81,6 @@ func until(t *testing.T, done func() bool) {
 	}
 }
 
-// TestPhaseFairWraps starts near the end of the counters.
 func TestPhaseFairWraps(t *testing.T) {
 	var l PhaseFair
 	l.readersIn.Store(1<<32 - 2*phaseReader)

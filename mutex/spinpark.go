@@ -128,15 +128,11 @@ func (n *SpinParkWorker) lockSlow() {
 	}
 }
 
-// take takes the lock if it is free and reports whether it did. woken is parkWoken if
-// this worker is the woken one, else 0.
 func (n *SpinParkWorker) take(woken uint32) bool {
 	s := n.lock.state.Load()
 	return s&parkHeld == 0 && n.lock.state.CompareAndSwap(s, s&^woken|parkHeld)
 }
 
-// enqueue queues the worker up and reports true, or takes the lock, if it has become
-// free, and reports false.
 func (n *SpinParkWorker) enqueue(woken uint32) bool {
 	for {
 		if n.take(woken) {

@@ -8,7 +8,7 @@ import (
 )
 
 // TestSpinParkServesSleepers lets workers fall asleep one after the other. A release must
-// wake only the one that has slept longest.
+// wake only the worker that has slept longest.
 func TestSpinParkServesSleepers(t *testing.T) {
 	const waiters = 5
 	l := NewSpinPark(waiters+1, Options{Wait: WaitPark})
@@ -40,8 +40,6 @@ func TestSpinParkServesSleepers(t *testing.T) {
 	}
 }
 
-// TestSpinParkWakesOne checks that while a woken worker is on its way, a release wakes no
-// other.
 func TestSpinParkWakesOne(t *testing.T) {
 	l := NewSpinPark(3, Options{})
 	l.Worker(0).Lock()
@@ -80,7 +78,6 @@ func TestBRAVOInhibits(t *testing.T) {
 	}
 }
 
-// TestSeqLockVersions checks that versions are compared as a whole.
 func TestSeqLockVersions(t *testing.T) {
 	for k := 1; k < 64; k++ {
 		var l SeqLock

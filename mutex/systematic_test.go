@@ -22,7 +22,6 @@ var bravoOverWords = &harness.Variant{
 	},
 }
 
-// TestSystematic explores the locks that consist of words and parkers.
 func TestSystematic(t *testing.T) {
 	const (
 		runtime = "it waits in the Go runtime, which has a scheduler of its own"

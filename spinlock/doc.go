@@ -12,7 +12,7 @@
 //	mu.Lock()
 //	defer mu.Unlock()
 //
-// A handle is a [sync.Locker], and all handles but those of CLH and Cohort have a TryLock
+// A handle is a [sync.Locker], and all handles except in CLH and Cohort have a TryLock
 // method. A call by its own type can be inlined. A call through an interface adds up to 4
 // ns to an acquisition (BenchmarkVia).
 //

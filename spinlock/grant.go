@@ -5,7 +5,7 @@ import (
 	"locklab/internal/waiting"
 )
 
-// A grant is a word in which one worker waits until another worker gives it the lock.
+// A grant is a word for one worker to wait in until another worker gives it the lock.
 //
 // To give is a Swap and not a release store because it also checks for a sleeper. In one
 // instruction, no wake-up can be lost between the two. If no waiter of a lock sleeps,

@@ -106,7 +106,7 @@ func (l *Hapax) Worker(i int) *HapaxWorker {
 	return &l.workers[i]
 }
 
-// slot returns the slot in which the departure of a value is awaited.
+// slot returns the slot for the departure of a value.
 func (l *Hapax) slot(value uint64) *hapaxSlot {
 	return &l.space.slots[(l.salt+uint32(value/hapaxBlock))*hapaxSpread&uint32(len(l.space.slots)-1)]
 }

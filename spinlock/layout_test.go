@@ -51,7 +51,6 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-// TestElementsDoNotShareLines checks the sizes of types that are array elements.
 func TestElementsDoNotShareLines(t *testing.T) {
 	for name, size := range map[string]uintptr{
 		"parkSlot": unsafe.Sizeof(parkSlot{}), "MCSWorker": unsafe.Sizeof(MCSWorker{}),

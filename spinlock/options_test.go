@@ -25,8 +25,6 @@ var constructors = map[string]func(workers int, o spinlock.Options){
 	"NewCohort":             func(n int, o spinlock.Options) { spinlock.NewCohort(n, o).Worker(n - 1) },
 }
 
-// TestConstructorsRefuseMistakes checks that a mistake has the same message for every
-// lock.
 func TestConstructorsRefuseMistakes(t *testing.T) {
 	for name, make := range constructors {
 		for _, good := range []int{1, 3} {
@@ -43,7 +41,6 @@ func TestConstructorsRefuseMistakes(t *testing.T) {
 	wantPanic(t, "NewCLH", "locklab: a CLH lock is for 16777214 workers at most", func() { spinlock.NewCLH(16777215, spinlock.Options{}) })
 }
 
-// TestWorkerRefusesMistakes checks that Worker panics for a number without a worker.
 func TestWorkerRefusesMistakes(t *testing.T) {
 	o := spinlock.Options{Nodes: []int{0, 1}}
 	for name, worker := range map[string]func(i int){
@@ -62,7 +59,6 @@ func TestWorkerRefusesMistakes(t *testing.T) {
 	}
 }
 
-// TestOtherMistakes checks the arguments that only some locks have.
 func TestOtherMistakes(t *testing.T) {
 	for _, nodes := range [][]int{{}, {0}, {0, 1, 2}, {0, -1}} {
 		wantPanic(t, "NewCohort", "locklab: Nodes is", func() { spinlock.NewCohort(2, spinlock.Options{Nodes: nodes}) })

@@ -125,7 +125,6 @@ func newTWA(s harness.Setup, array *spinlock.WaitingArray) harness.Local {
 	return harness.Shared(spinlock.NewTWA(s.Workers, array, spinlock.Options{Wait: spinlock.WaitPolicy(s.Wait), Pin: spinlock.Pin(s.Pin)}))
 }
 
-// TestSharedSpace lets the waiters of two locks meet in one array.
 func TestSharedSpace(t *testing.T) {
 	s := harness.Setup{Workers: 3, Wait: harness.WaitPark}
 	space, array := spinlock.NewHapaxSpace(2), spinlock.NewWaitingArray(2)

@@ -83,8 +83,6 @@ func acquire(l harness.Local, workers int, pin harness.Pin, times int, visit fun
 	wg.Wait()
 }
 
-// TestOwnCacheLines checks that two neighbouring locks never share a line that either of
-// them writes.
 func TestOwnCacheLines(t *testing.T) {
 	for name, size := range map[string]uintptr{
 		"TAS":                unsafe.Sizeof(spinlock.TAS{}),

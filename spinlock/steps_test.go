@@ -71,7 +71,6 @@ func (l *Malthusian) queueUp(n *MalthusianWorker) uint32 {
 	return n.id
 }
 
-// TestMalthusianServes checks the effect of a release for each set of waiters.
 func TestMalthusianServes(t *testing.T) {
 	for _, c := range []struct {
 		queue, passive []int // workers behind the holder, worker 0; passive from the oldest
@@ -190,7 +189,7 @@ func (l *Anderson) begin0(number uint32) {
 func (l *Anderson) drawn() uint32 { return l.next.Load() }
 
 // queueFrom lets a holder take the lock by number first and waiters queue up behind it
-// one by one. It returns the order in which they are served.
+// one by one. It returns the order of service.
 func queueFrom(l numbered, first uint32, waiters int) (order []int) {
 	l.begin0(first)
 	l.Lock()

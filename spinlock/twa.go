@@ -26,7 +26,7 @@ func NewWaitingArray(n int) *WaitingArray {
 	return &WaitingArray{slots: make([]atomics.Uint32, slots(n))}
 }
 
-// slot returns the slot in which a number of the lock with that salt waits.
+// slot returns the slot for a waiter with that number of the lock with that salt.
 func (a *WaitingArray) slot(salt, number uint32) *atomics.Uint32 {
 	return &a.slots[(number*twaSpread^salt)&uint32(len(a.slots)-1)]
 }

@@ -62,7 +62,6 @@ func buildOutside(ctx context.Context, dir string) (path string, err error) {
 	return filepath.Join(dir, "outside.exe"), nil
 }
 
-// A contest compares a lock with the same algorithm in C.
 type contest struct {
 	name  string
 	rival string // case of twin.Locks
@@ -78,7 +77,6 @@ var contests = []contest{
 	{"sync-mutex", "pthread-mutex", ""},
 }
 
-// startTwin starts a program of one side. It skips b without a C compiler or a header.
 func startTwin(t testing.TB, p *twin.Program) *twin.Twin {
 	t.Helper()
 	if runtime.GOOS != "linux" {

@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// A mutant is a change of one file that a test must notice.
 type mutant struct {
 	dir, name string
 	file      string   // within dir

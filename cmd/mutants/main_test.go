@@ -11,8 +11,6 @@ import (
 	"testing"
 )
 
-// TestMutantsApply checks that each mutant of the module still applies to its file, and
-// names a test.
 func TestMutantsApply(t *testing.T) {
 	ms, err := readAll("../..")
 	if err != nil {

@@ -60,8 +60,6 @@ func TestMakeModule(t *testing.T) {
 	}
 }
 
-// TestMakeModuleRefuses checks that make prints one line, exits with 2, and changes
-// nothing.
 func TestMakeModuleRefuses(t *testing.T) {
 	for _, path := range []string{"", "https://example.org/you/locklab"} {
 		cmd := exec.Command("make", "--no-print-directory", "module", "MODULE="+path)

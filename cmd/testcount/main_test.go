@@ -114,8 +114,6 @@ func meet(t *testing.T, mine, other string) {
 	}
 }
 
-// TestLongest checks that the longest tests are named, without their subtests, the
-// longest first.
 func TestLongest(t *testing.T) {
 	var in, out strings.Builder
 	for i := range 30 {
@@ -188,7 +186,6 @@ func TestAside(t *testing.T) {
 	}
 }
 
-// TestHeedSignals checks that a signal that this process ignores reaches its children.
 func TestHeedSignals(t *testing.T) {
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Reset(syscall.SIGHUP)

@@ -2,7 +2,6 @@ package evidence
 
 import "testing"
 
-// The words are the output of Go's assembler.
 func TestLSE(t *testing.T) {
 	for _, c := range []struct {
 		word uint32

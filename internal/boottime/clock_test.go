@@ -5,8 +5,6 @@ import (
 	"time"
 )
 
-// TestSuspend checks that a clock counts a suspend, and that Local subtracts it for Go's
-// clock.
 func TestSuspend(t *testing.T) {
 	slept := 5 * time.Second
 	c := New(func(time.Time) time.Duration { return slept })

@@ -37,7 +37,7 @@ type Framing interface {
 
 // A Message is the decoded part of a message.
 type Message struct {
-	// Op is the protocol's name of the operation, in a reply that of the request:
+	// Op is the protocol's name of the operation; a reply has the name of its request:
 	// "create", "getChildren2", "evalsha". An unsolicited message is "event" for
 	// ZooKeeper and "push" for Redis; an undecodable one is "".
 	Op string

@@ -52,7 +52,6 @@ func zooCases() []zooCase {
 	}
 }
 
-// TestZooKeeperOps decodes operations that go-zookeeper does not send or request.
 func TestZooKeeperOps(t *testing.T) {
 	z := ZooKeeper()
 	z.Read(Request, frame(num(0, 0, 0, 4000, 0, 0), str("")))

@@ -11,7 +11,6 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// TestHalfOpen checks that the end of a connection passes only if messages do.
 func TestHalfOpen(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -147,8 +147,6 @@ func (k *link) deliver(d Direction, to *net.TCPConn, queue <-chan parcel) {
 	}
 }
 
-// judge decides about a message, and shows it to the observer. It returns false if the
-// message vanishes.
 func (p *Proxy) judge(k *link, d Direction, raw []byte, unread bool) (parcel, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,7 +179,6 @@ func (p *Proxy) judge(k *link, d Direction, raw []byte, unread bool) (parcel, bo
 	return q, passes
 }
 
-// strike applies to a request the fault that hits it. The caller holds p.mu.
 func (k *link) strike(q *parcel, s Sighting) {
 	i := k.p.struck(s.Message)
 	switch {

@@ -124,8 +124,6 @@ func skipAndRepeat(t *testing.T, addr string) {
 	connect(t, p.Addr()).must(t, "+PONG", "PING")
 }
 
-// firstCome checks that of two faults for one request the older hits, and the younger
-// waits for the next request.
 func firstCome(t *testing.T, addr string) {
 	p := start(t, addr, faultproxy.Redis, nil)
 	a, b := p.Inject(faultproxy.Fault{}), p.Inject(faultproxy.Fault{})
@@ -194,7 +192,6 @@ func silent(t *testing.T, c *talk, command string) {
 	c.SetDeadline(time.Now().Add(patience))
 }
 
-// delay checks that a delay adds latency, but does not limit throughput.
 func delay(t *testing.T, addr string) {
 	const by, n = 200 * time.Millisecond, 20
 	for _, d := range []faultproxy.Direction{faultproxy.Request, faultproxy.Reply} {
@@ -256,7 +253,6 @@ func refuse(t *testing.T, addr string) {
 	old.must(t, "+PONG", "PING")
 	p.Refuse(false)
 	connect(t, p.Addr()).must(t, "+PONG", "PING")
-	// A dead server refuses too.
 	dead := start(t, p.Addr(), faultproxy.Redis, nil)
 	p.Close()
 	refused(t, dead.Addr())
@@ -334,8 +330,6 @@ func many(t *testing.T, addr string) {
 	}
 }
 
-// heldBack checks that the request and later data on its connection arrive late, also if
-// the client has gone, and that other connections are not delayed.
 func heldBack(t *testing.T, addr string) {
 	const by = 200 * time.Millisecond
 	p := start(t, addr, faultproxy.Redis, nil)

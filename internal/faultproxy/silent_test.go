@@ -98,8 +98,6 @@ func TestForgotten(t *testing.T) {
 	}
 }
 
-// TestRedirect checks that new connections reach the other server, and that open ones
-// stay until they are reset.
 func TestRedirect(t *testing.T) {
 	leaktest.All(t)
 	s, err := backend.StartSeveral(t.Context(), harness.KindRedis, 2)
@@ -128,8 +126,6 @@ func TestRedirect(t *testing.T) {
 	connect(t, p.Addr()).must(t, ":11", "INCR %s", key)
 }
 
-// TestRedirectWhileDialling checks that a connection that waits for a server reaches the
-// new one.
 func TestRedirectWhileDialling(t *testing.T) {
 	addr := redisAt(t)
 	nothing, err := net.Listen("tcp", "127.0.0.1:0")

@@ -29,8 +29,6 @@ type node struct {
 
 func (n *node) width() float64 { return float64(len(n.name))*6.5 + 16 }
 
-// drawGraph returns an SVG of the packages, a row or more for each rank, and of their
-// imports, all downwards. It omits an import that others imply.
 func drawGraph(pkgs []pkg) string {
 	nodes := connect(pkgs)
 	lines := arrange(nodes)
@@ -122,8 +120,6 @@ func connect(pkgs []pkg) []*node {
 	return nodes
 }
 
-// arrange returns the lines of the picture from top to bottom, each from left to right,
-// with packages near their neighbours.
 func arrange(nodes []*node) (lines [][]*node) {
 	byRank := make(map[int][]*node)
 	for _, n := range nodes {

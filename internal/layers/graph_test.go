@@ -35,8 +35,6 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestGraphEdges checks that implied imports are omitted, and that all others are drawn,
-// downwards.
 func TestGraphEdges(t *testing.T) {
 	nodes := connect([]pkg{
 		{rel: "atomics"},
@@ -61,8 +59,6 @@ func TestGraphEdges(t *testing.T) {
 	}
 }
 
-// TestArchitecture checks that the names in docs/architecture.md exist in the files that
-// it links to.
 func TestArchitecture(t *testing.T) {
 	dir := filepath.Join(root, "docs")
 	text, err := os.ReadFile(filepath.Join(dir, "architecture.md"))

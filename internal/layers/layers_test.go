@@ -101,8 +101,6 @@ func TestRanksReject(t *testing.T) {
 	}
 }
 
-// TestListFixture runs the go command on a module with forbidden imports in ordinary
-// files, in tests and behind build tags.
 func TestListFixture(t *testing.T) {
 	const fixture = "testdata/fixture"
 	for _, test := range []struct {

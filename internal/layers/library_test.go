@@ -42,8 +42,6 @@ func TestLibraryDocs(t *testing.T) {
 	}
 }
 
-// TestLibraryPrograms builds a program for each library, and searches it for symbols of
-// the lab.
 func TestLibraryPrograms(t *testing.T) {
 	for _, l := range libraries {
 		if err := checkSymbols(symbols(t, l.path)); err != nil {

@@ -88,8 +88,6 @@ func list(dir string, b build) ([]pkg, error) {
 	return pkgs, err
 }
 
-// digest keeps the packages of the module, without the test binaries and test variants
-// that go list -test adds.
 func digest(all []listed, moduleOf map[string]string, module string) ([]pkg, error) {
 	var pkgs []pkg
 	var errs []error

@@ -111,8 +111,6 @@ var bans = []ban{
 
 var standardOnly = []string{"harness", "cmd/mutants", "cmd/setmodule", "cmd/testcount", "deploy/extract"}
 
-// checkRanks returns every import in pkgs that ranks forbids, and every package without a
-// rank.
 func checkRanks(pkgs []pkg) error {
 	var errs []error
 	for _, p := range pkgs {
@@ -193,8 +191,6 @@ func checkDocs(pkgs []pkg) error {
 	return errors.Join(errs...)
 }
 
-// checkModules compares the modules that pkgs import with the accepted ones, one path per
-// line.
 func checkModules(pkgs []pkg, accepted string) error {
 	want := strings.Fields(accepted)
 	got := modules(pkgs)

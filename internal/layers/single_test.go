@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// TestRaceless checks that the packages that "make race" omits start no goroutine.
 func TestRaceless(t *testing.T) {
 	for _, name := range raceless(t) {
 		if err := single(filepath.Join(root, name)); err != nil {

@@ -18,9 +18,9 @@ import (
 
 // SuiteComplete fails tb if a file of the package in dir declares a harness.Variant that
 // its Suite does not list, and names the line to add. It also fails if the file that
-// implements a variant does not cite the source in its Paper. If the package is the lab
-// of the library in the parent folder, it also fails if Suite has no variant of one of
-// the library's locks, and prints the entry to add.
+// implements a variant does not cite the source in its Paper. In the lab of a library in
+// the parent folder, it also fails if Suite lacks a variant of one of the library's
+// locks, and prints the entry to add.
 func SuiteComplete(tb testing.TB, dir string, suite []*harness.Variant) {
 	tb.Helper()
 	if err := suiteComplete(dir, suite); err != nil {

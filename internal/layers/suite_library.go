@@ -155,7 +155,7 @@ func (t lockType) remoteEntry(name string) string {
 
 // implementing returns the files that implement a variant named in home: the library
 // files of the locks that its literal makes, directly or through a function of the lab,
-// or else home. A variant in a separate file, not in that of Suite, is implemented there.
+// or else home. A variant outside the file of Suite is implemented there.
 func implementing(files, library []source, home source, name string) []source {
 	var where []source
 	lit := variantLiteral(home.file, name)

@@ -8,8 +8,6 @@ import (
 	"time"
 )
 
-// TestOwn checks that a goroutine is found only by the test that started it, directly or
-// not.
 func TestOwn(t *testing.T) {
 	All(t)
 	stop := make(chan struct{})
@@ -40,8 +38,6 @@ type witness struct {
 func (w *witness) Cleanup(f func())      { w.cleanups = append(w.cleanups, f) }
 func (w *witness) Errorf(string, ...any) { w.failed = true }
 
-// TestFound checks that a test that leaves a goroutine fails, and one that does not
-// passes, even if the goroutine takes a while to end.
 func TestFound(t *testing.T) {
 	All(t)
 	for name, check := range map[string]func(testing.TB, time.Duration){"all": all, "own": own} {

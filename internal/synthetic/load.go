@@ -9,7 +9,7 @@ import (
 
 // Open returns the open-loop result at a rate for the lock of r, a synthetic result of a
 // closed loop. Service is in order, with exponential times, at the rate of r on average.
-// The waits are those of an M/M/1 queue, or of a growing one.
+// It has the waits of an M/M/1 queue, or of a growing one.
 func Open(r *harness.Result, rate harness.Rate) *harness.Result {
 	o := *r
 	capacity := float64(r.Ops) / r.Elapsed.Seconds()

@@ -104,7 +104,7 @@ func (m Model) result(rng *rand.Rand, round, rounds, workers int) *harness.Resul
 }
 
 // sliced spreads the operations of the workers of r evenly over the slices of its window,
-// except for remainders: the shares of each slice are those of the window.
+// except for remainders: the shares of each slice equal the shares of the window.
 func sliced(r *harness.Result) (counts []uint32) {
 	slices := uint64(r.Elapsed / harness.SliceLength)
 	if len(r.Workers) < 2 {

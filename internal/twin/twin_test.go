@@ -133,8 +133,6 @@ func TestNoHeader(t *testing.T) {
 	}
 }
 
-// TestRejectedCommands checks that the answer to a bad command has the reason, and that
-// the child continues.
 func TestRejectedCommands(t *testing.T) {
 	tw := start(t, CoreToCore)
 	two := []int{Unbound, Unbound}

@@ -2,7 +2,7 @@ package waiting
 
 import "fmt"
 
-// A Policy is what a waiter does between two polls of the lock.
+// A Policy is the behaviour of a waiter between two polls of the lock.
 type Policy string
 
 // The policies; spinlock and mutex export and document them with the prefix Wait.

@@ -21,8 +21,6 @@ func TestEveryFamilyIsThere(t *testing.T) {
 	}
 }
 
-// TestDefaults checks that the default choice names existing locks, and no baseline or
-// broken lock.
 func TestDefaults(t *testing.T) {
 	for i, name := range Defaults {
 		if slices.Contains(Defaults[:i], name) {
@@ -39,8 +37,6 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestHandlesAreDeclared checks that a lock declares Handles exactly if two workers get
-// different lockers.
 func TestHandlesAreDeclared(t *testing.T) {
 	for _, v := range All() {
 		if v.Local == nil || v.Unavailable != "" {
