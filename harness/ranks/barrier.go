@@ -13,8 +13,7 @@ import (
 // errTwice says that a rank has posted two values at one place.
 var errTwice = errors.New("another value was posted there before")
 
-// maxValue is how much a rank may post: ZooKeeper takes 1 MiB of everything in a request
-// by default (jute.maxbuffer).
+// maxValue is how many bytes a rank may post.
 const maxValue = 512 << 10
 
 // Share returns what rank 0 gave; the values of others are not used. It is a barrier: it

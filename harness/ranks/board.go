@@ -1,53 +1,37 @@
 package ranks
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"crypto/tls"
+	_ "embed"
 	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
-	"locklab/harness"
+	"github.com/redis/go-redis/v9"
+
+	wireredis "locklab/internal/wire/redis"
 )
 
-// A board is a server's part of a meeting, for one rank. Every method is one request or
-// a few. Where a reply may have been lost it may be called again.
-type board interface {
-	// claim takes the rank, exclusively, until it was not renewed for some time. If
-	// another process has it, it returns the value that that has claimed it with. It
-	// may return nil for one that is just ending.
-	claim(ctx context.Context, value []byte) (taken bool, holder []byte, err error)
+const (
+	// claimExpiry is how long a claim lives that is not renewed: five beats. A process on a
+	// machine at a load of dozens is late by a second or two, and those gone are to be
+	// noticed within ten.
+	claimExpiry = 5 * time.Second
 
-	// beat renews the claim, and what is posted in run unless that is "". It returns the
-	// values of all claims, by rank, nil where there is none. The error wraps errClaim if
-	// the own claim has ended.
-	beat(ctx context.Context, run string) ([][]byte, error)
+	// postedExpiry is how long the rest lives after the last rank has renewed it.
+	postedExpiry = time.Minute
 
-	// post posts the rank's value at a place of a run, once.
-	post(ctx context.Context, run, at string, value []byte) error
+	answerTime  = 2 * time.Second  // for one request
+	connectTime = 10 * time.Second // for a server that does not answer at first
 
-	// read returns what the ranks posted at a place of a run, nil for those that have not.
-	read(ctx context.Context, run, at string) ([][]byte, error)
-
-	// drop takes away what the rank posted at a place.
-	drop(ctx context.Context, run, at string) error
-
-	// now reads the server's clock, in ns since 1970, and how much that may be behind it.
-	now(ctx context.Context) (now, resolution int64, err error)
-
-	// leave gives up the claim, removes what no rank needs any more, and disconnects, even if it fails.
-	leave(ctx context.Context, run string) error
-
-	// expiry is by when a claim that is not renewed has surely ended.
-	expiry() time.Duration
-
-	// spread is how far apart the claims of ranks that are gone at once may end.
-	spread() time.Duration
-}
-
-// A place is whose board it is.
-type place struct {
-	job         string
-	rank, ranks int
-}
+	// claimSpread is how far apart the claims of ranks that are gone at once may end.
+	claimSpread = beatPause + quickPause
+)
 
 var (
 	// errClaim says that the server does not know the claim of this rank.
@@ -57,27 +41,183 @@ var (
 	errRefused = errors.New("the server refuses a request")
 )
 
-const (
-	answerTime  = 2 * time.Second  // for one request
-	connectTime = 10 * time.Second // for a server that does not answer at first
-)
+//go:embed beat.lua
+var beatText string
+
+// A place is whose board it is.
+type place struct {
+	job         string
+	rank, ranks int
+}
+
+// A board is a Redis server's part of a meeting, for one rank. A claim is a key with an
+// expiry. All that a run posts is one hash, whose fields are places and ranks. Every method
+// is one request or a few, and may be called again if a reply may have been lost.
+type board struct {
+	place
+	client *redis.Client
+	script *redis.Script
+	ttl    time.Duration
+	value  []byte // of the own claim
+}
 
 // connect returns the board at a server that answers.
-func connect(ctx context.Context, at address, p place, expiry time.Duration) (board, error) {
-	connecting, cancel := context.WithTimeout(ctx, connectTime)
-	defer cancel()
-	var b board
-	var err error
-	if at.endpoint.Kind == harness.KindZooKeeper {
-		b, err = openZooKeeper(connecting, at, p, expiry)
-	} else {
-		b, err = openRedis(connecting, at, p, expiry)
-	}
-	if ctx.Err() != nil && err != nil {
-		return nil, context.Cause(ctx)
-	}
+func connect(ctx context.Context, at address, p place, expiry time.Duration) (*board, error) {
+	client, _, err := wireredis.Connect(at.endpoint, func(o *redis.Options) {
+		o.DB = at.db
+		o.PoolSize = 3 // the watcher, a barrier and a measurement
+	})
 	if err != nil {
 		return nil, unreachable(at, err)
 	}
-	return b, nil
+	connecting, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	for pause := firstPause; ; pause = longer(pause) {
+		err := refusal(client.Ping(connecting).Err())
+		if err == nil {
+			return &board{place: p, client: client, script: redis.NewScript(beatText), ttl: cmp.Or(expiry, claimExpiry)}, nil
+		}
+		if errors.Is(err, errRefused) || hopeless(err) || !sleep(connecting, pause) {
+			client.Close()
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			return nil, unreachable(at, err)
+		}
+	}
+}
+
+// hopeless reports whether a connection fails the same way again: the server speaks no TLS,
+// or its certificate is not trusted.
+func hopeless(err error) bool {
+	return errors.As(err, new(tls.RecordHeaderError)) || errors.As(err, new(*tls.CertificateVerificationError))
+}
+
+func (b *board) key(parts ...string) string {
+	return "locklab:ranks:" + b.job + ":" + strings.Join(parts, ":")
+}
+
+func (b *board) claimKey(rank int) string { return b.key("claim", strconv.Itoa(rank)) }
+
+// claim takes the rank, exclusively, until it was not renewed for some time. If another
+// process has it, it returns the value that that has claimed it with. It may return nil for
+// one that is just ending.
+func (b *board) claim(ctx context.Context, value []byte) (taken bool, holder []byte, err error) {
+	b.value = value
+	err = b.client.SetArgs(ctx, b.claimKey(b.rank), value, redis.SetArgs{Mode: "NX", TTL: b.ttl}).Err()
+	if err == nil {
+		return false, nil, nil
+	}
+	if !errors.Is(err, redis.Nil) {
+		return false, nil, refusal(err)
+	}
+	holder, err = b.client.Get(ctx, b.claimKey(b.rank)).Bytes()
+	if errors.Is(err, redis.Nil) {
+		return true, nil, nil
+	}
+	return err != nil || !bytes.Equal(holder, value), holder, refusal(err)
+}
+
+// beat renews the claim, and what is posted in run unless that is "". It returns the values
+// of all claims, by rank, nil where there is none. The error wraps errClaim if the own claim
+// has ended.
+func (b *board) beat(ctx context.Context, run string) ([][]byte, error) {
+	keys := make([]string, 0, b.ranks+1)
+	for r := range b.ranks {
+		keys = append(keys, b.claimKey(r))
+	}
+	keys = append(keys, b.key("run", run))
+	reply, err := b.script.Run(ctx, b.client, keys, b.rank+1, b.value, b.ttl.Milliseconds(), postedExpiry.Milliseconds()).Slice()
+	if err != nil {
+		return nil, refusal(err)
+	}
+	if len(reply) != b.ranks {
+		return nil, errClaim
+	}
+	return values(reply), nil
+}
+
+// values returns the strings in reply, nil for others.
+func values(reply []any) [][]byte {
+	out := make([][]byte, len(reply))
+	for i, v := range reply {
+		if s, ok := v.(string); ok {
+			out[i] = []byte(s)
+		}
+	}
+	return out
+}
+
+func field(at string, rank int) string { return at + "/" + strconv.Itoa(rank) }
+
+// post posts the rank's value at a place of a run, once.
+func (b *board) post(ctx context.Context, run, at string, value []byte) error {
+	key := b.key("run", run)
+	var posted *redis.BoolCmd
+	_, err := b.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		posted = p.HSetNX(ctx, key, field(at, b.rank), value)
+		p.PExpire(ctx, key, postedExpiry)
+		return nil
+	})
+	if err != nil || posted.Val() {
+		return refusal(err)
+	}
+	old, err := b.client.HGet(ctx, key, field(at, b.rank)).Bytes()
+	if err == nil && !bytes.Equal(old, value) {
+		return errTwice
+	}
+	return refusal(err)
+}
+
+// read returns what the ranks posted at a place of a run, nil for those that have not.
+func (b *board) read(ctx context.Context, run, at string) ([][]byte, error) {
+	fields := make([]string, b.ranks)
+	for r := range fields {
+		fields[r] = field(at, r)
+	}
+	reply, err := b.client.HMGet(ctx, b.key("run", run), fields...).Result()
+	if err != nil {
+		return nil, refusal(err)
+	}
+	return values(reply), nil
+}
+
+// drop takes away what the rank posted at a place.
+func (b *board) drop(ctx context.Context, run, at string) error {
+	return refusal(b.client.HDel(ctx, b.key("run", run), field(at, b.rank)).Err())
+}
+
+// now reads the server's clock, in ns since 1970. It may be behind it by clockResolution.
+func (b *board) now(ctx context.Context) (int64, error) {
+	t, err := b.client.Time(ctx).Result()
+	return t.UnixNano(), refusal(err)
+}
+
+// release deletes the claim if it is still the own one.
+var releaseClaim = redis.NewScript(`if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`)
+
+// leave gives up the claim and disconnects, even if it fails.
+func (b *board) leave(ctx context.Context) error {
+	defer b.client.Close()
+	if b.value == nil {
+		return nil
+	}
+	return refusal(releaseClaim.Run(ctx, b.client, []string{b.claimKey(b.rank)}, b.value).Err())
+}
+
+// expiry is by when a claim that is not renewed has surely ended.
+func (b *board) expiry() time.Duration { return b.ttl + time.Second }
+
+// refusal marks what the server said about a request, but for what passes.
+func refusal(err error) error {
+	var said redis.Error
+	if err == nil || errors.Is(err, redis.Nil) || !errors.As(err, &said) {
+		return err
+	}
+	for _, passing := range []string{"LOADING", "BUSY", "MASTERDOWN", "READONLY", "TRYAGAIN", "NOREPLICAS", "CLUSTERDOWN"} {
+		if strings.HasPrefix(said.Error(), passing) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", errRefused, err)
 }

@@ -19,11 +19,8 @@
 //
 // # At the server
 //
-// Names begin with locklab:ranks:JOB: in Redis and with /locklab-ranks/JOB/ in ZooKeeper,
-// which are of no lock that is measured. In Redis all of them expire, a minute after the
-// last rank at the latest. In ZooKeeper the last rank that leaves removes them; if all
-// ranks of a run are killed at once, a few nodes stay until the next run of the same job.
-// What is posted is dropped at the next barrier but one. A rank at no barrier makes one
+// The server is Redis. Keys begin with locklab:ranks:JOB:, which no measured lock uses. All
+// of them expire, a minute after the last rank at the latest. What is posted is dropped at the next barrier but one. A rank at no barrier makes one
 // request a second. At one it polls, every 2 ms at first and every 50 ms in the end:
 // nothing is measured while ranks wait there.
 //
@@ -31,6 +28,5 @@
 //
 // See [Clock] and [Group.Start].
 //
-// Rank 2. It imports harness, internal/machine, internal/wire/redis and internal/wire/zookeeper with their
-// client libraries, and knows nothing of plans, locks or results.
+// Rank 2. It imports harness, internal/machine and internal/wire/redis with go-redis, and knows nothing of plans, locks or results.
 package ranks
