@@ -6,10 +6,9 @@ import (
 	"unsafe"
 )
 
-// BenchmarkPrimitive measures each primitive alone on its word: for op=cas the
-// pair that an uncontended spin lock costs, CompareAndSwap and StoreRelease.
-// All are called through a function value, which hides what the reference is
-// worth when inlined: that is BenchmarkWord.
+// BenchmarkPrimitive measures each primitive alone on its word. op=cas is the pair of an
+// uncontended spin lock, CompareAndSwap and StoreRelease. All are called through a
+// function value, which hides the gain of inlining: BenchmarkWord measures that.
 func BenchmarkPrimitive(b *testing.B) {
 	for _, p := range Suite {
 		benchmarkWidth(b, p, ops32(p))
@@ -56,9 +55,9 @@ func benchmarkWidth[T uint32 | uint64](b *testing.B, p *Primitive, o ops[T]) {
 	})
 }
 
-// BenchmarkWord measures what locks use, inlined: CompareAndSwap and either
-// store. How near that comes to the bare instructions, as a ratio within one
-// run, is BenchmarkFastPath of package hardware.
+// BenchmarkWord measures the inlined operations of locks: CompareAndSwap and either
+// store. BenchmarkFastPath of package hardware gives the ratio to the bare instructions
+// within one run.
 func BenchmarkWord(b *testing.B) {
 	b.Run("release=store/bits=32", func(b *testing.B) {
 		var w Uint32

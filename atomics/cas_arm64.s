@@ -1,8 +1,8 @@
 //go:build gc && !purego
 
-// Two families: loops of LDAXR and STLXR, which every arm64 CPU has, and the
-// single instructions of FEAT_LSE. A, acquire, is on the load and L, release,
-// on the store, so that each is ordered as sync/atomic is.
+// Two families: loops of LDAXR and STLXR, which every arm64 CPU has, and the single
+// instructions of FEAT_LSE. A, acquire, is on the load and L, release, on the store, so
+// the order is as in sync/atomic.
 
 #include "textflag.h"
 

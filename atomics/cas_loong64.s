@@ -1,9 +1,9 @@
 //go:build gc && !purego
 
-// LL and SC, or AMCAS on CPUs that have it, compare and swap; one AM instruction
-// each swaps and adds. DB in their names makes them barriers. LL and SC are none
-// and stand between two. A 32-bit value is sign-extended in a register, wherever
-// it comes from.
+// LL and SC, or AMCAS on CPUs that have it, compare and swap; one AM instruction each
+// swaps and adds. DB in their names makes them barriers. LL and SC are not barriers, so
+// they stand between two. A 32-bit value is sign-extended in a register, whatever its
+// origin.
 
 #include "textflag.h"
 
@@ -13,7 +13,7 @@
 #define seen	R7 // the value that was there
 #define stored	R8 // in: the value for SC; out: 1 if it stored, else 0
 
-// What DBAR orders. A CPU that does not know a hint takes the full barrier.
+// The hints of DBAR. A CPU that does not support a hint takes the full barrier.
 #define ALL	0x10 // everything before, everything after
 #define RELEASE	0x12 // everything before, stores after
 #define ACQUIRE	0x14 // loads before, everything after
@@ -76,7 +76,7 @@ TEXT ·amcas32(SB), NOSPLIT|NOFRAME, $0-17
 	MOVV expect, seen
 	AMCASDBW val, (word), seen
 	XOR expect, seen
-	SGTU $1, seen, stored // 1 > seen: nothing differs
+	SGTU $1, seen, stored // 1 > seen: no difference
 	MOVB stored, swapped+16(FP)
 	RET
 
@@ -90,7 +90,7 @@ TEXT ·amcas64(SB), NOSPLIT|NOFRAME, $0-25
 	MOVV expect, seen
 	AMCASDBV val, (word), seen
 	XOR expect, seen
-	SGTU $1, seen, stored // 1 > seen: nothing differs
+	SGTU $1, seen, stored // 1 > seen: no difference
 	MOVB stored, swapped+24(FP)
 	RET
 

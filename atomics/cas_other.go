@@ -2,5 +2,5 @@
 
 package atomics
 
-// archSuite is empty: this build has no assembly, and the reference is all.
+// archSuite is empty: this build has no assembly, only the reference.
 var archSuite []*Primitive

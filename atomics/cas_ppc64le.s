@@ -1,9 +1,9 @@
 //go:build gc && !purego
 
-// Loops of LWARX and STWCX., LDARX and STDCX., which Go calls LWAR, STWCCC, LDAR
-// and STDCCC, between two LWSYNC. LWSYNC orders all but a store before it and a
-// load after it. The compiler emits the same for sync/atomic, but ends Swap by
-// ISYNC, which orders less.
+// Loops of LWARX and STWCX., LDARX and STDCX. (in Go LWAR, STWCCC, LDAR and STDCCC)
+// between two LWSYNC. LWSYNC orders everything except a store before it and a load after
+// it. The compiler emits the same for sync/atomic, but ends Swap with ISYNC, which orders
+// less.
 
 #include "textflag.h"
 
@@ -36,7 +36,7 @@ again:
 
 done:
 	LWSYNC
-	ISEL CR0EQ, one, R0, seen // CR0 is of the compare that failed or of the store
+	ISEL CR0EQ, one, R0, seen // CR0 is from the compare that failed or from the store
 	MOVB seen, swapped+16(FP)
 	RET
 
@@ -59,7 +59,7 @@ again:
 
 done:
 	LWSYNC
-	ISEL CR0EQ, one, R0, seen // CR0 is of the compare that failed or of the store
+	ISEL CR0EQ, one, R0, seen // CR0 is from the compare that failed or from the store
 	MOVB seen, swapped+24(FP)
 	RET
 

@@ -1,9 +1,9 @@
 //go:build gc && !purego
 
-// LR and SC compare and swap, one AMO instruction each swaps and adds. The
-// assembler sets aq, acquire, on LR, rl, release, on SC, and both on the AMO
-// instructions: that is what the compiler emits for sync/atomic too. A 32-bit
-// value is sign-extended in a register, wherever it comes from.
+// LR and SC compare and swap, one AMO instruction each swaps and adds. The assembler sets
+// aq, acquire, on LR, rl, release, on SC, and both on the AMO instructions, as the
+// compiler does for sync/atomic. A 32-bit value is sign-extended in a register, whatever
+// its origin.
 
 #include "textflag.h"
 
@@ -13,8 +13,8 @@
 #define seen	A3 // the value that was there
 #define failed	A4 // SC: 0 if it stored
 
-// The assembler knows only the full fence. These are the two halves of it that
-// table A.6 of the RISC-V memory model asks for.
+// The assembler supports only the full fence. These are the two halves of it that table
+// A.6 of the RISC-V memory model requires.
 #define FENCE_R_RW	WORD $0x0230000f // loads before, everything after
 #define FENCE_RW_W	WORD $0x0310000f // everything before, stores after
 
@@ -38,7 +38,7 @@ again:
 
 done:
 	XOR expect, seen
-	SEQZ seen, seen // 1 where old was there, which is where it stored
+	SEQZ seen, seen // 1 if old was there, that is if it stored
 	MOVB seen, swapped+16(FP)
 	RET
 
@@ -58,7 +58,7 @@ again:
 
 done:
 	XOR expect, seen
-	SEQZ seen, seen // 1 where old was there, which is where it stored
+	SEQZ seen, seen // 1 if old was there, that is if it stored
 	MOVB seen, swapped+24(FP)
 	RET
 

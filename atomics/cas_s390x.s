@@ -1,14 +1,14 @@
 //go:build gc && !purego
 
-// CS serializes: every access before it is done before, and every one after it
-// after. LAA does so for its own word only, and SYNC (BCR 14, 0) for the others.
-// No instruction swaps, so CS is retried. Loads and stores are plain: the one
-// thing the architecture may reorder is a store and a load after it.
+// CS serializes: it stays in order with every access before and after it. LAA does so for
+// its own word only; SYNC (BCR 14, 0) orders the other accesses. No instruction swaps, so
+// CS is retried. Loads and stores are plain: the architecture may reorder only a store
+// and a load after it.
 
 #include "textflag.h"
 
 #define word	R2 // address of the word
-#define expect	R3 // the value that CS compares with; CS leaves there what it found
+#define expect	R3 // the value that CS compares with; CS leaves the old value there
 #define val	R4 // operand, or the value to write
 #define seen	R5 // the value that was there
 #define result	R5

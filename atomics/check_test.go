@@ -12,10 +12,9 @@ import (
 	"unsafe"
 )
 
-// This file holds the checker of primitives. TestPrimitive applies it to those
-// of the Suite, TestCheckRejects to broken ones.
+// This file has the checker of primitives. TestPrimitive applies it to the Suite,
+// TestCheckRejects to broken primitives.
 
-// ops are the functions of a Primitive for one width.
 type ops[T uint32 | uint64] struct {
 	cas   func(p *T, old, new T) bool
 	swap  func(p *T, new T) T
@@ -32,9 +31,9 @@ func ops64(p *Primitive) ops[uint64] {
 	return ops[uint64]{p.CompareAndSwap64, p.Swap64, p.Add64, p.LoadAcquire64, p.StoreRelease64}
 }
 
-// check returns what is wrong with p: first on one goroutine, and only if
-// nothing is, on several, where a wrong primitive may do anything. visible says
-// that the race detector sees what p orders, so that it needs no help.
+// check returns the faults of p: first on one goroutine, and only if it finds no fault on
+// several, where a wrong primitive may do anything. visible reports that the race
+// detector sees the order of p, so that it needs no help.
 func check(p *Primitive, visible bool) error {
 	random := rand.NewChaCha8([32]byte([]byte("the same scripts in every run...")))
 	for range 200 {
@@ -48,8 +47,8 @@ func check(p *Primitive, visible bool) error {
 	return errors.Join(h32.all(), h64.all())
 }
 
-// differ runs script on p and on the reference, in both widths, and returns
-// the first difference.
+// differ runs script on p and on the reference, in both widths, and returns the first
+// difference.
 func differ(p *Primitive, script []byte) error {
 	if err := differWidth(ops32(p), ops32(Reference), script); err != nil {
 		return fmt.Errorf("32 bits: %w", err)
@@ -60,8 +59,8 @@ func differ(p *Primitive, script []byte) error {
 	return nil
 }
 
-// stepSize is the number of bytes of one step of a script: the operation, how
-// to choose its operands, and 8 bytes for them.
+// stepSize is the number of bytes of one step of a script: the operation, the choice of
+// its operands, and 8 bytes for them.
 const stepSize = 10
 
 func differWidth[T uint32 | uint64](got, want ops[T], script []byte) error {
@@ -100,9 +99,9 @@ func differWidth[T uint32 | uint64](got, want ops[T], script []byte) error {
 	return nil
 }
 
-// operands chooses what to compare with and what to write. Half of the first
-// are the value in the word and a quarter differ from it in one bit; some of
-// the second are at an end of the range.
+// operands chooses the value to compare with and the value to write. Half of the former
+// equal the value in the word and a quarter differ from it in one bit; some of the latter
+// are at an end of the range.
 func operands[T uint32 | uint64](now T, how byte, data []byte) (a, b T) {
 	bits := 8 * unsafe.Sizeof(now)
 	v := binary.LittleEndian.Uint64(data)
@@ -125,7 +124,6 @@ func operands[T uint32 | uint64](now T, how byte, data []byte) (a, b T) {
 	return a, b
 }
 
-// A hammer drives the operations from several goroutines at once.
 type hammer[T uint32 | uint64] struct {
 	ops[T]
 	visible bool
@@ -133,7 +131,7 @@ type hammer[T uint32 | uint64] struct {
 
 const (
 	workers  = 4
-	batch    = 100  // operations of a worker between two loads of what the others did
+	batch    = 100  // operations of a worker between two loads of the others' progress
 	enough   = 300  // batches during which another worker finished one
 	lockUses = 2000 // acquisitions of a worker
 )
@@ -194,8 +192,7 @@ func (h hammer[T]) swapKeeps() error {
 	return expect("sum of the tokens that came out", total(out)+h.load(word), total(in))
 }
 
-// lockExcludes guards plain memory with a spin lock of CompareAndSwap and
-// StoreRelease.
+// lockExcludes guards plain memory with a spin lock of CompareAndSwap and StoreRelease.
 func (h hammer[T]) lockExcludes() error {
 	word := new(T)
 	var stuck [workers]error
@@ -225,11 +222,11 @@ func (h hammer[T]) lockExcludes() error {
 		expect("count", count, workers*lockUses))
 }
 
-// releasePublishes hands plain memory back and forth between two goroutines by
-// StoreRelease and LoadAcquire alone.
+// releasePublishes passes plain memory between two goroutines by StoreRelease and
+// LoadAcquire only.
 func (h hammer[T]) releasePublishes() error {
 	word := new(T)
-	var data T // guarded by word: even is for 0, odd for 1
+	var data T // guarded by word: an even number belongs to 0, an odd one to 1
 	var errs [2]error
 	var wg sync.WaitGroup
 	for i := range 2 {
@@ -262,10 +259,10 @@ func (h hammer[T]) releasing(word *T) {
 	}
 }
 
-// crowd calls operation(0) to operation(workers-1), each from its own goroutine
-// over and over, and returns the number of calls. It goes on until the
-// goroutines have truly run in parallel, which on a busy machine takes a while,
-// or for 200 ms, as on a machine with one CPU.
+// crowd calls operation(0) to operation(workers-1), each repeatedly from its own
+// goroutine, and returns the number of calls. It continues until the goroutines have run
+// in parallel, which takes a while on a busy machine, or for 200 ms, as on a machine with
+// one CPU.
 func crowd(operation func(i int)) (calls uint64) {
 	var batches, overlaps atomic.Uint64
 	deadline := time.Now().Add(200 * time.Millisecond)
@@ -286,8 +283,8 @@ func crowd(operation func(i int)) (calls uint64) {
 	return batches.Load() * batch
 }
 
-// together runs f(0) to f(workers-1) and waits for all. None starts before the
-// last has arrived.
+// together runs f(0) to f(workers-1) and waits for all. No call starts before the last
+// goroutine has arrived.
 func together(f func(i int)) {
 	var arrived atomic.Int32
 	var wg sync.WaitGroup
@@ -302,7 +299,7 @@ func together(f func(i int)) {
 	wg.Wait()
 }
 
-// wait spins until done, or for as long as no sound primitive needs.
+// wait spins until done, or returns an error after a time that no sound primitive needs.
 func wait(done func() bool) error {
 	var deadline time.Time
 	for i := 1; !done(); i++ {

@@ -23,7 +23,7 @@ func TestSpinHintReturns(t *testing.T) {
 
 func TestClockName(t *testing.T) {
 	want, ok := map[string]string{"amd64": "RDTSC", "arm64": "CNTVCT_EL0"}[runtime.GOARCH]
-	if !ok || len(Suite) == 1 { // this build has no assembly
+	if !ok || len(Suite) == 1 {
 		want = "monotonic"
 	}
 	if got := ClockName(); got != want {
@@ -31,8 +31,8 @@ func TestClockName(t *testing.T) {
 	}
 }
 
-// TestTicks compares the clock with the monotonic one. The span between two
-// readings of Ticks lies between the inner and the outer of two spans of it.
+// TestTicks compares the clock with the monotonic one. The span between two readings of
+// Ticks lies between two spans of the monotonic clock, the inner and the outer.
 func TestTicks(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -59,7 +59,6 @@ func TestTicksDoNotGoBack(t *testing.T) {
 	last := Ticks()
 	for range 10_000 {
 		now := Ticks()
-		// Another core may be tens of nanoseconds behind.
 		if back := int64(last - now); back > 100_000 {
 			t.Fatalf("Ticks went back by %d", back)
 		}

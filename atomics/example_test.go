@@ -11,13 +11,12 @@ import (
 // A SpinLock waits by polling one word.
 type SpinLock struct {
 	taken atomics.Uint32
-	_     atomics.CacheLinePad // what lies behind has other writers
+	_     atomics.CacheLinePad // the words after it have other writers
 }
 
-// Lock waits until the lock is free and takes it.
 func (l *SpinLock) Lock() {
 	for round := 1; !l.taken.CompareAndSwap(0, 1); round++ {
-		for l.taken.Load() != 0 { // read, and leave the line to the holder
+		for l.taken.Load() != 0 { // read only, and leave the line to the holder
 			atomics.SpinHint(8)
 			if round++; round%16 == 0 {
 				runtime.Gosched() // the holder may be waiting for this CPU
@@ -26,7 +25,6 @@ func (l *SpinLock) Lock() {
 	}
 }
 
-// Unlock frees the lock. No waiter sleeps, so a plain store is enough.
 func (l *SpinLock) Unlock() { l.taken.StoreRelease(0) }
 
 func Example() {
@@ -47,7 +45,7 @@ func Example() {
 	// Output: 4000
 }
 
-// A span of Ticks in seconds, where the machine tells the rate.
+// Converts a span of Ticks to seconds, if the machine reports the rate.
 func ExampleTicks() {
 	start := atomics.Ticks()
 	atomics.SpinHint(64)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// instructions says what the disassembly of a function must match and, if not
-// empty, must not match, for an architecture and perhaps a build tag.
+// instructions lists the patterns that the disassembly of a function must match and, if
+// not empty, must not match, for an architecture and perhaps a build tag.
 var instructions = []struct{ target, function, must, never string }{
 	{"amd64", "lockCmpxchg32.abi0", `LOCK CMPXCHGL `, ``},
 	{"amd64", "lockCmpxchg64.abi0", `LOCK CMPXCHGQ `, ``},
@@ -21,8 +21,8 @@ var instructions = []struct{ target, function, must, never string }{
 	{"amd64", "movStore32.abi0", `MOVL CX, 0\(BX\)`, `LOCK|XCHG`},
 	{"amd64", "movStore64.abi0", `MOVQ CX, 0\(BX\)`, `LOCK|XCHG`},
 	{"amd64", "pause.abi0", `PAUSE`, ``},
-	// The loops of PollWhile, whole: a load, a hint and the way back to the load,
-	// which is in the encoding of the branch.
+	// The whole loops of PollWhile: a load, a hint and the branch back to the load, whose
+	// target is in its encoding.
 	{"amd64", "pollWhile32.abi0", `(?s) 8b0b MOVL 0\(BX\), CX .* 39c1 CMPL .* 7506 JNE .* PAUSE .* ffca DECL DX .* 75f4 JNE `, `LOCK|XCHG|CALL`},
 	{"amd64", "pollWhile64.abi0", `(?s) 488b0b MOVQ 0\(BX\), CX .* 4839c1 CMPQ .* 7506 JNE .* PAUSE .* ffca DECL DX .* 75f2 JNE `, `LOCK|XCHG|CALL`},
 	{"amd64", "ticks.abi0", `(?s)RDTSC.*SHLQ \$0x20, DX.*ORQ DX, AX`, ``},
@@ -30,7 +30,7 @@ var instructions = []struct{ target, function, must, never string }{
 	{"amd64", "(*Uint32).Store", `XCHGL `, ``},
 	{"amd64", "(*Uint32).StoreRelease", `MOVL BX, 0\(AX\)`, `LOCK|XCHG|CALL`},
 	{"amd64", "(*Uint64).StoreRelease", `MOVQ BX, 0\(AX\)`, `LOCK|XCHG|CALL`},
-	// What compilers get whose output was not checked, here by a tag.
+	// For compilers whose output was not checked, selected here by a tag.
 	{"amd64 callrelease", "(*Uint32).StoreRelease", `CALL .*storeRelease32`, `LOCK|XCHG`},
 	{"amd64 callrelease", "storeRelease32.abi0", `MOVL AX, 0\(BX\)`, `LOCK|XCHG`},
 	{"amd64 callrelease", "storeRelease64.abi0", `MOVQ AX, 0\(BX\)`, `LOCK|XCHG`},
@@ -50,8 +50,8 @@ var instructions = []struct{ target, function, must, never string }{
 	{"arm64", "pollWhile64.abi0", `(?s)LDAR \(R0\), R3 .*BNE 4\(PC\) .*ISB .*SUBW \$1, R2, R2 .*CBNZW R2, -5\(PC\)`, ``},
 	{"arm64", "ticks.abi0", `(?s)ISB .*d53be040`, ``}, // MRS CNTVCT_EL0, R0
 	{"arm64", "cntfrq.abi0", `d53be000`, ``},          // MRS CNTFRQ_EL0, R0
-	// go tool objdump knows no instruction of FEAT_LSE. With the registers of
-	// cas_arm64.s these are CASAL R3, R2, [R0], SWPAL and LDADDAL R2, R3, [R0].
+	// go tool objdump does not support FEAT_LSE. With the registers of cas_arm64.s these
+	// are CASAL R3, R2, [R0], SWPAL and LDADDAL R2, R3, [R0].
 	{"arm64", "casal32.abi0", `88e3fc02`, `LDAXR`},
 	{"arm64", "casal64.abi0", `c8e3fc02`, `LDAXR`},
 	{"arm64", "swpal32.abi0", `b8e28003`, `LDAXR`},
@@ -61,8 +61,8 @@ var instructions = []struct{ target, function, must, never string }{
 	{"arm64", "compareAndSwap", `(?s)88[ef].f[c-f].*LDAXRW .*STLXRW `, ``}, // CASName: CASALW, and without FEAT_LSE the pair
 	{"arm64", "(*Uint32).StoreRelease", `STLRW `, ``},
 
-	// What order an instruction asks for is in its encoding only. Here LR has aq,
-	// SC rl, an AMO both, and the fences are R, RW and RW, W.
+	// Only the encoding shows the order of an instruction. Here LR has aq, SC rl, an AMO
+	// both, and the fences are R, RW and RW, W.
 	{"riscv64", "lrscCAS32.abi0", `(?s)140526af LRW .*1ac5272f SCW .*BNEZ `, ``},
 	{"riscv64", "lrscCAS64.abi0", `(?s)140536af LRD .*1ac5372f SCD .*BNEZ `, ``},
 	{"riscv64", "amoswap32.abi0", `0ec526af AMOSWAPW `, ``},
@@ -78,7 +78,7 @@ var instructions = []struct{ target, function, must, never string }{
 	{"riscv64", "pollWhile64.abi0", `(?s)MOV \(X10\), X12 .* 00b61763 BNE .* 0100000f .* fd16 ADDI .* fe069ae3 BNEZ .* 0230000f FENCE .*MOV X12`, ``},
 	{"riscv64", "compareAndSwap", `(?s)LRW .*SCW `, ``}, // CASName
 
-	// And here it is the hint of DBAR: 0x10 full, 0x14 acquire, 0x12 release.
+	// Here the hint of DBAR shows it: 0x10 full, 0x14 acquire, 0x12 release.
 	{"loong64", "llscCAS32.abi0", `(?s)38720010 DBAR.*LL .*SC .*BEQ .*38720010 DBAR`, ``},
 	{"loong64", "llscCAS64.abi0", `(?s)38720010 DBAR.*LLV .*SCV .*BEQ .*38720010 DBAR`, ``},
 	{"loong64", "amcas32.abi0", `385b1887 AMCASDBW `, `LL`},
@@ -127,9 +127,9 @@ var instructions = []struct{ target, function, must, never string }{
 
 var blanks = regexp.MustCompile(`[ \t]+`)
 
-// TestToolchainInstructions fails if a function is not made of the instruction
-// that it is named after, which on one CPU can go unseen: CMPXCHG without LOCK
-// loses an update only while another CPU is at it.
+// TestToolchainInstructions fails if a function does not contain the instruction in its
+// name. On one CPU a test may not notice: CMPXCHG without LOCK loses an update only while
+// another CPU writes the word.
 func TestToolchainInstructions(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the programs that it disassembles are built without the race detector")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// An orderRecord has fields that a listing shows by their offsets. The words of
-// the lock lie first, at 0x100 and at 0x108.
+// An orderRecord has fields that a listing shows by their offsets. The words of the lock
+// are at 0x100 and at 0x108.
 type orderRecord struct {
 	_      [0x100]byte
 	word   Uint32
@@ -17,7 +17,7 @@ type orderRecord struct {
 	word64 Uint64
 	_      [0x1000 - 0x110]byte
 
-	// From here on: what the lock guards.
+	// The data that the lock guards.
 	a, b, c uint64
 	list    [4]uint64
 	next    *orderRecord // a store to it has a write barrier
@@ -25,9 +25,8 @@ type orderRecord struct {
 	text    string
 }
 
-// The functions below take the lock, use what it guards and release it. That is
-// the last thing they do, so all accesses to fields beyond 0x1000 must come
-// before the store to the word.
+// The functions below take the lock, use the guarded data and release the lock last. So
+// all accesses to fields beyond 0x1000 must come before the store to the word.
 
 //go:noinline
 func orderStores(r *orderRecord, v uint64) {
@@ -91,10 +90,10 @@ var (
 	releaseMOV   = regexp.MustCompile(`MOV[LQ] \S+, 0x10[08]\([A-Z0-9]+\)`) // a plain store to a word
 )
 
-// TestToolchainOrder fails if the compiler moves an access to guarded memory
-// behind the plain store that releases the lock.
+// TestToolchainOrder fails if the compiler moves an access to guarded memory behind the
+// plain store that releases the lock.
 func TestToolchainOrder(t *testing.T) {
-	// The test must call them, or the linker leaves them out.
+	// Without these calls the linker leaves the functions out.
 	r := new(orderRecord)
 	orderStores(r, 1)
 	orderLoads(r)
@@ -117,7 +116,7 @@ func TestToolchainOrder(t *testing.T) {
 	}
 }
 
-// checkOrder returns what is wrong with the listing of a function, or "".
+// checkOrder returns the fault in the listing of a function, or "".
 func checkOrder(lines []string) string {
 	released := -1
 	var guarded int
@@ -144,7 +143,7 @@ func checkOrder(lines []string) string {
 	return ""
 }
 
-// TestOrderChecker shows checkOrder what it must reject.
+// TestOrderChecker checks that checkOrder rejects bad listings.
 func TestOrderChecker(t *testing.T) {
 	const load, release = "f.go:1 0x1 488b MOVQ 0x1010(AX), CX", "f.go:2 0x2 c780 MOVL $0x0, 0x100(AX)"
 	for _, test := range []struct {

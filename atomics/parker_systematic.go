@@ -4,9 +4,9 @@ package atomics
 
 import "sync/atomic"
 
-// A semaphore is what a [Parker] sleeps on. It counts to one. A [Scheduler],
-// if there is one, keeps the count in a word of its own and lets no goroutine
-// sleep; else it is a channel, as in the normal build.
+// A semaphore puts the owner of a [Parker] to sleep. It counts to one. If there is a
+// [Scheduler], the count is in its own word and no goroutine sleeps; otherwise it is a
+// channel, as in the normal build.
 type semaphore struct {
 	tokens chan struct{}
 	count  atomic.Uint32
@@ -14,14 +14,13 @@ type semaphore struct {
 
 func newSemaphore() semaphore { return semaphore{tokens: make(chan struct{}, 1)} }
 
-// acquire takes the token, and waits until there is one.
 func (s *semaphore) acquire() {
 	if _, ok := schedule(OpAcquire, word32(&s.count), 0, 0); !ok {
 		<-s.tokens
 	}
 }
 
-// release puts the token there. It must be gone, or release waits.
+// release returns the token. It waits while the token has not been taken.
 func (s *semaphore) release() {
 	if _, ok := schedule(OpRelease, word32(&s.count), 0, 0); !ok {
 		s.tokens <- struct{}{}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// parked waits until the owner of p sleeps, or is about to: it has given its
-// last chance away to leave Park without a wake-up.
+// parked waits until the owner of p sleeps, or is about to: it can no longer leave Park
+// without a wake-up.
 func parked(p *Parker) {
 	for p.state.Load() != parkerParked {
 		runtime.Gosched()
@@ -26,7 +26,7 @@ func TestParkTakesAWaitingPermit(t *testing.T) {
 	}
 }
 
-// TestParkerHoldsOnePermit gives three permits, of which one Park must take all.
+// TestParkerHoldsOnePermit gives three permits; one Park must take all of them.
 func TestParkerHoldsOnePermit(t *testing.T) {
 	p := NewParker()
 	for range 3 {
@@ -39,7 +39,7 @@ func TestParkerHoldsOnePermit(t *testing.T) {
 		p.Park()
 		close(returned)
 	})
-	parked(p) // a second permit would have let it through
+	parked(p) // a second permit would have let it pass
 	select {
 	case <-returned:
 		t.Error("a second Park returned, although one Park takes all permits")
@@ -49,9 +49,9 @@ func TestParkerHoldsOnePermit(t *testing.T) {
 	wg.Wait()
 }
 
-// TestUnparkWhileAwakeOrAsleep wakes the owner many times, now before it
-// sleeps and now after, and demands that what was written before the Unpark is
-// seen. The race detector checks too.
+// TestUnparkWhileAwakeOrAsleep wakes the owner many times, both before and after it falls
+// asleep. It checks that the owner sees everything written before the Unpark. The race
+// detector checks too.
 func TestUnparkWhileAwakeOrAsleep(t *testing.T) {
 	for _, locked := range []bool{false, true} {
 		rounds := 20_000
@@ -93,9 +93,9 @@ func TestUnparkWhileAwakeOrAsleep(t *testing.T) {
 	}
 }
 
-// TestManyUnparkOne has several goroutines wake one owner, so that most permits
-// meet one that is there already. None may be lost: the owner must learn of
-// every goroutine's last word.
+// TestManyUnparkOne has several goroutines wake one owner, so that most permits meet an
+// existing permit. No permit may be lost: the owner must see every goroutine's last
+// write.
 func TestManyUnparkOne(t *testing.T) {
 	const wakers, rounds = 3, 2000
 	p := NewParker()
@@ -139,8 +139,8 @@ func TestParkDoesNotAllocate(t *testing.T) {
 	wg.Wait()
 }
 
-// BenchmarkParker measures a permit that no goroutine waits for, and the way there
-// and back between two goroutines, free or locked to their threads.
+// BenchmarkParker measures a permit that no goroutine waits for, and a round trip between
+// two goroutines, free or locked to their threads.
 func BenchmarkParker(b *testing.B) {
 	b.Run("way=permit", func(b *testing.B) {
 		p := NewParker()

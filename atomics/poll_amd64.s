@@ -3,9 +3,9 @@
 #include "textflag.h"
 
 #define word	BX // address of the word
-#define same	AX // the value to wait for the end of
-#define seen	CX // what was loaded last
-#define polls	DX // still to make
+#define same	AX // polls continue while the word has this value
+#define seen	CX // the last loaded value
+#define polls	DX // polls left
 
 // func pollWhile32(p *uint32, v, n uint32) (last, left uint32)
 //

@@ -3,9 +3,9 @@
 #include "textflag.h"
 
 #define word	R0 // address of the word
-#define same	R1 // the value to wait for the end of
-#define polls	R2 // still to make
-#define seen	R3 // what was loaded last
+#define same	R1 // polls continue while the word has this value
+#define polls	R2 // polls left
+#define seen	R3 // the last loaded value
 
 // func pollWhile32(p *uint32, v, n uint32) (last, left uint32)
 //

@@ -3,9 +3,9 @@
 #include "textflag.h"
 
 #define word	R4 // address of the word
-#define same	R5 // the value to wait for the end of
-#define seen	R6 // what was loaded last
-#define polls	R7 // still to make
+#define same	R5 // polls continue while the word has this value
+#define seen	R6 // the last loaded value
+#define polls	R7 // polls left
 #define rounds	R8 // of the empty loop between two polls
 
 #define ACQUIRE	0x14 // the hint of DBAR

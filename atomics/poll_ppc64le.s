@@ -3,14 +3,14 @@
 #include "textflag.h"
 
 #define word	R3 // address of the word
-#define same	R4 // the value to wait for the end of
-#define seen	R5 // what was loaded last
-#define polls	R6 // still to make
+#define same	R4 // polls continue while the word has this value
+#define seen	R5 // the last loaded value
+#define polls	R6 // polls left
 #define rounds	R7
 
-// HINT is 16 rounds of an empty loop at low priority. The other hardware
-// threads of the core go before it. Linux gives programs medium-low priority,
-// and the Go runtime waits in the same way (Power ISA 3.0 B, book II, section 3.1).
+// HINT is 16 rounds of an empty loop at low priority, which lets the other hardware
+// threads of the core go first. Linux gives programs medium-low priority, and the Go
+// runtime waits in the same way (Power ISA 3.0 B, book II, section 3.1).
 #define HINT \
 	OR   R1, R1, R1 \ // low priority
 	MOVD $16, rounds \

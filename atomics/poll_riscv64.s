@@ -3,12 +3,12 @@
 #include "textflag.h"
 
 #define word	A0 // address of the word
-#define same	A1 // the value to wait for the end of
-#define seen	A2 // what was loaded last
-#define polls	A3 // still to make
+#define same	A1 // polls continue while the word has this value
+#define seen	A2 // the last loaded value
+#define polls	A3 // polls left
 
-// PAUSE of the Zihintpause extension and FENCE R, RW, which the assembler does
-// not know.
+// PAUSE of the Zihintpause extension and FENCE R, RW. The assembler does not support
+// them.
 #define PAUSE	WORD $0x0100000f
 #define FENCE_R_RW	WORD $0x0230000f
 

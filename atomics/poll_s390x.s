@@ -3,9 +3,9 @@
 #include "textflag.h"
 
 #define word	R2 // address of the word
-#define same	R3 // the value to wait for the end of
-#define seen	R4 // what was loaded last
-#define polls	R5 // still to make
+#define same	R3 // polls continue while the word has this value
+#define seen	R4 // the last loaded value
+#define polls	R5 // polls left
 #define rounds	R6 // of the empty loop between two polls
 
 // func pollWhile32(p *uint32, v, n uint32) (last, left uint32)

@@ -10,7 +10,6 @@ import (
 	"unsafe"
 )
 
-// pollable is a word of either width.
 type pollable[T uint32 | uint64] interface {
 	Load() T
 	Store(T)
@@ -18,7 +17,7 @@ type pollable[T uint32 | uint64] interface {
 	PollWhile(v T, n int) (last T, found int)
 }
 
-// pollWords are a word, and its neighbours, which no poll may take for it.
+// pollWords is a word with neighbours, which no poll may read instead.
 type pollWords[W any] struct{ below, word, above W }
 
 func TestPollWhile(t *testing.T) {
@@ -32,7 +31,7 @@ func TestPollWhile(t *testing.T) {
 	})
 }
 
-// checkPolls states in full what a poll returns of a word that stays as it is.
+// checkPolls checks every result of a poll of a word that does not change.
 func checkPolls[T uint32 | uint64, W pollable[T]](t *testing.T, word W, neighbours []W) {
 	top := ^(^T(0) >> 1)
 	for _, v := range []T{0, 1, 5, top, top + 1, ^T(0)} {
@@ -60,10 +59,9 @@ func checkPolls[T uint32 | uint64, W pollable[T]](t *testing.T, word W, neighbou
 	}
 }
 
-// TestPollWhileSees hands plain memory to and fro between two goroutines, which
-// learn of it by PollWhile alone: it must end when another CPU stores, not
-// before, show what was stored before that, and look again and again: some poll
-// must see a change that was not there at first.
+// TestPollWhileSees passes plain memory between two goroutines through PollWhile only. A
+// poll must end when another CPU stores, not before, and show everything stored before
+// that. Some poll must also see a change that was not there at its first load.
 func TestPollWhileSees(t *testing.T) {
 	t.Run("32", func(t *testing.T) { pollInTurn[uint32](t, new(Uint32)) })
 	t.Run("64", func(t *testing.T) { pollInTurn[uint64](t, new(Uint64)) })
@@ -74,7 +72,7 @@ func pollInTurn[T uint32 | uint64, W pollable[T]](t *testing.T, word W) {
 	deadline := time.Now().Add(10 * time.Second)
 	for halfway := 0; halfway == 0; {
 		word.Store(0)
-		var data T // guarded by word: even is for 0, odd for 1
+		var data T // guarded by word: an even number belongs to 0, an odd one to 1
 		var errs [2]error
 		var seen [2]int
 		var wg sync.WaitGroup
@@ -103,8 +101,8 @@ func pollInTurn[T uint32 | uint64, W pollable[T]](t *testing.T, word W) {
 	}
 }
 
-// awaitTurn polls until word is k, which was k-1 before, and counts the polls
-// that did not see that at once.
+// awaitTurn polls until word changes from k-1 to k. It counts the polls that did not see
+// that at once.
 func awaitTurn[T uint32 | uint64, W pollable[T]](word W, k T, deadline time.Time) (halfway int, err error) {
 	for {
 		last, found := word.PollWhile(k-1, 64)

@@ -4,18 +4,18 @@ package atomics
 
 import "sync/atomic"
 
-// A Poller does a whole PollWhile in place of its loads and hints: it polls w as long
-// as it is v, at most n times, n from 1 to 64, and returns what it loaded last and how
-// many of the polls found v. It must answer as the loads and hints would that a
-// [Scheduler] is asked for without it; it exists because a model need not come back to
-// the goroutine between two polls.
+// A Poller performs a whole PollWhile in place of its loads and hints. It polls w while
+// it is v, at most n times, n from 1 to 64, and returns the last loaded value and the
+// number of polls that found v. The results must be those of the loads and hints under a
+// [Scheduler]. It exists because a model need not return to the goroutine between two
+// polls.
 type Poller func(w Word, v uint64, n int) (last uint64, found int)
 
 var poller atomic.Pointer[Poller]
 
-// SetPoller makes p do the polls of all words, in every goroutine of the process,
-// until restore brings the poller before back. With a nil p they are loads and hints.
-// Set and restore it while no goroutine works on a word.
+// SetPoller makes p perform the polls of all words, in every goroutine of the process,
+// until restore brings the previous poller back. With a nil p they are loads and hints.
+// Set and restore it while no goroutine uses a word.
 func SetPoller(p Poller) (restore func()) {
 	next := &p
 	if p == nil {
@@ -25,7 +25,6 @@ func SetPoller(p Poller) (restore func()) {
 	return func() { poller.Store(before) }
 }
 
-// poll asks the poller, if there is one, to poll w.
 func poll(w Word, v uint64, n int) (last uint64, found int, ok bool) {
 	p := poller.Load()
 	if p == nil {

@@ -4,8 +4,8 @@ package atomics
 
 import "testing"
 
-// TestPoller: the poller answers PollWhile if there is one, of both sizes and with a
-// number of polls in its bounds; else the scheduler is asked for loads and hints.
+// TestPoller checks that the poller, if there is one, answers PollWhile of both sizes,
+// with a number of polls within its bounds. Otherwise the scheduler gets loads and hints.
 func TestPoller(t *testing.T) {
 	var w32 Uint32
 	var w64 Uint64

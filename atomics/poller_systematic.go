@@ -2,5 +2,5 @@
 
 package atomics
 
-// poll reports that a schedule explorer is asked for each load and each hint.
+// poll reports that there is no poller: the scheduler gets each load and each hint.
 func poll(Word, uint64, int) (last uint64, found int, ok bool) { return 0, 0, false }

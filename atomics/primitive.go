@@ -10,38 +10,36 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// A Primitive is compare-and-swap, and what a lock needs beside it, in the
-// instructions of one family. It is a declarative value that [Suite] lists;
-// from then on it is compared with sync/atomic, tested on several goroutines
-// and measured.
+// A Primitive is compare-and-swap, and the other operations of a lock, in the
+// instructions of one family. It is a declarative value that [Suite] lists. Tests and
+// benchmarks of the package compare each listed one with sync/atomic.
 //
-// Pointers must be aligned to the size of their word. All functions but
-// LoadAcquire and StoreRelease order memory as [sync/atomic] does. The race
-// detector does not see assembly: it reports as a race what only a Primitive
-// orders.
+// Pointers must be aligned to the size of their word. All functions but LoadAcquire and
+// StoreRelease order memory as [sync/atomic] does. The race detector does not see
+// assembly: it reports a race if only a Primitive orders the accesses.
 type Primitive struct {
-	// Name identifies the primitive: lower case, words joined by '-'. It must
-	// not end in "-digits", which benchmark tools read as GOMAXPROCS.
+	// Name identifies the primitive: lower case, words joined by '-'. It must not end in
+	// "-digits", which benchmark tools read as GOMAXPROCS.
 	Name string
 
-	// Doc is one line, without a capital or a full stop, that says what it is.
+	// Doc describes it in one line, without a capital or a full stop.
 	Doc string
 
-	// Source is where the instructions are specified.
+	// Source is the specification of the instructions.
 	Source string
 
-	// Insn is the instruction that compares and swaps, as [CASName] gives it.
+	// Insn is the instruction that compares and swaps, as in [CASName].
 	Insn string
 
-	// Available reports whether this CPU has the instructions. Where it has
-	// not, calling a function of the Primitive ends the process.
+	// Available reports whether this CPU has the instructions. If not, calling a function
+	// of the Primitive ends the process.
 	Available func() bool
 
 	// CompareAndSwap sets *p to new if it is old, and reports whether it did.
 	CompareAndSwap32 func(p *uint32, old, new uint32) (swapped bool)
 	CompareAndSwap64 func(p *uint64, old, new uint64) (swapped bool)
 
-	// Swap sets *p to new and returns the value before.
+	// Swap sets *p to new and returns the old value.
 	Swap32 func(p *uint32, new uint32) (old uint32)
 	Swap64 func(p *uint64, new uint64) (old uint64)
 
@@ -80,15 +78,14 @@ var Reference = &Primitive{
 	StoreRelease64:   atomic.StoreUint64,
 }
 
-// Suite lists every primitive that this build has for its architecture, the
-// reference first. This CPU may lack some: see [Primitive.Available].
+// Suite lists every primitive of this build for its architecture, the reference first.
+// This CPU may lack some: see [Primitive.Available].
 var Suite = append([]*Primitive{Reference}, archSuite...)
 
 func always() bool { return true }
 
-// Best returns the primitive of [Suite] that is written in the instructions
-// the compiler emits for the words on this CPU; the reference, if this build
-// has no assembly.
+// Best returns the primitive of [Suite] with the instructions that the compiler emits for
+// the words on this CPU, or the reference if this build has no assembly.
 func Best() *Primitive {
 	for _, p := range Suite[1:] {
 		if p.Insn == CASName() {
@@ -98,12 +95,12 @@ func Best() *Primitive {
 	return Reference
 }
 
-// CASName names the instruction, or the pair of them, that a CompareAndSwap of
-// the words executes on this CPU, such as "LOCK CMPXCHG", "CASAL" or
-// "LDAXR/STLXR". It is "sync/atomic" where that depends on more than the CPU.
+// CASName names the instruction, or the pair of instructions, that a CompareAndSwap of
+// the words executes on this CPU, such as "LOCK CMPXCHG", "CASAL" or "LDAXR/STLXR". It is
+// "sync/atomic" if that depends on more than the CPU.
 //
-// On arm64 and loong64 it asks golang.org/x/sys/cpu, as the Go runtime asks its
-// own copy of that package, which binary code for both ways it runs.
+// On arm64 and loong64 binary code has both ways. CASName uses golang.org/x/sys/cpu, as
+// the Go runtime uses its own copy of that package.
 func CASName() string {
 	switch runtime.GOARCH {
 	case "386", "amd64":
@@ -163,9 +160,9 @@ const (
 	letters = "abcdefghijklmnopqrstuvwxyz"
 )
 
-// lowerCase reports whether the words are of lower-case letters and digits, and
-// the first begins with a letter. It is written out because a regular expression
-// would link package regexp into every program that uses a lock.
+// lowerCase reports whether the words consist of lower-case letters and digits, and the
+// first begins with a letter. A regular expression would link package regexp into every
+// program that uses a lock.
 func lowerCase(words []string) bool {
 	for _, w := range words {
 		if w == "" || strings.Trim(w, letters+digits) != "" {
@@ -175,7 +172,7 @@ func lowerCase(words []string) bool {
 	return strings.ContainsRune(letters, rune(words[0][0]))
 }
 
-// missing names the fields that are not set, Name aside.
+// missing returns the names of the unset fields, except Name.
 func (p *Primitive) missing() []string {
 	var names []string
 	for _, f := range []struct {

@@ -68,7 +68,7 @@ func FuzzPrimitive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, script []byte) {
 		for _, p := range Suite {
 			if !p.Available() {
-				continue // TestPrimitive says so
+				continue // TestPrimitive reports it
 			}
 			if err := differ(p, script); err != nil {
 				t.Errorf("%s: %v", p.Name, err)
@@ -148,7 +148,7 @@ var mutants = map[string]struct {
 	}},
 }
 
-// TestCheckRejects shows that check sees what is wrong with each mutant.
+// TestCheckRejects checks that check finds the fault of each mutant.
 func TestCheckRejects(t *testing.T) {
 	for name, m := range mutants {
 		t.Run(strings.ReplaceAll(name, ", ", " "), func(t *testing.T) {

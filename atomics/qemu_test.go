@@ -10,14 +10,13 @@ import (
 	"testing"
 )
 
-// An emulated CPU runs the tests of this package.
 type emulated struct {
-	cpu  string // as qemu names it
+	cpu  string // name in qemu
 	best string // the line of TestBest; empty if it depends on the version of qemu
 	skip string // the primitive that this CPU lacks
 }
 
-// targets are the architectures that qemu stands in for.
+// targets are the architectures that qemu emulates.
 var targets = []struct {
 	goarch, qemu, clock string
 	cpus                []emulated
@@ -28,7 +27,7 @@ var targets = []struct {
 	}},
 	{"loong64", "loongarch64", "monotonic", []emulated{
 		{"la464", "CASName is LL/SC, Best is ll-sc", "amcas-db"},
-		{"max", "", ""}, // has AMCAS_DB as of qemu 11; qemu 7 knows no such CPU
+		{"max", "", ""}, // has AMCAS_DB as of qemu 11; qemu 7 has no such CPU
 	}},
 	{"ppc64le", "ppc64le", "monotonic", []emulated{
 		{"power8", "CASName is LWARX/STWCX., Best is lwarx-stwcx", ""},
@@ -44,16 +43,15 @@ var targets = []struct {
 	}},
 }
 
-// beyond says why a primitive may be covered by no run.
+// beyond is the reason why no run may cover a primitive.
 var beyond = map[string]string{
 	"amcas-db": "no CPU of this qemu has AMCAS_DB: qemu 11 has one",
 }
 
-// TestUnderQEMU runs the tests of this package as a program for another
-// architecture, on emulated CPUs with and without what its primitives need, and
-// fails if a primitive passed on none. It shows that the instructions are
-// encoded and used as meant. It shows nothing about memory order: the emulator
-// keeps that of the host.
+// TestUnderQEMU runs the tests of this package as a program for another architecture, on
+// emulated CPUs with and without the instructions of its primitives. It fails if a
+// primitive passed on no CPU. It shows that the instructions are encoded and used as
+// meant. It shows nothing about memory order: the emulator keeps the order of the host.
 func TestUnderQEMU(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -69,7 +67,7 @@ func TestUnderQEMU(t *testing.T) {
 			t.Parallel()
 			qemu := lookQEMU(t, target.qemu)
 			binary := testBinary(t, target.goarch, "")
-			passed := make(map[string]bool) // every primitive seen; true if it passed somewhere
+			passed := make(map[string]bool) // every primitive seen; true if it passed on some CPU
 			for _, on := range target.cpus {
 				t.Run(on.cpu, func(t *testing.T) {
 					out := on.run(t, qemu, binary)
@@ -106,8 +104,8 @@ func lookQEMU(t *testing.T, arch string) (path string) {
 	return ""
 }
 
-// run returns what binary prints on this CPU. It leaves out the tests that ask
-// the toolchain, or try the checker: they do not depend on the CPU.
+// run returns the output of binary on this CPU. It omits the tests that run the toolchain
+// or try the checker: they do not depend on the CPU.
 func (on emulated) run(t *testing.T, qemu, binary string) string {
 	t.Helper()
 	if on.best == "" {
@@ -127,7 +125,7 @@ func (on emulated) run(t *testing.T, qemu, binary string) string {
 
 var resultRE = regexp.MustCompile(`--- (PASS|SKIP|FAIL): TestPrimitive/(\S+)`)
 
-// results adds what out says of each primitive to passed.
+// results adds the results of out for each primitive to passed.
 func (on emulated) results(t *testing.T, out string, passed map[string]bool) {
 	t.Helper()
 	found := resultRE.FindAllStringSubmatch(out, -1)
@@ -143,7 +141,7 @@ func (on emulated) results(t *testing.T, out string, passed map[string]bool) {
 	}
 }
 
-// uncovered fails, or skips if the emulator is to blame.
+// uncovered fails the test, or skips it if qemu lacks the CPU.
 func uncovered(t *testing.T, name string) {
 	if reason := beyond[name]; reason != "" {
 		t.Skip(reason)

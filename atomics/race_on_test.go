@@ -9,8 +9,8 @@ import (
 
 const raceEnabled = true
 
-// raceAcquire tells the race detector, which does not see assembly, that this
-// goroutine read what the last raceRelease(p) announced.
+// raceAcquire marks, for the race detector, which does not see assembly, that this
+// goroutine read the data that the last raceRelease(p) published.
 func raceAcquire(p unsafe.Pointer) { runtime.RaceAcquire(p) }
 
 func raceRelease(p unsafe.Pointer) { runtime.RaceRelease(p) }

@@ -4,7 +4,8 @@ package atomics
 
 import "testing"
 
-// TestRandom: the scheduler draws if there is one, else any number below n may come.
+// TestRandom checks that the scheduler draws if there is one, and that otherwise any
+// number below n may come.
 func TestRandom(t *testing.T) {
 	seen := map[int]bool{}
 	for range 1000 {

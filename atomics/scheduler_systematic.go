@@ -8,11 +8,11 @@ import (
 	"unsafe"
 )
 
-// An Op is an operation that a [Scheduler] is asked to do.
+// An Op is an operation that a [Scheduler] performs.
 type Op uint8
 
-// The operations. The first six are methods of [Uint32] and [Uint64]. A
-// [Parker] is made of these and of the two after OpSpin.
+// The operations. The first six are methods of [Uint32] and [Uint64]. A [Parker] consists
+// of these and of the two after OpSpin.
 const (
 	OpLoad Op = iota
 	OpStore
@@ -23,7 +23,7 @@ const (
 	OpSpin    // SpinHint: the goroutine waits for another one
 	OpAcquire // a Parker's sleep: wait until the word is above 0, and take 1
 	OpRelease // the end of a Parker's sleep: add 1
-	OpRandom  // Random, of the build with the tag simulate: a number below New, on no word
+	OpRandom  // Random, in the build with the tag simulate: a number below New, on no word
 )
 
 var opNames = [...]string{
@@ -38,9 +38,8 @@ func (op Op) String() string {
 	return fmt.Sprintf("Op(%d)", uint8(op))
 }
 
-// A Word names a word. Two of them are equal if they name the same one. The
-// zero Word names none. A Word keeps its word where it is, so that one address
-// stays one word.
+// A Word names a word. Two Words are equal if they name the same one. The zero Word names
+// no word. A Word keeps its word at its address, so that one address stays one word.
 type Word struct {
 	u32 *atomic.Uint32
 	u64 *atomic.Uint64
@@ -70,7 +69,8 @@ func (w Word) Set(v uint64) {
 	}
 }
 
-// Address returns where the word is. Its [Uint32] or [Uint64] is there too.
+// Address returns the address of the word, which is also the address of its [Uint32] or
+// [Uint64].
 func (w Word) Address() uintptr {
 	if w.u32 != nil {
 		return uintptr(unsafe.Pointer(w.u32))
@@ -82,12 +82,11 @@ func (w Word) Address() uintptr {
 type Access struct {
 	Op   Op
 	Word Word   // the zero Word for OpSpin
-	Old  uint64 // what OpCompareAndSwap expects
-	New  uint64 // what the operation stores or adds; for OpSpin how many hints, 0 for a yield
+	Old  uint64 // the value that OpCompareAndSwap expects
+	New  uint64 // the value that the operation stores or adds; for OpSpin the number of hints, 0 for a yield
 }
 
-// After returns the value of the word after the access, if before is the one
-// that the access finds.
+// After returns the value of the word after the access, if the access finds before in it.
 func (a Access) After(before uint64) uint64 {
 	after := before
 	switch a.Op {
@@ -110,11 +109,11 @@ func (a Access) After(before uint64) uint64 {
 	return after
 }
 
-// A Scheduler does the operations on words in place of the CPU. It is called
-// on the goroutine whose operation it is, returns when that operation has
-// happened, and returns the value that the operation found in the word. So it
-// orders the operations of several goroutines by letting its calls return one
-// at a time. The simplest one lets the operation happen at once:
+// A Scheduler performs the operations on words in place of the CPU. It is called on the
+// goroutine of the operation. It returns after the operation, with the value that the
+// operation found in the word. So it orders the operations of several goroutines by
+// letting its calls return one at a time. The simplest one performs the operation at
+// once:
 //
 //	func(a Access) uint64 {
 //		before := a.Word.Get()
@@ -122,21 +121,19 @@ func (a Access) After(before uint64) uint64 {
 //		return before
 //	}
 //
-// It must not do an OpAcquire that finds 0.
+// It must not perform an OpAcquire that finds 0.
 type Scheduler func(a Access) (before uint64)
 
 var scheduler atomic.Pointer[Scheduler]
 
-// SetScheduler makes s do the operations on all words, in every goroutine of
-// the process, until restore brings the scheduler before back. With a nil s
-// the CPU does them, as at the start. Set and restore it while no goroutine
-// works on a word.
+// SetScheduler makes s perform the operations on all words, in every goroutine of the
+// process, until restore brings the previous scheduler back. With a nil s the CPU
+// performs them, as at the start. Set and restore it while no goroutine uses a word.
 //
-// It exists for a schedule explorer: a test that runs the goroutines of a lock
-// one at a time, in every order of their operations, instead of hoping that
-// the machine shows the bad one. It is process-wide because the words of a lock
-// have no field for a scheduler of their own; only the build with the tag
-// systematic has it.
+// It exists for a schedule explorer: a test that runs the goroutines of a lock one at a
+// time, in every order of their operations, instead of hoping that the machine shows the
+// bad order. It is process-wide because the words of a lock have no field for a
+// scheduler. Only the build with the tag systematic has it.
 func SetScheduler(s Scheduler) (restore func()) {
 	next := &s
 	if s == nil {
@@ -146,7 +143,6 @@ func SetScheduler(s Scheduler) (restore func()) {
 	return func() { scheduler.Store(before) }
 }
 
-// schedule asks the scheduler, if there is one, to do an operation.
 func schedule(op Op, w Word, old, new uint64) (before uint64, ok bool) {
 	s := scheduler.Load()
 	if s == nil {

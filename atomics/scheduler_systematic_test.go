@@ -8,17 +8,16 @@ import (
 	"testing"
 )
 
-// atOnce is the simplest Scheduler.
 func atOnce(a Access) uint64 {
 	before := a.Word.Get()
 	a.Word.Set(a.After(before))
 	return before
 }
 
-// A step is one operation, what it must tell the scheduler and do to its word.
+// A step is one operation, with its effects on the scheduler and on its word.
 type step struct {
 	do       func() any
-	want     any // the result
+	want     any
 	after    uint64
 	op       Op
 	old, new uint64
@@ -48,10 +47,9 @@ func steps64(w *Uint64) []step {
 	}
 }
 
-// TestEveryOperationIsTheSchedulers checks that each operation asks the
-// scheduler exactly once, with its own name, word and operands, and returns
-// what follows from the scheduler's answer; and that without a scheduler it
-// does the same to its word.
+// TestEveryOperationIsTheSchedulers checks that each operation calls the scheduler
+// exactly once, with its own name, word and operands, and returns the result of the
+// scheduler's answer. Without a scheduler it has the same effect on its word.
 func TestEveryOperationIsTheSchedulers(t *testing.T) {
 	for _, scheduled := range []bool{true, false} {
 		var w32 Uint32
@@ -90,8 +88,8 @@ func TestEveryOperationIsTheSchedulers(t *testing.T) {
 	}
 }
 
-// TestSchedulerAnswers checks that an operation believes the scheduler, not
-// the word: that is how a store that is not yet visible stays hidden.
+// TestSchedulerAnswers checks that an operation uses the scheduler's answer, not the
+// word: so a store that is not yet visible stays hidden.
 func TestSchedulerAnswers(t *testing.T) {
 	var w Uint32
 	defer SetScheduler(func(Access) uint64 { return 7 })()
@@ -141,8 +139,8 @@ func TestSpinHintCallsTheScheduler(t *testing.T) {
 	}
 }
 
-// TestParkerUnderAScheduler walks through both ways to wake an owner, with a
-// scheduler that has to know of the sleep: nothing else would end it.
+// TestParkerUnderAScheduler tests both ways to wake an owner, with a scheduler that must
+// see the sleep: nothing else would end it.
 func TestParkerUnderAScheduler(t *testing.T) {
 	p := NewParker()
 	var ops []Op
@@ -189,8 +187,8 @@ func TestSetSchedulerNests(t *testing.T) {
 	}
 }
 
-// TestSchedulerDecidesTheOrder loses an update on purpose: it holds one
-// goroutine between its Load and its Store until another has done both.
+// TestSchedulerDecidesTheOrder loses an update on purpose: it holds one goroutine between
+// its Load and its Store until another has done both.
 func TestSchedulerDecidesTheOrder(t *testing.T) {
 	var w Uint32
 	increment := func() { w.Store(w.Load() + 1) }
@@ -224,11 +222,11 @@ func TestOpString(t *testing.T) {
 	}
 }
 
-// TestPollWhileIsTheSchedulers: each poll is a Load, and a SpinHint if it finds
-// the value.
+// TestPollWhileIsTheSchedulers checks that each poll is a Load, and a SpinHint if it
+// finds the value.
 func TestPollWhileIsTheSchedulers(t *testing.T) {
 	for _, tc := range []struct {
-		changes, n int // after how many operations the word changes; polls asked for
+		changes, n int // number of operations after which the word changes; polls requested
 		found      int
 		ops        []Op
 	}{

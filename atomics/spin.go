@@ -4,14 +4,14 @@ package atomics
 // on Intel since Skylake, at 3 GHz).
 const maxSpin = 64
 
-// SpinHint waits a moment inside a spin loop: n times the instruction by which
-// a CPU leaves its resources to the other hardware thread. n is taken as at
-// most 64; 0 and less do nothing.
+// SpinHint waits a moment inside a spin loop. It executes n times the instruction that
+// leaves a CPU's resources to the other hardware thread. n is limited to 64; 0 and less
+// do nothing.
 //
-// n is bounded because a goroutine inside assembly has no safe point: what
-// stops the world, such as the garbage collector, waits until it is out.
-// Bounding n is not enough in a loop that spins for long, which spends nearly
-// all of its time in here: call runtime.Gosched about every 16 rounds.
+// n is bounded because a goroutine inside assembly has no safe point: the garbage
+// collector, for example, must wait until it returns to stop the world. In a loop that
+// spins for long this is not enough, since the loop spends nearly all of its time here:
+// call runtime.Gosched about every 16 rounds.
 //
 //   - amd64: PAUSE, between 10 and 140 cycles by model.
 //   - arm64: ISB. YIELD, the hint meant for this, is a NOP on nearly all cores;
@@ -22,5 +22,4 @@ const maxSpin = 64
 //   - under the tag systematic: one call of the Scheduler, and no wait.
 func SpinHint(n int) { pause(hints(n)) }
 
-// hints returns how many hints n stands for.
 func hints(n int) uint32 { return uint32(min(max(n, 0), maxSpin)) }

@@ -2,8 +2,7 @@
 
 package atomics
 
-// pause passes a little time. The compiler keeps an empty loop; nothing but
-// speed depends on it.
+// pause passes a little time. The compiler keeps an empty loop; only speed depends on it.
 func pause(n uint32) {
 	for range n {
 	}

@@ -4,8 +4,8 @@
 
 #define left	A0 // hints still to execute
 
-// PAUSE of the Zihintpause extension, which the assembler does not know. It is
-// a FENCE that orders nothing, and that is what a CPU without it executes.
+// PAUSE of the Zihintpause extension, which the assembler does not support. It is a FENCE
+// that orders nothing; a CPU without the extension executes it as such.
 #define PAUSE	WORD $0x0100000f
 
 // func pause(n uint32)

@@ -2,7 +2,7 @@
 
 package atomics
 
-// pause tells the scheduler, once, that this goroutine has nothing to do for n hints or until
+// pause announces to the scheduler, once, that this goroutine waits for n hints or until
 // another one moves.
 func pause(n uint32) {
 	if n > 0 {

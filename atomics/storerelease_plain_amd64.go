@@ -7,10 +7,9 @@ import (
 	"unsafe"
 )
 
-// These two inline to one MOV: see [Uint32.StoreRelease]. The compiler may one
-// day move what surrounds them, so they are for the releases on which
-// TestToolchainOrder has been seen to pass. Later ones have a call to assembly,
-// as the tag callrelease has.
+// These two inline to one MOV: see [Uint32.StoreRelease]. A later compiler may move the
+// accesses around them, so they are only for the releases that passed TestToolchainOrder.
+// Later releases use a call to assembly, as with the tag callrelease.
 
 func storeRelease32(p *uint32, v uint32) { *p = v }
 

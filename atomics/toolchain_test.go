@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// This file asks the toolchain what it made of the package. Its tests need no
-// particular CPU, so the run under qemu leaves them out by their prefix.
+// The tests of this file check the toolchain's output for the package. They need no
+// particular CPU, so the run under qemu omits them by their prefix.
 
-// goTool runs the go command in this folder with env added to the environment
-// and returns all it printed.
+// goTool runs the go command in this folder with env added to the environment and returns
+// its whole output.
 func goTool(t *testing.T, env []string, args ...string) (string, error) {
 	t.Helper()
 	path, err := exec.LookPath("go")
@@ -23,16 +23,16 @@ func goTool(t *testing.T, env []string, args ...string) (string, error) {
 		t.Skipf("go not on PATH: %v", err)
 	}
 	cmd := exec.CommandContext(t.Context(), path, args...)
-	// Flags that this test itself was run with are not for the inner one; make test has compiled
-	// what it needs without paths.
+	// Flags of this test run are not for the inner command. make test has compiled its
+	// packages without paths.
 	cmd.Env = append(cmd.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0")
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-// TestToolchainInlines fails if a method of the words became too heavy to
-// inline: every lock would pay for a call.
+// TestToolchainInlines fails if a method of the words is too heavy to inline: every lock
+// would pay for a call.
 func TestToolchainInlines(t *testing.T) {
 	for _, arch := range []string{"amd64", "arm64", "loong64", "ppc64le", "riscv64", "s390x"} {
 		if testing.Short() && arch != runtime.GOARCH {
@@ -62,8 +62,8 @@ func TestToolchainInlines(t *testing.T) {
 }
 
 // testBinary builds the test binary of this package for arch and tags, on Linux. go vet
-// would take as long as the compiler, most of it for what the tests import; make lint
-// runs it on every architecture.
+// would take as long as the compiler, mostly for imports of the tests; make lint runs it
+// on every architecture.
 func testBinary(t *testing.T, arch, tags string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "atomics.test")
@@ -74,7 +74,7 @@ func testBinary(t *testing.T, arch, tags string) string {
 	return binary
 }
 
-// TestToolchainFiles fails if a build takes assembly that it should not.
+// TestToolchainFiles fails if a build includes assembly that it should not.
 func TestToolchainFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -114,7 +114,7 @@ func TestToolchainFiles(t *testing.T) {
 	}
 }
 
-// overlayWith returns the flag by which the package has one more file.
+// overlayWith returns the flag that adds a file to the package.
 func overlayWith(t *testing.T, data string) string {
 	t.Helper()
 	here, err := os.Getwd()
@@ -136,8 +136,8 @@ func overlayWith(t *testing.T, data string) string {
 	return "-overlay=" + overlay
 }
 
-// TestToolchainCacheLine fails if CacheLine is shorter than the padding of the Go
-// runtime on an architecture for which this package has assembly.
+// TestToolchainCacheLine fails if CacheLine is shorter than the padding of the Go runtime
+// on an architecture for which this package has assembly.
 func TestToolchainCacheLine(t *testing.T) {
 	root, err := goTool(t, nil, "env", "GOROOT")
 	if err != nil {

@@ -4,9 +4,9 @@ package atomics
 
 import "sync/atomic"
 
-// A Uint32 is a 32-bit word shared by goroutines. The zero value is 0. It must
-// not be copied after its first use. Its operations are done by the
-// [Scheduler], and by [sync/atomic] while there is none.
+// A Uint32 is a 32-bit word shared by goroutines. The zero value is 0. It must not be
+// copied after its first use. The [Scheduler] performs its operations, or [sync/atomic]
+// without a scheduler.
 type Uint32 struct{ v atomic.Uint32 }
 
 func (x *Uint32) schedule(op Op, old, new uint32) (before uint32, ok bool) {
@@ -45,7 +45,7 @@ func (x *Uint32) CompareAndSwap(old, new uint32) bool {
 	return x.v.CompareAndSwap(old, new)
 }
 
-// Swap sets the value to v and returns the one before.
+// Swap sets the value to v and returns the old value.
 func (x *Uint32) Swap(v uint32) uint32 {
 	if before, ok := x.schedule(OpSwap, 0, v); ok {
 		return before
@@ -74,10 +74,9 @@ func (x *Uint32) GuardedReset(other *Uint32, old uint32) bool {
 	return x.Load() == 0 && other.CompareAndSwap(old, 0)
 }
 
-// A Uint64 is a 64-bit word shared by goroutines, aligned to 8 bytes on 32-bit
-// platforms too. The zero value is 0. It must not be copied after its first
-// use. Its operations are done by the [Scheduler], and by [sync/atomic] while
-// there is none.
+// A Uint64 is a 64-bit word shared by goroutines, aligned to 8 bytes on 32-bit platforms
+// too. The zero value is 0. It must not be copied after its first use. The [Scheduler]
+// performs its operations, or [sync/atomic] without a scheduler.
 type Uint64 struct{ v atomic.Uint64 }
 
 func (x *Uint64) schedule(op Op, old, new uint64) (before uint64, ok bool) {
@@ -118,7 +117,7 @@ func (x *Uint64) CompareAndSwap(old, new uint64) bool {
 // AddRelease is StoreRelease of the sum of the value, by a Load, and delta.
 func (x *Uint64) AddRelease(delta uint64) { x.StoreRelease(x.Load() + delta) }
 
-// Swap sets the value to v and returns the one before.
+// Swap sets the value to v and returns the old value.
 func (x *Uint64) Swap(v uint64) uint64 {
 	if before, ok := x.schedule(OpSwap, 0, v); ok {
 		return before

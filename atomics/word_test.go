@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// words is the methods of Uint32 and Uint64 as a Primitive, so that check
-// applies to them. store32 and store64 stand for StoreRelease.
+// words returns the methods of Uint32 and Uint64 as a Primitive, so that check applies to
+// them. store32 and store64 are the methods for StoreRelease.
 func words(store32 func(*Uint32, uint32), store64 func(*Uint64, uint64)) *Primitive {
 	w32 := func(p *uint32) *Uint32 { return (*Uint32)(unsafe.Pointer(p)) }
 	w64 := func(p *uint64) *Uint64 { return (*Uint64)(unsafe.Pointer(p)) }
@@ -25,8 +25,8 @@ func words(store32 func(*Uint32, uint32), store64 func(*Uint64, uint64)) *Primit
 	}
 }
 
-// TestWords compares the words with sync/atomic and builds locks from them,
-// which the race detector must be able to follow without help.
+// TestWords compares the words with sync/atomic and builds locks from them. The race
+// detector must be able to follow these locks without help.
 func TestWords(t *testing.T) {
 	for name, p := range map[string]*Primitive{
 		"Store":        words((*Uint32).Store, (*Uint64).Store),
@@ -40,8 +40,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// compareAndSwap is what the compiler makes of the method that locks call, for
-// TestToolchainInstructions to read.
+// compareAndSwap is the compiled method that locks call. TestToolchainInstructions reads
+// it.
 //
 //go:noinline
 func compareAndSwap(x *Uint32, old, new uint32) bool { return x.CompareAndSwap(old, new) }
@@ -77,7 +77,8 @@ func TestZeroValue(t *testing.T) {
 	}
 }
 
-// TestTestAndSet: one of several wins, and none while the word is not 0.
+// TestTestAndSet checks that one of several goroutines wins, and that no goroutine wins
+// while the word is not 0.
 func TestTestAndSet(t *testing.T) {
 	var x Uint32
 	for round := range 1000 {

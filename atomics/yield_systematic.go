@@ -4,8 +4,8 @@ package atomics
 
 import "runtime"
 
-// Yield tells the scheduler that this goroutine has nothing to do until another
-// one moves. Without a scheduler it is that of the normal build.
+// Yield announces to the scheduler that this goroutine waits until another one moves.
+// Without a scheduler it is Yield of the normal build.
 func Yield() {
 	if _, ok := schedule(OpSpin, Word{}, 0, 0); !ok {
 		runtime.Gosched()

@@ -21,12 +21,11 @@ var arbiter = &Experiment{
 	Run:        runArbiter,
 }
 
-// none is the winner of a round without a grant.
 const none = -1
 
-// grant is the mutual-exclusion circuit. The path of a contender is closed if
-// its own switch is pulled and the switch of every other is not. It returns the
-// contender with a closed path, and how many there are.
+// grant is the mutual-exclusion circuit. The path of a contender is closed if it pulls
+// its own switch and no other contender pulls. It returns a contender with a closed path,
+// and the number of closed paths.
 func grant(pulls []bool) (winner, closed int) {
 	pulled := 0
 	for _, p := range pulls {
@@ -44,12 +43,12 @@ func grant(pulls []bool) (winner, closed int) {
 	return winner, closed
 }
 
-// A policy decides which contenders pull, or which is granted. start returns a
+// A policy decides which contenders pull, or which one is granted. start returns a
 // function that plays one round for n contenders.
 type policy struct {
 	name    string
 	start   func(n int, random *machine.Random) func() (winner, closed int)
-	predict func(n int) float64 // rounds for a grant in the long run; nil if no formula is known
+	predict func(n int) float64 // rounds for a grant in the long run; nil without a known formula
 }
 
 var policies = []policy{
@@ -60,9 +59,9 @@ var policies = []policy{
 	{"round robin", roundRobin, func(int) float64 { return 1 }},
 }
 
-// expectedRounds returns the mean number of rounds until exactly one of n pulls
-// when each does with probability p on its own: 1/(n p (1-p)^(n-1)). It is
-// infinite if that never happens.
+// expectedRounds returns the mean number of rounds until exactly one of n contenders
+// pulls, each independently with probability p: 1/(n p (1-p)^(n-1)). It is infinite if
+// that never happens.
 func expectedRounds(n int, p float64) float64 {
 	return 1 / (float64(n) * p * math.Pow(1-p, float64(n-1)))
 }
@@ -85,12 +84,10 @@ func pullWithProbability(n int, p float64, random *machine.Random) func() (int, 
 	}
 }
 
-// uniform returns a number from 0 to below 1.
 func uniform(random *machine.Random) float64 { return float64(random.Uint64()>>11) / (1 << 53) }
 
-// backOff lets a contender that was not alone stay away for a random number of
-// rounds below a bound that doubles each time, up to 1024, and begins anew when
-// it wins.
+// backOff lets a contender that was not alone stay away for a random number of rounds
+// below a bound. The bound doubles each time, up to 1024, and restarts at 1 after a win.
 func backOff(n int, random *machine.Random) func() (int, int) {
 	const most = 1024
 	type contender struct{ away, bound uint64 }
@@ -120,13 +117,10 @@ func backOff(n int, random *machine.Random) func() (int, int) {
 	}
 }
 
-// fixedPriority grants the first of those that ask, and all ask.
 func fixedPriority(int, *machine.Random) func() (int, int) {
 	return func() (int, int) { return 0, 1 }
 }
 
-// roundRobin grants the next of those that ask after the last winner, and all
-// ask.
 func roundRobin(n int, _ *machine.Random) func() (int, int) {
 	last := n - 1
 	return func() (int, int) {
@@ -135,7 +129,7 @@ func roundRobin(n int, _ *machine.Random) func() (int, int) {
 	}
 }
 
-// A game is what rounds under one policy came to.
+// A game is the result of the rounds under one policy.
 type game struct {
 	rounds, grants, double int // double counts rounds with two closed paths
 	wins                   []int
@@ -155,11 +149,11 @@ func play(rounds, n int, round func() (winner, closed int)) game {
 	return g
 }
 
-// roundsPerGrant is infinite if nothing was granted.
+// roundsPerGrant is infinite without a grant.
 func (g game) roundsPerGrant() float64 { return float64(g.rounds) / float64(g.grants) }
 
-// jain returns the fairness index of the wins, from 1/n (one has all) to 1 (all
-// have as many); Jain, Chiu and Hawe, DEC TR-301, 1984. It is 0 without wins.
+// jain returns the fairness index of the wins, from 1/n (one contender has all) to 1 (all
+// have the same number); Jain, Chiu and Hawe, DEC TR-301, 1984. It is 0 without wins.
 func (g game) jain() float64 {
 	var sum, squares float64
 	for _, w := range g.wins {
@@ -172,7 +166,6 @@ func (g game) jain() float64 {
 	return sum * sum / (float64(len(g.wins)) * squares)
 }
 
-// An arbiterCell is one policy with one number of contenders.
 type arbiterCell struct {
 	policy
 	n            int
@@ -190,7 +183,7 @@ func (c *arbiterCell) measure(seed uint64) {
 	c.total.double += g.double
 }
 
-// The sizes and probabilities that are played. arbiterSize is one of the sizes.
+// The sizes and probabilities of the experiment. arbiterSize is one of the sizes.
 const arbiterSize = 8
 
 var (
@@ -198,7 +191,8 @@ var (
 	probabilities = []float64{1. / 64, 1. / 32, 1. / 16, 1. / 8, 1. / 4, 1. / 2, 1}
 )
 
-// arbiterCells returns the policies at each size, and the probabilities at one.
+// arbiterCells returns the policies at each size, and the circuit at one size with each
+// probability.
 func arbiterCells() (bySize [][]*arbiterCell, byProbability []*arbiterCell) {
 	for _, n := range arbiterSizes {
 		var row []*arbiterCell
@@ -215,7 +209,7 @@ func arbiterCells() (bySize [][]*arbiterCell, byProbability []*arbiterCell) {
 	return bySize, byProbability
 }
 
-// fraction writes p, which is 1 over an integer.
+// fraction formats p, which is 1 over an integer.
 func fraction(p float64) string {
 	if p == 1 {
 		return "1"

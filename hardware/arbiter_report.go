@@ -7,8 +7,8 @@ import (
 	"locklab/harness"
 )
 
-// arbiterFinding shows the policies at one size, then over all sizes, then the
-// circuit over the probability of a pull.
+// arbiterFinding shows the policies at one size, then over all sizes, then the circuit
+// over the probability of a pull.
 func arbiterFinding(bySize [][]*arbiterCell, byProbability []*arbiterCell, seed uint64) *harness.Finding {
 	var eight []*arbiterCell
 	var all game
@@ -32,7 +32,6 @@ func arbiterFinding(bySize [][]*arbiterCell, byProbability []*arbiterCell, seed 
 	}
 }
 
-// unitRounds is the unit of a wait for a grant.
 const unitRounds = "rounds"
 
 func (c *arbiterCell) jainCell() harness.Cell {
@@ -42,7 +41,7 @@ func (c *arbiterCell) jainCell() harness.Cell {
 	return summarize(c.jain)
 }
 
-// formula is how many rounds a grant takes in theory.
+// formula returns the number of rounds for a grant in theory.
 func (c *arbiterCell) formula() harness.Cell {
 	if c.predict == nil {
 		return harness.Cell{Text: "-"}
@@ -59,8 +58,8 @@ func policyTable(cells []*arbiterCell) harness.Table {
 	return t
 }
 
-// roundsTable has a column for each policy, and one for the formula of the
-// circuit at its best.
+// roundsTable has a column for each policy, and one for the formula of the circuit at its
+// best.
 func roundsTable(bySize [][]*arbiterCell) harness.Table {
 	t := overSizes(bySize, "Rounds for a grant, by the number of contenders", unitRounds, func(c *arbiterCell) harness.Cell { return summarize(c.rounds) })
 	t.Log = true
@@ -101,8 +100,8 @@ func probabilityTable(cells []*arbiterCell) harness.Table {
 	return t
 }
 
-// arbiterAnswer says for each policy how long and how fair, and whether two
-// ever won in all rounds.
+// arbiterAnswer reports for each policy the rounds for a grant and the fairness, and
+// whether two contenders ever won in all rounds.
 func arbiterAnswer(cells []*arbiterCell, all game) string {
 	text := ""
 	for _, c := range cells {

@@ -9,8 +9,8 @@ import (
 	"locklab/harness/simulate"
 )
 
-// queue is a machine on which a contender that is granted a line changes it once: the
-// request of the next one takes it away at the end of that instruction.
+// queue is a machine on which the owner of a line changes it once: at the end of that
+// instruction the line goes to the next request.
 func queue(favour int) *simulate.Machine {
 	return &simulate.Machine{
 		Name: "queue", Sockets: 2, Clusters: 1, Cores: 16, SMT: 1,
@@ -19,11 +19,11 @@ func queue(favour int) *simulate.Machine {
 	}
 }
 
-// TestArbiterAndLine sets the two arbiters that see all requests beside the queue that
-// a line has in the model of harness/simulate. First come, first served among
-// contenders that ask again at once is round robin: as many grants for each, one a
-// round. A queue that always favours the socket of the last owner is fixed priority of
-// that socket; with a bound it is not.
+// TestArbiterAndLine compares the two arbiters that see all requests with the queue of a
+// line in the model of harness/simulate. First come, first served among contenders that
+// ask again at once is round robin: one grant a round, and the same number for each. A
+// queue that always favours the socket of the last owner is fixed priority of that
+// socket; with a bound it is not.
 func TestArbiterAndLine(t *testing.T) {
 	const rounds = 4000
 	for _, n := range []int{2, 4, 8, 16} {
@@ -54,7 +54,6 @@ func TestArbiterAndLine(t *testing.T) {
 	}
 }
 
-// contend runs n contenders on neighbouring threads from first on.
 func contend(t *testing.T, m *simulate.Machine, first, n, grants int) simulate.Contention {
 	t.Helper()
 	var threads []int
@@ -68,7 +67,7 @@ func contend(t *testing.T, m *simulate.Machine, first, n, grants int) simulate.C
 	return c
 }
 
-// sockets is how often the first two won, and the last two.
+// sockets returns the wins of the first two contenders, and of the last two.
 func sockets(c simulate.Contention) (first, last int) {
 	return c.Wins[0] + c.Wins[1], c.Wins[2] + c.Wins[3]
 }

@@ -10,14 +10,13 @@ import (
 	"locklab/internal/machine"
 )
 
-// checkGrant compares a circuit with its definition, path by path.
 func checkGrant(circuit func([]bool) (winner, closed int), pulls []bool) bool {
 	want, paths := none, 0
 	for i, mine := range pulls {
 		path := mine
 		for j, other := range pulls {
 			if j != i && other {
-				path = false // its switch opens this path
+				path = false // the other's switch opens this path
 			}
 		}
 		if path {
@@ -32,7 +31,7 @@ func TestGrantIsSafe(t *testing.T) {
 	if err := quick.Check(func(pulls []bool) bool { return checkGrant(grant, pulls) }, nil); err != nil {
 		t.Error(err)
 	}
-	// Long random inputs seldom have exactly one that pulls.
+	// Long random inputs seldom have exactly one contender that pulls.
 	for n := range 10 {
 		for set := range 1 << n {
 			pulls := make([]bool, n)
@@ -60,15 +59,15 @@ func TestCheckGrantSeesFaults(t *testing.T) {
 	}
 }
 
-// TestRoundsFollowTheFormula: the mean of geometric waits is within five
-// standard errors of the formula; the seed is fixed, so it is so always.
+// TestRoundsFollowTheFormula checks that the mean of geometric waits is within five
+// standard errors of the formula. The seed is fixed, so the result is always the same.
 func TestRoundsFollowTheFormula(t *testing.T) {
 	const rounds = 50_000
 	for _, n := range []int{1, 2, 5, 8, 30} {
 		for _, p := range []float64{0.02, 1 / float64(n), 0.3} {
 			want := expectedRounds(n, p)
 			if want > 500 {
-				continue // too few grants to tell
+				continue // too few grants
 			}
 			g := play(rounds, n, pullWithProbability(n, p, machine.NewRandom(1)))
 			// A round grants with probability q = 1/want.
@@ -139,7 +138,7 @@ func TestPlaySeesTwoWinners(t *testing.T) {
 	}
 }
 
-// TestArbiterRepeats: the same seed gives the same figures.
+// TestArbiterRepeats checks that the same seed gives the same figures.
 func TestArbiterRepeats(t *testing.T) {
 	answer := func(seed uint64) string {
 		f, err := runArbiter(t.Context(), Options{Repeats: 1, Seed: seed})
@@ -160,8 +159,8 @@ func TestArbiterRepeats(t *testing.T) {
 	}
 }
 
-// TestArbiterTables: every policy is played at every size, and what never is
-// granted is said in words.
+// TestArbiterTables checks that every policy is played at every size, and that a policy
+// without a grant has text instead of a figure.
 func TestArbiterTables(t *testing.T) {
 	f, err := runArbiter(t.Context(), Options{Repeats: 1, Seed: 1})
 	if err != nil {
@@ -186,6 +185,6 @@ func TestArbiterTables(t *testing.T) {
 		near("rounds by priority", r[3], 1, 0)
 		near("Jain at 1/N", j[1], 1, 0.05)
 		near("Jain by priority", j[3], 1/float64(n), 1e-9)
-		near("Jain in turn", j[4], 1, 1e-3) // the last rotation is not whole
+		near("Jain in turn", j[4], 1, 1e-3) // the last rotation is incomplete
 	}
 }

@@ -2,15 +2,14 @@
 
 package hardware
 
-// casBodies go from no help of the hardware to all of it.
+// casBodies are ordered from no help of the hardware to full help.
 var casBodies = []casBody{
 	{name: "load, compare, store", add: addMoves, lock: lockMoves},
 	{name: "CMPXCHG without LOCK", single: true, add: addCmpxchg, lock: lockCmpxchg},
 	{name: "LOCK CMPXCHG", single: true, atomic: true, add: addLocked, lock: lockLocked},
 }
 
-// The functions below are in cas_amd64.s. The comments of casBody say what
-// they do.
+// The functions below are in cas_amd64.s. casBody describes them.
 
 //go:noescape
 func addMoves(p *uint64, attempts uint64) (won uint64)

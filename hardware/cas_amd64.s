@@ -1,13 +1,13 @@
 //go:build gc && !purego
 
-// Two loops, each around three bodies of compare-and-swap that differ only in
-// what can come between the compare and the store: an interrupt or another CPU
+// Two loops, each around three bodies of compare-and-swap. The bodies differ in the
+// events that can come between the compare and the store: an interrupt or another CPU
 // (MOVES), another CPU (CMPXCHG), nothing (LOCKED).
 
 #include "textflag.h"
 #include "go_asm.h"
 
-#define expect	AX // what CMPXCHG compares with
+#define expect	AX // the value that CMPXCHG compares with
 #define word	BX // address of the word
 #define new	CX
 #define me	DX

@@ -8,8 +8,8 @@ import (
 	"locklab/atomics"
 )
 
-// casBodies go from no help of the hardware to all of it. There is no single
-// instruction that compares and swaps without being atomic.
+// casBodies are ordered from no help of the hardware to full help. No single instruction
+// compares and swaps without being atomic.
 var casBodies = armBodies(hasCASAL())
 
 func armBodies(casal bool) []casBody {
@@ -23,13 +23,11 @@ func armBodies(casal bool) []casBody {
 	return bodies
 }
 
-// hasCASAL says whether this CPU has FEAT_LSE.
 func hasCASAL() bool {
 	return slices.ContainsFunc(atomics.Suite, func(p *atomics.Primitive) bool { return p.Name == "casal" && p.Available() })
 }
 
-// The functions below are in cas_arm64.s. The comments of casBody say what they
-// do.
+// The functions below are in cas_arm64.s. casBody describes them.
 
 //go:noescape
 func addMoves(p *uint64, attempts uint64) (won uint64)

@@ -1,9 +1,9 @@
 //go:build gc && !purego
 
-// Two loops, each around three bodies of compare-and-swap that differ in what can
-// come between the compare and the store: an interrupt or another CPU (MOVES);
-// nothing, because the store fails then (EXCLUSIVE); nothing (CASAL). All free the
-// lock by a store-release, so that only the taking differs.
+// Two loops, each around three bodies of compare-and-swap. The bodies differ in the
+// events that can come between the compare and the store: an interrupt or another CPU
+// (MOVES); nothing, because the store fails then (EXCLUSIVE); nothing (CASAL). All free
+// the lock by a store-release, so that only the acquisition differs.
 
 #include "textflag.h"
 #include "go_asm.h"
@@ -11,7 +11,7 @@
 #define word	R0 // address of the word
 #define expect	R1
 #define new	R2
-#define seen	R3 // what the word held
+#define seen	R3 // the loaded value
 #define failed	R4 // STLXR: 1 if it did not store
 #define me	R5
 #define left	R6 // attempts left
@@ -22,9 +22,8 @@
 #define hold	R11
 #define rest	R12 // iterations left of the hold
 
-// A body jumps to fail if the word does not hold expect, else stores new. The
-// store of EXCLUSIVE may also fail without a reason: then the attempt counts as
-// not won.
+// A body jumps to fail if the word does not hold expect, else stores new. The store of
+// EXCLUSIVE may also fail without a reason: then the attempt does not count as won.
 
 #define MOVES \
 	MOVD (word), seen; \

@@ -4,7 +4,7 @@ package hardware
 
 import "sync/atomic"
 
-// casBodies are what Go itself can say: there is no instruction that compares
+// casBodies are the implementations possible in Go: there is no instruction that compares
 // and swaps without being atomic.
 var casBodies = []casBody{
 	{name: "load, compare, store",
@@ -46,7 +46,7 @@ func lock(g *guarded, id, limit, patience, iterations uint64, cas compareAndSwap
 				return entered, violated
 			}
 		}
-		// Atomic loads and stores, but two of them: no race to report, and no
+		// Atomic loads and stores, but two of them: no race for the detector, and no
 		// atomic increment either.
 		atomic.StoreUint64(&g.owner, id)
 		atomic.StoreUint64(&g.counter, atomic.LoadUint64(&g.counter)+1)

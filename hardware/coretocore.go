@@ -25,12 +25,12 @@ var coreToCore = &Experiment{
 	Run:       runCoreToCore,
 }
 
-// runCoreToCore measures for o.Budget, about; 0 is [hopBudget] of the number of
-// pairs. o.Repeats is how often a pair is visited if there is time.
+// runCoreToCore measures for about o.Budget; 0 is [hopBudget] of the number of pairs.
+// o.Repeats is the number of visits to a pair if there is time.
 //
-// A finished pair is kept as the samples of CAS-spin in ns, with a key such as
-// "3-17". A pair of both algorithms is kept before that as "3-17 both": the
-// medians of neighbouring blocks in ns, CAS-spin and load, then CAS, in turn.
+// A finished pair is kept as the samples of CAS-spin in ns, with a key such as "3-17". A
+// pair measured by both algorithms is kept before that as "3-17 both": the medians of
+// neighbouring blocks in ns, alternating CAS-spin and load, then CAS.
 func runCoreToCore(ctx context.Context, o Options) (*harness.Finding, error) {
 	ownBudget := o.Budget == 0
 	o, err := o.withDefaults()
@@ -61,9 +61,9 @@ func runCoreToCore(ctx context.Context, o Options) (*harness.Finding, error) {
 	return f, err
 }
 
-// hopCPUs returns the processors so that near ones are together, and how near
-// two of them are. Where threads cannot be bound it returns two negative numbers
-// for two threads wherever the system puts them.
+// hopCPUs returns the processors ordered so that near ones are together, and their
+// relation function. If threads cannot be bound it returns two negative numbers for two
+// threads on any CPU.
 func hopCPUs() ([]int, func(a, b int) machine.Relation) {
 	t := machine.ReadTopology()
 	if allCPUs()[0] == unbound {
@@ -91,7 +91,7 @@ const bothSuffix = " both"
 
 func (p *hopPair) key() string { return fmt.Sprintf("%d-%d", p.cpus[0], p.cpus[1]) }
 
-// names is such as "CPU 3 and CPU 17".
+// names returns text such as "CPU 3 and CPU 17".
 func (p *hopPair) names() string { return cpuName(p.cpus[0]) + " and " + cpuName(p.cpus[1]) }
 
 func keepPair(p *hopPair, keep func(harness.Sample) error) error {
@@ -105,8 +105,8 @@ func keepPair(p *hopPair, keep func(harness.Sample) error) error {
 
 const coreToCoreName = "core-to-core"
 
-// takeEarlier gives pairs what an earlier run has finished. What makes no sense
-// or belongs to CPUs that this process may not use is left out.
+// takeEarlier copies the results of an earlier run to pairs. It skips samples that are
+// invalid or belong to CPUs that this process may not use.
 func takeEarlier(pairs []*hopPair, earlier []harness.Sample) {
 	byKey := make(map[string]*hopPair)
 	for _, p := range pairs {
@@ -127,7 +127,7 @@ func takeEarlier(pairs []*hopPair, earlier []harness.Sample) {
 	}
 	for _, p := range pairs {
 		if !p.done {
-			p.both = nil // of a pair that is measured again
+			p.both = nil // from a pair that is measured again
 		}
 	}
 }

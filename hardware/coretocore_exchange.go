@@ -12,24 +12,24 @@ import (
 	"locklab/internal/machine"
 )
 
-// A handOver is an algorithm by which two threads hand a word to and fro.
+// A handOver is an algorithm with which two threads pass a word back and forth.
 type handOver struct {
 	name string
-	// hand hands w over hops times: it waits until w is me, 0 or 1, and makes it
-	// the other.
+	// hand passes w on hops times: it waits until w is me, 0 or 1, and sets it to the
+	// other.
 	hand func(w *atomics.Uint64, me uint64, hops int)
 }
 
-// The two algorithms. They differ in what a waiter does to the line: a
-// compare-and-swap takes it to write, even in vain, a load only to read.
+// The two algorithms differ in the effect of a waiter on the line: a compare-and-swap
+// takes it to write, even in vain, a load only to read.
 var (
 	casSpin     = handOver{"CAS-spin", handByCAS}
 	loadThenCAS = handOver{"load, then CAS", handByLoad}
 )
 
-// hopPatience is after how many vain tries a thread lets others run. It is far
-// more than a hand-over takes: only where the other thread stands still, as
-// when a garbage collection has stopped it and waits for this one.
+// hopPatience is the number of vain tries after which a thread lets others run. It is far
+// more than a handover takes, unless the other thread stands still, for example stopped
+// by a garbage collection that waits for this one.
 const hopPatience = 1 << 20
 
 func handByCAS(w *atomics.Uint64, me uint64, hops int) {
@@ -56,8 +56,7 @@ func handByLoad(w *atomics.Uint64, me uint64, hops int) {
 	}
 }
 
-// A hopLine is a word that shares its cache line with nothing, in an array of
-// its like.
+// A hopLine is a word alone in its cache line, also as an element of an array.
 type hopLine struct {
 	w atomics.Uint64
 	_ atomics.CacheLinePad
@@ -66,25 +65,24 @@ type hopLine struct {
 const (
 	hopSpan   = 250 * time.Microsecond // of a sample, about
 	hopBlock  = 16                     // samples between two checks of the context
-	hopArena  = 1024                   // lines that a thread gets at once
+	hopArena  = 1024                   // lines that a thread allocates at once
 	meetHops  = 2                      // round trips before the clock starts
 	firstHops = 64                     // round trips of the first sample of an exchange
 	mostHops  = 1 << 24                // round trips of a sample
 
-	// calibrations is how many samples of a block may not count, and the line on
-	// which the two part.
+	// calibrations is the number of samples of a block that may not count, plus the line
+	// on which the two threads separate.
 	calibrations = 8
 )
 
-// A hopThread is an operating system thread bound to a CPU. It sleeps while it
-// has no job.
+// A hopThread is an operating system thread bound to a CPU. It sleeps without a job.
 type hopThread struct {
 	jobs  chan func()
-	lines []hopLine // not used yet
+	lines []hopLine // unused
 }
 
-// A hopRig keeps a thread for each CPU, started when first needed: starting two
-// for each pair would take longer than a hand-over. Close it.
+// A hopRig keeps a thread for each CPU, started when first needed: starting two threads
+// for each pair would take longer than a handover. The caller must close it.
 type hopRig struct {
 	threads map[int]*hopThread
 	running sync.WaitGroup
@@ -93,8 +91,7 @@ type hopRig struct {
 
 func newHopRig() *hopRig {
 	r := &hopRig{threads: make(map[int]*hopThread)}
-	// Two threads that wait for one another and the caller, which may collect
-	// garbage.
+	// Two threads that wait for each other and the caller, which may collect garbage.
 	const least = 3
 	if runtime.GOMAXPROCS(0) < least {
 		r.restore = runtime.GOMAXPROCS(least)
@@ -102,8 +99,7 @@ func newHopRig() *hopRig {
 	return r
 }
 
-// thread returns the thread of a CPU. A negative number names a thread that is
-// not bound.
+// thread returns the thread of a CPU. A negative number names an unbound thread.
 func (r *hopRig) thread(cpu int) (*hopThread, error) {
 	if t := r.threads[cpu]; t != nil {
 		return t, nil
@@ -111,7 +107,7 @@ func (r *hopRig) thread(cpu int) (*hopThread, error) {
 	t := &hopThread{jobs: make(chan func())}
 	ready := make(chan error)
 	r.running.Go(func() {
-		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		var err error
 		if cpu >= 0 {
 			err = machine.PinThread(cpu)
@@ -139,8 +135,8 @@ func (r *hopRig) close() {
 	}
 }
 
-// fresh returns n lines that no pair has used. The thread touches them first,
-// so they lie in the memory of its own node.
+// fresh returns n unused lines. The thread touches them first, so they lie in the memory
+// of its own node.
 func (t *hopThread) fresh(n int) []hopLine {
 	if len(t.lines) < n {
 		done := make(chan struct{})
@@ -158,16 +154,16 @@ func (t *hopThread) fresh(n int) []hopLine {
 	return lines
 }
 
-// An exchange is what two threads do by one algorithm. It goes on in blocks.
+// An exchange is a series of blocks of two threads by one algorithm.
 type exchange struct {
 	handOver
-	threads [2]*hopThread // the leader, which begins, and the follower
+	threads [2]*hopThread // the leader, which starts, and the follower
 	span    time.Duration // of a sample
 	blocks  int
 
-	// hops is the number of round trips of the next sample, 0 at the end of a
-	// block. The follower sets it before the two meet and the leader reads it
-	// after: the hand-overs order that.
+	// hops is the number of round trips of the next sample, 0 at the end of a block. The
+	// follower sets it before the two meet and the leader reads it after: the handovers
+	// order that.
 	hops int
 	next int // hops of the first sample of the next block
 }
@@ -176,9 +172,9 @@ func newExchange(h handOver, a, b *hopThread, span time.Duration) *exchange {
 	return &exchange{handOver: h, threads: [2]*hopThread{a, b}, span: span, next: firstHops}
 }
 
-// block takes n samples, at most hopBlock, and returns the time of one way in
-// ns of each, in the order in which they were taken. It may return fewer. Every
-// sample has a line of its own; the two threads give them block by block.
+// block takes n samples, at most hopBlock, and returns the time of one way of each in ns,
+// in order. It may return fewer. Every sample has its own line; the two threads provide
+// the lines of alternate blocks.
 func (e *exchange) block(n int) []float64 {
 	lines := e.threads[e.blocks%2].fresh(n + calibrations)
 	e.blocks++
@@ -199,14 +195,12 @@ func (e *exchange) block(n int) []float64 {
 	return ns
 }
 
-// A hopSample is the time of one way on a line.
 type hopSample struct {
 	line int
 	ns   float64
 }
 
-// lead returns for each line whether the thread was preempted while it was on
-// it.
+// lead reports for each line whether the thread was preempted while it used it.
 func (e *exchange) lead(lines []hopLine) (preempted []bool) {
 	before := preemptions()
 	for i := range lines {
@@ -223,9 +217,9 @@ func (e *exchange) lead(lines []hopLine) (preempted []bool) {
 	return preempted
 }
 
-// follow keeps the time: when its clock starts, the leader is there. A sample
-// does not count if the thread was preempted, or if it is much too short
-// because the number of hops is not found yet.
+// follow measures the time: when its clock starts, the leader is ready. A sample does not
+// count if the thread was preempted, or if it is much too short because the number of
+// hops is still too small.
 func (e *exchange) follow(lines []hopLine, n int) []hopSample {
 	samples := make([]hopSample, 0, n)
 	before := preemptions()
@@ -242,7 +236,7 @@ func (e *exchange) follow(lines []hopLine, n int) []hopSample {
 		now := preemptions()
 		if took >= e.span/2 && now == before {
 			ns := float64(took) / float64(2*hops)
-			samples = append(samples, hopSample{i, math.Round(100*ns) / 100}) // no digits of chance
+			samples = append(samples, hopSample{i, math.Round(100*ns) / 100}) // no meaningless digits
 		}
 		before = now
 		e.next = adaptHops(hops, took, e.span)
@@ -254,40 +248,38 @@ func (e *exchange) follow(lines []hopLine, n int) []hopSample {
 	return samples
 }
 
-// preemptions returns how often the calling thread was preempted so far, 0
-// where the system does not tell. A sample in which another program had the CPU
-// says nothing about the hand-over.
+// preemptions returns the number of preemptions of the calling thread, 0 if the system
+// does not count them. A sample during which another program had the CPU has no meaning.
 func preemptions() int64 {
 	u, _ := machine.ThreadUsage()
 	return u.Involuntary
 }
 
-// adaptHops returns how many round trips fill span if hops of them took so
-// long. One that was interrupted may have taken very long: it counts for a
-// factor of two.
+// adaptHops returns the number of round trips that fill span if hops of them took that
+// long. An interrupted sample may have taken very long, so it reduces the number by a
+// factor of two at most.
 func adaptHops(hops int, took, span time.Duration) int {
 	fill := float64(hops) * float64(span) / float64(max(took, 1))
 	return int(min(max(fill, float64(hops)/2, firstHops), mostHops))
 }
 
-// A hopVisit is what one visit of a pair gave, in ns one way.
+// A hopVisit is the result of one visit to a pair, in ns one way.
 type hopVisit struct {
 	cas []float64 // each sample of CAS-spin
 
-	// both holds the medians of neighbouring blocks, CAS-spin first and then
-	// load, then CAS, one after the other.
+	// both holds the medians of neighbouring blocks, alternating CAS-spin and load, then
+	// CAS.
 	both []float64
 }
 
-// visitOptions say how much of a pair to measure.
 type visitOptions struct {
 	samples int
 	both    bool          // by load, then CAS as well
-	within  time.Duration // it ends then with what it has: the machine is busy
+	within  time.Duration // the visit ends after this time with its current samples: the machine is busy
 }
 
-// visit takes samples of a pair by CAS-spin, and if asked to as many by load,
-// then CAS, in turn. If ctx ends it returns what it has with the error.
+// visit takes samples of a pair by CAS-spin, and with o.both the same number by load,
+// then CAS, alternately. If ctx ends it returns its current samples with the error.
 func (r *hopRig) visit(ctx context.Context, cpus [2]int, o visitOptions) (hopVisit, error) {
 	var v hopVisit
 	a, err := r.thread(cpus[0])
@@ -308,7 +300,7 @@ func (r *hopRig) visit(ctx context.Context, cpus [2]int, o visitOptions) (hopVis
 		switch {
 		case !o.both:
 			v.cas = append(v.cas, cas.block(n)...)
-		case i%2 == 0: // C L L C: what drifts hits both
+		case i%2 == 0: // C L L C: a drift affects both
 			v.add(cas.block(n), load.block(n))
 		default:
 			l := load.block(n)

@@ -11,9 +11,9 @@ import (
 	"locklab/atomics"
 )
 
-// TestHandOver: each thread has had all its exchanges when both return, and the
-// word is where it began. A waiter that does not wait would be done before the
-// other.
+// TestHandOver checks that each thread has finished all its exchanges when both return,
+// and that the word has its initial value. A waiter that does not wait would finish
+// before the other.
 func TestHandOver(t *testing.T) {
 	const hops = 1000
 	for _, h := range []handOver{casSpin, loadThenCAS} {
@@ -36,8 +36,8 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestExchange: a block gives as many samples as asked for, each of a line of
-// its own, and they are plausible.
+// TestExchange checks that a block returns the requested number of plausible samples,
+// each with its own line.
 func TestExchange(t *testing.T) {
 	cpus := twoHopCPUs(t)
 	rig := newHopRig()
@@ -90,7 +90,7 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// TestLinesAreAlone: no two words of an array share 128 bytes.
+// TestLinesAreAlone checks that no two words of an array share 128 bytes.
 func TestLinesAreAlone(t *testing.T) {
 	th := &hopThread{jobs: make(chan func())}
 	go func() {

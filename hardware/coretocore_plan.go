@@ -13,22 +13,21 @@ import (
 )
 
 const (
-	hopLeast = 31                     // samples of a pair: fewer do not tell 5 %
-	hopMost  = 2000                   // samples of a visit: more tell nothing
-	hopWave  = 20 * time.Second       // in which all visits of a pair fall, about
+	hopLeast = 31                     // samples of a pair: fewer cannot show a difference of 5 %
+	hopMost  = 2000                   // samples of a visit: more are useless
+	hopWave  = 20 * time.Second       // about the time that contains all visits to a pair
 	hopBoth  = 16                     // pairs measured by both algorithms
-	hopPilot = 3                      // visits that only find out how long one takes
-	hopFirst = 10 * time.Second       // for the first visit, so that one pair is measured on the busiest machine
-	hopGrace = 250 * time.Millisecond // for a visit to catch up after something else had the CPU
+	hopPilot = 3                      // visits that only estimate the time of a visit
+	hopFirst = 10 * time.Second       // for the first visit, so that one pair is measured even on a very busy machine
+	hopGrace = 250 * time.Millisecond // for a visit to catch up after another program had the CPU
 )
 
-// hopBudget is the time for so many pairs if the user names none: 4 s for the
-// pair of two CPUs, 43 s for the 120 of 16 CPUs, 15 minutes for the 32,640 of
-// 256 CPUs, and never more.
+// hopBudget is the default time for that number of pairs: 4 s for the pair of two CPUs,
+// 43 s for the 120 of 16 CPUs, 15 minutes for the 32,640 of 256 CPUs, and never more.
 func hopBudget(pairs int) time.Duration {
 	const (
 		base   = 3700 * time.Millisecond
-		few    = 120 // up to so many each gets all the time that is useful
+		few    = 120 // up to this number each pair gets all useful time
 		each   = 330 * time.Millisecond
 		beyond = 26 * time.Millisecond
 		most   = 15 * time.Minute
@@ -37,16 +36,16 @@ func hopBudget(pairs int) time.Duration {
 	return min(d, most)
 }
 
-// A hopPair is two CPUs and what was measured of them.
+// A hopPair is two CPUs and their measurements.
 type hopPair struct {
 	cpus     [2]int
 	relation machine.Relation
-	beside   bool // by both algorithms
-	done     bool // all its visits were made
-	hopVisit      // of all visits
+	beside   bool // measured by both algorithms
+	done     bool
+	hopVisit
 }
 
-// weight is how many times the work of a plain pair it takes.
+// weight is the work for this pair, in units of a pair with one algorithm.
 func (p *hopPair) weight() int {
 	if p.beside {
 		return 2
@@ -61,20 +60,20 @@ func weightOf(pairs []*hopPair) (w int) {
 	return w
 }
 
-// A hopPlan says how much of each pair is measured.
+// A hopPlan is the amount of work for each pair.
 type hopPlan struct {
-	visits  int // of each pair
-	samples int // of each visit
-	fit     int // of the weight, how much the time allows
+	visits  int
+	samples int
+	fit     int // weight of the pairs for which there is time
 }
 
 func (p hopPlan) takes(weight int, sample time.Duration) time.Duration {
 	return time.Duration(weight) * time.Duration(p.visits) * time.Duration(p.samples) * sample
 }
 
-// planHops plans for pairs of a total weight. If the time left does not suffice
-// for so many visits, it first reduces the visits, then the samples of one
-// visit, and last the pairs. sample is what a sample takes with all around it.
+// planHops plans for pairs of a total weight. If the time left is too short for that many
+// visits, it first reduces the visits, then the samples of one visit, and last the pairs.
+// sample is the time of a sample with all overhead.
 func planHops(weight, visits int, left, sample time.Duration) hopPlan {
 	left = max(left, 0)
 	each := left / time.Duration(max(weight, 1))
@@ -85,8 +84,8 @@ func planHops(weight, visits int, left, sample time.Duration) hopPlan {
 	return p
 }
 
-// shuffledPairs returns every pair of cpus in an order that depends on the seed
-// only: what drifts while they are measured must not be taken for distance.
+// shuffledPairs returns every pair of cpus in an order that depends only on the seed: a
+// drift during the measurement must not look like distance.
 func shuffledPairs(cpus []int, relation func(a, b int) machine.Relation, seed uint64) []*hopPair {
 	var pairs []*hopPair
 	for i, a := range cpus {
@@ -94,7 +93,7 @@ func shuffledPairs(cpus []int, relation func(a, b int) machine.Relation, seed ui
 			pairs = append(pairs, &hopPair{cpus: [2]int{min(a, b), max(a, b)}, relation: relation(a, b)})
 		}
 	}
-	// The order in which the CPUs are named must not matter either.
+	// The order in which the CPUs are listed must not matter either.
 	slices.SortFunc(pairs, func(p, q *hopPair) int { return slices.Compare(p.cpus[:], q.cpus[:]) })
 	shuffle(pairs, seed)
 	both, _ := firstOfEach(pairs, hopBoth)
@@ -108,9 +107,9 @@ func shuffle(pairs []*hopPair, seed uint64) {
 	rand.New(machine.NewRandom(seed)).Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
 }
 
-// firstOfEach returns n of pairs, and the others, both in their order: of every
-// relation as many as of every other, or all where there are fewer. So what is
-// rare, such as SMT siblings, is not left to chance.
+// firstOfEach returns n of pairs, and the others, both in their order. It takes the same
+// number of every relation, or all if there are fewer. So rare relations, such as SMT
+// siblings, are not left to chance.
 func firstOfEach(pairs []*hopPair, n int) (first, rest []*hopPair) {
 	count := make(map[machine.Relation]int)
 	for _, p := range pairs {
@@ -135,33 +134,33 @@ func firstOfEach(pairs []*hopPair, n int) (first, rest []*hopPair) {
 	return first, rest
 }
 
-// A hopSweep measures pairs within a time. It knows neither threads nor the
-// clock of the machine, so it can be tested for machines that are not there.
+// A hopSweep measures pairs within a time. It uses neither threads nor the clock of the
+// machine, so tests can simulate other machines.
 type hopSweep struct {
-	pairs   []*hopPair // in the order in which to measure
-	visits  int        // wanted of each
+	pairs   []*hopPair // in the order of measurement
+	visits  int        // wanted for each pair
 	budget  time.Duration
 	seed    uint64
 	visit   func(ctx context.Context, cpus [2]int, o visitOptions) (hopVisit, error)
 	now     func() time.Time
 	advance func(done, total int) // may be nil
-	keep    func(*hopPair) error  // may be nil; called once for a pair that is done
+	keep    func(*hopPair) error  // may be nil; called once for each finished pair
 
-	begin   time.Time     // when the first wave began
-	sample  time.Duration // what a sample takes with all around it
-	spent   int           // samples taken, of any algorithm
-	skipped int           // pairs for which there is no time, as it seems
+	begin   time.Time     // start of the first wave
+	sample  time.Duration // time of a sample with all overhead
+	spent   int           // samples taken, by either algorithm
+	skipped int           // pairs for which there seems to be no time
 }
 
-// run measures all pairs that are not done, in waves: all visits of a pair fall
-// into one, so that an interrupted sweep has finished most of what it began.
+// run measures all unfinished pairs in waves. A wave contains all visits to its pairs, so
+// that an interrupted sweep has finished most of the pairs that it began.
 func (s *hopSweep) run(ctx context.Context) error {
 	start := s.now()
 	todo := slices.DeleteFunc(slices.Clone(s.pairs), func(p *hopPair) bool { return p.done })
 	if len(todo) == 0 {
 		return ctx.Err()
 	}
-	// A sweep that goes on with half of the pairs has half of the time.
+	// A resumed sweep of half of the pairs has half of the time.
 	budget := time.Duration(float64(s.budget) * float64(len(todo)) / float64(len(s.pairs)))
 	if err := s.estimate(ctx, todo, budget); err != nil {
 		return err
@@ -195,8 +194,8 @@ func (s *hopSweep) run(ctx context.Context) error {
 	return nil
 }
 
-// estimate visits a few pairs to find out how long a sample takes. The fastest
-// counts: the first start threads.
+// estimate visits a few pairs to estimate the time of a sample. The fastest visit counts:
+// the first visits start threads.
 func (s *hopSweep) estimate(ctx context.Context, todo []*hopPair, budget time.Duration) error {
 	s.sample = hopSpan
 	for i, start := 0, s.now(); i < hopPilot && s.now().Sub(start) <= budget/8; i++ {
@@ -213,8 +212,8 @@ func (s *hopSweep) estimate(ctx context.Context, todo []*hopPair, budget time.Du
 	return nil
 }
 
-// wave visits pairs, once all, then all again in another order. It returns how
-// many it began; the others wait for a plan with a better estimate.
+// wave visits pairs, once all, then all again in another order. It returns the number of
+// pairs that it began; the others wait for a plan with a better estimate.
 func (s *hopSweep) wave(ctx context.Context, pairs []*hopPair, plan hopPlan, seed uint64) (begun int, err error) {
 	begin, limit := s.now(), plan.takes(weightOf(pairs), s.sample)
 	left := func() time.Duration { return limit - s.now().Sub(begin) }
@@ -255,7 +254,7 @@ func (s *hopSweep) wave(ctx context.Context, pairs []*hopPair, plan hopPlan, see
 	return len(pairs), nil
 }
 
-// measure visits p once. What an interrupted visit gave counts.
+// measure visits p once. The samples of an interrupted visit count.
 func (s *hopSweep) measure(ctx context.Context, p *hopPair, samples int) error {
 	within := 2*time.Duration(p.weight()*samples)*s.sample + hopGrace
 	if s.spent < hopLeast {
@@ -267,8 +266,8 @@ func (s *hopSweep) measure(ctx context.Context, p *hopPair, samples int) error {
 	return err
 }
 
-// finish notes that all visits of p were made. One that is too busy to give
-// enough samples was not measured.
+// finish records that all visits to p were made. A pair with too few samples, on a busy
+// machine, was not measured.
 func (s *hopSweep) finish(p *hopPair) error {
 	if p.done || len(p.cas) < hopLeast {
 		return nil

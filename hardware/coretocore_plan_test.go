@@ -10,15 +10,15 @@ import (
 	"locklab/internal/machine"
 )
 
-// aMachine is a machine that is not there: CPUs in cores of two threads, caches
-// of 8 and packages of 64 CPUs. Its clock advances when it measures.
+// aMachine is a simulated machine: CPUs in cores of two threads, caches of 8 and packages
+// of 64 CPUs. Its clock advances when it measures.
 type aMachine struct {
 	clock    time.Time
 	perVisit time.Duration
-	slow     func(visit int) float64 // how many times as long the samples take; nil is 1
-	lose     bool                    // every sample
-	stop     func(visit int) error   // nil never
-	log      [][2]int                // of the visits
+	slow     func(visit int) float64 // factor on the time of the samples; nil is 1
+	lose     bool                    // drop every sample
+	stop     func(visit int) error
+	log      [][2]int // of the visits
 }
 
 func (m *aMachine) cpus(n int) []int {
@@ -63,20 +63,19 @@ func (m *aMachine) visit(ctx context.Context, cpus [2]int, o visitOptions) (hopV
 	return v, ctx.Err()
 }
 
-// sweep returns a sweep of n CPUs of m in the default time.
 func (m *aMachine) sweep(n int, seed uint64) *hopSweep {
 	pairs := shuffledPairs(m.cpus(n), m.relation, seed)
 	return &hopSweep{pairs: pairs, visits: defaultRepeats, budget: hopBudget(len(pairs)), seed: seed, visit: m.visit, now: m.now}
 }
 
-// TestSweepKeepsItsTime: 2, 16 and 256 CPUs, also where everything around a
-// sample is slow and where all of it becomes slow on the way.
+// TestSweepKeepsItsTime uses 2, 16 and 256 CPUs, also with a slow overhead of samples and
+// with a machine that becomes slow on the way.
 func TestSweepKeepsItsTime(t *testing.T) {
 	for _, test := range []struct {
 		cpus    int
 		within  time.Duration
-		least   time.Duration // less would be time given away
-		visits  int           // of every pair at least, on a machine as it should be
+		least   time.Duration // less would waste time
+		visits  int           // of every pair at least, on a normal machine
 		samples int
 	}{
 		{2, 5 * time.Second, 3 * time.Second, 5, 5 * 1000},
@@ -115,7 +114,7 @@ func TestSweepKeepsItsTime(t *testing.T) {
 	}
 }
 
-// TestPilots: the first visits only find out how long one takes.
+// TestPilots checks that the first visits only estimate the time of a visit.
 func TestPilots(t *testing.T) {
 	m := &aMachine{}
 	s := m.sweep(2, 1)
@@ -125,14 +124,14 @@ func TestPilots(t *testing.T) {
 	}
 }
 
-// TestEveryPairOncePerPass: in a wave every pair is visited once before any is
-// visited again, and the passes are in different orders.
+// TestEveryPairOncePerPass checks that a wave visits every pair once before any pair
+// twice, and that the passes have different orders.
 func TestEveryPairOncePerPass(t *testing.T) {
 	for _, n := range []int{2, 3, 16, 256} {
-		m := &aMachine{lose: true} // the samples do not matter
+		m := &aMachine{lose: true}
 		s := m.sweep(n, 3)
 		plan := hopPlan{visits: 3, samples: hopLeast}
-		s.sample = time.Minute // late never
+		s.sample = time.Minute // never late
 		if begun, err := s.wave(t.Context(), slices.Clone(s.pairs), plan, 1); err != nil || begun != len(s.pairs) {
 			t.Fatalf("%d begun, %v", begun, err)
 		}
@@ -155,9 +154,9 @@ func TestEveryPairOncePerPass(t *testing.T) {
 	}
 }
 
-// TestSweepEndsOnABusyMachine: what takes a hundred times as long as the
-// estimate is cut off, what gives no samples is not measured, and neither takes
-// for ever.
+// TestSweepEndsOnABusyMachine checks that a visit that takes a hundred times as long as
+// the estimate is cut off, and that a pair without samples counts as not measured.
+// Neither takes for ever.
 func TestSweepEndsOnABusyMachine(t *testing.T) {
 	m := &aMachine{slow: func(v int) float64 {
 		if v < 40 {
@@ -182,7 +181,7 @@ func TestSweepEndsOnABusyMachine(t *testing.T) {
 	}
 }
 
-// TestLateWaveIsCut: the pairs that a late wave has not begun wait for a plan
+// TestLateWaveIsCut checks that the pairs that a late wave has not begun wait for a plan
 // with a better estimate.
 func TestLateWaveIsCut(t *testing.T) {
 	m := &aMachine{slow: func(int) float64 { return 10 }}
@@ -224,7 +223,6 @@ func TestPlanHops(t *testing.T) {
 	}
 }
 
-// TestPlanFitsItsTime: what fits is within the time left, whatever it is.
 func TestPlanFitsItsTime(t *testing.T) {
 	random := rand.New(machine.NewRandom(1))
 	for range 10_000 {
@@ -260,7 +258,8 @@ func keysOf(pairs []*hopPair) (keys []string) {
 	return keys
 }
 
-// TestShuffleDependsOnTheSeedOnly: not on the order of the CPUs, nor on the run.
+// TestShuffleDependsOnTheSeedOnly checks that the order depends neither on the order of
+// the CPUs nor on the run.
 func TestShuffleDependsOnTheSeedOnly(t *testing.T) {
 	m := &aMachine{}
 	cpus := m.cpus(16)
@@ -289,10 +288,9 @@ func TestShuffleDependsOnTheSeedOnly(t *testing.T) {
 	}
 }
 
-// TestFirstOfEach: rare relations are not left to chance.
 func TestFirstOfEach(t *testing.T) {
 	m := &aMachine{}
-	pairs := shuffledPairs(m.cpus(128), m.relation, 1) // 64 siblings, 384 in a cache, 3584 in a package, 4096 between two
+	pairs := shuffledPairs(m.cpus(128), m.relation, 1) // 64 siblings, 384 in a cache, 3584 in a package, 4096 between two packages
 	for n, want := range map[int][4]int{
 		0: {}, 1: {1, 0, 0, 0}, 8: {2, 2, 2, 2}, 16: {4, 4, 4, 4}, 1000: {64, 312, 312, 312}, 1 << 20: {64, 384, 3584, 4096},
 	} {
@@ -316,8 +314,8 @@ func TestFirstOfEach(t *testing.T) {
 	}
 }
 
-// TestTightBudgetSamplesThePairs: every relation has pairs, and at least one
-// pair is measured whatever the budget.
+// TestTightBudgetSamplesThePairs checks that every relation has pairs, and that at least
+// one pair is measured whatever the budget.
 func TestTightBudgetSamplesThePairs(t *testing.T) {
 	m := &aMachine{}
 	s := m.sweep(128, 1)
@@ -344,7 +342,7 @@ func TestTightBudgetSamplesThePairs(t *testing.T) {
 	}
 }
 
-// TestProgress: in pairs, never back, and all at the end.
+// TestProgress checks that progress counts pairs, never decreases, and ends with all.
 func TestProgress(t *testing.T) {
 	m := &aMachine{}
 	s := m.sweep(16, 1)

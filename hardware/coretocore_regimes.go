@@ -8,30 +8,28 @@ import (
 	"locklab/harness/stat"
 )
 
-// Regimes are levels between which a figure jumps. On a virtual machine the host
-// moves the CPUs, and a hand-over takes three times as long from one second to
-// the next; a median of such samples is a figure that never was. So they are
-// told apart.
+// Regimes are levels between which a figure jumps. On a virtual machine the host moves
+// the CPUs, and a handover takes three times as long from one second to the next. The
+// median of such samples may be a value that never occurred, so the levels are separated.
 const (
 	regimeGap    = 1.3  // two levels differ by at least this factor
-	regimeValley = 0.25 // between them there are so few samples, to the rarer of the two
-	regimeLeast  = 5    // samples near the middle of a regime, and at least
-	regimeShare  = 0.03 // of all samples
+	regimeValley = 0.25 // the density between them is at most this share of the rarer level's
+	regimeLeast  = 5    // minimum samples near the middle of a regime
+	regimeShare  = 0.03 // minimum share of all samples
 )
 
-// A peak is a stretch of the density of samples around a maximum.
+// A peak is a range of the density of samples around a maximum.
 type peak struct {
 	from, to int // samples, to excluded
 	at       int // bin of the maximum
 	height   float64
-	valley   float64 // least density between it and the peak before
+	valley   float64 // least density between it and the previous peak
 }
 
-// regimesOf divides sorted positive samples into regimes, from fast to slow. It
-// uses the density of the logarithms: a valley between two maxima divides
-// them if it is deep, they are far enough apart and there are enough samples at
-// either. Every sample is in one regime, so what is far out is with its
-// nearest.
+// regimesOf divides sorted positive samples into regimes, from fast to slow. It uses the
+// density of the logarithms. A valley between two maxima divides them if it is deep, they
+// are far enough apart and both have enough samples. Every sample is in one regime, so an
+// outlier is in the nearest one.
 func regimesOf(sorted []float64) [][]float64 {
 	if len(sorted) == 0 {
 		return nil
@@ -63,8 +61,8 @@ func regimesOf(sorted []float64) [][]float64 {
 	return out
 }
 
-// core returns how many of its samples are near the maximum. What is scattered
-// far and wide is no level.
+// core returns the number of its samples near the maximum. Widely scattered samples are
+// not a level.
 func (p peak) core(sorted []float64) int {
 	mode := sorted[0] * math.Exp(float64(p.at)*binWidth)
 	from, _ := slices.BinarySearch(sorted[p.from:p.to], mode/regimeGap)
@@ -81,14 +79,14 @@ func join(a, b peak) peak {
 	return p
 }
 
-// binWidth is the resolution of the density, in natural logarithms: an eighth
-// of the least gap. The density is smoothed over half a gap.
+// binWidth is the resolution of the density, in natural logarithms: an eighth of the
+// least gap. The density is smoothed over half a gap.
 var binWidth = math.Log(regimeGap) / 8
 
 const smoothBins = 4
 
-// peaksOf returns every local maximum of the density, with the samples up to the
-// valleys beside it.
+// peaksOf returns every local maximum of the density, with the samples between the
+// adjacent valleys.
 func peaksOf(sorted []float64) []peak {
 	bin := func(x float64) int { return int(math.Log(x/sorted[0]) / binWidth) }
 	density := make([]float64, bin(sorted[len(sorted)-1])+1)
@@ -123,7 +121,7 @@ func peaksOf(sorted []float64) []peak {
 	return peaks
 }
 
-// regimeOf returns the number of the regime that x is in, or after.
+// regimeOf returns the number of the regime that contains x or precedes it.
 func regimeOf(regimes [][]float64, x float64) int {
 	for i, r := range regimes[:len(regimes)-1] {
 		if x <= r[len(r)-1] {
@@ -133,15 +131,14 @@ func regimeOf(regimes [][]float64, x float64) int {
 	return len(regimes) - 1
 }
 
-// A regime is one level of what was measured.
+// A regime is one level of the samples.
 type regime struct {
 	samples []float64 // sorted
-	pairs   int       // in which it was seen
+	pairs   int       // number of pairs with samples in it
 }
 
-// groupRegimes puts the regimes of several pairs together: those whose medians
-// follow each other without a gap are one. Between the fastest and the slowest
-// of one there may be any number of steps.
+// groupRegimes merges the regimes of several pairs: a group is a sequence of medians
+// without a gap. Its fastest and slowest median may be any number of steps apart.
 func groupRegimes(pairs [][][]float64) []regime {
 	type level struct {
 		median  float64
@@ -183,8 +180,8 @@ func groupRegimes(pairs [][][]float64) []regime {
 	return out
 }
 
-// medianCell returns the median of samples with its interval by order statistics
-// at 95 %, the extremes if there are fewer than six.
+// medianCell returns the median of samples with its 95 % interval by order statistics, or
+// the extremes if there are fewer than six samples.
 func medianCell(samples []float64) harness.Cell {
 	s := stat.Summarize(samples)
 	if s.N == 0 {

@@ -133,8 +133,8 @@ func TestGroupRegimes(t *testing.T) {
 	}
 }
 
-// TestIntervalHoldsTheMedian: in at least 95 of 100 draws, and not in all, or it
-// would say nothing.
+// TestIntervalHoldsTheMedian checks that the interval holds the median in at least 95 of
+// 100 draws, but not in all: then it would be useless.
 func TestIntervalHoldsTheMedian(t *testing.T) {
 	random := rand.New(machine.NewRandom(7))
 	const draws = 4000

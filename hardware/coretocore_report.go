@@ -10,8 +10,8 @@ import (
 	"locklab/internal/machine"
 )
 
-// hopFinding returns what was found about pairs of cpus, nil if no pair has
-// enough samples.
+// hopFinding returns the finding about pairs of cpus, or nil if no pair has enough
+// samples.
 func hopFinding(cpus []int, pairs []*hopPair) *harness.Finding {
 	shown := measuredPairs(pairs)
 	if len(shown) == 0 {
@@ -33,7 +33,7 @@ func hopFinding(cpus []int, pairs []*hopPair) *harness.Finding {
 	return f
 }
 
-// measuredPairs returns those with enough samples, from low CPUs to high.
+// measuredPairs returns the pairs with enough samples, from low CPUs to high.
 func measuredPairs(pairs []*hopPair) []*hopPair {
 	var out []*hopPair
 	for _, p := range pairs {
@@ -63,7 +63,6 @@ func hopField(cpus []int, pairs []*hopPair) harness.Table {
 	return t
 }
 
-// relationTable compares near pairs with far ones.
 func relationTable(pairs []*hopPair) harness.Table {
 	t := harness.Table{Caption: "One way by CAS-spin, by where the two CPUs are: median of the pairs, least and greatest", Label: "the two are",
 		Columns: []harness.Column{{Name: "pairs"}, {Name: "measured"}, {Name: "time", Unit: "ns"}}}
@@ -102,8 +101,8 @@ func regimeTable(regimes []regime) harness.Table {
 	return t
 }
 
-// bothTable sets the two algorithms side by side, for each regime that a pair
-// was in: what the one costs more depends on how far the word has to go.
+// bothTable shows the two algorithms side by side for each regime of a pair: their cost
+// difference depends on the distance of the word.
 func bothTable(pairs []*hopPair, levels [][][]float64) harness.Table {
 	t := harness.Table{Caption: fmt.Sprintf("CAS-spin and load, then CAS, in neighbouring blocks of %d samples", hopBlock), Label: "between", Chart: harness.Bars,
 		Columns: []harness.Column{{Name: casSpin.name, Unit: "ns", Plot: true}, {Name: loadThenCAS.name, Unit: "ns", Plot: true}, {Name: "ratio"}}}
@@ -131,8 +130,8 @@ func bothTable(pairs []*hopPair, levels [][][]float64) harness.Table {
 	return t
 }
 
-// bothSentence says how the algorithms compare in the rows of bothTable, "" if
-// there are none.
+// bothSentence compares the algorithms in the rows of bothTable. It returns "" without
+// rows.
 func bothSentence(t harness.Table) string {
 	var figures []float64
 	for _, r := range t.Rows {
@@ -149,7 +148,6 @@ func bothSentence(t harness.Table) string {
 	return fmt.Sprintf(" Load, then CAS takes %s times as long.", number(stat.Median(figures)))
 }
 
-// blocks returns the medians of the blocks of each algorithm.
 func (v hopVisit) blocks() (cas, load []float64) {
 	for i := 0; i+1 < len(v.both); i += 2 {
 		cas, load = append(cas, v.both[i]), append(load, v.both[i+1])
@@ -157,7 +155,7 @@ func (v hopVisit) blocks() (cas, load []float64) {
 	return cas, load
 }
 
-// unsteady returns the pairs that were seen in more than one regime.
+// unsteady returns the pairs with samples in more than one regime.
 func unsteady(pairs []*hopPair, levels [][][]float64) (out []*hopPair) {
 	for i, p := range pairs {
 		if len(levels[i]) > 1 {
@@ -199,10 +197,10 @@ func hopNotes(cpus []int, pairs, shown []*hopPair, levels [][][]float64) []strin
 	return notes
 }
 
-// hopAnswer compares the pairs, or says what was seen of the only one.
+// hopAnswer compares the pairs, or describes the only pair.
 func hopAnswer(shown []*hopPair, levels [][][]float64) string {
 	if len(shown) == 1 && len(levels[0]) > 1 {
-		// A median over regimes is a figure that may never have been.
+		// A median over regimes may be a value that never occurred.
 		return fmt.Sprintf("By CAS-spin a word takes %s one way between %s, depending on the regime.",
 			regimeShares(groupRegimes(levels), " or "), shown[0].names())
 	}
@@ -223,7 +221,7 @@ func hopAnswer(shown []*hopPair, levels [][][]float64) string {
 	return text + ". " + regimeSentence(shown, levels)
 }
 
-// regimeShares is such as "27 ns (60 % of the samples) and 105 ns (40 %)".
+// regimeShares returns text such as "27 ns (60 % of the samples) and 105 ns (40 %)".
 func regimeShares(regimes []regime, and string) string {
 	total := 0
 	for _, r := range regimes {
@@ -239,7 +237,7 @@ func regimeShares(regimes []regime, and string) string {
 	return strings.Join(parts[:last], ", ") + and + parts[last]
 }
 
-// share returns part of whole in percent, without digits that say nothing.
+// share returns part of whole in percent, without meaningless digits.
 func share(part, whole int) string {
 	percent := 100 * float64(part) / float64(whole)
 	if percent < 1 {
@@ -248,8 +246,8 @@ func share(part, whole int) string {
 	return fmt.Sprintf("%.0f", percent)
 }
 
-// regimeSentence says which regimes there were, and whether they are of the
-// pairs or of the time.
+// regimeSentence lists the regimes, and reports whether they differ between pairs or over
+// time.
 func regimeSentence(shown []*hopPair, levels [][][]float64) string {
 	regimes := groupRegimes(levels)
 	if len(regimes) == 1 {

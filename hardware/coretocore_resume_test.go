@@ -10,8 +10,8 @@ import (
 	"locklab/harness"
 )
 
-// TestInterruptedAndResumed: both runs together measure what one would, and
-// nothing twice.
+// TestInterruptedAndResumed checks that both runs together measure the same pairs as one
+// run would, and nothing twice.
 func TestInterruptedAndResumed(t *testing.T) {
 	errStop := errors.New("stop")
 	for _, visits := range []int{1, 300, 700, 900} {
@@ -68,7 +68,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 	}
 }
 
-// TestKeepEndsTheSweep: a sweep that cannot keep what it measured ends.
+// TestKeepEndsTheSweep checks that a sweep that cannot keep its measurements ends.
 func TestKeepEndsTheSweep(t *testing.T) {
 	m := &aMachine{}
 	s := m.sweep(16, 1)

@@ -14,7 +14,7 @@ import (
 	"locklab/internal/machine"
 )
 
-// twoHopCPUs returns two CPUs to hand a word between, or skips the test.
+// twoHopCPUs returns two CPUs that can pass a word, or skips the test.
 func twoHopCPUs(t testing.TB) [2]int {
 	t.Helper()
 	if err := needTwoCPUs(); err != nil {
@@ -24,8 +24,8 @@ func twoHopCPUs(t testing.TB) [2]int {
 	return [2]int{cpus[0], cpus[1]}
 }
 
-// TestCoreToCoreRuns measures all pairs of this machine for a short time, and
-// goes on from there.
+// TestCoreToCoreRuns measures all pairs of this machine for a short time, and then
+// resumes from the results.
 func TestCoreToCoreRuns(t *testing.T) {
 	cpus := twoHopCPUs(t)
 	const procs = 2 // fewer than it needs
@@ -72,7 +72,7 @@ func TestCoreToCoreRuns(t *testing.T) {
 	}
 }
 
-// checkField returns what is wrong with a field of pairs, "" for nothing.
+// checkField returns the fault of a field of pairs, or "".
 func checkField(t harness.Table) string {
 	figures := 0
 	for i, r := range t.Rows {
@@ -95,7 +95,7 @@ func checkField(t harness.Table) string {
 	return ""
 }
 
-// TestInterruptShowsWhatIsThere: a pair with enough samples is shown.
+// TestInterruptShowsWhatIsThere checks that a pair with enough samples is shown.
 func TestInterruptShowsWhatIsThere(t *testing.T) {
 	twoHopCPUs(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -113,7 +113,6 @@ func TestInterruptShowsWhatIsThere(t *testing.T) {
 	}
 }
 
-// pairOf returns a measured pair.
 func pairOf(a, b int, r machine.Relation, samples ...float64) *hopPair {
 	return &hopPair{cpus: [2]int{a, b}, relation: r, done: true, hopVisit: hopVisit{cas: samples}}
 }
@@ -169,8 +168,7 @@ func TestHopFinding(t *testing.T) {
 	}
 }
 
-// TestHopTables checks figures of a machine of four CPUs, two pairs of which are
-// not measured.
+// TestHopTables checks figures of a machine of four CPUs with two unmeasured pairs.
 func TestHopTables(t *testing.T) {
 	pairs := []*hopPair{pairOf(0, 1, machine.SMTSiblings, of(100, 10)...), pairOf(0, 2, machine.SameCache, of(40, 30)...),
 		pairOf(0, 3, machine.SameCache, of(40, 50)...), pairOf(1, 2, machine.SameCache), pairOf(1, 3, machine.SameCache, of(40, 40)...),
@@ -211,7 +209,7 @@ func TestHopTables(t *testing.T) {
 	}
 }
 
-// TestBothByRegime: a pair that moves has a row for each regime.
+// TestBothByRegime checks that a pair that changes its regime has a row for each regime.
 func TestBothByRegime(t *testing.T) {
 	p := pairOf(0, 3, machine.OtherPackage, append(of(60, 100), of(40, 300)...)...)
 	p.both = []float64{100, 150, 300, 600, 100, 150}
@@ -232,7 +230,8 @@ func TestBothByRegime(t *testing.T) {
 	}
 }
 
-// TestRegimeNoteNamesPairs: which pairs were in more than one regime.
+// TestRegimeNoteNamesPairs checks that the note lists the pairs with more than one
+// regime.
 func TestRegimeNoteNamesPairs(t *testing.T) {
 	pairs := []*hopPair{pairOf(3, 17, machine.SameCache, append(of(40, 20), of(40, 60)...)...), pairOf(3, 18, machine.SameCache, of(40, 20)...)}
 	f := hopFinding([]int{3, 17, 18}, pairs)
@@ -241,7 +240,7 @@ func TestRegimeNoteNamesPairs(t *testing.T) {
 	}
 }
 
-// TestHopCPUs: every CPU once, near ones together.
+// TestHopCPUs checks that every CPU appears once, and near ones together.
 func TestHopCPUs(t *testing.T) {
 	twoHopCPUs(t)
 	cpus, relation := hopCPUs()

@@ -11,16 +11,16 @@ import (
 	"locklab/internal/twin"
 )
 
-// A twinRound is four neighbouring blocks, in the order Go, C, C, Go: what
-// drifts over the round hits both alike.
+// A twinRound is four neighbouring blocks, in the order Go, C, C, Go: a drift during the
+// round affects both equally.
 type twinRound struct{ goFirst, cFirst, cLast, goLast float64 } // ns one way
 
-// ratio returns how many times as long Go takes.
+// ratio returns the time of Go as a multiple of the time of C.
 func (r twinRound) ratio() float64 { return math.Sqrt(r.goFirst * r.goLast / (r.cFirst * r.cLast)) }
 
-// matchRounds returns the rounds within which the machine stayed in one regime:
-// both blocks of Go are in the same regime of Go, and both of C in the same of C.
-// It never compares Go with C, so it cannot make them agree.
+// matchRounds returns the rounds during which the machine stayed in one regime: both
+// blocks of Go are in the same regime of Go, and both of C in the same of C. It never
+// compares Go with C, so it cannot make them agree.
 func matchRounds(rounds []twinRound) []twinRound {
 	var goNs, cNs []float64
 	for _, r := range rounds {
@@ -39,7 +39,7 @@ func TestMatchRounds(t *testing.T) {
 	var rounds []twinRound
 	for range 10 {
 		rounds = append(rounds, steady(60, 30), steady(200, 100), // Go takes twice as long in both regimes
-			// and changes on the way:
+			// and these change on the way:
 			twinRound{60, 30, 100, 200}, twinRound{60, 100, 100, 200}, twinRound{200, 30, 30, 60}, twinRound{60, 30, 100, 60})
 	}
 	got := matchRounds(rounds)
@@ -53,11 +53,10 @@ func TestMatchRounds(t *testing.T) {
 	}
 }
 
-// BenchmarkCoreToCoreTwin sets the hand-over in Go beside the same in C, by both
-// algorithms, on the two nearest CPUs. A block is one sample of a
-// millisecond, so that both see the same machine, and is taken again if a thread
-// was preempted; go/c should be 0.9 to 1.1.
-// The figures in ns hold for this run only.
+// BenchmarkCoreToCoreTwin compares the handover in Go with the same in C, by both
+// algorithms, on the two nearest CPUs. A block is one sample of a millisecond, so that
+// both see the same machine. It is repeated if a thread was preempted. go/c should be 0.9
+// to 1.1; the figures in ns are valid for this run only.
 func BenchmarkCoreToCoreTwin(b *testing.B) {
 	for _, test := range []struct {
 		inGo handOver
@@ -136,10 +135,9 @@ func reportTwin(b *testing.B, rounds, matched []twinRound) {
 	b.ReportMetric(stat.Median(cNs), "c-ns/hop")
 	b.ReportMetric(float64(len(matched)), "matched")
 	b.ReportMetric(float64(len(rounds)), "rounds")
-	b.ReportMetric(0, "ns/op") // a round has no meaning of its own
+	b.ReportMetric(0, "ns/op") // the time of a round has no meaning
 }
 
-// sample returns the time of one way in ns from one long sample.
 func (r *hopRig) sample(h handOver, cpus [2]int, span time.Duration) (float64, error) {
 	a, err := r.thread(cpus[0])
 	if err != nil {

@@ -21,22 +21,21 @@ var cost = &Experiment{
 	Run:       runCost,
 }
 
-// An operation does one thing n times to the word of w, which holds 0 unless
-// the operation is an add. A hit writes the 0 that is there, so it hits under
-// contention too.
+// An operation runs n times on the word of w, which holds 0 unless the operation is an
+// add. A hit writes the 0 that is already there, so it hits under contention too.
 type operation struct {
 	name    string
 	private bool // plain Go, for one CPU only: on several it would be a data race
 	run     func(w *costWords, n int)
 }
 
-// costWords are two words, each in a line of its own.
+// costWords are two words, each in its own line.
 type costWords struct {
 	_     atomics.CacheLinePad
 	word  atomics.Uint64
 	_     atomics.CacheLinePad
 	plain uint64
-	read  uint64 // keeps what was read of plain
+	read  uint64 // keeps the loaded values of plain
 	_     atomics.CacheLinePad
 }
 
@@ -52,8 +51,8 @@ var operations = []operation{
 	{"swap", false, swapWord},
 }
 
-// The loops are functions of their own so that each operation is inlined into
-// one. The compiler moves no access to memory out of a loop.
+// The loops are separate functions so that each operation is inlined into one. The
+// compiler moves no memory access out of a loop.
 
 func loadPlainly(w *costWords, n int) {
 	var read uint64
@@ -111,8 +110,8 @@ func swapWord(w *costWords, n int) {
 	}
 }
 
-// crowds returns with how many of n CPUs to measure: the powers of two up to 64,
-// and all.
+// crowds returns the numbers of CPUs to measure with, up to n: the powers of two up to
+// 64, and n.
 func crowds(n int) []int {
 	const most = 64
 	var steps []int
@@ -122,14 +121,14 @@ func crowds(n int) []int {
 	return append(steps, n)
 }
 
-// A costCell is what one operation took.
+// A costCell is the result of one operation.
 type costCell struct {
 	op     operation
-	crowds []int       // of CPUs; only the first, 1, if the operation is private
+	crowds []int       // numbers of CPUs; only 1 if the operation is private
 	ns     [][]float64 // for each crowd, a figure for each repeat
 
-	// cycles of the cores, for one CPU and for all, a figure for each repeat;
-	// empty where they cannot be counted.
+	// cycles are cycles of the cores, for one CPU and for all, a figure for each repeat.
+	// They are empty if they cannot be counted.
 	cycles [2][]float64
 }
 
@@ -140,7 +139,7 @@ func newCostCell(op operation, crowds []int) *costCell {
 	return &costCell{op: op, crowds: crowds, ns: make([][]float64, len(crowds))}
 }
 
-// measure times the operation with each crowd, one right after the other.
+// measure times the operation with each crowd, one immediately after the other.
 func (c *costCell) measure(ctx context.Context, cpus []int, span time.Duration, counted bool) error {
 	for i, crowd := range c.crowds {
 		ns, cycles, err := timeOperation(ctx, c.op, cpus[:crowd], span, counted)
@@ -161,8 +160,8 @@ func (c *costCell) measure(ctx context.Context, cpus []int, span time.Duration, 
 	return nil
 }
 
-// timeOperation returns what op takes on cpus together: ns, and cycles of the
-// core if they are counted, else 0.
+// timeOperation returns the time of op on cpus together in ns, and its cycles of the core
+// if they are counted, else 0.
 func timeOperation(ctx context.Context, op operation, cpus []int, span time.Duration, counted bool) (ns, cycles float64, err error) {
 	pinned, err := newPinnedThreads(cpus...)
 	if err != nil {
@@ -177,7 +176,6 @@ func timeOperation(ctx context.Context, op operation, cpus []int, span time.Dura
 	return ns, cycles, err
 }
 
-// keep drops the figures of an interrupted repeat.
 func (c *costCell) keep(repeats int) {
 	for i := range c.ns {
 		c.ns[i] = c.ns[i][:repeats]
@@ -187,7 +185,7 @@ func (c *costCell) keep(repeats int) {
 	}
 }
 
-// allCPUs returns the CPUs to bind threads to, or as many times unbound.
+// allCPUs returns the CPUs to bind threads to, or the same number of unbound.
 func allCPUs() []int {
 	cpus := machine.CPUOrder()
 	if places := placements(); places[0].cpus[0] == unbound {

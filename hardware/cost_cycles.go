@@ -9,11 +9,10 @@ import (
 	"locklab/internal/machine"
 )
 
-// coreCycles is the event of [machine.EventNames] that counts the cycles of a
-// core while it runs the thread.
 const coreCycles = "cycles"
 
-// countable reports whether event can be counted here, and says so.
+// countable reports whether event can be counted on this machine, with a note for the
+// finding.
 func countable(event string) (ok bool, note string) {
 	for _, s := range machine.ProbeEvents() {
 		switch {
@@ -29,9 +28,8 @@ func countable(event string) (ok bool, note string) {
 	return false, "core cycles n/a: no such event is known"
 }
 
-// countedPerOperation runs op on every thread of c for some milliseconds, as
-// timed does, and returns how many of event an operation took, the mean of the
-// threads.
+// countedPerOperation runs op on every thread of c for some milliseconds, like timed. It
+// returns the mean number of events for an operation over the threads.
 func countedPerOperation(c *pinnedThreads, event string, op func(thread, n int)) (float64, error) {
 	const (
 		batch  = 4096
@@ -55,7 +53,6 @@ func countedPerOperation(c *pinnedThreads, event string, op func(thread, n int))
 	return mean(each), nil
 }
 
-// countOf returns how many of event there were between two readings.
 func countOf(event string, before, after []machine.Count) (float64, error) {
 	i := slices.IndexFunc(after, func(c machine.Count) bool { return c.Event == event })
 	if i < 0 {

@@ -9,7 +9,6 @@ import (
 	"locklab/internal/machine"
 )
 
-// all returns the figures with all CPUs, nil for a private operation.
 func (c *costCell) all() []float64 {
 	if c.op.private {
 		return nil
@@ -17,10 +16,9 @@ func (c *costCell) all() []float64 {
 	return c.ns[len(c.ns)-1]
 }
 
-// notHere is a cell of what was not measured or is not known.
+// notHere is the cell of an unmeasured or unknown figure.
 func notHere() harness.Cell { return harness.Cell{Text: "n/a"} }
 
-// crowdTable shows the shared operations over the number of CPUs.
 func crowdTable(cells []*costCell) harness.Table {
 	t := harness.Table{Caption: "Time of one operation on one word, by how many CPUs use it at once", Label: "CPUs", Chart: harness.Lines, Log: true}
 	for _, c := range cells {
@@ -51,7 +49,6 @@ func costTable(cells []*costCell, cpus int) harness.Table {
 	return t
 }
 
-// cycleTable shows the same times in cycles.
 func cycleTable(cells []*costCell, ticks tickScale) harness.Table {
 	t := harness.Table{Caption: "The same in cycles", Label: "operation", Columns: []harness.Column{
 		{Name: "clock, alone", Unit: "TSC cycles"}, {Name: "clock, all CPUs", Unit: "TSC cycles"},
@@ -70,13 +67,12 @@ func counts(samples []float64) harness.Cell {
 	return summarize(samples)
 }
 
-// A tickScale turns ns into ticks of a clock that counts cycles.
+// A tickScale converts ns into ticks of a clock that counts cycles.
 type tickScale struct {
 	clock string
 	hz    float64 // 0 if the clock does not count cycles
 }
 
-// newTickScale returns the scale of the clock of this machine.
 func newTickScale() tickScale {
 	s := tickScale{clock: atomics.ClockName()}
 	if s.clock == "RDTSC" {
@@ -103,7 +99,7 @@ func (s tickScale) note() string {
 	return fmt.Sprintf("a TSC cycle is a tick of the time-stamp counter, %.0f MHz here at whatever speed the cores run: it is a measure of time, not a cycle of a core", s.hz/1e6)
 }
 
-// costAnswer names the shared operations that suffer least and most. cells has
+// costAnswer names the shared operations that suffer least and most. cells has at least
 // one.
 func costAnswer(cells []*costCell) string {
 	var least, most *costCell

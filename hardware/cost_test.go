@@ -9,7 +9,6 @@ import (
 	"locklab/internal/machine"
 )
 
-// measured returns a cell of op on 1, 2 and 4 CPUs.
 func measured(op operation, ns ...float64) *costCell {
 	c := newCostCell(op, []int{1, 2, 4})
 	for i := range c.ns {
@@ -51,7 +50,7 @@ func TestCostTables(t *testing.T) {
 	}
 }
 
-// TestTickScale: a timer counts no cycles, and the note says so.
+// TestTickScale checks that a timer counts no cycles and has a note about that.
 func TestTickScale(t *testing.T) {
 	timer := tickScale{clock: "CNTVCT_EL0"}
 	if got := timer.cell([]float64{1}); got.Text != "n/a" || !strings.Contains(timer.note(), "CNTVCT_EL0") {
@@ -74,9 +73,9 @@ func TestCrowds(t *testing.T) {
 	}
 }
 
-// TestCountedPerOperation counts an event that the kernel counts everywhere, by
-// the code that counts cycles: the processor time of an operation, in ns, of
-// which there cannot be more than passes.
+// TestCountedPerOperation counts an event that the kernel supports everywhere, with the
+// code that counts cycles. It is the processor time of an operation in ns, which cannot
+// exceed the elapsed time.
 func TestCountedPerOperation(t *testing.T) {
 	const event = "task-clock"
 	if ok, note := countable(event); !ok {
@@ -103,7 +102,7 @@ func TestCountOf(t *testing.T) {
 	}
 	before := reading(100, "")
 	after := reading(400, "")
-	after[1].Enabled, after[1].Running = 40, 20 // counted for half of the time
+	after[1].Enabled, after[1].Running = 40, 20 // counted during half of the time
 	if n, err := countOf("cycles", before, after); err != nil || math.Abs(n-600) > 1e-9 {
 		t.Errorf("%v cycles, error %v; want 600", n, err)
 	}

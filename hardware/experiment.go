@@ -17,26 +17,25 @@ import (
 type Experiment struct {
 	Name     string // as in "locklab hardware NAME"
 	Question string // one sentence that ends with a question mark
-	Method   string // how it is answered, one or two sentences
+	Method   string // of the answer, one or two sentences
 	Source   string // the paper or person that asked or described it first
-	OptIn    string // why it must be asked for by name; "" runs by default
+	OptIn    string // reason why it runs only if named; "" runs by default
 
-	// Simulation says that it asks a model: what disturbs the machine does not
+	// Simulation reports that it uses a model: a disturbance of the machine does not
 	// change the figures.
 	Simulation bool
 
-	// Available is nil if this machine can run the experiment, else why not.
+	// Available returns nil if this machine can run the experiment, else the reason.
 	Available func() error
 
-	// Run measures. If ctx ends early it returns what the finished repeats
-	// show, or nil if there is none, with the error of ctx.
-	// [Run] fills in the rest of the finding.
+	// Run measures. If ctx ends early it returns a finding from the finished repeats, or
+	// nil without any, with the error of ctx. [Run] fills in the rest of the finding.
 	Run func(ctx context.Context, o Options) (*harness.Finding, error)
 }
 
-// Run runs e and completes what it found: its name, question, method, source
-// and times, and what disturbed the machine meanwhile. Like e.Run it returns a
-// finding and an error if ctx ended after something was measured.
+// Run runs e and completes its finding: name, question, method, source, times, and
+// disturbances of the machine meanwhile. Like e.Run it returns a finding and an error if
+// ctx ended after something was measured.
 func Run(ctx context.Context, e *Experiment, o Options) (*harness.Finding, error) {
 	started, were, noise := time.Now(), machine.ReadConditions(), machine.Watch()
 	f, err := e.Run(ctx, o)
@@ -53,23 +52,21 @@ func Run(ctx context.Context, e *Experiment, o Options) (*harness.Finding, error
 	return f, err
 }
 
-// Options bound an experiment. The zero value is ready to use.
+// Options configures an experiment. The zero value is ready to use.
 type Options struct {
-	Repeats int           // how often everything is measured; 0 is 5
-	Budget  time.Duration // how long to measure in all, about; 0 is 3 s, or what the experiment says
-	Seed    uint64        // of whatever is random; 0 is a seed like any other
+	Repeats int           // number of measurements of everything; 0 is 5
+	Budget  time.Duration // about the total time of measurement; 0 is 3 s, or the default of the experiment
+	Seed    uint64        // for everything random; 0 is a seed like any other
 
-	// Locks are the locks of the lab that an experiment about locks runs; nil
-	// leaves that part out.
+	// Locks are the lab's locks for an experiment about locks; nil omits that part.
 	Locks []*harness.Variant
 
-	// Progress, if not nil, is called from time to time by an experiment that
-	// takes long, with how many of its parts are done.
+	// Progress, if not nil, is called from time to time by a long experiment with the
+	// number of finished parts.
 	Progress func(done, total int)
 
-	// Earlier holds the finished parts of an interrupted run, which are not
-	// measured again. Keep, if not nil, is given each part that is finished; an
-	// error of it ends the experiment.
+	// Earlier has the finished parts of an interrupted run, which are not measured again.
+	// Keep, if not nil, is called for each finished part; its error ends the experiment.
 	Earlier []harness.Sample
 	Keep    func(harness.Sample) error
 }
@@ -100,8 +97,8 @@ func (o Options) share(n int) time.Duration {
 	return max(time.Millisecond, o.Budget/time.Duration(o.Repeats)/time.Duration(n))
 }
 
-// summarize returns the cell of samples. Infinite samples, which JSON has no
-// number for, become text.
+// summarize returns the cell of samples. Infinite samples, which JSON cannot represent,
+// become text.
 func summarize(samples []float64) harness.Cell {
 	if len(samples) == 0 {
 		return harness.Cell{Text: "-"}
@@ -113,7 +110,7 @@ func summarize(samples []float64) harness.Cell {
 	return harness.Cell{Median: stat.Median(s), Lo: s[0], Hi: s[len(s)-1], N: len(s)}
 }
 
-// exact returns the cell of a figure that is known, not measured.
+// exact returns the cell of a known figure.
 func exact(x float64) harness.Cell { return harness.Cell{Median: x, Lo: x, Hi: x, N: 1} }
 
 // Suite lists the experiments in the order in which to run and read them.
@@ -121,7 +118,7 @@ var Suite = []*Experiment{lostUpdates, splitLock, litmus, falseSharing, coreToCo
 
 func always() error { return nil }
 
-// needTwoCPUs is for experiments about what one CPU sees of another.
+// needTwoCPUs is for experiments about the view of one CPU on another.
 func needTwoCPUs() error {
 	if n := len(machine.CPUOrder()); n < 2 {
 		return fmt.Errorf("hardware: needs two CPUs, this process may use %d", n)
@@ -129,9 +126,9 @@ func needTwoCPUs() error {
 	return nil
 }
 
-// repeat calls measure o.Repeats times. An interrupted call counts for nothing:
-// measure must keep what it found only if it returns nil. It returns how many
-// calls finished, and an error if that is none or ctx ended.
+// repeat calls measure o.Repeats times. An interrupted call does not count: measure must
+// keep its results only if it returns nil. It returns the number of finished calls, and
+// an error if that is 0 or ctx ended.
 func repeat(ctx context.Context, o Options, measure func(round int) error) (done int, err error) {
 	for done < o.Repeats {
 		if err := ctx.Err(); err != nil {

@@ -19,7 +19,7 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// checkExperiment returns what is wrong with e, "" for nothing.
+// checkExperiment returns the fault of e, or "".
 func checkExperiment(e *Experiment) string {
 	switch {
 	case !regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(e.Name):
@@ -66,10 +66,9 @@ func TestSuiteCheckSeesFaults(t *testing.T) {
 	}
 }
 
-// brief makes an experiment short; what it finds is still complete.
+// brief makes an experiment short; its finding is still complete.
 var brief = Options{Repeats: 1, Budget: 50 * time.Millisecond}
 
-// TestSuiteRuns runs every experiment and checks the form of what it finds.
 func TestSuiteRuns(t *testing.T) {
 	for _, e := range Suite {
 		if e.OptIn != "" {
@@ -81,7 +80,7 @@ func TestSuiteRuns(t *testing.T) {
 			}
 			procs := runtime.GOMAXPROCS(0)
 			f, err := Run(t.Context(), e, brief)
-			// On a busy machine too little may be seen in so short a time.
+			// A busy machine may produce too few observations in such a short time.
 			for o := brief; err != nil && o.Budget < 5*time.Second; {
 				o.Budget *= 5
 				f, err = Run(t.Context(), e, o)
@@ -105,7 +104,7 @@ func TestSuiteRuns(t *testing.T) {
 	}
 }
 
-// checkFinding returns what is wrong with the form of f, "" for nothing.
+// checkFinding returns the fault in the form of f, or "".
 func checkFinding(f *harness.Finding) string {
 	if f.Answer == "" || !strings.HasSuffix(f.Answer, ".") {
 		return "no answer"
@@ -134,7 +133,7 @@ func checkFinding(f *harness.Finding) string {
 	return ""
 }
 
-// checkTable returns what is wrong with the form of t, "" for nothing.
+// checkTable returns the fault in the form of t, or "".
 func checkTable(t harness.Table) string {
 	if t.Caption == "" || t.Label == "" || len(t.Rows) == 0 {
 		return "a table without caption, label or rows"
@@ -148,7 +147,7 @@ func checkTable(t harness.Table) string {
 		}
 		for _, c := range row.Cells {
 			if empty := t.Chart == harness.Heat && c == (harness.Cell{}); empty || c.Text != "" {
-				continue // a field need not be full
+				continue // a field may have empty cells
 			}
 			if c.N == 0 || c.Lo > c.Median || c.Median > c.Hi || math.IsNaN(c.Median) {
 				return "a cell that is no figure"
@@ -158,7 +157,7 @@ func checkTable(t harness.Table) string {
 	return checkChart(t)
 }
 
-// checkChart returns why t cannot be drawn as it says, "" if it can.
+// checkChart returns why t cannot be drawn as declared, or "".
 func checkChart(t harness.Table) string {
 	var plotted []harness.Column
 	figure := false
@@ -258,8 +257,7 @@ func TestCheckFindingSeesFaults(t *testing.T) {
 	}
 }
 
-// TestSuiteIsInterruptible ends each experiment early, and checks for threads
-// that stayed.
+// TestSuiteIsInterruptible ends each experiment early, and checks for remaining threads.
 func TestSuiteIsInterruptible(t *testing.T) {
 	const long = time.Hour
 	for _, e := range Suite {
@@ -325,7 +323,7 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// TestWriteField shows that a large field does not flood the terminal.
+// TestWriteField checks that a large field is not printed.
 func TestWriteField(t *testing.T) {
 	field := func(n int) int {
 		table := harness.Table{Caption: "field", Chart: harness.Heat}

@@ -23,10 +23,9 @@ var falseSharing = &Experiment{
 	Run:       runFalseSharing,
 }
 
-// distances between the two counters, in bytes.
 var distances = []int{8, 16, 24, 32, 40, 48, 56, 64, 128, 192, 256}
 
-// An increment raises *p n times.
+// An increment raises *p by one, n times.
 type increment struct {
 	name string
 	run  func(p *uint64, n int)
@@ -44,8 +43,8 @@ func addAtomically(p *uint64, n int) {
 	}
 }
 
-// addPlainly is one instruction that reads and writes memory on amd64. The
-// compiler does not keep *p in a register over the loop.
+// addPlainly is one instruction that reads and writes memory on amd64. The compiler does
+// not keep *p in a register during the loop.
 //
 //go:noinline
 func addPlainly(p *uint64, n int) {
@@ -54,7 +53,6 @@ func addPlainly(p *uint64, n int) {
 	}
 }
 
-// alignedWords returns n words that start at a multiple of 256 bytes.
 func alignedWords(n int) []uint64 {
 	const size, align = 8, 256
 	words := make([]uint64, n+align/size)
@@ -69,7 +67,6 @@ type sharingCell struct {
 	ns       []float64 // a figure for each repeat
 }
 
-// sharingCells returns a group for each kind of increment, alone first.
 func sharingCells() (groups [][]*sharingCell) {
 	for _, inc := range increments {
 		group := []*sharingCell{{inc: inc}}
@@ -141,8 +138,8 @@ func runFalseSharing(ctx context.Context, o Options) (*harness.Finding, error) {
 	}, err
 }
 
-// sharingTables show groups, a column each: as multiples of the time alone, and
-// in ns. The first cell of a group is alone.
+// sharingTables show a column for each group: as multiples of the time alone, and in ns.
+// The first cell of a group is alone.
 func sharingTables(groups [][]*sharingCell) []harness.Table {
 	multiple := harness.Table{Caption: "Time of one increment, as a multiple of the time alone, by how far apart the counters are", Label: "bytes apart", Chart: harness.Lines, Log: true}
 	time := harness.Table{Caption: "Time of one increment", Label: "bytes apart"}
@@ -168,9 +165,9 @@ func sharingTables(groups [][]*sharingCell) []harness.Table {
 	return []harness.Table{multiple, time}
 }
 
-// sharingAnswer says what sharing a line costs and from which distance on it
-// does not: the first from which every ratio is nearer to 1 than to the
-// greatest, in proportion.
+// sharingAnswer reports the cost of sharing a line and the distance from which it is
+// gone: the first from which every ratio is nearer to 1 than to the greatest, in
+// proportion.
 func sharingAnswer(inc increment, cells []*sharingCell) string {
 	ratio := func(c *sharingCell) float64 { return summarize(ratios(c.ns, cells[0].ns)).Median }
 	worst := cells[1]

@@ -18,7 +18,6 @@ type fastPath struct {
 	run  func(w *fastPathWords, n int)
 }
 
-// fastPathWords are the locks of the fast paths, all free.
 type fastPathWords struct {
 	_     atomics.CacheLinePad
 	bare  uint32
@@ -27,8 +26,8 @@ type fastPathWords struct {
 	_     atomics.CacheLinePad
 }
 
-// fastPaths returns what is compared: first, where there is one, the least that
-// the instructions allow.
+// fastPaths returns the paths to compare: first, if available, the minimum that the
+// instructions allow.
 func fastPaths() []fastPath {
 	paths := []fastPath{
 		{"CompareAndSwap, StoreRelease", casAndStoreRelease},
@@ -41,8 +40,7 @@ func fastPaths() []fastPath {
 	return paths
 }
 
-// The loops are functions of their own so that each operation is inlined into
-// one.
+// The loops are separate functions so that each operation is inlined into one.
 
 func casAndStoreRelease(w *fastPathWords, n int) {
 	for range n {
@@ -66,14 +64,14 @@ func lockAndUnlock(w *fastPathWords, n int) {
 	}
 }
 
-// fastPathBatch makes a block of about 20 µs: long beside the clock, short
-// beside what changes the speed of a machine.
+// fastPathBatch makes a block of about 20 µs: long compared with the clock, short
+// compared with speed changes of a machine.
 const fastPathBatch = 4096
 
-// timeFastPaths times one block of each of paths, one right after the other,
-// and appends the ns for an acquisition to each. What slows the machine then slows
-// all alike. Which path is first changes with round, and so does the direction, so
-// that none always follows the same one.
+// timeFastPaths times one block of each of paths, one immediately after the other, and
+// appends the ns for an acquisition to each. So a slow machine affects all equally. The
+// first path and the direction change with round, so that no path always follows the same
+// one.
 func timeFastPaths(paths []fastPath, w *fastPathWords, round int, ns [][]float64) {
 	for k := range paths {
 		i := (round/2 + k) % len(paths)
@@ -86,9 +84,9 @@ func timeFastPaths(paths []fastPath, w *fastPathWords, round int, ns [][]float64
 	}
 }
 
-// measureFastPaths times paths in turn on one CPU for about span. It returns
-// for each the median time of an acquisition in ns, and the median of its
-// ratios to the first.
+// measureFastPaths times paths in turn on one CPU for about span. It returns for each
+// path the median time of an acquisition in ns, and the median of its ratios to the first
+// path.
 func measureFastPaths(ctx context.Context, cpu int, span time.Duration, paths []fastPath) (ns, ratio []float64, err error) {
 	pinned, err := newPinnedThreads(cpu)
 	if err != nil {
@@ -117,10 +115,9 @@ func measureFastPaths(ctx context.Context, cpu int, span time.Duration, paths []
 	return ns, ratio, nil
 }
 
-// A fastPathCell is what the fast paths took, a figure for each repeat.
 type fastPathCell struct {
 	paths     []fastPath
-	ns, ratio [][]float64 // of each path
+	ns, ratio [][]float64
 }
 
 func (c *fastPathCell) measure(ctx context.Context, cpu int, span time.Duration) error {
@@ -147,7 +144,7 @@ func (c *fastPathCell) table() harness.Table {
 	return t
 }
 
-// answer says what each path costs as a multiple of the first.
+// answer reports the cost of each path as a multiple of the first.
 func (c *fastPathCell) answer() string {
 	var others []string
 	for i, p := range c.paths[1:] {

@@ -3,7 +3,7 @@
 #include "textflag.h"
 
 #define word	BX // address of the word
-#define free	AX // what CMPXCHG compares with
+#define free	AX // the value that CMPXCHG compares with
 #define taken	CX
 #define left	DX // iterations
 

@@ -2,5 +2,5 @@
 
 package hardware
 
-// bareFastPath is nil: there is no loop in assembly to compare with.
+// bareFastPath is nil: there is no loop in assembly for comparison.
 var bareFastPath *fastPath

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// BenchmarkFastPath compares what an uncontended lock costs with the least that
-// the instructions allow. An operation is one round of short blocks, one of each
-// way, in changing order; what counts is the ratio within a round. It reports
-// the median of the ratios to the first way, and their 10th and 90th percentile.
+// BenchmarkFastPath compares the cost of an uncontended lock with the minimum that the
+// instructions allow. An operation is one round of short blocks, one for each path, in
+// changing order. It reports the median of the ratios to the first path within a round,
+// and their 10th and 90th percentile.
 //
-// On amd64 a lock of the words of package atomics should cost at most 1.35 times
-// the bare LOCK CMPXCHG and MOV.
+// On amd64 a lock of the words of package atomics should cost at most 1.35 times the bare
+// LOCK CMPXCHG and MOV.
 func BenchmarkFastPath(b *testing.B) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -24,7 +24,7 @@ func BenchmarkFastPath(b *testing.B) {
 	for round := 0; b.Loop(); round++ {
 		timeFastPaths(paths, words, round, ns)
 	}
-	b.ReportMetric(0, "ns/op") // of a round, which says nothing
+	b.ReportMetric(0, "ns/op") // the time of a round has no meaning
 	unit := []string{"bare", "release", "store", "mutex"}
 	unit = unit[len(unit)-len(paths):]
 	for i := range paths {
@@ -40,7 +40,7 @@ func BenchmarkFastPath(b *testing.B) {
 	}
 }
 
-// TestFastPathsFreeTheLock: an acquisition that left its lock taken would time
+// TestFastPathsFreeTheLock checks that each path frees its lock: otherwise it would time
 // failing compare-and-swaps from then on.
 func TestFastPathsFreeTheLock(t *testing.T) {
 	for _, p := range fastPaths() {
@@ -54,8 +54,8 @@ func TestFastPathsFreeTheLock(t *testing.T) {
 		}
 	}
 	if bareFastPath != nil {
-		// A loop that did nothing would pass, so let it meet a taken lock: it
-		// cannot take it, and frees it.
+		// A loop that did nothing would pass, so let it meet a taken lock: it cannot take
+		// it, but frees it.
 		w := &fastPathWords{bare: 7}
 		if bareFastPath.run(w, 1); w.bare == 0 {
 			return

@@ -24,60 +24,60 @@ var litmus = &Experiment{
 	Run:       runLitmus,
 }
 
-// A line is a word with a cache line of its own. The assembly knows its size.
+// A line is a word alone in a cache line. The assembly depends on its size.
 type line struct {
 	v uint64
 	_ [56]byte
 }
 
-// A litmusThread runs the iterations from up to below to. In each it writes its
-// number to mine, waits until theirs is at least that, accesses first and then
-// second, and notes in seen what it loaded. If it has waited for about a
-// millisecond it returns early; next is the iteration to go on with. first,
-// second and seen are arrays, indexed by the iteration.
+// A litmusThread runs the iterations from up to below to. In each it writes its number to
+// mine, waits until theirs is at least that, and accesses first and then second. It
+// stores the loaded values in seen. After about a millisecond of waiting it returns
+// early; next is the iteration to continue with. first, second and seen are arrays,
+// indexed by the iteration.
 type litmusThread func(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
 
-// A litmusTest is a pair of threads and the outcome that shows reordering. The
-// second thread gets the two words in the opposite order.
+// A litmusTest is a pair of threads and the outcome that shows reordering. The second
+// thread gets the two words in the opposite order.
 type litmusTest struct {
 	name    string
 	allowed bool // the memory model of this architecture allows the outcome
-	certain bool // every machine with two CPUs shows it soon
+	certain bool // every machine with two CPUs shows the outcome soon
 	threads [2]litmusThread
 	relaxed func(seen0, seen1 uint64) bool
 }
 
-// neitherSaw: each stored one word, and neither saw the other's.
+// neitherSaw: each stored one word, and neither saw the other's store.
 func neitherSaw(seen0, seen1 uint64) bool { return seen0 == 0 && seen1 == 0 }
 
-// bothSaw: each loaded what the other stored only afterwards.
+// bothSaw: each loaded the value that the other stored only afterwards.
 func bothSaw(seen0, seen1 uint64) bool { return seen0 == 1 && seen1 == 1 }
 
 // flagWithoutData: the reader saw the second store (1) and not the first (2).
 func flagWithoutData(_, seen1 uint64) bool { return seen1 == 1 }
 
-// A petersonLock takes and frees Peterson's lock as casBody.lock does its own;
-// mine and theirs are the flags of the two threads, and the ids are 1 and 2.
+// A petersonLock takes and frees Peterson's lock, like casBody.lock; mine and theirs are
+// the flags of the two threads, and the ids are 1 and 2.
 type petersonLock struct {
 	name  string
-	sound bool // it must never fail
+	sound bool
 	run   func(s *guarded, mine, theirs *uint64, id, limit, patience, iterations uint64) (entered, violated uint64)
 }
 
 // iterationsPerStep iterations fit into the second level cache, with all lines.
 const iterationsPerStep = 2048
 
-// An arena is what the threads of a litmus test meet in, for one step. Iterations
-// count from 1, because 0 says that a thread has not begun.
+// An arena has the memory of a litmus test for one step. Iterations count from 1, because
+// 0 marks a thread that has not started.
 type arena struct {
 	x, y [iterationsPerStep + 1]line
 	seen [2][iterationsPerStep + 1]uint64
 	_    atomics.CacheLinePad
-	at   [2]line // the iteration of each thread
+	at   [2]line
 	_    atomics.CacheLinePad
 }
 
-// play runs all iterations of test once and returns how many were relaxed.
+// play runs all iterations of test once and returns the number of relaxed ones.
 func (a *arena) play(c *pinnedThreads, test litmusTest) (relaxed uint64) {
 	*a = arena{}
 	c.step(func(i int) {
@@ -97,7 +97,7 @@ func (a *arena) play(c *pinnedThreads, test litmusTest) (relaxed uint64) {
 	return relaxed
 }
 
-// A litmusCell counts, in all repeats, and keeps a rate per million for each.
+// A litmusCell has the counts of all repeats, and a rate per million for each.
 type litmusCell struct {
 	total, bad uint64
 	rate       []float64
@@ -109,7 +109,7 @@ func (c *litmusCell) add(total, bad uint64) {
 	c.rate = append(c.rate, perMillion(bad, total))
 }
 
-// measure calls step, which returns counts of its own, for about span.
+// measure calls step repeatedly for about span, and adds up its counts.
 func (c *litmusCell) measure(ctx context.Context, span time.Duration, step func() (total, bad uint64)) error {
 	var total, bad uint64
 	for start := time.Now(); total == 0 || time.Since(start) < span; {
@@ -124,9 +124,9 @@ func (c *litmusCell) measure(ctx context.Context, span time.Duration, step func(
 	return nil
 }
 
-// enterPeterson runs one step of lock. Two inside are seen by the name that one
-// overwrites, or by the increment that one loses: which of them shows depends
-// on how long the stores take to leave their buffers.
+// enterPeterson runs one step of lock. Two threads inside show in the id that one
+// overwrites, or in the increment that one loses, depending on how long the stores take
+// to leave their buffers.
 func enterPeterson(c *pinnedThreads, lock petersonLock) (entered, violated uint64) {
 	const limit, patience, iterations = 1 << 14, 1 << 18, holdIterations
 	var s guarded
@@ -206,9 +206,9 @@ func litmusTables(tests, locks []litmusCell, done int) []harness.Table {
 	return []harness.Table{outcomes, entries}
 }
 
-// translated says whether an emulator such as qemu-user runs a program that was
-// built for goarch: then the kernel whose files are under fsys is of another
-// architecture. It is for those that litmus is written for.
+// translated reports whether an emulator such as qemu-user runs a program built for
+// goarch: then the kernel whose files are under fsys has another architecture. It
+// supports the architectures of the litmus tests.
 func translated(fsys fs.FS, goarch string) bool {
 	kernels := map[string]string{"amd64": "x86_64", "arm64": "aarch64", "riscv64": "riscv64"}
 	want, known := kernels[goarch]
@@ -218,15 +218,15 @@ func translated(fsys fs.FS, goarch string) bool {
 	if kernel := readTrimmed(fsys, "proc/sys/kernel/arch"); kernel != "" {
 		return kernel != want
 	}
-	// Before Linux 6.1 the vendor of an x86 processor tells, which the emulators
-	// of that time show too.
+	// Before Linux 6.1 the vendor of an x86 processor shows it; emulators of that time
+	// show the vendor too.
 	return goarch != "amd64" && strings.Contains(readTrimmed(fsys, "proc/cpuinfo"), "vendor_id")
 }
 
-// litmusAnswer says which outcomes were seen, and how often, and which were not.
+// litmusAnswer lists the observed outcomes with their rates, and the others.
 func litmusAnswer(tests, locks []litmusCell) string {
 	var allowed, forbidden, never []string
-	least := uint64(math.MaxUint64) // iterations of those never seen
+	least := uint64(math.MaxUint64) // iterations of the outcomes never seen
 	sift := func(name, unit string, may bool, c litmusCell) {
 		if c.bad == 0 {
 			never = append(never, name)

@@ -2,11 +2,11 @@
 
 package hardware
 
-// memoryModel is whose word it is what an outcome may be: a store may come after
-// a later load, and nothing else is reordered (x86-TSO).
+// memoryModel names the model that allows or forbids outcomes: a store may come after a
+// later load, and nothing else is reordered (x86-TSO).
 const memoryModel = "x86"
 
-// litmusTests are the classic ones, with plain moves and with what orders them.
+// litmusTests are the classic ones, with plain moves and with ordering instructions.
 var litmusTests = []litmusTest{
 	{name: "store buffering, MOV", allowed: true, certain: true, relaxed: neitherSaw, threads: [2]litmusThread{storeLoad, storeLoad}},
 	{name: "store buffering, MFENCE", relaxed: neitherSaw, threads: [2]litmusThread{storeFenceLoad, storeFenceLoad}},
@@ -17,7 +17,7 @@ var litmusTests = []litmusTest{
 	{name: "load buffering, MFENCE", relaxed: bothSaw, threads: [2]litmusThread{loadFenceStore, loadFenceStore}},
 }
 
-// petersonLocks differ in what is between the stores and the loads of an entry.
+// petersonLocks differ in the instruction between the stores and the loads of an entry.
 var petersonLocks = []petersonLock{
 	{name: "Peterson's lock, MOV", run: petersonPlain},
 	{name: "Peterson's lock, MFENCE", sound: true, run: petersonFenced},

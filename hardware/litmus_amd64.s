@@ -1,8 +1,8 @@
 //go:build gc && !purego
 
-// The threads of the litmus tests: two accesses each, in one iteration of a loop in
-// which two threads meet. Waiting is bounded, because the Go scheduler cannot
-// interrupt it and may have stopped the other thread.
+// The threads of the litmus tests: two accesses each, in one iteration of a loop in which
+// two threads meet. Waiting is bounded, because the Go scheduler cannot interrupt it and
+// may have stopped the other thread.
 
 #include "textflag.h"
 #include "go_asm.h"
@@ -21,7 +21,7 @@
 #define lineShift $6
 #define maxWait $1000000
 
-// A body leaves in v0 what it loaded: a 1 for each load that saw the store.
+// A body leaves the loaded values in v0: a 1 for each load that saw the store.
 
 #define STORE_LOAD \
 	MOVQ $1, 0(one); \

@@ -2,17 +2,16 @@
 
 package hardware
 
-// memoryModel is whose word it is what an outcome may be. Arm's, in the section
-// "Definition of the Arm memory model" (Arm ARM, DDI 0487, B2.3), orders two
-// accesses of a thread to different words only if something between them does: a
-// DMB orders all before it with all after it; a load-acquire comes before what
-// follows it, a store-release after what precedes it, and a store-release before
-// a later load-acquire. All other threads see a store at the same time.
+// memoryModel names the model that allows or forbids outcomes. Arm's model, in the
+// section "Definition of the Arm memory model" (Arm ARM, DDI 0487, B2.3), orders two
+// accesses of a thread to different words only if an instruction between them does. A DMB
+// orders everything before it with everything after it. A load-acquire comes before its
+// successors, a store-release after its predecessors, and a store-release before a later
+// load-acquire. All other threads see a store at the same time.
 const memoryModel = "Armv8"
 
-// litmusTests are the classic ones, with plain accesses and with what orders
-// them. Load buffering is allowed and few processors do it; message passing
-// shows on most.
+// litmusTests are the classic ones, with plain accesses and with ordering instructions.
+// Load buffering is allowed, but few processors do it; most show message passing.
 var litmusTests = []litmusTest{
 	{name: "store buffering, STR and LDR", allowed: true, certain: true, relaxed: neitherSaw, threads: [2]litmusThread{storeLoad, storeLoad}},
 	{name: "store buffering, DMB", relaxed: neitherSaw, threads: [2]litmusThread{storeFenceLoad, storeFenceLoad}},
@@ -25,7 +24,8 @@ var litmusTests = []litmusTest{
 	{name: "load buffering, LDAR and STLR", relaxed: bothSaw, threads: [2]litmusThread{acquireRelease, acquireRelease}},
 }
 
-// petersonLocks differ in what orders the stores and the loads of an entry.
+// petersonLocks differ in the instructions that order the stores and the loads of an
+// entry.
 var petersonLocks = []petersonLock{
 	{name: "Peterson's lock, STR and LDR", run: petersonPlain},
 	{name: "Peterson's lock, DMB", sound: true, run: petersonFenced},

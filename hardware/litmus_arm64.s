@@ -22,7 +22,7 @@
 #define maxWait $1000000
 #define ISH	$0xb // all loads and stores, the CPUs of one system
 
-// A body leaves in v0 what it loaded: a 1 for each load that saw the store.
+// A body leaves the loaded values in v0: a 1 for each load that saw the store.
 
 #define STORE_LOAD \
 	MOVD unit, (one); \
@@ -82,8 +82,8 @@
 	LDAR (one), v0; \
 	STLR unit, (two)
 
-// Iteration i starts when both threads have written i to their words. These accesses
-// need no order: nothing in an iteration is read in another one.
+// Iteration i starts when both threads have written i to their words. These accesses need
+// no order: no iteration reads the data of another one.
 
 #define LITMUS(BODY) \
 	MOVD $1, unit; \

@@ -6,8 +6,8 @@ import "errors"
 
 const memoryModel = "this architecture"
 
-// Go has no access that is both free of data races and free to be reordered, so
-// there is nothing to test without assembly.
+// Go has no access that is both free of data races and free to be reordered, so without
+// assembly there is nothing to test.
 var (
 	litmusTests   []litmusTest
 	petersonLocks []petersonLock

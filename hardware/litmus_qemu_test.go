@@ -9,11 +9,10 @@ import (
 	"locklab/internal/qemu"
 )
 
-// TestUnderQEMU runs what is written in assembly for other architectures on
-// emulated CPUs: the litmus tests, Peterson's lock, the bodies of compare-and-swap
-// and the instructions to wait by. It shows that they are encoded and count as meant. It shows
-// nothing about weak order: on a strongly ordered host neither message passing
-// nor load buffering can fail.
+// TestUnderQEMU runs the assembly for other architectures on emulated CPUs: the litmus
+// tests, Peterson's lock, the bodies of compare-and-swap and the wait instructions. It
+// shows that they are encoded and count as meant. It shows nothing about weak order: on a
+// strongly ordered host neither message passing nor load buffering can fail.
 func TestUnderQEMU(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -24,7 +23,7 @@ func TestUnderQEMU(t *testing.T) {
 	for _, target := range []struct {
 		goarch, qemu string
 		cpus         []string
-		casal        bool // the last of cpus has it, and no other
+		casal        bool // only the last of cpus has it
 	}{
 		{"arm64", "aarch64", []string{"cortex-a57", "neoverse-n1"}, true},
 		{"riscv64", "riscv64", []string{"rv64"}, false},
@@ -58,7 +57,7 @@ func TestUnderQEMU(t *testing.T) {
 	}
 }
 
-// TestBodies names what the tests of this build run, for the run under qemu.
+// TestBodies names the tests of this build, for the run under qemu.
 func TestBodies(t *testing.T) {
 	var names []string
 	for _, b := range casBodies {

@@ -2,14 +2,14 @@
 
 package hardware
 
-// memoryModel is whose word it is what an outcome may be. RVWMO (Unprivileged
-// ISA, chapter "RVWMO Memory Consistency Model") orders two accesses of a thread
-// to different words only if something between them does, such as a FENCE.
+// memoryModel names the model that allows or forbids outcomes. RVWMO (Unprivileged ISA,
+// chapter "RVWMO Memory Consistency Model") orders two accesses of a thread to different
+// words only if an instruction between them does, such as a FENCE.
 const memoryModel = "RVWMO"
 
-// litmusTests are the classic ones, with plain accesses and with a fence. What
-// is allowed need not be seen: the extension Ztso forbids all but store
-// buffering, and some processors work as if they had it.
+// litmusTests are the classic ones, with plain accesses and with a fence. Allowed
+// outcomes may never occur: the extension Ztso forbids all but store buffering, and some
+// processors work as if they had it.
 var litmusTests = []litmusTest{
 	{name: "store buffering, SD and LD", allowed: true, certain: true, relaxed: neitherSaw, threads: [2]litmusThread{storeLoad, storeLoad}},
 	{name: "store buffering, FENCE", relaxed: neitherSaw, threads: [2]litmusThread{storeFenceLoad, storeFenceLoad}},
@@ -19,7 +19,8 @@ var litmusTests = []litmusTest{
 	{name: "load buffering, FENCE", relaxed: bothSaw, threads: [2]litmusThread{loadFenceStore, loadFenceStore}},
 }
 
-// petersonLocks differ in what orders the stores and the loads of an entry.
+// petersonLocks differ in the instructions that order the stores and the loads of an
+// entry.
 var petersonLocks = []petersonLock{
 	{name: "Peterson's lock, SD and LD", run: petersonPlain},
 	{name: "Peterson's lock, FENCE", sound: true, run: petersonFenced},

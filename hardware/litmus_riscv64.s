@@ -22,8 +22,8 @@
 
 #define maxWait $1000000
 
-// A body leaves in v0 what it loaded: a 1 for each load that saw the store.
-// FENCE orders all loads and stores before it with all after it.
+// A body leaves the loaded values in v0: a 1 for each load that saw the store. FENCE
+// orders all loads and stores before it with all after it.
 
 #define STORE_LOAD \
 	MOV unit, (one); \
@@ -67,8 +67,8 @@
 	FENCE; \
 	MOV   unit, (two)
 
-// Iteration i starts when both threads have written i to their words. These accesses
-// need no order: nothing in an iteration is read in another one.
+// Iteration i starts when both threads have written i to their words. These accesses need
+// no order: no iteration reads the data of another one.
 
 #define LITMUS(BODY) \
 	MOV  $1, unit; \

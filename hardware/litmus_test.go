@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// pairApart returns two pinned threads on two CPUs, or skips.
 func pairApart(t *testing.T) *pinnedThreads {
 	t.Helper()
 	if err := litmusAvailable(); err != nil {
@@ -24,8 +23,8 @@ func pairApart(t *testing.T) *pinnedThreads {
 	return c
 }
 
-// seenWithin plays until play counts something, for at most a minute: on a busy
-// machine the two threads may not run at once for a while.
+// seenWithin plays until play counts something, for at most a minute: on a busy machine
+// the two threads may not run at once for a while.
 func seenWithin(play func() uint64) bool {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		if play() > 0 {
@@ -35,10 +34,10 @@ func seenWithin(play func() uint64) bool {
 	return false
 }
 
-// brokenByEmulator says why the emulator of this program breaks what the named
-// test or lock forbids, "" if it should not or there is none. qemu-user on amd64
-// puts a fence before a store-release and another after a load-acquire, and none
-// between the two (seen with qemu 7.2 and "-d out_asm").
+// brokenByEmulator returns the reason why the emulator of this program allows an outcome
+// that the named test or lock forbids, or "". qemu-user on amd64 puts a fence before a
+// store-release and another after a load-acquire, but none between the two (qemu 7.2 with
+// "-d out_asm").
 func brokenByEmulator(name string) string {
 	if translated(os.DirFS("/"), runtime.GOARCH) && (name == "store buffering, STLR and LDAR" || name == "Peterson's lock, STLR and LDAR") {
 		return "an emulator runs this, and it does not keep a load-acquire behind a store-release"
@@ -68,8 +67,8 @@ func TestTranslated(t *testing.T) {
 	}
 }
 
-// TestLitmus: what the memory model forbids is not seen. What every machine
-// shows is, which also proves that the count sees it. The rest it may show.
+// TestLitmus checks that no forbidden outcome occurs, and that every certain one does,
+// which also proves that the count works. Other outcomes may occur.
 func TestLitmus(t *testing.T) {
 	c := pairApart(t)
 	a := new(arena)
@@ -121,8 +120,8 @@ func TestPetersonNeedsAFence(t *testing.T) {
 	}
 }
 
-// TestLitmusThreadsGiveUp: a thread whose partner does not come returns, or it
-// would stop a garbage collection for ever.
+// TestLitmusThreadsGiveUp checks that a thread returns if its partner does not come:
+// otherwise it would stop a garbage collection for ever.
 func TestLitmusThreadsGiveUp(t *testing.T) {
 	for _, test := range litmusTests {
 		for _, play := range test.threads {
@@ -150,7 +149,7 @@ func TestRelaxedOutcomes(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		relaxed func(seen0, seen1 uint64) bool
-		want    [][2]uint64 // all outcomes that are relaxed
+		want    [][2]uint64 // all relaxed outcomes
 		of      [2]uint64   // the outcomes of each thread are below this
 	}{
 		{"neitherSaw", neitherSaw, [][2]uint64{{0, 0}}, [2]uint64{2, 2}},
@@ -171,7 +170,6 @@ func TestRelaxedOutcomes(t *testing.T) {
 	}
 }
 
-// TestLitmusAnswer checks that the answer follows the figures.
 func TestLitmusAnswer(t *testing.T) {
 	if len(litmusTests) == 0 {
 		t.Skip(litmusAvailable())
@@ -199,7 +197,7 @@ func TestLitmusAnswer(t *testing.T) {
 	}
 }
 
-// TestLitmusLists: what the answer and the chart take for granted.
+// TestLitmusLists checks the assumptions of the answer and the chart.
 func TestLitmusLists(t *testing.T) {
 	names := make(map[string]bool)
 	for i, test := range litmusTests {

@@ -20,7 +20,7 @@ var lostUpdates = &Experiment{
 	Run:       runLostUpdates,
 }
 
-// A casCell is what was seen of one body under one placement, a tally for each
+// A casCell has the observations of one body under one placement, a tally for each
 // repeat.
 type casCell struct {
 	place    placement
@@ -31,16 +31,15 @@ type casCell struct {
 	attempts uint64 // of a thread in a step; 0 before the first
 }
 
-// A counterTally counts updates of a counter that were reported, and those that
-// are not in it.
+// A counterTally counts the reported updates of a counter, and those missing from it.
 type counterTally struct{ updates, lost uint64 }
 
-// A lockTally counts what a lock let happen.
+// A lockTally counts the entries and failures of a lock.
 type lockTally struct {
 	entered  uint64
 	violated uint64 // entries that met another thread inside
-	forgot   uint64 // increments of the guarded counter that are not in it
-	stalls   uint64 // steps after which the lock was held by no thread
+	forgot   uint64 // increments missing from the guarded counter
+	stalls   uint64 // steps after which no thread held the lock, but it was not free
 }
 
 func (t lockTally) broken() bool { return t.violated+t.forgot+t.stalls > 0 }
@@ -76,7 +75,7 @@ func runLostUpdates(ctx context.Context, o Options) (*harness.Finding, error) {
 	if done == 0 {
 		return nil, err
 	}
-	// What an interrupted repeat found does not count.
+	// The results of an interrupted repeat do not count.
 	for _, c := range cells {
 		c.counters, c.locks = c.counters[:done], c.locks[:done]
 	}
@@ -94,11 +93,11 @@ func runLostUpdates(ctx context.Context, o Options) (*harness.Finding, error) {
 	return f, err
 }
 
-// maxThreads bounds how many threads meet: beyond it more of them find nothing
-// new, and a step lasts too long.
+// maxThreads bounds the number of threads: more threads find nothing new, and a step
+// lasts too long.
 const maxThreads = 64
 
-// lostPlacements returns where the bodies run: as two threads do, and if there
+// lostPlacements returns the placements of the bodies: those of two threads, and if there
 // are more CPUs a thread on each.
 func lostPlacements(two []placement, cpus []int) []placement {
 	places := slices.Clone(two)
@@ -131,8 +130,8 @@ func (c *casCell) measure(ctx context.Context, span time.Duration) error {
 	return nil
 }
 
-// How much a thread does in a step. Apart, it is all threads together that may do
-// so much, because they wait for one another.
+// The work of a thread in a step. Apart, it is the work of all threads together, because
+// they wait for each other.
 const (
 	attemptsOneCPU = 1 << 22 // at first
 	attemptsApart  = 1 << 19
@@ -142,13 +141,13 @@ const (
 	patienceApart  = 1 << 19
 )
 
-// leastStepOneCPU is how long a step on one CPU must last: some slices of the
-// scheduler, of a few milliseconds each, or one thread is done before the other
+// leastStepOneCPU is the least length of a step on one CPU: some slices of the scheduler,
+// of a few milliseconds each. In a shorter step one thread finishes before the other
 // begins and they never meet.
 const leastStepOneCPU = 20 * time.Millisecond
 
-// perThread is what each thread does in a step: oneCPU where all are on one,
-// else its share of apart.
+// perThread is the work of each thread in a step: oneCPU if all are on one CPU, else its
+// share of apart.
 func (p placement) perThread(oneCPU, apart uint64) uint64 {
 	if p.shared {
 		return oneCPU
@@ -171,16 +170,16 @@ func (c *casCell) measureCounter(ctx context.Context, pinned *pinnedThreads, spa
 		t.updates += sum(won)
 		t.lost += sum(won) - g.counter
 		if c.place.shared && time.Since(began) < leastStepOneCPU {
-			c.attempts *= 2 // for this repeat and those after it
+			c.attempts *= 2 // for this repeat and the later ones
 		}
 	}
 	return t, nil
 }
 
-// measureLock counts what goes wrong with the spin lock. A thread that finds it
-// held for very long gives up the step. When all have left, the lock must be
-// free: if it is not, an unlock was lost (a failing CMPXCHG writes the value it
-// read back, over the unlock that came between) and all would wait for ever.
+// measureLock counts the failures of the spin lock. A thread that finds it held for very
+// long gives up the step. When all have left, the lock must be free. If not, an unlock
+// was lost (a failing CMPXCHG writes back the value it read, over the unlock in between)
+// and all would wait for ever.
 func (c *casCell) measureLock(ctx context.Context, pinned *pinnedThreads, span time.Duration) (t lockTally, err error) {
 	limit := c.place.perThread(entriesOneCPU, entriesApart)
 	patience := c.place.perThread(patienceOneCPU, patienceApart)

@@ -14,15 +14,15 @@ import (
 	"locklab/internal/machine"
 )
 
-// A lockPlacement says where the workers of a lock of the lab run.
+// A lockPlacement is the placement of the workers of a lock of the lab.
 type lockPlacement struct {
 	placement
 	plain bool // goroutines, and GOMAXPROCS is 1, instead of bound threads
 }
 
-// lockPlacements returns two workers on one CPU, two goroutines that share one
-// thread, and a worker on each CPU: of the places of the bodies the first, if
-// it is one CPU, and the last.
+// lockPlacements returns two workers on one CPU, two goroutines that share one thread,
+// and a worker on each CPU. From places it uses the first, if it is one CPU, and the
+// last.
 func lockPlacements(places []placement) []lockPlacement {
 	var ps []lockPlacement
 	if places[0].shared {
@@ -35,7 +35,7 @@ func lockPlacements(places []placement) []lockPlacement {
 	return ps
 }
 
-// pin says how the workers are bound: a lock chooses by it how to wait.
+// pin returns the binding of the workers: a lock's way to wait depends on it.
 func (p lockPlacement) pin() harness.Pin {
 	switch {
 	case p.plain:
@@ -46,7 +46,6 @@ func (p lockPlacement) pin() harness.Pin {
 	return harness.PinCPU
 }
 
-// run calls work once for each worker, all at the same time, and waits for all.
 func (p lockPlacement) run(work func(i int)) error {
 	if !p.plain {
 		pinned, err := newPinnedThreads(p.cpus...)
@@ -66,7 +65,7 @@ func (p lockPlacement) run(work func(i int)) error {
 	return nil
 }
 
-// A lockCell is what was seen of one lock of the lab under one placement.
+// A lockCell has the observations of one lock of the lab under one placement.
 type lockCell struct {
 	lock    *harness.Variant
 	place   lockPlacement
@@ -74,9 +73,9 @@ type lockCell struct {
 	ns      []float64   // wall clock time for one entry
 }
 
-// newLockCells returns a cell for each of locks at each of places, and says in
-// notes which are left out: a lock that is not meant to exclude proves nothing,
-// and one that this system lacks or that serves fewer workers cannot run.
+// newLockCells returns a cell for each of locks at each of places, and notes on the
+// omitted locks. A lock that is not meant to exclude proves nothing. A lock that this
+// system lacks or that serves fewer workers cannot run.
 func newLockCells(locks []*harness.Variant, places []lockPlacement) (cells []*lockCell, notes []string) {
 	for _, l := range locks {
 		if why := notALock(l); why != "" {
@@ -94,7 +93,7 @@ func newLockCells(locks []*harness.Variant, places []lockPlacement) (cells []*lo
 	return cells, notes
 }
 
-// notALock returns why the figures of v would say nothing, "" if they do.
+// notALock returns the reason why the figures of v would be meaningless, or "".
 func notALock(v *harness.Variant) string {
 	switch {
 	case v.Unavailable != "":
@@ -108,17 +107,16 @@ func notALock(v *harness.Variant) string {
 }
 
 const (
-	// leastLockSpan lets the scheduler, whose slices last some milliseconds,
-	// change the thread on one CPU a few times.
+	// leastLockSpan lets the scheduler, whose slices last some milliseconds, change the
+	// thread on one CPU a few times.
 	leastLockSpan = 10 * time.Millisecond
 
-	// lockPatience is how long the workers may take to leave after the end.
-	// With the worst wait on one CPU each acquisition lasts a slice of the
-	// scheduler, and each worker ends within its slice.
+	// lockPatience is the time that the workers have to leave after the end. With the
+	// worst wait on one CPU each acquisition lasts a slice of the scheduler, and each
+	// worker ends within its slice.
 	lockPatience = 20 * time.Second
 )
 
-// measure runs the workers for about span.
 func (c *lockCell) measure(ctx context.Context, span time.Duration) error {
 	s := newSection(c.lock, harness.Setup{Workers: len(c.place.cpus), Pin: c.place.pin()})
 	if err := s.play(ctx, c.place, max(span, leastLockSpan), lockPatience); err != nil {
@@ -130,10 +128,10 @@ func (c *lockCell) measure(ctx context.Context, span time.Duration) error {
 	return nil
 }
 
-// A section is a lock of the lab and what it guards.
+// A section is a lock of the lab and the data it guards.
 type section struct {
 	lock    harness.Local
-	data    guarded // its own lock is not used
+	data    guarded // its own lock is unused
 	workers []sectionWorker
 	begun   chan struct{} // a worker sends when it begins
 
@@ -156,9 +154,8 @@ func newSection(v *harness.Variant, s harness.Setup) *section {
 	}
 }
 
-// work takes and frees the lock, once and then until it is told to stop. The
-// counter is read on entry and written on exit, not raised in one instruction,
-// which an interrupt could not split.
+// work takes and frees the lock, once and then until the stop flag is set. The counter is
+// read on entry and written on exit: an interrupt could not split a single instruction.
 func (s *section) work(i int) {
 	handle, w, id := s.lock.Worker(i), &s.workers[i], uint64(i+1)
 	w.began = time.Now()
@@ -178,16 +175,16 @@ func (s *section) work(i int) {
 	w.ended = time.Now()
 }
 
-// errStuck says that the lock keeps a worker for ever.
+// errStuck reports that the lock keeps a worker for ever.
 var errStuck = errors.New("a worker did not come back")
 
-// play lets the workers run at p for span. What bounds it is time, not
-// acquisitions: a first-come first-served lock on one CPU may be acquired once
-// in a slice of the scheduler. A worker loads the stop flag before each
-// acquisition, so the holder leaves, and each waiter gets in and leaves.
+// play lets the workers run at p for span. It bounds the time, not the acquisitions: a
+// first-come first-served lock on one CPU may be acquired once in a slice of the
+// scheduler. A worker loads the stop flag before each acquisition, so the holder leaves,
+// and each waiter gets in and leaves.
 //
-// If one has not done so when patience is over too, the error is errStuck. Its
-// thread cannot be ended from here: it stays.
+// If a worker has not left after patience, the error is errStuck. Its thread cannot be
+// ended, so it stays.
 func (s *section) play(ctx context.Context, p lockPlacement, span, patience time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -214,7 +211,7 @@ func (s *section) play(ctx context.Context, p lockPlacement, span, patience time
 	}
 }
 
-// elapsed returns from when to when workers ran, valid after all have left.
+// elapsed returns the time during which workers ran. It is valid after all have left.
 func (s *section) elapsed() time.Duration {
 	first, last := s.workers[0].began, s.workers[0].ended
 	for _, w := range s.workers {

@@ -13,21 +13,19 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// local returns a variant of one lock for all workers.
 func local(name string, status harness.Status, new func() sync.Locker) *harness.Variant {
 	return &harness.Variant{Name: name, Status: status, Local: func(harness.Setup) harness.Local { return harness.Shared(new()) }}
 }
 
 func newMutex() sync.Locker { return new(sync.Mutex) }
 
-// free is no lock at all.
 type free struct{}
 
 func (free) Lock()   {}
 func (free) Unlock() {}
 
-// TestLockCellsSeeABrokenLock proves the counts, at each place: a lock that lets
-// every worker in loses increments even on one CPU.
+// TestLockCellsSeeABrokenLock checks the counts at each place: a lock that lets every
+// worker in loses increments even on one CPU.
 func TestLockCellsSeeABrokenLock(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the guarded counter of a broken lock is a data race")
@@ -74,7 +72,8 @@ func TestLockCellsAcceptAMutex(t *testing.T) {
 	}
 }
 
-// TestLocksLeftOut: what is not meant to exclude, and what serves fewer.
+// TestLocksLeftOut checks that locks that are not meant to exclude, or that serve fewer
+// workers, are omitted.
 func TestLocksLeftOut(t *testing.T) {
 	pair := local("pair", harness.Reference, newMutex)
 	pair.Traits.MaxWorkers = 2
@@ -105,8 +104,8 @@ func TestLocksLeftOut(t *testing.T) {
 	}
 }
 
-// TestLockCellEndsEarly: a long span ends with its context, and counts for
-// nothing.
+// TestLockCellEndsEarly checks that a long span ends with its context, and does not
+// count.
 func TestLockCellEndsEarly(t *testing.T) {
 	cells, _ := newLockCells([]*harness.Variant{local("mutex", "", newMutex)}, lockPlacements(placements()))
 	for _, c := range cells {
@@ -119,13 +118,12 @@ func TestLockCellEndsEarly(t *testing.T) {
 	}
 }
 
-// door opens once, for all.
 type door chan struct{}
 
 func (d door) Lock()   { <-d }
 func (d door) Unlock() {}
 
-// TestStuckLockIsGivenUp: a lock that keeps its worker does not keep the lab.
+// TestStuckLockIsGivenUp checks that a lock that keeps its worker does not block the lab.
 func TestStuckLockIsGivenUp(t *testing.T) {
 	leaktest.All(t)
 	d := make(door)

@@ -10,7 +10,6 @@ import (
 
 const perMillionUnit = "per million"
 
-// totals adds up the repeats.
 func (c *casCell) totals() (counter counterTally, lock lockTally) {
 	for _, t := range c.counters {
 		counter.updates += t.updates
@@ -29,7 +28,7 @@ func total(tallies []lockTally) (sum lockTally) {
 	return sum
 }
 
-// rates returns what of picks, per million entries, of each repeat.
+// rates returns the values of what, per million entries, of each repeat.
 func rates(tallies []lockTally, what func(lockTally) uint64) harness.Cell {
 	var rs []float64
 	for _, t := range tallies {
@@ -42,7 +41,6 @@ func violatedOf(t lockTally) uint64 { return t.violated }
 func forgotOf(t lockTally) uint64   { return t.forgot }
 func stallsOf(t lockTally) uint64   { return t.stalls }
 
-// bodyTables shows the counter and the spin lock of each body at each place.
 func bodyTables(cells []*casCell) []harness.Table {
 	rate := func(name string) harness.Column { return harness.Column{Name: name, Unit: perMillionUnit, Plot: true} }
 	counter := harness.Table{Caption: "One counter, raised by all threads: updates that were lost", Label: "compare-and-swap",
@@ -59,8 +57,8 @@ func bodyTables(cells []*casCell) []harness.Table {
 	return []harness.Table{counter, spin}
 }
 
-// lockTables shows the locks of the lab, a row each: what went wrong, and how
-// long an entry takes. A lock has no cell where it did not run.
+// lockTables shows the locks of the lab, a row each: failures, and the time of an entry.
+// A lock has no cell at a placement where it did not run.
 func lockTables(cells []*lockCell) []harness.Table {
 	if len(cells) == 0 {
 		return nil
@@ -101,8 +99,8 @@ func lockTables(cells []*lockCell) []harness.Table {
 	return []harness.Table{safety, speed}
 }
 
-// lostAnswer says for each body what was lost, most CPUs first, then whether
-// the claim about one CPU holds, then whether the locks of the lab do.
+// lostAnswer reports the losses of each body, most CPUs first, then whether the claim
+// about one CPU holds, then whether the locks of the lab do.
 func lostAnswer(cells []*casCell, locks []*lockCell) string {
 	var parts []string
 	for i := len(casBodies); i <= len(cells); i += len(casBodies) {
@@ -123,7 +121,7 @@ func lostAnswer(cells []*casCell, locks []*lockCell) string {
 
 // shortAnswer answers the question for CPUs that run at once.
 func shortAnswer(cells []*casCell) string {
-	var bare, atomic bool // a body failed
+	var bare, atomic bool // whether a body failed
 	for _, c := range cells {
 		counter, lock := c.totals()
 		failed := counter.lost > 0 || lock.broken()
@@ -144,7 +142,7 @@ func shortAnswer(cells []*casCell) string {
 	return "It was not seen to happen here."
 }
 
-// lost returns the updates that were lost, per million, of each repeat.
+// lost returns the lost updates, per million, of each repeat.
 func (c *casCell) lost() harness.Cell {
 	var rs []float64
 	for _, t := range c.counters {
@@ -153,8 +151,8 @@ func (c *casCell) lost() harness.Cell {
 	return summarize(rs)
 }
 
-// sentence quotes the median of the repeats, as the chart draws it, or what all of them
-// lost where that is nothing.
+// sentence quotes the median of the repeats, as in the chart, or the total of all repeats
+// if the median is 0.
 func (c *casCell) sentence() string {
 	counter, lock := c.totals()
 	updates, lost := number(float64(counter.updates)), number(c.lost().Median)
@@ -170,11 +168,11 @@ func (c *casCell) sentence() string {
 	return fmt.Sprintf("%s lost %s updates per million and its lock failed", c.body.name, lost)
 }
 
-// claim says whether the cells bear out that on one CPU it is enough that an
-// interrupt cannot split the update, and that on several it must be atomic.
+// claim reports whether the cells support the claim: on one CPU it is enough that an
+// interrupt cannot split the update, and on several it must be atomic.
 func claim(cells []*casCell) string {
-	// What ran, and whether it failed: several instructions and one on one CPU,
-	// one and an atomic one on several.
+	// Whether each kind ran and failed: several instructions and one on one CPU, one and
+	// an atomic one on several.
 	type body struct{ ran, failed bool }
 	var loose, single, bare, atomic body
 	for _, c := range cells {
@@ -210,8 +208,8 @@ func claim(cells []*casCell) string {
 	return "The claim " + says + ", was not contradicted; this build has no single instruction without a lock, to see it fail."
 }
 
-// locksSentence names the locks that failed, or says in how many entries none
-// did.
+// locksSentence names the failed locks, or reports the number of entries without a
+// failure.
 func locksSentence(cells []*lockCell) string {
 	var failed, places, locks []string
 	entries := make(map[string]uint64)

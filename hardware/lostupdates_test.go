@@ -9,7 +9,6 @@ import (
 	"locklab/internal/machine"
 )
 
-// measureCAS measures every body under the named placement, or skips.
 func measureCAS(t *testing.T, name string, span time.Duration) []*casCell {
 	t.Helper()
 	for _, p := range placements() {
@@ -30,7 +29,6 @@ func measureCAS(t *testing.T, name string, span time.Duration) []*casCell {
 	return nil
 }
 
-// sound fails the test if c lost anything.
 func sound(t *testing.T, c *casCell) {
 	t.Helper()
 	counter, lock := c.totals()
@@ -42,9 +40,9 @@ func sound(t *testing.T, c *casCell) {
 	}
 }
 
-// TestOneInstructionLosesNothingOnOneCPU: an interrupt comes between two
-// instructions, not into one. That the others are seen to fail proves that the
-// threads meet.
+// TestOneInstructionLosesNothingOnOneCPU checks that an interrupt comes between two
+// instructions, not into one. The failures of the other bodies prove that the threads
+// meet.
 func TestOneInstructionLosesNothingOnOneCPU(t *testing.T) {
 	deadline := time.Now().Add(time.Minute)
 	for span := 20 * time.Millisecond; ; span *= 2 {
@@ -65,8 +63,8 @@ func TestOneInstructionLosesNothingOnOneCPU(t *testing.T) {
 	}
 }
 
-// TestOnlyAtomicBodiesSurviveTwoCPUs also proves the counts: they must see the
-// broken bodies fail.
+// TestOnlyAtomicBodiesSurviveTwoCPUs also checks the counts: they must show failures of
+// the broken bodies.
 func TestOnlyAtomicBodiesSurviveTwoCPUs(t *testing.T) {
 	// The threads of a busy machine may not run at once for a while.
 	deadline := time.Now().Add(time.Minute)
@@ -88,7 +86,7 @@ func TestOnlyAtomicBodiesSurviveTwoCPUs(t *testing.T) {
 	}
 }
 
-// TestHeldLockIsGivenUp: no thread waits for ever for a lost unlock.
+// TestHeldLockIsGivenUp checks that no thread waits for ever for a lost unlock.
 func TestHeldLockIsGivenUp(t *testing.T) {
 	for _, b := range casBodies {
 		g := guarded{word: 1}
@@ -112,8 +110,8 @@ func TestLockAlone(t *testing.T) {
 	}
 }
 
-// TestManyThreads runs the bodies as on a machine with more CPUs: the threads
-// are not bound.
+// TestManyThreads runs the bodies as on a machine with more CPUs: the threads are not
+// bound.
 func TestManyThreads(t *testing.T) {
 	cpus := []int{unbound, unbound, unbound, unbound, unbound}
 	for _, b := range casBodies {
@@ -127,8 +125,7 @@ func TestManyThreads(t *testing.T) {
 	}
 }
 
-// TestLostAnswer checks that the answer follows the figures: the medians that the chart
-// draws.
+// TestLostAnswer checks that the answer uses the medians of the chart.
 func TestLostAnswer(t *testing.T) {
 	cell := func(b int, lost, stalls uint64) *casCell {
 		body := casBody{name: string(rune('A' + b))}
@@ -217,7 +214,6 @@ func TestBodyTables(t *testing.T) {
 	}
 }
 
-// TestLostPlacements tests machines of other sizes.
 func TestLostPlacements(t *testing.T) {
 	pair := []placement{{name: "one CPU", cpus: []int{4, 4}, shared: true}, {name: "two CPUs", cpus: []int{4, 5}}}
 	cpus := make([]int, 100)
@@ -228,7 +224,7 @@ func TestLostPlacements(t *testing.T) {
 		two    []placement
 		cpus   []int
 		last   string
-		bodies []int // threads
+		bodies []int // numbers of threads
 		locks  []int
 	}{
 		{pair[:1], cpus[:1], "one CPU", []int{2}, []int{2, 2}},

@@ -1,10 +1,10 @@
 //go:build gc && !purego
 
-// Peterson's lock for two threads (Information Processing Letters 12, 1981),
-// without and with a fence between the stores that announce an entry and the
-// loads that check for the other thread. guarded_word is the turn. After each
-// entry a thread stays outside for up to 1023 iterations of an empty loop: only when
-// both come from outside can both fail to see each other.
+// Peterson's lock for two threads (Information Processing Letters 12, 1981), without and
+// with a fence between the stores that announce an entry and the loads that check for the
+// other thread. guarded_word is the turn. After each entry a thread stays outside for up
+// to 1023 iterations of an empty loop: only when both come from outside can both fail to
+// see each other.
 
 #include "textflag.h"
 #include "go_asm.h"

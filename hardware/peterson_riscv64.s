@@ -1,14 +1,13 @@
 //go:build gc && !purego
 
-// Peterson's lock for two threads (Information Processing Letters 12, 1981),
-// with nothing between its accesses and with a fence wherever their order
-// counts. guarded_word is the turn. After each entry a thread stays outside for
-// up to 1023 iterations of an empty loop: only when both come from outside can both
-// fail to see each other.
+// Peterson's lock for two threads (Information Processing Letters 12, 1981), with nothing
+// between its accesses and with a fence wherever their order counts. guarded_word is the
+// turn. After each entry a thread stays outside for up to 1023 iterations of an empty
+// loop: only when both come from outside can both fail to see each other.
 //
-// amd64 needs one fence, between the stores and the loads. Here the flag must
-// also come before the turn, the loads before what they guard, and what they
-// guard before the flag is taken down.
+// amd64 needs one fence, between the stores and the loads. Here the flag must also come
+// before the turn, the loads before the guarded data, and the guarded data before the
+// flag is cleared.
 
 #include "textflag.h"
 #include "go_asm.h"

@@ -11,13 +11,13 @@ import (
 	"locklab/internal/machine"
 )
 
-// A pinnedThreads is a few operating system threads, each bound to a CPU, that
-// do steps together. Close it: that ends the threads.
+// A pinnedThreads is a few operating system threads, each bound to a CPU, that execute
+// steps together. The caller must close it, which ends the threads.
 //
-// What they run may be assembly, which the Go scheduler cannot interrupt, so a
-// step must take milliseconds: a garbage collection waits for it. For the same
-// reason assembly must never wait without bound for another thread, which the
-// collector may hold already.
+// A step may be assembly, which the Go scheduler cannot interrupt, so a step must take
+// milliseconds: a garbage collection waits for it. For the same reason assembly must
+// never wait without bound for another thread, which the collector may have stopped
+// already.
 type pinnedThreads struct {
 	jobs    []chan func()
 	threads sync.WaitGroup
@@ -25,11 +25,11 @@ type pinnedThreads struct {
 	restore int // GOMAXPROCS to restore, 0 for none
 }
 
-// newPinnedThreads starts one thread for each of cpus. A CPU may be named more
-// than once; unbound leaves the thread to the system.
+// newPinnedThreads starts one thread for each of cpus. A CPU may be listed more than
+// once; unbound leaves the thread to the system.
 func newPinnedThreads(cpus ...int) (*pinnedThreads, error) {
 	c := &pinnedThreads{}
-	// Threads that wait for one another must all run at once, beside the caller.
+	// Threads that wait for each other must all run at once, in addition to the caller.
 	if n := len(cpus) + 1; runtime.GOMAXPROCS(0) < n {
 		c.restore = runtime.GOMAXPROCS(n)
 	}
@@ -38,7 +38,7 @@ func newPinnedThreads(cpus ...int) (*pinnedThreads, error) {
 		jobs := make(chan func())
 		c.jobs = append(c.jobs, jobs)
 		c.threads.Go(func() {
-			runtime.LockOSThread() // for good: the thread ends with the goroutine
+			runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 			var err error
 			if cpu != unbound {
 				err = machine.PinThread(cpu)
@@ -75,8 +75,8 @@ func (c *pinnedThreads) step(f func(thread int)) {
 	all.Wait()
 }
 
-// meet waits until all threads are here, but not for long: two threads on one
-// CPU never are.
+// meet waits until all threads have arrived, but not for long: two threads on one CPU
+// never run at once.
 func (c *pinnedThreads) meet() {
 	const patience = 1 << 12
 	c.arrived.Add(1)
@@ -98,18 +98,18 @@ func (c *pinnedThreads) close() {
 	}
 }
 
-// unbound stands for a CPU where threads cannot be bound to one.
+// unbound replaces the number of a CPU if threads cannot be bound.
 const unbound = -1
 
-// A placement says where two threads or more run.
+// A placement is the CPUs of two threads or more.
 type placement struct {
 	name   string
-	cpus   []int // of each thread
-	shared bool  // all on one CPU
+	cpus   []int
+	shared bool
 }
 
-// placements returns what this machine offers for two threads: both on one CPU,
-// and on two; where threads cannot be bound only "not bound".
+// placements returns this machine's placements of two threads: both on one CPU, and on
+// two. If threads cannot be bound it returns only "not bound".
 func placements() []placement {
 	cpus := machine.CPUOrder()
 	if c, err := newPinnedThreads(cpus[0]); err != nil {
@@ -124,7 +124,7 @@ func placements() []placement {
 	return ps
 }
 
-// ranOn returns the notes that every finding about this machine carries.
+// ranOn returns the common notes of the findings about this machine.
 func ranOn(ps ...placement) []string {
 	notes := []string{"ran on " + machine.Capture().String()}
 	for _, p := range ps {

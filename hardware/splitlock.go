@@ -30,13 +30,12 @@ const (
 	operandSize = 8
 )
 
-// A splitPlace is where the operand starts, in bytes from the start of a page.
+// A splitPlace is the start of the operand, in bytes from the start of a page.
 type splitPlace struct {
 	name   string
 	offset int
 }
 
-// splits says whether the operand lies in two lines.
 func (p splitPlace) splits() bool { return p.offset%lineBytes+operandSize > lineBytes }
 
 // A splitAccess raises the operand at p by one, n > 0 times.
@@ -46,11 +45,10 @@ type splitAccess struct {
 	run    func(p *byte, n uint64)
 }
 
-// A splitPlan is what the experiment measures.
 type splitPlan struct {
 	places         []splitPlace // the first is inside a line
-	inside, across splitPlace   // where LOCK XADD disturbs the neighbour
-	caches         cacheBytes   // how much memory the neighbours use
+	inside, across splitPlace   // places of LOCK XADD during a neighbour's work
+	caches         cacheBytes   // sizes for the memory of the neighbours
 }
 
 func splitLockPlan() splitPlan {
@@ -74,7 +72,7 @@ func splitLockAvailable() error {
 	return splitLockTrap(os.DirFS("/"))
 }
 
-// A splitCell is what one access at one place costs itself.
+// A splitCell is the cost of one access at one place.
 type splitCell struct {
 	access splitAccess
 	place  splitPlace
@@ -82,22 +80,22 @@ type splitCell struct {
 	ns     []float64 // a figure for each repeat
 }
 
-// A neighbourCell is what a neighbour's operation takes beside a thread that
-// does nothing, LOCK XADD inside a line, and the same across two.
+// A neighbourCell is the time of a neighbour's operation while the other thread does
+// nothing, LOCK XADD inside a line, or LOCK XADD across two.
 type neighbourCell struct {
 	work                neighbour
 	idle, inside, split []float64 // ns, a figure for each repeat
 	rate                []float64 // accesses across two lines in a second
 }
 
-// A splitBench is two threads, and the page and a bit that one of them disturbs.
+// A splitBench has two threads, and the page that one of them accesses to disturb the
+// other.
 type splitBench struct {
-	pinned         *pinnedThreads // thread 0 is the neighbour, thread 1 the one that locks
+	pinned         *pinnedThreads // thread 0 is the neighbour, thread 1 the aggressor
 	page           []byte
 	inside, across aggressor
 }
 
-// at returns the operand at place.
 func (b *splitBench) at(p splitPlace) *byte { return &b.page[p.offset] }
 
 func runSplitLock(ctx context.Context, o Options, plan splitPlan) (*harness.Finding, error) {
@@ -149,7 +147,6 @@ func runSplitLock(ctx context.Context, o Options, plan splitPlan) (*harness.Find
 	}, err
 }
 
-// measure is one repeat.
 func (b *splitBench) measure(ctx context.Context, span time.Duration, selves []*splitCell, beside []*neighbourCell) error {
 	for _, c := range selves {
 		if err := b.cost(ctx, c, span); err != nil {
@@ -164,7 +161,7 @@ func (b *splitBench) measure(ctx context.Context, span time.Duration, selves []*
 	return nil
 }
 
-// probe does a few accesses across two lines on the thread that will do many.
+// probe makes a few accesses across two lines on the thread of the aggressor.
 func (b *splitBench) probe() (err error) {
 	b.pinned.step(func(thread int) {
 		if thread == 1 {
@@ -178,7 +175,6 @@ func (b *splitBench) probe() (err error) {
 	return err
 }
 
-// splitTable has a row for each place and a column for each access.
 func splitTable(cells []*splitCell) harness.Table {
 	t := harness.Table{Caption: "What an access costs itself", Label: "the eight bytes lie", Chart: harness.Bars, Log: true}
 	for _, a := range splitAccesses {

@@ -1,7 +1,7 @@
 //go:build gc && !purego
 
-// Three ways to raise the eight bytes at an address by one, which need not be
-// aligned: amd64 allows that even with LOCK. n is not 0.
+// Three ways to add one to eight bytes at an address, which need not be aligned: amd64
+// allows that even with LOCK. n is not 0.
 
 #include "textflag.h"
 
@@ -26,7 +26,7 @@ again:
 // func addCmpxchgLocked(p *byte, n uint64)
 //
 //	old = *p; do { CAS(p, old, old+1) } while (--n): it fails only if another
-//	thread writes there, and then old is what CMPXCHG found
+//	thread writes there, and then old is the value that CMPXCHG found
 TEXT ·addCmpxchgLocked(SB), NOSPLIT|NOFRAME, $0-16
 	MOVQ p+0(FP), at
 	MOVQ n+8(FP), left

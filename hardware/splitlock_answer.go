@@ -5,14 +5,13 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// slowed is from what factor on a neighbour counts as slowed down: less is
-// within the noise of a shared machine.
+// slowed is the factor from which a neighbour counts as slowed down: less is within the
+// noise of a shared machine.
 const slowed = 1.5
 
-// splitAnswer says how much dearer each access is across two lines, and which
-// neighbours that slows down. A neighbour's factor is taken against the same
-// access inside a line, so that what two busy CPUs do to each other anyway does
-// not count.
+// splitAnswer reports the additional cost of each access across two lines, and which
+// neighbours that slows down. A neighbour's factor compares with the same access inside a
+// line, so that the normal disturbance between two busy CPUs does not count.
 func splitAnswer(selves []*splitCell, beside []*neighbourCell) string {
 	var costs []string
 	dear := false
@@ -49,8 +48,8 @@ func splitAnswer(selves []*splitCell, beside []*neighbourCell) string {
 	return s + "So no lock of the bus was seen."
 }
 
-// splitFactor returns how many times as long the access takes at the first place
-// across two lines as at the first place of all; 1 if there is no such place.
+// splitFactor returns the time of the access at the first place across two lines as a
+// multiple of the first place of all; 1 if there is no such place.
 func splitFactor(cells []*splitCell, access string) float64 {
 	var aligned *splitCell
 	for _, c := range cells {

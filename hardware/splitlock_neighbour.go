@@ -13,21 +13,21 @@ import (
 	"unsafe"
 )
 
-// A pace is how many accesses one call of assembly makes. The runtime cannot
-// interrupt a call, and a host may make accesses slow at any time, so a call
-// that took long makes the next one shorter. The zero value begins with one.
+// A pace is the number of accesses in one call of assembly. The runtime cannot interrupt
+// a call, and a host may make accesses slow at any time, so a call that took long makes
+// the next one shorter. The zero value starts with one.
 type pace struct{ n uint64 }
 
-// What a call should take: long against the clock, short for a garbage
-// collection that waits for it.
+// The length of a call: long compared with the clock, short for a garbage collection that
+// waits for it.
 const (
 	shortCall = 250 * time.Microsecond
 	longCall  = time.Millisecond
 	mostCalls = 4096 // accesses
 )
 
-// call runs f with so many accesses. steady is false as long as the pace
-// changes, when the clock may count for much of the time.
+// call runs f with the current number of accesses. steady is false while the pace
+// changes: then the clock may be much of the time.
 func (p *pace) call(f func(n uint64)) (took time.Duration, accesses uint64, steady bool) {
 	accesses = max(1, p.n)
 	start := time.Now()
@@ -43,22 +43,22 @@ func (p *pace) call(f func(n uint64)) (took time.Duration, accesses uint64, stea
 	return took, accesses, p.n == accesses
 }
 
-// An aggressor does locked accesses at one address, over and over.
+// An aggressor makes locked accesses at one address repeatedly.
 type aggressor struct {
 	run  func(p *byte, n uint64)
 	at   *byte
 	pace pace
 }
 
-// A neighbour does n operations of its own, on memory of its own.
+// A neighbour does n operations on its own memory.
 type neighbour struct {
 	name  string
 	batch int // operations between two readings of the clock, about 0.1 ms alone
 	work  func(n int)
 }
 
-// neighbours returns, from the registers outwards, what works ever farther from
-// the core. It allocates the memory.
+// neighbours returns workloads ever farther from the core, starting with the registers.
+// It allocates their memory.
 func neighbours(caches cacheBytes, rng *rand.Rand) []neighbour {
 	x := uint64(1)
 	own := alignedBytes(lineBytes, lineBytes)
@@ -83,15 +83,15 @@ func multiply(x uint64, n int) uint64 {
 	return x
 }
 
-// A chain is a walk through memory in which each load gives the address of the
-// next, one in each line, in an order that no prefetcher guesses.
+// A chain is a walk through memory: each load, one in each line, gives the address of the
+// next, in an order that no prefetcher guesses.
 type chain struct {
 	next []uint32
 	at   uint32
 }
 
-// newChain returns a walk through all lines of so many bytes. They are one
-// cycle (Sattolo, Information Processing Letters 22, 1986).
+// newChain returns a walk through all lines of that many bytes. They are one cycle
+// (Sattolo, Information Processing Letters 22, 1986).
 func newChain(bytes int, rng *rand.Rand) *chain {
 	const words = lineBytes / 4
 	order := make([]uint32, bytes/lineBytes)
@@ -117,8 +117,8 @@ func (c *chain) walk(n int) {
 	c.at = at
 }
 
-// alignedBytes returns n bytes whose address is a multiple of align. They are
-// on the heap, which does not move, since the size is not a constant.
+// alignedBytes returns n bytes whose address is a multiple of align. The size is not a
+// constant, so they are on the heap, which does not move.
 //
 //go:noinline
 func alignedBytes(n, align int) []byte {
@@ -127,7 +127,7 @@ func alignedBytes(n, align int) []byte {
 	return b[skip:][:n:n]
 }
 
-// cost times c's access for about span, alone, and keeps the median call.
+// cost times c's access alone for about span, and keeps the median call.
 func (b *splitBench) cost(ctx context.Context, c *splitCell, span time.Duration) error {
 	var calls []float64
 	at := b.at(c.place)
@@ -151,11 +151,11 @@ func (b *splitBench) cost(ctx context.Context, c *splitCell, span time.Duration)
 	return nil
 }
 
-// splitWindow is for how long a neighbour works without a break.
+// splitWindow is the time of a neighbour's work without a break.
 const splitWindow = 2 * time.Millisecond
 
-// disturb times c's neighbour alone, beside an access inside a line and beside
-// one across two, in turn for about span, and keeps the median windows.
+// disturb times c's neighbour alone, with an access inside a line and with one across
+// two, in turn for about span. It keeps the median windows.
 func (b *splitBench) disturb(ctx context.Context, c *neighbourCell, span time.Duration) error {
 	var idle, inside, split, rates []float64
 	for start := time.Now(); len(split) == 0 || time.Since(start) < span; {
@@ -176,8 +176,8 @@ func (b *splitBench) disturb(ctx context.Context, c *neighbourCell, span time.Du
 	return nil
 }
 
-// window lets the neighbour work once, beside a if that is not nil. It returns
-// the ns of one of its operations, and how many accesses a made in a second.
+// window lets the neighbour work once, while a runs if it is not nil. It returns the ns
+// of one of its operations, and the accesses of a in a second.
 func (b *splitBench) window(n neighbour, a *aggressor) (ns, rate float64) {
 	var over atomic.Bool
 	b.pinned.step(func(thread int) {
@@ -204,15 +204,15 @@ func (b *splitBench) window(n neighbour, a *aggressor) (ns, rate float64) {
 	return ns, rate
 }
 
-// cacheBytes are the sizes of a CPU's data caches by level, 0 if unknown. There
-// is no level 0.
+// cacheBytes are the sizes of a CPU's data caches by level, 0 if unknown. There is no
+// level 0.
 type cacheBytes [4]int
 
-// readCacheBytes reads them where Linux tells.
+// readCacheBytes reads the sizes from the files of Linux.
 func readCacheBytes(fsys fs.FS, cpu int) (sizes cacheBytes) {
 	for index := range 10 {
 		read := func(name string) string {
-			// What cannot be read is unknown.
+			// An unreadable file counts as unknown.
 			text, _ := fs.ReadFile(fsys, fmt.Sprintf("sys/devices/system/cpu/cpu%d/cache/index%d/%s", cpu, index, name))
 			return strings.TrimSpace(string(text))
 		}
@@ -228,16 +228,16 @@ func readCacheBytes(fsys fs.FS, cpu int) (sizes cacheBytes) {
 	return sizes
 }
 
-// A footprint is how much memory to use to work in one level.
+// A footprint is the amount of memory for work in one level.
 type footprint struct {
 	name  string
 	bytes int
 	batch int
 }
 
-// footprints returns half of the first two levels, and twice the last: what a
-// walk at random hardly ever finds there. 256 MiB are the limit, where the last
-// level may still hold some of it.
+// footprints returns half of the first two levels, and twice the last, in which a random
+// walk hardly ever hits. The limit is 256 MiB, of which the last level may still hold a
+// part.
 func (c cacheBytes) footprints() []footprint {
 	orElse := func(size, fallback int) int {
 		if size == 0 {
@@ -253,7 +253,7 @@ func (c cacheBytes) footprints() []footprint {
 	}
 }
 
-// binaryBytes writes a number of bytes as "16 KiB".
+// binaryBytes formats a number of bytes as "16 KiB".
 func binaryBytes(n int) string {
 	if n >= 1<<20 && n%(1<<20) == 0 {
 		return fmt.Sprintf("%d MiB", n>>20)

@@ -9,8 +9,8 @@ import (
 
 var splitAccesses []splitAccess
 
-// unaligned says what the other architectures do with an atomic access that is
-// not aligned: none of them lets it cross a line.
+// unaligned describes unaligned atomic accesses on other architectures: none of them
+// allows one across a line.
 var unaligned = map[string]string{
 	"386":     "this is written for amd64",
 	"amd64":   "it needs assembly, which this build has not (gc, without the tag purego)",

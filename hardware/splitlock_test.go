@@ -13,14 +13,13 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// harmlessPlan runs all of the experiment on little memory and inside lines:
-// tests do not disturb the machine.
+// harmlessPlan runs the whole experiment on little memory and inside lines: tests do not
+// disturb the machine.
 func harmlessPlan() splitPlan {
 	places := []splitPlace{{"aligned", 0}, {"4 bytes off", 4}, {"8 bytes off", 8}}
 	return splitPlan{places: places, inside: places[0], across: places[1], caches: cacheBytes{0, 1 << 12, 1 << 13, 1 << 14}}
 }
 
-// skipSplitLock skips where no access may cross a line.
 func skipSplitLock(t *testing.T) {
 	t.Helper()
 	if err := splitLockAvailable(); err != nil {
@@ -52,8 +51,8 @@ func TestSplitLockIsInterruptible(t *testing.T) {
 	}
 }
 
-// TestSplitPlaces: the answer takes a place by whether it splits, so the list
-// must have both kinds, and the disturbing ones must be what they are called.
+// TestSplitPlaces checks that the list has places of both kinds, as the answer needs, and
+// that the two disturbing places match their names.
 func TestSplitPlaces(t *testing.T) {
 	plan := splitLockPlan()
 	if plan.inside.splits() || !plan.across.splits() || plan.places[0].splits() || plan.places[0].offset%operandSize != 0 {
@@ -78,8 +77,8 @@ func TestSplitPlaces(t *testing.T) {
 	}
 }
 
-// TestSplitAccessesCount: each access adds one at any place, and touches
-// nothing beside it. Three across a line disturb no other thread.
+// TestSplitAccessesCount checks that each access adds one at any place, and writes
+// nothing else. Three accesses across a line disturb no other thread.
 func TestSplitAccessesCount(t *testing.T) {
 	skipSplitLock(t)
 	const before = uint64(1<<32 - 2) // it carries into the upper half
@@ -108,9 +107,8 @@ func TestSplitAccessesCount(t *testing.T) {
 	}
 }
 
-// TestSplitAccessesAreLocked: two threads that add to one word lose nothing
-// with LOCK, and something without. It is inside a line, so it disturbs no
-// other thread.
+// TestSplitAccessesAreLocked checks that two threads that add to one word lose nothing
+// with LOCK, and something without. It is inside a line, so it disturbs no other thread.
 func TestSplitAccessesAreLocked(t *testing.T) {
 	skipSplitLock(t)
 	c := pairApart(t)
@@ -138,8 +136,8 @@ func TestSplitAccessesAreLocked(t *testing.T) {
 func TestPaceBoundsACall(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		access time.Duration // that one takes
-		least  uint64        // where the pace must settle
+		access time.Duration // time of one access
+		least  uint64        // bounds of the final pace
 		most   uint64
 	}{
 		{"nothing", 0, mostCalls, mostCalls},
@@ -149,7 +147,7 @@ func TestPaceBoundsACall(t *testing.T) {
 		for range 30 {
 			p.call(func(n uint64) {
 				if test.access > 0 {
-					time.Sleep(2 * longCall) // whatever n is
+					time.Sleep(2 * longCall) // for any n
 				}
 			})
 		}
@@ -189,7 +187,6 @@ func TestMultiplyIsAChain(t *testing.T) {
 	}
 }
 
-// TestSplitAnswer checks that the answer follows the figures.
 func TestSplitAnswer(t *testing.T) {
 	if len(splitAccesses) == 0 {
 		t.Skip(splitLockAssembly())
@@ -197,7 +194,7 @@ func TestSplitAnswer(t *testing.T) {
 	for _, test := range []struct {
 		name              string
 		split             float64 // ns of an access across two lines; 2 aligned
-		registers, memory float64 // ns of a neighbour beside one; 10 beside one inside a line
+		registers, memory float64 // ns of a neighbour during one; 10 during one inside a line
 		want, not         []string
 	}{
 		{"bus lock", 700, 11, 80,

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// ErrSplitLockTrapped says that locked accesses across two lines are caught by
-// the kernel or by a hypervisor below it, so their own cost cannot be measured.
+// ErrSplitLockTrapped reports that the kernel or a hypervisor below it traps locked
+// accesses across two lines, so their own cost cannot be measured.
 var ErrSplitLockTrapped = errors.New("hardware: split locks are trapped")
 
-// splitLockTrap returns why the Linux kernel whose files are under fsys would
-// catch a locked access across two lines, nil if it would not. On another system
-// the files are missing, and it would not.
+// splitLockTrap returns the reason why the Linux kernel whose files are under fsys would
+// trap a locked access across two lines, or nil. On another system the files are missing,
+// and it returns nil.
 //
-// Linux shows what the processor can detect as flags of /proc/cpuinfo, which the
-// boot option split_lock_detect does not take away, and acts as that option
-// says: "warn" if it is missing or misspelt (arch/x86/kernel/cpu/bus_lock.c).
+// Linux shows the detection features of the processor as flags of /proc/cpuinfo, which
+// the boot option split_lock_detect does not remove. It follows that option; the default,
+// also for a misspelt value, is "warn" (arch/x86/kernel/cpu/bus_lock.c).
 func splitLockTrap(fsys fs.FS) error {
 	flags := cpuFlags(fsys)
 	alignment, debug := slices.Contains(flags, "split_lock_detect"), slices.Contains(flags, "bus_lock_detect")
@@ -32,7 +32,7 @@ func splitLockTrap(fsys fs.FS) error {
 	}
 	var effect string
 	switch mode := splitLockMode(fsys); {
-	case mode == "off", mode == "ratelimit" && !debug: // a limit is for the debug exception only
+	case mode == "off", mode == "ratelimit" && !debug: // the limit applies to the debug exception only
 		return nil
 	case mode == "ratelimit":
 		effect, flag = "lets only so many pass in a second", "bus_lock_detect"
@@ -46,7 +46,6 @@ func splitLockTrap(fsys fs.FS) error {
 	return fmt.Errorf("%w: this kernel %s (flag %s in /proc/cpuinfo); boot it with split_lock_detect=off to measure them", ErrSplitLockTrapped, effect, flag)
 }
 
-// cpuFlags returns the flags of the first processor.
 func cpuFlags(fsys fs.FS) []string {
 	for line := range strings.Lines(readTrimmed(fsys, "proc/cpuinfo")) {
 		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "flags" {
@@ -56,8 +55,8 @@ func cpuFlags(fsys fs.FS) []string {
 	return nil
 }
 
-// splitLockMode returns "off", "warn", "fatal" or "ratelimit". Of several
-// options the kernel takes the last.
+// splitLockMode returns "off", "warn", "fatal" or "ratelimit". If the option is repeated
+// the kernel takes the last.
 func splitLockMode(fsys fs.FS) string {
 	mode := "warn"
 	for _, word := range strings.Fields(readTrimmed(fsys, "proc/cmdline")) {
@@ -71,23 +70,22 @@ func splitLockMode(fsys fs.FS) string {
 	return mode
 }
 
-// readTrimmed returns the text of a file, "" if it cannot be read.
 func readTrimmed(fsys fs.FS, name string) string {
-	text, _ := fs.ReadFile(fsys, name) // what cannot be read is unknown
+	text, _ := fs.ReadFile(fsys, name) // an unreadable file counts as unknown
 	return strings.TrimSpace(string(text))
 }
 
-// What probeSplit takes for slow: an access that the kernel does not trap takes
-// a few microseconds at most.
+// slowAccess is the threshold of probeSplit: an access without a trap takes a few
+// microseconds at most.
 const slowAccess = time.Millisecond
 
-// probeSplit does a few accesses, one at a time, and returns an error if they
-// take so long that something catches them. A hypervisor may, of which the guest
-// sees nothing. once does one access and returns how long it took.
+// probeSplit makes a few accesses, one at a time, and returns an error if they are so
+// slow that something must trap them. A hypervisor may do so without the guest seeing it.
+// once makes one access and returns its time.
 //
-// One slow access may be a thread that was preempted. And Linux, after it caught
-// one, lets the accesses of that CPU pass for two ticks. So it waits after a
-// slow one until they are caught again, and judges by the second.
+// One slow access may be a thread that was preempted. And Linux, after a trap, lets the
+// accesses of that CPU pass for two ticks. So it waits after a slow access until the trap
+// is active again, and judges by the second slow one.
 func probeSplit(once func() time.Duration, wait func(time.Duration)) error {
 	const (
 		accesses = 16

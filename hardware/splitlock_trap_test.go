@@ -104,8 +104,8 @@ func TestProbeSplit(t *testing.T) {
 	}
 }
 
-// TestSplitLockAvailable: what it refuses has a reason that says which
-// architecture or which setting is to blame.
+// TestSplitLockAvailable checks that a refusal has a reason that names the responsible
+// architecture or setting.
 func TestSplitLockAvailable(t *testing.T) {
 	err := splitLockAvailable()
 	switch {

@@ -10,8 +10,8 @@ import (
 	"locklab/spinlock/lab"
 )
 
-// TestSpinLocksKeepTheSectionToOne runs every spin lock of the lab on one CPU,
-// on one thread and on all CPUs.
+// TestSpinLocksKeepTheSectionToOne runs every spin lock of the lab on one CPU, on one
+// thread and on all CPUs.
 func TestSpinLocksKeepTheSectionToOne(t *testing.T) {
 	for _, e := range hardware.Suite {
 		if e.Name != "lost-updates" {
@@ -27,8 +27,8 @@ func TestSpinLocksKeepTheSectionToOne(t *testing.T) {
 		}
 		for _, r := range table.Rows {
 			for i, c := range r.Cells {
-				// A cell is a number of entries, a rate of failures, or text
-				// where the lock cannot run.
+				// A cell is a number of entries, a rate of failures, or text if the lock
+				// cannot run.
 				if isRate := table.Columns[i].Unit != ""; c.Text == "" && isRate != (c.Hi == 0) {
 					t.Errorf("%s: %s: %v", r.Label, table.Columns[i].Name, c)
 				}

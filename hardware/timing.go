@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// timed runs op on every thread of c for about span and returns the time of one
-// operation in ns. op does n operations; it is called in batches so large that
-// reading the clock does not count.
+// timed runs op on every thread of c for about span and returns the time of one operation
+// in ns. op does n operations; n is so large that reading the clock does not count.
 //
-// The span is cut into windows in which all threads run. A window's figure is
-// the mean of the threads, and the result the median of the windows, so that a
-// few windows in which a thread was preempted do not count.
+// The span is divided into windows in which all threads run. A window's figure is the
+// mean of the threads, and the result the median of the windows, so that a few windows
+// with a preempted thread do not count.
 func timed(ctx context.Context, c *pinnedThreads, span time.Duration, op func(thread, n int)) (float64, error) {
 	const (
 		batch  = 4096
@@ -46,8 +45,7 @@ func mean(xs []float64) float64 {
 	return sum / float64(len(xs))
 }
 
-// ratios returns a[i]/b[i], the ratio within each repeat: what slows a whole
-// repeat down cancels out.
+// ratios returns a[i]/b[i], the ratio within each repeat: a slow repeat cancels out.
 func ratios(a, b []float64) []float64 {
 	r := make([]float64, min(len(a), len(b)))
 	for i := range r {

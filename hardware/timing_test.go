@@ -62,8 +62,7 @@ func TestRatios(t *testing.T) {
 	}
 }
 
-// TestRepeatKeepsWhatFinished: an interrupt does not throw away the repeats
-// before it.
+// TestRepeatKeepsWhatFinished checks that an interrupt keeps the repeats before it.
 func TestRepeatKeepsWhatFinished(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done, err := repeat(ctx, Options{Repeats: 5}, func(round int) error {
@@ -109,7 +108,6 @@ func TestOperationsLeaveZero(t *testing.T) {
 	}
 }
 
-// TestSharingAnswer checks that the answer follows the figures.
 func TestSharingAnswer(t *testing.T) {
 	inc := increment{name: "add"}
 	for _, test := range []struct {
@@ -131,15 +129,14 @@ func TestSharingAnswer(t *testing.T) {
 	}
 }
 
-// TestNeedTwoCPUs keeps the reason in step with the machine.
 func TestNeedTwoCPUs(t *testing.T) {
 	if got, want := needTwoCPUs() == nil, len(machine.CPUOrder()) >= 2; got != want {
 		t.Errorf("available %v with the CPUs %v", got, machine.CPUOrder())
 	}
 }
 
-// TestSharingTables: the first cell of a group is alone, which has no distance
-// and is not drawn.
+// TestSharingTables checks that the first cell of a group, alone, has no distance and is
+// not drawn.
 func TestSharingTables(t *testing.T) {
 	groups := sharingCells()
 	for g, group := range groups {

@@ -26,15 +26,16 @@ var waiting = &Experiment{
 	Run:       runWaiting,
 }
 
-// A waitWay is an instruction to wait by. wait returns when *p is not v, or after n
-// waits, n > 0, and returns what it loaded last. It has no safe point, so n is small.
+// A waitWay is an instruction for waiting. wait returns the last loaded value when *p is
+// not v, or after n waits, n > 0. It has no safe point, so n is small.
 type waitWay struct {
 	name      string
 	available func() error
 	wait      func(p *atomics.Uint64, v, n uint64) (last uint64)
 }
 
-// Ways that there are everywhere: no instruction, and that of [atomics.SpinHint].
+// The ways of all architectures: no instruction, and the instruction of
+// [atomics.SpinHint].
 var (
 	waitByLoads = waitWay{"load only", always, pollWord}
 	waitByHints = waitWay{hintName, always, func(p *atomics.Uint64, v, n uint64) uint64 {
@@ -43,7 +44,6 @@ var (
 	}}
 )
 
-// pollWord polls without anything in between.
 func pollWord(p *atomics.Uint64, v, n uint64) (last uint64) {
 	for range n {
 		if last = p.Load(); last != v {
@@ -53,31 +53,31 @@ func pollWord(p *atomics.Uint64, v, n uint64) (last uint64) {
 	return last
 }
 
-// allWays returns every way of this architecture, whether this machine has it or not.
+// allWays returns every way of this architecture, available on this machine or not.
 func allWays() []waitWay { return append([]waitWay{waitByLoads, waitByHints}, waitWays...) }
 
 const (
-	// waitsPerCall is how many waits a call makes at most: some µs, but 1.6 ms of WFE,
-	// which a store ends.
+	// waitsPerCall bounds the waits of a call: some µs, but 1.6 ms of WFE, which a store
+	// ends.
 	waitsPerCall = 16
 
-	waitBlock = 250 * time.Microsecond // about, of hand-overs or waits in vain
-	waitTurns = 1 << 14                // hand-overs of a block, at most
+	waitBlock = 250 * time.Microsecond // about, of handovers or waits in vain
+	waitTurns = 1 << 14                // maximum handovers of a block
 )
 
-// A waitCell is what one way took, a figure for each repeat.
+// A waitCell is the result of one way, a figure for each repeat.
 type waitCell struct {
 	waitWay
 	turns             int       // of a block
 	handOver          []float64 // ns
 	vain              []float64 // ns of one wait for a store that does not come
-	neighbour         []float64 // time of work on the other thread of the core, as a multiple of alone
-	blocks            []float64 // of this repeat
+	neighbour         []float64 // time of work on the other thread of the core, as a multiple of the time alone
+	blocks            []float64
 	vains, neighbours []float64
-	product           uint64 // what the neighbour computes
+	product           uint64 // result of the neighbour's work
 }
 
-// await waits until p is k, which was k-1 before.
+// await waits until p changes from k-1 to k.
 func (w waitWay) await(p *atomics.Uint64, k uint64) {
 	for calls := 1; w.wait(p, k-1, waitsPerCall) != k; calls++ {
 		if calls%64 == 0 {
@@ -86,7 +86,7 @@ func (w waitWay) await(p *atomics.Uint64, k uint64) {
 	}
 }
 
-// handOver takes every second turn, from turn me on.
+// handOver takes every second turn, starting with turn me.
 func (w waitWay) handOver(p *atomics.Uint64, me, turns uint64) {
 	for k := me; k < turns; k += 2 {
 		w.await(p, k)
@@ -94,7 +94,7 @@ func (w waitWay) handOver(p *atomics.Uint64, me, turns uint64) {
 	}
 }
 
-// block times the hand-overs of one block on two threads, and sizes the next.
+// block times the handovers of one block on two threads, and sizes the next.
 func (c *waitCell) block(pinned *pinnedThreads) (ns float64) {
 	line := new(hopLine)
 	turns := uint64(c.turns)
@@ -114,7 +114,6 @@ func (c *waitCell) block(pinned *pinnedThreads) (ns float64) {
 	return ns
 }
 
-// inVain times one wait for a store that does not come.
 func (c *waitCell) inVain(pinned *pinnedThreads) (ns float64) {
 	line := new(hopLine)
 	pinned.step(func(thread int) {
@@ -131,8 +130,8 @@ func (c *waitCell) inVain(pinned *pinnedThreads) (ns float64) {
 	return ns
 }
 
-// beside times work on thread 0 while thread 1, if waits, waits for a store that does
-// not come.
+// beside times work on thread 0 while thread 1, if waits, waits for a store that does not
+// come.
 func (c *waitCell) beside(pinned *pinnedThreads, waits bool) (ns float64) {
 	line := new(hopLine)
 	var over atomic.Bool
@@ -154,8 +153,8 @@ func (c *waitCell) beside(pinned *pinnedThreads, waits bool) (ns float64) {
 	return ns
 }
 
-// multiplyFour is four chains of n multiplications each: work that a core does
-// several of at a time, and shares with its other thread.
+// multiplyFour runs four chains of n multiplications each: a core runs several of them at
+// a time, and shares its units with its other thread.
 //
 //go:noinline
 func multiplyFour(n int) (x uint64) {
@@ -166,7 +165,7 @@ func multiplyFour(n int) (x uint64) {
 	return a ^ b ^ c ^ d
 }
 
-// siblings returns two CPUs of one core, or why there are none.
+// siblings returns two CPUs of one core, or the reason why there are none.
 func siblings(t machine.Topology) (cpus []int, err error) {
 	for i, p := range t {
 		for _, q := range t[i+1:] {
@@ -178,11 +177,10 @@ func siblings(t machine.Topology) (cpus []int, err error) {
 	return nil, errors.New("as far as this system tells, no two CPUs that this process may use are threads of one core")
 }
 
-// A waitBench is where the ways are measured.
 type waitBench struct {
 	cells    []*waitCell
 	apart    placement
-	siblings []int // nil for none
+	siblings []int
 	absent   []string
 }
 
@@ -207,7 +205,7 @@ func newWaitBench() *waitBench {
 	return b
 }
 
-// repeat measures every way for about span in all, and adds a figure to each.
+// repeat measures every way for about span in total, and adds a figure to each.
 func (b *waitBench) repeat(ctx context.Context, span time.Duration) error {
 	for _, c := range b.cells {
 		c.blocks, c.vains, c.neighbours = nil, nil, nil
@@ -239,7 +237,6 @@ func (b *waitBench) repeat(ctx context.Context, span time.Duration) error {
 	return nil
 }
 
-// turns calls measure for each way in turn, on threads on cpus, for about span.
 func (b *waitBench) turns(ctx context.Context, cpus []int, span time.Duration, measure func(*pinnedThreads, *waitCell)) error {
 	pinned, err := newPinnedThreads(cpus...)
 	if err != nil {

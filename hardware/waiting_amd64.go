@@ -9,13 +9,13 @@ import (
 )
 
 // mostTicks bounds a wait by UMWAIT or MWAITX: 4 µs at 2.5 GHz. Linux bounds UMWAIT
-// itself, by 100,000 (IA32_UMWAIT_CONTROL).
+// itself at 100,000 (IA32_UMWAIT_CONTROL).
 const mostTicks = 10_000
 
-// pauseTicks is how long a TPAUSE takes: about a PAUSE of Intel since Skylake.
+// pauseTicks is the length of a TPAUSE: about a PAUSE of Intel since Skylake.
 const pauseTicks = 140
 
-// waitWays are the instructions that this architecture has, beside those of all.
+// waitWays are the additional instructions of this architecture.
 var waitWays = []waitWay{
 	{"TPAUSE, C0.1", needWAITPKG, func(p *atomics.Uint64, v, n uint64) uint64 { return tpause(p, v, n, pauseTicks, 1) }},
 	{"UMWAIT, C0.1", needWAITPKG, func(p *atomics.Uint64, v, n uint64) uint64 { return umwait(p, v, n, mostTicks, 1) }},
@@ -23,11 +23,10 @@ var waitWays = []waitWay{
 	{"MWAITX", needMONITORX, func(p *atomics.Uint64, v, n uint64) uint64 { return mwaitx(p, v, n, mostTicks) }},
 }
 
-// hintName is the instruction of [atomics.SpinHint].
 const hintName = "PAUSE"
 
-// needWAITPKG asks the processor for UMONITOR, UMWAIT and TPAUSE: Intel, from
-// Tremont and Alder Lake on (SDM volume 2, CPUID leaf 7).
+// needWAITPKG checks for UMONITOR, UMWAIT and TPAUSE: Intel, since Tremont and Alder Lake
+// (SDM volume 2, CPUID leaf 7).
 func needWAITPKG() error {
 	if most, _, _, _ := cpuid(0, 0); most >= 7 {
 		if _, _, c, _ := cpuid(7, 0); c&(1<<5) != 0 {
@@ -37,8 +36,8 @@ func needWAITPKG() error {
 	return errors.New("this processor, or the host of this machine, has no WAITPKG")
 }
 
-// needMONITORX asks the processor for MONITORX and MWAITX: AMD, from Excavator and
-// Zen on (APM volume 3, CPUID function 8000_0001h).
+// needMONITORX checks for MONITORX and MWAITX: AMD, since Excavator and Zen (APM volume
+// 3, CPUID function 8000_0001h).
 func needMONITORX() error {
 	if most, _, _, _ := cpuid(1<<31, 0); most > 1<<31 {
 		if _, _, c, _ := cpuid(1<<31|1, 0); c&(1<<29) != 0 {
@@ -48,8 +47,8 @@ func needMONITORX() error {
 	return errors.New("this processor, or the host of this machine, has no MONITORX")
 }
 
-// The functions below are in waiting_amd64.s. They wait as long as *p is v, at most
-// n times, n > 0, and most ticks of the TSC a time, and return what they loaded last.
+// The functions below are in waiting_amd64.s. They wait while *p is v, at most n times, n
+// > 0, each for at most most ticks of the TSC, and return the last loaded value.
 
 func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 

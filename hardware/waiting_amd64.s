@@ -3,13 +3,13 @@
 #include "textflag.h"
 
 #define word	DI // address of the word
-#define same	SI // the value to wait for the end of
-#define waits	R8 // still to make
-#define seen	R9 // what was loaded last
-#define ticks	R10 // most of a wait, in ticks of the TSC
+#define same	SI // waits continue while the word has this value
+#define waits	R8 // waits left
+#define seen	R9 // the last loaded value
+#define ticks	R10 // maximum length of a wait, in ticks of the TSC
 #define state	CX // UMWAIT and TPAUSE: 1 for C0.1, 0 for C0.2
 
-// The assembler knows none of these.
+// The assembler supports none of these.
 #define UMONITOR_RDI	BYTE $0xf3; BYTE $0x0f; BYTE $0xae; BYTE $0xf7 // UMONITOR RDI
 #define UMWAIT_ECX	BYTE $0xf2; BYTE $0x0f; BYTE $0xae; BYTE $0xf1 // until the TSC is EDX:EAX
 #define TPAUSE_ECX	BYTE $0x66; BYTE $0x0f; BYTE $0xae; BYTE $0xf1 // until the TSC is EDX:EAX
@@ -109,7 +109,7 @@ again:
 	CMPQ seen, same
 	JNE  done
 	MOVL $0xf0, AX
-	MOVL $2, CX // EBX is how long at most
+	MOVL $2, CX // EBX is the maximum time
 	MOVL ticks, BX
 	MWAITX
 	DECQ waits

@@ -11,21 +11,20 @@ import (
 	"locklab/atomics"
 )
 
-// mostTicks bounds a wait by WFET: a few µs by the counters of today, from 25 MHz to
-// 1 GHz.
+// mostTicks bounds a wait by WFET: a few µs with the counters of today, from 25 MHz to 1
+// GHz.
 const mostTicks = 1000
 
-// waitWays are the instructions that this architecture has, beside those of all.
+// waitWays are the additional instructions of this architecture.
 var waitWays = []waitWay{
 	{"YIELD", always, yield},
 	{"LDAXR, WFE", needEventStream, wfe},
 	{"LDAXR, WFET", needWFXT, func(p *atomics.Uint64, v, n uint64) uint64 { return wfet(p, v, n, mostTicks) }},
 }
 
-// hintName is the instruction of [atomics.SpinHint].
 const hintName = "ISB"
 
-// needEventStream asks Linux for its event stream, which ends a WFE after 100 µs at
+// needEventStream checks for the event stream of Linux, which ends a WFE after 100 µs at
 // the latest. Without it a wait for a store that never comes need not end.
 func needEventStream() error {
 	if !slices.Contains(armFeatures(), "evtstrm") {
@@ -34,7 +33,7 @@ func needEventStream() error {
 	return nil
 }
 
-// needWFXT asks for FEAT_WFxT, of Armv8.7.
+// needWFXT checks for FEAT_WFxT, of Armv8.7.
 func needWFXT() error {
 	if !slices.Contains(armFeatures(), "wfxt") {
 		return errors.New("this processor has no FEAT_WFxT (wfxt in /proc/cpuinfo)")
@@ -42,9 +41,9 @@ func needWFXT() error {
 	return nil
 }
 
-// armFeatures returns what Linux says of the first processor.
+// armFeatures returns the features of the first processor in /proc/cpuinfo.
 func armFeatures() []string {
-	text, _ := os.ReadFile("/proc/cpuinfo") // what cannot be read is unknown
+	text, _ := os.ReadFile("/proc/cpuinfo") // an unreadable file counts as unknown
 	for line := range strings.Lines(string(text)) {
 		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "Features" {
 			return strings.Fields(value)
@@ -53,8 +52,8 @@ func armFeatures() []string {
 	return nil
 }
 
-// The functions below are in waiting_arm64.s. They wait as long as *p is v, at most
-// n times, n > 0, and return what they loaded last.
+// The functions below are in waiting_arm64.s. They wait while *p is v, at most n times, n
+// > 0, and return the last loaded value.
 
 //go:noescape
 func yield(p *atomics.Uint64, v, n uint64) (last uint64)

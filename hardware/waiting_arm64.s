@@ -3,13 +3,13 @@
 #include "textflag.h"
 
 #define word	R0 // address of the word
-#define same	R1 // the value to wait for the end of
-#define waits	R2 // still to make
-#define seen	R3 // what was loaded last
+#define same	R1 // waits continue while the word has this value
+#define waits	R2 // waits left
+#define seen	R3 // the last loaded value
 #define deadline	R4
 #define ticks	R5 // of CNTVCT_EL0
 
-// The assembler does not know it: wait for an event until CNTVCT_EL0 is R4.
+// Waits for an event until CNTVCT_EL0 is R4. The assembler does not support it.
 #define WFET_R4	WORD $0xd5031004
 
 // func yield(p *atomics.Uint64, v, n uint64) (last uint64)
@@ -36,7 +36,7 @@ done:
 
 // func wfe(p *atomics.Uint64, v, n uint64) (last uint64)
 //
-//	SEVL; WFE: no event of before is left
+//	SEVL; WFE: clears an earlier event
 //	do {
 //		if (last = load exclusive(*p)) != v { break }
 //		wait for an event: a store to the line is one
@@ -65,7 +65,7 @@ done:
 
 // func wfet(p *atomics.Uint64, v, n, most uint64) (last uint64)
 //
-//	as wfe, at most so many ticks of CNTVCT_EL0 a wait
+//	as wfe, each wait for at most most ticks of CNTVCT_EL0
 TEXT ·wfet(SB), NOSPLIT|NOFRAME, $0-40
 	MOVD p+0(FP), word
 	MOVD v+8(FP), same

@@ -2,8 +2,8 @@
 
 package hardware
 
-// waitWays are the instructions that this architecture has, beside those of all.
+// waitWays are the additional instructions of this architecture.
 var waitWays []waitWay
 
-// hintName is what stands for the instruction of [atomics.SpinHint].
+// hintName is the name for the instruction of [atomics.SpinHint].
 const hintName = "spin hint"

@@ -7,13 +7,12 @@ import (
 	"locklab/harness"
 )
 
-// finding says what b has measured.
 func (b *waitBench) finding() *harness.Finding {
 	return &harness.Finding{Answer: b.answer(), Tables: b.tables(), Notes: b.absent}
 }
 
-// tables show each way: a hand-over with the length of a wait, and, where there are
-// siblings, what a neighbour pays.
+// tables show each way: a handover with the length of a wait, and, if there are siblings,
+// the cost to a neighbour.
 func (b *waitBench) tables() []harness.Table {
 	times := harness.Table{Caption: "Handing a word from one CPU to another, by what the waiter does between two loads", Label: "wait by", Chart: harness.Bars,
 		Columns: []harness.Column{{Name: "hand-over", Unit: "ns", Plot: true}, {Name: "one wait without a store", Unit: "ns"}}}
@@ -29,8 +28,8 @@ func (b *waitBench) tables() []harness.Table {
 	return []harness.Table{times, cost}
 }
 
-// answer names the fastest hand-over and the least cost to a neighbour, with those of
-// the hint that locks wait by, and what could not be measured.
+// answer names the fastest handover and the least cost to a neighbour, compared with the
+// hint that locks use, and the missing measurements.
 func (b *waitBench) answer() string {
 	least := func(of func(*waitCell) []float64) *waitCell {
 		best := b.cells[0]

@@ -16,11 +16,10 @@ import (
 	"locklab/internal/qemu"
 )
 
-// emulatedVariable tells a test that an emulator runs it, under which WFE ends by
-// itself though /proc/cpuinfo is that of the host.
+// emulatedVariable marks a test run under an emulator, in which WFE ends on its own
+// although /proc/cpuinfo belongs to the host.
 const emulatedVariable = "LOCKLAB_EMULATED"
 
-// forEachWay runs f for every way that this machine has, and skips the others.
 func forEachWay(t *testing.T, f func(t *testing.T, w waitWay)) {
 	for _, w := range allWays() {
 		t.Run(w.name, func(t *testing.T) {
@@ -33,8 +32,8 @@ func forEachWay(t *testing.T, f func(t *testing.T, w waitWay)) {
 	}
 }
 
-// TestWaits states what a way returns of a word that stays as it is: at once if it is
-// another value, in whichever bit, and after so many waits if it is that value.
+// TestWaits checks the result of a way for a constant word: it returns at once if the
+// word has another value, in any bit, and after n waits otherwise.
 func TestWaits(t *testing.T) {
 	forEachWay(t, func(t *testing.T, w waitWay) {
 		var line hopLine
@@ -54,8 +53,8 @@ func TestWaits(t *testing.T) {
 	})
 }
 
-// TestWaitsSeeAStore hands plain memory to and fro: a wait must end when the other
-// thread stores, not before, and show what was stored before that.
+// TestWaitsSeeAStore passes plain memory back and forth: a wait must end when the other
+// thread stores, not before, and show everything stored before that.
 func TestWaitsSeeAStore(t *testing.T) {
 	forEachWay(t, func(t *testing.T, w waitWay) {
 		const turns = 400
@@ -82,10 +81,10 @@ func TestWaitsSeeAStore(t *testing.T) {
 	})
 }
 
-// waitBytes are what functions must be made of, in this order: their machine code, for
-// instructions that the disassembler does not know. A branch has its distance in it,
-// so a loop is pinned whole: monitor, load, compare, leave; wait, count, go back to
-// the monitor.
+// waitBytes are the expected parts of functions, in this order: their machine code, for
+// instructions that the disassembler does not support. A branch contains its distance, so
+// a loop is pinned completely: monitor, load, compare, leave; wait, count, return to the
+// monitor.
 var waitBytes = []struct {
 	goarch, function string
 	parts            []string
@@ -98,7 +97,7 @@ var waitBytes = []struct {
 	{"arm64", "wfet", []string{"d50320bf" + "d503205f" + "c85ffc03" + "eb01007f", "d53be044" + "8b050084" + "d5031004" + "d1000442" + "b5ffff22" + "c8dffc03", "d5033f5f"}},
 }
 
-// TestWaitInstructions reads the assembly that this machine may not be able to run.
+// TestWaitInstructions reads the assembly, which this machine may be unable to run.
 func TestWaitInstructions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -146,7 +145,7 @@ func TestSiblings(t *testing.T) {
 	}
 }
 
-// waited is a bench whose figures are known.
+// waited is a bench with known figures.
 func waited(pair []int, absent ...string) *waitBench {
 	cell := func(name string, handOver, neighbour float64) *waitCell {
 		return &waitCell{waitWay: waitWay{name: name}, handOver: []float64{handOver}, vain: []float64{1}, neighbour: []float64{neighbour}}
@@ -178,8 +177,8 @@ func TestWaitingAnswer(t *testing.T) {
 	}
 }
 
-// TestWaitingNeighbour measures a neighbour on two CPUs that need not be threads of
-// one core: that the code runs, which a machine without such has no other way to see.
+// TestWaitingNeighbour measures a neighbour on two CPUs that need not be threads of one
+// core. So the code runs even on machines without such threads.
 func TestWaitingNeighbour(t *testing.T) {
 	b := newWaitBench()
 	b.siblings = b.apart.cpus

@@ -28,8 +28,8 @@ func Write(w io.Writer, f *harness.Finding) error {
 	return err
 }
 
-// maxField is the most rows of a field of cells that are printed: more do not
-// fit into a terminal. JSON, result files and charts have them all.
+// maxField is the maximum number of printed rows of a field of cells: more do not fit
+// into a terminal. JSON, result files and charts have them all.
 const maxField = 16
 
 func writeTable(out *bytes.Buffer, t harness.Table) {
@@ -54,9 +54,8 @@ func writeTable(out *bytes.Buffer, t harness.Table) {
 		}
 		fmt.Fprintln(tw, strings.Join(line, "\t"))
 	}
-	// A bytes.Buffer takes everything.
+	// A bytes.Buffer never fails.
 	_ = tw.Flush()
 }
 
-// number writes x with three significant figures.
 func number(x float64) string { return harness.FormatNumber(x) }

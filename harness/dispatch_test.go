@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// contextual is a mutex in the shape of a remote lock.
 type contextual interface {
 	Lock(ctx context.Context) error
 	Unlock(ctx context.Context) error
@@ -24,8 +23,8 @@ func (a adapted) Lock(ctx context.Context) error {
 
 func (a adapted) Unlock(context.Context) error { a.Locker.Unlock(); return nil }
 
-// The types behind these interfaces must stay unknown to the compiler, which
-// would else call the methods directly.
+// Their concrete types must stay hidden from the compiler, which would otherwise call the
+// methods directly.
 
 //go:noinline
 func newLocker() sync.Locker { return new(sync.Mutex) }
@@ -33,9 +32,9 @@ func newLocker() sync.Locker { return new(sync.Mutex) }
 //go:noinline
 func newContextual() contextual { return adapted{newLocker()} }
 
-// BenchmarkDispatch is one uncontended acquisition of sync.Mutex, called directly,
-// through sync.Locker as the local loop calls it, and through an adapter to
-// the shape of a remote lock, as a single loop for all locks would.
+// BenchmarkDispatch times one uncontended acquisition of sync.Mutex: called directly,
+// through sync.Locker as in the local loop, and through an adapter with the interface of
+// a remote lock.
 func BenchmarkDispatch(b *testing.B) {
 	b.Run("via=direct", func(b *testing.B) {
 		var mu sync.Mutex

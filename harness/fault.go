@@ -5,55 +5,56 @@ import (
 	"time"
 )
 
-// A Harm is what a failure may do to the users of a lock.
+// A Harm is a kind of damage that a failure may do to the users of a lock.
 type Harm string
 
-// The harms. A try of a scenario shows any number of them, or none.
+// The harms. One try of a scenario may show any number of them.
 const (
-	// TwoHolders: the lock was granted while another client held it, which had
-	// neither released it nor been told that it lost it.
+	// TwoHolders: the lock was granted while another client held it. That client had
+	// neither released the lock nor received notice of its loss.
 	TwoHolders Harm = "two holders"
 
-	// StaleWrite: the resource that the lock guards took a write of a holder after
-	// it had taken one of its successor. If the lock has fencing tokens the resource
-	// remembers the greatest and refuses lesser ones.
+	// StaleWrite: the guarded resource accepted a holder's write after a write of its
+	// successor. If the lock has fencing tokens, the resource remembers the greatest
+	// token and rejects lesser ones.
 	StaleWrite Harm = "stale write"
 
-	// TokenFell: a later holder had a token that was not greater.
+	// TokenFell: a later holder's token was not greater.
 	TokenFell Harm = "token fell"
 
-	// Stall: clients waited for a free lock for longer than it takes to notice the
-	// failure and to hand the lock over.
+	// Stall: a free lock was not granted for longer than detection of the failure and
+	// a handover take.
 	Stall Harm = "stall"
 
 	// Stuck: at the end of the try clients still waited for a free lock, or every
 	// attempt to take it failed.
 	Stuck Harm = "stuck"
 
-	// LeftBehind: a key or a ticket of a client that neither holds nor waits was
-	// still there at the end of the try.
+	// LeftBehind: at the end of the try a key or a ticket remained of a client that
+	// neither holds nor waits.
 	LeftBehind Harm = "left behind"
 
-	// Overtaken: a client was granted the lock before one that had waited for it for
-	// longer, though the lock claims to serve in order.
+	// Overtaken: a client was granted the lock before one that had waited longer,
+	// although the lock claims to serve in order.
 	Overtaken Harm = "overtaken"
 
-	// Storm: clients that waited sent requests without a pause.
+	// Storm: waiting clients sent requests without a pause.
 	Storm Harm = "storm"
 
-	// Misled: a call said what was not so: an error that belonged to an earlier one, a
-	// release of what was not held, a lock that was granted and reported as not.
+	// Misled: a call returned a wrong result: an error of an earlier call, a
+	// successful release of a lock not held, or a granted lock reported as not
+	// granted.
 	Misled Harm = "misled"
 
-	// Lost: a holder that ran lost the lock, though the server that keeps it ran as well
-	// and it could reach that: its lease was not renewed.
+	// Lost: a running holder lost the lock although its server ran and was reachable:
+	// its lease was not renewed.
 	Lost Harm = "lost"
 )
 
 // Harms lists every harm.
 var Harms = []Harm{TwoHolders, StaleWrite, TokenFell, Stall, Stuck, LeftBehind, Overtaken, Storm, Misled, Lost}
 
-// A Guarantee is what a scenario puts to the test.
+// A Guarantee is a promise that a scenario tests.
 type Guarantee string
 
 // The guarantees.
@@ -81,20 +82,21 @@ func (g Guarantee) Forbids() []Harm {
 	}
 }
 
-// A FaultResult is what became of one lock in some tries of one failure scenario.
-// Like a Result it carries all that a page needs. Results of the same scenario and
-// lock add up: see Add.
+// A FaultResult is the outcome of some tries of one failure scenario on one lock. Like a
+// Result it carries everything a page needs. Add combines results of the same scenario
+// and lock.
 type FaultResult struct {
 	Scenario string      `json:"scenario"`
 	Question string      `json:"question"` // ends with a question mark
-	Fault    string      `json:"fault"`    // what is done, in one line
-	Source   string      `json:"source"`   // where it was seen or described first
+	Fault    string      `json:"fault"`    // the injected fault, in one line
+	Source   string      `json:"source"`   // first report or description of the fault
 	Tests    []Guarantee `json:"tests,omitempty"`
 
 	Lock     Lock        `json:"lock"`
 	Expected Expectation `json:"expected"`
 
-	// Skipped, if not empty, is why the scenario was not tried on the lock.
+	// Skipped, if not empty, is the reason why the scenario was not tried on the
+	// lock.
 	Skipped string `json:"skipped,omitempty"`
 
 	Seed        uint64        `json:"seed"`
@@ -102,56 +104,60 @@ type FaultResult struct {
 	Elapsed     time.Duration `json:"elapsed"` // ns
 	Interrupted bool          `json:"interrupted,omitempty"`
 
-	// Tries is how often the fault was made and judged, and Seen in how many of these
-	// each harm was seen. Failed tries, in which the lab could not make the fault,
-	// are not among them, nor Starved ones: there the machine kept a process, which
-	// nothing had stopped, from running: a holder until the next one had entered, or
-	// a client or a server for so long that without it there would be no harm.
+	// Tries is the number of tries that were judged, and Seen the number of them that
+	// showed each harm. Failed counts tries without the fault, because the lab could
+	// not make it. Starved counts tries disturbed by the machine, which kept a
+	// process from running that nothing had stopped: a holder until the next one had
+	// entered, or a client or server long enough to explain the harm. Neither is part
+	// of Tries.
 	//
-	// Together says in how many of them exactly which harms were seen, for any at all. A
-	// file of before does not have it: see Hurt.
+	// Together counts the tries that showed exactly each set of harms. Older files
+	// lack it: see Hurt.
 	Tries    int          `json:"tries"`
 	Seen     map[Harm]int `json:"seen,omitempty"`
 	Together []Together   `json:"together,omitempty"`
 	Failed   int          `json:"failed,omitempty"`
 	Starved  int          `json:"starved,omitempty"`
 
-	// Window is for how long the lock was free and not granted, in ns, one of each
-	// try that saw the lock granted again. Margin is by how much a holder that lost
-	// the lock was told before the next one entered, negative if after; one of each try
-	// that saw both. Overlap is the longest time for which there were two holders, of
-	// each try that saw any.
+	Published int `json:"-"` // of Tries, made in the project's own campaign
+
+	// In ns. If the lock was granted again in a try, Window holds the time that it
+	// was free before. If a holder lost the lock and another entered, Margin holds
+	// the time from the notice of the loss to the entry, negative if the entry came
+	// first. Overlap holds, for each try with two holders, the longest time that
+	// there were two.
 	Window  []int64 `json:"window,omitempty"`
 	Margin  []int64 `json:"margin,omitempty"`
 	Overlap []int64 `json:"overlap,omitempty"`
 
 	Figures   []FaultFigure `json:"figures,omitempty"`
 	Aims      []FaultAim    `json:"aims,omitempty"`
-	Histories []string      `json:"histories,omitempty"` // files beside the results
-	Notes     []string      `json:"notes,omitempty"`     // the first of each kind that the tries left
+	Histories []string      `json:"histories,omitempty"` // files next to the results
+	Notes     []string      `json:"notes,omitempty"`     // the first of each kind
 }
 
-// Together is how many tries showed these harms, and no others.
+// Together is the number of tries that showed exactly these harms.
 type Together struct {
 	Harms []Harm `json:"harms"`
 	Tries int    `json:"tries"`
 }
 
-// An Expectation is what a scenario is said to do to a lock, before it is tried.
+// An Expectation is the predicted effect of a scenario on a lock, written before the
+// scenario is tried.
 type Expectation struct {
-	Harms []Harm `json:"harms,omitempty"` // that are possible; none is safe
-	Why   string `json:"why,omitempty"`   // "" if nothing is known of the lock
+	Harms []Harm `json:"harms,omitempty"` // possible harms; empty is safe
+	Why   string `json:"why,omitempty"`   // "" if there is no prediction for the lock
 }
 
-// A FaultFigure is a quantity that a scenario reports besides, one value a try.
+// A FaultFigure is an additional quantity of a scenario, one value per try.
 type FaultFigure struct {
 	Name   string    `json:"name"`
 	Unit   string    `json:"unit,omitempty"`
 	Values []float64 `json:"values"`
 }
 
-// A FaultAim is a limit for a quantile of a figure of a lock: the windows, the
-// margins, or one of Figures by its name.
+// A FaultAim is a limit for a quantile of a figure: the windows, the margins, or a member
+// of Figures.
 type FaultAim struct {
 	Figure   string  `json:"figure"` // "window", "margin" or a name in Figures
 	Quantile float64 `json:"quantile"`
@@ -165,9 +171,8 @@ func (r *FaultResult) Same(s *FaultResult) bool {
 	return r.Scenario == s.Scenario && r.Lock.Name == s.Lock.Name
 }
 
-// Hurt returns in how many tries any of these harms was seen: in least of them, and at
-// most in so many. The two differ only if two kinds were seen and Together does not say
-// of all tries which came together.
+// Hurt returns the number of tries that showed any of these harms: least at least, most
+// at most. They differ only if two kinds were seen and Together does not cover all tries.
 func (r *FaultResult) Hurt(harms []Harm) (least, most int) {
 	known := true
 	for _, h := range harms {
@@ -205,10 +210,11 @@ func (r *FaultResult) Add(s *FaultResult) {
 	r.Tries += s.Tries
 	r.Failed += s.Failed
 	r.Starved += s.Starved
+	r.Published += s.Published
 	r.Elapsed += s.Elapsed
 	r.Interrupted = r.Interrupted || s.Interrupted
 	seen := make(map[Harm]int, len(r.Seen))
-	for _, tries := range []map[Harm]int{r.Seen, s.Seen} { // a newer lab may know other harms
+	for _, tries := range []map[Harm]int{r.Seen, s.Seen} { // a newer lab may have other harms
 		for h, n := range tries {
 			seen[h] += n
 		}

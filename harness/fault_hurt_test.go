@@ -6,8 +6,6 @@ import (
 	"locklab/harness"
 )
 
-// TestHurt: parts that say which harms came together add up to an exact count, and one
-// that does not say makes it a range.
 func TestHurt(t *testing.T) {
 	unsafe := []harness.Harm{harness.TwoHolders, harness.StaleWrite}
 	part := func(told bool) *harness.FaultResult {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Finding is what one experiment about the hardware found. Like a [Result] it
-// carries all that a page needs: the question, the figures and how to draw them.
+// A Finding is the outcome of one experiment about the hardware. Like a [Result] it
+// carries everything a page needs: the question, the figures and how to draw them.
 type Finding struct {
 	Name     string `json:"name"`     // of the experiment
 	Question string `json:"question"` // ends with a question mark
@@ -17,12 +17,12 @@ type Finding struct {
 
 	Started     time.Time     `json:"started"`
 	Elapsed     time.Duration `json:"elapsed"`               // ns
-	Interrupted bool          `json:"interrupted,omitempty"` // it ended early: the figures are of what was finished
+	Interrupted bool          `json:"interrupted,omitempty"` // it ended early: the figures cover only the finished part
 
 	Answer   string    `json:"answer"` // a sentence or two, computed from the tables
 	Tables   []Table   `json:"tables,omitempty"`
 	Listing  string    `json:"listing,omitempty"` // preformatted text, such as machine instructions
-	Notes    []string  `json:"notes,omitempty"`   // what it ran on, and what limits it
+	Notes    []string  `json:"notes,omitempty"`   // conditions and limits
 	Warnings []Warning `json:"warnings,omitempty"`
 }
 
@@ -36,7 +36,7 @@ type Table struct {
 	Log     bool      `json:"log,omitempty"`   // the axis of the figures is logarithmic
 }
 
-// ChartKind says how a table is drawn.
+// ChartKind selects how a table is drawn.
 type ChartKind string
 
 // The kinds of charts.
@@ -44,7 +44,7 @@ const (
 	NoChart ChartKind = ""      // only a table
 	Bars    ChartKind = "bars"  // a group of bars for each row, one for each column
 	Lines   ChartKind = "lines" // a line for each column over Row.X
-	Heat    ChartKind = "heat"  // a field of cells: row i and column i are the same thing, the colour is the figure
+	Heat    ChartKind = "heat"  // a matrix of cells: row i and column i are the same thing, the colour is the figure
 )
 
 // A Column is a quantity and its unit, "" for a plain number.
@@ -54,10 +54,10 @@ type Column struct {
 	Plot bool   `json:"plot,omitempty"` // drawn; all plotted columns of a table have one unit
 }
 
-// A Row is what was measured of one thing.
+// A Row has the figures of one thing.
 type Row struct {
 	Label string  `json:"label"`
-	X     float64 `json:"x,omitempty"` // where lines have it; 0 is nowhere
+	X     float64 `json:"x,omitempty"` // position on the x axis of lines; 0 is none
 	Cells []Cell  `json:"cells"`
 }
 
@@ -71,8 +71,8 @@ type Cell struct {
 	Text   string  `json:"text,omitempty"`
 }
 
-// String returns the cell as text, such as "412 k [380 k..440 k]". The interval
-// is left out where its ends are the same.
+// String returns the cell as text, such as "412 k [380 k..440 k]". It omits the interval
+// if its ends are the same.
 func (c Cell) String() string {
 	switch {
 	case c.Text != "":
@@ -102,13 +102,13 @@ func FormatNumber(x float64) string {
 	}
 }
 
-// decimals returns how many decimals give a > 0 three significant figures.
+// decimals returns the number of decimals for three significant figures of a > 0.
 func decimals(a float64) int {
 	return max(0, min(2, 2-int(math.Floor(math.Log10(a)))))
 }
 
-// A Sample is a finished part of an experiment that takes long, kept so that an
-// interrupted experiment can go on: the raw values of one key.
+// A Sample is a finished part of a long experiment: the raw values of one key. It is kept
+// so that an interrupted experiment can resume.
 type Sample struct {
 	Experiment string    `json:"experiment"`
 	Key        string    `json:"key"`

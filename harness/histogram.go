@@ -2,14 +2,13 @@ package harness
 
 import "math"
 
-// A Histogram is counts of values in ascending order of value: latencies in
-// nanoseconds. Its zero value is empty. The recorder makes it from fixed
-// log-linear buckets with three significant figures (the layout of
-// HdrHistogram), so every value is the top of its bucket.
+// A Histogram has counts of values in ascending order of value, such as latencies in
+// nanoseconds. Its zero value is empty. The recorder makes it from fixed log-linear
+// buckets with three significant figures (the layout of HdrHistogram), so every value is
+// the top of its bucket.
 type Histogram []Bucket
 
-// A Bucket says that N observations fell into the bucket whose greatest
-// value is Value.
+// A Bucket counts N observations; Value is the greatest value of the bucket.
 type Bucket struct{ Value, N int64 }
 
 // Count returns the number of observations.
@@ -28,7 +27,8 @@ func (h Histogram) Quantile(q float64) float64 {
 	if total == 0 {
 		return math.NaN()
 	}
-	// 0.07 of 100 is 7, not what the product of the two floats rounds up to.
+	// Without the factor the product of the two floats may round up: 0.07 of 100 is
+	// 7.
 	rank := max(1, int64(math.Ceil(q*float64(total)*(1-1e-15))))
 	var seen int64
 	for _, b := range h {
@@ -39,9 +39,9 @@ func (h Histogram) Quantile(q float64) float64 {
 	return float64(h[len(h)-1].Value)
 }
 
-// TimeQuantile returns the smallest recorded value v such that observations of at most v
-// take at least a share q of the sum of all: of waits, the wait that a worker is in at a
-// random moment of its waiting. It is NaN if h is empty.
+// TimeQuantile returns the smallest recorded value v such that the observations up to v
+// add up to at least a share q of the total; NaN if h is empty. For waits, it is the wait
+// that a worker is in at a random moment of its waiting.
 func (h Histogram) TimeQuantile(q float64) float64 {
 	var sum, seen float64
 	for _, b := range h {

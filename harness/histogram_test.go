@@ -9,7 +9,6 @@ import (
 	"locklab/harness"
 )
 
-// histogram counts values, which it sorts.
 func histogram(values []int64) harness.Histogram {
 	slices.Sort(values)
 	var h harness.Histogram
@@ -23,8 +22,8 @@ func histogram(values []int64) harness.Histogram {
 	return h
 }
 
-// quantile is the definition, on a sorted slice: the smallest value such that
-// at least a share q of all is at most that value.
+// quantile implements the definition on a sorted slice: the smallest value v such that at
+// least a share q of all values is at most v.
 func quantile(sorted []int64, q float64) float64 {
 	for i, v := range sorted {
 		if float64(i+1) >= q*float64(len(sorted)) {
@@ -84,8 +83,6 @@ func TestHistogramMerge(t *testing.T) {
 	}
 }
 
-// TestMergeOwnsItsMemory checks that a merged histogram shares no memory with
-// its parts, not even with an empty one beside it.
 func TestMergeOwnsItsMemory(t *testing.T) {
 	for _, other := range []harness.Histogram{nil, {{Value: 2, N: 1}}} {
 		h := harness.Histogram{{Value: 1, N: 1}}
@@ -105,8 +102,8 @@ func TestEmptyHistogram(t *testing.T) {
 	}
 }
 
-// TestQuantileIsExact takes shares whose product with the count is whole, but
-// not in floating point.
+// TestQuantileIsExact takes shares whose product with the count is whole, but not in
+// floating point.
 func TestQuantileIsExact(t *testing.T) {
 	var h harness.Histogram
 	for v := range int64(100) {
@@ -119,7 +116,6 @@ func TestQuantileIsExact(t *testing.T) {
 	}
 }
 
-// TestTimeQuantile: of known waits, each counts by its length.
 func TestTimeQuantile(t *testing.T) {
 	// 990 waits of 1 and one of 9,010: together 10,000.
 	greedy := harness.Histogram{{Value: 1, N: 990}, {Value: 9010, N: 1}}

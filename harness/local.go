@@ -2,25 +2,25 @@ package harness
 
 import "sync"
 
-// Setup is what a Local constructor may need to know.
+// Setup has the parameters of a Local constructor.
 type Setup struct {
 	Workers int        // how many workers will call Local.Worker; at least 1
-	Wait    WaitPolicy // how a waiter waits, for locks that claim Traits.FollowsWait; for others it is WaitAdaptive
-	Pin     Pin        // how the workers are bound, which is how a waiter gives its processor up
+	Wait    WaitPolicy // how a waiter waits, for locks that claim Traits.FollowsWait; WaitAdaptive for others
+	Pin     Pin        // how workers are bound, and so how a waiter yields its processor
 
-	// Nodes[i] is on which node of the machine worker i stays: processors that
-	// share a last-level cache, numbered from 0. It is nil if the workers are
-	// not bound to processors, or all to one node. The lock must be correct
-	// wherever they run.
+	// Nodes[i] is the node of the machine that worker i stays on. A node is the
+	// processors that share a last-level cache; nodes are numbered from 0. Nodes is
+	// nil if the workers are not bound to processors, or all to one node. The lock
+	// must be correct wherever they run.
 	Nodes []int
 }
 
 // A Local is a lock inside one process.
 type Local interface {
-	// Worker returns worker i's own handle, 0 <= i < Setup.Workers. The
-	// handle holds what the algorithm keeps per worker, such as a queue node.
-	// A worker asks once and uses its handle from one goroutine at a time.
-	// Unlock of a handle that does not hold the lock is undefined.
+	// Worker returns worker i's own handle, 0 <= i < Setup.Workers. The handle has
+	// the algorithm's per-worker state, such as a queue node. A worker calls Worker
+	// once and uses its handle from one goroutine at a time. Unlock of a handle that
+	// does not hold the lock is undefined.
 	Worker(i int) sync.Locker
 }
 
@@ -49,25 +49,25 @@ type OptimisticReader interface {
 	ReadRetry(version uint64) bool
 }
 
-// WaitPolicy says what a waiter does between two polls of the lock. The zero
-// value is WaitAdaptive.
+// WaitPolicy is the action of a waiter between two polls of the lock. The zero value is
+// WaitAdaptive.
 type WaitPolicy string
 
-// The wait policies. Why the default does not just spin: a lock that serves in
-// order of arrival whose waiters never yield comes to a standstill as soon as
-// there are more workers than processors, because the next owner is not running:
+// The wait policies. The default does not only spin: with more workers than processors, a
+// FIFO lock whose waiters never yield stops making progress, because the next owner is
+// not running:
 //
 //	locklab run --locks ticket,mcs --wait spin,adaptive --workers 8 --hold 0
 //
-// A goroutine gives its processor to another goroutine by runtime.Gosched; a
-// goroutine bound to a thread has to ask the operating system, by sched_yield.
+// A goroutine yields its processor to another goroutine by runtime.Gosched. A goroutine
+// bound to a thread has to ask the operating system, by sched_yield.
 const (
 	WaitAdaptive   WaitPolicy = ""            // a few spin hints, then sleep if the lock can wake its waiters, else a yield before each poll
 	WaitSpin       WaitPolicy = "spin"        // poll again at once
 	WaitPause      WaitPolicy = "pause"       // one spin hint (PAUSE, ISB) between polls, and a yield now and then
 	WaitYield      WaitPolicy = "yield"       // runtime.Gosched between polls
-	WaitSchedYield WaitPolicy = "sched-yield" // sched_yield(2) between polls; runtime.Gosched where there is none
-	WaitPark       WaitPolicy = "park"        // sleep until woken; a lock that cannot wake its waiters yields instead, and says so
+	WaitSchedYield WaitPolicy = "sched-yield" // sched_yield(2) between polls; runtime.Gosched on systems without it
+	WaitPark       WaitPolicy = "park"        // sleep until woken; a lock that cannot wake its waiters yields instead, and reports that
 )
 
 // WaitPolicies lists every policy, default first.
@@ -89,8 +89,7 @@ type shared struct{ l sync.Locker }
 
 func (s shared) Worker(int) sync.Locker { return s.l }
 
-// Handles makes a Local of a lock whose workers have handles of a type of their
-// own.
+// Handles makes a Local of a lock whose workers have handles of their own type.
 func Handles[H sync.Locker](l interface{ Worker(i int) H }) Local { return handles[H]{l} }
 
 type handles[H sync.Locker] struct{ l interface{ Worker(i int) H } }

@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// A Loop drives all workers of a measurement where the lock lives, such as
-// threads of a Java process, so that no message between processes is in a time. It
-// drives them for w.Warmup, which is for the queue to form, and then for w.Window,
-// on the lock called key, and returns what they did in both. Its error wraps
-// ErrUsage if it cannot drive w: then the workers are those of Variant.Remote. It is
-// never asked for an open loop.
+// A Loop drives all workers of a measurement inside the process of the lock, such as
+// threads of a Java process. So no time includes a message between processes. It drives
+// the lock called key for w.Warmup, so that the queue forms, and then for w.Window, and
+// returns the acquisitions of both. Its error wraps ErrUsage if it cannot drive w: the
+// caller then uses the workers of Variant.Remote. It is never called for an open loop.
 type Loop func(ctx context.Context, at Endpoint, key string, w Workload) (*LoopLog, error)
 
-// A LoopLog is what the workers of a Loop did. Times are ns since Began.
+// A LoopLog records the work of the workers of a Loop. Times are ns since Began.
 type LoopLog struct {
 	Began        time.Time
 	Open, Close  int64         // the window
@@ -21,7 +20,7 @@ type LoopLog struct {
 	Wire         *Counts       // in the window; nil if it was not counted
 }
 
-// An Acquisition is one of a Loop.
+// An Acquisition is one acquisition of a Loop.
 type Acquisition struct {
 	Worker    int
 	Requested int64 // before the worker asked

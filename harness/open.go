@@ -2,35 +2,35 @@ package harness
 
 import "time"
 
-// An OpenLoop is what became of the arrivals of an open loop whose intended start
-// lies in the window. Such a loop asks for the lock at times that are drawn before,
-// whatever became of those before, and waits count from these times: a lock that
-// stands still for a second has delayed all that would have asked in that second.
-// Workers that ask again only when they were served would not have asked.
+// An OpenLoop is the outcome of the arrivals of an open loop whose intended start is in
+// the window. Start times are drawn in advance and do not depend on earlier arrivals;
+// waits count from them. So a lock that stalls for a second delays every arrival of that
+// second. In a closed loop those requests would not have been made.
 type OpenLoop struct {
 	Offered uint64        `json:"offered"` // arrivals
-	Span    time.Duration `json:"span"`    // for how long they were offered, in ns
+	Span    time.Duration `json:"span"`    // length of the time in which they were offered, in ns
 
-	// Dropped is how many had not got the lock by the deadline. Each counts in
-	// Result.Wait as a wait of the deadline, and in Ops not at all.
+	// Dropped counts the arrivals that did not have the lock by the deadline. Each
+	// adds a wait of the deadline to Result.Wait and does not count in Ops.
 	Dropped uint64 `json:"dropped,omitempty"`
 
-	// Backlog is how many arrivals, of the time before the window too, were neither served
-	// nor dropped as it ended. Those that no worker had taken by then count in Result.Wait
-	// as having waited until then.
+	// Backlog counts the arrivals, including earlier than the window, that were
+	// neither served nor dropped at its end. Those not yet taken by a worker add
+	// their wait until then to Result.Wait.
 	Backlog uint64 `json:"backlog,omitempty"`
 
-	// Late is how many found all workers busy: the loop was not open for them, because
-	// workers were too few or the lock did not keep up. Their waits count from their
-	// intended start like all others.
+	// Late counts the arrivals that found all workers busy: too few workers, or a
+	// lock that did not keep up. The loop was not open for them. Their waits count
+	// from the intended start, too.
 	Late uint64 `json:"late,omitempty"`
 
-	// Behind is how many arrivals were due that no worker had taken, as one was taken that
-	// was later than any other.
+	// Behind is the number of due arrivals that no worker had taken when the most
+	// delayed one was taken.
 	Behind uint64 `json:"behind,omitempty"`
 
-	// Lag50 and Lag99 are the median and the 99th percentile of how much later than
-	// intended a request began that a worker waited for, in ns: the error of the loop itself.
+	// Lag50 and Lag99 are the median and the 99th percentile, in ns, of the delay
+	// between the intended and the actual start of requests for which a worker was
+	// waiting: the error of the loop.
 	Lag50 float64 `json:"lag_p50"`
 	Lag99 float64 `json:"lag_p99"`
 }

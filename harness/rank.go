@@ -6,72 +6,75 @@ import (
 	"strings"
 )
 
-// A Rank is one of the processes, perhaps on several hosts, that measured a case
-// together: its part of the case. Each rank leaves a Result of its own, which has one
-// Rank and counts its own workers only; merged, they are one Result that has all of
-// them, in the order of their numbers.
+// A Rank is one of several processes, perhaps on several hosts, that measured a case
+// together: its part of the case. Each rank leaves its own Result with one Rank and only
+// its own workers. Merged, they are one Result with all ranks, in the order of their
+// numbers.
 type Rank struct {
 	Rank int    `json:"rank"` // 0 is the first
-	Host string `json:"host"` // its name, which no other machine of the run has
-	PID  int    `json:"pid"`  // of the process that started the measuring processes
+	Host string `json:"host"` // host name, unique in the run
+	PID  int    `json:"pid"`  // process that started the measuring processes
 
-	// Workers of the case are those of this rank from First on.
+	// The first worker of this rank; its workers are consecutive.
 	First   int `json:"first"`
 	Workers int `json:"workers"`
 
 	Ops uint64 `json:"ops"` // acquisitions in its window
 
-	// Clock names the clock of Zero, Opened and Closed: ranks with the same clock read
-	// one and the same, CLOCK_MONOTONIC of one boot of one kernel, and their times can be
-	// compared as they are.
+	// Clock names the clock of Zero, Opened and Closed. Times of ranks with equal
+	// Clock are comparable: they read CLOCK_MONOTONIC of the same boot of the same
+	// kernel.
 	Clock string `json:"clock"`
 
-	// Zero is when the times of Result.Holds begin, and Opened and Closed are when the
-	// window did, in ns of Clock.
+	// Zero is the origin of the times in Result.Holds. Opened and Closed are the ends
+	// of the window. All are in ns of Clock.
 	Zero   int64 `json:"zero"`
 	Opened int64 `json:"opened"`
 	Closed int64 `json:"closed"`
 
-	// A time of Clock plus Offset is one of the clock that all ranks have in common,
-	// that of the server where they met, in ns since 1970, but for Error ns at most in
-	// either direction, during the whole window. Error is -1 if nothing is known.
+	// A time of Clock plus Offset is a time of the common clock of all ranks, in ns
+	// since 1970: the clock of the server through which they met. The error is at
+	// most Error ns in either direction during the whole window. Error is -1 if
+	// nothing is known.
 	Offset int64 `json:"offset"`
 	Error  int64 `json:"error"`
 
-	// Late is by how much the window opened later than all ranks had agreed upon, in ns.
+	// Late is the delay between the agreed and the actual opening of the window, in
+	// ns.
 	Late int64 `json:"late"`
 }
 
-// Machine names what the rank ran on: by the boot of its kernel, with which Clock begins
-// where the system tells it, else by its host. Some machines have the same name as others.
+// Machine identifies the machine of the rank by the boot of its kernel, with which Clock
+// begins if the system reports it. Otherwise it is the host name, which machines may
+// share.
 func (r Rank) Machine() string {
-	if boot, _, ok := strings.Cut(r.Clock, " time:"); ok { // as ranks.ClockName has it
+	if boot, _, ok := strings.Cut(r.Clock, " time:"); ok { // the form of ranks.ClockName
 		return boot
 	}
 	return r.Host
 }
 
-// A Hold is one acquisition as its worker saw it. Times are in ns on one
-// monotonic clock that all workers of a process share.
+// A Hold is one acquisition as seen by its worker. Times are in ns on one monotonic clock
+// that all workers of a process share.
 type Hold struct {
 	Worker    int
 	Requested int64 // before Lock was called
 	Acquired  int64
 	Releasing int64
-	Shared    bool   // by a reader, beside which other readers may hold the lock
+	Shared    bool   // by a reader, so other readers may hold the lock at the same time
 	Token     uint64 // fencing token, 0 for none
 }
 
-// MaxRanks is how many ranks a case may have.
+// MaxRanks is the greatest number of ranks of a case.
 const MaxRanks = 1024
 
-// Share returns which workers of w run in rank: so many from first on. They are spread
-// as evenly as possible; the ranks that have one more come first. Without ranks rank 0
+// Share returns the first worker of rank and the number of its workers. Workers are
+// spread as evenly as possible; the ranks with one more come first. Without ranks, rank 0
 // has them all.
 func (w Workload) Share(rank int) (first, workers int) { return spread(w.Workers, w.Ranks, rank) }
 
-// Part returns what rank has to drive of w: its share of the workers, of the clients and
-// of the rate, in one process.
+// Part returns the part of w that rank drives in one process: its share of the workers,
+// the clients and the rate.
 func (w Workload) Part(rank int) Workload {
 	if w.Ranks < 2 {
 		return w
@@ -96,13 +99,12 @@ func spread(n, over, i int) (first, share int) {
 	return first, share
 }
 
-// mostWorkers keeps a typing mistake from taking the machine down: it is of each rank.
-// Owner logs have no room for more.
+// mostWorkers limits typing mistakes, per rank. Owner logs have no room for more than
+// MaxUint16.
 func (w Workload) mostWorkers() int {
 	return min(maxWorkers*max(1, min(w.Ranks, MaxRanks)), math.MaxUint16)
 }
 
-// checkRanks returns what is wrong with the ranks of w, "" if nothing is.
 func (w Workload) checkRanks() string {
 	switch {
 	case w.Ranks < 0 || w.Ranks > MaxRanks:
@@ -118,7 +120,7 @@ func (w Workload) checkRanks() string {
 	return ""
 }
 
-// Ordered reports whether it is known in which order the workers of r held the lock,
-// and so how often it went from one to another. Of a result that was merged from several
-// ranks it is only if their clocks or the fencing tokens told: it has Owners then.
+// Ordered reports whether the order in which the workers of r held the lock is known, and
+// so the number of handovers. For a merged result that requires comparable clocks or
+// fencing tokens; the result then has Owners.
 func (r *Result) Ordered() bool { return len(r.Ranks) < 2 || len(r.Owners) > 0 }

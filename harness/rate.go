@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// A Rate is how many acquisitions a second are asked for in an open loop, by all
-// workers together. 0 is a closed loop.
+// A Rate is the number of acquisitions per second that all workers of an open loop
+// request together. 0 is a closed loop.
 type Rate float64
 
-// closedLoop is how a rate of 0 is written.
 const closedLoop = "closed"
 
 // MaxRate is the greatest rate of a workload: an arrival every 10 ns.
@@ -29,7 +28,7 @@ func (r Rate) String() string {
 	return digits + prefix + "/s"
 }
 
-// Rounded returns r with so many figures.
+// Rounded returns r with this number of significant figures.
 func (r Rate) Rounded(figures int) Rate {
 	x, err := strconv.ParseFloat(strconv.FormatFloat(float64(r), 'e', max(1, figures)-1, 64), 64)
 	if err != nil {
@@ -44,8 +43,8 @@ func (r Rate) name() string {
 	return digits + prefix + "-per-s"
 }
 
-// digits returns r in full, by the greatest prefix that leaves at least one and
-// loses nothing.
+// digits returns r in full with the greatest prefix that leaves at least one whole digit
+// and loses nothing.
 func (r Rate) digits() (digits, prefix string) {
 	for _, p := range []struct {
 		unit Rate
@@ -63,10 +62,8 @@ func (r Rate) digits() (digits, prefix string) {
 	return strconv.FormatFloat(float64(r), 'f', -1, 64), ""
 }
 
-// rateRE is a number, a prefix, and for which time it is.
 var rateRE = regexp.MustCompile(`^([0-9]{1,18}(?:\.[0-9]{1,18})?)([kM]?)/(s|ms|us|µs|μs)$`)
 
-// exponents of ten, of the prefixes and the units of a rate.
 var rateExponents = map[string]int{"": 0, "k": 3, "M": 6, "s": 0, "ms": 3, "us": 6, "µs": 6, "μs": 6}
 
 // ParseRate reads "500/s", "1.5k/s", "3/ms", "2/us", or "closed" for 0.
@@ -85,13 +82,13 @@ func ParseRate(text string) (Rate, error) {
 	return 0, fmt.Errorf("%w: %q is not a rate: want more than 0, up to %v", ErrUsage, text, MaxRate)
 }
 
-// An Arrival says how the arrivals of an open loop are spaced.
+// An Arrival is the spacing of the arrivals of an open loop.
 type Arrival string
 
 // The kinds of arrivals.
 const (
-	Poisson Arrival = ""     // independent of each other, as those of many clients are
-	Even    Arrival = "even" // one interval apart, as those of a timer are
+	Poisson Arrival = ""     // independent of each other, like arrivals from many clients
+	Even    Arrival = "even" // equally spaced, like the ticks of a timer
 )
 
 // Arrivals lists every kind, default first.
@@ -105,7 +102,6 @@ func (a Arrival) String() string {
 	return string(a)
 }
 
-// validateLoad reports the first mistake in what makes w an open loop.
 func (w Workload) validateLoad(bad func(format string, args ...any) error) error {
 	switch {
 	case !(w.Rate >= 0 && w.Rate <= MaxRate):

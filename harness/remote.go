@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// An Endpoint says where servers are and how to reach them.
+// An Endpoint has the addresses of servers and the means to reach them.
 type Endpoint struct {
 	Kind string // KindRedis or KindZooKeeper
 
@@ -15,58 +15,58 @@ type Endpoint struct {
 	// five masters is five lists of one.
 	Addrs [][]string
 
-	// Cluster says that Addrs[0] are nodes of one Redis Cluster.
+	// Cluster reports that Addrs[0] are nodes of one Redis Cluster.
 	Cluster bool `json:",omitempty"`
 
-	// PIDs are the processes of the servers, in the order of Addrs, if the lab started
-	// them on this machine; nil of others.
+	// PIDs are the server processes in the order of Addrs, if the lab started them on
+	// this machine; otherwise nil.
 	PIDs []int
 
 	Username string      `json:"-"` // never written to a file
 	Password string      `json:"-"` // never written to a file
 	TLS      *tls.Config `json:"-"` // nil for plain TCP
 
-	// Roots are the certificates that TLS trusts, PEM, by which another process is told of
-	// them; nil are those of the system.
+	// Roots are the certificates that TLS trusts, in PEM, for handing them to another
+	// process; nil is the system's.
 	Roots []byte `json:"-"`
 
-	// RootsFile is where Roots are on disk as long as the servers live, for programs that
-	// read them from there; "" if nowhere.
+	// RootsFile is the file that holds Roots during the life of the servers, for
+	// programs that read them from a file; "" if there is no file.
 	RootsFile string `json:"-"`
 
-	// SessionTimeout is how long a ZooKeeper session outlives its client; 0
-	// lets the lock choose. Lease is the same for locks kept by Redis.
+	// SessionTimeout is how long a ZooKeeper session outlives its client; 0 lets the
+	// lock choose. Lease is the equivalent for Redis locks.
 	SessionTimeout time.Duration
 	Lease          time.Duration
 }
 
-// A Remote is ONE client of a lock kept by servers: one connection pool to
-// Redis, one session with ZooKeeper.
+// A Remote is ONE client of a distributed lock: one connection pool to Redis, one session
+// with ZooKeeper.
 type Remote interface {
 	// Join adds worker i to this client. Workers are numbered across all
 	// clients of a run.
 	Join(ctx context.Context, i int) (Session, error)
 
-	// Close ends the client and everything it started. The caller closes its
-	// sessions first.
+	// Close ends the client and everything it started. The caller closes its sessions
+	// first.
 	Close() error
 }
 
-// A Namer is a Remote that can take locks of other names by the same connections, as the
-// clients of services do.
+// A Namer is a Remote that can take locks of other names over the same connections, like
+// the clients of services.
 type Namer interface {
 	Remote
 
-	// Named returns the lock called key. It ends with the Remote that it came from:
-	// its own Close does nothing.
+	// Named returns the lock called key. It ends with its parent Remote: its own
+	// Close does nothing.
 	Named(key string) Remote
 }
 
 // A Session is one worker of a client. It is used by one goroutine at a time.
 type Session interface {
-	// Lock waits for the lock. When ctx ends it gives up, leaves nothing
-	// behind that could block others, and returns an error for which
-	// errors.Is(err, ctx.Err()) holds.
+	// Lock waits for the lock. When ctx ends it gives up, leaves nothing behind that
+	// could block others, and returns an error for which errors.Is(err, ctx.Err())
+	// holds.
 	Lock(ctx context.Context) (Lease, error)
 
 	Close() error
@@ -79,47 +79,45 @@ type TrySession interface {
 	TryLock(ctx context.Context) (Lease, error)
 }
 
-// An RWSession is a Session of a lock that lets readers share; its Lock is the
-// writer's. A variant has such sessions exactly if it claims Traits.ReadWrite.
+// An RWSession is a Session of a lock that lets readers share; its Lock is the writer's.
+// A variant has such sessions if and only if it claims Traits.ReadWrite.
 type RWSession interface {
 	Session
 
-	// RLock waits for the lock as a reader: its lease may overlap with those
-	// of other readers and with no writer's. In all else it is like Lock. Where
-	// the lock has fencing tokens, a reader's is not less than that of the
-	// writer before it and less than that of the next one; readers may have
-	// equal ones.
+	// RLock waits for the lock as a reader: its lease may overlap with leases of
+	// readers, but not of writers. Otherwise it is like Lock. If the lock has fencing
+	// tokens, a reader's token is at least the previous writer's and less than the
+	// next writer's; readers may have equal tokens.
 	RLock(ctx context.Context) (Lease, error)
 }
 
 // A Lease is one acquisition of a remote lock.
 type Lease interface {
-	// Unlock releases the lock. It works under a cancelled ctx, whose
-	// deadline it detaches from and replaces by a bound of its own. The error
-	// wraps ErrNotHeld if the lock was lost or has been released.
+	// Unlock releases the lock. It works under a cancelled ctx: it ignores the
+	// deadline of ctx and uses its own bound. The error wraps ErrNotHeld if the lock
+	// was lost or has been released.
 	Unlock(ctx context.Context) error
 
-	// Token is the fencing token, 0 where the lock has none. It rises
-	// strictly in holding order; a resource that remembers the greatest token
-	// seen can refuse a holder that was paused past its lease.
+	// Token is the fencing token, 0 if the lock has none. It rises strictly in
+	// holding order. A resource that remembers the greatest token seen can refuse a
+	// holder that was paused past its lease.
 	Token() uint64
 
 	// Done is closed when the lock is released or may have been lost.
 	Done() <-chan struct{}
 
-	// Err is nil while the lock is held, then why it ended: ErrReleased, or
-	// an error that wraps ErrLost.
+	// Err is nil while the lock is held. Then it is ErrReleased or wraps ErrLost.
 	Err() error
 
-	// Deadline is until when the lock is surely held, on the local monotonic
-	// clock, and false if only Done can tell.
+	// Deadline returns the time until which the lock is surely held, on the local
+	// monotonic clock. It returns false if only Done can report the loss.
 	Deadline() (time.Time, bool)
 }
 
 // A Counter counts what a Remote sent and received on behalf of its lock.
 type Counter interface{ Counts() Counts }
 
-// Counts is wire traffic, whole messages.
+// Counts is wire traffic in whole messages.
 type Counts struct {
 	Requests      uint64 `json:"requests"`      // commands or packets sent, without keep-alives
 	Notifications uint64 `json:"notifications"` // messages the server sent unasked: watch events, published messages

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Lock is the part of a Variant that a Result keeps, so that a file can
-// be drawn after its lock has been deleted.
+// A Lock is the part of a Variant in a Result, so that a file can be drawn after its lock
+// has been deleted.
 type Lock struct {
 	Name   string `json:"name"`
 	Doc    string `json:"doc"`
@@ -19,108 +19,104 @@ type Lock struct {
 	Complexity Complexity `json:"complexity,omitempty"`
 }
 
-// SliceLength is the time scale of [Result.Slices]: the shortest window of a lock
-// in this process that a budget takes, so that every window has one.
+// SliceLength is the time scale of [Result.Slices]. It is the shortest window of a local
+// lock in a budget, so that every window has a slice.
 const SliceLength = 20 * time.Millisecond
 
-// Describe returns the part of v that a Result keeps.
+// Describe returns the Lock of v.
 func (v *Variant) Describe() Lock {
 	return Lock{v.Name, v.Doc, v.Paper, v.Family, v.Status, v.Traits, v.Complexity}
 }
 
-// A Result is what one round of one lock under one workload gave. All times
-// are on the monotonic clock; rates and counts are of the measured window,
-// which starts after every worker has started and ends before any has stopped.
+// A Result is the outcome of one round of one lock under one workload. All times are on
+// the monotonic clock. Rates and counts cover the measured window, which starts after
+// every worker has started and ends before any has stopped.
 type Result struct {
 	Lock     Lock     `json:"lock"`
 	Workload Workload `json:"workload"`
 	Round    int      `json:"round"` // 0 is the first
 
 	Started time.Time     `json:"started"` // wall clock, for humans only
-	Elapsed time.Duration `json:"elapsed"` // the measured window as it was, in ns
+	Elapsed time.Duration `json:"elapsed"` // the actual length of the window, in ns
 
 	Ops     uint64   `json:"ops"`     // acquisitions in the window
 	Workers []uint64 `json:"workers"` // acquisitions in the window by each worker
 
-	// Handovers counts the acquisitions in the window whose predecessor was
-	// another worker; Ops - Handovers is how often an owner took the lock
-	// twice in a row.
+	// Handovers counts the acquisitions in the window whose predecessor was another
+	// worker. Ops - Handovers is the number of reacquisitions by the last owner.
 	Handovers uint64 `json:"handovers"`
 
 	Wait     Histogram `json:"-"` // request to grant, 1 in SampleEvery, by chance
 	Handover Histogram `json:"-"` // release to grant of another worker, 1 in SampleEvery, by chance
 
 	// HandoverWait is request to grant of the acquisitions in the window whose
-	// predecessor was another worker, of locks kept by servers only. Where one
-	// worker takes the lock again and again, most acquisitions wait for nothing, and
-	// quantiles of Wait say little about the others.
+	// predecessor was another worker, for distributed locks only. If one worker
+	// reacquires the lock often, most acquisitions wait for nothing, and quantiles of
+	// Wait reveal little about the others.
 	HandoverWait Histogram `json:"-"`
 
-	// Where the rest of a sampled acquisition went, by the clock. A hold is
-	// from grant to release and includes what the lab does in the section; a
-	// think is what the workload asked for and the time in which the worker had
-	// no processor.
+	// Hold and Think are the remaining times of a sampled acquisition. A hold is from
+	// grant to release and includes the lab's work in the critical section. A think
+	// includes the workload's think time and the time without a processor.
 	Hold  Spans `json:"hold,omitzero"`
 	Think Spans `json:"think,omitzero"` // empty if the workload has no think time
 
-	// Owners is which worker held the lock, in order: bursts of Burst consecutive
-	// acquisitions, spread over the window.
+	// Owners lists the workers that held the lock, in order: bursts of Burst
+	// consecutive acquisitions, spread over the window.
 	Owners []uint16 `json:"-"`
 	Burst  int      `json:"burst"`
 
-	// Ranks is what each rank did, of a case that has several, or of one of them only, if
-	// this is its own result: then Workers, Owners and Slices are of its own workers.
+	// Ranks has the ranks of a case with several; a rank's own result has just its
+	// own. Workers, Owners and Slices of such a result cover its own workers.
 	Ranks []Rank `json:"ranks,omitempty"`
 
-	// Holds is every acquisition of a rank during its window, in the order of their
-	// grants, by which a merge judges the lock over all ranks, and HoldsLost how many
-	// more there were than are kept. A merged result has none.
+	// Holds has every acquisition of a rank during its window, in the order of their
+	// grants; a merge uses them to check the lock across all ranks. HoldsLost counts
+	// the holds that were not kept. A merged result has no Holds.
 	Holds     []Hold `json:"-"`
 	HoldsLost uint64 `json:"holds_lost,omitempty"`
 
-	// Slices is how many acquisitions each worker finished in each slice of the
-	// window: of worker i in slice s, Slices[s*len(Workers)+i]. A slice lasts
-	// SliceLength, the first begins with the window, and a rest that is shorter is
-	// left out. A worker counts to the slice in which it checked whether it should
-	// stop what it had finished since it checked before. There are none with fewer than
-	// two workers, and in a window that is shorter than a slice.
+	// Slices[s*len(Workers)+i] is the number of acquisitions that worker i finished
+	// in slice s of the window. Each slice lasts SliceLength, the first begins with
+	// the window, and a shorter rest is left out. A worker counts all acquisitions
+	// since its previous stop check in the slice of the check. Slices is empty with
+	// fewer than two workers and in a window shorter than a slice.
 	Slices []uint32 `json:"-"`
 
-	// Unserved is the longest time of the window in which a worker finished no
-	// acquisition, between two of its checks; 0 if that was not measured.
+	// Unserved is the longest time of the window without a finished acquisition of a
+	// worker, between two of its checks; 0 if not measured.
 	Unserved time.Duration `json:"unserved,omitempty"`
 
-	// Open is what became of the arrivals of an open loop; nil of a closed one. The
-	// workers of an open loop are whichever were free, so it has no Handovers, Owners
-	// or Slices, and nothing is to be concluded from which worker did what.
+	// Open is the outcome of the arrivals of an open loop; nil for a closed loop. Any
+	// free worker of an open loop takes an arrival, so it has no Handovers, Owners or
+	// Slices, and the counts per worker mean nothing.
 	Open *OpenLoop `json:"open,omitempty"`
 
-	SampleEvery int     `json:"sample_every"` // latency is timed for one acquisition in so many on average; 1 is every acquisition
+	SampleEvery int     `json:"sample_every"` // latency is timed for one in this many acquisitions on average; 1 is every acquisition
 	ClockFloor  float64 `json:"clock_floor"`  // ns: the least time between two readings of the clock
 	ClockStep   float64 `json:"clock_step"`   // ns: the clock advances in steps of this
 	Clock       string  `json:"clock"`        // which clock timed the samples
 
-	// Transfer is how long a word took from one processor to another by
-	// compare-and-swap, one way, in ns: the median of samples taken right before
-	// and right after the window, on the first two processors of the workers'
-	// order. It is 0 if that was not measured: of remote locks, with one
-	// processor, where threads cannot be bound, or because the machine was too
-	// busy.
+	// Transfer is the time to move a word from one processor to another by
+	// compare-and-swap, one way, in ns. It is the median of samples right before and
+	// right after the window, on the first two processors of the workers' order. It
+	// is 0 if not measured: for remote locks, with one processor, if threads cannot
+	// be bound, or on a machine that was too busy.
 	Transfer float64 `json:"transfer,omitempty"`
 
-	// RoundTrip is how long a bare request to the first server of the lock took,
-	// from sending it to having the answer, in ns: the median of requests by one
-	// connection of its own, one at a time, right before and right after the
-	// window, bound to no processor. To Redis it is PING, or TIME where the user
-	// may not send that; to ZooKeeper the exists of "/", a read, which the server
-	// answers from its memory: a write goes through its log, and in an ensemble to
-	// a majority, and takes longer. Where a lock has several independent servers,
-	// the first stands for all. It is 0 if that was not measured: of locks in this
-	// process, or because the server did not answer in time.
+	// RoundTrip is the time of a bare request to the first server of the lock, from
+	// sending it to its answer, in ns. It is the median of requests over a separate
+	// connection, one at a time, right before and right after the window, bound to no
+	// processor. The request to Redis is PING, or TIME if the user may not send PING.
+	// The request to ZooKeeper is exists of "/", a read, which the server answers
+	// from memory; a write takes longer, since it goes through the log and, in an
+	// ensemble, to a majority. The first of several independent servers stands for
+	// all. It is 0 if not measured: for local locks, or because the server did not
+	// answer in time.
 	RoundTrip float64 `json:"round_trip,omitempty"`
 
-	// Trips is what the lock does with the network, counted before the run; nil if that
-	// is not known. It is the same in every result of the lock in a run.
+	// Trips is the lock's use of the network, counted before the run; nil if unknown.
+	// It is the same in every result of the lock in a run.
 	Trips *Trips `json:"trips,omitempty"`
 
 	// Overlap is the share of the measured span during which all workers ran,
@@ -133,15 +129,14 @@ type Result struct {
 
 	Wire *Counts `json:"wire,omitempty"` // in the window; nil for local locks
 
-	// Servers is what the window cost the servers of the lock; nil for local locks,
-	// and where it is not known.
+	// Servers is the cost of the window to the servers of the lock; nil for local
+	// locks and if unknown.
 	Servers *ServerCost `json:"servers,omitempty"`
 
-	Noise *Noise `json:"noise,omitempty"` // what disturbed the machine in the window; nil if it was not measured
+	Noise *Noise `json:"noise,omitempty"` // disturbances of the machine in the window; nil if not measured
 
-	// Retries says of each process that was to measure this and gave no result,
-	// because it was killed from outside, how it ended, in one line. The result
-	// is that of the process after them.
+	// Retries describes, in one line each, the earlier processes of this measurement
+	// that were killed from outside and gave no result.
 	Retries []string `json:"retries,omitempty"`
 
 	// Blocks are all measurements of the rate in the same process; nil if the lock was alone
@@ -157,7 +152,7 @@ type Result struct {
 // the same pass: noise that is slower than a pass is in both. The last block is the window of
 // the result.
 type Blocks struct {
-	Process   uint64   `json:"process"` // the same for the locks that took turns
+	Process   uint64   `json:"process"` // the same for all locks that took turns
 	Elapsed   []int64  `json:"elapsed"` // ns, by pass
 	Ops       []uint64 `json:"ops"`     // acquisitions
 	Handovers []uint64 `json:"handovers"`
@@ -168,7 +163,7 @@ func (b *Blocks) Valid() bool {
 	return len(b.Elapsed) == len(b.Ops) && len(b.Handovers) == len(b.Ops) && !slices.ContainsFunc(b.Elapsed, func(ns int64) bool { return ns <= 0 })
 }
 
-// Spans is how long some spans took together. The zero value has none.
+// Spans is the number and total length of some spans.
 type Spans struct {
 	N   int64         `json:"n"`
 	Sum time.Duration `json:"sum"` // ns
@@ -188,30 +183,29 @@ func (s Spans) Mean() float64 {
 	return float64(s.Sum) / float64(s.N)
 }
 
-// Overhead is what the lab itself costs a worker, in ns an acquisition, with a
-// lock that does nothing and no contention.
+// Overhead is the cost of the lab to a worker, in ns per acquisition, with a lock that
+// does nothing and no contention.
 type Overhead struct {
 	Loop float64 `json:"turn"` // one iteration: counter, last owner, dispatch
 
-	// Log is what the owner log adds to an acquisition that it keeps; to others
-	// it adds a test. When the owner changes, the log's cache line moves along,
-	// which is not in it.
+	// Log is the cost of the owner log to an acquisition that it keeps; others pay
+	// one test. It excludes the move of the log's cache line when the owner changes.
 	Log float64 `json:"log"`
 
-	// Timing is what timing adds to an acquisition that is timed, which is one in
+	// Timing is the cost of timing to a timed acquisition, which is one in
 	// Result.SampleEvery.
 	Timing float64 `json:"timing"`
 
-	// Direct and Locker are the Lock and Unlock of a free test-and-set lock
-	// with nothing around them: called directly, which lets the compiler inline
-	// them as in a program that names its lock's type, and through sync.Locker,
-	// as every measured acquisition of a local lock calls its lock. What lies
-	// between them is the price of the indirection.
+	// Direct and Locker are the cost of Lock and Unlock of a free test-and-set lock
+	// and nothing else. Direct calls them directly, so the compiler can inline them,
+	// as in a program that names its lock's type. Locker calls them through
+	// sync.Locker, like every measured acquisition of a local lock. The difference is
+	// the price of the indirection.
 	Direct float64 `json:"direct,omitempty"`
 	Locker float64 `json:"locker,omitempty"`
 }
 
-// CPU is what a window cost the measuring process.
+// CPU is the cost of a window to the measuring process.
 type CPU struct {
 	Time        time.Duration `json:"time"`        // user and system
 	Voluntary   int64         `json:"voluntary"`   // context switches while waiting
@@ -219,18 +213,18 @@ type CPU struct {
 	Allocs      uint64        `json:"allocs"`      // heap objects
 }
 
-// A ServerCost is what a window cost the servers that keep a lock, all of those
-// together that the lock uses. What is nil is not known.
+// A ServerCost is the cost of a window to all servers that a lock uses together. A nil
+// field is unknown.
 type ServerCost struct {
-	// CPU is the processor time of the servers in the window, user and system, in
-	// ns, by the clocks of their processes, or where the lab did not start them by
-	// what they say.
+	// CPU is the processor time of the servers in the window, user and system, in ns,
+	// by the clocks of their processes. If the lab did not start them, the servers
+	// report it.
 	CPU *time.Duration `json:"cpu,omitempty"`
 
-	// Memory and Connections are by how much the memory that the servers have
-	// allocated, in bytes, and the clients that are connected to them were more
-	// right after the window, while all workers still contended, than before the
-	// lock had its first client.
+	// Memory is the growth of the memory that the servers have allocated, in bytes,
+	// and Connections the growth of the number of connected clients. Both compare the
+	// moment right after the window, while all workers still contend, with the time
+	// before the lock's first client.
 	Memory      *int64 `json:"memory,omitempty"`
 	Connections *int64 `json:"connections,omitempty"`
 }
@@ -239,41 +233,41 @@ type ServerCost struct {
 // a Violation are not used.
 type Violation struct {
 	Rule   string `json:"rule"`   // "exclusion", "liveness", "fencing", "error", "crash"
-	Detail string `json:"detail"` // what was seen, in one line
+	Detail string `json:"detail"` // the observation, in one line
 	Count  uint64 `json:"count"`  // how often, at least 1
 
-	// Trace is the beginning of what the process said as it crashed, line by
-	// line; nil unless it did.
+	// Trace is the beginning of the output of a crashing process, line by line; nil
+	// unless it crashed.
 	Trace []string `json:"trace,omitempty"`
 }
 
-// A Warning is evidence that a measurement is worth less than it seems. It
-// travels with the Result.
+// A Warning is evidence that a measurement is less reliable than it seems. It travels
+// with the Result.
 type Warning struct {
-	Text   string `json:"text"`   // what is wrong, with the figure
-	Remedy string `json:"remedy"` // what to do about it
+	Text   string `json:"text"`   // the defect, with its figure
+	Remedy string `json:"remedy"` // the user's remedy
 
-	// Kind is what the warning is about in one word, such as "governor": the
-	// same for the same fault on every machine. It is "" where one need not be
-	// told from another.
+	// Kind is the subject of the warning in one word, such as "governor": the same
+	// for the same fault on every machine. It is "" for warnings that need no
+	// distinction.
 	Kind string `json:"kind,omitempty"`
 }
 
-// Noise is what disturbed the machine during a window. A share is of all the time
-// of the processors that the process may use, or for Pressure of the window, from
-// 0 to 1. What the system does not tell is -1, and 0 for Speed.
+// Noise has the disturbances of the machine during a window. Shares are from 0 to 1 of
+// all the time of the processors that the process may use; Pressure is a share of the
+// window. A value that the system does not report is -1, and 0 for Speed.
 type Noise struct {
 	Window     time.Duration `json:"window"`              // ns
 	CPUs       int           `json:"cpus"`                // that the process may use, at the start or the end, whichever is less
 	Limit      float64       `json:"cpu_limit,omitempty"` // processors that the control groups allow, likewise; 0 is no limit
 	Governor   string        `json:"governor,omitempty"`  // frequency policy, of both ends if they differ
 	Turbo      string        `json:"turbo,omitempty"`     // likewise
-	Busy       int           `json:"busy,omitempty"`      // of these, those that the workers can use at a time; 0 is all
+	Busy       int           `json:"busy,omitempty"`      // of these, usable by the workers at a time; 0 is all
 	Steal      float64       `json:"steal"`               // share that the host gave to other guests
 	Others     float64       `json:"others"`              // share that other processes used
 	Pressure   float64       `json:"pressure"`            // share in which some thread waited for a processor
 	Throttled  int64         `json:"throttled"`           // times that a control group was stopped at its CPU limit
 	Hot        int64         `json:"hot"`                 // times that a processor slowed down because of heat
-	Migrations int64         `json:"migrations"`          // times that a thread of this process went on on another processor
+	Migrations int64         `json:"migrations"`          // times that a thread of this process moved to another processor
 	Speed      float64       `json:"speed"`               // of a processor after the window, over that before
 }

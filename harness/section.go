@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// A Section is what a worker of a local lock does in the critical section beside
-// the work of Workload.Hold: nothing, or it changes data that all workers of the
-// lock share, once in each acquisition: it finds what it changes before that work
-// and writes it after. The lock alone keeps the data whole, which is checked at the
-// end. An acquisition that only reads reads the data. The text of
-// a Section is what ParseSection returns.
+// A Section is the shared data that a worker of a local lock changes in the critical
+// section, in addition to the work of Workload.Hold. Each acquisition finds the data
+// before that work and writes it after. Only the lock protects the data, and its
+// consistency is checked at the end. An acquisition that only reads reads the data. The
+// text of a Section is the canonical form that ParseSection returns.
 type Section string
 
 // The sections without a number.
@@ -23,26 +22,25 @@ const (
 	// uniformly at random.
 	SectionMap Section = "map"
 
-	// SectionLRU adds one to a value in a cache of the 512 keys that were used
-	// last, the key drawn uniformly at random from 1024: half of the time it is not
-	// there, goes in, and another one goes out
-	// (github.com/hashicorp/golang-lru/v2/simplelru).
+	// SectionLRU adds one to a value in a cache of the 512 most recently used keys,
+	// the key drawn uniformly at random from 1024. Half of the time the key is absent
+	// and replaces another one (github.com/hashicorp/golang-lru/v2/simplelru).
 	SectionLRU Section = "lru"
 
 	// SectionLog appends a numbered entry of 32 bytes to a buffer of 64 KiB, which
-	// begins anew when it is full.
+	// restarts when it is full.
 	SectionLog Section = "log"
 )
 
 const (
 	linesPrefix = "lines:"
 
-	// MaxLines is the most that CacheLines takes.
+	// MaxLines is the greatest number of lines for CacheLines.
 	MaxLines = 1024
 )
 
-// CacheLines returns the section "lines:n", which adds one to n counters that are
-// alike, each in a cache line of its own.
+// CacheLines returns the section "lines:n", which adds one to n equal counters, each in
+// its own cache line.
 func CacheLines(n int) Section { return Section(linesPrefix + strconv.Itoa(n)) }
 
 // Lines returns how many cache lines s writes if it is one of CacheLines, else 0.
@@ -77,9 +75,9 @@ func ParseSection(text string) (Section, error) {
 	return "", fmt.Errorf("%w: %q is not a section: want work, lines:N with N from 1 to %d, map, lru or log", ErrUsage, text, MaxLines)
 }
 
-// Size returns about how much memory the data of one lock takes, in bytes.
+// Size returns the approximate memory of one lock's data, in bytes.
 func (s Section) Size() int64 {
-	const line = 256 // the longest there is
+	const line = 256 // the longest in use
 	switch {
 	case s == SectionMap, s == SectionLog:
 		return 64 << 10
@@ -89,10 +87,8 @@ func (s Section) Size() int64 {
 	return line * int64(s.Lines())
 }
 
-// maxData bounds the data behind all locks of a workload together.
 const maxData = 512 << 20
 
-// checkSection returns what is wrong with the section of w, "" if nothing is.
 func (w Workload) checkSection() string {
 	if s, err := ParseSection(w.Section.String()); err != nil || s != w.Section {
 		return fmt.Sprintf("section is %q: want what ParseSection returns", string(w.Section))

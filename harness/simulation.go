@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// A Simulation is what a model of a machine expects of a lock: no measurement.
-// It is a type of its own, so that nothing takes it for a [Result].
+// A Simulation is a model's prediction for a lock on a machine, not a measurement. It is
+// a separate type, so that nothing takes it for a [Result].
 type Simulation struct {
 	Simulated    string `json:"simulated"`              // name of the machine
 	Hypothetical bool   `json:"hypothetical,omitempty"` // no machine of that size was measured
@@ -20,7 +20,7 @@ type Simulation struct {
 	Lock    Lock       `json:"lock"`
 	Workers int        `json:"workers"` // each on a hardware thread of its own
 	Lines   int        `json:"lines"`   // cache lines that a critical section reads and writes
-	Hold    float64    `json:"hold"`    // ns in the section beside that
+	Hold    float64    `json:"hold"`    // ns in the critical section in addition
 	Think   float64    `json:"think"`   // ns between two acquisitions, varied by half to either side
 	Wait    WaitPolicy `json:"wait"`
 	Apart   bool       `json:"apart,omitempty"`  // a core has a second worker only when every core has one
@@ -28,27 +28,28 @@ type Simulation struct {
 	Seed    uint64     `json:"seed"`             // the first one
 	Seeds   int        `json:"seeds"`
 
-	// OnCores and OnSockets are how many cores and sockets the workers ran on; 0 is
-	// not known.
+	// OnCores and OnSockets are the numbers of cores and sockets that the workers ran
+	// on; 0 is unknown.
 	OnCores   int `json:"on_cores,omitempty"`
 	OnSockets int `json:"on_sockets,omitempty"`
 
-	PerAcquisition Expected `json:"per_acquisition"` // ns of the machine's time, all workers together: 1e9 by it is acquisitions a second
-	Handover       Expected `json:"handover"`        // ns from release to grant of another worker that waited already, mean; 0 if there was none
+	PerAcquisition Expected `json:"per_acquisition"` // ns of the machine's time, all workers together: acquisitions per second are 1e9 divided by it
+	Handover       Expected `json:"handover"`        // ns from release to grant of another worker that waited already, mean; 0 without any
 	Longest        Expected `json:"longest"`         // ns, longest wait
 	Misses         Expected `json:"misses"`          // requests to the directory per acquisition
 	Remote         Expected `json:"remote"`          // of them answered from another socket
 	Invalidated    Expected `json:"invalidated"`     // copies per acquisition
-	SameSocket     Expected `json:"same_socket"`     // share of hand-overs that stay on the socket
+	SameSocket     Expected `json:"same_socket"`     // share of handovers that stay on the socket
 	SameWorker     Expected `json:"same_worker"`     // share of acquisitions by the last holder
 	Jain           Expected `json:"jain"`            // 1 if all workers have as many acquisitions
 
-	// Accuracy says how far the model was from measurements of such a lock on such a
-	// machine, in one sentence; "" if that is not known.
+	// Accuracy describes, in one sentence, the error of the model against
+	// measurements of such a lock on such a machine; "" if unknown.
 	Accuracy string `json:"accuracy,omitempty"`
 }
 
-// An Expected is a figure of a model: the median of its seeds, the least and the greatest.
+// An Expected is a figure of a model: the median of its seeds, the least and the
+// greatest.
 type Expected struct {
 	Median float64 `json:"median"`
 	Lo     float64 `json:"lo"`
@@ -112,7 +113,6 @@ func (s *Simulation) Validate() error {
 	return nil
 }
 
-// A named figure and the greatest value that it may have.
 type expected struct {
 	name string
 	Expected
@@ -128,11 +128,11 @@ func (s *Simulation) expected() []expected {
 	}
 }
 
-// A ModelMachine is the description of a machine that simulations of a run were made with.
+// A ModelMachine is the description of a machine that simulations of a run used.
 type ModelMachine struct {
 	Name         string          `json:"name"`
 	Hypothetical bool            `json:"hypothetical,omitempty"` // no machine of that size was measured
-	File         json.RawMessage `json:"file"`                   // a JSON object: what the model read
+	File         json.RawMessage `json:"file"`                   // a JSON object: the input of the model
 }
 
 // Validate returns what is wrong with m as one line, nil if nothing is.

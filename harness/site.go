@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Site is what servers a case needs: of which kind, how they are set up, and how far
-// they are from the clients.
+// A Site describes the servers of a case: their kind, their configuration and their
+// distance from the clients.
 type Site struct {
 	Kind    string // KindRedis or KindZooKeeper
 	Servers int    // that keep one copy each of the same data; at least 1
@@ -16,9 +16,9 @@ type Site struct {
 	Delay   time.Duration
 }
 
-// Site returns what servers a lock with these traits needs under w. It is the zero Site
-// for a local lock. Each of several independent servers keeps data of its own, however
-// many there are.
+// Site returns the servers that a lock with these traits needs under w; the zero Site for
+// a local lock. Several independent servers count as one copy each, since they do not
+// share data.
 func (t Traits) Site(w Workload) Site {
 	if t.Needs == "" {
 		return Site{}
@@ -39,16 +39,16 @@ func (s Site) Near() Site {
 // Plain reports whether s is one server, not durable, without TLS and not delayed.
 func (s Site) Plain() bool { return s == Site{Kind: s.Kind, Servers: 1} }
 
-// Conditions returns what of s is off its default, in the words of Workload.Name, such
-// as "servers=3 durable=on delay=2ms"; "" if nothing is.
+// Conditions returns the parts of s that differ from the default, in the words of
+// Workload.Name, such as "servers=3 durable=on delay=2ms"; "" for none.
 func (s Site) Conditions() string {
 	w := Workload{Workers: 1, Servers: s.Servers, Durable: s.Durable, TLS: s.TLS, Delay: s.Delay}
 	parts := strings.Split(w.Name(), "/")
 	return strings.Join(parts[1:len(parts)-1], " ")
 }
 
-// Misfit says why a lock with these traits cannot be measured under w, or "" if it can,
-// as far as that is about servers.
+// Misfit returns the reason why a lock with these traits cannot be measured under w with
+// regard to servers, or "".
 func (t Traits) Misfit(w Workload) string {
 	switch {
 	case t.Needs == "" && w.Ranks > 1:

@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// A Span is a length of time that a worker spends: calibrated CPU work in
-// local runs, sleep in remote runs, where the CPU belongs to the servers too.
-// Get one of several lengths from ParseSpan.
+// A Span is a length of time that a worker spends: calibrated CPU work in local runs, and
+// sleep in remote runs, because the servers need the CPU too. ParseSpan makes a Span of
+// several lengths.
 type Span struct {
-	// Mean is the length of every span, or the mean of what they are drawn from.
+	// Mean is the length of every span, or the mean of their distribution.
 	Mean time.Duration `json:"mean"`
 	// Exp draws each span from an exponential distribution with that mean.
 	Exp bool `json:"exp,omitempty"`
 	// Mix, if not "", draws each span from some lengths by their weights:
-	// "100ns*99+50µs" is 50 µs once in a hundred and 100 ns otherwise. Mean is
-	// then their mean, rounded up to a nanosecond.
+	// "100ns*99+50µs" is 50 µs once in a hundred and 100 ns otherwise. Mean is then
+	// their mean, rounded up to a nanosecond.
 	Mix Mix `json:"mix,omitempty"`
 }
 
-// A Mix is some lengths with weights, as text: each length once, the shortest
-// first, the weights without a common divisor, a weight of 1 left out. So equal
-// mixtures are equal texts.
+// A Mix is some lengths with weights, as text: each length once, the shortest first, the
+// weights without a common divisor, a weight of 1 left out. So equal mixtures are equal
+// texts.
 type Mix string
 
-// A Part is a length of a mixture. The weights of all parts together are the
-// number of spans of which so many have this length.
+// A Part is a length of a mixture. Its share of the spans is Weight divided by the sum of
+// all weights.
 type Part struct {
 	Length time.Duration
 	Weight int
@@ -62,8 +62,7 @@ func length(d time.Duration) string {
 	return text
 }
 
-// Parts returns the lengths that s is drawn from, the shortest first; nil if it is
-// no mixture.
+// Parts returns the lengths of a mixture, the shortest first; nil if s is no mixture.
 func (s Span) Parts() []Part {
 	if s.Mix == "" {
 		return nil
@@ -88,7 +87,6 @@ func ParseSpan(text string) (Span, error) {
 	return Span{}, fmt.Errorf("%w: %q is not a span: want a duration of 0 or more, such as 100ns, 100ns-exp for exponential times, or 100ns*99+50us for 50us once in a hundred", ErrUsage, text)
 }
 
-// parseMix reads a mixture. If it has one length only, the span is constant.
 func parseMix(text string) (Span, error) {
 	parts, err := parseParts(text)
 	if err != nil {
@@ -111,7 +109,6 @@ func parseMix(text string) (Span, error) {
 	return Span{Mean: time.Duration((sum + weights - 1) / weights), Mix: Mix(strings.Join(words, "+"))}, nil
 }
 
-// parseParts reads the parts of a mixture and puts them into the order of a Mix.
 func parseParts(text string) (parts []Part, err error) {
 	for word := range strings.SplitSeq(text, "+") {
 		p, err := parsePart(word)
@@ -140,7 +137,6 @@ func parseParts(text string) (parts []Part, err error) {
 	return parts, nil
 }
 
-// parsePart reads "50us" or "100ns*99".
 func parsePart(word string) (Part, error) {
 	text, times, weighted := strings.Cut(word, "*")
 	d, err := time.ParseDuration(text)
@@ -156,7 +152,6 @@ func parsePart(word string) (Part, error) {
 	return p, nil
 }
 
-// gcd returns the greatest common divisor of a and b, a > 0.
 func gcd(a, b int) int {
 	for b != 0 {
 		a, b = b, a%b
@@ -164,7 +159,6 @@ func gcd(a, b int) int {
 	return a
 }
 
-// check returns what is wrong with s, "" if nothing is.
 func (s Span) check() string {
 	if s.Mean < 0 || s.Mean > maxSpan {
 		return fmt.Sprintf("%v: want 0 to %v", s.Mean, maxSpan)

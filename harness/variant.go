@@ -8,38 +8,38 @@ import (
 	"slices"
 )
 
-// A Variant describes one lock: a declarative value that a family lists in its
-// Suite. From that moment the lock is in the conformance tests, the benchmarks,
-// the command line and the charts.
+// A Variant describes one lock: a declarative value that a family lists in its Suite.
+// That adds the lock to the conformance tests, the benchmarks, the command line and the
+// charts.
 type Variant struct {
 	// Name identifies the lock everywhere: lower case, words joined by '-'.
 	// It must not end in "-digits", which benchmark tools read as GOMAXPROCS.
 	Name string
 
-	// Doc is one line, without a capital or a full stop, that says what the lock is.
+	// Doc describes the lock in one line, without a capital or a full stop.
 	Doc string
 
-	// Paper is the source in short form, such as "Mellor-Crummey & Scott 1991";
-	// the comment of the file that implements the lock cites it in full.
+	// Paper is the source in short form, such as "Mellor-Crummey & Scott 1991"; the
+	// comment of the file that implements the lock cites it in full.
 	Paper string
 
 	Family Family
 	Status Status
 	Traits Traits
 
-	// Complexity is what a user takes on with the lock. Among locks that
-	// measure alike a report recommends the simplest.
+	// Complexity is the burden of the lock on its user. Among locks with equal
+	// measurements a report recommends the simplest.
 	Complexity Complexity
 
-	// Unavailable says why this build or this system cannot run the lock, such
-	// as "a system call of Linux"; it is "" where it can. A lock that cannot run
-	// is listed and skipped with this reason; Local and Remote must not be called.
+	// Unavailable is the reason why this build or system cannot run the lock, such as
+	// "a system call of Linux", or "". An unavailable lock is listed and skipped with
+	// this reason; Local and Remote must not be called.
 	Unavailable string
 
-	// MayStick names rules of the conformance suite under which the lock gets stuck
-	// at times, by a fault that is known, each with what it is. The suite logs that,
-	// and holds everything else that it finds against the lock, under these rules
-	// too. Only for locks of others: our own are to be mended. Doc tells users of it.
+	// MayStick maps rules of the conformance suite under which the lock sometimes
+	// gets stuck to the known fault. The suite logs that. Every other finding still
+	// counts against the lock, under these rules too. It is only for other people's
+	// locks: ours are to be fixed. Doc warns users of the fault.
 	MayStick map[string]string
 
 	// Exactly one of Local and Remote is set.
@@ -51,8 +51,8 @@ type Variant struct {
 	// lock called key. All clients with the same key contend for one lock.
 	Remote func(ctx context.Context, at Endpoint, key string) (Remote, error)
 
-	// Loop, which may be nil, measures a Remote lock that lives in another process
-	// with workers of that process.
+	// Loop, which may be nil, measures a Remote lock of another process with workers
+	// inside that process.
 	Loop Loop
 }
 
@@ -63,22 +63,22 @@ type Family string
 const (
 	Spin      Family = "spin"  // waits by polling memory
 	Blocking  Family = "mutex" // waits in the Go scheduler or the kernel
-	ZooKeeper Family = "zk"    // kept by a ZooKeeper ensemble
-	Redis     Family = "redis" // kept by Redis servers
-	Peer      Family = "peer"  // not written here, for comparison
+	ZooKeeper Family = "zk"    // distributed, on a ZooKeeper ensemble
+	Redis     Family = "redis" // distributed, on Redis servers
+	Peer      Family = "peer"  // other people's locks, for comparison
 )
 
 // Families lists every family in the order charts draw them.
 var Families = []Family{Spin, Blocking, ZooKeeper, Redis, Peer}
 
-// Status says why a variant is in the lab. Only Recommended and Reference
-// variants may be recommended by a report.
+// Status is a variant's role in the lab. A report may recommend only Recommended and
+// Reference variants.
 type Status string
 
 // The statuses.
 const (
 	Recommended Status = "recommended" // a lock to use
-	Reference   Status = "reference"   // correct, kept to compare with
+	Reference   Status = "reference"   // correct, a baseline for comparison
 	Control     Status = "control"     // measures the harness, not a lock
 	Historical  Status = "historical"  // kept to show a published bug
 	Broken      Status = "broken"      // must fail the conformance suite
@@ -86,14 +86,14 @@ const (
 
 var statuses = []Status{Recommended, Reference, Control, Historical, Broken}
 
-// Complexity says how complex a lock is. A report uses it to choose among locks
-// that are equally fast and fair. 0 is not judged, and counts as the most complex.
+// Complexity ranks how complex a lock is. A report uses it to choose among locks that are
+// equally fast and fair. 0 is not judged, and counts as the most complex.
 type Complexity int
 
 // The complexities.
 const (
 	Standard Complexity = 1 + iota // in Go's standard library: nothing to add to a program
-	Single                         // one shared word, one key or one node, however many wait
+	Single                         // one shared word, one key or one node for any number of waiters
 	Queued                         // a node, a ticket or an entry for each waiter as well
 	Composed                       // several locks or protocols put together
 )
@@ -117,22 +117,22 @@ func (c Complexity) String() string {
 // scenarios check them.
 type Traits struct {
 	FIFO        bool   `json:"fifo,omitempty"`         // grants in order of arrival
-	Doorway     bool   `json:"doorway,omitempty"`      // with FIFO: arrives by several steps, and the order is that of their ends
+	Doorway     bool   `json:"doorway,omitempty"`      // with FIFO: arrives by several steps, and the order is the order of their ends
 	Bounded     bool   `json:"bounded,omitempty"`      // local: no waiter starves while others take it again and again; FIFO implies it
 	Allocates   bool   `json:"allocates,omitempty"`    // local: an acquisition may allocate memory
 	Handles     bool   `json:"handles,omitempty"`      // local: each worker needs a handle
 	ReadWrite   bool   `json:"read_write,omitempty"`   // readers share: handles are RWLockers, OptimisticReaders or RWSessions
-	Reentrant   bool   `json:"reentrant,omitempty"`    // its owner may take it again, and frees it as often
-	Permits     int    `json:"permits,omitempty"`      // how many may hold it at once; 0 is one
+	Reentrant   bool   `json:"reentrant,omitempty"`    // its owner may take it again, and must release it once per acquisition
+	Permits     int    `json:"permits,omitempty"`      // greatest number of simultaneous holders; 0 is one
 	Fenced      bool   `json:"fenced,omitempty"`       // Lease.Token rises strictly in holding order
-	FollowsWait bool   `json:"follows_wait,omitempty"` // local: its waiters do as Setup.Wait says; without it no workload names a wait policy
+	FollowsWait bool   `json:"follows_wait,omitempty"` // local: its waiters follow Setup.Wait; otherwise no workload names a wait policy
 	MaxWorkers  int    `json:"max_workers,omitempty"`  // most workers one lock serves; 0 is no limit
 	Needs       string `json:"needs,omitempty"`        // kind of server, see Endpoint.Kind; "" for a local lock
-	Servers     int    `json:"servers,omitempty"`      // how many independent servers of that kind; 0 is one
+	Servers     int    `json:"servers,omitempty"`      // number of independent servers of that kind; 0 is one
 }
 
-// Lacks says why a variant with these traits cannot run at the servers at, or ""
-// if it can.
+// Lacks returns the reason why a variant with these traits cannot run at the servers at,
+// or "".
 func (t Traits) Lacks(at Endpoint) string {
 	if got := len(at.Addrs); got < t.Servers {
 		return fmt.Sprintf("needs %d independent servers of kind %s, and there are %d", t.Servers, t.Needs, got)
@@ -140,7 +140,8 @@ func (t Traits) Lacks(at Endpoint) string {
 	return ""
 }
 
-// Servers returns how many independent servers of a kind vs need, at least one.
+// Servers returns the greatest number of independent servers of a kind that any of vs
+// needs, at least one.
 func Servers(vs []*Variant, kind string) int {
 	n := 1
 	for _, v := range vs {

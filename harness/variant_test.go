@@ -101,7 +101,6 @@ func TestDescribeKeepsAll(t *testing.T) {
 	}
 }
 
-// wantError checks that err contains want, or is nil if want is "".
 func wantError(t *testing.T, err error, want string) {
 	t.Helper()
 	switch {

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// A Workload says how hard a lock is driven. Each field is an axis of the lab;
-// the zero value of an optional axis is its default.
+// A Workload describes the load on a lock. Each field is an axis of the lab; the zero
+// value of an optional axis is its default.
 type Workload struct {
 	Workers int `json:"workers"` // goroutines that contend, over all ranks; at least 1
 
-	// Clients is over how many Remotes the workers of a remote lock spread;
-	// 0 gives each worker its own. Local locks ignore it.
+	// Clients is the number of Remotes that the workers of a remote lock share; 0
+	// gives each worker its own. Local locks ignore it.
 	Clients int `json:"clients,omitempty"`
 
 	Hold  Span `json:"hold"`  // time inside the critical section
@@ -24,61 +24,61 @@ type Workload struct {
 
 	GOMAXPROCS int `json:"gomaxprocs,omitempty"` // 0 keeps the runtime's own choice
 
-	// Reads is how many acquisitions in a hundred only read. A lock that lets
-	// readers share does; any other is taken as for a write.
+	// Reads is the percentage of acquisitions that only read. A lock without reader
+	// sharing takes them as writes.
 	Reads int `json:"reads,omitempty"`
 
-	// Locks is over how many locks of the kind the workers spread, each
-	// acquisition at random; 0 is one.
+	// Locks is the number of locks that the workers spread over, each acquisition at
+	// random; 0 is one.
 	Locks int `json:"locks,omitempty"`
 
-	// Servers, Durable, TLS and Delay say how the servers of a remote lock are set up and
-	// how far away they are. Local locks have none, and refuse them.
+	// Servers, Durable, TLS and Delay describe the servers of a remote lock and their
+	// distance. Local locks reject them.
 	//
-	// Servers is over how many servers the lock is kept: a ZooKeeper ensemble of so
-	// many, a Redis primary with replicas, or independent primaries for a lock that
-	// wants such (Traits.Servers); 0 and 1 are one, or what the lock needs.
+	// Servers is the number of servers: the size of a ZooKeeper ensemble, a Redis
+	// primary with replicas, or independent primaries for a lock that needs them
+	// (Traits.Servers). 0 and 1 are one, or the number that the lock needs.
 	Servers int `json:"servers,omitempty"`
 
 	// Durable servers force each write to disk before they answer.
 	Durable bool `json:"durable,omitempty"`
 
-	// TLS encrypts what clients and servers say to each other.
+	// TLS encrypts the traffic between clients and servers.
 	TLS bool `json:"tls,omitempty"`
 
 	// Delay is added to each round trip between a client and a server, half on the
 	// way there and half on the way back.
 	Delay time.Duration `json:"delay,omitempty"`
 
-	// Rate, if not 0, makes the loop an open one: that many acquisitions a second are
-	// asked for, by all workers together, at times that are drawn before. An arrival
-	// is taken by whichever worker is free, so Workers is how many may be under way at once.
+	// Rate, if not 0, makes an open loop: all workers together request this many
+	// acquisitions per second, at times drawn in advance. Any free worker takes an
+	// arrival, so Workers bounds the arrivals in progress.
 	Rate     Rate    `json:"rate,omitempty"`
 	Arrivals Arrival `json:"arrivals,omitempty"` // of an open loop
 
-	// Deadline, if not 0, drops an acquisition of an open loop that has not got the
-	// lock so long after it was meant to begin.
+	// Deadline, if not 0, drops an acquisition of an open loop that does not have the
+	// lock this long after its intended start.
 	Deadline time.Duration `json:"deadline,omitempty"`
 
-	// Ranks is how many processes, perhaps on several hosts, share the workers of a remote
-	// lock, its clients and its rate as evenly as possible: see [Rank]. 0 and 1 are one.
+	// Ranks is the number of processes, perhaps on several hosts, that share the
+	// workers of a remote lock, its clients and its rate as evenly as possible: see
+	// [Rank]. 0 and 1 are one.
 	Ranks int `json:"ranks,omitempty"`
 
-	// Garbage adds a goroutine that allocates, so that the garbage collector
-	// runs in the window. Otherwise it does not.
+	// Garbage adds a goroutine that allocates, so that the garbage collector runs in
+	// the window. Without it the collector does not run.
 	Garbage bool `json:"garbage,omitempty"`
 
-	// Section is the data that a local lock guards, one for each lock, and what a
-	// worker does with it beside Hold; the zero value is none.
+	// Section is the data that a local lock guards, one set for each lock, and the
+	// worker's use of it in addition to Hold; the zero value has no data.
 	Section Section `json:"section,omitempty"`
 
 	Warmup time.Duration `json:"warmup"` // driven but not measured
 	Window time.Duration `json:"window"` // measured
 }
 
-// Name returns the axes as benchmark name parts, such as
-// "workers=8/hold=100ns": workers always, then every axis that is off its
-// default, then hold. It never ends in "-digits".
+// Name returns the axes as benchmark name parts, such as "workers=8/hold=100ns": workers,
+// then every axis that differs from its default, then hold. It never ends in "-digits".
 func (w Workload) Name() string {
 	parts := []string{fmt.Sprintf("workers=%d", w.Workers)}
 	add := func(off bool, format string, v any) {
@@ -106,8 +106,8 @@ func (w Workload) Name() string {
 	return strings.Join(append(parts, "hold="+w.Hold.String()), "/")
 }
 
-// RoundsOf returns in how many of rounds rounds w is measured, if those of an open loop
-// are in the first of every so many rounds only; every below 2 is all of them.
+// RoundsOf returns how many of rounds measure w. An open loop is measured only in the
+// first of every `every` rounds; a value below 2 is every round.
 func (w Workload) RoundsOf(rounds, every int) int {
 	if w.Rate == 0 || every < 2 {
 		return rounds
@@ -115,7 +115,7 @@ func (w Workload) RoundsOf(rounds, every int) int {
 	return (rounds + every - 1) / every
 }
 
-// Pin says how workers are bound to processors.
+// Pin is how workers are bound to processors.
 type Pin string
 
 // The pinning policies.
@@ -136,7 +136,7 @@ func (p Pin) String() string {
 	return string(p)
 }
 
-// maxima that keep a typing mistake from taking the machine down.
+// Limits that keep a typing mistake from overloading the machine.
 const (
 	maxWorkers = 4096
 	maxLocks   = 1 << 16
@@ -144,7 +144,7 @@ const (
 	maxServers = 7
 )
 
-// MaxDelay is the longest Delay: leases and the patience with workers are for less.
+// MaxDelay is the longest Delay: leases and the timeouts for workers assume less.
 const MaxDelay = time.Second
 
 // MaxWindow is the longest window, and the longest warm-up, of a workload.

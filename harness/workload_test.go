@@ -147,8 +147,7 @@ func TestParseSpan(t *testing.T) {
 	}
 }
 
-// benchName is what benchmark tools read as an axis, and tail what they read as
-// GOMAXPROCS.
+// benchName matches the axes that benchmark tools read, and tail their GOMAXPROCS suffix.
 var (
 	benchName = regexp.MustCompile(`^[^\s/=]+=[^\s/=]+(/[^\s/=]+=[^\s/=]+)*$`)
 	tail      = regexp.MustCompile(`-[0-9]+$`)
@@ -174,7 +173,6 @@ func FuzzSpan(f *testing.F) {
 	})
 }
 
-// checkMixture compares the mean of span with that of its parts.
 func checkMixture(t *testing.T, text string, span harness.Span) {
 	t.Helper()
 	parts := span.Parts()
@@ -191,7 +189,6 @@ func checkMixture(t *testing.T, text string, span harness.Span) {
 	}
 }
 
-// TestSpanJSON: files from before mixtures read as they did.
 func TestSpanJSON(t *testing.T) {
 	for text, want := range map[string]harness.Span{
 		`{"mean":100}`:               {Mean: 100},

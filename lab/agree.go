@@ -17,7 +17,7 @@ import (
 	"locklab/reports"
 )
 
-// errDisagree chooses the exit status; the reason is printed before.
+// errDisagree selects the exit status; the reason has been printed.
 var errDisagree = errors.New("the runs do not agree")
 
 func (p *Program) agreeCommand() *cobra.Command {
@@ -66,7 +66,8 @@ headline.`,
 	return cmd
 }
 
-// agree prints what runs decide, and returns errDisagree if less than that share agrees.
+// agree prints the decisions of runs, and returns errDisagree if the share in agreement is
+// under least.
 func agree(out io.Writer, runs []*resultfile.Run, least float64) error {
 	rows := verdict.Across(runs)
 	if len(rows) == 0 {

@@ -10,7 +10,7 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestAgree: runs with the same recommendation agree, even if one in ten differs.
+// TestAgree: runs agree if at least nine in ten have the same recommendation.
 func TestAgree(t *testing.T) {
 	made := func(seed uint64, noise, a, b float64) *resultfile.Run {
 		model := func(name string, rate float64) synthetic.Model {

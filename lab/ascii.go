@@ -11,23 +11,23 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A file is an output with a descriptor, by which the width of a terminal is found.
+// A file is an output with a descriptor, which gives the width of a terminal.
 type file interface {
 	io.Writer
 	Fd() uintptr
 }
 
-// needsASCII reports whether the user's terminal shows ASCII only: by its locale, of which C
-// and POSIX have no other characters, or because it is the console of Linux, which lacks
-// most of them. Without a locale it is taken to show all.
+// needsASCII reports whether the user's terminal shows ASCII only. It checks for a locale
+// without UTF-8, such as C and POSIX, and for the Linux console, which lacks most other
+// characters. Without a locale the terminal counts as UTF-8.
 func needsASCII(getenv func(string) string) bool {
 	locale := strings.ToLower(cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")))
 	utf := strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
 	return locale != "" && !utf || getenv("TERM") == "linux"
 }
 
-// readable returns a writer to out of text that the user's terminal can show. What is
-// redirected to a file stays as it is.
+// readable returns a writer to out for text that the user's terminal can show. Text
+// redirected to a file stays unchanged.
 func readable(out *os.File, getenv func(string) string) file {
 	if info, err := out.Stat(); err != nil || info.Mode().IsRegular() || !needsASCII(getenv) {
 		return out
@@ -35,7 +35,7 @@ func readable(out *os.File, getenv func(string) string) file {
 	return &asciiWriter{file: out}
 }
 
-// exact lets cmd write data for programs as it is: JSON, CSV and the like.
+// exact lets cmd write data for programs, such as JSON and CSV, unchanged.
 func exact(cmd *cobra.Command) {
 	format, json := cmd.Flags().Lookup("format"), cmd.Flags().Lookup("json")
 	if format != nil && format.Value.String() != "text" || json != nil && json.Value.String() == "true" {
@@ -48,7 +48,7 @@ func exact(cmd *cobra.Command) {
 // An asciiWriter replaces all characters beyond ASCII.
 type asciiWriter struct {
 	file
-	cut []byte // the beginning of a character
+	cut []byte // the first bytes of a split character
 }
 
 func (w *asciiWriter) Write(text []byte) (int, error) {
@@ -66,8 +66,8 @@ func (w *asciiWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// inASCII has one character for each that the lab prints, so that columns stay in place, and
-// more only if one would be misread.
+// inASCII has one character for each character of the lab's output, so that columns stay
+// aligned. It has more only if one would be ambiguous.
 var inASCII = strings.NewReplacer(
 	"µ", "u", "μ", "u", "…", "~", "·", "|", "–", "-", "—", "-", "−", "-", "×", "x", "±", "~", "÷", "/",
 	"≤", "<=", "≥", ">=", "→", "->", "↑", "^", "∞", "inf", "≈", "~", "²", "2", "₀", "0", "§", "section ",

@@ -9,8 +9,8 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// TestMoveAside: what --replace moves is a run that no other process writes, and it takes the
-// place of a run only.
+// TestMoveAside: --replace moves a run only if no other process writes it, and overwrites
+// nothing but a run.
 func TestMoveAside(t *testing.T) {
 	make := func(t *testing.T, dir, commit string) *resultfile.Writer {
 		t.Helper()

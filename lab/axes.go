@@ -12,8 +12,7 @@ import (
 	"locklab/harness/runner"
 )
 
-// axes are the workload axes as the user gave them. A list that is empty
-// stands for its default.
+// axes are the workload axes from the user. An empty list stands for its default.
 type axes struct {
 	workers    []int
 	clients    []int
@@ -35,14 +34,14 @@ type axes struct {
 
 	ranks int // processes that share the workers of a case
 
-	few bool // the default choice: fewWorkers and fewLocalWorkers are enough
+	few bool // default choice: fewWorkers and fewLocalWorkers suffice
 }
 
-// defaultHold is how long a local lock is held: enough for a few cache misses.
+// defaultHold is the hold time of a local lock: enough for a few cache misses.
 const defaultHold = 100 * time.Nanosecond
 
-// cases crosses the axes with the locks. Cases that a lock cannot run are
-// left out: more workers than it serves, more clients than workers.
+// cases crosses the axes with the locks. It omits cases that a lock cannot run: too many
+// workers for the lock, or more clients than workers.
 func (a axes) cases(locks []*harness.Variant, cpus int) (cases []runner.Case) {
 	for _, v := range locks {
 		for _, w := range a.workloads(v, cpus) {
@@ -58,24 +57,24 @@ func (a axes) cases(locks []*harness.Variant, cpus int) (cases []runner.Case) {
 	return cases
 }
 
-// defaultReads is what readers-writer locks get if nothing is said about it:
-// without readers they are slow mutexes.
+// defaultReads is the default share of reads for readers-writer locks: without readers they
+// are slow mutexes.
 const defaultReads = 90
 
-// defaultLongHold is for how long a local lock is held where that is long: several
-// times what it takes to put a waiter to sleep and to wake it.
+// defaultLongHold is the long hold time of a local lock: several times the cost of putting
+// a waiter to sleep and waking it.
 const defaultLongHold = 10 * time.Microsecond
 
-// defaultCases is cases for the default choice of locks. Unless the user says how
-// many acquisitions only read, locks for readers and writers, and sync-mutex beside
-// them, are measured with most of them reading, where the workers are most.
-// Of an open loop they are left out. Unless the user says how long a lock is held, the local locks for use, and those
-// that sleep, are also measured with a long hold, where the workers are most.
+// defaultCases returns the cases for the default choice of locks. It adds two kinds of
+// cases at the greatest number of workers, unless the user sets the axis. Readers-writer
+// locks, with sync-mutex for comparison, are also measured with mostly reads, except in
+// open loops. Recommended local locks, and locks that sleep, are also measured with a long
+// hold.
 func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []runner.Case) {
 	if len(a.reads) > 0 {
 		return a.cases(locks, cpus)
 	}
-	if a.open() { // one load is for one lock, held as the user says
+	if a.open() { // one load is for one lock, held as the user set it
 		return a.cases(slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool { return v.Traits.ReadWrite }), cpus)
 	}
 	if len(a.hold) == 0 {
@@ -95,7 +94,7 @@ func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []runner.C
 	return append(a.cases(plain, cpus), readers.cases(shared, cpus)...)
 }
 
-// longHolds returns the cases of a long hold, of the locks whose waiters can sleep.
+// longHolds returns the long-hold cases of the locks with sleeping waiters.
 func (a axes) longHolds(locks []*harness.Variant, cpus int) []runner.Case {
 	locks = slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool {
 		return v.Family != harness.Blocking || v.Status == harness.Control || v.Traits.ReadWrite
@@ -104,7 +103,6 @@ func (a axes) longHolds(locks []*harness.Variant, cpus int) []runner.Case {
 	return a.cases(locks, cpus)
 }
 
-// most returns the greatest of some worker counts.
 func most(workers []int) []int { return []int{slices.Max(workers)} }
 
 // workloads returns every combination of the axes that makes sense for v.
@@ -121,7 +119,7 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 		if a.few {
 			workers = fewWorkers
 		}
-		// Waiting and pinning are about threads; a remote lock waits for the network.
+		// Wait policy and pinning apply to threads; a remote lock waits for the network.
 		clients, waits, pins = or(a.clients, 0), []harness.WaitPolicy{harness.WaitAdaptive}, []harness.Pin{harness.PinNone}
 	}
 	if a.auto() {
@@ -147,13 +145,13 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 		ws = cross(ws, or(a.durable, false), func(w *harness.Workload, x bool) { w.Durable = x })
 		ws = cross(ws, or(a.tls, false), func(w *harness.Workload, x bool) { w.TLS = x })
 		return cross(ws, or(a.delay, 0), func(w *harness.Workload, x time.Duration) { w.Delay = x })
-	} // the rest is about memory that threads share
+	} // the other axes are about memory that threads share
 	ws = cross(ws, or(a.spread, 1), func(w *harness.Workload, x int) { w.Locks = x })
 	ws = cross(ws, or(a.gc, false), func(w *harness.Workload, x bool) { w.Garbage = x })
 	return cross(ws, or(a.section, harness.SectionWork), func(w *harness.Workload, x harness.Section) { w.Section = x })
 }
 
-// checkRanks refuses fewer workers or clients than ranks.
+// checkRanks rejects fewer workers or clients than ranks.
 func (a axes) checkRanks() error {
 	for _, n := range a.workers {
 		for _, clients := range or(a.clients, 0) {
@@ -166,7 +164,7 @@ func (a axes) checkRanks() error {
 	return nil
 }
 
-// atLeast returns workers, those that are fewer than n replaced by n.
+// atLeast returns workers with all values below n replaced by n.
 func atLeast(n int, workers []int) (more []int) {
 	for _, w := range workers {
 		more = append(more, max(n, w))
@@ -174,7 +172,6 @@ func atLeast(n int, workers []int) (more []int) {
 	return slices.Compact(more)
 }
 
-// several returns n, and 0 for the one server that is the default.
 func several(n int) int {
 	if n == 1 {
 		return 0
@@ -200,8 +197,8 @@ func or[T any](given []T, otherwise ...T) []T {
 	return otherwise
 }
 
-// localWorkers returns 1, 2, 4 … up to the processors, and two, four and eight
-// times as many: the last show what happens when workers outnumber processors.
+// localWorkers returns 1, 2, 4 … up to the processors, and two, four and eight times the
+// processors. The last ones show the effect of more workers than processors.
 func localWorkers(cpus int) (ns []int) {
 	for n := 1; n < cpus; n *= 2 {
 		ns = append(ns, n)
@@ -209,18 +206,17 @@ func localWorkers(cpus int) (ns []int) {
 	return append(ns, cpus, 2*cpus, 4*cpus, 8*cpus)
 }
 
-// fewLocalWorkers returns those in the default choice for local locks that are not
-// recommended: alone, one on each processor, and the most.
+// fewLocalWorkers returns the default numbers of workers for local locks that are not
+// recommended: one, one per processor, and the most.
 func fewLocalWorkers(cpus int) []int { return slices.Compact([]int{1, cpus, 8 * cpus}) }
 
-// remoteWorkers are the worker counts for remote locks, whose contention does
-// not depend on the processors of the client.
+// remoteWorkers are the worker counts for remote locks, whose contention does not depend on
+// the client's processors.
 var remoteWorkers = []int{1, 2, 8, 32, 64}
 
-// fewWorkers are those in the default choice.
+// fewWorkers are the remote worker counts in the default choice.
 var fewWorkers = []int{1, 8, 64}
 
-// axes reads the flags.
 func (o runOptions) axes() (a axes, err error) {
 	a.ranks = max(1, o.ranks)
 	var errs []error
@@ -260,7 +256,7 @@ func (o runOptions) axes() (a axes, err error) {
 	return a, errors.Join(errs...)
 }
 
-// parseList reads a comma-separated list, each word by parse.
+// parseList reads a comma-separated list and parses each word with parse.
 func parseList[T any](flag, text string, parse func(string) (T, error)) (out []T, err error) {
 	if text == "" {
 		return nil, nil
@@ -275,10 +271,9 @@ func parseList[T any](flag, text string, parse func(string) (T, error)) (out []T
 	return out, nil
 }
 
-// mostCount bounds the axes that are counts, also where a lock leaves one out.
+// mostCount limits the count axes, also for locks that ignore one.
 const mostCount = 1 << 16
 
-// parseCount reads a number of at least 1.
 func parseCount(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > mostCount {
@@ -287,7 +282,7 @@ func parseCount(text string) (int, error) {
 	return n, nil
 }
 
-// parsePercent reads a whole number from 0 to 100, with or without its sign.
+// parsePercent reads a whole number from 0 to 100, with or without a percent sign.
 func parsePercent(text string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSuffix(text, "%"))
 	if err != nil || n < 0 || n > 100 {
@@ -303,7 +298,6 @@ func parseSwitch(text string) (bool, error) {
 	return text == "on", nil
 }
 
-// parseServers reads how many servers keep a lock.
 func parseServers(text string) (int, error) {
 	n, err := parseCount(text)
 	if err == nil {
@@ -312,7 +306,6 @@ func parseServers(text string) (int, error) {
 	return n, err
 }
 
-// parseDelay reads what is added to a round trip.
 func parseDelay(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d > harness.MaxDelay {
@@ -321,7 +314,6 @@ func parseDelay(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseName reads one of the names of an axis.
 func parseName[T interface {
 	~string
 	String() string

@@ -39,17 +39,18 @@ func TestCasesAreDistinct(t *testing.T) {
 			t.Errorf("%s is planned twice", c.Name())
 		}
 	}
-	// workers x hold x gomaxprocs x reads, for local locks x pin x spread x gc x
-	// section, and wait for locks that follow it only, for remote ones x servers x durable
-	// x tls x delay; all of that closed, and at a rate with both arrivals x deadlines
+	// workers x hold x gomaxprocs x reads. For local locks also x pin x spread x gc x
+	// section, and x wait for locks that follow it. For remote locks also x servers x
+	// durable x tls x delay. All of these closed, and at a rate with both arrivals x
+	// deadlines.
 	const loads = 1 + 2*2
 	if seen["spin"] != 2*2*2*3*8*2*3*loads || seen["one"] != 1*2*2*3*8*3*loads || seen["far"] != 2*2*2*2*16*loads {
 		t.Errorf("%d cases of spin, %d of one, %d of far", seen["spin"], seen["one"], seen["far"])
 	}
 }
 
-// TestSectionIsGuarded: locks that share no memory keep their workload, those that
-// cannot guard the data have no case of it, and both are named.
+// TestSectionIsGuarded: locks without shared memory keep their workload, and locks that
+// cannot guard the data have no such case. Both are named.
 func TestSectionIsGuarded(t *testing.T) {
 	o := runOptions{program: program(), locks: "mcs,seqlock,redis-queue", workers: "2", reads: "0,90", section: "work,map"}
 	p, err := o.plan()
@@ -75,8 +76,8 @@ func TestSectionIsGuarded(t *testing.T) {
 	}
 }
 
-// TestWaitIsFollowed: a lock that does not claim to follow the wait policy is not
-// measured under one, and is named.
+// TestWaitIsFollowed: a lock that does not claim to follow the wait policy is not measured
+// under one, and is named.
 func TestWaitIsFollowed(t *testing.T) {
 	o := runOptions{program: program(), locks: "tas,sync-mutex,chan", workers: "2", wait: "spin,yield"}
 	p, err := o.plan()

@@ -10,26 +10,30 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// The bounds within which a budget is spent.
+// Limits on the use of a budget.
 const (
 	minWindow  = 20 * time.Millisecond  // of a local lock
-	fairWindow = 100 * time.Millisecond // at least, of several workers: ten preemption slices of the Go scheduler
+	fairWindow = 100 * time.Millisecond // least for several workers: ten preemption slices of the Go scheduler
 	maxWindow  = 4 * defaultWindow
 	maxRounds  = 50
-	loadWindow = 340 * time.Millisecond // at least, of an open loop of a remote lock: a thousand waits at 1000/s in three rounds, of which ten are above p99
-	reportTime = 2 * time.Second        // to write the report at the end, about
+	loadWindow = 340 * time.Millisecond // least for an open loop of a remote lock: a thousand waits at 1000/s in three rounds, ten of them above p99
+	reportTime = 2 * time.Second        // to write the report at the end, approximately
 )
 
-// minRounds is the fewest rounds a budget is spent on: with fewer there is no
-// interval of 95 % around a median. A verdict on many locks takes more.
+// minRounds is the least number of rounds for a budget: fewer give no interval of 95 %
+// around a median. A verdict on many locks needs more.
 var minRounds = stat.MinRounds(0.95)
 
-// fit chooses rounds and windows so that p takes about so long. What the user
-// gave stays. Else there are as many rounds as fit, from those that p should have
-// to maxRounds; if that is too many, the windows become shorter, down to
-// minWindow, and then the rounds fewer, down to what a verdict takes; if time is left over, the windows become
-// longer, up to maxWindow. Of a plan of all parts each then has its share of the time:
-// see parts. Where even the least does not fit, p is the least, and the error says so.
+// fit chooses rounds and windows so that p takes about budget. It keeps values from the
+// user.
+//
+// Otherwise it uses the most rounds that fit, from the planned number up to maxRounds. If
+// even the planned number does not fit, it first shortens the windows, down to minWindow.
+// Then it drops rounds, down to the number for a verdict. If time remains, it extends the
+// windows, up to maxWindow. In a plan of all parts each part then has its share of the
+// time: see parts.
+//
+// If even the least plan does not fit, fit leaves p as the least plan and returns an error.
 func (o runOptions) fit(p *runner.Plan, budget time.Duration) error {
 	p.Budget = 0
 	need, _ := verdictRounds(p)
@@ -63,26 +67,25 @@ func (o runOptions) fit(p *runner.Plan, budget time.Duration) error {
 	return nil
 }
 
-// fitRounds gives p these windows and as many rounds as fit, least at least.
+// fitRounds gives p these windows and as many rounds as fit, at least least.
 func (o runOptions) fitRounds(p *runner.Plan, budget, window time.Duration, least int) {
 	o.setWindows(p, window)
 	p.Rounds = 0
-	before := p.Estimate()         // a search for rates
-	p.Rounds = max(1, p.OpenEvery) // so many rounds are like the next so many
+	before := p.Estimate()         // the search for rates
+	p.Rounds = max(1, p.OpenEvery) // the next OpenEvery rounds are the same
 	p.Rounds = max(least, min(max(least, maxRounds), int(float64(p.Rounds)*float64(budget-before)/float64(p.Estimate()-before))+p.OpenEvery))
 	for p.Rounds > least && p.Estimate() > budget {
 		p.Rounds--
 	}
 }
 
-// fitWindows chooses the windows of p, whose rounds are given.
+// fitWindows chooses the windows of p for its given rounds.
 func (o runOptions) fitWindows(p *runner.Plan, budget time.Duration) {
 	every := func(runner.Case) bool { return true }
 	o.setWindows(p, min(maxWindow, max(minWindow, o.windowFor(p, every, budget))))
 }
 
-// base returns the window of the local locks of p, from which those of the
-// others follow.
+// base returns the window of the local locks of p, the base of the other windows.
 func (o runOptions) base(p *runner.Plan) time.Duration {
 	return o.baseOf(p.Cases[0])
 }
@@ -94,12 +97,10 @@ func (o runOptions) baseOf(c runner.Case) time.Duration {
 	return c.Workload.Window
 }
 
-// setWindows gives every case its windows.
 func (o runOptions) setWindows(p *runner.Plan, window time.Duration) {
 	o.setWindowsOf(p, func(runner.Case) bool { return true }, window)
 }
 
-// setWindowsOf gives the cases that has picks their windows.
 func (o runOptions) setWindowsOf(p *runner.Plan, has func(runner.Case) bool, window time.Duration) {
 	for i := range p.Cases {
 		if !has(p.Cases[i]) {

@@ -9,8 +9,8 @@ import (
 	"locklab/harness/runner"
 )
 
-// TestFit spends budgets from too small to too large, and wants rounds and
-// windows within their bounds, in that order.
+// TestFit tries budgets from too small to too large. Rounds and windows must reach their
+// limits in order.
 func TestFit(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -20,8 +20,8 @@ func TestFit(t *testing.T) {
 		most     int
 		shortest time.Duration // windows
 		longest  time.Duration
-		short    bool // the budget does not reach
-		over     bool // nor can it be spent
+		short    bool // the budget is too small
+		over     bool // the budget cannot be used up
 	}{
 		{name: "nothing", budget: time.Second, fewest: minRounds, most: minRounds, shortest: minWindow, longest: minWindow, short: true},
 		{name: "fewest rounds", budget: 5 * time.Second, fewest: minRounds, most: defaultRounds, shortest: minWindow, longest: 40 * time.Millisecond},

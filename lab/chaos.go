@@ -27,8 +27,8 @@ const (
 	shortParallel = 3
 )
 
-// A chaosRun tries failure scenarios, prints what became of the locks, and keeps it if
-// there is a directory to keep it in.
+// A chaosRun tries failure scenarios and prints the outcome for each lock. With a directory
+// it also stores the results.
 type chaosRun struct {
 	program         *Program
 	scenarios       []string
@@ -41,8 +41,8 @@ type chaosRun struct {
 	resume, replace bool
 
 	file    *resultfile.Writer                         // nil only prints
-	results []*harness.FaultResult                     // of this run and of what it resumes
-	done    map[string]map[string]*harness.FaultResult // of tries made before: scenario, lock
+	results []*harness.FaultResult                     // of this run and of the resumed one
+	done    map[string]map[string]*harness.FaultResult // of earlier tries: scenario, lock
 }
 
 func (p *Program) chaosCommand() *cobra.Command {
@@ -89,7 +89,6 @@ directory. Ctrl-C keeps what was finished; --resume goes on from there.`,
 	return cmd
 }
 
-// plan returns what the flags ask for.
 func (c *chaosRun) plan() (*chaos.Plan, error) {
 	switch {
 	case c.out == "" && (c.resume || c.replace):
@@ -118,7 +117,7 @@ func (c *chaosRun) plan() (*chaos.Plan, error) {
 	return &chaos.Plan{Scenarios: ss, Locks: locks, Tries: c.tries, Short: c.short, Seed: c.seed, Dir: c.out, Done: c.before}, nil
 }
 
-// before returns how many tries of a scenario an interrupted run has made.
+// before returns the number of tries of a scenario in an interrupted run.
 func (c *chaosRun) before(scenario, lock string) (count, all int) {
 	r := c.done[scenario][lock]
 	if r == nil {
@@ -127,7 +126,7 @@ func (c *chaosRun) before(scenario, lock string) (count, all int) {
 	return r.Tries + r.Failed, r.Tries + r.Failed + r.Starved
 }
 
-// open starts the directory, or goes on with it.
+// open creates the directory, or resumes the run in it.
 func (c *chaosRun) open() error {
 	if c.out == "" {
 		return nil
@@ -159,7 +158,6 @@ func (c *chaosRun) open() error {
 	return nil
 }
 
-// goOn takes over what an earlier run has tried.
 func (c *chaosRun) goOn(earlier *resultfile.Run) {
 	c.done = make(map[string]map[string]*harness.FaultResult)
 	for _, r := range earlier.Faults {
@@ -172,7 +170,7 @@ func (c *chaosRun) goOn(earlier *resultfile.Run) {
 }
 
 func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
-	if _, err := c.plan(); err != nil { // before anything is written
+	if _, err := c.plan(); err != nil { // before writing anything
 		return err
 	}
 	if err := c.open(); err != nil {
@@ -205,7 +203,7 @@ func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// took returns how long a try of a scenario took in the run that this one goes on with.
+// took returns the time per try of a scenario in the resumed run.
 func (c *chaosRun) took(scenario string) (try time.Duration) {
 	for _, r := range c.done[scenario] {
 		if n := r.Tries + r.Failed + r.Starved; n > 0 {
@@ -215,7 +213,7 @@ func (c *chaosRun) took(scenario string) (try time.Duration) {
 	return try
 }
 
-// roughly says how long something takes that is not known to the second.
+// roughly formats an approximate duration.
 func roughly(d time.Duration) string {
 	switch {
 	case d >= 2*time.Hour:
@@ -226,7 +224,7 @@ func roughly(d time.Duration) string {
 	return "about " + numfmt.Plural(max(1, int(d.Seconds())), "second")
 }
 
-// try makes the tries, and says to stderr how far it has come.
+// try makes the tries, and reports progress to stderr.
 func (c *chaosRun) try(ctx context.Context, stderr io.Writer) error {
 	plan, err := c.plan()
 	if err != nil {
@@ -267,7 +265,6 @@ func (c *chaosRun) keep(r *harness.FaultResult) error {
 	return errors.Join(c.file.AppendFault(r), c.file.Sync())
 }
 
-// print shows what became of the locks.
 func (c *chaosRun) print(out io.Writer) error {
 	if c.json {
 		enc := json.NewEncoder(out)
@@ -282,12 +279,12 @@ func (c *chaosRun) print(out io.Writer) error {
 	return printFaults(out, rows)
 }
 
-// order returns the place of a scenario in the suite.
+// order returns the index of a scenario in the suite.
 func order(name string) int {
 	return slices.IndexFunc(chaos.Suite, func(s *chaos.Scenario) bool { return s.Name == name })
 }
 
-// refuted returns a line for each lock and scenario that did what was not expected.
+// refuted returns a line for each lock and scenario with an unexpected outcome.
 func (c *chaosRun) refuted() (lines []string) {
 	for _, r := range c.results {
 		if row := survival.Judge(r); row.Verdict == survival.Refuted {

@@ -18,7 +18,7 @@ import (
 	"locklab/internal/backend"
 )
 
-// needRedis skips where there is no Redis to break.
+// needRedis skips the test if Redis is not available.
 func needRedis(t *testing.T) {
 	t.Helper()
 	if err := backend.Available(harness.KindRedis); err != nil && !backend.Required(harness.KindRedis) {
@@ -47,8 +47,8 @@ func TestChaosList(t *testing.T) {
 	}
 }
 
-// TestChaos: a run of a scenario is kept, reported, and goes on where it ended, also
-// after the lab was killed, of which nothing is left.
+// TestChaos: a run of a scenario is stored, reported and resumed, also after the lab was
+// killed. No process of a killed lab survives.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	needRedis(t)
@@ -107,8 +107,8 @@ func TestRoughly(t *testing.T) {
 	}
 }
 
-// TestRunChaos: a run tries the quick scenarios on its remote locks, and its report says
-// what they survive.
+// TestRunChaos: a run tries the quick scenarios on its remote locks, and its report
+// contains their outcomes.
 func TestRunChaos(t *testing.T) {
 	t.Parallel()
 	if raceEnabled {
@@ -117,7 +117,7 @@ func TestRunChaos(t *testing.T) {
 	needRedis(t)
 	cmd := locklab(t, quick("--locks", "redis-poll", "--workers", "1", "--chaos")...)
 	stdout, stderr, status := output(t, cmd)
-	if status != 0 && status != exitFailed { // a busy machine may refute that there is no stall
+	if status != 0 && status != exitFailed { // a stall on a busy machine may give an unexpected outcome
 		t.Fatalf("exit status %d, printed %q, said %q", status, stdout, stderr)
 	}
 	run, err := resultfile.Load(filepath.Join(cmd.Dir, "run"))
@@ -126,7 +126,7 @@ func TestRunChaos(t *testing.T) {
 	}
 }
 
-// gone waits until the processes are.
+// gone waits until the processes have ended.
 func gone(t *testing.T, pids []int) {
 	t.Helper()
 	if len(pids) < 2 {
@@ -146,7 +146,6 @@ func gone(t *testing.T, pids []int) {
 	}
 }
 
-// childrenOf returns the child processes of pid.
 func childrenOf(t *testing.T, pid int) (out []int) {
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil || len(files) == 0 {
@@ -165,7 +164,7 @@ func childrenOf(t *testing.T, pid int) (out []int) {
 	return out
 }
 
-// TestChaosRefuted: what was not expected is said in words, and by the exit status.
+// TestChaosRefuted: an unexpected outcome is printed and sets the exit status.
 func TestChaosRefuted(t *testing.T) {
 	c := chaosRun{program: program()}
 	c.keep(&harness.FaultResult{

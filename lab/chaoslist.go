@@ -13,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/chaos"
+	"locklab/internal/nearest"
 )
 
 func (p *Program) chaosListCommand() *cobra.Command {
@@ -36,7 +37,7 @@ func (p *Program) chaosListCommand() *cobra.Command {
 	return cmd
 }
 
-// scenarios returns those that the words name, all without a word.
+// scenarios returns the named scenarios, or all without a name.
 func (p *Program) scenarios(words []string) (out []*chaos.Scenario, err error) {
 	if len(words) == 0 {
 		return chaos.Suite, nil
@@ -54,7 +55,7 @@ func (p *Program) scenarios(words []string) (out []*chaos.Scenario, err error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("%w: no scenario is called %q; '%s chaos list' shows them", harness.ErrUsage, word, p.Name)
+			return nil, fmt.Errorf("%w: no scenario is called %q; '%s chaos list' shows them%s", harness.ErrUsage, word, p.Name, nearest.Hint(word, scenarioNames()))
 		}
 	}
 	for _, s := range chaos.Suite {
@@ -63,6 +64,13 @@ func (p *Program) scenarios(words []string) (out []*chaos.Scenario, err error) {
 		}
 	}
 	return out, nil
+}
+
+func scenarioNames() (names []string) {
+	for _, s := range chaos.Suite {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 func (p *Program) listScenarios(out io.Writer, ss []*chaos.Scenario, verbose bool) error {
@@ -103,7 +111,7 @@ func (p *Program) subjects(s *chaos.Scenario) (out []*harness.Variant) {
 
 func (p *Program) describeScenario(out io.Writer, s *chaos.Scenario) {
 	fmt.Fprintf(out, "%s: %s\n  fault: %s\n  source: %s\n  tests: %s\n", s.Name, s.Question, s.Fault, s.Source, guarantees(s.Tests))
-	names := make(map[string][]string) // by what is expected
+	names := make(map[string][]string) // by expectation
 	var order []string
 	for _, v := range p.subjects(s) {
 		e := s.Expected(v.Name)
@@ -122,7 +130,7 @@ func (p *Program) describeScenario(out io.Writer, s *chaos.Scenario) {
 	fmt.Fprintln(out)
 }
 
-// harms names harms in a few words; none is "safe".
+// harms names harms in a few words, or returns "safe" without any.
 func harms(hs []harness.Harm) string {
 	if len(hs) == 0 {
 		return "safe"

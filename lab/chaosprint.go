@@ -12,8 +12,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// printFaults prints a table for each scenario, and under it what the tries noted of
-// locks that did what was not expected.
+// printFaults prints a table for each scenario, followed by the notes on locks with
+// unexpected outcomes.
 func printFaults(out io.Writer, rows []survival.Row) error {
 	for len(rows) > 0 {
 		n := 1
@@ -69,7 +69,7 @@ func printScenario(out io.Writer, rows []survival.Row) error {
 	return nil
 }
 
-// printAims prints the limits that were missed.
+// printAims prints the missed limits.
 func printAims(out io.Writer, r survival.Row) {
 	for _, a := range r.Aims {
 		if a.Known() && !a.Met {

@@ -6,14 +6,18 @@ import (
 	"strings"
 
 	"locklab/harness"
+	"locklab/internal/nearest"
 )
 
-// choose returns the locks of p that the words name, in their order, each once. A word is the name of a lock, a family (spin, mutex, zk, redis,
-// peer), a status (recommended, reference, control …), "local", "remote", "all"
-// or "default", or a regular expression for the whole of a name, such as zk-.*,
-// or if nothing is called that the beginning of names; words may also be joined
-// by '|'. A leading '-' takes the matches away again. The error wraps
-// harness.ErrUsage and names the word that matches nothing.
+// choose returns the locks of p that match words, each once, in the order of p.
+//
+// A word is the name of a lock, a family (spin, mutex, zk, redis, peer), a status
+// (recommended, reference, control …), "local", "remote", "all" or "default". It can also
+// be a regular expression for a whole name, such as zk-.*. A word that matches nothing else
+// is tried as a prefix of names. Words may be joined by '|', and a leading '-' removes the
+// matches.
+//
+// The error wraps harness.ErrUsage and names the word that matches nothing.
 func (p *Program) choose(words []string) ([]*harness.Variant, error) {
 	all := p.Locks
 	picked := make(map[*harness.Variant]bool)
@@ -34,12 +38,12 @@ func (p *Program) choose(words []string) ([]*harness.Variant, error) {
 			}
 			found := pick(match, !drop)
 			if !found && len(pattern) >= minPrefix {
-				// "curator" is all of that.
+				// "curator" matches all names with that prefix.
 				found = pick(func(v *harness.Variant) bool { return strings.HasPrefix(v.Name, pattern) }, !drop)
 			}
 			if !found {
 				return nil, fmt.Errorf("%w: no lock, family or status is called %q; '%s list' shows them%s",
-					harness.ErrUsage, pattern, p.Name, suggest(all, pattern))
+					harness.ErrUsage, pattern, p.Name, nearest.Hint(pattern, p.words()))
 			}
 		}
 	}
@@ -55,11 +59,11 @@ func (p *Program) choose(words []string) ([]*harness.Variant, error) {
 	return out, nil
 }
 
-// minPrefix is the shortest beginning of a name, so that a slip is not one.
+// minPrefix is the shortest prefix of a name, so that a typing mistake does not match.
 const minPrefix = 3
 
-// alternatives splits a word at each '|' outside of brackets, so that a
-// misspelt alternative is seen.
+// alternatives splits a word at each '|' outside of brackets, so that a misspelt
+// alternative is reported.
 func alternatives(word string) (parts []string) {
 	depth, from := 0, 0
 	for i, r := range word {
@@ -78,7 +82,7 @@ func alternatives(word string) (parts []string) {
 	return append(parts, word[from:])
 }
 
-// matcher returns what decides whether a variant is one that the word names.
+// matcher returns a function that reports whether the word names a variant.
 func (p *Program) matcher(word string) (func(*harness.Variant) bool, error) {
 	switch word {
 	case "all":
@@ -98,20 +102,18 @@ func (p *Program) matcher(word string) (func(*harness.Variant) bool, error) {
 		if word == string(v.Family) || word == string(v.Status) {
 			return true
 		}
-		// "sync.Mutex" and "zk.Lock" are how Go programmers know the locks called
-		// sync-mutex and go-zookeeper-lock: the second begins its description.
+		// Go programmers call sync-mutex and go-zookeeper-lock "sync.Mutex" and "zk.Lock".
+		// That name is the first word of the description.
 		known, _, _ := strings.Cut(v.Doc, " ")
 		return re.MatchString(v.Name) || re.MatchString(known) && strings.Contains(known, ".")
 	}, nil
 }
 
-// suggest returns a hint at a name that contains the word or is contained in
-// it, "" if there is none.
-func suggest(all []*harness.Variant, word string) string {
-	for _, v := range all {
-		if word != "" && (strings.Contains(v.Name, word) || strings.Contains(word, v.Name)) {
-			return fmt.Sprintf(" (did you mean %s?)", v.Name)
-		}
+// words returns the words that choose accepts.
+func (p *Program) words() []string {
+	words := []string{"all", "default", "local", "remote"}
+	for _, v := range p.Locks {
+		words = append(words, v.Name, string(v.Family), string(v.Status))
 	}
-	return ""
+	return words
 }

@@ -16,31 +16,30 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// The exit statuses of the command compare, beside 0.
+// The exit statuses of the command compare, in addition to 0.
 const (
 	exitRegressed = 1
 	exitUnsure    = 3
 )
 
-// Errors that only choose the exit status: what they say has been said.
+// These errors only select the exit status; their reason has been printed.
 var (
 	errRegressed = errors.New("a case regressed")
 	errUnsure    = errors.New("not told apart")
 )
 
-// A notComparedError says why there is no comparison. It must not look like a
-// regression, which has the exit status of other failures.
+// A notComparedError is the reason for a missing comparison. Its exit status must differ
+// from a regression, which uses the status of other failures.
 type notComparedError struct{ error }
 
 func (e notComparedError) Unwrap() error { return e.error }
 
-// compareOptions are the flags of the command compare.
 type compareOptions struct {
 	margin, metric, format string
 	to                     string // compare the locks of one run with this one
 	alpha                  float64
 	interleave, anyHost    bool
-	run                    runOptions // of --interleave; locks also chooses among those of two directories
+	run                    runOptions // of --interleave; locks also selects from two directories
 }
 
 const compareHelp = `compare pairs the cases of two runs, given by their directories, that have the
@@ -109,13 +108,13 @@ func (p *Program) compareCommand() *cobra.Command {
 	return cmd
 }
 
-// flags declares the flags, those for --interleave alone last.
+// flags declares the flags, those for --interleave only last.
 func (o *compareOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	marginFlag(f, &o.margin, " (default that of the runs)")
 	f.Float64Var(&o.alpha, "alpha", compare.DefaultAlpha, "chance of any false alarm, over all comparisons")
-	f.StringVar(&o.metric, "metric", compare.Suite[0].Name(), "what to compare, of "+strings.Join(gateNames(), ", "))
+	f.StringVar(&o.metric, "metric", compare.Suite[0].Name(), "what to compare: "+strings.Join(gateNames(), ", "))
 	f.StringVar(&o.format, "format", "text", "text, csv or json")
 	anyHostFlag(f, &o.anyHost)
 	f.StringVar(&o.to, "to", "", "a lock with which to compare the others of one run")
@@ -130,8 +129,8 @@ func (o *compareOptions) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.run.replace, "replace", false, "move earlier runs in that directory to old.previous and new.previous")
 }
 
-// toMeasure are the flags that make sense only if something is measured.
-// (--locks also chooses among what was measured.)
+// toMeasure are the flags that need a measurement. (--locks also selects from existing
+// results.)
 var toMeasure = []string{
 	"workers", "clients", "hold", "think", "wait", "pin", "gomaxprocs", "read", "spread", "gc", "section",
 	"servers", "durable", "tls", "delay", "rate", "arrivals", "deadline",
@@ -178,7 +177,6 @@ func (o *compareOptions) compare(cmd *cobra.Command, base, next string) error {
 	return o.directories(how, base, next, cmd.OutOrStdout(), cmd.ErrOrStderr())
 }
 
-// directories compares two runs on disk.
 func (o *compareOptions) directories(how compare.Options, base, next string, stdout, stderr io.Writer) error {
 	old, err := loadRun(base)
 	if err != nil {
@@ -198,7 +196,7 @@ func (o *compareOptions) directories(how compare.Options, base, next string, std
 	return o.print(c, stdout, stderr)
 }
 
-// print writes c and returns the error that stands for its outcome.
+// print writes c and returns the error for its outcome.
 func (o *compareOptions) print(c *compare.Comparison, stdout, stderr io.Writer) error {
 	if err := o.write(c, stdout, stderr); err != nil {
 		return err
@@ -212,7 +210,6 @@ func (o *compareOptions) print(c *compare.Comparison, stdout, stderr io.Writer) 
 	return nil
 }
 
-// write writes c in the format that was asked for.
 func (o *compareOptions) write(c *compare.Comparison, stdout, stderr io.Writer) error {
 	switch o.format {
 	case "csv":
@@ -229,7 +226,8 @@ func (o *compareOptions) write(c *compare.Comparison, stdout, stderr io.Writer) 
 	return c.WriteText(stdout, width(stdout))
 }
 
-// options reads the flags that say when a difference counts; given is whether the margin was.
+// options reads the flags about significance; given reports whether the user set the
+// margin.
 func (o *compareOptions) options(given bool) (how compare.Options, err error) {
 	if !slices.Contains([]string{"text", "csv", "json"}, o.format) {
 		return how, fmt.Errorf("%w: --format is %q: want text, csv or json", harness.ErrUsage, o.format)
@@ -252,8 +250,8 @@ func (o *compareOptions) options(given bool) (how compare.Options, err error) {
 	return how, nil
 }
 
-// among returns whether a lock of the runs is among those that the words name.
-// The runs may hold locks that this program does not know.
+// among returns a function that reports whether words name a lock of the runs. The runs may
+// contain locks that this program lacks.
 func (p *Program) among(words []string, runs ...*resultfile.Run) (func(harness.Lock) bool, error) {
 	var known []*harness.Variant
 	for _, run := range runs {
@@ -264,7 +262,7 @@ func (p *Program) among(words []string, runs ...*resultfile.Run) (func(harness.L
 		}
 	}
 	if len(known) == 0 {
-		return nil, nil // compare says so
+		return nil, nil // compare reports it
 	}
 	picked, err := (&Program{Name: p.Name, Locks: known, Defaults: p.Defaults}).choose(words)
 	if err != nil {
@@ -275,8 +273,7 @@ func (p *Program) among(words []string, runs ...*resultfile.Run) (func(harness.L
 	}, nil
 }
 
-// variant returns as much of the variant that l describes as it takes to choose
-// it by name, kind or status.
+// variant returns a variant for l that can be chosen by name, kind or status.
 func variant(l harness.Lock) *harness.Variant {
 	v := &harness.Variant{Name: l.Name, Doc: l.Doc, Paper: l.Paper, Family: l.Family, Status: l.Status, Traits: l.Traits}
 	if l.Traits.Needs == "" {

@@ -15,13 +15,14 @@ import (
 	"locklab/cmd/locklab/catalog"
 	"locklab/harness"
 	"locklab/harness/resultfile"
+
+	"github.com/spf13/pflag"
 )
 
-// slowed makes the test binary another build of the command: one whose ticket
-// lock takes a microsecond more.
+// slowed makes the test binary another build of the command, with a ticket lock that takes
+// a microsecond more.
 const slowed = "LOCKLAB_TEST_SLOWED"
 
-// suiteUnderTest returns the locks of the command.
 func suiteUnderTest() []*harness.Variant {
 	all := catalog.All()
 	if os.Getenv(slowed) == "" {
@@ -49,7 +50,7 @@ func (l *slowLock) Lock() {
 	}
 }
 
-// builds writes two programs: the command, and the command with a slow lock.
+// testBuilds writes two programs: the command, and the command with a slow lock.
 func testBuilds(t *testing.T) (same, slow string) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -66,8 +67,7 @@ func testBuilds(t *testing.T) (same, slow string) {
 	return same, slow
 }
 
-// writeRun writes a run in which a worker takes "tas" so often a second, and
-// twice as often "mcs".
+// writeRun writes a run in which a worker acquires "tas" at rate, and "mcs" twice as often.
 func writeRun(t *testing.T, dir string, rate float64, rounds int, edit func(*harness.Result)) string {
 	t.Helper()
 	out, err := resultfile.Create(dir, resultfile.Manifest{Rounds: rounds, Cases: 2, Started: time.Now()})
@@ -93,7 +93,7 @@ func writeRun(t *testing.T, dir string, rate float64, rounds int, edit func(*har
 	return dir
 }
 
-// cutLines replaces each line of the results in dir that holds text.
+// cutLines replaces each line with text in the results in dir.
 func cutLines(t *testing.T, dir string, by func(line string) string, text string) {
 	t.Helper()
 	name := filepath.Join(dir, resultfile.ResultsName)
@@ -201,30 +201,25 @@ func TestCompareStatus(t *testing.T) {
 	}
 }
 
-// TestCompareFlags: each flag is known to be for both ways or for --interleave
-// alone, where it would otherwise be ignored in silence.
+// TestCompareFlags: each flag is registered for both forms or for --interleave only.
+// Otherwise it would be ignored silently.
 func TestCompareFlags(t *testing.T) {
 	both := []string{"margin", "alpha", "metric", "format", "to", "interleave", "locks", "any-host", "help"}
-	help, _, _ := output(t, locklab(t, "compare", "--help"))
-	_, flags, _ := strings.Cut(help, "Flags:\n")
 	n := 0
-	for line := range strings.Lines(flags) {
-		_, name, found := strings.Cut(line, "--")
-		if !found {
-			continue
-		}
+	cmd, _, _ := program().command().Find([]string{"compare"})
+	cmd.InitDefaultHelpFlag()
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		n++
-		name, _, _ = strings.Cut(name, " ")
-		if slices.Contains(both, name) == slices.Contains(toMeasure, name) {
-			t.Errorf("--%s: is it for --interleave alone?", name)
+		if slices.Contains(both, f.Name) == slices.Contains(toMeasure, f.Name) {
+			t.Errorf("--%s: is it for --interleave alone?", f.Name)
 		}
-	}
+	})
 	if n != len(both)+len(toMeasure) {
 		t.Errorf("%d flags, %d are known", n, len(both)+len(toMeasure))
 	}
 }
 
-// TestCompareUnreadable: what keeps it from comparing is never a regression.
+// TestCompareUnreadable: an error that prevents a comparison is never a regression.
 func TestCompareUnreadable(t *testing.T) {
 	base := writeRun(t, filepath.Join(t.TempDir(), "base"), 1e6, 6, nil)
 	if err := os.Remove(filepath.Join(base, resultfile.ResultsName)); err != nil {

@@ -10,8 +10,9 @@ import (
 	"locklab/reports"
 )
 
-// locks compares the locks of the run in dir with one of them. In text their rates are the
-// table of the report. A difference is no regression, so it has no exit status.
+// locks compares the locks of the run in dir with one of them. The text form prints their
+// rates as in the table of the report. A difference is not a regression, so it has no exit
+// status.
 func (o *compareOptions) locks(how compare.Options, dir string, stdout, stderr io.Writer) error {
 	run, err := loadRun(dir)
 	if err != nil {

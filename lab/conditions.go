@@ -10,21 +10,21 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A condition is what a default run measures beside closed loops on a server next door:
-// some locks as services meet them.
+// A condition is a further workload of a default run: some locks under conditions of real
+// services.
 type condition struct {
-	locks []string // in the default choice; with all locks also those for use of the same kind
+	locks []string // in the default choice; with all locks also recommended ones of the same kind
 	axes  axes
 }
 
-// loadEvery is of how many rounds of a default run the first has its open loops too:
-// their waits are of all rounds together, so a few rounds with longer windows have enough
-// of them, and clients that connect less often.
+// loadEvery is the interval, in rounds, of the open loops of a default run. Their waits are
+// pooled over all rounds. So a few rounds with longer windows have enough samples, and
+// clients connect less often.
 const loadEvery = 7
 
-// defaultConditions are the load at which services ask, the same on every machine, so
-// that runs can be compared; and servers that lose nothing, a millisecond away.
-// sync-mutex stands beside the fastest of each family, and two of ours beside two peers.
+// defaultConditions returns a load as in services, the same on every machine so that runs
+// can be compared, and durable servers 1 ms away. sync-mutex is compared with the fastest
+// lock of each family, and two of our locks with two peers.
 func defaultConditions(cpus int) []condition {
 	return []condition{
 		{[]string{"sync-mutex", "ttas-backoff", "spin-then-park"},
@@ -36,8 +36,8 @@ func defaultConditions(cpus int) []condition {
 	}
 }
 
-// takes reports whether v is measured under c: it is named, or, with all locks, it is for
-// use like one that is.
+// takes reports whether v is measured under c: if it is named, or, with all locks, if it is
+// recommended and like a named one.
 func (c condition) takes(v *harness.Variant, named []*harness.Variant, few bool) bool {
 	if slices.Contains(c.locks, v.Name) {
 		return true
@@ -46,9 +46,8 @@ func (c condition) takes(v *harness.Variant, named []*harness.Variant, few bool)
 		slices.ContainsFunc(named, func(x *harness.Variant) bool { return (x.Local == nil) == (v.Local == nil) })
 }
 
-// conditioned returns the cases of locks under the default conditions: none if the user
-// says under which conditions to measure, and none of servers that are the user's where
-// others would have to be set up.
+// conditioned returns the cases of locks under the default conditions. It returns none if
+// the user sets conditions, and none that would need a change of the user's own servers.
 func (o runOptions) conditioned(locks []*harness.Variant, cpus int, few bool) (cases []runner.Case) {
 	if o.particular() {
 		return nil
@@ -63,20 +62,19 @@ func (o runOptions) conditioned(locks []*harness.Variant, cpus int, few bool) (c
 	return cases
 }
 
-// named returns those of locks that are called so.
 func named(locks []*harness.Variant, names []string) []*harness.Variant {
 	return slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool { return !slices.Contains(names, v.Name) })
 }
 
-// particular reports whether the user says more of the cases than which locks.
+// particular reports whether the user restricts more than the locks.
 func (o runOptions) particular() bool {
 	given := o.workers + o.clients + o.hold + o.think + o.wait + o.pin + o.gomaxprocs + o.reads + o.spread + o.gc + o.section +
 		o.servers + o.durable + o.tls + o.delay + o.rate + o.arrivals + o.deadline
 	return given != "" || o.duration > 0 || o.plain || o.ranks > 1
 }
 
-// openEvery returns of how many rounds the first has the open loops too: what the user
-// asks for is in every round.
+// openEvery returns the interval, in rounds, of open loops. Those that the user requested
+// are in every round.
 func (o runOptions) openEvery() int {
 	if few, _ := o.whole(); few && !o.particular() {
 		return loadEvery
@@ -84,8 +82,8 @@ func (o runOptions) openEvery() int {
 	return 1
 }
 
-// unconditioned says in a line which of the default conditions the user's servers leave
-// out, or "".
+// unconditioned names in a line the default conditions that the user's own servers rule
+// out, or returns "".
 func (o runOptions) unconditioned(p *runner.Plan) string {
 	if _, whole := o.whole(); !whole || o.particular() {
 		return ""

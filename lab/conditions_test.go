@@ -9,9 +9,9 @@ import (
 	"locklab/harness/runner"
 )
 
-// TestDefaultConditions: a default run has open loops beside closed ones with as many workers,
-// and servers that are not the default, whose locks are all compared; what the user says
-// of the cases, or has servers for, takes them away.
+// TestDefaultConditions: a default run has open and closed loops with the same number of
+// workers, and non-default servers with comparable locks. Settings and servers of the user
+// remove them.
 func TestDefaultConditions(t *testing.T) {
 	count := func(o runOptions) (open, sites int) {
 		t.Helper()
@@ -73,8 +73,7 @@ func TestDefaultConditions(t *testing.T) {
 	}
 }
 
-// TestConditionsAreOfTheDefault: each lock that a condition names is one of the default
-// choice.
+// TestConditionsAreOfTheDefault: each lock of a condition is in the default choice.
 func TestConditionsAreOfTheDefault(t *testing.T) {
 	p := program()
 	for _, c := range defaultConditions(2) {

@@ -10,8 +10,8 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// TestResumeDamaged goes on with a run of which a line cannot be read: it says so, and
-// measures what was in it.
+// TestResumeDamaged resumes a run with an unreadable line: it reports the line and measures
+// its case again.
 func TestResumeDamaged(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, least()...)
@@ -37,7 +37,7 @@ func TestResumeDamaged(t *testing.T) {
 	}
 }
 
-// TestDoubt: too few rounds are told before anything is measured, in words for one lock and
+// TestDoubt: too few rounds are reported before the measurement, in words for one lock and
 // for several.
 func TestDoubt(t *testing.T) {
 	for _, c := range []struct{ locks, want string }{

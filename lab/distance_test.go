@@ -13,9 +13,9 @@ import (
 	"locklab/harness/runner"
 )
 
-// TestReportAtDistance: a run of a distributed lock counts its trips, holds its predictions
-// against what it measured with a delay, and predicts others when asked; one of a local lock
-// says that it cannot.
+// TestReportAtDistance: a run of a distributed lock counts its trips, compares predictions
+// with measurements under a delay, and predicts other delays on request. For a local lock
+// it reports an error.
 func TestReportAtDistance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -62,8 +62,7 @@ func TestReportAtDistance(t *testing.T) {
 	}
 }
 
-// TestPlainest: trips are counted where messages can be read, at the servers that are set
-// up most plainly.
+// TestPlainest: trips are counted on the plainest servers, whose messages can be read.
 func TestPlainest(t *testing.T) {
 	p := planned(t, runOptions{locks: "redis-queue", workers: "2", servers: "1,3", durable: "on,off", tls: "on,off", delay: "0,1ms"})
 	slices.Reverse(p.Cases)

@@ -15,11 +15,11 @@ import (
 	"locklab/internal/backend"
 )
 
-// shortRanks is enough of a run of several ranks, each with a worker or more.
+// shortRanks is a short run of several ranks, each with at least one worker.
 const shortRanks = "--rounds 1 --duration 30ms --warmup 1ms"
 
-// allRanks runs the command of one rank as all of them, each in a directory of its own as on
-// a host of its own, beside a Redis that the address in the command stands for.
+// allRanks runs the command of one rank for all ranks, each in its own directory, as on
+// separate hosts. It replaces the address in the command by a local Redis.
 func allRanks(home, command string) error {
 	m := regexp.MustCompile(`--rank (\d+) --ranks (\d+) .*redis://([\w.:]+)`).FindStringSubmatch(command)
 	if m == nil {
@@ -52,8 +52,8 @@ func allRanks(home, command string) error {
 	return errors.Join(errs...)
 }
 
-// understood lets the locklab that a command starts print its help, which it does if it
-// understands the flags before.
+// understood lets the locklab that a command starts print its help. Success means that it
+// accepts the flags before.
 func understood(home, command string) error {
 	i := strings.Index(command, "locklab ")
 	if i < 0 {
@@ -62,7 +62,7 @@ func understood(home, command string) error {
 	return shorten(home, "env "+command[i:], "--help")
 }
 
-// deployExists looks for the files of package deploy that a command names.
+// deployExists checks that the files of package deploy in a command exist.
 func deployExists(_, command string) error {
 	names := regexp.MustCompile(`\bdeploy/[\w./]+`).FindAllString(command, -1)
 	if len(names) == 0 {

@@ -19,30 +19,30 @@ import (
 	"locklab/internal/backend"
 )
 
-// A rule says what the test does with the commands of the documents that match:
-// the first rule that does, counts.
+// A rule is the treatment of the commands in the documents that match it. The first match
+// counts.
 type rule struct {
 	match string // a regular expression
-	short string // words added to the command so that it takes a second
+	short string // words that shorten the command to a second
 	needs []string
-	check func(home, command string) error // in the directory home, instead of running it
-	why   string                           // it is not run as it stands
+	check func(home, command string) error // runs in the directory home instead of the command
+	why   string                           // the reason why it is not run unchanged
 }
 
-// shortRun is enough of a run to show that the flags before it are understood.
+// shortRun is the shortest run that parses the flags before it.
 const shortRun = "--workers 1 --rounds 1 --duration 1ms --warmup 1ms"
 
-// shortLoad is the same of an open loop, which takes a window with arrivals.
+// shortLoad is the same for an open loop, whose window needs arrivals.
 const shortLoad = "--rounds 1 --duration 30ms --warmup 1ms"
 
-// docRules are for every command in the documents. In a command the words DIR
-// and runs/... stand for directories of the test, NAME for mcs.
+// docRules are for every command in the documents. In a command, DIR and runs/... stand for
+// directories of the test, and NAME for mcs.
 var docRules = []rule{
 	{match: `^locklab hardware split-lock`, why: "it holds up every CPU of the host, and runs only when asked for by name"},
 	{match: `^locklab hardware evidence$`},
 	{match: `^locklab hardware`, short: "--budget 50ms --repeats 1"},
 	{match: `^locklab report (.*)?--chaos`, why: "it takes a run of failure scenarios; TestGuarantees draws its report"},
-	{match: `^locklab report .*--contenders`, why: "it takes a run with many numbers of workers; TestReportAmongContenders makes one up"},
+	{match: `^locklab report .*--contenders`, why: "it takes a run with many numbers of workers; TestReportContenders makes one"},
 	{match: `^locklab report .*--rtt`, why: "it takes a run of distributed locks of this version; TestReportAtDistance makes one"},
 	{match: `^locklab chaos list`},
 	{match: `^locklab chaos`, check: scenariosExist, why: "it takes minutes; TestChaos tries one, and TestScenarios of harness/chaos each"},
@@ -75,7 +75,7 @@ var docRules = []rule{
 	{match: `^locklab history`, why: "it takes runs of several days; TestHistoryStatus and TestHistoryFiles make some"},
 	{match: `^locklab `},
 	{match: `^go (test|build)( .*)? \.$|^\./mylock `, why: "it is of a module outside this one, docs/your-own-lock.md, which TestOwnLock of internal/layers makes"},
-	{match: `^go test .*-bench Lock .*\./spinlock`, short: "-benchtime 1x -count 1 -cpu 1"},
+	{match: `^go test .*-bench 'Lock.*\./spinlock`, short: "-benchtime 1x -count 1 -cpu 1"},
 	{match: `^go test`, check: testsExist, why: "it takes minutes, or the suite runs it anyway; that what it names exists is checked"},
 	{match: `^go run .*benchstat@`, why: "it is fetched from the network; TestWriterAndLoad reads bench.txt by the parser of benchstat"},
 	{match: `^go (build|run) `, why: "the go command has built this package to test it"},
@@ -219,9 +219,8 @@ func TestCommands(t *testing.T) {
 // them that start ensembles and JVMs have taken 45 s on a machine with a load of 38.
 const mostTime = 4 * time.Minute
 
-// shorten runs a command with the words of short behind it, in the shell, in the
-// empty directory home, where locklab is this test and what the command reads is
-// put first.
+// shorten runs a command followed by short, in the shell, in the empty directory home.
+// There locklab is this test, and the inputs of the command are put there first.
 func shorten(home, command, short string) error {
 	exe, err := os.Executable()
 	if err != nil {
@@ -249,8 +248,8 @@ func shorten(home, command, short string) error {
 	return shell(home, first+" "+short)
 }
 
-// putRuns puts a run where a command reads one: at each word in capitals, in
-// runs/ or in build/ that is not there to be written.
+// putRuns puts a run at each input path of a command: a word in capitals, or a path in
+// runs/ or build/, unless it is an output.
 func putRuns(home string, words []string) error {
 	for i, w := range words {
 		if !regexp.MustCompile(`^([A-Z0-9]+|runs/.*|build/.*)$`).MatchString(w) || i == 0 || strings.HasPrefix(words[i-1], "-") {
@@ -318,8 +317,8 @@ func targetExists(_, command string) error {
 	return nil
 }
 
-// testsExist looks for the tests or benchmarks that a "go test" names, and for
-// the flags that are not those of the go command, in the sources of its packages.
+// testsExist checks that the sources of the packages contain the tests, benchmarks and own
+// flags of a "go test" command.
 func testsExist(_, command string) error {
 	words := strings.Fields(strings.ReplaceAll(command, "'", ""))
 	var wanted []string // regular expressions

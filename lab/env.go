@@ -52,24 +52,23 @@ that --accept does not name makes the exit status 3.`,
 	return cmd
 }
 
-// A surrounding is all that the lab knows of where it runs. In JSON the fields
-// of the environment stand beside the others.
+// A surrounding is everything the lab can find out about its machine. In JSON the fields of
+// the environment are next to the others.
 type surrounding struct {
 	machine.Environment
 	Topology machine.Topology  `json:"topology"`
 	Overhead harness.Overhead  `json:"overhead"`
 	Servers  []server          `json:"servers"`
-	Noise    harness.Noise     `json:"noise"` // in the second before
+	Noise    harness.Noise     `json:"noise"` // in the preceding second
 	Warnings []harness.Warning `json:"warnings"`
 }
 
-// A server is a kind of server that locks are kept on.
 type server struct {
 	Kind   string `json:"kind"`
-	Reason string `json:"reason,omitempty"` // why there is none, "" if there is
+	Reason string `json:"reason,omitempty"` // the reason why it is unavailable; "" if it is available
 }
 
-// lookAround looks at the machine, and watches it for d.
+// lookAround inspects the machine, and watches it for d.
 func lookAround(d time.Duration) surrounding {
 	env := machine.Capture()
 	s := surrounding{Environment: env, Topology: machine.ReadTopology(), Overhead: runner.Calibrate().Overhead(), Noise: listen(d)}
@@ -84,7 +83,6 @@ func lookAround(d time.Duration) surrounding {
 	return s
 }
 
-// encode writes s as JSON.
 func (s surrounding) encode(out io.Writer) error {
 	enc := json.NewEncoder(out)
 	enc.SetIndent("", "  ")
@@ -94,11 +92,9 @@ func (s surrounding) encode(out io.Writer) error {
 	return nil
 }
 
-// A fact is a line of the table: something known under a heading.
 type fact struct{ heading, name, value string }
 
-// print writes the machine in a line, all facts in aligned columns, and the
-// warnings.
+// print writes the machine in a line, all facts in aligned columns, and the warnings.
 func (s surrounding) print(out io.Writer) error {
 	fmt.Fprintln(out, s.Environment)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -147,8 +143,7 @@ func (s surrounding) facts() []fact {
 	return append(facts, s.checkFacts()...)
 }
 
-// checkFacts lists what was looked at before figures are believed; what there is
-// a warning about carries a mark.
+// checkFacts lists all checks of the machine. A check with a warning has a mark.
 func (s surrounding) checkFacts() (facts []fact) {
 	for _, c := range append(s.Environment.Checks(), machine.NoiseChecks([]harness.Noise{s.Noise})...) {
 		mark, found := "ok", c.Found
@@ -163,7 +158,7 @@ func (s surrounding) checkFacts() (facts []fact) {
 	return facts
 }
 
-// atHand says that something is there or, with a reason, that it is not.
+// atHand describes something as available or, with a reason, as missing.
 func atHand(reason, missing string) string {
 	if reason == "" {
 		return "at hand"
@@ -190,8 +185,8 @@ func clockFacts(e machine.Environment) []fact {
 	}
 }
 
-// topologyFacts says which processors are near each other. Of what the system
-// does not tell it says nothing.
+// topologyFacts lists the groups of nearby processors, and omits relations that the system
+// does not report.
 func topologyFacts(t machine.Topology) []fact {
 	facts := []fact{{"CPUs", "order of workers", cpuList(t.CPUs())}}
 	previous := len(t)
@@ -211,7 +206,7 @@ func topologyFacts(t machine.Topology) []fact {
 	return facts
 }
 
-// cpuList writes processors as Linux does: "0-3,8". A run is three at least.
+// cpuList formats processors as Linux does: "0-3,8". A range has at least three.
 func cpuList(cpus []int) string {
 	var parts []string
 	for len(cpus) > 0 {

@@ -17,8 +17,8 @@ import (
 	"locklab/internal/machine"
 )
 
-// A hardwareRun runs experiments about the hardware, prints what they find, and
-// keeps it if there is a directory to keep it in.
+// A hardwareRun runs hardware experiments and prints their findings. With a directory it
+// also stores them.
 type hardwareRun struct {
 	program         *Program
 	options         hardware.Options
@@ -26,14 +26,13 @@ type hardwareRun struct {
 	out             string // directory; "" only prints
 	resume, replace bool
 	evidence        bool // begin with the listing of instructions
-	named           bool // the experiments were asked for by name
+	named           bool // the user named the experiments
 
 	file    *resultfile.Writer // nil only prints
-	earlier *resultfile.Run    // what an interrupted run left; nil if there is none
+	earlier *resultfile.Run    // an interrupted run to resume; nil without one
 }
 
-// run runs the experiments of suite and writes the report, even if it was
-// interrupted.
+// run runs the experiments of suite and writes the report, even if it was interrupted.
 func (h *hardwareRun) run(ctx context.Context, suite []*hardware.Experiment, stdout, stderr io.Writer) error {
 	if err := h.open(); err != nil {
 		return err
@@ -57,7 +56,7 @@ func (h *hardwareRun) run(ctx context.Context, suite []*hardware.Experiment, std
 	return err
 }
 
-// open starts the directory, or goes on with it.
+// open creates the directory, or resumes the run in it.
 func (h *hardwareRun) open() error {
 	switch {
 	case h.out == "" && (h.resume || h.replace):
@@ -86,9 +85,8 @@ func (h *hardwareRun) open() error {
 	return err
 }
 
-// runAll runs the experiments one after the other. One that must be asked for by
-// name is left out unless it was; one that this machine cannot run is skipped
-// with its reason.
+// runAll runs the experiments one after the other. It omits an experiment that needs to be
+// named and is not. It skips one that this machine cannot run, with the reason.
 func (h *hardwareRun) runAll(ctx context.Context, suite []*hardware.Experiment, stdout, stderr io.Writer) error {
 	if h.evidence {
 		if f, err := evidenceFinding(); err != nil {
@@ -119,14 +117,14 @@ func (h *hardwareRun) runAll(ctx context.Context, suite []*hardware.Experiment, 
 	return nil
 }
 
-// finished reports whether an earlier run has e whole.
+// finished reports whether the earlier run has the complete finding of e.
 func (h *hardwareRun) finished(e *hardware.Experiment) bool {
 	return h.earlier != nil && slices.ContainsFunc(h.earlier.Findings, func(f *harness.Finding) bool {
 		return f.Name == e.Name && !f.Interrupted
 	})
 }
 
-// runOne runs e, and prints and keeps what it found, even if it was interrupted.
+// runOne runs e, and prints and stores its finding, even if it was interrupted.
 func (h *hardwareRun) runOne(ctx context.Context, e *hardware.Experiment, stdout, stderr io.Writer) error {
 	if !h.json {
 		fmt.Fprintf(stdout, "%s: %s\n%s\n\n", e.Name, e.Question, e.Method)

@@ -69,7 +69,7 @@ func TestExperimentUsageErrors(t *testing.T) {
 	}
 }
 
-// TestExperimentInterrupt shows that Ctrl-C prints what finished repeats found.
+// TestExperimentInterrupt: Ctrl-C prints the findings of finished repeats.
 func TestExperimentInterrupt(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "hardware", "arbiter", "--repeats", "1000000")
@@ -89,7 +89,7 @@ func TestExperimentInterrupt(t *testing.T) {
 		}
 		said.WriteString(lines.Text() + "\n")
 	}
-	_ = cmd.Wait() // the status says it
+	_ = cmd.Wait() // the status shows it
 	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || !strings.Contains(said.String(), "interrupted: ") {
 		t.Errorf("exit status %d, said %q", status, said.String())
 	}

@@ -11,7 +11,7 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// TestExport writes a real run in every format.
+// TestExport writes a recorded run in every format.
 func TestExport(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.Abs("../reports/testdata/run")

@@ -16,8 +16,7 @@ import (
 	"locklab/harness/metric"
 )
 
-// glossary returns the words and the units that docs/glossary.md explains, in
-// small letters.
+// glossary returns the words and units that docs/glossary.md explains, in lower case.
 func glossary(t *testing.T) (words, units []string) {
 	t.Helper()
 	text, err := os.ReadFile("../docs/glossary.md")
@@ -30,7 +29,7 @@ func glossary(t *testing.T) (words, units []string) {
 		switch {
 		case !strings.HasPrefix(line, "| "):
 		case cell == "Word":
-			seen = make(map[string]bool) // a word may mean something else in another table
+			seen = make(map[string]bool) // a word may have another meaning in another table
 		case cell == "Unit":
 			into, seen = &units, make(map[string]bool)
 		default:
@@ -46,8 +45,8 @@ func glossary(t *testing.T) (words, units []string) {
 	return words, units
 }
 
-// TestGlossary: each word occurs in the code as it stands in the glossary, each
-// unit is that of a metric, and each metric's unit is explained.
+// TestGlossary: each word of the glossary occurs in the code, each of its units belongs to a
+// metric, and each metric's unit is explained.
 func TestGlossary(t *testing.T) {
 	words, units := glossary(t)
 	if len(words) < 25 || len(units) < 25 {
@@ -93,8 +92,7 @@ func TestGlossary(t *testing.T) {
 	}
 }
 
-// TestAxesInGlossary: the title of each axis of a chart says what is on it in a
-// word of the glossary.
+// TestAxesInGlossary: the title of each axis of a chart uses a word of the glossary.
 func TestAxesInGlossary(t *testing.T) {
 	words, _ := glossary(t)
 	titles := axisTitles(t)

@@ -10,16 +10,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/harness"
+	"locklab/harness/chaos"
 	"locklab/harness/resultfile"
 	"locklab/harness/verdict"
+	"locklab/internal/nearest"
 	"locklab/internal/numfmt"
 )
 
-// chaosName is the directory, in that of a run, whose failure scenarios belong to it.
+// chaosName is the subdirectory of a run with its failure scenarios.
 const chaosName = "chaos"
 
-// A guarding says how a run is judged: on what terms, and what distributed locks must
-// have been seen to survive, in which runs of failure scenarios.
+// A guarding is the terms of a verdict: the required guarantees of distributed locks, and
+// the runs of failure scenarios to check them.
 type guarding struct {
 	terms
 	baseline string
@@ -30,7 +32,7 @@ type guarding struct {
 	runs   []*resultfile.Run   // in chaos
 }
 
-// flags declares the flags that every command with a verdict has.
+// flags declares the flags of every command with a verdict.
 func (g *guarding) flags(cmd *cobra.Command) {
 	g.terms.flags(cmd.Flags())
 	cmd.Flags().StringSliceVar(&g.require, "require", nil, "recommend only distributed locks that were seen to have these guarantees: "+strings.Join(guaranteeNames(), ", "))
@@ -41,7 +43,7 @@ func (g *guarding) tableFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&g.baseline, "baseline", "", "lock that the table compares the others with (default "+verdict.DefaultBaseline+"; distributed the fastest that others wrote, else the first)")
 }
 
-// runFlags declares the flag that names other runs.
+// runFlags declares the flag for further runs.
 func (g *guarding) runFlags(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&g.chaos, "chaos", nil, "directories of runs of failure scenarios to take guarantees from (default DIR/"+chaosName+" if it is there)")
 }
@@ -89,28 +91,52 @@ func (g *guarding) load() error {
 	return nil
 }
 
-// apply adds to run, which was read from a directory, what the flags say. Without
-// --chaos it adds the failure scenarios in that directory.
+// apply sets in run, which was read from a directory, what the flags ask for, and adds
+// the published outcomes of failure scenarios to its own.
 func (g *guarding) apply(run *resultfile.Run) error {
 	run.Require, run.Baseline = g.wanted, g.baseline
 	if err := g.terms.apply(&run.Manifest); err != nil {
 		return err
 	}
+	if err := g.addFaults(run); err != nil {
+		return err
+	}
+	published, err := chaos.Published(distributed(run))
+	if err != nil {
+		return err
+	}
+	run.AddPublished(published, chaos.PublishedFrom())
+	return nil
+}
+
+// addFaults adds to run the failure scenarios of the runs that --chaos names, or without
+// it of the one in its directory.
+func (g *guarding) addFaults(run *resultfile.Run) error {
 	if own := filepath.Join(run.Dir, chaosName); len(g.runs) == 0 && resultfile.Exists(own) {
-		chaos, err := resultfile.Load(own)
+		other, err := resultfile.Load(own)
 		if err != nil {
 			return err
 		}
-		run.AddFaults(chaos)
+		run.AddFaults(other)
 		return nil
 	}
-	for _, chaos := range g.runs {
-		if sameDir(chaos.Dir, run.Dir) {
-			return fmt.Errorf("%w: --chaos %s is the run itself: its failure scenarios are in the report anyway", harness.ErrUsage, chaos.Dir)
+	for _, other := range g.runs {
+		if sameDir(other.Dir, run.Dir) {
+			return fmt.Errorf("%w: --chaos %s is the run itself: its failure scenarios are in the report anyway", harness.ErrUsage, other.Dir)
 		}
-		run.AddFaults(chaos)
+		run.AddFaults(other)
 	}
 	return nil
+}
+
+// distributed returns the distributed locks that run has results of.
+func distributed(run *resultfile.Run) (locks []harness.Lock) {
+	for _, r := range run.Results {
+		if r.Lock.Traits.Needs != "" && !slices.ContainsFunc(locks, func(l harness.Lock) bool { return l.Name == r.Lock.Name }) {
+			locks = append(locks, r.Lock)
+		}
+	}
+	return locks
 }
 
 // compares returns an error if the baseline is none of locks.
@@ -118,10 +144,10 @@ func (g *guarding) compares(locks []string) error {
 	if g.baseline == "" || slices.Contains(locks, g.baseline) {
 		return nil
 	}
-	return fmt.Errorf("%w: --baseline %s: the run has no such lock; it has %s", harness.ErrUsage, g.baseline, numfmt.List(locks, 12))
+	return fmt.Errorf("%w: --baseline %s: the run has no such lock%s; it has %s", harness.ErrUsage, g.baseline, nearest.Hint(g.baseline, locks), numfmt.List(locks, 12))
 }
 
-// locksOf returns the names of the locks that run has results of.
+// locksOf returns the names of the locks with results in run.
 func locksOf(run *resultfile.Run) (names []string) {
 	for _, r := range run.Results {
 		if !slices.Contains(names, r.Lock.Name) {
@@ -131,7 +157,7 @@ func locksOf(run *resultfile.Run) (names []string) {
 	return names
 }
 
-// applyAll is apply for each of runs. The runs that --chaos names belong to one run.
+// applyAll is apply for each of runs. The runs of --chaos belong to a single run.
 func (g *guarding) applyAll(runs []*resultfile.Run) error {
 	if len(g.runs) > 0 && len(runs) > 1 {
 		return fmt.Errorf("%w: --chaos is for one run; of several, each takes its own from DIR/%s", harness.ErrUsage, chaosName)

@@ -12,7 +12,7 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// faultRun writes a run of made-up failure scenarios on locks of the run in
+// faultRun writes a run of synthetic failure scenarios on locks of the run in
 // reports/testdata/run: zk-fair survives failover, redis-poll does not.
 func faultRun(t *testing.T, dir string) {
 	t.Helper()
@@ -39,7 +39,7 @@ func faultRun(t *testing.T, dir string) {
 	}
 }
 
-// copyRun copies the files of a real run that a report is drawn from.
+// copyRun copies the files of a recorded run that a report needs.
 func copyRun(t *testing.T, dir string) {
 	t.Helper()
 	for _, name := range []string{resultfile.ManifestName, resultfile.ResultsName} {
@@ -53,8 +53,8 @@ func copyRun(t *testing.T, dir string) {
 	}
 }
 
-// TestGuarantees: what failure scenarios showed, in a directory that is named or in that
-// of the run, decides what is recommended, and --require narrows it.
+// TestGuarantees: the outcomes of failure scenarios, in a named directory or in that of the
+// run, decide the recommendation. --require restricts it.
 func TestGuarantees(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -66,7 +66,7 @@ func TestGuarantees(t *testing.T) {
 	const strong = "zk-fair (survives the loss of a server without two holders, and tokens rise)"
 	for _, c := range []struct {
 		args string
-		own  bool // DIR/chaos is there
+		own  bool // DIR/chaos exists
 		want []string
 	}{
 		{"", false, []string{"None of these was tested for failures."}},
@@ -89,7 +89,7 @@ func TestGuarantees(t *testing.T) {
 	}
 }
 
-// TestGuaranteesUsage: what cannot be is one line and exit status 2.
+// TestGuaranteesUsage: an impossible request gives one line and exit status 2.
 func TestGuaranteesUsage(t *testing.T) {
 	t.Parallel()
 	faults := filepath.Join(t.TempDir(), "faults")

@@ -96,8 +96,8 @@ is listed too; nothing is executed.`,
 	}
 }
 
-// evidenceFinding is the listing as a finding, for the report. It is nil where
-// there is no decoder for the architecture.
+// evidenceFinding returns the listing as a finding for the report, or nil if there is no
+// decoder for the architecture.
 func evidenceFinding() (*harness.Finding, error) {
 	ls, err := evidence.Capture()
 	if err != nil {

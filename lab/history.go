@@ -16,7 +16,6 @@ import (
 	"locklab/reports"
 )
 
-// historyOptions are the flags of the command history.
 type historyOptions struct {
 	program *Program
 	compareOptions
@@ -78,7 +77,7 @@ func (p *Program) historyCommand() *cobra.Command {
 	f.SortFlags = false
 	marginFlag(f, &o.margin, "")
 	f.Float64Var(&o.alpha, "alpha", compare.DefaultAlpha, "chance of any false change on runs in random order, and of any false difference of neighbours")
-	f.StringVar(&o.metric, "metric", compare.Suite[0].Name(), "what to compare, of "+strings.Join(gateNames(), ", "))
+	f.StringVar(&o.metric, "metric", compare.Suite[0].Name(), "what to compare: "+strings.Join(gateNames(), ", "))
 	f.StringVar(&o.run.locks, "locks", "all", "which locks: names, kinds or states, as of run")
 	f.StringVar(&o.to, "to", "", "figures are ratios to this lock's in the same round; of several, separated by commas, to the first that is there and local if the lock is")
 	f.BoolVar(&o.asGiven, "as-given", false, "the runs are in order; otherwise their dates are")
@@ -89,7 +88,6 @@ func (p *Program) historyCommand() *cobra.Command {
 	return cmd
 }
 
-// history shows the runs in dirs.
 func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 	how, err := o.options(true)
 	if err != nil {
@@ -129,7 +127,6 @@ func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 	return nil
 }
 
-// write writes h in the format that was asked for.
 func (o *historyOptions) write(h *compare.History, stdout, stderr io.Writer) error {
 	switch o.format {
 	case "csv":
@@ -158,7 +155,6 @@ func (o *historyOptions) isPicture() bool {
 	return slices.Contains([]string{".png", ".svg"}, strings.ToLower(filepath.Ext(o.out)))
 }
 
-// draw writes the page or the picture of h.
 func (o *historyOptions) draw(files *saver, h *compare.History) error {
 	if !o.isPicture() {
 		return newTarget(o.out).write(files,

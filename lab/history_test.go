@@ -12,8 +12,8 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// writeRuns writes made-up runs, each into a directory of its own, whose names it
-// returns.
+// writeRuns writes synthetic runs, each into its own directory, and returns the
+// directories.
 func writeRuns(t *testing.T, root string, runs []*resultfile.Run) (dirs []string) {
 	t.Helper()
 	for _, run := range runs {
@@ -104,7 +104,7 @@ func TestHistoryStatus(t *testing.T) {
 	}
 }
 
-// TestHistoryFiles: each form of --out and --format.
+// TestHistoryFiles checks each form of --out and --format.
 func TestHistoryFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

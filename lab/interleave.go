@@ -22,15 +22,15 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// defaultPairs is how many rounds two builds are measured in: as many ratios
-// tell a difference at 95 % for any number of cases that fits into a day.
+// defaultPairs is the default number of rounds for two builds. That many ratios show a
+// difference at 95 % for any number of cases that fits into a day.
 const defaultPairs = 20
 
 // sides name the two builds, and the directories of their runs.
 var sides = [2]string{"old", "new"}
 
-// builds measures two builds in alternating rounds and compares them. What was
-// measured is kept, and compared, even if ctx ends.
+// builds measures two builds in alternating rounds and compares them. If ctx ends, it
+// stores and compares the results up to then.
 func (o *compareOptions) builds(ctx context.Context, how compare.Options, old, new string, stdout, stderr io.Writer) error {
 	var builds [2]runner.Build
 	for i, path := range []string{old, new} {
@@ -76,8 +76,8 @@ func (o *compareOptions) builds(ctx context.Context, how compare.Options, old, n
 	return p.conclude(o, how, err, interrupted, stdout)
 }
 
-// plan returns what both builds will measure, the fewest rounds that say
-// anything about it, and the locks that one of the builds does not have.
+// plan returns the plan for both builds, the least number of rounds for a result, and the
+// locks that one of the builds lacks.
 func (o *compareOptions) plan(builds [2]runner.Build, gates int) (*runner.Plan, int, []resultfile.Skip, error) {
 	run := o.run
 	run.budget = 0 // it chooses the rounds here
@@ -126,12 +126,11 @@ type pairRun struct {
 	lost    [2][]resultfile.Loss
 	rounds  int // complete
 	program *Program
-	budget  time.Duration // after which no round begins; 0 is none
-	least   int           // rounds are measured all the same
+	budget  time.Duration // no round begins after it; 0 is unlimited
+	least   int           // rounds to measure even then
 	stderr  io.Writer
 }
 
-// create starts both runs on disk.
 func (p *pairRun) create(o runOptions, plan *runner.Plan, s *servers, skipped []resultfile.Skip) error {
 	now := time.Now().UTC()
 	root := o.out
@@ -172,11 +171,10 @@ func (p *pairRun) create(o runOptions, plan *runner.Plan, s *servers, skipped []
 	return nil
 }
 
-// errEnough ends a comparison whose time is over.
+// errEnough ends a comparison at the end of its budget.
 var errEnough = errors.New("the budget is spent")
 
-// measure runs plan into the files of both builds. That ctx ended is not an
-// error.
+// measure runs plan into the files of both builds. The end of ctx is not an error.
 func (p *pairRun) measure(ctx context.Context, plan *runner.Plan) error {
 	show := p.program.newProgress(p.stderr)
 	defer show.clear()
@@ -209,7 +207,6 @@ func (p *pairRun) measure(ctx context.Context, plan *runner.Plan) error {
 	return err
 }
 
-// keep writes what a case gave by one build.
 func (p *pairRun) keep(build int, at runner.Progress) error {
 	if at.Result == nil {
 		p.lost[build] = append(p.lost[build], loss(at))
@@ -218,10 +215,9 @@ func (p *pairRun) keep(build int, at runner.Progress) error {
 	return errors.Join(p.files[build].Append(at.Result), p.files[build].Sync())
 }
 
-// conclude closes the runs and compares them, err being why they ended early: a
-// build gave up, or the disk is full. It does not replace the comparison: what was
-// not measured is missing from the runs, so that the comparison is unsure, or finds
-// a regression all the same.
+// conclude closes the runs and compares them. err is the reason for an early end: a build
+// gave up, or the disk is full. It does not replace the comparison. The missing results
+// make the comparison inconclusive, unless it finds a regression anyway.
 func (p *pairRun) conclude(o *compareOptions, how compare.Options, err error, interrupted bool, stdout io.Writer) error {
 	early := interrupted || err != nil
 	for i, f := range p.files {
@@ -262,7 +258,7 @@ func (p *pairRun) conclude(o *compareOptions, how compare.Options, err error, in
 	return cerr
 }
 
-// speed says in a few words what a result gave; nil is a lost one.
+// speed formats a result in a few words; nil is a lost one.
 func speed(r *harness.Result) string {
 	if r == nil {
 		return "LOST"

@@ -16,7 +16,7 @@ import (
 	"locklab/harness/runner"
 )
 
-// interleaved are the flags of a comparison of two builds that takes a second.
+// interleaved are the flags for a comparison of two builds that takes a second.
 func interleaved(old, new string, more ...string) []string {
 	return append([]string{"compare", "--interleave", old, new, "--locks", "ticket", "--workers", "1", "--metric", "cpu",
 		"--rounds", "12", "--duration", "30ms", "--out", "pair"}, more...)
@@ -51,13 +51,13 @@ func TestInterleave(t *testing.T) {
 	if runs[0].Manifest.Pair != runs[1].Manifest.Pair {
 		t.Error("the two runs do not know each other")
 	}
-	// The directories say the same again.
+	// The directories give the same output again.
 	again, stderr, status := output(t, locklab(t, "compare", old, new, "--metric", "cpu"))
 	if status != exitRegressed || again != stdout {
 		t.Errorf("exit status %d, said %q\n%s\nwant\n%s", status, stderr, again, stdout)
 	}
 
-	// A second comparison must not touch the first, unless it is told to.
+	// A second comparison must not touch the first without --replace.
 	second := locklab(t, interleaved(same, same)...)
 	second.Dir = cmd.Dir
 	if _, stderr, status := output(t, second); status != exitUsage || !strings.Contains(stderr, "already holds a run") {
@@ -73,8 +73,8 @@ func TestInterleave(t *testing.T) {
 	}
 }
 
-// TestInterleaveLosses: a build whose processes die now and then is measured to
-// the end, and does not pass.
+// TestInterleaveLosses: a build whose processes sometimes die is measured to the end, and
+// does not pass.
 func TestInterleaveLosses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -98,13 +98,13 @@ func TestInterleaveLosses(t *testing.T) {
 		name, old, new string // when the builds die; "" is never
 		want           int
 		said           string
-		kept           [2]int // results of each build, at least
+		kept           [2]int // least number of results of each build
 	}{
 		{"killed once", "", "4) kill -9 $$;;", 0, "hold=100ns, round 3: runner: measuring process: signal: killed", [2]int{12, 12}},
 		{"killed twice", "", "4|5) kill -9 $$;;", exitUnsure, "NEW has 11 of its 12 rounds; round 3 was lost", [2]int{12, 11}},
 		{"crashes", "", "4) " + crash, exitRegressed, "NEW violated crash in 1 of 12 rounds", [2]int{12, 12}},
-		// Five losses in a row end the measurement. In the round of the fifth the
-		// other build may have been to come second.
+		// Five losses in a row end the measurement. In the round of the fifth loss the
+		// other build may not have had its turn.
 		{"new dies from the first round on", "", soon, exitUnsure, "program: 5 cases in a row gave no result", [2]int{4, 0}},
 		{"new dies from the fourth round on", "", late, exitUnsure, "NEW has 3 of its 12 rounds; round 4 was lost", [2]int{7, 3}},
 		{"old dies from the fourth round on", late, "", exitUnsure, "BASE has 3 of its 12 rounds; round 4 was lost", [2]int{3, 7}},
@@ -138,8 +138,8 @@ func TestInterleaveLosses(t *testing.T) {
 	}
 }
 
-// TestInterleaveFullDisk lets the files of two builds grow to 10 kB each, as on a
-// full disk. What was measured until then is compared, and what is missing is named.
+// TestInterleaveFullDisk limits the files of two builds to 10 kB each, as on a full disk.
+// The results up to then are compared, and the missing ones are named.
 func TestInterleaveFullDisk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -167,7 +167,7 @@ func TestInterleaveFullDisk(t *testing.T) {
 	}
 }
 
-// TestInterleaveInterrupt: Ctrl-C keeps what was measured, and says what it says.
+// TestInterleaveInterrupt: Ctrl-C keeps the results and prints their comparison.
 func TestInterleaveInterrupt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -211,8 +211,8 @@ func TestInterleaveInterrupt(t *testing.T) {
 	}
 }
 
-// TestInterleavePlan: what one build does not have is skipped aloud, and too few
-// rounds are refused before anything is measured.
+// TestInterleavePlan: locks that one build lacks are skipped with a message, and too few
+// rounds are rejected before the measurement.
 func TestInterleavePlan(t *testing.T) {
 	options := func(rounds int) *compareOptions {
 		return &compareOptions{alpha: 0.05, run: runOptions{program: program(), locks: "tas,mcs", workers: "1,2", rounds: rounds}}

@@ -12,7 +12,7 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// TestInterrupt shows that Ctrl-C keeps what was measured.
+// TestInterrupt: Ctrl-C keeps the results.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "run", "--locks", "sync-mutex,mcs", "--workers", "1", "--rounds", "50", "--duration", "100ms", "--out", "run")
@@ -54,7 +54,7 @@ func TestInterrupt(t *testing.T) {
 // TestInterruptEarly sends Ctrl-C while the servers start.
 func TestInterruptEarly(t *testing.T) {
 	t.Parallel()
-	stalled := t.TempDir() // a program that is started and never gets ready
+	stalled := t.TempDir() // a program that starts and never gets ready
 	begun := filepath.Join(stalled, "begun")
 	if err := os.WriteFile(filepath.Join(stalled, "redis-server"), []byte("#!/bin/sh\ntouch '"+begun+"'\nexec sleep 60\n"), 0o755); err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ import (
 	"locklab/harness/resultfile"
 	"locklab/harness/runner"
 	"locklab/harness/simulate/offload"
-	"locklab/internal/machine"
+	"locklab/internal/nearest"
 )
 
 // The exit statuses.
@@ -33,15 +33,15 @@ const (
 	exitInterrupted = 130
 )
 
-// Errors that only choose the exit status: what they say has been said.
+// These errors only select the exit status; their reason has been printed.
 var (
 	errInterrupted = errors.New("interrupted")
 	errViolations  = errors.New("a lock broke a promise")
 )
 
-// Main is the main function of a program that has the locks of p: it does what the
-// command line says and ends the process. In the processes that it starts for
-// measuring it measures one lock, so nothing must be done before it.
+// Main is the main function of a program with the locks of p. It runs the command line and
+// ends the process. In its child processes for measurements it measures one lock, so
+// nothing may run before it.
 func Main(p Program) {
 	runner.Main(p.Locks)
 	chaos.Main(p.Locks)
@@ -62,8 +62,8 @@ func Main(p Program) {
 	os.Exit(p.status(root.ExecuteContext(ctx)))
 }
 
-// mainFile returns the file of the function main that called Main, as the compiler was
-// told, or "".
+// mainFile returns the path of the source file whose main function called Main, as recorded
+// by the compiler, or "".
 func mainFile() string {
 	var pcs [16]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs[:])])
@@ -78,14 +78,14 @@ func mainFile() string {
 	}
 }
 
-// silent is where the Redis library logs what it also returns as errors.
+// silent discards the log of the Redis library, which also returns its messages as errors.
 type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
-// untilSignal returns a context that ends with the first of the signals. When it
-// ends, a second signal ends the process as it stands: signal.NotifyContext ends
-// its context first and would lose a second signal that comes at once.
+// untilSignal returns a context that ends with the first of the signals. A second signal
+// then ends the process at once. signal.NotifyContext ends its context first and would lose
+// a second signal that comes immediately.
 func untilSignal(signals ...os.Signal) context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	first := make(chan os.Signal, 1)
@@ -98,8 +98,7 @@ func untilSignal(signals ...os.Signal) context.Context {
 	return ctx
 }
 
-// status prints what is left to say of err, in one line, and returns the exit
-// status.
+// status prints err in one line if it has not been printed, and returns the exit status.
 func (p *Program) status(err error) int {
 	switch {
 	case err == nil:
@@ -132,7 +131,7 @@ func (p *Program) command() *cobra.Command {
 		Long: p.Name + ` drives spin locks, blocking mutexes, and locks kept by ZooKeeper and
 Redis with one harness, checks that each of them really is a lock, and draws
 throughput, latency and fairness.`,
-		Version:       cmp.Or(p.Version, machine.BuildCommit(), "unknown"),
+		Version:       p.version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noArgs,
@@ -140,21 +139,21 @@ throughput, latency and fairness.`,
 
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { exact(cmd); return checkLimits(cmd) },
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w: %v; see '%s --help'", harness.ErrUsage, err, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(p.listCommand(), p.runCommand(), p.mergeCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.agreeCommand(), exportCommand(), p.hardwareCommand(), p.simulateCommand())
 	if slices.ContainsFunc(p.Locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
 		root.AddCommand(p.chaosCommand(), p.traceCommand(), p.proxyCommand())
 	}
-	root.AddCommand(p.envCommand(), schemaCommand())
+	root.AddCommand(p.envCommand(), schemaCommand(), p.versionCommand(), manCommand())
+	setHelp(root)
+	p.completeNames(root)
 	for _, c := range root.Commands() {
 		c.Example = p.examples(c.Example)
 	}
 	return root
 }
 
-// noArgs refuses arguments, which cobra would take for a mistyped command.
+// noArgs rejects arguments, which cobra would take for a mistyped command.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -165,5 +164,21 @@ func noArgs(cmd *cobra.Command, args []string) error {
 			hint = fmt.Sprintf("; the value of --%s stands behind an equals sign: --%[1]s=%s", f.Name, args[0])
 		}
 	})
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	hint = cmp.Or(hint, nearest.Hint(args[0], names))
 	return fmt.Errorf("%w: unexpected %q%s; see '%s --help'", harness.ErrUsage, args[0], hint, cmd.CommandPath())
+}
+
+// flagError names the flag closest to a mistyped one.
+func flagError(cmd *cobra.Command, err error) error {
+	hint := ""
+	if unknown := new(pflag.NotExistError); errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		hint = nearest.Hint("--"+unknown.GetSpecifiedName(), names)
+	}
+	return fmt.Errorf("%w: %v%s; see '%s --help'", harness.ErrUsage, err, hint, cmd.CommandPath())
 }

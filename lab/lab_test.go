@@ -24,8 +24,7 @@ func program() *Program {
 	return &Program{Name: "locklab", Locks: suiteUnderTest(), Defaults: catalog.Defaults, everyStep: true}
 }
 
-// parallelTests is how many of the tests that call t.Parallel run beside each
-// other: they wait for processes most of the time.
+// parallelTests is the number of parallel tests: they wait for processes most of the time.
 const parallelTests = 4
 
 func TestMain(m *testing.M) {
@@ -37,8 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// locklab returns the command, to be run as a process in a directory of its
-// own.
+// locklab returns the command, to be run as a process in its own directory.
 func locklab(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()
@@ -51,7 +49,7 @@ func locklab(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// output runs cmd and returns what it said and its exit status.
+// output runs cmd and returns its output and its exit status.
 func output(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, status int) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -70,8 +68,8 @@ func quick(args ...string) []string {
 		"--duration", "20ms", "--out", "run"}, args...)
 }
 
-// least are the flags of a run that has few charts, where these are not the point:
-// under the race detector it takes a second to draw one.
+// least are the flags of a run with few charts, for tests of other things: under the race
+// detector a chart takes a second.
 func least(args ...string) []string {
 	return append([]string{"run", "--locks", "sync-mutex", "--workers", "1", "--rounds", "2",
 		"--duration", "20ms", "--out", "run"}, args...)
@@ -171,7 +169,7 @@ func TestUsageErrors(t *testing.T) {
 		{"report " + one + " " + two + " --contenders 10k", "--contenders is for one run"},
 		{"export", "one run"},
 		{"export nowhere", "holds no run"},
-		{"export " + testRun + " --format xml", "csv, rates, csv-chaos, csv-simulations, bench, hdr-wait, hdr-handover"},
+		{"export " + testRun + " --format xml", "csv, rates, csv-chaos, published, csv-simulations, bench, hdr-wait, hdr-handover"},
 		{"export " + testRun + " -o " + file + "/x", "cannot write"},
 		{"chaos --scenario nosuch", `"nosuch"`},
 		{"chaos --scenario (", "error parsing"},
@@ -244,7 +242,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 
-	// A second run must not touch the first, unless it is told to.
+	// A second run must not touch the first without --replace.
 	again := locklab(t, quick()...)
 	again.Dir = cmd.Dir
 	if _, stderr, status := output(t, again); status != exitUsage || !strings.Contains(stderr, "already holds a run") {
@@ -295,7 +293,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestNoServers shows that a lock without its server is skipped aloud.
+// TestNoServers: a lock without its server is skipped with a message.
 func TestNoServers(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, least("--locks", "sync-mutex,redis-poll,zk-fair")...)

@@ -10,8 +10,8 @@ import (
 	"locklab/harness"
 )
 
-// A limit is the range of a flag that is a number or a duration, both ends
-// included: a typing mistake must not take the machine for a year, nor overflow.
+// A limit is the range of a number or duration flag, both ends included. A typing mistake
+// must not occupy the machine for a year, nor overflow.
 type limit struct {
 	low, high float64 // durations in ns
 	text      string  // the range in words
@@ -31,9 +31,8 @@ func span(low, high time.Duration) limit {
 	return limit{float64(low), float64(high), text}
 }
 
-// limits returns the range of each flag that is a number or a duration, by the
-// command and the flag. Those of the axes of a workload are lists, whose values
-// harness.Workload bounds.
+// limits returns the range of each number or duration flag, by command and flag. The axes
+// of a workload are lists; harness.Workload checks their values.
 func limits() map[string]limit {
 	const day = 24 * time.Hour
 	window, warmup := span(1, harness.MaxWindow), span(0, harness.MaxWindow)
@@ -50,14 +49,13 @@ func limits() map[string]limit {
 	}
 }
 
-// mostServers is how many server processes a run may have at a time. Its rounds mix
-// all conditions, so all their servers live at once; a ZooKeeper server takes some 150 MB.
+// mostServers limits the server processes of a run at a time. Its rounds mix all
+// conditions, so all their servers run at once; a ZooKeeper server takes some 150 MB.
 const mostServers = 40
 
-// seeds may be any number.
 const seedFlag = "seed"
 
-// checkLimits reports the first flag of cmd that was given and is out of range.
+// checkLimits reports the first given flag of cmd that is out of range.
 func checkLimits(cmd *cobra.Command) (err error) {
 	all := limits()
 	cmd.Flags().Visit(func(f *pflag.Flag) {

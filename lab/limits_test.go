@@ -10,8 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// absurd are values that no number or duration may have, beside those that its
-// kind does not read.
+// absurd are values that no number or duration may have, including some that do not parse.
 var absurd = map[string][]string{
 	"int":      {"-1", "-9223372036854775808", "9223372036854775807", "20000000", "9223372036854775808", "NaN", "1e9", ""},
 	"uint64":   {"-1", "18446744073709551616", "NaN", "1e9", ""},
@@ -26,17 +25,17 @@ var absurd = map[string][]string{
 	"span":     {"-1ns", "1000000h", "9223372036s", "9223372037s", "NaN", "5", "-1h-exp", "1000000h-exp"},
 }
 
-// axisKinds are the kinds of the flags of "locklab run" that are lists.
+// axisKinds are the kinds of the list flags of "locklab run".
 var axisKinds = map[string]string{
 	"workers": "count", "clients": "count", "gomaxprocs": "count", "spread": "count", "read": "percent", "hold": "span", "think": "span",
 	"servers": "servers", "delay": "delay", "rate": "rate", "deadline": "deadline",
 }
 
-// textual are the kinds of flags that are neither.
+// textual are the kinds of the other flags.
 var textual = []string{"string", "bool", "stringSlice"}
 
-// TestLimits gives each flag that is a number or a duration each absurd value. It
-// must say so in one line that names the flag or the value, and do nothing.
+// TestLimits gives each number or duration flag each absurd value. The command must print
+// one line that names the flag or the value, and do nothing else.
 func TestLimits(t *testing.T) {
 	if raceEnabled {
 		t.Skip("it starts hundreds of processes, which the race detector makes slow and does not look into")
@@ -50,7 +49,7 @@ func TestLimits(t *testing.T) {
 			kind := f.Value.Type()
 			if slices.Contains(textual, kind) {
 				kind = ""
-				if cmd.Name() == "run" { // compare asks its binaries first, which refuse them so
+				if cmd.Name() == "run" { // compare asks its binaries first, which reject them in the same way
 					kind = axisKinds[f.Name]
 				}
 			} else if _, ranged := limits()[cmd.Name()+" "+f.Name]; !ranged && f.Name != seedFlag {
@@ -67,7 +66,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// refuses gives cmd a flag that it must refuse.
+// refuses gives cmd a flag that it must reject.
 func refuses(t *testing.T, cmd *cobra.Command, flag, value string, args []string) {
 	t.Run(cmd.Name()+"/"+flag+"="+strconv.Quote(value), func(t *testing.T) {
 		t.Parallel()

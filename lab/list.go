@@ -60,9 +60,9 @@ func listTable(out io.Writer, locks []*harness.Variant, verbose bool) error {
 	return w.Flush()
 }
 
-// footprint says how many bytes a local lock takes on the heap, and how many
-// more for each worker: padding for the most part, so that no two words with
-// different writers share a cache line.
+// footprint returns the bytes of a local lock on the heap, and the additional bytes for
+// each worker. Most of it is padding, so that no two words with different writers share a
+// cache line.
 func footprint(v *harness.Variant) string {
 	if v.Local == nil || v.Unavailable != "" {
 		return "-"
@@ -78,8 +78,8 @@ func footprint(v *harness.Variant) string {
 	return fmt.Sprintf("%d + %d a worker", a-(b-a)/(more-few), (b-a)/(more-few))
 }
 
-// heapBytes returns what a lock for so many workers allocates: the least of a
-// few tries, since other goroutines may allocate too.
+// heapBytes returns the bytes that a lock for workers allocates: the least of a few tries,
+// since other goroutines may allocate too.
 func heapBytes(v *harness.Variant, workers int) uint64 {
 	least := uint64(math.MaxUint64)
 	for range 5 {

@@ -11,21 +11,21 @@ import (
 	"locklab/harness"
 )
 
-// A loading is the axes that make a loop an open one, as the user gave them.
+// A loading is the open-loop axes from the user.
 type loading struct {
-	rates     []harness.Rate // 0 is a closed loop, autoRate those around the knee of each lock
+	rates     []harness.Rate // 0 is a closed loop, autoRate the rates around the saturation point of each lock
 	arrivals  []harness.Arrival
-	deadlines []time.Duration // 0 is none
+	deadlines []time.Duration // 0 is no deadline
 }
 
-// autoRate stands for the rates around the knee of a lock, which are to be found: see
-// runner.Plan.Seek.
+// autoRate stands for the rates around the saturation point of a lock, which must be
+// searched: see runner.Plan.Seek.
 const autoRate harness.Rate = -1
 
-// auto is how it is written.
+// auto is autoRate as text.
 const auto = "auto"
 
-// loadFlags are the same as text.
+// loadFlags are the same axes as text.
 type loadFlags struct{ rate, arrivals, deadline string }
 
 func (o *loadFlags) declare(cmd *cobra.Command) {
@@ -35,7 +35,7 @@ func (o *loadFlags) declare(cmd *cobra.Command) {
 	f.StringVar(&o.deadline, "deadline", "", "drop an acquisition of --rate that has not got the lock so long after it was meant to begin: 10ms; 0 is never (default 0)")
 }
 
-// loading reads o. workers is --workers as it was given.
+// loading reads o. workers is the value of --workers.
 func (o loadFlags) loading(workers string) (l loading, err error) {
 	if l.rates, err = parseList("rate", o.rate, parseRate); err != nil {
 		return l, err
@@ -57,22 +57,22 @@ func (o loadFlags) loading(workers string) (l loading, err error) {
 	return l, nil
 }
 
-// open reports whether one of the rates is that of an open loop.
+// open reports whether one of the rates is an open loop.
 func (l loading) open() bool {
 	return slices.ContainsFunc(l.rates, func(r harness.Rate) bool { return r != 0 })
 }
 
-// auto reports whether rates are to be found.
+// auto reports whether rates must be searched.
 func (l loading) auto() bool { return slices.Contains(l.rates, autoRate) }
 
-// The workers of a lock whose rates are to be found, unless the user says how many: so many
-// that some are always free where the lock keeps up.
+// The default numbers of workers for a search of rates: some workers are always free while
+// the lock keeps up.
 const (
-	autoWorkers      = 64 // of a lock kept by servers
-	autoLocalWorkers = 4  // a processor, of a local lock
+	autoWorkers      = 64 // of a distributed lock
+	autoLocalWorkers = 4  // per processor, of a local lock
 )
 
-// pool returns how many workers v has then.
+// pool returns the number of workers of v for a search.
 func pool(v *harness.Variant, cpus int) []int {
 	n := autoLocalWorkers * cpus
 	if v.Traits.Needs != "" {
@@ -84,7 +84,7 @@ func pool(v *harness.Variant, cpus int) []int {
 	return []int{n}
 }
 
-// parseRate reads a rate, or the word for those that are to be found.
+// parseRate reads a rate, or auto.
 func parseRate(text string) (harness.Rate, error) {
 	if text == auto {
 		return autoRate, nil
@@ -96,8 +96,8 @@ func parseRate(text string) (harness.Rate, error) {
 	return r, err
 }
 
-// cross returns every workload of ws under every load; a closed loop has no arrivals and
-// no deadline.
+// cross returns every workload of ws under every load; a closed loop has no arrivals and no
+// deadline.
 func (l loading) cross(ws []harness.Workload) (out []harness.Workload) {
 	for _, w := range ws {
 		for _, w.Rate = range or(l.rates, 0) {
@@ -113,7 +113,6 @@ func (l loading) cross(ws []harness.Workload) (out []harness.Workload) {
 	return out
 }
 
-// parseDeadline reads a duration of 0 or more.
 func parseDeadline(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d > harness.MaxDeadline {

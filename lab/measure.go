@@ -24,18 +24,18 @@ type measuring struct {
 
 	guarantees guarding // of the report
 
-	budget time.Duration // of the whole run from begin on; 0 is none
+	budget time.Duration // of the whole run since begin; 0 is unlimited
 	begin  time.Time
-	told   bool // that the budget does not suffice
+	told   bool // the budget overrun has been reported
 
-	rounds      int // as planned by now
+	rounds      int // current plan
 	done, total int // cases, over all rounds
 	violated    []string
 	lost        []resultfile.Loss
 }
 
-// run measures what earlier, which may be nil, has not. That ctx ended is not an
-// error: what was measured until then is complete.
+// run measures everything that earlier, which may be nil, lacks. The end of ctx is not an
+// error: the results up to then are complete.
 func (m *measuring) run(ctx context.Context, earlier *resultfile.Run) error {
 	if earlier != nil {
 		m.done = len(earlier.Results)
@@ -84,9 +84,8 @@ func (m *measuring) run(ctx context.Context, earlier *resultfile.Run) error {
 	return err
 }
 
-// overrun returns a line that says that the run will take longer than its budget,
-// where it may not do with fewer rounds, or "". It knows so before it happens: by
-// what was measured for the time that has passed.
+// overrun returns a warning that the run will exceed its budget, or "". It returns "" if
+// the run may reduce its rounds. It predicts the overrun from the time spent so far.
 func (m *measuring) overrun(p runner.Progress, passed time.Duration) string {
 	const tolerated = 1.1
 	whole := passed + p.Left + reportTime
@@ -96,14 +95,14 @@ func (m *measuring) overrun(p runner.Progress, passed time.Duration) string {
 	again := "for fewer, leave out --rounds"
 	if m.plan.Budget > 0 {
 		if p.Rounds > m.plan.Least {
-			return "" // there will be fewer
+			return "" // the rounds will be reduced
 		}
 		again = "it takes so many to tell locks apart; for less, choose fewer locks or workers"
 	}
 	return fmt.Sprintf("over the budget: as busy as the machine is now, %s %s about %v, not %v; %s", numfmt.Plural(p.Rounds, "round"), numfmt.Choose(p.Rounds, "takes", "take"), whole.Round(time.Second), m.budget, again)
 }
 
-// keep writes what a case gave.
+// keep writes the result of a case.
 func (m *measuring) keep(p runner.Progress) error {
 	if p.Lost != nil {
 		m.lost = append(m.lost, loss(p))
@@ -116,13 +115,13 @@ func (m *measuring) keep(p runner.Progress) error {
 	return m.out.Append(p.Result)
 }
 
-// loss returns p, whose case was lost, for a manifest.
+// loss returns the lost case of p for a manifest.
 func loss(p runner.Progress) resultfile.Loss {
 	return resultfile.Loss{Case: p.Case.Name(), Round: p.Round, Reason: strings.ReplaceAll(p.Lost.Error(), "\n", "; ")}
 }
 
-// noteLost replaces what f, of a run of p, says about lost cases by lost, of so
-// many measurements.
+// noteLost replaces the lost cases in f, the manifest of a run of p, by lost. total is the
+// number of measurements.
 func noteLost(f *resultfile.Manifest, p *Program, lost []resultfile.Loss, total int) {
 	f.Lost = lost
 	f.Warnings = slices.DeleteFunc(f.Warnings, isLoss)
@@ -139,7 +138,7 @@ func noteLost(f *resultfile.Manifest, p *Program, lost []resultfile.Loss, total 
 	}
 }
 
-// judge notes what a result violates.
+// judge records the violations of a result.
 func (m *measuring) judge(name string, r *harness.Result) {
 	for _, v := range r.Violations {
 		m.violated = append(m.violated, fmt.Sprintf("%s violated %s: %s", name, v.Rule, v.Detail))
@@ -151,8 +150,8 @@ const lossKind = "lost"
 
 func isLoss(w harness.Warning) bool { return w.Kind == lossKind }
 
-// finish completes the file, writes the report, and says how it went; err is what
-// ended the run early, if not ctx.
+// finish completes the file, writes the report, and prints the outcome. err is the reason
+// for an early end other than ctx.
 func (m *measuring) finish(ctx context.Context, err error, dir string, stdout io.Writer) error {
 	interrupted := ctx.Err() != nil
 	again := "go on with: " + m.program.Name + " run --resume --out " + dir
@@ -165,7 +164,7 @@ func (m *measuring) finish(ctx context.Context, err error, dir string, stdout io
 		fmt.Fprintln(m.stderr, v)
 	}
 	switch {
-	case err != nil: // what follows from it need not be said
+	case err != nil: // its consequences need no message
 		return fmt.Errorf("%w; %d of %d measurements are in %s; %s", err, m.done, m.total, dir, again)
 	case ferr != nil || rerr != nil:
 		return errors.Join(ferr, rerr)

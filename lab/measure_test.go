@@ -14,7 +14,7 @@ import (
 	mutexlab "locklab/mutex/lab"
 )
 
-// TestEarlierViolation: a run that goes on still tells what was found before.
+// TestEarlierViolation: a resumed run still reports earlier violations.
 func TestEarlierViolation(t *testing.T) {
 	w := harness.Workload{Workers: 1, Window: 1}
 	lock := mutexlab.Suite[0]
@@ -30,8 +30,8 @@ func TestEarlierViolation(t *testing.T) {
 	}
 }
 
-// TestOverrun: that a run will miss its budget is said before it does, unless it
-// may still choose fewer rounds.
+// TestOverrun: a budget overrun is reported in advance, unless the run may still reduce its
+// rounds.
 func TestOverrun(t *testing.T) {
 	const budget = 30 * time.Second
 	fixed, free := new(runner.Plan), &runner.Plan{Budget: budget, Least: 6, Most: 50}
@@ -41,7 +41,7 @@ func TestOverrun(t *testing.T) {
 		budget       time.Duration
 		rounds       int
 		passed, left time.Duration
-		want         string // "" is silence
+		want         string // "" is no message
 	}{
 		{"on its way", fixed, budget, 10, 5 * time.Second, 23 * time.Second, ""},
 		{"a little late", fixed, budget, 10, 10 * time.Second, 20 * time.Second, ""},
@@ -59,8 +59,8 @@ func TestOverrun(t *testing.T) {
 	}
 }
 
-// TestOverBudget runs a plan whose cases take longer than its budget: it says so
-// once, before the end, and keeps the rounds that it was asked for.
+// TestOverBudget runs a plan whose cases take longer than its budget. It reports this once,
+// before the end, and keeps the requested rounds.
 func TestOverBudget(t *testing.T) {
 	plan := &runner.Plan{Seed: 1, Rounds: 3, Cases: []runner.Case{{Lock: mutexlab.Suite[0],
 		Workload: harness.Workload{Workers: 1, Warmup: time.Millisecond, Window: 150 * time.Millisecond}}}}

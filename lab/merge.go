@@ -19,7 +19,7 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// errDropped only chooses the exit status: what it says has been said.
+// errDropped only selects the exit status; the reason has been printed.
 var errDropped = errors.New("a case was not merged")
 
 const mergeHelp = `merge makes one run of the parts that the ranks of a run left, one directory each,
@@ -107,7 +107,7 @@ func mergeRuns(files *saver, dirs []string, out string, stdout, stderr io.Writer
 	return nil
 }
 
-// vacant reports that a run cannot be written to dir because something is there.
+// vacant returns an error if dir already has a run.
 func vacant(dir string) error {
 	if resultfile.Exists(dir) {
 		return fmt.Errorf("%w: %s already holds a run; choose another directory by --out", harness.ErrUsage, dir)
@@ -124,7 +124,7 @@ func vacant(dir string) error {
 	return nil
 }
 
-// mostLost is how many losses are said one by one.
+// mostLost limits the losses that are listed individually.
 const mostLost = 20
 
 func sayLost(stderr io.Writer, lost []resultfile.Loss) {
@@ -136,7 +136,7 @@ func sayLost(stderr io.Writer, lost []resultfile.Loss) {
 	}
 }
 
-// A rankSum is what a rank did in all results of a run.
+// A rankSum is the work of a rank in all results of a run.
 type rankSum struct {
 	host                     string
 	workers                  int // the most of any case
@@ -145,12 +145,12 @@ type rankSum struct {
 	blind, merged, sameClock bool
 }
 
-// sums returns those of the ranks of run.
+// sums returns the sums of the ranks of run.
 func sums(run *resultfile.Run) []rankSum {
 	out := make([]rankSum, len(run.Manifest.Parts))
 	for _, r := range run.Results {
 		if len(r.Ranks) != len(out) {
-			continue // the lock broke a promise in some rank
+			continue // the lock violated a promise in some rank
 		}
 		one := !slices.ContainsFunc(r.Ranks, func(k harness.Rank) bool { return k.Clock != r.Ranks[0].Clock })
 		for i, k := range r.Ranks {
@@ -163,7 +163,7 @@ func sums(run *resultfile.Run) []rankSum {
 	return out
 }
 
-// clock says how well the clock of the rank is known.
+// clock describes the accuracy of the rank's clock.
 func (s rankSum) clock() string {
 	switch {
 	case s.sameClock:
@@ -174,7 +174,7 @@ func (s rankSum) clock() string {
 	return "±" + numfmt.Nanos(float64(s.vague))
 }
 
-// rankTable prints what each rank did.
+// rankTable prints the work of each rank.
 func rankTable(out io.Writer, run *resultfile.Run) error {
 	all := sums(run)
 	var total uint64

@@ -23,8 +23,8 @@ const (
 	partWindow = 100 * time.Millisecond
 )
 
-// partResult returns what a rank has of a case: its two workers take turns with those of
-// the others, a millisecond each.
+// partResult returns the part of a case that a rank has. Its two workers alternate with
+// those of other ranks, a millisecond each.
 func partResult(rank, round int) *harness.Result {
 	w := harness.Workload{Workers: 2 * partRanks, Ranks: partRanks, Window: partWindow}
 	r := &harness.Result{Lock: harness.Lock{Name: "queue", Doc: "made up", Paper: "none", Family: "redis", Status: harness.Recommended, Traits: harness.Traits{Needs: "redis", Fenced: true}},
@@ -46,7 +46,7 @@ func partResult(rank, round int) *harness.Result {
 	return r
 }
 
-// writeParts writes the parts of three ranks below root, each as edit leaves it.
+// writeParts writes the parts of three ranks below root, changed by edit.
 func writeParts(t *testing.T, root string, edit func(p *resultfile.Run)) (dirs []string) {
 	t.Helper()
 	var parts []*resultfile.Run
@@ -65,7 +65,7 @@ func writeParts(t *testing.T, root string, edit func(p *resultfile.Run)) (dirs [
 	return writeRuns(t, root, parts)
 }
 
-// contents returns what the files below dir hold, by their paths.
+// contents returns the contents of the files below dir, by path.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
@@ -84,7 +84,7 @@ func contents(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// TestMerge merges parts and uses the run as any other.
+// TestMerge merges parts and uses the result like any other run.
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -141,8 +141,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMergeStatus: what is refused or left out is said in one line, and nothing is
-// written where it is refused.
+// TestMergeStatus: a rejected or omitted part gives one line, and a rejection writes
+// nothing.
 func TestMergeStatus(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// open starts the run on disk, or goes on with it and returns what it holds.
+// open creates the run on disk, or resumes it and returns its contents.
 func (o runOptions) open(p *runner.Plan, s *servers, skipped []resultfile.Skip) (string, *resultfile.Writer, *resultfile.Run, error) {
 	now := time.Now().UTC()
 	dir := o.out
@@ -60,13 +60,13 @@ func (o runOptions) open(p *runner.Plan, s *servers, skipped []resultfile.Skip) 
 	return dir, out, nil, err
 }
 
-// newly returns those of skipped that were not when the run of m began.
+// newly returns the skipped locks that were not skipped at the start of the run of m.
 func newly(skipped []resultfile.Skip, m resultfile.Manifest) []resultfile.Skip {
 	return slices.DeleteFunc(slices.Clone(skipped), func(s resultfile.Skip) bool { return slices.Contains(m.Skipped, s) })
 }
 
-// commandLine returns the command that repeats the run: that of rank 0, or of what started
-// all ranks.
+// commandLine returns the command that repeats the run: the command of rank 0, or the
+// command that started all ranks.
 func (o *runOptions) commandLine() []string {
 	if o.command != nil {
 		return o.command
@@ -74,8 +74,8 @@ func (o *runOptions) commandLine() []string {
 	return withoutPassword(append([]string{o.program.Name}, os.Args[1:]...))
 }
 
-// moveAside makes room for a run in dir: an earlier one becomes DIR.previous, in the place of
-// a run that is called so.
+// moveAside makes room for a run in dir: it renames an earlier run to DIR.previous and
+// replaces a previous run of that name.
 func moveAside(dir string) error {
 	if !resultfile.Exists(dir) {
 		return nil

@@ -10,16 +10,16 @@ import (
 	"locklab/harness/runner"
 )
 
-// A part is one of those that the time of a report is divided among. The table in
-// docs/methodology.md says the same.
+// A part is one share of the time of a report. The table in docs/methodology.md lists the
+// same parts.
 type part struct {
 	name string
-	time time.Duration                                 // of make report
-	has  func(v harness.Lock, w harness.Workload) bool // nil for what comes on top of --budget
+	time time.Duration                                 // in make report
+	has  func(v harness.Lock, w harness.Workload) bool // nil for a part on top of --budget
 }
 
-// parts is how make report spends its time. With another budget the parts that are
-// measured have the same shares of it.
+// parts is the division of time in make report. With another budget the measured parts have
+// the same shares of it.
 var parts = []part{
 	{"local", 115 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs == "" && usual(v, w) }},
 	{"distributed", 2 * time.Minute, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs != "" && usual(v, w) }},
@@ -32,30 +32,29 @@ var parts = []part{
 	{"failures", 40 * time.Second, nil},
 }
 
-// hardwareTime is what each experiment about the hardware has of its part.
+// hardwareTime is the time of each hardware experiment.
 const hardwareTime = 2 * time.Second
 
-// usual reports whether v under w is of none of the parts that are about one condition.
+// usual reports whether v under w belongs to no part about one condition.
 func usual(v harness.Lock, w harness.Workload) bool {
 	return w.Rate == 0 && !sited(v, w) && (v.Traits.Needs != "" || w.Reads == 0 && !longHeld(w))
 }
 
 func longHeld(w harness.Workload) bool { return w.Hold.Mean == defaultLongHold }
 
-// sited reports whether w wants servers other than one next door that loses what it has
-// not written yet.
+// sited reports whether w needs other servers than a nearby one without durable writes.
 func sited(v harness.Lock, w harness.Workload) bool {
 	return v.Traits.Needs != "" && w.Rate == 0 && !v.Traits.Site(w).Plain()
 }
 
-// of returns the cases of p that belong to t.
+// of returns a function that reports whether a case of p belongs to t.
 func (t part) of(p *runner.Plan) func(runner.Case) bool {
 	return func(c runner.Case) bool { return t.has != nil && t.has(c.Lock.Describe(), c.StandIn().Workload) }
 }
 
-// divide gives the parts of p, whose rounds are chosen, windows such that each takes
-// its share of the budget. A part that needs more for the shortest windows, or cannot
-// spend its share on the longest, has those, and the others divide the rest.
+// divide gives the parts of p, whose rounds are set, windows that use their shares of the
+// budget. A part outside the limits of its windows gets the shortest or longest ones, and
+// the others divide the rest.
 func (o runOptions) divide(p *runner.Plan, budget time.Duration) {
 	var open []part
 	for _, t := range parts {
@@ -84,7 +83,7 @@ func (o runOptions) divide(p *runner.Plan, budget time.Duration) {
 	}
 }
 
-// share returns how much of left is for t, one of open.
+// share returns the time of left for t, one of open.
 func share(left time.Duration, t part, open []part) time.Duration {
 	var all time.Duration
 	for _, u := range open {
@@ -93,9 +92,9 @@ func share(left time.Duration, t part, open []part) time.Duration {
 	return time.Duration(float64(left) * float64(t.time) / float64(all))
 }
 
-// windowFor returns the longest window, in whole milliseconds, with which the cases that
-// has picks take no longer than d: less than minWindow if they take longer with that, more
-// than maxWindow if they do not take so long with that.
+// windowFor returns the longest window, in whole milliseconds, with which the cases picked
+// by has take at most d. The result is below minWindow if even that is too long, and above
+// maxWindow if maxWindow is not enough.
 func (o runOptions) windowFor(p *runner.Plan, has func(runner.Case) bool, d time.Duration) time.Duration {
 	const step = time.Millisecond
 	n := sort.Search(int((maxWindow-minWindow)/step)+1, func(i int) bool {
@@ -108,8 +107,8 @@ func (o runOptions) windowFor(p *runner.Plan, has func(runner.Case) bool, d time
 	return minWindow + time.Duration(n-1)*step
 }
 
-// division says how long each part of p and of what comes on top takes, about, or ""
-// where there is only one.
+// division gives the approximate time of each part of p and of the parts on top, or "" for
+// a single part.
 func (o runOptions) division(p *runner.Plan) string {
 	var said []string
 	for _, t := range parts {
@@ -130,8 +129,8 @@ func (o runOptions) division(p *runner.Plan) string {
 	return strings.Join(said, ", ")
 }
 
-// windows returns the windows of local locks in each part of p, from which those of
-// the others follow.
+// windows returns the windows of local locks in each part of p, the base of the other
+// windows.
 func (o runOptions) windows(p *runner.Plan) map[string]time.Duration {
 	m := make(map[string]time.Duration)
 	for _, t := range parts {

@@ -34,9 +34,9 @@ func TestPartsInMethodology(t *testing.T) {
 	}
 }
 
-// TestDivide: every case is in exactly one part, and each part has its share of a
-// budget that suffices for all; of one that does not, none has windows that are too
-// short. A resumed run has the same windows.
+// TestDivide: every case is in exactly one part. Each part has its share of a sufficient
+// budget. With an insufficient one, no window is too short. A resumed run has the same
+// windows.
 func TestDivide(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	for _, budget := range []time.Duration{5 * time.Minute, 10 * time.Minute} {
@@ -85,8 +85,8 @@ func TestDivide(t *testing.T) {
 	}
 }
 
-// TestRemoteWorkers: the default choice has distributed locks with three numbers of workers,
-// that of all locks with every.
+// TestRemoteWorkers: the default choice measures distributed locks with three numbers of
+// workers, the choice of all locks with all numbers.
 func TestRemoteWorkers(t *testing.T) {
 	for _, locks := range []string{defaultLocks, "all"} {
 		o := runOptions{program: program(), locks: locks}

@@ -10,12 +10,10 @@ import (
 	"locklab/harness"
 )
 
-// shownRE finds the pictures that a Markdown file of the lab shows: each has a
-// line of its own.
+// shownRE finds the pictures in a Markdown file of the lab: each is on its own line.
 var shownRE = regexp.MustCompile(`(?m)^!\[.*\]\(<([^<>\n]*)>\)$`)
 
-// shown returns the pictures in the directory beside the Markdown that its file
-// shows as it is now, by their paths in it; none if there is no such file.
+// shown returns the pictures in the current Markdown file, by path, or nil without a file.
 func (t target) shown() map[string]bool {
 	text, err := os.ReadFile(t.markdown)
 	if err != nil {
@@ -32,8 +30,8 @@ func (t target) shown() map[string]bool {
 	return out
 }
 
-// clear removes pictures that an earlier report showed and this one does not.
-// What no report showed is not the lab's, and stays.
+// clear removes pictures of an earlier report that this one lacks. It leaves other files,
+// which are not the lab's.
 func (t target) clear(pictures map[string]bool) error {
 	for path := range pictures {
 		err := os.Remove(filepath.Join(filepath.Dir(t.markdown), filepath.FromSlash(path)))

@@ -10,29 +10,29 @@ import (
 	"locklab/harness"
 )
 
-// A Program is a command line over a list of locks. Its zero value has no locks;
-// it can draw and compare runs.
+// A Program is a command line over a list of locks. Its zero value has no locks; it can
+// draw and compare runs.
 type Program struct {
-	// Name is what the program calls itself in help, messages and files; "" is the
-	// name of its file.
+	// Name is the name of the program in help, messages and files; "" is the name of its
+	// file.
 	Name string
 
-	// Version is what --version prints; "" is the commit it was built from.
+	// Version is printed with the commit by version and --version; "" is 0.0.0.
 	Version string
 
-	// Locks are what it lists and measures.
+	// Locks are the locks that the program can list and measure.
 	Locks []*harness.Variant
 
-	// Defaults are the names of those that it measures if none is named; nil is all
-	// but those that are broken, historical or a control.
+	// Defaults are the names of the locks to measure if the user names none. nil is all
+	// locks except those that are broken, historical or a control.
 	Defaults []string
 
-	everyStep bool // progress that is not on a terminal has a line for each step: tests wait for them
+	everyStep bool // progress outside a terminal has a line for each step, for tests
 
-	mainFile string // that calls Main, as the compiler was told; "" is unknown
+	mainFile string // of the main function, from the compiler; "" is unknown
 }
 
-// validate returns what is wrong with p as its author wrote it.
+// validate returns the mistakes in p.
 func (p *Program) validate() error {
 	errs := []error{harness.Validate(p.Locks)}
 	for _, name := range p.Defaults {
@@ -54,7 +54,6 @@ func (p *Program) byDefault(v *harness.Variant) bool {
 	return !slices.Contains([]harness.Status{harness.Broken, harness.Historical, harness.Control}, v.Status)
 }
 
-// spinLocks returns the locks that an experiment about spin locks runs.
 func (p *Program) spinLocks() (locks []*harness.Variant) {
 	for _, v := range p.Locks {
 		if v.Family == harness.Spin && v.Local != nil && !v.Traits.ReadWrite {
@@ -64,11 +63,11 @@ func (p *Program) spinLocks() (locks []*harness.Variant) {
 	return locks
 }
 
-// exampleLocks finds the locks that an example names.
+// exampleLocks finds the locks in an example.
 var exampleLocks = regexp.MustCompile(`(?:--locks|--to|locklab trace) (\S+)`)
 
-// examples returns the examples of a command that this program can run, with its
-// name: those that name a lock are left out if it has none so called.
+// examples returns the examples of a command under the name of this program. It omits
+// examples with locks that the program lacks.
 func (p *Program) examples(text string) string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {

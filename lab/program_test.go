@@ -42,8 +42,7 @@ func TestProgramValidate(t *testing.T) {
 	}
 }
 
-// TestByDefault: a program that names no defaults measures what is a lock to use
-// or to compare with.
+// TestByDefault: a program without defaults measures the locks to use and to compare with.
 func TestByDefault(t *testing.T) {
 	p := Program{}
 	for status, want := range map[harness.Status]bool{
@@ -55,7 +54,7 @@ func TestByDefault(t *testing.T) {
 	}
 }
 
-// TestOwnName: the help of another program speaks of itself and of its locks.
+// TestOwnName: the help of another program uses its own name and locks.
 func TestOwnName(t *testing.T) {
 	p := &Program{Name: "bench", Locks: []*harness.Variant{own()}}
 	names := make(map[string]bool)
@@ -83,7 +82,7 @@ func TestOwnName(t *testing.T) {
 	}
 }
 
-// TestSpinLocks: the experiment about spin locks runs those of package spinlock.
+// TestSpinLocks: the experiment about spin locks runs the locks of package spinlock.
 func TestSpinLocks(t *testing.T) {
 	if got := program().spinLocks(); !slices.Equal(got, spinlab.Suite) {
 		t.Errorf("got %d locks, want the %d of spinlock/lab", len(got), len(spinlab.Suite))

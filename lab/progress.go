@@ -19,20 +19,19 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// progress shows how far a run, a comparison of two builds or an experiment has
-// come: one line that is written over on a terminal, elsewhere a line every ten seconds.
+// progress shows the progress of a run, a comparison of two builds or an experiment. On a
+// terminal it is one line that is overwritten, elsewhere one line every ten seconds.
 type progress struct {
 	out      io.Writer
-	width    func() int // of the terminal; nil if out is none
+	width    func() int // of the terminal; nil if out is not a terminal
 	rates    map[string][]float64
 	disturbs func() (steal, load float64)
-	pause    time.Duration            // between two lines elsewhere
+	pause    time.Duration            // between two lines, if not on a terminal
 	written  time.Time                // of the last of them
-	shown    bool                     // a line is there to be written over
-	bar      *progressbar.ProgressBar // in its place, of an experiment; nil if there is none
+	shown    bool                     // there is a line to overwrite
+	bar      *progressbar.ProgressBar // replaces the line, for an experiment; nil otherwise
 }
 
-// newProgress returns a progress on out.
 func (p *Program) newProgress(out io.Writer) *progress {
 	s := newProgress(out)
 	if p.everyStep {
@@ -49,7 +48,7 @@ func newProgress(out io.Writer) *progress {
 	return s
 }
 
-// add notes a result, of this run or of an earlier part of it.
+// add records a result, of this run or of an earlier part of it.
 func (s *progress) add(name string, r *harness.Result) {
 	if rate, ok := metric.Throughput.Of(r); ok && len(r.Violations) == 0 {
 		s.rates[name] = append(s.rates[name], rate)
@@ -81,7 +80,7 @@ func (s *progress) update(p runner.Progress) {
 	s.show(at)
 }
 
-// show shows at, and what disturbs the machine.
+// show shows at, with the disturbances of the machine.
 func (s *progress) show(at step) {
 	at.steal, at.load = s.disturbs()
 	switch {
@@ -93,9 +92,8 @@ func (s *progress) show(at step) {
 	}
 }
 
-// parts returns a function that shows how many parts of the named experiment are
-// done: a bar on a terminal, elsewhere a line for every tenth of an experiment that
-// takes long.
+// parts returns a function that shows the completed parts of the named experiment: as a bar
+// on a terminal, elsewhere as a line for every tenth of a long experiment.
 func (s *progress) parts(name string) func(done, total int) {
 	const long = 10 * time.Second
 	begin, told := time.Now(), 0
@@ -115,8 +113,7 @@ func (s *progress) parts(name string) func(done, total int) {
 	}
 }
 
-// oddities returns a line for each process that p tells of and that gave no
-// result.
+// oddities returns a line for each process in p that gave no result.
 func oddities(p runner.Progress) (lines []string) {
 	name := p.Case.Name()
 	if p.Lost != nil {
@@ -128,20 +125,18 @@ func oddities(p runner.Progress) (lines []string) {
 	return lines
 }
 
-// lasting writes a line that stays.
 func (s *progress) lasting(text string) {
 	s.clear()
 	fmt.Fprintln(s.out, text)
 }
 
-// line writes over the line before.
+// line overwrites the previous line.
 func (s *progress) line(at step) {
 	// The last column stays empty: some terminals begin a new line there.
 	fmt.Fprintf(s.out, "\r%s\x1b[K", at.fit(s.width()-1))
 	s.shown = true
 }
 
-// clear takes the line or the bar away.
 func (s *progress) clear() {
 	if s.bar != nil && !s.bar.IsFinished() {
 		s.bar.Exit() // likewise
@@ -154,8 +149,8 @@ func (s *progress) clear() {
 	}
 }
 
-// figure says what a case gave so far: the median of its rounds and, from six on,
-// the greater half of the interval around it.
+// figure formats the results of a case: the median of its rounds and, from six rounds on,
+// the larger half of its interval.
 func figure(rates []float64) string {
 	sum := stat.Summarize(rates)
 	if sum.N == 0 {
@@ -168,7 +163,7 @@ func figure(rates []float64) string {
 	return fmt.Sprintf("%s ±%.0f %%", text, 100*sum.Spread())
 }
 
-// A step is what a line of progress says.
+// A step is the content of a line of progress.
 type step struct {
 	done, total, round int
 	name, figure       string
@@ -176,7 +171,7 @@ type step struct {
 	steal, load        float64
 }
 
-// plain is the line for a file: everything, in columns.
+// plain returns the line for a file: everything, in columns.
 func (s step) plain() string {
 	return strings.TrimRight(fmt.Sprintf("%s round %-2d  %-44s  %-15s  %s  %s", s.count(), s.round, s.name, s.figure, s.rest(), s.noise()), " ")
 }
@@ -185,12 +180,12 @@ func (s step) count() string {
 	return fmt.Sprintf("[%*d/%d]", len(fmt.Sprint(s.total)), s.done, s.total)
 }
 
-// rest says how long it will take from here, in at least seven characters.
+// rest formats the remaining time in at least seven characters.
 func (s step) rest() string {
 	return fmt.Sprintf("%7s left", time.Duration(max(0, s.left)).Round(time.Second))
 }
 
-// noise says what disturbs the machine, as far as that is known.
+// noise describes the known disturbances of the machine.
 func (s step) noise() string {
 	var parts []string
 	if s.figure != "" && !math.IsNaN(s.steal) {
@@ -202,11 +197,11 @@ func (s step) noise() string {
 	return strings.Join(parts, " ")
 }
 
-// leastName is how much of a case's name is worth showing.
+// leastName is the least number of columns for a case's name.
 const leastName = 16
 
-// fit is the line for a terminal of so many columns: what does not fit goes from
-// the right, after the name was cut.
+// fit returns the line for a terminal of the given width. It cuts the name first, then
+// drops fields from the right.
 func (s step) fit(columns int) string {
 	optional := []string{s.figure, strings.TrimSpace(s.rest()), s.noise()}
 	name := strings.TrimPrefix(s.name, "lock=")
@@ -225,10 +220,10 @@ func (s step) fit(columns int) string {
 	return cut(s.count(), columns)
 }
 
-// columnsOf returns how many columns text takes, whose characters take one each.
+// columnsOf returns the width of text, with one column per character.
 func columnsOf(text string) int { return utf8.RuneCountInString(text) }
 
-// cut shortens text to so many columns.
+// cut shortens text to the given number of columns.
 func cut(text string, columns int) string {
 	runes := []rune(text)
 	switch {

@@ -40,8 +40,8 @@ func TestFigure(t *testing.T) {
 var aStep = step{done: 37, total: 216, round: 2, name: "lock=zk-two-level-local-first/workers=8/clients=2/hold=0s",
 	figure: "28.9 M/s ±1 %", left: 3*time.Minute + 10*time.Second, steal: 0.004, load: 1.234}
 
-// TestLineFits makes the line of a terminal of every width: it never takes more
-// columns, and what matters most goes last.
+// TestLineFits checks the line for terminals of every width: it is never wider, and the
+// most important field is dropped last.
 func TestLineFits(t *testing.T) {
 	dark := aStep
 	dark.steal, dark.load = math.NaN(), math.NaN()
@@ -80,8 +80,8 @@ func TestPlainLine(t *testing.T) {
 	}
 }
 
-// TestParts plays an experiment of twenty parts, a second each, to a file and to a
-// terminal, and on this stops halfway.
+// TestParts simulates an experiment of twenty parts, a second each, on a file and on a
+// terminal, where it stops halfway.
 func TestParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -108,8 +108,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestProgressPauses: elsewhere than on a terminal there is a line every ten seconds, one at
-// once and one at the end.
+// TestProgressPauses: if not on a terminal, there is a line at the start, every ten
+// seconds, and at the end.
 func TestProgressPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -124,7 +124,7 @@ func TestProgressPauses(t *testing.T) {
 	})
 }
 
-// TestOneProgress: no other file writes over a line of the terminal.
+// TestOneProgress: no other file overwrites a line of the terminal.
 func TestOneProgress(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || !slices.Contains(files, "progress.go") {
@@ -143,7 +143,7 @@ func TestOneProgress(t *testing.T) {
 	}
 }
 
-// TestProgress plays a run to a terminal and to a file.
+// TestProgress simulates a run on a terminal and on a file.
 func TestProgress(t *testing.T) {
 	c := runner.Case{Lock: &harness.Variant{Name: "mcs"}, Workload: harness.Workload{Workers: 2}}
 	result := func(v ...harness.Violation) *harness.Result {

@@ -12,7 +12,7 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// echo serves lines on a port of its own until t ends, and returns its address.
+// echo serves lines on its own port until t ends, and returns its address.
 func echo(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -35,8 +35,8 @@ func echo(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// TestProxy: what goes through the proxy comes back as it was, the delay later, until the
-// command is interrupted, which is how it ends.
+// TestProxy: the proxy returns data unchanged, after the delay, until the command is
+// interrupted.
 func TestProxy(t *testing.T) {
 	leaktest.All(t)
 	const delay = 60 * time.Millisecond

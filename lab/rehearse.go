@@ -16,10 +16,10 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// rehearse counts what the remote locks of p do with the network, at the plainest of the
-// servers that each is measured at, and enters it in p. A lock that does not play along
-// is told of and measured all the same: its results lack the counts. So do those of
-// windows that are shorter than any that a budget takes, in which flags are tried out.
+// rehearse counts the requests and round trips of the remote locks of p, each at its
+// plainest servers, and stores them in p. A lock that fails here is reported and measured
+// anyway, without counts. Windows shorter than any budget's are for trying out flags: their
+// results lack the counts too.
 func (s *servers) rehearse(ctx context.Context, p *runner.Plan, stderr io.Writer) {
 	p.Trips = make(map[string]*harness.Trips)
 	locks := slices.DeleteFunc(p.Locks(), func(v *harness.Variant) bool {
@@ -49,15 +49,15 @@ func (s *servers) rehearse(ctx context.Context, p *runner.Plan, stderr io.Writer
 	}
 }
 
-// atOnce is how many locks are rehearsed beside each other: most of the time each waits
-// until its clients are silent.
+// atOnce is the number of locks rehearsed in parallel: mostly each waits until its clients
+// are silent.
 const atOnce = 4
 
-// longList is from how many on it is said that counting takes a while.
+// longList is the number of locks from which a message about the wait is printed.
 const longList = 10
 
-// plainest returns the servers, without their delay, at which v is measured that are set up
-// most plainly: what is sent by TLS cannot be read.
+// plainest returns the servers of v with the plainest configuration, without their delay:
+// TLS messages cannot be read.
 func plainest(p *runner.Plan, v *harness.Variant) (site harness.Site) {
 	found := false
 	odd := func(s harness.Site) int {

@@ -29,7 +29,7 @@ const (
 	chartsName   = "charts" // the pictures of the Markdown
 )
 
-// machinesDir is where a report of several runs goes if nothing is said.
+// machinesDir is the default directory of a report of several runs.
 const machinesDir = "machines"
 
 func (p *Program) reportCommand() *cobra.Command {
@@ -60,11 +60,9 @@ round trip between your program and your servers. That rests on what was measure
 without --delay; where the run has delays too, the report holds the predictions
 for them against what was measured.
 
-With --contenders it computes how often they would be handed over among so many
-contenders, and how long each would wait, by a model that the run calibrates: its
-points up to a tenth of the most workers, the others being left out to show the
-error. So it takes a run with several numbers of workers, such as --workers
-5,10,20,50,500. It says what breaks first, with how many, and what helps.
+With --contenders it predicts their rate and wait with more contenders. The time per
+handover is fitted to the points up to a tenth of the most workers; the other points
+show the error. It needs at least four such points, as --workers 5,10,20,50,500 has.
 
 With --strict any warning in the report that --accept does not name makes the exit
 status 3; the report is written all the same.`,
@@ -76,7 +74,7 @@ status 3; the report is written all the same.`,
   locklab report runs/laptop --chaos runs/faults               with what the locks were seen to survive
   locklab report runs/laptop --require failover,fencing        only locks that were seen to survive that
   locklab report runs/laptop --rtt 1.5ms,5ms                   what its distributed locks would take so far away
-  locklab report runs/crowd --contenders 10k,100k --rtt 50ms   among so many contenders, near and so far away
+  locklab report runs/crowd --contenders 10k,100k --rtt 50ms   predicts more contenders, near and far away
   locklab report build/report --strict --accept guest,load     fails if the run has another warning`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -98,7 +96,7 @@ status 3; the report is written all the same.`,
 			if err != nil {
 				return err
 			}
-			crowds, err := parseList("contenders", contenders, parseContenders)
+			numbers, err := parseList("contenders", contenders, parseContenders)
 			if err != nil {
 				return err
 			}
@@ -112,7 +110,7 @@ status 3; the report is written all the same.`,
 					err = guarantees.compares(locksOf(runs[i]))
 				}
 				if err == nil {
-					err = predict(runs, trips, crowds)
+					err = predict(runs, trips, numbers)
 				}
 				if err != nil {
 					return err
@@ -128,10 +126,10 @@ status 3; the report is written all the same.`,
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "FILE.html, FILE.md, or a directory for both (default DIR; of several, "+machinesDir+")")
-	cmd.Flags().StringVar(&format, "format", "", "json prints the decisions, tables, quality and guarantees to the standard output, and writes no file; 'schema report' prints its JSON Schema")
+	cmd.Flags().StringVar(&format, "format", "", "json: print the decisions, tables, quality and guarantees, and write no file; 'schema report' prints its JSON Schema")
 	cmd.Flags().StringVar(&pictures, "png", "", "also write each chart, with its question and answer, as a PNG file into this directory")
 	cmd.Flags().StringVar(&rtt, "rtt", "", "predict what distributed locks take at these round trips to their servers, such as 1.5ms,5ms")
-	cmd.Flags().StringVar(&contenders, "contenders", "", "compute what distributed locks do among so many contenders, such as 10k,100k; with --rtt also so far away")
+	cmd.Flags().StringVar(&contenders, "contenders", "", "predict distributed locks with these numbers of contenders, such as 10k,100k; with --rtt also at these round trips")
 	guarantees.flags(cmd)
 	guarantees.tableFlags(cmd)
 	guarantees.runFlags(cmd)
@@ -139,7 +137,7 @@ status 3; the report is written all the same.`,
 	return cmd
 }
 
-// writeJSON prints the only one of runs as JSON.
+// writeJSON prints a single run as JSON, and rejects several.
 func writeJSON(out io.Writer, runs []*resultfile.Run) error {
 	if len(runs) > 1 {
 		return fmt.Errorf("%w: --format json is for one run", harness.ErrUsage)
@@ -147,7 +145,6 @@ func writeJSON(out io.Writer, runs []*resultfile.Run) error {
 	return reports.WriteJSON(out, runs[0])
 }
 
-// parseRoundTrip reads a round trip to servers.
 func parseRoundTrip(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 || d > harness.MaxDelay {
@@ -156,8 +153,7 @@ func parseRoundTrip(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// mostContenders is among how many a report computes what a lock does: a typing mistake
-// is not answered.
+// mostContenders limits --contenders, to reject typing mistakes.
 const mostContenders = 10_000_000
 
 // parseContenders reads a number of contenders, with k for thousands and M for millions.
@@ -175,8 +171,8 @@ func parseContenders(text string) (int, error) {
 	return n * unit, nil
 }
 
-// predict asks the report of runs for predictions at these round trips and among so many
-// contenders, which it can make of one run with locks kept by servers.
+// predict requests predictions at these round trips and with these numbers of contenders.
+// It returns an error if runs is not one run with distributed locks that can be predicted.
 func predict(runs []*resultfile.Run, trips []time.Duration, contenders []int) error {
 	switch {
 	case len(runs) > 1 && len(contenders) > 0:
@@ -200,8 +196,8 @@ func predict(runs []*resultfile.Run, trips []time.Duration, contenders []int) er
 	return nil
 }
 
-// drawRuns writes the report of runs, read from dirs: of one, or of several beside
-// each other.
+// drawRuns writes the report of runs, read from dirs: of one run, or of several side by
+// side.
 func drawRuns(stdout io.Writer, files *saver, runs []*resultfile.Run, dirs []string, out, pictures string) error {
 	if len(runs) > 1 {
 		return reportMachines(stdout, files, reports.Machines(runs, dirs), out, pictures)
@@ -214,10 +210,10 @@ func drawRuns(stdout io.Writer, files *saver, runs []*resultfile.Run, dirs []str
 	return writeReport(stdout, files, runs[0], cmp.Or(out, dirs[0]))
 }
 
-// loadRuns reads the runs in dirs, of which no two are the same.
+// loadRuns reads the runs in dirs and rejects duplicates.
 func loadRuns(dirs []string) ([]*resultfile.Run, error) { return readRuns(dirs, loadRun) }
 
-// loadRun reads the run in dir, which is not a part of one.
+// loadRun reads the run in dir, which must not be a part of a merged run.
 func loadRun(dir string) (*resultfile.Run, error) {
 	run, err := resultfile.Load(dir)
 	if err != nil {
@@ -229,7 +225,7 @@ func loadRun(dir string) (*resultfile.Run, error) {
 	return run, nil
 }
 
-// readRuns reads the runs in dirs, of which no two are the same, by load.
+// readRuns reads the runs in dirs with load and rejects duplicates.
 func readRuns(dirs []string, load func(dir string) (*resultfile.Run, error)) ([]*resultfile.Run, error) {
 	var runs []*resultfile.Run
 	var seen []os.FileInfo
@@ -252,7 +248,6 @@ func readRuns(dirs []string, load func(dir string) (*resultfile.Run, error)) ([]
 	return runs, nil
 }
 
-// reportMachines writes the report of several runs.
 func reportMachines(stdout io.Writer, files *saver, machines []reports.Machine, out, pictures string) error {
 	if pictures != "" {
 		return fmt.Errorf("%w: --png is for one run; of several, --out DIR writes the pictures to DIR/%s", harness.ErrUsage, chartsName)
@@ -276,20 +271,18 @@ func reportMachines(stdout io.Writer, files *saver, machines []reports.Machine, 
 	return err
 }
 
-// thrifty makes the process collect garbage early, until the function that it
-// returns is called: a report holds a whole run in memory and makes several times
-// as much garbage beside it.
+// thrifty makes the process collect garbage early, until undo is called. A report holds a
+// whole run in memory and makes several times as much garbage.
 func thrifty() (undo func()) {
 	const percent = 25
 	before := debug.SetGCPercent(percent)
 	return func() { debug.SetGCPercent(before) }
 }
 
-// writePictures writes every chart of run to dir/NAME.png.
 func writePictures(files *saver, run *resultfile.Run, dir string) error {
 	names := slices.Concat(reports.FindingCharts(run), reports.FaultCharts(run), reports.SimulationCharts(run))
 	if len(run.Results) > 0 || len(names) == 0 {
-		names = slices.Concat(names, reports.Charts(run), reports.CrowdCharts(run))
+		names = slices.Concat(names, reports.Charts(run), reports.ContendersCharts(run))
 	}
 	for _, name := range names {
 		var png bytes.Buffer
@@ -303,8 +296,7 @@ func writePictures(files *saver, run *resultfile.Run, dir string) error {
 	return nil
 }
 
-// writeReport writes the report of run to where out says and its verdict to
-// stdout.
+// writeReport writes the report of run to out and its verdict to stdout.
 func writeReport(stdout io.Writer, files *saver, run *resultfile.Run, out string) error {
 	t := newTarget(out)
 	err := t.write(files,
@@ -333,17 +325,17 @@ func writeReport(stdout io.Writer, files *saver, run *resultfile.Run, out string
 	if err := reports.WriteDistance(stdout, run, width(stdout)); err != nil {
 		return err
 	}
-	if err := reports.WriteCrowd(stdout, run, width(stdout)); err != nil {
+	if err := reports.WriteContenders(stdout, run, width(stdout)); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(stdout, "\n%s\n", reportLine(t.first()))
 	return err
 }
 
-// A target is the files that a report is written to; one that is "" is not.
+// A target is the files of a report; "" omits one.
 type target struct{ html, markdown string }
 
-// newTarget returns what out stands for: a file, by its ending, or a directory.
+// newTarget returns the target for out: a file, by its extension, or a directory.
 func newTarget(out string) target {
 	if info, err := os.Stat(out); err != nil || !info.IsDir() {
 		switch strings.ToLower(filepath.Ext(out)) {
@@ -356,7 +348,6 @@ func newTarget(out string) target {
 	return target{filepath.Join(out, reportName), filepath.Join(out, markdownName)}
 }
 
-// first returns the file to look at first.
 func (t target) first() string {
 	if t.html == "" {
 		return t.markdown
@@ -364,8 +355,8 @@ func (t target) first() string {
 	return t.html
 }
 
-// folder returns the name of the directory beside the Markdown for its
-// pictures, so that two reports in one directory keep apart.
+// folder returns the name of the directory for the pictures of the Markdown, unique for
+// each report in a directory.
 func (t target) folder() string {
 	base := filepath.Base(t.markdown)
 	if base == markdownName {
@@ -374,8 +365,8 @@ func (t target) folder() string {
 	return strings.TrimSuffix(base, filepath.Ext(base)) + "-" + chartsName
 }
 
-// write writes the files of t, each once it is composed, and removes the pictures
-// of the report that was there before.
+// write writes each file of t once it is complete, and removes the pictures of an earlier
+// report.
 func (t target) write(files *saver, html func(io.Writer) error, markdown func(w io.Writer, folder string, picture func(string, []byte) error) error) error {
 	if t.html != "" {
 		var page bytes.Buffer
@@ -396,7 +387,7 @@ func (t target) write(files *saver, html func(io.Writer) error, markdown func(w 
 		return files.save(filepath.Join(filepath.Dir(t.markdown), filepath.FromSlash(path)), png)
 	})
 	if err == nil {
-		err = t.clear(stale) // before the text goes, which says what to clear
+		err = t.clear(stale) // before the old text, the list of pictures, is replaced
 	}
 	if err != nil {
 		return err
@@ -404,7 +395,7 @@ func (t target) write(files *saver, html func(io.Writer) error, markdown func(w 
 	return files.save(t.markdown, text.Bytes())
 }
 
-// reportLine says where a report is.
+// reportLine returns the message with the path of a report.
 func reportLine(file string) string {
 	if abs, err := filepath.Abs(file); err == nil {
 		file = abs
@@ -412,7 +403,7 @@ func reportLine(file string) string {
 	return "report: " + file
 }
 
-// width returns how wide out is, in characters.
+// width returns the width of out in characters.
 func width(out io.Writer) int {
 	if f, ok := out.(file); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// machineRuns are the directories of two runs of one workload.
+// machineRuns returns the directories of two runs of one workload.
 func machineRuns(t *testing.T) (one, two string) {
 	t.Helper()
 	dir, err := filepath.Abs("../reports/testdata/machines")
@@ -18,7 +18,7 @@ func machineRuns(t *testing.T) (one, two string) {
 	return filepath.Join(dir, "one-processor"), filepath.Join(dir, "two-processors")
 }
 
-// files returns the names of what lies under dir.
+// files returns the names of the files under dir.
 func files(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	out := make(map[string]bool)
@@ -35,8 +35,7 @@ func files(t *testing.T, dir string) map[string]bool {
 	return out
 }
 
-// checkImages checks that every picture that a Markdown file names lies beside
-// it, and is named by it.
+// checkImages checks that the pictures of a Markdown file are exactly those next to it.
 func checkImages(t *testing.T, dir, name string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, name))
@@ -110,8 +109,8 @@ func TestReportTargets(t *testing.T) {
 	}
 }
 
-// TestReportAgain draws a report over one with more charts: pictures that the new
-// one does not show go, and nothing else does.
+// TestReportAgain draws a report over one with more charts. It removes pictures that the
+// new one lacks, and no other files.
 func TestReportAgain(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the pictures are drawn under the race detector by the tests of reports")
@@ -133,8 +132,8 @@ func TestReportAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The earlier report also shows a picture that is not there any more, and
-	// names some that it does not own.
+	// The earlier report also shows a missing picture, and names some files that it does
+	// not own.
 	report := filepath.Join(dir, markdownName)
 	text, err := os.ReadFile(report)
 	if err != nil {

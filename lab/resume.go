@@ -12,15 +12,15 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// The flags of the command run that say what is measured and how. A run keeps
-// them, and goes on only with the same ones.
+// The flags of the command run that define the measurement. A run stores them, and can be
+// resumed only with the same ones.
 var planFlags = []string{
 	"locks", "workers", "clients", "hold", "think", "wait", "pin", "gomaxprocs", "read", "spread", "gc", "section",
 	"servers", "durable", "tls", "delay", "rate", "arrivals", "deadline", "ranks",
 	"rounds", "duration", "warmup", "budget", "seed", "hardware", "chaos", "margin",
 }
 
-// chosen returns the flags of the plan that the user gave, and the seed.
+// chosen returns the plan flags that the user gave, and the seed.
 func chosen(f *pflag.FlagSet, seed uint64) map[string]string {
 	m := map[string]string{"seed": fmt.Sprint(seed)}
 	for _, name := range planFlags {
@@ -31,7 +31,7 @@ func chosen(f *pflag.FlagSet, seed uint64) map[string]string {
 	return m
 }
 
-// checkResume refuses what does not go with --resume.
+// checkResume rejects flags that conflict with --resume.
 func (o *runOptions) checkResume() error {
 	switch {
 	case o.resume && o.out == "":
@@ -66,8 +66,8 @@ func (o *runOptions) resumed(flags *pflag.FlagSet) (*runner.Plan, error) {
 	return o.planAgain(m)
 }
 
-// recall sets the flags of the plan to those of the run that m is of. Flags that
-// were given and say otherwise are an error.
+// recall sets the flags of the plan to those in m, the manifest of a run. It returns an
+// error if a given flag differs.
 func recall(f *pflag.FlagSet, dir string, m resultfile.Manifest) error {
 	if m.Flags == nil {
 		return fmt.Errorf("%w: the run in %s does not say how it was planned and cannot be resumed; choose another directory", harness.ErrUsage, dir)
@@ -78,8 +78,8 @@ func recall(f *pflag.FlagSet, dir string, m resultfile.Manifest) error {
 	})
 }
 
-// setFlags sets the flags of a plan to what they were. Of a flag that was given and says
-// otherwise differs makes an error.
+// setFlags sets the flags of a plan to their earlier values. If a given flag differs, it
+// returns an error from differs.
 func setFlags(f *pflag.FlagSet, before map[string]string, differs func(name, was, is string) error) error {
 	for _, name := range planFlags {
 		flag := f.Lookup(name)
@@ -99,7 +99,7 @@ func setFlags(f *pflag.FlagSet, before map[string]string, differs func(name, was
 	return nil
 }
 
-// planAgain is plan as it was when the run that m is of began.
+// planAgain returns the plan as at the start of the run with manifest m.
 func (o runOptions) planAgain(m resultfile.Manifest) (*runner.Plan, error) {
 	o.budget = 0 // it was spent on these rounds and windows
 	p, err := o.plan()
@@ -107,7 +107,7 @@ func (o runOptions) planAgain(m resultfile.Manifest) (*runner.Plan, error) {
 		return nil, err
 	}
 	p.Rounds = m.Rounds
-	drop(p, func(c runner.Case) string { // what was skipped then is skipped now
+	drop(p, func(c runner.Case) string { // locks that were skipped then are skipped again
 		if i := slices.IndexFunc(m.Skipped, func(s resultfile.Skip) bool {
 			return s.Lock == c.Lock.Name && (s.Conditions == "" || s.Conditions == conditions(c))
 		}); i >= 0 {
@@ -118,7 +118,7 @@ func (o runOptions) planAgain(m resultfile.Manifest) (*runner.Plan, error) {
 	if len(p.Cases) == 0 {
 		return nil, fmt.Errorf("%w: the run in %s skipped every lock", harness.ErrUsage, o.out)
 	}
-	if m.Seeking == nil { // else it has not all of them
+	if m.Seeking == nil { // otherwise some are still missing
 		if err := p.Settle(m.Knees); err != nil {
 			return nil, fmt.Errorf("%w: the manifest in %s is damaged", err, o.out)
 		}
@@ -141,8 +141,8 @@ type caseRound struct {
 	round int
 }
 
-// goOn makes p leave out what run has, and says why it cannot: a lock that was
-// measured and is skipped now, or a result that p would not have measured.
+// goOn removes the results of run from p. It returns an error if it cannot: a measured lock
+// is skipped now, or p would not have measured a result.
 func goOn(p *runner.Plan, dir string, run *resultfile.Run, skipped []resultfile.Skip) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%w: cannot go on with the run in %s: "+format, append([]any{harness.ErrUsage, dir}, args...)...)

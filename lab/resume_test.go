@@ -22,8 +22,7 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// apart is the begin of a test of whole processes, which waits for them most of
-// the time.
+// apart marks a test of whole processes, which mostly waits for them.
 func apart(t *testing.T) {
 	t.Helper()
 	if raceEnabled {
@@ -32,7 +31,7 @@ func apart(t *testing.T) {
 	t.Parallel()
 }
 
-// begun starts cmd and returns when it has said so many results.
+// begun starts cmd and returns after the given number of results in its output.
 func begun(t *testing.T, cmd *exec.Cmd, results int) *bytes.Buffer {
 	t.Helper()
 	stderr, err := cmd.StderrPipe()
@@ -51,14 +50,14 @@ func begun(t *testing.T, cmd *exec.Cmd, results int) *bytes.Buffer {
 		}
 	}
 	go func() {
-		for lines.Scan() { // so that the pipe does not fill up
+		for lines.Scan() { // keeps the pipe from filling up
 		}
 	}()
 	return said
 }
 
-// once fails t unless the run in dir has every case in every round exactly once,
-// and returns it.
+// once checks that the run in dir has every case in every round exactly once, and returns
+// it.
 func once(t *testing.T, dir string, cases, rounds int) *resultfile.Run {
 	t.Helper()
 	run, err := resultfile.Load(dir)
@@ -81,8 +80,8 @@ func once(t *testing.T, dir string, cases, rounds int) *resultfile.Run {
 	return run
 }
 
-// TestResume interrupts a run three times: by Ctrl-C, by killing it, and by
-// killing it and cutting its last line; then it goes on to the end.
+// TestResume interrupts a run three times: by Ctrl-C, by a kill, and by a kill followed by
+// cutting its last line. Then it resumes to the end.
 func TestResume(t *testing.T) {
 	t.Parallel() // it waits for its processes most of the time
 	const cases, rounds = 4, 6
@@ -112,7 +111,7 @@ func TestResume(t *testing.T) {
 	}
 	waits := 0
 	for _, r := range run.Results {
-		if len(r.Wait) > 0 { // a busy machine may leave a short window without
+		if len(r.Wait) > 0 { // a busy machine may leave a short window without samples
 			waits++
 		}
 	}
@@ -126,7 +125,7 @@ func TestResume(t *testing.T) {
 		}
 	}
 
-	// A run that is whole goes on with nothing, and says so.
+	// Resuming a complete run measures nothing and reports this.
 	cmd = locklab(t, "run", "--resume", "--out", "run")
 	cmd.Dir = home
 	if _, stderr, status := output(t, cmd); status != 0 || !strings.Contains(stderr, "24 of 24 were measured before") {
@@ -136,8 +135,8 @@ func TestResume(t *testing.T) {
 	refusals(t, home)
 }
 
-// interruptThrice begins a run in home, goes on with it twice, and each time
-// stops it after some results.
+// interruptThrice starts a run in home, resumes it twice, and each time stops it after some
+// results.
 func interruptThrice(t *testing.T, home string, start []string) {
 	t.Helper()
 	for i, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL, syscall.SIGKILL} {
@@ -158,8 +157,8 @@ func interruptThrice(t *testing.T, home string, start []string) {
 	}
 }
 
-// refusals goes on with the finished run in home/run under other circumstances,
-// which must be told in one line. (Package resultfile tests what else may differ.)
+// refusals resumes the finished run in home/run under changed conditions. Each must give
+// one line. (Package resultfile tests the other conditions.)
 func refusals(t *testing.T, home string) {
 	name := filepath.Join(home, "run", resultfile.ManifestName)
 	original, err := os.ReadFile(name)
@@ -208,7 +207,7 @@ func refusals(t *testing.T, home string) {
 	}
 }
 
-// TestOneWriter shows that two commands cannot write one run.
+// TestOneWriter: two commands cannot write one run.
 func TestOneWriter(t *testing.T) {
 	apart(t)
 	cmd := locklab(t, "run", "--locks", "sync-mutex", "--workers", "1", "--rounds", "1000", "--duration", "30ms", "--out", "run")
@@ -222,7 +221,6 @@ func TestOneWriter(t *testing.T) {
 	}
 }
 
-// children returns the processes whose parent is pid.
 func children(t *testing.T, pid int) (pids []int) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -243,9 +241,9 @@ func children(t *testing.T, pid int) (pids []int) {
 	return pids
 }
 
-// TestKilledChild kills measuring processes. A case whose process is killed once
-// is measured again; one whose process is killed twice is lost, the run goes on,
-// and --resume measures it.
+// TestKilledChild kills measuring processes. A case whose process is killed once is
+// measured again. If it is killed twice the case is lost, the run continues, and --resume
+// measures it.
 func TestKilledChild(t *testing.T) {
 	apart(t)
 	if runtime.GOOS != "linux" {
@@ -298,7 +296,7 @@ func TestKilledChild(t *testing.T) {
 	}
 }
 
-// TestOrphans shows that a killed run leaves no process behind.
+// TestOrphans: a killed run leaves no process behind.
 func TestOrphans(t *testing.T) {
 	apart(t)
 	if runtime.GOOS != "linux" {
@@ -325,8 +323,8 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-// limited is locklab in a process whose files may have so many blocks, of 512
-// bytes, or of 1024 in some shells.
+// limited returns locklab in a process whose files are limited to blocks of 512 bytes, or
+// of 1024 in some shells.
 func limited(t *testing.T, blocks int, args ...string) *exec.Cmd {
 	t.Helper()
 	sh, err := exec.LookPath("sh")
@@ -339,8 +337,8 @@ func limited(t *testing.T, blocks int, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestFullDisk lets a run write 10 kB a file, as much as a full disk might. What
-// it has measured until then is whole, and it goes on when there is room.
+// TestFullDisk limits the files of a run to 10 kB, as on a full disk. The results up to
+// then are complete, and the run resumes when there is room.
 func TestFullDisk(t *testing.T) {
 	apart(t)
 	const rounds = 10
@@ -367,7 +365,7 @@ func TestFullDisk(t *testing.T) {
 	once(t, dir, 2, rounds)
 }
 
-// TestPlanFlags: a flag that says what is measured must be known to --resume.
+// TestPlanFlags: --resume checks every flag that defines the measurement.
 func TestPlanFlags(t *testing.T) {
 	others := []string{"rank", "sync", "job", "assemble", "spawn", "setting", "out", "replace", "resume", "strict", "accept", "help", "require", "baseline"} // they say where and whether, not what
 	program().runCommand().Flags().VisitAll(func(f *pflag.Flag) {

@@ -9,24 +9,24 @@ import (
 	"locklab/harness/verdict"
 )
 
-// verdictRounds returns how many rounds it takes at least to give a verdict on
-// what p measures, and how many locks are compared where it takes the most.
+// verdictRounds returns the least number of rounds for a verdict on p, and the number of
+// compared locks in the most demanding situation.
 func verdictRounds(p *runner.Plan) (rounds, locks int) {
 	return verdict.RoundsFor(described(p))
 }
 
-// plannedRounds returns how many rounds p should have, so that a difference of twice
-// the margin is found: see [verdict.PlannedRounds].
+// plannedRounds returns the number of rounds of p that finds a difference of twice the
+// tolerance: see [verdict.PlannedRounds].
 func plannedRounds(p *runner.Plan) int {
 	return max(defaultRounds, verdict.PlannedRounds(described(p)))
 }
 
-// described yields the cases of p as a report knows them.
+// described yields the cases of p as a report sees them.
 func described(p *runner.Plan) iter.Seq2[harness.Lock, harness.Workload] {
 	return func(yield func(harness.Lock, harness.Workload) bool) {
 		for _, c := range p.Cases {
 			if c.Unknown() {
-				continue // an open loop, by which no lock is chosen
+				continue // an open loop; no lock is chosen by it
 			}
 			if !yield(c.Lock.Describe(), c.Workload) {
 				return
@@ -35,7 +35,7 @@ func described(p *runner.Plan) iter.Seq2[harness.Lock, harness.Workload] {
 	}
 }
 
-// setRounds gives p the rounds that the user wants, or as many as it should have.
+// setRounds gives p the rounds from the user, or the planned number.
 func (o runOptions) setRounds(p *runner.Plan) {
 	p.Rounds = o.rounds
 	if !o.roundsGiven {
@@ -43,7 +43,7 @@ func (o runOptions) setRounds(p *runner.Plan) {
 	}
 }
 
-// doubt returns a line that says that p has too few rounds for a verdict, or "".
+// doubt returns a warning that p has too few rounds for a verdict, or "".
 func doubt(p *runner.Plan) string {
 	need, locks := verdictRounds(p)
 	if p.Rounds >= need {

@@ -16,8 +16,8 @@ import (
 	"locklab/reports"
 )
 
-// measured makes up results of every case of the default plan in so many rounds:
-// as fast as each other, so that nothing but the number of rounds is judged.
+// measured returns synthetic results of every case of the default plan in all its rounds.
+// All are equally fast, so only the number of rounds matters.
 func measured(t *testing.T, o runOptions) (run *resultfile.Run, rounds int) {
 	t.Helper()
 	p, err := o.plan()
@@ -42,8 +42,8 @@ func measured(t *testing.T, o runOptions) (run *resultfile.Run, rounds int) {
 
 var fewRE = regexp.MustCompile(`no recommendation: \d+ of \d+ rounds`)
 
-// TestDefaultRounds: the default plan has as many rounds as each of its verdicts
-// takes, for any number of processors, and those that the Makefile asks for.
+// TestDefaultRounds: the default plan has enough rounds for each verdict, for any number of
+// processors, and so have the plans of the Makefile.
 func TestDefaultRounds(t *testing.T) {
 	for _, o := range []runOptions{
 		{locks: defaultLocks},
@@ -59,7 +59,7 @@ func TestDefaultRounds(t *testing.T) {
 		}
 		t.Logf("--locks %s: %d cases, %d rounds", o.locks, run.Manifest.Cases, rounds)
 	}
-	// One round less than a verdict takes, and it says so.
+	// With one round less than a verdict needs, the report notes it.
 	o := runOptions{program: program(), locks: defaultLocks}
 	p, err := o.plan()
 	if err != nil {
@@ -85,8 +85,8 @@ func verdictOf(t *testing.T, run *resultfile.Run) string {
 	return out.String()
 }
 
-// TestDefaultSituations: a default run covers every situation that one on so many
-// processors can.
+// TestDefaultSituations: a default run covers every situation that its number of processors
+// allows.
 func TestDefaultSituations(t *testing.T) {
 	run, _ := measured(t, runOptions{program: program(), locks: defaultLocks})
 	text := verdictOf(t, run)
@@ -97,7 +97,7 @@ func TestDefaultSituations(t *testing.T) {
 	}
 }
 
-// TestMakefileRounds: make report leaves the rounds to the lab, or asks for enough.
+// TestMakefileRounds: make report leaves the rounds to the lab, or sets enough.
 func TestMakefileRounds(t *testing.T) {
 	text, err := os.ReadFile("../Makefile")
 	if err != nil {
@@ -112,9 +112,9 @@ func TestMakefileRounds(t *testing.T) {
 
 var budgetRE = regexp.MustCompile(`(?m)^BUDGET +\?= *(\S+)$`)
 
-// TestMakefileBudget: on two processors the budget of make report has room for the
-// rounds that the intervals need, also when the servers took ten seconds to
-// start, and it is what the parts that are measured take of the six minutes.
+// TestMakefileBudget: on two processors the budget of make report is enough for the rounds
+// of the intervals, even after ten seconds of server start. It equals the share of the
+// measured parts in the six minutes.
 func TestMakefileBudget(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	text, err := os.ReadFile("../Makefile")

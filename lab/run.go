@@ -22,7 +22,6 @@ import (
 	"locklab/harness/runner"
 )
 
-// runOptions are the flags of the command run.
 type runOptions struct {
 	program *Program
 
@@ -48,16 +47,15 @@ type runOptions struct {
 	guarantees  guarding
 	strictness
 
-	knees []resultfile.Knee // by which rates were chosen
-	begun *resultfile.Knee  // that the run to go on with was looking for; nil if it had all
+	knees []resultfile.Knee // the basis of the chosen rates
+	begun *resultfile.Knee  // unfinished search of the resumed run; nil if it had all
 }
 
-// The defaults of a run.
 const (
 	defaultLocks    = "default"
 	defaultRounds   = 10
 	defaultWindow   = 250 * time.Millisecond // for local locks
-	remoteStretch   = 3                      // a remote acquisition takes longer, so its window is so much longer
+	remoteStretch   = 3                      // factor for the longer window of remote locks
 	warmupShare     = 5                      // the warm-up is the window divided by this
 	defaultRunsRoot = "runs"
 )
@@ -152,10 +150,11 @@ func (p *Program) runCommand() *cobra.Command {
 	o.axisFlags(cmd)
 	o.rankFlags.declare(cmd)
 	o.runFlags(cmd)
+	hideRare(cmd, "think", "wait", "gomaxprocs", "spread", "gc", "arrivals", "deadline", "rank", "job", "assemble", "warmup", "margin", "accept")
 	return cmd
 }
 
-// axisFlags declares the flags that say which cases to measure.
+// axisFlags declares the flags that select the cases.
 func (o *runOptions) axisFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.locks, "locks", defaultLocks, "locks, families, statuses or regular expressions; a leading '-' takes away; default is one lock for each idea, those for readers and writers with 90 % reads")
@@ -179,7 +178,7 @@ func (o *runOptions) axisFlags(cmd *cobra.Command) {
 	o.loadFlags.declare(cmd)
 }
 
-// runFlags declares the flags that say how a run goes.
+// runFlags declares the flags of the course of a run.
 func (o *runOptions) runFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVar(&o.rounds, "rounds", 0, fmt.Sprintf("how often each case is measured (default so often that twice the margin is found, %d at least)", defaultRounds))
@@ -197,8 +196,7 @@ func (o *runOptions) runFlags(cmd *cobra.Command) {
 	o.strictness.flags(cmd, "before anything is measured", "machine")
 }
 
-// run measures, and writes the report of what was measured even if it was
-// interrupted.
+// run measures, and writes the report of the results even if it was interrupted.
 func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
 	plan, servers, skipped, err := o.ready(ctx, flags, stderr)
 	defer servers.stop()
@@ -233,7 +231,7 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	return m.finish(ctx, err, dir, stdout)
 }
 
-// ready turns the flags into a plan whose servers run. The caller must stop them, also
+// ready turns the flags into a plan with running servers. The caller must stop them, also
 // after an error.
 func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.Writer) (*runner.Plan, *servers, []resultfile.Skip, error) {
 	plan, err := o.prepare(flags)
@@ -291,8 +289,8 @@ func (o *runOptions) tryFailures(ctx context.Context, m *measuring, dir string, 
 	return err
 }
 
-// prepare turns the flags into a plan, without servers: a new one, or that of the
-// run to go on with.
+// prepare turns the flags into a plan, without servers: a new plan, or the plan of the run
+// to resume.
 func (o *runOptions) prepare(flags *pflag.FlagSet) (*runner.Plan, error) {
 	if o.resume {
 		return o.resumed(flags)
@@ -347,7 +345,7 @@ func (o runOptions) plan() (*runner.Plan, error) {
 	if o.servers+o.durable+o.tls+o.delay != "" && !slices.ContainsFunc(locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
 		return nil, fmt.Errorf("%w: none of the locks chosen is kept by servers, which --servers, --durable, --tls and --delay are about", harness.ErrUsage)
 	}
-	if _, whole := o.whole(); whole && o.ranks > 1 { // locks in a process are not meant
+	if _, whole := o.whole(); whole && o.ranks > 1 { // locks inside a process are excluded
 		locks = slices.DeleteFunc(locks, func(v *harness.Variant) bool { return v.Remote == nil })
 	}
 	cases := a.cases(locks, runtime.GOMAXPROCS(0))
@@ -369,8 +367,9 @@ func (o runOptions) plan() (*runner.Plan, error) {
 	return p, nil
 }
 
-// whole reports whether the locks are the default choice or all, perhaps but for some:
-// then they are measured under all conditions. The default choice has fewer cases.
+// whole reports whether the locks are the default choice or all, possibly with exceptions.
+// Such locks are measured under all conditions. few is set for the default choice, which
+// has fewer cases.
 func (o runOptions) whole() (few, whole bool) {
 	first, _, _ := strings.Cut(o.locks, ",")
 	return first == defaultLocks, first == defaultLocks || first == "all"

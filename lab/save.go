@@ -13,15 +13,15 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// A saver writes files, each whole or not at all, until it is closed.
+// A saver writes files atomically until it is closed.
 type saver struct{ writing sync.Mutex }
 
-// close returns when the file that is being written is complete. No other one
-// begins after it: save does not return.
+// close returns when the current file is complete. No other file can begin after it: save
+// does not return.
 func (s *saver) close() { s.writing.Lock() }
 
-// save writes a file, with the directories above it. A reader sees the earlier
-// file or this one, and one that has the earlier file open keeps that.
+// save writes a file and creates its directories. A reader sees the earlier file or this
+// one. A reader with the earlier file open keeps it.
 func (s *saver) save(file string, content []byte) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -31,8 +31,8 @@ func (s *saver) save(file string, content []byte) error {
 	return nil
 }
 
-// replace writes content beside file, and gives it file's name then. What a link
-// leads to is replaced, not the link; a device or a pipe is written to.
+// replace writes content to a temporary file next to file and renames it. It replaces the
+// target of a link, not the link, and writes directly to a device or a pipe.
 func replace(file string, content []byte) error {
 	if real, err := filepath.EvalSymlinks(file); err == nil {
 		file = real
@@ -49,15 +49,14 @@ func replace(file string, content []byte) error {
 		err = os.Rename(file+".new", file)
 	}
 	if err != nil {
-		os.Remove(file + ".new") // the first error is the one to tell
+		os.Remove(file + ".new") // report the first error
 	}
 	return err
 }
 
-// interruptible returns what work returns, or errInterrupted as soon as ctx ends
-// and the file that work is writing then is complete: reading and drawing are
-// long calculations, which do not look at a context. The command is to end then,
-// and work with it.
+// interruptible returns the result of work. If ctx ends first, it returns errInterrupted
+// after the file that work is writing is complete. Reading and drawing are long
+// calculations that do not check a context. The command must then exit, which ends work.
 func interruptible(ctx context.Context, stderr io.Writer, what string, work func(files *saver) error) error {
 	files, done := new(saver), make(chan error, 1)
 	go func() { done <- work(files) }()
@@ -71,7 +70,7 @@ func interruptible(ctx context.Context, stderr io.Writer, what string, work func
 	}
 }
 
-// saveRun writes run into the new directory dir, whole or not at all.
+// saveRun writes run into the new directory dir atomically.
 func (s *saver) saveRun(dir string, run *resultfile.Run) (err error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -84,7 +83,7 @@ func (s *saver) saveRun(dir string, run *resultfile.Run) (err error) {
 	if err != nil {
 		return bad(err)
 	}
-	defer os.RemoveAll(beside) // of no use once it has its name
+	defer os.RemoveAll(beside) // fails harmlessly after the rename
 	out, err := resultfile.Create(beside, run.Manifest)
 	if err != nil {
 		return err
@@ -100,7 +99,6 @@ func (s *saver) saveRun(dir string, run *resultfile.Run) (err error) {
 	return nil
 }
 
-// appendAll writes the results and the simulations of run.
 func appendAll(out *resultfile.Writer, run *resultfile.Run) error {
 	for _, r := range run.Results {
 		if err := out.Append(r); err != nil {

@@ -16,7 +16,7 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// smallRun copies a run of the real lab into a directory of its own.
+// smallRun copies a recorded run into its own directory.
 func smallRun(t *testing.T) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "run")
@@ -26,7 +26,7 @@ func smallRun(t *testing.T) (dir string) {
 	return dir
 }
 
-// put writes a file that stands for one of an earlier report.
+// put writes a file in place of one of an earlier report.
 func put(t *testing.T, file, text string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
@@ -34,7 +34,6 @@ func put(t *testing.T, file, text string) {
 	}
 }
 
-// holds reports what is in file.
 func holds(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -44,8 +43,8 @@ func holds(t *testing.T, file string) string {
 	return string(text)
 }
 
-// drawing starts a report of dir, of which both pages are there, as of earlier
-// ones. It is killed if it has not ended after so long that it never will.
+// drawing starts a report of dir, where both pages exist already. It kills the command if
+// it does not end within a generous time.
 func drawing(t *testing.T, dir string) (cmd *exec.Cmd, stderr *bufio.Reader) {
 	t.Helper()
 	put(t, filepath.Join(dir, reportName), "earlier")
@@ -66,7 +65,7 @@ func drawing(t *testing.T, dir string) (cmd *exec.Cmd, stderr *bufio.Reader) {
 	return cmd, bufio.NewReader(pipe)
 }
 
-// interrupted sends Ctrl-C and returns when the command has said that it ends.
+// interrupted sends Ctrl-C and returns after the command has announced its end.
 func interrupted(t *testing.T, cmd *exec.Cmd, stderr *bufio.Reader) {
 	t.Helper()
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
@@ -84,9 +83,8 @@ func pipeAt(t *testing.T, file string) {
 	}
 }
 
-// TestReportInterrupted: Ctrl-C while a large page is composed leaves the files
-// that were there, and while pictures are drawn the rest of them undone; what is
-// there is whole.
+// TestReportInterrupted: Ctrl-C during the composition of a large page leaves the old
+// files. During the drawing of pictures it leaves the rest undrawn. All files are complete.
 func TestReportInterrupted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -101,8 +99,8 @@ func TestReportInterrupted(t *testing.T) {
 		}
 		pipeAt(t, results)
 		cmd, stderr := drawing(t, dir)
-		// The command opens the pipe when it begins to read; once all is written it
-		// has read nearly all.
+		// The command opens the pipe when it begins to read; once all is written it has
+		// read nearly all.
 		f, err := os.OpenFile(results, os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -284,8 +282,7 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// TestReplaceSpecial: a link stays a link, and what it leads to is replaced; a
-// pipe is written to.
+// TestReplaceSpecial: replace keeps a link and replaces its target, and writes to a pipe.
 func TestReplaceSpecial(t *testing.T) {
 	dir := t.TempDir()
 	real, link, pipe := filepath.Join(dir, "real"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe")

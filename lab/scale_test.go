@@ -17,17 +17,16 @@ import (
 	"locklab/harness/runner"
 )
 
-// The size of a run that has been going for an hour: 1000 cases in 10 rounds.
+// The size of a run of an hour: 1000 cases in 10 rounds.
 const (
 	manyLocks     = 40
 	manyWorkloads = 25
 	manyRounds    = 10
 )
 
-// BenchmarkReport10k reads a file of 10,000 results, whose histograms and owner
-// logs are those of a real run, and writes its report, in a process of its own:
-// how long that takes, and the most memory it has. It is to be under 20 s and
-// 1024 MiB on two processors.
+// BenchmarkReport10k reports a file of 10,000 results in its own process. The histograms
+// and owner logs are from a recorded run. It measures time and peak memory, with limits of
+// 20 s and 1024 MiB on two processors.
 func BenchmarkReport10k(b *testing.B) {
 	dir := writeMany(b, manyRounds)
 	exe, err := os.Executable()
@@ -57,9 +56,8 @@ func BenchmarkReport10k(b *testing.B) {
 	}
 }
 
-// TestMemoryOfRun writes what a long run does: the memory of the process that
-// directs it does not grow with its length, but for a number a result, of which
-// the progress says the median.
+// TestMemoryOfRun writes the results of a long run. The memory of the directing process
+// grows only by a number per result, for the median in the progress.
 func TestMemoryOfRun(t *testing.T) {
 	real, err := resultfile.Load("../reports/testdata/run")
 	if err != nil {
@@ -73,7 +71,7 @@ func TestMemoryOfRun(t *testing.T) {
 	heap := func(results int) uint64 {
 		for i := range results {
 			r := *real.Results[0]
-			r.Round, r.Wait, r.Handover, r.Owners = i, nil, nil, nil // which is quick to write
+			r.Round, r.Wait, r.Handover, r.Owners = i, nil, nil, nil // quick to write
 			p := runner.Progress{Case: runner.Case{Lock: &harness.Variant{Name: r.Lock.Name}, Workload: r.Workload}, Round: i, Result: &r}
 			if err := m.keep(p); err != nil {
 				t.Fatal(err)
@@ -96,7 +94,7 @@ func TestMemoryOfRun(t *testing.T) {
 	}
 }
 
-// writeMany writes a run of many cases, made from the results of a real one.
+// writeMany writes a run of many cases, made from the results of a recorded one.
 func writeMany(tb testing.TB, rounds int) (dir string) {
 	tb.Helper()
 	real, err := resultfile.Load("../reports/testdata/run")

@@ -15,8 +15,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// checkAuto returns an error if rates are to be found, and something else says when workers
-// ask.
+// checkAuto returns an error if rates must be searched and another flag also sets the
+// request times.
 func (a axes) checkAuto() error {
 	if a.auto() && slices.ContainsFunc(a.think, func(s harness.Span) bool { return s.Mean > 0 }) {
 		return fmt.Errorf("%w: --think and --rate auto: when workers ask is said by the one or by the other", harness.ErrUsage)
@@ -24,13 +24,12 @@ func (a axes) checkAuto() error {
 	return nil
 }
 
-// long is how many measurements make a run so long that a probe of a second or two before it
-// is nothing.
+// long is the number of measurements from which a probe of a second or two is negligible.
 const long = 200
 
-// settle makes a plan whose servers run ready to be measured, but for rates that are to be
-// found: with a budget it chooses rounds and windows by what a case costs on this machine as
-// it is now. What is left of a long run is estimated by that cost, too.
+// settle prepares a plan with running servers, except for rates that must be searched. With
+// a budget it chooses rounds and windows by the current cost of a case on this machine. The
+// remaining time of a long run is estimated by the same cost.
 func (o *runOptions) settle(ctx context.Context, p *runner.Plan) error {
 	if o.fits() || p.Unknown() || o.resume && p.Total() > long {
 		if err := p.Validate(); err != nil {
@@ -46,22 +45,22 @@ func (o *runOptions) settle(ctx context.Context, p *runner.Plan) error {
 	return p.Validate()
 }
 
-// fits reports whether the budget is to be spent yet: that of a run whose measuring had begun
-// was.
+// fits reports whether the budget must still be spent. A run that had begun to measure has
+// spent it.
 func (o *runOptions) fits() bool { return o.budget > 0 && (!o.resume || o.begun != nil) }
 
-// refit spends what is left of the budget. That it is too small now, on a busy machine, is
-// no reason not to begin with the least of it.
+// refit spends the rest of the budget. If it is too small on a busy machine, the run still
+// begins with the least plan.
 func (o *runOptions) refit(p *runner.Plan) {
 	if o.fits() {
 		_ = o.fit(p, o.budget-time.Since(o.begin)-reportTime)
 	}
 }
 
-// seek finds the rates of the cases of p that have none yet, and completes the manifest of
-// the run in dir, which out writes: until then each probe is in it when the next one begins.
-// What ends the search closes out, and is returned. What a run had found before is not
-// sought again: see planAgain.
+// seek finds the missing rates of the cases of p, and completes the manifest of the run in
+// dir, which out writes. Each probe is in the manifest before the next one begins. seek
+// closes out and returns the error if the search ends early. It does not repeat the results
+// of an earlier run: see planAgain.
 func (o *runOptions) seek(ctx context.Context, p *runner.Plan, dir string, out *resultfile.Writer, stderr io.Writer) error {
 	if !p.Unknown() {
 		return nil
@@ -75,7 +74,7 @@ func (o *runOptions) seek(ctx context.Context, p *runner.Plan, dir string, out *
 	interrupted := ctx.Err() != nil
 	ferr := out.Finish(func(m *resultfile.Manifest) { m.Finished, m.Interrupted = time.Now().UTC(), true })
 	switch again := "go on with: " + o.program.Name + " run --resume --out " + dir; {
-	case h.over: // nothing to go on with
+	case h.over: // nothing is left to resume
 		return err
 	case !interrupted:
 		return fmt.Errorf("%w; %s; %s", err, h.held(dir), again)
@@ -87,7 +86,7 @@ func (o *runOptions) seek(ctx context.Context, p *runner.Plan, dir string, out *
 	}
 }
 
-// search is seek without its end.
+// search is seek without its final steps.
 func (o *runOptions) search(ctx context.Context, p *runner.Plan, h *hunt) (err error) {
 	if o.knees, err = p.Seek(ctx, o.knees, o.begun, h.at); err != nil {
 		return err
@@ -110,7 +109,7 @@ func (o *runOptions) search(ctx context.Context, p *runner.Plan, h *hunt) (err e
 	return cmp.Or(unsought(p, o.knees), p.Validate())
 }
 
-// unsought says that p, whose rates were to be those around ks, has no case, if that is so.
+// unsought returns an error if p has no case because no rates were found for ks.
 func unsought(p *runner.Plan, ks []resultfile.Knee) error {
 	if len(p.Cases) > 0 || len(ks) == 0 {
 		return nil
@@ -118,20 +117,20 @@ func unsought(p *runner.Plan, ks []resultfile.Knee) error {
 	return fmt.Errorf("%w: nothing is left to measure: the knee of %s was not found: it %s", harness.ErrUsage, ks[0].Lock, ks[0].Missing)
 }
 
-// A hunt tells how far the search for rates has come, and keeps what it has found.
+// A hunt shows the progress of the search for rates, and stores its results.
 type hunt struct {
 	out    *resultfile.Writer
 	show   *progress
 	whole  time.Duration // of the search, as estimated
-	cases  int           // all, those of an earlier search too
+	cases  int           // all, including cases of an earlier search
 	before int           // cases of an earlier search
 	begin  time.Time
 	done   int  // cases
-	probes int  // of the case that is next to be done
-	over   bool // all that is to be found is
+	probes int  // of the next case to complete
+	over   bool // the search is complete
 }
 
-// hunting says what is sought.
+// hunting starts a hunt.
 func (o *runOptions) hunting(p *runner.Plan, out *resultfile.Writer, stderr io.Writer) *hunt {
 	cases := slices.DeleteFunc(slices.Clone(p.Cases), func(c runner.Case) bool { return !c.Unknown() })
 	h := &hunt{out: out, show: o.program.newProgress(stderr), cases: len(cases), before: len(o.knees), done: len(o.knees), begin: time.Now()}
@@ -148,8 +147,8 @@ func (o *runOptions) hunting(p *runner.Plan, out *resultfile.Writer, stderr io.W
 	return h
 }
 
-// at is told of the beginning of each probe, and of the end of each case: it keeps the probe
-// before and then shows it, in a line of its own where lines stay.
+// at is called at the start of each probe and at the end of each case. It stores the
+// previous probe and then shows the progress, on a separate line if lines are kept.
 func (h *hunt) at(now runner.Seeking) error {
 	err := h.out.Edit(func(m *resultfile.Manifest) {
 		if m.Seeking = &now.Knee; now.Done {
@@ -175,7 +174,7 @@ func (h *hunt) at(now runner.Seeking) error {
 	return nil
 }
 
-// held says what dir holds of the search.
+// held describes the part of the search that is in dir.
 func (h *hunt) held(dir string) string {
 	text := fmt.Sprintf("%s holds %d of %s", dir, h.done, numfmt.Plural(h.cases, "knee"))
 	if h.probes > 0 {
@@ -184,8 +183,8 @@ func (h *hunt) held(dir string) string {
 	return text
 }
 
-// left returns about how long the search goes on after so many probes of a case now: by the
-// estimate, and by its pace once it has one.
+// left returns the approximate remaining time after probes probes of the current case. It
+// uses the estimate first, and the pace of the search later.
 func (h *hunt) left(probes int) time.Duration {
 	const paced = 5 // probes
 	took := time.Since(h.begin)
@@ -197,7 +196,7 @@ func (h *hunt) left(probes int) time.Duration {
 	return time.Duration(float64(took) * max(0, 1-share) / share)
 }
 
-// found says what the search for the knee of c gave.
+// found describes the result of the search for the saturation point of c.
 func found(c runner.Case, k resultfile.Knee) string {
 	if k.Missing != "" {
 		return fmt.Sprintf("no knee of %s: it %s", c.Name(), k.Missing)
@@ -209,14 +208,14 @@ func found(c runner.Case, k resultfile.Knee) string {
 	return fmt.Sprintf("knee of %s: %v; measured at %s", c.Name(), k, strings.Join(rates, ", "))
 }
 
-// soughtConditions returns in which conditions the knee k was sought, as Skip has them.
+// soughtConditions returns the conditions of the search for k, in the form of Skip.
 func soughtConditions(k resultfile.Knee) string {
 	w := k.Workload
 	site := harness.Site{Servers: max(1, w.Servers), Durable: w.Durable, TLS: w.TLS, Delay: w.Delay}
 	return strings.TrimSpace(fmt.Sprintf("rate=auto workers=%d %s", w.Workers, site.Conditions()))
 }
 
-// kneeless returns the knees that were not found as what is skipped.
+// kneeless returns the saturation points that were not found as skipped cases.
 func kneeless(ks []resultfile.Knee) (skipped []resultfile.Skip) {
 	for _, k := range ks {
 		if k.Missing != "" && len(k.Rates) == 0 {
@@ -226,7 +225,7 @@ func kneeless(ks []resultfile.Knee) (skipped []resultfile.Skip) {
 	return skipped
 }
 
-// brokenSought returns a line for each lock that broke a promise in a search.
+// brokenSought returns a line for each lock that violated a promise in a search.
 func brokenSought(ks []resultfile.Knee) (lines []string) {
 	for _, k := range ks {
 		if k.Broken != "" {

@@ -19,8 +19,8 @@ import (
 	"locklab/harness/runner"
 )
 
-// TestSeek interrupts a run that finds its rates: it goes on at the same, without another
-// search, to the end, and its report says where the knee is.
+// TestSeek interrupts a run that searched its rates. It resumes with the same rates,
+// without another search, to the end, and its report has the saturation point.
 func TestSeek(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -28,7 +28,7 @@ func TestSeek(t *testing.T) {
 	apart(t)
 	const rounds = 3
 	cmd, said, before := sought(t, rounds)
-	for n := 0; n < 4 && (len(before.Knees) != 1 || len(before.Knees[0].Rates) < 4); n++ { // a busy machine gives too little to tell
+	for n := 0; n < 4 && (len(before.Knees) != 1 || len(before.Knees[0].Rates) < 4); n++ { // a busy machine may give too little
 		cmd, said, before = sought(t, rounds)
 	}
 	dir := filepath.Join(cmd.Dir, "run")
@@ -60,8 +60,8 @@ func TestSeek(t *testing.T) {
 	}
 }
 
-// sought begins a run that finds its rates, interrupts it, and returns what it said and its
-// manifest.
+// sought starts a run that searches its rates, interrupts it, and returns its output and
+// its manifest.
 func sought(t *testing.T, rounds int) (*exec.Cmd, fmt.Stringer, resultfile.Manifest) {
 	t.Helper()
 	cmd := locklab(t, "run", "--locks", "sync-mutex", "--hold", "50us", "--rate", "closed,auto", "--workers", "4", "--rounds", strconv.Itoa(rounds), "--duration", "40ms", "--seed", "5", "--out", "run")
@@ -77,8 +77,8 @@ func sought(t *testing.T, rounds int) (*exec.Cmd, fmt.Stringer, resultfile.Manif
 	return cmd, said, m
 }
 
-// TestSeekInterrupt sends Ctrl-C in the first probe of a search: one line, and a run to go on
-// with. What it would report is nothing, so there is no report.
+// TestSeekInterrupt sends Ctrl-C in the first probe of a search: it prints one line and
+// leaves a run to resume. There is no report, because there are no results.
 func TestSeekInterrupt(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "run", "--locks", "sync-mutex", "--rate", "auto", "--rounds", "2", "--duration", "2s", "--out", "run")
@@ -112,8 +112,8 @@ func TestSeekInterrupt(t *testing.T) {
 	}
 }
 
-// TestSeekBroken: a lock that breaks a promise while its rates are sought is measured where
-// it did, and the run fails.
+// TestSeekBroken: a lock that violates a promise during the search is measured at that
+// load, and the run fails.
 func TestSeekBroken(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector sees what the lock fails to prevent")
@@ -131,7 +131,7 @@ func TestSeekBroken(t *testing.T) {
 	}
 }
 
-// TestSeekWords: what a search found, or did not, is said.
+// TestSeekWords checks the texts for a successful and a failed search.
 func TestSeekWords(t *testing.T) {
 	c := runner.Case{Lock: &harness.Variant{Name: "x"}, Workload: harness.Workload{Workers: 64}, Sought: true}
 	k := resultfile.Knee{Lock: "x", Workload: harness.Workload{Workers: 64, Servers: 3, Delay: time.Millisecond},
@@ -155,8 +155,8 @@ func TestSeekWords(t *testing.T) {
 	}
 }
 
-// TestSeekPlanned: each lock has one case whose rate is to be found, with enough workers for
-// it, beside those whose rates are given; its search is in the budget.
+// TestSeekPlanned: each lock has one case for the search, with enough workers, in addition
+// to the given rates. The search is in the budget.
 func TestSeekPlanned(t *testing.T) {
 	o := runOptions{program: program(), locks: "mcs,redis-queue,peterson", loadFlags: loadFlags{rate: "closed,auto,500/s", deadline: "10ms"}}
 	p, err := o.plan()
@@ -196,8 +196,8 @@ func TestSeekPlanned(t *testing.T) {
 	}
 }
 
-// TestSeekPlannedAgain: a run goes on at the rates of its manifest, whatever the parts are that
-// its windows are of, without those that it skipped; without rates it does not go on.
+// TestSeekPlannedAgain: a run resumes at the rates of its manifest, for any division of its
+// windows into parts. It omits skipped rates, and without rates it does not resume.
 func TestSeekPlannedAgain(t *testing.T) {
 	o := runOptions{program: program(), locks: "sync-mutex,redis-queue,redis-poll", workers: "4", loadFlags: loadFlags{rate: "closed,auto"}, out: "run"}
 	load := harness.Workload{Workers: 4, Locks: 1, Hold: harness.Span{Mean: defaultHold}}

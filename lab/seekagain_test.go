@@ -16,11 +16,11 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// soughtTwo are the flags of a run that looks for two knees, and how it goes on.
+// soughtTwo are the flags of a run that searches two saturation points.
 var soughtTwo = []string{"run", "--locks", "chan,sync-mutex", "--hold", "50us", "--rate", "closed,auto", "--workers", "4", "--rounds", "1", "--duration", "20ms", "--seed", "5", "--out", "run"}
 
-// stoppedAt begins cmd, stops it by stop when it has said the line that at is true of, and returns
-// what it said.
+// stoppedAt starts cmd, stops it with stop at the first line that matches at, and returns
+// its output.
 func stoppedAt(t *testing.T, cmd *exec.Cmd, at func(line string) bool, stop func(*os.Process)) string {
 	t.Helper()
 	stderr, err := cmd.StderrPipe()
@@ -43,9 +43,9 @@ func stoppedAt(t *testing.T, cmd *exec.Cmd, at func(line string) bool, stop func
 	return said.String()
 }
 
-// TestSeekGoesOn ends a search for two knees in the middle of the second: by Ctrl-C, by two
-// of them, and by killing it. The knee and the probes are on disk, and the run goes on with
-// them to its end: no probe is made twice.
+// TestSeekGoesOn ends a search for two saturation points in the middle of the second: by
+// Ctrl-C, by two of them, and by a kill. The first result and the probes are on disk. The
+// run resumes with them to its end and makes no probe twice.
 func TestSeekGoesOn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -55,7 +55,7 @@ func TestSeekGoesOn(t *testing.T) {
 		name   string
 		stop   func(*os.Process)
 		status int
-		said   bool // how far it came
+		said   bool // it printed the progress
 	}{
 		{"Ctrl-C", func(p *os.Process) { p.Signal(os.Interrupt) }, exitInterrupted, true},
 		{"Ctrl-C twice", func(p *os.Process) {
@@ -105,8 +105,8 @@ func TestSeekGoesOn(t *testing.T) {
 	}
 }
 
-// TestSeekPlannedBefore: a run that was interrupted in its search goes on with the search, and
-// spends its budget when that is over; one that had found all does neither.
+// TestSeekPlannedBefore: a run interrupted in its search resumes the search, and spends its
+// budget afterwards. A run with a complete search does neither.
 func TestSeekPlannedBefore(t *testing.T) {
 	o := runOptions{program: program(), locks: "sync-mutex,chan", workers: "4", budget: time.Hour, resume: true, loadFlags: loadFlags{rate: "auto"}, out: "run"}
 	load := harness.Workload{Workers: 4, Locks: 1, Hold: harness.Span{Mean: defaultHold}}

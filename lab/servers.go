@@ -17,20 +17,20 @@ import (
 	"locklab/internal/backend"
 )
 
-// servers are the servers of a run: each way in which they are set up once, and the
-// proxies of those that are to be farther away.
+// servers are the servers of a run: one set for each configuration, and the proxies that
+// delay some of them.
 type servers struct {
 	running  map[harness.Site]*backend.Server // by sites without delay
 	proxies  []*farAway
 	accounts []resultfile.Site
 	warmth   map[harness.Site]*resultfile.WarmUp // by sites without delay
-	told     map[string]string                   // versions of those that another process has started
+	told     map[string]string                   // versions of servers that another process started
 }
 
-// startServers starts what the plan's cases need and enters it in the plan. A case
-// whose servers cannot be had, or whose lock cannot be kept by such, is taken out of the
-// plan and returned as skipped, with the reason. Servers that get faster while they serve
-// are warmed up, for warm at most all together.
+// startServers starts the servers for the plan's cases and enters them in the plan. It
+// removes cases without available servers, or with a lock that does not fit them, and
+// returns them as skipped with the reason. It warms up servers that get faster while they
+// serve, for at most warm in total.
 func startServers(ctx context.Context, p *runner.Plan, warm time.Duration, stderr io.Writer) (_ *servers, skipped []resultfile.Skip, err error) {
 	s := &servers{running: make(map[harness.Site]*backend.Server)}
 	defer func() {
@@ -63,7 +63,7 @@ func startServers(ctx context.Context, p *runner.Plan, warm time.Duration, stder
 	return s, skipped, s.reach(ctx, p)
 }
 
-// start starts the servers of one site, and drops its cases if they cannot be had.
+// start starts the servers of one site, and drops its cases if they are unavailable.
 func (s *servers) start(ctx context.Context, p *runner.Plan, near harness.Site) ([]resultfile.Skip, error) {
 	of := func(why func(c runner.Case) string) []resultfile.Skip {
 		return drop(p, func(c runner.Case) string {
@@ -84,8 +84,8 @@ func (s *servers) start(ctx context.Context, p *runner.Plan, near harness.Site) 
 	return of(func(c runner.Case) string { return c.Lock.Traits.Lacks(srv.Endpoint()) }), nil
 }
 
-// setup says how the servers of a site without delay are set up: there are as many
-// independent ones as a lock of p wants.
+// setup returns the configuration of a site without delay. It has as many independent
+// servers as a lock of p needs.
 func setup(p *runner.Plan, near harness.Site) backend.Setup {
 	b := backend.Setup{Servers: near.Servers, Independent: 1, Durable: near.Durable, TLS: near.TLS}
 	for _, c := range p.Cases {
@@ -106,8 +106,8 @@ func nearSites(p *runner.Plan) (near []harness.Site) {
 	return near
 }
 
-// checkSites reports what of the sites of p cannot be set up: conditions of servers that
-// the lab does not start, and more servers than it keeps at a time.
+// checkSites returns an error if a site of p cannot be set up: it sets conditions for the
+// user's servers, or needs too many servers at a time.
 func checkSites(p *runner.Plan) error {
 	for _, site := range p.Sites() {
 		env := backend.UsersServer(site.Kind)
@@ -133,7 +133,7 @@ func checkSites(p *runner.Plan) error {
 	return nil
 }
 
-// drop takes the cases for which why gives a reason out of p.
+// drop removes the cases for which why gives a reason from p.
 func drop(p *runner.Plan, why func(c runner.Case) string) (skipped []resultfile.Skip) {
 	var all []resultfile.Skip
 	p.Cases = slices.DeleteFunc(p.Cases, func(c runner.Case) bool {
@@ -154,15 +154,13 @@ func drop(p *runner.Plan, why func(c runner.Case) string) (skipped []resultfile.
 	return skipped
 }
 
-// conditions returns in which of the conditions of servers c is measured, as Skip has
-// it.
+// conditions returns the server conditions of c, in the form of Skip.
 func conditions(c runner.Case) string {
 	w := c.Workload
 	site := harness.Site{Servers: max(1, w.Servers), Durable: w.Durable, TLS: w.TLS, Delay: w.Delay}
 	return cmp.Or(site.Conditions(), "servers=1")
 }
 
-// stop ends all servers and proxies.
 func (s *servers) stop() {
 	if s == nil {
 		return
@@ -171,11 +169,11 @@ func (s *servers) stop() {
 		f.close()
 	}
 	for _, srv := range s.running {
-		srv.Stop() // what cannot be stopped dies with this process
+		srv.Stop() // a server that cannot be stopped dies with this process
 	}
 }
 
-// versions returns what the servers say they are.
+// versions returns the versions that the servers report.
 func (s *servers) versions() map[string]string {
 	v := make(map[string]string)
 	maps.Copy(v, s.told)

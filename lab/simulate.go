@@ -21,7 +21,6 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// simulateOptions are the flags of the command simulate.
 type simulateOptions struct {
 	program *Program
 
@@ -31,7 +30,7 @@ type simulateOptions struct {
 	seeds, jobs int
 	out, into   string
 	replace     bool
-	section     bool // the user says something of it
+	section     bool // set by the user
 	list, duel  bool
 }
 
@@ -87,7 +86,7 @@ func (p *Program) simulateCommand() *cobra.Command {
 			}
 			f := cmd.Flags()
 			o.section = f.Changed("lines") || f.Changed("hold") || f.Changed("think")
-			if o.machine == this && !o.section { // few processors: with less to do, the lock is what counts
+			if o.machine == this && !o.section { // few processors: with a smaller section the lock dominates
 				o.hold, o.think = "10ns", "10ns"
 			}
 			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -114,7 +113,7 @@ func (p *Program) simulateCommand() *cobra.Command {
 	return cmd
 }
 
-// run simulates, prints and keeps.
+// run simulates, prints and stores the results.
 func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	switch {
 	case o.out != "" && o.into != "":
@@ -155,7 +154,7 @@ func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) erro
 	return s.run(ctx, offload.Pool{Exe: exe, Processes: o.jobs}, stdout)
 }
 
-// stopped returns err, or that the user ended the command.
+// stopped returns err, or errInterrupted if the user ended the command.
 func stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return errInterrupted
@@ -163,7 +162,6 @@ func stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// simulator returns the build of p that simulates.
 func (p *Program) simulator(ctx context.Context, stderr io.Writer) (string, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -180,7 +178,7 @@ func (p *Program) simulator(ctx context.Context, stderr io.Writer) (string, erro
 	return offload.Find(ctx, q)
 }
 
-// A simulating runs cases, prints them and keeps them.
+// A simulating runs cases, prints them and stores them.
 type simulating struct {
 	machine *simulate.Machine
 	cases   []offload.Job
@@ -191,7 +189,6 @@ type simulating struct {
 	failed int
 }
 
-// run runs the cases in p.
 func (s *simulating) run(ctx context.Context, p offload.Pool, stdout io.Writer) error {
 	if err := s.keep.machine(s.machine); err != nil {
 		return err
@@ -211,7 +208,7 @@ func (s *simulating) run(ctx context.Context, p offload.Pool, stdout io.Writer) 
 	return nil
 }
 
-// simulate runs the cases in p, keeps what they give and shows how far it has come.
+// simulate runs the cases in p, stores the results and shows the progress.
 func (s *simulating) simulate(ctx context.Context, p offload.Pool) error {
 	show := newProgress(s.stderr)
 	defer show.clear()
@@ -230,14 +227,14 @@ func (s *simulating) simulate(ctx context.Context, p offload.Pool) error {
 	})
 }
 
-// keptSimulations is where simulations are kept; nil keeps none.
+// keptSimulations is the file for simulations; nil stores nothing.
 type keptSimulations struct {
 	dir  string
-	new  *resultfile.Writer    // of a run of their own
-	more *resultfile.Extension // of one that is there
+	new  *resultfile.Writer    // of a separate run
+	more *resultfile.Extension // of an existing run
 }
 
-// open opens what --out or --into names, or returns nil.
+// open opens the file for --out or --into, or returns nil.
 func (o simulateOptions) open() (*keptSimulations, error) {
 	k := &keptSimulations{dir: o.out}
 	var err error
@@ -265,7 +262,7 @@ func (o simulateOptions) open() (*keptSimulations, error) {
 	return k, nil
 }
 
-// appender is the part that a new run and one that is there have in common.
+// appender is the common interface of a new and an existing run.
 type appender interface {
 	AppendMachine(*harness.ModelMachine) error
 	AppendSimulation(*harness.Simulation) error
@@ -278,7 +275,7 @@ func (k *keptSimulations) appender() appender {
 	return k.more
 }
 
-// machine keeps the description of m.
+// machine stores the description of m.
 func (k *keptSimulations) machine(m *simulate.Machine) error {
 	if k == nil {
 		return nil

@@ -18,8 +18,8 @@ import (
 	"locklab/internal/machine"
 )
 
-// simulatingCommand returns the command simulate as a process of a copy of this test, beside
-// which there is the build that simulates.
+// simulatingCommand returns the command simulate as a process of a copy of this test, next
+// to the simulating build.
 func simulatingCommand(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := locklab(t, append([]string{"simulate"}, args...)...)
@@ -31,7 +31,7 @@ func simulatingCommand(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// linkedTest gives this test a name in a directory of its own.
+// linkedTest links this test under a name in its own directory.
 func linkedTest(t *testing.T) string {
 	t.Helper()
 	exe, err := os.Executable()
@@ -49,7 +49,7 @@ func linkedTest(t *testing.T) string {
 	return to
 }
 
-// A simulateRefusal is flags that simulate refuses, and part of what it says.
+// A simulateRefusal is flags that simulate rejects, and part of the message.
 type simulateRefusal struct{ args, want string }
 
 var simulateRefusals = []simulateRefusal{
@@ -99,7 +99,7 @@ func TestSimulateUsage(t *testing.T) {
 		t.Run(c.args, func(t *testing.T) {
 			t.Parallel()
 			cmd := locklab(t, append([]string{"simulate"}, strings.Fields(c.args)...)...)
-			// Nothing of this asks for the other build, which is not here.
+			// None of this needs the other build, which is missing here.
 			cmd.Env = append(cmd.Env, "PATH=/nonexistent")
 			stdout, stderr, status := output(t, cmd)
 			if status != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) {
@@ -109,8 +109,8 @@ func TestSimulateUsage(t *testing.T) {
 	}
 }
 
-// TestSimulateWithout: without the other build, and without a go command to make it, one
-// line says how to make it.
+// TestSimulateWithout: without the other build and without a go command, one line explains
+// how to build it.
 func TestSimulateWithout(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "simulate", "--machine", "skylake-24", "--out", "run")
@@ -125,8 +125,8 @@ func TestSimulateWithout(t *testing.T) {
 	}
 }
 
-// simulationIsRead shows that the flags of a command are understood: all that is missing is
-// the build that simulates, which is neither beside this test nor made.
+// simulationIsRead checks that the flags of a command are accepted: the only error is the
+// missing simulating build.
 func simulationIsRead(home, command string) error {
 	exe, err := os.Executable()
 	if err != nil {
@@ -163,8 +163,8 @@ func TestListMachines(t *testing.T) {
 	}
 }
 
-// TestSimulate: what is printed and kept is marked as simulated and does not depend on
-// the number of processes.
+// TestSimulate: output and file are marked as simulated and do not depend on the number of
+// processes.
 func TestSimulate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -202,8 +202,8 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
-// TestSimulateInto adds to a run that was measured; nothing else in it changes, and the
-// section is the run's.
+// TestSimulateInto adds to a measured run: nothing else in it changes, and the section is
+// the run's.
 func TestSimulateInto(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -231,7 +231,7 @@ func TestSimulateInto(t *testing.T) {
 	}
 }
 
-// TestSimulateInterrupt: Ctrl-C keeps what was finished, and prints it.
+// TestSimulateInterrupt: Ctrl-C stores and prints the finished cases.
 func TestSimulateInterrupt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -268,8 +268,8 @@ func TestSimulateInterrupt(t *testing.T) {
 	}
 }
 
-// TestSimulateThis describes this machine, and keeps what was measured, what was
-// simulated and the machine.
+// TestSimulateThis describes this machine, and stores the measurements, the simulations and
+// the machine.
 func TestSimulateThis(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -313,14 +313,14 @@ func TestSimulateThis(t *testing.T) {
 	}
 }
 
-// TestNormalBuildHasNoHook: a build that measures has no hook in its atomic operations,
-// and the one that simulates has.
+// TestNormalBuildHasNoHook: the measuring build has no hook in its atomic operations, the
+// simulating build has.
 func TestNormalBuildHasNoHook(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
 	}
 	t.Parallel()
-	hook := []byte(strings.Join([]string{"atomics.Set", "Scheduler"}, "")) // in no text of this test
+	hook := []byte(strings.Join([]string{"atomics.Set", "Scheduler"}, "")) // assembled, so that this test does not contain the text
 	cmd := simulatingCommand(t)
 	for exe, want := range map[string]bool{cmd.Path: false, cmd.Path + offload.Suffix: true} {
 		text, err := os.ReadFile(exe)
@@ -341,7 +341,7 @@ func TestWorkerCounts(t *testing.T) {
 		"3..20":    {3, 4, 8, 16, 20},
 		"5":        {5},
 		"8,2,1..4": {1, 2, 4, 8},
-		"1..256":   {1, 2, 4, 8, 16, 22, 32, 44, 64, 88, 128, 256}, // refused later, with the reason
+		"1..256":   {1, 2, 4, 8, 16, 22, 32, 44, 64, 88, 128, 256}, // rejected later, with the reason
 	} {
 		got, err := workerCounts(text, two)
 		if err != nil || !slices.Equal(got, want) {

@@ -19,8 +19,7 @@ func (p *herePoint) fitted() bool {
 	return slices.Contains(fitLocks, p.job.Lock) && p.job.Workload.Workers > 1 && len(p.ns) > 0
 }
 
-// fit chooses the machine of the grid that is nearest to what was measured of the locks
-// to fit by.
+// fit chooses the machine of the grid closest to the measurements of the fit locks.
 func (h *here) fit(ctx context.Context) error {
 	var of []*herePoint
 	for _, p := range h.points {
@@ -60,9 +59,9 @@ func (h *here) fit(ctx context.Context) error {
 	return nil
 }
 
-// factor returns the typical factor between simulations and what was measured: the root
-// of the mean square of its logarithm. Points without one of the two are left out; of none
-// it is infinite.
+// factor returns the typical factor between simulations and measurements: the root mean
+// square of its logarithm. It omits points without both figures. Without any point it
+// returns infinity.
 func factor(all []*harness.Simulation, of []*herePoint) float64 {
 	sum, n := 0.0, 0
 	for i, s := range all {

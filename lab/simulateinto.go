@@ -9,8 +9,8 @@ import (
 	"locklab/harness/simulate"
 )
 
-// modelOf returns what the model calls a workload that was measured, and whether it
-// knows it: a closed loop of workers on one lock with constant times.
+// modelOf returns the model's form of a measured workload, and whether it has one. The
+// workload must be a closed loop of workers on one lock with constant times.
 func modelOf(w harness.Workload) (simulate.Workload, bool) {
 	m := simulate.Workload{Workers: w.Workers, Hold: float64(w.Hold.Mean), Think: float64(w.Think.Mean), Wait: harness.WaitPause, Apart: true} // as workers are bound
 	if w.Wait == harness.WaitSpin {
@@ -27,9 +27,8 @@ func modelOf(w harness.Workload) (simulate.Workload, bool) {
 	return m, plain == w
 }
 
-// likeRun sets the lines, the hold and the think time to those that a run has most results
-// of spin locks with, unless the user gave one of them: then simulated points stand beside
-// measured ones.
+// likeRun sets lines, hold and think time to the values with most results of spin locks in
+// the run, unless the user gave one of them. The simulated points then match measured ones.
 func (o *simulateOptions) likeRun() error {
 	if o.into == "" || o.section {
 		return nil

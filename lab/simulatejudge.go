@@ -10,7 +10,7 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// judge keeps the simulations, each with how far it was off, and prints both figures.
+// judge stores the simulations with their errors, and prints both figures.
 func (h *here) judge(all []*harness.Simulation) error {
 	for i, s := range all {
 		if s == nil {
@@ -52,7 +52,7 @@ func (h *here) judge(all []*harness.Simulation) error {
 	return nil
 }
 
-// summary says how far the model was off with two workers and more, in one sentence.
+// summary describes the model's error with two and more workers, in one sentence.
 func (h *here) summary(all []*harness.Simulation) string {
 	var kept []*harness.Simulation
 	var of []*herePoint
@@ -67,7 +67,7 @@ func (h *here) summary(all []*harness.Simulation) string {
 	return fmt.Sprintf("locks that the model is not fitted to, two workers and more: typical factor %.2f over %s", factor(kept, of), numfmt.Plural(len(kept), "point"))
 }
 
-// off says how far the model was off for a lock here, in one sentence.
+// off describes the model's error for a lock on this machine, in one sentence.
 func (h *here) off(all []*harness.Simulation, lock string, fitted bool) string {
 	var kept []*harness.Simulation
 	var of []*herePoint

@@ -14,10 +14,10 @@ import (
 	"locklab/harness/simulate/offload"
 )
 
-// this is the machine that the program runs on, as the user names it.
+// this is the user's name for the machine of this program.
 const this = "this"
 
-// modelled returns the machine that the user names: one of the program, or a file.
+// modelled returns the machine of that name from the program, or from a file.
 func modelled(name string) (*simulate.Machine, error) {
 	if name == "" {
 		return nil, fmt.Errorf("%w: which machine? give --machine NAME, of --list, a file, or --machine this", harness.ErrUsage)
@@ -36,8 +36,8 @@ func modelled(name string) (*simulate.Machine, error) {
 	return m, nil
 }
 
-// simulated returns the locks that the user chose, of those that the model runs. One that
-// it does not run may be in what a word such as all means, but not be named.
+// simulated returns the chosen locks that the model can run. A word such as all may match
+// other locks, but the user must not name one.
 func (o simulateOptions) simulated() ([]*harness.Variant, error) {
 	if o.locks == "" {
 		var locks []*harness.Variant
@@ -78,7 +78,7 @@ func (o simulateOptions) simulated() ([]*harness.Variant, error) {
 	return locks, nil
 }
 
-// usualWorkers is up to how many workers are simulated if nothing is said about it.
+// usualWorkers is the default greatest number of simulated workers.
 const usualWorkers = 64
 
 // workerCounts reads numbers of workers and ranges of them.
@@ -116,8 +116,8 @@ func workerCounts(text string, m *simulate.Machine) ([]int, error) {
 	return slices.Compact(counts), nil
 }
 
-// steps returns a, b, the powers of two between them, and what is in that range of the cores and
-// hardware threads of a socket of m, its cores and its threads.
+// steps returns a, b, the powers of two between them, and the sizes of m in that range:
+// cores and threads of a socket, and of the machine.
 func steps(a, b int, m *simulate.Machine) []int {
 	ns := []int{a, b}
 	for n := 1; n < b; n *= 2 {
@@ -129,7 +129,6 @@ func steps(a, b int, m *simulate.Machine) []int {
 	return slices.Compact(ns)
 }
 
-// parseModelTime reads a time of the model as ns.
 func parseModelTime(text string) (float64, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || float64(d) > simulate.MaxTime {
@@ -138,7 +137,6 @@ func parseModelTime(text string) (float64, error) {
 	return float64(d), nil
 }
 
-// parseLines reads a number of cache lines.
 func parseLines(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > simulate.MaxLines {
@@ -147,8 +145,8 @@ func parseLines(text string) (int, error) {
 	return n, nil
 }
 
-// cases crosses what the user chose: by workload, number of workers and lock. A lock that
-// serves fewer workers is left out where they are more.
+// cases crosses the user's choices: by workload, number of workers and lock. It omits a
+// lock at more workers than it serves.
 func (o simulateOptions) cases(m *simulate.Machine) ([]offload.Job, error) {
 	locks, err := o.simulated()
 	if err != nil {
@@ -197,7 +195,7 @@ const (
 	placeSockets = "sockets"
 )
 
-// placed returns a workload whose workers are placed as text says.
+// placed returns a workload with the placement of text.
 func placed(text string) (w simulate.Workload, err error) {
 	switch text {
 	case placeCores:

@@ -14,7 +14,7 @@ import (
 	"locklab/internal/machine"
 )
 
-// measure measures what jobs are of, and the locks to fit by.
+// measure measures the points of jobs, and the fit locks.
 func (h *here) measure(ctx context.Context, jobs []offload.Job) error {
 	if h.into != "" {
 		return h.measured(jobs)
@@ -50,8 +50,8 @@ func (h *here) measure(ctx context.Context, jobs []offload.Job) error {
 	return err
 }
 
-// plan puts into plan what jobs are of, and the locks to fit by, and returns the points by
-// the names of their cases.
+// plan adds the points of jobs and the fit locks to plan, and returns the points by the
+// names of their cases.
 func (h *here) plan(plan *runner.Plan, jobs []offload.Job) (map[string]*herePoint, error) {
 	points := make(map[string]*herePoint)
 	add := func(j offload.Job) error {
@@ -87,7 +87,7 @@ func (h *here) has(name string) bool {
 	return slices.ContainsFunc(h.program.spinLocks(), func(v *harness.Variant) bool { return v.Name == name })
 }
 
-// asCase returns the case that measures what j simulates.
+// asCase returns the case that measures the point of j.
 func (h *here) asCase(j offload.Job) (runner.Case, error) {
 	i := slices.IndexFunc(h.program.Locks, func(v *harness.Variant) bool { return v.Name == j.Lock })
 	v := h.program.Locks[i]
@@ -106,7 +106,7 @@ func (h *here) asCase(j offload.Job) (runner.Case, error) {
 	return runner.Case{Lock: v, Workload: w}, nil
 }
 
-// measured takes the points from the run that simulations are added to.
+// measured reads the points from the run that simulations are added to.
 func (h *here) measured(jobs []offload.Job) error {
 	run, err := resultfile.Load(h.into)
 	if err != nil {

@@ -33,7 +33,7 @@ hypothetical: no machine of that size was measured.`)
 	return err
 }
 
-// provenance says what is known of m beside its latencies.
+// provenance describes the evidence for m.
 func provenance(m *simulate.Machine) string {
 	if m.Hypothetical {
 		return m.Evidence + ", hypothetical"
@@ -41,7 +41,7 @@ func provenance(m *simulate.Machine) string {
 	return m.Evidence
 }
 
-// label marks what is printed as simulated, and on which machine.
+// label marks output as simulated, with the machine.
 func label(m *simulate.Machine) string {
 	text := "simulated: " + m.Name
 	if m.Hypothetical {
@@ -50,7 +50,7 @@ func label(m *simulate.Machine) string {
 	return text
 }
 
-// size says how many sockets, cores and threads m has.
+// size describes the sockets, cores and threads of m.
 func size(m *simulate.Machine) string {
 	return fmt.Sprintf("%s, %s, %s", numfmt.Plural(m.Sockets, "socket"), numfmt.Plural(m.Caches(), "core"), numfmt.Plural(m.Threads(), "hardware thread"))
 }
@@ -83,13 +83,13 @@ func writeSimulations(out io.Writer, m *simulate.Machine, all []*harness.Simulat
 	return nil
 }
 
-// alike reports whether two are of one table.
+// alike reports whether two simulations share a table.
 func alike(a, b *harness.Simulation) bool {
 	return a.Lines == b.Lines && a.Hold == b.Hold && a.Think == b.Think && a.Wait == b.Wait
 }
 
-// accuracies returns the sentences on how far the model was off, each with the locks that
-// it is about, or without where it is about all.
+// accuracies returns the sentences on the model's error, each with the locks it applies to,
+// or without them if it applies to all.
 func accuracies(all []*harness.Simulation) (lines []string) {
 	var sentences []string
 	of := make(map[string][]string)
@@ -136,7 +136,7 @@ func writeTable(out io.Writer, table []*harness.Simulation) error {
 	return w.Flush()
 }
 
-// seedRange is between which figures the seeds are, "" where they say the same.
+// seedRange returns the range of the seeds' figures, or "same" if they are equal.
 func seedRange(e harness.Expected) string {
 	lo, hi := numfmt.Number(e.Lo), numfmt.Number(e.Hi)
 	if lo == hi {
@@ -145,8 +145,7 @@ func seedRange(e harness.Expected) string {
 	return lo + " to " + hi
 }
 
-// handover is the time of a hand-over; there is none where one worker has the lock again
-// and again.
+// handover returns the time of a handover, or unknown if one worker keeps the lock.
 func handover(s *harness.Simulation) string {
 	if s.Handover.Median == 0 {
 		return numfmt.Unknown
@@ -154,7 +153,7 @@ func handover(s *harness.Simulation) string {
 	return numfmt.Number(s.Handover.Median)
 }
 
-// socketShare is the share of hand-overs that stay on the socket, where there is another.
+// socketShare returns the share of handovers within a socket, if there is another socket.
 func socketShare(s *harness.Simulation) string {
 	if s.OnSockets < 2 {
 		return numfmt.Unknown
@@ -162,8 +161,8 @@ func socketShare(s *harness.Simulation) string {
 	return numfmt.Plain(numfmt.Percent(100 * s.SameSocket.Median))
 }
 
-// printDuels prints what two cores do that compare and swap one word in the same instant:
-// two of one socket, and two of different ones.
+// printDuels prints the results of two simultaneous compare-and-swaps of one word, on cores
+// of one socket and of different sockets.
 func printDuels(ctx context.Context, out io.Writer, exe string, m *simulate.Machine, seed uint64) error {
 	type pair struct {
 		where string

@@ -15,8 +15,8 @@ import (
 	"locklab/internal/machine"
 )
 
-// shapeOf returns a machine of the sockets, clusters, cores and threads of t, without its
-// times. Where they are not alike it has one cluster a socket, or one socket.
+// shapeOf returns a machine with the sockets, clusters, cores and threads of t, without
+// times. An irregular machine gets one cluster per socket, or one socket.
 func shapeOf(t machine.Topology) *simulate.Machine {
 	count := func(key func(machine.Place) int) int {
 		seen := make(map[int]bool)
@@ -40,15 +40,15 @@ func shapeOf(t machine.Topology) *simulate.Machine {
 	return &simulate.Machine{Sockets: 1, Clusters: 1, Cores: len(t), SMT: 1}
 }
 
-// distances are how far two processors of a relation are in a model: the index of its
-// transfer times.
+// distances maps the relation of two processors to the index of the model's transfer times.
 var distances = map[machine.Relation]int{
 	machine.SMTSiblings: 0, machine.SameCache: 1, machine.SameNode: 2, machine.SamePackage: 2,
 	machine.OtherNode: 3, machine.OtherPackage: 3, machine.Unknown: 2,
 }
 
-// transfers returns the median time of a word one way, in ns, by distance, from the field
-// of the experiment core-to-core, and how many pairs each is of: 0 where there are none.
+// transfers returns the median one-way time of a word, in ns, by distance, from the field
+// of the experiment core-to-core. pairs is the number of pairs at each distance, possibly
+// 0.
 func transfers(f *harness.Finding, t machine.Topology) (times [4]float64, pairs [4]int, err error) {
 	i := slices.IndexFunc(f.Tables, func(t harness.Table) bool { return t.Chart == harness.Heat })
 	if i < 0 {
@@ -80,7 +80,7 @@ func transfers(f *harness.Finding, t machine.Topology) (times [4]float64, pairs 
 	return times, pairs, nil
 }
 
-// filled returns times with those that are 0 as the next nearer one, or else as the next
+// filled returns times with zeros replaced by the next nearer time, or else the next
 // farther one.
 func filled(times [4]float64) [4]float64 {
 	for i := range times {
@@ -96,7 +96,7 @@ func filled(times [4]float64) [4]float64 {
 	return times
 }
 
-// alone returns what an operation takes by one processor, in ns, from the experiment cost.
+// alone returns the time of an operation by one processor, in ns, from the experiment cost.
 func alone(f *harness.Finding, operation string) (float64, error) {
 	for _, t := range f.Tables {
 		for _, r := range t.Rows {
@@ -108,7 +108,7 @@ func alone(f *harness.Finding, operation string) (float64, error) {
 	return 0, fmt.Errorf("lab: the experiment %s does not tell what %q takes", f.Name, operation)
 }
 
-// pauseTime returns what one spin hint takes, in ns: the median of some batches.
+// pauseTime returns the time of one spin hint, in ns: the median of some batches.
 func pauseTime() float64 {
 	const batches, hints = 31, 2000
 	var ns []float64
@@ -122,7 +122,7 @@ func pauseTime() float64 {
 	return math.Max(stat.Median(ns), 0.1)
 }
 
-// describe fills in the times of m, the machine that this is, from what was measured.
+// describe sets the times of m, the model of this machine, from measurements.
 func describe(m *simulate.Machine, t machine.Topology, hops, cost *harness.Finding) error {
 	times, pairs, err := transfers(hops, t)
 	if err != nil {
@@ -171,9 +171,9 @@ func describe(m *simulate.Machine, t machine.Topology, hops, cost *harness.Findi
 	return m.Validate()
 }
 
-// grid returns machines like m, with the two numbers that no single measurement gives: by
-// how far a transfer has gone when the last owner learns of it, and for how long it keeps
-// the next request waiting.
+// grid returns machines like m with different values of two parameters that no single
+// measurement gives. One is the progress of a transfer when the last owner sees it, the
+// other the time that it delays the next request.
 func grid(m *simulate.Machine) (all []*simulate.Machine) {
 	near := slices.MinFunc(m.Transfer[1:], cmp.Compare[float64])
 	for _, window := range []float64{0.1, 0.2, 0.3, 0.4, 0.55, 0.7, 0.85, 1} {

@@ -16,7 +16,7 @@ import (
 	"locklab/internal/machine"
 )
 
-// How long locks are measured to set simulations beside: a few seconds in all.
+// The length of the measurements for comparison with simulations: a few seconds in total.
 const (
 	hereRounds = 3
 	hereWindow = 40 * time.Millisecond
@@ -24,17 +24,17 @@ const (
 	hereBudget = 2 * time.Second // of an experiment
 )
 
-// fitLocks are by which the model of this machine is fitted, if the program has them.
+// fitLocks are the locks to fit the model of this machine to, if the program has them.
 var fitLocks = []string{"tas", "ticket"}
 
-// A herePoint is what was measured of one lock with so many workers.
+// A herePoint is the measurements of one lock with one number of workers.
 type herePoint struct {
 	job offload.Job
 	ns  []float64 // per acquisition, of each round
 }
 
-// A here describes the machine that the program runs on, and compares what the model
-// expects there with what is measured there.
+// A here describes the machine of the program, and compares the model's predictions with
+// measurements there.
 type here struct {
 	simulateOptions
 	exe            string
@@ -44,7 +44,7 @@ type here struct {
 	model    *simulate.Machine
 	keep     *keptSimulations
 	points   []*herePoint
-	unquiet  []string // what disturbed the measurements
+	unquiet  []string // disturbances of the measurements
 }
 
 // runHere is run for the machine that the program runs on.
@@ -80,8 +80,8 @@ func (o simulateOptions) runHere(ctx context.Context, stdout, stderr io.Writer) 
 	return err
 }
 
-// compare describes the machine, measures the jobs, fits what is left, simulates the jobs
-// and prints both.
+// compare describes the machine, measures the jobs, fits the free parameters, simulates the
+// jobs and prints both figures.
 func (h *here) compare(ctx context.Context, jobs []offload.Job) error {
 	hops, err := h.find(ctx, "core-to-core")
 	if err != nil {
@@ -117,7 +117,8 @@ func (h *here) compare(ctx context.Context, jobs []offload.Job) error {
 	return errors.Join(err, h.judge(all))
 }
 
-// find returns what an experiment finds: in the run that simulations are added to, or now.
+// find returns the finding of an experiment: from the run that simulations are added to, or
+// from a new experiment.
 func (h *here) find(ctx context.Context, name string) (*harness.Finding, error) {
 	if h.into != "" {
 		run, err := resultfile.Load(h.into)
@@ -150,8 +151,8 @@ func (h *here) find(ctx context.Context, name string) (*harness.Finding, error) 
 	return f, err
 }
 
-// placed returns m as n workers meet it that are measured: they take one thread of each
-// core before the second one of any.
+// placed returns m as seen by n measured workers: they occupy one thread of each core
+// before a second one.
 func (h *here) placed(n int, m *simulate.Machine) *simulate.Machine {
 	if n > m.Caches() {
 		return m
@@ -161,7 +162,7 @@ func (h *here) placed(n int, m *simulate.Machine) *simulate.Machine {
 	return &single
 }
 
-// simulate runs jobs and returns their simulations, nil where one failed.
+// simulate runs jobs and returns their simulations, nil for a failed one.
 func (h *here) simulate(ctx context.Context, jobs []offload.Job, what string) ([]*harness.Simulation, error) {
 	show := newProgress(h.stderr)
 	defer show.clear()

@@ -15,7 +15,7 @@ import (
 
 var simulations = synthetic.Simulations("oak-2x4", 2, 4, []int{1, 2, 4, 8}, synthetic.Local("queue", harness.Spin, harness.Recommended))
 
-// TestSimulationsOnDisk reports, draws and exports a run of simulations alone.
+// TestSimulationsOnDisk reports, draws and exports a run with simulations only.
 func TestSimulationsOnDisk(t *testing.T) {
 	alone := filepath.Join(t.TempDir(), "alone")
 	w, err := resultfile.Create(alone, resultfile.Manifest{})
@@ -53,7 +53,7 @@ func TestSimulationsOnDisk(t *testing.T) {
 	}
 }
 
-// TestCompareLeavesSimulationsOut compares a run with itself and simulations besides.
+// TestCompareLeavesSimulationsOut compares a run with a copy that also has simulations.
 func TestCompareLeavesSimulationsOut(t *testing.T) {
 	measured, err := filepath.Abs("../reports/testdata/run")
 	if err != nil {

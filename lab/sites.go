@@ -12,13 +12,13 @@ import (
 	"locklab/internal/machine"
 )
 
-// farAway is proxies before all addresses of an endpoint, which make it farther away.
+// farAway is proxies in front of all addresses of an endpoint, which add a delay.
 type farAway struct {
-	at      harness.Endpoint // as clients reach it
+	at      harness.Endpoint // the proxies' addresses
 	proxies []*faultproxy.Proxy
 }
 
-// newFarAway returns at behind proxies that do not delay yet.
+// newFarAway returns at behind proxies without a delay yet.
 func newFarAway(at harness.Endpoint) (*farAway, error) {
 	f := &farAway{at: at}
 	f.at.Addrs = nil
@@ -38,7 +38,7 @@ func newFarAway(at harness.Endpoint) (*farAway, error) {
 	return f, nil
 }
 
-// delay makes each round trip so much longer.
+// delay adds by to each round trip.
 func (f *farAway) delay(by time.Duration) {
 	for _, p := range f.proxies {
 		p.Delay(faultproxy.Request, by/2)
@@ -52,8 +52,8 @@ func (f *farAway) close() {
 	}
 }
 
-// reach enters in p how the cases reach their servers, through proxies where they are to
-// be farther away, and takes down how all are set up and how long a round trip to them is.
+// reach enters the endpoints of the cases in p, with proxies for delayed sites. It records
+// the configuration of all sites and their round trips.
 func (s *servers) reach(ctx context.Context, p *runner.Plan) error {
 	clock := machine.Calibrate()
 	for _, site := range p.Sites() {
@@ -88,11 +88,12 @@ func (s *servers) reach(ctx context.Context, p *runner.Plan) error {
 	return ctx.Err()
 }
 
-// probes is how often each round trip of a site is measured, in turn with the others.
+// probes is the number of measurements of each round trip of a site, alternating with the
+// others.
 const probes = 3
 
-// trips measures the round trips to at, and if a has a delay also those through a proxy
-// without and with it, which it returns.
+// trips measures the round trips to at. If a has a delay it also measures those through a
+// proxy without and with it, and returns the proxy.
 func trips(ctx context.Context, clock machine.Clock, at harness.Endpoint, a *resultfile.Site) (far *farAway, err error) {
 	if a.Delay > 0 {
 		if far, err = newFarAway(at); err != nil {

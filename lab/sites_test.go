@@ -29,15 +29,15 @@ func planned(t *testing.T, o runOptions) *runner.Plan {
 	return p
 }
 
-// TestConditions measures a lock on durable servers a millisecond away, one alone and
-// one with replicas, and asks these servers and the results for the conditions.
+// TestConditions measures a lock on durable servers a millisecond away, one alone and one
+// with replicas. The servers and the results must have these conditions.
 func TestConditions(t *testing.T) {
 	needRedis(t)
 	if env := backend.UsersServer(harness.KindRedis); env != "" {
 		t.Skipf("%s names servers of the user, which are not set up", env)
 	}
 	if s, _, err := startServers(t.Context(), planned(t, runOptions{locks: "redis-queue", workers: "1"}), 0, io.Discard); err != nil {
-		t.Fatal(err) // what starts processes stays
+		t.Fatal(err) // the helper that starts processes stays, so it must precede leaktest
 	} else {
 		s.stop()
 	}
@@ -67,7 +67,7 @@ func TestConditions(t *testing.T) {
 			return at.Lost
 		}
 		seen[at.Case.Name()]++
-		served := r.Ops > 0 || at.Case.Lock.Name == "redis-redlock" // its waiters may poll past each other for so long
+		served := r.Ops > 0 || at.Case.Lock.Name == "redis-redlock" // its waiters may poll without success for that long
 		if r.Workload != at.Case.Workload || !served || len(r.Violations) > 0 {
 			t.Errorf("%s: %+v, %d acquisitions, %v", at.Case.Name(), r.Workload, r.Ops, r.Violations)
 		}
@@ -81,7 +81,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// wantSetup asks the servers at a site how they are set up.
+// wantSetup checks the configuration of the servers at a site.
 func wantSetup(t *testing.T, site harness.Site, at harness.Endpoint) {
 	t.Helper()
 	if want := map[int]int{1: 3, 3: 3}[site.Servers]; len(at.PIDs) != want { // three alone, for Redlock
@@ -106,8 +106,8 @@ func wantSetup(t *testing.T, site harness.Site, at harness.Endpoint) {
 	}
 }
 
-// TestConditionsTLS measures a lock by TLS: the process that does so is told which
-// certificate to trust.
+// TestConditionsTLS measures a lock over TLS: the measuring process gets the certificate to
+// trust.
 func TestConditionsTLS(t *testing.T) {
 	needRedis(t)
 	if env := backend.UsersServer(harness.KindRedis); env != "" {
@@ -142,7 +142,8 @@ func TestConditionsTLS(t *testing.T) {
 	}
 }
 
-// TestConditionsTLSJava does the same with a lock whose workers are in Java, beside one here.
+// TestConditionsTLSJava does the same with a lock whose workers are in Java, together with
+// one in Go.
 func TestConditionsTLSJava(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -174,7 +175,7 @@ func TestConditionsTLSJava(t *testing.T) {
 	}
 }
 
-// lacksCurator returns why Curator cannot run here, nil if it can.
+// lacksCurator returns the reason why Curator cannot run here, or nil.
 func lacksCurator() error {
 	for _, v := range program().Locks {
 		if v.Name == "curator-mutex" && v.Unavailable != "" {
@@ -184,7 +185,7 @@ func lacksCurator() error {
 	return nil
 }
 
-// TestConditionsAreRefused: each in one line.
+// TestConditionsAreRefused: each gives one line.
 func TestConditionsAreRefused(t *testing.T) {
 	for _, test := range []struct {
 		env, at string
@@ -215,8 +216,8 @@ func TestConditionsAreRefused(t *testing.T) {
 	}
 }
 
-// TestSkipConditions: a lock that cannot be measured in some of the conditions is skipped
-// in these, and a run that is resumed skips the same.
+// TestSkipConditions: a lock that does not fit some conditions is skipped there, and a
+// resumed run skips the same cases.
 func TestSkipConditions(t *testing.T) {
 	o := runOptions{locks: "redis-queue,redis-redlock", workers: "2", servers: "1,3,5"}
 	p := planned(t, o)

@@ -16,28 +16,27 @@ import (
 	"locklab/reports"
 )
 
-// errUnfit only chooses the exit status: what it says has been said.
+// errUnfit only selects the exit status; the reason has been printed.
 var errUnfit = errors.New("the machine is not, or was not, fit to measure on")
 
-// listening is how long the machine is watched before it is judged: long enough
-// for the ticks of 10 ms in which the kernel counts.
+// listening is the observation time of the machine. It is much longer than the kernel's
+// ticks of 10 ms.
 const listening = time.Second
 
-// A strictness says which warnings about the machine keep a command from going
-// on.
+// A strictness selects the warnings about the machine that stop a command.
 type strictness struct {
 	strict bool
 	accept []string // kinds of warnings
 }
 
-// flags declares the flags: when and about what is the warning.
+// flags declares the flags; when and what complete their help.
 func (s *strictness) flags(cmd *cobra.Command, when, what string) {
 	f := cmd.Flags()
 	f.BoolVar(&s.strict, "strict", false, "exit with status 3, "+when+", if there is a warning about the "+what)
 	f.StringSliceVar(&s.accept, "accept", nil, "kinds of warnings that --strict lets pass, such as guest,clock-step")
 }
 
-// validate refuses kinds that are not among kinds.
+// validate rejects kinds that are not among kinds.
 func (s *strictness) validate(kinds []string) error {
 	for _, kind := range s.accept {
 		if !slices.Contains(kinds, kind) {
@@ -50,15 +49,14 @@ func (s *strictness) validate(kinds []string) error {
 	return nil
 }
 
-// judge returns errUnfit, and says so, if one of ws, about this machine, is not to
-// be passed. It writes what is wrong and what to do about it unless that was shown
-// before.
+// judge returns errUnfit, with a message, if one of ws, about this machine, is not
+// accepted. Unless shown is set, it also writes the warnings and their remedies.
 func (s *strictness) judge(program string, ws []harness.Warning, shown bool, stderr io.Writer) error {
 	return s.refuse(program, ws, shown, stderr, "this machine is not fit to measure on, and --strict was given; to measure all the same")
 }
 
-// judgeRuns is judge for what the report of finished runs warns of, which is in
-// the report.
+// judgeRuns is judge for the warnings in the reports of finished runs, where they have been
+// shown.
 func (s *strictness) judgeRuns(program string, runs []*resultfile.Run, stderr io.Writer) error {
 	if !s.strict {
 		return nil
@@ -70,7 +68,7 @@ func (s *strictness) judgeRuns(program string, runs []*resultfile.Run, stderr io
 	return s.refuse(program, ws, false, stderr, "the report has warnings, and --strict was given; to let them pass")
 }
 
-// refuse is judge, which says why there is no going on by verdict.
+// refuse is judge with the message verdict.
 func (s *strictness) refuse(program string, ws []harness.Warning, shown bool, stderr io.Writer, verdict string) error {
 	if !s.strict {
 		return nil
@@ -94,14 +92,14 @@ func (s *strictness) refuse(program string, ws []harness.Warning, shown bool, st
 	return errUnfit
 }
 
-// listen watches the machine for a while in which this process does nothing.
+// listen watches the machine for d while this process is idle.
 func listen(d time.Duration) harness.Noise {
 	w := machine.Watch()
 	time.Sleep(d)
 	return w.Stop()
 }
 
-// admit judges the machine as it is now, before anything is measured.
+// admit judges the current state of the machine, before any measurement.
 func (s *strictness) admit(program string, stderr io.Writer) error {
 	if err := s.validate(machine.WarningKinds()); err != nil || !s.strict {
 		return err

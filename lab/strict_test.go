@@ -53,9 +53,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestStrict runs the commands. Of the machine of a test nothing is known, so all
-// kinds of warnings are accepted, or none with a warning made sure: with one
-// processor there is always one.
+// TestStrict runs the commands. The machine of a test is unknown. So either all kinds of
+// warnings are accepted, or none, with a certain warning: one processor always gives one.
 func TestStrict(t *testing.T) {
 	t.Parallel()
 	all := "--accept=" + strings.Join(machine.WarningKinds(), ",")
@@ -78,7 +77,7 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// TestReportStrict draws runs with and without warnings. It is drawn in any case.
+// TestReportStrict draws runs with and without warnings; the report is drawn in both cases.
 func TestReportStrict(t *testing.T) {
 	t.Parallel()
 	one, two := machineRuns(t)

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestRunReachesTheDisk: while a run goes on, its disk has what was measured.
-// Without being asked, Linux would write it half a minute later.
+// TestRunReachesTheDisk: during a run, the results are on the disk. Without a sync, Linux
+// would write them half a minute later.
 func TestRunReachesTheDisk(t *testing.T) {
 	cmd := locklab(t, "run", "--locks", "mcs", "--workers", "1", "--rounds", "1000", "--duration", "20ms", "--out", "run")
 	var fs unix.Statfs_t

@@ -26,13 +26,12 @@ func anyHostFlag(f *pflag.FlagSet, to *bool) {
 	f.BoolVar(to, "any-host", false, "machines that differ in the name of the host only are one, as containers are")
 }
 
-// flags declares the flags.
 func (t *terms) flags(f *pflag.FlagSet) {
 	t.set = f
 	marginFlag(f, &t.margin, "")
 }
 
-// apply writes what was given into m.
+// apply writes the given flags into m.
 func (t *terms) apply(m *resultfile.Manifest) error {
 	if t.set == nil {
 		return nil
@@ -47,8 +46,8 @@ func (t *terms) apply(m *resultfile.Manifest) error {
 	return nil
 }
 
-// parseMargin reads the value of --margin, a percentage such as "5%" or "0.5%". The sign
-// is not optional: 0.05 could be meant as 5 %.
+// parseMargin reads the value of --margin, a percentage such as "5%" or "0.5%". The sign is
+// required: 0.05 could mean 5 %.
 func parseMargin(text string) (float64, error) {
 	number, signed := strings.CutSuffix(text, "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)

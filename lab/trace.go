@@ -15,7 +15,6 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// traceOptions are the flags of the command trace.
 type traceOptions struct {
 	program *Program
 	clients int
@@ -23,10 +22,10 @@ type traceOptions struct {
 	json    bool
 }
 
-// maxTraced is how many clients have a letter.
+// maxTraced is the number of client names: one letter each.
 const maxTraced = 26
 
-// tracePatience is how long a trace waits for a lock to be granted.
+// tracePatience is the greatest wait of a trace for a grant.
 const tracePatience = 30 * time.Second
 
 func (p *Program) traceCommand() *cobra.Command {
@@ -97,7 +96,7 @@ func (o traceOptions) traceable(name string) (*harness.Variant, error) {
 	return v, nil
 }
 
-// trace tells the story of the lock of that name on a real server.
+// trace records the lock of that name on a real server.
 func (o traceOptions) trace(ctx context.Context, name string) (*trace, error) {
 	v, err := o.traceable(name)
 	if err != nil {
@@ -110,7 +109,7 @@ func (o traceOptions) trace(ctx context.Context, name string) (*trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer srv.Stop() // what cannot be stopped dies with this process
+	defer srv.Stop() // a server that cannot be stopped dies with this process
 	at := srv.Endpoint()
 	if at.TLS != nil {
 		return nil, fmt.Errorf("%w: trace cannot read what is sent over TLS: give it a server without", harness.ErrUsage)
@@ -134,12 +133,11 @@ func (o traceOptions) trace(ctx context.Context, name string) (*trace, error) {
 	return t, nil
 }
 
-// A cast is the clients of a trace.
 type cast struct {
 	at     harness.Endpoint
-	path   string // of the lock: a node, or the text that its keys have in common
+	path   string // of the lock: a node, or the common text of its keys
 	record *recorder
-	look   observer // sees the server as it is, beside the story
+	look   observer // observes the server directly, outside of the trace
 
 	members []member
 	exits   []func() error // in the order of arrival
@@ -151,8 +149,8 @@ type member struct {
 	harness.Session
 }
 
-// newCast connects so many clients to the server, each through a proxy that
-// tells the recorder. The caller lets it leave, also after an error.
+// newCast connects clients clients to the server, each through a proxy that reports to the
+// recorder. The caller must call leave, also after an error.
 func newCast(ctx context.Context, v *harness.Variant, at harness.Endpoint, clients int) (*cast, error) {
 	key := fmt.Sprintf("trace-%x-%x", time.Now().Unix(), os.Getpid())
 	c := &cast{at: at, record: newRecorder()}
@@ -163,8 +161,8 @@ func newCast(ctx context.Context, v *harness.Variant, at harness.Endpoint, clien
 	default:
 		c.path, framing, c.look = key, faultproxy.Redis, seeRedis
 	}
-	// Before the story another client has used the lock: the nodes above the
-	// tickets are there, and ticket 0 has been taken.
+	// First another client uses the lock: the nodes above the tickets exist, and ticket 0
+	// has been taken.
 	usher, err := c.join(ctx, v, at, key, 0)
 	if err != nil {
 		return c, err
@@ -191,7 +189,7 @@ func newCast(ctx context.Context, v *harness.Variant, at harness.Endpoint, clien
 	return c, nil
 }
 
-// proxies stands before each of the servers, or the first of each ensemble.
+// proxies puts a proxy in front of each server, or of the first server of each ensemble.
 func (c *cast) proxies(at harness.Endpoint, framing func() faultproxy.Framing, see func(faultproxy.Sighting)) (harness.Endpoint, error) {
 	through := at
 	through.Addrs = nil
@@ -219,7 +217,7 @@ func (c *cast) join(ctx context.Context, v *harness.Variant, at harness.Endpoint
 	return s, err
 }
 
-// leave closes all, the latest first.
+// leave closes everything, the latest first.
 func (c *cast) leave() (err error) {
 	for i := len(c.exits) - 1; i >= 0; i-- {
 		err = errors.Join(err, c.exits[i]())
@@ -227,15 +225,15 @@ func (c *cast) leave() (err error) {
 	return err
 }
 
-// A grant is what a client's Lock returned.
+// A grant is the result of a client's Lock.
 type grant struct {
 	i   int
 	l   harness.Lease
 	err error
 }
 
-// play lets the clients ask for the lock, each when the one before has settled,
-// and then pass it on.
+// play lets the clients request the lock, each after the previous one has settled, and then
+// pass it on.
 func (c *cast) play(ctx context.Context, hold time.Duration) error {
 	granted := make(chan grant, len(c.members))
 	look, end, err := c.look(ctx, c.at, c.path)
@@ -259,7 +257,7 @@ func (c *cast) play(ctx context.Context, hold time.Duration) error {
 			granted <- grant{i, l, err}
 		}()
 		if err := c.settle(ctx, look); err != nil {
-			break // the clients say it too
+			break // the clients report it too
 		}
 	}
 	for range c.members {
@@ -300,17 +298,17 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// quiet is how long all must be silent to have settled.
+// quiet is the duration of silence that counts as settled.
 const quiet = 40 * time.Millisecond
 
-// The longest that clients are given to settle: those of ZooKeeper do, and
-// those of Redis may poll, or wait in a request.
+// The greatest time to settle. ZooKeeper clients do settle; Redis clients may poll, or wait
+// in a request.
 const (
 	settleZooKeeper = 5 * time.Second
 	settleRedis     = 100 * time.Millisecond
 )
 
-// settle waits until no message comes, and takes down what the server has.
+// settle waits until no message comes, and records the state of the server.
 func (c *cast) settle(ctx context.Context, look func(context.Context) (snapshot, error)) error {
 	enough := settleRedis
 	if c.at.Kind == harness.KindZooKeeper {
@@ -327,7 +325,7 @@ func (c *cast) settle(ctx context.Context, look func(context.Context) (snapshot,
 		if err != nil {
 			return err
 		}
-		if c.record.calm() { // all the while
+		if c.record.calm() { // during the whole time
 			c.record.look(s)
 			return nil
 		}

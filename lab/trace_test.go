@@ -17,7 +17,7 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// need skips or fails the test unless there can be a server of the kind.
+// need skips or fails the test if there can be no server of the kind.
 func need(t *testing.T, kind string) {
 	t.Helper()
 	err := backend.Available(kind)
@@ -29,7 +29,7 @@ func need(t *testing.T, kind string) {
 	}
 }
 
-// tell runs a trace and returns its story.
+// tell runs a trace and returns its result.
 func tell(t *testing.T, args ...string) trace {
 	t.Helper()
 	stdout, stderr, status := output(t, locklab(t, append([]string{"trace", "--json"}, args...)...))
@@ -43,8 +43,8 @@ func tell(t *testing.T, args ...string) trace {
 	return story
 }
 
-// serverFor starts a server for as long as t takes, unless the environment names
-// one, and returns what names it to a process.
+// serverFor starts a server until t ends, unless the environment names one. It returns the
+// variable that names it to a process.
 func serverFor(t *testing.T, kind string) string {
 	t.Helper()
 	i := slices.IndexFunc(backend.Kinds, func(k *backend.Kind) bool { return k.Name == kind })
@@ -54,7 +54,7 @@ func serverFor(t *testing.T, kind string) string {
 	return backend.Kinds[i].Env + "=" + strings.Join(locktest.Endpoint(t, kind).Addrs[0], ",")
 }
 
-// lines writes a story with tickets by their numbers and without times.
+// lines writes a trace with tickets by their numbers and without times.
 func (t trace) lines() (lines []string) {
 	ticket := regexp.MustCompile(`_c_[0-9a-f]{32}-lock-(0{9}(\d))?`)
 	token := regexp.MustCompile(`, with token \d+`)
@@ -72,9 +72,9 @@ func (t trace) lines() (lines []string) {
 	return lines
 }
 
-// TestTraceFair: the story of A and B in the articles on the fair lock, told
-// by a real server: A takes 1, lists and owns; B takes 2, lists, is not the
-// first and watches A; A deletes; B is told, lists and owns.
+// TestTraceFair checks the sequence in the articles on the fair lock against a real server.
+// A takes 1, lists and owns. B takes 2, lists, is not first and watches A. A deletes; B is
+// notified, lists and owns.
 func TestTraceFair(t *testing.T) {
 	t.Parallel()
 	need(t, harness.KindZooKeeper)
@@ -117,9 +117,9 @@ B delete #2 -> done |`, "\n")
 	}
 }
 
-// TestTraceEveryLock: every lock kept by servers has a story, in which each
-// client owns it once, and in print the same as in JSON. All are told by one
-// server of each kind; TestTraceFair starts its own.
+// TestTraceEveryLock: every distributed lock has a trace in which each client owns it once.
+// The printed trace equals the JSON. All use one server of each kind; TestTraceFair starts
+// its own.
 func TestTraceEveryLock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -182,7 +182,7 @@ func TestTraceUsage(t *testing.T) {
 	}
 }
 
-// TestTraceInterrupt: Ctrl-C ends a trace, and its server with it.
+// TestTraceInterrupt: Ctrl-C ends a trace and its server.
 func TestTraceInterrupt(t *testing.T) {
 	need(t, harness.KindRedis)
 	cmd := locklab(t, "trace", "redis-poll", "--hold", "1m")
@@ -199,8 +199,7 @@ func TestTraceInterrupt(t *testing.T) {
 	}
 }
 
-// TestTraceDoubt: a story that the server's own account contradicts is not
-// told.
+// TestTraceDoubt: a trace that contradicts the server's state is an error.
 func TestTraceDoubt(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -225,7 +224,7 @@ func TestTraceDoubt(t *testing.T) {
 	}
 }
 
-// TestTraceTree follows requests that no lock of today sends.
+// TestTraceTree follows requests that no current lock sends.
 func TestTraceTree(t *testing.T) {
 	ok, missing := &faultproxy.ZooReply{}, &faultproxy.ZooReply{Err: faultproxy.NoNode}
 	z := &zooTree{path: "/l", owners: make(map[string]string)}

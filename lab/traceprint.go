@@ -20,7 +20,7 @@ import (
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
-// print tells the story in lines.
+// print writes the trace in lines.
 func (t *trace) print(out io.Writer) error {
 	where := "Its node is " + t.Path
 	if !strings.HasPrefix(t.Path, "/") {
@@ -90,7 +90,7 @@ func brief(line string) string {
 	return longText.ReplaceAllString(line, "$1…")
 }
 
-// below writes a path as seen from the lock's node, which is ".".
+// below writes a path relative to the lock's node, which is ".".
 func below(lock, path string) string {
 	if path == lock {
 		return "."
@@ -167,8 +167,8 @@ func zooEvent(lock string, e *faultproxy.ZooEvent) string {
 	return fmt.Sprintf("event %d, state %d", e.Type, e.State)
 }
 
-// An observer connects an outsider to the server and returns how to look at
-// what the lock has there, and how to leave.
+// An observer connects an independent client to the server. It returns functions to read
+// the lock's state there, and to disconnect.
 type observer func(ctx context.Context, at harness.Endpoint, lock string) (look func(context.Context) (snapshot, error), end func(), err error)
 
 func seeZooKeeper(ctx context.Context, at harness.Endpoint, lock string) (func(context.Context) (snapshot, error), func(), error) {

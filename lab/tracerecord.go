@@ -15,24 +15,24 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// A trace is the story of a lock.
+// A trace is the sequence of events of a lock.
 type trace struct {
 	Lock    string      `json:"lock"`
 	Server  string      `json:"server"`
 	Clients int         `json:"clients"`
-	Path    string      `json:"path"` // of the lock's node, or what its keys have in common
+	Path    string      `json:"path"` // of the lock's node, or the common text of its keys
 	Steps   []traceStep `json:"steps"`
 }
 
-// A traceStep is one thing that happened.
+// A traceStep is one event.
 type traceStep struct {
-	At      float64 `json:"at_ms"`             // since the story began; of a call, when the request was sent
+	At      float64 `json:"at_ms"`             // since the start; of a call, when the request was sent
 	Took    float64 `json:"took_ms,omitempty"` // until the reply
-	Client  string  `json:"client,omitempty"`  // "" is the server, seen from outside
-	Kind    string  `json:"kind"`              // says, call, event, server
+	Client  string  `json:"client,omitempty"`  // "" is the server, seen by the observer
+	Kind    string  `json:"kind"`              // "says", "call", "event" or "server"
 	Request string  `json:"request,omitempty"`
 	Reply   string  `json:"reply,omitempty"`
-	Text    string  `json:"text,omitempty"` // what a client says of itself, an event, what the server has
+	Text    string  `json:"text,omitempty"` // a client's statement, an event, or the server's state
 
 	Tree []traceNode `json:"tree,omitempty"` // ZooKeeper: after this step
 }
@@ -40,17 +40,17 @@ type traceStep struct {
 // A traceNode is the lock's node, which is called ".", or one below it.
 type traceNode struct {
 	Name    string   `json:"name"`
-	Owner   string   `json:"owner,omitempty"` // client whose session the node ends with
+	Owner   string   `json:"owner,omitempty"` // the node ends with this client's session
 	Watches []string `json:"watched_by,omitempty"`
 }
 
-// A snapshot is what an outsider finds on the server.
+// A snapshot is the server's state as seen by an observer.
 type snapshot struct {
 	text  string
 	nodes []string // ZooKeeper: below the lock's
 }
 
-// A recorder takes down what the proxies see.
+// A recorder records the messages that pass the proxies.
 type recorder struct {
 	mu      sync.Mutex
 	running bool
@@ -66,20 +66,19 @@ type callID struct {
 	conn, call int
 }
 
-// An event is a step as it was seen.
 type event struct {
 	at      time.Time
 	client  string
-	said    string             // by the client of itself
-	seen    *snapshot          // by the outsider
-	message faultproxy.Message // a request, or what came unasked
-	reply   any                // to a request; nil if there was none
+	said    string             // by the client about itself
+	seen    *snapshot          // by the observer
+	message faultproxy.Message // a request, or an unrequested message
+	reply   any                // to a request; nil without one
 	replied time.Time
 }
 
 func newRecorder() *recorder { return &recorder{open: make(map[callID]*event)} }
 
-// start begins the story, with what is on the server already.
+// start begins the trace with the current state of the server.
 func (r *recorder) start(before snapshot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,8 +92,7 @@ func (r *recorder) stop() {
 	r.running = false
 }
 
-// calm reports whether every request has its reply and no message has
-// come for a while.
+// calm reports whether every request has its reply and no message has come for a while.
 func (r *recorder) calm() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -116,7 +114,7 @@ func (r *recorder) look(s snapshot) {
 	r.events = append(r.events, &event{at: time.Now(), seen: &s})
 }
 
-// see takes down a message, but for those that keep the connection.
+// see records a message, except those that keep the connection alive.
 func (r *recorder) see(client string, s faultproxy.Sighting) {
 	switch s.Op {
 	case "ping", "connect", "auth", "hello", "client", "select", "closeSession":
@@ -143,9 +141,9 @@ func (r *recorder) see(client string, s faultproxy.Sighting) {
 	}
 }
 
-// story puts the events into order: a call where its request was, which comes
-// before all that it causes. It follows the nodes and watches through the
-// messages, and returns an error if the server's own account differs.
+// story sorts the events: a call is at the time of its request, before all its effects. It
+// follows the nodes and watches through the messages, and returns an error if the server's
+// state differs.
 func (r *recorder) story(lock string) (*trace, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,7 +164,7 @@ func (r *recorder) story(lock string) (*trace, error) {
 	return t, nil
 }
 
-// step writes the event down, and what it did to the tree.
+// step converts the event to a step, and applies it to the tree.
 func (e *event) step(tree *zooTree) (s traceStep, err error) {
 	s = traceStep{Kind: "says", Client: e.client, Text: e.said}
 	if e.seen != nil {
@@ -196,9 +194,9 @@ func (e *event) step(tree *zooTree) (s traceStep, err error) {
 	return s, err
 }
 
-// words joins the words of a command. Those that are no text, such as the random
-// values of some locks, are quoted: they would break lines and columns, and
-// terminals obey some of them.
+// words joins the words of a command. It quotes words that are not text, such as the random
+// values of some locks: they would break lines and columns, and terminals execute some of
+// them.
 func words(command []string) string {
 	shown := make([]string, len(command))
 	for i, word := range command {
@@ -212,10 +210,10 @@ func words(command []string) string {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// A zooTree is the lock's node and those below it, as the messages tell.
+// A zooTree is the lock's node and those below it, according to the messages.
 type zooTree struct {
 	path    string
-	owners  map[string]string // node → client, "" for a node that stays
+	owners  map[string]string // node → client, "" for a persistent node
 	watches []zooWatch
 }
 
@@ -224,7 +222,7 @@ type zooWatch struct {
 	list         bool // of the children
 }
 
-// call follows what a request did.
+// call applies a request to the tree.
 func (z *zooTree) call(client string, q *faultproxy.ZooRequest, r *faultproxy.ZooReply) {
 	if r == nil {
 		return
@@ -262,7 +260,7 @@ func (z *zooTree) remove(node string) {
 	}
 }
 
-// event follows a watch that fired: it is used up.
+// event removes a watch that fired.
 func (z *zooTree) event(client string, e *faultproxy.ZooEvent) {
 	z.watches = slices.DeleteFunc(z.watches, func(w zooWatch) bool {
 		return w.client == client && w.path == e.Path && (e.Type == faultproxy.NodeDeleted || w.list == (e.Type == faultproxy.NodeChildrenChanged))
@@ -295,10 +293,10 @@ func (z *zooTree) nodes() (nodes []traceNode) {
 	return append(nodes, below...)
 }
 
-// number returns the end of a node's name that the server gave it.
+// number returns the part of a node's name that the server added.
 func number(name string) string { return name[max(0, len(name)-10):] }
 
-// check compares the tree with what the server has.
+// check compares the tree with the server's state.
 func (z *zooTree) check(names []string) error {
 	var own []string
 	for name := range z.owners {

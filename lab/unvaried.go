@@ -11,8 +11,8 @@ import (
 
 func followsWait(v *harness.Variant) bool { return v.Traits.FollowsWait }
 
-// unheeded returns lines that name the locks of p that an axis does not vary, and
-// those chosen that have no case of it.
+// unheeded returns lines that name the locks of p that an axis does not vary, and the
+// chosen locks without a case.
 func (o runOptions) unheeded(p *runner.Plan) (lines []string) {
 	say := func(text string, of func(*harness.Variant) bool) {
 		var names []string
@@ -35,8 +35,8 @@ func (o runOptions) unheeded(p *runner.Plan) (lines []string) {
 	return lines
 }
 
-// unguarded returns a line for each local lock that cannot guard the data of the
-// sections under some of the workloads, which are left out.
+// unguarded returns a line for each local lock that cannot guard the data of the sections
+// under some workloads, which are omitted.
 func (o runOptions) unguarded() (lines []string) {
 	locks, err := o.program.choose(strings.Split(o.locks, ","))
 	if err != nil {
@@ -67,8 +67,8 @@ func (a axes) data() harness.Section {
 	return a.section[i]
 }
 
-// checkSections returns an error if a has a section with data that none of locks
-// can guard under any of its workloads.
+// checkSections returns an error if a has a section with data that none of locks can guard
+// under any of its workloads.
 func (a axes) checkSections(locks []*harness.Variant, cpus int) error {
 	data, why := a.data(), ""
 	if data == harness.SectionWork {

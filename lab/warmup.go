@@ -13,20 +13,20 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// How long servers may be warmed up: a part of the time of the run, so that one in which
-// flags are tried out does not wait for it.
+// Limits of the warm-up of servers. It is a fraction of the run, so that short runs for
+// trying out flags do not wait.
 const (
-	warmShare = 8 // the time of the run over that of the warm-up
+	warmShare = 8 // ratio of the run to the warm-up
 	warmLeast = 2 * time.Second
 	warmMost  = 30 * time.Second // for each set of servers
 )
 
-// warmTime returns for how long the servers of p, a run that takes so long, may be warmed
-// up, all together.
+// warmTime returns the time to warm up the servers of a run of the given length, all
+// together.
 func warmTime(run time.Duration) time.Duration { return run / warmShare }
 
-// warmUp warms up those servers that the lab has started and that get faster while they
-// serve, for so long at most, the most plainly set up first, and takes down what came of it.
+// warmUp warms up servers that the lab has started and that get faster while they serve,
+// for at most most. The plainest are first. It records the results.
 func (s *servers) warmUp(ctx context.Context, p *runner.Plan, most time.Duration, stderr io.Writer) error {
 	var cold []harness.Site
 	for _, near := range nearSites(p) {
@@ -75,15 +75,15 @@ func warmText(near harness.Site, w resultfile.WarmUp) string {
 	return text
 }
 
-// coldKind marks the warning about servers that still got faster.
+// coldKind marks the warning about servers that were still getting faster.
 const coldKind = "cold"
 
-// coldWarnings warns of servers that the lab started and that still got faster when the
-// first case was measured.
+// coldWarnings warns about servers of the lab that were still getting faster at the first
+// case.
 func coldWarnings(sites []resultfile.Site) []harness.Warning {
 	var cold []string
 	for _, a := range sites {
-		if !runner.WarmsUp(a.Kind) || a.Settings == "" || a.WarmUp != nil && a.WarmUp.Steady { // or the user's
+		if !runner.WarmsUp(a.Kind) || a.Settings == "" || a.WarmUp != nil && a.WarmUp.Steady { // or it is the user's
 			continue
 		}
 		of := "at once"

@@ -10,9 +10,8 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// TestWarmUp: servers that the lab has started for a run that is long enough are warmed
-// up, which is said and written down; those of Redis, which do not get faster, and those
-// of a run that is over before, are not.
+// TestWarmUp: ZooKeeper servers of a sufficiently long run are warmed up, with a message
+// and a record. Redis servers, which do not get faster, and servers of a short run are not.
 func TestWarmUp(t *testing.T) {
 	for _, test := range []struct {
 		name, locks string
@@ -34,7 +33,7 @@ func TestWarmUp(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(skipped) > 0 { // a server that is required and missing is an error
+			if len(skipped) > 0 { // a required server that is missing is an error
 				t.Skip(skipped[0].Reason)
 			}
 			w := s.accounts[0].WarmUp
@@ -48,7 +47,7 @@ func TestWarmUp(t *testing.T) {
 	}
 }
 
-// TestWarmUpOfAnother: a server that the lab did not start is left alone.
+// TestWarmUpOfAnother: a server that the lab did not start is not warmed up.
 func TestWarmUpOfAnother(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	t.Setenv(variable(harness.KindZooKeeper), at.Addrs[0][0])
@@ -59,7 +58,7 @@ func TestWarmUpOfAnother(t *testing.T) {
 	}
 }
 
-// TestWarmText says what was done, and if it was too little.
+// TestWarmText: the text describes the warm-up, and if it was too short.
 func TestWarmText(t *testing.T) {
 	w := resultfile.WarmUp{Took: 12340 * time.Millisecond, First: 2.1e6, Last: 420e3, Steady: true}
 	site := harness.Site{Kind: harness.KindZooKeeper, Servers: 3, Durable: true}

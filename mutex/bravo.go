@@ -5,39 +5,36 @@ import (
 	"locklab/internal/waiting"
 )
 
-// bravoInhibit is for how long, in units of what it took to shut the bypass,
-// it stays shut: writers then lose at most about a tenth of their time to it.
-// It is the N = 9 of the paper.
+// bravoInhibit is the time for which the bypass stays shut, in units of the time that the
+// revocation took. So writers lose at most about a tenth of their time. It is N = 9 in
+// the paper.
 const bravoInhibit = 9
 
-// BRAVO makes readers of any readers-writer lock cheap while there are only
-// readers. A bias says that no writer is about; then a reader does not touch
-// the lock underneath, but says in a word of its own that it is inside. A
-// writer takes the lock underneath, withdraws the bias, and waits until all of
+// BRAVO makes readers of any readers-writer lock cheap while there are only readers.
+// While the bias is set, a reader bypasses the lock underneath and sets its own word
+// instead. A writer takes the lock underneath, clears the bias, and waits until all of
 // these words are clear.
 //
 // # Trade-offs
 //
-// Readers write to no cache line that other readers write to, so reading gets
-// faster with every processor, which a counter of readers does not. The price
-// is a writer that reads one word per worker after a time without writers,
-// and while they keep coming the lock is the one underneath plus a load. A writer
-// that waits for a reader on the bypass polls.
+// No two readers write to the same cache line, so reading gets faster with every
+// processor, unlike with a counter of readers. The price: after a time without writers, a
+// writer reads one word per worker. While writers keep coming, an acquisition costs the
+// lock underneath plus a load. A writer that waits for a reader on the bypass polls.
 //
-// The paper hashes thread and lock into one table for the whole process, so
-// that a lock needs only two more words. Go has no cheap name of a thread, and
-// here workers have numbers: each lock has a table of its own with a cache line
-// per worker, no two readers collide, and locks do not disturb each other. A
-// lock is larger for it.
+// The paper hashes thread and lock into one table for the whole process, so a lock needs
+// only two more words. Go has no cheap name for a thread, so here workers have numbers.
+// Each lock has its own table with a cache line per worker. No two readers collide and
+// locks do not disturb each other, but a lock is larger.
 //
 // # Memory ordering
 //
-// A reader stores its word and then loads the bias; a writer stores the bias
-// and then loads the word. Neither pair may be reordered, or both would go in:
-// all four are sequentially consistent. A writer that finds the word clear has
-// seen the release store of that reader's RUnlock, which checks for no waiter: the
-// writer polls. Writers, and readers without the bypass, are ordered by the
-// lock underneath. The bias is set only by a reader that holds that.
+// A reader stores its word and then loads the bias; a writer stores the bias and then
+// loads the word. Neither pair may be reordered, or both would enter: all four are
+// sequentially consistent. A writer that finds the word clear has seen the release store
+// of that reader's RUnlock, which checks for no waiter: the writer polls. Writers, and
+// readers without the bypass, are ordered by the lock underneath. Only a reader that
+// holds that lock sets the bias.
 //
 // # References
 //
@@ -47,10 +44,10 @@ const bravoInhibit = 9
 type BRAVO struct {
 	under   RWLocker
 	readers []BRAVOWorker
-	wait    waiting.Waiter // how a writer waits for a reader on the bypass
+	wait    waiting.Waiter
 
-	// until is when the bias may be set again, in atomics.Ticks. It is guarded
-	// by the lock underneath.
+	// until is the time in atomics.Ticks before which the bias stays clear; guarded by
+	// the lock underneath.
 	until uint64
 
 	_    atomics.CacheLinePad
@@ -62,12 +59,12 @@ type BRAVO struct {
 type BRAVOWorker struct {
 	lock   *BRAVO
 	_      atomics.CacheLinePad
-	inside atomics.Uint32 // 1 while this worker reads on the bypass; written by it alone
+	inside atomics.Uint32 // 1 while this worker reads on the bypass; written by this worker only
 	_      atomics.CacheLinePad
 }
 
-// NewBRAVO returns a lock for that many workers, at least 1, over under, which
-// must be free and used for nothing else. o.Wait changes nothing.
+// NewBRAVO returns a lock for that many workers, at least 1, over under, which must be
+// free and used for nothing else. o.Wait has no effect.
 func NewBRAVO(workers int, under RWLocker, o Options) *BRAVO {
 	o.check(workers)
 	l := &BRAVO{
@@ -96,13 +93,13 @@ func (r *BRAVOWorker) RLock() {
 		if bias.Load() != 0 {
 			return
 		}
-		r.inside.StoreRelease(0) // a writer came between
+		r.inside.StoreRelease(0) // a writer came in between
 	}
 	r.rLockSlow()
 }
 
-// rLockSlow takes the lock underneath, and sets the bias unless writers have
-// been about lately.
+// rLockSlow takes the lock underneath, and sets the bias unless a writer cleared it
+// recently.
 func (r *BRAVOWorker) rLockSlow() {
 	l := r.lock
 	l.under.RLock()
@@ -128,7 +125,6 @@ func (r *BRAVOWorker) Lock() {
 	}
 }
 
-// revoke shuts the bypass and waits until no reader is on it.
 func (l *BRAVO) revoke() {
 	l.bias.Store(0)
 	start := bravoTicks()
@@ -138,7 +134,7 @@ func (l *BRAVO) revoke() {
 		}
 	}
 	end := bravoTicks()
-	// Two processors may disagree a little about the time: not less than 0.
+	// The clocks of two processors may differ a little: not less than 0.
 	l.until = end + bravoInhibit*uint64(max(0, int64(end-start)))
 }
 

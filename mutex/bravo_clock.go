@@ -4,5 +4,5 @@ package mutex
 
 import "locklab/atomics"
 
-// bravoTicks is the time by which the bypass stays shut after a writer.
+// bravoTicks is the clock for the time during which the bypass stays shut.
 func bravoTicks() uint64 { return atomics.Ticks() }

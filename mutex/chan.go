@@ -9,10 +9,9 @@ import (
 //
 // # Trade-offs
 //
-// A lock whose waiter can give up: see [Chan.LockContext]. Without contention
-// it costs about five times [sync.Mutex]. Under contention each acquisition is a
-// switch of goroutines, since a receiver hands the lock straight to the first
-// waiter; in return no waiter starves.
+// A waiter can give up: see [Chan.LockContext]. Without contention it costs about five
+// times [sync.Mutex]. Under contention each acquisition is a switch of goroutines, since
+// a receiver hands the lock directly to the first waiter. In return, no waiter starves.
 //
 // # Memory ordering
 //
@@ -22,9 +21,9 @@ import (
 //
 // # References
 //
-// The Go memory model, version of June 6, 2022, section "Channel
-// communication", https://go.dev/ref/mem. The order of service is that of the
-// queue of senders in runtime/chan.go (Go 1.26).
+// The Go memory model, version of June 6, 2022, section "Channel communication",
+// https://go.dev/ref/mem. The queue of senders in runtime/chan.go (Go 1.26) determines
+// the order of service.
 type Chan struct{ full chan struct{} }
 
 // NewChan returns a free lock.
@@ -33,9 +32,8 @@ func NewChan() *Chan { return &Chan{full: make(chan struct{}, 1)} }
 // Lock takes the lock and waits for it if need be.
 func (l *Chan) Lock() { l.full <- struct{}{} }
 
-// LockContext takes the lock and returns nil, or gives up when ctx ends and
-// returns the cause, [context.Cause]. It does not take the lock under a
-// context that has ended already.
+// LockContext takes the lock and returns nil, or gives up when ctx ends and returns
+// [context.Cause]. It never takes the lock under a context that has already ended.
 func (l *Chan) LockContext(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -43,7 +43,7 @@ func TestChanUnlockOfFreeLock(t *testing.T) {
 
 func ExampleChan_LockContext() {
 	l := mutex.NewChan()
-	l.Lock() // it is held
+	l.Lock()
 
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()

@@ -10,26 +10,25 @@ import (
 	"locklab/atomics"
 )
 
-// A futexQueue is the sleepers on a word. It is empty: the kernel finds the
+// A futexQueue is the queue of sleepers on a word. It is empty: the kernel finds the
 // sleepers by the word's address.
 type futexQueue struct{}
 
-// Operations of futex(2), which golang.org/x/sys/unix does not name.
+// Operations of futex(2) that golang.org/x/sys/unix does not name.
 const (
 	futexOpWait  = 0
 	futexOpWake  = 1
-	futexPrivate = 128 // for threads of one process only: spares the kernel a lookup
+	futexPrivate = 128 // for threads of one process only: saves the kernel a lookup
 )
 
-// wait sleeps while the word has the given value. It may also return for no
-// reason, and when a signal comes: the Go runtime sends them to preempt. So no
-// result is of interest: the caller reads the word again.
+// wait sleeps while the word has the given value. It may also return for no reason, and
+// when a signal comes: the Go runtime uses signals to preempt. So it ignores the result,
+// and the caller reads the word again.
 func (futexQueue) wait(word *atomics.Uint32, value uint32) {
-	// Syscall6 keeps the word where it is until it returns (unsafe.Pointer, 4).
+	// Syscall6 keeps the word at its address until it returns (unsafe.Pointer, 4).
 	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWait|futexPrivate, uintptr(value), 0, 0, 0)
 }
 
-// wake wakes up to n of the sleepers on the word.
 func (futexQueue) wake(word *atomics.Uint32, n int) {
 	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWake|futexPrivate, uintptr(n), 0, 0, 0)
 }

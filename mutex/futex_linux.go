@@ -2,30 +2,28 @@ package mutex
 
 import "locklab/atomics"
 
-// Futex is Drepper's mutex on the futex of Linux: one word, which says whether
-// the lock is free, held, or held while others sleep. Only a waiter
-// enters the kernel, and only a holder that leaves sleepers behind enters it to wake
-// one. Service is in no order, and a waiter may starve: see the package comment. The
-// zero value is free. Linux only.
+// Futex is Drepper's mutex on the futex of Linux: one word with three states: free, held,
+// or held while others sleep. Only a waiter enters the kernel, or a holder that must wake
+// a sleeper. Service is in no order, and a waiter may starve: see the package comment.
+// The zero value is free. Linux only.
 //
 // # Trade-offs
 //
-// What a C program pays for a mutex, in Go: a compare-and-swap and a swap
-// without contention. Under contention it is the wrong lock for goroutines. A
-// waiter blocks its thread, which the scheduler notices late: the processor
-// place (P) of the waiter stays idle until the monitor thread takes it away, 20
-// µs to 10 ms later, and each waiter needs a thread of its own. To wake one
-// takes tens of microseconds, where a parked goroutine takes a quarter of one.
-// It is in its element with goroutines that are locked to threads, for which
-// [sync.Mutex] must switch threads too. Use [sync.Mutex].
+// It costs the same as a mutex in a C program: a compare-and-swap and a swap without
+// contention. Under contention it is the wrong lock for goroutines. A waiter blocks its
+// thread, which the scheduler notices late: the processor place (P) of the waiter stays
+// idle until the monitor thread takes it away, 20 µs to 10 ms later. Each waiter needs
+// its own thread. A wake-up takes tens of microseconds, compared with a quarter of a
+// microsecond for a parked goroutine. It suits goroutines that are locked to threads, for
+// which [sync.Mutex] must switch threads too. Use [sync.Mutex].
 //
 // # Memory ordering
 //
-// The CompareAndSwap or Swap that finds the word 0 pairs with the Swap of the
-// Unlock that put the 0 there. That Unlock must not be a release store: it
-// reads in the same instruction whether a waiter sleeps, and a store that is
-// not yet visible would let a waiter fall asleep behind its back. The kernel
-// compares the word again, under its own lock, before the waiter sleeps.
+// The CompareAndSwap or Swap that finds the word 0 pairs with the Swap of the Unlock that
+// put the 0 there. That Unlock must not be a release store: it reads in the same
+// instruction whether a waiter sleeps. With a store that is not yet visible, a waiter
+// could fall asleep unnoticed. The kernel compares the word again, under its own lock,
+// before the waiter sleeps.
 //
 // # References
 //
@@ -40,11 +38,10 @@ import "locklab/atomics"
 type Futex struct {
 	_     atomics.CacheLinePad
 	state atomics.Uint32 // futexFree, futexHeld or futexSlept
-	queue futexQueue     // the sleepers on state: the kernel keeps them
+	queue futexQueue     // the sleepers on state; in the kernel
 	_     atomics.CacheLinePad
 }
 
-// The states of a Futex.
 const (
 	futexFree  = 0
 	futexHeld  = 1 // and no waiter sleeps
@@ -58,8 +55,7 @@ func (l *Futex) Lock() {
 	}
 }
 
-// lockSlow is apart so that the fast path can be inlined. It cannot know
-// whether others sleep, so it takes the lock as if they did.
+// lockSlow cannot detect whether others sleep, so it takes the lock as if they did.
 func (l *Futex) lockSlow() {
 	for l.state.Swap(futexSlept) != futexFree {
 		l.queue.wait(&l.state, futexSlept)

@@ -8,14 +8,14 @@ import (
 	"locklab/atomics"
 )
 
-// A futexQueue does what the kernel does for a futex, in words and parkers, so
-// that the explorer can see it: to compare the word and to join the queue is one
-// step for one that wakes, since both sides hold the queue's lock. Here none
-// wakes up for no reason, and the order is that of arrival.
+// A futexQueue models the futex of the kernel with words and parkers, so that the
+// explorer can see it. The comparison of the word and the entry into the queue are one
+// step for a goroutine that wakes, since both sides hold the queue's lock. Here no
+// sleeper wakes up for no reason, and the order is that in which they arrived.
 type futexQueue struct {
 	held   atomics.Uint32
 	asleep []*atomics.Parker // guarded by held
-	idle   []*atomics.Parker // for the next to sleep; guarded by held
+	idle   []*atomics.Parker // for the next sleepers; guarded by held
 }
 
 func (q *futexQueue) lock() {
@@ -26,7 +26,6 @@ func (q *futexQueue) lock() {
 
 func (q *futexQueue) unlock() { q.held.Store(0) }
 
-// wait sleeps while the word has the given value.
 func (q *futexQueue) wait(word *atomics.Uint32, value uint32) {
 	q.lock()
 	if word.Load() != value {
@@ -47,7 +46,6 @@ func (q *futexQueue) wait(word *atomics.Uint32, value uint32) {
 	q.unlock()
 }
 
-// wake wakes up to n of the sleepers on the word.
 func (q *futexQueue) wake(_ *atomics.Uint32, n int) {
 	for range n {
 		q.lock()

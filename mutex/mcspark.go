@@ -11,20 +11,19 @@ import (
 //
 // # Trade-offs
 //
-// Strict order that survives any number of goroutines: the next owner need not
-// be running, it is made to run. In return each acquisition under contention is a
-// switch of goroutines, some 0.3 µs, however short the section, and with
-// threads in place of goroutines a switch of threads, which takes a hundred
-// times as long. Without contention it costs a swap and a compare-and-swap.
+// It keeps strict order with any number of goroutines: the next owner need not be
+// running, since the release wakes it. In return, each acquisition under contention is a
+// switch of goroutines, some 0.3 µs, however short the critical section. With threads in
+// place of goroutines it is a switch of threads, which takes a hundred times as long.
+// Without contention it costs a swap and a compare-and-swap.
 //
 // # Memory ordering
 //
-// Taking a free lock: the Swap of tail pairs with the CompareAndSwap of the
-// Unlock that set it to none. Taking it from a predecessor: the permit of that
-// Unlock's Unpark is the lock, and every Unpark is synchronized before the
-// Park that takes its permit. There is no wake-up to lose: a permit may come
-// before the waiter sleeps. Nodes are linked by index, since sync/atomic stores
-// pointers through the garbage collector's write barrier.
+// Taking a free lock: the Swap of tail pairs with the CompareAndSwap of the Unlock that
+// set it to 0. Taking it from a predecessor: the permit of that Unlock's Unpark is the
+// lock, and every Unpark is synchronized before the Park that takes its permit. No
+// wake-up can be lost: a permit may come before the waiter sleeps. Nodes are linked by
+// index, since sync/atomic stores pointers through the garbage collector's write barrier.
 //
 // # References
 //
@@ -33,14 +32,14 @@ import (
 // Computer Systems 9(1), February 1991, pages 21-65, section 2.4, algorithm 5,
 // with parking in place of the spin. DOI 10.1145/103727.103729.
 //
-// Why such a queue must not poll where there are more threads than processors:
-// Dave Dice, "Malthusian Locks", EuroSys 2017. DOI 10.1145/3064176.3064203.
+// For the reason why such a queue must not poll with more threads than processors: Dave
+// Dice, "Malthusian Locks", EuroSys 2017. DOI 10.1145/3064176.3064203.
 type MCSPark struct {
-	nodes []MCSParkWorker // nodes[0] is none
-	wait  waiting.Waiter  // how an Unlock waits for a successor that is half-way
+	nodes []MCSParkWorker // nodes[0] is unused: 0 means no worker
+	wait  waiting.Waiter  // how an Unlock waits for a successor that is between its two instructions
 
 	_    atomics.CacheLinePad
-	tail atomics.Uint32 // the last in the queue; 0 if the lock is free
+	tail atomics.Uint32 // the last worker in the queue; 0 if the lock is free
 	_    atomics.CacheLinePad
 }
 
@@ -48,14 +47,13 @@ type MCSPark struct {
 // the queue.
 type MCSParkWorker struct {
 	lock   *MCSPark
-	id     uint32          // index of this node in lock.nodes
+	id     uint32
 	next   atomics.Uint32  // the worker after this one; written by that worker, once
 	parker *atomics.Parker // its permit is the lock
 	_      atomics.CacheLinePad
 }
 
-// NewMCSPark returns a free lock for that many workers, at least 1. o.Wait changes
-// nothing.
+// NewMCSPark returns a free lock for that many workers, at least 1. o.Wait has no effect.
 func NewMCSPark(workers int, o Options) *MCSPark {
 	o.check(workers)
 	l := &MCSPark{nodes: make([]MCSParkWorker, workers+1), wait: waiting.New(WaitAdaptive, o.Pin)}
@@ -83,7 +81,7 @@ func (n *MCSParkWorker) Lock() {
 // TryLock takes the lock if it is free and reports whether it did.
 func (n *MCSParkWorker) TryLock() bool { return n.lock.tail.CompareAndSwap(0, n.id) }
 
-// Unlock hands the lock to the next in the queue, or frees it.
+// Unlock hands the lock to the next worker in the queue, or frees it.
 func (n *MCSParkWorker) Unlock() {
 	next := n.next.Load()
 	if next == 0 {
@@ -96,8 +94,8 @@ func (n *MCSParkWorker) Unlock() {
 	n.lock.nodes[next].parker.Unpark()
 }
 
-// successor waits for a worker that has queued up behind n but has not said so
-// yet: it is between its two instructions, so the wait is short unless it was
+// successor waits for a worker that has swapped the tail but has not linked itself yet.
+// That worker is between its two instructions, so the wait is short unless it was
 // preempted there.
 func (n *MCSParkWorker) successor() uint32 {
 	for w := n.lock.wait; ; {

@@ -34,7 +34,6 @@ type tryLocker interface {
 
 var one = harness.Setup{Workers: 1}
 
-// variant returns a lock of the Suite.
 func variant(tb testing.TB, name string) *harness.Variant {
 	tb.Helper()
 	i := slices.IndexFunc(lab.Suite, func(v *harness.Variant) bool { return v.Name == name })
@@ -44,10 +43,10 @@ func variant(tb testing.TB, name string) *harness.Variant {
 	return lab.Suite[i]
 }
 
-// TestWaitersYield checks the promise that makes polling bearable: with one
-// processor and the lock held, a waiter lets the holder run. A waiter that did
-// not yield would keep the processor until the scheduler takes it away, 10 ms
-// later, at every acquisition. What other programs take does not count.
+// TestWaitersYield checks that with one processor and the lock held, a polling waiter
+// lets the holder run. A waiter that did not yield would keep the processor until the
+// scheduler takes it away, 10 ms later, at every acquisition. The time of other programs
+// does not count.
 func TestWaitersYield(t *testing.T) {
 	const times = 20
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -57,7 +56,7 @@ func TestWaitersYield(t *testing.T) {
 		}
 		for _, wait := range harness.WaitPolicies {
 			if wait == harness.WaitSpin {
-				continue // the one policy that does not promise it
+				continue // this policy does not promise it
 			}
 			l := v.Local(harness.Setup{Workers: 2, Wait: wait})
 			before := machine.ProcessUsage()
@@ -67,7 +66,7 @@ func TestWaitersYield(t *testing.T) {
 					h := l.Worker(i)
 					for range times {
 						h.Lock()
-						runtime.Gosched() // to the waiter, which must give the processor back
+						runtime.Gosched() // to the waiter, which must yield the processor
 						h.Unlock()
 					}
 				})
@@ -80,8 +79,8 @@ func TestWaitersYield(t *testing.T) {
 	}
 }
 
-// TestOwnCacheLines checks that no two locks side by side share a line that
-// either of them writes.
+// TestOwnCacheLines checks that two neighbouring locks never share a line that either of
+// them writes.
 func TestOwnCacheLines(t *testing.T) {
 	for name, size := range map[string]uintptr{
 		"SpinPark":  unsafe.Sizeof(mutex.SpinPark{}),
@@ -96,8 +95,7 @@ func TestOwnCacheLines(t *testing.T) {
 	}
 }
 
-// TestBrokenControls keeps the controls from being forgotten, or from being
-// taken for locks.
+// TestBrokenControls checks that the suite has exactly these controls.
 func TestBrokenControls(t *testing.T) {
 	var got []string
 	for _, v := range lab.Suite {
@@ -110,7 +108,7 @@ func TestBrokenControls(t *testing.T) {
 	}
 }
 
-// A countingRW counts what reaches the lock under BRAVO.
+// A countingRW counts the readers that reach the lock under BRAVO.
 type countingRW struct {
 	sync.RWMutex
 	reads atomic.Int64
@@ -121,8 +119,8 @@ func (l *countingRW) RLock() {
 	l.RWMutex.RLock()
 }
 
-// TestBRAVOBypass counts the readers that reach the lock underneath: the first,
-// and the first ones after a writer.
+// TestBRAVOBypass counts the readers that reach the lock underneath: the first reader,
+// and the first readers after a writer.
 func TestBRAVOBypass(t *testing.T) {
 	under := new(countingRW)
 	l := mutex.NewBRAVO(2, under, mutex.Options{})
@@ -154,7 +152,7 @@ func TestBRAVOBypass(t *testing.T) {
 func ExampleSeqLock() {
 	var (
 		l    mutex.SeqLock
-		x, y atomic.Int64 // guarded by l, and atomic all the same
+		x, y atomic.Int64 // guarded by l, and atomic nevertheless
 	)
 	move := func(by int64) {
 		l.Lock()
@@ -197,7 +195,7 @@ func ExampleBRAVO() {
 	)
 	for i := range workers {
 		wg.Go(func() {
-			mu := lock.Worker(i) // this worker's own handle
+			mu := lock.Worker(i) // the handle of this worker
 			for range 1000 {
 				mu.RLock()
 				found.Add(int64(names["one"]))
@@ -210,8 +208,8 @@ func ExampleBRAVO() {
 	// Output: 4000
 }
 
-// BenchmarkPair measures an uncontended lock and unlock, for writing
-// and for reading, through the handle that the harness uses too.
+// BenchmarkPair measures an uncontended lock and unlock, for writing and for reading,
+// through the handle of the harness.
 func BenchmarkPair(b *testing.B) {
 	for _, v := range lab.Suite {
 		if v.Status == harness.Broken || v.Unavailable != "" {
@@ -245,8 +243,8 @@ func BenchmarkPair(b *testing.B) {
 	}
 }
 
-// BenchmarkReaders measures readers that share one lock, as many as there are
-// processors, and no writer.
+// BenchmarkReaders measures readers that share one lock, one for each processor, and no
+// writer.
 func BenchmarkReaders(b *testing.B) {
 	for _, name := range []string{"sync-mutex", "sync-rwmutex", "phase-fair", "bravo", "seqlock"} {
 		b.Run("lock="+name, func(b *testing.B) {

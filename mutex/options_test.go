@@ -9,7 +9,8 @@ import (
 	"locklab/mutex"
 )
 
-// TestConstructorsRefuseMistakes: one message for each mistake, whatever the lock.
+// TestConstructorsRefuseMistakes checks that a mistake has the same message for every
+// lock.
 func TestConstructorsRefuseMistakes(t *testing.T) {
 	for name, worker := range map[string]func(workers int, o mutex.Options, i int){
 		"MCSPark":  func(n int, o mutex.Options, i int) { mutex.NewMCSPark(n, o).Worker(i) },
@@ -32,8 +33,8 @@ func TestConstructorsRefuseMistakes(t *testing.T) {
 	}
 }
 
-// TestWaitersRefuseMistakes: the locks without a constructor refuse an option when
-// a goroutine must wait.
+// TestWaitersRefuseMistakes checks that a lock without a constructor refuses a bad option
+// when a goroutine must wait.
 func TestWaitersRefuseMistakes(t *testing.T) {
 	const often = `locklab: unknown wait policy "often"`
 	wantPanic(t, "SeqLock", often, func() {
@@ -48,7 +49,6 @@ func TestWaitersRefuseMistakes(t *testing.T) {
 	})
 }
 
-// wantPanic checks that f panics with a message that begins so.
 func wantPanic(t *testing.T, name, want string, f func()) {
 	t.Helper()
 	if got := panics(f); !strings.HasPrefix(got, want) {
@@ -56,7 +56,7 @@ func wantPanic(t *testing.T, name, want string, f func()) {
 	}
 }
 
-// panics returns with what f panics, "" if it does not.
+// panics returns the value with which f panics, or "".
 func panics(f func()) (message string) {
 	defer func() {
 		if r := recover(); r != nil {

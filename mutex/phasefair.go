@@ -5,27 +5,27 @@ import (
 	"locklab/internal/waiting"
 )
 
-// PhaseFair is the ticket-based phase-fair readers-writer lock, PF-T. While
-// both kinds wait, a phase of all readers and a phase of one writer follow each
-// other: a reader waits for one writer at most, and a writer for the writers
-// before it and one phase of readers for each. Writers are served in order of
-// arrival. The zero value is free.
+// PhaseFair is the ticket-based phase-fair readers-writer lock, PF-T. While both readers
+// and writers wait, a phase of all readers alternates with a phase of one writer. A
+// reader waits for one writer at most, and a writer for the writers before it and one
+// phase of readers for each. Writers are served in order of arrival. The zero value is
+// free.
 //
 // # Trade-offs
 //
-// No waiter starves, whatever the mix, and the bound of a reader does not grow
-// with the number of writers. A reader costs two atomic additions, to one cache
-// line each on its way in and out, which readers on many processors share: see
-// [BRAVO] for the cure. Waiters poll, so sections must be short.
+// No waiter starves, whatever the mix, and the bound of a reader does not grow with the
+// number of writers. A reader costs two atomic additions, to one cache line on its way in
+// and another on its way out. Readers on many processors share these lines: [BRAVO]
+// avoids that. Waiters poll, so critical sections must be short.
 //
 // # Memory ordering
 //
-// A reader that found no writer, or saw the phase change, has loaded what the
-// Add of the writer's Unlock stored in readersIn. A writer pairs with the Unlock
-// before it by writersOut, and with the readers that it waited for by their
-// Adds to readersOut. Only the holder writes writersOut, so a release store
-// ends the Unlock: a writer that waits for it polls. The counters wrap; at most
-// 2^24 - 1 readers may be inside or wait.
+// A reader that found no writer, or saw the phase change, has loaded the value that the
+// Add of the writer's Unlock stored in readersIn. A writer pairs with the Unlock before
+// it through writersOut, and with the readers that it waited for through their Adds to
+// readersOut. Only the holder writes writersOut, so a release store ends the Unlock: a
+// writer that waits for it polls. The counters wrap; at most 2^24 - 1 readers may be
+// inside or wait.
 //
 // # References
 //
@@ -35,21 +35,21 @@ import (
 // 10.1007/s11241-010-9097-2. It was published first in Proceedings of the 21st
 // Euromicro Conference on Real-Time Systems (ECRTS), 2009, pages 184-193.
 type PhaseFair struct {
-	// Wait says what a waiter does between two polls. Set it before first use.
+	// Wait is the policy between two polls. Set it before first use.
 	Wait WaitPolicy
 
-	// Pin says how the goroutines are bound that use the lock, which is how a
-	// waiter gives its processor up. Set it before first use.
+	// Pin is how the goroutines that use the lock are bound to threads. It decides how a
+	// waiter yields its processor. Set it before first use.
 	Pin Pin
 
 	_          atomics.CacheLinePad
-	readersIn  atomics.Uint32 // readers that came, in units of phaseReader, and the writer's bits
+	readersIn  atomics.Uint32 // readers that arrived, in units of phaseReader, plus the writer's bits
 	_          atomics.CacheLinePad
 	readersOut atomics.Uint32 // readers that left, in the same units
 	_          atomics.CacheLinePad
-	writersIn  atomics.Uint32 // the number the next writer draws
+	writersIn  atomics.Uint32 // the number that the next writer draws
 	_          atomics.CacheLinePad
-	writersOut atomics.Uint32 // the number of the writer that may go in
+	writersOut atomics.Uint32 // the number of the writer that may enter
 	_          atomics.CacheLinePad
 }
 
@@ -68,7 +68,7 @@ func (l *PhaseFair) RLock() {
 	}
 }
 
-// rLockSlow waits for the end of one phase: no writer, or the next one.
+// rLockSlow waits for the end of one phase: no writer, or the next writer.
 func (l *PhaseFair) rLockSlow(phase uint32) {
 	for w := waiting.New(l.Wait, l.Pin); l.readersIn.Load()&phaseBits == phase; {
 		w.Wait()
@@ -85,14 +85,13 @@ func (l *PhaseFair) Lock() {
 		awaitWord(&l.writersOut, mine, waiting.New(l.Wait, l.Pin))
 	}
 	bits := phaseWriter | mine&phaseNumber
-	// Readers from here on wait; those before were so many.
+	// Later readers wait for this writer; before counts the earlier ones.
 	before := l.readersIn.Add(bits) - bits
 	if l.readersOut.Load() != before {
 		awaitWord(&l.readersOut, before, waiting.New(l.Wait, l.Pin))
 	}
 }
 
-// awaitWord waits until the word has the value.
 func awaitWord(word *atomics.Uint32, value uint32, w waiting.Waiter) {
 	for word.Load() != value {
 		w.Wait()
@@ -103,7 +102,7 @@ func awaitWord(word *atomics.Uint32, value uint32, w waiting.Waiter) {
 // readers go first.
 func (l *PhaseFair) Unlock() {
 	mine := l.writersOut.Load()
-	// The bits go before the next writer may add its own.
+	// The bits must be cleared before the next writer may add its own.
 	l.readersIn.Add(-(phaseWriter | mine&phaseNumber))
 	l.writersOut.StoreRelease(mine + 1)
 }

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// TestPhasesAlternate checks what the lock is named for. A reader that comes
-// while one writer is inside and another waits goes before the second writer;
-// a reader that comes while that one waits for readers goes after it.
+// TestPhasesAlternate checks the phases. A reader that arrives while one writer is inside
+// and another waits enters before the second writer. A reader that arrives while that
+// writer waits for readers enters after it.
 func TestPhasesAlternate(t *testing.T) {
-	for first := range 4 { // the phase has a number, odd or even
+	for first := range 4 { // the number of the phase is odd or even
 		var l PhaseFair
 		for range first {
 			l.Lock()
 			//lint:ignore SA2001 only the number of the phase matters
 			l.Unlock()
 		}
-		var order []string // guarded by l, for readers by the phase
+		var order []string // guarded by l, or by the phase for readers
 		var wg sync.WaitGroup
 		l.Lock()
 		wg.Go(func() {
@@ -44,7 +44,7 @@ func TestPhasesAlternate(t *testing.T) {
 			l.RUnlock()
 		})
 		until(t, func() bool { return l.readersIn.Load()/phaseReader == 2 })
-		time.Sleep(time.Millisecond) // for one that does not wait
+		time.Sleep(time.Millisecond) // for a reader that wrongly does not wait
 		close(letGo)
 		wg.Wait()
 		if want := [3]string{"early reader", "writer", "late reader"}; len(order) != 3 || [3]string(order) != want {
@@ -53,8 +53,8 @@ func TestPhasesAlternate(t *testing.T) {
 	}
 }
 
-// TestPhaseFairReaderSeesNextPhase: a reader goes in though one writer follows another so
-// fast that it never sees the lock without one.
+// TestPhaseFairReaderSeesNextPhase checks that a reader enters even if one writer follows
+// another so fast that the reader never sees the lock without one.
 func TestPhaseFairReaderSeesNextPhase(t *testing.T) {
 	var l PhaseFair
 	l.Lock()
@@ -72,7 +72,6 @@ func TestPhaseFairReaderSeesNextPhase(t *testing.T) {
 	}
 }
 
-// until waits for what other goroutines are about to do.
 func until(t *testing.T, done func() bool) {
 	t.Helper()
 	for start := time.Now(); !done(); runtime.Gosched() {

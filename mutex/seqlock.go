@@ -5,12 +5,11 @@ import (
 	"locklab/internal/waiting"
 )
 
-// SeqLock is a sequence lock: a counter that is odd while a writer is inside.
-// A reader notes the counter, reads, and loads it again: if it has changed,
-// what was read may be torn and is thrown away. Writers keep each other out as
-// with a test-and-test-and-set lock, and never wait for a reader. Service is in
-// no order, and a waiter may starve: see the package comment. The zero value is free.
-// A reader loops:
+// SeqLock is a sequence lock: a counter that is odd while a writer is inside. A reader
+// notes the counter, reads, and loads it again: if it has changed, the data may be torn
+// and the reader discards it. Writers exclude each other as with a test-and-test-and-set
+// lock, and never wait for a reader. Service is in no order, and a waiter may starve: see
+// the package comment. The zero value is free. A reader loops:
 //
 //	for {
 //		v := l.ReadBegin()
@@ -22,28 +21,25 @@ import (
 //
 // # Trade-offs
 //
-// The cheapest read there is: two loads of a word that stays in the reader's
-// cache while there is no writer. It suits a few words that are read all the time
-// and written seldom. Readers may run at the same time as a writer, so they
-// must survive what they read half-way: they must not follow a pointer, loop
-// or divide by what they have read before ReadRetry. A reader can starve while
+// No read is cheaper: two loads of a word that stays in the reader's cache while there is
+// no writer. It suits a few words that are read all the time and written seldom. Readers
+// may run at the same time as a writer and see torn data. Before ReadRetry they must not
+// follow a pointer, loop or divide by data that they have read. A reader can starve while
 // writers come without a gap.
 //
-// The guarded words must be read atomically and written atomically, also by
-// writers, which hold the lock: a plain access next to one at the same time is a
-// data race, which the race detector reports, and after which Go promises
-// little. That makes the data the costly part in Go: each atomic store of a
-// writer is a full fence on amd64.
+// The guarded words must be read atomically and written atomically, also by writers,
+// which hold the lock: a plain access at the same time as another access is a data race,
+// which the race detector reports, and after which Go promises little. So in Go the data
+// is the costly part: each atomic store of a writer is a full fence on amd64.
 //
 // # Memory ordering
 //
-// Readers: the loads of the data are sequentially consistent, so they stay
-// between the two loads of the counter. If one of them has seen a writer's
-// store, the second load of the counter sees that writer's number, since the
-// counter became odd before it. Boehm shows that with weaker loads the second
-// load could pass the data, which is the mistake of most sequence locks.
-// Writers: the CompareAndSwap that makes the counter odd pairs with the
-// release store of the Unlock before it. No waiter sleeps.
+// Readers: the loads of the data are sequentially consistent, so they stay between the
+// two loads of the counter. If one of them has seen a writer's store, the second load of
+// the counter sees that writer's number, since the counter became odd before it. Boehm
+// shows that with weaker loads the second load could pass the data, as in most sequence
+// locks. Writers: the CompareAndSwap that makes the counter odd pairs with the release
+// store of the Unlock before it. No waiter sleeps.
 //
 // # References
 //
@@ -54,11 +50,11 @@ import (
 // Models?", ACM SIGPLAN Workshop on Memory Systems Performance and Correctness
 // (MSPC), 2012, pages 12-20, sections 3 and 4. DOI 10.1145/2247684.2247688.
 type SeqLock struct {
-	// Wait says what a waiter does between two polls. Set it before first use.
+	// Wait is the policy between two polls. Set it before first use.
 	Wait WaitPolicy
 
-	// Pin says how the goroutines are bound that use the lock, which is how a
-	// waiter gives its processor up. Set it before first use.
+	// Pin is how the goroutines that use the lock are bound to threads. It decides how a
+	// waiter yields its processor. Set it before first use.
 	Pin Pin
 
 	_       atomics.CacheLinePad
@@ -66,8 +62,8 @@ type SeqLock struct {
 	_       atomics.CacheLinePad
 }
 
-// ReadBegin begins to read: it waits while a writer is inside and returns the
-// version that ReadRetry wants.
+// ReadBegin starts a read: it waits while a writer is inside and returns the version for
+// ReadRetry.
 func (l *SeqLock) ReadBegin() uint64 {
 	v := l.version.Load()
 	if v&1 != 0 {
@@ -76,7 +72,6 @@ func (l *SeqLock) ReadBegin() uint64 {
 	return v
 }
 
-// readSlow is apart so that the fast path can be inlined.
 func (l *SeqLock) readSlow() uint64 {
 	for w := waiting.New(l.Wait, l.Pin); ; {
 		w.Wait()
@@ -86,8 +81,8 @@ func (l *SeqLock) readSlow() uint64 {
 	}
 }
 
-// ReadRetry ends to read and reports whether a writer came between: then what
-// was read since ReadBegin is worth nothing.
+// ReadRetry ends a read and reports whether a writer came in between: then the data read
+// since ReadBegin is worthless.
 func (l *SeqLock) ReadRetry(version uint64) bool { return l.version.Load() != version }
 
 // Lock takes the lock as a writer and waits for other writers if need be.
@@ -97,7 +92,6 @@ func (l *SeqLock) Lock() {
 	}
 }
 
-// lockSlow is apart so that the fast path stays small.
 func (l *SeqLock) lockSlow() {
 	for w := waiting.New(l.Wait, l.Pin); !l.TryLock(); {
 		w.Wait()

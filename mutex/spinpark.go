@@ -5,70 +5,66 @@ import (
 	"locklab/internal/waiting"
 )
 
-// How long a waiter polls before it parks, in polls of parkHints spin hints
-// each. Karlin et al. show that polling for as long as it costs to sleep and
-// wake up again costs at most twice what the best choice would have cost, had
-// one known how long the wait is. That is about 0.5 µs for a goroutine and
-// 25 µs for one that is locked to its thread, where the hint takes 28 ns
-// (Zen 3); hints differ by a factor of ten between CPUs, which is why no digit
-// here means much.
+// How long a waiter polls before it parks, in polls of parkHints spin hints each. Karlin
+// et al. show that polling for as long as a sleep and a wake-up cost is at most twice as
+// expensive as the best choice with known wait times. This is about 0.5 µs for a
+// goroutine and 25 µs for one locked to its thread, if the hint takes 28 ns (Zen 3).
+// Hints differ by a factor of ten between CPUs, so these numbers are rough.
 const (
 	parkHints       = 4
 	parkPolls       = 4
 	parkThreadPolls = 200
 )
 
-// SpinPark is a lock whose waiters poll for a bounded time and then park, and
-// whose Unlock wakes the one that has slept longest. A waiter that polls may take
-// the lock before one that has just been woken: service is in no order, and a waiter
-// may starve: see the package comment.
+// SpinPark is a lock whose waiters poll for a bounded time and then park, and whose
+// Unlock wakes the waiter that has slept longest. A waiter that polls may take the lock
+// before one that has just been woken: service is in no order, and a waiter may starve:
+// see the package comment.
 //
 // # Trade-offs
 //
-// What [sync.Mutex] does, with the parts in view. Polling saves the two
-// switches of goroutines where the holder is about to leave; the bound saves
-// the processor where it is not. One waiter at a time is woken, and the next
-// only after that one has the lock or sleeps again, so under heavy contention
-// the lock stays with those that run. A worker that has bad luck each time it
-// wakes goes to the end of the queue each time; sync.Mutex has a second mode
-// against that, this lock has none.
+// It works like [sync.Mutex], with its parts visible. Polling saves the two switches of
+// goroutines if the holder is about to leave; the bound saves the processor otherwise.
+// One waiter at a time is woken, and the next only after that one has the lock or sleeps
+// again. So under heavy contention the lock stays with the workers that run. A worker
+// that has bad luck each time it wakes goes to the end of the queue each time. sync.Mutex
+// has a second mode against that; this lock does not.
 //
 // # Memory ordering
 //
-// Every change of state is a read-modify-write instruction, so there is one
-// order of them: a waiter queues up only in a state that says held, and the
-// Unlock that changes this state finds it there. The release must therefore not
-// be a release store. What the holder wrote before it left is seen by the
-// worker that next sets the held bit; a woken waiter takes the lock like any
-// other.
+// Every change of state is a read-modify-write instruction, so these changes have one
+// order. A waiter queues up only in a state with the held bit, and the Unlock that
+// changes this state finds it there. Therefore the release must not be a release store.
+// The worker that next sets the held bit sees everything that the holder wrote before it
+// left; a woken waiter takes the lock like any other.
 //
 // # References
 //
-// Anna R. Karlin, Kai Li, Mark S. Manasse and Susan Owicki, "Empirical Studies
-// of Competitive Spinning for a Shared-Memory Multiprocessor", Proceedings of
-// the 13th ACM Symposium on Operating Systems Principles (SOSP), 1991, pages
-// 41-55, the fixed-spin strategy. DOI 10.1145/121132.286599.
+// Anna R. Karlin, Kai Li, Mark S. Manasse and Susan Owicki, "Empirical Studies of
+// Competitive Spinning for a Shared-Memory Multiprocessor", Proceedings of the 13th ACM
+// Symposium on Operating Systems Principles (SOSP), 1991, pages 41-55, the fixed-spin
+// strategy. DOI 10.1145/121132.286599.
 //
-// That only one waiter is on its way at a time is the rule of mutexWoken in the
-// Go standard library, internal/sync/mutex.go.
+// At most one woken waiter at a time is the rule of mutexWoken in the Go standard
+// library, internal/sync/mutex.go.
 type SpinPark struct {
 	polls int              // before a waiter parks
-	nodes []SpinParkWorker // nodes[0] is none
+	nodes []SpinParkWorker // nodes[0] is unused: 0 means no worker
 
 	_     atomics.CacheLinePad
-	state atomics.Uint32 // parkHeld, parkWoken, and from parkShift the last that queued up
+	state atomics.Uint32 // parkHeld, parkWoken, and from parkShift the last worker that queued up
 	_     atomics.CacheLinePad
 
-	// queue is the next to be woken, linked to the one after it. It is guarded
-	// by the lock itself: Unlock moves those here that queued up since, in the
-	// order in which they came.
+	// queue is the next worker to wake, linked to the one after it. It is guarded by the
+	// lock itself. Unlock moves the workers here that queued up since, in order of
+	// arrival.
 	queue uint32
 	_     atomics.CacheLinePad
 }
 
 // The parts of SpinPark.state.
 const (
-	parkHeld  = 1 // the lock is held
+	parkHeld  = 1
 	parkWoken = 2 // a worker that slept is awake and has yet to take the lock or queue up again
 	parkShift = 2
 )
@@ -76,18 +72,18 @@ const (
 // SpinParkWorker is the handle of one worker of a [SpinPark] lock.
 type SpinParkWorker struct {
 	lock   *SpinPark
-	id     uint32 // index of this node in lock.nodes
+	id     uint32
 	parker *atomics.Parker
 
-	// next is set by the worker itself before it queues up: the worker that
-	// did so before it. Then it belongs to the holder.
+	// next is the worker that queued up before this one. The worker sets it before it
+	// queues up; then it belongs to the holder.
 	next uint32
 	_    atomics.CacheLinePad
 }
 
-// NewSpinPark returns a free lock for that many workers, at least 1. If o.Pin
-// says that they are locked to threads, which are slow to wake, they poll for
-// longer; if o.Wait is [WaitPark] they do not poll. Other policies change nothing.
+// NewSpinPark returns a free lock for that many workers, at least 1. Workers locked to
+// threads by o.Pin are slow to wake, so they poll longer. With [WaitPark] in o.Wait they
+// do not poll; other policies have no effect.
 func NewSpinPark(workers int, o Options) *SpinPark {
 	o.check(workers)
 	l := &SpinPark{polls: parkPolls, nodes: make([]SpinParkWorker, workers+1)}
@@ -117,7 +113,6 @@ func (n *SpinParkWorker) Lock() {
 	}
 }
 
-// lockSlow is apart so that the fast path stays small.
 func (n *SpinParkWorker) lockSlow() {
 	for woken := uint32(0); ; woken = parkWoken {
 		for range n.lock.polls {
@@ -133,15 +128,15 @@ func (n *SpinParkWorker) lockSlow() {
 	}
 }
 
-// take takes the lock if it is free and reports whether it did. woken is
-// parkWoken if this worker is the one that was woken, else 0.
+// take takes the lock if it is free and reports whether it did. woken is parkWoken if
+// this worker is the woken one, else 0.
 func (n *SpinParkWorker) take(woken uint32) bool {
 	s := n.lock.state.Load()
 	return s&parkHeld == 0 && n.lock.state.CompareAndSwap(s, s&^woken|parkHeld)
 }
 
-// enqueue puts the worker among those that are to be woken and reports true, or
-// takes the lock, if it has become free, and reports false.
+// enqueue queues the worker up and reports true, or takes the lock, if it has become
+// free, and reports false.
 func (n *SpinParkWorker) enqueue(woken uint32) bool {
 	for {
 		if n.take(woken) {
@@ -161,7 +156,7 @@ func (n *SpinParkWorker) enqueue(woken uint32) bool {
 // TryLock takes the lock if it is free and reports whether it did.
 func (n *SpinParkWorker) TryLock() bool { return n.take(0) }
 
-// Unlock releases the lock, and wakes a waiter if none is on its way.
+// Unlock releases the lock, and wakes a waiter unless a woken waiter is on its way.
 func (n *SpinParkWorker) Unlock() {
 	if l := n.lock; l.queue != 0 || !l.state.CompareAndSwap(parkHeld, 0) {
 		l.unlockSlow()
@@ -192,8 +187,8 @@ func (l *SpinPark) unlockSlow() {
 	}
 }
 
-// reverse turns the list that begins with the last to queue up into one that
-// begins with the first.
+// reverse turns the list that begins with the last arrival into one that begins with the
+// first.
 func (l *SpinPark) reverse(last uint32) (first uint32) {
 	for last != 0 {
 		n := &l.nodes[last]

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestSpinParkServesSleepers lets workers fall asleep one after the other: a release wakes
-// the one that has slept longest, and no more than one.
+// TestSpinParkServesSleepers lets workers fall asleep one after the other. A release must
+// wake only the one that has slept longest.
 func TestSpinParkServesSleepers(t *testing.T) {
 	const waiters = 5
 	l := NewSpinPark(waiters+1, Options{Wait: WaitPark})
@@ -40,7 +40,8 @@ func TestSpinParkServesSleepers(t *testing.T) {
 	}
 }
 
-// TestSpinParkWakesOne: while a worker is on its way, a release wakes no other.
+// TestSpinParkWakesOne checks that while a woken worker is on its way, a release wakes no
+// other.
 func TestSpinParkWakesOne(t *testing.T) {
 	l := NewSpinPark(3, Options{})
 	l.Worker(0).Lock()
@@ -51,8 +52,8 @@ func TestSpinParkWakesOne(t *testing.T) {
 	}
 }
 
-// TestBRAVOInhibits: writers that had to wait for readers shut the bypass for longer than
-// that took.
+// TestBRAVOInhibits checks that writers that had to wait for readers shut the bypass for
+// longer than that wait.
 func TestBRAVOInhibits(t *testing.T) {
 	l := NewBRAVO(2, new(sync.RWMutex), Options{})
 	reader, writer := l.Worker(0), l.Worker(1)
@@ -79,7 +80,7 @@ func TestBRAVOInhibits(t *testing.T) {
 	}
 }
 
-// TestSeqLockVersions: a version is compared as a whole.
+// TestSeqLockVersions checks that versions are compared as a whole.
 func TestSeqLockVersions(t *testing.T) {
 	for k := 1; k < 64; k++ {
 		var l SeqLock

@@ -12,7 +12,7 @@ import (
 	"locklab/mutex/lab"
 )
 
-// bravoOverWords is bravo over a lock that the explorer sees.
+// bravoOverWords is bravo over a lock that the explorer can see.
 var bravoOverWords = &harness.Variant{
 	Name:   "bravo-over-phase-fair",
 	Traits: harness.Traits{ReadWrite: true},
@@ -22,7 +22,7 @@ var bravoOverWords = &harness.Variant{
 	},
 }
 
-// TestSystematic explores the locks that are made of words and parkers.
+// TestSystematic explores the locks that consist of words and parkers.
 func TestSystematic(t *testing.T) {
 	const (
 		runtime = "it waits in the Go runtime, which has a scheduler of its own"

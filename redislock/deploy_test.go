@@ -258,7 +258,7 @@ func clusterNames(t *testing.T, all []running) {
 // slotMigrates: the slot of a held lock moves to another node. Its lease is renewed at every
 // stage, its release works at the last, and the waiter gets it.
 func slotMigrates(t *testing.T, all []running) {
-	r, one := named(all, "cluster"), new(sync.Mutex)
+	r, one := named(all, "cluster"), new(slots)
 	for _, k := range lockKinds {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
@@ -310,18 +310,38 @@ type migration struct {
 	admin    *redis.ClusterClient
 	from, to *redis.Client
 	nodes    []*redis.Client
-	one      *sync.Mutex // two nodes that migrate keys to each other block each other
+	one      *slots
 }
 
-func newMigration(t *testing.T, r running, one *sync.Mutex) *migration {
-	t.Helper()
-	ctx, m := t.Context(), &migration{one: one, name: "locks:{" + rand.Text() + "}", admin: r.admin(t).(*redis.ClusterClient)}
-	var err error
-	m.from, err = m.admin.MasterForKey(ctx, m.name)
-	if err != nil {
-		t.Fatal(err)
+// slots are the slots that migrate in a test, a different one for each migration.
+type slots struct {
+	sync.Mutex // two nodes that migrate keys to each other block each other
+	taken      map[int64]bool
+}
+
+// take reports whether slot was free.
+func (s *slots) take(slot int64) bool {
+	s.Lock()
+	defer s.Unlock()
+	if s.taken == nil {
+		s.taken = make(map[int64]bool)
 	}
-	m.slot = m.from.ClusterKeySlot(ctx, m.name).Val()
+	free := !s.taken[slot]
+	s.taken[slot] = true
+	return free
+}
+
+func newMigration(t *testing.T, r running, one *slots) *migration {
+	t.Helper()
+	ctx, m := t.Context(), &migration{one: one, admin: r.admin(t).(*redis.ClusterClient)}
+	for m.name == "" || !one.take(m.slot) {
+		m.name = "locks:{" + rand.Text() + "}"
+		var err error
+		if m.from, err = m.admin.MasterForKey(ctx, m.name); err != nil {
+			t.Fatal(err)
+		}
+		m.slot = m.from.ClusterKeySlot(ctx, m.name).Val()
+	}
 	for _, addr := range r.Endpoint().Addrs[0] {
 		node := redis.NewClient(&redis.Options{Addr: addr})
 		t.Cleanup(func() { node.Close() })

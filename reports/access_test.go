@@ -15,9 +15,9 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// What axe-core checks in a browser (make test-a11y) is checked here as far as
-// the text of a page shows it, and what axe does not check: that every chart has
-// its figures as a table, and that text in charts can be read.
+// These tests repeat the checks of axe-core (make test-a11y) that need only the text of a
+// page. They add two checks: every chart has a table, and text in charts has enough
+// contrast.
 
 var (
 	headingRE = regexp.MustCompile(`<h([1-6])`)
@@ -30,8 +30,8 @@ var (
 	figureTag = regexp.MustCompile(`<figure>|<h[234] id|<details><summary>numbers|<p class="doc">[^<]*too many to read here`)
 )
 
-// inaccessible lists what is wrong with a page for readers who do not see it, or
-// not well, or use no mouse.
+// inaccessible lists the faults of a page for readers with low or no vision or without a
+// mouse.
 func inaccessible(page string) (out []string) {
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	level := 0
@@ -82,8 +82,8 @@ func inaccessible(page string) (out []string) {
 	return append(out, illegible(page)...)
 }
 
-// illegible lists the charts without a table, and the colours of text in charts
-// that have no contrast of 4.5.
+// illegible lists the charts without a table and the text colours with a contrast under
+// 4.5.
 func illegible(page string) (out []string) {
 	tags := figureTag.FindAllString(page, -1)
 	for i, tag := range tags {
@@ -104,7 +104,6 @@ func illegible(page string) (out []string) {
 	return out
 }
 
-// pages returns every kind of page.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
@@ -132,7 +131,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestAccessIsChecked damages a page in every way that the check must notice.
+// TestAccessIsChecked damages a page in every way that the check must find.
 func TestAccessIsChecked(t *testing.T) {
 	page := pageOf(t, everything())
 	for want, damage := range map[string][2]string{
@@ -158,8 +157,8 @@ func TestAccessIsChecked(t *testing.T) {
 	}
 }
 
-// TestPageOfStandardSuite: a page of as many locks, workers and rounds as the
-// default run measures, on a machine of 64 processors, stays under 3 MB.
+// TestPageOfStandardSuite: a page with the locks, workers and rounds of the default run
+// stays under 3 MB.
 func TestPageOfStandardSuite(t *testing.T) {
 	const most = 3_000_000
 	var locals, readers, remotes []synthetic.Model

@@ -8,8 +8,8 @@ import (
 	"locklab/reports"
 )
 
-// TestReportAndCompareAgree: "locklab report A B" and "locklab compare A B" say the
-// same of the same two runs, interval and level, whatever the number of rounds.
+// TestReportAndCompareAgree: report and compare give the same interval and confidence level
+// for two runs, at any number of rounds.
 func TestReportAndCompareAgree(t *testing.T) {
 	for _, n := range [][2]int{{2, 2}, {3, 5}, {4, 4}, {6, 6}, {9, 16}, {25, 26}, {31, 31}, {50, 50}, {50, 51}, {64, 40}, {200, 200}} {
 		t.Run(fmt.Sprintf("rounds=%d,%d", n[0], n[1]), func(t *testing.T) {

@@ -12,10 +12,10 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// noDecision replaces the headline of a run without results of a closed loop.
+// noDecision replaces the headline of a run without closed-loop results.
 const noDecision = "This run has no result to decide by."
 
-// mostNames is how many names of locks a sentence lists.
+// mostNames limits the names of locks in a sentence.
 const mostNames = 4
 
 // An answerRow is a [verdict.Decision] in words: a row of the first table of a report.
@@ -34,10 +34,8 @@ type answerRow struct {
 // A tolerance is a mark for one guarantee of a lock.
 type tolerance struct{ Mark, Kind, Text, Long string }
 
-// answerHead are the columns of the table.
 var answerHead = titles("requirement", "lock", "rate", "why", "what it tolerates")
 
-// answers returns the rows of ds.
 func answers(ds []verdict.Decision) (out []answerRow) {
 	for _, d := range ds {
 		a := answerRow{Requirement: strings.TrimSuffix(numfmt.Sentence(requirement(d)), "."), Setting: settingOf(d.Situation), Meaning: meaning(d.Situation), Use: d.Use, Why: why(d)}
@@ -53,7 +51,7 @@ func answers(ds []verdict.Decision) (out []answerRow) {
 	return out
 }
 
-// requirement names the situation of d, and of a weaker class the condition for it.
+// requirement names the situation of d, and the condition if its class is weaker.
 func requirement(d verdict.Decision) string {
 	text := d.Situation.Name()
 	if d.Over != "" && d.Class != nil && d.Class.Where != "" {
@@ -76,7 +74,6 @@ func docOf(d verdict.Decision) string {
 	return ""
 }
 
-// perSecond formats a rate of s.
 func perSecond(s verdict.Situation, v float64) string {
 	if s.Metric().Name == "handovers" {
 		return numfmt.SI(v) + " handovers/s"
@@ -92,7 +89,7 @@ func estimated(d verdict.Decision) string {
 	return text
 }
 
-// why is the reason of d in one sentence without a full stop.
+// why returns the reason for d as one sentence without a full stop.
 func why(d verdict.Decision) string {
 	const none = "no recommendation: "
 	switch d.Rule {
@@ -112,7 +109,7 @@ func why(d verdict.Decision) string {
 	return none + "no correct lock made progress"
 }
 
-// unbeaten is why d recommends the default.
+// unbeaten returns the reason to recommend the default.
 func unbeaten(d verdict.Decision) string {
 	if d.Gain != nil && (d.Gain.Reading == verdict.Faster || d.Gain.Reading == verdict.Equivalent) {
 		return fmt.Sprintf("%s is %s as fast, which is within the tolerance", d.Fastest, gainText(d.Gain))
@@ -123,7 +120,7 @@ func unbeaten(d verdict.Decision) string {
 	return fmt.Sprintf("none of %d other locks is significantly faster", d.Locks-1)
 }
 
-// faster is why d recommends a lock that is not the default.
+// faster returns the reason to recommend a lock other than the default.
 func faster(d verdict.Decision) string {
 	switch {
 	case d.Gain == nil:
@@ -150,12 +147,12 @@ func ties(d verdict.Decision) string {
 
 func rounds(d verdict.Decision) string { return " (" + numfmt.Plural(d.Rounds, "round") + ")" }
 
-// gainText formats r, such as "1.5x (1.3–1.8)".
 func gainText(r *verdict.Ratio) string {
-	return strings.Replace(withInterval(r), " ", " (", 1) + ")"
+	f := decimals(r.Median, r.Hi-r.Lo)
+	return fmt.Sprintf(f+"x ("+f+"–"+f+")", r.Median, r.Lo, r.Hi)
 }
 
-// priceTexts returns the prices of d, with their figures or without.
+// priceTexts returns the prices of d, with or without their figures.
 func priceTexts(d verdict.Decision, figures bool) (out []string) {
 	formats := map[verdict.PriceKind]struct {
 		text   string
@@ -181,7 +178,7 @@ func priceTexts(d verdict.Decision, figures bool) (out []string) {
 	return out
 }
 
-// tolerances returns how the guarantees of a lock of class c stand.
+// tolerances returns the state of each guarantee of a lock of class c.
 func tolerances(c survival.Class) (out []tolerance) {
 	if c.Tries == 0 {
 		return nil
@@ -189,7 +186,10 @@ func tolerances(c survival.Class) (out []tolerance) {
 	for _, g := range harness.Guarantees {
 		st := c.Guarantees[g]
 		text := string(g)
-		if st.Tries > 0 {
+		switch {
+		case st.Published > 0:
+			text += fmt.Sprintf(" (%d tries published, %d here)", st.Published, st.Tries-st.Published)
+		case st.Tries > 0:
 			text += fmt.Sprintf(" (%d %s)", st.Tries, numfmt.Choose(st.Tries, "try", "tries"))
 		}
 		out = append(out, tolerance{guaranteeMark(st), stateKind[st.State], text, string(g) + " " + st.String()})
@@ -197,7 +197,7 @@ func tolerances(c survival.Class) (out []tolerance) {
 	return out
 }
 
-// notTested is the class of a lock that no failure scenario was tried on.
+// notTested is the class of a lock without failure tests.
 const notTested = "not tested for failures"
 
 func classText(c survival.Class) string {
@@ -207,7 +207,6 @@ func classText(c survival.Class) string {
 	return c.Sentence
 }
 
-// ruleText is the rule of the decisions for the reader.
 func ruleText(m resultfile.Manifest) string {
 	return fmt.Sprintf("All correct locks compete: ours, those of the standard library and those of other people. Each is compared with the baseline by the ratio of their rates in the same round, so that noise which slows down a whole round cancels. "+
 		"The intervals are order-statistic intervals; all of one column hold together with 95 %% confidence (Bonferroni, over the comparisons with the baseline and with the fastest lock). "+
@@ -216,13 +215,12 @@ func ruleText(m resultfile.Manifest) string {
 		"Contended distributed locks are ranked by handovers per second, because an owner that takes its lock back at once serves nobody else.", numfmt.Percent(100*m.PracticalMargin()))
 }
 
-// An excluded lock is one that no decision may name, with the reason.
+// An excluded lock cannot be recommended, for Reason.
 type excluded struct {
 	Lock   string `json:"lock"`
 	Reason string `json:"reason"`
 }
 
-// exclusions returns the locks of run that do not compete.
 func exclusions(run *resultfile.Run) (out []excluded) {
 	for _, x := range verdict.Exclusions(run) {
 		reason := fmt.Sprintf("its status is %s: %s", x.Lock.Status, x.Lock.Doc)
@@ -250,7 +248,6 @@ var (
 	stateKind = map[survival.State]string{survival.Held: "held", survival.Broken: "harm"}
 )
 
-// guaranteeMark returns the mark of a guarantee: a tick only if each scenario had enough tries.
 func guaranteeMark(s survival.Status) string {
 	if s.State == survival.Held {
 		return heldMark(s.Least)
@@ -258,7 +255,7 @@ func guaranteeMark(s survival.Status) string {
 	return stateMark[s.State]
 }
 
-// heldMark returns the mark of a number of tries without a violation.
+// heldMark returns the mark for a number of tries without a violation.
 func heldMark(tries int) string {
 	if tries < survival.Enough {
 		return fmt.Sprintf("0/%d", tries)
@@ -266,7 +263,7 @@ func heldMark(tries int) string {
 	return stateMark[survival.Held]
 }
 
-// uses gathers ds by the lock to use, in order.
+// uses groups ds by recommended lock, in order.
 func uses(ds []verdict.Decision) (names []string, of map[string][]verdict.Decision) {
 	of = make(map[string][]verdict.Decision)
 	for _, d := range ds {

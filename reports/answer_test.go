@@ -9,8 +9,7 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestAnswers compares the answers of charts with what is known of a made-up
-// run.
+// TestAnswers compares the answers of charts with the known figures of a synthetic run.
 func TestAnswers(t *testing.T) {
 	steady := synthetic.With(synthetic.Fast("steady", 1e6), func(m *synthetic.Model) { m.Noise = 0 })
 	falling := synthetic.With(steady, func(m *synthetic.Model) {
@@ -26,7 +25,7 @@ func TestAnswers(t *testing.T) {
 	for _, c := range Suite {
 		answers[c.Name] = strings.ReplaceAll(c.draw(g).answer, nb, " ")
 	}
-	// 8 workers: steady has 1 M/s, falling 4/64 of 1 M/s, which is 1.6 % of its rate alone.
+	// At 8 workers, steady has 1 M/s and falling 4/64 M/s, 1.6 % of its rate alone.
 	for name, want := range map[string][]string{
 		"throughput": {"From 1 worker to 8, steady keeps most of its rate (100 %) and falling least (1.6 %).", "steady has the highest median (1 M/s), 16 times that of falling"},
 		"wait":       {"With 8 workers, p99 is lowest for steady", "highest for falling"},
@@ -44,8 +43,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestWaitAnswerIsTrue: with too few samples of one lock, no quantile may be
-// called the highest that this lock might exceed.
+// TestWaitAnswerIsTrue: if one lock has too few samples, no quantile is called the highest.
 func TestWaitAnswerIsTrue(t *testing.T) {
 	quick := synthetic.Fast("quick", 1e6)
 	slow := synthetic.With(synthetic.Fast("slow", 1e3), func(m *synthetic.Model) { m.Noise = 0 }) // 15 samples a round, 150 in all: p90
@@ -54,7 +52,7 @@ func TestWaitAnswerIsTrue(t *testing.T) {
 	if !strings.Contains(got, "p90 is lowest for quick") || !strings.Contains(got, "highest for slow") {
 		t.Errorf("got %q, want p90, which both locks resolve", got)
 	}
-	// 64 acquisitions a round are one sample each: nothing of slow is known.
+	// 64 acquisitions a round give one sample each: too few for any quantile of slow.
 	slow.Rate = synthetic.Constant(64)
 	g = groups(synthetic.Run(3, 10, 2, []int{1, 8}, quick, slow))[0]
 	if got := drawWait(g).answer; !strings.Contains(got, "of the 1 of 2 locks with enough samples") {
@@ -62,7 +60,7 @@ func TestWaitAnswerIsTrue(t *testing.T) {
 	}
 }
 
-// TestFloorIsNotALatency: below the clock's floor no figure is quoted.
+// TestFloorIsNotALatency: no figure below the clock's floor is quoted.
 func TestFloorIsNotALatency(t *testing.T) {
 	h := harness.Histogram{{Value: 7, N: 5000}, {Value: 900, N: 5000}}
 	for _, c := range []struct {

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -11,107 +10,9 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"locklab/harness"
-	"locklab/harness/metric"
 	"locklab/harness/resultfile"
 	"locklab/internal/synthetic"
 )
-
-// TestLorenz compares curves with those of shares for which they are known.
-func TestLorenz(t *testing.T) {
-	for _, c := range []struct {
-		name       string
-		bars       []float64 // descending
-		half, gini float64
-		ok         bool
-	}{
-		{"equal", []float64{1, 1, 1, 1}, 50, 0, true},
-		{"one has all", []float64{4, 0, 0, 0}, 0, 75, true},
-		{"one of two has all", []float64{2, 0}, 0, 50, true},
-		{"three to one", []float64{1.5, 0.5}, 25, 25, true},
-		{"an odd number", []float64{2, 1, 0}, 100.0 / 6, 100 * 4.0 / 9, true},
-		{"one worker", []float64{1}, 0, 0, false},
-		{"nothing", []float64{0, 0}, 0, 0, false},
-		{"not finite", []float64{math.Inf(1), 1}, 0, 0, false},
-		{"not a number", []float64{math.NaN(), 1}, 0, 0, false},
-	} {
-		l, ok := newLorenz(nil, c.bars)
-		if ok != c.ok || ok && (math.Abs(l.half-c.half) > 1e-9 || math.Abs(l.gini-c.gini) > 1e-9) {
-			t.Errorf("%s: half %v, Gini %v, %v; want %v, %v, %v", c.name, l.half, l.gini, ok, c.half, c.gini, c.ok)
-		}
-	}
-}
-
-// TestLot compares the formula with lots that are drawn.
-func TestLot(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for _, n := range []int{2, 5, 16} {
-		const tries = 20000
-		served := 0
-		for range tries {
-			seen := make(map[int]bool)
-			for range n {
-				seen[rng.IntN(n)] = true
-			}
-			served += len(seen)
-		}
-		if got, want := randomShare(float64(n)), 100*float64(served)/float64(tries*n); math.Abs(got-want) > 1 {
-			t.Errorf("%d workers: the formula gives %.1f %%, lots %.1f %%", n, got, want)
-		}
-	}
-	if got := randomShare(1); got != 100 {
-		t.Errorf("one worker: %v %%", got)
-	}
-}
-
-// waitsOf makes a histogram of n waits around each centre, with a deviation of a
-// tenth.
-func waitsOf(n int64, centres ...float64) harness.Histogram {
-	counts := make(map[int64]int64)
-	for _, c := range centres {
-		for i := range n {
-			q := (float64(i) + 0.5) / float64(n)
-			counts[int64(c*math.Exp(0.1*math.Sqrt2*math.Erfinv(2*q-1)))]++
-		}
-	}
-	var h harness.Histogram
-	for v, n := range counts {
-		h = append(h, harness.Bucket{Value: v, N: n})
-	}
-	slices.SortFunc(h, func(a, b harness.Bucket) int { return int(a.Value - b.Value) })
-	return h
-}
-
-// TestModes: as many kinds of waits are found as there are.
-func TestModes(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		h     harness.Histogram
-		floor float64
-		at    []float64
-		share []float64
-	}{
-		{"one", waitsOf(1000, 5000), 0, []float64{5000}, []float64{1}},
-		{"two", waitsOf(1000, 300, 20000), 0, []float64{300, 20000}, []float64{0.5, 0.5}},
-		{"three", waitsOf(1000, 300, 20000, 4e6), 0, []float64{300, 20000, 4e6}, []float64{1. / 3, 1. / 3, 1. / 3}},
-		{"two that are one", waitsOf(1000, 5000, 5400), 0, []float64{5200}, []float64{1}},
-		{"the lesser under the floor", waitsOf(1000, 30, 20000), 95, []float64{95, 20000}, []float64{0.5, 0.5}},
-		{"all under the floor", waitsOf(1000, 30), 95, []float64{95}, []float64{1}},
-		{"too rare to count", append(waitsOf(1000, 5000), harness.Bucket{Value: 9e6, N: 20}), 0, []float64{5000}, []float64{1}},
-		{"one value", harness.Histogram{{Value: 700, N: 500}}, 0, []float64{700}, []float64{1}},
-	} {
-		x := &shape{s: &series{}, h: c.h, n: c.h.Count()}
-		x.measure(newShapeScale([]*shape{x}, c.floor))
-		if len(x.modes) != len(c.at) {
-			t.Errorf("%s: got %v, want %d modes", c.name, x.modes, len(c.at))
-			continue
-		}
-		for i, h := range x.modes {
-			if math.Abs(math.Log(h.at/c.at[i])) > 0.12 || math.Abs(h.share-c.share[i]) > 0.03 {
-				t.Errorf("%s: mode %d is %+v, want %v of the waits around %v", c.name, i, h, c.share[i], c.at[i])
-			}
-		}
-	}
-}
 
 // TestTimeline reads a log of three bursts.
 func TestTimeline(t *testing.T) {
@@ -140,8 +41,8 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// TestFront: a lock that is slower and less fair than another one is off it, and
-// dominated only if there are rounds enough and no doubt.
+// TestFront: a lock that is slower and less fair than another one is off the front. It
+// counts as dominated only with enough rounds.
 func TestFront(t *testing.T) {
 	quick := synthetic.With(synthetic.Fast("quick", 4e6), func(m *synthetic.Model) { m.Skew, m.Noise = 3, 0.01 })
 	middle := synthetic.With(synthetic.Fast("middle", 2e6), func(m *synthetic.Model) { m.Skew, m.Noise = 1.5, 0.01 })
@@ -174,8 +75,8 @@ func TestFront(t *testing.T) {
 	}
 }
 
-// TestLadder: what is not the lock is taken away, and what then cannot be told
-// from nothing is a bound.
+// TestLadder: the cost of a turn without the lock is subtracted. A remainder within the
+// noise is an upper bound.
 func TestLadder(t *testing.T) {
 	const turn = 100 // ns of the control
 	costs := func(ns, noise float64) func(m *synthetic.Model) {
@@ -251,25 +152,6 @@ func TestNames(t *testing.T) {
 	} {
 		if got := free(c.box, o.hard); got != c.want {
 			t.Errorf("%v is free: %v, want %v", c.box, got, c.want)
-		}
-	}
-}
-
-// TestShortTerm: of two locks with equal shares, the chart tells the one that
-// rotates from the one that stays.
-func TestShortTerm(t *testing.T) {
-	rotates := synthetic.Fast("rotates", 1e6)
-	rotates.Handed = 1
-	stays := synthetic.Fast("stays", 1e6)
-	stays.Handed = 0.01
-	g := groups(synthetic.Run(1, 8, 2, []int{2, 8}, rotates, stays))[0]
-	if j := g.series[0].Cells[8].Summary(metric.Jain); j.Median < 95 {
-		t.Fatalf("the shares are not equal: Jain %v", j.Median)
-	}
-	got := strings.ReplaceAll(drawShortTerm(g).answer, nb, " ")
-	for _, want := range []string{"rotates serves 99", "stays 1", "1 of 2 locks serve more workers than owners drawn uniformly at random", "Half of the time of stays falls into streaks of more than"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("the answer %q lacks %q", got, want)
 		}
 	}
 }

@@ -8,14 +8,12 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A drawing adapts a function to plot.Plotter.
 type drawing func(c draw.Canvas, p *plot.Plot)
 
-// Plot calls f.
 func (f drawing) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
 
-// A warp is a scale: plot.Normalizer through a function that must rise.
-// plot.LogScale panics outside its domain; a warp never does.
+// A warp is an increasing function as a plot.Normalizer. plot.LogScale panics outside its
+// domain; a warp never does.
 type warp func(x float64) float64
 
 // Normalize maps from to 0 and to to 1.
@@ -27,8 +25,7 @@ func (f warp) Normalize(from, to, x float64) float64 {
 	return (f(x) - lo) / (hi - lo)
 }
 
-// logarithm is a log scale; what is not positive sits at the least positive
-// number there is.
+// logarithm is a log scale. It places values of zero or less at the least positive number.
 func logarithm(x float64) float64 { return math.Log(math.Max(x, math.SmallestNonzeroFloat64)) }
 
 // tail spreads quantiles q so that every further nine takes the same room.
@@ -51,9 +48,9 @@ func newPlot(xMin, xMax, yMin, yMax float64) *plot.Plot {
 	return p
 }
 
-// place draws p on c with its axis titles set horizontally: the y title above
-// the axis, the x title below the data. (gonum/plot rotates the y title and,
-// on a log scale, reserves room for it in the wrong place.)
+// place draws p on c with horizontal axis titles: the y title above the axis, the x title
+// below the data. (gonum/plot rotates the y title and, on a log scale, reserves its space
+// in the wrong place.)
 func place(p *plot.Plot, c draw.Canvas, xTitle, yTitle string) {
 	c = draw.Crop(c, 0, 0, vg.Points(4), 0) // room for descenders
 	in := c
@@ -91,14 +88,12 @@ func gridlines(both bool) drawing {
 	}
 }
 
-// rect returns the corners of a rectangle.
 func rect(x0, y0, x1, y1 vg.Length) []vg.Point {
 	return []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}}
 }
 
-// logTicks returns ticks for a log axis from lo to hi, labelled by format: at
-// powers of ten, all of them if there are not too many, and at 2 and 5 where
-// there are few.
+// logTicks returns ticks for a log axis from lo to hi, labelled by format. They are at
+// powers of ten, thinned if there are too many, and also at 2 and 5 if there are few.
 func logTicks(lo, hi float64, format func(float64) string) plot.ConstantTicks {
 	var ticks plot.ConstantTicks
 	decades := math.Log10(hi) - math.Log10(lo)
@@ -122,8 +117,8 @@ func logTicks(lo, hi float64, format func(float64) string) plot.ConstantTicks {
 	return ticks
 }
 
-// logRange widens the positive range of values a little, so that no line lies
-// on the frame and a constant still has a range.
+// logRange widens a positive range a little: no line lies on the frame, and a constant has
+// a range.
 func logRange(lo, hi float64) (from, to float64) {
 	if !(lo > 0) || math.IsInf(hi, 0) || !(hi >= lo) {
 		return 1, 10
@@ -135,8 +130,7 @@ func logRange(lo, hi float64) (from, to float64) {
 	return math.Max(lo/pad, 1e-300), math.Min(hi*pad, 1e300)
 }
 
-// stopTicks labels the stops of an axis, leaving out labels that would run into
-// each other.
+// stopTicks labels the stops of an axis and omits labels that would overlap.
 func stopTicks(stops []stop, scale warp) plot.ConstantTicks {
 	if scale == nil {
 		scale = func(x float64) float64 { return x }
@@ -171,8 +165,7 @@ func linearTicks(lo, hi float64, format func(float64) string) plot.ConstantTicks
 	return ticks
 }
 
-// roundDown returns the greatest of 1, 2 and 5 times a power of ten that is not
-// above v > 0.
+// roundDown returns the greatest number up to v > 0 that is 1, 2 or 5 times a power of ten.
 func roundDown(v float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, f := range []float64{5, 2} {
@@ -183,19 +176,17 @@ func roundDown(v float64) float64 {
 	return unit
 }
 
-// powerOfTen reports whether v is one.
 func powerOfTen(v float64) bool {
 	e := math.Log10(v)
 	return v > 0 && math.Abs(e-math.Round(e)) < 1e-9
 }
 
-// A stop is a place of the x axis.
 type stop struct {
 	at    float64
 	label string
 }
 
-// tickRank returns 0 for a power of ten, 1 for 2 and 5 times one, else 2.
+// tickRank returns 0 for a power of ten, 1 for 2 or 5 times one, and 2 otherwise.
 func tickRank(v float64) int {
 	switch {
 	case powerOfTen(v):

@@ -10,9 +10,9 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// WriteBriefHTML writes the answer of run and its main charts as one page. Its links to
-// definitions, tables of numbers and further charts lead to the page of [WriteHTML] at
-// details, an address relative to this page. The page of a run without locks is the whole one.
+// WriteBriefHTML writes the answer of run and its main charts as one page. Links to
+// definitions, tables and further charts lead to details, the relative address of the page
+// by [WriteHTML]. For a run without locks it writes the full page.
 func WriteBriefHTML(w io.Writer, run *resultfile.Run, details string) error {
 	doc, err := compose(run)
 	if err != nil {
@@ -29,8 +29,8 @@ func WriteBriefHTML(w io.Writer, run *resultfile.Run, details string) error {
 	return err
 }
 
-// cut removes everything from doc that the page at details shows and a first reading does
-// not need.
+// cut removes everything from doc that the page at details has and a first reading does not
+// need.
 func (doc *document) cut(details string) {
 	doc.Details = details
 	for _, ss := range []*[]section{&doc.Local, &doc.Served, &doc.Simulated} {
@@ -49,10 +49,9 @@ func (doc *document) cut(details string) {
 	doc.Quality.Warnings, doc.Quality.Checks = doc.Quality.Top(), nil
 }
 
-// tabled are the charts whose figures the tables have too.
+// tabled are the charts whose figures are also in the tables.
 var tabled = []string{"fairness", "fairness-distributed", "requests-distributed"}
 
-// mainFigures returns the pictures of fs that are not folded, without their numbers.
 func mainFigures(fs []figure) (out []figure) {
 	for _, f := range fs {
 		if f.Folded || f.SVG == "" || slices.Contains(tabled, f.Name) {
@@ -64,7 +63,6 @@ func mainFigures(fs []figure) (out []figure) {
 	return out
 }
 
-// firstTables returns the first table of local and of distributed locks.
 func firstTables(ts []tableView) (out []tableView) {
 	for _, t := range ts {
 		if !slices.ContainsFunc(out, func(x tableView) bool { return x.remote == t.remote }) {
@@ -79,7 +77,7 @@ var (
 	anchorRE = regexp.MustCompile(` id="([^"]+)"`)
 )
 
-// leadTo returns page with its links to anchors that it lacks leading to details.
+// leadTo redirects links of page to details if page lacks their anchors.
 func leadTo(details string, page []byte) []byte {
 	here := make(map[string]bool)
 	for _, m := range anchorRE.FindAllSubmatch(page, -1) {

@@ -15,26 +15,26 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// otherKind is the kind of a warning whose kind is not among [WarningKinds], such
-// as one in the file of an older lab.
+// otherKind is the kind of a warning that is not in [WarningKinds], for example from a file
+// of an older version.
 const otherKind = "other"
 
-// A warning is a kind of warning with its most typical example: the one whose result is at
-// the median of the distances from the median of their case.
+// A warning is a kind of warning with its typical example. That example's result has the
+// median distance from the median of its case.
 type warning struct {
 	harness.Warning
-	Where string // "the whole run", or in how many results
+	Where string // "the whole run", or a number of results
 
-	count  int     // results that carry it, 0 if it is about the whole run
-	behind int     // of those, results that a decision rests on, and that it disturbs
+	count  int     // results with the warning; 0 if it concerns the whole run
+	behind int     // of these, the disturbed results behind a decision
 	off    float64 // typical distance of these from the median of their case
 }
 
-// effect estimates how much w moved the decisions: how many of their results carry w, times
-// the distance of these from the median of their case.
+// effect estimates how much w moved the decisions: the number of their results with w,
+// times the typical distance of these from the median of their case.
 func (w warning) effect() float64 { return float64(w.behind) * w.off }
 
-// Said is w as a paragraph.
+// Said returns w as a paragraph.
 func (w warning) Said() string {
 	return strings.TrimSpace(fmt.Sprintf("%s In %s. %s", w.Text, w.Where, w.Remedy))
 }
@@ -48,31 +48,29 @@ type tally struct {
 	experiments []string
 }
 
-// An example is a warning with the distance of its result from the median of its case.
 type example struct {
 	harness.Warning
 	off float64
 }
 
-// typical returns the example in the middle.
+// typical returns the median example by distance.
 func (t *tally) typical() harness.Warning {
 	sorted := slices.Clone(t.examples)
 	slices.SortStableFunc(sorted, func(a, b example) int { return cmp.Compare(a.off, b.off) })
 	return sorted[len(sorted)/2].Warning
 }
 
-// A census counts the kinds of warnings of a run.
 type census struct {
 	run     *resultfile.Run
 	kinds   []*tally
-	index   map[string]*tally  // by kind, or by text if there is none
+	index   map[string]*tally  // by kind, or by text without a kind
 	medians map[string]float64 // rate of each case
 	results map[*harness.Result][]verdict.Situation
 }
 
 func caseOf(r *harness.Result) string { return r.Lock.Name + " " + r.Workload.Name() }
 
-// newCensus readies the count of the warnings of run, whose decisions are ds.
+// newCensus starts the count of the warnings of run; ds are the decisions of run.
 func newCensus(run *resultfile.Run, ds []verdict.Decision) *census {
 	c := &census{run: run, index: make(map[string]*tally), medians: make(map[string]float64), results: make(map[*harness.Result][]verdict.Situation)}
 	rates := make(map[string][]float64)
@@ -92,7 +90,8 @@ func newCensus(run *resultfile.Run, ds []verdict.Decision) *census {
 	return c
 }
 
-// off returns how far the rate of r is from the median of its case, as a share of it.
+// off returns the distance of r's rate from the median of its case, as a share of the
+// median.
 func (c *census) off(r *harness.Result) float64 {
 	v, ok := metric.Throughput.Of(r)
 	if middle := c.medians[caseOf(r)]; ok && middle > 0 {
@@ -101,7 +100,7 @@ func (c *census) off(r *harness.Result) float64 {
 	return 0
 }
 
-// add counts w, and returns the tally of its kind.
+// add counts w and returns the tally of its kind.
 func (c *census) add(w harness.Warning, off float64) *tally {
 	kind := w.Kind
 	if kind == "" || kind == otherKind {
@@ -117,10 +116,8 @@ func (c *census) add(w harness.Warning, off float64) *tally {
 	return t
 }
 
-// whole counts a warning of the whole run.
 func (c *census) whole(w harness.Warning) { c.add(w, 0) }
 
-// of counts a warning of r.
 func (c *census) of(r *harness.Result, w harness.Warning) {
 	t := c.add(w, c.off(r))
 	if t.counted == r {
@@ -133,16 +130,14 @@ func (c *census) of(r *harness.Result, w harness.Warning) {
 	}
 }
 
-// experiment counts a warning of a hardware experiment.
 func (c *census) experiment(name string, w harness.Warning) {
 	if t := c.add(w, 0); !slices.Contains(t.experiments, name) {
 		t.experiments = append(t.experiments, name)
 	}
 }
 
-// warnings returns a warning of each kind: those of results behind the verdict first, in
-// order of effect, then those of the whole run, then those of other results and of
-// experiments.
+// warnings returns a warning of each kind: first those on results behind a decision, by
+// effect, then those on the whole run, then the rest.
 func (c *census) warnings() (out []warning) {
 	for _, t := range c.kinds {
 		w := warning{Warning: t.typical(), count: t.count, behind: len(t.behind)}
@@ -171,7 +166,7 @@ func (c *census) warnings() (out []warning) {
 
 const wholeRun = "the whole run"
 
-// where says in what t was seen.
+// where describes the results and experiments that have a warning of t.
 func (c *census) where(t *tally, w warning) string {
 	var parts []string
 	switch {

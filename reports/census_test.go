@@ -13,8 +13,7 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestWarningsInOrder: warnings are merged by kind and stand in the order of what they
-// do to the verdict: how many of its results carry them, times how far these are off.
+// TestWarningsInOrder: warnings are merged by kind and sorted by effect on the decisions.
 func TestWarningsInOrder(t *testing.T) {
 	run := synthetic.Run(1, 20, 4, []int{1, 2}, synthetic.With(synthetic.Fast("a", 1e6), func(m *synthetic.Model) { m.Noise = 0 }), synthetic.With(synthetic.Fast("b", 5e5), func(m *synthetic.Model) { m.Noise = 0 }))
 	warn := func(r *harness.Result, kind, text string) {
@@ -68,7 +67,7 @@ func TestWarningsInOrder(t *testing.T) {
 	}
 }
 
-// TestSkippedTogether: locks that were not measured for one reason are one line.
+// TestSkippedTogether: locks skipped for the same reason share one line.
 func TestSkippedTogether(t *testing.T) {
 	run := synthetic.Run(1, 1, 2, []int{1}, synthetic.Fast("a", 1e6))
 	for _, l := range []string{"x", "y", "z"} {

@@ -19,7 +19,6 @@ const changesDoc = "A frame is a case on a machine, its runs in order, under the
 	"With too few runs to tell a step from an off day the points are joined, and a ratio stands where two neighbours differ. " +
 	"Axes are logarithmic; those of a case span the same ratio on every machine. Hue: family of the lock."
 
-// The measures of a history.
 const (
 	changesStep  = vg.Length(132) // from one row of frames to the next
 	changesHead  = vg.Length(30)  // two lines of names over a frame
@@ -34,11 +33,12 @@ type changesFrame struct {
 	*compare.Series
 	site    compare.Site
 	hue     token
-	machine bool // there are several: say which
+	machine bool // whether there are several, so the frame names its machine
 	lo, hi  float64
 }
 
-// changesFrames returns a frame for each of ss, the machines of a case together.
+// changesFrames returns a frame for each of ss, with the machines of a case next to each
+// other.
 func changesFrames(h *compare.History, ss []*compare.Series) (out []*changesFrame) {
 	for _, s := range ss {
 		f := &changesFrame{Series: s, site: h.Sites[s.Site], hue: ink, machine: len(h.Sites) > 1}
@@ -66,7 +66,6 @@ func changesFrames(h *compare.History, ss []*compare.Series) (out []*changesFram
 	return out
 }
 
-// reach returns the least and the greatest positive figure of f.
 func (f *changesFrame) reach() (lo, hi float64) {
 	lo, hi = math.Inf(1), 0
 	for _, p := range f.Points {
@@ -82,7 +81,7 @@ func (f *changesFrame) reach() (lo, hi float64) {
 	return lo, hi
 }
 
-// drawChanges draws ss, which are not empty, in frames of their own.
+// drawChanges draws each of ss in its own frame; ss must not be empty.
 func drawChanges(h *compare.History, ss []*compare.Series, answer string) picture {
 	frames := changesFrames(h, ss)
 	columns := 3
@@ -117,7 +116,7 @@ func drawChanges(h *compare.History, ss []*compare.Series, answer string) pictur
 	return p
 }
 
-// absent says in the place of frame i of row that the case was not measured there.
+// absent notes in the place of frame i of row that the case was not measured there.
 func absent(b draw.Canvas, h *compare.History, row []*changesFrame, i int) {
 	first := slices.IndexFunc(row, func(f *changesFrame) bool { return f != nil })
 	if site := row[first].Site - first + i; site < len(h.Sites) {
@@ -128,7 +127,8 @@ func absent(b draw.Canvas, h *compare.History, row []*changesFrame, i int) {
 	}
 }
 
-// changesRows puts frames into rows: a machine has its column, if there is one for each.
+// changesRows arranges frames in rows. Each machine has its column if there are enough
+// columns.
 func changesRows(frames []*changesFrame, columns int) (rows [][]*changesFrame) {
 	if len(frames) == 0 || !frames[0].machine {
 		for part := range slices.Chunk(frames, columns) {
@@ -147,7 +147,6 @@ func changesRows(frames []*changesFrame, columns int) (rows [][]*changesFrame) {
 	return rows
 }
 
-// draw draws f around b.
 func (f *changesFrame) draw(b draw.Canvas) {
 	p := newPlot(-0.6, float64(len(f.Points))-0.4, f.lo, f.hi)
 	p.Y.Scale = warp(logarithm)
@@ -165,7 +164,7 @@ func (f *changesFrame) draw(b draw.Canvas) {
 	}
 }
 
-// head writes over b which case it is, where, and what became of it.
+// head writes the case, the machine and the verdict above b.
 func (f *changesFrame) head(b draw.Canvas) {
 	name := bold(typeset(8.5, ink, draw.XLeft, draw.YBottom))
 	under := typeset(7.5, muted, draw.XLeft, draw.YBottom)
@@ -194,7 +193,6 @@ func changesWord(s *compare.Series) string {
 	return string(s.Verdict)
 }
 
-// axes draws the axes of b with the figures and the commits.
 func (f *changesFrame) axes(b draw.Canvas, x func(float64) vg.Length, y func(float64) vg.Length) {
 	c := b
 	line := draw.LineStyle{Color: axis.rgba(), Width: vg.Points(0.75)}
@@ -226,8 +224,7 @@ func (f *changesFrame) axes(b draw.Canvas, x func(float64) vg.Length, y func(flo
 	}
 }
 
-// labelled returns the runs in the order in which their commits are to be written
-// while there is room.
+// labelled returns the runs in order of priority for commit labels.
 func (f *changesFrame) labelled() (out []int) {
 	add := func(i int) {
 		if i >= 0 && i < len(f.Points) && !slices.Contains(out, i) {
@@ -250,7 +247,7 @@ func (f *changesFrame) labelled() (out []int) {
 	return out
 }
 
-// levels draws the runs between two changes as one.
+// levels draws the runs between two changes as one level.
 func (f *changesFrame) levels(b draw.Canvas, x func(float64) vg.Length, y func(float64) vg.Length) {
 	c := b
 	if f.short() {
@@ -267,10 +264,9 @@ func (f *changesFrame) levels(b draw.Canvas, x func(float64) vg.Length, y func(f
 	}
 }
 
-// short reports whether f has too few runs for a level.
 func (f *changesFrame) short() bool { return f.Verdict == compare.FewRuns }
 
-// joined draws the way from run to run, and by how much neighbours differ.
+// joined draws lines from run to run with the difference between neighbours.
 func (f *changesFrame) joined(b draw.Canvas, x func(float64) vg.Length, y func(float64) vg.Length) {
 	c := b
 	st := typeset(7.5, ink, draw.XCenter, draw.YBottom)
@@ -293,10 +289,8 @@ func (f *changesFrame) joined(b draw.Canvas, x func(float64) vg.Length, y func(f
 	}
 }
 
-// times formats a ratio.
 func times(ratio float64) string { return "× " + strconv.FormatFloat(ratio, 'f', 2, 64) }
 
-// point draws a run at x.
 func (f *changesFrame) point(b draw.Canvas, x vg.Length, y func(float64) vg.Length, p compare.Point) {
 	c := b
 	note := func(at vg.Point, hue token, text string) {
@@ -330,7 +324,6 @@ func (f *changesFrame) point(b draw.Canvas, x vg.Length, y func(float64) vg.Leng
 	}
 }
 
-// change draws a change at x, with its ratio.
 func (f *changesFrame) change(b draw.Canvas, x vg.Length, change compare.Change) {
 	hue, word := good, "better"
 	if change.Verdict == compare.Regressed {
@@ -347,7 +340,6 @@ func (f *changesFrame) change(b draw.Canvas, x vg.Length, change compare.Change)
 	c.FillText(st, vg.Point{X: at, Y: b.Max.Y - 1}, text)
 }
 
-// changesTable lists every run of ss.
 func changesTable(h *compare.History, ss []*compare.Series) table {
 	t := table{head: titles("case", "metric", "machine", "run", "date, UTC", "commit", "median", "interval, 95 %", "to the run before", "interval", "")}
 	for _, s := range ss {
@@ -366,7 +358,7 @@ func changesTable(h *compare.History, ss []*compare.Series) table {
 	return t
 }
 
-// changesAnswer says what became of ss in a sentence.
+// changesAnswer summarizes the verdicts on ss in a sentence.
 func changesAnswer(h *compare.History, ss []*compare.Series) string {
 	n := make(map[compare.Verdict]int)
 	for _, s := range ss {

@@ -12,10 +12,10 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// mostFrames is how many frames one picture of a history holds.
+// mostFrames limits the frames in one picture of a history.
 const mostFrames = 24
 
-// A historyDocument is what the template of a history reads.
+// A historyDocument is the data for the template of a history.
 type historyDocument struct {
 	Title, Lead string
 	Worse       bool
@@ -28,7 +28,6 @@ type historyDocument struct {
 	glossary
 }
 
-// A historySite is a machine with the table of its runs.
 type historySite struct {
 	Name, Hardware string
 	table
@@ -42,8 +41,8 @@ const (
 	unchangedName = "unchanged"
 )
 
-// notable parts the series of h: those with something to see, and the others. Of a
-// case that is worth a look on one machine, all machines are.
+// notable splits the series of h: series with a change, and the others. If a case is
+// notable on one machine, its series on all machines are.
 func notable(h *compare.History) (first, others []*compare.Series) {
 	looked := make(map[string]bool)
 	key := func(s *compare.Series) string { return s.Case() + "\x00" + s.Gate.Name() }
@@ -62,7 +61,6 @@ func notable(h *compare.History) (first, others []*compare.Series) {
 	return first, others
 }
 
-// composeHistory returns the page of h.
 func composeHistory(h *compare.History) (*historyDocument, error) {
 	doc := &historyDocument{Title: historyTitle, Lead: short(h.Headline(), mostText), Worse: h.Outcome() == compare.Worse, Remarks: h.Remarks(), Warnings: shortAll(h.Warnings)}
 	for _, t := range tokens {
@@ -93,7 +91,7 @@ func composeHistory(h *compare.History) (*historyDocument, error) {
 	return doc, nil
 }
 
-// draw adds pictures of ss, a section each.
+// draw adds pictures of ss, one section each.
 func (doc *historyDocument) draw(h *compare.History, ss []*compare.Series, name, title string, folded bool) error {
 	parts := slices.Collect(slices.Chunk(ss, mostFrames))
 	for i, part := range parts {
@@ -113,7 +111,7 @@ func (doc *historyDocument) draw(h *compare.History, ss []*compare.Series, name,
 	return nil
 }
 
-// caseList is the title of a picture of ss: a question about the metrics in it.
+// caseList returns the title of a picture of ss: a question about their metrics.
 func caseList(ss []*compare.Series) string {
 	var names []string
 	for _, s := range ss {
@@ -124,7 +122,7 @@ func caseList(ss []*compare.Series) string {
 	return "How did " + numfmt.List(names, len(names)) + " go from run to run?"
 }
 
-// define fills in the glossary: what the figures of h are.
+// define fills in the glossary.
 func (doc *historyDocument) define(h *compare.History) {
 	doc.Terms = terms
 	for i := range h.Series {
@@ -138,7 +136,7 @@ func (doc *historyDocument) define(h *compare.History) {
 	}
 }
 
-// historyPage is the picture of what changed, with its question and answer.
+// historyPage returns the picture of the changes, with its question and answer.
 func historyPage(h *compare.History) page {
 	ss, others := notable(h)
 	p := page{title: changesTitle, note: changesDoc}

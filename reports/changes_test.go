@@ -32,8 +32,8 @@ func TestGoldenHistory(t *testing.T) {
 	})
 }
 
-// TestHistoryPage: the page can be read without eyes, names every case and has the
-// others folded; a history without a change draws the others.
+// TestHistoryPage: the page is accessible, names every case and folds the unchanged ones. A
+// history without a change draws all cases.
 func TestHistoryPage(t *testing.T) {
 	h := historyOf(t, synthetic.TwoMachines())
 	var page bytes.Buffer
@@ -65,8 +65,8 @@ func TestHistoryPage(t *testing.T) {
 	}
 }
 
-// TestFramesApart: a frame holds points of one machine only, and those of a case
-// span the same ratio.
+// TestFramesApart: a frame holds points of one machine, and the frames of a case span the
+// same ratio.
 func TestFramesApart(t *testing.T) {
 	h := historyOf(t, synthetic.TwoMachines())
 	first, _ := notable(h)

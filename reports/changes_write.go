@@ -13,8 +13,8 @@ import (
 	"locklab/harness/compare"
 )
 
-// WriteHistoryHTML writes one self-contained page about the runs of h: what
-// changed, and the others folded.
+// WriteHistoryHTML writes one self-contained page about the runs of h. Unchanged series are
+// folded.
 func WriteHistoryHTML(w io.Writer, h *compare.History) error {
 	doc, err := composeHistory(h)
 	if err != nil {
@@ -23,7 +23,7 @@ func WriteHistoryHTML(w io.Writer, h *compare.History) error {
 	return writePage(w, "history", doc)
 }
 
-// WriteHistoryMarkdown writes what WriteHistoryHTML writes as Markdown; folder and
+// WriteHistoryMarkdown writes the content of [WriteHistoryHTML] as Markdown; folder and
 // picture are as in [WriteMarkdown].
 func WriteHistoryMarkdown(w io.Writer, h *compare.History, folder string, picture func(path string, png []byte) error) error {
 	doc, err := composeHistory(h)
@@ -52,8 +52,8 @@ func WriteHistoryMarkdown(w io.Writer, h *compare.History, folder string, pictur
 	return m.writeTo(w)
 }
 
-// WriteHistoryPNG draws what changed in h, with its question and answer, as a PNG of
-// 144 dots per inch; if nothing did, how steady the cases are.
+// WriteHistoryPNG draws the changes in h, with their question and answer, as a PNG of 144
+// dots per inch. Without a change it draws all cases.
 func WriteHistoryPNG(w io.Writer, h *compare.History) error {
 	p := historyPage(h)
 	c := vgimg.NewWith(vgimg.UseWH(width, p.height()), vgimg.UseDPI(dpi), vgimg.UseBackgroundColor(paper.rgba()))
@@ -66,7 +66,7 @@ func WriteHistoryPNG(w io.Writer, h *compare.History) error {
 	return nil
 }
 
-// WriteHistorySVG draws what WriteHistoryPNG draws, as SVG in the light theme.
+// WriteHistorySVG draws the picture of [WriteHistoryPNG] as SVG in the light theme.
 func WriteHistorySVG(w io.Writer, h *compare.History) error {
 	p := historyPage(h)
 	c := vgsvg.New(width, p.height())

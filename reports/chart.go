@@ -11,34 +11,31 @@ type Chart struct {
 	Name   string // identifies the chart: lower case, words joined by '-'
 	Title  string // the question
 	Doc    string // how to read it: what a line, a band and a colour are
-	Remote bool   // draws the locks kept by servers; otherwise the local ones
+	Remote bool   // draws the distributed locks; otherwise the local ones
 
-	// varies is set for a chart that compares the groups of a run with each other:
-	// they differ in it. Such a chart is drawn once, if there is more than one
-	// value of it.
+	// varies is the dimension that a chart compares groups by. Such a chart is drawn once,
+	// if the run has more than one value of it.
 	varies *dimension
 
-	// once is set for a chart that is drawn of the group with the most cases
-	// only, not of each.
+	// once restricts a chart to the group with the most cases.
 	once bool
 
-	// judged is set for a chart that draws what the verdict says of the main workload:
-	// that workload is drawn, and the verdict is the answer, which names no unsound
-	// lock.
+	// judged marks a chart of the verdict: it draws the main workload, and its answer is
+	// the verdict, which names no unsound lock.
 	judged bool
 
-	// optional is set for a chart that is left out where it has nothing to draw.
+	// optional omits a chart that has nothing to draw.
 	optional bool
 
-	// carries is set for a chart that carries the argument of a report: its page shows
-	// it, and prints it. Others stand behind their questions.
+	// carries marks a main chart of a report: its page shows and prints it. Other charts
+	// are folded.
 	carries bool
 
-	// open is set for a chart that draws the open loops of a run, whichever group it is
-	// given. All others draw closed loops.
+	// open marks a chart of the open loops of a run, for whichever group. Other charts draw
+	// closed loops.
 	open bool
 
-	// draw makes the picture of a group, which holds at least one result.
+	// draw draws a group, which holds at least one result.
 	draw func(g *group) picture
 }
 

@@ -1,6 +1,6 @@
 package reports
 
-// Clients draws what it changes that workers share a connection or a session.
+// Clients draws the effect of sharing a connection or session between workers.
 var Clients = &Chart{
 	Name:   "clients-distributed",
 	Title:  "What does sharing a client change for distributed locks?",

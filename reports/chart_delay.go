@@ -1,6 +1,6 @@
 package reports
 
-// Delay draws what it changes how far away the servers are.
+// Delay draws the effect of the distance to the servers.
 var Delay = &Chart{
 	Name:   "delay-distributed",
 	Title:  "What does the distance of the servers change for distributed locks?",

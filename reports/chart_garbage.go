@@ -1,6 +1,6 @@
 package reports
 
-// Garbage draws what a garbage collector at work in the window changes.
+// Garbage draws the effect of a garbage collector that runs in the window.
 var Garbage = &Chart{
 	Name:   "garbage",
 	Title:  "What does garbage collection change?",

@@ -10,10 +10,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// HandoversRemote draws hand-overs per second over the number of workers: how
-// often a lock serves another worker than the one that just had it.
-// Acquisitions would flatter a lock whose owner takes it back while the others
-// sleep between two polls.
+// HandoversRemote draws handovers per second over the number of workers. Acquisitions would
+// flatter a lock whose owner takes it back while the others sleep between two polls.
 var HandoversRemote = &Chart{
 	Name:    "throughput-distributed",
 	carries: true,
@@ -61,8 +59,8 @@ func handoverAnswer(g *group) string {
 	return text + "."
 }
 
-// retaken names the lock that its owner takes back most often, if that is more
-// than half of the time.
+// retaken names the lock whose owner takes it back most often, if in more than half of the
+// acquisitions.
 func retaken(g *group) string {
 	w := g.Workers[len(g.Workers)-1]
 	name, most := "", 50.0

@@ -1,6 +1,6 @@
 package reports
 
-// HoldLocal and HoldRemote draw the rate over the time inside the section.
+// HoldLocal and HoldRemote draw the rate over the length of the critical section.
 var (
 	HoldLocal = &Chart{
 		Name:   "hold",

@@ -37,7 +37,7 @@ var (
 
 const jainDoc = lineDoc + " An index of 40 % reads: as if 40 % of the workers shared the lock equally. Dashed: one worker has it all. It is taken within slices of one length, the mean of those of the window, because it rises with the length; where the axis says over the window, the run has no slices, and it must not be compared with runs whose windows are longer or shorter."
 
-// fair is Jain's index, in percent, from which on a lock counts as fair.
+// fair is the least Jain's index, in percent, of a lock that counts as fair.
 const fair = 95
 
 func drawJain(g *group) picture {
@@ -62,7 +62,7 @@ func oneOwner(c draw.Canvas, p *plot.Plot) {
 	c.StrokeLines(draw.LineStyle{Color: muted.rgba(), Width: vg.Points(0.8), Dashes: []vg.Length{2, 2}}, thin(pts, 0.2))
 	at := pts[30]
 	if c.Size().X < width/3 {
-		return // a small frame has no room for words; the figure's text says it
+		return // a small frame has no room; the figure's text explains the line
 	}
 	c.FillText(typeset(7.5, muted, draw.XRight, draw.YTop), vg.Point{X: at.X - 2, Y: at.Y - 2}, "1/n: one worker has it all")
 }

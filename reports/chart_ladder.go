@@ -17,9 +17,9 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// LadderLocal and LadderRemote draw on one scale what taking and freeing a lock
-// costs that no other worker wants, from an instruction to a lock in ZooKeeper. A run
-// has one ladder: that of its local locks if it has any.
+// LadderLocal and LadderRemote draw the cost of an uncontended acquire and release on one
+// scale, from an instruction to a lock in ZooKeeper. A run has one such chart: for its
+// local locks if it has any.
 var (
 	LadderLocal = &Chart{
 		Name:     "ladder",
@@ -47,7 +47,7 @@ var (
 
 const ladderDoc = "Locks: time to take and to free the lock with one worker, with the shortest section of the run; mark: median over the rounds, bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds. From a turn of a local lock that of the control in the same round is taken away, which has the lab's loop and the section but no lock, or, without a section, the lab's own turn; from one of a distributed lock the time it is held. Ring and ≤: what is left cannot be told from nothing, or nothing can be taken away. The rest: one operation on a word, as the experiments of this run measured it."
 
-// A rung is one thing with its cost in ns.
+// A rung is one row of the chart with its cost in ns.
 type rung struct {
 	name  string
 	look  look
@@ -57,7 +57,7 @@ type rung struct {
 	stat.Summary
 }
 
-// rungs returns what has a cost in the run of g, cheapest first.
+// rungs returns everything in the run of g with a cost, cheapest first.
 func (g *group) rungs() (out []rung) {
 	out = append(out, g.primitives()...)
 	seen := make(map[string]bool)
@@ -78,8 +78,8 @@ func (g *group) rungs() (out []rung) {
 	return out
 }
 
-// quietest returns the groups of the run with one worker, those first whose
-// turns hold least besides the lock.
+// quietest returns the groups of the run with one worker, sorted by the work of a turn
+// outside the lock.
 func (g *group) quietest() []*group {
 	gs := slices.DeleteFunc(slices.Clone(g.both), func(o *group) bool {
 		return o.Workers[0] != 1 || o.Load.Reads > 0 || o.Load.Think.Mean > 0 || o.Load.Garbage || o.Load.Section != harness.SectionWork || o.Open()
@@ -90,8 +90,8 @@ func (g *group) quietest() []*group {
 	return gs
 }
 
-// alone returns the time, in ns, that one worker takes to take and to free s, and
-// whether that is only a bound.
+// alone returns the time, in ns, that one worker takes to acquire and release s, and
+// whether it is only an upper bound.
 func (g *group) alone(s *series) (cost stat.Summary, bound bool) {
 	var control *cell
 	for _, o := range g.at(1) {
@@ -122,7 +122,7 @@ func (g *group) alone(s *series) (cost stat.Summary, bound bool) {
 	return stat.Summarize(turns), true
 }
 
-// besides returns what of a turn of r, in ns, is not the lock.
+// besides returns the part of a turn of r, in ns, that is not the lock.
 func (g *group) besides(r *harness.Result, control *cell) (float64, bool) {
 	switch {
 	case g.Remote && g.Load.Hold.Mean == 0 && r.Hold.N == 0:
@@ -137,8 +137,7 @@ func (g *group) besides(r *harness.Result, control *cell) (float64, bool) {
 	return 0, false
 }
 
-// The experiments with the costs of the hardware, and the figures of theirs that
-// a ladder has.
+// The experiments with the costs of the hardware, and limits on their figures.
 const (
 	costExperiment     = "cost"
 	transferExperiment = "core-to-core"
@@ -147,7 +146,7 @@ const (
 	leastCost = 1e-6 // ns: less is a mistake
 )
 
-// primitives returns what the experiments of the run say of single operations.
+// primitives returns the costs of single operations from the experiments of the run.
 func (g *group) primitives() (out []rung) {
 	base := rung{look: look{hue: muted}, kind: hardwareKind}
 	costs := false
@@ -185,8 +184,8 @@ func (g *group) primitives() (out []rung) {
 	return out
 }
 
-// ladderSource says what a ladder draws: where servers keep a lock, what is taken
-// away from its turn is the field hold.
+// ladderSource returns the source of the chart. For distributed locks the field hold is
+// subtracted from the turn.
 func (g *group) ladderSource() source {
 	s := source{metrics: []*metric.Metric{metric.Time}, rounds: []int{roundsOf(g.both...)}}
 	if largest(g.both, true) != nil {
@@ -202,7 +201,6 @@ func (g *group) ladderSource() source {
 
 const hardwareKind = "hardware"
 
-// familyNames are the names of families in a sentence.
 var familyNames = map[harness.Family]string{
 	harness.Spin: "spin", harness.Blocking: "blocking", harness.ZooKeeper: "ZooKeeper", harness.Redis: "Redis", harness.Peer: "peer",
 }
@@ -231,8 +229,8 @@ func drawLadder(g *group) picture {
 	}
 }
 
-// ladderAnswer names the cheapest of each kind, cheapest first, each as a multiple
-// of the one before. A bound counts only where there is nothing better.
+// ladderAnswer names the cheapest lock of each kind, cheapest first, each as a multiple of
+// the previous one. An upper bound counts only without a measured figure.
 func ladderAnswer(rs []rung) string {
 	var steps []rung
 	for _, bounds := range []bool{false, true} {
@@ -264,7 +262,6 @@ func ladderAnswer(rs []rung) string {
 	return text
 }
 
-// text formats the cost of r.
 func (r rung) text() string {
 	if r.atMax {
 		return "≤" + nb + numfmt.Nanos(r.Median)
@@ -320,7 +317,6 @@ func ladderBody(c draw.Canvas, rs []rung) {
 	}
 }
 
-// style is that of the name of r.
 func (r rung) style() text.Style {
 	if r.bold {
 		return bold(typeset(8.5, ink, draw.XRight, draw.YCenter))
@@ -328,7 +324,6 @@ func (r rung) style() text.Style {
 	return typeset(8.5, ink, draw.XRight, draw.YCenter)
 }
 
-// ladderNotes explains the hues.
 func ladderNotes(rs []rung) (notes []note) {
 	var seen []string
 	for _, r := range rs {

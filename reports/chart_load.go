@@ -15,8 +15,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// LoadLocal and LoadRemote draw how long acquisitions wait over the rate at which they
-// are asked for, in open loops.
+// LoadLocal and LoadRemote draw the wait of acquisitions over the offered rate, in open
+// loops.
 var (
 	LoadLocal = &Chart{
 		Name:     "load",
@@ -58,7 +58,7 @@ func drawLoad(g *group) picture {
 	}
 }
 
-// range99 returns the greatest wait of l that is drawn, and whether any is.
+// range99 returns the greatest wait of l that is drawn, and whether there is any.
 func (s *loadSweep) range99(l *loadedLock) (most float64, ok bool) {
 	floor := s.floor()
 	for i := range s.rates {
@@ -71,10 +71,10 @@ func (s *loadSweep) range99(l *loadedLock) (most float64, ok bool) {
 	return most, ok
 }
 
-// loadQuantiles are drawn, the one that carries the chart last.
+// loadQuantiles are drawn in this order; p99 is last, on top.
 var loadQuantiles = []float64{0.5, 0.999, 0.99}
 
-// answer says where the knees are.
+// answer names the saturation points.
 func (s *loadSweep) answer() string {
 	var all []*loadedLock
 	for _, l := range s.locks {
@@ -106,7 +106,7 @@ func (s *loadSweep) answer() string {
 	return text
 }
 
-// unresolved is the answer where the run tells no knee.
+// unresolved is the answer if no saturation point can be found.
 func (s *loadSweep) unresolved() string {
 	text := "Too few waits were timed at each load to quote p99, by which it would be said where the knee is: more rounds, or a longer --duration, give more."
 	var names []string
@@ -121,7 +121,7 @@ func (s *loadSweep) unresolved() string {
 	return text
 }
 
-// axes returns an empty plot with the axes of s, and which rates are labelled.
+// axes returns an empty plot with the axes of s.
 func (s *loadSweep) axes() *plot.Plot {
 	floor := s.floor()
 	xLo, xHi := float64(s.rates[0]), float64(s.rates[len(s.rates)-1])
@@ -147,7 +147,7 @@ func (s *loadSweep) axes() *plot.Plot {
 	return p
 }
 
-// frames draws each lock in a frame of its own.
+// frames draws each lock in its own frame.
 func (s *loadSweep) frames(c draw.Canvas) error {
 	floor := s.floor()
 	m := multiples{plot: s.axes(), xTitle: "acquisitions asked for, all workers together (log scale)",
@@ -209,7 +209,7 @@ func (s *loadSweep) frames(c draw.Canvas) error {
 	return m.body(c)
 }
 
-// kneeField fills the loads between which the knee of l lies.
+// kneeField fills the range of loads that contains the saturation point of l.
 func (l *loadedLock) kneeField(c draw.Canvas, p *plot.Plot) {
 	low, high := l.knee.From, l.knee.To
 	if !l.kneed {
@@ -231,7 +231,8 @@ func (l *loadedLock) kneeField(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// figure is what stands beside the name of l: its knee, or p99 at the greatest load that resolves it.
+// figure is the text next to the name of l: its saturation point, or p99 at the greatest
+// load that resolves it.
 func (s *loadSweep) figure(l *loadedLock, floor float64) string {
 	if l.kneed && l.knee.UpTo > 0 {
 		return fmt.Sprintf("knee %v", l.knee.UpTo)

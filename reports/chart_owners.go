@@ -14,8 +14,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// OwnersLocal and OwnersRemote draw which worker held the lock, one acquisition after the
-// other, at the greatest number of workers at which most locks were measured.
+// OwnersLocal and OwnersRemote draw the owner of the lock, acquisition by acquisition, at
+// the greatest number of workers at which most locks were measured.
 var (
 	OwnersLocal = &Chart{
 		Name:  "owners",
@@ -36,14 +36,13 @@ var (
 
 const ownersDoc = "A row a worker, a mark where it holds the lock: the first acquisitions of the middle burst of the log of owners, of the round whose share of hand-overs is the median. The axis counts acquisitions, not time. A streak is a run of acquisitions by one worker; the longest is that of the whole log of that round, in which a streak cannot be longer than a burst. Most hand-overs first."
 
-// mostTurns is how many acquisitions are drawn.
+// mostTurns limits the acquisitions drawn.
 const mostTurns = 200
 
-// A timeline is the owners of one lock.
 type timeline struct {
 	s       *series
 	workers int
-	owners  []uint16 // what is drawn
+	owners  []uint16 // the drawn part
 	streaks []streak // of owners
 
 	round   int
@@ -59,7 +58,6 @@ type streak struct {
 	from, to int // index of the first, and after the last
 }
 
-// streaks returns the runs of owners.
 func streaks(owners []uint16) (out []streak) {
 	for i, o := range owners {
 		if n := len(out); n > 0 && out[n-1].owner == o {
@@ -77,7 +75,7 @@ func logged(r *harness.Result) bool {
 	return n > 1 && n <= 4096 && r.Burst > 1 && len(r.Owners) >= r.Burst && r.Ops > 0 && int(slices.Max(r.Owners)) < n
 }
 
-// timelineOf returns that of c, or nil if it has no log of owners.
+// timelineOf returns the timeline of c, or nil if it has no log of owners.
 func timelineOf(c *cell, s *series) *timeline {
 	var rounds []*harness.Result
 	for _, i := range c.Order() {
@@ -170,7 +168,7 @@ func (t *timeline) streak() string {
 	return strconv.Itoa(t.longest)
 }
 
-// Strips are timelines, one a lock, in one column or two.
+// Strips are timelines, one per lock, in one column or two.
 type strips struct {
 	ts      []*timeline
 	columns int
@@ -179,7 +177,6 @@ type strips struct {
 	strip   vg.Length // height of the rows of a lock
 }
 
-// The measures of strips.
 const (
 	stripHead = vg.Length(15) // name and figures over the rows
 	stripGap  = vg.Length(7)
@@ -229,7 +226,6 @@ func (l strips) draw(c draw.Canvas, unit string) {
 	c.FillText(typeset(9, ink, draw.XCenter, draw.YBottom), vg.Point{X: c.Center().X, Y: c.Min.Y}, "acquisitions, in order")
 }
 
-// lock draws one timeline into b.
 func (l strips) lock(b draw.Canvas, t *timeline) {
 	c := b
 	right := typeset(7.5, muted, draw.XRight, draw.YBottom)
@@ -240,7 +236,7 @@ func (l strips) lock(b draw.Canvas, t *timeline) {
 	c.FillText(right, vg.Point{X: b.Max.X, Y: b.Max.Y + 3}, text)
 	x := func(i int) vg.Length { return b.Min.X + b.Size().X*vg.Length(i)/vg.Length(l.turns) }
 	c.FillPolygon(shade.rgba(), rect(b.Min.X, b.Max.Y-l.row*vg.Length(t.workers), x(len(t.owners)), b.Max.Y))
-	// All streaks are one path of strokes: a page holds thousands of them.
+	// All streaks are one path: a page holds thousands of them.
 	var path vg.Path
 	for _, k := range t.streaks {
 		y := b.Max.Y - (vg.Length(k.owner)+0.5)*l.row
@@ -251,7 +247,6 @@ func (l strips) lock(b draw.Canvas, t *timeline) {
 	c.Stroke(path)
 }
 
-// scale counts the acquisitions under b.
 func (l strips) scale(b draw.Canvas) {
 	c := b
 	st := typeset(8, muted, draw.XCenter, draw.YTop)

@@ -19,9 +19,9 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// ParetoLocal and ParetoRemote draw rate against fairness, at the greatest
-// number of workers at which most locks were measured, and name the locks than
-// which none is both faster and fairer.
+// ParetoLocal and ParetoRemote draw rate against fairness, at the greatest number of
+// workers at which most locks were measured. They name the Pareto front: the locks that no
+// other lock beats in both.
 var (
 	ParetoLocal = &Chart{
 		Name:  "tradeoff",
@@ -42,17 +42,16 @@ var (
 
 const paretoDoc = "Mark: medians over the rounds; cross: their 95 % order-statistic intervals, or the range of the rounds if there are fewer than six. Hue: family; marker: lock; bold: on the front. The line is the front of V. Pareto: none beats a lock on it in one of the two medians without being behind in the other; the index counts to the nearest point. A lock behind it is dominated if one that is no less fair is faster beyond chance: by the ratio of the rates in the same round, at 95 % for all comparisons of that lock together (Bonferroni)."
 
-// A tradeoff is one lock.
 type tradeoff struct {
 	s          *series
 	c          *cell
 	rate, jain stat.Summary
-	front      bool // none is better in both medians
-	dominated  bool // dominated, beyond chance
-	told       bool // there were rounds enough to tell
+	front      bool // no other lock is better in both medians
+	dominated  bool // dominated with significance
+	told       bool // there were enough rounds for significance
 }
 
-// tradeoffs returns those of the locks of g with w workers, fastest first.
+// tradeoffs returns the tradeoffs of the locks of g with w workers, fastest first.
 func (g *group) tradeoffs(w int) (out []*tradeoff) {
 	m, fairness := g.rate(w), g.fairness()
 	for _, s := range g.at(w) {
@@ -84,11 +83,11 @@ func (g *group) tradeoffs(w int) (out []*tradeoff) {
 	return out
 }
 
-// fair returns the index to the nearest point: what is less makes no front.
+// fair returns the index rounded to a percent: smaller differences do not form a front.
 func (t *tradeoff) fair() float64 { return math.Round(t.jain.Median) }
 
-// rate is what the locks of g are ranked by with w workers: an owner that takes
-// its lock back does not make a distributed lock fast.
+// rate returns the metric that ranks the locks of g with w workers. An owner that takes its
+// lock back does not make a distributed lock fast.
 func (g *group) rate(w int) *metric.Metric {
 	if g.Remote && w > 1 && g.Load.Reads == 0 { // readers hand nothing over
 		return metric.Handovers
@@ -184,8 +183,8 @@ func paretoBody(c draw.Canvas, g *group, w int, ts []*tradeoff) {
 		fmt.Sprintf("%s, %s (log scale)", unit, g.unit(w)))
 }
 
-// paretoMarks draws the front, the locks and their names: beside the mark where
-// there is room, else beside the frame.
+// paretoMarks draws the front, the locks and their names. A name is next to its mark if
+// there is room, and outside the frame otherwise.
 func paretoMarks(c draw.Canvas, p *plot.Plot, ts []*tradeoff, labels []endLabel) {
 	trX, trY := p.Transforms(&c)
 	at := func(x, y float64) vg.Point {
@@ -227,8 +226,8 @@ func paretoMarks(c draw.Canvas, p *plot.Plot, ts []*tradeoff, labels []endLabel)
 	drawMarks(c, placeNames(c, ts, labels, marks, &o))
 }
 
-// placeNames writes the names that have room beside their marks, those of the
-// front first, and returns the others.
+// placeNames writes the names that have room next to their marks, the front first, and
+// returns the others.
 func placeNames(c draw.Canvas, ts []*tradeoff, labels []endLabel, marks []vg.Point, o *obstacles) (beside []endLabel) {
 	for _, first := range []bool{true, false} {
 		for i, t := range ts {
@@ -244,26 +243,24 @@ func placeNames(c draw.Canvas, ts []*tradeoff, labels []endLabel, marks []vg.Poi
 	return beside
 }
 
-// paretoEdge is how near to the frame, where fair locks crowd, every name stands
-// beside it.
+// paretoEdge is the distance from the frame within which all names are outside it: fair
+// locks crowd there.
 const paretoEdge = vg.Length(30)
 
-// obstacles are where a name may not be, and where it had better not be.
+// obstacles are the areas that a name must not (hard) or should not (soft) overlap.
 type obstacles struct{ hard, soft []vg.Rectangle }
 
-// around returns the rectangle around pt that reaches x and y from it.
 func around(pt vg.Point, x, y vg.Length) vg.Rectangle {
 	return vg.Rectangle{Min: vg.Point{X: pt.X - x, Y: pt.Y - y}, Max: vg.Point{X: pt.X + x, Y: pt.Y + y}}
 }
 
-// free reports whether box overlaps none of taken.
 func free(box vg.Rectangle, taken []vg.Rectangle) bool {
 	return !slices.ContainsFunc(taken, func(o vg.Rectangle) bool {
 		return o.Min.X < box.Max.X && box.Min.X < o.Max.X+0.1 && o.Min.Y < box.Max.Y && box.Min.Y < o.Max.Y+0.1
 	})
 }
 
-// near writes l beside its mark at pt if there is room, and adds it to o.
+// near writes l next to its mark at pt if there is room, and adds it to o.
 func (l endLabel) near(c draw.Canvas, pt vg.Point, o *obstacles) bool {
 	st := l.style()
 	st.XAlign = draw.XCenter
@@ -285,7 +282,6 @@ func (l endLabel) near(c draw.Canvas, pt vg.Point, o *obstacles) bool {
 	return false
 }
 
-// style is that of the text of l.
 func (l endLabel) style() text.Style {
 	if l.look.strong {
 		return bold(typeset(labelSize, ink, draw.XLeft, draw.YCenter))
@@ -293,7 +289,6 @@ func (l endLabel) style() text.Style {
 	return typeset(labelSize, muted, draw.XLeft, draw.YCenter)
 }
 
-// drawMarks writes labels right of c, each with its mark.
 func drawMarks(c draw.Canvas, labels []endLabel) {
 	pos := spread(labels, labelGap, c.Min.Y-6, c.Max.Y+6)
 	for i, l := range labels {

@@ -1,6 +1,6 @@
 package reports
 
-// Pinning draws what binding workers to threads and to processors changes.
+// Pinning draws the effect of binding workers to threads and to processors.
 var Pinning = &Chart{
 	Name:   "pinning",
 	Title:  "What does pinning change?",

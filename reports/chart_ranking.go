@@ -53,7 +53,7 @@ func drawRanking(g *group) picture {
 	}
 }
 
-// answer is the decision on the situation, and the fastest of all.
+// answer returns the decision on the situation, and the fastest lock.
 func (r *ranking) answer() string {
 	var parts []string
 	for _, d := range r.decisions {

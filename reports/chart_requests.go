@@ -15,8 +15,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// RequestsRemote and NotificationsRemote draw what an acquisition costs the
-// servers, over the number of workers: a herd shows as a line that rises.
+// RequestsRemote and NotificationsRemote draw the cost of an acquisition for the servers
+// over the number of workers. A thundering herd shows as a rising line.
 var (
 	RequestsRemote = &Chart{
 		Name:    "requests-distributed",
@@ -36,23 +36,23 @@ var (
 )
 
 const (
-	// herdFrom is how many notifications an acquisition takes at least, on
-	// average, if a release wakes clients that then do not get the lock. Two is what
-	// a lock of two queues takes, such as a semaphore, however many wait.
+	// herdFrom is the least mean number of notifications per acquisition that counts as a
+	// herd: a release wakes clients that do not get the lock. A lock with two queues, such
+	// as a semaphore, takes two for any number of waiters.
 	herdFrom = 2.5
 
-	// wideSpread is the ratio of the most to the fewest requests from which a
-	// linear axis no longer tells the frugal locks apart.
+	// wideSpread is the ratio of most to fewest requests above which a linear axis no
+	// longer separates the cheap locks.
 	wideSpread = 20
 
-	mostHerds = 3 // that the answer speaks of
+	mostHerds = 3 // in the answer
 
-	// requestsRepeat is to how many requests per acquisition two runs agree; what
-	// is less is no difference.
+	// requestsRepeat is the repeatability of requests per acquisition between two runs;
+	// smaller differences do not count.
 	requestsRepeat = 0.1
 
-	// herdRule is the number of clients up to which articles on locks in ZooKeeper
-	// let every waiter watch the whole queue. They give it without a measurement.
+	// herdRule is the limit from articles on ZooKeeper locks for the number of clients that
+	// may all watch the whole queue. The articles give no measurement.
 	herdRule = "about ten machines"
 )
 
@@ -62,7 +62,7 @@ func drawRequests(g *group) picture {
 	if len(l.lines) == 0 {
 		return nothing("No request was counted in this run.")
 	}
-	// Beside a herd all others would lie on the axis, one above the other.
+	// With a herd on a linear axis, all other lines would lie on the axis.
 	if logs := workersChart(g, metric.Requests, logScale); logs.spread() > wideSpread {
 		l.y, l.lines, l.yTitle = logScale, logs.lines, l.yTitle+" (log scale)"
 	}
@@ -94,8 +94,7 @@ func drawNotifications(g *group) picture {
 	return l.picture(wireAnswer(g, metric.Notifications, "notifications"), wireTable(g, g.herds()))
 }
 
-// wireAnswer names the locks with the fewest and with the most messages, with
-// the most workers.
+// wireAnswer names the locks with the fewest and the most messages, at the most workers.
 func wireAnswer(g *group, m *metric.Metric, noun string) string {
 	w := g.Crowd()
 	type cost struct {
@@ -120,8 +119,8 @@ func wireAnswer(g *group, m *metric.Metric, noun string) string {
 		g.unit(w), least.name, numfmt.Number(least.v), noun, most.name, numfmt.Number(most.v))
 }
 
-// notified returns how many notifications an acquisition of s takes with the
-// most workers it was measured with, and false if that is not known.
+// notified returns the notifications per acquisition of s at the most workers it was
+// measured with. It reports false if they are unknown.
 func (g *group) notified(s *series) (float64, bool) {
 	for _, w := range slices.Backward(g.Workers) {
 		if v := s.Cells[w].Summary(metric.Notifications); v.N > 0 {
@@ -131,10 +130,9 @@ func (g *group) notified(s *series) (float64, bool) {
 	return 0, false
 }
 
-// queue returns the queue without a herd that a lock with one is compared with:
-// of those on the same kind of server, one of its own family if there is one,
-// and of these the one with the fewest requests. It returns nil if s has no herd,
-// or if there is no such queue.
+// queue returns the queue without a herd to compare s with, on the same kind of server. It
+// prefers one of the same family, then the one with the fewest requests. It returns nil if
+// s has no herd or there is no such queue.
 func (g *group) queue(s *series) *series {
 	if n, ok := g.notified(s); !ok || n <= herdFrom {
 		return nil
@@ -162,37 +160,34 @@ func (g *group) queue(s *series) *series {
 	})
 }
 
-// A herd is a lock with one, the queue that it is compared with, and where it
-// becomes the dearer one.
+// A herd is a lock with a herd, the queue to compare it with, and the crossing of their
+// costs.
 type herd struct {
 	s, queue *series
-	workers  []int // with which both were measured
+	workers  []int // both were measured with these
 	at       float64
 	index    int // of crossing
 
-	// It is dearer from somewhere between these numbers of workers on, by the
-	// intervals of both where they were measured.
+	// The crossing lies between low and high workers, by the intervals of both locks.
 	low, high int
 }
 
-// closeFactor is by how much the bounds of a crossing may lie apart for it to be worth
-// a number.
+// closeFactor is the greatest ratio of the bounds of a crossing that is reported as a
+// number.
 const closeFactor = 2
 
-// close reports whether the measured points around the crossing are so near that it is
-// worth a number.
 func (h herd) close() bool {
 	return h.index > 0 && h.low > 0 && h.high > 0 && h.high < closeFactor*h.low
 }
 
-// herds returns the herds of g that there is a queue to compare with.
+// herds returns the herds of g that have a queue to compare with.
 func (g *group) herds() (out []herd) {
 	for _, s := range g.series {
 		h := herd{s: s, queue: g.queue(s)}
 		if h.queue == nil {
 			continue
 		}
-		var over, least, greatest []float64 // by how many requests it is beyond the count's error above the queue, and its bounds
+		var over, least, greatest []float64 // requests beyond the queue and the count's error, with bounds
 		for _, w := range g.Workers {
 			x, y := s.Cells[w].Summary(metric.Requests), h.queue.Cells[w].Summary(metric.Requests)
 			if x.N > 0 && y.N > 0 {
@@ -210,7 +205,7 @@ func (g *group) herds() (out []herd) {
 	return out
 }
 
-// from says from how many workers on the herd costs more, for a table.
+// from returns, for a table, the number of workers from which the herd costs more.
 func (h herd) from() string {
 	switch h.index {
 	case -1:
@@ -224,7 +219,7 @@ func (h herd) from() string {
 	return fmt.Sprintf("from %.1f", h.at)
 }
 
-// String says from how many workers on the herd costs more than the queue.
+// String describes the number of workers from which the herd costs more than the queue.
 func (h herd) String() string {
 	names := fmt.Sprintf("The herd of %s costs more requests than the queue of %s", h.s.Lock.Name, h.queue.Lock.Name)
 	n := len(h.workers)
@@ -241,7 +236,7 @@ func (h herd) String() string {
 		names, nb, fmt.Sprintf("%.1f", h.at), h.workers[h.index-1], h.workers[h.index])
 }
 
-// between says between which measured numbers the crossing lies.
+// between returns the measured numbers of workers around the crossing.
 func (h herd) between() string {
 	switch {
 	case h.low == 0:
@@ -252,9 +247,9 @@ func (h herd) between() string {
 	return fmt.Sprintf("between %d and %d", h.low, h.high)
 }
 
-// between returns the greatest number of workers under a crossing with which the bounds
-// leave no doubt that the herd is not dearer, and the least above it from which on there
-// is none that it is; 0 where there is no such number.
+// between returns the bounds of a crossing. low is the greatest number of workers below it
+// at which the herd is surely not more expensive, high the least above it from which it
+// surely is. A bound is 0 if there is no such number.
 func between(ws []int, index int, least, greatest []float64) (low, high int) {
 	for i := 0; i < index; i++ {
 		if greatest[i] <= 0 {
@@ -267,7 +262,6 @@ func between(ws []int, index int, least, greatest []float64) (low, high int) {
 	return low, high
 }
 
-// drawCrossings marks where herds become dearer than their queues.
 func drawCrossings(herds []herd) drawing {
 	return func(c draw.Canvas, p *plot.Plot) {
 		trX, _ := p.Transforms(&c)
@@ -287,9 +281,8 @@ func drawCrossings(herds []herd) drawing {
 	}
 }
 
-// crossing returns where over, measured at ws, rises above zero for good,
-// interpolated, and the index of the measurement from which on it is above: 0 if
-// it is from the first, -1 if it is not at the last.
+// crossing returns the interpolated point from which over, measured at ws, stays above
+// zero. index is the first measurement above: 0 if all are, -1 if the last is not.
 func crossing(ws []int, over []float64) (at float64, index int) {
 	i := len(over)
 	for i > 0 && over[i-1] > 0 {

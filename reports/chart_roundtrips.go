@@ -16,9 +16,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// RoundTripsRemote draws what a turn of a lock takes, in units of what a bare
-// request to its server took around the same window: what the protocol does with
-// the path and the server that it has.
+// RoundTripsRemote draws the time of a turn in units of a bare request to the same server
+// in the same window. It shows the cost of the protocol separately from network and server.
 var RoundTripsRemote = &Chart{
 	Name:     "roundtrips-distributed",
 	Title:    "How many round trips to its server does a turn of a distributed lock take?",
@@ -38,8 +37,7 @@ func drawRoundTrips(g *group) picture {
 	return l.picture(roundTripsAnswer(g), roundTripsTable(g))
 }
 
-// oneTrip marks what a lock takes that asks its server once in a turn and waits
-// for nothing else.
+// oneTrip marks the cost of a lock that sends one request per turn and never waits.
 func oneTrip(c draw.Canvas, p *plot.Plot) {
 	if p.Y.Min > 1 || p.Y.Max < 1 {
 		return
@@ -52,10 +50,8 @@ func oneTrip(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// serverNames are the kinds of server in a sentence.
 var serverNames = map[string]string{harness.KindRedis: "Redis", harness.KindZooKeeper: "ZooKeeper"}
 
-// servers returns the kinds of server that keep the locks of g.
 func (g *group) servers() (kinds []string) {
 	for _, s := range g.series {
 		if kind := s.Lock.Traits.Needs; !slices.Contains(kinds, kind) {
@@ -66,8 +62,8 @@ func (g *group) servers() (kinds []string) {
 	return kinds
 }
 
-// roundTripsAnswer says what a round trip takes to each kind of server, and how
-// many a turn takes there of the lock that is handed over most often.
+// roundTripsAnswer gives the round trip to each kind of server, and the round trips per
+// turn of its busiest lock.
 func roundTripsAnswer(g *group) string {
 	w := g.Crowd()
 	best, of := "handed over", " of them"
@@ -101,8 +97,8 @@ func roundTripsAnswer(g *group) string {
 	return text
 }
 
-// roundTrip returns the round trip to the servers of a kind: the median over the
-// rounds of the medians over the cases of a round, which share its weather.
+// roundTrip returns the round trip to the servers of a kind: the median over the rounds of
+// each round's median over the cases. Cases of one round share its network conditions.
 func (g *group) roundTrip(kind string) stat.Summary {
 	rounds := make(map[int][]float64)
 	for _, s := range g.series {
@@ -124,10 +120,10 @@ func (g *group) roundTrip(kind string) stat.Summary {
 	return stat.Summarize(medians)
 }
 
-// busiest returns the lock on a kind of server that is handed over most often
-// with w workers, by one of them taken, of those whose turn is known in round
-// trips; nil if there is none. It is not the one with the fewest round trips: these
-// differ from it by the round trip of each round, which is no merit of a lock.
+// busiest returns the lock on a kind of server with the most handovers per second at w
+// workers (acquisitions for one worker), among locks with turns in round trips. It returns
+// nil without one. The lock with the fewest round trips can differ, because each round
+// divides by its own round trip.
 func (g *group) busiest(kind string, w int) *series {
 	rate := metric.Handovers
 	if w == 1 {

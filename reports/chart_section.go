@@ -1,6 +1,6 @@
 package reports
 
-// Section draws what the data behind the lock changes.
+// Section draws the effect of the data that the lock guards.
 var Section = &Chart{
 	Name:   "section",
 	Title:  "What does the data behind the lock change?",

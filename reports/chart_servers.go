@@ -1,6 +1,6 @@
 package reports
 
-// Servers draws what it changes that several servers keep a lock.
+// Servers draws the effect of several servers per lock.
 var Servers = &Chart{
 	Name:   "servers-distributed",
 	Title:  "What do more servers change for distributed locks?",
@@ -10,7 +10,7 @@ var Servers = &Chart{
 	draw:   drawEffect(byServers),
 }
 
-// Durable draws what it changes that servers force each write to disk.
+// Durable draws the effect of servers that force each write to disk.
 var Durable = &Chart{
 	Name:   "durable-distributed",
 	Title:  "What do durable writes change for distributed locks?",
@@ -20,7 +20,7 @@ var Durable = &Chart{
 	draw:   drawEffect(byDurable),
 }
 
-// TLS draws what it changes that clients and servers encrypt what they say.
+// TLS draws the effect of encryption between clients and servers.
 var TLS = &Chart{
 	Name:   "tls-distributed",
 	Title:  "What does TLS change for distributed locks?",

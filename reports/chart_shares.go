@@ -15,8 +15,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// SharesLocal and SharesRemote draw what each worker got, at the greatest
-// number of workers at which most locks were measured.
+// SharesLocal and SharesRemote draw the share of each worker, at the greatest number of
+// workers at which most locks were measured.
 var (
 	SharesLocal = &Chart{
 		Name:  "shares",
@@ -35,7 +35,6 @@ var (
 
 const sharesDoc = "One bar a worker, busiest first: its acquisitions divided by an equal share, the median over the rounds of the worker at that place. The line is an equal share. Least fair lock first."
 
-// A tile is one lock's bars.
 type tile struct {
 	s    *series
 	bars []float64 // times an equal share, descending
@@ -83,7 +82,7 @@ func sharesAnswer(g *group, w int, tiles []tile) string {
 	return text
 }
 
-// tileColumns is how many locks stand side by side.
+// tileColumns is the number of locks side by side.
 const tileColumns = 4
 
 func sharesBody(c draw.Canvas, rows int, tiles []tile) error {
@@ -106,7 +105,7 @@ func sharesBody(c draw.Canvas, rows int, tiles []tile) error {
 	return nil
 }
 
-// draw draws one tile; scale says whether it carries the scale.
+// draw draws one tile, with the scale if scale is set.
 func (t tile) draw(c draw.Canvas, top float64, scale bool) {
 	p := newPlot(0, float64(len(t.bars)), 0, top)
 	trX, trY := p.Transforms(&c)
@@ -134,8 +133,7 @@ func (t tile) draw(c draw.Canvas, top float64, scale bool) {
 	c.StrokeLine2(draw.LineStyle{Color: ink.rgba(), Width: vg.Points(0.8)}, c.Min.X, trY(1), c.Max.X, trY(1))
 }
 
-// mostBars is how many bars a tile has room for; more of them are drawn as one
-// field.
+// mostBars limits the separate bars of a tile; more are drawn as one area.
 const mostBars = 48
 
 // outline returns all bars as one path: a page holds thousands of them.

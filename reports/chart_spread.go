@@ -1,6 +1,6 @@
 package reports
 
-// Spread draws the rate over the number of locks that the workers spread over.
+// Spread draws the rate over the number of locks that the workers use.
 var Spread = &Chart{
 	Name:   "spread",
 	Title:  "What does the number of locks change?",

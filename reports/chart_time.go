@@ -15,8 +15,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// TimeLocal and TimeRemote draw what the time of a lock, and of its workers, is
-// spent on, at the greatest number of workers at which most locks were measured.
+// TimeLocal and TimeRemote draw the division of the time of a lock and of its workers, at
+// the greatest number of workers at which most locks were measured.
 var (
 	TimeLocal = &Chart{
 		Name:  "time",
@@ -35,21 +35,20 @@ var (
 
 const timeDoc = "Medians over the rounds of sampled means. Left, the lock: held (the section, what the lab does in it, and the time in which the holder has no processor), in hand-over from a release to the grant of another worker, or neither: free, or taken back by its owner. Beside it, the window divided by the acquisitions. Right, a worker: it holds, waits (also for a processor) or thinks. Hue: family; bold: a lock to use. Most hand-over first."
 
-// A budget is how the time of one lock, and of its workers, divides; in
-// percent.
+// A budget is the division of the time of one lock, and of its workers, in percent.
 type budget struct {
 	s              *series
 	turn           float64 // ns of the lock per acquisition
 	held, handed   float64 // of the lock's time
 	hold, waitTime float64 // of the workers' time; NaN if that is not known
-	known          bool    // hold and waitTime are
+	known          bool    // hold and waitTime are known
 }
 
-// rest returns the time in which the lock is neither held nor handed over.
+// rest returns the share of time when the lock is neither held nor handed over.
 func (b budget) rest() float64 { return max(0, 100-b.held-b.handed) }
 
-// timeShare is a metric of this chart only: the share of the window that n
-// spans of a mean that m gives took together.
+// timeShare returns a metric of this chart only: the share of the window that n(r) spans
+// with the mean of m took.
 func timeShare(m *metric.Metric, n func(r *harness.Result) uint64) *metric.Metric {
 	return &metric.Metric{Of: func(r *harness.Result) (float64, bool) {
 		mean, ok := m.Of(r)
@@ -66,7 +65,7 @@ var (
 	handedShare = ordered(timeShare(metric.HandoverMean, func(r *harness.Result) uint64 { return r.Handovers }))
 )
 
-// ordered takes the figures of m away from results whose order of holds is not known.
+// ordered removes the figures of m from results with an unknown order of holds.
 func ordered(m *metric.Metric) *metric.Metric {
 	of := m.Of
 	m.Of = func(r *harness.Result) (float64, bool) {
@@ -78,8 +77,8 @@ func ordered(m *metric.Metric) *metric.Metric {
 	return m
 }
 
-// budgets returns those of the locks of g that were timed with w workers, most
-// hand-over first, and the names of the others.
+// budgets returns the budgets of the locks of g that were timed with w workers, most
+// handover time first, and the names of the others.
 func (g *group) budgets(w int) (out []budget, untold []string) {
 	for _, s := range g.at(w) {
 		if s.Lock.Status == harness.Control {
@@ -153,19 +152,17 @@ func timeAnswer(g *group, w int, bs []budget, untold []string) string {
 	return strings.TrimSpace(text)
 }
 
-// The measures of the bars.
 const (
 	timeStep = vg.Length(15)
 	timeHead = vg.Length(34)
 )
 
-// A part is one of the bars that stand end to end.
 type part struct {
 	share   float64
 	opacity uint8
 }
 
-// The tones of a bar, from what the lock is for to what it costs.
+// The tones of a bar, from useful time to overhead.
 const (
 	toneHeld   = 255
 	toneHanded = 130
@@ -211,7 +208,7 @@ func timeBody(c draw.Canvas, unit string, bs []budget) {
 	}
 }
 
-// stack draws parts end to end around height y; what is missing to all is grey.
+// stack draws parts end to end around height y; the rest up to 100 % is grey.
 func stack(b draw.Canvas, y vg.Length, hue token, parts ...part) {
 	half := vg.Length(4.6)
 	c := b
@@ -227,7 +224,6 @@ func stack(b draw.Canvas, y vg.Length, hue token, parts ...part) {
 	}
 }
 
-// A tone explains a tone; 0 is the grey of the rest.
 type tone struct {
 	opacity uint8
 	text    string

@@ -16,8 +16,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// WaitLocal and WaitRemote draw how long an acquisition waits: all quantiles
-// at the greatest number of workers at which most locks were measured.
+// WaitLocal and WaitRemote draw the wait of an acquisition: all quantiles at the greatest
+// number of workers at which most locks were measured.
 var (
 	WaitLocal = &Chart{
 		Name:    "wait",
@@ -38,10 +38,9 @@ var (
 
 const waitDoc = "Sampled waits of all rounds together; markers at 50, 90, 99 and 99.9 %. Thin and grey: fewer than ten samples lie above, so the run does not resolve it. Grey floor: the clock cannot tell such times apart."
 
-// marked are the quantiles that carry a marker and a column in the table.
+// marked are the quantiles with a marker and a column in the table.
 var marked = []float64{0.5, 0.9, 0.99, 0.999}
 
-// A curve is the distribution of one lock's waits.
 type curve struct {
 	s *series
 	h harness.Histogram
@@ -73,9 +72,8 @@ func drawWait(g *group) picture {
 	return pic
 }
 
-// shared returns the greatest quantile that every curve resolves, of those that
-// are worth comparing, and true. If there is none, it returns the median, for
-// the curves that resolve it, and false.
+// shared returns the greatest useful quantile that every curve resolves, and true. If there
+// is none it returns the median, which some curves resolve, and false.
 func shared(curves []curve) (q float64, all bool) {
 	least := 1.0
 	for _, c := range curves {
@@ -124,7 +122,6 @@ func waitAnswer(g *group, w int, curves []curve) string {
 		least.s.Lock.Name, quoted(least.h, q, floor), most.s.Lock.Name, quoted(most.h, q, floor), ratio, of)
 }
 
-// waitRange returns the ranges of both axes.
 func waitRange(curves []curve, floor float64) (qMax, lo, hi float64) {
 	qMax, lo, hi = 0.99, math.Inf(1), 1
 	for _, c := range curves {
@@ -132,7 +129,7 @@ func waitRange(curves []curve, floor float64) (qMax, lo, hi float64) {
 		lo = min(lo, max(1, c.h.Quantile(0)))
 		hi = max(hi, c.h.Quantile(1))
 	}
-	if lo < floor { // show that there is a floor, not what lies under it
+	if lo < floor { // show the floor, not the values below it
 		_, hi = logRange(floor, max(hi, 2*floor))
 		return min(qMax, 0.99999), floor / 5, hi
 	}
@@ -140,7 +137,6 @@ func waitRange(curves []curve, floor float64) (qMax, lo, hi float64) {
 	return min(qMax, 0.99999), lo, hi
 }
 
-// waitAxes returns an empty plot with the axes of curves.
 func waitAxes(curves []curve, floor float64) *plot.Plot {
 	qMax, lo, hi := waitRange(curves, floor)
 	p := newPlot(0, qMax, lo, hi)
@@ -156,13 +152,11 @@ func waitAxes(curves []curve, floor float64) *plot.Plot {
 	return p
 }
 
-// waitTitles returns the titles of the axes.
 func waitTitles(g *group) (x, y string) {
 	return "share of the acquisitions that waited no longer (log scale of the rest)",
 		fmt.Sprintf("time from request to grant, %s (log scale)", g.unit(g.Crowd()))
 }
 
-// waitFrame draws all curves in one frame.
 func waitFrame(c draw.Canvas, g *group, curves []curve) error {
 	floor := g.Floor()
 	p := waitAxes(curves, floor)
@@ -190,7 +184,7 @@ func waitFrame(c draw.Canvas, g *group, curves []curve) error {
 	return nil
 }
 
-// waitFrames draws every curve in a frame of its own.
+// waitFrames draws every curve in its own frame.
 func waitFrames(c draw.Canvas, g *group, curves []curve) error {
 	floor := g.Floor()
 	q, _ := shared(curves)
@@ -218,8 +212,7 @@ func waitFrames(c draw.Canvas, g *group, curves []curve) error {
 	return m.body(c)
 }
 
-// path returns the curve: what the samples resolve, and its tail, which they
-// do not.
+// path returns the curve in two parts: resolved by the samples, and the unresolved tail.
 func (cv curve) path(c draw.Canvas, p *plot.Plot, floor float64) (sure, rest []vg.Point) {
 	trX, trY := p.Transforms(&c)
 	resolved, last := metric.Resolved(cv.n), 1-1/float64(cv.n)
@@ -251,8 +244,7 @@ func (cv curve) path(c draw.Canvas, p *plot.Plot, floor float64) (sure, rest []v
 	return sure, rest
 }
 
-// draw draws the curve, its unresolved tail thin and grey, and returns where it
-// ends.
+// draw draws the curve with a thin grey unresolved tail, and returns the height of its end.
 func (cv curve) draw(c draw.Canvas, p *plot.Plot, floor float64) vg.Length {
 	sure, rest := cv.path(c, p, floor)
 	all := append(sure[:len(sure):len(sure)], rest...)
@@ -261,7 +253,7 @@ func (cv curve) draw(c draw.Canvas, p *plot.Plot, floor float64) vg.Length {
 	return line{s: cv.s}.extend(c, all)
 }
 
-// height returns where a wait of v is drawn: below the floor all are the same.
+// height returns the y coordinate of a wait v. All waits below the floor share one.
 func height(c draw.Canvas, trY func(float64) vg.Length, v, floor float64) vg.Length {
 	if v < floor {
 		return c.Min.Y + 5
@@ -269,8 +261,7 @@ func height(c draw.Canvas, trY func(float64) vg.Length, v, floor float64) vg.Len
 	return max(c.Min.Y, min(trY(v), c.Max.Y))
 }
 
-// appendStep appends pt to pts. Of three points at one height the middle one
-// says nothing and goes.
+// appendStep appends pt to pts. It drops the middle one of three points at one height.
 func appendStep(pts []vg.Point, pt vg.Point) []vg.Point {
 	if n := len(pts); n > 1 && pts[n-1].Y == pt.Y && pts[n-2].Y == pt.Y {
 		pts[n-1] = pt
@@ -279,7 +270,6 @@ func appendStep(pts []vg.Point, pt vg.Point) []vg.Point {
 	return append(pts, pt)
 }
 
-// marks draws the markers of the resolved quantiles.
 func (cv curve) marks(c draw.Canvas, p *plot.Plot, floor float64) {
 	trX, trY := p.Transforms(&c)
 	for _, q := range marked {

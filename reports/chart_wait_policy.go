@@ -1,6 +1,6 @@
 package reports
 
-// WaitPolicy draws what another way of waiting changes, for locks that have a choice.
+// WaitPolicy draws the effect of the wait policy, for locks that have a choice.
 var WaitPolicy = &Chart{
 	Name:   "wait-policy",
 	Title:  "What does the wait policy change?",

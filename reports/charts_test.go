@@ -17,9 +17,9 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// gallery returns a small made-up run with some of the settings of otherSettings.
-// With all of them every chart of the Suite has something to draw, but for the
-// ladder of a run without local locks.
+// gallery returns a small synthetic run with some settings of otherSettings. With all of
+// them every chart of the Suite has data, except the cost chart of a run without local
+// locks.
 func gallery(rounds int, settings ...string) *resultfile.Run {
 	falling := func(from float64) func(int) float64 {
 		return func(w int) float64 { return from / math.Sqrt(float64(w)) }
@@ -43,7 +43,7 @@ func gallery(rounds int, settings ...string) *resultfile.Run {
 			r.Wire = &harness.Counts{Requests: r.Ops * uint64(r.Workload.Workers), Notifications: r.Ops * uint64(r.Workload.Workers)}
 		}
 	}
-	factors := map[string]map[string]float64{ // of the rate; 0.5 if there is none
+	factors := map[string]map[string]float64{ // of the rate; 0.5 by default
 		"hold":             {"greedy": 0.1, "poll": 0.4}, // another lock is best
 		"hold-distributed": {"greedy": 0.1, "parking": 0.2, "fair": 0.3, "herd": 0.07, "queue": 0.09},
 	}
@@ -64,11 +64,10 @@ func gallery(rounds int, settings ...string) *resultfile.Run {
 	return &run
 }
 
-// openLoops is the setting of [gallery] that adds open loops.
 const openLoops = "open"
 
-// opened returns base with eight workers as open loops at rates that some of its locks do not
-// keep up with.
+// opened returns base with eight workers as open loops. Some of its locks are too slow for
+// the rates.
 func opened(base *resultfile.Run) (out []*harness.Result) {
 	for _, r := range base.Results {
 		if r.Workload.Workers != 8 || r.Lock.Status == harness.Control {
@@ -85,12 +84,12 @@ func opened(base *resultfile.Run) (out []*harness.Result) {
 	return out
 }
 
-// everySetting leaves each default once.
+// everySetting changes each default once.
 var everySetting = []string{"hold", "hold-distributed", "section", "pinning", "wait-policy", "garbage", "think", "spread", "read", "read-distributed", "clients-distributed",
 	"servers-distributed", "durable-distributed", "tls-distributed", "delay-distributed", openLoops}
 
-// TestGalleryHasEveryChart: the tests that draw the gallery would pass on charts
-// without data.
+// TestGalleryHasEveryChart: without it, the tests that draw the gallery would pass on
+// charts without data.
 func TestGalleryHasEveryChart(t *testing.T) {
 	gs := groups(gallery(8, everySetting...))
 	for _, c := range Suite {
@@ -103,23 +102,23 @@ func TestGalleryHasEveryChart(t *testing.T) {
 	}
 }
 
-// TestGoldenCharts draws the charts that the real runs of the other goldens have
-// no data for.
+// TestGoldenCharts draws the charts that have no data in the recorded runs of the other
+// goldens.
 func TestGoldenCharts(t *testing.T) {
 	run := gallery(8, everySetting...)
 	outputs := make(map[string]func(io.Writer) error)
 	for _, name := range []string{
-		RankingLocal.Name, RankingRemote.Name, LadderLocal.Name, ShapeLocal.Name, ShapeRemote.Name, OwnersLocal.Name, OwnersRemote.Name,
-		ParetoLocal.Name, ParetoRemote.Name, LorenzLocal.Name, ShortTermLocal.Name, RequestsRemote.Name, RoundTripsRemote.Name, ReadLocal.Name, ReadRemote.Name, Spread.Name,
+		RankingLocal.Name, RankingRemote.Name, LadderLocal.Name, OwnersLocal.Name, OwnersRemote.Name,
+		ParetoLocal.Name, ParetoRemote.Name, RequestsRemote.Name, RoundTripsRemote.Name, ReadLocal.Name, ReadRemote.Name, Spread.Name,
 		ThinkLocal.Name, WaitPolicy.Name, Garbage.Name, Section.Name, Clients.Name, HoldRemote.Name,
-		Servers.Name, Durable.Name, TLS.Name, Delay.Name, LoadLocal.Name, GoodputRemote.Name,
+		Servers.Name, Durable.Name, TLS.Name, Delay.Name, LoadLocal.Name,
 	} {
 		outputs["gallery/"+name+".svg"] = func(w io.Writer) error { return WriteSVG(w, run, name) }
 	}
 	checkGolden(t, outputs)
 }
 
-// TestOrderOfInput: a chart depends on what is in a file, not on where.
+// TestOrderOfInput: a chart does not depend on the order of results in a file.
 func TestOrderOfInput(t *testing.T) {
 	run := gallery(6, everySetting...)
 	before := charts(t, run)
@@ -132,7 +131,6 @@ func TestOrderOfInput(t *testing.T) {
 	}
 }
 
-// charts draws every chart of run.
 func charts(t *testing.T, run *resultfile.Run) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
@@ -146,11 +144,10 @@ func charts(t *testing.T, run *resultfile.Run) map[string]string {
 	return out
 }
 
-// extremes are figures that no measurement gives.
+// extremes are values that no measurement gives.
 var extremes = []float64{0, 1, -1, 0.5, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, math.MaxInt64, math.MinInt64}
 
-// spoil puts v where the bits of fields say, in every result of which the index
-// is a multiple of every.
+// spoil sets the given fields to v in every result whose index is a multiple of every.
 func spoil(run *resultfile.Run, fields uint32, every int, v float64) {
 	i := int64(max(math.MinInt64, min(v, math.MaxInt64/2)))
 	if math.IsNaN(v) {
@@ -212,8 +209,8 @@ func spoil(run *resultfile.Run, fields uint32, every int, v float64) {
 	}
 }
 
-// FuzzCharts draws every chart of runs that are sound but for some of their
-// figures. None may panic, be silent, or write a figure that is none.
+// FuzzCharts draws every chart of runs with some damaged figures. No chart may panic, be
+// empty, or write an invalid number.
 func FuzzCharts(f *testing.F) {
 	if testing.Short() {
 		f.Skip("make test-all runs it")

@@ -10,20 +10,18 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A checked is what a run looked at of the promises of one lock, while it measured
-// it.
+// A checked counts the checks on one lock during the measurement.
 type checked struct {
 	Lock      string
 	Windows   int
-	Contended int // of the windows, those with two workers or more
+	Contended int // windows with two workers or more
 	Ops       uint64
 	Rules     []string
-	Broken    int // windows in which a rule was
+	Broken    int // windows with a violation
 }
 
-// audit lists what the run checked, lock by lock in the order of their names. It
-// follows from what the lock promises, since a measured window leaves no record of
-// a rule that held.
+// audit lists the checks of the run, by name of lock. It derives them from the lock's
+// promises: a measured window records no rule that held.
 func audit(run *resultfile.Run) (out []checked) {
 	index := make(map[string]int)
 	for _, r := range run.Results {
@@ -52,14 +50,13 @@ func audit(run *resultfile.Run) (out []checked) {
 		}
 	}
 	for _, c := range out {
-		slices.Sort(c.Rules) // else they stand in the order of the first windows
+		slices.Sort(c.Rules) // otherwise in order of the first windows
 	}
 	slices.SortFunc(out, func(a, b checked) int { return strings.Compare(a.Lock, b.Lock) })
 	return out
 }
 
-// rulesOf returns the rules by which a result was judged, as package runner judges
-// it.
+// rulesOf returns the rules that package runner checks on a result.
 func rulesOf(r *harness.Result) []string {
 	rules := []string{"crash: it does not end its process", "liveness: every worker comes back"}
 	traits, contended := r.Lock.Traits, r.Workload.Workers > 1
@@ -84,7 +81,7 @@ func rulesOf(r *harness.Result) []string {
 	return append(rules, "error: no request fails")
 }
 
-// found says how the checks of c ended.
+// found returns the outcome of the checks of c.
 func (c checked) found() string {
 	if c.Broken == 0 {
 		return "kept"
@@ -96,7 +93,7 @@ const auditText = "Contenders are two workers or more: with one there is none to
 
 var auditHead = []string{"lock", "windows", "with contenders", "acquisitions", "promises", "checked"}
 
-// Row is c as cells under auditHead.
+// Row returns c as cells under auditHead.
 func (c checked) Row() []string {
 	return []string{c.Lock, fmt.Sprint(c.Windows), fmt.Sprint(c.Contended), numfmt.SI(float64(c.Ops)), c.found(), strings.Join(c.Rules, "; ")}
 }

@@ -11,8 +11,7 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestAudit: the report says by which rules each lock was judged in the run, and
-// how often.
+// TestAudit: the report lists the rules checked for each lock and the number of checks.
 func TestAudit(t *testing.T) {
 	result := func(lock harness.Lock, workers int, change func(*harness.Result)) *harness.Result {
 		r := &harness.Result{Lock: lock, Workload: harness.Workload{Workers: workers}, Ops: 1000}
@@ -53,7 +52,7 @@ func TestAudit(t *testing.T) {
 			}
 		}
 	}
-	// A result can break each of these, so each must be among what was checked.
+	// A result can violate each of these rules, so the table must list each of them.
 	for _, rule := range []string{oracle.Exclusion, oracle.Fencing, oracle.Liveness, oracle.Errors, oracle.Crash} {
 		if !strings.Contains(got["fenced"], rule+": ") {
 			t.Errorf("the table does not say what the rule %s is: %q", rule, got["fenced"])

@@ -10,7 +10,6 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// cellText formats the median of v as a figure of m.
 func cellText(m *metric.Metric, v stat.Summary) string {
 	switch {
 	case v.N == 0:
@@ -22,8 +21,7 @@ func cellText(m *metric.Metric, v stat.Summary) string {
 	return formatOf(m)(v.Median)
 }
 
-// formatOf returns how to format a figure of m: with its unit where that is a
-// time or a share.
+// formatOf returns a formatter for figures of m, with the unit for a time or a share.
 func formatOf(m *metric.Metric) func(v float64) string {
 	switch {
 	case strings.HasSuffix(m.Unit, "ns/op"):
@@ -34,8 +32,7 @@ func formatOf(m *metric.Metric) func(v float64) string {
 	return numfmt.SI
 }
 
-// interval formats the bounds of v, and what they are worth if it is less than
-// 95 %.
+// interval formats the bounds of v, with the confidence level if it is under 95 %.
 func interval(v stat.Summary, format func(float64) string) string {
 	if v.N == 0 {
 		return unknown
@@ -47,7 +44,7 @@ func interval(v stat.Summary, format func(float64) string) string {
 	return text
 }
 
-// known returns those of ms of which some result of g has a figure.
+// known returns the metrics of ms that some result of g has.
 func (g *group) known(ms ...*metric.Metric) (out []*metric.Metric) {
 	for _, m := range ms {
 		if slices.ContainsFunc(g.series, func(s *series) bool {
@@ -64,7 +61,7 @@ func (g *group) known(ms ...*metric.Metric) (out []*metric.Metric) {
 	return out
 }
 
-// inTrips returns the metrics ms, which are in round trips, if g has round trips.
+// inTrips returns ms, which are in round trips, if g has round trips.
 func (g *group) inTrips(ms ...*metric.Metric) []*metric.Metric {
 	for _, s := range g.series {
 		for _, c := range s.Cells {

@@ -34,7 +34,6 @@ func outline(run *resultfile.Run) *document {
 	return doc
 }
 
-// compose returns the whole report of run.
 func compose(run *resultfile.Run) (*document, error) {
 	run = tidy(run)
 	doc := outline(run)
@@ -45,7 +44,7 @@ func compose(run *resultfile.Run) (*document, error) {
 	if d := newDistance(run, groups(run)); d != nil {
 		doc.Served = append(doc.Served, d.section())
 	}
-	if d := newCrowds(run, groups(run)); d != nil && d.modelled() > 0 {
+	if d := newContention(run, groups(run)); d != nil && d.hasLaw() {
 		s, err := d.section()
 		if err != nil {
 			return nil, err
@@ -85,7 +84,7 @@ func compose(run *resultfile.Run) (*document, error) {
 	return doc, nil
 }
 
-// rankedCharts are those that stand beside the sheet, one of each kind of lock.
+// rankedCharts are shown next to the sheet, one for each kind of lock.
 var rankedCharts = []string{"ranking", "ranking-distributed"}
 
 // rank moves the ranked charts from their sections to the sheet.
@@ -104,12 +103,12 @@ func (doc *document) rank() {
 	}
 }
 
-// foldedRoom is how many bytes of a page folded groups may take, for each kind
-// of lock. A run may have hundreds of groups.
+// foldedRoom limits the bytes of folded groups in a page, for each kind of lock. A run may
+// have hundreds of groups.
 const foldedRoom = 400_000
 
-// drawLocks draws the sections of gs: of each kind of lock the group with the
-// most cases, what the axes change, and the other groups, folded.
+// drawLocks draws the sections of gs for each kind of lock: the group with the most cases,
+// the effects of the axes, and the other groups, folded.
 func (doc *document) drawLocks(gs []*group) error {
 	for _, remote := range []bool{false, true} {
 		first := anchored(gs, remote)
@@ -121,7 +120,7 @@ func (doc *document) drawLocks(gs []*group) error {
 		room := foldedRoom
 		for i, g := range gs {
 			if g.Remote != remote || g != first && (len(g.Workers) < 2 || g.Open()) {
-				continue // one point is no curve; the verdict table has it, and charts of their own have open loops
+				continue // one point is no curve; the verdict table and the open-loop charts have it
 			}
 			if room <= 0 {
 				omitted = append(omitted, g.Axes)
@@ -158,7 +157,6 @@ func (doc *document) drawLocks(gs []*group) error {
 	return nil
 }
 
-// size returns about how many bytes of a page s takes.
 func (s section) size() (n int) {
 	for _, f := range s.Figures {
 		n += len(f.SVG)
@@ -174,7 +172,6 @@ func (s section) size() (n int) {
 	return n
 }
 
-// kind names the locks of a group.
 func kind(remote bool) string {
 	if remote {
 		return "Distributed locks"
@@ -182,14 +179,14 @@ func kind(remote bool) string {
 	return "Local locks"
 }
 
-// draft draws the charts of g, those across groups or the others. Their
-// addresses in the page end in id.
+// draft draws the charts of g: comparisons across groups if across is set, otherwise the
+// others. Anchors in the page end in id.
 func draft(g *group, title, id string, across bool) (section, error) {
 	s := section{ID: "group-" + id, Title: title, Slug: slugOf(g.Axes)}
 	if across {
 		s.ID = "across-" + id
 	}
-	var constant []string // what this run did not vary
+	var constant []string // not varied in this run
 	for _, c := range Suite {
 		if c.Remote != g.Remote || g.Open() && !c.open || (c.varies != nil) != across || (c.once || c.judged) && g != c.subject(g.both) {
 			continue
@@ -224,7 +221,7 @@ func draft(g *group, title, id string, across bool) (section, error) {
 	return s, nil
 }
 
-// section has the tables of d, which are all that there is to see of it.
+// section returns the tables of d.
 func (d *distances) section() section {
 	s := section{ID: "distance", Title: "Distributed locks, what distance costs", Slug: "distance", Note: d.notes() + " Workload: " + d.load() + ".",
 		Folded: len(d.asked)+len(d.far) == 0}
@@ -241,26 +238,15 @@ func (d *distances) section() section {
 	return s
 }
 
-// section has the pictures and the tables of d; folded if nothing was asked for.
-func (d *crowds) section() (section, error) {
-	s := section{ID: "contenders", Title: "Distributed locks, many contenders", Slug: "contenders", Note: d.notes(), Folded: len(d.asked) == 0}
-	for _, x := range crowdCharts {
-		f, err := d.picture(x).figure(x.name, x.name, x.title, x.doc)
-		if err != nil {
-			return s, err
-		}
-		s.Figures = append(s.Figures, f)
-	}
-	add := func(name, title, answer string, t table) {
-		s.Figures = append(s.Figures, figure{Name: name, ID: name, Title: title, Answer: answer, Head: t.head, Rows: t.rows, Shown: true})
-	}
-	add("contenders-table", crowdTitle, d.said(), d.rows())
-	add("contenders-costs", "What of a hand-over grows with the contenders?", d.costsAnswer(), d.costs())
-	add("contenders-limits", breaksTitle, d.breaksAnswer(), d.breaks())
-	return s, nil
+// section returns the chart and the table of d; folded if nothing was asked for.
+func (d *contention) section() (section, error) {
+	f, err := d.picture().figure(contendersChart, contendersChart, contendersQuestion, contendersDoc)
+	t := d.rows()
+	return section{ID: "contenders", Title: "Distributed locks, many contenders", Slug: "contenders", Note: d.notes(), Folded: len(d.asked) == 0, Figures: []figure{
+		f, {Name: "contenders-table", ID: "contenders-table", Title: contendersTitle, Answer: d.laws(), Head: t.head, Rows: t.rows, Shown: true},
+	}}, err
 }
 
-// breaches lists the violations of run.
 func breaches(run *resultfile.Run) (out []breach) {
 	for _, r := range run.Results {
 		for _, v := range r.Violations {

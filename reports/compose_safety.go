@@ -11,8 +11,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// composeSafety returns the section of what the distributed locks of run survive, nil if
-// it has none; g is the group that says what they cost, or nil.
+// composeSafety returns the failure section of the distributed locks of run, or nil without
+// failure tests. The costs come from g, which may be nil.
 func composeSafety(run *resultfile.Run, g *group) (*safetySection, error) {
 	s := safetyOf(run)
 	if s == nil {
@@ -45,6 +45,14 @@ func composeSafety(run *resultfile.Run, g *group) (*safetySection, error) {
 	return out, nil
 }
 
+// published returns the number of tries in run that are of the project's own campaign.
+func published(run *resultfile.Run) (n int) {
+	for _, f := range run.Faults {
+		n += f.Published
+	}
+	return n
+}
+
 // testCommand returns the commands that test the locks of run and draw it again.
 func testCommand(run *resultfile.Run) string {
 	dir := run.Dir
@@ -54,7 +62,7 @@ func testCommand(run *resultfile.Run) string {
 	return verdict.TestCommand + "\nlocklab report " + quote(dir) + " --chaos DIR"
 }
 
-// sources says in which runs the failure scenarios were tried.
+// sources names the runs of the failure scenarios.
 func sources(run *resultfile.Run) (out []string) {
 	from := 0
 	for _, c := range run.Chaos {
@@ -71,8 +79,17 @@ func sources(run *resultfile.Run) (out []string) {
 		}
 		out = append(out, text+".")
 	}
-	if len(run.Faults) > from {
+	own := 0
+	for _, f := range run.Faults {
+		if f.Tries == 0 || f.Tries > f.Published {
+			own++
+		}
+	}
+	if own > from {
 		out = append([]string{"Tried in this run."}, out...)
+	}
+	if n := published(run); n > 0 {
+		out = append(out, fmt.Sprintf("%d of the tries are of the campaign that is published with locklab (%s).", n, run.Published))
 	}
 	return out
 }
@@ -94,8 +111,8 @@ func lockRow(s *safety, l *survivor) safetyLock {
 	return row
 }
 
-// outcome is what became of a lock in a scenario as a mark: what was seen by its
-// shape, and a ! if it was not expected.
+// outcome returns the result of a lock in a scenario as a mark: its shape is the
+// observation, and a ! marks an unexpected one.
 func outcome(r survival.Row) safetyCell {
 	c := safetyCell{Long: r.Reading()}
 	violated := r.Broken > 0
@@ -162,7 +179,7 @@ func scenarioTable(h *hazard) safetyScenario {
 	return t
 }
 
-// aimText says whether an aim is met, with its figure.
+// aimText describes with its figure whether an aim is met.
 func aimText(a survival.Aim) string {
 	format := numfmt.Number
 	if a.Figure == "window" || a.Figure == "margin" {

@@ -33,7 +33,7 @@ func composeSimulated(run *resultfile.Run, gs []*group) (out []section, err erro
 	return out, nil
 }
 
-// about says what machine m is, and what a model is.
+// about describes machine m and the model.
 func (m *modelled) about() string {
 	text := fmt.Sprintf("%s %s has %s. The code of %s ran on a model of caches and a directory; docs/simulation.md says what that carries and what it cannot say.",
 		m.warning(), m.begin(), m.shape(), m.drawnLocks())
@@ -46,11 +46,11 @@ func (m *modelled) about() string {
 	return text
 }
 
-// expectedText is the one sentence in which a verdict may name what models expect: apart
-// from what was measured, and without an effect on it. It is "" if no other
-// machine was simulated.
+// expectedText is the only sentence of a verdict about models' predictions. It is separate
+// from the measurements and has no effect on the verdict. It is "" if no other machine was
+// simulated.
 func expectedText(run *resultfile.Run) string {
-	var m *modelled // the largest machine: that of the run itself was measured
+	var m *modelled // the largest machine; the run's own machine was measured
 	for _, x := range modelledOf(run, nil) {
 		if x.like.Simulated != thisMachine && (m == nil || x.like.Threads() > m.like.Threads()) {
 			m = x
@@ -73,7 +73,7 @@ func expectedText(run *resultfile.Run) string {
 		numfmt.Plural(w, "worker"), m.name(), m.shape(), name, m.drawnLocks(), numfmt.PerSecond(least))
 }
 
-// simulatedOrigin says where the figures of a run come from that measured nothing.
+// simulatedOrigin describes the source of the figures of a run without measurements.
 func simulatedOrigin(run *resultfile.Run) string {
 	text := "Nothing was measured in this run: all figures are simulated, of " + numfmt.List(machinesOf(modelledOf(run, nil)), 6)
 	if commit := run.Manifest.Commit; commit != "" {
@@ -82,8 +82,8 @@ func simulatedOrigin(run *resultfile.Run) string {
 	return text
 }
 
-// simulatedOnly makes doc the report of a run that measured nothing: the machine on which
-// the model was computed has no part in its figures.
+// simulatedOnly turns doc into the report of a run without measurements: the host that
+// computed the model does not affect the figures.
 func (doc *document) simulatedOnly(run *resultfile.Run) {
 	doc.Title, doc.Origin, doc.Expected = simulatedTitle, simulatedOrigin(run), ""
 	doc.Quality = quality{Partial: doc.Quality.Partial, Damage: doc.Quality.Damage}
@@ -100,5 +100,5 @@ func (doc *document) simulatedOnly(run *resultfile.Run) {
 	}
 }
 
-// simulatedTitle is the title of a report in which nothing was measured.
+// simulatedTitle is the title of a report without measurements.
 const simulatedTitle = "What does a model expect of these locks?"

@@ -10,18 +10,16 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A computedChart draws figures that were measured and figures that were computed over
-// the same axis, both axes logarithmic. What is computed is hollow and dashed, with its
-// range, and the chart says so.
+// A computedChart draws measured and computed figures over the same logarithmic axes.
+// Computed figures are hollow and dashed, with their range, and labelled as computed.
 type computedChart struct {
 	lines  []computedLine
-	most   float64 // the greatest x at which something was measured
+	most   float64 // the greatest measured x
 	xTitle string
 	yTitle string
 	format func(v float64) string
 }
 
-// A computedLine is one lock at one distance.
 type computedLine struct {
 	name               string
 	hue                token
@@ -31,16 +29,15 @@ type computedLine struct {
 
 type computedPoint struct{ x, y, lo, hi float64 }
 
-// The glyphs of lines: what is measured filled, what is computed the same hollow.
+// The glyphs of lines: filled for measured figures, hollow for computed ones.
 var (
 	filled = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}}
 	hollow = []draw.GlyphDrawer{draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}}
 )
 
-// computedDash is the dash of what is computed.
+// computedDash is the dash of computed lines.
 var computedDash = []vg.Length{4, 2.5}
 
-// computedHeight is the height of such a chart.
 const computedHeight = vg.Length(300)
 
 // end returns the last point of l, and whether it is computed.
@@ -51,7 +48,7 @@ func (l computedLine) end() (p computedPoint, computed bool) {
 	return l.computed[len(l.computed)-1], true
 }
 
-// look is how the measured part is drawn, or the computed one.
+// look returns the style of the measured or the computed part.
 func (l computedLine) look(i int, computed bool) look {
 	k := look{hue: l.hue, strong: l.strong, marker: filled[i%len(filled)]}
 	if computed {
@@ -60,7 +57,7 @@ func (l computedLine) look(i int, computed bool) look {
 	return k
 }
 
-// drawn returns the points that a log scale has a place for.
+// drawn returns the points that fit on a log scale.
 func drawn(ps []computedPoint) (out []computedPoint) {
 	for _, p := range ps {
 		if p.x > 0 && p.y > 0 && p.x < beyond && p.y < beyond {
@@ -76,7 +73,7 @@ func drawn(ps []computedPoint) (out []computedPoint) {
 	return out
 }
 
-// picture returns the chart as a picture; with nothing to draw it has no height.
+// picture returns the chart as a picture; its height is 0 if there is nothing to draw.
 func (d *computedChart) picture(answer string) picture {
 	pic := picture{answer: answer}
 	var kept []computedLine
@@ -92,7 +89,6 @@ func (d *computedChart) picture(answer string) picture {
 	return pic
 }
 
-// axes returns an empty plot with the axes of d.
 func (d *computedChart) axes() *plot.Plot {
 	xLo, xHi, yLo, yHi := math.Inf(1), 0.0, math.Inf(1), 0.0
 	for _, l := range d.lines {
@@ -110,7 +106,6 @@ func (d *computedChart) axes() *plot.Plot {
 	return p
 }
 
-// body draws the chart.
 func (d *computedChart) body(c draw.Canvas) error {
 	p := d.axes()
 	labels := make([]endLabel, len(d.lines))
@@ -130,7 +125,7 @@ func (d *computedChart) body(c draw.Canvas) error {
 	return nil
 }
 
-// zone shades where nothing was measured, and says so above it.
+// zone shades and labels the range without measurements.
 func (d *computedChart) zone(c draw.Canvas, p *plot.Plot) {
 	if !(d.most > 0) || d.most >= p.X.Max {
 		return

@@ -17,25 +17,23 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// Distances are what the distributed locks of a run do with the network, and what they
-// would take at another distance of their servers.
+// distances are the network use of the distributed locks of a run, and their predicted cost
+// at other distances from the servers.
 type distances struct {
-	near    *group // the workload without a delay: all that is predicted rests on it
+	near    *group // the workload without a delay: the basis of all predictions
 	far     []*group
-	workers int // of a crowd
+	workers int // contenders
 	locks   []distantLock
-	asked   []time.Duration // round trips that the reader wants predictions for
+	asked   []time.Duration // round trips to predict for
 }
 
-// A distantLock is a lock with its model.
 type distantLock struct {
 	*series
 	model *predict.Model
 }
 
-// newDistance returns the distance of the groups of a run: that of the workload without a
-// delay that was also measured with the most delays; nil if there is none, or if no trips
-// were counted.
+// newDistance returns the distances of the workload without a delay that was also measured
+// with the most delays. It returns nil without such a workload or without counted trips.
 func newDistance(run *resultfile.Run, gs []*group) *distances {
 	var best *distances
 	for _, g := range gs {
@@ -73,7 +71,6 @@ func newDistance(run *resultfile.Run, gs []*group) *distances {
 	return best
 }
 
-// roundsIn returns the rounds of c in their order.
 func roundsIn(c *cell) (rs []*harness.Result) {
 	if c != nil {
 		for _, i := range c.Order() {
@@ -95,12 +92,10 @@ func tripsOf(s *series) *harness.Trips {
 	return nil
 }
 
-// load describes the workload.
 func (d *distances) load() string {
 	return fmt.Sprintf("%s; others: %s", d.near.Axes, d.near.unit(d.workers))
 }
 
-// amount formats a number of requests or of round trips.
 func amount(v float64) string {
 	if !(v >= 0 && v < 1e6) {
 		return unknown
@@ -108,8 +103,7 @@ func amount(v float64) string {
 	return numfmt.Number(v)
 }
 
-// costs has the requests and the round trips of each lock, and what it takes near its
-// servers.
+// costs returns the requests and round trips of each lock, and its times near its servers.
 func (d *distances) costs() table {
 	t := table{head: titles("lock", "requests alone", "requests behind others", "requests per hand-over",
 		"round trips alone", "round trips of a release", "round trips behind others", "round trips per hand-over",
@@ -124,7 +118,7 @@ func (d *distances) costs() table {
 	return t
 }
 
-// crowd is with how many workers s is looked at.
+// crowd returns the number of workers for s.
 func (d *distances) crowd(s *predict.Situation) int {
 	if s.Alone {
 		return 1
@@ -132,7 +126,7 @@ func (d *distances) crowd(s *predict.Situation) int {
 	return d.workers
 }
 
-// counts are the columns of requests and of round trips.
+// counts returns the columns of requests and of round trips.
 func counts(t *harness.Trips) []string {
 	row := slices.Repeat([]string{unknown}, 7)
 	if t == nil {
@@ -150,7 +144,7 @@ func counts(t *harness.Trips) []string {
 	return row
 }
 
-// costsAnswer says which hand-over takes the fewest and the most round trips.
+// costsAnswer names the handovers with the fewest and the most round trips.
 func (d *distances) costsAnswer() string {
 	type cost struct {
 		name  string
@@ -191,10 +185,9 @@ func (d *distances) costsAnswer() string {
 	return cmp.Or(text, "No two clients of these locks wait for each other.")
 }
 
-// mostNamed is how many locks a sentence names.
+// mostNamed limits the names of locks in a sentence.
 const mostNamed = 6
 
-// trips names a number of round trips.
 func trips(v float64) string {
 	if v == 1 {
 		return "1 round trip"
@@ -202,7 +195,7 @@ func trips(v float64) string {
 	return amount(v) + " round trips"
 }
 
-// predictions has what each lock would take at the round trips that were asked for.
+// predictions returns the predicted cost of each lock at the requested round trips.
 func (d *distances) predictions() table {
 	t := table{head: titles("lock", "part", "near")}
 	for _, r := range d.asked {
@@ -224,7 +217,7 @@ func (d *distances) predictions() table {
 	return t
 }
 
-// notPredicted is the last column, which says why there is no prediction.
+// notPredicted is the title of the last column: the reason for a missing prediction.
 const notPredicted = "not predicted"
 
 // predicted formats a prediction and its range.
@@ -239,7 +232,8 @@ func predicted(p predict.Time) (value, within string) {
 	return value, within
 }
 
-// predictionsAnswer says which lock passes on fastest at the first round trip.
+// predictionsAnswer names the lock with the fastest predicted handover at the first round
+// trip.
 func (d *distances) predictionsAnswer() string {
 	at := d.asked[0]
 	var best distantLock
@@ -257,7 +251,7 @@ func (d *distances) predictionsAnswer() string {
 		numfmt.Nanos(least), numfmt.Nanos(best.model.Near(predict.Handover, d.workers).Median))
 }
 
-// A trial is a prediction beside the measurement, or why there is none.
+// A trial is a prediction with its measurement, or the reason why there is none.
 type trial struct {
 	lock  string
 	delay time.Duration
@@ -265,7 +259,7 @@ type trial struct {
 	predict.Test
 }
 
-// trials holds what was measured farther away against what is predicted.
+// trials compares measurements at a greater distance with their predictions.
 func (d *distances) trials() (all []trial) {
 	for _, l := range d.locks {
 		for _, s := range predict.Suite {
@@ -281,7 +275,6 @@ func (d *distances) trials() (all []trial) {
 	return all
 }
 
-// checks has the trials.
 func (d *distances) checks() table {
 	t := table{head: slices.Concat(titles("lock", "part", "delay"), byName(metric.RoundTrip), titles("predicted", "measured", "error", "range", "interval", notPredicted))}
 	for _, x := range d.trials() {
@@ -299,7 +292,6 @@ func (d *distances) checks() table {
 	return t
 }
 
-// signed formats a share with its sign.
 func signed(share float64) string {
 	if !(math.Abs(share) < 1e4) {
 		return unknown
@@ -307,11 +299,10 @@ func signed(share float64) string {
 	return fmt.Sprintf("%+.0f%s%%", 100*share, nb)
 }
 
-// goodWithin is by what share of the measurement a prediction may be off to count as one
-// that holds.
+// goodWithin is the greatest relative error of a prediction that counts as correct.
 const goodWithin = 0.15
 
-// checksAnswer says how many predictions hold, and which one is farthest off.
+// checksAnswer gives the number of correct predictions and the greatest error.
 func (d *distances) checksAnswer() string {
 	all := slices.DeleteFunc(d.trials(), func(t trial) bool { return t.why != "" })
 	if len(all) == 0 {
@@ -333,7 +324,7 @@ func (d *distances) checksAnswer() string {
 		good, numfmt.Plural(len(all), "prediction"), 100*goodWithin, nb, 100*stat.Median(errors), nb, signed(worst.Error()), worst.lock, worst.Situation.Name, worst.delay)
 }
 
-// notes says how to read the tables.
+// notes explains how to read the tables.
 func (d *distances) notes() string {
 	text := "Counted before the run from the messages of one client, and of three that take the lock in turn: a round trip counts where a client waits for it, so there may be more requests. " +
 		"Behind others: from asking until it waits, and the hand-over to it. Near: measured without a delay"

@@ -14,9 +14,9 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// farther returns a run of a queue, a lock that polls and one whose trips nothing is known
-// of, near and with delays. The queue takes a round trip and 30 µs to the grant and to hand
-// over, alone and with eight workers.
+// farther returns a run of a queue, a polling lock and a lock without trip counts, near and
+// with delays. The queue takes a round trip and 30 µs for a grant and for a handover, with
+// one and with eight workers.
 func farther(delays ...time.Duration) *resultfile.Run {
 	model := func(name string) synthetic.Model {
 		m := synthetic.Model{Lock: synthetic.Served(name, harness.Redis, harness.KindRedis), Rate: synthetic.Constant(5000), Handed: 1}
@@ -48,7 +48,6 @@ func farther(delays ...time.Duration) *resultfile.Run {
 	return &run
 }
 
-// rowsOf returns the rows of t for a lock.
 func rowsOf(t table, lock string) (rows [][]string) {
 	for _, r := range t.rows {
 		if r[0] == lock {
@@ -58,7 +57,7 @@ func rowsOf(t table, lock string) (rows [][]string) {
 	return rows
 }
 
-// TestDistance: what the tables say is what the run says.
+// TestDistance compares the tables with the run.
 func TestDistance(t *testing.T) {
 	run := farther(time.Millisecond, 5*time.Millisecond)
 	run.RoundTrips = []time.Duration{1500 * time.Microsecond}
@@ -100,7 +99,7 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// TestDistanceIsSeen: a lock that took longer than is predicted is not passed over.
+// TestDistanceIsSeen: a lock slower than its prediction is reported.
 func TestDistanceIsSeen(t *testing.T) {
 	run := farther(time.Millisecond)
 	for _, r := range run.Results {
@@ -114,8 +113,8 @@ func TestDistanceIsSeen(t *testing.T) {
 	}
 }
 
-// TestDistanceOnPages: the tables are in every form of the report, open, and the heads of
-// their columns lead to what they are.
+// TestDistanceOnPages: every form of the report has the tables, unfolded, and the heads of
+// their columns link to definitions.
 func TestDistanceOnPages(t *testing.T) {
 	run := farther(time.Millisecond)
 	run.RoundTrips = []time.Duration{2 * time.Millisecond}
@@ -143,8 +142,8 @@ func TestDistanceOnPages(t *testing.T) {
 	}
 }
 
-// TestWithoutDistance: a run of before, and one without distributed locks, say nothing of
-// it; asked for predictions they say why there are none.
+// TestWithoutDistance: an older run and a run without distributed locks have no such
+// section. If predictions are requested, it gives the reason for their absence.
 func TestWithoutDistance(t *testing.T) {
 	old, local, delayed := farther(), synthetic.Run(1, 2, 2, []int{1}, synthetic.Fast("a", 1e6)), farther()
 	for _, r := range old.Results {
@@ -171,7 +170,7 @@ func TestWithoutDistance(t *testing.T) {
 	}
 }
 
-// TestDistanceOfDamage: no figure of a damaged file is written as none.
+// TestDistanceOfDamage: a damaged file gives no invalid number.
 func TestDistanceOfDamage(t *testing.T) {
 	for _, v := range extremes {
 		run := farther(time.Millisecond)

@@ -12,8 +12,8 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// CanPredict reports as an error that wraps harness.ErrUsage, in one line, why nothing can
-// be predicted from run: it has no distributed lock, or not what a prediction rests on.
+// CanPredict returns an error that wraps harness.ErrUsage if nothing can be predicted from
+// run. Its line gives the reason: no distributed lock, or missing input for a prediction.
 func CanPredict(run *resultfile.Run) error {
 	var remote, near, counted bool
 	for _, r := range run.Results {
@@ -37,9 +37,9 @@ func CanPredict(run *resultfile.Run) error {
 	return nil
 }
 
-// WriteDistance writes what the locks of run would take at the round trips that the reader
-// asked for, and how predictions compare with what it measured with a delay. It writes
-// nothing if there is neither.
+// WriteDistance writes the predicted cost of the locks of run at the requested round trips,
+// and compares predictions with measurements under a delay. It writes nothing if there is
+// neither.
 func WriteDistance(w io.Writer, run *resultfile.Run, width int) error {
 	run = tidy(run)
 	d := newDistance(run, groups(run))
@@ -62,8 +62,8 @@ func WriteDistance(w io.Writer, run *resultfile.Run, width int) error {
 	return t.writeTo(w)
 }
 
-// columns writes a table without its ranges and intervals, and what was not predicted
-// below it, once for each lock and reason.
+// columns writes a table without its ranges and intervals. Below it, it lists each lock
+// without a prediction once per reason.
 func (t *textWriter) columns(rows table) {
 	last := len(rows.head) - 1
 	var shown []int

@@ -12,12 +12,12 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// document is what the template reads.
+// document is the data of the template.
 type document struct {
 	Name       string // of the machine, in a report of several
 	Title      string
 	Origin     string
-	Details    string // the address of the page with everything; "" on that page
+	Details    string // the address of the full page; "" on that page
 	Tokens     []paint
 	Headline   []fragment
 	Decisions  []verdict.Decision
@@ -32,9 +32,9 @@ type document struct {
 	Hardware   []study
 	Served     []section // of distributed locks
 	Safety     *safetySection
-	Simulated  []section // what models of machines expect
-	Expected   string    // of that, in a sentence apart from the verdict
-	Measured   bool      // there are results, or nothing at all
+	Simulated  []section // predictions by models of machines
+	Expected   string    // these in a sentence, separate from the verdict
+	Measured   bool      // there are results, or the run is empty
 	Broken     []breach
 	Audit      []checked // of every lock
 	glossary             // of the metrics in charts and tables
@@ -44,13 +44,12 @@ type document struct {
 	Rounds     int
 }
 
-// A paint is a token with its values as CSS.
 type paint struct {
 	Name        string
 	Light, Dark template.CSS
 }
 
-// A section is the charts of one group, or of what sets the groups apart.
+// A section is the charts of one group, or of the comparison between groups.
 type section struct {
 	ID      string
 	Title   string
@@ -61,25 +60,24 @@ type section struct {
 	Figures []figure
 }
 
-// A figure is a chart with its texts.
 type figure struct {
 	Name                   string // of the chart
 	Slug                   string // of the conditions, behind the name of its file, if it is not the first of that chart
 	ID, Title, Answer, Doc string
 	pic                    picture
 	SVG                    template.HTML // drawn by this package; its texts are escaped
-	Data                   []piece       // what the picture draws, of which file
+	Data                   []piece       // the metrics or fields in the picture, with their file
 	Head                   []piece
 	Rows                   [][]string
-	Omitted                string // what is not in Rows, and where or why
+	Omitted                string // rows omitted, with the reason or where they are
 	Folded                 bool   // behind its question
-	Shown                  bool   // its rows are, unasked: there is no picture
+	Shown                  bool   // its rows are unfolded: there is no picture
 }
 
-// A safetySection is what the distributed locks survive.
+// A safetySection is the results of the failure scenarios.
 type safetySection struct {
 	Title, Answer string
-	Sources       []string // the runs in which that was tried
+	Sources       []string // the runs of the scenarios
 	Command       string   // that tests it
 	Guarantees    []string // names of columns
 	Columns       []string // names of scenarios
@@ -93,10 +91,10 @@ type safetySection struct {
 	tried bool
 }
 
-// Tried reports whether anything was.
+// Tried reports whether any scenario was tried.
 func (s *safetySection) Tried() bool { return s.tried }
 
-// A safetyLock is a lock with its guarantees, and what each scenario did to it.
+// A safetyLock is a lock with its guarantees and its outcome in each scenario.
 type safetyLock struct {
 	Name, Doc, Class  string
 	Tested            bool
@@ -104,23 +102,22 @@ type safetyLock struct {
 	Guarantees, Cells []safetyCell
 }
 
-// A safetyCell is a mark with its meaning. Kind is for its colour.
+// A safetyCell is a mark with its meaning. Kind selects its colour.
 type safetyCell struct{ Mark, Kind, Figure, Text, Long string }
 
-// A safetyScenario is a scenario with the figures of each lock.
 type safetyScenario struct {
 	Name, Question, Fault, Source string
 	Tests, Counts                 []string
 	Rows                          []safetyFigures
 }
 
-// Summary says what became of the locks.
+// Summary counts the outcomes of the locks.
 func (s safetyScenario) Summary() string { return strings.Join(s.Counts, ", ") }
 
 // Tested lists the guarantees that s tests.
 func (s safetyScenario) Tested() string { return strings.Join(s.Tests, ", ") }
 
-// safetyFigures are those of a lock in a scenario.
+// safetyFigures are the figures of a lock in a scenario.
 type safetyFigures struct {
 	Lock, Verdict                           string
 	Cell                                    safetyCell
@@ -130,7 +127,6 @@ type safetyFigures struct {
 	Aims, Notes                             []string
 }
 
-// figure returns the figure of pic.
 func (pic picture) figure(name, id, title, doc string) (figure, error) {
 	f := figure{
 		Name: name, pic: pic,
@@ -160,7 +156,7 @@ type breach struct {
 	Trace                        []string // of a process that crashed
 }
 
-// Traces returns of each lock that crashed its process the first of its traces.
+// Traces returns the first trace of each lock that crashed its process.
 func (doc *document) Traces() (out []breach) {
 	for _, b := range doc.Broken {
 		if len(b.Trace) > 0 && !slices.ContainsFunc(out, func(o breach) bool { return o.Lock == b.Lock }) {
@@ -170,15 +166,14 @@ func (doc *document) Traces() (out []breach) {
 	return out
 }
 
-// Head says what the trace of b is.
+// Head returns the title of the trace of b.
 func (b breach) Head() string {
 	return fmt.Sprintf("How %s ended its process in round %d of %s", b.Lock, b.Round, b.Workload)
 }
 
-// Text is the trace of b.
 func (b breach) Text() string { return strings.Join(b.Trace, "\n") }
 
-// Audited says how much a run checked.
+// Audited counts the checks of a run.
 func (doc *document) Audited() string {
 	cs := doc.Audit
 	var windows int
@@ -190,10 +185,10 @@ func (doc *document) Audited() string {
 	return fmt.Sprintf("What was checked: %s of %s, %s acquisitions", numfmt.Plural(windows, "window"), numfmt.Plural(len(cs), "lock"), numfmt.SI(float64(ops)))
 }
 
-// AuditText says what the table of checks does not hold.
+// AuditText describes the limits of the table of checks.
 func (doc *document) AuditText() string { return auditText }
 
-// AuditHead are the columns of the table of checks.
+// AuditHead returns the columns of the table of checks.
 func (doc *document) AuditHead() []string { return auditHead }
 
 // conclude adds the decisions on run.
@@ -215,7 +210,7 @@ func (doc *document) AnswerTerms() (out []term) {
 	return out
 }
 
-// Again says what the command of doc does.
+// Again introduces the command of doc.
 func (doc *document) Again() string {
 	if !doc.Measured && doc.Hardware == nil && doc.Simulated != nil {
 		return "To simulate this again:"

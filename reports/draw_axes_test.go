@@ -6,7 +6,7 @@ import (
 	"locklab/harness"
 )
 
-// serve takes one axis of locks kept by servers off its default.
+// serve changes one axis of distributed locks from its default.
 func serve(axis int, w *harness.Workload) {
 	switch axis {
 	case 0:
@@ -22,7 +22,6 @@ func serve(axis int, w *harness.Workload) {
 	}
 }
 
-// scrambleAxes sets the axes of w to some of their values.
 func scrambleAxes(w *harness.Workload, flags uint64) {
 	w.Pin = harness.Pins[flags%3]
 	w.Wait = harness.WaitPolicies[flags>>4%6]

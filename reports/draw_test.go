@@ -20,7 +20,7 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestSpread checks labels at random heights: in order, apart, inside.
+// TestSpread checks labels at random heights: in order, separated, within the range.
 func TestSpread(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -51,7 +51,7 @@ func TestSpread(t *testing.T) {
 			t.Fatalf("labels reach from %v to %v, outside %v to %v", first, last, lo, hi)
 		}
 	}
-	// A lone label stays at its line; a crowd that does not fit shares the room.
+	// A single label stays at its line. If labels do not fit, they share the room equally.
 	if pos := spread([]endLabel{{y: 50}}, 10, 0, 300); pos[0] != 50 {
 		t.Errorf("a lone label moved to %v", pos[0])
 	}
@@ -104,7 +104,7 @@ func TestAxes(t *testing.T) {
 			t.Errorf("%v has %d labels", ticks, labelled)
 		}
 	}
-	// Labels of crowded worker counts must not touch; first and last stay.
+	// Labels of crowded worker counts must not touch. The first and last stay.
 	ticks := stopTicks(numbered(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16), logarithm)
 	if ticks[0].Label != "1" || ticks[len(ticks)-1].Label != "16" || ticks[len(ticks)-2].Label != "" {
 		t.Errorf("labels are %v", ticks)
@@ -130,8 +130,8 @@ func TestLooksDiffer(t *testing.T) {
 	}
 }
 
-// FuzzReport draws runs made of arbitrary numbers. It must never panic, and
-// never write a figure that is none.
+// FuzzReport draws runs of arbitrary numbers. It must never panic or write an invalid
+// number.
 func FuzzReport(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("a run of one lock with one worker and a wait or two"))
@@ -158,15 +158,15 @@ func FuzzReport(f *testing.F) {
 	})
 }
 
-// drawAll draws every chart of every group of run, and returns how many of each
-// there were. No coordinate and no word of them may be none.
+// drawAll draws every chart of every group of run, and counts the charts. No coordinate or
+// word may be NaN or infinite.
 func drawAll(t *testing.T, run *resultfile.Run) map[string]int {
 	t.Helper()
 	drawn := make(map[string]int)
 	for _, g := range groups(run) {
 		for _, c := range Suite {
 			if g.Open() && !c.open {
-				continue // of which no report draws it
+				continue // no report draws it for this group
 			}
 			pic := c.draw(g)
 			if pic.height == 0 {
@@ -187,8 +187,7 @@ func drawAll(t *testing.T, run *resultfile.Run) map[string]int {
 	return drawn
 }
 
-// TestScrambled draws runs of random figures: what FuzzReport does, where chance
-// reaches every chart.
+// TestScrambled draws runs of random figures. Unlike FuzzReport, it reaches every chart.
 func TestScrambled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -227,11 +226,11 @@ func TestScrambled(t *testing.T) {
 	}
 }
 
-// scrambledAxes is how many axes tame knows.
+// scrambledAxes is the number of axes that tame supports.
 const scrambledAxes = 14
 
-// tame gives r, half of the time, one axis off its default, the same for all results of a
-// run, and figures that could be true.
+// tame gives r plausible figures. In half of the cases it also changes one axis from its
+// default, the same for all results of a run.
 func tame(rng *rand.Rand, r *harness.Result, axis int) {
 	w := r.Workload
 	r.Workload = harness.Workload{Workers: w.Workers}
@@ -277,7 +276,6 @@ func tame(rng *rand.Rand, r *harness.Result, axis int) {
 	r.Wait = append(r.Wait, harness.Bucket{Value: 1 + rng.Int64N(1e6), N: 70}, harness.Bucket{Value: 1e7, N: 70})
 }
 
-// scramble makes a run of the bytes of data.
 func scramble(data []byte) *resultfile.Run {
 	next := func() uint64 {
 		var b [8]byte
@@ -325,7 +323,7 @@ func scramble(data []byte) *resultfile.Run {
 	return run
 }
 
-// scrambleTable makes a table whose rows need not have a cell for each column.
+// scrambleTable makes a table whose rows may lack cells.
 func scrambleTable(flags uint64, next func() uint64) harness.Table {
 	float := func() float64 { return math.Float64frombits(next()) }
 	t := harness.Table{Caption: "c", Chart: painters[flags%3].kind, Log: flags>>2&1 == 0}
@@ -378,7 +376,7 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-// TestBelowTheFloor: times that the clock cannot tell apart lie at one height.
+// TestBelowTheFloor: times under the clock's resolution share one height.
 func TestBelowTheFloor(t *testing.T) {
 	var c draw.Canvas
 	c.Max = vg.Point{X: 100, Y: 100}
@@ -391,7 +389,6 @@ func TestBelowTheFloor(t *testing.T) {
 	}
 }
 
-// numbered returns stops at ns.
 func numbered(ns ...int) (out []stop) {
 	for _, n := range ns {
 		out = append(out, stop{float64(n), strconv.Itoa(n)})

@@ -15,16 +15,16 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// What counts as a drift of the machine, and as a round that stands out.
+// Thresholds for a drift of the machine and for an outlier round.
 const (
-	driftChance = 0.01 // the probability that rounds in random order show it
+	driftChance = 0.01 // the probability of such a trend in rounds of random order
 	driftChange = 0.05 // from the first round to the last
 	oddRound    = 0.20 // from the median round
-	oddCases    = 5    // that a round must have to stand out
+	oddCases    = 5    // least number of cases in an outlier round
 )
 
-// A pace is how fast the rounds of a run were, for one kind of lock: of each, the
-// median over all cases of the rate over the case's median rate.
+// A pace is the speed of each round of a run, for one kind of lock: the median over all
+// cases of the case's rate divided by its median rate.
 type pace struct {
 	remote bool
 	rounds []int // ascending
@@ -32,15 +32,14 @@ type pace struct {
 	cases  int
 }
 
-// paces returns the pace of local locks and of those kept by servers. Every case
-// is in every round, so the same cases are compared; those that lack rounds, as
-// at the end of an interrupted run, are left out.
+// paces returns the pace of local and of distributed locks. It omits cases that lack
+// rounds, as at the end of an interrupted run, so all rounds compare the same cases.
 func paces(run *resultfile.Run) (out []pace) {
 	for _, remote := range []bool{false, true} {
 		p := pace{remote: remote}
 		ratios := make(map[int][]float64)
 		most := 0
-		gs := slices.DeleteFunc(groups(run), func(g *group) bool { return g.Open() }) // there the rate is that of the arrivals
+		gs := slices.DeleteFunc(groups(run), func(g *group) bool { return g.Open() }) // their rate is the arrival rate
 		for _, g := range gs {
 			for _, s := range g.series {
 				for _, c := range s.Cells {
@@ -84,16 +83,15 @@ func addPace(c *cell, ratios map[int][]float64) {
 	}
 }
 
-// trend returns the trend of the speeds, whose Change is a share.
 func (p pace) trend() stat.Trend { return stat.FindTrend(p.speeds) }
 
-// drifted reports whether t is more than chance and more than nothing.
+// drifted reports whether t is significant and large enough.
 func drifted(t stat.Trend) bool {
 	return t.P < driftChance && math.Abs(t.Change) > driftChange
 }
 
-// odd returns the rounds that stand out, counted from 1. With few cases a round
-// may stand out by one of them.
+// odd returns the outlier rounds, counted from 1. With few cases a round may be an outlier
+// because of one case.
 func (p pace) odd() (rounds []string) {
 	if p.cases < oddCases || len(p.rounds) < 3 {
 		return nil
@@ -106,9 +104,8 @@ func (p pace) odd() (rounds []string) {
 	return rounds
 }
 
-// drifts returns warnings about rounds that differ as wholes. Comparisons within
-// a round do not suffer from that; figures of different rounds, and the intervals
-// of a figure, do.
+// drifts returns warnings about rounds that differ as a whole. Such rounds do not affect
+// comparisons within a round. They do affect comparisons across rounds and intervals.
 func drifts(run *resultfile.Run) (ws []harness.Warning) {
 	for _, p := range paces(run) {
 		name := map[bool]string{false: "local locks", true: "distributed locks"}[p.remote]
@@ -129,7 +126,7 @@ func drifts(run *resultfile.Run) (ws []harness.Warning) {
 	return ws
 }
 
-// checks returns all that was looked at before the figures of run are believed.
+// checks returns all checks on the quality of run.
 func checks(run *resultfile.Run) []machine.Check {
 	if run.Manifest.Machine.OS == "" && len(run.Results) == 0 {
 		return nil
@@ -161,5 +158,5 @@ func checks(run *resultfile.Run) []machine.Check {
 	return out
 }
 
-// minOverlap is the overlap, in percent, under which a result carries a warning.
+// minOverlap is the overlap, in percent, below which a result has a warning.
 const minOverlap = 95

@@ -13,8 +13,8 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// paced returns a run of six locks whose rounds are as fast as speed says, the
-// first being round 0.
+// paced returns a run of six locks with the given speed in each round; the first round is
+// 0.
 func paced(rounds int, noise float64, speed func(round int) float64) *resultfile.Run {
 	var models []synthetic.Model
 	for i := range 6 {
@@ -27,8 +27,8 @@ func paced(rounds int, noise float64, speed func(round int) float64) *resultfile
 	return run
 }
 
-// TestDrift: a machine that gets slower or faster is noticed, one that does not is
-// not, and the verdict, which compares within rounds, does not care.
+// TestDrift: a trend in the speed of the machine is reported, a steady machine is not. The
+// verdict is the same, because it compares within rounds.
 func TestDrift(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -80,8 +80,8 @@ func TestDriftIsSeldomFalse(t *testing.T) {
 	}
 }
 
-// TestChecks: what was looked at is listed, good or bad, and an older run without
-// figures of the noise says so.
+// TestChecks: the report lists all checks, good or bad, and marks noise figures that an
+// older run lacks.
 func TestChecks(t *testing.T) {
 	run := synthetic.Run(1, 6, 2, []int{1, 2}, synthetic.Fast("a", 1e6))
 	state := func() map[string]string {
@@ -122,8 +122,8 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// TestDisturbs: warnings about processors that others take disturb local locks, and not
-// those whose servers take them.
+// TestDisturbs: warnings about processors used by others disturb local locks, but not
+// distributed ones, whose servers use them.
 func TestDisturbs(t *testing.T) {
 	run := synthetic.Run(1, 10, 2, []int{1, 8}, synthetic.Fast("a", 1e6), served("q", 900))
 	for _, d := range verdict.Decisions(run) {

@@ -20,7 +20,7 @@ const (
 	amountDoc = "Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. The values stand evenly spaced. Hue: family; marker: lock; bold: a lock to use. In the answer and the table, intervals hold at 95 % for all locks of a value together (Bonferroni)."
 )
 
-// drawEffect returns the function of a chart of d.
+// drawEffect returns the draw function for a chart of d.
 func drawEffect(d *dimension) func(g *group) picture {
 	return func(g *group) picture {
 		s := d.sweep(g)
@@ -38,8 +38,8 @@ func drawEffect(d *dimension) func(g *group) picture {
 	}
 }
 
-// answer names the largest effect with w workers, and says how many locks are
-// not apart from none.
+// answer names the largest effect with w workers, and counts the locks without a
+// significant effect.
 func (s *sweep) answer(w int) string {
 	all := s.all(w)
 	size := func(e effect) float64 { return math.Abs(math.Log(e.Median)) }
@@ -77,7 +77,7 @@ func (s *sweep) answer(w int) string {
 	return fmt.Sprintf("%s, the largest effect is that of %s. Not apart from no effect: %s.", with, says(largest(apart)), s.notApart(w))
 }
 
-// notApart counts the locks on which each setting has no certain effect.
+// notApart counts the locks without a significant effect, for each setting.
 func (s *sweep) notApart(w int) string {
 	var parts []string
 	for i := range s.settings {
@@ -100,7 +100,7 @@ func (s *sweep) notApart(w int) string {
 	return strings.Join(parts, ", ")
 }
 
-// ofRate puts a ratio of rates into words.
+// ofRate formats a ratio of rates in words.
 func ofRate(r float64) string {
 	if r >= 1 {
 		return numfmt.Times(r) + " the rate"
@@ -108,7 +108,6 @@ func ofRate(r float64) string {
 	return numfmt.Percent(100*r) + " of the rate"
 }
 
-// ratios formats an interval of a ratio.
 func ratios(lo, hi float64) string {
 	if hi < 1 {
 		return numfmt.Percent(100*lo) + " to " + numfmt.Percent(100*hi)
@@ -116,7 +115,6 @@ func ratios(lo, hi float64) string {
 	return numfmt.Number(lo) + "× to " + numfmt.Number(hi) + "×"
 }
 
-// table lists every effect.
 func (s *sweep) table() table {
 	rate := piece{"per second", metric.Throughput}
 	if s.remote && s.dimension != byReads {
@@ -149,7 +147,7 @@ func (s *sweep) table() table {
 	return t
 }
 
-// amounts draws the rates with w workers over the values of an amount.
+// amounts draws the rates with w workers over the values of a numeric setting.
 func (s *sweep) amounts(w int) picture {
 	l := &lineChart{data: s.source(w), place: "at", y: logScale, format: numfmt.SI, figure: numfmt.PerSecond,
 		xTitle: strings.TrimPrefix(s.name, "the ") + " (values evenly spaced)",
@@ -177,7 +175,7 @@ func (s *sweep) amounts(w int) picture {
 	return l.picture(s.answer(w)+l.reach(s.word), s.table())
 }
 
-// reach says how far apart the locks lie at both ends of the axis.
+// reach describes the spread of the locks at both ends of the axis.
 func (l *lineChart) reach(word string) string {
 	at := func(i int) float64 {
 		lo, hi := math.Inf(1), 0.0
@@ -199,8 +197,8 @@ func (l *lineChart) reach(word string) string {
 		word, l.stops[0].label, numfmt.Times(a), word, l.stops[last].label, numfmt.Times(b))
 }
 
-// forest draws the effects of settings that stand side by side: a row a lock, a
-// column a number of workers.
+// forest draws the effects of settings side by side: one row per lock, one column per
+// number of workers.
 func (s *sweep) forest(w int) picture {
 	f := newForest(s, w)
 	return picture{answer: s.answer(w), height: f.height(), numbers: s.table(), data: s.source(f.columns...), body: func(c draw.Canvas) error {

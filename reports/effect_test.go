@@ -13,8 +13,8 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// vary returns run and, for each function, a copy of it with another workload,
-// and with the rates of some locks changed: by(lock) times as many acquisitions.
+// vary returns run with extra copies, one for each function. A copy has another workload,
+// and rates multiplied by by(lock).
 func vary(run *resultfile.Run, set func(w *harness.Workload), by func(lock string) float64) *resultfile.Run {
 	out := *run
 	for _, r := range run.Results {
@@ -27,7 +27,7 @@ func vary(run *resultfile.Run, set func(w *harness.Workload), by func(lock strin
 	return &out
 }
 
-// dimensions is every dimension with a chart, and a way to leave its default.
+// otherSettings has every dimension with a chart, and a function that leaves its default.
 var otherSettings = map[string]func(w *harness.Workload){
 	"pinning":             func(w *harness.Workload) { w.Pin = harness.PinCPU },
 	"wait-policy":         func(w *harness.Workload) { w.Wait = harness.WaitYield },
@@ -47,8 +47,8 @@ var otherSettings = map[string]func(w *harness.Workload){
 	"delay-distributed":   func(w *harness.Workload) { w.Delay = time.Millisecond },
 }
 
-// TestEffects makes each setting halve the rate of one lock of a dozen and
-// demands that its chart says so, and of no other lock.
+// TestEffects makes each setting halve the rate of one lock of a dozen. The chart must
+// report that lock and no other.
 func TestEffects(t *testing.T) {
 	for _, c := range Suite {
 		if c.varies == nil {
@@ -96,8 +96,7 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// TestNoEffect: what chance alone does is not called an effect, and rounds that
-// are too few decide nothing.
+// TestNoEffect: chance is not called an effect, and too few rounds give no answer.
 func TestNoEffect(t *testing.T) {
 	same := func(string) float64 { return 1 }
 	for _, c := range []struct {
@@ -120,8 +119,8 @@ func TestNoEffect(t *testing.T) {
 	}
 }
 
-// TestEffectsAreReadTogether: of many locks, one may look apart by chance. The
-// interval of each is as wide as all of them need.
+// TestEffectsAreReadTogether: of many locks, one may differ by chance. The intervals are
+// wide enough to hold for all locks together.
 func TestEffectsAreReadTogether(t *testing.T) {
 	var models []synthetic.Model
 	for i := range 10 {
@@ -136,8 +135,8 @@ func TestEffectsAreReadTogether(t *testing.T) {
 	}
 }
 
-// TestServedByHandovers: what a setting changes for a remote lock is how often it
-// is handed over, not how often its owner takes it back.
+// TestServedByHandovers: the effect on a distributed lock is measured in handovers.
+// Acquisitions by the previous owner do not count.
 func TestServedByHandovers(t *testing.T) {
 	poll := synthetic.Model{Lock: synthetic.Served("poll", harness.Redis, harness.KindRedis), Rate: synthetic.Constant(5000), Handed: 0.5, Noise: 0.001}
 	run := vary(synthetic.Run(1, 10, 2, []int{1, 8}, poll), otherSettings["clients-distributed"], func(string) float64 { return 1 })
@@ -152,8 +151,8 @@ func TestServedByHandovers(t *testing.T) {
 	}
 }
 
-// TestUnvaried: the page has no chart of what the run did not vary, and one line
-// with the flags that would.
+// TestUnvaried: the page has no chart of a dimension with one value, and one line with the
+// flags that vary it.
 func TestUnvaried(t *testing.T) {
 	var buf bytes.Buffer
 	if err := WriteHTML(&buf, synthetic.Run(1, 3, 2, []int{1, 2}, synthetic.Fast("a", 1e6))); err != nil {
@@ -170,7 +169,7 @@ func TestUnvaried(t *testing.T) {
 	}
 }
 
-// TestCrossing compares with crossings that are known.
+// TestCrossing compares with known crossings.
 func TestCrossing(t *testing.T) {
 	for _, c := range []struct {
 		ws    []int
@@ -191,9 +190,9 @@ func TestCrossing(t *testing.T) {
 	}
 }
 
-// TestHerd draws a queue with three requests and a herd with one more for each
-// worker, which cross between three and four workers, and what is said of it by how near the
-// measured numbers are.
+// TestHerd draws a queue with three requests and a herd with one more for each worker. They
+// cross between three and four workers. The answer depends on the distance between the
+// measured numbers.
 func TestHerd(t *testing.T) {
 	queue := synthetic.Model{Lock: synthetic.Served("queue", harness.ZooKeeper, harness.KindZooKeeper), Rate: synthetic.Constant(500), Handed: 1}
 	queue.Lock.Traits.FIFO = true
@@ -256,7 +255,7 @@ func TestHerd(t *testing.T) {
 	}
 }
 
-// TestTime divides a window that is known.
+// TestTime divides a window with known parts.
 func TestTime(t *testing.T) {
 	m := synthetic.Fast("a", 1e5)
 	m.Noise, m.Handed = 0, 1
@@ -278,8 +277,8 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// TestManyGroups: a run with 120 groups gives a page that a browser opens,
-// and the page says what is not in it.
+// TestManyGroups: a page of 120 groups is small enough for a browser, and names the omitted
+// parts.
 func TestManyGroups(t *testing.T) {
 	run := &resultfile.Run{}
 	for i := range 60 {

@@ -14,14 +14,14 @@ var (
 	Update      = update
 )
 
-// TwoRuns returns made-up runs of the same locks with so many rounds each.
+// TwoRuns returns synthetic runs of the same locks with a and b rounds.
 func TwoRuns(a, b int) []*resultfile.Run {
 	factors := map[string]float64{"mcs": 2, "ticket": 0.97, "mutex": 1}
 	return []*resultfile.Run{pairOf(a, factors)[0].Run, pairOf(b, factors)[1].Run}
 }
 
-// MachineRatios returns what a report of two runs says of each case: the ratio of the
-// second to the first.
+// MachineRatios returns the ratio of the second run to the first for each case of a report
+// of two runs.
 func MachineRatios(runs []*resultfile.Run) map[string]stat.Ratio {
 	out := make(map[string]stat.Ratio)
 	for _, x := range matches(Machines(runs, []string{"a", "b"})) {

@@ -2,10 +2,9 @@ package reports
 
 import "locklab/harness/metric"
 
-// fairness is Jain's index by which the locks of g are drawn: that of slices of one
-// length, or of a run that has no slices that of the window. A picture has one of
-// the two: a lock has no slices where the others have them if its windows were
-// shorter, or with fewer acquisitions than workers.
+// fairness returns the metric of Jain's index for a picture of g: over slices of one
+// length, or over the window if the run has no slices. A picture never mixes the two. A
+// lock has no slices if its windows were shorter or had fewer acquisitions than workers.
 func (g *group) fairness() *metric.Metric {
 	for _, s := range g.series {
 		for _, c := range s.Cells {
@@ -17,7 +16,7 @@ func (g *group) fairness() *metric.Metric {
 	return metric.WindowJain
 }
 
-// fairnessTitles returns what is on the axis of m, one of the two.
+// fairnessTitles returns the axis title of m, one of the two metrics.
 func fairnessTitles(m *metric.Metric, remote bool) string {
 	switch {
 	case m == metric.WindowJain:

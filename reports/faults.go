@@ -13,28 +13,28 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A safety is what failure scenarios did to the distributed locks of a run.
+// A safety is the outcome of the failure scenarios for the distributed locks of a run.
 type safety struct {
 	Locks     []*survivor // of the run: the strongest class first
-	Scenarios []*hazard   // in the order in which they came
+	Scenarios []*hazard   // in order of appearance
 	Tries     int
 }
 
-// A survivor is a lock with what it was seen to survive.
+// A survivor is a distributed lock with its class and outcomes.
 type survivor struct {
 	Lock  harness.Lock
 	Class survival.Class
 	rows  map[string]survival.Row // by scenario
 }
 
-// A hazard is a scenario with what became of each lock.
+// A hazard is a scenario with the outcome of each lock.
 type hazard struct {
 	*harness.FaultResult // one of its results, for its texts
 	Rows                 []survival.Row
 }
 
-// safetyOf returns what the scenarios of run did, nil if run has no distributed lock.
-// Every such lock is in it, also those that no scenario was tried on.
+// safetyOf returns the outcomes of the scenarios of run, or nil if run has no distributed
+// lock. It includes every such lock, with or without a try.
 func safetyOf(run *resultfile.Run) *safety {
 	s := new(safety)
 	locks := make(map[string]harness.Lock)
@@ -82,7 +82,7 @@ func safetyOf(run *resultfile.Run) *safety {
 	return s
 }
 
-// worst returns in how many of 1000 faults of a scenario a guarantee broke, at the most.
+// worst returns the greatest number of violations in 1,000 faults of a scenario.
 func (s *survivor) worst() (most float64) {
 	if row, ok := s.worstRow(); ok {
 		most = row.Broken
@@ -90,8 +90,8 @@ func (s *survivor) worst() (most float64) {
 	return most
 }
 
-// worstRow returns the row with the most broken guarantees; of none of them that of the
-// fewest tries, after which the most may have been missed.
+// worstRow returns the row with the most violations. Without any, it returns the row with
+// the fewest tries, which may have missed the most.
 func (s *survivor) worstRow() (worst survival.Row, ok bool) {
 	for _, name := range slices.Sorted(maps.Keys(s.rows)) {
 		row := s.rows[name]
@@ -105,7 +105,7 @@ func (s *survivor) worstRow() (worst survival.Row, ok bool) {
 	return worst, ok
 }
 
-// longest returns the row whose median window is the greatest.
+// longest returns the row with the greatest median window.
 func (s *survivor) longest() (worst survival.Row, ok bool) {
 	for _, name := range slices.Sorted(maps.Keys(s.rows)) {
 		row := s.rows[name]
@@ -116,10 +116,9 @@ func (s *survivor) longest() (worst survival.Row, ok bool) {
 	return worst, ok
 }
 
-// Tried reports whether any scenario was tried.
 func (s *safety) Tried() bool { return s.Tries > 0 }
 
-// Sentence is the class of s for a table.
+// Sentence returns the class of s for a table.
 func (s *survivor) Sentence() string {
 	if s.Class.Tries == 0 {
 		return "not tested for failures"
@@ -127,7 +126,7 @@ func (s *survivor) Sentence() string {
 	return s.Class.Sentence
 }
 
-// answer says in a few sentences how many locks survive what.
+// answer summarizes the guarantees of the locks in a few sentences.
 func (s *safety) answer() string {
 	if !s.Tried() {
 		return fmt.Sprintf("Not tested: no failure scenario was tried on the %s here, so what %s is not known.", numfmt.Plural(len(s.Locks), "lock"), numfmt.Choose(len(s.Locks), "it survives", "they survive"))
@@ -151,7 +150,7 @@ func (s *safety) answer() string {
 	return text
 }
 
-// refuted names the locks and scenarios in which a harm was seen that was not expected.
+// refuted names the locks and scenarios with an unexpected violation.
 func (s *safety) refuted() (out []string) {
 	for _, h := range s.Scenarios {
 		for _, row := range h.Rows {

@@ -9,7 +9,6 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// quantileName returns "p99" for 0.99.
 func quantileName(q float64) string { return fmt.Sprintf("p%g", 100*q) }
 
 // floorNote explains the floor.
@@ -17,8 +16,7 @@ func floorNote(floor float64) string {
 	return fmt.Sprintf("≤ %s: the clock cannot tell such waits apart", numfmt.Nanos(floor))
 }
 
-// floorZone draws the grid, and shades the times that the clock cannot tell
-// apart.
+// floorZone draws the grid, and shades the times below the clock's resolution.
 func floorZone(c draw.Canvas, p *plot.Plot, floor float64) {
 	if floor <= p.Y.Min {
 		gridlines(true)(c, p)
@@ -30,8 +28,7 @@ func floorZone(c draw.Canvas, p *plot.Plot, floor float64) {
 	gridlines(true)(c, p)
 }
 
-// floorText says what lies under the floor, above the frame, where no curve
-// runs.
+// floorText explains the shaded zone above the frame, where it hides no curve.
 func floorText(c draw.Canvas, p *plot.Plot, floor float64) {
 	if floor > p.Y.Min {
 		c.Max.Y += 15

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A forest is a plot of effects with their intervals against no effect: a row
-// a lock, a column a number of workers.
+// A forest is an interval chart of effects around "no effect": one row per lock, one column
+// per number of workers.
 type forest struct {
 	*sweep
 	columns []int     // numbers of workers
@@ -23,17 +23,16 @@ type forest struct {
 	lo, hi  float64 // range of the ratios
 }
 
-// forestMarks tell the settings of a row apart.
+// forestMarks are the marks of the settings in a row.
 var forestMarks = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.PlusGlyph{}}
 
-// The measures of a forest.
 const (
 	forestHead = vg.Length(34) // legend and names of the columns
 	forestFoot = vg.Length(34)
 	forestGap  = vg.Length(16)
 )
 
-// newForest lays out the effects with the fewest workers, one a processor and w.
+// newForest lays out the effects for the fewest workers, one worker per processor, and w.
 func newForest(s *sweep, w int) *forest {
 	f := &forest{sweep: s, lo: 1, hi: 1}
 	for _, n := range s.workers {
@@ -63,9 +62,8 @@ func newForest(s *sweep, w int) *forest {
 	return f
 }
 
-// widen makes room for the intervals around the medians; one that is wider than
-// a few times the medians ends at the frame, so that it does not press all others
-// together.
+// widen extends the range to the intervals around the medians. An interval far wider than
+// the medians ends at the frame, so that it does not compress the others.
 func (f *forest) widen() {
 	lo, hi := f.lo, f.hi
 	for _, es := range f.effects {
@@ -81,7 +79,6 @@ func (f *forest) widen() {
 	f.lo, f.hi = logRange(lo, hi)
 }
 
-// step returns the height of a row.
 func (f *forest) step() vg.Length { return max(14, 6*vg.Length(len(f.settings)-1)+5) }
 
 func (f *forest) height() vg.Length {
@@ -117,7 +114,7 @@ func (f *forest) draw(c draw.Canvas) {
 		cmp.Or(f.axis, fmt.Sprintf("rate with the setting ÷ rate with %s, in the same round", f.full(f.base)))+" (log scale)")
 }
 
-// legend says which mark is which setting.
+// legend draws the mark of each setting.
 func (f *forest) legend(c draw.Canvas) {
 	st := typeset(8.5, ink, draw.XLeft, draw.YTop)
 	x, y := c.Min.X, c.Max.Y
@@ -133,7 +130,7 @@ func (f *forest) legend(c draw.Canvas) {
 	}
 }
 
-// column draws the effects with the number of workers of column i into b.
+// column draws column i into b.
 func (f *forest) column(b draw.Canvas, i int) {
 	p := newPlot(f.lo, f.hi, 0, 1)
 	p.X.Scale = warp(logarithm)
@@ -151,7 +148,6 @@ func (f *forest) column(b draw.Canvas, i int) {
 	}
 }
 
-// grid draws the scale of a column.
 func (f *forest) grid(b draw.Canvas, trX func(float64) vg.Length, ticks plot.ConstantTicks) {
 	c := b
 	st := typeset(8, muted, draw.XCenter, draw.YTop)
@@ -173,7 +169,6 @@ func (f *forest) grid(b draw.Canvas, trX func(float64) vg.Length, ticks plot.Con
 	c.StrokeLine2(draw.LineStyle{Color: ink.rgba(), Width: vg.Points(0.8)}, trX(1), b.Min.Y, trX(1), b.Max.Y)
 }
 
-// row draws the effects on one lock around height y.
 func (f *forest) row(b draw.Canvas, trX func(float64) vg.Length, y vg.Length, es []effect) {
 	c := b
 	n := len(f.settings) - 1

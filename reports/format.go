@@ -12,10 +12,10 @@ import (
 // unknown stands for a figure that is not known.
 const unknown = numfmt.Unknown
 
-// nb joins a figure and its unit: no line is broken there.
+// nb joins a figure and its unit without a line break.
 const nb = numfmt.Space
 
-// words splits s at the spaces where a line may be broken.
+// words splits s at the spaces that allow a line break.
 func words(s string) []string {
 	return slices.DeleteFunc(strings.Split(s, " "), func(w string) bool { return w == "" })
 }

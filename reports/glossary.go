@@ -9,8 +9,7 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// A glossary says what the metrics and the other columns are that charts and tables
-// name.
+// A glossary defines the metrics and other columns of charts and tables.
 type glossary struct {
 	Metrics []definition
 	Terms   []term
@@ -20,11 +19,11 @@ type glossary struct {
 // A definition is a metric with its address in the page.
 type definition struct{ *metric.Metric }
 
-// Link is the address of d.
+// Link returns the address of d in the page.
 func (d definition) Link() string { return anchor(d.Metric) }
 
-// newGlossary defines every term that the report of run may have, and every metric as
-// [metric.Suite] does; of one without a result the terms alone.
+// newGlossary defines every term of a report of run and all metrics of [metric.Suite]. For
+// a run without a result it defines the terms only.
 func newGlossary(run *resultfile.Run) (g glossary) {
 	g.Terms = terms
 	if len(run.Simulations) > 0 {
@@ -41,30 +40,30 @@ func newGlossary(run *resultfile.Run) (g glossary) {
 	return g
 }
 
-// defines reports whether g has what is at that address.
+// defines reports whether g has an entry at that address.
 func (g glossary) defines(link string) bool {
 	return slices.ContainsFunc(g.Metrics, func(d definition) bool { return d.Link() == link }) ||
 		slices.ContainsFunc(g.Terms, func(t term) bool { return t.Link() == link })
 }
 
-// MetricsTitle is the title of the glossary.
+// MetricsTitle returns the title of the glossary.
 func (glossary) MetricsTitle() string { return "Metrics" }
 
-// MetricsText says how to come from a figure to its lines.
+// MetricsText explains the way from a figure to its lines.
 func (glossary) MetricsText() string {
 	return "Each figure in the charts and tables is a metric of lines in results.jsonl: one line for each lock, workload and round. " +
 		"\"locklab export\" writes every metric of every line, under its unit. The lines behind one point are those of its lock and workload, such as:"
 }
 
-// MetricsHead are the columns of the glossary.
+// MetricsHead returns the columns of the glossary.
 func (glossary) MetricsHead() []string {
 	return []string{"metric", "unit", "what it is", "better", "source"}
 }
 
-// TermsTitle is the title of the terms.
+// TermsTitle returns the title of the terms.
 func (glossary) TermsTitle() string { return "Methods and terms" }
 
-// TermsText says what the terms are.
+// TermsText introduces the terms.
 func (glossary) TermsText() string {
 	return "What the heads of columns mean, and how their figures are come by. docs/methodology.md says why."
 }

@@ -12,8 +12,8 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestMetricsAreDefined: a reader of any page finds what each metric is, and its
-// source, in one row.
+// TestMetricsAreDefined: every page has one row for each metric, with its definition and
+// source.
 func TestMetricsAreDefined(t *testing.T) {
 	run := synthetic.Run(1, 1, 2, []int{1}, synthetic.Fast("a", 1e6))
 	html := pageOf(t, run)
@@ -37,8 +37,8 @@ func TestMetricsAreDefined(t *testing.T) {
 	}
 }
 
-// TestColumnsLinkToMetrics: the title of a column that is a metric's name or unit
-// leads to its definition, which is on the page.
+// TestColumnsLinkToMetrics: a column named after a metric or its unit links to a definition
+// on the page.
 func TestColumnsLinkToMetrics(t *testing.T) {
 	for name, page := range pages(t) {
 		links := regexp.MustCompile(`href="#(metric-[^"]*)"`).FindAllStringSubmatch(page, -1)
@@ -51,7 +51,7 @@ func TestColumnsLinkToMetrics(t *testing.T) {
 			}
 		}
 	}
-	others := map[string]string{"ladder": "time", "ladder-distributed": "time"} // what is left of it without the control
+	others := map[string]string{"ladder": "time", "ladder-distributed": "time"} // the remainder without the control
 	gs := groups(gallery(3, everySetting...))
 	for _, c := range Suite {
 		if c.varies != nil {
@@ -67,8 +67,8 @@ func TestColumnsLinkToMetrics(t *testing.T) {
 	}
 }
 
-// TestMarkdownLinksToGlossary: under each table of figures one line leads from its columns to
-// what they are, in every form of report, and every link leads to one place.
+// TestMarkdownLinksToGlossary: in every form of report, one line under each table of
+// figures links its columns to definitions. Every link has exactly one target.
 func TestMarkdownLinksToGlossary(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

@@ -10,19 +10,19 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A group is a group of results with what it takes to draw it.
+// A group is a group of results with the data to draw it.
 type group struct {
 	*verdict.Group
-	all    []*group  // the groups of the run for the same kind of lock, of closed loops
-	both   []*group  // all groups of the run, for local locks and for those kept by servers, of closed and of open loops
+	all    []*group  // the closed-loop groups of the run for the same kind of lock
+	both   []*group  // all groups of the run: local and distributed locks, closed and open loops
 	series []*series // as in Group, each with its look
 
-	// conditions are those of the open loops that a chart of them draws, of a run that has
-	// them under several; "" are those with the most rates.
+	// conditions select the open loops that a chart draws, if the run has them under
+	// several; "" selects the conditions with the most rates.
 	conditions string
 }
 
-// A series is one lock in a group, and how it is drawn.
+// A series is one lock in a group, with its look.
 type series struct {
 	*verdict.Series
 	look look
@@ -30,7 +30,6 @@ type series struct {
 
 type cell = verdict.Cell
 
-// groups returns the groups of run, in the order of [verdict.Groups].
 func groups(run *resultfile.Run) []*group { return looked(verdict.Groups(run)) }
 
 // looked gives every lock of gs, groups of one run, its look.
@@ -60,7 +59,6 @@ func bare(gs []*group) (out []*verdict.Group) {
 	return out
 }
 
-// at returns the series that were measured with w workers.
 func (g *group) at(w int) (out []*series) {
 	for _, s := range g.series {
 		if s.Cells[w] != nil {
@@ -70,11 +68,11 @@ func (g *group) at(w int) (out []*series) {
 	return out
 }
 
-// unit is what contends for a lock of g.
+// unit returns n workers in words.
 func (g *group) unit(n int) string { return numfmt.Plural(n, "worker") }
 
-// barsOf returns the shares of the busiest worker, the second and so on, each as
-// the median over the rounds, in equal shares.
+// barsOf returns the shares of the busiest worker, the second and so on, as multiples of an
+// equal share. Each is the median over the rounds.
 func barsOf(c *cell) []float64 {
 	var ranks [][]float64
 	for _, i := range c.Order() {
@@ -112,8 +110,8 @@ func largest(gs []*group, remote bool) *group {
 	return nil
 }
 
-// anchored returns the group of one kind with which the charts stand that are drawn once:
-// that of closed loops with the most cases, or else of open ones; nil if there is none.
+// anchored returns the group whose section has the charts that are drawn once: the group of
+// closed loops with the most cases, else of open loops. It returns nil without one.
 func anchored(gs []*group, remote bool) *group {
 	if g := largest(gs, remote); g != nil {
 		return g
@@ -133,19 +131,19 @@ func noGroup(remote bool) string {
 	return "This run has no result of a local lock."
 }
 
-// source says that a picture of g draws ms.
+// source returns the source of a picture of g that draws ms.
 func (g *group) source(ms ...*metric.Metric) source {
 	return source{metrics: ms, rounds: []int{roundsOf(g)}}
 }
 
-// fields says that a picture of g draws fields of its lines as they are.
+// fields returns the source of a picture of g that draws fields of its lines.
 func (g *group) fields(names ...string) source {
 	s := g.source()
 	s.fields = names
 	return s
 }
 
-// roundsOf returns how many rounds there are of gs.
+// roundsOf counts the rounds of gs.
 func roundsOf(gs ...*group) int {
 	seen := make(map[int]bool)
 	for _, g := range gs {

@@ -16,8 +16,8 @@ import (
 
 var measure = flag.Bool("measure", false, "run the hardware experiments anew for the golden files; use with -update")
 
-// hardwareRun is what the experiments found on a real machine. To replace it:
-// go test ./reports -run GoldenHardware -measure -update
+// hardwareRun contains the findings of the experiments on a real machine. To replace it: go
+// test ./reports -run GoldenHardware -measure -update
 const hardwareRun = "testdata/hardware"
 
 // TestGoldenHardware draws the findings of real experiments and compares the
@@ -42,7 +42,7 @@ func TestGoldenHardware(t *testing.T) {
 	}
 	charts := filepath.Join("testdata", "golden", "hardware")
 	if *reports.Update {
-		if err := os.RemoveAll(charts); err != nil { // some may have no chart any more
+		if err := os.RemoveAll(charts); err != nil { // some may no longer have a chart
 			t.Fatal(err)
 		}
 	}
@@ -52,8 +52,7 @@ func TestGoldenHardware(t *testing.T) {
 	}
 }
 
-// measureHardware runs each experiment that need not be asked for by name, for
-// about a second.
+// measureHardware runs each default experiment for about a second.
 func measureHardware(t *testing.T) {
 	if err := os.RemoveAll(hardwareRun); err != nil {
 		t.Fatal(err)

@@ -15,8 +15,8 @@ type fragment struct {
 }
 
 // headline returns the answer in two sentences, one on locks inside a process and one on
-// distributed locks. It has no figures of the run, so that another run with the same
-// decisions has the same headline.
+// distributed locks. It has no figures of the run, so another run with the same decisions
+// has the same headline.
 func headline(ds []verdict.Decision) (out []fragment) {
 	for _, remote := range []bool{false, true} {
 		mine := slices.DeleteFunc(slices.Clone(ds), func(d verdict.Decision) bool { return d.Situation.Distributed() != remote })
@@ -66,7 +66,7 @@ func sentenceOn(ds []verdict.Decision, remote bool) (out []fragment) {
 	return out
 }
 
-// remark is what a reader must know of a lock that was chosen in each of ds.
+// remark returns the main restriction of a lock that all of ds recommend.
 func remark(ds []verdict.Decision) string {
 	d := ds[len(ds)-1]
 	if d.Class != nil {
@@ -96,7 +96,6 @@ func weaker(ds []verdict.Decision) (out []fragment) {
 	return out
 }
 
-// whenAll lists the situations of ds.
 func whenAll(ds []verdict.Decision) string {
 	var out []string
 	for _, d := range ds {
@@ -105,8 +104,8 @@ func whenAll(ds []verdict.Decision) string {
 	return numfmt.List(out, len(out))
 }
 
-// degreeWords describe each degree of contention: as a sentence, the same if others took
-// processor time, and behind the name of a lock.
+// degreeWords describe each degree of contention: as a sentence, the same if other
+// processes took processor time, and as a condition after the name of a lock.
 var degreeWords = map[verdict.Degree]struct{ meaning, taken, when string }{
 	verdict.Uncontended:    {"one worker takes the lock", "", "without contention"},
 	verdict.FewWorkers:     {"some CPUs are idle", "", "with a few workers"},
@@ -131,7 +130,6 @@ func when(s verdict.Situation) string {
 	return text
 }
 
-// meaning describes s in plain words.
 func meaning(s verdict.Situation) string {
 	words := degreeWords[s.Degree]
 	text := words.meaning
@@ -141,7 +139,6 @@ func meaning(s verdict.Situation) string {
 	return text
 }
 
-// plainText returns the fragments as text.
 func plainText(fs []fragment) string {
 	var b strings.Builder
 	for _, f := range fs {

@@ -15,7 +15,6 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// blocking makes up a blocking lock.
 func blocking(name string, rate float64) synthetic.Model {
 	m := synthetic.Fast(name, rate)
 	m.Lock.Family = harness.Blocking
@@ -81,8 +80,8 @@ func TestHeadlineOnClasses(t *testing.T) {
 	}
 }
 
-// TestTickNeedsTries: a guarantee has a tick only if the scenario tried least had 59 tries
-// without a violation, which bound their share by 5 %.
+// TestTickNeedsTries: a guarantee has a tick only if each scenario had 59 tries without a
+// violation. These bound the rate of violations by 5 %.
 func TestTickNeedsTries(t *testing.T) {
 	if stat.UpperBound(0, survival.Enough) > 0.05 || stat.UpperBound(0, survival.Enough-1) < 0.05 {
 		t.Errorf("%d tries bound the share by %v", survival.Enough, stat.UpperBound(0, survival.Enough))
@@ -97,6 +96,22 @@ func TestTickNeedsTries(t *testing.T) {
 		if i := slices.IndexFunc(got, func(x tolerance) bool { return strings.HasPrefix(x.Text, "failover") }); i < 0 || got[i].Mark != want {
 			t.Errorf("%v tries: %+v, want %s", tries, got, want)
 		}
+	}
+}
+
+// TestPublishedTries: a guarantee shows its published tries and those of the run.
+func TestPublishedTries(t *testing.T) {
+	lock := synthetic.Served("safe", harness.Redis, "redis")
+	run := &resultfile.Run{Faults: []*harness.FaultResult{synthetic.Fault("failover", lock, 1, 0, nil, harness.Failover)}}
+	more := synthetic.Fault("failover", lock, 60, 0, nil, harness.Failover)
+	more.Published = 60
+	run.AddPublished([]*harness.FaultResult{more}, "commit abc")
+	want := tolerance{"✓", "held", "failover (60 tries published, 1 here)", "failover held in 61 tries of 1 scenario"}
+	if got := tolerances(survival.ClassOf(run.Faults, "safe")); !slices.Contains(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got := sources(run); !slices.Equal(got, []string{"Tried in this run.", "60 of the tries are of the campaign that is published with locklab (commit abc)."}) {
+		t.Errorf("sources %q", got)
 	}
 }
 
@@ -118,7 +133,7 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// TestMeaningFollowsWindows: what a row states of processors is true of every window.
+// TestMeaningFollowsWindows: a statement of a row about processors holds for every window.
 func TestMeaningFollowsWindows(t *testing.T) {
 	const alone, taken, wait = "every CPU has a worker, no worker waits for a CPU", "as many workers as CPUs, of which others or a CPU limit took time in some windows", "workers wait for CPUs as well as for the lock"
 	for name, c := range map[string]struct {

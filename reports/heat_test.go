@@ -12,8 +12,8 @@ import (
 	"locklab/harness"
 )
 
-// TestHeatScale checks scales of every width: round bounds that enclose all
-// figures, with no more classes than colours and no idle class at an end.
+// TestHeatScale checks scales of every width. Their round bounds enclose all figures, they
+// have at most one class per colour, and no empty class at an end.
 func TestHeatScale(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	ranges := [][2]float64{{50, 50}, {1, 1}, {1, 10}, {10, 10}, {1, 1e9}, {1, 1e8}, {24, 27}, {20, 250}, {1e-289, 1e289}, {9.99, 10}}
@@ -43,7 +43,7 @@ func TestHeatScale(t *testing.T) {
 	}
 }
 
-// TestHeatField reads the drawing of a field back.
+// TestHeatField parses the drawing of a field.
 func TestHeatField(t *testing.T) {
 	table := field(16, 0)
 	table.Rows[3].Cells[5].N = 0
@@ -52,7 +52,7 @@ func TestHeatField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 240 cells off the diagonal, one of them hatched; the legend adds its own.
+	// 240 cells off the diagonal, one of them hatched; the legend adds its own cells.
 	texts, cells := strings.Count(svg, "<text"), 16*15-1
 	legend := strings.Count(svg, "not measured: 1")
 	if legend != 1 || !strings.Contains(how, "Hatched") {
@@ -76,8 +76,7 @@ func pictureOf(t harness.Table) picture {
 	return pic
 }
 
-// TestHeatSize: a field of 256 CPUs is drawn in less than 1 MB, for figures that
-// scatter like measured ones.
+// TestHeatSize: a field of 256 CPUs with realistic scatter takes less than 1 MB.
 func TestHeatSize(t *testing.T) {
 	run := laboratory()
 	run.Findings = run.Findings[2:3]
@@ -99,7 +98,7 @@ func TestHeatSize(t *testing.T) {
 	}
 }
 
-// heatMistakes lists what is wrong with the colours of a field.
+// heatMistakes lists the faults in the colours of a field.
 func heatMistakes(colours []uint32, light, dark uint32) (out []string) {
 	for i, c := range colours {
 		text := light
@@ -134,13 +133,13 @@ func TestHeatColours(t *testing.T) {
 	for _, m := range append(heatMistakes(light, ink.light, paper.light), heatMistakes(dark, ink.dark, paper.dark)...) {
 		t.Error(m)
 	}
-	// A blank cell must not pass for one of the first class.
+	// A blank cell must differ visibly from the first class.
 	for name, pair := range map[string][2]uint32{"light": {heat[0].light, paper.light}, "dark": {heat[0].dark, paper.dark}} {
 		if de := distance(linear(pair[0]), linear(pair[1])); de < 6 {
 			t.Errorf("%s: the first colour and the page are %.1f apart, want 6", name, de)
 		}
 	}
-	// The checker must reject what is known to be bad.
+	// The checker must reject known bad colours.
 	rainbow := []uint32{0x0000FF, 0x00FFFF, 0x00FF00, 0xFFFF00, 0xFF0000}
 	if got := strings.Join(heatMistakes(rainbow, ink.light, paper.light), "\n"); !strings.Contains(got, "one way") || !strings.Contains(got, "contrast of a figure") {
 		t.Errorf("a rainbow was not rejected: %q", got)

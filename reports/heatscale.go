@@ -10,8 +10,8 @@ type heatScale struct {
 	bounds []float64 // ascending; class i is from bounds[i] to below bounds[i+1]
 }
 
-// The steps of a scale in a decade, finest first: the preferred numbers R20, R10
-// and R5 of ISO 3, then rounder ones.
+// The steps of a scale in a decade, finest first: the preferred numbers R20, R10 and R5 of
+// ISO 3, then rounder ones.
 var heatSteps = [][]float64{
 	{1, 1.12, 1.25, 1.4, 1.6, 1.8, 2, 2.24, 2.5, 2.8, 3.15, 3.55, 4, 4.5, 5, 5.6, 6.3, 7.1, 8, 9},
 	{1, 1.25, 1.6, 2, 2.5, 3.15, 4, 5, 6.3, 8},
@@ -21,8 +21,8 @@ var heatSteps = [][]float64{
 	{1},
 }
 
-// newHeatScale returns the finest scale of round bounds that covers the
-// positive range lo to hi with no more classes than there are colours.
+// newHeatScale returns the finest scale of round bounds that covers the positive range lo
+// to hi with at most one class per colour.
 func newHeatScale(lo, hi float64) heatScale {
 	from, to := math.Floor(math.Log10(lo)), math.Ceil(math.Log10(hi))
 	for _, steps := range heatSteps {
@@ -44,8 +44,8 @@ func newHeatScale(lo, hi float64) heatScale {
 	return heatScale{enclose(all, lo, hi)}
 }
 
-// enclose returns the part of bounds that covers lo to hi, or nil if that takes
-// more classes than there are colours.
+// enclose returns the part of bounds that covers lo to hi, or nil if it has more classes
+// than there are colours.
 func enclose(bounds []float64, lo, hi float64) []float64 {
 	first, last := 0, len(bounds)-1
 	for first+1 < last && bounds[first+1] <= lo {
@@ -60,10 +60,8 @@ func enclose(bounds []float64, lo, hi float64) []float64 {
 	return slices.Clone(bounds[first : last+1])
 }
 
-// classes returns how many classes there are.
 func (h heatScale) classes() int { return len(h.bounds) - 1 }
 
-// class returns the class of v.
 func (h heatScale) class(v float64) int {
 	i, exact := slices.BinarySearch(h.bounds, v)
 	if !exact {
@@ -72,8 +70,8 @@ func (h heatScale) class(v float64) int {
 	return max(0, min(i, h.classes()-1))
 }
 
-// colour returns the index in heat of the colour of a class. Few classes are
-// near each other in figures, and so in colour.
+// colour returns the index in heat of the colour of a class. If there are few classes,
+// their colours are close together.
 func (h heatScale) colour(class int) int {
 	n := h.classes()
 	if n == 1 {

@@ -19,21 +19,21 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// What one picture of a history holds.
+// Limits of one picture of a history.
 const (
 	mostHistoryBytes = 64 << 20
 	mostLanes        = 8
-	mostMarks        = 400 // events that are drawn; the rest is in the file
+	mostMarks        = 400 // events drawn; the file has all
 )
 
-// A story is a history with what it shows.
+// A story is a history with its interpretation.
 type story struct {
 	r       *harness.FaultResult
 	name    string // of the file
 	history oracle.History
 	oracle.Judgement
 	finding  oracle.Finding
-	from, to int64 // what is drawn
+	from, to int64 // the range drawn
 	lanes    []int // workers
 	hidden   int   // workers without a lane
 }
@@ -42,7 +42,7 @@ type story struct {
 func readStory(run *resultfile.Run, r *harness.FaultResult, name string) (*story, error) {
 	f, err := os.Open(run.HistoryFile(name))
 	if err != nil {
-		return nil, errors.Unwrap(err) // the reader knows the name
+		return nil, errors.Unwrap(err) // the caller has the name
 	}
 	defer f.Close()
 	h, err := oracle.ReadHistory(io.LimitReader(f, mostHistoryBytes))
@@ -61,7 +61,7 @@ func readStory(run *resultfile.Run, r *harness.FaultResult, name string) (*story
 	return s, nil
 }
 
-// frame chooses what is drawn: the first harm and what led to it, or the end.
+// frame chooses the range drawn: the first violation with its cause, or the end.
 func (s *story) frame() {
 	first, last := s.history[0].At, s.history[len(s.history)-1].At
 	s.from, s.to = max(first, last-int64(4*time.Second)), last
@@ -71,7 +71,7 @@ func (s *story) frame() {
 		end := s.aftermath(max(s.finding.To, s.finding.From))
 		around := max(int64(40*time.Millisecond), (end-s.finding.From)*4/10)
 		s.from, s.to = max(first, s.finding.From-around), min(last, end+around)
-		// The fault that led to it is part of it.
+		// Include the fault that caused it.
 		for _, e := range s.history {
 			if (e.Kind == oracle.Fault || e.Kind == oracle.Killed || e.Kind == oracle.Paused) && e.At < s.from && s.finding.From-e.At < 8*(s.to-s.from) {
 				s.from = max(first, e.At-around/2)
@@ -109,8 +109,8 @@ func (s *story) frame() {
 	slices.Sort(s.lanes)
 }
 
-// aftermath returns the end of what the finding that ends at end leads to: of two
-// holders, when the first of them has left, and the next thing that it does.
+// aftermath returns the end of the consequences of the finding that ends at end. For two
+// holders, that is the first release and the next action of that worker.
 func (s *story) aftermath(end int64) int64 {
 	for _, o := range s.Overlaps {
 		a, b := s.Holds[o.Earlier], s.Holds[o.Later]
@@ -128,12 +128,11 @@ func (s *story) aftermath(end int64) int64 {
 	return end
 }
 
-// title is the question that s answers.
 func (s *story) title() string {
 	return fmt.Sprintf("What happened to %s in %s?", s.r.Lock.Name, s.r.Scenario)
 }
 
-// answer says what the history shows.
+// answer summarizes the history.
 func (s *story) answer() string {
 	if s.finding.Harm == "" {
 		return "The history shows no harm by itself: what was counted was seen elsewhere, such as at the server."
@@ -153,7 +152,6 @@ func (s *story) answer() string {
 
 const historyDoc = "A lane is a worker, on the one clock of all events. Thin line: it waits for the lock; bar: it definitely holds it, from the grant to the beginning of the release or the news that it is lost; rust: another holds it too. Triangle: a write that the resource took; cross: one that it refused; #: the token. Vertical line: what was done, and undone."
 
-// The measures of a history.
 const (
 	laneHeight  = vg.Length(30)
 	laneBar     = vg.Length(9)
@@ -165,7 +163,6 @@ const (
 	spare = 1.2 // of the width of a text at the edge: a reader's typeface may be wider
 )
 
-// picture draws s.
 func (s *story) picture() picture {
 	p := picture{answer: s.answer(), height: vg.Length(s.faultRows())*faultLine + 8 + vg.Length(len(s.lanes))*laneHeight + historyFoot, body: s.body}
 	p.numbers.head = titles("at", "worker", "event", "token", "what")
@@ -186,7 +183,6 @@ func (s *story) picture() picture {
 	return p
 }
 
-// shown returns the events that are drawn.
 func (s *story) shown() (out []oracle.Event) {
 	for _, e := range s.history {
 		if e.At >= s.from && e.At <= s.to && len(out) < mostMarks {
@@ -196,7 +192,7 @@ func (s *story) shown() (out []oracle.Event) {
 	return out
 }
 
-// at formats a time from the beginning of the history, as its findings do.
+// at formats a time relative to the start of the history, as its findings do.
 func (s *story) at(t int64) string { return numfmt.Nanos(float64(t - s.Start)) }
 
 func (s *story) body(c draw.Canvas) error {
@@ -228,7 +224,7 @@ func (s *story) body(c draw.Canvas) error {
 	return nil
 }
 
-// faultRows is how many lines the texts of faults take at the most.
+// faultRows is the greatest number of text lines for faults.
 func (s *story) faultRows() (n int) {
 	for _, e := range s.shown() {
 		if e.Kind == oracle.Fault || e.Kind == oracle.Over {
@@ -238,7 +234,6 @@ func (s *story) faultRows() (n int) {
 	return min(n, mostFaults)
 }
 
-// scale draws the time axis.
 func (s *story) scale(c, field draw.Canvas, x func(int64) vg.Length) {
 	st := typeset(8.5, muted, draw.XCenter, draw.YTop)
 	for _, t := range linearTicks(float64(s.from-s.Start), float64(s.to-s.Start), numfmt.Nanos) {
@@ -248,8 +243,7 @@ func (s *story) scale(c, field draw.Canvas, x func(int64) vg.Length) {
 	}
 }
 
-// faults draws what was done to servers and connections, each with its text where
-// there is room.
+// faults draws the faults of servers and connections, each with its text if there is room.
 func (s *story) faults(c, field draw.Canvas, x func(int64) vg.Length) {
 	ends := make([]vg.Length, s.faultRows())
 	for _, e := range s.shown() {
@@ -279,7 +273,7 @@ func (s *story) faults(c, field draw.Canvas, x func(int64) vg.Length) {
 	}
 }
 
-// waits draws for how long the workers waited.
+// waits draws the waits of the workers.
 func (s *story) waits(c draw.Canvas, x func(int64) vg.Length, middle map[int]vg.Length) {
 	for _, a := range s.Attempts {
 		y, ok := middle[a.Worker]
@@ -289,7 +283,7 @@ func (s *story) waits(c draw.Canvas, x func(int64) vg.Length, middle map[int]vg.
 	}
 }
 
-// holds draws for how long the workers held the lock, and where two did.
+// holds draws the holds of the workers and marks overlaps.
 func (s *story) holds(c draw.Canvas, x func(int64) vg.Length, middle map[int]vg.Length) {
 	bar := func(hue token, worker int, from, to int64) {
 		y, ok := middle[worker]
@@ -309,7 +303,7 @@ func (s *story) holds(c draw.Canvas, x func(int64) vg.Length, middle map[int]vg.
 	}
 }
 
-// marks draws what happened at a moment, with a word where there is room.
+// marks draws momentary events, each with a word if there is room.
 func (s *story) marks(c draw.Canvas, x func(int64) vg.Length, middle map[int]vg.Length) {
 	ends := make(map[int]vg.Length)
 	word := func(e oracle.Event, text string, hue token) {
@@ -348,7 +342,7 @@ func (s *story) marks(c draw.Canvas, x func(int64) vg.Length, middle map[int]vg.
 	}
 }
 
-// tokenName is a token as it stands in the picture: of a long one its end.
+// tokenName formats a token for the picture; a long one is cut to its end.
 func tokenName(token uint64) string {
 	text := fmt.Sprint(token)
 	if len(text) > 7 {
@@ -357,7 +351,7 @@ func tokenName(token uint64) string {
 	return "#" + text
 }
 
-// writeMark draws a write, taken or refused.
+// writeMark draws a write, accepted or refused.
 func writeMark(c draw.Canvas, at vg.Point, taken bool) {
 	st := draw.GlyphStyle{Color: ink.rgba(), Radius: 3, Shape: draw.PyramidGlyph{}}
 	if !taken {
@@ -366,7 +360,7 @@ func writeMark(c draw.Canvas, at vg.Point, taken bool) {
 	c.DrawGlyphNoClip(st, at)
 }
 
-// historyLegend says what is what, under the axis.
+// historyLegend draws the legend under the axis.
 func historyLegend(c draw.Canvas) {
 	st := typeset(8.5, ink, draw.XLeft, draw.YCenter)
 	x, y := c.Min.X+laneNames, c.Min.Y+10

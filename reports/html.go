@@ -14,10 +14,10 @@ import (
 var reportText string
 
 //go:embed verdict.html.tmpl
-var verdictText string // what reportText calls
+var verdictText string // called by reportText
 
 //go:embed safety.html.tmpl
-var safetyText string // too
+var safetyText string // also called by reportText
 
 // WriteHTML writes the report of run as one self-contained page: it needs no
 // script, no network and no other file.
@@ -29,7 +29,7 @@ func WriteHTML(w io.Writer, run *resultfile.Run) error {
 	return writePage(w, "report", doc)
 }
 
-// writePage writes what the named template makes of data: all of it or nothing.
+// writePage executes the named template with data and writes the whole result or nothing.
 func writePage(w io.Writer, name string, data any) error {
 	t, err := template.New("report").Funcs(template.FuncMap{"head": func(text string) piece { return piece{Text: text} }}).Parse(reportText + verdictText + safetyText)
 	if err == nil {
@@ -52,4 +52,4 @@ func writePage(w io.Writer, name string, data any) error {
 var machinesText string
 
 //go:embed history.html.tmpl
-var historyText string // what changed over runs
+var historyText string // changes over runs

@@ -13,8 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// legal drops the characters that XML has no place for; the canvas escapes the
-// others.
+// legal drops characters that XML does not allow; the canvas escapes the others.
 func legal(r rune) rune {
 	if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
 		return -1
@@ -53,18 +52,18 @@ func inline(pic picture, id, title, desc string) (string, error) {
 		text[m[2]:m[3]], id, html.EscapeString(strings.Map(legal, title)), html.EscapeString(strings.Map(legal, desc))) + body, nil
 }
 
-// flatText finds a text that is not turned: where it begins, its style, and what it says.
+// flatText finds a horizontal text: its start, style and content.
 var flatText = regexp.MustCompile(`<text x="([-0-9.]+)" y="[-0-9.]+" transform="scale\(1, -1\)"\s+style="([^"]*)">([^<]*)</text>`)
 
-// svgSize finds the size of the letters in a style.
+// svgSize finds the font size in a style.
 var svgSize = regexp.MustCompile(`font-size:([0-9.]+)px`)
 
-// wider is by how much the letters of another font may be wider than those by which a chart
-// is laid out: of DejaVu Sans by 12 to 20 %.
+// wider is the greatest allowed factor by which another font may be wider than the font of
+// the layout. DejaVu Sans is 12 to 20 % wider.
 const wider = 1.25
 
-// fitted gives the texts of a drawing that end near its right edge the width that they were
-// laid out with, whatever font a reader has: there they would be cut.
+// fitted fixes the width of texts that end near the right edge of a drawing. A reader's
+// wider font would otherwise be cut off there.
 func fitted(svg string) string {
 	return flatText.ReplaceAllStringFunc(svg, func(text string) string {
 		m := flatText.FindStringSubmatch(text)
@@ -86,13 +85,12 @@ func fitted(svg string) string {
 	})
 }
 
-// svgFont is the one font of the charts, whose widths they are laid out by. Named alone, it
-// leaves a reader's system that lacks it with the browser's default; a page names others of
-// the same widths after it.
+// svgFont is the font of the charts' layout. On a system without it a browser uses its
+// default font, so a page lists fonts of the same widths after it.
 const svgFont = "font-family:Liberation Sans;"
 
-// themed replaces the colours of every style attribute by CSS variables, and leaves the font
-// to the page. A colour that is no token is a mistake in a chart.
+// themed replaces the colours of every style attribute by CSS variables, and removes the
+// font, which the page sets. A colour that is not a token is a mistake in a chart.
 func themed(svg string) (string, error) {
 	var unknown []string
 	out := svgStyle.ReplaceAllStringFunc(svg, func(style string) string {
@@ -113,8 +111,8 @@ func themed(svg string) (string, error) {
 	return out, nil
 }
 
-// near reports whether hex is rgb but for the rounding of a translucent
-// colour, which loses up to a few units per channel.
+// near reports whether hex equals rgb within the rounding of a translucent colour: a few
+// units per channel.
 func near(hex string, rgb uint32) bool {
 	var v uint32
 	if _, err := fmt.Sscanf(hex, "#%06x", &v); err != nil {
@@ -129,5 +127,5 @@ func near(hex string, rgb uint32) bool {
 	return true
 }
 
-// slack is how far a channel may be off; tokens are further apart.
+// slack is the greatest error of a channel; tokens differ by more.
 const slack = 1

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// TestLegendFitsAnyFont: what ends at the right edge of a chart keeps its width where a reader
-// has other letters, and all of a chart is in the fonts of the page.
+// TestLegendFitsAnyFont: text at the right edge of a chart keeps its width under any font,
+// and all text is in the fonts of the page.
 func TestLegendFitsAnyFont(t *testing.T) {
 	const text = "knee (solid), its interval & more"
 	pic := picture{height: 100, body: func(c draw.Canvas) error {

@@ -40,12 +40,13 @@ type jsonAnswer struct {
 	Tolerates string `json:"tolerates"` // of a distributed lock
 }
 
-// jsonGuarantee is how a guarantee of a distributed lock stands.
+// jsonGuarantee is the state of a guarantee of a distributed lock.
 type jsonGuarantee struct {
 	Lock      string            `json:"lock"`
 	Guarantee harness.Guarantee `json:"guarantee"`
 	State     survival.State    `json:"state"`
 	Tries     int               `json:"tries"`
+	Published int               `json:"published"` // of Tries, in the project's own campaign
 	Scenarios []string          `json:"scenarios"`
 	Harms     []harness.Harm    `json:"harms"`
 }
@@ -79,7 +80,7 @@ func WriteJSON(w io.Writer, run *resultfile.Run) error {
 		class := survival.ClassOf(run.Faults, f.Lock.Name)
 		for _, g := range harness.Guarantees {
 			s := class.Guarantees[g]
-			out.Guarantees = append(out.Guarantees, jsonGuarantee{f.Lock.Name, g, s.State, s.Tries, append([]string{}, s.Scenarios...), append([]harness.Harm{}, s.Harms...)})
+			out.Guarantees = append(out.Guarantees, jsonGuarantee{f.Lock.Name, g, s.State, s.Tries, s.Published, append([]string{}, s.Scenarios...), append([]harness.Harm{}, s.Harms...)})
 		}
 	}
 	enc := json.NewEncoder(w)

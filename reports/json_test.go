@@ -12,7 +12,6 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// reportSchema compiles the schema.
 func reportSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(JSONSchema))
@@ -30,7 +29,6 @@ func reportSchema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// jsonOf returns the JSON report of run.
 func jsonOf(t *testing.T, run *resultfile.Run) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -40,8 +38,8 @@ func jsonOf(t *testing.T, run *resultfile.Run) []byte {
 	return out.Bytes()
 }
 
-// TestJSON: the JSON of real and made-up runs follows the schema, and contains the headline,
-// the tables and the guarantees of the page.
+// TestJSON: the JSON of recorded and synthetic runs follows the schema and contains the
+// headline, tables and guarantees of the page.
 func TestJSON(t *testing.T) {
 	s := reportSchema(t)
 	golden, err := resultfile.Load(goldenRun)
@@ -75,7 +73,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestJSONSchemaRejects: the schema notices each damage.
+// TestJSONSchemaRejects: the schema rejects each damage.
 func TestJSONSchemaRejects(t *testing.T) {
 	s := reportSchema(t)
 	text := string(jsonOf(t, synthetic.Zoo(10)))

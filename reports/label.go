@@ -11,22 +11,22 @@ import (
 
 // An endLabel names a line at its right end: these charts have no legend.
 type endLabel struct {
-	y    vg.Length // where the line ends
+	y    vg.Length // the end of the line
 	text string
 	look look
 }
 
-// labelSep stands between a name and its figure. (HTML joins common spaces.)
+// labelSep is between a name and its figure. (HTML joins common spaces.)
 const labelSep = nb + nb
 
 const (
 	labelSize = 8.5
 	labelGap  = vg.Length(labelSize * 1.25)
 	labelLead = vg.Length(48) // leader line, dash and marker left of the text
-	mostRoom  = width * 3 / 5 // that labels may take of the page: the rest is for the data
+	mostRoom  = width * 3 / 5 // greatest width of labels; the rest of the page is for the data
 )
 
-// labelRoom returns the width that labels take beside the data.
+// labelRoom returns the width of the labels next to the data.
 func labelRoom(labels []endLabel) vg.Length {
 	var w vg.Length
 	for _, l := range labels {
@@ -52,10 +52,9 @@ func drawLabels(c draw.Canvas, x vg.Length, labels []endLabel) {
 	}
 }
 
-// spread returns heights for labels that keep their order, lie at least gap
-// apart and within lo to hi, and are as near as possible to their lines: the
-// isotonic regression of y - rank·gap, by pooling adjacent violators. If they
-// do not fit, the gap shrinks.
+// spread returns heights for labels. They keep their order, are at least gap apart and
+// within lo to hi, and as near as possible to their lines. It is the isotonic regression of
+// y - rank·gap, by pooling adjacent violators. If they do not fit, the gap shrinks.
 func spread(labels []endLabel, gap, lo, hi vg.Length) []vg.Length {
 	n := len(labels)
 	if n > 1 {
@@ -92,7 +91,7 @@ func spread(labels []endLabel, gap, lo, hi vg.Length) []vg.Length {
 	return out
 }
 
-// rowName returns the style of the name of s beside its row.
+// rowName returns the style of the name of s next to its row.
 func rowName(s *series) text.Style {
 	st := typeset(8.5, ink, draw.XRight, draw.YCenter)
 	if s.look.strong {
@@ -101,6 +100,5 @@ func rowName(s *series) text.Style {
 	return st
 }
 
-// lift raises figures to where the eye sees their middle: they have no part
-// below the line of the text.
+// lift centres figures optically: they have no descenders.
 const lift = vg.Length(0.8)

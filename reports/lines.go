@@ -14,41 +14,37 @@ import (
 	"locklab/harness/stat"
 )
 
-// A lineChart draws a figure over an axis of the workload: one line a lock, in
-// one frame, or in a frame each where they are too many for one.
+// A lineChart draws a figure over an axis of the workload, one line per lock. All lines
+// share one frame, or each has its own if they are many.
 type lineChart struct {
-	stops  []stop // the places of the x axis, ascending
+	stops  []stop // ascending positions on the x axis
 	xTitle string
 	xScale warp   // nil is linear
 	place  string // between a figure and the stop it is from: "with", "at"
-	cpus   int    // where more workers than these are shaded; 0 if nowhere
-
-	// ticks, if not nil, labels the x axis instead of the stops.
-	ticks func(lo, hi float64) plot.ConstantTicks
+	cpus   int    // more workers are shaded; 0 disables the shading
 
 	y      scale
-	least  float64 // the y axis, if logarithmic, begins here or below; 0 says nothing
+	least  float64 // upper bound for the start of a logarithmic y axis; 0 sets none
 	yTitle string
 	format func(v float64) string // of the y axis
-	figure func(v float64) string // beside the line's end
+	figure func(v float64) string // of the value at the line's end
 
 	under drawing // drawn before the lines; may be nil
-	// own is drawn before the line of s, in its frame if it has one; with nil it
-	// draws what belongs to any line. It may be nil.
+	// own is drawn before the line of s, in its frame if it has one. For nil it draws the
+	// common part of all lines. It may be nil.
 	own   func(s *series) drawing
 	lines []line
 	data  source
 
 	also  []float64 // further figures that the y axis must reach
-	notes []note    // what shades and marks mean
-	apart bool      // each line has a frame of its own, however few there are
+	notes []note    // meaning of shades and marks
+	apart bool      // each line has its own frame, even if they are few
 
-	// caption, if not nil, says what stands beside the name of s in place of the figure at
-	// its end; "" keeps that.
+	// caption, if not nil, replaces the figure next to the name of s; "" keeps the figure.
 	caption func(s *series) string
 }
 
-// A scale is that of a y axis.
+// A scale is the scale of a y axis.
 type scale int
 
 const (
@@ -57,8 +53,7 @@ const (
 	countScale // from 0 to the greatest
 )
 
-// A line is one lock's medians, ascending by stop, without those that cannot
-// be drawn.
+// A line is one lock's medians, ascending by stop. It omits those outside the scale.
 type line struct {
 	s      *series
 	points []linePoint
@@ -70,9 +65,8 @@ type linePoint struct {
 	stat.Summary
 }
 
-// workersChart returns a chart of m over the number of workers of g. Where the
-// y axis is logarithmic, what is not positive cannot be drawn; it is in the
-// table.
+// workersChart returns a chart of m over the number of workers of g. A logarithmic y axis
+// omits values of zero or less; the table has them.
 func workersChart(g *group, m *metric.Metric, y scale) *lineChart {
 	l := &lineChart{xTitle: "workers contending for one lock (log scale)", xScale: logarithm, place: "with", y: y, data: g.source(m)}
 	if !g.Remote {
@@ -87,7 +81,7 @@ func workersChart(g *group, m *metric.Metric, y scale) *lineChart {
 	return l
 }
 
-// add adds the line of s, whose figure at stop number i is at(i).
+// add adds the line of s; at(i) is its figure at stop i.
 func (l *lineChart) add(s *series, at func(i int) stat.Summary) {
 	ln := line{s: s}
 	for i := range l.stops {
@@ -105,13 +99,13 @@ func (l *lineChart) add(s *series, at func(i int) stat.Summary) {
 	}
 }
 
-// drop takes the lines away of which f is true.
+// drop removes the lines that match f.
 func (l *lineChart) drop(f func(s *series) bool) {
 	l.lines = slices.DeleteFunc(l.lines, func(ln line) bool { return f(ln.s) })
 }
 
-// end returns the figure at the end of ln, with its stop if that is not the
-// last of the chart.
+// end returns the figure at the end of ln, with its stop if it is not the last of the
+// chart.
 func (l *lineChart) end(ln line) string {
 	if l.caption != nil {
 		if text := l.caption(ln.s); text != "" {
@@ -125,7 +119,6 @@ func (l *lineChart) end(ln line) string {
 	return text
 }
 
-// yRange returns the range of the y axis.
 func (l *lineChart) yRange() (lo, hi float64) {
 	if l.y == shareScale {
 		return 0, 100
@@ -157,7 +150,7 @@ func (l *lineChart) yRange() (lo, hi float64) {
 	return logRange(lo, hi)
 }
 
-// spread returns the ratio of the greatest to the least median, 0 without lines.
+// spread returns the ratio of the greatest to the least median, or 0 without lines.
 func (l *lineChart) spread() float64 {
 	lo, hi := math.Inf(1), 0.0
 	for _, ln := range l.lines {
@@ -168,7 +161,6 @@ func (l *lineChart) spread() float64 {
 	return hi / lo
 }
 
-// axes returns an empty plot with the axes of l.
 func (l *lineChart) axes() *plot.Plot {
 	used := make([]bool, len(l.stops))
 	for _, ln := range l.lines {
@@ -196,9 +188,6 @@ func (l *lineChart) axes() *plot.Plot {
 		p.X.Scale = l.xScale
 	}
 	p.X.Tick.Marker = stopTicks(stops, l.xScale)
-	if l.ticks != nil {
-		p.X.Tick.Marker = l.ticks(xLo, xHi)
-	}
 	switch l.y {
 	case shareScale:
 		p.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0 %"}, {Value: 25, Label: "25 %"}, {Value: 50, Label: "50 %"}, {Value: 75, Label: "75 %"}, {Value: 100, Label: "100 %"}}
@@ -210,7 +199,6 @@ func (l *lineChart) axes() *plot.Plot {
 	return p
 }
 
-// picture returns the chart as a picture.
 func (l *lineChart) picture(answer string, numbers table) picture {
 	pic := picture{answer: answer, numbers: numbers, data: l.data, body: l.frame, height: max(300, vg.Length(len(l.lines))*labelGap+50)}
 	if l.apart || len(l.lines) > mostLines {
@@ -219,7 +207,6 @@ func (l *lineChart) picture(answer string, numbers table) picture {
 	return pic
 }
 
-// frame draws all lines in one frame.
 func (l *lineChart) frame(c draw.Canvas) error {
 	p := l.axes()
 	labels := make([]endLabel, len(l.lines))
@@ -246,7 +233,7 @@ func (l *lineChart) frame(c draw.Canvas) error {
 	return nil
 }
 
-// frames draws every line in a frame of its own.
+// frames draws every line in its own frame.
 func (l *lineChart) frames(c draw.Canvas) error {
 	m := multiples{plot: l.axes(), xTitle: l.xTitle, yTitle: l.yTitle, notes: append(slices.Clone(l.notes), note{colour: ghost, line: true, text: "the other locks"})}
 	if p := m.plot; l.cpus >= 1 && float64(l.cpus) < p.X.Max {
@@ -280,7 +267,7 @@ func (l *lineChart) frames(c draw.Canvas) error {
 	return m.body(c)
 }
 
-// zone shades where there are more workers than processors.
+// zone shades the range with more workers than processors.
 func (l *lineChart) zone(c draw.Canvas, p *plot.Plot) {
 	cpus := float64(l.cpus)
 	if cpus < 1 || cpus >= p.X.Max {
@@ -294,7 +281,7 @@ func (l *lineChart) zone(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// zoneText says what the zone is, above the frame, where no line runs.
+// zoneText explains the zone above the frame, where it hides no line.
 func (l *lineChart) zoneText(c draw.Canvas, p *plot.Plot) {
 	cpus := float64(l.cpus)
 	if cpus < 1 || cpus >= p.X.Max {
@@ -311,7 +298,7 @@ func (l *lineChart) zoneText(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// at returns where v of stop number i is drawn.
+// at returns the position of v at stop i.
 func (l *lineChart) at(c draw.Canvas, p *plot.Plot, i int, v float64) vg.Point {
 	trX, trY := p.Transforms(&c)
 	pt := vg.Point{X: trX(l.stops[i].at), Y: c.Min.Y}
@@ -321,7 +308,6 @@ func (l *lineChart) at(c draw.Canvas, p *plot.Plot, i int, v float64) vg.Point {
 	return pt
 }
 
-// trace returns the medians of ln.
 func (l *lineChart) trace(ln line, c draw.Canvas, p *plot.Plot) (pts []vg.Point) {
 	for _, pt := range ln.points {
 		pts = append(pts, l.at(c, p, pt.stop, pt.Median))
@@ -329,8 +315,8 @@ func (l *lineChart) trace(ln line, c draw.Canvas, p *plot.Plot) (pts []vg.Point)
 	return pts
 }
 
-// extend leads the eye from the end of ln, drawn at pts, to the edge if the lock
-// was not measured there, and returns its height.
+// extend draws a faint line from the end of ln, drawn at pts, to the right edge if the lock
+// was not measured there. It returns the height of the end.
 func (ln line) extend(c draw.Canvas, pts []vg.Point) vg.Length {
 	end := pts[len(pts)-1]
 	if end.X < c.Max.X-1 {

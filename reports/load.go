@@ -13,7 +13,7 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A loadSweep is the open loops of a run whose workloads differ in nothing but the rate.
+// A loadSweep is the open loops of a run whose workloads differ only in the rate.
 type loadSweep struct {
 	context string // the rest of the workload
 	rates   []harness.Rate
@@ -22,19 +22,19 @@ type loadSweep struct {
 	locks   []*loadedLock
 }
 
-// A loadedLock is what one lock did at each rate.
+// A loadedLock is the results of one lock at each rate.
 type loadedLock struct {
 	s      *series
-	cells  []*cell // by rate; nil where it was not measured
+	cells  []*cell // by rate; nil if not measured
 	closed float64 // acquisitions per second in the closed loop with as many workers; 0 if not measured
 
 	knee   verdict.Knee
-	kneed  bool             // the run tells the knee
-	sought *resultfile.Knee // what the search for it found that chose the rates; nil if there was none
+	kneed  bool             // the results give a saturation point
+	sought *resultfile.Knee // the search that chose the rates; nil without one
 }
 
-// loads returns the open loops of the run for locks of the kind of g, under its conditions;
-// nil if there are none.
+// loads returns the open loops of the run for locks of the kind of g, under its conditions,
+// or nil.
 func (g *group) loads() *loadSweep {
 	for _, s := range g.loadSweeps() {
 		if g.conditions == "" || g.conditions == s.context {
@@ -46,8 +46,8 @@ func (g *group) loads() *loadSweep {
 	return nil
 }
 
-// loadSweeps returns the open loops of the run for locks of the kind of g, one for all that
-// differ in nothing but the rate, those with the most rates first.
+// loadSweeps returns the open loops of the run for locks of the kind of g, with the most
+// rates first. Each sweep has the open loops that differ only in the rate.
 func (g *group) loadSweeps() (sweeps []*loadSweep) {
 	byRest := make(map[string]*loadSweep)
 	for _, o := range g.both {
@@ -70,8 +70,8 @@ func (g *group) loadSweeps() (sweeps []*loadSweep) {
 	return sweeps
 }
 
-// under returns g once for each picture of c: a chart of open loops has one for each of the
-// conditions under which the run has them.
+// under returns g once for each picture of c: a chart of open loops has one for each set of
+// conditions.
 func (c *Chart) under(g *group) []*group {
 	sweeps := g.loadSweeps()
 	if !c.open || len(sweeps) < 2 {
@@ -86,8 +86,8 @@ func (c *Chart) under(g *group) []*group {
 	return out
 }
 
-// titled returns the question of a chart, with the conditions of g if its run has open loops
-// under several.
+// titled returns the question of a chart, with the conditions of g if its run has open
+// loops under several.
 func (g *group) titled(question string) string {
 	if g.conditions == "" {
 		return question
@@ -95,7 +95,8 @@ func (g *group) titled(question string) string {
 	return strings.TrimSuffix(question, "?") + ", with " + g.conditions + "?"
 }
 
-// findKnees finds the knees of the locks. sought are those that the run found before.
+// findKnees finds the saturation points of the locks. sought are the results of the run's
+// own search.
 func (s *loadSweep) findKnees(sought []resultfile.Knee) {
 	floor := s.floor()
 	for _, l := range s.locks {
@@ -114,8 +115,7 @@ func (s *loadSweep) findKnees(sought []resultfile.Knee) {
 	}
 }
 
-// closedLike returns the group of the run whose workload is load but for its arrivals,
-// or nil.
+// closedLike returns the group of the run whose workload is load in a closed loop, or nil.
 func (g *group) closedLike(load harness.Workload) *group {
 	load.Rate, load.Arrivals, load.Deadline = 0, harness.Poisson, 0
 	i := slices.IndexFunc(g.both, func(o *group) bool { return o.Remote == g.Remote && o.Axes == verdict.Axes(load) })
@@ -125,7 +125,8 @@ func (g *group) closedLike(load harness.Workload) *group {
 	return g.both[i]
 }
 
-// fill finds the locks that were measured with the number of workers with which most were.
+// fill selects the number of workers at which most locks were measured, and adds these
+// locks.
 func (s *loadSweep) fill(closed *group) {
 	most := 0
 	for _, g := range s.groups {
@@ -150,7 +151,7 @@ func (s *loadSweep) fill(closed *group) {
 	if closed != nil {
 		for _, x := range closed.at(s.workers) {
 			if l := byName[x.Lock.Name]; l != nil {
-				if v := x.Cells[s.workers].Summary(metric.Throughput).Median; v > 0 && v < 1e12 { // else it is damage
+				if v := x.Cells[s.workers].Summary(metric.Throughput).Median; v > 0 && v < 1e12 { // otherwise it is damage
 					l.closed = v
 				}
 			}
@@ -162,8 +163,8 @@ func (s *loadSweep) fill(closed *group) {
 	})
 }
 
-// at says where the knee of l is, with the interval that the run leaves; "" if neither the run nor
-// the search tells.
+// at returns the saturation point of l with its interval, or "" if neither results nor
+// search found it.
 func (l *loadedLock) at() string {
 	switch k := l.knee; {
 	case l.kneed && k.UpTo == 0:
@@ -178,12 +179,12 @@ func (l *loadedLock) at() string {
 	return ""
 }
 
-// probed says where the search for the knee of l found it.
+// probed returns the result of the search for the saturation point of l.
 func (l *loadedLock) probed() string {
 	return fmt.Sprintf("%v .. %v", l.sought.UpTo.Rounded(resultfile.KneeFigures), l.sought.Over.Rounded(resultfile.KneeFigures))
 }
 
-// bound returns r, or beyond if it is not known.
+// bound returns r, or beyond if r is unknown.
 func bound(r harness.Rate, beyond string) string {
 	if r == 0 {
 		return beyond
@@ -191,7 +192,8 @@ func bound(r harness.Rate, beyond string) string {
 	return r.String()
 }
 
-// why says what ends the range of loads that l is up to, in a sentence without its end.
+// why gives the reason for the upper end of the loads that l sustains, in a sentence
+// without its end.
 func (l *loadedLock) why() string {
 	k := l.knee
 	switch k.Rule {
@@ -203,8 +205,8 @@ func (l *loadedLock) why() string {
 	return fmt.Sprintf("this run asked for no more, and p99 is %s there", numfmt.Nanos(k.P99))
 }
 
-// wait returns quantile q of the waits of l at rate number i, all rounds together, or the floor
-// of the clock where it is below that; ok is false if the run does not resolve it.
+// wait returns quantile q of the waits of l at rate i over all rounds, or the floor of the
+// clock if that is greater. ok is false if there are too few samples.
 func (l *loadedLock) wait(i int, q, floor float64) (v float64, ok bool) {
 	if l.cells[i] == nil {
 		return 0, false
@@ -213,7 +215,6 @@ func (l *loadedLock) wait(i int, q, floor float64) (v float64, ok bool) {
 	return max(v, floor, 1), ok
 }
 
-// floor returns the greatest of the floors of the groups of s.
 func (s *loadSweep) floor() (most float64) {
 	for _, g := range s.groups {
 		most = max(most, g.Floor())
@@ -221,7 +222,6 @@ func (s *loadSweep) floor() (most float64) {
 	return most
 }
 
-// noLoads is the picture of a run without open loops for locks of the kind of g.
 func noLoads(g *group) picture {
 	kind := "local"
 	if g.Remote {
@@ -230,10 +230,8 @@ func noLoads(g *group) picture {
 	return nothing("This run has no open loop of a %s lock; one with --rate auto, or --workers 64 --rate 500/s,1k/s, shows how long its acquisitions wait at a given load.", kind)
 }
 
-// load describes the workload.
 func (s *loadSweep) load() string { return numfmt.Plural(s.workers, "worker") + ", " + s.context }
 
-// table has what each lock did at each load.
 func (s *loadSweep) table() table {
 	ms := []*metric.Metric{metric.Offered, metric.Throughput, metric.Goodput, metric.Late, metric.Dropped, metric.Backlog}
 	t := table{head: slices.Concat(titles("lock", "load"), byName(ms...), titles("p50", "p99", "p99.9", "closed loop", "knee"))}

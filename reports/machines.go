@@ -17,14 +17,13 @@ import (
 
 // A Machine is a run in a report of several.
 type Machine struct {
-	Name   string // no two are alike
-	Folder string // where it was read
+	Name   string // unique
+	Folder string // source of the run
 	Run    *resultfile.Run
 }
 
-// Machines gives each run, read from the folder of the same index, the shortest
-// name that no other has: that of its host, else of its folder, else the whole
-// path of that.
+// Machines names each run, read from the folder of the same index. It takes the first
+// unique name of host, folder and full path.
 func Machines(runs []*resultfile.Run, folders []string) []Machine {
 	out := make([]Machine, len(runs))
 	for i, run := range runs {
@@ -50,14 +49,14 @@ func Machines(runs []*resultfile.Run, folders []string) []Machine {
 	return out
 }
 
-// A property of a run is what two machines may differ in.
+// A property is an attribute of a run that may differ between machines.
 type property struct {
 	name   string
 	of     func(m Machine) string
-	remedy string // where it is of the setting, not of the machine
+	remedy string // set for a setting, not for a property of the machine
 }
 
-// properties are what is compared of machines, in the order of the table.
+// properties are the compared attributes, in the order of the table.
 var properties = []property{
 	{"host", func(m Machine) string { return m.Run.Manifest.Machine.Host }, ""},
 	{"processor", func(m Machine) string { return hardware(m.Run.Manifest.Machine) }, ""},
@@ -93,7 +92,7 @@ func servers(m Machine) string {
 	return strings.Join(parts, ", ")
 }
 
-// machinesTable lists the properties that are known of any machine.
+// machinesTable lists the properties known for any machine.
 func machinesTable(ms []Machine) table {
 	t := table{head: titles("machine")}
 	for _, m := range ms {
@@ -113,8 +112,8 @@ func machinesTable(ms []Machine) table {
 	return t
 }
 
-// differences says what the machines do not have in common beside themselves,
-// and what was not measured on all of them.
+// differences lists the differences in settings between the machines, and the cases that
+// not all of them measured.
 func differences(ms []Machine) (out []harness.Warning) {
 	for _, p := range properties {
 		if text := differ(ms, p.of); text != "" && p.remedy != "" {
@@ -133,8 +132,8 @@ func differences(ms []Machine) (out []harness.Warning) {
 	return append(out, coverage(ms)...)
 }
 
-// differ says which machines have which value: "2 on a; 4 on b and c". It is ""
-// if all have the same.
+// differ groups machines by value: "2 on a; 4 on b and c". It returns "" if all have the
+// same.
 func differ(ms []Machine, of func(m Machine) string) string {
 	var values []string
 	on := make(map[string][]string)
@@ -154,7 +153,7 @@ func differ(ms []Machine, of func(m Machine) string) string {
 	return strings.Join(values, "; ")
 }
 
-// copies warns of machines that hold the same run.
+// copies warns about machines with the same run.
 func copies(ms []Machine) (out []harness.Warning) {
 	for i, m := range ms {
 		for _, o := range ms[:i] {
@@ -169,7 +168,7 @@ func copies(ms []Machine) (out []harness.Warning) {
 	return out
 }
 
-// apart warns of machines that were not measured on the same day.
+// apart warns about machines measured on different days.
 func apart(ms []Machine) []harness.Warning {
 	var first, last time.Time
 	for _, m := range ms {
@@ -192,7 +191,7 @@ func apart(ms []Machine) []harness.Warning {
 		Remedy: "What else changed in that time is in the ratios too."}}
 }
 
-// coverage says which cases were not measured on every machine.
+// coverage lists the cases that were not measured on every machine.
 func coverage(ms []Machine) (out []harness.Warning) {
 	cases := make([]map[string]bool, len(ms))
 	all := make(map[string]bool)

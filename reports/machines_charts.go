@@ -16,8 +16,7 @@ import (
 
 const ratioDoc = "Mark: the rate on a machine over that on the first one, the median of the ratios of every round of the one to every round of the other; bar: its interval at 95 % for all cases that the two machines share together (Bonferroni), by the ranks that the Mann-Whitney test allows. Rounds of two machines are not pairs: what disturbed one of them does not cancel, as it does between two locks of one run. Pale: not apart from the same rate. Hue: family of the lock; shape: machine; bold: a lock to use."
 
-// ratios compares every machine with the first: a sweep over machines, whose
-// effects are of rounds that are no pairs.
+// ratios compares every machine with the first: a sweep over machines with unpaired rounds.
 func (x *match) ratios() *sweep {
 	s := &sweep{dimension: &dimension{name: "the machine"}, remote: x.remote, context: x.axes, cpus: x.cpus,
 		groups: x.groups, memo: make(map[[2]int][]effect), axis: "rate ÷ rate on " + x.machines[0].Name}
@@ -55,7 +54,6 @@ func (x *match) ratio(s *sweep, i, w int) (out []effect) {
 	return out
 }
 
-// drawRatios draws the ratios of the machines.
 func (x *match) drawRatios() picture {
 	s := x.ratios()
 	if s.workers == nil {
@@ -69,7 +67,7 @@ func (x *match) drawRatios() picture {
 	}}
 }
 
-// ratioAnswer says of each machine how many locks are faster and slower there.
+// ratioAnswer counts, for each machine, the locks that are faster and slower there.
 func (x *match) ratioAnswer(s *sweep, w int) string {
 	first := x.machines[0].Name
 	var parts []string
@@ -104,7 +102,6 @@ func (x *match) ratioAnswer(s *sweep, w int) string {
 	return fmt.Sprintf("With %s, against %s: %s.", numfmt.Plural(w, "worker"), first, strings.Join(parts, "; "))
 }
 
-// ratioTable lists every ratio.
 func (x *match) ratioTable(s *sweep) table {
 	unit := "per second"
 	if x.remote {

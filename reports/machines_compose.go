@@ -11,7 +11,7 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// draft draws what x compares; only the ratios and the rates if it is folded.
+// draft draws the comparison; if folded, only the ratios and the rates.
 func (x *match) draft(id string, folded bool) (section, error) {
 	s := section{ID: "machines-" + id, Title: kind(x.remote) + ", " + x.axes, Slug: slugOf(x.axes), Folded: folded}
 	suffix := map[bool]string{false: "", true: "-distributed"}[x.remote]
@@ -44,7 +44,7 @@ func (x *match) draft(id string, folded bool) (section, error) {
 	return s, nil
 }
 
-// A comparison of machines is what their template reads.
+// A machinesDocument is the data of the template for several machines.
 type machinesDocument struct {
 	Title, Origin string
 	Tokens        []paint
@@ -56,7 +56,6 @@ type machinesDocument struct {
 	glossary
 }
 
-// composeMachines returns the report of ms, two or more.
 func composeMachines(ms []Machine) (*machinesDocument, error) {
 	if len(ms) < 2 {
 		return nil, fmt.Errorf("%w: a report of several machines needs two, got %d", harness.ErrUsage, len(ms))
@@ -96,8 +95,8 @@ func composeMachines(ms []Machine) (*machinesDocument, error) {
 	return doc, nil
 }
 
-// verdictsTable sets the verdicts of the machines beside each other: a row a
-// situation, whatever the processors of a machine.
+// verdictsTable shows the verdicts of the machines side by side, one row per situation, for
+// any number of processors.
 func verdictsTable(machines []*document) table {
 	t := table{head: titles("situation")}
 	for i, m := range machines {
@@ -106,7 +105,7 @@ func verdictsTable(machines []*document) table {
 		for _, d := range m.Decisions {
 			name, before := requirement(d)+", "+d.Situation.Workload(), at
 			if at = slices.IndexFunc(t.rows, func(row []string) bool { return row[0] == name }); at < 0 {
-				at = before + 1 // the order of situations is that of each machine
+				at = before + 1 // keep each machine's order of situations
 				row := slices.Repeat([]string{unknown}, len(machines)+1)
 				row[0] = name
 				t.rows = slices.Insert(t.rows, at, row)
@@ -123,7 +122,7 @@ func verdictsTable(machines []*document) table {
 
 const nothingShared = "No two of these runs measured the same workload, so there is nothing to draw side by side."
 
-// Headline sums the differences up.
+// Headline counts the differences.
 func (d *machinesDocument) Headline() string {
 	if len(d.Differences) == 0 {
 		return "Settings and coverage: the runs do not differ"
@@ -131,7 +130,7 @@ func (d *machinesDocument) Headline() string {
 	return "Settings and coverage: " + numfmt.Plural(len(d.Differences), "difference") + " between the runs"
 }
 
-// Shared is what to say if nothing is.
+// Shared returns the note for machines without common cases.
 func (d *machinesDocument) Shared() string {
 	if d.Sections == nil {
 		return nothingShared

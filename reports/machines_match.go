@@ -9,8 +9,8 @@ import (
 	"locklab/harness/verdict"
 )
 
-// A match is the groups of one workload, of local or of remote locks, that more
-// than one machine measured.
+// A match is the groups of one workload, of local or of distributed locks, that more than
+// one machine measured.
 type match struct {
 	remote   bool
 	axes     string
@@ -19,11 +19,11 @@ type match struct {
 	groups   []*group // by machine
 	cpus     int      // of every machine, 0 if they differ
 
-	shared []int // by machine: how many cases of the whole run the first one has too
+	shared []int // by machine: cases of the whole run that the first machine also has
 }
 
-// matches returns what the machines have in common: local locks first, and in
-// the order of the machines that have it.
+// matches returns the common workloads of the machines, local locks first, then in the
+// order of the machines.
 func matches(ms []Machine) (out []*match) {
 	type key struct {
 		remote bool
@@ -65,8 +65,8 @@ func matches(ms []Machine) (out []*match) {
 	return out
 }
 
-// sharedCases returns how many cases of two runs can be compared: as many intervals
-// hold together, whichever of them is looked at. "locklab compare" counts them alike.
+// sharedCases returns the number of comparable cases of two runs. All their intervals hold
+// together. "locklab compare" counts the same way.
 func sharedCases(a, b *resultfile.Run) (n int) {
 	type key struct{ lock, workload string }
 	has := func(run *resultfile.Run) map[key]bool {
@@ -98,8 +98,7 @@ func (x *match) cell(i int, lock string, w int) *cell {
 	return nil
 }
 
-// locks returns the series of the locks that two machines measured or more, as
-// one of them has it.
+// locks returns a series of each lock that at least two machines measured.
 func (x *match) locks() (out []*series) {
 	seen := make(map[string]int)
 	for _, g := range x.groups {
@@ -113,7 +112,6 @@ func (x *match) locks() (out []*series) {
 	return out
 }
 
-// workers returns the numbers of workers of all groups, ascending.
 func (x *match) workers() (ws []int) {
 	for _, g := range x.groups {
 		ws = append(ws, g.Workers...)
@@ -122,7 +120,7 @@ func (x *match) workers() (ws []int) {
 	return slices.Compact(ws)
 }
 
-// cases returns how many cases of x two machines share.
+// cases counts the cases of all groups of x.
 func (x *match) cases() (n int) {
 	for _, g := range x.groups {
 		n += g.Cases
@@ -130,8 +128,7 @@ func (x *match) cases() (n int) {
 	return n
 }
 
-// largestMatch returns the index of the match of one kind with the most cases,
-// or -1.
+// largestMatch returns the index of the match of one kind with the most cases, or -1.
 func largestMatch(xs []*match, remote bool) int {
 	best := -1
 	for i, x := range xs {
@@ -142,8 +139,7 @@ func largestMatch(xs []*match, remote bool) int {
 	return best
 }
 
-// fairness is Jain's index by which the locks of x are drawn: as of a group, on any
-// machine.
+// fairness returns the metric of Jain's index for x, as for a group.
 func (x *match) fairness() *metric.Metric {
 	for _, g := range x.groups {
 		if m := g.fairness(); m == metric.Jain {
@@ -153,7 +149,7 @@ func (x *match) fairness() *metric.Metric {
 	return metric.WindowJain
 }
 
-// source says that a picture of x draws m.
+// source returns the source of a picture of x that draws m.
 func (x *match) source(m *metric.Metric) source {
 	s := source{metrics: []*metric.Metric{m}}
 	for _, g := range x.groups {

@@ -18,8 +18,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// An overlay is a figure of every lock over the number of workers, all machines
-// in one frame.
+// An overlay is a figure of every lock over the number of workers, all machines in one
+// frame.
 type overlay struct {
 	name, title string
 	metric      *metric.Metric
@@ -27,7 +27,7 @@ type overlay struct {
 	yTitle      string
 	format      func(v float64) string
 	most        bool   // the greatest figure is the best
-	best        string // what the lock with the best figure is
+	best        string // the meaning of the best figure
 }
 
 var overlays = []overlay{
@@ -41,7 +41,7 @@ var overlays = []overlay{
 
 const overlayDoc = "A frame a lock, a line a machine: hue, dash and marker. Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. Bold names are locks to use."
 
-// draw draws o of the locks that machines of x share.
+// draw draws o for the locks that machines of x share.
 func (o overlay) draw(x *match) picture {
 	if o.metric == metric.Jain {
 		o.metric = x.fairness()
@@ -83,7 +83,7 @@ func (o overlay) draw(x *match) picture {
 		body: func(c draw.Canvas) error { return o.body(c, x, l, panels) }}
 }
 
-// legendStep is the height of the line that says which line is which machine.
+// legendStep is the height of the legend line.
 const legendStep = vg.Length(18)
 
 func (o overlay) body(c draw.Canvas, x *match, l *lineChart, panels []panel) error {
@@ -99,7 +99,7 @@ func (o overlay) body(c draw.Canvas, x *match, l *lineChart, panels []panel) err
 	return m.body(draw.Crop(c, 0, 0, 0, -legendStep))
 }
 
-// legend writes which line is which machine at the top of c.
+// legend writes the legend of the machines at the top of c.
 func (x *match) legend(c draw.Canvas) {
 	at := c.Min.X
 	st := typeset(labelSize, ink, draw.XLeft, draw.YCenter)
@@ -114,8 +114,8 @@ func (x *match) legend(c draw.Canvas) {
 	}
 }
 
-// answer names the best lock of each machine with the most workers that all of
-// them measured.
+// answer names the best lock of each machine with the most workers that all of them
+// measured.
 func (o overlay) answer(x *match) string {
 	w := 0
 	for _, n := range slices.Backward(x.workers()) {
@@ -146,7 +146,6 @@ func (o overlay) answer(x *match) string {
 	return fmt.Sprintf("With %s, of the locks that machines share, %s: %s.", numfmt.Plural(w, "worker"), o.best, strings.Join(parts, ", "))
 }
 
-// table lists the figures, a column a machine.
 func (o overlay) table(x *match) table {
 	t := table{head: titles("lock", "workers")}
 	for _, m := range x.machines {

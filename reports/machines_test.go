@@ -72,8 +72,8 @@ func TestMachineNames(t *testing.T) {
 	}
 }
 
-// pairOf returns two machines of the same locks, the second faster by the
-// factors of its locks.
+// pairOf returns two machines with the same locks. The second is faster by the lock's
+// factor.
 func pairOf(rounds int, factors map[string]float64) []Machine {
 	models := func(by map[string]float64) (ms []synthetic.Model) {
 		for i, name := range []string{"mcs", "ticket", "mutex"} {
@@ -90,7 +90,7 @@ func pairOf(rounds int, factors map[string]float64) []Machine {
 	return Machines([]*resultfile.Run{a, b}, []string{"a", "b"})
 }
 
-// TestRatios: what is built into two runs is found, and its interval holds it.
+// TestRatios: the ratio finds the factor of two runs, and its interval contains it.
 func TestRatios(t *testing.T) {
 	factors := map[string]float64{"mcs": 2, "ticket": 0.5, "mutex": 1}
 	xs := matches(pairOf(10, factors))
@@ -120,15 +120,15 @@ func TestRatios(t *testing.T) {
 	if want := "(of 3 locks, 1 faster there beyond doubt, 1 slower)."; !strings.HasPrefix(pic.answer, "With 4 workers, against a: on b a lock in the middle has ") || !strings.HasSuffix(pic.answer, want) {
 		t.Errorf("got %q, want %q", pic.answer, want)
 	}
-	// Three rounds reach no interval of 95 %, and the answer says so.
+	// Three rounds give no interval of 95 %; the answer must contain that.
 	pic = matches(pairOf(3, factors))[0].drawRatios()
 	if want := fmt.Sprintf("n = 3: to tell a difference from chance needs %d rounds", stat.MinUnpaired(stat.Level(9))); !strings.Contains(pic.answer, want) {
 		t.Errorf("got %q, want %q", pic.answer, want)
 	}
 }
 
-// TestRatiosAreNotPairs: a disturbance that hits the same rounds on one machine
-// only must not hide in a pairing. Reversing the rounds changes nothing.
+// TestRatiosAreNotPairs: rounds of different machines are not paired, so reversing the
+// rounds of one changes nothing. Pairing could hide a disturbance of one machine.
 func TestRatiosAreNotPairs(t *testing.T) {
 	ms := pairOf(8, map[string]float64{"mcs": 1.1, "ticket": 1, "mutex": 1})
 	before := matches(ms)[0].ratios().effects(1, 4)
@@ -192,7 +192,6 @@ func without(rs []*harness.Result, lock string) []*harness.Result {
 	return slices.DeleteFunc(rs, func(r *harness.Result) bool { return r.Lock.Name == lock })
 }
 
-// renderMachines returns every output of ms.
 func renderMachines(t *testing.T, ms []Machine) string {
 	t.Helper()
 	var buf bytes.Buffer
@@ -203,8 +202,8 @@ func renderMachines(t *testing.T, ms []Machine) string {
 	return buf.String()
 }
 
-// TestMachinesOfAnyKind: runs that share little or nothing are drawn, or it is
-// said that there is nothing to draw.
+// TestMachinesOfAnyKind: runs with little or nothing in common are drawn, or the report
+// notes that there is nothing to draw.
 func TestMachinesOfAnyKind(t *testing.T) {
 	same := map[string]float64{"mcs": 1, "ticket": 1, "mutex": 1}
 	other := synthetic.Run(3, 2, 64, []int{8, 16}, synthetic.Fast("mcs", 1e6))
@@ -242,8 +241,7 @@ func TestMachinesOfAnyKind(t *testing.T) {
 	}
 }
 
-// TestMachinesEscape puts markup wherever two files, their folders and hosts
-// could hold it.
+// TestMachinesEscape puts markup into all fields of two files, their folders and hosts.
 func TestMachinesEscape(t *testing.T) {
 	const evil = `<script>alert("x")</script>|&'` + "`"
 	a, b := synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6)), synthetic.Run(2, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6))
@@ -264,8 +262,7 @@ func TestMachinesEscape(t *testing.T) {
 	checkTables(t, text.String())
 }
 
-// TestMachinesScrambled sets runs of random figures beside each other: no panic,
-// and no figure that is none.
+// TestMachinesScrambled compares runs of random figures: no panic and no invalid number.
 func TestMachinesScrambled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// WriteMachinesHTML writes one self-contained page about several runs: the
-// verdicts of each, and what they share in the same frames. The first is the one
-// that the others are compared with. The error wraps harness.ErrUsage if there
-// are not two.
+// WriteMachinesHTML writes one self-contained page about several runs: the verdicts of
+// each, and the common cases in shared frames. The others are compared with the first. The
+// error wraps harness.ErrUsage if there are fewer than two.
 func WriteMachinesHTML(w io.Writer, ms []Machine) error {
 	doc, err := composeMachines(ms)
 	if err != nil {
@@ -19,8 +18,8 @@ func WriteMachinesHTML(w io.Writer, ms []Machine) error {
 	return writePage(w, "machines", doc)
 }
 
-// WriteMachinesMarkdown writes what WriteMachinesHTML writes as Markdown; folder
-// and picture are as in [WriteMarkdown].
+// WriteMachinesMarkdown writes the content of [WriteMachinesHTML] as Markdown; folder and
+// picture are as in [WriteMarkdown].
 func WriteMachinesMarkdown(w io.Writer, ms []Machine, folder string, picture func(path string, png []byte) error) error {
 	doc, err := composeMachines(ms)
 	if err != nil {
@@ -56,8 +55,8 @@ func WriteMachinesMarkdown(w io.Writer, ms []Machine, folder string, picture fun
 	return m.writeTo(w)
 }
 
-// WriteMachines writes the verdicts of ms, what they do not have in common and
-// how fast each is, as text no wider than width columns, 60 at least.
+// WriteMachines writes the verdicts of ms, their differences and their speeds as text. No
+// line is wider than width columns, at least 60.
 func WriteMachines(w io.Writer, ms []Machine, width int) error {
 	doc, err := composeMachines(ms)
 	if err != nil {

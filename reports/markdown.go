@@ -11,10 +11,9 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// WriteMarkdown writes what WriteHTML writes as Markdown, as GitHub reads it
-// (GFM). The charts are PNG files of 144 dots per inch: picture takes each of
-// them before the text is written, under the path by which the text refers to
-// it, which is folder/NAME.png.
+// WriteMarkdown writes the content of [WriteHTML] as GitHub Flavored Markdown. The charts
+// are PNG files of 144 dots per inch. Before it writes the text, it passes each to picture
+// with its path, folder/NAME.png.
 func WriteMarkdown(w io.Writer, run *resultfile.Run, folder string, picture func(path string, png []byte) error) error {
 	doc, err := compose(run)
 	if err != nil {
@@ -64,7 +63,6 @@ func (m *markdown) document(doc *document) {
 	}
 }
 
-// verdicts writes the table of verdicts under a heading of the given level.
 func (m *markdown) verdicts(doc *document, level int) {
 	if !doc.Measured {
 		return
@@ -98,7 +96,6 @@ func (m *markdown) verdicts(doc *document, level int) {
 	m.exclusions(doc.Exclusions)
 }
 
-// answers writes the table of decisions.
 func (m *markdown) answers(doc *document) {
 	var rows [][]string
 	for _, a := range doc.Answers {
@@ -260,7 +257,7 @@ func (m *markdown) breaches(doc *document) {
 	}
 }
 
-// audit writes what was checked, lock by lock.
+// audit writes the checks of each lock.
 func (m *markdown) audit(doc *document) {
 	if len(doc.Audit) == 0 {
 		return
@@ -275,7 +272,7 @@ func (m *markdown) audit(doc *document) {
 	m.close()
 }
 
-// metrics writes what each metric is.
+// metrics writes the definition of each metric.
 func (m *markdown) metrics(g glossary) {
 	if len(g.Metrics) > 0 {
 		m.definitions(g)
@@ -294,7 +291,6 @@ func (m *markdown) metrics(g glossary) {
 	m.close()
 }
 
-// definitions writes what each metric of g is.
 func (m *markdown) definitions(g glossary) {
 	m.heading(2, g.MetricsTitle())
 	m.text(g.MetricsText())
@@ -308,7 +304,7 @@ func (m *markdown) definitions(g glossary) {
 	m.close()
 }
 
-// target returns a text to which links lead.
+// target returns a text with an anchor for links.
 func target(link, text string) string {
 	return fmt.Sprintf(`<a id="%s"></a>%s`, link, inlineText(text))
 }

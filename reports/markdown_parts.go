@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// figure writes f; its picture has that name.
+// figure writes f with the given name for its picture.
 func (m *markdown) figure(f figure, name string) {
 	if f.Folded {
 		m.open(f.Title)
@@ -36,8 +36,7 @@ func (m *markdown) figure(f figure, name string) {
 	m.numbers("numbers", texts(f.Head), f.Rows, f.Omitted, f.Head...)
 }
 
-// image hands the picture over, without the title and the answer, which the
-// text has.
+// image passes the picture to the caller without title and answer, which are in the text.
 func (m *markdown) image(title, answer, name string, pic picture) {
 	if m.err != nil || pic.height == 0 {
 		return
@@ -61,8 +60,7 @@ func (m *markdown) image(title, answer, name string, pic picture) {
 	}
 }
 
-// numbers writes a table that is shown when asked for, and where those of its columns are
-// explained that linked has.
+// numbers writes a folded table, with links to the definitions of its columns in linked.
 func (m *markdown) numbers(summary string, head []string, rows [][]string, omitted string, linked ...piece) {
 	if len(rows) > 0 {
 		m.open(summary)
@@ -77,8 +75,8 @@ func (m *markdown) numbers(summary string, head []string, rows [][]string, omitt
 	}
 }
 
-// meanings writes in one line where the glossary says what the columns of a table are,
-// one link for all that it says one thing of.
+// meanings writes one line of links from the columns of a table to the glossary, one link
+// for each definition.
 func (m *markdown) meanings(head []piece) {
 	var order []string
 	named := make(map[string][]string)

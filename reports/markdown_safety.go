@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// safety writes what the distributed locks survive.
+// safety writes the results of the failure scenarios.
 func (m *markdown) safety(s *safetySection) {
 	if s == nil {
 		return

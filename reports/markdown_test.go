@@ -16,7 +16,6 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// markdownOf returns the Markdown of run and its pictures.
 func markdownOf(t *testing.T, run *resultfile.Run) (string, map[string][]byte) {
 	t.Helper()
 	var buf bytes.Buffer
@@ -37,8 +36,6 @@ func keep(pictures map[string][]byte) func(string, []byte) error {
 	}
 }
 
-// everything returns a run with local and remote locks, several groups and
-// hardware.
 func everything() *resultfile.Run {
 	models := []synthetic.Model{synthetic.Fast("mcs", 1e6), synthetic.Fast("ticket", 2e6), synthetic.With(synthetic.Fast("broken", 2e6), func(m *synthetic.Model) { m.Breaks = true })}
 	run := synthetic.Run(1, 2, 2, []int{1, 2, 4}, append(models, synthetic.Model{Lock: synthetic.Served("redis-lock", harness.Redis, "redis"), Rate: synthetic.Constant(3000), Handed: 0.5})...)
@@ -53,8 +50,8 @@ func everything() *resultfile.Run {
 
 var imageRE = regexp.MustCompile(`!\[((?:[^\]\\]|\\.)*)\]\(<([^>]*)>\)`)
 
-// TestMarkdown checks that the text has what the page has: every chart with its
-// question, its answer and its figures, and a picture for each.
+// TestMarkdown: the text has the content of the page: every chart with its question,
+// answer, figures and picture.
 func TestMarkdown(t *testing.T) {
 	run := everything()
 	text, pictures := markdownOf(t, run)
@@ -106,8 +103,7 @@ func TestMarkdown(t *testing.T) {
 	checkTables(t, text)
 }
 
-// checkTables checks that every row of a table has the columns of its head, as
-// a reader of Markdown counts them.
+// checkTables checks that every row of a table has as many columns as its head in Markdown.
 func checkTables(t *testing.T, text string) {
 	t.Helper()
 	columns, tables := 0, 0
@@ -130,7 +126,7 @@ func checkTables(t *testing.T, text string) {
 	}
 }
 
-// prose returns text without what stands in fences: that is shown as it is.
+// prose returns text without its fenced blocks.
 func prose(t *testing.T, text string) string {
 	t.Helper()
 	var out strings.Builder
@@ -152,8 +148,8 @@ func prose(t *testing.T, text string) string {
 	return out.String()
 }
 
-// TestMarkdownEscapes puts markup wherever a file could hold it. What is shown
-// must be what the file holds.
+// TestMarkdownEscapes puts markup into every field of a file. The reader must see exactly
+// the text of the file.
 func TestMarkdownEscapes(t *testing.T) {
 	const evil = "<script>alert(1)</script>|`x`*b*_i_~s~[l](http://e.vil)![p](q)&amp;$a$@user\\|\n# h\r\n```\n- <img src=x onerror=y>\x1b[31m"
 	run := synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6), synthetic.With(synthetic.Fast("broken", 2e6), func(m *synthetic.Model) { m.Breaks = true }))
@@ -173,7 +169,7 @@ func TestMarkdownEscapes(t *testing.T) {
 			t.Errorf("%q got through", bad)
 		}
 	}
-	// The command is shown as it is, in a fence that it cannot close.
+	// The command is in a fence that it cannot close.
 	if !strings.Contains(text, "\n````\n") {
 		t.Error("a fence of three would be closed by the command")
 	}
@@ -218,7 +214,7 @@ func TestMarkdownErrors(t *testing.T) {
 	}
 }
 
-// spoilRun puts text wherever a file could hold it.
+// spoilRun puts text into every text field of a file.
 func spoilRun(run *resultfile.Run, text string) {
 	m := &run.Manifest
 	m.Command, m.Commit = []string{"locklab", text}, text
@@ -241,7 +237,7 @@ func spoilRun(run *resultfile.Run, text string) {
 	}
 }
 
-// TestSVGEscapes: a drawing with markup in its texts is still a drawing.
+// TestSVGEscapes: a drawing with markup in its texts is still valid.
 func TestSVGEscapes(t *testing.T) {
 	run := everything()
 	spoilRun(run, `<script>alert("x")</script>]]>&'`+"`|\x01")

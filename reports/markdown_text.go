@@ -24,14 +24,14 @@ func (m *markdown) items(list []string) {
 	}
 }
 
-// open begins a part that is shown when asked for; close ends it.
+// open begins a folded part; close ends it.
 func (m *markdown) open(summary string) {
 	fmt.Fprintf(&m.buf, "<details><summary>%s</summary>\n\n", html.EscapeString(oneLine(summary)))
 }
 
 func (m *markdown) close() { m.buf.WriteString("</details>\n\n") }
 
-// code writes s as it is, in a fence longer than any in it.
+// code writes s unchanged, in a fence longer than any fence in it.
 func (m *markdown) code(s string) {
 	fence := "```"
 	for strings.Contains(s, fence) {
@@ -53,7 +53,7 @@ func (m *markdown) facts(fs []fact) {
 	m.table([]string{"property", "value"}, rows)
 }
 
-// table writes rows of plain text. A short row is filled up.
+// table writes rows of plain text, and fills up short rows.
 func (m *markdown) table(head []string, rows [][]string) {
 	escaped := make([][]string, len(rows))
 	for i, row := range rows {
@@ -64,7 +64,6 @@ func (m *markdown) table(head []string, rows [][]string) {
 	m.rows(head, escaped)
 }
 
-// rows writes a table of Markdown.
 func (m *markdown) rows(head []string, rows [][]string) {
 	line := func(cells []string) {
 		m.buf.WriteString("|")
@@ -89,19 +88,17 @@ func (m *markdown) rows(head []string, rows [][]string) {
 	m.buf.WriteByte('\n')
 }
 
-// markdownEscapes replaces what Markdown or GitHub would read as markup: also
-// formulas between dollars, and addresses.
+// markdownEscapes escapes the markup of Markdown and GitHub, including formulas between
+// dollars, and addresses.
 var markdownEscapes = strings.NewReplacer(
 	"&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "&#124;", "$", "&#36;", "://", "&#58;//",
 	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "~", `\~`,
 )
 
-// inlineText returns s, which may come from anywhere, as Markdown that shows it
-// and does nothing else.
+// inlineText escapes s, which may come from anywhere, so that Markdown shows it literally.
 func inlineText(s string) string { return markdownEscapes.Replace(oneLine(s)) }
 
-// blockText is inlineText for what begins a line, where more characters have a
-// meaning.
+// blockText is inlineText for the start of a line, where more characters have a meaning.
 func blockText(s string) string {
 	s = inlineText(s)
 	digits := strings.TrimLeft(s, "0123456789")
@@ -116,7 +113,7 @@ func blockText(s string) string {
 	return s
 }
 
-// oneLine joins the lines of s, and drops what is not to be seen.
+// oneLine joins the lines of s and drops invisible characters.
 func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -126,7 +123,7 @@ func oneLine(s string) string {
 	}, s), func(r rune) bool { return r == ' ' }), " ")
 }
 
-// A markdown collects a text and hands its pictures over. The first error ends
+// A markdown collects a text and passes its pictures to the caller. The first error ends
 // both.
 type markdown struct {
 	buf     bytes.Buffer

@@ -9,7 +9,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// notKnown says why figures of t are not known, column by column; "" if all are.
+// notKnown gives the reasons for unknown figures of t, column by column, or "" if all are
+// known.
 func notKnown(t table) string {
 	var why []string
 	of := make(map[string][]string) // columns, by reason
@@ -40,13 +41,13 @@ func notKnown(t table) string {
 	return unknown + " stands for no figure. " + numfmt.Sentence(strings.Join(why, "; "))
 }
 
-// quantiles are those that a column may be of, by what its head ends with or contains.
+// quantiles maps the end of a column head, or a part of it, to its quantile.
 var quantiles = []struct {
 	name string
 	q    float64
 }{{"p999", 0.999}, {"p99.9", 0.999}, {"p99", 0.99}, {"p90", 0.9}, {"p50", 0.5}}
 
-// untold says why a column may have no figure in a row, if that hangs on the column.
+// untold gives the reason for a missing figure in a column, if it depends on the column.
 func untold(h piece) string {
 	name := strings.ToLower(h.Text)
 	if h.Metric != nil {

@@ -7,7 +7,7 @@ import (
 	"locklab/harness/metric"
 )
 
-// TestNotKnown: a table that has a dash says what it is for, by its columns.
+// TestNotKnown: a table with dashes explains them by column.
 func TestNotKnown(t *testing.T) {
 	head := slices.Concat(titles("lock", "p99 wait"), byName(metric.Jain, metric.Requests), titles("interval"), byName(metric.CPU))
 	for _, c := range []struct {

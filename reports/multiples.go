@@ -9,11 +9,10 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// mostLines is how many lines one frame holds. More of them cross too often to
-// be told apart: they get a frame each.
+// mostLines is the greatest number of lines in one frame. If there are more they cross too
+// often, and each gets its own frame.
 const mostLines = 8
 
-// The measures of small multiples.
 const (
 	panelColumns = 4
 	panelGap     = vg.Length(14) // between columns
@@ -23,26 +22,24 @@ const (
 	panelScale   = vg.Length(42) // left of the first column
 )
 
-// Multiples are small frames with the same axes, one a lock, in which that lock
-// stands out against all others.
+// Multiples are small frames with the same axes, one for each lock. Each highlights its
+// lock against all others.
 type multiples struct {
 	plot   *plot.Plot // the axes, with their ticks
 	under  drawing    // grid and zones, behind the lines of every frame; may be nil
 	panels []panel
 	yTitle string
 	xTitle string
-	notes  []note // what a shade or a grey line means
+	notes  []note // meaning of a shade or a grey line
 }
 
-// A panel is a lock in its frame.
 type panel struct {
 	look   look
 	figure string // right of the name
-	// trace returns the lock's line in the frame c: what the other frames show
-	// in grey.
+	// trace returns the lock's line in the frame c; the other frames show it in grey.
 	trace func(c draw.Canvas, p *plot.Plot) []vg.Point
 	draw  drawing // the lock itself
-	under drawing // what lies behind it and all others, as a field; may be nil
+	under drawing // drawn behind all lines of the frame, such as an area; may be nil
 }
 
 // A note explains a colour by a sample of it.
@@ -55,24 +52,21 @@ type note struct {
 	sample func(c draw.Canvas, box vg.Rectangle)
 }
 
-// alone returns s as it is drawn in a frame of its own, where no dash has to
-// tell it from others.
+// alone returns s for its own frame, where it needs no dash.
 func alone(s *series) *series {
 	one := *s
 	one.look.dash = nil
-	if one.look.hollow { // what is simulated stays dashed
+	if one.look.hollow { // simulated lines stay dashed
 		one.look.dash, one.look.marker = modelDashes[0], modelShapes[0]
 	}
 	return &one
 }
 
-// panelRows returns how many rows of frames there are.
 func panelRows(n int) int { return (n + panelColumns - 1) / panelColumns }
 
 // panelsHeight returns the height of n small multiples.
 func panelsHeight(n int) vg.Length { return vg.Length(panelRows(n))*panelStep + 40 }
 
-// body draws the frames.
 func (m multiples) body(c draw.Canvas) error {
 	c = draw.Crop(c, 0, 0, vg.Points(4), 0) // room for descenders
 	c.FillText(typeset(9, ink, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, m.yTitle)
@@ -92,9 +86,8 @@ func (m multiples) body(c draw.Canvas) error {
 		b.Min.Y = b.Max.Y - panelStep + panelHead + panelFoot
 		return b
 	}
-	// All frames have one size, so a line is traced once and moved. It is
-	// thinned out there: in the grey no reader sees the difference, and a page
-	// holds n² of these lines.
+	// All frames have one size, so each line is traced once and moved. It is also thinned:
+	// in grey no reader sees the difference, and a page has n² of these lines.
 	origin := box(0)
 	traces := make([][]vg.Point, len(m.panels))
 	for i, pn := range m.panels {
@@ -114,7 +107,7 @@ func (m multiples) body(c draw.Canvas) error {
 	return nil
 }
 
-// ghosts draws all traces but number skip, moved by d, as one path.
+// ghosts draws all traces except number skip, moved by d, as one path.
 func ghosts(c draw.Canvas, traces [][]vg.Point, skip int, d vg.Point) {
 	var path vg.Path
 	for i, pts := range traces {
@@ -133,8 +126,8 @@ func ghosts(c draw.Canvas, traces [][]vg.Point, skip int, d vg.Point) {
 	c.Stroke(path)
 }
 
-// frame draws the axes around b; scale and foot say whether it carries the
-// figures of the y axis and of the x axis.
+// frame draws the axes around b; scale and foot select the figures of the y axis and of the
+// x axis.
 func (m multiples) frame(b draw.Canvas, scale, foot bool) {
 	if m.under != nil {
 		m.under(b, m.plot)
@@ -163,8 +156,8 @@ func (m multiples) frame(b draw.Canvas, scale, foot bool) {
 	}
 }
 
-// scale writes the figures of the y axis beside b: powers of ten first, and of
-// the others those that fit.
+// scale writes the figures of the y axis left of b: powers of ten first, then others that
+// fit.
 func (m multiples) scale(b draw.Canvas) {
 	_, trY := m.plot.Transforms(&b)
 	st := typeset(8, muted, draw.XRight, draw.YCenter)
@@ -183,7 +176,6 @@ func (m multiples) scale(b draw.Canvas) {
 	}
 }
 
-// head writes name and figure over the frame b.
 func (pn panel) head(b draw.Canvas) {
 	c := b
 	name := typeset(8.5, ink, draw.XLeft, draw.YBottom)
@@ -195,7 +187,6 @@ func (pn panel) head(b draw.Canvas) {
 	c.FillText(right, vg.Point{X: b.Max.X, Y: b.Max.Y + 5}, pn.figure)
 }
 
-// drawNotes writes what colours mean at the top right of c.
 func drawNotes(c draw.Canvas, notes []note) {
 	st := typeset(8, muted, draw.XLeft, draw.YTop)
 	x := c.Max.X - 4
@@ -217,10 +208,9 @@ func drawNotes(c draw.Canvas, notes []note) {
 	}
 }
 
-// thin leaves out points of a polyline from which it then differs by no more
-// than off. Source: D. Douglas, T. Peucker, "Algorithms for the reduction of the
-// number of points required to represent a digitized line or its caricature",
-// Cartographica 10(2), 1973.
+// thin removes points from a polyline; the result differs by at most off. Source: D.
+// Douglas, T. Peucker, "Algorithms for the reduction of the number of points required to
+// represent a digitized line or its caricature", Cartographica 10(2), 1973.
 func thin(pts []vg.Point, off vg.Length) []vg.Point {
 	if len(pts) < 3 {
 		return pts

@@ -13,8 +13,8 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestFrames: eight lines share a frame, nine have one each, with every name
-// and with the others behind.
+// TestFrames: eight lines share a frame. Nine have one frame each, with the name of the
+// lock and the other lines behind it.
 func TestFrames(t *testing.T) {
 	for _, n := range []int{mostLines, mostLines + 1} {
 		var models []synthetic.Model
@@ -44,7 +44,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestThin compares thinned polylines with the whole ones.
+// TestThin compares thinned polylines with the originals.
 func TestThin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	const off = 0.5
@@ -78,7 +78,7 @@ func TestThin(t *testing.T) {
 	}
 }
 
-// distanceTo returns how far p is from the segment from a to b.
+// distanceTo returns the distance of p from the segment from a to b.
 func distanceTo(p, a, b vg.Point) float64 {
 	d := b.Sub(a)
 	f := 0.0
@@ -89,8 +89,7 @@ func distanceTo(p, a, b vg.Point) float64 {
 	return math.Hypot(float64(p.X-q.X), float64(p.Y-q.Y))
 }
 
-// TestHandovers: a lock that its owner keeps taking back does not lead by its
-// acquisitions.
+// TestHandovers: a lock whose owner keeps taking it back does not lead by its acquisitions.
 func TestHandovers(t *testing.T) {
 	poll := synthetic.Model{Lock: synthetic.Served("poll", harness.Redis, harness.KindRedis), Rate: synthetic.Constant(5000), Handed: 0.01}
 	queue := synthetic.Model{Lock: synthetic.Served("queue", harness.Redis, harness.KindRedis), Rate: synthetic.Constant(500), Handed: 1}

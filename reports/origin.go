@@ -15,7 +15,7 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// origin returns the line under every chart: where its figures come from.
+// origin returns the line under every chart: the source of its figures.
 func origin(run *resultfile.Run) string {
 	m := run.Manifest
 	parts := append([]string{hardware(m.Machine)}, software(m.Machine)...)
@@ -72,8 +72,8 @@ func software(e machine.Environment) []string {
 	return out
 }
 
-// windows says how many rounds there were and how long each case was measured:
-// "10 rounds of 200ms, shuffled".
+// windows returns the number of rounds and the measured time of each case: "10 rounds of
+// 200ms, shuffled".
 func windows(run *resultfile.Run) string {
 	n := roundsSeen(run)
 	if n == 0 {
@@ -90,7 +90,6 @@ func windows(run *resultfile.Run) string {
 	return numfmt.Plural(n, "round") + " of " + span + ", shuffled"
 }
 
-// roundsSeen returns in how many rounds anything was measured.
 func roundsSeen(run *resultfile.Run) int {
 	rounds := make(map[int]bool)
 	for _, r := range run.Results {
@@ -102,7 +101,7 @@ func roundsSeen(run *resultfile.Run) int {
 // A fact is a line of the table of the environment.
 type fact struct{ Name, Value string }
 
-// environment lists all that is known of where and how the run was measured.
+// environment lists all known facts about the machine and the software of the run.
 func environment(run *resultfile.Run) []fact {
 	m := run.Manifest
 	facts := append(machineFacts(m.Machine), fact{"locklab", m.Commit})
@@ -134,7 +133,7 @@ func environment(run *resultfile.Run) []fact {
 	return slices.DeleteFunc(facts, func(f fact) bool { return f.Value == "" })
 }
 
-// siteFact says how servers were set up, and how far away they were.
+// siteFact describes the configuration and the distance of the servers.
 func siteFact(s resultfile.Site) fact {
 	name := s.Kind + " servers"
 	if s.Conditions != "" {
@@ -176,8 +175,8 @@ func siteFact(s resultfile.Site) fact {
 	return fact{name, strings.Join(parts, "; ")}
 }
 
-// partFacts says for each host of a merged run which ranks ran on it, and what it is.
-// Above it stands the machine of rank 0.
+// partFacts describes each host of a merged run and its ranks. The machine of rank 0 is in
+// the facts above it.
 func partFacts(parts []resultfile.Part) (facts []fact) {
 	at := make(map[string]int)
 	ranks := make(map[string][]string)
@@ -194,7 +193,7 @@ func partFacts(parts []resultfile.Part) (facts []fact) {
 	return facts
 }
 
-// machineFacts lists what is known of the machine; what is not is empty.
+// machineFacts lists the facts about the machine; unknown values are empty.
 func machineFacts(e machine.Environment) []fact {
 	facts := []fact{
 		{"host", e.Host},
@@ -235,7 +234,7 @@ func machineFacts(e machine.Environment) []fact {
 	return facts
 }
 
-// count formats n, "" if it is zero and so not known.
+// count formats n, or "" for zero, which means unknown.
 func count(n int) string {
 	if n == 0 {
 		return ""
@@ -243,7 +242,6 @@ func count(n int) string {
 	return strconv.Itoa(n)
 }
 
-// moment formats t, "" if it is zero.
 func moment(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -251,8 +249,8 @@ func moment(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// versions lists the servers, whose names have no slash, and the modules that
-// the lab was built with, whose names have one.
+// versions lists the servers, whose names have no slash, and the modules of the build,
+// whose names have one.
 func versions(run *resultfile.Run) (out []fact) {
 	for _, name := range slices.Sorted(maps.Keys(run.Manifest.Versions)) {
 		out = append(out, fact{name, run.Manifest.Versions[name]})
@@ -260,7 +258,6 @@ func versions(run *resultfile.Run) (out []fact) {
 	return out
 }
 
-// modules lists the modules that the lab was built with.
 func modules(run *resultfile.Run) []fact {
 	return slices.DeleteFunc(versions(run), func(f fact) bool { return !strings.Contains(f.Name, "/") })
 }

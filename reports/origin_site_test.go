@@ -9,8 +9,7 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// TestSiteFacts: the environment says how servers were set up, and how far away they
-// were.
+// TestSiteFacts: the environment gives the configuration and distance of the servers.
 func TestSiteFacts(t *testing.T) {
 	for _, test := range []struct {
 		s           resultfile.Site

@@ -13,18 +13,17 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// A token is a colour with a meaning. Charts are drawn in the light value;
-// inside a page each token becomes a CSS variable of its name, and the reader's
-// theme chooses between light and dark.
+// A token is a colour with a meaning. Charts use the light value. Inside a page each token
+// becomes a CSS variable of its name, and the reader's theme chooses between light and
+// dark.
 type token struct {
 	name        string
 	light, dark uint32 // 0xRRGGBB
 }
 
-// The palette. The five that tell series apart keep an OKLab distance of 12 or
-// more from each other for normal, protan, deutan and tritan vision, and a
-// contrast of 3:1 or more with the paper and with the fields of colour that a
-// line may cross. A test checks both, and that every token has a role.
+// The palette. The five series colours have an OKLab distance of 12 or more from each other
+// for normal, protan, deutan and tritan vision. Their contrast with the paper and with the
+// coloured areas is 3:1 or more. A test checks both, and that every token has a role.
 var (
 	ink   = token{"ink", 0x1F2328, 0xE6EDF3}
 	blue  = token{"blue", 0x1950CD, 0x2D9BEC}
@@ -37,14 +36,12 @@ var (
 	axis  = token{"axis", 0x8C959F, 0x656C76}
 	warm  = token{"warm", 0xFFF4E0, 0x2B2111}
 	shade = token{"shade", 0xF3F4F6, 0x151B23}
-	ghost = token{"ghost", 0xC9CED4, 0x3D444D} // what stands behind, to compare with
-	good  = token{"good", 0x1A7F37, 0x3FB950}  // nothing speaks against it
+	ghost = token{"ghost", 0xC9CED4, 0x3D444D} // background lines for comparison
+	good  = token{"good", 0x1A7F37, 0x3FB950}  // no objection
 )
 
-// tokens lists the palette.
 var tokens = append([]token{ink, blue, rust, sage, plum, paper, muted, grid, axis, warm, shade, ghost, good}, heat...)
 
-// rgba returns the light value of t.
 func (t token) rgba() color.NRGBA { return t.alpha(255) }
 
 // alpha returns the light value of t, as opaque as a, 1 to 255.
@@ -54,16 +51,16 @@ func (t token) alpha(a uint8) color.NRGBA {
 
 func css(rgb uint32) string { return fmt.Sprintf("#%06X", rgb) }
 
-// A look is how a lock is drawn in every chart of a report: the hue is its
-// family, the dash and the marker are its own.
+// A look is the appearance of a lock in every chart of a report. The hue shows its family;
+// dash and marker are its own.
 type look struct {
 	name   string
 	family int // index in harness.Families
 	hue    token
 	dash   []vg.Length
 	marker draw.GlyphDrawer
-	strong bool // a lock to use; others are drawn thinner
-	hollow bool // of a simulation: its line is dashed, its marks are rings
+	strong bool // a recommendable lock; others are thinner
+	hollow bool // simulated: the line is dashed, the marks are rings
 }
 
 var hues = map[harness.Family]token{
@@ -84,7 +81,7 @@ var (
 	dashes = [][]vg.Length{nil, {6, 2.5}, {1.5, 2}, {6, 2, 1.5, 2}}
 )
 
-// assignLooks gives every lock its look: the same one in every chart.
+// assignLooks gives every lock one look for all charts.
 func assignLooks(results []*harness.Result) map[string]look {
 	locks := make(map[string]harness.Lock)
 	var names []string
@@ -116,8 +113,8 @@ func assignLooks(results []*harness.Result) map[string]look {
 	return looks
 }
 
-// faultLooks is assignLooks for the locks of run and of its failure scenarios: those
-// that were measured look as in the charts.
+// faultLooks extends assignLooks to the locks of the failure scenarios of run. Measured
+// locks look as in the other charts.
 func faultLooks(run *resultfile.Run) map[string]look {
 	all := slices.Clone(run.Results)
 	looks := assignLooks(all)
@@ -140,8 +137,8 @@ var (
 	modelDashes = [][]vg.Length{{5, 2.5}, {1.5, 2}, {6, 2, 1.5, 2}, {2.5, 4}}
 )
 
-// modelLooks gives every simulated lock its look, which no measured one has: each line is
-// dashed, each mark hollow.
+// modelLooks gives every simulated lock a look that no measured lock has: dashed lines and
+// hollow marks.
 func modelLooks(locks []harness.Lock) map[string]look {
 	looks := make(map[string]look)
 	for i, lock := range locks {
@@ -155,18 +152,16 @@ func modelLooks(locks []harness.Lock) map[string]look {
 	return looks
 }
 
-// filled returns l as what was measured of it is drawn.
+// filled returns l for the measured figures of a simulated lock.
 func (l look) filled() look {
 	l.hollow, l.dash = false, nil
 	return l
 }
 
-// compare orders looks by family, then by name.
 func (l look) compare(m look) int {
 	return cmp.Or(cmp.Compare(l.family, m.family), cmp.Compare(l.name, m.name))
 }
 
-// line returns the style of l's line.
 func (l look) line() draw.LineStyle {
 	w := vg.Points(1.1)
 	if l.strong {
@@ -175,8 +170,8 @@ func (l look) line() draw.LineStyle {
 	return draw.LineStyle{Color: l.hue.rgba(), Width: w, Dashes: l.dash}
 }
 
-// mark draws l's marker at p on a disc of paper, which keeps it readable on
-// top of other lines.
+// mark draws l's marker at p on a disc of paper, so that it is readable on top of other
+// lines.
 func (l look) mark(c draw.Canvas, p vg.Point) {
 	r := vg.Points(2.3)
 	if l.strong {
@@ -189,10 +184,10 @@ func (l look) mark(c draw.Canvas, p vg.Point) {
 	}
 }
 
-// heat are the colours of a field, from the least figure to the greatest: pale
-// to dark on paper, dark to pale on a dark page. Their lightness rises in even
-// steps of OKLab, so that the order shows without the hues; a test checks the
-// order, the steps for colour-blind readers, and that text can be read on each.
+// heat are the colours of a field, from the least figure to the greatest: pale to dark on
+// paper, dark to pale on a dark page. Their lightness rises in even steps of OKLab, so the
+// order is visible without hues. A test checks the order, the steps for colour-blind
+// readers, and the contrast of text on each.
 var heat = []token{
 	{"heat0", 0xF6F4C5, 0x221B4E},
 	{"heat1", 0xCCE4A6, 0x222C6B},
@@ -205,8 +200,8 @@ var heat = []token{
 	{"heat8", 0x251C55, 0xE8E67B},
 }
 
-// textOn returns the colour of text on heat[i]: both themes change sides between
-// the same two colours.
+// textOn returns the colour of text on heat[i]: both themes switch between the same two
+// colours.
 func textOn(i int) token {
 	if i <= 4 {
 		return ink

@@ -45,7 +45,7 @@ func oklab(c vec) vec {
 	}
 }
 
-// distance is the OKLab distance times 100.
+// distance returns the OKLab distance times 100.
 func distance(a, b vec) float64 {
 	x, y := oklab(a), oklab(b)
 	return 100 * math.Sqrt((x[0]-y[0])*(x[0]-y[0])+(x[1]-y[1])*(x[1]-y[1])+(x[2]-y[2])*(x[2]-y[2]))
@@ -63,8 +63,8 @@ var visions = map[string][3]vec{
 	"tritan": {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}},
 }
 
-// mistakes lists which colours of series are too close to each other or to one
-// of the grounds that they are drawn on.
+// mistakes lists the series colours that are too close to each other or to their
+// background.
 func mistakes(colours map[string]uint32, grounds ...uint32) (out []string) {
 	for name, c := range colours {
 		for _, ground := range grounds {
@@ -83,22 +83,20 @@ func mistakes(colours map[string]uint32, grounds ...uint32) (out []string) {
 	return out
 }
 
-// The roles of the tokens. One that is in no list fails the test.
+// The roles of the tokens. A token without a role fails the test.
 var (
-	seriesTokens = []token{ink, blue, rust, sage, plum, muted} // lines and marks; muted is that of controls, and of what samples do not resolve
+	seriesTokens = []token{ink, blue, rust, sage, plum, muted} // lines and marks; muted is for controls and unresolved samples
 	textTokens   = []token{ink, muted, blue, rust, good}
-	grounds      = []token{paper, warm, shade} // what lines and text stand on
+	grounds      = []token{paper, warm, shade} // backgrounds of lines and text
 	frameTokens  = []token{axis}               // drawn on paper, 3:1 as graphics
-	faintTokens  = []token{grid, ghost}        // nothing is read from them alone
+	faintTokens  = []token{grid, ghost}        // carry no information alone
 )
 
-// themes are the two values of a token.
 var themes = map[string]func(t token) uint32{
 	"light": func(t token) uint32 { return t.light },
 	"dark":  func(t token) uint32 { return t.dark },
 }
 
-// values returns the colours of ts in a theme.
 func values(ts []token, of func(token) uint32) (out []uint32) {
 	for _, t := range ts {
 		out = append(out, of(t))
@@ -110,7 +108,7 @@ func TestPalette(t *testing.T) {
 	for name, of := range themes {
 		series := make(map[string]uint32)
 		for _, c := range seriesTokens {
-			if c != muted { // a control is told apart by its cross and its dots
+			if c != muted { // a control is marked by its cross and its dots
 				series[c.name] = of(c)
 			}
 		}
@@ -126,7 +124,7 @@ func TestPalette(t *testing.T) {
 	}
 }
 
-// faint lists which colours have less than the wanted contrast with a ground.
+// faint lists the colours with less than the wanted contrast to a background.
 func faint(ts []token, want float64, of func(token) uint32, grounds ...token) (out []string) {
 	for _, c := range ts {
 		for _, g := range grounds {
@@ -138,7 +136,7 @@ func faint(ts []token, want float64, of func(token) uint32, grounds ...token) (o
 	return out
 }
 
-// TestEveryTokenHasARole: a new colour is in a list that the test above checks.
+// TestEveryTokenHasARole: every colour is in a list that the tests check.
 func TestEveryTokenHasARole(t *testing.T) {
 	roles := slices.Concat(seriesTokens, textTokens, grounds, frameTokens, faintTokens, heat)
 	for _, c := range tokens {
@@ -163,7 +161,7 @@ func TestEveryTokenHasARole(t *testing.T) {
 	}
 }
 
-// TestPaletteIsRejected gives the checker what is known to be bad.
+// TestPaletteIsRejected gives the checker known bad colours.
 func TestPaletteIsRejected(t *testing.T) {
 	light := themes["light"]
 	for name, c := range map[string]struct {
@@ -182,8 +180,8 @@ func TestPaletteIsRejected(t *testing.T) {
 	}
 }
 
-// TestTokensStayApart guards the rewriting of SVG colours to CSS variables,
-// which allows for the rounding of translucent colours.
+// TestTokensStayApart guards the rewriting of SVG colours to CSS variables, which tolerates
+// the rounding of translucent colours.
 func TestTokensStayApart(t *testing.T) {
 	for i, a := range tokens {
 		for _, b := range tokens[i+1:] {

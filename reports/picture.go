@@ -9,29 +9,29 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A picture is a chart with its data: what is drawn, and what it says.
+// A picture is a drawing with its texts and data.
 type picture struct {
-	title   string                    // the question with its figures, if not as the chart asks it
+	title   string                    // the question with its figures, if it differs from the chart's
 	answer  string                    // in a sentence or two; never empty
-	load    string                    // the workload, if it is not that of the group
+	load    string                    // the workload, if it differs from the group's
 	height  vg.Length                 // of the body; 0 if there is nothing to draw
 	body    func(c draw.Canvas) error // draws on a canvas of width by height
-	numbers table                     // the figures behind it
-	data    source                    // where they come from
+	numbers table                     // the figures in the drawing
+	data    source                    // their source
 }
 
-// nothing is the picture of no data: a sentence that says so.
+// nothing returns a picture without data: a sentence with the reason.
 func nothing(format string, args ...any) picture {
 	return picture{answer: fmt.Sprintf(format, args...)}
 }
 
-// A table is figures for readers who do not trust curves.
+// A table contains the figures of a chart.
 type table struct {
 	head []piece // a column whose figures are a metric links to it
 	rows [][]string
 }
 
-// titles returns the heads of columns that are no metric.
+// titles returns heads of columns without a metric.
 func titles(texts ...string) (out []piece) {
 	for _, t := range texts {
 		out = append(out, piece{Text: t})
@@ -58,7 +58,7 @@ func byUnit(ms ...*metric.Metric) (out []piece) {
 // width is the width of every chart.
 const width = 9 * vg.Inch
 
-// Head and Rows are for the template.
+// Head returns the head for the template, and Rows the rows.
 func (t table) Head() []piece { return t.head }
 
 func (t table) Rows() [][]string { return t.rows }

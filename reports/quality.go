@@ -16,28 +16,28 @@ import (
 type quality struct {
 	verdict.Quality
 	Power    verdict.Power
-	Partial  string    // why the run is not whole, or ""
-	Warnings []warning // a kind each, those that matter most for the verdict first
+	Partial  string    // the reason why the run is incomplete, or ""
+	Warnings []warning // one for each kind, sorted by effect on the verdict
 	Skipped  []skipped
 	Damage   []string
-	Checks   []machine.Check // all that was looked at, good or bad
+	Checks   []machine.Check // all checks, good or bad
 }
 
-// topWarnings is how many warnings are said in full where a verdict is read.
+// topWarnings is the number of warnings shown in full next to a verdict.
 const topWarnings = 3
 
-// Top returns the warnings that matter most for the verdict.
+// Top returns the warnings with the greatest effect on the verdict.
 func (q quality) Top() []warning { return q.Warnings[:min(topWarnings, len(q.Warnings))] }
 
 // Rest returns the other warnings.
 func (q quality) Rest() []warning { return q.Warnings[min(topWarnings, len(q.Warnings)):] }
 
-// RestHead is the title of these.
+// RestHead returns the title of Rest.
 func (q quality) RestHead() string {
 	return numfmt.Plural(len(q.Rest()), "more kind") + " of warning"
 }
 
-// skipped is locks that were not measured, for one reason.
+// skipped is the locks that were not measured for one reason.
 type skipped struct {
 	Locks  string // "a and b were not measured"
 	Reason string
@@ -51,7 +51,7 @@ func (q quality) skippedLocks() (n int) {
 	return n
 }
 
-// skips gathers ss by their reasons, in order.
+// skips groups ss by reason, in order.
 func skips(ss []resultfile.Skip) (out []skipped) {
 	locks := make(map[string][]string)
 	for _, s := range ss {
@@ -68,7 +68,7 @@ func skips(ss []resultfile.Skip) (out []skipped) {
 	return out
 }
 
-// assess collects the warnings of run, in the order of what they do to the decisions ds.
+// assess collects the warnings of run, sorted by effect on the decisions ds.
 func assess(run *resultfile.Run, ds []verdict.Decision) quality {
 	q := quality{Quality: verdict.QualityOf(run, ds), Power: verdict.PowerOf(verdict.Tables(run, run.Baseline)), Partial: partial(run), Skipped: skips(run.Manifest.Skipped), Damage: run.Damage, Checks: checks(run)}
 	c := newCensus(run, ds)
@@ -95,20 +95,20 @@ func assess(run *resultfile.Run, ds []verdict.Decision) quality {
 	return q
 }
 
-// retried warns of a result that came only at another try.
+// retried warns about a result that needed another try.
 func retried(r *harness.Result) harness.Warning {
 	return harness.Warning{Kind: "retried",
 		Text:   fmt.Sprintf("%s was measured again, its process having been killed from outside: %s", r.Lock.Name, r.Retries[0]),
 		Remedy: "look whether the kernel ran out of memory (dmesg), or what else ended it; a lock that kills its own process looks the same"}
 }
 
-// WarningKinds returns the kinds of the warnings that [Warnings] may return: those
-// about the machine, then those about what was measured.
+// WarningKinds returns the kinds that [Warnings] may return: first about the machine, then
+// about the measurement.
 func WarningKinds() []string {
 	return append(machine.WarningKinds(), "overlap", "late", "clipped", "messages", "transfer", "round-trip", "lost", "retried", "drift", "ranks", "cold", otherKind)
 }
 
-// Warnings returns what the report of run warns of. Those of one kind count as one.
+// Warnings returns the warnings in the report of run, one for each kind.
 func Warnings(run *resultfile.Run) (ws []harness.Warning) {
 	kinds := WarningKinds()
 	for _, w := range assess(tidy(run), nil).Warnings {
@@ -120,7 +120,7 @@ func Warnings(run *resultfile.Run) (ws []harness.Warning) {
 	return ws
 }
 
-// partial says how far a run got that did not end, or "".
+// partial describes the progress of a run that did not end, or returns "".
 func partial(run *resultfile.Run) string {
 	m := run.Manifest
 	if !m.Interrupted && !m.Finished.IsZero() {
@@ -139,7 +139,7 @@ func partial(run *resultfile.Run) string {
 			open[caseOf(r)] = true
 		}
 	}
-	// Open loops are perhaps not in every round. Those of which nothing was measured are not known.
+	// Open loops may skip rounds. Unmeasured ones are unknown.
 	loop := harness.Workload{Rate: 1}
 	whole, all := 0, m.Rounds*(m.Cases-len(open))+len(open)*loop.RoundsOf(m.Rounds, m.OpenEvery)
 	for round, n := range per {
@@ -160,7 +160,7 @@ func (q quality) Good() bool {
 	return q.Partial == "" && len(q.Warnings) == 0 && len(q.Skipped) == 0 && len(q.Damage) == 0
 }
 
-// headline returns the headline on ds, which mentions a poor quality.
+// headline returns the headline on ds, with a note if the quality is poor.
 func (q quality) headline(ds []verdict.Decision) []fragment {
 	out := headline(ds)
 	if len(out) > 0 && q.Grade == verdict.Poor {
@@ -169,7 +169,7 @@ func (q quality) headline(ds []verdict.Decision) []fragment {
 	return out
 }
 
-// Headline sums q up in one line, with the remedy that helps most.
+// Headline summarizes q in one line, with the most useful remedy.
 func (q quality) Headline() string {
 	text := "Run quality: " + string(q.Grade)
 	if q.Results == 0 {

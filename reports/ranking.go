@@ -14,29 +14,28 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A ranking is the locks of a situation in the order of their median rates.
+// A ranking is the locks of a situation, sorted by median rate.
 type ranking struct {
 	verdict.Situation
 	decisions []verdict.Decision
 	g         *group
-	rows      []*ranked // the fastest first
-	notes     []string  // of locks that are not among them
+	rows      []*ranked // fastest first
+	notes     []string  // on locks without a row
 
-	leader      *ranked // the fastest of the strongest class; nil if there is none
+	leader      *ranked // the fastest lock of the strongest class; nil without one
 	least, most float64 // of the medians above 0
 }
 
-// A ranked is one lock of a ranking.
 type ranked struct {
 	s          *series
 	c          *cell
 	rate, jain stat.Summary
 	requests   stat.Summary
 	mark       rankMark
-	tag        string // says in a word or two what the mark means
+	tag        string // the meaning of the mark in a word or two
 }
 
-// A rankMark sets a lock of a ranking apart, by its shape.
+// A rankMark is the shape that marks a special lock of a ranking.
 type rankMark int
 
 const (
@@ -46,7 +45,7 @@ const (
 	chosenMark
 )
 
-// newRanking ranks the locks of g where most workers contend; controls are no locks.
+// newRanking ranks the locks of g at the highest contention. Controls are not ranked.
 func newRanking(g *group) *ranking {
 	s, _ := verdict.Decisive([]*verdict.Group{g.Group}, g.Remote)
 	r := &ranking{Situation: s, decisions: verdict.Decide(s), g: g}
@@ -78,7 +77,6 @@ func newRanking(g *group) *ranking {
 	return r
 }
 
-// measure finds the range of the medians.
 func (r *ranking) measure() {
 	for _, x := range r.rows {
 		if v := x.rate.Median; v > 0 {
@@ -90,11 +88,11 @@ func (r *ranking) measure() {
 	}
 }
 
-// log reports whether the rates are so far apart that the least ones would lie on
-// the frame of an even scale.
+// log reports whether the range of rates needs a log scale: on a linear one the slowest
+// would lie on the frame.
 func (r *ranking) log() bool { return r.most > 10*r.least }
 
-// setMarks marks the locks of the decisions, the standard library's and the fastest peer.
+// setMarks marks the recommended locks, the standard library's and the fastest peer.
 func (r *ranking) setMarks() {
 	peer := slices.IndexFunc(r.rows, func(x *ranked) bool {
 		l := x.s.Lock
@@ -134,7 +132,7 @@ func (r *ranking) note(why string, names []string) {
 	}
 }
 
-// offenders lists the locks of the kind of g that broke a promise, each with the rule.
+// offenders lists the locks of the kind of g with a violation, each with the rule.
 func offenders(g *group) (out []string) {
 	for name, bad := range verdict.Violations(g.Run) {
 		if remote := bad[0].Lock.Traits.Needs != ""; remote == g.Remote {
@@ -144,7 +142,7 @@ func offenders(g *group) (out []string) {
 	return out
 }
 
-// setting returns the number of workers and of the processors that they share.
+// setting returns the number of workers and of their processors.
 func (r *ranking) setting() string {
 	text := numfmt.Plural(r.Workers, "worker")
 	if !r.g.Remote && r.g.CPUs > 0 && r.Workers > 1 {
@@ -153,7 +151,7 @@ func (r *ranking) setting() string {
 	return text
 }
 
-// unit says what the rates count.
+// unit returns the unit of the rates.
 func (r *ranking) unit() string {
 	if r.Metric() == metric.Handovers {
 		return "handovers"
@@ -161,10 +159,8 @@ func (r *ranking) unit() string {
 	return "acquisitions"
 }
 
-// wait returns the 99th percentile of the waits of x.
 func (r *ranking) wait(x *ranked) string { return quoted(x.c.Waits(), 0.99, r.g.Floor()) }
 
-// table holds the figures of the rows.
 func (r *ranking) table() table {
 	t := table{head: slices.Concat(titles("lock", "workers", "rounds"), []piece{{"per second", r.Metric()}}, titles("interval", "p99 wait"), byName(metric.Jain))}
 	if r.g.Remote {
@@ -181,7 +177,7 @@ func (r *ranking) table() table {
 	return t
 }
 
-// data says what the picture draws.
+// data returns the source of the picture.
 func (r *ranking) data() source {
 	s := r.g.source(r.Metric(), metric.Jain)
 	if r.g.Remote {

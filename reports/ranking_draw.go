@@ -12,7 +12,6 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// The measures of a ranking.
 const (
 	rankStep = vg.Length(14) // from row to row
 	rankHead = vg.Length(34) // the legend and the names of the columns
@@ -20,12 +19,11 @@ const (
 	rankSize = 7.5           // of notes and legends
 	rankName = width / 3     // the widest name
 
-	// rankWider is how much wider text may be on a page than it is drawn, where the
-	// reader has another font.
+	// rankWider is the greatest factor by which text in a reader's font may be wider than
+	// drawn.
 	rankWider = 1.15
 )
 
-// noteLines returns the notes in lines.
 func (r *ranking) noteLines() (out []string) {
 	for _, n := range r.notes {
 		out = append(out, wrapShort(typeset(rankSize, muted, 0, 0), n, width, 3)...)
@@ -37,7 +35,7 @@ func (r *ranking) height() vg.Length {
 	return rankHead + vg.Length(len(r.rows))*rankStep + rowsFoot + vg.Length(len(r.noteLines()))*rankNote + 6
 }
 
-// A rankColumn is figures right of the dots.
+// A rankColumn is a column of figures right of the dots.
 type rankColumn struct {
 	head string
 	of   func(x *ranked) string
@@ -45,7 +43,7 @@ type rankColumn struct {
 	room vg.Length
 }
 
-// columns returns the figures that stand right of the dots, as wide as they need.
+// columns returns the columns right of the dots with their widths.
 func (r *ranking) columns() []rankColumn {
 	head := map[bool]string{false: "rate", true: "hand-overs"}[r.Metric() == metric.Handovers]
 	out := []rankColumn{
@@ -68,7 +66,7 @@ func (r *ranking) columns() []rankColumn {
 	return out
 }
 
-// draw draws r into c: tags, names, dots, figures, and under them the scale and notes.
+// draw draws r into c: tags, names, dots and figures, with the scale and notes below.
 func (r *ranking) draw(c draw.Canvas) {
 	small := typeset(rankSize, muted, draw.XLeft, draw.YTop)
 	y := c.Min.Y + vg.Length(len(r.noteLines()))*rankNote
@@ -108,7 +106,6 @@ func (r *ranking) draw(c draw.Canvas) {
 	}
 }
 
-// rankTag returns the style of the tag of x.
 func rankTag(x *ranked) text.Style {
 	st := typeset(8, muted, draw.XLeft, draw.YCenter)
 	if x.mark == chosenMark {
@@ -126,7 +123,7 @@ func (r *ranking) names(c draw.Canvas, x *ranked, right, y vg.Length) {
 	c.FillText(rowName(x.s), vg.Point{X: right - 8, Y: y + lift}, shorten(rowName(x.s), x.s.Lock.Name, rankName))
 }
 
-// figures writes those of x right of left.
+// figures writes the figures of x right of left.
 func figures(c draw.Canvas, x *ranked, columns []rankColumn, left, y vg.Length) {
 	for i, k := range columns {
 		st := typeset(8.5, muted, draw.XRight, draw.YCenter)
@@ -141,11 +138,11 @@ func figures(c draw.Canvas, x *ranked, columns []rankColumn, left, y vg.Length) 
 	}
 }
 
-// scale draws the axis under b and returns where a rate lies.
+// scale draws the axis under b and returns a function from rates to positions.
 func (r *ranking) scale(b draw.Canvas) func(v float64) vg.Length {
 	title := r.unit() + " per second, all workers together"
 	lo, hi := r.least, r.most
-	for _, x := range r.rows { // an interval that is far wider than the medians ends at the frame
+	for _, x := range r.rows { // an interval far wider than the medians ends at the frame
 		if x.rate.Hi < 2*r.most {
 			hi = max(hi, x.rate.Hi)
 		}
@@ -165,7 +162,7 @@ func (r *ranking) scale(b draw.Canvas) func(v float64) vg.Length {
 	return rowsAxis(b, p, linearTicks(0, hi, numfmt.SI), title)
 }
 
-// band draws which rates are within the margin of the leader's median.
+// band shades the rates within the tolerance of the leader's median.
 func (r *ranking) band(c, b draw.Canvas, at func(float64) vg.Length) {
 	st := typeset(rankSize, muted, draw.XLeft, draw.YCenter)
 	y, x := c.Max.Y-6, c.Min.X
@@ -190,8 +187,8 @@ func (r *ranking) band(c, b draw.Canvas, at func(float64) vg.Length) {
 	field(at(m/(1+margin)), b.Min.Y, at(m*(1+margin)), b.Max.Y)
 }
 
-// dot draws the interval and the median of x in the row at y. An interval that goes
-// on beyond the frame ends in a point there.
+// dot draws the interval and the median of x in the row at y. An interval that extends
+// beyond the frame ends in a point there.
 func (r *ranking) dot(b draw.Canvas, x *ranked, at func(float64) vg.Length, y vg.Length) {
 	pt := vg.Point{X: at(x.rate.Median), Y: y}
 	lo, hi := at(x.rate.Lo), at(x.rate.Hi)
@@ -206,26 +203,22 @@ func (r *ranking) dot(b draw.Canvas, x *ranked, at func(float64) vg.Length, y vg
 		b.StrokeLines(line, []vg.Point{{X: hi - 4, Y: y - 2.5}, {X: hi, Y: y}, {X: hi - 4, Y: y + 2.5}})
 	}
 	if r.log() && x.rate.Median == 0 {
-		return // it has no place on this scale
+		return // off the scale
 	}
 	b.DrawGlyphNoClip(draw.GlyphStyle{Color: paper.rgba(), Radius: rankRadius(x.mark) + 1.1, Shape: draw.CircleGlyph{}}, pt)
 	b.DrawGlyphNoClip(draw.GlyphStyle{Color: hue.rgba(), Radius: rankRadius(x.mark), Shape: rankShape(x.mark)}, pt)
 }
 
-// rankShape returns the shape of a mark.
 func rankShape(m rankMark) draw.GlyphDrawer {
 	return []draw.GlyphDrawer{plainMark: draw.CircleGlyph{}, peerMark: draw.PyramidGlyph{}, standardMark: draw.BoxGlyph{}, chosenMark: starGlyph{}}[m]
 }
 
-// rankRadius returns half the size of a mark.
 func rankRadius(m rankMark) vg.Length {
 	return []vg.Length{plainMark: 2.6, peerMark: 3.4, standardMark: 3, chosenMark: 5}[m]
 }
 
-// A starGlyph is a star with five points.
 type starGlyph struct{}
 
-// DrawGlyph draws the star around pt.
 func (starGlyph) DrawGlyph(c *draw.Canvas, st draw.GlyphStyle, pt vg.Point) {
 	var path vg.Path
 	for i := range 10 {

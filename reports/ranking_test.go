@@ -24,7 +24,7 @@ type placed struct {
 
 var svgText = regexp.MustCompile(`<text x="[^"]*" y="([^"]*)"[^>]*>([^<]*)</text>`)
 
-// placedIn returns the texts of a chart of run, in the order of their heights.
+// placedIn returns the texts of a chart of run from top to bottom.
 func placedIn(t *testing.T, run *resultfile.Run, chart string) (out []placed) {
 	t.Helper()
 	var buf bytes.Buffer
@@ -42,7 +42,7 @@ func placedIn(t *testing.T, run *resultfile.Run, chart string) (out []placed) {
 	return out
 }
 
-// namesIn returns those of names that stand in texts by themselves, from the top.
+// namesIn returns the names that are whole texts, from top to bottom.
 func namesIn(texts []placed, names ...string) (out []string) {
 	for _, p := range texts {
 		if slices.Contains(names, p.text) {
@@ -80,7 +80,7 @@ func served(name string, rate float64, edits ...func(*synthetic.Model)) syntheti
 	return synthetic.With(m, edits...)
 }
 
-// rankedRun has local locks whose names are in no order, of each status.
+// rankedRun has local locks of each status, with names in no order.
 func rankedRun(rounds int) *resultfile.Run {
 	return synthetic.Run(3, rounds, 2, []int{1, 2, 8},
 		synthetic.With(synthetic.With(synthetic.Fast("delta", 2e6), ofFamily(harness.Blocking))),
@@ -96,8 +96,8 @@ func rankedRun(rounds int) *resultfile.Run {
 	)
 }
 
-// TestRankingOrder: the rows stand in the order of the medians, where means and names
-// would give another one, and every lock of the kind has one row.
+// TestRankingOrder: rows are sorted by median, not by mean or name, and every lock of the
+// kind has one row.
 func TestRankingOrder(t *testing.T) {
 	run := rankedRun(12)
 	for _, r := range run.Results {
@@ -126,8 +126,8 @@ func TestRankingOrder(t *testing.T) {
 	}
 }
 
-// TestRankingMarks: the chosen lock, the default and the best peer have a mark and a tag,
-// and no two marks have one shape.
+// TestRankingMarks: the chosen lock, the default and the best peer have a tag and a mark of
+// a unique shape.
 func TestRankingMarks(t *testing.T) {
 	run := rankedRun(20)
 	for chart, marks := range map[string]map[string]string{
@@ -198,8 +198,8 @@ func mostContended(ds []verdict.Decision, remote bool) (out verdict.Decision) {
 	return out
 }
 
-// TestRankingScale: a log scale is used only where the rates are more than ten times
-// apart, and the axis says so; on the other one 0 is the left end.
+// TestRankingScale: the scale is logarithmic, and labelled so, only if the rates differ by
+// more than a factor of ten. A linear scale starts at 0.
 func TestRankingScale(t *testing.T) {
 	for least, log := range map[float64]bool{3e6: false, 2.1e5: false, 1e5: true, 1e3: true} {
 		run := synthetic.Run(1, 10, 2, []int{1, 8}, synthetic.Fast("fast", 2e6), synthetic.Fast("slow", least))
@@ -214,8 +214,8 @@ func TestRankingScale(t *testing.T) {
 	}
 }
 
-// TestRankingSizes: one lock or sixty with long names, each has its row, under the
-// head and over the scale.
+// TestRankingSizes: one lock or sixty with long names, each has its row between head and
+// scale.
 func TestRankingSizes(t *testing.T) {
 	for _, n := range []int{1, 60} {
 		var models []synthetic.Model

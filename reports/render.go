@@ -14,11 +14,10 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// dpi is the resolution of a PNG.
 const dpi = 144
 
 // WritePNG draws the named chart of run, of [Suite], of [FindingCharts], of
-// [FaultCharts], of [SimulationCharts] or of [CrowdCharts], with its question, answer and origin,
+// [FaultCharts], of [SimulationCharts] or of [ContendersCharts], with its question, answer and origin,
 // as a PNG of 144 dots per inch.
 // The error wraps harness.ErrUsage if there is no chart of that name.
 func WritePNG(w io.Writer, run *resultfile.Run, chart string) error {
@@ -36,7 +35,7 @@ func WritePNG(w io.Writer, run *resultfile.Run, chart string) error {
 	return nil
 }
 
-// WriteSVG draws what WritePNG draws, as SVG in the light theme.
+// WriteSVG draws the chart of [WritePNG] as SVG in the light theme.
 func WriteSVG(w io.Writer, run *resultfile.Run, chart string) error {
 	p, err := standalone(run, chart)
 	if err != nil {
@@ -57,8 +56,8 @@ func WriteSVG(w io.Writer, run *resultfile.Run, chart string) error {
 	return nil
 }
 
-// standalone returns the page of a chart: of an experiment, or of the group with
-// the most cases.
+// standalone returns the page of a chart, for the group with the most cases if it is a
+// chart of groups.
 func standalone(run *resultfile.Run, name string) (page, error) {
 	run = tidy(run)
 	var names []string
@@ -74,7 +73,7 @@ func standalone(run *resultfile.Run, name string) (page, error) {
 		}
 		names = append(names, c.name)
 	}
-	if p, ok := crowdPage(run, name); ok {
+	if p, ok := contendersPage(run, name); ok {
 		return p, nil
 	}
 	for _, c := range simulatedCharts(modelledOf(run, groups(run))) {
@@ -83,7 +82,7 @@ func standalone(run *resultfile.Run, name string) (page, error) {
 		}
 		names = append(names, c.name)
 	}
-	chart, err := find(name, append(names, CrowdCharts(run)...)...)
+	chart, err := find(name, append(names, ContendersCharts(run)...)...)
 	if err != nil {
 		return page{}, err
 	}

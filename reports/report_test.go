@@ -24,14 +24,14 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// goldenRun is a run that the lab measured; the goldens are drawn from it, and
-// those of charts that need more from axesRun.
+// goldenRun is a measured run, the source of most goldens; axesRun is the source of goldens
+// that need more axes.
 const (
 	goldenRun = "testdata/run"
 	axesRun   = "testdata/axes"
 )
 
-// TestGolden draws every output from a real run and compares it byte by byte.
+// TestGolden draws every output from a measured run and compares it byte by byte.
 func TestGolden(t *testing.T) {
 	run, err := resultfile.Load(goldenRun)
 	if err != nil {
@@ -57,8 +57,8 @@ func TestGolden(t *testing.T) {
 	checkGolden(t, outputs)
 }
 
-// checkGolden compares what each function writes with the golden file of that
-// name, or rewrites it.
+// checkGolden compares the output of each function with the golden file of that name, or
+// rewrites it.
 func checkGolden(t *testing.T, outputs map[string]func(io.Writer) error) {
 	t.Helper()
 	if runtime.GOARCH != "amd64" {
@@ -90,7 +90,7 @@ func checkGolden(t *testing.T, outputs map[string]func(io.Writer) error) {
 	}
 }
 
-// firstDifference quotes where two texts part.
+// firstDifference quotes the first difference of two texts.
 func firstDifference(got, want []byte) string {
 	i := 0
 	for i < min(len(got), len(want)) && got[i] == want[i] {
@@ -125,7 +125,6 @@ func TestValidateRejects(t *testing.T) {
 	}
 }
 
-// render returns every output of run, one after the other.
 func render(t *testing.T, run *resultfile.Run) string {
 	t.Helper()
 	var buf bytes.Buffer
@@ -155,8 +154,8 @@ func TestSameInputSameBytes(t *testing.T) {
 	}
 }
 
-// TestPage checks what a page must be: one file, small, without script, with
-// every figure drawn, described and in both themes.
+// TestPage: a page is one small file without script, with every figure drawn, described and
+// in both themes.
 func TestPage(t *testing.T) {
 	var buf bytes.Buffer
 	if err := WriteHTML(&buf, synthetic.Zoo(10)); err != nil {
@@ -190,8 +189,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// checkFigure checks that svg is well-formed, themed, and described by an
-// answer of the page.
+// checkFigure checks that svg is well-formed, themed, and described by an answer of the
+// page.
 func checkFigure(t *testing.T, page, svg string) {
 	t.Helper()
 	if !strings.Contains(svg, `role="img"`) || !strings.Contains(svg, "<title") || !strings.Contains(svg, "<desc") {
@@ -212,7 +211,7 @@ func checkFigure(t *testing.T, page, svg string) {
 	}
 }
 
-// TestEscaping puts markup wherever a file could hold it.
+// TestEscaping puts markup into every field of a file.
 func TestEscaping(t *testing.T) {
 	const evil = `<script>alert("x")</script>&'`
 	run := synthetic.Zoo(6)
@@ -242,7 +241,8 @@ func TestEscaping(t *testing.T) {
 	}
 }
 
-// TestNothingToDraw demands a sentence, never a blank or a panic.
+// TestNothingToDraw: without data, every output has a sentence and is neither blank nor
+// panics.
 func TestNothingToDraw(t *testing.T) {
 	idle := synthetic.Fast("idle", 0)
 	for name, run := range map[string]*resultfile.Run{

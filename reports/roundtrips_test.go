@@ -11,8 +11,8 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// distant is a made-up run of locks on two kinds of server: what a round trip
-// takes there is in model.result.
+// distant is a synthetic run of locks on two kinds of server; model.result sets the round
+// trips.
 func distant(rounds int) *resultfile.Run {
 	quick := synthetic.Model{Lock: synthetic.Served("quick", harness.Redis, harness.KindRedis), Rate: synthetic.Constant(1e4), Handed: 1}
 	stingy := synthetic.Model{Lock: synthetic.Served("stingy", harness.Peer, harness.KindRedis), Rate: synthetic.Constant(2e4), Handed: 0.1}
@@ -23,9 +23,9 @@ func distant(rounds int) *resultfile.Run {
 	return synthetic.Run(3, rounds, 2, []int{1, 8}, quick, stingy, keeper, nothing, near)
 }
 
-// TestRoundTripsAnswer: what the chart says is what the rounds say. Of ten of
-// them, the i-th with trips i % longer, the median is 4.5 % longer than the first,
-// and the interval is from the second to the ninth.
+// TestRoundTripsAnswer: the chart agrees with the rounds. The i-th of ten rounds has trips
+// i % longer. So the median is 4.5 % above the first, and the interval is from the second
+// to the ninth.
 func TestRoundTripsAnswer(t *testing.T) {
 	g := largest(groups(distant(10)), true)
 	pic := RoundTripsRemote.draw(g)
@@ -34,7 +34,7 @@ func TestRoundTripsAnswer(t *testing.T) {
 	if got := strings.ReplaceAll(pic.answer, nb, " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	// Half the rate of quick alone, but only every tenth turn hands over.
+	// quick has half its rate alone, and every tenth turn is a handover.
 	rows := make(map[string][]string)
 	for _, r := range pic.numbers.rows {
 		rows[r[0]+" "+r[1]] = r
@@ -55,8 +55,8 @@ func TestRoundTripsAnswer(t *testing.T) {
 	}
 }
 
-// TestWithoutRoundTrips: a file from before they were measured shows no trace of
-// them, and one that has them of its distributed locks only.
+// TestWithoutRoundTrips: a file without round trips shows none. A file with round trips
+// shows them for its distributed locks only.
 func TestWithoutRoundTrips(t *testing.T) {
 	for _, old := range []bool{false, true} {
 		run := distant(6)
@@ -73,7 +73,7 @@ func TestWithoutRoundTrips(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, out := range map[string]string{"page": page.String(), "Markdown": text.String()} {
-			out, _, defined := strings.Cut(strings.Replace(out, `<h2 id="metrics">`, "## ", 1), "## "+glossary{}.MetricsTitle()) // which defines every metric
+			out, _, defined := strings.Cut(strings.Replace(out, `<h2 id="metrics">`, "## ", 1), "## "+glossary{}.MetricsTitle()) // the glossary defines every metric
 			if !defined {
 				t.Fatalf("the %s does not define its metrics", name)
 			}

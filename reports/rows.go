@@ -9,13 +9,12 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// The measures of charts whose rows stand one below the other on one scale.
 const (
 	rowsFoot = vg.Length(34) // the scale and its title
 	rowsName = width / 4     // the widest name
 )
 
-// rowsLeft returns the room for the names of ss, left of the rows.
+// rowsLeft returns the width of the names of ss, left of the rows.
 func rowsLeft(ss []*series) (left vg.Length) {
 	for _, s := range ss {
 		left = max(left, min(rowName(s).Width(s.Lock.Name), rowsName))
@@ -23,9 +22,9 @@ func rowsLeft(ss []*series) (left vg.Length) {
 	return left + 10
 }
 
-// rowsScale draws a log scale of lo to hi under b, with lines through b at its
-// labels and a title, and returns where a figure lies: on the frame if it is
-// beyond the scale.
+// rowsScale draws a log scale from lo to hi under b, with a title and a line through b at
+// each label. It returns a function from figures to positions; figures beyond the scale are
+// on the frame.
 func rowsScale(b draw.Canvas, lo, hi float64, format func(float64) string, title string) func(v float64) vg.Length {
 	p := newPlot(lo, hi, 0, 1)
 	p.X.Scale = warp(logarithm)
@@ -39,7 +38,7 @@ func rowsAxis(b draw.Canvas, p *plot.Plot, ticks plot.ConstantTicks, title strin
 	st := typeset(8, muted, draw.XCenter, draw.YTop)
 	type label struct{ from, to vg.Length }
 	var taken []label
-	for rank := range 3 { // powers of ten first, of the others those that fit
+	for rank := range 3 { // powers of ten first, then others that fit
 		for _, t := range ticks {
 			if t.IsMinor() || tickRank(t.Value) != rank {
 				continue

@@ -10,26 +10,25 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// How many histories a page draws, and of one scenario.
+// Limits of the histories in a page, and for one scenario.
 const (
 	mostStories = 6
 	mostAlike   = 2
-	openStories = 2 // that do not stand behind their questions, on a page about failures alone
+	openStories = 2 // not folded, on a page about failures only
 )
 
-// safetyCostName is the name of the chart that sets safety against speed.
 const safetyCostName = "safety-cost"
 
-// A faultChart is a chart of what locks do when something fails.
+// A faultChart is a chart about failure scenarios.
 type faultChart struct {
 	name, title, doc string
 	pic              picture
-	folded           bool // it stands behind its question, on a page about failures alone
+	folded           bool // folded, on a page about failures only
 }
 
-// FaultCharts returns the names of the charts of what the distributed locks of run
-// survive, none if no failure scenario was tried; [WritePNG] and [WriteSVG] take them
-// like those of [Suite]. The first sets safety against speed, the others draw histories.
+// FaultCharts returns the names of the charts of the failure scenarios of run, or nothing
+// if there are none. [WritePNG] and [WriteSVG] accept them like the names of [Suite]. The
+// first chart compares safety with speed, the others draw histories.
 func FaultCharts(run *resultfile.Run) (names []string) {
 	for _, c := range runFaultCharts(tidy(run)) {
 		names = append(names, c.name)
@@ -37,7 +36,7 @@ func FaultCharts(run *resultfile.Run) (names []string) {
 	return names
 }
 
-// runFaultCharts returns the charts of FaultCharts of a run that is tidy.
+// runFaultCharts returns the charts of FaultCharts; run must be tidy.
 func runFaultCharts(run *resultfile.Run) []faultChart {
 	s := safetyOf(run)
 	if s == nil || !s.Tried() {
@@ -47,8 +46,8 @@ func runFaultCharts(run *resultfile.Run) []faultChart {
 	return charts
 }
 
-// faultCharts returns the charts of s, and notes on histories that have none. g is the
-// group that says what the locks cost, or nil.
+// faultCharts returns the charts of s, and notes on histories without a chart. g is the
+// group with the costs of the locks, or nil.
 func faultCharts(run *resultfile.Run, s *safety, g *group) (charts []faultChart, notes []string) {
 	charts = append(charts, faultChart{safetyCostName, safetyCostTitle, safetyCostDoc, drawSafetyCost(s, g, faultLooks(run)), false})
 	rows, total := s.toldOf()
@@ -73,8 +72,8 @@ func faultCharts(run *resultfile.Run, s *safety, g *group) (charts []faultChart,
 	return charts, notes
 }
 
-// toldOf returns the rows of s that kept histories, violations before other harms, and
-// how many histories they have.
+// toldOf returns the rows of s with stored histories, violations first, and the total
+// number of histories.
 func (s *safety) toldOf() (rows []survival.Row, total int) {
 	for _, h := range s.Scenarios {
 		for _, row := range h.Rows {
@@ -89,7 +88,7 @@ func (s *safety) toldOf() (rows []survival.Row, total int) {
 	return rows, total
 }
 
-// rankBool orders what is before what is not.
+// rankBool orders true before false.
 func rankBool(a, b bool) int {
 	switch {
 	case a && !b:
@@ -100,7 +99,6 @@ func rankBool(a, b bool) int {
 	return 0
 }
 
-// standalone returns the page of c.
 func (c faultChart) standalone(run *resultfile.Run) page {
 	return page{title: c.title, answer: c.pic.answer, note: c.doc, data: plain(c.pic.data.sentence()), foot: origin(run), pic: c.pic}
 }

@@ -16,13 +16,13 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A price is what a lock costs beside what it does in its worst scenario.
+// A price is the cost of a lock with its worst scenario.
 type price struct {
 	l        *survivor
 	look     look
-	cost     float64      // time of a hand-over, ns; NaN if it was not measured
-	unsafe   survival.Row // the scenario in which it broke the most
-	window   survival.Row // that with the longest median window
+	cost     float64      // time of a handover, ns; NaN if not measured
+	unsafe   survival.Row // the scenario with the most violations
+	window   survival.Row // the scenario with the longest median window
 	windowed bool
 }
 
@@ -30,8 +30,8 @@ const safetyCostTitle = "What does safety cost?"
 
 const safetyCostDoc = "Hand-over: the time from one holder to the next where all want the lock, one over the rate by which the verdict ranks locks. Broken: in how many of 1000 faults two holders, a stale write or a token that fell broke what the scenario tests, in the scenario in which that was the most; whisker: the upper bound at 95 %, one-sided, after so many faults; of a lock that broke nothing that of the scenario with the fewest faults. Two holders are counted where a server is lost, and not where a holder is paused: there only what the resource took counts. Free and not granted: for how long the lock was free and not granted, in the scenario in which that took the longest; mark: the median, whisker: to the greatest. Locks are tried in the scenarios that apply to them, so these need not be the same. Hue: family; marker: lock; bold: a lock to use."
 
-// prices returns the tried locks of s, the cheapest first; g is the group that the cost
-// is of, or nil.
+// prices returns the tested locks of s, the cheapest first; g is the group of the costs, or
+// nil.
 func (s *safety) prices(g *group, looks map[string]look) (out []*price) {
 	var cost *metric.Metric
 	if g != nil {
@@ -65,10 +65,10 @@ func (s *safety) prices(g *group, looks map[string]look) (out []*price) {
 	return out
 }
 
-// costMetric returns the rate that says what a lock of g costs.
+// costMetric returns the rate that measures the cost of a lock of g.
 func (g *group) costMetric() *metric.Metric { return g.Group.Metric(g.Crowd()) }
 
-// drawSafetyCost draws what the locks of s cost and what they do when something fails.
+// drawSafetyCost draws the costs of the locks of s against their failures.
 func drawSafetyCost(s *safety, g *group, looks map[string]look) picture {
 	ps := s.prices(g, looks)
 	if len(ps) == 0 {
@@ -100,7 +100,7 @@ func drawSafetyCost(s *safety, g *group, looks map[string]look) picture {
 	return pic
 }
 
-// costAnswer says what the locks that broke nothing cost over the fastest.
+// costAnswer compares the costs of the locks without a violation with the fastest lock.
 func costAnswer(ps []*price, g *group, priced bool) string {
 	var safe []*price
 	for _, p := range ps {
@@ -122,7 +122,7 @@ func costAnswer(ps []*price, g *group, priced bool) string {
 	if !priced {
 		return text + " What they cost was not measured in this run."
 	}
-	b := ps[0] // the quickest that is for use, if there is one
+	b := ps[0] // the fastest usable lock, if there is one
 	if i := slices.IndexFunc(ps, func(p *price) bool { return p.l.Lock.Status == harness.Recommended }); i >= 0 {
 		b = ps[i]
 	}
@@ -136,7 +136,6 @@ func costAnswer(ps []*price, g *group, priced bool) string {
 	return text
 }
 
-// least returns the price with the fewest violations.
 func least(ps []*price) *price {
 	return slices.MinFunc(ps, func(a, b *price) int {
 		switch {
@@ -149,7 +148,6 @@ func least(ps []*price) *price {
 	})
 }
 
-// perThousand formats the violations of row.
 func perThousand(row survival.Row) string {
 	if math.IsNaN(row.Violations) {
 		return unknown
@@ -161,7 +159,7 @@ func perThousand(row survival.Row) string {
 	return text
 }
 
-// lasting formats a time that may have no end, or be negative.
+// lasting formats a time that may be infinite or negative.
 func lasting(ns float64) string {
 	switch {
 	case math.IsInf(ns, 1):
@@ -172,7 +170,6 @@ func lasting(ns float64) string {
 	return numfmt.Nanos(ns)
 }
 
-// The measures of prices.
 const (
 	priceStep = vg.Length(19)
 	priceHead = vg.Length(20)
@@ -180,7 +177,7 @@ const (
 	priceGap  = vg.Length(22)
 )
 
-// drawPrices draws a row for each lock, and up to three columns.
+// drawPrices draws a row for each lock, with up to three columns.
 func drawPrices(c draw.Canvas, ps []*price, priced bool) {
 	c = draw.Crop(c, 0, -8, 4, 0)
 	var left vg.Length
@@ -220,7 +217,6 @@ func (p *price) style() (st text.Style) {
 	return st
 }
 
-// A priceColumn is one scale with the figures of every lock.
 type priceColumn struct {
 	title  string
 	lo, hi float64
@@ -253,7 +249,7 @@ func windowColumn(ps []*price) priceColumn {
 	return col
 }
 
-// reach chooses the range of a logarithmic column: what has no end lies beyond it.
+// reach chooses the range of a logarithmic column. Infinite values lie beyond it.
 func (col *priceColumn) reach(ps []*price) {
 	lo, hi := math.Inf(1), 0.0
 	for _, p := range ps {
@@ -295,7 +291,6 @@ func (col priceColumn) draw(b draw.Canvas, ps []*price) {
 	}
 }
 
-// row draws the figure of one lock at height y.
 func (col priceColumn) row(b draw.Canvas, p *plot.Plot, q *price, y vg.Length) {
 	c := b
 	trX, _ := p.Transforms(&b)

@@ -17,8 +17,8 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// survived is a run of distributed locks with made-up failure scenarios, and the
-// history of one beside it.
+// survived returns a run of distributed locks with synthetic failure scenarios and the
+// history of one of them.
 func survived(t *testing.T) *resultfile.Run {
 	t.Helper()
 	model := func(name string, family harness.Family, kind string, rate float64) synthetic.Model {
@@ -48,7 +48,6 @@ func saveHistory(t *testing.T, name string, h oracle.History) {
 	}
 }
 
-// on returns the result of a scenario and a lock.
 func on(t *testing.T, run *resultfile.Run, scenario, lock string) *harness.FaultResult {
 	t.Helper()
 	for _, f := range run.Faults {
@@ -60,7 +59,7 @@ func on(t *testing.T, run *resultfile.Run, scenario, lock string) *harness.Fault
 	return nil
 }
 
-// section returns the section of run, its first sentence, and the line of a lock.
+// safetyOn returns the section of run, its first sentence, and the line of a lock.
 func safetyOn(t *testing.T, run *resultfile.Run, lock string) (s *safetySection, first string, row safetyLock) {
 	t.Helper()
 	run = tidy(run)
@@ -76,8 +75,8 @@ func safetyOn(t *testing.T, run *resultfile.Run, lock string) (s *safetySection,
 	return s, headlineOf(run), row
 }
 
-// TestSafetyFollowsTheFaults: a harm more changes the guarantee, the class, the mark and
-// the first sentence.
+// TestSafetyFollowsTheFaults: one more violation changes the guarantee, the class, the mark
+// and the first sentence.
 func TestSafetyFollowsTheFaults(t *testing.T) {
 	const strong = "survives the loss of a server without two holders, and tokens refuse a paused holder"
 	const base = "Between processes use zk-handoff (" + strong + "); or, if one server is enough and the resource checks tokens, the faster redis-queue."
@@ -85,7 +84,7 @@ func TestSafetyFollowsTheFaults(t *testing.T) {
 		name     string
 		scenario string
 		seen     harness.Harm
-		class    string // part of that of zk-handoff
+		class    string // part of the class of zk-handoff
 		mark     string // in the scenario
 		first    string
 	}{
@@ -121,8 +120,8 @@ func TestSafetyFollowsTheFaults(t *testing.T) {
 	}
 }
 
-// TestSafetyUntested: where nothing was tried the page says so, names the command, and
-// invents nothing.
+// TestSafetyUntested: without a try the page notes this, names the command, and invents
+// nothing.
 func TestSafetyUntested(t *testing.T) {
 	run := survived(t)
 	run.Faults = nil
@@ -195,8 +194,7 @@ func TestSafetyPages(t *testing.T) {
 	}
 }
 
-// TestStory: the picture of a history shows what it holds, and a file that cannot be
-// read is named.
+// TestStory: the picture of a history shows its content, and an unreadable file is named.
 func TestStory(t *testing.T) {
 	run := survived(t)
 	f := on(t, run, "failover", "redis-queue")
@@ -251,10 +249,9 @@ func TestStory(t *testing.T) {
 	}
 }
 
-// TestSafetyCost: the chart shows cost, broken guarantees and windows, each from its own
-// figures.
-// TestFaultCharts: the charts of failures are drawn alone as well, with their sources, and
-// none where nothing was tried.
+// TestFaultCharts: the charts of failures can be drawn alone, with their sources. Without a
+// failure scenario there are none. The cost chart shows cost, violations and windows, each
+// from its own figures.
 func TestFaultCharts(t *testing.T) {
 	run := survived(t)
 	names := FaultCharts(run)
@@ -314,7 +311,8 @@ func TestSafetyCost(t *testing.T) {
 			t.Errorf("the picture does not show %s", what)
 		}
 	}
-	// Two holders while a holder is paused break nothing, where tokens refuse its writes.
+	// Two holders during a pause violate nothing if tokens refuse the writes of the paused
+	// one.
 	if other, _ := drawn(func(run *resultfile.Run) { on(t, run, "holder-pause", "zk-lock").Seen = nil }); other != svg {
 		t.Error("the picture counts two holders of a pause")
 	}

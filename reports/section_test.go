@@ -11,8 +11,8 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestOtherData: each form of a report says whether the choice of a row is the same
-// with other data behind the lock, and what a section costs.
+// TestOtherData: each form of a report notes whether a row's choice is the same with other
+// data behind the lock, and the cost of a critical section.
 func TestOtherData(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

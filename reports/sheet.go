@@ -14,13 +14,12 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// The lettering of bars and fields.
 const (
 	sheetSize = 9 // of the names and the figures
 	sheetLine = vg.Length(sheetSize * 1.25)
 )
 
-// A sheet is a table with what is drawn of it.
+// A sheet is a table with a selection of rows and columns to draw.
 type sheet struct {
 	harness.Table
 	names []string // of the rows
@@ -48,8 +47,8 @@ func newSheet(t harness.Table) sheet {
 	return s
 }
 
-// rowNames returns the labels of the rows. Where two rows have the same label,
-// the words in their cells tell them apart.
+// rowNames returns the labels of the rows. If two rows have the same label, the words in
+// their cells distinguish them.
 func rowNames(t harness.Table) []string {
 	seen := make(map[string]int)
 	for _, r := range t.Rows {
@@ -68,18 +67,19 @@ func rowNames(t harness.Table) []string {
 	return names
 }
 
-// A reading is a figure that can be drawn: it is finite, and lo <= mid <= hi.
-// The ends of the interval may be infinite.
+// A reading is a figure that can be drawn: it is finite, and lo <= mid <= hi. The ends of
+// the interval may be infinite.
 type reading struct {
 	mid, lo, hi float64
 	n           int // samples
 }
 
-// beyond it a figure is taken for a mistake: sums of such figures overflow.
+// beyond is the limit above which a figure counts as a mistake: sums of such figures
+// overflow.
 const beyond = 1e290
 
-// read returns the figure of row i in column j of the table, or false if there
-// is none that can be drawn.
+// read returns the figure of row i in column j of the table, or false if it cannot be
+// drawn.
 func (s sheet) read(i, j int) (reading, bool) {
 	if i >= len(s.Rows) || j >= len(s.Rows[i].Cells) {
 		return reading{}, false
@@ -98,7 +98,7 @@ func (s sheet) read(i, j int) (reading, bool) {
 	return r, true
 }
 
-// words returns what stands in the place of a figure that cannot be drawn.
+// words returns the replacement for a figure that cannot be drawn.
 func (s sheet) words(i, j int) string {
 	if j >= len(s.Rows[i].Cells) {
 		return unknown
@@ -118,8 +118,8 @@ func (s sheet) readings(rows int) (out []reading) {
 	return out
 }
 
-// span returns the range of rs with their finite intervals; positive leaves out
-// what a log axis has no place for. ok is false if nothing is left.
+// span returns the range of rs with their finite intervals; positive omits values that a
+// log axis cannot show. ok is false if nothing is left.
 func span(rs []reading, positive bool) (lo, hi float64, ok bool) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, r := range rs {
@@ -132,8 +132,8 @@ func span(rs []reading, positive bool) (lo, hi float64, ok bool) {
 	return lo, hi, lo <= hi
 }
 
-// sampled says what a mark is made of: "median of 5 samples". It is "" if no
-// figure was measured more than once.
+// sampled describes the sample of a mark: "median of 5 samples". It returns "" if no figure
+// was measured more than once.
 func sampled(rs []reading) string {
 	if len(rs) == 0 {
 		return ""
@@ -166,8 +166,7 @@ func cellFigure(c harness.Cell) string {
 	return unknown
 }
 
-// quantity returns how to write a figure of a unit: "1.34 µs", "412 k per
-// million".
+// quantity returns a formatter for figures of a unit: "1.34 µs", "412 k per million".
 func quantity(unit string) func(v float64) string {
 	write := func(v float64) string { return numfmt.SI(v) + suffix(unit) }
 	switch unit {
@@ -196,8 +195,8 @@ func quantity(unit string) func(v float64) string {
 	}
 }
 
-// ticked returns how to write a figure of a unit at an axis, and what the title
-// of the axis then has to say of the unit.
+// ticked returns a formatter for ticks of a unit, and the unit to add to the title of the
+// axis.
 func ticked(unit string) (write func(v float64) string, title string) {
 	if unit == "ns" || unit == "%" {
 		return quantity(unit), ""
@@ -212,7 +211,6 @@ func suffix(unit string) string {
 	return nb + strings.ReplaceAll(unit, " ", nb)
 }
 
-// axisTitle names the axis of the figures of s.
 func (s sheet) axisTitle(log bool) string {
 	_, unit := ticked(s.unit)
 	parts := []string{cmp.Or(unit, map[string]string{"ns": "time", "%": "share"}[s.unit])}
@@ -226,8 +224,8 @@ func (s sheet) axisTitle(log bool) string {
 	return title
 }
 
-// columnLook tells the columns of one table apart: hues first, then dashes, each
-// with its own marker.
+// columnLook returns a distinct look for each column of a table: hues first, then dashes,
+// each with its own marker.
 func columnLook(i int) look {
 	hue := []token{blue, rust, sage, plum, ink}[i%5]
 	return look{hue: hue, dash: dashes[i/5%len(dashes)], marker: markers[i%len(markers)], strong: true}

@@ -9,15 +9,14 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// What one picture of bars holds; the rest is in the table.
+// Limits of one picture of bars; the table has the rest.
 const (
 	mostBarRows    = 60
 	mostBarColumns = 5 // one for each hue
 
-	barSpan = 10 // from the foot to the head of a logarithmic scale, at least
+	barSpan = 10 // least ratio of the ends of a logarithmic scale
 )
 
-// The measures of bars.
 const (
 	barWidth     = vg.Length(10)
 	barGap       = vg.Length(2.5) // between the bars of a row
@@ -37,7 +36,6 @@ type barChart struct {
 	overhang vg.Length  // for figures behind the bars
 }
 
-// A barRow is a name and its bars.
 type barRow struct {
 	name   []string // wrapped
 	bars   []bar
@@ -79,7 +77,7 @@ func drawBars(s sheet) (picture, string) {
 	return pic, b.how(rs) + hidden
 }
 
-// how says what a bar is.
+// how explains a bar.
 func (b *barChart) how(rs []reading) string {
 	text := "Bar: the figure."
 	if m := sampled(rs); m != "" {
@@ -97,12 +95,11 @@ func (b *barChart) how(rs []reading) string {
 	return text
 }
 
-// scale chooses the range of the axis.
 func (b *barChart) scale(rs []reading) {
 	if lo, hi, ok := span(rs, true); b.Log && ok {
 		b.log = true
 		_, b.hi = logRange(lo, hi)
-		// Of figures that are near each other the least must not look like none.
+		// The least of similar figures must not look like zero.
 		b.lo = roundDown(min(lo/1.3, b.hi/barSpan))
 		return
 	}
@@ -145,7 +142,6 @@ func (b *barChart) layOut() {
 	}
 }
 
-// keys sets the legend in lines.
 func (b *barChart) keys(measure func(string) vg.Length) (lines [][]barKey) {
 	var at vg.Length
 	st := typeset(sheetSize, ink, draw.XLeft, draw.YCenter)
@@ -174,7 +170,6 @@ func (b *barChart) height() vg.Length {
 	return h
 }
 
-// body draws the chart.
 func (b *barChart) body(c draw.Canvas) error {
 	for _, line := range b.legend {
 		st := typeset(sheetSize, ink, draw.XLeft, draw.YCenter)
@@ -201,7 +196,6 @@ func (b *barChart) body(c draw.Canvas) error {
 	return nil
 }
 
-// field draws the grid, the names and the bars.
 func (b *barChart) field(c draw.Canvas, p *plot.Plot) {
 	trX, _ := p.Transforms(&c)
 	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
@@ -261,7 +255,7 @@ func (x bar) draw(c draw.Canvas, y, zero vg.Length, at func(float64) vg.Length, 
 	c.FillText(st, vg.Point{X: end + 6, Y: y + lift}, x.text)
 }
 
-// bar draws a bar: pale, with a strong end, because the end is the figure.
+// bar draws a pale bar with a strong end, because the end is the figure.
 func (l look) bar(c draw.Canvas, from, to, bottom, top vg.Length) {
 	if from != to {
 		c.FillPolygon(l.hue.alpha(80), rect(min(from, to), bottom, max(from, to), top))
@@ -269,7 +263,7 @@ func (l look) bar(c draw.Canvas, from, to, bottom, top vg.Length) {
 	c.StrokeLine2(draw.LineStyle{Color: l.hue.rgba(), Width: vg.Points(2.4)}, to, bottom, to, top)
 }
 
-// whisker draws the interval. An end that lies beyond the scale has no cap.
+// whisker draws the interval. An end beyond the scale has no cap.
 func (x bar) whisker(c draw.Canvas, y vg.Length, at func(float64) vg.Length, log bool) {
 	const half = vg.Length(2.4)
 	st := draw.LineStyle{Color: ink.rgba(), Width: vg.Points(0.9)}

@@ -16,7 +16,7 @@ import (
 
 const (
 	mostCurves    = 20
-	longRange     = 8 // from the least to the greatest X; beyond it the axis is logarithmic
+	longRange     = 8 // least ratio of X for a logarithmic axis
 	curveNameRoom = vg.Length(150)
 )
 
@@ -29,10 +29,10 @@ type curveChart struct {
 	log      bool
 	xLo, xHi float64
 	yLo, yHi float64
-	nought   float64 // where 0 is drawn on a log axis; 0 if nowhere
+	nought   float64 // position of 0 on a log axis; 0 if there is none
 }
 
-// A spot is where a row lies and what it is called there.
+// A spot is the position of a row and its label.
 type spot struct {
 	x    float64
 	name string
@@ -82,8 +82,7 @@ func drawCurves(s sheet) (picture, string) {
 	return picture{height: max(280, vg.Length(len(l.curves))*labelGap+60), body: l.body}, how + hidden
 }
 
-// ordered returns the rows that have a place, by rising X, and the names of
-// those that have none.
+// ordered returns the rows with a position, by rising X, and the names of the others.
 func (l *curveChart) ordered() (rows []int, nowhere []string) {
 	for i, r := range l.Rows {
 		switch a := math.Abs(r.X); {
@@ -125,7 +124,6 @@ func (l *curveChart) trace(rows []int) (all []reading) {
 	return all
 }
 
-// scale chooses the ranges of the axes.
 func (l *curveChart) scale(rs []reading) {
 	l.xLo, l.xHi = l.xs[0].x, l.xs[len(l.xs)-1].x
 	l.logX = l.xLo > 0 && l.xHi/l.xLo > longRange
@@ -154,7 +152,6 @@ func (l *curveChart) scale(rs []reading) {
 	l.yHi += pad
 }
 
-// body draws the chart.
 func (l *curveChart) body(c draw.Canvas) error {
 	p := newPlot(l.xLo, l.xHi, l.yLo, l.yHi)
 	write, _ := ticked(l.unit)
@@ -196,8 +193,8 @@ func (l *curveChart) logTicks(write func(float64) string) (ticks plot.ConstantTi
 	return append(ticks, plot.Tick{Value: l.nought, Label: "0"})
 }
 
-// xTicks labels the rows on an axis of width w. Where labels would run into each
-// other the ends of the axis stay, and then the powers of two.
+// xTicks labels the rows on an axis of width w. If labels would overlap it keeps the ends
+// of the axis, and then the powers of two.
 func (l *curveChart) xTicks(w vg.Length) (ticks plot.ConstantTicks) {
 	st := typeset(9, muted, 0, 0)
 	at := func(x float64) vg.Length {
@@ -235,8 +232,8 @@ func (l *curveChart) xTicks(w vg.Length) (ticks plot.ConstantTicks) {
 	return ticks
 }
 
-// drawCurves draws bands first, lines next and markers last, and sets the
-// height of each label.
+// drawCurves draws bands first, lines next and markers last, and sets the height of each
+// label.
 func (l *curveChart) drawCurves(c draw.Canvas, p *plot.Plot, labels []endLabel) {
 	trX, trY := p.Transforms(&c)
 	y := func(v float64) vg.Length {
@@ -274,7 +271,6 @@ func (l *curveChart) drawCurves(c draw.Canvas, p *plot.Plot, labels []endLabel) 
 	}
 }
 
-// drawBands draws the intervals of the figures.
 func (l *curveChart) drawBands(c draw.Canvas, trX, y func(float64) vg.Length) {
 	opacity := uint8(max(16, 90/(len(l.curves)+1))) // many bands lie over each other
 	for _, t := range l.curves {

@@ -14,7 +14,7 @@ import (
 
 const (
 	mostHeat   = 1024 // rows and columns of a field
-	printed    = 16   // up to so many, each cell shows its figure
+	printed    = 16   // greatest field whose cells show their figures
 	heatMost   = vg.Length(440)
 	heatCell   = vg.Length(44) // the side of a cell, at most
 	heatNames  = vg.Length(90) // width of the longest label
@@ -24,7 +24,6 @@ const (
 	blank      = -2 // class of a cell of the diagonal
 )
 
-// A heatChart draws a field of cells.
 type heatChart struct {
 	sheet
 	rows, cols int
@@ -53,9 +52,8 @@ func drawHeat(s sheet) (picture, string) {
 	return picture{height: max(h.top+vg.Length(h.rows)*h.cell, h.legendHeight()) + 10, body: h.body}, h.how(rs)
 }
 
-// cellSide returns the side of a cell, where n stand side by side: in halves of
-// a point if that is possible, because short numbers keep the drawing of a
-// large field short.
+// cellSide returns the side of a cell in a row of n. It prefers halves of a point: short
+// numbers keep the drawing of a large field short.
 func cellSide(n int) vg.Length {
 	side := heatMost / vg.Length(n)
 	if side < 0.5 {
@@ -76,7 +74,6 @@ func (h *heatChart) measured() (out []reading) {
 	return out
 }
 
-// classify sorts the cells into classes.
 func (h *heatChart) classify() {
 	h.count = make([]int, h.scale.classes())
 	h.class = make([][]int, h.rows)
@@ -108,7 +105,6 @@ func (h *heatChart) how(rs []reading) string {
 
 var heatName = typeset(8, muted, draw.XRight, draw.YCenter)
 
-// nameWidth returns the room for the labels of the rows.
 func (h *heatChart) nameWidth() (w vg.Length) {
 	for _, r := range h.Rows {
 		w = max(w, min(heatNames, heatName.Width(r.Label)))
@@ -116,8 +112,7 @@ func (h *heatChart) nameWidth() (w vg.Length) {
 	return w
 }
 
-// columnName returns the name over column k: that of the same row, if there is
-// one.
+// columnName returns the name above column k: the name of the same row, if there is one.
 func (h *heatChart) columnName(k int) string {
 	if k < h.rows {
 		return h.Rows[k].Label
@@ -125,7 +120,7 @@ func (h *heatChart) columnName(k int) string {
 	return h.Columns[h.drawn[k]].Name
 }
 
-// every returns of how many neighbours one is labelled, for labels of size w.
+// every returns the number of neighbours that share one label of width w.
 func (h *heatChart) every(w vg.Length) int {
 	n := 1
 	for vg.Length(n)*h.cell < w {
@@ -134,7 +129,6 @@ func (h *heatChart) every(w vg.Length) int {
 	return n
 }
 
-// body draws the chart.
 func (h *heatChart) body(c draw.Canvas) error {
 	// Whole coordinates keep the drawing of a large field short.
 	x0, y0 := vg.Length(math.Ceil(float64(c.Min.X+h.left))), vg.Length(math.Floor(float64(c.Max.Y-h.top)))
@@ -154,7 +148,6 @@ func (h *heatChart) body(c draw.Canvas) error {
 	return nil
 }
 
-// names labels the field.
 func (h *heatChart) names(c, field draw.Canvas) {
 	st := typeset(9, ink, draw.XLeft, draw.YTop)
 	c.FillText(st, vg.Point{X: c.Min.X, Y: c.Max.Y}, shorten(st, strings.TrimSpace(h.Label+" × "+h.Label), c.Size().X/2))
@@ -174,7 +167,7 @@ func (h *heatChart) names(c, field draw.Canvas) {
 	}
 }
 
-// cells draws each cell with its figure, if all of them fit.
+// cells draws each cell, with its figure if all figures fit.
 func (h *heatChart) cells(c draw.Canvas) {
 	write, _ := ticked(h.unit)
 	if h.unit == "ns" {
@@ -222,8 +215,8 @@ func (h *heatChart) printSize(write func(float64) string) float64 {
 	return size
 }
 
-// runs draws neighbours of one class in a row as one stroke, and all strokes of
-// a class as one path: a field of 256 by 256 is 65 536 cells.
+// runs draws neighbours of one class in a row as one stroke, and all strokes of a class as
+// one path: a field of 256 by 256 is 65 536 cells.
 func (h *heatChart) runs(c draw.Canvas) {
 	for class := blank; class < h.scale.classes(); class++ {
 		if class == unmeasured {
@@ -249,14 +242,14 @@ func (h *heatChart) runs(c draw.Canvas) {
 		}
 		if len(path) > 0 {
 			c.SetColor(colour.rgba())
-			c.SetLineWidth(h.cell + 0.5) // or light seams show between the rows
+			c.SetLineWidth(h.cell + 0.5) // avoids light seams between the rows
 			c.SetLineDash(nil, 0)
 			c.Stroke(path)
 		}
 	}
 }
 
-// hatch marks the whole of c as not measured; what was is drawn over it.
+// hatch marks all of c as not measured; measured cells are drawn over it.
 func hatch(c draw.Canvas) {
 	const step = vg.Length(5)
 	c.FillPolygon(shade.rgba(), rect(c.Min.X, c.Min.Y, c.Max.X, c.Max.Y))

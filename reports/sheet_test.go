@@ -15,13 +15,12 @@ import (
 	"locklab/harness"
 )
 
-// A label is a text of a picture with the room that it takes.
+// A label is a text of a picture and its rectangle.
 type label struct {
 	text                     string
 	left, bottom, right, top vg.Length
 }
 
-// labelsOf returns the texts that the body of pic draws.
 func labelsOf(t *testing.T, pic picture) (out []label) {
 	t.Helper()
 	rec := new(recorder.Canvas)
@@ -96,14 +95,14 @@ func TestLabelsStayApart(t *testing.T) {
 	if len(ticks) < 2 || slices.Max(ticks)-slices.Min(ticks) < 150 {
 		t.Errorf("the labels of the axis under bars with long names are at %v", ticks)
 	}
-	// The check must find what it is there for.
+	// The check must find known collisions.
 	bad := []label{{"a", 10, 10, 30, 20}, {"b", 25, 15, 50, 25}, {"c", -5, 50, 9, 60}}
 	if got := collisions(bad, 100); len(got) != 2 {
 		t.Errorf("got %q, want one overlap and one outside", got)
 	}
 }
 
-// TestOneUnit: columns of another unit than the first are not drawn beside it.
+// TestOneUnit: columns with another unit than the first are not drawn.
 func TestOneUnit(t *testing.T) {
 	table := harness.Table{Columns: append(columns("ns", "one", "two"), columns("%", "other")...)}
 	for i := range 3 {
@@ -143,7 +142,7 @@ func TestRoundDown(t *testing.T) {
 	}
 }
 
-// TestCurveTicks: where labels are crowded, the ends and the powers of two stay.
+// TestCurveTicks: if labels are crowded, the ends and the powers of two stay.
 func TestCurveTicks(t *testing.T) {
 	table := harness.Table{Chart: harness.Lines, Columns: columns("ns", "a")}
 	for _, x := range []float64{8, 40, 48, 56, 60, 62, 63, 64, 65, 128, 250, 256} {
@@ -160,7 +159,7 @@ func TestCurveTicks(t *testing.T) {
 	}
 }
 
-// TestNoughtOnLogScale: a figure of 0 lies at the tick for 0, under all others.
+// TestNoughtOnLogScale: a figure of 0 lies at the tick for 0, below all others.
 func TestNoughtOnLogScale(t *testing.T) {
 	var zero, one, end vg.Length
 	for _, l := range labelsOf(t, pictureOf(lineTables()[2])) {

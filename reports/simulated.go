@@ -15,29 +15,30 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// thisMachine is the name of the model of the machine that a run was measured on.
+// thisMachine is the name of the model of the machine that measured the run.
 const thisMachine = "this"
 
-// A modelled is what a model expects of locks on one machine under one workload: nothing
+// A modelled is the prediction of a model for locks on one machine under one workload; none
 // of it was measured.
 type modelled struct {
-	like    *harness.Simulation // any of them: all have its machine and its workload
+	like    *harness.Simulation // any of them: all share machine and workload
 	workers []int               // ascending
 	locks   []*modelledLock     // by name
 	file    bool                // the run has the description of the machine
-	host    string              // what the measured points beside it were measured on
+	host    string              // the machine of the measured points in the same chart
 }
 
-// A modelledLock is a lock on that machine, and what the run measured of it.
+// A modelledLock is a lock on that machine, with its measurements by the run.
 type modelledLock struct {
 	*harness.Simulation // any of them
 	look                look
 	at                  map[int]*harness.Simulation // by workers
-	measured            map[int]*cell               // of the same section and times, by workers; on the machine of the run
+	measured            map[int]*cell               // with the same section and times, by workers; on the machine of the run
 }
 
-// modelledOf returns what run expects, by machine and workload in the order of the file; of
-// each machine the workload with the most simulations first. gs are the groups of run.
+// modelledOf returns the predictions of run, by machine and workload in the order of the
+// file. For each machine, the workload with the most simulations is first. gs are the
+// groups of run.
 func modelledOf(run *resultfile.Run, gs []*group) (out []*modelled) {
 	n := make(map[*modelled]int)
 	for _, s := range run.Simulations {
@@ -63,7 +64,7 @@ func modelledOf(run *resultfile.Run, gs []*group) (out []*modelled) {
 	return out
 }
 
-// workloadOf says what the workers of s do: "lines=1 hold=100ns think=0s wait=pause".
+// workloadOf describes the workload of s: "lines=1 hold=100ns think=0s wait=pause".
 func workloadOf(s *harness.Simulation) string {
 	text := fmt.Sprintf("lines=%d hold=%s think=%s wait=%s", s.Lines, briefly(s.Hold), briefly(s.Think), short(s.Wait.String(), mostName))
 	if s.Apart && s.SMT > 1 {
@@ -95,7 +96,7 @@ func (m *modelled) add(s *harness.Simulation) {
 	}
 }
 
-// finish sorts m, and gives it looks and what was measured of its locks.
+// finish sorts m, and adds looks and the measurements of its locks.
 func (m *modelled) finish(gs []*group) {
 	slices.Sort(m.workers)
 	slices.SortFunc(m.locks, func(a, b *modelledLock) int { return cmp.Compare(a.Lock.Name, b.Lock.Name) })
@@ -114,9 +115,8 @@ func (m *modelled) finish(gs []*group) {
 	}
 }
 
-// beside reports whether the workload of g is that of m but for the workers: the same
-// section, the same constant hold and think times. Where the workers of g were pinned, and
-// what they did while they waited, may differ.
+// beside reports whether g has the workload of m, for any number of workers: the same
+// section and the same constant hold and think times. Pinning and wait policy may differ.
 func (m *modelled) beside(g *group) bool {
 	w := g.Load
 	plain := !g.Remote && !g.Open() && w.Reads == 0 && w.Locks <= 1 && !w.Garbage && w.Ranks <= 1 && !w.Hold.Exp && w.Hold.Mix == "" && w.Think.Mix == ""
@@ -124,9 +124,9 @@ func (m *modelled) beside(g *group) bool {
 		float64(w.Hold.Mean) == m.like.Hold && float64(w.Think.Mean) == m.like.Think && !w.Think.Exp
 }
 
-// take keeps the cells of g that are of l, with no more workers than processors. Of two
-// workloads the one with pinned workers is nearer to the model, where each has a hardware
-// thread of its own.
+// take keeps the cells of g for l with no more workers than processors. If there are two
+// workloads it prefers pinned workers. They are closer to the model, in which each worker
+// has its own hardware thread.
 func (l *modelledLock) take(g *group) {
 	for _, s := range g.series {
 		if s.Lock.Name != l.Lock.Name {
@@ -140,7 +140,7 @@ func (l *modelledLock) take(g *group) {
 	}
 }
 
-// name names the machine: "skylake-8x32 (hypothetical)".
+// name returns the name of the machine: "skylake-8x32 (hypothetical)".
 func (m *modelled) name() string {
 	if m.like.Hypothetical {
 		return m.like.Simulated + " (hypothetical)"
@@ -151,7 +151,7 @@ func (m *modelled) name() string {
 	return m.like.Simulated
 }
 
-// begin is name at the begin of a sentence: the name of a machine stays as it is.
+// begin returns the name for the start of a sentence: the name of a machine keeps its case.
 func (m *modelled) begin() string {
 	if m.like.Simulated == thisMachine && !m.like.Hypothetical {
 		return "This machine"
@@ -159,7 +159,7 @@ func (m *modelled) begin() string {
 	return m.name()
 }
 
-// shape says of what the machine is made.
+// shape describes the structure of the machine.
 func (m *modelled) shape() string {
 	s := m.like
 	text := numfmt.Plural(s.Sockets, "socket") + " of " + numfmt.Plural(s.Clusters*s.Cores, "core")
@@ -172,8 +172,8 @@ func (m *modelled) shape() string {
 	return text
 }
 
-// accuracy says how far the model was from measurements, once for all locks of which it
-// says the same: a sentence that names a lock says "it" of any.
+// accuracy describes the model's error against measurements, once for all locks with the
+// same text. A sentence that names a lock has "it" in its place.
 func (m *modelled) accuracy() string {
 	var texts []string
 	of := make(map[string][]string)
@@ -200,10 +200,10 @@ func (m *modelled) accuracy() string {
 	return out
 }
 
-// mostNamedAccuracy is how many locks that have a sentence in common are named.
+// mostNamedAccuracy limits the names of locks with the same sentence.
 const mostNamedAccuracy = 4
 
-// warning says that nothing of m was measured.
+// warning notes that nothing of m was measured.
 func (m *modelled) warning() string {
 	if m.like.Hypothetical {
 		return "Simulated on a hypothetical machine: no machine of this size was measured."
@@ -211,8 +211,7 @@ func (m *modelled) warning() string {
 	return "Simulated, not measured."
 }
 
-// borders returns for each further socket between which numbers of workers it gets its
-// first one, as a place on the axis.
+// borders returns the positions on the axis where a further socket gets its first worker.
 func (m *modelled) borders() (out []float64) {
 	if m.like.Sockets < 2 || m.like.Spread {
 		return nil
@@ -236,7 +235,7 @@ func (m *modelled) borders() (out []float64) {
 	return out
 }
 
-// perSocket is how many workers a socket takes before the next one has any.
+// perSocket returns the number of workers that fill a socket.
 func (m *modelled) perSocket() int {
 	if m.like.Apart {
 		return m.like.Clusters * m.like.Cores
@@ -244,7 +243,7 @@ func (m *modelled) perSocket() int {
 	return m.like.Threads() / m.like.Sockets
 }
 
-// sockets returns how many sockets the workers of s are on.
+// sockets returns the number of sockets that the workers of s use.
 func (m *modelled) sockets(s *harness.Simulation) int {
 	if s.OnSockets > 0 {
 		return s.OnSockets
@@ -268,19 +267,19 @@ func (m *modelled) paired() bool {
 type modelFigure struct {
 	field  string // of the line
 	of     func(s *harness.Simulation) harness.Expected
-	metric *metric.Metric // nil if none does
+	metric *metric.Metric // nil if there is none
 	format func(v float64) string
 }
 
 var (
 	modelRate = modelFigure{"per_acquisition", func(s *harness.Simulation) harness.Expected { return s.Throughput() }, metric.Throughput, numfmt.PerSecond}
-	// A measured hand-over is the median, a simulated one the mean.
+	// A measured handover is the median, a simulated one the mean.
 	modelHandover = modelFigure{"handover", func(s *harness.Simulation) harness.Expected { return s.Handover }, metric.HandoverTime, numfmt.Nanos}
 	modelMisses   = modelFigure{"misses", func(s *harness.Simulation) harness.Expected { return s.Misses }, nil, numfmt.Number}
 	modelCopies   = modelFigure{"invalidated", func(s *harness.Simulation) harness.Expected { return s.Invalidated }, nil, numfmt.Number}
 )
 
-// at returns the figure of l with w workers as a summary; without one N is 0.
+// at returns the figure of l with w workers as a summary; N is 0 without one.
 func (f modelFigure) at(l *modelledLock, w int) stat.Summary {
 	s := l.at[w]
 	if s == nil {
@@ -293,7 +292,7 @@ func (f modelFigure) at(l *modelledLock, w int) stat.Summary {
 	return stat.Summary{Median: e.Median, Lo: e.Lo, Hi: e.Hi, N: s.Seeds}
 }
 
-// measured returns what the run measured of l with w workers; without that N is 0.
+// measured returns the measurement of l with w workers; N is 0 without one.
 func (f modelFigure) measured(l *modelledLock, w int) stat.Summary {
 	if f.metric == nil || l.measured[w] == nil {
 		return stat.Summary{}
@@ -301,7 +300,6 @@ func (f modelFigure) measured(l *modelledLock, w int) stat.Summary {
 	return l.measured[w].Summary(f.metric)
 }
 
-// table has the figure of every lock and number of workers.
 func (f modelFigure) table(m *modelled) table {
 	head := titles("lock", "workers", "simulated", "least of seeds", "greatest of seeds")
 	if m.any(f) {
@@ -331,17 +329,17 @@ func (f modelFigure) table(m *modelled) table {
 	return t
 }
 
-// any reports whether there is a measured point beside a simulated one.
+// any reports whether any figure was both simulated and measured.
 func (m *modelled) any(f modelFigure) bool { return len(m.errors(f)) > 0 }
 
-// A modelError is how far a simulated figure is from the measured one.
+// A modelError is the error of a simulated figure.
 type modelError struct {
 	lock    string
 	workers int
 	ratio   float64 // simulated over measured
 }
 
-// errors returns those of every lock and number of workers that has both.
+// errors returns the errors for every lock and number of workers with both figures.
 func (m *modelled) errors(f modelFigure) (out []modelError) {
 	for _, l := range m.locks {
 		for _, w := range m.workers {
@@ -354,8 +352,8 @@ func (m *modelled) errors(f modelFigure) (out []modelError) {
 	return out
 }
 
-// errorText says how far simulated figures are from the measured ones: the typical factor
-// is the root of the mean square of the logarithm of the ratio, as in the validation.
+// errorText describes the error of simulated figures. The typical factor is the root mean
+// square of the logarithm of the ratio, as in the validation.
 func (m *modelled) errorText(f modelFigure) string {
 	es := m.errors(f)
 	if len(es) == 0 {
@@ -375,7 +373,6 @@ func (m *modelled) errorText(f modelFigure) string {
 		points(len(es)), ratioText(math.Exp(math.Sqrt(sum/float64(len(es))))), worst.lock, numfmt.Plural(worst.workers, "worker"), ratioText(worst.ratio))
 }
 
-// points begins a sentence about n points.
 func points(n int) string { return numfmt.Plural(n, "point") + " " + numfmt.Choose(n, "was", "were") }
 
 // ratioText formats a ratio, which may be less than 1: "0.43".

@@ -8,7 +8,7 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A simulatedChart is a chart of what a model expects of one machine under one workload.
+// A simulatedChart is a chart of a model's predictions for one machine and workload.
 type simulatedChart struct {
 	name string // of a file
 	of   *modelled
@@ -16,9 +16,9 @@ type simulatedChart struct {
 	pic picture
 }
 
-// SimulationCharts returns the names of the charts of what models of machines expect,
-// none if nothing was simulated; [WritePNG] and [WriteSVG] take them like those of
-// [Suite]. Nothing in them was measured, but for marks that say so.
+// SimulationCharts returns the names of the charts of simulated machines, or nothing
+// without a simulation. [WritePNG] and [WriteSVG] accept them like the names of [Suite].
+// All their figures are simulated, except marks that are labelled as measured.
 func SimulationCharts(run *resultfile.Run) (names []string) {
 	run = tidy(run)
 	for _, c := range simulatedCharts(modelledOf(run, groups(run))) {
@@ -49,10 +49,10 @@ func simulatedCharts(ms []*modelled) (out []simulatedChart) {
 	return out
 }
 
-// titled returns the title of c, which says that it is simulated, and of what.
+// titled returns the title of c, with the simulated machine.
 func (c simulatedChart) titled() string { return "Simulated on " + c.of.name() + ": " + c.title }
 
-// note says how to read c, and how good the model is.
+// note explains how to read c, and the accuracy of the model.
 func (c simulatedChart) note() string {
 	doc := c.doc
 	if c.pic.data.metrics != nil {
@@ -61,13 +61,11 @@ func (c simulatedChart) note() string {
 	return doc + " " + c.of.accuracy() + " Workload: " + workloadOf(c.of.like) + "."
 }
 
-// standalone returns the page of c.
 func (c simulatedChart) standalone(run *resultfile.Run) page {
 	return page{title: c.titled(), answer: c.pic.answer, note: c.note(), data: plain(c.pic.data.sentence()), foot: c.foot(run), pic: c.pic}
 }
 
-// foot says on what c was simulated. Where it has measured marks it says on what those
-// were measured.
+// foot names the simulated machine, and the measured machine if c has measured marks.
 func (c simulatedChart) foot(run *resultfile.Run) string {
 	text := "simulated: " + c.of.name() + ", " + c.of.shape()
 	if c.pic.data.metrics != nil {
@@ -79,10 +77,8 @@ func (c simulatedChart) foot(run *resultfile.Run) string {
 	return text
 }
 
-// drawnLocks returns how many locks m has, for a sentence.
 func (m *modelled) drawnLocks() string { return numfmt.Plural(len(m.locks), "lock") }
 
-// machinesOf returns the names of the machines of ms.
 func machinesOf(ms []*modelled) (names []string) {
 	for _, m := range ms {
 		if !slices.Contains(names, m.name()) {

@@ -18,8 +18,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// chart returns f of every lock of m over the workers, nothing of it measured but the
-// filled marks, which no line joins.
+// chart returns f of every lock of m over the workers. Only filled marks are measured, and
+// no line joins them.
 func (m *modelled) chart(f modelFigure, yTitle string) *lineChart {
 	l := &lineChart{
 		xTitle: "workers, each on a hardware thread of its own (log scale)", xScale: logarithm, place: "with",
@@ -65,8 +65,8 @@ func (m *modelled) chart(f modelFigure, yTitle string) *lineChart {
 	return l
 }
 
-// offBy says what multiple of the measured figure of x the model expects with the most
-// workers that have both; "" if none have.
+// offBy compares the model's figure for x with the measured one, at the most workers that
+// have both; "" if there are none.
 func (m *modelled) offBy(f modelFigure, x *modelledLock) (text string) {
 	for _, e := range m.errors(f) {
 		if e.lock == x.Lock.Name {
@@ -76,7 +76,7 @@ func (m *modelled) offBy(f modelFigure, x *modelledLock) (text string) {
 	return text
 }
 
-// marks draws what the run measured of x, with its interval.
+// marks draws the measurements of x, with their intervals.
 func (m *modelled) marks(c draw.Canvas, p *plot.Plot, l *lineChart, f modelFigure, x *modelledLock, as look) {
 	for i, w := range m.workers {
 		v := f.measured(x, w)
@@ -85,13 +85,13 @@ func (m *modelled) marks(c draw.Canvas, p *plot.Plot, l *lineChart, f modelFigur
 		}
 		lo, hi := l.at(c, p, i, v.Lo), l.at(c, p, i, v.Hi)
 		c.StrokeLine2(draw.LineStyle{Color: as.hue.rgba(), Width: vg.Points(1.4)}, lo.X, lo.Y, hi.X, hi.Y)
-		as.marker = modelShapes[0] // each lock has a frame of its own
+		as.marker = modelShapes[0] // each lock has its own frame
 		as.filled().mark(c, l.at(c, p, i, v.Median))
 	}
 }
 
-// beyond shades where the workers are on more than one socket, and draws a line where
-// another one begins.
+// beyond shades the range where workers use more than one socket, and draws a line at the
+// start of each further socket.
 func (m *modelled) beyond(c draw.Canvas, p *plot.Plot) {
 	trX, _ := p.Transforms(&c)
 	for i, b := range m.borders() {
@@ -103,7 +103,7 @@ func (m *modelled) beyond(c draw.Canvas, p *plot.Plot) {
 			c.FillPolygon(shade.rgba(), rect(x, c.Min.Y, c.Max.X, c.Max.Y))
 			right := c
 			right.Min.X = x
-			gridlines(false)(right, p) // the shade lies over those before
+			gridlines(false)(right, p) // the shade covers the earlier gridlines
 		}
 		c.StrokeLine2(borderLine, x, c.Min.Y, x, c.Max.Y)
 	}
@@ -116,7 +116,7 @@ func borderSample(c draw.Canvas, box vg.Rectangle) {
 	c.StrokeLine2(borderLine, box.Min.X, box.Min.Y, box.Min.X, box.Max.Y)
 }
 
-// What the marks of these charts are.
+// The marks of these charts.
 var (
 	simulatedNote = note{text: "simulated: dashed, hollow", sample: func(c draw.Canvas, box vg.Rectangle) {
 		l := look{hue: blue, dash: modelDashes[0], marker: modelShapes[0], hollow: true}
@@ -130,19 +130,19 @@ var (
 	}}
 )
 
-// A modelChart draws one question about what a model expects on a machine.
+// A modelChart draws one question about a model's predictions for a machine.
 type modelChart struct {
 	name  string
-	title string // behind "Simulated on MACHINE: "
+	title string // after "Simulated on MACHINE: "
 	doc   string
 	draw  func(m *modelled) picture
 
-	carries bool // the page shows it; others stand behind their questions
+	carries bool // the page shows it; others are folded
 }
 
 const modelDoc = "Dashed line, hollow mark: simulated, the median of the seeds; band: the least and the greatest of them."
 
-// measuredDoc is said of a chart with such marks.
+// measuredDoc explains the measured marks of a chart.
 const measuredDoc = " Filled mark: measured, the median of the rounds with its interval, on the machine of the run; no line joins these."
 
 // modelCharts lists every chart of a model in the order of the report.
@@ -174,8 +174,8 @@ func drawModelCopies(m *modelled) picture {
 	return m.picture(m.chart(modelCopies, "simulated invalidated copies per acquisition (log scale)"), modelCopies, "the fewest copies to invalidate per acquisition", "the most", cmp.Compare[float64])
 }
 
-// picture returns l with an answer that names the best lock and the worst by f where the
-// most workers are.
+// picture returns l with an answer that names the best and the worst lock by f at the most
+// workers.
 func (m *modelled) picture(l *lineChart, f modelFigure, best, worst string, better func(a, b float64) int) picture {
 	if len(l.lines) == 0 {
 		return nothing("%s It has no such figure.", m.warning())
@@ -207,8 +207,8 @@ func (m *modelled) picture(l *lineChart, f modelFigure, best, worst string, bett
 	return l.picture(answer, f.table(m))
 }
 
-// crowd returns the greatest number of workers that most locks were simulated with: three
-// quarters as many as where the most were.
+// crowd returns the greatest number of workers with at least three quarters of the greatest
+// number of simulated locks.
 func (m *modelled) crowd() int {
 	n := make([]int, len(m.workers))
 	for i, w := range m.workers {
@@ -227,14 +227,14 @@ func (m *modelled) crowd() int {
 	return m.workers[len(m.workers)-1]
 }
 
-// A socketStep is a lock within one socket and beyond it.
+// A socketStep is a lock within one socket and across sockets.
 type socketStep struct {
 	*modelledLock
-	workers []int // the most in one socket, the fewest beyond it, the most in two
+	workers []int // the most in one socket, the fewest on two, the most on two
 }
 
-// socketSteps returns the locks of m that were simulated on both sides of the border of the
-// first socket, those that lose most last.
+// socketSteps returns the locks of m that were simulated within one socket and across two,
+// sorted by loss.
 func (m *modelled) socketSteps() (out []socketStep) {
 	for _, l := range m.locks {
 		var in, over, two int
@@ -261,17 +261,17 @@ func (m *modelled) socketSteps() (out []socketStep) {
 	return out
 }
 
-// time is that of an acquisition at step i.
+// time returns the time of an acquisition at step i.
 func (x socketStep) time(i int) float64 { return x.at[x.workers[i]].PerAcquisition.Median }
 
-// ratio is the time at step i over that within the socket.
+// ratio returns the time at step i divided by the time within the socket.
 func (x socketStep) ratio(i int) float64 { return x.time(i) / x.time(0) }
 
-// last is what is simulated with the most workers of two sockets.
+// last returns the simulation with the most workers of two sockets.
 func (x socketStep) last() *harness.Simulation { return x.at[x.workers[len(x.workers)-1]] }
 
-// cells are the figures of x: a ratio for each step beyond the socket, the share of the
-// hand-overs that stay on a socket, and the misses that another one answers.
+// cells returns the figures of x: a ratio for each step beyond the socket, the share of
+// handovers within a socket, and the misses that another socket answers.
 func (x socketStep) cells() (out []string) {
 	for i := range x.workers[1:] {
 		out = append(out, ratioText(x.ratio(i+1)))
@@ -279,7 +279,7 @@ func (x socketStep) cells() (out []string) {
 	last := x.last()
 	near := numfmt.Percent(100 * last.SameSocket.Median)
 	if last.SameWorker.Median >= 1 {
-		near = "none at all" // so no share of them
+		near = "none at all" // no handovers, so no share
 	}
 	return append(out, near, numfmt.Number(last.Remote.Median))
 }
@@ -289,7 +289,7 @@ func drawModelSocket(m *modelled) picture {
 	if len(xs) == 0 {
 		return nothing("%s It was not simulated on both sides of the border of a socket.", m.warning())
 	}
-	// All rows have the steps of the first: others would not be comparable.
+	// All rows have the same steps as the first; others are not comparable.
 	xs = slices.DeleteFunc(xs, func(x socketStep) bool { return !slices.Equal(x.workers, xs[0].workers) })
 	first, end := xs[0], xs[len(xs)-1]
 	n := len(first.workers) - 1
@@ -319,7 +319,8 @@ func drawModelSocket(m *modelled) picture {
 
 const socketHead = vg.Length(34)
 
-// drawSocketSteps draws a row a lock: its time within the socket and beyond, and figures.
+// drawSocketSteps draws a row for each lock: its time within the socket and across sockets,
+// and figures.
 func drawSocketSteps(c draw.Canvas, xs []socketStep) {
 	var ss []*series
 	lo, hi := math.Inf(1), 0.0
@@ -359,7 +360,6 @@ func drawSocketSteps(c draw.Canvas, xs []socketStep) {
 	}
 }
 
-// dots draws the steps of x in the row at y.
 func (x socketStep) dots(c draw.Canvas, at func(v float64) vg.Length, y vg.Length) {
 	l := x.look
 	l.dash = modelDashes[1]
@@ -372,7 +372,6 @@ func (x socketStep) dots(c draw.Canvas, at func(v float64) vg.Length, y vg.Lengt
 	}
 }
 
-// hollowSample draws the mark of shape i.
 func hollowSample(i int) func(c draw.Canvas, box vg.Rectangle) {
 	return func(c draw.Canvas, box vg.Rectangle) {
 		look{hue: blue, marker: modelShapes[i], hollow: true}.mark(c, vg.Point{X: box.Max.X - 4, Y: (box.Min.Y + box.Max.Y) / 2})

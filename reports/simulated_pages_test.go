@@ -11,7 +11,7 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestSimulatedHostile draws what a damaged or foreign file may hold.
+// TestSimulatedHostile draws the possible contents of a damaged or foreign file.
 func TestSimulatedHostile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -52,7 +52,7 @@ func TestSimulatedHostile(t *testing.T) {
 	}
 }
 
-// TestMachinesWithSimulations: a report of several runs leaves simulations out, and says so.
+// TestMachinesWithSimulations: a report of several runs omits simulations, with a note.
 func TestMachinesWithSimulations(t *testing.T) {
 	runs := []*resultfile.Run{besideRun(), synthetic.Run(2, 10, 4, []int{1, 2}, synthetic.Fast("queue", 4e6))}
 	var out bytes.Buffer
@@ -64,7 +64,7 @@ func TestMachinesWithSimulations(t *testing.T) {
 	}
 }
 
-// TestAccuracyText: what is said of several locks is said once, though it names each.
+// TestAccuracyText: a sentence about several locks appears once and names each.
 func TestAccuracyText(t *testing.T) {
 	var locks []harness.Lock
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {

@@ -27,8 +27,8 @@ var (
 	}
 )
 
-// simulatedRun returns a run that measured nothing: what models expect of three locks on
-// two machines, one of which was never measured.
+// simulatedRun returns a run without measurements: model predictions for three locks on two
+// machines, one of them hypothetical.
 func simulatedRun() *resultfile.Run {
 	run := &resultfile.Run{Manifest: resultfile.Manifest{Schema: resultfile.Schema, Command: []string{"locklab", "simulate", "--machine", "oak-2x22"}, Commit: "0123abc",
 		Started: time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC), Finished: time.Date(2020, 2, 3, 5, 5, 6, 0, time.UTC)}}
@@ -46,17 +46,15 @@ func simulatedRun() *resultfile.Run {
 	return run
 }
 
-// besideRun returns a run that measured two of these locks, one of them faster than the
-// model of its machine expects by a factor of two, and has simulations of it and of
-// another one.
+// besideRun returns a run with measurements of two of these locks and simulations of its
+// own and of another machine. One lock is measured twice as fast as predicted.
 func besideRun() *resultfile.Run {
 	run := synthetic.Run(1, 10, 4, []int{1, 2, 4, 8}, synthetic.Fast("queue", 4e6), synthetic.Fast("tas", 1e6))
 	run.Simulations = append(synthetic.Simulations("this", 1, 4, []int{1, 2, 4}, modelLocks...), synthetic.Simulations("oak-2x22", 2, 22, modelWorkers, modelLocks...)...)
 	return run
 }
 
-// TestSimulatedGolden holds the pictures and pages of simulations to the files that were
-// looked at.
+// TestSimulatedGolden compares the pictures and pages of simulations with reviewed files.
 func TestSimulatedGolden(t *testing.T) {
 	outputs := map[string]func(io.Writer) error{
 		"simulated.md": func(w io.Writer) error {
@@ -71,9 +69,8 @@ func TestSimulatedGolden(t *testing.T) {
 	checkGolden(t, outputs)
 }
 
-// TestSimulatedIsMarked: whatever a reader takes of a simulation says that it is one: the
-// title of each chart, its alternative text, its legend, its lines and its table, and the
-// accuracy of the model stands beside it.
+// TestSimulatedIsMarked: every part of a simulated chart is marked as simulated: title,
+// alternative text, legend, lines and table. The accuracy of the model is next to it.
 func TestSimulatedIsMarked(t *testing.T) {
 	for _, run := range []*resultfile.Run{simulatedRun(), besideRun()} {
 		ms := modelledOf(tidy(run), groups(tidy(run)))
@@ -106,17 +103,17 @@ func TestSimulatedIsMarked(t *testing.T) {
 	}
 }
 
-// cutOut returns what stands in s between two texts.
+// cutOut returns the part of s between two texts.
 func cutOut(s, from, to string) string {
 	_, rest, _ := strings.Cut(s, from)
 	text, _, _ := strings.Cut(rest, to)
 	return text
 }
 
-// TestSimulatedLinesAreDashed: no line in the colour of a lock is solid in a picture without
-// measured marks; and a measured figure moves no line of those with them.
+// TestSimulatedLinesAreDashed: a picture without measured marks has no solid line in the
+// colour of a lock. With marks, a measured figure moves no line.
 func TestSimulatedLinesAreDashed(t *testing.T) {
-	many := simulatedRun() // so many that each has a frame of its own
+	many := simulatedRun() // enough for one frame each
 	for i := range mostLines {
 		lock := synthetic.Local(fmt.Sprint("lock-", i), harness.Spin, harness.Reference)
 		many.Simulations = append(many.Simulations, synthetic.Simulations("oak-2x22", 2, 22, modelWorkers, lock)...)
@@ -150,8 +147,8 @@ func TestSimulatedLinesAreDashed(t *testing.T) {
 	}
 }
 
-// TestModelChartsDrawTheirFields: each chart changes with the fields that it names, and with
-// no other figure.
+// TestModelChartsDrawTheirFields: each chart changes with the fields that it names, and
+// with no other figure.
 func TestModelChartsDrawTheirFields(t *testing.T) {
 	figures := map[string]func(s *harness.Simulation) *harness.Expected{
 		"per_acquisition": func(s *harness.Simulation) *harness.Expected { return &s.PerAcquisition },
@@ -186,12 +183,12 @@ func TestModelChartsDrawTheirFields(t *testing.T) {
 	}
 }
 
-// TestVerdictWithSimulations: simulations change nothing in what is said of measured locks.
-// One sentence apart from the verdict names them.
+// TestVerdictWithSimulations: simulations change no statement about measured locks. One
+// separate sentence names them.
 func TestVerdictWithSimulations(t *testing.T) {
 	with, without := besideRun(), besideRun()
 	without.Simulations = nil
-	for _, s := range with.Simulations { // as if the other lock were far better
+	for _, s := range with.Simulations { // makes the other lock appear far better
 		if s.Lock.Name == "tas" {
 			s.PerAcquisition = harness.Expected{Median: 1, Lo: 1, Hi: 1}
 		}
@@ -236,8 +233,8 @@ func TestVerdictWithSimulations(t *testing.T) {
 	}
 }
 
-// TestSimulatedOnly: the report of a run that measured nothing says so, gives no verdict and
-// names no machine but those of the models.
+// TestSimulatedOnly: the report of a run without measurements notes this, gives no verdict
+// and names only the simulated machines.
 func TestSimulatedOnly(t *testing.T) {
 	run := simulatedRun()
 	run.Manifest.Machine.CPU = "Made-up CPU"
@@ -259,11 +256,11 @@ func TestSimulatedOnly(t *testing.T) {
 	}
 }
 
-// TestModelError computes by hand how far the model of this machine is off.
+// TestModelError compares the model's error with a calculation by hand.
 func TestModelError(t *testing.T) {
 	run := besideRun()
 	for _, s := range run.Simulations {
-		v := 1000 / map[string]float64{"queue": 8, "tas": 0.5}[s.Lock.Name] // 2 and 0.5 times what was measured
+		v := 1000 / map[string]float64{"queue": 8, "tas": 0.5}[s.Lock.Name] // 2 and 0.5 times the measurement
 		if s.Lock.Name != "ticket" {
 			s.PerAcquisition = harness.Expected{Median: v, Lo: v, Hi: v}
 		}
@@ -291,8 +288,8 @@ func TestModelError(t *testing.T) {
 	}
 }
 
-// TestBeside: a measured point stands only beside simulations of the same section, hold and
-// think times, and of workers that have a processor each.
+// TestBeside: a measured point appears only with simulations of the same section, hold and
+// think times, and with at most one worker per processor.
 func TestBeside(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -323,7 +320,7 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// TestBorders: where another socket begins is told from the records.
+// TestBorders: the start of another socket follows from the records.
 func TestBorders(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -6,7 +6,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// The measures of a page: a picture with its question, answer and origin.
 const (
 	margin     = vg.Length(16)
 	titleSize  = 14
@@ -16,10 +15,10 @@ const (
 	captionStep = vg.Length(answerSize * 1.35)
 )
 
-// A page is a picture that stands alone.
+// A page is a picture in its own file.
 type page struct {
 	title, answer, note, data, foot string
-	caption                         string // over the picture, if it needs one
+	caption                         string // above the picture, if needed
 	pic                             picture
 }
 
@@ -53,7 +52,6 @@ func (p page) captionLines() []string {
 	return wrap(bold(typeset(answerSize, ink, draw.XLeft, draw.YTop)), p.caption, width-2*margin)
 }
 
-// height returns the height of the whole page.
 func (p page) height() vg.Length {
 	_, _, _, around := p.layout()
 	return around + p.pic.height

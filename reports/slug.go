@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// What a table of the page holds at most; results.jsonl has the rest.
+// Limits of a table in the page; results.jsonl has the rest.
 const (
 	mostHeatColumns = 24 // of a field: a wider one is read as a map
 	mostTableRows   = 400
 )
 
-// slugOf returns s as part of an address or of a file's name: "hold=1µs gc=on"
-// becomes "hold-1us-gc-on".
+// slugOf returns s as part of an address or a file name: "hold=1µs gc=on" becomes
+// "hold-1us-gc-on".
 func slugOf(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -31,7 +31,7 @@ func slugOf(s string) string {
 	return strings.Join(words[:min(len(words), 12)], "-")
 }
 
-// omission says that a table of n rows is cut.
+// omission notes that a table of n rows is cut.
 func omission(n int) string {
 	return fmt.Sprintf("These are the first %d of %d rows; results.jsonl has all of them.", mostTableRows, n)
 }

@@ -10,16 +10,16 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A source says which figures of which lines a picture draws, so that a reader
-// finds the lines of a point: its lock and its workload are on the picture, and the
-// metric says what of the line it is.
+// A source names the figures and lines that a picture draws, so that a reader can find the
+// lines of a point. The picture shows lock and workload; the metric names the part of the
+// line.
 type source struct {
 	metrics     []*metric.Metric
-	fields      []string // of a line, that are drawn as they are: "wait"
+	fields      []string // drawn unchanged from a line: "wait"
 	experiments []string // whose lines are drawn
-	table       int      // of the experiment, from 1; 0 if it is no one table
-	rounds      []int    // how many, of each run
-	kind        string   // of the lines whose fields are drawn, if there are several
+	table       int      // of the experiment, from 1; 0 if there is no single table
+	rounds      []int    // number of rounds of each run
+	kind        string   // kind of the lines with the fields, if there are several
 }
 
 // A piece is part of a sentence; Metric is the metric that it names, or nil.
@@ -28,11 +28,10 @@ type piece struct {
 	Metric *metric.Metric
 }
 
-// anchor is the address of m in a page, where its definition is.
+// anchor returns the address of the definition of m in a page.
 func anchor(m *metric.Metric) string { return "metric-" + m.Name }
 
-// Link is the address of what p names, or "": of its metric, or of the term that it is
-// as the head of a column.
+// Link returns the address of the metric or term that p names, or "".
 func (p piece) Link() string {
 	if p.Metric != nil {
 		return anchor(p.Metric)
@@ -46,7 +45,7 @@ func (p piece) Link() string {
 	return ""
 }
 
-// Tip says in short what p names, if that is a metric; a term has its row.
+// Tip describes in short the metric that p names. Terms have no tip: they have a row.
 func (p piece) Tip() string {
 	m := p.Metric
 	if m == nil {
@@ -58,8 +57,8 @@ func (p piece) Tip() string {
 	return m.Doc + " (" + m.Paper + ")"
 }
 
-// sentence says what s is: "Data: metric throughput (acq/s) of results.jsonl, 10
-// rounds." It is nil if s is nothing.
+// sentence describes s: "Data: metric throughput (acq/s) of results.jsonl, 10 rounds." It
+// is nil if s is empty.
 func (s source) sentence() (out []piece) {
 	var parts [][]piece
 	if len(s.metrics) > 0 {
@@ -94,7 +93,7 @@ func (s source) sentence() (out []piece) {
 	return append(out, piece{Text: s.end()})
 }
 
-// end says in which file the lines are, and how many rounds there are.
+// end names the file of the lines and the number of rounds.
 func (s source) end() string {
 	text := " of " + resultfile.ResultsName
 	if len(s.rounds) > 1 {
@@ -113,7 +112,7 @@ func (s source) end() string {
 	return text + ", " + numfmt.Number(float64(least)) + " to " + numfmt.Plural(most, "round") + "."
 }
 
-// joint stands before item i of n in a list.
+// joint returns the text before item i of n in a list.
 func joint(i, n int) string {
 	switch {
 	case i == 0:
@@ -124,7 +123,6 @@ func joint(i, n int) string {
 	return ", "
 }
 
-// plain returns the text of ps.
 func plain(ps []piece) string {
 	var b strings.Builder
 	for _, p := range ps {
@@ -133,7 +131,6 @@ func plain(ps []piece) string {
 	return b.String()
 }
 
-// texts returns the text of each of ps.
 func texts(ps []piece) (out []string) {
 	for _, p := range ps {
 		out = append(out, p.Text)

@@ -18,14 +18,14 @@ import (
 	"locklab/harness/verdict"
 )
 
-// markOf tells a case from others: from 0.5 to 1.
+// markOf returns a number from 0.5 to 1 that differs between cases.
 func markOf(r *harness.Result) float64 {
 	h := fnv.New32a()
 	h.Write([]byte(r.Lock.Name + " " + r.Workload.Name()))
 	return 0.5 + float64(h.Sum32()%1000)/2000
 }
 
-// figuresOf returns what ms are of every result.
+// figuresOf returns the values of ms for every result.
 func figuresOf(rs []*harness.Result, ms []*metric.Metric) (out []string) {
 	for _, r := range rs {
 		for _, m := range ms {
@@ -36,7 +36,7 @@ func figuresOf(rs []*harness.Result, ms []*metric.Metric) (out []string) {
 	return out
 }
 
-// bodyOf returns what c draws of g, without its texts.
+// bodyOf returns the drawing of g by c, without its texts.
 func bodyOf(t *testing.T, c *Chart, g *group) string {
 	t.Helper()
 	pic := c.draw(g)
@@ -50,7 +50,7 @@ func bodyOf(t *testing.T, c *Chart, g *group) string {
 	return svg
 }
 
-// called returns the metrics that f asks for.
+// called returns the metrics that f evaluates.
 func called(f func()) (out []*metric.Metric) {
 	for _, m := range metric.Suite {
 		of := m.Of
@@ -86,8 +86,8 @@ var spoilers = map[string]func(r *harness.Result){
 	"hold":      func(r *harness.Result) { r.Hold.Sum += r.Elapsed / 2 },
 }
 
-// TestChartsDrawWhatTheySay: a chart names the metrics and the fields that it draws,
-// and no others: the picture changes if one of them does, and only then.
+// TestChartsDrawWhatTheySay: a chart names exactly the metrics and fields that it draws. The
+// picture changes if and only if one of them does.
 func TestChartsDrawWhatTheySay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -134,7 +134,7 @@ func TestChartsDrawWhatTheySay(t *testing.T) {
 			}
 			changed := bodyOf(t, c, g) != before
 			says := slices.Contains(data.metrics, m)
-			through := changed && !says && !slices.Equal(figuresOf(run.Results, data.metrics), figures) // of one that it names
+			through := changed && !says && !slices.Equal(figuresOf(run.Results, data.metrics), figures) // through a metric that it names
 			m.Of = of
 			if says != changed && !through {
 				t.Errorf("chart %s names the metric %s: %v; its picture depends on it: %v", c.Name, m.Name, says, changed)
@@ -155,8 +155,8 @@ func TestChartsDrawWhatTheySay(t *testing.T) {
 	}
 }
 
-// TestChartsSayWhatTheyDraw: what a chart draws, and of which file, stands under it
-// in every form.
+// TestChartsSayWhatTheyDraw: in every form, the line under a chart names its metrics and
+// file.
 func TestChartsSayWhatTheyDraw(t *testing.T) {
 	run := gallery(3, everySetting...)
 	doc, err := compose(run)
@@ -172,7 +172,7 @@ func TestChartsSayWhatTheyDraw(t *testing.T) {
 	for _, s := range slices.Concat(doc.Local, doc.Served, []section{{Figures: doc.Ranked}}) {
 		for i := range s.Figures {
 			if s.Figures[i].pic.height > 0 {
-				s.Figures[i].pic = picture{height: 1, body: func(draw.Canvas) error { return nil }} // to draw them all takes long
+				s.Figures[i].pic = picture{height: 1, body: func(draw.Canvas) error { return nil }} // drawing them all takes long
 			}
 		}
 		m.section(s)
@@ -204,7 +204,7 @@ func TestChartsSayWhatTheyDraw(t *testing.T) {
 			}
 			_, _, foot, _ := p.layout()
 			if s.Folded {
-				continue // alone, a chart is of another group
+				continue // drawn alone, a chart is of another group
 			}
 			if !strings.Contains(strings.Join(foot, " "), data) {
 				t.Errorf("chart %s alone does not say %q", f.Name, data)
@@ -218,8 +218,8 @@ func TestChartsSayWhatTheyDraw(t *testing.T) {
 	}
 }
 
-// TestTablesSayWhereTheyAre: the chart of an experiment names its table, and one of
-// several machines all their files.
+// TestTablesSayWhereTheyAre: the chart of an experiment names its table, and a chart of
+// several machines names all their files.
 func TestTablesSayWhereTheyAre(t *testing.T) {
 	run := laboratory()
 	doc, err := compose(run)
@@ -278,9 +278,9 @@ func TestTablesSayWhereTheyAre(t *testing.T) {
 	}
 }
 
-// TestNumbersAreOfTheirLines follows figures back: what stands in a column of a
-// metric, in the row of a lock and a number of workers, is the median of that metric
-// over the lines of results.jsonl with that lock and workload.
+// TestNumbersAreOfTheirLines recomputes figures. A cell in a metric's column, for a lock
+// and a number of workers, is the median of that metric over the matching lines of
+// results.jsonl.
 func TestNumbersAreOfTheirLines(t *testing.T) {
 	checked := make(map[string]int)
 	for _, dir := range []string{goldenRun, axesRun} {
@@ -323,7 +323,7 @@ func TestNumbersAreOfTheirLines(t *testing.T) {
 	}
 }
 
-// TestSource: the sentences of few and of many.
+// TestSource compares the sentences for few and for many items.
 func TestSource(t *testing.T) {
 	for _, test := range []struct {
 		s    source

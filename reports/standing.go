@@ -6,8 +6,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// drawn returns the picture of g by c: all locks are drawn, and the answer is
-// about those that are not unsound. It says which those are that it leaves out.
+// drawn returns the picture of g by c. It draws all locks, but the answer is only about
+// sound locks, and names the omitted ones.
 func (c *Chart) drawn(g *group) picture {
 	pic := c.draw(g)
 	sound, left := g.sound()
@@ -25,9 +25,9 @@ func (c *Chart) drawn(g *group) picture {
 	return pic
 }
 
-// subject returns the one of gs, the groups of a run, that c is drawn of where it
-// stands alone: that of the main workload for a chart of the verdict, else the one
-// with the most cases; nil if there is none of its kind.
+// subject returns the group that c draws when it is drawn alone: for a chart of the verdict
+// the main workload, otherwise the group with the most cases. It returns nil if gs, the
+// groups of a run, have none of its kind.
 func (c *Chart) subject(gs []*group) *group {
 	s, ok := verdict.Decisive(bare(gs), c.Remote)
 	for _, g := range gs {
@@ -41,8 +41,8 @@ func (c *Chart) subject(gs []*group) *group {
 	return largest(gs, c.Remote)
 }
 
-// sound returns g without the locks that are unsound, and their names; nil if
-// there are no others.
+// sound returns g without unsound locks, and the names of these. The group is nil if no
+// others remain.
 func (g *group) sound() (*group, []string) {
 	var left []string
 	for _, s := range g.series {

@@ -6,12 +6,12 @@ import (
 	"locklab/harness"
 )
 
-// unsound reports whether a lock is kept to show a bug: it may well be the
-// fastest, and no answer may call it the best.
+// unsound reports whether a lock is kept to show a bug. It may be the fastest, but no
+// answer may call it the best.
 func unsound(s harness.Status) bool { return s == harness.Historical || s == harness.Broken }
 
-// markedName returns the name of a lock with its status, where that is no status of a
-// lock to use or to compare with.
+// markedName returns the name of a lock, with its status if the lock is unsound or a
+// control.
 func markedName(name string, s harness.Status) string {
 	if !unsound(s) && s != harness.Control {
 		return name
@@ -19,7 +19,7 @@ func markedName(name string, s harness.Status) string {
 	return name + " (" + string(s) + ")"
 }
 
-// cutMark returns name in two parts, the second being what markedName added.
+// cutMark splits name into the original name and the mark that markedName added.
 func cutMark(name string) (rest, mark string) {
 	for _, s := range []harness.Status{harness.Historical, harness.Broken, harness.Control} {
 		if mark = markedName("", s); strings.HasSuffix(name, mark) {

@@ -11,11 +11,11 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A study is what the page says of one finding.
+// A study is the section of the page on one finding.
 type study struct {
 	ID, Title, Answer string
-	Folded            bool   // its charts stand behind its answer
-	Interrupted       string // "" if the experiment ended
+	Folded            bool   // its charts are folded
+	Interrupted       string // "" if the experiment completed
 	Warnings          []harness.Warning
 	Plates            []plate
 	Listing           string
@@ -24,33 +24,32 @@ type study struct {
 	Notes             []string
 }
 
-// A plate is a table of a finding, drawn if it asks for that.
+// A plate is a table of a finding, drawn if the table requests it.
 type plate struct {
 	ID, Caption string
 	name        string // of the chart
 	pic         picture
 	SVG         template.HTML // drawn by this package; its texts are escaped
 	How         string        // to read it
-	Data        []piece       // which lines of which file it draws
-	Blank       string        // why a table that is to be drawn is not
+	Data        []piece       // the lines and the file that it draws
+	Blank       string        // reason for a missing drawing
 	Head        []string
 	Rows        []plateRow
-	Omitted     string // what is not in Rows, and where it is
+	Omitted     string // rows omitted, and their place
 }
 
-// A plateRow is a row of figures and words.
 type plateRow struct {
 	Name  string
 	Cells []plateCell
 }
 
-// A plateCell is text; Words is true for what is no figure.
+// A plateCell is text; Words is true for text that is not a figure.
 type plateCell struct {
 	Text  string
 	Words bool
 }
 
-// A findingChart is a table that is to be drawn, with its name.
+// A findingChart is a table to draw, with its name.
 type findingChart struct {
 	name    string
 	finding *harness.Finding
@@ -58,10 +57,9 @@ type findingChart struct {
 	number  int // of the table in the finding, from 1
 }
 
-// FindingCharts returns the names of the charts of the hardware experiments of
-// run that have something to draw; [WritePNG] and [WriteSVG] take them like
-// those of [Suite]. They are the experiment's name and, for its second and
-// further charts, "-2" and so on.
+// FindingCharts returns the names of the charts of the hardware experiments of run that
+// have something to draw. [WritePNG] and [WriteSVG] accept them like the names of [Suite].
+// A name is the experiment's, with "-2" and so on for its second and further charts.
 func FindingCharts(run *resultfile.Run) (names []string) {
 	for _, c := range findingCharts(tidy(run)) {
 		if pic, _ := drawTable(c.table); pic.height > 0 {
@@ -71,8 +69,8 @@ func FindingCharts(run *resultfile.Run) (names []string) {
 	return names
 }
 
-// findingCharts lists the tables of run that are to be drawn. No two have the
-// same name, and none that of a chart of the Suite.
+// findingCharts lists the tables of run to draw. Names are unique, also among the charts of
+// the Suite.
 func findingCharts(run *resultfile.Run) (out []findingChart) {
 	taken := map[string]bool{safetyCostName: true}
 	for _, c := range Suite {
@@ -99,12 +97,11 @@ func findingCharts(run *resultfile.Run) (out []findingChart) {
 	return out
 }
 
-// studies draws every finding of run.
 func studies(run *resultfile.Run) (out []study, err error) {
 	charts := findingCharts(run)
 	for i, f := range findings(run) {
 		s := study{
-			// The number keeps addresses apart if two findings have one name.
+			// The number keeps addresses unique if two findings have one name.
 			ID: fmt.Sprintf("hardware-%d-%s", i+1, slug(f, i)), Title: title(f), Answer: answer(f),
 			Listing: f.Listing, Method: f.Method, Source: numfmt.Sentence(f.Source), Notes: f.Notes,
 		}
@@ -157,7 +154,7 @@ func newPlate(t harness.Table, f *harness.Finding, k int, id string) (plate, err
 	return p, nil
 }
 
-// tableSource says which table is drawn, and where it is.
+// tableSource names the table of a chart and its file.
 func tableSource(f *harness.Finding, k int) []piece {
 	return source{experiments: []string{cmp.Or(f.Name, "without a name")}, table: k}.sentence()
 }
@@ -190,7 +187,7 @@ func (p *plate) fill(t harness.Table) {
 	}
 }
 
-// standalone returns the chart as a page of its own.
+// standalone returns the chart as a separate page.
 func (c findingChart) standalone(run *resultfile.Run) page {
 	p := page{title: title(c.finding), answer: answer(c.finding), caption: c.table.Caption, foot: origin(run)}
 	p.data = plain(tableSource(c.finding, c.number))

@@ -17,7 +17,7 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// spoilFinding puts text wherever a finding holds text.
+// spoilFinding puts text into every text field of a finding.
 func spoilFinding(f *harness.Finding, text string) {
 	f.Name, f.Question, f.Method, f.Source, f.Answer, f.Listing = text, text, text, text, text, text
 	f.Notes, f.Warnings = []string{text}, []harness.Warning{{Text: text, Remedy: text}}
@@ -46,7 +46,7 @@ func pageOf(t *testing.T, run *resultfile.Run) string {
 
 var svgRE = regexp.MustCompile(`(?s)<svg.*?</svg>`)
 
-// TestStudies checks a page that holds nothing but findings.
+// TestStudies checks a page with findings only.
 func TestStudies(t *testing.T) {
 	run := laboratory()
 	page := pageOf(t, run)
@@ -81,8 +81,7 @@ func TestStudies(t *testing.T) {
 	checkOutline(t, page)
 }
 
-// checkOutline checks that no heading skips a level and no address is taken
-// twice.
+// checkOutline checks that no heading skips a level and no address is used twice.
 func checkOutline(t *testing.T, page string) {
 	t.Helper()
 	last := byte('0')
@@ -101,7 +100,7 @@ func checkOutline(t *testing.T, page string) {
 	}
 }
 
-// TestStudiesBesideLocks checks where the hardware stands among the locks.
+// TestStudiesBesideLocks checks the position of the hardware section among the locks.
 func TestStudiesBesideLocks(t *testing.T) {
 	run := synthetic.Zoo(6)
 	if page := pageOf(t, run); strings.Contains(page, "Hardware") || strings.Contains(page, "hardware do?") {
@@ -120,7 +119,7 @@ func TestStudiesBesideLocks(t *testing.T) {
 	checkOutline(t, page)
 }
 
-// TestFindingCharts checks the names of the charts, which become names of files.
+// TestFindingCharts checks the names of the charts, which become file names.
 func TestFindingCharts(t *testing.T) {
 	run := laboratory()
 	want := []string{"cost", "cost-2", "cost-3", "sharing", "sharing-2", "sharing-3", "core-to-core", "core-to-core-2"}
@@ -161,7 +160,8 @@ func TestFindingCharts(t *testing.T) {
 	checkOutline(t, pageOf(t, run))
 }
 
-// TestAwkwardTables: what cannot be drawn is said, whatever a file holds.
+// TestAwkwardTables: for any content of a file, the page gives the reason for a missing
+// drawing.
 func TestAwkwardTables(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	odd := []harness.Cell{{}, {N: 5}, {Median: nan, N: 1}, {Median: inf, N: 1}, {Median: 1e308, Lo: -1e308, Hi: 1e308, N: 2}, {Median: 5e-324, N: 1},
@@ -203,7 +203,7 @@ func TestAwkwardTables(t *testing.T) {
 	}
 }
 
-// TestLargeTables: the size of a page and of a picture has a limit.
+// TestLargeTables: pages and pictures have a limited size.
 func TestLargeTables(t *testing.T) {
 	var long harness.Table
 	long.Columns = columns("ns", strings.Split(strings.Repeat("a column,", 29)+"a column", ",")...)

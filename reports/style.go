@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// typeset returns a text style. The typeface is metrically that of Arial, so a
-// page keeps its layout on machines without it.
+// typeset returns a text style. The typeface has the metrics of Arial, so a page keeps its
+// layout on machines without it.
 func typeset(size float64, t token, x text.XAlignment, y text.YAlignment) text.Style {
 	return text.Style{
 		Color:   t.rgba(),
@@ -21,13 +21,12 @@ func typeset(size float64, t token, x text.XAlignment, y text.YAlignment) text.S
 	}
 }
 
-// bold returns s in bold.
 func bold(s text.Style) text.Style {
 	s.Font.Weight = 3 // WeightBold of golang.org/x/image/font
 	return s
 }
 
-// wrap breaks s at spaces into lines no wider than w where it can.
+// wrap breaks s at spaces into lines no wider than w if possible.
 func wrap(st text.Style, s string, w vg.Length) (lines []string) {
 	cur := ""
 	for _, word := range words(s) {
@@ -44,8 +43,7 @@ func wrap(st text.Style, s string, w vg.Length) (lines []string) {
 	return append(lines, cur)
 }
 
-// wrapShort wraps s into at most n lines no wider than w; what does not fit
-// ends in an ellipsis.
+// wrapShort wraps s into at most n lines no wider than w; excess text becomes an ellipsis.
 func wrapShort(st text.Style, s string, w vg.Length, n int) []string {
 	lines := wrap(st, s, w)
 	if len(lines) > n {
@@ -63,8 +61,7 @@ func shorten(st text.Style, s string, w vg.Length) string {
 	if st.Width(s) <= w {
 		return s
 	}
-	// The text may come from anywhere and be very long. What says that a lock is
-	// not to be used stays.
+	// The text may come from anywhere and be very long. The mark of an unsound lock stays.
 	s, mark := cutMark(s)
 	runes := []rune(s)
 	n := sort.Search(len(runes), func(n int) bool { return st.Width(string(runes[:n])+"…"+mark) > w })

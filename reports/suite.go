@@ -6,22 +6,23 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/internal/nearest"
 )
 
 // Suite lists every chart in the order of the report.
 var Suite = []*Chart{
-	RankingLocal, ThroughputLocal, WaitLocal, LoadLocal, GoodputLocal, JainLocal, ParetoLocal, TimeLocal,
-	ShapeLocal, ShortTermLocal, OwnersLocal, SharesLocal, LorenzLocal, LadderLocal,
+	RankingLocal, ThroughputLocal, WaitLocal, LoadLocal, JainLocal, ParetoLocal, TimeLocal,
+	OwnersLocal, SharesLocal, LadderLocal,
 	HoldLocal, Section, ReadLocal, Spread, ThinkLocal, Pinning, WaitPolicy, Garbage,
-	RankingRemote, HandoversRemote, RoundTripsRemote, RequestsRemote, NotificationsRemote, WaitRemote, LoadRemote, GoodputRemote, JainRemote, ParetoRemote, TimeRemote,
-	ShapeRemote, ShortTermRemote, OwnersRemote, SharesRemote, LorenzRemote, LadderRemote,
+	RankingRemote, HandoversRemote, RoundTripsRemote, RequestsRemote, NotificationsRemote, WaitRemote, LoadRemote, JainRemote, ParetoRemote, TimeRemote,
+	OwnersRemote, SharesRemote, LadderRemote,
 	HoldRemote, ReadRemote, Clients, ThinkRemote,
 	Servers, Durable, TLS, Delay,
 }
 
-// Charts returns the names of the charts of [Suite] that run is drawn in: all
-// but those of locks of a kind that it did not measure, and those that compare what it did
-// not vary, or lack what they draw.
+// Charts returns the names of the charts of [Suite] for run. It omits charts for a kind of
+// lock that run did not measure, comparisons of dimensions with one value, and optional
+// charts without data.
 func Charts(run *resultfile.Run) (names []string) {
 	gs := groups(tidy(run))
 	for _, c := range Suite {
@@ -33,8 +34,8 @@ func Charts(run *resultfile.Run) (names []string) {
 	return names
 }
 
-// find returns the chart called name; the error wraps harness.ErrUsage and
-// names those there are, with others that a run has.
+// find returns the chart called name. The error wraps harness.ErrUsage and lists the
+// available names, including others.
 func find(name string, others ...string) (*Chart, error) {
 	var names []string
 	for _, c := range Suite {
@@ -43,5 +44,5 @@ func find(name string, others ...string) (*Chart, error) {
 		}
 		names = append(names, c.Name)
 	}
-	return nil, fmt.Errorf("%w: there is no chart %q; there are %s", harness.ErrUsage, name, strings.Join(append(names, others...), ", "))
+	return nil, fmt.Errorf("%w: there is no chart %q%s; there are %s", harness.ErrUsage, name, nearest.Hint(name, append(names, others...)), strings.Join(append(names, others...), ", "))
 }

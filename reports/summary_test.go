@@ -12,15 +12,15 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// mostOpen is how many figures a page of a run shows that are not behind a question: so
-// many fill the pages of paper that a reader takes along.
+// mostOpen limits the unfolded figures of a page, so that a printout is short enough to
+// carry.
 const mostOpen = 12
 
 var (
 	styleRE = regexp.MustCompile(`(?s)@media print \{.*?\n\}`)
 )
 
-// unfolded returns page without what is folded.
+// unfolded returns page without its folded parts.
 func unfolded(page string) string {
 	for { // innermost first
 		i := strings.Index(page, "</details>")
@@ -32,7 +32,8 @@ func unfolded(page string) string {
 	}
 }
 
-// unprintable lists what keeps a page from being one sheet and few figures on paper.
+// unprintable lists the reasons why the printout of a page is not one sheet with few
+// figures.
 func unprintable(page string) (out []string) {
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	open := unfolded(page)
@@ -48,7 +49,7 @@ func unprintable(page string) (out []string) {
 	}
 	body := open[:max(0, strings.Index(open, `<div class="apart">`))]
 	for _, m := range regexp.MustCompile(`aria-label="([^"]*)">\s*<table class="numbers`).FindAllStringSubmatch(body, -1) {
-		if m[1] != "Violations" { // they speak against the run
+		if m[1] != "Violations" { // they are evidence against the run
 			say("the table %q is printed", m[1])
 		}
 	}
@@ -67,7 +68,7 @@ func unprintable(page string) (out []string) {
 	return out
 }
 
-// paperPages returns pages of real and made-up runs.
+// paperPages returns pages of recorded and synthetic runs.
 func paperPages(t *testing.T) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
@@ -92,7 +93,7 @@ func TestPaper(t *testing.T) {
 	}
 }
 
-// TestPaperIsChecked damages a page in every way that the check must notice.
+// TestPaperIsChecked damages a page in every way that the check must find.
 func TestPaperIsChecked(t *testing.T) {
 	page := pageOf(t, everything())
 	for want, damage := range map[string][2]string{
@@ -124,7 +125,7 @@ var (
 	hrefRE  = regexp.MustCompile(`href="#([^"]*)"`)
 )
 
-// unexplained lists the heads over columns of numbers of a page that lead nowhere on it.
+// unexplained lists the heads of number columns in a page that lack a link target on it.
 func unexplained(page string) (out []string) {
 	for _, table := range tableRE.FindAllString(page, -1) {
 		if strings.HasPrefix(table, `<table class="facts`) {
@@ -153,7 +154,7 @@ func unexplained(page string) (out []string) {
 	return slices.Compact(out)
 }
 
-// TestHeadsLead: every head over numbers leads to what they are, on the page itself.
+// TestHeadsLead: every head of a number column links to its definition on the same page.
 func TestHeadsLead(t *testing.T) {
 	all := paperPages(t)
 	run, err := resultfile.Load("testdata/hardware")
@@ -178,7 +179,7 @@ func TestHeadsLead(t *testing.T) {
 	}
 }
 
-// TestTerms: no two terms have one name, and every one says what it is.
+// TestTerms: names of terms are unique, and every term has a definition.
 func TestTerms(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, x := range slices.Concat(terms, modelTerms) {

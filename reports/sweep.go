@@ -13,24 +13,22 @@ import (
 	"locklab/harness/verdict"
 )
 
-// A dimension is a property of the workload that a run may vary. Its values are
-// compared with the default.
+// A dimension is a property of the workload that a run may vary. Its values are compared
+// with the default.
 type dimension struct {
 	name    string // in a sentence: "pinning"
 	word    string // in a benchmark name: "pin"
 	flag    string // of locklab run, with values that show an effect
-	ordered bool   // the values are amounts, drawn along an axis; others stand side by side
+	ordered bool   // the values are amounts, drawn along an axis; otherwise they are side by side
 	of      func(w harness.Workload) setting
 	clear   func(w *harness.Workload) // sets the default
 }
 
-// A setting is a value of a dimension.
 type setting struct {
-	order float64 // the values of a dimension ascend by it
+	order float64 // sort key of the values
 	label string
 }
 
-// The dimensions that have a chart.
 var (
 	byPin = &dimension{name: "pinning", word: "pin", flag: "--pin none,cpu",
 		of:    func(w harness.Workload) setting { return named(harness.Pins, w.Pin) },
@@ -108,7 +106,8 @@ func spanned(s harness.Span) setting {
 	return v
 }
 
-// sectionOrder is by which sections ascend: no data, lines by their number, the others.
+// sectionOrder returns the sort key of sections: no data, lines by their number, the
+// others.
 func sectionOrder(s harness.Section) float64 {
 	if s == harness.SectionWork {
 		return 0
@@ -128,14 +127,14 @@ type sweep struct {
 	settings []setting
 	groups   []*group // by setting
 	base     int      // index of the default, or of the least setting
-	workers  []int    // with which some lock was measured at two settings or more
+	workers  []int    // some lock was measured at two or more settings with these
 	cpus     int
 	memo     map[[2]int][]effect // by setting and workers
-	axis     string              // what a ratio is, if it is not that of one round
+	axis     string              // meaning of a ratio, if it is not within one round
 }
 
-// sweep returns the groups of g's kind that differ in d only, with the most
-// settings; nil if there are not two of them.
+// sweep returns the groups of g's kind that differ in d only, with the most settings, or
+// nil if there are fewer than two.
 func (d *dimension) sweep(g *group) *sweep {
 	var best *sweep
 	byRest := make(map[string]*sweep)
@@ -175,7 +174,7 @@ func (d *dimension) sweep(g *group) *sweep {
 	return best
 }
 
-// count finds the numbers of workers at which there is something to compare.
+// count finds the numbers of workers that allow a comparison.
 func (s *sweep) count() {
 	for _, w := range s.groups[s.base].Workers {
 		for i := range s.settings {
@@ -187,7 +186,7 @@ func (s *sweep) count() {
 	}
 }
 
-// crowd is that of [group], over all settings.
+// crowd returns the crowd as for [group], over all settings.
 func (s *sweep) crowd() int {
 	locks := make([]int, len(s.workers))
 	for k, w := range s.workers {
@@ -206,7 +205,7 @@ func (s *sweep) crowd() int {
 	return s.workers[len(s.workers)-1]
 }
 
-// metric returns what an effect is measured in, with w workers.
+// metric returns the metric of effects with w workers.
 func (s *sweep) metric(w int) *metric.Metric {
 	if s.remote && w > 1 && s.dimension != byReads { // readers hand nothing over
 		return metric.Handovers
@@ -214,7 +213,7 @@ func (s *sweep) metric(w int) *metric.Metric {
 	return metric.Throughput
 }
 
-// source says that a picture of s draws the rates of its groups with ws workers.
+// source returns the source of a picture of the rates with ws workers.
 func (s *sweep) source(ws ...int) source {
 	out := source{rounds: []int{roundsOf(s.groups...)}}
 	for _, w := range ws {
@@ -225,7 +224,6 @@ func (s *sweep) source(ws ...int) source {
 	return out
 }
 
-// unit names the figures of metric.
 func (s *sweep) unit(w int) string {
 	if s.metric(w) == metric.Handovers {
 		return "hand-overs per second"
@@ -233,7 +231,7 @@ func (s *sweep) unit(w int) string {
 	return "acquisitions per second"
 }
 
-// full returns setting number i as benchmark names have it.
+// full returns setting i in the form of benchmark names.
 func (s *sweep) full(i int) string {
 	if s.word == "" {
 		return s.settings[i].label
@@ -241,8 +239,8 @@ func (s *sweep) full(i int) string {
 	return s.word + "=" + s.settings[i].label
 }
 
-// An effect is what a setting does to a lock: its rate over that with the base
-// setting, of the rounds that both have.
+// An effect is the rate of a lock with a setting divided by its rate with the base setting,
+// within common rounds.
 type effect struct {
 	s       *series
 	setting int
@@ -250,12 +248,11 @@ type effect struct {
 	rate stat.Summary // with the setting
 }
 
-// apart reports whether e is beyond chance.
+// apart reports whether e is significant.
 func (e effect) apart() bool { return e.Greater() || e.Less() }
 
-// effects returns the effects of setting number i on every lock, with w
-// workers. They are read together, so each interval is as wide as all of them
-// need (Bonferroni).
+// effects returns the effects of setting number i on every lock, with w workers. Their
+// intervals hold together (Bonferroni).
 func (s *sweep) effects(i, w int) []effect {
 	key := [2]int{i, w}
 	es, ok := s.memo[key]
@@ -297,7 +294,6 @@ func (s *sweep) measure(i, w int) (out []effect) {
 	return out
 }
 
-// all returns the effects of every setting with w workers.
 func (s *sweep) all(w int) (out []effect) {
 	for i := range s.settings {
 		if i != s.base {

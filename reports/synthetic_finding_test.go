@@ -13,8 +13,7 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// Made-up findings, for tests of how a report draws. No figure of them is ever
-// published.
+// Synthetic findings for tests of the drawing. None of their figures is published.
 
 func cellOf(median, spread float64) harness.Cell {
 	return harness.Cell{Median: median, Lo: median * (1 - spread), Hi: median * (1 + spread), N: 5}
@@ -27,8 +26,8 @@ func columns(unit string, names ...string) (cs []harness.Column) {
 	return cs
 }
 
-// field returns a table of the time between any two of n CPUs in two sockets of
-// caches with eight CPUs each. hole is the share of pairs that are missing.
+// field returns a table of the time between any two of n CPUs in two sockets, with caches
+// of eight CPUs each. hole is the share of missing pairs.
 func field(n int, hole float64) harness.Table {
 	rng := rand.New(rand.NewPCG(uint64(n), 3))
 	t := harness.Table{Caption: "One way from one CPU to another", Label: "CPU", Chart: harness.Heat, Log: true}
@@ -118,7 +117,6 @@ func lineTables() []harness.Table {
 	return []harness.Table{near, flat, rare}
 }
 
-// laboratory returns a run of experiments about made-up hardware.
 func laboratory() *resultfile.Run {
 	finding := func(name, question string, tables ...harness.Table) *harness.Finding {
 		return &harness.Finding{

@@ -16,15 +16,15 @@ type tableView struct {
 	Title     string
 	Head      []piece
 	Rows      [][]string
-	Notes     []string // what marks in the rows mean
+	Notes     []string // meaning of the marks in the rows
 	Sentences []string // the most important differences
 }
 
-// notAvailable stands in for a figure that a table lacks; a note contains the reason.
+// notAvailable replaces a missing figure; a note contains the reason.
 const notAvailable = "n/a"
 
-// viewTable returns t with its columns in that order, and the other figures behind the
-// first of them.
+// viewTable returns t with its columns in that order, and the other figures after column
+// first.
 func viewTable(t verdict.Table, columns []int, first int) tableView {
 	v := tableView{remote: t.Distributed, Title: tableTitle(t)}
 	var heads []string
@@ -72,7 +72,7 @@ func lockCell(r verdict.Entry) string {
 	return r.Lock
 }
 
-// ratioCell formats the ratio of r in a column, and the rate of the baseline.
+// ratioCell formats the ratio of r in a column, or the rate of the baseline.
 func ratioCell(t verdict.Table, r verdict.Entry, column int) string {
 	rate, ratio := t.Columns[column].Rate, r.Ratios[column]
 	switch {
@@ -90,13 +90,8 @@ func ratioCell(t verdict.Table, r verdict.Entry, column int) string {
 	case ratio.Reading == verdict.Equivalent:
 		mark = "="
 	}
-	return withInterval(ratio) + mark
-}
-
-// withInterval formats a ratio with its interval, such as "1.5x 1.3–1.8".
-func withInterval(r *verdict.Ratio) string {
-	f := decimals(r.Median, r.Hi-r.Lo)
-	return fmt.Sprintf(f+"x "+f+"–"+f, r.Median, r.Lo, r.Hi)
+	f := decimals(ratio.Median, ratio.Hi-ratio.Lo)
+	return fmt.Sprintf(f+"x "+f+"–"+f+mark, ratio.Median, ratio.Lo, ratio.Hi)
 }
 
 // decimals returns the format of a ratio, with as many decimals as an interval of that
@@ -113,8 +108,8 @@ func decimals(v, width float64) string {
 	return "%.2f"
 }
 
-// detailCells formats the figures of r in the detailed column, and adds the kinds of those
-// that are not available to missing.
+// detailCells formats the figures of r in the detailed column, and adds the kinds of
+// unavailable figures to missing.
 func detailCells(t verdict.Table, r verdict.Entry, missing map[string]bool) (out []string) {
 	if r.Violated > 0 || r.Ratios[t.Detail] == nil && r.Lock != t.Baseline {
 		return make([]string, 5)
@@ -183,6 +178,9 @@ func tableNotes(t verdict.Table, missing map[string]bool) (notes []string) {
 		why = slices.Compact(why)
 		notes = append(notes, notAvailable+": "+strings.Join(why, "; ")+".")
 	}
+	if text := modeNote(t); text != "" {
+		notes = append(notes, text)
+	}
 	for _, r := range t.Rows {
 		if r.Violated > 0 {
 			notes = append(notes, fmt.Sprintf("! %s violated %s in %d of %s, so it has no speed.", r.Lock, r.Rule, r.Violated, numfmt.Plural(r.Results, "result")))
@@ -191,8 +189,34 @@ func tableNotes(t verdict.Table, missing map[string]bool) (notes []string) {
 	return notes
 }
 
+// mostModes is how many locks with two rates are named.
+const mostModes = 4
+
+// modeNote names the locks of t whose rounds fall into two groups of rates; "" if there are
+// none.
+func modeNote(t verdict.Table) string {
+	var texts []string
+	for _, r := range t.Rows {
+		for i, ms := range r.Modes {
+			if len(ms) == 2 {
+				rate := func(m verdict.Mode) string { return numfmt.Plain(numfmt.SI(m.Rate)) + "/s" }
+				texts = append(texts, fmt.Sprintf("%s with %s %s in %s and %s in %d", r.Lock, numfmt.Plural(t.Columns[i].Workers, "worker"),
+					rate(ms[0]), numfmt.Plural(ms[0].Rounds, "round"), rate(ms[1]), ms[1].Rounds))
+			}
+		}
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	more := ""
+	if n := len(texts) - mostModes; n > 0 {
+		texts, more = texts[:mostModes], fmt.Sprintf("; and %d more", n)
+	}
+	return "Two rates each: " + strings.Join(texts, "; ") + more + "."
+}
+
 // tableSentences returns at most three sentences about the significant differences of t in
-// its detailed column: the greatest, the least, and how many there are.
+// its detailed column: the greatest, the least, and their number.
 func tableSentences(t verdict.Table) (out []string) {
 	with := " with " + numfmt.Plural(t.Columns[t.Detail].Workers, "worker")
 	var significant, compared int
@@ -211,9 +235,7 @@ func tableSentences(t verdict.Table) (out []string) {
 		}
 	}
 	say := func(r *verdict.Entry) {
-		ratio := r.Ratios[t.Detail]
-		text := strings.Replace(withInterval(ratio), " ", " (", 1) + ")"
-		out = append(out, fmt.Sprintf("%s is %s as fast as %s%s.", r.Lock, text, t.Baseline, with))
+		out = append(out, fmt.Sprintf("%s is %s as fast as %s%s.", r.Lock, gainText(r.Ratios[t.Detail]), t.Baseline, with))
 	}
 	switch {
 	case compared == 0:
@@ -231,7 +253,6 @@ func tableSentences(t verdict.Table) (out []string) {
 	return out
 }
 
-// viewTables returns a view of each table.
 func viewTables(ts []verdict.Table) (out []tableView) {
 	for _, t := range ts {
 		all := make([]int, len(t.Columns))

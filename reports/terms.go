@@ -7,11 +7,10 @@ import (
 	"locklab/harness/metric"
 )
 
-// A term says what a column of figures is that is no metric, and how its figures are
-// come by.
+// A term defines a column of figures that is not a metric, with the source of its figures.
 type term struct {
-	Name  string   // of the term, which is the head of a column
-	heads []string // further heads; one that ends in a space is a prefix
+	Name  string   // the term, and the head of its column
+	heads []string // further heads; one with a trailing space is a prefix
 	Doc   string
 }
 
@@ -31,10 +30,7 @@ var terms = []term{
 	{"longest", nil, "the longest time of all rounds in which some worker finished no acquisition (metric unserved)"},
 	{"samples", nil, "how many acquisitions were timed"},
 	{"quantile", []string{"p1", "p25", "p50", "p75", "p90", "p99", "p99.9"}, "so many of 100 samples of all rounds together lie below the figure; one with fewer than 10 samples beyond it is not quoted"},
-	{"kinds of wait", []string{"kinds", "where"}, "where the density of the waits over their logarithm has a peak, with 3 % of them or more"},
 	{"share of a worker", []string{"busiest", "second", "middle", "least"}, "the acquisitions of that worker over those of all, workers sorted by them"},
-	{"share of the least served", []string{"least served quarter", "half", "three quarters", "busiest tenth"}, "the acquisitions of that part of the workers over those of all (Lorenz curve)"},
-	{"gini", nil, "twice the area between the Lorenz curve of the workers' shares and equal shares; 0 is equal"},
 	{"share of the time", []string{"held", "hand-over", "neither"}, "of the measured window: while the lock was held, while it passed from one worker to another, and the rest"},
 	{"at random", nil, "the figure if every owner were drawn uniformly at random"},
 	{"owner log", []string{"round drawn", "handed over", "served in those drawn", "streaks drawn", "longest streak"}, "of the log of owners, which names the worker of each acquisition in bursts of 1024: what of it is drawn"},
@@ -63,7 +59,7 @@ var terms = []term{
 	{"event", []string{"at", "worker", "token"}, "of one try: when it happened, of which worker, and the fencing token of that acquisition"},
 }
 
-// modelTerms are those of a page that has simulations.
+// modelTerms are the terms of a page with simulations.
 var modelTerms = []term{
 	{"simulated", []string{"least of seeds", "greatest of seeds"}, "what a model of a machine expects, which was not measured: the median of its seeds, the least and the greatest"},
 	{"measured here", []string{"simulated over measured"}, "on the machine of the run, with the same lock, section, hold and think times and workers, none of which shared a processor; what is simulated over that"},
@@ -81,10 +77,10 @@ var headMetrics = map[string]*metric.Metric{
 	"Jain":     metric.Jain,
 }
 
-// Link is the address of t in a page.
+// Link returns the address of t in a page.
 func (t term) Link() string { return "term-" + strings.ReplaceAll(t.Name, " ", "-") }
 
-// explained returns what the head of a column is: a metric, a term, or neither.
+// explained returns the metric or the term of a column head, or neither.
 func explained(head string) (*metric.Metric, *term) {
 	if m := headMetrics[head]; m != nil {
 		return m, nil

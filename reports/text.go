@@ -13,11 +13,11 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// minText is the least width that WriteVerdict fills; narrower terminals wrap.
+// minText is the least width of WriteVerdict; narrower terminals wrap.
 const minText = 60
 
-// WriteVerdict writes the verdict on run, and the evidence against it, as text
-// no wider than width columns, 60 at least.
+// WriteVerdict writes the verdict on run, and the evidence against it, as text. No line is
+// wider than width columns, at least 60.
 func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 	run = tidy(run)
 	t := &textWriter{width: max(width, minText)}
@@ -50,15 +50,14 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 	return t.writeTo(w)
 }
 
-// WriteTables writes the tables of run, which compare all locks with the baseline, as text
-// no wider than width columns, 60 at least.
+// WriteTables writes the tables of run, which compare all locks with the baseline, as text.
+// No line is wider than width columns, at least 60.
 func WriteTables(w io.Writer, run *resultfile.Run, width int) error {
 	t := &textWriter{width: max(width, minText)}
 	t.tables(tidy(run))
 	return t.writeTo(w)
 }
 
-// tables writes the tables of run.
 func (t *textWriter) tables(run *resultfile.Run) {
 	for i, table := range verdict.Tables(run, run.Baseline) {
 		if i > 0 {
@@ -68,8 +67,7 @@ func (t *textWriter) tables(run *resultfile.Run) {
 	}
 }
 
-// simulated writes what there is to say of a run that measured nothing, and reports
-// whether run is one.
+// simulated writes the text for a run without measurements, and reports whether run is one.
 func (t *textWriter) simulated(run *resultfile.Run) bool {
 	if len(run.Results)+len(run.Findings)+len(run.Faults) > 0 || len(run.Simulations) == 0 {
 		return false
@@ -91,7 +89,7 @@ func (t *textWriter) simulated(run *resultfile.Run) bool {
 	return true
 }
 
-// writeTo writes what t holds, with common spaces.
+// writeTo writes t with common spaces.
 func (t *textWriter) writeTo(w io.Writer) error {
 	if _, err := io.WriteString(w, strings.ReplaceAll(t.buf.String(), nb, " ")); err != nil {
 		return fmt.Errorf("reports: %w", err)
@@ -99,7 +97,6 @@ func (t *textWriter) writeTo(w io.Writer) error {
 	return nil
 }
 
-// A textWriter lays out lines.
 type textWriter struct {
 	buf   strings.Builder
 	width int
@@ -107,20 +104,19 @@ type textWriter struct {
 
 func (t *textWriter) gap() { t.buf.WriteByte('\n') }
 
-// line writes s, wrapped.
 func (t *textWriter) line(s string) { t.wrapped("", "", s) }
 
-// item writes s as an item of a list, wrapped.
+// item writes s as a wrapped item of a list.
 func (t *textWriter) item(s string) { t.wrapped("  - ", "    ", s) }
 
-// field writes a value under its name, wrapped; an empty one is left out.
+// field writes a value under its name, wrapped; it omits an empty one.
 func (t *textWriter) field(name, s string) {
 	if s != "" {
 		t.wrapped(fmt.Sprintf("  %-9s ", name), strings.Repeat(" ", 12), s)
 	}
 }
 
-// wrapped writes s behind first, and its further lines behind rest.
+// wrapped writes s after first, and its further lines after rest.
 func (t *textWriter) wrapped(first, rest, s string) {
 	cur := first
 	for i, word := range words(s) {
@@ -149,7 +145,6 @@ func (t *textWriter) answers(as []answerRow) {
 	}
 }
 
-// quality writes the evidence of q.
 func (t *textWriter) quality(q quality) {
 	if q.Good() {
 		return
@@ -173,13 +168,13 @@ func (t *textWriter) quality(q quality) {
 	}
 }
 
-// The most that a text shows of a table in one line.
+// Limits of a table in one line of text.
 const (
 	mostColumns = 3   // of ratios next to the other figures
 	mostWidth   = 100 // in characters
 )
 
-// compared writes of: the most important columns next to the other figures, then the rest.
+// compared writes the most important columns next to the other figures, then the rest.
 func (t *textWriter) compared(of verdict.Table) {
 	var first, rest []int
 	for _, i := range []int{of.Detail, 0, of.Detail - 1, of.Detail + 1} {
@@ -202,7 +197,7 @@ func (t *textWriter) compared(of verdict.Table) {
 }
 
 // grid writes a table: the first column to the left, the others to the right. Columns that
-// do not fit stand below the others, next to the first one again.
+// do not fit are below, next to a repeated first column.
 func (t *textWriter) grid(head []string, rows [][]string) {
 	lines := append([][]string{head}, rows...)
 	widths := make([]int, len(head))

@@ -8,18 +8,16 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// How many characters of a text from a file are drawn or stand in a table. The
-// charts make room for names; one that needs more room than the page has leaves
-// none for the data.
+// Limits, in characters, of texts from a file that are drawn or in a table. The charts make
+// room for names; a name wider than the page would leave none for the data.
 const (
 	mostName = 36   // of locks, rows, columns
 	mostText = 2000 // of sentences
 )
 
-// tidy returns run with texts that are lines of a length that can be drawn, and
-// names that are still different from each other and say the status of a lock that
-// is not to be used. What is not changed is shared with run. It is applied once: a
-// run that it returned is not to be given to it.
+// tidy returns run with texts of one line and limited length. Names stay unique and contain
+// the status of an unsound lock. Unchanged parts are shared with run. tidy must not be
+// applied to its own result.
 func tidy(run *resultfile.Run) *resultfile.Run {
 	out := *run
 	names := make(map[string]string)
@@ -69,7 +67,7 @@ func tidy(run *resultfile.Run) *resultfile.Run {
 	return &out
 }
 
-// tidySimulations is tidy for simulations; names are those of the locks.
+// tidySimulations is tidy for simulations; names are the names of the locks.
 func tidySimulations(ss []*harness.Simulation, names map[string]string) []*harness.Simulation {
 	out := slices.Clone(ss)
 	for i, s := range out {
@@ -81,7 +79,7 @@ func tidySimulations(ss []*harness.Simulation, names map[string]string) []*harne
 	return out
 }
 
-// tidyLock is tidy for a lock; names are those of all locks.
+// tidyLock is tidy for a lock; names are the names of all locks.
 func tidyLock(l harness.Lock, names map[string]string) harness.Lock {
 	l.Name = markedName(shortName(names, l.Name), l.Status)
 	l.Doc, l.Paper = short(l.Doc, mostText), short(l.Paper, mostText)
@@ -90,7 +88,7 @@ func tidyLock(l harness.Lock, names map[string]string) harness.Lock {
 	return l
 }
 
-// tidyFault is tidy for a result of a failure scenario; names are those of the locks.
+// tidyFault is tidy for a result of a failure scenario; names are the names of the locks.
 func tidyFault(f *harness.FaultResult, names map[string]string) *harness.FaultResult {
 	c := *f
 	c.Lock = tidyLock(f.Lock, names)
@@ -135,7 +133,7 @@ func tidyWarnings(ws []harness.Warning) []harness.Warning {
 	return out
 }
 
-// short returns text as a line of at most so many characters.
+// short returns text as a line of at most most characters.
 func short(text string, most int) string {
 	text = resultfile.Line(text)
 	if len(text) <= most {
@@ -155,8 +153,8 @@ func shortAll(texts []string) []string {
 	return out
 }
 
-// shortName is short for a name that must stay different from the others in
-// names, which it is added to: names that begin alike are numbered.
+// shortName is short for a name that must be unique in names. It adds the result to names,
+// and numbers names with the same start.
 func shortName(names map[string]string, name string) string {
 	if s, known := names[name]; known {
 		return s

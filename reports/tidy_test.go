@@ -13,8 +13,7 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// TestAbsurdRun: a run whose names are long, whose texts are hostile and whose
-// numbers are absurd is drawn, and soon.
+// TestAbsurdRun: a run with long names, hostile texts and absurd numbers is drawn quickly.
 func TestAbsurdRun(t *testing.T) {
 	const hostile = "\x1b[2J\u202e\nBenchmark"
 	run := new(resultfile.Run)
@@ -36,7 +35,7 @@ func TestAbsurdRun(t *testing.T) {
 	var page, text, terminal strings.Builder
 	err := errors.Join(WriteHTML(&page, run), WriteVerdict(&terminal, run, 100),
 		WriteMarkdown(&text, run, "charts", func(string, []byte) error { return nil }), WritePNG(io.Discard, run, "wait"))
-	if err != nil && !errors.Is(err, harness.ErrUsage) { // that there is no such chart
+	if err != nil && !errors.Is(err, harness.ErrUsage) { // there is no such chart
 		t.Fatal(err)
 	}
 	for name, got := range map[string]string{"HTML": page.String(), "Markdown": text.String(), "terminal": terminal.String()} {

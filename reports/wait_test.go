@@ -2,7 +2,9 @@ package reports
 
 import (
 	"bytes"
+	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,8 +13,8 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestUnresolvedTail: of a curve of few samples the part that they do not resolve
-// is thin and grey, and nothing is of a curve of many.
+// TestUnresolvedTail: the part of a curve that its samples do not resolve is thin and grey.
+// A curve of many samples has no such part.
 func TestUnresolvedTail(t *testing.T) {
 	tail := regexp.MustCompile(`stroke:(#[0-9A-F]{6});[^"]*stroke-width:0\.8"`)
 	for _, c := range []struct {
@@ -40,4 +42,21 @@ func TestUnresolvedTail(t *testing.T) {
 			t.Errorf("%d lines are pale", n)
 		}
 	}
+}
+
+// waitsOf makes a histogram of n waits around each centre, with a deviation of a tenth.
+func waitsOf(n int64, centres ...float64) harness.Histogram {
+	counts := make(map[int64]int64)
+	for _, c := range centres {
+		for i := range n {
+			q := (float64(i) + 0.5) / float64(n)
+			counts[int64(c*math.Exp(0.1*math.Sqrt2*math.Erfinv(2*q-1)))]++
+		}
+	}
+	var h harness.Histogram
+	for v, n := range counts {
+		h = append(h, harness.Bucket{Value: v, N: n})
+	}
+	slices.SortFunc(h, func(a, b harness.Bucket) int { return int(a.Value - b.Value) })
+	return h
 }

@@ -10,8 +10,8 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// TestWarnings: a warning keeps its kind, wherever in the run it is; one of a kind
-// that has no name is of the kind "other".
+// TestWarnings: a warning keeps its kind anywhere in the run. An unknown kind becomes
+// "other".
 func TestWarnings(t *testing.T) {
 	noise := func(text string) harness.Warning { return harness.Warning{Text: text, Kind: "steal"} }
 	run := &resultfile.Run{
@@ -38,8 +38,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestTraces: the page and the Markdown show how a lock crashed, once a lock, and
-// that a result came only at another try.
+// TestTraces: the page and the Markdown show one crash for each lock, and mark results that
+// needed another try.
 func TestTraces(t *testing.T) {
 	lock := harness.Lock{Name: "flaky", Status: harness.Recommended}
 	w := harness.Workload{Workers: 2, Window: 1}

@@ -5,27 +5,25 @@ import (
 	"locklab/internal/waiting"
 )
 
-// Anderson is the array-based queue lock of Anderson: Lock draws a number, as
-// in a [Ticket] lock, and polls the flag of that number, which no other
-// waiter polls. Service is first come, first served. Make one with [NewAnderson].
+// Anderson is the array-based queue lock of Anderson: Lock draws a number, as in a
+// [Ticket] lock, and polls the flag of that number. No other waiter polls that flag.
+// Service is first come, first served. Make one with [NewAnderson].
 //
 // # Trade-offs
 //
-// The first lock in which a release disturbs one waiter only, and the simplest:
-// no links, no nodes to hand around, one read-modify-write instruction for each
-// acquisition. The price is a cache line for each worker in each lock, a bound
-// on the number of workers, and that the lock moves through the array without
-// waiters, so that an uncontended acquisition touches two lines that rotate.
+// A release disturbs only one waiter. There are no links and no nodes, and an acquisition
+// takes one read-modify-write instruction. In return, each lock has a cache line for each
+// worker and a maximum number of workers. The lock moves through the array even without
+// waiters, so an uncontended acquisition touches two lines that change each time.
 //
-// Like in [Ticket], adaptive goroutines sleep, except for the first behind a
-// holder that came in without waiting, which polls.
+// As in [Ticket], adaptive goroutines sleep, except the first one behind a holder that
+// did not wait: that one polls.
 //
 // # Memory ordering
 //
-// The load of a flag that ends a wait pairs with the release store of the
-// Unlock before it; a wake-up comes after that store. A holder takes its flag
-// down before it unlocks, so it is down when the number that shares the flag
-// is drawn, a round later.
+// The load of a flag that ends a wait pairs with the release store of the Unlock before
+// it; a wake-up comes after that store. A holder clears its flag before it unlocks, so
+// the flag is clear when the next number that shares it is drawn.
 //
 // # References
 //
@@ -34,33 +32,33 @@ import (
 // Distributed Systems 1(1), January 1990, pages 6-16: queueing in shared
 // memory. DOI 10.1109/71.80120.
 type Anderson struct {
-	waiter  waiting.Waiter // how a wait begins
+	waiter  waiting.Waiter
 	parking parkSlots
-	flags   []andersonFlag // a power of two of them: number n has flags[n modulo that]
+	flags   []andersonFlag // a power of two in length: number n uses flags[n modulo length]
 
 	_       atomics.CacheLinePad
-	next    atomics.Uint32 // the number the next goroutine draws
+	next    atomics.Uint32 // the number that the next goroutine draws
 	_       atomics.CacheLinePad
 	mine    guarded // the holder's number; guarded by the lock
-	offered bool    // the holder has offered the next a place to sleep; guarded by the lock
+	offered bool    // the holder has offered the next waiter a place to sleep; guarded by the lock
 	_       atomics.CacheLinePad
 }
 
-// andersonFlag is up, 1, from when its number may go until it has gone.
+// andersonFlag is 1 from the moment when its number may enter until that number has
+// entered.
 type andersonFlag struct {
 	up atomics.Uint32
 	_  atomics.CacheLinePad
 }
 
-// NewAnderson returns a free lock for at most workers goroutines at a time,
-// at least 1. More than that break it.
+// NewAnderson returns a free lock for at most workers goroutines at a time, at least 1.
+// More goroutines break the lock.
 func NewAnderson(workers int, o Options) *Anderson {
 	l := &Anderson{waiter: o.sleeper(workers), parking: newParkSlots(workers, o), flags: make([]andersonFlag, slots(workers))}
 	l.flag(0).Store(1)
 	return l
 }
 
-// flag returns the flag of a number.
 func (l *Anderson) flag(number uint32) *atomics.Uint32 {
 	return &l.flags[number&uint32(len(l.flags)-1)].up
 }
@@ -74,7 +72,6 @@ func (l *Anderson) Lock() {
 	l.enter(mine)
 }
 
-// lockSlow is apart so that the fast path stays small.
 func (l *Anderson) lockSlow(mine uint32) {
 	w := l.waiter
 	if w.Sleeps() {
@@ -93,15 +90,14 @@ func (l *Anderson) lockSlow(mine uint32) {
 	}
 }
 
-// enter is the first step of the holder.
 func (l *Anderson) enter(mine uint32) {
 	l.flag(mine).StoreRelease(0)
 	l.mine.set(mine)
 }
 
-// TryLock takes the lock if it is free and reports whether it did. If the flag
-// of the next number is up and that number is not drawn meanwhile, the lock is
-// free and the number the caller's.
+// TryLock takes the lock if it is free and reports whether it did. If the flag of the
+// next number is up and the caller draws that number, the lock is free and the caller has
+// it.
 func (l *Anderson) TryLock() bool {
 	mine := l.next.Load()
 	if l.flag(mine).Load() == 0 || !l.next.CompareAndSwap(mine, mine+1) {
@@ -120,7 +116,6 @@ func (l *Anderson) Unlock() {
 	}
 }
 
-// unlockOffered wakes the next number if it sleeps.
 func (l *Anderson) unlockOffered(mine uint32) {
 	l.offered = false
 	slot := l.parking.of(mine)

@@ -5,23 +5,21 @@ import (
 	"locklab/internal/waiting"
 )
 
-// maxBackoff bounds the delay between two polls, in units of the wait policy.
-// Anderson proposes the number of processors as the bound; a fixed one of the
-// same size keeps the lock one word.
+// maxBackoff bounds the delay between two polls, in units of the wait policy. Anderson
+// proposes the number of processors. A constant of the same size keeps the lock one word.
 const maxBackoff = 16
 
-// Backoff is a test-and-test-and-set lock whose waiters back off: after each
-// failure a waiter stays away for a random time, the mean of which doubles up
-// to a bound, and in the end yields its processor before each poll. Service is
-// in no order, and a waiter may starve: see the package comment. The zero value is
-// free.
+// Backoff is a test-and-test-and-set lock whose waiters back off. After each failure a
+// waiter stays away for a random time; its mean doubles up to a bound. In the end the
+// waiter yields its processor before each poll. Service is in no order, and a waiter may
+// starve: see the package comment. The zero value is free.
 //
 // # Trade-offs
 //
-// The lock of this package to try first. Release costs the same with any
-// number of waiters, since few poll at the same time, and it survives more
-// waiters than processors. In return a lock can stay free while all its
-// waiters stay away, and one that came late may well go first.
+// Try this lock of the package first. A release costs the same with any number of
+// waiters, since few poll at the same time. The lock tolerates more waiters than
+// processors. In return, a lock can stay free while all its waiters stay away, and a late
+// waiter often goes first.
 //
 // # Memory ordering
 //
@@ -39,11 +37,11 @@ const maxBackoff = 16
 // Techniques", Proceedings of the 16th International Symposium on Computer
 // Architecture (ISCA), 1989, pages 396-406. DOI 10.1145/74925.74970.
 type Backoff struct {
-	// Wait says how a waiter passes a unit of its delay. Set it before first use.
+	// Wait is the wait policy during a unit of the delay. Set it before first use.
 	Wait WaitPolicy
 
-	// Pin says how the goroutines are bound that use the lock, which is how a
-	// waiter gives its processor up. Set it before first use.
+	// Pin is how the goroutines that use the lock are bound to threads. It decides how a
+	// waiter yields its processor. Set it before first use.
 	Pin Pin
 
 	_    atomics.CacheLinePad
@@ -58,7 +56,6 @@ func (l *Backoff) Lock() {
 	}
 }
 
-// lockSlow is apart so that the fast path stays small.
 func (l *Backoff) lockSlow() {
 	w := waiting.New(l.Wait, l.Pin)
 	for limit := 1; ; limit = min(2*limit, maxBackoff) {

@@ -7,37 +7,35 @@ import (
 	"locklab/internal/waiting"
 )
 
-// CLH is the queue lock of Craig and of Landin and Hagersten: an arrival swaps
-// itself in as the tail and polls the node of the worker that was there before.
-// Service is first come, first served.
+// CLH is the queue lock of Craig and of Landin and Hagersten: an arrival swaps its node
+// into the tail and polls the node of its predecessor. Service is first come, first
+// served.
 //
 // # Trade-offs
 //
-// Cheaper than [MCS]: one read-modify-write instruction per acquisition, and a
-// release is one store that never waits for a successor. There is no TryLock,
-// because a worker that has swapped the tail is in the queue. A waiter polls
-// memory that its predecessor allocated, which on machines with far memory may
-// be the far one; on others the line moves into the waiter's cache either way.
+// Cheaper than [MCS]: one read-modify-write instruction per acquisition, and a release is
+// one store that never waits for a successor. There is no TryLock, because a worker that
+// has swapped the tail is in the queue. A waiter polls memory that its predecessor
+// allocated. On machines with several memory nodes this memory may be remote; on others
+// the line moves into the waiter's cache.
 //
-// A node says that its owner is busy: it is raised before the swap, and lowered by the
-// release, after which the owner leaves it to its successor, which may not have polled
-// it yet, and goes on with that of its predecessor. So a worker that comes back at once
-// first takes the line of a node that another CPU has polled, and a waiter that is
-// there meets the tail before it. Workers that number their acquisitions, so that
-// nothing is raised and nodes stay where they are, took 1.2 times as long with two
-// workers, also in C.
+// The busy word of a node is set before the swap and cleared by the release. The owner
+// then leaves the node to its successor, which may not have polled it yet, and takes the
+// node of its predecessor. So a worker that returns at once first fetches the line of a
+// node that another CPU has polled, and a waiter reaches the tail before it. An
+// alternative numbers the acquisitions, so that nothing is set and nodes keep their
+// owners. It took 1.2 times as long with two workers, also in C.
 //
-// A worker that had to wait itself checks for a sleeping successor when it
-// unlocks, and offers that in time; one that did not releases by a plain store.
-// So adaptive goroutines sleep in the queue, except for the first behind a
-// holder that came in without waiting, which polls.
+// A worker that had to wait offers its successor a place to sleep and checks for a
+// sleeper when it unlocks. A worker that did not wait releases by a plain store. So
+// adaptive goroutines sleep in the queue, except the first one behind a holder that did
+// not wait: that one polls.
 //
 // # Memory ordering
 //
-// The load of busy that ends a wait pairs with the release store of the
-// predecessor's Unlock; a wake-up comes after that store. The Swap of tail is
-// sequentially consistent, so the store that raises a node is seen by the waiter that
-// finds it in the queue.
+// The load of busy that ends a wait pairs with the release store of the predecessor's
+// Unlock; a wake-up comes after that store. The Swap of tail is sequentially consistent,
+// so a waiter that finds a node in the queue sees the store that set its busy word.
 //
 // # References
 //
@@ -49,21 +47,22 @@ import (
 // Processing Symposium (IPPS), 1994, pages 165-171, the lock LH.
 // DOI 10.1109/IPPS.1994.288305.
 type CLH struct {
-	waiter  waiting.Waiter // how a wait begins
-	nodes   []clhNode      // one more than workers: the tail of the free lock belongs to none
+	waiter  waiting.Waiter
+	nodes   []clhNode // one more than workers: the tail of a free lock has no owner
 	workers []CLHWorker
 
 	_    atomics.CacheLinePad
-	tail atomics.Uint32 // place in nodes of the last in the queue, see CLHWorker.node
+	tail atomics.Uint32 // offset in nodes of the last node in the queue, see CLHWorker.node
 	_    atomics.CacheLinePad
 }
 
-// A clhNode is a place in the queue: of one acquisition at a time, whichever worker's.
+// A clhNode is a place in the queue. It belongs to one acquisition at a time, of any
+// worker.
 type clhNode struct {
 	busy atomics.Uint32 // 1 until the acquisition is over; its successor polls it
 
-	// park is the park word for its successor: 0, or clhParkFree where the owner offers
-	// to signal the release, or the one that sleeps until then, its index and clhSleeper.
+	// park is the park word for the successor: 0; clhParkFree if the owner offers to wake
+	// it; or clhSleeper plus the index of the worker that sleeps until the release.
 	park atomics.Uint32
 	_    [clhNodeSize - 2*4]byte
 }
@@ -77,21 +76,22 @@ const (
 
 // CLHWorker is the handle of one worker of a [CLH] lock.
 type CLHWorker struct {
-	tail    *atomics.Uint32 // of lock
-	nodes   unsafe.Pointer  // to the first node of lock
-	own     uint32          // place of the node of its acquisition, or of its next
-	pred    uint32          // place of the one ahead of it, while it holds the lock
-	offered bool            // it has offered its successor a place to sleep
-	index   uint32          // of this worker
+	tail    *atomics.Uint32
+	nodes   unsafe.Pointer // the first node of lock
+	own     uint32         // offset of the node of its acquisition, or of its next one
+	pred    uint32         // offset of the predecessor's node, while it holds the lock
+	offered bool
+	index   uint32
 	lock    *CLH
-	parker  *atomics.Parker // where it sleeps, whichever worker wakes it
+	parker  *atomics.Parker // this worker sleeps here, whichever worker wakes it
 	_       atomics.CacheLinePad
 }
 
-// clhMost is how many workers have places for their nodes.
+// clhMost is the largest number of workers whose nodes have offsets of 32 bits.
 const clhMost = 1<<32/clhNodeSize - 2
 
-// NewCLH returns a free lock for that many workers, at least 1 and less than 16 million.
+// NewCLH returns a free lock for that many workers, at least 1 and at most 16777214. It
+// panics for more.
 func NewCLH(workers int, o Options) *CLH {
 	if int64(workers) > clhMost {
 		panic("locklab: a CLH lock is for 16777214 workers at most")
@@ -106,9 +106,9 @@ func NewCLH(workers int, o Options) *CLH {
 	return l
 }
 
-// node returns the node at a place, its distance from the first one in bytes. An index
+// node returns the node at a place, its distance from the first node in bytes. An index
 // would take a shift, a load of the length and a comparison, three times in an
-// acquisition: 47 instructions in place of 33. Places come from NewCLH only.
+// acquisition: 47 instructions instead of 33. Places come from NewCLH only.
 func (h *CLHWorker) node(place uint32) *clhNode { return (*clhNode)(unsafe.Add(h.nodes, place)) }
 
 // Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
@@ -124,8 +124,8 @@ func (h *CLHWorker) Lock() {
 	h.await(h.tail.Swap(h.own), (*CLHWorker).lockSlow)
 }
 
-// await waits, by slow, if the acquisition of the node pred is not over. It takes slow
-// as a value so that Lock can be inlined: see [Ticket.await].
+// await calls slow if the acquisition of the node pred is not over. It takes slow as a
+// value so that Lock can be inlined: see [Ticket.await].
 func (h *CLHWorker) await(pred uint32, slow func(*CLHWorker)) {
 	h.pred = pred
 	if h.node(pred).busy.Load() != 0 {
@@ -133,7 +133,6 @@ func (h *CLHWorker) await(pred uint32, slow func(*CLHWorker)) {
 	}
 }
 
-// lockSlow is apart so that the fast path stays small.
 func (h *CLHWorker) lockSlow() {
 	ahead := h.node(h.pred)
 	w := h.lock.waiter
@@ -150,9 +149,9 @@ func (h *CLHWorker) lockSlow() {
 	}
 }
 
-// sleep sleeps until the acquisition of ahead is over and reports true; it reports
-// false at once if its worker has not offered the park word, or is unlocking. It sleeps
-// at a parker of its own: once it is woken the node may serve others.
+// sleep sleeps until the acquisition of ahead is over and reports true. It reports false
+// at once if the owner of ahead has not offered the park word, or is unlocking. The
+// worker sleeps at its own parker: after the wake-up the node may serve others.
 func (h *CLHWorker) sleep(ahead *clhNode) bool {
 	if !ahead.park.CompareAndSwap(clhParkFree, clhSleeper+h.index) {
 		return false
@@ -161,7 +160,7 @@ func (h *CLHWorker) sleep(ahead *clhNode) bool {
 	return true
 }
 
-// Unlock lets the next in the queue in.
+// Unlock releases the lock to the next worker in the queue.
 func (h *CLHWorker) Unlock() { h.release((*CLHWorker).unlockOffered) }
 
 // release takes offered as a value for the same reason as await.
@@ -174,7 +173,7 @@ func (h *CLHWorker) release(offered func(*CLHWorker)) {
 	}
 }
 
-// unlockOffered wakes the next in the queue if it sleeps.
+// unlockOffered wakes the next worker in the queue if it sleeps.
 //
 //go:noinline
 func (h *CLHWorker) unlockOffered() {

@@ -8,25 +8,25 @@ import (
 	"locklab/internal/waiting"
 )
 
-// Cohort is the lock C-TKT-TKT of Dice, Marathe and Shavit: a worker takes the
-// ticket lock of its node, and then the global one unless the worker before it
-// on the node has left it to the node. So the lock and what it guards stay in
-// one cache for up to cohortBound acquisitions.
+// Cohort is the lock C-TKT-TKT of Dice, Marathe and Shavit: a worker takes the ticket
+// lock of its node and then the global one, unless the previous holder passed the global
+// lock to its node. So the lock and the data that it guards stay in one cache for up to
+// cohortBound acquisitions.
 //
 // # Trade-offs
 //
-// It pays where a cache line takes much longer between nodes than inside one,
-// and costs two locks instead of one where no other worker of the node waits. Which
-// node a worker is on must be known and stay so, since Go cannot ask: it comes
-// from [Options], and workers that are not bound to processors are one node.
-// With one node there is nothing to choose: take [Ticket], which is half of it.
+// It pays if a cache line takes much longer between nodes than inside one. It costs two
+// locks instead of one if no other worker of the node waits. The node of a worker must be
+// known and must not change, since Go cannot ask for it: it comes from [Options]. Workers
+// that are not bound to processors form one node. With one node use [Ticket], which is
+// half of this lock.
 //
-// Service is first come, first served inside a node, and among nodes but for the
-// bound.
+// Service is first come, first served inside a node and, except for the bound, among
+// nodes.
 //
 // # Memory ordering
 //
-// That of [Ticket]. What a node has been left is guarded by its own lock.
+// As for [Ticket]. The lock of a node guards the words taken and passed of that node.
 //
 // # References
 //
@@ -36,25 +36,24 @@ import (
 type Cohort struct {
 	global *Ticket
 	nodes  []CohortNode
-	of     []int // node of each worker
+	of     []int
 }
 
-// cohortBound is for how many acquisitions a node keeps the lock while others
-// may wait: the paper's figure.
+// cohortBound is the maximum number of acquisitions in a row by a node while other nodes
+// may wait, as in the paper.
 const cohortBound = 64
 
 // CohortNode is the handle of the workers of one node: the lock of that node.
 type CohortNode struct {
 	local  *Ticket
 	lock   *Cohort
-	taken  guarded // how often, since the node took the global lock; guarded by local
+	taken  guarded // acquisitions since the node took the global lock; guarded by local
 	passed guarded // 1 if the node has the global lock; guarded by local
 	_      atomics.CacheLinePad
 }
 
-// NewCohort returns a free lock for that many workers, at least 1, which are on the
-// nodes that o.Nodes says. It panics if o.Nodes is neither nil nor a node, 0 or
-// more, for each worker.
+// NewCohort returns a free lock for that many workers, at least 1, on the nodes in
+// o.Nodes. It panics if o.Nodes is neither nil nor a node, 0 or more, for each worker.
 func NewCohort(workers int, o Options) *Cohort {
 	o.check(workers)
 	of := slices.Clone(o.Nodes)
@@ -87,7 +86,7 @@ func (n *CohortNode) Lock() {
 	}
 }
 
-// Unlock leaves the lock to the next of the node, or to another node.
+// Unlock passes the lock to the next worker of the node, or to another node.
 func (n *CohortNode) Unlock() {
 	taken := n.taken.get() + 1
 	n.taken.set(taken)
@@ -100,6 +99,6 @@ func (n *CohortNode) Unlock() {
 	n.local.Unlock()
 }
 
-// waiters reports whether another worker of the node waits for the lock that the
+// waiters reports whether another worker of the node waits for the local lock, which the
 // caller holds.
 func (n *CohortNode) waiters() bool { return n.local.next.Load()-n.local.serving.Load() > 1 }

@@ -14,10 +14,10 @@ import (
 	"locklab/spinlock/lab"
 )
 
-// BenchmarkCohortOneNode sets cohort beside ticket where all workers are on one
-// node, in neighbouring blocks: ticket, cohort, cohort, ticket. Both are called
-// as the lab calls them, by a sync.Locker. cohort/ticket is the median of the
-// rounds' ratios, with the quartiles; it must not be more than 1.2.
+// BenchmarkCohortOneNode compares cohort with ticket while all workers are on one node,
+// in neighbouring blocks: ticket, cohort, cohort, ticket. It calls both through a
+// sync.Locker, as the lab does. cohort/ticket is the median of the rounds' ratios, with
+// the quartiles; it must not exceed 1.2.
 //
 //	go test -run '^$' -bench CohortOneNode ./spinlock
 func BenchmarkCohortOneNode(b *testing.B) {
@@ -48,22 +48,20 @@ func compareCohort(b *testing.B, cpus []int) {
 	}
 	slices.Sort(ratios)
 	n := len(ratios)
-	b.ReportMetric(0, "ns/op") // the time of a round says nothing
+	b.ReportMetric(0, "ns/op") // the time of a round has no meaning
 	b.ReportMetric(ratios[n/2], "cohort/ticket")
 	b.ReportMetric(ratios[n/4], "cohort/ticket-p25")
 	b.ReportMetric(ratios[3*n/4], "cohort/ticket-p75")
 }
 
-// contestBatch is how many acquisitions pass between two checks for the end of
-// a block.
+// contestBatch is the number of acquisitions between two checks for the end of a block.
 const contestBatch = 64
 
-// A contestRun is one block.
 type contestRun struct {
 	_       atomics.CacheLinePad
 	counter uint64 // guarded by the lock
 	_       atomics.CacheLinePad
-	phase   atomics.Uint32 // of the block: contestWait, contestGo, contestStop
+	phase   atomics.Uint32
 	_       atomics.CacheLinePad
 	workers []contestWorker
 }
@@ -80,7 +78,6 @@ type contestWorker struct {
 	_        atomics.CacheLinePad
 }
 
-// more reports whether worker i goes on, and counts its batch.
 func (r *contestRun) more(i int) bool {
 	if r.phase.Load() == contestStop {
 		return false
@@ -89,8 +86,8 @@ func (r *contestRun) more(i int) bool {
 	return true
 }
 
-// nsThroughLocker runs a block of a lock on the given CPUs, called as the lab calls
-// it, and returns the time of an operation.
+// nsThroughLocker runs a block of a lock on the given CPUs through a sync.Locker, as the
+// lab does. It returns the nanoseconds of an operation.
 func nsThroughLocker(b *testing.B, v *harness.Variant, cpus []int, span time.Duration) float64 {
 	r := &contestRun{workers: make([]contestWorker, len(cpus))}
 	l := v.Local(harness.Setup{Workers: len(cpus), Pin: harness.PinCPU})
@@ -98,7 +95,7 @@ func nsThroughLocker(b *testing.B, v *harness.Variant, cpus []int, span time.Dur
 	ready.Add(len(cpus))
 	for i, cpu := range cpus {
 		done.Go(func() {
-			runtime.LockOSThread() // for good: the thread ends with the goroutine
+			runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 			if err := machine.PinThread(cpu); err != nil {
 				b.Error(err)
 			}
@@ -139,7 +136,6 @@ func nsThroughLocker(b *testing.B, v *harness.Variant, cpus []int, span time.Dur
 	return float64(to.Sub(from)) / float64(ops)
 }
 
-// variant returns a lock of the Suite.
 func variant(tb testing.TB, name string) *harness.Variant {
 	tb.Helper()
 	i := slices.IndexFunc(lab.Suite, func(v *harness.Variant) bool { return v.Name == name })

@@ -7,9 +7,8 @@ import (
 	"locklab/spinlock"
 )
 
-// A table of counters that a fixed pool of workers updates: sections of a few
-// nanoseconds, no more workers than processors, and the order of service is that
-// of arrival.
+// A fixed pool of workers updates a table of counters: critical sections of a few
+// nanoseconds, no more workers than processors, and service in order of arrival.
 func ExampleMCS() {
 	const workers = 4
 	type counters struct {
@@ -22,7 +21,7 @@ func ExampleMCS() {
 	)
 	for i := range workers {
 		pool.Go(func() {
-			mu := lock.Worker(i) // this worker's own handle
+			mu := lock.Worker(i) // the handle of this worker
 			for range 1000 {
 				mu.Lock()
 				total.requests++
@@ -36,7 +35,7 @@ func ExampleMCS() {
 	// Output: 4000 400000
 }
 
-// A lock that keeps nothing for each worker is used like a sync.Mutex.
+// A lock without state for each worker is used like a sync.Mutex.
 func ExampleBackoff() {
 	var (
 		mu    spinlock.Backoff // the zero value is free

@@ -5,50 +5,47 @@ import (
 	"locklab/internal/waiting"
 )
 
-// Fissile is the lock of Dice and Kogan: two locks in one. The holder of the
-// outer one, a test-and-set word, is the owner. An arrival tries the word once
-// and otherwise goes to the inner lock, an MCS queue, whose holder, the alpha,
-// is the only one that polls the word. So arrivals may pass the whole queue,
-// but only for the alpha's grace: then it says that it is impatient, and the
-// next release but one at the latest hands the word to it instead of freeing
-// it.
+// Fissile is the lock of Dice and Kogan: two locks in one. The holder of the outer one, a
+// test-and-set word, is the owner. An arrival tries the word once and otherwise takes the
+// inner lock, an MCS queue. The holder of the inner lock, the alpha, is the only worker
+// that polls the word. So arrivals may pass the whole queue, but only during the alpha's
+// grace. Then the alpha sets impatient, and the next release but one at the latest hands
+// the word to it instead of freeing it.
 //
 // # Trade-offs
 //
-// Without contention it is [TAS] with one more load; with contention at most one
-// waiter disturbs the word, and an acquisition through the queue overlaps with
-// the sections of those that pass it. A preempted waiter holds no other up while
-// others pass. Passing is bounded in time, so no worker starves, but service is in
-// no order.
+// Without contention it is [TAS] with one more load. With contention at most one waiter
+// disturbs the word, and the queue moves while other workers are in the critical section.
+// A preempted waiter delays no other while arrivals pass it. Passing is bounded in time,
+// so no worker starves, but service is in no order.
 //
-// Waiters in the queue sleep as in [MCS]. The alpha polls: a release reads
-// one word of the lock's own line and cannot find sleepers.
+// Waiters in the queue sleep as in [MCS]. The alpha polls: a release reads only a word of
+// the lock's own line and cannot find sleepers.
 //
 // # Memory ordering
 //
-// The CompareAndSwap or Swap that takes the word pairs with the release store of
-// the Unlock before it. That store is of what Unlock has just read from
-// impatient. If this was the old 0, the word becomes free, and the alpha takes
-// it or loses it to one more arrival, whose Unlock reads the new value: all
-// that is needed is that the alpha's store is seen in the end. A word that is
-// handed over cannot be taken by any but the alpha, since the others
-// compare it with free; and as the alpha withdraws its impatience before it
-// leaves the queue, the next one finds no trace of it.
+// The CompareAndSwap or Swap that takes the word pairs with the release store of the
+// Unlock before it. Unlock stores the value that it has just read from impatient. If this
+// was the old 0, the word becomes free: the alpha takes it or loses it to one more
+// arrival, whose Unlock reads the new value. So the alpha's store need only become
+// visible in the end. Only the alpha can take a word that is handed over, since the
+// others compare it with free. The alpha clears impatient before it leaves the queue, so
+// the next alpha finds it clear.
 //
 // # References
 //
-// Dave Dice and Alex Kogan, "Fissile Locks", Networked Systems (NETYS), 2020.
-// DOI 10.1007/978-3-030-67087-0_13, arXiv:2003.05025, listing 1, where line 48
-// swaps Inner and the text says the outer word. Two things are not the paper's:
-// the inner lock is plain MCS instead of its variant of CNA, which prefers
-// waiters of the same node of the machine, and the grace is a number of polls.
+// Dave Dice and Alex Kogan, "Fissile Locks", Networked Systems (NETYS), 2020. DOI
+// 10.1007/978-3-030-67087-0_13, arXiv:2003.05025, listing 1, where line 48 swaps Inner
+// and the text names the outer word. Two parts differ from the paper. The inner lock is
+// plain MCS instead of a variant of CNA, which prefers waiters of the same node of the
+// machine. The grace is a number of polls.
 type Fissile struct {
-	waiter  waiting.Waiter // how the alpha's wait begins
+	waiter  waiting.Waiter
 	workers []FissileWorker
 
 	_         atomics.CacheLinePad
 	outer     atomics.Uint32 // fissileFree, fissileHeld or fissileHanded
-	impatient atomics.Uint32 // what Unlock stores: fissileFree, or fissileHanded by order of the alpha
+	impatient atomics.Uint32 // the value that Unlock stores: fissileFree, or fissileHanded if the alpha is impatient
 	_         atomics.CacheLinePad
 }
 
@@ -56,13 +53,13 @@ type Fissile struct {
 const (
 	fissileFree   = 0
 	fissileHeld   = 1
-	fissileHanded = 2 // left to the alpha
+	fissileHanded = 2 // only the alpha may take it
 )
 
 // FissileWorker is the handle of one worker of a [Fissile] lock.
 type FissileWorker struct {
 	lock  *Fissile
-	inner *MCSWorker // this worker's place in the queue
+	inner *MCSWorker
 }
 
 // NewFissile returns a free lock for that many workers, at least 1.
@@ -94,14 +91,12 @@ func (h *FissileWorker) TryLock() bool {
 	return h.lock.outer.CompareAndSwap(fissileFree, fissileHeld)
 }
 
-// lockSlow is apart so that the fast path stays small.
 func (h *FissileWorker) lockSlow() {
 	h.inner.Lock()
 	h.lock.awaitAlpha()
 	h.inner.Unlock()
 }
 
-// awaitAlpha takes the outer word for the alpha.
 func (l *Fissile) awaitAlpha() {
 	w := l.waiter
 	outer := l.outer.Load()
@@ -114,7 +109,7 @@ func (l *Fissile) awaitAlpha() {
 	l.impatient.StoreRelease(fissileFree)
 }
 
-// Unlock frees the lock, or hands it to the first in the queue.
+// Unlock frees the lock, or hands it to the first worker in the queue.
 func (h *FissileWorker) Unlock() {
 	l := h.lock
 	l.outer.StoreRelease(l.impatient.Load())

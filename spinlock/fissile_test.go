@@ -8,8 +8,8 @@ import (
 	"locklab/internal/waiting"
 )
 
-// TestFissileHandsOver goes through a hand-over step by step: once the alpha is
-// impatient a release must leave the word to it, and to no other.
+// TestFissileHandsOver goes through a handover step by step. Once the alpha is impatient,
+// a release must leave the word to the alpha only.
 func TestFissileHandsOver(t *testing.T) {
 	l := NewFissile(2, Options{})
 	holder, arrival := &l.workers[0], &l.workers[1]
@@ -35,8 +35,8 @@ func TestFissileHandsOver(t *testing.T) {
 	}
 }
 
-// TestFissilePatienceEnds holds the lock until the alpha has lost patience. No
-// arrival may then pass it, however often it tries.
+// TestFissilePatienceEnds holds the lock until the alpha is impatient. No arrival may
+// then pass it, however often it tries.
 func TestFissilePatienceEnds(t *testing.T) {
 	for _, wait := range waiting.Policies {
 		l := NewFissile(2, Options{Wait: wait})

@@ -2,8 +2,8 @@
 
 package spinlock
 
-// A guarded word is used by the holder of a lock only, so it is plain. A model of
-// caches sees it as a word, since its line moves with the lock.
+// A guarded word is used only by the holder of a lock, so it is plain. The simulated
+// caches treat it as a word, since its line moves with the lock.
 type guarded struct{ v uint32 }
 
 func (g *guarded) get() uint32  { return g.v }

@@ -4,7 +4,6 @@ package spinlock
 
 import "locklab/atomics"
 
-// A guarded word is used by the holder of a lock only. Here the model sees it.
 type guarded struct{ v atomics.Uint32 }
 
 func (g *guarded) get() uint32  { return g.v.Load() }

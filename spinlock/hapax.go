@@ -7,81 +7,76 @@ import (
 
 const (
 	hapaxBlock  = 1 << 16 // values that a worker draws at once
-	hapaxSpread = 17      // slots between two blocks that follow each other
+	hapaxSpread = 17      // slots between two consecutive blocks
 
-	hapaxAsleep   = 1 << 63 // with a value in a slot: its waiter sleeps, or is about to
-	hapaxReserved = 1 << 63 // without
+	hapaxAsleep   = 1 << 63 // added to a value in a slot: its waiter sleeps, or is about to
+	hapaxReserved = 1 << 63 // alone in a slot: a waiter is about to enter its value
 )
 
-// A HapaxSpace is where [Hapax] locks draw values that were never used before and
-// never will be again (hapax legomenon: a word that occurs once), and the
-// slots in which their waiters wait. Any number of locks share one.
+// A HapaxSpace supplies the values of [Hapax] locks and the slots in which their waiters
+// wait. A value was never used before and is never used again (hapax legomenon: a word
+// that occurs once). Any number of locks share a space.
 type HapaxSpace struct {
 	slots  []hapaxSlot
-	locks  atomics.Uint32 // how many locks use the space
+	locks  atomics.Uint32 // number of locks that use the space
 	_      atomics.CacheLinePad
-	blocks atomics.Uint64 // how many blocks of values are drawn
+	blocks atomics.Uint64 // number of blocks drawn
 	_      atomics.CacheLinePad
 }
 
-// hapaxSlot has the value whose departure a worker awaits there, or 0.
+// hapaxSlot contains the value whose departure a worker awaits there, or 0.
 type hapaxSlot struct {
 	awaited atomics.Uint64
-	sleeper *atomics.Parker // how to wake the waiter if awaited says so; guarded by a reservation
+	sleeper *atomics.Parker // wakes the waiter if awaited has hapaxAsleep; guarded by a reservation
 	_       atomics.CacheLinePad
 }
 
-// NewHapaxSpace returns a space with at least n slots, 1 or more, of two cache
-// lines each. The paper takes 4096 for all locks of a program. With fewer it
-// happens more often that a waiter finds its slot taken, and polls the lock
-// instead.
+// NewHapaxSpace returns a space with at least n slots, 1 or more, of two cache lines
+// each. The paper takes 4096 for all locks of a program. With fewer slots a waiter more
+// often finds its slot taken, and then polls the lock instead.
 func NewHapaxSpace(n int) *HapaxSpace {
 	return &HapaxSpace{slots: make([]hapaxSlot, slots(n))}
 }
 
-// Hapax is the value-based queue lock of Dice and Kogan, in the variant with
-// visible waiters: an arrival swaps a value of its own, never used before, into
-// the lock, and learns the value of the one before it, whose departure it
-// awaits in a slot found by hashing that value. Service is first come, first
-// served. Make one with [NewHapax].
+// Hapax is the value-based queue lock of Dice and Kogan, in the variant with visible
+// waiters: an arrival swaps a value that was never used before into the lock, and gets
+// the value of its predecessor. It awaits the predecessor's departure in a slot found by
+// hashing that value. Service is first come, first served. Make one with [NewHapax].
 //
 // # Trade-offs
 //
-// Nothing but numbers goes from worker to worker: no node that must outlive its
-// owner's acquisition, and nothing for the garbage collector to see. That is
-// what recommends it for Go. A release disturbs one waiter, like that of [MCS],
-// and does so without ever waiting for a successor. Without contention an
-// acquisition takes two read-modify-write instructions. Two waiters whose
-// values share a slot are the weak point: the second one polls the lock, and
-// cannot sleep.
+// Only numbers pass from worker to worker: no node must outlive its owner's acquisition,
+// and the garbage collector has nothing to see. This suits Go. A release disturbs one
+// waiter, as in [MCS], and never waits for a successor. Without contention an acquisition
+// takes two read-modify-write instructions. If the values of two waiters share a slot,
+// the second one polls the lock and cannot sleep.
 //
-// A worker draws its values in blocks, some 65,000 at once. The values have 63 bits
-// and last for some thousand years.
+// A worker draws its values in blocks of 65,536. The values have 63 bits and last for
+// some thousand years.
 //
 // # Memory ordering
 //
-// Taking a free lock: the load of depart pairs with the store in the Unlock
-// before it. Taking it in a slot: the load that finds the slot changed, or the
-// wake-up, pairs with the CompareAndSwap of the Unlock that cleared it. A
-// waiter enters its value into the slot and then reads depart; an Unlock
-// writes depart and then reads the slot. Both writes are sequentially
-// consistent, so that one of the two sees the other.
+// Taking a free lock: the load of depart pairs with the store in the Unlock before it.
+// Taking it in a slot: the load that finds the slot changed, or the wake-up, pairs with
+// the CompareAndSwap of the Unlock that cleared it. A waiter enters its value into the
+// slot and then reads depart; an Unlock writes depart and then reads the slot. Both
+// writes are sequentially consistent, so at least one of the two sees the other.
 //
 // # References
 //
-// Dave Dice and Alex Kogan, "Hapax Locks: Value-Based Mutual Exclusion",
-// November 2025, arXiv:2511.14608, listing 5; published as "Hapax Locks:
-// Scalable Value-Based Mutual Exclusion", PPoPP 2026, pages 13-25. The listing
-// too demands the order of store and load that is under Memory ordering.
+// Dave Dice and Alex Kogan, "Hapax Locks: Value-Based Mutual Exclusion", November 2025,
+// arXiv:2511.14608, listing 5; published as "Hapax Locks: Scalable Value-Based Mutual
+// Exclusion", PPoPP 2026, pages 13-25. The listing requires the same order of store and
+// load as described under Memory ordering.
 type Hapax struct {
-	waiter waiting.Waiter // how a wait begins
+	waiter waiting.Waiter
 	space  *HapaxSpace
 	salt   uint32
 
 	_       atomics.CacheLinePad
-	arrive  atomics.Uint64 // the value of the last to arrive
+	arrive  atomics.Uint64 // the value of the last arrival
 	_       atomics.CacheLinePad
-	depart  atomics.Uint64 // the value of the last to depart, unless it was handed to a slot; arrive if the lock is free
+	depart  atomics.Uint64 // the value of the last departure that was not handed to a slot; equal to arrive if the lock is free
 	_       atomics.CacheLinePad
 	workers []HapaxWorker
 }
@@ -94,8 +89,8 @@ type HapaxWorker struct {
 	_      atomics.CacheLinePad
 }
 
-// NewHapax returns a free lock for that many workers, at least 1, that draws
-// from space. It may be shared with other locks.
+// NewHapax returns a free lock for that many workers, at least 1, that draws its values
+// from space. Other locks may share space.
 func NewHapax(workers int, space *HapaxSpace, o Options) *Hapax {
 	l := &Hapax{waiter: o.sleeper(workers), space: space, salt: space.locks.Add(1), workers: make([]HapaxWorker, workers)}
 	for i := range l.workers {
@@ -111,14 +106,14 @@ func (l *Hapax) Worker(i int) *HapaxWorker {
 	return &l.workers[i]
 }
 
-// slot returns where the departure of a value is awaited.
+// slot returns the slot in which the departure of a value is awaited.
 func (l *Hapax) slot(value uint64) *hapaxSlot {
 	return &l.space.slots[(l.salt+uint32(value/hapaxBlock))*hapaxSpread&uint32(len(l.space.slots)-1)]
 }
 
-// next returns a value that was never used before, and is not 0.
+// next returns a value that was never used before and is not 0.
 func (h *HapaxWorker) next() uint64 {
-	if (h.mine+1)%hapaxBlock <= 1 { // the block is used up, or there was none
+	if (h.mine+1)%hapaxBlock <= 1 { // the block is used up, or this is the first value
 		return h.lock.space.blocks.Add(1)*hapaxBlock + 1
 	}
 	return h.mine + 1
@@ -132,7 +127,7 @@ func (h *HapaxWorker) Lock() {
 	}
 }
 
-// lockSlow waits until the acquisition of that value, the one before, is over.
+// lockSlow waits until the acquisition of value before is over.
 func (h *HapaxWorker) lockSlow(before uint64) {
 	l := h.lock
 	w, slot := l.waiter, l.slot(before)
@@ -143,7 +138,7 @@ func (h *HapaxWorker) lockSlow(before uint64) {
 		return
 	}
 	if l.depart.Load() == before {
-		slot.awaited.CompareAndSwap(before, 0) // or it has just been cleared
+		slot.awaited.CompareAndSwap(before, 0) // unless it has just been cleared
 		return
 	}
 	for awaited := slot.awaited.Load(); awaited == before; awaited = w.While64(&slot.awaited, before) {
@@ -156,8 +151,8 @@ func (h *HapaxWorker) lockSlow(before uint64) {
 	}
 }
 
-// enter makes slot that of h, unless it is taken. The reservation keeps others
-// out while h leaves its name, and does not say what it waits for.
+// enter makes slot the slot of h, unless it is taken. The reservation keeps others out
+// while h stores its parker; it does not contain the awaited value.
 func (h *HapaxWorker) enter(slot *hapaxSlot, before uint64) bool {
 	if !h.lock.waiter.Sleeps() {
 		return slot.awaited.CompareAndSwap(0, before)
@@ -185,7 +180,7 @@ func (h *HapaxWorker) TryLock() bool {
 	return true
 }
 
-// Unlock lets the next in the queue in.
+// Unlock releases the lock to the next worker in the queue.
 func (h *HapaxWorker) Unlock() {
 	l := h.lock
 	slot := l.slot(h.mine)
@@ -204,7 +199,7 @@ func (s *hapaxSlot) clear(value uint64) bool {
 	if s.awaited.Load() != value|hapaxAsleep {
 		return false
 	}
-	sleeper := s.sleeper // before the slot is the next one's
+	sleeper := s.sleeper // read before the slot belongs to the next waiter
 	s.awaited.Store(0)
 	sleeper.Unpark()
 	return true

@@ -11,30 +11,29 @@ import (
 //
 // # Trade-offs
 //
-// A lock is one word and a worker is one word, for any number of locks, where a
-// queue lock has a node for each worker and lock. A release with a waiter must
-// stay until the waiter has taken notice, because the word is needed again: a
-// releaser that would rather go on waits for a successor that may not be
-// running. Here a worker has one word for each lock, as a handle belongs to one.
+// A lock is one word and a worker is one word for any number of locks; a queue lock has a
+// node for each worker and lock. A release with a waiter must wait until the waiter has
+// acknowledged, because the word is needed again. So a releaser may wait for a successor
+// that is not running. Here a worker has one word for each lock, since a handle belongs
+// to one lock.
 //
 // # Memory ordering
 //
-// Taking a free lock: the Swap of tail pairs with the CompareAndSwap of the
-// Unlock that set it to none. Taking it from a predecessor: the load of its
-// grant pairs with its Swap, or, for a waiter that slept, the Park with the
-// Unpark. The store that takes notice pairs with the load that ends the
-// releaser's wait.
+// Taking a free lock: the Swap of tail pairs with the CompareAndSwap of the Unlock that
+// set it to 0. Taking it from a predecessor: the load of its grant pairs with its Swap,
+// or, for a waiter that slept, the Park with the Unpark. The store that acknowledges
+// pairs with the load that ends the releaser's wait.
 //
 // # References
 //
 // Dave Dice and Alex Kogan, "Hemlock: Compact and Scalable Mutual Exclusion",
 // SPAA 2021, pages 173-183, listing 1. DOI 10.1145/3409964.3461805.
 type Hemlock struct {
-	waiter  waiting.Waiter  // how a wait begins
-	workers []HemlockWorker // workers[0] is none
+	waiter  waiting.Waiter
+	workers []HemlockWorker // workers[0] is unused: 0 means no worker
 
 	_    atomics.CacheLinePad
-	tail atomics.Uint32 // the last in the queue; 0 if the lock is free
+	tail atomics.Uint32 // the last worker in the queue; 0 if the lock is free
 	_    atomics.CacheLinePad
 }
 
@@ -43,7 +42,7 @@ type HemlockWorker struct {
 	lock  *Hemlock
 	id    uint32
 	_     atomics.CacheLinePad
-	grant grant // of the lock to the next in the queue, which takes notice by resetting it
+	grant grant // gives the lock to the next worker in the queue, which acknowledges by a reset
 	_     atomics.CacheLinePad
 }
 
@@ -73,14 +72,14 @@ func (h *HemlockWorker) Lock() {
 // TryLock takes the lock if it is free and reports whether it did.
 func (h *HemlockWorker) TryLock() bool { return h.lock.tail.CompareAndSwap(0, h.id) }
 
-// Unlock hands the lock to the next in the queue, or frees it.
+// Unlock hands the lock to the next worker in the queue, or frees it.
 func (h *HemlockWorker) Unlock() {
 	if !h.lock.tail.CompareAndSwap(h.id, 0) {
 		h.handOver()
 	}
 }
 
-// handOver lets the next in the queue in and waits until it has taken notice.
+// handOver gives the lock to the next worker and waits until it has acknowledged.
 func (h *HemlockWorker) handOver() {
 	h.grant.give()
 	w := h.lock.waiter

@@ -14,11 +14,10 @@ import (
 	"testing"
 )
 
-// fastPaths is how many instructions of amd64 a free lock may take, acquisition,
-// increment of a counter and release together with the loop around them, called by
-// its type from another module. Beside them: what a call to a Lock that is not
-// inlined took before. The compiler of Go 1.26 makes these; a later one may make
-// fewer.
+// fastPaths bounds the instructions on amd64 for an acquisition of a free lock, an
+// increment of a counter and the release, with the loop around them, called by type from
+// another module. The comments give the number if Lock is called instead of inlined. The
+// compiler of Go 1.26 makes these; a later one may make fewer.
 var fastPaths = []struct {
 	lock string
 	most float64
@@ -30,8 +29,8 @@ var fastPaths = []struct {
 	{"clh", 33}, // 48 by a call
 }
 
-// TestToolchainInstructions counts the instructions of each fast path by callgrind:
-// unlike a time, their number is the same on a busy machine.
+// TestToolchainInstructions counts the instructions of each fast path with callgrind:
+// unlike a time, the count is the same on a busy machine.
 func TestToolchainInstructions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -53,7 +52,7 @@ func TestToolchainInstructions(t *testing.T) {
 			out := filepath.Join(dir, f.lock+".callgrind")
 			cmd := exec.CommandContext(t.Context(), valgrind, "--tool=callgrind", "--callgrind-out-file="+out,
 				"--toggle-collect=main.counted", program, f.lock, strconv.Itoa(batches))
-			cmd.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1", "GOGC=off") // nothing runs in between
+			cmd.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1", "GOGC=off") // nothing else runs in between
 			if text, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, text)
 			}
@@ -78,7 +77,8 @@ func TestToolchainInstructions(t *testing.T) {
 	}
 }
 
-// skipUnderRace skips t under the race detector: what it looks at is built without.
+// skipUnderRace skips t under the race detector: the program under test is built without
+// it.
 func skipUnderRace(t *testing.T) {
 	t.Helper()
 	info, _ := debug.ReadBuildInfo()
@@ -87,8 +87,8 @@ func skipUnderRace(t *testing.T) {
 	}
 }
 
-// findValgrind returns the path of valgrind. Without it the test is skipped, or fails
-// if LOCKLAB_REQUIRE names valgrind.
+// findValgrind returns the path of valgrind. Without valgrind the test is skipped, or
+// fails if LOCKLAB_REQUIRE names valgrind.
 func findValgrind(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("valgrind")
@@ -103,8 +103,8 @@ func findValgrind(t *testing.T) string {
 	return ""
 }
 
-// TestToolchainInlines fails if the fast path of a lock became too heavy to inline,
-// so that each acquisition would pay for a call.
+// TestToolchainInlines fails if the fast path of a lock is too heavy to inline, so that
+// each acquisition would pay for a call.
 func TestToolchainInlines(t *testing.T) {
 	skipUnderRace(t)
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-gcflags=-m", ".").CombinedOutput()

@@ -5,31 +5,29 @@ import (
 	"locklab/internal/waiting"
 )
 
-// K42 is the queue lock of the K42 operating system (Auslander et al.), a
-// variant of [MCS] whose holder has no place in the queue: a worker links its
-// node only to wait, takes it out when it gets the lock, and Unlock needs
-// nothing but the lock. Service is first come, first served. Make one with
-// [NewK42].
+// K42 is the queue lock of the K42 operating system (Auslander et al.), a variant of
+// [MCS] whose holder has no place in the queue: a worker links its node only to wait and
+// unlinks it when it gets the lock. Unlock needs only the lock. Service is first come,
+// first served. Make one with [NewK42].
 //
 // # Trade-offs
 //
-// In C the node can lie on the stack of the function that locks, so the lock
-// keeps the interface of an ordinary mutex. In Go that is no use: a stack moves
-// when it grows, and then the link points nowhere, so here too a worker has a
-// handle with a node. What is left of it: Unlock works through any handle, and
-// a holder may be waiting for other locks with the same kind of node. Taking
-// the lock after a wait costs one more read-modify-write instruction than in
-// [MCS], to leave the queue. Arrivals compare and swap where [MCS] swaps, and
+// In C the node can lie on the stack of the function that locks, so the lock keeps the
+// interface of an ordinary mutex. In Go a stack moves when it grows, and the link would
+// point nowhere, so here too a worker has a handle with a node. The remaining advantages:
+// Unlock works through any handle, and a holder may wait for other locks with the same
+// kind of node. Taking the lock after a wait costs one more read-modify-write instruction
+// than in [MCS], to leave the queue. Arrivals compare and swap, while [MCS] swaps, and
 // try again when another came first.
 //
 // Waiters sleep as in [MCS].
 //
 // # Memory ordering
 //
-// Taking a free lock: the CompareAndSwap of tail pairs with that of the Unlock
-// that freed it. Taking it from a holder: the load of grant that ends the wait,
-// or the wake-up, pairs with the Swap of grant in that Unlock. A node is in its
-// idle state, all words 0, before the CompareAndSwap that makes it known.
+// Taking a free lock: the CompareAndSwap of tail pairs with that of the Unlock that freed
+// it. Taking it from a holder: the load of grant that ends the wait, or the wake-up,
+// pairs with the Swap of grant in that Unlock. All words of a node are 0 before the
+// CompareAndSwap that publishes it.
 //
 // # References
 //
@@ -43,24 +41,24 @@ import (
 // Michael L. Scott, "Shared-Memory Synchronization", Morgan & Claypool, 2013,
 // section 4.3.1, the K42 variant. DOI 10.2200/S00499ED1V01Y201304CAC023.
 type K42 struct {
-	waiter waiting.Waiter // how a wait begins
-	nodes  []K42Worker    // nodes[0] is none
+	waiter waiting.Waiter
+	nodes  []K42Worker // nodes[0] is unused: 0 means no worker
 
 	_    atomics.CacheLinePad
-	tail atomics.Uint32 // the last that waits; k42Alone if none does; 0 if the lock is free
+	tail atomics.Uint32 // the last waiter; k42Alone if there is no waiter; 0 if the lock is free
 	_    atomics.CacheLinePad
-	head atomics.Uint32 // the first that waits, or 0; written by the holder and by the waiter behind k42Alone
+	head atomics.Uint32 // the first waiter, or 0; written by the holder and by the waiter behind k42Alone
 	_    atomics.CacheLinePad
 }
 
 // k42Alone is the tail of a lock that is held and has no waiters.
 const k42Alone = 1<<32 - 1
 
-// K42Worker is the handle of one worker of a [K42] lock. It is the worker's
-// place in the queue; its words are 0 whenever the worker does not wait.
+// K42Worker is the handle of one worker of a [K42] lock. It is the worker's place in the
+// queue; its words are 0 while the worker does not wait.
 type K42Worker struct {
 	lock  *K42
-	id    uint32         // index of this node in lock.nodes
+	id    uint32
 	next  atomics.Uint32 // the worker after this one; written by that worker, once
 	grant grant
 	_     atomics.CacheLinePad
@@ -92,7 +90,6 @@ func (n *K42Worker) Lock() {
 // TryLock takes the lock if it is free and reports whether it did.
 func (n *K42Worker) TryLock() bool { return n.lock.tail.CompareAndSwap(0, k42Alone) }
 
-// lockSlow queues up, unless the lock has become free.
 func (n *K42Worker) lockSlow() {
 	l := n.lock
 	for {
@@ -114,7 +111,7 @@ func (n *K42Worker) lockSlow() {
 	}
 }
 
-// leave takes the node of the new holder, which is the first, out of the queue.
+// leave unlinks the node of the new holder, the first in the queue.
 func (n *K42Worker) leave() {
 	l := n.lock
 	next := n.next.Load()
@@ -129,7 +126,7 @@ func (n *K42Worker) leave() {
 	n.next.StoreRelease(0)
 }
 
-// Unlock hands the lock to the first that waits, or frees it.
+// Unlock hands the lock to the first waiter, or frees it.
 func (n *K42Worker) Unlock() {
 	l := n.lock
 	first := l.head.Load()

@@ -8,7 +8,6 @@ import (
 	"locklab/atomics"
 )
 
-// TestParkSlotKeepsAcquisitionsApart goes through the states of a slot step by step.
 func TestParkSlotKeepsAcquisitionsApart(t *testing.T) {
 	b := &newSlots(1)[0]
 	if b.sleep(0) {
@@ -52,7 +51,7 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-// TestElementsDoNotShareLines checks what is in arrays, next to its like.
+// TestElementsDoNotShareLines checks the sizes of types that are array elements.
 func TestElementsDoNotShareLines(t *testing.T) {
 	for name, size := range map[string]uintptr{
 		"parkSlot": unsafe.Sizeof(parkSlot{}), "MCSWorker": unsafe.Sizeof(MCSWorker{}),
@@ -71,8 +70,8 @@ func TestElementsDoNotShareLines(t *testing.T) {
 	}
 }
 
-// TestMCSNodeIsOneLine checks that a hand-over moves one line of 64 bytes of a node,
-// wherever the allocator puts the nodes.
+// TestMCSNodeIsOneLine checks that a handover moves one 64-byte line of a node, at any
+// address that the allocator chooses.
 func TestMCSNodeIsOneLine(t *testing.T) {
 	const line = 64
 	for workers := 1; workers <= 300; workers++ {

@@ -2,7 +2,7 @@
 
 package spinlock
 
-// These are small, so that the explorer comes by.
+// These are small, so that the explorer reaches them.
 const (
 	malthusianPeriod = 2
 	fissileGrace     = 1

@@ -5,37 +5,36 @@ import (
 	"locklab/internal/waiting"
 )
 
-// Malthusian is the lock MCSCR of Dice. It restricts concurrency: it is an MCS
-// queue, and a release that finds two waiters behind it moves the first of them
-// to a passive list and serves the second. The few workers that are left
-// circulate with warm caches and without a queue. When the queue runs dry, the
-// last worker set aside comes back, and every thousandth release lets the one
-// in that waits longest.
+// Malthusian is the lock MCSCR of Dice. It restricts concurrency: it is an MCS queue, and
+// a release that finds two waiters behind it moves the first of them to a passive list
+// and serves the second. The few remaining workers circulate with warm caches and without
+// a queue. When the queue is empty, the worker set aside last comes back. Every
+// thousandth release serves the worker that has been passive longest.
 //
 // # Trade-offs
 //
-// Throughput under contention stays that of a few workers, whatever their
-// number, and the price is fairness in the short run: a worker that is set
-// aside waits for hundreds of acquisitions. The goroutine scheduler restricts
-// concurrency too, to GOMAXPROCS running goroutines; compare.
+// Throughput under contention stays at the level of a few workers. The price is fairness
+// in the short run: a worker that is set aside waits for hundreds of acquisitions. The
+// goroutine scheduler restricts concurrency too, to GOMAXPROCS running goroutines;
+// compare.
 //
 // # Memory ordering
 //
-// That of [MCS]. The passive list is guarded by the lock itself.
+// As for [MCS]. The lock itself guards the passive list.
 //
 // # References
 //
 // Dave Dice, "Malthusian Locks", EuroSys 2017, pages 314-327, section 4 (MCSCR).
 // DOI 10.1145/3064176.3064203.
 type Malthusian struct {
-	waiter waiting.Waiter     // how a wait begins
-	nodes  []MalthusianWorker // nodes[0] is none
+	waiter waiting.Waiter
+	nodes  []MalthusianWorker // nodes[0] is unused: 0 means no worker
 
 	_    atomics.CacheLinePad
-	tail atomics.Uint32 // the last in the queue; 0 if the lock is free
+	tail atomics.Uint32 // the last worker in the queue; 0 if the lock is free
 	_    atomics.CacheLinePad
 
-	// Only the holder of the lock uses these.
+	// The words below are guarded by the lock.
 	newest, oldest guarded // the ends of the passive list; 0 if it is empty
 	releases       guarded
 	_              atomics.CacheLinePad
@@ -50,7 +49,7 @@ type MalthusianWorker struct {
 	grant grant
 	_     atomics.CacheLinePad
 
-	// The passive list; only the holder of the lock uses these.
+	// The links of the passive list; guarded by the lock.
 	older, newer guarded
 	_            atomics.CacheLinePad
 }
@@ -78,7 +77,6 @@ func (n *MalthusianWorker) Lock() {
 	}
 }
 
-// lockSlow is apart so that the fast path stays small.
 func (n *MalthusianWorker) lockSlow(pred uint32) {
 	n.lock.nodes[pred].next.StoreRelease(n.id)
 	n.grant.await(n.lock.waiter)
@@ -112,9 +110,9 @@ func (n *MalthusianWorker) Unlock() {
 	n.handOver(next)
 }
 
-// leave ends the acquisition of a worker that sees none behind it: the passive worker
-// that came last takes its place in the queue, or the lock is free. It fails if
-// another has arrived.
+// leave ends the acquisition of a worker that sees no successor. The worker that became
+// passive last takes its place in the queue, or else the lock is free. It fails if
+// another worker has arrived.
 func (n *MalthusianWorker) leave() bool {
 	l := n.lock
 	p := l.newest.get()
@@ -151,7 +149,6 @@ func (n *MalthusianWorker) handOver(to uint32) {
 	n.lock.nodes[to].grant.give()
 }
 
-// setAside adds worker p to the passive list as its newest.
 func (l *Malthusian) setAside(p uint32) {
 	newest := l.newest.get()
 	l.nodes[p].older.set(newest)
@@ -164,7 +161,6 @@ func (l *Malthusian) setAside(p uint32) {
 	l.newest.set(p)
 }
 
-// takeNewest takes the newest worker out of the passive list.
 func (l *Malthusian) takeNewest() {
 	p := l.nodes[l.newest.get()].older.get()
 	l.newest.set(p)
@@ -175,7 +171,6 @@ func (l *Malthusian) takeNewest() {
 	}
 }
 
-// takeOldest takes the oldest worker out of the passive list and returns it.
 func (l *Malthusian) takeOldest() uint32 {
 	p := l.oldest.get()
 	next := l.nodes[p].newer.get()

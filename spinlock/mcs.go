@@ -13,13 +13,12 @@ import (
 //
 // # Trade-offs
 //
-// A release touches one waiter's cache line, whatever the number of waiters:
-// the lock for many processors and strict order. It costs two read-modify-write
-// instructions per acquisition even without waiters, and a node per worker.
+// A release touches one waiter's cache line, whatever the number of waiters, so it suits
+// many processors and strict order. It costs two read-modify-write instructions per
+// acquisition even without waiters, and a node per worker.
 //
-// A release knows which waiter is next, so waiters can sleep: adaptive
-// goroutines do, at once if there are more workers than processors, else after
-// a few polls.
+// A release can find the next waiter, so waiters can sleep. Adaptive goroutines do, at
+// once if there are more workers than processors, else after a few polls.
 //
 // Nodes are linked by index, not by pointer: sync/atomic stores a pointer
 // through the garbage collector's write barrier, which more than doubles the
@@ -27,13 +26,13 @@ import (
 //
 // # Memory ordering
 //
-// Taking a free lock: the Swap of tail pairs with the CompareAndSwap of the
-// Unlock that set it to none. Taking it from a predecessor: the load of grant
-// that ends the wait, or the wake-up, pairs with the Swap of grant in that
-// Unlock, or with its release store if no waiter of the lock ever sleeps. The Swap
-// of tail is sequentially consistent, so next is 0 again before any other worker
-// can learn the index of the node. The store that resets grant comes before the
-// one that links the node, and only a worker that has seen the link gives.
+// Taking a free lock: the Swap of tail pairs with the CompareAndSwap of the Unlock that
+// set it to 0. Taking it from a predecessor: the load of grant that ends the wait, or the
+// wake-up, pairs with the Swap of grant in that Unlock, or with its release store if no
+// waiter of the lock ever sleeps. The Swap of tail is sequentially consistent, so next is
+// 0 again before any other worker can read the index of the node. The store that resets
+// grant precedes the store that links the node, and only a worker that has seen the link
+// gives.
 //
 // # References
 //
@@ -42,23 +41,23 @@ import (
 // Computer Systems 9(1), February 1991, pages 21-65, section 2.4, algorithm 5.
 // DOI 10.1145/103727.103729.
 type MCS struct {
-	waiter waiting.Waiter // how a wait begins
-	nodes  []MCSWorker    // nodes[0] is none
+	waiter waiting.Waiter
+	nodes  []MCSWorker // nodes[0] is unused: 0 means no worker
 
 	_    atomics.CacheLinePad
-	tail atomics.Uint32 // the last in the queue; 0 if the lock is free
+	tail atomics.Uint32 // the last worker in the queue; 0 if the lock is free
 	_    atomics.CacheLinePad
 }
 
-// MCSWorker is the handle of one worker of an [MCS] lock. It is the worker's
-// place in the queue; next is 0 whenever the worker neither holds nor waits. All
-// that others write is in one cache line, as it is in an array or behind the 8
-// bytes that the allocator of Go puts before one: a hand-over moves that line and
-// no other of the node. The size is a power of two, which makes an index a shift.
+// MCSWorker is the handle of one worker of an [MCS] lock and its place in the queue. next
+// is 0 while the worker neither holds the lock nor waits. All words that other workers
+// write are in one cache line, both in an array and behind the 8 bytes that the allocator
+// of Go puts before it. So a handover moves only that line of the node. The size is a
+// power of two, which makes an index a shift.
 type MCSWorker struct {
-	next  atomics.Uint32  // the worker after this one; written by that worker, once
-	id    uint32          // index of this node in lock.nodes
-	tail  *atomics.Uint32 // of lock
+	next  atomics.Uint32 // the worker after this one; written by that worker, once
+	id    uint32
+	tail  *atomics.Uint32
 	lock  *MCS
 	grant grant
 	_     [mcsWorkerSize - mcsWorkerUsed]byte
@@ -92,7 +91,6 @@ func (n *MCSWorker) Lock() {
 	}
 }
 
-// lockSlow is apart so that the fast path stays small.
 func (n *MCSWorker) lockSlow(pred uint32) {
 	n.grant.reset() // while the line is its own: after the wait another CPU has it
 	n.lock.nodes[pred].next.StoreRelease(n.id)
@@ -102,14 +100,14 @@ func (n *MCSWorker) lockSlow(pred uint32) {
 // TryLock takes the lock if it is free and reports whether it did.
 func (n *MCSWorker) TryLock() bool { return n.tail.CompareAndSwap(0, n.id) }
 
-// Unlock hands the lock to the next in the queue, or frees it.
+// Unlock hands the lock to the next worker in the queue, or frees it.
 func (n *MCSWorker) Unlock() {
 	if !n.next.GuardedReset(n.tail, n.id) {
 		n.unlockSlow()
 	}
 }
 
-// unlockSlow is apart so that the fast path stays small.
+// unlockSlow is not inlined, so that Unlock can be.
 //
 //go:noinline
 func (n *MCSWorker) unlockSlow() {

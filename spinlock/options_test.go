@@ -8,8 +8,8 @@ import (
 	"locklab/spinlock"
 )
 
-// constructors are all that take workers and Options; each also uses the last
-// worker, if the lock has handles.
+// constructors lists every constructor that takes workers and Options. Each entry also
+// uses the last worker, if the lock has handles.
 var constructors = map[string]func(workers int, o spinlock.Options){
 	"NewTicket":             func(n int, o spinlock.Options) { spinlock.NewTicket(n, o) },
 	"NewProportionalTicket": func(n int, o spinlock.Options) { spinlock.NewProportionalTicket(n, o) },
@@ -25,7 +25,8 @@ var constructors = map[string]func(workers int, o spinlock.Options){
 	"NewCohort":             func(n int, o spinlock.Options) { spinlock.NewCohort(n, o).Worker(n - 1) },
 }
 
-// TestConstructorsRefuseMistakes: one message for each mistake, whatever the lock.
+// TestConstructorsRefuseMistakes checks that a mistake has the same message for every
+// lock.
 func TestConstructorsRefuseMistakes(t *testing.T) {
 	for name, make := range constructors {
 		for _, good := range []int{1, 3} {
@@ -42,7 +43,7 @@ func TestConstructorsRefuseMistakes(t *testing.T) {
 	wantPanic(t, "NewCLH", "locklab: a CLH lock is for 16777214 workers at most", func() { spinlock.NewCLH(16777215, spinlock.Options{}) })
 }
 
-// TestWorkerRefusesMistakes: there is no handle but those of the workers.
+// TestWorkerRefusesMistakes checks that Worker panics for a number without a worker.
 func TestWorkerRefusesMistakes(t *testing.T) {
 	o := spinlock.Options{Nodes: []int{0, 1}}
 	for name, worker := range map[string]func(i int){
@@ -61,7 +62,7 @@ func TestWorkerRefusesMistakes(t *testing.T) {
 	}
 }
 
-// TestOtherMistakes: what only some locks can be asked for.
+// TestOtherMistakes checks the arguments that only some locks have.
 func TestOtherMistakes(t *testing.T) {
 	for _, nodes := range [][]int{{}, {0}, {0, 1, 2}, {0, -1}} {
 		wantPanic(t, "NewCohort", "locklab: Nodes is", func() { spinlock.NewCohort(2, spinlock.Options{Nodes: nodes}) })
@@ -77,13 +78,12 @@ func TestOtherMistakes(t *testing.T) {
 	wantPanic(t, "Ticket", often, func() { twice(&spinlock.Ticket{Wait: "often"}) })
 }
 
-// twice takes a lock that it holds, so that it must wait.
+// twice takes a lock twice, so that the second Lock must wait.
 func twice(mu interface{ Lock() }) {
 	mu.Lock()
 	mu.Lock()
 }
 
-// wantPanic checks that f panics with a message that begins so.
 func wantPanic(t *testing.T, name, want string, f func()) {
 	t.Helper()
 	if got := panics(f); !strings.HasPrefix(got, want) {
@@ -91,7 +91,7 @@ func wantPanic(t *testing.T, name, want string, f func()) {
 	}
 }
 
-// panics returns with what f panics, "" if it does not.
+// panics returns the value with which f panics, or "".
 func panics(f func()) (message string) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -13,10 +13,9 @@ import (
 	"locklab/spinlock/lab"
 )
 
-// sleepers lists the locks that can wake a waiter that sleeps, and how many
-// waiters stay awake nonetheless: the first behind a holder that came in
-// without waiting polls, in the locks whose release is a plain store then, and
-// the alpha of fissile.
+// sleepers lists the locks that can wake a sleeping waiter, each with the number of
+// waiters that stay awake. These are the first waiter behind a holder that did not wait,
+// in locks whose release is then a plain store, and the alpha of fissile.
 var sleepers = map[string]int{
 	"ticket": 1, "ticket-prop": 1, "twa": 1, "anderson": 1, "clh": 1, "mcs": 0, "k42": 0, "hapax": 0,
 	"hemlock": 0, "reciprocating": 0, "malthusian": 0, "cohort": 1, "fissile": 1,
@@ -34,7 +33,7 @@ func asleep() (n int) {
 	return n
 }
 
-// eventually waits until cond holds, and reports false if that takes too long.
+// eventually waits until cond holds, and reports false after 10 s.
 func eventually(cond func() bool) bool {
 	for end := time.Now().Add(10 * time.Second); !cond(); time.Sleep(100 * time.Microsecond) {
 		if time.Now().After(end) {
@@ -44,9 +43,9 @@ func eventually(cond func() bool) bool {
 	return true
 }
 
-// TestWaitersSleep reads the state of the goroutines that wait: with many waiters
-// all must sleep, by the adaptive policy too, and none with the locks and policies
-// that do not promise it. Then all must be woken.
+// TestWaitersSleep reads the state of waiting goroutines. With many waiters all must
+// sleep, also by the adaptive policy; with locks and policies that do not promise it, no
+// waiter may sleep. Then all must wake up.
 func TestWaitersSleep(t *testing.T) {
 	workers := runtime.GOMAXPROCS(0) + 4
 	for _, v := range lab.Suite {
@@ -93,9 +92,8 @@ func sleepAndWake(t *testing.T, l harness.Local, workers, want int) {
 	}
 }
 
-// TestNoLostWakeUp takes a lock often, with a queue that is now full and now
-// empty, so that waiters fall asleep while they are being served. A wake-up
-// that got lost leaves them asleep for ever.
+// TestNoLostWakeUp takes a lock often while the queue fills and empties, so that waiters
+// fall asleep while they are being served. After a lost wake-up they sleep for ever.
 func TestNoLostWakeUp(t *testing.T) {
 	locks := map[string]func(s harness.Setup) harness.Local{
 		// Each waiter meets another one in the only slot.
@@ -147,8 +145,8 @@ func TestSharedSpace(t *testing.T) {
 	}
 }
 
-// stress lets all workers take a lock in turn. It says where each is if that does
-// not come to an end, and otherwise compares the number of acquisitions.
+// stress lets each worker take a lock that many times. If this does not end, it returns
+// an error with the state of each worker; otherwise it checks the number of acquisitions.
 func stress(l harness.Local, s harness.Setup, times int) error {
 	done := make(chan struct{})
 	n := 0
@@ -156,7 +154,7 @@ func stress(l harness.Local, s harness.Setup, times int) error {
 		defer close(done)
 		acquire(l, s.Workers, s.Pin, times, func() {
 			if n++; n%7 == 0 {
-				runtime.Gosched() // the others queue up
+				runtime.Gosched() // let the others queue up
 			}
 		})
 	}()

@@ -2,23 +2,21 @@ package spinlock
 
 import "locklab/atomics"
 
-// A parkSlot is where one waiter sleeps until its predecessor in a queue has
-// released the lock. A predecessor that had to wait itself offers the slot while
-// it waits, and then must check it when it unlocks; one that did not wait offers
-// nothing, so that its Unlock is a plain store. The successor of such a
-// predecessor polls. That is how a queue costs nothing where there are no waiters
-// and still sends nearly all of many waiters to sleep.
+// A parkSlot is a place in which one waiter sleeps until its predecessor in a queue has
+// released the lock. A predecessor that had to wait offers the slot while it waits, and
+// must check it when it unlocks. A predecessor that did not wait offers nothing, so its
+// Unlock is a plain store, and its successor polls. So a queue costs nothing without
+// waiters, and with many waiters nearly all sleep.
 //
-// All that predecessor and successor agree on is one word, the park word, changed
-// by one read-modify-write instruction each, so no wake-up can be lost: either the
-// successor comes first and the predecessor finds it, or the slot is closed and
-// the successor polls on. The release may be a plain store for the same reason: a
-// waiter that polls sees it in the end, and one that sleeps has been found
-// already.
+// Predecessor and successor share one word, the park word, and each changes it by one
+// read-modify-write instruction. So no wake-up can be lost: either the successor comes
+// first and the predecessor finds it, or the slot is closed and the successor continues
+// to poll. The release may be a plain store for the same reason: a polling waiter sees it
+// in the end, and a sleeping waiter has been found already.
 //
-// A slot serves many acquisitions, each with another pair; their numbers keep them
-// apart. The states of the slot for acquisition n are n*slotStates plus one of the
-// following.
+// A slot serves many acquisitions, each with another pair of workers; their numbers
+// distinguish them. The states of the slot for acquisition n are n*slotStates plus one of
+// the following.
 type parkSlot struct {
 	state  atomics.Uint64
 	parker *atomics.Parker
@@ -33,7 +31,6 @@ const (
 	slotStates = 4
 )
 
-// newSlots returns n closed slots.
 func newSlots(n int) []parkSlot {
 	s := make([]parkSlot, n)
 	for i := range s {
@@ -42,12 +39,12 @@ func newSlots(n int) []parkSlot {
 	return s
 }
 
-// offer lets the successor of acquisition n sleep; its owner, which waits, calls
-// it. It must call close before it unlocks.
+// offer lets the successor of acquisition n sleep. The owner calls it while it waits, and
+// must call close before it unlocks.
 func (s *parkSlot) offer(n uint32) { s.state.Store(uint64(n)*slotStates + slotOpen) }
 
-// sleep sleeps until acquisition n has been released and reports true; it reports
-// false at once if the slot is not offered for that, or the release has begun.
+// sleep sleeps until acquisition n has been released and reports true. It reports false
+// at once if the slot is not offered for n or the release has begun.
 func (s *parkSlot) sleep(n uint32) bool {
 	open := uint64(n)*slotStates + slotOpen
 	if !s.state.CompareAndSwap(open, open-slotOpen+slotTaken) {
@@ -57,12 +54,12 @@ func (s *parkSlot) sleep(n uint32) bool {
 	return true
 }
 
-// close takes the offer back and reports whether its owner must call wake after it
-// has unlocked.
+// close withdraws the offer and reports whether the owner must call wake after it has
+// unlocked.
 func (s *parkSlot) close() (taken bool) {
 	return s.state.Swap(slotClosed)%slotStates == slotTaken
 }
 
-// wake wakes the successor. By then the next acquisition may have begun, but not
-// ended: it is the successor's.
+// wake wakes the successor. The next acquisition may have begun by then, but has not
+// ended: it belongs to the successor.
 func (s *parkSlot) wake() { s.parker.Unpark() }

@@ -14,8 +14,8 @@ import (
 	"locklab/spinlock/lab"
 )
 
-// The types that promise TryLock. Those that are used without a constructor promise
-// a ready zero value too.
+// The types that promise TryLock. Types without a constructor promise a ready zero value
+// too.
 var (
 	_ tryLocker = (*spinlock.TAS)(nil)
 	_ tryLocker = (*spinlock.ExchangeTAS)(nil)
@@ -41,21 +41,21 @@ type tryLocker interface {
 	TryLock() bool
 }
 
-// TestWaitersYield checks the promise that makes spinning bearable: with one
-// processor and the lock held, a waiter lets the holder run. A waiter that did
-// not yield would keep the processor until the scheduler takes it away, 10 ms
-// later, at every acquisition. What other programs take does not count.
+// TestWaitersYield checks that with one processor and the lock held, a waiter lets the
+// holder run. A waiter that did not yield would keep the processor until the scheduler
+// takes it away, 10 ms later, at every acquisition. The time of other programs does not
+// count.
 func TestWaitersYield(t *testing.T) {
 	const times = 20
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, v := range lab.Suite {
 		for _, wait := range harness.WaitPolicies {
 			if wait == harness.WaitSpin {
-				continue // the one policy that does not promise it
+				continue // this policy does not promise it
 			}
 			before := machine.ProcessUsage()
 			acquire(v.Local(harness.Setup{Workers: 2, Wait: wait}), 2, harness.PinNone, times, func() {
-				runtime.Gosched() // to the waiter, which must give the processor back
+				runtime.Gosched() // to the waiter, which must yield the processor
 			})
 			if d, stuck := machine.ProcessUsage().Sub(before).CPU(), times*10*time.Millisecond; d > stuck {
 				t.Errorf("%s wait=%s: %d acquisitions took %v of processor time: the waiter keeps the processor", v.Name, wait, 2*times, d)
@@ -64,13 +64,13 @@ func TestWaitersYield(t *testing.T) {
 	}
 }
 
-// acquire lets each of the workers do visit under the lock, that many times.
+// acquire lets each worker call visit under the lock that many times.
 func acquire(l harness.Local, workers int, pin harness.Pin, times int, visit func()) {
 	var wg sync.WaitGroup
 	for i := range workers {
 		wg.Go(func() {
 			if pin != harness.PinNone {
-				runtime.LockOSThread() // for good: the thread ends with the goroutine
+				runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 			}
 			h := l.Worker(i)
 			for range times {
@@ -83,8 +83,8 @@ func acquire(l harness.Local, workers int, pin harness.Pin, times int, visit fun
 	wg.Wait()
 }
 
-// TestOwnCacheLines checks that no two locks side by side share a line that
-// either of them writes.
+// TestOwnCacheLines checks that two neighbouring locks never share a line that either of
+// them writes.
 func TestOwnCacheLines(t *testing.T) {
 	for name, size := range map[string]uintptr{
 		"TAS":                unsafe.Sizeof(spinlock.TAS{}),

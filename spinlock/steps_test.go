@@ -13,7 +13,7 @@ import (
 )
 
 // TestCohortKeepsItsBound counts the acquisitions of a node while both nodes wait. The
-// waiters of the node are numbers that nobody waits for.
+// waiters of the node are numbers without goroutines.
 func TestCohortKeepsItsBound(t *testing.T) {
 	l := NewCohort(2, Options{Nodes: []int{0, 1}})
 	n := l.Worker(0)
@@ -21,7 +21,7 @@ func TestCohortKeepsItsBound(t *testing.T) {
 		n.local.serving.Store(n.local.next.Load())
 		n.Lock()
 		n.local.next.Add(waiters)
-		kept, want := 1, 64 // the figure of the paper
+		kept, want := 1, 64 // the value of the paper
 		if waiters == 0 {
 			want = 1
 		}
@@ -38,8 +38,8 @@ func TestCohortKeepsItsBound(t *testing.T) {
 	}
 }
 
-// TestMalthusianReadmits lets two workers alternate without a gap in the queue, and
-// counts the releases until the one that is set aside is served.
+// TestMalthusianReadmits lets two workers alternate while the queue is never empty. It
+// counts the releases until the worker set aside is served.
 func TestMalthusianReadmits(t *testing.T) {
 	l := NewMalthusian(3, Options{})
 	holder, next, aside := l.Worker(0), l.Worker(1), l.Worker(2)
@@ -66,13 +66,12 @@ func TestMalthusianReadmits(t *testing.T) {
 	}
 }
 
-// queueUp makes a worker the last in the queue and returns its id.
 func (l *Malthusian) queueUp(n *MalthusianWorker) uint32 {
 	l.tail.Store(n.id)
 	return n.id
 }
 
-// TestMalthusianServes goes through what a release does, by who waits.
+// TestMalthusianServes checks the effect of a release for each set of waiters.
 func TestMalthusianServes(t *testing.T) {
 	for _, c := range []struct {
 		queue, passive []int // workers behind the holder, worker 0; passive from the oldest
@@ -124,7 +123,6 @@ func TestMalthusianServes(t *testing.T) {
 	}
 }
 
-// TestMalthusianPassiveList compares the passive list with a slice.
 func TestMalthusianPassiveList(t *testing.T) {
 	const workers = 4
 	l := NewMalthusian(workers, Options{})
@@ -152,8 +150,8 @@ func TestMalthusianPassiveList(t *testing.T) {
 	}
 }
 
-// TestNumbersWrap lets workers queue up across the wrap of the numbers that a lock
-// draws, each of them once the one that draws 0.
+// TestNumbersWrap lets workers queue up across the wrap of the numbers that a lock draws.
+// Each worker once draws 0.
 func TestNumbersWrap(t *testing.T) {
 	const waiters = 4
 	for _, wait := range []WaitPolicy{WaitAdaptive, WaitYield, WaitPark} {
@@ -174,7 +172,6 @@ func TestNumbersWrap(t *testing.T) {
 	}
 }
 
-// A numbered lock draws numbers.
 type numbered interface {
 	sync.Locker
 	TryLock() bool
@@ -192,8 +189,8 @@ func (l *Anderson) begin0(number uint32) {
 }
 func (l *Anderson) drawn() uint32 { return l.next.Load() }
 
-// queueFrom lets a holder take the lock by that number, waiters queue up behind it one by
-// one, and returns the order in which they are served.
+// queueFrom lets a holder take the lock by number first and waiters queue up behind it
+// one by one. It returns the order in which they are served.
 func queueFrom(l numbered, first uint32, waiters int) (order []int) {
 	l.begin0(first)
 	l.Lock()
@@ -216,7 +213,6 @@ func queueFrom(l numbered, first uint32, waiters int) (order []int) {
 	return order
 }
 
-// TestHapaxDrawsBlocks checks that no value is drawn twice, or is 0.
 func TestHapaxDrawsBlocks(t *testing.T) {
 	l := NewHapax(2, NewHapaxSpace(2), Options{})
 	seen := map[uint64]bool{0: true}
@@ -281,7 +277,6 @@ func TestHapaxMeets(t *testing.T) {
 	}
 }
 
-// reaches waits until a word has a value.
 func reaches(word *atomics.Uint32, value uint32) error {
 	for spins, start := 0, time.Now(); word.Load() != value; spins++ {
 		if spins < 1000 {

@@ -14,11 +14,11 @@ import (
 	"locklab/spinlock/lab"
 )
 
-// BenchmarkStopTheWorld measures how long the runtime needs to stop the world
-// while a waiter spins on every processor, for every lock and policy. Two rows
-// tell what to compare with: no waiters, and waiters that spend their time in
-// assembly and hardly ever come out where the runtime could stop them. The time
-// per operation is that of the whole round, with the wait for a processor.
+// BenchmarkStopTheWorld measures how long the runtime needs to stop the world while a
+// waiter spins on every processor, for every lock and policy. Two rows are for
+// comparison: no waiters, and waiters that spend their time in assembly and hardly ever
+// return to code where the runtime could stop them. The time per operation includes the
+// wait for a processor.
 //
 //	go test -run '^$' -bench StopTheWorld ./spinlock
 func BenchmarkStopTheWorld(b *testing.B) {
@@ -29,7 +29,7 @@ func BenchmarkStopTheWorld(b *testing.B) {
 			wg.Wait()
 			for range runtime.GOMAXPROCS(0) {
 				wg.Go(func() {
-					for range 100_000 { // ends by itself, after some 0.2 s
+					for range 100_000 { // ends after some 0.2 s
 						atomics.SpinHint(64)
 					}
 				})
@@ -47,7 +47,6 @@ func BenchmarkStopTheWorld(b *testing.B) {
 	}
 }
 
-// benchmarkWaiters holds a lock for which others wait.
 func benchmarkWaiters(b *testing.B, v *harness.Variant, wait harness.WaitPolicy) {
 	workers := runtime.GOMAXPROCS(0) + 1
 	l := v.Local(harness.Setup{Workers: workers, Wait: wait})
@@ -67,8 +66,8 @@ func benchmarkWaiters(b *testing.B, v *harness.Variant, wait harness.WaitPolicy)
 	wg.Wait()
 }
 
-// benchmarkStops stops the world n times and reports the median and the 99th
-// percentile of a stop. before runs before each.
+// benchmarkStops stops the world n times and reports the median and the 99th percentile
+// of a stop. It calls before before each.
 func benchmarkStops(b *testing.B, n int, before func()) {
 	var stats runtime.MemStats
 	took := make([]float64, n)

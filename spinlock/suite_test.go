@@ -9,11 +9,10 @@ import (
 
 func TestSuite(t *testing.T) { locktest.Run(t, lab.Suite) }
 
-// TestUnderQEMU runs the locks on emulated CPUs. Those that store one word, then
-// load another, and rely on that order are left out: qemu 7.2 makes STLR and
-// LDAR into a plain store and a plain load, which amd64 reorders. Hapax hangs
-// there within seconds, and no longer if the two stores that matter are swaps.
-// The other two have not been caught yet.
+// TestUnderQEMU runs the locks on emulated CPUs. It omits locks that store one word, then
+// load another, and rely on that order: qemu 7.2 makes STLR and LDAR into a plain store
+// and a plain load, which amd64 reorders. Hapax hangs there within seconds, but not if
+// the two relevant stores are swaps. The other two have not failed yet.
 func TestUnderQEMU(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

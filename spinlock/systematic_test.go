@@ -10,19 +10,18 @@ import (
 	"locklab/spinlock/lab"
 )
 
-// longQueue has a worker that sleeps behind another that sleeps, and one that comes
+// longQueue has a worker that sleeps behind another sleeping worker, and one that comes
 // back behind both.
 var longQueue = []explore.Plan{{
 	Use:    explore.Use{Acquisitions: []int{1, 2, 1, 1}, Nodes: []int{0, 1, 0, 1}, Wait: harness.WaitPark},
 	Limits: explore.Limits{Preemptions: 2},
 }}
 
-// TestSystematic explores every lock of the suite.
 func TestSystematic(t *testing.T) {
 	explore.Suite{
 		Locks: lab.Suite,
-		// A worker that malthusian has set aside comes back ahead of a queue only
-		// after several acquisitions.
+		// A worker that malthusian has set aside comes back ahead of a queue only after
+		// several acquisitions.
 		More: map[string][]explore.Plan{
 			"malthusian": {{Use: explore.Use{Acquisitions: []int{3, 2, 2}, Wait: harness.WaitPause}, Limits: explore.Limits{Preemptions: 2}}},
 			"mcs":        longQueue,

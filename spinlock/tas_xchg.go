@@ -5,18 +5,16 @@ import (
 	"locklab/internal/waiting"
 )
 
-// ExchangeTAS is [TAS] with an unconditional exchange in place of the
-// compare-and-swap: a waiter writes 1 over and over, and has the lock when it
-// finds that it replaced a 0. Service is in no order, and a
-// waiter may starve: see the package comment. The zero value is free.
+// ExchangeTAS is [TAS] with an unconditional exchange in place of the compare-and-swap: a
+// waiter writes 1 repeatedly, and has the lock when it replaced a 0. Service is in no
+// order, and a waiter may starve: see the package comment. The zero value is free.
 //
 // # Trade-offs
 //
-// Those of [TAS]. It is here to be compared with it: XCHG and LOCK CMPXCHG both
-// take the cache line exclusive, also when they fail, so on amd64 neither
-// spares the holder anything. On architectures with a reservation (LDAXR and
-// STLXR without LSE, LR and SC) a compare-and-swap that fails does not write,
-// and the exchange does.
+// As for [TAS]. It is here for comparison with it. XCHG and LOCK CMPXCHG both take the
+// cache line exclusive, also when they fail, so on amd64 neither spares the holder
+// anything. On architectures with a reservation (LDAXR and STLXR without LSE, LR and SC)
+// a failed compare-and-swap does not write, but the exchange does.
 //
 // # Memory ordering
 //
@@ -25,16 +23,16 @@ import (
 //
 // # References
 //
-// Thomas E. Anderson, "The Performance of Spin Lock Alternatives for
-// Shared-Memory Multiprocessors", IEEE Transactions on Parallel and
-// Distributed Systems 1(1), January 1990, pages 6-16: the lock it calls spin
-// on test-and-set, by an atomic exchange. DOI 10.1109/71.80120.
+// Thomas E. Anderson, "The Performance of Spin Lock Alternatives for Shared-Memory
+// Multiprocessors", IEEE Transactions on Parallel and Distributed Systems 1(1), January
+// 1990, pages 6-16: the lock called spin on test-and-set, by an atomic exchange. DOI
+// 10.1109/71.80120.
 type ExchangeTAS struct {
-	// Wait says what a waiter does between two polls. Set it before first use.
+	// Wait is the policy between two polls. Set it before first use.
 	Wait WaitPolicy
 
-	// Pin says how the goroutines are bound that use the lock, which is how a
-	// waiter gives its processor up. Set it before first use.
+	// Pin is how the goroutines that use the lock are bound to threads. It decides how a
+	// waiter yields its processor. Set it before first use.
 	Pin Pin
 
 	_    atomics.CacheLinePad
@@ -49,7 +47,6 @@ func (l *ExchangeTAS) Lock() {
 	}
 }
 
-// lockSlow is apart so that the fast path can be inlined.
 func (l *ExchangeTAS) lockSlow() {
 	for w := waiting.New(l.Wait, l.Pin); l.held.Swap(1) != 0; {
 		w.Wait()

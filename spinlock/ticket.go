@@ -14,14 +14,14 @@ import (
 //
 // # Trade-offs
 //
-// Two words give strict order to any number of goroutines. All waiters poll
-// the same word, so each release invalidates every waiter's cache. With more
-// waiters than processors the lock collapses unless they yield: the next owner
-// is probably not running, and no other may go before it.
+// Two words give strict order to any number of goroutines. All waiters poll the same
+// word, so each release invalidates every waiter's cache. With more waiters than
+// processors the lock collapses unless they yield: the next owner is probably not
+// running, and no other may overtake it.
 //
-// A lock from [NewTicket] knows how many goroutines use it, and has a place for
-// each to sleep: adaptive goroutines do, except for the first behind a holder
-// that came in without waiting, which polls. Waiters of the zero value yield.
+// A lock from [NewTicket] has a place to sleep for each goroutine. Adaptive goroutines
+// sleep, except the first one behind a holder that did not wait: that one polls. Waiters
+// of the zero value yield.
 //
 // # Memory ordering
 //
@@ -42,26 +42,26 @@ import (
 // Computer Systems 9(1), February 1991, pages 21-65, section 2.2.
 // DOI 10.1145/103727.103729.
 type Ticket struct {
-	// Wait says what a waiter does between two polls. Set it before first use.
+	// Wait is the policy between two polls. Set it before first use.
 	Wait WaitPolicy
 
-	// Pin says how the goroutines are bound that use the lock, which is how a
-	// waiter gives its processor up. Set it before first use.
+	// Pin is how the goroutines that use the lock are bound to threads. It decides how a
+	// waiter yields its processor. Set it before first use.
 	Pin Pin
 
 	parkSlots
 
 	_       atomics.CacheLinePad
-	next    atomics.Uint32 // the number the next goroutine draws
+	next    atomics.Uint32 // the number that the next goroutine draws
 	_       atomics.CacheLinePad
-	serving atomics.Uint32 // the number that holds the lock; next if the lock is free
-	offered bool           // its holder has offered the next a place to sleep; guarded by the lock
+	serving atomics.Uint32 // the number of the holder; equal to next if the lock is free
+	offered bool           // the holder has offered the next waiter a place to sleep; guarded by the lock
 	_       atomics.CacheLinePad
 }
 
-// parkSlots are the slots of a lock that serves by numbers. Number n offers slot n
-// modulo how many there are, which are so many that no two numbers that hold or
-// wait share one. The zero value has none: then no waiter sleeps.
+// parkSlots are the slots of a lock that serves by numbers. Number n offers slot n modulo
+// their count. There are enough slots that two numbers that hold or wait never share one.
+// The zero value has no slots: then no waiter sleeps.
 type parkSlots struct {
 	sleeper waiting.Waiter // how a wait begins, if there are slots
 	slots   []parkSlot
@@ -75,7 +75,7 @@ func newParkSlots(workers int, o Options) parkSlots {
 	return b
 }
 
-// slots returns the least power of two that is at least n, which is 1 or more.
+// slots returns the least power of two that is at least n. It panics if n is less than 1.
 func slots(n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("locklab: %d slots: want at least 1", n))
@@ -85,9 +85,8 @@ func slots(n int) int {
 
 func (b *parkSlots) of(number uint32) *parkSlot { return &b.slots[number&uint32(len(b.slots)-1)] }
 
-// NewTicket returns a free lock for at most workers goroutines at a time, at
-// least 1, whose waiters can sleep. The zero value serves any number, but its
-// waiters only ever yield.
+// NewTicket returns a free lock for at most workers goroutines at a time, at least 1,
+// whose waiters can sleep. The zero value serves any number, but its waiters only yield.
 func NewTicket(workers int, o Options) *Ticket {
 	return &Ticket{Wait: o.Wait, Pin: o.Pin, parkSlots: newParkSlots(workers, o)}
 }
@@ -95,16 +94,14 @@ func NewTicket(workers int, o Options) *Ticket {
 // Lock takes the lock and waits for it if need be.
 func (l *Ticket) Lock() { l.await(l.next.Add(1)-1, (*Ticket).lockSlow) }
 
-// await waits, by slow, if that number is not served. It takes slow as a value so
-// that Lock can be inlined: a call by name counts for more than the compiler
-// allows it in all.
+// await calls slow if number mine is not served. It takes slow as a value so that Lock
+// can be inlined: a call by name exceeds the inlining budget of the compiler.
 func (l *Ticket) await(mine uint32, slow func(*Ticket, uint32)) {
 	if l.serving.Load() != mine {
 		slow(l, mine)
 	}
 }
 
-// lockSlow is apart so that the fast path stays small.
 func (l *Ticket) lockSlow(mine uint32) {
 	polled := 0
 	if l.slots == nil && (l.Wait == WaitAdaptive || l.Wait == WaitPause) {
@@ -121,13 +118,13 @@ func (l *Ticket) lockSlow(mine uint32) {
 	l.keepOffer(&w)
 }
 
-// firstPolls is how many polls a waiter that makes hints and cannot sleep makes
-// before all else. With two pinned workers the lock is handed over by then, and there is
-// nothing between the load that sees it and the section: by PollWhile, or with the
-// wait prepared before, it took a third longer.
+// firstPolls is the number of polls that a waiter that makes hints and cannot sleep makes
+// first. With two pinned workers the lock is handed over by then, and nothing comes
+// between the load that sees it and the critical section. With PollWhile, or with the
+// wait prepared first, it took a third longer.
 const firstPolls = 4
 
-// poll waits until that number is served.
+// poll waits until number mine is served.
 func (l *Ticket) poll(w *waiting.Waiter, mine uint32) {
 	for serving := l.serving.Load(); serving != mine; {
 		if l.sleep(w, mine) {
@@ -138,15 +135,14 @@ func (l *Ticket) poll(w *waiting.Waiter, mine uint32) {
 	}
 }
 
-// keepOffer notes what the wait of the new holder has offered. offered is in the
-// line that the next waiter polls already: it is written only if it changes.
+// keepOffer records the offer made during the wait of the new holder. The next waiter
+// already polls the line of offered, so it is written only if it changes.
 func (l *Ticket) keepOffer(w *waiting.Waiter) {
 	if w.Sleeps() {
 		l.offered = true
 	}
 }
 
-// begin begins the wait of a number.
 func (l *Ticket) begin(mine uint32) waiting.Waiter {
 	if l.slots == nil {
 		return waiting.New(l.Wait, l.Pin)
@@ -160,8 +156,8 @@ func (l *Ticket) sleep(w *waiting.Waiter, mine uint32) bool {
 	return w.Tired() && l.of(mine-1).sleep(mine-1)
 }
 
-// TryLock takes the lock if it is free and reports whether it did. It draws a
-// number only if that number is served at once.
+// TryLock takes the lock if it is free and reports whether it did. It draws a number only
+// if that number is served at once.
 func (l *Ticket) TryLock() bool {
 	serving := l.serving.Load()
 	return l.next.CompareAndSwap(serving, serving+1)
@@ -176,7 +172,6 @@ func (l *Ticket) Unlock() {
 	}
 }
 
-// unlockOffered wakes the next number if it sleeps.
 func (l *Ticket) unlockOffered() {
 	l.offered = false
 	mine := l.serving.Load()

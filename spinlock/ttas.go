@@ -5,15 +5,15 @@ import (
 	"locklab/internal/waiting"
 )
 
-// TTAS is a test-and-test-and-set lock: a waiter polls by plain reads, which
-// its own cache answers, and tries to swap only when it reads 0. Service is in
-// no order, and a waiter may starve: see the package comment. The zero value is free.
+// TTAS is a test-and-test-and-set lock: a waiter polls by plain reads from its own cache,
+// and tries to swap only when it reads 0. Service is in no order, and a waiter may
+// starve: see the package comment. The zero value is free.
 //
 // # Trade-offs
 //
-// Waiting costs the holder nothing until the release. Then all waiters miss,
-// read 0 and swap at once: a burst of traffic that grows with their number,
-// paid at every release. [Backoff] is the cure.
+// Waiting costs the holder nothing until the release. Then all waiters miss, read 0 and
+// swap at once: every release causes a burst of traffic that grows with their number.
+// [Backoff] avoids it.
 //
 // # Memory ordering
 //
@@ -27,11 +27,11 @@ import (
 // on Computer Architecture (ISCA), 1984, pages 340-347: the synchronization
 // instruction test-and-test-and-set. DOI 10.1145/800015.808203.
 type TTAS struct {
-	// Wait says what a waiter does between two polls. Set it before first use.
+	// Wait is the policy between two polls. Set it before first use.
 	Wait WaitPolicy
 
-	// Pin says how the goroutines are bound that use the lock, which is how a
-	// waiter gives its processor up. Set it before first use.
+	// Pin is how the goroutines that use the lock are bound to threads. It decides how a
+	// waiter yields its processor. Set it before first use.
 	Pin Pin
 
 	_    atomics.CacheLinePad
@@ -46,7 +46,6 @@ func (l *TTAS) Lock() {
 	}
 }
 
-// lockSlow is apart so that the fast path stays small.
 func (l *TTAS) lockSlow() {
 	w := waiting.New(l.Wait, l.Pin)
 	for held := l.held.Load(); held != 0 || !l.held.CompareAndSwap(0, 1); {

@@ -6,54 +6,51 @@ import (
 )
 
 const (
-	twaNear   = 1   // a waiter with at most so many before it polls the lock itself
-	twaSpread = 127 // slots between two numbers that follow each other
+	twaNear   = 1   // a waiter with at most this many ahead of it polls the lock itself
+	twaSpread = 127 // slots between two consecutive numbers
 )
 
-// A WaitingArray is what [TWA] locks poll while many are before them.
-// Any number of locks share one. Its slots are not padded, on purpose: numbers
-// that follow each other are far apart in it, so those that meet on a cache line
-// seldom wait at the same time.
+// A WaitingArray has the slots that waiters of [TWA] locks poll while many are ahead of
+// them. Any number of locks share one. Its slots are not padded, on purpose: consecutive
+// numbers are far apart in it, so waiters that share a cache line seldom wait at the same
+// time.
 type WaitingArray struct {
 	slots []atomics.Uint32
-	locks atomics.Uint32 // how many locks use the array
+	locks atomics.Uint32 // number of locks that use the array
 }
 
-// NewWaitingArray returns an array of at least n slots, 1 or more, 4 bytes
-// each. The paper takes 4096 for all locks of a program. Fewer mean that more
-// waiters poll their lock in vain.
+// NewWaitingArray returns an array of at least n slots, 1 or more, 4 bytes each. The
+// paper takes 4096 for all locks of a program. With fewer slots more waiters poll their
+// lock in vain.
 func NewWaitingArray(n int) *WaitingArray {
 	return &WaitingArray{slots: make([]atomics.Uint32, slots(n))}
 }
 
-// slot returns where a number of the lock with that salt waits.
+// slot returns the slot in which a number of the lock with that salt waits.
 func (a *WaitingArray) slot(salt, number uint32) *atomics.Uint32 {
 	return &a.slots[(number*twaSpread^salt)&uint32(len(a.slots)-1)]
 }
 
-// TWA is a ticket lock augmented with a waiting array: as in [Ticket], Lock
-// draws a number, but only the next in line polls the lock. Those behind it
-// poll a slot of an array, found by hashing lock and number, which changes when
-// they become the next. Service is first come, first served. Make one with
-// [NewTWA].
+// TWA is a ticket lock augmented with a waiting array: as in [Ticket], Lock draws a
+// number, but only the next in line polls the lock. Each waiter behind it polls a slot of
+// an array, found by hashing lock and number. The slot changes when the waiter becomes
+// the next in line. Service is first come, first served. Make one with [NewTWA].
 //
 // # Trade-offs
 //
-// A release disturbs two waiters, whatever their number: the next owner, and
-// the one after that, which moves up from the array to the lock while the
-// owner runs. So it hands over nearly as fast as [MCS] to many waiters, without a
-// node or a handle per worker. The price is a second read-modify-write
-// instruction in each release, needed or not, on a line of the array that
-// changes with each release. Two waiters that share a slot poll their locks
-// once in vain.
+// A release disturbs two waiters, whatever their number: the next owner, and its
+// successor, which moves from the array to the lock while the owner runs. So with many
+// waiters a handover is nearly as fast as in [MCS], without a node or a handle per
+// worker. The price is a second read-modify-write instruction in each release, needed or
+// not, on a line of the array that changes with each release. Two waiters that share a
+// slot poll their locks once in vain.
 //
-// Adaptive goroutines sleep as in [Ticket], and then make no use of the array.
+// Adaptive goroutines sleep as in [Ticket], and then do not use the array.
 //
 // # Memory ordering
 //
-// As for [Ticket]. No move up can be missed: a waiter reads its slot first and
-// serving second, while a release writes serving first and changes the slot
-// second.
+// As for [Ticket]. No change of a slot can be missed: a waiter reads its slot first and
+// serving second, while a release writes serving first and changes the slot second.
 //
 // # References
 //
@@ -66,8 +63,8 @@ type TWA struct {
 	salt  uint32
 }
 
-// NewTWA returns a free lock for at most workers goroutines at a time, at
-// least 1, whose waiters poll array. It may be shared with other locks.
+// NewTWA returns a free lock for at most workers goroutines at a time, at least 1, whose
+// waiters poll array. Other locks may share array.
 func NewTWA(workers int, array *WaitingArray, o Options) *TWA {
 	return &TWA{
 		Ticket: Ticket{Wait: o.Wait, Pin: o.Pin, parkSlots: newParkSlots(workers, o)},
@@ -79,14 +76,12 @@ func NewTWA(workers int, array *WaitingArray, o Options) *TWA {
 // Lock takes the lock and waits for it if need be.
 func (l *TWA) Lock() { l.await(l.next.Add(1)-1, (*TWA).lockSlow) }
 
-// await is that of [Ticket].
 func (l *TWA) await(mine uint32, slow func(*TWA, uint32)) {
 	if l.serving.Load() != mine {
 		slow(l, mine)
 	}
 }
 
-// lockSlow is apart so that the fast path stays small.
 func (l *TWA) lockSlow(mine uint32) {
 	w := l.begin(mine)
 	l.moveUp(&w, mine)
@@ -103,7 +98,7 @@ func (l *TWA) moveUp(w *waiting.Waiter, mine uint32) {
 		}
 		for now := slot.Load(); now == seen; now = w.While(slot, seen) {
 			if l.sleep(w, mine) {
-				return // mine is served already
+				return
 			}
 		}
 	}

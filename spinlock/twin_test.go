@@ -18,8 +18,8 @@ import (
 	"locklab/internal/twin"
 )
 
-// outside is the program in testdata/outside: locks called by their types in a
-// module of its own, as a user has them.
+// outside is the program in testdata/outside: a separate module that calls locks by their
+// types, as a user does.
 var outside = &twin.Program{
 	Topic: "outside",
 	Doc:   "The locks of package spinlock, called by their types from another module.",
@@ -27,8 +27,8 @@ var outside = &twin.Program{
 	Build: buildOutside,
 }
 
-// buildOutside makes a module of the program in dir, as the package comment tells
-// users to, and builds it without the network.
+// buildOutside makes a module of the program in dir, as the package comment describes,
+// and builds it without the network.
 func buildOutside(ctx context.Context, dir string) (path string, err error) {
 	text, err := os.ReadFile(filepath.Join("testdata", "outside", "main.go"))
 	if err != nil {
@@ -62,11 +62,11 @@ func buildOutside(ctx context.Context, dir string) (path string, err error) {
 	return filepath.Join(dir, "outside.exe"), nil
 }
 
-// A contest is a lock beside the same algorithm in C.
+// A contest compares a lock with the same algorithm in C.
 type contest struct {
 	name  string
 	rival string // case of twin.Locks
-	ck    string // case of twin.ConcurrencyKit; "" for none
+	ck    string // case of twin.ConcurrencyKit, or ""
 }
 
 var contests = []contest{
@@ -99,7 +99,6 @@ func startTwin(t testing.TB, p *twin.Program) *twin.Twin {
 	return tw
 }
 
-// TestToolchainOutside runs each lock of the program for a moment, on one CPU and on two.
 func TestToolchainOutside(t *testing.T) {
 	skipUnderRace(t)
 	tw := startTwin(t, outside)
@@ -117,11 +116,11 @@ func TestToolchainOutside(t *testing.T) {
 	}
 }
 
-// BenchmarkTwin sets each lock, called from a program of another module, beside the
-// same algorithm in C and, alone, beside that of Concurrency Kit, in neighbouring
-// blocks: Go, C, C, Go. go/c is the median of the rounds' ratios, with the quartiles;
-// the times hold for this run only. Two workers are on two CPUs, whose distance
-// changes on a virtual machine: read their ratio with its spread.
+// BenchmarkTwin compares each lock, called from a program of another module, with the
+// same algorithm in C and, for one worker, with Concurrency Kit. It runs neighbouring
+// blocks: Go, C, C, Go. go/c is the median of the rounds' ratios, with the quartiles; the
+// times are valid for this run only. Two workers run on two CPUs, whose distance changes
+// on a virtual machine: read their ratio with its spread.
 func BenchmarkTwin(b *testing.B) {
 	cpus := machine.CPUOrder()
 	for _, c := range contests {
@@ -164,7 +163,7 @@ func compete(b *testing.B, name string, p *twin.Program, rival string, cpus []in
 	}
 	slices.Sort(ratios)
 	n := len(ratios)
-	b.ReportMetric(0, "ns/op") // the time of a round says nothing
+	b.ReportMetric(0, "ns/op") // the time of a round has no meaning
 	b.ReportMetric(stat.Median(ratios), "go/c")
 	b.ReportMetric(ratios[n/4], "go/c-p25")
 	b.ReportMetric(ratios[3*n/4], "go/c-p75")

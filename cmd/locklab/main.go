@@ -6,5 +6,5 @@ import (
 )
 
 func main() {
-	lab.Main(lab.Program{Name: "locklab", Locks: catalog.All(), Defaults: catalog.Defaults})
+	lab.Main(lab.Program{Name: "locklab", Version: "0.1.0", Locks: catalog.All(), Defaults: catalog.Defaults})
 }

@@ -8,31 +8,28 @@ import (
 	"locklab/atomics"
 )
 
-// ErrUnsupported is returned by [Capture] where there is no decoder for the
-// architecture.
+// ErrUnsupported is the error of [Capture] if there is no decoder for the architecture.
 var ErrUnsupported = fmt.Errorf("evidence: %w", errors.ErrUnsupported)
 
 // A Listing is the machine code of one operation.
 type Listing struct {
-	Name      string // the primitive: see [atomics.Primitive]
+	Name      string
 	Operation string // the name of its field, such as "CompareAndSwap32"
-	Source    string // the function whose text this is, as the linker calls it
-	Lines     []Line // in the order of the text
+	Source    string // the linker's name of the function with this text
+	Lines     []Line
 }
 
-// A Line is one instruction.
 type Line struct {
 	Offset int    // from the start of the function, in bytes
-	Bytes  []byte // the instruction, in the order of memory
+	Bytes  []byte // the instruction, in memory order
 	Text   string // in Go assembler syntax; the raw word if it could not be decoded
 
-	// Atomic marks what makes the operation one step for every other CPU: a
-	// read-modify-write instruction, or each half of a load-reserve and
+	// Atomic marks the instructions that make the operation one step for every other CPU:
+	// a read-modify-write instruction, or each half of a load-reserve and
 	// store-conditional pair. Plain loads, stores and barriers are not marked.
 	Atomic bool
 
-	// Note says in one line what an atomic or ordering instruction does, or is
-	// empty.
+	// Note describes in one line an atomic or ordering instruction, or is empty.
 	Note string
 }
 
@@ -47,7 +44,7 @@ func capture(a *isa) ([]Listing, error) {
 	var ls []Listing
 	for _, p := range atomics.Suite {
 		if p == atomics.Reference {
-			// Called through a pointer, sync/atomic is not what locks execute.
+			// Called through a pointer, sync/atomic is not the code that locks execute.
 			p = inlined
 		}
 		for _, op := range []struct {

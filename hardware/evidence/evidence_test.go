@@ -13,14 +13,14 @@ import (
 	"locklab/atomics"
 )
 
-// A fact is what the marked instructions of an operation must be.
+// A fact is the expected marked instructions of an operation.
 type fact struct {
 	name, operation string
 	marked          string // a pattern of their mnemonics, in order, joined by blanks
 }
 
-// facts are by architecture. Those of sync/atomic are what gc makes of it, for
-// arm64 with the check for FEAT_LSE or without it.
+// facts are by architecture. The facts of sync/atomic are the output of gc, for arm64
+// with or without the check for FEAT_LSE.
 var facts = map[string][]fact{
 	"amd64": {
 		{"sync-atomic", "CompareAndSwap32", `LOCK CMPXCHGL`},
@@ -76,7 +76,6 @@ var facts = map[string][]fact{
 	},
 }
 
-// capturing returns what Capture does, or skips the test where it cannot.
 func capturing(t *testing.T) []Listing {
 	t.Helper()
 	ls, err := Capture()
@@ -109,9 +108,9 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestPrimitives checks what holds on every architecture: each operation that
-// reads and writes has a marked instruction, and ends in a return that was
-// decoded; and the listing is that of the function, not of a wrapper around it.
+// TestPrimitives checks common properties of every architecture. Each operation that
+// reads and writes has a marked instruction and ends in a decoded return. The listing
+// shows the function, not its wrapper.
 func TestPrimitives(t *testing.T) {
 	ls := capturing(t)
 	if want := 5 * len(atomics.Suite); len(ls) != want {
@@ -119,7 +118,7 @@ func TestPrimitives(t *testing.T) {
 	}
 	for _, l := range ls {
 		if l.Name == atomics.Reference.Name && raceEnabled {
-			continue // TestFacts says why
+			continue // TestFacts gives the reason
 		}
 		if len(l.Lines) == 0 {
 			t.Errorf("%s %s is empty", l.Name, l.Operation)
@@ -157,7 +156,6 @@ func find(t *testing.T, ls []Listing, name, operation string) Listing {
 	return ls[i]
 }
 
-// marked returns the mnemonics of the marked lines.
 func marked(l Listing) string {
 	var ops []string
 	for _, line := range l.Lines {
@@ -184,7 +182,7 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// TestUndecoded shows that what no decoder knows is printed as it is.
+// TestUndecoded checks that unsupported instructions are printed as raw words.
 func TestUndecoded(t *testing.T) {
 	ignorant := func([]byte, uint64, func(uint64) (string, uint64)) (string, int) { return "", 0 }
 	words := binary.NativeEndian.AppendUint32(nil, 0x88e0fc41)
@@ -208,8 +206,7 @@ func TestUndecoded(t *testing.T) {
 	}
 }
 
-// FuzzLines checks that decoding neither fails nor loses a byte, whatever it
-// meets.
+// FuzzLines checks that decoding any input neither fails nor loses a byte.
 func FuzzLines(f *testing.F) {
 	if native == nil {
 		f.Skip("no decoder for this architecture")

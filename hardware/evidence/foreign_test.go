@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// TestStripped runs the tests of this package in a binary without a symbol
-// table, for this architecture and, emulated, for every other that has a
-// decoder. Emulators do not matter to what is read: the text of the binary.
+// TestStripped runs the tests of this package in a binary without a symbol table, for
+// this architecture and, emulated, for every other one with a decoder. The tests read the
+// text of the binary, so an emulator does not matter.
 func TestStripped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -53,7 +53,6 @@ func TestStripped(t *testing.T) {
 	}
 }
 
-// emulator returns the path of an emulator, or skips the test.
 func emulator(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -67,14 +66,14 @@ func emulator(t *testing.T, name string) string {
 	return path
 }
 
-// strippedBinary builds the test binary of this package for arch, on Linux,
-// without a symbol table.
+// strippedBinary builds the test binary of this package for arch, on Linux, without a
+// symbol table.
 func strippedBinary(t *testing.T, arch string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "evidence.test")
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary, ".")
-	// Flags that this test itself was run with are not for the inner one; make test has compiled
-	// what it needs without paths.
+	// Flags of this test run are not for the inner command. make test has compiled its
+	// packages without paths.
 	cmd.Env = append(cmd.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -6,8 +6,8 @@ import (
 	"locklab/atomics"
 )
 
-// inlined is [atomics.Reference] as a lock meets it: the compiler replaces each
-// call below by instructions.
+// inlined is [atomics.Reference] as a lock uses it: the compiler replaces each call below
+// by instructions.
 var inlined = &atomics.Primitive{
 	Name:             atomics.Reference.Name,
 	CompareAndSwap32: compareAndSwap,

@@ -8,30 +8,29 @@ import (
 	"strings"
 )
 
-// An isa is what there is to know of an instruction set.
+// An isa describes an instruction set.
 type isa struct {
-	// padding fills the space after a function. The length of each instruction is
-	// a multiple of its length.
+	// padding fills the space after a function. The length of each instruction is a
+	// multiple of its length.
 	padding []byte
 
-	// decode returns the first instruction of code, which lies at pc, and its
-	// length. The text is empty if it does not know the instruction.
+	// decode returns the first instruction of code, at address pc, and its length. The
+	// text is empty for an unsupported instruction.
 	decode func(code []byte, pc uint64, symbol func(uint64) (string, uint64)) (text string, size int)
 
-	marks []mark // the first that matches counts
+	marks []mark // the first match counts
 }
 
-// A mark says what an instruction means to other CPUs.
+// A mark describes the meaning of an instruction for other CPUs.
 type mark struct {
-	op     string // how the text starts
-	atomic bool   // if it has a memory operand: XCHG of two registers is not
-	note   string // what [Line.Note] says
+	op     string // prefix of the text
+	atomic bool   // if it has a memory operand: XCHG of two registers is not atomic
+	note   string // for [Line.Note]
 }
 
-// disassemble returns the instructions of f.
 func (a *isa) disassemble(f *runtime.Func) []Line {
-	// Addresses count from the start of f, so that a listing does not depend on
-	// where the linker put it.
+	// Addresses count from the start of f, so that a listing does not depend on the
+	// linker's placement.
 	symbol := func(addr uint64) (string, uint64) {
 		g := runtime.FuncForPC(f.Entry() + uintptr(addr))
 		if g == nil {
@@ -46,7 +45,6 @@ func (a *isa) disassemble(f *runtime.Func) []Line {
 	return lines
 }
 
-// lines decodes code from its start to its end.
 func (a *isa) lines(code []byte, symbol func(uint64) (string, uint64)) []Line {
 	var lines []Line
 	for at := 0; at < len(code); {
@@ -64,7 +62,6 @@ func (a *isa) lines(code []byte, symbol func(uint64) (string, uint64)) []Line {
 	return lines
 }
 
-// explain looks an instruction up in the marks.
 func (a *isa) explain(text string) (atomic bool, note string) {
 	for _, m := range a.marks {
 		if !strings.HasPrefix(text, m.op) {
@@ -77,7 +74,7 @@ func (a *isa) explain(text string) (atomic bool, note string) {
 	return false, ""
 }
 
-// raw prints what could not be decoded.
+// raw formats undecoded bytes.
 func raw(b []byte) string {
 	if len(b) == 4 {
 		return fmt.Sprintf("WORD $%#08x", binary.NativeEndian.Uint32(b))

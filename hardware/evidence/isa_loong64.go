@@ -17,7 +17,7 @@ var native = &isa{
 		}
 		text := loong64asm.GoSyntax(inst, pc, symbol)
 		if inst.Op == loong64asm.DBAR {
-			text = fmt.Sprintf("DBAR $%#x", inst.Enc&0x7fff) // the hint says which accesses are kept in order
+			text = fmt.Sprintf("DBAR $%#x", inst.Enc&0x7fff) // the hint selects the accesses kept in order
 		}
 		return text, 4
 	},

@@ -27,9 +27,9 @@ var native = &isa{
 	},
 }
 
-// ordered adds the bits aq and rl to the mnemonic of an atomic instruction,
-// which Go's syntax leaves out because its assembler chooses them: "LRW.AQ" for
-// LR.W.AQ, a load that later accesses stay after.
+// ordered adds the bits aq and rl to the mnemonic of an atomic instruction. Go's syntax
+// omits them because its assembler chooses them. For example, "LRW.AQ" is LR.W.AQ, a load
+// that stays before later accesses.
 func ordered(text, name string) string {
 	for _, bits := range []string{".AQ", ".RL", ".AQRL"} {
 		if strings.HasSuffix(name, bits) {

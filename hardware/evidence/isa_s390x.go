@@ -8,7 +8,7 @@ var native = &isa{
 	padding: make([]byte, 2),
 	decode: func(code []byte, pc uint64, symbol func(uint64) (string, uint64)) (string, int) {
 		if len(code) < 2+int(code[0]>>7+code[0]>>6&1)*2 {
-			return "", 0 // the decoder expects the whole of an instruction
+			return "", 0 // the decoder expects a whole instruction
 		}
 		inst, err := s390xasm.Decode(code)
 		if err != nil {

@@ -13,7 +13,7 @@ const (
 	memoryMask, memoryBits = 0x3f200c00, 0x38200000
 )
 
-// lse decodes a word of FEAT_LSE. It returns "" for any other.
+// lse decodes an instruction of FEAT_LSE. It returns "" for any other.
 func lse(word uint32) string {
 	bit := func(n int) bool { return word>>n&1 == 1 }
 	var op string
@@ -54,8 +54,8 @@ func memoryOp(code uint32) string {
 	return ""
 }
 
-// register names the register in the low five bits of n; what 31 means depends
-// on the operand.
+// register names the register in the low five bits of n; the meaning of 31 depends on the
+// operand.
 func register(n uint32, r31 string) string {
 	if n &= 31; n != 31 {
 		return fmt.Sprintf("R%d", n)

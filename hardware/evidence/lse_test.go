@@ -2,7 +2,7 @@ package evidence
 
 import "testing"
 
-// The words are those that Go's assembler writes.
+// The words are the output of Go's assembler.
 func TestLSE(t *testing.T) {
 	for _, c := range []struct {
 		word uint32
@@ -32,7 +32,7 @@ func TestLSE(t *testing.T) {
 		{0x8804fc02, ""}, // STLXRW R2, (R0), R4
 		{0x889ffc02, ""}, // STLRW R2, (R0)
 		{0x48207c82, ""}, // CASPD: a pair
-		{0xf8e24003, ""}, // LDSMAXALD: a maximum, which no lock here uses
+		{0xf8e24003, ""}, // LDSMAXALD: a maximum; unused by the locks here
 		{0xd65f03c0, ""}, // RET
 		{0, ""},
 	} {

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// Bounds in bytes, far above what they need to be: the functions that are read
-// have less than 200 bytes, and package atomics has a few thousand.
+// Bounds in bytes, far above the real sizes: the functions have less than 200 bytes, and
+// package atomics has a few thousand.
 const (
 	maxFunction = 4 << 10
 	maxPackage  = 64 << 10
@@ -16,10 +16,10 @@ const (
 
 // locate returns the function whose text fn executes.
 //
-// The pointer to an assembly function is that of a wrapper, which the compiler
-// made to move arguments from registers to the stack. The linker gives both one
-// name, and places the wrappers of a package after the rest of it, so the
-// function of the same name before this one is the assembly.
+// The pointer to an assembly function refers to a wrapper that moves arguments from
+// registers to the stack. The linker gives both the same name, and places the wrappers of
+// a package after its other functions. So the preceding function of the same name is the
+// assembly.
 func locate(fn any) *runtime.Func {
 	entry := reflect.ValueOf(fn).Pointer()
 	f := runtime.FuncForPC(entry)
@@ -31,7 +31,7 @@ func locate(fn any) *runtime.Func {
 	return f // no wrapper: f is written in Go, or the architecture passes arguments on the stack
 }
 
-// text returns a copy of the memory that f runs from, with the padding after it.
+// text returns a copy of the code of f, with the padding after it.
 func text(f *runtime.Func) []byte {
 	entry := f.Entry()
 	size := 1
@@ -41,8 +41,8 @@ func text(f *runtime.Func) []byte {
 		}
 		size++
 	}
-	// vet takes a conversion of an address for a pointer to an object that may
-	// move; this is one of code, which never does.
+	// vet takes a converted address for a pointer to an object that may move; this is an
+	// address of code, which never moves.
 	start := *(*unsafe.Pointer)(unsafe.Pointer(&entry))
 	return bytes.Clone(unsafe.Slice((*byte)(start), size))
 }

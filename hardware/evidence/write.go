@@ -6,9 +6,9 @@ import (
 	"io"
 )
 
-// Write prints listings as text: for each a line that names it, then one line
-// an instruction with its offset and bytes in hexadecimal. An arrow marks the
-// atomic ones; after a semicolon stands the note. The error is that of w.
+// Write prints listings as text: for each a line that names it, then one line for each
+// instruction with its offset and bytes in hexadecimal. An arrow marks atomic
+// instructions; the note follows a semicolon. It returns the error of w.
 func Write(w io.Writer, ls []Listing) error {
 	var out bytes.Buffer
 	for i, l := range ls {

@@ -30,8 +30,8 @@ func ExampleWrite() {
 	//    0007  c3          RET
 }
 
-// What stands on two listings is separated by an empty line, and nothing is
-// printed of none.
+// TestWrite checks that an empty line separates two listings, and that no listing prints
+// nothing.
 func TestWrite(t *testing.T) {
 	for _, c := range []struct {
 		ls   []evidence.Listing

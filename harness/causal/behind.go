@@ -7,14 +7,13 @@ import (
 	"locklab/harness"
 )
 
-// A grant is what the Lock of a client returned.
 type grant struct {
 	client, at int // and the number of its mark
 	lease      harness.Lease
 	err        error
 }
 
-// A crowd is the clients of a rehearsal of which one holds the lock and the others wait.
+// A crowd is the clients of a dry run: one holds the lock and the others wait.
 type crowd struct {
 	*rehearsal
 	granted chan grant
@@ -23,11 +22,11 @@ type crowd struct {
 
 	queue, handover, unlock legs
 	sent                    []float64 // messages from one release to the next
-	polls                   int       // turns in which a waiter asked of its own accord
+	polls                   int       // turns in which a waiter asked on its own
 	turns                   int
 }
 
-// ask lets a client ask for the lock, and waits until it has nothing to do but wait.
+// ask makes a client ask for the lock, and returns when the client only waits.
 func (c *crowd) ask(ctx, wait context.Context, client int) (again bool, err error) {
 	c.waiting++
 	go func() {
@@ -37,7 +36,6 @@ func (c *crowd) ask(ctx, wait context.Context, client int) (again bool, err erro
 	return c.settle(ctx)
 }
 
-// next waits until a client is granted the lock.
 func (c *crowd) next(ctx context.Context) error {
 	select {
 	case c.holder = <-c.granted:
@@ -48,7 +46,6 @@ func (c *crowd) next(ctx context.Context) error {
 	}
 }
 
-// behind counts what three clients do that take the lock in turn.
 func (r *rehearsal) behind(ctx context.Context) (_ *harness.TripsBehind, err error) {
 	wait, giveUp := context.WithCancel(ctx)
 	c := &crowd{rehearsal: r, granted: make(chan grant, contends)}
@@ -81,8 +78,8 @@ func (r *rehearsal) behind(ctx context.Context) (_ *harness.TripsBehind, err err
 	return b, nil
 }
 
-// known reports whether enough turns were played: few if a waiter asked of its own accord
-// in all of them.
+// known reports whether enough turns were played: few suffice if a waiter asked on its
+// own in all of them.
 func (c *crowd) known() bool {
 	switch {
 	case c.turns < warm:
@@ -93,7 +90,6 @@ func (c *crowd) known() bool {
 	return c.queue.enough() && c.handover.enough() && c.unlock.enough() || c.turns == warm+most
 }
 
-// turn lets the holder release the lock and ask again.
 func (c *crowd) turn(ctx, wait context.Context) error {
 	last := c.holder
 	releases := c.journal.mark(last.client)
@@ -130,14 +126,13 @@ func (c *crowd) turn(ctx, wait context.Context) error {
 	return nil
 }
 
-// disperse lets the clients that wait give up, and frees the lock.
 func (c *crowd) disperse(ctx context.Context, giveUp func()) (err error) {
 	giveUp()
 	if c.holder.lease != nil {
 		err = c.holder.lease.Unlock(ctx)
 	}
 	for range c.waiting {
-		if g := <-c.granted; g.err == nil { // it was granted first
+		if g := <-c.granted; g.err == nil { // the grant came first
 			err = errors.Join(err, g.lease.Unlock(ctx))
 		}
 	}

@@ -11,20 +11,19 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// How often each step is played. The first ones open connections, load scripts, and let
-// locks that adapt to contention do so. On a machine that stalls a step may seem to have
-// settled before it has: where plays differ there are more of them.
+// The number of plays of each step. The first ones open connections, load scripts, and
+// let adaptive locks adapt. On a machine that stalls a step may seem to have settled too
+// early: if plays differ there are more of them.
 const (
 	warm     = 2
 	plays    = 5
-	mostly   = 4 // so many of these must agree
+	mostly   = 4 // this many of them must agree
 	most     = 15
-	contends = 3 // clients of which one holds the lock and the others wait
+	contends = 3 // clients: one holds the lock and the others wait
 )
 
-// patience is for all of a rehearsal. A step that has not settled after settling, with more
-// requests than asking takes, is one in which clients ask again and again; others get as
-// long as slow.
+// patience is the time limit of a dry run. If a step has not settled after settling, and
+// has more requests than asking, its clients poll; other steps get the time slow.
 const (
 	patience = 20 * time.Second
 	settling = 150 * time.Millisecond
@@ -32,9 +31,8 @@ const (
 	asking   = 10
 )
 
-// Count plays v through with the servers at, under the name key, and returns what it does
-// with the network. The error wraps harness.ErrUnavailable if the messages cannot be
-// read.
+// Count plays v through with the servers at, under the name key, and returns its network
+// use. The error wraps harness.ErrUnavailable if the messages cannot be read.
 func Count(ctx context.Context, v *harness.Variant, at harness.Endpoint, key string) (trips *harness.Trips, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("causal: %s was not granted within %v", v.Name, patience))
 	defer cancel()
@@ -69,7 +67,7 @@ func Count(ctx context.Context, v *harness.Variant, at harness.Endpoint, key str
 	return trips, err
 }
 
-// A rehearsal is clients of one lock, whose messages are taken down.
+// A rehearsal is a dry run: clients of one lock whose messages are recorded.
 type rehearsal struct {
 	lock    *harness.Variant
 	at      harness.Endpoint
@@ -78,10 +76,9 @@ type rehearsal struct {
 	journal *journal
 
 	clients []harness.Session
-	exits   []func() error // in the order of arrival
+	exits   []func() error // in order of arrival
 }
 
-// join adds a client with proxies of its own.
 func (r *rehearsal) join(ctx context.Context) error {
 	i := len(r.clients)
 	through := r.at
@@ -112,7 +109,6 @@ func (r *rehearsal) join(ctx context.Context) error {
 	return nil
 }
 
-// leave closes all, the latest first.
 func (r *rehearsal) leave() (err error) {
 	for i := len(r.exits) - 1; i >= 0; i-- {
 		err = errors.Join(err, r.exits[i]())
@@ -120,8 +116,6 @@ func (r *rehearsal) leave() (err error) {
 	return err
 }
 
-// settle waits until all are silent, and reports whether clients ask again and again
-// instead.
 func (r *rehearsal) settle(ctx context.Context) (asks bool, err error) {
 	first := r.journal.now()
 	for began := time.Now(); time.Since(began) < slow; {
@@ -140,14 +134,12 @@ func (r *rehearsal) settle(ctx context.Context) (asks bool, err error) {
 	return false, nil
 }
 
-// legs collects one leg of several plays.
 type legs struct{ halves, requests []float64 }
 
 func (l *legs) add(s stamp, requests float64) {
 	l.halves, l.requests = append(l.halves, float64(s.halves)), append(l.requests, requests)
 }
 
-// enough reports whether there are plays enough, and most of them agree.
 func (l *legs) enough() bool {
 	n, same := len(l.halves), 0
 	for _, h := range l.halves {
@@ -158,7 +150,6 @@ func (l *legs) enough() bool {
 	return n >= most || n >= plays && mostly*n <= plays*same
 }
 
-// leg returns the medians.
 func (l *legs) leg() harness.Leg {
 	if len(l.halves) == 0 {
 		return harness.Leg{}
@@ -166,7 +157,6 @@ func (l *legs) leg() harness.Leg {
 	return harness.Leg{Halves: int(stat.Median(l.halves)), Requests: stat.Median(l.requests)}
 }
 
-// alone counts what the first client does while it is the only one.
 func (r *rehearsal) alone(ctx context.Context, t *harness.Trips) error {
 	if err := r.join(ctx); err != nil {
 		return err

@@ -15,7 +15,6 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// lock returns the lock of that name.
 func lock(t *testing.T, name string) *harness.Variant {
 	t.Helper()
 	for _, v := range catalog.All() {
@@ -27,16 +26,15 @@ func lock(t *testing.T, name string) *harness.Variant {
 	return nil
 }
 
-// A count is what is expected of a lock, in round trips.
 type count struct {
 	lock, unlock, handover float64
-	queue                  float64    // 0 is not looked at
-	requests               [2]float64 // alone, in a hand-over; 0 of a herd, some of which may come later
+	queue                  float64    // 0 is not checked
+	requests               [2]float64 // alone, in a handover; 0 for a herd, because some may come later
 	polls                  bool
-	delayed                bool // held against a delay
+	delayed                bool // compared with a delay
 }
 
-// counts are by the protocols of the locks, as locklab trace shows them. A waiter of
+// counts follow the protocols of the locks, as locklab trace shows them. A waiter of
 // redis-pubsub subscribes before it waits, unless its client still listens.
 var counts = map[string]count{
 	"redis-queue":     {lock: 1, unlock: 1, queue: 1, handover: 1, requests: [2]float64{2, 1}, delayed: true},
@@ -51,9 +49,8 @@ var counts = map[string]count{
 	"zk-poll":         {lock: 2, unlock: 1, polls: true, requests: [2]float64{3, 0}},
 }
 
-// TestCount counts locks on real servers, and holds the counts against the proxy's delay:
-// what takes k round trips one after the other takes k delays at least, and with a long
-// delay little more.
+// TestCount counts locks on real servers, and compares the counts with the proxy's delay:
+// k sequential round trips take at least k delays, and with a long delay little more.
 func TestCount(t *testing.T) {
 	at := map[string]harness.Endpoint{harness.KindRedis: locktest.Endpoints(t, harness.KindRedis, 3), harness.KindZooKeeper: locktest.Endpoint(t, harness.KindZooKeeper)}
 	for name, want := range counts {
@@ -85,7 +82,6 @@ func TestCount(t *testing.T) {
 
 const delay = 20 * time.Millisecond
 
-// distant returns a client of the lock for whom each round trip is a delay longer.
 func distant(t *testing.T, v *harness.Variant, at harness.Endpoint, i int) harness.Session {
 	through := at
 	through.Addrs = nil
@@ -112,7 +108,7 @@ func distant(t *testing.T, v *harness.Variant, at harness.Endpoint, i int) harne
 	return s
 }
 
-// A least is the shortest time that a leg was seen to take, in delays.
+// A least is the shortest observed time of a leg, in delays.
 type least struct {
 	what string
 	leg  harness.Leg
@@ -121,13 +117,11 @@ type least struct {
 
 func (l *least) add(d time.Duration) { l.took = min(l.took, float64(d)/float64(delay)) }
 
-// seen reports whether the leg was seen to take less than half a delay more than it is
-// counted as.
 func (l *least) seen() bool { return l.took < l.leg.RoundTrips()+0.5 }
 
-// delayed plays the lock at a distance until each leg has taken as long as it is counted
-// as, and little more. On a busy machine that may take a few times; a leg that takes half
-// a round trip more than is counted never does.
+// delayed plays the lock at a distance until each leg has taken its counted time, and
+// little more. On a busy machine that may take several tries; a leg with half an
+// additional round trip never does.
 func delayed(t *testing.T, v *harness.Variant, at harness.Endpoint, trips *harness.Trips) {
 	sessions := []harness.Session{distant(t, v, at, 0), distant(t, v, at, 1)}
 	alone := &least{"an acquisition alone", trips.Lock, math.Inf(1)}
@@ -151,7 +145,7 @@ func delayed(t *testing.T, v *harness.Variant, at harness.Endpoint, trips *harne
 			passed = time.Now()
 			granted <- err
 		}()
-		time.Sleep(4 * delay) // more than any queues for
+		time.Sleep(4 * delay) // longer than any client queues
 		began = time.Now()
 		err = held.Unlock(t.Context())
 		done := time.Now()
@@ -174,7 +168,6 @@ func delayed(t *testing.T, v *harness.Variant, at harness.Endpoint, trips *harne
 	}
 }
 
-// TestCountRefuses: messages that cannot be read, and a lock that does not come.
 func TestCountRefuses(t *testing.T) {
 	v := lock(t, "redis-queue")
 	at := harness.Endpoint{Kind: "paper", Addrs: [][]string{{"127.0.0.1:1"}}}

@@ -9,7 +9,6 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// A kind is what an event is.
 type kind int
 
 const (
@@ -19,45 +18,39 @@ const (
 	notice              // from a server, unasked
 )
 
-// A callID is a request.
 type callID struct{ client, server, conn, call int }
 
-// An event is a message that a proxy saw, or a mark.
 type event struct {
 	kind kind
-	id   callID // of a mark, the client alone
+	id   callID // for a mark, the client alone
 }
 
-// A pending request has no answer yet.
 type pending struct {
 	since time.Time
-	waits bool // its server may answer when it likes
+	waits bool // its server may answer later
 }
 
-// waits lists the requests in which a client may wait for a lock. All others are answered
-// at once.
+// waits lists the requests that wait for a lock. All others are answered at once.
 var waits = []string{"blpop", "brpop", "blmove", "brpoplpush", "blmpop", "bzpopmin", "bzpopmax", "bzmpop", "xread", "xreadgroup", "wait"}
 
-// A journal takes down events in their order. Its methods may be called by any
-// goroutine.
+// A journal records events in order. Its methods are safe for concurrent use.
 type journal struct {
 	mu     sync.Mutex
 	events []event
 	open   map[callID]pending // requests without an answer
 	last   time.Time          // message
 
-	took    []time.Duration // to answer each request
-	silence time.Duration   // after which all has settled
+	took    []time.Duration // time to answer each request
+	silence time.Duration   // silence after which all has settled
 }
 
 func newJournal() *journal {
 	return &journal{open: make(map[callID]pending), silence: leastSilence}
 }
 
-// keepsUp lists what connections need to be set up, to live and to end.
+// keepsUp lists the requests that set up, maintain and end connections.
 var keepsUp = []string{"ping", "connect", "auth", "hello", "client", "select", "closeSession"}
 
-// see takes down a message of a client and a server.
 func (j *journal) see(client, server int, s faultproxy.Sighting) {
 	if slices.Contains(keepsUp, s.Op) {
 		return
@@ -81,8 +74,6 @@ func (j *journal) see(client, server int, s faultproxy.Sighting) {
 	j.events = append(j.events, e)
 }
 
-// mark takes down that a client begins or ends a step, and returns how many events come
-// before.
 func (j *journal) mark(client int) (at int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -90,29 +81,26 @@ func (j *journal) mark(client int) (at int) {
 	return len(j.events) - 1
 }
 
-// now returns how many events there are.
 func (j *journal) now() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return len(j.events)
 }
 
-// between returns the events from one number to another.
 func (j *journal) between(from, to int) []event {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return slices.Clone(j.events[from:to])
 }
 
-// The least time for which all must be silent to have settled, and the most, of which the
-// one is for a machine with nothing else to do and the other for a busy one.
+// The least and the greatest silence after which all has settled: for an idle machine and
+// for a busy one.
 const (
 	leastSilence = 5 * time.Millisecond
 	mostSilence  = 60 * time.Millisecond
 )
 
-// pace takes the time of an answer on this machine, as busy as it is, for what silence
-// there is behind one.
+// pace adapts the silence to the current time of an answer on this machine.
 func (j *journal) pace() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -122,9 +110,9 @@ func (j *journal) pace() {
 	}
 }
 
-// calm reports whether no message has come for a while and none is to come. Of a request in
-// which a client may wait for the lock the answer is taken to be missing for that reason
-// after several times as long.
+// calm reports whether no message has come for a while and none will come. If a request
+// may wait for the lock, its missing answer is attributed to that after several times as
+// long.
 func (j *journal) calm(now time.Time) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

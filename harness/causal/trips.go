@@ -1,16 +1,15 @@
 package causal
 
-// A stamp is how many trips lie behind something.
+// A stamp is the number of trips behind a message or a client's state.
 type stamp struct {
 	halves int  // one way
-	caused bool // by the step that is looked at; otherwise by a client of its own accord
+	caused bool // by the step under study; otherwise a client acted on its own
 }
 
-// after returns what lies behind a message that s lies behind, when it has arrived.
 func (s stamp) after() stamp { return stamp{s.halves + 1, s.caused} }
 
-// later returns the one of s and t that more is known by: what the step has caused
-// before what it has not, and then the one with more trips.
+// later returns the more informative of s and t: a stamp caused by the step before
+// another, and then the one with more trips.
 func (s stamp) later(t stamp) stamp {
 	if s.caused != t.caused {
 		if t.caused {
@@ -23,16 +22,16 @@ func (s stamp) later(t stamp) stamp {
 
 // A reckoning follows the trips through the events of one step.
 type reckoning struct {
-	known  map[int]stamp    // by client: what it has seen
-	asked  map[callID]stamp // of a request of this step, at the server
-	latest map[int]stamp    // by server: of the request that came last
-	sent   map[int]stamp    // by client: of its requests, at the server
+	known  map[int]stamp    // by client: its received messages
+	asked  map[callID]stamp // a request of this step, at the server
+	latest map[int]stamp    // by server: its last request
+	sent   map[int]stamp    // by client: its requests, at the server
 }
 
 // reckon follows the trips of a step that a client begins. Everything was silent before
-// it, so a client that sends something without having received anything does so of its
-// own accord, and an answer to a request from before was given because of the last
-// request that its server had: that of the holder, for which the client waited.
+// it. So a client that sends a message without having received any acts on its own. An
+// answer to an earlier request is caused by the last request at its server: the holder's,
+// for which the client waited.
 func reckon(events []event, begun int) *reckoning {
 	r := &reckoning{known: map[int]stamp{begun: {0, true}}, asked: make(map[callID]stamp), latest: make(map[int]stamp), sent: make(map[int]stamp)}
 	for _, e := range events {
@@ -52,7 +51,6 @@ func reckon(events []event, begun int) *reckoning {
 	return r
 }
 
-// requests counts those among events.
 func requests(events []event) (n float64) {
 	for _, e := range events {
 		if e.kind == request {

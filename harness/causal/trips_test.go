@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// told returns the events of a story: "A>1" is request 1 of client A, "A<1" the answer to it,
-// "A!" what the server tells A unasked; "A>1/2" is to server 2.
+// told parses a story into events: "A>1" is request 1 of client A, "A<1" the answer to
+// it, "A!" a notification from the server to A; "A>1/2" is to server 2.
 func told(story string) (events []event) {
 	for word := range strings.FieldsSeq(story) {
 		word, server, _ := strings.Cut(word, "/")
@@ -27,8 +27,8 @@ func told(story string) (events []event) {
 	return events
 }
 
-// TestReckon: how many trips one after the other lie behind what the second client
-// knows, of a step that A begins.
+// TestReckon checks the number of sequential trips behind the state of the second client,
+// in a step that A begins.
 func TestReckon(t *testing.T) {
 	for _, test := range []struct {
 		name, story string

@@ -17,8 +17,7 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// try makes tries of a scenario that does f on specimens, and returns what became of
-// each.
+// try runs scenario s on the specimens called names and returns their results.
 func try(t *testing.T, s chaos.Scenario, p chaos.Plan, names ...string) map[string]*harness.FaultResult {
 	t.Helper()
 	s.Locks = ".*"
@@ -46,7 +45,6 @@ func try(t *testing.T, s chaos.Scenario, p chaos.Plan, names ...string) map[stri
 	return out
 }
 
-// loops lets two workers in two processes lock and unlock for a while.
 func loops(ctx context.Context, t *chaos.Try, l chaos.Loop) error {
 	hosts, err := t.Hosts(2)
 	if err != nil {
@@ -68,7 +66,8 @@ func loops(ctx context.Context, t *chaos.Try, l chaos.Loop) error {
 	return err
 }
 
-// TestSeen: what a lock that excludes nothing does is seen, and its history kept.
+// TestSeen checks that the harms of a lock without exclusion are reported and its history
+// is kept.
 func TestSeen(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
@@ -99,11 +98,10 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// TestDeadline: a try ends in time whatever the lock does, and what it did is judged.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
-	const deadline = 3 * time.Second // within which a busy machine starts a process
+	const deadline = 3 * time.Second // a busy machine needs that long to start a process
 	began := time.Now()
 	r := try(t, chaos.Scenario{
 		Name: "wait", Deadline: deadline, Prompt: deadline / 4,
@@ -135,8 +133,6 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestFaultNotMade: a try in which the fault could not be made does not count, and a
-// scenario that cannot be made is skipped with its reason.
 func TestFaultNotMade(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
@@ -170,8 +166,8 @@ func TestFaultNotMade(t *testing.T) {
 	}
 }
 
-// TestCrash: a try in which a worker process crashes does not count for any lock in it,
-// also if no call waits for the process.
+// TestCrash checks that a try with a crashed worker process counts for no lock in it,
+// even if no call waits for the process.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
@@ -188,8 +184,6 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestInterrupted: an end in the middle keeps what was finished, and Done leaves it out
-// the next time.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
@@ -225,8 +219,6 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestBudget: each scenario is tried once, however little time there is, and no more
-// often if there is none left.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	tries := make(map[string]int)
@@ -246,7 +238,6 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestPause: a process that is paused does nothing, and goes on.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
@@ -268,7 +259,7 @@ func TestPause(t *testing.T) {
 			if err == nil {
 				err = h.Pause()
 			}
-			t.Sleep(ctx, 50*time.Millisecond) // what was on its way comes
+			t.Sleep(ctx, 50*time.Millisecond) // messages in transit arrive
 			n := len(s.Events())
 			t.Sleep(ctx, 100*time.Millisecond)
 			if more := len(s.Events()) - n; more > 0 {
@@ -288,13 +279,13 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestStarved: a try in which the machine keeps a holder from running until the next one
-// has entered does not count, and another is made for it, unless two holders are expected.
+// TestStarved checks that a try does not count if the machine keeps a holder from running
+// until the next one has entered. It is repeated, unless two holders are expected.
 func TestStarved(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
 	for _, expected := range []bool{false, true} {
-		starved := 0 // holders that were stopped before they were told
+		starved := 0 // holders stopped before they were notified
 		s := chaos.Scenario{Name: "starved", Deadline: 20 * time.Second, Try: func(ctx context.Context, t *chaos.Try) error {
 			hosts, err := t.Hosts(2)
 			if err != nil {
@@ -312,7 +303,7 @@ func TestStarved(t *testing.T) {
 			if err = w[0].Acquire(ctx, 0); err == nil && t.Number < 2 {
 				err = chaos.Starve(hosts[0], true)
 				t.Sleep(ctx, 150*time.Millisecond)
-				if !told() { // else the machine was busy
+				if !told() { // otherwise the machine was busy
 					starved++
 				}
 			} else if err == nil {
@@ -347,7 +338,6 @@ func TestStarved(t *testing.T) {
 	}
 }
 
-// TestNothingLeft: tries leave no process, file or port behind.
 func TestNothingLeft(t *testing.T) {
 	tries := 6
 	if n, err := strconv.Atoi(os.Getenv("LOCKLAB_TRIES")); err == nil {
@@ -369,7 +359,7 @@ func TestNothingLeft(t *testing.T) {
 			return err
 		},
 	}
-	try(t, s, chaos.Plan{}, "free") // what stays is there after the first
+	try(t, s, chaos.Plan{}, "free") // the first try leaves permanent resources
 	before := opened(t)
 	leaktest.All(t)
 	try(t, s, chaos.Plan{Tries: tries}, "free", "hang")
@@ -378,7 +368,6 @@ func TestNothingLeft(t *testing.T) {
 	}
 }
 
-// opened counts the open files of this process, and its children.
 func opened(t *testing.T) int {
 	files, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

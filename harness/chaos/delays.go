@@ -12,15 +12,13 @@ import (
 	"locklab/internal/machine"
 )
 
-// The machine may keep the processes of a try from running for so long that a lock seems
-// to stall. So all of them are watched: a worker process and the lab itself by how late
-// they wake, which also tells of a processor that a virtual machine is not given, and a
-// server by how long a thread of it was ready and not run.
+// The machine may keep the processes of a try from running for long, and a lock then
+// seems to stall. So all of them are watched. A worker process and the lab measure how
+// late they wake, which also reveals a processor that a virtual machine is not given. For
+// a server the lab reads how long its threads were ready and did not run.
 
-// serverBeat is how often the servers are asked.
 const serverBeat = 200 * time.Millisecond
 
-// A watch gathers when the processes of a try were kept from running.
 type watch struct {
 	stop chan struct{}
 	done sync.WaitGroup
@@ -29,7 +27,7 @@ type watch struct {
 	delays []oracle.Delay
 }
 
-// watch begins to gather, until the function that it returns is called.
+// watch records until the caller calls end.
 func (t *Try) watch() (end func()) {
 	w := &watch{stop: make(chan struct{})}
 	t.watching = w
@@ -43,7 +41,6 @@ func (t *Try) watch() (end func()) {
 	})
 }
 
-// beats calls late with each time, longer than a moment, for which this process woke late.
 func beats(stop <-chan struct{}, late func(from, to int64)) {
 	p := pulse{last: now()}
 	ticker := time.NewTicker(beat)
@@ -58,10 +55,8 @@ func beats(stop <-chan struct{}, late func(from, to int64)) {
 	}
 }
 
-// A pulse is when a process ran last.
 type pulse struct{ last int64 }
 
-// beat says that it runs now.
 func (p *pulse) beat(tell func(from, to int64)) {
 	at := now()
 	if from := p.last + int64(beat); at-p.last > int64(late) {
@@ -76,9 +71,9 @@ func (w *watch) add(process string, from, to int64) {
 	w.delays = append(w.delays, oracle.Delay{Process: process, From: from, To: to})
 }
 
-// servers asks again and again for how long the threads of servers waited to be run. The
-// one that waited the most counts. All together would be too much: a virtual machine of
-// Java that compiles on a busy machine waits all the time, and serves nevertheless.
+// servers polls how long the threads of servers waited to run. Only the longest wait
+// counts. The sum would be too much: a Java virtual machine that compiles on a busy
+// machine waits all the time, and still serves.
 func (w *watch) servers(t *Try) {
 	waited := make(map[int]map[string]time.Duration) // by process and thread
 	since := now()
@@ -114,7 +109,6 @@ func (w *watch) servers(t *Try) {
 	}
 }
 
-// serverPIDs returns the processes of the servers that this try may use.
 func (t *Try) serverPIDs() (pids []int) {
 	t.Stage.mu.Lock()
 	for _, s := range t.Stage.servers {
@@ -129,8 +123,6 @@ func (t *Try) serverPIDs() (pids []int) {
 	return pids
 }
 
-// delayed takes note of a time in which the process did not run, unless the try had
-// stopped it.
 func (h *Host) delayed(from, to int64) {
 	h.mu.Lock()
 	for _, p := range h.pauses {
@@ -145,11 +137,10 @@ func (h *Host) delayed(from, to int64) {
 	}
 }
 
-// timed are the harms that are judged by time.
 var timed = []harness.Harm{harness.Stall, harness.Stuck, harness.Overtaken, harness.Lost}
 
-// excuses returns the delays of the try, which excuse the harms by time that are not
-// expected of a lock.
+// excuses returns the delays of the try. They excuse the timed harms that are not
+// expected of the lock.
 func (t *Try) excuses(expected harness.Expectation) *oracle.Delays {
 	var harms []harness.Harm
 	for _, h := range timed {
@@ -163,8 +154,8 @@ func (t *Try) excuses(expected harness.Expectation) *oracle.Delays {
 	return oracle.NewDelays(w.delays, harms...)
 }
 
-// answers waits until the process says that it runs. If it does not it is kept from that
-// since it was heard last.
+// answers waits until the process answers a ping. Otherwise it counts as kept from
+// running since its last message.
 func (h *Host) answers(ctx context.Context) {
 	if err := h.ask(ctx, command{Do: doPing}); err == nil || ctx.Err() == nil {
 		return

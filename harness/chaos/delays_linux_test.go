@@ -17,11 +17,11 @@ import (
 	"locklab/internal/child"
 )
 
-// TestServerDelayed: it is seen that a server is ready and not run: one that shares its
-// processor with others that compute and that go before it.
+// TestServerDelayed checks that a server that is ready but not run is detected: it shares
+// its processor with busy processes of higher priority.
 func TestServerDelayed(t *testing.T) {
 	t.Parallel()
-	locktest.Endpoint(t, harness.KindRedis) // skips, or fails where Redis is required, if there is none
+	locktest.Endpoint(t, harness.KindRedis) // skips without Redis, or fails if it is required
 	s := chaos.Scenario{Name: "server-delayed", Deadline: time.Minute, Try: func(ctx context.Context, t *chaos.Try) error {
 		var one unix.CPUSet
 		one.Set(0)

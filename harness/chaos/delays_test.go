@@ -12,8 +12,8 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// TestDelayed: what takes too long only because the machine did not run a process is no
-// harm of the lock, and the try is made again.
+// TestDelayed checks that a delay caused only by the machine is no harm of the lock, and
+// that the try is repeated.
 func TestDelayed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -61,8 +61,6 @@ func TestDelayed(t *testing.T) {
 	}
 }
 
-// TestStuckOnBusyMachine: a lock that is stuck is seen to be, however long a process was
-// kept from running, once it has run for long enough.
 func TestStuckOnBusyMachine(t *testing.T) {
 	t.Parallel()
 	for _, show := range []bool{false, true} {
@@ -103,7 +101,6 @@ func TestStuckOnBusyMachine(t *testing.T) {
 // prompt is short for a lock, and long for a process that sleeps to wake.
 const prompt = 400 * time.Millisecond
 
-// asks lets a worker ask for the lock.
 func asks(ctx context.Context, t *chaos.Try) (h *chaos.Host, began int64, err error) {
 	if h, err = t.Host(); err != nil {
 		return nil, 0, err
@@ -117,7 +114,6 @@ func asks(ctx context.Context, t *chaos.Try) (h *chaos.Host, began int64, err er
 	return h, began, t.Until(ctx, "the worker to ask", func() bool { return len(t.Subjects[0].Events()) > 0 })
 }
 
-// TestHurtOnBusyMachine: what the machine did is no excuse for another harm.
 func TestHurtOnBusyMachine(t *testing.T) {
 	t.Parallel()
 	s := chaos.Scenario{Name: "hurt", Deadline: 20 * time.Second, Prompt: prompt, Try: func(ctx context.Context, t *chaos.Try) error {
@@ -136,8 +132,8 @@ func TestHurtOnBusyMachine(t *testing.T) {
 	}
 }
 
-// TestFirstGrant: a lock that is not granted though it is free does not take the tries of
-// the others with it.
+// TestFirstGrant checks that a free lock that is never granted does not spoil the tries
+// of other locks.
 func TestFirstGrant(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
@@ -156,7 +152,6 @@ func TestFirstGrant(t *testing.T) {
 	}
 }
 
-// TestPausedIsNotDelayed: what the try does to a process is not the machine's doing.
 func TestPausedIsNotDelayed(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)

@@ -1,5 +1,4 @@
-// Package chaos does to locks what happens to them in production, and sees what
-// becomes of them.
+// Package chaos injects production failures into locks and judges the outcome.
 //
 // Rank 5. It must not import a lock or a chart.
 package chaos

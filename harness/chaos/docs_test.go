@@ -15,7 +15,6 @@ import (
 
 var quoted = regexp.MustCompile("`([a-z0-9-]+)`")
 
-// named returns the words of a cell that are in quotes.
 func named(cell string) (out []string) {
 	for _, m := range quoted.FindAllStringSubmatch(cell, -1) {
 		out = append(out, m[1])
@@ -23,8 +22,9 @@ func named(cell string) (out []string) {
 	return out
 }
 
-// TestTablesOfHarm: what docs/failures.md says of hazards and complaints, which lock fails
-// where and which does not, is what the scenarios expect; and it has every hazard.
+// TestTablesOfHarm compares the hazards and complaints of docs/failures.md, including the
+// failing and the safe locks, with the expectations of the scenarios. It also checks that
+// every hazard is listed.
 func TestTablesOfHarm(t *testing.T) {
 	text, err := os.ReadFile("../../docs/failures.md")
 	if err != nil {
@@ -82,13 +82,11 @@ func TestTablesOfHarm(t *testing.T) {
 	}
 }
 
-// known reports whether there is a lock or a scenario of that name.
 func known(name string) bool {
 	return slices.ContainsFunc(chaos.Suite, func(s *chaos.Scenario) bool { return s.Name == name }) ||
 		slices.ContainsFunc(catalog.All(), func(v *harness.Variant) bool { return v.Name == name })
 }
 
-// harmsOf returns what the scenarios that apply to a lock expect of it, by its name.
 func harmsOf(t *testing.T, scenarios, locks []string) map[string][]harness.Harm {
 	out := make(map[string][]harness.Harm)
 	for _, name := range scenarios {

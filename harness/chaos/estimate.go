@@ -2,10 +2,9 @@ package chaos
 
 import "time"
 
-// Estimate returns how many tries are left to make, of which each counts for all locks
-// that it is made for at once, and how long they take, about: by what took measured of a
-// scenario, if it says more than 0, or else by what a try has taken before. took may be
-// nil.
+// Estimate returns the number of tries left and their approximate duration. A try counts
+// once for all locks that share it. took, which may be nil, returns the measured duration
+// of a try of a scenario. If it is not positive, a recorded duration is used.
 func (p *Plan) Estimate(took func(scenario string) (try time.Duration)) (tries int, d time.Duration) {
 	for _, s := range p.Scenarios {
 		try := s.lasts()
@@ -24,7 +23,6 @@ func (p *Plan) Estimate(took func(scenario string) (try time.Duration)) (tries i
 	return tries, d
 }
 
-// left returns how many tries of s are left to make.
 func (p *Plan) left(s *Scenario) (tries int) {
 	for _, group := range p.groups(s) {
 		most := 0
@@ -42,7 +40,6 @@ func (p *Plan) left(s *Scenario) (tries int) {
 	return tries
 }
 
-// lasts returns how long a try takes, about.
 func (s *Scenario) lasts() time.Duration {
 	if n, ok := lasting[s.Name]; ok {
 		return time.Duration(n) * time.Second
@@ -50,9 +47,10 @@ func (s *Scenario) lasts() time.Duration {
 	return s.Deadline
 }
 
-// lasting is how many seconds the first try of all locks of a scenario took, or of one
-// where each is tried alone, with the start of the servers, on two processors at a load of
-// 15 to 25 (make chaos TRIES=1). Later tries find most servers there.
+// lasting is the duration in seconds of the first try of a scenario with all its locks,
+// or with one lock if each is tried alone. It includes the start of the servers, on two
+// processors at a load of 15 to 25 (make chaos TRIES=1). Later tries find most servers
+// running.
 var lasting = map[string]int{
 	"holder-pause":                 23,
 	"holder-crash":                 20,

@@ -12,7 +12,6 @@ import (
 	"locklab/harness/chaos"
 )
 
-// TestOver: no scenario is begun once the run is over.
 func TestOver(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -31,7 +30,6 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestLasting: it is known of each scenario how long it takes, and of no other.
 func TestLasting(t *testing.T) {
 	known := maps.Clone(chaos.Lasting)
 	for _, s := range chaos.Suite {
@@ -45,7 +43,6 @@ func TestLasting(t *testing.T) {
 	}
 }
 
-// TestEstimate: what is left to do is what was not tried, of all locks that can be.
 func TestEstimate(t *testing.T) {
 	t.Parallel()
 	one := func(name string, alone bool) *chaos.Scenario {

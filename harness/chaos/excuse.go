@@ -9,18 +9,15 @@ import (
 	"locklab/harness/oracle"
 )
 
-// An excuse is why a try does not count.
 type excuse struct {
 	oracle.Excuse // zero if a holder did not run
 	why           string
 }
 
-// delayedFigure is for how long, in a try that does not count, the machine kept a process
-// from running.
 const delayedFigure = "not run by the machine, in a try that does not count"
 
-// excuse returns what the machine has done to a try of s, nil if that is nothing that
-// matters, and adds the harms that the scenario has shown and that it has not done.
+// excuse returns the machine's effect on a try of s, nil if it does not matter. It adds
+// the harms shown by the scenario that the machine does not explain.
 func (s *Subject) excuse(j *oracle.Judgement, delays *oracle.Delays) *excuse {
 	var x *excuse
 	for _, h := range s.timed {
@@ -45,8 +42,8 @@ func notRun(e oracle.Excuse) string {
 	return fmt.Sprintf("the machine did not run %s for %v", e.Process, e.Delayed.Round(time.Millisecond))
 }
 
-// hurt reports whether a try of s shows a harm that is not expected, whatever the machine
-// did.
+// hurt reports whether a try of s shows an unexpected harm that no delay of the machine
+// excuses.
 func (s *Subject) hurt(j *oracle.Judgement, expected harness.Expectation) bool {
 	seen := j.Harms()
 	for h := range s.harms {

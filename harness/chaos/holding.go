@@ -9,25 +9,24 @@ import (
 	"locklab/harness/oracle"
 )
 
-// A holding is a lease and the goroutine that watches it.
 type holding struct {
 	lease  harness.Lease
 	shared bool
 
 	mu   sync.Mutex
-	over bool // it is being released: its end is no news
+	over bool // it is being released: its end is not reported
 	stop chan struct{}
 }
 
-// beat is how often a holder's process shows that it runs, and late how far two of these
-// moments may lie apart before it says that it did not.
+// beat is the interval at which a holder's process shows that it runs. A gap longer than
+// late is reported as a delay.
 const (
 	beat = 5 * time.Millisecond
 	late = 2 * beat
 )
 
-// watch says when a lease ends that is not released, and when the process did not run
-// after it ran.
+// watch reports the end of a lease that was not released, and times after ran when the
+// process did not run.
 func (w *worker) watch(h *holding, ran int64) {
 	timer := time.NewTimer(beat)
 	defer timer.Stop()
@@ -53,7 +52,7 @@ func (w *worker) watch(h *holding, ran int64) {
 	}
 }
 
-// tell says that the lease has ended by itself. The caller holds h.mu.
+// tell reports that the lease has ended without a release. The caller holds h.mu.
 func (w *worker) tell(h *holding) {
 	h.over = true
 	w.event(oracle.Event{At: now(), Kind: oracle.Told, Token: h.lease.Token(), Shared: h.shared, Text: fmt.Sprint(h.lease.Err())})

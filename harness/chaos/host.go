@@ -19,7 +19,7 @@ import (
 	"locklab/internal/machine"
 )
 
-// A Host is a process with workers in it: what a pause or a crash hits as one.
+// A Host is a process with workers: a pause or a crash hits all of them.
 type Host struct {
 	t    *Try
 	proc *child.Process
@@ -33,17 +33,17 @@ type Host struct {
 	workers []*Worker
 	stopped bool
 	pauses  []pause
-	heard   int64         // when it said something last
-	ending  bool          // it is being ended, or killed
-	gone    error         // why it says nothing more; guarded by mu
-	done    chan struct{} // closed then
+	heard   int64         // time of its last message
+	ending  bool          // it is being ended or killed
+	gone    error         // why it sends nothing more; guarded by mu
+	done    chan struct{} // closed when gone is set
 }
 
-// A pause is a time in which the try stopped a process; to is 0 while it lasts.
+// A pause is a time during which the try stopped a process; to is 0 while it lasts.
 type pause struct{ from, to int64 }
 
-// A Worker is one client of a lock, or one worker of several of a client, in a
-// process of its own or with others.
+// A Worker is a client of a lock, or one of several workers of a client. Its process may
+// have other workers.
 type Worker struct {
 	ID   int
 	Host *Host
@@ -91,7 +91,6 @@ func (t *Try) Hosts(n int) ([]*Host, error) {
 	return hosts, nil
 }
 
-// listen reads what the process says until it ends.
 func (h *Host) listen(out io.Reader) {
 	dec := json.NewDecoder(bufio.NewReader(out))
 	for {
@@ -114,7 +113,7 @@ func (h *Host) listen(out io.Reader) {
 	close(h.done)
 }
 
-// crash says what the process has said as it ended, which it was not to do.
+// crash returns an error with the output of a process that ended unexpectedly.
 func (h *Host) crash() error {
 	select {
 	case <-h.proc.Done():
@@ -133,12 +132,10 @@ func (h *Host) crash() error {
 	return fmt.Errorf("%w: %s", errCrashed, strings.Join(told[:min(len(told), crashLines)], "; "))
 }
 
-// crashLines are how much is kept of what a process says as it crashes: why, and in
-// which functions.
 const crashLines = 12
 
-// crashed fails the locks of all workers whose process has crashed: a lock that does
-// that takes the others with it.
+// crashed fails the locks of all workers of crashed processes: a crash of one lock
+// affects the others in its process.
 func (t *Try) crashed() {
 	t.mu.Lock()
 	hosts := t.hosts
@@ -155,10 +152,8 @@ func (t *Try) crashed() {
 	}
 }
 
-// errGone is what a call says of a process that was killed, or has crashed.
 var errGone = errors.New("chaos: the worker process is gone")
 
-// errCrashed is what it says of one that ended by itself.
 var errCrashed = errors.New("chaos: the worker process has crashed")
 
 func (h *Host) hear(m message) {
@@ -202,7 +197,6 @@ func (h *Host) worker(id int) *Worker {
 	return nil
 }
 
-// ask sends a command and returns what becomes of it, or what has ended the wait.
 func (h *Host) ask(ctx context.Context, c command) error {
 	answer := make(chan message, 1)
 	h.mu.Lock()
@@ -211,7 +205,7 @@ func (h *Host) ask(ctx context.Context, c command) error {
 	h.waiting[c.ID] = answer
 	err := h.gone
 	if err == nil {
-		_ = h.enc.Encode(c) // if it fails the process has ended, and done says why
+		_ = h.enc.Encode(c) // an error means that the process has ended; done gives the reason
 	}
 	h.mu.Unlock()
 	if err != nil {
@@ -232,7 +226,7 @@ func (h *Host) ask(ctx context.Context, c command) error {
 	}
 }
 
-// Open connects a client of a lock to at, and returns its only worker so far.
+// Open connects a client of a lock to the servers at, and returns its first worker.
 func (h *Host) Open(ctx context.Context, s *Subject, at harness.Endpoint) (*Worker, error) {
 	return h.open(ctx, s, at, -1)
 }
@@ -248,7 +242,7 @@ func (w *Worker) JoinAs(ctx context.Context, s *Subject) (*Worker, error) {
 }
 
 func (h *Host) open(ctx context.Context, s *Subject, at harness.Endpoint, with int) (*Worker, error) {
-	defer h.t.Stage.limit.starting()() // it takes as long as the machine is busy
+	defer h.t.Stage.limit.starting()() // it takes longer on a busy machine
 	w := &Worker{ID: h.t.number(), Host: h, Lock: s}
 	h.mu.Lock()
 	h.workers = append(h.workers, w)
@@ -260,14 +254,13 @@ func (h *Host) open(ctx context.Context, s *Subject, at harness.Endpoint, with i
 	return w, nil
 }
 
-// Acquire waits for the lock until ctx ends, or for timeout if that is not 0. An
-// error for which errors.Is(err, harness.ErrNotAcquired) and so on holds comes from
-// the lock.
+// Acquire waits for the lock until ctx ends, or for timeout if that is not 0. If the
+// error wraps harness.ErrNotAcquired or another lock error, the lock returned it.
 func (w *Worker) Acquire(ctx context.Context, timeout time.Duration) error {
 	return w.Host.ask(ctx, command{Do: doLock, Worker: w.ID, Timeout: timeout})
 }
 
-// AcquireShared is Acquire for reading, where the lock has readers.
+// AcquireShared is Acquire for reading, if the lock has readers.
 func (w *Worker) AcquireShared(ctx context.Context, timeout time.Duration) error {
 	return w.Host.ask(ctx, command{Do: doLock, Worker: w.ID, Timeout: timeout, Shared: true})
 }
@@ -277,37 +270,35 @@ func (w *Worker) TryAcquire(ctx context.Context, timeout time.Duration) error {
 	return w.Host.ask(ctx, command{Do: doTry, Worker: w.ID, Timeout: timeout})
 }
 
-// Begin is Acquire that does not wait: its error comes on the channel.
+// Begin starts Acquire without waiting: its error arrives on the channel.
 func (w *Worker) Begin(ctx context.Context, timeout time.Duration) <-chan error {
 	done := make(chan error, 1)
 	w.Host.t.work.Go(func() { done <- w.Acquire(ctx, timeout) })
 	return done
 }
 
-// Release releases what the worker has acquired, held or lost; of a lock that it
-// has taken again and again, what it took last.
+// Release releases the worker's last acquisition, held or lost.
 func (w *Worker) Release(ctx context.Context) error {
 	return w.Host.ask(ctx, command{Do: doUnlock, Worker: w.ID})
 }
 
-// ReleaseOuter is Release of what the worker took first.
+// ReleaseOuter releases the worker's first acquisition.
 func (w *Worker) ReleaseOuter(ctx context.Context) error {
 	return w.Host.ask(ctx, command{Do: doOuter, Worker: w.ID})
 }
 
-// ReleaseAgain releases once more what the worker has released last.
+// ReleaseAgain repeats the worker's last release.
 func (w *Worker) ReleaseAgain(ctx context.Context) error {
 	return w.Host.ask(ctx, command{Do: doAgain, Worker: w.ID})
 }
 
-// Write writes to what the lock guards, with the token of what the worker has
-// acquired, whether it still holds it or not.
+// Write writes to the guarded resource with the token of the worker's acquisition, held
+// or lost.
 func (w *Worker) Write(ctx context.Context) error {
 	return w.Host.ask(ctx, command{Do: doWrite, Worker: w.ID})
 }
 
-// WriteHeld is Write of a worker that asks its lease first, and does nothing if that has
-// ended.
+// WriteHeld is Write, but does nothing if the worker's lease has ended.
 func (w *Worker) WriteHeld(ctx context.Context) error {
 	return w.Host.ask(ctx, command{Do: doWriteHeld, Worker: w.ID})
 }
@@ -320,7 +311,7 @@ func (w *Worker) Loop(ctx context.Context, l Loop) error {
 	return w.Host.ask(ctx, command{Do: doLoop, Worker: w.ID, Loop: &l})
 }
 
-// Stop ends a loop, and an Acquire that waits.
+// Stop ends a loop or a waiting Acquire.
 func (w *Worker) Stop(ctx context.Context) error {
 	return w.Host.ask(ctx, command{Do: doStop, Worker: w.ID})
 }
@@ -330,7 +321,6 @@ func (w *Worker) Close(ctx context.Context) error {
 	return w.Host.ask(ctx, command{Do: doClose, Worker: w.ID})
 }
 
-// each tells the locks of the workers what happens to all of them.
 func (h *Host) each(kind oracle.EventKind) {
 	h.mu.Lock()
 	workers := h.workers
@@ -341,8 +331,8 @@ func (h *Host) each(kind oracle.EventKind) {
 	}
 }
 
-// Pause stops the process and its children, as by SIGSTOP, a debugger, or a virtual
-// machine that is being moved.
+// Pause stops the process and its children, as SIGSTOP, a debugger or a virtual machine
+// migration does.
 func (h *Host) Pause() error {
 	from := now()
 	if err := signalTree(h.proc.PID(), true); err != nil {
@@ -357,7 +347,7 @@ func (h *Host) Pause() error {
 
 // Resume continues a paused process.
 func (h *Host) Resume() error {
-	h.each(oracle.Resumed) // before: what it does then comes later
+	h.each(oracle.Resumed) // before, so that later actions of the process have later times
 	h.mu.Lock()
 	h.stopped = false
 	h.mu.Unlock()
@@ -380,7 +370,7 @@ func (h *Host) Kill() {
 	h.each(oracle.Killed)
 }
 
-// end ends the process, and gives it until ctx ends to close its clients.
+// end ends the process. Its clients may close until ctx ends.
 func (h *Host) end(ctx context.Context) {
 	h.mu.Lock()
 	stopped, gone := h.stopped, h.gone

@@ -17,7 +17,6 @@ import (
 	"locklab/harness/oracle"
 )
 
-// judge says what became of a lock in a try that ended at over.
 func (b *batch) judge(t *Try, s *Subject, over int64) *harness.FaultResult {
 	r := b.scenario.result(s.Variant)
 	r.Seed = t.Seed
@@ -56,10 +55,10 @@ func (b *batch) judge(t *Try, s *Subject, over int64) *harness.FaultResult {
 	return r
 }
 
-// judgeOne adds what became of one lock of a try to r: what it did and, if that is worth
-// it and no other was, its history. It returns why the try does not count, if the machine
-// is to blame for all that is not expected of the lock. Its error says that the history is
-// not whole.
+// judgeOne adds the outcome of one lock of a try to r, and its history if it is worth
+// keeping and no other was kept. It returns an excuse if the machine explains everything
+// unexpected, so that the try does not count. It returns an error if the history is
+// incomplete.
 func (b *batch) judgeOne(r *harness.FaultResult, s *Subject, delays *oracle.Delays, n int, over int64) (*excuse, error) {
 	rules := b.rules(s.Variant, over)
 	rules.Starvation, rules.Delays = !slices.Contains(r.Expected.Harms, harness.TwoHolders), delays
@@ -101,7 +100,7 @@ func (b *batch) judgeOne(r *harness.FaultResult, s *Subject, delays *oracle.Dela
 	return nil, nil
 }
 
-// spare leaves out of r, which is of s alone, what is no harm of the lock.
+// spare removes from r, which covers s alone, the harms that are not the lock's fault.
 func spare(r *harness.FaultResult, s *Subject, j oracle.Judgement) {
 	for _, h := range s.spared {
 		delete(r.Seen, h)
@@ -114,7 +113,7 @@ func spare(r *harness.FaultResult, s *Subject, j oracle.Judgement) {
 	}
 }
 
-// join adds what another lock of the same try did to r: of times the worst.
+// join adds the outcome of another lock of the same try to r: the worst of each time.
 func join(r, one *harness.FaultResult) {
 	maps.Copy(r.Seen, one.Seen)
 	r.Notes = append(r.Notes, one.Notes...)
@@ -140,8 +139,8 @@ func join(r, one *harness.FaultResult) {
 	r.Histories = append(r.Histories, one.Histories...)
 }
 
-// reason says why the fault could not be made. That a server of the user would do is
-// not true here.
+// reason returns why the fault could not be made. It omits the hint to set up a server,
+// because a user's server would not help here.
 func reason(err error) string {
 	text := "the fault could not be made: " + err.Error()
 	if errors.Is(err, harness.ErrUnavailable) {
@@ -151,8 +150,8 @@ func reason(err error) string {
 	return text
 }
 
-// prove has the history judged by porcupine as well, which weighs refusals and attempts
-// of unknown outcome. What it cannot decide in time is not proven.
+// prove also checks the history with porcupine, which accounts for refusals and attempts
+// of unknown outcome. A check that does not finish in time counts as not proven.
 func (b *batch) prove(r *harness.FaultResult, j *oracle.Judgement, rules oracle.Rules) {
 	check := linear.CheckJudged(j, rules, linear.Options{Timeout: time.Second / 2, Total: 2 * time.Second})
 	proven := harness.FaultFigure{Name: "history proven", Values: []float64{0}}
@@ -167,8 +166,6 @@ func (b *batch) prove(r *harness.FaultResult, j *oracle.Judgement, rules oracle.
 	r.Figures = append(r.Figures, proven)
 }
 
-// times returns the figures of a try: its longest window, if the lock was granted
-// again, its least margin and its longest overlap.
 func times(j oracle.Judgement) (window, margin, overlap []int64) {
 	granted, longest := false, time.Duration(0)
 	for _, w := range j.Windows {
@@ -186,8 +183,8 @@ func times(j oracle.Judgement) (window, margin, overlap []int64) {
 	return window, margin, overlap
 }
 
-// worth reports whether a try's history is to be kept: it shows what was not expected,
-// or for the first time that two held the lock, or that it is stuck.
+// worth reports whether a try's history is kept: it shows something unexpected, or the
+// first occurrence of an expected harm other than a stall.
 func (b *batch) worth(r *harness.FaultResult) bool {
 	for h := range r.Seen {
 		expected := r.Expected.Why == "" || slices.Contains(r.Expected.Harms, h)
@@ -198,11 +195,8 @@ func (b *batch) worth(r *harness.FaultResult) bool {
 	return false
 }
 
-// mostHistories is how many histories of a scenario and a lock are kept of a run.
 const mostHistories = 3
 
-// save keeps the history of s up to a moment in the plan's directory, and returns the
-// name of its file there, "" if enough are kept.
 func (b *batch) save(r *harness.FaultResult, s *Subject, n int, end int64) string {
 	if b.plan.Dir == "" || b.saved[r.Lock.Name] >= mostHistories {
 		return ""
@@ -224,7 +218,6 @@ func (b *batch) save(r *harness.FaultResult, s *Subject, n int, end int64) strin
 	return name
 }
 
-// rules are those that a history is judged by.
 func (b *batch) rules(v *harness.Variant, end int64) oracle.Rules {
 	prompt := b.scenario.Prompt
 	if prompt == 0 {

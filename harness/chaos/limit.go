@@ -9,8 +9,8 @@ import (
 	"locklab/internal/backend"
 )
 
-// A limit is the deadline of a try, which stands still while servers start: that
-// takes as long as the machine is busy.
+// A limit is the deadline of a try. It pauses while servers start, because a busy machine
+// delays that.
 type limit struct {
 	mu     sync.Mutex
 	timer  *time.Timer
@@ -19,7 +19,6 @@ type limit struct {
 	left   time.Duration
 }
 
-// limit returns a context for the try that ends with its deadline.
 func (t *Try) limit(ctx context.Context, deadline time.Duration) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	why := fmt.Errorf("chaos: %w after %v", context.DeadlineExceeded, deadline)
@@ -28,7 +27,6 @@ func (t *Try) limit(ctx context.Context, deadline time.Duration) (context.Contex
 	return ctx, func() { l.timer.Stop(); cancel(nil) }
 }
 
-// starting stops the clock until the function that it returns is called.
 func (l *limit) starting() func() {
 	if l == nil {
 		return func() {}
@@ -49,8 +47,7 @@ func (l *limit) starting() func() {
 	}
 }
 
-// Own starts servers for this try alone, which it may break. They are stopped when it
-// ends.
+// Own starts servers for this try only, which it may break. They stop when it ends.
 func (t *Try) Own(ctx context.Context, start func(context.Context) (*backend.Server, error)) (*backend.Server, error) {
 	defer t.Stage.limit.starting()()
 	server, err := start(ctx)

@@ -11,7 +11,7 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// LinkedOptions is how a Linked is made up. The zero value has the ticks and limits of
+// LinkedOptions configures a Linked. The zero value has the ticks and limits of
 // ZooKeeper's sample configuration.
 type LinkedOptions struct {
 	Servers   int           // 0 is 3
@@ -19,31 +19,29 @@ type LinkedOptions struct {
 	SyncLimit int           // in ticks; 0 is 5
 }
 
-// A Linked is a ZooKeeper ensemble of which any server can be cut off from the others,
-// while clients reach it as before. Its methods may be called by any goroutine.
+// A Linked is a ZooKeeper ensemble. Any server can be cut off from the others while
+// clients still reach it. Its methods may be called by any goroutine.
 type Linked struct {
 	server *backend.Server
-	follow *links // by which a server follows another
-	votes  *links // by which they elect
+	follow *links // connections for following
+	votes  *links // connections for elections
 
 	mu      sync.Mutex
 	deposed map[int]bool // since the last Heal
 }
 
-// links are proxies between servers.
 type links struct {
 	mu      sync.Mutex
-	proxies map[[2]int]*faultproxy.Proxy // by the servers from which and to which they lead
-	servers map[int]string               // to which addresses
+	proxies map[[2]int]*faultproxy.Proxy // by source and destination server
+	servers map[int]string               // addresses of destinations
 }
 
 func newLinks() *links {
 	return &links{proxies: make(map[[2]int]*faultproxy.Proxy), servers: make(map[int]string)}
 }
 
-// StartLinked starts a new ensemble, which the caller must Stop, whatever
-// LOCKLAB_ZOOKEEPER says. The error wraps [harness.ErrUnavailable] if there is no
-// program to start.
+// StartLinked starts a new ensemble, even if LOCKLAB_ZOOKEEPER is set. The caller must
+// Stop it. The error wraps [harness.ErrUnavailable] if there is no program to start.
 func StartLinked(ctx context.Context, o LinkedOptions) (*Linked, error) {
 	if o.TickTime == 0 {
 		o.TickTime = 2 * time.Second
@@ -65,7 +63,7 @@ func StartLinked(ctx context.Context, o LinkedOptions) (*Linked, error) {
 	return e, nil
 }
 
-// add puts a proxy between two servers, in place of one for ports that were taken.
+// add puts a proxy between two servers, replacing one whose ports were taken.
 func (l *links) add(from, to int, addr string) (string, error) {
 	p, err := faultproxy.New(addr, faultproxy.Unread, faultproxy.Options{
 		Await: 5 * time.Second,
@@ -84,9 +82,10 @@ func (l *links) add(from, to int, addr string) (string, error) {
 	return p.Addr(), nil
 }
 
-// callBack puts the address of a proxy into what a server says first that elects: its own
-// address, by which one of a greater number calls it back, past the proxies. The two
-// ports have the same number of digits, since the system chooses both.
+// callBack edits the first message of an electing server. It contains the server's own
+// address, and a server of a greater number calls back there, past the proxies. callBack
+// replaces it by the address of a proxy. The two ports have the same number of digits,
+// since the system chooses both.
 func (l *links) callBack(from, to int, raw []byte) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +96,6 @@ func (l *links) callBack(from, to int, raw []byte) []byte {
 	return bytes.Replace(raw, []byte(own), []byte(back.Addr()), 1)
 }
 
-// all returns the proxies.
 func (l *links) all() map[[2]int]*faultproxy.Proxy {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,7 +108,6 @@ func (l *links) close() {
 	}
 }
 
-// part lets vanish what a server and the others tell each other.
 func (l *links) part(server int) {
 	for way, p := range l.all() {
 		if way[0] == server || way[1] == server {
@@ -119,20 +116,19 @@ func (l *links) part(server int) {
 	}
 }
 
-// Server returns the servers. Stop of the Linked is theirs, too.
+// Server returns the servers. They stop with the Linked.
 func (e *Linked) Server() *backend.Server { return e.server }
 
-// Isolate cuts a server off: what it and the others tell each other vanishes, and
-// neither side hears of it. It goes on answering what it can answer alone, pings of
-// sessions and reads, until SyncLimit is over.
+// Isolate cuts a server off: traffic between it and the others disappears without notice
+// to either side. It still answers pings of sessions and reads until SyncLimit is over.
 func (e *Linked) Isolate(server int) {
 	e.follow.part(server)
 	e.votes.part(server)
 }
 
 // Depose breaks the connections of a leader on the side of its followers, which elect
-// another, and keeps it from hearing of that. It takes itself for the leader until
-// SyncLimit is over.
+// another, and hides that from the leader. It continues as a leader until SyncLimit is
+// over.
 func (e *Linked) Depose(leader int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -146,9 +142,9 @@ func (e *Linked) Depose(leader int) {
 	}
 }
 
-// Heal undoes Isolate and Depose: connections that lost something are reset, and new
-// ones are not hindered. The server that was cut off follows the others soon after, or
-// leads them if they had elected none.
+// Heal undoes Isolate and Depose: it resets connections that lost data and lets new ones
+// pass. The server that was cut off soon follows the others, or leads them if they had
+// elected no leader.
 func (e *Linked) Heal() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -158,14 +154,14 @@ func (e *Linked) Heal() {
 	for way, p := range e.follow.all() {
 		p.Partition(false)
 		if e.deposed[way[1]] {
-			p.Reset() // what is left of them is half open
+			p.Reset() // one side is half open
 			p.Refuse(false)
 		}
 	}
 	clear(e.deposed)
 }
 
-// Stop ends the servers, whatever was done to them, and then the links.
+// Stop ends the servers, in any state, and then the links.
 func (e *Linked) Stop() error {
 	err := e.server.Stop()
 	e.follow.close()

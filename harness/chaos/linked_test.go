@@ -15,9 +15,9 @@ import (
 	"locklab/internal/backend"
 )
 
-// TestLinked: a follower that is isolated stops serving while the others go on, a leader
-// that is deposed takes itself for one beside the new one, and both follow again when
-// the links have healed.
+// TestLinked checks that an isolated follower stops serving while the others continue,
+// and that a deposed leader still acts as one while there is a new leader. Both follow
+// again after Heal.
 func TestLinked(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
@@ -59,7 +59,7 @@ func TestLinked(t *testing.T) {
 	l.until(first, "follower")
 	l.until(second, "leader")
 
-	// The first to be called by the others when they elect, and never to call.
+	// The others call it in elections; it never calls.
 	if err := e.Server().Restart(ctx, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,6 @@ func (l linkedTest) leader() int {
 	return i
 }
 
-// until waits until a server says that it is what is wanted.
 func (l linkedTest) until(server int, want string) {
 	l.t.Helper()
 	addr := l.Server().Endpoint().Addrs[0][server]
@@ -95,8 +94,6 @@ func (l linkedTest) until(server int, want string) {
 	l.t.Logf("server %d: %s after %v", server, want, time.Since(began))
 }
 
-// mode returns what a server says it is: leader, follower, not serving, or "" if it
-// says nothing.
 func mode(addr string) string {
 	c, err := net.DialTimeout("tcp", addr, time.Second)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// loop locks and unlocks until the worker is told to stop.
 func (w *worker) loop(l *Loop) {
 	rng := rand.New(rand.NewPCG(l.Seed, uint64(w.id)))
 	span := func(d time.Duration) time.Duration {
@@ -35,7 +34,6 @@ func (w *worker) loop(l *Loop) {
 	}
 }
 
-// section is what a holder does.
 func (w *worker) section(h *holding, l *Loop, hold time.Duration) {
 	write := func(blind bool) {
 		if !l.Quiet && (blind || h.lease.Err() == nil) {

@@ -10,8 +10,8 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// TestLoopTold: a holder in a loop whose lease ends by itself was told, and has not
-// released the lock, though the loop unlocks at once.
+// TestLoopTold checks that a looping holder whose lease ends early is recorded as
+// notified and not as releasing, although the loop unlocks at once.
 func TestLoopTold(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
@@ -32,7 +32,7 @@ func TestLoopTold(t *testing.T) {
 			return err
 		},
 	}, chaos.Plan{}, "lapse")
-	if told < 2 || released > 2 { // each of two workers releases what it has at the end
+	if told < 2 || released > 2 { // each of two workers releases its hold at the end
 		t.Errorf("%d leases ended by themselves, %d were released", told, released)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"locklab/harness"
 )
 
-// nest makes h what the worker holds, inside of what it held before: of a lock that it
-// has taken again, or of one that it has lost and not released.
+// nest makes h the worker's current hold, inside its earlier ones: of a reentrant lock,
+// or of a lock that was lost and not released.
 func (w *worker) nest(h *holding) {
 	if w.held != nil {
 		w.outer = append(w.outer, w.held)
@@ -15,7 +15,6 @@ func (w *worker) nest(h *holding) {
 	w.held = h
 }
 
-// leave makes what is around the innermost hold the innermost.
 func (w *worker) leave() {
 	w.held = nil
 	if n := len(w.outer); n > 0 {
@@ -23,15 +22,14 @@ func (w *worker) leave() {
 	}
 }
 
-// swap changes the places of the innermost hold and the outermost.
 func (w *worker) swap() {
 	if len(w.outer) > 0 {
 		w.held, w.outer[0] = w.outer[0], w.held
 	}
 }
 
-// join makes w a worker of a client that was opened before, of its lock or, where it can
-// have several, of another one.
+// join makes w a worker of an existing client: of the same lock or, if the client can
+// have several, of another.
 func (w *worker) join(o *opening) error {
 	with := w.p.worker(o.With)
 	w.remote, w.key = with.remote, o.Key

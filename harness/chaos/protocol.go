@@ -9,46 +9,43 @@ import (
 	"locklab/harness/oracle"
 )
 
-// The two sides of a worker process talk in JSON, a value a line: commands on its
-// standard input, answers and events on its standard output. Credentials go through
-// the pipe only.
+// The lab and a worker process exchange JSON, one value per line: commands on standard
+// input, answers and events on standard output. Credentials go through the pipe only.
 
-// A command is what a worker is to do. Each is answered once, but for taken.
+// A command is an instruction to a worker. Each has one answer, except taken.
 type command struct {
 	ID     int    `json:"id"`
 	Do     string `json:"do"`
 	Worker int    `json:"worker"`
 
 	Open    *opening      `json:"open,omitempty"`
-	Timeout time.Duration `json:"timeout,omitempty"` // of Lock; 0 is none
+	Timeout time.Duration `json:"timeout,omitempty"` // of Lock; 0 is no limit
 	Shared  bool          `json:"shared,omitempty"`
 	Loop    *Loop         `json:"loop,omitempty"`
 	Taken   bool          `json:"taken,omitempty"`
 }
 
-// What a worker can do.
 const (
-	doOpen      = "open"       // connect, as a client of its own or as another worker of one
-	doLock      = "lock"       // answered when it is granted or has failed
+	doOpen      = "open"       // connect, as a new client or as another worker of a client
+	doLock      = "lock"       // answered when granted or failed
 	doTry       = "try"        //
-	doUnlock    = "unlock"     // what was acquired last
-	doOuter     = "outer"      // unlock what was acquired first
-	doAgain     = "again"      // unlock what was unlocked last once more
-	doWrite     = "write"      // to what the lock guards
+	doUnlock    = "unlock"     // the last acquisition
+	doOuter     = "outer"      // unlock the first acquisition
+	doAgain     = "again"      // repeat the last unlock
+	doWrite     = "write"      // to the guarded resource
 	doWriteHeld = "write held" // if the lease has not ended
 	doLoop      = "loop"       // begin to lock and unlock; answered at once
-	doStop      = "stop"       // end that, and any Lock that waits; answered when it has
+	doStop      = "stop"       // end the loop and any waiting Lock; answered when done
 	doClose     = "close"      // the client
 	doPing      = "ping"       // answered at once
-	doTook      = "took"       // what became of a write
+	doTook      = "took"       // the outcome of a write
 )
 
-// opening is how a worker connects.
 type opening struct {
 	Lock string           `json:"lock"`
 	Key  string           `json:"key"`
 	At   harness.Endpoint `json:"at"`
-	With int              `json:"with"` // whose client it joins; -1 for one of its own
+	With int              `json:"with"` // worker whose client it joins; -1 for a new client
 
 	Username, Password, ServerName string `json:",omitempty"`
 	TLS                            bool   `json:",omitempty"`
@@ -68,28 +65,28 @@ func (o *opening) endpoint() harness.Endpoint {
 	return at
 }
 
-// A Loop is how a worker locks and unlocks again and again. Its zero value does so
-// as fast as it can.
+// A Loop describes how a worker repeatedly locks and unlocks. Its zero value does so as
+// fast as possible.
 type Loop struct {
 	Hold, Think time.Duration
 
-	// Random draws each hold and think time evenly from 0 to twice what is said.
+	// Random draws each hold and think time uniformly from 0 to twice its value.
 	Random bool
 
-	// Timeout is how long it waits for the lock; 0 is for ever. A worker that
-	// does not get it tries again after Pause.
+	// Timeout limits the wait for the lock; 0 is no limit. A worker that fails
+	// retries after Pause.
 	Timeout time.Duration
 	Pause   time.Duration // 0 is 10 ms
 
 	// Try uses TryLock, with Pause between the tries.
 	Try bool
 
-	// Shared locks for reading, where the lock has readers.
+	// Shared locks for reading, if the lock has readers.
 	Shared bool
 
-	// Blind makes the holder write at the end of its section without asking its lease
-	// whether it still holds the lock, as after a pause between the question and the
-	// write. Otherwise a holder that was told writes no more.
+	// Blind makes the holder write at the end of its critical section without
+	// checking its lease, as after a pause between check and write. Otherwise a
+	// holder whose lease has ended does not write.
 	Blind bool
 
 	// Quiet leaves out the writes.
@@ -98,20 +95,19 @@ type Loop struct {
 	Seed uint64
 }
 
-// A delay is a time in which a process was kept from running.
 type delay struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
 }
 
-// A message is what a worker process says: the answer to a command, an event, a
-// write that waits to be taken, or when it did not run.
+// A message comes from a worker process: the answer to a command, an event, a write that
+// awaits its outcome, or a delay.
 type message struct {
 	ID    int    `json:"id,omitempty"`    // of the command it answers
-	Error string `json:"error,omitempty"` // of that
+	Error string `json:"error,omitempty"` // of the command
 	Kind  string `json:"kind,omitempty"`  // of the error: see the errors of package harness
 
-	Delay *delay `json:"delay,omitempty"` // the process did not run, or from and to are one and it runs
+	Delay *delay `json:"delay,omitempty"` // the process did not run; if from equals to, it runs
 
 	Worker int           `json:"worker"`
 	Event  *oracle.Event `json:"event,omitempty"`

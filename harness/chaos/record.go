@@ -10,43 +10,43 @@ import (
 
 // The bounds of histories.
 const (
-	// mostEvents is how many events a try keeps, of all locks: a worker that locks as
-	// fast as it can makes ten thousand a second. In a file they take some 100 bytes each.
+	// mostEvents is the number of events kept of a try, for all locks: a worker that
+	// locks as fast as it can makes ten thousand a second. In a file each takes some
+	// 100 bytes.
 	mostEvents = 1 << 21
 
-	// mostOfOne is how many of them one history may have: what is concluded from one of
-	// them takes up to 120 bytes in memory.
+	// mostOfOne is the limit for one history: judging it takes up to 120 bytes of
+	// memory per event.
 	mostOfOne = 1 << 20
 
-	// DefaultMemory is Plan.Memory if that is 0.
+	// DefaultMemory replaces a Plan.Memory of 0.
 	DefaultMemory = 16 << 20
 
 	eventBytes = 96 // of an event in memory, without its text
 )
 
-// A record is the history of a lock while it is made: the latest events in memory, and
-// those before them in a file once they take too much of it. What a scenario asks again
-// and again it knows without a look at either.
+// A record is the growing history of a lock. The latest events are in memory; earlier
+// ones move to a file when memory is full. Answers to frequent questions of scenarios are
+// kept separately.
 type record struct {
-	dir  string // of the file; "" is the system's for temporary files
-	most int    // events; the rest is left out
-	room int    // bytes of events in memory
+	dir  string // of the file; "" is the system's temporary directory
+	most int    // limit of events; the rest is dropped
+	room int    // limit of bytes of events in memory
 
 	recent  oracle.History
-	bytes   int      // that these take
-	file    *os.File // nil until there is no room
+	bytes   int      // bytes of recent
+	file    *os.File // nil until memory is full
 	spilled int      // events in the file
-	parts   []int64  // where those end that were written together, which are in order of time
-	err     error    // why the history is not whole
+	parts   []int64  // ends of the parts written together; each part is in order of time
+	err     error    // why the history is incomplete
 	cut     bool     // there were more than most
 
 	grants int
-	last   int64         // when the latest was
-	latest map[int]int64 // that of each worker
-	holds  map[int]bool  // workers that were granted the lock, and have neither released it nor been told that it is lost
+	last   int64         // time of the latest event
+	latest map[int]int64 // time of each worker's latest event
+	holds  map[int]bool  // workers that were granted the lock and have neither released it nor been notified of its loss
 }
 
-// add takes an event in, and makes room if there is too little.
 func (r *record) add(e oracle.Event) {
 	r.note(&e)
 	if r.spilled+len(r.recent) >= r.most {
@@ -76,8 +76,8 @@ func (r *record) note(e *oracle.Event) {
 	}
 }
 
-// spill moves what is in memory to the file, by time. If that fails the history is not whole, and
-// nothing more is kept.
+// spill moves the events in memory to the file, by time. After a failure the history is
+// incomplete and nothing more is kept.
 func (r *record) spill() error {
 	recent := r.recent
 	recent.Sort()
@@ -94,11 +94,11 @@ func (r *record) spill() error {
 	}
 	r.parts = append(r.parts, r.size()+n)
 	r.spilled += len(recent)
-	clear(recent) // their texts
+	clear(recent) // frees their texts
 	return nil
 }
 
-// size returns how many bytes of the file count.
+// size returns the valid size of the file in bytes.
 func (r *record) size() int64 {
 	if len(r.parts) == 0 {
 		return 0
@@ -106,8 +106,8 @@ func (r *record) size() int64 {
 	return r.parts[len(r.parts)-1]
 }
 
-// nameless returns a new file that has no name any more: the system takes it back when it
-// is closed or the process has ended, however it ends.
+// nameless returns a new file that is already unlinked: the system frees it when it is
+// closed or the process ends in any way.
 func nameless(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, "locklab-history-")
 	if err != nil {
@@ -119,7 +119,6 @@ func nameless(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// close takes the history back.
 func (r *record) close() {
 	if r.file != nil {
 		r.file.Close()

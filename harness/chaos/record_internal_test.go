@@ -15,7 +15,6 @@ import (
 	"locklab/harness/oracle"
 )
 
-// alternating is a history of a lock that two workers take in turn, n times.
 func alternating(n int) (h oracle.History) {
 	at := int64(1)
 	say := func(worker int, kind oracle.EventKind, token int, text string) {
@@ -37,8 +36,8 @@ func alternating(n int) (h oracle.History) {
 	return h
 }
 
-// TestRecord: a history is the same however little of it may be in memory, where no more
-// is, and what is in a file has no name.
+// TestRecord checks that a history does not depend on the memory limit, that the limit is
+// kept, and that its file has no name.
 func TestRecord(t *testing.T) {
 	want := alternating(500)
 	rules := oracle.Rules{Fenced: true}
@@ -87,8 +86,6 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestRecordNotWhole: an event that is missing in the file is an error, wherever it was,
-// and so is a file that cannot be made.
 func TestRecordNotWhole(t *testing.T) {
 	h := alternating(40)
 	for _, i := range []int{0, 9, 10, len(h)/2 - 1, len(h)/10*10 - 1} { // the last is the last of the file
@@ -114,8 +111,8 @@ func TestRecordNotWhole(t *testing.T) {
 	}
 }
 
-// TestReplay: the events come by time, and those of one time as they came in, however they
-// are spread over the file and memory, up to the moment that is asked for.
+// TestReplay checks the order of events, by time and then by arrival, for any split
+// between file and memory, up to the requested moment.
 func TestReplay(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, room := range []int{0, 3 * eventBytes, 50 * eventBytes, 1 << 30} {
@@ -142,8 +139,6 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayMemory counts what a long history takes in memory while it is judged, beside
-// what is concluded from it.
 func TestReplayMemory(t *testing.T) {
 	const events, room = 50_000, 1 << 18
 	r := record{dir: t.TempDir(), most: events, room: room}
@@ -170,7 +165,6 @@ func TestReplayMemory(t *testing.T) {
 	}
 }
 
-// TestRecordMemory counts what a long history takes beside its file.
 func TestRecordMemory(t *testing.T) {
 	const events, room = 100_000, 1 << 20
 	taken := func(room int) (heap int64, r *record) {

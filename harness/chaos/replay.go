@@ -9,14 +9,13 @@ import (
 	"locklab/harness/oracle"
 )
 
-// A replay is the events of a record, by time, and those of the same time as they came in.
-// Of the file it has one event of each part in memory.
+// A replay is the events of a record in order of time, ties in order of arrival. It keeps
+// one event of each part of the file in memory.
 type replay struct {
-	events iter.Seq[*oracle.Event] // to be gone through once
-	err    error                   // after that: an event is missing
+	events iter.Seq[*oracle.Event] // can be iterated once
+	err    error                   // valid after the iteration: an event is missing
 }
 
-// replay returns the events up to a moment.
 func (r *record) replay(end int64) *replay {
 	p := &replay{}
 	p.events = func(yield func(*oracle.Event) bool) {
@@ -42,7 +41,6 @@ func (r *record) replay(end int64) *replay {
 	return p
 }
 
-// missing returns an error if events of the file were not seen.
 func (r *record) missing(seen int, err error) error {
 	switch {
 	case err != nil:
@@ -53,7 +51,6 @@ func (r *record) missing(seen int, err error) error {
 	return r.err
 }
 
-// runs returns the parts of the file, and what is in memory, each at its first event.
 func (r *record) runs() (runs runs, err error) {
 	add := func(part int, next func() (oracle.Event, error)) error {
 		one := &run{part: part, next: next}
@@ -88,20 +85,18 @@ func (r *record) runs() (runs runs, err error) {
 	return runs, err
 }
 
-// A run is events in order of time.
 type run struct {
-	part int // by which of two runs the one is first that came in first
+	part int // orders events of equal time by arrival
 	head oracle.Event
 	next func() (oracle.Event, error)
 }
 
-// step goes on to the next event; the error is io.EOF if there is none.
 func (r *run) step() (err error) {
 	r.head, err = r.next()
 	return err
 }
 
-// runs is a heap, on top the one whose event is next.
+// runs is a heap; the run with the next event is on top.
 type runs []*run
 
 func (r runs) Len() int      { return len(r) }

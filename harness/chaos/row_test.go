@@ -21,20 +21,19 @@ import (
 
 var row = flag.Int("row", 0, "how many scenarios TestRow makes in a row")
 
-// rowScenarios are quick ones of each sort of fault: processes, connections, servers.
 var rowScenarios = []string{
 	"acquire-reply-lost", "readers-together", "holder-crash", "failed-try", "redis-wait-cut",
 	"release-reply-lost", "kept-error", "redis-promotion-cut", "two-of-a-client", "redis-restart-empty",
 }
 
-// rowLocks are few, so that there are many scenarios in a minute.
 var rowLocks = []string{"redis-queue", "redis-rw", "redis-poll-5ms", "zk-handoff", "zk-rw"}
 
-// rowParallel is how many scenarios are made at a time: they sleep most of it.
+// rowParallel is the number of concurrent scenarios: they mostly sleep.
 const rowParallel = 4
 
-// TestRow: scenarios in a row leave nothing: no process, open file or port, temporary
-// directory, goroutine, key without an end or ephemeral node. For hundreds:
+// TestRow checks that a sequence of scenarios leaves nothing: no process, open file or
+// port, temporary directory, goroutine, key without expiry or ephemeral node. For
+// hundreds:
 //
 //	go test ./harness/chaos -run TestRow -v -row 300 -timeout 40m
 func TestRow(t *testing.T) {
@@ -44,7 +43,7 @@ func TestRow(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	r := new(remains)
-	r.make(t, rowScenarios[:1]) // what stays is there after the first
+	r.make(t, rowScenarios[:1]) // the first try leaves permanent resources
 	files, was := opened(t), directories(t, temp)
 	leaktest.All(t)
 	for made := 0; made < *row; {
@@ -70,13 +69,11 @@ func TestRow(t *testing.T) {
 	}
 }
 
-// remains counts what scenarios leave on servers that outlive a try.
 type remains struct {
 	tries, failed          atomic.Int64
 	endless, ending, nodes atomic.Int64
 }
 
-// make makes the scenarios, each once on each lock.
 func (r *remains) make(t *testing.T, names []string) {
 	t.Helper()
 	p := &chaos.Plan{Tries: 2, Parallel: rowParallel, Seed: uint64(len(names))}
@@ -108,8 +105,8 @@ func (r *remains) make(t *testing.T, names []string) {
 	}
 }
 
-// count is s, whose second try looks at what the first has left when leases and sessions
-// are over.
+// count returns a copy of s whose second try counts the leftovers of the first after
+// leases and sessions have ended.
 func (r *remains) count(s *chaos.Scenario) *chaos.Scenario {
 	counted := *s
 	counted.Try = func(ctx context.Context, t *chaos.Try) error {
@@ -146,7 +143,6 @@ func (r *remains) count(s *chaos.Scenario) *chaos.Scenario {
 	return &counted
 }
 
-// directories returns what is in a directory.
 func directories(t *testing.T, dir string) (names []string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

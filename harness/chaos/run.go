@@ -16,57 +16,57 @@ import (
 	"locklab/harness"
 )
 
-// A Plan is which scenarios are tried on which locks, and how often.
+// A Plan selects the scenarios and locks to try, and how often.
 type Plan struct {
 	Scenarios []*Scenario
-	Locks     []*harness.Variant // those that a scenario does not apply to are left out
+	Locks     []*harness.Variant // locks that a scenario does not apply to are left out
 
-	// Tries is how often each scenario is tried on each lock; 0 is Scenario.Tries, or
+	// Tries is the number of tries per scenario and lock; 0 is Scenario.Tries, or
 	// Scenario.Short if Short is set.
 	Tries int
 	Short bool
 
-	Seed uint64 // of all that is random; the same one makes the same tries
+	Seed uint64 // of all randomness; the same seed makes the same tries
 
-	// Parallel is how many scenarios are tried at the same time, each with servers of
-	// its own; 0 is one. Times are those of a busier machine then.
+	// Parallel is the number of scenarios tried at the same time, each with its own
+	// servers; 0 is one. The machine is then busier, and times are longer.
 	Parallel int
 
-	// Budget, if not 0, is for how long tries are begun: each scenario is tried once in
-	// any case, and again as long as it is ahead of its share of the time.
+	// Budget, if not 0, is the time after which no try is started, except the first
+	// of each scenario. Each scenario is repeated while it is ahead of its share of
+	// the time.
 	Budget time.Duration
 
-	// Dir is where histories of harm are kept; "" keeps none.
+	// Dir is the directory for histories of harms; "" keeps none.
 	Dir string
 
-	// Memory is how many bytes of events the histories of a try may take in memory, all
-	// together; 0 is DefaultMemory. What is more goes to files in Dir, or if that is ""
-	// in the system's directory for temporary files. They have no names, so that they go
-	// with the process, however it ends. One at a time is read back to be judged.
+	// Memory is the limit in bytes for the histories of a try in memory, all
+	// together; 0 is DefaultMemory. The rest goes to files in Dir, or if Dir is "" in
+	// the system's temporary directory. They have no names, so they disappear with
+	// the process however it ends. They are read back one at a time to be judged.
 	Memory int
 
-	// Done, which may be nil, returns how many tries there have been before that count,
-	// and how many in all: they are not made again.
+	// Done, which may be nil, returns the number of earlier tries that count, and of
+	// all earlier tries: they are not repeated.
 	Done func(scenario, lock string) (count, all int)
 
-	// Begin, which may be nil, hears of each try before it is made. Neither it nor keep
-	// is called by two goroutines at once.
+	// Begin, which may be nil, is called before each try. Calls of Begin and keep
+	// never overlap.
 	Begin func(Progress)
 }
 
-// Progress is how far a plan has come.
+// Progress is the progress of a plan.
 type Progress struct {
 	Scenario *Scenario
-	Locks    int // that the try is made for
+	Locks    int // number of locks in the try
 	Try, Of  int // from 1
 }
 
-// keepAfter is how long results are gathered before they are handed on.
 const keepAfter = 20 * time.Second
 
-// Run makes the tries, and hands results on to keep as they come: those of a scenario
-// and a lock in parts, which add up. It returns the error of keep, or that ctx has
-// ended; what was finished before has been handed on.
+// Run makes the tries and passes results to keep as they arrive. The results of a
+// scenario and a lock come in parts, which add up. It returns the error of keep or of
+// ctx; results finished before have been passed on.
 func (p *Plan) Run(ctx context.Context, keep func(*harness.FaultResult) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -116,7 +116,6 @@ func (p *Plan) Run(ctx context.Context, keep func(*harness.FaultResult) error) e
 	return nil
 }
 
-// tries returns how often s is tried on each lock.
 func (p *Plan) tries(s *Scenario) int {
 	switch {
 	case p.Tries > 0:
@@ -127,8 +126,6 @@ func (p *Plan) tries(s *Scenario) int {
 	return s.Tries
 }
 
-// groups returns the locks that s is tried on, those together that are tried at the
-// same time.
 func (p *Plan) groups(s *Scenario) (groups [][]*harness.Variant) {
 	var all []*harness.Variant
 	for _, v := range p.Locks {
@@ -148,7 +145,6 @@ func (p *Plan) groups(s *Scenario) (groups [][]*harness.Variant) {
 	return groups
 }
 
-// A batch is the tries of one scenario on some locks.
 type batch struct {
 	plan     *Plan
 	scenario *Scenario
@@ -157,7 +153,7 @@ type batch struct {
 	begin    func(Progress)
 	pending  []*harness.FaultResult // in the order of the locks
 	since    time.Time
-	until    time.Time      // when no second try is begun; zero is never
+	until    time.Time      // no second try starts after it; zero is never
 	saved    map[string]int // histories, by lock
 	count    map[string]int // tries that count, or could not be made, by lock
 }
@@ -171,7 +167,7 @@ func (b *batch) run(ctx context.Context, locks []*harness.Variant) error {
 			b.count[v.Name], done[v.Name] = b.plan.Done(b.scenario.Name, v.Name)
 		}
 	}
-	lost := make(map[string]int) // tries in a row that could not be made
+	lost := make(map[string]int) // consecutive tries that could not be made
 	b.since = time.Now()
 	for n := range tries + spareTries(tries) {
 		if n > 0 && !b.until.IsZero() && time.Now().After(b.until) {
@@ -203,14 +199,12 @@ func (b *batch) run(ctx context.Context, locks []*harness.Variant) error {
 	return b.flush(false)
 }
 
-// mostFailures is how often in a row a fault that cannot be made is tried.
 const mostFailures = 3
 
-// spareTries is how many tries are made at most for those that do not count because the
-// machine did not run a process.
+// spareTries is the limit of extra tries for tries that do not count because the machine
+// did not run a process.
 func spareTries(tries int) int { return 3 + tries/4 }
 
-// runnable leaves out the locks that cannot run here, and says so the first time.
 func (b *batch) runnable(locks []*harness.Variant, say bool) (out []*harness.Variant, err error) {
 	for _, v := range locks {
 		if v.Unavailable == "" {
@@ -237,8 +231,8 @@ func (b *batch) try(ctx context.Context, locks []*harness.Variant, n int, lost m
 	err := b.scenario.Try(tctx, t)
 	over := cmp.Or(t.over, now())
 	if err != nil && tctx.Err() != nil && ctx.Err() == nil {
-		// The locks did not do by the deadline what the scenario waits for: what they
-		// did is judged.
+		// The locks did not reach the expected state by the deadline: their
+		// histories are judged.
 		for _, s := range t.Subjects {
 			s.Note("the try ended at its deadline of %v: %v", b.scenario.Deadline, err)
 		}
@@ -260,7 +254,7 @@ func (b *batch) try(ctx context.Context, locks []*harness.Variant, n int, lost m
 		r.Elapsed = time.Since(began)
 		b.count[r.Lock.Name] += r.Tries + r.Failed
 		lost[r.Lock.Name] = (lost[r.Lock.Name] + 1) * r.Failed
-		if errors.Is(s.failed, harness.ErrUnavailable) { // nor will it be
+		if errors.Is(s.failed, harness.ErrUnavailable) { // and will not be
 			lost[r.Lock.Name] = mostFailures
 		}
 		b.add(r)
@@ -268,7 +262,6 @@ func (b *batch) try(ctx context.Context, locks []*harness.Variant, n int, lost m
 	return nil
 }
 
-// newTry returns try n for these locks.
 func (b *batch) newTry(locks []*harness.Variant, n int) *Try {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %s %d", b.plan.Seed, b.scenario.Name, n)
@@ -282,14 +275,12 @@ func (b *batch) newTry(locks []*harness.Variant, n int) *Try {
 	return t
 }
 
-// forget frees what the histories take.
 func (t *Try) forget() {
 	for _, s := range t.Subjects {
 		s.drop()
 	}
 }
 
-// add keeps r until the next flush.
 func (b *batch) add(r *harness.FaultResult) {
 	i := slices.IndexFunc(b.pending, r.Same)
 	if i < 0 {
@@ -299,7 +290,6 @@ func (b *batch) add(r *harness.FaultResult) {
 	b.pending[i].Add(r)
 }
 
-// flush hands on what has been gathered.
 func (b *batch) flush(interrupted bool) error {
 	for _, r := range b.pending {
 		r.Interrupted = interrupted

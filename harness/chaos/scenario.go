@@ -12,61 +12,63 @@ import (
 	"locklab/harness"
 )
 
-// A Scenario is one failure and what is expected of locks under it: a declarative
-// value, listed in [Suite]. A try of it makes the fault once, for one lock or for many
-// at once, and each lock's history is judged.
+// A Scenario is one failure and the expected effect on locks: a declarative value, listed
+// in [Suite]. A try makes the fault once, for one lock or for many at once, and judges
+// each lock's history.
 type Scenario struct {
 	Name     string // lower case, words joined by '-'
 	Question string // ends with a question mark
-	Fault    string // what is done, in one line without a full stop
-	Source   string // where it was seen or described first
+	Fault    string // the injected fault, in one line without a full stop
+	Source   string // first report or description
 
-	// Tests are the guarantees that it puts to the test.
+	// Tests are the guarantees under test.
 	Tests []harness.Guarantee
 
-	// Locks is a regular expression: the names of the locks that it applies to, from
-	// beginning to end. Why it does not apply to others is in Fault.
+	// Locks is a regular expression that matches the full names of the locks it
+	// applies to. Fault explains why it does not apply to others.
 	Locks string
 
-	// Expect says what is expected of them: the first whose Locks match counts.
+	// Expect are the expected effects: the first whose Locks match counts.
 	Expect []Expectation
 
-	// Deadline is when a try ends, whatever the locks do. It counts after the
-	// servers have been started.
+	// Deadline is when a try ends in any case. It counts after the servers have been
+	// started.
 	Deadline time.Duration
 
-	// Prompt is for how long a free lock may wait for its next holder before
-	// that is a stall: what it takes to notice the failure where nothing has to run
-	// out, on a busy machine. 0 is a second.
+	// Prompt is how long a free lock may wait for its next holder before that is a
+	// stall: the time to notice the failure on a busy machine if nothing has to
+	// expire. 0 is a second.
 	Prompt time.Duration
 
-	// Arrival is how long after it asked a client is surely in line, if the lock
-	// serves in order: one without a server is not. 0 is oracle.DefaultArrival.
+	// Arrival is the time after a request until a client is surely in line, for locks
+	// that serve in order; a client without a server is not in line. 0 is
+	// oracle.DefaultArrival.
 	Arrival time.Duration
 
-	// Down: the fault may keep requests from all servers until the lock is granted
-	// again: a client that asks meanwhile may not be in line (oracle.Rules).
+	// Down reports that the fault may keep requests from all servers until the lock
+	// is granted again: a client that asks in the meantime may not be in line
+	// (oracle.Rules).
 	Down bool
 
-	// Alone makes tries for one lock at a time, where one would disturb the other.
+	// Alone tries one lock at a time, because one would disturb the other.
 	Alone bool
 
-	// Tries is how often the full run makes the fault, and Short how often a run of
-	// a minute does; 0 is not at all.
+	// Tries is the number of faults in a full run, and Short in a run of a minute; 0
+	// is none.
 	Tries, Short int
 
-	// Aims are limits for the figures of the locks that they name.
+	// Aims are limits for figures of the locks that they name.
 	Aims []Aim
 
-	// Try does it once. Its error says that the fault could not be made: then
-	// the try does not count.
+	// Try makes the fault once. An error means that the fault could not be made; the
+	// try does not count.
 	Try func(ctx context.Context, t *Try) error
 }
 
-// An Expectation is what a failure is expected to do to some locks.
+// An Expectation is the expected effect of a failure on some locks.
 type Expectation struct {
 	Locks string         // a regular expression, as in Scenario
-	Harms []harness.Harm // that are possible; none is safe
+	Harms []harness.Harm // possible harms; empty is safe
 	Why   string         // in one sentence without a full stop
 }
 
@@ -76,7 +78,7 @@ type Aim struct {
 	harness.FaultAim
 }
 
-// DefaultPrompt is Scenario.Prompt if that is 0.
+// DefaultPrompt replaces a Scenario.Prompt of 0.
 const DefaultPrompt = time.Second
 
 // Applies reports whether the scenario applies to a lock.
@@ -84,8 +86,7 @@ func (s *Scenario) Applies(lock harness.Lock) bool {
 	return lock.Traits.Needs != "" && matches(s.Locks, lock.Name)
 }
 
-// Expected returns what is expected of a lock. Of locks that no expectation names
-// nothing is.
+// Expected returns the expectation for a lock, empty if no expectation names it.
 func (s *Scenario) Expected(lock string) harness.Expectation {
 	for _, e := range s.Expect {
 		if matches(e.Locks, lock) {
@@ -95,7 +96,6 @@ func (s *Scenario) Expected(lock string) harness.Expectation {
 	return harness.Expectation{}
 }
 
-// result returns a result without a try.
 func (s *Scenario) result(v *harness.Variant) *harness.FaultResult {
 	r := &harness.FaultResult{
 		Scenario: s.Name, Question: s.Question, Fault: s.Fault, Source: s.Source, Tests: s.Tests,
@@ -114,7 +114,6 @@ func matches(pattern, name string) bool {
 	return err == nil && ok // Validate has compiled it
 }
 
-// scenarioName is what a name looks like: it is part of file names.
 var scenarioName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 // Validate returns one error that joins every mistake in ss, or nil.

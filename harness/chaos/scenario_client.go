@@ -8,23 +8,20 @@ import (
 	"locklab/harness"
 )
 
-// clientScenarios are what happens to the processes of clients.
 var clientScenarios = []*Scenario{holderPause, holderCrash}
 
-// A pair is a holder, or as many as a lock has permits, and what waits for the lock, in
-// two processes.
+// A pair is the holders of a lock, one per permit, and a waiter, in two processes.
 type pair struct {
 	holders []*Worker
 	next    *Worker
 }
 
-// pairs lets a worker of the first process hold each lock, and one of the second wait
-// for it and then lock and unlock by l.
+// pairs makes workers of the first process hold each lock. A worker of the second process
+// waits for it and then runs loop l.
 func pairs(ctx context.Context, t *Try, l Loop) (hosts []*Host, of map[*Subject]*pair, err error) {
 	return pairsAt(ctx, t, func(s *Subject) (harness.Endpoint, error) { return t.At(ctx, s.Variant) }, l)
 }
 
-// pairsAt is pairs on the servers that at returns.
 func pairsAt(ctx context.Context, t *Try, at func(*Subject) (harness.Endpoint, error), l Loop) (hosts []*Host, of map[*Subject]*pair, err error) {
 	if hosts, err = t.Hosts(2); err != nil {
 		return nil, nil, err
@@ -54,20 +51,19 @@ func pairsAt(ctx context.Context, t *Try, at func(*Subject) (harness.Endpoint, e
 	return hosts, of, t.Each(func(s *Subject) error { return of[s].begin(ctx, l) })
 }
 
-// first is Acquire of a lock that is free, which fails if that takes long: the other locks
-// of the try do not wait for one that loses its wake-ups.
+// first acquires a free lock and fails if that takes long: other locks of the try must
+// not wait for one that loses wake-ups.
 func (w *Worker) first(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, firstGrant, errNotGranted)
 	defer cancel()
 	return w.Acquire(ctx, 0)
 }
 
-// firstGrant is long enough for a virtual machine of Java that has just been started.
+// firstGrant is long enough for a Java virtual machine that has just started.
 const firstGrant = 10 * time.Second
 
 var errNotGranted = errors.New("chaos: the lock, which is free, is not granted")
 
-// begin lets the holders hold the lock, and the next one wait.
 func (p *pair) begin(ctx context.Context, l Loop) error {
 	for _, w := range p.holders {
 		if err := w.first(ctx); err != nil {
@@ -80,11 +76,10 @@ func (p *pair) begin(ctx context.Context, l Loop) error {
 	return p.next.Loop(ctx, l)
 }
 
-// ordinary is the loop of workers that nothing is done to.
 var ordinary = Loop{Hold: 20 * time.Millisecond, Think: 20 * time.Millisecond, Random: true}
 
-// outlived is after how long the lease or the session of a client that is gone is
-// surely over.
+// outlived is the time after which the lease or session of a dead client has surely
+// ended.
 func outlived(lock *harness.Variant) time.Duration {
 	if lock.Traits.Needs == harness.KindZooKeeper {
 		return 2 * SessionTimeout
@@ -141,7 +136,7 @@ var holderPause = &Scenario{
 			wait, cancel := context.WithTimeout(ctx, TTL/2)
 			defer cancel()
 			for _, w := range of[s].holders {
-				w.Release(wait) // it fails where the lock is lost, after ten seconds with Curator
+				w.Release(wait) // fails if the lock is lost, after ten seconds with Curator
 			}
 			t.Sleep(ctx, 5*ordinary.Hold)
 			return nil
@@ -184,5 +179,4 @@ var holderCrash = &Scenario{
 	},
 }
 
-// tick is the tickTime of ensembles that scenarios start.
 const tick = 500 * time.Millisecond

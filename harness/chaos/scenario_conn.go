@@ -11,22 +11,18 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// connScenarios are what happens on the connections between clients and Redis.
 var connScenarios = []*Scenario{acquireReplyLost, acquireRequestLost, releaseReplyLost, releaseLate, releaseStale}
 
 const (
-	// redisLocks are kept by Redis.
 	redisLocks = "redis-.*|redsync.*|bsm-redislock-.*|rueidislock.*"
 
-	// redisKinds is one of each kind: where time counts, those that differ in their
-	// pauses only would keep the machine busy.
+	// redisKinds has one lock of each kind: locks that differ only in their pauses
+	// would overload the machine when time matters.
 	redisKinds = "redis-(queue|reentrant|redisson12|fair-redisson|poll-5ms|pubsub|unsafe|setnx|rw|semaphore|multi|redlock|cohort|token)|redsync-1ms|bsm-redislock-1ms|rueidislock.*"
 
-	// redisRecommended are those of them to recommend.
 	redisRecommended = "redis-(queue|reentrant|rw|semaphore|multi|cohort)"
 )
 
-// about matches the requests of Redis clients that name the lock, but for those ops.
 func about(s *Subject, but ...string) func(faultproxy.Message) bool {
 	return func(m faultproxy.Message) bool {
 		words, _ := m.Body.([]string)
@@ -34,10 +30,9 @@ func about(s *Subject, but ...string) func(faultproxy.Message) bool {
 	}
 }
 
-// A wire is what a client reaches its servers through.
+// A wire is the proxies between a client and its servers.
 type wire []*faultproxy.Proxy
 
-// wired connects a client of a lock to the usual servers, through a wire of its own.
 func (t *Try) wired(ctx context.Context, h *Host, s *Subject) (*Worker, wire, error) {
 	at, err := t.At(ctx, s.Variant)
 	if err != nil {
@@ -46,7 +41,6 @@ func (t *Try) wired(ctx context.Context, h *Host, s *Subject) (*Worker, wire, er
 	return t.wiredTo(ctx, h, s, at)
 }
 
-// wiredTo is wired to servers at.
 func (t *Try) wiredTo(ctx context.Context, h *Host, s *Subject, at harness.Endpoint) (*Worker, wire, error) {
 	at, proxies, err := t.Through(at)
 	if err != nil {
@@ -56,7 +50,6 @@ func (t *Try) wiredTo(ctx context.Context, h *Host, s *Subject, at harness.Endpo
 	return w, proxies, err
 }
 
-// plain connects a client of a lock to the usual servers.
 func (t *Try) plain(ctx context.Context, h *Host, s *Subject) (*Worker, error) {
 	at, err := t.At(ctx, s.Variant)
 	if err != nil {
@@ -71,8 +64,8 @@ func (w wire) each(f func(p *faultproxy.Proxy)) {
 	}
 }
 
-// inject puts a fault on the way to each server, and returns a function that takes
-// back what has not hit.
+// inject adds a fault to each server's proxy. It returns a function that removes the
+// faults that have not hit yet.
 func (w wire) inject(f faultproxy.Fault) (remove func(), hit func() bool) {
 	var faults []*faultproxy.Injection
 	for _, p := range w {
@@ -84,7 +77,7 @@ func (w wire) inject(f faultproxy.Fault) (remove func(), hit func() bool) {
 		}
 	}
 	hit = func() bool {
-		end := time.After(TTL / 2) // a client may hear of it before it is noted
+		end := time.After(TTL / 2) // a client may react before the hit is recorded
 		return slices.ContainsFunc(faults, func(i *faultproxy.Injection) bool {
 			select {
 			case <-i.Done():
@@ -97,10 +90,9 @@ func (w wire) inject(f faultproxy.Fault) (remove func(), hit func() bool) {
 	return remove, hit
 }
 
-// errNoHit says that the client has not sent what was to be lost.
 var errNoHit = errors.New("chaos: the request that was to be hit was not sent")
 
-// warm lets workers lock and unlock once, so that the servers know the scripts.
+// warm makes workers lock and unlock once, so that the servers have the scripts.
 func warm(ctx context.Context, ws ...*Worker) error {
 	for _, w := range ws {
 		if err := errors.Join(w.Acquire(ctx, 0), w.Release(ctx)); err != nil {
@@ -110,11 +102,10 @@ func warm(ctx context.Context, ws ...*Worker) error {
 	return nil
 }
 
-// orphanAim is that a lost message leaves no lock without a holder.
 var orphanAim = []Aim{{redisRecommended, harness.FaultAim{Figure: "orphans", Quantile: 1, Limit: 0, Text: "none"}}}
 
-// lost makes tries in which a message of an attempt is lost, once of TryLock and once
-// of Lock. What the client was granted it releases. Then another client asks.
+// lost makes tries that lose one message of an attempt: once of TryLock, once of Lock.
+// The client releases any grant. Then another client asks.
 func lost(do faultproxy.Action) func(ctx context.Context, t *Try) error {
 	return func(ctx context.Context, t *Try) error {
 		hosts, err := t.Hosts(2)
@@ -155,8 +146,8 @@ func lost(do faultproxy.Action) func(ctx context.Context, t *Try) error {
 	}
 }
 
-// allGet lets clients that together may hold a lock do so for a moment, and reports
-// whether it was free for them.
+// allGet makes all clients acquire a lock for a moment, as many as may hold it together,
+// and reports whether they all could.
 func allGet(ctx context.Context, ws []*Worker) bool {
 	began := time.Now()
 	got := 0
@@ -242,7 +233,7 @@ var releaseReplyLost = &Scenario{
 				err := w.Acquire(wait, 2*TTL)
 				cancel()
 				if err != nil {
-					return nil // its history shows why
+					return nil // the history has the reason
 				}
 				remove, _ := wire.inject(faultproxy.Fault{Match: about(s, "get", "pttl")})
 				s.Fault("reply to the release lost")
@@ -255,7 +246,6 @@ var releaseReplyLost = &Scenario{
 	},
 }
 
-// crowd lets n clients of a host lock and unlock.
 func (t *Try) crowd(ctx context.Context, h *Host, s *Subject, n int) error {
 	for range n {
 		w, err := t.plain(ctx, h, s)

@@ -8,14 +8,10 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// cutScenarios cut a holder off from its servers.
 var cutScenarios = []*Scenario{holderCutOff, holderUnheard, holderDeaf, renewalsLost}
 
-// toldAim is that a holder that is cut off is told before another client enters.
 var toldAim = []Aim{{redisRecommended, harness.FaultAim{Figure: "margin", Quantile: 0, Least: true, Limit: 0, Text: "told before the next one enters"}}}
 
-// cutOff lets a client of each lock hold it and another one wait, does something to the
-// wire of the holder, and waits until the next one has the lock.
 func cutOff(what string, cut func(s *Subject, w wire)) func(ctx context.Context, t *Try) error {
 	return func(ctx context.Context, t *Try) error {
 		hosts, err := t.Hosts(2)
@@ -51,7 +47,8 @@ func cutOff(what string, cut func(s *Subject, w wire)) func(ctx context.Context,
 	}
 }
 
-// draw returns a number of the try below n for a lock. Try.Rand is for one goroutine.
+// draw returns a random number below n for a lock, determined by the seed. Try.Rand is
+// not safe for concurrent use.
 func (s *Subject) draw(t *Try, n int64) int64 {
 	seed := t.Seed
 	for _, c := range s.Variant.Name {
@@ -60,13 +57,11 @@ func (s *Subject) draw(t *Try, n int64) int64 {
 	return int64(seed>>1) % n
 }
 
-// leaseOver is why the next client waits when the holder is cut off.
 var leaseOver = []Expectation{
 	{"redis-token", []harness.Harm{harness.Stall, harness.Stuck}, "it has no lease: the others wait for ever"},
 	{".*", []harness.Harm{harness.Stall}, "the next client waits until the lease is over, and the holder is told before"},
 }
 
-// cutExpect is leaseOver, and what is wrong with some.
 var cutExpect = append([]Expectation{
 	{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck, harness.TwoHolders}, "it reckons its lease from the reply; a waiter that asks how long the lock is taken just when the lease is over takes the answer for never (B21)"},
 	{"rueidislock.*", []harness.Harm{harness.Stall, harness.Stuck, harness.TwoHolders}, "its holder waits for the answer to a renewal until the time is over that it has asked for, half a lease too late; a waiter may miss the end of a key"},

@@ -10,12 +10,8 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// noiseScenarios are connections that are bad for a while, while several clients lock
-// and unlock.
 var noiseScenarios = []*Scenario{redisResets, redisSilent, redisLatency, poolExhausted, poolUsedUp}
 
-// disturbed lets four clients of each lock, each through a wire of its own, lock and unlock,
-// does something to the wires, and lets them go on for a while.
 func disturbed(l Loop, disturb func(ctx context.Context, t *Try, s *Subject, wires wire) error, after time.Duration) func(ctx context.Context, t *Try) error {
 	return func(ctx context.Context, t *Try) error {
 		hosts, err := t.Hosts(2)
@@ -135,7 +131,7 @@ var redisLatency = &Scenario{
 	}, TTL/2),
 }
 
-// Over tells the history of one lock that a fault has been undone.
+// Over records in the history of one lock that a fault has been undone.
 func (s *Subject) Over(format string, args ...any) {
 	s.record(oracle.Event{At: now(), Worker: -1, Kind: oracle.Over, Text: fmt.Sprintf(format, args...)})
 }
@@ -192,7 +188,6 @@ var poolExhausted = &Scenario{
 	},
 }
 
-// left reports the least that was left of a lease when it was granted.
 func (s *Subject) left() {
 	least, any := time.Duration(0), false
 	s.visit(func(e *oracle.Event) {

@@ -47,7 +47,7 @@ var poolUsedUp = &Scenario{
 					return err
 				}
 			}
-			t.Sleep(ctx, TTL/2) // what they ask at first goes by the same connections
+			t.Sleep(ctx, TTL/2) // their first requests use the same connections
 			wire.each(func(p *faultproxy.Proxy) {
 				p.Delay(faultproxy.Request, 100*time.Millisecond)
 				p.Delay(faultproxy.Reply, 100*time.Millisecond)
@@ -55,19 +55,18 @@ var poolUsedUp = &Scenario{
 			s.Fault("messages are late")
 			t.Sleep(ctx, 4*TTL)
 			s.lost(holder)
-			holder.Release(ctx) // it fails where the lock is lost
+			holder.Release(ctx) // fails if the lock is lost
 			return nil
 		})
 	},
 }
 
-// showLost shows that a holder was told that it lost the lock, unless the machine kept a
-// process that was to renew it from running for half of its lease.
+// showLost shows that a holder was notified of a loss, unless the machine kept a process
+// that renews the lease from running for half the lease.
 func (s *Subject) showLost(e *oracle.Event, format string, args ...any) {
 	s.ShowTimed(harness.Lost, e.At-int64(TTL), e.At, TTL/2, format, args...)
 }
 
-// lost reports whether a holder that was to keep the lock has lost it.
 func (s *Subject) lost(w *Worker) {
 	var told []oracle.Event
 	s.visit(func(e *oracle.Event) {

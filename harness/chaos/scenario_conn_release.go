@@ -52,7 +52,7 @@ var releaseLate = &Scenario{
 			t.work.Go(func() { released <- w.Release(ctx) })
 			for _, h := range holders {
 				if err := h.Acquire(ctx, 3*TTL); err != nil {
-					break // its history shows why
+					break // the history has the reason
 				}
 			}
 			waits := third.Begin(ctx, 2*TTL)
@@ -71,7 +71,6 @@ var releaseLate = &Scenario{
 	},
 }
 
-// holders connects as many clients of a lock as may hold it.
 func (t *Try) holders(ctx context.Context, h *Host, s *Subject) (ws []*Worker, err error) {
 	for range max(1, s.Variant.Traits.Permits) {
 		w, err := t.plain(ctx, h, s)
@@ -123,8 +122,8 @@ var releaseStale = &Scenario{
 	},
 }
 
-// A stale is a client that releases what it has not, those that hold the lock then,
-// and one more that must not get it.
+// A stale is a client that releases a lock it does not hold, the current holders, and an
+// extra client that must not get the lock.
 type stale struct {
 	first  *Worker
 	others []*Worker
@@ -132,7 +131,6 @@ type stale struct {
 	lost   bool
 }
 
-// twice lets the first release twice, and hold the lock again.
 func (x *stale) twice(ctx context.Context, t *Try, hosts []*Host, s *Subject) (err error) {
 	if x.first, err = t.plain(ctx, hosts[0], s); err != nil {
 		return err
@@ -162,21 +160,18 @@ func (x *stale) twice(ctx context.Context, t *Try, hosts []*Host, s *Subject) (e
 	return x.first.Acquire(ctx, 0)
 }
 
-// intrude lets one more client ask for the lock, which is held.
 func (x *stale) intrude(ctx context.Context) {
 	if x.extra.Acquire(ctx, 200*time.Millisecond) == nil {
 		x.extra.Release(ctx)
 	}
 }
 
-// lose lets the others take the lock while the first is stopped.
 func (x *stale) lose(ctx context.Context, s *Subject) {
 	for _, w := range x.others {
 		x.lost = w.Acquire(ctx, outlived(s.Variant)) == nil
 	}
 }
 
-// late lets the first release what it has lost.
 func (x *stale) late(ctx context.Context, t *Try, s *Subject) {
 	wait, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -189,7 +184,7 @@ func (x *stale) late(ctx context.Context, t *Try, s *Subject) {
 	}
 }
 
-// said reports what a release has said that was none.
+// said reports a wrong result of a release of a lock that was not held.
 func (x *stale) said(s *Subject, what string, err error) {
 	if !errors.Is(err, harness.ErrNotHeld) {
 		s.Show(harness.Misled, "%s said %v", what, err)

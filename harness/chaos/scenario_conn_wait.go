@@ -10,10 +10,8 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// waiterScenarios are what happens to clients that wait.
 var waiterScenarios = []*Scenario{wakeupLost, waiterCrash, waiterHolderCrash, manyWaiters}
 
-// wakeups is how often wakeupLost loses one.
 const wakeups = 3
 
 var wakeupLost = &Scenario{
@@ -42,7 +40,7 @@ var wakeupLost = &Scenario{
 			if err != nil {
 				return err
 			}
-			at.Lease = 4 * TTL // what a lost wake-up costs
+			at.Lease = 4 * TTL // the cost of a lost wake-up
 			var holders []*Worker
 			for range max(1, s.Variant.Traits.Permits) {
 				w, err := hosts[0].Open(ctx, s, at)
@@ -70,12 +68,12 @@ var wakeupLost = &Scenario{
 	},
 }
 
-// loseWakeup has the holders release while the waiter cannot hear of it, and returns
-// how long it takes to get the lock from when it can again.
+// loseWakeup makes the holders release while the waiter is unreachable. It returns the
+// time from the end of that until the waiter has the lock.
 func (t *Try) loseWakeup(ctx context.Context, s *Subject, holders []*Worker, w *Worker, wire wire) time.Duration {
 	for _, h := range holders {
 		if h.Acquire(ctx, 5*TTL) != nil {
-			return 0 // its history shows why
+			return 0 // the history has the reason
 		}
 	}
 	waits := w.Begin(ctx, 5*TTL)
@@ -95,10 +93,8 @@ func (t *Try) loseWakeup(ctx context.Context, s *Subject, holders []*Worker, w *
 	return time.Since(began)
 }
 
-// queueLocks are those that may have a queue, and some that have none.
 const queueLocks = redisKinds + "|zk-(handoff|fair|curator|herd|rw|multi|cohort|persistent)|go-zookeeper-lock"
 
-// queueExpect is what the death of a waiter does.
 var queueExpect = []Expectation{
 	{"redis-token", []harness.Harm{harness.Stall, harness.Stuck, harness.Overtaken}, "it has no lease, and a waiter joins the end of the line again every second"},
 	{"zk-persistent|redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "nothing ends what a dead client leaves: no session, or a key without an end"},
@@ -107,8 +103,8 @@ var queueExpect = []Expectation{
 	{".*", []harness.Harm{harness.Stall}, "the ticket of the dead waiter goes with its session"},
 }
 
-// crash lets three clients wait one behind the other, kills the second of them, and
-// with holder what holds the lock, or else that releases it.
+// crash makes three clients wait in order and kills the second. It also kills the holder
+// if holder is set; otherwise the holder releases.
 func crash(holder bool) func(ctx context.Context, t *Try) error {
 	return func(ctx context.Context, t *Try) error {
 		hosts, err := t.Hosts(4)
@@ -138,13 +134,11 @@ func crash(holder bool) func(ctx context.Context, t *Try) error {
 	}
 }
 
-// A line is the holders of a lock and its waiters, in order.
 type line struct {
 	holders, waiters []*Worker
 	granted          []<-chan error
 }
 
-// form lets hosts[0] hold the lock, and each other wait for it.
 func (l *line) form(ctx context.Context, t *Try, hosts []*Host, s *Subject) (err error) {
 	if l.holders, err = t.holders(ctx, hosts[0], s); err != nil {
 		return err
@@ -168,7 +162,6 @@ func (l *line) form(ctx context.Context, t *Try, hosts []*Host, s *Subject) (err
 	return nil
 }
 
-// served releases what the waiters are granted, for a while.
 func (l *line) served(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -247,10 +240,8 @@ var manyWaiters = &Scenario{
 	},
 }
 
-// crowdSize is how many wait in manyWaiters.
 const crowdSize = 1000
 
-// many lets a crowd wait for one lock, and reports how it was served.
 func (t *Try) many(ctx context.Context, s *Subject) error {
 	hosts, err := t.Hosts(4)
 	if err != nil {
@@ -271,7 +262,7 @@ func (t *Try) many(ctx context.Context, s *Subject) error {
 		if err != nil {
 			return err
 		}
-		for _, w := range workers { // at once: which of a group comes first is not known
+		for _, w := range workers { // at once: the order within a group is unknown
 			granted := w.Begin(ctx, 0)
 			t.work.Go(func() {
 				err := <-granted
@@ -292,7 +283,6 @@ func (t *Try) many(ctx context.Context, s *Subject) error {
 	return nil
 }
 
-// drained counts how many of a crowd are served.
 func (s *Subject) drained(ctx context.Context, served <-chan bool) {
 	began, got := now(), 0
 	for range crowdSize {
@@ -313,7 +303,6 @@ func (s *Subject) drained(ctx context.Context, served <-chan bool) {
 	}
 }
 
-// group connects a client with n workers.
 func (t *Try) group(ctx context.Context, h *Host, s *Subject, n int) ([]*Worker, error) {
 	first, err := t.plain(ctx, h, s)
 	if err != nil {

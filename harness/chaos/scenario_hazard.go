@@ -13,45 +13,44 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// hazardScenarios are what published locks of ZooKeeper are known to get wrong. The
-// fault of each is one that a good lock does not notice: a ticket that goes at the
-// wrong moment, a second goroutine, a node of another's.
+// hazardScenarios test known defects of published ZooKeeper locks. A good lock does not
+// notice their faults: a ticket that disappears at the wrong moment, a second goroutine,
+// a node of another client.
 var hazardScenarios = slices.Concat(hazardWatchScenarios, hazardTicketScenarios, hazardNodeScenarios, hazardClientScenarios, hazardNestedScenarios)
 
-// Locks that expectations of hazards share.
 const (
 	// hazardRelics run published code on the plain client library.
 	hazardRelics = "zk-(fair|writelock|boolean-mutex|two-level)-historical"
 
-	// hazardTries have a TryLock.
 	hazardTries = "zk-(handoff|fair|curator|herd|rw|rw-curator|semaphore|semaphore-v2|multi|two-level|two-level-local-first|cohort|poll|persistent|writelock|boolean-mutex|boolean-mutex-historical|two-level-historical)|curator-.*"
 
-	// hazardWatchers have waiters that watch the ticket of another.
+	// hazardWatchers have waiters that watch another client's ticket.
 	hazardWatchers = "zk-(handoff|fair|curator|rw|rw-curator|multi|two-level|two-level-local-first|cohort|persistent|writelock|boolean-mutex)|" + hazardRelics + "|go-zookeeper-lock|curator-(mutex|mutex-shared|rw)"
 )
 
 const (
-	// hazardPrompt is how long a lock may stay free here: nothing has to run out, and
-	// what fails does so for longer.
+	// hazardPrompt is how long a lock may stay free here: nothing has to expire, and
+	// a failure lasts longer.
 	hazardPrompt = 2 * time.Second
 
-	// hazardWait is for how long a scenario waits for what may never come, and
-	// hazardPatience for what is to come in any case: a busy machine is not stuck.
+	// hazardWait is the time limit for an event that may never happen, and
+	// hazardPatience for one that happens in any case: a busy machine is not stuck.
 	hazardWait     = hazardPrompt + hazardPrompt/4
 	hazardPatience = 15 * time.Second
 
-	// hazardSession is the timeout of sessions that are not to expire: the servers grant
-	// up to 20 ticks.
+	// hazardSession is the timeout of sessions that must not expire: the servers
+	// grant up to 20 ticks.
 	hazardSession = 8 * time.Second
 
-	// hazardPoll is for how long it waits for one that polls every three seconds.
+	// hazardPoll is the time limit for a client that polls every three seconds.
 	hazardPoll = 3500 * time.Millisecond
 
-	// hazardDelay is what a slow connection takes: longer than what happens meanwhile.
+	// hazardDelay is the latency of a slow connection: longer than the events during
+	// it.
 	hazardDelay = 300 * time.Millisecond
 )
 
-// A queue is the clients of one lock in one process, and what the server has of them.
+// A queue is the clients of one lock in one process, and their nodes on the server.
 type queue struct {
 	t    *Try
 	s    *Subject
@@ -62,8 +61,8 @@ type queue struct {
 	holders []*Worker // as many as the lock has permits
 }
 
-// queues does f for every lock at the same time, in one process, on servers that all
-// tries share. Its sessions are so long that none expires.
+// queues runs f for every lock concurrently in one process, on servers that all tries
+// share. Its sessions are too long to expire.
 func (t *Try) queues(ctx context.Context, f func(q *queue) error) error {
 	return t.queuesAt(func(v *harness.Variant) (harness.Endpoint, error) {
 		at, err := t.At(ctx, v)
@@ -72,12 +71,10 @@ func (t *Try) queues(ctx context.Context, f func(q *queue) error) error {
 	}, f)
 }
 
-// shortQueues is queues with sessions that expire soon.
 func (t *Try) shortQueues(ctx context.Context, f func(q *queue) error) error {
 	return t.queuesAt(func(v *harness.Variant) (harness.Endpoint, error) { return t.At(ctx, v) }, f)
 }
 
-// queuesAt is queues on the servers that where says: ZooKeeper's are the same for all.
 func (t *Try) queuesAt(where func(*harness.Variant) (harness.Endpoint, error), f func(q *queue) error) error {
 	host, err := t.Host()
 	if err != nil {
@@ -103,10 +100,8 @@ func (t *Try) queuesAt(where func(*harness.Variant) (harness.Endpoint, error), f
 	})
 }
 
-// open connects a client.
 func (q *queue) open(ctx context.Context) (*Worker, error) { return q.host.Open(ctx, q.s, q.at) }
 
-// hold lets as many clients hold the lock as it has permits.
 func (q *queue) hold(ctx context.Context) error {
 	for range max(1, q.s.Variant.Traits.Permits) {
 		w, err := q.open(ctx)
@@ -121,7 +116,6 @@ func (q *queue) hold(ctx context.Context) error {
 	return nil
 }
 
-// through connects a client by a proxy of its own, which shows see all messages.
 func (q *queue) through(ctx context.Context, see func(faultproxy.Sighting)) (*Worker, *faultproxy.Proxy, error) {
 	p, err := faultproxy.New(q.at.Addrs[0][0], faultproxy.ZooKeeper, faultproxy.Options{Observe: see})
 	if err != nil {
@@ -134,10 +128,8 @@ func (q *queue) through(ctx context.Context, see func(faultproxy.Sighting)) (*Wo
 	return w, p, err
 }
 
-// release lets the first holder go.
 func (q *queue) release(ctx context.Context) error { return q.holders[0].Release(ctx) }
 
-// waits makes w wait for the lock, and returns when it has a ticket.
 func (q *queue) waits(ctx context.Context, w *Worker) (<-chan error, error) {
 	before := len(q.tickets())
 	done := w.Begin(ctx, 0)
@@ -145,7 +137,6 @@ func (q *queue) waits(ctx context.Context, w *Worker) (<-chan error, error) {
 	return done, err
 }
 
-// wait is for how long to wait for the lock before it counts as stuck.
 func (q *queue) wait() time.Duration {
 	if len(q.t.scenario.Expected(q.s.Variant.Name).Harms) > 0 {
 		return hazardWait
@@ -153,14 +144,12 @@ func (q *queue) wait() time.Duration {
 	return hazardPatience
 }
 
-// until is Try.Until that gives up long before the try does.
 func (q *queue) until(ctx context.Context, what string, done func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, hazardPatience)
 	defer cancel()
 	return q.t.Until(ctx, what, done)
 }
 
-// ends waits for the answer to a Begin, and reports whether it came.
 func (q *queue) ends(ctx context.Context, done <-chan error, wait time.Duration) (err error, came bool) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -174,8 +163,8 @@ func (q *queue) ends(ctx context.Context, done <-chan error, wait time.Duration)
 	}
 }
 
-// passes waits until w, of which done is the Begin, has the lock, lets it hold it for a
-// moment, and reports whether it had it.
+// passes waits until w, which began with done, has the lock and releases it after a
+// moment. It reports whether w had it.
 func (q *queue) passes(ctx context.Context, w *Worker, done <-chan error) bool {
 	err, came := q.ends(ctx, done, q.wait())
 	if !came || err != nil {
@@ -186,8 +175,6 @@ func (q *queue) passes(ctx context.Context, w *Worker, done <-chan error) bool {
 	return true
 }
 
-// insists asks for the lock again and again while Lock fails, holds it for a moment, and
-// reports whether it had it, and the last error.
 func (q *queue) insists(ctx context.Context, w *Worker) (had bool, err error) {
 	for end := time.Now().Add(q.wait()); time.Now().Before(end) && ctx.Err() == nil; {
 		again, came := q.ends(ctx, w.Begin(ctx, 0), time.Until(end))
@@ -205,8 +192,8 @@ func (q *queue) insists(ctx context.Context, w *Worker) (had bool, err error) {
 	return false, err
 }
 
-// nodes returns the paths of all nodes of the lock, parents first. What goes meanwhile
-// is left out.
+// nodes returns the paths of all nodes of the lock, parents first. It skips nodes that
+// disappear during the walk.
 func (q *queue) nodes() (paths []string) {
 	var visit func(path string)
 	visit = func(path string) {
@@ -223,14 +210,12 @@ func (q *queue) nodes() (paths []string) {
 	return paths
 }
 
-// tickets returns the paths of the tickets of clients that hold or wait, in the order of
-// their numbers: none if the server does not answer.
 func (q *queue) tickets() []string {
 	paths, _ := q.s.tickets(q.see)
 	return paths
 }
 
-// left reports tickets that are still there though no client holds the lock or waits.
+// left reports tickets that remain although no client holds or waits.
 func (q *queue) left(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, q.wait())
 	defer cancel()
@@ -242,15 +227,13 @@ func (q *queue) left(ctx context.Context) {
 	}
 }
 
-// back waits until the client behind p has connected again, and has had time to do what
-// it does then.
+// back waits until the client behind p has reconnected, and has had time to act on that.
 func (q *queue) back(ctx context.Context, p *faultproxy.Proxy, connects int) error {
 	err := q.until(ctx, "a new connection", func() bool { return p.Seen("connect") > connects })
 	q.t.Sleep(ctx, hazardDelay)
 	return err
 }
 
-// grants returns how often the lock has been granted.
 func (s *Subject) grants() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

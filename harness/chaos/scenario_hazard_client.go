@@ -9,7 +9,6 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// hazardClientScenarios are about the goroutines of one client, and what waiting costs.
 var hazardClientScenarios = []*Scenario{twoOfAClient, fiftyOfAClient, costOfWaiting, sharedObject, relock}
 
 var twoOfAClient = &Scenario{
@@ -122,7 +121,6 @@ var fiftyOfAClient = &Scenario{
 	},
 }
 
-// asked counts the requests that a client sends, without keep-alives.
 type asked struct{ requests atomic.Int64 }
 
 func (a *asked) observe(m faultproxy.Sighting) {
@@ -131,8 +129,8 @@ func (a *asked) observe(m faultproxy.Sighting) {
 	}
 }
 
-// mostWhileWaiting is how many requests a second a waiter may send that is not said to
-// storm: those that keep a session's lease alive are two.
+// mostWhileWaiting is the limit of requests per second of a waiter that does not storm;
+// keeping a session's lease alive takes two.
 const mostWhileWaiting = 8
 
 var costOfWaiting = &Scenario{
@@ -183,8 +181,8 @@ var costOfWaiting = &Scenario{
 	},
 }
 
-// mostPerAcquisition is how many requests an acquisition and its release may take among
-// eight that contend: the queues need five at most.
+// mostPerAcquisition is the limit of requests for an acquisition and its release among
+// eight contenders: the queues need at most five.
 const mostPerAcquisition = 7
 
 var sharedObject = &Scenario{
@@ -199,7 +197,7 @@ var sharedObject = &Scenario{
 		{".*", nil, "a release wakes one waiter"},
 	},
 	Deadline: 90 * time.Second,
-	Prompt:   hazardPatience, // it is about requests
+	Prompt:   hazardPatience, // requests are under test, not time
 	Tries:    30,
 	Aims: []Aim{
 		{"zk-handoff", harness.FaultAim{Figure: "requests per acquisition", Quantile: 1, Limit: 6, Text: "six requests"}},
@@ -263,7 +261,7 @@ var relock = &Scenario{
 			if err := q.hold(ctx); err != nil {
 				return err
 			}
-			if err := q.release(ctx); err != nil { // the last holder is the one to be cut off
+			if err := q.release(ctx); err != nil { // the last holder is the one to cut off
 				return err
 			}
 			w, p, err := q.through(ctx, nil)

@@ -7,7 +7,6 @@ import (
 	"locklab/harness"
 )
 
-// hazardNestedScenarios are about locks that their holders take again.
 var hazardNestedScenarios = []*Scenario{nestedUnlock, downgrade}
 
 var nestedUnlock = &Scenario{

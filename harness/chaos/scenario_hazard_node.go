@@ -11,7 +11,6 @@ import (
 	"locklab/harness"
 )
 
-// hazardNodeScenarios are about nodes that are no tickets.
 var hazardNodeScenarios = []*Scenario{foreignChild, parentGone}
 
 var foreignChild = &Scenario{
@@ -46,7 +45,7 @@ var foreignChild = &Scenario{
 				return err
 			}
 			for _, dir := range dirs {
-				// It goes with the session at the end of the try.
+				// It disappears with the session at the end of the try.
 				if _, err := q.see.Create(dir+"/0-foreign", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
 					return err
 				}

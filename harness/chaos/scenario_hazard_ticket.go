@@ -11,11 +11,8 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// hazardTicketScenarios are about tickets: their names, and those that are left behind.
 var hazardTicketScenarios = []*Scenario{negativeSession, keptError, failedTry, lateCancel, lostRelease}
 
-// takeTurns lets workers have the lock one after the other, as it serves them, each for
-// a moment, and reports whether all had it.
 func (q *queue) takeTurns(ctx context.Context, workers ...*Worker) bool {
 	var begun []<-chan error
 	for _, w := range workers {
@@ -24,7 +21,6 @@ func (q *queue) takeTurns(ctx context.Context, workers ...*Worker) bool {
 	return q.allPass(ctx, workers, begun)
 }
 
-// allPass is takeTurns of workers that wait already.
 func (q *queue) allPass(ctx context.Context, workers []*Worker, begun []<-chan error) bool {
 	passed := make(chan bool, len(workers))
 	for i, w := range workers {
@@ -78,7 +74,6 @@ var negativeSession = &Scenario{
 	},
 }
 
-// makesTicket matches the request that makes a ticket.
 func makesTicket(m faultproxy.Message) bool {
 	r, ok := m.Body.(*faultproxy.ZooRequest)
 	if !ok {
@@ -102,7 +97,7 @@ var keptError = &Scenario{
 		{".*", nil, "a ticket carries a name by which its client finds it again, and is used or removed"},
 	},
 	Deadline: 90 * time.Second,
-	Prompt:   2 * hazardPrompt, // it is connected again after a second, and tries again later
+	Prompt:   2 * hazardPrompt, // it reconnects after a second, and retries later
 	Tries:    100,
 	Try: func(ctx context.Context, t *Try) error {
 		return t.queues(ctx, func(q *queue) error {
@@ -226,13 +221,13 @@ var lateCancel = &Scenario{
 					return err
 				}
 			}
-			// The mutex around leases is left when a lease is had.
+			// The mutex around leases is released when a lease is acquired.
 			q.until(ctx, "the inner mutex", func() bool {
 				names, _, err := q.see.Children(q.s.path() + "/locks")
 				return err != nil || len(names) == 0
 			})
 			q.s.Fault("the lock is released, and the waiter gives up")
-			p.Delay(faultproxy.Reply, 0) // what is on the way comes as late as it was to
+			p.Delay(faultproxy.Reply, 0) // messages in transit keep their delay
 			if err := w.Stop(ctx); err != nil {
 				return err
 			}
@@ -265,14 +260,14 @@ var lostRelease = &Scenario{
 		{".*", nil, "the ticket is removed when the connection is back"},
 	},
 	Deadline: 90 * time.Second,
-	Prompt:   2 * hazardPrompt, // it is connected again after a second, and tries again later
+	Prompt:   2 * hazardPrompt, // it reconnects after a second, and retries later
 	Tries:    100,
 	Try: func(ctx context.Context, t *Try) error {
 		return t.queues(ctx, func(q *queue) error {
 			if err := q.hold(ctx); err != nil {
 				return err
 			}
-			// The one of them that is cut off is the last.
+			// The one to cut off is the last.
 			if err := q.release(ctx); err != nil {
 				return err
 			}

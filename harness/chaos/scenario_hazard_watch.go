@@ -10,12 +10,8 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// hazardWatchScenarios are about what a waiter does between its requests, and when it
-// is woken.
 var hazardWatchScenarios = []*Scenario{lateWatch, alternation, lateList, middleDies, waiterReset, spentWatch}
 
-// once returns an Observe that closes the channel at the first sighting for which see
-// holds.
 func once(see func(faultproxy.Sighting) bool) (func(faultproxy.Sighting), <-chan struct{}) {
 	seen := make(chan struct{})
 	first := sync.OnceFunc(func() { close(seen) })
@@ -26,7 +22,6 @@ func once(see func(faultproxy.Sighting) bool) (func(faultproxy.Sighting), <-chan
 	}, seen
 }
 
-// afterSeen lets the first holder go when seen closes.
 func (q *queue) afterSeen(ctx context.Context, what string, seen <-chan struct{}) error {
 	err := q.until(ctx, what, func() bool {
 		select {
@@ -187,7 +182,7 @@ var middleDies = &Scenario{
 		type last struct {
 			q    *queue
 			done <-chan error
-			had  int // tickets without that of the middle
+			had  int // tickets except the middle one's
 		}
 		var mu sync.Mutex
 		var lasts []last // guarded by mu
@@ -222,7 +217,7 @@ var middleDies = &Scenario{
 			wg.Go(func() {
 				wait, cancel := context.WithTimeout(ctx, 2*SessionTimeout)
 				defer cancel()
-				t.Until(wait, "the ticket to go", func() bool { return len(l.q.tickets()) <= l.had }) // zk-persistent's does not
+				t.Until(wait, "the ticket to go", func() bool { return len(l.q.tickets()) <= l.had }) // zk-persistent's ticket stays
 				t.Sleep(ctx, hazardDelay)
 				l.q.release(ctx)
 				l.q.ends(ctx, l.done, max(hazardPoll, l.q.wait()))

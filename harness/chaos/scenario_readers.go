@@ -7,10 +7,8 @@ import (
 	"locklab/harness"
 )
 
-// readerScenarios are those of locks that readers share.
 var readerScenarios = []*Scenario{readersTogether}
 
-// readers are how many of a client wait behind a writer.
 const readers = 3
 
 var readersTogether = &Scenario{
@@ -39,7 +37,7 @@ var readersTogether = &Scenario{
 				return err
 			}
 			if at.Kind == harness.KindRedis {
-				at.Lease = 4 * TTL // after which a waiter asks of itself
+				at.Lease = 4 * TTL // after that a waiter asks again on its own
 			}
 			writer, err := hosts[0].Open(ctx, s, at)
 			if err != nil {
@@ -57,7 +55,6 @@ var readersTogether = &Scenario{
 	},
 }
 
-// readersOf connects one client with several workers.
 func (t *Try) readersOf(ctx context.Context, h *Host, s *Subject, at harness.Endpoint) (rs []*Worker, err error) {
 	first, err := h.Open(ctx, s, at)
 	if err != nil {
@@ -74,8 +71,8 @@ func (t *Try) readersOf(ctx context.Context, h *Host, s *Subject, at harness.End
 	return rs, nil
 }
 
-// readTogether lets readers wait for a writer, which leaves, and shows how many of them
-// were in at the same time. Those that were not come in behind them.
+// readTogether makes readers wait for a writer, which then releases, and shows how many
+// of them were in at the same time. The others enter behind them.
 func (t *Try) readTogether(ctx context.Context, s *Subject, writer *Worker, rs []*Worker) error {
 	in := make(chan *Worker, len(rs))
 	for _, r := range rs {
@@ -105,7 +102,6 @@ func (t *Try) readTogether(ctx context.Context, s *Subject, writer *Worker, rs [
 	return nil
 }
 
-// entered returns the workers that come in, until there are n or the time is over.
 func entered(ctx context.Context, in <-chan *Worker, n int, d time.Duration) (ws []*Worker) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -11,53 +11,48 @@ import (
 	"locklab/internal/backend"
 )
 
-// redisScenarios are what happens to the servers of Redis.
 var redisScenarios = slices.Concat(redisRestarts, redisPromotions, redisWaits, redisLosses, redisHangs, redisMemory, redisClocks)
 
-// Patterns of the names of locks that these scenarios share. Those that differ from
-// redis-poll by their pauses alone are left out.
+// Patterns of lock names that these scenarios share. Locks that differ from redis-poll
+// only by their pauses are left out.
 const (
 	redisAll = redisOne + "|redis-redlock"
 
-	// redisOne are those of one server.
 	redisOne = redisFenced + "|" + redisPlain + "|redis-token"
 
-	// redisGo are all but rueidislock.
 	redisGo = redisFenced + "|" + redisOurs + "|" + redisFixed + "|redis-token|redis-redlock"
 
-	// redisFenced have tokens that go with the server's clock besides the counter.
+	// redisFenced have tokens that follow the server's clock in addition to the
+	// counter.
 	redisFenced = "redis-(queue|rw|semaphore|multi|cohort)"
 
-	// redisPlain have leases and no tokens.
 	redisPlain = redisRenewed + "|" + redisFixed
 
-	// redisPublished are locks with defects of their own, which any failure may show:
-	// see their comments.
+	// redisPublished are locks with defects that any failure may show: see their
+	// comments.
 	redisPublished = "redis-(redisson12|fair-redisson)"
 
-	// redisRenewed are those whose holder renews its lease, and so asks the server.
+	// redisRenewed have holders that renew the lease, and so contact the server.
 	redisRenewed = redisOurs + "|rueidislock.*"
 	redisOurs    = "redis-(reentrant|poll-5ms|pubsub|unsafe)|" + redisPublished
 
-	// redisFixed are those whose holder hears nothing of the server.
+	// redisFixed have holders that never contact the server.
 	redisFixed = "redsync-1ms|bsm-redislock-1ms"
 )
 
-// published is expected of them.
 var published = Expectation{redisPublished,
 	[]harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Overtaken, harness.Stall, harness.Stuck, harness.Misled},
 	"it is published as it was, with defects of its own that lose locks and give them away"}
 
-// losesWakeUps is expected of rueidislock where it is told of a release.
 var losesWakeUps = Expectation{"rueidislock|rueidislock-majority", []harness.Harm{harness.Stall, harness.Stuck},
 	"a request that takes longer than its limit loses a wake-up: the server does not tell a client of what that has deleted itself"}
 
-// twoPermits is expected where both are free at once.
 var twoPermits = Expectation{"redis-semaphore", []harness.Harm{harness.Overtaken},
 	"both permits may be free at once, and two waiters hear of theirs in either order"}
 
-// forgotten is expected of locks that the server has forgotten: two of three still know
-// them, and of others a client that comes then is granted what is held.
+// forgotten is the expectation for locks that the server has forgotten. Redlock's other
+// two servers still have it; the other locks are granted to a new client although they
+// are held.
 var forgotten = slices.Concat([]Expectation{
 	{"redis-redlock", nil, "two of the three servers still have its keys"},
 }, forgottenFenced, forgottenPlain)
@@ -75,26 +70,22 @@ var forgottenPlain = []Expectation{
 	{redisFixed, []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "the server has forgotten the holder, which never asks again"},
 }
 
-// tokenOrder is expected of redis-token.
 var tokenOrder = Expectation{"redis-token", []harness.Harm{harness.Overtaken},
 	"it has no lease, and its waiters ask again every second, then behind the others"}
 
-// reconnecting is expected of some locks where connections are cut.
 func reconnecting() []Expectation {
 	return []Expectation{published, losesWakeUps, twoPermits,
 		tokenOrder}
 }
 
-// keeps is expected where the server still knows its locks, or they end by the clock.
 func keeps(why string) []Expectation {
 	return append(reconnecting(), Expectation{redisAll, nil, why})
 }
 
-// A fleet is independent Redis servers. A lock of one server is on the first, and one
-// of several on that and the next ones: what happens to the first happens to all locks.
+// A fleet is independent Redis servers. A one-server lock is on the first, and a lock of
+// several on the first ones: a fault of the first affects all locks.
 type fleet []*backend.Server
 
-// fleet returns servers that are there for all tries: as many as the locks need.
 func (t *Try) fleet(ctx context.Context, o backend.RedisOptions) (f fleet, err error) {
 	n := 1
 	for _, s := range t.Subjects {
@@ -112,7 +103,6 @@ func (t *Try) fleet(ctx context.Context, o backend.RedisOptions) (f fleet, err e
 	return f, nil
 }
 
-// at returns the servers of a lock.
 func (f fleet) at(s *Subject) (harness.Endpoint, error) {
 	at := harness.Endpoint{Kind: harness.KindRedis}
 	for _, server := range f[:max(1, s.Variant.Traits.Servers)] {
@@ -121,18 +111,17 @@ func (f fleet) at(s *Subject) (harness.Endpoint, error) {
 	return Short(at), nil
 }
 
-// first returns the address of the first server.
 func (f fleet) first() string { return f[0].Endpoint().Addrs[0][0] }
 
-// An incident is what happens to servers while locks are held and waited for.
+// An incident is a server failure while locks are held and waited for.
 type incident struct {
 	t     *Try
-	hosts []*Host // of the holders, and of what waits
+	hosts []*Host // of the holders, and of the waiters
 	of    map[*Subject]*pair
-	late  map[*Subject]*Worker // a client that comes after it
+	late  map[*Subject]*Worker // a client that arrives after the fault
 }
 
-// incident lets each lock be held and waited for, and returns at a random moment of the
+// incident makes each lock held and waited for, and returns at a random moment of the
 // lease.
 func (t *Try) incident(ctx context.Context, at func(*Subject) (harness.Endpoint, error)) (*incident, error) {
 	hosts, of, err := pairsAt(ctx, t, at, ordinary)
@@ -156,10 +145,10 @@ func (t *Try) incident(ctx context.Context, at func(*Subject) (harness.Endpoint,
 	return i, err
 }
 
-// outcome waits for what comes of it, which began at that time. Another client comes.
-// The holders hold the lock for longer than a lease,
-// or if another client is granted it until they are told, for up to half a lease: then
-// those that have not been told at once write. They release it, and it is granted again.
+// outcome observes the effect of a fault that began at began. Another client arrives. The
+// holders keep the lock for longer than a lease. If another client is granted it, they
+// keep it until they are notified, for up to half a lease, and those not notified at once
+// write. Then they release, and the lock is granted again.
 func (i *incident) outcome(ctx context.Context, began int64) error {
 	return i.t.Each(func(s *Subject) error {
 		if err := i.late[s].Loop(ctx, ordinary); err != nil {
@@ -184,7 +173,6 @@ func (i *incident) outcome(ctx context.Context, began int64) error {
 	})
 }
 
-// untilTold waits until no holder takes itself for one, for up to d.
 func (i *incident) untilTold(ctx context.Context, s *Subject, d time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
@@ -193,24 +181,20 @@ func (i *incident) untilTold(ctx context.Context, s *Subject, d time.Duration) {
 	}
 }
 
-// release releases what they hold, lost or not.
 func (i *incident) release(ctx context.Context, holders []*Worker) {
 	wait, cancel := context.WithTimeout(ctx, 2*TTL)
 	defer cancel()
 	for _, w := range holders {
-		w.Release(wait) // its error is in the history
+		w.Release(wait) // the history has its error
 	}
 }
 
-// await is AwaitGrant for so long.
 func (s *Subject) await(ctx context.Context, d time.Duration, after int64) bool {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	return s.AwaitGrant(ctx, after)
 }
 
-// holds reports whether a worker was granted the lock, and has neither released it nor
-// been told that it is lost.
 func (s *Subject) holds(w *Worker) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,10 +8,8 @@ import (
 	"locklab/internal/backend"
 )
 
-// redisClocks are servers whose clock is set. Leases end by it.
 var redisClocks = []*Scenario{clockForward, clockBack}
 
-// early is expected of locks whose lease ends early.
 var early = []Expectation{
 	{"redis-redlock", nil, "the clocks of two of the three servers go on"},
 	tokenOrder,
@@ -86,7 +84,6 @@ var clockBack = &Scenario{
 	},
 }
 
-// clocked is incident on servers whose clocks can be set, and go right when it ends.
 func (t *Try) clocked(ctx context.Context) (fleet, *incident, error) {
 	f, err := t.fleet(ctx, backend.RedisOptions{Clock: true})
 	if err != nil {

@@ -14,10 +14,8 @@ import (
 	"locklab/internal/backend"
 )
 
-// clusterScenarios are failures of a Redis Cluster.
 var clusterScenarios = []*Scenario{clusterNodeHung}
 
-// renewing are locks whose holders renew their leases.
 const renewing = "redis-.*|rueidislock.*"
 
 var clusterNodeHung = &Scenario{
@@ -63,7 +61,7 @@ var clusterNodeHung = &Scenario{
 		if err := server.Signal(hungNode, syscall.SIGSTOP); err != nil {
 			return err
 		}
-		time.Sleep(4 * TTL) // whatever ends the try: the node is there for the next one
+		time.Sleep(4 * TTL) // not interrupted: the next try needs the node
 		over := t.Now()
 		if err := server.Signal(hungNode, syscall.SIGCONT); err != nil {
 			return err
@@ -80,11 +78,8 @@ var clusterNodeHung = &Scenario{
 	},
 }
 
-// hungNode is the one of the nodes that hangs.
 const hungNode = 2
 
-// startCluster starts a cluster whose nodes do not mind that one of them is gone for a
-// few seconds.
 func startCluster(ctx context.Context) (*backend.Server, error) {
 	server, err := backend.StartLayout(ctx, backend.Cluster)
 	if err != nil {
@@ -104,7 +99,7 @@ func startCluster(ctx context.Context) (*backend.Server, error) {
 	return server, nil
 }
 
-// A spread is a lock for each node of a cluster, of the same clients.
+// A spread is one lock per cluster node, used by the same clients.
 type spread struct{ on []*Subject }
 
 func (p *spread) each(f func(s *Subject)) {
@@ -113,8 +108,8 @@ func (p *spread) each(f func(s *Subject)) {
 	}
 }
 
-// begin lets a client in each process use a lock of each node: of the first one with short
-// holds, and of the others with such that outlast a lease. The first client holds those
+// begin makes one client per process use a lock of each node: short holds on the first
+// node, and holds longer than a lease on the others. The first client holds the latter
 // when a node hangs, so that it renews there and elsewhere.
 func (p *spread) begin(ctx context.Context, t *Try, s *Subject, hosts []*Host, at harness.Endpoint) error {
 	at = Short(at)
@@ -127,7 +122,7 @@ func (p *spread) begin(ctx context.Context, t *Try, s *Subject, hosts []*Host, a
 		case 0:
 			s.Key = key
 			p.on = append(p.on, s)
-		case hungNode: // that it is not served is the fault's doing
+		case hungNode: // the fault explains why it is not served
 			p.on = append(p.on, s.Another(key, harness.Stall, harness.Stuck, harness.Overtaken))
 		default:
 			p.on = append(p.on, s.Another(key))
@@ -156,7 +151,6 @@ func (p *spread) begin(ctx context.Context, t *Try, s *Subject, hosts []*Host, a
 	return nil
 }
 
-// report says what became of the locks while the node hung.
 func (p *spread) report(began, over int64) {
 	lost, served := 0, 0
 	for node, s := range p.on {
@@ -182,8 +176,8 @@ func (p *spread) report(began, over int64) {
 	p.on[0].Figure("grants on other nodes", "", float64(served))
 }
 
-// keyOn returns a key that begins with name, and that a node of a cluster keeps however a
-// lock puts it into the names of its keys.
+// keyOn returns a key with prefix name that is kept by a given node of a cluster, in
+// every form that a lock derives its key names.
 func keyOn(ctx context.Context, t *Try, at harness.Endpoint, name string, node int) (string, error) {
 	const slots = 16384
 	c := t.Redis(at.Addrs[0][0])

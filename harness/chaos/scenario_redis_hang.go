@@ -10,7 +10,6 @@ import (
 	"locklab/internal/backend"
 )
 
-// redisLosses are servers that do not come back.
 var redisLosses = []*Scenario{
 	loss("redis-server-killed", "Does a lock outlive the death of a Redis server?",
 		"the server is killed (SIGKILL) for good while the lock is held; of three independent servers, one",
@@ -22,7 +21,6 @@ var redisLosses = []*Scenario{
 		func(_ context.Context, server *backend.Server) error { return server.Signal(0, syscall.SIGCONT) }),
 }
 
-// loss is a scenario in which the first server is lost until the try ends.
 func loss(name, question, fault string, lose func(*backend.Server) error, mend func(context.Context, *backend.Server) error) *Scenario {
 	return &Scenario{
 		Name: name, Question: question, Fault: fault,
@@ -63,7 +61,6 @@ func loss(name, question, fault string, lose func(*backend.Server) error, mend f
 	}
 }
 
-// redisHangs are servers that do not answer for a while.
 var redisHangs = []*Scenario{
 	hang("redis-stopped-short", "Does a server that hangs for half a lease disturb its locks?",
 		"the server is stopped (SIGSTOP) for up to half a lease while the lock is held, and continued",
@@ -89,16 +86,14 @@ var redisHangs = []*Scenario{
 		}),
 }
 
-// stopFor stops the first server for d.
 func stopFor(t *Try, f fleet, d time.Duration) error {
 	if err := f[0].Signal(0, syscall.SIGSTOP); err != nil {
 		return err
 	}
-	time.Sleep(d) // whatever ends the try: the server is there for the next one
+	time.Sleep(d) // not interrupted: the next try needs the server
 	return f[0].Signal(0, syscall.SIGCONT)
 }
 
-// hang is a scenario in which the first server does not answer for a while.
 func hang(name, question, fault string, tests harness.Guarantee, do func(context.Context, *Try, fleet) error) *Scenario {
 	return &Scenario{
 		Name: name, Question: question, Fault: fault + "; of three independent servers, one",
@@ -111,7 +106,7 @@ func hang(name, question, fault string, tests harness.Guarantee, do func(context
 			{redisAll, nil, "the lease ends by the clock, and its holder counts it from before it asked"},
 		},
 		Deadline: 20 * time.Second,
-		Prompt:   4 * TTL, // the server does not answer, and then a lease may have to run out that a request of before took
+		Prompt:   4 * TTL, // the server does not answer, and then a lease of an earlier request may have to expire
 		Tries:    100,
 		Try: func(ctx context.Context, t *Try) error {
 			f, err := t.fleet(ctx, backend.RedisOptions{Args: []string{"--enable-debug-command", "local"}})

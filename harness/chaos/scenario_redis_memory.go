@@ -12,7 +12,6 @@ import (
 	"locklab/internal/backend"
 )
 
-// redisMemory are servers that forget, or refuse.
 var redisMemory = []*Scenario{
 	forget("redis-flushall", "What does FLUSHALL do to locks that are held?", "FLUSHALL while the lock is held",
 		func(ctx context.Context, c *redis.Client) error { return c.FlushAll(ctx).Err() }),
@@ -29,8 +28,6 @@ var redisMemory = []*Scenario{
 	scriptFlush, outOfMemory, maxClients, denied,
 }
 
-// onHeld returns a try in which do, which gets a client of the first server, is done to
-// it while locks are held.
 func onHeld(do func(ctx context.Context, i *incident, c *redis.Client) error) func(context.Context, *Try) error {
 	return func(ctx context.Context, t *Try) error {
 		f, err := t.fleet(ctx, backend.RedisOptions{})
@@ -53,7 +50,6 @@ func onHeld(do func(ctx context.Context, i *incident, c *redis.Client) error) fu
 	}
 }
 
-// forget is a scenario in which the first server loses all keys.
 func forget(name, question, fault string, do func(context.Context, *redis.Client) error) *Scenario {
 	return &Scenario{
 		Name: name, Question: question, Fault: fault + "; of three independent servers, one",
@@ -89,7 +85,6 @@ var scriptFlush = &Scenario{
 	}),
 }
 
-// refusedFigure is how many releases of what was held the server refused.
 const refusedFigure = "releases refused"
 
 var outOfMemory = &Scenario{
@@ -165,7 +160,6 @@ var maxClients = &Scenario{
 	}),
 }
 
-// secretFigure is in how many errors a password was.
 const secretFigure = "passwords in errors"
 
 var denied = &Scenario{
@@ -179,7 +173,7 @@ var denied = &Scenario{
 		{redisAll, nil, "an error that asking again does not change ends Lock"},
 	},
 	Deadline: 20 * time.Second,
-	Prompt:   20 * time.Second, // the lock is free, and is refused all the same
+	Prompt:   20 * time.Second, // the lock is free, and still refused
 	Tries:    50,
 	Aims: []Aim{
 		{redisAll, harness.FaultAim{Figure: secretFigure, Quantile: 1, Limit: 0, Text: "none"}},
@@ -211,7 +205,6 @@ var denied = &Scenario{
 	},
 }
 
-// beDenied locks as a user that may not, and with a wrong password.
 func (s *Subject) beDenied(ctx context.Context, host *Host, at harness.Endpoint) error {
 	w, err := host.Open(ctx, s, at)
 	if err != nil {

@@ -16,23 +16,20 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// redisPromotions are primaries that a replica takes the place of.
 var redisPromotions = []*Scenario{
 	promotionReplicated, promotionAtOnce, promotionCut, releaseLost, minReplicasEarly, minReplicas, clockBehind, coordinated, twoDeaths,
 }
 
-// A replicated is a primary, a replica, and the address by which clients reach the one
-// that is the primary.
 type replicated struct {
 	t                *Try
 	server           *backend.Server // the primary is 0
 	primary, replica *redis.Client
 	moves            *faultproxy.Proxy // the address
-	link             *faultproxy.Proxy // by which the replica follows; nil if directly
+	link             *faultproxy.Proxy // proxy from the replica to the primary; nil if directly connected
 }
 
-// replicated starts servers for this try alone: one replica if o says nothing else. With
-// linked the first of them can be parted from the primary.
+// replicated starts servers for this try only, with one replica by default. If linked is
+// set, the first replica can be cut off from the primary.
 func (t *Try) replicated(ctx context.Context, o backend.RedisOptions, linked bool) (*replicated, error) {
 	o.Replicas = max(1, o.Replicas)
 	server, err := t.Own(ctx, func(ctx context.Context) (*backend.Server, error) { return backend.StartRedisOf(ctx, o) })
@@ -69,7 +66,6 @@ func (t *Try) proxy(to string, framing func() faultproxy.Framing) (*faultproxy.P
 	return p, nil
 }
 
-// says waits until INFO replication of a server has all of want in it.
 func (r *replicated) says(ctx context.Context, c *redis.Client, want ...string) error {
 	return r.t.Until(ctx, strings.Join(want, " and "), func() bool {
 		text := c.Info(ctx, "replication").Val()
@@ -82,16 +78,14 @@ func (r *replicated) says(ctx context.Context, c *redis.Client, want ...string) 
 	})
 }
 
-// at is the address of the primary.
 func (r *replicated) at(*Subject) (harness.Endpoint, error) {
 	return Short(harness.Endpoint{Kind: harness.KindRedis, Addrs: [][]string{{r.moves.Addr()}}}), nil
 }
 
-// caughtUp waits until all replicas have what the primary has.
 func (r *replicated) caughtUp(ctx context.Context) error {
 	replicas := len(r.server.PIDs()) - 1
 	return r.t.Until(ctx, "the replicas", func() bool {
-		p := r.primary.Pipeline() // WAIT is for what its own connection wrote
+		p := r.primary.Pipeline() // WAIT covers only writes of its own connection
 		p.Set(ctx, "caught-up", 1, 0)
 		n := p.Do(ctx, "WAIT", replicas, 100)
 		_, err := p.Exec(ctx)
@@ -100,7 +94,6 @@ func (r *replicated) caughtUp(ctx context.Context) error {
 	})
 }
 
-// promote kills the primary and makes the replica the primary.
 func (r *replicated) promote(ctx context.Context) error {
 	r.t.Fault("the primary is killed")
 	if err := r.server.Kill(0); err != nil {
@@ -114,16 +107,13 @@ func (r *replicated) promote(ctx context.Context) error {
 	return nil
 }
 
-// move leads clients to the replica.
 func (r *replicated) move() {
 	r.moves.Redirect(r.server.Endpoint().Addrs[0][1])
 	r.moves.Reset()
 }
 
-// lateGrants is the source of what asynchronous replication does.
 const lateGrants = "Redis documentation, Distributed Locks with Redis, Why failover-based implementations are not enough; Kingsbury 2013, Call me maybe: Redis"
 
-// promotions is a scenario of locks of one server, whose replica is promoted.
 func promotions(s Scenario) *Scenario {
 	s.Source = lateGrants
 	s.Tests = []harness.Guarantee{harness.Failover, harness.Fencing}
@@ -152,7 +142,6 @@ var promotionCut = promotions(Scenario{
 	},
 })
 
-// promotion lets the replica take over while locks are held.
 func (r *replicated) promotion(ctx context.Context) error {
 	i, err := r.t.incident(ctx, r.at)
 	if err != nil {
@@ -165,8 +154,8 @@ func (r *replicated) promotion(ctx context.Context) error {
 	return i.outcome(ctx, began)
 }
 
-// promotionAtOnce differs from holder to holder: the reply and the news for the replica
-// leave the primary one after the other.
+// promotionAtOnce differs between holders: the reply and the replication message leave
+// the primary one after the other.
 var promotionAtOnce = promotions(Scenario{
 	Name:     "redis-promotion-at-once",
 	Question: "Are there two holders after the primary died right after a grant?",
@@ -243,7 +232,7 @@ var releaseLost = promotions(Scenario{
 		if err := r.caughtUp(ctx); err != nil {
 			return err
 		}
-		// Nothing is granted before the primary is dead.
+		// Nothing may be granted before the primary is dead.
 		err = i.eachNext(ctx, func(ctx context.Context, w *Worker) error { return w.Stop(ctx) })
 		if err != nil {
 			return err
@@ -267,7 +256,6 @@ var releaseLost = promotions(Scenario{
 	},
 })
 
-// eachNext does f with what waits for the locks.
 func (i *incident) eachNext(ctx context.Context, f func(context.Context, *Worker) error) error {
 	return i.t.Each(func(s *Subject) error { return f(ctx, i.of[s].next) })
 }

@@ -12,8 +12,8 @@ import (
 	"locklab/internal/backend"
 )
 
-// minReplicasArgs let a primary refuse writes once no replica has been heard of for a
-// second or two.
+// minReplicasArgs make a primary refuse writes after a second or two without contact to a
+// replica.
 var minReplicasArgs = []any{"CONFIG", "SET", "min-replicas-to-write", "1", "min-replicas-max-lag", "1"}
 
 var minReplicasEarly = promotions(Scenario{
@@ -62,14 +62,11 @@ var minReplicas = promotions(Scenario{
 	},
 })
 
-// successors are a client of each lock that asks the primary, and one that asks the
-// replica which takes its place.
 type successors struct {
 	*replicated
 	first, next workers
 }
 
-// clients connects two of each lock, in processes of their own.
 func (r *replicated) clients(ctx context.Context, lease time.Duration) (*successors, error) {
 	hosts, err := r.t.Hosts(2)
 	if err != nil {
@@ -81,8 +78,6 @@ func (r *replicated) clients(ctx context.Context, lease time.Duration) (*success
 	return of, errors.Join(of.first.open(ctx, r.t, hosts[0], at), of.next.open(ctx, r.t, hosts[1], at))
 }
 
-// fail lets the first client ask the primary for up to a second, and then the next one
-// the replica.
 func (of *successors) fail(ctx context.Context) error {
 	t := of.t
 	if err := t.Each(func(s *Subject) error {
@@ -110,7 +105,6 @@ func (of *successors) fail(ctx context.Context) error {
 	})
 }
 
-// workers are one for each lock.
 type workers map[*Subject]*Worker
 
 func (ws workers) open(ctx context.Context, t *Try, h *Host, at harness.Endpoint) error {

@@ -9,7 +9,6 @@ import (
 	"locklab/internal/backend"
 )
 
-// redisRestarts are what a restart of a server does, by what it keeps on disk.
 var redisRestarts = []*Scenario{
 	{
 		Name:     "redis-restart-empty",
@@ -43,7 +42,7 @@ var loading = &Scenario{
 	Prompt:   4 * TTL,
 	Tries:    30,
 	Try: func(ctx context.Context, t *Try) error {
-		const keys, delay = 6000, 250 * time.Microsecond // makes one and a half leases
+		const keys, delay = 6000, 250 * time.Microsecond // takes one and a half leases
 		server, err := t.Own(ctx, func(ctx context.Context) (*backend.Server, error) {
 			return backend.StartRedisOf(ctx, backend.RedisOptions{
 				Persistence: backend.EverySecond,
@@ -69,7 +68,6 @@ var loading = &Scenario{
 	},
 }
 
-// restart is a scenario in which the server keeps its data.
 func restart(p backend.Persistence, name, question, fault string) *Scenario {
 	return &Scenario{
 		Name: name, Question: question, Fault: fault,
@@ -84,7 +82,6 @@ func restart(p backend.Persistence, name, question, fault string) *Scenario {
 	}
 }
 
-// restarts kills the first server and starts it again.
 func restarts(p backend.Persistence) func(ctx context.Context, t *Try) error {
 	return func(ctx context.Context, t *Try) error {
 		f, err := t.fleet(ctx, backend.RedisOptions{Persistence: p})

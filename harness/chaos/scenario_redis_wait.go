@@ -8,20 +8,19 @@ import (
 	"locklab/internal/backend"
 )
 
-// redisWaits are primaries whose clients ask for the confirmation of replicas (WAIT)
-// before they take a lock for theirs.
+// redisWaits test WAIT: clients require the confirmation of replicas before they consider
+// a lock theirs.
 var redisWaits = []*Scenario{waitCut, waitOther, waitMinReplicas}
 
 const (
-	// waitLocks are one that does, and one that does not.
 	waitLocks = "redis-wait|redis-poll-5ms"
 
 	// waitLease outlives a promotion on a busy machine.
 	waitLease = 3 * TTL
 )
 
-// waits is a scenario of theirs. Before the first replica is cut off the clients have had
-// the lock, and prepare may change how the primary is set up.
+// waits completes a scenario of these locks. The clients acquire the lock before the
+// first replica is cut off; prepare may change the configuration of the primary.
 func waits(s Scenario, replicas int, prepare func(ctx context.Context, r *replicated) error) *Scenario {
 	s.Locks = waitLocks
 	s.Try = func(ctx context.Context, t *Try) error {

@@ -13,20 +13,16 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// redissonScenarios are the hazards of Redisson 1.2.0, and of its fair lock as it is
-// today. That a release frees the lock of the next holder (B19) is release-late.
+// redissonScenarios are the hazards of Redisson 1.2.0 and of its current fair lock.
+// Scenario release-late covers the release of the next holder's lock (B19).
 var redissonScenarios = []*Scenario{reentryLate, reentryCrash, acquireCrash, answerLate, deadHead}
 
 const (
-	// redissonLocks have the hazards, or had them.
 	redissonLocks = "redis-(redisson12|reentrant)"
 
-	// stallsOnly is why redis-reentrant only waits.
 	stallsOnly = "what changes the lock is one script, which sets the lease with it; the others wait until that is over"
 )
 
-// hazard connects a client of each lock through a wire, and another one, in processes
-// of their own.
 func hazard(do func(ctx context.Context, t *Try, s *Subject, x *hazardous) error) func(ctx context.Context, t *Try) error {
 	return func(ctx context.Context, t *Try) error {
 		return t.Each(func(s *Subject) (err error) {
@@ -52,23 +48,20 @@ func hazard(do func(ctx context.Context, t *Try, s *Subject, x *hazardous) error
 	}
 }
 
-// hazardous are a client whose process may die and whose messages may be late, and the
-// next one.
 type hazardous struct {
 	host        *Host
 	first, next *Worker
 	wire        wire
 }
 
-// nextGets lets the next client have the lock, if it can in time.
 func (x *hazardous) nextGets(ctx context.Context) {
 	if x.next.Acquire(ctx, 4*TTL) == nil {
 		x.next.Release(ctx)
 	}
 }
 
-// changes matches the requests of a client that change the lock, but SET NX, which
-// does nothing to a lock that is taken.
+// changes matches the requests of a client that change the lock, except SET NX, which has
+// no effect on a held lock.
 func changes(s *Subject) func(faultproxy.Message) bool {
 	named := about(s, "get", "pttl")
 	return func(m faultproxy.Message) bool {
@@ -182,7 +175,8 @@ var answerLate = &Scenario{
 		if err := x.next.Acquire(ctx, 0); err != nil {
 			return err
 		}
-		// The first one is asked before the waiter listens, and again after that.
+		// The first request precedes the waiter's subscription; the second
+		// follows it.
 		_, hit := x.wire.inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: 3 * TTL / 2, Skip: 1, Match: func(m faultproxy.Message) bool {
 			return (m.Op == "pttl" || m.Op == "evalsha") && about(s)(m)
 		}})
@@ -203,8 +197,8 @@ var answerLate = &Scenario{
 	}),
 }
 
-// deadHead's aim is far above what waiters send that are told when to ask, and far
-// below what a server answers.
+// stormRate, the aim of deadHead, is far above the rate of waiters that are notified, and
+// far below a server's capacity.
 const stormRate = 100
 
 var deadHead = &Scenario{
@@ -261,8 +255,8 @@ var deadHead = &Scenario{
 	},
 }
 
-// requests returns how many commands of clients the server at addr has executed,
-// without those that scripts call.
+// requests returns the number of client commands that the server at addr has executed,
+// without calls by scripts.
 func (t *Try) requests(ctx context.Context, addr string) (n int, err error) {
 	text, err := t.Redis(addr).Info(ctx, "commandstats").Result()
 	for line := range strings.Lines(text) {

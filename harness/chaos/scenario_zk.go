@@ -16,34 +16,30 @@ import (
 	"locklab/internal/backend"
 )
 
-// zooScenarios are what happens to servers of ZooKeeper and the connections to them.
 var zooScenarios = slices.Concat(zooLeaderScenarios, zooCutScenarios, zooRequestScenarios, zooLinkScenarios, zooOperatorScenarios)
 
-// Locks of ZooKeeper that expectations share.
 const (
-	// zooSessions are those on the client of zklock, whose leases count from writes that
-	// a majority has committed, and which removes tickets of requests that failed.
+	// zooSessions use the client of zklock. Its leases count from writes that a
+	// majority has committed, and it removes tickets of failed requests.
 	zooSessions = "zk-(handoff|fair|curator|herd|rw|rw-curator|semaphore|semaphore-v2|multi|two-level|two-level-local-first|cohort|poll|writelock|boolean-mutex)"
 
-	// zooRecommended are those of them that a verdict may recommend.
 	zooRecommended = "zk-(handoff|rw|semaphore|multi|cohort)"
 
 	zooHistorical = "zk-(persistent|fair-historical|writelock-historical|boolean-mutex-historical|two-level-historical)"
 )
 
 // zooSession is the session timeout of clients of an ensemble: longer than its servers
-// need to notice that the leader hangs and to elect another.
+// need to detect a hanging leader and to elect another.
 const zooSession = 4 * time.Second
 
-// zooPrompt is for how long clients of an ensemble may wait for a free lock: the aim of
-// a leader that hangs.
+// zooPrompt is how long clients of an ensemble may wait for a free lock: the aim for a
+// leader that hangs.
 const zooPrompt = zooSession + time.Second
 
-// initLimit is for how many ticks an elected leader waits for a majority: what a vote
-// that fails costs. Two seconds are plenty where there is next to no data.
+// initLimit is the number of ticks that an elected leader waits for a majority: the cost
+// of a failed vote. Two seconds are plenty with almost no data.
 const initLimit = 4
 
-// ensemble returns three servers for all tries.
 func (t *Try) ensemble(ctx context.Context) (*backend.Server, harness.Endpoint, error) {
 	server, err := t.Shared(ctx, "ensemble", func(ctx context.Context) (*backend.Server, error) {
 		return backend.StartEnsembleOf(ctx, backend.EnsembleOptions{InitLimit: initLimit})
@@ -56,21 +52,20 @@ func (t *Try) ensemble(ctx context.Context) (*backend.Server, harness.Endpoint, 
 	return server, at, nil
 }
 
-// A crowd is the clients that contend for each lock, in two processes.
 type crowd struct {
 	t       *Try
 	hosts   []*Host
 	workers map[*Subject][]*Worker
 
 	mu    sync.Mutex
-	stuck map[*Subject]bool // not all workers came back: to wait for them again shows no more
+	stuck map[*Subject]bool // not all workers returned: waiting for them again would show nothing new
 }
 
 // busy is the loop of a crowd: few acquisitions, since many locks share two processors.
 var busy = Loop{Hold: 30 * time.Millisecond, Think: 60 * time.Millisecond, Random: true}
 
-// contend lets n clients of each lock, and more if it has several permits, lock and
-// unlock. Client i is connected by at. It waits until each has had the lock, or for a
+// contend makes n clients of each lock, or more for several permits, lock and unlock.
+// Client i connects to at(s, i). contend waits until each has had the lock, or for a
 // while.
 func contend(ctx context.Context, t *Try, n int, at func(s *Subject, i int) (harness.Endpoint, error)) (*crowd, error) {
 	c := &crowd{t: t, workers: make(map[*Subject][]*Worker), stuck: make(map[*Subject]bool)}
@@ -103,11 +98,10 @@ func contend(ctx context.Context, t *Try, n int, at func(s *Subject, i int) (har
 	if err := c.served(ctx, began, 2*time.Second); err != nil {
 		return nil, err
 	}
-	clear(c.stuck) // they may only be slow yet
+	clear(c.stuck) // they may only be slow
 	return c, nil
 }
 
-// begin starts the loops of the workers of a lock.
 func (c *crowd) begin(ctx context.Context, s *Subject) error {
 	for _, w := range c.workers[s] {
 		if err := w.Loop(ctx, busy); err != nil {
@@ -117,13 +111,10 @@ func (c *crowd) begin(ctx context.Context, s *Subject) error {
 	return nil
 }
 
-// everywhere connects each client alike.
 func everywhere(at harness.Endpoint) func(*Subject, int) (harness.Endpoint, error) {
 	return func(*Subject, int) (harness.Endpoint, error) { return at, nil }
 }
 
-// hold lets a client of each lock in the first process hold it, and another in the second
-// wait for it.
 func hold(ctx context.Context, t *Try, holders, others harness.Endpoint) (*crowd, map[*Subject]*bound, error) {
 	hosts, err := t.Hosts(2)
 	if err != nil {
@@ -143,8 +134,8 @@ func hold(ctx context.Context, t *Try, holders, others harness.Endpoint) (*crowd
 	return c, locks, err
 }
 
-// served waits until each worker that lives has been granted its lock after a moment,
-// and no longer than most.
+// served waits, up to most, until each live worker has been granted its lock later than
+// after.
 func (c *crowd) served(ctx context.Context, after int64, most time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -166,8 +157,6 @@ func (c *crowd) isStuck(s *Subject) bool {
 	return c.stuck[s]
 }
 
-// served reports whether each of the workers whose process runs was granted the lock
-// after a moment.
 func (s *Subject) served(workers []*Worker, after int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,7 +174,7 @@ func (h *Host) runs() bool {
 	return h.gone == nil && !h.stopped
 }
 
-// settle ends what is judged and the loops, and shows which tickets are left of clients
+// settle ends the judged part and the loops, and shows the tickets that remain of clients
 // that neither hold nor wait.
 func (c *crowd) settle(ctx context.Context, at harness.Endpoint) error {
 	c.t.Conclude()
@@ -210,11 +199,10 @@ func (c *crowd) settle(ctx context.Context, at harness.Endpoint) error {
 	})
 }
 
-// zooLeft is for how long a ticket may be there that no client needs: a client that was
-// without a server removes it when it has one.
+// zooLeft is how long an unneeded ticket may remain: a client that was without a server
+// removes it once it has one.
 const zooLeft = 2 * time.Second
 
-// stop stops the loops, and returns how many workers of each lock wait nevertheless.
 func (c *crowd) stop(ctx context.Context) map[*Subject]int {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
@@ -239,10 +227,9 @@ func (c *crowd) stop(ctx context.Context) map[*Subject]int {
 	return waiting
 }
 
-// ticketName ends in the number that the server gives.
+// ticketName matches the server's number at the end of a name.
 var ticketName = regexp.MustCompile(`-?[0-9]{10,}$`)
 
-// tickets returns the paths of the tickets of a lock, in the order of their names.
 func (s *Subject) tickets(c *zk.Conn) (paths []string, err error) {
 	var visit func(path string) error
 	visit = func(path string) error {
@@ -267,9 +254,8 @@ func (s *Subject) tickets(c *zk.Conn) (paths []string, err error) {
 	return paths, err
 }
 
-// path returns where a lock of ZooKeeper keeps its tickets, or what is above them.
 func (s *Subject) path() string {
-	if s.Variant.Name == "zk-fair-historical" { // it cuts names at each '-'
+	if s.Variant.Name == "zk-fair-historical" { // it splits names at each '-'
 		return "/locklab/" + strings.ReplaceAll(s.Key, "-", "_")
 	}
 	return "/locklab/" + s.Key

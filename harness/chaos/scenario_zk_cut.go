@@ -9,22 +9,20 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// zooCutScenarios are servers that the others have left, or that a holder has.
 var zooCutScenarios = []*Scenario{isolatedFollower, isolatedFollowerFree, halfOpenLeader, halfOpenLeaderFree, zooHolderCutOff}
 
-// A bound is the holders of a lock, which hold on, and what waits for it at other servers.
 type bound struct {
 	holders []*Worker
 	next    *Worker
 }
 
-// sampleSession is the shortest session with the ticks of ZooKeeper's sample
-// configuration, which are of 2 s.
+// sampleSession is the shortest session with the 2 s ticks of ZooKeeper's sample
+// configuration.
 const sampleSession = 4 * time.Second
 
-// cutServerOff cuts a server off from the others while holders are at it, and waits until the
-// next client has had each lock or could have had it. The clients of holders may go to
-// other servers if free.
+// cutServerOff cuts a server with holders off from the others, and waits until the next
+// client has had each lock or could have had it. If free is set, the clients of holders
+// may move to other servers.
 func cutServerOff(ctx context.Context, t *Try, leads, free bool) error {
 	var e *Linked
 	_, err := t.Own(ctx, func(ctx context.Context) (server *backend.Server, err error) {
@@ -50,7 +48,7 @@ func cutServerOff(ctx context.Context, t *Try, leads, free bool) error {
 	if err != nil {
 		return err
 	}
-	t.Sleep(ctx, sampleSession/4+time.Duration(t.Rand.Int64N(int64(sampleSession/4)))) // no session is as young as its lock
+	t.Sleep(ctx, sampleSession/4+time.Duration(t.Rand.Int64N(int64(sampleSession/4)))) // every session is older than its lock
 	began := t.Now()
 	if leads {
 		t.Fault("the leader is deposed and does not hear of it")
@@ -77,12 +75,10 @@ func cutServerOff(ctx context.Context, t *Try, leads, free bool) error {
 	})
 }
 
-// cutOffWait is after how long the session of a client that is cut off is surely over,
-// with its two ticks and an election.
+// cutOffWait is the time after which the session of a client that is cut off has surely
+// ended, with its two ticks and an election.
 const cutOffWait = sampleSession + 5*time.Second
 
-// bind lets a client of each lock hold it by server, and another wait for it by the
-// others.
 func (t *Try) bind(ctx context.Context, at harness.Endpoint, server int, free bool) (map[*Subject]*bound, error) {
 	at.SessionTimeout = sampleSession
 	there, others := at, at
@@ -129,14 +125,12 @@ func (b *bound) begin(ctx context.Context, s *Subject, hosts []*Host, at, others
 	return b.next.Loop(ctx, ordinary)
 }
 
-// believed are the expectations of a client that is at a server which has no majority.
 var believed = []Expectation{
 	{zooSessions, nil, "its lease counts from writes that a majority has committed, so it ends before the session does"},
 	{"zk-persistent", nil, "its ticket outlives the session: none can enter beside it"},
 	{".*", []harness.Harm{harness.TwoHolders}, "the server answers pings, so the client takes the session to live that the others have ended"},
 }
 
-// toldBefore is the aim of locks that count from writes.
 var toldBefore = []Aim{{zooSessions, harness.FaultAim{Figure: "margin", Quantile: 0, Least: true, Limit: 0, Text: "told before the next enters"}}}
 
 func cutOffScenario(name, question, fault string, leads, free bool) *Scenario {
@@ -234,8 +228,6 @@ var zooHolderCutOff = &Scenario{
 	},
 }
 
-// again lets the holders release what they held and lock again. If they have lost it,
-// the release has to say so.
 func (b *bound) again(ctx context.Context, lost bool) {
 	for _, w := range b.holders {
 		release, cancel := context.WithTimeout(ctx, 2*time.Second)
@@ -244,14 +236,14 @@ func (b *bound) again(ctx context.Context, lost bool) {
 		if err == nil && lost {
 			w.Lock.Show(harness.Misled, "the release of a lock that was lost returned no error")
 		}
-		// It begins when the release is over, which Curator may take ten seconds for.
+		// The loop begins when the release is over, after up to ten seconds with
+		// Curator.
 		begin, cancel := context.WithTimeout(ctx, time.Second)
 		w.Loop(begin, ordinary)
 		cancel()
 	}
 }
 
-// again does so for all locks, of which lost says whether they are lost.
 func again(ctx context.Context, t *Try, locks map[*Subject]*bound, lost func(*Subject) bool) {
 	t.Each(func(s *Subject) error {
 		locks[s].again(ctx, lost(s))

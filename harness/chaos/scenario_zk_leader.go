@@ -10,11 +10,8 @@ import (
 	"locklab/internal/backend"
 )
 
-// zooLeaderScenarios are what happens to servers of an ensemble.
 var zooLeaderScenarios = []*Scenario{leaderKilled, leaderStopped, followerKilled, leaderAndHolderKilled, leaderKilledWhileSyncing}
 
-// loses does something to servers of an ensemble while clients contend, and undoes it.
-// lose returns how.
 func loses(ctx context.Context, t *Try, lose func(ctx context.Context, e *backend.Server, c *crowd) (undo func() error, err error)) error {
 	e, at, err := t.ensemble(ctx)
 	if err != nil {
@@ -50,8 +47,8 @@ func (c *crowd) lose(ctx context.Context, e *backend.Server, at harness.Endpoint
 	return c.settle(ctx, at)
 }
 
-// elected waits until the servers have a leader, and reports how long that took: the
-// clients' part of the windows is the rest. A vote that fails costs initLimit ticks.
+// elected waits until the servers have a leader and reports the time; the clients account
+// for the rest of the windows. A failed vote costs initLimit ticks.
 func (t *Try) elected(ctx context.Context, e *backend.Server, began int64) {
 	ctx, cancel := context.WithTimeout(ctx, 45*time.Second)
 	defer cancel()
@@ -64,7 +61,6 @@ func (t *Try) elected(ctx context.Context, e *backend.Server, began int64) {
 	}
 }
 
-// killed returns how to restart a server, which it kills.
 func killed(ctx context.Context, e *backend.Server, i int) (undo func() error, err error) {
 	if err := e.Kill(i); err != nil {
 		return nil, err
@@ -72,7 +68,6 @@ func killed(ctx context.Context, e *backend.Server, i int) (undo func() error, e
 	return func() error { return e.Restart(ctx, i) }, nil
 }
 
-// elected are the expectations where another leader has to be elected.
 var elected = []Expectation{
 	{zooSessions, nil, "its clients look for another server, where the session and the ticket live on, and try again what failed"},
 	{"zk-persistent", []harness.Harm{harness.Stuck, harness.Stall, harness.LeftBehind}, "a ticket whose making has failed stays for ever"},
@@ -81,15 +76,12 @@ var elected = []Expectation{
 	{"curator-.*", []harness.Harm{harness.Stall, harness.LeftBehind, harness.Overtaken}, "its retries end after a second, which an election may take: a ticket that it could not remove stays, and one that it makes again is behind others"},
 }
 
-// voted are those where the leader is lost.
 var voted = append([]Expectation{
 	{zooSessions, []harness.Harm{harness.Stall}, "the servers may need a second vote, initLimit ticks after the first, and no client can do anything meanwhile"},
 }, elected[1:]...)
 
-// soonElected is the aim of the recommended locks where the leader is killed.
 var soonElected = []Aim{{zooRecommended, harness.FaultAim{Figure: "window", Quantile: 0.5, Limit: float64(1500 * time.Millisecond), Text: "1.5 s"}}}
 
-// hangs is their aim where it hangs.
 var hangs = []Aim{{zooRecommended, harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(zooPrompt), Text: "session timeout + 1 s"}}}
 
 var leaderKilled = &Scenario{
@@ -164,7 +156,6 @@ var followerKilled = &Scenario{
 	},
 }
 
-// follower returns one of three servers but the leader.
 func (t *Try) follower(leader int) int { return (leader + 1 + t.Rand.IntN(2)) % 3 }
 
 var leaderAndHolderKilled = &Scenario{

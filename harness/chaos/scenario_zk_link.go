@@ -8,14 +8,10 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// zooLinkScenarios are what happens to the connections of clients.
 var zooLinkScenarios = []*Scenario{zooResets, zooSessionMoved, zooSilent, zooDeaf, zooMute, zooLatency, zooExpired}
 
-// clientLinks are proxies of single clients, in their order.
 type clientLinks map[*Subject][]*faultproxy.Proxy
 
-// link returns how to connect the clients of each lock to at, the first n each through a
-// proxy of its own. at has one server.
 func (t *Try) link(at harness.Endpoint, n int) (clientLinks, func(*Subject, int) (harness.Endpoint, error), error) {
 	of := make(clientLinks)
 	for _, s := range t.Subjects {
@@ -36,8 +32,6 @@ func (t *Try) link(at harness.Endpoint, n int) (clientLinks, func(*Subject, int)
 	}, nil
 }
 
-// hurtLinks does something to the links of the first n clients of each lock while all
-// contend, and waits until all have had the lock again.
 func hurtLinks(ctx context.Context, t *Try, n int, hurt func(ctx context.Context, s *Subject, ps []*faultproxy.Proxy)) error {
 	at, err := t.At(ctx, t.Subjects[0].Variant)
 	if err != nil {
@@ -66,7 +60,6 @@ func hurtLinks(ctx context.Context, t *Try, n int, hurt func(ctx context.Context
 	return c.settle(ctx, at)
 }
 
-// linkExpected is what is expected where connections break or fall silent.
 var linkExpected = []Expectation{
 	{zooSessions, nil, "it looks up what became of its requests, removes tickets that no client needs, and its lease ends by its own clock"},
 	{"zk-persistent", []harness.Harm{harness.Stuck, harness.Stall, harness.LeftBehind}, "a ticket outlives the session of its client"},
@@ -167,7 +160,6 @@ var zooSilent = linkScenario("zk-silent-connection",
 		})
 	})
 
-// oneWay lets one direction of the link of a client vanish for longer than its session.
 func oneWay(d faultproxy.Direction) func(ctx context.Context, t *Try) error {
 	return func(ctx context.Context, t *Try) error {
 		return hurtLinks(ctx, t, 1, func(ctx context.Context, s *Subject, ps []*faultproxy.Proxy) {

@@ -44,8 +44,8 @@ var zooNumbersEnd = operatorScenario("zk-numbers-end",
 	Expectation{zooSessions + "|zk-persistent", nil, "it refuses numbers near the end, and makes its node again while there is no ticket"},
 	Expectation{".*", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.TokenFell, harness.Overtaken, harness.Stall, harness.Stuck, harness.LeftBehind, harness.Misled}, "it orders tickets by numbers, which are equal or negative now"})
 
-// queueNodes returns where the queues of a lock are below its path, nil if the path is
-// the only one.
+// queueNodes returns the relative paths of the queues of a lock, nil if its path is the
+// only queue.
 func (s *Subject) queueNodes() []string {
 	switch name := s.Variant.Name; {
 	case name == "zk-multi":

@@ -11,10 +11,8 @@ import (
 	"locklab/harness"
 )
 
-// zooOperatorScenarios are what an operator does to the nodes of a lock.
 var zooOperatorScenarios = []*Scenario{zooHolderDeleted, zooWaiterDeleted, zooPathDeleted, zooForeignNode, zooNumbersEnd}
 
-// operate lets an operator do something to the nodes of each lock while clients contend.
 func operate(ctx context.Context, t *Try, what string, do func(s *Subject, c *zk.Conn) error) error {
 	at, err := t.At(ctx, t.Subjects[0].Variant)
 	if err != nil {
@@ -44,8 +42,6 @@ func operate(ctx context.Context, t *Try, what string, do func(s *Subject, c *zk
 	return c.settle(ctx, at)
 }
 
-// operateOnQueue lets an operator remove ticket i of each lock, which is held while
-// another client waits, and then lets both go on.
 func operateOnQueue(ctx context.Context, t *Try, i int) error {
 	at, err := t.At(ctx, t.Subjects[0].Variant)
 	if err != nil {
@@ -59,7 +55,7 @@ func operateOnQueue(ctx context.Context, t *Try, i int) error {
 	if err != nil {
 		return err
 	}
-	// An operator that lists the queue first is slower.
+	// An operator who lists the queue first is slower.
 	t.Sleep(ctx, 1500*time.Millisecond+time.Duration(t.Rand.Int64N(int64(tick))))
 	began := t.Now()
 	err = t.Each(func(s *Subject) error {
@@ -85,7 +81,6 @@ func operateOnQueue(ctx context.Context, t *Try, i int) error {
 	return c.settle(ctx, at)
 }
 
-// zooQueues are the locks whose queue is the children of one node.
 const zooQueues = "zk-(handoff|fair|curator|herd|rw|rw-curator|two-level|two-level-local-first|cohort|poll|writelock|boolean-mutex|persistent|fair-historical|writelock-historical|boolean-mutex-historical)|go-zookeeper-lock|curator-(mutex|mutex-shared|rw)"
 
 func operatorScenario(name, question, fault, source string, try func(ctx context.Context, t *Try) error, expect ...Expectation) *Scenario {
@@ -102,7 +97,6 @@ func operatorScenario(name, question, fault, source string, try func(ctx context
 	}
 }
 
-// outdated is what is expected of the historical locks.
 var outdated = Expectation{zooHistorical, []harness.Harm{harness.Stuck, harness.Stall, harness.LeftBehind, harness.TwoHolders, harness.Overtaken, harness.StaleWrite, harness.TokenFell},
 	"it does not look whether its ticket is there, and loses wake-ups without any fault"}
 
@@ -145,7 +139,6 @@ var zooPathDeleted = operatorScenario("zk-path-deleted",
 	outdated,
 	Expectation{".*", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck, harness.Overtaken, harness.LeftBehind}, "a holder does not watch its ticket, and a waiter does not look whether it is there"})
 
-// deleteAll removes a node and those below it, though clients make more meanwhile.
 func (s *Subject) deleteAll(c *zk.Conn, path string) error {
 	for range 20 {
 		names, _, err := c.Children(path)
@@ -165,7 +158,7 @@ func (s *Subject) deleteAll(c *zk.Conn, path string) error {
 			return fmt.Errorf("chaos: %w", err)
 		}
 	}
-	return nil // the tickets that there were are gone
+	return nil // all initial tickets are gone
 }
 
 var zooForeignNode = operatorScenario("zk-foreign-node",

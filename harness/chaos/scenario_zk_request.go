@@ -11,19 +11,15 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// zooRequestScenarios are requests that are lost, and replies to them.
 var zooRequestScenarios = []*Scenario{createReplyLost, deleteReplyLost, listReplyLost, readReplyLost, requestLost}
 
-// The requests of locks, by what they are for.
 var (
 	zooCreates = []string{"create", "create2", "createContainer", "createTTL"}
-	zooDeletes = []string{"delete", "multi"} // a release that is handed over is a multi
+	zooDeletes = []string{"delete", "multi"} // a release with a handover is a multi
 	zooLists   = []string{"getChildren", "getChildren2"}
 	zooReads   = []string{"getData", "exists"}
 )
 
-// losesRequest breaks the connection of one of three clients of each lock at a request
-// for one of ops, and lets them go on.
 func losesRequest(ctx context.Context, t *Try, do faultproxy.Action, ops []string) error {
 	at, err := t.At(ctx, t.Subjects[0].Variant)
 	if err != nil {
@@ -74,11 +70,10 @@ func losesRequest(ctx context.Context, t *Try, do faultproxy.Action, ops []strin
 	return c.settle(ctx, at)
 }
 
-// zooRequestPrompt is for how long a lock may be out of reach because a client has lost
-// its connection: go-zookeeper waits a second before it connects again.
+// zooRequestPrompt is how long a lock may be unreachable after a lost connection:
+// go-zookeeper waits a second before it reconnects.
 const zooRequestPrompt = SessionTimeout + 2*tick
 
-// asks matches requests for one of ops about the tickets of s, or its list of them.
 func (s *Subject) asks(ops []string) func(faultproxy.Message) bool {
 	path := s.path()
 	return func(m faultproxy.Message) bool {
@@ -86,8 +81,6 @@ func (s *Subject) asks(ops []string) func(faultproxy.Message) bool {
 	}
 }
 
-// requestExpected is what is expected where a connection is lost at a request; stock is
-// that of locks of others.
 func requestExpected(stock ...Expectation) []Expectation {
 	return slices.Concat([]Expectation{
 		{zooSessions, nil, "what may have been done is looked up or done again on the next connection, and tickets that no client needs are removed"},
@@ -114,7 +107,6 @@ func requestScenario(name, question, fault string, do faultproxy.Action, ops []s
 	}
 }
 
-// ghost is what is expected of zk.Lock where a request fails after its ticket was made.
 var ghost = Expectation{"go-zookeeper-lock", []harness.Harm{harness.Stuck, harness.Stall, harness.LeftBehind}, "it returns the error and leaves its ticket in the queue, for as long as the session lives"}
 
 var createReplyLost = requestScenario("zk-create-reply-lost",

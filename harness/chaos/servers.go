@@ -16,15 +16,15 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// Redis returns a client of a server for what a scenario does to it. It is closed
-// when the try ends.
+// Redis returns a client for a scenario's commands to a server. It is closed when the try
+// ends.
 func (t *Try) Redis(addr string) *redis.Client {
 	c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, Protocol: 2, DisableIdentity: true})
 	t.Defer(func() { c.Close() })
 	return c
 }
 
-// ZooKeeper returns a session for what a scenario does to the tickets of locks. It is
+// ZooKeeper returns a session for a scenario's changes to the tickets of locks. It is
 // closed when the try ends.
 func (t *Try) ZooKeeper(addrs []string) (*zk.Conn, error) {
 	c, events, err := zk.Connect(addrs, 10*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
@@ -39,7 +39,8 @@ func (t *Try) ZooKeeper(addrs []string) (*zk.Conn, error) {
 	return c, nil
 }
 
-// Through returns at with a proxy before each server, in the order of its lists.
+// Through returns at with a proxy in front of each server, and the proxies in the order
+// of its lists.
 func (t *Try) Through(at harness.Endpoint) (harness.Endpoint, []*faultproxy.Proxy, error) {
 	framing := faultproxy.Redis
 	if at.Kind == harness.KindZooKeeper {
@@ -62,8 +63,8 @@ func (t *Try) Through(at harness.Endpoint) (harness.Endpoint, []*faultproxy.Prox
 	return at, proxies, nil
 }
 
-// Left returns what is on the servers of a lock's clients: the keys that have its
-// name in theirs, or the ephemeral nodes that have it in their path.
+// Left returns the remains of a lock's clients on their servers: the keys that contain
+// its name, or the ephemeral nodes whose path contains it.
 func (s *Subject) Left(ctx context.Context, t *Try, at harness.Endpoint) (names []string, err error) {
 	if at.Kind == harness.KindZooKeeper {
 		return s.leftNodes(t, at)

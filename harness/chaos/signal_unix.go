@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalTree stops or continues a process and its children, which may have process
-// groups of their own. It stops the parent first, so that it starts no more of them.
+// signalTree stops or continues a process and its children, which may have their own
+// process groups. It stops the parent first, so that it starts no more of them.
 func signalTree(pid int, stop bool) error {
 	sig := unix.SIGCONT
 	if stop {
@@ -23,12 +23,11 @@ func signalTree(pid int, stop bool) error {
 		return fmt.Errorf("chaos: signal a worker process: %w", err)
 	}
 	for _, c := range children(pid) {
-		signalTree(c, stop) // one that has ended meanwhile needs no signal
+		signalTree(c, stop) // a child that has just ended needs no signal
 	}
 	return nil
 }
 
-// children returns the processes whose parent is pid, as Linux tells.
 func children(pid int) (out []int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, name := range files {

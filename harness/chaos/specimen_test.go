@@ -7,7 +7,6 @@ import (
 	"locklab/harness"
 )
 
-// specimens are locks that need no server and are broken in one way each.
 var specimens = []*harness.Variant{
 	specimen("free", func(context.Context) error { return nil }),
 	specimen("hang", func(context.Context) error { select {} }),
@@ -25,7 +24,6 @@ func specimen(name string, lock func(ctx context.Context) error) *harness.Varian
 	}
 }
 
-// broken is a client, a worker of it and a lease of a specimen.
 type broken struct{ lock func(context.Context) error }
 
 func (b broken) Join(context.Context, int) (harness.Session, error) { return b, nil }
@@ -38,7 +36,6 @@ func (b broken) Lock(ctx context.Context) (harness.Lease, error) {
 	return endless{}, nil
 }
 
-// lapsing is a lock that is granted to all, for so long.
 func lapsing(d time.Duration) *harness.Variant {
 	v := specimen("lapse", nil)
 	v.Remote = func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return lapse(d), nil }
@@ -66,7 +63,7 @@ func (l lapsed) Done() <-chan struct{}        { return l.ctx.Done() }
 func (l lapsed) Err() error                   { return l.ctx.Err() }
 func (l lapsed) Deadline() (time.Time, bool)  { return l.ctx.Deadline() }
 
-// endless is a lease that ends when it is released, and does not know that either.
+// endless is a lease that ends only by a release, and does not report that either.
 type endless struct{}
 
 func (endless) Unlock(context.Context) error { return nil }

@@ -15,8 +15,6 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// scripted is a scenario whose history is that of a lock which two workers take in turn,
-// or at the same time.
 func scripted(together bool, then func(s *chaos.Subject) error) chaos.Scenario {
 	return chaos.Scenario{
 		Name: "scripted", Deadline: time.Minute,
@@ -42,8 +40,8 @@ func scripted(together bool, then func(s *chaos.Subject) error) chaos.Scenario {
 	}
 }
 
-// TestSpilled: what is concluded of a history is the same if next to nothing of it may be
-// in memory, and nothing is if an event has been lost on the way to the file or in it.
+// TestSpilled checks that a judgement does not depend on the memory limit, and that a
+// history with an event lost in its file is not judged.
 func TestSpilled(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
@@ -59,7 +57,7 @@ func TestSpilled(t *testing.T) {
 			t.Errorf("%v in the directory, %v, and histories %q", left, err, tiny.Histories)
 		}
 	}
-	// Without the release that it loses the lock of the next holder is a second one.
+	// Without the lost release, the next grant looks like a second holder.
 	lost := try(t, scripted(false, func(s *chaos.Subject) error { return chaos.Lose(s, 2503) }), chaos.Plan{Memory: 1}, "free")["free"]
 	if lost.Tries != 0 || lost.Failed == 0 || len(lost.Seen) > 0 || !strings.Contains(lost.Skipped, "5000 events of a history were written to its file, and it has 4999") {
 		t.Errorf("with an event lost: %+v", lost)

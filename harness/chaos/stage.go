@@ -10,24 +10,22 @@ import (
 	"locklab/internal/backend"
 )
 
-// A Stage is the servers of a scenario. Those that a failure leaves as they were
-// serve all of its tries. All were started by the lab: a failure never reaches a server
-// of the user.
+// A Stage is the servers of a scenario. Servers that a failure leaves intact serve all of
+// its tries. The lab started all of them: a failure never reaches a user's server.
 type Stage struct {
 	mu      sync.Mutex
 	servers map[string]*backend.Server
-	limit   *limit // of the try that is made
+	limit   *limit // of the current try
 }
 
-// TTL and SessionTimeout are what scenarios ask for, where they say nothing else:
-// short, so that much can be tried, and long enough for a busy machine to renew them.
+// TTL and SessionTimeout are the defaults of scenarios: short enough for many tries, and
+// long enough for renewal on a busy machine.
 const (
 	TTL            = time.Second
 	SessionTimeout = 2 * time.Second
 )
 
-// Shared returns the servers called name, which start starts for the first try that
-// asks.
+// Shared returns the servers called name; the first try that needs them calls start.
 func (s *Stage) Shared(ctx context.Context, name string, start func(context.Context) (*backend.Server, error)) (*backend.Server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,8 +48,8 @@ func (s *Stage) Shared(ctx context.Context, name string, start func(context.Cont
 	return server, nil
 }
 
-// At returns servers that are there for all tries, of the kind and number that the
-// lock needs: one Redis, the independent ones of Redlock, or one ZooKeeper.
+// At returns servers shared by all tries, of the kind and number that the lock needs: one
+// Redis, the independent ones of Redlock, or one ZooKeeper.
 func (s *Stage) At(ctx context.Context, lock *harness.Variant) (harness.Endpoint, error) {
 	var server *backend.Server
 	var err error
@@ -71,7 +69,6 @@ func (s *Stage) At(ctx context.Context, lock *harness.Variant) (harness.Endpoint
 	return Short(server.Endpoint()), nil
 }
 
-// several returns n independent Redis servers.
 func (s *Stage) several(ctx context.Context, n int) (harness.Endpoint, error) {
 	at := harness.Endpoint{Kind: harness.KindRedis}
 	for i := range n {
@@ -90,7 +87,6 @@ func Short(at harness.Endpoint) harness.Endpoint {
 	return at
 }
 
-// drop stops the servers called name, which a try has made useless.
 func (s *Stage) drop(name string) {
 	s.mu.Lock()
 	server := s.servers[name]
@@ -101,7 +97,6 @@ func (s *Stage) drop(name string) {
 	}
 }
 
-// close stops all servers.
 func (s *Stage) close() {
 	s.mu.Lock()
 	servers := s.servers

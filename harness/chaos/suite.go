@@ -2,14 +2,13 @@ package chaos
 
 import "slices"
 
-// Suite lists every scenario: those that happen to clients, to connections, to
-// servers of Redis, to those of ZooKeeper, and those of single locks.
+// Suite lists every scenario: failures of clients, of connections, of Redis servers, of
+// ZooKeeper servers, and of single locks.
 var Suite = slices.Concat(clientScenarios, connScenarios, cutScenarios, noiseScenarios, waiterScenarios, readerScenarios, redissonScenarios, redisScenarios, clusterScenarios, zooScenarios, hazardScenarios)
 
-// Patterns of the names of locks that expectations share.
 const (
 	remoteLocks = "zk-.*|redis-.*|go-zookeeper-lock|curator-.*|redsync.*|bsm-redislock-.*|rueidislock.*"
 
-	// zooLocks keep ephemeral tickets, which go with the session of their client.
+	// zooLocks keep ephemeral tickets, which end with their client's session.
 	zooLocks = "zk-.*|go-zookeeper-lock|curator-.*"
 )

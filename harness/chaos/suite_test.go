@@ -26,15 +26,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// expects returns which expectation of s is that of a lock: -1 for none.
 func expects(s *chaos.Scenario, lock string) int {
 	return slices.IndexFunc(s.Expect, func(e chaos.Expectation) bool {
 		return regexp.MustCompile("^(?:" + e.Locks + ")$").MatchString(lock)
 	})
 }
 
-// TestSuite: the scenarios are complete, each applies to a lock, each expectation is
-// that of one, and each lock that one applies to has an expectation.
 func TestSuite(t *testing.T) {
 	if err := chaos.Validate(chaos.Suite); err != nil {
 		t.Error(err)
@@ -65,8 +62,8 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// one returns a lock for each expectation of s, a recommended one if there is any. It
-// leaves out Curator's but in one scenario: each process of its clients compiles for
+// one returns a lock for each expectation of s, if possible a recommended one. It omits
+// Curator's locks in all but one scenario: each of their client processes compiles for
 // seconds.
 func one(s *chaos.Scenario) (out []*harness.Variant) {
 	of := make([]*harness.Variant, len(s.Expect))
@@ -81,10 +78,10 @@ func one(s *chaos.Scenario) (out []*harness.Variant) {
 	return slices.DeleteFunc(of, func(v *harness.Variant) bool { return v == nil })
 }
 
-// TestScenarios tries each scenario once, on a lock for each of its expectations. What
-// is not expected must come again in one of three more tries to fail, since a machine
-// that stands still for long enough does what no lock can help; a stall does not fail at
-// all, since that is what a busy machine is. The full run is told of both.
+// TestScenarios tries each scenario once, on a lock for each of its expectations. An
+// unexpected harm fails only if one of three more tries repeats it, since no lock can
+// tolerate a machine that stands still for long enough. A stall never fails, since a busy
+// machine causes it. The full run reports both.
 func TestScenarios(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the workers are processes of their own: what the race detector sees of this one the tests of chaos show")
@@ -114,8 +111,8 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// few returns the first recommended lock of locks, or else the first, and the locks that s
-// certainly harms: they show that the fault is made. make test-all tries all.
+// few returns the first recommended lock, or else the first, and the locks that s
+// certainly harms, which show that the fault is made. make test-all tries all.
 func few(s *chaos.Scenario, locks []*harness.Variant) (out []*harness.Variant) {
 	main := max(0, slices.IndexFunc(locks, func(v *harness.Variant) bool { return v.Status == harness.Recommended }))
 	for i, v := range locks {
@@ -126,8 +123,6 @@ func few(s *chaos.Scenario, locks []*harness.Variant) (out []*harness.Variant) {
 	return out
 }
 
-// attempt tries a scenario on some locks, and returns what is wrong with those that did
-// what was not expected, or nothing where the harm is certain.
 func attempt(t *testing.T, s *chaos.Scenario, locks []*harness.Variant, tries int, seed uint64) map[string]string {
 	wrong := make(map[string]string)
 	dir := t.TempDir()
@@ -152,7 +147,6 @@ func attempt(t *testing.T, s *chaos.Scenario, locks []*harness.Variant, tries in
 	return wrong
 }
 
-// certain are locks that a scenario harms in every try.
 var certain = []string{
 	"late-watch: zk-fair-historical",
 	"late-list: zk-fair-historical", "late-list: zk-writelock-historical",
@@ -174,7 +168,6 @@ var certain = []string{
 	"redis-wait-other-replica: redis-wait", "redis-wait-other-replica: redis-poll-5ms",
 }
 
-// judge returns what is wrong with what became of a lock, "" for nothing.
 func judge(t *testing.T, r *harness.FaultResult, dir string) string {
 	row := survival.Judge(r)
 	t.Logf("%s: %s, seen %v, expected %v", r.Lock.Name, row.Verdict, row.Seen, r.Expected.Harms)
@@ -207,7 +200,6 @@ var (
 	tries    = flag.Int("tries", 1, "how often")
 )
 
-// TestTry tries one scenario, to see what it does.
 func TestTry(t *testing.T) {
 	if *scenario == "" {
 		t.Skip("no -scenario")

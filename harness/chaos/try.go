@@ -15,26 +15,26 @@ import (
 	"locklab/internal/backend"
 )
 
-// A Try is one failure, made once, and the locks that it is made to.
+// A Try is one failure, made once, and the affected locks.
 type Try struct {
 	*Stage
 	Number   int        // 0 is the first
 	Seed     uint64     // of this try
-	Rand     *rand.Rand // drawn from Seed; for the one goroutine of Scenario.Try
+	Rand     *rand.Rand // drawn from Seed; only for the goroutine of Scenario.Try
 	Subjects []*Subject
 
 	scenario *Scenario
 	mu       sync.Mutex
 	watching *watch
 	hosts    []*Host
-	own      []*backend.Server // of this try alone
+	own      []*backend.Server // for this try only
 	closers  []func()
-	last     int // number of a worker
+	last     int // number of the last worker
 	work     sync.WaitGroup
-	over     int64 // when what is judged ended; 0 is with Scenario.Try
+	over     int64 // end of the judged part; 0 is the end of Scenario.Try
 }
 
-// A Subject is one lock in a try, with a name of its own on the servers.
+// A Subject is one lock in a try, with a unique name on the servers.
 type Subject struct {
 	Variant *harness.Variant
 	Key     string
@@ -49,7 +49,7 @@ type Subject struct {
 
 	timed  []timedHarm    // as harms
 	others []*Subject     // of the same clients
-	spared []harness.Harm // of it these are the fault's, and no harm of the lock
+	spared []harness.Harm // harms that the fault causes, not the lock
 }
 
 func (s *Subject) record(e oracle.Event) {
@@ -58,8 +58,8 @@ func (s *Subject) record(e oracle.Event) {
 	s.history.add(e)
 }
 
-// visit calls f with each event so far, by time. f must not use s. That the history is
-// not whole is seen when it is judged.
+// visit calls f with each event up to now, by time. f must not use s. An incomplete
+// history is detected later, when it is judged.
 func (s *Subject) visit(f func(e *oracle.Event)) {
 	s.until(math.MaxInt64, func(events iter.Seq[*oracle.Event]) {
 		for e := range events {
@@ -68,8 +68,8 @@ func (s *Subject) visit(f func(e *oracle.Event)) {
 	})
 }
 
-// until calls f with the events up to a moment, by time, through which it must go, and
-// once; f must not use s. The error says that some are missing.
+// until calls f with the events up to end, by time. f must iterate over all of them
+// exactly once, and must not use s. The error reports missing events.
 func (s *Subject) until(end int64, f func(events iter.Seq[*oracle.Event])) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,10 +78,10 @@ func (s *Subject) until(end int64, f func(events iter.Seq[*oracle.Event])) error
 	return p.err
 }
 
-// A resource is what a lock guards: it remembers the greatest token that came with a
-// write, and refuses lesser ones (Kleppmann 2016, "How to do distributed locking").
+// A resource is guarded by a lock. It remembers the greatest token of a write and refuses
+// lesser ones (Kleppmann 2016, "How to do distributed locking").
 type resource struct {
-	greatest, writer uint64 // of all, of those that do not share
+	greatest, writer uint64 // greatest token of all writes, and of exclusive holders
 }
 
 func (r *resource) take(token uint64, shared bool) bool {
@@ -99,7 +99,8 @@ func (r *resource) take(token uint64, shared bool) bool {
 	return true
 }
 
-// write lets what the lock guards take a write, at one moment for all workers.
+// write makes the guarded resource judge a write, in one critical section for all
+// workers.
 func (s *Subject) write(worker int, token uint64, shared bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +109,7 @@ func (s *Subject) write(worker int, token uint64, shared bool) bool {
 	return taken
 }
 
-// Show reports a harm that the history cannot show, with what was seen.
+// Show reports a harm that the history cannot show, with a description.
 func (s *Subject) Show(h harness.Harm, format string, args ...any) {
 	s.show(h, fmt.Sprintf("%s: "+format, append([]any{h}, args...)...))
 }
@@ -123,15 +124,14 @@ func (s *Subject) show(h harness.Harm, text string) {
 	s.harms[h] = true
 }
 
-// ShowTimed is Show of a harm that took from a moment to another, and is none of the lock
-// if the machine kept a process from running for longer than spare of that time.
+// ShowTimed is Show for a harm that lasted from from to to. It is not the lock's fault if
+// the machine kept a process from running for longer than spare in that time.
 func (s *Subject) ShowTimed(h harness.Harm, from, to int64, spare time.Duration, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.timed = append(s.timed, timedHarm{h, from, to, spare, fmt.Sprintf("%s: "+format, append([]any{h}, args...)...)})
 }
 
-// A timedHarm is a harm that a try has shown, and when.
 type timedHarm struct {
 	harm     harness.Harm
 	from, to int64
@@ -139,7 +139,7 @@ type timedHarm struct {
 	text     string
 }
 
-// Note keeps a line for the result.
+// Note adds a line to the result.
 func (s *Subject) Note(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,6 @@ func (s *Subject) Figure(name, unit string, value float64) {
 	s.figures = append(s.figures, harness.FaultFigure{Name: name, Unit: unit, Values: []float64{value}})
 }
 
-// fail says that the fault could not be made for this lock.
 func (s *Subject) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,16 +161,15 @@ func (s *Subject) fail(err error) {
 	}
 }
 
-// broken reports whether the fault could not be made for it.
 func (s *Subject) broken() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failed != nil
 }
 
-// Another returns a lock of the same variant by another key, which clients of s can take
-// as well: see [Worker.JoinAs]. It is judged as s is, and what it does counts with s, but
-// for harms that are spared: those that are the fault's. Its times count if none is.
+// Another returns a lock of the same variant with another key, which clients of s can
+// take as well: see [Worker.JoinAs]. It is judged like s, and its harms count for s,
+// except the spared ones, which the fault causes. Its times count if no harm is spared.
 func (s *Subject) Another(key string, spared ...harness.Harm) *Subject {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,9 +181,9 @@ func (s *Subject) Another(key string, spared ...harness.Harm) *Subject {
 	return o
 }
 
-// Each does f for every lock at the same time, but for those that have failed. An
-// error of f says that the fault could not be made for that lock: its try does not
-// count. Each returns an error only if none is left.
+// Each calls f for every lock at the same time, except failed ones. An error of f means
+// that the fault could not be made for that lock: its try does not count. Each returns an
+// error only if no lock is left.
 func (t *Try) Each(f func(s *Subject) error) error {
 	var wg sync.WaitGroup
 	for _, s := range t.Subjects {
@@ -209,7 +207,7 @@ func (t *Try) Each(f func(s *Subject) error) error {
 	return errors.Join(errs...)
 }
 
-// Fault tells the histories of all locks what is being done to servers or
+// Fault records in the histories of all locks what is being done to servers or
 // connections.
 func (t *Try) Fault(format string, args ...any) {
 	for _, s := range t.Subjects {
@@ -222,14 +220,14 @@ func (s *Subject) Fault(format string, args ...any) {
 	s.record(oracle.Event{At: now(), Worker: -1, Kind: oracle.Fault, Text: fmt.Sprintf(format, args...)})
 }
 
-// Over tells the histories that it has been undone.
+// Over records in all histories that the fault has been undone.
 func (t *Try) Over(format string, args ...any) {
 	for _, s := range t.Subjects {
 		s.record(oracle.Event{At: now(), Worker: -1, Kind: oracle.Over, Text: fmt.Sprintf(format, args...)})
 	}
 }
 
-// Defer has f called when the try ends, the last first.
+// Defer registers f to be called when the try ends, in reverse order.
 func (t *Try) Defer(f func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -246,8 +244,7 @@ func (t *Try) number() int {
 // Sleep waits for d, or until ctx ends.
 func (t *Try) Sleep(ctx context.Context, d time.Duration) { sleep(ctx, d) }
 
-// Until asks again and again whether done until it is, and returns an error if ctx
-// ends first.
+// Until polls done until it returns true, and returns an error if ctx ends first.
 func (t *Try) Until(ctx context.Context, what string, done func() bool) error {
 	for pause := time.Millisecond; !done(); pause = min(2*pause, 20*time.Millisecond) {
 		sleep(ctx, pause)
@@ -258,8 +255,8 @@ func (t *Try) Until(ctx context.Context, what string, done func() bool) error {
 	return nil
 }
 
-// AwaitGrant waits until a worker has been granted the lock after a moment on the
-// clock of the events, or ctx ends, and reports whether it was.
+// AwaitGrant waits until a worker has been granted the lock later than after, in ns on
+// the clock of the events. It returns false if ctx ends first.
 func (s *Subject) AwaitGrant(ctx context.Context, after int64) bool {
 	for ctx.Err() == nil {
 		if s.granted(after) {
@@ -270,18 +267,16 @@ func (s *Subject) AwaitGrant(ctx context.Context, after int64) bool {
 	return false
 }
 
-// granted reports whether a worker has been granted the lock after a moment.
 func (s *Subject) granted(after int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.history.last > after
 }
 
-// Conclude ends what is judged of the histories. What a scenario does afterwards, such
-// as to stop the loops and see what they leave, is its own doing and not the lock's.
+// Conclude ends the judged part of the histories. Later actions of the scenario, such as
+// stopping the loops and checking for remains, do not count against the lock.
 func (t *Try) Conclude() { t.over = now() }
 
-// drop forgets what has happened.
 func (s *Subject) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -294,10 +289,8 @@ func (s *Subject) drop() {
 // Now reads the clock of the events, in ns.
 func (t *Try) Now() int64 { return now() }
 
-// grace is for how long the workers of a try may take to end.
 const grace = time.Second
 
-// end ends everything that the try has started.
 func (t *Try) end() {
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
@@ -315,8 +308,8 @@ func (t *Try) end() {
 	}
 }
 
-// StopAll ends the loops of all workers, for as long as the grace lasts: those that
-// still wait for a lock then are stuck, as their histories show.
+// StopAll ends the loops of all workers, within the grace time: those still waiting for a
+// lock then are stuck, as their histories show.
 func (t *Try) StopAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()

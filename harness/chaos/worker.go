@@ -15,23 +15,21 @@ import (
 	"locklab/harness/oracle"
 )
 
-// workerEnv tells a process that it is to be a worker of a scenario.
 const workerEnv = "LOCKLAB_CHAOS_WORKER"
 
-// Main returns at once in an ordinary process. In a process that a scenario has
-// started it does what that says with the locks of suite, and never returns. It must
+// Main returns at once in an ordinary process. In a process that a scenario has started
+// it executes the scenario's commands with the locks of suite, and never returns. It must
 // come first in main, and in TestMain of tests that run scenarios.
 func Main(suite []*harness.Variant) {
 	if os.Getenv(workerEnv) == "" {
 		return
 	}
-	// The parent, which gets the same signal from the terminal, decides.
+	// The parent receives the same signal from the terminal and decides.
 	signal.Ignore(os.Interrupt)
 	serve(suite, os.Stdin, os.Stdout)
 	os.Exit(0)
 }
 
-// serve obeys the commands of in until it ends.
 func serve(suite []*harness.Variant, in io.Reader, out io.Writer) {
 	p := &process{pulse: pulse{now()}, suite: suite, out: json.NewEncoder(out), workers: make(map[int]*worker), writes: make(map[int]chan bool)}
 	stop := make(chan struct{})
@@ -54,19 +52,19 @@ func serve(suite []*harness.Variant, in io.Reader, out io.Writer) {
 	}
 }
 
-// A process is the far side of a [Host].
 type process struct {
 	suite []*harness.Variant
 
 	mu      sync.Mutex
 	out     *json.Encoder
 	workers map[int]*worker
-	writes  map[int]chan bool // that wait to be taken
+	writes  map[int]chan bool // writes that await their outcome
 	last    int               // number of a write
 	pulse   pulse
 }
 
-// live says again and again that the process runs, and at once when it did not.
+// live reports periodically that the process runs, and at once after a time without
+// running.
 func (p *process) live(stop <-chan struct{}) {
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
@@ -85,11 +83,10 @@ func (p *process) live(stop <-chan struct{}) {
 	}
 }
 
-// aliveBeats are so many beats that the process says that it runs.
 const aliveBeats = 50
 
-// ran says that the process did not run, if it did not: before anything else that it says
-// then. The caller holds p.mu.
+// ran reports a time without running, if any, before any later message. The caller holds
+// p.mu.
 func (p *process) ran() {
 	p.pulse.beat(func(from, to int64) { p.out.Encode(message{Delay: &delay{from, to}}) })
 }
@@ -98,10 +95,9 @@ func (p *process) say(m message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ran()
-	p.out.Encode(m) // that it fails need not be said: the parent is gone
+	p.out.Encode(m) // an error can be ignored: the parent is gone
 }
 
-// answer says what became of a command.
 func (p *process) answer(c command, err error) {
 	m := message{ID: c.ID, Worker: c.Worker}
 	if err != nil {
@@ -110,8 +106,8 @@ func (p *process) answer(c command, err error) {
 	p.say(m)
 }
 
-// The errors of package harness that have a name on the way to the parent. The first
-// that fits counts: what is not held may also be lost.
+// The named errors of package harness in messages. The first match counts: an error for a
+// lock that is not held may also report a loss.
 var kinds = []struct {
 	name string
 	err  error
@@ -134,7 +130,6 @@ func kindOf(err error) string {
 	return ""
 }
 
-// kindCalled returns the error that has a name, nil if none has.
 func kindCalled(name string) error {
 	for _, k := range kinds {
 		if k.name == name {
@@ -144,7 +139,6 @@ func kindCalled(name string) error {
 	return nil
 }
 
-// A remoteError is what a worker process said of a call.
 type remoteError struct {
 	text string
 	kind error // nil if it has no name
@@ -165,7 +159,6 @@ func (p *process) worker(id int) *worker {
 	return w
 }
 
-// write lets what the lock guards take a write, and returns whether it did.
 func (p *process) write(w *worker, token uint64, shared bool) bool {
 	answer := make(chan bool, 1)
 	p.mu.Lock()
@@ -186,19 +179,19 @@ func (p *process) took(c command) {
 	}
 }
 
-// A worker does one thing at a time, and can be told to stop in the middle of it.
+// A worker executes one command at a time, and can be stopped in the middle of it.
 type worker struct {
 	p  *process
 	id int
 
-	mu      sync.Mutex // held while it does something
+	mu      sync.Mutex // held during a command
 	remote  harness.Remote
 	key     string // of its lock
 	session harness.Session
 	held    *holding
-	outer   []*holding      // that held is inside of, the first at the front
-	last    harness.Lease   // that was unlocked
-	ctx     context.Context // of its Lock and its loop
+	outer   []*holding      // holds around held, the first at the front
+	last    harness.Lease   // last one unlocked
+	ctx     context.Context // for its Lock and its loop
 
 	stops  sync.Mutex
 	cancel context.CancelFunc // of ctx; guarded by stops
@@ -242,7 +235,7 @@ func (w *worker) do(c command) {
 	}()
 }
 
-// ready makes it able to wait for a lock, again if it was told to stop.
+// ready makes the worker able to wait for a lock, also after a stop.
 func (w *worker) ready() {
 	w.stops.Lock()
 	defer w.stops.Unlock()
@@ -254,7 +247,6 @@ func (w *worker) event(e oracle.Event) {
 	w.p.say(message{Worker: w.id, Event: &e})
 }
 
-// opened bounds how long a client takes to connect.
 const opened = 30 * time.Second
 
 func (w *worker) open(o *opening) error {
@@ -295,7 +287,6 @@ func (w *worker) close() error {
 	return err
 }
 
-// errNoTry is what a lock says that has no TryLock.
 var errNoTry = fmt.Errorf("%w: the lock has no TryLock", harness.ErrUsage)
 
 func (w *worker) lock(try, shared bool, timeout time.Duration) (*holding, error) {
@@ -338,7 +329,6 @@ func (w *worker) lock(try, shared bool, timeout time.Duration) (*holding, error)
 	return h, nil
 }
 
-// until returns the deadline of a lease on the clock of the events, 0 if it has none.
 func until(l harness.Lease) int64 {
 	t, ok := l.Deadline()
 	if !ok || t.IsZero() {
@@ -357,7 +347,7 @@ func (w *worker) unlock() error {
 	h.mu.Lock()
 	switch {
 	case h.over:
-	case h.lease.Err() != nil: // a loop hears of that when watch does
+	case h.lease.Err() != nil: // a loop learns of that when watch does
 		w.tell(h)
 	default:
 		h.over = true

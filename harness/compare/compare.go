@@ -11,67 +11,67 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A Verdict says what became of one case.
+// A Verdict is the conclusion about one case.
 type Verdict string
 
-// The verdicts. The margin is Options.Margin; the interval is that of the ratio of the
-// new figure to the old, and what it says is a [stat.Reading], as in a verdict on locks.
+// The verdicts. The margin is Options.Margin. The interval is of the ratio of the new
+// figure to the old, and is read as a [stat.Reading], like in a verdict on locks.
 const (
-	AsGood     Verdict = Verdict(stat.AsGood) // within the margin, or better: the interval leaves no room for worse
-	Better     Verdict = "better"             // by more than the margin: the whole interval says so
+	AsGood     Verdict = Verdict(stat.AsGood) // within the margin, or better: the interval excludes worse
+	Better     Verdict = "better"             // by more than the margin, over the whole interval
 	Regressed  Verdict = "regressed"          // likewise worse; or the new run broke a promise of the lock
-	Untold     Verdict = Verdict(stat.Untold) // the interval leaves room for worse
-	TooFew     Verdict = "too few rounds"     // no difference, however great, could be told
-	Unmeasured Verdict = "not measured"       // a run was to measure it, and did not, or not in all its rounds
+	Untold     Verdict = Verdict(stat.Untold) // the interval does not exclude worse
+	TooFew     Verdict = "too few rounds"     // no difference, however great, could be significant
+	Unmeasured Verdict = "not measured"       // planned in a run, and not measured in all its rounds
 	OnlyBase   Verdict = "only in BASE"
 	OnlyNew    Verdict = "only in NEW"
 	NoBase     Verdict = "no baseline"  // the old run broke a promise of the lock, so it has no speed
-	Elsewhere  Verdict = "inconclusive" // the runs are of two machines, which may be all that differs
-	Expected   Verdict = "broken lock"  // it broke a promise, as locks do that are kept to show it
+	Elsewhere  Verdict = "inconclusive" // the runs are of two machines, which may explain the difference
+	Expected   Verdict = "broken lock"  // it broke a promise, as expected of a lock kept to show that
 )
 
-// An Outcome sums all verdicts up.
+// An Outcome summarizes all verdicts.
 type Outcome string
 
 // The outcomes, the worst first.
 const (
-	Worse  Outcome = "regressed" // at least one case is
-	Unsure Outcome = "unsure"    // none is, but of at least one that cannot be said
+	Worse  Outcome = "regressed" // at least one case regressed
+	Unsure Outcome = "unsure"    // no case regressed, and at least one is inconclusive
 	Fine   Outcome = "no worse"
 )
 
-// Options say when a difference counts. The zero value of each field stands for
-// its default.
+// Options determine when a difference counts. The zero value of each field is its
+// default.
 type Options struct {
 	Gates  []*Gate                 // default: the first of Suite
 	Alpha  float64                 // chance of any false alarm among all comparisons; default 0.05
-	Margin *float64                // share by which a figure must be worse to count; default the lesser of the two runs'
+	Margin *float64                // relative worsening that counts; default the lesser of the two runs'
 	Locks  func(harness.Lock) bool // which locks to compare; default all
 
-	AnyHost bool // machines that differ in the name of their host only are one, as containers are
+	AnyHost bool // machines that differ only in the host name count as one, like containers
 }
 
 // DefaultAlpha is the default of Options.Alpha.
 const DefaultAlpha = 0.05
 
-// A Comparison is what two runs say about each other.
+// A Comparison is the result of comparing two runs.
 type Comparison struct {
 	Base, New resultfile.Manifest
-	// To is the lock that the others of one run are compared with, "" if two runs
-	// are compared: see [Locks].
+	// To is the lock that the others of one run are compared with, "" for a
+	// comparison of two runs: see [Locks].
 	To string
-	// Paired is whether both runs were measured in the same rounds. Then the
-	// ratio is the median of one ratio a round, otherwise of those of all rounds.
+	// Paired reports whether both runs were measured in the same rounds. Then the
+	// ratio is the median of one ratio per round, otherwise over all pairs of rounds.
 	Paired bool
 	Alpha  float64
-	Margin float64 // by how much a figure must be worse, or better, a share
-	Tests  int     // how many comparisons were made
+	Margin float64 // relative tolerance
+	Tests  int     // number of comparisons
 	Level  float64 // confidence of each interval: all hold together with 1 - Alpha
 	Rows   []Row
-	// Gaps are what one of the runs was to measure and has no result of, where no
-	// row stands for it: damaged lines, and cases that were lost.
+	// Gaps are planned results missing from a run that no row represents: damaged
+	// lines, and lost cases.
 	Gaps     []string
-	Warnings []string // what makes the runs hard to compare, one sentence each
+	Warnings []string // differences that make the runs hard to compare, one sentence each
 }
 
 // A Row is one case by one metric.
@@ -80,14 +80,14 @@ type Row struct {
 	Workload harness.Workload
 	Gate     *Gate
 	// Base and New are the medians of the rounds with intervals of 95 %; N is 0
-	// where there is no figure.
+	// without a figure.
 	Base, New stat.Summary
 	Ratio     stat.Summary // of the new figure to the old; N is 0 if they were not compared
 	P         float64      // corrected for all comparisons; NaN if they were not compared
 	Verdict   Verdict
-	// BaseBroke and NewBroke are whether the lock broke a promise in that run.
+	// BaseBroke and NewBroke report whether the lock broke a promise in that run.
 	BaseBroke, NewBroke bool
-	Note                string // why, where figures do not say it
+	Note                string // the reason, if the figures do not show it
 
 	lacks string // planned rounds without a result
 }
@@ -95,9 +95,8 @@ type Row struct {
 // Case returns the benchmark name of r's case.
 func (r *Row) Case() string { return "lock=" + r.Lock.Name + "/" + r.Workload.Name() }
 
-// Outcome returns the worst of c's verdicts. That a run has cases which the
-// other was not to measure does not matter; that it lacks what it was to measure
-// itself does, unless something else regressed.
+// Outcome returns the worst of c's verdicts. Cases that only one run planned do not
+// matter. Planned results that a run lacks do, unless a case regressed.
 func (c *Comparison) Outcome() Outcome {
 	out := Fine
 	if len(c.Gaps) > 0 {
@@ -114,8 +113,8 @@ func (c *Comparison) Outcome() Outcome {
 	return out
 }
 
-// Compare returns what changed from base to next. The error wraps
-// harness.ErrUsage if they have nothing in common that could be compared.
+// Compare compares base with next. The error wraps harness.ErrUsage if they have no
+// comparable case in common.
 func Compare(base, next *resultfile.Run, o Options) (*Comparison, error) {
 	if len(o.Gates) == 0 {
 		o.Gates = Suite[:1]
@@ -165,11 +164,9 @@ func Compare(base, next *resultfile.Run, o Options) (*Comparison, error) {
 	return c, nil
 }
 
-// empty returns why nothing could be concluded, if no row says anything of the
-// code that is compared.
 func (c *Comparison) empty(gates []*Gate) error {
 	if len(c.Rows) == 0 && len(c.Gaps) > 0 {
-		return nil // both lost all that they were to measure
+		return nil // both lost all that they planned
 	}
 	why := "no case that the two runs have in common has a figure of " + gateNames(gates) + " in both"
 	for _, r := range c.Rows {
@@ -184,8 +181,8 @@ func (c *Comparison) empty(gates []*Gate) error {
 	return fmt.Errorf("%w: %s", harness.ErrUsage, why)
 }
 
-// sameRounds reports whether two runs were measured in the same rounds, as those
-// of an interleaved comparison are, and a run and itself.
+// sameRounds reports whether two runs were measured in the same rounds: an interleaved
+// pair, or a run and itself.
 func sameRounds(a, b resultfile.Manifest) bool {
 	return a.Pair != "" && a.Pair == b.Pair || sameRun(a, b)
 }
@@ -202,13 +199,11 @@ func gateNames(gs []*Gate) string {
 	return numfmt.List(names, len(names))
 }
 
-// A test is a comparison to be made, for a row of the Comparison.
 type test struct {
 	row        int
 	base, next []float64
 }
 
-// test makes the comparisons and gives the verdicts on their rows.
 func (c *Comparison) test(tests []test) {
 	c.Tests = len(tests)
 	c.Level = 1 - c.Alpha/float64(max(1, c.Tests))
@@ -227,18 +222,17 @@ func (c *Comparison) test(tests []test) {
 		r.Ratio, r.P = ratios[i].Summary, ps[i]
 		r.Verdict = c.judge(r.Gate, ratios[i])
 		if c.Paired && slices.Equal(t.base, t.next) {
-			r.Verdict = AsGood // there is nothing to estimate
+			r.Verdict = AsGood // nothing to estimate
 		}
 		if r.lacks != "" {
 			r.Note = r.lacks
 			if r.Verdict != Regressed {
-				r.Verdict = Unmeasured // the rounds that lack may be the bad ones
+				r.Verdict = Unmeasured // the missing rounds may be the bad ones
 			}
 		}
 	}
 }
 
-// judge gives the verdict on ratio, of the new figure to the old.
 func (c *Comparison) judge(g *Gate, ratio stat.Ratio) Verdict {
 	worse := g.worse(ratio)
 	switch reading := worse.Read(c.Margin); {

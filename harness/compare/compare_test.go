@@ -15,10 +15,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A rates is one case of a synthetic run: acquisitions a second, round by round.
 type rates map[string][]float64
 
-// synthetic returns a run with one worker a lock, which ended.
 func synthetic(locks rates) *resultfile.Run {
 	run := &resultfile.Run{Manifest: resultfile.Manifest{Finished: time.Unix(1, 0)}}
 	for name, xs := range locks {
@@ -34,10 +32,10 @@ func result(name string, round int, rate float64) *harness.Result {
 		Workload: harness.Workload{Workers: 1, Window: time.Second}, Round: round, Elapsed: time.Second, Ops: uint64(rate)}
 }
 
-// around returns n figures about a median, which differ by up to spread.
+// around returns n figures around a median that differ by up to spread.
 func around(median, spread float64, n int) (xs []float64) {
 	for i := range n {
-		// The order is not that of the figures, and differs from that of others.
+		// The order differs from the order of the figures, and between medians.
 		at := float64((i*7+int(median))%n)/float64(max(1, n-1)) - 0.5
 		xs = append(xs, median*(1+2*spread*at))
 	}
@@ -80,8 +78,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestPairedVerdicts: what moves whole rounds cancels if they are paired, and
-// hides everything if they are not.
+// TestPairedVerdicts checks that effects on whole rounds cancel in paired runs, and hide
+// everything in unpaired ones.
 func TestPairedVerdicts(t *testing.T) {
 	const rounds = 20
 	var base, slow, same []float64
@@ -117,7 +115,7 @@ func TestPairedVerdicts(t *testing.T) {
 			t.Errorf("%s, paired %v: %s, want %s; %+v", c.name, c.paired, r.Verdict, c.want, r)
 		}
 	}
-	// Other rounds are other weather: what one side lacks is left out.
+	// Rounds that one side lacks are left out, since other rounds have other weather.
 	a, b := synthetic(rates{"x": base}), synthetic(rates{"x": slow})
 	a.Manifest.Pair, b.Manifest.Pair = "p", "p"
 	b.Results = b.Results[3:]
@@ -130,8 +128,6 @@ func TestPairedVerdicts(t *testing.T) {
 	}
 }
 
-// TestSelf: a run is no worse than itself, whatever its noise and however few its
-// rounds.
 func TestSelf(t *testing.T) {
 	run := synthetic(rates{"x": around(1e6, 0.9, 3), "y": around(1e6, 0.5, 3)})
 	run.Manifest.Started = time.Unix(7, 7)
@@ -144,7 +140,6 @@ func TestSelf(t *testing.T) {
 	}
 }
 
-// TestOptions: what the interval shows at the margin is the verdict.
 func TestOptions(t *testing.T) {
 	base, new := synthetic(rates{"x": around(1e6, 0.02, 10)}), synthetic(rates{"x": around(0.9e6, 0.02, 10)})
 	share := func(v float64) *float64 { return &v }
@@ -195,8 +190,6 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestCorrection: a difference that one comparison shows does not stand out of
-// a hundred.
 func TestCorrection(t *testing.T) {
 	base, new := rates{"x": around(1e6, 0.05, 5)}, rates{"x": around(0.5e6, 0.05, 5)}
 	if c, _ := Compare(synthetic(base), synthetic(new), Options{}); c.Rows[0].Verdict != Regressed {
@@ -217,7 +210,6 @@ func TestViolations(t *testing.T) {
 		for _, r := range run.Results {
 			r.Lock.Status = status
 		}
-		// Those of x and those of y are in no order.
 		i := slices.IndexFunc(run.Results, func(r *harness.Result) bool { return r.Lock.Name == "x" })
 		run.Results[i].Violations = []harness.Violation{{Rule: "exclusion", Detail: "2 of 9 increments lost", Count: 2}}
 		return run
@@ -321,7 +313,6 @@ func TestMissing(t *testing.T) {
 			t.Errorf("got %v, want %q", err, c.want)
 		}
 	}
-	// The same lock with another workload is another case.
 	other := synthetic(some)
 	for _, r := range other.Results {
 		r.Workload.Workers = 2
@@ -331,8 +322,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestFloors: what neither clock can tell is no difference, and what one of them
-// cannot tell is its bound.
+// TestFloors checks that figures below both clocks' resolution are equal, and that a
+// figure below one clock's resolution is its bound.
 func TestFloors(t *testing.T) {
 	waits := func(floor float64, wait int64) *resultfile.Run {
 		run := synthetic(rates{"x": around(1e6, 0.02, 10)})

@@ -11,17 +11,15 @@ import (
 	"locklab/harness/stat"
 )
 
-// fewHistories are drawn for the lines that every test run checks.
 const fewHistories = 40
 
 var historyTries = flag.Int("histories", fewHistories, "how many histories TestDays draws for each line; from 100 on, for every line of docs/methodology.md")
 
-// A weather says by which factor the days of a machine differ.
 type weather struct {
 	name   string
 	factor func(r *rand.Rand, last float64) float64
-	random bool // the days come in random order, so alarms are as rare as alpha says
-	to     bool // figures are ratios to another lock, which scatters by 5 % beside the day
+	random bool // the days are independent, so alarms are as rare as alpha
+	to     bool // figures are ratios to another lock, with an additional scatter of 5 %
 }
 
 var weathers = []weather{
@@ -39,8 +37,8 @@ var weathers = []weather{
 	}, true, true},
 }
 
-// drawDays returns a history of cases that share the day, and differ by 5 % beside
-// it; from day step on the first case has its rate times by.
+// drawDays returns a history of cases that share the day, with an additional scatter of 5
+// %. From day step on the rate of the first case is multiplied by `by`.
 func drawDays(r *rand.Rand, w weather, days, cases, step int, by float64) *History {
 	h := &History{Alpha: DefaultAlpha, Margin: stat.DefaultMargin, Sites: []Site{{Runs: make([]Visit, days)}}}
 	h.Series = make([]Series, cases)
@@ -68,8 +66,6 @@ func drawDays(r *rand.Rand, w weather, days, cases, step int, by float64) *Histo
 	return h
 }
 
-// stepped counts the histories with a change of any case, and those whose first
-// case has one within a run of the step.
 func stepped(w weather, days, cases, step int, by float64) (any, found int) {
 	r := rand.New(rand.NewPCG(uint64(days), uint64(cases)))
 	for range *historyTries {
@@ -91,9 +87,8 @@ func stepped(w weather, days, cases, step int, by float64) (any, found int) {
 	return any, found
 }
 
-// TestDays draws runs of equal builds whose days differ: a step among them must be
-// as rare as alpha says, where the days come in random order. It prints the tables
-// of docs/methodology.md.
+// TestDays draws runs of equal builds with different days: steps must be as rare as
+// alpha, if the days are independent. It prints the tables of docs/methodology.md.
 func TestDays(t *testing.T) {
 	all := *historyTries >= 100
 	percent := func(n int) float64 { return 100 * float64(n) / float64(*historyTries) }

@@ -10,7 +10,6 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// warnings says what makes two runs hard to compare.
 func warnings(base, next *resultfile.Run, paired, anyHost bool, ms []*matched) (out []string) {
 	if base.Manifest.Machine.Unlike(next.Manifest.Machine, true) == nil && base.Manifest.Machine.Unlike(next.Manifest.Machine, anyHost) != nil {
 		out = append(out, "the runs are of two hosts: add --any-host if these are two names of one machine, as containers have them")
@@ -41,7 +40,7 @@ func warnings(base, next *resultfile.Run, paired, anyHost bool, ms []*matched) (
 	return out
 }
 
-// leftOut says that the simulations of a run are not compared, if it has any.
+// leftOut reports that the simulations of a run are not compared, if it has any.
 func leftOut(name string, run *resultfile.Run) []string {
 	n := len(run.Simulations)
 	if n == 0 {
@@ -50,7 +49,6 @@ func leftOut(name string, run *resultfile.Run) []string {
 	return []string{fmt.Sprintf("%s of %s %s left out: only what was measured is compared", numfmt.Plural(n, "simulation"), name, numfmt.Choose(n, "was", "were"))}
 }
 
-// apart says how long lies between two moments, roughly.
 func apart(a, b time.Time) string {
 	d := b.Sub(a).Abs()
 	switch {
@@ -64,8 +62,6 @@ func apart(a, b time.Time) string {
 	return numfmt.Plural(int(d.Hours()/24), "day")
 }
 
-// differences lists in which conditions two runs differ. The commit is what is
-// compared, and not one of them.
 func differences(base, next resultfile.Manifest, ms []*matched) (out []string) {
 	a, b := base.Machine, next.Machine
 	for _, d := range append(a.Unlike(b, true), []machine.Difference{

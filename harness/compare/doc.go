@@ -1,15 +1,14 @@
-// Package compare says what changed between two runs, and how sure that is:
+// Package compare finds the changes between two runs, and their significance:
 //
 //	two resultfile.Runs  →  pairs of cases  →  ratio, interval, corrected p  →  verdict
 //
-// A difference counts only if it exceeds a threshold, passes a test that is
-// corrected for the number of comparisons, and has an interval that leaves 1
-// out. That nothing changed is said only where the interval excludes
-// a change above the threshold; the rest is too noisy to say.
+// A difference counts only if it exceeds a threshold, passes a test corrected for the
+// number of comparisons, and has an interval that excludes 1. A case counts as unchanged
+// only if the interval excludes a change above the threshold. The rest is inconclusive.
 //
-// [Over] says of several runs which cases moved to another level and stayed there,
-// a series for each machine: runs of different days differ by more than the code,
-// so that neighbours differ is no change yet.
+// [Over] finds the cases of several runs that moved to another level and stayed there, in
+// one series per machine. Runs of different days differ by more than the code, so a
+// difference between neighbours is not a change yet.
 //
 // Rank 4. It may import resultfile and metric; it must not import a lock.
 package compare

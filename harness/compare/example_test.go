@@ -10,7 +10,7 @@ import (
 )
 
 func ExampleCompare() {
-	// A run in which one worker takes the lock so often, give or take 1 %.
+	// A run with one worker that takes the lock at this rate, within 1 %.
 	run := func(rate uint64) *resultfile.Run {
 		r := &resultfile.Run{Manifest: resultfile.Manifest{Finished: time.Now()}}
 		for round := range 10 {

@@ -14,17 +14,15 @@ import (
 	"locklab/harness/stat"
 )
 
-// columns are those of WriteCSV.
 var columns = []string{
 	"lock", "workload", "metric", "unit", "better",
 	"base", "base_lo", "base_hi", "base_rounds", "new", "new_lo", "new_hi", "new_rounds",
 	"ratio", "ratio_lo", "ratio_hi", "confidence", "p", "verdict", "note",
 }
 
-// WriteCSV writes c as comma-separated values, a line for each row under a line
-// of names. A figure that does not exist is empty; one that is only a bound is
-// the bound. What a spreadsheet would take for a formula begins with an
-// apostrophe.
+// WriteCSV writes c as comma-separated values, a header line and one line per row. A
+// missing figure is empty; a figure that is only a bound is the bound. Text that a
+// spreadsheet would interpret as a formula begins with an apostrophe.
 func (c *Comparison) WriteCSV(out io.Writer) error {
 	w := csv.NewWriter(out)
 	w.Write(columns) // Error reports it
@@ -49,7 +47,6 @@ func (c *Comparison) WriteCSV(out io.Writer) error {
 	return nil
 }
 
-// cell formats a figure of n rounds.
 func cell(v float64, n int) string {
 	if n == 0 || math.IsNaN(v) {
 		return ""
@@ -57,9 +54,9 @@ func cell(v float64, n int) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// harmless returns s so that no spreadsheet executes it: names and notes come
-// from a file. No figure of a comparison begins with a sign, except that of an
-// infinite ratio. Source: OWASP, "CSV Injection".
+// harmless returns s in a form that no spreadsheet executes: names and notes come from a
+// file. Only an infinite ratio is a figure that begins with a sign. Source: OWASP, "CSV
+// Injection".
 func harmless(s string) string {
 	if s == "+Inf" {
 		return "Inf"
@@ -70,7 +67,6 @@ func harmless(s string) string {
 	return s
 }
 
-// The JSON form of a Comparison.
 type (
 	jsonComparison struct {
 		To       string    `json:"to,omitempty"`
@@ -114,8 +110,7 @@ type (
 	}
 )
 
-// WriteJSON writes c as one JSON object. A figure that does not exist, and one
-// that is infinite, is null.
+// WriteJSON writes c as one JSON object. A missing or infinite figure is null.
 func (c *Comparison) WriteJSON(out io.Writer) error {
 	run := func(m resultfile.Manifest) jsonRun { return jsonRun{m.Commit, m.Started, m.Machine.String()} }
 	j := jsonComparison{

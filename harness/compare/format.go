@@ -6,10 +6,8 @@ import (
 	"strconv"
 )
 
-// unknown stands for a figure that is not known.
 const unknown = numfmt.Unknown
 
-// ratio formats a ratio with three decimals, or three figures from 10 on.
 func ratio(v float64) string {
 	if v < 10 {
 		return strconv.FormatFloat(v, 'f', 3, 64)
@@ -17,10 +15,8 @@ func ratio(v float64) string {
 	return numfmt.Number(v)
 }
 
-// share formats v, a share, in percent with two decimals at most: 0.05 is "5 %".
 func share(v float64) string { return strconv.FormatFloat(math.Round(1e4*v)/1e2, 'f', -1, 64) + " %" }
 
-// chance formats a p-value.
 func chance(p float64) string {
 	switch {
 	case math.IsNaN(p):
@@ -31,8 +27,8 @@ func chance(p float64) string {
 	return strconv.FormatFloat(p, 'f', 3, 64)
 }
 
-// plain returns s, which comes from a file, without what would write elsewhere
-// on a terminal: words that are no text are quoted.
+// plain returns s, which comes from a file, in a form that cannot control a terminal: it
+// quotes s unless all of it is printable.
 func plain(s string) string {
 	for _, r := range s {
 		if !strconv.IsPrint(r) {

@@ -9,16 +9,17 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/stat"
+	"locklab/internal/nearest"
 	"locklab/internal/numfmt"
 )
 
-// A Gate is a metric by which two runs are compared.
+// A Gate is a metric for comparing two runs.
 type Gate struct {
 	Metric *metric.Metric
 	// Format returns a figure of the metric, 0 or more, with its unit.
 	Format func(v float64) string
 
-	to []string // its figures are ratios to that of the first of these locks that is there
+	to []string // figures are ratios to the first of these locks that is there
 }
 
 // Suite lists every gate, the default first.
@@ -41,8 +42,8 @@ var Suite = []*Gate{
 // Name returns the name of g's metric.
 func (g *Gate) Name() string { return g.Metric.Name }
 
-// Title returns what g's figures are: the name of its metric, and what they are set
-// against.
+// Title returns the meaning of g's figures: the name of the metric and its reference
+// locks.
 func (g *Gate) Title() string {
 	if len(g.to) == 0 {
 		return g.Name()
@@ -50,8 +51,8 @@ func (g *Gate) Title() string {
 	return g.Name() + " to " + plain(strings.Join(g.to, ", "))
 }
 
-// worse returns how many times as bad the new figure is as the old, of the ratio of the
-// new to the old.
+// worse returns how many times worse the new figure is than the old; ratio is the new
+// figure over the old.
 func (g *Gate) worse(ratio stat.Ratio) stat.Ratio {
 	if g.Metric.Better == metric.Lower {
 		return ratio
@@ -59,8 +60,8 @@ func (g *Gate) worse(ratio stat.Ratio) stat.Ratio {
 	return ratio.Inverse()
 }
 
-// excess returns by how much value is worse than old, a share: less than 0 is for the
-// better.
+// excess returns the relative worsening from old to value; a negative result is an
+// improvement.
 func (g *Gate) excess(value, old float64) float64 {
 	if g.Metric.Better == metric.Lower {
 		return value/old - 1
@@ -92,8 +93,8 @@ func Validate(gs []*Gate) error {
 	return errors.Join(errs...)
 }
 
-// Find returns the gates of gs with the given names, each once and in the order
-// of gs. The error wraps harness.ErrUsage.
+// Find returns the gates of gs with the given names, each once and in the order of gs.
+// The error wraps harness.ErrUsage.
 func Find(gs []*Gate, names []string) ([]*Gate, error) {
 	var known []string
 	for _, g := range gs {
@@ -101,7 +102,7 @@ func Find(gs []*Gate, names []string) ([]*Gate, error) {
 	}
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("%w: no metric to compare by is called %q: want one of %s", harness.ErrUsage, name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("%w: no metric to compare by is called %q%s: want one of %s", harness.ErrUsage, name, nearest.Hint(name, known), strings.Join(known, ", "))
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(gs), func(g *Gate) bool { return !slices.Contains(names, g.Name()) }), nil

@@ -11,27 +11,27 @@ import (
 	"locklab/harness/stat"
 )
 
-// The verdicts on a series of runs, beside those on two.
+// The verdicts on a series of runs, in addition to those on two.
 const (
-	Steady   Verdict = "no change found"   // no step, in as many runs as one takes
-	FewRuns  Verdict = "too few runs"      // a step and an off day cannot be told apart
-	OffRun   Verdict = "newest run is off" // to the worse; one run more tells whether it stays
+	Steady   Verdict = "no change found"   // no step, with enough runs for one
+	FewRuns  Verdict = "too few runs"      // a step and an off day cannot be distinguished
+	OffRun   Verdict = "newest run is off" // to the worse; another run will show whether it stays
 	OneRun   Verdict = "measured once"
-	OffWorse Verdict = "off, worse"  // of a run that stands alone
+	OffWorse Verdict = "off, worse"  // a single run off its level
 	OffBest  Verdict = "off, better" // likewise
 )
 
-// HistoryOptions say which runs make a series, and when a difference counts.
+// HistoryOptions determine the runs of a series, and when a difference counts.
 type HistoryOptions struct {
 	Options
-	AsGiven bool // the runs are in order; otherwise they are ordered by the date of their manifests
+	AsGiven bool // keep the order of the runs; otherwise they are ordered by the date of their manifests
 
-	// To names reference locks, if there are any: figures are ratios to that of the first
-	// of them that the same round has under the same workload, and is local if the lock is.
+	// To names reference locks, if any: figures are ratios to the first of them that
+	// the same round has under the same workload; local locks have local references.
 	To []string
 }
 
-// A History is what several runs say about each other, machine by machine.
+// A History is the comparison of several runs, machine by machine.
 type History struct {
 	Sites    []Site
 	Series   []Series
@@ -39,14 +39,14 @@ type History struct {
 	Margin   float64
 	Tests    int      // comparisons of neighbouring runs
 	Level    float64  // confidence of each of their intervals: all hold together with 1 - Alpha
-	Few      int      // a series of fewer runs cannot have a step
+	Few      int      // the least number of runs for a step
 	To       []string // HistoryOptions.To
 	Warnings []string
 }
 
 // A Site is a machine with its runs.
 type Site struct {
-	Name string // no two are alike
+	Name string // unique
 	Runs []Visit
 }
 
@@ -55,7 +55,7 @@ type Visit struct {
 	Manifest resultfile.Manifest
 	Dir      string
 	Differs  []string // conditions that differ from the run before, such as "kernel 6.1 and 6.18"
-	SameCode bool     // it was measured by the build of the run before
+	SameCode bool     // measured by the same build as the run before
 }
 
 // A Series is one case by one metric, over the runs of a machine.
@@ -67,32 +67,32 @@ type Series struct {
 	Points   []Point // one of each run of the machine
 	Changes  []Change
 	Verdict  Verdict
-	Note     string // why, where figures do not say it
+	Note     string // the reason, if the figures do not show it
 }
 
 // A Point is a case in a run.
 type Point struct {
 	stat.Summary        // the median of the rounds, with an interval of 95 %; N is 0 if there is no figure
-	Gap          string // why there is no figure, or not of all rounds; "" if there is
-	Missing      bool   // the run was to measure it
+	Gap          string // reason for a missing or incomplete figure, or ""
+	Missing      bool   // planned in the run
 	Broke        bool   // the lock broke a promise in the run
 
-	// Before is the ratio to the last run before with a figure, P that of its test,
-	// corrected for all comparisons, and Verdict what two runs say; N is 0 in the
-	// first run.
+	// Before is the ratio to the last earlier run with a figure. P is its p-value,
+	// corrected for all comparisons, and Verdict the verdict on these two runs. N is
+	// 0 in the first run.
 	Before  stat.Summary
 	P       float64
 	Verdict Verdict
 
-	Off Verdict // OffWorse or OffBest if it stands alone, else ""
+	Off Verdict // OffWorse or OffBest for a single run off its level, else ""
 
-	value float64 // what steps are sought in
+	value float64 // input of the search for steps
 }
 
 // A Change is a step of a series that exceeds the margin.
 type Change struct {
 	At       int          // the first point after it
-	Old, New float64      // the medians of the runs of either level
+	Old, New float64      // the medians of the runs of each level
 	Ratio    stat.Summary // of the runs after it to those before; 95 %
 	P        float64      // of the step, corrected for all cases of the machine
 	Verdict  Verdict      // Better or Regressed
@@ -101,7 +101,7 @@ type Change struct {
 // Case returns the benchmark name of s's case.
 func (s *Series) Case() string { return caseName(s.Lock.Name, s.Workload) }
 
-// Figures returns how many points of s have one.
+// Figures returns the number of points of s with a figure.
 func (s *Series) Figures() (n int) {
 	for _, p := range s.Points {
 		if p.N > 0 {
@@ -111,8 +111,8 @@ func (s *Series) Figures() (n int) {
 	return n
 }
 
-// Outcome returns the worst of h's verdicts: Worse if the last change of a case is
-// for the worse, Unsure if none is, but of some that cannot be said.
+// Outcome returns the worst of h's verdicts: Worse if the last change of a case is for
+// the worse, else Unsure if a case is inconclusive.
 func (h *History) Outcome() Outcome {
 	out := Fine
 	for _, s := range h.Series {
@@ -126,8 +126,8 @@ func (h *History) Outcome() Outcome {
 	return out
 }
 
-// Over returns what several runs say about each other. The error wraps
-// harness.ErrUsage if no machine has two runs with a case in common.
+// Over compares several runs. The error wraps harness.ErrUsage if no machine has two runs
+// with a case in common.
 func Over(runs []*resultfile.Run, o HistoryOptions) (*History, error) {
 	if len(o.Gates) == 0 {
 		o.Gates = Suite[:1]
@@ -174,7 +174,6 @@ func Over(runs []*resultfile.Run, o HistoryOptions) (*History, error) {
 	return h, nil
 }
 
-// distinct returns an error if two of runs are the same.
 func distinct(runs []*resultfile.Run) error {
 	for i, a := range runs {
 		for _, b := range runs[:i] {
@@ -186,10 +185,8 @@ func distinct(runs []*resultfile.Run) error {
 	return nil
 }
 
-// siteKey tells machines apart: what is of the machine, and not of the day.
 func siteKey(r *resultfile.Run, anyHost bool) string { return r.Manifest.Machine.Identity(anyHost) }
 
-// bySite returns the runs of each machine, the machine of the first run first.
 func bySite(runs []*resultfile.Run, anyHost bool) (out [][]*resultfile.Run) {
 	at := make(map[string]int)
 	for _, r := range runs {
@@ -204,7 +201,6 @@ func bySite(runs []*resultfile.Run, anyHost bool) (out [][]*resultfile.Run) {
 	return out
 }
 
-// siteNames names machines by their hosts, or by what they are.
 func siteNames(sites [][]*resultfile.Run) (names []string) {
 	for _, runs := range sites {
 		e := runs[0].Manifest.Machine
@@ -218,7 +214,6 @@ func siteNames(sites [][]*resultfile.Run) (names []string) {
 	return names
 }
 
-// visits describes the runs of a machine.
 func visits(runs []*resultfile.Run) (out []Visit) {
 	for i, r := range runs {
 		v := Visit{Manifest: r.Manifest, Dir: r.Dir}
@@ -233,8 +228,8 @@ func visits(runs []*resultfile.Run) (out []Visit) {
 	return out
 }
 
-// sort orders the series for a reader: by metric, local locks first, by the axes of
-// the workload, by lock, by workers; the machines of a case together.
+// sort orders the series for a reader: by metric, local locks first, by the axes of the
+// workload, by lock, by workers, by machine.
 func (h *History) sort(gates []*Gate) {
 	slices.SortStableFunc(h.Series, func(a, b Series) int {
 		x, y := Row{Lock: a.Lock, Workload: a.Workload}, Row{Lock: b.Lock, Workload: b.Workload}
@@ -248,8 +243,7 @@ func (h *History) sort(gates []*Gate) {
 	})
 }
 
-// steps finds the changes of every series. The machines with enough runs share
-// Alpha.
+// steps finds the changes of every series. The machines with enough runs share Alpha.
 func (h *History) steps(sites int) {
 	least, enough := stat.MinSteps(h.Alpha), 0
 	for _, s := range h.Sites {
@@ -278,8 +272,8 @@ func (h *History) steps(sites int) {
 	}
 }
 
-// change keeps of the steps those by which s leaves its last level by more than
-// the margin: of small ones that follow each other, the last counts.
+// change keeps the steps to a level that differs from the last one by more than the
+// margin: of consecutive small steps, the last counts.
 func (s *Series) change(steps []stat.Step, margin float64) {
 	values := func(from, to int) (xs []float64) {
 		for _, p := range s.Points[from:to] {

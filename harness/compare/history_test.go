@@ -18,7 +18,6 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// day returns the run of a day on a machine, in which each lock has that rate.
 func day(host string, n int, locks map[string]float64) *resultfile.Run {
 	all := make(rates)
 	for name, rate := range locks {
@@ -34,8 +33,8 @@ func day(host string, n int, locks map[string]float64) *resultfile.Run {
 	return r
 }
 
-// days returns a run a day of one machine, with one lock whose rates are given; NaN
-// is a day on which it was not to be measured.
+// days returns one run per day of a machine, with one lock of the given rates; NaN is a
+// day without a planned measurement.
 func days(host string, xs ...float64) (runs []*resultfile.Run) {
 	for i, x := range xs {
 		locks := map[string]float64{"control": 5e6}
@@ -47,7 +46,6 @@ func days(host string, xs ...float64) (runs []*resultfile.Run) {
 	return runs
 }
 
-// of returns the series of a lock on a machine.
 func (h *History) of(t *testing.T, host, lock string) *Series {
 	t.Helper()
 	for i := range h.Series {
@@ -68,7 +66,6 @@ func over(t *testing.T, runs []*resultfile.Run, o HistoryOptions) *History {
 	return h
 }
 
-// scattered returns rates of days around one, a few percent apart.
 func scattered(rate float64, n int) (xs []float64) {
 	for i := range n {
 		xs = append(xs, rate*(1+0.03*math.Sin(float64(5*i+1))))
@@ -121,7 +118,6 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestHistoryOfDrift: steps under the margin that follow each other count together.
 func TestHistoryOfDrift(t *testing.T) {
 	var xs []float64
 	for _, level := range []float64{1e6, 0.965e6, 0.93e6} {
@@ -135,7 +131,6 @@ func TestHistoryOfDrift(t *testing.T) {
 	}
 }
 
-// TestMachinesApart: runs of two machines are never one series, however they come.
 func TestMachinesApart(t *testing.T) {
 	var runs []*resultfile.Run
 	for n := range 8 {
@@ -174,7 +169,6 @@ func TestMachinesApart(t *testing.T) {
 	}
 }
 
-// TestHistoryOrder: runs are ordered by date, or as they are given.
 func TestHistoryOrder(t *testing.T) {
 	runs := days("a", 1e6, 1e6, 1e6)
 	slices.Reverse(runs)
@@ -209,7 +203,6 @@ func TestNoHistory(t *testing.T) {
 	}
 }
 
-// TestHistoryGaps: what has no figure says why, and a violation is no speed.
 func TestHistoryGaps(t *testing.T) {
 	breaks := func(r *resultfile.Run, status harness.Status) {
 		for _, x := range r.Results {
@@ -255,7 +248,6 @@ func TestHistoryGaps(t *testing.T) {
 	}
 }
 
-// twoMachines returns runs with something of everything.
 func twoMachines() (runs []*resultfile.Run) {
 	for n := range 12 {
 		x := 1 + 0.03*math.Sin(float64(5*n+1))
@@ -327,7 +319,6 @@ func TestGoldenHistory(t *testing.T) {
 	}
 }
 
-// TestTogether: where most cases change at once, a warning says so.
 func TestTogether(t *testing.T) {
 	for slowed, want := range map[int]bool{1: false, 3: true} {
 		var runs []*resultfile.Run

@@ -9,14 +9,13 @@ import (
 	"time"
 )
 
-// historyColumns are those of WriteCSV.
 var historyColumns = []string{
 	"machine", "run", "started", "commit", "lock", "workload", "metric", "unit", "better",
 	"median", "lo", "hi", "rounds", "ratio", "ratio_lo", "ratio_hi", "confidence", "p", "to_before", "change", "off", "verdict", "note",
 }
 
-// WriteCSV writes h as comma-separated values, a line for each case and run, as
-// [Comparison.WriteCSV] does.
+// WriteCSV writes h as comma-separated values, one line per case and run, in the form of
+// [Comparison.WriteCSV].
 func (h *History) WriteCSV(out io.Writer) error {
 	w := csv.NewWriter(out)
 	w.Write(historyColumns) // Error reports it
@@ -46,7 +45,6 @@ func (h *History) WriteCSV(out io.Writer) error {
 	return nil
 }
 
-// changeAt returns the change at point i, or nil.
 func (s *Series) changeAt(i int) *Change {
 	for k := range s.Changes {
 		if s.Changes[k].At == i {
@@ -56,7 +54,6 @@ func (s *Series) changeAt(i int) *Change {
 	return nil
 }
 
-// The JSON form of a History.
 type (
 	jsonHistory struct {
 		Outcome  Outcome      `json:"outcome"`
@@ -114,8 +111,7 @@ type (
 	}
 )
 
-// WriteJSON writes h as one JSON object. A figure that does not exist, and one that
-// is infinite, is null.
+// WriteJSON writes h as one JSON object. A missing or infinite figure is null.
 func (h *History) WriteJSON(out io.Writer) error {
 	j := jsonHistory{
 		Outcome: h.Outcome(), Alpha: h.Alpha, Margin: h.Margin, Tests: h.Tests, Level: h.Level, Few: h.Few, To: h.To,

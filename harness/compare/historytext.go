@@ -9,9 +9,9 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// WriteText writes h as tables with a conclusion: of each case what became of it,
-// and of those that changed, that are off or broke a promise every run; all says of
-// every case. Sentences are no wider than width columns, tables about 100 at most.
+// WriteText writes h as tables with a conclusion. It writes the verdict of each case, and
+// every run of cases that changed, are off or broke a promise; of every case if all is
+// set. Sentences are no wider than width columns, tables at most about 100.
 func (h *History) WriteText(out io.Writer, width int, all bool) error {
 	t := &textWriter{width: max(width, minWidth)}
 	for i, site := range h.Sites {
@@ -49,7 +49,6 @@ func (h *History) WriteText(out io.Writer, width int, all bool) error {
 	return nil
 }
 
-// lines are the runs of s as a table.
 func (s *Site) lines() [][]string {
 	out := [][]string{{"  run", "date, UTC", "commit"}}
 	for i, v := range s.Runs {
@@ -58,10 +57,10 @@ func (s *Site) lines() [][]string {
 	return out
 }
 
-// Date is when v was begun.
+// Date returns the start of v.
 func (v *Visit) Date() string { return v.Manifest.Started.UTC().Format("2006-01-02 15:04") }
 
-// Commit is the build that v was measured by, short.
+// Commit returns the short commit of v's build.
 func (v *Visit) Commit() string {
 	c, changed := strings.CutSuffix(v.Manifest.Commit, "+dirty")
 	if c == "" {
@@ -76,7 +75,6 @@ func (v *Visit) Commit() string {
 	return plain(c)
 }
 
-// table writes what became of each case, a table for each metric and setting.
 func (h *History) table(t *textWriter) {
 	var cells [][]string
 	last := ""
@@ -112,13 +110,12 @@ func (s *Series) Figure(p Point) string {
 	return bounded(p.AtMost && p.N > 0) + s.figure(p.Median, p.N)
 }
 
-// Notable reports whether s has more to say than its verdict.
+// Notable reports whether the runs of s are worth showing.
 func (s *Series) Notable() bool {
 	return len(s.Changes) > 0 || slices.ContainsFunc(s.Points, func(p Point) bool { return p.Off != "" || p.Broke }) ||
 		s.Verdict == FewRuns && slices.ContainsFunc(s.Points, func(p Point) bool { return p.Verdict.Changed() })
 }
 
-// title names s.
 func (s *Series) title(h *History) string {
 	text := plain(s.Case()) + ", " + s.Gate.Title()
 	if len(h.Sites) > 1 {
@@ -127,7 +124,6 @@ func (s *Series) title(h *History) string {
 	return text
 }
 
-// lines are the runs of s as a table.
 func (s *Series) lines(h *History) [][]string {
 	out := [][]string{{"  run", "commit", "median", "interval", "to the run before", "interval", "p", ""}}
 	for i, p := range s.Points {
@@ -143,7 +139,7 @@ func (s *Series) lines(h *History) [][]string {
 	return out
 }
 
-// Mark says what there is to say of point i, or nothing.
+// Mark describes the special events at point i, or returns "".
 func (s *Series) Mark(i int) string {
 	var parts []string
 	for _, c := range s.Changes {
@@ -167,7 +163,7 @@ func (s *Series) Mark(i int) string {
 	return strings.Join(parts, "; ")
 }
 
-// Findings say what is to be known of s, each in a sentence.
+// Findings describes the findings of s, one sentence each.
 func (s *Series) Findings(h *History) (out []string) {
 	site := h.Sites[s.Site]
 	for _, c := range s.Changes {
@@ -195,10 +191,10 @@ func (s *Series) Findings(h *History) (out []string) {
 	return out
 }
 
-// SeriesVerdicts are those on a series, the worst first.
+// SeriesVerdicts are the verdicts on a series, the worst first.
 var SeriesVerdicts = []Verdict{Regressed, OffRun, Unmeasured, FewRuns, Better, Steady, AsGood, OneRun, Expected}
 
-// Headline sums h up.
+// Headline summarizes h.
 func (h *History) Headline() string {
 	n := make(map[Verdict]int)
 	var bad []string
@@ -225,7 +221,7 @@ func (h *History) Headline() string {
 	return "No case's last change is for the worse. In all: " + counts
 }
 
-// Remarks say how the figures came about, and what to do where they say nothing.
+// Remarks explains the method of the figures, and the remedies for inconclusive ones.
 func (h *History) Remarks() (out []string) {
 	if len(h.To) > 0 {
 		out = append(out, fmt.Sprintf("Figures are ratios to that of %s in the same round under the same workload, so that what slows the machine down on a day cancels. A change may be of either lock.", numfmt.Choose(len(h.To), h.To[0], "the first of "+numfmt.List(h.To, len(h.To))+" that it has")))

@@ -8,16 +8,16 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// The verdicts on a lock that is compared with another one of its run, which are
-// no regressions.
+// The verdicts on a lock compared with another lock of its run, which are not
+// regressions.
 const (
-	Lesser Verdict = "worse" // by more than the margin, beyond chance
+	Lesser Verdict = "worse" // significant, by more than the margin
 	Unsafe Verdict = "broke a promise"
 )
 
-// Locks compares every other lock of run with the one called to, under the same
-// workload and by the ratios within a round. The error wraps harness.ErrUsage if
-// they have nothing in common that could be compared.
+// Locks compares every other lock of run with the lock called to, under the same workload
+// and by the ratios within a round. The error wraps harness.ErrUsage if they have no
+// comparable case in common.
 func Locks(run *resultfile.Run, to string, o Options) (*Comparison, error) {
 	wanted := o.Locks
 	o.Locks = func(l harness.Lock) bool { return l.Name != to && (wanted == nil || wanted(l)) }
@@ -47,7 +47,8 @@ func Locks(run *resultfile.Run, to string, o Options) (*Comparison, error) {
 	return c, nil
 }
 
-// inPlaceOf returns run as if every lock had done what the one called to did.
+// inPlaceOf returns run with the results of the lock called to in place of every other
+// lock's.
 func inPlaceOf(run *resultfile.Run, to string) *resultfile.Run {
 	out := &resultfile.Run{Manifest: run.Manifest}
 	locks := make(map[string]map[string]harness.Lock) // by workload, then by name
@@ -68,6 +69,6 @@ func inPlaceOf(run *resultfile.Run, to string) *resultfile.Run {
 			out.Results = append(out.Results, &as)
 		}
 	}
-	out.Manifest.Lost, out.Manifest.Cases = nil, 0 // what it lacks, its rounds say
+	out.Manifest.Lost, out.Manifest.Cases = nil, 0 // its rounds show the missing ones
 	return out
 }

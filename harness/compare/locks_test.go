@@ -10,13 +10,11 @@ import (
 	"locklab/harness/stat"
 )
 
-// TestLocks: what a run says about two of its locks are the ratios within its
-// rounds.
 func TestLocks(t *testing.T) {
 	const rounds = 10
 	run := synthetic(rates{"mine": around(1e6, 0.3, rounds), "slow": nil, "fast": nil, "odd": around(5e5, 0.01, rounds)})
 	for _, r := range run.Results[:len(run.Results):len(run.Results)] {
-		if r.Lock.Name == "mine" { // the noise of a round is that of all its locks
+		if r.Lock.Name == "mine" { // all locks of a round share its noise
 			rate := float64(r.Ops)
 			run.Results = append(run.Results, result("slow", r.Round, rate*0.5), result("fast", r.Round, rate*(2+0.01*float64(r.Round))))
 		}
@@ -40,7 +38,6 @@ func TestLocks(t *testing.T) {
 	if r := got["slow"]; r.Verdict != Lesser || math.Abs(r.Ratio.Median-0.5) > 1e-5 || math.Abs(r.Ratio.Lo-0.5) > 1e-5 {
 		t.Errorf("slow: %v, ratio %+v", r.Verdict, r.Ratio)
 	}
-	// The same data, compared by hand.
 	var base, next []float64
 	for _, r := range run.Results {
 		switch r.Lock.Name {

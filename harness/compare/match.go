@@ -19,7 +19,6 @@ type matched struct {
 	base, next []*harness.Result
 }
 
-// match pairs the cases of two runs: those with the same lock and workload.
 func match(base, next *resultfile.Run, wanted func(harness.Lock) bool) []*matched {
 	var out []*matched
 	byName := make(map[string]*matched)
@@ -48,13 +47,10 @@ func match(base, next *resultfile.Run, wanted func(harness.Lock) bool) []*matche
 
 func (m *matched) name() string { return caseName(m.lock.Name, m.workload) }
 
-// planned reports whether both runs were to measure m: each has, or may have lost
-// it.
 func (m *matched) planned(was, is *plan) bool {
 	return (len(m.base) > 0 || was.absent(m.name()) != "") && (len(m.next) > 0 || is.absent(m.name()) != "")
 }
 
-// lacks says which planned rounds of m either run has no result of, or "".
 func (m *matched) lacks(was, is *plan) string {
 	inNew, inBase := is.lacks(m.name()), was.lacks(m.name())
 	if inNew != "" && inBase != "" {
@@ -63,8 +59,6 @@ func (m *matched) lacks(was, is *plan) string {
 	return inNew + inBase
 }
 
-// rows returns the rows of m, and the comparisons to be made for them, whose
-// rows count from the first of m.
 func (m *matched) rows(gates []*Gate, next resultfile.Manifest, was, is *plan, paired bool) (rows []Row, tests []test) {
 	add := func(g *Gate, v Verdict, note string) *Row {
 		rows = append(rows, Row{Lock: m.lock, Workload: m.workload, Gate: g, P: math.NaN(),
@@ -107,8 +101,6 @@ func (m *matched) rows(gates []*Gate, next resultfile.Manifest, was, is *plan, p
 	return rows, tests
 }
 
-// violated returns the verdict on a case whose lock broke a promise in a run
-// that counts, and which one; "" if it broke none.
 func (m *matched) violated() (Verdict, string) {
 	inBase, inNew := violations("BASE", m.base), violations("NEW", m.next)
 	switch {
@@ -124,7 +116,6 @@ func (m *matched) violated() (Verdict, string) {
 	return Regressed, inNew
 }
 
-// violations says in one line how rs broke a promise, or "".
 func violations(side string, rs []*harness.Result) string {
 	var first *harness.Violation
 	n := 0
@@ -161,9 +152,9 @@ func (m *matched) missing(next resultfile.Manifest, is *plan) (Verdict, string) 
 	return OnlyBase, ""
 }
 
-// samples returns g's figure of every round of the two runs; those that the
-// clock of either cannot tell are equal. If paired, the samples are of the
-// rounds that have a figure on both sides, and belong together by index.
+// samples returns g's figure of every round of the two runs; figures that either clock
+// cannot resolve are equal. If paired, the samples are of the rounds with a figure on
+// both sides, paired by index.
 func (m *matched) samples(g *Gate, paired bool) (base, next []float64) {
 	bs, ns := readings(g, m.base), readings(g, m.next)
 	floor := 0.0
@@ -190,8 +181,8 @@ func (m *matched) samples(g *Gate, paired bool) (base, next []float64) {
 	return base, next
 }
 
-// A reading is the figure of one round. A bound says that the figure is not
-// above it, and that the clock cannot tell more.
+// A reading is the figure of one round. A bound is an upper bound that the clock cannot
+// resolve further.
 type reading struct {
 	round int
 	value float64
@@ -213,8 +204,6 @@ func readings(g *Gate, rs []*harness.Result) (out []reading) {
 	return out
 }
 
-// sort orders the rows for a reader: by metric, local locks first, by the axes
-// of the workload, by lock, by workers.
 func (c *Comparison) sort(gates []*Gate) {
 	slices.SortStableFunc(c.Rows, func(a, b Row) int {
 		return cmp.Or(
@@ -226,7 +215,6 @@ func (c *Comparison) sort(gates []*Gate) {
 	})
 }
 
-// group returns a word that sorts and tells apart what is printed together.
 func (r *Row) group() string {
 	kind := "local"
 	if r.Lock.Traits.Needs != "" {
@@ -235,7 +223,6 @@ func (r *Row) group() string {
 	return kind + " " + r.axes()
 }
 
-// axes returns the workload without the workers, such as "hold=100ns".
 func (r *Row) axes() string {
 	_, rest, _ := strings.Cut(r.Workload.Name(), "/")
 	return strings.ReplaceAll(rest, "/", " ")

@@ -9,8 +9,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A plan is what a run was to measure, by its manifest, and what it lacks of
-// that. A run from before manifests said it, whose counts are 0, lacks nothing.
+// A plan is the planned measurements of a run, by its manifest, and the missing ones. An
+// old run without this information, whose counts are 0, lacks nothing.
 type plan struct {
 	side    string // "BASE" or "NEW"
 	rounds  int
@@ -18,7 +18,7 @@ type plan struct {
 	cases   int                        // planned
 	has     map[string]map[int]bool    // the rounds of each case that has a result
 	lost    map[string]resultfile.Loss // the first of each case
-	broken  int                        // lines that cannot be read
+	broken  int                        // unreadable lines
 	ended   bool
 }
 
@@ -44,8 +44,6 @@ func planOf(side string, run *resultfile.Run) *plan {
 
 func caseName(lock string, w harness.Workload) string { return "lock=" + lock + "/" + w.Name() }
 
-// lacks says which of its planned rounds the case called name has no result of,
-// or "".
 func (p *plan) lacks(name string) string {
 	n, rounds := len(p.has[name]), p.rounds
 	if n > 0 {
@@ -63,8 +61,6 @@ func (p *plan) lacks(name string) string {
 	return text
 }
 
-// absent says why a case may have been planned of which there is no result at
-// all, or "": then it was not.
 func (p *plan) absent(name string) string {
 	l, lost := p.lost[name]
 	switch {
@@ -78,7 +74,7 @@ func (p *plan) absent(name string) string {
 	return ""
 }
 
-// gaps says what p lacks that no case of the other run stands for: each of these
+// gaps describes the missing results of p that no case of the other run represents: each
 // could have been a regression.
 func (p *plan) gaps(other *plan, wanted func(harness.Lock) bool) (out []string) {
 	if p.broken > 0 {
@@ -92,7 +88,7 @@ func (p *plan) gaps(other *plan, wanted func(harness.Lock) bool) (out []string) 
 	}
 	for name, l := range p.lost {
 		if p.has[name] != nil || other.has[name] != nil {
-			continue // its row says so
+			continue // its row shows it
 		}
 		unnamed--
 		if isWanted(name, wanted) {
@@ -105,8 +101,6 @@ func (p *plan) gaps(other *plan, wanted func(harness.Lock) bool) (out []string) 
 	return out
 }
 
-// lostWith reports whether both runs lost a case, the same one: they have it in
-// common, though neither has measured it.
 func (p *plan) lostWith(other *plan, wanted func(harness.Lock) bool) bool {
 	for name := range p.lost {
 		if _, too := other.lost[name]; too && isWanted(name, wanted) {
@@ -116,7 +110,6 @@ func (p *plan) lostWith(other *plan, wanted func(harness.Lock) bool) bool {
 	return false
 }
 
-// isWanted reports whether the lock of the case called name is to be compared.
 func isWanted(name string, wanted func(harness.Lock) bool) bool {
 	lock, _, _ := strings.Cut(strings.TrimPrefix(name, "lock="), "/")
 	return wanted == nil || wanted(harness.Lock{Name: lock})

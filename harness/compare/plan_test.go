@@ -10,7 +10,6 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// whole returns a run that has all that it was to measure.
 func whole(locks rates) *resultfile.Run {
 	run := synthetic(locks)
 	run.Manifest.Rounds, run.Manifest.Cases = 10, len(locks)
@@ -21,8 +20,6 @@ func without(run *resultfile.Run, lost func(*harness.Result) bool) {
 	run.Results = slices.DeleteFunc(run.Results, lost)
 }
 
-// TestGaps: a run that lacks what it was to measure passes no comparison, and
-// what it lacks is named.
 func TestGaps(t *testing.T) {
 	xs, slow := around(1e6, 0.02, 10), around(0.9e6, 0.02, 10)
 	is := func(name string) func(*harness.Result) bool {
@@ -121,7 +118,7 @@ func TestGaps(t *testing.T) {
 			if said := strings.Join(strings.Fields(text.String()), " "); got.Outcome() != c.outcome || !strings.Contains(said, c.said) {
 				t.Errorf("%s, paired %v: %s, want %s and %q in\n%s", c.name, paired, got.Outcome(), c.outcome, c.said, &text)
 			}
-			// Runs that were measured in the same rounds cannot go on.
+			// Runs measured in the same rounds cannot be resumed.
 			if said := text.String(); strings.Contains(said, "--resume") == paired && strings.Contains(said, "has no result of may have") {
 				t.Errorf("%s, paired %v, but it says\n%s", c.name, paired, said)
 			}
@@ -132,7 +129,6 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// TestOpenGaps: an open loop lacks only rounds in which it was to be measured.
 func TestOpenGaps(t *testing.T) {
 	run := &resultfile.Run{Manifest: resultfile.Manifest{Rounds: 10, Cases: 2, OpenEvery: 3}}
 	add := func(load harness.Workload, rounds ...int) {

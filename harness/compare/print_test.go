@@ -20,7 +20,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// mixed returns a comparison with a row of nearly every verdict.
 func mixed(t *testing.T) *Comparison {
 	t.Helper()
 	base := rates{"mcs": around(12e6, 0.02, 10), "ticket": around(9e6, 0.02, 10), "zk-two-level-local-first": around(800, 0.02, 10),
@@ -55,7 +54,6 @@ func mixed(t *testing.T) *Comparison {
 	return c
 }
 
-// TestGolden shows the text as a reader sees it.
 func TestGolden(t *testing.T) {
 	var out bytes.Buffer
 	if err := mixed(t).WriteText(&out, 100); err != nil {
@@ -81,8 +79,6 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestCSV: every row is there, with as many cells as names, and none of them is
-// a formula.
 func TestCSV(t *testing.T) {
 	c := mixed(t)
 	for i, name := range []string{"=HYPERLINK(\"http://x\")", "+1", "-1", "@SUM(A1)", "\t=1", "  =1", "＝1", "|calc", "a\n=1"} {
@@ -145,7 +141,6 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestHostileNames: what comes from a file cannot write over the terminal.
 func TestHostileNames(t *testing.T) {
 	evil := "tas\x1b[2J\x07\u202e"
 	a, b := synthetic(rates{evil: around(1e6, 0.02, 10)}), synthetic(rates{evil: around(0.8e6, 0.02, 10)})

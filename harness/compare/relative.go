@@ -10,11 +10,11 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// relative returns gates whose figures are ratios to that of a reference lock in the same
-// run, round and workload: what slows a machine down on a day slows both. The reference is
-// the first of to that the round has, and local if the lock is. A round in which there is
-// none, or in which it broke a promise, has no figure. The error wraps harness.ErrUsage if
-// that is all rounds.
+// relative returns gates whose figures are ratios to a reference lock in the same run,
+// round and workload: the machine's slowness on a day affects both. The reference is the
+// first of to that the round has; local locks have local references. A round without a
+// reference, or with a broken promise of it, has no figure. The error wraps
+// harness.ErrUsage if no round has one.
 func relative(gates []*Gate, runs []*resultfile.Run, to []string) (out []*Gate, err error) {
 	references := make(map[*harness.Result]*harness.Result)
 	for _, run := range runs {
@@ -43,8 +43,6 @@ func relative(gates []*Gate, runs []*resultfile.Run, to []string) (out []*Gate, 
 	return out, nil
 }
 
-// pair adds to references, for each result of run but those of the locks called to, the
-// one that it is set against.
 func pair(references map[*harness.Result]*harness.Result, run *resultfile.Run, to []string) {
 	type place struct {
 		remote   bool
@@ -57,7 +55,7 @@ func pair(references map[*harness.Result]*harness.Result, run *resultfile.Run, t
 	for _, r := range run.Results {
 		broke[r.Lock.Name] = broke[r.Lock.Name] || len(r.Violations) > 0
 	}
-	for _, name := range slices.Backward(to) { // the first stays
+	for _, name := range slices.Backward(to) { // the first one wins
 		for _, r := range run.Results {
 			if r.Lock.Name == name && !broke[name] {
 				found[at(r)] = r
@@ -71,8 +69,6 @@ func pair(references map[*harness.Result]*harness.Result, run *resultfile.Run, t
 	}
 }
 
-// setAgainst returns o with gates that are relative, if o.To is set, and without the
-// reference locks.
 func (o HistoryOptions) setAgainst(runs []*resultfile.Run) (HistoryOptions, error) {
 	if len(o.To) == 0 {
 		return o, nil

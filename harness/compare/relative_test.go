@@ -12,8 +12,8 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// slowing returns runs of a machine that loses half of its speed after six days, with a
-// lock that loses a fifth of its own after nine, and another that does not.
+// slowing returns runs of a machine that loses half of its speed after six days. One lock
+// also loses a fifth of its own after nine, another does not.
 func slowing() (runs []*resultfile.Run) {
 	for i, x := range scattered(1e6, 18) {
 		if i >= 6 {
@@ -28,8 +28,8 @@ func slowing() (runs []*resultfile.Run) {
 	return runs
 }
 
-// TestRelative: as ratios to another lock what slows down the machine is no change, and
-// what slows down one lock is one, where it happened.
+// TestRelative checks that in ratios to another lock a slower machine is no change, and
+// that a slower lock is one, at the right place.
 func TestRelative(t *testing.T) {
 	h := over(t, slowing(), HistoryOptions{})
 	if s := h.of(t, "a", "even"); s.Verdict != Regressed || s.Changes[0].At != 6 {
@@ -59,8 +59,8 @@ func TestRelative(t *testing.T) {
 	}
 }
 
-// TestRelativeWithout: a round without the reference, or in which it broke a promise, has
-// no figure, and says so; local locks are not set against those of a server.
+// TestRelativeWithout checks that a round without a valid reference has no figure and a
+// reason, and that local locks have no distributed reference.
 func TestRelativeWithout(t *testing.T) {
 	runs := slowing()
 	without := func(run *resultfile.Run, lock string) {

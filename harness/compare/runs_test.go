@@ -15,8 +15,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// TestAlarms draws runs of equal cases and of a slowed one: alarms among the
-// equal ones must be as rare as alpha says, and the slowed one must be found.
+// TestAlarms draws runs of equal cases and of a slowed one. Alarms among the equal ones
+// must be as rare as alpha, and the slowed one must be found.
 func TestAlarms(t *testing.T) {
 	const runs, cases, rounds = 200, 5, 12
 	random := rand.New(rand.NewPCG(1, 2))
@@ -46,7 +46,8 @@ func TestAlarms(t *testing.T) {
 				found++
 			}
 		}
-		// 5 % of 200 runs are 10 alarms, on one side 5; 20 would come up in one of 10^5 seeds.
+		// 5 % of 200 runs are 10 alarms, on one side 5; 20 would come up in one
+		// of 10^5 seeds.
 		if alarms > 20 || found != runs {
 			t.Errorf("paired %v: %d false alarms and %d true ones in %d runs", paired, alarms, found, runs)
 		}
@@ -91,8 +92,6 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestTwoMachines: a difference between two machines is no regression, a broken promise is
-// one anywhere.
 func TestTwoMachines(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -12,18 +12,14 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// comparisons are those of every point with the one before.
 type comparisons struct {
 	Comparison
 	tests []test
 	of    []pointAt // of each row
 }
 
-// A pointAt is the place of a point.
 type pointAt struct{ series, point int }
 
-// add adds to h the series of machine site, whose runs are given, and the
-// comparisons of their points.
 func (c *comparisons) add(h *History, site int, runs []*resultfile.Run, o HistoryOptions) {
 	plans := make([]*plan, len(runs))
 	cases := new(caseList)
@@ -69,20 +65,17 @@ func (c *comparisons) run(h *History) {
 	}
 }
 
-// A caseRuns is a case with its results in each run of a machine.
 type caseRuns struct {
 	lock     harness.Lock
 	workload harness.Workload
 	results  [][]*harness.Result
 }
 
-// A caseList is the cases of runs in the order in which they came.
 type caseList struct {
 	list []*caseRuns
 	byID map[string]*caseRuns
 }
 
-// add adds the results of run number i of n.
 func (l *caseList) add(i, n int, run *resultfile.Run, wanted func(harness.Lock) bool) {
 	if l.byID == nil {
 		l.byID = make(map[string]*caseRuns)
@@ -97,12 +90,11 @@ func (l *caseList) add(i, n int, run *resultfile.Run, wanted func(harness.Lock) 
 			k = &caseRuns{results: make([][]*harness.Result, n)}
 			l.byID[id], l.list = k, append(l.list, k)
 		}
-		k.lock, k.workload = r.Lock, r.Workload // the newest says what it is
+		k.lock, k.workload = r.Lock, r.Workload // the newest has the current description
 		k.results[i] = append(k.results[i], r)
 	}
 }
 
-// floorOf returns below which figure the clock of some run tells nothing apart.
 func floorOf(g *Gate, runs [][]*harness.Result) (floor float64) {
 	for _, rs := range runs {
 		for _, r := range readings(g, rs) {
@@ -114,7 +106,6 @@ func floorOf(g *Gate, runs [][]*harness.Result) (floor float64) {
 	return floor
 }
 
-// point returns k in run number i, whose manifest and plan are given.
 func point(g *Gate, k *caseRuns, i int, m resultfile.Manifest, is *plan, floor float64) Point {
 	rs := k.results[i]
 	p := Point{P: math.NaN(), value: math.NaN()}
@@ -141,13 +132,10 @@ func point(g *Gate, k *caseRuns, i int, m resultfile.Manifest, is *plan, floor f
 	return p
 }
 
-// empty reports whether no run says anything of s.
 func (s *Series) empty() bool {
 	return !slices.ContainsFunc(s.Points, func(p Point) bool { return p.N > 0 || p.Broke })
 }
 
-// broken gives the verdict on a series whose lock broke a promise in the newest
-// run.
 func (s *Series) broken() {
 	last := s.Points[len(s.Points)-1]
 	switch {
@@ -159,7 +147,6 @@ func (s *Series) broken() {
 	}
 }
 
-// judge says which points of s stand alone, and gives the verdict on it.
 func (s *Series) judge(h *History) {
 	s.findOff(h)
 	if s.Verdict != "" {
@@ -188,8 +175,8 @@ func (s *Series) judge(h *History) {
 	}
 }
 
-// shortVerdict is the verdict on a series in which no step can be told: by what
-// each run says of the one before.
+// shortVerdict returns the verdict on a series too short for a step, by the comparisons
+// with the run before.
 func (s *Series) shortVerdict() Verdict {
 	for _, p := range s.Points {
 		switch p.Verdict {
@@ -204,12 +191,12 @@ func (s *Series) shortVerdict() Verdict {
 // A Level is the runs of a series between two changes.
 type Level struct {
 	From, To            int     // points, the last excluded
-	Runs                int     // that have a figure
-	Median, Least, Most float64 // runs that stand alone are neither least nor most
-	at                  []int   // those points
+	Runs                int     // number with a figure
+	Median, Least, Most float64 // runs off the level are neither least nor most
+	at                  []int   // the points of these runs
 }
 
-// Levels returns the levels of s, one at least.
+// Levels returns the levels of s, at least one.
 func (s *Series) Levels() (out []Level) {
 	from := 0
 	for i := range len(s.Changes) + 1 {
@@ -237,11 +224,11 @@ func (s *Series) Levels() (out []Level) {
 	return out
 }
 
-// findOff marks the points that stand alone: further than the margin outside
-// the range of all others of their level, two at least, and apart from both
-// neighbours by their rounds. The newest has one neighbour, and is marked only
-// where there are enough runs to call the others a level. The first is not: before
-// it there may have been another one.
+// findOff marks the points off their level. Such a point is outside the range of at least
+// two others of its level by more than the margin, and its rounds differ significantly
+// from both neighbours'. The newest has one neighbour, and is marked only if there are
+// enough other runs for a level. The first is never marked: there may have been another
+// level before.
 func (s *Series) findOff(h *History) {
 	for _, l := range s.Levels() {
 		at := l.at
@@ -258,8 +245,6 @@ func (s *Series) findOff(h *History) {
 	}
 }
 
-// othersOf returns the least and the greatest of the other runs of the level of
-// point i.
 func (s *Series) othersOf(i int) (least, most float64) {
 	least, most = math.Inf(1), math.Inf(-1)
 	for _, l := range s.Levels() {
@@ -275,7 +260,6 @@ func (s *Series) othersOf(i int) (least, most float64) {
 	return least, most
 }
 
-// offFrom says whether point i is outside the range of the others of its level.
 func (s *Series) offFrom(i int, margin float64) Verdict {
 	value := s.Points[i].value
 	lo, hi := s.othersOf(i)
@@ -289,10 +273,9 @@ func (s *Series) offFrom(i int, margin float64) Verdict {
 	return ""
 }
 
-// Changed reports whether two runs differ by more than the margin, beyond doubt.
+// Changed reports whether two runs differ significantly, by more than the margin.
 func (v Verdict) Changed() bool { return v == Regressed || v == Better }
 
-// historyWarnings says what makes runs hard to compare.
 func historyWarnings(h *History, runs []*resultfile.Run) (out []string) {
 	for i, site := range h.Sites {
 		for k, v := range site.Runs {
@@ -318,8 +301,8 @@ func historyWarnings(h *History, runs []*resultfile.Run) (out []string) {
 	return out
 }
 
-// together says at which run most cases of a machine changed: then it may be the
-// machine. Of fewer than four cases that says nothing.
+// together names the runs at which most cases of a machine changed: the machine may be
+// the reason. It needs at least four cases.
 func (h *History) together() (out []string) {
 	for i, site := range h.Sites {
 		cases, at := 0, make([]int, len(site.Runs))

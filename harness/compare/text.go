@@ -10,11 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// minWidth is the least width that WriteText fills; narrower terminals wrap.
 const minWidth = 60
 
-// WriteText writes c as tables with a conclusion. Sentences are no wider than
-// width columns, tables about 100 at most.
+// WriteText writes c as tables with a conclusion. Sentences are no wider than width
+// columns, tables at most about 100.
 func (c *Comparison) WriteText(out io.Writer, width int) error {
 	t := &textWriter{width: max(width, minWidth)}
 	first, second := "BASE  ", "NEW   "
@@ -51,7 +50,6 @@ func (c *Comparison) WriteText(out io.Writer, width int) error {
 	return nil
 }
 
-// origin describes a run in one line.
 func origin(commit, started, machine string) string {
 	if commit == "" {
 		commit = "unknown commit"
@@ -66,10 +64,8 @@ func origin(commit, started, machine string) string {
 	return plain(commit) + ", " + started + " UTC, " + plain(machine)
 }
 
-// tabled reports whether a verdict has figures to put in a table.
 func (v Verdict) tabled() bool { return v != OnlyBase && v != OnlyNew }
 
-// tables writes one table for each metric and each setting of the workload.
 func (c *Comparison) tables(t *textWriter) {
 	cells := [][]string{}
 	last := ""
@@ -86,7 +82,6 @@ func (c *Comparison) tables(t *textWriter) {
 	t.table(cells)
 }
 
-// cells returns r as a line of its table.
 func (r *Row) cells() []string {
 	side := func(s stat.Summary, broke bool) string {
 		switch {
@@ -113,7 +108,6 @@ func bounded(atMost bool) string {
 	return ""
 }
 
-// headline sums c up.
 func (c *Comparison) headline() string {
 	n := make(map[Verdict]int)
 	for _, r := range c.Rows {
@@ -141,7 +135,6 @@ func (c *Comparison) headline() string {
 	return fmt.Sprintf("No regression over %s. In all: %s", share(c.Margin), counts)
 }
 
-// remarks say how the figures came about, and what to do where they say nothing.
 func (c *Comparison) remarks() (out []string) {
 	if c.Tests > 0 {
 		out = append(out, c.method())
@@ -154,7 +147,7 @@ func (c *Comparison) remarks() (out []string) {
 		out = append(out, "Not measured: rounds without a figure, which may be the bad ones, or too few samples in a round. A longer --duration gives more.")
 	} else if has(Unmeasured) || len(c.Gaps) > 0 {
 		remedy := "Go on with locklab run --resume, or measure it again."
-		if c.Base.Pair != "" && c.New.Pair != "" { // these do not go on
+		if c.Base.Pair != "" && c.New.Pair != "" { // these cannot be resumed
 			remedy = "Measure both builds again."
 		}
 		out = append(out, "Not measured: what a run was to measure and has no result of may have regressed. "+remedy)
@@ -169,7 +162,6 @@ func (c *Comparison) remarks() (out []string) {
 	return out
 }
 
-// method says how the figures came about.
 func (c *Comparison) method() string {
 	how := "Ratio: median over all pairs of rounds. p: Mann-Whitney test"
 	if c.Paired {
@@ -184,7 +176,6 @@ func (c *Comparison) method() string {
 		how, numfmt.Plural(c.Tests, "comparison"), share(c.Level), rounds, share(c.Margin))
 }
 
-// rounds returns the fewest and the most rounds of a comparison.
 func (c *Comparison) rounds() (lo, hi int) {
 	for _, r := range c.Rows {
 		if n := r.Ratio.N; n > 0 {
@@ -197,10 +188,8 @@ func (c *Comparison) rounds() (lo, hi int) {
 	return lo, hi
 }
 
-// short names r's case in a list.
 func (r *Row) short() string { return plain(r.Case()) }
 
-// names returns the cases with verdict v, each once.
 func (c *Comparison) names(v Verdict) (out []string) {
 	seen := make(map[string]bool)
 	for _, r := range c.Rows {
@@ -215,13 +204,11 @@ func (c *Comparison) names(v Verdict) (out []string) {
 	return out
 }
 
-// A textWriter lays out lines.
 type textWriter struct {
 	buf   strings.Builder
 	width int
 }
 
-// item writes s behind first, wrapped; further lines are indented as far.
 func (t *textWriter) item(first, s string) {
 	cur, rest := first, strings.Repeat(" ", utf8.RuneCountInString(first))
 	for i, word := range strings.Fields(s) {
@@ -238,8 +225,6 @@ func (t *textWriter) item(first, s string) {
 	t.buf.WriteString(cur + "\n")
 }
 
-// table writes lines of as many cells each: the first and the last to the left,
-// the others to the right. A nil line is empty.
 func (t *textWriter) table(lines [][]string) {
 	var widths []int
 	for _, line := range lines {

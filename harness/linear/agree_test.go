@@ -13,14 +13,11 @@ import (
 
 var rules = oracle.Rules{Fenced: true}
 
-// judged reports whether the oracle finds that h is none of a lock.
 func judged(h oracle.History, r oracle.Rules) bool {
 	j := oracle.Judge(h, r)
 	return len(j.Overlaps) > 0 || j.TokensFell > 0 || j.Unfounded > 0
 }
 
-// searched is the verdict of porcupine on the operations as they were seen, in one
-// piece.
 func searched(h oracle.History, r oracle.Rules) Verdict {
 	j := oracle.Judge(h, r)
 	r.Permits = max(1, r.Permits)
@@ -34,8 +31,8 @@ func searched(h oracle.History, r oracle.Rules) Verdict {
 	return v
 }
 
-// TestAgreement: the oracle, porcupine on windows, and porcupine on the whole find
-// the same histories wrong.
+// TestAgreement checks that the oracle, porcupine on windows, and porcupine on the whole
+// reject the same histories.
 func TestAgreement(t *testing.T) {
 	const seeds = 300
 	right, wrong, undecided := 0, 0, 0
@@ -69,8 +66,8 @@ func TestAgreement(t *testing.T) {
 		}
 	}
 	t.Logf("%d histories are right and %d wrong; in one piece %d are not proven", right, wrong, undecided)
-	// In one piece holders that were killed or told end at no time that is known: some
-	// histories have more than eight such. Cut into windows none is undecided.
+	// In one piece, holds of holders that were killed or notified have no known end:
+	// some histories have more than eight of them. In windows all are decided.
 	if undecided > (right+wrong)/10 {
 		t.Errorf("%d of %d histories are not proven in one piece", undecided, right+wrong)
 	}
@@ -84,8 +81,8 @@ func TestAgreement(t *testing.T) {
 	}
 }
 
-// TestAgreementWithPermits is the same of grants and releases of a lock with
-// several permits, of readers too.
+// TestAgreementWithPermits does the same for grants and releases of a lock with several
+// permits, including readers.
 func TestAgreementWithPermits(t *testing.T) {
 	right, wrong := 0, 0
 	for seed := range uint64(1500) {
@@ -121,9 +118,9 @@ func TestAgreementWithPermits(t *testing.T) {
 	}
 }
 
-// TestDeterministicModel shows why the model is not deterministic: two clients
-// asked and never heard, and a model for which both have the lock, because every
-// operation must take effect, finds the history wrong.
+// TestDeterministicModel shows why the model is nondeterministic. Two clients asked
+// without an answer. In a deterministic model every operation must take effect, so both
+// have the lock, and it rejects a correct history.
 func TestDeterministicModel(t *testing.T) {
 	h := oracle.History{
 		{At: 1, Worker: 1, Kind: oracle.Asked},

@@ -10,23 +10,23 @@ import (
 	"locklab/harness/oracle"
 )
 
-// A Verdict is what is known of a history.
+// A Verdict is the conclusion about a history.
 type Verdict string
 
 // The verdicts.
 const (
 	Proven    Verdict = "proven"     // a lock could have done this
 	Violated  Verdict = "violated"   // no lock could
-	NotProven Verdict = "not proven" // there is no saying: see Result.Why
+	NotProven Verdict = "not proven" // inconclusive: see Result.Why
 )
 
-// Options bound the work. The zero value has the bounds that its fields name.
+// Options limit the work. The zero value has the defaults given at its fields.
 type Options struct {
-	Operations int           // of a window: more are not proven; 0 is 10,000
-	Indefinite int           // operations of a window that have no end; 0 is 8
+	Operations int           // of a window: larger windows are not proven; 0 is 10,000
+	Indefinite int           // operations of a window without an end; 0 is 8
 	Clients    int           // of a window; 0 is 64
 	Timeout    time.Duration // for a window; 0 is 2 s
-	Total      time.Duration // for all; what is left then is not proven; 0 is 30 s
+	Total      time.Duration // for all; the rest is not proven; 0 is 30 s
 }
 
 func (o Options) filled() Options {
@@ -38,38 +38,37 @@ func (o Options) filled() Options {
 	return o
 }
 
-// A Window is a part of a history, from the first call in it to the last return,
-// in ns on the clock of the history.
+// A Window is a part of a history, from the first call in it to the last return, in ns on
+// the clock of the history.
 type Window struct {
 	From, To   int64
 	Operations int
 }
 
-// A Result says what became of the windows of a history.
+// A Result is the outcome for the windows of a history.
 type Result struct {
 	Verdict Verdict
 	Windows int // that the history was cut into
 	Decided int // of these
 
-	Violated Window   // the first that is, if Verdict says so
-	Why      []string // for each window that is not proven, up to 8, why
+	Violated Window   // the first violated one, if any
+	Why      []string // for each window that is not proven, up to 8, the reason
 }
 
 const mostReasons = 8
 
-// Check says whether a lock with rules r could have made the history h. It stops
-// at the first window that is violated.
+// Check decides whether a lock with rules r could have made the history h. It stops at
+// the first violated window.
 func Check(h oracle.History, r oracle.Rules, o Options) Result {
 	return check(h, r, o, few)
 }
 
-// check is Check with windows of at least size operations.
 func check(h oracle.History, r oracle.Rules, o Options, size int) Result {
 	j := oracle.Judge(h, r)
 	return checkJudged(&j, r, o, size)
 }
 
-// CheckJudged is Check of a history that the oracle has judged, by the same rules.
+// CheckJudged is Check for a history that the oracle has judged by the same rules.
 func CheckJudged(j *oracle.Judgement, r oracle.Rules, o Options) Result {
 	return checkJudged(j, r, o, few)
 }
@@ -103,7 +102,6 @@ func checkJudged(j *oracle.Judgement, r oracle.Rules, o Options, size int) Resul
 
 func since(j *oracle.Judgement, at int64) time.Duration { return time.Duration(at - j.Start) }
 
-// check decides one window, which begins in state s.
 func (w *window) check(s state, r oracle.Rules, o Options, deadline time.Time) (Verdict, string) {
 	left := min(o.Timeout, time.Until(deadline))
 	switch {

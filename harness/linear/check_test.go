@@ -9,8 +9,6 @@ import (
 	"locklab/harness/oracle"
 )
 
-// turns returns a history of n acquisitions by workers in turn, each of which
-// waits for the one before, from ns on.
 func turns(from int64, n, workers int) (h oracle.History) {
 	for i := range n {
 		at, w := from+int64(i)*10, i%workers
@@ -23,7 +21,6 @@ func turns(from int64, n, workers int) (h oracle.History) {
 	return h
 }
 
-// failures returns n attempts of which the outcome is not known.
 func failures(n int) (h oracle.History) {
 	for i := range n {
 		h = append(h, oracle.Event{At: int64(i), Worker: 100 + i, Kind: oracle.Asked}, oracle.Event{At: 50, Worker: 100 + i, Kind: oracle.Failed})
@@ -31,7 +28,6 @@ func failures(n int) (h oracle.History) {
 	return h
 }
 
-// together returns one hold in which n workers try and are refused side by side.
 func together(n int) oracle.History {
 	h := oracle.History{{At: 0, Worker: -5, Kind: oracle.Asked}, {At: 1, Worker: -5, Kind: oracle.Granted, Token: 1}}
 	for i := range n {
@@ -40,8 +36,6 @@ func together(n int) oracle.History {
 	return h
 }
 
-// meanwhile returns n attempts of which the outcome is not known during one that is
-// refused.
 func meanwhile(n int) oracle.History {
 	return append(append(together(0), failures(n)...),
 		oracle.Event{At: 0, Worker: 200, Kind: oracle.Tried}, oracle.Event{At: 60, Worker: 200, Kind: oracle.Refused})
@@ -49,7 +43,7 @@ func meanwhile(n int) oracle.History {
 
 func TestCheck(t *testing.T) {
 	refused := oracle.History{{At: 2000, Worker: 50, Kind: oracle.Tried}, {At: 2001, Worker: 50, Kind: oracle.Refused}}
-	late := turns(0, 1000, 5) // whose last grant comes too soon
+	late := turns(0, 1000, 5) // its last grant comes too soon
 	late[4*999+1].At -= 5
 	open := oracle.Rules{Permits: 2}
 	for _, c := range []struct {
@@ -91,11 +85,9 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestWindows: a long history is cut into windows that are decided, also where
-// there is a waiter at any time, and what is wrong is found where it is.
 func TestWindows(t *testing.T) {
 	h := turns(0, 20_000, 8)
-	h[4*15_000+1].Token = 15_000 // as the one before had
+	h[4*15_000+1].Token = 15_000 // like the one before
 	if got := Check(h[:4*15_000], rules, Options{}); got.Verdict != Proven || got.Windows < 10 || got.Decided != got.Windows {
 		t.Errorf("%+v, want many windows, proven", got)
 	}
@@ -105,8 +97,8 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestViolationWithUnknowns: with four attempts that failed a violation is found
-// at once; with so many that it would take hours the history is not proven.
+// TestViolationWithUnknowns: with four failed attempts a violation is found at once. With
+// sixteen the search would take hours, so the history is not proven.
 func TestViolationWithUnknowns(t *testing.T) {
 	for _, n := range []int{4, 16} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

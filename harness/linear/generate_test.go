@@ -8,18 +8,17 @@ import (
 	"locklab/harness/oracle"
 )
 
-// A simulation makes the history of a correct lock. Times are small, so that many
-// are the same.
+// A simulation makes the history of a correct lock. Times are small, so that many are
+// equal.
 type simulation struct {
 	rng     *rand.Rand
 	h       oracle.History
-	idle    []int64 // by worker: from when on it may ask
-	free    int64   // from when on the server may grant the lock
+	idle    []int64 // by worker: the earliest time of its next request
+	free    int64   // the earliest time of the server's next grant
 	token   uint64
 	readers bool
 }
 
-// simulate returns a history that a lock with one permit may have.
 func simulate(rng *rand.Rand) oracle.History {
 	s := simulation{rng: rng, idle: make([]int64, 2+rng.IntN(5)), readers: rng.IntN(3) == 0}
 	for range 3 + rng.IntN(14) {
@@ -46,15 +45,12 @@ func (s *simulation) at(at int64, w int, k oracle.EventKind, token uint64) *orac
 	return &s.h[len(s.h)-1]
 }
 
-// ask returns when worker w asks, most often while the lock is held, and when the
-// server grants it the lock.
 func (s *simulation) ask(w int, k oracle.EventKind) (asked, granted int64) {
 	asked = max(s.idle[w], s.free-s.jitter(12)+s.jitter(6))
 	s.at(asked, w, k, 0)
 	return asked, max(asked, s.free) + s.jitter(3)
 }
 
-// acquire lets w have the lock, and lose it in one way or another.
 func (s *simulation) acquire(w int) {
 	kind := oracle.Asked
 	if s.rng.IntN(4) == 0 {
@@ -99,7 +95,6 @@ func (s *simulation) hold(w int, granted int64, shared bool) (end int64) {
 	return end
 }
 
-// refuse lets a worker try while the lock is held.
 func (s *simulation) refuse(from, to int64) {
 	w := s.rng.IntN(len(s.idle))
 	tried, refused := max(s.idle[w], from-s.jitter(3)), to+s.jitter(3)
@@ -115,7 +110,6 @@ func (s *simulation) refuse(from, to int64) {
 	s.idle[w] = refused
 }
 
-// fail lets w try and not know the outcome.
 func (s *simulation) fail(w int) {
 	asked, granted := s.ask(w, oracle.Asked)
 	k := oracle.Failed
@@ -130,27 +124,25 @@ func (s *simulation) fail(w int) {
 	}
 }
 
-// share lets some workers read side by side.
 func (s *simulation) share() {
 	least, end := s.token+1, s.free
 	for w := range s.idle {
 		if s.rng.IntN(2) == 0 {
 			asked, granted := s.ask(w, oracle.Asked)
 			s.h[len(s.h)-1].Shared = true
-			s.token = least + uint64(s.rng.IntN(3)) // that of readers is in any order
+			s.token = least + uint64(s.rng.IntN(3)) // readers' tokens are in any order
 			end = max(end, s.hold(w, max(asked, granted), true))
 		}
 	}
 	s.free, s.token = end, least+2
 }
 
-// A mutator breaks a history, most often.
+// A mutator usually breaks a history.
 type mutator struct {
 	name string
 	do   func(rng *rand.Rand, h oracle.History) oracle.History
 }
 
-// pick returns the index of an event of one of kinds, or -1.
 func pick(rng *rand.Rand, h oracle.History, kinds ...oracle.EventKind) int {
 	var found []int
 	for i := range h {
@@ -164,7 +156,6 @@ func pick(rng *rand.Rand, h oracle.History, kinds ...oracle.EventKind) int {
 	return found[rng.IntN(len(found))]
 }
 
-// on makes a mutator of one event.
 func on(do func(rng *rand.Rand, h oracle.History, i int) oracle.History, kinds ...oracle.EventKind) func(*rand.Rand, oracle.History) oracle.History {
 	return func(rng *rand.Rand, h oracle.History) oracle.History {
 		if i := pick(rng, h, kinds...); i >= 0 {
@@ -174,7 +165,6 @@ func on(do func(rng *rand.Rand, h oracle.History, i int) oracle.History, kinds .
 	}
 }
 
-// neighbour returns the next event of i's worker in direction d, or -1.
 func neighbour(h oracle.History, i, d int) int {
 	for k := i + d; k >= 0 && k < len(h); k += d {
 		if h[k].Worker == h[i].Worker {
@@ -184,7 +174,7 @@ func neighbour(h oracle.History, i, d int) int {
 	return -1
 }
 
-// move sets the time of event i within those of its worker.
+// move shifts the time of event i, between the neighbouring events of its worker.
 func move(h oracle.History, i int, by int64) {
 	at := h[i].At + by
 	if k := neighbour(h, i, -1); k >= 0 {

@@ -8,20 +8,19 @@ import (
 	"locklab/harness/oracle"
 )
 
-// A state is that of a lock. It need not know its holders by name where a release
-// is called after its grant has returned.
+// A state is the state of a lock. It does not need the names of its holders, because a
+// release is called after its grant has returned.
 type state struct {
 	writers, readers int
-	greatest         uint64 // token of a holder so far
+	greatest         uint64 // greatest token of a holder
 	written          uint64 // of a writer
 
-	// unknown: a client that does not know of it may hold the lock. That keeps no
-	// other client out, because its hold may end at any time, but it may have been
-	// why an attempt was refused.
+	// unknown: an unaware client may hold the lock. That keeps no other client out,
+	// because its hold may end at any time, but it may explain a refusal.
 	unknown bool
 
-	// points are the holds of one moment, of which the two may look to be the other
-	// way round.
+	// points are the holds of one moment, whose two operations may appear in reverse
+	// order.
 	points string
 }
 
@@ -38,25 +37,22 @@ func (s state) hash() uint64 {
 	return h
 }
 
-// kind is what an operation asked of the lock, with its outcome.
 type kind uint8
 
 const (
 	acquire kind = iota
 	release
 	refuse
-	attempt // without a known outcome
+	attempt // with unknown outcome
 )
 
-// input is an operation.
 type input struct {
 	kind   kind
 	shared bool
-	token  uint64 // of one that counts, else 0
-	point  string // names a hold of one moment, and ends with a comma
+	token  uint64 // 0 if it does not count
+	point  string // name of a hold of one moment, with a final comma
 }
 
-// step is what the operation does to the lock, and whether a lock allows it.
 func (s state) step(in input, permits int, fenced bool) (state, bool) {
 	others := s.readers
 	if in.shared {
@@ -88,7 +84,6 @@ func (s state) step(in input, permits int, fenced bool) (state, bool) {
 	return s, true
 }
 
-// behind reports whether in's token does not rise.
 func (s state) behind(in input) bool {
 	if in.shared {
 		return in.token < s.written
@@ -107,9 +102,9 @@ func (s *state) hold(in input) {
 	s.written = max(s.written, in.token)
 }
 
-// model returns the lock with rules r that begins in s. An attempt without a known
-// outcome has taken effect or not; a deterministic model would have to decide for
-// one, and find histories wrong that are right. So does s.unknown.
+// model returns the lock with rules r that begins in s. An attempt with unknown outcome
+// has taken effect or not. A deterministic model would have to choose, and reject correct
+// histories. The same holds for s.unknown.
 func model(s state, r oracle.Rules) porcupine.Model {
 	permits := max(1, r.Permits)
 	m := porcupine.NondeterministicModel{

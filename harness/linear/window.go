@@ -11,27 +11,26 @@ import (
 	"locklab/harness/oracle"
 )
 
-// never is the return of an operation that has none.
 const never = math.MaxInt64
 
-// An operation is one of the history: it took effect from call to ret.
+// An operation took effect between call and ret.
 type operation struct {
 	input
 	worker    int
 	call, ret int64
 }
 
-// operations returns those of a history. Of a lock with one permit a grant comes
-// after all holds before it began to end, and a release before the next grant has
-// returned, in every order that a lock allows. So their times are narrowed to that:
-// the answer stays the same, and there are more moments at which to cut.
+// operations returns the operations of a history. With one permit, a grant comes after
+// all earlier holds began to end, and a release before the next grant has returned, in
+// every order that a lock allows. So their times are narrowed to that. The answer stays
+// the same, and there are more moments for cuts.
 func operations(j *oracle.Judgement, r oracle.Rules) []operation {
 	ops := raw(j, r)
 	if r.Permits > 1 {
 		return ops
 	}
 	// raw has two for each hold, in the order of holds.
-	ended := [2]int64{math.MinInt64, math.MinInt64} // all holds so far; those of writers
+	ended := [2]int64{math.MinInt64, math.MinInt64} // all earlier holds; those of writers
 	for i := range j.Holds {
 		h, op := &j.Holds[i], &ops[2*i]
 		op.call = min(max(op.call, ended[kindOf(h)]), op.ret)
@@ -52,8 +51,8 @@ func operations(j *oracle.Judgement, r oracle.Rules) []operation {
 	return ops
 }
 
-// kindOf returns 0 for a hold that excludes all others, and 1 for one that
-// excludes writers.
+// kindOf returns 0 for a hold that excludes all others, and 1 for one that excludes
+// writers.
 func kindOf(h *oracle.Held) int {
 	if h.Shared {
 		return 1
@@ -61,8 +60,6 @@ func kindOf(h *oracle.Held) int {
 	return 0
 }
 
-// raw returns the operations as they were seen: a grant and a release for each
-// hold, and then the other attempts.
 func raw(j *oracle.Judgement, r oracle.Rules) []operation {
 	n := 2 * len(j.Holds)
 	for i := range j.Holds {
@@ -79,7 +76,7 @@ func raw(j *oracle.Judgement, r oracle.Rules) []operation {
 	for i := range j.Holds {
 		h := &j.Holds[i]
 		in := input{kind: acquire, shared: h.Shared, token: h.Token}
-		if h.Late || r.Permits > 1 { // of several holders two may have the same: see oracle.Tokens
+		if h.Late || r.Permits > 1 { // two of several holders may have the same: see oracle.Tokens
 			in.token = 0
 		}
 		out := input{kind: release, shared: h.Shared}
@@ -89,7 +86,7 @@ func raw(j *oracle.Judgement, r oracle.Rules) []operation {
 		}
 		end := h.Releasing
 		if h.Open {
-			end = never // nothing is after it, whatever its time
+			end = never // nothing is after it, at any time
 		}
 		ops = append(ops, operation{in, h.Worker, h.Requested, h.Acquired},
 			operation{out, h.Worker, end, max(end, h.Released)})
@@ -111,7 +108,6 @@ func raw(j *oracle.Judgement, r oracle.Rules) []operation {
 	return ops
 }
 
-// A window is a part of a history.
 type window struct {
 	Window
 	ops        []operation
@@ -119,20 +115,19 @@ type window struct {
 	clients    map[int]bool
 }
 
-// few operations are decided at once rather than one at a time.
+// few operations are decided together rather than one at a time.
 const few = 200
 
-// cut cuts ops into windows of size operations or more, at moments in which no
-// operation is under way: all before are over, so that the state of the lock is
-// known. Attempts without a known outcome are under way for ever; what they may do
-// to later windows is in the state that these begin with. It sorts ops, of which the
-// windows are parts.
+// cut cuts ops into windows of size operations or more, at moments without a pending
+// operation: all earlier ones are over, so the state of the lock is known. Attempts with
+// unknown outcome are always pending; their possible effects on later windows are part of
+// these windows' initial state. It sorts ops, which the windows share.
 func cut(ops []operation, o Options, size int) []*window {
 	ops = slices.DeleteFunc(ops, func(op operation) bool { return op.call == never })
 	slices.SortStableFunc(ops, func(a, b operation) int { return cmp.Compare(a.call, b.call) })
 	var ws []*window
 	var w *window
-	busy := int64(math.MinInt64) // until when an operation is under way
+	busy := int64(math.MinInt64) // time until which an operation is pending
 	from := 0
 	for i, op := range ops {
 		if w == nil || op.call > busy && (len(w.ops) >= min(size, o.Operations) || w.indefinite > 0 || len(w.clients) >= o.Clients) {
@@ -154,7 +149,6 @@ func (w *window) add(op operation) {
 	w.note(op)
 }
 
-// note takes notice of an operation of w.
 func (w *window) note(op operation) {
 	w.Operations++
 	w.clients[op.worker] = true
@@ -166,7 +160,6 @@ func (w *window) note(op operation) {
 	}
 }
 
-// after returns the state after w, which began in s.
 func (w *window) after(s state) state {
 	for _, op := range w.ops {
 		switch op.kind {

@@ -16,8 +16,8 @@ import (
 	"locklab/harness/runner"
 )
 
-// Main runs the tests of a lock package, which m is or runs. When benchmarks are among
-// them it first prints, once, which way each unit is better, for benchstat.
+// Main runs the tests of a lock package; m is a *testing.M or a wrapper. If there are
+// benchmarks it first prints, once, the better direction of each unit, for benchstat.
 func Main(m interface{ Run() int }) {
 	flag.Parse()
 	if f := flag.Lookup("test.bench"); f != nil && f.Value.String() != "" {
@@ -30,9 +30,9 @@ func Main(m interface{ Run() int }) {
 	os.Exit(m.Run())
 }
 
-// units are the metrics that a benchmark line shows, in the order of the
-// line; a result file has all of them. A time per acquisition says little
-// without which workers got them, so what the owner log shows is among them.
+// units are the metrics of a benchmark line, in order; a result file has all metrics. A
+// time per acquisition means little without the distribution among workers, so metrics of
+// the owner log are included.
 var units = []string{
 	"ns/op", "acq/s", "p50-ns/op", "p99-ns/op", "p999-ns/op", "handovers/s", "handover-ns/op",
 	"transfers/handover", "roundtrip-ns/op", "roundtrips/turn", "roundtrips/handover", "p99-roundtrips/op",
@@ -42,29 +42,29 @@ var units = []string{
 	"offered/s", "goodput-%", "late-%",
 }
 
-// Hold is how long a benchmark keeps a local lock. Remote locks are released
-// at once.
+// Hold is the hold time of a local lock in a benchmark. Remote locks are released at
+// once.
 const Hold = 100 * time.Nanosecond
 
-// An open loop asks for a local lock, and for one kept by servers, so often: far less than
-// a good one grants, so that its waits are those of a service with room to spare.
+// The rates of open loops for local and for distributed locks: far less than a good lock
+// grants, so that it waits like a service with spare capacity.
 const (
 	Rate       harness.Rate = 100_000
 	RemoteRate harness.Rate = 500
 )
 
-// The workers of an open loop: as many as may be under way at once. They are none of the
-// numbers of closed loops, so that no row of benchstat mixes the two.
+// The workers of an open loop: the limit of acquisitions in progress. They differ from
+// the numbers of closed loops, so that no row of benchstat mixes the two.
 const (
-	openWorkers       = 8 // times GOMAXPROCS, of a local lock
+	openWorkers       = 8 // times GOMAXPROCS, for a local lock
 	openRemoteWorkers = 64
 )
 
-// Run makes one sub-benchmark of every variant for 1, P and 4P workers, P
-// being GOMAXPROCS, named lock=NAME/workers=N/hold=D, and one of an open loop, named
-// lock=NAME/workers=N/rate=R/hold=D, whose waits count from when each acquisition was
-// meant to begin. b.N is one budget that all workers draw from. A violated promise
-// fails the benchmark.
+// Run makes sub-benchmarks of every variant. The closed loops have 1, P and 4P workers, P
+// being GOMAXPROCS, and the name lock=NAME/workers=N/hold=D. The open loop has the name
+// lock=NAME/workers=N/rate=R/hold=D, and its waits count from the intended start of each
+// acquisition. b.N is one budget that all workers share. A violated promise fails the
+// benchmark.
 func Run(b *testing.B, suite []*harness.Variant) {
 	in := sync.OnceValue(runner.Calibrate)
 	procs := runtime.GOMAXPROCS(0)
@@ -99,7 +99,6 @@ func Run(b *testing.B, suite []*harness.Variant) {
 	}
 }
 
-// workloads returns those of the benchmarks of v: closed loops, and then an open one.
 func workloads(v *harness.Variant, procs int) (ws []harness.Workload) {
 	w := harness.Workload{Warmup: localWarmup, Window: time.Second}
 	open := harness.Workload{Workers: openWorkers * procs, Rate: Rate}
@@ -123,15 +122,15 @@ func workloads(v *harness.Variant, procs int) (ws []harness.Workload) {
 	return append(ws, w)
 }
 
-// A benchmark function is called several times with growing b.N; each call
-// warms its lock up for this long, to tune the loop.
+// The warm-up of each call of a benchmark function, to tune the loop; it is called
+// several times with growing b.N.
 const (
 	localWarmup  = 5 * time.Millisecond
 	remoteWarmup = 50 * time.Millisecond
 )
 
-// settled is from how many arrivals on, by the time they take, the rate that an open loop
-// was granted tells: the millisecond before the first of them is then a hundredth.
+// settled is the least duration of an open loop whose granted rate is meaningful: the
+// millisecond before its first arrival is then a hundredth.
 const settled = 100 * time.Millisecond
 
 func bench(b *testing.B, in *runner.Instruments, job runner.Job) {

@@ -11,10 +11,9 @@ import (
 	"locklab/internal/machine"
 )
 
-// TestProbesAreNotTimed: a benchmark's clock runs while the workers do, and not
-// while the machine is probed. The probes take two milliseconds, so that with
-// them a benchmark of two milliseconds would be given one acquisition, and
-// their time.
+// TestProbesAreNotTimed checks that a benchmark's clock runs only while the workers do,
+// and not during the probes of the machine. The probes take two milliseconds, so with
+// them a benchmark of two milliseconds would get one acquisition, and their time.
 func TestProbesAreNotTimed(t *testing.T) {
 	if cpus := machine.ReadTopology().CPUs(); len(cpus) < 2 {
 		t.Skip("with one processor there is no probe")
@@ -31,9 +30,9 @@ func TestProbesAreNotTimed(t *testing.T) {
 	job := runner.Job{Lock: lock, Seed: 1, Workload: harness.Workload{Workers: 1, Window: time.Second, Warmup: localWarmup}}
 	most, enough := 0, 1000
 	if raceEnabled {
-		enough = 4 // acquisitions are slow, but more than one is only given if the clock stood still
+		enough = 4 // acquisitions are slow; more than one fits only if the clock stood still
 	}
-	for range 40 { // a busy machine may take the processor from an acquisition
+	for range 40 { // a busy machine may take the processor during an acquisition
 		res := testing.Benchmark(func(b *testing.B) { bench(b, in, job) })
 		if most = max(most, res.N); most >= enough {
 			return
@@ -42,8 +41,6 @@ func TestProbesAreNotTimed(t *testing.T) {
 	t.Errorf("a benchmark of 2 ms was given %d acquisitions at the most", most)
 }
 
-// TestOpenLoop: the benchmark of an open loop has the waits, and what was granted of what was
-// asked for where so few arrivals tell that.
 func TestOpenLoop(t *testing.T) {
 	benchtime := flag.Lookup("test.benchtime").Value
 	before := benchtime.String()

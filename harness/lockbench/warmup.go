@@ -14,15 +14,15 @@ import (
 	"locklab/internal/backend"
 )
 
-// Benchmarks that are shorter are no measurements, and not worth a warm-up of so long.
+// Shorter benchmarks are no measurements, and not worth a long warm-up.
 const (
 	longEnough = 500 * time.Millisecond
 	manyEnough = 1000
 	warmMost   = 30 * time.Second
 )
 
-// warmUp returns what warms the servers at at up, once, before the first benchmark that
-// needs them, or nil if they do not get faster, or are the user's.
+// warmUp returns a function that warms up the servers at at, once, before the first
+// benchmark that needs them. It returns nil if they do not get faster, or are the user's.
 func warmUp(in func() *runner.Instruments, suite []*harness.Variant, at harness.Endpoint) func(*testing.B) {
 	if !runner.WarmsUp(at.Kind) || backend.UsersServer(at.Kind) != "" || !long(flag.Lookup("test.benchtime").Value.String()) {
 		return nil
@@ -39,7 +39,6 @@ func warmUp(in func() *runner.Instruments, suite []*harness.Variant, at harness.
 	}
 }
 
-// loads returns a case of each lock of suite that servers of that kind keep.
 func loads(suite []*harness.Variant, kind string) (cases []runner.Case) {
 	for _, v := range suite {
 		if v.Traits.Needs == kind && v.Unavailable == "" {
@@ -50,7 +49,6 @@ func loads(suite []*harness.Variant, kind string) (cases []runner.Case) {
 	return cases
 }
 
-// long reports whether a benchmark of that -benchtime measures something.
 func long(benchtime string) bool {
 	if n, ok := strings.CutSuffix(benchtime, "x"); ok {
 		count, err := strconv.Atoi(n)

@@ -6,7 +6,6 @@ import (
 	"locklab/harness"
 )
 
-// TestLong: a benchmark that is a smoke test does not wait for servers to warm up.
 func TestLong(t *testing.T) {
 	for benchtime, want := range map[string]bool{"1s": true, "500ms": true, "499ms": false, "1x": false, "1000x": true, "99x": false, "?": false, "?x": false} {
 		if got := long(benchtime); got != want {
@@ -15,7 +14,6 @@ func TestLong(t *testing.T) {
 	}
 }
 
-// TestWarmUpWhere: servers of Redis are not warmed up, nor those of the user.
 func TestWarmUpWhere(t *testing.T) {
 	zk, redis := harness.Endpoint{Kind: harness.KindZooKeeper}, harness.Endpoint{Kind: harness.KindRedis}
 	t.Setenv("LOCKLAB_ZOOKEEPER", "")
@@ -28,8 +26,6 @@ func TestWarmUpWhere(t *testing.T) {
 	}
 }
 
-// TestLoads: each lock of the servers warms them up, with the most workers of its
-// closed loops.
 func TestLoads(t *testing.T) {
 	here := &harness.Variant{Name: "here", Traits: harness.Traits{Needs: harness.KindZooKeeper}}
 	gone := &harness.Variant{Name: "gone", Traits: harness.Traits{Needs: harness.KindZooKeeper}, Unavailable: "no Java"}

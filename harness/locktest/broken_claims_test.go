@@ -7,7 +7,7 @@ import (
 	"locklab/harness"
 )
 
-// brokenClaims are locks that exclude, but are not what they claim to be.
+// brokenClaims exclude, but violate their claims.
 var brokenClaims = []breakage{
 	{name: "barging", rule: "fifo", traits: harness.Traits{FIFO: true}, local: shared(func(q *quitter) sync.Locker { return &brokenTAS{q: q} })},
 	{name: "parking-barger", rule: "fifo", traits: harness.Traits{FIFO: true}, local: newMutex},
@@ -33,15 +33,15 @@ var brokenClaims = []breakage{
 	{name: "all-enter", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: newNoop},
 }
 
-// mostlyInOrder is a ticket lock in which so many arrivals of sixteen, one after
-// another, do not queue up. That is too few for the trials of the order of arrival.
+// mostlyInOrder is a ticket lock that lets push consecutive arrivals of sixteen bypass
+// the queue. That is too few for the trials of the order of arrival.
 type mostlyInOrder struct {
 	brokenTAS     // held by the worker inside
 	push          uint32
 	calls         atomic.Uint32
 	next, serving atomic.Uint32 // the queue
-	pushing       atomic.Uint32 // arrivals that go before the queue
-	queued        bool          // the holder came by the queue; guarded by the lock
+	pushing       atomic.Uint32 // arrivals that bypass the queue
+	queued        bool          // the holder came through the queue; guarded by the lock
 }
 
 func (l *mostlyInOrder) Lock() {
@@ -67,7 +67,7 @@ func (l *mostlyInOrder) Unlock() {
 	}
 }
 
-// competing wakes a waiter when it is free, for any that comes meanwhile.
+// competing wakes a waiter on release, but any newcomer may take the lock first.
 type competing struct {
 	brokenTAS
 	wake chan struct{}
@@ -87,7 +87,6 @@ func (l *competing) Unlock() {
 	}
 }
 
-// allocating allocates in one release of 32.
 type allocating struct {
 	brokenTAS
 	releases int // guarded by the lock
@@ -101,13 +100,11 @@ func (l *allocating) Unlock() {
 	l.brokenTAS.Unlock()
 }
 
-// twoKinds has readers of both kinds.
 type twoKinds struct{ sync.RWMutex }
 
 func (*twoKinds) ReadBegin() uint64     { return 0 }
 func (*twoKinds) ReadRetry(uint64) bool { return false }
 
-// permits is a correct semaphore of so many permits.
 type permits chan struct{}
 
 func newPermits(n int) permits { return make(permits, n) }
@@ -122,7 +119,6 @@ func (p permits) TryLock() bool {
 	}
 }
 
-// lender gives one permit too many, but only now and then.
 type lender struct {
 	permits
 	calls atomic.Uint32
@@ -145,8 +141,6 @@ func (l *lender) Unlock() {
 	l.permits.Unlock()
 }
 
-// reentrant is a lock whose owner may take it again. It is correct unless it
-// hastens.
 type reentrant struct {
 	inner  sync.Mutex
 	hasty  bool       // the first Unlock frees it
@@ -166,7 +160,6 @@ func newReentrant(workers int, hasty bool) harness.Local {
 	return p
 }
 
-// again takes the lock if h owns it.
 func (h *reentrantHandle) again() bool {
 	l := h.lock
 	l.mu.Lock()

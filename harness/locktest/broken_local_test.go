@@ -9,21 +9,19 @@ import (
 	"locklab/harness"
 )
 
-// Locks that are broken on purpose. Each makes one mistake that locks are known
-// for. Their waiters end when the lock is abandoned, so that a lock that is
-// stuck does not burn processors for the rest of the test.
+// Locks that are broken on purpose. Each makes one well-known mistake. Their waiters end
+// when the lock is abandoned, so that a stuck lock does not use processors for the rest
+// of the test.
 
-// A breakage is a broken lock and the rule that must catch it.
 type breakage struct {
 	name   string
 	rule   string
-	chance bool // the rule needs luck, and so the processors for itself
-	stuck  bool // the rule sees that the lock is stuck
+	chance bool // the rule depends on chance, and so needs the processors for itself
+	stuck  bool // the rule detects that the lock is stuck
 	traits harness.Traits
 	local  func(q *quitter, workers int) harness.Local
 }
 
-// shared makes a constructor of a lock without handles.
 func shared(l func(q *quitter) sync.Locker) func(*quitter, int) harness.Local {
 	return func(q *quitter, _ int) harness.Local { return harness.Shared(l(q)) }
 }
@@ -57,7 +55,7 @@ var brokenLocks = []breakage{
 	{name: "try-stays-in-line", rule: "try", stuck: true, local: shared(func(q *quitter) sync.Locker { return &tryStaysInLine{brokenTicket{q: q}} })},
 }
 
-// correct are locks that keep what they claim: what rejects everything proves
+// correct are locks that keep their claims: a suite that rejects everything proves
 // nothing.
 var correct = []breakage{
 	{name: "mutex", traits: harness.Traits{Bounded: true}, local: newMutex},
@@ -69,23 +67,19 @@ var correct = []breakage{
 	{name: "sequence", traits: harness.Traits{ReadWrite: true}, local: newSeq(seqFaults{})},
 }
 
-// A quitter ends the goroutines that wait for an abandoned lock.
 type quitter struct{ quit atomic.Bool }
 
-// wait yields, or ends the goroutine.
 func (q *quitter) wait() {
 	q.check()
 	runtime.Gosched()
 }
 
-// check ends the goroutine if its lock has been abandoned.
 func (q *quitter) check() {
 	if q.quit.Load() {
 		runtime.Goexit()
 	}
 }
 
-// variant makes a variant of b whose locks all end with the returned quitter.
 func (b breakage) variant() (*harness.Variant, *quitter) {
 	q := new(quitter)
 	return &harness.Variant{
@@ -95,18 +89,16 @@ func (b breakage) variant() (*harness.Variant, *quitter) {
 	}, q
 }
 
-// perWorker is a Local with a handle for each worker.
 type perWorker []sync.Locker
 
 func (p perWorker) Worker(i int) sync.Locker { return p[i] }
 
-// noop excludes no worker.
 type noop struct{}
 
 func (noop) Lock()   {}
 func (noop) Unlock() {}
 
-// brokenTAS is correct but for what embeds it.
+// brokenTAS is correct; types that embed it add a mistake.
 type brokenTAS struct {
 	q    *quitter
 	held atomic.Bool
@@ -119,7 +111,6 @@ func (l *brokenTAS) Lock() {
 }
 func (l *brokenTAS) Unlock() { l.held.Store(false) }
 
-// busyTAS keeps its processor whatever Setup.Wait says.
 type busyTAS struct{ brokenTAS }
 
 func (l *busyTAS) Lock() {
@@ -128,7 +119,6 @@ func (l *busyTAS) Lock() {
 	}
 }
 
-// loadThenStore loads and stores in two steps.
 type loadThenStore struct {
 	q       *quitter
 	between func()
@@ -146,7 +136,7 @@ func (l *loadThenStore) Lock() {
 }
 func (l *loadThenStore) Unlock() { l.held.Store(false) }
 
-// uniprocessor believes that with one processor no worker can interfere.
+// uniprocessor assumes that with one processor no worker can interfere.
 type uniprocessor struct{ brokenTAS }
 
 func (l *uniprocessor) Lock() {
@@ -155,7 +145,6 @@ func (l *uniprocessor) Lock() {
 	}
 }
 
-// brokenTicket serves early, or now and then two at once.
 type brokenTicket struct {
 	q             *quitter
 	early         uint32
@@ -178,7 +167,6 @@ func (l *brokenTicket) Unlock() {
 	}
 }
 
-// lostRelease forgets one release in a thousand.
 type lostRelease struct {
 	q     *quitter
 	calls atomic.Uint32
@@ -197,8 +185,8 @@ func (l *lostRelease) Unlock() {
 	}
 }
 
-// forgetfulMCS is MCS whose Unlock sees no successor and frees the lock by a
-// store: a waiter that queues up in between is never woken.
+// forgetfulMCS is MCS whose Unlock, without a successor, frees the lock by a store: a
+// waiter that queues up in between is never woken.
 type forgetfulMCS struct {
 	q     *quitter
 	tail  atomic.Pointer[mcsNode]
@@ -241,8 +229,8 @@ func (n *mcsNode) Unlock() {
 	n.lock.tail.Store(nil)
 }
 
-// stingyCLH is CLH whose workers keep their own nodes: a worker that comes back
-// before its successor has loaded it makes the node busy again.
+// stingyCLH is CLH whose workers keep their own nodes: a worker that returns before its
+// successor has loaded the node makes it busy again.
 type stingyCLH struct {
 	q    *quitter
 	tail atomic.Pointer[clhNode]
@@ -273,7 +261,6 @@ func (h *clhWorker) Lock() {
 }
 func (h *clhWorker) Unlock() { h.mine.busy.Store(false) }
 
-// singleUse has handles that work once.
 type singleUse struct {
 	lock *brokenTAS
 	used bool
@@ -297,17 +284,14 @@ func (h *singleUse) Lock() {
 }
 func (h *singleUse) Unlock() { h.lock.Unlock() }
 
-// tryTakesAll reports success, held or not.
 type tryTakesAll struct{ brokenTAS }
 
 func (l *tryTakesAll) TryLock() bool { l.held.Store(true); return true }
 
-// tryRefusesAll reports failure though the lock is free.
 type tryRefusesAll struct{ brokenTAS }
 
 func (l *tryRefusesAll) TryLock() bool { return false }
 
-// tryStaysInLine draws a ticket and walks away.
 type tryStaysInLine struct{ brokenTicket }
 
 func (l *tryStaysInLine) TryLock() bool {

@@ -9,8 +9,7 @@ import (
 	"locklab/harness"
 )
 
-// brokenQueues are locks that are right as long as few workers come, seldom, for
-// short, or not for long.
+// brokenQueues are correct with few waiters, rare use, short waits or a short life.
 var brokenQueues = []breakage{
 	{name: "eight-places", rule: "crowd", stuck: true, local: newQueue(queueFaults{places: 8})},
 	{name: "sixteen-places", rule: "crowd", stuck: true, local: newQueue(queueFaults{places: 16})},
@@ -54,20 +53,19 @@ var brokenQueues = []breakage{
 	{name: "starves-the-40th", rule: "fifo", traits: harness.Traits{FIFO: true}, local: newQueue(queueFaults{starves: 40})},
 }
 
-// queueFaults are mistakes of a lock that hands over to the first of a queue.
+// queueFaults are mistakes of a lock that hands over to the head of a queue.
 type queueFaults struct {
-	places      int           // waiters beyond so many are forgotten
-	lastBeyond  int           // the last is served first while more than so many wait
-	bargeEvery  int           // one arrival in so many goes to the head of the queue
-	swapEvery   int           // one hand-over in so many is to the second of the queue
+	places      int           // waiters beyond this number are forgotten
+	lastBeyond  int           // the last is served first while more than this many wait
+	bargeEvery  int           // one arrival in this many goes to the head of the queue
+	swapEvery   int           // one handover in this many is to the second in the queue
 	starves     int           // this worker, counted from 1, is served when no other waits
-	loseEvery   int           // one wake-up in so many is lost
+	loseEvery   int           // one wake-up in this many is lost
 	loseAt      int           // this wake-up is lost
 	patient     time.Duration // how long a waiter polls before it sleeps
-	forgetAfter time.Duration // a waiter that has slept so long is not woken
+	forgetAfter time.Duration // a waiter that has slept this long is not woken
 }
 
-// A queueLock hands over to the first of its queue.
 type queueLock struct {
 	queueFaults
 	q *quitter
@@ -82,7 +80,7 @@ type queueLock struct {
 type place struct {
 	worker  int
 	granted atomic.Bool
-	sleeps  time.Time // from when on; guarded by the lock's mu
+	sleeps  time.Time // start of sleep; guarded by the lock's mu
 	wake    chan struct{}
 }
 
@@ -173,7 +171,6 @@ func (h *queueHandle) Unlock() {
 	}
 }
 
-// next returns which of the queue is served.
 func (l *queueLock) next() int {
 	switch {
 	case l.lastBeyond > 0 && len(l.queue) > l.lastBeyond:
@@ -186,7 +183,6 @@ func (l *queueLock) next() int {
 	return 0
 }
 
-// sleep waits until c is closed, or ends the goroutine.
 func (q *quitter) sleep(c <-chan struct{}) {
 	for {
 		select {
@@ -198,8 +194,7 @@ func (q *quitter) sleep(c <-chan struct{}) {
 	}
 }
 
-// slots is a lock whose waiters poll n flags in turn: with more of them two share
-// one.
+// slots is a lock whose waiters poll n flags in turn: more waiters share flags.
 type slots struct {
 	q    *quitter
 	n    uint32
@@ -223,7 +218,7 @@ func (l *slots) Unlock() {
 	l.flag[(l.mine+1)%l.n].Store(true)
 }
 
-// narrowTicket compares tickets of so many bits with a wider counter.
+// narrowTicket compares tickets of few bits with a wider counter.
 type narrowTicket struct {
 	brokenTicket
 	bits int
@@ -236,7 +231,8 @@ func (l *narrowTicket) Lock() {
 	}
 }
 
-// wrapsEarly lets in the number at which so many bits wrap if so many are ahead of it.
+// wrapsEarly admits the worker at which the counter's bits wrap, if exactly `ahead`
+// workers precede it.
 type wrapsEarly struct {
 	brokenTicket
 	bits, ahead uint32
@@ -249,7 +245,6 @@ func (l *wrapsEarly) Lock() {
 	}
 }
 
-// opensOnce lets two in, once in its life.
 type opensOnce struct {
 	brokenTAS
 	calls atomic.Uint32
@@ -262,7 +257,6 @@ func (l *opensOnce) Lock() {
 	}
 }
 
-// walksIn does not wait, once in so many waits.
 type walksIn struct {
 	brokenTAS
 	waits atomic.Uint32
@@ -276,8 +270,8 @@ func (l *walksIn) Lock() {
 	l.brokenTAS.Lock()
 }
 
-// growing has a permit more after a thousand releases. It has one too many from
-// the beginning, which it keeps for itself until then.
+// growing gains a permit after a thousand releases. It has one too many from the
+// beginning, which it keeps for itself until then.
 type growing struct {
 	permits
 	releases atomic.Int32
@@ -300,7 +294,7 @@ func (l *growing) Unlock() {
 	}
 }
 
-// tryTakesSome takes a held lock when it is tried so many times during one hold.
+// tryTakesSome takes a held lock at the every-th try during one hold.
 type tryTakesSome struct {
 	brokenTAS
 	tries atomic.Uint32
@@ -316,7 +310,6 @@ func (l *tryTakesSome) Unlock() {
 	l.brokenTAS.Unlock()
 }
 
-// tryRefusesSome refuses a free lock, once in so many times.
 type tryRefusesSome struct {
 	brokenTAS
 	tries atomic.Uint32
@@ -327,7 +320,6 @@ func (l *tryRefusesSome) TryLock() bool {
 	return l.tries.Add(1)%l.every != 0 && l.held.CompareAndSwap(false, true)
 }
 
-// triesAddUp believes that it is free when it has been tried too often.
 type triesAddUp struct {
 	brokenTAS
 	tries atomic.Uint32
@@ -344,7 +336,6 @@ func (l *triesAddUp) TryLock() bool {
 	return false
 }
 
-// newOneForAll makes one lock, however many are asked for by one subject.
 func newOneForAll() func(q *quitter, workers int) harness.Local {
 	var locks sync.Map
 	return func(q *quitter, _ int) harness.Local {

@@ -8,7 +8,6 @@ import (
 	"locklab/harness"
 )
 
-// brokenReaders are locks with readers, each with one mistake.
 var brokenReaders = readers([]breakage{
 	{name: "reader-walks-in", rule: "read-exclusion", local: newRW(rwFaults{noEntry: true})},
 	{name: "writer-walks-in", rule: "read-exclusion", local: newRW(rwFaults{noWait: true})},
@@ -38,7 +37,6 @@ var brokenReaders = readers([]breakage{
 	{name: "begins-inside", rule: "read-snapshot", chance: true, local: newSeq(seqFaults{inside: true})},
 }...)
 
-// readers adds the claim.
 func readers(bs ...breakage) []breakage {
 	for i := range bs {
 		bs[i].traits.ReadWrite = true
@@ -46,23 +44,21 @@ func readers(bs ...breakage) []breakage {
 	return bs
 }
 
-// rwFaults are mistakes of a lock that counts its readers. Without any it is
-// correct but for one thing: readers go first.
+// rwFaults are mistakes of a lock that counts its readers. Without any it is correct;
+// readers go first.
 type rwFaults struct {
 	noEntry   bool // RLock does not check for a writer
 	noWait    bool // Lock does not check for readers
-	lateCount bool // RLock checks first and counts then
+	lateCount bool // RLock first checks and then counts
 	exclusive bool // RLock is Lock
 
-	countsTo int64 // readers beyond so many are not counted
+	countsTo int64 // readers beyond this number are not counted
 	mask     int64 // a writer loads these bits of the count only
 
-	opensEvery   uint64 // one reader in so many does not check for a writer
-	comparesBits int    // a writer waits while more readers came than left, by so many bits of their numbers
+	opensEvery   uint64 // one reader in this many does not check for a writer
+	comparesBits int    // a writer waits while more readers came than left, by this many bits of their counts
 }
 
-// A counting is a readers-writer lock: a counter of readers, and a bit for the
-// writer.
 type counting struct {
 	rwFaults
 	q          *quitter
@@ -86,7 +82,6 @@ func (l *counting) Lock() {
 	}
 }
 
-// wrapped reports whether fewer readers seem to have come than left.
 func (l *counting) wrapped() bool {
 	bits := uint64(1)<<l.comparesBits - 1
 	return l.left.Load()&bits > l.came.Load()&bits
@@ -133,10 +128,9 @@ func (l *counting) RUnlock() {
 	}
 }
 
-// rwSleepFaults are mistakes of a lock whose readers and writers sleep.
 type rwSleepFaults struct {
-	most   int  // a writer that leaves wakes so many readers at most
-	racing bool // of two readers that leave together each leaves it to the other to wake the writer
+	most   int  // a leaving writer wakes at most this many readers
+	racing bool // of two readers that leave together, each relies on the other to wake the writer
 }
 
 // A sleepyRW is a lock for readers and writers that sleep. Readers go first.
@@ -206,7 +200,6 @@ func (l *sleepyRW) RUnlock() {
 	}
 }
 
-// wakeWriter lets the first writer in if no one is inside.
 func (l *sleepyRW) wakeWriter() {
 	if l.inside == 0 && len(l.writers) > 0 {
 		l.inside = -1
@@ -215,16 +208,14 @@ func (l *sleepyRW) wakeWriter() {
 	}
 }
 
-// seqFaults are mistakes of a sequence lock.
 type seqFaults struct {
-	never  bool   // ReadRetry always says no
-	always bool   // ReadRetry always says yes
+	never  bool   // ReadRetry always returns false
+	always bool   // ReadRetry always returns true
 	late   bool   // the version changes only when the writer leaves
 	mask   uint64 // ReadRetry compares these bits of the versions only; 0 is all
-	inside bool   // ReadBegin does not wait for a writer, and ReadRetry believes it
+	inside bool   // ReadBegin does not wait for a writer, and ReadRetry accepts its version
 }
 
-// A sequence is a sequence lock.
 type sequence struct {
 	seqFaults
 	brokenTAS // writers

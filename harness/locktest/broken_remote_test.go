@@ -11,14 +11,13 @@ import (
 	"locklab/harness"
 )
 
-// memoryServer keeps first-come first-served locks with fencing tokens, as a
-// server would, with one fault.
+// memoryServer simulates a server of FIFO locks with fencing tokens, with one fault.
 type memoryServer struct {
 	fault  fault
 	claims harness.Traits
 	mu     sync.Mutex
 	locks  map[string]*memoryLock
-	quit   chan struct{} // ends what leaks on purpose
+	quit   chan struct{} // ends the deliberate leaks
 }
 
 type memoryLock struct {
@@ -31,7 +30,6 @@ type memoryLock struct {
 	drawn     uint64 // tokens
 }
 
-// newMemoryServer returns a server whose locks claim what the fault is about.
 func newMemoryServer(f fault) *memoryServer {
 	var claims harness.Traits
 	switch f {
@@ -54,7 +52,6 @@ func newMemoryServerWith(f fault, claims harness.Traits) *memoryServer {
 	return &memoryServer{fault: f, claims: claims, locks: make(map[string]*memoryLock), quit: make(chan struct{})}
 }
 
-// permits is how many the server lets in.
 func (m *memoryServer) permits() int {
 	n := max(1, m.claims.Permits)
 	switch m.fault {
@@ -117,7 +114,7 @@ type memoryLease struct {
 	server   *memoryServer
 	session  *memorySession
 	lock     *memoryLock
-	root     *memoryLease // the first of those that its owner has taken one after the other
+	root     *memoryLease // the first of the nested leases of its owner
 	granted  chan struct{}
 	done     chan struct{}
 	token    uint64
@@ -127,8 +124,6 @@ type memoryLease struct {
 	depth    int  // of the root, guarded too: leases that are not released
 }
 
-// request queues up, or takes the lock if it is free, as a reader if shared is
-// set.
 func (s *memorySession) request(shared bool) (*memoryLease, error) {
 	m := s.client.server
 	m.mu.Lock()
@@ -167,7 +162,6 @@ func (s *memorySession) request(shared bool) (*memoryLease, error) {
 	return r, nil
 }
 
-// admits reports whether the holders let r in.
 func (l *memoryLock) admits(r *memoryLease) bool {
 	m := r.server
 	reads := func(h *memoryLease) bool { return h.shared }
@@ -185,7 +179,6 @@ func (l *memoryLock) admits(r *memoryLease) bool {
 	return len(l.holders) < m.permits()-l.leaked
 }
 
-// grant makes r a holder.
 func (l *memoryLock) grant(r *memoryLease) {
 	f := r.server.fault
 	if f != countsToThree || len(l.holders) < 3 {
@@ -212,8 +205,8 @@ func (l *memoryLock) grant(r *memoryLease) {
 	close(r.granted)
 }
 
-// next takes the lock from r, or from its holder if that is not r, and grants
-// it to the next waiter.
+// next takes the lock from r, or from its holder if r is not one, and grants it to the
+// next waiter.
 func (l *memoryLock) next(r *memoryLease, f fault) {
 	k := max(0, slices.Index(l.holders, r))
 	if f == countsToThree && !slices.Contains(l.holders, r) {
@@ -226,8 +219,6 @@ func (l *memoryLock) next(r *memoryLease, f fault) {
 	l.serve(f)
 }
 
-// serve grants the lock to those at the head of the queue that its holders let
-// in.
 func (l *memoryLock) serve(f fault) {
 	for len(l.queue) > 0 {
 		k := 0
@@ -252,7 +243,6 @@ func (l *memoryLock) serve(f fault) {
 
 func (s *memorySession) Lock(ctx context.Context) (harness.Lease, error) { return s.lock(ctx, false) }
 
-// memoryRWSession has readers too.
 type memoryRWSession struct{ *memorySession }
 
 func (s *memoryRWSession) RLock(ctx context.Context) (harness.Lease, error) { return s.lock(ctx, true) }
@@ -293,7 +283,6 @@ func (m *memoryServer) gaveUp(ctx context.Context) error {
 	return fmt.Errorf("memory: %w", ctx.Err())
 }
 
-// withdraw leaves the queue, or passes on a lock that was granted meanwhile.
 func (r *memoryLease) withdraw() {
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()

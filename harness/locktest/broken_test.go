@@ -15,11 +15,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// defaultTries is how often in a row each broken lock must be rejected, unless
-// LOCKLAB_TRIES says something else, as make prove-locktest does.
+// defaultTries is the number of consecutive rejections required of each broken lock,
+// unless LOCKLAB_TRIES overrides it, as in make prove-locktest.
 const defaultTries = 3
 
-// tries returns how often each broken lock must be rejected.
 func tries(t *testing.T) int {
 	text, ok := os.LookupEnv("LOCKLAB_TRIES")
 	if !ok {
@@ -32,17 +31,15 @@ func tries(t *testing.T) int {
 	return n
 }
 
-// persistence is the stress time for each try; a try ends with the first
-// failure, so only a machine that is busy with other things needs it: see
-// DefaultStress.
+// persistence is the stress time for each try. A try ends with the first failure, so only
+// a busy machine needs it: see DefaultStress.
 const persistence = time.Minute
 
-// hasty is the patience with a lock that must be found stuck: it stays so for
-// any patience. All other locks get the default, since what they fail must not
-// come from the machine.
+// hasty is the patience for a lock that must be found stuck: it stays stuck for any
+// patience. All other locks get the default, so that the machine does not cause their
+// failures.
 const hasty = 100 * time.Millisecond
 
-// patience returns how long to wait for b.
 func (b breakage) patience() time.Duration {
 	if b.stuck {
 		return hasty
@@ -50,7 +47,6 @@ func (b breakage) patience() time.Duration {
 	return DefaultPatience
 }
 
-// rule returns the rule called name.
 func rule(t *testing.T, name string) Rule {
 	t.Helper()
 	i := slices.IndexFunc(Rules, func(r Rule) bool { return r.Name == name })
@@ -80,8 +76,8 @@ func TestBrokenLocalIsRejected(t *testing.T) {
 	}
 }
 
-// tryAgain tries n times, so many at a time, and returns how often b was
-// rejected, and the last failure.
+// tryAgain tries n times, `together` at a time, and returns the number of rejections of b
+// and the last failure.
 func (b breakage) tryAgain(ctx context.Context, r Rule, n, together int) (rejected int, last error) {
 	var mu sync.Mutex
 	var group errgroup.Group
@@ -98,11 +94,10 @@ func (b breakage) tryAgain(ctx context.Context, r Rule, n, together int) (reject
 			return nil
 		})
 	}
-	_ = group.Wait() // no error: the counts say it
+	_ = group.Wait() // no error: the counts show failures
 	return rejected, last
 }
 
-// try returns the failure of the rule r that b must break, or nil.
 func (b breakage) try(ctx context.Context, r Rule) error {
 	v, q := b.variant()
 	defer q.quit.Store(true)

@@ -11,15 +11,13 @@ import (
 	"time"
 )
 
-// limits end a drive: after window, or after so many acquisitions of each worker.
 type limits struct {
 	window   time.Duration // 0: no limit
 	uses     uint64        // 0: no limit
-	patience time.Duration // without any acquisition, the lock is stuck
+	patience time.Duration // time without any acquisition after which the lock is stuck
 	threads  bool          // workers are locked to their threads
 }
 
-// A stuckError names the workers that wait for a lock that none of them gets.
 type stuckError struct {
 	waiting  []string
 	patience time.Duration
@@ -34,14 +32,12 @@ func (e *stuckError) Error() string {
 	return fmt.Sprintf("no acquisition for %v; unfinished: %s", e.patience, text)
 }
 
-// A worker counts its finished acquisitions, on a cache line of its own.
 type worker struct {
 	uses atomic.Uint64
 	done atomic.Bool
 	_    [128]byte
 }
 
-// A workerSet is workers that contend for a lock.
 type workerSet struct {
 	workers []worker
 	stop    atomic.Bool
@@ -49,14 +45,13 @@ type workerSet struct {
 	err     error // the first failure of an acquisition
 }
 
-// drive lets n workers start together and repeat use until the limits end it or
-// an acquisition fails. It returns the number of acquisitions of each worker,
-// and the first failure, a stuckError if no worker finished an acquisition for
-// limits.patience, or nil.
+// drive starts n workers together. They repeat use until the limits end it or an
+// acquisition fails. It returns the number of acquisitions of each worker and the first
+// failure. The failure is a stuckError if no worker finished an acquisition for
+// limits.patience.
 //
-// The context of an acquisition ends with the first failure. Workers stuck in a
-// local lock cannot be stopped: they stay behind when drive returns a
-// stuckError.
+// The context of an acquisition ends with the first failure. Workers stuck in a local
+// lock cannot be stopped: they stay behind when drive returns a stuckError.
 func drive(ctx context.Context, n int, lim limits, use func(ctx context.Context, i int) error) ([]uint64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -103,8 +98,8 @@ func (c *workerSet) work(ctx context.Context, i int, uses uint64, use func(conte
 	}
 }
 
-// recovered turns a panic of f, as of a lock whose arrays are too short, into an
-// error.
+// recovered turns a panic of f into an error, such as an index error of a lock whose
+// arrays are too short.
 func recovered(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -114,7 +109,6 @@ func recovered(f func() error) (err error) {
 	return f()
 }
 
-// watch returns nil once done is closed, or a stuckError.
 func (c *workerSet) watch(lim limits, done <-chan struct{}) error {
 	var window <-chan time.Time
 	if lim.window > 0 {

@@ -14,28 +14,26 @@ import (
 	"locklab/internal/qemu"
 )
 
-// An emulatedCPU is what the locks run on, and what they must find there.
+// An emulatedCPU is a CPU model, and the compare-and-swap instructions that locks must
+// use on it.
 type emulatedCPU struct{ name, cas string }
 
-// emulatedCPUs are of arm64, whose compare-and-swap comes in two kinds.
 var emulatedCPUs = []emulatedCPU{
 	{"cortex-a53", "LDAXR/STLXR"}, // Armv8.0
 	{"max", "CASAL"},
 }
 
-// emulatedRules are those of which threads can break a lock that one alone
-// would not, and emulatedStress is how long each tries: the emulator takes some
-// ten times as long as the CPU.
+// emulatedRules are the rules for which concurrent threads matter, and emulatedStress is
+// the duration of each: the emulator is about ten times slower than the CPU.
 const (
 	emulatedRules  = "liveness|exclusion|lost-update|preemption|read-exclusion|read-snapshot"
 	emulatedStress = "50ms"
 )
 
-// UnderQEMU runs the calling package's TestSuite, of which suite must be the
-// argument, on emulated CPUs with and without atomic instructions: the rules
-// that set threads against each other, for a short time. A lock that is in
-// beyond is skipped for the reason given: a fault of the emulator. The calling
-// test must be named TestUnderQEMU.
+// UnderQEMU runs the calling package's TestSuite, whose argument must be suite, on
+// emulated CPUs with and without atomic instructions. It uses the rules with concurrent
+// threads, for a short time. A lock in beyond is skipped for the given reason: a fault of
+// the emulator. The calling test must be named TestUnderQEMU.
 func UnderQEMU(t *testing.T, suite []*harness.Variant, beyond map[string]string) {
 	t.Helper()
 	if raceDetector {
@@ -72,7 +70,6 @@ func UnderQEMU(t *testing.T, suite []*harness.Variant, beyond map[string]string)
 	}
 }
 
-// checkBeyond finds a name that is none, or that stands there without a reason.
 func checkBeyond(suite []*harness.Variant, beyond map[string]string) error {
 	for name, why := range beyond {
 		if why == "" || !slices.ContainsFunc(suite, func(v *harness.Variant) bool { return v.Name == name }) {
@@ -82,8 +79,8 @@ func checkBeyond(suite []*harness.Variant, beyond map[string]string) error {
 	return nil
 }
 
-// run returns what the calling package's tests print on the CPU. That they fail
-// shows in the results.
+// run returns the output of the calling package's tests on the CPU. The caller finds
+// failures in the results.
 func (cpu emulatedCPU) run(t *testing.T, emulator, binary string, suite []*harness.Variant, beyond map[string]string) string {
 	t.Helper()
 	var names []string
@@ -104,7 +101,6 @@ func (cpu emulatedCPU) run(t *testing.T, emulator, binary string, suite []*harne
 
 var suiteResultRE = regexp.MustCompile(`(?m)^ {4}--- (PASS|SKIP|FAIL): TestSuite/(\S+) `)
 
-// suiteResults returns the result of each lock in the output of TestSuite.
 func suiteResults(out string) map[string]string {
 	results := make(map[string]string)
 	for _, m := range suiteResultRE.FindAllStringSubmatch(out, -1) {

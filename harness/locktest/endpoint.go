@@ -9,24 +9,23 @@ import (
 	"locklab/internal/backend"
 )
 
-// Endpoint starts a server of the given kind for the duration of tb, or uses
-// the one that the user names in the environment, and says where it is. If
-// there is none it skips tb and says why, or fails it if
-// LOCKLAB_REQUIRE names the kind.
+// Endpoint starts a server of the given kind for the duration of tb, or uses the server
+// that the environment names, and returns its endpoint. Without a server it skips tb with
+// the reason, or fails it if LOCKLAB_REQUIRE names the kind.
 func Endpoint(tb testing.TB, kind string) harness.Endpoint {
 	tb.Helper()
 	return Endpoints(tb, kind, 1)
 }
 
-// Endpoints is Endpoint for n independent servers. Those that the user names may
-// be fewer: see [harness.Traits.Lacks].
+// Endpoints is Endpoint for n independent servers. The environment may name fewer: see
+// [harness.Traits.Lacks].
 func Endpoints(tb testing.TB, kind string, n int) harness.Endpoint {
 	tb.Helper()
 	return newServers(tb).endpoint(tb, kind, n)
 }
 
-// servers starts the servers of each kind once, as many as are asked for first,
-// and stops them when its owner ends.
+// servers starts the servers of each kind once, in the number of the first request, and
+// stops them when its owner ends.
 type servers struct {
 	owner testing.TB
 	mu    sync.Mutex // guards known
@@ -42,8 +41,6 @@ func newServers(owner testing.TB) *servers {
 	return &servers{owner: owner, known: make(map[string]started)}
 }
 
-// endpoint skips or fails tb, which may be a subtest of the owner, if there is
-// no such server.
 func (s *servers) endpoint(tb testing.TB, kind string, n int) harness.Endpoint {
 	tb.Helper()
 	st := s.ask(kind, n)
@@ -58,7 +55,6 @@ func (s *servers) endpoint(tb testing.TB, kind string, n int) harness.Endpoint {
 	panic("unreachable")
 }
 
-// ask starts the servers, if they are not running.
 func (s *servers) ask(kind string, n int) started {
 	s.mu.Lock()
 	defer s.mu.Unlock()

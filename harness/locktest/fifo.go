@@ -11,17 +11,16 @@ import (
 	"locklab/harness"
 )
 
-// The check of the order of arrival.
 const (
 	queue  = 7 // workers: the holder and six waiters
 	trials = 5 // a lock without order passes all by luck once in 7!/5 = 1008 times
 )
 
-// inOrder checks that a lock serves in order of arrival. Worker 0 takes the
-// lock, the others arrive one by one, then worker 0 releases it and comes back
-// at once, which makes it the last. It cannot be seen from outside when a waiter
-// has arrived, so arrivals are spaced by time, and the lock has several trials
-// with ever longer gaps; a FIFO lock passes one of them.
+// inOrder checks that a lock serves in order of arrival. Worker 0 takes the lock and the
+// others arrive one by one. Then worker 0 releases the lock and asks again at once, as
+// the last. A waiter's arrival cannot be observed from outside, so arrivals are spaced by
+// time, and the lock has several trials with increasing gaps. A FIFO lock passes one of
+// them.
 //
 // use takes the lock as worker i, calls visit inside, and releases it.
 func inOrder(ctx context.Context, s Subject, n int, gap time.Duration, use func(ctx context.Context, i int, visit func()) error) error {
@@ -42,7 +41,6 @@ func inOrder(ctx context.Context, s Subject, n int, gap time.Duration, use func(
 	return fmt.Errorf("workers 1 to %d arrived in this order and worker 0 last, but were served in the order %v, and out of order in all of %d trials", n-1, got, trials)
 }
 
-// arrivals returns the order of service of one trial.
 func arrivals(ctx context.Context, s Subject, n int, gap time.Duration, use func(context.Context, int, func()) error) ([]int, error) {
 	var got []int // guarded by the lock
 	arrive := make([]chan struct{}, n)
@@ -72,8 +70,7 @@ func arrivals(ctx context.Context, s Subject, n int, gap time.Duration, use func
 	return got, err
 }
 
-// fifoLocal leaves out busy waiters, which would keep those that are to arrive
-// after them from running.
+// fifoLocal leaves out busy waiters, which would keep later arrivals from running.
 func fifoLocal(ctx context.Context, s Subject) error {
 	waits := []harness.WaitPolicy{harness.WaitAdaptive}
 	if s.Variant.Family == harness.Spin {
@@ -100,13 +97,11 @@ func fifoLocal(ctx context.Context, s Subject) error {
 	return eachCrowdShape(s, func(sh shape) error { return sh.crowdInOrder(ctx, s) })
 }
 
-// longestTrial is how long the arrivals of a long queue may take.
 const longestTrial = 100 * time.Millisecond
 
-// crowdInOrder checks the order of a longer queue, in several rounds, each in a
-// random order of arrival, so that a worker that is always late or always early
-// shows. A round that is out of order has as many trials as the check of the
-// order of arrival.
+// crowdInOrder checks the order of a longer queue, in several rounds, each in a random
+// order of arrival, so that it detects a worker that is always late or early. A round out
+// of order has as many trials as the check of the order of arrival.
 func (sh shape) crowdInOrder(ctx context.Context, s Subject) error {
 	g, err := sh.gather(ctx, s, 4)
 	if err != nil {
@@ -135,40 +130,37 @@ func (sh shape) crowdInOrder(ctx context.Context, s Subject) error {
 	return errors.Join(g.run(ctx, s), late)
 }
 
-// The checks under contention.
 const (
-	// few workers are enough for a queue, and few enough that it is short; many
-	// are more than most machines for tests have processors.
+	// few workers are enough for a queue, and keep it short; many exceed the
+	// processors of most test machines.
 	few, many = 4, 12
 
-	// suspect and tolerated are the shares of acquisitions, and of those that
-	// had to wait, before which another worker may have gone once too often. A
-	// worker says that it asks, and may be preempted before it is in line. On
-	// two processors with ten to fifteen runnable threads, the locks of this
-	// project that serve in order showed up to 0.003 % of acquisitions, in half
-	// a million and more, and 0.016 % of waits; a lock that exchanges two
-	// waiters once in 1024 hand-overs shows 0.06 % or more, one that lets as
-	// many arrivals go first 0.15 %.
+	// suspect and tolerated limit the share of acquisitions, and of waits, with
+	// another worker ahead once too often. A worker announces its request and may be
+	// preempted before it is in line. This project's FIFO locks were measured on two
+	// processors with ten to fifteen runnable threads, in half a million acquisitions
+	// and more. They showed up to 0.003 % of acquisitions and 0.016 % of waits. A
+	// lock that exchanges two waiters once in 1024 handovers shows 0.06 % or more,
+	// and one that lets as many arrivals go first 0.15 %.
 	suspect, tolerated = 0.0001, 0.0003
 
-	// offProcessor is a wait in which the worker may have been off its processor
-	// before it was in line. On two processors with a load of 12 up to 0.05 % of the
-	// waits for a semaphore were such ones.
+	// offProcessor is the length of a wait during which the worker may have lost its
+	// processor before it was in line. On two processors with a load of 12 up to 0.05
+	// % of the waits for a semaphore were that long.
 	offProcessor = 200 * time.Microsecond
 
-	// enoughWaits is how many waits a verdict needs: where the machine is busy
-	// with other things few of many acquisitions have to wait. A lock that is
-	// suspect then has four times as many, after which both shares must be
-	// above these. Where they do not come within the stress time the verdict is
-	// that nothing was seen.
+	// enoughWaits is the number of waits for a verdict: on a busy machine few
+	// acquisitions have to wait. A suspect lock then gets four times as many, and
+	// fails if both shares still exceed the limits. Without enough waits within the
+	// stress time the lock passes.
 	enoughWaits = 25_000
 )
 
 // A waitCount counts how often each worker takes the lock while another waits.
 type waitCount struct {
-	most   uint64          // times that another worker may go ahead of one that waits
-	grants []atomic.Uint64 // acquisitions of each worker, as far as the lock was granted
-	uses   []uint64        // of each worker, afterwards
+	most   uint64          // times that another worker may overtake a waiter
+	grants []atomic.Uint64 // granted acquisitions of each worker
+	uses   []uint64        // of each worker, at the end
 
 	waits, bad uint64 // waits with another worker ahead, and those with one too often; guarded by the lock
 	worst      uint64
@@ -178,16 +170,13 @@ func newWaitCount(workers int, most uint64) *waitCount {
 	return &waitCount{most: most, grants: make([]atomic.Uint64, workers)}
 }
 
-// ask notes in seen, for a worker that is about to ask, how often each worker has
-// had the lock.
+// ask copies the number of grants of each worker to seen, right before a request.
 func (w *waitCount) ask(seen []uint64) {
 	for j := range seen {
 		seen[j] = w.grants[j].Load()
 	}
 }
 
-// granted records the wait of the new holder i, which asked at since, when the workers
-// had had the lock as often as seen shows.
 func (w *waitCount) granted(i int, seen []uint64, since time.Time) {
 	var ahead uint64
 	for j := range seen {
@@ -203,11 +192,10 @@ func (w *waitCount) granted(i int, seen []uint64, since time.Time) {
 	}
 }
 
-// fill lets workers contend for the lock.
 func (w *waitCount) fill(ctx context.Context, r *rig) (err error) {
 	seen := make([][]uint64, len(r.hs))
 	for i := range seen {
-		seen[i] = make([]uint64, len(r.hs), len(r.hs)+16) // on lines of its own
+		seen[i] = make([]uint64, len(r.hs), len(r.hs)+16) // on separate cache lines
 	}
 	w.uses, err = r.drive(ctx, func(i int) error {
 		w.ask(seen[i])
@@ -222,9 +210,9 @@ func (w *waitCount) fill(ctx context.Context, r *rig) (err error) {
 	return err
 }
 
-// overtaking drives the lock hard and checks that no waiter is overtaken: from the
-// moment a worker asks, each of the others goes ahead of it at most once. Where
-// asking takes several steps, one more acquisition may go by during these.
+// overtaking drives the lock hard and checks that no waiter is overtaken: after a worker
+// asks, each other worker goes ahead of it at most once. If asking takes several steps,
+// one more acquisition may pass during these.
 func overtaking(ctx context.Context, s Subject) error {
 	most := uint64(1)
 	if s.Variant.Traits.Doorway {

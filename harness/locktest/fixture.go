@@ -14,29 +14,28 @@ import (
 // soon is how long a check waits to see that something does not happen.
 const soon = 300 * time.Millisecond
 
-// A fixture is the clients and sessions that contend for one lock, whose key no
-// other check uses.
+// A fixture is the clients and sessions that contend for one lock, whose key is unique to
+// the check.
 type fixture struct {
 	ctx      context.Context
 	s        Subject
 	key      string
 	clients  []harness.Remote
 	sessions []harness.Session
-	joined   int // workers so far
+	joined   int // number of joined workers
 
-	// The holders of the permits that the check must not have.
+	// The holders of the permits that are withheld from the check.
 	away   []harness.Session
 	leases []harness.Lease
 }
 
-// inFixture runs check in a new fixture and then closes everything in it, the
-// sessions first. Of a lock with several permits all but one are taken before:
-// what is left is a lock like others.
+// inFixture runs check in a new fixture and then closes everything in it, the sessions
+// first. If a lock has several permits, all but one are taken before, so that it behaves
+// like other locks.
 func inFixture(ctx context.Context, s Subject, check func(r *fixture) error) error {
 	return inFixtureWithout(ctx, s, spare(s.Variant), check)
 }
 
-// inFixtureWithout is inFixture where so many permits are taken.
 func inFixtureWithout(ctx context.Context, s Subject, permits int, check func(r *fixture) error) error {
 	r := &fixture{ctx: ctx, s: s, key: "locktest-" + rand.Text()}
 	err := r.take(permits)
@@ -46,7 +45,6 @@ func inFixtureWithout(ctx context.Context, s Subject, permits int, check func(r 
 	return errors.Join(err, r.close())
 }
 
-// take takes so many permits away, for a client of its own.
 func (r *fixture) take(permits int) error {
 	if permits == 0 {
 		return nil
@@ -87,12 +85,10 @@ func (r *fixture) close() error {
 	return nil
 }
 
-// patient returns a context for one request.
 func (r *fixture) patient() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(r.ctx, r.s.patience())
 }
 
-// client connects one more client.
 func (r *fixture) client() (harness.Remote, error) {
 	ctx, cancel := r.patient()
 	defer cancel()
@@ -104,7 +100,6 @@ func (r *fixture) client() (harness.Remote, error) {
 	return c, nil
 }
 
-// join adds a worker to c.
 func (r *fixture) join(c harness.Remote) (harness.Session, error) {
 	ctx, cancel := r.patient()
 	defer cancel()
@@ -117,8 +112,6 @@ func (r *fixture) join(c harness.Remote) (harness.Session, error) {
 	return s, nil
 }
 
-// fill adds workers until the fixture has n, spread over clients so that there
-// are per workers in each.
 func (r *fixture) fill(n, per int) error {
 	for len(r.sessions) < n {
 		if len(r.sessions)%per == 0 {
@@ -133,10 +126,8 @@ func (r *fixture) fill(n, per int) error {
 	return nil
 }
 
-// atMost returns n, or fewer if the lock serves fewer.
 func (r *fixture) atMost(n int) int { return atMost(r.s.Variant, n) }
 
-// errNoGrant is what a remote lock does that is stuck.
 var errNoGrant = errors.New("does not get the lock")
 
 // lock takes the lock as worker i, which has no reason to wait for long.
@@ -155,7 +146,6 @@ func (r *fixture) lock(i int) (harness.Lease, error) {
 	return lease, nil
 }
 
-// unlock releases a lease that holds the lock.
 func (r *fixture) unlock(l harness.Lease) error {
 	ctx, cancel := r.patient()
 	defer cancel()
@@ -165,7 +155,6 @@ func (r *fixture) unlock(l harness.Lease) error {
 	return nil
 }
 
-// acquireRelease takes and releases the lock as worker i.
 func (r *fixture) acquireRelease(i int) error {
 	lease, err := r.lock(i)
 	if err != nil {
@@ -174,8 +163,8 @@ func (r *fixture) acquireRelease(i int) error {
 	return r.unlock(lease)
 }
 
-// held returns an error unless the lock is held: worker i tries to take
-// it for a moment.
+// held returns an error unless the lock is held: worker i tries to take it for a short
+// time.
 func (r *fixture) held(i int) error {
 	ctx, cancel := context.WithTimeout(r.ctx, soon)
 	defer cancel()

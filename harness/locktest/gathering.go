@@ -13,22 +13,22 @@ import (
 	"locklab/harness"
 )
 
-// A gathering drives a new lock in lockstep. In each round some workers hold the
-// lock, all others ask for it meanwhile, the holders leave at the same time, and
-// the next round begins when every worker has had the lock once. No worker comes
-// twice in a round: a wake-up that is lost, a waiter that is forgotten or a place
-// that two waiters share is not made good by the next arrival.
+// A gathering drives a new lock in lockstep. In each round some workers hold the lock and
+// all others ask for it. Then the holders leave at the same time, and the next round
+// begins when every worker has had the lock once. No worker asks twice in a round. So no
+// later arrival hides a lost wake-up, a forgotten waiter or a place that two waiters
+// share.
 type gathering struct {
 	hs     []sync.Locker
 	rounds int
 	until  time.Time           // no round begins after it; zero: no limit
-	share  int                 // how many hold the lock together; 0 is one
+	share  int                 // number of simultaneous holders; 0 is one
 	reads  bool                // the lock has readers, which take part
-	shared bool                // with reads: in every round readers hold the lock
-	hold   func(round int)     // what the holder does while the others wait; nil: nothing
-	gap    func(trial int)     // waiters ask one after the other, so far apart; nil: at once
+	shared bool                // with reads: readers hold the lock in every round
+	hold   func(round int)     // the holder's action while the others wait; nil: nothing
+	gap    func(trial int)     // delays between the requests of waiters; nil: all at once
 	inside occupancy           // judges which workers are inside
-	judge  func(g *scene) bool // whether a round was as it should be; it is repeated if not; nil: always
+	judge  func(g *scene) bool // whether the round was correct, else it is repeated; nil: always
 
 	scene
 	over                bool
@@ -39,22 +39,19 @@ type gathering struct {
 	arrive              []chan struct{} // closed when the waiter of that rank may ask; used if gap is set
 }
 
-// A scene is a round of a gathering.
 type scene struct {
 	round, trial int
-	holders      int     // the first so many workers of the order; the others wait
+	holders      int     // the first workers of the order; the others wait
 	order        []int   // of workers
 	place        []int   // of each worker in the order
-	served       []int32 // the waiters in the order in which they got the lock
+	served       []int32 // the waiters in the order of their grants
 }
 
-// An occupancy judges which workers are inside while stay runs.
 type occupancy interface {
 	write(i int, stay func()) error
 	read(i int, stay func()) error
 }
 
-// run drives the gathering to its end.
 func (g *gathering) run(ctx context.Context, s Subject) error {
 	g.prepare()
 	_, err := drive(ctx, len(g.hs), limits{patience: s.patience()}, g.step)
@@ -64,11 +61,8 @@ func (g *gathering) run(ctx context.Context, s Subject) error {
 	return err
 }
 
-// errOver ends a gathering.
 var errOver = errors.New("all rounds are over")
 
-// prepare sets the next round up, in a new order of workers, or the same again
-// for another trial.
 func (g *gathering) prepare() {
 	n := len(g.hs)
 	if g.trial == 0 {
@@ -96,11 +90,8 @@ func (g *gathering) prepare() {
 	}
 }
 
-// writersOnly is the kind of round without readers.
 const writersOnly = 3
 
-// kind returns which of four kinds of round for readers it is, the last one if there
-// are none.
 func (g *gathering) kind() int {
 	switch {
 	case !g.reads:
@@ -111,9 +102,9 @@ func (g *gathering) kind() int {
 	return g.round % 4
 }
 
-// reader reports whether the worker in place p reads: in every fourth round none
-// does, in one all waiters, in one those of every other place, and in one the
-// holders and some waiters.
+// reader reports whether the worker in place p reads. Of every four rounds, one has no
+// readers. In the others all waiters read, or every other place, or the holders and some
+// waiters.
 func (g *gathering) reader(p int) bool {
 	switch g.kind() {
 	case 0:
@@ -126,7 +117,6 @@ func (g *gathering) reader(p int) bool {
 	return false
 }
 
-// step is worker i's part in a round.
 func (g *gathering) step(ctx context.Context, i int) error {
 	if g.over {
 		return errOver
@@ -144,12 +134,12 @@ func (g *gathering) step(ctx context.Context, i int) error {
 	return g.meet(ctx)
 }
 
-// host is a holder's stay: until all others wait, and then for as long as the
-// first holder says.
+// host is a holder's stay: until all others wait, and then until the first holder ends
+// it.
 func (g *gathering) host(ctx context.Context, p int) {
 	g.stay(ctx, p)
-	// Mistakes of holders that leave together show only if they do, within less than
-	// it takes to wake one up.
+	// Some mistakes show only if holders leave together, within less time than a
+	// wake-up takes.
 	g.left.Add(1)
 	for spins := 1; int(g.left.Load()) < g.holders; spins++ {
 		if spins%64 > 0 {
@@ -162,7 +152,6 @@ func (g *gathering) host(ctx context.Context, p int) {
 	}
 }
 
-// stay is host without leaving.
 func (g *gathering) stay(ctx context.Context, p int) {
 	if int(g.in.Add(1)) == g.holders {
 		close(g.ready)
@@ -186,8 +175,6 @@ func (g *gathering) stay(ctx context.Context, p int) {
 	}
 }
 
-// ask waits until the waiter of that rank may ask for the lock, and says that it
-// does.
 func (g *gathering) ask(ctx context.Context, rank int) error {
 	if err := await(ctx, g.ready); err != nil {
 		return err
@@ -205,7 +192,6 @@ func (g *gathering) ask(ctx context.Context, rank int) error {
 	return nil
 }
 
-// visit takes the lock as worker i, in place p, stays, and releases it.
 func (g *gathering) visit(i, p int, stay func()) (err error) {
 	if g.reader(p) {
 		rw := g.hs[i].(harness.RWLocker)
@@ -220,8 +206,7 @@ func (g *gathering) visit(i, p int, stay func()) (err error) {
 	return err
 }
 
-// meet waits until all workers have finished the round. The last one sets the
-// next up.
+// meet waits until all workers have finished the round. The last one sets up the next.
 func (g *gathering) meet(ctx context.Context) error {
 	next := g.next
 	if int(g.met.Add(1)) < len(g.hs) {
@@ -240,7 +225,6 @@ func (g *gathering) meet(ctx context.Context) error {
 	return nil
 }
 
-// await returns nil once c is closed, or the error of ctx if that ends before.
 func await(ctx context.Context, c <-chan struct{}) error {
 	select {
 	case <-c:
@@ -255,7 +239,6 @@ func await(ctx context.Context, c <-chan struct{}) error {
 	}
 }
 
-// A limit is the occupancy of a lock with several permits.
 type limit struct {
 	permits int
 	inside  atomic.Int64

@@ -48,7 +48,7 @@ func exclusionLocal(ctx context.Context, s Subject) error {
 
 func lostUpdateLocal(ctx context.Context, s Subject) error {
 	return eachRound(ctx, s, func(ctx context.Context, r *rig) error {
-		var n uint64 // plain memory, guarded by the lock and nothing else
+		var n uint64 // plain memory, guarded only by the lock
 		uses, err := r.drive(ctx, func(i int) error {
 			r.hs[i].Lock()
 			seen := n
@@ -65,7 +65,6 @@ func lostUpdateLocal(ctx context.Context, s Subject) error {
 	})
 }
 
-// isFree is what a step relies on where there is no other worker.
 const isFree = "a free lock does not open: Lock has not returned"
 
 func reuseLocal(ctx context.Context, s Subject) error {
@@ -75,7 +74,7 @@ func reuseLocal(ctx context.Context, s Subject) error {
 	return eachShape(ctx, s, func(ctx context.Context, r *rig) error {
 		var k int
 		return alone(ctx, s, isFree, func() error {
-			for range 10 { // one handle again and again, then the handles alternately
+			for range 10 { // first one handle repeatedly, then the handles alternately
 				for _, h := range slices.Concat(slices.Repeat(r.hs[:1], 5), r.hs) {
 					h.Lock()
 					k++
@@ -87,9 +86,9 @@ func reuseLocal(ctx context.Context, s Subject) error {
 	})
 }
 
-// besideEachOther takes two locks of a kind, one inside the other, releases them
-// in the order in which it took them, and hands a lock over from the goroutine
-// that took it to one that releases it: a handle belongs to no goroutine.
+// besideEachOther takes two locks of a kind, one inside the other, and releases them in
+// the order of acquisition. It also takes a lock in one goroutine and releases it in
+// another: a handle belongs to no goroutine.
 func besideEachOther(ctx context.Context, s Subject) error {
 	sh := shape{workers: atMost(s.Variant, 2)}
 	a, err := sh.handles(ctx, s)
@@ -101,7 +100,7 @@ func besideEachOther(ctx context.Context, s Subject) error {
 		return err
 	}
 	for i := range a {
-		for _, step := range []func(){a[i].Lock, b[i].Lock, a[i].Unlock, b[i].Unlock} { // each in a goroutine of its own
+		for _, step := range []func(){a[i].Lock, b[i].Lock, a[i].Unlock, b[i].Unlock} { // each in a separate goroutine
 			err := alone(ctx, s, "another lock is held, or another goroutine took this one: Lock or Unlock has not returned", func() error { step(); return nil })
 			if err != nil {
 				return err

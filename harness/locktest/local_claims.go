@@ -10,8 +10,8 @@ import (
 	"locklab/harness"
 )
 
-// claimsLocal checks that a lock claims what its handles can do, and the other
-// way round: a claim is what a report and the other rules go by.
+// claimsLocal checks that a lock's claims match the abilities of its handles, because
+// reports and the other rules rely on the claims.
 func claimsLocal(_ context.Context, s Subject) error {
 	h := s.Variant.Local(harness.Setup{Workers: 1 + spare(s.Variant)}).Worker(0)
 	_, shared := h.(harness.RWLocker)
@@ -27,7 +27,6 @@ func claimsLocal(_ context.Context, s Subject) error {
 	return nil
 }
 
-// hasPermits reports whether several may hold v.
 func hasPermits(v *harness.Variant) bool { return v.Traits.Permits > 1 }
 
 func permitsLocal(ctx context.Context, s Subject) error {
@@ -43,7 +42,7 @@ func permitsLocal(ctx context.Context, s Subject) error {
 	if err := permitsInBatches(ctx, s); err != nil {
 		return err
 	}
-	// All permits are free here: they are what is contended for.
+	// All permits are free here: the workers contend for them.
 	return roundsOf(ctx, s, []shape{sh}, func(ctx context.Context, r *rig) error {
 		r.hs = sh.all(s.Variant, n)
 		var inside atomic.Int64
@@ -66,7 +65,6 @@ func tooMany(got int64, permits int) error {
 	return fmt.Errorf("%d workers hold a lock that claims %d permits", got, permits)
 }
 
-// countPermits takes all permits and checks that there is not one more.
 func countPermits(ctx context.Context, s Subject, hs []sync.Locker) error {
 	permits := s.Variant.Traits.Permits
 	next := hs[permits]

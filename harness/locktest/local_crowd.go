@@ -10,12 +10,12 @@ import (
 	"locklab/harness"
 )
 
-// crowdSizes are how many workers queue up: odd and even, and on both sides of
-// the sizes that arrays and bytes have.
+// crowdSizes are the sizes of queues: odd and even, and on both sides of common sizes of
+// arrays and of a byte.
 var crowdSizes = []int{3, 5, 9, 13, 17, 33, 65, 130, 300}
 
-// crowdPolicies returns the wait policies under which many workers can wait for
-// v: a waiter that is busy keeps the holder from running.
+// crowdPolicies returns the wait policies under which many workers can wait for v: a busy
+// waiter keeps the holder from running.
 func crowdPolicies(v *harness.Variant) []harness.WaitPolicy {
 	if v.Family == harness.Spin {
 		return []harness.WaitPolicy{harness.WaitAdaptive, harness.WaitYield, harness.WaitPark}
@@ -23,9 +23,9 @@ func crowdPolicies(v *harness.Variant) []harness.WaitPolicy {
 	return []harness.WaitPolicy{harness.WaitAdaptive}
 }
 
-// eachCrowdShape runs check with crowds of growing size. The greatest are left out
-// once the others have taken five times the stress time, as with a lock whose
-// arrivals read all workers under the race detector.
+// eachCrowdShape runs check with crowds of growing size. It skips the largest once the
+// others have taken five times the stress time, for example for a lock whose arrivals
+// read all workers under the race detector.
 func eachCrowdShape(s Subject, check func(sh shape) error) error {
 	const always = 33
 	start := time.Now()
@@ -40,13 +40,12 @@ func eachCrowdShape(s Subject, check func(sh shape) error) error {
 	return nil
 }
 
-// crowdShapes returns the shapes of crowds.
 func crowdShapes(v *harness.Variant) []shape {
 	var out []shape
 	for _, n := range crowdSizes {
 		for _, wait := range crowdPolicies(v) {
 			if wait == harness.WaitYield && n > 65 {
-				continue // each hand-over then takes a yield of all the others
+				continue // each handover then takes a yield of all the others
 			}
 			if sh := (shape{workers: atMost(v, n), wait: wait}); sh.workers > 1 && !slices.Contains(out, sh) {
 				out = append(out, sh)
@@ -56,7 +55,6 @@ func crowdShapes(v *harness.Variant) []shape {
 	return out
 }
 
-// gather makes a gathering on a new lock of that shape.
 func (sh shape) gather(ctx context.Context, s Subject, rounds int) (*gathering, error) {
 	hs, err := sh.handles(ctx, s)
 	if err != nil {
@@ -66,7 +64,7 @@ func (sh shape) gather(ctx context.Context, s Subject, rounds int) (*gathering, 
 	return &gathering{hs: hs, rounds: rounds, reads: rw && s.Variant.Traits.ReadWrite, inside: new(rwInside)}, nil
 }
 
-// crowdLocal lets more workers wait than a lock may have been made for.
+// crowdLocal makes more workers wait than a lock may have been designed for.
 func crowdLocal(ctx context.Context, s Subject) error {
 	return eachCrowdShape(s, func(sh shape) error {
 		rounds := 8
@@ -81,8 +79,8 @@ func crowdLocal(ctx context.Context, s Subject) error {
 	})
 }
 
-// wakeUpLocal lets waiters go to sleep, in many rounds: how a release meets a
-// waiter that is about to, and for how long one sleeps, depends on the hold.
+// wakeUpLocal makes waiters go to sleep, in many rounds: the hold determines how long one
+// sleeps, and whether a release meets a waiter that is about to sleep.
 func wakeUpLocal(ctx context.Context, s Subject) error {
 	for _, wait := range crowdPolicies(s.Variant) {
 		if wait == harness.WaitYield {
@@ -92,7 +90,7 @@ func wakeUpLocal(ctx context.Context, s Subject) error {
 			return err
 		}
 		if wait == harness.WaitPark {
-			continue // what follows has more workers than processors, which sleep by either policy
+			continue // below there are more workers than processors, which sleep by either policy
 		}
 		for _, sl := range []sleepers{
 			{workers: 4, rounds: 1 << 11, hold: shortHold},
@@ -110,8 +108,8 @@ func wakeUpLocal(ctx context.Context, s Subject) error {
 	return nil
 }
 
-// shortHold is as long as it takes a waiter to fall asleep, more or less: mostly
-// below 2 µs, and ten times that in every eighth round.
+// shortHold is roughly the time after which a waiter falls asleep: mostly below 2 µs, and
+// ten times that in every eighth round.
 func shortHold(round int) {
 	n := uint32(round) * 2654435761 >> 19
 	if round%8 == 7 {
@@ -121,7 +119,6 @@ func shortHold(round int) {
 	}
 }
 
-// longHolds are how long waiters sleep, beside each other for different locks.
 var longHolds = []time.Duration{time.Millisecond, 4 * time.Millisecond, 16 * time.Millisecond, 60 * time.Millisecond}
 
 func sleepLong(ctx context.Context, s Subject, wait harness.WaitPolicy) error {
@@ -142,11 +139,10 @@ func sleepLong(ctx context.Context, s Subject, wait harness.WaitPolicy) error {
 	return nil
 }
 
-// sleepers is a gathering whose waiters sleep.
 type sleepers struct {
 	workers, rounds int
 	hold            func(round int)
-	readers         bool // readers hold the lock and leave together, if it has readers
+	readers         bool // readers, if any, hold the lock and leave together
 }
 
 func (sl sleepers) run(ctx context.Context, s Subject, wait harness.WaitPolicy) error {

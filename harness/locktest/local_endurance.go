@@ -11,12 +11,12 @@ import (
 	"locklab/harness"
 )
 
-// longLife is how often a lock is acquired under contention, if the stress time
-// allows: twice what a counter of 16 bits can count.
+// longLife is the number of contended acquisitions of a lock, if the stress time allows:
+// twice the range of a counter of 16 bits.
 const longLife = 1 << 17
 
-// A counter of k bits wraps at each multiple of 2^k acquisitions. Those of leastBits
-// to mostBits are met there, also if each acquisition adds 2 or 4.
+// A counter of k bits wraps at each multiple of 2^k acquisitions. The check has waiters
+// at the wraps of leastBits to mostBits bits, also if each acquisition adds 2 or 4.
 const leastBits, mostBits = 6, 16
 
 // An encounter is the acquisition of a round at which a counter wraps.
@@ -26,8 +26,8 @@ type encounter struct {
 	uses  int // acquisitions of the round that count
 }
 
-// encounters lists every writer of a round of writers, or every reader of each kind
-// of round that has readers.
+// encounters lists every writer of a round of writers, or every reader of each kind of
+// round that has readers.
 func encounters(hs []sync.Locker, readers bool) (es []encounter) {
 	for kind := range 4 {
 		g := newRound(hs, kind)
@@ -53,7 +53,6 @@ func newRound(hs []sync.Locker, kind int) *gathering {
 	return g
 }
 
-// enduranceLocal uses one lock for a long time.
 func enduranceLocal(ctx context.Context, s Subject) error {
 	sh := shape{workers: atMost(s.Variant, 5)}
 	for _, readers := range []bool{false, true} {
@@ -74,9 +73,9 @@ func enduranceLocal(ctx context.Context, s Subject) error {
 	return usedPermits(ctx, s)
 }
 
-// grow lets the lock become old without contention, by writers or by readers. Where a
-// counter may wrap, workers wait for it: each place in the queue is once, for each
-// number of bits, the one at which it wraps.
+// grow ages the lock without contention, by writers or by readers. At each possible wrap
+// of a counter, workers wait for the lock. For each number of bits, the wrap meets each
+// place in the queue once.
 func grow(ctx context.Context, s Subject, hs []sync.Locker, readers bool) error {
 	es := encounters(hs, readers)
 	period := len(es) | 1 // odd: multiples of 2^k leave all remainders
@@ -92,7 +91,8 @@ func grow(ctx context.Context, s Subject, hs []sync.Locker, readers bool) error 
 			}
 			return nil
 		})
-		// The round before and the one after are for counters that begin elsewhere.
+		// The rounds before and after it cover counters with another initial
+		// value.
 		for range 3 {
 			if err == nil && len(hs) > 1 {
 				err = newRound(hs, es[n].kind).run(ctx, s)
@@ -109,7 +109,6 @@ func grow(ctx context.Context, s Subject, hs []sync.Locker, readers bool) error 
 	return nil
 }
 
-// acquireRelease takes and releases a lock.
 func acquireRelease(h sync.Locker, reads bool) {
 	if reads {
 		h := h.(harness.RWLocker)
@@ -123,7 +122,6 @@ func acquireRelease(h sync.Locker, reads bool) {
 	h.Unlock()
 }
 
-// checkAged tries a free lock that has been used.
 func checkAged(ctx context.Context, s Subject, hs []sync.Locker) error {
 	_, rw := hs[0].(harness.RWLocker)
 	g := &gathering{hs: hs, rounds: 40, reads: rw && s.Variant.Traits.ReadWrite, inside: new(rwInside)}
@@ -140,9 +138,9 @@ func checkAged(ctx context.Context, s Subject, hs []sync.Locker) error {
 	})
 }
 
-// busyLife is a long life in which every acquisition has others waiting, as far
-// as the stress time allows: the holder yields, so that the others ask while it
-// is inside. Few acquisitions of any other check are like that.
+// busyLife is a long life with waiters at every acquisition, if the stress time allows:
+// the holder yields, so that the others ask while it is inside. Other checks have few
+// such acquisitions.
 func busyLife(ctx context.Context, s Subject) error {
 	for _, lim := range []struct {
 		workers uint64
@@ -167,7 +165,7 @@ func busyLife(ctx context.Context, s Subject) error {
 				r.hs[i].Lock()
 				err = in.write(i, runtime.Gosched)
 				r.hs[i].Unlock()
-				runtime.Gosched() // let another one have it, and wait for it
+				runtime.Gosched() // let another worker take it, and wait for it
 				return err
 			})
 			return err
@@ -179,7 +177,6 @@ func busyLife(ctx context.Context, s Subject) error {
 	return nil
 }
 
-// usedPermits counts the permits of a lock that has been used.
 func usedPermits(ctx context.Context, s Subject) error {
 	permits := s.Variant.Traits.Permits
 	sh := shape{workers: permits + 2}
@@ -201,8 +198,8 @@ func usedPermits(ctx context.Context, s Subject) error {
 	return nil
 }
 
-// permitsInBatches lets as many as there are permits hold the lock together, and
-// more wait for it.
+// permitsInBatches makes as many workers as there are permits hold the lock together,
+// while more wait for it.
 func permitsInBatches(ctx context.Context, s Subject) error {
 	permits := s.Variant.Traits.Permits
 	for _, waiters := range []int{1, permits, 3*permits + 9} {

@@ -11,7 +11,6 @@ import (
 	"locklab/harness"
 )
 
-// notReentrant lets a holder ask for the lock again, by the same handle.
 func notReentrant(ctx context.Context, s Subject) error {
 	if s.Variant.Traits.Doorway {
 		return NotApplicable("an arrival has several steps: by a second one the holder undoes its own")
@@ -19,7 +18,7 @@ func notReentrant(ctx context.Context, s Subject) error {
 	if s.Variant.Traits.MaxWorkers == 1 {
 		return NotApplicable("the lock serves one worker, which never waits")
 	}
-	for range 3 { // on a busy machine a lock that lets its holder in again may take longer than a moment
+	for range 3 { // on a busy machine a lock that admits its holder again may need more than a moment
 		for _, again := range []struct {
 			hold, ask func(h sync.Locker) (take, leave func())
 			did       string
@@ -37,8 +36,8 @@ func notReentrant(ctx context.Context, s Subject) error {
 	return nil
 }
 
-// asWriter, byTrying and asReader return how a handle takes the lock and leaves it, nil if
-// it cannot.
+// asWriter, byTrying and asReader return functions that take and leave the lock by a
+// handle, nil if it cannot.
 func asWriter(h sync.Locker) (take, leave func()) { return h.Lock, h.Unlock }
 
 func asReader(h sync.Locker) (take, leave func()) {
@@ -60,8 +59,8 @@ func byTrying(h sync.Locker) (take, leave func()) {
 	return nil, nil
 }
 
-// asksAgain takes a new lock, and asks for it again. A lock with handles may never let
-// that worker go: it sleeps for good.
+// asksAgain takes a new lock, and asks for it again. A lock with handles may never
+// release that worker: it sleeps forever.
 func asksAgain(ctx context.Context, s Subject, hold, ask func(sync.Locker) (take, leave func()), did string) error {
 	policies := crowdPolicies(s.Variant)
 	hs, err := shape{workers: atMost(s.Variant, 2), wait: policies[len(policies)-1]}.handles(ctx, s)
@@ -95,7 +94,6 @@ func asksAgain(ctx context.Context, s Subject, hold, ask func(sync.Locker) (take
 	return nil
 }
 
-// noAllocation counts what two workers allocate that meet each other in the lock.
 func noAllocation(ctx context.Context, s Subject) error {
 	for _, wait := range crowdPolicies(s.Variant) {
 		sh := shape{workers: atMost(s.Variant, 2), wait: wait}
@@ -106,14 +104,13 @@ func noAllocation(ctx context.Context, s Subject) error {
 	return nil
 }
 
-// The check of allocations.
 const (
 	allocRounds = 400 // operations of each kind, and as many before them
-	allocTries  = 5   // others may allocate meanwhile
+	allocTries  = 5   // other goroutines may allocate at the same time
 	allocMost   = allocRounds / 100
 )
 
-// allocations lets each worker use the lock in every way, on one processor, so that each
+// allocations makes each worker use the lock in every way, on one processor, so that each
 // meets the other inside.
 func allocations(ctx context.Context, r *rig) error {
 	processWide.Lock()
@@ -145,7 +142,6 @@ func allocations(ctx context.Context, r *rig) error {
 	return err
 }
 
-// mallocs returns how many objects the process allocates while f runs.
 func mallocs(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -154,7 +150,6 @@ func mallocs(f func()) uint64 {
 	return after.Mallocs - before.Mallocs
 }
 
-// useAll uses a lock by each of its operations, and lets another worker meet it.
 func useAll(h sync.Locker) {
 	h.Lock()
 	runtime.Gosched()
@@ -167,6 +162,6 @@ func useAll(h sync.Locker) {
 	case harness.RWLocker:
 		read(h, runtime.Gosched)
 	case harness.OptimisticReader:
-		h.ReadRetry(h.ReadBegin()) // the other worker writes all the time: once
+		h.ReadRetry(h.ReadBegin()) // once, because the other worker writes all the time
 	}
 }

@@ -12,10 +12,8 @@ import (
 	"locklab/harness"
 )
 
-// isReadWrite reports whether v claims to have readers.
 func isReadWrite(v *harness.Variant) bool { return v.Traits.ReadWrite }
 
-// hasReaders reports whether a handle lets its worker read.
 func hasReaders(h sync.Locker) bool {
 	switch h.(type) {
 	case harness.RWLocker, harness.OptimisticReader:
@@ -24,12 +22,9 @@ func hasReaders(h sync.Locker) bool {
 	return false
 }
 
-// noReaders is why the other rules for readers say nothing about a lock that
-// has none.
 const noReaders = NotApplicable("the handles are neither RWLocker nor OptimisticReader, which another rule reports")
 
-// read calls load as a reader of h: once, or as often as it takes to load
-// undisturbed.
+// read calls load as a reader of h: once, or until it loads undisturbed.
 func read(h sync.Locker, load func()) {
 	switch h := h.(type) {
 	case harness.RWLocker:
@@ -47,15 +42,14 @@ func read(h sync.Locker, load func()) {
 	}
 }
 
-// An rwInside is words that say which workers are inside: writers as in inside, and how many
-// readers. The lock under test should make them pointless.
+// An rwInside has words that record which workers are inside: writers as in inside, and
+// the number of readers. A correct lock makes them redundant.
 type rwInside struct {
 	inside
 	readers atomic.Int32
 	_       [128]byte
 }
 
-// write enters as a writer, stays, and leaves.
 func (a *rwInside) write(i int, stay func()) error {
 	return errors.Join(a.visit(i, func() { stay() }), a.noReaders(i))
 }
@@ -67,7 +61,6 @@ func (a *rwInside) noReaders(i int) error {
 	return nil
 }
 
-// read enters as a reader, stays, and leaves.
 func (a *rwInside) read(i int, stay func()) error {
 	a.readers.Add(1)
 	defer a.readers.Add(-1)
@@ -81,8 +74,8 @@ func (a *rwInside) read(i int, stay func()) error {
 	return nil
 }
 
-// mixedAccess lets workers write every fourth acquisition and read in between,
-// if their lock has readers that keep writers out; else they write.
+// mixedAccess makes workers write every fourth acquisition and read in between, if their
+// lock has readers that keep writers out. Otherwise they write.
 func mixedAccess(ctx context.Context, r *rig) error {
 	var a rwInside
 	_, err := r.drive(ctx, func(i int) (err error) {
@@ -121,8 +114,6 @@ func readExclusion(ctx context.Context, s Subject) error {
 	return eachRound(ctx, s, mixedAccess)
 }
 
-// alternate lets a reader and a writer wait for each other, in this order:
-// nothing here depends on chance.
 func alternate(ctx context.Context, s Subject, reader harness.RWLocker, writer sync.Locker) error {
 	if err := alone(ctx, s, "a free lock does not open: RLock has not returned", func() error { reader.RLock(); return nil }); err != nil {
 		return err
@@ -137,13 +128,11 @@ func alternate(ctx context.Context, s Subject, reader harness.RWLocker, writer s
 	return nil
 }
 
-// A pair is two numbers that writers keep equal.
 type pair interface {
 	write(stay func())
 	read(stay func()) (a, b uint64)
 }
 
-// plainPair is for readers that keep writers out.
 type plainPair struct{ a, b uint64 }
 
 func (p *plainPair) write(stay func()) {
@@ -159,7 +148,7 @@ func (p *plainPair) read(stay func()) (a, b uint64) {
 	return a, p.b
 }
 
-// atomicPair is for readers that do not.
+// atomicPair is for readers that do not keep writers out.
 type atomicPair struct{ a, b atomic.Uint64 }
 
 func (p *atomicPair) write(stay func()) {
@@ -195,7 +184,6 @@ func readSnapshot(ctx context.Context, s Subject) error {
 	return eachRound(ctx, s, pairAccess)
 }
 
-// versions checks what an optimistic reader is told when it knows the answer.
 func versions(hs []sync.Locker) error {
 	reader, ok := hs[0].(harness.OptimisticReader)
 	if !ok {
@@ -226,8 +214,6 @@ func versions(hs []sync.Locker) error {
 	return nil
 }
 
-// pairAccess lets workers read the pair in most acquisitions and write it in
-// others.
 func pairAccess(ctx context.Context, r *rig) error {
 	p := newPair(r.hs[0])
 	writes := make([]struct {
@@ -274,7 +260,6 @@ func readersShare(ctx context.Context, s Subject) error {
 	})
 }
 
-// nested lets all workers read at the same time.
 func nested(hs []sync.Locker) error {
 	if len(hs) == 0 {
 		return nil
@@ -284,15 +269,14 @@ func nested(hs []sync.Locker) error {
 	return err
 }
 
-// The check of a writer's progress.
 const (
 	throng       = 5 // workers: a writer and four readers
 	throngWrites = 3 // acquisitions of the writer
 )
 
-// writerProgress lets readers follow each other without a gap: each stays until
-// another one has come after it, or until that takes so long that it must be
-// because a writer keeps others out. A writer must get in.
+// writerProgress makes readers overlap without a gap: each stays until another one has
+// entered. It also leaves after a time long enough to show that a writer keeps others
+// out. A writer must get in.
 func writerProgress(ctx context.Context, s Subject) error {
 	n := atMost(s.Variant, throng)
 	if n < 3 {
@@ -330,7 +314,6 @@ func writerProgress(ctx context.Context, s Subject) error {
 	return notStuck(err, "readers came and went without a gap, and a writer has waited")
 }
 
-// relay is a reader's stay, spent by calling pause.
 func relay(entries *atomic.Uint64, over *atomic.Bool, long time.Duration, pause func()) {
 	mine := entries.Add(1)
 	for start := time.Now(); entries.Load() == mine && !over.Load() && time.Since(start) < long; {

@@ -11,12 +11,12 @@ import (
 	"locklab/harness"
 )
 
-// readerCounts are how many readers are inside when a writer comes: on both sides
-// of what small counters can count.
+// readerCounts are the numbers of readers inside when a writer comes: on both sides of
+// the limits of small counters.
 var readerCounts = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 16, 17, 20, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1023, 1024, 1025}
 
-// readCount lets so many readers in, one after the other, and a writer wait for
-// them. They leave one by one, and the writer must not get in before the last.
+// readCount admits readers one after the other, and makes a writer wait for them. They
+// leave one by one, and the writer must not enter before the last has left.
 func readCount(ctx context.Context, s Subject) error {
 	if h := s.Variant.Local(harness.Setup{Workers: 1 + spare(s.Variant)}).Worker(0); !isShared(h) {
 		return NotApplicable("the lock has no readers that keep writers out")
@@ -43,12 +43,12 @@ func isShared(h sync.Locker) bool {
 	return ok
 }
 
-// aBlink is how long a writer that a lock lets in may take to show it; every
-// check gives it many of them.
+// aBlink is how long a wrongly admitted writer may take to show it; every check gives it
+// many of them.
 const aBlink = 200 * time.Microsecond
 
-// writerBehind lets a writer wait for readers that leave in order, or in the
-// opposite order if there is an odd number of them.
+// writerBehind makes a writer wait for readers that leave in order, or in reverse order
+// if their number is odd.
 func writerBehind(ctx context.Context, s Subject, readers []sync.Locker, writer sync.Locker) error {
 	asks, entered := make(chan struct{}), make(chan struct{})
 	var inside atomic.Int64
@@ -90,7 +90,6 @@ func writerBehind(ctx context.Context, s Subject, readers []sync.Locker, writer 
 	return err
 }
 
-// opens reports whether c is closed within d.
 func opens(c <-chan struct{}, d time.Duration) bool {
 	select {
 	case <-c:

@@ -26,11 +26,10 @@ func tryLocal(ctx context.Context, s Subject) error {
 	return eachRound(ctx, s, tryContended)
 }
 
-// trySteps takes the lock alternately as the first and the last worker.
 func trySteps(hs []sync.Locker) error {
 	a, b := hs[0], hs[len(hs)-1]
 	tryA, tryB := a.(harness.TryLocker), b.(harness.TryLocker)
-	two := len(hs) > 1 // a lock without handles gives all workers the same
+	two := len(hs) > 1 // without handles all workers have the same lock
 	for range 3 {
 		if !tryA.TryLock() {
 			return errors.New("TryLock refused a free lock")
@@ -48,7 +47,6 @@ func trySteps(hs []sync.Locker) error {
 	return nil
 }
 
-// tryContended mixes TryLock and Lock, and checks exclusion between them.
 func tryContended(ctx context.Context, r *rig) error {
 	var in inside
 	_, err := r.drive(ctx, func(i int) error {
@@ -63,12 +61,12 @@ func tryContended(ctx context.Context, r *rig) error {
 	return err
 }
 
-// often is how often a held lock is tried by each kind of holder, and a free one:
-// enough for what happens once in 10,000 times.
+// often is the number of tries of a free lock, and of a lock held by each kind of holder:
+// enough to find a fault in one of 10,000 tries.
 const often = 100_000
 
-// tryOften tries a lock that is held by Lock, by TryLock and by a reader, without
-// waiters and with some, and a free one. It must be as good as new then.
+// tryOften tries a lock that is held by Lock, by TryLock and by a reader, with and
+// without waiters, and a free one. Afterwards the lock must still work.
 func tryOften(ctx context.Context, s Subject) error {
 	sh := shape{workers: atMost(s.Variant, 5)}
 	hs, err := sh.handles(ctx, s)
@@ -115,7 +113,6 @@ func tryHeldOften(ctx context.Context, s Subject, hs []sync.Locker) error {
 	return nil
 }
 
-// keptOutOften tries a held lock often.
 func keptOutOften(try harness.TryLocker) error {
 	for k := range often {
 		if try.TryLock() {
@@ -125,8 +122,6 @@ func keptOutOften(try harness.TryLocker) error {
 	return nil
 }
 
-// tryAmongWaiters tries a lock for which others wait, while it is held and while
-// they take it.
 func tryAmongWaiters(ctx context.Context, s Subject, hs []sync.Locker, take, leave func()) error {
 	var in inside
 	held, asked := make(chan struct{}), make(chan struct{}, len(hs))
@@ -161,7 +156,6 @@ func tryAmongWaiters(ctx context.Context, s Subject, hs []sync.Locker, take, lea
 	return err
 }
 
-// tryFreeOften tries a free lock, by each of the handles.
 func tryFreeOften(ctx context.Context, s Subject, hs []sync.Locker) error {
 	return alone(ctx, s, isFree, func() error {
 		for k := range often {

@@ -9,12 +9,10 @@ import (
 	"locklab/harness"
 )
 
-// followsWait reports whether v claims that its waiters do as Setup.Wait says.
 func followsWait(v *harness.Variant) bool { return v.Traits.FollowsWait }
 
-// waitLocal tries a lock by two policies that differ in what the scheduler sees:
-// by one a waiter keeps its processor until it is preempted, by the other it gives
-// it up at every poll.
+// waitLocal tries a lock under two policies that the scheduler can distinguish: by one a
+// waiter keeps its processor until it is preempted, by the other it yields at every poll.
 func waitLocal(ctx context.Context, s Subject) error {
 	if atMost(s.Variant, 2) < 2 {
 		return NotApplicable("the lock serves one worker, which never waits")
@@ -39,19 +37,19 @@ func waitLocal(ctx context.Context, s Subject) error {
 }
 
 const (
-	// A goroutine is preempted after 10 ms: one that had the processor for half of
-	// that did not give it up.
+	// A goroutine is preempted after 10 ms: a waiter that had the processor for half
+	// of that did not yield.
 	kept = 5 * time.Millisecond
 
 	// keptOften is how often a waiter must have kept the processor, and yieldedOften
-	// how often it must have given it up, whichever comes first. A busy machine takes
-	// the processor from the whole process, too, but not so often in 200 yields, which
-	// take a tenth of a millisecond.
+	// how often it must have yielded, whichever comes first. A busy machine also
+	// takes the processor from the whole process, but less often than that in 200
+	// yields, which take a tenth of a millisecond.
 	keptOften, yieldedOften = 4, 200
 )
 
-// waiterYields reports whether a waiter of a new lock gives its processor up: the
-// holder yields on the only processor of the process, and counts what happens first.
+// waiterYields reports whether a waiter of a new lock yields its processor: the holder
+// yields on the only processor of the process, and counts the waiter's reactions.
 func waiterYields(ctx context.Context, s Subject, policy harness.WaitPolicy) (yields bool, err error) {
 	processWide.Lock()
 	defer processWide.Unlock()

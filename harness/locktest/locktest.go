@@ -17,54 +17,53 @@ import (
 // A Rule is one promise of the contract and the check that tries to break it.
 type Rule struct {
 	Name string // lower case, words joined by '-'
-	Why  string // which promise a lock that fails has broken, one sentence
+	Why  string // the broken promise, in one sentence
 
 	// Applies reports whether v makes this promise.
 	Applies func(v *harness.Variant) bool
 
-	// Check returns nil if the lock kept its promise, a [NotApplicable] if it
-	// turned out not to make it, and otherwise what it did wrong.
+	// Check returns nil if the lock kept its promise. It returns a [NotApplicable] if
+	// the lock does not make it, and otherwise the lock's fault.
 	Check func(ctx context.Context, s Subject) error
 
-	// plain says that the check guards plain memory by the lock, so that the
-	// race detector too reports a lock that does not exclude.
+	// plain reports that the check guards plain memory by the lock, so that the race
+	// detector also reports a lock that does not exclude.
 	plain bool
 
-	// waits says that a stuck lock breaks this very promise. Under other checks it
+	// waits reports that a stuck lock breaks this very promise. Under other checks it
 	// breaks liveness.
 	waits bool
 
-	// once says that what the check has not found at the first try it will not
-	// find at another.
+	// once reports that repeating the check finds nothing more.
 	once bool
 }
 
-// A Subject is a lock under test and how hard to try.
+// A Subject is a lock under test and the effort of the test.
 type Subject struct {
 	Variant *harness.Variant
 	At      harness.Endpoint // the servers of a remote lock
 
-	// Stress is how long a check that depends on chance tries, in all; 0 is
-	// DefaultStress, twice that for a lock kept by servers.
+	// Stress is the total time of a check that depends on chance; 0 is DefaultStress,
+	// or twice that for a distributed lock.
 	Stress time.Duration
 
-	// Patience is for how long a lock may go to no worker while some wait,
-	// before it counts as stuck; 0 is DefaultPatience.
+	// Patience is how long a lock may be granted to nobody while workers wait, before
+	// it counts as stuck; 0 is DefaultPatience.
 	Patience time.Duration
 }
 
 // Defaults of a Subject.
 const (
 	// DefaultStress keeps a test run short. It is for each rule that depends on
-	// chance. The hardest lock to catch is a test-and-set that loads and stores
-	// in two steps: in 200 ms on two processors the exclusion rule caught it 100 of
-	// 100 times on an idle machine, but only 47 of 100 beside six busy processes.
-	// The preemption rule takes a hundredth of the time on an idle machine; on
-	// a busy one give both some seconds.
+	// chance. The hardest lock to catch is a test-and-set that loads and stores in
+	// two steps. In 200 ms on two processors the exclusion rule caught it 100 of 100
+	// times on an idle machine, but only 47 of 100 with six other busy processes. The
+	// preemption rule takes a hundredth of the time on an idle machine. On a busy
+	// machine give both some seconds.
 	DefaultStress = 100 * time.Millisecond
 
-	// DefaultPatience is far above any pause of a busy machine, since a
-	// failure here must mean a lock that is stuck.
+	// DefaultPatience is far above any pause of a busy machine, since a failure must
+	// mean a stuck lock.
 	DefaultPatience = 20 * time.Second
 )
 
@@ -85,7 +84,7 @@ func (s Subject) stress() time.Duration {
 type Failure struct {
 	Variant string // the lock's name
 	Rule    Rule   // the promise
-	Err     error  // what the lock did
+	Err     error  // the lock's fault
 }
 
 func (f *Failure) Error() string {
@@ -94,7 +93,7 @@ func (f *Failure) Error() string {
 
 func (f *Failure) Unwrap() error { return f.Err }
 
-// NotApplicable is why a rule could not be checked. It is not a failure.
+// NotApplicable is the reason why a rule could not be checked. It is not a failure.
 type NotApplicable string
 
 func (n NotApplicable) Error() string { return string(n) }
@@ -118,7 +117,6 @@ func Check(ctx context.Context, s Subject) error {
 	return errors.Join(errs...)
 }
 
-// apply checks one rule; the error is a Failure or NotApplicable.
 func (r Rule) apply(ctx context.Context, s Subject) error {
 	err := labelled(ctx, s.Variant.Name+"/"+r.Name, func() error { return r.Check(ctx, s) })
 	if err == nil || isNotApplicable(err) {
@@ -137,19 +135,19 @@ func isNotApplicable(err error) bool {
 	return errors.As(err, &n)
 }
 
-// abreast is how many remote variants are tested beside each other, since they
-// wait for their servers most of the time.
+// abreast is the number of remote variants tested at the same time, since they mostly
+// wait for their servers.
 const abreast = 4
 
-// Run tests every variant of suite, one subtest per variant and rule. It
-// starts the servers that the suite needs; where it cannot, it skips the
-// variants that need them and says why, unless LOCKLAB_REQUIRE names them. It
-// also skips variants that are not available here.
+// Run tests every variant of suite, one subtest per variant and rule. It starts the
+// servers that the suite needs. If it cannot, it skips the variants that need them with
+// the reason, unless LOCKLAB_REQUIRE names them. It also skips variants that are not
+// available here.
 //
-// A Broken variant must fail. A Historical one may: what it breaks is logged, up
-// to the first time that it gets stuck, and it is for its family's own tests to
-// show the published bug. Of a lock that may get stuck under a rule,
-// [harness.Variant.MayStick], that is logged if it does.
+// A Broken variant must fail. A Historical one may: its broken rules are logged, until it
+// gets stuck for the first time. Its family's own tests must show the published bug. If
+// [harness.Variant.MayStick] declares that a lock may get stuck under a rule, that is
+// logged.
 func Run(t *testing.T, suite []*harness.Variant) {
 	t.Helper()
 	if err := errors.Join(harness.Validate(suite), validateMayStick(suite)); err != nil {
@@ -225,12 +223,12 @@ func runOne(t *testing.T, s Subject) {
 	}
 }
 
-// patienceWithHistorical is short, since nothing is judged by it.
+// patienceWithHistorical is short, since no verdict depends on it.
 const patienceWithHistorical = time.Second
 
-// record returns what a historical lock breaks, up to the first rule under which
-// it gets stuck, as such locks do. Where the race detector watches, rules that
-// guard plain memory are left out as in verdict.
+// record returns the rules that a historical lock breaks, until it gets stuck for the
+// first time, as such locks do. Like verdict, it omits rules that guard plain memory
+// under the race detector.
 func record(ctx context.Context, s Subject) error {
 	s.Patience, s.Stress = patienceWithHistorical, cmp.Or(s.Stress, DefaultStress/5)
 	var errs []error
@@ -249,18 +247,18 @@ func record(ctx context.Context, s Subject) error {
 	return errors.Join(errs...)
 }
 
-// patienceWithBroken is how often, at most, a broken lock may pass by luck
-// before it counts as correct: chance needs more time on a busy machine.
+// patienceWithBroken is the greatest number of lucky passes of a broken lock before it
+// counts as correct: chance needs more time on a busy machine.
 const patienceWithBroken = 100
 
-// inFull is the first try in which a rule has all its time.
+// inFull is the first try that gives a rule its full time.
 const inFull = 3
 
-// verdict inverts Check for a lock that must fail, and returns why it did. The
-// first failure is enough. Where the race detector watches, rules that guard
-// plain memory are left out: it would report the very failure that is wanted,
-// and fail the test. A rule gets little time at first, and no more than DefaultStress
-// later: a lock that it does not reject has others to fail, and other tries.
+// verdict inverts Check for a lock that must fail, and returns the reason for its
+// failure. The first failure is enough. Under the race detector it omits rules that guard
+// plain memory: the detector would report the wanted failure, and fail the test. A rule
+// gets little time at first, and at most DefaultStress later: if it does not reject the
+// lock, another rule or try may.
 func verdict(ctx context.Context, s Subject, tries int) (why, err error) {
 	most := min(s.stress(), DefaultStress)
 	for try := range tries {
@@ -277,7 +275,6 @@ func verdict(ctx context.Context, s Subject, tries int) (why, err error) {
 	return nil, fmt.Errorf("%s has status %q, but it kept every promise, %d times", s.Variant.Name, s.Variant.Status, tries)
 }
 
-// stressFromEnv returns 0 if the environment says nothing.
 func stressFromEnv() (time.Duration, error) {
 	text := os.Getenv(StressEnv)
 	if text == "" {

@@ -11,7 +11,6 @@ import (
 	"locklab/harness"
 )
 
-// control is a correct lock.
 func control() *harness.Variant {
 	return &harness.Variant{
 		Name: "control", Doc: "correct", Paper: "none",
@@ -38,8 +37,6 @@ func TestCorrectRemoteIsAccepted(t *testing.T) {
 	}
 }
 
-// TestUnavailableIsNotTouched also shows that no rule calls its constructor,
-// which is missing.
 func TestUnavailableIsNotTouched(t *testing.T) {
 	v := control()
 	v.Unavailable = "made for another machine"
@@ -50,8 +47,6 @@ func TestUnavailableIsNotTouched(t *testing.T) {
 	Run(t, []*harness.Variant{v})
 }
 
-// TestShapesCoverSetups checks what a constructor is asked for: every way to
-// wait for a lock that polls, and for all of them workers on threads.
 func TestShapesCoverSetups(t *testing.T) {
 	for family, waits := range map[harness.Family]int{harness.Spin: len(harness.WaitPolicies), harness.Blocking: 1} {
 		var asked sync.Map
@@ -92,7 +87,6 @@ func TestRulesAreComplete(t *testing.T) {
 	}
 }
 
-// TestRunJudgesByStatus runs the suite as families do, on locks of each status.
 func TestRunJudgesByStatus(t *testing.T) {
 	recommended, historical := control(), control()
 	recommended.Name, recommended.Status = "recommended", harness.Recommended
@@ -155,12 +149,10 @@ func TestStressFromEnv(t *testing.T) {
 	}
 }
 
-// TestDriveNamesWaitingWorkers also covers the limit of acquisitions, and that
-// a failing acquisition ends the context of the others.
 func TestDriveNamesWaitingWorkers(t *testing.T) {
 	var mu sync.Mutex
 	mu.Lock()
-	defer mu.Unlock() // lets worker 1 go
+	defer mu.Unlock() // lets worker 1 finish
 	_, err := drive(t.Context(), 2, limits{uses: 3, patience: 50 * time.Millisecond}, func(_ context.Context, i int) error {
 		if i == 1 {
 			mu.Lock()

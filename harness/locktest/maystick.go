@@ -8,8 +8,8 @@ import (
 	"locklab/harness"
 )
 
-// excuse splits what a check found into a fault that v.MayStick declares, in words,
-// and what is held against the lock.
+// excuse splits the error of a check into a fault that v.MayStick declares, in words, and
+// the rest, which counts against the lock.
 func (r Rule) excuse(v *harness.Variant, err error) (known string, rest error) {
 	why := v.MayStick[r.Name]
 	if why == "" || !onlyStuck(err) {
@@ -18,7 +18,6 @@ func (r Rule) excuse(v *harness.Variant, err error) (known string, rest error) {
 	return fmt.Sprintf("known of this lock: %s: %v", why, err), nil
 }
 
-// onlyStuck reports whether err says that a lock is stuck, and nothing else.
 func onlyStuck(err error) bool {
 	switch e := err.(type) {
 	case nil:
@@ -33,8 +32,6 @@ func onlyStuck(err error) bool {
 	return err == errNoGrant
 }
 
-// validateMayStick returns an error if a variant declares something of a rule that
-// there is not, or that is not checked of it.
 func validateMayStick(suite []*harness.Variant) error {
 	var errs []error
 	for _, v := range suite {

@@ -10,8 +10,6 @@ import (
 	"locklab/harness"
 )
 
-// TestMayStick: only that a lock is stuck is excused, and only under a rule that the
-// variant names.
 func TestMayStick(t *testing.T) {
 	v := newMemoryServer(none).variant()
 	v.MayStick = map[string]string{"cancel-many": "its fault"}
@@ -43,8 +41,9 @@ func TestMayStick(t *testing.T) {
 	}
 }
 
-// What a broken lock does under a rule that it declares is excused if it gets stuck
-// there, as one that leaves places or permits behind does, and not if it lets one more in.
+// TestMayStickOfBroken checks that a broken lock is excused if it gets stuck under a
+// declared rule, because it leaks places or permits, but not if it admits one holder too
+// many.
 func TestMayStickOfBroken(t *testing.T) {
 	for f, want := range map[fault]bool{leavesTicketOfThirty: true, leaksOfThirty: true, onePermitMore: false} {
 		t.Run(string(f), func(t *testing.T) {

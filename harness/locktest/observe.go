@@ -7,14 +7,13 @@ import (
 	"sync/atomic"
 )
 
-// inside is a word that says which worker is in the critical section. The lock under
-// test should make it pointless.
+// inside is a word that records which worker is in the critical section. A correct lock
+// makes it redundant.
 type inside struct {
 	owner atomic.Int32 // worker + 1; 0 is none
 	_     [128]byte
 }
 
-// visit enters as worker i, does what stay does, and leaves.
 func (in *inside) visit(i int, stay func()) error {
 	me := int32(i) + 1
 	if other := in.owner.Swap(me); other != 0 {
@@ -28,7 +27,6 @@ func (in *inside) visit(i int, stay func()) error {
 	return nil
 }
 
-// A pace says how long workers stay in the critical section and out of it.
 type pace struct {
 	thinks  bool
 	workers []paceState
@@ -48,8 +46,8 @@ func newPace(workers int, thinks bool) *pace {
 	return p
 }
 
-// hold passes time inside: mostly none, so that acquisitions are many, often a few
-// steps, and now and then a yield, so that the holder is not running.
+// hold passes time inside: mostly none, so that acquisitions are many, often a few steps,
+// and sometimes a yield, so that the holder is not running.
 func (p *pace) hold(i int) {
 	w := &p.workers[i]
 	w.uses++
@@ -62,29 +60,26 @@ func (p *pace) hold(i int) {
 	}
 }
 
-// reads reports whether worker i reads in its next acquisition: three in four,
-// chosen so that no two workers keep step.
+// reads reports whether worker i reads in its next acquisition: three in four, chosen so
+// that no two workers keep step.
 func (p *pace) reads(i int) bool {
 	w := &p.workers[i]
 	w.rand = w.rand*1664525 + 1013904223
 	return w.rand>>16%4 != 0
 }
 
-// think passes time outside: none, or a few steps.
 func (p *pace) think(i int) {
 	if p.thinks {
 		p.workers[i].steps(128)
 	}
 }
 
-// steps passes the time of a random number of steps below n.
 func (w *paceState) steps(n uint32) {
 	w.rand = w.rand*1664525 + 1013904223
 	for range w.rand >> 16 % n {
 	}
 }
 
-// compare checks a guarded counter against the acquisitions that incremented it.
 func compare(n uint64, uses []uint64) error {
 	var want uint64
 	for _, k := range uses {

@@ -5,11 +5,10 @@ import (
 	"strconv"
 )
 
-// Parallel lets so many of the tests that call t.Parallel run beside each other,
-// unless the flag -test.parallel says how many. A package whose tests wait for
-// servers and timeouts most of the time calls it in TestMain: the default, one for
-// each processor, is for tests that compute. Under the race detector it is half as
-// many. It parses the flags.
+// Parallel sets the number of concurrent tests that call t.Parallel, unless the flag
+// -test.parallel is given. A package calls it in TestMain if its tests mostly wait for
+// servers and timeouts: the default, one per processor, is for tests that compute. Under
+// the race detector the number is halved. Parallel parses the flags.
 func Parallel(tests int) {
 	flag.Parse()
 	given := false
@@ -18,7 +17,7 @@ func Parallel(tests int) {
 		tests = (tests + 1) / 2 // each takes several times the processor time
 	}
 	if !given {
-		// The flag is there in every test binary, and takes every number above 0.
+		// Every test binary has the flag, which accepts every number above 0.
 		_ = flag.Set("test.parallel", strconv.Itoa(tests))
 	}
 }

@@ -10,23 +10,23 @@ import (
 	"locklab/harness"
 )
 
-// processWide lets one check at a time disturb the process. What it guards,
-// GOMAXPROCS and the collector, belongs to the process, and so must the lock.
+// processWide lets one check at a time disturb the process: GOMAXPROCS and the collector
+// belong to the process, so the mutex does, too.
 var processWide sync.Mutex
 
-// The disturbances, in turn. Each takes goroutines off their processors
-// wherever they happen to be.
+// The disturbances, in turn. Each takes goroutines off their processors at arbitrary
+// points.
 var disturbances = []func(){
 	func() { runtime.GOMAXPROCS(1) },
 	func() { runtime.GC() },
 	func() { runtime.GOMAXPROCS(2) },
 	func() { runtime.KeepAlive(make([]byte, 1<<18)) },
-	func() { runtime.GOMAXPROCS(4) }, // more, perhaps, than the machine has
+	func() { runtime.GOMAXPROCS(4) }, // possibly more than the machine has
 	func() { runtime.GC() },
 }
 
-// startPerturbation disturbs all goroutines of the process, at random times, until
-// stop is called.
+// startPerturbation disturbs all goroutines of the process, at random times, until stop
+// is called.
 func startPerturbation() (stop func()) {
 	processWide.Lock()
 	before := runtime.GOMAXPROCS(0)
@@ -50,10 +50,9 @@ func startPerturbation() (stop func()) {
 	}
 }
 
-// preemptionLocal checks exclusion, between readers and writers too, in a
-// process that is disturbed all the time. Busy waiters are left out: on one
-// processor each acquisition would take them the 10 ms after which they are
-// preempted.
+// preemptionLocal checks exclusion, also between readers and writers, in a process with
+// constant disturbance. Busy waiters are left out: on one processor each acquisition
+// would take the 10 ms until they are preempted.
 func preemptionLocal(ctx context.Context, s Subject) error {
 	calm := []shape{
 		{workers: atMost(s.Variant, 2)},

@@ -2,5 +2,4 @@
 
 package locktest
 
-// raceDetector says whether the race detector watches.
 const raceDetector = false

@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// raceChild names the environment variable that makes this binary a child that
-// drives one lock. A race would fail the test that meets it, so the test that
-// wants one watches it from outside.
+// raceChild names the environment variable that makes this binary a child that drives one
+// lock. A race would fail the test in its process, so a test that wants one runs it in a
+// child.
 const raceChild = "LOCKTEST_RACE_CHILD"
 
-// raceExit is the exit status of a process in which the race detector has
-// reported something (GORACE exitcode).
+// raceExit is the exit status of a process with a report of the race detector (GORACE
+// exitcode).
 const raceExit = 66
 
 func TestMain(m *testing.M) {
@@ -31,9 +31,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// driveForRace runs the check of a rule that guards plain memory. What the
-// check itself says is no matter here. A broken lock has much time on a busy
-// machine: its process ends with the first report.
+// driveForRace runs the check of a rule that guards plain memory, and ignores its result.
+// A broken lock has much time on a busy machine: its process ends with the first report.
 func driveForRace(name string) {
 	lock, rule, _ := strings.Cut(name, "/")
 	for _, b := range slices.Concat(correct, breakages) {
@@ -48,7 +47,6 @@ func driveForRace(name string) {
 	panic("no such lock or rule: " + name)
 }
 
-// raceStress returns how long the lock of that name is tried.
 func raceStress(lock string) time.Duration {
 	if slices.ContainsFunc(correct, func(b breakage) bool { return b.name == lock }) {
 		return DefaultStress
@@ -61,9 +59,9 @@ type raceTest struct {
 	races bool
 }
 
-// raceTests has every correct lock, and for each kind of lock at least one that
-// does not synchronize. An optimistic reader has none: what it guards is atomic,
-// so the detector has nothing to say.
+// raceTests has every correct lock, and for each kind of lock at least one that does not
+// synchronize. Optimistic readers have no such entry: their guarded data is atomic, so
+// the detector reports nothing.
 var raceTests = []raceTest{
 	{"mutex/lost-update", false},
 	{"no-op/lost-update", true},
@@ -82,8 +80,6 @@ var raceTests = []raceTest{
 	{"sequence/read-snapshot", false},
 }
 
-// TestRaceDetector shows that under -race the suite's own memory accesses tell
-// a lock that synchronizes from one that does not.
 func TestRaceDetector(t *testing.T) {
 	for _, b := range correct {
 		if !slices.ContainsFunc(raceTests, func(r raceTest) bool { return !r.races && strings.HasPrefix(r.lock, b.name+"/") }) {

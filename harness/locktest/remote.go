@@ -10,8 +10,6 @@ import (
 	"locklab/harness"
 )
 
-// crowds returns how workers of a remote lock spread over clients: one alone,
-// each with its own client, and several behind each client.
 func crowds(v *harness.Variant) []crowd {
 	out := []crowd{{1, 1}}
 	if n := atMost(v, 4); n > 1 {
@@ -20,13 +18,12 @@ func crowds(v *harness.Variant) []crowd {
 	return out
 }
 
-// A crowd is workers, so many per client.
 type crowd struct{ workers, per int }
 
 func (c crowd) String() string { return fmt.Sprintf("workers=%d per-client=%d", c.workers, c.per) }
 
-// eachCrowd runs check in a new fixture for every crowd, with all of the stress
-// time, since an acquisition takes long, and says for which it failed.
+// eachCrowd runs check in a new fixture for every crowd and names the crowd in its error.
+// Each has all of the stress time, since an acquisition takes long.
 func eachCrowd(ctx context.Context, s Subject, check func(r *fixture, lim limits) error) error {
 	for _, c := range crowds(s.Variant) {
 		lim := limits{window: s.stress(), patience: s.patience()}
@@ -43,9 +40,8 @@ func eachCrowd(ctx context.Context, s Subject, check func(r *fixture, lim limits
 	return nil
 }
 
-// visit takes the lock as worker i, calls stay with the lease, and releases it.
-// A wait that ends with ctx is an error; drive watches for locks that are
-// stuck.
+// visit takes the lock as worker i, calls stay with the lease, and releases it. A wait
+// that ends with ctx is an error; drive watches for stuck locks.
 func (r *fixture) visit(ctx context.Context, i int, stay func(harness.Lease) error) error {
 	lease, err := r.sessions[i].Lock(ctx)
 	if err != nil {
@@ -59,8 +55,8 @@ func (r *fixture) visit(ctx context.Context, i int, stay func(harness.Lease) err
 	return errors.Join(err, r.unlock(lease))
 }
 
-// linger passes time inside: mostly none, now and then a while, so that the
-// requests of others meet a held lock.
+// linger passes time inside: mostly none, sometimes 2 ms, so that others request a held
+// lock.
 func linger(uses uint64) {
 	if uses%4 == 3 {
 		time.Sleep(2 * time.Millisecond)
@@ -95,7 +91,7 @@ func exclusionRemote(ctx context.Context, s Subject) error {
 
 func lostUpdateRemote(ctx context.Context, s Subject) error {
 	return eachCrowd(ctx, s, func(r *fixture, lim limits) error {
-		var n uint64 // plain memory, guarded by the lock and nothing else
+		var n uint64 // plain memory, guarded only by the lock
 		uses, err := drive(ctx, len(r.sessions), lim, func(ctx context.Context, i int) error {
 			return r.visit(ctx, i, func(harness.Lease) error {
 				seen := n
@@ -111,7 +107,7 @@ func lostUpdateRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// reuseRemote runs without contention, where the order of acquisitions is known.
+// reuseRemote runs without contention, so the order of acquisitions is known.
 func reuseRemote(ctx context.Context, s Subject) error {
 	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(r.atMost(3), 2); err != nil {
@@ -128,11 +124,10 @@ func reuseRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// fifoRemote queues workers up that have a client each, and then more workers.
 func fifoRemote(ctx context.Context, s Subject) error {
 	for _, c := range []crowd{{queue, 1}, {throngs, perClient}} {
-		// The last of the trials has gaps 16 times as long: longer than a process of
-		// a busy machine is kept from running.
+		// The last of the trials has gaps 16 times as long: longer than a busy
+		// machine keeps a process from running.
 		gap := max(140*time.Millisecond/time.Duration(c.workers), 14*time.Millisecond)
 		err := inFixture(ctx, s, func(r *fixture) error {
 			if err := r.fill(r.atMost(c.workers), c.per); err != nil {
@@ -156,8 +151,8 @@ func fencingRemote(ctx context.Context, s Subject) error {
 	return remoteReaders(readFencing)(ctx, s)
 }
 
-// writersFencing lets some waiters give up, and some rounds start with no waiter
-// in line, since recipes take another path then.
+// writersFencing makes some waiters give up, and starts some rounds with an empty queue,
+// since recipes take another path then.
 func writersFencing(ctx context.Context, s Subject) error {
 	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(r.atMost(4), 2); err != nil {
@@ -187,7 +182,6 @@ func writersFencing(ctx context.Context, s Subject) error {
 	})
 }
 
-// fencedHold tries for a short time, and then with patience.
 func (r *fixture) fencedHold(ctx context.Context, i int, rise func(int, uint64) error) error {
 	stay := func(l harness.Lease) error {
 		time.Sleep(time.Millisecond)

@@ -34,14 +34,13 @@ func cancelRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// A grant is what a Lock returned.
 type grant struct {
 	lease harness.Lease
 	err   error
 }
 
-// wait starts Lock as worker i in a goroutine of its own. It waits under ctx
-// alone; the caller must end ctx or let it have the lock.
+// wait starts Lock as worker i in a new goroutine. It waits under ctx alone; the caller
+// must end ctx or release the lock.
 func (r *fixture) wait(ctx context.Context, i int) <-chan grant {
 	got := make(chan grant, 1)
 	go func() {
@@ -51,7 +50,6 @@ func (r *fixture) wait(ctx context.Context, i int) <-chan grant {
 	return got
 }
 
-// answer returns what a Lock whose context has ended returned.
 func (r *fixture) answer(got <-chan grant) (grant, error) {
 	select {
 	case g := <-got:
@@ -61,7 +59,6 @@ func (r *fixture) answer(got <-chan grant) (grant, error) {
 	}
 }
 
-// gaveUp checks that Lock returned the error of its context.
 func (r *fixture) gaveUp(ctx context.Context, got <-chan grant) error {
 	g, err := r.answer(got)
 	switch {
@@ -96,7 +93,6 @@ func giveUpAtDeadline(r *fixture) error {
 	return errors.Join(err, r.unlock(lease))
 }
 
-// cancelledInQueue takes the middle one of three out of the queue.
 func cancelledInQueue(r *fixture) error {
 	lease, err := r.lock(0)
 	if err != nil {
@@ -122,7 +118,6 @@ func cancelledInQueue(r *fixture) error {
 	return r.unlock(g.lease)
 }
 
-// cancelledAtRelease lets the end of the wait and the grant race.
 func cancelledAtRelease(r *fixture) error {
 	for k := range 10 {
 		lease, err := r.lock(0)
@@ -134,7 +129,7 @@ func cancelledAtRelease(r *fixture) error {
 		got := r.wait(ctx, i)
 		time.Sleep(time.Duration(k) * 2 * time.Millisecond)
 		if k%2 == 0 {
-			cancel() // the waiter has yet to notice when the lock is released
+			cancel() // the waiter has not noticed yet when the lock is released
 		} else {
 			go cancel()
 		}
@@ -145,7 +140,7 @@ func cancelledAtRelease(r *fixture) error {
 		switch {
 		case err != nil:
 			return err
-		case g.err == nil: // it was granted first: fine
+		case g.err == nil: // the grant came first: correct
 			err = r.unlock(g.lease)
 		case !errors.Is(g.err, context.Canceled):
 			err = fmt.Errorf("gave up with %w, not the context's error", g.err)

@@ -39,7 +39,6 @@ func permitsRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// countPermits takes all permits and checks that there is not one more.
 func (r *fixture) countPermits(permits int) error {
 	var leases []harness.Lease
 	for i := range permits {
@@ -85,6 +84,4 @@ func reentrantRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// heldByOwner checks that the lock of worker 0 keeps the others out, in its own
-// client and in another one.
 func (r *fixture) heldByOwner() error { return atOnce([]int{1, 2}, r.held) }

@@ -12,11 +12,10 @@ import (
 	"time"
 )
 
-// leakPatience is how long goroutines that have been told to end may take.
 const leakPatience = 5 * time.Second
 
 func closeRemote(ctx context.Context, s Subject) error {
-	// Once to warm up: what a library starts once for the whole process is no leak.
+	// A warm-up: goroutines that a library starts once per process are no leak.
 	if err := busyRoom(ctx, s); err != nil {
 		return err
 	}
@@ -31,8 +30,8 @@ func closeRemote(ctx context.Context, s Subject) error {
 	return leaked(key, before)
 }
 
-// labelled runs f in a goroutine of its own with a label, which the goroutines that it
-// begins inherit: so checks that run beside each other know theirs.
+// labelled runs f in a new goroutine with a label, which the goroutines that it starts
+// inherit. So concurrent checks can identify their own.
 func labelled(ctx context.Context, key string, f func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -44,8 +43,8 @@ func labelled(ctx context.Context, key string, f func() error) error {
 
 const label = "locktest"
 
-// busyRoom uses everything that may start goroutines: leases, waiters, waiters
-// that give up, and sessions that close while others go on.
+// busyRoom uses everything that may start goroutines: leases, waiters, waiters that give
+// up, and sessions that close while others continue.
 func busyRoom(ctx context.Context, s Subject) error {
 	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(r.atMost(3), 2); err != nil {
@@ -79,9 +78,9 @@ func busyRoom(ctx context.Context, s Subject) error {
 	})
 }
 
-// leaked returns an error with the stacks of the goroutines that f of [labelled] has
-// begun and that do not go away: those that carry the label; and more than before of
-// those that carry none, as what timers begin, and what that begins.
+// leaked returns an error with the stacks of leaked goroutines of f in [labelled]. These
+// are the goroutines with the label, and any without a label beyond before, since timers
+// start goroutines without labels.
 func leaked(key string, before map[string]int) error {
 	for deadline := time.Now().Add(leakPatience); ; time.Sleep(10 * time.Millisecond) {
 		others, left, err := goroutines(key)
@@ -103,8 +102,6 @@ func leaked(key string, before map[string]int) error {
 	}
 }
 
-// goroutines returns where the goroutines without a label are, how many in each place,
-// and where those with the given one. Tests themselves have none and are left out.
 func goroutines(key string) (bare map[string]int, own []string, err error) {
 	var out bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&out, 1); err != nil {

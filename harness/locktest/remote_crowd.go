@@ -11,18 +11,18 @@ import (
 	"locklab/harness"
 )
 
-// A remote acquisition takes milliseconds: what a check of a local lock does a
-// hundred thousand times one of a remote lock does some hundred times, with
-// more waiters instead. Not covered: counters of more than eight bits, and what
-// happens more seldom than once in a hundred times.
+// A remote acquisition takes milliseconds. So these checks use some hundred acquisitions
+// instead of the hundred thousand of local locks, and more waiters. Not covered are
+// counters of more than eight bits, and faults that occur less often than once in a
+// hundred times.
 const (
-	throngs      = 20 // workers that wait at the same time
+	throngs      = 20 // simultaneous waiters
 	throngRounds = 3
 	perClient    = 7 // workers of each client
 )
 
-// crowdRemote lets more workers wait than a lock may have been made for: they
-// ask while it is held, and no worker asks twice before all have had it.
+// crowdRemote makes more workers wait than a lock may have been designed for: they ask
+// while it is held, and no worker asks twice before all have had it.
 func crowdRemote(ctx context.Context, s Subject) error {
 	n := atMost(s.Variant, throngs)
 	if n < 2 {
@@ -48,8 +48,6 @@ func crowdRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// gather lets one worker hold the lock for a while and all others ask for it
-// meanwhile, each once; as readers and writers alternately if readers is set.
 func (r *fixture) gather(hold time.Duration, readers bool) error {
 	order := rand.Perm(len(r.sessions))
 	var a rwInside
@@ -81,13 +79,12 @@ func (r *fixture) gather(hold time.Duration, readers bool) error {
 	return err
 }
 
-// leave checks a lease that holds the lock, releases it and checks its end.
 func (r *fixture) leave(l harness.Lease) error {
 	return errors.Join(alive(l), r.unlock(l), r.ended(l))
 }
 
-// wakeUpRemote lets waiters wait for a time that is long for them, with no other
-// worker that could make up for a lost message: one, and three of several clients.
+// wakeUpRemote makes one waiter, and then three of several clients, wait for a long time,
+// with no other worker that could make up for a lost message.
 func wakeUpRemote(ctx context.Context, s Subject) error {
 	n := atMost(s.Variant, 4)
 	if n < 2 {
@@ -109,9 +106,6 @@ func wakeUpRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// enduranceRemote uses one lock for some hundred acquisitions, as fast as it
-// goes, by one client and by two, and checks the permits of a lock that has
-// some.
 func enduranceRemote(ctx context.Context, s Subject) error {
 	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(r.atMost(3), 2); err != nil {
@@ -140,8 +134,8 @@ func enduranceRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// longRemoteLife is how often a remote lock is acquired, if the stress time
-// allows: more than a counter of eight bits can count.
+// longRemoteLife is the number of acquisitions of a remote lock, if the stress time
+// allows: more than the range of a counter of eight bits.
 const longRemoteLife = 300
 
 func (r *fixture) gatherIfMany() error {
@@ -151,8 +145,6 @@ func (r *fixture) gatherIfMany() error {
 	return r.gather(soon/8, false)
 }
 
-// starvationRemote lets workers contend without a pause until each has had some
-// acquisitions.
 func starvationRemote(ctx context.Context, s Subject) error {
 	n := atMost(s.Variant, 5)
 	return inFixture(ctx, s, func(r *fixture) error {
@@ -186,15 +178,13 @@ func starvationRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// How many acquisitions of each worker are enough, and how many are too many, on
-// average, if one has not had so many.
+// Each worker needs fairRemoteHolds acquisitions. More than unfairRemoteHolds per worker
+// on average are too many if one has not had them.
 const (
 	fairRemoteHolds   = 4
 	unfairRemoteHolds = 40
 )
 
-// readCountRemote lets readers in, and a writer wait for them. They leave one by
-// one, and the writer must not get in before the last.
 func readCountRemote(ctx context.Context, s Subject) error {
 	n := atMost(s.Variant, throngs)
 	if n < 2 {
@@ -216,7 +206,6 @@ func readCountRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// writerBehind lets the last worker wait for so many readers.
 func (r *fixture) writerBehind(readers int) error {
 	leases := make([]harness.Lease, readers)
 	for k := range leases {
@@ -240,7 +229,7 @@ func (r *fixture) writerBehind(readers int) error {
 	var errs []error
 	for k, lease := range leases {
 		if k == readers-1 {
-			time.Sleep(soon / 8) // the writer may come in too early
+			time.Sleep(soon / 8) // a broken lock may admit the writer too early
 		}
 		inside.Add(-1)
 		errs = append(errs, r.leave(lease))
@@ -255,8 +244,8 @@ func (r *fixture) writerBehind(readers int) error {
 	return errors.Join(append(errs, r.leave(g.lease))...)
 }
 
-// cancelManyRemote lets many waiters give up, and some at the moment of the
-// grant. Of a lock with permits all must be there afterwards, and not one more.
+// cancelManyRemote makes many waiters give up, some at the moment of the grant. A lock
+// with permits must have all of them afterwards, and not one more.
 func cancelManyRemote(ctx context.Context, s Subject) error {
 	permits := max(1, s.Variant.Traits.Permits)
 	n := atMost(s.Variant, 12)
@@ -284,16 +273,15 @@ func cancelManyRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// How many waits are given up: so many if the stress time allows, and in any case
-// some.
+// The number of abandoned waits: manyGiveUp if the stress time allows, and someGiveUp at
+// least.
 const (
 	manyGiveUp = 300
 	someGiveUp = 64
 )
 
-// giveUpTogether lets all other workers wait for permits that are taken and give
-// up, in every second round while the permits are released. It returns how many
-// gave up.
+// giveUpTogether makes all other workers wait for taken permits and give up, in every
+// second round while the permits are released. It returns the number that gave up.
 func (r *fixture) giveUpTogether(permits, round int) (int, error) {
 	var leases []harness.Lease
 	for i := range permits {

@@ -11,8 +11,8 @@ import (
 	"locklab/harness"
 )
 
-// inCompany runs check in a fixture of three workers: 0 and 1 behind one client,
-// 2 behind another.
+// inCompany runs check in a fixture of three workers: 0 and 1 behind one client, 2 behind
+// another.
 func inCompany(ctx context.Context, s Subject, check func(r *fixture) error) error {
 	if n := atMost(s.Variant, 3); n < 3 {
 		return NotApplicable(fmt.Sprintf("needs three workers: the lock serves at most %d", n))
@@ -45,8 +45,6 @@ func ownerRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// atOnce returns the error of the first of workers, in their order, that check
-// finds something wrong with.
 func atOnce(workers []int, check func(worker int) error) error {
 	errs := make([]error, len(workers))
 	var wg sync.WaitGroup
@@ -57,7 +55,6 @@ func atOnce(workers []int, check func(worker int) error) error {
 	return cmp.Or(errs...)
 }
 
-// staleUnlock checks that a stale lease cannot release the lock of worker next.
 func (r *fixture) staleUnlock(stale harness.Lease, next int) error {
 	lease, err := r.lock(next)
 	if err != nil {
@@ -75,7 +72,6 @@ func (r *fixture) staleUnlock(stale harness.Lease, next int) error {
 	return r.unlock(lease)
 }
 
-// refused checks that Unlock of a lease without a lock wraps ErrNotHeld.
 func (r *fixture) refused(l harness.Lease, what string) error {
 	ctx, cancel := r.patient()
 	defer cancel()
@@ -136,7 +132,6 @@ func leaseRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// alive checks a lease that holds the lock.
 func alive(l harness.Lease) error {
 	if err := l.Err(); err != nil {
 		return fmt.Errorf("a lease that holds the lock has Err %w, want nil", err)
@@ -152,7 +147,6 @@ func alive(l harness.Lease) error {
 	return nil
 }
 
-// ended checks a lease that has been released.
 func (r *fixture) ended(l harness.Lease) error {
 	select {
 	case <-l.Done():
@@ -195,8 +189,8 @@ func tryRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// How often a held lock is tried: so often if the stress time allows, and in any
-// case a few times.
+// The number of tries of a held lock: manyTries if the stress time allows, and fewTries
+// at least.
 const (
 	manyTries = 300
 	fewTries  = 10
@@ -208,7 +202,6 @@ func (r *fixture) try(i int) (harness.Lease, error) {
 	return r.sessions[i].(harness.TrySession).TryLock(ctx)
 }
 
-// tryRefused checks TryLock of a held lock.
 func (r *fixture) tryRefused(i int) error {
 	switch lease, err := r.try(i); {
 	case err == nil:

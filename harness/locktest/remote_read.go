@@ -11,8 +11,6 @@ import (
 	"locklab/harness/oracle"
 )
 
-// claimsRemote checks that a lock claims what its sessions can do, and the other
-// way round.
 func claimsRemote(ctx context.Context, s Subject) error {
 	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(1, 1); err != nil {
@@ -29,8 +27,6 @@ func claimsRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// remoteReaders turns a check of readers into one that does not apply to a lock
-// that has none.
 func remoteReaders(check func(ctx context.Context, s Subject) error) func(ctx context.Context, s Subject) error {
 	return func(ctx context.Context, s Subject) error {
 		err := inFixture(ctx, s, func(r *fixture) error {
@@ -49,7 +45,6 @@ func remoteReaders(check func(ctx context.Context, s Subject) error) func(ctx co
 	}
 }
 
-// A mode is how a session takes the lock.
 type mode bool
 
 const (
@@ -64,7 +59,6 @@ func (m mode) String() string {
 	return "Lock"
 }
 
-// enter calls Lock or RLock as worker i.
 func (r *fixture) enter(ctx context.Context, i int, m mode) (harness.Lease, error) {
 	if m == reading {
 		return r.sessions[i].(harness.RWSession).RLock(ctx)
@@ -72,7 +66,6 @@ func (r *fixture) enter(ctx context.Context, i int, m mode) (harness.Lease, erro
 	return r.sessions[i].Lock(ctx)
 }
 
-// get takes the lock as worker i, which may not be kept out for long.
 func (r *fixture) get(i int, m mode) (harness.Lease, error) {
 	ctx, cancel := r.patient()
 	defer cancel()
@@ -88,7 +81,6 @@ func (r *fixture) get(i int, m mode) (harness.Lease, error) {
 	return lease, nil
 }
 
-// keptOut returns an error unless worker i is kept out for a moment.
 func (r *fixture) keptOut(i int, m mode) error {
 	ctx, cancel := context.WithTimeout(r.ctx, soon)
 	defer cancel()
@@ -102,7 +94,6 @@ func (r *fixture) keptOut(i int, m mode) error {
 	return nil
 }
 
-// free checks that no worker holds the lock: each worker writes and reads.
 func (r *fixture) free() error {
 	for i := range r.sessions {
 		for _, m := range []mode{reading, writing, reading} {
@@ -118,8 +109,8 @@ func (r *fixture) free() error {
 	return nil
 }
 
-// readExclusionRemote tries first what does not depend on chance, and then lets
-// all contend and judges the times at which they were inside.
+// readExclusionRemote first tries steps that do not depend on chance. Then it lets all
+// contend and judges the times at which they were inside.
 func readExclusionRemote(ctx context.Context, s Subject) error {
 	if err := inCompany(ctx, s, apart); err != nil && !isNotApplicable(err) {
 		return err
@@ -133,8 +124,6 @@ func readExclusionRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// apart lets readers and a writer keep each other out, in both orders, within a
-// client and between two.
 func apart(r *fixture) error {
 	first, err := r.get(0, reading)
 	if err != nil {
@@ -169,8 +158,8 @@ func apart(r *fixture) error {
 	return r.free()
 }
 
-// mixed lets all workers write every fourth acquisition and read in between, each
-// lingering inside now and then, and returns which of them were inside when.
+// mixed makes all workers write every fourth acquisition and read in between, sometimes
+// lingering inside. It returns the holds of all workers.
 func (r *fixture) mixed(ctx context.Context, lim limits, linger time.Duration) ([]oracle.Hold, error) {
 	n := len(r.sessions)
 	p, epoch := newPace(n, false), time.Now()
@@ -201,7 +190,6 @@ func (r *fixture) mixed(ctx context.Context, lim limits, linger time.Duration) (
 	return holds, nil
 }
 
-// violated turns what the oracle found into an error.
 func violated(vs []harness.Violation) error {
 	if len(vs) == 0 {
 		return nil
@@ -209,8 +197,6 @@ func violated(vs []harness.Violation) error {
 	return fmt.Errorf("%s (%d times)", vs[0].Detail, vs[0].Count)
 }
 
-// readersShareRemote lets readers enter one after the other, of one client and
-// of others, and leave in the same order.
 func readersShareRemote(ctx context.Context, s Subject) error {
 	n := atMost(s.Variant, 4)
 	if n < 2 {
@@ -239,7 +225,6 @@ func readersShareRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// writerProgressRemote is writerProgress for sessions, whose waits can end.
 func writerProgressRemote(ctx context.Context, s Subject) error {
 	n := atMost(s.Variant, throng)
 	if n < 3 {
@@ -276,8 +261,6 @@ func writerProgressRemote(ctx context.Context, s Subject) error {
 // aBit leaves the processor to a client and its servers.
 func aBit() { time.Sleep(100 * time.Microsecond) }
 
-// writeAmong takes the lock as writer 0 while readers keep coming, which entries
-// counts.
 func (r *fixture) writeAmong(ctx context.Context, entries *atomic.Uint64, n uint64) error {
 	for range throngWrites {
 		for seen := entries.Load(); entries.Load() < seen+n; aBit() {

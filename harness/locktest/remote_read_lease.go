@@ -10,8 +10,6 @@ import (
 	"locklab/harness/oracle"
 )
 
-// readCancelRemote lets readers give up that wait for a writer, and writers that
-// wait for readers, while others wait behind them.
 func readCancelRemote(ctx context.Context, s Subject) error {
 	return inCompany(ctx, s, func(r *fixture) error {
 		for _, step := range []struct {
@@ -36,8 +34,6 @@ func readCancelRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// ask takes the lock as worker i in a goroutine of its own. It waits under ctx
-// alone; the caller must end ctx or let it have the lock.
 func (r *fixture) ask(ctx context.Context, i int, m mode) <-chan grant {
 	got := make(chan grant, 1)
 	go func() {
@@ -47,7 +43,6 @@ func (r *fixture) ask(ctx context.Context, i int, m mode) <-chan grant {
 	return got
 }
 
-// granted takes what ask was promised and releases it.
 func (r *fixture) granted(got <-chan grant) error {
 	g := <-got
 	if g.err != nil {
@@ -62,8 +57,6 @@ func readerGivesUpBefore(r *fixture) error {
 	return r.gaveUp(ctx, r.ask(ctx, 0, reading))
 }
 
-// givesUp lets worker 1 give up while worker 0 is inside and worker 2 waits
-// behind it.
 func (r *fixture) givesUp(inside, middle, last mode) error {
 	holder, err := r.get(0, inside)
 	if err != nil {
@@ -84,8 +77,8 @@ func (r *fixture) givesUp(inside, middle, last mode) error {
 	return r.granted(behind)
 }
 
-// gateOpens lets a reader wait behind a writer that gives up: only another
-// reader is inside then, which stays.
+// gateOpens makes a reader wait behind a writer that gives up: only another reader is
+// then inside, and it stays.
 func gateOpens(r *fixture) error {
 	holder, err := r.get(0, reading)
 	if err != nil {
@@ -107,7 +100,6 @@ func gateOpens(r *fixture) error {
 	return errors.Join(err, r.unlock(holder))
 }
 
-// readerGivesUpAtRelease lets the end of a reader's wait and its grant race.
 func readerGivesUpAtRelease(r *fixture) error {
 	for k := range 10 {
 		holder, err := r.get(0, writing)
@@ -118,7 +110,7 @@ func readerGivesUpAtRelease(r *fixture) error {
 		got := r.ask(ctx, 1+k/2%2, reading)
 		time.Sleep(time.Duration(k) * 2 * time.Millisecond)
 		if k%2 == 0 {
-			cancel() // the reader has yet to notice when the lock is released
+			cancel() // the reader has not noticed yet when the lock is released
 		} else {
 			go cancel()
 		}
@@ -128,7 +120,7 @@ func readerGivesUpAtRelease(r *fixture) error {
 		g, err := r.answer(got)
 		switch {
 		case err != nil:
-		case g.err == nil: // it was granted first: fine
+		case g.err == nil: // the grant came first: correct
 			err = r.unlock(g.lease)
 		case !errors.Is(g.err, context.Canceled):
 			err = fmt.Errorf("gave up with %w, not the context's error", g.err)
@@ -147,8 +139,6 @@ func readerGivesUpAtRelease(r *fixture) error {
 	return nil
 }
 
-// readLeaseRemote checks that a reader's lease is a lease like others, and that
-// its end is that of no other hold.
 func readLeaseRemote(ctx context.Context, s Subject) error {
 	return inCompany(ctx, s, func(r *fixture) error {
 		first, err := r.get(0, reading)
@@ -186,9 +176,8 @@ func readLeaseRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// staleReader checks that a reader's lease that has ended cannot end a writer's.
 func (r *fixture) staleReader(stale harness.Lease) error {
-	for _, i := range []int{2, 0} { // of another client, and the worker itself
+	for _, i := range []int{2, 0} { // of another client, and the same worker
 		writer, err := r.get(i, writing)
 		if err != nil {
 			return err
@@ -206,7 +195,6 @@ func (r *fixture) staleReader(stale harness.Lease) error {
 	return r.free()
 }
 
-// readFencing judges the tokens of readers and writers that contend.
 func readFencing(ctx context.Context, s Subject) error {
 	return eachCrowd(ctx, s, func(r *fixture, lim limits) error {
 		holds, err := r.mixed(ctx, lim, time.Millisecond)

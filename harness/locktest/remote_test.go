@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// remotePatience is enough for a server in memory, and bounds how long a lock
-// that is stuck on purpose takes. What is not stuck has more: see [hasty].
+// remotePatience is enough for a server in memory, and limits the time for a lock that is
+// stuck on purpose. Rules whose faults do not get stuck have more: see [hasty].
 func remotePatience(rule string) time.Duration {
 	switch rule {
 	case "exclusion", "lost-update", "fifo", "fencing":
@@ -20,7 +20,6 @@ func remotePatience(rule string) time.Duration {
 	return time.Second
 }
 
-// faults names the rule that must catch each fault.
 var faults = map[fault]string{
 	grantsAll: "exclusion", grantsAtRandom: "lost-update", losesWakeUps: "liveness", servesLast: "fifo",
 	leavesTicket: "cancel", dropsGrant: "cancel", ignoresContext: "cancel", hidesContextError: "cancel", takesWhenEnded: "cancel",
@@ -45,7 +44,7 @@ var faults = map[fault]string{
 
 func TestBrokenRemoteIsRejected(t *testing.T) {
 	var group errgroup.Group
-	group.SetLimit(8) // and not only as many as there are processors: they wait most of the time
+	group.SetLimit(8) // more than there are processors: they mostly wait
 	defer group.Wait()
 	for f, name := range faults {
 		group.Go(func() error {

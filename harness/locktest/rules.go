@@ -6,7 +6,7 @@ import (
 	"locklab/harness"
 )
 
-// Rules lists every promise, the ones that others rest on first.
+// Rules lists every promise; rules that others depend on come first.
 var Rules = []Rule{
 	liveness,
 	{
@@ -217,7 +217,6 @@ func isRemote(v *harness.Variant) bool { return v.Remote != nil }
 
 func isRemoteReadWrite(v *harness.Variant) bool { return isRemote(v) && isReadWrite(v) }
 
-// either picks the check that fits the kind of lock.
 func either(local, remote func(context.Context, Subject) error) func(context.Context, Subject) error {
 	return func(ctx context.Context, s Subject) error {
 		if s.Variant.Local != nil {

@@ -12,7 +12,6 @@ import (
 	"locklab/harness"
 )
 
-// A shape is one way to drive a local lock.
 type shape struct {
 	workers int
 	wait    harness.WaitPolicy
@@ -23,10 +22,10 @@ func (sh shape) String() string {
 	return fmt.Sprintf("workers=%d wait=%s pin=%s", sh.workers, sh.wait, sh.pin)
 }
 
-// shapes returns the ways to drive v: several worker counts, workers that are
-// locked to their threads, and for a lock that polls every other wait policy
-// too. Busy waiters need a processor for each; those that give their thread up
-// are locked to it, which is what they are for.
+// shapes returns the ways to drive v: several worker counts, workers locked to their
+// threads, and for a lock that polls every other wait policy too. Busy waiters need a
+// processor each. Waiters that yield their thread are locked to it, as the policy
+// intends.
 func shapes(v *harness.Variant) []shape {
 	var out []shape
 	add := func(workers int, wait harness.WaitPolicy, pin harness.Pin) {
@@ -48,11 +47,9 @@ func shapes(v *harness.Variant) []shape {
 	return out
 }
 
-// spare returns how many permits must be taken so that one is left.
+// spare returns the number of permits to take so that one is left.
 func spare(v *harness.Variant) int { return max(0, v.Traits.Permits-1) }
 
-// atMost returns n, or fewer if the lock serves fewer beside the workers that take the
-// spare permits.
 func atMost(v *harness.Variant, n int) int {
 	if most := v.Traits.MaxWorkers; most > 0 {
 		return max(1, min(n, most-spare(v)))
@@ -60,8 +57,8 @@ func atMost(v *harness.Variant, n int) int {
 	return n
 }
 
-// handles returns a new lock's handles, one per worker. Of a lock with several
-// permits all but one are taken and kept: what is left is a lock like others.
+// handles returns a new lock's handles, one per worker. If the lock has several permits,
+// all but one are taken and kept, so that it behaves like other locks.
 func (sh shape) handles(ctx context.Context, s Subject) ([]sync.Locker, error) {
 	hs := sh.all(s.Variant, sh.workers+spare(s.Variant))
 	own, taken := hs[:sh.workers], hs[sh.workers:]
@@ -76,9 +73,8 @@ func (sh shape) handles(ctx context.Context, s Subject) ([]sync.Locker, error) {
 	})
 }
 
-// all returns a new lock's n handles.
 func (sh shape) all(v *harness.Variant, n int) []sync.Locker {
-	nodes := make([]int, n) // two, for a lock that has one way for workers of a node and another for the rest
+	nodes := make([]int, n) // two, for a lock that treats workers of its node differently
 	for i := range nodes {
 		nodes[i] = i % 2
 	}
@@ -90,20 +86,18 @@ func (sh shape) all(v *harness.Variant, n int) []sync.Locker {
 	return hs
 }
 
-// A rig is a new lock and how to drive it once.
 type rig struct {
 	hs  []sync.Locker
 	p   *pace
 	lim limits
 }
 
-// drive lets every worker repeat use within the rig's limits.
 func (r *rig) drive(ctx context.Context, use func(i int) error) ([]uint64, error) {
 	return drive(ctx, len(r.hs), r.lim, func(_ context.Context, i int) error { return use(i) })
 }
 
-// eachShape runs check on a new lock of every shape and says in which it
-// failed. The limits have no end: check sets one.
+// eachShape runs check on a new lock of every shape and names the shape in its error. The
+// limits have no end: check sets one.
 func eachShape(ctx context.Context, s Subject, check func(ctx context.Context, r *rig) error) error {
 	for _, sh := range shapes(s.Variant) {
 		if err := sh.once(ctx, s, limits{}, false, check); err != nil {
@@ -113,7 +107,6 @@ func eachShape(ctx context.Context, s Subject, check func(ctx context.Context, r
 	return nil
 }
 
-// once runs check on a new lock.
 func (sh shape) once(ctx context.Context, s Subject, lim limits, thinks bool, check func(ctx context.Context, r *rig) error) error {
 	hs, err := sh.handles(ctx, s)
 	if err == nil {
@@ -126,16 +119,14 @@ func (sh shape) once(ctx context.Context, s Subject, lim limits, thinks bool, ch
 	return nil
 }
 
-// eachRound divides the stress time among the shapes, and among rounds in each
-// of them. Every round has a new lock and new goroutines: most races are seen
-// soon after a start or not for long. Every other round has pauses between
-// acquisitions, since a queue that is never empty hides what happens when it
-// becomes so.
+// eachRound divides the stress time among the shapes, and among rounds in each of them.
+// Every round has a new lock and new goroutines: most races appear soon after a start or
+// not for long. Every other round has pauses between acquisitions, since a queue that is
+// never empty hides faults that happen when it becomes empty.
 func eachRound(ctx context.Context, s Subject, check func(ctx context.Context, r *rig) error) error {
 	return roundsOf(ctx, s, shapes(s.Variant), check)
 }
 
-// roundsOf is eachRound with the given shapes.
 func roundsOf(ctx context.Context, s Subject, all []shape, check func(ctx context.Context, r *rig) error) error {
 	share := s.stress() / time.Duration(len(all))
 	window := max(share/10, 4*time.Millisecond)
@@ -154,16 +145,13 @@ func roundsOf(ctx context.Context, s Subject, all []shape, check func(ctx contex
 	return nil
 }
 
-// alone runs steps in a goroutine of their own. There is no contention, so a step that
-// waits has met a lock that does not open; stuck says for which reason it
-// should have.
+// alone runs steps in a new goroutine. There is no contention, so a waiting step means
+// that the lock does not open; stuck explains why it should.
 func alone(ctx context.Context, s Subject, stuck string, steps func() error) error {
 	_, err := drive(ctx, 1, limits{uses: 1, patience: s.patience()}, func(context.Context, int) error { return steps() })
 	return notStuck(err, stuck)
 }
 
-// notStuck turns an error that names the workers that are stuck into one that says why that is
-// against the rule.
 func notStuck(err error, why string) error {
 	var stuck *stuckError
 	if errors.As(err, &stuck) {
@@ -172,13 +160,13 @@ func notStuck(err error, why string) error {
 	return err
 }
 
-// aMoment is how long a check of a local lock waits to see that something does
-// not happen.
+// aMoment is how long a check of a local lock waits to see that something does not
+// happen.
 const aMoment = 5 * time.Millisecond
 
-// shutOut checks that enter waits until leave has been called: leave is called
-// after a moment, and enter must not have returned by then. It returns once
-// both have, or with the error that begins with what.
+// shutOut checks that enter waits until leave has been called: it calls leave after a
+// moment, and enter must not have returned by then. It returns once both have returned,
+// or with an error that begins with what.
 func shutOut(ctx context.Context, s Subject, what string, enter, leave func()) error {
 	entered := make(chan struct{})
 	_, err := drive(ctx, 2, limits{uses: 1, patience: s.patience()}, func(_ context.Context, i int) error {

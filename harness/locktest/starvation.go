@@ -9,21 +9,20 @@ import (
 	"time"
 )
 
-// fairHolds of each worker are enough.
 const fairHolds = 20
 
-// unfair is how often all others may take the lock while one waits, and for how long.
+// unfair is the limit for one wait: the acquisitions by all others and the time.
 type unfair struct {
 	holds    uint64
 	patience time.Duration
 }
 
-// tooUnfair also allows for the operating system to keep a waiter from running while
-// others acquire in a microsecond each.
+// tooUnfair tolerates that the operating system keeps a waiter from running while others
+// acquire in a microsecond each.
 var tooUnfair = unfair{10_000, time.Second}
 
-// starvationLocal lets workers contend without a pause until each of them has had
-// some acquisitions.
+// starvationLocal makes workers contend without a pause until each of them has had some
+// acquisitions.
 func starvationLocal(ctx context.Context, s Subject) error {
 	for _, n := range []int{few, many} {
 		sh := shape{workers: atMost(s.Variant, n)}
@@ -31,8 +30,9 @@ func starvationLocal(ctx context.Context, s Subject) error {
 			return err
 		}
 	}
-	// One greedy worker starves another in a lock that is free for a moment only: of 3,000
-	// attempts of the other about one succeeds. Several do in a lock that sets waiters aside.
+	// One greedy worker starves another on a lock that is free for only a moment:
+	// about one of 3,000 attempts of the other succeeds. If the lock sets waiters
+	// aside, several greedy workers starve it, too.
 	for _, c := range []struct {
 		workers int
 		hold    func()
@@ -50,12 +50,12 @@ func starvationLocal(ctx context.Context, s Subject) error {
 	return nil
 }
 
-// greedy lets worker 0 ask for the lock now and then, while each other worker takes it
-// again as soon as it has left it.
+// greedy makes worker 0 ask for the lock at intervals, while each other worker retakes it
+// immediately after each release.
 func greedy(ctx context.Context, r *rig, hold func(), limit unfair) error {
 	const turns = 15
 	var taken atomic.Uint64 // acquisitions of the others
-	var waits atomic.Bool   // worker 0 does
+	var waits atomic.Bool   // whether worker 0 waits
 	var wait turn           // of worker 0
 	_, err := r.drive(ctx, func(i int) error {
 		if i > 0 {
@@ -90,8 +90,8 @@ func greedy(ctx context.Context, r *rig, hold func(), limit unfair) error {
 	return err
 }
 
-// everyWorkerGets counts acquisitions from when all workers have asked for the
-// lock. The holder yields, so that the others keep asking.
+// everyWorkerGets counts acquisitions once all workers have asked for the lock. The
+// holder yields, so that the others keep asking.
 func everyWorkerGets(ctx context.Context, r *rig) error {
 	n := len(r.hs)
 	last := make([]turn, n)
@@ -130,21 +130,19 @@ func everyWorkerGets(ctx context.Context, r *rig) error {
 	return err
 }
 
-// A turn is since when a worker waits for its turn.
 type turn struct {
 	uses  int // of this worker
 	taken atomic.Uint64
 	at    atomic.Int64
 }
 
-// begin begins a wait when the lock has been taken so often.
 func (t *turn) begin(taken uint64) {
 	t.taken.Store(taken)
 	t.at.Store(time.Now().UnixNano())
 }
 
-// starved returns how often the lock has been taken since the wait began, 0 if that is
-// not too much.
+// starved returns the number of acquisitions since the wait began, 0 if it is within the
+// limit.
 func (t *turn) starved(taken uint64, limit unfair) (ahead uint64) {
 	if from := t.taken.Load(); taken > from+limit.holds && time.Since(time.Unix(0, t.at.Load())) > limit.patience {
 		return taken - from

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// seldomTAS loads and stores in two steps, but only once in so many
-// acquisitions: what is wrong with it can be seen for some nanoseconds in a
-// millisecond.
+// seldomTAS loads and stores in two steps, but only once in many acquisitions: the fault
+// is visible for some nanoseconds per millisecond.
 type seldomTAS struct {
 	brokenTAS
 	calls atomic.Uint32
@@ -30,8 +29,8 @@ func (l *seldomTAS) Lock() {
 	l.held.Store(true)
 }
 
-// rejected returns the name of the first of the rules that rejects b within
-// stress, "" if none does.
+// rejected returns the name of the first of the rules that rejects b within stress, "" if
+// none does.
 func (b breakage) rejected(t *testing.T, stress time.Duration, rules ...string) string {
 	for _, name := range rules {
 		v, q := b.variant()
@@ -44,9 +43,9 @@ func (b breakage) rejected(t *testing.T, stress time.Duration, rules ...string) 
 	return ""
 }
 
-// TestStressFindsTheRare shows what make stress is for: a lock that its rules let
-// pass in many runs of DefaultStress, and reject in nearly every one of the time
-// that the environment gives, if the machine has nothing else to do.
+// TestStressFindsTheRare demonstrates make stress: its rules pass the lock in many runs
+// of DefaultStress. With the time from the environment they reject it in nearly every run
+// on an otherwise idle machine.
 func TestStressFindsTheRare(t *testing.T) {
 	stress, err := stressFromEnv()
 	if err != nil {
@@ -56,7 +55,7 @@ func TestStressFindsTheRare(t *testing.T) {
 		t.Skip(StressEnv + " says how long to try: make stress sets it")
 	}
 	b := breakage{name: "seldom", local: shared(func(q *quitter) sync.Locker { return &seldomTAS{brokenTAS: brokenTAS{q: q}} })}
-	const most = 20 // on a machine that is busy with other things
+	const most = 20 // for a machine that is busy with other things
 	for run := range most {
 		if name := b.rejected(t, stress, "lost-update", "preemption"); name != "" {
 			t.Logf("rejected in run %d of %v by the rule %s", 1+run, stress, name)

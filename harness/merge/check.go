@@ -10,8 +10,6 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// check reports the first reason why parts, in the order of their ranks, are not those
-// of one run.
 func check(parts []*resultfile.Run) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{harness.ErrUsage}, args...)...)
@@ -46,7 +44,6 @@ func check(parts []*resultfile.Run) error {
 	return complete(parts, refuse)
 }
 
-// complete reports ranks that are missing or there twice.
 func complete(parts []*resultfile.Run, refuse func(string, ...any) error) error {
 	dirs := make([]string, parts[0].Manifest.Ranks)
 	there := make([]bool, len(dirs))
@@ -81,7 +78,6 @@ func said(text string) string {
 	return text
 }
 
-// alike is what all parts of a run have in common.
 var alike = []struct {
 	what string
 	of   func(m resultfile.Manifest) string
@@ -95,12 +91,10 @@ var alike = []struct {
 	{"plans", plan},
 }
 
-// versions returns those of the modules and the compiler.
 func versions(m resultfile.Manifest) string {
 	return m.Machine.Go + " " + pairs(m.Versions, "redis", "zookeeper") // a rank may not have asked the servers
 }
 
-// plan returns what m was to measure, in words.
 func plan(m resultfile.Manifest) string {
 	margin := "default"
 	if m.Margin != nil {
@@ -117,7 +111,6 @@ func plan(m resultfile.Manifest) string {
 	return text + ", " + pairs(m.Flags, "rank", "ranks", "sync", "job", "out") + "margin " + margin
 }
 
-// pairs returns m as text, without the keys but.
 func pairs(m map[string]string, but ...string) string {
 	var out strings.Builder
 	for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -128,15 +121,14 @@ func pairs(m map[string]string, but ...string) string {
 	return out.String()
 }
 
-// The greatest times of a sound file, in ns: of clocks that begin with the machine 36
-// years, and of those that begin in 1970 until 2116. Sums of them do not overflow.
+// The greatest times of a valid file, in ns: 36 years for clocks that begin with the
+// machine, and the year 2116 for clocks that begin in 1970. Sums of them do not overflow.
 const (
 	mostTime   = 1 << 60
 	mostOffset = 1 << 62
 )
 
-// flawOf says what is wrong with r, which has no violation, as the part of a rank: ""
-// if nothing is.
+// flawOf returns the flaw of r, which has no violation, as the part of a rank, or "".
 func flawOf(r *harness.Result, rank int) string {
 	if err := r.Workload.Validate(); err != nil {
 		return fmt.Sprintf("is damaged: it has a workload that cannot be: %v", err)

@@ -7,25 +7,23 @@ import (
 	"locklab/harness"
 )
 
-// MostApart is by how much the window of a rank may open after that of the rank that
-// opened first, or close before that of the rank that closed last, as a share of the
-// window: as much as the practical margin of rates (stat.DefaultMargin), because the
-// rates of the merged result are low by the share in which a rank did not measure yet,
-// or no more.
+// MostApart limits the difference between windows of ranks, as a share of the window: how
+// much later one may open than the first, or earlier one may close than the last. It
+// equals the practical margin of rates (stat.DefaultMargin). The rates of the merged
+// result are too low by the share during which a rank was not measuring.
 const MostApart = 0.05
 
-// clocks is how far the times of ranks can be set beside each other.
 type clocks struct {
-	name  []string // by rank: ranks that read the same clock have the same
-	shift []int64  // by rank: what added to a time of its clock gives one of the common clock
-	error []int64  // by rank: of shift, at most in either direction; -1 if it is not known
+	name  []string // by rank: equal for ranks that read the same clock
+	shift []int64  // by rank: the difference from its clock to the common one
+	error []int64  // by rank: of shift, at most in either direction; -1 if unknown
 
 	one   bool // all ranks read one clock
-	known bool // of any two ranks it is known how their clocks differ
+	known bool // the difference of any two clocks is known
 }
 
-// newClocks returns those of ranks. Of those that read one clock the best known offset
-// serves all: their times are compared as they are.
+// newClocks returns the clocks of ranks. The best known offset of a clock serves all
+// ranks that read it: their times are compared directly.
 func newClocks(ranks []harness.Rank) clocks {
 	c := clocks{one: true, known: true}
 	best := make(map[string]harness.Rank)
@@ -51,8 +49,8 @@ func newClocks(ranks []harness.Rank) clocks {
 	return c
 }
 
-// between returns by how much a time of rank i may be wrong beside one of rank j, and
-// false if that is not known.
+// between returns the greatest error when comparing times of ranks i and j, and false if
+// unknown.
 func (c clocks) between(i, j int) (ns int64, ok bool) {
 	switch {
 	case c.name[i] == c.name[j]:
@@ -63,7 +61,6 @@ func (c clocks) between(i, j int) (ns int64, ok bool) {
 	return c.error[i] + c.error[j], true
 }
 
-// worst returns the greatest error between two ranks whose clocks are known by each other.
 func (c clocks) worst() (most int64) {
 	for i := range c.name {
 		for j := range i {
@@ -75,7 +72,6 @@ func (c clocks) worst() (most int64) {
 	return most
 }
 
-// unknown returns the ranks whose clock is not known by that of the others.
 func (c clocks) unknown() (ranks []int) {
 	for i, e := range c.error {
 		if e < 0 && !c.one {
@@ -85,8 +81,8 @@ func (c clocks) unknown() (ranks []int) {
 	return ranks
 }
 
-// windows is when the window of each rank opened and closed, on the common clock if
-// there is one, else in ns since the time that the ranks had agreed upon.
+// windows has the opening and closing of each rank's window, on the common clock if there
+// is one, else in ns since the time agreed upon by the ranks.
 type windows struct{ opened, closed []int64 }
 
 func newWindows(ranks []harness.Rank, c clocks) (w windows) {
@@ -100,12 +96,10 @@ func newWindows(ranks []harness.Rank, c clocks) (w windows) {
 	return w
 }
 
-// all returns from when to when some rank measured, and both from when to when all did.
+// all returns the time during which some rank measured, and both the time when all did.
 func (w windows) all() (from, to int64)  { return slices.Min(w.opened), slices.Max(w.closed) }
 func (w windows) both() (from, to int64) { return slices.Max(w.opened), slices.Min(w.closed) }
 
-// apart says of the rank whose window was farthest from those of the others that it was
-// too far from them, or "".
 func (g *group) apart() string {
 	window := float64(g.parts[0].Workload.Window)
 	most := int64(MostApart * window)

@@ -14,11 +14,9 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// TestExact: merged, the parts of a case give what one process gives that has all their
-// workers: each figure, each histogram, the owners and the slices.
 func TestExact(t *testing.T) {
 	hosts := []seat{at("a", 0, 0, 0), at("b", 5e12, 0, 0), at("c", -9e11, 0, 0), at("d", 1e18, 0, 0)}
-	mixed := []seat{at("a", 0, 0, 0), at("b", 5e12, 0, 0), at("a", 0, 77_000, -1), at("b", 5e12, -1e9, -1)} // two know the clock that all four read
+	mixed := []seat{at("a", 0, 0, 0), at("b", 5e12, 0, 0), at("a", 0, 77_000, -1), at("b", 5e12, -1e9, -1)} // two have the offset of the clock that all four read
 	for name, seats := range map[string][]seat{"one clock": oneClock(), "clocks without error": hosts, "two clocks": mixed} {
 		for seed, workers := range []int{4, 8, 9, 23} {
 			w := workload(workers, len(seats))
@@ -71,7 +69,7 @@ func encoded(t testing.TB, rs ...*harness.Result) (all []byte) {
 	return all
 }
 
-// TestSums: what the holds do not make: open loops, costs and disturbances.
+// TestSums covers fields that do not come from holds: open loops, costs and disturbances.
 func TestSums(t *testing.T) {
 	w := workload(8, 4)
 	seats := oneClock()
@@ -99,7 +97,8 @@ func TestSums(t *testing.T) {
 		"think":   {got.Think, harness.Spans{N: 10, Sum: 100}},
 		"cpu":     {got.CPU, harness.CPU{Time: window, Voluntary: 10, Involuntary: 20, Allocs: 30}},
 		"servers": {*got.Servers.CPU, time.Duration(1)},
-		// On b ranks 2 and 3 use a sixteenth of the host each: 0.6 of the one is 0.5375 of others.
+		// On b ranks 2 and 3 use a sixteenth of the host each: 0.6 of the one is
+		// 0.5375 of others.
 		"noise":   {*got.Noise, harness.Noise{Window: window, CPUs: 4, Busy: 3, Steal: 0.5, Others: 0.6 - 1./16, Pressure: 0.4, Throttled: -1, Hot: 4, Migrations: 7, Speed: 1.3}},
 		"retries": {got.Retries, []string{"rank 0 on a: killed", "rank 1 on a: killed", "rank 2 on b: killed", "rank 3 on b: killed"}},
 		"started": {got.Started, parts[3].Started},
@@ -115,8 +114,6 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestRulesAreWhole: each field of a result has one rule, and the page that lists them
-// is as they are.
 func TestRulesAreWhole(t *testing.T) {
 	page, err := os.ReadFile("../../docs/many-hosts.md")
 	if err != nil {

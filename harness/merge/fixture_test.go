@@ -14,12 +14,11 @@ import (
 
 const window = 400 * time.Millisecond
 
-// served is a lock of the fixtures.
 var served = harness.Lock{Name: "queue", Doc: "made up", Paper: "none", Family: "redis", Status: harness.Recommended,
 	Traits: harness.Traits{Needs: "redis", Fenced: true}}
 
-// drawn returns the holds of so many workers in a window, in their order, as a lock
-// gives them that chooses at random: no two overlap, and tokens rise.
+// drawn returns the ordered holds of a lock that chooses randomly among this many
+// workers, for a window: no two overlap, and tokens rise.
 func drawn(seed uint64, workers int) (out []harness.Hold) {
 	rnd := rand.New(rand.NewPCG(seed, 9))
 	free := make([]int64, workers) // since when each worker wants it
@@ -39,8 +38,6 @@ func drawn(seed uint64, workers int) (out []harness.Hold) {
 	}
 }
 
-// measured returns the result of these holds by workers first, first+1, …, as one process
-// gives it.
 func measured(w harness.Workload, holds []harness.Hold, first, workers int) *harness.Result {
 	r := &harness.Result{Lock: served, Workload: w, Elapsed: window, Workers: make([]uint64, workers), Overlap: 1, SampleEvery: 1,
 		Clock: "monotonic", ClockFloor: 20, ClockStep: 1, Started: time.Date(2026, 11, 23, 1, 2, 3, 0, time.UTC),
@@ -72,25 +69,23 @@ func measured(w harness.Workload, holds []harness.Hold, first, workers int) *har
 	return r
 }
 
-// A seat is where a rank runs: its host, its clock, and what is known of that.
 type seat struct {
 	host, clock   string
 	ahead         int64 // of its clock before the common one
-	offset, error int64 // that it says
+	offset, error int64 // as reported
 }
 
-// at returns a seat whose clock is so much ahead, and known to be within error of what
-// it says, which is wrong by miss.
+// at returns a seat whose clock is ahead by this much, with an offset that is wrong by
+// miss and a reported error.
 func at(host string, ahead, miss, error int64) seat {
 	return seat{host, host + "/boot", ahead, -ahead + miss, error}
 }
 
-// oneClock are four ranks on two hosts of one kernel, as containers are.
+// oneClock returns four ranks on two hosts of one kernel, like containers.
 func oneClock() []seat {
 	return []seat{{"a", "k", 7e9, 1, 900}, {"a", "k", 7e9, 2, 900}, {"b", "k", 7e9, -3, 900}, {"b", "k", 7e9, 4, -1}}
 }
 
-// split returns the parts of holds for ranks on these seats.
 func split(w harness.Workload, holds []harness.Hold, seats []seat) (parts []*harness.Result) {
 	for i, s := range seats {
 		first, workers := w.Share(i)
@@ -101,7 +96,7 @@ func split(w harness.Workload, holds []harness.Hold, seats []seat) (parts []*har
 			}
 		}
 		r := measured(w, own, first, workers)
-		zero := s.ahead + 1_000*int64(i) // when its process began
+		zero := s.ahead + 1_000*int64(i) // start of its process
 		k := harness.Rank{Rank: i, Host: s.host, PID: 100 + i, First: first, Workers: workers, Ops: r.Ops, Clock: s.clock,
 			Zero: zero, Opened: s.ahead, Closed: s.ahead + int64(window), Offset: s.offset, Error: s.error}
 		for _, h := range own {
@@ -119,7 +114,6 @@ func workload(workers, ranks int) harness.Workload {
 	return harness.Workload{Workers: workers, Ranks: ranks, Hold: harness.Span{Mean: 100 * time.Microsecond}, Window: window}
 }
 
-// runs returns parts on disk, as it were, of the results that each rank has.
 func runs(seats []seat, of ...[]*harness.Result) (parts []*resultfile.Run) {
 	for i, s := range seats {
 		p := &resultfile.Run{Dir: fmt.Sprintf("part-%d", i), Manifest: resultfile.Manifest{
@@ -136,7 +130,6 @@ func runs(seats []seat, of ...[]*harness.Result) (parts []*resultfile.Run) {
 	return parts
 }
 
-// shuffled returns xs in another order.
 func shuffled[T any](seed uint64, xs []T) []T {
 	xs = slices.Clone(xs)
 	rand.New(rand.NewPCG(seed, 1)).Shuffle(len(xs), func(i, j int) { xs[i], xs[j] = xs[j], xs[i] })

@@ -6,7 +6,6 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// FuzzMerge: whatever two files hold, merging them ends, and what it gives can be written.
 func FuzzMerge(f *testing.F) {
 	seats := oneClock()[:2]
 	w := workload(3, 2)

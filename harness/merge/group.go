@@ -10,7 +10,8 @@ import (
 	"locklab/internal/machine"
 )
 
-// A group is the results of all ranks of one case and round, and what they show together.
+// A group is the results of all ranks of one case and round, and their common
+// conclusions.
 type group struct {
 	parts   []*harness.Result // by rank
 	ranks   []harness.Rank
@@ -32,11 +33,10 @@ func newGroup(parts []*harness.Result) *group {
 	return g
 }
 
-// merge returns the result of all ranks.
 func (g *group) merge() *harness.Result {
 	for i, p := range g.parts {
 		for _, w := range p.Warnings {
-			if w.Kind != othersKind || !g.shared(i) { // its others are ranks too: see noise
+			if w.Kind != othersKind || !g.shared(i) { // its other processes are ranks too: see noise
 				g.warnings = append(g.warnings, warned{g.ranks[i].Host, w})
 			}
 		}
@@ -50,30 +50,28 @@ func (g *group) merge() *harness.Result {
 	return out
 }
 
-// shared reports whether rank i has another one on its machine.
 func (g *group) shared(i int) bool {
 	return slices.ContainsFunc(g.ranks, func(k harness.Rank) bool { return k.Rank != i && k.Machine() == g.ranks[i].Machine() })
 }
 
-// warn adds a warning about the ranks together.
 func (g *group) warn(remedy, format string, args ...any) {
 	g.warnings = append(g.warnings, warned{"", harness.Warning{Kind: Kind, Text: fmt.Sprintf(format, args...), Remedy: remedy}})
 }
 
-// Kind is that of the warnings about ranks together: what their clocks could not tell.
+// Kind is the Kind of warnings about ranks together, such as insufficient clocks.
 const Kind = "ranks"
 
-// othersKind is that of the warning about other processes, which package machine gives.
+// othersKind is the Kind of package machine's warning about other processes.
 const othersKind = "others"
 
-// A warned is a warning and the host that it is about; "" is all.
+// A warned is a warning and its host; "" is all hosts.
 type warned struct {
 	host string
 	harness.Warning
 }
 
 // pool returns the warnings, one of each kind and host, or without a kind one of each
-// text. If there are several hosts, each says of which it is.
+// text. If there are several hosts, each warning names its own.
 func pool(ws []warned) (out []harness.Warning) {
 	type same struct{ host, kind, text string }
 	hosts, seen := make(map[string]bool), make(map[same]bool)
@@ -99,8 +97,6 @@ func pool(ws []warned) (out []harness.Warning) {
 	return out
 }
 
-// broken returns the result of a case in which some ranks saw the lock break a promise:
-// that, and no figure.
 func broken(parts []*harness.Result) *harness.Result {
 	first := parts[0]
 	out := &harness.Result{Lock: first.Lock, Workload: first.Workload, Round: first.Round, Started: first.Started}
@@ -142,8 +138,8 @@ func retries(p *harness.Result) (out []string) {
 	return out
 }
 
-// noise returns the worst that any host saw in each figure, or nil if none measured it.
-// To a rank the others of its machine are other processes: what these used is not.
+// noise returns the worst value of each figure on any host, or nil if none was measured.
+// To a rank the other ranks of its machine are other processes: their use does not count.
 func (g *group) noise() *harness.Noise {
 	var out *harness.Noise
 	for i, p := range g.parts {
@@ -176,7 +172,7 @@ func (g *group) noise() *harness.Noise {
 	return out
 }
 
-// fewer returns the less of a and b, of which 0 is no limit.
+// fewer returns the smaller of a and b; 0 is no limit.
 func fewer(a, b int) int {
 	if a == 0 || b == 0 {
 		return max(a, b)
@@ -184,7 +180,7 @@ func fewer(a, b int) int {
 	return min(a, b)
 }
 
-// off returns which of a and b is farther from 1; 0 is not known.
+// off returns which of a and b is farther from 1; 0 is unknown.
 func off(a, b float64) float64 {
 	switch {
 	case a == 0:
@@ -195,7 +191,6 @@ func off(a, b float64) float64 {
 	return b
 }
 
-// names returns what of gives for the first part that has any, and whether others differ.
 func (g *group) names(of func(p *harness.Result) string) (out string) {
 	for _, p := range g.parts {
 		if name := of(p); out == "" {
@@ -207,8 +202,9 @@ func (g *group) names(of func(p *harness.Result) string) (out string) {
 	return out
 }
 
-// roundTrip returns that of the rank in the middle, the lower one of two, if all that
-// measured it are about as far from the servers: 0 if not, for there is no one figure then.
+// roundTrip returns the round trip of the middle rank, the lower one of two, if all
+// measured ranks are about equally far from the servers: otherwise 0, since there is no
+// single figure.
 func (g *group) roundTrip() float64 {
 	const alike = 1.5
 	var all []float64
@@ -229,7 +225,6 @@ func (g *group) roundTrip() float64 {
 	return all[(len(all)-1)/2]
 }
 
-// sum returns what of gives for the parts together.
 func sum[N cmp.Ordered](g *group, of func(p *harness.Result) N) (total N) {
 	for _, p := range g.parts {
 		total += of(p)
@@ -237,7 +232,6 @@ func sum[N cmp.Ordered](g *group, of func(p *harness.Result) N) (total N) {
 	return total
 }
 
-// greatest returns the greatest of what of gives for the parts.
 func greatest[N cmp.Ordered](g *group, of func(p *harness.Result) N) N {
 	most := of(g.parts[0])
 	for _, p := range g.parts[1:] {
@@ -246,7 +240,6 @@ func greatest[N cmp.Ordered](g *group, of func(p *harness.Result) N) N {
 	return most
 }
 
-// round3 is a time with about three figures.
 func round3(ns int64) time.Duration {
 	d := time.Duration(ns)
 	for unit := time.Duration(1); unit <= time.Second; unit *= 10 {

@@ -12,13 +12,13 @@ import (
 
 // judge adds the violations that the holds of all ranks show together.
 //
-// Holds of ranks that read one clock are judged by its times as they are. Between
-// clocks a hold is taken to have been shorter at both ends by the error of its clock:
-// two that overlap even so did. A token must be greater than those of holds that began
-// before by more than the errors, and no two writers ever have the same.
+// Holds of ranks with the same clock are judged by its times directly. Between clocks a
+// hold is shortened at both ends by the error of its clock: two holds that still overlap
+// certainly did. A token must be greater than the tokens of holds that began earlier by
+// more than the errors, and no two writers ever have the same.
 func (g *group) judge() {
 	if g.parts[0].Workload.Locks > 1 {
-		return // a hold does not say of which lock it is
+		return // a hold does not identify its lock
 	}
 	lock := g.parts[0].Lock.Traits
 	byClock := make(map[string][]oracle.Hold)
@@ -51,8 +51,9 @@ func (g *group) judge() {
 		g.found(", beyond the errors of their clocks", oracle.Overlaps(narrow, lock.Permits))
 		if lock.Fenced {
 			oracle.Sort(began)
-			// For the oracle these holds are those of a lock with several permits: what
-			// came first is known only of those that began apart.
+			// The oracle treats these holds like holds of a lock with several
+			// permits: the order is known only if they began far enough
+			// apart.
 			g.found("", oracle.Tokens(began, 2))
 		}
 	}
@@ -64,15 +65,14 @@ func (g *group) judge() {
 	}
 }
 
-// shrunk returns h without what its clock's error leaves open at both ends.
 func shrunk(h oracle.Hold, e int64) oracle.Hold {
 	h.Acquired, h.Releasing = h.Acquired+e, h.Releasing-e
 	return h
 }
 
-// blurred returns h with the latest time at which it may have begun as Acquired, and as
-// Requested the earliest, up to which a hold that began has come before it. Of a lock
-// with several permits that is the request.
+// blurred returns h with Acquired as the latest time at which it may have begun.
+// Requested is the earliest time such that a hold that began before it certainly came
+// first. If the lock has several permits that is the request.
 func blurred(h oracle.Hold, e int64, permits int) oracle.Hold {
 	if permits <= 1 {
 		h.Requested = h.Acquired
@@ -81,7 +81,6 @@ func blurred(h oracle.Hold, e int64, permits int) oracle.Hold {
 	return h
 }
 
-// found adds vs, which the holds of all ranks show.
 func (g *group) found(how string, vs []harness.Violation) {
 	for _, v := range vs {
 		v.Detail = "over all ranks, " + v.Detail + how
@@ -89,7 +88,6 @@ func (g *group) found(how string, vs []harness.Violation) {
 	}
 }
 
-// twice reports the holds of writers with a token that another writer had.
 func twice(all []oracle.Hold) []harness.Violation {
 	writers := slices.DeleteFunc(slices.Clone(all), func(h oracle.Hold) bool { return h.Shared || h.Token == 0 })
 	slices.SortFunc(writers, func(a, b oracle.Hold) int {
@@ -110,8 +108,9 @@ func twice(all []oracle.Hold) []harness.Violation {
 	return []harness.Violation{{Rule: oracle.Fencing, Detail: detail, Count: n}}
 }
 
-// unseen warns of what the clocks do not let be seen. Each end of an overlap may be
-// wrong by the errors of both clocks, and they must be passed once more for it to count.
+// unseen warns of overlaps that the clocks cannot show. Each end of an overlap may be
+// wrong by the errors of both clocks, and an overlap counts only if it is longer than
+// that.
 func (g *group) unseen() {
 	if blind := g.clocks.unknown(); len(blind) > 0 {
 		var names []string

@@ -8,13 +8,12 @@ import (
 	"locklab/harness"
 )
 
-// hold returns a hold of 100 µs of worker w from at µs on.
 func hold(w int, at int64, token uint64) harness.Hold {
 	return harness.Hold{Worker: w, Requested: at*1000 - 50_000, Acquired: at * 1000, Releasing: at*1000 + 100_000, Token: token}
 }
 
-// TestJudged: what no rank can see by itself is seen over all: two holders, and tokens
-// that do not rise. Workers 0 and 1 are of rank 0, 2 and 3 of rank 1; b's clock is 7 s ahead.
+// TestJudged checks violations that no single rank can see: two holders, and tokens that
+// do not rise. Workers 0 and 1 are of rank 0, 2 and 3 of rank 1; b's clock is 7 s ahead.
 func TestJudged(t *testing.T) {
 	one := []seat{{"a", "k", 7e9, 0, -1}, {"b", "k", 7e9, 0, -1}}
 	known := func(miss, error int64) []seat { return []seat{at("a", 0, 0, 0), at("b", 7e9, miss, error)} }
@@ -71,7 +70,6 @@ func TestJudged(t *testing.T) {
 	}
 }
 
-// TestSaid: what the clocks do not tell is said, and never guessed.
 func TestSaid(t *testing.T) {
 	w := workload(8, 4)
 	holds := drawn(3, 8)
@@ -86,7 +84,7 @@ func TestSaid(t *testing.T) {
 		traits  harness.Traits
 		edit    func(parts []*harness.Result)
 		ordered bool
-		left    bool // hand-over times are left out
+		left    bool // handover times are left out
 		slices  bool
 		want    []string // warnings, by part of them
 	}{
@@ -153,8 +151,8 @@ func indexOf(texts []string, part string) int {
 	return slices.IndexFunc(texts, func(t string) bool { return strings.Contains(t, part) })
 }
 
-// TestOnlyTogether: where one rank began earlier, hand-overs count from when all did:
-// before, the holds of the others are not known.
+// TestOnlyTogether checks that if one rank began earlier, handovers count only after all
+// had begun: before, the others' holds are unknown.
 func TestOnlyTogether(t *testing.T) {
 	holds := []harness.Hold{hold(0, 1000, 1), hold(1, 2000, 2), hold(0, 30_000, 3), hold(2, 31_000, 4), hold(0, 32_000, 5), hold(1, 399_000, 6), hold(0, 399_500, 7)}
 	seats := oneClock()[1:3]

@@ -11,13 +11,13 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// Merge returns the run of which parts are the parts, one of each rank, in any order.
-// It leaves them as they are, and returns the same for the same parts. A case and round
-// that a rank lacks, or in which one opened or closed its window apart from the others by
-// more than MostApart, has no result: it is in Manifest.Lost, with the rank, its host and why.
-// Simulations are taken over; of two of the same case, that of the lower rank.
+// Merge returns the run with the given parts, one of each rank, in any order. It does not
+// change them, and is deterministic. A case and round has no result if a rank lacks it,
+// or if a rank's window opened or closed apart from the others by more than MostApart.
+// Manifest.Lost then has the rank, its host and the reason. Simulations are copied; of
+// two of the same case, the lower rank's.
 //
-// An error wraps harness.ErrUsage if parts are not those of one run.
+// An error wraps harness.ErrUsage if parts do not belong to one run.
 func Merge(parts []*resultfile.Run) (*resultfile.Run, error) {
 	parts = slices.Clone(parts)
 	slices.SortStableFunc(parts, func(a, b *resultfile.Run) int {
@@ -53,15 +53,12 @@ func Merge(parts []*resultfile.Run) (*resultfile.Run, error) {
 	return run, nil
 }
 
-// place names a rank.
 func place(rank int, host string) string {
 	return fmt.Sprintf("rank %d on %s", rank, cmp.Or(host, "an unknown host"))
 }
 
-// caseName returns the benchmark name of the case of r, as Loss has it.
 func caseName(r *harness.Result) string { return "lock=" + r.Lock.Name + "/" + r.Workload.Name() }
 
-// A round is what the ranks have of one case and round.
 type round struct {
 	name  string
 	round int
@@ -73,8 +70,6 @@ type key struct {
 	round int
 }
 
-// gather returns the cases and rounds of parts, in the order of rank 0, then those that
-// it lacks.
 func gather(parts []*resultfile.Run) (out []*round, err error) {
 	at := make(map[key]*round)
 	for i, p := range parts {
@@ -94,7 +89,6 @@ func gather(parts []*resultfile.Run) (out []*round, err error) {
 	return out, nil
 }
 
-// any returns the first result of r, or nil.
 func (r *round) any() *harness.Result {
 	for _, rs := range r.of {
 		if len(rs) > 0 {
@@ -104,7 +98,6 @@ func (r *round) any() *harness.Result {
 	return nil
 }
 
-// merge returns the result of r, or why there is none.
 func (r *round) merge(parts []*resultfile.Run) (result *harness.Result, why string) {
 	var rs []*harness.Result
 	broke := false
@@ -120,7 +113,7 @@ func (r *round) merge(parts []*resultfile.Run) (result *harness.Result, why stri
 			broke = broke || len(x.Violations) > 0
 		}
 	}
-	if broke { // whatever else is missing, the lock broke a promise
+	if broke { // regardless of missing parts, the lock broke a promise
 		return broken(rs), ""
 	}
 	if why != "" {
@@ -138,7 +131,6 @@ func (r *round) merge(parts []*resultfile.Run) (result *harness.Result, why stri
 	return g.merge(), ""
 }
 
-// lacks says that p has no result of the case and round, and why if it says so.
 func lacks(p *resultfile.Run, k key) string {
 	for _, l := range p.Manifest.Lost {
 		if (key{l.Case, l.Round}) == k {
@@ -148,7 +140,7 @@ func lacks(p *resultfile.Run, k key) string {
 	return " has no result of it"
 }
 
-// lostByAll returns what parts lost that no rank has a result of.
+// lostByAll returns the losses of parts that no rank has a result of.
 func lostByAll(parts []*resultfile.Run, rounds []*round) (out []resultfile.Loss) {
 	seen := make(map[key]bool)
 	for _, r := range rounds {
@@ -165,7 +157,7 @@ func lostByAll(parts []*resultfile.Run, rounds []*round) (out []resultfile.Loss)
 	return out
 }
 
-// manifest returns that of the run of parts: that of rank 0, but for what all have.
+// manifest returns the manifest of the merged run: rank 0's, updated with all ranks'.
 func manifest(parts []*resultfile.Run) resultfile.Manifest {
 	m := parts[0].Manifest
 	m.Rank, m.Ranks, m.Lost, m.Skipped = 0, len(parts), nil, nil
@@ -179,7 +171,7 @@ func manifest(parts []*resultfile.Run) resultfile.Manifest {
 		if n.Finished.IsZero() || !m.Finished.IsZero() && n.Finished.After(m.Finished) {
 			m.Finished = n.Finished
 		}
-		m.Interrupted = m.Interrupted || n.Interrupted || n.Finished.IsZero() // it was killed, or goes on
+		m.Interrupted = m.Interrupted || n.Interrupted || n.Finished.IsZero() // it was killed, or is still running
 		e := n.Machine
 		m.Parts = append(m.Parts, resultfile.Part{Rank: i, Host: e.Host, OS: e.OS, Arch: e.Arch, Kernel: e.Kernel, CPU: e.CPU, CPUs: e.CPUs, Go: e.Go, Commit: n.Commit, Binary: n.Binary})
 		for _, s := range n.Skipped {

@@ -14,7 +14,6 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// few returns the parts of two cases of four ranks.
 func few() []*resultfile.Run {
 	seats := oneClock()
 	other := workload(8, 4)
@@ -72,7 +71,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestSameBytes: the order of the parts makes no difference, and they stay as they are.
 func TestSameBytes(t *testing.T) {
 	parts := few()
 	text := func(run *resultfile.Run) string {
@@ -140,14 +138,12 @@ func TestManifest(t *testing.T) {
 		t.Errorf("got the damage %q", run.Damage)
 	}
 	parts[1].Manifest.Finished = time.Time{}
-	parts[1].Manifest.Interrupted = false // a rank that is killed does not say so
+	parts[1].Manifest.Interrupted = false // a killed rank does not set it
 	if run, err = Merge(parts); err != nil || !run.Manifest.Finished.IsZero() || !run.Manifest.Interrupted {
 		t.Errorf("a part was killed, and the run finished %v, interrupted is %v (%v)", run.Manifest.Finished, run.Manifest.Interrupted, err)
 	}
 }
 
-// TestDropped: a case that not all ranks measured together has no result, and it is said
-// which rank is to blame.
 func TestDropped(t *testing.T) {
 	const name = "lock=queue/workers=8/ranks=4/hold=100µs"
 	rank := func(p *resultfile.Run) *harness.Rank { return &p.Results[0].Ranks[0] }
@@ -199,7 +195,6 @@ func TestDropped(t *testing.T) {
 	}
 }
 
-// TestBroken: what broke in one rank is what the case has, even if others lack it.
 func TestBroken(t *testing.T) {
 	parts := few()
 	parts[1].Results[0].Violations = []harness.Violation{{Rule: "crash", Detail: "exit 2", Count: 1, Trace: []string{"panic"}}}
@@ -219,7 +214,6 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestWarningsPooled: one of each kind and host; others of a host that are ranks are none.
 func TestWarningsPooled(t *testing.T) {
 	seats := oneClock()
 	parts := split(workload(8, 4), drawn(1, 8), seats)
@@ -243,8 +237,8 @@ func TestWarningsPooled(t *testing.T) {
 	}
 }
 
-// TestMachines: what ranks of the same machine use, whatever it is called, is not that of
-// others, and what those use is that have its name only, is.
+// TestMachines checks that the use of ranks on the same machine, under any name, is not
+// the use of others. The use of ranks on a machine with only the same name is.
 func TestMachines(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -272,8 +266,8 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// TestSimulations: what a rank simulated is in the merged run, once, and what another
-// rank simulated on another machine of the same name is left out and said.
+// TestSimulations checks that each rank's simulation is in the merged run, once, and that
+// a simulation of a different machine with the same name is left out with a warning.
 func TestSimulations(t *testing.T) {
 	parts := few()
 	simulated := func(rank int, pause string, workers ...int) {

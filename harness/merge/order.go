@@ -14,7 +14,6 @@ type held struct {
 	rank int
 }
 
-// held returns the holds of rank i.
 func (g *group) held(i int) []held {
 	shift := g.ranks[i].Zero + g.clocks.shift[i]
 	out := make([]held, len(g.parts[i].Holds))
@@ -26,29 +25,29 @@ func (g *group) held(i int) []held {
 	return out
 }
 
-// whole reports whether rank i kept all its holds. What began before the window and
-// ended in it counts in Ops and may not be among them, of each worker one.
+// whole reports whether rank i kept all its holds. One hold per worker that began before
+// the window and ended in it may be missing: it counts in Ops.
 func (g *group) whole(i int) bool {
 	p := g.parts[i]
 	return p.HoldsLost == 0 && uint64(len(p.Holds)+2*len(p.Workers)) >= p.Ops
 }
 
-// turns is what the order of the holds of all ranks shows; the zero value if it is not
-// known.
+// turns is the result of ordering the holds of all ranks; the zero value if the order is
+// unknown.
 type turns struct {
 	owners         []uint16
 	handovers      uint64
 	handover, wait harness.Histogram
 }
 
-// mostOwners bounds the owner log, as package runner does.
+// mostOwners limits the owner log, like in package runner.
 const mostOwners = 1 << 14
 
 const measureCloser = "let the ranks meet at a server that is nearer to them, or run them on one host"
 
-// order returns the turns of all ranks. They are ordered by the clock where all ranks
-// read one, or all holds that follow one another are farther apart than the errors of
-// the clocks; else by fencing tokens; else the order is not known.
+// order returns the turns of all ranks. It orders by time if all ranks read one clock, or
+// if all consecutive holds are farther apart than the errors of the clocks. Otherwise it
+// orders by fencing tokens, or the order is unknown.
 func (g *group) order() turns {
 	first := g.parts[0]
 	if first.Workload.Reads > 0 || first.Workload.Rate > 0 || first.Workload.Locks > 1 {
@@ -89,8 +88,6 @@ func (g *group) order() turns {
 	return turns{}
 }
 
-// tooClose returns of how many holds, sorted by grant, it is not certain that they came
-// after the one before.
 func (g *group) tooClose(all []held) (n int) {
 	for i := 1; i < len(all); i++ {
 		a, b := &all[i-1], &all[i]
@@ -104,7 +101,7 @@ func (g *group) tooClose(all []held) (n int) {
 	return n
 }
 
-// byTokens sorts all by fencing tokens, and reports whether these tell.
+// byTokens sorts all by fencing tokens, and reports whether these determine the order.
 func byTokens(all []held, claims harness.Traits) bool {
 	if !claims.Fenced || claims.Permits > 1 {
 		return false
@@ -120,8 +117,8 @@ func byTokens(all []held, claims harness.Traits) bool {
 	return true
 }
 
-// together returns those of all, in their order, that were granted while all ranks
-// measured: between two others there may be one that a rank has not kept.
+// together returns the holds of all, in their order, that were granted while all ranks
+// measured: at other times an unrecorded hold of a rank may be between two of them.
 func (g *group) together(all []held) []held {
 	if !g.clocks.known {
 		return all
@@ -141,11 +138,10 @@ func (g *group) together(all []held) []held {
 	return all[begin:max(begin, end)]
 }
 
-// follow returns the turns of holds in their order.
 func (g *group) follow(all []held) (t turns) {
 	var handover, wait recorder.Histogram
 	alone := g.parts[0].Lock.Traits.Permits <= 1
-	apart, vague := 0, 0 // hand-overs between clocks, and those too short for what is known of them
+	apart, vague := 0, 0 // handovers between clocks, and those too short for the known offsets
 	for i := range all {
 		h := &all[i]
 		if len(t.owners) < mostOwners {

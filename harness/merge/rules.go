@@ -7,7 +7,7 @@ import (
 	"locklab/harness"
 )
 
-// A Rule says how a field of a result is merged.
+// A Rule describes how a field of a result is merged.
 type Rule struct {
 	Field string // of harness.Result
 	How   string // in words, for readers
@@ -156,8 +156,8 @@ func (g *group) overlap() float64 {
 	return least * float64(max(0, last-first)) / float64(to-from)
 }
 
-// slices returns what each worker of all ranks finished in each slice, or nil if that is
-// not known of all, or slices of one rank are not at the time of those of another.
+// slices returns the acquisitions of each worker of all ranks in each slice, or nil if
+// they are unknown for a rank, or the slices of ranks are not aligned.
 func (g *group) slices() []uint32 {
 	const length = int64(harness.SliceLength)
 	first, _ := g.windows.both()
@@ -196,7 +196,6 @@ func (g *group) slices() []uint32 {
 	return out
 }
 
-// finished returns how many holds of rank i, which has one worker, ended in each slice.
 func (g *group) finished(i int) []uint32 {
 	p, k := g.parts[i], g.ranks[i]
 	if !g.whole(i) {
@@ -211,9 +210,8 @@ func (g *group) finished(i int) []uint32 {
 	return out
 }
 
-// mostNumbers is how many numbers a packed part of a line has at most. No rank has more
-// workers than the first.
+// mostNumbers is the greatest number of numbers in a packed part of a line. No rank has
+// more workers than the first.
 const mostNumbers = 1 << 20
 
-// maxSlices is how many slices the longest window has.
 const maxSlices = int64(harness.MaxWindow / harness.SliceLength)

@@ -1,9 +1,8 @@
 package metric
 
-// BusyHalf is the fairness factor, in percent: the share of all acquisitions
-// that the busier half of the workers took. It is 50 if the lock is strictly
-// fair and 100 if half of the workers starve. Of an odd number of workers, the
-// middle one counts half.
+// BusyHalf is the fairness factor, in percent: the share of all acquisitions that the
+// busier half of the workers took. It is 50 if the lock is strictly fair and 100 if half
+// of the workers starve. With an odd number of workers, the middle one counts half.
 //
 // Source: D. Dice, A. Kogan, "Compact NUMA-aware Locks", EuroSys 2019, §7.
 var BusyHalf = long("busy-half", "busyhalf-%",

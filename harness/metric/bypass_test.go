@@ -8,8 +8,6 @@ import (
 	"locklab/harness"
 )
 
-// TestBypassByBruteForce compares with the definition, spelt out, on logs of
-// chance.
 func TestBypassByBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 300 {

@@ -2,14 +2,13 @@ package metric
 
 import "locklab/harness"
 
-// CPU is the processor time of the measuring process, user and system, per
-// acquisition, in nanoseconds. Waiting by polling costs here what waiting
-// asleep does not. It includes the critical section where that is calibrated
-// work, and never includes servers.
+// CPU is the processor time of the measuring process, user and system, per acquisition,
+// in nanoseconds. It shows the cost of waiting by polling. It includes the critical
+// section if that is calibrated work, and never includes servers.
 //
-// Source: getrusage(2); the use as a cost of waiting is that of A. Karlin,
-// K. Li, M. Manasse, S. Owicki, "Empirical Studies of Competitive Spinning for
-// a Shared-Memory Multiprocessor", SOSP 1991.
+// Source: getrusage(2); as a cost of waiting: A. Karlin, K. Li, M. Manasse, S. Owicki,
+// "Empirical Studies of Competitive Spinning for a Shared-Memory Multiprocessor", SOSP
+// 1991.
 var CPU = closed(&Metric{
 	Name:   "cpu",
 	Unit:   "cpu-ns/op",
@@ -22,8 +21,8 @@ var CPU = closed(&Metric{
 	},
 })
 
-// Switches is the voluntary context switches per acquisition: how often a
-// thread of the process gave up its processor in order to wait.
+// Switches is the voluntary context switches per acquisition: how often a thread of the
+// process gave up its processor in order to wait.
 var Switches = closed(&Metric{
 	Name:   "switches",
 	Unit:   "switches/op",
@@ -47,8 +46,6 @@ var Allocs = &Metric{
 	},
 }
 
-// perOwn returns what this process spent in all per acquisition, and false if the
-// workers of r ran in another one.
 func perOwn(r *harness.Result, total float64) (float64, bool) {
 	v, ok := per(total, r.Ops)
 	return v, ok && r.CPU != (harness.CPU{})

@@ -6,8 +6,6 @@ import (
 	"locklab/harness"
 )
 
-// shares returns what each worker took, busiest first, and false if there is
-// nothing to share: fewer than two workers, or no acquisition.
 func shares(r *harness.Result) (desc []float64, sum float64, ok bool) {
 	desc = make([]float64, len(r.Workers))
 	for i, n := range r.Workers {
@@ -19,8 +17,8 @@ func shares(r *harness.Result) (desc []float64, sum float64, ok bool) {
 	return desc, sum, len(desc) > 1 && sum > 0
 }
 
-// long returns a metric of long-term fairness: how the acquisitions of the
-// whole window are shared. Workers that got none count too.
+// long returns a metric of long-term fairness: the distribution of the acquisitions of
+// the whole window. Workers without any count too.
 func long(name, unit, doc, paper, better string, of func(desc []float64, sum float64) float64) *Metric {
 	return closed(&Metric{
 		Name: name, Unit: unit, Doc: doc, Paper: paper, Better: better,

@@ -14,8 +14,6 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// TestUnderTheFloor: no time is quoted that the clock cannot tell, and the reader that
-// asks gets the bound.
 func TestUnderTheFloor(t *testing.T) {
 	quantile := func(h harness.Histogram) *harness.Result {
 		return &harness.Result{Wait: h, Handover: h, ClockFloor: 20, ClockStep: 10, Transfer: 50, RoundTrip: 25} // floor 150
@@ -33,7 +31,7 @@ func TestUnderTheFloor(t *testing.T) {
 	for _, c := range []struct {
 		m     *Metric
 		r     *harness.Result
-		want  float64 // NaN for none
+		want  float64 // NaN for no figure
 		bound float64
 	}{
 		{P50, quantile(all(149)), math.NaN(), 150}, {P50, quantile(all(150)), 150, 0},
@@ -62,7 +60,6 @@ func TestUnderTheFloor(t *testing.T) {
 	}
 }
 
-// TestSummaryOfBounds: rounds under the floor stay in the median.
 func TestSummaryOfBounds(t *testing.T) {
 	rounds := func(waits ...int64) (rs []*harness.Result) {
 		for _, v := range waits {
@@ -82,7 +79,7 @@ func TestSummaryOfBounds(t *testing.T) {
 	}{
 		{rounds(30, 40, 900), 150, 3, true}, // not 900
 		{rounds(30, 800, 900), 800, 3, false},
-		{rounds(40, 0, 160), 155, 2, false}, // one round has nothing to say
+		{rounds(40, 0, 160), 155, 2, false}, // one round has no value
 		{rounds(300, 500), 400, 2, false},
 		{rounds(20, 20), 150, 2, true},
 	} {

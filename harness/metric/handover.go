@@ -2,13 +2,13 @@ package metric
 
 import "locklab/harness"
 
-// Handovers is how often per second the lock went from one worker to another.
-// Unlike [Throughput] it cannot be raised by an owner that takes the lock back
-// at once, which is what a slow lock invites: it then seldom changes hands.
+// Handovers is the number of handovers between workers per second. Unlike [Throughput],
+// an owner that reacquires the lock at once cannot raise it. A slow lock invites that: it
+// then seldom changes hands.
 //
-// Source: the node hand-offs of Z. Radović, E. Hagersten, "Hierarchical Backoff
-// Locks for Nonuniform Communication Architectures", HPCA 2003, counted
-// between workers instead of NUMA nodes.
+// Source: the node hand-offs of Z. Radović, E. Hagersten, "Hierarchical Backoff Locks for
+// Nonuniform Communication Architectures", HPCA 2003, counted between workers instead of
+// NUMA nodes.
 var Handovers = closed(&Metric{
 	Name:   "handovers",
 	Unit:   "handovers/s",
@@ -20,13 +20,12 @@ var Handovers = closed(&Metric{
 	},
 })
 
-// HandoverTime is the median time from release to the grant of another worker,
-// in nanoseconds: how long the lock lies idle while a worker waits for it. Where
-// workers think, it includes the time in which none asked. Under [Floor] it is
-// missing.
+// HandoverTime is the median time from release to the grant of another worker, in
+// nanoseconds: how long the lock is idle while a worker waits for it. With think time, it
+// includes time without any request. Under [Floor] it is missing.
 //
-// Source: BenchmarkMutexHandoff of the Go runtime (runtime/runtime_test.go),
-// which measures that time for two threads.
+// Source: BenchmarkMutexHandoff of the Go runtime (runtime/runtime_test.go), which
+// measures that time for two threads.
 var HandoverTime = floored(&Metric{
 	Name:   "handover-time",
 	Unit:   "handover-ns/op",

@@ -3,13 +3,12 @@ package metric
 import "locklab/harness"
 
 // HandoverMean is the mean time from release to the grant of another worker, in
-// nanoseconds: what a hand-over adds to the time per acquisition, next to the
-// [Hold]. It is far above the median, [HandoverTime], if now and then the next
-// owner has no processor, and missing where so many hand-overs of that mean
-// would not fit into the window.
+// nanoseconds: the cost of a handover in the time per acquisition, next to the [Hold]. It
+// is far above the median, [HandoverTime], if the next owner sometimes has no processor.
+// It is missing if all handovers of that mean would not fit into the window.
 //
-// Source: BenchmarkMutexHandoff of the Go runtime (runtime/runtime_test.go),
-// whose ns/op is a mean.
+// Source: BenchmarkMutexHandoff of the Go runtime (runtime/runtime_test.go), whose ns/op
+// is a mean.
 var HandoverMean = floored(&Metric{
 	Name:   "handover-mean",
 	Unit:   "mean-handover-ns/op",

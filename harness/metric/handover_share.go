@@ -2,16 +2,15 @@ package metric
 
 import "locklab/harness"
 
-// HandoverShare is the share of the window in which the lock was on its way from
-// one worker to another, in percent: released and not yet granted, the mean
-// hand-over times their number. The lock is held in another part, which is
-// [HoldShare] times the workers; the rest is the way from a worker to itself,
-// which [Handovers] does not count. With think time it includes that in which
-// none asked.
+// HandoverShare is the share of the window during which the lock was on its way from one
+// worker to another, in percent. It was released and not yet granted: the mean handover
+// time multiplied by their number. The lock is held for [HoldShare] times the workers.
+// The rest is reacquisition by the same worker, which [Handovers] does not count. With
+// think time it includes time without any request.
 //
 // Source: the hand-over of J. Mellor-Crummey, M. Scott, "Algorithms for Scalable
-// Synchronization on Shared-Memory Multiprocessors", TOCS 9(1), 1991, as a part
-// of the time per critical section.
+// Synchronization on Shared-Memory Multiprocessors", TOCS 9(1), 1991, as a part of the
+// time per critical section.
 var HandoverShare = closed(&Metric{
 	Name:   "handover-share",
 	Unit:   "handover-%",
@@ -22,8 +21,6 @@ var HandoverShare = closed(&Metric{
 	AtMost: func(r *harness.Result) (float64, bool) { return ofWindow(r, HandoverMean.AtMost) },
 })
 
-// ofWindow returns what all hand-overs of r took together, in percent of its
-// window, if each took what of gives.
 func ofWindow(r *harness.Result, of func(r *harness.Result) (float64, bool)) (float64, bool) {
 	mean, ok := of(r)
 	if !ok || r.Elapsed <= 0 {

@@ -3,15 +3,14 @@ package metric
 import "locklab/harness"
 
 // Hold is the mean time from grant to release of the sampled acquisitions, in
-// nanoseconds. It is longer than the workload asks for: by the guarded counter
-// and the owner log, by a reading of the clock, and by the time in which a
-// holder had no processor, which all others wait for. It is missing where the
-// samples cannot be like the rest, because all holds would not fit into the
-// window.
+// nanoseconds. It exceeds the workload's hold time by the guarded counter and the owner
+// log, a reading of the clock, and the holder's time without a processor, during which
+// all others wait. It is missing if the samples cannot be representative, because all
+// holds would not fit into the window.
 //
-// Source: the critical section and its preempted holder in A. Karlin, K. Li,
-// M. Manasse, S. Owicki, "Empirical Studies of Competitive Spinning for a
-// Shared-Memory Multiprocessor", SOSP 1991.
+// Source: the critical section and its preempted holder in A. Karlin, K. Li, M. Manasse,
+// S. Owicki, "Empirical Studies of Competitive Spinning for a Shared-Memory
+// Multiprocessor", SOSP 1991.
 var Hold = floored(&Metric{
 	Name:   "hold",
 	Unit:   "hold-ns/op",

@@ -6,14 +6,13 @@ import (
 	"locklab/harness"
 )
 
-// The quantiles of the time from request to grant, in nanoseconds. They are
-// those of the sampled acquisitions, and missing where the samples do not
-// resolve them. A figure under [Floor] is the clock's, not the lock's, and
-// missing too: AtMost gives the floor. The largest sample is not the longest
-// wait, so no maximum is given.
+// The quantiles of the time from request to grant, in nanoseconds, of the sampled
+// acquisitions. They are missing if the samples do not resolve them. A figure under
+// [Floor] belongs to the clock, not the lock, and is missing too: AtMost gives the floor.
+// The largest sample is not the longest wait, so there is no maximum.
 //
-// Source: G. Tene, "How NOT to Measure Latency", 2013: quote quantiles of the
-// whole distribution, and only those that the number of samples supports.
+// Source: G. Tene, "How NOT to Measure Latency", 2013: quote quantiles of the whole
+// distribution, and only quantiles that the number of samples supports.
 var (
 	P50  = wait("wait-p50", "p50-ns/op", "half of the sampled acquisitions waited no longer", 0.5)
 	P99  = wait("wait-p99", "p99-ns/op", "99 in 100 sampled acquisitions waited no longer", 0.99)
@@ -25,8 +24,8 @@ func wait(name, unit, doc string, q float64) *Metric {
 	return floored(&Metric{Name: name, Unit: unit, Doc: doc, Paper: "Tene 2013", Better: Lower}, of, Floor)
 }
 
-// floored gives m the figure of, unless that is under the floor of its result:
-// then m has only a bound.
+// floored sets m.Of to of, unless the figure is under the floor of its result: then m has
+// only a bound.
 func floored(m *Metric, of func(r *harness.Result) (float64, bool), floor func(r *harness.Result) float64) *Metric {
 	m.Of = func(r *harness.Result) (float64, bool) {
 		v, ok := of(r)
@@ -42,13 +41,12 @@ func floored(m *Metric, of func(r *harness.Result) (float64, bool), floor func(r
 	return m
 }
 
-// beyond is how many observations must lie above a quantile to quote it: with
+// beyond is the number of observations that must lie above a quantile to quote it: with
 // ten, the count above the true quantile is known to about a third.
 const beyond = 10
 
-// Quantile returns quantile q of h, and false if fewer than ten observations
-// lie above it. It does not know the clock: a value under [Floor] is not to be
-// quoted.
+// Quantile returns quantile q of h, and false if fewer than ten observations lie above
+// it. It ignores the clock: do not quote a value under [Floor].
 func Quantile(h harness.Histogram, q float64) (value float64, ok bool) {
 	if q > Resolved(h.Count()) {
 		return math.NaN(), false
@@ -56,8 +54,8 @@ func Quantile(h harness.Histogram, q float64) (value float64, ok bool) {
 	return h.Quantile(q), true
 }
 
-// Resolved returns the greatest quantile that n observations can tell, 0 if
-// they can tell none.
+// Resolved returns the greatest quantile that n observations resolve, 0 if they resolve
+// none.
 func Resolved(n int64) float64 {
 	if n <= beyond {
 		return 0
@@ -65,23 +63,22 @@ func Resolved(n int64) float64 {
 	return 1 - float64(beyond)/float64(n)
 }
 
-// Needed returns how many observations it takes to tell quantile q.
+// Needed returns the number of observations that resolve quantile q.
 func Needed(q float64) int64 { return int64(math.Ceil(beyond / (1 - q))) }
 
-// Floor returns the least latency, in nanoseconds, whose quantiles r's clock
-// can tell apart: five times its floor and step together. What is measured
-// below it is reported as "at most the floor"; the floor is never subtracted,
-// because quantiles of a difference are not differences of quantiles.
+// Floor returns the least latency, in nanoseconds, whose quantiles r's clock can resolve:
+// five times its floor and step together. A smaller figure is reported as "at most the
+// floor". The floor is never subtracted, because quantiles of a difference are not
+// differences of quantiles.
 func Floor(r *harness.Result) float64 {
 	return 5 * (r.ClockFloor + r.ClockStep)
 }
 
-// MeanFloor returns the least mean of n spans, in nanoseconds, that r's clock
-// can tell. A mean is known better than a quantile. The steps of the clock fall
-// anywhere in a span, so their error averages out over n spans; what remains is
-// that each span contains one reading of the clock, which at the floor is a
-// fifth of the figure. It is not subtracted, because a processor executes a
-// part of it together with what is timed.
+// MeanFloor returns the least mean of n spans, in nanoseconds, that r's clock can
+// resolve. A mean is more accurate than a quantile. The steps of the clock fall anywhere
+// in a span, so their error averages out over n spans. The remaining error is one reading
+// of the clock in each span, which at the floor is a fifth of the figure. It is not
+// subtracted, because a processor executes a part of it in parallel with the timed code.
 func MeanFloor(r *harness.Result, n int64) float64 {
 	return 5 * (r.ClockFloor + r.ClockStep/math.Sqrt(float64(max(1, n))))
 }

@@ -2,13 +2,13 @@ package metric
 
 import "locklab/harness"
 
-// The figures of an open loop. What its lock achieves is [Throughput], and how long an
-// acquisition waited, from when it was meant to begin, are [P50], [P99] and [P999]. A
-// closed loop has none of these, and an open one none of those that tell which worker
-// did what: its workers are whichever were free.
+// The figures of an open loop. Its achieved rate is [Throughput]. The waits, from the
+// intended start of an acquisition, are [P50], [P99] and [P999]. A closed loop has no
+// such figures. An open loop has no figures of single workers: any free worker takes an
+// arrival.
 
-// Offered is arrivals per second of an open loop: the rate that the workload asks for,
-// as the draw of this window had it.
+// Offered is arrivals per second of an open loop: the workload's rate, as drawn in this
+// window.
 //
 // Source: open and closed systems in B. Schroeder, A. Wierman, M. Harchol-Balter, "Open
 // Versus Closed: A Cautionary Tale", NSDI 2006.
@@ -22,12 +22,12 @@ var Offered = loaded(&Metric{
 	return float64(r.Open.Offered) / r.Open.Span.Seconds(), r.Open.Span > 0
 })
 
-// Goodput is what an open loop was granted of what it asked for, in percent: the rate
-// of acquisitions, without those that came after the deadline, over that of
-// arrivals. It is around 100 as long as the lock keeps up, and a little above it
-// where the window begins with more acquisitions under way than it ends with.
+// Goodput is the granted share of an open loop's requests, in percent: the rate of
+// acquisitions, without those after the deadline, over the rate of arrivals. It is around
+// 100 if the lock keeps up. It is a little above if the window begins with more
+// acquisitions in progress than it ends with.
 //
-// Source: as [Offered]; the word is that of S. Floyd, K. Fall, "Promoting the Use of
+// Source: as [Offered]; the word is from S. Floyd, K. Fall, "Promoting the Use of
 // End-to-End Congestion Control in the Internet", IEEE/ACM ToN 7(4), 1999.
 var Goodput = loaded(&Metric{
 	Name:   "goodput",
@@ -41,7 +41,7 @@ var Goodput = loaded(&Metric{
 	return 100 * granted / offered, ok && known && offered > 0
 })
 
-// Dropped is the share of the arrivals of an open loop that had not got the lock by the
+// Dropped is the share of the arrivals of an open loop that did not have the lock by the
 // deadline of the workload, in percent.
 //
 // Source: the balking and reneging customers of queueing theory; F. Haight, "Queueing
@@ -56,8 +56,8 @@ var Dropped = loaded(&Metric{
 	return ofArrivals(r, r.Open.Dropped)
 })
 
-// Backlog is how many arrivals of an open loop were neither served nor dropped as the
-// window ended: where the lock does not keep up, it grows with the window.
+// Backlog is the number of arrivals of an open loop that were neither served nor dropped
+// at the end of the window: if the lock does not keep up, it grows with the window.
 //
 // Source: as [Offered].
 var Backlog = loaded(&Metric{
@@ -69,11 +69,11 @@ var Backlog = loaded(&Metric{
 }, func(r *harness.Result) (float64, bool) { return float64(r.Open.Backlog), true })
 
 // Late is the share of the arrivals of an open loop that found all workers busy, in
-// percent. Their waits count from when they were meant to begin, but the lock
-// did not see them then: with more workers it would have had a longer queue.
+// percent. Their waits count from their intended start, but the lock did not receive them
+// then: with more workers it would have had a longer queue.
 //
-// Source: coordinated omission in G. Tene, "How NOT to Measure Latency", 2013: what a
-// load generator does not send is what it hides.
+// Source: coordinated omission in G. Tene, "How NOT to Measure Latency", 2013: a load
+// generator hides the requests that it does not send.
 var Late = loaded(&Metric{
 	Name:   "late",
 	Unit:   "late-%",
@@ -82,23 +82,22 @@ var Late = loaded(&Metric{
 	Better: Lower,
 }, func(r *harness.Result) (float64, bool) { return ofArrivals(r, r.Open.Late) })
 
-// What a lock must do at a load to be up to it: where it no longer does lies the knee of
-// its curve of waits over the load.
+// The limits for a lock to sustain a load. Beyond the saturation point, the knee of the
+// curve of waits over the load, a lock fails them.
 //
 // Source: the knee of a delay curve in L. Kleinrock, "Power and Deterministic Rules of
-// Thumb for Probabilistic Problems in Computer Communications", ICC 1979. These two
-// limits are of our choice.
+// Thumb for Probabilistic Problems in Computer Communications", ICC 1979. We chose these
+// two limits.
 const (
-	LeastGoodput = 95 // percent of the load that is granted
-	MostSlowdown = 10 // p99 of the waits over that of an unloaded lock
+	LeastGoodput = 95 // granted percent of the load
+	MostSlowdown = 10 // p99 of the waits relative to an unloaded lock
 )
 
-// ofArrivals returns n in percent of the arrivals of r.
 func ofArrivals(r *harness.Result, n uint64) (float64, bool) {
 	return 100 * float64(n) / float64(r.Open.Offered), r.Open.Offered > 0
 }
 
-// loaded gives m the figure of, of results of an open loop.
+// loaded sets m.Of to of, for results of an open loop only.
 func loaded(m *Metric, of func(r *harness.Result) (float64, bool)) *Metric {
 	m.Of = func(r *harness.Result) (float64, bool) {
 		if r.Open == nil {
@@ -109,7 +108,7 @@ func loaded(m *Metric, of func(r *harness.Result) (float64, bool)) *Metric {
 	return m
 }
 
-// closed takes the figures of m away from results of an open loop.
+// closed removes the figures of m from results of an open loop.
 func closed(m *Metric) *Metric {
 	of, atMost := m.Of, m.AtMost
 	m.Of = func(r *harness.Result) (float64, bool) {

@@ -6,23 +6,21 @@ import (
 	"locklab/harness"
 )
 
-// Where hand-overs went, of those in the owner log, in percent: between two workers of
-// one rank, which is one process; between two ranks of one host; between two hosts. The
-// three add up to 100. They are of merged results only, and missing where the order of
-// the holds over all ranks is not known. A lock that knows nothing of processes hands
-// over within one as often as chance has it: with n ranks of equally many workers about
-// once in n.
+// The distance of handovers in the owner log, in percent: between two workers of one
+// rank, which is one process; between two ranks of one host; between two hosts. The three
+// add up to 100. They exist for merged results only, and are missing if the order of the
+// holds over all ranks is unknown. A lock that ignores processes hands over within one by
+// chance: with n ranks of equally many workers about once in n.
 //
-// Source: the node hand-offs of Z. Radović, E. Hagersten, "Hierarchical Backoff Locks
-// for Nonuniform Communication Architectures", HPCA 2003, between processes and hosts
-// in place of nodes.
+// Source: the node hand-offs of Z. Radović, E. Hagersten, "Hierarchical Backoff Locks for
+// Nonuniform Communication Architectures", HPCA 2003, between processes and hosts in
+// place of nodes.
 var (
 	HandoversWithin = locality("handovers-within", "rank-handover-%", "share of the hand-overs between workers of one rank", withinRank)
 	HandoversRanks  = locality("handovers-ranks", "ranks-handover-%", "share of the hand-overs between ranks of one host", betweenRanks)
 	HandoversHosts  = locality("handovers-hosts", "hosts-handover-%", "share of the hand-overs between hosts", betweenHosts)
 )
 
-// A distance is how far a hand-over went.
 type distance int
 
 const (
@@ -43,8 +41,6 @@ func locality(name, unit, doc string, d distance) *Metric {
 		}}
 }
 
-// distances counts the hand-overs in the owner log of r by how far they went; false if
-// r was not merged or has no such log.
 func distances(r *harness.Result) (counts [betweenHosts + 1]int, ok bool) {
 	log := owners{r.Owners, r.Burst, len(r.Workers)}
 	if len(r.Ranks) < 2 || !log.valid() {

@@ -1,14 +1,13 @@
 package metric
 
-// LWSS is the size of the lock working set, in percent of the workers: how many
-// different workers hold the lock in a window of as many acquisitions as there
-// are workers, averaged over disjoint windows. Strict rotation gives 100,
-// random choice about 63, one owner 100/workers.
+// LWSS is the size of the lock working set, in percent of the workers: the number of
+// different workers that hold the lock in a window of as many acquisitions as there are
+// workers, averaged over disjoint windows. Strict rotation gives 100, random choice about
+// 63, one owner 100/workers.
 //
-// Source: D. Dice, "Measuring short-term fairness for locks", 2014, and
-// "Malthusian Locks", EuroSys 2017, which leave the length of the window open.
-// A window of one round of all workers makes the figure mean the same at every
-// number of workers.
+// Source: D. Dice, "Measuring short-term fairness for locks", 2014, and "Malthusian
+// Locks", EuroSys 2017, which do not fix the length of the window. A window of one round
+// of all workers makes the figure comparable between numbers of workers.
 var LWSS = short("working-set", "lwss-%",
 	"share of the workers that hold the lock within as many acquisitions as there are workers",
 	"Dice 2014", "",

@@ -17,35 +17,33 @@ type Metric struct {
 	// Name identifies the metric in tables: lower case, words joined by '-'.
 	Name string
 
-	// Unit is the unit that benchmark lines carry. It has no space, and a part
-	// of it reads "ns" only if the figure is in nanoseconds, which benchstat
-	// then shows in seconds.
+	// Unit is the unit in benchmark lines. It has no space. A part of it reads "ns"
+	// only if the figure is in nanoseconds, which benchstat then shows in seconds.
 	Unit string
 
-	// Doc is one line, without a capital or a full stop, that says what the
-	// figure is.
+	// Doc describes the figure in one line, without a capital or a full stop.
 	Doc string
 
 	// Paper is the source of the definition in short form.
 	Paper string
 
-	// Better says which way is better: "higher", "lower", or "" if neither.
+	// Better is the better direction: "higher", "lower", or "" if neither.
 	Better string
 
-	// Of returns the figure, and false if r does not hold enough to say it.
-	// It does not judge r: a caller drops results with violations first.
+	// Of returns the figure, and false if r does not contain enough for it. It does
+	// not judge r: a caller drops results with violations first.
 	Of func(r *harness.Result) (value float64, ok bool)
 
-	// AtMost is set for times that the clock of r may not resolve. Where Of has
-	// no figure for that reason, it returns the bound that the figure is not
-	// above, and true. See [Metric.Summary].
+	// AtMost is set for times that the clock of r may not resolve. If Of has no
+	// figure for that reason, AtMost returns an upper bound and true. See
+	// [Metric.Summary].
 	AtMost func(r *harness.Result) (bound float64, ok bool)
 }
 
-// Summary returns what rs, the rounds of one case, say about m together. A round
-// that gives only a bound counts as that bound: to leave it out would leave the
-// slow rounds. Where the median is no more than such a bound, AtMost of the
-// summary is set, and the median is to be shown as "at most".
+// Summary summarizes m over rs, the rounds of one case. A round with only a bound counts
+// as that bound: leaving it out would leave the slow rounds. If the median is no more
+// than such a bound, AtMost of the summary is set, and the median must be shown as "at
+// most".
 func (m *Metric) Summary(rs []*harness.Result) stat.Summary {
 	return Summarize(func(yield func(Reading) bool) {
 		for _, r := range rs {
@@ -56,14 +54,14 @@ func (m *Metric) Summary(rs []*harness.Result) stat.Summary {
 	})
 }
 
-// A Reading is what one result says of a metric.
+// A Reading is the value of a metric in one result.
 type Reading struct {
 	Value float64
-	Known bool // the result says something
-	Bound bool // that it is Value at most
+	Known bool // the result has a value
+	Bound bool // it is at most Value
 }
 
-// Read returns what r says of m.
+// Read returns the reading of m in r.
 func (m *Metric) Read(r *harness.Result) Reading {
 	if x, ok := m.Of(r); ok || m.AtMost == nil {
 		return Reading{x, ok, false}
@@ -72,7 +70,7 @@ func (m *Metric) Read(r *harness.Result) Reading {
 	return Reading{x, ok, ok}
 }
 
-// Summarize is [Metric.Summary] of what was read.
+// Summarize is [Metric.Summary] for readings.
 func Summarize(rs iter.Seq[Reading]) stat.Summary {
 	var xs []float64
 	bound := math.Inf(-1)
@@ -153,7 +151,6 @@ func Validate(ms []*Metric) error {
 	return errors.Join(errs...)
 }
 
-// per returns total/ops, and false if there were no operations.
 func per(total float64, ops uint64) (float64, bool) {
 	if ops == 0 {
 		return 0, false

@@ -50,7 +50,6 @@ func TestValidateRejects(t *testing.T) {
 	}
 }
 
-// result returns a result with as many samples of 1, 2, … n ns.
 func result(n int64) *harness.Result {
 	r := &harness.Result{
 		Ops: 100, Elapsed: 2 * time.Second, Workers: []uint64{60, 20, 20}, Handovers: 30,
@@ -109,24 +108,25 @@ func TestByHand(t *testing.T) {
 		{Reacquire, log(6, 3, 0, 1, 2, 0, 1, 2), 2},
 		{Reacquire, log(5, 2, 0, 0, 0, 1, 0), 0},
 		{Reacquire, log(4, 2, 0, 1, 0, 0), 0.5},
-		// Stretches without 0: 1 and 3, without 1: 1 1 1, without 2: 4 and 1. Of the
-		// 12 in all, 5 are in stretches of 1, 8 in those up to 3.
+		// Stretches without 0: 1 and 3, without 1: 1 1 1, without 2: 4 and 1. Of
+		// the 12 in all, 5 are in stretches of 1, 8 in those up to 3.
 		{GapP50, log(6, 3, 0, 1, 0, 1, 2, 1), 3},
 		{GapP99, log(6, 3, 0, 1, 0, 1, 2, 1), 4},
 		{GapP50, log(6, 3, 0, 1, 2, 0, 1, 2), 2},
 
-		// Rotation: none is passed twice.
+		// Rotation: nobody is passed twice.
 		{Bypass, log(6, 3, 0, 1, 2, 0, 1, 2), 1},
 		{Bypass, log(6, 3, 0, 1, 2, 2, 1, 0), 2}, // 2 passes 0 and 1 twice
 		// Between two acquisitions of 2 come 0 0 1 0 1: 0 three times.
 		{Bypass, log(7, 3, 2, 0, 0, 1, 0, 1, 2), 3},
 		// Worker 1 never comes: it was passed at least five times.
 		{Bypass, log(5, 2, 0, 0, 0, 0, 0), 5},
-		// What is cut by the end of a burst counts, and is not joined across it.
+		// A stretch cut by the end of a burst counts, and is not joined across
+		// it.
 		{Bypass, log(4, 2, 1, 0, 0, 0, 0, 1, 0, 1), 3},
 		{Bypass, log(4, 2, 0, 1, 0, 0, 0, 0, 1, 0), 2},
 
-		// Stretches: 0 before 1 has one 0, 0 to 0 has one 1, then 0 0 0 0 by itself
+		// Stretches: 0 before 1 has one 0, 0 to 0 has one 1, then 0 0 0 0 alone
 		// and 1 passed four times: of 1 1 4, the greatest is 99 %.
 		{BypassP99, log(6, 2, 0, 1, 0, 0, 0, 0), 4},
 		{BypassP99, log(4, 2, 0, 1, 0, 1), 1},
@@ -135,7 +135,7 @@ func TestByHand(t *testing.T) {
 		{BypassP99, log(2, 2, 0, 0), 2},
 
 		{HandoverMean, result(20), 21}, // 2, 4 … 40
-		// 30 of 21 ns in 2 s, in 2 us, and in less than they take.
+		// 30 of 21 ns in 2 s, in 2 us, and in less than their total.
 		{HandoverShare, result(20), 0.0000315},
 		{HandoverShare, within(result(20), 2*time.Microsecond), 31.5},
 		{HandoverShare, within(result(20), 620*time.Nanosecond), 100},
@@ -143,7 +143,8 @@ func TestByHand(t *testing.T) {
 		{RoundTrip, &harness.Result{RoundTrip: 8}, 8},
 		{HandoverRoundTrips, &harness.Result{Handover: result(20).Handover, RoundTrip: 8}, 2.5},
 		{P50RoundTrips, &harness.Result{Wait: result(20).Handover, RoundTrip: 8}, 2.5},
-		// 5 of 20 acquisitions in 20 us changed hands, or all if there is no other.
+		// 5 of 20 acquisitions in 20 us changed hands, or all if there is no
+		// other.
 		{TurnRoundTrips, handedOver(2, 5), 2}, {TurnRoundTrips, handedOver(1, 0), 0.5},
 		{TurnRoundTrips, handedOver(2, 0), 10}, // at least
 		{Hold, &harness.Result{Hold: harness.Spans{N: 20, Sum: 2400}}, 120},
@@ -169,8 +170,8 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// once returns r with a rotation of two workers in which worker 0 takes the lock
-// run times in a row once, from the acquisition at on.
+// once returns r with a rotation of two workers. Worker 0 once takes the lock run times
+// in a row, from acquisition at.
 func once(r *harness.Result, at, run int) *harness.Result {
 	for i := range r.Burst {
 		owner := uint16(i % 2)
@@ -182,7 +183,6 @@ func once(r *harness.Result, at, run int) *harness.Result {
 	return r
 }
 
-// held returns a result of 20 us in which holds took 100 ns each.
 func held(workers int, ops uint64, think time.Duration) *harness.Result {
 	r := &harness.Result{Ops: ops, Elapsed: 20 * time.Microsecond, Workers: make([]uint64, workers), ClockFloor: 10,
 		Hold: harness.Spans{N: 20, Sum: 2000}}
@@ -193,7 +193,6 @@ func held(workers int, ops uint64, think time.Duration) *harness.Result {
 	return r
 }
 
-// handedOver returns a result of 20 us and round trips of 2 us.
 func handedOver(workers int, handovers uint64) *harness.Result {
 	return &harness.Result{Ops: 20, Handovers: handovers, Elapsed: 20 * time.Microsecond, Workers: make([]uint64, workers), RoundTrip: 2000}
 }
@@ -213,7 +212,6 @@ func beside(r *harness.Result, reads, locks int) *harness.Result {
 	return r
 }
 
-// TestTooLittle demands that a metric says so when it cannot know.
 func TestTooLittle(t *testing.T) {
 	wire := &harness.Counts{Requests: 1}
 	for _, c := range []struct {
@@ -230,12 +228,12 @@ func TestTooLittle(t *testing.T) {
 		{CPU, &harness.Result{Ops: 9}},
 		{LWSS, &harness.Result{Owners: []uint16{0, 1}, Burst: 2, Workers: make([]uint64, 3)}},
 		{Reacquire, &harness.Result{Owners: []uint16{0, 1}, Burst: 2, Workers: make([]uint64, 2)}},
-		{Bypass, &harness.Result{Owners: []uint16{0, 1}, Burst: 2, Workers: make([]uint64, 1)}}, // no other to be passed by
+		{Bypass, &harness.Result{Owners: []uint16{0, 1}, Burst: 2, Workers: make([]uint64, 1)}}, // no other worker to be passed by
 		{Bypass, &harness.Result{Burst: 2, Workers: make([]uint64, 2)}},
 		{Bypass, &harness.Result{Owners: []uint16{0, 9}, Burst: 2, Workers: make([]uint64, 2)}},
 		{HandoverMean, result(10)},
 		{HandoverShare, result(10)}, {HandoverShare, &harness.Result{Handover: result(20).Handover}},
-		{HandoverShare, within(result(20), 500*time.Nanosecond)}, // the samples are not the window
+		{HandoverShare, within(result(20), 500*time.Nanosecond)}, // the samples do not represent the window
 		{HandoverTransfers, result(20)},                          // no transfer was measured
 		{HandoverTransfers, &harness.Result{Handover: result(19).Handover, Transfer: 8}},
 		{HandoverTransfers, &harness.Result{Handover: result(20).Handover, Transfer: math.NaN()}},
@@ -248,7 +246,7 @@ func TestTooLittle(t *testing.T) {
 		{TurnRoundTrips, within(handedOver(2, 5), 0)},
 		{TurnRoundTrips, permits(handedOver(2, 5), 2)}, {TurnRoundTrips, beside(handedOver(2, 5), 50, 0)}, {TurnRoundTrips, beside(handedOver(2, 5), 0, 2)},
 		{Hold, &harness.Result{Hold: harness.Spans{N: 10, Sum: 1200}}},
-		{WaitShare, held(2, 100, 330)}, // 107.5 % in all: the samples are not the window
+		{WaitShare, held(2, 100, 330)}, // 107.5 % in all: the samples do not represent the window
 		{HoldShare, held(1, 220, 0)},   // holds longer than the window
 		{Hold, held(3, 220, 0)}, {HoldShare, held(3, 220, 0)},
 		{HandoverMean, &harness.Result{Handover: result(20).Handover, Handovers: 100, Elapsed: 1900}}, // 2100 ns
@@ -270,7 +268,6 @@ func TestTooLittle(t *testing.T) {
 	}
 }
 
-// TestProperties checks what must hold of any shares at all.
 func TestProperties(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	of := func(m *Metric, workers []uint64) float64 {
@@ -310,8 +307,6 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// TestShortTermExtremes compares a strict rotation and a captured lock, which
-// every metric of the owner log must tell apart.
 func TestShortTermExtremes(t *testing.T) {
 	const workers, burst = 8, 1024
 	fair := &harness.Result{Burst: burst, Workers: make([]uint64, workers)}

@@ -2,9 +2,8 @@ package metric
 
 import "locklab/harness"
 
-// Overlap is the share of the measured span during which all workers ran, in
-// percent. Below 100, part of the figures comes from less contention than the
-// workload promises.
+// Overlap is the share of the measured span during which all workers ran, in percent.
+// Below 100, part of the figures comes from less contention than the workload promises.
 //
 // Source: full_concurrency_fraction of Arm's lockhammer,
 // github.com/ARM-software/synchronization-benchmarks.

@@ -2,10 +2,9 @@ package metric
 
 import "locklab/harness"
 
-// Preemptions is the involuntary context switches per acquisition: how often the
-// kernel took the processor from a thread of the process that would have run on,
-// perhaps a waiter that polls, perhaps the holder that it waits for. See
-// [Switches] for those of waiters that sleep.
+// Preemptions is the involuntary context switches per acquisition: how often the kernel
+// took the processor from a running thread of the process. That may be a waiter that
+// polls, or the holder. [Switches] counts waiters that sleep.
 //
 // Source: getrusage(2).
 var Preemptions = closed(&Metric{

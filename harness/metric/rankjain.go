@@ -2,11 +2,10 @@ package metric
 
 import "locklab/harness"
 
-// RankJain is Jain's fairness index between the ranks of a case, the processes that
-// share its workers, in percent: of the acquisitions per worker x of each of n ranks,
-// 100 · (Σx)² / (n · Σx²), over the window. It is of merged results only. Where workers
-// of one process are served before those of others it is low, though those within each
-// process may share alike.
+// RankJain is Jain's fairness index between the ranks of a case, the processes that share
+// its workers, in percent. For the acquisitions per worker x of each of n ranks it is 100
+// · (Σx)² / (n · Σx²), over the window. It exists for merged results only. It is low if
+// workers of one process are served before others, even if each process is fair inside.
 //
 // Source: as [Jain].
 var RankJain = between("rank-jain", "jain-rank-%", "Jain's fairness index of acquisitions per worker between ranks",
@@ -16,11 +15,10 @@ var RankJain = between("rank-jain", "jain-rank-%", "Jain's fairness index of acq
 var HostJain = between("host-jain", "jain-host-%", "Jain's fairness index of acquisitions per worker between hosts",
 	func(k harness.Rank) any { return k.Host })
 
-// between returns Jain's index between what place tells apart.
 func between(name, unit, doc string, place func(k harness.Rank) any) *Metric {
 	return &Metric{Name: name, Unit: unit, Doc: doc, Paper: "Jain, Chiu & Hawe 1984", Better: Higher,
 		Of: func(r *harness.Result) (float64, bool) {
-			if r.Workload.Rate > 0 { // which worker did what says nothing
+			if r.Workload.Rate > 0 { // counts per worker mean nothing
 				return 0, false
 			}
 			each, ok := perWorker(r, place)
@@ -31,9 +29,9 @@ func between(name, unit, doc string, place func(k harness.Rank) any) *Metric {
 		}}
 }
 
-// perWorker returns the acquisitions per worker of the ranks of r, those that place does
-// not tell apart together, in the order in which they come first; false if r was not
-// merged, or nothing was acquired.
+// perWorker returns the acquisitions per worker of each group of ranks with equal place,
+// in the order of their first rank. It returns false if r was not merged, or nothing was
+// acquired.
 func perWorker(r *harness.Result, place func(k harness.Rank) any) (each []float64, ok bool) {
 	if len(r.Ranks) < 2 {
 		return nil, false

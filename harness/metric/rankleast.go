@@ -7,12 +7,12 @@ import (
 )
 
 // RankLeast is the share of its fair share that the least served rank got, in percent:
-// its acquisitions per worker over those of all ranks together. 100 is fair, 0 is a
-// process whose workers got nothing in the window. It is of merged results only.
+// its acquisitions per worker relative to all ranks together. 100 is fair, 0 is a process
+// whose workers got nothing in the window. It exists for merged results only.
 //
-// Source: the least share as that by which fairness is judged, in max-min fairness: D.
-// Bertsekas, R. Gallager, "Data Networks", 2nd edition, 1992, section 6.5.2. An index
-// such as [RankJain] can be near 100 % while one of many gets nothing.
+// Source: the least share as the criterion of max-min fairness: D. Bertsekas, R.
+// Gallager, "Data Networks", 2nd edition, 1992, section 6.5.2. An index such as
+// [RankJain] can be near 100 % while one of many gets nothing.
 var RankLeast = &Metric{
 	Name:   "rank-least",
 	Unit:   "rank-least-%",

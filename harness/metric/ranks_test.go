@@ -44,7 +44,8 @@ func TestRanks(t *testing.T) {
 	}{
 		{"fair", logged, map[*Metric]float64{RankJain: 100, HostJain: 100, RankLeast: 100,
 			HandoversWithin: 100 * 2. / 7, HandoversRanks: 100 * 3. / 7, HandoversHosts: 100 * 2. / 7}},
-		// Per worker 10, 0, 10, 5: of the ranks 25²/(4·225); of the hosts 8 and 5, 13²/(2·89); all have 45/6.
+		// Per worker 10, 0, 10, 5: of the ranks 25²/(4·225); of the hosts 8 and
+		// 5, 13²/(2·89); all have 45/6.
 		{"one starves", merged(20, 0, 20, 5), map[*Metric]float64{RankJain: 100 * 625. / 900, HostJain: 100 * 169. / 178, RankLeast: 0, HandoversWithin: none}},
 		{"least", merged(20, 10, 20, 5), map[*Metric]float64{RankLeast: 100 * 5 / (55. / 6)}},
 		{"nothing", merged(0, 0, 0, 0), map[*Metric]float64{RankJain: none, HostJain: none, RankLeast: none}},
@@ -63,8 +64,6 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestUnordered: where the order of the holds of several ranks is not known, no figure
-// takes it for none or few.
 func TestUnordered(t *testing.T) {
 	r := merged(20, 10, 20, 10)
 	r.RoundTrip = 10

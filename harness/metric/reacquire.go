@@ -2,11 +2,11 @@ package metric
 
 import "slices"
 
-// Reacquire is the median time to reacquire: how many acquisitions by others
-// lie between two of the same worker. Strict rotation gives workers-1; a lock
-// that an owner mostly takes back at once gives 0. Each pair of successive
-// acquisitions counts once, however long it took, so workers that starve hardly
-// show in it: see [GapP99] for them.
+// Reacquire is the median time to reacquire: the number of acquisitions by others between
+// two of the same worker. Strict rotation gives workers-1; a lock that an owner mostly
+// reacquires at once gives 0. Each pair of successive acquisitions counts once,
+// regardless of its duration, so starving workers hardly affect it: see [GapP99] for
+// them.
 //
 // Source: the MTTR of D. Dice, "Measuring short-term fairness for locks", 2014.
 var Reacquire = short("reacquire", "mttr-acq",

@@ -6,13 +6,11 @@ import (
 	"locklab/harness"
 )
 
-// RoundTrip is how long a bare request to the server of the lock took around the
-// window, in nanoseconds: the unit of the metrics below. See
-// [harness.Result.RoundTrip].
+// RoundTrip is the duration of a bare request to the server of the lock around the
+// window, in nanoseconds: the unit of the metrics below. See [harness.Result.RoundTrip].
 //
-// Source: the round-trip delay of G. Almes, S. Kalidindi, M. Zekauskas, "A
-// Round-trip Delay Metric for IPPM", RFC 2681, 1999, between programs in place of
-// hosts.
+// Source: the round-trip delay of G. Almes, S. Kalidindi, M. Zekauskas, "A Round-trip
+// Delay Metric for IPPM", RFC 2681, 1999, between programs in place of hosts.
 var RoundTrip = &Metric{
 	Name:   "roundtrip",
 	Unit:   "roundtrip-ns/op",
@@ -20,23 +18,22 @@ var RoundTrip = &Metric{
 	Paper:  "RFC 2681",
 	Better: Lower,
 	Of: func(r *harness.Result) (float64, bool) {
-		// Under a nanosecond, or over a quarter of an hour, it is damage.
+		// A value under a nanosecond, or over a quarter of an hour, is damaged.
 		return r.RoundTrip, r.RoundTrip >= 1 && r.RoundTrip < 1e12
 	},
 }
 
-// The times of a lock kept by servers in units of the bare round trip that was
-// measured around the same window: what the protocol does with the network and
-// the server that it has. Two rounds, or two machines, can be compared in them
-// although the one has the slower path. An acquisition that asks once takes one
-// at least. A request that writes, or that the server answers later than a
-// read, takes more than one. So may one whose path changed its speed
-// within the window; a figure a little under what the protocol must take says so
-// too. They are missing where no round trip was measured.
+// The times of a distributed lock in units of the bare round trip measured around the
+// same window: the efficiency of the protocol on its network and server. They make rounds
+// or machines with paths of different speed comparable. An acquisition with one request
+// takes at least one round trip. A write, or a request that the server answers later than
+// a read, takes more. A path that changes its speed within the window distorts the
+// figure, so that it may even be a little under the protocol's minimum. The figures are
+// missing if no round trip was measured.
 //
-// Source: the synchronization delay and the response time of M. Singhal, "A
-// Taxonomy of Distributed Mutual Exclusion", JPDC 18(1), 1993, which are told in
-// message delays, measured in place of counted.
+// Source: the synchronization delay and the response time of M. Singhal, "A Taxonomy of
+// Distributed Mutual Exclusion", JPDC 18(1), 1993, which are given in message delays,
+// measured in place of counted.
 var (
 	HandoverRoundTrips = inRoundTrips("handover-roundtrips", "roundtrips/handover",
 		"median hand-over over the bare round trip to the server", HandoverTime)
@@ -48,12 +45,11 @@ var (
 		"time from one hand-over to the next, of one worker from one acquisition to the next, over the bare round trip to the server", handoverPeriod)
 )
 
-// handoverPeriod is the time in which the lock goes from one worker to the
-// next, with the hold: the window over the hand-overs. A worker alone hands the
-// lock to itself. What the owner takes back counts for none, as in [Handovers].
-// A window without a hand-over counts as one period, which took that long at
-// least: left out, it would leave the quick ones. Where several may hold at
-// once there are no such periods.
+// handoverPeriod is the time from one handover to the next, with the hold: the window
+// divided by the handovers. A single worker hands the lock to itself. Reacquisitions do
+// not count, as in [Handovers]. A window without a handover counts as one period, which
+// took at least that long: leaving it out would leave the quick ones. If several may hold
+// at once there are no such periods.
 var handoverPeriod = &Metric{Of: func(r *harness.Result) (float64, bool) {
 	n := r.Handovers
 	if len(r.Workers) == 1 {
@@ -65,7 +61,6 @@ var handoverPeriod = &Metric{Of: func(r *harness.Result) (float64, bool) {
 	return float64(r.Elapsed) / float64(max(1, n)), true
 }}
 
-// inRoundTrips returns m, a time in ns, as a metric in round trips.
 func inRoundTrips(name, unit, doc string, m *Metric) *Metric {
 	trips := &Metric{Name: name, Unit: unit, Doc: doc, Paper: "Singhal 1993", Better: Lower,
 		Of: func(r *harness.Result) (float64, bool) { return inUnits(r, trip(r), m.Of) }}
@@ -75,7 +70,6 @@ func inRoundTrips(name, unit, doc string, m *Metric) *Metric {
 	return trips
 }
 
-// trip returns the round trip of r in ns, 0 if there is none.
 func trip(r *harness.Result) float64 {
 	if v, ok := RoundTrip.Of(r); ok {
 		return v
@@ -83,7 +77,6 @@ func trip(r *harness.Result) float64 {
 	return 0
 }
 
-// inUnits returns the time that of gives in units of so many ns.
 func inUnits(r *harness.Result, unit float64, of func(r *harness.Result) (float64, bool)) (float64, bool) {
 	v, ok := of(r)
 	if !ok || !(unit > 0) {

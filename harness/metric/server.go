@@ -2,12 +2,11 @@ package metric
 
 import "locklab/harness"
 
-// ServerCPU is the processor time of the servers per acquisition: of all servers that
-// the lock uses together. A lock whose waiters ask again and again makes the server
-// work while nothing comes of it.
+// ServerCPU is the processor time of the servers per acquisition: of all servers that the
+// lock uses together. A lock whose waiters poll the server makes it work for nothing.
 //
-// Source: clock_getcpuclockid(3) of the server's process; getrusage(2) as INFO of Redis
-// tells it where the lab did not start the server.
+// Source: clock_getcpuclockid(3) of the server's process; getrusage(2) as reported by
+// Redis INFO if the lab did not start the server.
 var ServerCPU = &Metric{
 	Name:   "server-cpu",
 	Unit:   "server-cpu-ns/op",
@@ -22,11 +21,11 @@ var ServerCPU = &Metric{
 	},
 }
 
-// ServerMemory is by how much the memory of the servers has grown since before the lock
-// had a client, per worker: what it keeps for the connections, the lock and its queue.
+// ServerMemory is the growth of the memory of the servers since before the lock had a
+// client, per worker: for the connections, the lock and its queue.
 //
-// Source: used_memory of Redis INFO. ZooKeeper tells only the size of its heap, of which
-// most is garbage at any moment.
+// Source: used_memory of Redis INFO. ZooKeeper reports only the size of its heap, which
+// is mostly garbage at any moment.
 var ServerMemory = &Metric{
 	Name:   "server-memory",
 	Unit:   "server-bytes/worker",
@@ -41,7 +40,7 @@ var ServerMemory = &Metric{
 	},
 }
 
-// Connections is how many connections to the servers a worker needs while all contend.
+// Connections is the number of connections to the servers per worker while all contend.
 //
 // Source: connected_clients of Redis INFO; Connections of ZooKeeper's srvr.
 var Connections = &Metric{

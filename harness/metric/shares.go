@@ -2,16 +2,15 @@ package metric
 
 import "locklab/harness"
 
-// The time of a worker is hold, think and the rest. All workers together have the
-// window times their number; hold and think are the sampled means times the
-// acquisitions. The rest is waiting: for the lock, or for a processor with or
-// without the lock in sight, and the calls themselves. It is taken as the rest,
-// and not from the sampled waits, because a worker that starves through the
-// whole window has no wait that ended in it.
+// The time of a worker is hold, think and the rest. All workers together have the window
+// times their number; hold and think are the sampled means times the acquisitions. The
+// rest is waiting, for the lock or for a processor, and the calls themselves. It is a
+// difference, not a sum of sampled waits, because a worker that starves through the whole
+// window has no wait that ended in it.
 
-// timeShares returns how much of the workers' time went into holds and thinks, in
-// percent, and false if that is not known to five points: a measured span
-// contains a reading of the clock, which must be short against an acquisition.
+// timeShares returns the shares of holds and thinks in the workers' time, in percent, and
+// false if their error may exceed five points. A measured span contains a reading of the
+// clock, which must be short relative to an acquisition.
 func timeShares(r *harness.Result) (hold, think float64, ok bool) {
 	const points = 5
 	if r.Ops == 0 || r.Elapsed <= 0 || r.Hold.N <= beyond || !fitting(r, r.Hold.Mean(), r.Ops) {
@@ -30,14 +29,13 @@ func timeShares(r *harness.Result) (hold, think float64, ok bool) {
 	return hold, think, 100*readings <= points*period && hold+think <= 100+points
 }
 
-// slack is by how much a sampled mean may miss the window that it is from.
+// slack is the tolerated ratio of the total of a sampled mean to its window.
 const slack = 1.05
 
-// fitting reports whether n spans with this mean fit into the window of r one
-// after the other. If they do not, the few that were sampled are not like the
-// rest: one of them held a worker that had lost its processor for milliseconds.
-// Spans that may overlap, those of readers, of several permits and of several
-// locks, always fit.
+// fitting reports whether n spans with this mean fit into the window of r one after the
+// other. If not, the few samples are not representative: a sampled holder had lost its
+// processor for milliseconds. Spans that may overlap, with readers, several permits or
+// several locks, always fit.
 func fitting(r *harness.Result, mean float64, n uint64) bool {
 	if r.Workload.Reads > 0 || r.Workload.Locks > 1 || r.Lock.Traits.Permits > 1 || r.Elapsed == 0 {
 		return true
@@ -45,14 +43,13 @@ func fitting(r *harness.Result, mean float64, n uint64) bool {
 	return mean*float64(n) <= slack*float64(r.Elapsed)
 }
 
-// HoldShare is the share of the workers' time in which they held the lock, in
-// percent. Of n workers that share one lock without readers one holds at a time,
-// so it is at most 100/n: what is missing to that is time in which the lock lay
-// idle.
+// HoldShare is the share of the workers' time during which they held the lock, in
+// percent. If n workers share one lock without readers, one holds at a time, so it is at
+// most 100/n: the difference is the lock's idle time.
 //
-// Source: the lock opportunity of Y. Patel, L. Yang, L. Arulraj, A.
-// Arpaci-Dusseau, R. Arpaci-Dusseau, M. Swift, "Avoiding Scheduler Subversion
-// using Scheduler-Cooperative Locks", EuroSys 2020, of all workers together.
+// Source: the lock opportunity of Y. Patel, L. Yang, L. Arulraj, A. Arpaci-Dusseau, R.
+// Arpaci-Dusseau, M. Swift, "Avoiding Scheduler Subversion using Scheduler-Cooperative
+// Locks", EuroSys 2020, of all workers together.
 var HoldShare = closed(&Metric{
 	Name:   "hold-share",
 	Unit:   "hold-%",
@@ -65,13 +62,13 @@ var HoldShare = closed(&Metric{
 	},
 })
 
-// WaitShare is the share of the workers' time that is neither hold nor think, in
-// percent: waiting for the lock or for a processor, and taking and releasing.
-// What is missing to 100 together with [HoldShare] is think time. It is a
-// difference of sampled means, so a worker that hardly waits may get 0.
+// WaitShare is the share of the workers' time that is neither hold nor think, in percent:
+// waiting for the lock or for a processor, and taking and releasing. WaitShare,
+// [HoldShare] and think time add up to 100. It is a difference of sampled means, so a
+// worker that hardly waits may get 0.
 //
-// Source: the time per acquisition less work in T. Anderson, "The Performance of
-// Spin Lock Alternatives for Shared-Memory Multiprocessors", TPDS 1(1), 1990.
+// Source: the time per acquisition less work in T. Anderson, "The Performance of Spin
+// Lock Alternatives for Shared-Memory Multiprocessors", TPDS 1(1), 1990.
 var WaitShare = closed(&Metric{
 	Name:   "wait-share",
 	Unit:   "wait-%",

@@ -8,12 +8,11 @@ import (
 	"locklab/harness"
 )
 
-// Short-term fairness is read from the owner log: which worker held the lock, in order,
-// in bursts of consecutive acquisitions. Nothing is concluded across the gap
-// between two bursts, so a run or a wait longer than a burst counts as one of
-// the burst's length. "Time" is counted in acquisitions throughout.
+// Short-term fairness comes from the owner log: the workers that held the lock, in order,
+// in bursts of consecutive acquisitions. The gap between two bursts is unknown, so a run
+// or a wait longer than a burst counts as one burst. "Time" is counted in acquisitions
+// throughout.
 
-// short returns a metric of the owner log.
 func short(name, unit, doc, paper, better string, of func(log owners) (float64, bool)) *Metric {
 	return &Metric{
 		Name: name, Unit: unit, Doc: doc, Paper: paper, Better: better,
@@ -27,21 +26,18 @@ func short(name, unit, doc, paper, better string, of func(log owners) (float64, 
 	}
 }
 
-// owners is an owner log with what is needed to read it.
 type owners struct {
 	ids     []uint16
 	burst   int
 	workers int
 }
 
-// valid reports whether there is a log of at least two workers, and whether it
-// names only those.
+// valid reports whether there is a log of at least two workers that names only those.
 func (o owners) valid() bool {
 	return o.workers > 1 && o.burst > 1 && len(o.ids) >= o.burst &&
 		int(slices.Max(o.ids)) < o.workers
 }
 
-// bursts yields the whole bursts of the log.
 func (o owners) bursts() iter.Seq[[]uint16] {
 	return func(yield func([]uint16) bool) {
 		for b := range slices.Chunk(o.ids, o.burst) {
@@ -52,8 +48,8 @@ func (o owners) bursts() iter.Seq[[]uint16] {
 	}
 }
 
-// weighted returns the least length such that a share q of all time is spent
-// in stretches no longer than it. lengths is reordered.
+// weighted returns the least length such that a share q of all time is spent in stretches
+// no longer than it. It reorders lengths.
 func weighted(lengths []int, q float64) float64 {
 	slices.Sort(lengths)
 	var total, seen float64

@@ -8,14 +8,13 @@ import (
 	"locklab/harness"
 )
 
-// The time scales of fairness: the shortest windows that a budget takes, of locks in
-// this process and of those that servers keep, so that every window has one.
+// The time scales of fairness: the shortest windows of a budget, for local and for
+// distributed locks, so that every window has a slice.
 const (
 	localScale  = harness.SliceLength
 	remoteScale = 3 * harness.SliceLength
 )
 
-// scale returns the time scale of the fairness of r.
 func scale(r *harness.Result) time.Duration {
 	if r.Lock.Traits.Needs != "" {
 		return remoteScale
@@ -23,9 +22,9 @@ func scale(r *harness.Result) time.Duration {
 	return localScale
 }
 
-// sliced yields what each worker finished in each slice of r that lasts its time
-// scale, in a slice that is reused. There are none with fewer than two workers, nor if
-// r does not hold what it says.
+// sliced yields each worker's acquisitions in each slice of r with the length of its time
+// scale; the slice is reused. It yields nothing with fewer than two workers, or if the
+// data of r are inconsistent.
 func sliced(r *harness.Result) iter.Seq[[]float64] {
 	return func(yield func([]float64) bool) {
 		workers := len(r.Workers)

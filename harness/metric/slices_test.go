@@ -9,7 +9,6 @@ import (
 	"locklab/harness"
 )
 
-// slicedInto returns a result of so many workers with these slices.
 func slicedInto(workers int, counts ...uint32) *harness.Result {
 	return &harness.Result{Workers: make([]uint64, workers), Slices: counts}
 }
@@ -28,7 +27,7 @@ func TestSlicesByHand(t *testing.T) {
 	for _, c := range []struct {
 		m    *Metric
 		r    *harness.Result
-		want float64 // NaN for none
+		want float64 // NaN for no figure
 	}{
 		{Jain, slicedInto(2, 50, 50), 100},
 		{Jain, slicedInto(2, 0, 50), 50}, // of 20 ms
@@ -39,10 +38,10 @@ func TestSlicesByHand(t *testing.T) {
 		{Jain, slicedInto(3, 2, 1, 1), 100},
 		{Jain, slicedInto(3, 0, 0, 4), 100. / 3 / (16. / 18)},    // at most 16 / (3 · 6)
 		{Jain, slicedInto(4, 1, 1, 1, 0), math.NaN()},            // fewer acquisitions than workers
-		{Jain, slicedInto(2, 0, 0, 30, 10), 80},                  // the lock served none: the slice says nothing
-		{Jain, slicedInto(2, 0, 0, 0, 1, 30, 10), math.NaN()},    // most say nothing
+		{Jain, slicedInto(2, 0, 0, 30, 10), 80},                  // nobody was served: the slice is inconclusive
+		{Jain, slicedInto(2, 0, 0, 0, 1, 30, 10), math.NaN()},    // most are inconclusive
 		{Jain, slicedInto(2), math.NaN()},                        // the window was shorter than a slice
-		{Jain, slicedInto(1, 50), math.NaN()},                    // there is nothing to share
+		{Jain, slicedInto(1, 50), math.NaN()},                    // nothing to share
 		{Jain, slicedInto(2, 50, 50, 50), math.NaN()},            // damaged
 		{Jain, slicedInto(0, 50), math.NaN()},                    //
 		{Jain, served(slicedInto(2, 0, 30, 30, 0)), math.NaN()},  // shorter than 60 ms
@@ -51,7 +50,7 @@ func TestSlicesByHand(t *testing.T) {
 
 		{Starved, slicedInto(2, 50, 50), 0},
 		{Starved, slicedInto(2, 0, 50, 1, 1), 25},
-		{Starved, slicedInto(2, 0, 0), 100}, // it served none at all
+		{Starved, slicedInto(2, 0, 0), 100}, // nobody was served
 		{Starved, slicedInto(2), math.NaN()},
 		{Starved, slicedInto(1, 50), math.NaN()},
 		{Starved, served(slicedInto(2, 0, 5, 1, 5, 0, 5)), 0},
@@ -70,8 +69,9 @@ func TestSlicesByHand(t *testing.T) {
 	}
 }
 
-// TestJainOfTurns: a lock that serves in turn has 100 whatever the number of
-// acquisitions, one owner 100/workers within an eighth, and none more than 100.
+// TestJainOfTurns checks that a lock that serves in turn has 100 for any number of
+// acquisitions, that one owner has 100/workers within an eighth, and that no lock has
+// more than 100.
 func TestJainOfTurns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {

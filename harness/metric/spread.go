@@ -2,10 +2,9 @@ package metric
 
 import "math"
 
-// Spread is the standard deviation of the workers' acquisitions divided by
-// their mean, in percent, over the workers as a whole population: 0 is fair.
-// It says the same as [WindowJain], which is 100 / (1 + (Spread/100)²), but tells
-// small differences apart better.
+// Spread is the standard deviation of the workers' acquisitions divided by their mean, in
+// percent, over the workers as a whole population: 0 is fair. It is equivalent to
+// [WindowJain], which is 100 / (1 + (Spread/100)²), but shows small differences better.
 //
 // Source: the RSTDDEV of D. Dice, "Malthusian Locks", EuroSys 2017.
 var Spread = long("spread", "rstdev-%",

@@ -2,15 +2,14 @@ package metric
 
 import "locklab/harness"
 
-// Starved is the share of the workers' slices of the window in which a worker
-// finished no acquisition, in percent: it waited, for the lock or for a processor,
-// while others may have been served. Slices are those of [Jain]. Where holds and thinks
-// take a tenth of a slice or more, a worker may have had no time to finish one, and
-// there is no figure.
+// Starved is the share of the workers' slices of the window with no finished acquisition,
+// in percent: the worker waited, for the lock or for a processor, while others may have
+// been served. Slices are as in [Jain]. If holds and thinks take a tenth of a slice or
+// more, a worker may have had no time to finish one, and there is no figure.
 //
 // Source: the "starve" of BenchmarkMutexCapture in the Go runtime
-// (runtime/runtime_test.go), which weights the stretches without a worker by time;
-// here they are compared with one length.
+// (runtime/runtime_test.go), which weights the stretches without a worker by time; here
+// they are compared with one length.
 var Starved = &Metric{
 	Name:   "starved",
 	Unit:   "starved-%",
@@ -36,9 +35,9 @@ var Starved = &Metric{
 	},
 }
 
-// Unserved is the longest time of the window in which a worker finished no
-// acquisition, in ns: the time between two of its checks whether to stop, of which it
-// makes one after each acquisition that takes long. It grows with the window.
+// Unserved is the longest time of the window without a finished acquisition of a worker,
+// in ns: the time between two of its stop checks, which follow each acquisition that
+// takes long. It grows with the window.
 //
 // Source: as [Starved].
 var Unserved = &Metric{

@@ -1,15 +1,14 @@
 package metric
 
-// The streaks: how many times in a row the same worker took the lock, weighted
-// by time. The median answers: pick a moment at random; how long is the run of
-// acquisitions by one worker that it falls into? A lock that is handed over
-// every time has 1. A streak is cut by an end of a burst of the log, so a figure
-// of the length of a burst means "at least".
+// The streaks are the numbers of consecutive acquisitions by the same worker, weighted by
+// time. The median is the length of the run around a random moment. A lock that is handed
+// over every time has 1. A streak is cut by an end of a burst of the log, so a figure of
+// the length of a burst means "at least".
 //
 // Source: the "streak" of BenchmarkMutexCapture in the Go runtime
-// (runtime/runtime_test.go). It weights by time too and converts to ns by the
-// mean time of an acquisition; its percentiles are the lower bounds of powers of
-// two, these are exact, and these are in acquisitions.
+// (runtime/runtime_test.go). It also weights by time and converts to ns by the mean time
+// of an acquisition. Its percentiles are the lower bounds of powers of two; these are
+// exact, and in acquisitions.
 var (
 	StreakP50 = short("streak-p50", "streak-p50",
 		"half of the time falls into runs by one worker no longer than this, in acquisitions",
@@ -21,7 +20,6 @@ var (
 		func(log owners) (float64, bool) { return weighted(streaks(log), 0.99), true })
 )
 
-// streaks returns the length of every run of acquisitions by one worker.
 func streaks(log owners) (lengths []int) {
 	for burst := range log.bursts() {
 		start := 0

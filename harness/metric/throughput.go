@@ -2,9 +2,8 @@ package metric
 
 import "locklab/harness"
 
-// Throughput is acquisitions of all workers per second of the measured window.
-// A worker that takes the lock again before another got a chance counts
-// like any other; [Handovers] does not count it.
+// Throughput is acquisitions of all workers per second of the measured window. An
+// immediate reacquisition counts like any other; [Handovers] does not count it.
 var Throughput = &Metric{
 	Name:   "throughput",
 	Unit:   "acq/s",

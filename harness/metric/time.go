@@ -2,10 +2,9 @@ package metric
 
 import "locklab/harness"
 
-// Time is the measured window divided by the acquisitions in it, in
-// nanoseconds: the time from one acquisition to the next by any worker, which is
-// what the Go benchmark format calls ns/op. It is not the time that one worker
-// waits; see [P50].
+// Time is the measured window divided by the acquisitions in it, in nanoseconds: the time
+// from one acquisition to the next by any worker. The Go benchmark format calls it ns/op.
+// It is not the time that one worker waits; see [P50].
 var Time = &Metric{
 	Name:   "time",
 	Unit:   "ns/op",

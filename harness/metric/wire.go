@@ -2,13 +2,12 @@ package metric
 
 import "locklab/harness"
 
-// Requests is the messages that the clients sent per acquisition, without
-// keep-alives. It repeats to about ±0.1 even on a noisy machine, so it can
-// gate a change where a time cannot.
+// Requests is the messages that the clients sent per acquisition, without keep-alives. It
+// repeats to about ±0.1 even on a noisy machine, so it can gate a change when a time
+// cannot.
 //
-// Source: the counting of messages per critical section of G. Ricart,
-// A. Agrawala, "An Optimal Algorithm for Mutual Exclusion in Computer
-// Networks", CACM 24(1), 1981.
+// Source: the counting of messages per critical section of G. Ricart, A. Agrawala, "An
+// Optimal Algorithm for Mutual Exclusion in Computer Networks", CACM 24(1), 1981.
 var Requests = &Metric{
 	Name:   "requests",
 	Unit:   "reqs/op",
@@ -23,9 +22,9 @@ var Requests = &Metric{
 	},
 }
 
-// Notifications is the messages that the servers sent unasked per acquisition:
-// watch events and published messages. More than one on average means that a
-// release wakes clients that then do not get the lock.
+// Notifications is the messages that the servers sent unasked per acquisition: watch
+// events and published messages. More than one on average means that a release wakes
+// clients that do not get the lock.
 var Notifications = &Metric{
 	Name:   "notifications",
 	Unit:   "notifs/op",

@@ -8,38 +8,38 @@ import (
 	"locklab/harness"
 )
 
-// A Delay is a time in which the machine kept a process, of a client or a server, from
-// running, though nothing of the try had stopped it.
+// A Delay is a time during which the machine kept a process, of a client or a server,
+// from running, without action by the try.
 type Delay struct {
 	Process  string
 	From, To int64
 }
 
-// An Excuse is why a harm is not concluded: without the delays of Process it would not
-// have taken so long.
+// An Excuse is the reason for not concluding a harm: without the delays of Process it
+// would not have lasted long enough.
 type Excuse struct {
 	Harm     harness.Harm
 	From, To int64
 	Waited   time.Duration // in that time
-	Process  string        // the one that was kept from running for the longest
-	Delayed  time.Duration // for how long
+	Process  string        // the process with the longest delay
+	Delayed  time.Duration // length of that delay
 }
 
-// Delays are those of a try, made ready to be asked again and again.
+// Delays are the delays of a try, prepared for many queries.
 type Delays struct {
 	processes []delayed
 	excuse    []harness.Harm
 }
 
-// delayed is when one process was kept from running: times that are sorted and apart,
-// and how long those before each took.
+// delayed has the delays of one process: sorted, disjoint times, and the sum of the times
+// before each.
 type delayed struct {
 	name   string
 	times  []pause
 	before []int64
 }
 
-// NewDelays returns all, which may be in any order and overlap, as an excuse for harms of
+// NewDelays returns all, in any order and with overlaps, as an excuse for harms, of
 // Stall, Stuck and Overtaken.
 func NewDelays(all []Delay, harms ...harness.Harm) *Delays {
 	all = slices.Clone(all)
@@ -54,7 +54,6 @@ func NewDelays(all []Delay, harms ...harness.Harm) *Delays {
 	return d
 }
 
-// add takes in the next time, by when it began.
 func (p *delayed) add(from, to int64) {
 	var sum int64
 	if n := len(p.times); n > 0 {
@@ -66,7 +65,6 @@ func (p *delayed) add(from, to int64) {
 	}
 }
 
-// until returns for how long the process was kept from running up to a moment.
 func (p *delayed) until(at int64) int64 {
 	i, _ := slices.BinarySearchFunc(p.times, at, func(t pause, at int64) int { return cmp.Compare(t.from, at) })
 	if i == 0 {
@@ -76,9 +74,9 @@ func (p *delayed) until(at int64) int64 {
 	return p.before[i-1] + min(at, last.to) - last.from
 }
 
-// Between returns for how long the process that was kept from running for the longest
-// between two moments was, and its name. What is done for a lock goes from one process
-// to the next, so that it takes no more of that time than the slowest of them.
+// Between returns the longest total delay of a process between two moments, and its name.
+// The work for a lock passes from process to process, so it loses at most the delay of
+// the slowest.
 func (d *Delays) Between(from, to int64) (longest time.Duration, process string) {
 	if d == nil {
 		return 0, ""
@@ -92,8 +90,8 @@ func (d *Delays) Between(from, to int64) (longest time.Duration, process string)
 	return longest, process
 }
 
-// excused reports whether a harm is left out: of the time from one moment to another in
-// which clients waited for so long, too little is left without the delays.
+// excused reports whether a harm between two moments is left out: without the delays,
+// clients would not have waited longer than most.
 func (j *Judgement) excused(r *Rules, h harness.Harm, from, to int64, waited, most time.Duration) bool {
 	x, ok := r.Delays.Excuse(h, from, to, waited-most)
 	if ok {
@@ -103,8 +101,8 @@ func (j *Judgement) excused(r *Rules, h harness.Harm, from, to int64, waited, mo
 	return ok
 }
 
-// Excuse reports whether d excuses a harm that took from one moment to another: whether
-// a process was kept from running for spare of that time.
+// Excuse reports whether d excuses a harm between two moments: whether a process was
+// delayed for at least spare of that time.
 func (d *Delays) Excuse(h harness.Harm, from, to int64, spare time.Duration) (Excuse, bool) {
 	if d == nil || !slices.Contains(d.excuse, h) {
 		return Excuse{}, false

@@ -8,8 +8,6 @@ import (
 	"locklab/harness"
 )
 
-// TestExcused: what would not have taken too long without the time in which the machine
-// did not run a process is no harm of the lock, and what would is.
 func TestExcused(t *testing.T) {
 	timed := []harness.Harm{harness.Stall, harness.Stuck, harness.Overtaken}
 	const (
@@ -22,7 +20,7 @@ func TestExcused(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		script string
-		delays string // of a process each: from and to in ms
+		delays string // delays by process: from and to in ms
 		harms  []harness.Harm
 		want   string
 	}{

@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// The bounds of what ReadHistory reads.
+// The limits of ReadHistory.
 const (
 	MaxEvents = 4 << 20  // events of a history
 	maxLine   = 64 << 10 // bytes of one
 )
 
-// ErrHistory is wrapped by the errors of ReadHistory about what it reads.
+// ErrHistory is wrapped by errors of ReadHistory about its input.
 var ErrHistory = errors.New("oracle: not a history")
 
-// WriteTo writes h as JSON, one event a line. It cuts texts that would make a
-// line too long to be read back, and replaces bytes that are not UTF-8.
+// WriteTo writes h as JSON, one event per line. It cuts texts that would make a line too
+// long for a reader, and replaces bytes that are not UTF-8.
 func (h History) WriteTo(w io.Writer) (int64, error) { return WriteEvents(w, h.Each()) }
 
 // WriteEvents writes events as [History.WriteTo] does.
@@ -43,7 +43,7 @@ func WriteEvents(w io.Writer, events iter.Seq[*Event]) (int64, error) {
 	return count.n, nil
 }
 
-// maxText leaves room for a text whose every byte is escaped.
+// maxText leaves room for escaping every byte of a text.
 const maxText = maxLine/6 - 256
 
 func (event *Event) line() ([]byte, error) {
@@ -67,8 +67,8 @@ func (c *counting) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadHistory reads what WriteTo wrote. A last line that has no end is left out:
-// its writer was killed. It reads at most MaxEvents events.
+// ReadHistory reads the output of WriteTo, at most MaxEvents events. It ignores a last
+// line without an end: its writer was killed.
 func ReadHistory(r io.Reader) (History, error) {
 	events := NewReader(r, maxLine)
 	var h History
@@ -86,19 +86,19 @@ func ReadHistory(r io.Reader) (History, error) {
 	}
 }
 
-// A Reader reads what WriteTo wrote, one event at a time.
+// A Reader reads the output of WriteTo, one event at a time.
 type Reader struct {
 	buf   *bufio.Reader
 	lines int
 }
 
-// NewReader returns a Reader of r, of which no line is longer than most bytes.
+// NewReader returns a Reader of r for lines of at most `most` bytes.
 func NewReader(r io.Reader, most int) *Reader {
 	return &Reader{buf: bufio.NewReaderSize(r, min(most, maxLine))}
 }
 
-// Next returns the next event; the error is io.EOF after the last, also if what follows has
-// no end.
+// Next returns the next event; the error is io.EOF after the last, and at an incomplete
+// line.
 func (r *Reader) Next() (e Event, err error) {
 	line, err := r.buf.ReadSlice('\n')
 	r.lines++

@@ -50,7 +50,6 @@ func TestHistoryFile(t *testing.T) {
 	}
 }
 
-// TestLongText: a text that is too long, even as JSON, is cut to what can be read.
 func TestLongText(t *testing.T) {
 	for _, text := range []string{strings.Repeat("\x01", maxLine), strings.Repeat("ä", maxLine), "\xff"} {
 		var buf bytes.Buffer
@@ -69,8 +68,6 @@ type broken struct{}
 func (broken) Read([]byte) (int, error)  { return 0, io.ErrUnexpectedEOF }
 func (broken) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 
-// FuzzJudge: no sequence of events makes Judge panic, or say what cannot be; and a
-// history is read as it was written.
 func FuzzJudge(f *testing.F) {
 	kinds := []EventKind{Asked, Tried, Granted, Refused, Failed, Told, Releasing, Released, Wrote, Paused, Resumed, Killed, Fault, Over, "other"}
 	f.Add([]byte("\x00\x01\x00\x02\x05\x01\x02\x02\x06\x02\x00\x02\x07\x02\x02\x02\x08\x01\x06\x00"), uint8(0), int64(1e9))
@@ -106,7 +103,6 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-// consistent checks what holds for the judgement of any history.
 func consistent(t *testing.T, h History, j Judgement) {
 	t.Helper()
 	for i, x := range j.Holds {

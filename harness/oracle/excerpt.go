@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Excerpt returns the events of h around the first finding of j that is a harm,
-// or the first of any, from around before it to around after it; nil if j found
-// nothing. With them come the events, earlier and later, of the holds that touch
-// this time: they say which worker held the lock, and when.
+// Excerpt returns the events of h around the first finding of j that is a harm, or the
+// first of any kind, within around before and after it. It returns nil if j found
+// nothing. It adds the earlier and later events of the holds that touch this time: they
+// show the holder and the times.
 func Excerpt(h History, j Judgement, around time.Duration) History {
 	f, ok := j.first()
 	if !ok {

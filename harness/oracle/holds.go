@@ -8,35 +8,35 @@ import (
 	"time"
 )
 
-// A Held is a hold that a history shows. It was definitely held from Acquired to
-// Releasing, which is when it began to release the lock, was told that it lost it,
-// or was killed, or else the end of the observation: whichever came first. Its
-// Deadline does not end it: until a holder is told it goes on.
+// A Held is a hold in a history. It was definitely held from Acquired to Releasing: the
+// start of its release, the notice of its loss, the end of its process, or the end of the
+// observation, whichever came first. Its Deadline does not end it: a holder continues
+// until it is notified.
 type Held struct {
 	Hold
 
-	// Released is when the lock was given back at the latest: when Unlock returned
-	// without an error, else math.MaxInt64: there is no saying.
+	// Released is the latest time of the end of the hold: the return of Unlock
+	// without an error, else math.MaxInt64 for unknown.
 	Released int64
 
-	Deadline int64 // the latest that was heard of, 0 for none
+	Deadline int64 // the latest known, 0 for none
 
-	// Promise is until when the holder could rely on the lock: Releasing, Deadline,
-	// or the start of a pause of its process, whichever came first; never before
-	// Acquired.
+	// Promise is the time until which the holder could rely on the lock: Releasing,
+	// Deadline, or the start of a pause of its process, whichever came first; never
+	// before Acquired.
 	Promise int64
 
 	Tried  bool // by TryLock
-	Lost   bool // it was told
+	Lost   bool // it was notified
 	Killed bool // its process was
 	Open   bool // until the end of the observation
 
-	// Late: when the grant was seen, its deadline had passed, or its process had been
-	// paused since it asked. Where it stands among other holds is not known.
+	// Late reports that at the time of the grant its deadline had passed, or its
+	// process had been paused since it asked. Its order among other holds is unknown.
 	Late bool
 }
 
-// An Outcome is what became of an attempt.
+// An Outcome is the result of an attempt.
 type Outcome string
 
 // The outcomes.
@@ -53,37 +53,33 @@ type Attempt struct {
 	Shared   bool
 	Tried    bool
 	Asked    int64
-	Answered int64 // when its outcome was known; of one that is pending the end of the observation
+	Answered int64 // time of its outcome; end of the observation if pending
 	Outcome  Outcome
 
-	hold int // of one that was granted, its index in Judgement.Holds
+	hold int // index in Judgement.Holds, if granted
 }
 
-// A pause is a time in which a process was stopped.
 type pause struct{ from, to int64 }
 
-// A course is what is known of one worker so far.
 type course struct {
-	pending int   // index of its attempt, -1 if it makes none
+	pending int   // index of its attempt, -1 without one
 	open    []int // its holds that have not ended, the latest at the end
-	nested  int   // of a reentrant lock: grants beside the first
+	nested  int   // of a reentrant lock: grants after the first
 	last    int   // its latest hold, -1 for none
-	leaving int   // the hold that it releases, -1 for none
+	leaving int   // the hold that it is releasing, -1 for none
 
 	paused  bool
 	pauses  []pause
 	starved []pause
 }
 
-// A written is what is kept of a Wrote.
 type written struct {
 	at    int64
 	token uint64
-	hold  int // that it is of
+	hold  int // its hold
 	taken bool
 }
 
-// A collector gathers what is concluded from events, which it sees once.
 type collector struct {
 	r        Rules
 	j        *Judgement
@@ -94,7 +90,6 @@ type collector struct {
 	others   []Event        // Fault, Over, Paused, Resumed and Killed
 }
 
-// collect takes in events, which are in order of time.
 func collect(events iter.Seq[*Event], r Rules, j *Judgement) *collector {
 	c := &collector{r: r, j: j, workers: make(map[int]*course)}
 	first := true
@@ -126,8 +121,8 @@ func collect(events iter.Seq[*Event], r Rules, j *Judgement) *collector {
 	return c
 }
 
-// sort orders the holds as Sort does: of two that were granted at the same time the
-// one that ended first was first, if that is possible.
+// sort orders the holds like Sort: of two granted at the same time, the one that ended
+// first comes first, if possible.
 func (c *collector) sort() {
 	if slices.IsSortedFunc(c.j.Holds, func(x, y Held) int { return byGrant(&x, &y) }) {
 		return
@@ -176,7 +171,7 @@ func (c *collector) event(e *Event) {
 	}
 	switch e.Kind {
 	case Asked, Tried:
-		c.answer(w, e.At, Unknown) // it gave up the one before without a word
+		c.answer(w, e.At, Unknown) // the previous attempt ended without an event
 		w.pending = c.attempts.add(Attempt{
 			Worker: e.Worker, Shared: e.Shared, Tried: e.Kind == Tried, Asked: e.At, Outcome: Pending, hold: -1,
 		})
@@ -211,7 +206,6 @@ func (c *collector) event(e *Event) {
 	}
 }
 
-// answer ends the attempt of w, if it makes one, and returns its index or -1.
 func (c *collector) answer(w *course, at int64, o Outcome) int {
 	i := w.pending
 	if i >= 0 {
@@ -247,7 +241,6 @@ func (c *collector) granted(w *course, e *Event) {
 	w.open = append(w.open, w.last)
 }
 
-// leave takes note of an event at the end of a hold.
 func (c *collector) leave(w *course, e *Event) {
 	switch e.Kind {
 	case Told:
@@ -261,7 +254,7 @@ func (c *collector) leave(w *course, e *Event) {
 			w.nested, w.leaving = w.nested-1, -1
 			return
 		}
-		w.leaving = w.last // of a lease that was lost, too
+		w.leaving = w.last // also of a lost lease
 		if n := len(w.open); n > 0 {
 			w.leaving = w.open[n-1]
 			c.deadline(w.leaving, e)
@@ -276,7 +269,6 @@ func (c *collector) leave(w *course, e *Event) {
 	}
 }
 
-// end ends the latest hold of w that has not ended.
 func (c *collector) end(w *course, at int64) *Held {
 	n := len(w.open) - 1
 	h := c.holds.at(w.open[n])
@@ -285,8 +277,7 @@ func (c *collector) end(w *course, at int64) *Held {
 	return h
 }
 
-// deadline takes the deadline that e says of hold i, if it has one: renewals move
-// it on.
+// deadline updates the deadline of hold i from e, if it has one: renewals extend it.
 func (c *collector) deadline(i int, e *Event) {
 	if i >= 0 && e.Deadline != 0 {
 		h := c.holds.at(i)
@@ -301,7 +292,6 @@ func (c *collector) resume(w *course, at int64) {
 	}
 }
 
-// promise sets the end of h's promise.
 func (c *collector) promise(h *Held) {
 	h.Promise = h.Releasing
 	if h.Deadline != 0 {
@@ -313,7 +303,6 @@ func (c *collector) promise(h *Held) {
 	h.Promise = max(h.Promise, h.Acquired)
 }
 
-// pausedAt returns the first pause of h's process that touches the hold.
 func (c *collector) pausedAt(h *Held) (pause, bool) {
 	ps := c.of(h.Worker).pauses
 	i, _ := slices.BinarySearchFunc(ps, h.Acquired, func(p pause, at int64) int { return cmp.Compare(p.to, at) })
@@ -323,12 +312,12 @@ func (c *collector) pausedAt(h *Held) (pause, bool) {
 	return pause{}, false
 }
 
-// spare is for how long a holder may seem to have run in an overlap that is not its
-// fault: shorter times in which it did not are not reported.
+// spare is the tolerated time that a holder seems to have run in an overlap that is not
+// its fault: shorter delays are not reported.
 const spare = int64(20 * time.Millisecond)
 
-// starvedIn reports whether the process of a worker did not run between two moments, but
-// for spare, though the try had not stopped it.
+// starvedIn reports whether the process of a worker did not run between two moments, up
+// to spare, without action by the try.
 func (c *collector) starvedIn(worker int, from, to int64) bool {
 	var lost int64
 	w := c.of(worker)

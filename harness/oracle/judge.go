@@ -9,16 +9,16 @@ import (
 	"locklab/harness"
 )
 
-// DefaultPrompt and DefaultArrival stand for zero values in Rules.
+// DefaultPrompt and DefaultArrival replace zero values in Rules.
 const (
 	DefaultPrompt  = 5 * time.Second
 	DefaultArrival = 200 * time.Millisecond
 )
 
-// Rules are what a lock claims, and how long it may take. The zero value is an
-// exclusive lock without order and tokens.
+// Rules are a lock's claims and time limits. The zero value is an exclusive lock without
+// order and tokens.
 type Rules struct {
-	// Permits is how many may hold the lock at once; 0 is one. With more than one
+	// Permits is the limit of simultaneous holders; 0 is one. With more than one,
 	// neither the resource nor refusals are judged.
 	Permits int
 
@@ -26,37 +26,37 @@ type Rules struct {
 	// Reentrant: its holder may take it again.
 	FIFO, Fenced, Reentrant bool
 
-	// Spurious: an attempt may be refused because of another that is refused as well,
-	// as where a majority of servers has to agree.
+	// Spurious: an attempt may be refused because of another refused attempt, for
+	// example if a majority of servers has to agree.
 	Spurious bool
 
-	// Prompt is for how long a client may wait for a free lock, also after a failure,
+	// Prompt is how long a client may wait for a free lock, also after a failure,
 	// before that is a stall; 0 is DefaultPrompt.
 	Prompt time.Duration
 
-	// Arrival is how long after it asked a client is surely in line: of two that
-	// asked closer together the order is not known. 0 is DefaultArrival.
+	// Arrival is the time after its request until a client is surely in line: the
+	// order of two requests closer together is unknown. 0 is DefaultArrival.
 	Arrival time.Duration
 
-	// Down: after a Fault the servers may take no request until the lock is granted
-	// again. Of a client that asked in that time, or less than Arrival before it, it is
-	// not known when it came into line: it surely is Arrival after the grant.
+	// Down: after a Fault the servers may accept no request until the lock is granted
+	// again. If a client asked in that time, or less than Arrival before it, its
+	// arrival in line is unknown. It is surely in line Arrival after the grant.
 	Down bool
 
 	// Outage: the lock cannot be granted from a Fault to the next Over, or to the end
-	// if there is none. That time does not count as waiting.
+	// without one. That time does not count as waiting.
 	Outage bool
 
-	// Starvation: nothing is concluded from a holder that was told too late because the
-	// machine did not run its process.
+	// Starvation: a holder that was notified too late because the machine did not run
+	// its process is no evidence.
 	Starvation bool
 
-	// Delays are when the machine did not run the processes of the try, and the harms
-	// that they excuse: these are not concluded where they would not be without the
-	// delays. See Judgement.Excused. May be nil.
+	// Delays are the times when the machine did not run processes of the try, and the
+	// harms that they excuse. A harm is not concluded if it would not exist without
+	// the delays. See Judgement.Excused. May be nil.
 	Delays *Delays
 
-	// End is when the observation ended, on the clock of the events; 0 is the last
+	// End is the end of the observation, on the clock of the events; 0 is the last
 	// event.
 	End int64
 }
@@ -76,7 +76,7 @@ func (r Rules) filled() Rules {
 	return r
 }
 
-// A Judgement is what a history shows. Times are in ns on the clock of the
+// A Judgement is the conclusions from a history. Times are in ns on the clock of the
 // events.
 type Judgement struct {
 	Start, End int64 // of the observation
@@ -84,36 +84,37 @@ type Judgement struct {
 	Holds    []Held    // by grant
 	Attempts []Attempt // by the time they began
 
-	Overlaps []Overlap     // one for each hold that began in that of another, by its grant
+	Overlaps []Overlap     // one for each hold that began during another, by its grant
 	Longest  time.Duration // of the overlaps
 	Broken   int           // overlaps within the promise of the earlier holder
-	Starved  []Overlap     // not among Overlaps: the machine did not run the earlier holder, which no lease can survive
+	Starved  []Overlap     // not in Overlaps: the machine did not run the earlier holder, which no lease can tolerate
 
-	// PlainStale is how many stale writes a resource took that takes all, and
-	// FencedStale one that refuses lesser tokens: 0 without tokens. A write is stale
-	// if a writer that was granted the lock later has written. Refused are the writes
-	// that the latter refused, and RefusedNewest those of them that were not stale.
-	// Disagreed is how often Event.Taken was not what the rule says.
+	// PlainStale is the number of stale writes accepted by a resource that accepts
+	// all, and FencedStale by one that refuses lesser tokens: 0 without tokens. A
+	// write is stale if a writer that was granted the lock later has written before.
+	// Refused is the number of writes that the second resource refused, and
+	// RefusedNewest how many of them were not stale. Disagreed counts events whose
+	// Taken differs from the rule.
 	PlainStale, FencedStale, Refused, RefusedNewest, Disagreed int
 
-	TokensFell int // holds with a token that was not greater than one before
+	TokensFell int // holds with a token not greater than an earlier one
 
 	// Windows has one for each Fault, Killed and Paused, in order. Window is the
-	// longest, or the longest wait for a free lock at any other time.
+	// longest of them and of the waits for a free lock at other times.
 	Windows []Window
 	Window  time.Duration
 
 	Stalls      int   // waits for a free lock of more than Prompt
-	LostWakeups int   // of these, those that ended by a grant with no fault about
+	LostWakeups int   // of these, ended by a grant without a fault
 	Stuck       []int // workers that waited for a free lock at the end, for more than Prompt; or whose attempts all failed
 
-	Bypasses int // grants to a client while one that came before it waited
+	Bypasses int // grants to a client while an earlier one waited
 
-	// Margins are by how much holders that lost the lock were told before the next
-	// one was granted it, negative if after.
+	// Margins are the times from a holder's notice of a loss to the next grant,
+	// negative if the grant came first.
 	Margins []time.Duration
 
-	Excused []Excuse // harms that are not among these, because the machine did not run a process
+	Excused []Excuse // harms left out, because the machine did not run a process
 
 	Unfounded int // refusals at a time when the lock was surely free
 
@@ -121,31 +122,29 @@ type Judgement struct {
 	Notes    []string  // their texts
 }
 
-// A Finding is a moment, or a time, in which a harm showed.
+// A Finding is a moment, or a time, at which a harm appeared.
 type Finding struct {
-	Harm     harness.Harm // "" if it is none, such as a resource that did not follow its rule
+	Harm     harness.Harm // "" if it is no harm, such as a resource that did not follow its rule
 	From, To int64
 	Text     string
 }
 
-// An Overlap is the time in which a hold was beside another that excludes it.
+// An Overlap is the common time of two holds that exclude each other.
 type Overlap struct {
 	Earlier, Later int // indices in Judgement.Holds
 	Length         time.Duration
 	Promised       bool // the later began within the promise of the earlier
 }
 
-// Judge says what is wrong with h, which may be in any order and stays as it is. It
-// takes time in O(n log n) and never fails: events that do not belong to any call are
-// ignored.
+// Judge returns the faults in h, which may be in any order and is not changed. It takes
+// time in O(n log n) and never fails: it ignores events that do not belong to a call.
 //
-// It reports what has surely happened. A client that may hold the lock without
-// knowing of it, because its attempt failed or its process was killed, is no
-// holder.
+// It reports only certain facts. A client that may hold the lock without knowing it,
+// because its attempt failed or its process was killed, is not a holder.
 func Judge(h History, r Rules) Judgement { return JudgeSeq(h.sorted().Each(), r) }
 
-// JudgeSeq is Judge of events that come in order of time, each of which it sees once and
-// keeps no longer: a history need not be in memory as a whole.
+// JudgeSeq is Judge for events in order of time. It reads each once and does not keep it:
+// a history need not be in memory as a whole.
 func JudgeSeq(events iter.Seq[*Event], r Rules) Judgement {
 	r = r.filled()
 	var j Judgement
@@ -174,7 +173,7 @@ func (j *Judgement) Harms() []harness.Harm {
 		harness.Misled:     j.Unfounded > 0,
 	}
 	for _, f := range j.Findings {
-		seen[f.Harm] = true // StaleWrite, of which resource knows which counts
+		seen[f.Harm] = true // StaleWrite: it depends on the resource which number counts
 	}
 	var harms []harness.Harm
 	for _, m := range harness.Harms {
@@ -185,13 +184,12 @@ func (j *Judgement) Harms() []harness.Harm {
 	return harms
 }
 
-// find notes the first finding of a kind, which is its format.
+// find records the first finding of a kind, identified by its format.
 func (j *Judgement) find(harm harness.Harm, from, to int64, format string, args ...any) {
 	text := fmt.Sprintf("%s: ", j.since(from)) + fmt.Sprintf(format, args...)
 	j.Findings = append(j.Findings, Finding{Harm: harm, From: from, To: to, Text: text})
 }
 
-// since returns at as a time from the start.
 func (j *Judgement) since(at int64) time.Duration {
 	return time.Duration(at - j.Start).Round(time.Microsecond)
 }

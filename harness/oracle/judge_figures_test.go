@@ -10,8 +10,6 @@ import (
 
 const ms = time.Millisecond
 
-// TestWindows: a window for each disturbance, with the longest wait for a free
-// lock that was on then or began before the next one.
 func TestWindows(t *testing.T) {
 	held := "0 1 asked; 1 1 granted; 2 2 asked;"
 	for _, c := range []struct {
@@ -83,7 +81,6 @@ func TestMargins(t *testing.T) {
 	}
 }
 
-// TestOverlapFigures: one overlap for each later holder, with its length.
 func TestOverlapFigures(t *testing.T) {
 	j := Judge(script(t, "0 1 asked; 1 1 granted; 2 2 asked; 5 2 granted; 7 2 releasing; 7 2 released; 8 1 paused; 10 3 asked; 11 3 granted; 20 1 resumed; 21 1 told; 30 3 releasing"), Rules{})
 	want := []Overlap{{0, 1, 2 * ms, true}, {0, 2, 10 * ms, false}}
@@ -95,7 +92,6 @@ func TestOverlapFigures(t *testing.T) {
 	}
 }
 
-// TestHolds: what is known of a hold.
 func TestHolds(t *testing.T) {
 	j := Judge(script(t, `0 1 asked r; 1 1 granted r t7 d90; 2 1 paused; 3 1 resumed; 4 1 told d95; 6 1 releasing; 7 1 released #not held;
 		8 2 tried; 9 2 granted t8; 10 2 killed; 11 3 asked; 12 3 granted d20; 30 3 releasing; 31 3 released; 40 4 asked; 41 4 granted; 50 5 asked`), Rules{})
@@ -113,8 +109,6 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// TestExcerpt: the events around the first violation, and those of the holds that
-// touch it.
 func TestExcerpt(t *testing.T) {
 	var all []string
 	for i := range 50 { // of worker 9, one after the other, long before and after
@@ -136,7 +130,7 @@ func TestExcerpt(t *testing.T) {
 	}
 }
 
-// TestJudgeMemory counts what a long history takes to be judged that is nowhere in memory.
+// TestJudgeMemory measures the memory for judging a long history that is never in memory.
 func TestJudgeMemory(t *testing.T) {
 	const events, limit = 1_000_000, 100 << 20
 	long := func(yield func(*Event) bool) {
@@ -145,7 +139,7 @@ func TestJudgeMemory(t *testing.T) {
 			cycle, step := i/5, i%5
 			e = Event{At: int64(i) * 1000, Worker: cycle % 8, Token: uint64(cycle + 1), Taken: step == 2}
 			e.Kind = []EventKind{Asked, Granted, Wrote, Releasing, Released}[step]
-			if cycle%16 == 15 { // another is refused meanwhile
+			if cycle%16 == 15 { // another is refused in between
 				e.Kind = []EventKind{Asked, Granted, Tried, Refused, Releasing}[step]
 				if step == 2 || step == 3 {
 					e.Worker++

@@ -8,8 +8,8 @@ import (
 	"locklab/harness"
 )
 
-// overlaps finds the holds that began in others by the rule of Overlaps, once
-// with the ends of the holds and once with those of their promises.
+// overlaps finds the holds that began during others by the rule of Overlaps, once with
+// the ends of the holds and once with the ends of their promises.
 func (j *Judgement) overlaps(r Rules, c *collector) {
 	all, promised := newInside(r.Permits), newInside(r.Permits)
 	for i := range j.Holds {
@@ -59,9 +59,8 @@ func (j *Judgement) overlap(x Overlap) {
 	j.Longest = max(j.Longest, x.Length)
 }
 
-// tokens compares the tokens by the rule of Tokens, one hold at a time so that
-// each that fell is known. Holds without one do not count, nor those of which it
-// is not known where they stand.
+// tokens compares the tokens by the rule of Tokens, one hold at a time to identify each
+// that fell. Holds without a token do not count, nor do holds of unknown order.
 func (j *Judgement) tokens(r Rules) {
 	if !r.Fenced {
 		return
@@ -91,13 +90,11 @@ func (j *Judgement) tokens(r Rules) {
 	}
 }
 
-// margins compares when holders were told with when the next one was granted the
-// lock.
 func (j *Judgement) margins(r Rules) {
 	if r.Permits > 1 {
 		return
 	}
-	// next[s] is the next hold that excludes one that is shared, or not.
+	// next[s] is the next hold that excludes a shared hold, or an exclusive one.
 	next := [2]int{-1, -1}
 	for i := len(j.Holds) - 1; i >= 0; i-- {
 		h := &j.Holds[i]

@@ -8,16 +8,15 @@ import (
 	"locklab/harness"
 )
 
-// order counts the grants of a lock that serves in order to a client while one
-// waited that was surely in line before it: that asked Arrival or more before it,
-// and whose process ran all the while. It counts writers only, or all if the lock
-// has several permits.
+// order counts the grants of a FIFO lock to a client while another was surely in line
+// before it: that one asked at least Arrival earlier, and its process ran all the time.
+// It counts writers only, or all if the lock has several permits.
 func (j *Judgement) order(r Rules, c *collector) {
 	if !r.FIFO {
 		return
 	}
-	// Attempts are in the order in which they began. first is the first of those
-	// that may still wait.
+	// Attempts are in order of their beginning. first is the first that may still
+	// wait.
 	waits := make([]int32, 0, len(j.Attempts)) // of Attempts
 	for i := range j.Attempts {
 		if a := &j.Attempts[i]; !a.Tried && a.Outcome != Unknown && a.Outcome != Not && (!a.Shared || r.Permits > 1) && !c.stopped(a) {
@@ -51,32 +50,29 @@ func (j *Judgement) order(r Rules, c *collector) {
 	}
 }
 
-// lined reports whether a was surely in line at a moment though servers were down.
 func (j *Judgement) lined(r Rules, a *Attempt, at int64) bool {
 	return !slices.ContainsFunc(j.Windows, func(w Window) bool {
 		return w.Cause.Kind == Fault && a.Asked > w.Cause.At-int64(r.Arrival) && a.Asked < w.To && (!w.Granted || at < w.To+int64(r.Arrival))
 	})
 }
 
-// stopped reports whether the process of a's worker was paused while it waited.
 func (c *collector) stopped(a *Attempt) bool {
 	return slices.ContainsFunc(c.of(a.Worker).pauses, func(p pause) bool {
 		return p.to >= a.Asked && p.from <= a.Answered
 	})
 }
 
-// refusals counts the attempts that were refused while the lock was surely free.
-// A holder may have had the lock from when it asked, but not before its
-// predecessors left, until it was surely released or its successor was granted
-// it. An attempt that failed may have taken effect, once or again, at any time
-// after it began. A holder of which it is not known where it stands counts as
-// such an attempt.
+// refusals counts the attempts that were refused while the lock was surely free. A holder
+// may have had the lock since its request, but not before its predecessors left, until it
+// was surely released or its successor was granted it. A failed attempt may have taken
+// effect, even repeatedly, at any time after it began. A holder of unknown order counts
+// as such an attempt.
 func (j *Judgement) refusals(r Rules) {
 	refused := func(a Attempt) bool { return a.Outcome == Not }
 	if r.Permits > 1 || r.Spurious || !slices.ContainsFunc(j.Attempts, refused) {
 		return
 	}
-	unknown := int64(math.MaxInt64) // since when an unknown attempt may hold the lock
+	unknown := int64(math.MaxInt64) // time since which an unknown attempt may hold the lock
 	for i := range j.Attempts {
 		a := &j.Attempts[i]
 		if a.Outcome == Unknown || a.Outcome == Pending || a.Outcome == Got && j.Holds[a.hold].Late {
@@ -102,10 +98,10 @@ func (j *Judgement) refusals(r Rules) {
 	}
 }
 
-// spans returns the times in which the lock may have been held, by writers or
-// also by readers, sorted and apart.
+// spans returns the sorted, disjoint times when the lock may have been held, by writers
+// or also by readers.
 func (j *Judgement) spans(readers bool) []pause {
-	last := [2]int64{math.MinInt64, math.MinInt64} // ends of all holds so far, and of writers
+	last := [2]int64{math.MinInt64, math.MinInt64} // ends of all holds up to here, and of writers
 	next := j.successors()
 	spans := make([]pause, 0, len(j.Holds))
 	for i := range j.Holds {
@@ -140,8 +136,6 @@ func (j *Judgement) spans(readers bool) []pause {
 	return apart
 }
 
-// successors returns for each hold when the next one that excludes it was
-// granted.
 func (j *Judgement) successors() []int64 {
 	next := [2]int64{math.MaxInt64, math.MaxInt64}
 	at := make([]int64, len(j.Holds))
@@ -156,8 +150,6 @@ func (j *Judgement) successors() []int64 {
 	return at
 }
 
-// touches reports whether one of spans, which are sorted and apart, has a moment
-// in common with from to to.
 func touches(spans []pause, from, to int64) bool {
 	i, _ := slices.BinarySearchFunc(spans, from, func(s pause, at int64) int {
 		if s.to < at {

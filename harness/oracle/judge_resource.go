@@ -2,13 +2,13 @@ package oracle
 
 import "locklab/harness"
 
-// resource follows the writes through two resources, one that takes all and one
-// that refuses lesser tokens. Events of kind Wrote must be in the order in which
-// the resource got them.
+// resource follows the writes through two resources, one that accepts all and one that
+// refuses lesser tokens. Events of kind Wrote must be in the order of their arrival at
+// the resource.
 //
-// A reader's write is one that must not come after a later writer's; it makes no
-// other stale. A writer that lost the lock has a lesser token than a reader after
-// it, so that the resource remembers those of readers too.
+// A reader's write must not come after a later writer's, and makes no other write stale.
+// A writer that lost the lock has a lesser token than a reader after it, so the resource
+// also remembers readers' tokens.
 func (j *Judgement) resource(r Rules, c *collector) {
 	if r.Permits > 1 {
 		return
@@ -59,13 +59,11 @@ func (j *Judgement) stale(e *written, by, later *Held) {
 		by.Worker, j.since(by.Acquired), by.Token, later.Worker, j.since(later.Acquired), later.Token)
 }
 
-// A register is a resource.
 type register struct {
-	greatest, writers uint64 // tokens that it has taken, and those of writers
+	greatest, writers uint64 // greatest accepted token, and greatest of a writer
 	latest            int    // 1 + the index of the latest granted writer that has written
 }
 
-// takes reports whether a register that refuses lesser tokens takes a write.
 func (f *register) takes(token uint64, shared bool) bool {
 	if shared {
 		return token >= f.writers
@@ -80,8 +78,6 @@ func (f *register) remember(token uint64, shared bool) {
 	}
 }
 
-// write takes a write of hold by, and returns the hold of a successor that has
-// written before, if there is one.
 func (f *register) write(by int, hold *Held) (later int, stale bool) {
 	later, stale = f.behind(by)
 	if !hold.Shared {

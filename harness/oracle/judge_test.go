@@ -10,9 +10,8 @@ import (
 	"locklab/harness"
 )
 
-// script reads a history: events apart by ';', each a time in ms, a worker, a
-// kind, and of these: t5 a token, d90 a deadline in ms, r a reader, taken, and a
-// text after '#'.
+// script parses a history: events separated by ';', each a time in ms, a worker, a kind,
+// and options: t5 a token, d90 a deadline in ms, r a reader, taken, and a text after '#'.
 func script(t testing.TB, text string) (h History) {
 	t.Helper()
 	for line := range strings.SplitSeq(text, ";") {
@@ -48,7 +47,6 @@ func script(t testing.TB, text string) (h History) {
 	return h
 }
 
-// brief is what a judgement says, without what is zero.
 func brief(j Judgement) string {
 	var s []string
 	count := func(name string, n int) {
@@ -76,7 +74,6 @@ func brief(j Judgement) string {
 	return strings.Join(s, ", ")
 }
 
-// turns of two workers, one after the other.
 const (
 	aHolds = "0 1 asked; 1 1 granted t1; 9 1 releasing; 10 1 released;"
 	bAfter = "2 2 asked; 10 2 granted t2; 19 2 releasing; 20 2 released;"

@@ -18,8 +18,8 @@ const (
 	Crash     = "crash" // the lock ended its process: by a panic, a fatal error of the runtime, or an exit
 )
 
-// A Hold is a [harness.Hold]. The lock was definitely held from Acquired, when Lock
-// had returned, to Releasing, just before Unlock was called.
+// A Hold is a [harness.Hold]. The lock was definitely held from Acquired, after the
+// return of Lock, to Releasing, just before the call of Unlock.
 type Hold = harness.Hold
 
 // Sort orders holds by the time of their grant.
@@ -29,9 +29,9 @@ func Sort(holds []Hold) {
 	})
 }
 
-// Counter compares a plain counter that every holder incremented by reading
-// it at the start and writing it at the end of its section with the number of
-// acquisitions.
+// Counter compares the number of acquisitions with a plain counter. Every holder
+// incremented it by reading it at the start and writing it at the end of its critical
+// section.
 func Counter(got, want uint64) []harness.Violation {
 	if got == want {
 		return nil
@@ -43,14 +43,14 @@ func Counter(got, want uint64) []harness.Violation {
 	return report(Exclusion, lost, fmt.Sprintf("a counter guarded by the lock reads %d after %d increments", got, want))
 }
 
-// Torn reports how often a worker inside found the two halves of what the lock
-// guards unequal: a writer was inside too.
+// Torn reports the number of times that a worker inside found the two halves of the
+// guarded data unequal: a writer was inside too.
 func Torn(n uint64) []harness.Violation {
 	return report(Exclusion, n, "what the lock guards was found half written")
 }
 
-// Data reports that the data of section shows so many writes after so many by the
-// workers inside, or that it is not whole, which flaw says in words.
+// Data reports that the data of section has got writes instead of want by the workers
+// inside, or that it is inconsistent, with the description flaw.
 func Data(section harness.Section, got, want uint64, flaw string) []harness.Violation {
 	if got == want && flaw == "" {
 		return nil
@@ -66,8 +66,8 @@ func Data(section harness.Section, got, want uint64, flaw string) []harness.Viol
 	return report(Exclusion, max(1, lost), detail)
 }
 
-// Stuck reports workers that did not come back from the lock after they were told to
-// stop, although none was left to wait for and none had got on for so long.
+// Stuck reports workers that did not return from the lock after the stop, although nobody
+// held it and no worker made progress for this time.
 func Stuck(workers []int, waited time.Duration) []harness.Violation {
 	if len(workers) == 0 {
 		return nil

@@ -8,7 +8,6 @@ import (
 	"locklab/harness"
 )
 
-// write and read are holds by a writer and a reader.
 func write(from, to int64) Hold { return Hold{Acquired: from, Releasing: to} }
 func read(from, to int64) Hold  { return Hold{Acquired: from, Releasing: to, Shared: true} }
 
@@ -50,14 +49,12 @@ func TestTokens(t *testing.T) {
 		}
 		return holds
 	}
-	// r makes readers of the holds with these indices.
 	r := func(holds []Hold, readers ...int) []Hold {
 		for _, i := range readers {
 			holds[i].Shared = true
 		}
 		return holds
 	}
-	// all requests come before the first grant.
 	early := func(holds []Hold) []Hold {
 		for i := range holds {
 			holds[i].Requested = -1
@@ -108,9 +105,8 @@ func TestCounterAndStuck(t *testing.T) {
 	want(t, Stuck([]int{4, 7}, time.Second), Liveness, 2)
 }
 
-// TestOverlapsAgainstBruteForce plants overlaps in random histories of writers,
-// readers and several permits, and compares the verdict with the quadratic
-// definition.
+// TestOverlapsAgainstBruteForce plants overlaps in random histories of writers, readers
+// and several permits, and compares the verdict with the quadratic definition.
 func TestOverlapsAgainstBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for round := range 4000 {
@@ -121,7 +117,7 @@ func TestOverlapsAgainstBruteForce(t *testing.T) {
 			start := now - rng.Int64N(3)
 			end := start + 1 + rng.Int64N(10)
 			holds = append(holds, Hold{Worker: i, Acquired: start, Releasing: end, Shared: readers && rng.IntN(2) == 0})
-			if rng.IntN(max(1, permits)) == 0 { // else the next one comes beside it
+			if rng.IntN(max(1, permits)) == 0 { // otherwise the next one overlaps it
 				now = end
 			}
 		}
@@ -130,7 +126,7 @@ func TestOverlapsAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// overlapping is the definition that Overlaps computes.
+// overlapping is the definition that Overlaps implements.
 func overlapping(holds []Hold, permits int) (n uint64) {
 	for i, h := range holds {
 		inside, others := 0, false

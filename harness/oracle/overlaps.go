@@ -9,15 +9,14 @@ import (
 	"locklab/harness"
 )
 
-// Overlaps reports each hold, of holds sorted by grant, that began while others
-// were definitely held with which it may not overlap. Readers and writers never
-// overlap. Of a lock with several permits at most so many holds overlap, readers
-// or not. Of others, with permits 0 or 1, writers never overlap and readers may
-// as they like.
+// Overlaps reports each hold, of holds sorted by grant, that began during other definite
+// holds that it excludes. Readers and writers never overlap. A lock with several permits
+// allows that number of holds, by readers or not. For permits 0 or 1, writers never
+// overlap and readers may overlap freely.
 //
-// For locks that block until granted this rule is exact: an acquisition takes
-// effect at its return at the latest, a release at its call at the earliest. It
-// takes time in O(n log permits).
+// For locks that block until granted this rule is exact: an acquisition takes effect at
+// its return at the latest, a release at its call at the earliest. It takes time in O(n
+// log permits).
 func Overlaps(holds []Hold, permits int) []harness.Violation {
 	seen := newInside(max(1, permits))
 	var n uint64
@@ -34,14 +33,13 @@ func Overlaps(holds []Hold, permits int) []harness.Violation {
 	return report(Exclusion, n, first)
 }
 
-// A stay is until when a hold, of that index, is definitely held.
+// A stay is the time until which hold number of is definitely held.
 type stay struct {
 	of    int
 	until int64
 }
 
-// inside is what must be known of the holds so far to judge the next one: which
-// of them is the last to leave.
+// inside is the state for judging the next hold: the last holds to leave.
 type inside struct {
 	permits        int
 	reader, writer stay    // the last of its kind to leave
@@ -53,7 +51,7 @@ func newInside(permits int) *inside {
 	return &inside{permits: permits, reader: none, writer: none}
 }
 
-// against returns the index of a hold that h must not overlap and does, if there is one.
+// against returns the index of a hold that h overlaps and excludes, if there is one.
 func (in *inside) against(h *Hold) (of int, ok bool) {
 	other := in.reader
 	if h.Shared {
@@ -62,15 +60,13 @@ func (in *inside) against(h *Hold) (of int, ok bool) {
 	if other.until > h.Acquired {
 		return other.of, true
 	}
-	// If the least of as many as there are permits leaves after h has come, they
-	// are all inside.
+	// If the first of these to leave does so after the arrival of h, all are inside.
 	if (in.permits > 1 || !h.Shared) && len(in.last) == in.permits && in.last[0].until > h.Acquired {
 		return in.last[0].of, true
 	}
 	return 0, false
 }
 
-// add takes in h, whose stay is s.
 func (in *inside) add(h *Hold, s stay) {
 	kind := &in.writer
 	if h.Shared {
@@ -87,7 +83,6 @@ func (in *inside) add(h *Hold, s stay) {
 	}
 }
 
-// describe says how h overlaps o.
 func (in *inside) describe(h, o *Hold) string {
 	what := "the lock"
 	switch {
@@ -102,7 +97,7 @@ func (in *inside) describe(h, o *Hold) string {
 		h.Worker, what, time.Duration(o.Releasing-h.Acquired), o.Worker)
 }
 
-// leavers is a heap of stays, on top the first to leave.
+// leavers is a heap of stays; the first to leave is on top.
 type leavers []stay
 
 func (l leavers) Len() int           { return len(l) }

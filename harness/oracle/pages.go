@@ -1,16 +1,14 @@
 package oracle
 
-// pageSize is how many values a page holds.
 const pageSize = 1 << 12
 
-// pages is a list that grows without copying what it has: a slice that grows by appending
-// has allocated five times what it holds at the end.
+// pages is a list that grows without copying: a slice that grows by append allocates five
+// times its final size in total.
 type pages[T any] struct {
 	of [][]T
 	n  int
 }
 
-// add adds v and returns its index.
 func (p *pages[T]) add(v T) int {
 	if p.n%pageSize == 0 {
 		p.of = append(p.of, make([]T, 0, min(pageSize, max(64, p.n))))
@@ -23,7 +21,6 @@ func (p *pages[T]) add(v T) int {
 
 func (p *pages[T]) at(i int) *T { return &p.of[i/pageSize][i%pageSize] }
 
-// all returns the values as a slice, and leaves p without them.
 func (p *pages[T]) all() []T {
 	if p.n == 0 {
 		return nil

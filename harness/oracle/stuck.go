@@ -7,10 +7,10 @@ import (
 	"locklab/harness"
 )
 
-// stuck finds the workers that a lock that is free at the end leaves waiting:
-// those that asked more than Prompt ago, if the lock has been free and waited for
-// as long. Or, if the lock has been free for as long and was not granted since
-// the last disturbance came or was over, those whose attempts since then failed.
+// stuck finds the workers left waiting at the end by a free lock: requests older than
+// Prompt, if the lock has been free and waited for that long. Alternatively, if the lock
+// has been free that long and was not granted since the last disturbance began or ended,
+// it finds the workers whose attempts since then failed.
 func (j *Judgement) stuck(s *sweep, c *collector) {
 	prompt := int64(s.r.Prompt)
 	most := s.longest(j.End)
@@ -38,8 +38,6 @@ func (j *Judgement) stuck(s *sweep, c *collector) {
 	}
 }
 
-// failing returns the workers whose attempts failed that began after at, if none
-// was granted.
 func (j *Judgement) failing(at int64) (workers []int) {
 	if n := len(j.Holds); n > 0 && j.Holds[n-1].Acquired > at {
 		return nil

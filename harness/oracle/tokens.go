@@ -7,14 +7,14 @@ import (
 	"locklab/harness"
 )
 
-// Tokens reports each hold, of holds sorted by grant, whose fencing token would
-// not do its work: a resource that remembers the greatest token must let the
-// holder in and its predecessors out. A writer's token is greater than that of
-// every hold before; a reader's is not less than that of a writer before, and
-// readers may have equal ones in any order.
+// Tokens reports each hold, of holds sorted by grant, whose fencing token would not
+// protect a resource that remembers the greatest token: it must admit the holder and
+// refuse its predecessors. A writer's token is greater than the token of every earlier
+// hold. A reader's is not less than an earlier writer's; readers may have equal ones in
+// any order.
 //
-// Of a lock with several permits the order of the grants is known only where a
-// request came after another's grant, so that only such holds are compared.
+// If a lock has several permits, the order of two grants is known only if one was
+// requested after the other was granted, so only such holds are compared.
 func Tokens(holds []Hold, permits int) []harness.Violation {
 	found := fallen(holds, permits)
 	if len(found) == 0 {
@@ -25,11 +25,10 @@ func Tokens(holds []Hold, permits int) []harness.Violation {
 		fmt.Sprintf("worker %d got token %d after worker %d had %d", h.Worker, h.Token, o.Worker, o.Token))
 }
 
-// A fall is a hold whose token did not rise, and one that had a greater token, or
-// the same, before.
+// A fall is a hold whose token did not rise, and an earlier hold with a greater or equal
+// token.
 type fall struct{ h, before *Hold }
 
-// fallen returns the holds that Tokens reports.
 func fallen(holds []Hold, permits int) []fall {
 	var found []fall
 	if permits <= 1 {
@@ -41,8 +40,8 @@ func fallen(holds []Hold, permits int) []fall {
 		}
 		return found
 	}
-	// The holds with the greatest tokens so far, among the first i of all and of
-	// the writers: index i, nil if there is none.
+	// The holds with the greatest tokens among the first i, of all and of the
+	// writers: index i, nil if there is no such hold.
 	greatest := make([]*Hold, len(holds)+1)
 	written := make([]*Hold, len(holds)+1)
 	for i := range holds {
@@ -59,11 +58,11 @@ func fallen(holds []Hold, permits int) []fall {
 	return found
 }
 
-// rising follows the tokens of holds of which one comes after the other: it has the
-// greatest so far, and that of a writer.
+// rising follows the tokens of sequential holds: it has the holds with the greatest token
+// of all, and of writers.
 type rising struct{ greatest, written *Hold }
 
-// next takes in h, and returns the hold before it whose token h's should have passed, or nil.
+// next adds h, and returns the earlier hold whose token h's should have exceeded, or nil.
 func (r *rising) next(h *Hold) *Hold {
 	before := stale(h, r.greatest, r.written)
 	r.greatest = greater(r.greatest, h)
@@ -73,8 +72,8 @@ func (r *rising) next(h *Hold) *Hold {
 	return before
 }
 
-// stale returns the hold before h whose token h's should have passed, or nil.
-// all has the greatest token before h, writer the greatest of a writer.
+// stale returns the hold before h whose token h's should have exceeded, or nil. all has
+// the greatest token before h, writer the greatest of a writer.
 func stale(h, all, writer *Hold) *Hold {
 	if h.Shared {
 		if writer != nil && h.Token < writer.Token {
@@ -88,7 +87,6 @@ func stale(h, all, writer *Hold) *Hold {
 	return nil
 }
 
-// greater returns the hold with the greater token; a may be nil.
 func greater(a, b *Hold) *Hold {
 	if a == nil || b.Token > a.Token {
 		return b

@@ -9,25 +9,24 @@ import (
 	"locklab/harness"
 )
 
-// A Window is what a disturbance cost: the longest time for which clients waited
-// for a free lock, from then on, of the waits that were on when it came or began
-// before the next disturbance. Each ends when the lock is granted.
+// A Window is the cost of a disturbance: the longest wait of clients for a free lock from
+// then on, among the waits that were in progress or began before the next disturbance.
+// Each ends when the lock is granted.
 //
-// The lock is free while it has no definite holder. A holder whose process is
-// paused does nothing about the lock: it counts until its Deadline if that is
-// known, and at most until the lock was granted to another. If nothing tells when
-// its lease ended it counts until it is told. Killed holders are none: the time
-// until their leases end is part of the window. Waiters are calls of Lock, while
-// their processes run. What passes between an attempt that failed and the next
-// one is not waiting, but does not end the wait.
+// The lock is free while it has no definite holder. A holder whose process is paused does
+// nothing about the lock. It counts until its Deadline if that is known, and at most
+// until the lock was granted to another. If the end of its lease is unknown it counts
+// until it is notified. Killed holders do not count: the time until their leases end is
+// part of the window. Waiters are calls of Lock, while their processes run. The time
+// between a failed attempt and the next one is not waiting, but does not end the wait.
 type Window struct {
 	Cause    Event // Fault, Killed or Paused
-	From, To int64 // of the longest wait, 0 if there was none
+	From, To int64 // of the longest wait, 0 without one
 	Length   time.Duration
 	Granted  bool // the lock was granted again after Cause
 }
 
-// The points of a sweep, in the order in which those of one time count.
+// The points of a sweep, in processing order at equal times.
 type pointKind int32
 
 const (
@@ -47,7 +46,6 @@ type point struct {
 	of   int32
 }
 
-// windows sweeps over the history.
 func (j *Judgement) windows(r Rules, c *collector) {
 	s := sweep{j: j, r: r, now: j.Start, freed: j.Start, last: j.Start, first: -1}
 	points := make([]point, 0, 3*len(j.Holds)+2*len(j.Attempts)+2*len(c.others))
@@ -68,7 +66,6 @@ func (j *Judgement) windows(r Rules, c *collector) {
 	s.close(j.End, false)
 }
 
-// disturbances makes the windows, and says until when each disturbance lasts.
 func (j *Judgement) disturbances(points []point, h []Event, r Rules, s *sweep) []point {
 	over, resumed := -1, make(map[int]int64)
 	for i := len(h) - 1; i >= 0; i-- {
@@ -140,7 +137,6 @@ func (j *Judgement) heldPoints(points []point, r Rules, c *collector) []point {
 	return points
 }
 
-// grantAfter returns when the lock was granted first after at.
 func (j *Judgement) grantAfter(at int64) int64 {
 	i, _ := slices.BinarySearchFunc(j.Holds, at, func(h Held, at int64) int {
 		if h.Acquired <= at {
@@ -180,7 +176,6 @@ func (j *Judgement) waitPoints(points []point, c *collector) []point {
 	return points
 }
 
-// A sweep goes through points in order of time.
 type sweep struct {
 	j *Judgement
 	r Rules
@@ -190,29 +185,27 @@ type sweep struct {
 	now    int64
 	freed  int64 // when the lock became free
 	began  int64 // of the wait for a free lock, if waited is not 0
-	waited int64 // since the lock was last free and not granted
-	since  int64 // the part of it since the last disturbance
-	from   int64 // when that began
+	waited int64 // waited since the lock was last free and not granted
+	since  int64 // its part since the last disturbance
+	from   int64 // beginning of that
 	most   part  // the longest such part
-	quiet  bool  // no disturbance was about when the wait began
+	quiet  bool  // no disturbance was in progress when the wait began
 
 	windows int     // that have begun
 	first   int     // the first window that began in this wait, -1 for none
-	base    []int64 // by window: what had been waited when it began
-	until   []int64 // by window: when the disturbance was over
-	last    int64   // when the last disturbance came, or was over
-	settled int64   // until when disturbances so far may do their work
+	base    []int64 // by window: time waited before it began
+	until   []int64 // by window: end of the disturbance
+	last    int64   // when the last disturbance began or ended
+	settled int64   // time until which disturbances may have effects
 }
 
 // A part is a wait for a free lock between two disturbances.
 type part struct{ from, to, waited int64 }
 
-// cut ends the part of a wait that is on, as a disturbance comes or is over.
 func (s *sweep) cut(at int64) {
 	s.most, s.since = s.longest(at), 0
 }
 
-// longest returns the longest part of the wait up to a moment.
 func (s *sweep) longest(at int64) part {
 	if s.since > s.most.waited {
 		return part{s.from, at, s.since}
@@ -220,7 +213,6 @@ func (s *sweep) longest(at int64) part {
 	return s.most
 }
 
-// pass lets the time go on to at.
 func (s *sweep) pass(at int64) {
 	if d := at - s.now; d > 0 && s.free() && s.waiting > 0 {
 		if s.waited == 0 {
@@ -282,10 +274,9 @@ func (s *sweep) apply(p point) {
 	}
 }
 
-// close ends a wait for a free lock.
 func (s *sweep) close(at int64, granted bool) {
 	j := s.j
-	// Windows that began in this wait, and the one that stood open before.
+	// Windows that began in this wait, and the window that was open before.
 	from := s.windows - 1
 	if s.first >= 0 {
 		from = s.first - 1

@@ -7,22 +7,21 @@ import (
 	"locklab/harness/metric"
 )
 
-// A Test is a prediction beside what was measured at that distance.
+// A Test is a prediction next to a measurement at that distance.
 type Test struct {
 	Situation *Situation
 	Workers   int
-	Trip      float64 // the bare round trip that was measured there, ns
+	Trip      float64 // the bare round trip measured there, ns
 	Predicted Time
 	Measured  Time
 }
 
-// Error returns by how much the prediction is over what was measured, as a share of it.
+// Error returns the relative error of the prediction.
 func (t Test) Error() float64 { return t.Predicted.Value/t.Measured.Value - 1 }
 
-// Check holds what m says of s at some number of workers against rounds of the same
-// workload farther away: at the bare round trip that was measured around these rounds,
-// not at the delay that was asked for. It returns false, and why, if there is nothing to
-// hold one against the other.
+// Check compares m's prediction for s at some number of workers with rounds of the same
+// workload farther away. It uses the bare round trip measured around these rounds, not
+// the requested delay. Without a comparison t is incomplete and why is the reason.
 func (m *Model) Check(s *Situation, workers int, far []*harness.Result) (t Test, why string) {
 	trip, seen := metric.RoundTrip.Summary(far), s.Metric.Summary(far)
 	t = Test{Situation: s, Workers: workers, Trip: trip.Median}

@@ -8,9 +8,9 @@
 // longer round trip follows from these alone: nothing is fitted to a measurement at a
 // distance, so such a measurement can refute it ([Check]).
 //
-// A [Crowd] is of one lock among many contenders: its costs are calibrated by the points of
-// a run up to a tenth of its most workers, those with more are left out and can refute it
-// ([Crowd.LeftOut]), and [Limits] says what breaks before the lock does.
+// [Contenders] predicts one lock with more contenders. Its [Law] is fitted to the points of
+// a run up to a tenth of the most contenders. The other points check it
+// ([Contenders.LeftOut]).
 //
 // Rank 3. It imports harness, harness/metric and harness/stat.
 package predict

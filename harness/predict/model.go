@@ -54,28 +54,30 @@ func (m *Model) trip(workers int) float64 { return metric.RoundTrip.Summary(m.ro
 func (m *Model) Predict(s *Situation, workers int, trip float64) (t Time, why string) {
 	switch {
 	case m.Trips == nil:
-		return Time{}, "its trips were not counted"
+		return Time{}, notCounted
 	case s.Alone:
 		workers = 1
 	}
 	t, why = s.of(m, workers, trip)
 	const much = 1e15 // 11 days: it is damage
 	if within := t.Lo > -much && t.Hi < much; !within || why == "" && !(t.Value > 0 && t.Value < much) {
-		return Time{}, cmp.Or(why, "the figures contradict each other")
+		return Time{}, cmp.Or(why, contradict)
 	}
 	return t, why
 }
 
 // Why there is no prediction.
 const (
-	notAlone  = "needs the lock with 1 worker and no delay"
-	notCrowd  = "was not measured so without a delay"
-	noTrip    = "no bare round trip was measured"
-	several   = "several may hold it at once"
-	polls     = "polls: waiters ask again after a pause"
-	noTrips   = "takes no trip alone"
-	unordered = "serves in no order: a request that is under way may be first"
-	idle      = "too few workers: the queue is empty now and then"
+	notCounted = "its trips were not counted"
+	contradict = "the figures contradict each other"
+	notAlone   = "needs the lock with 1 worker and no delay"
+	notCrowd   = "was not measured so without a delay"
+	noTrip     = "no bare round trip was measured"
+	several    = "several may hold it at once"
+	polls      = "polls: waiters ask again after a pause"
+	noTrips    = "takes no trip alone"
+	unordered  = "serves in no order: a request that is under way may be first"
+	idle       = "too few workers: the queue is empty now and then"
 )
 
 // alone is the median wait of one worker: k round trips, each longer by as much as the
@@ -152,7 +154,7 @@ func (m *Model) path(workers int) (p path, why string) {
 		return p, noTrips
 	case len(m.rounds(workers)) > 0 && math.IsNaN(p.from) || math.IsNaN(p.alone):
 		return p, noTrip
-	case (workers-1)*b.Handover.Halves < b.Unlock.Halves+b.Queue.Halves:
+	case m.idle(workers):
 		return p, idle
 	}
 	p.trips, p.each = b.Handover.RoundTrips(), one
@@ -160,6 +162,12 @@ func (m *Model) path(workers int) (p path, why string) {
 		*v /= m.Trips.Lock.RoundTrips()
 	}
 	return p, ""
+}
+
+// idle reports whether the queue of so many workers is empty now and then.
+func (m *Model) idle(workers int) bool {
+	b := m.Trips.Behind
+	return (workers-1)*b.Handover.Halves < b.Unlock.Halves+b.Queue.Halves
 }
 
 // among returns what the path takes at a round trip among a crowd that took near at its own.

@@ -10,17 +10,16 @@ import (
 	"locklab/harness/predict"
 )
 
-// A world is what a made-up lock takes on a made-up machine, in ns.
+// A world is the times of a synthetic lock on a synthetic machine, in ns.
 type world struct {
 	trip         float64 // a bare round trip
-	work         float64 // of a round trip: what the server and the client do for it
-	crowd        float64 // what the others add to a hand-over
+	work         float64 // per round trip: the work of the server and the client
+	crowd        float64 // the others' addition to a handover
 	lock, handed float64 // round trips
 	release      float64
 }
 
-// rounds returns rounds with so many workers in w: what the model says of a world of which
-// it is true.
+// rounds returns rounds with this many workers in a world that follows the model exactly.
 func (w world) rounds(workers int) (rs []*harness.Result) {
 	wait := w.lock * (w.trip + w.work)
 	handover := w.handed*(w.trip+w.work) + w.crowd
@@ -52,7 +51,6 @@ func (w world) model() *predict.Model {
 	return predict.New(w.rounds(1)[0].Lock, w.rounds).Counted(w.trips())
 }
 
-// TestPredict: in a world where a crowd adds nothing, the model is exact at any distance.
 func TestPredict(t *testing.T) {
 	for _, w := range []world{
 		{trip: 20e3, work: 30e3, lock: 1, handed: 1, release: 1},
@@ -73,8 +71,8 @@ func TestPredict(t *testing.T) {
 	}
 }
 
-// TestCrowd: what a crowd adds is as measured at the round trip of the measurement, less
-// the farther away the servers are, and never more than near them.
+// TestCrowd checks that the crowd's addition is as measured at the measured round trip,
+// less farther away, and never more than near the servers.
 func TestCrowd(t *testing.T) {
 	w := world{trip: 20e3, work: 30e3, crowd: 100e3, lock: 1, handed: 1, release: 1}
 	m := w.model()
@@ -100,7 +98,8 @@ func TestCrowd(t *testing.T) {
 		}
 		last = added
 	}
-	// A crowd that is quicker than a client alone, as processors do not fall asleep.
+	// A crowd that is quicker than a single client, because processors do not fall
+	// asleep.
 	w.crowd = -10e3
 	m = w.model()
 	if p := at(w.trip); math.Abs(p.Value-40e3) > 1 {
@@ -111,7 +110,6 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestWrongTrips: a count that is wrong by half a round trip is refuted at 1 ms.
 func TestWrongTrips(t *testing.T) {
 	w := world{trip: 20e3, work: 30e3, lock: 2, handed: 2, release: 1}
 	there := w
@@ -130,7 +128,6 @@ func TestWrongTrips(t *testing.T) {
 	}
 }
 
-// TestNotPredicted: what cannot be predicted is said in words.
 func TestNotPredicted(t *testing.T) {
 	w := world{trip: 20e3, work: 30e3, lock: 1, handed: 1, release: 1}
 	edit := func(f func(t *harness.Trips)) *predict.Model {
@@ -192,7 +189,6 @@ func TestNotPredicted(t *testing.T) {
 	}
 }
 
-// TestFits: what the model is not about.
 func TestFits(t *testing.T) {
 	if w := (harness.Workload{Workers: 8, Hold: harness.Span{Mean: 1000}, Servers: 3, Durable: true, Delay: 1}); !predict.Fits(w) {
 		t.Errorf("%+v does not fit", w)

@@ -72,9 +72,9 @@ func Validate(ss []*Situation) error {
 	return errors.Join(errs...)
 }
 
-// FitsCrowd reports whether a run under w is one that a [Crowd] is about: as of [Fits],
-// with the servers near, however many workers share a client.
-func FitsCrowd(w harness.Workload) bool {
+// FitsContenders reports whether [Contenders] can predict a run under w: as [Fits], without
+// a delay, with any number of workers for each client.
+func FitsContenders(w harness.Workload) bool {
 	w.Clients = 0
 	return w.Delay == 0 && Fits(w)
 }

@@ -11,7 +11,6 @@ import (
 	"locklab/harness"
 )
 
-// An address is a server where ranks meet.
 type address struct {
 	endpoint harness.Endpoint
 	db       int
@@ -22,8 +21,8 @@ func (a address) String() string { return "Redis at " + a.endpoint.Addrs[0][0] }
 
 const forms = "redis://[user:password@]host:port[/db], with TLS rediss://"
 
-// Redacted returns a URL as [Options] has it without its password, for files and
-// messages. What is no URL, but may hold a password, loses all before its last @.
+// Redacted returns a URL of [Options] without its password, for files and messages. If it
+// is not a URL, but may contain a password, everything before its last @ is removed.
 func Redacted(sync string) string {
 	scheme, rest, ok := strings.Cut(sync, "://")
 	if !ok {
@@ -93,7 +92,7 @@ func parseRedis(text string) (address, error) {
 	return at, nil
 }
 
-// hostPort returns what is wrong with an address, and does not quote it.
+// hostPort returns the mistake in an address, without quoting it.
 func hostPort(addr string) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || host == "" || strings.ContainsAny(host, "@/?#% \t\r\n\x00") {
@@ -105,7 +104,6 @@ func hostPort(addr string) error {
 	return nil
 }
 
-// unreachable says in one line that the server cannot be used, and why.
 func unreachable(at address, err error) error {
 	if errors.Is(err, errRefused) {
 		return usage("%v, where the ranks meet, refuses this rank: %w", at, err)

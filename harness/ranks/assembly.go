@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// A claim is what a process claims its rank with. It is short: each rank reads those of
-// all once a second.
+// A claim is the value that claims a rank. It is short: each rank reads all of them once
+// a second.
 type claim struct {
 	Nonce string // of the process
-	Ranks int    // how many it counts
+	Ranks int    // its number of ranks
 	Host  string
 	PID   int
 }
@@ -27,7 +27,6 @@ func newClaim(m Member, ranks int) claim {
 	return claim{Nonce: rand.Text(), Ranks: ranks, Host: m.Host, PID: m.PID}
 }
 
-// parseClaim reads what another process has claimed with: perhaps one of another version.
 func parseClaim(value []byte) (claim, error) {
 	var c claim
 	if err := json.Unmarshal(value, &c); err != nil || c.Nonce == "" {
@@ -38,11 +37,11 @@ func parseClaim(value []byte) (claim, error) {
 
 func (c claim) member(rank int) Member { return Member{Rank: rank, Host: c.Host, PID: c.PID} }
 
-// An assembly is the way of a rank to its group.
+// An assembly brings a rank to its group.
 //
-// Claims may be left by a run that was killed, so that all claims are there does not say
-// that all processes are. Each that sees all posts a hello under a name made of all
-// claims; when all have done that, all have seen the same claims.
+// Claims may remain from a killed run, so a full set of claims does not prove that all
+// processes are there. Each process that sees a full set posts a hello under a name
+// derived from all claims. When all have done that, all have seen the same claims.
 type assembly struct {
 	options Options
 	at      address
@@ -54,10 +53,9 @@ type assembly struct {
 	answered time.Time      // when the server last did
 	seen     map[int]sight  // claims of others, by rank
 	greeted  [][]byte       // hellos of the run
-	first    map[int]Member // others that were there once
+	first    map[int]Member // others seen at least once
 }
 
-// A sight is since when the same claim was seen.
 type sight struct {
 	claim
 	since time.Time
@@ -67,17 +65,16 @@ const (
 	firstPause = 2 * time.Millisecond
 	lastPause  = 50 * time.Millisecond
 
-	// linger is how long a rank that refuses the others stays, so that they see why.
+	// linger is how long a rank that refuses the others stays, so that they learn
+	// why.
 	linger = time.Second
 
 	hellos    = "hello"
 	farewells = "left"
 )
 
-// longer is the next pause of a poll.
 func longer(pause time.Duration) time.Duration { return min(pause*3/2, lastPause) }
 
-// sleep returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -89,7 +86,6 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// meet returns when all ranks are there.
 func (a *assembly) meet(ctx context.Context) (run string, claims []claim, err error) {
 	a.seen, a.first = make(map[int]sight), make(map[int]Member)
 	a.answered = time.Now()
@@ -119,7 +115,6 @@ func (a *assembly) meet(ctx context.Context) (run string, claims []claim, err er
 	}
 }
 
-// stay keeps the claim for a moment.
 func (a *assembly) stay(ctx context.Context) {
 	for until := time.Now().Add(linger); time.Now().Before(until) && sleep(ctx, lastPause); {
 		if _, err := a.board.beat(ctx, ""); err != nil {
@@ -150,7 +145,7 @@ func (a *assembly) step(ctx context.Context) ([]claim, error) {
 	}
 	values, err := a.board.beat(ctx, a.run)
 	if err != nil {
-		if errors.Is(err, errClaim) { // if the server came back empty, the hello is gone as well
+		if errors.Is(err, errClaim) { // if the server was emptied, the hello is gone as well
 			a.claimed, a.run, a.greeted = false, "", nil
 		}
 		return nil, err
@@ -163,7 +158,6 @@ func (a *assembly) step(ctx context.Context) ([]claim, error) {
 	return claims, a.greet(ctx, &claims)
 }
 
-// look notes the claims, and returns them if all are there and count alike.
 func (a *assembly) look(values [][]byte) []claim {
 	all := make([]claim, len(values))
 	complete := true
@@ -182,7 +176,6 @@ func (a *assembly) look(values [][]byte) []claim {
 	return all
 }
 
-// note says that rank has been claimed with value, nil for not.
 func (a *assembly) note(rank int, value []byte) {
 	c, err := parseClaim(value)
 	if err != nil {
@@ -190,7 +183,7 @@ func (a *assembly) note(rank int, value []byte) {
 			delete(a.seen, rank)
 			return
 		}
-		c = claim{Nonce: string(value), Host: "unknown"} // of another version: it counts as nothing
+		c = claim{Nonce: string(value), Host: "unknown"} // of another version: it does not count
 	}
 	if a.seen[rank].Nonce != c.Nonce {
 		a.seen[rank] = sight{c, time.Now()}
@@ -199,7 +192,7 @@ func (a *assembly) note(rank int, value []byte) {
 }
 
 // greet posts the hello of the run that claims make up, and sets them to nil unless all
-// have done so.
+// have posted theirs.
 func (a *assembly) greet(ctx context.Context, claims *[]claim) error {
 	all := *claims
 	*claims = nil
@@ -223,7 +216,6 @@ func (a *assembly) greet(ctx context.Context, claims *[]claim) error {
 	return nil
 }
 
-// runOf names the run of the processes that have made claims.
 func runOf(claims []claim) string {
 	h := sha256.New()
 	for _, c := range claims {
@@ -232,8 +224,8 @@ func runOf(claims []claim) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// conflict returns an error if a process that lives has this rank, or counts other
-// ranks. A claim of one that does not live ends, so one that is there for longer is renewed.
+// conflict returns an error if a live process has this rank, or another number of ranks.
+// A dead process's claim expires, so a claim that stays longer is being renewed.
 func (a *assembly) conflict() error {
 	for r := range a.options.Ranks {
 		s, ok := a.seen[r]
@@ -248,7 +240,6 @@ func (a *assembly) conflict() error {
 	return nil
 }
 
-// absent says which ranks have not come.
 func (a *assembly) absent() error {
 	o := a.options
 	if !a.claimed {
@@ -277,7 +268,6 @@ func (a *assembly) absent() error {
 	return usage("%s of %d did not come within %v%s", numbered(missing), o.Ranks, o.Assemble, gone)
 }
 
-// numbered says which ranks: rank 2, or ranks 2, 3.
 func numbered(ranks []int) string {
 	if len(ranks) == 1 {
 		return "rank " + strconv.Itoa(ranks[0])

@@ -10,14 +10,13 @@ import (
 	"time"
 )
 
-// errTwice says that a rank has posted two values at one place.
 var errTwice = errors.New("another value was posted there before")
 
-// maxValue is how many bytes a rank may post.
+// maxValue is the greatest size of a posted value, in bytes.
 const maxValue = 512 << 10
 
-// Share returns what rank 0 gave; the values of others are not used. It is a barrier: it
-// returns when all ranks have called it.
+// Share returns rank 0's value; other values are ignored. It is a barrier: it returns
+// when all ranks have called it.
 func (g *Group) Share(ctx context.Context, name string, value []byte) ([]byte, error) {
 	if g.options.Rank != 0 {
 		value = nil
@@ -29,17 +28,16 @@ func (g *Group) Share(ctx context.Context, name string, value []byte) ([]byte, e
 	return all[0], nil
 }
 
-// Gather returns what each rank gave, in their order. It is a barrier: it returns when
-// all ranks have called it. A value has 512 KiB at most. Names are for messages: they
-// may repeat, but all ranks must come to the same barriers in the same order.
+// Gather returns the values of all ranks, in their order. It is a barrier: it returns
+// when all ranks have called it. A value has at most 512 KiB. Names are for messages:
+// they may repeat, but all ranks must call the same barriers in the same order.
 //
-// The error is the cause of ctx or of Context, whichever ended, and names what is wrong
-// otherwise. After an error there are no more barriers: they all return it.
+// If ctx or Context has ended, the error is its cause; otherwise it describes the fault.
+// After an error every barrier returns it.
 func (g *Group) Gather(ctx context.Context, name string, value []byte) ([][]byte, error) {
 	return g.gather(ctx, "gather "+name, value)
 }
 
-// gatherJSON is Gather of a value of each rank.
 func gatherJSON[T any](ctx context.Context, g *Group, name string, own T) ([]T, error) {
 	value, err := json.Marshal(own)
 	if err != nil {
@@ -73,7 +71,6 @@ func (g *Group) gather(ctx context.Context, name string, value []byte) ([][]byte
 	return values, nil
 }
 
-// cross passes the barrier with the number next.
 func (g *Group) cross(ctx context.Context, name string, value []byte) ([][]byte, error) {
 	if len(value) > maxValue {
 		return nil, fmt.Errorf("ranks: %d bytes to %s: want %d at most", len(value), name, maxValue)
@@ -88,7 +85,7 @@ func (g *Group) cross(ctx context.Context, name string, value []byte) ([][]byte,
 			}
 			posted = true
 		}
-		left := g.absent() // before what they may have posted is read
+		left := g.absent() // before reading values that they may have posted
 		if all, err = g.board.read(ctx, g.run, at); err != nil {
 			return false, err
 		}
@@ -100,7 +97,7 @@ func (g *Group) cross(ctx context.Context, name string, value []byte) ([][]byte,
 	if err != nil {
 		return nil, err
 	}
-	if g.next > 0 { // all have come here, so all have read what was posted before
+	if g.next > 0 { // all are here, so all have read the earlier values
 		dropping, cancel := context.WithTimeout(ctx, answerTime)
 		defer cancel()
 		g.board.drop(dropping, g.run, strconv.Itoa(g.next-1)) //nolint:errcheck // it goes with the run
@@ -108,8 +105,8 @@ func (g *Group) cross(ctx context.Context, name string, value []byte) ([][]byte,
 	return all, nil
 }
 
-// insist calls f until it is done, with growing pauses. What passes, such as a lost
-// connection, it tries again: the watcher says when the server is gone.
+// insist calls f with growing pauses until it is done. It retries after temporary errors,
+// such as a lost connection: the watcher reports the loss of the server.
 func (g *Group) insist(ctx context.Context, f func(context.Context) (done bool, err error)) error {
 	var lost *LostError
 	for pause := firstPause; ; pause = longer(pause) {
@@ -139,10 +136,8 @@ func (g *Group) insist(ctx context.Context, f func(context.Context) (done bool, 
 	}
 }
 
-// errOrder says that ranks came to different barriers.
 var errOrder = errors.New("ranks came to different barriers")
 
-// unpack replaces what was posted by its values, if all have posted.
 func (g *Group) unpack(name string, all [][]byte) (done bool, err error) {
 	values := make([][]byte, len(all))
 	done = true
@@ -166,12 +161,10 @@ func (g *Group) unpack(name string, all [][]byte) (done bool, err error) {
 	return done, nil
 }
 
-// pack is what a rank posts at a barrier.
 func pack(name string, value []byte) []byte {
 	return append([]byte(strconv.Quote(name)+"\n"), value...)
 }
 
-// unpack reverses pack.
 func unpack(posted []byte) (name string, value []byte, err error) {
 	quoted, rest, ok := strings.Cut(string(posted), "\n")
 	if !ok {
@@ -183,7 +176,6 @@ func unpack(posted []byte) (name string, value []byte, err error) {
 	return name, []byte(rest), nil
 }
 
-// absent returns the ranks that have left.
 func (g *Group) absent() []Member {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -196,7 +188,6 @@ func (g *Group) absent() []Member {
 	return out
 }
 
-// deserted returns an error if a rank that has left has not posted.
 func deserted(name string, all [][]byte, left []Member) error {
 	for _, m := range left {
 		if all[m.Rank] == nil {

@@ -18,41 +18,41 @@ import (
 )
 
 const (
-	// claimExpiry is how long a claim lives that is not renewed: five beats. A process on a
-	// machine at a load of dozens is late by a second or two, and those gone are to be
-	// noticed within ten.
+	// claimExpiry is the life of a claim without renewal: five beats. With a load of
+	// dozens a process is late by a second or two, and dead processes must be noticed
+	// within ten.
 	claimExpiry = 5 * time.Second
 
-	// postedExpiry is how long the rest lives after the last rank has renewed it.
+	// postedExpiry is the life of other data after the last renewal by any rank.
 	postedExpiry = time.Minute
 
 	answerTime  = 2 * time.Second  // for one request
 	connectTime = 10 * time.Second // for a server that does not answer at first
 
-	// claimSpread is how far apart the claims of ranks that are gone at once may end.
+	// claimSpread is the greatest difference between the ends of claims of ranks that
+	// died at the same time.
 	claimSpread = beatPause + quickPause
 )
 
 var (
-	// errClaim says that the server does not know the claim of this rank.
+	// errClaim reports that the server does not have this rank's claim.
 	errClaim = errors.New("the server does not know this rank's claim")
 
-	// errRefused says that the server has understood a request, and will refuse it again.
+	// errRefused reports that the server rejected a request, and will reject it again.
 	errRefused = errors.New("the server refuses a request")
 )
 
 //go:embed beat.lua
 var beatText string
 
-// A place is whose board it is.
 type place struct {
 	job         string
 	rank, ranks int
 }
 
 // A board is a Redis server's part of a meeting, for one rank. A claim is a key with an
-// expiry. All that a run posts is one hash, whose fields are places and ranks. Every method
-// is one request or a few, and may be called again if a reply may have been lost.
+// expiry. All posts of a run are one hash, whose fields are places and ranks. Every method is
+// one request or a few. After a lost reply it may be called again.
 type board struct {
 	place
 	client *redis.Client
@@ -61,7 +61,6 @@ type board struct {
 	value  []byte // of the own claim
 }
 
-// connect returns the board at a server that answers.
 func connect(ctx context.Context, at address, p place, expiry time.Duration) (*board, error) {
 	client, _, err := wireredis.Connect(at.endpoint, func(o *redis.Options) {
 		o.DB = at.db
@@ -99,9 +98,8 @@ func (b *board) key(parts ...string) string {
 
 func (b *board) claimKey(rank int) string { return b.key("claim", strconv.Itoa(rank)) }
 
-// claim takes the rank, exclusively, until it was not renewed for some time. If another
-// process has it, it returns the value that that has claimed it with. It may return nil for
-// one that is just ending.
+// claim takes the rank exclusively; the claim expires unless renewed. If another process has
+// it, claim returns that process's value, or nil for one that is just ending.
 func (b *board) claim(ctx context.Context, value []byte) (taken bool, holder []byte, err error) {
 	b.value = value
 	err = b.client.SetArgs(ctx, b.claimKey(b.rank), value, redis.SetArgs{Mode: "NX", TTL: b.ttl}).Err()
@@ -118,9 +116,8 @@ func (b *board) claim(ctx context.Context, value []byte) (taken bool, holder []b
 	return err != nil || !bytes.Equal(holder, value), holder, refusal(err)
 }
 
-// beat renews the claim, and what is posted in run unless that is "". It returns the values
-// of all claims, by rank, nil where there is none. The error wraps errClaim if the own claim
-// has ended.
+// beat renews the claim, and the posts of run unless run is "". It returns the values of all
+// claims, by rank, nil for missing ones. The error wraps errClaim if the own claim has ended.
 func (b *board) beat(ctx context.Context, run string) ([][]byte, error) {
 	keys := make([]string, 0, b.ranks+1)
 	for r := range b.ranks {
@@ -137,7 +134,6 @@ func (b *board) beat(ctx context.Context, run string) ([][]byte, error) {
 	return values(reply), nil
 }
 
-// values returns the strings in reply, nil for others.
 func values(reply []any) [][]byte {
 	out := make([][]byte, len(reply))
 	for i, v := range reply {
@@ -169,7 +165,7 @@ func (b *board) post(ctx context.Context, run, at string, value []byte) error {
 	return refusal(err)
 }
 
-// read returns what the ranks posted at a place of a run, nil for those that have not.
+// read returns the values posted at a place of a run, nil for ranks without one.
 func (b *board) read(ctx context.Context, run, at string) ([][]byte, error) {
 	fields := make([]string, b.ranks)
 	for r := range fields {
@@ -182,18 +178,18 @@ func (b *board) read(ctx context.Context, run, at string) ([][]byte, error) {
 	return values(reply), nil
 }
 
-// drop takes away what the rank posted at a place.
+// drop removes the rank's post at a place.
 func (b *board) drop(ctx context.Context, run, at string) error {
 	return refusal(b.client.HDel(ctx, b.key("run", run), field(at, b.rank)).Err())
 }
 
-// now reads the server's clock, in ns since 1970. It may be behind it by clockResolution.
+// now returns the server's clock, in ns since 1970. Its greatest lag is clockResolution.
 func (b *board) now(ctx context.Context) (int64, error) {
 	t, err := b.client.Time(ctx).Result()
 	return t.UnixNano(), refusal(err)
 }
 
-// release deletes the claim if it is still the own one.
+// releaseClaim deletes the claim if it is still the own one.
 var releaseClaim = redis.NewScript(`if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`)
 
 // leave gives up the claim and disconnects, even if it fails.
@@ -205,10 +201,10 @@ func (b *board) leave(ctx context.Context) error {
 	return refusal(releaseClaim.Run(ctx, b.client, []string{b.claimKey(b.rank)}, b.value).Err())
 }
 
-// expiry is by when a claim that is not renewed has surely ended.
+// expiry is the time after which a claim without renewal has surely ended.
 func (b *board) expiry() time.Duration { return b.ttl + time.Second }
 
-// refusal marks what the server said about a request, but for what passes.
+// refusal marks a permanent error reported by the server.
 func refusal(err error) error {
 	var said redis.Error
 	if err == nil || errors.Is(err, redis.Nil) || !errors.As(err, &said) {

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// A Clock is what is known of this rank's clock: a time of CLOCK_MONOTONIC here plus
-// Offset is one of the clock that all ranks have in common, but for Error at most in
-// either direction.
+// A Clock is the known relation of this rank's clock to the common clock: a time of
+// CLOCK_MONOTONIC here plus Offset is a common time, with at most Error in either
+// direction.
 //
-// The common clock is that of the server where the ranks meet, in ns since 1970. Each
-// reading of it lies between a time before and one after here, which bounds the offset
-// (Cristian, Probabilistic clock synchronization, Distributed Computing 3, 1989); the
-// offset is in the intersection of all bounds (Marzullo, Maintaining the Time in a
+// The common clock is the clock of the server that the ranks meet at, in ns since 1970.
+// Each reading of it lies between a time before and one after here, which bounds the
+// offset (Cristian, Probabilistic clock synchronization, Distributed Computing 3, 1989).
+// The offset is in the intersection of all bounds (Marzullo, Maintaining the Time in a
 // Distributed System, PhD thesis, Stanford 1984). Its middle is Offset and half its width
-// Error: a bound, not an estimate, as long as neither clock is set and their rates differ
-// by less than 100 ppm. Redis returns its clock to the microsecond.
+// Error. That is a bound, not an estimate, if neither clock is set and their rates differ
+// by less than 100 ppm. Redis reports its clock to the microsecond.
 //
-// If all ranks read the same clock, those of one boot of one kernel, it is the common
-// one: Offset and Error are 0. To measure against the server's could only add an error,
-// and the server's may be set.
+// If all ranks read the same clock, of one boot of one kernel, it is the common one:
+// Offset and Error are 0. Measuring against the server's clock could only add an error,
+// and that clock may be set.
 type Clock struct {
 	Offset int64  // ns
 	Error  int64  // ns, -1 if nothing is known
@@ -31,9 +31,9 @@ type Clock struct {
 	At     int64  // CLOCK_MONOTONIC when it was measured, ns; 0 for the same clock
 }
 
-// Until is what c, measured before a time of interest, and later, measured after it, say
-// of all of the time between, if the server's clock was not set: the offset may have
-// moved from one to the other.
+// Until combines c, measured before a time of interest, and later, measured after it,
+// into a Clock that holds for all of the time between, if the server's clock was not set.
+// The offset may have moved from one to the other.
 func (c Clock) Until(later Clock) Clock {
 	switch {
 	case c.Error < 0:
@@ -48,36 +48,32 @@ func (c Clock) Until(later Clock) Clock {
 	return between(low, high, later.At)
 }
 
-// maxDrift is by how much the rates of two clocks may differ, in ns per ns: 50 ppm is
-// usual for the crystals of computers, and those that NTP steers are far better.
+// maxDrift is the greatest difference of the rates of two clocks, in ns per ns: 50 ppm is
+// usual for the crystals of computers, and clocks under NTP are far better.
 const maxDrift = 100e-6
 
-// drift is how far two clocks may drift apart in some ns.
 func drift(ns int64) int64 { return int64(math.Ceil(math.Abs(float64(ns)) * maxDrift)) }
 
-// between is a clock with an offset in [low, high].
 func between(low, high, at int64) Clock {
 	half := (high - low + 1) / 2
 	return Clock{Offset: low + half, Error: half, At: at}
 }
 
 // A sample is one reading of the server's clock: at some time between before and after,
-// it showed something from server on, but less than resolution later. All in ns.
+// it showed a time from server to less than server + resolution. All in ns.
 type sample struct{ before, after, server, resolution int64 }
 
-// bounds are those of the offset at a time here.
 func (s sample) bounds(at int64) (low, high int64) {
 	return s.server - s.after - drift(at-s.before), s.server + s.resolution - s.before + drift(at-s.before)
 }
 
 const (
-	samples    = 40 // a measurement makes
-	minSamples = 8  // are needed
+	samples    = 40 // per measurement
+	minSamples = 8  // required
 
 	clockResolution = int64(time.Microsecond) // of Redis, in ns
 )
 
-// intersect returns the clock that all of some samples allow, at the time of the last.
 func intersect(all []sample) Clock {
 	if len(all) < minSamples {
 		return unknown(fmt.Sprintf("the server's clock was read %d times: %d are needed", len(all), minSamples))
@@ -96,7 +92,7 @@ func intersect(all []sample) Clock {
 
 func unknown(why string) Clock { return Clock{Error: -1, Reason: why} }
 
-// Clock returns what was measured last.
+// Clock returns the result of the last measurement.
 func (g *Group) Clock() Clock {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -109,9 +105,9 @@ func (g *Group) setClock(c Clock) {
 	g.clock = c
 }
 
-// Measure measures Clock anew, by some tens of requests. That nothing is known of it is
-// no error: Clock says why. The error is the cause of ctx or of Context, whichever ended,
-// or that the server refuses to tell its clock.
+// Measure measures Clock again, by some tens of requests. A measurement without a result
+// is not an error: Clock has the reason. The error is the cause of ctx or of Context,
+// whichever ended, or that the server refuses to report its clock.
 func (g *Group) Measure(ctx context.Context) error {
 	if g.same {
 		g.setClock(Clock{})
@@ -136,14 +132,13 @@ func (g *Group) Measure(ctx context.Context) error {
 	return nil
 }
 
-// phase is a pause that puts the next sample at another part of a millisecond:
+// phase returns a pause that puts the next sample at another part of a millisecond:
 // multiples of the golden ratio spread most evenly (Knuth, TAOCP 3, 6.4).
 func phase(i int) time.Duration {
 	_, part := math.Modf(float64(i) * math.Phi)
 	return time.Duration(float64(time.Millisecond) * (0.5 + part))
 }
 
-// sample reads the server's clock once.
 func (g *Group) sample(ctx context.Context) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -155,7 +150,7 @@ func (g *Group) sample(ctx context.Context) (sample, error) {
 	return s, err
 }
 
-// check measures anew if the server's clock is not where it was expected.
+// check measures again if the server's clock differs from the expected time.
 func (g *Group) check(ctx context.Context) error {
 	c := g.Clock()
 	if g.same {

@@ -9,21 +9,18 @@ import (
 	"time"
 )
 
-// A fakeClock is a server's clock and the way to it.
 type fakeClock struct {
 	offset     int64   // of the server's clock when the clock here shows 0, ns
 	rate       float64 // by which the server's is faster
 	resolution int64   // ns
-	trip, more int64   // the shortest way there and back each, and the longest time lost on it, ns
+	trip, more int64   // the shortest time each way, and the greatest extra time, ns
 	random     *rand.Rand
-	here       int64 // what the clock here shows
+	here       int64 // time of the clock here
 	setBy      int64 // added to the server's clock at half the samples
 }
 
-// actual is the offset when the clock here shows at.
 func (f *fakeClock) actual(at int64) int64 { return f.offset + int64(float64(at)*f.rate) }
 
-// read makes one sample.
 func (f *fakeClock) read() sample {
 	s := sample{before: f.here, resolution: f.resolution}
 	f.here += f.trip + f.random.Int64N(f.more)
@@ -46,8 +43,6 @@ func (f *fakeClock) samples(n int) []sample {
 	return out
 }
 
-// newFake draws a server: near or far, with a lot of jitter or none, whose ways there and
-// back are as unequal as it happens.
 func newFake(random *rand.Rand) *fakeClock {
 	return &fakeClock{
 		offset:     1_700_000_000_000_000_000 + random.Int64N(1e18),
@@ -62,15 +57,15 @@ func newFake(random *rand.Rand) *fakeClock {
 
 type estimator func([]sample) Clock
 
-// wrong returns how many of some drawn servers have an offset out of the bounds that e
-// gives, or bounds that are wider than those of the best sample and the drift.
+// wrong counts random servers with an offset outside the bounds of e, and bounds wider
+// than the best sample and the drift allow.
 func wrong(e estimator) (outside, wide int) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
 		f := newFake(random)
 		all := f.samples(samples)
 		c := e(all)
-		if miss := f.actual(c.At) - c.Offset; c.Error < 0 || max(miss, -miss) > c.Error+256 { // ns: what float64 leaves of such offsets
+		if miss := f.actual(c.At) - c.Offset; c.Error < 0 || max(miss, -miss) > c.Error+256 { // ns: float64's error for such offsets
 			outside++
 		}
 		best := all[0].after - all[0].before
@@ -84,8 +79,8 @@ func wrong(e estimator) (outside, wide int) {
 	return outside, wide
 }
 
-// TestBounds: the true offset is within the bounds, whatever the way to the server, and
-// estimators that are nearly right are found out.
+// TestBounds checks that the true offset is within the bounds for any path to the server,
+// and that slightly wrong estimators are detected.
 func TestBounds(t *testing.T) {
 	if outside, wide := wrong(intersect); outside+wide > 0 {
 		t.Errorf("%d bounds do not contain the offset, %d are wider than the best sample's", outside, wide)
@@ -105,7 +100,7 @@ func TestBounds(t *testing.T) {
 				s.before, s.after = s.before+quarter, s.after-quarter
 			}))
 		},
-		"midpoints": func(all []sample) Clock { // as if both ways took alike
+		"midpoints": func(all []sample) Clock { // assumes equal times both ways
 			var sum, n int64
 			first := all[0].server - all[0].after
 			for _, s := range all {
@@ -139,8 +134,8 @@ func changed(all []sample, f func(*sample)) []sample {
 	return out
 }
 
-// TestSet: a server's clock that was set between samples is seen if it was by more than
-// the samples leave open, and never makes a bound.
+// TestSet checks that setting the server's clock between samples is detected if the
+// change exceeds the samples' uncertainty, and never produces a bound.
 func TestSet(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 1000 {
@@ -159,7 +154,6 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestUntil: what two measurements say of the time between.
 func TestUntil(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 3000 {
@@ -184,8 +178,8 @@ func TestUntil(t *testing.T) {
 	}
 }
 
-// TestDepart: all start together, to what their clocks are worth, and never wait for a
-// clock that was set.
+// TestDepart checks that all start together, within the error of their clocks, and never
+// wait for a clock that was set.
 func TestDepart(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	for _, test := range []struct {
@@ -214,7 +208,6 @@ func TestDepart(t *testing.T) {
 	}
 }
 
-// TestBothClocks: the two forms of the monotonic clock agree.
 func TestBothClocks(t *testing.T) {
 	ns, at := bothClocks()
 	before, now := machine.Monotonic(), time.Now()
@@ -229,7 +222,6 @@ func TestBothClocks(t *testing.T) {
 	t.Log(ClockName(), ownClock())
 }
 
-// TestPhases: samples of a clock of 1 ms are spread over it.
 func TestPhases(t *testing.T) {
 	var at time.Duration
 	seen := make(map[time.Duration]bool)

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// ClockName names CLOCK_MONOTONIC as this process reads it: by the boot of the kernel
+// ClockName names the CLOCK_MONOTONIC of this process: by the boot of the kernel
 // (/proc/sys/kernel/random/boot_id, see random(4)) and the time namespace, each of which
-// may add an offset of its own (time_namespaces(7)). Ranks with the same name read the
-// same clock. Where the system does not tell, the name is one that no other process has.
+// may add its own offset (time_namespaces(7)). Ranks with the same name read the same
+// clock. If the system does not report it, the name is unique to the process.
 //
-// Virtual machines that go on from one snapshot have the same name and different clocks:
-// do not spread ranks over such.
+// Virtual machines resumed from one snapshot have the same name and different clocks: do
+// not spread ranks over them.
 func ClockName() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"locklab/harness"
 )
 
-// TestEmptied: the server comes back empty while ranks wait for each other at the start,
-// one of which has seen the other already: they meet all the same.
+// TestEmptied empties the server while ranks wait for each other at the start, after one
+// has seen the other: they meet nevertheless.
 func TestEmptied(t *testing.T) {
 	sync := parallel(t)
 	var all [2]*assembly
@@ -29,7 +29,7 @@ func TestEmptied(t *testing.T) {
 	}
 	one, two := all[0], all[1]
 	step(t, one)
-	step(t, two) // which has seen all claims, and greets
+	step(t, two) // it has seen all claims, and greets
 	if two.run == "" {
 		t.Fatal("rank 1 does not see rank 0")
 	}
@@ -45,7 +45,6 @@ func TestEmptied(t *testing.T) {
 	}
 }
 
-// step makes one step, and reports whether all are there.
 func step(t *testing.T, a *assembly) bool {
 	t.Helper()
 	claims, err := a.step(t.Context())
@@ -55,7 +54,6 @@ func step(t *testing.T, a *assembly) bool {
 	return claims != nil
 }
 
-// empty removes all that a board has of its job.
 func empty(t *testing.T, b *board) {
 	t.Helper()
 	keys, err := b.client.Keys(t.Context(), b.key("*")).Result()
@@ -67,7 +65,6 @@ func empty(t *testing.T, b *board) {
 	}
 }
 
-// TestDistinct: machines of one name have names of their own.
 func TestDistinct(t *testing.T) {
 	const a, b = "3f2a9c10-0000-4000-8000-000000000001", "77777777-0000-4000-8000-000000000002"
 	at := func(host, clock string) Member { return Member{Host: host, Clock: clock} }
@@ -77,7 +74,7 @@ func TestDistinct(t *testing.T) {
 	}{
 		{[]Member{at("localhost", a+" time:[1]"), at("localhost", b+" time:[1]"), at("other", a+" time:[1]")}, []string{"localhost~3f2a9c10", "localhost~77777777", "other"}},
 		{[]Member{at("localhost", a+" time:[1]"), at("localhost", a+" time:[2]")}, []string{"localhost", "localhost"}}, // one kernel
-		{[]Member{at("mac", "process 1 X"), at("mac", "process 2 Y")}, []string{"mac", "mac"}},                         // which does not tell
+		{[]Member{at("mac", "process 1 X"), at("mac", "process 2 Y")}, []string{"mac", "mac"}},                         // which does not report it
 		{[]Member{at("mac", "process 1 X"), at("mac", b+" time:none")}, []string{"mac", "mac~77777777"}},
 	} {
 		for r, m := range distinct(c.members) {

@@ -9,7 +9,6 @@ import (
 	"locklab/harness"
 )
 
-// A launcher starts the ranks of a job and tells each its number by the environment.
 type launcher struct {
 	name        string
 	doc         string // the source
@@ -17,8 +16,8 @@ type launcher struct {
 	job         func(getenv func(string) string) string
 }
 
-// launchers are those that Read knows, the innermost first: mpirun in a job of Slurm is
-// started by it, and starts the ranks.
+// launchers are the launchers that Read supports, the innermost first: Slurm starts
+// mpirun, which starts the ranks.
 var launchers = []launcher{
 	{
 		name: "Open MPI", doc: "https://docs.open-mpi.org, Environment variables set for MPI applications",
@@ -38,18 +37,23 @@ var launchers = []launcher{
 	},
 }
 
-// Read returns which rank this process is, of how many, and which job names their run,
-// from the variables of what started it: Open MPI (OMPI_COMM_WORLD_RANK and _SIZE), PMI
-// as MPICH and its kin set it (PMI_RANK and PMI_SIZE), Slurm (SLURM_PROCID and
-// SLURM_NTASKS), or an Indexed Job of Kubernetes (JOB_COMPLETION_INDEX, and LOCKLAB_RANKS,
-// which its manifest must set since the number of completions is in no variable). The job
-// is that of Slurm, with its step, or "". source says which variables were read, for
-// messages. Without any of these, ranks is 0, source "" and err nil.
+// Read returns this process's rank, the number of ranks, and the job that names their
+// run, from the variables of its launcher:
+//   - Open MPI: OMPI_COMM_WORLD_RANK and _SIZE;
+//   - PMI, set by MPICH and its relatives: PMI_RANK and PMI_SIZE;
+//   - Slurm: SLURM_PROCID and SLURM_NTASKS;
+//   - a Kubernetes Indexed Job: JOB_COMPLETION_INDEX, and LOCKLAB_RANKS, which its
+//     manifest must set since no variable has the number of completions.
 //
-// In the script of sbatch Slurm sets them as well, as for rank 0: start the ranks by srun.
+// The job is Slurm's, with its step, or "". source names the variables, for messages.
+// Without any of these, ranks is 0, source "" and err nil.
 //
-// The error wraps harness.ErrUsage: a variable is missing or no number, or PMI and Slurm,
-// both set, disagree, which is so when ranks were started by other means inside.
+// In the script of sbatch Slurm sets them as well, as for rank 0: start the ranks by
+// srun.
+//
+// The error wraps harness.ErrUsage if a variable is missing or not a number. It also does
+// if PMI and Slurm, both set, disagree, because other means started the ranks inside a
+// Slurm job.
 func Read(getenv func(string) string) (rank, ranks int, job, source string, err error) {
 	set := slices.DeleteFunc(slices.Clone(launchers), func(l launcher) bool {
 		return getenv(l.rank) == "" || l.name == "PMI" && getenv(l.ranks) == "" // PMIx sets the rank alone
@@ -94,7 +98,6 @@ func number(getenv func(string) string, name string) (int, error) {
 	return int(n), nil
 }
 
-// slurmJob names a job of Slurm and its step.
 func slurmJob(getenv func(string) string) string {
 	job := getenv("SLURM_JOB_ID")
 	if step := getenv("SLURM_STEP_ID"); job != "" && step != "" {

@@ -59,7 +59,6 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// FuzzRead: what Read returns can be joined with.
 func FuzzRead(f *testing.F) {
 	f.Add("SLURM_PROCID=3 SLURM_NTASKS=8 SLURM_JOB_ID=7 PMI_RANK=3 PMI_SIZE=8")
 	f.Add("JOB_COMPLETION_INDEX=2 LOCKLAB_RANKS=0x3")
@@ -78,7 +77,6 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzSync: the URL is refused in one line without a password, or means one server.
 func FuzzSync(f *testing.F) {
 	for _, text := range []string{"redis://h:1", "redis://u:p@[::1]:6379/3", "rediss://:p%2F@h:1/", "redis://u:p w@h:1", "redis://h:1/99999"} {
 		f.Add(text)
@@ -105,7 +103,6 @@ func FuzzSync(f *testing.F) {
 	})
 }
 
-// TestSecret: no error about a URL quotes its password, wherever the mistake is.
 func TestSecret(t *testing.T) {
 	const secret = "s3cr3t"
 	n := 0
@@ -155,7 +152,6 @@ func TestParseSync(t *testing.T) {
 	}
 }
 
-// FuzzPosted: what ranks of any build post is read or refused, and what is packed comes back.
 func FuzzPosted(f *testing.F) {
 	f.Add("a \"name\"\n", []byte("value\n"))
 	f.Add("", []byte(nil))

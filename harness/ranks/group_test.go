@@ -13,7 +13,6 @@ import (
 	"locklab/internal/machine"
 )
 
-// TestGroup: ranks meet, share, gather, start and leave, with one clock and with several.
 func TestGroup(t *testing.T) {
 	sync := parallel(t)
 	for _, clocks := range []int{1, 4} {
@@ -43,7 +42,6 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// use passes the barriers of one rank.
 func use(t *testing.T, g *Group) {
 	for r, m := range g.Members() {
 		if m.Rank != r || m.Host != fmt.Sprint("host", r) {
@@ -66,8 +64,8 @@ func use(t *testing.T, g *Group) {
 	}
 }
 
-// checkClocks compares the clocks of ranks that run in one process, so the true
-// offsets are the same, and that to the clock of a server on this host is known.
+// checkClocks compares the clocks of ranks that run in one process. Their true offsets
+// are equal, and known relative to the clock of a server on this host.
 func checkClocks(t *testing.T, all []*Group, same bool) {
 	t.Helper()
 	low, high := int64(-1<<62), int64(1<<62)
@@ -100,7 +98,6 @@ func checkClocks(t *testing.T, all []*Group, same bool) {
 	}
 }
 
-// TestOrder: ranks that come to different barriers are told so, and have no more.
 func TestOrder(t *testing.T) {
 	sync := parallel(t)
 	all := groups(t, join(t, sync, 2, nil))
@@ -116,12 +113,11 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// TestBuilds: members that run something else are named, and the run does not begin.
 func TestBuilds(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(*Member)
-		want   string // of rank 0; "" is none
+		want   string // of rank 0; "" is no error
 	}{
 		{"commit", func(m *Member) { m.Commit = "c2" }, "rank 1 (host host1, pid 77) runs another build: commit c2, this is c1"},
 		{"binary", func(m *Member) { m.Binary = "" }, "rank 1 (host host1, pid 77) runs another build of the same commit: binary unknown, this is b1"},
@@ -146,7 +142,6 @@ func TestBuilds(t *testing.T) {
 	}
 }
 
-// TestRefused: what a user can put right.
 func TestRefused(t *testing.T) {
 	const secret = "s3cr3t"
 	for _, test := range []struct {
@@ -182,8 +177,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestTaken: a rank that a process has that lives is refused to another, and one of a
-// run that was killed is not.
 func TestTaken(t *testing.T) {
 	sync := parallel(t)
 	all := groups(t, join(t, sync, 2, func(o *Options, m *Member) { m.PID, o.expiry = 4242, 0 }))
@@ -201,7 +194,6 @@ func TestTaken(t *testing.T) {
 	groups(t, join(t, sync, 2, nil))
 }
 
-// TestNumbers: ranks that count differently name each other.
 func TestNumbers(t *testing.T) {
 	sync := parallel(t)
 	all := join(t, sync, 2, func(o *Options, m *Member) { o.Ranks, o.expiry = 2+o.Rank, 0 })
@@ -209,7 +201,6 @@ func TestNumbers(t *testing.T) {
 	refused(t, all[1].err, "rank 0 (host host0, pid ", "counts 2 ranks, this one, rank 1, 3")
 }
 
-// TestAbsent: those that do not come are named, and one that came and went.
 func TestAbsent(t *testing.T) {
 	sync := parallel(t)
 	all := make([]error, 2)
@@ -229,7 +220,6 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// TestLeave: what a rank that leaves says, and what the others are told.
 func TestLeave(t *testing.T) {
 	sync := parallel(t)
 	all := groups(t, join(t, sync, 3, nil))
@@ -252,7 +242,6 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// TestCancel: a barrier ends with its context, with the cause.
 func TestCancel(t *testing.T) {
 	sync := parallel(t)
 	all := groups(t, join(t, sync, 2, nil))
@@ -264,7 +253,6 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// lost fails t unless err is a LostError that names the ranks and contains want.
 func lost(t *testing.T, err error, ranks []int, want ...string) {
 	t.Helper()
 	var l *LostError
@@ -282,7 +270,6 @@ func lost(t *testing.T, err error, ranks []int, want ...string) {
 	contains(t, err, want...)
 }
 
-// await waits for what must happen.
 func await(t *testing.T, ok func() bool, what string) {
 	t.Helper()
 	for until := time.Now().Add(patience); !ok(); time.Sleep(10 * time.Millisecond) {

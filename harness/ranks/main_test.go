@@ -17,10 +17,10 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// patience is for what must happen at last, also on a machine at a load of dozens.
+// patience is the time limit for events that must happen, also on a machine with a load
+// of dozens.
 const patience = 2 * time.Minute
 
-// asChild is the variable by which a test starts this program as a rank.
 const asChild = "LOCKLAB_RANKS_TEST"
 
 func TestMain(m *testing.M) {
@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// beRank is a rank in a process of its own. It takes part in a barrier for each line of
-// its input, and says in lines what happens.
+// beRank is a rank in a separate process. It takes part in a barrier for each line of its
+// input, and prints events in lines.
 func beRank(text string) int {
 	var o Options
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
@@ -120,7 +120,6 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// syncOf is Options.Sync of a server.
 func syncOf(at harness.Endpoint) string {
 	auth := ""
 	if at.Username != "" || at.Password != "" {
@@ -129,18 +128,15 @@ func syncOf(at harness.Endpoint) string {
 	return "redis://" + auth + at.Addrs[0][0]
 }
 
-// jobOf is a job of the test alone.
 func jobOf(t *testing.T) string {
 	return strings.NewReplacer("/", "-", "#", "-").Replace(t.Name()) + fmt.Sprint("-", os.Getpid())
 }
 
-// A joined is a result of Join.
 type joined struct {
 	*Group
 	err error
 }
 
-// join joins with n ranks in goroutines. change may be nil. The groups are left when t ends.
 func join(t *testing.T, sync string, n int, change func(*Options, *Member)) []joined {
 	t.Helper()
 	out := make([]joined, n)
@@ -162,7 +158,6 @@ func join(t *testing.T, sync string, n int, change func(*Options, *Member)) []jo
 	return out
 }
 
-// groups are those of joined ranks without an error.
 func groups(t *testing.T, all []joined) []*Group {
 	t.Helper()
 	var out []*Group
@@ -175,7 +170,6 @@ func groups(t *testing.T, all []joined) []*Group {
 	return out
 }
 
-// together runs f for 0 to n-1, each in a goroutine.
 func together(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	for i := range n {
@@ -184,7 +178,6 @@ func together(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// refused fails t unless err is one line that wraps harness.ErrUsage and contains want.
 func refused(t *testing.T, err error, want ...string) {
 	t.Helper()
 	if !errors.Is(err, harness.ErrUsage) || strings.Contains(err.Error(), "\n") {

@@ -19,7 +19,6 @@ import (
 	"locklab/internal/child"
 )
 
-// A process is a rank in a process of its own.
 type process struct {
 	*child.Process
 	in io.Writer
@@ -28,7 +27,6 @@ type process struct {
 	lines []string
 }
 
-// spawn starts a rank as a process that t does not outlive.
 func spawn(t *testing.T, o Options) *process {
 	t.Helper()
 	text, err := json.Marshal(o)
@@ -68,7 +66,6 @@ func spawn(t *testing.T, o Options) *process {
 	return p
 }
 
-// says waits until p has said a line that begins so, and returns it.
 func (p *process) says(t *testing.T, prefix string) (line string) {
 	t.Helper()
 	await(t, func() bool {
@@ -85,8 +82,6 @@ func (p *process) says(t *testing.T, prefix string) (line string) {
 	return line
 }
 
-// mixed starts ranks of which some are processes, the others goroutines, and returns
-// when all have joined.
 func mixed(t *testing.T, sync string, n int, processes ...int) (here map[int]*Group, away map[int]*process) {
 	t.Helper()
 	here, away = make(map[int]*Group), make(map[int]*process)
@@ -124,7 +119,6 @@ func mixed(t *testing.T, sync string, n int, processes ...int) (here map[int]*Gr
 	return here, away
 }
 
-// ended waits until each group has ended, and returns the causes.
 func ended(t *testing.T, all map[int]*Group, since time.Time) map[int]error {
 	t.Helper()
 	causes := make(map[int]error)
@@ -140,8 +134,8 @@ func ended(t *testing.T, all map[int]*Group, since time.Time) map[int]error {
 	return causes
 }
 
-// TestGone: processes that are killed or stopped are noticed and named by the others,
-// which are at no barrier, whichever they are.
+// TestGone checks that the others notice and name killed or stopped processes while they
+// are at no barrier.
 func TestGone(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -170,7 +164,7 @@ func TestGone(t *testing.T) {
 			for _, err := range ended(t, here, since) {
 				lost(t, err, test.away, want...)
 			}
-			if test.signal == syscall.SIGSTOP { // and it knows when it runs again
+			if test.signal == syscall.SIGSTOP { // and it learns of it when it runs again
 				for _, r := range test.away {
 					away[r].Signal(syscall.SIGCONT)
 					line := away[r].says(t, "lost:")
@@ -183,8 +177,8 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestGoneAtBarrier: a rank is killed between posting and reading. What it has posted
-// counts; the next barrier fails, and the run can be made again at once.
+// TestGoneAtBarrier kills a rank between posting and reading. Its post counts, the next
+// barrier fails, and the run can be restarted at once.
 func TestGoneAtBarrier(t *testing.T) {
 	sync := parallel(t)
 	here, away := mixed(t, sync, 3, 2)
@@ -214,8 +208,8 @@ func TestGoneAtBarrier(t *testing.T) {
 	}
 }
 
-// TestKilledRun: all ranks of a run are killed; a new one of the same job, by fewer
-// ranks, begins when their claims have ended, and its last rank leaves nothing behind.
+// TestKilledRun kills all ranks of a run. A new run of the same job, with fewer ranks,
+// begins when their claims have expired, and its last rank leaves nothing behind.
 func TestKilledRun(t *testing.T) {
 	sync := parallel(t)
 	_, away := mixed(t, sync, 3, 0, 1, 2)
@@ -243,8 +237,6 @@ func TestKilledRun(t *testing.T) {
 	g.board.job = o.Job
 }
 
-// checkLeft looks for what is left of the job of b: nothing without an expiry, and claims
-// only while a rank is there.
 func checkLeft(t *testing.T, b *board, there bool) {
 	t.Helper()
 	keys, err := b.client.Keys(t.Context(), b.key("*")).Result()
@@ -262,7 +254,6 @@ func checkLeft(t *testing.T, b *board, there bool) {
 	}
 }
 
-// TestDiesBeforeAll: a rank that came is killed before all have, and another takes its place.
 func TestDiesBeforeAll(t *testing.T) {
 	sync := parallel(t)
 	o := Options{Ranks: 3, Sync: sync, Job: jobOf(t), Assemble: patience}

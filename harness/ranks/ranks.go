@@ -15,7 +15,7 @@ import (
 	"locklab/harness"
 )
 
-// Options is which rank this is, and where it meets the others.
+// Options identifies this rank and the meeting point.
 type Options struct {
 	Rank  int // 0 to Ranks-1
 	Ranks int // 1 to harness.MaxRanks
@@ -31,14 +31,14 @@ type Options struct {
 	// Assemble is how long Join waits for the others; 0 is 5 minutes.
 	Assemble time.Duration
 
-	// expiry is how long a claim lives that is not renewed; 0 is that of the board.
+	// expiry is the life of a claim without renewal; 0 is the board's.
 	expiry time.Duration
 }
 
-// A Member is what a rank says of itself.
+// A Member is a rank's description of itself.
 type Member struct {
 	Rank   int
-	Host   string // "" is the name of this host; Members has another if it is also that of another machine
+	Host   string // "" is the name of this host; Members has a different one if another machine has the same name
 	PID    int    // 0 is this process
 	Arch   string // "" is runtime.GOARCH
 	Commit string // of the sources it was built from
@@ -47,7 +47,7 @@ type Member struct {
 	Clock  string // "" is ClockName()
 }
 
-// String says which rank it is, and where: rank 2 (host b, pid 17).
+// String returns the rank and its process, such as "rank 2 (host b, pid 17)".
 func (m Member) String() string {
 	return fmt.Sprintf("rank %d (host %s, pid %d)", m.Rank, m.Host, m.PID)
 }
@@ -59,7 +59,6 @@ const (
 
 var jobName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
 
-// complete returns o with its defaults, or an error that wraps harness.ErrUsage.
 func (o Options) complete() (Options, error) {
 	o.Job = cmp.Or(o.Job, defaultJob)
 	o.Assemble = cmp.Or(o.Assemble, defaultAssemble)
@@ -76,18 +75,17 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// usage returns an error that wraps harness.ErrUsage.
 func usage(format string, args ...any) error {
 	return fmt.Errorf("ranks: %w: %w", harness.ErrUsage, fmt.Errorf(format, args...))
 }
 
-// A Group is a rank among all of its run. Its barriers (Share, Gather, Start) are called
-// by every rank in the same order, from one goroutine at a time.
+// A Group is a rank among all of its run. Every rank calls its barriers (Share, Gather,
+// Start) in the same order, from one goroutine at a time.
 type Group struct {
 	options Options
 	at      address
 	board   *board
-	run     string // which names the run at the board
+	run     string // name of the run at the board
 	members []Member
 	nonces  []string // of their claims
 	same    bool     // whether all read the same clock
@@ -110,14 +108,14 @@ type Group struct {
 	left    map[int]bool  // ranks that have left regularly
 }
 
-// Join meets the other ranks and returns when all are there, and have said of
-// themselves what self says of this one. The caller must Leave the group.
+// Join meets the other ranks and returns when all are there and have exchanged their
+// Members; self describes this rank. The caller must Leave the group.
 //
-// What the user can put right is an error of one line that wraps harness.ErrUsage: bad
-// options, a server that does not answer, a rank that is taken by a process that lives,
-// ranks that do not come within o.Assemble, that count differently, or that run another
-// build. If a former run of the job was killed a moment ago, Join waits until its claims
-// have ended. When ctx ends the error is its cause.
+// Errors that the user can correct have one line and wrap harness.ErrUsage: bad options,
+// a server that does not answer, a rank taken by a live process, ranks that do not come
+// within o.Assemble, that have another number of ranks, or that run another build. If an
+// earlier run of the job was killed a moment ago, Join waits until its claims have
+// expired. When ctx ends the error is its cause.
 func Join(ctx context.Context, o Options, self Member) (*Group, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -166,7 +164,6 @@ func Check(ctx context.Context, o Options) error {
 	return err
 }
 
-// complete returns m of the given rank, with what it leaves open.
 func (m Member) complete(rank int) (Member, error) {
 	m.Rank = rank
 	m.PID = cmp.Or(m.PID, os.Getpid())
@@ -184,7 +181,6 @@ func (m Member) complete(rank int) (Member, error) {
 	return m, nil
 }
 
-// release gives up what b has, if the server answers.
 func release(b *board) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 	defer cancel()
@@ -209,8 +205,6 @@ func newGroup(ctx context.Context, o Options, at address, b *board, run string, 
 	return g
 }
 
-// introduce tells the others of this rank, and measures the clock if they have
-// different ones.
 func (g *Group) introduce(ctx context.Context, self Member) error {
 	members, err := gatherJSON(ctx, g, "members", self)
 	if err != nil {
@@ -224,8 +218,6 @@ func (g *Group) introduce(ctx context.Context, self Member) error {
 	return g.Measure(ctx)
 }
 
-// distinct returns members with names of hosts of their own for each machine: if several
-// have the same, such as localhost, the beginning of the boot's name is put behind it.
 func distinct(members []Member) []Member {
 	machine := func(m Member) string { return harness.Rank{Host: m.Host, Clock: m.Clock}.Machine() }
 	out := slices.Clone(members)
@@ -237,7 +229,6 @@ func distinct(members []Member) []Member {
 	return out
 }
 
-// sameBuild returns an error that names the members that run something else than self.
 func sameBuild(members []Member, self Member) error {
 	var errs []error
 	for _, m := range members {
@@ -256,10 +247,8 @@ func sameBuild(members []Member, self Member) error {
 	return usage("%w: start the same build everywhere", oneLine(errs))
 }
 
-// text shows what may be empty.
 func text(s string) string { return cmp.Or(s, "unknown") }
 
-// oneLine joins errs with semicolons.
 func oneLine(errs []error) error {
 	joined := errs[0]
 	for _, err := range errs[1:] {
@@ -271,21 +260,20 @@ func oneLine(errs []error) error {
 // Members returns all ranks, in their order.
 func (g *Group) Members() []Member { return slices.Clone(g.members) }
 
-// Context ends with that given to Join, with Leave, and when a rank or the server is
-// gone: then its cause is a *LostError.
+// Context ends with the context given to Join, with Leave, and when a rank or the server
+// is gone: then its cause is a *LostError.
 func (g *Group) Context() context.Context { return g.context }
 
-// Leave ends the group for this rank, and its goroutines and connections. why "" says
-// that it is done: others may leave later. Any other text is why it gave up: their
-// contexts end with an error that names this rank and says why. After Context has ended
-// by a LostError, that is why. Leave returns within seconds also if the server is gone,
-// and does nothing but the first time. The error says that the others may not have been
-// told.
+// Leave ends the group for this rank, and its goroutines and connections. An empty why
+// means that it is done: others may leave later. Any other text is the reason for giving
+// up: their contexts end with an error that names this rank and the reason. After Context
+// has ended by a LostError, that is the reason. Leave returns within seconds even if the
+// server is gone; later calls do nothing. An error means that the others may not have
+// been notified.
 func (g *Group) Leave(ctx context.Context, why string) error { return g.leave(ctx, why) }
 
 var errLeft = errors.New("ranks: this rank has left the group")
 
-// depart does what Leave says.
 func (g *Group) depart(ctx context.Context, why string) error {
 	var lost *LostError
 	if errors.As(context.Cause(g.context), &lost) && why == "" {

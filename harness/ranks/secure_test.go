@@ -68,7 +68,7 @@ func TestSecure(t *testing.T) {
 			refused(t, err, c.want)
 			secretless(t, err)
 			if c.name == "rights" {
-				return // which shows with the first claim
+				return // the first claim shows it
 			}
 			err = Check(t.Context(), o)
 			refused(t, err, c.want)

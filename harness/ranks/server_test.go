@@ -12,7 +12,6 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// TestCutOff: a rank whose connection is black-holed is noticed by the other, and notices itself.
 func TestCutOff(t *testing.T) {
 	direct := parallel(t)
 	at := commonServer(t).Endpoint()
@@ -37,7 +36,6 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestServer: the server dies, hangs or comes back empty: one error that names it.
 func TestServer(t *testing.T) {
 	hurt := map[string]func(*testing.T, *backend.Server){
 		"killed": func(t *testing.T, s *backend.Server) { check(t, s.Kill(0)) },

@@ -10,29 +10,29 @@ import (
 )
 
 const (
-	// minLead is from the last rank's arrival to the start: a poll, a few requests, and
-	// a scheduler that is late.
+	// minLead is the time from the last rank's arrival to the start: a poll, a few
+	// requests, and a late scheduler.
 	minLead = 200 * time.Millisecond
 	maxLead = 5 * time.Second
 )
 
-// A departure is what a rank posts for a start. All in ns.
+// A departure is a rank's post for a start. All in ns.
 type departure struct {
-	Time    int64 // when it came, of the common clock
+	Time    int64 // of arrival, on the common clock
 	Error   int64 // of Time, -1 if nothing is known
-	Learned int64 // how long after the last rank had come to the start before it knew that
+	Learned int64 // from the last rank's arrival until this rank learned of it
 }
 
-// Start returns when all ranks begin together: at the greatest of the times at which they
-// came, by the common clock, and 200 ms, or twice what a rank has needed lately to learn
-// that all have come, at most 5 s. It is a barrier. The time is of this process's
-// monotonic clock, and exact to what Clock says, which Start looks at, and measures anew if
-// the server's clock was set.
+// Start returns the common start time of all ranks. It is the latest arrival by the
+// common clock, plus 200 ms or twice the time that a rank recently needed to learn that
+// all have come, at most 5 s. Start is a barrier. The time is on this process's monotonic
+// clock, as exact as Clock. Start checks Clock, and measures it again if the server's
+// clock was set.
 //
-// If the time has passed when this rank learns of it, it is returned all the same, without
-// an error: the caller sees that it is in the past, and records by how much. If a
-// rank's clock is not known, all begin as soon as they know that all have come, within
-// about 50 ms.
+// If the time has passed when this rank learns of it, it is still returned without an
+// error: the caller finds that it is in the past, and records the delay. If a rank's
+// clock is unknown, all begin as soon as they learn that all have come, within about 50
+// ms.
 func (g *Group) Start(ctx context.Context, name string) (time.Time, error) {
 	if err := g.check(ctx); err != nil {
 		return time.Time{}, err
@@ -56,18 +56,16 @@ func (g *Group) Start(ctx context.Context, name string) (time.Time, error) {
 	return here.Add(time.Duration(at - now)), nil
 }
 
-// bothClocks returns the monotonic time in both forms.
 func bothClocks() (ns int64, t time.Time) {
 	t = time.Now()
 	return machine.MonotonicAt(t), t
 }
 
-// depart returns when to start, in ns of the own monotonic clock, which shows now; how
-// late it is known; and why nothing is known of the own clock any more, "" if that is
-// not so.
+// depart returns the start time, in ns of the own monotonic clock, which shows now, and
+// how late it is known. It also returns why the own clock is not known any more, or "".
 //
-// All others have come before this rank read so. One that came later than now, by the
-// clocks, has another common clock than this one, which can then not be said to be right.
+// All others came before this rank read their posts. If one came later than now, by the
+// clocks, the two common clocks differ, so this one cannot be trusted.
 func depart(all []departure, c Clock, now int64) (at int64, learned time.Duration, why string) {
 	last, lead := all[0], int64(minLead)
 	known := c.Error >= 0
@@ -93,12 +91,10 @@ func depart(all []departure, c Clock, now int64) (at int64, learned time.Duratio
 	return now - since + lead, time.Duration(max(0, since)), ""
 }
 
-// ownClock names a clock that no other process reads.
 func ownClock() string {
 	return fmt.Sprintf("process %d %s", os.Getpid(), own.nonce)
 }
 
-// own is of this process: when it began and a name that no other has.
 var own = struct {
 	began time.Time
 	nonce string

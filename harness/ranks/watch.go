@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// A LostError says that a run cannot go on: ranks are gone, or the server where they meet.
+// A LostError reports that a run cannot continue: ranks are gone, or the server that they
+// meet at.
 type LostError struct {
-	Members []Member // that are gone, in the order of their ranks; nil if it is the server
-	Server  string   // that is gone, without credentials; "" if ranks are
+	Members []Member // the ranks that are gone, in order; nil if it is the server
+	Server  string   // the server that is gone, without credentials; "" if ranks are
 	Why     string
 }
 
@@ -27,24 +28,21 @@ func (e *LostError) Error() string {
 }
 
 const (
-	// beatPause is between two requests of a rank that waits for nothing.
 	beatPause = time.Second
 
 	quickPause = 250 * time.Millisecond // while a rank is missing
 
-	// silence is how long the server may be without an answer.
+	// silence is how long the server may not answer.
 	silence = 6 * time.Second
 )
 
-// A watcher is what watch knows.
 type watcher struct {
 	*Group
-	answered time.Time // when the server last did
+	answered time.Time // time of the server's last answer
 	failed   int       // requests since then
-	missed   time.Time // when a rank was first missing, zero if none is
+	missed   time.Time // when a rank was first missing, zero if all are there
 }
 
-// watch renews the claim until ctx ends, and ends the group when a rank or the server is gone.
 func (g *Group) watch(ctx context.Context) {
 	defer close(g.watcher.done)
 	w := &watcher{Group: g, answered: time.Now()}
@@ -55,8 +53,8 @@ func (g *Group) watch(ctx context.Context) {
 				return
 			}
 			g.cancel(lost)
-			// The claim stays, for the others to see this rank's farewell beside it, until
-			// it expires or the owner leaves.
+			// The claim stays, so that the others see it and this rank's
+			// farewell, until it expires or the owner leaves.
 			return
 		}
 		pause = beatPause
@@ -66,7 +64,6 @@ func (g *Group) watch(ctx context.Context) {
 	}
 }
 
-// look makes one request, and returns what is lost.
 func (w *watcher) look(ctx context.Context) *LostError {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -92,7 +89,6 @@ func (w *watcher) look(ctx context.Context) *LostError {
 	return nil
 }
 
-// judge returns which ranks are gone.
 func (w *watcher) judge(ctx context.Context, claims [][]byte) *LostError {
 	missing := w.missing(claims)
 	if len(missing) == 0 {
@@ -131,7 +127,6 @@ func (w *watcher) judge(ctx context.Context, claims [][]byte) *LostError {
 	return &LostError{Members: gone, Why: verb + " gone: killed, stopped or cut off"}
 }
 
-// missing returns the ranks whose claim has ended, but for those that have left.
 func (w *watcher) missing(claims [][]byte) []int {
 	var out []int
 	for r, value := range claims {

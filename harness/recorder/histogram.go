@@ -6,9 +6,9 @@ import (
 	"locklab/harness"
 )
 
-// The layout of HdrHistogram with three significant figures: values up to
-// 2047 ns have a counter each; from there on every doubling of the value
-// shares 1024 counters, so a counter is never wider than 1/1024 of its value.
+// The layout of HdrHistogram with three significant figures: values up to 2047 ns have a
+// counter each. Above, every doubling of the value has 1024 counters, so a counter is
+// never wider than 1/1024 of its value.
 //
 // Source: G. Tene, HdrHistogram, https://github.com/HdrHistogram/HdrHistogram.
 const (
@@ -19,12 +19,12 @@ const (
 	counters = (topBits - halfBits + 1) * half
 )
 
-// MaxValue is the greatest latency a Histogram tells apart, in ns. Greater
-// ones are counted as MaxValue and in Clamped.
+// MaxValue is the greatest latency that a Histogram resolves, in ns. Greater ones are
+// counted as MaxValue and in Clamped.
 const MaxValue = 1<<topBits - 1
 
-// A Histogram counts latencies in nanoseconds. The zero value is empty. It is
-// 216 KiB, of which only the part that is used gets touched.
+// A Histogram counts latencies in nanoseconds. The zero value is empty. Its size is 216
+// KiB, but only the used part is touched.
 type Histogram struct {
 	counts  [counters]int64
 	Clamped int64 // values above MaxValue
@@ -45,7 +45,6 @@ func index(v uint64) int {
 	return shift<<halfBits + int(v>>shift)
 }
 
-// top returns the greatest value that counter i counts.
 func top(i int) int64 {
 	if i < full {
 		return int64(i)
@@ -54,7 +53,7 @@ func top(i int) int64 {
 	return int64(half+i&(half-1)+1)<<shift - 1
 }
 
-// Snapshot returns the counts as a value of the contract.
+// Snapshot returns the counts as a harness.Histogram.
 func (h *Histogram) Snapshot() harness.Histogram {
 	var out harness.Histogram
 	for i, n := range h.counts {

@@ -14,22 +14,20 @@ const (
 	bursts    = 16
 )
 
-// An OwnerLog keeps which worker held a lock, in order, in bursts of Burst consecutive
-// acquisitions spread over a run: one burst in each of equal stretches, at a
-// place in it that is drawn, so that no order of service keeps step with the log.
-// It is written under the lock that it logs, at the price of one store in a burst
-// and one test outside.
+// An OwnerLog records the workers that held a lock, in order, in bursts of Burst
+// consecutive acquisitions spread over a run. Each of several equal stretches has one
+// burst at a random place, so that no order of service keeps step with the log. It is
+// written under the logged lock, and costs one store in a burst and one test outside.
 type OwnerLog struct {
-	stride uint           // log2 of how many bursts' worth of acquisitions share one logged burst
+	stride uint           // log2 of the number of bursts' worth of acquisitions that share one logged burst
 	at     [bursts]uint64 // which of them it is, counted from the first acquisition
 	_      atomics.CacheLinePad
 	ids    [bursts * Burst]uint16
-	first  [Burst]uint16        // the first acquisitions, if they are no burst: for a run that ends before one does
+	first  [Burst]uint16        // the first acquisitions, if not in a burst: for a run that ends before a whole burst
 	_      atomics.CacheLinePad // the owners write ids, and all read stride and at
 }
 
-// NewOwnerLog returns a log for about expected acquisitions, whose places are
-// drawn from seed.
+// NewOwnerLog returns a log for about expected acquisitions, with places drawn from seed.
 func NewOwnerLog(expected, seed uint64) *OwnerLog {
 	l := &OwnerLog{stride: uint(bits.Len64(expected / (bursts * Burst)))}
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -39,8 +37,8 @@ func NewOwnerLog(expected, seed uint64) *OwnerLog {
 	return l
 }
 
-// Record notes that worker made acquisition number n, counted from 0. The
-// caller holds the lock.
+// Record records that worker made acquisition number n, counted from 0. The caller holds
+// the lock.
 func (l *OwnerLog) Record(n uint64, worker int) {
 	group := n >> burstBits
 	if b := group >> l.stride; b < bursts && l.at[b] == group {
@@ -50,9 +48,9 @@ func (l *OwnerLog) Record(n uint64, worker int) {
 	}
 }
 
-// Owners returns the whole bursts among the first total acquisitions. If there
-// is none, as after a short run, it returns the first ones as one burst, which
-// may be shorter.
+// Owners returns the whole bursts among the first total acquisitions. Without any, as
+// after a short run, it returns the first acquisitions as one burst, which may be
+// shorter.
 func (l *OwnerLog) Owners(total uint64) (owners []uint16, burst int) {
 	for b, group := range l.at {
 		if (group+1)<<burstBits <= total {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestHistogramAgainstHDR records the same values here and in the reference
-// implementation and demands the same buckets.
+// implementation and requires the same buckets.
 func TestHistogramAgainstHDR(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var ours Histogram
@@ -70,7 +70,7 @@ func TestOwnerLog(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		total          uint64 // acquisitions that happen
-		expected       uint64 // and that were foreseen
+		expected       uint64 // the expected number
 		bursts, length int
 	}{
 		{"none", 0, 100, 0, 0},

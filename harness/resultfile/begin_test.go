@@ -12,8 +12,9 @@ import (
 	"locklab/harness"
 )
 
-// TestBegin: what a process leaves that is killed as it begins a run is no run, and one
-// begins there; what has a result, a manifest, another file or another writer is not touched.
+// TestBegin checks that the files of a process killed while it creates a run are not a
+// run, and that a new run can start there. A directory with a result, a manifest, another
+// file or another writer is not touched.
 func TestBegin(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -56,7 +57,6 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// TestForeign: the files of another program are refused, and stay as they are.
 func TestForeign(t *testing.T) {
 	const own = `{"schema":1,"machine":{},"started":"2026-01-02T03:04:05Z"}`
 	for name, files := range map[string]map[string]string{
@@ -102,7 +102,6 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestBegins: a run that another process begins at the moment is that one's.
 func TestBegins(t *testing.T) {
 	dir := t.TempDir()
 	other, err := os.Create(filepath.Join(dir, ResultsName))

@@ -14,8 +14,8 @@ import (
 	"locklab/internal/machine"
 )
 
-// A Bench writes results as Go benchmark lines, which benchstat reads
-// unmodified (format: https://golang.org/design/14313-benchmark-format).
+// A Bench writes results as Go benchmark lines, which benchstat reads unmodified (format:
+// https://golang.org/design/14313-benchmark-format).
 type Bench struct {
 	out    io.Writer
 	lines  *benchfmt.Writer
@@ -23,9 +23,9 @@ type Bench struct {
 	procs  int
 }
 
-// NewBench returns a writer of benchmark lines measured on machine m. Only
-// what stays the same on one machine becomes configuration: benchstat splits
-// its tables wherever a configuration differs.
+// NewBench returns a writer of benchmark lines measured on machine m. Only constants of a
+// machine become configuration: benchstat splits its tables wherever a configuration
+// differs.
 func NewBench(out io.Writer, m machine.Environment) *Bench {
 	b := &Bench{out: out, lines: benchfmt.NewWriter(out), procs: m.GOMAXPROCS}
 	set := func(key, value string) {
@@ -42,8 +42,8 @@ func NewBench(out io.Writer, m machine.Environment) *Bench {
 	return b
 }
 
-// word returns name as one word: in a benchmark line and in a log of HdrHistogram
-// a space or a comma begins the next field.
+// word returns name as one word: in a benchmark line and in a HdrHistogram log a space or
+// a comma begins the next field.
 func word(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || r == ',' {
@@ -53,7 +53,7 @@ func word(name string) string {
 	}, Line(name))
 }
 
-// Units writes which way each unit is better, once, before any result.
+// Units writes the better direction of each unit, once, before any result.
 func (b *Bench) Units() error {
 	for _, m := range metric.Suite {
 		if m.Better == "" {
@@ -68,8 +68,8 @@ func (b *Bench) Units() error {
 	return nil
 }
 
-// Result writes r as one line. A result that violates a rule is not a speed:
-// it becomes a comment, which benchstat skips.
+// Result writes r as one line. A result that violates a rule has no valid speed: it
+// becomes a comment, which benchstat skips.
 func (b *Bench) Result(r *harness.Result) error {
 	name := word("Lock/lock=" + r.Lock.Name + "/" + r.Workload.Name())
 	if len(r.Violations) > 0 {

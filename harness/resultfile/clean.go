@@ -8,10 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Line returns text as one line that shows what it holds and does nothing else:
-// line ends and tabs are spaces, and what a terminal or a page would obey and not
-// show, such as ESC, control characters and changes of the direction of writing,
-// is written as an escape of Go. It is idempotent.
+// Line returns text as one inert line. Line ends and tabs become spaces. Characters that
+// a terminal or a page would interpret instead of showing, such as ESC, control
+// characters and changes of the writing direction, become Go escapes. Line is idempotent.
 func Line(text string) string {
 	if printable(text) {
 		return text
@@ -32,7 +31,6 @@ func Line(text string) string {
 	return out.String()
 }
 
-// printable reports whether Line leaves text as it is.
 func printable(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c >= 0x80 {
@@ -44,7 +42,6 @@ func printable(text string) bool {
 	return true
 }
 
-// lines is Line for text of several lines, which it leaves so.
 func lines(text string) string {
 	if printable(text) {
 		return text
@@ -56,9 +53,9 @@ func lines(text string) string {
 	return strings.Join(all, "\n")
 }
 
-// clean makes every text in what v points to a Line, but for listings, which are
-// of several lines, and the flags of a command, which are read again. So what
-// shows a file shows text.
+// clean applies Line to every text in the value that v points to. Exceptions are
+// listings, which have several lines, and the flags of a command, which are parsed again.
+// So a program that prints a file prints only text.
 func clean(v any) { cleanValue(reflect.ValueOf(v)) }
 
 func cleanValue(v reflect.Value) {

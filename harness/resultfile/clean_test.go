@@ -14,7 +14,6 @@ import (
 	"locklab/internal/machine"
 )
 
-// FuzzLine: whatever the text, it is one line and has nothing to obey.
 func FuzzLine(f *testing.F) {
 	for _, s := range []string{"", "plain", "two\nlines", "\x1b[31mred", "\u009b31m", "a\u202eb", "\xff\xfe", "\u2028", "\ufffd", "tab\t", "é 中 \u00a0", "\x00", "\u200d"} {
 		f.Add(s)
@@ -33,11 +32,10 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// hostile is text that would write elsewhere on a terminal, begin a line of
-// bench.txt, or end a field of a log.
+// hostile is text that would write elsewhere on a terminal, begin a line of bench.txt, or
+// end a field of a log.
 const hostile = "x\nBenchmarkLock/lock=mcs/workers=1/hold=0s 1 0.001 ns/op\r\x1b[2J\u202e, 9 ns/op"
 
-// hostileResult returns a result that is hostile in every text.
 func hostileResult(violated bool) *harness.Result {
 	r := sample()
 	r.Lock.Name, r.Lock.Doc, r.Lock.Paper, r.Lock.Family, r.Clock = hostile, hostile, hostile, hostile, hostile
@@ -52,8 +50,6 @@ func hostileResult(violated bool) *harness.Result {
 	return r
 }
 
-// TestHostileText: no text of a result makes a line of bench.txt or of a log, or
-// reaches a reader of the file as it is.
 func TestHostileText(t *testing.T) {
 	for _, violated := range []bool{false, true} {
 		r := hostileResult(violated)
@@ -106,7 +102,7 @@ func TestHostileText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Encoded again, a text that is not clean would show its escape.
+		// Encoded again, text that is not clean would show its escape.
 		again, err := Encode(read.Result)
 		for _, bad := range []string{`\n`, `\r`, `\u001b`, "\u202e"} {
 			if err != nil || bytes.Contains(bytes.TrimSpace(again), []byte(bad)) {
@@ -116,8 +112,6 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// TestHostileManifest is the same for the manifest and for findings, whose
-// listings keep their lines.
 func TestHostileManifest(t *testing.T) {
 	dir := t.TempDir()
 	out, err := Create(dir, Manifest{Started: time.Now(), Commit: hostile, Command: []string{"locklab", hostile}, Versions: map[string]string{hostile: hostile},

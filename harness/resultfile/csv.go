@@ -12,13 +12,11 @@ import (
 	"locklab/harness/metric"
 )
 
-// A csvColumn is what a row says of a result besides its figures.
 type csvColumn struct {
 	name string
 	of   func(r *harness.Result) string
 }
 
-// csvColumns are followed by one column for each metric, named by its unit.
 var csvColumns = []csvColumn{
 	{"lock", func(r *harness.Result) string { return r.Lock.Name }},
 	{"family", func(r *harness.Result) string { return string(r.Lock.Family) }},
@@ -62,10 +60,10 @@ var csvColumns = []csvColumn{
 
 func ns(d time.Duration) string { return strconv.FormatInt(int64(d), 10) }
 
-// WriteCSV writes the results of run as CSV (RFC 4180), a row for each case and
-// round: what it is, then a column for each metric, named by its unit. A figure
-// that the result does not give is an empty cell, and so is every figure of a
-// result that violates a rule. No cell is taken for a formula: see [Cell].
+// WriteCSV writes the results of run as CSV (RFC 4180), one row per case and round: its
+// properties, then a column for each metric, named by its unit. A missing figure is an
+// empty cell, like every figure of a result that violates a rule. No cell can be
+// interpreted as a formula: see [Cell].
 func WriteCSV(out io.Writer, run *Run) error {
 	w := csv.NewWriter(out)
 	var row []string
@@ -75,7 +73,7 @@ func WriteCSV(out io.Writer, run *Run) error {
 	for _, m := range metric.Suite {
 		row = append(row, m.Unit)
 	}
-	w.Write(row) // Error tells
+	w.Write(row) // Error reports it
 	for _, r := range run.Results {
 		row = row[:0]
 		for _, c := range csvColumns {
@@ -97,10 +95,9 @@ func WriteCSV(out io.Writer, run *Run) error {
 	return nil
 }
 
-// Cell returns text as a cell of a CSV file that no spreadsheet takes for a
-// formula: if it begins like one (= + - @, a tab, a line end, or a wide form of
-// these), an apostrophe comes first. A number stays a number. Source: OWASP, CSV
-// Injection.
+// Cell returns text as a cell of a CSV file that no spreadsheet interprets as a formula.
+// If it begins like one (= + - @, a tab, a line end, or a wide form of these), an
+// apostrophe comes first. A number stays a number. Source: OWASP, CSV Injection.
 func Cell(text string) string {
 	if _, err := strconv.ParseFloat(text, 64); err == nil && strings.Trim(text, "+-.0123456789eE") == "" {
 		return text

@@ -13,13 +13,11 @@ import (
 	"locklab/harness/survival"
 )
 
-// A faultColumn is a cell of a row of failure scenarios.
 type faultColumn struct {
 	name string
 	of   func(row survival.Row) string
 }
 
-// faultColumns are followed by one column for each harm: in how many tries it was seen.
 var faultColumns = []faultColumn{
 	{"scenario", func(r survival.Row) string { return r.Fault.Scenario }},
 	{"lock", func(r survival.Row) string { return r.Fault.Lock.Name }},
@@ -54,7 +52,6 @@ var faultColumns = []faultColumn{
 	}},
 }
 
-// figure formats v, which n values or tries gave: nothing if there are none.
 func figure(v float64, n int) string {
 	if n == 0 || math.IsNaN(v) {
 		return ""
@@ -62,9 +59,9 @@ func figure(v float64, n int) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// WriteFaultsCSV writes the failure scenarios of run as CSV (RFC 4180), a row for each
-// scenario and lock, judged by package survival. No cell is taken for a formula: see
-// [Cell].
+// WriteFaultsCSV writes the failure scenarios of run as CSV (RFC 4180), one row per
+// scenario and lock, judged by package survival. No cell can be interpreted as a formula:
+// see [Cell].
 func WriteFaultsCSV(out io.Writer, run *Run) error {
 	w := csv.NewWriter(out)
 	var row []string
@@ -74,7 +71,7 @@ func WriteFaultsCSV(out io.Writer, run *Run) error {
 	for _, h := range harness.Harms {
 		row = append(row, strings.ReplaceAll(string(h), " ", "-"))
 	}
-	w.Write(row) // Error tells
+	w.Write(row) // Error reports it
 	for _, f := range run.Faults {
 		row = row[:0]
 		judged := survival.Judge(f)

@@ -9,13 +9,11 @@ import (
 	"locklab/harness"
 )
 
-// A simulationColumn is what a row says of a simulation besides its figures.
 type simulationColumn struct {
 	name string
 	of   func(s *harness.Simulation) string
 }
 
-// simulationColumns are followed by the median, the least and the greatest of each figure.
 var simulationColumns = []simulationColumn{
 	{"simulated", func(s *harness.Simulation) string { return s.Simulated }},
 	{"hypothetical", func(s *harness.Simulation) string { return strconv.FormatBool(s.Hypothetical) }},
@@ -56,7 +54,6 @@ var simulationFigures = []struct {
 	{"simulated-jain", func(s *harness.Simulation) harness.Expected { return s.Jain }},
 }
 
-// known formats n, of which 0 is not known.
 func known(n int) string {
 	if n == 0 {
 		return ""
@@ -64,9 +61,9 @@ func known(n int) string {
 	return strconv.Itoa(n)
 }
 
-// WriteSimulationsCSV writes the simulations of run as CSV (RFC 4180), a row for each
-// machine, lock and workload; the column simulated names the machine. No cell is taken
-// for a formula: see [Cell].
+// WriteSimulationsCSV writes the simulations of run as CSV (RFC 4180), one row per
+// machine, lock and workload; the column simulated names the machine. No cell can be
+// interpreted as a formula: see [Cell].
 func WriteSimulationsCSV(out io.Writer, run *Run) error {
 	w := csv.NewWriter(out)
 	var row []string
@@ -76,7 +73,7 @@ func WriteSimulationsCSV(out io.Writer, run *Run) error {
 	for _, f := range simulationFigures {
 		row = append(row, f.name, f.name+"-min", f.name+"-max")
 	}
-	w.Write(row) // Error tells
+	w.Write(row) // Error reports it
 	for _, s := range run.Simulations {
 		row = row[:0]
 		for _, c := range simulationColumns {

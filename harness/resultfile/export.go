@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// An Export writes a run in a format of others.
+// An Export writes a run in another program's format.
 type Export struct {
 	Name, Doc string
 	Write     func(out io.Writer, run *Run) error
@@ -16,6 +16,7 @@ var Exports = []*Export{
 	{"csv", "a row for each case and round, for spreadsheets", WriteCSV},
 	{"rates", "the rates of each case by round, a line a case: the least that verdicts need", WriteRates},
 	{"csv-chaos", "a row for each failure scenario and lock", WriteFaultsCSV},
+	{"published", "the counts of failure scenarios as the project ships them", WritePublished},
 	{"csv-simulations", "a row for each machine, lock and workload that a model simulated, nothing measured", WriteSimulationsCSV},
 	{"bench", "Go benchmark lines, for benchstat: bench.txt again", writeBench},
 	{"hdr-wait", "waits as an HdrHistogram log: wait.hlog again", logKinds[0].write},
@@ -35,7 +36,6 @@ func writeBench(out io.Writer, run *Run) error {
 	return nil
 }
 
-// write writes the whole log of run.
 func (k *logKind) write(out io.Writer, run *Run) error {
 	if err := k.begin(out, run.Manifest.Started); err != nil {
 		return err

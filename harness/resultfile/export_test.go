@@ -14,8 +14,6 @@ import (
 	"locklab/harness/metric"
 )
 
-// TestLogs reads the logs of a real run with the reader of hdrhistogram-go, and
-// wants its counts and percentiles to be ours.
 func TestLogs(t *testing.T) {
 	run, err := Load("../../reports/testdata/run")
 	if err != nil {
@@ -53,10 +51,10 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// agree compares what HdrHistogram says of a histogram with what ours does:
-// every bucket, and percentiles. hdrhistogram-go takes the observation whose rank
-// is nearest to the percentile, ours (and HdrHistogram in Java) the first that is
-// not below it, so ours is asked for the rank.
+// agree compares every bucket and percentiles of an HdrHistogram and of ours.
+// hdrhistogram-go returns the observation whose rank is nearest to the percentile. Ours
+// (like HdrHistogram in Java) returns the first that is not below it, so agree uses the
+// rank for ours.
 func agree(t *testing.T, name string, got *hdrhistogram.Histogram, want harness.Histogram) {
 	t.Helper()
 	n := want.Count()
@@ -84,7 +82,6 @@ func agree(t *testing.T, name string, got *hdrhistogram.Histogram, want harness.
 	}
 }
 
-// TestLogTag: a tag must have no comma, blank or line break.
 func TestLogTag(t *testing.T) {
 	for _, w := range []harness.Workload{sample().Workload, {Workers: 1, Reads: 90, Locks: 3, Garbage: true}} {
 		if name := w.Name(); strings.ContainsAny(name, ", \r\n\t") {
@@ -93,7 +90,6 @@ func TestLogTag(t *testing.T) {
 	}
 }
 
-// TestCSV reads back what a spreadsheet gets.
 func TestCSV(t *testing.T) {
 	good := sample()
 	good.Violations = nil
@@ -154,8 +150,6 @@ func TestCell(t *testing.T) {
 	}
 }
 
-// FuzzCell: whatever comes, a cell that is no number does not begin like a
-// formula, and nothing but an apostrophe is added.
 func FuzzCell(f *testing.F) {
 	for _, s := range []string{"=1", " -x", "-1", "+", "-", "e", "'=1"} {
 		f.Add(s)
@@ -171,7 +165,6 @@ func FuzzCell(f *testing.F) {
 	})
 }
 
-// TestExportBench: the export is what the run wrote beside its results.
 func TestExports(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, e := range Exports {

@@ -8,7 +8,7 @@ import (
 	"locklab/harness"
 )
 
-// A Source is a run that results of failure scenarios come from.
+// A Source is a run that contributed results of failure scenarios.
 type Source struct {
 	Dir     string
 	Command []string
@@ -17,7 +17,6 @@ type Source struct {
 	Faults  int // results of a scenario and a lock
 }
 
-// addFault adds f, which r keeps, to the faults of r.
 func (r *Run) addFault(f *harness.FaultResult) {
 	if i := slices.IndexFunc(r.Faults, f.Same); i >= 0 {
 		r.Faults[i].Add(f)
@@ -26,9 +25,9 @@ func (r *Run) addFault(f *harness.FaultResult) {
 	r.Faults = append(r.Faults, f)
 }
 
-// AddFaults adds the faults of other, a run of failure scenarios in a directory of its
-// own, to those of r, and records in r.Chaos that they come from there. Nothing else
-// of other is taken over, and other is not changed.
+// AddFaults adds the faults of other, a run of failure scenarios in its own directory, to
+// the faults of r, and records their source in r.Chaos. It copies nothing else, and does
+// not change other.
 func (r *Run) AddFaults(other *Run) {
 	for _, f := range other.Faults {
 		c := *f
@@ -42,9 +41,18 @@ func (r *Run) AddFaults(other *Run) {
 	r.Chaos = append(r.Chaos, Source{Dir: other.Dir, Command: m.Command, Commit: m.Commit, Started: m.Started, Faults: len(other.Faults)})
 }
 
+// AddPublished adds fs, outcomes of the project's own campaign, to the faults of r. from
+// describes the campaign.
+func (r *Run) AddPublished(fs []*harness.FaultResult, from string) {
+	for _, f := range fs {
+		r.addFault(f)
+		r.Published = from
+	}
+}
+
 // HistoryFile returns the path of a history that a fault of r names.
 func (r *Run) HistoryFile(name string) string {
-	if filepath.IsAbs(name) { // AddFaults made it so; a file holds no such name
+	if filepath.IsAbs(name) { // AddFaults made it so; names in files are relative
 		return name
 	}
 	dir := r.Dir

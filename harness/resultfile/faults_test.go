@@ -14,7 +14,6 @@ import (
 	"locklab/harness"
 )
 
-// fault returns a result of a failure scenario with every field set.
 func fault() *harness.FaultResult {
 	return &harness.FaultResult{
 		Scenario: "holder-pause", Question: "What if a holder pauses?", Fault: "SIGSTOP", Source: "a book",
@@ -35,7 +34,7 @@ func TestFaultRoundTrip(t *testing.T) {
 	want := fault()
 	v := reflect.ValueOf(*want)
 	for i := range v.NumField() {
-		if v.Field(i).IsZero() {
+		if name := v.Type().Field(i).Name; v.Field(i).IsZero() && name != "Published" { // it is in no file
 			t.Errorf("fault leaves %s zero, so this does not test it", v.Type().Field(i).Name)
 		}
 	}
@@ -49,7 +48,6 @@ func TestFaultRoundTrip(t *testing.T) {
 	}
 }
 
-// write makes a run of these lines and reads it.
 func write(t *testing.T, dir string, faults ...*harness.FaultResult) *Run {
 	t.Helper()
 	w, err := Create(dir, Manifest{Command: []string{"locklab", "chaos"}, Commit: "abc"})
@@ -71,8 +69,6 @@ func write(t *testing.T, dir string, faults ...*harness.FaultResult) *Run {
 	return run
 }
 
-// TestFaultsAddUp: lines of the same scenario and lock are one result, also of two
-// runs, each with its histories beside it.
 func TestFaultsAddUp(t *testing.T) {
 	root := t.TempDir()
 	tried, other := fault(), fault()
@@ -103,8 +99,6 @@ func TestFaultsAddUp(t *testing.T) {
 	}
 }
 
-// TestHostileFault: no text of a line reaches a reader as it is, and no history leads
-// out of the directory.
 func TestHostileFault(t *testing.T) {
 	f := fault()
 	f.Scenario, f.Question, f.Fault, f.Source, f.Skipped, f.Expected.Why, f.Lock.Name = hostile, hostile, hostile, hostile, hostile, hostile, hostile
@@ -131,7 +125,6 @@ func TestHostileFault(t *testing.T) {
 	}
 }
 
-// FuzzFault: what can be read is written and read as the same.
 func FuzzFault(f *testing.F) {
 	text, err := EncodeFault(fault())
 	if err != nil {
@@ -161,8 +154,8 @@ func FuzzFault(f *testing.F) {
 	})
 }
 
-// TestUnknownKind: a reader that does not know the kind of a line says so and goes on;
-// readers before this kind did the same with it.
+// TestUnknownKind checks that a reader reports and skips a line of an unknown kind, as
+// older readers do with this kind.
 func TestUnknownKind(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, fault())

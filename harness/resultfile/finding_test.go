@@ -15,7 +15,6 @@ import (
 	"locklab/internal/machine"
 )
 
-// finding returns a finding with every field set.
 func finding() *harness.Finding {
 	return &harness.Finding{
 		Name: "core-to-core", Question: "How far?", Method: "Two threads.", Source: "a book",
@@ -64,9 +63,8 @@ func encodeRecord(r Record) ([]byte, error) {
 	return Encode(r.Result)
 }
 
-// TestResume cuts a run short in the middle of a line, as a crash does, goes on
-// with it, and expects all that was whole and what came later, and nothing of
-// that line.
+// TestResume cuts a run in the middle of a line, like a crash, and resumes it. All whole
+// lines and later ones must be there, and nothing of the cut line.
 func TestResume(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	m := Manifest{Commit: "abc", Machine: machine.Environment{OS: "linux", Arch: "amd64", CPU: "Test 9000", CPUs: 8, Kernel: "6"}}
@@ -119,8 +117,6 @@ func cutShort(t *testing.T, name string, by int64) {
 	}
 }
 
-// TestResumeRefuses: figures of two machines or two programs do not go into one
-// file.
 func TestResumeRefuses(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	m := Manifest{Commit: "abc", Binary: "f00d", Versions: map[string]string{"redis": "7"},
@@ -157,8 +153,6 @@ func TestResumeRefuses(t *testing.T) {
 	}
 }
 
-// TestMend cuts the last line at every place: the rest is read without damage,
-// and what was whole is kept.
 func TestMend(t *testing.T) {
 	line, err := EncodeSample(harness.Sample{Experiment: "e", Key: "k"})
 	if err != nil {
@@ -204,8 +198,6 @@ func TestMend(t *testing.T) {
 	}
 }
 
-// TestWholePieces writes to a file that takes only so much: of what does not fit
-// nothing stays.
 func TestWholePieces(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"locklab/harness"
 )
 
-// A logKind is a file of histograms in the log format of HdrHistogram, version
-// 1.3, which its tools read (HistogramLogProcessor, HistogramLogAnalyzer). Each
-// result is one interval, whose tag is its benchmark name; values are
-// nanoseconds, and the greatest of an interval is written in milliseconds, as is
-// usual. Source: HdrHistogram 2.2.2, HistogramLogWriter.
+// A logKind is a file of histograms in the log format of HdrHistogram, version 1.3, which
+// its tools read (HistogramLogProcessor, HistogramLogAnalyzer). Each result is one
+// interval, whose tag is its benchmark name. Values are nanoseconds; by convention the
+// greatest of an interval is written in milliseconds. Source: HdrHistogram 2.2.2,
+// HistogramLogWriter.
 type logKind struct {
 	name string // of the file
 	what string
@@ -24,7 +24,6 @@ var logKinds = []*logKind{
 	{HandoverLogName, "hand-overs", func(l caseLine) (harness.Histogram, string) { return l.Result.Handover, l.Handover }},
 }
 
-// begin writes the head of the log of a run that started at that time.
 func (k *logKind) begin(out io.Writer, started time.Time) error {
 	_, err := fmt.Fprintf(out, "#[Histogram log format version 1.3]\n#locklab: %s in ns; the tag is lock and workload; one interval a round\n"+
 		"#[StartTime: %.3f (seconds since epoch), %s]\n\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
@@ -35,8 +34,6 @@ func (k *logKind) begin(out io.Writer, started time.Time) error {
 	return nil
 }
 
-// append writes the interval of r, if it has such times. A result that violates
-// a rule is a comment, as in [Bench].
 func (k *logKind) append(out io.Writer, l caseLine) error {
 	r := l.Result
 	name := word("lock=" + r.Lock.Name + "/" + r.Workload.Name())
@@ -54,7 +51,6 @@ func (k *logKind) append(out io.Writer, l caseLine) error {
 	return nil
 }
 
-// seconds returns t since the epoch, 0 for no time.
 func seconds(t time.Time) float64 {
 	if t.IsZero() {
 		return 0

@@ -12,19 +12,19 @@ import (
 	"locklab/harness"
 )
 
-// MaxHolds is how many holds a line may have, so that it does not become longer than a
-// reader takes. A result that has more is not written: what measures keeps no more, and
-// counts the others in HoldsLost.
+// MaxHolds is the greatest number of holds in a line, so that the line is not too long
+// for a reader. A result with more is not written: the recorder keeps no more, and counts
+// the others in HoldsLost.
 const MaxHolds = 1 << 19
 
-// mostHold is the most bytes that a hold takes unpacked: five numbers.
+// mostHold is the greatest size of an unpacked hold in bytes: five numbers.
 const mostHold = 5 * binary.MaxVarintLen64
 
-// encodeHolds packs holds: DEFLATE of their number and then, column by column, as
-// zigzag varints but for the first, 2·worker + shared, the time of each grant less that
-// of the grant before, the wait, the length, and the token less that before. Differences
-// wrap around, so that any times come back as they were. In columns each number is like
-// the one before it, which DEFLATE makes use of.
+// encodeHolds packs holds as DEFLATE of their number and five columns of zigzag varints
+// (the first column unsigned). These are 2·worker + shared, the time of each grant minus
+// the previous grant's, the wait, the length, and the token minus the previous one.
+// Differences wrap around, so any times are restored exactly. In a column, consecutive
+// numbers are similar, which helps DEFLATE.
 func encodeHolds(holds []harness.Hold) (string, error) {
 	if len(holds) == 0 {
 		return "", nil
@@ -61,8 +61,8 @@ func encodeHolds(holds []harness.Hold) (string, error) {
 	return base64.StdEncoding.EncodeToString(buf.Bytes()), nil
 }
 
-// A holdColumn is a number of a hold, taken relative to the hold before it or to
-// another number of the same hold, and back. Those before it in the list are known.
+// A holdColumn encodes a number of a hold relative to the previous hold or to another
+// number of the same hold, and decodes it. Earlier columns are decoded first.
 type holdColumn struct {
 	less func(h, before harness.Hold) int64
 	add  func(h *harness.Hold, before harness.Hold, d int64)
@@ -88,7 +88,6 @@ func bit(b bool) uint64 {
 
 var errHolds = errors.New("damaged")
 
-// holds reads what encodeHolds wrote.
 func (u *unpacker) holds(text string) ([]harness.Hold, error) {
 	bad := func(err error) ([]harness.Hold, error) { return nil, fmt.Errorf("resultfile: holds: %w", err) }
 	if text == "" {
@@ -99,7 +98,7 @@ func (u *unpacker) holds(text string) ([]harness.Hold, error) {
 	}
 	raw := u.raw.Bytes()
 	n, size := binary.Uvarint(raw)
-	// A hold has five bytes at least: what says otherwise takes no memory.
+	// A hold has at least five bytes: check the number before allocating.
 	if size <= 0 || n == 0 || n > MaxHolds || n > uint64(len(raw)-size)/5 {
 		return bad(errHolds)
 	}

@@ -13,7 +13,6 @@ import (
 	"locklab/harness"
 )
 
-// turns returns n holds as a lock kept by a server gives them.
 func turns(n int) []harness.Hold {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	out := make([]harness.Hold, n)
@@ -28,7 +27,6 @@ func turns(n int) []harness.Hold {
 	return out
 }
 
-// TestHoldsAreSmall: a hold has five words of eight bytes, and is to take few of them.
 func TestHoldsAreSmall(t *testing.T) {
 	const n = 10_000
 	text, err := encodeHolds(turns(n))
@@ -59,8 +57,6 @@ func TestHoldsRefused(t *testing.T) {
 	}
 }
 
-// TestHoldsDamaged: damaged and hostile text gives an error, little memory and no harm
-// to the next line.
 func TestHoldsDamaged(t *testing.T) {
 	pack := func(raw []byte) string {
 		var buf bytes.Buffer

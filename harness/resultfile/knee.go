@@ -8,44 +8,45 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A Knee is what a run found before it measured: up to which load a lock goes under a
-// workload. It comes of short probes, and chose the rates that the run then measured, by
-// which a report says where the knee is.
+// A Knee is the saturation point of a lock under a workload, found by short probes before
+// the measurement. It determines the rates that the run measures; those locate the point
+// that a report gives.
 type Knee struct {
 	Lock     string           `json:"lock"`
 	Workload harness.Workload `json:"workload"` // without its rate and its windows
 
-	Closed  float64      `json:"closed"`             // acquisitions a second of the closed loop with as many workers
-	Rest    harness.Rate `json:"rest,omitempty"`     // the small load at which the lock counts as unloaded
+	Closed  float64      `json:"closed"`             // acquisitions per second of the closed loop with as many workers
+	Rest    harness.Rate `json:"rest,omitempty"`     // the small load that counts as unloaded
 	RestP99 float64      `json:"rest_p99,omitempty"` // of the waits there, ns
-	UpTo    harness.Rate `json:"up_to,omitempty"`    // the greatest rate probed that the lock is up to
-	Over    harness.Rate `json:"over,omitempty"`     // the least that is too much for it
-	Rule    Limit        `json:"rule,omitempty"`     // which it exceeds there
+	UpTo    harness.Rate `json:"up_to,omitempty"`    // the greatest probed rate that the lock sustains
+	Over    harness.Rate `json:"over,omitempty"`     // the least that it does not sustain
+	Rule    Limit        `json:"rule,omitempty"`     // the limit that it exceeds there
 
-	Rates  []harness.Rate `json:"rates"`  // that the run measures
-	Trials []Trial        `json:"trials"` // the probes of open loops, in the order in which they were made
+	Rates  []harness.Rate `json:"rates"`  // to be measured by the run
+	Trials []Trial        `json:"trials"` // the probes of open loops, in order
 
-	// Missing says why no knee was found, in words that follow the name of the lock; ""
-	// if one was.
+	// Missing is the reason why no saturation point was found, in words that follow
+	// the name of the lock, or "".
 	Missing string `json:"missing,omitempty"`
 
-	// Broken is the promise that the lock broke in a probe, if it did: the search ended.
+	// Broken is the promise that the lock broke in a probe and so ended the search,
+	// or "".
 	Broken string `json:"broken,omitempty"`
 }
 
-// KneeFigures is how many figures a rate has that is chosen by a knee.
+// KneeFigures is the number of significant figures of a rate chosen by a Knee.
 const KneeFigures = 2
 
-// A Trial is one probe of a search for a knee.
+// A Trial is one probe of a search for a saturation point.
 type Trial struct {
 	Rate    harness.Rate `json:"rate"`
-	Granted float64      `json:"granted"` // of what was asked for, percent
-	P99     float64      `json:"p99"`     // of the waits, or the least that the clock tells, ns
-	Waits   int64        `json:"waits"`   // of which it is the p99
+	Granted float64      `json:"granted"` // percent of the requests
+	P99     float64      `json:"p99"`     // of the waits, or the least that the clock resolves, ns
+	Waits   int64        `json:"waits"`   // number of waits behind P99
 	Over    Limit        `json:"over,omitempty"`
 }
 
-// String says what the probe showed.
+// String describes the result of the probe.
 func (t Trial) String() string {
 	text := numfmt.Plain(fmt.Sprintf("%v: %.0f %% granted, p99 %s", t.Rate.Rounded(KneeFigures), t.Granted, numfmt.Nanos(t.P99)))
 	if t.Over != "" {
@@ -54,16 +55,17 @@ func (t Trial) String() string {
 	return text
 }
 
-// A Limit is one of those that end the range of loads that a lock is up to; "" is none.
+// A Limit ends the range of loads that a lock sustains; "" is no limit.
 type Limit string
 
 // The limits: see metric.LeastGoodput and metric.MostSlowdown.
 const (
-	LimitGranted Limit = "granted" // the lock falls behind: it grants too little of what is asked for
+	LimitGranted Limit = "granted" // the lock falls behind: it grants too few of the requests
 	LimitP99     Limit = "p99"     // waits are too long
 )
 
-// String says where the knee is, or why there is none, for a line that names the lock.
+// String describes the saturation point, or why there is none, for a line that names the
+// lock.
 func (k Knee) String() string {
 	if k.Missing != "" {
 		return "it " + k.Missing

@@ -15,18 +15,17 @@ import (
 	"locklab/harness"
 )
 
-// The kinds of lines.
 const (
 	kindCase       = "case"       // the Result of one case and round
 	kindExperiment = "experiment" // a Finding
-	kindSample     = "sample"     // a finished part of an experiment that was under way
+	kindSample     = "sample"     // a finished part of an incomplete experiment
 	kindChaos      = "chaos"      // a FaultResult
 	kindSimulation = "simulation" // a Simulation: no measurement
 	kindMachine    = "machine"    // a ModelMachine, of the simulations that follow
 )
 
-// A Record is what one line holds: exactly one field is set, or none if the line
-// is of a kind that this version does not know.
+// A Record is the content of one line: exactly one field is set, or no field if this
+// version does not support the kind of the line.
 type Record struct {
 	Result  *harness.Result
 	Finding *harness.Finding
@@ -37,13 +36,11 @@ type Record struct {
 	Machine    *harness.ModelMachine
 }
 
-// A header is how every line begins.
 type header struct {
 	Schema int    `json:"schema"`
 	Kind   string `json:"kind"`
 }
 
-// The lines of each kind. A Result needs help with what is packed.
 type (
 	caseLine struct {
 		header
@@ -82,7 +79,7 @@ func Encode(r *harness.Result) ([]byte, error) {
 	return encodeLine(l)
 }
 
-// pack returns r with what is packed.
+// pack returns r with its packed parts.
 func pack(r *harness.Result) (l caseLine, err error) {
 	l = caseLine{header: header{Schema, kindCase}, Result: r}
 	if l.Wait, err = encodeHistogram(r.Wait); err != nil {
@@ -128,8 +125,8 @@ func encodeLine(l any) ([]byte, error) {
 	return append(out, '\n'), nil
 }
 
-// Decode reads one line of results.jsonl. Every text in it is a [Line], but for a
-// listing, which is several.
+// Decode reads one line of results.jsonl. Every text in it is a [Line], except a listing,
+// which has several.
 func Decode(text []byte) (Record, error) { return new(unpacker).decode(text) }
 
 func (u *unpacker) decode(text []byte) (Record, error) {
@@ -171,7 +168,6 @@ func (u *unpacker) decode(text []byte) (Record, error) {
 	}
 }
 
-// decodeLine reads text into l and asks whether it names the thing it is about.
 func decodeLine(text []byte, l any, thing string, named func() bool) error {
 	if err := json.Unmarshal(text, l); err != nil {
 		return fmt.Errorf("resultfile: %w", err)
@@ -192,7 +188,7 @@ func decodeFault(text []byte) (*harness.FaultResult, error) {
 		return nil, fmt.Errorf("resultfile: the line names no lock")
 	}
 	clean(r)
-	// A history lies beside the results: no file leads a reader elsewhere.
+	// A history is in the run's directory: no file leads a reader elsewhere.
 	r.Histories = slices.DeleteFunc(r.Histories, func(name string) bool { return !filepath.IsLocal(name) })
 	return r, nil
 }
@@ -222,7 +218,7 @@ func (u *unpacker) decodeCase(text []byte) (*harness.Result, error) {
 	if r.Holds, err = u.holds(l.Holds); err != nil {
 		return nil, err
 	}
-	if l.Slice == int64(harness.SliceLength) { // of another length they are another figure
+	if l.Slice == int64(harness.SliceLength) { // slices of another length are another figure
 		r.Slices, err = numbers[uint32](u, "slices", l.Slices)
 	}
 	return r, err
@@ -252,10 +248,9 @@ func encodeHistogram(h harness.Histogram) (string, error) {
 	return string(text), nil
 }
 
-// maxNumbers bounds what a part of a line may unpack to.
+// maxNumbers limits the unpacked size of a part of a line.
 const maxNumbers = 1 << 20
 
-// encodeNumbers packs the numbers of the part of a line with this name.
 func encodeNumbers[N uint16 | uint32](name string, numbers []N) (string, error) {
 	if len(numbers) == 0 {
 		return "", nil

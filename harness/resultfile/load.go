@@ -24,15 +24,15 @@ const (
 	HandoverLogName = "handover.hlog"
 )
 
-// maxLine bounds one line of results.jsonl, so that a damaged file cannot
-// take all memory.
+// maxLine limits one line of results.jsonl, so that a damaged file cannot take all
+// memory.
 const maxLine = 16 << 20
 
 // ErrForeign is wrapped by errors about a directory whose files another program wrote.
 var ErrForeign = fmt.Errorf("%w: not the files of a run", harness.ErrUsage)
 
 // Foreign returns an error that wraps [ErrForeign] if another program wrote the manifest
-// or the results in dir. It may be called of a directory that has neither.
+// or the results in dir. Either may be missing.
 func Foreign(dir string) error {
 	if _, err := ReadManifest(dir); errors.Is(err, ErrForeign) {
 		return err
@@ -49,7 +49,7 @@ func Foreign(dir string) error {
 }
 
 // ReadManifest reads the manifest of the run in directory dir. An error wraps
-// harness.ErrUsage if dir holds no run or one that this version cannot read.
+// harness.ErrUsage if dir has no run or one that this version cannot read.
 func ReadManifest(dir string) (m Manifest, err error) {
 	name := filepath.Join(dir, ManifestName)
 	text, err := os.ReadFile(name)
@@ -80,9 +80,9 @@ func ReadManifest(dir string) (m Manifest, err error) {
 	return m, nil
 }
 
-// Load reads the run in directory dir. Lines that cannot be read are named in
-// Run.Damage and skipped. An error wraps harness.ErrUsage if dir holds no run
-// or a run that this version cannot read.
+// Load reads the run in directory dir. Unreadable lines are skipped and listed in
+// Run.Damage. An error wraps harness.ErrUsage if dir has no run or one that this version
+// cannot read.
 func Load(dir string) (*Run, error) {
 	m, err := ReadManifest(dir)
 	if err != nil {
@@ -103,9 +103,8 @@ func Load(dir string) (*Run, error) {
 	return run, nil
 }
 
-// read adds the lines of results.jsonl to r. Each line that cannot be read is
-// skipped and gives a sentence in r.Damage. If no line is one of a run, the error wraps
-// [ErrForeign].
+// read adds the lines of results.jsonl to r. Each unreadable line is skipped and adds a
+// sentence to r.Damage. If no line belongs to a run, the error wraps [ErrForeign].
 func (r *Run) read(file io.Reader) error {
 	in, unpack := bufio.NewReaderSize(file, 1<<16), new(unpacker)
 	damaged := func(format string, args ...any) { r.Damage = append(r.Damage, Line(fmt.Sprintf(format, args...))) }
@@ -143,16 +142,14 @@ func (r *Run) read(file io.Reader) error {
 	return nil
 }
 
-// lineStart is how each line begins, even one that is cut short.
+// lineStart is the beginning of each line, even of a truncated one.
 var lineStart = []byte(`{"schema":`)
 
-// headed reports whether a line has the header of one of a run.
 func headed(text []byte) bool {
 	var h header
 	return json.Unmarshal(text, &h) == nil && h.Schema > 0 && h.Kind != ""
 }
 
-// add keeps what a line holds and reports whether it holds anything.
 func (r *Run) add(record Record) bool {
 	switch {
 	case record.Result != nil:
@@ -175,8 +172,8 @@ func (r *Run) add(record Record) bool {
 	return true
 }
 
-// readLine returns the next line without its newline, and whether it had one.
-// What exceeds maxLine is read and dropped, which makes the line undecodable.
+// readLine returns the next line without its newline, and whether it had one. Bytes
+// beyond maxLine are dropped, which makes the line undecodable.
 func readLine(in *bufio.Reader) (text []byte, whole bool, err error) {
 	for {
 		part, err := in.ReadSlice('\n')

@@ -14,7 +14,7 @@ import (
 	"locklab/internal/machine"
 )
 
-// ratesHead is the first line of a run written by WriteRates: where it is from.
+// ratesHead is the first line of WriteRates: the origin of the run.
 type ratesHead struct {
 	Command []string            `json:"command"`
 	Started time.Time           `json:"started"`
@@ -22,25 +22,24 @@ type ratesHead struct {
 	Machine machine.Environment `json:"machine"`
 }
 
-// ratesLine is a case: its rates by round, 0 where a round lacks it.
+// ratesLine is a case: its rates by round, 0 for a missing round.
 type ratesLine struct {
 	Lock      harness.Lock     `json:"lock"`
 	Workload  harness.Workload `json:"workload"`
-	Rates     []digits         `json:"rates"`               // acquisitions a second
-	Handovers []digits         `json:"handovers,omitempty"` // a second
+	Rates     []digits         `json:"rates"`               // acquisitions per second
+	Handovers []digits         `json:"handovers,omitempty"` // per second
 }
 
-// digits is a number that is written with five digits.
 type digits float64
 
 func (d digits) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(d), 'g', 5, 64), nil
 }
 
-// WriteRates writes the rates of every case of run by round: the least from which most
-// verdicts can be given again, in some kilobytes. Locks that broke a promise are left
-// out. How the acquisitions were shared among workers is not in it, so that fairness
-// decides nothing.
+// WriteRates writes the rates of every case of run by round: the least data that
+// reproduce most verdicts, in some kilobytes. Locks that broke a promise are left out.
+// The distribution of acquisitions among workers is not included, so fairness decides
+// nothing.
 func WriteRates(out io.Writer, run *Run) error {
 	m := run.Manifest
 	text := json.NewEncoder(out)
@@ -79,7 +78,7 @@ func WriteRates(out io.Writer, run *Run) error {
 	return nil
 }
 
-// ReadRates reads what WriteRates wrote. Windows of its results are of a thousand
+// ReadRates reads the output of WriteRates. Its results have windows of a thousand
 // seconds, so that counts have all digits of the rates.
 func ReadRates(in io.Reader) (*Run, error) {
 	const elapsed = 1000 * time.Second

@@ -8,8 +8,6 @@ import (
 	"locklab/harness"
 )
 
-// TestRates: what is written is read again, but for locks that broke a promise, and
-// rounds that are missing stay so.
 func TestRates(t *testing.T) {
 	result := func(lock string, workers, round int, ops uint64) *harness.Result {
 		return &harness.Result{Lock: harness.Lock{Name: lock, Doc: "long", Status: harness.Recommended, Family: harness.Spin}, Round: round,

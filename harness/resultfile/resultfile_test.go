@@ -17,7 +17,6 @@ import (
 	"locklab/internal/machine"
 )
 
-// sample returns a result with every field set.
 func sample() *harness.Result {
 	return &harness.Result{
 		Lock: harness.Lock{Name: "mcs", Doc: "queue lock", Paper: "MCS 1991", Family: harness.Spin,
@@ -69,7 +68,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestSampleIsFull keeps TestRoundTrip honest when a field is added.
+// TestSampleIsFull makes TestRoundTrip cover new fields.
 func TestSampleIsFull(t *testing.T) {
 	v := reflect.ValueOf(*sample())
 	for i := range v.NumField() {
@@ -87,7 +86,7 @@ func TestDamage(t *testing.T) {
 	for _, c := range []struct {
 		name, file string
 		results    int
-		damage     string // part of the one sentence wanted, "" for none
+		damage     string // part of the one expected sentence, "" for no damage
 	}{
 		{"empty", "", 0, ""},
 		{"whole", string(good) + string(good), 2, ""},
@@ -136,7 +135,7 @@ func TestWriterAndLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// What a killed run leaves must load.
+	// The files of a killed run must load.
 	run, err := Load(dir)
 	if err != nil || len(run.Results) != 2 || !run.Manifest.Finished.IsZero() {
 		t.Fatalf("before Finish: %v, %+v", err, run)
@@ -154,7 +153,6 @@ func TestWriterAndLoad(t *testing.T) {
 	checkBench(t, filepath.Join(dir, BenchName))
 }
 
-// checkBench reads the benchmark lines with the parser that benchstat uses.
 func checkBench(t *testing.T, name string) {
 	t.Helper()
 	f, err := os.Open(name)
@@ -211,7 +209,6 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
-// TestMergedIsNotResumed: what a rank would add is not what the others measured with it.
 func TestMergedIsNotResumed(t *testing.T) {
 	dir := t.TempDir()
 	w, err := Create(dir, Manifest{Ranks: 2, Parts: []Part{{Rank: 0}, {Rank: 1}}})
@@ -226,8 +223,6 @@ func TestMergedIsNotResumed(t *testing.T) {
 	}
 }
 
-// FuzzDecode demands that no line crashes the reader and that what it accepts
-// survives a round trip.
 func FuzzDecode(f *testing.F) {
 	good, err := Encode(sample())
 	if err != nil {

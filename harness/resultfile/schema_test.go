@@ -37,7 +37,6 @@ func compileSchema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// validate applies the schema to one line.
 func validate(t *testing.T, s *jsonschema.Schema, line []byte) error {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
@@ -47,7 +46,6 @@ func validate(t *testing.T, s *jsonschema.Schema, line []byte) error {
 	return s.Validate(doc)
 }
 
-// TestSchemaAccepts applies the schema to files that real runs left.
 func TestSchemaAccepts(t *testing.T) {
 	s := compileSchema(t)
 	names, err := filepath.Glob("../../reports/testdata/*/results.jsonl")
@@ -84,8 +82,6 @@ func TestSchemaAccepts(t *testing.T) {
 	}
 }
 
-// records returns a line of each kind, one with everything and one with nothing
-// that may be left out.
 func records(t *testing.T) (lines [][]byte) {
 	t.Helper()
 	add := func(line []byte, err error) {
@@ -129,7 +125,6 @@ func records(t *testing.T) (lines [][]byte) {
 	return lines
 }
 
-// fill gives every field of v a value that is not its zero.
 func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -163,7 +158,6 @@ func fill(v reflect.Value) {
 	}
 }
 
-// TestSchemaRejects breaks a good line in one place at a time.
 func TestSchemaRejects(t *testing.T) {
 	s := compileSchema(t)
 	lines := records(t)
@@ -199,8 +193,6 @@ type broken struct {
 	doc  map[string]any
 }
 
-// breaks returns copies of doc, each wrong in one place: a field of another type,
-// a negative number, an unknown field.
 func breaks(doc map[string]any) (out []broken) {
 	with := func(key string, value any) map[string]any {
 		c := make(map[string]any, len(doc))
@@ -227,7 +219,7 @@ func breaks(doc map[string]any) (out []broken) {
 		case float64:
 			out = append(out, broken{key + " as text", with(key, "7")})
 			if !slices.Contains([]string{"median", "lo", "hi", "x", "limit"}, key) {
-				out = append(out, broken{key + " below zero", with(key, -2)}) // -1 may stand for what is not known
+				out = append(out, broken{key + " below zero", with(key, -2)}) // -1 may stand for unknown
 			}
 		case bool:
 			out = append(out, broken{key + " as a number", with(key, 1)})
@@ -241,7 +233,6 @@ func breaks(doc map[string]any) (out []broken) {
 	return out
 }
 
-// TestSchemaIsWhole: each field that a line has, and no other, is in the schema.
 func TestSchemaIsWhole(t *testing.T) {
 	var schema struct {
 		Defs map[string]struct{ Properties map[string]any } `json:"$defs"`
@@ -251,7 +242,7 @@ func TestSchemaIsWhole(t *testing.T) {
 	}
 	for def, c := range map[string]struct {
 		of    reflect.Type
-		extra []string // fields of the line that the type does not write itself
+		extra []string // fields of the line that the type does not write
 	}{
 		"case":       {reflect.TypeFor[harness.Result](), []string{"schema", "kind", "wait", "handover", "handover_wait", "owners", "slice", "slices", "holds"}},
 		"experiment": {reflect.TypeFor[harness.Finding](), []string{"schema", "kind"}},

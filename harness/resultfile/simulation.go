@@ -12,7 +12,6 @@ import (
 	"locklab/harness"
 )
 
-// The lines of simulations and of their machines.
 type (
 	simulationLine struct {
 		header
@@ -64,7 +63,6 @@ func decodeMachine(text []byte) (*harness.ModelMachine, error) {
 	return l.ModelMachine, nil
 }
 
-// addSimulation adds s in place of the one of the same case, if there is one.
 func (r *Run) addSimulation(s *harness.Simulation) {
 	if i := slices.IndexFunc(r.Simulations, s.Same); i >= 0 {
 		r.Simulations[i] = s
@@ -73,8 +71,8 @@ func (r *Run) addSimulation(s *harness.Simulation) {
 	r.Simulations = append(r.Simulations, s)
 }
 
-// addMachine adds m in place of the one with its name. If that was another machine, what
-// was simulated on it goes.
+// addMachine adds m, replacing a machine with its name. If that was different, its
+// simulations are removed.
 func (r *Run) addMachine(m *harness.ModelMachine) {
 	i := slices.IndexFunc(r.Machines, func(n *harness.ModelMachine) bool { return n.Name == m.Name })
 	switch {
@@ -86,15 +84,14 @@ func (r *Run) addMachine(m *harness.ModelMachine) {
 	}
 }
 
-// sameMachine reports whether a and b are the same but for blanks in the file.
 func sameMachine(a, b *harness.ModelMachine) bool {
 	var x, y bytes.Buffer
 	return a.Hypothetical == b.Hypothetical && json.Compact(&x, a.File) == nil && json.Compact(&y, b.File) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// AddSimulations adds the simulations of other to those of r, but for the cases that r
-// has, and returns the names of the machines whose simulations it leaves out since r has
-// another machine of that name.
+// AddSimulations adds the simulations of other whose cases r does not have. It omits
+// simulations of a machine if r has a different machine of that name, and returns the
+// names of these machines.
 func (r *Run) AddSimulations(other *Run) (leftOut []string) {
 	for _, m := range other.Machines {
 		i := slices.IndexFunc(r.Machines, func(n *harness.ModelMachine) bool { return n.Name == m.Name })
@@ -112,14 +109,14 @@ func (r *Run) AddSimulations(other *Run) (leftOut []string) {
 	return leftOut
 }
 
-// An Extension adds simulations to a run that is on disk already. The rest of the run
-// stays as it is. One Writer or Extension at a time has a run; where the system has no
-// flock, that is not enforced.
+// An Extension adds simulations to a run that is on disk already, and leaves the rest
+// unchanged. One Writer or Extension at a time owns a run; on systems without flock, that
+// is not enforced.
 type Extension struct{ results *tail }
 
-// Extend opens the run in directory dir to add simulations, and returns what it holds. A
-// last line that a crash cut short is taken away. The error wraps harness.ErrUsage if dir
-// holds no run, cannot be written or is being written by another process.
+// Extend opens the run in directory dir to add simulations, and returns its content. It
+// removes a last line that a crash cut short. The error wraps harness.ErrUsage if dir has
+// no run, cannot be written or is being written by another process.
 func Extend(dir string) (*Extension, *Run, error) {
 	if _, err := ReadManifest(dir); err != nil {
 		return nil, nil, err
@@ -146,7 +143,7 @@ func Extend(dir string) (*Extension, *Run, error) {
 	return e, run, nil
 }
 
-// AppendSimulation adds what a model expects of a lock. It has left this process when
+// AppendSimulation adds a model's prediction for a lock. It has left this process when
 // AppendSimulation returns.
 func (e *Extension) AppendSimulation(s *harness.Simulation) error {
 	line, err := EncodeSimulation(s)
@@ -156,8 +153,8 @@ func (e *Extension) AppendSimulation(s *harness.Simulation) error {
 	return e.results.line(line)
 }
 
-// AppendMachine adds the machine of simulations that follow. Those of another machine
-// with the same name that the run has already are no longer read.
+// AppendMachine adds the machine of the simulations that follow. It hides earlier
+// simulations of a different machine with the same name.
 func (e *Extension) AppendMachine(m *harness.ModelMachine) error {
 	line, err := EncodeMachine(m)
 	if err != nil {
@@ -166,5 +163,5 @@ func (e *Extension) AppendMachine(m *harness.ModelMachine) error {
 	return e.results.line(line)
 }
 
-// Close waits until the disk has what was added, and closes the run.
+// Close waits until the added lines are on disk, and closes the run.
 func (e *Extension) Close() error { return errors.Join(syncFile(e.results.File), e.results.Close()) }

@@ -16,7 +16,6 @@ import (
 	"locklab/harness"
 )
 
-// simulation returns one with every field set.
 func simulation() *harness.Simulation {
 	of := func(median float64) harness.Expected {
 		return harness.Expected{Median: median, Lo: median / 2, Hi: median}
@@ -60,7 +59,6 @@ func TestSimulationRoundTrip(t *testing.T) {
 	}
 }
 
-// TestSimulationRefused: what no model gives is neither written nor read.
 func TestSimulationRefused(t *testing.T) {
 	for want, change := range map[string]func(*harness.Simulation){
 		"names no machine":                func(s *harness.Simulation) { s.Simulated = "" },
@@ -101,13 +99,10 @@ func TestSimulationRefused(t *testing.T) {
 	}
 }
 
-// machineNamed returns a machine that differs from others with this name by its pause.
 func machineNamed(name string, pause float64) *harness.ModelMachine {
 	return &harness.ModelMachine{Name: name, File: fmt.Appendf(nil, `{"pause": %g}`, pause)}
 }
 
-// on returns a simulation on a machine, by so many workers, that expects time per
-// acquisition.
 func on(machine string, workers int, time float64) *harness.Simulation {
 	s := simulation()
 	s.Simulated, s.Workers, s.OnCores, s.OnSockets = machine, workers, 0, 0
@@ -115,8 +110,6 @@ func on(machine string, workers int, time float64) *harness.Simulation {
 	return s
 }
 
-// TestExtend adds simulations to a run that was measured, some of them again, after a
-// crash, and expects the rest of it as it was.
 func TestExtend(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w, err := Create(dir, Manifest{Seed: 7})
@@ -179,7 +172,6 @@ func TestExtend(t *testing.T) {
 	}
 }
 
-// files returns what is in dir.
 func files(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -195,7 +187,6 @@ func files(t *testing.T, dir string) map[string][]byte {
 	return out
 }
 
-// cutEnd takes the last n bytes of a file away.
 func cutEnd(t *testing.T, name string, n int64) {
 	t.Helper()
 	info, err := os.Stat(name)
@@ -207,8 +198,8 @@ func cutEnd(t *testing.T, name string, n int64) {
 	}
 }
 
-// TestSimulationsOnly: a run need not have measured anything, and one that a crash cut
-// short anywhere loses its last line at most.
+// TestSimulationsOnly checks that a run without measurements is valid, and that a crash
+// loses at most its last line.
 func TestSimulationsOnly(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w, err := Create(dir, Manifest{})
@@ -255,8 +246,6 @@ func TestAddSimulations(t *testing.T) {
 	}
 }
 
-// TestSimulationsCSV: each row says of which machine it was simulated, and measured rows
-// are not among them.
 func TestSimulationsCSV(t *testing.T) {
 	evil := simulation()
 	evil.Simulated, evil.OnSockets = "=1+1", 0

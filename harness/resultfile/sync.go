@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// syncFile waits until what was written to f is on the disk. A file that has none,
-// such as a pipe, is as safe as it can be.
+// syncFile waits until data written to f are on disk. It ignores files without a disk,
+// such as pipes.
 func syncFile(f *os.File) error {
 	err := f.Sync()
 	if err == nil || errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
@@ -17,19 +17,17 @@ func syncFile(f *os.File) error {
 	return fmt.Errorf("resultfile: %w", err)
 }
 
-// syncDir waits until the names of the files in dir are on the disk, where the
-// system can be asked for that.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
-		return nil // it may be written and not be read
+		return nil // it may be writable but not readable
 	}
 	defer d.Close()
 	_ = d.Sync() // not every system has it for directories
 	return nil
 }
 
-// writeFile writes a file, which is on the disk then.
+// writeFile writes a file and waits until it is on disk.
 func writeFile(name string, text []byte) error {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {

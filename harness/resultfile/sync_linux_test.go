@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unwritten returns how many pages of a file the disk does not have yet.
 func unwritten(t *testing.T, name string) uint64 {
 	t.Helper()
 	f, err := os.Open(name)
@@ -28,7 +27,6 @@ func unwritten(t *testing.T, name string) uint64 {
 	return stat.Dirty + stat.Writeback
 }
 
-// TestOnDisk: a power cut after these calls loses nothing of what was written.
 func TestOnDisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	var fs unix.Statfs_t

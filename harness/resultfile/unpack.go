@@ -15,10 +15,10 @@ import (
 	"locklab/harness"
 )
 
-// An unpacker reads the packed parts of lines. Its buffers serve one line after
-// the other: a file has tens of thousands of parts, and a decoder that begins
-// each with fresh ones, and with capacity for all counts that a histogram could
-// have, spends its time on the garbage. The zero value is ready.
+// An unpacker reads the packed parts of lines. Its buffers are reused from line to line.
+// A file has tens of thousands of parts, and fresh buffers for each, with capacity for
+// all counts of a histogram, would cost most of the time in garbage collection. The zero
+// value is ready.
 type unpacker struct {
 	packed []byte
 	raw    bytes.Buffer
@@ -26,13 +26,12 @@ type unpacker struct {
 	flate  io.ReadCloser
 }
 
-// base64 decodes text into u.packed.
 func (u *unpacker) base64(text string) (err error) {
 	u.packed, err = base64.StdEncoding.AppendDecode(u.packed[:0], []byte(text))
 	return err
 }
 
-// inflate reads in to its end into u.raw, which must not become longer than most.
+// inflate reads in to its end into u.raw, at most `most` bytes.
 func (u *unpacker) inflate(in io.Reader, most int64) error {
 	u.raw.Reset()
 	n, err := u.raw.ReadFrom(io.LimitReader(in, most+1))
@@ -42,8 +41,7 @@ func (u *unpacker) inflate(in io.Reader, most int64) error {
 	return err
 }
 
-// deflated reads the base64 of a DEFLATE stream into u.raw, which must not become
-// longer than most.
+// deflated reads the base64 of a DEFLATE stream into u.raw, at most `most` bytes.
 func (u *unpacker) deflated(text string, most int64) error {
 	if err := u.base64(text); err != nil {
 		return err
@@ -57,7 +55,6 @@ func (u *unpacker) deflated(text string, most int64) error {
 	return u.inflate(u.flate, most)
 }
 
-// numbers reads what [encodeNumbers] wrote.
 func numbers[N uint16 | uint32](u *unpacker, name, text string) ([]N, error) {
 	bad := func(err error) error { return fmt.Errorf("resultfile: %s: %w", name, err) }
 	if text == "" {
@@ -91,8 +88,8 @@ const (
 
 var errHistogram = errors.New("damaged")
 
-// histogram reads a histogram in the V2 compressed encoding of HdrHistogram, of
-// any layout. Source: HdrHistogram 2.2.2, AbstractHistogram.
+// histogram reads a histogram in the V2 compressed encoding of HdrHistogram, of any
+// layout. Source: HdrHistogram 2.2.2, AbstractHistogram.
 func (u *unpacker) histogram(text string) (harness.Histogram, error) {
 	bad := func(err error) error { return fmt.Errorf("resultfile: histogram: %w", err) }
 	if text == "" {
@@ -112,10 +109,10 @@ func (u *unpacker) histogram(text string) (harness.Histogram, error) {
 		err = u.zlib.(zlib.Resetter).Reset(packed, nil)
 	}
 	if err != nil {
-		u.zlib = nil // it is of no use after an error
+		u.zlib = nil // it is unusable after an error
 		return nil, bad(err)
 	}
-	const most = hdrHeader + 9<<20 // 2^20 counts: a layout of ours has 26,624
+	const most = hdrHeader + 9<<20 // 2^20 counts: our layout has 26,624
 	if err := u.inflate(u.zlib, most); err != nil {
 		return nil, bad(err)
 	}
@@ -126,7 +123,6 @@ func (u *unpacker) histogram(text string) (harness.Histogram, error) {
 	return h, nil
 }
 
-// parseHistogram reads the header and the counts of a histogram.
 func parseHistogram(raw []byte) (harness.Histogram, error) {
 	if len(raw) < hdrHeader || binary.BigEndian.Uint32(raw) != hdrPlain || binary.BigEndian.Uint32(raw[8:]) != 0 {
 		return nil, errHistogram
@@ -148,8 +144,8 @@ func parseHistogram(raw []byte) (harness.Histogram, error) {
 	return h, err
 }
 
-// walkCounts calls found, unless it is nil, for every count that is not 0, and
-// returns how many there are. A negative number stands for so many zeros.
+// walkCounts calls found, if not nil, for every count that is not 0, and returns their
+// number. A negative number stands for that many zeros.
 func walkCounts(counts []byte, l layout, found func(index int, count int64)) (n int, err error) {
 	var index, total int64
 	for len(counts) > 0 {
@@ -174,8 +170,8 @@ func walkCounts(counts []byte, l layout, found func(index int, count int64)) (n 
 	return n, nil
 }
 
-// zigzag reads a number of one to nine bytes, of which the ninth has eight bits;
-// the size is 0 if it is cut short.
+// zigzag reads a number of one to nine bytes; the ninth has eight bits. The size is 0 if
+// it is cut short.
 func zigzag(b []byte) (v int64, size int) {
 	var x uint64
 	for i := range min(len(b), 9) {
@@ -188,8 +184,8 @@ func zigzag(b []byte) (v int64, size int) {
 	return 0, 0
 }
 
-// A layout says which values the counts of a histogram stand for: 2^(half+1)
-// linear steps of 2^unit, then for each doubling 2^half steps twice as wide.
+// A layout maps the counts of a histogram to values: 2^(half+1) linear steps of 2^unit,
+// then for each doubling 2^half steps twice as wide.
 type layout struct{ unit, half, len int }
 
 func newLayout(figures int32, lowest, highest int64) (layout, error) {
@@ -212,7 +208,6 @@ func newLayout(figures int32, lowest, highest int64) (layout, error) {
 	return l, nil
 }
 
-// top returns the greatest value that a count stands for.
 func (l layout) top(index int) int64 {
 	shift, step := l.unit, int64(index)
 	if octave := index>>l.half - 1; octave > 0 {

@@ -18,7 +18,6 @@ import (
 	"locklab/harness/stat"
 )
 
-// decodeByLibrary is how hdrhistogram-go reads a histogram.
 func decodeByLibrary(text string) (h harness.Histogram, err error) {
 	in, err := hdrhistogram.Decode([]byte(text))
 	if err != nil {
@@ -32,7 +31,6 @@ func decodeByLibrary(text string) (h harness.Histogram, err error) {
 	return h, nil
 }
 
-// TestUnpackHistogram reads histograms of many layouts as hdrhistogram-go does.
 func TestUnpackHistogram(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	u := new(unpacker) // one for all, as for the lines of a file
@@ -64,8 +62,6 @@ func TestUnpackHistogram(t *testing.T) {
 	}
 }
 
-// FuzzHistogram: what hdrhistogram-go reads is read the same, what it refuses is
-// refused.
 func FuzzHistogram(f *testing.F) {
 	for _, h := range []harness.Histogram{{{Value: 1, N: 1}}, sample().Wait} {
 		text, err := encodeHistogram(h)
@@ -94,7 +90,6 @@ func FuzzHistogram(f *testing.F) {
 	})
 }
 
-// TestUnpackReuse: a damaged line must not harm the next one.
 func TestUnpackReuse(t *testing.T) {
 	text, err := encodeHistogram(sample().Wait)
 	if err != nil {
@@ -121,8 +116,7 @@ func TestUnpackReuse(t *testing.T) {
 	}
 }
 
-// BenchmarkLoad reads a real file; its time and its garbage are those of the
-// packed parts.
+// BenchmarkLoad reads a real file; its packed parts dominate time and garbage.
 func BenchmarkLoad(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
@@ -132,7 +126,6 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// packInside does to the inside of a histogram what encoders do.
 func packInside(t *testing.T, raw []byte) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -147,8 +140,8 @@ func packInside(t *testing.T, raw []byte) string {
 	return base64.StdEncoding.EncodeToString(append(head, out.Bytes()...))
 }
 
-// BenchmarkAppend is what a run does between two cases; sync-ms is the median time
-// that the disk takes of it.
+// BenchmarkAppend measures the writing between two cases; sync-ms is the median disk
+// time.
 func BenchmarkAppend(b *testing.B) {
 	run, err := Load("../../reports/testdata/run")
 	if err != nil {

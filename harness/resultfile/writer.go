@@ -13,10 +13,9 @@ import (
 	"locklab/harness"
 )
 
-// A Writer appends to a run on disk. What Append was given has left this process
-// when it returns, so a run that is killed keeps what it measured; what Sync was
-// called after is kept in a power cut too. One Writer at a time has a run; where
-// the system has no flock, that is not enforced.
+// A Writer appends to a run on disk. Data given to Append have left this process when it
+// returns, so a killed run keeps its measurements. After Sync they also outlast a power
+// cut. One Writer at a time owns a run; on systems without flock, that is not enforced.
 type Writer struct {
 	dir      string
 	manifest Manifest
@@ -26,8 +25,8 @@ type Writer struct {
 	lines    *Bench
 }
 
-// Create starts a run in directory dir, which it makes if need be. The error
-// wraps harness.ErrUsage if dir cannot be written or already holds a run.
+// Create starts a run in directory dir, which it makes if necessary. The error wraps
+// harness.ErrUsage if dir cannot be written or already has a run.
 func Create(dir string, m Manifest) (*Writer, error) {
 	refuse := func(err error) error {
 		return fmt.Errorf("%w: cannot write results to %s: %v", harness.ErrUsage, dir, err)
@@ -53,8 +52,6 @@ func Create(dir string, m Manifest) (*Writer, error) {
 	return w, nil
 }
 
-// begin opens the results of a run that begins, for one writer alone. The error is
-// fs.ErrExist if there is a run.
 func begin(dir string) (*os.File, error) {
 	name := filepath.Join(dir, ResultsName)
 	results, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -65,7 +62,7 @@ func begin(dir string) (*os.File, error) {
 		return nil, err
 	}
 	err = lockFile(results)
-	if err == nil && Exists(dir) { // another has begun one meanwhile
+	if err == nil && Exists(dir) { // another process has just begun one
 		err = fs.ErrExist
 	}
 	if err != nil {
@@ -75,10 +72,10 @@ func begin(dir string) (*os.File, error) {
 	return results, nil
 }
 
-// Resume goes on with the run in directory dir, which is of the same lab and
-// machine as m, and returns what it holds. A last line that a crash cut short is
-// taken away. The error wraps harness.ErrUsage if dir holds no run, one of
-// another machine or program, or one that is still being written.
+// Resume continues the run in directory dir, which must be of the same lab and machine as
+// m, and returns its content. It removes a last line that a crash cut short. The error
+// wraps harness.ErrUsage if dir has no run, one of another machine or program, or one
+// that is still being written.
 func Resume(dir string, m Manifest) (*Writer, *Run, error) {
 	refuse := func(err error) error {
 		return fmt.Errorf("%w: cannot write results to %s: %v", harness.ErrUsage, dir, err)
@@ -101,7 +98,6 @@ func Resume(dir string, m Manifest) (*Writer, *Run, error) {
 	return w, run, nil
 }
 
-// goOn makes w the only writer of its run, mends the end of it and reads it.
 func (w *Writer) goOn(m Manifest) (*Run, error) {
 	if err := lockFile(w.results.File); err != nil {
 		return nil, fmt.Errorf("%w: cannot go on with the run in %s: %v", harness.ErrUsage, w.dir, err)
@@ -126,8 +122,8 @@ func (w *Writer) goOn(m Manifest) (*Run, error) {
 	return run, nil
 }
 
-// derive opens the files that hold the results in the formats of others, and
-// writes them anew: they may lack a line that results.jsonl has.
+// derive opens the files that have the results in other formats, and rewrites them: they
+// may lack a line that results.jsonl has.
 func (w *Writer) derive(run *Run) error {
 	open := func(name string) (*tail, error) {
 		f, err := os.OpenFile(filepath.Join(w.dir, name), os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -190,24 +186,23 @@ func (w *Writer) appendDerived(l caseLine) error {
 	return nil
 }
 
-// AppendFinding adds what an experiment found.
+// AppendFinding adds the result of an experiment.
 func (w *Writer) AppendFinding(f *harness.Finding) error { return w.write(EncodeFinding(f)) }
 
 // AppendSample adds a finished part of an experiment.
 func (w *Writer) AppendSample(s harness.Sample) error { return w.write(EncodeSample(s)) }
 
-// AppendFault adds what became of a lock in some tries of a failure scenario.
+// AppendFault adds the outcome of some tries of a failure scenario on a lock.
 func (w *Writer) AppendFault(r *harness.FaultResult) error { return w.write(EncodeFault(r)) }
 
-// AppendSimulation adds what a model expects of a lock.
+// AppendSimulation adds a model's prediction for a lock.
 func (w *Writer) AppendSimulation(s *harness.Simulation) error { return w.write(EncodeSimulation(s)) }
 
-// AppendMachine adds the machine of simulations that follow. Those of another machine
-// with the same name that the run has already are no longer read.
+// AppendMachine adds the machine of the simulations that follow. It hides earlier
+// simulations of a different machine with the same name.
 func (w *Writer) AppendMachine(m *harness.ModelMachine) error { return w.write(EncodeMachine(m)) }
 
-// write adds a line. One write a line: a crash can cut the last line, never mix
-// two.
+// write adds a line by one write call: a crash can cut the last line, never mix two.
 func (w *Writer) write(line []byte, err error) error {
 	if err != nil {
 		return err
@@ -215,12 +210,12 @@ func (w *Writer) write(line []byte, err error) error {
 	return w.results.line(line)
 }
 
-// Sync waits until the disk has what was appended, 1 to 5 ms (BenchmarkAppend). A
-// run calls it before the next case begins, which takes hundreds, and which then
-// does not share the machine with the writing.
+// Sync waits until the appended data are on disk, 1 to 5 ms (BenchmarkAppend). A run
+// calls it before the next case, which takes hundreds of ms and so does not share the
+// machine with the writing.
 func (w *Writer) Sync() error { return syncFile(w.results.File) }
 
-// Edit changes the manifest on disk while the run goes on.
+// Edit changes the manifest on disk during the run.
 func (w *Writer) Edit(edit func(*Manifest)) error {
 	edit(&w.manifest)
 	return w.writeManifest()
@@ -241,11 +236,10 @@ func (w *Writer) close() error {
 	return errors.Join(errs...)
 }
 
-// newSuffix is what a file's name has more while it is written, before it has that name.
 const newSuffix = ".new"
 
-// writeManifest replaces the manifest in one step, so that a reader sees the
-// old one or the new one.
+// writeManifest replaces the manifest atomically, so that a reader sees the old one or
+// the new one.
 func (w *Writer) writeManifest() error {
 	text, err := json.MarshalIndent(w.manifest, "", "  ")
 	if err != nil {
@@ -253,7 +247,7 @@ func (w *Writer) writeManifest() error {
 	}
 	name := filepath.Join(w.dir, ManifestName)
 	if err := writeFile(name+newSuffix, append(text, '\n')); err != nil {
-		os.Remove(name + newSuffix) // the first error is the one to tell
+		os.Remove(name + newSuffix) // the first error is returned
 		return fmt.Errorf("resultfile: %w", err)
 	}
 	if err := os.Rename(name+newSuffix, name); err != nil {
@@ -262,8 +256,8 @@ func (w *Writer) writeManifest() error {
 	return nil
 }
 
-// Exists reports whether dir holds a run. Results without a line beside no manifest are
-// none: a process that was killed as it began a run leaves them, and Create takes them.
+// Exists reports whether dir has a run. Results without a line and without a manifest are
+// not a run: a process killed in Create leaves them, and Create reuses them.
 func Exists(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, ResultsName))
 	if err != nil {
@@ -287,8 +281,8 @@ func InUse(dir string) bool {
 	return lockFile(f) != nil
 }
 
-// A tail is a file that grows by whole pieces: one that does not fit, because
-// the disk is full, leaves nothing of itself.
+// A tail is a file that grows by whole pieces: a piece that does not fit, because the
+// disk is full, leaves nothing.
 type tail struct{ *os.File }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -308,8 +302,8 @@ func (t *tail) line(text []byte) error {
 	return nil
 }
 
-// mend takes away a last line that a crash cut short, or ends it if only its
-// newline is missing, and reports whether it took one away.
+// mend removes a last line that a crash cut short, or completes it if only its newline is
+// missing. It reports whether it removed a line.
 func (t *tail) mend() (cut bool, err error) {
 	info, err := t.Stat()
 	if err != nil {
@@ -326,7 +320,6 @@ func (t *tail) mend() (cut bool, err error) {
 	return len(bytes.TrimSpace(last)) > 0, t.Truncate(info.Size() - int64(len(last)))
 }
 
-// lastLine returns what follows the last newline of a file.
 func lastLine(f *os.File, size int64) ([]byte, error) {
 	var last []byte
 	for at := size; at > 0; {

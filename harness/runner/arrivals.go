@@ -12,30 +12,29 @@ import (
 	"locklab/internal/machine"
 )
 
-// arrivals are the times at which the acquisitions of an open loop are meant to
-// begin, drawn before any of them does: one schedule for all workers, which take its
-// entries one after the other. A schedule that would have more than a million
-// entries is so many that repeat.
+// arrivals are the intended start times of the acquisitions of an open loop, drawn in
+// advance. All workers share one schedule and take its entries in order. A schedule of more
+// than a million entries repeats.
 type arrivals struct {
-	times  []int64 // ns since the first could have come, ascending: one period
+	times  []int64 // ns since the start of the schedule, ascending: one period
 	period int64   // ns from an entry to the same one of the next period
-	total  int64   // arrivals; after them none come
+	total  int64   // arrivals; no more come after them
 
 	_    atomics.CacheLinePad
-	next atomic.Int64 // that no worker has taken
+	next atomic.Int64 // first one not taken
 	_    atomics.CacheLinePad
 }
 
 // mostTimes is the greatest number of entries of a schedule: 8 MiB.
 const mostTimes = 1 << 20
 
-// newArrivals draws a schedule for so long, in ns, or for so many arrivals.
+// newArrivals draws a schedule of length until, in ns, or of total arrivals.
 func newArrivals(rate harness.Rate, spacing harness.Arrival, until, total int64, seed uint64) *arrivals {
 	gap := 1e9 / float64(rate)
 	expected := min(float64(total), float64(until)/gap)
 	a := &arrivals{total: total, times: make([]int64, 0, int(min(mostTimes, 1.1*expected+64)))}
 	rng := machine.NewRandom(seed ^ scheduleSeed)
-	// Evenly spaced arrivals begin anywhere in the first interval.
+	// Evenly spaced arrivals begin at a random point of the first interval.
 	start := gap * float64(rng.Uint64()>>11) / (1 << 53)
 	t := 0.0
 	for n := int64(0); n < min(total, mostTimes) && (t < float64(until) || n == 0); n++ {
@@ -53,10 +52,10 @@ func newArrivals(rate harness.Rate, spacing harness.Arrival, until, total int64,
 	return a
 }
 
-// scheduleSeed sets the numbers of a schedule apart from those of the workers.
+// scheduleSeed separates the random numbers of a schedule from those that workers use.
 const scheduleSeed = 0xbb67ae8584caa73b
 
-// at returns when arrival i is meant to begin.
+// at returns the intended start of arrival i.
 func (a *arrivals) at(i int64) int64 {
 	n := int64(len(a.times))
 	if i < n {
@@ -65,7 +64,7 @@ func (a *arrivals) at(i int64) int64 {
 	return i/n*a.period + a.times[i%n]
 }
 
-// before returns how many arrivals are meant to begin before t.
+// before returns the number of arrivals intended before t.
 func (a *arrivals) before(t int64) int64 {
 	n := int64(len(a.times))
 	most := n
@@ -76,32 +75,30 @@ func (a *arrivals) before(t int64) int64 {
 	return int64(sort.Search(int(most), func(i int) bool { return a.at(int64(i)) >= t }))
 }
 
-// take returns the next arrival that no worker has taken, and whether there is one.
 func (a *arrivals) take() (i int64, ok bool) {
 	i = a.next.Add(1) - 1
 	return i, i < a.total
 }
 
-// taken returns how many arrivals workers have taken.
 func (a *arrivals) taken() int64 { return min(a.next.Load(), a.total) }
 
-// A load is what an open loop adds to a drive: its arrivals, and which of them
-// count. Times are ns since the schedule began.
+// A load is the state that an open loop adds to a drive: its arrivals, and the range that
+// counts. Times are ns since the start of the schedule.
 type load struct {
 	*arrivals
-	from, to int64 // an arrival counts that is meant to begin from then until then
-	deadline int64 // 0 is none
+	from, to int64 // an arrival counts if its intended start is in [from, to)
+	deadline int64 // 0 is no deadline
 
 	began int64         // ns since the drive's epoch
 	tick  uint64        // the clock then
-	over  chan struct{} // closed when workers are to leave
+	over  chan struct{} // closed when workers must leave
 }
 
-// lead is how long an open loop runs before its window, as a share of the window, so
-// that the window begins with the queue that the load makes.
+// lead is the length of an open loop before its window, as a share of the window. It gives
+// the queue time to form.
 const lead = 0.2
 
-// newLoad returns the load of a drive of r until limit; nil of a closed loop.
+// newLoad returns the load of a drive of r until limit, or nil for a closed loop.
 func newLoad(r *Rig, limit Limit, seed uint64) *load {
 	w := r.job.Workload
 	if w.Rate == 0 {
@@ -115,15 +112,15 @@ func newLoad(r *Rig, limit Limit, seed uint64) *load {
 	}
 	l.from = int64(lead * float64(limit.Window))
 	l.to = l.from + int64(limit.Window)
-	// It goes on until the coordinator, which may be late, has closed the window.
+	// It continues until the coordinator, which may be late, has closed the window.
 	l.arrivals = newArrivals(w.Rate, w.Arrivals, l.to+int64(limit.Window)/4, math.MaxInt64, seed)
 	return l
 }
 
-// headstart is how long workers have to get ready for the first arrival.
+// headstart is the time, in ns, for workers to get ready for the first arrival.
 const headstart = int64(time.Millisecond)
 
-// begin is called before the workers start.
+// begin must be called before the workers start.
 func (l *load) begin(d *drive) {
 	if l == nil {
 		return
@@ -132,8 +129,8 @@ func (l *load) begin(d *drive) {
 	l.began, l.tick = now+headstart, tick+uint64(float64(headstart)*d.rig.in.Clock.Hz()/1e9)
 }
 
-// together reads two clocks as nearly at the same time as a thread can that may lose its
-// processor between them.
+// together reads two clocks as close together as possible for a thread that may lose its
+// processor between the readings.
 func together(now func() int64, tick func() uint64) (ns int64, ticks uint64) {
 	least := int64(math.MaxInt64)
 	for range 10 {
@@ -146,7 +143,7 @@ func together(now func() int64, tick func() uint64) (ns int64, ticks uint64) {
 	return ns, ticks
 }
 
-// warm waits until the window is to begin, or ctx ends.
+// warm waits until the start of the window, or until ctx ends.
 func (l *load) warm(ctx context.Context, d *drive) {
 	if l == nil {
 		return
@@ -157,12 +154,12 @@ func (l *load) warm(ctx context.Context, d *drive) {
 	}
 }
 
-// end is called when workers are to leave.
+// end is called when workers must leave.
 func (l *load) end() {
 	if l != nil {
 		close(l.over)
 	}
 }
 
-// counts reports whether an arrival that is meant to begin at t counts.
+// counts reports whether an arrival intended at t counts.
 func (l *load) counts(t int64) bool { return t >= l.from && t < l.to }

@@ -11,8 +11,7 @@ import (
 	"locklab/internal/machine"
 )
 
-// TestSchedule: the arrivals of a seed are always the same, come at the rate that was asked
-// for and are spaced as asked for.
+// TestSchedule: a seed always gives the same arrivals, at the requested rate and spacing.
 func TestSchedule(t *testing.T) {
 	const n, rate = 200_000, 50_000 // gaps of 20 µs
 	for _, c := range []struct {
@@ -46,8 +45,8 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// TestScheduleRepeats: a schedule with more entries than are kept goes on at its rate,
-// and says how many come before a time.
+// TestScheduleRepeats: a schedule longer than the stored entries continues at its rate, and
+// counts the arrivals before a time correctly.
 func TestScheduleRepeats(t *testing.T) {
 	for _, spacing := range harness.Arrivals {
 		a := newArrivals(harness.MaxRate, spacing, math.MaxInt64, math.MaxInt64, 3)
@@ -75,10 +74,9 @@ func TestScheduleRepeats(t *testing.T) {
 	}
 }
 
-// lindley sends n arrivals through one server that serves them in order, each for
-// what service says, and records how long they wait: the recursion of D. Lindley, "The
-// Theory of Queues with a Single Server", 1952. The first of them, while the queue
-// forms, it leaves out.
+// lindley sends n arrivals through one server that serves them in order, with service times
+// from service. It records their waits by the recursion of D. Lindley, "The Theory of
+// Queues with a Single Server", 1952. It omits the first arrivals, while the queue forms.
 func lindley(a *arrivals, n int64, service func() int64, wait *recorder.Histogram) {
 	const forming = 20_000
 	free := int64(0)
@@ -92,8 +90,8 @@ func lindley(a *arrivals, n int64, service func() int64, wait *recorder.Histogra
 	}
 }
 
-// A queue is a kind of server with what theory says of it: the share of arrivals that wait
-// at most t service times at a load of rho.
+// A queue is a kind of server with its theory: within returns the share of arrivals that
+// wait at most t service times at a load of rho.
 type queue struct {
 	name    string
 	service func(rng *machine.Random) int64
@@ -102,9 +100,9 @@ type queue struct {
 
 const serviceTime = 1e6 // ns
 
-// queues are those with a Poisson process of arrivals and one server. M/M/1: L.
-// Kleinrock, "Queueing Systems" 1, 1975, §5.12. M/D/1: A. Erlang, "The Theory of
-// Probabilities and Telephone Conversations", 1909.
+// queues are those with a Poisson process of arrivals and one server. M/M/1: L. Kleinrock,
+// "Queueing Systems" 1, 1975, §5.12. M/D/1: A. Erlang, "The Theory of Probabilities and
+// Telephone Conversations", 1909.
 var queues = []queue{
 	{"M/M/1", func(rng *machine.Random) int64 { return int64(rng.Exp(serviceTime)) },
 		func(rho, t float64) float64 { return 1 - rho*math.Exp(-(1-rho)*t) }},
@@ -123,13 +121,14 @@ var queues = []queue{
 		}},
 }
 
-// quantile returns the wait, in service times, that a share q of the arrivals does not exceed.
+// quantile returns the wait, in service times, that a share q of the arrivals does not
+// exceed.
 func (s queue) quantile(rho, q float64) float64 {
 	if s.within(rho, 0) >= q {
 		return 0
 	}
 	lo, hi := 0.0, 1.0
-	for s.within(rho, hi) < q { // far beyond, the series of M/D/1 loses its figures
+	for s.within(rho, hi) < q { // far beyond, the series of M/D/1 loses precision
 		lo, hi = hi, 1.2*hi
 	}
 	for range 50 {
@@ -142,15 +141,15 @@ func (s queue) quantile(rho, q float64) float64 {
 	return hi
 }
 
-// TestQueueingTheory holds the waits of schedules that go through one server, as the
-// recorder tells them, against theory, in simulated time. Up to half of the arrivals
-// wait for nothing at a load of a half, so that the median is 0.
+// TestQueueingTheory compares the recorded waits of schedules through one server with
+// theory, in simulated time. At a load of one half, half of the arrivals do not wait, so
+// the median may be 0.
 func TestQueueingTheory(t *testing.T) {
 	schedules := map[float64]int{0.5: 3, 0.8: 8, 0.9: 24}
 	for _, s := range queues {
 		for _, rho := range []float64{0.5, 0.8, 0.9} {
 			if raceEnabled && rho > 0.5 {
-				continue // it is arithmetic of one goroutine, which takes ten times as long
+				continue // one goroutine's arithmetic, ten times slower under the race detector
 			}
 			t.Run(s.name, func(t *testing.T) {
 				t.Parallel()
@@ -173,7 +172,8 @@ func TestQueueingTheory(t *testing.T) {
 	}
 }
 
-// TestTogether: two clocks are read where the least time passed between them.
+// TestTogether: the chosen reading of two clocks is the one with the least time between
+// them.
 func TestTogether(t *testing.T) {
 	gaps := []int64{5e6, 900, 20, 3e6} // between the readings of each try, in ns
 	at, try := int64(1000), 0

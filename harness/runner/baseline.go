@@ -9,11 +9,11 @@ import (
 	"locklab/harness/stat"
 )
 
-// A baseline is a time of the machine that a lock can hardly beat, measured
-// right before and right after a window: what the lock took is told in it.
+// A baseline is a time of the machine that a lock can hardly beat, measured right before
+// and after a window. The times of the lock are compared with it.
 type baseline struct {
 	of     func(r *harness.Result) *float64
-	change float64 // ratio of the times after and before from which they are two regimes
+	change float64 // least ratio of the times after and before that means two regimes
 	kind   string  // of the warning
 	text   func(server string, before, after float64) string
 	remedy string
@@ -40,11 +40,11 @@ var (
 	}
 )
 
-// bracket sets the baseline of r from the probes before and after its window,
-// and warns if they disagree.
+// bracket sets the baseline of r from the probes before and after its window, and warns if
+// they disagree.
 func bracket(r *harness.Result, before, after []float64) {
 	if len(before) == 0 || len(after) == 0 {
-		return // one of them alone cannot tell whether the regime held
+		return // a single probe cannot show whether the regime held
 	}
 	y := transferBaseline
 	if r.Lock.Traits.Needs != "" {
@@ -57,9 +57,9 @@ func bracket(r *harness.Result, before, after []float64) {
 	}
 }
 
-// probe returns the times of a baseline: of transfers between the first two
-// processors of the workers' order, or of round trips to the server of a lock
-// kept by one. It returns nil if workers are stuck, which may occupy the processors.
+// probe returns the times of a baseline. For a local lock these are transfers between the
+// first two processors of the workers' order, for a distributed lock round trips to its
+// server. It returns nil if workers are stuck, which may occupy the processors.
 func (r *Rig) probe(ctx context.Context) []float64 {
 	switch {
 	case r.dead:
@@ -70,10 +70,9 @@ func (r *Rig) probe(ctx context.Context) []float64 {
 	return roundTrips(ctx, r.in.Clock, r.job.At)
 }
 
-// DriveProbed is Drive between two probes of the time of a transfer, or of a
-// round trip, some milliseconds, which the result then has. It calls start and
-// stop right before and after Drive, so that a caller
-// that times it leaves the probes out.
+// DriveProbed is Drive between two probes of the time of a transfer or a round trip, each
+// of some milliseconds; the result contains them. It calls start and stop right before and
+// after Drive, so that a caller's timing excludes the probes.
 func (r *Rig) DriveProbed(ctx context.Context, limit Limit, start, stop func()) (*harness.Result, error) {
 	before := r.probe(ctx)
 	start()
@@ -86,8 +85,7 @@ func (r *Rig) DriveProbed(ctx context.Context, limit Limit, start, stop func()) 
 	return res, nil
 }
 
-// bracket probes again, after the window of res, if the probe before it found
-// something.
+// bracket probes again, after the window of res, if the probe before it had a result.
 func (r *Rig) bracket(ctx context.Context, res *harness.Result, before []float64) {
 	if len(before) > 0 {
 		bracket(res, before, r.probe(ctx))

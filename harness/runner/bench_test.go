@@ -10,9 +10,8 @@ import (
 	"locklab/harness/stat"
 )
 
-// BenchmarkOverhead prints what the loop costs: bare, what the owner log adds,
-// and what timing adds to a timed acquisition; and an acquisition of a free
-// lock called directly and through sync.Locker.
+// BenchmarkOverhead prints the cost of the loop: bare, with the owner log, and with timing.
+// It also prints the cost of a free lock called directly and through sync.Locker.
 func BenchmarkOverhead(b *testing.B) {
 	in := instruments()
 	var bare, log, timing, direct, locker []float64
@@ -29,7 +28,7 @@ func BenchmarkOverhead(b *testing.B) {
 	b.ReportMetric(in.Clock.Floor(), "floor-ns")
 }
 
-// BenchmarkTransfers prints what the probe around a window costs and finds.
+// BenchmarkTransfers prints the cost and the result of the probe around a window.
 func BenchmarkTransfers(b *testing.B) {
 	in := instruments()
 	var ns []float64
@@ -47,8 +46,8 @@ func BenchmarkTransfers(b *testing.B) {
 	b.ReportMetric(float64(failed)/float64(b.N), "failed/op")
 }
 
-// BenchmarkInstruments is what a measuring process spends before it sets up its
-// lock, alone and with what its parent tells it.
+// BenchmarkInstruments measures the setup of a measuring process before its lock, alone and
+// with data from its parent.
 func BenchmarkInstruments(b *testing.B) {
 	known := calibrate()
 	b.Run("told=false", func(b *testing.B) {
@@ -63,11 +62,11 @@ func BenchmarkInstruments(b *testing.B) {
 	})
 }
 
-// BenchmarkQueue sends the arrivals of an open loop through a free lock that one worker
-// holds for a known time, and prints how far the quantiles of the waits are from what
-// theory says of the load that was drawn and the hold that was measured. What is
-// left is the loop's, the machine's, and chance: a few seconds have some thousand
-// arrivals, of which those that meet a queue depend on each other.
+// BenchmarkQueue sends the arrivals of an open loop through a free lock with one worker and
+// a known hold time. It prints the difference between the quantiles of the waits and
+// theory, for the drawn load and the measured hold. The difference is due to the loop, the
+// machine and chance. A few seconds have some thousand arrivals, and those in a queue
+// depend on each other.
 func BenchmarkQueue(b *testing.B) {
 	for _, s := range queues {
 		for _, rho := range []float64{0.5, 0.8} {

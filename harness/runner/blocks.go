@@ -24,14 +24,14 @@ const (
 	blockMany  = 20 * time.Millisecond
 )
 
-// How often each lock has a block.
+// The number of blocks of each lock.
 const (
-	fewestPasses = 3 // at least, of local locks
+	fewestPasses = 3 // least for local locks
 	remotePasses = 2
 )
 
-// block returns the length of a block of w. The blocks of distributed locks are longer the
-// longer the windows are.
+// block returns the length of a block of w. Blocks of distributed locks grow with the
+// window.
 func block(w harness.Workload, remote bool) time.Duration {
 	procs := cmp.Or(w.GOMAXPROCS, runtime.GOMAXPROCS(0))
 	switch {
@@ -45,8 +45,8 @@ func block(w harness.Workload, remote bool) time.Duration {
 	return blockMany
 }
 
-// passes returns how many blocks each lock has: half as long as the window, all together,
-// of local locks.
+// passes returns the number of blocks of each lock. For a local lock they add up to half of
+// the window.
 func passes(w harness.Workload, remote bool) int {
 	if remote {
 		return remotePasses
@@ -54,11 +54,10 @@ func passes(w harness.Workload, remote bool) int {
 	return max(fewestPasses, int(w.Window/(2*block(w, remote))))
 }
 
-// A unit is cases that are measured in one process: the closed loops of one workload, of
-// local or of distributed locks.
+// A unit is the cases of one process: the closed loops of one workload, of local or of
+// distributed locks.
 type unit []Case
 
-// A unitKey identifies the unit of a case.
 type unitKey struct {
 	workload harness.Workload
 	remote   bool
@@ -84,7 +83,6 @@ func (p *Plan) units() (out []unit) {
 	return out
 }
 
-// sizes returns how many cases each unit of p has.
 func (p *Plan) sizes() map[unitKey]int {
 	out := make(map[unitKey]int)
 	for _, c := range p.Cases {
@@ -95,14 +93,14 @@ func (p *Plan) sizes() map[unitKey]int {
 	return out
 }
 
-// shares reports whether c may be measured in one process with others.
+// shares reports whether c may share a process with other cases.
 func (p *Plan) shares(c Case) bool {
 	return p.Together == nil && !c.Sought && c.Workload.Rate == 0 && c.Lock.Loop == nil && p.exe == ""
 }
 
-// measureUnit measures the cases of u in one process and calls each with every result. Cases
-// that gave none there, because one of the locks broke a promise, crashed or hung, are
-// measured alone: so it is that lock which gets the blame.
+// measureUnit measures the cases of u in one process and calls each with every result. A
+// case can lack a result because a lock violated a promise, crashed or hung. Such cases are
+// measured alone, so that the right lock gets the blame.
 func (p *Plan) measureUnit(ctx context.Context, u unit, known calibration, round, serial int, each func(Case, *harness.Result, error) error) error {
 	left := slices.Clone(u)
 	if len(u) > 1 {
@@ -137,7 +135,6 @@ func (p *Plan) measureUnit(ctx context.Context, u unit, known calibration, round
 	return nil
 }
 
-// results returns the results among the lines of text.
 func results(text []byte) (out []*harness.Result) {
 	for line := range bytes.Lines(text) {
 		if record, err := resultfile.Decode(bytes.TrimSpace(line)); err == nil && record.Result != nil {
@@ -147,9 +144,9 @@ func results(text []byte) (out []*harness.Result) {
 	return out
 }
 
-// measureShared measures the locks of jobs, which have one workload, in this process: blocks
-// in turns, then a window of each, which is its last block. It writes each result to out
-// when it is complete.
+// measureShared measures the locks of jobs, which have one workload, in this process: first
+// alternating blocks, then a window of each, which is its last block. It writes each result
+// to out when it is complete.
 func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out io.Writer) (err error) {
 	rigs, meters := make([]*Rig, len(jobs)), make([]*serverMeter, len(jobs))
 	defer func() {
@@ -205,10 +202,11 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 	return nil
 }
 
-// errViolated ends a process of several locks: what one of them broke may disturb the others.
+// errViolated ends a process of several locks: a violation by one of them may disturb the
+// others.
 var errViolated = errors.New("runner: a lock broke a promise in a process that others share")
 
-// clean drives r until limit and adds what it did to b, if b is not nil.
+// clean drives r until limit and adds the results to b, if b is not nil.
 func (r *Rig) clean(ctx context.Context, limit Limit, b *harness.Blocks) error {
 	res, err := r.Drive(ctx, limit)
 	switch {

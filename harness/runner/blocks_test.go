@@ -25,8 +25,8 @@ func resultsOf(t *testing.T, p *Plan) map[string][]*harness.Result {
 	return out
 }
 
-// TestBlocksAlternate: the local locks of one workload have blocks in the same process, as
-// many as there are passes, and others have none.
+// TestBlocksAlternate: the local locks of one workload have one block per pass in a shared
+// process. Other cases have none.
 func TestBlocksAlternate(t *testing.T) {
 	p := plan(2, good, readers, single)
 	open := p.Cases[0]
@@ -73,8 +73,8 @@ func TestBlocksAlternate(t *testing.T) {
 	}
 }
 
-// idle returns how many blocks had no acquisition: the host can take the processor for the
-// 5 ms of a block.
+// idle counts the blocks without an acquisition: the host can take the processor for the 5
+// ms of a block.
 func idle(ops []uint64) (n int) {
 	for _, k := range ops {
 		if k == 0 {
@@ -84,8 +84,8 @@ func idle(ops []uint64) (n int) {
 	return n
 }
 
-// TestBlameInSharedProcess: a lock that breaks a promise, crashes or gets stuck in a shared
-// process gets the blame alone, and the others have their results all the same.
+// TestBlameInSharedProcess: if a lock in a shared process violates a promise, crashes or
+// gets stuck, only it gets the blame. The others have their results.
 func TestBlameInSharedProcess(t *testing.T) {
 	for _, c := range []struct {
 		bad  *harness.Variant
@@ -95,7 +95,7 @@ func TestBlameInSharedProcess(t *testing.T) {
 			c.rule = oracle.Crash // the race detector ends the process
 		}
 		if c.bad == stuck && testing.Short() {
-			continue // a lock is stuck after ten seconds, twice; make test-all waits for it
+			continue // a lock counts as stuck after ten seconds, twice; make test-all waits for it
 		}
 		p := plan(1, good, c.bad, readers)
 		for i := range p.Cases {
@@ -118,7 +118,7 @@ func TestBlameInSharedProcess(t *testing.T) {
 	}
 }
 
-// TestSharedInterrupted: results of a shared process that is ended by the user are kept.
+// TestSharedInterrupted: results of a shared process are kept if the user ends it.
 func TestSharedInterrupted(t *testing.T) {
 	p := plan(1, good, readers, hang)
 	for i := range p.Cases {
@@ -131,7 +131,8 @@ func TestSharedInterrupted(t *testing.T) {
 	}
 }
 
-// TestLengthOfBlocks: a block is two preemption slices where workers exceed processors.
+// TestLengthOfBlocks: a block is two preemption slices if there are more workers than
+// processors.
 func TestLengthOfBlocks(t *testing.T) {
 	for _, c := range []struct {
 		workers, procs int

@@ -17,9 +17,9 @@ import (
 	"locklab/internal/machine"
 )
 
-// protocol is the version of what a measuring process is told and what it
-// answers. It changes with the fields of spec and their meaning. The result it
-// answers with is a line of a result file, which has a version of its own.
+// protocol is the version of the exchange with a measuring process. It changes with the
+// fields of spec and their meaning. The result is a line of a result file, which has its
+// own version.
 const protocol = 1
 
 // A Build is a program that can measure: this one, or another build of the lab.
@@ -36,7 +36,7 @@ type Build struct {
 	Overhead harness.Overhead  `json:"overhead"`
 }
 
-// describe returns what this program is, if suite holds its locks.
+// describe returns the description of this program with the locks of suite.
 func describe(suite []*harness.Variant) Build {
 	b := Build{
 		Protocol: protocol, Schema: resultfile.Schema, Arch: runtime.GOARCH, Go: runtime.Version(),
@@ -48,12 +48,11 @@ func describe(suite []*harness.Variant) Build {
 	return b
 }
 
-// introduction is how long a program may take to say what it is.
+// introduction limits the time for a program to describe itself.
 const introduction = 10 * time.Second
 
-// AskBuild starts the program in file path and asks what it is. The error wraps
-// harness.ErrUsage if it is not a build of the lab, or one that this program
-// cannot command.
+// AskBuild starts the program in file path and reads its description. The error wraps
+// harness.ErrUsage if it is not a build of the lab, or is incompatible with this program.
 func AskBuild(ctx context.Context, path string) (Build, error) {
 	refuse := func(format string, args ...any) (Build, error) {
 		return Build{}, fmt.Errorf("%w: %s "+format, append([]any{harness.ErrUsage, path}, args...)...)
@@ -88,10 +87,10 @@ func AskBuild(ctx context.Context, path string) (Build, error) {
 	return b, nil
 }
 
-// RunBuilds measures p by each of builds in the same rounds: a case by one build
-// right after the other, in an order drawn anew each time, so that what disturbs
-// the machine disturbs both. Else it is like [Plan.Run]; report is told of results
-// and of lost cases, and of which build, by its index in builds.
+// RunBuilds measures p with each of builds in the same rounds. The builds measure a case
+// one right after the other, in a random order each time, so that a disturbance of the
+// machine affects both. Otherwise it is like [Plan.Run]; report gets results and lost cases
+// with the index of their build in builds.
 func (p *Plan) RunBuilds(ctx context.Context, builds []Build, report func(build int, at Progress) error) error {
 	if err := p.ready(); err != nil {
 		return err

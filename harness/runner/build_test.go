@@ -25,7 +25,7 @@ func script(t *testing.T, text string) string {
 	return path
 }
 
-// this returns the program under test, by another name.
+// this returns the program under test, under another name.
 func this(t *testing.T) string {
 	t.Helper()
 	exe, err := os.Executable()
@@ -59,9 +59,9 @@ func TestAskBuildRefuses(t *testing.T) {
 		{plain, "not an executable"},
 		{script(t, hear+"exit 0"), "protocol"},
 		{script(t, hear+"echo '{}'"), "which protocol"},
-		{script(t, "exec head -n 1"), "which protocol"}, // an echo of what it is asked
+		{script(t, "exec head -n 1"), "which protocol"}, // echoes its input
 		{script(t, hear+"exit 7"), "status 7"},
-		{script(t, hear+`echo 'no lock is called ""' >&2; exit 1`), "before there was --interleave"}, // what older builds say
+		{script(t, hear+`echo 'no lock is called ""' >&2; exit 1`), "before there was --interleave"}, // the output of older builds
 		{script(t, "exec yes"), "pipe"},                                                              // is stopped before it fills the memory
 		{script(t, hear+fmt.Sprintf(`echo '{"protocol":%d,"schema":%d}'`, protocol+1, resultfile.Schema)), "build both"},
 		{script(t, hear+fmt.Sprintf(`echo '{"protocol":%d,"schema":%d}'`, protocol, resultfile.Schema+1)), "build both"},
@@ -79,8 +79,8 @@ func TestAskBuildRefuses(t *testing.T) {
 	}
 }
 
-// TestRunBuilds: every case of every round is measured by each build, one right
-// after the other, and neither always comes first.
+// TestRunBuilds: every case of every round is measured by each build, one right after the
+// other, and the order varies.
 func TestRunBuilds(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	exe, err := os.Executable()

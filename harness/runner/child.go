@@ -19,13 +19,12 @@ import (
 	"locklab/internal/machine"
 )
 
-// childEnv tells a process that it is to measure one case. The case comes on
-// standard input, the result goes to standard output as one line of a result
-// file, and the process ends when its standard input does, so that it cannot
-// outlive its parent.
+// childEnv makes a process measure one case. It reads the case from standard input and
+// writes the result to standard output as one line of a result file. It ends when its
+// standard input does, so that it cannot outlive its parent.
 const childEnv = "LOCKLAB_MEASURE"
 
-// A spec is a case on its way to the measuring process.
+// A spec is a case in transit to the measuring process.
 type spec struct {
 	Lock     string
 	Workload harness.Workload
@@ -33,10 +32,10 @@ type spec struct {
 	Seed     uint64
 	Key      string
 	Machine  calibration
-	Describe bool // measure nothing: say what this program is
-	Told     bool // say how far the process has come, and why it fails: see told
+	Describe bool // measure nothing: describe the program
+	Told     bool // report the stages and the reason for a failure: see told
 	Meets    bool // begin together with other ranks: see Together
-	First    int  // the number of its first worker among those of all ranks
+	First    int  // the number of its first worker among all ranks
 
 	exe   string // the program to start; "" is this one
 	relay *relay // if it meets
@@ -73,7 +72,7 @@ func Main(suite []*harness.Variant) {
 const (
 	exitFailed = 1
 	exitOrphan = 3
-	exitUsage  = 4 // not 2, with which a process ends that panics
+	exitUsage  = 4 // not 2, the exit status of a panic
 )
 
 func exitCode(err error) int {
@@ -83,8 +82,8 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// hear reads what the process is to do and then, if it meets other ranks, when; it ends the
-// process when in does.
+// hear reads the case and, if the process meets other ranks, the start signals. It ends the
+// process at the end of in.
 func hear(in io.Reader) (s spec, begins <-chan int64, err error) {
 	dec := json.NewDecoder(in)
 	if err := dec.Decode(&s); err != nil {
@@ -99,7 +98,7 @@ func hear(in io.Reader) (s spec, begins <-chan int64, err error) {
 			}
 			select {
 			case heard <- at:
-			default: // more than there are points
+			default: // more signals than points
 			}
 		}
 	}()
@@ -110,8 +109,8 @@ func measureAs(suite []*harness.Variant, s spec, begins <-chan int64, out io.Wri
 	if s.Describe {
 		return json.NewEncoder(out).Encode(describe(suite))
 	}
-	// A collection inside the window would be charged to the lock. The limit
-	// keeps a long run of a lock that allocates from eating the machine.
+	// A garbage collection inside the window would be charged to the lock. The limit keeps
+	// a lock that allocates from exhausting the memory in a long run.
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(1 << 30)
 	if s.Told {
@@ -150,7 +149,6 @@ func measureAs(suite []*harness.Variant, s spec, begins <-chan int64, out io.Wri
 	return nil
 }
 
-// named returns the lock of that name.
 func named(suite []*harness.Variant, name string) (*harness.Variant, error) {
 	for _, v := range suite {
 		if v.Name == name {
@@ -160,14 +158,13 @@ func named(suite []*harness.Variant, name string) (*harness.Variant, error) {
 	return nil, fmt.Errorf("runner: measuring process: no lock is called %q", name)
 }
 
-// A share is one of the locks that a process measures in turns.
 type share struct {
 	Lock string
 	Key  string
 	Access
 }
 
-// measureShared measures the locks of s.Shared in turns.
+// measureShared measures the locks of s.Shared in alternating blocks.
 func (s spec) measureShared(suite []*harness.Variant, in *Instruments, out io.Writer) error {
 	var jobs []Job
 	for i, x := range s.Shared {
@@ -180,7 +177,7 @@ func (s spec) measureShared(suite []*harness.Variant, in *Instruments, out io.Wr
 	return measureShared(context.Background(), in, jobs, s, out)
 }
 
-// spawn measures s in a fresh process, which may take until limit.
+// spawn measures s in a fresh process within limit.
 func spawn(ctx context.Context, s spec, limit time.Duration) (*harness.Result, error) {
 	s.Told = true
 	text, err := ask(ctx, s, limit)
@@ -204,8 +201,8 @@ func spawn(ctx context.Context, s spec, limit time.Duration) (*harness.Result, e
 	return record.Result, s.answered(record.Result)
 }
 
-// answered returns an error if r is of another workload than s: a build from before
-// an axis does not read it, and measures without.
+// answered returns an error if r has another workload than s: an older build ignores an
+// unknown axis.
 func (s *spec) answered(r *harness.Result) error {
 	if r.Workload == s.Workload {
 		return nil
@@ -213,7 +210,7 @@ func (s *spec) answered(r *harness.Result) error {
 	return &lostError{err: fmt.Errorf("runner: it measured %s, not %s: it does not know an axis of the workload", r.Workload.Name(), s.Workload.Name())}
 }
 
-// ask starts a measuring process with s, and returns its output until it ends, also with an
+// ask starts a measuring process with s, and returns its output at its end, also with an
 // error. The process may be served for limit.
 func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 	exe := s.exe
@@ -229,7 +226,7 @@ func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 	}
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
-	cmd.WaitDelay = time.Second // for a process that has left its group and holds the output
+	cmd.WaitDelay = time.Second // for a process that left its group and holds the output open
 	var stdout answer
 	stderr := child.Head{Most: 1 << 20} // the trace of a process with many goroutines is long
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -268,12 +265,13 @@ func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 	return stdout.text, nil
 }
 
-// killHung kills a process that could get on for limit and has not ended, and returns a function
-// that ends the watch and reports whether it was killed.
+// killHung kills a process that has not ended although it could run for limit. The returned
+// function ends the watch and reports whether the process was killed.
 func killHung(proc *child.Process, served func(step time.Duration) time.Duration, limit time.Duration) (killed func() bool) {
 	end, hung := make(chan struct{}), make(chan bool, 1)
 	go func() {
-		// A process that does not hang takes about a quarter of limit, and is not disturbed.
+		// A process that does not hang takes about a quarter of limit, and is not
+		// disturbed.
 		for wait := limit / 4; ; wait = min(wait, time.Second/2) {
 			select {
 			case <-end:
@@ -291,8 +289,8 @@ func killHung(proc *child.Process, served func(step time.Duration) time.Duration
 	return func() bool { close(end); return <-hung }
 }
 
-// An answer is what a process prints, up to a size that none has reason to
-// exceed: the process may be any program that the user named.
+// An answer is the output of a process, of limited size: the process may be any program
+// that the user named.
 type answer struct{ text []byte }
 
 const maxAnswer = 64 << 20

@@ -7,33 +7,33 @@ import (
 	"locklab/atomics"
 )
 
-// A Limit says when a drive ends: after a time, or after a number of
-// acquisitions shared by all workers. Exactly one of the two is set.
+// A Limit is the end of a drive: a time, or a number of acquisitions shared by all workers.
+// Exactly one of the two is set.
 type Limit struct {
 	Window time.Duration
 	Ops    int64
-	Steady time.Duration // how long the window waits at most until each worker has had the lock
+	Steady time.Duration // greatest delay of the window until each worker has had the lock
 
-	together *meeting // with which the window begins; nil is none
+	together *meeting // the window begins with it; nil without other ranks
 }
 
 // The phases of a drive that is limited by time.
 const (
 	ramp    uint32 = iota // workers run, nothing is recorded
 	measure               // everything counts
-	stop                  // workers finish the batch at hand and leave
+	stop                  // workers finish the current batch and leave
 )
 
-// A control is how the coordinator of a drive and its workers talk. Workers
-// load it once a batch, not once an acquisition.
+// A control is the communication between the coordinator of a drive and its workers.
+// Workers load it once per batch, not once per acquisition.
 type control struct {
-	epoch   time.Time // all times of the drive are ns since then
+	epoch   time.Time // origin of all times of the drive, which are in ns
 	limit   Limit
 	batch   int64 // most acquisitions between two loads of the phase
 	start   chan struct{}
 	all     chan struct{} // has a value when all workers have begun
-	entered atomic.Int64 // workers that have begun
-	opened  uint64       // clock when the window began; read it in another phase than ramp
+	entered atomic.Int64  // workers that have begun
+	opened  uint64        // clock when the window began; read it in another phase than ramp
 	_       atomics.CacheLinePad
 	phase   atomic.Uint32
 	budget  atomic.Int64 // acquisitions left to hand out, if limited by Ops
@@ -49,14 +49,12 @@ func newControl(limit Limit, batch int64) *control {
 // now returns ns on the monotonic clock since the drive was set up.
 func (c *control) now() int64 { return int64(time.Since(c.epoch)) }
 
-// over reports whether workers are to leave.
 func (c *control) over() bool { return c.phase.Load() == stop }
 
-// next hands a worker whose batch before had last acquisitions its next one:
-// how many acquisitions, 0 at the end, and whether they are recorded. One may
-// take nanoseconds or, where busy waiters have no processor, a second. So
-// batches grow only as fast as they end, that none lasts much longer than all
-// before it.
+// next returns a worker's next batch after one of last acquisitions: its number of
+// acquisitions, 0 at the end, and whether they are recorded. One acquisition may take
+// nanoseconds or, if busy waiters have no processor, a second. So a batch is at most
+// twice as large as the previous one, and none lasts much longer than all before it.
 func (c *control) next(last int64) (n int64, recorded bool) {
 	phase := c.phase.Load()
 	if phase == stop {

@@ -33,8 +33,7 @@ func TestBatchesGrow(t *testing.T) {
 	}
 }
 
-// A snail is a lock that takes its time, as one does whose busy waiters have no
-// processor.
+// A snail is a slow lock, like a lock whose busy waiters have no processor.
 type snail struct {
 	sync.Mutex
 	got atomic.Int64
@@ -46,9 +45,9 @@ func (s *snail) Lock() {
 	time.Sleep(30 * time.Millisecond)
 }
 
-// TestSlowIsNotStuck drives a lock whose waiters need longer than the patience
-// in all, though none of them needs it alone. What is under way when a drive
-// ends must be little: one acquisition of each worker, not a batch.
+// TestSlowIsNotStuck drives a lock whose waiters together, but not individually, exceed the
+// patience. At the end of a drive only one acquisition of each worker may be pending, not a
+// batch.
 func TestSlowIsNotStuck(t *testing.T) {
 	const workers = 8
 	s := new(snail)
@@ -65,8 +64,8 @@ func TestSlowIsNotStuck(t *testing.T) {
 	}
 }
 
-// TestLeavesEarly: a worker that waited for the lock through the end of a drive
-// does not take it again, whatever is left of its batch.
+// TestLeavesEarly: a worker that still waits for the lock at the end of a drive does not
+// take it again, even in the middle of a batch.
 func TestLeavesEarly(t *testing.T) {
 	w := instruments().bench(bareLoop).w
 	var s section

@@ -18,40 +18,38 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// told is a line of a measuring process beside its result: how far it has come,
-// or why it fails. By them its parent tells a lock that ends the process from
-// the lab, or a server, that cannot measure. A build from before there was told
-// says neither.
+// told is a line of a measuring process other than its result: its stage, or the reason for
+// its failure. The parent uses it to distinguish a lock that ends the process from a lab or
+// server that cannot measure. Older builds print neither.
 type told struct {
 	At     string `json:"at,omitempty"`
 	Failed string `json:"failed,omitempty"`
 	Usage  bool   `json:"usage,omitempty"` // Failed wraps harness.ErrUsage
-	Meet   string `json:"meet,omitempty"`  // it is at this point, and goes on when it is told: see Together
+	Meet   string `json:"meet,omitempty"`  // it waits at this point for a signal: see Together
 }
 
-// How far a measuring process has come.
+// The stages of a measuring process.
 const (
-	atCalibration = "calibration" // the lab alone runs
-	atLock        = "lock"        // the lock has been made, or is being made
-	atWork        = "work"        // a local lock is made next; the clients of another are connected
+	atCalibration = "calibration" // only the lab runs
+	atLock        = "lock"        // the lock exists, or is being made
+	atWork        = "work"        // next a local lock is made; the clients of a distributed one are connected
 )
 
-// tell writes t. That it fails need not be said: the parent is gone.
+// tell writes t. It ignores a failure, which means that the parent is gone.
 func tell(out io.Writer, t told) { _ = json.NewEncoder(out).Encode(t) }
 
-// heard is what a measuring process printed.
+// heard is the output of a measuring process.
 type heard struct {
 	at     string
 	failed string
 	usage  bool
-	answer []byte // the line that is no told, as of a result
+	answer []byte // the line that is not a told, such as a result
 }
 
-// mostTold is how many lines a measuring process prints at most. What comes after
-// them is part of the answer: the process may be any program.
+// mostTold is the greatest number of told lines of a measuring process. Further lines are
+// part of the answer: the process may be any program.
 const mostTold = 8
 
-// listen reads what a measuring process printed.
 func listen(text []byte) (h heard) {
 	for range mostTold {
 		line, rest, _ := bytes.Cut(text, []byte("\n"))
@@ -74,8 +72,7 @@ func listen(text []byte) (h heard) {
 	return h
 }
 
-// silent returns what it means that a process ended with status 0 and gave no
-// result.
+// silent returns the error for a process that ended with status 0 and without a result.
 func (h heard) silent() error {
 	err := errors.New("it ended with status 0 and gave no result")
 	if h.at == atLock || h.at == atWork {
@@ -84,14 +81,14 @@ func (h heard) silent() error {
 	return &lostError{err: fmt.Errorf("runner: measuring process: %w", err)}
 }
 
-// fate returns what it means that a measuring process ended with err, having
-// told h and said so much on standard error:
+// fate returns the error for a measuring process that ended with err, after the stages in h
+// and with said on standard error:
 //
-//   - a usage error, which ends the run;
-//   - a lostError, if the lab or a server could not measure;
-//   - a lostError that is worth another try, if the process was killed from
-//     outside, or the system refused it memory or threads;
-//   - a crashError, if the process ended by itself while the lock ran.
+// - a usage error, which ends the run;
+// - a lostError, if the lab or a server could not measure;
+// - a lostError worth another try, if the process was killed from outside, or the system
+// refused it memory or threads;
+// - a crashError, if the process ended on its own while the lock ran.
 func fate(err error, h heard, said string) error {
 	lines := slices.DeleteFunc(strings.Split(said, "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
 	first := "it said nothing"
@@ -117,15 +114,15 @@ func fate(err error, h heard, said string) error {
 	return &lostError{err: lost}
 }
 
-// fromOutside reports whether a process was ended by something that is not in
-// it: by a signal that another process sent, such as the kernel that runs out of
-// memory, or because the system refused it memory or threads.
+// fromOutside reports whether a process was ended from outside: by a signal of another
+// process, such as the kernel without memory, or because the system refused it memory or
+// threads.
 func fromOutside(exit *exec.ExitError, lines []string) bool {
 	if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		return !slices.Contains(ownSignals, ws.Signal())
 	}
-	// The Go runtime writes of a signal that it does not survive where the signal
-	// comes from: si_code is SI_USER, 0, if from kill.
+	// The Go runtime prints the source of a fatal signal: si_code is SI_USER, 0, if it came
+	// from kill.
 	for i, line := range lines[:min(len(lines), 12)] {
 		if strings.HasPrefix(line, "SIGQUIT: ") {
 			return true
@@ -140,32 +137,31 @@ func fromOutside(exit *exec.ExitError, lines []string) bool {
 	return false
 }
 
-// ownSignals are those that a process gets for what it does itself.
+// ownSignals are signals caused by the process's own code.
 var ownSignals = []syscall.Signal{syscall.SIGABRT, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGSEGV, syscall.SIGTRAP}
 
-// osFailures begin the lines in which the Go runtime says that the system gives it
-// nothing more.
+// osFailures are prefixes of the runtime's messages about resources that the system
+// refused.
 var osFailures = []string{
 	"fatal error: runtime: out of memory", "fatal error: runtime: cannot allocate memory",
 	"fatal error: out of memory", "runtime: out of memory", "runtime: failed to create new OS thread", "runtime: may need to increase max user processes",
 }
 
-// traced reports whether lines are of a panic or a fatal error of the Go
-// runtime.
+// traced reports whether lines are of a panic or a fatal error of the Go runtime.
 func traced(lines []string) bool {
 	return slices.ContainsFunc(lines, func(l string) bool {
 		return strings.HasPrefix(l, "panic: ") || strings.HasPrefix(l, "fatal error: ") || strings.HasPrefix(l, "SIG")
 	})
 }
 
-// How much of a trace is kept.
+// Limits of a stored trace.
 const (
 	traceLines   = 12
 	traceColumns = 200
 )
 
-// trace returns the beginning of what a process said as it crashed, from the
-// first line that says how, as lines without control characters.
+// trace returns the start of a crash message, from the line with the reason, as lines
+// without control characters.
 func trace(lines []string) (out []string) {
 	if i := slices.IndexFunc(lines, func(l string) bool { return traced([]string{l}) }); i > 0 {
 		lines = lines[i:]
@@ -183,8 +179,8 @@ func shortened(text string, most int) string {
 	return text
 }
 
-// A lostError says that a measuring process ended without a result and that
-// this says nothing about the lock.
+// A lostError means that a measuring process ended without a result, for a reason unrelated
+// to the lock.
 type lostError struct {
 	err   error
 	again bool // it was killed: another try may give a result
@@ -193,8 +189,7 @@ type lostError struct {
 func (e *lostError) Error() string { return e.err.Error() }
 func (e *lostError) Unwrap() error { return e.err }
 
-// lostBy returns why a measuring process ended without a result, nil if err is
-// none or says something else.
+// lostBy returns the reason for a lost result, or nil if err is nil or another error.
 func lostBy(err error) error {
 	var lost *lostError
 	if errors.As(err, &lost) {
@@ -203,15 +198,14 @@ func lostBy(err error) error {
 	return nil
 }
 
-// A lockError is an error that says something about the lock: that it hung or
-// crashed the process.
+// A lockError is an error caused by the lock: it hung or crashed the process.
 type lockError interface {
 	error
 	violation() harness.Violation
 }
 
-// A crashError says that a measuring process ended by itself while its lock
-// ran: it panicked, met a fatal error of the runtime, or exited.
+// A crashError means that a measuring process ended on its own while its lock ran: it
+// panicked, had a fatal error of the runtime, or exited.
 type crashError struct {
 	err   error
 	trace []string
@@ -226,8 +220,8 @@ func (e *crashError) violation() harness.Violation {
 		Detail: "the lock ended the process that measured it: " + e.Error()}
 }
 
-// overdue returns what it means that a process, having told h, was killed after limit: one whose
-// clients had not connected by then never asked for the lock.
+// overdue returns the error for a process with the stages h that was killed after limit. If
+// its clients had not connected by then, it never requested the lock.
 func overdue(h heard, limit time.Duration) error {
 	if h.at == atCalibration || h.at == atLock {
 		return &lostError{err: fmt.Errorf("runner: the measuring process was not ready to take the lock within %v: the machine, or a server, is too busy", limit)}
@@ -235,7 +229,7 @@ func overdue(h heard, limit time.Duration) error {
 	return &hungError{after: limit}
 }
 
-// A hungError says that a measuring process did not end.
+// A hungError means that a measuring process did not end.
 type hungError struct{ after time.Duration }
 
 func (e *hungError) Error() string {

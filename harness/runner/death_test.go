@@ -15,11 +15,10 @@ import (
 	"locklab/harness"
 )
 
-// onceEnv names a file whose maker is the one process that dies of kill-once.
+// onceEnv names a file. The process that creates it is the only one killed by kill-once.
 const onceEnv = "LOCKLAB_TEST_ONCE"
 
-// mortals are locks that end their process in the tenth acquisition, each in
-// its own way.
+// mortals are locks that end their process in the tenth acquisition, each in another way.
 var mortals = []*harness.Variant{
 	mortal("panic", func() { panic("corrupted queue\nand \x1b[31m more") }),
 	mortal("nil", func() { var p *mortalLock; p.calls++ }),
@@ -36,7 +35,7 @@ var mortals = []*harness.Variant{
 	mortal("exit-4", func() { os.Exit(exitUsage) }),
 	mortal("background", func() { go panic("in another goroutine"); select {} }),
 	mortal("kill-always", func() { kill(syscall.SIGKILL) }),
-	mortal("abort", func() { kill(syscall.SIGABRT) }), // sent by a process, as by any other
+	mortal("abort", func() { kill(syscall.SIGABRT) }), // sent by a process, as from outside
 	mortal("kill-once", func() {
 		if f, err := os.OpenFile(os.Getenv(onceEnv), os.O_CREATE|os.O_EXCL, 0o644); err == nil {
 			f.Close()
@@ -63,7 +62,7 @@ func (l *mortalLock) Unlock() {
 	l.Mutex.Unlock()
 }
 
-var depth int // of a recursion that does not end, but for the compiler
+var depth int // for a recursion that the compiler must not recognize as endless
 
 func deep(n int) int {
 	if n < 0 {
@@ -77,7 +76,7 @@ func kill(sig syscall.Signal) {
 	select {}
 }
 
-// ended runs one case of v in a fresh process and returns how it ended.
+// ended runs one case of v in a fresh process and returns its outcome.
 func ended(t *testing.T, v *harness.Variant, exe string) (at Progress) {
 	t.Helper()
 	p := plan(1, v)
@@ -94,8 +93,8 @@ func ended(t *testing.T, v *harness.Variant, exe string) (at Progress) {
 	return at
 }
 
-// TestDeaths: a lock that ends its process has broken a promise. It is not tried
-// again until a process happens to live.
+// TestDeaths: a lock that ends its process has violated a promise. It is not tried again
+// until a process survives by chance.
 func TestDeaths(t *testing.T) {
 	t.Setenv(onceEnv, filepath.Join(t.TempDir(), "once"))
 	for _, c := range []struct{ name, detail, trace string }{
@@ -142,8 +141,8 @@ func TestDeaths(t *testing.T) {
 	}
 }
 
-// TestCrashInProbe: a process that crashes is no measurement of what a case costs,
-// and does not keep the probe from the other cases.
+// TestCrashInProbe: a crashed process gives no cost of a case, and does not prevent the
+// probe of the other cases.
 func TestCrashInProbe(t *testing.T) {
 	p := plan(1, crash)
 	if err := p.Probe(t.Context()); err != nil || len(p.cost) > 0 {
@@ -155,10 +154,9 @@ func TestCrashInProbe(t *testing.T) {
 	}
 }
 
-// TestFate: what is not the lock's fault is not called so, and only a process
-// that was killed from outside is tried again. The programs stand for measuring
-// processes; the first three for those of builds that do not tell how far they
-// are.
+// TestFate: only failures caused by the lock are charged to it, and only a process killed
+// from outside is tried again. The programs stand for measuring processes, the first three
+// for older builds that report no stages.
 func TestFate(t *testing.T) {
 	const hear, lab, lock = "read -r spec; ", `echo '{"at":"calibration"}'; `, `echo '{"at":"calibration"}'; echo '{"at":"lock"}'; `
 	for name, c := range map[string]struct {
@@ -202,8 +200,8 @@ func TestFate(t *testing.T) {
 	}
 }
 
-// TestRunBuildsGoesOn: in a comparison of builds, too, a crash is a result, and a
-// process that is killed costs its case alone.
+// TestRunBuildsGoesOn: also in a comparison of builds, a crash is a result, and a killed
+// process loses only its case.
 func TestRunBuildsGoesOn(t *testing.T) {
 	for _, c := range []struct{ name, rule, lost string }{{"panic", "crash", ""}, {"kill-always", "", "signal: killed"}} {
 		i := slices.IndexFunc(mortals, func(v *harness.Variant) bool { return v.Name == c.name })

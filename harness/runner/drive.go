@@ -13,7 +13,7 @@ import (
 	"locklab/internal/machine"
 )
 
-// A drive is one go of all workers of a Rig.
+// A drive is one run of all workers of a Rig.
 type drive struct {
 	*control
 	rig     *Rig
@@ -26,15 +26,15 @@ type drive struct {
 	heap   heapCounter
 	allocs uint64
 	wire   harness.Counts
-	stuck  []int         // workers that never came back
-	waited time.Duration // for them, since one of them had got on
+	stuck  []int         // workers that never returned
+	waited time.Duration // for them, since any of them last made progress
 
-	late  time.Duration // by how much the window began later than all ranks had agreed upon
-	alone error         // why it did not begin together with the other ranks
+	late  time.Duration // delay of the window's start after the time agreed by all ranks
+	alone error         // the reason why it did not begin together with the other ranks
 }
 
-// run starts the workers, lets them run until the limit, and waits for them.
-// worker runs one of them; wire, if not nil, reads the traffic counters.
+// run starts the workers, lets them run until the limit, and waits for them. worker runs
+// one of them; wire, if not nil, reads the traffic counters.
 func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func() harness.Counts) {
 	back := make(chan struct{}, len(d.tallies))
 	for i, t := range d.tallies {
@@ -46,7 +46,7 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 			t.begin = d.now()
 			if d.entered.Add(1) == int64(len(d.tallies)) {
 				d.all <- struct{}{}
-				runtime.Gosched() // to the coordinator: workers that spin leave it no processor for a time slice
+				runtime.Gosched() // to the coordinator: spinning workers leave it no processor for a time slice
 			}
 			worker(i, t)
 			t.end = d.now()
@@ -75,8 +75,8 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 	d.join(back, left)
 }
 
-// window starts the workers and measures them from when all of them run, and returns how many
-// came back before it was over.
+// window starts the workers, measures them once all are running, and returns the number of
+// workers that returned before the end.
 func (d *drive) window(ctx context.Context, back <-chan struct{}, timeout *time.Timer, wire func() harness.Counts) (left int) {
 	close(d.start)
 	select {
@@ -105,7 +105,7 @@ func (d *drive) window(ctx context.Context, back <-chan struct{}, timeout *time.
 	return left
 }
 
-// steady waits until each worker has had the lock, for the limit's Steady at most.
+// steady waits until each worker has had the lock, for at most the limit's Steady.
 func (d *drive) steady(ctx context.Context) {
 	first := func(t *tally) bool { return t.counts().ops == 0 }
 	for end := time.Now().Add(d.limit.Steady); slices.ContainsFunc(d.tallies, first) && time.Now().Before(end) && ctx.Err() == nil; {
@@ -113,15 +113,14 @@ func (d *drive) steady(ctx context.Context) {
 	}
 }
 
-// meet waits for the other ranks, if there are any, whose windows begin when this one does, or in
-// an open loop, whose arrivals do.
+// meet waits for the other ranks, if there are any. Their windows begin at the same time,
+// or in an open loop their arrivals do.
 func (d *drive) meet(ctx context.Context) {
 	if d.alone == nil {
 		d.late, d.alone = d.limit.together.begin(ctx, pointWindow)
 	}
 }
 
-// open begins the window.
 func (d *drive) open(ctx context.Context, wire func() harness.Counts) {
 	d.rig.servers.begin(ctx)
 	d.wire, d.usage = wire(), machine.ProcessUsage()
@@ -129,7 +128,6 @@ func (d *drive) open(ctx context.Context, wire func() harness.Counts) {
 	d.t0.take(d.control, d.tallies)
 }
 
-// close ends the window.
 func (d *drive) close(ctx context.Context, wire func() harness.Counts) {
 	d.t1.take(d.control, d.tallies)
 	d.allocs = d.heap.objects() - d.allocs
@@ -138,8 +136,8 @@ func (d *drive) close(ctx context.Context, wire func() harness.Counts) {
 	d.rig.servers.end(ctx)
 }
 
-// timer returns what ends the window, or the patience with workers that have
-// no window. It is made before the window, which counts objects.
+// timer returns the timer for the end of the window, or for the patience with workers
+// without a window. It must be made before the window, which counts objects.
 func (d *drive) timer() *time.Timer {
 	if d.limit.Ops > 0 {
 		return time.NewTimer(d.rig.job.patience())
@@ -147,9 +145,8 @@ func (d *drive) timer() *time.Timer {
 	return time.NewTimer(d.limit.Window)
 }
 
-// await waits until the window is over, or without one until all workers are
-// back or none gets on any more, or until ctx ends; it returns how many came
-// back.
+// await waits until the window is over or ctx ends. Without a window it waits until all
+// workers have returned or none makes progress. It returns the number of returned workers.
 func (d *drive) await(ctx context.Context, back <-chan struct{}, timeout *time.Timer) (left int) {
 	defer timeout.Stop()
 	for done := uint64(0); left < len(d.tallies); {
@@ -170,8 +167,8 @@ func (d *drive) await(ctx context.Context, back <-chan struct{}, timeout *time.T
 	return left
 }
 
-// join waits for the workers that are not back yet, and notes those that do
-// not come although none of them got on for the patience, in which they could have.
+// join waits for the remaining workers, and records as stuck those that made no progress
+// for the patience although they could have.
 func (d *drive) join(back <-chan struct{}, left int) {
 	w := d.rig.job.Workload
 	limit := d.rig.job.patience() + time.Duration(w.Workers)*(long(w.Hold)+long(w.Think)+slice)
@@ -195,10 +192,12 @@ func (d *drive) join(back <-chan struct{}, left int) {
 	}
 }
 
-// slice is for how long a thread or a goroutine keeps the processor while others wait for it.
+// slice is the time that a thread or goroutine keeps the processor while others wait for
+// it.
 const slice = 10 * time.Millisecond
 
-// noteStuck notes the workers that are not back, the last of which got on so long ago.
+// noteStuck records the workers that have not returned; waited is the time since the last
+// progress of any.
 func (d *drive) noteStuck(waited time.Duration) {
 	d.waited = waited.Round(time.Second / 10)
 	for i, t := range d.tallies {
@@ -208,14 +207,14 @@ func (d *drive) noteStuck(waited time.Duration) {
 	}
 }
 
-// A watchdog counts for how long workers could have got on: see [machine.Served]. It is to be
-// read at each step.
+// A watchdog measures the time in which workers could have made progress: see
+// [machine.Served]. It must be read at each step.
 type watchdog struct {
 	step   time.Duration
 	served func(step time.Duration) time.Duration
 }
 
-// watchdog returns one for the workers of j. A lock kept by servers moves in several
+// watchdog returns a watchdog for the workers of j. A distributed lock moves in several
 // processes, so a step counts a quarter if processors were short in it.
 func (j *Job) watchdog() watchdog {
 	w := watchdog{step: min(max(j.patience()/20, time.Millisecond), time.Second/2), served: j.served}
@@ -229,7 +228,7 @@ func (j *Job) watchdog() watchdog {
 	return w
 }
 
-// How much less a step counts in which processors were short, and what share of it some
+// The divisor for a step with a shortage of processors, and the share of the step that some
 // thread must have waited for one.
 const (
 	lessStarved = 4
@@ -259,8 +258,8 @@ func long(s harness.Span) time.Duration {
 	return d
 }
 
-// result turns what the drive saw into a Result, but for what only one of the
-// two loops knows.
+// result converts the drive into a Result, except for the parts that differ between the two
+// loops.
 func (d *drive) result() *harness.Result {
 	job, clock := d.rig.job, d.rig.in.Clock
 	r := &harness.Result{
@@ -279,7 +278,7 @@ func (d *drive) result() *harness.Result {
 	}
 	r.Ops = sum(r.Workers)
 	if len(d.stuck) > 0 {
-		return r // the workers still write: read nothing of theirs
+		return r // the workers still write, so their data must not be read
 	}
 	var clamped int64
 	var workers []*slicer
@@ -302,8 +301,8 @@ func (d *drive) result() *harness.Result {
 	return r
 }
 
-// overlap returns the share of the measured span in which all workers ran:
-// the full-concurrency fraction of Arm's lockhammer, clipped to the window.
+// overlap returns the share of the measured span in which all workers ran: the
+// full-concurrency fraction of Arm's lockhammer, clipped to the window.
 func (d *drive) overlap() float64 {
 	begin, end := d.tallies[0].begin, d.tallies[0].end
 	first, last := begin, end
@@ -311,7 +310,7 @@ func (d *drive) overlap() float64 {
 		begin, end = max(begin, t.begin), min(end, t.end)
 		first, last = min(first, t.begin), max(last, t.end)
 	}
-	if d.limit.Ops == 0 { // the span is the window, whatever came before and after
+	if d.limit.Ops == 0 { // the span is the window, without the time before and after
 		first, last = d.t0.at, d.t1.at
 		begin, end = max(begin, first), min(end, last)
 	}
@@ -321,7 +320,7 @@ func (d *drive) overlap() float64 {
 	return max(0, float64(end-begin)/float64(last-first))
 }
 
-// A heapCounter reads how many heap objects were allocated so far.
+// A heapCounter counts heap objects allocated since the start.
 type heapCounter []metrics.Sample
 
 // newHeapCounter reads once, because the first reading allocates.
@@ -339,8 +338,8 @@ func (h heapCounter) objects() uint64 {
 	return h[0].Value.Uint64()
 }
 
-// pin binds the calling goroutine as the workload asks and returns how to
-// undo it.
+// pin binds the calling goroutine according to the workload and returns a function that
+// undoes it.
 func (r *Rig) pin(worker int) (unpin func()) {
 	switch r.job.Workload.Pin {
 	case harness.PinThread:
@@ -348,8 +347,8 @@ func (r *Rig) pin(worker int) (unpin func()) {
 		return runtime.UnlockOSThread
 	case harness.PinCPU:
 		runtime.LockOSThread()
-		// Not unlocked: a thread whose affinity was changed must end with
-		// its goroutine rather than go back to the pool.
+		// Not unlocked: a thread with a changed affinity must end with its goroutine rather
+		// than return to the pool.
 		if err := machine.PinThread(r.cpus[worker%len(r.cpus)]); err != nil {
 			r.pinErr.CompareAndSwap(nil, &err)
 		}

@@ -10,25 +10,24 @@ import (
 	"locklab/harness/stat"
 )
 
-// What a fresh process costs beside its windows: start, calibration of work,
-// probes, and the writing and reading of the result; for remote locks also the
-// sessions. A case with a window of 2 ms takes some 25 ms more than that on a
-// virtual machine with two processors, and twice as long where other programs
-// take half of them. [Plan.Probe] measures what it costs here and now.
+// The cost of a fresh process in addition to its windows: start, calibration of work,
+// probes, and input and output; for distributed locks also the sessions. A case with a
+// window of 2 ms takes some 25 ms more on a virtual machine with two processors. It takes
+// twice that if other programs use half of them. [Plan.Probe] measures the current cost.
 const (
 	processCost = 40 * time.Millisecond
-	clientCost  = 3 * time.Millisecond  // a case with 64 took 2 to 6 ms longer for each than one with one, by the lock
+	clientCost  = 3 * time.Millisecond  // per client: with 64 clients a case took 2 to 6 ms longer for each than with one, depending on the lock
 	tripsCost   = 25 * time.Millisecond // the round trips to a server around the window
 	sharedCost  = 35 * time.Millisecond // a lock in a process that it shares: five drives of 16 workers begin and end, probes
 )
 
-// Estimate returns about how long p takes.
+// Estimate returns the approximate duration of p.
 func (p *Plan) Estimate() time.Duration { return p.EstimateOf(anyCase) }
 
 func anyCase(Case) bool { return true }
 
-// EstimateOf is Estimate of the cases that has picks. Where rates are to be found, it
-// has the search too.
+// EstimateOf is Estimate for the cases picked by has. If rates must be searched, it
+// includes the search.
 func (p *Plan) EstimateOf(has func(Case) bool) time.Duration { return p.estimateOf(has, p.Rounds) }
 
 func (p *Plan) estimateOf(has func(Case) bool, rounds int) (d time.Duration) {
@@ -47,10 +46,10 @@ func (p *Plan) estimateOf(has func(Case) bool, rounds int) (d time.Duration) {
 	return d
 }
 
-// estimate returns how long c takes alone in a process.
+// estimate returns the duration of c alone in a process.
 func (p *Plan) estimate(c Case) time.Duration { return p.estimateIn(c, nil) }
 
-// estimateIn returns how long c takes in a unit of one of sizes.
+// estimateIn returns the duration of c in a unit of one of sizes.
 func (p *Plan) estimateIn(c Case, sizes map[unitKey]int) time.Duration {
 	cost := processCost
 	blocks := time.Duration(0)
@@ -72,7 +71,7 @@ func (p *Plan) estimateIn(c Case, sizes map[unitKey]int) time.Duration {
 	return windows + blocks + cost
 }
 
-// The windows of a probe, and how many cases it takes: of all servers together, and of each.
+// The windows of a probe, and its number of cases: for all servers together, and for each.
 const (
 	probeWindow = 10 * time.Millisecond
 	probeCases  = 24
@@ -80,9 +79,9 @@ const (
 	probeMost   = 8
 )
 
-// Probe measures what a case costs beside its windows on this machine as it is
-// now, with a few short ones of each kind of lock and of servers, a second or two in
-// all. [Plan.Estimate] uses that from then on. A case that gives no result is left out.
+// Probe measures the current cost of a case, without its windows, on this machine. It runs
+// a few short cases of each kind of lock and of servers, in a second or two.
+// [Plan.Estimate] uses the result from then on. A case without a result is omitted.
 func (p *Plan) Probe(ctx context.Context) error {
 	if err := p.Validate(); err != nil {
 		return err
@@ -104,7 +103,7 @@ func (p *Plan) Probe(ctx context.Context) error {
 			switch {
 			case ctx.Err() != nil:
 				return context.Cause(ctx)
-			case lostBy(err) != nil, res != nil && len(res.Workers) == 0: // it crashed, or hung
+			case lostBy(err) != nil, res != nil && len(res.Workers) == 0: // it crashed or hung
 			case err != nil:
 				return err
 			default:
@@ -119,7 +118,7 @@ func (p *Plan) Probe(ctx context.Context) error {
 	return nil
 }
 
-// spread returns up to n cases of the locks that site keeps, evenly spread.
+// spread returns up to n cases of the locks on site, evenly spread.
 func spread(cases []Case, site harness.Site, n int) []Case {
 	all := slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return c.Site() != site })
 	if len(all) <= n {
@@ -132,15 +131,15 @@ func spread(cases []Case, site harness.Site, n int) []Case {
 	return out
 }
 
-// A progress is how far a run has come and how fast.
+// A progress is the progress of a run and its pace.
 type progress struct {
 	plan        *Plan
 	sizes       map[unitKey]int
 	begin       time.Time
 	rounds      int
 	done, total int           // cases
-	ahead       time.Duration // estimate of the cases that are left
-	behind      time.Duration // estimate of those that this run has measured
+	ahead       time.Duration // estimate of the remaining cases
+	behind      time.Duration // estimate of the cases that this run has measured
 }
 
 func (p *Plan) progress(now time.Time) *progress {
@@ -160,7 +159,7 @@ func (p *Plan) progress(now time.Time) *progress {
 	return r
 }
 
-// add notes that c was measured.
+// add records that c was measured.
 func (r *progress) add(c Case) {
 	e := r.plan.estimateIn(c, r.sizes)
 	r.done++
@@ -168,11 +167,10 @@ func (r *progress) add(c Case) {
 	r.behind += e
 }
 
-// settled is from how much of the run on its pace tells more than the estimate.
+// settled is the length of the run after which its pace is more reliable than the estimate.
 const settled = 2 * time.Second
 
-// left returns how long the rest will take: the estimate, corrected by how long
-// took what was measured.
+// left returns the remaining time: the estimate, corrected by the pace so far.
 func (r *progress) left(now time.Time) time.Duration {
 	if r.behind < settled {
 		return r.ahead
@@ -180,8 +178,8 @@ func (r *progress) left(now time.Time) time.Duration {
 	return time.Duration(float64(r.ahead) * float64(now.Sub(r.begin)) / float64(r.behind))
 }
 
-// replan chooses anew how many rounds there are, after some, so that the run
-// ends as near to its budget as whole rounds do.
+// replan adjusts the number of rounds after behind rounds, so that the run ends as close to
+// its budget as whole rounds allow.
 func (r *progress) replan(behind int, now time.Time) {
 	p := r.plan
 	if p.Budget == 0 {
@@ -197,7 +195,7 @@ func (r *progress) replan(behind int, now time.Time) {
 	r.rounds, r.total = rounds, p.total(rounds)
 }
 
-// checkBudget reports a mistake in the bounds of the rounds.
+// checkBudget returns an error for invalid bounds of the rounds.
 func (p *Plan) checkBudget() error {
 	if p.Budget != 0 && (p.Least < 1 || p.Most < p.Least || p.Done != nil) {
 		return fmt.Errorf("runner: a plan with a budget needs bounds for its rounds, and nothing done before: %d to %d", p.Least, p.Most)

@@ -12,7 +12,7 @@ import (
 	"locklab/harness"
 )
 
-// TestKilledProcess: a process that is killed, twice, costs its own case.
+// TestKilledProcess: a process that is killed twice loses only its own case.
 func TestKilledProcess(t *testing.T) {
 	always := mortals[slices.IndexFunc(mortals, func(v *harness.Variant) bool { return v.Name == "kill-always" })]
 	var lost error
@@ -29,7 +29,7 @@ func TestKilledProcess(t *testing.T) {
 	if err != nil || results != 2 || lost == nil || !strings.Contains(lost.Error(), "signal: killed") {
 		t.Errorf("%d results, %v; lost: %v, want how the process ended", results, err, lost)
 	}
-	// If nothing else happens, it is not worth going on.
+	// A run in which all processes are killed ends early.
 	told := 0
 	err = plan(100, always).Run(t.Context(), func(at Progress) error {
 		if at.Lost != nil {
@@ -42,8 +42,7 @@ func TestKilledProcess(t *testing.T) {
 	}
 }
 
-// TestDone measures only what was not measured before, in the same order and
-// with the same seeds.
+// TestDone measures only missing cases, in the same order and with the same seeds.
 func TestDone(t *testing.T) {
 	p := plan(3, good, single)
 	p.Done = func(c Case, round int) bool { return round == 0 || round == 1 && c.Lock == single }
@@ -60,10 +59,10 @@ func TestDone(t *testing.T) {
 	}
 }
 
-// TestReplan follows a run whose cases take longer or shorter than estimated.
+// TestReplan simulates a run whose cases take longer or shorter than estimated.
 func TestReplan(t *testing.T) {
 	for _, c := range []struct {
-		pace float64 // of what was estimated
+		pace float64 // relative to the estimate
 		want int     // rounds
 	}{{1, 20}, {2, 10}, {0.5, 30}, {10, 6}} {
 		p := plan(20, good, single)
@@ -84,7 +83,7 @@ func TestReplan(t *testing.T) {
 	}
 }
 
-// TestProbeCost: what a case costs beside its windows is measured, not believed.
+// TestProbeCost: the cost of a case without its windows is measured, not assumed.
 func TestProbeCost(t *testing.T) {
 	p := plan(10, good)
 	if err := p.Probe(t.Context()); err != nil {
@@ -105,8 +104,8 @@ func TestProbeCost(t *testing.T) {
 	}
 }
 
-// TestOpenEvery: open loops are in one round of so many, which the plan counts, expects
-// and measures, and the rounds that fit into a budget follow.
+// TestOpenEvery: open loops are in one round of OpenEvery. The plan's count, estimate and
+// measurement agree with that, and so does the number of rounds in a budget.
 func TestOpenEvery(t *testing.T) {
 	p := plan(7, good, single)
 	p.Cases[1].Workload.Rate, p.Cases[1].Workload.Window = 1e4, 4*time.Millisecond

@@ -12,11 +12,11 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// Unknown reports whether the rate of c is to be found yet: see [Plan.Seek].
+// Unknown reports whether the rate of c must still be found: see [Plan.Seek].
 func (c Case) Unknown() bool { return c.Sought && c.Workload.Rate == 0 }
 
-// StandIn returns c with some rate, if its rate is to be found yet, for what asks how
-// a case behaves whatever its rate is.
+// StandIn returns c with some rate if its rate must still be found, for callers whose
+// result does not depend on the rate.
 func (c Case) StandIn() Case {
 	if c.Unknown() {
 		c.Workload.Rate = min(harness.MaxRate, max(1, harness.Rate(1/max(1e-9, c.Workload.Window.Seconds()))))
@@ -24,27 +24,28 @@ func (c Case) StandIn() Case {
 	return c
 }
 
-// Unknown reports whether the rates of some cases are to be found yet.
+// Unknown reports whether the rates of some cases must still be found.
 func (p *Plan) Unknown() bool { return slices.ContainsFunc(p.Cases, Case.Unknown) }
 
-// Seeking is how far the search for the knee of a case has come.
+// Seeking is the progress of the search for the saturation point of a case.
 type Seeking struct {
 	Case Case
-	Knee resultfile.Knee // so far
-	Made int             // of its probes, those of an earlier search
-	Done bool            // it is all that was found
+	Knee resultfile.Knee // current state
+	Made int             // number of probes from an earlier search
+	Done bool            // the search is complete
 }
 
-// Seek finds the knee of each case of p whose rate is to be found, one after the other, by
-// short probes in fresh processes, as cases are measured; then it puts rates around the
-// knees in the places of these cases. say is told of each case before its search, before
-// each probe, and after it, with the knee; its error ends the search. What the probes show
-// is no result: it chooses rates. A lock that has no knee has no rates, and its knee says
-// why; one that breaks a promise in a probe is measured at the rate where it did, so that
-// the run shows it.
+// Seek finds the saturation point of each case of p with an unknown rate, one after the
+// other. It uses short probes in fresh processes, like measured cases. Then it replaces
+// these cases by cases at rates around the saturation points.
 //
-// An earlier search of the same cases, which was interrupted, had found these knees and was
-// looking for begun, which may be nil: no probe of it is made again.
+// It calls say before the search of each case, before each probe, and with the final knee;
+// an error from say ends the search. Probes are not results: they only choose rates. A lock
+// without a saturation point has no rates, and its knee has the reason. A lock that
+// violates a promise in a probe is measured at that rate, so that the run shows it.
+//
+// found and begun, which may be nil, are from an interrupted search of the same cases:
+// completed knees and the unfinished one. Seek repeats none of their probes.
 func (p *Plan) Seek(ctx context.Context, found []resultfile.Knee, begun *resultfile.Knee, say func(Seeking) error) ([]resultfile.Knee, error) {
 	var ks []resultfile.Knee
 	known := calibrate()
@@ -69,13 +70,13 @@ func (p *Plan) Seek(ctx context.Context, found []resultfile.Knee, begun *resultf
 	return ks, p.Settle(ks)
 }
 
-// HasKnee reports whether k is the knee of c, whose rate is to be found.
+// HasKnee reports whether k is the knee of c, whose rate is or was to be found.
 func (c Case) HasKnee(k resultfile.Knee) bool {
 	return k.Lock == c.Lock.Name && k.Workload == timeless(c.Workload)
 }
 
-// Settle puts the rates of ks in the places of the cases of p whose rates are to be found,
-// but for cases that p has otherwise.
+// Settle replaces the cases of p with unknown rates by cases at the rates of ks. It omits
+// cases that p already has.
 func (p *Plan) Settle(ks []resultfile.Knee) error {
 	var cases []Case
 	has := make(map[string]bool)
@@ -103,8 +104,8 @@ func (p *Plan) Settle(ks []resultfile.Knee) error {
 	return nil
 }
 
-// Trim takes those cases out of p, and out of ks, whose rates were found by longer windows
-// than they have now, so that there may be no arrival in one.
+// Trim removes cases from p, and their rates from ks, if the rates were found with longer
+// windows than now: a window might have no arrival.
 func (p *Plan) Trim(ks []resultfile.Knee) {
 	p.Cases = slices.DeleteFunc(p.Cases, func(c Case) bool {
 		if !c.Sought || float64(c.Workload.Rate)*c.Workload.Window.Seconds() >= 1 {
@@ -120,31 +121,30 @@ func (p *Plan) Trim(ks []resultfile.Knee) {
 	})
 }
 
-// timeless returns w without its windows.
 func timeless(w harness.Workload) harness.Workload {
 	w.Warmup, w.Window = 0, 0
 	return w
 }
 
-// kneeSerials sets the names of the locks of one search apart from those of another.
+// kneeSerials separates the names of the locks of different searches.
 const kneeSerials = 1000
 
-// A search is one for the knee of one case.
+// A search is the search for the saturation point of one case.
 type search struct {
 	*resultfile.Knee
 	plan   *Plan
 	c      Case
 	known  calibration
 	serial int
-	before resultfile.Knee // what an earlier search came to
+	before resultfile.Knee // result of an earlier search
 	say    func(Seeking) error
 }
 
-// run finds the knee, or says why there is none.
+// run finds the saturation point, or the reason why there is none.
 func (s *search) run(ctx context.Context) error {
 	first := *s.Knee
 	if s.before.Lock != "" {
-		first = s.before // it is not forgotten before the next probe
+		first = s.before // keeps it until the next probe
 	}
 	if err := s.tell(first, false); err != nil {
 		return err
@@ -156,12 +156,12 @@ func (s *search) run(ctx context.Context) error {
 	return err
 }
 
-// tell says how far the search has come.
+// tell reports the progress of the search.
 func (s *search) tell(k resultfile.Knee, done bool) error {
 	return s.say(Seeking{Case: s.c, Knee: k, Made: len(s.before.Trials), Done: done})
 }
 
-// find is run without telling of its beginning and its end.
+// find is run without the reports of its start and end.
 func (s *search) find(ctx context.Context) error {
 	if s.Closed = s.before.Closed; s.Closed == 0 {
 		if err := s.unbounded(ctx); err != nil || s.Missing != "" {
@@ -176,7 +176,7 @@ func (s *search) find(ctx context.Context) error {
 	return nil
 }
 
-// unbounded measures the closed loop, by which the first rates are chosen.
+// unbounded measures the closed loop, the basis of the first rates.
 func (s *search) unbounded(ctx context.Context) error {
 	w := s.c.Workload
 	r, err := s.measure(ctx, closed(w))
@@ -194,17 +194,17 @@ func (s *search) unbounded(ctx context.Context) error {
 	return nil
 }
 
-// closed returns w, whose rate is to be found, as a closed loop.
+// closed returns w, whose rate is unknown, as a closed loop.
 func closed(w harness.Workload) harness.Workload {
 	w.Arrivals, w.Deadline = harness.Poisson, 0
 	return w
 }
 
-// brokenRate is measured of a lock that broke a promise before any rate was tried.
+// brokenRate is the rate for a lock that violated a promise before any rate was tried.
 const brokenRate harness.Rate = 1000
 
-// missing notes why there is no knee if err says no more than that a probe gave none, and
-// returns err otherwise.
+// missing records the reason if err only means that a probe gave no result. Otherwise it
+// returns err.
 func (s *search) missing(ctx context.Context, err error) error {
 	if why := lostBy(err); why != nil && ctx.Err() == nil {
 		s.Missing, s.Rates = "gave no result in a probe: "+resultfile.Line(why.Error()), nil
@@ -213,8 +213,8 @@ func (s *search) missing(ctx context.Context, err error) error {
 	return err
 }
 
-// probe measures the lock at rate for a short time, unless an earlier search did: the
-// same answers lead to the same questions.
+// probe measures the lock at rate for a short time, unless an earlier search did. The same
+// results lead to the same sequence of rates.
 func (s *search) probe(ctx context.Context, rate harness.Rate) (probed, error) {
 	if n := len(s.Trials); n < len(s.before.Trials) && s.before.Trials[n].Rate == rate {
 		return probedThen(s.before.Trials[n]), nil
@@ -234,21 +234,21 @@ func (s *search) probe(ctx context.Context, rate harness.Rate) (probed, error) {
 	}
 	p, ok := probedBy(r)
 	if !ok {
-		// No arrival was served, and hardly any was due: the rate is not what is wrong.
+		// No arrival was served, and hardly any was due: the rate is not the reason.
 		return probed{}, &lostError{err: fmt.Errorf("runner: no wait was timed in %v at %v", w.Window, rate)}
 	}
 	return p, nil
 }
 
-// probeWindowOf returns the window of a probe of w: as long as a thousand arrivals take, as
-// far as that is not much shorter or longer than that of a case.
+// probeWindowOf returns the window of a probe of w: the time of a thousand arrivals,
+// limited to a range around the window of a case.
 func probeWindowOf(w harness.Workload) time.Duration {
 	const shortest, longest = 4, 3 // a quarter, and three times, of the case's
 	d := time.Duration(probeArrivals / float64(w.Rate) * float64(time.Second))
 	return min(longest*w.Window, harness.MaxWindow, max(w.Window/shortest, d))
 }
 
-// measure is that of the plan, of a lock that keeps its promises.
+// measure measures w by the plan. It fails if the lock violates a promise.
 func (s *search) measure(ctx context.Context, w harness.Workload) (*harness.Result, error) {
 	s.serial--
 	r, err := s.plan.measureTwice(ctx, Case{Lock: s.c.Lock, Workload: w}, s.known, 0, s.serial)
@@ -264,18 +264,17 @@ func (s *search) measure(ctx context.Context, w harness.Workload) (*harness.Resu
 	return r, nil
 }
 
-// SeekProbes is about how many probes the search for a knee takes.
+// SeekProbes is the approximate number of probes in a search for a saturation point.
 const SeekProbes = 20
 
-// What a probe of a lock kept by servers costs beside what any case does, unless it was
-// measured.
+// The additional cost of a probe of a distributed lock, unless it was measured.
 const (
-	caseTrips = 40                     // round trips that follow one another: to connect, around the window, and to leave
-	turnCost  = 500 * time.Microsecond // of a hand-over among its clients before the window: see meet
+	caseTrips = 40                     // consecutive round trips: to connect, around the window, and to leave
+	turnCost  = 500 * time.Microsecond // of a handover between its clients before the window: see meet
 	turnTrips = 2
 )
 
-// seekTime returns about how long the search for the rates of c takes.
+// seekTime returns the approximate time of the search for the rates of c.
 func (p *Plan) seekTime(c Case) time.Duration {
 	each := p.estimate(c.StandIn())
 	if _, measured := p.cost[c.Site()]; !measured && c.Lock.Remote != nil {
@@ -285,12 +284,12 @@ func (p *Plan) seekTime(c Case) time.Duration {
 	return SeekProbes * each
 }
 
-// probedThen returns what a probe showed that was noted as t.
+// probedThen returns the result of a probe recorded as t.
 func probedThen(t resultfile.Trial) probed {
 	return probed{granted: t.Granted, behind: t.Over == resultfile.LimitGranted, p99: t.P99, waits: t.Waits}
 }
 
-// probedBy returns what r, the result of a probe, says.
+// probedBy returns the result of a probe from r.
 func probedBy(r *harness.Result) (p probed, ok bool) {
 	o := r.Open
 	if o == nil || o.Offered == 0 || o.Span <= 0 || r.Elapsed <= 0 || r.Wait.Count() == 0 {

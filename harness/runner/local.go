@@ -28,23 +28,23 @@ func newLocalLoop(r *Rig) *localLoop {
 
 func (l *localLoop) close() error { return nil }
 
-// A section is what the lock under test guards. Its fields are plain on
-// purpose: if the lock lets two workers in, increments of n get lost.
+// A section is the data that the lock under test guards. Its fields are deliberately not
+// atomic: if the lock admits two workers, increments of n get lost.
 type section struct {
 	_     atomics.CacheLinePad
 	n     uint64 // acquisitions
-	last  int    // worker that held the lock before
-	next  uint64 // acquisition before which the hand-over is timed
-	stamp uint64 // clock when the lock was released before that one
+	last  int    // previous holder
+	next  uint64 // acquisition before which the handover is timed
+	stamp uint64 // clock at the release before that one
 	_     atomics.CacheLinePad
 
-	// The owner log starts with the first acquisition that is recorded.
+	// The owner log starts with the first recorded acquisition.
 	logging bool
 	base    uint64 // n of that acquisition
 	log     *recorder.OwnerLog
 	_       atomics.CacheLinePad // every acquisition reads the three
 
-	data structure // of the workload's section, which workers know too; nil if it has none
+	data structure // of the workload's section, shared with the workers; nil without one
 }
 
 func newSection(d *drive) *section {
@@ -55,7 +55,7 @@ func newSection(d *drive) *section {
 
 func (l *localLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	s := newSection(d)
-	// What a worker needs is allocated before the window, which counts objects.
+	// All memory of a worker is allocated before the window, which counts objects.
 	workers := make([]*localWorker, len(d.tallies))
 	for i, t := range d.tallies {
 		workers[i] = newLocalWorker(d, i, t)
@@ -75,7 +75,6 @@ func (l *localLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	return r
 }
 
-// A localWorker is one worker in its loop.
 type localWorker struct {
 	id          int
 	c           *control
@@ -84,7 +83,7 @@ type localWorker struct {
 	sampler     sampler
 	hold, think spinner
 
-	done, next       uint64               // acquisitions so far, and the one that is timed
+	done, next       uint64               // acquisitions so far, and the next timed one
 	asked, got, left uint64               // readings of the clock in a timed acquisition
 	_                atomics.CacheLinePad // the readings change
 }
@@ -100,7 +99,7 @@ func newLocalWorker(d *drive, i int, t *tally) *localWorker {
 	return worker
 }
 
-// run acquires the lock again and again until the control says stop.
+// run acquires the lock repeatedly until the control ends the drive.
 func (w *localWorker) run(s *section, lock sync.Locker) {
 	last := int64(0)
 	for n, recorded := w.c.next(last); n != 0; n, recorded = w.c.next(last) {
@@ -110,14 +109,14 @@ func (w *localWorker) run(s *section, lock sync.Locker) {
 	}
 }
 
-// batch acquires the lock most times, and returns how often it did and how
-// often it found the lock with another worker before. It leaves early if the
-// drive is over and the lock changes hands: an acquisition for which a worker
-// waits may take long, and is not counted any more. The counter is read on
-// entry and written back on exit, so that any overlap of two holds can lose an
-// increment. Inside the section a sampled acquisition only reads the clock:
-// what it read is worked up after the release. The readings are kept in w,
-// because a variable that lives across the calls would cost every acquisition.
+// batch acquires the lock most times. It returns the number of acquisitions, and how many
+// of them followed another worker. It leaves early if the drive is over and the lock
+// changes hands: a contended acquisition may take long, and no longer counts.
+//
+// It reads the counter on entry and writes it back on exit, so that any overlap of two
+// holds can lose an increment. Inside the section a sampled acquisition only reads the
+// clock; the readings are processed after the release. They are kept in w, because a
+// variable that lives across the calls would cost every acquisition.
 func (w *localWorker) batch(s *section, lock sync.Locker, most uint64, recorded bool) (done, handovers uint64) {
 	first := w.done
 	for k, end := first, first+most; k != end; k++ {
@@ -166,9 +165,9 @@ func (w *localWorker) batch(s *section, lock sync.Locker, most uint64, recorded 
 	return most, handovers
 }
 
-// passed is called in the acquisition before which the hand-over is timed, and
-// says before which one it is timed next. If the lock came from another worker,
-// and that is to be recorded, it notes the time since the release.
+// passed is called in the acquisition before which the handover is timed, and chooses the
+// next one. If record is set and the lock came from another worker, it records the time
+// since the release.
 func (w *localWorker) passed(s *section, record bool) {
 	if record {
 		w.t.handover.Record(w.clock.Nanoseconds(w.clock.Now() - s.stamp))
@@ -176,8 +175,8 @@ func (w *localWorker) passed(s *section, record bool) {
 	s.next += w.sampler.gap()
 }
 
-// record draws which acquisition is timed next, notes what the timed one read,
-// if it is to be recorded, and thinks.
+// record chooses the next timed acquisition, stores the readings if recorded is set, and
+// thinks.
 func (w *localWorker) record(recorded bool) {
 	w.next += w.sampler.gap()
 	if !recorded {
@@ -189,7 +188,6 @@ func (w *localWorker) record(recorded bool) {
 	w.timedThink()
 }
 
-// timedThink thinks by the clock.
 func (w *localWorker) timedThink() {
 	if !w.think.some {
 		return

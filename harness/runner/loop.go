@@ -13,12 +13,12 @@ import (
 	"locklab/internal/machine"
 )
 
-// queueTime is driven right before the window of a Loop, for the queue to form:
-// the workers are not those of the warm-up, which is for compilers.
+// queueTime is the time to form a queue right before the window of a Loop. Its workers
+// differ from those in the warm-up, which is for compilers.
 const queueTime = 500 * time.Millisecond
 
-// measureLoop is Measure of a lock whose workers run where it lives. The error
-// wraps harness.ErrUsage if they cannot run there with this workload.
+// measureLoop is Measure for a lock whose workers run in another process. The error wraps
+// harness.ErrUsage if they cannot run this workload.
 func measureLoop(ctx context.Context, in *Instruments, job Job) (*harness.Result, error) {
 	if err := errors.Join(job.Workload.Validate(), fits(job.Lock, job.Workload)); err != nil {
 		return nil, err
@@ -45,14 +45,15 @@ func measureLoop(ctx context.Context, in *Instruments, job Job) (*harness.Result
 	seen.Busy = min(w.Workers, seen.CPUs)
 	res.Noise = &seen
 	res.Warnings = append(res.Warnings, machine.ChangeWarnings(seen, in.Start)...)
-	// What other processes used is no disturbance: the workers are one of them.
+	// The use of processors by other processes is not a disturbance: the workers are one of
+	// them.
 	rig.bracket(ctx, res, before)
 	res.Warnings = append(res.Warnings, doubts(res)...)
 	return res, ctx.Err()
 }
 
-// loopOnce drives the workers of job's Loop by w and judges what they did. That a
-// worker failed is a violation; that the servers cannot be had is an error.
+// loopOnce drives the workers of job's Loop with w and judges the result. A failed worker
+// is a violation; unavailable servers are an error.
 func loopOnce(ctx context.Context, in *Instruments, job Job, w harness.Workload) (*harness.Result, error) {
 	r := &harness.Result{
 		Lock: job.Lock.Describe(), Workload: job.Workload, Started: time.Now(), Workers: make([]uint64, w.Workers),
@@ -70,7 +71,7 @@ func loopOnce(ctx context.Context, in *Instruments, job Job, w harness.Workload)
 	return r, nil
 }
 
-// judgeLoop turns log into the figures of r, as the drive of a remote lock does.
+// judgeLoop converts log into the figures of r, as the drive of a remote lock does.
 func judgeLoop(r *harness.Result, log *harness.LoopLog) {
 	holds := make([]oracle.Hold, len(log.Acquisitions))
 	for i, t := range log.Acquisitions {
@@ -97,8 +98,8 @@ func judgeLoop(r *harness.Result, log *harness.LoopLog) {
 	r.Violations = oracle.Overlaps(holds, r.Lock.Traits.Permits)
 }
 
-// loopOverlap returns the share of the window in which all workers had begun and
-// none had ended.
+// loopOverlap returns the share of the window in which all workers had begun and none had
+// ended.
 func loopOverlap(holds []oracle.Hold, workers int, from, to int64) float64 {
 	begin, end := make(map[int]int64), make(map[int]int64)
 	for _, h := range holds {
@@ -117,7 +118,7 @@ func loopOverlap(holds []oracle.Hold, workers int, from, to int64) float64 {
 	return max(0, float64(last-first)/float64(to-from))
 }
 
-// byMessages warns that the workers are here and their lock in another process.
+// byMessages warns that the workers are here and their lock is in another process.
 func byMessages(err error) harness.Warning {
 	return harness.Warning{
 		Kind:   "messages",

@@ -12,7 +12,8 @@ import (
 	"locklab/harness/metric"
 )
 
-// loopJob returns a job whose Loop gives these acquisitions, in a window from 100 to 200 ns.
+// loopJob returns a job whose Loop gives these acquisitions, in a window from 100 to 200
+// ns.
 func loopJob(err error, acquisitions ...harness.Acquisition) Job {
 	v := new(shelf).variant(harness.Traits{})
 	v.Loop = func(_ context.Context, _ harness.Endpoint, _ string, w harness.Workload) (*harness.LoopLog, error) {
@@ -25,8 +26,7 @@ func loopJob(err error, acquisitions ...harness.Acquisition) Job {
 		At: harness.Endpoint{Kind: harness.KindRedis}}
 }
 
-// TestLoop: what workers in another process did is counted as what those in this
-// one do.
+// TestLoop: acquisitions of workers in another process are counted like local ones.
 func TestLoop(t *testing.T) {
 	in := Calibrate()
 	job := loopJob(nil,
@@ -34,7 +34,7 @@ func TestLoop(t *testing.T) {
 		harness.Acquisition{Worker: 1, Requested: 60, Acquired: 110, Releasing: 120},  // from another: 50
 		harness.Acquisition{Worker: 1, Requested: 125, Acquired: 130, Releasing: 140}, // from itself
 		harness.Acquisition{Worker: 0, Requested: 95, Acquired: 150, Releasing: 170},  // from another: 55
-		harness.Acquisition{Worker: 1, Requested: 145, Acquired: 205, Releasing: 210}, // after it
+		harness.Acquisition{Worker: 1, Requested: 145, Acquired: 205, Releasing: 210}, // after the window
 	)
 	r, err := Measure(t.Context(), in, job)
 	if err != nil {
@@ -54,7 +54,7 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// TestLoopRejects keeps the oracle in the way of the figures.
+// TestLoopRejects: the oracle judges the acquisitions before the figures are computed.
 func TestLoopRejects(t *testing.T) {
 	in := Calibrate()
 	for name, c := range map[string]struct {
@@ -73,7 +73,7 @@ func TestLoopRejects(t *testing.T) {
 		t.Errorf("without a server: %v, want ErrUnavailable", err)
 	}
 	job := loopJob(fmt.Errorf("%w: no readers", harness.ErrUsage))
-	job.Workload.Window = 200 * time.Millisecond // in which a worker of this process has a processor
+	job.Workload.Window = 200 * time.Millisecond // long enough for a worker of this process to get a processor
 	r, err := Measure(t.Context(), in, job)
 	if err != nil || r.Ops == 0 || !slices.ContainsFunc(r.Warnings, func(w harness.Warning) bool { return w.Kind == "messages" }) {
 		t.Errorf("a workload that it cannot drive: %v, %+v, want the workers of this process and a warning", err, r)

@@ -11,30 +11,29 @@ import (
 	"locklab/internal/machine"
 )
 
-// mixedLoop drives locks inside this process whose acquisitions are not all
-// alike: some only read, or they spread over several locks. It has no owner
-// log, and hand-overs are counted among writers of one lock.
+// mixedLoop drives locks inside this process with mixed acquisitions: some only read, or
+// they spread over several locks. It has no owner log, and counts handovers among the
+// writers of one lock.
 type mixedLoop struct {
 	locks []mixedLock
 	reads int // acquisitions in a hundred
 }
 
-// A mixedLock is one lock with what it guards.
+// A mixedLock is one lock with the data that it guards.
 type mixedLock struct {
 	handles []sync.Locker // by worker
 	data    *sharedData
 	more    structure // of the workload's section; nil if it has none
 }
 
-// sharedData is what a lock of a mixedLoop guards. A writer makes the halves
-// unequal and then equal again; a reader that finds them unequal was inside
-// together with a writer. The words are atomic, because the readers of a
-// sequence lock load them while a writer writes, but a writer's store is a
-// plain one and its increment is two steps, so that two writers still lose
-// increments.
+// sharedData is the data that a lock of a mixedLoop guards. A writer makes the halves
+// unequal and then equal again. A reader that finds them unequal was inside together with a
+// writer. The words are atomic, because the readers of a sequence lock load them while a
+// writer writes. But a writer's store is plain and its increment has two steps, so two
+// writers still lose increments.
 type sharedData struct {
 	_           atomics.CacheLinePad
-	left, right atomics.Uint64 // writes
+	left, right atomics.Uint64 // number of writes
 	last        atomics.Uint32 // worker that wrote last, plus one
 	_           atomics.CacheLinePad
 }
@@ -81,8 +80,8 @@ func (l *mixedLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	return r
 }
 
-// audit returns how many writes the data of all locks show together, and what is
-// wrong with the first of which something is.
+// audit returns the total number of writes in the data of all locks, and the first flaw in
+// the data.
 func (l *mixedLoop) audit() (writes uint64, flaw string) {
 	for _, lock := range l.locks {
 		if lock.more == nil {
@@ -95,7 +94,7 @@ func (l *mixedLoop) audit() (writes uint64, flaw string) {
 	return writes, flaw
 }
 
-// writes returns what the counters of all locks say together.
+// writes returns the sum of the counters of all locks.
 func (l *mixedLoop) writes() (n uint64) {
 	for _, lock := range l.locks {
 		n += lock.data.left.Load()
@@ -103,7 +102,6 @@ func (l *mixedLoop) writes() (n uint64) {
 	return n
 }
 
-// A mixedWorker is one worker in its loop.
 type mixedWorker struct {
 	_ atomics.CacheLinePad
 	localWorker
@@ -115,7 +113,7 @@ type mixedWorker struct {
 	_            atomics.CacheLinePad // the counts change at every acquisition
 }
 
-// A lockAccess is how a worker writes and reads under one lock.
+// A lockAccess is a worker's access to one lock for writing and reading.
 type lockAccess struct {
 	lock       sync.Locker
 	shared     harness.RWLocker         // nil if readers do not share
@@ -139,7 +137,7 @@ func (l *mixedLoop) newWorker(d *drive, i int, t *tally) *mixedWorker {
 	return w
 }
 
-// run acquires locks until the control says stop.
+// run acquires locks until the control ends the drive.
 func (w *mixedWorker) run() {
 	for n, recorded := w.c.next(0); n != 0; n, recorded = w.c.next(n) {
 		var done, handovers uint64
@@ -147,7 +145,7 @@ func (w *mixedWorker) run() {
 			done++
 			timed := w.due(recorded)
 			dice := w.rng.Uint64()
-			// The high and the low half of the number are unrelated.
+			// The high and the low half of the number are independent.
 			t := &w.access[(dice>>32)*uint64(len(w.access))>>32]
 			var asked uint64
 			if timed {
@@ -178,7 +176,6 @@ func (w *mixedWorker) due(recorded bool) bool {
 	return recorded
 }
 
-// now reads the clock if the acquisition is timed.
 func (w *mixedWorker) now(timed bool) uint64 {
 	if !timed {
 		return 0
@@ -186,8 +183,8 @@ func (w *mixedWorker) now(timed bool) uint64 {
 	return w.clock.Now()
 }
 
-// record notes how long a timed acquisition waited and held. It is called after
-// the release, so that it does not lengthen the hold.
+// record records the wait and the hold of a timed acquisition. It must be called after the
+// release, so that it does not lengthen the hold.
 func (w *mixedWorker) record(asked, got, left uint64, timed bool) {
 	if timed {
 		w.t.wait.Record(w.clock.Nanoseconds(got - asked))
@@ -195,8 +192,8 @@ func (w *mixedWorker) record(asked, got, left uint64, timed bool) {
 	}
 }
 
-// write takes t's lock and changes what it guards. It reports whether another
-// worker wrote before.
+// write takes t's lock and changes its data. It reports whether another worker wrote
+// before.
 func (w *mixedWorker) write(t *lockAccess, asked uint64, timed bool) (passed bool) {
 	t.lock.Lock()
 	got := w.now(timed)
@@ -224,7 +221,7 @@ func (w *mixedWorker) write(t *lockAccess, asked uint64, timed bool) (passed boo
 	return passed
 }
 
-// load reads what t's lock guards and reports whether it was whole.
+// load reads the data of t's lock and reports whether it was consistent.
 func (w *mixedWorker) load(t *lockAccess) bool {
 	n := t.data.left.Load()
 	w.hold.spend()
@@ -238,8 +235,7 @@ func (w *mixedWorker) check(whole bool) {
 	}
 }
 
-// read takes t's lock for reading, or for writing if it knows no readers, and
-// loads what it guards.
+// read takes t's lock for reading, or for writing if it has no readers, and loads its data.
 func (w *mixedWorker) read(t *lockAccess, asked uint64, timed bool) {
 	switch {
 	case t.optimistic != nil:
@@ -263,8 +259,8 @@ func (w *mixedWorker) read(t *lockAccess, asked uint64, timed bool) {
 	}
 }
 
-// readOptimistically reads until no writer came between. Its wait lasts until
-// the reading that counts began.
+// readOptimistically reads until no writer interfered. Its wait lasts until the start of
+// the successful reading.
 func (w *mixedWorker) readOptimistically(t *lockAccess, asked uint64, timed bool) {
 	for {
 		version := t.optimistic.ReadBegin()

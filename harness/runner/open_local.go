@@ -10,11 +10,10 @@ import (
 	"locklab/harness/oracle"
 )
 
-// openLocalLoop drives a lock inside this process as an open loop: its workers take
-// the arrivals of one schedule, wait for them by the clock that times the waits,
-// without a system call where they are near, and ask for the lock. It knows no
-// owners and no hand-overs, because a worker is nothing but a place where an
-// acquisition runs.
+// openLocalLoop drives a lock inside this process as an open loop. Its workers take the
+// arrivals of one schedule, wait for each and request the lock. They wait on the clock that
+// times the waits, without a system call if the arrival is near. It has no owners or
+// handovers, because a worker is only a place to run an acquisition.
 type openLocalLoop struct{ *localLoop }
 
 func (l openLocalLoop) drive(ctx context.Context, d *drive) *harness.Result {
@@ -45,8 +44,8 @@ func (l openLocalLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	return r
 }
 
-// An openLocalWorker is one worker in its loop. Of what it embeds, done counts how
-// often it entered the section.
+// An openLocalWorker is one worker in its loop. The embedded done counts its entries into
+// the section.
 type openLocalWorker struct {
 	_ atomics.CacheLinePad
 	localWorker
@@ -82,14 +81,14 @@ func (w *openLocalWorker) run(s *section, lock sync.Locker) {
 		w.serve(s, lock, at, due, now, timed)
 	}
 	if w.c.limit.Ops == 0 {
-		<-w.pacer.load.over // it is there for the whole window, also if no arrival was left for it
+		<-w.pacer.load.over // it stays for the whole window, even without a further arrival
 	}
 }
 
-// await waits for an arrival and returns the time and whether it was too early at first;
-// ok is false if the drive ended meanwhile.
+// await waits for an arrival. It returns the time and whether it had to wait; ok is false
+// if the drive ended meanwhile.
 func (w *openLocalWorker) await(due uint64) (now uint64, waited, ok bool) {
-	const hints = 4 // of the processor, between two readings of the clock
+	const hints = 4 // spin hints between two readings of the clock
 	far := uint64(float64(farAhead) * w.perNs)
 	for {
 		now = w.clock.Now()
@@ -110,9 +109,9 @@ func (w *openLocalWorker) await(due uint64) (now uint64, waited, ok bool) {
 	}
 }
 
-// serve takes the lock for the arrival that was due by the clock, which it asks for now,
-// and releases it. With a deadline that has passed it does not ask, or does nothing
-// in the section: a handle cannot take a request back.
+// serve acquires and releases the lock for the arrival that was due at due; now is the time
+// of the request. If the deadline has passed, it does not request the lock, or does nothing
+// in the section: a handle cannot withdraw a request.
 func (w *openLocalWorker) serve(s *section, lock sync.Locker, at int64, due, now uint64, timed bool) {
 	deadline := w.pacer.deadline
 	if deadline > 0 && w.clock.Nanoseconds(now-due) > deadline {

@@ -14,8 +14,8 @@ import (
 	"locklab/internal/machine"
 )
 
-// openRemoteLoop drives a lock kept by servers as an open loop: see openLocalLoop. A
-// worker that waits for its arrival sleeps, because the servers may need the processor.
+// openRemoteLoop drives a distributed lock as an open loop: see openLocalLoop. A worker
+// that waits for its arrival sleeps, because the servers may need the processor.
 type openRemoteLoop struct{ *remoteLoop }
 
 func (l openRemoteLoop) drive(ctx context.Context, d *drive) *harness.Result {
@@ -29,7 +29,7 @@ func (l openRemoteLoop) drive(ctx context.Context, d *drive) *harness.Result {
 		base[i], pacers[i] = workers[i].remoteWorker, workers[i].pacer
 		defer workers[i].alarm.Close()
 	}
-	if d.rig.drives == 1 { // its clients are those of all drives
+	if d.rig.drives == 1 { // all drives share its clients
 		l.meet(ctx, meetings, d.rig.job.patience(), d.rig.job.watchdog())
 	}
 	wire := func() harness.Counts { c, _ := l.counts(); return c }
@@ -52,22 +52,22 @@ func (l openRemoteLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	return r
 }
 
-// How often each worker waits behind the others before the first drive, and for how long it
-// begins to.
+// How often each worker waits behind the others before the first drive, and the time limit
+// to begin a wait.
 const (
 	meetingsEach = 2
 	meetings     = 2 * time.Second
 )
 
-// meet lets every worker wait for the lock behind the others, twice, before the first drive. A
-// client opens connections by which it waits when it first does; among the few arrivals
-// of a short window these would be most of what is measured, and at moderate loads, where
-// waits are rare, each arrival would be the first of some client. What fails here fails
-// in the drive.
+// meet lets every worker wait for the lock behind the others, twice, before the first
+// drive. A client opens the connections for waiting at its first wait. In a short window
+// with few arrivals these would dominate the measurement. At moderate loads, where waits
+// are rare, each arrival would be the first of some client. An error here recurs in the
+// drive.
 //
-// However slow the machine is, no wait is given up while the lock is granted at all: to give
-// up is nothing that a workload without a deadline asks of a lock, and there are locks that
-// stay locked if a waiter does. It returns when none was granted for the patience.
+// Even on a slow machine, no wait is abandoned while the lock is being granted. A workload
+// without a deadline never abandons a wait, and some locks stay locked if a waiter does.
+// meet returns if nothing was granted for the patience.
 func (l openRemoteLoop) meet(ctx context.Context, begin, patience time.Duration, watch watchdog) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -108,7 +108,6 @@ func (l openRemoteLoop) meet(ctx context.Context, begin, patience time.Duration,
 	}
 }
 
-// An openRemoteWorker is one worker in its loop.
 type openRemoteWorker struct {
 	*remoteWorker
 	pacer *pacer
@@ -146,12 +145,12 @@ func (w *openRemoteWorker) run(ctx context.Context, t *tally, s *remoteSection) 
 	}
 }
 
-// awake is how long before an arrival a worker of a remote lock wakes, in ns: the alarm
-// may ring so much later than it should.
+// awake is the time before an arrival when a worker of a remote lock wakes, in ns: the
+// greatest usual delay of the alarm.
 const awake = int64(60 * time.Microsecond)
 
-// await waits for an arrival that is due so many ns after the epoch, and reports
-// whether it was too early at first; ok is false if the drive ended meanwhile.
+// await waits for an arrival due at due, in ns after the epoch, and reports whether it had
+// to wait. ok is false if the drive ended meanwhile.
 func (w *openRemoteWorker) await(ctx context.Context, due int64) (waited, ok bool) {
 	for {
 		ahead := due - w.d.now()
@@ -170,8 +169,8 @@ func (w *openRemoteWorker) await(ctx context.Context, due int64) (waited, ok boo
 	}
 }
 
-// serve takes the lock for the arrival that is meant to begin at at, which it asks for
-// now, and releases it. With a deadline it stops asking then.
+// serve acquires and releases the lock for the arrival intended at at; now is the time of
+// the request. It abandons the request at the deadline, if there is one.
 func (w *openRemoteWorker) serve(ctx context.Context, t *tally, s *remoteSection, at, now int64) error {
 	due, deadline := w.d.load.began+at, w.pacer.deadline
 	asking := ctx

@@ -11,7 +11,7 @@ import (
 	"locklab/harness"
 )
 
-// An usher is a lock that takes its time and counts waits that are given up.
+// An usher is a slow lock that counts abandoned waits.
 type usher struct {
 	*shelf
 	pause  time.Duration
@@ -28,8 +28,8 @@ func (u *usher) Lock(ctx context.Context) (harness.Lease, error) {
 	return lease, nil
 }
 
-// TestMeetGivesUpNoWait: however slow the lock is, none of its waiters is told to leave while
-// it is granted; where it is not, all are.
+// TestMeetGivesUpNoWait: waiters of a slow lock are never told to leave while it is
+// granted. If it is not granted, all are.
 func TestMeetGivesUpNoWait(t *testing.T) {
 	const workers = 8
 	for name, c := range map[string]struct {
@@ -61,7 +61,7 @@ func TestMeetGivesUpNoWait(t *testing.T) {
 	}
 }
 
-// TestMeetEnds with its context.
+// TestMeetEnds: meet ends with its context.
 func TestMeetEnds(t *testing.T) {
 	u := &usher{shelf: new(shelf)}
 	u.variant(harness.Traits{})
@@ -74,7 +74,7 @@ func TestMeetEnds(t *testing.T) {
 	}
 }
 
-// rationed returns a counter that adds a share of each step, and how often it was read.
+// rationed returns a counter that adds a share of each step, and its number of readings.
 func rationed(share float64) (served func(time.Duration) time.Duration, reads *atomic.Int64) {
 	var sum time.Duration
 	reads = new(atomic.Int64)
@@ -85,7 +85,8 @@ func rationed(share float64) (served func(time.Duration) time.Duration, reads *a
 	}, reads
 }
 
-// TestStuckOnBusyMachine: workers are waited for by the time in which they could get on.
+// TestStuckOnBusyMachine: the patience with workers counts only time in which they could
+// make progress.
 func TestStuckOnBusyMachine(t *testing.T) {
 	const patience = 40 * time.Millisecond
 	for _, share := range []float64{1, 0.25} {
@@ -113,8 +114,8 @@ func (l *drowsy) Unlock() {
 	l.Mutex.Unlock()
 }
 
-// TestStarvedIsNotStuck: workers that come back after the patience, but had no processor in it,
-// are not stuck.
+// TestStarvedIsNotStuck: workers that return after the patience, but had no processor
+// during it, are not stuck.
 func TestStarvedIsNotStuck(t *testing.T) {
 	const patience = 20 * time.Millisecond
 	for share, want := range map[float64]int{0: 0, 1: 1} {

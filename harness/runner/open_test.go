@@ -11,13 +11,12 @@ import (
 	"locklab/harness/metric"
 )
 
-// openly returns an open loop of some workers at a rate.
 func openly(workers int, rate harness.Rate, hold time.Duration) harness.Workload {
 	return harness.Workload{Workers: workers, Rate: rate, Hold: harness.Span{Mean: hold}, Warmup: 20 * time.Millisecond, Window: 100 * time.Millisecond}
 }
 
-// arrived returns how many arrivals of a rate an open loop must have had in its window, give or
-// take what chance does to a Poisson process, five deviations.
+// arrived checks that the number of arrivals in the window fits the rate, within five
+// standard deviations of a Poisson process.
 func arrived(t *testing.T, r *harness.Result) {
 	t.Helper()
 	if r.Open == nil {
@@ -29,7 +28,7 @@ func arrived(t *testing.T, r *harness.Result) {
 	}
 }
 
-// unowned fails t if r says which worker did what.
+// unowned fails t if r attributes acquisitions to workers.
 func unowned(t *testing.T, r *harness.Result) {
 	t.Helper()
 	if len(r.Owners) > 0 || len(r.Slices) > 0 || r.Handovers > 0 || len(r.Handover) > 0 || r.Unserved > 0 {
@@ -56,13 +55,13 @@ func kindsOf(r *harness.Result) (kinds []string) {
 	return kinds
 }
 
-// TestOpenLocal: arrivals come as they are drawn, and each that is timed has a wait.
+// TestOpenLocal: arrivals follow the schedule, and each timed one has a wait.
 func TestOpenLocal(t *testing.T) {
 	even := openly(3, 20_000, 5*time.Microsecond)
 	even.Arrivals, even.Pin = harness.Even, harness.PinThread
 	data := openly(4, 50_000, 0)
 	data.Section = harness.SectionMap
-	rare := openly(4, 100, 5*time.Microsecond) // so rare that workers sleep
+	rare := openly(4, 100, 5*time.Microsecond) // few, so workers sleep
 	for _, w := range []harness.Workload{openly(2, 20_000, 5*time.Microsecond), openly(1, 1_000_000, 0), even, data, rare} {
 		t.Run(w.Name(), func(t *testing.T) {
 			r := measureLocal(t, good, w)
@@ -87,8 +86,8 @@ func TestOpenLocal(t *testing.T) {
 	})
 }
 
-// TestRareAreTimed: where no arrival came in a short warm-up, each of the few that come after it
-// is timed.
+// TestRareAreTimed: if no arrival came in a short warm-up, each of the few later ones is
+// timed.
 func TestRareAreTimed(t *testing.T) {
 	w := openly(2, 100, 0)
 	w.Warmup, w.Arrivals = time.Microsecond, harness.Even
@@ -103,8 +102,8 @@ func TestRareAreTimed(t *testing.T) {
 	}
 }
 
-// TestOverload: a lock that is asked for five times what it can grant grants what it
-// can, and what it does not grant counts as waits that last until the end.
+// TestOverload: a lock at five times its capacity grants what it can. Each ungranted
+// acquisition counts as a wait until the end.
 func TestOverload(t *testing.T) {
 	w := openly(4, 5_000, time.Millisecond)
 	check := func(r *harness.Result) {
@@ -113,15 +112,15 @@ func TestOverload(t *testing.T) {
 			t.Fatalf("violations %v", r.Violations)
 		}
 		arrived(t, r)
-		// It holds for a millisecond, so in 100 it can grant 100, and one that is cut. The
-		// processor can be 5 % faster than when the work was calibrated.
+		// It holds for a millisecond, so in 100 it can grant 100, plus a partial one. The
+		// processor can be 5 % faster than at the calibration of the work.
 		if most := uint64(1.05*r.Elapsed.Seconds()*1000) + 1; r.Ops > most || r.Open.Backlog < r.Open.Offered-most {
 			t.Errorf("%d of %d acquisitions were granted, %d wait at the end; at most %d could be", r.Ops, r.Open.Offered, r.Open.Backlog, most)
 		}
 		if n := r.Wait.Count(); n != int64(r.Open.Offered) {
 			t.Errorf("%d waits of %d arrivals", n, r.Open.Offered)
 		}
-		// Of the arrivals of the first half, four in five still wait at the end.
+		// Of the arrivals in the first half, four in five still wait at the end.
 		if p50 := r.Wait.Quantile(0.5); p50 < 30e6 {
 			t.Errorf("half of the waits take at most %v", time.Duration(p50))
 		}
@@ -142,7 +141,7 @@ func measureOpen(t *testing.T, s *shelf, w harness.Workload) *harness.Result {
 	return res
 }
 
-// TestOpenRemote: the same of a lock kept by servers.
+// TestOpenRemote is TestOpenLocal for a distributed lock.
 func TestOpenRemote(t *testing.T) {
 	r := measureOpen(t, new(shelf), openly(16, 2_000, 50*time.Microsecond))
 	if len(r.Violations) > 0 {
@@ -158,9 +157,7 @@ func TestOpenRemote(t *testing.T) {
 	}
 }
 
-// TestLoadDoubts: what the arrivals show to be wrong with a result, and no more.
-// TestMeet: before the drive every worker has taken the lock twice, however few arrivals
-// there are.
+// TestMeet: before the drive every worker has taken the lock twice, even with few arrivals.
 func TestMeet(t *testing.T) {
 	const workers = 16
 	s := new(shelf)
@@ -170,6 +167,7 @@ func TestMeet(t *testing.T) {
 	}
 }
 
+// TestLoadDoubts checks the warnings from arrivals, and that there are no others.
 func TestLoadDoubts(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -195,16 +193,16 @@ func TestLoadDoubts(t *testing.T) {
 	}
 }
 
-// TestPool: a loop with too few workers says so, and one with more has fewer arrivals
-// that find none free.
+// TestPool: a loop with too few workers has a warning, and more workers mean fewer arrivals
+// without a free worker.
 func TestPool(t *testing.T) {
-	// One acquisition in 5 ms on average, which takes 2 ms: two in five come while it lasts.
+	// One acquisition in 5 ms on average takes 2 ms: two in five come while it lasts.
 	w := openly(1, 200, 2*time.Millisecond)
 	w.Window = 400 * time.Millisecond
 	few := measureOpen(t, new(shelf), w)
 	w.Workers = 64
 	enough := measureOpen(t, new(shelf), w)
-	// A machine that does not run the holder in time makes a hold of 2 ms one of 5.
+	// If the machine does not run the holder in time, a hold of 2 ms becomes one of 5 ms.
 	if kinds := kindsOf(few); few.Open.Late < 10 || !slices.Contains(kinds, "pool") && !slices.Contains(kinds, "overload") {
 		t.Errorf("with one worker %d of %d arrivals were late, warnings %v", few.Open.Late, few.Open.Offered, few.Warnings)
 	}
@@ -213,7 +211,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestDeadline: what has not got the lock in time is dropped, counts as a wait of the
+// TestDeadline: an acquisition that misses its deadline is dropped, counts as a wait of the
 // deadline, and leaves the lock to others.
 func TestDeadline(t *testing.T) {
 	w := openly(32, 1_000, 5*time.Millisecond)
@@ -224,7 +222,7 @@ func TestDeadline(t *testing.T) {
 			t.Fatalf("%s: violations %v", name, r.Violations)
 		}
 		arrived(t, r)
-		// One in 5 ms at most is served, of those that come about every millisecond.
+		// At most one in 5 ms is served; about one arrives every millisecond.
 		if served := uint64(r.Elapsed/(5*time.Millisecond)) + 1; r.Ops > served || r.Ops == 0 || r.Open.Dropped < r.Open.Offered/2 {
 			t.Errorf("%s: %d served, %d of %d dropped", name, r.Ops, r.Open.Dropped, r.Open.Offered)
 		}
@@ -259,8 +257,8 @@ func TestOpenByNumber(t *testing.T) {
 	}
 }
 
-// TestOpenElsewhere: a lock whose workers run in another process, which has no open loop,
-// is driven from here, with a warning.
+// TestOpenElsewhere: a lock whose workers run in another process without an open loop is
+// driven from here, with a warning.
 func TestOpenElsewhere(t *testing.T) {
 	v := new(shelf).variant(harness.Traits{})
 	v.Loop = func(_ context.Context, _ harness.Endpoint, _ string, w harness.Workload) (*harness.LoopLog, error) {

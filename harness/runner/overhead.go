@@ -10,12 +10,10 @@ import (
 	"locklab/harness/stat"
 )
 
-// Overhead measures what the loop around a local lock costs, in some
-// milliseconds: the loop that measures, driven by one worker with a lock that
-// does nothing, bare, with the owner log in a burst, and with each acquisition
-// timed; and a lock that does something, called directly and through
-// sync.Locker. The five are sampled alternately, and each figure is the median
-// of its samples.
+// Overhead measures the cost of the loop around a local lock, in some milliseconds. One
+// worker runs the measuring loop with a lock that does nothing: bare, with the owner log in
+// a burst, and with each acquisition timed. It also calls a real lock directly and through
+// sync.Locker. The five samples alternate, and each figure is the median.
 func (in *Instruments) Overhead() harness.Overhead {
 	const samples = 31
 	var bare, log, timing, direct, locker []float64
@@ -23,7 +21,7 @@ func (in *Instruments) Overhead() harness.Overhead {
 	ns := make([]float64, len(kinds))
 	for i := range samples + 1 {
 		for j := range kinds {
-			k := (i + j) % len(kinds) // the first pays for what was before
+			k := (i + j) % len(kinds) // rotates, since the first pays for earlier work
 			ns[k] = kinds[k].sample(in)
 		}
 		if i == 0 {
@@ -39,9 +37,9 @@ func (in *Instruments) Overhead() harness.Overhead {
 		Direct: stat.Median(direct), Locker: stat.Median(locker)}
 }
 
-// A benchKind is what is measured. The first three are iterations of the loop,
-// each with the costs of those before it; the others are acquisitions without
-// the loop.
+// A benchKind is the subject of a measurement. The first three are iterations of the loop,
+// each including the costs of the previous ones; the others are acquisitions without the
+// loop.
 type benchKind int
 
 const (
@@ -52,7 +50,7 @@ const (
 	lockerCalls
 )
 
-// A bench is a worker without contention and with a lock that does nothing.
+// A bench is an uncontended worker with a lock that does nothing.
 type bench struct {
 	kind benchKind
 	w    *localWorker
@@ -70,8 +68,7 @@ func (in *Instruments) bench(kind benchKind) *bench {
 	return &bench{kind: kind, w: w, s: s, lock: noLock{}}
 }
 
-// sample returns the time of one acquisition in ns, the mean of a burst of the
-// owner log.
+// sample returns the time of one acquisition in ns, the mean of a burst of the owner log.
 func (b *bench) sample(in *Instruments) float64 {
 	b.s.base = b.s.n // so that the log keeps all acquisitions
 	start := in.Clock.Now()
@@ -91,14 +88,14 @@ type noLock struct{}
 func (noLock) Lock()   {}
 func (noLock) Unlock() {}
 
-// A wordLock is the least that a lock can be: one worker's test-and-set lock.
+// A wordLock is a minimal lock: one worker's test-and-set lock.
 type wordLock struct {
 	_    atomics.CacheLinePad
 	held atomics.Uint32
 	_    atomics.CacheLinePad
 }
 
-// Lock is small enough to be inlined, as those of the lab's spin locks are.
+// Lock is small enough to be inlined, like the lab's spin locks.
 func (l *wordLock) Lock() {
 	if !l.held.CompareAndSwap(0, 1) {
 		l.wait()
@@ -113,7 +110,7 @@ func (l *wordLock) wait() {
 
 func (l *wordLock) Unlock() { l.held.StoreRelease(0) }
 
-// callDirectly acquires and releases a lock whose type the compiler knows.
+// callDirectly acquires and releases a lock whose type the compiler can see.
 //
 //go:noinline
 func callDirectly(l *wordLock, n int) {
@@ -124,8 +121,8 @@ func callDirectly(l *wordLock, n int) {
 	}
 }
 
-// callLocker acquires and releases a lock whose type it must not learn: it is not
-// inlined where the compiler would see it.
+// callLocker acquires and releases a lock whose type the compiler cannot see, since it is
+// not inlined.
 //
 //go:noinline
 func callLocker(l sync.Locker, n int) {

@@ -10,19 +10,19 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A pacer is how one worker of an open loop takes arrivals, and what it notes of them.
+// A pacer takes arrivals for one worker of an open loop and records their outcome.
 type pacer struct {
 	*load
 	c     *control
 	timer *time.Timer
 
 	late, dropped uint64  // of the arrivals that count
-	gone          []int64 // when those were dropped that came not long before the window was to end, or later
-	passed        int64   // how many were dropped before
-	left          []int64 // when those samples were meant to begin that were taken and had not begun when the drive was over
+	gone          []int64 // times of drops shortly before the window was to end, or later
+	passed        int64   // number of earlier drops
+	left          []int64 // intended starts of taken samples that had not begun at the end of the drive
 	lag           recorder.Histogram
 
-	latest, index int64 // by how much an arrival was late at most, in ns, and which one it was
+	latest, index int64 // greatest delay of an arrival, in ns, and its index
 }
 
 func newPacer(d *drive) *pacer {
@@ -31,8 +31,8 @@ func newPacer(d *drive) *pacer {
 	return p
 }
 
-// take takes an arrival, and returns it and when it is meant to begin, or false if
-// the drive is over.
+// take takes an arrival and returns it with its intended start, or false if the drive is
+// over.
 func (p *pacer) take() (i, at int64, ok bool) {
 	if p.c.over() {
 		return 0, 0, false
@@ -43,8 +43,8 @@ func (p *pacer) take() (i, at int64, ok bool) {
 	return i, p.at(i), true
 }
 
-// begun notes how late, in ns, the request of arrival i begins, which is meant to begin
-// at at, and whether the worker waited for it.
+// begun records the delay lag, in ns, of the request of arrival i, intended at at. waited
+// reports whether the worker waited for the arrival.
 func (p *pacer) begun(i, at, lag int64, waited bool) {
 	switch {
 	case !p.counts(at):
@@ -58,8 +58,8 @@ func (p *pacer) begun(i, at, lag int64, waited bool) {
 	}
 }
 
-// drop notes that an arrival that was meant to begin at at is dropped; timed says
-// whether it is a sample.
+// drop records that an arrival intended at at was dropped; timed reports whether it is a
+// sample.
 func (p *pacer) drop(t *tally, at int64, timed bool) {
 	if gone := at + p.deadline; gone < p.to {
 		p.passed++
@@ -75,23 +75,23 @@ func (p *pacer) drop(t *tally, at int64, timed bool) {
 	}
 }
 
-// leave notes that the drive was over before an arrival began that was taken and is meant
-// to begin at at; timed says whether it is a sample.
+// leave records that the drive ended before a taken arrival, intended at at, began; timed
+// reports whether it is a sample.
 func (p *pacer) leave(at int64, timed bool) {
 	if timed && p.counts(at) {
 		p.left = append(p.left, at)
 	}
 }
 
-// Far ahead of an arrival a worker sleeps, and wakes so early that no timer of the
-// runtime, which may be a millisecond late, makes it late.
+// A worker sleeps if its arrival is far ahead. It wakes early enough that a timer of the
+// runtime, which may be a millisecond late, does not delay it.
 const (
 	farAhead  = int64(3 * time.Millisecond)
 	wakeAhead = int64(1500 * time.Microsecond)
 )
 
-// sleep sleeps most of the time until an arrival that is far ahead, by so many ns. It
-// returns early if the drive is over.
+// sleep sleeps most of the time until an arrival that is ahead ns away. It returns early if
+// the drive is over.
 func (p *pacer) sleep(ahead int64) {
 	p.timer.Reset(time.Duration(ahead - wakeAhead))
 	select {
@@ -101,16 +101,16 @@ func (p *pacer) sleep(ahead int64) {
 	}
 }
 
-// yields reports whether a worker that waits for its arrival has to give way to other
-// workers, because there are more of them than processors.
+// yields reports whether a waiting worker must yield to others, because there are more
+// workers than processors.
 func yields(w harness.Workload) bool { return w.Workers > runtime.GOMAXPROCS(0) }
 
-// settle returns what became of the arrivals of d, whose workers are back, and adds the
-// waits of those that no worker took to a tally: until the window ended.
+// settle returns the outcome of the arrivals of d, whose workers have returned. It adds the
+// waits of arrivals that no worker took to a tally, up to the end of the window.
 func (d *drive) settle(pacers []*pacer) *harness.OpenLoop {
 	l := d.load
 	end := d.t1.at - l.began
-	last, due := l.before(min(l.to, end)), l.before(end) // of those that count, and of all
+	last, due := l.before(min(l.to, end)), l.before(end) // arrivals that count, and all
 	o := &harness.OpenLoop{Offered: uint64(last - l.before(l.from)), Span: time.Duration(l.to - l.from)}
 	if d.limit.Ops > 0 {
 		last, due = l.total, l.total
@@ -150,8 +150,8 @@ func (d *drive) settle(pacers []*pacer) *harness.OpenLoop {
 	return o
 }
 
-// waiting adds to a tally the waits of arrivals before the last that no worker took, or
-// that had not begun when the drive was over: until the window ended.
+// waiting adds the unfinished waits before arrival last to a tally, up to the end of the
+// window: arrivals that no worker took, or that had not begun at the end of the drive.
 func (d *drive) waiting(pacers []*pacer, last, end int64) {
 	l := d.load
 	wait, gaps := &d.tallies[0].wait, newSampler(d, -1)
@@ -176,17 +176,17 @@ func (d *drive) waiting(pacers []*pacer, last, end int64) {
 	}
 }
 
-// What is wrong with an open loop, as shares.
+// Limits for warnings about an open loop, as shares.
 const (
-	leastServed = 0.95 // of the rate that was offered, below which the lock does not keep up
-	mostLate    = 0.01 // of the arrivals, above which workers were too few
-	mostLag     = 0.5  // of the 99th percentile of the waits, above which it is the loop's
+	leastServed = 0.95 // of the offered rate; below it the lock does not keep up
+	mostLate    = 0.01 // of the arrivals; above it workers were too few
+	mostLag     = 0.5  // of the 99th percentile of the waits; above it the loop dominates
 )
 
-// fewWaiting is how many acquisitions may wait at the end of a window by chance.
+// fewWaiting is the number of acquisitions that may wait at the end of a window by chance.
 const fewWaiting = 10
 
-// loadDoubts returns what the arrivals of r show to be wrong with it.
+// loadDoubts returns warnings from the arrivals of r.
 func loadDoubts(r *harness.Result) (ws []harness.Warning) {
 	o := r.Open
 	offered, achieved := float64(o.Offered)/o.Span.Seconds(), float64(r.Ops)/r.Elapsed.Seconds()

@@ -17,12 +17,12 @@ type Case struct {
 	Lock     *harness.Variant
 	Workload harness.Workload
 
-	// Sought says that the rate of Workload is, or is to be, chosen by the knee of the
-	// lock: see [Plan.Seek]. As long as it is to be, it is 0.
+	// Sought means that the search for the saturation point of the lock chooses the rate of
+	// Workload: see [Plan.Seek]. Until then the rate is 0.
 	Sought bool
 }
 
-// Site returns what servers the case needs.
+// Site returns the servers that the case needs.
 func (c Case) Site() harness.Site { return c.Lock.Traits.Site(c.Workload) }
 
 // Name returns the case's benchmark name, such as
@@ -35,8 +35,8 @@ func (c Case) Name() string {
 	return name
 }
 
-// A Plan is what a run will measure: every case once a round, each time in a
-// fresh process, in an order shuffled anew in every round.
+// A Plan is the cases of a run: every case once per round, each time in a fresh process, in
+// an order shuffled in every round.
 type Plan struct {
 	Cases     []Case
 	Rounds    int
@@ -44,36 +44,34 @@ type Plan struct {
 	RunID     string                            // names this run's locks on the servers
 	Endpoints map[harness.Site]harness.Endpoint // for the remote locks among Cases
 
-	// Trips is what the remote locks among Cases do with the network, by their names:
-	// it goes into their results. Those that are missing have none.
+	// Trips are the counted requests and round trips of the remote locks among Cases, by
+	// name; the results contain them. A missing lock has no counts.
 	Trips map[string]*harness.Trips
 
-	// OpenEvery, if more than 1, leaves open loops out of all rounds but the first of
-	// every so many: quantiles are of all rounds together and need fewer of them.
+	// OpenEvery, if more than 1, restricts open loops to the first of every OpenEvery
+	// rounds: their quantiles pool all rounds and need fewer of them.
 	OpenEvery int
 
-	// Done says which cases and rounds an earlier run has measured, so that this
-	// one does not; nil says none.
+	// Done reports whether an earlier run has measured a case in a round, so that this one
+	// skips it; nil skips nothing.
 	Done func(c Case, round int) bool
 
-	// Budget, if not 0, is how long Run may take. After each round Run plans
-	// anew how many rounds fit, by what those behind it took: at least Least and
-	// at most Most. Rounds is then what it begins with.
+	// Budget, if not 0, limits the duration of Run. After each round Run adjusts the number
+	// of rounds to the pace so far, within Least and Most. It begins with Rounds.
 	Budget      time.Duration
 	Least, Most int
 
-	// Patience is how much longer than its estimate a measuring process may
-	// take before it counts as hung; 0 is one minute, which covers a loaded
-	// machine and workers that take their time.
+	// Patience is the time after its estimate when a measuring process counts as hung; 0 is
+	// one minute, which covers a loaded machine and slow workers.
 	Patience time.Duration
 
-	// Together, if not nil, are the other processes that measure this plan: the cases have
-	// ranks, and this process has its part of each of their workers, clients and rates. A
-	// result is that of the part.
+	// Together, if not nil, connects the other processes that measure this plan. The cases
+	// have ranks, and this process runs its share of their workers, clients and rates. A
+	// result covers only that share.
 	Together Together
 
-	// cost is what a process costs, as a multiple of what its constants say, by
-	// the servers that keep its lock: see Probe.
+	// cost is the measured cost of a process as a multiple of its constants, by the servers
+	// of its lock: see Probe.
 	cost map[harness.Site]float64
 	exe  string // the program that measures; "" is this one
 }
@@ -115,7 +113,7 @@ func (p *Plan) Validate() error {
 	return nil
 }
 
-// ready is Validate of a plan that is to be measured.
+// ready is Validate for a plan that is about to be measured.
 func (p *Plan) ready() error {
 	if p.Unknown() {
 		return fmt.Errorf("%w: the rates of some cases are to be found yet", harness.ErrUsage)
@@ -123,31 +121,32 @@ func (p *Plan) ready() error {
 	return p.Validate()
 }
 
-// Progress is how far a run has come.
+// Progress is the progress of a run.
 type Progress struct {
 	Case        Case
 	Round       int // 0 is the first
-	Rounds      int // planned, as of now
-	Done, Total int // cases, over all rounds, with those that an earlier run has measured
+	Rounds      int // current plan
+	Done, Total int // cases, over all rounds, including those of an earlier run
 	Left        time.Duration
 	Result      *harness.Result // of Case; nil before it is measured, and if it was lost
-	Lost        error           // why the processes that measured Case ended without a result
+	Lost        error           // the reason why the processes that measured Case gave no result
 }
 
-// maxLost is after how many cases in a row that gave no result, though each was
-// tried twice, a run ends: then it is not the cases.
+// maxLost is the number of consecutive cases without a result, each tried twice, that ends
+// a run: the cause is then not the cases.
 const maxLost = 5
 
-// ErrGaveUp ends a run in which five cases in a row gave no result. All that it
-// measured, and each of these losses, was reported before.
+// ErrGaveUp ends a run in which five consecutive cases gave no result. Everything measured,
+// and each of these losses, has been reported.
 var ErrGaveUp = errors.New("runner: gave up")
 
-// Run measures p. It calls report before each case and again with the result
-// after it, and stops at the first error of report or when ctx ends, which it
-// returns; what was reported until then is complete. A case whose process is
-// killed from outside is tried once more, which its result says, and then
-// reported as lost; one whose process cannot measure is lost; too many lost ones
-// in a row are ErrGaveUp. A lock that ends its process has broken a promise,
+// Run measures p. It calls report before each case and again with the result after it. It
+// stops at the first error of report, or when ctx ends, and returns the error; everything
+// reported so far is complete.
+//
+// A case whose process is killed from outside is tried once more, which its result records,
+// and then reported as lost. A case whose process cannot measure is lost. Too many
+// consecutive losses are ErrGaveUp. A lock that ends its process has violated a promise,
 // which is its result.
 func (p *Plan) Run(ctx context.Context, report func(Progress) error) error {
 	if err := p.ready(); err != nil {
@@ -196,10 +195,10 @@ func (p *Plan) Run(ctx context.Context, report func(Progress) error) error {
 	return nil
 }
 
-// RoundsOf returns in how many of rounds rounds p measures c.
+// RoundsOf returns the number of rounds, out of rounds, in which p measures c.
 func (p *Plan) RoundsOf(c Case, rounds int) int { return c.Workload.RoundsOf(rounds, p.OpenEvery) }
 
-// Total returns how many measurements p is, over all its rounds.
+// Total returns the number of measurements of p over all its rounds.
 func (p *Plan) Total() int { return p.total(p.Rounds) }
 
 func (p *Plan) total(rounds int) (n int) {
@@ -215,7 +214,7 @@ func (p *Plan) due(c Case, round int) bool { return p.RoundsOf(c, round+1) > p.R
 // has reports whether an earlier run has measured c in round.
 func (p *Plan) has(c Case, round int) bool { return p.Done != nil && p.Done(c, round) }
 
-// measureTwice is measure, once more if the process was killed from outside.
+// measureTwice is measure, repeated once if the process was killed from outside.
 func (p *Plan) measureTwice(ctx context.Context, c Case, known calibration, round, serial int) (*harness.Result, error) {
 	res, err := p.measure(ctx, c, known, round, serial)
 	var first *lostError
@@ -236,7 +235,6 @@ func (p *Plan) order(round, n int) []int {
 	return rand.New(rand.NewPCG(p.Seed, uint64(round))).Perm(n)
 }
 
-// measure runs one case in a fresh process.
 func (p *Plan) measure(ctx context.Context, c Case, known calibration, round, serial int) (*harness.Result, error) {
 	s := spec{
 		Lock: c.Lock.Name, Workload: c.Workload.Part(0), Round: round, Seed: p.Seed + uint64(serial)<<32,
@@ -263,7 +261,6 @@ func (p *Plan) measure(ctx context.Context, c Case, known calibration, round, se
 	return res, err
 }
 
-// access returns the access to the servers of c.
 func (p *Plan) access(c Case) Access {
 	if site := c.Site(); site.Kind != "" {
 		return NewAccess(p.Endpoints[site])
@@ -281,7 +278,7 @@ func (p *Plan) Needs() (kinds []string) {
 	return kinds
 }
 
-// Sites returns what servers the plan's cases need, each once.
+// Sites returns the servers that the plan's cases need, each once.
 func (p *Plan) Sites() (sites []harness.Site) {
 	for _, c := range p.Cases {
 		if s := c.Site(); s.Kind != "" && !slices.Contains(sites, s) {

@@ -13,8 +13,8 @@ import (
 	"locklab/internal/child"
 )
 
-// TestHungProcess shows that a lock which hangs its process becomes a finding, and that
-// one whose clients do not connect in time does not: it was never asked for.
+// TestHungProcess: a lock that hangs its process is a finding. A lock whose clients do not
+// connect in time is not: it was never requested.
 func TestHungProcess(t *testing.T) {
 	for _, c := range []struct {
 		lock  *harness.Variant
@@ -23,7 +23,7 @@ func TestHungProcess(t *testing.T) {
 		t.Run(c.lock.Name, func(t *testing.T) {
 			t.Parallel()
 			p := plan(1, c.lock)
-			p.Cases[0].Workload.Window, p.Patience = time.Millisecond, 4*time.Second // for the process to get so far
+			p.Cases[0].Workload.Window, p.Patience = time.Millisecond, 4*time.Second // time for the process to reach the lock
 			var got []harness.Violation
 			var lost error
 			err := p.Run(t.Context(), func(at Progress) error {
@@ -40,7 +40,7 @@ func TestHungProcess(t *testing.T) {
 	}
 }
 
-// TestKillHung: a process is killed when it could have run for the limit, and not before.
+// TestKillHung: a process is killed once it could have run for the limit, and not before.
 func TestKillHung(t *testing.T) {
 	for share, want := range map[float64]bool{0: false, 1: true} {
 		cmd := exec.Command("sleep", "0.3")
@@ -71,8 +71,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestOrphan shows that a measuring process ends when its parent does, whose
-// end closes the pipe.
+// TestOrphan: a measuring process ends with its parent, whose end closes the pipe.
 func TestOrphan(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {

@@ -14,49 +14,49 @@ import (
 	"locklab/internal/machine"
 )
 
-// Together is how the processes that share the cases of a plan, its ranks, come to
-// measure them at the same time. Each has a plan of its own, which is the same but for this.
+// Together connects the processes that measure the cases of a plan at the same time, its
+// ranks. Each has its own plan, which differs only in this field.
 type Together interface {
-	// Rank returns which of the ranks this is.
+	// Rank returns the number of this rank.
 	Rank() int
 
-	// Begin waits until each rank has come to this point, which every rank names alike. With
-	// failed this rank says that it cannot go on; then none does, and it is an error for
-	// all, which says which rank and why.
+	// Begin waits until each rank has reached the same point, under the same name. If
+	// failed is set, this rank cannot continue. Then no rank continues, and all get an
+	// error with that rank and the reason.
 	//
-	// If exact is set it returns when all go on, a time of [machine.Monotonic], perhaps
-	// in the past if this rank came to know of it late; else each goes on at once.
+	// If exact is set, Begin returns the time when all continue, by [machine.Monotonic]. It
+	// may be in the past if this rank received it late. Otherwise each rank continues at
+	// once.
 	Begin(ctx context.Context, point string, exact bool, failed error) (int64, error)
 
-	// Clock fills in what of r is about this process and its clock since the last time that it was
-	// asked, or since the ranks came together first.
+	// Clock sets the fields of r about this process and its clock, for the time since the
+	// last call or since the ranks first met.
 	Clock(ctx context.Context, r *harness.Rank)
 }
 
-// The points of a case to which all ranks come together.
+// The points of a case where all ranks meet.
 const (
-	pointServers = "servers" // it has read the meters of the servers; none has a client of the lock yet
+	pointServers = "servers" // it has read the meters of the servers; no rank has a client of the lock yet
 	pointLock    = "lock"    // its clients are connected
-	pointWindow  = "window"  // its workers contend, in an open loop: are about to
+	pointWindow  = "window"  // its workers contend, or are about to in an open loop
 )
 
-// points are all of them, in order.
 var points = []string{pointServers, pointLock, pointWindow}
 
-// tail is how long a rank's workers go on after its window, so that those of others, which
-// end a little later, have all their contenders until they do.
+// tail is the time that a rank's workers continue after its window. Windows of other ranks,
+// which end a little later, thus keep all contenders to their end.
 const tail = 50 * time.Millisecond
 
-// A meeting is how a measuring process comes to the points of its case, through the
-// process that started it, which knows the other ranks. Its nil is that of a process that has
-// a case for itself.
+// A meeting lets a measuring process meet the other ranks at the points of its case,
+// through its parent, which is connected to them. A nil meeting is for a process that has a
+// case alone.
 type meeting struct {
 	out    io.Writer
-	begins <-chan int64 // when to go on, by machine.Monotonic, for each point
+	begins <-chan int64 // when to continue, by machine.Monotonic, for each point
 }
 
-// begin comes to a point and waits until the time when all ranks go on from there. It returns
-// by how much it was too late.
+// begin meets at a point and waits until the time when all ranks continue. It returns the
+// delay after that time.
 func (m *meeting) begin(ctx context.Context, point string) (late time.Duration, err error) {
 	if m == nil {
 		return 0, nil
@@ -75,7 +75,7 @@ func (m *meeting) begin(ctx context.Context, point string) (late time.Duration, 
 	return time.Duration(machine.Monotonic() - at), nil
 }
 
-// agree comes to a point and returns when all ranks go on from there.
+// agree meets at a point and returns the time when all ranks continue.
 func (m *meeting) agree(ctx context.Context, point string) (at int64, err error) {
 	tell(m.out, told{Meet: point})
 	select {
@@ -86,18 +86,18 @@ func (m *meeting) agree(ctx context.Context, point string) (at int64, err error)
 	}
 }
 
-// A relay is the side of the process that starts a measuring one: it comes to the points of the
-// case with the other ranks when the measuring process says that it is there.
+// A relay is the parent's side of a meeting: it meets the other ranks when the measuring
+// process reports a point.
 type relay struct {
 	together Together
 	serial   int // of the case and round in the plan
 
 	mu     sync.Mutex
 	passed int   // points that all ranks have passed
-	err    error // why the case cannot be measured
+	err    error // the reason why the case cannot be measured
 }
 
-// pass comes to the next point with all other ranks.
+// pass meets all other ranks at the next point.
 func (r *relay) pass(ctx context.Context, failed error) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,9 +119,10 @@ func (r *relay) pass(ctx context.Context, failed error) (int64, error) {
 	return at, nil
 }
 
-// end is called when the measuring process has ended, with what it failed by, or nil. If other
-// ranks still wait for it at a point, they are told. It returns why this rank has no
-// result, if that is so: that another one could not measure is why its own process ended.
+// end must be called at the end of the measuring process, with its error or nil. If other
+// ranks still wait for it at a point, they get the error. It returns the reason why this
+// rank has no result, or nil. The reason may be another rank's failure, which ended this
+// rank's process.
 func (r *relay) end(ctx context.Context, failed error) error {
 	r.mu.Lock()
 	err, left := r.err, r.passed < len(points)
@@ -131,17 +132,17 @@ func (r *relay) end(ctx context.Context, failed error) error {
 	}
 	if left {
 		why := failed
-		if why == nil { // it has a result nonetheless, such as that the lock is broken
+		if why == nil { // it has a result anyway, such as a violation
 			why = errors.New("its process ended before the window")
 		}
-		_, _ = r.pass(ctx, why) // which says why, and nothing new to this rank
+		_, _ = r.pass(ctx, why) // it passes on the reason, and nothing new for this rank
 	}
 	return failed
 }
 
-// watch returns what a measuring process is to print to: it comes to the points that the process
-// comes to, writes to in when to go on, and what else the process says to out. Where
-// there is no going on it closes in, which ends the process.
+// watch returns a writer for the output of a measuring process. It forwards lines to out,
+// meets the other ranks at each point in them, and writes the start time to in. If the case
+// cannot continue it closes in, which ends the process.
 func (r *relay) watch(ctx context.Context, out io.Writer, in io.WriteCloser) *relayWriter {
 	w := &relayWriter{out: out, at: make(chan struct{}, len(points)), over: make(chan struct{})}
 	go func() {
@@ -158,15 +159,14 @@ func (r *relay) watch(ctx context.Context, out io.Writer, in io.WriteCloser) *re
 	return w
 }
 
-// A relayWriter writes lines on, but for those that come to a point.
+// A relayWriter forwards lines, except those that report a point.
 type relayWriter struct {
 	out  io.Writer
-	line []byte        // that has not ended
-	at   chan struct{} // has one for each point to which the process has come
-	over chan struct{} // closed when none of them is waited at any more
+	line []byte        // an incomplete line
+	at   chan struct{} // one value for each point that the process reaches
+	over chan struct{} // closed when no point is waited for
 }
 
-// Write implements io.Writer.
 func (w *relayWriter) Write(text []byte) (int, error) {
 	w.line = append(w.line, text...)
 	for {
@@ -189,18 +189,18 @@ func (w *relayWriter) Write(text []byte) (int, error) {
 	}
 }
 
-// close is called when the process has ended.
+// close must be called when the process has ended.
 func (w *relayWriter) close() {
 	close(w.at)
 	<-w.over
 }
 
-// mostPoint is more than a line takes that comes to a point.
+// mostPoint is a limit above the length of a line that reports a point.
 const mostPoint = 100
 
-// part fills in what of res, a measuring process's, is about this rank.
+// part sets the fields of res, from a measuring process, that describe this rank.
 func (p *Plan) part(ctx context.Context, res *harness.Result, w harness.Workload) {
-	if len(res.Ranks) == 0 { // it has come to no window
+	if len(res.Ranks) == 0 { // it has reached no window
 		res.Ranks = make([]harness.Rank, 1)
 	}
 	r := &res.Ranks[0]
@@ -210,7 +210,7 @@ func (p *Plan) part(ctx context.Context, res *harness.Result, w harness.Workload
 	res.Workload = w
 }
 
-// ranked fills in what the measuring process knows of its rank.
+// ranked sets the fields of the rank that the measuring process can compute.
 func ranked(r *harness.Result, d *drive, holds []harness.Hold) {
 	zero := machine.MonotonicAt(d.epoch)
 	rank := harness.Rank{Zero: zero, Opened: zero + d.t0.at, Closed: zero + d.t1.at, Late: int64(d.late)}
@@ -227,5 +227,5 @@ func ranked(r *harness.Result, d *drive, holds []harness.Hold) {
 	}
 }
 
-// mostHolds is how many acquisitions of a window a rank keeps: some megabytes on disk.
+// mostHolds limits the stored acquisitions of a window per rank: some megabytes on disk.
 const mostHolds = 1 << 18

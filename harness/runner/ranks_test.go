@@ -17,12 +17,12 @@ import (
 	"locklab/internal/machine"
 )
 
-// A fileLock is a remote lock that processes share without a server: flock(2) of a file,
+// A fileLock is a remote lock that processes share without a server: flock(2) on a file
 // named by the key.
 type fileLock struct {
 	path  string
 	open  bool // lets every worker in
-	picky int  // does not let workers from this number on join, if not 0
+	picky int  // rejects workers from this number on, if not 0
 }
 
 func (l fileLock) variant(name string) *harness.Variant {
@@ -35,7 +35,7 @@ func (l fileLock) variant(name string) *harness.Variant {
 		}}
 }
 
-// The locks that the measuring processes of the tests of ranks have.
+// The locks of the measuring processes in the tests of ranks.
 var (
 	shared     = fileLock{}.variant("shared")
 	unshared   = fileLock{open: true}.variant("unshared")
@@ -87,7 +87,7 @@ func (fileLease) Done() <-chan struct{}       { return nil }
 func (fileLease) Err() error                  { return nil }
 func (fileLease) Deadline() (time.Time, bool) { return time.Time{}, false }
 
-// A gathering is where the ranks of a test meet: in one process.
+// A gathering connects the ranks of a test in one process.
 type gathering struct {
 	mu     sync.Mutex
 	ranks  int
@@ -142,7 +142,8 @@ func (s seat) Clock(_ context.Context, r *harness.Rank) {
 	r.Host, r.PID, r.Clock, r.Offset, r.Error = "here", os.Getpid(), "test", 0, 5
 }
 
-// measureRanks measures one case of v by ranks ranks and returns what each reported last.
+// measureRanks measures one case of v with several ranks and returns the last report of
+// each.
 func measureRanks(ctx context.Context, t *testing.T, v *harness.Variant, w harness.Workload) (*gathering, []Progress, []error) {
 	t.Helper()
 	b := &gathering{ranks: w.Ranks, points: make(map[string]*gatheringPoint)}
@@ -161,7 +162,7 @@ func measureRanks(ctx context.Context, t *testing.T, v *harness.Variant, w harne
 	return b, last, errs
 }
 
-// checkPart checks what a result says of the rank that has measured it.
+// checkPart checks the fields about the measuring rank in a result.
 func checkPart(t *testing.T, rank int, r *harness.Result, w harness.Workload) {
 	t.Helper()
 	k := r.Ranks[0]
@@ -177,8 +178,8 @@ func checkPart(t *testing.T, rank int, r *harness.Result, w harness.Workload) {
 	}
 }
 
-// TestRanks: ranks measure their parts of a case at one time, and what each says of its holds
-// shows whether the lock let in one at a time over all of them.
+// TestRanks: ranks measure their parts of a case at the same time. The holds of all ranks
+// together show whether the lock was exclusive.
 func TestRanks(t *testing.T) {
 	w := harness.Workload{Workers: 3, Ranks: 2, Hold: harness.Span{Mean: 20 * time.Microsecond}, Think: harness.Span{Mean: 200 * time.Microsecond}, Warmup: 5 * time.Millisecond, Window: 300 * time.Millisecond}
 	for _, c := range []struct {
@@ -186,11 +187,11 @@ func TestRanks(t *testing.T) {
 		lock    *harness.Variant
 		workers int
 		rate    harness.Rate
-		holds   bool // one at a time
+		holds   bool // the lock is exclusive
 	}{
 		{"closed", shared, 3, 0, true},
 		{"open", shared, 3, 400, true},
-		{"broken", unshared, 2, 0, false}, // but each rank by itself sees nothing
+		{"broken", unshared, 2, 0, false}, // but each rank alone sees nothing
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := w
@@ -225,7 +226,8 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestRanksFail: where one rank cannot measure, none waits for it, and each says which it was.
+// TestRanksFail: if one rank cannot measure, none waits for it, and each reports which one
+// it was.
 func TestRanksFail(t *testing.T) {
 	w := harness.Workload{Workers: 4, Ranks: 2, Window: 50 * time.Millisecond}
 	b, last, errs := measureRanks(t.Context(), t, exclusive3, w)
@@ -247,8 +249,8 @@ func TestRanksFail(t *testing.T) {
 	}
 }
 
-// TestRanksBroken: a lock that breaks a promise in one rank before the window has that for its
-// result there, and the other rank is told that there is none.
+// TestRanksBroken: if a lock violates a promise in one rank before the window, that is the
+// rank's result. The other rank learns that there is no result.
 func TestRanksBroken(t *testing.T) {
 	w := harness.Workload{Workers: 3, Ranks: 2, Warmup: 100 * time.Millisecond, Window: 50 * time.Millisecond}
 	_, last, errs := measureRanks(t.Context(), t, unshared, w)
@@ -260,7 +262,7 @@ func TestRanksBroken(t *testing.T) {
 	}
 }
 
-// TestRanksLocal: a lock in this process is of one rank.
+// TestRanksLocal: a lock inside a process has one rank only.
 func TestRanksLocal(t *testing.T) {
 	w := workload(2)
 	w.Ranks = 2

@@ -8,10 +8,10 @@ import (
 	"locklab/harness"
 )
 
-// release gives lease back. An Unlock may return before its servers have answered, and go
-// on in the background: where thousands of clients join at once a server is busy with them
-// for longer than a library waits. The lease says what becomes of it; it is waited for at
-// most half as long as workers are, so that the error is told and not that they are stuck.
+// release gives lease back. An Unlock may return before its servers have answered, and
+// continue in the background: a server that thousands of clients join is busy for longer
+// than a library waits. release then waits for the end of the lease. It waits half as long
+// as the patience with workers, so that the error is reported rather than stuck workers.
 func release(ctx context.Context, lease harness.Lease, patience time.Duration) error {
 	err := lease.Unlock(ctx)
 	if err == nil || errors.Is(err, harness.ErrNotHeld) || lease.Err() != nil || lease.Done() == nil {

@@ -10,7 +10,7 @@ import (
 	"locklab/harness"
 )
 
-// A tardy lease is one whose Unlock fails at once: what becomes of it shows later.
+// A tardy lease fails its Unlock at once and ends later.
 type tardy struct {
 	done       chan struct{}
 	says, ends error
@@ -37,8 +37,9 @@ func (l *tardy) Token() uint64               { return 0 }
 func (l *tardy) Done() <-chan struct{}       { return l.done }
 func (l *tardy) Deadline() (time.Time, bool) { return time.Time{}, false }
 
-// TestRelease: an Unlock that goes on in the background is no error if the lock is released
-// in the end; one that does not end, that loses the lock, or that has lost it is.
+// TestRelease: an Unlock that continues in the background is no error if the lock is
+// released in the end. It is an error if the lease does not end, or the lock is lost before
+// or after.
 func TestRelease(t *testing.T) {
 	unanswered := errors.New("no answer yet")
 	for _, test := range []struct {
@@ -63,14 +64,14 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// endless is a lease whose Unlock fails and whose end cannot be waited for.
+// endless is a lease whose Unlock fails and whose end cannot be observed.
 type endless struct{ shelfLease }
 
 var errEndless = errors.New("no answer ever")
 
 func (*endless) Unlock(context.Context) error { return errEndless }
 
-// TestReleaseIsJudged: a worker whose release fails for good stops, under the error rule.
+// TestReleaseIsJudged: a worker whose release finally fails stops, under the error rule.
 func TestReleaseIsJudged(t *testing.T) {
 	s := new(shelf)
 	v := s.variant(harness.Traits{})

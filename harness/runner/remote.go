@@ -13,11 +13,11 @@ import (
 	"locklab/harness/recorder"
 )
 
-// remoteLoop drives a lock kept by servers. An acquisition takes many
-// microseconds, so every one is timed and every hold is kept for the oracle.
+// remoteLoop drives a distributed lock. An acquisition takes many microseconds, so every
+// one is timed and every hold is kept for the oracle.
 type remoteLoop struct {
 	remotes  []harness.Remote
-	sessions []harness.Session // one a worker
+	sessions []harness.Session // one per worker
 }
 
 func newRemoteLoop(ctx context.Context, r *Rig) (*remoteLoop, error) {
@@ -48,7 +48,7 @@ func (l *remoteLoop) close() error {
 	return errors.Join(closeAll(l.sessions), closeAll(l.remotes))
 }
 
-// closeAll closes those of cs that are set, all at once: each may wait for a server.
+// closeAll closes the non-nil ones of cs concurrently: each may wait for a server.
 func closeAll[C interface {
 	comparable
 	Close() error
@@ -65,8 +65,8 @@ func closeAll[C interface {
 	return errors.Join(errs...)
 }
 
-// counts returns what all clients together sent and received, and whether
-// they count at all.
+// counts returns the messages that all clients sent and received, and whether they are
+// counted at all.
 func (l *remoteLoop) counts() (total harness.Counts, ok bool) {
 	for _, r := range l.remotes {
 		c, ok := r.(harness.Counter)
@@ -100,7 +100,7 @@ func (l *remoteLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	return r
 }
 
-// judge adds to r what the event logs of all workers together show.
+// judge adds to r the violations in the combined event logs of all workers.
 func (l *remoteLoop) judge(r *harness.Result, d *drive, s *remoteSection, workers []*remoteWorker) {
 	var holds []oracle.Hold
 	var failed int
@@ -132,9 +132,9 @@ func (l *remoteLoop) judge(r *harness.Result, d *drive, s *remoteSection, worker
 	}
 }
 
-// owners adds to r which worker held the lock in the window, in the order of
-// holds, and how long it lay idle between two of them. Where several may hold the lock
-// there is no one release that a grant waited for.
+// owners adds to r the owner of each hold in the window, and the idle time between two of
+// them. If several workers may hold the lock, a grant waits for no particular release, so
+// there is none.
 func owners(r *harness.Result, holds []oracle.Hold, from, to int64) {
 	var handover, wait recorder.Histogram
 	for i, h := range holds {
@@ -153,5 +153,5 @@ func owners(r *harness.Result, holds []oracle.Hold, from, to int64) {
 	r.Handover, r.HandoverWait = handover.Snapshot(), wait.Snapshot()
 }
 
-// maxRemoteOwners bounds the owner log of a remote run.
+// maxRemoteOwners limits the owner log of a remote run.
 const maxRemoteOwners = 1 << 14

@@ -13,8 +13,8 @@ import (
 	"locklab/harness"
 )
 
-// A shelf is a remote lock without a server: a channel of as many as it has
-// permits, which all its clients share. Its flags break one promise each.
+// A shelf is a remote lock without a server: a channel with one element per permit, shared
+// by all clients. Each flag violates one promise.
 type shelf struct {
 	free             chan struct{}
 	seats            int // more than the claimed permits
@@ -98,9 +98,8 @@ func TestRemote(t *testing.T) {
 	if r.Wire == nil {
 		t.Fatal("no traffic was counted")
 	}
-	// Two requests an acquisition, two clients that count the same shelf. The
-	// acquisition of each worker that an edge of the window cuts may count
-	// half.
+	// Two requests per acquisition, and two clients that count the same shelf. The
+	// acquisition of each worker that an edge of the window cuts may count half.
 	cut := float64(4 * r.Workload.Workers)
 	if got, want := float64(r.Wire.Requests), 4*float64(r.Ops); math.Abs(got-want) > 0.05*want+cut {
 		t.Errorf("%v requests for %d acquisitions, want 4 each", got, r.Ops)
@@ -131,14 +130,14 @@ func TestRemoteViolations(t *testing.T) {
 	}
 }
 
-// TestUnclaimedFence shows that tokens are judged only where a lock claims them.
+// TestUnclaimedFence: tokens are judged only if a lock claims them.
 func TestUnclaimedFence(t *testing.T) {
 	if r := measureRemote(t, &shelf{stale: true}, harness.Traits{}); len(r.Violations) > 0 {
 		t.Errorf("violations %v", r.Violations)
 	}
 }
 
-// TestPermits drives a lock that several hold together.
+// TestPermits drives a lock with several concurrent holders.
 func TestPermits(t *testing.T) {
 	s := new(shelf)
 	r := measureRemote(t, s, harness.Traits{Permits: 2, Fenced: true})
@@ -150,8 +149,7 @@ func TestPermits(t *testing.T) {
 	}
 }
 
-// A library is a shelf with readers: the first takes it for all, the last puts
-// it back.
+// A library is a shelf with readers: the first takes it for all, the last puts it back.
 type library struct {
 	shelf
 	mu      sync.Mutex
@@ -208,7 +206,7 @@ func measureReads(t *testing.T, l *library, percent int) *harness.Result {
 	return res
 }
 
-// TestRemoteReads drives readers that share, of a lock that works and of others.
+// TestRemoteReads drives shared readers, on a correct lock and on broken ones.
 func TestRemoteReads(t *testing.T) {
 	for percent, share := range map[int]bool{0: false, 50: true, 90: true, 100: true} {
 		l := new(library)
@@ -236,7 +234,8 @@ func TestRemoteReads(t *testing.T) {
 	}
 }
 
-// TestReadsOfAMutex: a remote lock without readers is taken as for a write.
+// TestReadsOfAMutex: for a remote lock without readers, a read takes the lock as a write
+// does.
 func TestReadsOfAMutex(t *testing.T) {
 	s := new(shelf)
 	w := harness.Workload{Workers: 3, Reads: 50, Hold: harness.Span{Mean: 50 * time.Microsecond}, Window: 50 * time.Millisecond}
@@ -246,7 +245,7 @@ func TestReadsOfAMutex(t *testing.T) {
 	}
 }
 
-// TestRemoteSection: one that a writer is in is not whole for another worker.
+// TestRemoteSection: a section with a writer inside is inconsistent for another worker.
 func TestRemoteSection(t *testing.T) {
 	s := newRemoteSection(harness.Traits{})
 	nothing := func() {}

@@ -10,27 +10,27 @@ import (
 	"locklab/internal/machine"
 )
 
-// A remoteSection is what the remote lock guards. A writer makes the halves
-// unequal and then equal again, by a number that it read on entry: another
-// writer inside makes one of the two increments get lost, and a worker that finds
-// the halves unequal was inside together with a writer. The words are atomic, because
-// the race detector cannot see that a server orders the holders.
+// A remoteSection is the data that the remote lock guards. A writer makes the halves
+// unequal and then equal again, from a number that it read on entry. If another writer is
+// inside, one of the two increments gets lost. A worker that finds the halves unequal was
+// inside together with a writer. The words are atomic, because the race detector cannot see
+// that a server orders the holders.
 type remoteSection struct {
 	left, right atomic.Uint64 // writes
 	last        atomic.Int64  // worker that wrote last
-	alone       bool          // a writer is
+	alone       bool          // writers are exclusive
 }
 
-// newRemoteSection returns what a lock with these claims guards. If it has
-// several permits its holders are not alone, and only their order is kept.
+// newRemoteSection returns the data for a lock with these claims. With several permits the
+// holders are not exclusive, and only their order is recorded.
 func newRemoteSection(claims harness.Traits) *remoteSection {
 	s := &remoteSection{alone: claims.Permits <= 1}
 	s.last.Store(-1)
 	return s
 }
 
-// write changes s while stay lasts. It reports whether another worker wrote
-// before, and whether s was whole.
+// write changes s for the duration of stay. It reports whether another worker wrote before,
+// and whether s was consistent.
 func (s *remoteSection) write(worker int, stay func()) (passed, whole bool) {
 	passed = s.last.Swap(int64(worker)) != int64(worker)
 	if !s.alone {
@@ -45,14 +45,14 @@ func (s *remoteSection) write(worker int, stay func()) (passed, whole bool) {
 	return passed, whole
 }
 
-// read loads s before and after stay and reports whether it was whole.
+// read loads s before and after stay and reports whether it was consistent.
 func (s *remoteSection) read(stay func()) (whole bool) {
 	n := s.left.Load()
 	stay()
 	return s.right.Load() == n || !s.alone
 }
 
-// judge compares s with what the workers did to it.
+// judge compares s with the operations of the workers.
 func (s *remoteSection) judge(workers []*remoteWorker) []harness.Violation {
 	if !s.alone {
 		return nil
@@ -65,7 +65,6 @@ func (s *remoteSection) judge(workers []*remoteWorker) []harness.Violation {
 	return append(oracle.Counter(s.right.Load(), writes), oracle.Torn(torn)...)
 }
 
-// A remoteWorker is one worker in its loop.
 type remoteWorker struct {
 	id          int
 	d           *drive
@@ -90,8 +89,8 @@ func newRemoteWorker(d *drive, i int, session harness.Session) *remoteWorker {
 	return r
 }
 
-// run acquires the lock again and again until the control says stop, ctx ends
-// or the lock fails.
+// run acquires the lock repeatedly until the control ends the drive, ctx ends or the lock
+// fails.
 func (w *remoteWorker) run(ctx context.Context, t *tally, s *remoteSection) {
 	for n, recorded := w.d.next(0); n != 0; n, recorded = w.d.next(n) {
 		handover, err := w.acquire(ctx, t, s, recorded)
@@ -105,13 +104,13 @@ func (w *remoteWorker) run(ctx context.Context, t *tally, s *remoteSection) {
 	}
 }
 
-// reads draws whether the next acquisition only reads.
+// reads decides randomly whether the next acquisition only reads.
 func (w *remoteWorker) reads() bool {
 	percent := uint64(w.d.rig.job.Workload.Reads)
 	return percent > 0 && w.dice.Uint64()&0xffffffff*100>>32 < percent
 }
 
-// lock takes the lock, for a reader that shares it if shared is set.
+// lock takes the lock, for a shared reader if shared is set.
 func (w *remoteWorker) lock(ctx context.Context, shared bool) (harness.Lease, error) {
 	if shared {
 		return w.readers.RLock(ctx)
@@ -119,9 +118,8 @@ func (w *remoteWorker) lock(ctx context.Context, shared bool) (harness.Lease, er
 	return w.session.Lock(ctx)
 }
 
-// acquire takes and releases the lock once; it returns 1 if another worker wrote
-// before this one. One that only reads takes a lock that knows no readers as
-// for a write.
+// acquire takes and releases the lock once; it returns 1 if another worker wrote before
+// this one. For a lock without readers, a read takes it as a write does.
 func (w *remoteWorker) acquire(ctx context.Context, t *tally, s *remoteSection, recorded bool) (handover uint64, err error) {
 	reads := w.reads()
 	h := oracle.Hold{Worker: w.id, Shared: reads && w.readers != nil, Requested: w.d.now()}
@@ -153,8 +151,8 @@ func (w *remoteWorker) acquire(ctx context.Context, t *tally, s *remoteSection, 
 	return handover, nil
 }
 
-// use spends the hold time reading or writing s, and reports whether another
-// worker wrote before this one.
+// use spends the hold time reading or writing s, and reports whether another worker wrote
+// before this one.
 func (w *remoteWorker) use(s *remoteSection, reads bool) (passed bool) {
 	whole := true
 	if reads {

@@ -13,7 +13,7 @@ import (
 	"locklab/internal/machine"
 )
 
-// Instruments are what a process calibrates once, before it measures.
+// Instruments are the calibrations of a process before it measures.
 type Instruments struct {
 	Clock    machine.Clock
 	Work     machine.Work
@@ -21,12 +21,12 @@ type Instruments struct {
 	Start    machine.Conditions // of the run
 }
 
-// Calibrate measures the clock and the cost of work, and reads which processors
-// there are. It takes some tens of milliseconds.
+// Calibrate measures the clock and the cost of work, and reads the processors. It takes
+// some tens of milliseconds.
 func Calibrate() *Instruments { return calibrate().instruments() }
 
-// A calibration is what all measuring processes of a run have in common: the
-// clock and the topology. The first process measures it and tells the others.
+// A calibration is the clock and the topology that all measuring processes of a run share.
+// The first process measures it and passes it on.
 type calibration struct {
 	Clock    machine.Rating
 	Topology machine.Topology
@@ -37,8 +37,8 @@ func calibrate() calibration {
 	return calibration{Clock: machine.Calibrate().Rating(), Topology: machine.ReadTopology(), Start: machine.ReadConditions()}
 }
 
-// instruments adds what each process has to find out for itself: the speed of a
-// processor changes while a run lasts.
+// instruments adds the calibrations that each process must make: the speed of a processor
+// changes during a run.
 func (s calibration) instruments() *Instruments {
 	clock, ok := s.Clock.Clock()
 	if !ok {
@@ -61,16 +61,16 @@ type Job struct {
 	Key      string           // names the lock on the servers
 	Seed     uint64           // of the workers' random spans
 
-	// Patience is how long workers may take to come back after a drive, on
-	// top of their hold times, before they count as stuck; 0 is 10 s. Only time counts in
-	// which they could get on: see [machine.Served].
+	// Patience is the time for workers to return after a drive, on top of their hold times,
+	// before they count as stuck; 0 is 10 s. Only time in which they could make progress
+	// counts: see [machine.Served].
 	Patience time.Duration
 
-	together *meeting // with other ranks; nil if the case is this process's alone
-	first    int      // the number of the first worker among those of all ranks
+	together *meeting // with other ranks; nil if this process has the case alone
+	first    int      // the number of its first worker among all ranks
 
-	ready  func()                                 // called before a lock is asked for, where that can be told; nil is fine
-	served func(step time.Duration) time.Duration // of the watchdog; nil asks the machine
+	ready  func()                                 // called before the first request of a lock, if that point exists; may be nil
+	served func(step time.Duration) time.Duration // for the watchdog; nil uses the machine
 }
 
 func (j *Job) patience() time.Duration {
@@ -80,30 +80,30 @@ func (j *Job) patience() time.Duration {
 	return j.Patience
 }
 
-// A Rig is a lock set up for one workload. It can be driven again and again;
-// each drive tunes the next. It belongs to one goroutine.
+// A Rig is a lock set up for one workload. It can be driven repeatedly; each drive tunes
+// the next. It must be used by one goroutine.
 type Rig struct {
 	in     *Instruments
 	job    Job
 	loop   loop
-	cpus   []int // in the order of the workers, if they are bound
+	cpus   []int // by worker, if they are bound
 	pinErr atomic.Pointer[error]
 	undo   func()
-	rate   float64 // acquisitions per ns in the last drive; 0 before the first, or if it saw none
+	rate   float64 // acquisitions per ns in the last drive; 0 without any
 	dead   bool    // workers are stuck in it
-	drives uint64  // so far, with this one
+	drives uint64  // number of drives with this rig
 
-	servers *serverMeter // of the next drive; nil if it has none
+	servers *serverMeter // of the next drive; may be nil
 }
 
-// A loop is how a rig's workers use their lock.
+// A loop uses the lock with the rig's workers.
 type loop interface {
 	drive(ctx context.Context, d *drive) *harness.Result
 	close() error
 }
 
-// Open sets up the lock and its workers. An error wraps harness.ErrUsage if
-// the workload or the pinning is not possible.
+// Open sets up the lock and its workers. An error wraps harness.ErrUsage if the workload or
+// the pinning is not possible.
 func Open(ctx context.Context, in *Instruments, job Job) (*Rig, error) {
 	w := job.Workload
 	if err := w.Validate(); err != nil {
@@ -138,7 +138,7 @@ func Open(ctx context.Context, in *Instruments, job Job) (*Rig, error) {
 	return r, nil
 }
 
-// newLoop chooses how the workers use their lock.
+// newLoop chooses the loop of the workers.
 func (r *Rig) newLoop(ctx context.Context) (loop, error) {
 	w := r.job.Workload
 	switch open := w.Rate > 0; {
@@ -159,8 +159,7 @@ func (r *Rig) newLoop(ctx context.Context) (loop, error) {
 	return newLocalLoop(r), nil
 }
 
-// fits reports why v cannot be driven by w, as an error that wraps
-// harness.ErrUsage.
+// fits returns an error that wraps harness.ErrUsage, with the reason, if w cannot drive v.
 func fits(v *harness.Variant, w harness.Workload) error {
 	if v.Unavailable != "" {
 		return fmt.Errorf("%w: %s cannot run here: %s", harness.ErrUsage, v.Name, v.Unavailable)
@@ -186,8 +185,8 @@ func fits(v *harness.Variant, w harness.Workload) error {
 	return nil
 }
 
-// Drive runs all workers until limit and returns what they did. A Rig whose
-// workers got stuck cannot be driven again.
+// Drive runs all workers until limit and returns the result. A Rig with stuck workers
+// cannot be driven again.
 func (r *Rig) Drive(ctx context.Context, limit Limit) (*harness.Result, error) {
 	if r.dead {
 		return nil, fmt.Errorf("runner: workers are stuck in %s", r.job.Lock.Name)
@@ -199,7 +198,7 @@ func (r *Rig) Drive(ctx context.Context, limit Limit) (*harness.Result, error) {
 		d.tallies = append(d.tallies, new(tally))
 	}
 	for _, t := range d.tallies {
-		if d.load == nil { // shares of the workers of an open loop say nothing
+		if d.load == nil { // shares of the workers of an open loop have no meaning
 			t.slices.start(d)
 		}
 	}
@@ -226,14 +225,14 @@ func (r *Rig) Close() error {
 	return r.loop.close()
 }
 
-// leastWarmup is driven even if no warm-up is wanted, to tune the window.
+// leastWarmup is driven even without a warm-up, to tune the window.
 const leastWarmup = 2 * time.Millisecond
 
-// steady returns how long a window waits until each worker has had the lock. The first
-// requests of a client of a remote lock are others than those after them: it makes parents,
-// lists tickets or loads scripts, and where many take turns a window is short for that.
-// A lock that starves workers is measured after half of a window all the same, and in an
-// open loop not every worker has something to do.
+// steady returns the greatest delay of a window until each worker has had the lock. The
+// first requests of a remote client are special: it makes parents, lists tickets or loads
+// scripts. If many workers alternate, a window is short for that. A lock that starves
+// workers is measured anyway after half of a window. In an open loop not every worker has
+// work.
 func (j *Job) steady() time.Duration {
 	if j.Lock.Remote == nil || j.Workload.Rate > 0 {
 		return 0
@@ -273,7 +272,7 @@ func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Re
 		job.ready = func() {}
 	}
 	if job.Lock.Local != nil {
-		job.ready() // to make it is its own affair
+		job.ready() // its construction is not judged
 	}
 	if _, err := job.together.begin(ctx, pointServers); err != nil {
 		return nil, err
@@ -300,7 +299,8 @@ func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Re
 	return rig.window(ctx, servers)
 }
 
-// window drives the window of r and returns its result, with what disturbed the machine.
+// window drives the window of r and returns its result, with the disturbances of the
+// machine.
 func (r *Rig) window(ctx context.Context, servers *serverMeter) (*harness.Result, error) {
 	rig, job := r, r.job
 	runtime.GC()
@@ -325,11 +325,11 @@ func (r *Rig) window(ctx context.Context, servers *serverMeter) (*harness.Result
 	return res, nil
 }
 
-// minOverlap is the least share of the window in which all workers must have
-// run for the result to mean what its name says.
+// minOverlap is the least share of the window in which all workers must have run for a
+// valid result.
 const minOverlap = 0.95
 
-// doubts returns what the result itself shows to be wrong with it.
+// doubts returns warnings that follow from the result itself.
 func doubts(r *harness.Result) (ws []harness.Warning) {
 	if r.Overlap < minOverlap {
 		ws = append(ws, harness.Warning{

@@ -9,7 +9,7 @@ import (
 	"locklab/internal/machine"
 )
 
-// setup is what the constructor of a local lock is told.
+// setup returns the argument for the constructor of a local lock.
 func (r *Rig) setup() harness.Setup {
 	w := r.job.Workload
 	s := harness.Setup{Workers: w.Workers, Wait: w.Wait, Pin: w.Pin}
@@ -19,10 +19,9 @@ func (r *Rig) setup() harness.Setup {
 	return s
 }
 
-// nodes returns on which node of t each worker stays, numbered in the order in
-// which the workers come to them: processors with one last-level cache, or
-// where the system does not tell the caches, with one memory. It is nil if the
-// system tells neither or the workers stay on one node.
+// nodes returns the node of each worker in t, numbered in the order of the workers. A node
+// is the processors with one last-level cache, or, if the system does not report caches,
+// with one memory. It returns nil if neither is reported or there is only one node.
 func nodes(t machine.Topology, workers int) []int {
 	const untold = -1
 	used := t[:min(workers, len(t))]
@@ -51,9 +50,8 @@ func nodes(t machine.Topology, workers int) []int {
 // garbagePercent is Go's own default for GOGC.
 const garbagePercent = 100
 
-// allocatorLoad starts a goroutine that allocates about 250 MB a second, which
-// makes the collector run some tens of times a second, and returns how to end
-// it.
+// allocatorLoad starts a goroutine that allocates about 250 MB per second, so that the
+// collector runs some tens of times per second. It returns a function to stop it.
 func allocatorLoad() (stop func()) {
 	const size, pause = 256 << 10, time.Millisecond
 	done, ended := make(chan struct{}), make(chan struct{})

@@ -42,7 +42,7 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestSetup shows what the constructor of a lock is told.
+// TestSetup checks the argument for the constructor of a lock.
 func TestSetup(t *testing.T) {
 	in := *instruments()
 	in.Topology = two
@@ -62,8 +62,8 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// TestInstruments: a process believes what it is told of the machine, and measures
-// for itself if that makes no sense.
+// TestInstruments: a process uses the calibration of its parent, or makes its own if that
+// one is invalid.
 func TestInstruments(t *testing.T) {
 	told := calibration{Clock: machine.Rating{Hz: 1e9, Floor: 123, Step: 4}, Topology: two}
 	if in := told.instruments(); in.Clock.Floor() != 123 || in.Clock.Step() != 4 || !slices.Equal(in.Topology, two) || in.Work.Iterations(time.Second) == 0 {
@@ -89,12 +89,12 @@ func TestTune(t *testing.T) {
 		want    int
 	}{
 		{1, 0, 100, 16},      // 75 of 100 ns: a 15th
-		{8, 0, 100, 16},      // a hold is longer by 45 ns, which all wait for: a 10th
+		{8, 0, 100, 16},      // a hold is 45 ns longer, for all waiters: a 10th
 		{64, 0, 1000, 1},     // 4.5 % of the time if every acquisition is timed
 		{1, 0, 800, 2},       // 9.4 %
 		{1, 600, 700, 4},     // with think time there are two more readings: 13.6 %
-		{2, 0, 1e9, 1},       // milliseconds do not care
-		{1, 0, 0.001, 1024},  // nor is there a lock as fast as that
+		{2, 0, 1e9, 1},       // milliseconds make no difference
+		{1, 0, 0.001, 1024},  // no lock is that fast
 		{64, 0, 10, 128},     // 45 ns in 10, and 30 in 640
 		{64, 9000, 100, 16},  // the acquisition is long, the lock is not
 		{1, 9000, 10_000, 1}, // 1 %
@@ -137,8 +137,8 @@ func TestOverhead(t *testing.T) {
 	}
 }
 
-// TestWindowAllocatesNothing: what the loop and the edges of the window allocate
-// would count as the lock's.
+// TestWindowAllocatesNothing: allocations by the loop and the edges of the window would
+// count as the lock's.
 func TestWindowAllocatesNothing(t *testing.T) {
 	b := instruments().bench(timedLoop)
 	think := harness.Span{Mean: 10, Exp: true}
@@ -155,8 +155,8 @@ func TestWindowAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestPadding: what workers write at every acquisition or batch shares no cache
-// line with what others use.
+// TestPadding: fields written at every acquisition or batch share no cache line with fields
+// of others.
 func TestPadding(t *testing.T) {
 	var s section
 	var y tally
@@ -164,8 +164,8 @@ func TestPadding(t *testing.T) {
 	var d sharedData
 	for _, x := range []struct {
 		what string
-		from uintptr // where the one ends
-		to   uintptr // where the other begins
+		from uintptr // end of the first
+		to   uintptr // start of the second
 	}{
 		{"section: start, counter", 0, unsafe.Offsetof(s.n)},
 		{"section: counter, log", unsafe.Offsetof(s.stamp) + unsafe.Sizeof(s.stamp), unsafe.Offsetof(s.logging)},

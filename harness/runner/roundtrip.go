@@ -15,26 +15,25 @@ import (
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
-// How long a bare request takes to a server that keeps the lock, and back. A lock
-// that waits for an answer cannot take less, so the one is the unit of the other,
-// as the time of a transfer is for the locks of one process.
+// The time of a bare request to a server of the lock, and back. A lock that waits for an
+// answer cannot take less, so it is the unit of the lock's times, as the time of a transfer
+// is for local locks.
 //
-// One connection asks, one request at a time. It is opened for each probe and
-// closed behind it, so that the server has no more clients in the
-// window than the workload says; the lock's own clients, and what they count, know
-// nothing of it. It runs wherever the scheduler puts it, also where the workers
-// are bound: a client that waits for a socket is woken there.
+// One connection sends one request at a time. It is opened and closed for each probe, so
+// that the server has no more clients in the window than the workload has. The lock's own
+// clients and their counts are not affected. The scheduler may run it anywhere, even if the
+// workers are bound: a client that waits for a socket is woken there.
 const (
 	tripsMost     = 200                   // samples of a probe
 	tripsLeast    = 5                     // samples that a median needs
-	tripsSpan     = 20 * time.Millisecond // of a probe, where that gives enough
+	tripsSpan     = 20 * time.Millisecond // of a probe, if that gives enough
 	tripsSkipped  = 3                     // the first ones open the connection and warm it up
 	tripsPatience = 2 * time.Second       // with a server, all together
 )
 
-// roundTrips returns times of bare requests to the first server of at in ns, of
-// one probe: none if the server could not be reached or stopped answering. That is
-// no error: the lock will say so itself, if it needs that server.
+// roundTrips returns the times of bare requests to the first server of at, in ns, in one
+// probe. It returns nil if the server cannot be reached or stops answering. That is not an
+// error: the lock itself will fail if it needs that server.
 func roundTrips(ctx context.Context, clock machine.Clock, at harness.Endpoint) []float64 {
 	ctx, cancel := context.WithTimeout(ctx, tripsPatience)
 	defer cancel()
@@ -64,8 +63,8 @@ func roundTrips(ctx context.Context, clock machine.Clock, at harness.Endpoint) [
 	return samples
 }
 
-// RoundTrip returns how long a bare request to the first server of at and its answer
-// take now, in ns by clock: the median of some, 0 if the server does not answer.
+// RoundTrip returns the current time of a bare request to the first server of at and its
+// answer, in ns by clock: the median of some, 0 if the server does not answer.
 func RoundTrip(ctx context.Context, clock machine.Clock, at harness.Endpoint) float64 {
 	samples := roundTrips(ctx, clock, at)
 	if len(samples) == 0 {
@@ -74,13 +73,12 @@ func RoundTrip(ctx context.Context, clock machine.Clock, at harness.Endpoint) fl
 	return stat.Median(samples)
 }
 
-// A line is a connection to one server.
 type line struct {
 	ask   func(ctx context.Context) error // sends a bare request and waits for the answer
 	close func()
 }
 
-// dial returns a line to the first server of at, of the first ensemble.
+// dial returns a line to the first server of at, in the first ensemble.
 func dial(ctx context.Context, at harness.Endpoint) (line, error) {
 	if len(at.Addrs) == 0 || len(at.Addrs[0]) == 0 {
 		return line{}, fmt.Errorf("runner: %w: an endpoint of kind %q without an address", harness.ErrUsage, at.Kind)
@@ -105,8 +103,8 @@ func dialRedis(at harness.Endpoint) (line, error) {
 	ask := func(ctx context.Context) error {
 		err := bare(ctx)
 		if err != nil && strings.HasPrefix(err.Error(), "NOPERM ") {
-			// A user with the right to nothing but locks of this lab may ask for the
-			// time. To be refused takes as long, but fills the server's ACL LOG.
+			// A user with rights only to locks of this lab may request the time. A refusal
+			// takes as long, but fills the server's ACL LOG.
 			bare = func(ctx context.Context) error { return client.Time(ctx).Err() }
 			err = bare(ctx)
 		}
@@ -120,7 +118,7 @@ func dialZooKeeper(ctx context.Context, at harness.Endpoint) (line, error) {
 	if err != nil {
 		return line{}, err
 	}
-	// The library's requests know no context. Closing ends them.
+	// The library's requests take no context. Closing ends them.
 	keep := context.AfterFunc(ctx, conn.Close)
 	ask := func(context.Context) error {
 		_, _, err := conn.Exists("/")

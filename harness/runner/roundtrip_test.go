@@ -21,23 +21,23 @@ import (
 	zklab "locklab/zklock/lab"
 )
 
-// A distance is a server behind a proxy, with a lock that it keeps.
+// A distance is a server behind a proxy, with a lock on it.
 type distance struct {
 	*faultproxy.Proxy
 	at   harness.Endpoint // the proxy's
 	lock *harness.Variant
 
 	mu  sync.Mutex
-	ops []string // asked for on any connection, each once
+	ops []string // requests on any connection, each once
 }
 
-// A far is a kind of server and a lock that it keeps.
+// A far is a kind of server and a lock on it.
 type far struct {
 	kind, lock string
 	suite      []*harness.Variant
 	framing    func() faultproxy.Framing
-	bare       string   // what a bare request is called
-	others     []string // what belongs to a connection
+	bare       string   // the name of a bare request
+	others     []string // requests of the connection itself
 }
 
 var served = []far{
@@ -45,7 +45,7 @@ var served = []far{
 	{harness.KindZooKeeper, "zk-handoff", zklab.Suite, faultproxy.ZooKeeper, "exists", []string{"connect", "ping", "closeSession"}},
 }
 
-// behind returns what stands between this test and the server of the kind s at at.
+// behind puts a proxy between this test and the server of the kind s at at.
 func behind(t *testing.T, s far, at harness.Endpoint) *distance {
 	t.Helper()
 	d := &distance{at: at}
@@ -72,7 +72,7 @@ func (d *distance) note(s faultproxy.Sighting) {
 	}
 }
 
-// asked returns what was asked for since the last call.
+// asked returns the requests since the last call.
 func (d *distance) asked() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -81,7 +81,6 @@ func (d *distance) asked() []string {
 	return ops
 }
 
-// open returns the lock set up for one worker.
 func (d *distance) open(t *testing.T) *Rig {
 	t.Helper()
 	rig, err := Open(t.Context(), instruments(), Job{Lock: d.lock, At: d.at, Key: t.Name(), Workload: harness.Workload{Workers: 1, Window: time.Second}})
@@ -109,9 +108,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// testLate: to take a free lock and to free it takes more than to ask for
-// nothing; both take longer if the server's answers do, and the round trip by as
-// much.
+// testLate: taking and freeing a free lock takes longer than a bare request. With later
+// answers of the server both take longer, the round trip by the added delay.
 func testLate(t *testing.T, d *distance) {
 	rig := d.open(t)
 	measure := func() (r *harness.Result, share float64) {
@@ -138,8 +136,8 @@ func testLate(t *testing.T, d *distance) {
 	}
 }
 
-// testApart: the lock's counts know nothing of the round trips, whose
-// connection asks for nothing else and is gone afterwards.
+// testApart: the lock's counts exclude the round trips. Their connection sends nothing else
+// and is closed afterwards.
 func testApart(t *testing.T, s far, d *distance) {
 	leaktest.All(t)
 	rig := d.open(t)
@@ -224,7 +222,7 @@ func testWithout(t *testing.T, s far, d *distance) {
 	none("it refuses connections", little)
 }
 
-// TestRoundTripNowhere: without a server the lock lacks its round trips only.
+// TestRoundTripNowhere: without a server the result lacks only its round trips.
 func TestRoundTripNowhere(t *testing.T) {
 	in := instruments()
 	for _, at := range []harness.Endpoint{{}, {Kind: harness.KindRedis}, {Kind: "oracle", Addrs: [][]string{{"127.0.0.1:1"}}}, {Kind: harness.KindZooKeeper, Addrs: [][]string{{}}}} {
@@ -239,8 +237,8 @@ func TestRoundTripNowhere(t *testing.T) {
 	}
 }
 
-// testFirst: of several independent servers, and of the members of
-// an ensemble, the first is asked.
+// testFirst: the request goes to the first of several independent servers, and of the
+// members of an ensemble.
 func testFirst(t *testing.T, s far, one, two *distance) {
 	at := one.at
 	at.Addrs = [][]string{{one.Addr(), two.Addr()}, {two.Addr()}}
@@ -252,8 +250,7 @@ func testFirst(t *testing.T, s far, one, two *distance) {
 	}
 }
 
-// TestRoundTripRights: over TLS, with a password, and as a user that may do nothing
-// but this.
+// TestRoundTripRights: over TLS, with a password, and as a user with no other rights.
 func TestRoundTripRights(t *testing.T) {
 	server, err := backend.StartLayout(t.Context(), backend.TLS)
 	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis) {

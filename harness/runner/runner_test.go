@@ -16,8 +16,7 @@ import (
 	"locklab/harness"
 )
 
-// The locks of these tests: one that works, and one for every promise that
-// can be broken.
+// The locks of these tests: one that works, and one for every promise that can be violated.
 var (
 	good = &harness.Variant{Name: "good", Doc: "a mutex", Paper: "none", Family: harness.Blocking, Status: harness.Reference,
 		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) }}
@@ -37,7 +36,7 @@ var (
 		Traits: harness.Traits{MaxWorkers: 1}, Local: good.Local}
 )
 
-// Locks with readers, and what is wrong with two of them.
+// Locks with readers; two of them are broken.
 var (
 	readers = &harness.Variant{Name: "readers", Doc: "a lock for readers and writers", Paper: "none", Family: harness.Blocking,
 		Status: harness.Reference, Traits: harness.Traits{ReadWrite: true},
@@ -90,7 +89,7 @@ func (f *forgetful) Lock() {
 }
 func (f *forgetful) Unlock() { f.mu.Unlock() }
 
-// A deafClient is a remote lock that hears neither a release nor that a wait is over.
+// A deafClient is a remote lock that notices neither a release nor the end of a wait.
 type deafClient struct{}
 
 func (deafClient) Join(context.Context, int) (harness.Session, error) { return deafClient{}, nil }
@@ -109,8 +108,8 @@ func workload(workers int) harness.Workload {
 		Warmup: 5 * time.Millisecond, Window: 60 * time.Millisecond}
 }
 
-// measureLocal measures again if a busy machine gave the workers no processor in
-// the window, which is short here.
+// measureLocal measures again if a busy machine gave the workers no processor in the short
+// window.
 func measureLocal(t *testing.T, v *harness.Variant, w harness.Workload) (res *harness.Result) {
 	t.Helper()
 	for range 5 {
@@ -138,8 +137,7 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// TestMixed drives locks of every kind of reader by the axes that mix
-// acquisitions.
+// TestMixed drives locks of every kind of reader by the axes that mix acquisitions.
 func TestMixed(t *testing.T) {
 	window := 50 * time.Millisecond
 	for _, v := range []*harness.Variant{good, readers, optimist} {
@@ -167,8 +165,8 @@ func TestMixed(t *testing.T) {
 	}
 }
 
-// TestGarbage shows that the axis makes the collector run in the window, and
-// that closing the rig ends it.
+// TestGarbage: the axis makes the collector run in the window, and closing the rig stops
+// it.
 func TestGarbage(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	collections := func() uint32 {
@@ -193,7 +191,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// checkSound demands of a good lock's result that its parts agree.
+// checkSound checks that the parts of a good lock's result agree.
 func checkSound(t *testing.T, r *harness.Result) {
 	t.Helper()
 	if len(r.Violations) > 0 {
@@ -251,8 +249,7 @@ func TestOpsLimit(t *testing.T) {
 	}
 }
 
-// TestOpsLimitStuck shows that a drive without a window ends too when the lock
-// is stuck.
+// TestOpsLimitStuck: a drive without a window also ends if the lock is stuck.
 func TestOpsLimitStuck(t *testing.T) {
 	rig, err := Open(t.Context(), instruments(), Job{Lock: stuck, Workload: workload(2), Patience: 300 * time.Millisecond})
 	if err != nil {
@@ -268,7 +265,7 @@ func TestOpsLimitStuck(t *testing.T) {
 	}
 }
 
-// TestViolations shows that a run of a broken lock says so.
+// TestViolations: a run of a broken lock reports it.
 func TestViolations(t *testing.T) {
 	for _, c := range []struct {
 		lock *harness.Variant

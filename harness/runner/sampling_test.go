@@ -11,9 +11,9 @@ import (
 	"locklab/harness/recorder"
 )
 
-// orders are strictly periodic orders of service, of workers that all want the
-// lock all the time. In the second and the third a worker is served after a long
-// wait and a short one alternately, as by a lock that serves its stack as a whole.
+// orders are strictly periodic orders of service, for workers that always want the lock. In
+// the second and third a worker has alternately a long and a short wait, as with a lock
+// that serves its whole stack.
 var orders = []struct {
 	name    string
 	workers []int
@@ -24,10 +24,9 @@ var orders = []struct {
 	{"there and back, 8", []int{0, 1, 2, 3, 4, 5, 6, 7, 7, 6, 5, 4, 3, 2, 1, 0}},
 }
 
-// TestSamplesKeepNoStep drives the loop itself in a periodic order, and
-// counts at which place of the order they are timed. Each place must get its
-// share of the waits, and each where the lock changes hands its share of the
-// hand-overs. No time is measured.
+// TestSamplesKeepNoStep drives the loop itself in a periodic order, and counts the timed
+// acquisitions at each place of the order. Each place must get its share of the waits, and
+// each change of owner its share of the handovers. No time is measured.
 func TestSamplesKeepNoStep(t *testing.T) {
 	const uses = 1 << 17
 	for _, o := range orders {
@@ -39,8 +38,8 @@ func TestSamplesKeepNoStep(t *testing.T) {
 	}
 }
 
-// timedPlaces returns how many waits were timed at each place of order, and how
-// many hand-overs at each where the worker is not that of the place before.
+// timedPlaces counts the timed waits at each place of order, and the timed handovers at
+// each place whose worker differs from the previous one.
 func timedPlaces(t *testing.T, order []int, every, uses int) (waits, handovers []int64) {
 	t.Helper()
 	d := &drive{control: newControl(Limit{Window: time.Hour}, 1), tuning: tuning{sampleEvery: every}, rig: &Rig{in: instruments(), job: Job{Seed: 5}}}
@@ -49,7 +48,7 @@ func timedPlaces(t *testing.T, order []int, every, uses int) (waits, handovers [
 		workers[i] = newLocalWorker(d, i, nil)
 	}
 	s := newSection(d)
-	places := make([]*tally, len(order)) // a tally for each place, not for each worker
+	places := make([]*tally, len(order)) // one tally per place, not per worker
 	for i := range places {
 		places[i] = new(tally)
 	}
@@ -70,9 +69,9 @@ func timedPlaces(t *testing.T, order []int, every, uses int) (waits, handovers [
 	return waits, handovers
 }
 
-// uniform demands that counts, of each of which one in every of all is expected,
-// are as even as samples drawn by chance are: chi-squared is within five standard
-// deviations of its mean, and there is as much of each as there should be.
+// uniform checks that counts, each the number of samples of one in every of all, scatter as
+// random samples do. Chi-squared must be within five standard deviations of its mean, and
+// the total must fit.
 func uniform(t *testing.T, what string, counts []int64, every, all int) {
 	t.Helper()
 	expected := float64(all) / float64(every)
@@ -89,8 +88,8 @@ func uniform(t *testing.T, what string, counts []int64, every, all int) {
 	}
 }
 
-// TestGaps: each acquisition is timed with the same chance, whatever became of
-// those before it.
+// TestGaps: each acquisition is timed with the same probability, independently of earlier
+// ones.
 func TestGaps(t *testing.T) {
 	for _, every := range []int{1, 2, 64, 1024} {
 		s, p := samplerOf(every, 3), 1/float64(every)
@@ -116,15 +115,15 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// An orderedLock serves in a strictly periodic order until the drive is over, and
-// takes its time to hand over at one place of it. It times every hand-over and
-// every wait by itself: what the loop sampled is to be like that.
+// An orderedLock serves in a strictly periodic order until the drive is over, with a slow
+// handover at one place. It times every handover and every wait itself, for comparison with
+// the loop's samples.
 type orderedLock struct {
 	order  []int
-	slow   int // place before which the hand-over takes slowly
+	slow   int // place after a slow handover
 	over   func() bool
-	grants []chan struct{} // by worker: the lock is for it
-	ended  chan struct{}   // there is no order any more
+	grants []chan struct{} // by worker: the lock is granted to it
+	ended  chan struct{}   // the order has ended
 	close  sync.Once       // of ended
 
 	mu              sync.Mutex
@@ -132,11 +131,11 @@ type orderedLock struct {
 	last            int
 	released        time.Time
 	waits, long     int // all, and those as long as a slow hand-over
-	handed, longest int // the same of hand-overs
+	handed, longest int // the same for handovers
 }
 
-// slowly is what other hand-overs do not take, but for those that lose their
-// processor. The lock counts those too.
+// slowly is longer than other handovers, except those that lose their processor. The lock
+// counts these too.
 const slowly = 100 * time.Microsecond
 
 func newOrderedLock(order []int, slow int) *orderedLock {
@@ -174,8 +173,8 @@ func (h *orderedHandle) Lock() {
 	h.last = h.id
 }
 
-// await waits until the lock is for h, or for the end: the worker that the lock is
-// for may have left without another Lock.
+// await waits until the lock is granted to h, or for the end: the granted worker may have
+// left without another Lock.
 func (h *orderedHandle) await() {
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
@@ -207,18 +206,18 @@ func (h *orderedHandle) Unlock() {
 	h.grants[h.order[next]] <- struct{}{}
 }
 
-// end lets in each worker that comes. The workers leave one by one, so an order would
-// wait for those that have left.
+// end admits each worker that comes. The workers leave one by one, so an order would wait
+// for those that have left.
 func (h *orderedHandle) end() { h.close.Do(func() { close(h.ended) }) }
 
-// TestSamplesAreLikeTheRest drives both loops with a lock whose order is strict,
-// and in which one place is slow: the samples must have it as often as there is.
+// TestSamplesAreLikeTheRest drives both loops with a lock of strict order with one slow
+// place. The samples must contain it at its actual frequency.
 func TestSamplesAreLikeTheRest(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		order     []int
 		slow      int
-		reads     int // in a hundred: the loop of readers
+		reads     int // in a hundred: uses the loop of readers
 		handovers bool
 	}{
 		{"rotation of 4, hand-overs", []int{0, 1, 2, 3}, 3, 0, true},
@@ -253,8 +252,8 @@ func TestSamplesAreLikeTheRest(t *testing.T) {
 	}
 }
 
-// alike demands that the share of long spans among the samples is that of long
-// ones among all, but for five standard deviations of the samples.
+// alike checks that the share of long spans among the samples equals their share among all,
+// within five standard deviations of the samples.
 func alike(t *testing.T, samples harness.Histogram, all, long int) {
 	t.Helper()
 	var n, over int64
@@ -273,8 +272,7 @@ func alike(t *testing.T, samples harness.Histogram, all, long int) {
 	}
 }
 
-// TestLogKeepsNoStep: over many drives each acquisition is in the owner log as
-// often as any other.
+// TestLogKeepsNoStep: over many drives every acquisition is equally often in the owner log.
 func TestLogKeepsNoStep(t *testing.T) {
 	const total, drives = 16 * 16 * recorder.Burst, 400
 	seen := make([]int64, 16)

@@ -9,9 +9,9 @@ import (
 	"locklab/internal/machine"
 )
 
-// SectionCosts returns what one change of the data of each section of cases takes, in
-// ns, by one worker, without a lock, with the data in its cache: the median of bursts.
-// It is nil if no section has data.
+// SectionCosts returns the time of one change of the data of each section of cases, in ns:
+// by one worker, without a lock, with the data in its cache, as the median of bursts. It
+// returns nil if no section has data.
 func (in *Instruments) SectionCosts(cases []Case) map[harness.Section]float64 {
 	costs := make(map[harness.Section]float64)
 	for _, c := range cases {

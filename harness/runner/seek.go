@@ -12,48 +12,48 @@ import (
 	"locklab/harness/stat"
 )
 
-// How a knee is sought. docs/methodology.md says the same.
+// Parameters of the search for a saturation point. docs/methodology.md lists the same.
 const (
-	restShare     = 0.1  // of the closed-loop rate, later of the knee, at which a lock is taken as unloaded
-	restMost      = 0.2  // of the knee: at more it is not unloaded
-	restProbes    = 3    // of which the median counts
-	restLower     = 4    // by how much the load is lowered where the lock falls behind at it
-	mostRests     = 8    // how often another load is tried as that of an unloaded lock
-	climb         = 2    // from one load to the next
-	resolution    = 1.1  // between the greatest load that a lock is up to and the least that is too much
-	votes         = 2    // probes that agree decide whether a load is too much
-	fewArrivals   = 3    // in a window, below which a rate is not measured
-	probeArrivals = 1000 // of a probe, where its window is long enough
+	restShare     = 0.1  // of the closed-loop rate, later of the saturation point: the load of an unloaded lock
+	restMost      = 0.2  // of the saturation point: more is not unloaded
+	restProbes    = 3    // the median of these counts
+	restLower     = 4    // divisor of the load if the lock falls behind at it
+	mostRests     = 8    // greatest number of loads tried for an unloaded lock
+	climb         = 2    // ratio of successive loads
+	resolution    = 1.1  // ratio of the least excessive load and the greatest sustained one
+	votes         = 2    // probes that must agree that a load is too high
+	fewArrivals   = 3    // in a window; rates with fewer are not measured
+	probeArrivals = 1000 // of a probe, if its window is long enough
 )
 
-// kneeShares are the loads that are measured, over the knee: the least for what the
-// lock does unloaded, the greatest beyond the knee.
+// kneeShares are the measured loads relative to the saturation point: the least for the
+// unloaded lock, the greatest beyond the point.
 var kneeShares = []float64{restShare, 0.25, 0.5, 0.75, 0.9, 1, 1.1}
 
-// A probed is what one probe of a rate showed.
+// A probed is the result of one probe of a rate.
 type probed struct {
-	granted float64 // of what was asked for, percent
-	behind  bool    // by more than chance
+	granted float64 // of the offered rate, percent
+	behind  bool    // significantly
 	p99     float64 // of the waits, ns; never 0
 	waits   int64
 }
 
-// errBroken ends a search: the lock broke a promise, which the probe has noted.
+// errBroken ends a search: the lock violated a promise, which the probe has recorded.
 var errBroken = errors.New("runner: a lock broke a promise")
 
-// A seeker finds a knee by probes of rates.
+// A seeker finds a saturation point by probes of rates.
 type seeker struct {
 	*resultfile.Knee
-	least harness.Rate // at which a window has arrivals to speak of
+	least harness.Rate // with enough arrivals in a window
 	probe func(rate harness.Rate) (probed, error)
 }
 
-// seek finds the greatest load that a lock is up to: it grants what is asked for, and
-// p99 of the waits is within ten times that at a load so small that the lock counts as
-// unloaded. From there the load is doubled until it is too much, and then halved, on a
-// logarithmic scale, between the two nearest loads that are not and are. Where it shows
-// that the small load was none, because the knee is near, all begins again with a
-// tenth of that knee.
+// seek finds the greatest load that a lock sustains: it grants the offered rate, and p99 of
+// the waits is at most ten times p99 at a small load, where the lock counts as unloaded.
+// From there it doubles the load until it is too high. Then it bisects, on a logarithmic
+// scale, between the greatest sustained and the least excessive load. If the small load
+// turns out to be too close to the saturation point, it restarts with a tenth of that
+// point.
 func (s *seeker) seek() error {
 	rest := max(s.least, min(harness.MaxRate/climb, harness.Rate(restShare*s.Closed)))
 	found := false
@@ -89,8 +89,8 @@ func (s *seeker) seek() error {
 	return nil
 }
 
-// unloaded probes the lock at the load at which it is to count as unloaded, and reports
-// whether it falls behind even there.
+// unloaded probes the lock at the load for an unloaded lock, and reports whether it falls
+// behind even there.
 func (s *seeker) unloaded() (behind bool, err error) {
 	var p99 []float64
 	missed := 0
@@ -114,8 +114,8 @@ func (s *seeker) unloaded() (behind bool, err error) {
 	return false, nil
 }
 
-// bracket finds the nearest loads that the lock is up to and that are too much. Over
-// stays 0 if none is.
+// bracket finds the closest sustained and excessive loads. Over stays 0 if no load is
+// excessive.
 func (s *seeker) bracket() error {
 	s.UpTo = s.Rest
 	for s.Over == 0 {
@@ -135,8 +135,8 @@ func (s *seeker) bracket() error {
 	return nil
 }
 
-// try probes rate and makes it the greatest that the lock is up to, or the least that is
-// too much, as two probes of at most three say.
+// try probes rate and classifies it as sustained or excessive by a majority of at most
+// three probes.
 func (s *seeker) try(rate harness.Rate) error {
 	over, rule := 0, resultfile.Limit("")
 	for n := 1; over < votes && n-over <= votes; n++ {
@@ -159,7 +159,6 @@ func (s *seeker) try(rate harness.Rate) error {
 	return nil
 }
 
-// limit returns which limit got exceeds, if any.
 func (s *seeker) limit(got probed) resultfile.Limit {
 	switch {
 	case got.behind:
@@ -179,7 +178,7 @@ func between(a, b harness.Rate) harness.Rate {
 	return harness.Rate(math.Sqrt(float64(a) * float64(b)))
 }
 
-// around returns the rates that are measured of a lock with that knee, from least on.
+// around returns the rates to measure for a lock with that saturation point, from least on.
 func around(knee, least harness.Rate) (rates []harness.Rate) {
 	knee = knee.Rounded(resultfile.KneeFigures)
 	for _, share := range kneeShares {

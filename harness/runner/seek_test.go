@@ -15,20 +15,20 @@ import (
 	"locklab/internal/machine"
 )
 
-// A simulated lock is one server in simulated time, with arrivals that a schedule draws.
+// A simulated lock is one server in simulated time, with arrivals from a schedule.
 type simulated struct {
 	queue    queue
 	spacing  harness.Arrival
-	deadline float64 // service times; 0 is none
+	deadline float64 // service times; 0 is no deadline
 	seed     uint64
 	probes   int
 }
 
-// capacity of a simulated lock, in arrivals a second.
+// capacity of a simulated lock, in arrivals per second.
 const capacity = 1e9 / serviceTime
 
-// probe sends through the server what comes in a window, and before it for a fifth of that, as
-// an open loop does.
+// probe sends the arrivals of a window through the server, preceded by a fifth of the
+// window as in an open loop.
 func (c *simulated) probe(rate harness.Rate, window time.Duration) (probed, error) {
 	c.seed++
 	c.probes++
@@ -71,7 +71,7 @@ func (c *simulated) probe(rate harness.Rate, window time.Duration) (probed, erro
 	return p, nil
 }
 
-// seekIn seeks the knee of c with probes of windows as long as given by window.
+// seekIn searches the saturation point of c with probe windows from window.
 func (c *simulated) seekIn(t *testing.T, closed float64, window func(rate harness.Rate) time.Duration) *resultfile.Knee {
 	t.Helper()
 	s := seeker{Knee: &resultfile.Knee{Closed: closed}, least: 1}
@@ -82,7 +82,7 @@ func (c *simulated) seekIn(t *testing.T, closed float64, window func(rate harnes
 	return s.Knee
 }
 
-// many returns the window in which so many arrivals come.
+// many returns windows with n arrivals.
 func many(n float64) func(harness.Rate) time.Duration {
 	return func(rate harness.Rate) time.Duration { return time.Duration(n / float64(rate) * 1e9) }
 }
@@ -94,18 +94,18 @@ func asProbed(window time.Duration) func(harness.Rate) time.Duration {
 	}
 }
 
-// kneeOf returns at which load p99 of the waits in s is ten times that at the load rest.
+// kneeOf returns the load at which p99 of the waits in s is ten times p99 at the load rest.
 func (s queue) kneeOf(rest float64) float64 {
 	limit := metric.MostSlowdown * s.quantile(rest, 0.99)
 	return root(func(rho float64) bool { return s.quantile(rho, 0.99) > limit })
 }
 
-// deadlineKneeOf returns at which load one in twenty arrivals waits longer than the deadline
-// and is dropped, if it is not served then. B. Gavish, P. Schweitzer, "The Markovian Queue with
-// Bounded Waiting Time", Management Science 23(12), 1977, and for any service P. De
-// Kok, H. Tijms, "A Queueing System with Impatient Customers", J. Applied Probability
-// 22(3), 1985: of an M/G/1 queue with a load under 1 the share is that below, of the waits
-// in the same queue without a deadline.
+// deadlineKneeOf returns the load at which one in twenty arrivals exceeds the deadline and
+// is dropped. Sources: B. Gavish, P. Schweitzer, "The Markovian Queue with Bounded Waiting
+// Time", Management Science 23(12), 1977; for any service P. De Kok, H. Tijms, "A Queueing
+// System with Impatient Customers", J. Applied Probability 22(3), 1985. For an M/G/1 queue
+// with a load under 1 the dropped share is the formula below, from the waits in the same
+// queue without a deadline.
 func (s queue) deadlineKneeOf(deadline float64) float64 {
 	return root(func(rho float64) bool {
 		longer := 1 - s.within(rho, deadline)
@@ -113,7 +113,7 @@ func (s queue) deadlineKneeOf(deadline float64) float64 {
 	})
 }
 
-// root returns the load from which on over is true.
+// root returns the least load for which over is true.
 func root(over func(rho float64) bool) float64 {
 	lo, hi := 0.01, 0.995
 	for range 40 {
@@ -126,24 +126,24 @@ func root(over func(rho float64) bool) float64 {
 	return lo
 }
 
-// TestSeek holds the search against theory in simulated time: with probes so long that
-// chance hardly matters, the two loads between which it finds the knee have the true one
-// between them, by each limit, also where the closed-loop rate says little of what the
-// lock grants in an open loop. What it takes of probes is bounded.
+// TestSeek compares the search with theory in simulated time. With long probes chance
+// hardly matters, and the true saturation point lies between the two loads found, for each
+// limit. This also holds if the closed-loop rate differs from the open loop. The number of
+// probes is limited.
 func TestSeek(t *testing.T) {
 	const mostProbes = 60
 	mm1, md1 := queues[0], queues[1]
 	for _, c := range []struct {
 		name   string
 		c      simulated
-		closed float64 // over the capacity
+		closed float64 // relative to the capacity
 		want   float64 // load
 		rule   resultfile.Limit
 	}{
 		{"M/M/1", simulated{queue: mm1}, 1, mm1.kneeOf(0.1), resultfile.LimitP99},
 		{"M/D/1", simulated{queue: md1}, 1, md1.kneeOf(0.1), resultfile.LimitP99},
 		{"M/D/1 with a deadline", simulated{queue: md1, deadline: 4}, 1, md1.deadlineKneeOf(4), resultfile.LimitGranted},
-		{"D/D/1", simulated{queue: md1, spacing: harness.Even}, 1, 1, resultfile.LimitP99}, // p99 of no wait at all
+		{"D/D/1", simulated{queue: md1, spacing: harness.Even}, 1, 1, resultfile.LimitP99}, // p99 of zero waits
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -166,7 +166,7 @@ func TestSeek(t *testing.T) {
 }
 
 // TestSeekAnew: a closed loop that grants far more, or far less, than an open one misleads
-// the search for a while only.
+// the search only temporarily.
 func TestSeekAnew(t *testing.T) {
 	md1 := queues[1]
 	for _, closed := range []float64{0.3, 5, 40, 5000} {
@@ -185,7 +185,7 @@ func TestSeekAnew(t *testing.T) {
 	}
 }
 
-// TestSeekShort says how far off a search is with probes as short as those of a run.
+// TestSeekShort prints the error of a search with probes as short as in a run.
 func TestSeekShort(t *testing.T) {
 	if raceEnabled {
 		t.Skip("it is arithmetic of one goroutine, which takes ten times as long under the race detector")
@@ -209,10 +209,10 @@ func TestSeekShort(t *testing.T) {
 	}
 }
 
-// remoteWindow is that of a case of a lock kept by servers.
+// remoteWindow is the window of a case of a distributed lock.
 const remoteWindow = 750 * time.Millisecond
 
-// TestSeekEnds: a search ends, and says why it found nothing.
+// TestSeekEnds: a search ends, with the reason if it found nothing.
 func TestSeekEnds(t *testing.T) {
 	seek := func(closed float64, probe func(n int, rate harness.Rate) (probed, error)) (*resultfile.Knee, int, error) {
 		n := 0
@@ -244,7 +244,7 @@ func TestSeekEnds(t *testing.T) {
 	if _, n, err := seek(1000, broken); !errors.Is(err, errBroken) || n != 3 {
 		t.Errorf("a lock that breaks a promise: %v after %d probes", err, n)
 	}
-	// A machine that stalls in every fourth probe changes nothing.
+	// Stalls in every fourth probe change nothing.
 	step := func(n int, rate harness.Rate) (probed, error) {
 		if p := (probed{granted: 100, p99: 100}); rate < 700 && n%4 != 0 {
 			return p, nil
@@ -256,7 +256,7 @@ func TestSeekEnds(t *testing.T) {
 	}
 }
 
-// TestAround: what is measured are readable rates around the knee.
+// TestAround: the rates to measure are round numbers near the saturation point.
 func TestAround(t *testing.T) {
 	for _, c := range []struct {
 		knee, least harness.Rate

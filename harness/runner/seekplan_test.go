@@ -12,16 +12,16 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// sought returns a plan of v whose rate is to be found.
+// sought returns a plan of v with an unknown rate.
 func sought(v *harness.Variant, w harness.Workload) *Plan {
 	p := plan(1, v)
 	p.Cases = []Case{{Lock: v, Workload: w, Sought: true}}
 	return p
 }
 
-// TestSeekPlan finds the knee of a lock that is held for 200 µs, so that it grants five
-// thousand a second at the most; rates around it come into the plan, once, and the same when
-// the plan is made again.
+// TestSeekPlan finds the saturation point of a lock with a hold of 200 µs, so at most 5,000
+// per second. The rates around it are added to the plan once, and are the same if the plan
+// is made again.
 func TestSeekPlan(t *testing.T) {
 	w := harness.Workload{Workers: 4, Hold: harness.Span{Mean: 200 * time.Microsecond}, Warmup: 2 * time.Millisecond, Window: 30 * time.Millisecond, Arrivals: harness.Even}
 	p := sought(good, w)
@@ -35,7 +35,7 @@ func TestSeekPlan(t *testing.T) {
 		t.Errorf("the search and %d rates take %v", len(kneeShares), whole)
 	}
 	var ks []resultfile.Knee
-	for range 5 { // a busy machine may give too little to tell
+	for range 5 { // a busy machine may give too little
 		p = sought(good, w)
 		var err error
 		if ks, err = p.Seek(t.Context(), nil, nil, quietly); err != nil {
@@ -47,7 +47,7 @@ func TestSeekPlan(t *testing.T) {
 	}
 	k := ks[0]
 	t.Logf("%v; closed %.0f/s, measured at %v", k, k.Closed, k.Rates)
-	// Nothing lets it grant more; how much less is the machine's.
+	// The lock cannot grant more; how much less depends on the machine.
 	if k.Missing != "" || k.UpTo > 7000 || len(k.Rates) < 4 || len(p.Cases) != len(k.Rates) {
 		t.Fatalf("the knee is %+v, the plan has %d cases", k, len(p.Cases))
 	}
@@ -69,7 +69,7 @@ func TestSeekPlan(t *testing.T) {
 	if err := sought(good, w).Settle(ks); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("a plan gets rates of another workload: %v", err)
 	}
-	// Shorter windows, in which the least rates have no arrival.
+	// In shorter windows the least rates have no arrival.
 	for i := range p.Cases {
 		p.Cases[i].Workload.Window = time.Duration(1e9/float64(k.Rates[1])) + time.Microsecond
 	}
@@ -79,11 +79,11 @@ func TestSeekPlan(t *testing.T) {
 	}
 }
 
-// quietly hears how far a search has come.
+// quietly ignores the progress of a search.
 func quietly(Seeking) error { return nil }
 
-// TestSeekAgain stops a search after some probes: another one goes on with them, and with the
-// knees that were found it makes none.
+// TestSeekAgain stops a search after some probes. A second search continues with them; with
+// the complete results it makes no probe.
 func TestSeekAgain(t *testing.T) {
 	w := harness.Workload{Workers: 4, Hold: harness.Span{Mean: 200 * time.Microsecond}, Warmup: 2 * time.Millisecond, Window: 30 * time.Millisecond, Arrivals: harness.Even}
 	const made = 3
@@ -121,7 +121,7 @@ func TestSeekAgain(t *testing.T) {
 	}
 }
 
-// TestSeekSame: from the same answers the same questions follow.
+// TestSeekSame: the same results lead to the same rates.
 func TestSeekSame(t *testing.T) {
 	queue := simulated{queue: queues[1]}
 	whole := queue.seekIn(t, 0.9*capacity, many(2000))
@@ -145,8 +145,8 @@ func TestSeekSame(t *testing.T) {
 	}
 }
 
-// TestSeekNothing: locks that break a promise, crash, are killed or cannot be had in time
-// end their search, which says so.
+// TestSeekNothing: locks that violate a promise, crash, are killed or do not connect in
+// time end their search, with the reason.
 func TestSeekNothing(t *testing.T) {
 	always := mortals[slices.IndexFunc(mortals, func(v *harness.Variant) bool { return v.Name == "kill-always" })]
 	long := harness.Workload{Workers: 2, Hold: harness.Span{Mean: 200 * time.Millisecond}, Window: time.Millisecond}

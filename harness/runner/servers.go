@@ -10,23 +10,22 @@ import (
 	"locklab/internal/machine"
 )
 
-// A serverMeter finds out what a window costs the servers of a lock, over
-// connections of its own, whose requests are in none of the lock's. In the window it
-// asks nothing. Its nil is the meter of a lock without servers, or of servers that do
-// not answer.
+// A serverMeter measures the cost of a window for the servers of a lock. It uses its own
+// connections, whose requests are not counted as the lock's, and sends nothing in the
+// window. A nil meter is for a lock without servers, or with servers that do not answer.
 type serverMeter struct {
 	gauge *backend.Gauge
 	pids  []int
 
-	before  backend.Usage // before the lock had a client, with what others have changed since
-	left    backend.Usage // when other locks of this process had their turn
+	before  backend.Usage // before the lock had a client, plus later changes by others
+	left    backend.Usage // when other locks of this process began their turn
 	crowded backend.Usage // after the window, while its workers still contend
 	cpu     time.Duration // in the window; -1 if not known
 }
 
-// newServerMeter returns the meter of the servers that the lock of job uses. It is to
-// be called before the lock has a client. If shared, other locks of this process already
-// have clients there, and it does not wait until there are none.
+// newServerMeter returns the meter of the servers of job's lock. It must be called before
+// the lock has a client. If shared, other locks of this process already have clients there,
+// and it does not wait for their end.
 func newServerMeter(ctx context.Context, job Job, shared bool) *serverMeter {
 	if job.Lock.Remote == nil {
 		return nil
@@ -62,18 +61,18 @@ func newServerMeter(ctx context.Context, job Job, shared bool) *serverMeter {
 	return m
 }
 
-// The clients of the case before may have left a moment ago, and a server notices that
-// when it comes to it: on a busy machine later than that.
+// The clients of the previous case may have left only just now, and a busy server notices
+// that later.
 const (
 	quietPause = 2 * time.Millisecond
 	quietTime  = time.Second            // for all of them to leave
-	stillTime  = 100 * time.Millisecond // for one of them
-	theirsTime = 20 * time.Millisecond  // likewise, of servers that the lab did not start
+	stillTime  = 100 * time.Millisecond // for each of them
+	theirsTime = 20 * time.Millisecond  // the same for servers of the user
 )
 
-// quiet reads a gauge until its servers have no client but it, whose connections are as
-// many as servers, or none has left for a while: those that the lab did not start may
-// have others, which stay.
+// quiet reads a gauge until its servers have only its own connections, one per server, or
+// no client has left for a while. Servers that the lab did not start may have other
+// clients, which stay.
 func quiet(read func() (backend.Usage, error), servers int64, still time.Duration) (u backend.Usage, err error) {
 	begin := time.Now()
 	least, since := int64(math.MaxInt64), begin
@@ -97,8 +96,8 @@ func (m *serverMeter) close() {
 	}
 }
 
-// used returns the CPU time that the servers have used, -1 if that is not known: by the
-// clocks of their processes, else by what they say.
+// used returns the CPU time of the servers, -1 if unknown. It reads the clocks of their
+// processes, or else the servers' own reports.
 func (m *serverMeter) used(ctx context.Context) (sum time.Duration) {
 	for _, pid := range m.pids {
 		t, ok := machine.ProcessCPU(pid)
@@ -121,14 +120,14 @@ func (m *serverMeter) used(ctx context.Context) (sum time.Duration) {
 	return u.CPU
 }
 
-// leave is called before other locks of this process have their turn.
+// leave must be called before the turn of other locks in this process.
 func (m *serverMeter) leave(ctx context.Context) {
 	if m != nil {
 		m.left = m.read(ctx)
 	}
 }
 
-// enter is called after it. Changes since leave do not count as the lock's.
+// enter must be called after that turn. Changes since leave do not count as the lock's.
 func (m *serverMeter) enter(ctx context.Context) {
 	if m == nil {
 		return
@@ -138,7 +137,7 @@ func (m *serverMeter) enter(ctx context.Context) {
 	m.before.Connections = shifted(m.before.Connections, m.left.Connections, now.Connections)
 }
 
-// shifted returns before + now - left, -1 if one of them is not available.
+// shifted returns before + now - left, or -1 if one of them is not available.
 func shifted(before, left, now int64) int64 {
 	if min(before, left, now) < 0 {
 		return -1
@@ -146,14 +145,14 @@ func shifted(before, left, now int64) int64 {
 	return max(0, before+now-left)
 }
 
-// begin is called right before the window.
+// begin must be called right before the window.
 func (m *serverMeter) begin(ctx context.Context) {
 	if m != nil {
 		m.cpu = m.used(ctx)
 	}
 }
 
-// end is called right after it.
+// end must be called right after the window.
 func (m *serverMeter) end(ctx context.Context) {
 	if m == nil {
 		return
@@ -165,8 +164,8 @@ func (m *serverMeter) end(ctx context.Context) {
 	}
 }
 
-// crowd is called after the window, while all workers still contend and nothing is
-// recorded any more.
+// crowd must be called after the window, while all workers still contend and nothing is
+// recorded.
 func (m *serverMeter) crowd(ctx context.Context) {
 	if m == nil {
 		return
@@ -174,7 +173,7 @@ func (m *serverMeter) crowd(ctx context.Context) {
 	m.crowded = m.read(ctx)
 }
 
-// read returns what the servers use, -1 for each figure if they do not answer.
+// read returns the usage of the servers, -1 for each figure if they do not answer.
 func (m *serverMeter) read(ctx context.Context) backend.Usage {
 	u, err := m.gauge.Read(ctx)
 	if err != nil {
@@ -183,7 +182,7 @@ func (m *serverMeter) read(ctx context.Context) backend.Usage {
 	return u
 }
 
-// cost returns what m found out, nil if that is nothing.
+// cost returns the measurements of m, or nil without any.
 func (m *serverMeter) cost() *harness.ServerCost {
 	if m == nil {
 		return nil
@@ -201,8 +200,8 @@ func (m *serverMeter) cost() *harness.ServerCost {
 	return c
 }
 
-// grown returns by how much a figure has, nil if one of the two is not known, or if
-// others have given up more meanwhile than the lock took.
+// grown returns the growth of a figure. It returns nil if a figure is unknown, or if others
+// released more than the lock took.
 func grown(before, after int64) *int64 {
 	if before < 0 || after < before {
 		return nil

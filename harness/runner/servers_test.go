@@ -18,7 +18,7 @@ import (
 	zklab "locklab/zklock/lab"
 )
 
-// contended measures the lock of that name with eight workers, on servers of its own.
+// contended measures the lock of that name with eight workers, on dedicated servers.
 func contended(t *testing.T, at harness.Endpoint, name string) *harness.Result {
 	t.Helper()
 	locks := slices.Concat(redislab.Suite, zklab.Suite)
@@ -37,7 +37,7 @@ func contended(t *testing.T, at harness.Endpoint, name string) *harness.Result {
 // own returns servers that nothing else uses.
 func own(t *testing.T, kind string) harness.Endpoint {
 	t.Helper()
-	locktest.Endpoint(t, kind) // skips where there is none
+	locktest.Endpoint(t, kind) // skips if there is none
 	t.Setenv("LOCKLAB_REDIS", "")
 	t.Setenv("LOCKLAB_ZOOKEEPER", "")
 	s, err := backend.Start(t.Context(), kind)
@@ -52,8 +52,8 @@ func own(t *testing.T, kind string) harness.Endpoint {
 	return s.Endpoint()
 }
 
-// alone waits until the server at has no client but the one that asks: on a busy machine
-// it comes to those that have left later than a meter waits for that.
+// alone waits until the server at has no client but the caller. A busy machine may notice
+// departed clients later than a meter waits.
 func alone(t *testing.T, at harness.Endpoint) {
 	t.Helper()
 	g, err := backend.NewGauge(t.Context(), at, 1)
@@ -74,15 +74,15 @@ func alone(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// TestQuiet: clients of the case before that are still leaving are not in what a meter
-// begins with, also where clients that are not of the lab stay, or come and go.
+// TestQuiet: the initial state of a meter excludes departing clients of the previous case,
+// also if foreign clients stay, or come and go.
 func TestQuiet(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		clients []int64 // at each reading, the last from then on
+		clients []int64 // at each reading; the last value repeats
 		still   time.Duration
 		want    int64
-		takes   time.Duration // at most
+		takes   time.Duration // upper limit
 	}{
 		{"nothing there", []int64{1}, stillTime, 1, 0},
 		{"leave at once", []int64{9, 1}, stillTime, 1, quietPause},
@@ -109,8 +109,8 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// TestDistributedBlocks: locks that take turns in one process have blocks there, and each is
-// charged for its own connections only.
+// TestDistributedBlocks: locks that take turns in one process have blocks there, and each
+// is charged for its own connections only.
 func TestDistributedBlocks(t *testing.T) {
 	at := own(t, harness.KindRedis)
 	w := harness.Workload{Workers: 8, Warmup: 10 * time.Millisecond, Window: 60 * time.Millisecond}
@@ -139,9 +139,9 @@ func TestDistributedBlocks(t *testing.T) {
 	}
 }
 
-// TestServerCost: real servers are charged for what a lock makes them do. While a lock
-// is held for long, waiters that ask again and again cost the server more than those
-// that wait in a queue, and those that wait for a message need a connection more.
+// TestServerCost: the cost of real servers depends on the lock. While a lock is held for
+// long, polling waiters cost the server more than queued ones. Waiters for a message need
+// one more connection.
 func TestServerCost(t *testing.T) {
 	at := own(t, harness.KindRedis)
 	connections := func(r *harness.Result, want int64) {
@@ -165,7 +165,7 @@ func TestServerCost(t *testing.T) {
 	costsMore := func(how string) {
 		t.Helper()
 		p, q := cpu(poll), cpu(queue)
-		for range 4 { // others on the machine can make an acquisition dearer for its server
+		for range 4 { // others on the machine can make an acquisition more expensive for its server
 			if p > q {
 				return
 			}
@@ -179,7 +179,7 @@ func TestServerCost(t *testing.T) {
 			t.Errorf("%s: the server's memory grew by %v a worker (%v)", r.Lock.Name, v, ok)
 		}
 	}
-	at.PIDs = nil // as of a user's server: it tells itself
+	at.PIDs = nil // as for a user's server, which reports its own usage
 	alone(t, at)
 	poll, queue = contended(t, at, "redis-poll-1ms"), contended(t, at, "redis-queue")
 	costsMore("by INFO")
@@ -197,8 +197,8 @@ func TestServerCost(t *testing.T) {
 	connections(fair, 8)
 }
 
-// TestServerCostOfProcess: what the clock of the server's process says is what the
-// server says itself, but for a timer tick or two; the clock of another process is not.
+// TestServerCostOfProcess: the clock of the server's process agrees with the server's
+// report within a timer tick or two; another process's clock does not.
 func TestServerCostOfProcess(t *testing.T) {
 	at := own(t, harness.KindRedis)
 	const tick = 20 * time.Millisecond

@@ -10,26 +10,26 @@ import (
 	"locklab/internal/machine"
 )
 
-// A slicer counts what one worker finished in each slice of the window, and for
-// how long it finished nothing. The worker reads the clock for that only where it
-// checks whether it should stop, and not each time. The zero value counts nothing.
+// A slicer counts the acquisitions of one worker in each slice of the window, and its
+// longest time without one. The worker reads the clock for this only at some of its checks
+// for the end. The zero value counts nothing.
 type slicer struct {
 	_       atomics.CacheLinePad
 	c       *control
 	clock   machine.Clock
 	every   int64 // batches between two readings of the clock
-	left    int64 // of these
+	left    int64 // batches until the next reading
 	pending uint64
 
 	window  int64    // ns
 	counts  []uint32 // of the whole slices of the window
-	last    int64    // when the worker checked last: ns since the window began
+	last    int64    // time of the last check: ns since the start of the window
 	longest int64    // ns without an acquisition
 	_       atomics.CacheLinePad
 }
 
-// start makes s ready for a window of d. It has nothing to count of one worker, of
-// a drive that is not limited by time, and of a window shorter than a slice.
+// start prepares s for a window of d. It counts nothing for one worker, for a drive that is
+// not limited by time, and for a window shorter than a slice.
 func (s *slicer) start(d *drive) {
 	window := d.limit.Window
 	if len(d.tallies) < 2 || d.limit.Ops > 0 || window < harness.SliceLength {
@@ -39,7 +39,7 @@ func (s *slicer) start(d *drive) {
 		window: int64(window), counts: make([]uint32, window/harness.SliceLength)}
 }
 
-// add counts a batch that is finished.
+// add counts a completed batch.
 func (s *slicer) add(ops uint64, recorded bool) {
 	s.pending += ops
 	if s.left--; s.left > 0 && recorded || s.c == nil {
@@ -48,9 +48,9 @@ func (s *slicer) add(ops uint64, recorded bool) {
 	s.check()
 }
 
-// check counts what was finished since the check before to the slice of now. What was
-// finished before the window began does not count; the batch that was under way
-// then does, as it does in the shares of the window.
+// check counts the acquisitions since the previous check in the current slice. Those
+// completed before the window do not count; the batch in progress at its start does, as in
+// the shares of the window.
 func (s *slicer) check() {
 	n := s.pending
 	s.pending, s.left = 0, s.every
@@ -68,7 +68,7 @@ func (s *slicer) count(at int64, n uint64) {
 	}
 }
 
-// addSlices adds to r what the slicers of its workers counted, if they did.
+// addSlices adds the counts of the slicers to r, if there are any.
 func addSlices(r *harness.Result, workers []*slicer) {
 	if len(workers) == 0 || workers[0].counts == nil {
 		return
@@ -83,8 +83,8 @@ func addSlices(r *harness.Result, workers []*slicer) {
 	}
 }
 
-// loopSlices adds to r what its workers finished in each slice of a window that
-// began at from, by their log. Each of them is in the order in which it acquired.
+// loopSlices adds to r the acquisitions of its workers in each slice of a window that began
+// at from, by their log. Each worker's holds are in the order of acquisition.
 func loopSlices(r *harness.Result, holds []oracle.Hold, from int64) {
 	if len(r.Workers) < 2 || r.Elapsed < harness.SliceLength {
 		return
@@ -104,9 +104,9 @@ func loopSlices(r *harness.Result, holds []oracle.Hold, from int64) {
 // Checks may cost this share of an acquisition, averaged over all.
 const checkShare = 0.005
 
-// checkEvery returns in how many batches a worker reads the clock once, at a rate
-// of all workers together, in acquisitions per ns: as if the lock had to wait for
-// each reading. A worker then reads it about every 5 µs times the workers.
+// checkEvery returns the number of batches between a worker's readings of the clock, for a
+// total rate of all workers in acquisitions per ns. It assumes that the lock waits for each
+// reading. A worker then reads it about every 5 µs times the workers.
 func checkEvery(clock machine.Clock, rate float64, batch int64) int64 {
 	const bookkeeping = 5 // ns
 	return max(1, int64(math.Ceil((clock.Floor()+bookkeeping)*rate/checkShare/float64(batch))))

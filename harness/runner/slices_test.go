@@ -25,7 +25,7 @@ func slicersOf(workers int, window time.Duration) []*slicer {
 	return out
 }
 
-// TestSlices: what a worker finished counts to the slice in which it checked.
+// TestSlices: acquisitions count in the slice of the worker's check.
 func TestSlices(t *testing.T) {
 	ws := slicersOf(2, 70*time.Millisecond)
 	for _, x := range []struct {
@@ -33,8 +33,8 @@ func TestSlices(t *testing.T) {
 		at     int64
 		n      uint64
 	}{
-		{0, 0, 1}, {0, 20*ms - 1, 2}, {0, 20 * ms, 3}, {0, 59 * ms, 4}, {0, 60 * ms, 5}, {0, 71 * ms, 6}, // the rest is no slice
-		{1, 39 * ms, 1 << 31}, {1, 39 * ms, 1 << 31}, // more than a count can be
+		{0, 0, 1}, {0, 20*ms - 1, 2}, {0, 20 * ms, 3}, {0, 59 * ms, 4}, {0, 60 * ms, 5}, {0, 71 * ms, 6}, // the rest is not a full slice
+		{1, 39 * ms, 1 << 31}, {1, 39 * ms, 1 << 31}, // more than a count can hold
 	} {
 		ws[x.worker].count(x.at, x.n)
 	}
@@ -43,18 +43,18 @@ func TestSlices(t *testing.T) {
 	if want := []uint32{3, 0, 3, math.MaxUint32, 4, 0}; !slices.Equal(r.Slices, want) {
 		t.Errorf("slices %v, want %v", r.Slices, want)
 	}
-	// Worker 0 was silent from 20 to 59, worker 1 from 0 to 39: and the other 39.
+	// Worker 0 was silent from 20 to 59 ms and worker 1 from 0 to 39 ms: both are 39 ms.
 	if want := 39 * time.Millisecond; r.Unserved != want {
 		t.Errorf("unserved for %v, want %v", r.Unserved, want)
 	}
-	ws[1].last = 10 * ms // so that it finished nothing in the last 60
+	ws[1].last = 10 * ms // so it completed nothing in the last 60
 	if addSlices(r, ws); r.Unserved != 60*time.Millisecond {
 		t.Errorf("unserved for %v to the end, want 60ms", r.Unserved)
 	}
 }
 
-// TestSlicerReadsSeldom: a worker reads the clock once in so many batches, and after
-// each until the window begins, so that only the batch under way then is counted.
+// TestSlicerReadsSeldom: a worker reads the clock once in every batches. Until the window
+// begins it reads after each batch, so that only the batch in progress counts.
 func TestSlicerReadsSeldom(t *testing.T) {
 	c := newControl(Limit{Window: time.Second}, 1)
 	clock := instruments().Clock
@@ -66,7 +66,7 @@ func TestSlicerReadsSeldom(t *testing.T) {
 	}
 	c.opened = clock.Now()
 	c.phase.Store(measure)
-	s.add(1, false) // it was under way
+	s.add(1, false) // it was in progress
 	counted := func() (n uint32) {
 		for _, k := range s.counts {
 			n += k
@@ -84,7 +84,7 @@ func TestSlicerReadsSeldom(t *testing.T) {
 	if got := checkEvery(clock, 0, 64); got != 1 {
 		t.Errorf("before the rate is known: every %d batches, want 1", got)
 	}
-	// 20 ns an acquisition: readings of F+5 ns are half a percent after (F+5)·10.
+	// 20 ns per acquisition: readings of F+5 ns are half a percent after (F+5)·10.
 	want := int64(math.Ceil((clock.Floor() + 5) * 10 / 64))
 	if got := checkEvery(clock, 1./20, 64); got != want {
 		t.Errorf("every %d batches, want %d", got, want)
@@ -92,8 +92,7 @@ func TestSlicerReadsSeldom(t *testing.T) {
 	new(slicer).add(1, true) // counts nothing
 }
 
-// A model is a made-up lock: which of some workers gets the k-th acquisition, and
-// when.
+// A model is a synthetic lock: the worker and the time of the k-th acquisition.
 type model struct {
 	name  string
 	owner func(phase, at int64, k int) int
@@ -105,8 +104,8 @@ var models = []model{
 	{"of one", func(int64, int64, int) int { return 2 }},
 }
 
-// measured returns a window of m: an acquisition every 250 µs, by workers that
-// check each time.
+// measured returns a window of m: an acquisition every 250 µs, by workers that check each
+// time.
 func (m model) measured(rng *rand.Rand, window time.Duration) *harness.Result {
 	ws := slicersOf(4, window)
 	r := &harness.Result{Workers: make([]uint64, 4)}
@@ -124,9 +123,9 @@ func (m model) measured(rng *rand.Rand, window time.Duration) *harness.Result {
 	return r
 }
 
-// TestFairnessHasOneScale: Jain's index of a lock does not depend on the length of the
-// window. Over the window it does: there a lock that each worker keeps for 50 ms
-// rises from unfair to fair.
+// TestFairnessHasOneScale: Jain's index over slices does not depend on the length of the
+// window. Over the window it does: a lock that each worker keeps for 50 ms rises from
+// unfair to fair.
 func TestFairnessHasOneScale(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	windows := []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, time.Second}
@@ -157,7 +156,7 @@ func TestFairnessHasOneScale(t *testing.T) {
 	}
 }
 
-// A keeper is a lock that a worker keeps for 50 ms, and then the next one does.
+// A keeper is a lock that each worker in turn keeps for 50 ms.
 type keeper struct {
 	sync.Mutex
 	workers int
@@ -197,7 +196,6 @@ func (h *keeperHandle) Lock() {
 	}
 }
 
-// inSlices returns what the slices of r hold together.
 func inSlices(r *harness.Result) (n uint64) {
 	for _, k := range r.Slices {
 		n += uint64(k)
@@ -205,16 +203,16 @@ func inSlices(r *harness.Result) (n uint64) {
 	return n
 }
 
-// fewer reports whether n is less than half of what r had in its window, for as much
-// of it as was planned. What is under way at the end of the window is in no slice.
+// fewer reports whether n is less than half of r's acquisitions in the planned part of the
+// window. Batches in progress at its end are in no slice.
 func fewer(r *harness.Result, n uint64, window time.Duration) bool {
 	underway := uint64(len(r.Workers) * 2 * maxBatch)
 	return 2*(n+underway)*uint64(r.Elapsed) < r.Ops*uint64(window)
 }
 
-// TestKeeper: a lock that a worker keeps for 50 ms has no more than two owners in a
-// slice of 20 ms, and a third that counted a batch late, in windows of one slice and
-// of twelve alike.
+// TestKeeper: a lock that a worker keeps for 50 ms has at most two owners in a slice of 20
+// ms, and a third whose batch was counted late. This holds in windows of one slice and of
+// twelve.
 func TestKeeper(t *testing.T) {
 	const workers = 4
 	rig, err := Open(t.Context(), instruments(), Job{Lock: keeperVariant(), Workload: harness.Workload{Workers: workers, Window: 1}})
@@ -261,8 +259,8 @@ func TestKeeper(t *testing.T) {
 	}
 }
 
-// TestSlicesOfOthers: readers, several locks and locks kept by servers have slices too,
-// and so has what workers did in another process; one worker has none.
+// TestSlicesOfOthers: loops with readers, several locks, distributed locks and workers in
+// another process have slices too; a single worker has none.
 func TestSlicesOfOthers(t *testing.T) {
 	const window = 2 * harness.SliceLength
 	local := keeperVariant()
@@ -300,9 +298,9 @@ func TestSlicesOfOthers(t *testing.T) {
 	}
 }
 
-// BenchmarkSlices is what slices add to an acquisition: that of a lock which does
-// nothing, in batches of 64 with their publication, without slices and with them, each
-// the median of samples taken alternately; at the rate that a worker alone has.
+// BenchmarkSlices measures the cost of slices per acquisition. It uses a lock that does
+// nothing, in batches of 64 with their publication, at the rate of a single worker. The
+// samples without and with slices alternate; each figure is their median.
 func BenchmarkSlices(b *testing.B) {
 	in := instruments()
 	w := in.bench(bareLoop)
@@ -310,7 +308,7 @@ func BenchmarkSlices(b *testing.B) {
 	c.opened = in.Clock.Now()
 	c.phase.Store(measure)
 	rate := 1 / w.sample(in)
-	const batches = 48 // some microseconds, so that few samples lose their processor
+	const batches = 48 // some microseconds, so few samples lose their processor
 	counts := make([]uint32, time.Hour/harness.SliceLength)
 	var without, with []float64
 	sample := func() float64 {
@@ -333,8 +331,8 @@ func BenchmarkSlices(b *testing.B) {
 	b.ReportMetric(100*(stat.Median(with)/stat.Median(without)-1), "added-%")
 }
 
-// BenchmarkFairnessByWindow prints Jain's index in slices and over the window, of
-// windows of several lengths of the same lock.
+// BenchmarkFairnessByWindow prints Jain's index in slices and over the window, for several
+// window lengths of the same lock.
 func BenchmarkFairnessByWindow(b *testing.B) {
 	mutex := &harness.Variant{Name: "sync-mutex", Doc: "the standard library's", Paper: "none", Family: harness.Blocking, Status: harness.Reference,
 		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) }}

@@ -7,17 +7,17 @@ import (
 	"locklab/internal/machine"
 )
 
-// A spinner spends a Span as calibrated work. That of a hold may also change data.
+// A spinner spends a Span as calibrated work. A hold's spinner may also change data.
 type spinner struct {
 	some       bool // there is something to do
-	plain      bool // it is the same number of iterations every time
+	plain      bool // the number of iterations is constant
 	iterations int  // of each span, or their mean
 	drawn      bool
 	mix        *mixture[int] // nil if spans are drawn exponentially
 	rng        *machine.Random
 
-	data   structure // nil if there is none
-	worker int       // in whose name it is changed
+	data   structure // may be nil
+	worker int       // the worker that changes the data
 }
 
 func newSpinner(work machine.Work, s harness.Span, rng *machine.Random) spinner {
@@ -29,16 +29,16 @@ func newSpinner(work machine.Work, s harness.Span, rng *machine.Random) spinner 
 	return spin
 }
 
-// guard makes every span change data, if it is not nil: it is read before the work
-// and written after it.
+// guard makes every span change data, if it is not nil: it is read before the work and
+// written after it.
 func (s *spinner) guard(data structure, worker int) {
 	if data != nil {
 		s.some, s.plain, s.data, s.worker = true, false, data, worker
 	}
 }
 
-// spend is small enough to inline: to have nothing to do must cost nothing. Nor
-// must data, where there is none, cost the loop a test.
+// spend is small enough to inline: an empty span must cost nothing. For the same reason
+// there is no separate test for data.
 func (s *spinner) spend() {
 	if s.some {
 		s.work()
@@ -73,7 +73,7 @@ func (s *spinner) draw() int {
 // A sleeper spends a Span without using the CPU, which the servers may need.
 type sleeper struct {
 	span harness.Span
-	mix  *mixture[time.Duration] // nil if it is none
+	mix  *mixture[time.Duration] // may be nil
 	rng  *machine.Random
 }
 

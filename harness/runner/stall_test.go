@@ -17,10 +17,9 @@ import (
 	redislab "locklab/redislock/lab"
 )
 
-// TestStall stops a Redis server for a second while an open loop and a closed one want a
-// lock each. All that would have asked in that second have waited: the open loop
-// shows them. Each worker of the closed loop has one wait that is long, however many
-// acquisitions did not happen meanwhile.
+// TestStall stops a Redis server for a second while an open loop and a closed one each want
+// a lock. In the open loop, all arrivals of that second have long waits. Each worker of the
+// closed loop has only one long wait, for any number of acquisitions that did not happen.
 func TestStall(t *testing.T) {
 	server, err := backend.StartAlone(t.Context())
 	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis) {
@@ -64,8 +63,8 @@ func TestStall(t *testing.T) {
 			}
 		})
 	}
-	// The workers meet, and the loop has run for a tenth of a second; it runs before its window
-	// for a fifth of that.
+	// The workers have met, and the loop has run for a tenth of a second; it runs for a
+	// fifth of the window before the window.
 	for asked.Load() < int64(2*open.Workers+rate/10) {
 		time.Sleep(time.Millisecond)
 	}
@@ -98,7 +97,8 @@ func TestStall(t *testing.T) {
 		t.Logf("%s: %d acquisitions, %d waits of more than %v, p50 %v, p99 %v", r.Workload.Name(), r.Ops, longer(r), long,
 			time.Duration(r.Wait.Quantile(0.5)), time.Duration(r.Wait.Quantile(0.99)))
 	}
-	// Arrivals of the first half second of the stop wait for the rest of it. Five deviations less.
+	// Arrivals of the first half second of the stop wait for the rest of it. Five
+	// deviations less.
 	if n := longer(opened); n < rate/2-5*14 {
 		t.Errorf("the open loop shows %d waits of more than %v, want about %d", n, long, rate/2)
 	}
@@ -107,7 +107,7 @@ func TestStall(t *testing.T) {
 	}
 }
 
-// A counted remote counts how often a lock was asked for.
+// A counted remote counts the requests for a lock.
 type counted struct {
 	harness.Remote
 	asked *atomic.Int64

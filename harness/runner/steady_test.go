@@ -8,7 +8,7 @@ import (
 	"locklab/harness"
 )
 
-// newcomers is a shelf whose sessions each send many more requests for their first Lock.
+// newcomers is a shelf whose sessions send many more requests for their first Lock.
 type newcomers struct{ shelf }
 
 const firstCost = 1000
@@ -33,9 +33,9 @@ func (g *newcomer) Lock(ctx context.Context) (harness.Lease, error) {
 
 func (g *newcomer) Close() error { return nil }
 
-// TestSteady: the window of a remote lock begins when each worker has had the lock, so
-// that what its first acquisition costs is in no figure; it waits for half of its own
-// length at most, and not at all where the lock is in this process.
+// TestSteady: the window of a remote lock begins when each worker has had the lock, so that
+// no figure contains the cost of a first acquisition. It is delayed by at most half of its
+// length, and not at all for a local lock.
 func TestSteady(t *testing.T) {
 	h := new(newcomers)
 	v := h.variant(harness.Traits{})

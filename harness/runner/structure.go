@@ -11,8 +11,8 @@ import (
 	"locklab/internal/machine"
 )
 
-// Unguarded says why v cannot guard the data of w's section, "" if it can or there
-// is none.
+// Unguarded returns the reason why v cannot guard the data of w's section, or "" if it can
+// or there is none.
 func Unguarded(v *harness.Variant, w harness.Workload) string {
 	switch {
 	case w.Section == harness.SectionWork:
@@ -28,21 +28,21 @@ func Unguarded(v *harness.Variant, w harness.Workload) string {
 	return ""
 }
 
-// A structure is the data of a harness.Section. It knows no lock and its fields are
-// plain. A worker finds what it changes on entry and writes it before it leaves, so
-// that two workers inside at any time of both their holds lose a write, or break it.
+// A structure is the data of a harness.Section. It has no lock and its fields are not
+// atomic. A worker reads on entry and writes before it leaves. So two workers inside at the
+// same time lose a write or corrupt the data.
 type structure interface {
-	// find draws from rng what is to be changed, and returns it with what is there.
+	// find chooses an element with rng and returns it with its value.
 	find(rng *machine.Random) (at, value uint64)
 
-	// write changes what find returned.
+	// write changes the element from find.
 	write(worker int, at, value uint64)
 
-	// read reports whether what it found was whole.
+	// read reports whether the data it read was consistent.
 	read(rng *machine.Random) bool
 
-	// audit returns how many writes the data shows and what is wrong with it, ""
-	// if nothing is. No worker is inside.
+	// audit returns the number of writes in the data and its flaw, or "" without one. No
+	// worker may be inside.
 	audit() (writes uint64, flaw string)
 }
 
@@ -92,17 +92,16 @@ func (l lines) audit() (writes uint64, flaw string) {
 	return l[0].n, ""
 }
 
-// The keys of a table and of a cache, and how many of them a cache keeps.
+// The keys of a table and of a cache, and the number of keys that a cache keeps.
 const (
 	structureKeys = 1024
 	cacheSize     = structureKeys / 2
 )
 
-// drawKey draws a key.
 func drawKey(rng *machine.Random) uint64 { return rng.Uint64() % structureKeys }
 
-// A table counts how often each key was written. All keys are in it from the
-// beginning, so that it does not grow in a window.
+// A table counts the writes of each key. All keys are in it from the beginning, so that it
+// does not grow in a window.
 type table map[uint64]uint64
 
 func newTable() table {
@@ -140,11 +139,11 @@ func (t table) audit() (writes uint64, flaw string) {
 	return writes, flaw
 }
 
-// A cache counts how often each key was written since it came in, and how often
-// those were that went out.
+// A cache counts the writes of each key since its insertion, and all writes of evicted
+// keys.
 type cache struct {
 	lru     *simplelru.LRU[uint64, uint64]
-	evicted uint64 // writes of the keys that went out
+	evicted uint64 // writes of evicted keys
 }
 
 func newCache() *cache {
@@ -156,7 +155,7 @@ func newCache() *cache {
 	return c
 }
 
-// find does not note that the key was used: write does.
+// find does not mark the key as used: write does.
 func (c *cache) find(rng *machine.Random) (at, value uint64) {
 	at = drawKey(rng)
 	value, _ = c.lru.Peek(at)
@@ -172,7 +171,7 @@ func (c *cache) read(rng *machine.Random) bool {
 
 func (c *cache) audit() (writes uint64, flaw string) {
 	defer func() {
-		if err := recover(); err != nil { // its list has other elements than it counts
+		if err := recover(); err != nil { // its list differs from its count
 			flaw = fmt.Sprintf("the cache is broken: %v", err)
 		}
 	}()
@@ -196,14 +195,14 @@ const (
 	entrySize   = 32
 )
 
-// A journal is entries in the order of their numbers, of which the first is 0.
+// A journal is entries in the order of their numbers, from 0.
 type journal struct {
 	entries []byte
-	before  uint64 // entries that were in the buffer before it began anew
-	late    uint64 // entries before which another came after find
+	before  uint64 // entries before the buffer was last reset
+	late    uint64 // entries preceded by another one after find
 }
 
-// count returns how many entries there were.
+// count returns the total number of entries.
 func (j *journal) count() uint64 { return j.before + uint64(len(j.entries)/entrySize) }
 
 func (j *journal) find(*machine.Random) (at, value uint64) { return 0, j.count() }
@@ -224,7 +223,6 @@ func (j *journal) write(worker int, _, value uint64) {
 // number returns the number in entry i of the buffer.
 func (j *journal) number(i int) uint64 { return binary.LittleEndian.Uint64(j.entries[i*entrySize:]) }
 
-// read checks the last entry.
 func (j *journal) read(*machine.Random) bool {
 	n := len(j.entries) / entrySize
 	return n == 0 || j.number(n-1) == j.before+uint64(n)-1

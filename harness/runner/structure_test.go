@@ -15,8 +15,8 @@ import (
 // everySection has data.
 var everySection = []harness.Section{harness.CacheLines(1), harness.CacheLines(16), harness.SectionMap, harness.SectionLRU, harness.SectionLog}
 
-// TestStructures writes to the data of each section alone, so often that a cache is
-// full and a log begins anew, and breaks it.
+// TestStructures writes to the data of each section alone until a cache is full and a log
+// is reset, and corrupts it.
 func TestStructures(t *testing.T) {
 	const writes = 5000
 	for _, s := range everySection {
@@ -41,7 +41,7 @@ func TestStructures(t *testing.T) {
 		name   string
 		data   structure
 		damage func(structure)
-		flaw   string // "" is a wrong count alone
+		flaw   string // "" is a wrong count only
 	}{
 		{"a line lost a write", newStructure(harness.CacheLines(4)), func(s structure) { s.(lines)[2].n-- }, "line 3 of 4 shows 4999 writes, the first 5000"},
 		{"the lines lost a write", newStructure(harness.CacheLines(1)), func(s structure) { s.(lines)[0].n-- }, ""},
@@ -75,8 +75,8 @@ func TestStructures(t *testing.T) {
 	}
 }
 
-// TestTwoInside: two workers that are inside at once show in the data of every section,
-// whichever of them writes first, where nothing runs in parallel.
+// TestTwoInside: two workers inside at once show in the data of every section, for either
+// order of writes, even without parallelism.
 func TestTwoInside(t *testing.T) {
 	for _, s := range everySection {
 		data := newStructure(s)
@@ -93,7 +93,7 @@ func TestTwoInside(t *testing.T) {
 	}
 }
 
-// TestTornReads: a reader sees that lines or a log are half written.
+// TestTornReads: a reader detects lines or a log that are half written.
 func TestTornReads(t *testing.T) {
 	l, j := make(lines, 3), new(journal)
 	l.write(0, 0, 0)
@@ -113,7 +113,7 @@ func TestTornReads(t *testing.T) {
 	}
 }
 
-// TestSections drives locks that work over each section, by every loop of local locks.
+// TestSections drives correct locks over each section, with every loop of local locks.
 func TestSections(t *testing.T) {
 	window := 30 * time.Millisecond
 	for _, s := range everySection {
@@ -132,8 +132,8 @@ func TestSections(t *testing.T) {
 	}
 }
 
-// TestSectionsCatch: the data of a section shows that a lock lets two in. A map and a
-// cache may end the process, so that they are driven in others.
+// TestSectionsCatch: the data of a section shows that a lock admits two workers. A map and
+// a cache may end the process, so other processes drive them.
 func TestSectionsCatch(t *testing.T) {
 	if raceEnabled {
 		t.Skip("under the race detector a lock that does nothing ends the process")
@@ -180,7 +180,7 @@ func TestSectionsCatch(t *testing.T) {
 	})
 }
 
-// TestUnguarded: locks that cannot guard the data of a section are refused.
+// TestUnguarded: locks that cannot guard the data of a section are rejected.
 func TestUnguarded(t *testing.T) {
 	data := harness.Workload{Workers: 2, Section: harness.SectionMap, Window: 1}
 	reading := data
@@ -205,7 +205,7 @@ func TestUnguarded(t *testing.T) {
 	}
 }
 
-// TestSectionCosts: the cost of each section of a plan is measured, once.
+// TestSectionCosts: the cost of each section of a plan is measured once.
 func TestSectionCosts(t *testing.T) {
 	p := plan(1, good, good, single)
 	if costs := instruments().SectionCosts(p.Cases); costs != nil {
@@ -218,7 +218,7 @@ func TestSectionCosts(t *testing.T) {
 	}
 }
 
-// TestMixture: each length comes as often as its weight says, of work and of sleep.
+// TestMixture: the frequency of each length matches its weight, for work and for sleep.
 func TestMixture(t *testing.T) {
 	span, err := harness.ParseSpan("100ns*7+20us*2+1ms")
 	if err != nil {
@@ -252,7 +252,8 @@ func TestMixture(t *testing.T) {
 	}
 }
 
-// TestAnswered: a result of a build that does not know an axis is none of that case.
+// TestAnswered: a result from a build without support for an axis is not a result of that
+// case.
 func TestAnswered(t *testing.T) {
 	s := spec{Workload: workload(2)}
 	s.Workload.Section = harness.SectionMap
@@ -266,6 +267,6 @@ func TestAnswered(t *testing.T) {
 	}
 }
 
-// elsewhere is kept by servers.
+// elsewhere is a distributed lock.
 var elsewhere = &harness.Variant{Name: "far", Doc: "a lock elsewhere", Paper: "none", Family: harness.Redis, Status: harness.Reference,
 	Traits: harness.Traits{Needs: harness.KindRedis}}

@@ -8,10 +8,10 @@ import (
 	"locklab/harness/recorder"
 )
 
-// A tally is what one worker publishes while it runs, and leaves at the end.
+// A tally is the data that one worker publishes while it runs, and its final data.
 type tally struct {
 	_    atomics.CacheLinePad
-	own  counts // what the worker has published; no other one reads it
+	own  counts // published by the worker; no other one reads it
 	pub  published
 	left atomic.Bool
 	_    atomics.CacheLinePad
@@ -23,40 +23,39 @@ type tally struct {
 	slices      slicer
 }
 
-// counts is what a worker has done so far.
+// counts are the totals of a worker so far.
 type counts struct {
 	ops       uint64 // acquisitions
 	handovers uint64 // those whose predecessor was another worker
 }
 
-// publish adds a batch to what the coordinator can see.
+// publish adds a batch to the counts that the coordinator can read.
 func (t *tally) publish(ops, handovers uint64) {
 	t.own.ops += ops
 	t.own.handovers += handovers
 	t.pub.set(t.own)
 }
 
-// done is called with a batch after it: see publish. recorded says whether it began in the
-// window.
+// done must be called after each batch: see publish. recorded reports whether it began in
+// the window.
 func (t *tally) done(ops, handovers uint64, recorded bool) {
 	t.publish(ops, handovers)
 	t.slices.add(ops, recorded)
 }
 
-// counts returns what the worker has published. Both counts are of the same
-// batch.
+// counts returns the published counts. Both are from the same batch.
 func (t *tally) counts() counts { return t.pub.get() }
 
-// published is one record of two words that one goroutine writes and others
-// read whole: a sequence lock whose writer leaves the record that is being read
-// alone and writes a second one. So a reader need not wait for a writer that has
-// lost its processor halfway, and tries again only after a whole publication.
+// published is one record of two words that one goroutine writes and others read
+// consistently. It is a sequence lock whose writer writes a second record and leaves the
+// one being read alone. So a reader need not wait for a writer that has lost its processor
+// halfway. It retries only after a whole publication.
 //
-// Memory ordering: the version is released after the words, and so are the words
-// of the next record after the version. A reader that finds the version
-// unchanged has read words that no later store can have replaced.
+// Memory ordering: the version is released after the words, and so are the words of the
+// next record after the version. A reader that finds the version unchanged has read words
+// that no later store can have replaced.
 type published struct {
-	version atomics.Uint64 // the newest record is that of its parity
+	version atomics.Uint64 // its parity selects the newest record
 	records [2]struct{ ops, handovers atomics.Uint64 }
 }
 
@@ -86,7 +85,6 @@ type snapshot struct {
 	workers []counts
 }
 
-// newSnapshot returns a snapshot with space for n tallies.
 func newSnapshot(n int) snapshot { return snapshot{workers: make([]counts, n)} }
 
 // take reads the tallies. It allocates nothing: it is part of the window.
@@ -97,7 +95,7 @@ func (s *snapshot) take(c *control, ts []*tally) {
 	}
 }
 
-// acquisitions returns how many the tallies had published.
+// acquisitions returns the published total.
 func (s *snapshot) acquisitions() (total uint64) {
 	for _, c := range s.workers {
 		total += c.ops
@@ -105,7 +103,7 @@ func (s *snapshot) acquisitions() (total uint64) {
 	return total
 }
 
-// acquisitions returns how many ts have published.
+// acquisitions returns the published total of ts.
 func acquisitions(ts []*tally) (total uint64) {
 	for _, t := range ts {
 		total += t.counts().ops

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTallyIsReadWhole reads a tally while its worker publishes: of two counters that rise
-// together a reader that takes them one by one sees one ahead of the other.
+// TestTallyIsReadWhole reads a tally while its worker publishes. A reader that loaded two
+// rising counters one by one would see one ahead of the other.
 func TestTallyIsReadWhole(t *testing.T) {
 	const snapshots = 100_000
 	w := new(tally)
@@ -47,14 +47,14 @@ func TestTallyIsReadWhole(t *testing.T) {
 	}
 }
 
-// TestHalfPublished: a writer that has lost its processor halfway neither holds
-// a reader up nor shows it one count of the new record.
+// TestHalfPublished: a writer that has lost its processor halfway neither blocks a reader
+// nor shows it one count of the new record.
 func TestHalfPublished(t *testing.T) {
 	var p published
 	for n := uint64(1); n < 4; n++ {
 		whole := counts{2 * n, n}
 		p.set(whole)
-		// What set does before it publishes.
+		// These are the stores of set before it publishes.
 		p.records[(p.version.Load()+1)&1].ops.StoreRelease(99)
 		if got := p.get(); got != whole {
 			t.Errorf("read %+v, want %+v", got, whole)
@@ -62,7 +62,7 @@ func TestHalfPublished(t *testing.T) {
 	}
 }
 
-// BenchmarkPublish is what a batch pays for its counts.
+// BenchmarkPublish measures the cost of publishing the counts of a batch.
 func BenchmarkPublish(b *testing.B) {
 	w := new(tally)
 	for b.Loop() {

@@ -10,23 +10,22 @@ import (
 	"locklab/internal/machine"
 )
 
-// How long a word takes from one processor to another, by two threads that hand
-// it to and fro with compare-and-swap. A hand-over of a lock cannot take less,
-// so the one is the unit of the other. On a shared machine the time is bimodal
-// and changes within a run, which is why each window has its own, taken right
-// before and right after.
+// The transfer time of a word between two processors: two threads pass it to and fro with
+// compare-and-swap. A handover of a lock cannot take less, so it is the unit of handovers.
+// On a shared machine the time is bimodal and changes within a run. So each window has its
+// own figure, taken right before and right after.
 //
 // Source of the method: N. Viennot, core-to-core-latency, 2022.
 const (
-	transferSpan    = time.Millisecond     // of a probe, about
+	transferSpan    = time.Millisecond     // of a probe, approximately
 	transferTrips   = 128                  // round trips of a sample
 	transferMost    = 255                  // samples of a probe
 	transferLeast   = 9                    // samples that a median needs
-	transferPatient = 5 * time.Millisecond // with a thread that gets no processor
+	transferPatient = 5 * time.Millisecond // time limit for a thread without a processor
 	transferPoll    = 1024                 // failed tries between two readings of the clock
 )
 
-// A ferry is the word that two threads hand to and fro.
+// A ferry is the word that two threads pass to and fro.
 type ferry struct {
 	_    atomics.CacheLinePad
 	side atomic.Uint32 // which thread may write, 0 or 1
@@ -35,8 +34,8 @@ type ferry struct {
 	_    atomics.CacheLinePad
 }
 
-// transfers returns times of one way in ns, of one probe: none if there are not
-// two processors, if a thread cannot be bound, or if the two did not run at once.
+// transfers returns one-way times in ns, in one probe. It returns nil if there are not two
+// processors, if a thread cannot be bound, or if the two did not run at once.
 func transfers(clock machine.Clock, cpus []int) []float64 {
 	if len(cpus) < 2 || cpus[0] == cpus[1] {
 		return nil
@@ -72,7 +71,7 @@ func transfers(clock machine.Clock, cpus []int) []float64 {
 	return samples
 }
 
-// follow makes every 1 a 0 until the leader has left.
+// follow changes every 1 to 0 until the leader has left.
 func (f *ferry) follow() {
 	for {
 		for tries := 1; !f.side.CompareAndSwap(1, 0); tries++ {
@@ -83,7 +82,7 @@ func (f *ferry) follow() {
 	}
 }
 
-// lead makes every 0 a 1 and returns the time of one way in each sample.
+// lead changes every 0 to 1 and returns the one-way time in each sample.
 func (f *ferry) lead(clock machine.Clock) (samples []float64) {
 	samples = make([]float64, 0, transferMost)
 	begin := clock.Now()
@@ -105,9 +104,8 @@ func (f *ferry) lead(clock machine.Clock) (samples []float64) {
 	return samples
 }
 
-// trips makes the round trips of a sample, and reports whether they ended in
-// time. The last way back belongs to the next sample as much as the way before
-// the first belongs to this one.
+// trips makes the round trips of a sample, and reports whether they ended in time. The last
+// way back belongs to the next sample, and the way before the first belongs to this one.
 func (f *ferry) trips(clock machine.Clock, start uint64) bool {
 	for range transferTrips {
 		for tries := 1; !f.side.CompareAndSwap(0, 1); tries++ {

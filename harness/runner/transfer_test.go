@@ -11,8 +11,8 @@ import (
 	"locklab/internal/machine"
 )
 
-// TestTransfers takes probes until one succeeds: on a busy machine the two
-// threads seldom run at once.
+// TestTransfers probes until one probe succeeds: on a busy machine the two threads seldom
+// run at once.
 func TestTransfers(t *testing.T) {
 	in := instruments()
 	cpus := in.Topology.CPUs()
@@ -23,7 +23,7 @@ func TestTransfers(t *testing.T) {
 		t.Skip("under the race detector a compare-and-swap takes microseconds, and its spinning threads stop each other")
 	}
 	done := make(chan error)
-	go func() { done <- machine.PinThread(cpus[0]) }() // some thread: it is of no use afterwards
+	go func() { done <- machine.PinThread(cpus[0]) }() // on any thread: it is useless afterwards
 	if err := <-done; err != nil {
 		t.Skip(err)
 	}
@@ -43,7 +43,8 @@ func TestTransfers(t *testing.T) {
 	t.Error("200 probes, none good")
 }
 
-// TestTransfersWithout: where nothing can be measured a probe says so, soon.
+// TestTransfersWithout: if nothing can be measured, a probe returns quickly without
+// samples.
 func TestTransfersWithout(t *testing.T) {
 	in := instruments()
 	first := in.Topology.CPUs()[0]
@@ -54,7 +55,7 @@ func TestTransfersWithout(t *testing.T) {
 	}
 }
 
-// TestDeserted: neither side of a ferry waits for ever for the other.
+// TestDeserted: neither side of a ferry waits forever for the other.
 func TestDeserted(t *testing.T) {
 	in := instruments()
 	begin := time.Now()
@@ -135,8 +136,8 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestDriveProbed: a drive of a local lock has the time of a transfer if the
-// probes around it succeed, which on a busy machine takes some tries.
+// TestDriveProbed: a drive of a local lock has a transfer time if the probes around it
+// succeed, which on a busy machine takes some tries.
 func TestDriveProbed(t *testing.T) {
 	if len(instruments().Topology.CPUs()) < 2 || raceEnabled {
 		t.Skip("no transfers here, see TestTransfers")

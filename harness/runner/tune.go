@@ -12,12 +12,12 @@ const timingShare = 0.05
 // maxBatch is the most acquisitions between two loads of the control's phase.
 const maxBatch = 64
 
-// A tuning is what a drive chooses by the rate of the one before.
+// A tuning is the parameters of a drive, chosen by the rate of the previous one.
 type tuning struct {
-	sampleEvery int    // one acquisition in so many is timed: a power of two, so that rounds that differ little weigh alike
+	sampleEvery int    // one in this many acquisitions is timed: a power of two, so that similar rounds have equal weight
 	batch       int64  // most acquisitions between two loads of the control's phase
-	checkEvery  int64  // a worker reads the clock once in so many batches, for the slices
-	expected    uint64 // acquisitions, about
+	checkEvery  int64  // batches between two readings of the clock for the slices
+	expected    uint64 // acquisitions, approximately
 }
 
 func (r *Rig) tune(limit Limit) tuning {
@@ -26,7 +26,7 @@ func (r *Rig) tune(limit Limit) tuning {
 	}
 	t := tuning{sampleEvery: maxBatch, batch: maxBatch, checkEvery: 1, expected: uint64(limit.Ops)}
 	rate := r.rate
-	if rate == 0 { // so few were asked for that none came before
+	if rate == 0 { // too few requests for any
 		rate = float64(r.job.Workload.Rate) / 1e9
 	}
 	if rate == 0 {
@@ -42,20 +42,18 @@ func (r *Rig) tune(limit Limit) tuning {
 	return t
 }
 
-// draw is about how long it takes to draw which acquisition is timed next, in ns.
+// draw is the approximate time, in ns, to choose the next timed acquisition.
 const draw = 5
 
-// timedInside returns about how much longer timing makes a hold, in ns: of a
-// sampled acquisition the reading after the grant and that before the release,
-// and the same two of a sampled hand-over, after which the next one is drawn.
-// It delays all workers, so it is to be compared with the time from one
-// acquisition to the next.
+// timedInside returns the approximate time, in ns, that timing adds to a hold: the readings
+// after the grant and before the release of a sampled acquisition, and the same two for a
+// sampled handover, plus one draw. It delays all workers, so it must be compared with the
+// time between acquisitions.
 func (r *Rig) timedInside() float64 { return 4*r.in.Clock.Floor() + draw }
 
-// timedOutside returns about how much longer timing makes a sampled acquisition
-// outside the section, in ns: the reading before the request and the
-// bookkeeping, and if there is think time, the readings around that. It delays
-// one worker.
+// timedOutside returns the approximate time, in ns, that timing adds outside the section:
+// the reading before the request, the bookkeeping, and with think time the readings around
+// it. It delays one worker.
 func (r *Rig) timedOutside() float64 {
 	const bookkeeping = 15 + draw
 	readings := 1.0

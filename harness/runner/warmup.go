@@ -14,28 +14,29 @@ import (
 	"locklab/harness/stat"
 )
 
-// A server that Java runs is interpreted at first, and compiled while it serves: one of
-// ZooKeeper that has just been started takes five times the processor time for an
-// acquisition that it takes 20 seconds of load later, which no service sees but on the
-// day when it starts its servers. What it compiles depends on what it has seen: after
-// requests of another kind it begins anew. So it is warmed up by what will be measured.
+// Parameters of the warm-up of servers on Java, which are interpreted at first and compiled
+// while they serve. A ZooKeeper server just after its start takes five times the processor
+// time per acquisition that it takes 20 seconds of load later. Services see that only on
+// the day when they start their servers. The compilation depends on the requests: after
+// requests of another kind it starts again. So the servers are warmed up with the cases of
+// the plan.
 const (
 	warmWindow  = 150 * time.Millisecond // of a case
-	warmCases   = 6                      // of a pass, at most: other workers and locks are of the same kind
-	warmWorkers = 16                     // of a case, at most: more take longer to connect
-	warmStretch = 3 * time.Second        // of passes, at least, that are set beside those before
-	warmOps     = 4000                   // acquisitions in a stretch, at least: what is compiled goes by how often it ran
-	warmSteady  = 0.95                   // of the processor time of the stretch before
-	warmSerial  = -1 << 20               // the number of the first measurement, none of [Plan.Probe]'s
+	warmCases   = 6                      // greatest number in a pass: other workers and locks are similar
+	warmWorkers = 16                     // greatest number in a case: more take longer to connect
+	warmStretch = 3 * time.Second        // least time of passes that are compared with the previous ones
+	warmOps     = 4000                   // least acquisitions in a stretch: compilation depends on their number
+	warmSteady  = 0.95                   // of the processor time of the previous stretch
+	warmSerial  = -1 << 20               // the number of the first measurement, unlike any of [Plan.Probe]
 )
 
 // WarmsUp reports whether servers of that kind get faster while they serve.
 func WarmsUp(kind string) bool { return kind == harness.KindZooKeeper }
 
-// WarmUp drives cases of p that are kept by the servers at at, those of near, each in a
-// fresh process and as near to them as it can be, until an acquisition no longer takes
-// less of the servers' processor time than before, and for so long at most. What it
-// measures is thrown away. A case that gives no result, or breaks a promise, is left out.
+// WarmUp drives cases of p on the servers of near at at, each in a fresh process and as
+// close as possible to the servers. It ends when the processor time of an acquisition stops
+// falling, or after most. It discards the measurements. A case without a result, or with a
+// violation, is omitted.
 func (p *Plan) WarmUp(ctx context.Context, near harness.Site, at harness.Endpoint, most time.Duration) (resultfile.WarmUp, error) {
 	plan, known, serial := *p, calibrate(), warmSerial
 	plan.Endpoints, plan.Together = map[harness.Site]harness.Endpoint{near: at}, nil
@@ -48,7 +49,7 @@ func (p *Plan) WarmUp(ctx context.Context, near harness.Site, at harness.Endpoin
 	return w.said, err
 }
 
-// WarmUp is [Plan.WarmUp] in this process, by these cases.
+// WarmUp is [Plan.WarmUp] in this process, with these cases.
 func WarmUp(ctx context.Context, in *Instruments, cases []Case, at harness.Endpoint, most time.Duration) (resultfile.WarmUp, error) {
 	near, serial := harness.Site{Kind: at.Kind, Servers: len(at.Addrs[0])}, 0
 	w := warming{cases: spread(warmable(cases, near), near, warmCases), begin: time.Now(), most: most}
@@ -60,7 +61,7 @@ func WarmUp(ctx context.Context, in *Instruments, cases []Case, at harness.Endpo
 	return w.said, err
 }
 
-// A warming is how far servers have been warmed up.
+// A warming is the state of a warm-up.
 type warming struct {
 	cases []Case
 	drive func(context.Context, Case) (*harness.Result, error) // measures a case
@@ -71,7 +72,7 @@ type warming struct {
 
 func (w *warming) over() bool { return time.Since(w.begin) >= w.most }
 
-// run makes stretches until they take no less than those before.
+// run repeats stretches until the cost stops falling.
 func (w *warming) run(ctx context.Context) error {
 	var before map[string][]float64
 	for len(w.cases) > 0 && !w.said.Steady && !w.over() {
@@ -86,7 +87,7 @@ func (w *warming) run(ctx context.Context) error {
 	return nil
 }
 
-// stretch makes passes over the cases, and returns what an acquisition of each took.
+// stretch makes passes over the cases, and returns the costs of an acquisition of each.
 func (w *warming) stretch(ctx context.Context) (map[string][]float64, error) {
 	costs := make(map[string][]float64)
 	ops := uint64(0)
@@ -111,7 +112,7 @@ func (w *warming) stretch(ctx context.Context) (map[string][]float64, error) {
 	return costs, nil
 }
 
-// note takes down what acquisitions took in a pass.
+// note records the costs of a pass.
 func (w *warming) note(pass []float64) {
 	if len(pass) == 0 {
 		return
@@ -122,8 +123,8 @@ func (w *warming) note(pass []float64) {
 	}
 }
 
-// measure drives c once and returns what each of its acquisitions took, and how many there
-// were: none if it is left out from now on.
+// measure drives c once and returns the cost and the number of its acquisitions. It returns
+// 0 for a case that is omitted from now on.
 func (w *warming) measure(ctx context.Context, c Case) (cost float64, ops uint64, err error) {
 	res, err := w.drive(ctx, c)
 	switch {
@@ -138,8 +139,8 @@ func (w *warming) measure(ctx context.Context, c Case) (cost float64, ops uint64
 	return serverCost(res), res.Ops, nil
 }
 
-// serverCost returns what an acquisition took of the servers' processor time in ns, or
-// where they do not tell the time from one to the next.
+// serverCost returns the servers' processor time per acquisition, in ns, or, if they do not
+// report it, the time between acquisitions.
 func serverCost(r *harness.Result) float64 {
 	if ns, ok := metric.ServerCPU.Of(r); ok {
 		return ns
@@ -147,8 +148,8 @@ func serverCost(r *harness.Result) float64 {
 	return float64(r.Elapsed) / float64(r.Ops)
 }
 
-// warmable returns those of cases that warm the servers of near up: in a closed loop,
-// without delay, each once. A loop in another program has itself to warm up.
+// warmable returns the cases that warm up the servers of near: closed loops, without delay,
+// each once. A loop in another program would have to warm up itself.
 func warmable(cases []Case, near harness.Site) (out []Case) {
 	for _, c := range cases {
 		if c.Site().Near() != near || c.Lock.Loop != nil || c.Lock.Status == harness.Broken || c.Lock.Status == harness.Historical {
@@ -166,7 +167,7 @@ func warmable(cases []Case, near harness.Site) (out []Case) {
 	return out
 }
 
-// ratioOf returns how many times as much the cases in both took in now as in before.
+// ratioOf returns the typical ratio of the costs in now to before, over their common cases.
 func ratioOf(now, before map[string][]float64) float64 {
 	var ratios []float64
 	for name, costs := range now {

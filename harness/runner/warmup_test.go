@@ -12,13 +12,13 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// coldLock returns a lock kept by a server that nothing calls.
+// coldLock returns a distributed lock that is never called.
 func coldLock(name string, status harness.Status) *harness.Variant {
 	return &harness.Variant{Name: name, Status: status, Traits: harness.Traits{Needs: harness.KindZooKeeper}}
 }
 
-// TestWarming: servers are warmed up until an acquisition takes no less than before, for
-// so long at most, by the cases that give results.
+// TestWarming: servers are warmed up until the cost of an acquisition stops falling, within
+// the time limit, with the cases that give results.
 func TestWarming(t *testing.T) {
 	const each = 200 * time.Millisecond
 	lock := coldLock("lock", harness.Recommended)
@@ -69,8 +69,8 @@ func TestWarming(t *testing.T) {
 	}
 }
 
-// TestWarmingFailures: a case that breaks a promise or is lost says nothing of the others,
-// an error of the lab ends the warm-up, and so does its context.
+// TestWarmingFailures: a case that violates a promise or is lost does not affect the
+// others. An error of the lab ends the warm-up, and so does its context.
 func TestWarmingFailures(t *testing.T) {
 	good, bad := Case{Lock: coldLock("good", ""), Workload: workload(1)}, Case{Lock: coldLock("bad", ""), Workload: workload(1)}
 	broken := errors.New("broken")
@@ -107,8 +107,8 @@ func TestWarmingFailures(t *testing.T) {
 	}
 }
 
-// TestWarmable: what warms servers up is what they will serve, once each, near, in a
-// closed loop and by few workers.
+// TestWarmable: servers are warmed up with the cases that they will serve: once each, near,
+// in a closed loop and with few workers.
 func TestWarmable(t *testing.T) {
 	lock, loop := coldLock("lock", harness.Recommended), coldLock("loop", harness.Reference)
 	loop.Loop = func(context.Context, harness.Endpoint, string, harness.Workload) (*harness.LoopLog, error) {

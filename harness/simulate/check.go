@@ -4,17 +4,15 @@ package simulate
 
 import "fmt"
 
-// A checker holds the protocol to its invariants, after every event: a line has one
-// owner or copies, and what a cache reads is what was written last. Words keep their
-// values themselves, so it counts versions: a copy that should have been invalidated
-// has an old one.
+// A checker checks the invariants of the protocol after every event: a line has one owner
+// or copies, and a cache reads the value that was written last. Words keep their values,
+// so it counts versions: a copy that should have been invalidated has an old version.
 type checker struct {
 	s        *sim
 	versions []int64         // of lines, by id
-	copies   []map[int]int64 // by id, the version that a cache has
+	copies   []map[int]int64 // by id, each cache's version
 }
 
-// of makes room for a line.
 func (k *checker) of(l *line) int {
 	for len(k.versions) <= l.id {
 		k.versions = append(k.versions, 0)
@@ -23,13 +21,12 @@ func (k *checker) of(l *line) int {
 	return l.id
 }
 
-// filled is when a cache gets a copy.
 func (k *checker) filled(l *line, cache int) {
 	i := k.of(l)
 	k.copies[i][cache] = k.versions[i]
 }
 
-// written is before a core writes.
+// written is called before a core writes.
 func (k *checker) written(l *line, c *core) {
 	i := k.of(l)
 	if l.owner != c.cache {
@@ -39,14 +36,14 @@ func (k *checker) written(l *line, c *core) {
 	k.copies[i][c.cache] = k.versions[i]
 }
 
-// read is before a core reads what its cache has.
+// read is called before a core reads from its cache.
 func (k *checker) read(l *line, c *core) {
 	if i := k.of(l); k.copies[i][c.cache] != k.versions[i] {
 		k.s.fail(fmt.Errorf("simulate: core %d reads version %d of line %d, which has %d", c.id, k.copies[i][c.cache], l.id, k.versions[i]))
 	}
 }
 
-// all is after an event.
+// all is called after an event.
 func (k *checker) all() {
 	for _, l := range k.s.order {
 		if l.owner != none && (l.copies.count() != 1 || !l.copies.has(l.owner)) {

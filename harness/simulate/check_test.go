@@ -7,12 +7,11 @@ import (
 	"testing"
 )
 
-// TestChecker shows the checker states that the protocol must not come to.
 func TestChecker(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		wrong func(s *sim, l *line, a, b *core)
-		want  string // "" if it is right
+		want  string // "" if it is legal
 	}{
 		{"one owner", func(s *sim, l *line, a, b *core) { s.check.all() }, ""},
 		{"the owner writes and reads", func(s *sim, l *line, a, b *core) { s.check.written(l, a); s.check.read(l, a); s.check.all() }, ""},

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// A Contention is what became of contenders for one line.
+// A Contention is the outcome for contenders for one line.
 type Contention struct {
-	Wins   []int // how often each has changed the word, in the order of the threads
+	Wins   []int // changes of the word by each, in the order of the threads
 	Rounds int   // requests that the directory granted, that is rounds of its arbiter
 }
 
-// Contend lets hardware threads add to one word as fast as they can until that many
-// additions are done. It is the queue at a line without a lock: what the experiment
-// arbiter of package hardware plays with a bus.
+// Contend makes hardware threads add to one word as fast as possible until there are that
+// many additions. It models the queue at a line without a lock, like the experiment
+// arbiter of package hardware models a bus.
 func Contend(m *Machine, threads []int, additions int, seed uint64) (Contention, error) {
 	s := newSim(m, seed)
 	var ball cell

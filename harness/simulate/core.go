@@ -11,13 +11,12 @@ import (
 	"locklab/atomics"
 )
 
-// A core is a hardware thread and the worker on it.
 type core struct {
 	s        *sim
 	id       int
 	cache    int
 	siblings []*core // workers on the other threads of the core
-	busy     int64   // until then it is at work of the program
+	busy     int64   // until then it executes the program's work
 
 	yield func(struct{}) bool
 	run   func() (struct{}, bool)
@@ -25,9 +24,9 @@ type core struct {
 	over  bool
 
 	clock   int64 // ps, the worker's own time, never before the simulation's while it runs
-	until   int64 // it may go on by itself until then
+	until   int64 // it may continue on its own until then
 	pending atomics.Access
-	has     bool // pending is to be done
+	has     bool // pending is not done yet
 	asked   bool // and a request for it is on its way
 	answer  uint64
 	event   int64 // the number of its event: others are void
@@ -38,10 +37,8 @@ type core struct {
 	lookahead
 }
 
-// unwind ends a coroutine.
 type unwind struct{}
 
-// newCore returns a core that will run body on a hardware thread.
 func (s *sim) newCore(id, thread int, body func(*core)) *core {
 	c := &core{s: s, id: id, cache: thread / s.m.SMT}
 	c.timer = none
@@ -63,14 +60,13 @@ func (s *sim) newCore(id, thread int, body func(*core)) *core {
 	return c
 }
 
-// suspend gives control to the simulator.
 func (c *core) suspend() {
 	if !c.yield(struct{}{}) {
 		panic(unwind{})
 	}
 }
 
-// resume lets the worker go on by itself until some time.
+// resume lets the worker continue on its own until some time.
 func (c *core) resume(until int64) {
 	if c.over {
 		return
@@ -85,15 +81,14 @@ func (c *core) resume(until int64) {
 	c.s.running = before
 }
 
-// wakes schedules the core for its own time.
 func (c *core) wakes() {
 	c.event = c.s.at(max(c.clock, c.s.now), evCore, c.id)
 }
 
-// works passes time by the thread's own work. It takes longer if another thread of the
-// core is at work of the program: they share its execution units. A thread that polls
-// leaves most of them free: lh_swap_mutex and lh_ticket_spinlock with a section of
-// 1000 ns take no longer with both threads of each core than with one.
+// works passes time by the thread's own work. The threads of a core share its execution
+// units, so it takes longer if another one executes the program's work. A thread that
+// polls leaves most units free: on both threads of each core, lh_swap_mutex and
+// lh_ticket_spinlock with a critical section of 1000 ns take no longer than on one.
 func (c *core) works(ps int64) {
 	if c.slowed() {
 		ps = int64(float64(ps) * max(c.s.m.Sibling, 1))
@@ -101,7 +96,6 @@ func (c *core) works(ps int64) {
 	c.clock += ps
 }
 
-// slowed reports whether another thread of the core is at work of the program.
 func (c *core) slowed() bool {
 	for _, d := range c.siblings {
 		if d.busy > c.clock {
@@ -111,14 +105,12 @@ func (c *core) slowed() bool {
 	return false
 }
 
-// spend is work of the program, beside its operations on words.
+// spend is work of the program other than its operations on words.
 func (c *core) spend(ps int64) {
 	c.works(ps)
 	c.busy = c.clock
 }
 
-// access is what the worker calls for every operation. It answers what the
-// core's own cache can answer while nothing can happen elsewhere.
 func (c *core) access(a atomics.Access) uint64 {
 	switch a.Op {
 	case atomics.OpSpin:
@@ -142,7 +134,6 @@ func (c *core) access(a atomics.Access) uint64 {
 	return c.answer
 }
 
-// load answers a load from the store buffer or from the cache.
 func (c *core) load(a atomics.Access) (v uint64, ok bool) {
 	s := c.s
 	if v, ok := c.forward(a.Word); ok {
@@ -163,8 +154,6 @@ func (c *core) load(a atomics.Access) (v uint64, ok bool) {
 	return a.Word.Get(), true
 }
 
-// step does the pending operation of c at the simulator's time, as far as it goes
-// at once, and lets the worker go on.
 func (c *core) step() {
 	s := c.s
 	if c.dozes {
@@ -196,14 +185,14 @@ func (c *core) step() {
 	}
 }
 
-// modify does a locked instruction, or asks for what it needs first. It waits until
-// the store buffer is empty: Intel SDM volume 3, 8.2.3.9 ("Loads and Stores Are Not
-// Reordered with Locked Instructions").
+// modify executes a locked instruction, or first requests its line. It waits until the
+// store buffer is empty: Intel SDM volume 3, 8.2.3.9 ("Loads and Stores Are Not Reordered
+// with Locked Instructions").
 func (c *core) modify(a atomics.Access) {
 	s := c.s
 	if len(c.buffer) > 0 {
 		c.fetch(a)
-		return // drain comes back
+		return // drain continues here
 	}
 	l := s.line(a.Word, c)
 	switch {
@@ -220,7 +209,6 @@ func (c *core) modify(a atomics.Access) {
 	}
 }
 
-// instruct does a locked instruction on a line that the core owns.
 func (c *core) instruct(l *line, a atomics.Access) {
 	s := c.s
 	before := s.apply(l, c, a)
@@ -232,13 +220,11 @@ func (c *core) instruct(l *line, a atomics.Access) {
 	c.wakes()
 }
 
-// answered ends the pending operation and lets the worker go on.
 func (c *core) answered(v uint64) {
 	c.answer, c.has, c.asked = v, false, false
 	c.resume(c.s.horizon())
 }
 
-// loaded is the end of a load that missed.
 func (c *core) loaded(v uint64) {
 	c.clock = c.s.now
 	c.came()

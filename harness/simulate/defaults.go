@@ -2,7 +2,6 @@
 
 package simulate
 
-// withDefaults returns w with its defaults filled in.
 func (w Workload) withDefaults() Workload {
 	if w.Turns == 0 {
 		w.Turns = max(2000, 8*w.Workers)

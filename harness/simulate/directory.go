@@ -8,7 +8,6 @@ import (
 	"locklab/atomics"
 )
 
-// ask queues a request.
 func (s *sim) ask(r *request) {
 	l := r.line
 	if l.asking[r.core.cache] > 0 && (join(l.queue, r) || join(l.coming, r)) {
@@ -26,12 +25,12 @@ func (s *sim) ask(r *request) {
 	}
 	if !l.busy {
 		l.busy = true
-		s.at(s.now, evServe, l.id) // so that all that ask in this instant are in the queue
+		s.at(s.now, evServe, l.id) // so that all requests of this instant are in the queue
 	}
 }
 
-// join lets r share the answer to another request of its core: one fill buffer a line.
-// A load can also do with the line of a store.
+// join lets r share the answer to another request of its core: one fill buffer per line.
+// A load can also use the line of a store.
 func join(requests []*request, r *request) bool {
 	for _, q := range requests {
 		if q.core.cache == r.core.cache && (q.own || !r.own) {
@@ -42,17 +41,16 @@ func join(requests []*request, r *request) bool {
 	return false
 }
 
-// next serves the next request for l, if there is one.
 func (s *sim) next(l *line) {
 	if l.busy = len(l.queue) > 0; l.busy {
 		s.serve(l)
 	}
 }
 
-// choose takes the request out of the queue that is granted next: first come, first
-// served, but for two rules. Some times in a row one from the socket of the owner
-// goes before older ones, because its way is shorter; and of those that asked in the
-// same instant one from the directory's socket is there first.
+// choose removes the next request from the queue: first come, first served, with two
+// exceptions. A limited number of consecutive requests from the owner's socket go before
+// older ones, because their way is shorter. Of the requests of one instant, one from the
+// directory's socket arrives first.
 func (s *sim) choose(l *line) *request {
 	best := s.favoured(l)
 	if best > 0 {
@@ -66,8 +64,8 @@ func (s *sim) choose(l *line) *request {
 	return r
 }
 
-// favoured is the first request from the socket of the owner, or 0 if it is not its
-// turn. Source of the rule: fitted, see Machine.Favour.
+// favoured returns the first request from the owner's socket, or 0 if the limit is
+// reached. Source of the rule: fitted, see Machine.Favour.
 func (s *sim) favoured(l *line) int {
 	if l.owner == none || l.streak >= s.m.Favour {
 		return 0
@@ -81,8 +79,6 @@ func (s *sim) favoured(l *line) int {
 	return 0
 }
 
-// nearHome is the first of the requests as old as the oldest that is from the socket
-// of the directory, or 0.
 func (s *sim) nearHome(l *line) int {
 	for i, r := range l.queue {
 		if r.at != l.queue[0].at {
@@ -129,7 +125,6 @@ func (s *sim) serve(l *line) {
 	s.at(s.now+snoop, evLeave, l.id)
 }
 
-// share answers a read by a copy of a copy, and the next request is served soon.
 func (s *sim) share(l *line, r *request) {
 	took, c := s.m.Hit, r.core.cache
 	if !l.copies.has(c) {
@@ -141,7 +136,6 @@ func (s *sim) share(l *line, r *request) {
 	s.at(s.now+s.vary(s.m.Occupy), evFree, l.id)
 }
 
-// fill gives a cache a copy.
 func (s *sim) fill(l *line, c int) {
 	l.copies.add(c)
 	if s.check != nil {
@@ -149,9 +143,9 @@ func (s *sim) fill(l *line, c int) {
 	}
 }
 
-// leave is when the snoop has arrived: the line goes to the cache that asked.
+// leave is called when the snoop has arrived: the line moves to the requesting cache.
 func (s *sim) leave(l *line) {
-	if l.owner != none && l.locked > s.now { // an instruction under way is finished
+	if l.owner != none && l.locked > s.now { // an instruction in progress is finished
 		l.closing = true
 		s.at(l.locked, evLeave, l.id)
 		return
@@ -175,10 +169,10 @@ func (s *sim) leave(l *line) {
 	s.at(s.now+l.took, evFree, l.id)
 }
 
-// invalidate takes the line from all caches but c, where it is on its way, or the
-// right to write it if c has a copy already.
+// invalidate removes the line from all caches but c, which receives it, or only the right
+// to write if it already has a copy.
 func (s *sim) invalidate(l *line, c int) {
-	s.wakeAll(l) // waiters that doze load it once more
+	s.wakeAll(l) // dozing waiters load it once more
 	others, had := l.copies, l.copies.has(c)
 	others.remove(c)
 	s.counts.Invalidated += int64(others.count())
@@ -190,7 +184,6 @@ func (s *sim) invalidate(l *line, c int) {
 	}
 }
 
-// arrive is the end of a request: the core has the line.
 func (s *sim) arrive(r *request) {
 	l, c := r.line, r.core
 	defer s.answered(r)
@@ -223,20 +216,20 @@ func (s *sim) arrive(r *request) {
 	if !l.busy {
 		s.next(l)
 	}
-	for _, q := range r.with { // last, since they go on
+	for _, q := range r.with { // last, since they continue
 		if !q.own {
 			q.core.loaded(q.access.Word.Get())
 		}
 	}
 }
 
-// grant does what a core wanted a line for that it owns now.
+// grant executes the operation for which a core requested a line that it now owns.
 func (s *sim) grant(r *request) {
 	l, c := r.line, r.core
 	switch {
 	case r.store:
 		c.fetched(l)
-	case l.locked > s.now: // the other thread is at it
+	case l.locked > s.now: // the other thread uses it
 		c.clock, c.asked = l.locked, false
 		c.wakes()
 	default:
@@ -244,7 +237,6 @@ func (s *sim) grant(r *request) {
 	}
 }
 
-// apply does an access to a line that its core owns.
 func (s *sim) apply(l *line, c *core, a atomics.Access) (before uint64) {
 	s.wake(l, l.owner)
 	if s.check != nil {

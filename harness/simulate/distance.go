@@ -2,7 +2,6 @@
 
 package simulate
 
-// The distances, indexes of Transfer and Shared.
 const (
 	sameCore = iota
 	sameCluster
@@ -13,10 +12,9 @@ const (
 func (m *Machine) cluster(cache int) int { return cache / m.Cores }
 func (m *Machine) socket(cache int) int  { return cache / (m.Cores * m.Clusters) }
 
-// A site is where a cache is, without a division.
+// A site is the location of a cache, computed in advance to avoid divisions.
 type site struct{ cluster, socket int32 }
 
-// sites returns where the caches of m are.
 func sites(m *Machine) []site {
 	s := make([]site, m.Caches())
 	for i := range s {
@@ -25,7 +23,6 @@ func sites(m *Machine) []site {
 	return s
 }
 
-// socket and cluster are those of Machine.
 func (s *sim) socket(cache int) int  { return int(s.where[cache].socket) }
 func (s *sim) cluster(cache int) int { return int(s.where[cache].cluster) }
 
@@ -41,12 +38,9 @@ func (s *sim) distance(a, b int) int {
 	return otherSocket
 }
 
-// parts returns the caches of the cluster and of the socket of a cache: from the first
-// of them to before the end.
 func (s *sim) parts(cache int) (cluster, socket block) {
 	c, k := s.cluster(cache)*s.m.Cores, s.socket(cache)*s.m.Cores*s.m.Clusters
 	return block{c, c + s.m.Cores}, block{k, k + s.m.Cores*s.m.Clusters}
 }
 
-// A block is caches that follow one another.
 type block struct{ from, to int }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestFarAndNear: the nearest copy and the farthest one, of two that are as far the
-// first and the last, are those of a search through all.
+// TestFarAndNear compares the nearest copy and the farthest one with a search through all
+// caches. Of equally distant copies it expects the first and the last.
 func TestFarAndNear(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, m := range List() {
@@ -41,7 +41,6 @@ func TestFarAndNear(t *testing.T) {
 	}
 }
 
-// TestEventsInOrder: events come by time, and by number at the same time.
 func TestEventsInOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var q events

@@ -8,24 +8,23 @@ import (
 	"locklab/atomics"
 )
 
-// Waiters that poll a line in their own cache see the same value until it is
-// invalidated. They doze until then, and make up for all those polls in one step:
-// an event for each change instead of one for each poll. Workload.Exact is without.
+// Waiters that poll a line in their own cache see the same value until it is invalidated.
+// They doze until then, and make all those polls in one step. That takes one event per
+// change instead of one per poll. Workload.Exact disables it.
 type dozing struct {
-	looks []*line // what it has read since its last spin hint, and nothing else
+	looks []*line // lines read since its last spin hint, if it did nothing else
 	stale bool    // it did something else
-	same  int     // loads in a row of one word
+	same  int     // consecutive loads of one word
 	last  atomics.Word
 	dozes bool
-	due   int64 // ps, when it wakes by itself
-	timer int64 // ps, of its timer event; none without
+	due   int64 // ps, when it wakes without an event
+	timer int64 // ps, of its timer event; none without one
 }
 
-// longestDoze is in ps. A waiter may lose patience after so many polls, and would be
-// late by that.
+// longestDoze is in ps. A waiter may give up after a number of polls, and would be late
+// by up to this time.
 const longestDoze = 1_000_000
 
-// spin passes the time of spin hints, or of a yield.
 func (c *core) spin(a atomics.Access) uint64 {
 	s := c.s
 	cost := s.pause * int64(a.New)
@@ -39,8 +38,8 @@ func (c *core) spin(a atomics.Access) uint64 {
 	return 0
 }
 
-// passes passes the time between two polls, and reports whether more than c can take
-// part in meanwhile: then it dozes, or has an event of its own.
+// passes passes the time between two polls. It reports whether events elsewhere may
+// happen in that time: then c dozes, or has its own event.
 func (c *core) passes(ps int64) (more bool) {
 	c.clock += ps
 	c.lag = 0 // later loads wait for it
@@ -55,10 +54,8 @@ func (c *core) passes(ps int64) (more bool) {
 	return true
 }
 
-// waited begins the next poll.
 func (c *core) waited() { c.looks, c.stale, c.same = c.looks[:0], false, 0 }
 
-// napInLoop is the nap of a loop that polls without a spin hint.
 func (c *core) napInLoop(a atomics.Access) {
 	if c.clock >= c.until && c.same > 2 && c.last == a.Word && !c.stale && c.s.dozing > 0 {
 		c.doze()
@@ -67,26 +64,24 @@ func (c *core) napInLoop(a atomics.Access) {
 	}
 }
 
-// doze waits until a line that c has looked at is about to go, or for a while.
 func (c *core) doze() {
 	c.dozes = true
 	for _, l := range c.looks {
 		l.watchers = append(l.watchers, c)
 	}
-	c.event = none // those that it has are void
+	c.event = none // pending events are void
 	c.due = c.clock + c.s.dozing
 	if c.timer == none {
 		c.arm()
 	}
 }
 
-// arm sets the one timer of c.
 func (c *core) arm() {
 	c.timer = c.due
 	c.s.at(c.due, evTimer, c.id)
 }
 
-// rings is the timer of c. If it dozed anew since it was armed, it is armed anew.
+// rings handles the timer of c. It rearms the timer if c started a new doze since.
 func (c *core) rings() {
 	c.timer = none
 	switch {
@@ -97,8 +92,8 @@ func (c *core) rings() {
 	}
 }
 
-// rouse ends a nap: the worker does by itself what it would have done until t. It is
-// among the watchers of by, if that is not nil, no more.
+// rouse ends a doze: the worker makes its polls until t on its own. by, if not nil, has
+// already removed it from its watchers.
 func (c *core) rouse(t int64, by *line) {
 	c.forget(by)
 	c.dozes = false
@@ -109,7 +104,6 @@ func (c *core) rouse(t int64, by *line) {
 	}
 }
 
-// forget takes c out of the watchers of the lines that it has looked at, but for one.
 func (c *core) forget(but *line) {
 	for _, l := range c.looks {
 		if l == but {
@@ -121,7 +115,6 @@ func (c *core) forget(but *line) {
 	}
 }
 
-// wake rouses the waiters of a cache that doze over l.
 func (s *sim) wake(l *line, cache int) {
 	for i := 0; i < len(l.watchers); {
 		if c := l.watchers[i]; c.cache == cache {
@@ -132,8 +125,8 @@ func (s *sim) wake(l *line, cache int) {
 	}
 }
 
-// wakeAll rouses all waiters that doze over l, in their order. One that dozes over it
-// anew, since nothing has changed yet, comes behind them and is roused again.
+// wakeAll rouses all waiters that doze over l, in their order. A waiter that dozes over
+// it again, since nothing has changed yet, is appended and roused again.
 func (s *sim) wakeAll(l *line) {
 	for len(l.watchers) > 0 {
 		all := l.watchers
@@ -145,7 +138,6 @@ func (s *sim) wakeAll(l *line) {
 	}
 }
 
-// looked notes a load that the cache answered.
 func (c *core) looked(l *line, w atomics.Word) {
 	if c.last == w {
 		c.same++

@@ -7,10 +7,10 @@ import (
 	"io"
 )
 
-// Duel writes to out, step by step, what happens when hardware threads a and b
-// compare and swap one word in the same instant, with a copy of its line in the cache
-// of each, and in one sentence at the end which wins and by which rule. It returns an
-// error if m has no such threads, or if out does.
+// Duel writes to out, step by step, how hardware threads a and b compare and swap one
+// word in the same instant, with a copy of its line in each cache. The last sentence
+// names the winner and the deciding rule. It returns an error if m has no such threads,
+// or if a write fails.
 func Duel(m *Machine, a, b int, seed uint64, out io.Writer) error {
 	if n := m.Threads(); a == b || min(a, b) < 0 || max(a, b) >= n {
 		return fmt.Errorf("simulate: a duel of threads %d and %d: want two of 0 to %d", a, b, n-1)
@@ -38,7 +38,6 @@ func Duel(m *Machine, a, b int, seed uint64, out io.Writer) error {
 	return err
 }
 
-// duelInstant is when the two contend, in ps.
 const duelInstant = 1_000_000
 
 type duel struct {
@@ -48,14 +47,12 @@ type duel struct {
 	done    [2]int64 // ps
 }
 
-// sentence says which contender has won, and by which rule.
 func (d *duel) sentence(word uint64) string {
 	w, l := d.winner, 1-d.winner
 	return fmt.Sprintf("Contender %d wins: %s; its CompareAndSwap is done after %.1f ns and leaves %d, that of contender %d finds %d instead of 0 and fails after %.1f ns.",
 		w, d.rule(), float64(d.done[w]-duelInstant)/1000, word, l, word, float64(d.done[l]-duelInstant)/1000)
 }
 
-// rule is why the winner went first.
 func (d *duel) rule() string {
 	s := d.s
 	w, l := s.cores[d.winner], s.cores[1-d.winner]
@@ -69,7 +66,7 @@ func (d *duel) rule() string {
 	return "the directory grants the line to one contender at a time, first come, first served, and of two that are as near to it in one instant the model takes that with the lower number, where a machine may take either"
 }
 
-// note writes a line of the log beside those of the model.
+// note writes a line of the log between the model's lines.
 func (s *sim) note(format string, args ...any) {
 	if s.log != nil {
 		fmt.Fprintf(s.log, format+"\n", args...)

@@ -12,16 +12,11 @@ import (
 	"testing"
 )
 
-// updating reports whether golden files are to be written anew, by the flag of the
-// machines' tests.
 func updating() bool {
 	f := flag.Lookup("update")
 	return f != nil && f.Value.String() == "true"
 }
 
-// TestDuel holds the steps and the last sentence of duels on a machine of round
-// numbers: of a cluster, of two sockets with the directory at the second contender, and
-// of one core.
 func TestDuel(t *testing.T) {
 	var out bytes.Buffer
 	m := plain()
@@ -59,7 +54,6 @@ func TestDuel(t *testing.T) {
 	}
 }
 
-// TestDuelErrors: threads that the machine does not have, and a writer that fails.
 func TestDuelErrors(t *testing.T) {
 	for _, pair := range [][2]int{{0, 0}, {-1, 0}, {0, 8}} {
 		if err := Duel(plain(), pair[0], pair[1], 1, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "want two of 0 to 7") {

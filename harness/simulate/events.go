@@ -5,37 +5,36 @@ package simulate
 type eventKind uint8
 
 const (
-	evCore  eventKind = iota // a core goes on
+	evCore  eventKind = iota // a core continues
 	evTimer                  // a core has dozed for long enough
 	evServe                  // the directory grants a request for a line
 	evLeave                  // its owner, or the caches with copies, learn of it
-	evFree                   // the line can be asked for again
+	evFree                   // the line can be requested again
 	evDone                   // an answer arrives
 )
 
 // An event has no pointer, so that the heap moves it without write barriers.
 type event struct {
 	at   int64 // ps
-	seq  int64 // of those at the same time the one that was made first goes first
+	seq  int64 // events of the same time run in order of creation
 	id   int32 // of a core, a line or a request
 	kind eventKind
 }
 
 func (a *event) before(b *event) bool { return a.at < b.at || a.at == b.at && a.seq < b.seq }
 
-// events is a heap in which a parent has four children: half as deep as one of two,
-// and the children are in a line or two of the cache. Package container/heap would
-// take two calls by interface for each comparison. Most events make another one: what
-// pop has taken stays at the root until that takes its place.
+// events is a heap with four children per node. It is half as deep as a binary heap, and
+// the children share a cache line or two. Package container/heap would make two interface
+// calls for each comparison. Most events create another one: a popped event stays at the
+// root until the new one replaces it.
 type events struct {
 	heap  []event
-	taken bool // the root is no event any more
+	taken bool // the root has been popped
 	seq   int64
 }
 
 func (q *events) more() bool { return len(q.heap) > 1 || len(q.heap) == 1 && !q.taken }
 
-// next is when the next event is, if there are more.
 func (q *events) next() int64 {
 	if !q.taken {
 		return q.heap[0].at
@@ -47,7 +46,6 @@ func (q *events) next() int64 {
 	return t
 }
 
-// push adds an event and returns its number.
 func (q *events) push(e event) int64 {
 	q.seq++
 	e.seq = q.seq
@@ -82,7 +80,6 @@ func (q *events) pop() event {
 	return q.heap[0]
 }
 
-// sink puts e into the place of the root, or below.
 func (q *events) sink(e event) {
 	h, i := q.heap, 0
 	for {
@@ -105,15 +102,14 @@ func (q *events) sink(e event) {
 	h[i] = e
 }
 
-// at schedules an event of a core, a line or a request, and returns its number.
 func (s *sim) at(t int64, k eventKind, id int) int64 {
 	return s.queue.push(event{at: t, kind: k, id: int32(id)})
 }
 
 func (s *sim) done(t int64, r *request) { s.at(t, evDone, r.id) }
 
-// horizon is the time until which nothing happens but what the running core does. It
-// is never far, so that a worker that waits for ever does not run for ever.
+// horizon is the time until which only the running core acts. It is never far, so that a
+// worker that waits forever does not run forever.
 func (s *sim) horizon() int64 {
 	h := s.now + longestDoze
 	if s.queue.more() {

@@ -2,11 +2,10 @@
 
 package simulate
 
-// How long a request takes, in ns without jitter, and by which way. Latencies are
-// those between two cores as ping-pong benchmarks measure them: the way to the
-// directory and back is in them where one of the two sockets is the line's home.
+// The duration of a request in ns without jitter, by its way. Latencies are between two
+// cores, as measured by ping-pong benchmarks. They include the way to the directory and
+// back if one of the two sockets is the line's home.
 
-// transfer is the time of a line from the cache that owns it.
 func (s *sim) transfer(l *line, to, from int) float64 {
 	d := s.distance(to, from)
 	if d == otherSocket {
@@ -15,7 +14,6 @@ func (s *sim) transfer(l *line, to, from int) float64 {
 	return s.m.Transfer[d] + s.detour(l, to, from)
 }
 
-// nearest is the time of a copy from the nearest copy.
 func (s *sim) nearest(l *line, c int) float64 {
 	cluster, socket := s.parts(c)
 	best, from := sameCluster, l.copies.first(cluster)
@@ -29,9 +27,9 @@ func (s *sim) nearest(l *line, c int) float64 {
 	return s.m.Shared[best] + s.detour(l, c, from)
 }
 
-// invalidation is the time until all copies but that of c are gone and, if it
-// has none, c has one: that of the farthest one, since they go at the same time, and
-// an acknowledgement for each further one.
+// invalidation returns the time until all copies but c's are gone and c has one. It is
+// the time for the farthest copy, since all go at the same time, plus an acknowledgement
+// for each further one.
 func (s *sim) invalidation(l *line, c int) float64 {
 	others := l.copies
 	others.remove(c)
@@ -42,8 +40,8 @@ func (s *sim) invalidation(l *line, c int) float64 {
 	return s.upgrade(l, c, at, worst) + s.m.Ack*float64(max(others.count()-1, 0))
 }
 
-// farthest is the last of those of others that are farthest from c, and how far that
-// is: c itself if there are none.
+// farthest returns the last of the caches of others that are farthest from c, and their
+// distance: c itself if there are no others.
 func (s *sim) farthest(others *set, c int) (d, at int) {
 	cluster, socket := s.parts(c)
 	if at = max(others.last(block{socket.to, len(s.where)}), others.last(block{0, socket.from})); at != none {
@@ -58,10 +56,9 @@ func (s *sim) farthest(others *set, c int) (d, at int) {
 	return sameCluster, c
 }
 
-// upgrade is the time until one copy is gone. A cluster that does not know whether
-// there are copies elsewhere asks the directory although there are none, as AMD's seem
-// to: the fit to naples-32 makes Upgrade longer than Transfer, which is how a machine
-// says so.
+// upgrade returns the time until one copy is gone. A cluster that cannot rule out copies
+// elsewhere asks the directory even if there are no copies, which AMD's clusters seem to
+// do. In the fit to naples-32 Upgrade is longer than Transfer, which expresses that.
 func (s *sim) upgrade(l *line, c, at, d int) float64 {
 	took := s.m.Upgrade[d]
 	if took == 0 {
@@ -73,7 +70,6 @@ func (s *sim) upgrade(l *line, c, at, d int) float64 {
 	return took + s.detour(l, c, at)
 }
 
-// fromMemory is the time of a line that no cache has.
 func (s *sim) fromMemory(l *line, c int) float64 {
 	if l.home != s.socket(c) {
 		s.counts.Remote++
@@ -82,8 +78,8 @@ func (s *sim) fromMemory(l *line, c int) float64 {
 	return s.m.Memory
 }
 
-// detour is what the way over the directory adds where that is on a third socket.
-// Inside a cluster its cache answers, and the directory is not asked.
+// detour returns the extra time via a directory on a third socket. Inside a cluster its
+// cache answers without the directory.
 func (s *sim) detour(l *line, to, from int) float64 {
 	if s.cluster(to) == s.cluster(from) || l.home == s.socket(to) || l.home == s.socket(from) {
 		return 0

@@ -14,7 +14,6 @@ const (
 	none      = -1
 )
 
-// A set is a set of caches.
 type set [maxCaches / 64]uint64
 
 func (s *set) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
@@ -29,7 +28,6 @@ func (s *set) count() (n int) {
 	return n
 }
 
-// first and last are the least and the greatest of the caches of s in a block, or none.
 func (s *set) first(in block) int {
 	for k := in.from / 64; k*64 < in.to; k++ {
 		if w := s.word(k, in); w != 0 {
@@ -48,7 +46,7 @@ func (s *set) last(in block) int {
 	return none
 }
 
-// word is what s has of a block among caches 64k to 64k+63.
+// word returns the part of s in a block among caches 64k to 64k+63.
 func (s *set) word(k int, in block) uint64 {
 	w := s[k] & (^uint64(0) << max(in.from-64*k, 0))
 	if rest := 64*(k+1) - in.to; rest > 0 {
@@ -65,46 +63,45 @@ func (s *set) each(f func(i int)) {
 	}
 }
 
-// A line is a cache line and its entry in the directory. By MESI it is modified or
-// exclusive at its owner, or shared by copies, or invalid in every cache and in
-// memory only. Requests that neither the owner nor a copy can answer wait in a queue
-// and are served one after the other.
+// A line is a cache line and its entry in the directory. In terms of MESI it is modified
+// or exclusive at its owner, or shared by copies, or invalid in every cache. Requests
+// that neither the owner nor a copy can answer wait in a queue and are served one after
+// the other.
 type line struct {
 	id     int
 	key    uintptr // its address, in lines
 	home   int     // socket of its directory
 	owner  int     // cache, or none
-	copies set     // of the owner alone if there is one
+	copies set     // only of the owner if there is one
 
 	queue    []*request
 	busy     bool             // a request is served
-	serving  *request         // the one whose snoop is on its way
-	coming   []*request       // served, and not there yet
+	serving  *request         // request whose snoop is on its way
+	coming   []*request       // served, not arrived yet
 	asking   [maxCaches]uint8 // requests by cache, in the queue or coming
-	reading  [maxCaches]uint8 // of them those that come, to read
+	reading  [maxCaches]uint8 // of these, coming for reading
 	took     int64            // ps from the arrival of the snoop to the answer
 	closing  bool             // the snoop has arrived: no more instructions of the owner
 	locked   int64            // an instruction of the owner has the line until then
 	changed  int64            // when it was written last
-	streak   int              // requests in a row that went before older ones
+	streak   int              // consecutive requests that went before older ones
 	watchers []*core          // waiters that doze until it is invalidated
 }
 
-// A request is a miss: what a core asks the directory for.
+// A request is a miss: a core's request to the directory.
 type request struct {
 	id     int
 	core   *core
 	access atomics.Access
 	line   *line
-	own    bool // to be the only one that has the line
+	own    bool // for exclusive ownership
 	store  bool // from the store buffer: the core does not wait
 	value  uint64
 	at     int64      // when it was queued
-	early  int64      // ps that it had been under way then
+	early  int64      // ps that it had been in progress then
 	with   []*request // of other threads of the core, for the same line: one fill buffer
 }
 
-// counters are what the caches did.
 type counters struct {
 	Misses      int64 // requests to the directory
 	Remote      int64 // of them answered from another socket
@@ -112,7 +109,6 @@ type counters struct {
 	Hits        int64
 }
 
-// line returns the line of a word. A line gets its home when it is touched first.
 func (s *sim) line(w atomics.Word, c *core) *line {
 	key := w.Address() / lineBytes
 	recent := &s.recent[key%recentLines]
@@ -132,10 +128,10 @@ func (s *sim) line(w atomics.Word, c *core) *line {
 	return l
 }
 
-// recentLines is how many lines are found without the map: a power of two.
+// recentLines is the number of lines that are found without the map: a power of two.
 const recentLines = 1 << 10
 
-// request returns a request like r, in memory that an answered one has left.
+// request returns a request like r, reusing the memory of an answered one.
 func (s *sim) request(r request) *request {
 	var q *request
 	if n := len(s.unused); n > 0 {
@@ -150,7 +146,8 @@ func (s *sim) request(r request) *request {
 	return q
 }
 
-// answered is when nothing refers to r any more, nor to those that share its answer.
+// answered recycles r and the requests that share its answer. Nothing refers to them any
+// more.
 func (s *sim) answered(r *request) {
 	s.unused = append(append(s.unused, r), r.with...)
 }
@@ -159,10 +156,8 @@ func (s *sim) answered(r *request) {
 func (l *line) holds(c int) bool { return l.copies.has(c) && !l.awaited(c) }
 func (l *line) owns(c int) bool  { return l.owner == c && !l.closing && !l.awaited(c) }
 
-// awaited reports whether a copy for c is on its way.
 func (l *line) awaited(c int) bool { return l.reading[c] > 0 }
 
-// state is the state of the line in words.
 func (l *line) state() string {
 	switch n := l.copies.count(); {
 	case l.owner != none:

@@ -9,15 +9,15 @@ import (
 	"locklab/atomics"
 )
 
-// litmus are two cores that store, then load; the outcomes are those of x86-TSO
-// (Sewell et al., CACM 53(7), 2010), over many distances in time, and with the lines
-// at either core, at both and at none.
+// litmus has two cores that store, then load. The outcomes follow x86-TSO (Sewell et al.,
+// CACM 53(7), 2010), over many distances in time, and with the lines at either core, at
+// both and at no core.
 var litmus = []struct {
 	name    string
 	left    func(w *words) (a, b uint64)
 	right   func(w *words) (a, b uint64)
 	allowed func(la, lb, ra, rb uint64) bool
-	seen    func(la, lb, ra, rb uint64) bool // and this must be seen
+	seen    func(la, lb, ra, rb uint64) bool // must occur
 }{
 	{"store buffering",
 		func(w *words) (uint64, uint64) { w.x.StoreRelease(1); return w.y.Load(), 0 },
@@ -77,8 +77,8 @@ func TestLitmus(t *testing.T) {
 	}
 }
 
-// litmusRun runs the two programs that many ns apart; the bits of warm say which core
-// has read which word before.
+// litmusRun runs the two programs gap ns apart; each bit of warm makes one core read one
+// word before.
 func litmusRun(t *testing.T, m *Machine, thread, warm int, gap float64, left, right func(*words) (a, b uint64)) (la, lb, ra, rb uint64) {
 	touch := func(a *actor, at float64, w *atomics.Uint64, bit int) {
 		if a.at(at); warm&bit != 0 {

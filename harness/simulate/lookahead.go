@@ -2,23 +2,24 @@
 
 package simulate
 
-// A core runs ahead of a load that misses, as far as its reorder buffer reaches, and
-// comes to later loads while the first is still out: independent misses overlap
-// (Chou, Fahs and Abraham, "Microarchitecture Optimizations for Exploiting
-// Memory-Level Parallelism", ISCA 2004). Real code of locks gets its values in
-// order here, so the overlap is set off afterwards: a later miss has been under way
-// since the core would have come to it, if its line was then what it is now.
+// A core runs ahead of a load that misses, within its reorder buffer, and reaches later
+// loads while the first is pending: independent misses overlap (Chou, Fahs and Abraham,
+// "Microarchitecture Optimizations for Exploiting Memory-Level Parallelism", ISCA 2004).
+// In the simulation the code of locks gets its values in order, so the overlap is
+// subtracted afterwards. A later miss counts as in progress since the core would have
+// reached it, if its line has not changed since.
 //
-// What ends it: a locked instruction and a spin hint, which later loads wait for.
-// Every branch counts as foreseen, the end of a wait too: the figures of locks on a
-// Zen 4 were 1.36 off with it, and 1.53 without overlap past the end of a wait.
+// Locked instructions and spin hints end the overlap, because later loads wait for them.
+// Every branch counts as predicted, also the end of a wait: the figures of locks on a Zen
+// 4 differed by a factor of 1.36 with it, and by 1.53 without overlap past the end of a
+// wait.
 type lookahead struct {
-	issued  int64 // ps, when the last load that missed was
+	issued  int64 // ps, time of the last load that missed
 	arrived int64 // ps, when its line came
-	lag     int64 // ps between the two; 0 if what follows waits for it
+	lag     int64 // ps between the two; 0 if later loads wait for it
 }
 
-// ahead returns for how long a load that misses now has been under way already.
+// ahead returns how long a load that misses now has already been in progress.
 func (c *core) ahead(l *line) (early int64) {
 	now := c.s.now
 	c.issued = now
@@ -28,5 +29,4 @@ func (c *core) ahead(l *line) (early int64) {
 	return now - c.issued
 }
 
-// came is when the line of a load is there.
 func (c *core) came() { c.arrived, c.lag = c.s.now, c.s.now-c.issued }

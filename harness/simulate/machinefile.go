@@ -23,13 +23,13 @@ const (
 	maxTime   = 1e6 // ns, of one access
 )
 
-// ErrMachine is wrapped by every error of a description of a machine.
+// ErrMachine is wrapped by every error of a machine description.
 var ErrMachine = errors.New("simulate: machine")
 
 //go:embed machines/*.json
 var machineFiles embed.FS
 
-// List returns the machines of the program by name. They are copies.
+// List returns copies of the machines of the program, sorted by name.
 func List() []*Machine {
 	entries, err := machineFiles.ReadDir("machines")
 	if err != nil {
@@ -50,8 +50,8 @@ func List() []*Machine {
 	return all
 }
 
-// Named returns the machine of the program that has that name. The error of a
-// name that none has says which there are.
+// Named returns the program's machine called name. The error for an unknown name lists
+// the known ones.
 func Named(name string) (*Machine, error) {
 	var names []string
 	for _, m := range List() {
@@ -81,9 +81,9 @@ func Load(file string) (*Machine, error) {
 	return m, nil
 }
 
-// Parse reads a machine from JSON. It is strict: a field that no machine has, one
-// that is left out, a list of the wrong length, a number out of its range, and a
-// number without a source are errors that name the field.
+// Parse reads a machine from JSON. It is strict and names the field in its error: an
+// unknown or missing field, a list of the wrong length, a number out of its range, or a
+// number without a source.
 func Parse(b []byte) (*Machine, error) {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(b, &raw); err != nil {
@@ -111,7 +111,7 @@ func Parse(b []byte) (*Machine, error) {
 	return m, m.Validate()
 }
 
-// Encode writes m as [Parse] reads it.
+// Encode writes m in the form that [Parse] reads.
 func (m *Machine) Encode() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -123,7 +123,6 @@ func (m *Machine) Encode() ([]byte, error) {
 	return shortLists(b.Bytes()), nil
 }
 
-// shortLists puts lists of numbers on one line.
 func shortLists(b []byte) []byte {
 	var out bytes.Buffer
 	inside := false
@@ -150,7 +149,6 @@ func machineError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrMachine, fmt.Sprintf(format, args...))
 }
 
-// jsonFault says what is wrong with b as JSON, and where.
 func jsonFault(b []byte, err error) string {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
@@ -160,14 +158,12 @@ func jsonFault(b []byte, err error) string {
 	return "a machine is one object of JSON"
 }
 
-// A machineField is a field of a machine in a file.
 type machineField struct {
 	name     string
 	optional bool
 	value    reflect.Value
 }
 
-// machineFields are the fields of m.
 func machineFields(m *Machine) []machineField {
 	v := reflect.ValueOf(m).Elem()
 	var fields []machineField
@@ -178,7 +174,6 @@ func machineFields(m *Machine) []machineField {
 	return fields
 }
 
-// sourced reports whether the field needs a source.
 func (f machineField) sourced() bool {
 	switch f.value.Kind() {
 	case reflect.Int, reflect.Float64, reflect.Array:
@@ -189,8 +184,8 @@ func (f machineField) sourced() bool {
 	return false
 }
 
-// decode reads the field. The JSON decoder fills an array from a list of any
-// length, and takes null for anything.
+// decode reads the field. It is stricter than the JSON decoder, which fills an array from
+// a list of any length and accepts null for anything.
 func (f machineField) decode(text json.RawMessage) error {
 	if string(text) == "null" {
 		return machineError("%s is null", f.name)
@@ -210,10 +205,9 @@ func (f machineField) decode(text json.RawMessage) error {
 	return nil
 }
 
-// A span is what a number may be.
 type span struct{ lo, hi float64 }
 
-// spans are those of the numbers, by name. Other times are from 0 to maxTime.
+// spans has the ranges of the numbers, by name. Other times are from 0 to maxTime.
 var spans = sync.OnceValue(func() map[string]span {
 	some := span{math.SmallestNonzeroFloat64, maxTime}
 	return map[string]span{
@@ -223,7 +217,7 @@ var spans = sync.OnceValue(func() map[string]span {
 	}
 })
 
-// Validate reports the first thing that is wrong with m.
+// Validate reports the first mistake in m.
 func (m *Machine) Validate() error {
 	if m.Name == "" || strings.ContainsAny(m.Name, "/\\ \t\n") {
 		return machineError("name: %q is no word", m.Name)
@@ -258,14 +252,13 @@ func (m *Machine) Validate() error {
 	return nil
 }
 
-// within checks the range of a number, or of each of a list.
 func (f machineField) within() error {
 	s, ok := spans()[f.name]
 	if !ok {
 		s = span{0, maxTime}
 	}
 	check := func(name string, x float64) error {
-		if !(x >= s.lo && x <= s.hi) { // not a number is neither
+		if !(x >= s.lo && x <= s.hi) { // also rejects NaN
 			if s.lo == math.SmallestNonzeroFloat64 {
 				return machineError("%s: %v is not above 0 and at most %v", name, x, s.hi)
 			}

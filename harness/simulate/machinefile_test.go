@@ -15,8 +15,6 @@ import (
 
 var update = flag.Bool("update", false, "write the files of machines as Encode does")
 
-// TestMachines reads every machine of the program, and wants its file to have its
-// name and the form in which machines are written.
 func TestMachines(t *testing.T) {
 	files, err := filepath.Glob("machines/*.json")
 	if err != nil || len(files) < 8 {
@@ -52,7 +50,6 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// TestNamed asks for a machine that is there, and one that is not.
 func TestNamed(t *testing.T) {
 	if m, err := simulate.Named("skylake-8x32"); err != nil || !m.Hypothetical || m.Caches() != 256 {
 		t.Errorf("skylake-8x32: %+v, %v", m, err)
@@ -66,7 +63,6 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestKinds wants the kinds of machines that reviews ask for.
 func TestKinds(t *testing.T) {
 	kinds := map[string]int{}
 	for _, m := range simulate.List() {
@@ -84,8 +80,6 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestBadMachines damages a description in one place, and wants one line that
-// names it.
 func TestBadMachines(t *testing.T) {
 	good, err := os.ReadFile("machines/skylake-24.json")
 	if err != nil {
@@ -137,7 +131,6 @@ func TestBadMachines(t *testing.T) {
 	}
 }
 
-// TestValidate takes a machine that a program has made, where a number may be none.
 func TestValidate(t *testing.T) {
 	for _, x := range []float64{math.NaN(), math.Inf(1), -1} {
 		m := simulate.List()[0]
@@ -148,7 +141,6 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// FuzzParse wants that what Parse takes is sound, and the same after Encode.
 func FuzzParse(f *testing.F) {
 	for _, m := range simulate.List() {
 		b, err := m.Encode()

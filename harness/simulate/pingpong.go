@@ -2,8 +2,8 @@
 
 package simulate
 
-// OneWay is what a ping-pong by compare-and-swap between two threads measures
-// on m, per hop in ns: the benchmark by which machines are described.
+// OneWay returns the result on m of a ping-pong by compare-and-swap between two threads,
+// per hop in ns. Machines are described by this benchmark.
 func OneWay(m *Machine, a, b int, seed uint64) float64 {
 	const hops = 400
 	s := newSim(m, seed)

@@ -4,21 +4,20 @@ package simulate
 
 import "locklab/atomics"
 
-// Most of what a waiter does is to load one word and to pass the time of a spin hint,
-// again and again: PollWhile of package atomics. The model does that without the
-// worker, which sleeps in one switch of coroutines until it is over, and in one
-// addition for as many polls as nothing can come between. Its figures are those of the
-// loads and hints one by one (TestPolls).
+// A waiter mostly loads one word and passes the time of a spin hint: PollWhile of package
+// atomics. The model polls without the worker, whose coroutine switches only once until
+// the polls end. It adds as many polls at once as nothing can interrupt. Single loads and
+// hints give the same figures (TestPolls).
 type polling struct {
 	phase pollPhase
 	word  atomics.Word
-	value uint64 // polled as long as it is that
-	left  int    // polls, with the one under way
+	value uint64 // polling continues while the word has it
+	left  int    // remaining polls, including the current one
 	found int    // polls that found value
-	got   uint64 // what the last one found
+	got   uint64 // value found by the last poll
 }
 
-// A pollPhase is what is next for a waiter in PollWhile.
+// A pollPhase is the next step of a waiter in PollWhile.
 type pollPhase uint8
 
 const (
@@ -28,10 +27,9 @@ const (
 	hints                   // the time between two polls is over
 )
 
-// poll is PollWhile of the worker that runs.
 func (s *sim) poll(w atomics.Word, v uint64, n int) (last uint64, found int) {
 	c := s.running
-	if c == nil { // the lock is made, or looked at
+	if c == nil { // the lock is being made or examined
 		if last = w.Get(); last == v {
 			found = n
 		}
@@ -44,8 +42,7 @@ func (s *sim) poll(w atomics.Word, v uint64, n int) (last uint64, found int) {
 	return c.got, c.found
 }
 
-// polls goes on with the polls of c, until they are over or something else must happen
-// first.
+// polls continues the polls of c until they are over or another event must happen first.
 func (c *core) polls() (over bool) {
 	for {
 		switch c.phase {
@@ -80,7 +77,6 @@ func (c *core) polls() (over bool) {
 	}
 }
 
-// pollsOnce loads the word, or has an event of its own for it.
 func (c *core) pollsOnce() (v uint64, ok bool) {
 	a := atomics.Access{Op: atomics.OpLoad, Word: c.word}
 	if c.clock < c.until {
@@ -94,7 +90,7 @@ func (c *core) pollsOnce() (v uint64, ok bool) {
 }
 
 // skips makes all polls at once that find the value in the core's own cache before
-// anything can happen elsewhere, but for the last.
+// anything can happen elsewhere, except the last.
 func (c *core) skips() {
 	s := c.s
 	n := min(int64(c.left)-1, (c.until-1-c.clock)/max(s.hit+s.pause, 1))

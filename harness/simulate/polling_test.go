@@ -11,9 +11,9 @@ import (
 	"locklab/spinlock/lab"
 )
 
-// TestPolls: that the model makes the polls of a waiter by itself, and many at once,
-// changes no figure and no number of events, also where two threads of a core slow
-// each other, where every poll is an event, and where waiters poll without a hint.
+// TestPolls checks that batched polls by the model change no figure and no number of
+// events. It covers threads of a core that slow each other, every poll as an event, and
+// waiters that poll without a hint.
 func TestPolls(t *testing.T) {
 	base := section(12)
 	for _, change := range []func(m *simulate.Machine, w *simulate.Workload){
@@ -36,7 +36,7 @@ func TestPolls(t *testing.T) {
 	}
 }
 
-// TestAllocations gates what a run leaves to the collector: requests are used again.
+// TestAllocations limits the garbage of a run: requests are reused.
 func TestAllocations(t *testing.T) {
 	w := section(32)
 	w.Turns, w.Warm = 4000, 100

@@ -9,8 +9,8 @@ import (
 	"locklab/atomics"
 )
 
-// plain is a machine of round numbers without jitter: two sockets of two clusters of
-// two cores. Threads 0 and 1 are a cluster, 0 and 2 a socket, 0 and 4 are on two.
+// plain is a machine of round numbers without jitter: two sockets of two clusters of two
+// cores. Threads 0 and 1 are a cluster, 0 and 2 a socket, 0 and 4 are on two.
 func plain() *Machine {
 	return &Machine{
 		Name: "plain", Sockets: 2, Clusters: 2, Cores: 2, SMT: 1,
@@ -20,7 +20,7 @@ func plain() *Machine {
 	}
 }
 
-// An actor is a core of a scenario. at waits until a time in ns; note keeps its time
+// An actor is a core of a scenario. at waits until a time in ns; note records its time
 // under a name.
 type actor struct {
 	*core
@@ -31,8 +31,8 @@ func (a *actor) at(ns float64)    { a.clock = max(a.clock, int64(ns*1000)) }
 func (a *actor) note(name string) { a.times[name] = float64(a.clock) / 1000 }
 func (a *actor) idles(ns float64) { a.spend(int64(ns * 1000)) }
 
-// A words is what a scenario works on: x, y and z in lines of their own, and beside in
-// that of x.
+// A words is the data of a scenario: x, y and z in separate lines, and beside in the line
+// of x.
 type words struct {
 	x, beside atomics.Uint64
 	_         atomics.CacheLinePad
@@ -47,7 +47,6 @@ type part struct {
 	play   func(a *actor, w *words)
 }
 
-// play runs the parts of a scenario and returns the times that they noted, in ns.
 func play(t *testing.T, m *Machine, parts ...part) map[string]float64 {
 	t.Helper()
 	s := newSim(m, 1)
@@ -65,8 +64,8 @@ func play(t *testing.T, m *Machine, parts ...part) map[string]float64 {
 	return times
 }
 
-// scenarios state to the nanosecond what each rule of the model does. Without jitter
-// a time is a sum of numbers of plain: it stands beside them.
+// scenarios specify each rule of the model to the nanosecond. Without jitter a time is a
+// sum of numbers of plain, given next to it.
 var scenarios = []struct {
 	name  string
 	tune  func(m *Machine)
@@ -283,7 +282,7 @@ var scenarios = []struct {
 			a.at(970)
 			wait(1) // polls until 1025, when the copy is gone; served at 1040: 40
 			w.y.Load()
-			a.note("read") // it came meanwhile: hit
+			a.note("read") // it came in the meantime: hit
 			a.at(1950)
 			wait(2)
 			w.z.Swap(1)

@@ -17,23 +17,22 @@ var (
 	ErrStuck      = errors.New("simulate: no worker takes the lock")
 )
 
-// patience is for how long no worker may take the lock, beside hold and think time,
-// in ps.
+// patience is the time without any acquisition after which a lock is stuck, in addition
+// to hold and think time, in ps.
 const patience = 2_000_000_000
 
-// cell is a line of data.
 type cell struct {
 	v atomics.Uint64
 	_ atomics.CacheLinePad
 }
 
-// Run simulates workers that take a lock again and again. The error wraps
-// [ErrTwoHolders] or [ErrStuck] if the lock fails, and says so if its code panics.
+// Run simulates workers that take a lock repeatedly. The error wraps [ErrTwoHolders] or
+// [ErrStuck] if the lock fails. A panic of its code is an error, too.
 func Run(m *Machine, w Workload, lock func(harness.Setup) harness.Local) (Result, error) {
 	return run(m, w, lock, options{excludes: true})
 }
 
-// RunUnlocked is Run for what lets in any number of workers, such as a counter.
+// RunUnlocked is Run for code that admits any number of workers, such as a counter.
 func RunUnlocked(m *Machine, w Workload, lock func(harness.Setup) harness.Local) (Result, error) {
 	return run(m, w, lock, options{})
 }
@@ -66,7 +65,7 @@ func run(m *Machine, w Workload, lock func(harness.Setup) harness.Local, o optio
 	data := make([]cell, w.Lines+1)
 	for i, h := range handles {
 		s.newCore(i, place(m, w, i), func(c *core) {
-			c.spend(int64(s.rng.Float64() * 100_000 * float64(w.Workers))) // in no order
+			c.spend(int64(s.rng.Float64() * 100_000 * float64(w.Workers))) // in random order
 			for {
 				s.think(c, w.Think)
 				asked := c.clock
@@ -87,7 +86,7 @@ func run(m *Machine, w Workload, lock func(harness.Setup) harness.Local, o optio
 }
 
 // construct makes a lock and the handles of its workers. A lock may refuse by a panic,
-// such as one for two workers that is asked for three.
+// such as a lock for two workers that is given three.
 func construct(lock func(harness.Setup) harness.Local, u harness.Setup) (handles []sync.Locker, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -101,7 +100,6 @@ func construct(lock func(harness.Setup) harness.Local, u harness.Setup) (handles
 	return handles, nil
 }
 
-// setup is what the lock is told.
 func setup(m *Machine, w Workload) harness.Setup {
 	u := harness.Setup{Workers: w.Workers, Wait: w.Wait, Pin: harness.PinCPU}
 	for i := range w.Workers {
@@ -110,14 +108,12 @@ func setup(m *Machine, w Workload) harness.Setup {
 	return u
 }
 
-// think passes think time, in ns.
 func (s *sim) think(c *core, ns float64) {
 	if ns > 0 {
 		c.spend(s.ps(ns * (0.5 + s.rng.Float64())))
 	}
 }
 
-// place returns the hardware thread of worker i.
 func place(m *Machine, w Workload, i int) int {
 	if w.Apart {
 		return spread(m, w, i%m.Caches(), m.Caches())*m.SMT + i/m.Caches()
@@ -125,7 +121,7 @@ func place(m *Machine, w Workload, i int) int {
 	return spread(m, w, i, m.Threads())
 }
 
-// spread returns which of n equal parts of m worker i is on.
+// spread returns the index of worker i's part among n equal parts of m.
 func spread(m *Machine, w Workload, i, n int) int {
 	if !w.Spread {
 		return i

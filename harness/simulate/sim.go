@@ -24,17 +24,17 @@ type sim struct {
 	recent   [recentLines]*line
 	order    []*line    // by id
 	requests []*request // by id
-	unused   []*request // of them those that are answered
+	unused   []*request // of them the answered ones
 	roused   []*core    // for wake
 	running  *core
 	halted   bool
 	failure  error
 	progress int64 // when a worker last took the lock
-	stuck    int64 // how long no worker may be without it; 0 is for ever
+	stuck    int64 // longest time without an acquisition; 0 is no limit
 	counts   counters
 	log      io.Writer
-	check    *checker // of the protocol, under test
-	single   bool     // workers make their loads and hints one by one, under test
+	check    *checker // of the protocol, for tests
+	single   bool     // workers make their loads and hints one by one, for tests
 
 	hit, store, rmw, fence, pause, yield, dozing, reach int64
 }
@@ -51,19 +51,16 @@ func newSim(m *Machine, seed uint64) *sim {
 
 func (s *sim) ps(ns float64) int64 { return int64(ns * 1000) }
 
-// vary returns a latency with its jitter, in ps.
 func (s *sim) vary(ns float64) int64 {
 	return s.ps(ns * (1 + s.m.Jitter*(2*s.rng.Float64()-1)))
 }
 
-// tell writes a line of the log, if there is one.
 func (s *sim) tell(format string, args ...any) {
 	if s.log != nil {
 		fmt.Fprintf(s.log, "%8.1f ns  "+format+"\n", append([]any{float64(s.now) / 1000}, args...)...)
 	}
 }
 
-// fail ends the run with its first error.
 func (s *sim) fail(err error) {
 	if s.failure == nil {
 		s.failure = err
@@ -71,7 +68,6 @@ func (s *sim) fail(err error) {
 	s.halted = true
 }
 
-// simulate runs until no event is left or it is halted.
 func (s *sim) simulate() {
 	defer atomics.SetScheduler(s.schedule)()
 	if !s.single {
@@ -94,8 +90,8 @@ func (s *sim) simulate() {
 	}
 }
 
-// schedule does an operation of the worker that runs. Without one the lock is made,
-// or looked at.
+// schedule executes an operation of the running worker. Without a worker the lock is
+// being made or examined.
 func (s *sim) schedule(a atomics.Access) uint64 {
 	if c := s.running; c != nil {
 		return c.access(a)
@@ -108,7 +104,6 @@ func (s *sim) schedule(a atomics.Access) uint64 {
 	return before
 }
 
-// stop ends the coroutines of the workers.
 func (s *sim) stop() {
 	for _, c := range s.cores {
 		s.running = c

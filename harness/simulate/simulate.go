@@ -10,9 +10,9 @@ import (
 	"locklab/harness"
 )
 
-// Simulate runs workers that contend for a lock of v on m, with that many seeds from
-// w.Seed on. It may not run beside another run in one process, since the words of
-// locks have one scheduler: see atomics.SetScheduler.
+// Simulate runs workers that contend for a lock of v on m, with that many seeds starting
+// at w.Seed. It must not run concurrently with another run in one process, since the
+// words of locks have one scheduler: see atomics.SetScheduler.
 func Simulate(m *Machine, v *harness.Variant, w Workload, seeds int) (harness.Simulation, error) {
 	if err := CheckVariant(v, w.Workers); err != nil {
 		return harness.Simulation{}, err
@@ -51,7 +51,6 @@ func Simulate(m *Machine, v *harness.Variant, w Workload, seeds int) (harness.Si
 	}, nil
 }
 
-// expected returns the median of a figure, the least and the greatest.
 func expected(results []Result, f func(Result) float64) harness.Expected {
 	xs := make([]float64, len(results))
 	for i, r := range results {
@@ -62,8 +61,6 @@ func expected(results []Result, f func(Result) float64) harness.Expected {
 	return harness.Expected{Median: (xs[(n-1)/2] + xs[n/2]) / 2, Lo: xs[0], Hi: xs[n-1]}
 }
 
-// on returns how many different parts of m the workers of w are on; part says which one
-// a core belongs to.
 func on(m *Machine, w Workload, part func(cache int) int) int {
 	parts := make(map[int]bool)
 	for i := range w.Workers {

@@ -23,13 +23,12 @@ func TestMain(m *testing.M) {
 	os.Exit(leaktest.Process{Tests: m, Packages: []string{"locklab/harness/simulate"}}.Run())
 }
 
-// section is what the tests do with locks.
 func section(workers int) simulate.Workload {
 	return simulate.Workload{Workers: workers, Lines: 1, Hold: 10, Think: 10, Wait: harness.WaitPause, Turns: 400, Warm: 50, Seed: 1}
 }
 
-// machine is a server with two threads a core and two clusters a socket, on which
-// every rule of the model has a part.
+// machine is a server with two threads per core and two clusters per socket, which
+// exercises every rule of the model.
 func machine(t testing.TB) *simulate.Machine {
 	return &simulate.Machine{
 		Name: "test", Sockets: 2, Clusters: 2, Cores: 4, SMT: 2,
@@ -39,8 +38,8 @@ func machine(t testing.TB) *simulate.Machine {
 	}
 }
 
-// locks calls f for every lock that the model can run with so many workers and that
-// is to be correct.
+// locks calls f for every correct lock that the model can run with this number of
+// workers.
 func locks(t *testing.T, workers int, f func(t *testing.T, v *harness.Variant)) {
 	t.Helper()
 	n := 0
@@ -56,8 +55,8 @@ func locks(t *testing.T, workers int, f func(t *testing.T, v *harness.Variant)) 
 	}
 }
 
-// TestRepeats runs every spin lock twice with one seed, wherever the allocator puts
-// it, and with another seed.
+// TestRepeats runs every spin lock twice with one seed, at different addresses, and with
+// another seed.
 func TestRepeats(t *testing.T) {
 	m := machine(t)
 	var litter [][]byte
@@ -86,8 +85,8 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestDozing holds waiters that doze to those that make every poll as an event: within
-// 1 %, over more seeds where two are further apart, since some locks are chaotic.
+// TestDozing compares waiters that doze with waiters that make every poll as an event:
+// within 1 %. It uses more seeds if the two differ more, since some locks are chaotic.
 func TestDozing(t *testing.T) {
 	m := machine(t)
 	for _, workers := range []int{2, 8, 24} {
@@ -111,7 +110,7 @@ func TestDozing(t *testing.T) {
 	}
 }
 
-// mean is the time per acquisition over seeds, in ns, and how many events it took.
+// mean returns the time per acquisition over seeds, in ns, and its number of events.
 func mean(t *testing.T, m *simulate.Machine, v *harness.Variant, workers, seeds int, exact bool) (ns float64, steps int64) {
 	w := section(workers)
 	w.Turns, w.Exact = 1500, exact
@@ -127,7 +126,6 @@ func mean(t *testing.T, m *simulate.Machine, v *harness.Variant, workers, seeds 
 	return ns, steps
 }
 
-// TestInvariants checks the protocol after every event of every lock: see checker.
 func TestInvariants(t *testing.T) {
 	m := machine(t)
 	locks(t, 12, func(t *testing.T, v *harness.Variant) {
@@ -140,7 +138,6 @@ func TestInvariants(t *testing.T) {
 	})
 }
 
-// TestBrokenLocks: a lock that fails ends its run with an error that says so.
 func TestBrokenLocks(t *testing.T) {
 	m := machine(t)
 	for _, tc := range []struct {
@@ -168,11 +165,12 @@ func TestBrokenLocks(t *testing.T) {
 	}
 }
 
-// TestBrokenVariants: the model finds the locks of the lab that lack a fence, since it
-// has store buffers. In this build they are for the explorer only, and say so.
+// TestBrokenVariants checks that the model finds the locks of the lab that lack a fence,
+// since it has store buffers. In this build they are available only to the explorer, and
+// report that.
 func TestBrokenVariants(t *testing.T) {
 	m, n := machine(t), 0
-	m.Upgrade[3] = 300 // a store is long in the buffer
+	m.Upgrade[3] = 300 // a store stays long in the buffer
 	for _, v := range lab.Suite {
 		if v.Status != harness.Broken {
 			continue
@@ -208,7 +206,6 @@ func (l *racy) Lock() {
 }
 func (l *racy) Unlock() { l.held.StoreRelease(0) }
 
-// keeps is a lock that stays taken.
 type keeps struct {
 	held atomics.Uint32
 	busy bool
@@ -231,7 +228,7 @@ type panics struct {
 }
 
 func (l *panics) Lock() {
-	defer l.held.Load() // as a lock may that tidies up
+	defer l.held.Load() // a lock may clean up like this
 	for l.held.Swap(1) != 0 {
 		atomics.SpinHint(1)
 	}
@@ -246,7 +243,6 @@ type sleeps struct{ p *atomics.Parker }
 func (l *sleeps) Lock()   { l.p.Park() }
 func (l *sleeps) Unlock() {}
 
-// TestRefusals: what the model cannot run is said in one line.
 func TestRefusals(t *testing.T) {
 	m := machine(t)
 	find := func(name string) *harness.Variant {
@@ -282,7 +278,6 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestRunRefuses: a lock that panics when it is made is an error of Run too.
 func TestRunRefuses(t *testing.T) {
 	i := slices.IndexFunc(lab.Suite, func(v *harness.Variant) bool { return v.Name == "peterson" })
 	_, err := simulate.Run(machine(t), section(3), lab.Suite[i].Local)
@@ -291,7 +286,6 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// TestLimit: a run that comes to its limit says so.
 func TestLimit(t *testing.T) {
 	w := section(4)
 	w.Turns, w.Limit = 1_000_000, 50_000
@@ -301,7 +295,6 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestSimulate: a figure is the median of its seeds, between the least and the greatest.
 func TestSimulate(t *testing.T) {
 	m, w := machine(t), section(4)
 	v := lab.Suite[0]

@@ -12,19 +12,17 @@ import (
 	"locklab/spinlock/lab"
 )
 
-// large is a machine with 256 hardware threads.
 func large(t testing.TB) *simulate.Machine {
 	m := machine(t)
 	m.Sockets, m.Cores = 4, 16
 	return m
 }
 
-// oneWaiter are the locks of which a release disturbs one waiter or two.
 var oneWaiter = []string{"twa", "anderson", "mcs", "k42", "clh", "hapax", "hemlock", "reciprocating", "fissile"}
 
-// TestEvents gates how long a simulation takes by how many events an acquisition is:
-// each waiter that polls the lock itself costs a few, whatever the time between its
-// polls, and waiters in a queue cost none.
+// TestEvents limits the duration of a simulation by the number of events per acquisition.
+// Each waiter that polls the lock itself costs a few, for any time between its polls.
+// Waiters in a queue cost nothing.
 func TestEvents(t *testing.T) {
 	m := large(t)
 	locks(t, 64, func(t *testing.T, v *harness.Variant) {
@@ -44,8 +42,8 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// BenchmarkSimulate is how long a simulation takes: one run of a
-// lock with one seed, on a machine of 256 hardware threads.
+// BenchmarkSimulate times one run of a lock with one seed, on a machine of 256 hardware
+// threads.
 //
 //	go test -tags systematic,simulate -run '^$' -bench Simulate ./harness/simulate
 func BenchmarkSimulate(b *testing.B) {

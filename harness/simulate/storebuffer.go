@@ -8,15 +8,14 @@ import (
 	"locklab/atomics"
 )
 
-// A storeBuffer keeps stores that others do not see yet. They become visible in
-// order (TSO: Sewell et al., "x86-TSO", CACM 53(7), 2010), and their lines are sent
-// for all at once, so that misses of several stores overlap.
+// A storeBuffer keeps stores that others do not see yet. They become visible in order
+// (TSO: Sewell et al., "x86-TSO", CACM 53(7), 2010). All their lines are requested at
+// once, so that misses of several stores overlap.
 type storeBuffer struct {
 	buffer   []atomics.Access
-	fetching []*line // sent for by them
+	fetching []*line // requested for them
 }
 
-// forward answers a load from the newest store to its word.
 func (b *storeBuffer) forward(w atomics.Word) (v uint64, ok bool) {
 	for i := len(b.buffer) - 1; i >= 0; i-- {
 		if b.buffer[i].Word == w {
@@ -26,8 +25,8 @@ func (b *storeBuffer) forward(w atomics.Word) (v uint64, ok bool) {
 	return 0, false
 }
 
-// store does a store at once if the core owns the line and no store is before it, and
-// puts it into the buffer otherwise.
+// store executes a store at once if the core owns the line and no earlier store is
+// pending. Otherwise it puts it into the buffer.
 func (c *core) store(a atomics.Access) {
 	s := c.s
 	c.works(s.store)
@@ -41,7 +40,6 @@ func (c *core) store(a atomics.Access) {
 	c.fetch(a)
 }
 
-// fetch sends for the line of a store in the buffer, or of what waits behind it.
 func (c *core) fetch(a atomics.Access) {
 	s := c.s
 	l := s.line(a.Word, c)
@@ -52,9 +50,8 @@ func (c *core) fetch(a atomics.Access) {
 	s.ask(s.request(request{core: c, access: a, line: l, own: true, store: true}))
 }
 
-// fetched is called when a line is there that was sent for: the stores that are
-// the oldest become visible. A locked instruction that waited for the last of them
-// goes on a fence later.
+// fetched is called when a requested line arrives: the oldest stores become visible. A
+// locked instruction that waited for the last of them continues after a fence.
 func (c *core) fetched(l *line) {
 	s := c.s
 	c.fetching = slices.DeleteFunc(c.fetching, func(f *line) bool { return f == l })

@@ -4,21 +4,21 @@ package simulate
 
 import "fmt"
 
-// A tally counts what the workers of a run do, and watches that one holds the lock at
-// a time. Times are in ps.
+// A tally counts the acquisitions of a run, and checks that there is one holder at a
+// time. Times are in ps.
 type tally struct {
 	s        *sim
 	w        Workload
 	excludes bool
 	holder   int
 	last     int // the holder before
-	total    int // acquisitions, with those that are not counted
+	total    int // acquisitions, including the warm-up
 
 	turns    []int64 // by worker
 	begun    int64
 	end      int64
 	base     counters
-	left     int64 // when the last section ended
+	left     int64 // end of the last critical section
 	handOver int64
 	handed   int64
 	longest  int64
@@ -27,12 +27,11 @@ type tally struct {
 	moved    int64
 }
 
-// granted is when c has the lock, which it asked for at a time.
 func (t *tally) granted(c *core, asked int64) {
 	if inside := t.holder != none || t.last != c.id && c.clock < t.left; inside && t.excludes {
 		other := t.holder
 		if other == none {
-			other = t.last // it is still at its work
+			other = t.last // it is still working
 		}
 		t.s.fail(fmt.Errorf("%w: %d and %d, after %d acquisitions", ErrTwoHolders, other, c.id, t.total))
 	}
@@ -63,7 +62,6 @@ func (t *tally) count(c *core, asked int64) {
 	}
 }
 
-// released is before c releases the lock.
 func (t *tally) released(c *core) {
 	t.holder, t.left, t.end = none, c.clock, c.clock
 	if t.total == t.w.Warm+t.w.Turns || t.w.Limit > 0 && t.s.now > t.s.ps(t.w.Limit) {
@@ -97,7 +95,7 @@ func (t *tally) result() (Result, error) {
 	return r, nil
 }
 
-// jain is the index of Jain, Chiu and Hawe, DEC TR-301, 1984.
+// jain returns the index of Jain, Chiu and Hawe, DEC TR-301, 1984.
 func jain(xs []int64) float64 {
 	var sum, squares float64
 	for _, x := range xs {

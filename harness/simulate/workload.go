@@ -8,38 +8,38 @@ import (
 	"locklab/harness"
 )
 
-// A Workload is what workers do with a lock, each on a hardware thread of its own:
-// they take it, work, release it, think, and begin again. The zero values of Turns
-// and Warm stand for enough of both; Workers has no default.
+// A Workload describes workers that take a lock, work, release it and think, in a loop,
+// each on its own hardware thread. A zero Turns or Warm is a sufficient default; Workers
+// has no default.
 type Workload struct {
 	Workers int
-	Lines   int     // cache lines of data that a section reads and writes
-	Hold    float64 // ns of work in the section beside that
+	Lines   int     // cache lines of data that a critical section reads and writes
+	Hold    float64 // ns of additional work in the critical section
 	Think   float64 // ns between two acquisitions, varied by half to either side
 
-	// Wait is what waiters do between two polls: harness.WaitPause or
-	// harness.WaitSpin. The others sleep or yield, and the model has no operating
-	// system to say what comes of it.
+	// Wait is the action of waiters between two polls: harness.WaitPause or
+	// harness.WaitSpin. The other policies sleep or yield, and the model has no
+	// operating system for that.
 	Wait harness.WaitPolicy
 
-	Turns  int     // acquisitions that are counted; 0 is 8 a worker, at least 2000
-	Warm   int     // acquisitions before them; 0 is 3 a worker, at least 100
+	Turns  int     // counted acquisitions; 0 is 8 per worker, at least 2000
+	Warm   int     // acquisitions before them; 0 is 3 per worker, at least 100
 	Seed   uint64  // of the jitter of latencies, of think times and of a lock's own choices
-	Limit  float64 // ns after which the run is cut; 0 is none
-	Exact  bool    // waiters make every poll as an event of its own: slower, for tests
+	Limit  float64 // ns after which the run is cut; 0 is no limit
+	Exact  bool    // waiters make every poll as a separate event: slower, for tests
 	Apart  bool    // a core has a second worker only when every core has one
 	Spread bool    // neighbours are on different sockets
 
-	Log io.Writer // one line for each step of the model; nil for none
+	Log io.Writer // one line for each step of the model; nil for no log
 }
 
-// MaxLines is the most lines of data that a section may have.
+// MaxLines is the greatest number of lines of data of a critical section.
 const MaxLines = 1 << 10
 
 // MaxTime is the longest hold and think time, in ns.
 const MaxTime = 1e6
 
-// Validate says what is wrong with w on m, in one line, or returns nil.
+// Validate returns nil or the first mistake in w for m, in one line.
 func (w Workload) Validate(m *Machine) error {
 	switch {
 	case w.Workers < 1:
@@ -60,7 +60,7 @@ func (w Workload) Validate(m *Machine) error {
 	return nil
 }
 
-// A Result is what came of one run. Figures per acquisition are over all workers.
+// A Result is the outcome of one run. Figures per acquisition are over all workers.
 type Result struct {
 	Turns       int     // acquisitions that were counted
 	Elapsed     float64 // ns
@@ -74,5 +74,5 @@ type Result struct {
 	SameSocket  float64 // share of hand-overs to another worker that stay on the socket
 	SameWorker  float64 // share of acquisitions by the last holder
 	Steps       int64   // events of the model
-	Cut         bool    // it came to the limit
+	Cut         bool    // it reached the limit
 }

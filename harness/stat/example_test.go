@@ -13,8 +13,8 @@ func ExampleSummarize() {
 	// Output: 30 (28 to 32, 97.9 %)
 }
 
-// The rounds differ by a factor of ten, but in each of them a is faster: what
-// disturbs a round disturbs both locks.
+// The rounds differ by a factor of ten, but in each of them a is faster: a disturbance of
+// a round affects both locks.
 func ExamplePaired() {
 	a := []float64{10, 20, 100, 15, 12, 90}
 	b := []float64{9, 17, 90, 12, 10, 80}

@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// TestLevel checks the family level, and how many rounds it takes.
 func TestLevel(t *testing.T) {
 	for _, c := range []struct{ cases, pairs, rounds int }{
 		{0, 0, 6}, {1, 0, 6}, {2, 1, 6}, {3, 3, 7}, {11, 55, 12}, {25, 300, 14},
@@ -18,10 +17,10 @@ func TestLevel(t *testing.T) {
 	}
 }
 
-// TestLeaderIsChosen draws equal cases, picks the one with the highest median
-// and compares the others with it in the fewest rounds. The level of the pairs
-// keeps the chance of a false difference under 5 %; that of the comparisons
-// with the leader alone does not.
+// TestLeaderIsChosen draws equal cases, picks the one with the highest median and
+// compares the others with it in the fewest rounds. The level for all pairs keeps the
+// chance of a false difference under 5 %. The level for the comparisons with the leader
+// alone does not.
 func TestLeaderIsChosen(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	claims := func(k int, level float64) float64 {

@@ -8,7 +8,6 @@ import (
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
 
-// TestHolm takes the example of textbooks.
 func TestHolm(t *testing.T) {
 	for _, c := range []struct{ in, want []float64 }{
 		{nil, nil},

@@ -22,7 +22,7 @@ func TestPaired(t *testing.T) {
 	if c := Paired(a, a, 0.95); c.Greater() || c.Less() || !c.Enough() {
 		t.Errorf("with itself: got %+v, want neither, from enough rounds", c)
 	}
-	// Ten rounds reach 99.8 %, not 99.9 %: however clear, no verdict.
+	// Ten rounds reach 99.8 %, not 99.9 %: even a clear difference gives no verdict.
 	if c := Paired(a, b, 0.999); c.Enough() || c.Greater() {
 		t.Errorf("at 99.9 %%: got %+v, want too few rounds", c)
 	}
@@ -34,7 +34,6 @@ func TestPaired(t *testing.T) {
 	}
 }
 
-// TestPairedIsSignTest: the interval is that of the sign test.
 func TestPairedIsSignTest(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 2000 {
@@ -53,7 +52,6 @@ func TestPairedIsSignTest(t *testing.T) {
 	}
 }
 
-// TestOddFigures: nothing that a file may hold makes the statistics panic.
 func TestOddFigures(t *testing.T) {
 	odd := [][]float64{nil, {0}, {0, 0, 0}, {1, 1, 1, 1, 1, 1}, {math.MaxFloat64, 1e-300}, {0, 1, 2, 3, 4, 5, 6}, {5e-324, 5e-324}}
 	for _, a := range odd {

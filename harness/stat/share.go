@@ -6,14 +6,13 @@ import (
 	"github.com/aclements/go-moremath/mathx"
 )
 
-// UpperBound returns the upper bound of a share of which k of n tries were seen, one
-// sided, at 95 %: the greatest share of which k or fewer of n are seen in one run of
-// twenty or more. 0 of 200 give 0.0149: what happens more often than that would
-// have been seen in 19 runs of 20. It is exact, not an approximation, and therefore
-// never too small. Of no tries it is 1: they say nothing.
+// UpperBound returns the one-sided 95 % upper bound of a share after k of n tries: the
+// greatest share that gives k or fewer of n in at least one of twenty runs. 0 of 200 give
+// 0.0149: a more frequent event would have appeared in 19 runs of 20. The bound is exact,
+// not an approximation, and therefore never too small. Without tries it is 1.
 //
-// Source: C. Clopper, E. Pearson, "The Use of Confidence or Fiducial Limits
-// Illustrated in the Case of the Binomial", Biometrika 26(4), 1934.
+// Source: C. Clopper, E. Pearson, "The Use of Confidence or Fiducial Limits Illustrated
+// in the Case of the Binomial", Biometrika 26(4), 1934.
 func UpperBound(k, n int) float64 {
 	if k >= n || n <= 0 {
 		return 1

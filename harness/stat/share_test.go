@@ -7,8 +7,8 @@ import (
 	"locklab/harness/stat"
 )
 
-// TestUpperBound compares with values that bisection of the binomial sum gave in
-// Python, and with that sum itself.
+// TestUpperBound compares with values from a bisection of the binomial sum in Python, and
+// with that sum.
 func TestUpperBound(t *testing.T) {
 	for _, c := range []struct {
 		k, n int
@@ -37,7 +37,6 @@ func TestUpperBound(t *testing.T) {
 	}
 }
 
-// cumulated is the probability of k successes or fewer of n, each with p.
 func cumulated(k, n int, p float64) (sum float64) {
 	ln := func(n int) float64 { v, _ := math.Lgamma(float64(n + 1)); return v }
 	for i := range k + 1 {

@@ -7,54 +7,50 @@ import (
 	"slices"
 )
 
-// A Step is a place at which the values of a sequence move to another level and
-// stay there.
+// A Step is a place at which the values of a sequence move to another level and stay
+// there.
 type Step struct {
 	At int // index of the first value after it
 
-	// P is the probability that some sequence would move as clearly at some place
-	// if its values came in random order.
+	// P is the probability that some sequence would move as clearly at some place if
+	// its values came in random order.
 	P float64
 }
 
 const (
-	// stepSide is how many values a step has on either side at least: one that
-	// stands alone is off, and no level.
+	// stepSide is the least number of values on either side of a step: a single one
+	// is an outlier, not a level.
 	stepSide = 2
 
-	// stepOrders is in how many random orders the values are put: P is a multiple
-	// of 1/10000.
+	// stepOrders is the number of random orders: P is a multiple of 1/10000.
 	stepOrders = 9999
 
-	// allOrders is up to how many values every order is tried.
+	// allOrders is the greatest number of values for which every order is tried.
 	allOrders = 8
 )
 
-// Steps finds the steps of sequences of one length, such as the medians of the
-// same runs, case by case. A value that is NaN is missing. All steps at one level
-// of the search are right together with probability 1 - alpha, if the values of a
-// sequence that does not move come in random order, however they are distributed
-// and however the sequences depend on each other.
+// Steps finds the steps of sequences of one length, such as the medians of the same runs,
+// case by case. A NaN value is missing. All steps at one level of the search are right
+// together with probability 1 - alpha, if the values of a sequence without a step come in
+// random order. The distribution and the dependence of the sequences do not matter.
 //
-// Of every place that parts a sequence into two of two values at least, the ranks
-// of one part are summed up as in the test of Mann and Whitney and divided by the
-// deviation of that sum; the place with the greatest score is the candidate. The
-// sequences are then put into other orders, all of them alike, and P is the share
-// of the orders in which the greatest score of any sequence reaches the
-// candidate's: all orders of up to 8 values, the given one and 9999 random ones of
-// more, always the same. If P is less than alpha, both parts are searched likewise.
+// A place divides a sequence into two parts of at least two values. Its score is the rank
+// sum of one part, as in the test of Mann and Whitney, divided by the deviation of that
+// sum. The place with the greatest score is the candidate. Then all sequences are put
+// into other orders, the same for each. P is the share of the orders in which the
+// greatest score of any sequence reaches the candidate's. These are all orders of up to 8
+// values; for more values the given order and 9999 random ones, always the same. If P is
+// less than alpha, both parts are searched in the same way.
 //
-// Sources: A. Pettitt, "A Non-Parametric Approach to the Change-Point Problem",
-// Applied Statistics 28(2), 1979, for the scan by ranks; P. Westfall, S. Young,
-// "Resampling-Based Multiple Testing", Wiley 1993, for the greatest score;
-// B. Phipson, G. Smyth, "Permutation P-values Should Never Be Zero", Statistical
-// Applications in Genetics and Molecular Biology 9(1), 2010, for the given order
-// among the random ones; D. Matteson, N. James, "A Nonparametric Approach for
-// Multiple Change Point Analysis of Multivariate Data", JASA 109, 2014, for
-// orders and search in parts. The last is what MongoDB and Apache Otava find
-// changes by (D. Daly et al., ICPE 2020; M. Fleming et al., ICPE 2023); ranks
-// stand in for its distances here, so that a run that is far off weighs no more
-// than another.
+// Sources: A. Pettitt, "A Non-Parametric Approach to the Change-Point Problem", Applied
+// Statistics 28(2), 1979, for the scan by ranks; P. Westfall, S. Young, "Resampling-Based
+// Multiple Testing", Wiley 1993, for the greatest score; B. Phipson, G. Smyth,
+// "Permutation P-values Should Never Be Zero", Statistical Applications in Genetics and
+// Molecular Biology 9(1), 2010, for the given order among the random ones; D. Matteson,
+// N. James, "A Nonparametric Approach for Multiple Change Point Analysis of Multivariate
+// Data", JASA 109, 2014, for orders and search in parts. MongoDB and Apache Otava find
+// changes by the last one (D. Daly et al., ICPE 2020; M. Fleming et al., ICPE 2023). Here
+// ranks replace its distances, so that an outlier weighs no more than another run.
 func Steps(sequences [][]float64, alpha float64) [][]Step {
 	s := &stepSearch{sequences: sequences, alpha: alpha, greatest: make(map[[2]int][]float64)}
 	out := make([][]Step, len(sequences))
@@ -64,8 +60,8 @@ func Steps(sequences [][]float64, alpha float64) [][]Step {
 	return out
 }
 
-// MinSteps returns the fewest values of one sequence in which [Steps] could find a
-// step at alpha: one in the middle that leaves no doubt.
+// MinSteps returns the fewest values of one sequence in which [Steps] can find a step at
+// alpha: an unmistakable one in the middle.
 func MinSteps(alpha float64) int {
 	for n := 2 * stepSide; ; n++ {
 		rising := make([]float64, n)
@@ -79,14 +75,12 @@ func MinSteps(alpha float64) int {
 	}
 }
 
-// A stepSearch is the state of Steps.
 type stepSearch struct {
 	sequences [][]float64
 	alpha     float64
 	greatest  map[[2]int][]float64 // scores of all orders of a part, ascending
 }
 
-// in returns the steps between values lo and hi of xs.
 func (s *stepSearch) in(xs []float64, lo, hi int) []Step {
 	at, score := scan(ranked(xs[lo:hi]))
 	if score == 0 {
@@ -100,8 +94,8 @@ func (s *stepSearch) in(xs []float64, lo, hi int) []Step {
 	return append(steps, s.in(xs, lo+at, hi)...)
 }
 
-// chance returns in which share of the orders of the values from lo to hi the
-// greatest score of any sequence is at least score.
+// chance returns the share of the orders of the values from lo to hi whose greatest score
+// of any sequence is at least score.
 func (s *stepSearch) chance(lo, hi int, score float64) float64 {
 	part := [2]int{lo, hi}
 	if s.greatest[part] == nil {
@@ -113,8 +107,6 @@ func (s *stepSearch) chance(lo, hi int, score float64) float64 {
 	return float64(len(all)-below) / float64(len(all))
 }
 
-// reorder returns the greatest score of any sequence for each order of the values
-// from lo to hi.
 func (s *stepSearch) reorder(lo, hi int) (out []float64) {
 	n := hi - lo
 	rows := make([][]float64, len(s.sequences))
@@ -173,8 +165,8 @@ func permute(order []int, n int, f func([]int)) {
 	}
 }
 
-// ranked returns the ranks of xs, from 1; equal values share the mean of theirs,
-// and those that are missing have none.
+// ranked returns the ranks of xs, from 1; equal values share their mean rank, and missing
+// values have rank NaN.
 func ranked(xs []float64) []float64 {
 	order := make([]int, 0, len(xs))
 	ranks := make([]float64, len(xs))
@@ -198,8 +190,8 @@ func ranked(xs []float64) []float64 {
 	return ranks
 }
 
-// scan returns the place that parts ranks best, the index of the first value
-// behind it, and its score; a score of 0 if no place parts them.
+// scan returns the place with the greatest score, as the index of the first value after
+// it, and its score; 0 if no place has one.
 func scan(ranks []float64) (at int, score float64) {
 	n := 0
 	for _, r := range ranks {
@@ -228,9 +220,9 @@ func scan(ranks []float64) (at int, score float64) {
 	return at, score
 }
 
-// A wholeScan is the scores of sequences without a gap, as [scan] gives them, for
-// thousands of orders.
-type wholeScan struct{ mean, weight []float64 } // by how many values come before
+// A wholeScan computes the scores of [scan] for sequences without a gap, for thousands of
+// orders.
+type wholeScan struct{ mean, weight []float64 } // by the number of values before
 
 func newWholeScan(n int) (w wholeScan) {
 	m := float64(n)
@@ -241,7 +233,6 @@ func newWholeScan(n int) (w wholeScan) {
 	return w
 }
 
-// score returns the greatest score of ranks in that order.
 func (w wholeScan) score(ranks []float64, order []int) (most float64) {
 	sum := 0.0
 	for i, k := range order {

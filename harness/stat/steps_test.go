@@ -25,7 +25,7 @@ func TestSteps(t *testing.T) {
 		{"a step, then a run that is off", repeat(low, []float64{10.05, 9.95, 10.15}, high, []float64{11.7, 1, 12.3, 11.95}), []int{8}},
 		{"with gaps", repeat(low, []float64{nan, nan}, high), []int{7}},
 		{"four and four", []float64{1, 2, 3, 4, 5, 6, 7, 8}, []int{4}},
-		{"three and four", []float64{1, 2, 3, 5, 6, 7, 8}, nil}, // 4 of 35 orders part as well
+		{"three and four", []float64{1, 2, 3, 5, 6, 7, 8}, nil}, // 4 of 35 orders divide as well
 		{"up and down", repeat(low, []float64{10.05, 9.95, 10.15}, high, []float64{12.3, 11.7, 12.05}, []float64{9.1, 9.2, 9.3, 9.4, 9.15, 9.25, 9.35, 9.45}), []int{8, 16}},
 	} {
 		var got []int
@@ -44,8 +44,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestStepsOfMany: sequences that come in random order have a step in 5 % of the
-// tries at most, all together, whether they move together or each by itself.
+// TestStepsOfMany checks that sequences in random order have a step in at most 5 % of the
+// tries, over all sequences, whether they move together or independently.
 func TestStepsOfMany(t *testing.T) {
 	const tries, length, alpha = 120, 10, 0.05
 	for _, together := range []bool{false, true} {

@@ -7,24 +7,24 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// A Summary is what the rounds of one case say together.
+// A Summary summarizes the rounds of one case.
 type Summary struct {
 	Median float64
 
-	// Lo and Hi bound the median of the distribution that the rounds are drawn
-	// from, with probability Confidence, whatever that distribution is.
+	// Lo and Hi bound the median of the distribution that the rounds are drawn from,
+	// with probability Confidence, for any distribution.
 	Lo, Hi     float64
 	Confidence float64
 
-	N int // rounds that gave a figure
+	N int // rounds with a figure
 
-	// AtMost says that the median is only a bound: the clock cannot tell what
-	// is below. Summarize leaves it false: only the metric knows.
+	// AtMost reports that the median is only a bound, below the clock's resolution.
+	// Summarize leaves it false: only the metric can set it.
 	AtMost bool
 }
 
-// Spread returns the greater distance from the median to a bound as a share of
-// the median, as benchstat's ± column does; NaN if there is no such share.
+// Spread returns the greater distance from the median to a bound as a share of the
+// median, like benchstat's ± column; NaN if the median is 0.
 func (s Summary) Spread() float64 {
 	if s.Median == 0 {
 		return math.NaN()
@@ -32,14 +32,12 @@ func (s Summary) Spread() float64 {
 	return max(s.Hi-s.Median, s.Median-s.Lo) / math.Abs(s.Median)
 }
 
-// level95 is the confidence of every interval that is not a comparison.
 const level95 = 0.95
 
-// Summarize returns the median of xs and the order-statistic interval of at
-// least 95 % around it. With fewer than six values there is no such interval:
-// Lo and Hi are then the least and the greatest value, and Confidence says
-// what they are worth. Values that are NaN are left out; an empty summary is
-// NaN with N 0.
+// Summarize returns the median of xs and the order-statistic interval of at least 95 %
+// around it. With fewer than six values there is no such interval: Lo and Hi are then the
+// least and the greatest value, and Confidence is their actual confidence. NaN values are
+// left out; an empty summary is NaN with N 0.
 func Summarize(xs []float64) Summary { return summarize(xs, level95) }
 
 func summarize(xs []float64, level float64) Summary {
@@ -52,8 +50,8 @@ func summarize(xs []float64, level float64) Summary {
 	return between(sorted, rank, confidence)
 }
 
-// Median returns the middle of xs, the mean of the two in the middle if they are
-// even in number. Values that are NaN are left out; of none it is NaN.
+// Median returns the middle of xs, or the mean of the two middle values. NaN values are
+// left out; without values it is NaN.
 func Median(xs []float64) float64 {
 	sorted := numbers(xs)
 	if len(sorted) == 0 {
@@ -68,9 +66,9 @@ func middle(sorted []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// MidMean returns the mean of the middle half of xs: of one value in four from
-// either end it counts nothing, and it uses more of the others than the median.
-// Values that are NaN are left out; of none it is NaN.
+// MidMean returns the mean of the middle half of xs: it ignores one value in four at
+// either end, and uses more of the others than the median. NaN values are left out;
+// without values it is NaN.
 func MidMean(xs []float64) float64 {
 	sorted := numbers(xs)
 	slices.Sort(sorted)
@@ -86,8 +84,8 @@ func MidMean(xs []float64) float64 {
 	return sum
 }
 
-// between returns the summary of sorted whose bounds are the values of that rank
-// from either end.
+// between returns the summary of sorted whose bounds are the values of that rank from
+// either end.
 func between(sorted []float64, rank int, confidence float64) Summary {
 	n := len(sorted)
 	return Summary{
@@ -99,19 +97,16 @@ func between(sorted []float64, rank int, confidence float64) Summary {
 	}
 }
 
-// numbers returns a copy of xs without NaN.
 func numbers(xs []float64) []float64 { return slices.DeleteFunc(slices.Clone(xs), math.IsNaN) }
 
-// medianRank returns the greatest rank k, counted from 1, such that the k-th
-// least and the k-th greatest of n values enclose the median with probability
-// of at least level, and that probability. If no rank does, it returns rank 1
-// and what that reaches.
+// medianRank returns the greatest rank k, counted from 1, such that the k-th least and
+// the k-th greatest of n values enclose the median with probability of at least level,
+// and that probability. If no rank does, it returns rank 1 and its probability.
 //
-// The number of values below the median is binomial with p = 1/2, so the
-// interval misses with probability 2·P(X < k). Source: H. David, H. Nagaraja,
-// "Order Statistics", 3rd ed. 2003, §7.1. The interval is symmetric in ranks;
-// that of benchstat drops one end where the level allows it (not at 10 rounds),
-// and is approximate above 30 rounds.
+// The number of values below the median is binomial with p = 1/2, so the interval misses
+// with probability 2·P(X < k). Source: H. David, H. Nagaraja, "Order Statistics", 3rd ed.
+// 2003, §7.1. The interval is symmetric in ranks. benchstat's drops one end if the level
+// allows it (not at 10 rounds), and is approximate above 30 rounds.
 func medianRank(n int, level float64) (rank int, confidence float64) {
 	below := stats.BinomialDist{N: n, P: 0.5}
 	reach := func(k int) float64 { return max(0, 1-2*below.CDF(float64(k-1))) }
@@ -119,8 +114,8 @@ func medianRank(n int, level float64) (rank int, confidence float64) {
 	return lastRank((n+1)/2, int(near), level, reach)
 }
 
-// lastRank returns the greatest k, 1 <= k <= most, whose reach is at least level,
-// and that reach; rank 1 if there is none. The reach falls with k; near is a guess.
+// lastRank returns the greatest k, 1 <= k <= most, whose reach is at least level, and
+// that reach; rank 1 without such a k. The reach falls with k; near is a guess.
 func lastRank(most, near int, level float64, reach func(k int) float64) (rank int, confidence float64) {
 	rank = min(max(near, 1), max(most, 1))
 	confidence = reach(rank)
@@ -138,9 +133,9 @@ func lastRank(most, near int, level float64, reach func(k int) float64) (rank in
 	return rank, confidence
 }
 
-// MinRounds returns the fewest rounds whose whole range encloses the median
-// with probability of at least level, 0 < level < 1: the widest interval of n
-// rounds reaches 1 - 2^(1-n).
+// MinRounds returns the fewest rounds whose whole range encloses the median with
+// probability of at least level, 0 < level < 1: the widest interval of n rounds reaches 1
+// - 2^(1-n).
 func MinRounds(level float64) int {
 	n := 1
 	for 1-math.Pow(2, float64(1-n)) < level {
@@ -149,15 +144,15 @@ func MinRounds(level float64) int {
 	return n
 }
 
-// contrary is how many rounds may contradict what the others say, of which
-// [SturdyRounds] makes allowance: one in twenty by noise, as where a lock is slower by
-// twice the margin on a machine that repeats within 2 %, and one in fifty because
-// something else took the processor.
+// contrary is the share of rounds that may contradict the others, which [SturdyRounds]
+// allows for. One in twenty contradicts by noise, for example if a lock is slower by
+// twice the margin on a machine that repeats within 2 %. One in fifty contradicts because
+// another program took the processor.
 const contrary = 0.07
 
-// SturdyRounds returns the fewest rounds whose interval at level shows in 95 % of runs
-// what all rounds say but the share [contrary], each by itself. With [MinRounds] a
-// single one hides it.
+// SturdyRounds returns the fewest rounds whose interval at level is conclusive in 95 % of
+// runs, if each round contradicts independently with probability [contrary]. With
+// [MinRounds] a single such round hides the result.
 func SturdyRounds(level float64) int {
 	for n := MinRounds(level); ; n++ {
 		rank, _ := medianRank(n, level)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestMedianRank checks the ranks and levels of the 95 % interval against sums
-// of binomial coefficients in rational arithmetic.
+// TestMedianRank checks the ranks and levels of the 95 % interval against sums of
+// binomial coefficients in rational arithmetic.
 func TestMedianRank(t *testing.T) {
 	for _, c := range []struct {
 		n, rank int
@@ -40,8 +40,8 @@ func TestMinRounds(t *testing.T) {
 	}
 }
 
-// TestSturdyRounds: with so many rounds an interval shows in 95 % of runs what all of
-// them say but 7 %, and with one less it does not.
+// TestSturdyRounds checks that this number of rounds is conclusive in 95 % of runs if 7 %
+// of the rounds contradict, and one less is not.
 func TestSturdyRounds(t *testing.T) {
 	const tries = 4000
 	for level, want := range map[float64]int{0.95: 12, 1 - 0.045/3: 17, 1 - 0.045/6: 19, 1 - 0.045/10: 19, 1 - 0.05/58: 26} {
@@ -97,8 +97,8 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// TestCoverage draws from a skewed distribution with a known median and counts
-// how often the interval holds it.
+// TestCoverage draws from a skewed distribution with a known median and counts how often
+// the interval contains it.
 func TestCoverage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	const runs, n = 20000, 10
@@ -118,7 +118,6 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// TestMedianRankKnown: known ranks (counted from 1 in tables), and what they promise.
 func TestMedianRankKnown(t *testing.T) {
 	for n, want := range map[int]int{1: 1, 5: 1, 6: 1, 8: 1, 9: 2, 10: 2, 20: 6, 31: 10, 50: 18, 100: 40} {
 		if got, _ := medianRank(n, 0.95); got != want {
@@ -134,7 +133,6 @@ func TestMedianRankKnown(t *testing.T) {
 	}
 }
 
-// TestLastRank: no guess, however far off, changes the rank.
 func TestLastRank(t *testing.T) {
 	for _, c := range []struct {
 		level      float64

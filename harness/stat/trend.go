@@ -5,28 +5,26 @@ import (
 	"slices"
 )
 
-// A Trend says whether values that follow each other rise or fall on the whole.
+// A Trend describes whether consecutive values rise or fall overall.
 type Trend struct {
 	N int // values
 
-	// P is the probability that values in random order would rise or fall as
-	// clearly; 1 if there are fewer than two.
+	// P is the probability that values in random order would rise or fall as clearly;
+	// 1 with fewer than two.
 	P float64
 
-	// Change is by how much the line through the values rises from the first to
-	// the last: the median slope of all pairs times the steps. It is negative if
-	// they fall.
+	// Change is the rise of the line through the values from the first to the last:
+	// the median slope of all pairs times the steps. It is negative if they fall.
 	Change float64
 }
 
-// FindTrend tests xs, which are not NaN, for a trend. The test is that of Mann
-// and Kendall, which asks how many pairs are in rising order and assumes
-// nothing about the distribution; its P is exact where no two values are equal
-// and on the safe side where some are. The slope is that of Theil and Sen.
+// FindTrend tests xs, which are not NaN, for a trend. The test of Mann and Kendall counts
+// the pairs in rising order and assumes nothing about the distribution. Its P is exact if
+// no two values are equal and conservative otherwise. The slope is Theil and Sen's.
 //
-// Sources: H. Mann, "Nonparametric Tests Against Trend", Econometrica 13, 1945;
-// M. Kendall, "Rank Correlation Methods", 1948; P. Sen, "Estimates of the
-// Regression Coefficient Based on Kendall's Tau", JASA 63, 1968.
+// Sources: H. Mann, "Nonparametric Tests Against Trend", Econometrica 13, 1945; M.
+// Kendall, "Rank Correlation Methods", 1948; P. Sen, "Estimates of the Regression
+// Coefficient Based on Kendall's Tau", JASA 63, 1968.
 func FindTrend(xs []float64) Trend {
 	t := Trend{N: len(xs), P: 1}
 	if t.N < 2 {
@@ -51,12 +49,12 @@ func FindTrend(xs []float64) Trend {
 	return t
 }
 
-// exactTrend is the most values for which P is counted; beyond, the normal
+// exactTrend is the greatest number of values with an exact P; above it the normal
 // distribution is close enough.
 const exactTrend = 60
 
-// kendall returns the probability that the rising pairs of n values in random
-// order exceed the falling ones, or the other way round, by at least score.
+// kendall returns the probability that the rising pairs of n values in random order
+// exceed the falling ones, or the reverse, by at least score.
 func kendall(n, score int) float64 {
 	score = max(score, -score)
 	if n > exactTrend {
@@ -64,8 +62,9 @@ func kendall(n, score int) float64 {
 		deviation := math.Sqrt(m * (m - 1) * (2*m + 5) / 18)
 		return min(1, math.Erfc(float64(max(0, score-1))/deviation/math.Sqrt2))
 	}
-	// shares[k] is the share of all orders of the values so far with k falling
-	// pairs: value number i is put before any number of the others, all alike.
+	// shares[k] is the share of all orders of the first values with k falling pairs:
+	// value number i is inserted before any number of the others, with equal
+	// probability.
 	shares := []float64{1}
 	for i := 2; i <= n; i++ {
 		next := make([]float64, len(shares)+i-1)

@@ -30,9 +30,8 @@ func TestFindTrend(t *testing.T) {
 	}
 }
 
-// TestTrendLevel draws values without a trend: P must be under 5 % in no more
-// than 5 % of the draws. Equal values, as a coarse figure has them, must not
-// raise that.
+// TestTrendLevel draws values without a trend: P must be under 5 % in no more than 5 % of
+// the draws. Equal values, as in a coarse figure, must not raise that.
 func TestTrendLevel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	const draws = 4000
@@ -57,8 +56,8 @@ func TestTrendLevel(t *testing.T) {
 	}
 }
 
-// TestTrendApproximation compares the two ways to the probability where one
-// takes over from the other.
+// TestTrendApproximation compares the two computations of the probability at their
+// transition.
 func TestTrendApproximation(t *testing.T) {
 	for _, score := range []int{0, 100, 300, 500} {
 		exact, close := kendall(exactTrend, score), kendall(exactTrend+1, score)

@@ -9,7 +9,6 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// drawFigures returns n figures around scale.
 func drawFigures(rng *rand.Rand, n int, scale float64) []float64 {
 	xs := make([]float64, n)
 	for i := range xs {
@@ -18,7 +17,6 @@ func drawFigures(rng *rand.Rand, n int, scale float64) []float64 {
 	return xs
 }
 
-// benchstatP returns the P that benchstat prints for two samples.
 func benchstatP(a, b []float64) float64 {
 	sample := func(xs []float64) *benchmath.Sample {
 		return benchmath.NewSample(slices.Clone(xs), &benchmath.DefaultThresholds)
@@ -26,8 +24,8 @@ func benchstatP(a, b []float64) float64 {
 	return benchmath.AssumeNothing.Compare(sample(a), sample(b)).P
 }
 
-// TestUnpairedIsMannWhitney: the interval leaves 1 out when benchstat's test rejects,
-// and only then.
+// TestUnpairedIsMannWhitney checks that the interval excludes 1 exactly when benchstat's
+// test rejects.
 func TestUnpairedIsMannWhitney(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	apart := 0
@@ -140,8 +138,8 @@ func TestRatioRank(t *testing.T) {
 	}
 }
 
-// TestUnpairedEnough: samples are too small exactly where the test cannot reject at
-// all.
+// TestUnpairedEnough checks that samples are too small exactly if the test cannot reject
+// at all.
 func TestUnpairedEnough(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		var low, high []float64
@@ -157,8 +155,8 @@ func TestUnpairedEnough(t *testing.T) {
 	}
 }
 
-// TestRatioRankApproximation: the exact ranks and the normal ones agree within one in a
-// hundred where the one takes over from the other.
+// TestRatioRankApproximation checks that the exact and the normal ranks agree within one
+// in a hundred at their transition.
 func TestRatioRankApproximation(t *testing.T) {
 	const last = 50
 	for _, level := range []float64{0.9, 0.95, 0.999} {

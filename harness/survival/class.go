@@ -10,32 +10,34 @@ import (
 // A Strength orders the classes of guarantees.
 type Strength int
 
-// The strengths, the least first. A lock that was seen stuck or that left something
-// behind after its holder had died is never above Weak.
+// The strengths, the least first. A lock that got stuck or left something behind after
+// the death of its holder is at most Weak.
 const (
 	Unknown  Strength = iota // nothing was tried
-	Weak                     // some of it was tried, and no guarantee below is held
+	Weak                     // partly tried, without any guarantee below
 	Guarded                  // a resource that checks tokens is safe from a paused holder, until a failover
 	Fenced                   // a resource that checks tokens is safe; a failover may let two hold it, or was not tested
 	Survives                 // the loss of a server does not let two hold it; a paused holder may still write, or was not tested
-	Strong                   // both
+	Strong                   // both of the above
 )
 
-// A Class is what a lock guarantees, by what was seen.
+// A Class is the guarantees of a lock, by observation.
 type Class struct {
 	Lock       string
 	Strength   Strength
 	Guarantees map[harness.Guarantee]Status
 	Tries      int
 
-	// Sentence says it for a reader who knows no lock, without a capital or a full stop.
+	// Sentence explains it to a reader without knowledge of locks, without a capital
+	// or a full stop.
 	Sentence string
 
-	// Where says where a lock of this class is enough, behind "where"; "" for a Strong one.
+	// Where describes when a lock of this class is enough, to follow the word
+	// "where"; "" for a Strong one.
 	Where string
 }
 
-// Lacks says why the class does not have g, or "" if it has.
+// Lacks returns why the class does not have g, or "" if it has.
 func (c Class) Lacks(g harness.Guarantee) string {
 	if s := c.Guarantees[g]; s.State != Held {
 		return string(g) + " " + s.String()
@@ -61,7 +63,6 @@ func ClassOf(rs []*harness.FaultResult, lock string) Class {
 	return c
 }
 
-// A witness is what was seen of one lock.
 type witness struct {
 	lock harness.Lock
 	rs   []*harness.FaultResult
@@ -70,12 +71,11 @@ type witness struct {
 
 func (w witness) is(g harness.Guarantee, s State) bool { return w.got[g].State == s }
 
-// broke reports whether the scenarios of g showed h.
 func (w witness) broke(g harness.Guarantee, h harness.Harm) bool {
 	return slices.Contains(w.got[g].Harms, h)
 }
 
-// pause returns how fencing stands by the scenarios in which no server is lost.
+// pause returns the status of fencing in the scenarios without the loss of a server.
 func (w witness) pause() Status {
 	var rs []*harness.FaultResult
 	for _, r := range w.rs {
@@ -86,7 +86,7 @@ func (w witness) pause() Status {
 	return status(rs, harness.Fencing)
 }
 
-// oneServer reports whether the lock lives on one server at a time, which a replica may
+// oneServer reports whether the lock is on one server at a time, which a replica may
 // replace.
 func (w witness) oneServer() bool {
 	return w.lock.Traits.Needs == harness.KindRedis && w.lock.Traits.Servers <= 1
@@ -109,7 +109,6 @@ func (w witness) strength() Strength {
 	return Weak
 }
 
-// sentence puts together what the loss of a server, a paused holder and a dead one do.
 func (w witness) sentence() string {
 	text := w.core()
 	switch {
@@ -142,7 +141,6 @@ func (w witness) core() string {
 	return server + "; " + token
 }
 
-// server says what the loss of a server does.
 func (w witness) server() string {
 	one := ""
 	if w.oneServer() {
@@ -161,10 +159,8 @@ func (w witness) server() string {
 	return "the loss of a server was not tested"
 }
 
-// stale reports whether a stale write was seen while no server was lost.
 func (w witness) stale() bool { return slices.Contains(w.pause().Harms, harness.StaleWrite) }
 
-// token says what tokens do for a resource that checks them.
 func (w witness) token() string {
 	pause := w.pause()
 	switch {
@@ -186,7 +182,6 @@ func (w witness) token() string {
 	return "its tokens were not tested"
 }
 
-// where says where a lock that is not of the strongest class is enough.
 func (w witness) where() string {
 	if w.strength() == Strong {
 		return ""

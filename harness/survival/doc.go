@@ -1,10 +1,9 @@
-// Package survival says what failures a lock survives, from the results of its
-// scenarios alone: what was expected beside what was seen ([Judge]), with the bound
-// that so many tries allow, the guarantees that follow ([Guarantees]), and all that in
-// a sentence ([ClassOf]).
+// Package survival determines the failures that a lock tolerates, from the results of its
+// scenarios alone. It compares expectations with observations ([Judge]), with the bound
+// that the number of tries allows. From these follow the guarantees ([Guarantees]), and a
+// summary in a sentence ([ClassOf]).
 //
-// Nothing here is concluded from what a lock claims: a guarantee that was not put to
-// the test is "not tested".
+// Claims of a lock do not count: an untested guarantee is "not tested".
 //
 // Rank 2. It imports harness, harness/stat and internal/numfmt.
 package survival

@@ -8,29 +8,30 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A State says how a guarantee of a lock stands.
+// A State is the state of a guarantee of a lock.
 type State string
 
 // The states.
 const (
 	Held     State = "held"        // every scenario that tests it was tried, and none broke it
 	Broken   State = "broken"      // a scenario broke it
-	Untested State = "not tested"  // no scenario that tests it was tried, or not all
+	Untested State = "not tested"  // not all scenarios that test it were tried
 	Unmade   State = "not claimed" // it was not broken, and the lock does not claim it
-	Open     State = "not shown"   // it was not broken, in a scenario that may break it by how the lock works
+	Open     State = "not shown"   // it was not broken in a scenario that is expected to be able to break it
 )
 
-// A Status is how a guarantee of a lock stands, and by what.
+// A Status is the state of a guarantee of a lock, and the evidence.
 type Status struct {
 	State State
 
-	// Scenarios are those that broke the guarantee; if it was not tested, those that were
-	// to test it and were not tried; if it was not shown, those that may break it; else
-	// those that tested it.
+	// Scenarios are the scenarios that broke the guarantee. If it was not tested,
+	// they are the ones not tried; if it was not shown, the ones that may break it.
+	// Otherwise they are the ones that tested it.
 	Scenarios []string
-	Harms     []harness.Harm // by which they broke it
+	Harms     []harness.Harm // harms that broke it
 	Tries     int            // of all scenarios that test it
 	Least     int            // tries of the scenario among them with the fewest
+	Published int            // of Tries, made in the project's own campaign
 }
 
 // Enough is how many tries without a violation bound its share by 5 % with 95 %
@@ -52,9 +53,10 @@ func (s Status) String() string {
 	return string(s.State)
 }
 
-// Guarantees returns how each guarantee of the named lock stands. One is held only if
-// every result that tests it has tries, none of them showed a harm that breaks it or
-// expects one, and the lock claims it, where a lock may do without: order and fencing.
+// Guarantees returns the status of each guarantee of the named lock. A guarantee is held
+// only if every result that tests it has tries, and no result shows or expects a harm
+// that breaks it. If it is optional, as order and fencing are, the lock must also claim
+// it.
 func Guarantees(rs []*harness.FaultResult, lock string) map[harness.Guarantee]Status {
 	out := make(map[harness.Guarantee]Status)
 	mine := ofLock(rs, lock)
@@ -64,7 +66,6 @@ func Guarantees(rs []*harness.FaultResult, lock string) map[harness.Guarantee]St
 	return out
 }
 
-// ofLock returns the results of the named lock, those of the same scenario added up.
 func ofLock(rs []*harness.FaultResult, lock string) (out []*harness.FaultResult) {
 	for _, r := range rs {
 		if r.Lock.Name != lock {
@@ -93,6 +94,7 @@ func status(rs []*harness.FaultResult, g harness.Guarantee) (s Status) {
 		}
 		tested = append(tested, r.Scenario)
 		s.Tries += r.Tries
+		s.Published += r.Published
 		if s.Least == 0 || r.Tries < s.Least {
 			s.Least = r.Tries
 		}
@@ -128,8 +130,8 @@ func status(rs []*harness.FaultResult, g harness.Guarantee) (s Status) {
 	return s
 }
 
-// claims reports whether a lock with the traits t may give g at all: without tokens
-// there is nothing to check, and a lock that promises no order cannot break it.
+// claims reports whether a lock with the traits t can have g: without tokens there is
+// nothing to check, and a lock without a promise of order cannot break it.
 func claims(t harness.Traits, g harness.Guarantee) bool {
 	switch g {
 	case harness.Fencing:
@@ -140,7 +142,7 @@ func claims(t harness.Traits, g harness.Guarantee) bool {
 	return true
 }
 
-// Locks returns the names of the locks of rs, in the order in which they come.
+// Locks returns the names of the locks of rs, in order of appearance.
 func Locks(rs []*harness.FaultResult) (names []string) {
 	for _, r := range rs {
 		if !slices.Contains(names, r.Lock.Name) {

@@ -2,7 +2,7 @@ package survival
 
 import "strings"
 
-// Of says what n locks of that strength do, behind "locks that".
+// Of describes the ability of n locks of that strength, to follow "locks that".
 func (s Strength) Of(n int) string {
 	text := s.String()
 	if n != 1 {
@@ -16,7 +16,7 @@ func (s Strength) Of(n int) string {
 	return text
 }
 
-// String says what locks of that strength do, behind "locks that".
+// String describes the ability of locks of that strength, to follow "locks that".
 func (s Strength) String() string {
 	switch s {
 	case Strong:

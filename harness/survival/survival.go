@@ -11,74 +11,76 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A Verdict compares what a scenario did to a lock with what was expected.
+// A Verdict compares the observed effect of a scenario on a lock with the expected one.
 type Verdict string
 
 // The verdicts.
 const (
 	Confirmed Verdict = "confirmed"  // as expected
-	Refuted   Verdict = "refuted"    // a harm was seen that was not expected
-	NotShown  Verdict = "not shown"  // none of the harms that are possible was seen
-	Observed  Verdict = "observed"   // nothing was expected: nothing is known of the lock
-	NotTested Verdict = "not tested" // skipped, or no try was made
+	Refuted   Verdict = "refuted"    // an unexpected harm occurred
+	NotShown  Verdict = "not shown"  // no possible harm occurred
+	Observed  Verdict = "observed"   // there was no expectation for the lock
+	NotTested Verdict = "not tested" // skipped, or without a try
 )
 
-// Unsafe lists the harms that let two clients at what the lock guards, now or by a
-// token that does not tell them apart. A try with one of them is a violation.
+// Unsafe lists the harms that let two clients access the guarded resource, now or later
+// because tokens do not distinguish them. A try with one of them is a violation.
 var Unsafe = []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.TokenFell}
 
-// A Row is what became of a lock in a scenario, judged.
+// A Row is the judged outcome of a scenario on a lock.
 type Row struct {
 	Fault   *harness.FaultResult
 	Verdict Verdict
 
 	Seen       []harness.Harm // in the order of harness.Harms
-	Unexpected []harness.Harm // of these, those that were not expected; empty if nothing was
+	Unexpected []harness.Harm // the unexpected ones of these; empty if nothing was expected
 
 	N int // tries
 
-	// Violations is how many tries in 1000 had one of [Unsafe]; NaN if there was no try.
-	// Results of before count each harm by itself: if AtLeast is true, the tries of two
-	// harms may be different ones, and it is the count of the more frequent one.
+	// Violations is the number of tries in 1000 with one of [Unsafe]; NaN without
+	// tries. Older results count each harm separately. If AtLeast is true, two harms
+	// may have occurred in different tries, and it is the count of the more frequent
+	// one.
 	Violations float64
 	AtLeast    bool
 
-	// Broken is like Violations, but counts only the harms that break what the scenario
-	// tests: two holders of which tokens kept the resource safe are a violation, and
-	// break no fencing.
+	// Broken is like Violations, but counts only the harms that break the tested
+	// guarantees: two holders with a resource kept safe by tokens are a violation,
+	// and do not break fencing.
 	Broken      float64
 	BrokenBound float64
 
-	// Bound is the upper bound of the share of tries with a violation, 0 to 1, one-sided
-	// at 95 %: see stat.UpperBound. If nothing was seen, it is that of any harm.
+	// Bound is the upper bound of the share of tries with a violation, 0 to 1,
+	// one-sided at 95 %: see stat.UpperBound. If nothing occurred, it is the bound of
+	// any harm.
 	Bound float64
 
-	Window    Times // for how long the lock was free and not granted
-	Margin    Times // by how much a holder that lost it was told before the next one entered
-	Overlap   Times // for how long there were two holders
+	Window    Times // how long the lock was free and not granted
+	Margin    Times // time from the notice of a loss to the entry of the next holder
+	Overlap   Times // how long there were two holders
 	Aims      []Aim
-	Skipped   string // why it was not tested, if it was not
+	Skipped   string // reason for not testing it, or ""
 	Histories []string
 }
 
-// Times are some times of tries, in ns. The zero value is of none.
+// Times summarizes times of tries, in ns. The zero value is without times.
 type Times struct {
 	N                   int
 	Median, Least, Most float64
 }
 
-// An Aim is a limit with the figure that is held against it.
+// An Aim is a limit and the figure to compare with it.
 type Aim struct {
 	harness.FaultAim
-	Value float64 // NaN if no try gave one
+	Value float64 // NaN without a figure
 	N     int     // values
 	Met   bool
 }
 
-// Known reports whether there is a figure to hold against the limit.
+// Known reports whether there is a figure to compare.
 func (a Aim) Known() bool { return a.N > 0 }
 
-// Judge compares what was seen with what was expected.
+// Judge compares observations with expectations.
 func Judge(r *harness.FaultResult) Row {
 	row := Row{Fault: r, N: r.Tries, Violations: math.NaN(), Broken: math.NaN(), BrokenBound: 1, Bound: stat.UpperBound(0, r.Tries), Skipped: r.Skipped, Histories: r.Histories}
 	if r.Skipped != "" || r.Tries <= 0 {
@@ -99,8 +101,8 @@ func Judge(r *harness.FaultResult) Row {
 	return row
 }
 
-// seen returns the harms of r: in the order of harness.Harms, then those that a newer
-// lab knows.
+// seen returns the harms of r: in the order of harness.Harms, then the ones of a newer
+// lab.
 func seen(r *harness.FaultResult) (out []harness.Harm) {
 	for _, h := range slices.Concat(harness.Harms, slices.Sorted(maps.Keys(r.Seen))) {
 		if r.Seen[h] > 0 && !slices.Contains(out, h) {
@@ -110,7 +112,6 @@ func seen(r *harness.FaultResult) (out []harness.Harm) {
 	return out
 }
 
-// noTry says why a result without a reason has no try.
 func noTry(r *harness.FaultResult) string {
 	switch {
 	case r.Failed > 0:
@@ -123,7 +124,6 @@ func noTry(r *harness.FaultResult) string {
 	return "no try was made"
 }
 
-// count fills in how many tries had a violation.
 func (row *Row) count(r *harness.FaultResult) {
 	least, most := r.Hurt(Unsafe)
 	row.Violations = 1000 * float64(least) / float64(r.Tries)
@@ -140,15 +140,14 @@ func (row *Row) count(r *harness.FaultResult) {
 	row.BrokenBound = stat.UpperBound(most, r.Tries)
 }
 
-// breaks reports whether h breaks one of gs, or whatever is promised if gs is empty. A
-// stale write or a token that fell breaks something in any case.
+// breaks reports whether h breaks one of gs, or any promise if gs is empty. A stale write
+// or a token that fell always breaks something.
 func breaks(gs []harness.Guarantee, h harness.Harm) bool {
 	return len(gs) == 0 || h != harness.TwoHolders || slices.ContainsFunc(gs, func(g harness.Guarantee) bool {
 		return slices.Contains(g.Forbids(), h)
 	})
 }
 
-// compare holds what was seen against e.
 func (row *Row) compare(e harness.Expectation) Verdict {
 	if e.Why == "" {
 		return Observed
@@ -167,7 +166,6 @@ func (row *Row) compare(e harness.Expectation) Verdict {
 	return Confirmed
 }
 
-// times sums up ns, and endless more that have no end.
 func times(ns []int64, endless int) (t Times) {
 	vs := values(ns, endless)
 	if t.N = len(vs); t.N == 0 {
@@ -177,7 +175,7 @@ func times(ns []int64, endless int) (t Times) {
 	return t
 }
 
-// values returns ns, and endless infinite ones, in order.
+// values returns ns and `endless` infinite ones, in order.
 func values(ns []int64, endless int) (vs []float64) {
 	for _, v := range ns {
 		vs = append(vs, float64(v))
@@ -189,15 +187,15 @@ func values(ns []int64, endless int) (vs []float64) {
 	return vs
 }
 
-// quantile returns the least of the sorted values that at least the share q of them
-// does not exceed.
+// quantile returns the least of the sorted values v such that at least a share q of
+// them is at most v.
 func quantile(vs []float64, q float64) float64 {
 	i := int(math.Ceil(q*float64(len(vs)))) - 1
 	return vs[min(max(i, 0), len(vs)-1)]
 }
 
-// reach holds the figure of a against its limit. A try that got stuck has a window
-// without an end.
+// reach compares the figure of a with its limit. A try that got stuck has an infinite
+// window.
 func reach(r *harness.FaultResult, a harness.FaultAim) Aim {
 	var vs []float64
 	switch a.Figure {
@@ -225,7 +223,6 @@ func reach(r *harness.FaultResult, a harness.FaultAim) Aim {
 	return out
 }
 
-// Missed returns the aims that were missed.
 func (row Row) Missed() (out []Aim) {
 	for _, a := range row.Aims {
 		if a.Known() && !a.Met {
@@ -235,8 +232,8 @@ func (row Row) Missed() (out []Aim) {
 	return out
 }
 
-// Reading says in a sentence what the verdict rests on, such as "two holders in 15 of
-// 20 tries, as expected: the replica had not been told".
+// Reading explains the verdict in a sentence, such as "two holders in 15 of 20 tries, as
+// expected: the replica had not been told".
 func (row Row) Reading() string {
 	if row.Verdict == NotTested {
 		return "not tested: " + row.Skipped
@@ -264,7 +261,6 @@ func (row Row) Reading() string {
 	return seen + "; nothing was expected of this lock"
 }
 
-// counted says how often each of hs was seen.
 func (row Row) counted(hs []harness.Harm) string {
 	var parts []string
 	for _, h := range hs {

@@ -10,7 +10,6 @@ import (
 	"locklab/harness/survival"
 )
 
-// result returns a result of 200 tries with these edits.
 func result(edits ...func(*harness.FaultResult)) *harness.FaultResult {
 	r := &harness.FaultResult{
 		Scenario: "holder-pause", Question: "What if a holder pauses?", Tries: 200,
@@ -118,7 +117,8 @@ func TestWindowsAndAims(t *testing.T) {
 	if got := met(row.Aims); !slices.Equal(got, []string{"met", "missed", "met", "met", "?"}) || len(row.Missed()) != 1 {
 		t.Errorf("aims %v, %d missed", got, len(row.Missed()))
 	}
-	// A try that got stuck has a window without an end; a holder told too late misses.
+	// A try that got stuck has an infinite window; a holder notified too late misses
+	// its aim.
 	r.Seen, r.Margin = map[harness.Harm]int{harness.Stuck: 5}, []int64{5, -1}
 	row = survival.Judge(r)
 	if w := row.Window; w.N != 9 || !math.IsInf(w.Median, 1) || !math.IsInf(w.Most, 1) {
@@ -214,13 +214,13 @@ func TestClass(t *testing.T) {
 			"no fencing: a failover or a pause may let two write", "one server is enough and a late write of a paused holder does no harm"},
 		{[]*harness.FaultResult{failover(), pause(seen(harness.StaleWrite, 1))}, survival.Survives,
 			"survives the loss of a server without two holders; its tokens let a stale write pass", "a late write of a paused holder does no harm"},
-		// A claim that was not put to the test is no guarantee.
+		// An untested claim is no guarantee.
 		{[]*harness.FaultResult{crash()}, survival.Weak,
 			"its tokens were not tested; the loss of a server was not tested",
 			"the loss of a server, which was not tested, does no harm and a late write of a paused holder, which was not tested, does no harm"},
 		{[]*harness.FaultResult{pause()}, survival.Fenced,
 			"tokens refuse a paused holder; the loss of a server was not tested", "the loss of a server, which was not tested, does no harm and the resource checks tokens"},
-		// What does not come free again is weak, however safe.
+		// A lock that does not become free again is weak, even if it is safe.
 		{[]*harness.FaultResult{failover(zk), pause(zk), crash(zk, seen(harness.Stuck, 1))}, survival.Weak,
 			"survives the loss of a server without two holders, and tokens refuse a paused holder; it may stay taken for ever after its holder or a waiter has died",
 			"the resource checks tokens and an operator can clean up after a crash"},

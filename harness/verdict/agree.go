@@ -6,21 +6,21 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// A Tally is how many runs decide alike.
+// A Tally is the number of runs with one decision.
 type Tally struct {
 	Choice string // "" is no recommendation
 	Runs   int
 }
 
-// A Row is a situation as several runs decide it.
+// A Row is the decisions of several runs on a situation.
 type Row struct {
 	Situation, Workload string
 	Workers             int
-	Tallies             []Tally // the most frequent first
-	Runs                int     // that have the situation
+	Tallies             []Tally // most frequent first
+	Runs                int     // with the situation
 }
 
-// Share returns the part of the runs that decide as most do.
+// Share returns the share of the runs with the most frequent decision.
 func (r Row) Share() float64 {
 	if len(r.Tallies) == 0 {
 		return 0
@@ -28,7 +28,7 @@ func (r Row) Share() float64 {
 	return float64(r.Tallies[0].Runs) / float64(r.Runs)
 }
 
-// None returns how many runs recommend nothing.
+// None returns the number of runs without a recommendation.
 func (r Row) None() int {
 	for _, t := range r.Tallies {
 		if t.Choice == "" {
@@ -50,8 +50,8 @@ func (r *Row) Count(choice string) {
 	slices.SortStableFunc(r.Tallies, func(a, b Tally) int { return b.Runs - a.Runs })
 }
 
-// Across compares the decisions of several runs of the same cases: a row for each
-// situation. Of distributed locks the choice is that of the strongest class.
+// Across compares the decisions of several runs of the same cases: one row per situation.
+// For distributed locks it takes the choice of the strongest class.
 func Across(runs []*resultfile.Run) (rows []Row) {
 	for _, run := range runs {
 		for _, s := range Standing(Groups(run)) {

@@ -9,12 +9,12 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestBlocksDecide: two locks whose blocks alternated are compared by these, and others by
-// their windows.
+// TestBlocksDecide: locks whose blocks alternated are compared by blocks, others by
+// windows.
 func TestBlocksDecide(t *testing.T) {
 	blocks := func(process uint64, factor float64) *harness.Blocks {
 		b := &harness.Blocks{Process: process}
-		for pass := range 5 { // each pass twice as fast as the one before
+		for pass := range 5 { // each pass twice as fast as the previous one
 			b.Elapsed = append(b.Elapsed, 1e7)
 			b.Ops = append(b.Ops, uint64(1000*factor)<<pass)
 			b.Handovers = append(b.Handovers, uint64(500*factor)<<pass)

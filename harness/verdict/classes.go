@@ -11,7 +11,6 @@ import (
 // TestCommand is the command that tests locks for failures.
 const TestCommand = "locklab chaos --out DIR"
 
-// decideClasses returns the decisions on distributed locks.
 func (s Situation) decideClasses() []Decision {
 	all := s.candidates()
 	pool := slices.DeleteFunc(slices.Clone(all), func(c candidate) bool { return len(Lacking(s.classOf(c), s.group.Run.Require)) > 0 })
@@ -33,7 +32,7 @@ func (s Situation) decideClasses() []Decision {
 		return []Decision{d}
 	}
 	var out []Decision
-	var stronger []candidate // the locks to use in the classes before
+	var stronger []candidate // the recommended locks of stronger classes
 	for _, class := range s.byClass(pool) {
 		use, d := s.fastest(class, base), d
 		d.Rule, d.Fastest = BySpeed, use.Lock.Name
@@ -57,7 +56,7 @@ func (s Situation) classOf(c candidate) survival.Class {
 	return survival.ClassOf(s.group.Run.Faults, c.Lock.Name)
 }
 
-// byClass returns pool by the strength of what each lock tolerated, the strongest first.
+// byClass returns pool by the strength of the guarantees seen, the strongest first.
 func (s Situation) byClass(pool []candidate) (out [][]candidate) {
 	by := make(map[survival.Strength][]candidate)
 	for _, c := range pool {
@@ -72,8 +71,8 @@ func (s Situation) byClass(pool []candidate) (out [][]candidate) {
 	return out
 }
 
-// fastest returns the fastest lock of pool. Of several within the tolerance, of which none
-// is significantly slower, it is the simplest.
+// fastest returns the fastest lock of pool. Among locks within the tolerance that are not
+// significantly slower, it returns the simplest.
 func (s Situation) fastest(pool []candidate, base candidate) candidate {
 	ordered := s.order(pool, base)
 	first := ordered[0]

@@ -10,7 +10,7 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// served is a run of distributed locks with what failure scenarios did to them.
+// served returns a run of distributed locks with the results of failure scenarios.
 func served(faults ...*harness.FaultResult) *resultfile.Run {
 	model := func(name string, family harness.Family, kind string, rate float64) synthetic.Model {
 		return synthetic.Model{Lock: synthetic.Served(name, family, kind), Rate: synthetic.Constant(rate), Handed: 1, Noise: 0.01}
@@ -22,7 +22,6 @@ func served(faults ...*harness.FaultResult) *resultfile.Run {
 	return run
 }
 
-// edited returns the made-up faults with one result edited.
 func edited(scenario, lock string, edit func(*harness.FaultResult)) []*harness.FaultResult {
 	all := synthetic.Faults()
 	for _, f := range all {
@@ -37,8 +36,8 @@ func harm(h harness.Harm) func(*harness.FaultResult) {
 	return func(f *harness.FaultResult) { f.Seen = map[harness.Harm]int{h: 1} }
 }
 
-// TestClasses: the fastest lock of the strongest class comes first; one harm more changes
-// it. A weaker class follows if it is significantly faster.
+// TestClasses: the fastest lock of the strongest class comes first. One more violation
+// changes the class. A weaker class follows if it is significantly faster.
 func TestClasses(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -72,8 +71,8 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestSimplestOfEquals: of distributed locks within the tolerance of the fastest, of which
-// none is significantly slower, the simplest is named.
+// TestSimplestOfEquals: among distributed locks within the tolerance of the fastest and not
+// significantly slower, the simplest is recommended.
 func TestSimplestOfEquals(t *testing.T) {
 	model := func(name string, rate float64, c harness.Complexity) synthetic.Model {
 		l := synthetic.Served(name, harness.Redis, "redis")
@@ -96,7 +95,7 @@ func TestRequire(t *testing.T) {
 		faults  []*harness.FaultResult
 		require []harness.Guarantee
 		use     string
-		without string // a lock that is excluded
+		without string // an excluded lock
 	}{
 		{synthetic.Faults(), []harness.Guarantee{harness.Failover}, "zk-handoff", "redis-lock"},
 		{edited("failover", "redis-queue", func(f *harness.FaultResult) { f.Seen, f.Expected.Harms = nil, nil }), []harness.Guarantee{harness.Failover}, "redis-queue", "redis-lock"},

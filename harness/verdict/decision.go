@@ -10,25 +10,23 @@ import (
 	"locklab/harness/survival"
 )
 
-// mostlyReads is from how many reads in a hundred acquisitions on the default is
-// sync.RWMutex.
+// mostlyReads is the percentage of reads from which the default is sync.RWMutex.
 const mostlyReads = 50
 
-// A Rule is why a decision names a lock, or why it names none.
+// A Rule is the reason for a recommendation, or for its absence.
 type Rule string
 
-// The rules.
 const (
 	ByDefault Rule = "default"        // no lock is significantly faster than the default, beyond the tolerance
 	BySpeed   Rule = "fastest"        // the fastest lock, significantly faster than the default, or than the stronger classes
 	FewRounds Rule = "too few rounds" // for intervals of 95 % for all comparisons together
-	OneLock   Rule = "one lock"       // there is nothing to compare it with
+	OneLock   Rule = "one lock"       // nothing to compare it with
 	NoDefault Rule = "no default"     // the default was not measured
 	NoLock    Rule = "no lock"        // no correct lock made progress
 	Unmet     Rule = "unmet"          // no lock has the required guarantees
 )
 
-// A Decision is which lock to use in a situation.
+// A Decision is the lock to use in a situation.
 type Decision struct {
 	Situation Situation `json:"situation"`
 	Rule      Rule      `json:"rule"`
@@ -39,21 +37,21 @@ type Decision struct {
 	Default string `json:"default"`
 
 	// Fastest is the lock with the greatest median of the ratios to the baseline. Gain is
-	// its rate divided by the rate of Over: of the default, or of the lock to use in a
-	// stronger class; nil if there is no such lock.
+	// its rate divided by the rate of Over, which is the default, or the recommended lock
+	// of a stronger class. Gain is nil without such a lock.
 	Fastest string `json:"fastest"`
 	Over    string `json:"over"`
 	Gain    *Ratio `json:"gain"`
 
 	Ties   []string `json:"ties"`   // locks that are not significantly slower than Use
-	Locks  int      `json:"locks"`  // that were compared
-	Rounds int      `json:"rounds"` // of the comparison with the fewest
+	Locks  int      `json:"locks"`  // compared
+	Rounds int      `json:"rounds"` // least number in a comparison
 	Needed int      `json:"needed"` // rounds for an interval
 
 	Rate   *Estimate `json:"rate"`   // of Use, per second
 	Prices []Price   `json:"prices"` // of Fastest compared with Default
 
-	// Class is what Use, a distributed lock, tolerated in the failure scenarios.
+	// Class is the result of Use, a distributed lock, in the failure scenarios.
 	Class *survival.Class `json:"-"`
 }
 
@@ -65,8 +63,7 @@ type Estimate struct {
 	N      int     `json:"n"`  // rounds
 }
 
-// Decisions returns the decisions on the situations that stand for the run: see
-// [Standing].
+// Decisions returns the decisions on the situations that stand for the run: see [Standing].
 func Decisions(run *resultfile.Run) (out []Decision) {
 	for _, s := range Standing(Groups(run)) {
 		out = append(out, Decide(s)...)
@@ -74,9 +71,9 @@ func Decisions(run *resultfile.Run) (out []Decision) {
 	return out
 }
 
-// Decide applies the rule to s. It returns one decision on local locks. Of distributed
-// locks it returns one for each class of guarantees, the strongest first, without the
-// classes whose fastest lock is not significantly faster than a stronger one.
+// Decide applies the rule to s. It returns one decision on local locks. For distributed
+// locks it returns one for each class of guarantees, the strongest first. It omits classes
+// whose fastest lock is not significantly faster than a stronger class.
 func Decide(s Situation) []Decision {
 	if s.Distributed() {
 		return s.decideClasses()
@@ -91,7 +88,6 @@ type candidate struct {
 	rate stat.Summary
 }
 
-// candidates returns the correct locks of s.
 func (s Situation) candidates() (out []candidate) {
 	for _, x := range s.group.At(s.Workers) {
 		c := x.Cells[s.Workers]
@@ -108,8 +104,8 @@ func correct(l harness.Lock) bool {
 	return (l.Status == harness.Recommended || l.Status == harness.Reference) && l.Traits.Permits <= 1
 }
 
-// ratio returns the rate of a divided by the rate of base, which the data does not choose,
-// in the rounds that both have; nil if there are none. All such ratios hold together.
+// ratio returns the rate of a divided by the rate of base in their common rounds, or nil
+// without any. The data must not choose base. All such ratios hold together.
 func (s Situation) ratio(a, base candidate) *Ratio {
 	return s.compareAt(a, base, baseLevel(len(s.group.At(s.Workers))))
 }
@@ -124,11 +120,11 @@ func (s Situation) compareAt(a, b candidate, level float64) *Ratio {
 	return compared(stat.Paired(xs, ys, level), s.tolerance())
 }
 
-// baseLevel returns the confidence of each comparison of a number of locks with a baseline
-// among them.
+// baseLevel returns the confidence of each comparison with a baseline, which is one of the
+// locks.
 func baseLevel(locks int) float64 { return stat.Level(locks - 1) }
 
-// tolerance is the relative difference of rates that does not matter.
+// tolerance returns the relative difference of rates that does not matter.
 func (s Situation) tolerance() float64 { return s.group.Run.Manifest.PracticalMargin() }
 
 // DefaultLock returns the name of the lock that a Go program uses without a report.
@@ -193,7 +189,7 @@ func (s Situation) needed() int {
 	return neededFor(len(s.group.At(s.Workers)), s.Distributed())
 }
 
-// rounds returns the number of rounds of the comparison with base that has the fewest.
+// rounds returns the least number of rounds in a comparison with base.
 func (s Situation) rounds(pool []candidate, base candidate) int {
 	least := base.rate.N
 	for _, x := range pool {
@@ -208,7 +204,6 @@ func (s Situation) rounds(pool []candidate, base candidate) int {
 	return least
 }
 
-// choose sets the lock to use.
 func (d *Decision) choose(s Situation, use candidate, pool []candidate) {
 	d.Use, d.Rate = use.Lock.Name, estimate(use.rate)
 	for _, x := range pool {
@@ -242,8 +237,8 @@ func (s Situation) order(pool []candidate, base candidate) []candidate {
 	return pool
 }
 
-// reference returns the lock that the others are compared with to find the fastest: the
-// baseline of the table if it is correct.
+// reference returns the lock of the comparisons that find the fastest: the baseline of the
+// table if it is correct.
 func (s Situation) reference(pool []candidate) candidate {
 	base := s.group.baseline("", s.Workers)
 	if i := slices.IndexFunc(pool, func(c candidate) bool { return c.Series == base }); i >= 0 {

@@ -20,7 +20,7 @@ func noisy(m *synthetic.Model) { m.Noise = 0.1 }
 
 func noisier(m *synthetic.Model) { m.Noise = 0.2 }
 
-// general makes a model that of a blocking lock.
+// general turns a model into a blocking lock.
 func general(m *synthetic.Model) {
 	m.Lock.Family, m.Lock.Complexity = harness.Blocking, harness.Standard
 }
@@ -43,8 +43,8 @@ func kinds(ps []Price) string {
 	return strings.Join(out, " ")
 }
 
-// TestDecisions: the default is recommended unless another correct lock, whoever wrote it,
-// is significantly faster by more than the tolerance.
+// TestDecisions: the default is recommended unless another correct lock, of any author, is
+// significantly faster by more than the tolerance.
 func TestDecisions(t *testing.T) {
 	mutex := synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general)
 	blocking := func(name string, rate float64, more ...func(*synthetic.Model)) synthetic.Model {
@@ -95,7 +95,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// TestReadersHaveTheirDefault: mostly readers are compared with sync.RWMutex.
+// TestReadersHaveTheirDefault: with mostly reads the default is sync.RWMutex.
 func TestReadersHaveTheirDefault(t *testing.T) {
 	run := synthetic.Run(5, 12, 2, []int{8}, synthetic.With(synthetic.Fast("sync-rwmutex", 2e6), general), synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general))
 	run.Results = reheld(run, 100*time.Nanosecond, 90)
@@ -104,7 +104,7 @@ func TestReadersHaveTheirDefault(t *testing.T) {
 	}
 }
 
-// TestTolerance: the margin of the manifest decides.
+// TestTolerance: the tolerance is the margin of the manifest.
 func TestTolerance(t *testing.T) {
 	for margin, want := range map[float64]string{0: "fast", 0.05: "fast", 0.2: DefaultBaseline} {
 		run := synthetic.Run(5, 12, 2, []int{8}, synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general), synthetic.With(synthetic.Fast("fast", 1.1e6), general))
@@ -115,7 +115,7 @@ func TestTolerance(t *testing.T) {
 	}
 }
 
-// TestRoundsFor: as many rounds as it returns decide, and one less does not.
+// TestRoundsFor: the returned number of rounds gives a decision, and one less does not.
 func TestRoundsFor(t *testing.T) {
 	local := []synthetic.Model{synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general), synthetic.Fast("a", 5e6), synthetic.Fast("b", 1e6), synthetic.Fast("c", 1e6)}
 	server := func(name string, rate float64) synthetic.Model {
@@ -142,8 +142,8 @@ func TestRoundsFor(t *testing.T) {
 	}
 }
 
-// TestEqualLocksLeaveTheDefault: noise makes a run of equal locks recommend another lock
-// than the default in 5 % of runs at most.
+// TestEqualLocksLeaveTheDefault: with equal locks, noise makes at most 5 % of runs
+// recommend another lock than the default.
 func TestEqualLocksLeaveTheDefault(t *testing.T) {
 	const runs = 300
 	wrong := 0
@@ -161,7 +161,7 @@ func TestEqualLocksLeaveTheDefault(t *testing.T) {
 	}
 }
 
-// TestContendedRemote: a lock that its owner takes back does not win by that.
+// TestContendedRemote: acquisitions by the previous owner do not make a lock win.
 func TestContendedRemote(t *testing.T) {
 	greedy := synthetic.Model{Lock: synthetic.Served("greedy", harness.Redis, "redis"), Rate: synthetic.Constant(9000), Handed: 0.01, Skew: 3, Noise: 0.02}
 	queue := synthetic.Model{Lock: synthetic.Served("queue", harness.ZooKeeper, "zookeeper"), Rate: synthetic.Constant(900), Handed: 1, Noise: 0.02}
@@ -174,7 +174,7 @@ func TestContendedRemote(t *testing.T) {
 	}
 }
 
-// TestAcross counts what runs decide, and Power what tables show.
+// TestAcross counts the decisions of runs and the power of tables.
 func TestAcross(t *testing.T) {
 	mutex := synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general)
 	var runs []*resultfile.Run
@@ -194,7 +194,6 @@ func TestAcross(t *testing.T) {
 	}
 }
 
-// reheld returns the results of run with another hold time and share of reads.
 func reheld(run *resultfile.Run, hold time.Duration, reads int) []*harness.Result {
 	for _, r := range run.Results {
 		r.Workload.Hold.Mean, r.Workload.Reads = hold, reads

@@ -9,17 +9,17 @@ import (
 	"locklab/harness/survival"
 )
 
-// An Exclusion is why a lock does not compete: it broke a rule, its status, its permits, or
-// required guarantees that it lacks.
+// An Exclusion is the reason why a lock does not compete: a violation, its status, its
+// permits, or missing required guarantees.
 type Exclusion struct {
 	Lock harness.Lock
 
-	Violation *harness.Violation // the first one; nil if there is none
+	Violation *harness.Violation // the first one; nil without any
 	Violated  int                // results with a violation
 	Results   int                // all
 
 	Lacks []harness.Guarantee
-	Class survival.Class // by which it lacks them
+	Class survival.Class // the class without the required guarantees
 }
 
 // Exclusions returns the locks of the run that no decision may name, by name.

@@ -13,14 +13,14 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A Group is the results of one run whose workloads differ in nothing but the
-// number of workers, of local locks or of those kept by servers.
+// A Group is the results of one run whose workloads differ only in the number of workers,
+// for local or for distributed locks.
 type Group struct {
 	Remote  bool
 	Axes    string           // the workload without the workers, such as "hold=100ns"
-	Load    harness.Workload // the same: one of those of the group
-	Run     *resultfile.Run  // that the group is of
-	CPUs    int              // whole processors that the workers of local locks had in every window; 0 if unknown
+	Load    harness.Workload // workload of one case of the group
+	Run     *resultfile.Run  // the run of the group
+	CPUs    int              // whole processors for the workers of local locks in every window; 0 if unknown
 	Limit   float64          // processors that the control groups allowed, the least of all windows; 0 is no limit
 	Taken   bool             // others, the host or the CPU limit took processor time in some window
 	Workers []int            // ascending
@@ -28,8 +28,8 @@ type Group struct {
 	Cases   int
 }
 
-// A Series is one lock in a group. A lock with a violation anywhere in the run
-// has none: it is listed as broken and drawn nowhere.
+// A Series is one lock in a group. A lock with a violation anywhere in the run has no
+// series: it is listed as broken and not drawn.
 type Series struct {
 	Lock  harness.Lock
 	Cells map[int]*Cell // by workers
@@ -38,8 +38,8 @@ type Series struct {
 // A Cell is the rounds of one lock at one number of workers.
 type Cell struct {
 	Rounds map[int]*harness.Result
-	wait   *harness.Histogram // of all rounds together, once asked for
-	order  []int              // the numbers of the rounds, once asked for
+	wait   *harness.Histogram // of all rounds together, computed on demand
+	order  []int              // the numbers of the rounds, computed on demand
 }
 
 // Groups sorts the results of run into groups: local before remote, closed loops before
@@ -83,7 +83,7 @@ func Groups(run *resultfile.Run) []*Group {
 	return arrange(slices.Collect(maps.Values(byKey)))
 }
 
-// arrange sorts gs and what is in them.
+// arrange sorts gs and their contents.
 func arrange(gs []*Group) []*Group {
 	for _, g := range gs {
 		slices.SortFunc(g.Series, func(a, b *Series) int {
@@ -114,8 +114,8 @@ func (g *Group) Open() bool { return g.Load.Rate > 0 }
 
 func family(s *Series) int { return slices.Index(harness.Families, s.Lock.Family) }
 
-// Without returns gs without the locks that drop reports, and without the groups that
-// have no other. What is left has the same order.
+// Without returns gs without the locks that match drop, and without groups that become
+// empty. The order stays the same.
 func Without(gs []*Group, drop func(harness.Lock) bool) (out []*Group) {
 	for _, g := range gs {
 		c := *g
@@ -142,7 +142,7 @@ func Axes(w harness.Workload) string {
 	return strings.ReplaceAll(rest, "/", " ")
 }
 
-// processors returns how many processors local workers share under w.
+// processors returns the number of processors that local workers share under w.
 func processors(run *resultfile.Run, w harness.Workload) int {
 	m := run.Manifest.Machine
 	n := m.GOMAXPROCS
@@ -155,7 +155,7 @@ func processors(run *resultfile.Run, w harness.Workload) int {
 	return n
 }
 
-// see takes in which processors the window of r had.
+// see updates the processors of g from the window of r.
 func (g *Group) see(r *harness.Result) {
 	if n := r.Noise; n != nil && n.CPUs > 0 {
 		g.CPUs = min(g.CPUs, n.CPUs)
@@ -171,7 +171,8 @@ func (g *Group) see(r *harness.Result) {
 	})
 }
 
-// Processors returns what the workers of local locks share, such as "2 CPUs".
+// Processors describes the processors that the workers of local locks share, such as "2
+// CPUs".
 func (g *Group) Processors() string {
 	if g.Limit > 0 && g.Limit < float64(g.CPUs)+1 {
 		return numfmt.Number(g.Limit) + " CPUs"
@@ -179,10 +180,9 @@ func (g *Group) Processors() string {
 	return numfmt.Plural(g.CPUs, "CPU")
 }
 
-// Crowd returns the greatest number of workers at which most locks were
-// measured: three quarters as many as where the most were. (A lock for two
-// workers must not turn every chart into one of two workers.) Controls do not
-// count.
+// Crowd returns the greatest number of workers with at least three quarters of the greatest
+// number of measured locks. (A lock for two workers must not turn every chart into one of
+// two workers.) Controls do not count.
 func (g *Group) Crowd() int {
 	locks := make([]int, len(g.Workers))
 	for i, w := range g.Workers {
@@ -212,8 +212,8 @@ func (g *Group) At(w int) []*Series {
 	return out
 }
 
-// Floor returns the latency, in nanoseconds, below which the quantiles of g are
-// the clock's; 0 if that is not known.
+// Floor returns the latency, in nanoseconds, below which the quantiles of g are limited by
+// the clock; 0 if unknown.
 func (g *Group) Floor() float64 {
 	var most float64
 	for _, s := range g.Series {
@@ -250,8 +250,9 @@ func (c *Cell) Summary(m *metric.Metric) stat.Summary {
 	})
 }
 
-// Pairs returns m of the rounds that a and b both have, in order. A rate of two locks whose
-// blocks alternated in one process is the median of the ratios of their blocks, and 1.
+// Pairs returns m in the common rounds of a and b, in order. For a rate of two locks whose
+// blocks alternated in one process, the pair is the median of the ratios of their blocks,
+// and 1.
 func Pairs(a, b *Cell, m *metric.Metric) (xs, ys []float64) {
 	for _, i := range a.Order() {
 		if b.Rounds[i] == nil {
@@ -270,8 +271,8 @@ func Pairs(a, b *Cell, m *metric.Metric) (xs, ys []float64) {
 	return xs, ys
 }
 
-// blockRatio returns the median of the ratios of the blocks of a to those of b in the same
-// pass; ok is false if m is no rate, or if they were not measured in one process.
+// blockRatio returns the median ratio of the blocks of a to the blocks of b in the same
+// pass. ok is false if m is not a rate, or if they were not measured in one process.
 func blockRatio(a, b *harness.Result, m *metric.Metric) (ratio float64, ok bool) {
 	x, y := a.Blocks, b.Blocks
 	if x == nil || y == nil || x.Process != y.Process || !x.Valid() || !y.Valid() || len(x.Ops) != len(y.Ops) {
@@ -295,8 +296,8 @@ func blockRatio(a, b *harness.Result, m *metric.Metric) (ratio float64, ok bool)
 	return stat.Median(ratios), len(ratios) > 0
 }
 
-// Waits returns the Waits of all rounds as one histogram: quantiles of the
-// whole, never averages of quantiles.
+// Waits returns the waits of all rounds as one histogram, for quantiles of the whole:
+// averages of quantiles would be wrong.
 func (c *Cell) Waits() harness.Histogram {
 	if c.wait == nil {
 		var all harness.Histogram
@@ -308,7 +309,7 @@ func (c *Cell) Waits() harness.Histogram {
 	return *c.wait
 }
 
-// Violations returns the Violations of each lock that has any.
+// Violations returns the results with a violation, by lock.
 func Violations(run *resultfile.Run) map[string][]*harness.Result {
 	out := make(map[string][]*harness.Result)
 	for _, r := range run.Results {
@@ -319,7 +320,7 @@ func Violations(run *resultfile.Run) map[string][]*harness.Result {
 	return out
 }
 
-// Figures returns m of the rounds of c that have it.
+// Figures returns m for the rounds of c that have it.
 func (c *Cell) Figures(m *metric.Metric) (out []float64) {
 	for _, i := range c.Order() {
 		if v, ok := m.Of(c.Rounds[i]); ok {

@@ -13,37 +13,38 @@ import (
 	"locklab/harness/stat"
 )
 
-// A Load is what a lock did at one rate of an open loop.
+// A Load is the results of a lock at one rate of an open loop.
 type Load struct {
 	Rate harness.Rate
 	Cell *Cell
 }
 
-// A Knee is up to which load a lock goes, as far as the rates of a run tell: it lies
-// between the greatest rate that the lock is up to and the next one. A lock is up to a
-// rate if it grants 95 % of what is asked for, and p99 of the waits of all rounds together
-// is within ten times that at the least rate at which the run resolves it.
+// A Knee is the saturation point of a lock, within the resolution of a run: between the
+// greatest rate that the lock sustains and the next one. A lock sustains a rate if it
+// grants 95 % of the offered rate, and p99 of the waits of all rounds together is at most
+// ten times p99 at the least resolved rate.
 type Knee struct {
-	UpTo harness.Rate     // 0 if the least rate that tells is too much already
-	Over harness.Rate     // the next rate that tells; 0 if no rate of the run is too much
-	Rule resultfile.Limit // that it exceeds there
+	UpTo harness.Rate     // 0 if even the least resolved rate is too high
+	Over harness.Rate     // the next resolved rate; 0 if the lock sustains all rates of the run
+	Rule resultfile.Limit // exceeded at Over
 
-	// From and To are between what the knee lies in 95 % of resampled runs, or in each round
-	// alone if there are fewer than six: the least UpTo and the greatest Over, 0 as there.
+	// From and To contain the saturation point in 95 % of resampled runs, or in each round
+	// alone if there are fewer than six. They are the least UpTo and the greatest Over, 0
+	// as there.
 	From, To harness.Rate
 
 	Rest    harness.Rate // the least rate at which the run resolves p99
 	RestP99 float64      // there, ns
 	P99     float64      // at UpTo, ns
 
-	// Unsound says that the waits at Rest are the machine's, not the lock's: in most rounds
-	// the loop was not open there, or late by itself, as its results warn. Ten times such a
-	// p99 is too long a limit.
+	// Unsound means that the waits at Rest are due to the machine, not the lock: in most
+	// rounds the loop there was closed or late, by the warnings of the results. Ten times
+	// such a p99 is too long a limit.
 	Unsound bool
 }
 
-// kneeDraws yields the runs from which From and To come: 200 resampled ones, or, of so few
-// rounds that these would be too much alike, each round alone.
+// kneeDraws yields the runs for From and To: 200 resampled ones, or, if rounds are too few
+// to vary, each round alone.
 func kneeDraws(rounds []int) iter.Seq[[]int] {
 	if len(rounds) < stat.MinRounds(0.95) {
 		return slices.Chunk(rounds, 1)
@@ -51,8 +52,8 @@ func kneeDraws(rounds []int) iter.Seq[[]int] {
 	return draws(rounds, 200)
 }
 
-// KneeOf returns the knee of a lock that did as ls say, ascending by rate, by a clock
-// whose floor is as given; ok is false if the run resolves p99 at no rate.
+// KneeOf returns the knee of a lock from its loads ls, ascending by rate; floor is the
+// floor of the clock in ns. ok is false if the run resolves p99 at no rate.
 func KneeOf(ls []Load, floor float64) (k Knee, ok bool) {
 	var loads []kneeLoad
 	seen := make(map[int]bool)
@@ -80,7 +81,7 @@ func KneeOf(ls []Load, floor float64) (k Knee, ok bool) {
 	if n := len(froms); n > 0 {
 		slices.Sort(froms)
 		slices.Sort(tos)
-		out := n / 40 // on either side
+		out := n / 40 // on each side
 		k.From = min(k.UpTo, froms[out])
 		if k.To = max(cmp.Or(k.Over, beyondAll), tos[n-1-out]); k.To == beyondAll {
 			k.To = 0
@@ -89,11 +90,10 @@ func KneeOf(ls []Load, floor float64) (k Knee, ok bool) {
 	return k, true
 }
 
-// beyondAll stands for a knee that no rate of a run reaches.
+// beyondAll stands for a saturation point above all rates of a run.
 const beyondAll = 10 * harness.MaxRate
 
-// kneeIn returns the knee as the rounds of draw tell it, one of which may be there several
-// times.
+// kneeIn returns the knee in the rounds of draw, which may repeat.
 func kneeIn(loads []kneeLoad, draw []int, floor float64) (k Knee, ok bool) {
 	for _, l := range loads {
 		p99, resolved := l.p99(draw)
@@ -107,7 +107,7 @@ func kneeIn(loads []kneeLoad, draw []int, floor float64) (k Knee, ok bool) {
 		case behind:
 			k.Over, k.Rule = l.rate, resultfile.LimitGranted
 			return k, ok
-		case !resolved: // says nothing
+		case !resolved: // no information
 		case p99 > metric.MostSlowdown*k.RestP99:
 			k.Over, k.Rule = l.rate, resultfile.LimitP99
 			return k, ok
@@ -118,13 +118,13 @@ func kneeIn(loads []kneeLoad, draw []int, floor float64) (k Knee, ok bool) {
 	return k, ok
 }
 
-// A kneeLoad is what a lock did at one rate, so that many draws of its rounds can be
-// asked: their histograms are not merged for each.
+// A kneeLoad is the results of a lock at one rate, in a form that supports many draws of
+// its rounds without merging their histograms.
 type kneeLoad struct {
 	rate    harness.Rate
 	goodput map[int]float64 // by round, percent
-	doubts  map[int]bool    // by round, whether the waits are the machine's
-	waits   map[int]int64   // by round, how many
+	doubts  map[int]bool    // by round, whether the waits are due to the machine
+	waits   map[int]int64   // by round, number of waits
 	longest []longWait      // of all rounds, the longest first
 }
 
@@ -150,7 +150,7 @@ func newKneeLoad(l Load) kneeLoad {
 	return x
 }
 
-// behind reports whether the rounds of draw grant too little of what is asked for.
+// behind reports whether the rounds of draw grant too little of the offered rate.
 func (l *kneeLoad) behind(draw []int) bool {
 	var shares []float64
 	for _, round := range draw {
@@ -161,7 +161,7 @@ func (l *kneeLoad) behind(draw []int) bool {
 	return len(shares) > 0 && !(stat.Median(shares) >= metric.LeastGoodput)
 }
 
-// doubtful reports whether the waits are the machine's in most rounds of draw.
+// doubtful reports whether the waits are due to the machine in most rounds of draw.
 func (l *kneeLoad) doubtful(draw []int) bool {
 	n := 0
 	for _, round := range draw {
@@ -172,8 +172,8 @@ func (l *kneeLoad) doubtful(draw []int) bool {
 	return 2*n > len(draw)
 }
 
-// p99 returns that of the waits of the rounds of draw together, as harness.Histogram
-// does, and whether they resolve it.
+// p99 returns p99 of the combined waits of the rounds of draw, as harness.Histogram does,
+// and whether there are enough samples.
 func (l *kneeLoad) p99(draw []int) (float64, bool) {
 	const q = 0.99
 	times, total := make(map[int]int64), int64(0)
@@ -184,7 +184,7 @@ func (l *kneeLoad) p99(draw []int) (float64, bool) {
 	if q > metric.Resolved(total) {
 		return 0, false
 	}
-	above := total / 100 // so many waits are longer
+	above := total / 100 // number of longer waits
 	for _, b := range l.longest {
 		if above -= b.n * times[b.round]; above < 0 {
 			return float64(b.value), true
@@ -193,8 +193,8 @@ func (l *kneeLoad) p99(draw []int) (float64, bool) {
 	return 0, false
 }
 
-// draws yields n times as many of rounds as there are, drawn at random. They are the
-// same for the same number of rounds.
+// draws yields n random draws with replacement, each with as many rounds as there are. They
+// depend only on the number of rounds.
 func draws(rounds []int, n int) iter.Seq[[]int] {
 	rng := rand.New(rand.NewPCG(0x5ab1e, uint64(len(rounds))))
 	return func(yield func([]int) bool) {

@@ -10,8 +10,9 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// loadsOf returns what a lock did at rates of 100, 200 … a second in so many rounds: p99 of
-// the waits in ns, and the share of the rate that it granted, by rate and round.
+// loadsOf returns the results of a lock at rates of 100, 200 … per second in the given
+// number of rounds. p99 of the waits, in ns, and the granted share of the rate are
+// functions of rate and round.
 func loadsOf(rounds int, p99 func(i, round int) float64, granted func(i, round int) float64) (ls []Load) {
 	for i := range 6 {
 		c := &Cell{Rounds: make(map[int]*harness.Result)}
@@ -20,7 +21,7 @@ func loadsOf(rounds int, p99 func(i, round int) float64, granted func(i, round i
 			c.Rounds[round] = &harness.Result{Workload: harness.Workload{Workers: 8, Rate: rate}, Round: round, Elapsed: time.Second,
 				Ops:  uint64(granted(i, round) / 100 * float64(rate)),
 				Open: &harness.OpenLoop{Offered: uint64(rate), Span: time.Second},
-				// 2 % of the waits are around the p99 that is wanted, half of them longer.
+				// 2 % of the waits are around the wanted p99, half of them longer.
 				Wait: harness.Histogram{{Value: 10, N: 980}, {Value: int64(p99(i, round)), N: 10}, {Value: int64(2 * p99(i, round)), N: 10}}}
 		}
 		ls = append(ls, Load{rate, c})
@@ -30,8 +31,8 @@ func loadsOf(rounds int, p99 func(i, round int) float64, granted func(i, round i
 
 func all(i, round int) float64 { return 100 }
 
-// TestKneeOf: the knee is where the one or the other limit is exceeded first, by all rounds
-// together, and its interval is as wide as the rounds differ.
+// TestKneeOf: the saturation point is at the limit that is exceeded first, by all rounds
+// together. Its interval is as wide as the rounds differ.
 func TestKneeOf(t *testing.T) {
 	flat := func(int, int) float64 { return 1000 }
 	steep := func(i, _ int) float64 { return 1000 * math.Pow(2, float64(i)) } // 16 times at 500/s
@@ -68,8 +69,8 @@ func TestKneeOf(t *testing.T) {
 	}
 }
 
-// TestKneeOfStalls: one round of ten that stalls does not move the knee, and widens its interval by
-// what two such rounds of ten would do.
+// TestKneeOfStalls: one stalling round of ten does not move the saturation point. It widens
+// the interval by the effect of two such rounds in ten.
 func TestKneeOfStalls(t *testing.T) {
 	ls := loadsOf(10, func(int, int) float64 { return 1000 }, all)
 	for _, l := range ls[1:] {
@@ -80,7 +81,7 @@ func TestKneeOfStalls(t *testing.T) {
 	}
 }
 
-// TestKneeOfFewRounds: of fewer rounds than an interval takes, each speaks for itself.
+// TestKneeOfFewRounds: with too few rounds for an interval, each round is evaluated alone.
 func TestKneeOfFewRounds(t *testing.T) {
 	for rounds, want := range map[int]harness.Rate{5: 300, 6: 600} {
 		ls := loadsOf(rounds, func(int, int) float64 { return 1000 }, all)
@@ -93,8 +94,9 @@ func TestKneeOfFewRounds(t *testing.T) {
 	}
 }
 
-// TestKneeUnresolved: a rate at which the run does not resolve p99 says nothing of the waits, but
-// says that the lock falls behind; and where p99 is resolved at no rate there is no knee.
+// TestKneeUnresolved: a rate without a resolved p99 gives no information on the waits, but
+// may show that the lock falls behind. If p99 is resolved at no rate there is no saturation
+// point.
 func TestKneeUnresolved(t *testing.T) {
 	steep := func(i, _ int) float64 { return 1000 * math.Pow(2, float64(i)) }
 	few := func(ls []Load, which ...int) []Load {
@@ -123,8 +125,8 @@ func TestKneeUnresolved(t *testing.T) {
 	}
 }
 
-// TestKneeUnsound: where most rounds warn of the loop at the least rate, the waits there are
-// the machine's.
+// TestKneeUnsound: if most rounds warn about the loop at the least rate, the waits there
+// are due to the machine.
 func TestKneeUnsound(t *testing.T) {
 	for rounds, want := range map[int]bool{0: false, 5: false, 6: true, 10: true} {
 		ls := loadsOf(10, func(int, int) float64 { return 1000 }, all)
@@ -140,7 +142,7 @@ func TestKneeUnsound(t *testing.T) {
 	}
 }
 
-// TestKneeMerges: p99 of a draw is that of the histograms of its rounds merged.
+// TestKneeMerges: p99 of a draw equals p99 of the merged histograms of its rounds.
 func TestKneeMerges(t *testing.T) {
 	ls := loadsOf(7, func(i, round int) float64 { return 1000 * float64(1+(i*7+round*3)%11) }, all)
 	for _, l := range ls {

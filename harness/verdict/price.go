@@ -8,11 +8,12 @@ import (
 	"locklab/harness/stat"
 )
 
-// A Price is a property in which a lock is worse than the default.
+// A Price is a property that is worse in a lock than in the default.
 type Price struct {
 	Kind PriceKind `json:"kind"`
 
-	// Own and Default are the figures of both locks; nil for a property that is not measured.
+	// Own and Default are the figures of both locks; nil for a property that is not
+	// measured.
 	Own     *Figure `json:"own"`
 	Default *Figure `json:"default"`
 }
@@ -20,7 +21,6 @@ type Price struct {
 // A PriceKind is a property of a lock.
 type PriceKind string
 
-// The properties.
 const (
 	Unfair  PriceKind = "unfair"       // Jain's fairness index, percent
 	Waits   PriceKind = "longest wait" // longest time without an acquisition of some worker, ns
@@ -29,7 +29,7 @@ const (
 	Handles PriceKind = "handles"      // each worker needs a handle
 )
 
-// The differences from which a figure is a price.
+// The least differences that count as a price.
 const (
 	fairBelow = 90  // percent; a fairer lock has no price
 	fairStep  = 5   // points of Jain's index
@@ -37,7 +37,7 @@ const (
 	longer    = 1.5 // longest wait, as a ratio
 )
 
-// prices returns what l costs compared with base.
+// prices returns the prices of l compared with base.
 func (s Situation) prices(l, base candidate) (out []Price) {
 	worse := func(kind PriceKind, m *metric.Metric, of func(stat.Summary, []float64) float64, is func(own, other float64) bool) {
 		own, other := l.cell.Figures(m), base.cell.Figures(m)

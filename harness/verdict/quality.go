@@ -7,13 +7,13 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// A Quality is how far the results of a run can be trusted.
+// A Quality describes the reliability of the results of a run.
 type Quality struct {
 	Grade     Grade   `json:"grade"`
-	Results   int     `json:"results"`   // that the decisions rest on
+	Results   int     `json:"results"`   // behind the decisions
 	Disturbed int     `json:"disturbed"` // of these, with a warning that is unusual in their situation
 	Taken     float64 `json:"taken"`     // mean share of processor time that other programs and the host took, 0 to 1
-	Rounds    int     `json:"rounds"`    // of the decision with the fewest
+	Rounds    int     `json:"rounds"`    // least number in a decision
 	Planned   int     `json:"planned"`   // rounds
 }
 
@@ -35,8 +35,8 @@ const (
 
 // QualityOf returns the quality of run, whose decisions are ds. It is poor if more than
 // half of the results are disturbed, if others took more than a quarter of the processor
-// time, or if a decision has too few rounds; fair above a tenth and a twentieth, or if a
-// decision has fewer rounds than planned; else good.
+// time, or if a decision has too few rounds. It is fair above a tenth and a twentieth, or
+// if a decision has fewer rounds than planned. Otherwise it is good.
 func QualityOf(run *resultfile.Run, ds []Decision) Quality {
 	q := Quality{Planned: run.Manifest.Rounds}
 	seen := make(map[*harness.Result]bool)

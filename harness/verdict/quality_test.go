@@ -7,7 +7,7 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestQualityOf: each reason for a worse grade gives it alone.
+// TestQualityOf: each single reason lowers the grade.
 func TestQualityOf(t *testing.T) {
 	for _, c := range []struct {
 		name      string

@@ -12,9 +12,9 @@ import (
 	"locklab/harness/stat"
 )
 
-// The rates of 18 rounds of the default choice, windows of 30 ms, as make report measured
-// them on a virtual machine (Intel Xeon, 2.50 GHz, two virtual processors, Linux 6.18, Go
-// 1.26.8) that had nothing else to do. These two commands record another:
+// The rates of 18 rounds of the default choice, in windows of 30 ms, as measured by make
+// report. The machine was an idle virtual machine (Intel Xeon, 2.50 GHz, two virtual
+// processors, Linux 6.18, Go 1.26.8). These two commands record another:
 //
 //	locklab run --locks default --budget 4m30s --out DIR
 //	locklab export DIR --format rates | gzip -9n >harness/verdict/testdata/recorded.jsonl.gz
@@ -22,7 +22,6 @@ import (
 //go:embed testdata/recorded.jsonl.gz
 var recordedRates []byte
 
-// recorded reads the recorded run.
 func recorded(t *testing.T) *resultfile.Run {
 	t.Helper()
 	unzipped, err := gzip.NewReader(bytes.NewReader(recordedRates))
@@ -36,11 +35,11 @@ func recorded(t *testing.T) *resultfile.Run {
 	return run
 }
 
-// A noise is what the rounds of one situation did to its locks beside their medians.
+// A noise is the deviations of the rounds of one situation from the medians of its locks.
 type noise struct {
 	name   string
 	common []float64   // factor of each round for all locks
-	own    [][]float64 // factor of each round for each lock, without what is common
+	own    [][]float64 // factor of each round for each lock, without the common factor
 }
 
 // noises returns the noise of each row of run.
@@ -81,9 +80,9 @@ func noises(run *resultfile.Run) (out []noise) {
 	return out
 }
 
-// draw makes up the rates of locks of these true rates. Each round is disturbed as a
-// recorded one, and each lock as one of the recorded locks was in some round: all as the
-// same one, for locks are equal only if what disturbs them is alike.
+// draw returns synthetic rates of locks with the given true rates. Each round has the
+// disturbance of a recorded round. All locks have the individual noise of the same recorded
+// lock, since locks are equal only if their disturbances are alike.
 func (n noise) draw(rng *rand.Rand, rounds int, rates []float64) [][]float64 {
 	out, own := make([][]float64, len(rates)), n.own[rng.IntN(len(n.own))]
 	for range rounds {
@@ -95,9 +94,9 @@ func (n noise) draw(rng *rand.Rand, rounds int, rates []float64) [][]float64 {
 	return out
 }
 
-// TestRecordedNoise: under the noise of the recorded run a column of 16 equal locks shows a
-// difference in less than 5 % of runs, and a lock at 0.7 of the baseline's rate is
-// significantly slower in most of them.
+// TestRecordedNoise uses the noise of the recorded run. A column of 16 equal locks shows a
+// difference in less than 5 % of runs. A lock at 0.7 of the baseline's rate is
+// significantly slower in most runs.
 func TestRecordedNoise(t *testing.T) {
 	const locks, rounds, tries = 16, 18, 300
 	at := baseLevel(locks)

@@ -7,8 +7,8 @@ import (
 	"locklab/harness/stat"
 )
 
-// RoundsFor returns how many rounds the comparisons of cases need at least, and how many
-// locks are compared in the situation that needs the most.
+// RoundsFor returns the least number of rounds for the comparisons of cases, and the number
+// of compared locks in the most demanding situation.
 func RoundsFor(cases iter.Seq2[harness.Lock, harness.Workload]) (rounds, locks int) {
 	for at, n := range turnouts(cases) {
 		if need := neededFor(n, at.distributed); need > rounds {
@@ -18,9 +18,9 @@ func RoundsFor(cases iter.Seq2[harness.Lock, harness.Workload]) (rounds, locks i
 	return rounds, locks
 }
 
-// PlannedRounds returns how many rounds a run of cases should have: enough for every
-// interval, and to find a difference to the baseline that all rounds but a few show, see
-// [stat.SturdyRounds].
+// PlannedRounds returns the recommended number of rounds for a run of cases. It is enough
+// for every interval, and for finding a difference to the baseline that all but a few
+// rounds show: see [stat.SturdyRounds].
 func PlannedRounds(cases iter.Seq2[harness.Lock, harness.Workload]) (rounds int) {
 	for at, n := range turnouts(cases) {
 		rounds = max(rounds, stat.SturdyRounds(baseLevel(n)), neededFor(n, at.distributed))
@@ -28,11 +28,11 @@ func PlannedRounds(cases iter.Seq2[harness.Lock, harness.Workload]) (rounds int)
 	return rounds
 }
 
-// neededFor returns how many rounds the intervals of so many locks need.
+// neededFor returns the number of rounds for the intervals of that many locks.
 func neededFor(locks int, distributed bool) int { return stat.MinRounds(levelFor(locks, distributed)) }
 
-// levelFor returns the confidence of a comparison that a decision on so many locks uses:
-// local locks are compared with the default, distributed ones with each other.
+// levelFor returns the confidence of a comparison in a decision on that many locks: local
+// locks are compared with the default, distributed ones with each other.
 func levelFor(locks int, distributed bool) float64 {
 	if distributed {
 		return stat.Level(stat.Pairs(locks))
@@ -40,13 +40,12 @@ func levelFor(locks int, distributed bool) float64 {
 	return baseLevel(locks)
 }
 
-// A turnout is a workload of local or of distributed locks.
 type turnout struct {
 	distributed bool
 	load        string
 }
 
-// turnouts returns how many locks meet in each situation that the cases make.
+// turnouts returns the number of locks in each situation of the cases.
 func turnouts(cases iter.Seq2[harness.Lock, harness.Workload]) map[turnout]int {
 	out := make(map[turnout]int)
 	for lock, load := range cases {

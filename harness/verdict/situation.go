@@ -11,19 +11,17 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A Kind is a kind of workload.
 type Kind int
 
-// The kinds.
 const (
 	Ordinary Kind = iota
-	Held          // for so long that a waiter could sleep meanwhile
+	Held          // long enough for a waiter to sleep meanwhile
 	Read          // most acquisitions only read
-	Deployed      // kept by servers that are durable, several, far away, or use TLS
+	Deployed      // distributed, with servers that are durable, several, far away, or use TLS
 )
 
-// From these hold times on a section is long: several times what it takes to put
-// a waiter to sleep and to wake it, and several round trips to a server.
+// Hold times from which a critical section is long: several times the cost of putting a
+// waiter to sleep and waking it, and several round trips to a server.
 const (
 	longHold       = 10 * time.Microsecond
 	longHoldRemote = 10 * time.Millisecond
@@ -46,8 +44,8 @@ func (g *Group) Kind() Kind {
 	return Ordinary
 }
 
-// Deployment describes the servers of g if they are not the default, such as
-// "3 durable servers 1ms away"; "" if they are.
+// Deployment describes the servers of g if they are not the default, such as "3 durable
+// servers 1ms away"; otherwise it returns "".
 func (g *Group) Deployment() string {
 	w := g.Load
 	if !g.Remote || w.Servers <= 1 && !w.Durable && !w.TLS && w.Delay == 0 {
@@ -77,10 +75,8 @@ type Situation struct {
 	Workers int
 }
 
-// A Degree is a degree of contention.
 type Degree string
 
-// The degrees.
 const (
 	Uncontended    Degree = "uncontended"
 	FewWorkers     Degree = "a few workers"
@@ -90,10 +86,9 @@ const (
 	Contended      Degree = "contended"
 )
 
-// Group returns the results of the workload of s.
 func (s Situation) Group() *Group { return s.group }
 
-// Distributed reports whether the locks of s are kept by servers.
+// Distributed reports whether the locks of s are distributed.
 func (s Situation) Distributed() bool { return s.group.Remote }
 
 // Workload returns the workload of s without the workers, such as "hold=100ns".
@@ -127,8 +122,8 @@ func (s Situation) MarshalJSON() ([]byte, error) {
 	}{s.Name(), s.Distributed(), s.Workload(), s.Workers, s.Metric().Name})
 }
 
-// Metric returns the metric that compares the locks of s: handovers of contended
-// distributed locks, because an owner that takes its lock back at once serves nobody else.
+// Metric returns the metric that compares the locks of s. For contended distributed locks
+// it is handovers, because an owner that takes its lock back at once serves nobody else.
 func (s Situation) Metric() *metric.Metric {
 	if s.group.Remote && s.Workers > 1 && s.group.Load.Reads == 0 { // readers hand nothing over
 		return metric.Handovers
@@ -136,7 +131,7 @@ func (s Situation) Metric() *metric.Metric {
 	return metric.Throughput
 }
 
-// Results returns the results of the locks that compete in s.
+// Results returns the results of the competing locks of s.
 func (s Situation) Results() (out []*harness.Result) {
 	for _, x := range s.group.At(s.Workers) {
 		if c := x.Cells[s.Workers]; correct(x.Lock) {
@@ -161,8 +156,8 @@ func (s Situation) Disturbs(w harness.Warning) bool {
 	return true
 }
 
-// Compare returns the ratio of the rate of lock a to that of lock b in the rounds that both
-// have; nil if one of them does not compete.
+// Compare returns the ratio of the rate of lock a to the rate of lock b in their common
+// rounds, or nil if one of them does not compete.
 func (s Situation) Compare(a, b string) *Ratio {
 	pool := s.candidates()
 	i := slices.IndexFunc(pool, func(x candidate) bool { return x.Lock.Name == a })
@@ -173,8 +168,8 @@ func (s Situation) Compare(a, b string) *Ratio {
 	return s.compare(pool[i], pool[k])
 }
 
-// situations returns the situations of g. An open loop has none: its rate is what was asked
-// for, until the lock is overloaded.
+// situations returns the situations of g. An open loop has none: its rate is the offered
+// rate until the lock is overloaded.
 func situations(g *Group) (out []Situation) {
 	if g.Open() {
 		return nil
@@ -209,9 +204,8 @@ func situations(g *Group) (out []Situation) {
 	return out
 }
 
-// upTo returns the least number of workers above one that leaves a processor
-// idle, and the greatest other one that is not above the processors; 0 where
-// there is none.
+// upTo returns the least number of workers above one that leaves a processor idle, and the
+// greatest other number up to the processors. Each is 0 without such a number.
 func (g *Group) upTo() (few, full int) {
 	for _, w := range g.Workers {
 		switch {
@@ -225,9 +219,9 @@ func (g *Group) upTo() (few, full int) {
 	return few, full
 }
 
-// Standing returns the situations that stand for gs, the groups of a run: of the ordinary
-// workload with the most cases, and if there is one, of a long hold, of readers and of
-// servers that are not the default only the most contended one.
+// Standing returns the situations that stand for gs, the groups of a run: all of the
+// ordinary workload with the most cases. For a long hold, for readers and for non-default
+// servers it adds only the most contended situation, if there is one.
 func Standing(gs []*Group) (out []Situation) {
 	type slot struct {
 		remote bool
@@ -262,9 +256,8 @@ func Standing(gs []*Group) (out []Situation) {
 	return out
 }
 
-// Decisive returns the situation for which the locks of a kind are ranked: the most
-// contended one of the first workload of [Standing]. ok is false if gs have no lock of that
-// kind.
+// Decisive returns the situation of the ranking for a kind of lock: the most contended one
+// of the first workload of [Standing]. ok is false if gs have no lock of that kind.
 func Decisive(gs []*Group, remote bool) (s Situation, ok bool) {
 	for _, x := range Standing(gs) {
 		if x.group.Remote == remote && (!ok || x.group == s.group && x.Workers > s.Workers) {
@@ -274,8 +267,8 @@ func Decisive(gs []*Group, remote bool) (s Situation, ok bool) {
 	return s, ok
 }
 
-// farthest returns the group of gs whose servers differ from the default in the most
-// ways, of several the first; nil if there is none.
+// farthest returns the first group of gs whose servers differ from the default in the most
+// ways, or nil if gs is empty.
 func farthest(gs []*Group) (best *Group) {
 	ways := func(g *Group) (n int) {
 		for _, off := range []bool{g.Load.Servers > 1, g.Load.Durable, g.Load.TLS, g.Load.Delay != 0} {

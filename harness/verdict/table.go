@@ -11,25 +11,25 @@ import (
 	"locklab/harness/stat"
 )
 
-// DefaultBaseline is the lock that locks of one process are compared with by default.
+// DefaultBaseline is the default lock that locks of one process are compared with.
 const DefaultBaseline = "sync-mutex"
 
-// A Table compares every lock of a workload with a baseline: a column for each number of
-// workers, a row for each lock. The comparisons of a column are one family.
+// A Table compares every lock of a workload with a baseline: one column per number of
+// workers, one row per lock. The comparisons of a column are one family.
 type Table struct {
 	Distributed bool     `json:"distributed"`
 	Workload    string   `json:"workload"` // without the workers, such as "hold=100ns"
 	Baseline    string   `json:"baseline"`
 	Columns     []Column `json:"columns"`
-	Detail      int      `json:"detail"` // the column of the waits, the fairness and the cost in the rows
-	Rows        []Entry  `json:"rows"`   // by the ratio in that column, the greatest first; violators last
+	Detail      int      `json:"detail"` // column of the waits, fairness and cost in the rows
+	Rows        []Entry  `json:"rows"`   // by the ratio in that column, greatest first; violators last
 }
 
 // A Column is a number of workers.
 type Column struct {
 	Workers int     `json:"workers"`
 	Metric  string  `json:"metric"` // the name of the compared metric
-	Level   float64 `json:"level"`  // confidence of each interval: with 95 % all of the column hold
+	Level   float64 `json:"level"`  // confidence of each interval: all of the column hold together with 95 %
 	Rate    *Figure `json:"rate"`   // of the baseline, in operations per second
 }
 
@@ -37,23 +37,24 @@ type Column struct {
 type Entry struct {
 	Lock   string   `json:"lock"`
 	Ratios []*Ratio `json:"ratios"` // by column; nil if it was not measured there
+	Modes  [][]Mode `json:"modes"`  // by column; nil if the rates of its rounds are one group
 
-	// In column Detail; nil if not available.
+	// Figures in column Detail; nil if not available.
 	Moment   *Figure `json:"moment"`   // ns, p99 of the wait of a worker at a random moment
 	P99      *Figure `json:"p99"`      // ns, p99 of the wait of an acquisition
 	Longest  *Figure `json:"longest"`  // ns, the longest time without an acquisition of some worker
 	Jain     *Figure `json:"jain"`     // Jain's fairness index in percent
-	CPU      *Figure `json:"cpu"`      // ns of processor time an acquisition
-	Requests *Figure `json:"requests"` // messages to servers an acquisition
+	CPU      *Figure `json:"cpu"`      // ns of processor time per acquisition
+	Requests *Figure `json:"requests"` // messages to servers per acquisition
 
-	// Violated is in how many of its results in the run the lock broke a rule. Rule is the
-	// first of them.
+	// Violated is the number of the lock's results in the run with a violation. Rule is the
+	// first violated rule.
 	Violated int    `json:"violated"`
 	Results  int    `json:"results"` // of a violator
 	Rule     string `json:"rule"`
 }
 
-// A Figure is a value and the number of rounds or samples that it rests on.
+// A Figure is a value with its number of rounds or samples.
 type Figure struct {
 	Value  float64 `json:"value"`
 	N      int64   `json:"n"`
@@ -69,10 +70,9 @@ type Ratio struct {
 	Reading Outcome `json:"reading"`
 }
 
-// An Outcome is how a lock compares with the baseline.
+// An Outcome is the result of a comparison with the baseline.
 type Outcome string
 
-// The outcomes.
 const (
 	Faster       Outcome = "faster"       // significantly
 	Slower       Outcome = "slower"       // significantly
@@ -81,7 +81,7 @@ const (
 	TooFew       Outcome = "too few rounds"
 )
 
-// A Power is how many large differences tables show to be significant.
+// A Power counts the large differences in tables that are significant.
 type Power struct {
 	Large       int `json:"large"`       // ratios that differ from 1 by 25 % or more
 	Significant int `json:"significant"` // of these
@@ -106,11 +106,11 @@ func PowerOf(ts []Table) (p Power) {
 	return p
 }
 
-// Significant reports whether the lock differs from the baseline.
+// Significant reports whether the lock differs significantly from the baseline.
 func (o Outcome) Significant() bool { return o == Faster || o == Slower }
 
-// Tables returns a table for each workload of run that is a closed loop. The baseline is
-// the lock of that name, if the workload has it, or else the default one.
+// Tables returns a table for each closed-loop workload of run. The baseline is the lock of
+// that name, if the workload has it, or else the default one.
 func Tables(run *resultfile.Run, baseline string) (out []Table) {
 	for _, g := range Groups(run) {
 		if g.Open() {
@@ -149,7 +149,7 @@ func (g *Group) Metric(workers int) *metric.Metric {
 }
 
 // baseline returns the lock to compare the others with: the named one, else sync.Mutex, or
-// the fastest distributed lock that others wrote, or the first that was measured.
+// the fastest peer among distributed locks, or the first measured lock.
 func (g *Group) baseline(name string, workers int) (found *Series) {
 	best := 0.0
 	named := func(name string) *Series {
@@ -178,11 +178,15 @@ func (t Table) entry(g *Group, s, base *Series) Entry {
 	r := Entry{Lock: s.Lock.Name}
 	for _, c := range t.Columns {
 		var ratio *Ratio
+		var ms []Mode
+		if a := s.Cells[c.Workers]; a != nil {
+			ms = modes(a.Figures(g.Metric(c.Workers)))
+		}
 		if a, b := s.Cells[c.Workers], base.Cells[c.Workers]; a != nil && b != nil {
 			xs, ys := Pairs(a, b, g.Metric(c.Workers))
 			ratio = compared(stat.Paired(xs, ys, c.Level), g.Run.Manifest.PracticalMargin())
 		}
-		r.Ratios = append(r.Ratios, ratio)
+		r.Ratios, r.Modes = append(r.Ratios, ratio), append(r.Modes, ms)
 	}
 	if c := s.Cells[t.Columns[t.Detail].Workers]; c != nil {
 		r.P99, r.Moment = Quantile(c.Waits(), 0.99, g.Floor()), moment(c.Waits(), g.Floor())
@@ -194,7 +198,7 @@ func (t Table) entry(g *Group, s, base *Series) Entry {
 	return r
 }
 
-// compared reads r; nil if there is no pair of rounds.
+// compared converts r, or returns nil if there is no pair of rounds.
 func compared(r stat.Ratio, tolerance float64) *Ratio {
 	if r.N == 0 {
 		return nil
@@ -217,7 +221,7 @@ func compared(r stat.Ratio, tolerance float64) *Ratio {
 	return out
 }
 
-// ratio returns the ratio in column i, 0 if there is none.
+// ratio returns the ratio in column i, or 0 without one.
 func (r Entry) ratio(i int) float64 {
 	if r.Ratios[i] == nil {
 		return 0
@@ -225,11 +229,11 @@ func (r Entry) ratio(i int) float64 {
 	return r.Ratios[i].Median
 }
 
-// violators returns a row for each lock of the workload of g that broke a rule, in any
-// workload of the run.
+// violators returns a row for each lock of g's workload with a violation in any workload of
+// the run.
 func (g *Group) violators() (out []Entry) {
 	for lock, bad := range Violations(g.Run) {
-		row := Entry{Lock: lock, Ratios: make([]*Ratio, len(g.Workers)), Violated: len(bad), Rule: bad[0].Violations[0].Rule}
+		row := Entry{Lock: lock, Ratios: make([]*Ratio, len(g.Workers)), Modes: make([][]Mode, len(g.Workers)), Violated: len(bad), Rule: bad[0].Violations[0].Rule}
 		here := false
 		for _, r := range g.Run.Results {
 			if r.Lock.Name == lock {
@@ -245,7 +249,7 @@ func (g *Group) violators() (out []Entry) {
 	return out
 }
 
-// figure returns the median of s; nil if s has none.
+// figure returns the median of s, or nil if s is empty.
 func figure(s stat.Summary) *Figure {
 	if s.N == 0 {
 		return nil

@@ -12,7 +12,6 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// tableOf returns the only table of run.
 func tableOf(t *testing.T, run *resultfile.Run) Table {
 	t.Helper()
 	ts := Tables(run, run.Baseline)
@@ -38,8 +37,8 @@ func readings(t Table) (out []string) {
 	return out
 }
 
-// TestTable: every lock that was measured has a row, whatever its status, and each is
-// compared with the baseline at each number of workers.
+// TestTable: every measured lock has a row, for any status, and each is compared with the
+// baseline at each number of workers.
 func TestTable(t *testing.T) {
 	run := synthetic.Run(5, 14, 2, []int{1, 2, 8},
 		synthetic.With(synthetic.Fast("sync-mutex", 1e6), general), synthetic.Fast("even", 1e6),
@@ -77,7 +76,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestViolatorElsewhere: a lock that broke a rule in another workload only has no speed.
+// TestViolatorElsewhere: a lock with a violation in another workload has no speed.
 func TestViolatorElsewhere(t *testing.T) {
 	run := synthetic.Run(5, 8, 2, []int{8}, synthetic.Fast("a", 1e6), synthetic.Fast("b", 2e6))
 	other := synthetic.Run(6, 1, 2, []int{8}, synthetic.Fast("b", 2e6)).Results[0]
@@ -90,7 +89,8 @@ func TestViolatorElsewhere(t *testing.T) {
 	}
 }
 
-// TestBaseline: the named lock, else sync.Mutex; between processes the fastest of others.
+// TestBaseline: the baseline is the named lock, else sync.Mutex; between processes the
+// fastest peer.
 func TestBaseline(t *testing.T) {
 	peer := func(name string, rate float64) synthetic.Model {
 		return synthetic.With(synthetic.Model{Lock: synthetic.Served(name, harness.Peer, "redis"), Rate: synthetic.Constant(rate), Handed: 1}, status(harness.Reference))
@@ -130,7 +130,8 @@ func TestTableOfFewRounds(t *testing.T) {
 	}
 }
 
-// TestTablesOfEqualLocks: at most one column in twenty calls equal locks different.
+// TestTablesOfEqualLocks: at most one column in twenty reports a difference between equal
+// locks.
 func TestTablesOfEqualLocks(t *testing.T) {
 	const runs, locks = 120, 16
 	var models []synthetic.Model
@@ -149,7 +150,7 @@ func TestTablesOfEqualLocks(t *testing.T) {
 	}
 }
 
-// TestOpenLoopsHaveNoTable: their rate is the one that was asked for.
+// TestOpenLoopsHaveNoTable: the rate of an open loop is the offered one.
 func TestOpenLoopsHaveNoTable(t *testing.T) {
 	run := synthetic.Run(5, 8, 2, []int{8}, synthetic.Fast("a", 1e6))
 	for _, r := range run.Results {

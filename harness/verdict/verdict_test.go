@@ -55,8 +55,8 @@ func TestExclusions(t *testing.T) {
 	}
 }
 
-// TestViolationsAreNeverRecommended breaks every rule that a result may carry,
-// once, in another workload than the one that is judged.
+// TestViolationsAreNeverRecommended: a single violation of any rule excludes a lock, even
+// in a workload other than the judged one.
 func TestViolationsAreNeverRecommended(t *testing.T) {
 	for _, rule := range []string{"exclusion", "liveness", "fencing", "error", "conformance", "safety"} {
 		run := synthetic.Run(3, 10, 2, []int{1, 2, 8}, synthetic.Fast("a", 9e6), synthetic.Fast("b", 2e6), synthetic.Fast(DefaultBaseline, 1e6))
@@ -72,8 +72,8 @@ func TestViolationsAreNeverRecommended(t *testing.T) {
 	}
 }
 
-// TestStatusesAreNeverRecommended: locks that are kept to show a bug, and unknown ones, do
-// not compete.
+// TestStatusesAreNeverRecommended: locks that are kept to show a bug, or with an unknown
+// status, do not compete.
 func TestStatusesAreNeverRecommended(t *testing.T) {
 	for _, s := range []harness.Status{harness.Control, harness.Historical, harness.Broken, "new"} {
 		odd := synthetic.With(synthetic.Fast("a", 9e6), status(s))
@@ -86,8 +86,8 @@ func TestStatusesAreNeverRecommended(t *testing.T) {
 	}
 }
 
-// TestStandingOfServers: of the servers that are not the default those that differ in the
-// most ways come into the table, once where there are default ones, too.
+// TestStandingOfServers: the table contains the non-default servers that differ in the most
+// ways, once, if there are default ones too.
 func TestStandingOfServers(t *testing.T) {
 	served := func(seed uint64, set func(w *harness.Workload)) []*harness.Result {
 		run := synthetic.Run(seed, 1, 2, []int{1, 8}, synthetic.Model{Lock: synthetic.Served("q", harness.Redis, "redis"), Rate: synthetic.Constant(900)})
@@ -121,8 +121,8 @@ func TestStandingOfServers(t *testing.T) {
 	}
 }
 
-// TestStanding: beside the ordinary workload a long hold and readers come into the
-// table once each, and the rest comes after it.
+// TestStanding: the table contains the ordinary workload, one long hold and one readers
+// workload; the others follow.
 func TestStanding(t *testing.T) {
 	run := synthetic.Run(1, 1, 2, []int{1, 2, 8}, synthetic.Fast("a", 1e6), synthetic.Fast("b", 1e6))
 	run.Results = append(run.Results, reheld(synthetic.Run(2, 1, 2, []int{1, 2, 8}, synthetic.Fast("a", 1e6)), time.Microsecond, 0)...)
@@ -140,7 +140,7 @@ func TestStanding(t *testing.T) {
 	if got, want := names(first), "uncontended; one worker per CPU; more workers than CPUs; long hold, more workers than CPUs; mostly readers; distributed, uncontended; distributed, contended"; got != want {
 		t.Errorf("first\n%s, want\n%s", got, want)
 	}
-	// Alone, a long hold is all there is.
+	// A long hold alone is the only row.
 	first = Standing(Groups(&resultfile.Run{Manifest: run.Manifest, Results: reheld(synthetic.Run(3, 1, 2, []int{1, 2, 8}, synthetic.Fast("a", 1e6)), time.Millisecond, 0)}))
 	if got := names(first); strings.Count(got, "long hold") != 3 {
 		t.Errorf("a long hold alone: %s", got)

@@ -24,55 +24,49 @@ type Kind struct {
 	// parse reads the value of Env. Its errors quote no credentials.
 	parse func(text string) (harness.Endpoint, error)
 
-	// find returns the program that starts a server. The error wraps
-	// harness.ErrUnavailable and says what is missing and how to get it.
+	// find returns the program that starts a server. The error wraps harness.ErrUnavailable and
+	// names the missing program and how to install it.
 	find func(s system) (program, error)
 
 	// command writes the configuration of the server m, which is one of all,
 	// and returns the command that starts it.
 	command func(p program, m member, all []member) (*exec.Cmd, error)
 
-	// probe returns the server's version and what identifies it; an error
-	// means that the server is not ready to serve.
+	// probe returns the server's version and identity; an error means that the server is not ready
+	// to serve.
 	probe func(ctx context.Context, at harness.Endpoint, addr string) (answer, error)
 
-	// prepare, if set, is called before anything is started: it writes to dir,
-	// which the directories of the servers are in, and completes what is known of
-	// how to reach them.
+	// prepare, if set, is called before any server starts. It writes to dir, the parent of the
+	// servers' directories, and completes at.
 	prepare func(dir string, at *harness.Endpoint) error
 
-	// settle, if set, is called when all answer, and returns when they serve
-	// together.
+	// settle, if set, is called when all servers answer, and returns when they serve together.
 	settle func(ctx context.Context, all []member) error
 
-	// secure says that each server has a port for TLS beside the plain one, and that it is
-	// the former by which clients reach it.
+	// secure gives each server an additional TLS port, which clients use.
 	secure bool
 
-	// alone says that servers of this kind do not know each other: several that
-	// are started together are independent, and not one ensemble.
+	// alone means that several servers of this kind are independent, and not one ensemble.
 	alone bool
 
-	// figures and question say what a server of this kind tells of what it uses, and
-	// how it is asked: see Gauge.
+	// figures and question define how to read a server's resource usage: see Gauge.
 	figures  figures
 	question func(ctx context.Context, at harness.Endpoint, addr string) (questioner, error)
 
-	// owns reports whether it was m, running as process pid, that answered,
-	// and not a stranger that took the port first.
+	// owns reports whether the answer came from m, running as process pid, and not from a stranger
+	// that took the port first.
 	owns func(a answer, m member, pid int) bool
 }
 
-// Kinds lists every kind of server.
 var Kinds = []*Kind{&redis, &zooKeeper}
 
-// A program is what find found.
+// A program is the result of find.
 type program struct {
-	path      string // the executable
+	path      string // executable
 	classPath string // for Java
 }
 
-// A member is one server of those that are started together.
+// A member is one server of a group that is started together.
 type member struct {
 	dir  string // private, exists
 	port int    // of 127.0.0.1
@@ -81,7 +75,6 @@ type member struct {
 	secure           int // the port for TLS, 0 without
 }
 
-// clientAddr is where clients are to reach m.
 func (m member) clientAddr() string {
 	if m.secure == 0 {
 		return m.addr()
@@ -89,16 +82,15 @@ func (m member) clientAddr() string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(m.secure))
 }
 
-// addr is where m serves clients.
 func (m member) addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(m.port)) }
 
-// An answer is what a server said about itself.
+// An answer is a server's report about itself.
 type answer struct {
 	version  string
-	identity string // its process id or data directory, whichever it tells
+	identity string // its process id or data directory
 }
 
-// system is where the package searches for programs. Tests vary it.
+// system provides the means to find programs. Tests vary it.
 type system struct {
 	getenv   func(string) string
 	lookPath func(string) (string, error)
@@ -126,27 +118,26 @@ func freePorts(n int) ([]int, error) {
 	return ports, nil
 }
 
-// Start returns a running server of the kind: the user's if its environment
-// variable is set, else a new one, which the caller must Stop. When ctx ends
-// before the server is ready, Start stops it and returns the cause.
+// Start returns a running server of the kind: the user's if its environment variable is set, else a
+// new one, which the caller must Stop. If ctx ends before the server is ready, Start stops it and
+// returns the cause.
 //
-// The error wraps [harness.ErrUnavailable] if the programs to start one are
-// missing, and [harness.ErrUsage] if the user's server is named wrongly or does
-// not answer.
+// The error wraps [harness.ErrUnavailable] if the programs to start one are missing. It wraps
+// [harness.ErrUsage] if the user's server has an invalid address or does not answer.
 func Start(ctx context.Context, kind string) (*Server, error) {
 	return start(ctx, host(), kind)
 }
 
-// StartEnsemble is Start of a ZooKeeper ensemble of so many servers, at least
-// one: an odd number, since a majority must live. The user's servers are taken
-// as they are, however many.
+// StartEnsemble is Start for a ZooKeeper ensemble of n servers, at least one. The number should be
+// odd, since a majority must live. The user's servers are used as they are, regardless of their
+// number.
 func StartEnsemble(ctx context.Context, servers int) (*Server, error) {
 	return startMany(ctx, host(), harness.KindZooKeeper, servers)
 }
 
-// StartSeveral is Start for n independent servers, each with a list of its own in
-// Endpoint.Addrs. The user's servers are taken as they are, however many: see
-// [harness.Traits.Lacks]. Only Redis servers can be more than one.
+// StartSeveral is Start for n independent servers, each with its own list in Endpoint.Addrs. The
+// user's servers are used regardless of their number: see [harness.Traits.Lacks]. Only Redis allows
+// more than one.
 func StartSeveral(ctx context.Context, kind string, n int) (*Server, error) {
 	return startSeveral(ctx, host(), kind, n)
 }
@@ -180,10 +171,9 @@ func startMany(ctx context.Context, sys system, kind string, n int) (*Server, er
 	return launch(ctx, sys, k, p, n)
 }
 
-// Available returns nil if Start could work: it searches for the programs, or
-// checks the form of the user's address, but starts and dials nothing. The
-// error wraps [harness.ErrUnavailable] or [harness.ErrUsage] and says in one
-// line what is missing and how to get it.
+// Available returns nil if Start could work: it searches for the programs, or checks the form of
+// the user's address, but starts and dials nothing. The error wraps [harness.ErrUnavailable] or
+// [harness.ErrUsage] and names in one line the missing program and how to install it.
 func Available(kind string) error { return available(host(), kind) }
 
 func available(sys system, kind string) error {
@@ -199,9 +189,8 @@ func available(sys system, kind string) error {
 	return cmp.Or(errLaunch, err)
 }
 
-// Required reports whether LOCKLAB_REQUIRE, a comma-separated list, names kind:
-// then a test that cannot have it fails instead of being skipped. Besides the
-// kinds of server the list may name tools, such as java and qemu.
+// Required reports whether LOCKLAB_REQUIRE, a comma-separated list, contains kind: a test without
+// it then fails instead of being skipped. The list may also contain tools, such as java and qemu.
 func Required(kind string) bool { return required(os.Getenv("LOCKLAB_REQUIRE"), kind) }
 
 func required(list, kind string) bool {

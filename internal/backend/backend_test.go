@@ -20,7 +20,7 @@ import (
 func need(tb testing.TB, kind string) {
 	tb.Helper()
 	sys := host()
-	sys.getenv = env() // the user's servers are not the subject here
+	sys.getenv = env() // without the user's servers
 	if err := available(sys, kind); err != nil {
 		if Required(kind) {
 			tb.Fatalf("required: %v", err)
@@ -29,8 +29,8 @@ func need(tb testing.TB, kind string) {
 	}
 }
 
-// env returns a getenv that knows only the given name, value, name, value …
-// and what finding programs takes.
+// env returns a getenv with only the given name, value pairs and the variables needed to find
+// programs.
 func env(pairs ...string) func(string) string {
 	return func(name string) string {
 		for i := 0; i < len(pairs); i += 2 {
@@ -68,7 +68,6 @@ func mustStart(tb testing.TB, sys system, kind string) *Server {
 	return s
 }
 
-// answers reports whether a server of the kind serves at addr.
 func answers(kind, addr string) error {
 	k, err := lookup(kind)
 	if err != nil {
@@ -157,7 +156,7 @@ func TestStopLeavesNoGoroutine(t *testing.T) {
 			if err := errors.Join(user.Stop(), s.Stop()); err != nil {
 				t.Fatal(err)
 			}
-			// A goroutine that was told to end may need a moment to do so.
+			// A goroutine that has been signalled may need a moment to end.
 			for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 				left := goroutines()
 				if len(left) == 0 {
@@ -171,8 +170,8 @@ func TestStopLeavesNoGoroutine(t *testing.T) {
 	}
 }
 
-// goroutines returns the stacks of the goroutines of this package and of package
-// child, other than those of tests and spawnLoop.
+// goroutines returns the stacks of the goroutines of this package and package child, except tests
+// and spawnLoop.
 func goroutines() []string {
 	buf := make([]byte, 1<<20)
 	buf = buf[:runtime.Stack(buf, true)]
@@ -279,8 +278,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// TestStartSeveral starts independent servers: each has a list of addresses of
-// its own, and its own data.
+// TestStartSeveral starts independent servers: each has its own addresses and data.
 func TestStartSeveral(t *testing.T) {
 	need(t, harness.KindRedis)
 	s, err := startSeveral(t.Context(), lab(t), harness.KindRedis, 3)

@@ -17,7 +17,6 @@ import (
 	"locklab/harness"
 )
 
-// certificateFiles names the certificate and the key of the servers in dir.
 func certificateFiles(dir string) (cert, key string) {
 	return filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 }
@@ -25,8 +24,8 @@ func certificateFiles(dir string) (cert, key string) {
 // certified is how long a certificate holds.
 const certified = 30 * 24 * time.Hour
 
-// makeCertificate writes a certificate for 127.0.0.1 that holds for longer than a run may last, and
-// lets at trust it and nothing else.
+// makeCertificate writes a certificate for 127.0.0.1 that outlasts any run, and makes at trust only
+// this certificate.
 func makeCertificate(dir string, at *harness.Endpoint) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

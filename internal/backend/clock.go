@@ -26,10 +26,9 @@ const (
 	clockEnv     = "LOCKLAB_CLOCK"
 )
 
-// BuildClockShim builds, in dir, a library by which the wall clock of a server can be
-// set, for RedisOptions.Preload, and returns its path. The error wraps
-// [harness.ErrUnavailable] where there is no Linux or no C compiler that works, which is
-// $CC, or else cc.
+// BuildClockShim builds a library in dir that sets the wall clock of a server, for
+// RedisOptions.Preload, and returns its path. It uses the C compiler $CC, or else cc. The error
+// wraps [harness.ErrUnavailable] on systems other than Linux or without a working compiler.
 func BuildClockShim(ctx context.Context, dir string) (path string, err error) {
 	if runtime.GOOS != "linux" {
 		return "", fmt.Errorf("%w: clocks of servers can be set on Linux only", harness.ErrUnavailable)
@@ -54,17 +53,17 @@ func BuildClockShim(ctx context.Context, dir string) (path string, err error) {
 	return path, nil
 }
 
-// clockEnviron makes the file that sets the clock of m, and returns what tells the shim
-// of it.
+// clockEnviron creates the file that sets the clock of m, and returns the environment variable that
+// points the shim to it.
 func clockEnviron(m member) (string, error) {
 	path := filepath.Join(m.dir, clockName)
 	return clockEnv + "=" + path, os.WriteFile(path, make([]byte, clockSize), 0o600)
 }
 
-// SetClock sets the wall clock of server i to that of this machine plus offset, at once
-// and also if the server is stopped or killed; its monotonic clock goes on. It is for
-// servers that were started with RedisOptions.Clock, or with the library of
-// [BuildClockShim]. The offset holds until it is set again, also after a Restart.
+// SetClock sets the wall clock of server i to this machine's clock plus offset, immediately, even
+// if the server is stopped or killed. Its monotonic clock is unchanged. The server must have been
+// started with RedisOptions.Clock or the library of [BuildClockShim]. The offset survives a
+// Restart.
 func (s *Server) SetClock(i int, offset time.Duration) error {
 	g, err := s.hurt(i)
 	if err != nil {

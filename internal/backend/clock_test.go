@@ -36,8 +36,7 @@ func startClocked(t *testing.T, sys system, o RedisOptions) *Server {
 	return s
 }
 
-// needClock skips t, or fails it on Linux where servers are required, if clocks cannot
-// be set.
+// needClock skips t if clocks cannot be set; it fails t on Linux if servers are required.
 func needClock(t *testing.T, err error) {
 	t.Helper()
 	if errors.Is(err, harness.ErrUnavailable) && !(runtime.GOOS == "linux" && Required(harness.KindRedis)) {
@@ -48,8 +47,7 @@ func needClock(t *testing.T, err error) {
 	}
 }
 
-// aheadOf returns by how much a server's clock is ahead of this machine's, to the
-// second: it lies between the two.
+// aheadOf returns bounds on how far a server's clock is ahead of this machine's, to the second.
 func aheadOf(t *testing.T, s *Server, i int) (from, to time.Duration) {
 	t.Helper()
 	c, err := net.Dial("tcp", s.group.servers[i].addr())
@@ -195,7 +193,7 @@ func TestClockShim(t *testing.T) {
 	}
 }
 
-// TestNoCompiler: what is missing is said, and nothing is left behind.
+// TestNoCompiler: the error names the missing compiler, and no files remain.
 func TestNoCompiler(t *testing.T) {
 	need(t, harness.KindRedis)
 	for name, want := range map[string]string{

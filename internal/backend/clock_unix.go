@@ -27,8 +27,8 @@ func (g *group) setClock(i int, offset time.Duration) error {
 	return setClock(s.dir, g.process(s).PID(), offset)
 }
 
-// setClock sets the clock of process pid, whose directory is dir. The process maps the
-// same file, so the store is one that it sees whole.
+// setClock sets the clock of process pid, whose directory is dir. The process maps the same file,
+// so it sees the store as a whole.
 func setClock(dir string, pid int, offset time.Duration) error {
 	f, err := os.OpenFile(filepath.Join(dir, clockName), os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {

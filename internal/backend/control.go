@@ -9,10 +9,10 @@ import (
 	"locklab/harness"
 )
 
-// Servers that the lab started may be hurt. They are counted from 0, in the order of
-// the addresses, sentinels last.
+// Only servers that the lab started may be disturbed. Their numbers start at 0, in the order of the
+// addresses, sentinels last.
 
-// hurt returns the servers for something to be done to server i of them.
+// hurt checks that the lab owns server i and returns its group.
 func (s *Server) hurt(i int) (*group, error) {
 	if s.group == nil {
 		return nil, fmt.Errorf("%w: backend: the lab did not start this server, and so leaves its process alone", harness.ErrUsage)
@@ -23,8 +23,8 @@ func (s *Server) hurt(i int) (*group, error) {
 	return s.group, nil
 }
 
-// PIDs returns the process ids, nil for the user's servers. Of a server that was killed
-// it is what it was, and may be another's: see [Server.Signal].
+// PIDs returns the process ids, nil for the user's servers. The id of a killed server may belong to
+// another process: see [Server.Signal].
 func (s *Server) PIDs() []int {
 	if s.group == nil {
 		return nil
@@ -40,9 +40,9 @@ func (s *Server) PID(i int) int {
 	return 0
 }
 
-// Signal sends server i a signal and does not wait for what comes of it, but for
-// [syscall.SIGSTOP]: that has stopped it, on Linux, when Signal returns. It never reaches a process that the lab did not start: of a server that
-// is gone the error wraps [os.ErrProcessDone].
+// Signal sends server i a signal and does not wait for the effect. After [syscall.SIGSTOP] it waits
+// on Linux until the server has stopped. It never reaches a process that the lab did not start. If
+// the server is gone, the error wraps [os.ErrProcessDone].
 func (s *Server) Signal(i int, sig os.Signal) error {
 	g, err := s.hurt(i)
 	if err != nil {
@@ -57,8 +57,8 @@ func (s *Server) Signal(i int, sig os.Signal) error {
 	return nil
 }
 
-// Kill ends server i, also if it is stopped, and returns when its process is gone. It
-// does nothing to one that is gone. Its directory stays, for [Server.Restart].
+// Kill ends server i, even if it is stopped, and returns when its process is gone. It does nothing
+// if the process is already gone. Its directory stays, for [Server.Restart].
 func (s *Server) Kill(i int) error {
 	g, err := s.hurt(i)
 	if err == nil {
@@ -67,13 +67,12 @@ func (s *Server) Kill(i int) error {
 	return err
 }
 
-// Restart starts server i again, by the same command, on the same port and with what it
-// has on disk, and returns when it serves; one that still runs it kills first. A Redis
-// server that was promoted or demoted is again what it was at the start. A member of a
-// ZooKeeper ensemble does not serve before a majority is there: if more are missing,
-// restart them at the same time.
+// Restart starts server i again, with the same command, port and data on disk, and returns when it
+// serves. It kills a running server first. A Redis server that was promoted or demoted gets its
+// original role. A member of a ZooKeeper ensemble does not serve without a majority: if more
+// members are missing, restart them at the same time.
 //
-// If it does not serve by the end of ctx, it is left killed, and may be restarted.
+// If it does not serve before ctx ends, Restart kills it; it may be restarted.
 func (s *Server) Restart(ctx context.Context, i int) error {
 	g, err := s.hurt(i)
 	if err != nil {
@@ -85,9 +84,9 @@ func (s *Server) Restart(ctx context.Context, i int) error {
 	return nil
 }
 
-// Settle waits until all servers serve together as they did after the start: that
-// replicas of Redis have their copy, say, after one was restarted. Servers that do not
-// know each other, and a ZooKeeper ensemble, have no more to wait for than Restart does.
+// Settle waits until all servers serve together as after the start, for example until a restarted
+// Redis replica has its copy. For independent servers and ZooKeeper ensembles it adds nothing to
+// Restart.
 func (s *Server) Settle(ctx context.Context) error {
 	g, err := s.hurt(0)
 	if err != nil {

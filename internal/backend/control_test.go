@@ -37,7 +37,7 @@ func mustStartRedisOf(t *testing.T, sys system, o RedisOptions) *Server {
 	return s
 }
 
-// ask returns the reply to a command, and an error if there is none within limit.
+// ask returns the reply to a command, and an error if there is no reply within limit.
 func ask(s *Server, i int, limit time.Duration, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -78,7 +78,7 @@ func TestRedisOf(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// One that comes back is in sync again when Settle returns.
+	// A restarted replica is in sync when Settle returns.
 	if err := s.Kill(2); err != nil {
 		t.Fatal(err)
 	}
@@ -95,8 +95,7 @@ func TestRedisOf(t *testing.T) {
 	wantEmpty(t, sys.temp)
 }
 
-// TestRestart: a server has after a restart what it keeps on disk, and is the same to
-// its clients.
+// TestRestart: after a restart a server has its data from disk and serves its clients as before.
 func TestRestart(t *testing.T) {
 	for _, p := range []Persistence{None, EverySecond, Always} {
 		t.Run(p.String(), func(t *testing.T) {
@@ -127,8 +126,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestHurtRefused: what is not the lab's is not to be hurt, and what is not there
-// cannot be.
+// TestHurtRefused: only existing servers of the lab can be disturbed.
 func TestHurtRefused(t *testing.T) {
 	s := mustStartRedisOf(t, lab(t), RedisOptions{})
 	user, err := start(t.Context(), lab(t, "LOCKLAB_REDIS", s.Endpoint().Addrs[0][0]), harness.KindRedis)
@@ -329,7 +327,7 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// openFiles returns how many descriptors this process has, 0 where it cannot be known.
+// openFiles returns how many descriptors this process has, 0 if unknown.
 func openFiles(t *testing.T) int {
 	if runtime.GOOS != "linux" {
 		return 0

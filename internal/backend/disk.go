@@ -9,8 +9,7 @@ import (
 	"locklab/harness"
 )
 
-// onDisk returns temp, or a directory for temporary files that is on a disk if temp is
-// in memory.
+// onDisk returns temp, or a directory for temporary files on a disk if temp is in memory.
 func onDisk(temp string) (string, error) {
 	for _, dir := range []string{temp, "/var/tmp"} {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() && !inMemory(dir) {
@@ -20,15 +19,15 @@ func onDisk(temp string) (string, error) {
 	return "", fmt.Errorf("%w: %s and /var/tmp are in memory, and durable servers need a disk: set TMPDIR to a directory on one", harness.ErrUnavailable, temp)
 }
 
-// syncs is how often the disk is asked, and syncSize what is written before, which is
-// about what a lock writes.
+// syncs is the number of measured writes, and syncSize the bytes of each, about as many as a lock
+// writes.
 const (
 	syncs    = 31
 	syncSize = 256
 )
 
-// FileSystem returns the kind of file system that the servers write to, such as
-// "ext4"; "" if that is not known, and for the user's servers.
+// FileSystem returns the file system type of the servers' directory, such as "ext4"; "" if unknown,
+// and for the user's servers.
 func (s *Server) FileSystem() string {
 	if s.group == nil {
 		return ""
@@ -36,7 +35,7 @@ func (s *Server) FileSystem() string {
 	return fileSystem(s.group.path())
 }
 
-// inMemory reports whether what is in dir is known to be on no disk.
+// inMemory reports whether dir is known to be in memory.
 func inMemory(dir string) bool {
 	switch fileSystem(dir) {
 	case "tmpfs", "ramfs":
@@ -45,8 +44,8 @@ func inMemory(dir string) bool {
 	return false
 }
 
-// SyncTime returns how long the disk that the servers write to takes to keep a small
-// write at the end of a file: the median of some. It is 0 for the user's servers.
+// SyncTime returns how long the servers' disk takes to persist a small append: the median of
+// several. It is 0 for the user's servers.
 func (s *Server) SyncTime() (time.Duration, error) {
 	if s.group == nil {
 		return 0, nil

@@ -2,6 +2,5 @@
 
 package backend
 
-// fileSystem returns the kind of file system that dir is on, "" because this system is
-// not asked.
+// fileSystem returns "", unknown.
 func fileSystem(string) string { return "" }

@@ -10,8 +10,7 @@ import (
 	"locklab/internal/backend"
 )
 
-// A program asks for a server, says why if it can have none, and leaves nothing
-// behind.
+// A program requests a server, reports the reason if it cannot have one, and leaves nothing behind.
 func ExampleStart() {
 	server, err := backend.Start(context.Background(), harness.KindRedis)
 	if errors.Is(err, harness.ErrUnavailable) {

@@ -14,8 +14,7 @@ import (
 	"locklab/harness"
 )
 
-// A group is the servers that are started together, with the directory that
-// theirs are in.
+// A group is the servers that are started together, with the parent of their directories.
 type group struct {
 	kind *Kind
 	dir  *workdir
@@ -46,7 +45,6 @@ func newGroup(k *Kind, dir *workdir) *group {
 	return g
 }
 
-// add starts another server.
 func (g *group) add(m member, cmd *exec.Cmd) error {
 	s := &instance{member: m, cmd: cmd, restarting: make(chan struct{}, 1)}
 	g.servers = append(g.servers, s) // before others know of g
@@ -54,7 +52,7 @@ func (g *group) add(m member, cmd *exec.Cmd) error {
 	return err
 }
 
-// spawn starts the process of a server, whose last one is gone.
+// spawn starts the process of a server, whose previous process is gone.
 func (g *group) spawn(s *instance) (*process, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -68,7 +66,7 @@ func (g *group) spawn(s *instance) (*process, error) {
 	return p, err
 }
 
-// end is what stop does.
+// end implements stop.
 func (g *group) end() error {
 	g.mu.Lock() // no process is being started
 	g.shut(errStopped)
@@ -81,7 +79,6 @@ func (g *group) end() error {
 	return g.dir.remove()
 }
 
-// process returns the latest process of a server, nil if none could be started.
 func (g *group) process(s *instance) *process {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -90,7 +87,7 @@ func (g *group) process(s *instance) *process {
 
 func (g *group) size() int { return len(g.servers) }
 
-// path is the directory that those of the servers are in.
+// path is the parent of the servers' directories.
 func (g *group) path() string { return g.dir.path }
 
 func (g *group) pids() (pids []int) {
@@ -129,8 +126,8 @@ func (g *group) within(ctx context.Context) (context.Context, context.CancelFunc
 	}
 }
 
-// restart ends server i, if it still runs, starts it again, and waits until it serves.
-// Meanwhile its port may have become that of an outgoing connection, which passes.
+// restart kills server i if it runs, starts it again, and waits until it serves. Its port may
+// temporarily belong to an outgoing connection.
 func (g *group) restart(ctx context.Context, i int) error {
 	ctx, cancel := g.within(ctx)
 	defer cancel()

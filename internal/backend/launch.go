@@ -15,7 +15,7 @@ import (
 	"locklab/harness"
 )
 
-// errLaunch is why servers cannot be started on this system: they can.
+// errLaunch is nil: this system can start servers.
 var errLaunch error
 
 const (
@@ -25,9 +25,9 @@ const (
 
 var errPortTaken = errors.New("address in use")
 
-// launch starts n servers of the kind, which know each other unless the kind says
-// otherwise, and waits until all are ready. A port that was free a moment ago may be taken by the time the
-// server binds it; then it tries others.
+// launch starts n servers of the kind and waits until all are ready. They form one ensemble unless
+// k.alone is set. If another process takes a port before the server binds it, launch tries other
+// ports.
 func launch(ctx context.Context, sys system, k *Kind, p program, n int) (*Server, error) {
 	sweep(sys.temp)
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTime, fmt.Errorf("not ready within %v", readyTime))
@@ -100,9 +100,9 @@ func (g *group) serve(ctx context.Context, s *Server, members []member) (err err
 	return k.settle(ctx, members)
 }
 
-// ready polls a server until it serves and returns its version. A server that
-// is starting may accept a connection and never answer, so an attempt is cut
-// short; on a busy machine an answer may take long, so the next one gets more.
+// ready polls a server until it serves and returns its version. A starting server may accept a
+// connection and never answer, so each attempt has a limit. The limit grows, because answers may
+// take long on a busy machine.
 func ready(ctx context.Context, k *Kind, at harness.Endpoint, m member, p *process) (string, error) {
 	addr := m.addr()
 	limit := 100 * time.Millisecond
@@ -129,8 +129,8 @@ func ready(ctx context.Context, k *Kind, at harness.Endpoint, m member, p *proce
 	}
 }
 
-// newMembers makes a directory and finds free ports for each of n servers, one more if
-// they are secure.
+// newMembers creates a directory and finds free ports for each of n servers, with an additional
+// port each if they are secure.
 func newMembers(sys system, dir string, n int, secure bool) ([]member, error) {
 	want := n
 	if n > 1 {

@@ -18,7 +18,7 @@ func launch(context.Context, system, *Kind, program, int) (*Server, error) {
 	return nil, errLaunch
 }
 
-// A group is servers that the lab started: there are none.
+// A group is empty on this system: the lab cannot start servers.
 type group struct{ kind *Kind }
 
 func (*group) size() int                          { return 0 }

@@ -43,10 +43,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// hurtKind is servers of which an owner has restarted one and stopped the other.
+// hurtKind is a group whose owner has restarted one server and stopped the other.
 const hurtKind = "hurt"
 
-// startOwned starts what an owner owns.
+// startOwned starts the servers of an owner.
 func startOwned(kind string) (*Server, error) {
 	if kind != hurtKind {
 		return Start(context.Background(), kind)
@@ -210,7 +210,7 @@ func alive(pid int) bool {
 	return unix.Kill(pid, 0) == nil
 }
 
-// Stop returns when the process is gone, not when it has been told to go.
+// Stop returns only when the process is gone.
 func TestStopWaits(t *testing.T) {
 	for _, k := range Kinds {
 		t.Run(k.Name, func(t *testing.T) {
@@ -238,7 +238,7 @@ func TestStopAfterCrash(t *testing.T) {
 	wantEmpty(t, sys.temp)
 }
 
-// script makes an executable and a system in which it is redis-server.
+// script writes an executable and returns a system that uses it as redis-server.
 func script(t *testing.T, text string) system {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "redis-server")

@@ -19,7 +19,7 @@ type process struct {
 	log string
 }
 
-// spawn starts cmd in dir. Its output is that of the latest process there.
+// spawn starts cmd in dir. It overwrites the output of the previous process there.
 func spawn(cmd *exec.Cmd, dir string) (*process, error) {
 	name := filepath.Join(dir, "log")
 	out, err := os.Create(name)
@@ -36,7 +36,7 @@ func spawn(cmd *exec.Cmd, dir string) (*process, error) {
 	return &process{p, name}, nil
 }
 
-// reason says why a process that is gone did not stay.
+// reason explains why a process has ended.
 func (p *process) reason() error {
 	err := fmt.Errorf("the server ended: %w", p.Err())
 	if strings.Contains(strings.ToLower(p.output()), "address already in use") { // EADDRINUSE in C and in Java
@@ -45,7 +45,6 @@ func (p *process) reason() error {
 	return fmt.Errorf("%w; %s", err, p.said())
 }
 
-// said quotes the end of what the process printed.
 func (p *process) said() string {
 	if text := child.LastWords(p.output()); text != "" {
 		return fmt.Sprintf("it printed %q", text)
@@ -53,7 +52,7 @@ func (p *process) said() string {
 	return "it printed nothing"
 }
 
-// output is the end of what the process printed.
+// output returns the end of the process's output.
 func (p *process) output() string {
 	const most = 64 << 10
 	f, err := os.Open(p.log)

@@ -79,8 +79,8 @@ func parseRedis(text string) (harness.Endpoint, error) {
 	return at, nil
 }
 
-// redisProgram names the environment variable that says which program to start, for
-// tests on another version.
+// redisProgram names the environment variable of the program to start, for tests on another
+// version.
 const redisProgram = "LOCKLAB_REDIS_SERVER"
 
 func findRedis(s system) (program, error) {
@@ -99,8 +99,8 @@ func findRedis(s system) (program, error) {
 	return program{}, fmt.Errorf("%w: no redis-server or valkey-server on PATH: run scripts/deps redis, or set LOCKLAB_REDIS=host:port", harness.ErrUnavailable)
 }
 
-// redisCommand keeps everything in memory: a lock that is measured through a
-// disk measures the disk.
+// redisCommand keeps everything in memory: with a disk, measurements of a lock would measure the
+// disk.
 func redisCommand(p program, m member, _ []member) (*exec.Cmd, error) {
 	cmd := exec.Command(p.path,
 		"--bind", "127.0.0.1",
@@ -117,9 +117,8 @@ func redisCommand(p program, m member, _ []member) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// probeRedis says PING, which fails while a server loads its data or wants a
-// password, and reads the version from INFO. A user's server may forbid INFO:
-// then the version is unknown.
+// probeRedis sends PING, which fails while a server loads its data or requires a password, and
+// reads the version from INFO. A user's server may forbid INFO: then the version is unknown.
 func probeRedis(ctx context.Context, at harness.Endpoint, addr string) (answer, error) {
 	l, err := openRedis(ctx, at, addr)
 	if err != nil {
@@ -136,8 +135,8 @@ func probeRedis(ctx context.Context, at harness.Endpoint, addr string) (answer, 
 	return redisAnswer(info), nil
 }
 
-// redisAnswer reads the text of INFO. Valkey calls itself Redis 7.2.4 for the
-// sake of old clients and tells its own version besides.
+// redisAnswer parses the text of INFO. Valkey reports redis_version 7.2.4 for old clients and its
+// own version separately.
 func redisAnswer(info string) answer {
 	fields := fieldsOf(info, ":")
 	version := fields["redis_version"]

@@ -15,9 +15,8 @@ import (
 	"locklab/harness"
 )
 
-// A Layout is how Redis servers that belong together are arranged: a declarative
-// value, listed in Layouts. Tests start them to see that a lock works there, and
-// to hurt them.
+// A Layout is an arrangement of cooperating Redis servers: a declarative value, listed in Layouts.
+// Tests start one to check a lock under failures.
 type Layout struct {
 	Name string // in messages
 	Doc  string // one line, without a capital or a full stop
@@ -29,11 +28,11 @@ type Layout struct {
 // Layouts lists every arrangement of Redis servers.
 var Layouts = []*Layout{Sentinel, Cluster, TLS}
 
-// Sentinel is a primary, a replica, and three Redis Sentinels that watch them and
-// promote the replica if two of them cannot reach the primary for sentinelPatience.
+// Sentinel is a primary, a replica, and three Redis Sentinels that watch them. They promote the
+// replica if two of them cannot reach the primary for sentinelPatience.
 //
-// They know each other from the start: their configuration holds what they would
-// find out in the first seconds. Endpoint names the primary and the replica.
+// Their configuration already contains the addresses that they would discover in the first seconds.
+// Endpoint contains the primary and the replica.
 var Sentinel = &Layout{
 	Name:    "redis-sentinel",
 	Doc:     "a primary, a replica and three sentinels",
@@ -41,9 +40,9 @@ var Sentinel = &Layout{
 	kind:    layoutKind(sentinelCommand, nil, settleSentinels),
 }
 
-// Cluster is three primaries without replicas that share the slots of a Redis
-// Cluster evenly. It takes two seconds to start: for so long the primaries of a
-// cluster refuse to serve after they have found each other.
+// Cluster is three primaries without replicas that share the slots of a Redis Cluster evenly. It
+// takes two seconds to start: primaries refuse to serve until then after they have found each
+// other.
 var Cluster = &Layout{
 	Name:    "redis-cluster",
 	Doc:     "three primaries of a cluster, a third of the slots each",
@@ -51,8 +50,8 @@ var Cluster = &Layout{
 	kind:    layoutKind(clusterCommand, nil, settleCluster),
 }
 
-// TLS is one server that speaks TLS only. Endpoint.TLS trusts its certificate,
-// which is made at the start and holds for 127.0.0.1 and for a month.
+// TLS is one server that speaks TLS only. Endpoint.TLS trusts its certificate, which is made at the
+// start and is valid for 127.0.0.1 and one month.
 var TLS = &Layout{
 	Name:    "redis-tls",
 	Doc:     "a server that speaks TLS only, with a certificate of its own",
@@ -72,15 +71,15 @@ func layoutKind(
 	return k
 }
 
-// StartAlone starts one new server of its own, whatever LOCKLAB_REDIS says, for
-// tests that hurt it; see [StartLayout].
+// StartAlone starts one new server regardless of LOCKLAB_REDIS, for tests that disturb it; see
+// [StartLayout].
 func StartAlone(ctx context.Context) (*Server, error) { return startLayout(ctx, host(), &alone) }
 
 var alone = Layout{Name: "redis", servers: 1, kind: layoutKind(redisCommand, nil, nil)}
 
-// StartLayout starts new servers, which the caller must Stop, whatever LOCKLAB_REDIS
-// says: those of the user stay as they are. The error wraps
-// [harness.ErrUnavailable] if there is no program to start, or one that cannot.
+// StartLayout starts new servers, which the caller must Stop, regardless of LOCKLAB_REDIS. The
+// error wraps [harness.ErrUnavailable] if there is no program to start, or it does not support the
+// layout.
 func StartLayout(ctx context.Context, l *Layout) (*Server, error) {
 	return startLayout(ctx, host(), l)
 }
@@ -108,11 +107,11 @@ func startLayout(ctx context.Context, sys system, l *Layout) (*Server, error) {
 const (
 	sentinels = 3
 
-	// SentinelMaster is what the sentinels call the primary.
+	// SentinelMaster is the sentinels' name of the primary.
 	SentinelMaster = "lab"
 
-	// sentinelPatience is how long a server may be silent before a sentinel takes it
-	// for dead: short, so that tests are fast, and far from what is usual (30 s).
+	// sentinelPatience is how long a server may be silent before a sentinel considers it dead. It
+	// is short to make tests fast; the usual value is 30 s.
 	sentinelPatience = 500 * time.Millisecond
 )
 
@@ -130,8 +129,8 @@ func sentinelCommand(p program, m member, all []member) (*exec.Cmd, error) {
 	primary := strconv.Itoa(all[0].port)
 	switch m.port {
 	case all[0].port:
-		// A replica is told at once, and not after the five seconds in which others
-		// could come for the same copy.
+		// Synchronize a replica at once, without the default wait of five seconds for other
+		// replicas.
 		return redisWith(p, m, "--repl-diskless-sync-delay", "0")
 	case all[1].port:
 		return redisWith(p, m, "--replicaof", "127.0.0.1", primary)
@@ -162,8 +161,8 @@ func sentinelCommand(p program, m member, all []member) (*exec.Cmd, error) {
 // sentinelID is the run id that a sentinel gets: forty hexadecimal digits.
 func sentinelID(m member) string { return fmt.Sprintf("%040x", m.port) }
 
-// settleSentinels waits until the replica has its copy and each sentinel knows
-// that, and the others.
+// settleSentinels waits until the replica has its copy, and each sentinel has found the replica and
+// the other sentinels.
 func settleSentinels(ctx context.Context, all []member) error {
 	if err := until(ctx, all[1], "master_link_status:up", "INFO", "replication"); err != nil {
 		return err
@@ -189,8 +188,8 @@ func clusterCommand(p program, m member, _ []member) (*exec.Cmd, error) {
 	)
 }
 
-// settleCluster deals out the slots, introduces the members to the first, and
-// waits until all of them serve.
+// settleCluster assigns the slots, introduces the members to the first, and waits until all of them
+// serve.
 func settleCluster(ctx context.Context, all []member) error {
 	const slots = 16384
 	for i, m := range all {
@@ -242,12 +241,12 @@ func tell(ctx context.Context, m member, args ...string) (string, error) {
 	return reply, nil
 }
 
-// until sends a command to a member until the reply has want in it.
+// until sends a command to a member until the reply contains want.
 func until(ctx context.Context, m member, want string, args ...string) error {
 	return untilTimes(ctx, m, 1, want, args...)
 }
 
-// untilTimes is until with want in the reply so many times at least.
+// untilTimes is until with want at least the given number of times in the reply.
 func untilTimes(ctx context.Context, m member, times int, want string, args ...string) error {
 	for {
 		reply, err := tell(ctx, m, args...)

@@ -10,8 +10,8 @@ import (
 	"locklab/harness"
 )
 
-// TestLayouts starts each arrangement of servers, checks whether it is what it
-// says, and sees nothing of it left behind.
+// TestLayouts starts each layout, checks its properties, and checks that nothing remains
+// afterwards.
 func TestLayouts(t *testing.T) {
 	for _, l := range Layouts {
 		t.Run(l.Name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func answersAt(at harness.Endpoint, addr string) error {
 	return err
 }
 
-// TestLayoutDoesNotSettle: what never comes is an error that says what that was.
+// TestLayoutDoesNotSettle: the error names the missing reply.
 func TestLayoutDoesNotSettle(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()

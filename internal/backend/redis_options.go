@@ -13,14 +13,13 @@ import (
 	"locklab/harness"
 )
 
-// A Persistence is what a Redis server keeps on disk, and finds there when it is
-// restarted.
+// A Persistence defines which data a Redis server has on disk after a restart.
 type Persistence int
 
-// The kinds of persistence. Those of an append-only file differ in when the file is
-// forced to disk. That shows after a power failure, which nothing here imitates: what
-// the kernel was given outlives the server. So a server that is killed has at most lost
-// what it held back while EverySecond waited for a slow disk.
+// The kinds of persistence. EverySecond and Always differ in when the append-only file is forced to
+// disk. The difference matters after a power failure, which nothing here simulates: data passed to
+// the kernel outlives the server. A killed server loses at most the data that it held back while
+// EverySecond waited for a slow disk.
 const (
 	None        Persistence = iota // nothing: it is empty after a restart
 	EverySecond                    // an append-only file, appendfsync everysec
@@ -39,35 +38,34 @@ func (p Persistence) String() string {
 	return "Persistence(" + strconv.Itoa(int(p)) + ")"
 }
 
-// RedisOptions is how Redis servers are made up that tests hurt. The zero value is one
-// server that keeps everything in memory.
+// RedisOptions configure Redis servers for failure tests. The zero value is one server that keeps
+// everything in memory.
 type RedisOptions struct {
-	// Replicas is how many servers follow the first one. No sentinel watches them.
+	// Replicas is the number of replicas of the first server. No sentinel watches them.
 	Replicas int
 
-	// Persistence is what each server keeps on disk.
+	// Persistence is the persistence of each server.
 	Persistence Persistence
 
-	// Args are further arguments of each server, such as "--maxclients", "10". They go
-	// after those of the lab, and so before them where they say the same.
+	// Args are further arguments of each server, such as "--maxclients", "10". They follow the
+	// lab's arguments and override them.
 	Args []string
 
-	// Under is a program and its arguments by which each server is run, such as valgrind:
-	// those of the server follow. It must become the server, or run it in its own process.
+	// Under is a program and its arguments that run each server, such as valgrind: the server's
+	// arguments follow. It must exec the server, or run it in its own process.
 	Under []string
 
 	// Preload is the path of a library that is loaded into each server, by LD_PRELOAD.
 	Preload string
 
-	// Clock builds, by the machine's C compiler, and preloads the library by which
-	// [Server.SetClock] sets the servers' clocks.
+	// Clock builds, with the machine's C compiler, and preloads the library for [Server.SetClock].
 	Clock bool
 }
 
-// StartRedisOf starts a new primary and its replicas, which the caller must Stop,
-// whatever LOCKLAB_REDIS says, for tests that hurt them. They are in sync when it
-// returns. Endpoint has them in one list, the primary first. The error wraps
-// [harness.ErrUnavailable] if there is no program to start, or no C compiler for Clock.
+// StartRedisOf starts a new primary and its replicas, which the caller must Stop, regardless of
+// LOCKLAB_REDIS, for failure tests. They are in sync when it returns. Endpoint has them in one
+// list, the primary first. The error wraps [harness.ErrUnavailable] if there is no program to
+// start, or no C compiler for Clock.
 func StartRedisOf(ctx context.Context, o RedisOptions) (*Server, error) {
 	return startRedisOf(ctx, host(), o)
 }
@@ -96,10 +94,10 @@ func startRedisOf(ctx context.Context, sys system, o RedisOptions) (*Server, err
 	return s, nil
 }
 
-// command is redisCommand with what o says, by arguments that override others.
+// command is redisCommand with the options o, as arguments that override others.
 func (o RedisOptions) command(p program, m member, all []member) (*exec.Cmd, error) {
-	// A replica is told at once, and not after the five seconds in which others could
-	// come for the same copy. Any may be made the primary.
+	// Synchronize replicas at once, without the default wait of five seconds. Any server may
+	// become the primary.
 	cmd, err := redisWith(p, m, "--repl-diskless-sync-delay", "0")
 	if err != nil {
 		return nil, err
@@ -131,8 +129,8 @@ func (o RedisOptions) command(p program, m member, all []member) (*exec.Cmd, err
 	return cmd, nil
 }
 
-// settleReplicas waits until each replica has its copy, and the primary, which is the
-// first, knows that.
+// settleReplicas waits until each replica has its copy and the primary, the first server, reports
+// all replicas online.
 func settleReplicas(ctx context.Context, all []member) error {
 	for _, m := range all[1:] {
 		if err := until(ctx, m, "master_link_status:up", "INFO", "replication"); err != nil {

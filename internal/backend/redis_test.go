@@ -116,8 +116,7 @@ func TestReadRedisReply(t *testing.T) {
 	}
 }
 
-// TestFindRedis: LOCKLAB_REDIS_SERVER says which program, and is not passed over when it
-// is not there.
+// TestFindRedis: LOCKLAB_REDIS_SERVER names the program, and a missing program is an error.
 func TestFindRedis(t *testing.T) {
 	for _, test := range []struct {
 		env, want string
@@ -161,8 +160,7 @@ func TestRedisAnswer(t *testing.T) {
 	}
 }
 
-// launchRedis starts a redis-server that differs from those of Start in
-// arguments, and needs at to talk to.
+// launchRedis starts a redis-server with other arguments than Start; clients need at.
 func launchRedis(t *testing.T, at harness.Endpoint, args func(m member) []string) string {
 	t.Helper()
 	need(t, harness.KindRedis)

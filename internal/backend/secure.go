@@ -82,8 +82,8 @@ func secureZooKeeper(cmd *exec.Cmd, m member) error {
 	return encrypt(cmd.Args[len(cmd.Args)-1], m.secure, store, "none")
 }
 
-// encrypt adds to the configuration of a ZooKeeper server that it serves TLS at port, with
-// the key and certificates in store; clientAuth is "none" or "need".
+// encrypt configures a ZooKeeper server to serve TLS at port, with the key and certificates in
+// store; clientAuth is "none" or "need".
 func encrypt(path string, port int, store, clientAuth string) error {
 	config, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -101,7 +101,6 @@ ssl.clientAuth=%s
 	return errors.Join(err, config.Close())
 }
 
-// join writes what is in some files into one.
 func join(to string, from ...string) error {
 	var all []byte
 	for _, name := range from {

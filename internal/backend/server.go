@@ -17,7 +17,7 @@ type Server struct {
 	replicas  int      // of a Setup, which have no address in endpoint
 }
 
-// Endpoint says how to reach the server.
+// Endpoint returns the addresses and settings to reach the server.
 func (s *Server) Endpoint() harness.Endpoint {
 	at := s.endpoint
 	at.Addrs = make([][]string, len(s.endpoint.Addrs))
@@ -37,8 +37,7 @@ func (s *Server) Endpoint() harness.Endpoint {
 	return at
 }
 
-// Version is what the server says about itself, such as "7.0.15", or "unknown"
-// if it does not tell.
+// Version returns the version reported by the server, such as "7.0.15", or "unknown".
 func (s *Server) Version() string { return s.version }
 
 // Owned reports whether the lab started the server. On a server that is not
@@ -50,9 +49,9 @@ func (s *Server) Owned() bool { return s.group != nil }
 // others.
 func (s *Server) Sentinels() []string { return slices.Clone(s.sentinels) }
 
-// Stop ends the server, whatever was done to it, and returns when its process is gone
-// and its directory removed. A Restart that is under way fails. It does nothing to the
-// user's server. Further calls return what the first one did.
+// Stop ends the server in any state, and returns when its process is gone and its directory
+// removed. A concurrent Restart fails. It does nothing to the user's server. Further calls return
+// the result of the first.
 func (s *Server) Stop() error {
 	if s.group == nil {
 		return nil

@@ -12,34 +12,33 @@ import (
 	"locklab/harness"
 )
 
-// A Setup is how servers are set up, as services run them. The zero value is one that
-// forces nothing to disk.
+// A Setup is a configuration of servers, as services run them. The zero value forces nothing to
+// disk.
 type Setup struct {
-	// Servers is how many keep one copy each of the same data: a ZooKeeper ensemble, or
-	// a Redis primary and its replicas, of which one at least must follow, or the
-	// primary takes no write. 0 is 1.
+	// Servers is the number of copies of the data: a ZooKeeper ensemble, or a Redis primary and
+	// its replicas. At least one replica must follow, or the primary accepts no write. 0 is 1.
 	Servers int
 
-	// Independent is how many such there are beside each other, each with a list of its
-	// own in Endpoint.Addrs. 0 is 1. More than one, of Redis only, have no replicas.
+	// Independent is the number of independent groups, each with its own list in Endpoint.Addrs. 0
+	// is 1. Only Redis allows more than one, and then without replicas.
 	Independent int
 
-	// Durable servers force each write to disk before they answer. Their directories
-	// are on one: not in memory, if the system tells.
+	// Durable servers force each write to disk before they answer. Their directories are on a
+	// disk, not in memory, if the system reports the file system.
 	Durable bool
 
-	// TLS is what clients speak with each server, by a certificate of its own that they
-	// trust. Servers speak plainly with each other.
+	// TLS makes clients use TLS with each server, with a certificate that they trust. Servers
+	// communicate with each other without TLS.
 	TLS bool
 }
 
-// plain reports whether s asks for nothing that a server of the user need not have.
+// plain reports whether any server of the user satisfies s.
 func (s Setup) plain() bool { return s.Servers <= 1 && !s.Durable && !s.TLS }
 
-// Processes is how many servers s starts.
+// Processes returns how many servers s starts.
 func (s Setup) Processes() int { return max(1, s.Servers) * max(1, s.Independent) }
 
-// Settings says by which settings a server of the kind is set up so, in its own words.
+// Settings returns the settings that configure a server of the kind for s, in its own syntax.
 func (s Setup) Settings(kind string) string {
 	if kind == harness.KindZooKeeper {
 		text := map[bool]string{false: "forceSync=no", true: "forceSync=yes"}[s.Durable]
@@ -61,13 +60,13 @@ func (s Setup) Settings(kind string) string {
 	return text
 }
 
-// minReplicas is how many replicas must have been heard of in the last ten seconds for
-// a primary with some to take writes.
+// minReplicas is the number of replicas that must have been in contact in the last ten seconds for
+// a primary to accept writes.
 const minReplicas = 1
 
-// StartSetup starts new servers, which the caller must Stop, or returns the user's if
-// s asks for nothing but their number. If the user names servers of the kind and s asks
-// for more, the error wraps [harness.ErrUsage]: what is not the lab's is not set up.
+// StartSetup starts new servers, which the caller must Stop, or returns the user's if s requires
+// only their number. If the user specifies servers of the kind and s requires more, the error wraps
+// [harness.ErrUsage]: the lab configures only its own servers.
 func StartSetup(ctx context.Context, kind string, s Setup) (*Server, error) {
 	return startSetup(ctx, host(), kind, s)
 }
@@ -143,8 +142,8 @@ func (s Setup) kind(k *Kind) Kind {
 	return layoutKind(o.command, nil, settleReplicas)
 }
 
-// UsersServer returns the environment variable by which the user names servers of the
-// kind, "" if there is none.
+// UsersServer returns the environment variable that contains the user's servers of the kind, "" if
+// it is unset.
 func UsersServer(kind string) string {
 	if k, err := lookup(kind); err == nil && os.Getenv(k.Env) != "" {
 		return k.Env

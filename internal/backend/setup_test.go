@@ -18,7 +18,7 @@ import (
 	"locklab/harness"
 )
 
-// TestSetup starts servers in each way and asks them whether they are what was asked for.
+// TestSetup starts servers in each way and checks their settings.
 func TestSetup(t *testing.T) {
 	for _, test := range []struct {
 		name             string
@@ -79,8 +79,8 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// wantTLS asks a server at addr as clients do, and if that is by TLS also without and with
-// a certificate that the server does not have.
+// wantTLS connects to a server at addr as clients do. With TLS it also tries without a certificate
+// and with an unknown one.
 func wantTLS(t *testing.T, at harness.Endpoint, addr string, want bool) {
 	t.Helper()
 	ask := func(at harness.Endpoint) error {
@@ -184,7 +184,7 @@ func TestSetupOfZooKeeper(t *testing.T) {
 	wantEmpty(t, sys.temp)
 }
 
-// TestSetupRefuses: what is not the lab's is not set up, and what there is not, neither.
+// TestSetupRefuses: neither the user's servers nor unsupported setups are configured.
 func TestSetupRefuses(t *testing.T) {
 	for _, test := range []struct {
 		kind, env string

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// stops waits until no thread of a process runs that was sent SIGSTOP, for a second at
-// most: on a busy machine it serves on until each of them has been run once more. It does
-// not wait where the system has no files that say so.
+// stops waits at most a second until no thread of a process runs after SIGSTOP: on a busy machine
+// it serves until each thread has run once more. It does not wait if the system does not report
+// thread states.
 func stops(pid int) {
 	for end := time.Now().Add(time.Second); !stopped(pid) && time.Now().Before(end); {
 		time.Sleep(100 * time.Microsecond)
@@ -28,7 +28,7 @@ func stopped(pid int) bool {
 		if err != nil {
 			continue // the thread is gone
 		}
-		// The state stands behind the name, which is in parentheses and may have any in it.
+		// The state follows the name, which is in parentheses and may contain any character.
 		if _, state, ok := bytes.Cut(text[max(0, bytes.LastIndexByte(text, ')')):], []byte(") ")); ok && !bytes.ContainsAny(state[:1], "TtZX") {
 			return false
 		}

@@ -13,23 +13,22 @@ import (
 	"locklab/harness"
 )
 
-// A Usage is what the servers of an endpoint have used so far and hold now, all
-// together. What one of them does not tell is -1.
+// A Usage is the resource usage of all servers of an endpoint together. An unreported value is -1.
 type Usage struct {
 	CPU         time.Duration // user and system
-	Memory      int64         // bytes that they have allocated
-	Connections int64         // of clients, that of the question among them
+	Memory      int64         // allocated bytes
+	Connections int64         // of clients, including the connection of the Gauge
 }
 
-// figures say which names of a server's answer are what: of several their sum counts,
-// and none means that it does not tell.
+// figures lists the names of a server's values: several names are summed, and an empty list means
+// that the server does not report the value.
 type figures struct {
 	cpu         []string // seconds
 	memory      []string // bytes
 	connections []string
 }
 
-// A questioner asks one server for its figures, by name, over a connection of its own.
+// A questioner asks one server for its figures, by name, over its own connection.
 type questioner interface {
 	ask(ctx context.Context) (map[string]string, error)
 	close()
@@ -38,15 +37,15 @@ type questioner interface {
 // gaugeTime is how long a server has to answer.
 const gaugeTime = 2 * time.Second
 
-// A Gauge asks servers what they use. It belongs to one goroutine. What it asks
-// changes nothing, and touches no name.
+// A Gauge reads the resource usage of servers. It belongs to one goroutine. Its requests change
+// nothing and touch no name.
 type Gauge struct {
 	kind *Kind
 	all  []questioner
 }
 
-// NewGauge returns a Gauge of the servers in the first lists of at.Addrs, of so many:
-// those of one lock. The caller closes it.
+// NewGauge returns a Gauge of the servers in the first lists of at.Addrs, the servers of one lock.
+// The caller closes it.
 func NewGauge(ctx context.Context, at harness.Endpoint, lists int) (*Gauge, error) {
 	k, err := lookup(at.Kind)
 	if err != nil {
@@ -132,7 +131,6 @@ var redisFigures = figures{
 	connections: []string{"connected_clients"},
 }
 
-// redisLine is an open connection to a Redis server.
 type redisLine struct {
 	conn net.Conn
 	r    *bufio.Reader
@@ -167,8 +165,8 @@ func (l *redisLine) do(args ...string) (string, error) {
 
 func (l *redisLine) close() { l.conn.Close() }
 
-// ask takes the sections one by one: before Redis 7 INFO takes one at a time, and
-// without one it tells much more.
+// ask requests the sections one by one: before Redis 7 INFO accepts one at a time, and without one
+// it returns much more.
 func (l *redisLine) ask(ctx context.Context) (map[string]string, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		l.conn.SetDeadline(deadline)
@@ -198,9 +196,8 @@ func askRedis(ctx context.Context, at harness.Endpoint, addr string) (questioner
 	return l, nil
 }
 
-// zooKeeperFigures are lines of srvr, the one question that a ZooKeeper server
-// answers unless it is told not to. It tells neither its CPU time nor its memory:
-// what mntr says of the latter is the size of the nodes, and not of the heap.
+// zooKeeperFigures are lines of srvr, the only command that a ZooKeeper server answers by default.
+// A server reports neither its CPU time nor its heap: the size in mntr is the size of the nodes.
 var zooKeeperFigures = figures{connections: []string{"Connections"}}
 
 // zooKeeperLine asks one server, over a connection for each question, which the

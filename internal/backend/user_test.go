@@ -42,8 +42,7 @@ func TestUserServer(t *testing.T) {
 	}
 }
 
-// An ensemble of which one member is up still serves; independent servers of
-// which one is down do not.
+// An ensemble with one live member still serves; independent servers with one down do not.
 func TestUserServersPartlyDown(t *testing.T) {
 	for kind, want := range map[string]error{harness.KindZooKeeper: nil, harness.KindRedis: harness.ErrUsage} {
 		t.Run(kind, func(t *testing.T) {
@@ -57,7 +56,6 @@ func TestUserServersPartlyDown(t *testing.T) {
 	}
 }
 
-// deadAddr returns an address where no server listens.
 func deadAddr(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -67,8 +65,8 @@ func deadAddr(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// deafAddr returns an address where connections are accepted, what is said is
-// never read, and reply is all that is ever said.
+// deafAddr returns an address that accepts connections, never reads from them, and sends only
+// reply.
 func deafAddr(t *testing.T, reply string) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

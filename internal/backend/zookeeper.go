@@ -94,7 +94,7 @@ func findJava(s system) (string, error) {
 	}
 	path, err := s.lookPath("java")
 	if err == nil && runtime.GOOS == "darwin" && path == "/usr/bin/java" {
-		// macOS always has that file; without a Java it only says so.
+		// macOS always has that file; without a Java it only prints an error.
 		if found, _ := s.glob("/Library/Java/JavaVirtualMachines/*"); len(found) == 0 {
 			err = exec.ErrNotFound
 		}
@@ -105,14 +105,14 @@ func findJava(s system) (string, error) {
 	return path, nil
 }
 
-// zooKeeperConfig is for measuring locks and for quick failures:
+// zooKeeperConfig is for lock measurements and fast failures:
 //
 //   - tickTime is the grain of session expiry and half of the shortest session
-//     timeout: 500 ms allow sessions of 2 to 4 s that end when they should.
-//   - maxClientCnxns is 60 per client address by default, which one loopback
-//     client with a session per worker passes at once.
-//   - snapCount keeps snapshots, which stall requests, out of measured windows.
-//   - the commands are those that the lab asks: identity, version, counters.
+//     timeout: 500 ms allow sessions of 2 to 4 s that expire on time.
+//   - maxClientCnxns is 60 per client address by default, too few for one
+//     loopback client with a session per worker.
+//   - snapCount avoids snapshots, which stall requests, in measured windows.
+//   - the allowed commands are used by the lab: identity, version, counters.
 const zooKeeperConfig = `tickTime=500
 minSessionTimeout=1000
 maxSessionTimeout=60000
@@ -125,9 +125,9 @@ admin.enableServer=false
 4lw.commands.whitelist=conf,cons,mntr,ruok,srvr,wchs
 `
 
-// zooKeeperLoggers is configuration by file name. Releases differ in their
-// logger; each prints errors, which a failed start quotes, and no warnings: there
-// is one, with a stack trace, for every connection that breaks.
+// zooKeeperLoggers is configuration by file name. Releases use different loggers. Each prints
+// errors, which a failed start quotes, but no warnings: every broken connection would print one,
+// with a stack trace.
 var zooKeeperLoggers = map[string]string{
 	"logback.xml": `<configuration>
 <appender name="C" class="ch.qos.logback.core.ConsoleAppender"><encoder><pattern>%msg%n%ex{short}</pattern></encoder></appender>
@@ -143,8 +143,8 @@ log4j.appender.C.layout.ConversionPattern=%m%n
 `,
 }
 
-// zooKeeperFiles returns the configuration of m, by path. The servers of an
-// ensemble name each other and know which one they are from a file myid.
+// zooKeeperFiles returns the configuration of m, by path. The servers of an ensemble list each
+// other, and a file myid identifies each.
 func zooKeeperFiles(config string, m member, all []member) (map[string]string, error) {
 	data := filepath.Join(m.dir, "data")
 	text := zooKeeperConfig + fmt.Sprintf("clientPort=%d\ndataDir=%s\n", m.port, data)
@@ -224,13 +224,12 @@ var (
 	zooKeeperDataDir = regexp.MustCompile(`(?m)^dataDir=(.*)$`)
 )
 
-// fourLetters sends a four-letter command and returns what the server says
-// before it hangs up.
+// fourLetters sends a four-letter command and returns the server's reply.
 func fourLetters(ctx context.Context, addr, command string) (string, error) {
 	return fourLettersAt(ctx, harness.Endpoint{}, addr, command)
 }
 
-// fourLettersAt is fourLetters over TLS, if at says so.
+// fourLettersAt is fourLetters, over TLS if at requires it.
 func fourLettersAt(ctx context.Context, at harness.Endpoint, addr, command string) (string, error) {
 	conn, err := dial(ctx, addr, at.TLS)
 	if err != nil {

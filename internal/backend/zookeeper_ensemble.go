@@ -16,51 +16,50 @@ import (
 	"locklab/harness"
 )
 
-// EnsembleOptions is how a ZooKeeper ensemble is made up. The zero value is usable.
+// EnsembleOptions configure a ZooKeeper ensemble. The zero value is usable.
 type EnsembleOptions struct {
-	// Servers is how many there are, an odd number. 0 is 3.
+	// Servers is the number of servers, an odd number. 0 is 3.
 	Servers int
 
-	// First is the number of the first server, of those that follow it one more each;
-	// 0 is 1, and the last may be 255. Numbers from 128 make those of sessions negative.
-	// It has no effect on a server alone.
+	// First is the number of the first server; the following servers count up. 0 is 1, and the
+	// last may be 255. Numbers from 128 make session ids negative. It has no effect on a single
+	// server.
 	First int
 
-	// TickTime is the grain of the servers' clocks: a leader pings its followers
-	// every half of it, and by default a session lasts for two or more. 0 is 500 ms,
-	// and then sessions may last for two, too.
+	// TickTime is the grain of the servers' clocks: a leader pings its followers every half tick,
+	// and by default a session lasts at least two ticks. 0 is 500 ms, which also allows sessions
+	// of two ticks.
 	TickTime time.Duration
 
-	// SyncLimit is for how many ticks a follower and its leader take each other to
-	// live without a word. 0 is 4.
+	// SyncLimit is the number of ticks after which a silent follower or leader is considered dead.
+	// 0 is 4.
 	SyncLimit int
 
-	// InitLimit is for how many ticks an elected leader waits for a majority to follow it,
-	// and a server to follow the leader that it voted for, before they vote again: what a
-	// vote that fails costs. 0 is 20.
+	// InitLimit is the number of ticks that an elected leader waits for a majority, and a server
+	// for its chosen leader, before the next vote. It is the cost of a failed vote. 0 is 20.
 	InitLimit int
 
 	// Config has further lines of each server's configuration, such as maxClientCnxns=1.
 	Config string
 
-	// Link, if not nil, returns by which address server from reaches the port by which
-	// server to leads others, which is addr: that of a proxy, say. Both count from 0, in
-	// the order of Endpoint.Addrs. It may be asked twice, for other ports.
+	// Link, if not nil, returns the address, such as a proxy's, by which server from reaches
+	// server to as leader at addr. Both count from 0, in the order of Endpoint.Addrs. It may be
+	// called twice, with different ports.
 	Link func(from, to int, addr string) (string, error)
 
-	// Elect is Link for the ports by which servers elect a leader. Of two servers the
-	// one of the greater number connects to the other; if that comes first, it is asked
-	// for its own address, and a proxy passed by.
+	// Elect is Link for the ports of leader elections. The server with the greater number connects
+	// to the other. If the other one connects first, it sends its own address, and the connection
+	// back bypasses a proxy.
 	Elect func(from, to int, addr string) (string, error)
 
-	// Counters has nodes that are there from the start, each with the number of its next
-	// sequential child. It has their parents, too.
+	// Counters contains nodes that exist from the start, each with the number of its next
+	// sequential child. It also contains their parents.
 	Counters map[string]int32
 }
 
-// StartEnsembleOf starts a new ensemble, which the caller must Stop, whatever
-// LOCKLAB_ZOOKEEPER says, for tests that hurt it. The error wraps
-// [harness.ErrUnavailable] if there is no program to start.
+// StartEnsembleOf starts a new ensemble, which the caller must Stop, regardless of
+// LOCKLAB_ZOOKEEPER, for failure tests. The error wraps [harness.ErrUnavailable] if there is no
+// program to start.
 func StartEnsembleOf(ctx context.Context, o EnsembleOptions) (*Server, error) {
 	if o.Servers == 0 {
 		o.Servers = 3
@@ -78,7 +77,7 @@ func StartEnsembleOf(ctx context.Context, o EnsembleOptions) (*Server, error) {
 	return launch(ctx, sys, &kind, p, o.Servers)
 }
 
-// command is zooKeeperCommand with what o says, by lines that override others.
+// command is zooKeeperCommand with the options o, as lines that override others.
 func (o EnsembleOptions) command(p program, m member, all []member) (*exec.Cmd, error) {
 	cmd, err := zooKeeperCommand(p, m, all)
 	if err != nil {
@@ -135,10 +134,10 @@ func (o EnsembleOptions) command(p program, m member, all []member) (*exec.Cmd, 
 	return cmd, os.WriteFile(path, []byte(text), 0o600)
 }
 
-// serverLine is how a line of the configuration begins that says where a server is.
+// serverLine matches the beginning of a configuration line with the address of a server.
 var serverLine = regexp.MustCompile(`(?m)^server\.[0-9]+`)
 
-// port returns by which port of 127.0.0.1 server from reaches that one of server to.
+// port returns the port of 127.0.0.1 by which server from reaches port at of server to.
 func port(link func(from, to int, addr string) (string, error), from, to, at int) (string, error) {
 	if link == nil {
 		return strconv.Itoa(at), nil

@@ -94,8 +94,8 @@ func done(t *testing.T) context.Context {
 	return ctx
 }
 
-// TestLeaderBesideSilence: a server that is stopped accepts connections and says nothing. It is
-// waited for once, and does not hold up the others from then on.
+// TestLeaderBesideSilence: a stopped server accepts connections and does not answer. The first
+// query waits for it; later queries do not.
 func TestLeaderBesideSilence(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -124,8 +124,7 @@ func TestLeaderBesideSilence(t *testing.T) {
 	}
 }
 
-// TestLeaderEpoch: of servers that take themselves for the leader the one of the later
-// election is.
+// TestLeaderEpoch: if several servers claim to lead, the latest election wins.
 func TestLeaderEpoch(t *testing.T) {
 	says := func(zxid, mode string) string {
 		return "Latency min/avg/max: 0/0.0/0\nZxid: " + zxid + "\nMode: " + mode + "\nNode count: 5\n"
@@ -152,8 +151,8 @@ func TestLeaderEpoch(t *testing.T) {
 	}
 }
 
-// TestEnsembleOf: servers reach each other as they are told, and tick as long. They lead
-// and follow, and go on when the leader is hurt.
+// TestEnsembleOf: servers use the configured links and ticks. They lead and follow, and continue
+// when the leader fails.
 func TestEnsembleOf(t *testing.T) {
 	need(t, harness.KindZooKeeper)
 	_, none := StartEnsemble(t.Context(), 0)

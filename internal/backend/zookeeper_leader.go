@@ -15,11 +15,10 @@ import (
 	"locklab/harness"
 )
 
-// Leader returns which server of a ZooKeeper ensemble leads the others, and waits for
-// one to do so, such as after the last one was killed. One that is stopped or has died
-// does not count, since it does not answer. Of two that take themselves for the leader,
-// one having been cut off, it is that of the later election. A server that is alone
-// leads itself.
+// Leader returns the number of the leader of a ZooKeeper ensemble; it waits for one, for example
+// after the last leader was killed. A stopped or dead server does not count, since it does not
+// answer. If two servers claim to lead because one was cut off, the later election wins. A single
+// server leads itself.
 func (s *Server) Leader(ctx context.Context) (int, error) {
 	if s.endpoint.Kind != harness.KindZooKeeper {
 		return 0, fmt.Errorf("%w: backend: %s servers elect no leader", harness.ErrUsage, s.endpoint.Kind)
@@ -37,15 +36,15 @@ func (s *Server) Leader(ctx context.Context) (int, error) {
 	}
 }
 
-// How long a server may take to say whether it leads, and how long if it was silent when
-// it was asked before: one that is stopped is not to hold up the answer of the others.
+// Time limits for the first answer of a server, and for a server that was silent before: a stopped
+// server must not delay the others.
 const (
 	saysWithin   = time.Second
 	silentWithin = 100 * time.Millisecond
 )
 
-// newestLeader asks all servers at once, and gives each as long as limits say, which it
-// renews: 0 is the first time.
+// newestLeader asks all servers at once, each with its limit, and updates limits: 0 is the first
+// time.
 func newestLeader(ctx context.Context, addrs []string, limits []time.Duration) (int, bool) {
 	epochs := make([]int64, len(addrs))
 	var all sync.WaitGroup
@@ -79,8 +78,8 @@ func newest(epochs []int64) (i int, found bool) {
 
 var zooKeeperZxid = regexp.MustCompile(`(?m)^Zxid: 0x([0-9a-f]+)$`)
 
-// leaderEpoch returns the number of the election that a server has won, by what it says
-// to srvr, and -1 if it does not lead. It is the upper half of the last transaction's.
+// leaderEpoch returns the election number from a leader's reply to srvr, and -1 if it does not
+// lead. The number is the upper half of the last transaction id.
 func leaderEpoch(text string) int64 {
 	m := zooKeeperZxid.FindStringSubmatch(text)
 	if m == nil || !strings.Contains(text, "\nMode: leader\n") && !strings.Contains(text, "\nMode: standalone\n") {

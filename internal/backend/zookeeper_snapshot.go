@@ -9,12 +9,12 @@ import (
 	"slices"
 )
 
-// writeSnapshot writes a snapshot of a ZooKeeper server that has the nodes of counters, open
-// to all clients, and gives their next sequential child that number. The parents of each
-// are among them. A server that starts in dir loads it.
+// writeSnapshot writes a ZooKeeper snapshot with the nodes of counters, open to all clients; each
+// value is the number of the next sequential child. Counters must contain the parents of each node.
+// A server that starts in dir loads it.
 //
-// The format is that of org.apache.zookeeper.server.persistence.FileSnap, 3.4 and later: a
-// header, no sessions, no ACLs, the nodes, a checksum.
+// The format is org.apache.zookeeper.server.persistence.FileSnap, 3.4 and later: a header, no
+// sessions, no ACLs, the nodes, a checksum.
 func writeSnapshot(dir string, counters map[string]int32) error {
 	be := binary.BigEndian
 	b := []byte("ZKSN")

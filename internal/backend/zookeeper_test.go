@@ -24,7 +24,7 @@ func TestParseZooKeeper(t *testing.T) {
 	}
 }
 
-// files returns a glob that knows the given files only.
+// files returns a glob over the given files.
 func files(paths ...string) func(string) ([]string, error) {
 	return func(pattern string) ([]string, error) {
 		var found []string
@@ -112,7 +112,7 @@ func TestUserZooKeeperForbidsCommands(t *testing.T) {
 	}
 }
 
-// What a server says that cannot start is quoted, without Java's stack frames.
+// The error quotes the output of a server that cannot start, without Java's stack frames.
 func TestZooKeeperFails(t *testing.T) {
 	need(t, harness.KindZooKeeper)
 	sys := lab(t)

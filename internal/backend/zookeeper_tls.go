@@ -20,9 +20,8 @@ import (
 	"time"
 )
 
-// StartZooKeeperTLS is Start of a new ZooKeeper server, never the user's, and
-// returns it as reached by its port for TLS (secureClientPort), with the
-// certificates that it asks of its clients: a client that has none is refused.
+// StartZooKeeperTLS starts a new ZooKeeper server and returns its TLS port (secureClientPort), with
+// the client certificate that it requires. It never uses the user's server.
 func StartZooKeeperTLS(ctx context.Context) (*Server, error) {
 	sys := host()
 	p, err := zooKeeper.find(sys)
@@ -45,8 +44,8 @@ func StartZooKeeperTLS(ctx context.Context) (*Server, error) {
 	return s, nil
 }
 
-// NettyOfDebian is what to add to a class path that begins with Debian's jars, for a server or
-// a client that speaks TLS: its zookeeper.jar does not name it as needed.
+// NettyOfDebian returns the addition to a class path of Debian's jars for a server or client with
+// TLS: the manifest of zookeeper.jar does not list Netty.
 func NettyOfDebian(classPath string) (more string) {
 	const debian = "/usr/share/java/"
 	if strings.HasPrefix(classPath, debian) {
@@ -57,15 +56,14 @@ func NettyOfDebian(classPath string) (more string) {
 	return more
 }
 
-// A securePort is a port for TLS beside the plain one.
+// A securePort is an additional port for TLS.
 type securePort struct {
 	port   int
 	pem    []byte // certificate and key
 	client *tls.Config
 }
 
-// newSecurePort makes up a certificate, which is the server's, its clients' and
-// the authority's.
+// newSecurePort creates a certificate for the server, its clients and the authority.
 func newSecurePort(sys system) (*securePort, error) {
 	ports, err := sys.ports(1)
 	if err != nil {
@@ -108,8 +106,7 @@ func newSecurePort(sys system) (*securePort, error) {
 	}}, nil
 }
 
-// command is zooKeeperCommand with the port. Only ZooKeeper's Netty server knows
-// TLS.
+// command is zooKeeperCommand with the TLS port. Only ZooKeeper's Netty server supports TLS.
 func (s *securePort) command(p program, m member, all []member) (*exec.Cmd, error) {
 	cmd, err := zooKeeperCommand(p, m, all)
 	if err != nil {

@@ -7,9 +7,8 @@ import (
 	"iter"
 )
 
-// A coroutine runs one body after another, on a goroutine of its own that never
-// runs at the same time as the one that resumes it. A switch costs a fifth of
-// one between goroutines, and a stack that has grown is kept.
+// A coroutine runs one body after another on its own goroutine, which never runs at the same time
+// as its resumer. A switch costs a fifth of a goroutine switch, and a grown stack is kept.
 type coroutine struct {
 	body     func()
 	finished bool
@@ -38,13 +37,11 @@ func (c *coroutine) resume() (finished bool) {
 	return c.finished
 }
 
-// suspend makes resume return. It is called by the body.
 func (c *coroutine) suspend() { c.yield(struct{}{}) }
 
-// unwind is the panic that ends the body of a worker that is not to go on.
+// unwind is the panic that ends the body of an aborted worker.
 type unwind struct{}
 
-// coroutine returns the coroutine for worker i.
 func (e *explorer) coroutine(i int) *coroutine {
 	for len(e.coroutines) <= i {
 		e.coroutines = append(e.coroutines, newCoroutine())

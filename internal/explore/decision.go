@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A decision is what happens next: a kind, and in the lower half the worker.
+// A decision is the next event: a kind in the upper half, and the worker in the lower half.
 type decision uint8
 
 const (
@@ -50,7 +50,7 @@ func encode(path []decision) string {
 // maxRepeat bounds how often a decision is repeated in one field.
 const maxRepeat = 1_000_000
 
-// parse reads what encode wrote.
+// parse is the inverse of encode.
 func parse(text string) ([]decision, error) {
 	var path []decision
 	for _, field := range strings.Fields(text) {

@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// What a schedule can be guilty of. A [Failure] wraps one of them.
+// Errors of a schedule. A [Failure] wraps one of them.
 var (
 	ErrExclusion = errors.New("explore: too many inside at once")
 	ErrDeadlock  = errors.New("explore: deadlock: no worker can go on, and what they wait for never changes")
@@ -18,23 +18,22 @@ var (
 	ErrPanic     = errors.New("explore: panic")
 )
 
-// ErrReplay says that a string of decisions does not fit a program.
+// ErrReplay means that a string of decisions does not fit a program.
 var ErrReplay = errors.New("explore: these decisions do not fit this program")
 
 // MaxWorkers bounds the workers of a program.
 const MaxWorkers = 8
 
-// What Limits can hold, and what it holds if it says nothing.
+// Bounds and defaults of Limits.
 const (
 	maxPreemptions = 200
 	maxReorderings = 7
 	defaultSteps   = 5000
 )
 
-// A Program is a set of workers and what they share. It is made anew for each
-// schedule, and must do the same each time if the words give the same answers:
-// no time, no map order. A random number may decide how long a SpinHint is,
-// but not what happens next.
+// A Program is a set of workers and their shared state. It is built for each schedule, and must
+// repeat itself if the words give the same values: no time, no map order. A random number may
+// decide the length of a SpinHint, but not the next operation.
 type Program struct {
 	// Workers are the functions whose operations on words are interleaved.
 	// They must not start goroutines, nor block in anything but a Parker.
@@ -54,8 +53,8 @@ type Limits struct {
 	// Preemptions is how often a schedule may stop a worker that could go on;
 	// at most 200.
 	Preemptions int
-	// Reorderings is how often a schedule may let a worker go on although a
-	// StoreRelease of its own is not yet visible to others; at most 7.
+	// Reorderings is how often a schedule may run a worker while one of its StoreReleases is still
+	// invisible to others; at most 7.
 	Reorderings int
 	// Steps is how many operations a schedule may have before it counts as a
 	// livelock; 0 is 5000. It must be more than a worker may wait in vain, 1000.
@@ -64,7 +63,7 @@ type Limits struct {
 	Schedules int
 }
 
-// A Report says what was explored.
+// A Report is the result of an exploration.
 type Report struct {
 	Schedules int      // how many were run, whole or until they met a known state
 	States    int      // how many different states were met
@@ -73,13 +72,13 @@ type Report struct {
 	Failure   *Failure // the first schedule that failed, one with the fewest preemptions and reorderings; or nil
 }
 
-// A Failure is a schedule that went wrong. As an error it is the whole story.
+// A Failure is a schedule that failed. Its error text is complete.
 type Failure struct {
 	Err         error  // wraps one of the errors of this package
 	Decisions   string // what Replay takes
 	Preemptions int
 	Reorderings int
-	Trace       string // one line an operation
+	Trace       string // one line per operation
 }
 
 // Error returns what went wrong, and each step that led there.
@@ -96,13 +95,12 @@ type explorer struct {
 	limits     Limits
 	todo       [][]item          // by preemptions and reorderings, together
 	seen       map[uint64]budget // states; nil forgets them
-	idle       map[uint64]bool   // wait loops that never end by themselves
+	idle       map[uint64]bool   // wait loops that never end
 	coroutines []*coroutine      // for the workers of all schedules
 	report     Report
 }
 
-// An item is a schedule to run: the first n decisions of another one, and then
-// next instead of what that one did.
+// An item is a schedule to run: the first n decisions of path, then next.
 type item struct {
 	path  []decision
 	n     int
@@ -110,11 +108,10 @@ type item struct {
 	sites []uint64 // of the waits up to there
 }
 
-// Explore runs the program under every schedule within the limits, those with
-// the fewest preemptions and reorderings first, and stops at the first failure.
-// It calls build once for each. While it runs it owns the operations on all
-// words of the process (see [atomics.SetScheduler]), so nothing else may use
-// any, and no other exploration may run.
+// Explore runs the program under every schedule within the limits, and stops at the first failure.
+// Schedules with the fewest preemptions and reorderings come first. It calls build once for each.
+// While it runs it controls the operations on all words of the process (see
+// [atomics.SetScheduler]). No other code may use words, and no other exploration may run.
 func Explore(build func() Program, limits Limits) Report {
 	e := newExplorer(build, limits)
 	e.seen = make(map[uint64]budget)
@@ -133,7 +130,7 @@ func newExplorer(build func() Program, limits Limits) *explorer {
 	}
 }
 
-// all runs all schedules and ends the explorer.
+// all runs all schedules and ends the coroutines.
 func (e *explorer) all() Report {
 	e.report.Complete = true
 	defer e.dismiss()
@@ -157,8 +154,8 @@ func (e *explorer) explore() {
 	}
 }
 
-// run runs one schedule: the decisions of it, and then the first choice at
-// every point, while it puts the other choices on the list.
+// run runs one schedule: its decisions, and then the first choice at every point. It puts the other
+// choices on the list.
 func (e *explorer) run(it item) {
 	var prefix []decision
 	if it.n > 0 || it.next != 0 {
@@ -175,7 +172,7 @@ func (e *explorer) run(it item) {
 	}
 }
 
-// explain runs the schedule of r again and notes what happens.
+// explain runs the schedule of r again with a trace.
 func (e *explorer) explain(r *run) *Failure {
 	again := newRun(e, r.path)
 	again.trace = &trace{}
@@ -186,7 +183,7 @@ func (e *explorer) explain(r *run) *Failure {
 	return again.failure(r.err)
 }
 
-// failure says how r failed, by err.
+// failure returns the Failure of r with err.
 func (r *run) failure(err error) *Failure {
 	return &Failure{
 		Err: err, Decisions: encode(r.path), Trace: r.story,
@@ -194,8 +191,8 @@ func (r *run) failure(err error) *Failure {
 	}
 }
 
-// Replay runs one schedule, such as [Failure.Decisions], and goes on by itself
-// where the decisions end. The error wraps ErrReplay if they do not fit.
+// Replay runs one schedule, such as [Failure.Decisions], and takes the first choices after the
+// decisions end. The error wraps ErrReplay if they do not fit.
 func Replay(build func() Program, limits Limits, decisions string) (Report, error) {
 	path, err := parse(decisions)
 	if err != nil {
@@ -218,12 +215,12 @@ func Replay(build func() Program, limits Limits, decisions string) (Report, erro
 	return report, nil
 }
 
-// A budget says for each number of reorderings, from 0, with how few
-// preemptions a state was reached, plus one; 0 is never.
+// A budget contains for each number of reorderings, from 0, the fewest preemptions of a schedule
+// that reached a state, plus one; 0 is never.
 type budget [maxReorderings + 1]uint8
 
-// met notes that a state was reached and reports whether it was before, at no
-// greater cost: then all that can follow is known.
+// met records that a state was reached. It reports whether it was reached before at no greater
+// cost; then all continuations are covered.
 func (e *explorer) met(state uint64, preemptions, reorderings int) bool {
 	if e.seen == nil {
 		return false

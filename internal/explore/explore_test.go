@@ -48,7 +48,7 @@ replay: 1 0*2 1`
 	}
 }
 
-// TestTraceOfStoreBuffer checks that a trace tells of a store that is late.
+// TestTraceOfStoreBuffer checks that a trace contains a late store.
 func TestTraceOfStoreBuffer(t *testing.T) {
 	v := &harness.Variant{Local: func(s harness.Setup) harness.Local { return newParking(s.Workers, plainRelease) }}
 	r := explore.Explore(explore.Lock(v, explore.Use{Acquisitions: []int{1, 1}}), limits)
@@ -62,13 +62,13 @@ func TestTraceOfStoreBuffer(t *testing.T) {
 	}
 }
 
-// TestFewest checks that a failure is one with the fewest preemptions and
-// reorderings: with one less of either there is none.
+// TestFewest checks that a failure has the fewest preemptions and reorderings: with one less of
+// either there is no failure.
 func TestFewest(t *testing.T) {
 	for _, m := range mutants {
 		f := explore.Explore(m.program(m.bug), limits).Failure
 		if f == nil {
-			continue // TestMutantsAreKilled says so
+			continue // TestMutantsAreKilled reports it
 		}
 		for _, less := range []explore.Limits{
 			{Preemptions: f.Preemptions - 1, Reorderings: f.Reorderings},
@@ -101,7 +101,7 @@ func TestPanicIsAFailure(t *testing.T) {
 	}
 }
 
-// TestSchedulesEndTheExploration checks that a cut exploration says so.
+// TestSchedulesEndTheExploration checks that a cut exploration is reported as incomplete.
 func TestSchedulesEndTheExploration(t *testing.T) {
 	m := mutants[0]
 	if r := explore.Explore(m.program(""), explore.Limits{Preemptions: 3, Schedules: 2}); r.Complete || r.Schedules != 2 {
@@ -133,9 +133,8 @@ func TestWaitersThatWrite(t *testing.T) {
 	}
 }
 
-// TestWaitersWithoutHint explores waiters that poll again and again at once.
-// They must count as waiting: else a waiter that never gets the lock would run
-// for ever.
+// TestWaitersWithoutHint explores waiters that poll without a SpinHint. They must count as waiting;
+// otherwise a waiter that never gets the lock would run forever.
 func TestWaitersWithoutHint(t *testing.T) {
 	for name, try := range map[string]func(*atomics.Uint32) bool{
 		"Load":           func(held *atomics.Uint32) bool { return held.Load() == 0 && held.CompareAndSwap(0, 1) },
@@ -164,9 +163,9 @@ func TestWaitersWithoutHint(t *testing.T) {
 	}
 }
 
-// TestParker explores the Parker itself: one worker sleeps until two others
-// have each said twice that they are done; and two alternate, where each Park
-// must return by the Unpark that is meant.
+// TestParker explores the Parker. In one program a worker sleeps until two others have each
+// signalled twice. In the other, two workers alternate, and each Park must return by the intended
+// Unpark.
 func TestParker(t *testing.T) {
 	for name, build := range map[string]func() explore.Program{"many wake one": manyWakeOne, "in turn": alternating} {
 		if r := explore.Explore(build, limits); r.Failure != nil || !r.Complete {
@@ -175,8 +174,8 @@ func TestParker(t *testing.T) {
 	}
 }
 
-// manyWakeOne tells by plain stores: an Unpark must show them even if it finds
-// a permit there already.
+// manyWakeOne signals by plain stores: an Unpark must make them visible even if it finds a permit
+// already.
 func manyWakeOne() explore.Program {
 	p := atomics.NewParker()
 	var done [2]atomics.Uint32

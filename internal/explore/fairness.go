@@ -2,11 +2,10 @@
 
 package explore
 
-// fairness keeps waiting workers from running for ever past one that could end
-// their wait: the fair scheduler of Madanlal Musuvathi and Shaz Qadeer, "Fair
-// Stateless Model Checking", PLDI 2008, algorithm 1. Its rule is that a worker
-// that yields for the second time lets all those go first that were able to run
-// in between but did not. Sets of workers are bits.
+// fairness stops waiting workers from running forever ahead of the worker that could end their
+// wait. It is the fair scheduler of Madanlal Musuvathi and Shaz Qadeer, "Fair Stateless Model
+// Checking", PLDI 2008, algorithm 1. When a worker yields for the second time, it lets all workers
+// run first that were able to run in between but did not. Sets of workers are bits.
 type fairness struct {
 	n      int
 	able   uint8             // as observed last
@@ -63,9 +62,8 @@ func (f *fairness) behind(able uint8) (set uint8) {
 	return set
 }
 
-// state returns a hash of what matters from now on to the workers that have not
-// returned. A worker that has run since another yielded is owed nothing at its next yield,
-// whatever else is known of it.
+// state returns a hash of the future-relevant state of the workers that have not returned. A worker
+// that has run since another yielded is owed nothing at its next yield.
 func (f *fairness) state(alive uint8) uint64 {
 	h := uint64(0)
 	for i := range f.n {

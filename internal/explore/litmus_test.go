@@ -27,8 +27,8 @@ func (in instruction) String() string {
 	return fmt.Sprintf("%c.%v(%d)", 'x'+in.x, in.op, in.v)
 }
 
-// A litmus is a program without branches: what each thread does. Its outcome
-// is what the loads and swaps gave and what the words are at the end.
+// A litmus is a program without branches: the instructions of each thread. Its outcome is the
+// results of the loads and swaps, and the final words.
 type litmus [][]instruction
 
 func (l litmus) String() string {
@@ -86,10 +86,9 @@ func (l litmus) explored(t *testing.T, limits Limits, forget bool) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// A machine is the state of the reference: total store order in the words of
-// Peter Sewell et al., "x86-TSO: A Rigorous and Usable Programmer's Model for
-// x86 Multiprocessors", CACM 53(7), 2010. Any thread may go on and any buffer
-// may be flushed at any time.
+// A machine is the state of the reference: total store order as defined by Peter Sewell et al.,
+// "x86-TSO: A Rigorous and Usable Programmer's Model for x86 Multiprocessors", CACM 53(7), 2010.
+// Any thread may run and any buffer may be flushed at any time.
 type machine struct {
 	at      []int
 	words   [litmusWords]uint32
@@ -179,8 +178,8 @@ func thread(is ...instruction) []instruction { return is }
 
 const x, y = 0, 1
 
-// TestLitmus checks the outcomes that tell total store order from stronger and
-// weaker ones.
+// TestLitmus checks the outcomes that distinguish total store order from stronger and weaker
+// models.
 func TestLitmus(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -227,9 +226,9 @@ func randomLitmus(rnd *rand.Rand, n int) litmus {
 	return l
 }
 
-// TestAgainstTotalStoreOrder compares all outcomes of random programs with
-// those of the reference. It is what shows that delaying stores only where they
-// are overtaken, and knowing states again, loses nothing.
+// TestAgainstTotalStoreOrder compares all outcomes of random programs with the reference. It shows
+// that no outcome is lost by delaying stores only if they are overtaken, or by recognizing known
+// states.
 func TestAgainstTotalStoreOrder(t *testing.T) {
 	const programs = 150
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -249,9 +248,9 @@ func TestAgainstTotalStoreOrder(t *testing.T) {
 	}
 }
 
-// TestKnownStatesWithinLimits compares the outcomes that few preemptions and
-// reorderings can bring about with those without known states. Here it matters
-// which worker was running in a known state, and what was spent to reach it.
+// TestKnownStatesWithinLimits compares the outcomes within few preemptions and reorderings with and
+// without known states. Here the identity of a known state includes the running worker and the cost
+// spent.
 func TestKnownStatesWithinLimits(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for n := range 100 {

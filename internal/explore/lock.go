@@ -11,7 +11,7 @@ import (
 	"locklab/harness"
 )
 
-// ErrRead says that an optimistic reader believed what it should not have.
+// ErrRead means that an optimistic reader accepted an inconsistent value.
 var ErrRead = errors.New("explore: a reader saw half of a write")
 
 // A Use is how a lock is used by the workers of a program.
@@ -23,10 +23,9 @@ type Use struct {
 	Try bool
 }
 
-// Lock returns a program in which workers take a lock of variant v in turn, and
-// which checks what v claims: exclusion or the number of permits, the order of
-// arrival, reentrance, and that every worker gets in. If v lets readers share,
-// every second acquisition is a reader's.
+// Lock returns a program in which workers repeatedly take a lock of variant v. It checks the claims
+// of v: exclusion or the number of permits, order of arrival, reentrance, and that every worker
+// gets the lock. If v supports readers, every second acquisition is a reader's.
 func Lock(v *harness.Variant, u Use) func() Program {
 	return func() Program {
 		l := v.Local(harness.Setup{Workers: len(u.Acquisitions), Wait: u.Wait, Nodes: u.Nodes})

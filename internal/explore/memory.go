@@ -14,14 +14,13 @@ type cell struct {
 	version uint64 // which write the value is of; 0 is what the word began with
 }
 
-// memory is all words, with total store order: what a worker stored by
-// StoreRelease is in its buffer until it is flushed, oldest first.
+// memory is all words, with total store order: a StoreRelease stays in the worker's buffer until it
+// is flushed, oldest first.
 type memory struct {
 	cells []cell // few: a search is faster than a map
 	sum   uint64 // of the versions
 }
 
-// at returns the index of the cell of w.
 func (m *memory) at(w atomics.Word) int {
 	for i := range m.cells {
 		if m.cells[i].word == w {
@@ -32,9 +31,8 @@ func (m *memory) at(w atomics.Word) int {
 	return len(m.cells) - 1
 }
 
-// write makes v the value of cell c, written by the given event. It reports
-// whether the value changed: writing what is there already is no event, since
-// no worker can tell.
+// write makes v the value of cell c, written by the given event. It reports whether the value
+// changed: rewriting the same value is no event, since no worker can observe it.
 func (m *memory) write(c int, v, event uint64) bool {
 	if m.cells[c].word.Get() == v {
 		return false

@@ -9,8 +9,8 @@ import (
 	"locklab/harness"
 )
 
-// A bug of a CLH lock whose waiters sleep until a word of the node ahead is changed. To
-// look for a waiter that sleeps after the node was left is none: it wakes another at worst.
+// A bug of a CLH lock whose waiters sleep until a word of the predecessor's node changes. A waiter
+// that sleeps after the node was left is no bug: at worst it wakes another.
 const offerStays bug = "reads its offer at the release, and leaves it open"
 
 // Values of a park word; what is more stands for the worker that sleeps.

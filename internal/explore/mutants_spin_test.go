@@ -20,7 +20,7 @@ type funcs struct{ lock, unlock func() }
 func (f funcs) Lock()   { f.lock() }
 func (f funcs) Unlock() { f.unlock() }
 
-// A bug is what is wrong with a lock; "" is nothing.
+// A bug is the defect of a lock; "" means no bug.
 type bug string
 
 // Bugs of test-and-set locks.

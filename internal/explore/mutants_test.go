@@ -11,8 +11,8 @@ import (
 	"locklab/internal/explore"
 )
 
-// A mutant is a lock with a bug in it that the explorer must find, in the
-// program in which it must find it. The same lock without the bug must pass.
+// A mutant is a lock with a bug, and the program in which the explorer must find it. The same lock
+// without the bug must pass.
 type mutant struct {
 	lock    string
 	make    func(workers int, b bug) harness.Local
@@ -21,7 +21,7 @@ type mutant struct {
 	times   int
 	want    error
 	traits  harness.Traits
-	// buffered says that the bug is harmless where stores are visible at once.
+	// buffered means that the bug is harmless if stores are visible immediately.
 	buffered bool
 }
 
@@ -108,8 +108,7 @@ func TestTwinsPass(t *testing.T) {
 	}
 }
 
-// TestBuffersKill checks that it is the store buffer, and nothing else, by
-// which the explorer finds a missing fence.
+// TestBuffersKill checks that only the store buffer exposes a missing fence.
 func TestBuffersKill(t *testing.T) {
 	for _, m := range mutants {
 		r := explore.Explore(m.program(m.bug), explore.Limits{Preemptions: limits.Preemptions})

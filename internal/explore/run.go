@@ -27,7 +27,7 @@ type run struct {
 	sites  []uint64   // of all waits
 	path   []decision // taken so far
 	trace  *trace     // nil while exploring; else r explores no other schedules
-	story  string     // what trace tells
+	story  string     // text of trace
 
 	current     int     // which worker did the last operation, or -1
 	running     *Worker // whose code runs; nil is the driver's or the program's
@@ -44,10 +44,10 @@ func newRun(e *explorer, prefix []decision) *run {
 	return &run{e: e, prefix: prefix, current: -1}
 }
 
-// errCovered ends a run that has met a state from which all has been explored.
+// errCovered ends a run that has reached a fully explored state.
 var errCovered = errors.New("covered")
 
-// execute runs the schedule. Then r.err says what was wrong with it.
+// execute runs the schedule and sets r.err.
 func (r *run) execute() {
 	defer atomics.SetScheduler(r.access)()
 	r.program = r.e.build()
@@ -153,7 +153,7 @@ func (r *run) continues(w *Worker) *Worker {
 	return r.chosen
 }
 
-// fail ends the run, which has gone wrong. It is called while a worker runs.
+// fail ends the run with an error. It is called while a worker runs.
 func (r *run) fail(err error) {
 	if r.err == nil {
 		r.err = err
@@ -251,7 +251,7 @@ func (r *run) modify(w *Worker) uint64 {
 	return before
 }
 
-// reads lets w learn which write the value of cell c is of.
+// reads makes w observe the latest write of cell c.
 func (r *run) reads(w *Worker, c int) {
 	version := r.memory.cells[c].version
 	w.happens(version)

@@ -51,7 +51,7 @@ func (r *run) covered() bool {
 	return r.err != nil
 }
 
-// A choice is a decision and what it costs.
+// A choice is a decision and its cost.
 type choice struct {
 	decision    decision
 	preemptions int
@@ -70,11 +70,10 @@ func (r *run) later(c choice) {
 	})
 }
 
-// goesLate decides about the stores of the current worker that it has just
-// done. Either they become visible now, or it goes on first: then it is the
-// one that is returned, and its stores are late. In between lies nothing: that
-// others run while the stores are invisible and the worker has not gone on is
-// the same as that they ran before the stores.
+// goesLate decides about the latest stores of the current worker. Either they become visible now,
+// or the worker runs first: then goesLate returns it, and its stores are late. There is no third
+// case. If others run while the stores are invisible and the worker has not continued, the result
+// is the same as if they ran before the stores.
 func (r *run) goesLate() *Worker {
 	if r.current < 0 {
 		return nil
@@ -122,7 +121,7 @@ func (r *run) ableSet() (set uint8) {
 	return set
 }
 
-// choices lists what can happen next, what costs nothing first.
+// choices lists the possible next events, free ones first.
 func (r *run) choices(able uint8) []choice {
 	list := r.scratch[:0]
 	n := len(r.workers)
@@ -138,7 +137,7 @@ func (r *run) choices(able uint8) []choice {
 		}
 	}
 	for _, w := range r.workers {
-		// While a worker runs on, no other sees when its stores arrive.
+		// While a worker continues, no other can observe when its stores arrive.
 		if len(w.buffer) > 0 && (w.id != r.current || stop == 0) {
 			list = append(list, choice{decision: decideFlush | decision(w.id)})
 		}
@@ -194,7 +193,6 @@ func (r *run) take(d decision, able uint8) *Worker {
 	return w
 }
 
-// buffered reports whether any store is still invisible.
 func (r *run) buffered() bool {
 	for _, w := range r.workers {
 		if len(w.buffer) > 0 {

@@ -65,17 +65,17 @@ func (s *section) state() uint64 {
 	return h
 }
 
-// Asks says that w begins to take the lock with its next operation.
+// Asks marks the worker's next operation as the start of an acquisition.
 func (w *Worker) Asks() {
 	w.run.section.asking |= 1 << w.id
 	w.observed = w.observed[:0]
 	w.run.noteText(w, "calls Lock")
 }
 
-// GivesUp says that w did not get the lock and does not wait for it.
+// GivesUp records that w did not get the lock and does not wait for it.
 func (w *Worker) GivesUp() { w.run.section.ends(w); w.run.noteText(w, "gives up") }
 
-// Enter says that w has the lock: it is the beginning of a critical section.
+// Enter records that w has the lock; it begins a critical section.
 func (w *Worker) Enter() {
 	s := &w.run.section
 	w.run.noteText(w, "is inside")
@@ -104,7 +104,7 @@ func (w *Worker) EnterShared() {
 // Leave ends the critical section. Others may run before it, and see w inside.
 func (w *Worker) Leave() { w.point(atomics.Access{Op: opLeave}) }
 
-// Fail ends the schedule: the program is wrong.
+// Fail ends the schedule with an error.
 func (w *Worker) Fail(err error) { w.halt(err) }
 
 func count(set uint8) (n int) {

@@ -51,9 +51,9 @@ func patterns() []pattern {
 	}
 }
 
-// TestKnownStatesLoseNothing compares all that can come of a program, as its
-// workers saw it and in the order of their acquisitions, with what comes of it if
-// every schedule is run to its end.
+// TestKnownStatesLoseNothing compares all outcomes of a program, including the workers'
+// observations and the order of their acquisitions, with the outcomes if every schedule runs to its
+// end.
 func TestKnownStatesLoseNothing(t *testing.T) {
 	for i, p := range patterns() {
 		outcomes := func(forget bool) (found []string, r Report) {
@@ -137,9 +137,9 @@ func TestStateTellsApart(t *testing.T) {
 	}
 }
 
-// TestFewSchedules checks that nothing is explored twice without need: an end
-// of a critical section is one with the operation after it, waiters that write
-// what is there already wake none, and none wakes itself.
+// TestFewSchedules checks that nothing is explored twice without need. The end of a critical
+// section is one with the following operation. Waiters that rewrite the same value wake no worker,
+// and no worker wakes itself.
 func TestFewSchedules(t *testing.T) {
 	var held, users atomics.Uint32
 	for name, test := range map[string]struct {
@@ -213,8 +213,7 @@ func TestMet(t *testing.T) {
 	}
 }
 
-// TestSilentWrite checks that writing what is there already is no write: no worker
-// could tell.
+// TestSilentWrite checks that rewriting the same value is no write: no worker could observe it.
 func TestSilentWrite(t *testing.T) {
 	var word atomics.Uint32
 	var m memory

@@ -18,11 +18,10 @@ type Plan struct {
 	Limits Limits
 }
 
-// Plans have two workers that come again, so that what an acquisition leaves
-// behind meets the next one, and three workers, so that there is a worker in the
-// middle of a queue. Waiters poll, or they sleep if the lock can wake them. In the
-// last plan a worker comes back, and is slept behind, before the one that slept behind it
-// the last time is up.
+// Plans have two workers that acquire twice, so that one acquisition meets the remains of another.
+// They also have three workers, so that one is in the middle of a queue. Waiters poll, or they
+// sleep if the lock can wake them. In the last plan a worker acquires again, and another sleeps
+// behind it, before its previous successor is awake.
 var Plans = []Plan{
 	{Use{Acquisitions: []int{2, 2}, Nodes: []int{0, 1}, Wait: harness.WaitPause}, Limits{Preemptions: 3, Reorderings: 2}},
 	{Use{Acquisitions: []int{2, 2}, Nodes: []int{0, 1}, Wait: harness.WaitPark}, Limits{Preemptions: 3, Reorderings: 2}},
@@ -33,12 +32,12 @@ var Plans = []Plan{
 	{Use{Acquisitions: []int{2, 2, 1}, Nodes: []int{0, 1, 0}, Wait: harness.WaitPark}, Limits{Preemptions: 2, Reorderings: 1}},
 }
 
-// A Suite is the locks of a package and what is special about some of them.
+// A Suite is the locks of a package and their special cases.
 type Suite struct {
 	Locks []*harness.Variant
 
-	// Unexplored says of the locks that are left out why: those that block in
-	// something else than an atomics.Parker, or depend on time.
+	// Unexplored maps each excluded lock to the reason: it blocks in something other than an
+	// atomics.Parker, or depends on time.
 	Unexplored map[string]string
 
 	// More are further plans for a lock by name.

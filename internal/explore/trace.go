@@ -11,14 +11,14 @@ import (
 	"locklab/atomics"
 )
 
-// A long trace, that of a livelock, is cut: so many lines of its beginning and
-// of its end tell all.
+// The trace of a livelock is long: only its beginning and end are printed, with these numbers of
+// lines.
 const (
 	traceHead = 100
 	traceTail = 20
 )
 
-// A trace is what happened, one line each.
+// A trace is a list of events, one line each.
 type trace struct{ lines []line }
 
 // A line is an operation or, if it has a text, something else.
@@ -111,7 +111,7 @@ func (l line) operation(words map[atomics.Word]string) string {
 	return fmt.Sprintf("%s.%v, %d to %d", name, a.Op, l.before, l.after)
 }
 
-// standing says where a worker that has not returned stands.
+// standing describes the position of a worker that has not returned.
 func (w *Worker) standing(words map[atomics.Word]string) string {
 	text := ""
 	switch name := words[w.pending.Word]; {
@@ -134,8 +134,7 @@ func (w *Worker) standing(words map[atomics.Word]string) string {
 	return text
 }
 
-// wordNames names the words that were touched after the fields in which they
-// are, or else after the order in which they were touched.
+// wordNames names the touched words after their fields, or else after the order of first access.
 func wordNames(r *run) map[atomics.Word]string {
 	found := make(map[uintptr]string)
 	if r.program.Shared != nil {

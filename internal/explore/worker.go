@@ -9,7 +9,7 @@ import (
 	"locklab/atomics"
 )
 
-// Events that are part of a worker's history beside the writes it reads.
+// Events of a worker's history other than the writes that it reads.
 const (
 	eventSpin uint64 = iota + 1
 	eventLeave
@@ -24,8 +24,8 @@ const (
 	// counts as waiting, although it calls no SpinHint. It is more than one
 	// acquisition does without waiting.
 	patience = 10
-	// inVain is how many operations a worker does while nothing changes before
-	// its wait counts as one that never ends by itself.
+	// inVain is how many operations a worker does while nothing changes before its wait counts as
+	// infinite.
 	inVain = 1000
 )
 
@@ -40,8 +40,8 @@ type Worker struct {
 	joined  bool           // its next operation belongs to the last one
 	pending atomics.Access // what it is about to do
 
-	// history is a hash of all that the worker did and of which writes it
-	// read: since workers are deterministic, it stands for their local state.
+	// history is a hash of the worker's operations and the writes that it read. Since workers are
+	// deterministic, it represents their local state.
 	history uint64
 	buffer  []entry // StoreReleases that others do not see yet
 	late    bool    // the worker has gone on since
@@ -50,9 +50,9 @@ type Worker struct {
 	waits    bool          // it is about to spin: it has nothing to do until there is news
 	stirred  bool          // another has written since it began to wait
 	site     uint64        // the call stack of the wait
-	out      int           // operations done in vain, since it was told to
-	stuck    bool          // it was told to, and it was in vain
-	last     bool          // it was told to because no other could go on
+	out      int           // operations done in vain since a decision to continue
+	stuck    bool          // its decision to continue was in vain
+	last     bool          // it continued because no other worker could run
 }
 
 // An observation is a cell that a worker has read.
@@ -83,7 +83,7 @@ func (w *Worker) observe(c int, version uint64) {
 	w.observed = append(w.observed, observation{c, version, 1})
 }
 
-// knows notes that w has written cell c itself: that is no news.
+// knows records that w has written cell c itself: for w this is no news.
 func (w *Worker) knows(c int, version uint64) {
 	for i := range w.observed {
 		if w.observed[i].cell == c {
@@ -172,8 +172,7 @@ func (r *run) news(w *Worker) bool {
 	return len(w.observed) == 0 && w.stirred
 }
 
-// goesOut reports whether w, told to wait until it does something else, goes
-// on waiting.
+// goesOut reports whether w, which continues until it does something else, still waits.
 func (r *run) goesOut(w *Worker) bool {
 	if w.out == 0 {
 		return false

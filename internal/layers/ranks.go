@@ -20,6 +20,7 @@ var ranks = map[string]int{
 	"cmd/setmodule":      0,
 	"cmd/testcount":      0,
 	"internal/numfmt":    0,
+	"internal/nearest":   0,
 	"internal/boottime":  0,
 	"internal/child":     0,
 	"internal/zksession": 0,

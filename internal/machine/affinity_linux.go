@@ -9,15 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// affinity returns the processors that any thread of this process may run on.
-// It asks all threads: the calling one may be pinned, and so may the main
-// thread, which outlives a goroutine that pinned it.
+// affinity returns the processors that any thread of this process may run on. It reads the masks of
+// all threads: both the calling thread and the main thread may be pinned.
 func affinity() []int {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		threads = nil
 	}
-	cpus := threadAffinity(0) // the calling thread
+	cpus := threadAffinity(0)
 	for _, t := range threads {
 		if tid, err := strconv.Atoi(t.Name()); err == nil {
 			cpus = append(cpus, threadAffinity(tid)...)

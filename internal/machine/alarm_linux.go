@@ -7,18 +7,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An Alarm lets one goroutine at a time sleep for less than a millisecond. A timer of
-// the Go runtime rings up to a millisecond late in an idle process, because the
-// runtime waits for events by epoll_wait, which counts in milliseconds. A timer of the
-// kernel is an event itself, and rings within some tens of microseconds. The nil
-// Alarm does not sleep.
+// An Alarm lets one goroutine at a time sleep for less than a millisecond. In an idle process a
+// timer of the Go runtime fires up to 1 ms late: the runtime waits in epoll_wait, which counts in
+// milliseconds. A kernel timer is an event itself and fires within some tens of microseconds. The
+// nil Alarm does not sleep.
 type Alarm struct {
 	file *os.File
 	raw  interface{ Control(func(uintptr)) error }
 	buf  [8]byte
 }
 
-// NewAlarm returns an alarm; nil if the system has none to give.
+// NewAlarm returns an alarm, or nil if the system offers none.
 func NewAlarm() *Alarm {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
@@ -32,7 +31,7 @@ func NewAlarm() *Alarm {
 	return a
 }
 
-// Sleep sleeps for d, which is more than 0, and reports whether it did.
+// Sleep sleeps for d > 0 and reports whether it did.
 func (a *Alarm) Sleep(d time.Duration) bool {
 	if a == nil {
 		return false
@@ -46,7 +45,7 @@ func (a *Alarm) Sleep(d time.Duration) bool {
 	return err == nil
 }
 
-// Close gives the alarm back. No goroutine may sleep by it any more.
+// Close releases the alarm. No goroutine may call Sleep afterwards.
 func (a *Alarm) Close() {
 	if a != nil {
 		a.file.Close()

@@ -4,8 +4,7 @@ package machine
 
 import "time"
 
-// An Alarm lets a goroutine sleep for less than a millisecond, on systems that offer
-// that. Here it does not sleep.
+// An Alarm lets a goroutine sleep for less than a millisecond. On this system it does not sleep.
 type Alarm struct{}
 
 // NewAlarm returns nil.

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// A Cache is one kind of cache: level, type and size. What could not be read is
-// zero; many arm64 machines tell only which CPUs share it.
+// A Cache is one kind of cache: level, type and size. Unreadable values are zero; many arm64
+// machines report only which CPUs share a cache.
 type Cache struct {
 	Level  int    `json:"level"`            // 1 is next to the core
 	Type   string `json:"type,omitempty"`   // "data", "instruction", "unified"
-	KiB    int    `json:"kib,omitempty"`    // of one such cache
-	Line   int    `json:"line,omitempty"`   // bytes that move together from core to core
+	KiB    int    `json:"kib,omitempty"`    // size of one cache
+	Line   int    `json:"line,omitempty"`   // bytes per cache line
 	Shared int    `json:"shared,omitempty"` // logical processors that share one, if known
-	Count  int    `json:"count"`            // how many there are of it under the processors this process may use
+	Count  int    `json:"count"`            // caches of this kind under the processors this process may use
 }
 
 // Name returns such as "L3 unified".
@@ -46,15 +46,14 @@ func (c Cache) Detail() string {
 	return text
 }
 
-// maxIndex bounds the caches of one processor: all known have at most 5.
 const maxIndex = 10
 
-// sysCache is where Linux tells of a cache of a processor. See its
+// sysCache is the Linux directory of one cache of a processor. See
 // Documentation/ABI/testing/sysfs-devices-system-cpu.
 const sysCache = "sys/devices/system/cpu/cpu%d/cache/index%d/"
 
-// readCacheLevel returns the level of cache i of a processor, -1 after the
-// last, and the processors that share it, none if that is unknown.
+// readCacheLevel returns the level of cache i of a processor (-1 after the last), and the
+// processors that share it (nil if unknown).
 func readCacheLevel(fsys fs.FS, cpu, i int) (level int, shared []int) {
 	level = readInt(fsys, sysCache+"level", cpu, i)
 	if level < 1 {
@@ -67,8 +66,7 @@ func readCacheLevel(fsys fs.FS, cpu, i int) (level int, shared []int) {
 	return level, shared
 }
 
-// readLastCache returns the lowest processor that shares cpu's cache of the
-// highest level, -1 if that is unknown.
+// readLastCache returns the lowest processor that shares cpu's last-level cache, or untold.
 func readLastCache(fsys fs.FS, cpu int) int {
 	last, highest := untold, 0
 	for i := range maxIndex {
@@ -86,8 +84,8 @@ func readLastCache(fsys fs.FS, cpu int) int {
 	return last
 }
 
-// readCaches returns the kinds of caches of cpus, the nearest first. Cores that
-// are not alike have caches of several kinds at one level.
+// readCaches returns the kinds of caches of cpus, nearest first. Different kinds of cores have
+// different caches at one level.
 func readCaches(fsys fs.FS, cpus []int) []Cache {
 	type instance struct{ index, first int } // the lowest processor that shares it
 	seen := make(map[instance]bool)
@@ -127,7 +125,7 @@ func readCaches(fsys fs.FS, cpus []int) []Cache {
 	return caches
 }
 
-// parseKiB reads a size such as "32K" or "8M", 0 if it is not one.
+// parseKiB parses a size such as "32K" or "8M" and returns 0 on failure.
 func parseKiB(text string) int {
 	for _, unit := range []struct {
 		suffix string

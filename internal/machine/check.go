@@ -8,7 +8,7 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// The kinds of warnings about a machine at rest.
+// The kinds of warnings about an idle machine.
 const (
 	kindCPUs     = "cpus"
 	kindLimit    = "cpu-limit"
@@ -26,8 +26,7 @@ const (
 	kindSkew     = "clock-skew"
 )
 
-// WarningKinds returns the kinds of all warnings that [Environment.Warnings] and
-// [NoiseWarnings] may give.
+// WarningKinds returns the kinds of all warnings of [Environment.Warnings] and [NoiseWarnings].
 func WarningKinds() []string {
 	kinds := []string{kindCPUs, kindLimit, kindGovernor, kindTurbo, kindSMT, kindMixed, kindGuest, kindLoad,
 		kindClock, kindTSC, kindFloor, kindStep, kindRate, kindSkew}
@@ -44,8 +43,8 @@ func limitName(limit float64) string {
 	return numfmt.Number(limit) + " CPUs"
 }
 
-// Checks returns what was checked in the machine at rest, one check for each
-// kind of warning that [Environment.Warnings] may give.
+// Checks returns the checks of the idle machine, one for each kind of warning of
+// [Environment.Warnings].
 func (e Environment) Checks() []Check {
 	found := func(ok bool, format string, args ...any) string {
 		if !ok {

@@ -9,31 +9,28 @@ import (
 	"locklab/harness/stat"
 )
 
-// A Clock times short spans with the fastest counter of the machine. Get one
-// from [Calibrate]; the zero value turns every delta into 0 ns. It is immutable
-// and may be copied and shared.
+// A Clock times short spans with the fastest counter of the machine. Get one from [Calibrate]; the
+// zero value converts every delta to 0 ns. It is immutable and may be copied and shared.
 //
-// Two readings are not ordered with the memory accesses around them more
-// strictly than [atomics.Ticks] says.
+// Two readings are ordered with the memory accesses around them only as [atomics.Ticks] documents.
 type Clock struct {
 	hz     float64 // ticks per second
 	period float64 // ns per tick
 	floor  float64 // ns
 	step   float64 // ns
 	err    float64 // ppm
-	stated bool    // the rate
+	stated bool    // the machine states the rate
 }
 
 func newClock(hz float64) Clock { return Clock{hz: hz, period: 1e9 / hz} }
 
-// Calibrate returns a clock whose rate is known to a few parts per million. It
-// takes about 40 ms where the rate must be measured, else less than 5 ms, and
-// more on a machine whose clock advances in steps of microseconds.
+// Calibrate returns a clock whose rate is accurate to a few parts per million. It takes about 40 ms
+// if the rate must be measured, else less than 5 ms. It takes longer on a machine whose clock
+// advances in steps of microseconds.
 //
-// The rate comes from atomics.ClockHz where the machine states it: on arm64
-// Linux takes the rate of its own clock from the same register. Elsewhere the
-// counter is compared with Go's monotonic clock, which the system may slew by
-// up to 500 ppm to follow network time.
+// The rate comes from atomics.ClockHz if the machine states it: on arm64 Linux reads the rate of
+// its own clock from the same register. Otherwise Calibrate compares the counter with Go's
+// monotonic clock, which the system may slew by up to 500 ppm to follow network time.
 func Calibrate() Clock {
 	hz, err := atomics.ClockHz(), 0.0
 	stated := hz > 0
@@ -47,49 +44,43 @@ func Calibrate() Clock {
 	return c
 }
 
-// Now returns the counter, in ticks from an arbitrary start. It inlines to
-// [atomics.Ticks]. Only differences mean something.
+// Now returns the counter, in ticks from an arbitrary start; only differences are meaningful. It
+// inlines to [atomics.Ticks].
 func (Clock) Now() uint64 { return atomics.Ticks() }
 
-// Nanoseconds converts the difference of two readings, later minus earlier, to
-// the nearest nanosecond. It takes about 2 ns. A difference below zero, which
-// as a uint64 is very large, is 0: readings on two cores may disagree by tens
-// of nanoseconds, so a span that starts on one and ends on another can seem to
-// end before it began.
+// Nanoseconds converts the difference of two readings, later minus earlier, to the nearest
+// nanosecond. It takes about 2 ns. A negative difference, which is very large as a uint64, becomes
+// 0. Readings on two cores may disagree by tens of nanoseconds, so a span across cores can have a
+// negative length.
 func (c Clock) Nanoseconds(ticks uint64) int64 {
 	return int64(float64(max(0, int64(ticks)))*c.period + 0.5)
 }
 
-// Name says what the clock reads: "RDTSC", "CNTVCT_EL0" or "monotonic".
+// Name returns the name of the counter: "RDTSC", "CNTVCT_EL0" or "monotonic".
 func (Clock) Name() string { return atomics.ClockName() }
 
 // Hz returns the rate of the clock in ticks per second.
 func (c Clock) Hz() float64 { return c.hz }
 
-// RateError returns how far apart independent calibrations of the rate were, in
-// parts per million: greatest less least. It is 0 where the machine states the
-// rate; see [Clock.Stated]. An error that all calibrations share is not in it,
-// such as the up to 500 ppm by which the system may slew the clock they compare
-// with.
+// RateError returns the spread of independent calibrations of the rate in parts per million:
+// greatest minus least. It is 0 if the machine states the rate; see [Clock.Stated]. It excludes
+// errors shared by all calibrations, such as a slew of the system clock of up to 500 ppm.
 func (c Clock) RateError() float64 { return c.err }
 
-// Stated reports whether the machine states the rate of the clock, so that it
-// was not measured.
+// Stated reports whether the machine states the rate of the clock; otherwise it was measured.
 func (c Clock) Stated() bool { return c.stated }
 
-// Floor returns the time from one reading to the next, back to back, in ns. A
-// timed span contains one of it, so a span near the floor is not known. It is
-// the median over chains of many readings: the difference of a single pair
-// shows the step of the clock, not the cost of reading it.
+// Floor returns the time between two back-to-back readings, in ns. Every timed span includes one
+// floor, so a span near the floor is unknown. It is the median over chains of many readings: a
+// single pair shows the step of the clock, not the cost of a reading.
 func (c Clock) Floor() float64 { return c.floor }
 
-// Step returns by how much the clock advances when it advances, in ns: the
-// greatest number of which every observed difference is a multiple, give or
-// take a tick. A clock may count many ticks at a time; the TSC of some AMD
-// machines moves every 10 ns.
+// Step returns the step of the clock, in ns: the greatest number that divides every observed
+// difference, within a tick. A clock may count many ticks at a time; the TSC of some AMD machines
+// moves every 10 ns.
 func (c Clock) Step() float64 { return c.step }
 
-// measureHz returns what [agree] makes of the rates of three spans.
+// measureHz returns the result of [agree] for the rates of three spans.
 func measureHz() (hz, ppm float64) {
 	const span = 12 * time.Millisecond
 	epoch := time.Now()
@@ -105,17 +96,15 @@ func measureHz() (hz, ppm float64) {
 	return agree(rates)
 }
 
-// agree returns the median of some rates, so that one bad span, such as a guest
-// that was stopped, does not count, and by how many ppm of that the greatest
-// exceeds the least.
+// agree returns the median of rates and their spread (greatest minus least) in ppm of the median.
+// The median ignores one bad span, such as a stopped guest.
 func agree(rates []float64) (median, ppm float64) {
 	median = stat.Median(rates)
 	return median, (slices.Max(rates) - slices.Min(rates)) / median * 1e6
 }
 
-// pair reads both clocks at one moment: of many tries the one in which the two
-// readings of the monotonic clock around the counter are closest together. It
-// is off by at most half that distance, some 30 ns.
+// pair reads both clocks at one moment. It keeps the try with the least time between the two
+// monotonic readings around the counter. Its error is at most half that time, some 30 ns.
 func pair(epoch time.Time) (ns int64, ticks uint64) {
 	best := int64(math.MaxInt64)
 	for range 50 {
@@ -129,7 +118,7 @@ func pair(epoch time.Time) (ns int64, ticks uint64) {
 	return ns, ticks
 }
 
-// readingTicks returns what one reading costs, in ticks.
+// readingTicks returns the cost of one reading, in ticks.
 func readingTicks() float64 {
 	const chains, links = 63, 64
 	var costs []float64
@@ -150,9 +139,8 @@ func readingTicks() float64 {
 	return sum / chains // most chains fit between two steps of the clock
 }
 
-// deltas returns how often which difference of two successive readings was
-// seen. The distance of the readings is varied, lest their regularity pass for
-// a step of the clock.
+// deltas counts the differences of successive readings. The distance of the readings varies, so
+// that a regular distance is not mistaken for a step of the clock.
 func deltas() map[uint64]int {
 	const enough, limit = 8192, 20 * time.Millisecond
 	seen := make(map[uint64]int)
@@ -173,13 +161,13 @@ func deltas() map[uint64]int {
 	return seen
 }
 
-// stepTicks returns the step of a clock, in ticks, from differences and how
-// often each was seen; 0 if there are none.
+// stepTicks returns the step of a clock, in ticks, from the count of each difference; 0 if there
+// are no differences.
 //
-// A step of s ticks, s not an integer, shows as differences of k*s rounded up
-// or down, so neighbouring integers belong to one multiple. Three in a row
-// cannot, and mean that the clock counts single ticks. Differences seen only a
-// few times are left out: they come from a change of core or a correction.
+// A step of s ticks, s not an integer, appears as differences of k*s rounded up or down, so
+// neighbouring integers belong to one multiple. Three in a row cannot, and mean that the clock
+// counts single ticks. Rare differences are excluded: they come from a change of core or a
+// correction.
 func stepTicks(seen map[uint64]int) float64 {
 	values := usual(seen)
 	type multiple struct{ ticks, count float64 }
@@ -202,8 +190,8 @@ func stepTicks(seen map[uint64]int) float64 {
 		previous = m.ticks
 		multiples = append(multiples, m)
 	}
-	// The smallest gap says how many steps each multiple is; all of them
-	// together say more exactly how long a step is.
+	// The smallest gap gives the number of steps of each multiple. All multiples together give a
+	// more exact step.
 	var ticks, steps float64
 	for _, m := range multiples {
 		ticks += m.count * m.ticks
@@ -215,7 +203,7 @@ func stepTicks(seen map[uint64]int) float64 {
 	return ticks / steps
 }
 
-// usual returns the values seen more than once in 500 times, in rising order.
+// usual returns the values with a share above 1 in 500, in rising order.
 func usual(seen map[uint64]int) []uint64 {
 	total := 0
 	for _, n := range seen {

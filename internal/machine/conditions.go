@@ -8,8 +8,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// Conditions are the facts of a machine that others may change while a run lasts. They are
-// read at the start of the run and at both ends of each window.
+// Conditions are the facts of a machine that can change during a run. They are read at the start of
+// the run and at both ends of each window.
 type Conditions struct {
 	CPUs     int
 	Limit    float64 `json:",omitempty"` // processors that the control groups allow; 0 is no limit
@@ -25,7 +25,7 @@ func readConditions(fsys fs.FS, cpus []int) Conditions {
 	return Conditions{len(cpus), limit, readGovernor(fsys, cpus), readTurbo(fsys)}
 }
 
-// worst returns the lesser numbers of c and d, and both names if they differ.
+// worst returns the lower limits of c and d, and both names if they differ.
 func (c Conditions) worst(d Conditions) Conditions {
 	both := func(a, b string) string {
 		if a == b || b == "" {
@@ -39,10 +39,10 @@ func (c Conditions) worst(d Conditions) Conditions {
 	return Conditions{min(c.CPUs, d.CPUs), c.Limit, both(c.Governor, d.Governor), both(c.Turbo, d.Turbo)}
 }
 
-// A change is a condition of a window that is not as it was at the start of the run.
+// A change is a condition of a window that differs from the start of the run.
 type change struct{ kind, name, now, was string }
 
-// changed leaves out what n has no record of, as one of an earlier version.
+// changed skips conditions that n does not record, as in runs of an earlier version.
 func changed(n harness.Noise, was Conditions) (out []change) {
 	limit := limitName(n.Limit)
 	if n.Limit == 0 {
@@ -61,7 +61,8 @@ func changed(n harness.Noise, was Conditions) (out []change) {
 	return out
 }
 
-// ChangeWarnings returns in what the conditions of n differ from those at the start of the run.
+// ChangeWarnings returns the differences between the conditions of n and those at the start of the
+// run.
 func ChangeWarnings(n harness.Noise, was Conditions) (ws []harness.Warning) {
 	for _, c := range changed(n, was) {
 		ws = append(ws, harness.Warning{Kind: c.kind,
@@ -71,7 +72,7 @@ func ChangeWarnings(n harness.Noise, was Conditions) (ws []harness.Warning) {
 	return ws
 }
 
-// Through returns the checks of e with what the windows ns had of it.
+// Through returns the checks of e, extended by the conditions of the windows ns.
 func (e Environment) Through(ns []harness.Noise) []Check {
 	checks := e.Checks()
 	was := Conditions{e.CPUs, e.CPULimit, e.Governor, e.Turbo}

@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// maxCPU bounds the processor numbers that are believed; Linux has at most
-// 8192.
+// maxCPU bounds plausible processor numbers; Linux has at most 8192.
 const maxCPU = 1 << 16
 
-// parseCPUList reads the list format of Linux, such as "0-3,8": sorted, without
-// duplicates, nil for text that is not a list. See
+// parseCPUList parses the list format of Linux, such as "0-3,8", into a sorted list without
+// duplicates; nil for other text. See
 // https://docs.kernel.org/admin-guide/kernel-parameters.html#cpu-lists.
 func parseCPUList(text string) []int {
 	var cpus []int
@@ -35,8 +34,8 @@ func parseCPUList(text string) []int {
 	return slices.Compact(cpus)
 }
 
-// readText returns the content of a file without the space around it, "" if it
-// cannot be read or is absurdly long: /proc/cpuinfo has 2 KiB a processor.
+// readText returns the trimmed content of a file, or "" if it cannot be read or is absurdly long:
+// /proc/cpuinfo has 2 KiB per processor.
 func readText(fsys fs.FS, format string, args ...any) string {
 	b, err := fs.ReadFile(fsys, fmt.Sprintf(format, args...))
 	if err != nil || len(b) > 16<<20 {
@@ -45,13 +44,12 @@ func readText(fsys fs.FS, format string, args ...any) string {
 	return strings.TrimSpace(strings.ToValidUTF8(string(b), "?"))
 }
 
-// exists reports whether there is a file or folder.
 func exists(fsys fs.FS, format string, args ...any) bool {
 	_, err := fs.Stat(fsys, fmt.Sprintf(format, args...))
 	return err == nil
 }
 
-// readInt returns the number in a file, and -1 if there is none.
+// readInt returns the number in a file, or -1 if it has none.
 func readInt(fsys fs.FS, format string, args ...any) int {
 	n, err := strconv.Atoi(readText(fsys, format, args...))
 	if err != nil {

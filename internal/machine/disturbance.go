@@ -11,31 +11,30 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A disturbance is one figure of a [harness.Noise]: how it reads, and from when
-// on it is worth a warning.
+// A disturbance is one figure of a [harness.Noise]: its text, and the threshold of its warning.
 type disturbance struct {
 	kind, name string
-	value      func(n harness.Noise) float64      // negative if it is not known
+	value      func(n harness.Noise) float64      // negative if unknown
 	badness    func(v float64) float64            // nil is the value itself
 	most       float64                            // badness that is tolerated
-	figure     func(v float64, digits int) string // how the value reads
+	figure     func(v float64, digits int) string // formats the value
 	text       string                             // the warning, around the figure
 	remedy     string
 }
 
-// moveCost is about what it costs that a thread moves to another processor,
-// where it finds none of its data in the caches. BenchmarkMove measures the CPU
-// time that its next piece of work takes more: on a guest on AMD EPYC 1 to 12
-// µs for a message and its answer through a socket, as in an acquisition of a
-// remote lock; 1 µs for a walk over 16 KiB, 5 µs over 256 KiB, and 18 µs over 1
-// MiB, which is the whole level-2 cache. A worker that waits for an answer
-// moves whenever another processor is idle, thousands of times a second, and is
-// no slower for it: in a run of 14 remote locks with one worker, windows with
-// over 2500 moves a second had 1.02 times the median rate of their case.
+// moveCost is the approximate cost of a thread's move to another processor, whose caches hold none
+// of its data. BenchmarkMove measures it as the extra CPU time of the next piece of work. On a
+// guest on AMD EPYC this is 1 to 12 µs for a message and its answer through a socket, as in an
+// acquisition of a remote lock. A walk costs 1 µs over 16 KiB, 5 µs over 256 KiB, and 18 µs over 1
+// MiB, the whole level-2 cache.
+//
+// A worker that waits for an answer moves whenever another processor is idle, thousands of times
+// per second, without being slower. In a run of 14 remote locks with one worker, windows with over
+// 2500 moves per second had 1.02 times the median rate of their case.
 const moveCost = 10 * time.Microsecond
 
-// moving returns the share of the time of the processors that work which moves
-// between them take, -1 if it is not known.
+// moving returns the share of the busy processors' time that moves between them take, or -1 if
+// unknown.
 func moving(n harness.Noise) float64 {
 	busy := n.CPUs
 	if n.Busy > 0 {
@@ -47,7 +46,7 @@ func moving(n harness.Noise) float64 {
 	return min(1, float64(n.Migrations)*moveCost.Seconds()/(n.Window.Seconds()*float64(busy)))
 }
 
-// disturbances lists them in the order of the table.
+// disturbances are in the order of the table.
 var disturbances = []disturbance{
 	{
 		kind: "steal", name: "taken by the host (steal)", most: 0.01, figure: share,
@@ -102,7 +101,7 @@ var disturbances = []disturbance{
 func share(v float64, digits int) string { return fmt.Sprintf("%.*f %%", digits, 100*v) }
 func often(v float64, _ int) string      { return numfmt.Plural(int(v), "time") }
 
-// over reports whether v is beyond what is tolerated.
+// over reports whether v exceeds the tolerance.
 func (d disturbance) over(v float64) bool { return v >= 0 && d.bad(v) > d.most }
 
 func (d disturbance) bad(v float64) float64 {
@@ -112,8 +111,8 @@ func (d disturbance) bad(v float64) float64 {
 	return v
 }
 
-// NoiseWarnings returns what in n makes figures measured meanwhile worth less,
-// each with what to do about it; nil if nothing does or the system does not tell.
+// NoiseWarnings returns a warning with a remedy for each figure of n that makes measurements
+// unreliable; nil if there are no such figures or the system reports none.
 func NoiseWarnings(n harness.Noise) []harness.Warning {
 	var ws []harness.Warning
 	for _, d := range disturbances {
@@ -124,17 +123,16 @@ func NoiseWarnings(n harness.Noise) []harness.Warning {
 	return ws
 }
 
-// A Check is a property of the machine that was tested before figures are
-// believed.
+// A Check is a property of the machine that was tested before its figures are trusted.
 type Check struct {
-	Kind  string // of the warning that it may give
-	Name  string // what was tested
-	Found string // "" if the system does not tell
+	Kind  string // kind of the warning that it may give
+	Name  string // tested property
+	Found string // "" if the system does not report it
 	Bad   bool   // there is a warning about it
 }
 
-// NoiseChecks returns what was seen in the windows ns, one check for each figure
-// of a Noise. It is bad if any window is.
+// NoiseChecks returns one check for each figure of a Noise over the windows ns. A check is bad if
+// any window is.
 func NoiseChecks(ns []harness.Noise) []Check {
 	var checks []Check
 	for _, d := range disturbances {

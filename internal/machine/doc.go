@@ -1,9 +1,8 @@
-// Package machine describes the computer under test: its processors, their order,
-// what they share and how to bind a thread to one; a calibrated clock, and by
-// how much it errs from processor to processor; calibrated CPU work; what the
-// kernel counts for a thread or a process; and the noise that makes a
-// measurement worth less than it seems. It reports what a system does
-// not offer, with the reason.
+// Package machine describes the computer under test: its processors, their order and shared parts,
+// and how to bind a thread to one. It provides a calibrated clock with its error between
+// processors, calibrated CPU work, and the kernel's counters for a thread or a process. It also
+// measures the noise that makes a measurement unreliable. If a system does not offer something, the
+// package reports the reason.
 //
 // Rank 1. It may import atomics, harness and harness/stat; it must not import a lock.
 package machine

@@ -9,8 +9,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// An Environment is what a reader must know of a machine before a number
-// measured on it means anything. A field that could not be read is zero.
+// An Environment describes a machine, as needed to interpret a number measured on it. A field that
+// could not be read is zero.
 type Environment struct {
 	Host        string  `json:"host,omitempty"` // name of the machine in its network
 	OS          string  `json:"os"`
@@ -21,43 +21,42 @@ type Environment struct {
 	Cores       int     `json:"cores,omitempty"`       // physical cores among them
 	Sockets     int     `json:"sockets,omitempty"`     // packages among them
 	NUMANodes   int     `json:"numa_nodes,omitempty"`  // memory nodes among them
-	MemoryMiB   int     `json:"memory_mib,omitempty"`  // of the machine, whatever a container may use
+	MemoryMiB   int     `json:"memory_mib,omitempty"`  // of the machine, regardless of container limits
 	Virtual     string  `json:"virtual,omitempty"`     // hypervisor, if the machine is a guest: "KVM", "Hyper-V", "unknown hypervisor"
 	Container   bool    `json:"container,omitempty"`   // inside a container
 	CPULimit    float64 `json:"cpu_limit,omitempty"`   // processors the cgroup allows; 0 is no limit
-	Governor    string  `json:"governor,omitempty"`    // cpufreq policy, "none" where the kernel offers none; several are joined by '+'
+	Governor    string  `json:"governor,omitempty"`    // cpufreq policy, "none" if the kernel offers none; several are joined by '+'
 	Turbo       string  `json:"turbo,omitempty"`       // "on", "off"
 	Capacities  string  `json:"capacities,omitempty"`  // speeds relative to the fastest processor, which is 1024, joined by '+', if they differ; or the names of the kinds
-	Clocksource string  `json:"clocksource,omitempty"` // what the kernel itself keeps time by: "tsc", "arch_sys_counter", "hpet"
-	Clock       string  `json:"clock,omitempty"`       // what times the samples: "RDTSC", "CNTVCT_EL0", "monotonic"
+	Clocksource string  `json:"clocksource,omitempty"` // clock source of the kernel: "tsc", "arch_sys_counter", "hpet"
+	Clock       string  `json:"clock,omitempty"`       // clock that times the samples: "RDTSC", "CNTVCT_EL0", "monotonic"
 	ClockHz     float64 `json:"clock_hz,omitempty"`
 	ClockFloor  float64 `json:"clock_floor,omitempty"`     // ns: the least time between two readings
-	ClockStep   float64 `json:"clock_step,omitempty"`      // ns: the clock advances in steps of this
-	ClockRate   string  `json:"clock_rate,omitempty"`      // how its rate is known: "measured", or "stated" by the machine
-	ClockError  float64 `json:"clock_error_ppm,omitempty"` // how far apart measurements of the rate were
-	Skew        Skew    `json:"clock_skew,omitzero"`       // by how much the clocks of the processors disagree
+	ClockStep   float64 `json:"clock_step,omitempty"`      // ns
+	ClockRate   string  `json:"clock_rate,omitempty"`      // "measured", or "stated" by the machine
+	ClockError  float64 `json:"clock_error_ppm,omitempty"` // spread of the measured rates
+	Skew        Skew    `json:"clock_skew,omitzero"`       // disagreement between the clocks of the processors
 	Atomics     string  `json:"atomics,omitempty"`         // the CAS in use: "LOCK CMPXCHG", "CASAL", "LDAXR/STLXR"
 	GOMAXPROCS  int     `json:"gomaxprocs"`
 	Go          string  `json:"go"` // runtime.Version
 
-	// Unknown lists the kinds of checks for which the system gave no evidence. Without it
-	// the zero value of CPULimit, Capacities or Virtual means none.
+	// Unknown lists the kinds of checks without evidence. Otherwise a zero value of CPULimit,
+	// Capacities or Virtual means that there is no limit, no difference or no hypervisor.
 	Unknown []string `json:"unknown,omitempty"`
 
 	Load *float64 `json:"load,omitempty"` // threads that ran or waited, on average over the last minute
-	TSC  string   `json:"tsc,omitempty"`  // "constant+nonstop" is what a clock needs; "" where there is none
+	TSC  string   `json:"tsc,omitempty"`  // "constant+nonstop" is what a clock needs; "" if there is no TSC
 
 	Caches []Cache       `json:"caches,omitempty"` // of the processors this process may use, the nearest first
-	Events []EventStatus `json:"events,omitempty"` // which events of the processor and the kernel can be counted
+	Events []EventStatus `json:"events,omitempty"` // of the processors this process may use, nearest first
 }
 
-// Capture reads the environment of this process. It calibrates a clock and
-// compares the counters of the processors, which take as long as [Calibrate] and
-// [MeasureSkew] say: 50 ms in all on a small machine, some 0.1 s on one with
-// hundreds of processors, which have thousands of files to read.
+// Capture reads the environment of this process. It calibrates a clock and compares the counters of
+// the processors; see [Calibrate] and [MeasureSkew] for the time that takes. In all it takes 50 ms
+// on a small machine, and some 0.1 s on one with hundreds of processors and thousands of files.
 func Capture() Environment {
 	e := Environment{OS: runtime.GOOS, Arch: runtime.GOARCH}
-	e.Host, _ = os.Hostname() // a system without a name has none
+	e.Host, _ = os.Hostname()
 	readEnvironment(&e, hostFS(), allowedCPUs())
 	c := Calibrate()
 	e.Clock, e.ClockHz, e.ClockFloor, e.ClockStep = c.Name(), c.Hz(), c.Floor(), c.Step()
@@ -72,8 +71,8 @@ func Capture() Environment {
 	return e
 }
 
-// String returns the environment in one line for the foot of a chart, such as
-// "AMD EPYC 7B13 · 2 CPUs (1 socket) · linux 6.18 amd64 · go1.26.8 · KVM guest".
+// String returns the environment in one line for the foot of a chart, such as "AMD EPYC 7B13 · 2
+// CPUs (1 socket) · linux 6.18 amd64 · go1.26.8 · KVM guest".
 func (e Environment) String() string {
 	var parts []string
 	if name := shortCPU(e.CPU); name != "" {
@@ -108,8 +107,7 @@ func (e Environment) String() string {
 	return strings.Join(parts, " · ")
 }
 
-// shortCPU drops from a model name what the line says elsewhere or no
-// reader needs: marks, the clock rate, the number of cores.
+// shortCPU removes trademarks, the clock rate and the number of cores from a model name.
 func shortCPU(model string) string {
 	model, _, _ = strings.Cut(model, " @ ")
 	model = strings.NewReplacer("(R)", "", "(TM)", "", "(tm)", "").Replace(model)
@@ -122,8 +120,7 @@ func shortCPU(model string) string {
 	return strings.Join(words, " ")
 }
 
-// shortKernel returns the first two numbers of a release: "6.18" of
-// "6.18.2-generic".
+// shortKernel returns the first two numbers of a release, such as "6.18" for "6.18.2-generic".
 func shortKernel(release string) string {
 	parts := strings.SplitN(release, ".", 3)
 	if len(parts) < 2 {

@@ -20,8 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestFixtures compares everything that is derived from the files of a machine
-// with testdata/*.golden.
+// TestFixtures compares all values derived from the files of a machine with testdata/*.golden.
 func TestFixtures(t *testing.T) {
 	for _, f := range fixtures(t) {
 		t.Run(f.name, func(t *testing.T) {
@@ -66,7 +65,7 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// worst returns an environment that deserves every warning.
+// worst returns an environment that triggers every warning.
 func worst() Environment {
 	load := 2.0
 	return Environment{OS: "linux", Arch: "amd64", CPUs: 1, Cores: 4, CPULimit: 0.5, Governor: "powersave",
@@ -110,8 +109,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// checkWarnings checks that ws are the wanted ones, each a sentence with a
-// remedy, and all different.
+// checkWarnings checks that ws match want, each a sentence with a remedy, and all different.
 func checkWarnings(t *testing.T, ws []harness.Warning, want []string) {
 	t.Helper()
 	if len(ws) != len(want) {
@@ -231,8 +229,8 @@ func TestCPULimit(t *testing.T) {
 	}
 }
 
-// FuzzReadEnvironment gives every file the same content: nothing may panic, and
-// what comes out can be written as JSON.
+// FuzzReadEnvironment gives every file the same content: reading must not panic, and the result
+// must encode as JSON.
 func FuzzReadEnvironment(f *testing.F) {
 	paths := make(map[string]bool)
 	for _, fix := range fixtures(f) {

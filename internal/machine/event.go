@@ -2,9 +2,8 @@ package machine
 
 import "time"
 
-// An event is something that Linux counts for a thread. Type and number are
-// those of its header linux/perf_event.h, which programs are compiled with, so
-// they never change.
+// An event is something that Linux counts for a thread. Type and number come from its header
+// linux/perf_event.h; they are part of the kernel's ABI and never change.
 type event struct {
 	name   string
 	doc    string
@@ -13,13 +12,13 @@ type event struct {
 	mode   mode
 }
 
-// A mode says in which mode of the processor an event happens.
+// A mode is the processor mode in which an event happens.
 type mode int
 
 const (
 	anyMode    mode = iota
-	kernelMode      // counted in user mode alone it is always 0
-	clockMode       // it is not of a mode: counted in user mode alone it is the same
+	kernelMode      // always 0 if counted in user mode only
+	clockMode       // independent of the mode
 )
 
 // The types of events.
@@ -28,7 +27,7 @@ const (
 	software = 1 // counted by the kernel
 )
 
-// events are those that tell something about a lock.
+// events are the counted events.
 var events = []event{
 	{"cycles", "cycles of the processor", hardware, 0, anyMode},
 	{"instructions", "instructions completed", hardware, 1, anyMode},
@@ -40,31 +39,31 @@ var events = []event{
 	{"cpu-migrations", "times the thread went on on another processor", software, 4, kernelMode},
 }
 
-// A Scope says whose events are counted.
+// A Scope selects the threads to count.
 type Scope int
 
 const (
 	// ThisThread counts the calling thread, which runtime.LockOSThread holds.
 	ThisThread Scope = iota
-	// WholeProcess counts all threads there are, and those that they start. One
-	// that starts during the call of [OpenCounters] may be missed.
+	// WholeProcess counts all current threads and the threads they start. It may miss a thread
+	// that starts during the call of [OpenCounters].
 	WholeProcess
 )
 
-// A Count is what was counted of one event.
+// A Count is the count of one event.
 type Count struct {
 	Event    string
 	Reason   string // why it cannot be counted, "" if it can
-	UserOnly bool   // what happens in the kernel is not counted
+	UserOnly bool   // kernel mode is not counted
 
-	Raw     uint64        // events while they were counted; task-clock in ns
+	Raw     uint64        // events counted; task-clock in ns
 	Enabled time.Duration // how long the threads ran
-	Running time.Duration // for how much of that the events were counted
+	Running time.Duration // part of Enabled during which the events were counted
 }
 
-// Value returns the number of events; false if they cannot be counted. A
-// processor has few counters, and the kernel multiplexes them where more events
-// are asked for: then Value is an estimate, Raw times Enabled by Running.
+// Value returns the number of events, or false if they cannot be counted. A processor has few
+// counters. If more events are requested, the kernel multiplexes them, and Value is an estimate:
+// Raw times Enabled by Running.
 func (c Count) Value() (float64, bool) {
 	if c.Reason != "" || c.Running <= 0 {
 		return 0, false
@@ -72,7 +71,7 @@ func (c Count) Value() (float64, bool) {
 	return float64(c.Raw) * (float64(c.Enabled) / float64(c.Running)), true
 }
 
-// Sub returns what was counted since earlier, a count of the same event.
+// Sub returns the count since earlier, a count of the same event.
 func (c Count) Sub(earlier Count) Count {
 	c.Raw -= earlier.Raw
 	c.Enabled -= earlier.Enabled
@@ -80,34 +79,30 @@ func (c Count) Sub(earlier Count) Count {
 	return c
 }
 
-// Counters count the events of the processor and the kernel for some threads.
-// Get them from [OpenCounters].
+// Counters count the events of the processor and the kernel for some threads. Get them from
+// [OpenCounters].
 type Counters struct {
 	scope  Scope
 	counts []opened
 }
 
-// An opened event has one file for each thread, none where it cannot be
-// counted.
+// An opened event has one file for each thread, or no file if it cannot be counted.
 type opened struct {
 	count Count
 	files []int
 }
 
-// OpenCounters begins to count, by perf_event_open(2). It always returns
-// something to read: an event that cannot be counted carries its reason. So it
-// is on a system other than Linux, where no event can. To open and to close them
-// takes part of a millisecond, to read them a microsecond for each event and
-// thread.
+// OpenCounters starts counting with perf_event_open(2). An event that cannot be counted carries its
+// reason; on systems other than Linux this is every event. To open and to close takes part of a
+// millisecond; to read takes 1 µs for each event and thread.
 func OpenCounters(scope Scope) *Counters {
 	c := &Counters{scope: scope}
 	c.open()
 	return c
 }
 
-// Read returns what has been counted since OpenCounters, in the order of
-// [EventNames]. Two readings differ by what happened between them; see
-// [Count.Sub].
+// Read returns the counts since OpenCounters, in the order of [EventNames]. For the events between
+// two readings, see [Count.Sub].
 func (c *Counters) Read() []Count {
 	counts := make([]Count, len(c.counts))
 	for i, o := range c.counts {
@@ -128,9 +123,9 @@ func EventNames() []string {
 	return names
 }
 
-// An EventStatus says whether an event can be counted here.
+// An EventStatus reports whether an event can be counted here.
 type EventStatus struct {
 	Event    string `json:"event"`
-	Reason   string `json:"reason,omitempty"`    // why not, "" if it can
-	UserOnly bool   `json:"user_only,omitempty"` // what happens in the kernel is not counted
+	Reason   string `json:"reason,omitempty"`    // "" if it can be counted
+	UserOnly bool   `json:"user_only,omitempty"` // kernel mode is not counted
 }

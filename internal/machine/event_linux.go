@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ProbeEvents counts each event for a moment and says which can be counted.
+// ProbeEvents counts each event for a moment and reports which can be counted.
 func ProbeEvents() []EventStatus {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -27,7 +27,7 @@ func ProbeEvents() []EventStatus {
 }
 
 func (c *Counters) open() {
-	threads := []int{0} // the calling one
+	threads := []int{0} // the calling thread
 	if c.scope == WholeProcess {
 		threads = allThreads()
 	}
@@ -36,7 +36,6 @@ func (c *Counters) open() {
 	}
 }
 
-// allThreads returns the threads of this process.
 func allThreads() []int {
 	entries, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -51,7 +50,7 @@ func allThreads() []int {
 	return threads
 }
 
-// openEvent counts e for all of threads or, if one of them fails, for none.
+// openEvent counts e for all of threads. If one of them fails, it counts for no thread.
 func openEvent(e event, threads []int, inherit bool) opened {
 	o := opened{count: Count{Event: e.name}}
 	attr := unix.PerfEventAttr{
@@ -64,7 +63,7 @@ func openEvent(e event, threads []int, inherit bool) opened {
 	for _, tid := range threads {
 		fd, err := openFile(&attr, tid)
 		if forbidden(err) && e.mode != kernelMode && attr.Bits&unix.PerfBitExcludeKernel == 0 && len(o.files) == 0 {
-			attr.Bits |= unix.PerfBitExcludeKernel // what every process may count for itself
+			attr.Bits |= unix.PerfBitExcludeKernel // every process may count user mode
 			fd, err = openFile(&attr, tid)
 			o.count.UserOnly = err == nil && e.mode == anyMode
 		}
@@ -88,7 +87,7 @@ func openFile(attr *unix.PerfEventAttr, tid int) (int, error) {
 
 func forbidden(err error) bool { return errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) }
 
-// whyNot says why perf_event_open refused e. Paranoid is the content of
+// whyNot explains why perf_event_open refused e. Paranoid is the content of
 // /proc/sys/kernel/perf_event_paranoid.
 func whyNot(e event, err error, paranoid string) string {
 	switch {
@@ -117,7 +116,7 @@ func whyNot(e event, err error, paranoid string) string {
 	return err.Error()
 }
 
-// read adds up what was counted for all threads.
+// read adds up the counts of all threads.
 func (o opened) read() Count {
 	c := o.count
 	for _, fd := range o.files {

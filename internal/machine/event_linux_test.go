@@ -12,8 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestEventNumbers compares the events with the header as golang.org/x/sys has
-// it.
+// TestEventNumbers compares the events with the constants of golang.org/x/sys.
 func TestEventNumbers(t *testing.T) {
 	want := map[string][2]uint64{
 		"cycles":           {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CPU_CYCLES},
@@ -32,8 +31,8 @@ func TestEventNumbers(t *testing.T) {
 	}
 }
 
-// counted returns how often event was counted between two readings; it skips
-// where it cannot be counted.
+// counted returns the number of events between two readings; it skips the test if the event cannot
+// be counted.
 func counted(t *testing.T, event string, before, after []Count) float64 {
 	t.Helper()
 	i := slices.Index(EventNames(), event)
@@ -44,8 +43,8 @@ func counted(t *testing.T, event string, before, after []Count) float64 {
 	return v
 }
 
-// TestCountersCount checks that the events that a thread causes are counted,
-// and that those of another are counted only for the whole process.
+// TestCountersCount checks that the events of a thread are counted, and events of another thread
+// only for the whole process.
 func TestCountersCount(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -93,8 +92,7 @@ func elsewhere(f func()) {
 	<-done
 }
 
-// onNewThread calls f on a thread that there was not before: it holds threads
-// until the system makes another.
+// onNewThread calls f on a new thread: it holds threads until the system creates another.
 func onNewThread(f func()) {
 	old := allThreads()
 	release, fresh := make(chan struct{}), make(chan bool)
@@ -113,11 +111,11 @@ func onNewThread(f func()) {
 	}
 }
 
-// sleep makes the thread, not only the goroutine, wait n times.
+// sleep blocks the thread, not only the goroutine, n times.
 func sleep(n int) {
 	for range n {
 		span := unix.NsecToTimespec(int64(100 * time.Microsecond))
-		_ = unix.Nanosleep(&span, nil) // a signal ends it, and was a switch, too
+		_ = unix.Nanosleep(&span, nil) // if a signal ends it, that was a switch, too
 	}
 }
 
@@ -166,7 +164,6 @@ func TestWhyNot(t *testing.T) {
 	}
 }
 
-// TestCountersLeaveNoFile checks that Close closes what was opened.
 func TestCountersLeaveNoFile(t *testing.T) {
 	files := func() int {
 		entries, err := os.ReadDir("/proc/self/fd")

@@ -4,7 +4,7 @@ package machine
 
 import "runtime"
 
-// ProbeEvents says that no event can be counted.
+// ProbeEvents reports that no event can be counted.
 func ProbeEvents() []EventStatus {
 	var all []EventStatus
 	for _, e := range events {

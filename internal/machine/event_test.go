@@ -18,8 +18,8 @@ func TestEventsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestCountersAlwaysAnswer checks what holds on every system: each event has a
-// value or a reason, and after Close none has a value.
+// TestCountersAlwaysAnswer checks on every system that each event has a value or a reason, and that
+// no event has a value after Close.
 func TestCountersAlwaysAnswer(t *testing.T) {
 	for _, scope := range []Scope{ThisThread, WholeProcess} {
 		c := OpenCounters(scope)

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// readHypervisor names the hypervisor of a guest, "" if it is bare metal. It reports
-// whether the system gives evidence either way.
+// readHypervisor returns the hypervisor of a guest, "" on bare metal, and whether the system gives
+// evidence either way.
 func readHypervisor(fsys fs.FS, arch, kernel string, info map[string]string) (name string, known bool) {
 	name, known = hypervisorName(fsys, kernel)
 	if arch != "amd64" && arch != "386" {
 		return name, known
 	}
-	// CPUID leaf 1, ECX bit 31, which every hypervisor sets and no bare machine
-	// has: the metal instances of clouds carry the vendor's name too.
+	// CPUID leaf 1, ECX bit 31: every hypervisor sets it, bare metal never. The vendor's name is
+	// no evidence, because metal instances of clouds have it too.
 	switch {
 	case !slices.Contains(strings.Fields(info["flags"]), "hypervisor"):
 		return "", info["flags"] != ""
@@ -26,8 +26,8 @@ func readHypervisor(fsys fs.FS, arch, kernel string, info map[string]string) (na
 	return name, true
 }
 
-// hypervisorName searches for marks of a hypervisor in what the firmware and the
-// kernel report. It reports whether the firmware has any name.
+// hypervisorName searches for marks of a hypervisor in the reports of firmware and kernel. It
+// reports whether the firmware has any name.
 func hypervisorName(fsys fs.FS, kernel string) (name string, known bool) {
 	if strings.Contains(strings.ToLower(kernel), "microsoft") { // WSL
 		return "Hyper-V", true
@@ -43,7 +43,7 @@ func hypervisorName(fsys fs.FS, kernel string) (name string, known bool) {
 		readText(fsys, "sys/devices/system/clocksource/clocksource0/available_clocksource"),
 	}, "\n")
 	for _, h := range []struct{ mark, name string }{
-		// The more specific first: clouds name themselves, not what they run.
+		// More specific marks first: clouds report their own name, not that of the hypervisor.
 		{".metal", ""},
 		{"VMware", "VMware"},
 		{"VirtualBox", "VirtualBox"},
@@ -71,7 +71,6 @@ func hypervisorName(fsys fs.FS, kernel string) (name string, known bool) {
 	return "", exists(fsys, dmi+"sys_vendor") || exists(fsys, "proc/device-tree/compatible")
 }
 
-// inContainer searches for the marks that container engines leave.
 func inContainer(fsys fs.FS) bool {
 	for _, file := range []string{".dockerenv", "run/.containerenv", "run/systemd/container"} {
 		if _, err := fs.Stat(fsys, file); err == nil {
@@ -87,10 +86,9 @@ func inContainer(fsys fs.FS) bool {
 	return false
 }
 
-// cgroupDirs returns the directories of this process's control groups for the
-// processor and of all groups they are in, of both versions of cgroups. Inside
-// a container the path can be that of the host, which is not there: the root,
-// which is then the container's own, is always included.
+// cgroupDirs returns the directories of this process's CPU control groups and of all their parents,
+// for both versions of cgroups. In a container the path can be a path of the host that does not
+// exist there. Therefore the root, which is the container's own, is always included.
 func cgroupDirs(fsys fs.FS) []string {
 	dirs := []string{}
 	for line := range strings.Lines(readText(fsys, "proc/self/cgroup")) {
@@ -120,9 +118,8 @@ func cgroupDirs(fsys fs.FS) []string {
 	return dirs
 }
 
-// readCPULimit returns how many processors' worth of time the control groups
-// allow, 0 for no limit. The tightest of the groups counts. It reports whether the
-// groups of this process can be seen, and their limits be read.
+// readCPULimit returns the tightest CPU limit of the control groups in processors, 0 for no limit.
+// It reports whether the groups of this process and their limits can be read.
 func readCPULimit(fsys fs.FS) (limit float64, known bool) {
 	dirs := cgroupDirs(fsys)
 	known = slices.ContainsFunc(dirs, func(dir string) bool { return exists(fsys, "%s", dir) })
@@ -142,8 +139,8 @@ func readCPULimit(fsys fs.FS) (limit float64, known bool) {
 	return limit, known || limit > 0
 }
 
-// parseQuota reads "quota period", both in µs, and returns quota/period; 0 if
-// the quota is "max" or -1. It reports whether text is that.
+// parseQuota parses "quota period", both in µs, and returns quota/period; 0 if the quota is "max"
+// or -1. It reports whether text has this form.
 func parseQuota(text string) (limit float64, ok bool) {
 	fields := strings.Fields(text)
 	if len(fields) != 2 {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// A Difference is a fact that two environments do not share.
+// A Difference is a fact that differs between two environments.
 type Difference struct{ Name, A, B string }
 
 // String returns such as "CPUs 2 and 4".
@@ -13,9 +13,9 @@ func (d Difference) String() string { return fmt.Sprintf("%s %s and %s", d.Name,
 
 const hostName = "host"
 
-// identity lists what makes a machine another one: figures of two machines are neither
-// put into one run nor compared. The kernel, the governor and the version of Go are
-// not in it: they are conditions, which may change on one machine.
+// identity lists the facts that identify a machine: figures of different machines are neither put
+// into one run nor compared. The kernel, the governor and the Go version are excluded: they are
+// conditions, which may change on one machine.
 var identity = []struct {
 	name string
 	of   func(e Environment) string
@@ -30,8 +30,8 @@ var identity = []struct {
 	{"GOMAXPROCS", func(e Environment) string { return strconv.Itoa(e.GOMAXPROCS) }},
 }
 
-// Identity returns a text that is equal for the same machine only. With anyHost the name
-// of the host does not matter: each start of a container may have another.
+// Identity returns a text that is equal only for the same machine. With anyHost it ignores the host
+// name: each start of a container may have another.
 func (e Environment) Identity(anyHost bool) string {
 	var all []string
 	for _, fact := range identity {
@@ -42,7 +42,7 @@ func (e Environment) Identity(anyHost bool) string {
 	return fmt.Sprintf("%q", all)
 }
 
-// Unlike returns in what e and f are two machines, nil if they are one.
+// Unlike returns the facts by which e and f are different machines, nil if they are the same.
 func (e Environment) Unlike(f Environment, anyHost bool) (out []Difference) {
 	for _, fact := range identity {
 		if a, b := fact.of(e), fact.of(f); a != b && (fact.name != hostName || !anyHost) {

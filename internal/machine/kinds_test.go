@@ -10,7 +10,7 @@ import (
 	"locklab/harness"
 )
 
-// edited returns the files of the quiet machine with one of them changed.
+// edited returns the files of the quiet machine with one file changed.
 func edited(t *testing.T, path, content string) fixture {
 	t.Helper()
 	f := readFixture(t, "testdata/quiet.txtar")
@@ -27,8 +27,8 @@ func kindsOf(ws []harness.Warning) (kinds []string) {
 	return kinds
 }
 
-// TestKindsFromFiles changes one file of a machine without fault at a time: that
-// gives exactly the one warning, and the check of its kind is the only bad one.
+// TestKindsFromFiles changes one file of a machine without faults at a time. Exactly one warning
+// must result, and only the check of its kind may be bad.
 func TestKindsFromFiles(t *testing.T) {
 	const sys = "sys/devices/system/cpu/"
 	for _, tc := range []struct{ kind, path, content string }{
@@ -49,7 +49,7 @@ func TestKindsFromFiles(t *testing.T) {
 			for _, cpu := range []string{"1", "2", "3"} {
 				f.fsys[sys+"cpu"+cpu+"/cpu_capacity"] = &fstest.MapFile{Data: []byte("1024\n")}
 			}
-		case kindSMT: // both files tell which threads share a core
+		case kindSMT: // both files list the threads that share a core
 			for _, cpu := range []string{"0", "1"} {
 				f.fsys[sys+"cpu"+cpu+"/topology/core_cpus_list"] = &fstest.MapFile{Data: []byte("0-1\n")}
 			}
@@ -72,7 +72,7 @@ func TestKindsFromFiles(t *testing.T) {
 	}
 }
 
-// TestHybrid gives the quiet machine cores of two kinds, by one sign at a time.
+// TestHybrid gives the quiet machine two kinds of cores, by one sign at a time.
 func TestHybrid(t *testing.T) {
 	const sys = "sys/devices/system/cpu/cpu0/"
 	for name, tc := range map[string]struct {
@@ -98,8 +98,8 @@ func TestHybrid(t *testing.T) {
 	}
 }
 
-// TestMissingIsUnknown removes the files of one check at a time from a machine without
-// fault: nothing is reported as found then.
+// TestMissingIsUnknown removes the files of one check at a time from a machine without faults: the
+// check must then be unknown.
 func TestMissingIsUnknown(t *testing.T) {
 	for _, tc := range []struct{ kind, part string }{
 		{kindLimit, "proc/self/cgroup"},
@@ -133,7 +133,7 @@ func TestMissingIsUnknown(t *testing.T) {
 	}
 }
 
-// TestNoiseFromFiles does the same with what changes during a window.
+// TestNoiseFromFiles does the same with facts that change during a window.
 func TestNoiseFromFiles(t *testing.T) {
 	for _, tc := range []struct{ kind, path, content string }{
 		{"", "", ""},

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// A Meter says how disturbed the machine is while something lasts, for
-// display. What belongs to a result is noted by a [Watcher].
+// A Meter measures the current disturbance of the machine, for display. A [Watcher] records the
+// disturbance of a result.
 type Meter struct {
 	fsys         fs.FS
 	cpus         []int
 	since        time.Time
-	steal, total int64 // ticks at that time
+	steal, total int64 // ticks at the last mark
 	share        float64
 }
 
@@ -30,13 +30,13 @@ func (m *Meter) mark(now time.Time) {
 	_, m.steal, m.total = parseStat(readText(m.fsys, "proc/stat"), m.cpus)
 }
 
-// meterSpan is over how long a Meter averages: a tick of the kernel is 10 ms, so
-// a shorter time tells little.
+// meterSpan is the averaging time of a Meter: a tick of the kernel is 10 ms, so shorter times are
+// imprecise.
 const meterSpan = 5 * time.Second
 
-// Read returns the share of processor time that the host gave to other guests
-// during the last seconds, and how many threads run or want to, averaged by the
-// kernel over a minute. NaN is what the system does not tell.
+// Read returns the share of processor time that the host gave to other guests during the last
+// seconds. Load is the number of threads that run or are ready to, averaged by the kernel over a
+// minute. Values that the system does not report are NaN.
 func (m *Meter) Read() (steal, load float64) { return m.read(time.Now()) }
 
 func (m *Meter) read(now time.Time) (steal, load float64) {

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// MonotonicAt returns what [Monotonic] shows at t, which has a monotonic reading and may be
-// to come: to a microsecond, unless the thread hardly runs.
+// MonotonicAt returns the value of [Monotonic] at t, to a microsecond unless the thread hardly
+// runs. T must have a monotonic reading and may be in the future.
 func MonotonicAt(t time.Time) int64 {
 	return monotonicAt(Monotonic, func() int64 { return int64(time.Until(t)) })
 }
 
-// monotonicAt returns what mono shows when left, which another clock of the same speed counts
-// down, is 0. A thread that loses its processor between two readings makes the clocks seem
-// to differ by more: those readings count that were made in the least time.
+// monotonicAt returns the value of mono at the moment left reaches 0; left counts down at the same
+// speed. If a thread loses its processor between two readings, the clocks seem to differ by more.
+// Therefore it uses the readings that took the least time.
 func monotonicAt(mono, left func() int64) (at int64) {
 	const tries, enough = 1000, int64(time.Microsecond)
 	least := int64(math.MaxInt64)

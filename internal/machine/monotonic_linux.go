@@ -2,9 +2,8 @@ package machine
 
 import "golang.org/x/sys/unix"
 
-// Monotonic reads a clock that is the same for every process of the machine and is never
-// set: CLOCK_MONOTONIC, in ns. Go's own monotonic times are of it, and mean nothing to
-// another process.
+// Monotonic reads CLOCK_MONOTONIC, in ns. It is the same for every process of the machine and is
+// never set. Go's own monotonic times are meaningless to other processes.
 func Monotonic() int64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {

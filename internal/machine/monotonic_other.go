@@ -4,6 +4,6 @@ package machine
 
 import "time"
 
-// Monotonic reads a clock that is the same for every process of the machine, in ns: the
-// wall clock, which may be set; on Linux it is CLOCK_MONOTONIC, which is not.
+// Monotonic reads the wall clock, in ns: the same for every process of the machine, but it may be
+// set. On Linux it is CLOCK_MONOTONIC, which is never set.
 func Monotonic() int64 { return time.Now().UnixNano() }

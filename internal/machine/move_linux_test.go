@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BenchmarkMove measures what it costs a thread to find itself on another
-// processor: by how much the CPU time of a piece of work there exceeds that of the
-// same work without a move, both the median. moveCost is from it.
+// BenchmarkMove measures the cost of a thread's move to another processor: the median extra CPU
+// time of a piece of work after a move. The value of moveCost comes from it.
 func BenchmarkMove(b *testing.B) {
 	near := ReadTopology().CPUs()
 	if len(near) < 2 {
@@ -54,8 +53,8 @@ func benchmarkMove(b *testing.B, cpus []int, work func()) {
 	b.ReportMetric(stat.Median(took[true])-stat.Median(took[false]), "move-ns")
 }
 
-// pinned keeps the goroutine on its thread until the function that it returns is
-// called, which also lets the thread run where it might before.
+// pinned locks the goroutine to its thread. The returned function unlocks it and restores the
+// thread's affinity.
 func pinned(b *testing.B) (undo func()) {
 	var before unix.CPUSet
 	runtime.LockOSThread()
@@ -70,7 +69,6 @@ func pinned(b *testing.B) (undo func()) {
 	}
 }
 
-// threadTime returns the CPU time of this thread.
 func threadTime(b *testing.B) time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
@@ -79,8 +77,8 @@ func threadTime(b *testing.B) time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// pingPong returns a function that sends a message to another thread and waits
-// for the answer, by system calls alone, as a server's client does.
+// pingPong returns a function that sends a message to another thread and waits for the answer, by
+// system calls only, like a server's client.
 func pingPong(b *testing.B) func() {
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err != nil {

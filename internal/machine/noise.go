@@ -11,16 +11,16 @@ import (
 	"locklab/harness"
 )
 
-// A Watcher notes what disturbs the machine between [Watch] and Stop. It runs
-// nothing in between. Each end takes 0.3 ms on a small machine; half of that
-// grows with the number of processors.
+// A Watcher records the disturbances of the machine between [Watch] and Stop. It runs nothing in
+// between. Each end takes 0.3 ms on a small machine; half of that grows with the number of
+// processors.
 type Watcher struct {
 	cpus   []int
 	were   Conditions
 	before observation
 }
 
-// Watch begins to watch the processors this process may use.
+// Watch starts watching the processors this process may use.
 func Watch() *Watcher {
 	return watch(hostFS(), allowedCPUs())
 }
@@ -29,7 +29,7 @@ func watch(fsys fs.FS, cpus []int) *Watcher {
 	return &Watcher{cpus, readConditions(fsys, cpus), observe(fsys, cpus)}
 }
 
-// Stop returns what disturbed the machine since Watch. See [NoiseWarnings].
+// Stop returns the disturbances since Watch. See [NoiseWarnings].
 func (w *Watcher) Stop() harness.Noise {
 	return w.stop(hostFS(), allowedCPUs())
 }
@@ -42,8 +42,8 @@ func (w *Watcher) stop(fsys fs.FS, cpus []int) harness.Noise {
 	return n
 }
 
-// An observation is the state of the counters at one moment. A counter that
-// could not be read is -1.
+// An observation is the state of the counters at one moment. A counter that could not be read is
+// -1.
 type observation struct {
 	at       time.Time
 	speed    float64       // iterations of Do in one ns
@@ -68,13 +68,12 @@ func observe(fsys fs.FS, cpus []int) observation {
 	return o
 }
 
-// noise returns what happened between two observations.
 func noise(a, b observation) harness.Noise {
 	n := harness.Noise{Window: b.at.Sub(a.at), Steal: -1, Others: -1, Pressure: -1,
 		Throttled: since(a.throttle, b.throttle), Hot: since(a.hot, b.hot), Migrations: since(a.moved, b.moved)}
 	if total := since(a.total, b.total); total > 0 {
 		n.Steal, n.Others = 0, othersShare(a, b, float64(total))
-		// One tick, 10 ms, is too coarse to tell anything about a short window.
+		// One tick, 10 ms, is too coarse for a short window.
 		if steal := since(a.steal, b.steal); steal > 1 {
 			n.Steal = float64(steal) / float64(total)
 		}
@@ -88,8 +87,7 @@ func noise(a, b observation) harness.Noise {
 	return n
 }
 
-// since returns by how much a counter has risen, 0 if it began anew, -1 if one
-// of its readings is not known.
+// since returns the increase of a counter: 0 if it restarted, -1 if a reading is unknown.
 func since(a, b int64) int64 {
 	if a < 0 || b < 0 {
 		return -1
@@ -97,20 +95,20 @@ func since(a, b int64) int64 {
 	return max(0, b-a)
 }
 
-// othersShare returns which share of all ticks other processes used.
+// othersShare returns the share of all ticks used by other processes.
 func othersShare(a, b observation, total float64) float64 {
 	const tick = 10 * time.Millisecond // USER_HZ is 100 wherever Go runs on Linux
 	if a.busy < 0 || b.busy < 0 {
 		return -1
 	}
 	own := float64(b.own-a.own) / float64(tick)
-	// Of both, the start and the end of the window fall inside a tick.
+	// The start and the end of the window each fall inside a tick.
 	others := float64(b.busy-a.busy) - own - 2
 	return max(0, others/total)
 }
 
-// speed returns how fast the processor computes right now: the best of a few
-// tries, so that an interruption does not count.
+// speed returns the current speed of the processor: the best of a few tries, to ignore
+// interruptions.
 func speed() float64 {
 	const iterations, tries = 5_000, 8
 	best := time.Duration(math.MaxInt64)
@@ -125,9 +123,8 @@ func speed() float64 {
 	return iterations / float64(best)
 }
 
-// parseStat returns from /proc/stat the ticks that cpus spent on processes, had
-// stolen by the host, and had in all; -1 each if none of them is listed. See
-// proc_stat(5).
+// parseStat parses /proc/stat. It returns for cpus the ticks spent on processes, stolen by the
+// host, and in all; -1 each if no cpu is listed. See proc_stat(5).
 func parseStat(text string, cpus []int) (busy, steal, total int64) {
 	wanted := make(map[string]bool, len(cpus))
 	for _, cpu := range cpus {
@@ -163,9 +160,8 @@ func parseStat(text string, cpus []int) (busy, steal, total int64) {
 	return busy, steal, total
 }
 
-// parsePressure returns from /proc/pressure/cpu for how many µs some task
-// waited, -1 if it does not say. See
-// https://docs.kernel.org/accounting/psi.html.
+// parsePressure parses /proc/pressure/cpu. It returns the time during which some task waited, in
+// µs, or -1. See https://docs.kernel.org/accounting/psi.html.
 func parsePressure(text string) int64 {
 	for line := range strings.Lines(text) {
 		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "some" {
@@ -179,8 +175,8 @@ func parsePressure(text string) int64 {
 	return -1
 }
 
-// readThrottle returns how often the control groups of this process were
-// stopped, -1 if none has a limit to be stopped by.
+// readThrottle returns how often the control groups of this process were throttled, or -1 if no
+// group has a limit.
 func readThrottle(fsys fs.FS) int64 {
 	sum := int64(-1)
 	for _, dir := range cgroupDirs(fsys) {
@@ -193,8 +189,8 @@ func readThrottle(fsys fs.FS) int64 {
 	return sum
 }
 
-// readHeat returns how often the cores of cpus slowed down because of heat, -1
-// unless they are counted for each. Sibling threads count the same events.
+// readHeat returns how often the cores of cpus slowed down because of heat, or -1 unless every core
+// has a count. Sibling threads count the same events.
 func readHeat(fsys fs.FS, cpus []int) int64 {
 	sum := int64(-1)
 	for _, cpu := range cpus {
@@ -207,9 +203,8 @@ func readHeat(fsys fs.FS, cpus []int) int64 {
 	return sum
 }
 
-// readMigrations returns how often the threads of this process have changed
-// processors, -1 where the kernel does not say: it was built without
-// CONFIG_SCHED_DEBUG. Threads that have ended are not counted.
+// readMigrations returns how often the threads of this process have changed processors, or -1 if
+// the kernel was built without CONFIG_SCHED_DEBUG. Ended threads are not counted.
 func readMigrations(fsys fs.FS) int64 {
 	threads, err := fs.ReadDir(fsys, "proc/self/task")
 	if err != nil {
@@ -227,9 +222,8 @@ func readMigrations(fsys fs.FS) int64 {
 	return sum
 }
 
-// readLoad returns how many threads have run or waited for a processor, on
-// average over about the last minute, nil if the kernel does not say. See
-// proc_loadavg(5).
+// readLoad returns the number of threads that ran or waited for a processor, averaged over about
+// the last minute; nil if the kernel does not report it. See proc_loadavg(5).
 func readLoad(fsys fs.FS) *float64 {
 	first, _, _ := strings.Cut(readText(fsys, "proc/loadavg"), " ")
 	load, err := strconv.ParseFloat(first, 64)
@@ -239,10 +233,10 @@ func readLoad(fsys fs.FS) *float64 {
 	return &load
 }
 
-// readTSC says what the time-stamp counter is by the flags of the processor:
-// "constant" if its rate does not follow the frequency, "nonstop" if it runs on
-// while the processor sleeps, joined by '+'; "variable" if neither, "" where
-// there is none.
+// readTSC returns the properties of the time-stamp counter, joined by '+', from the flags of the
+// processor. "constant" means that its rate does not follow the frequency, and "nonstop" that it
+// runs while the processor sleeps. It returns "variable" if it has neither property and "" if there
+// is no counter.
 func readTSC(info map[string]string) string {
 	flags := strings.Fields(info["flags"])
 	if !slices.Contains(flags, "tsc") {
@@ -260,7 +254,7 @@ func readTSC(info map[string]string) string {
 	return strings.Join(all, "+")
 }
 
-// parseCount returns a count from 0, -1 if text is not one or is absurd.
+// parseCount parses a count; it returns -1 if text is no count or absurd.
 func parseCount(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 || n > math.MaxInt64>>20 {
@@ -269,7 +263,7 @@ func parseCount(text string) int64 {
 	return n
 }
 
-// add returns the sum of two counts, of which -1 is none.
+// add returns the sum of two counts; -1 is an absent count.
 func add(a, b int64) int64 {
 	if a < 0 || b < 0 {
 		return max(a, b)

@@ -12,8 +12,7 @@ import (
 	"locklab/harness"
 )
 
-// quietStart is an observation, and quietEnd one a second later on two idle
-// processors.
+// quietStart is an observation, and quietEnd one a second later on two idle processors.
 var (
 	quietStart = observation{at: time.Unix(100, 0), speed: 1, own: time.Second,
 		busy: 40_000, steal: 10, total: 50_000, pressure: 7000, throttle: 3, hot: 5, moved: 9}
@@ -21,7 +20,7 @@ var (
 		busy: 40_000, steal: 10, total: 50_200, pressure: 7000, throttle: 3, hot: 5, moved: 9}
 )
 
-// unknown is an observation on a system that tells nothing.
+// unknown is an observation on a system that reports nothing.
 func unknown(at time.Time) observation {
 	return observation{at: at, busy: -1, steal: -1, total: -1, pressure: -1, throttle: -1, hot: -1, moved: -1}
 }
@@ -67,10 +66,9 @@ func TestNoiseWarnings(t *testing.T) {
 	}
 }
 
-// TestMoves: moves are judged by what they cost the processors that work, not by
-// their number. The windows are of locks kept by servers, with one worker on two
-// processors: the first three are from a run on an idle machine, where they cost
-// nothing that could be seen.
+// TestMoves: moves are judged by their cost to the busy processors, not by their number. The
+// windows are from distributed locks, with one worker on two processors. The first three are from a
+// run on an idle machine, where moves had no visible cost.
 func TestMoves(t *testing.T) {
 	for _, c := range []struct {
 		moved int64
@@ -94,7 +92,6 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestNoiseChecks sums up several windows.
 func TestNoiseChecks(t *testing.T) {
 	quiet := harness.Noise{Window: time.Second, CPUs: 2, Pressure: 0.01, Speed: 1, Hot: -1}
 	loud := harness.Noise{Window: time.Second, CPUs: 2, Steal: 0.2, Pressure: 0.3, Throttled: 4, Hot: -1, Migrations: 30_000, Speed: 0.5}
@@ -168,8 +165,7 @@ func TestObserveWithoutFiles(t *testing.T) {
 	}
 }
 
-// TestWatchSeesOtherProcesses starts programs that do nothing but use the
-// processors.
+// TestWatchSeesOtherProcesses starts programs that only use the processors.
 func TestWatchSeesOtherProcesses(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skipf("%s does not tell what other processes use", runtime.GOOS)
@@ -201,8 +197,8 @@ func TestWatchSeesOtherProcesses(t *testing.T) {
 	t.Errorf("nothing about other processes in %+v", ws)
 }
 
-// TestWatchSamples: a window has the processors and the limit that were there from its start
-// to its end.
+// TestWatchSamples: a window has the processors and the limit that were there from its start to its
+// end.
 func TestWatchSamples(t *testing.T) {
 	const limit = "sys/fs/cgroup/user.slice/cpu.max"
 	for name, c := range map[string]struct {
@@ -211,7 +207,7 @@ func TestWatchSamples(t *testing.T) {
 		left            int
 		limit           float64
 		kinds           []string
-		processors, cap string // what the checks found
+		processors, cap string // found by the checks
 	}{
 		"nothing changes":  {"max 100000", "max 100000", []int{0, 1, 2, 3}, 4, 0, nil, "4 CPUs", "none"},
 		"a processor goes": {"max 100000", "max 100000", []int{0, 1, 2}, 3, 0, []string{kindCPUs}, "4 CPUs at the start; in 1 of 2 windows not, as 3 CPUs", "none"},

@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processCPU reads the process's clock of CPU time. Its id is made of the process id as
-// clock_getcpuclockid(3) does; to read the clock of another process takes no right.
+// processCPU reads the process's CPU-time clock. It computes the clock id as clock_getcpuclockid(3)
+// does. Reading the clock of another process needs no privilege.
 func processCPU(pid int) (time.Duration, bool) {
-	const scheduled = 2 // CPUCLOCK_SCHED of linux/posix-timers_types.h: what the scheduler accounts, in ns
+	const scheduled = 2 // CPUCLOCK_SCHED of linux/posix-timers_types.h, in ns
 	var t unix.Timespec
 	if pid <= 0 || pid > math.MaxInt32>>3 || unix.ClockGettime(int32(^pid<<3|scheduled), &t) != nil {
 		return 0, false

@@ -2,9 +2,8 @@ package machine
 
 import "math"
 
-// A Rating is what [Calibrate] found out about a clock, in a form that can be
-// handed to another process of the same machine, which then need not spend the
-// time again. It is of no use after the machine has been started anew.
+// A Rating is the result of [Calibrate] in a form for another process of the same machine, which
+// then needs no calibration. It is invalid after a reboot.
 type Rating struct {
 	Hz     float64 `json:"hz"`    // ticks per second
 	Floor  float64 `json:"floor"` // ns
@@ -13,11 +12,10 @@ type Rating struct {
 	Stated bool    `json:"stated,omitempty"`
 }
 
-// Rating returns what is known of c.
+// Rating returns the rating of c.
 func (c Clock) Rating() Rating { return Rating{c.hz, c.floor, c.step, c.err, c.stated} }
 
-// Clock returns the clock that r was taken from, and false if r is not that of
-// a clock, such as the zero value.
+// Clock returns the clock of r, and false if r is no valid rating, such as the zero value.
 func (r Rating) Clock() (Clock, bool) {
 	if !(r.Hz > 0) || math.IsInf(r.Hz, 1) || !(r.Floor >= 0) || !(r.Step >= 0) {
 		return Clock{}, false

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// readEnvironment fills in what the files of Linux under fsys say of a machine,
-// for a process that may use cpus. e.OS and e.Arch are set.
+// readEnvironment fills in the fields that come from the files of Linux under fsys, for a process
+// that may use cpus. e.OS and e.Arch are set.
 func readEnvironment(e *Environment, fsys fs.FS, cpus []int) {
 	e.CPUs = len(cpus)
 	if e.OS != "linux" {
@@ -58,8 +58,8 @@ func parseCPUInfo(text string) map[string]string {
 	return info
 }
 
-// parseArmParts returns implementer and part number of every kind of core in
-// /proc/cpuinfo, as [armParts] has them: a big.LITTLE machine has several.
+// parseArmParts returns the keys of [armParts] for every kind of core in /proc/cpuinfo: a
+// big.LITTLE machine has several.
 func parseArmParts(text string) (parts []string) {
 	implementer := ""
 	for line := range strings.Lines(text) {
@@ -75,8 +75,8 @@ func parseArmParts(text string) (parts []string) {
 	return slices.Compact(parts)
 }
 
-// readModel returns the name of the processor: as /proc/cpuinfo has it, or from
-// the numbers that arm64 gives instead, or that of the board.
+// readModel returns the name of the processor from /proc/cpuinfo, from the part numbers of arm64,
+// or else the name of the board.
 func readModel(fsys fs.FS, info map[string]string, parts []string) string {
 	for _, key := range []string{"model name", "cpu model", "uarch"} {
 		if name := info[key]; name != "" {
@@ -101,8 +101,8 @@ func readModel(fsys fs.FS, info map[string]string, parts []string) string {
 	return strings.TrimRight(readText(fsys, "proc/device-tree/model"), "\x00")
 }
 
-// armParts names processors by the implementer and part number of their
-// MIDR_EL1 register, as in the tables of util-linux (sys-utils/lscpu-arm.c).
+// armParts maps the implementer and part number of MIDR_EL1 to a name, as in the tables of
+// util-linux (sys-utils/lscpu-arm.c).
 var armParts = map[string]string{
 	"0x41 0xd03": "Arm Cortex-A53",
 	"0x41 0xd05": "Arm Cortex-A55",
@@ -122,8 +122,7 @@ var armParts = map[string]string{
 	"0xc0 0xac4": "Ampere-1a",
 }
 
-// parseMemTotal returns the MemTotal of /proc/meminfo in MiB, 0 if there is
-// none.
+// parseMemTotal returns the MemTotal of /proc/meminfo in MiB, or 0.
 func parseMemTotal(text string) int {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
@@ -137,8 +136,8 @@ func parseMemTotal(text string) int {
 	return 0
 }
 
-// readGovernor returns the frequency policies of cpus, joined by '+'; "none" if the
-// kernel sets no frequency of any, "" if that is unknown.
+// readGovernor returns the frequency policies of cpus, joined by '+'; "none" if the kernel controls
+// no frequency, "" if unknown.
 func readGovernor(fsys fs.FS, cpus []int) string {
 	var all []string
 	for _, cpu := range cpus {
@@ -158,21 +157,21 @@ func readGovernor(fsys fs.FS, cpus []int) string {
 	return strings.Join(all, "+")
 }
 
-// hybridKinds are the event sources that Linux registers instead of one, "cpu", for the
-// kinds of cores of a hybrid x86 processor. Each lists its CPUs.
+// hybridKinds are the event sources that Linux registers instead of "cpu" for the kinds of cores of
+// a hybrid x86 processor. Each lists its CPUs.
 var hybridKinds = []string{"cpu_core", "cpu_atom", "cpu_lowpower"}
 
 // speedFiles contain a speed of each processor, the most direct first: see
 // https://docs.kernel.org/scheduler/sched-capacity.html, cpufreq and acpi_cppc.
 var speedFiles = []string{"cpu_capacity", "cpufreq/cpuinfo_max_freq", "acpi_cppc/highest_perf"}
 
-// readCapacities returns the speeds of cpus, the fastest being 1024, joined by '+', or
-// the names of their kinds; "" if they are alike within a tenth, as cores of one kind
-// are. It reports whether the system gives evidence either way for each of cpus.
+// readCapacities returns the relative speeds of cpus joined by '+' (the fastest is 1024), or the
+// names of their kinds. It returns "" if all are within 10 %, as cores of one kind are. It reports
+// whether the system gives evidence either way for each of cpus.
 func readCapacities(fsys fs.FS, cpus []int) (kinds string, known bool) {
 	known = len(cpus) == 1
 	for _, file := range speedFiles {
-		// The preferred cores of AMD have higher ratings and are of the same kind.
+		// AMD's preferred cores have higher ratings but are of the same kind.
 		if file == "acpi_cppc/highest_perf" && strings.Contains(readText(fsys, "proc/cpuinfo"), "AMD") {
 			continue
 		}
@@ -201,8 +200,8 @@ func readCapacities(fsys fs.FS, cpus []int) (kinds string, known bool) {
 	return kinds, known || kinds != "" || listed == len(cpus)
 }
 
-// unlike returns speeds as shares of the greatest, which is 1024, joined by '+'; "" if
-// they are alike within a tenth.
+// unlike returns speeds relative to the greatest, which is 1024, joined by '+'; "" if all are
+// within 10 %.
 func unlike(speeds []int) string {
 	if len(speeds) == 0 {
 		return ""
@@ -219,8 +218,7 @@ func unlike(speeds []int) string {
 	return strings.Join(slices.Compact(texts), "+")
 }
 
-// readTurbo returns "on" or "off" where the kernel has a switch for frequencies
-// above the nominal one.
+// readTurbo returns "on" or "off" if the kernel has a switch for frequencies above the nominal one.
 func readTurbo(fsys fs.FS) string {
 	for _, s := range []struct{ file, on, off string }{
 		{"intel_pstate/no_turbo", "0", "1"},

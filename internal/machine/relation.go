@@ -2,9 +2,8 @@ package machine
 
 import "slices"
 
-// A Relation says how near two processors are: what is the smallest part of the
-// machine that holds both. A nearer one is less. [Unknown] is the greatest, so
-// that r <= SameCache does not take it for near.
+// A Relation is the distance between two processors: the smallest part of the machine that contains
+// both. A nearer relation is less. [Unknown] is the greatest, so that r <= SameCache excludes it.
 type Relation int
 
 // The relations, from near to far.
@@ -16,7 +15,7 @@ const (
 	SamePackage           // the same package; another memory node, or it is unknown
 	OtherNode             // another memory node; the packages are unknown
 	OtherPackage          // a message between them crosses the link between packages
-	Unknown               // the system does not tell, or has no such processor
+	Unknown               // not reported by the system, or no such processor
 )
 
 var relationNames = [...]string{
@@ -30,7 +29,7 @@ var relationNames = [...]string{
 	Unknown:      "unknown",
 }
 
-// String returns such as "same last-level cache", for a label.
+// String returns a label such as "same last-level cache".
 func (r Relation) String() string {
 	if r < 0 || int(r) >= len(relationNames) {
 		r = Unknown
@@ -38,8 +37,8 @@ func (r Relation) String() string {
 	return relationNames[r]
 }
 
-// Relation returns how near p and q are. A cache counts before a package: some
-// arm64 kernels number clusters as packages.
+// Relation returns the distance of p and q. A cache counts before a package: some arm64 kernels
+// number clusters as packages.
 func (p Place) Relation(q Place) Relation {
 	packages := p.Package != untold && q.Package != untold
 	nodes := p.Node != untold && q.Node != untold
@@ -62,8 +61,8 @@ func (p Place) Relation(q Place) Relation {
 	return Unknown
 }
 
-// Relation returns how near the processors numbered a and b are. A processor
-// that is not in t is Unknown to all but itself.
+// Relation returns the distance of the processors numbered a and b. A processor that is not in t is
+// Unknown to all but itself.
 func (t Topology) Relation(a, b int) Relation {
 	if a == b {
 		return SameCPU
@@ -84,9 +83,8 @@ func (t Topology) place(cpu int) (Place, bool) {
 	return t[i], true
 }
 
-// Groups divides the processors into those within r of each other, such as the
-// cohorts of a lock that prefers to stay within SameCache. Groups and their
-// members are in the order of t.
+// Groups divides the processors into groups within r of each other, such as the cohorts of a lock
+// that prefers to stay within SameCache. Groups and their members are in the order of t.
 func (t Topology) Groups(r Relation) [][]int {
 	var groups [][]int
 	var first []Place

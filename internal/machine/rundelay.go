@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// RunDelays returns for how long each thread of a process has been ready to run and was
-// not run by a processor, by its number (the second field of schedstat:
-// Documentation/scheduler/sched-stats.rst of Linux). It is empty where there is no saying.
+// RunDelays returns for each thread of a process, by its number, how long it was ready to run but
+// did not run. It is the second field of schedstat: Documentation/scheduler/sched-stats.rst of
+// Linux. It is empty if the system does not report it.
 func RunDelays(pid int) map[string]time.Duration {
 	delays := make(map[string]time.Duration)
 	dir := fmt.Sprintf("/proc/%d/task", pid)

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// A Served counts for how long a process could have got on, by which one that hangs is
-// told from one that is short of processors: while a thread of it wants a processor the
-// processor time that it gets counts, at most the time that passes; while none does,
-// the time that passes. A time limit must count this and not seconds.
+// A Served counts the time during which a process could have made progress. While one of its
+// threads wants a processor, it counts the CPU time of the process, at most the elapsed time. While
+// no thread does, it counts the elapsed time. A time limit on this count distinguishes a hung
+// process from one that lacks processors.
 type Served struct {
 	pid   int
 	wants func() bool // a processor
@@ -20,8 +20,8 @@ type Served struct {
 	sum time.Duration
 }
 
-// NewServed begins to count for the process with that number. On systems other than
-// Linux all time counts of a process other than this one.
+// NewServed starts counting for process pid. On systems other than Linux it counts all elapsed time
+// of other processes.
 func NewServed(pid int) *Served {
 	s := &Served{pid: pid, at: time.Now()}
 	s.used = func() (time.Duration, bool) { return ProcessCPU(pid) }
@@ -34,8 +34,8 @@ func NewServed(pid int) *Served {
 	return s
 }
 
-// Count returns the sum so far. A reading adds at most step, however late it comes: a
-// process that is stopped, as by the host, does not hang. It is to be read more often.
+// Count returns the sum. A reading adds at most step, however late it comes, because a process
+// stopped by the host does not hang. Call it more often than every step.
 func (s *Served) Count(step time.Duration) time.Duration {
 	now := time.Now()
 	passed := min(now.Sub(s.at), step)

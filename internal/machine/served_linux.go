@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadsWant reports whether a thread of a process, but for the calling one, runs, is
-// ready to, or waits for a disk. See proc_pid_stat(5).
+// threadsWant reports whether a thread of the process, except the calling one, runs, is ready to
+// run, or waits for a disk. See proc_pid_stat(5).
 func threadsWant(fsys fs.FS, pid int) bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

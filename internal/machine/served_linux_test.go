@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestServed: time counts that a process could have used.
+// TestServed: only time that a process could have used counts.
 func TestServed(t *testing.T) {
 	const step = time.Second
 	cpu, wants := time.Duration(0), false
@@ -28,7 +28,7 @@ func TestServed(t *testing.T) {
 		before := s.sum
 		s.at, wants = time.Now().Add(-c.passed), c.wants
 		cpu += c.used
-		// The test itself may be kept from running, which counts as passed.
+		// If the test itself does not run, that time counts as passed.
 		if got := s.Count(step) - before; got < c.want || c.want < c.passed && got > max(c.want, step) || c.wants && got > max(c.want, c.used) {
 			t.Errorf("%s: %v counts, want %v", c.name, got, c.want)
 		}

@@ -14,40 +14,39 @@ import (
 	"locklab/atomics"
 )
 
-// A Skew is by how much the counters of different processors disagree, in ns.
-// It bounds the error of a span that begins on one processor and ends on
-// another, such as a hand-over. Get it from [MeasureSkew].
+// A Skew is the disagreement between the counters of different processors, in ns. It bounds the
+// error of a span that begins on one processor and ends on another, such as a handover. Get it from
+// [MeasureSkew].
 //
-// A message cannot arrive before it was sent. So the least time seen from the
-// first processor to another, and the least time back, bound the offset of the
-// other: it lies within half the shortest round trip of half their difference.
-// Nothing is assumed of how the round trip divides into its two ways. Source:
-// the clock filter of D. Mills, "Internet Time Synchronization: the Network
+// A message cannot arrive before it was sent. So the least times from the first processor to
+// another and back bound the other's offset. The offset is half their difference, within half the
+// shortest round trip. This assumes nothing about how the round trip divides into its two
+// directions. Source: the clock filter of D. Mills, "Internet Time Synchronization: the Network
 // Time Protocol", IEEE Transactions on Communications 39(10), 1991.
 type Skew struct {
-	Offset   float64 `json:"offset_ns,omitempty"` // of the processor that disagrees most with the first of CPUOrder, without its sign
-	Error    float64 `json:"error_ns,omitempty"`  // the true offset of that processor is within this of Offset
+	Offset   float64 `json:"offset_ns,omitempty"` // greatest absolute offset from the first processor of CPUOrder
+	Error    float64 `json:"error_ns,omitempty"`  // the true value of Offset is within this
 	Bound    float64 `json:"bound_ns,omitempty"`  // all processors compared agree with the first within this
-	CPUs     int     `json:"cpus"`                // processors compared, the first among them; 0 if none were
+	CPUs     int     `json:"cpus"`                // processors compared, including the first; 0 if no comparison was possible
 	Backward int     `json:"backward,omitempty"`  // messages that arrived before they were sent, by the counters
 	Reason   string  `json:"reason,omitempty"`    // why nothing was measured
 }
 
 const (
 	skewRounds = 1000 // round trips with each processor, some 0.3 ms
-	skewEnough = 50   // of them are enough where the time runs out
+	skewEnough = 50   // round trips are enough if the time runs out
 
 	skewBudget   = 20 * time.Millisecond // for all processors together
 	skewPatience = 4 * time.Millisecond  // for one, more than a time slice
 )
 
-// MeasureSkew compares the counters of the processors this process may use with
-// that of the first in [CPUOrder], each for about half a millisecond. After 20 ms
-// it stops: on a large machine it compares a sample from all over the order. It
-// runs two threads, which end with it, and changes no setting of the process.
+// MeasureSkew compares the counters of the processors this process may use with the first in
+// [CPUOrder], each for about half a millisecond. It stops after 20 ms: on a large machine it
+// compares a sample spread over the order. It runs two threads, which end with it, and changes no
+// setting of the process.
 func MeasureSkew(c Clock) Skew { return measureSkew(c, CPUOrder(), 0) }
 
-// measureSkew adds shift ticks to the counters of all processors but the first.
+// measureSkew adds shift ticks to the counters of all processors except the first.
 func measureSkew(c Clock, cpus []int, shift uint64) Skew {
 	switch {
 	case len(cpus) < 2:
@@ -64,18 +63,16 @@ func measureSkew(c Clock, cpus []int, shift uint64) Skew {
 	return skew
 }
 
-// A session is two threads that compare one pair of processors after another:
-// the leader stays on the first processor, the follower goes from one to the
-// next.
+// A session is two threads that compare pairs of processors: the leader stays on the first
+// processor, the follower moves from one to the next.
 type session struct {
 	start   time.Time
 	shift   uint64
 	jobs    chan *rally // to the follower
-	ready   chan error  // from it: it is on its processor
+	ready   chan error  // from the follower, on its processor
 	results chan transit
 }
 
-// follow is the follower's thread.
 func (s *session) follow() {
 	runtime.LockOSThread() // for good: the thread ends with the goroutine
 	for r := range s.jobs {
@@ -87,7 +84,6 @@ func (s *session) follow() {
 	}
 }
 
-// lead is the leader's thread.
 func (s *session) lead(c Clock, cpus []int) (skew Skew) {
 	runtime.LockOSThread()
 	defer close(s.jobs)
@@ -116,7 +112,7 @@ func (s *session) lead(c Clock, cpus []int) (skew Skew) {
 	return skew
 }
 
-// unpinned says why nothing was measured after PinThread failed.
+// unpinned explains why nothing was measured after PinThread failed.
 func unpinned(err error) string {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return "threads cannot be bound to processors on " + runtime.GOOS
@@ -124,7 +120,7 @@ func unpinned(err error) string {
 	return strings.TrimPrefix(err.Error(), "machine: ")
 }
 
-// add counts in one more processor.
+// add includes one more processor.
 func (s *Skew) add(c Clock, there, back transit) {
 	offset, err := there.offset(back)
 	// A reading is early by up to a step of the clock.
@@ -137,8 +133,8 @@ func (s *Skew) add(c Clock, there, back transit) {
 	s.Backward += there.backward + back.backward
 }
 
-// scattered yields all of cpus, so that the first few come from everywhere: in
-// the order of van der Corput's sequence.
+// scattered yields all of cpus in the order of van der Corput's sequence, so that the first few are
+// spread over the machine.
 func scattered(cpus []int) func(yield func(int) bool) {
 	return func(yield func(int) bool) {
 		width := bits.Len(uint(len(cpus) - 1))
@@ -151,8 +147,7 @@ func scattered(cpus []int) func(yield func(int) bool) {
 	}
 }
 
-// A rally is the two words by which two threads send each other the time, each
-// in a cache line of its own.
+// A rally is the two words by which two threads exchange the time, each in its own cache line.
 type rally struct {
 	cpu   int // the follower's
 	_     atomics.CacheLinePad
@@ -162,11 +157,11 @@ type rally struct {
 	_     atomics.CacheLinePad
 }
 
-// A transit is what the messages of one direction took, in ticks.
+// A transit summarizes the messages of one direction, in ticks.
 type transit struct {
 	least    int64
 	received int
-	backward int // took less than nothing
+	backward int // messages with negative travel time
 }
 
 func (t *transit) add(ticks int64) {
@@ -179,18 +174,17 @@ func (t *transit) add(ticks int64) {
 	}
 }
 
-// offset returns how far the counter at the far end of there is ahead, and by
-// how much that may be wrong, both in ticks.
+// offset returns how far the counter at the far end of there is ahead, and the possible error, both
+// in ticks.
 func (t transit) offset(back transit) (offset, err float64) {
 	there, home := float64(t.least), float64(back.least)
 	return (there - home) / 2, (there + home) / 2
 }
 
-// volley sends the time through out and takes it from in, alternately. A message
-// is the time doubled, and in the lowest bit the parity of the round, by which
-// the other side knows that it is new: two readings of a coarse clock may be
-// equal. A reading serves twice, as the end of one way and the start of the
-// next.
+// volley sends the time through out and receives it from in, alternately. A message is the time
+// doubled, plus the parity of the round in the lowest bit. The parity marks a message as new: two
+// readings of a coarse clock may be equal. A reading serves twice, as the end of one direction and
+// the start of the next.
 func volley(in, out *atomic.Uint64, serves bool, shift uint64) (t transit) {
 	start := time.Now()
 	now := stamp() + shift
@@ -212,9 +206,9 @@ func volley(in, out *atomic.Uint64, serves bool, shift uint64) (t transit) {
 	return t
 }
 
-// await waits for a message of the given parity, but not for long: the other
-// thread may have lost its processor. The loop is Go, which a garbage collection
-// can interrupt; a pause instruction would only add to the round trip.
+// await waits a limited time for a message of the given parity: the other thread may have lost its
+// processor. The loop is Go, which a garbage collection can interrupt; a pause instruction would
+// only add to the round trip.
 func await(in *atomic.Uint64, parity uint64, start time.Time) (message uint64, ok bool) {
 	for i := 1; ; i++ {
 		if m := in.Load(); m&1 == parity {

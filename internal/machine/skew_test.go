@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// skewOf returns what measureSkew says, and skips where the processors cannot be
-// compared, as on a machine that has no time for two threads at once.
+// skewOf returns the result of measureSkew. It skips the test if the processors cannot be compared,
+// as on a machine that cannot run two threads at once.
 func skewOf(t *testing.T, c Clock, shift uint64) (s Skew) {
 	t.Helper()
 	for range 10 {
@@ -33,8 +33,8 @@ func TestMeasureSkew(t *testing.T) {
 	}
 }
 
-// TestMeasureSkewFindsOffset sets the counters of all processors but the first
-// ahead or back, by much more than a message takes.
+// TestMeasureSkewFindsOffset shifts the counters of all processors except the first by much more
+// than a message takes.
 func TestMeasureSkewFindsOffset(t *testing.T) {
 	c := Calibrate()
 	for _, ns := range []float64{500_000, -500_000} {
@@ -98,8 +98,8 @@ func TestTransitOffset(t *testing.T) {
 	}
 }
 
-// TestVolleyWithoutPartner checks that a thread does not wait for ever for one
-// that does not come, nor takes an old message for a new one.
+// TestVolleyWithoutPartner checks that a thread neither waits forever for an absent partner nor
+// takes an old message for a new one.
 func TestVolleyWithoutPartner(t *testing.T) {
 	for _, serves := range []bool{true, false} {
 		var in, out atomic.Uint64
@@ -129,6 +129,6 @@ func TestScattered(t *testing.T) {
 		t.Errorf("order %v, want %v", got, want)
 	}
 	for range scattered(cpus) {
-		break // must not go on
+		break // must not continue
 	}
 }

@@ -4,6 +4,6 @@ package machine
 
 import "locklab/atomics"
 
-// stamp reads the clock of [atomics.Ticks], which waits for the loads ahead of
-// it where it is a counter other than that of amd64.
+// stamp reads the clock of [atomics.Ticks]; counters other than the amd64 TSC wait for earlier
+// loads.
 func stamp() uint64 { return atomics.Ticks() }

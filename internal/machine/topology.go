@@ -10,24 +10,21 @@ import (
 	"strings"
 )
 
-// CPUOrder returns the processors this process may use, in the order in which
-// to give them to pinned workers: first one thread of every core, the cores of
-// one package and one last-level cache together, then the sibling threads in
-// the same order. So few workers share caches but no core. It is never empty;
-// where the system does not tell, it is 0 to runtime.NumCPU()-1.
+// CPUOrder returns the processors this process may use, in the order for pinned workers. The first
+// thread of every core comes first, grouped by package and last-level cache. The sibling threads
+// follow in the same order. So few workers share caches but no core. It is never empty; if the
+// system does not report the topology, it is 0 to runtime.NumCPU()-1.
 func CPUOrder() []int { return ReadTopology().CPUs() }
 
-// PinThread binds the calling thread to one processor, numbered as in
-// [CPUOrder]. The caller has called runtime.LockOSThread and never unlocks: the
-// thread stays bound, so it must end with its goroutine. The error wraps
-// errors.ErrUnsupported on systems other than Linux.
+// PinThread binds the calling thread to one processor, numbered as in [CPUOrder]. The caller must
+// have called runtime.LockOSThread and must never unlock: the thread stays bound, so it must end
+// with its goroutine. The error wraps errors.ErrUnsupported on systems other than Linux.
 func PinThread(cpu int) error { return pinThread(cpu) }
 
-// hostFS is where /proc and /sys are read from. Tests read trees of their own.
+// hostFS is the root of /proc and /sys. Tests use other trees.
 func hostFS() fs.FS { return os.DirFS("/") }
 
-// allowedCPUs returns the numbers of the processors this process may use, in
-// rising order.
+// allowedCPUs returns the processors this process may use, in rising order.
 func allowedCPUs() []int {
 	if cpus := affinity(); len(cpus) > 0 {
 		return cpus
@@ -39,29 +36,26 @@ func allowedCPUs() []int {
 	return cpus
 }
 
-// untold stands for what the system does not tell of a [Place].
+// untold marks facts that the system does not report about a [Place].
 const untold = -1
 
-// A Place is where a processor sits. Two processors with the same number for a
-// part of the machine share it, unless the number is -1: then the system does
-// not tell. A core and a cache are named by the lowest number of the processors
-// that share them.
+// A Place is the position of a processor. Two processors share a part of the machine if they have
+// the same number for it. The number -1 is unknown. A core and a cache have the lowest number of
+// the processors that share them.
 type Place struct {
 	CPU     int `json:"cpu"`
-	Thread  int `json:"thread"`     // which of the usable threads of its core, 0 is the first
-	Core    int `json:"core"`       // never -1: what is unknown is a core of its own
+	Thread  int `json:"thread"`     // index among the usable threads of its core, from 0
+	Core    int `json:"core"`       // never -1: an unknown core counts as separate
 	Cache   int `json:"last_cache"` // last-level cache
 	Node    int `json:"node"`       // memory node
 	Package int `json:"package"`    // socket
 }
 
-// A Topology is where processors sit, in the order of [CPUOrder]. Get it from
-// [ReadTopology].
+// A Topology is the places of processors, in the order of [CPUOrder]. Get it from [ReadTopology].
 type Topology []Place
 
-// ReadTopology returns where the processors sit that this process may use. It
-// is never empty. On systems other than Linux only the numbers of the
-// processors are known.
+// ReadTopology returns the places of the processors this process may use. It is never empty. On
+// systems other than Linux only the numbers of the processors are known.
 func ReadTopology() Topology { return readTopology(hostFS(), allowedCPUs()) }
 
 // CPUs returns the numbers of the processors.
@@ -73,7 +67,7 @@ func (t Topology) CPUs() []int {
 	return cpus
 }
 
-// parts is count, but 0 if key is unknown of any processor.
+// parts is count, but 0 if key is unknown for any processor.
 func (t Topology) parts(key func(Place) int) int {
 	if slices.ContainsFunc(t, func(p Place) bool { return key(p) == untold }) {
 		return 0
@@ -81,7 +75,6 @@ func (t Topology) parts(key func(Place) int) int {
 	return t.count(key)
 }
 
-// count returns how many different values key has.
 func (t Topology) count(key func(Place) int) int {
 	seen := make(map[int]bool)
 	for _, p := range t {
@@ -90,8 +83,8 @@ func (t Topology) count(key func(Place) int) int {
 	return len(seen)
 }
 
-// readTopology reads where cpus sit. What cannot be read is as if every
-// processor were a core of its own, with all else unknown.
+// readTopology reads the places of cpus. If they cannot be read, every processor is its own core,
+// with all else unknown.
 func readTopology(fsys fs.FS, cpus []int) Topology {
 	nodes := readNodes(fsys)
 	t := make(Topology, 0, len(cpus))
@@ -109,7 +102,7 @@ func readTopology(fsys fs.FS, cpus []int) Topology {
 		if node, ok := nodes[cpu]; ok {
 			p.Node = node
 		}
-		// Some arm64 machines say -1.
+		// Some arm64 machines report -1.
 		p.Package = max(untold, readInt(fsys, "sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu))
 		t = append(t, p)
 	}
@@ -125,10 +118,9 @@ func readTopology(fsys fs.FS, cpus []int) Topology {
 	return t
 }
 
-// readSiblings returns the threads of cpu's core, cpu included, in rising order; nil if
-// they are unknown.
+// readSiblings returns the threads of cpu's core, including cpu, in rising order; nil if unknown.
 func readSiblings(fsys fs.FS, cpu int) []int {
-	// core_cpus_list is the name since Linux 5.3 of what was thread_siblings_list.
+	// Linux 5.3 renamed thread_siblings_list to core_cpus_list.
 	for _, name := range []string{"core_cpus_list", "thread_siblings_list"} {
 		s := parseCPUList(readText(fsys, "sys/devices/system/cpu/cpu%d/topology/%s", cpu, name))
 		if slices.Contains(s, cpu) {
@@ -138,7 +130,6 @@ func readSiblings(fsys fs.FS, cpu int) []int {
 	return nil
 }
 
-// readNodes returns the memory node of each processor.
 func readNodes(fsys fs.FS) map[int]int {
 	nodes := make(map[int]int)
 	dirs, err := fs.Glob(fsys, "sys/devices/system/node/node[0-9]*")

@@ -8,8 +8,8 @@ import (
 	"testing/fstest"
 )
 
-// TestCPUOrderRules checks on every fixture, and on every choice of two or more
-// of its processors, what the order promises.
+// TestCPUOrderRules checks the documented order on every fixture, for every choice of two or more
+// of its processors.
 func TestCPUOrderRules(t *testing.T) {
 	for _, f := range fixtures(t) {
 		for choice := 1; choice < 1<<len(f.cpus); choice++ {

@@ -2,8 +2,7 @@ package machine
 
 import "time"
 
-// Usage is what a process or a thread has cost so far. On systems other than
-// Unix it is zero.
+// Usage is the accumulated cost of a process or a thread. On systems other than Unix it is zero.
 type Usage struct {
 	User, System time.Duration // CPU time, summed over all threads
 
@@ -14,21 +13,19 @@ type Usage struct {
 	MajorFaults int64 // page faults that did
 }
 
-// ProcessUsage returns what this process has used, its children not included
-// (getrusage with RUSAGE_SELF). The kernel counts CPU time exactly on most
-// systems, but some advance it only with the timer tick, every 1 to 10 ms.
+// ProcessUsage returns the usage of this process without its children (getrusage with RUSAGE_SELF).
+// The kernel counts CPU time exactly on most systems, but some advance it only with the timer tick,
+// every 1 to 10 ms.
 func ProcessUsage() Usage { return processUsage() }
 
-// ThreadUsage returns what the calling thread has used (getrusage with
-// RUSAGE_THREAD), in about 0.4 µs; false on systems other than Linux and
-// FreeBSD. The caller has called runtime.LockOSThread, or the figures are those
-// of whichever thread happens to run it.
+// ThreadUsage returns the usage of the calling thread (getrusage with RUSAGE_THREAD), in about 0.4
+// µs; false on systems other than Linux and FreeBSD. The caller must have called
+// runtime.LockOSThread; otherwise the figures belong to an arbitrary thread.
 func ThreadUsage() (u Usage, ok bool) { return threadUsage() }
 
-// ProcessCPU returns the CPU time that a process of this machine has used since it
-// began, all its threads together, also those that have ended; false if there is no
-// such process, and on systems other than Linux. Of a thread that runs at the moment it
-// may lack what it has used since the last timer tick.
+// ProcessCPU returns the CPU time of a process of this machine, summed over its running and ended
+// threads. It returns false if there is no such process, and on systems other than Linux. For a
+// running thread it may lack the time since the last timer tick.
 func ProcessCPU(pid int) (time.Duration, bool) { return processCPU(pid) }
 
 // Sub returns u - v.

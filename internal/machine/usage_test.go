@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// work computes for a while.
 func work(d time.Duration) {
 	for start := time.Now(); time.Since(start) < d; {
 		Do(1000)
@@ -33,8 +32,7 @@ func TestUsageSub(t *testing.T) {
 	}
 }
 
-// TestThreadUsage checks that a thread is charged for its own work, and not for
-// that of another.
+// TestThreadUsage checks that a thread is charged only for its own work.
 func TestThreadUsage(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -72,8 +70,8 @@ func TestThreadUsage(t *testing.T) {
 	}
 }
 
-// TestThreadUsageCountsFaults touches memory for the first time, which costs a
-// minor fault a page, or one for all if the kernel has huge pages.
+// TestThreadUsageCountsFaults touches memory for the first time: one minor fault per page, or one
+// for all if the kernel has huge pages.
 func TestThreadUsageCountsFaults(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -92,7 +90,7 @@ func TestThreadUsageCountsFaults(t *testing.T) {
 	}
 }
 
-// TestProcessCPU: the clock of a process is that of the process that was named.
+// TestProcessCPU: the CPU time belongs to the named process.
 func TestProcessCPU(t *testing.T) {
 	begin, ok := ProcessCPU(os.Getpid())
 	if !ok {

@@ -9,23 +9,21 @@ import (
 	"runtime/debug"
 )
 
-// commit is set by the linker in builds without version control, such as
-// release archives:
+// commit is set by the linker in builds without version control, such as release archives:
 //
 //	go build -ldflags "-X locklab/internal/machine.commit=abc123"
 var commit string
 
-// BuildCommit returns the revision this program was built from, with "+dirty"
-// if the source had been changed, as the go command recorded it; else the one
-// given to the linker; else "". Test binaries have neither by default.
+// BuildCommit returns the revision of this program as recorded by the go command, with "+dirty" if
+// the source was changed. Otherwise it returns the commit set by the linker, or "". Test binaries
+// have neither by default.
 func BuildCommit() string {
 	info, _ := debug.ReadBuildInfo()
 	return buildCommit(info, commit)
 }
 
-// Modules returns the version of every module this program was built with, by
-// path. The version is that of the replacement if the module was replaced. Test
-// binaries do not know any.
+// Modules returns the version of every module in this program, by path. For a replaced module this
+// is the version of the replacement. Test binaries have no versions.
 func Modules() map[string]string {
 	info, _ := debug.ReadBuildInfo()
 	return modules(info)
@@ -67,8 +65,8 @@ func modules(info *debug.BuildInfo) map[string]string {
 	return versions
 }
 
-// BinaryHash returns the SHA-256 of the program that runs, in hexadecimal, "" if
-// it cannot be read. It takes some 0.1 s.
+// BinaryHash returns the SHA-256 of the running program, in hexadecimal, or "" if it cannot be
+// read. It takes some 0.1 s.
 func BinaryHash() string {
 	name, err := Executable()
 	if err != nil {
@@ -86,9 +84,8 @@ func BinaryHash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Executable returns a name under which the program that runs can be started
-// again. On Linux that is the same program even if its file was replaced or
-// removed meanwhile, as when it is built anew during a long run.
+// Executable returns a name that starts the running program again. On Linux this is the same
+// program even if its file was replaced or removed, as by a build during a long run.
 func Executable() (string, error) {
 	const self = "/proc/self/exe"
 	if runtime.GOOS == "linux" {

@@ -8,31 +8,30 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// maxLoad is the threads for each processor that may have run before the start.
+// maxLoad is the tolerated number of threads per processor that ran before the start.
 const maxLoad = 0.25
 
-// maxFloor is the time, in ns, above which a reading of the clock is no reading
-// of a counter: the hypervisor or the kernel is asked.
+// maxFloor is the time, in ns, above which a reading of the clock must involve the hypervisor or
+// the kernel.
 const maxFloor = 100
 
-// maxStep is the clock step, in ns, above which single short spans are not
-// known.
+// maxStep is the clock step, in ns, above which single short spans are imprecise.
 const maxStep = 5
 
-// maxRateError is the spread, in ppm, above which the rate of the clock is not
-// known as well as it should be: a quartz crystal is good to about 100 ppm.
+// maxRateError is the tolerated spread of the clock rate, in ppm: a quartz crystal is good to about
+// 100 ppm.
 const maxRateError = 100
 
-// Both in ns: a disagreement between the clocks of processors that is proven,
-// and one that cannot be ruled out. Below the first it disappears in what the
-// clock can tell at all; see metric.Floor.
+// Both in ns: a proven disagreement between the clocks of processors, and one that cannot be ruled
+// out. A disagreement below the first is smaller than the resolution of the clock; see
+// metric.Floor.
 const (
 	maxSkew      = 100
 	maxSkewBound = 1000
 )
 
-// Warnings returns what about the machine makes figures measured on it worth
-// less, each with what to do about it. No two are the same.
+// Warnings returns the properties of the machine that make its figures unreliable, each with a
+// remedy. No two are the same.
 func (e Environment) Warnings() []harness.Warning {
 	var ws []harness.Warning
 	warn := func(when bool, kind, text, remedy string) {
@@ -70,7 +69,7 @@ func (e Environment) Warnings() []harness.Warning {
 	return ws
 }
 
-// clockWarnings are the warnings about what times the samples.
+// clockWarnings returns the warnings about the clock of the samples.
 func (e Environment) clockWarnings() []harness.Warning {
 	var ws []harness.Warning
 	if e.Clock == "monotonic" {
@@ -132,8 +131,8 @@ func (e Environment) clockWarnings() []harness.Warning {
 	return ws
 }
 
-// distrustsTSC reports whether Linux chose one of the clocks that it falls back
-// to when its watchdog finds the TSC out of step.
+// distrustsTSC reports whether Linux chose a clock that it falls back to when its watchdog finds
+// the TSC out of step.
 func (e Environment) distrustsTSC() bool {
 	for _, fallback := range []string{"hpet", "acpi_pm", "jiffies", "pit"} {
 		if strings.HasSuffix(e.Clocksource, fallback) { // also "refined-jiffies"

@@ -9,18 +9,16 @@ import (
 	"locklab/harness/stat"
 )
 
-// Work is CPU work of known length: how long one iteration of [Do] takes on
-// this machine, as fast as it was at the calibration: a lower clock rate, or a
-// sibling thread that gets busy, makes the same iterations last longer. Get it
-// from [CalibrateWork]; the zero value knows nothing and asks for 0 iterations.
-// It is immutable and may be shared.
+// Work is CPU work of known length: it converts times to iterations of [Do], at the processor speed
+// of the calibration. A lower clock rate or a busy sibling thread makes the same iterations last
+// longer. Get it from [CalibrateWork]; the zero value always returns 0 iterations. It is immutable
+// and may be shared.
 type Work struct {
 	perNs float64 // iterations in one nanosecond
 }
 
-// CalibrateWork measures Do with c, in about 10 ms: 5 ms to bring the processor
-// to speed, then the median of many short spans, so that preemption does not
-// count.
+// CalibrateWork measures Do with c, in about 10 ms: 5 ms to bring the processor to speed, then the
+// median of many short spans, to ignore preemption.
 func CalibrateWork(c Clock) Work {
 	const iterations, samples = 20_000, 201
 	for start := time.Now(); time.Since(start) < 5*time.Millisecond; {
@@ -44,9 +42,8 @@ func CalibrateWork(c Clock) Work {
 	return Work{perNs: iterations / median}
 }
 
-// Iterations returns how many iterations of Do take d: 0 for d <= 0, else at
-// least 1. It does not fall as d grows. The call of Do, about 2 ns, is not
-// counted.
+// Iterations returns how many iterations of Do take d: 0 for d <= 0, else at least 1. It does not
+// fall as d grows. It ignores the call of Do, about 2 ns.
 func (w Work) Iterations(d time.Duration) int {
 	if d <= 0 || w.perNs <= 0 {
 		return 0
@@ -54,22 +51,22 @@ func (w Work) Iterations(d time.Duration) int {
 	return max(1, toInt(float64(d)*w.perNs))
 }
 
-// toInt returns the integer nearest to x >= 0, or a very large one where int is
-// too small for it: 32 bits hold a second of work.
+// toInt returns the integer nearest to x >= 0, or a very large one if x exceeds int: 32 bits hold a
+// second of work.
 func toInt(x float64) int {
 	return int(min(x+0.5, math.MaxInt/2))
 }
 
-// Do keeps the processor busy for the given number of iterations, of about 1 ns
-// each; 0 and less do nothing. It touches no memory and may be preempted.
+// Do keeps the processor busy for n iterations of about 1 ns each; it returns at once for n <= 0.
+// It touches no memory and may be preempted.
 //
-// An iteration is one multiplication that needs the result of the one before.
-// Its time is the latency of the multiplier, which hardly depends on how the
-// loop is aligned or on a sibling thread, as the time of an empty loop does.
+// An iteration is one multiplication that depends on the previous result. Its time is the latency
+// of the multiplier. Unlike the time of an empty loop, it hardly depends on the loop's alignment or
+// on a sibling thread.
 //
-// A processor that executes out of order may begin what follows before the work
-// is done, some tens of nanoseconds ahead. It cannot free a lock early: a store
-// is seen by others only after all instructions before it are complete.
+// An out-of-order processor may begin the code after Do some tens of nanoseconds before the work is
+// done. It cannot free a lock early: others see a store only after all earlier instructions are
+// complete.
 //
 //go:noinline
 func Do(iterations int) {
@@ -84,12 +81,12 @@ func Do(iterations int) {
 	}
 }
 
-// Random is a source of random numbers for one goroutine: no lock, no
-// allocation, and alone in its cache lines so that the sources of two workers
-// do not disturb each other. Get it from [NewRandom]; do not copy it.
+// Random is a source of random numbers for one goroutine. It has no lock, allocates nothing, and
+// fills its own cache lines, so that the sources of two workers do not disturb each other. Get it
+// from [NewRandom]; do not copy it.
 //
-// The numbers are those of SplitMix64 (Steele, Lea and Flood, "Fast Splittable
-// Pseudorandom Number Generators", OOPSLA 2014).
+// The generator is SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
+// Generators", OOPSLA 2014).
 type Random struct {
 	_     atomics.CacheLinePad
 	state uint64
@@ -113,13 +110,12 @@ func (r *Random) Uint64() uint64 {
 	return z ^ z>>31
 }
 
-// Exp returns a positive number from the exponential distribution with the
-// given mean. The ziggurat of math/rand/v2 takes 5 ns, a logarithm 11 ns, and a
-// worker spends it while it holds the lock.
+// Exp returns a positive number from the exponential distribution with the given mean. The ziggurat
+// of math/rand/v2 takes 5 ns, a logarithm 11 ns, and a worker spends it while it holds the lock.
 func (r *Random) Exp(mean float64) float64 { return mean * r.shape.ExpFloat64() }
 
-// ExpIterations returns a number of iterations for [Do] whose mean is mean,
-// from the exponential distribution, rounded to the nearest integer.
+// ExpIterations returns an exponentially distributed number of iterations for [Do] with the given
+// mean, rounded to the nearest integer.
 func ExpIterations(r *Random, mean int) int {
 	return toInt(r.Exp(float64(mean)))
 }

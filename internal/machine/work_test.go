@@ -59,9 +59,9 @@ func TestIterations(t *testing.T) {
 	}
 }
 
-// TestWorkLastsAsLongAsAsked: it does as long as the processor is as fast as it
-// was when the work was calibrated, so each try calibrates right before it
-// measures: a sibling thread that gets busy may slow both down by a quarter.
+// TestWorkLastsAsLongAsAsked: work lasts as long as requested at the processor speed of its
+// calibration. A busy sibling thread may slow both down by a quarter, so each try calibrates right
+// before it measures.
 func TestWorkLastsAsLongAsAsked(t *testing.T) {
 	c := Calibrate()
 	for _, d := range []time.Duration{10 * time.Microsecond, 200 * time.Microsecond} {
@@ -72,8 +72,8 @@ func TestWorkLastsAsLongAsAsked(t *testing.T) {
 	}
 }
 
-// TestRandomIsSplitMix64 compares with the numbers of the authors' reference
-// code, https://prng.di.unimi.it/splitmix64.c.
+// TestRandomIsSplitMix64 compares with the authors' reference code,
+// https://prng.di.unimi.it/splitmix64.c.
 func TestRandomIsSplitMix64(t *testing.T) {
 	r := NewRandom(1234567)
 	for i, want := range []uint64{6457827717110365317, 3203168211198807973, 9817491932198370423,
@@ -132,8 +132,8 @@ func TestExpIterations(t *testing.T) {
 	}
 }
 
-// TestNeighbouringSeeds checks that the sources of two workers, whose seeds
-// differ by 1, have nothing in common: half of their bits differ.
+// TestNeighbouringSeeds checks that the sources of two workers, whose seeds differ by 1, are
+// unrelated: half of their bits differ.
 func TestNeighbouringSeeds(t *testing.T) {
 	a, b := NewRandom(100), NewRandom(101)
 	const n = 10_000

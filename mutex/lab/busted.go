@@ -7,34 +7,29 @@ import (
 	"locklab/harness"
 )
 
-// The controls below are broken on purpose. Whatever checks locks must flag
-// them: a checker that lets one pass would let a mistake pass too. They break
-// one promise each and keep the others, without bad luck and without help from
-// the machine: on one processor or beside busy neighbours they fail as well.
-// Their words are atomic, so under the race detector it is the section that
-// races and not the lock.
+// The controls below are broken on purpose. Every checker of locks must reject them: a
+// checker that accepts one would accept a mistake too. Each breaks one promise and keeps
+// the others, without bad luck or help from the machine: on one processor or with busy
+// neighbours it fails as well. Their words are atomic, so under the race detector the
+// critical section races, not the lock.
 //
 // # References
 //
 // Paul E. McKenney and others, the Linux kernel, kernel/locking/locktorture.c,
-// lock_busted: a lock that does nothing, to prove that the torture test sees
-// it.
+// lock_busted: a lock that does nothing, to prove that the torture test detects it.
 
-// bustedTAS checks and takes in two steps, and lets others run in between.
 var bustedTAS = busted(&harness.Variant{
 	Name:  "busted-tas",
 	Doc:   "broken on purpose: sees that the lock is free, and takes it later without a check",
 	Local: func(harness.Setup) harness.Local { return harness.Shared(new(lateTaker)) },
 })
 
-// bustedHandoff now and then gives the lock to a waiter before its holder leaves.
 var bustedHandoff = busted(&harness.Variant{
 	Name:  "busted-handoff",
 	Doc:   "broken on purpose: now and then a waiter gets the lock before its holder has left",
 	Local: func(harness.Setup) harness.Local { return harness.Shared(new(impatient)) },
 })
 
-// bustedFIFO excludes, but not in the order it claims.
 var bustedFIFO = busted(&harness.Variant{
 	Name:   "busted-fifo",
 	Doc:    "broken on purpose: claims the order of arrival and serves the last one first",
@@ -42,7 +37,7 @@ var bustedFIFO = busted(&harness.Variant{
 	Local:  func(harness.Setup) harness.Local { return harness.Shared(new(stack)) },
 })
 
-// bustedRW is a lock for writers; its readers wait for them, but not they for
+// bustedRW is a lock for writers; its readers wait for them, but writers do not wait for
 // readers.
 var bustedRW = busted(&harness.Variant{
 	Name:   "busted-rw",
@@ -51,13 +46,13 @@ var bustedRW = busted(&harness.Variant{
 	Local:  func(harness.Setup) harness.Local { return harness.Shared(new(rude)) },
 })
 
-// busted fills in what these variants have in common.
 func busted(v *harness.Variant) *harness.Variant {
 	v.Paper, v.Family, v.Status = "locktorture, lock_busted", harness.Blocking, harness.Broken
 	return v
 }
 
-// A lateTaker is a test-and-set lock without the atomicity.
+// A lateTaker is a test-and-set lock that checks and takes in two steps, and lets others
+// run in between.
 type lateTaker struct{ held atomics.Uint32 }
 
 func (l *lateTaker) Lock() {
@@ -70,8 +65,8 @@ func (l *lateTaker) Lock() {
 
 func (l *lateTaker) Unlock() { l.held.Store(0) }
 
-// An impatient is a test-and-set lock whose waiters come in while it is held,
-// at every fourth poll. The one that leaves first then frees it for others.
+// An impatient is a test-and-set lock whose waiters enter while it is held, at every
+// fourth poll. The first to leave then frees it for others.
 type impatient struct{ polls, held atomics.Uint32 }
 
 func (l *impatient) Lock() {
@@ -85,7 +80,6 @@ func (l *impatient) Lock() {
 
 func (l *impatient) Unlock() { l.held.Store(0) }
 
-// A stack wakes the last waiter first.
 type stack struct {
 	mu      sync.Mutex
 	held    bool
@@ -118,8 +112,8 @@ func (l *stack) Unlock() {
 	p.Unpark()
 }
 
-// A rude is a test-and-set lock for writers. Its readers wait while a writer is
-// inside and leave no trace.
+// A rude is a test-and-set lock for writers. Its readers wait while a writer is inside,
+// but leave no trace.
 type rude struct{ writing atomics.Uint32 }
 
 func (l *rude) Lock() {

@@ -2,9 +2,8 @@ package lab
 
 import "locklab/harness"
 
-// empty does nothing. One worker alone needs no lock, so for one worker it is
-// correct, and what a run of it costs is what the harness costs: the floor
-// under every other figure.
+// empty does nothing. One worker alone needs no lock, so for one worker it is correct. A
+// run of it measures the cost of the harness: the lower bound of every other figure.
 //
 // # References
 //

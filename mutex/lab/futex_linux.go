@@ -5,7 +5,7 @@ import (
 	"locklab/mutex"
 )
 
-// futexUnavailable says why there is no futex here.
+// futexUnavailable is the reason why this system has no futex, or "".
 const futexUnavailable = ""
 
 func newFutex(harness.Setup) harness.Local { return harness.Shared(new(mutex.Futex)) }

@@ -4,7 +4,7 @@ package lab
 
 import "locklab/harness"
 
-// futexUnavailable says why there is no futex here.
+// futexUnavailable is the reason why this system has no futex, or "".
 const futexUnavailable = "the futex is a system call of Linux"
 
 func newFutex(harness.Setup) harness.Local { panic("mutex: " + futexUnavailable) }

@@ -11,13 +11,12 @@ import (
 //
 // # Trade-offs
 //
-// Readers share the lock, but they also share the counter: each RLock and each
-// RUnlock is an atomic addition to one word, whose cache line travels between
-// all readers. With short sections that costs more than the sharing gains, and
-// reading does not get faster with more processors. It pays where readers stay
-// for microseconds. A writer keeps new readers out while it waits for those
-// inside, so neither side starves; for that reason a goroutine must not take
-// RLock twice.
+// Readers share the lock, but they also share the counter: each RLock and each RUnlock is
+// an atomic addition to one word, whose cache line travels between all readers. With
+// short critical sections that costs more than the sharing gains, and reading does not
+// get faster with more processors. It pays if readers stay for microseconds. A writer
+// keeps new readers out while it waits for the readers inside, so neither side starves;
+// for that reason a goroutine must not take RLock twice.
 //
 // # Memory ordering
 //
@@ -27,8 +26,8 @@ import (
 //
 // # References
 //
-// The Go standard library, package sync, rwmutex.go. That the shared counter
-// does not scale is golang.org/issue/17973.
+// The Go standard library, package sync, rwmutex.go. golang.org/issue/17973 reports that
+// the shared counter does not scale.
 var rwMutex = &harness.Variant{
 	Name:   "sync-rwmutex",
 	Doc:    "the readers-writer lock of the Go standard library",

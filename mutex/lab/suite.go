@@ -7,9 +7,9 @@ import (
 	"locklab/mutex"
 )
 
-// Suite is the table of contents of package mutex and of what is beside it here:
-// the control first, then locks, simplest first, then those with readers, and
-// last the controls that are broken on purpose.
+// Suite lists the locks of package mutex and of this package: the control first, then
+// locks, simplest first, then locks with readers, and last the controls that are broken
+// on purpose.
 var Suite = []*harness.Variant{
 	empty,
 	{
@@ -98,7 +98,6 @@ var Suite = []*harness.Variant{
 	bustedRW,
 }
 
-// options says to a lock what the lab says to every lock.
 func options(s harness.Setup) mutex.Options {
 	return mutex.Options{Wait: mutex.WaitPolicy(s.Wait), Pin: mutex.Pin(s.Pin)}
 }

@@ -9,12 +9,10 @@ import (
 	"locklab/internal/waiting"
 )
 
-// TestSuiteComplete: every lock of package mutex, and every one declared here, is
-// in Suite.
 func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".", Suite) }
 
-// TestOptions: what the lab calls a wait policy or a pin is what the library calls
-// by that name, and the library has no others.
+// TestOptions checks that the lab and the library have the same wait policies and pins
+// under the same names.
 func TestOptions(t *testing.T) {
 	var policies []waiting.Policy
 	for _, p := range harness.WaitPolicies {

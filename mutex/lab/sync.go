@@ -11,9 +11,9 @@ import (
 //
 // # Trade-offs
 //
-// A running goroutine may take the lock before one that has just been woken,
-// which makes it fast, and unfair for short times. A waiter that fails for
-// 1 ms switches the lock to strict hand-over from the front of the queue.
+// A running goroutine may take the lock before one that has just been woken. This makes
+// the lock fast, and unfair for short times. A waiter that fails for 1 ms switches the
+// lock to strict handover from the front of the queue.
 //
 // # Memory ordering
 //

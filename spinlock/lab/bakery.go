@@ -32,30 +32,29 @@ var bakeryNoFence = &harness.Variant{
 	Local:  func(s harness.Setup) harness.Local { return newBakery(s, false) },
 }
 
-// bakeryLock is Lamport's bakery: an arrival reads the numbers of all others
-// and takes one that is greater; then it waits for all whose number is
-// smaller. Two may draw the same number; the lower worker goes first.
+// bakeryLock is Lamport's bakery: an arrival reads the numbers of all others and takes
+// one that is greater; then it waits for all whose number is smaller. Two workers may
+// draw the same number; the lower worker goes first.
 //
 // # Trade-offs
 //
-// Like [Peterson's lock] it needs no instruction that changes a word depending
-// on what the word holds, and it serves any number of workers in order of
-// arrival; but each acquisition reads a word or two of every worker, with or
-// without contention. The order is that of the ends of the doorway, in which a
-// number is drawn by a load for every worker: with four workers on two
-// processors that other programs share, one acquisition too many goes by in up
-// to 0.03 % of waits, and more than one in 0.001 %, when a worker loses its
-// processor in the doorway (go test ./spinlock/lab -run '^$' -bench Doorway).
+// Like [Peterson's lock] it needs no instruction that changes a word depending on its
+// value, and it serves any number of workers in order of arrival. But each acquisition
+// reads a word or two of every worker, with or without contention. Workers are served in
+// the order in which they leave the doorway, the part that draws a number with a load for
+// every worker. A worker that loses its processor in the doorway is overtaken. With four
+// workers on two shared processors, one acquisition too many passed in up to 0.03 % of
+// waits, and more than one in 0.001 % (go test ./spinlock/lab -run '^$' -bench Doorway).
 //
 // # Memory ordering
 //
-// Two stores must be visible before the loads that follow: the one that says
-// that a worker is choosing, before it reads the numbers, and its number,
-// before it reads whether another has one. Both are a Store, an XCHG on amd64;
-// bakery-nofence makes them release stores.
+// Two stores must be visible before the loads that follow: the store of choosing, before
+// the worker reads the numbers, and the store of its number, before it reads the other
+// workers' words. Both are a Store, an XCHG on amd64; bakery-nofence makes them release
+// stores.
 //
-// The numbers are 64 bits wide. They grow as long as there is always a waiter, and
-// would wrap after centuries.
+// The numbers are 64 bits wide. They grow while there is always a waiter, and would wrap
+// after centuries.
 //
 // # References
 //
@@ -70,13 +69,12 @@ type bakeryLock struct {
 	workers []bakeryWorker
 }
 
-// bakeryWorker is a worker's handle.
 type bakeryWorker struct {
 	lock     *bakeryLock
 	id       int
 	_        atomics.CacheLinePad
-	choosing atomics.Uint32 // 1 while this worker chooses its number
-	number   atomics.Uint64 // 0 if it does not want the lock
+	choosing atomics.Uint32
+	number   atomics.Uint64 // 0 if this worker does not want the lock
 	_        atomics.CacheLinePad
 }
 
@@ -102,7 +100,7 @@ func (h *bakeryWorker) Lock() {
 	}
 }
 
-// draw takes a number that is greater than every number in sight.
+// draw takes a number greater than every number that it reads.
 func (h *bakeryWorker) draw() uint64 {
 	l := h.lock
 	store := (*atomics.Uint32).Store

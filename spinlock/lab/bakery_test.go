@@ -8,15 +8,15 @@ import (
 	"locklab/harness"
 )
 
-// BenchmarkDoorway drives the bakery with four workers, and reports in which
-// share of the waits that saw every other worker served once before them (those
-// may all have been in line) one acquisition more went by, which slipped in by
-// the doorway, and in which two or more did.
+// BenchmarkDoorway runs the bakery with four workers. It considers the waits during which
+// every other worker was served once, since those may all have been ahead. It reports the
+// share of them in which one acquisition more passed through the doorway, and the share
+// with two or more.
 func BenchmarkDoorway(b *testing.B) {
 	const workers = 4
 	l := newBakery(harness.Setup{Workers: workers}, true)
 	var served atomic.Uint64
-	var over [3]atomic.Uint64 // waits by how many acquisitions more went by; 2 is two or more
+	var over [3]atomic.Uint64 // waits by the number of further acquisitions; 2 is two or more
 	var all sync.WaitGroup
 	for i := range workers {
 		h := l.Worker(i)
@@ -34,7 +34,7 @@ func BenchmarkDoorway(b *testing.B) {
 	all.Wait()
 	waits := over[0].Load() + over[1].Load() + over[2].Load()
 	if waits == 0 {
-		return // so few acquisitions that none ever waited for all others
+		return // too few acquisitions: no waiter ever waited for all others
 	}
 	b.ReportMetric(float64(waits), "waits")
 	b.ReportMetric(100*float64(over[1].Load())/float64(waits), "one-more-%")

@@ -2,5 +2,6 @@
 
 package lab
 
-// fenced says why a lock that is broken for want of a fence is not broken here.
+// fenced is the reason why a lock without its fence is not broken in this build, "" if it
+// is broken.
 const fenced = ""

@@ -32,51 +32,47 @@ var petersonNoFence = &harness.Variant{
 	Local:  func(s harness.Setup) harness.Local { return newPeterson(s, false) },
 }
 
-// petersonLock is Peterson's algorithm for two: a worker says that it wants the
-// lock, lets the other go first, and waits as long as the other wants it and it
-// is the other's turn.
+// petersonLock is Peterson's algorithm for two. A worker announces that it wants the lock
+// and lets the other go first. It waits while the other wants the lock and it is the
+// other's turn.
 //
 // # Trade-offs
 //
-// It is here to show what compare-and-swap is for. No instruction in it changes
-// a word depending on what the word holds, so it works on a machine without any,
-// but it serves two workers, known beforehand. On a machine whose stores wait in
-// a buffer it needs a fence, which costs as much as the compare-and-swap that it
-// avoids.
+// It shows the use of compare-and-swap. No instruction in it changes a word depending on
+// the word's value, so it works on a machine without such instructions, but it serves
+// only two workers, known beforehand. On a machine whose stores wait in a buffer it needs
+// a fence, which costs as much as the compare-and-swap that it avoids.
 //
 // # Memory ordering
 //
-// A worker's two stores must be visible before it reads the other's flag: a
-// load may pass an earlier store to another word even on amd64, and if both
-// workers read too early both see a flag that is down and enter. The second
-// store is a Store, sequentially consistent, an XCHG on amd64; that orders the
-// first one too, because stores leave the buffer in order. peterson-nofence
-// makes it a release store: a plain MOV.
+// A worker's two stores must be visible before it reads the other's flag. A load may pass
+// an earlier store to another word even on amd64. If both workers read too early, both
+// see a flag of 0 and enter. The second store is a Store, sequentially consistent, an
+// XCHG on amd64. It orders the first store too, because stores leave the buffer in order.
+// peterson-nofence makes it a release store: a plain MOV.
 //
 // # References
 //
-// Gary L. Peterson, "Myths About the Mutual Exclusion Problem", Information
-// Processing Letters 12(3), June 1981, pages 115-116, figure 1.
-// DOI 10.1016/0020-0190(81)90106-X.
+// Gary L. Peterson, "Myths About the Mutual Exclusion Problem", Information Processing
+// Letters 12(3), June 1981, pages 115-116, figure 1. DOI 10.1016/0020-0190(81)90106-X.
 //
-// Intel SDM, volume 3A, section "Loads May Be Reordered with Earlier Stores to
-// Different Locations".
+// Intel SDM, volume 3A, section "Loads May Be Reordered with Earlier Stores to Different
+// Locations".
 type petersonLock struct {
 	options spinlock.Options
 	fence   bool
 	workers [2]petersonWorker
 
 	_    atomics.CacheLinePad
-	turn atomics.Uint32 // which worker goes first if both want the lock
+	turn atomics.Uint32 // the worker that goes first if both want the lock
 	_    atomics.CacheLinePad
 }
 
-// petersonWorker is a worker's handle.
 type petersonWorker struct {
 	lock  *petersonLock
 	other uint32
 	_     atomics.CacheLinePad
-	wants atomics.Uint32 // 1 from before this worker reads the other's until it unlocks
+	wants atomics.Uint32 // 1 from before this worker reads the other's flag until it unlocks
 	_     atomics.CacheLinePad
 }
 
@@ -88,13 +84,12 @@ func newPeterson(s harness.Setup, fence bool) *petersonLock {
 	return l
 }
 
-// Worker returns the handle of worker 0 or 1.
 func (l *petersonLock) Worker(i int) sync.Locker { return &l.workers[i] }
 
 func (h *petersonWorker) Lock() {
 	l := h.lock
-	// Nothing comes between the stores and the loads: without the fence that would
-	// leave the store buffer time to empty, and hide the fault.
+	// Nothing comes between the stores and the loads. Without the fence a delay would
+	// give the store buffer time to empty, and hide the fault.
 	w := waiting.New(l.options.Wait, l.options.Pin)
 	h.wants.StoreRelease(1)
 	if l.fence {

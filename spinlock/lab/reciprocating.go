@@ -18,60 +18,58 @@ var reciprocating = &harness.Variant{
 	Local:  func(s harness.Setup) harness.Local { return newReciprocating(s) },
 }
 
-// reciprocatingLock is the lock of Dice and Kogan: arrivals push their element
-// on a stack by one Swap. The stack is detached as a whole and becomes the entry
-// segment, which is served from its top; those that arrive meanwhile form the
-// next stack. The lock goes from hand to hand inside a segment.
+// reciprocatingLock is the lock of Dice and Kogan: arrivals push their element on a stack
+// by one Swap. The stack is detached as a whole and becomes the entry segment, which is
+// served from its top. Later arrivals form the next stack. Inside a segment each holder
+// hands the lock to the next worker.
 //
 // # Trade-offs
 //
-// One element a worker, one Swap to arrive, and a release that finds its
-// successor in what it learned when it arrived: there is no wait for a link, as
-// in MCS, and the place where a worker polls is its own. The order is not first
-// come, first served: in a segment the last arrival goes first. But no worker is
-// overtaken by the same worker more than twice.
+// Each worker has one element and arrives with one Swap. The result of that Swap is the
+// successor of its release, so it never waits for a link, unlike MCS. Each worker polls
+// its own word. The order is not first come, first served: in a segment the last arrival
+// goes first. But no worker is overtaken by the same worker more than twice.
 //
-// A patent application covers this algorithm (US 2026/0050478 A1). It is here
-// to be measured; ask a lawyer before a product ships it.
+// A patent application covers this algorithm (US 2026/0050478 A1). It is here for
+// measurements; ask a lawyer before a product ships it.
 //
 // # Memory ordering
 //
-// Taking a free lock: the Swap of arrivals pairs with the CompareAndSwap of the
-// Unlock that set it to none. Taking it from a predecessor: the load of the gate
-// pairs with the Swap of that Unlock. The Swap of arrivals is sequentially
-// consistent, so an element's gate is closed before another worker can learn of it.
+// Taking a free lock: the Swap of arrivals pairs with the CompareAndSwap of the Unlock
+// that set it to reciprocatingFree. Taking it from a predecessor: the load of the gate
+// pairs with the Swap of that Unlock. The Swap of arrivals is sequentially consistent, so
+// an element's gate is closed before another worker can find the element.
 //
 // # References
 //
 // Dave Dice and Alex Kogan, "Reciprocating Locks", PPoPP 2025, DOI
 // 10.1145/3710848.3710862; arXiv 2501.02380, listing 1.
 type reciprocatingLock struct {
-	waiter  waiting.Waiter        // how a wait begins
-	workers []reciprocatingWorker // 0 and 1 are no workers, see the constants
+	waiter  waiting.Waiter
+	workers []reciprocatingWorker // 0 and 1 are not workers, see the constants
 
 	_        atomics.CacheLinePad
 	arrivals atomics.Uint32 // top of the stack
 	_        atomics.CacheLinePad
 }
 
-// What arrivals holds beside the number of a worker.
+// The values of arrivals that are not the number of a worker.
 const (
 	reciprocatingFree  = 0 // the lock is free
-	reciprocatingEmpty = 1 // it is held and none has arrived since
+	reciprocatingEmpty = 1 // it is held and no worker has arrived since
 )
 
-// What a gate holds beside the end of a segment, which is none of these.
+// The values of a gate that are not the end of a segment.
 const (
 	gateClosed = 0
-	gateAsleep = 1<<32 - 1 // closed, and the worker that waits there sleeps
+	gateAsleep = 1<<32 - 1 // closed, and its worker sleeps
 )
 
-// reciprocatingWorker is a worker's handle and its element.
 type reciprocatingWorker struct {
 	lock *reciprocatingLock
 	id   uint32
 	succ uint32 // the worker served next in this segment; 0 if this worker is its last
-	end  uint32 // what lies below the last of the segment, and what arrivals holds if none has arrived since
+	end  uint32 // the value below the last worker of the segment, which is also the value of arrivals if no worker has arrived since
 
 	_      atomics.CacheLinePad
 	gate   atomics.Uint32 // closed while this worker waits, then the end of its segment
@@ -87,7 +85,6 @@ func newReciprocating(s harness.Setup) *reciprocatingLock {
 	return l
 }
 
-// Worker returns the handle of worker i.
 func (l *reciprocatingLock) Worker(i int) sync.Locker { return &l.workers[i+2] }
 
 func (h *reciprocatingWorker) Lock() {
@@ -98,20 +95,20 @@ func (h *reciprocatingWorker) Lock() {
 	}
 }
 
-// lockSlow waits at the gate. below is the worker that it pushed itself upon.
+// lockSlow waits at the gate. below is the previous top of the stack.
 func (h *reciprocatingWorker) lockSlow(below uint32) {
 	h.end = h.await()
 	if below != reciprocatingEmpty {
 		h.succ = below
 	}
-	// Below the last of a segment is the element of a worker that had taken
-	// the free lock: it is no successor.
+	// Below the last worker of a segment is the element of a worker that had taken the
+	// free lock: it is no successor.
 	if h.succ == h.end {
 		h.succ, h.end = 0, reciprocatingEmpty
 	}
 }
 
-// await waits until the gate is open and returns what it holds.
+// await waits until the gate is open and returns its value.
 func (h *reciprocatingWorker) await() uint32 {
 	w := h.lock.waiter
 	for end := h.gate.Load(); ; end = w.While(&h.gate, gateClosed) {
@@ -127,8 +124,8 @@ func (h *reciprocatingWorker) await() uint32 {
 	}
 }
 
-// open opens the gate of a worker, and wakes it if it sleeps there. One Swap
-// both opens and checks, so no wake-up can fall between the two.
+// open opens the gate of a worker and wakes it if it sleeps there. One Swap both opens
+// and checks, so no wake-up can be lost between the two.
 func (l *reciprocatingLock) open(worker, end uint32) {
 	h := &l.workers[worker]
 	if h.gate.Swap(end) == gateAsleep {

@@ -7,8 +7,7 @@ import (
 	"locklab/spinlock"
 )
 
-// Suite is the table of contents of package spinlock and of what is beside it
-// here, simplest first.
+// Suite lists the locks of package spinlock and of this package, simplest first.
 var Suite = []*harness.Variant{
 	{
 		Name:   "tas",
@@ -88,7 +87,7 @@ var Suite = []*harness.Variant{
 		Status: harness.Reference,
 		Traits: harness.Traits{FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
-			// An array of its own, so that locks measured together share nothing.
+			// A separate array, so that locks measured together share nothing.
 			array := spinlock.NewWaitingArray(min(16*s.Workers, twaSlots))
 			return harness.Shared(spinlock.NewTWA(s.Workers, array, options(s)))
 		},
@@ -145,7 +144,7 @@ var Suite = []*harness.Variant{
 		Status: harness.Reference,
 		Traits: harness.Traits{Handles: true, FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
-			// A space of its own, so that locks measured together share nothing.
+			// A separate space, so that locks measured together share nothing.
 			return harness.Handles(spinlock.NewHapax(s.Workers, spinlock.NewHapaxSpace(4*s.Workers), options(s)))
 		},
 	},
@@ -203,10 +202,9 @@ var Suite = []*harness.Variant{
 	bakeryNoFence,
 }
 
-// twaSlots is how many slots the array of TWA has in the paper.
+// twaSlots is the size of the array of TWA in the paper.
 const twaSlots = 4096
 
-// options says to a lock what the lab says to every lock.
 func options(s harness.Setup) spinlock.Options {
 	return spinlock.Options{Wait: spinlock.WaitPolicy(s.Wait), Pin: spinlock.Pin(s.Pin), Nodes: s.Nodes}
 }

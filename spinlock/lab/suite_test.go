@@ -10,12 +10,10 @@ import (
 	"locklab/spinlock"
 )
 
-// TestSuiteComplete: every lock of package spinlock, and every one declared here, is
-// in Suite.
 func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".", Suite) }
 
-// TestOptions: what the lab calls a wait policy or a pin is what the library calls
-// by that name, and the library has no others.
+// TestOptions checks that the lab and the library have the same wait policies and pins
+// under the same names.
 func TestOptions(t *testing.T) {
 	var policies []waiting.Policy
 	for _, p := range harness.WaitPolicies {
@@ -33,9 +31,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestCohortOnOneNode checks that where there is nothing to choose the lock is
-// the ticket lock itself, whose cost is the most that a lock for several nodes
-// may have on one.
+// TestCohortOnOneNode checks that with one node the lock is the ticket lock itself: a
+// lock for several nodes may cost no more than that on one node.
 func TestCohortOnOneNode(t *testing.T) {
 	cohort := Suite[slices.IndexFunc(Suite, func(v *harness.Variant) bool { return v.Name == "cohort" })]
 	for _, tc := range []struct {

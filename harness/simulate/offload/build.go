@@ -16,23 +16,23 @@ import (
 	"locklab/internal/child"
 )
 
-// Tags are those of a build that simulates.
+// Tags are the build tags of a simulating build.
 const Tags = "systematic,simulate"
 
-// A Source is where a program is from, as far as it knows.
+// A Source is the origin of a program, if known.
 type Source struct {
 	Package string // import path of its package main
-	Module  string // path of the module of that
-	File    string // a file of package main, as the compiler was told
-	Trimmed bool   // it was built with -trimpath: so is the other build then, which shares what is compiled
+	Module  string // path of its module
+	File    string // a file of package main, as given to the compiler
+	Trimmed bool   // built with -trimpath: the other build uses it too, to share compiled packages
 
-	// Near are directories at or below the module, perhaps: where the program is, and
-	// where it runs.
+	// Near are directories that may be at or below the module: the program's and the
+	// working directory.
 	Near []string
 }
 
-// SourceOf returns the source of the program that runs; file is a file of its package
-// main as the compiler was told, or "".
+// SourceOf returns the source of the running program; file is a file of its package main
+// as given to the compiler, or "".
 func SourceOf(file, exe string) Source {
 	s := Source{File: file, Near: []string{filepath.Dir(exe)}}
 	if dir, err := os.Getwd(); err == nil {
@@ -45,10 +45,9 @@ func SourceOf(file, exe string) Source {
 	return s
 }
 
-// unnamed is the import path of a program that was built from files, not of a package.
+// unnamed is the import path of a program that was built from files.
 const unnamed = "command-line-arguments"
 
-// command returns the command that makes the other build as file out.
 func (s Source) command(out string) string {
 	what := s.Package
 	if what == "" || what == unnamed {
@@ -57,7 +56,6 @@ func (s Source) command(out string) string {
 	return fmt.Sprintf("go build -tags %s -o %s %s", Tags, quoted(out), what)
 }
 
-// quoted returns a word as a shell reads it.
 func quoted(word string) string {
 	if strings.ContainsAny(word, " \t\n'\"\\$&;|<>*?()`#~") {
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
@@ -65,8 +63,6 @@ func quoted(word string) string {
 	return word
 }
 
-// find returns the directory in which to build, and what: the directory of package
-// main, or that of the module and the import path.
 func (s Source) find() (dir, what string, err error) {
 	if s.Module == "" {
 		return "", "", errors.New("this program does not know the module that it was built from")
@@ -87,7 +83,6 @@ func (s Source) find() (dir, what string, err error) {
 	return "", "", fmt.Errorf("the source of module %s is neither where this program is nor where it runs", s.Module)
 }
 
-// moduleOf returns the path of the module that dir is in, or "".
 func moduleOf(dir string) string {
 	for ; ; dir = filepath.Dir(dir) {
 		if path := moduleIn(dir); path != "" || dir == filepath.Dir(dir) {
@@ -96,7 +91,6 @@ func moduleOf(dir string) string {
 	}
 }
 
-// moduleIn returns the path of the module whose root is dir, or "".
 func moduleIn(dir string) string {
 	f, err := os.Open(filepath.Join(dir, "go.mod"))
 	if err != nil {
@@ -111,8 +105,6 @@ func moduleIn(dir string) string {
 	return ""
 }
 
-// build has the go command make the other build of p, into the user's cache directory,
-// and returns its file.
 func (p Program) build(ctx context.Context) (string, error) {
 	dir, what, err := p.Source.find()
 	if err != nil {
@@ -148,8 +140,8 @@ func (p Program) build(ctx context.Context) (string, error) {
 	return out, nil
 }
 
-// compile builds what in dir as the file out, if that is not what is there already.
-// Of several processes one does at a time.
+// compile builds what in dir as the file out, unless it is up to date. Only one process
+// at a time does so.
 func (p Program) compile(ctx context.Context, tool, dir, what, out string) error {
 	guard, err := os.OpenFile(out+".lock", os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -11,31 +11,30 @@ import (
 	"locklab/harness"
 )
 
-// Suffix is what the file of a program is called more, before .exe, if it is the build
-// that simulates.
+// Suffix is appended to the file name of a program, before .exe, for its simulating
+// build.
 const Suffix = "-simulate"
 
-// A Program is one whose other build is looked for. The zero values of all but Exe are
-// that nothing is known.
+// A Program is a program whose other build is needed. Zero values are unknown; Exe is
+// required.
 type Program struct {
 	Exe    string // its file
 	Commit string // it was built from
 	Source Source
-	Locks  []string // that the other build must have
+	Locks  []string // required in the other build
 
-	// Say, if not nil, is told in one line what takes long, or is odd.
+	// Say, if not nil, receives one-line messages about slow or unusual steps.
 	Say func(text string)
 }
 
 // ErrNoBuild is wrapped, with harness.ErrUsage, by the error of [Find] if there is no
-// build that simulates.
+// simulating build.
 var ErrNoBuild = errors.New("the build of this program that simulates is missing")
 
-// Find returns the build of p that simulates: the file beside p.Exe that is called
-// like it and -simulate, if it is of the same version, or one that the go command
-// makes, into the user's cache directory, of the module that p was built from. With
-// nothing changed since that takes a second. The error says by which command to
-// make it.
+// Find returns the simulating build of p. That is the file next to p.Exe with the suffix
+// -simulate, if it has the same version. Otherwise the go command builds it from p's
+// module, in the user's cache directory. If nothing changed that takes a second. The
+// error contains the command that makes it.
 func Find(ctx context.Context, p Program) (string, error) {
 	if p.Say == nil {
 		p.Say = func(string) {}
@@ -72,7 +71,6 @@ func Find(ctx context.Context, p Program) (string, error) {
 	return "", fmt.Errorf("%w: %w (%s); make it by: %s", harness.ErrUsage, ErrNoBuild, strings.Join(reasons, "; "), p.Source.command(beside))
 }
 
-// sibling returns the name of the other build beside exe.
 func sibling(exe string) string {
 	base, ok := strings.CutSuffix(exe, ".exe")
 	if ok {
@@ -81,7 +79,6 @@ func sibling(exe string) string {
 	return exe + Suffix
 }
 
-// greet starts exe, hears its first line and ends it.
 func greet(ctx context.Context, exe string) (hello, error) {
 	w, err := start(ctx, exe)
 	if err != nil {
@@ -91,7 +88,6 @@ func greet(ctx context.Context, exe string) (hello, error) {
 	return w.hello, nil
 }
 
-// unfit says why a build is not the other one of p, or "".
 func (p Program) unfit(h hello) string {
 	if why := p.unable(h); why != "" {
 		return why
@@ -102,7 +98,6 @@ func (p Program) unfit(h hello) string {
 	return ""
 }
 
-// unable says why a build cannot simulate what p may ask for, or "".
 func (p Program) unable(h hello) string {
 	switch {
 	case !h.Simulates:
@@ -124,14 +119,13 @@ func (p Program) unable(h hello) string {
 
 const dirty = "+dirty"
 
-// sameCommit reports whether two revisions, one of which may be shortened, are one.
+// sameCommit reports whether two revisions, one of which may be shortened, are the same.
 func sameCommit(a, b string) bool {
 	x, xd := strings.CutSuffix(a, dirty)
 	y, yd := strings.CutSuffix(b, dirty)
 	return xd == yd && (strings.HasPrefix(x, y) || strings.HasPrefix(y, x))
 }
 
-// short returns a revision in at most twelve letters.
 func short(commit string) string {
 	revision, changed := strings.CutSuffix(commit, dirty)
 	revision = revision[:min(12, len(revision))]
@@ -141,8 +135,6 @@ func short(commit string) string {
 	return revision
 }
 
-// absolute returns path, or "" where it names no file of this system, as one that the
-// compiler was told to leave out does.
 func absolute(path string) string {
 	if !filepath.IsAbs(path) {
 		return ""

@@ -12,13 +12,11 @@ import (
 	"testing"
 )
 
-// A house is a program in a module of its own, and where it is built.
 type house struct {
 	t            *testing.T
 	source, home string
 }
 
-// newHouse writes the program of testdata and builds it as home/bin/prog.
 func newHouse(t *testing.T) *house {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {
@@ -51,8 +49,8 @@ func (h *house) write(name, text string) {
 	}
 }
 
-// environment is without the network, and with a cache directory of the house for what
-// [Find] builds; the compiler's own cache stays the user's.
+// environment has no network, and the house's cache directory for the builds of [Find];
+// the compiler's cache stays the user's.
 func (h *house) environment(more ...string) []string {
 	h.t.Helper()
 	gocache, err := exec.Command("go", "env", "GOCACHE").Output()
@@ -64,7 +62,6 @@ func (h *house) environment(more ...string) []string {
 	return append(env, more...)
 }
 
-// build has the go command build the program with more arguments, as a file in home.
 func (h *house) build(out string, more ...string) string {
 	h.t.Helper()
 	out = filepath.Join(h.home, out)
@@ -76,8 +73,6 @@ func (h *house) build(out string, more ...string) string {
 	return out
 }
 
-// run runs a program in a directory, and returns which build it found, the figure, and
-// what it said.
 func (h *house) run(dir, exe string, env ...string) (found, figure, said string, status int) {
 	h.t.Helper()
 	cmd := exec.Command(exe)
@@ -92,16 +87,13 @@ func (h *house) run(dir, exe string, env ...string) (found, figure, said string,
 	return found, strings.TrimSpace(figure), stderr.String(), cmd.ProcessState.ExitCode()
 }
 
-// linked gives a build a commit.
 func linked(normal, other string) string {
 	return "-ldflags=-X main.commit=" + normal + " -X locklab/internal/machine.commit=" + other
 }
 
-// noGo is a PATH without a go command.
 const noGo = "PATH=/nonexistent"
 
-// TestFind goes through where the other build may be, in the order in which a user meets
-// that.
+// TestFind tries all places of the other build, in the order in which a user meets them.
 func TestFind(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -156,8 +148,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindSource: the source is found where the program is or where it runs if the
-// compiler was told to leave paths out, and nowhere else; what changed in it is built.
+// TestFindSource checks that without paths from the compiler the source is found at the
+// program or in the working directory only, and that changes in it are built.
 func TestFindSource(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -199,7 +191,6 @@ func TestFindSource(t *testing.T) {
 	}
 }
 
-// hooks checks whether a program has the hook of atomic operations.
 func hooks(t *testing.T, exe string, want bool) {
 	t.Helper()
 	text, err := os.ReadFile(exe)

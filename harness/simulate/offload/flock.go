@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// lockFile waits until the caller is the only one that has f locked, until f is
-// closed. On a file system without locks it does nothing.
+// lockFile waits until the caller has the only lock on f, which lasts until f is closed.
+// On a file system without locks it does nothing.
 func lockFile(ctx context.Context, f *os.File) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

@@ -13,7 +13,6 @@ import (
 	"locklab/spinlock/lab"
 )
 
-// broken are locks that simulations must reject.
 var broken = []*harness.Variant{
 	{Name: "test-open", Doc: "lets all in", Paper: "none", Family: harness.Spin, Status: harness.Broken,
 		Local: func(harness.Setup) harness.Local { return harness.Shared(new(open)) }},

@@ -14,10 +14,8 @@ import (
 	"locklab/internal/child"
 )
 
-// patience is how long a process may take to say its first line.
 const patience = time.Minute
 
-// A process simulates one case at a time.
 type process struct {
 	child *child.Process
 	in    io.WriteCloser
@@ -26,7 +24,6 @@ type process struct {
 	hello hello
 }
 
-// start starts exe and hears its first line.
 func start(ctx context.Context, exe string) (*process, error) {
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), workerEnv+"=1")
@@ -54,7 +51,6 @@ func start(ctx context.Context, exe string) (*process, error) {
 	return p, nil
 }
 
-// fate says how the process ended, in one line.
 func (p *process) fate(err error) string {
 	if words := child.LastWords(p.said.String()); words != "" {
 		return words
@@ -68,8 +64,8 @@ func (p *process) fate(err error) string {
 	return err.Error()
 }
 
-// ask sends a request and returns what comes back. An error is that the process is
-// gone, or as good as gone; it is killed then.
+// ask sends a request and returns the reply. An error means that the process is gone or
+// unusable; it is then killed.
 func (p *process) ask(ctx context.Context, r request) (a reply, err error) {
 	defer context.AfterFunc(ctx, p.child.Kill)()
 	text, err := json.Marshal(r)
@@ -90,8 +86,7 @@ func (p *process) ask(ctx context.Context, r request) (a reply, err error) {
 	return a, nil
 }
 
-// close ends the process.
 func (p *process) close() {
-	p.in.Close() // it ends by itself then; an error is that it has
+	p.in.Close() // the process then ends; an error means that it has ended already
 	p.child.Kill()
 }

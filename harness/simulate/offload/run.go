@@ -19,30 +19,29 @@ type Job struct {
 	Seeds    int
 }
 
-// ErrFailed is in the errors of a case that was simulated and failed: two workers were
-// in the section, none got the lock for long, or the lock panicked.
+// ErrFailed is wrapped by the error of a case that failed: two workers were in the
+// critical section, no worker got the lock for long, or the lock panicked.
 var ErrFailed = errors.New("offload: the simulation failed")
 
-// An Answer is what came of a job: a simulation or an error.
+// An Answer is the outcome of a job: a simulation or an error.
 type Answer struct {
 	Simulation *harness.Simulation
 	Err        error
 }
 
-// A Pool is how to run jobs. Its Exe is required: see [Find].
+// A Pool has the parameters for running jobs. Its Exe is required: see [Find].
 type Pool struct {
 	Exe       string // a program that simulates
-	Processes int    // how many run beside each other; less than 1 is 1
+	Processes int    // number of concurrent processes; less than 1 is 1
 
-	// Done, if not nil, is called after each job with how many have an answer.
+	// Done, if not nil, is called after each job with the number of answers.
 	Done func(done int)
 }
 
-// Run runs jobs and calls report for each, in their order, one call at a time, as soon
-// as it and all before it have answers. What is reported does not depend on the
-// number of processes. If ctx ends, the jobs that were finished by then are reported,
-// also behind others that were not, and the error is that of ctx. An error of report
-// ends the run.
+// Run runs jobs and calls report for each, in their order, one call at a time, as soon as
+// it and all earlier ones have answers. The reports do not depend on the number of
+// processes. If ctx ends, all finished jobs are reported, even after unfinished ones, and
+// the error is ctx's. An error of report ends the run.
 func (p Pool) Run(ctx context.Context, jobs []Job, report func(i int, a Answer) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -59,7 +58,6 @@ func (p Pool) Run(ctx context.Context, jobs []Job, report func(i int, a Answer) 
 	return context.Cause(ctx)
 }
 
-// A run is one call of Pool.Run.
 type run struct {
 	jobs   []Job
 	report func(i int, a Answer) error
@@ -74,7 +72,6 @@ type run struct {
 	err      error
 }
 
-// take returns the next job to begin.
 func (r *run) take() (i int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,7 +80,7 @@ func (r *run) take() (i int, ok bool) {
 	return i, i < len(r.jobs)
 }
 
-// work runs jobs in a process, and in another one if that ends.
+// work runs jobs in a process, and starts another one if that ends.
 func (r *run) work(ctx context.Context, exe string) {
 	var p *process
 	defer func() {
@@ -116,7 +113,7 @@ func (r *run) work(ctx context.Context, exe string) {
 	}
 }
 
-// do has p do one job. An error is that p is gone.
+// do runs one job in p. An error means that p is gone.
 func do(ctx context.Context, p *process, j Job) (Answer, error) {
 	file, err := j.Machine.Encode()
 	if err != nil {
@@ -136,7 +133,6 @@ func do(ctx context.Context, p *process, j Job) (Answer, error) {
 	return Answer{Simulation: a.Simulation}, nil
 }
 
-// fail ends the run with err, unless it ends already.
 func (r *run) fail(ctx context.Context, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,7 +142,6 @@ func (r *run) fail(ctx context.Context, err error) {
 	}
 }
 
-// add notes an answer.
 func (r *run) add(i int, a Answer) {
 	r.mu.Lock()
 	r.answers[i] = a
@@ -158,7 +153,7 @@ func (r *run) add(i int, a Answer) {
 	r.flush(false)
 }
 
-// flush reports what is next; the rest too, over gaps, if it is the end.
+// flush reports finished jobs in order; at the end also those after gaps.
 func (r *run) flush(end bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -179,8 +174,8 @@ func (r *run) flush(end bool) {
 	}
 }
 
-// Duel returns what the model tells, step by step, of two hardware threads of m that
-// compare and swap one word in the same instant.
+// Duel returns the model's log, step by step, of two hardware threads of m that compare
+// and swap one word in the same instant.
 func (p Pool) Duel(ctx context.Context, m *simulate.Machine, a, b int, seed uint64) (string, error) {
 	worker, err := start(ctx, p.Exe)
 	if err != nil {

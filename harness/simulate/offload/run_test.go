@@ -17,7 +17,6 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// self returns the test, which simulates in processes that it starts.
 func self(t *testing.T) string {
 	t.Helper()
 	leaktest.Own(t)
@@ -28,7 +27,6 @@ func self(t *testing.T) string {
 	return exe
 }
 
-// jobs are cases of locks with some numbers of workers.
 func jobs(t *testing.T, locks ...string) (all []Job) {
 	t.Helper()
 	m, err := simulate.Named("skylake-24")
@@ -44,8 +42,6 @@ func jobs(t *testing.T, locks ...string) (all []Job) {
 	return all
 }
 
-// TestRunIsTheSame: what is reported, and in which order, does not depend on how many
-// processes share the jobs.
 func TestRunIsTheSame(t *testing.T) {
 	exe, all := self(t), jobs(t, "tas", "ttas-backoff", "ticket", "mcs", "clh")
 	var first []string
@@ -73,8 +69,8 @@ func TestRunIsTheSame(t *testing.T) {
 	}
 }
 
-// TestRunGoesOn: a lock that lets two in, one that ends its process and one that the model
-// does not see fail alone; what is beside them has figures.
+// TestRunGoesOn checks that only the bad locks fail: one that admits two holders, one
+// that ends its process and one that the model does not see. The others have figures.
 func TestRunGoesOn(t *testing.T) {
 	exe, all := self(t), jobs(t, "mcs", "test-open", "test-exits", "ticket", "nosuch", "test-unseen")
 	failed := make(map[string]int)
@@ -102,8 +98,6 @@ func TestRunGoesOn(t *testing.T) {
 	}
 }
 
-// TestRunStops: when the context ends, what was finished is reported, and no process is
-// left.
 func TestRunStops(t *testing.T) {
 	exe, all := self(t), jobs(t, "tas", "ticket", "mcs")
 	for i := range all[4:] { // longer than the test would wait
@@ -130,7 +124,6 @@ func TestRunStops(t *testing.T) {
 	}
 }
 
-// TestRunNeedsSimulator: a program that is not one ends the run with what it said.
 func TestRunNeedsSimulator(t *testing.T) {
 	all := jobs(t, "mcs")
 	for _, exe := range []string{"/nonexistent", "/bin/false"} {

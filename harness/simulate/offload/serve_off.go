@@ -10,13 +10,13 @@ import (
 	"locklab/internal/machine"
 )
 
-// Simulates reports whether this build simulates. It cannot measure then: each of
-// its atomic operations asks for a scheduler.
+// Simulates reports whether this build simulates. A simulating build cannot measure: each
+// of its atomic operations calls a scheduler.
 const Simulates = false
 
-// Main says that this build does not simulate, and ends the process, if that was
-// started for it; else it returns. In a build that simulates it does what its parent
-// asks for. Nothing may be done before it.
+// Main ends a process that was started for simulation, after reporting that this build
+// does not simulate; else it returns. In a simulating build it serves its parent. It must
+// come first in main.
 func Main([]*harness.Variant) {
 	if os.Getenv(workerEnv) == "" {
 		return

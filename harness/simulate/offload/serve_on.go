@@ -19,13 +19,12 @@ import (
 	"locklab/internal/machine"
 )
 
-// Simulates reports whether this build simulates. It cannot measure then: each of
-// its atomic operations asks for a scheduler.
+// Simulates reports whether this build simulates. A simulating build cannot measure: each
+// of its atomic operations calls a scheduler.
 const Simulates = true
 
-// Main simulates what its parent asks for, and ends the process, if that was
-// started for it; else it returns. locks are those that may be asked for. Nothing
-// may be done before it.
+// Main serves the parent of a process that was started for simulation, and ends the
+// process; else it returns. locks are the available locks. It must come first in main.
 func Main(locks []*harness.Variant) {
 	if os.Getenv(workerEnv) == "" {
 		return
@@ -38,7 +37,6 @@ func Main(locks []*harness.Variant) {
 	os.Exit(0)
 }
 
-// serve answers requests until in ends.
 func serve(locks []*harness.Variant, in io.Reader, out io.Writer) error {
 	said := json.NewEncoder(out)
 	h := hello{Protocol: protocol, Simulates: true, Commit: machine.BuildCommit()}
@@ -62,7 +60,6 @@ func serve(locks []*harness.Variant, in io.Reader, out io.Writer) error {
 	}
 }
 
-// answer simulates what r asks for.
 func answer(locks []*harness.Variant, r request) (a reply) {
 	m, err := simulate.Parse(r.Machine)
 	if err != nil {
@@ -89,11 +86,11 @@ func answer(locks []*harness.Variant, r request) (a reply) {
 	return reply{Simulation: &s}
 }
 
-// seen reports whether the model sees that a worker takes v. Workers of a lock made of
-// other words would wait for each other without an end.
+// seen reports whether the model sees a worker take v. Workers of a lock made of other
+// words would wait for each other forever.
 func seen(v *harness.Variant) bool {
 	if v.Local == nil {
-		return true // which simulate.CheckVariant refuses
+		return true // simulate.CheckVariant refuses it
 	}
 	accesses := 0
 	l := v.Local(harness.Setup{Workers: 1, Wait: harness.WaitPause}).Worker(0)

@@ -7,10 +7,8 @@ import (
 	"locklab/harness/simulate"
 )
 
-// workerEnv is set in the environment of a process that is to simulate.
 const workerEnv = "LOCKLAB_SIMULATES"
 
-// protocol is the version of what processes say to each other.
 const protocol = 1
 
 // A hello is the first line that a process prints.
@@ -21,7 +19,6 @@ type hello struct {
 	Locks     []string `json:"locks"`     // their names
 }
 
-// A request is a line to a process.
 type request struct {
 	Machine  json.RawMessage   `json:"machine"`
 	Lock     string            `json:"lock"`
@@ -30,7 +27,6 @@ type request struct {
 	Duel     *[2]int           `json:"duel,omitempty"` // hardware threads, in place of a lock
 }
 
-// A reply is the line that answers a request.
 type reply struct {
 	Simulation *harness.Simulation `json:"simulation,omitempty"`
 	Text       string              `json:"text,omitempty"` // of a duel

@@ -12,11 +12,11 @@ import (
 	"locklab/harness/simulate"
 )
 
-// A Record is how far the model is from the published measurements on one machine: of
-// all locks, or of one.
+// A Record is the error of the model against the published measurements on one machine:
+// for all locks, or for one.
 type Record struct {
 	Machine string  `json:"machine"`
-	Lock    string  `json:"lock,omitempty"` // the lock of the lab that the measured ones are most like; "" is all that were measured
+	Lock    string  `json:"lock,omitempty"` // the most similar lock of the lab; "" is all measured locks
 	Points  int     `json:"points"`
 	From    int     `json:"from"` // workers
 	To      int     `json:"to"`
@@ -32,7 +32,7 @@ const Beware = 1.5
 //go:embed accuracy.json
 var recorded []byte
 
-// Records are what the program has of the comparison.
+// Records returns the program's results of the comparison.
 var Records = sync.OnceValue(func() []Record {
 	var all []Record
 	if err := json.Unmarshal(recorded, &all); err != nil {
@@ -41,9 +41,9 @@ var Records = sync.OnceValue(func() []Record {
 	return all
 })
 
-// Accuracy says in one sentence how far the model was from published measurements of
-// such a lock on such a machine, or what is known instead. lock is the name of a lock
-// of the lab.
+// Accuracy describes in one sentence the error of the model against published
+// measurements of such a lock on such a machine, or the evidence that exists instead.
+// lock is the name of a lock of the lab.
 func Accuracy(m *simulate.Machine, lock string) string {
 	least, most := math.Inf(1), 1.0
 	var all, like *Record
@@ -72,7 +72,6 @@ func Accuracy(m *simulate.Machine, lock string) string {
 		cmp.Or(beware(all, "no"), "No"), lock, all.Typical, all.Least, all.Most, all.From, all.To, basis(m))
 }
 
-// beware returns a warning and then the word, or "" if there is nothing to warn of.
 func beware(r *Record, word string) string {
 	if r.Typical > Beware {
 		return "Beware: " + word
@@ -80,7 +79,6 @@ func beware(r *Record, word string) string {
 	return ""
 }
 
-// basis says whether the machine's numbers know of the measurements.
 func basis(m *simulate.Machine) string {
 	if m.Evidence == simulate.Fitted {
 		return "those of 8 and 16 without a section fitted"

@@ -13,7 +13,6 @@ import (
 	"locklab/harness/simulate/validate"
 )
 
-// TestAccuracy sums the comparison up by machine and lock, and wants that in the file.
 func TestAccuracy(t *testing.T) {
 	exact(t)
 	all, err := outcomes()

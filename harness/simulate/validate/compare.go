@@ -12,18 +12,18 @@ import (
 	"locklab/harness/stat"
 )
 
-// An Outcome is a published point and what the model says of it.
+// An Outcome is a published point and the model's figure for it.
 type Outcome struct {
 	Point
 	Machine string
 	Model   float64 // ns, median of the seeds
 }
 
-// Log is the logarithm of what the model says over what was measured.
+// Log returns the logarithm of the model's figure over the measured one.
 func (o Outcome) Log() float64 { return math.Log(o.Model / o.NS) }
 
-// Run simulates every point of the series that is wanted (nil: all of them) on m,
-// each with that many seeds.
+// Run simulates every wanted point of the series (nil: all of them) on m, each with that
+// many seeds.
 func (s Series) Run(m *simulate.Machine, seeds int, wanted func(Point) bool) ([]Outcome, error) {
 	points, err := s.points()
 	if err != nil {
@@ -48,7 +48,6 @@ func (s Series) Run(m *simulate.Machine, seeds int, wanted func(Point) bool) ([]
 	return all, nil
 }
 
-// model returns the median time per acquisition of the seeds, in ns.
 func (s Series) model(m *simulate.Machine, p Point, seeds int) (float64, error) {
 	i := slices.IndexFunc(Twins, func(t Twin) bool { return t.Name == p.Lock })
 	if i < 0 {
@@ -77,7 +76,7 @@ func (s Series) model(m *simulate.Machine, p Point, seeds int) (float64, error) 
 	return stat.Median(xs), nil
 }
 
-// A Summary is how far the model is from measurements, over some points.
+// A Summary is the error of the model against measurements, over some points.
 type Summary struct {
 	Points  int
 	Typical float64 // e to the root mean square of the logarithms of the ratios, 1 or more
@@ -87,7 +86,6 @@ type Summary struct {
 	Pairs   int
 }
 
-// Summarize sums outcomes up.
 func Summarize(all []Outcome) Summary {
 	var s Summary
 	var sum, squares float64
@@ -107,7 +105,7 @@ func Summarize(all []Outcome) Summary {
 }
 
 // order compares the order of the locks at the same number of workers and in the same
-// section: the pairs that agree less those that do not, over all.
+// section: the concordant pairs minus the discordant ones, over all.
 func order(all []Outcome) (tau float64, pairs int) {
 	agree := 0
 	for i, a := range all {

@@ -1,11 +1,10 @@
-// Package validate sets what package simulate expects of locks beside what others
-// have measured and published, and says how far the two are apart.
+// Package validate compares the predictions of package simulate with published
+// measurements of others, and reports the differences.
 //
-// The published medians are in testdata, with their sources and licences. The locks
-// that were measured are in C; twins of them in Go run on the modelled machines, in a
-// build with the tags systematic and simulate. [Accuracy] is in every build: it has
-// the results of the comparison from a small file, which a test compares with what
-// the model says now.
+// The published medians are in testdata, with their sources and licences. The measured
+// locks are in C. Their Go twins run on the modelled machines, in a build with the tags
+// systematic and simulate. [Accuracy] is in every build: it reads the results of the
+// comparison from a small file, which a test compares with the current model.
 //
 // Rank 3. It imports atomics, harness, harness/stat and harness/simulate.
 package validate

@@ -63,7 +63,6 @@ func accuracyTable(all map[string][]validate.Outcome) string {
 	return b.String()
 }
 
-// counted are the outcomes of a section that count.
 func counted(all []validate.Outcome, section string) []validate.Outcome {
 	return slices.DeleteFunc(slices.Clone(all), func(o validate.Outcome) bool { return o.Section != section || validate.Loose(o.Lock) })
 }

@@ -9,23 +9,23 @@ import (
 	"locklab/harness/simulate"
 )
 
-// A Number is one that is fitted: where it is in a machine, and what is tried.
+// A Number is a fitted number: its place in a machine, and the tried values.
 type Number struct {
 	Name string
 	At   func(*simulate.Machine) *float64
 	Try  []float64
 }
 
-// A Fit is a machine some of whose numbers are fitted to published data, and the
-// machines that have them from there.
+// A Fit is a machine with numbers fitted to published data, and the machines that inherit
+// them.
 type Fit struct {
 	Machine string
 	Numbers []Number
 	Heirs   []string // of the first two numbers
 }
 
-// fitted reports whether a point is one that numbers are fitted to: locks with no
-// section, at 8 and at 16 workers.
+// fitted reports whether a point is used for fitting: locks without a critical section,
+// at 8 and at 16 workers.
 func fitted(p Point) bool {
 	return p.Section == "0/0" && (p.Workers == 8 || p.Workers == 16) && !Loose(p.Lock)
 }
@@ -44,9 +44,9 @@ var Fits = []Fit{
 	{"naples-32", []Number{window, occupy, inside, beyond}, []string{"milan-2x48", "milanx-64"}},
 }
 
-// Run returns the machine with the numbers that bring the model nearest to the points
-// that are fitted, by the median of that many seeds. It goes through the numbers one
-// by one until none changes, from three places to begin at.
+// Run returns the machine with the numbers that bring the model nearest to the fitted
+// points, by the median of that many seeds. It varies the numbers one by one until none
+// changes, from three starting points.
 func (f Fit) Run(seeds int) (*simulate.Machine, error) {
 	m, err := simulate.Named(f.Machine)
 	if err != nil {
@@ -68,7 +68,7 @@ func (f Fit) Run(seeds int) (*simulate.Machine, error) {
 	}
 	var best *simulate.Machine
 	var least float64
-	for _, quarter := range []int{2, 1, 3} { // of each list, to begin at
+	for _, quarter := range []int{2, 1, 3} { // of each list, the starting point
 		for _, n := range f.Numbers {
 			*n.At(m) = n.Try[len(n.Try)*quarter/4]
 		}
@@ -84,8 +84,8 @@ func (f Fit) Run(seeds int) (*simulate.Machine, error) {
 	return best, nil
 }
 
-// descend changes one number of m after the other to the one that is tried for it and
-// brings the model nearest, until none changes. It returns how near that is.
+// descend sets one number of m after the other to the tried value that brings the model
+// nearest, until none changes. It returns the remaining distance.
 func (f Fit) descend(m *simulate.Machine, distance func() (float64, error)) (float64, error) {
 	best, err := distance()
 	for changed := true; changed && err == nil; {

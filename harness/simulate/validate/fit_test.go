@@ -16,7 +16,6 @@ import (
 
 var update = flag.Bool("update", false, "write the fitted numbers into the files of machines, accuracy.json and the table of docs/simulation.md")
 
-// fits are the machines with the numbers fitted again, as validate.Fits has them.
 var fits = sync.OnceValues(func() (all []*simulate.Machine, err error) {
 	for _, f := range validate.Fits {
 		m, err := f.Run(1)
@@ -28,8 +27,6 @@ var fits = sync.OnceValues(func() (all []*simulate.Machine, err error) {
 	return all, nil
 })
 
-// differences are the numbers in the files of machines that differ from the fitted
-// ones, each in a sentence. With write they are written into the files.
 func differences(write bool) (found []string, err error) {
 	all, err := fits()
 	if err != nil {
@@ -67,7 +64,7 @@ func differences(write bool) (found []string, err error) {
 
 func file(machine string) string { return "../machines/" + machine + ".json" }
 
-// exact skips a test that wants figures to the last digit, or takes long.
+// exact skips a test that compares figures to the last digit, or takes long.
 func exact(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -78,9 +75,6 @@ func exact(t *testing.T) {
 	}
 }
 
-// TestFit fits the numbers again that machines have from measurements at 8 and 16
-// workers, and wants them in the files, and in those of the machines that have them
-// from there.
 func TestFit(t *testing.T) {
 	exact(t)
 	found, err := differences(*update)

@@ -12,10 +12,10 @@ import (
 	"locklab/spinlock/lab"
 )
 
-// TestLabLocks sets locks of the lab beside the twins that they are like, on one
-// machine: what is said of the twins holds of the lab's own locks as far as the two
-// are alike. The lab's locks differ in what lies in which line and in what a waiter
-// does between two polls.
+// TestLabLocks compares locks of the lab with their similar twins on one machine:
+// conclusions about the twins apply to the lab's locks only if the two behave alike. The
+// lab's locks differ in their layout in cache lines and in a waiter's action between two
+// polls.
 func TestLabLocks(t *testing.T) {
 	m, err := simulate.Named("broadwell-2x22")
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"locklab/harness/simulate"
 )
 
-// TestPingPong measures on each modelled machine what its latencies were measured by,
-// a compare-and-swap to and fro between two cores, and wants them back. Transfer is
-// less than the whole of a hop, which also has the instruction.
+// TestPingPong runs the original latency benchmark, a compare-and-swap to and fro between
+// two cores, on each modelled machine, and expects the original latencies. Transfer is
+// less than a whole hop, which includes the instruction.
 func TestPingPong(t *testing.T) {
 	for _, m := range simulate.List() {
 		for i, c := range []struct {

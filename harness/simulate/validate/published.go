@@ -16,14 +16,13 @@ var files embed.FS
 
 // A Point is the published median of a case.
 type Point struct {
-	Host    string // as the data call it
+	Host    string // the data's name
 	Section string // "200/1000": ns in the section / ns between two acquisitions
 	Lock    string // a twin's name
 	Workers int
 	NS      float64 // per acquisition, of all workers together
 }
 
-// published returns the points of a file of testdata.
 func published(file string) ([]Point, error) {
 	b, err := files.ReadFile("testdata/" + file)
 	if err != nil {
@@ -47,24 +46,24 @@ func published(file string) ([]Point, error) {
 	return points, nil
 }
 
-// A Series is published data of one host, and the modelled machine that stands for it.
+// A Series is published data of one host, and the corresponding modelled machine.
 type Series struct {
 	File    string
 	Host    string
 	Machine string
 
-	// Loop is what the program that measured takes for itself beside the section and
-	// the time between two acquisitions, ns.
+	// Loop is the measuring program's own time per acquisition, in addition to the
+	// critical section and the time between two acquisitions, ns.
 	Loop float64
 
-	// Apart is that a core has one worker, though the machine has more threads.
-	// Spread is that neighbours are on different sockets.
+	// Apart reports that a core has one worker, though the machine has more threads.
+	// Spread reports that neighbours are on different sockets.
 	Apart, Spread bool
 }
 
-// All are the published series. Loop of lockhammer is what swap_mutex and
-// ticket_spinlock take with one thread beyond what they take in the model, their mean;
-// of lockbench it is a guess.
+// All are the published series. Loop of lockhammer is the mean time of swap_mutex and
+// ticket_spinlock with one thread beyond their time in the model; of lockbench it is a
+// guess.
 var All = []Series{
 	{File: "lockhammer.csv", Host: "x86-4", Machine: "broadwell-2x10", Loop: 9},
 	{File: "lockhammer.csv", Host: "x86-3", Machine: "broadwell-2x22", Loop: 9.5},
@@ -74,7 +73,6 @@ var All = []Series{
 	{File: "lockbench.csv", Host: "graviton2", Machine: "graviton2-64", Loop: 2, Apart: true},
 }
 
-// points are those of the series.
 func (s Series) points() ([]Point, error) {
 	all, err := published(s.File)
 	if err != nil {

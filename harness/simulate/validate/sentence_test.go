@@ -8,7 +8,6 @@ import (
 	"locklab/harness/simulate/validate"
 )
 
-// TestSentences asks for the accuracy of every kind of machine and lock.
 func TestSentences(t *testing.T) {
 	for _, m := range simulate.List() {
 		for _, lock := range []string{"ticket", "mcs"} {
@@ -33,8 +32,6 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// TestSentenceOfOther wants nothing to be claimed for a machine that has the name of
-// one of the program and other numbers.
 func TestSentenceOfOther(t *testing.T) {
 	m, err := simulate.Named("skylake-24")
 	if err != nil {
@@ -46,7 +43,6 @@ func TestSentenceOfOther(t *testing.T) {
 	}
 }
 
-// TestBeware wants a warning where a record is far off, and only there.
 func TestBeware(t *testing.T) {
 	far := 0
 	for _, r := range validate.Records() {

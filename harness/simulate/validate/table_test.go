@@ -14,7 +14,6 @@ import (
 	"locklab/harness/simulate/validate"
 )
 
-// A bound is what the comparison of a machine and section may come to.
 type bound struct {
 	machine, section string
 	typical          float64 // at most
@@ -22,8 +21,8 @@ type bound struct {
 	tau              float64 // at least
 }
 
-// bounds are a little beyond what the model comes to now, in the order of the table.
-// Whoever makes the model better makes them tighter.
+// bounds are slightly wider than the current errors of the model, in the order of the
+// table. Improvements of the model should tighten them.
 var bounds = []bound{
 	{"broadwell-2x10", "0/0", 1.27, 1.73, 0.83},
 	{"broadwell-2x10", "200/1000", 1.28, 1.94, 0.95},
@@ -41,7 +40,6 @@ var bounds = []bound{
 	{"graviton2-64", "0/0", 1.49, 1.87, 0.48},
 }
 
-// outcomes simulates all published points of a machine once.
 var outcomes = sync.OnceValues(func() (map[string][]validate.Outcome, error) {
 	if *update {
 		if _, err := differences(true); err != nil {
@@ -50,7 +48,7 @@ var outcomes = sync.OnceValues(func() (map[string][]validate.Outcome, error) {
 	}
 	all := map[string][]validate.Outcome{}
 	for _, s := range validate.All {
-		m, err := simulate.Load(file(s.Machine)) // the program's own may be older than what was just written
+		m, err := simulate.Load(file(s.Machine)) // the program's own may be older than the file just written
 		if err != nil {
 			return nil, err
 		}
@@ -64,8 +62,8 @@ var outcomes = sync.OnceValues(func() (map[string][]validate.Outcome, error) {
 	return all, nil
 })
 
-// TestTable sets the model beside the published measurements, and fails where it is
-// farther from them than it was. In short mode it takes the machines that are held out.
+// TestTable compares the model with the published measurements, and fails if the errors
+// have grown. In short mode it uses the machines that are held out.
 func TestTable(t *testing.T) {
 	all, err := outcomes()
 	if err != nil {
@@ -98,7 +96,6 @@ func TestTable(t *testing.T) {
 	byLock(t, all)
 }
 
-// byLock prints the comparison of each lock.
 func byLock(t *testing.T, all map[string][]validate.Outcome) {
 	t.Logf("%-15s %-16s %-9s %6s %8s %6s", "machine", "lock", "section", "points", "typical", "bias")
 	for _, s := range validate.All {
@@ -129,7 +126,6 @@ func sections(all []validate.Outcome) (names []string) {
 	return names
 }
 
-// TestEvidence wants a machine to be called fitted or held out by what is fitted.
 func TestEvidence(t *testing.T) {
 	fitted, compared := map[string]bool{}, map[string]bool{}
 	for _, f := range validate.Fits {
@@ -157,14 +153,13 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// TestSummarize takes ratios whose summary is known.
 func TestSummarize(t *testing.T) {
 	out := func(lock string, ns, model float64) validate.Outcome {
 		return validate.Outcome{Point: validate.Point{Lock: lock, Workers: 4, NS: ns}, Model: model}
 	}
 	s := validate.Summarize([]validate.Outcome{out("a", 100, 200), out("b", 200, 100), out("c", 205, 50), out("d", 400, 400)})
-	// The logarithms are ln 2, -ln 2, -ln 4.1, 0. b and c are no pair. a and b, a and c
-	// are the wrong way round, d is last in both.
+	// The logarithms are ln 2, -ln 2, -ln 4.1, 0. b and c are no pair. a and b, a and
+	// c are the wrong way round, d is last in both.
 	if s.Points != 4 || s.Worst.Lock != "c" || s.Pairs != 5 || s.Tau != (3.-2)/5 {
 		t.Errorf("%+v", s)
 	}

@@ -10,25 +10,24 @@ import (
 	"locklab/harness"
 )
 
-// A Twin is a lock that was measured elsewhere, in Go. Its words lie in cache lines
-// as those of the original do, and it does the same operations on them in the same
-// order.
+// A Twin is the Go version of a lock measured elsewhere. Its words are in cache lines
+// like the original's, and it executes the same operations on them in the same order.
 type Twin struct {
 	Name  string // in the published data
-	Like  string // the lock of the lab that it is most like, "" if none is
+	Like  string // the most similar lock of the lab, or ""
 	Doc   string
 	Local func(harness.Setup) harness.Local
 
-	// Crowd is that several workers may be inside: it is no lock, or the twin leaves
-	// out what keeps a second one out in a rare case.
+	// Crowd reports that several workers may be inside: it is no lock, or the twin
+	// omits the exclusion of a second worker in a rare case.
 	Crowd bool
 
-	// Loose is that the twin is known to leave out what its original's waiters do:
+	// Loose reports that the twin is known to omit actions of the original's waiters:
 	// its row is shown and counts nowhere.
 	Loose bool
 }
 
-// Twins are the locks of lockhammer and of lockbench that the published data have.
+// Twins are the locks of lockhammer and of lockbench in the published data.
 var Twins = []Twin{
 	{Name: "swap_mutex", Like: "tas-xchg", Doc: "an exchange again and again, without a spin hint", Local: alone(func() sync.Locker { return new(swapLock) })},
 	{Name: "ticket_spinlock", Like: "ticket", Doc: "both numbers in one line", Local: alone(func() sync.Locker { return new(ticketLock) })},
@@ -47,7 +46,7 @@ func Loose(lock string) bool {
 	return i >= 0 && Twins[i].Loose
 }
 
-// Like is the lock of the lab that one of the published data is most like, or "".
+// Like returns the lock of the lab most similar to a published one, or "".
 func Like(lock string) string {
 	i := slices.IndexFunc(Twins, func(t Twin) bool { return t.Name == lock })
 	if i < 0 {
@@ -117,7 +116,7 @@ func (l *ticketLock) Lock() {
 
 func (l *ticketLock) Unlock() { l.serving.StoreRelease(l.serving.Load() + 1) }
 
-// ticketApart has each in a line of its own.
+// ticketApart has each in its own line.
 type ticketApart struct {
 	_       pad
 	next    atomics.Uint32
@@ -143,9 +142,9 @@ type counter struct {
 func (l *counter) Lock()   { l.v.Add(1) }
 func (l *counter) Unlock() { l.v.Add(^uint32(0)) }
 
-// queue is a lock whose waiters stand in a queue of nodes, of which tail is the last
-// (0 is none). In the spin lock of Linux the first of them waits for a lock word
-// beside tail; in a plain one it is the holder.
+// queue is a lock with a queue of waiting nodes; tail is the last (0 is none). In the
+// spin lock of Linux the first of them waits for a lock word next to tail; in a plain one
+// it is the holder.
 type queue struct {
 	_            pad
 	locked, tail atomics.Uint32
@@ -170,7 +169,6 @@ func nodes(workers int) *queue {
 	return q
 }
 
-// join puts n at the end and waits until it is the first.
 func (n *node) join() {
 	n.waiting.StoreRelease(1)
 	n.next.StoreRelease(0)
@@ -182,7 +180,6 @@ func (n *node) join() {
 	}
 }
 
-// leave makes the next one the first, or the queue empty.
 func (n *node) leave() {
 	q := n.q
 	if q.tail.Load() == n.id && q.tail.CompareAndSwap(n.id, 0) {
@@ -202,10 +199,10 @@ func (q queueLock) Worker(i int) sync.Locker { return (*queueWorker)(&q.nodes[i+
 
 type queueWorker node
 
-// Lock tries twice without the queue, as the original does. There the lock word and
-// tail are one word of 32 bits, of which the first in the queue writes a byte. Here
-// they are two: the addition of 0 stands for the compare-and-swap that finds tail taken,
-// and a worker may slip in between two instructions.
+// Lock tries twice without the queue, like the original. There the lock word and tail are
+// one word of 32 bits, and the first in the queue writes a byte of it. Here they are two.
+// The addition of 0 stands for the compare-and-swap that finds tail taken, and a worker
+// may slip in between two instructions.
 func (w *queueWorker) Lock() {
 	n, q := (*node)(w), w.q
 	for range 2 {

@@ -1,0 +1,2 @@
+// Package nearest finds the name that a mistyped word stands for. Rank 0.
+package nearest
