@@ -5,9 +5,11 @@ package lab
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"locklab/harness/resultfile"
 	"locklab/internal/backend"
@@ -64,6 +66,23 @@ func TestRanksStopped(t *testing.T) {
 		}
 	}
 	keptSome(t, all)
+}
+
+// amid returns when each rank has kept so many results and has a measuring process again.
+func amid(t *testing.T, all []*rankProcess, results int) {
+	t.Helper()
+	for _, p := range all {
+		p.measured(t, results)
+	}
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		idle := slices.ContainsFunc(all, func(p *rankProcess) bool { return len(children(t, p.Process.Pid)) == 0 })
+		if !idle {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("ranks do not measure together")
+		}
+	}
 }
 
 // keptSome fails t unless every rank has kept what it had finished, and the rounds that all

@@ -23,10 +23,10 @@ const word = "s3cr3t-w0rd"
 
 // meetingPlace starts a server with TLS where ranks meet as a user with a password, and
 // returns its URL and the file of its certificate.
-func meetingPlace(t *testing.T, kind string) (url, ca string) {
+func meetingPlace(t *testing.T) (url, ca string) {
 	t.Helper()
-	s, err := backend.StartSetup(t.Context(), kind, backend.Setup{TLS: true})
-	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(kind) {
+	s, err := backend.StartSetup(t.Context(), harness.KindRedis, backend.Setup{TLS: true})
+	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis) {
 		t.Skip(err)
 	}
 	if err != nil {
@@ -37,9 +37,6 @@ func meetingPlace(t *testing.T, kind string) (url, ca string) {
 	ca = filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(ca, at.Roots, 0o600); err != nil {
 		t.Fatal(err)
-	}
-	if kind == harness.KindZooKeeper {
-		return "zookeepers://ranks:" + word + "@" + at.Addrs[0][0], ca
 	}
 	client, _, err := wireredis.Connect(at)
 	if err != nil {
@@ -132,52 +129,47 @@ func TestRanksSecure(t *testing.T) {
 		t.Skip("make test-all runs it")
 	}
 	t.Parallel()
-	for _, kind := range []string{harness.KindRedis, harness.KindZooKeeper} {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			url, ca := meetingPlace(t, kind)
-			t.Run("spawned", func(t *testing.T) {
-				cmd := spawning(t, "--rounds", "2")
-				cmd.Env = append(cmd.Env, "LOCKLAB_SYNC="+url, "SSL_CERT_FILE="+ca)
-				p := &rankProcess{cmd, new(said), filepath.Join(cmd.Dir, "run.ranks", "0")}
-				cmd.Stdout, cmd.Stderr = p.stderr, p.stderr
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
-				if seen := spied(t, p); seen < 1+3 && len(children(t, os.Getpid())) > 0 {
-					t.Errorf("%d command lines seen, want those of the ranks", seen)
-				}
-				if status := cmd.ProcessState.ExitCode(); status != 0 && status != exitUnfit { // windows apart
-					t.Errorf("exit status %d, said\n%s", status, p.stderr)
-				}
-				for rank := range 3 {
-					once(t, filepath.Join(cmd.Dir, "run.ranks", fmt.Sprint(rank)), 2, 2)
-				}
-				wordless(t, cmd.Dir, p.stderr.String())
-			})
-			t.Run("by hand", func(t *testing.T) {
-				all := ranksWith(t, 2, url, []string{"SSL_CERT_FILE=" + ca}, "--locks", "redis-token", "--workers", "2", "--rounds", "2", "--duration", "50ms")
-				for rank, p := range all {
-					_ = p.Wait() // the status says it
-					if status := p.ProcessState.ExitCode(); status != 0 {
-						t.Errorf("rank %d: exit status %d, said\n%s", rank, status, p.stderr)
-						continue
-					}
-					m := once(t, p.dir, 1, 2).Manifest
-					if !slices.ContainsFunc(m.Command, func(arg string) bool { return strings.Contains(arg, "://ranks:xxxxx@127.0.0.1:") }) {
-						t.Errorf("rank %d: the manifest has the command %q", rank, m.Command)
-					}
-					wordless(t, p.Dir, p.stderr.String())
-				}
-			})
-			t.Run("refused", func(t *testing.T) { secureRefused(t, url, ca) })
-		})
-	}
+	url, ca := meetingPlace(t)
+	t.Run("spawned", func(t *testing.T) {
+		cmd := spawning(t, "--rounds", "2")
+		cmd.Env = append(cmd.Env, "LOCKLAB_SYNC="+url, "SSL_CERT_FILE="+ca)
+		p := &rankProcess{cmd, new(said), filepath.Join(cmd.Dir, "run.ranks", "0")}
+		cmd.Stdout, cmd.Stderr = p.stderr, p.stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if seen := spied(t, p); seen < 1+3 && len(children(t, os.Getpid())) > 0 {
+			t.Errorf("%d command lines seen, want those of the ranks", seen)
+		}
+		if status := cmd.ProcessState.ExitCode(); status != 0 && status != exitUnfit { // windows apart
+			t.Errorf("exit status %d, said\n%s", status, p.stderr)
+		}
+		for rank := range 3 {
+			once(t, filepath.Join(cmd.Dir, "run.ranks", fmt.Sprint(rank)), 2, 2)
+		}
+		wordless(t, cmd.Dir, p.stderr.String())
+	})
+	t.Run("by hand", func(t *testing.T) {
+		all := ranksWith(t, 2, url, []string{"SSL_CERT_FILE=" + ca}, "--locks", "redis-token", "--workers", "2", "--rounds", "2", "--duration", "50ms")
+		for rank, p := range all {
+			_ = p.Wait() // the status says it
+			if status := p.ProcessState.ExitCode(); status != 0 {
+				t.Errorf("rank %d: exit status %d, said\n%s", rank, status, p.stderr)
+				continue
+			}
+			m := once(t, p.dir, 1, 2).Manifest
+			if !slices.ContainsFunc(m.Command, func(arg string) bool { return strings.Contains(arg, "://ranks:xxxxx@127.0.0.1:") }) {
+				t.Errorf("rank %d: the manifest has the command %q", rank, m.Command)
+			}
+			wordless(t, p.Dir, p.stderr.String())
+		}
+	})
+	t.Run("refused", func(t *testing.T) { secureRefused(t, url, ca) })
 }
 
 // secureRefused gives what is wrong: one line each, status 2, no directory.
 func secureRefused(t *testing.T, url, ca string) {
-	_, stranger := meetingPlace(t, harness.KindRedis)
+	_, stranger := meetingPlace(t)
 	scheme, rest, _ := strings.Cut(url, "://")
 	for _, c := range []struct{ url, ca, want string }{
 		{strings.Replace(url, word, "wrong-"+word, 1), ca, "WRONGPASS"},
@@ -186,9 +178,6 @@ func secureRefused(t *testing.T, url, ca string) {
 		{"etcd://" + rest, ca, `of the kind "etcd"`},
 		{scheme + "s://" + rest, ca, "of the kind"},
 	} {
-		if c.want == "WRONGPASS" && scheme == "zookeepers" {
-			continue // to ZooKeeper it is another user: TestSecureZooKeeper
-		}
 		for _, how := range [][]string{{"--spawn"}, {"--rank", "0"}} {
 			cmd := locklab(t, append([]string{"run", "--locks", "redis-token", "--ranks", "2", "--sync", c.url, "--out", "run"}, how...)...)
 			if c.ca != "" {

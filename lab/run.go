@@ -92,7 +92,7 @@ interrupted keeps its knees and probes, too.
 
 With --ranks several processes share the workers of each case, on this machine or on many
 hosts. --spawn starts them all here, and merges what they measure. Elsewhere each is
-started with the same flags, --sync says where they meet, and LOCKLAB_REDIS and
+started with the same flags, --sync names the Redis server where they meet, and LOCKLAB_REDIS and
 LOCKLAB_ZOOKEEPER name the servers; --rank and --ranks are read from Slurm, Open MPI or a
 Kubernetes Indexed Job. They begin each window at one time. If one of them dies the
 others keep what was measured and stop, with status 3. Ranks cannot resume. Each leaves

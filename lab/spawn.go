@@ -104,16 +104,11 @@ func (o *runOptions) room() (dir, parts string, err error) {
 
 // startSync starts a server for ranks to meet at.
 func startSync(ctx context.Context) (sync string, stop func(), err error) {
-	s, noRedis := backend.StartRedisOf(ctx, backend.RedisOptions{})
-	kind := harness.KindRedis
-	if noRedis != nil {
-		kind = harness.KindZooKeeper
-		var err error
-		if s, err = backend.StartEnsembleOf(ctx, backend.EnsembleOptions{Servers: 1}); err != nil {
-			return "", nil, fmt.Errorf("ranks need a server to meet at: %w; %w", noRedis, err)
-		}
+	s, err := backend.StartRedisOf(ctx, backend.RedisOptions{})
+	if err != nil {
+		return "", nil, fmt.Errorf("ranks need a Redis server to meet at: %w", err)
 	}
-	return kind + "://" + s.Endpoint().Addrs[0][0], func() { s.Stop() }, nil
+	return "redis://" + s.Endpoint().Addrs[0][0], func() { s.Stop() }, nil
 }
 
 // spawnRanks starts the ranks, tells each of them the setting and waits until all have ended.

@@ -17,15 +17,9 @@ type address struct {
 }
 
 // String names the server, without credentials.
-func (a address) String() string {
-	kind := "Redis"
-	if a.endpoint.Kind == harness.KindZooKeeper {
-		kind = "ZooKeeper"
-	}
-	return kind + " at " + strings.Join(a.endpoint.Addrs[0], ",")
-}
+func (a address) String() string { return "Redis at " + a.endpoint.Addrs[0][0] }
 
-const forms = "redis://[user:password@]host:port[/db] or zookeeper://[user:password@]host:port[,host:port…], with TLS rediss:// or zookeepers://"
+const forms = "redis://[user:password@]host:port[/db], with TLS rediss://"
 
 // Redacted returns a URL of [Options] without its password, for files and messages. If it
 // is not a URL, but may contain a password, everything before its last @ is removed.
@@ -50,32 +44,22 @@ func Redacted(sync string) string {
 // parseSync reads [Options.Sync]. Its errors quote nothing of the URL but the scheme, which
 // could hold no password.
 func parseSync(text string) (address, error) {
-	scheme, rest, ok := strings.Cut(text, "://")
-	if text == "" {
+	scheme, _, ok := strings.Cut(text, "://")
+	switch {
+	case text == "":
 		return address{}, usage("no server is named where the ranks meet: want %s", forms)
-	}
-	if !ok {
+	case !ok:
 		return address{}, usage("the server where the ranks meet is not named by a URL: want %s", forms)
-	}
-	var at address
-	var err error
-	switch scheme {
-	case "redis", "rediss":
-		at, err = parseRedis(text)
-	case "zookeeper", "zookeepers":
-		at, err = parseZooKeeper(rest)
-	default:
+	case scheme != "redis" && scheme != "rediss":
 		return address{}, usage("ranks do not meet at a server of the kind %.20q: want %s", scheme, forms)
 	}
+	at, err := parseRedis(text)
 	if err != nil {
 		return address{}, usage("the server where the ranks meet is not named rightly: %w: want %s", err, forms)
 	}
-	switch scheme {
-	case "rediss":
+	if scheme == "rediss" {
 		host, _, _ := net.SplitHostPort(at.endpoint.Addrs[0][0])
 		at.endpoint.TLS = &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
-	case "zookeepers": // each server has its own name
-		at.endpoint.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	return at, nil
 }
@@ -106,50 +90,6 @@ func parseRedis(text string) (address, error) {
 		at.db = int(n)
 	}
 	return at, nil
-}
-
-// parseZooKeeper parses the part after the scheme: package url does not support lists of
-// hosts.
-func parseZooKeeper(rest string) (address, error) {
-	at := address{endpoint: harness.Endpoint{Kind: harness.KindZooKeeper}}
-	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
-		var err error
-		if at.endpoint.Username, at.endpoint.Password, err = digest(rest[:i]); err != nil {
-			return address{}, err
-		}
-		rest = rest[i+1:]
-	}
-	var addrs []string
-	for addr := range strings.SplitSeq(strings.TrimSuffix(rest, "/"), ",") {
-		if err := hostPort(addr); err != nil {
-			return address{}, err
-		}
-		addrs = append(addrs, addr)
-	}
-	at.endpoint.Addrs = [][]string{addrs}
-	return at, nil
-}
-
-// digest parses user:password. For ZooKeeper the user ends at the first colon.
-func digest(text string) (user, password string, err error) {
-	user, password, ok := strings.Cut(text, ":")
-	if !ok || user == "" || password == "" {
-		return "", "", errors.New("what is before the @ is not user:password")
-	}
-	if strings.ContainsAny(text, "/?#@ \t\r\n\x00") {
-		return "", "", errNoURL
-	}
-	user, err = url.PathUnescape(user)
-	if err == nil {
-		password, err = url.PathUnescape(password)
-	}
-	if err != nil { // which quotes the password
-		return "", "", errNoURL
-	}
-	if strings.Contains(user, ":") {
-		return "", "", errors.New("the name of the user has a colon, which ZooKeeper does not know")
-	}
-	return user, password, nil
 }
 
 // hostPort returns the mistake in an address, without quoting it.

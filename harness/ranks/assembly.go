@@ -45,7 +45,7 @@ func (c claim) member(rank int) Member { return Member{Rank: rank, Host: c.Host,
 type assembly struct {
 	options Options
 	at      address
-	board   board
+	board   *board
 	own     claim
 	run     string // "" before all claims were seen
 

@@ -12,8 +12,7 @@ import (
 
 var errTwice = errors.New("another value was posted there before")
 
-// maxValue is the greatest size of a posted value: by default ZooKeeper accepts 1 MiB for
-// a whole request (jute.maxbuffer).
+// maxValue is the greatest size of a posted value, in bytes.
 const maxValue = 512 << 10
 
 // Share returns rank 0's value; other values are ignored. It is a barrier: it returns

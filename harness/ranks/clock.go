@@ -19,9 +19,7 @@ import (
 // The offset is in the intersection of all bounds (Marzullo, Maintaining the Time in a
 // Distributed System, PhD thesis, Stanford 1984). Its middle is Offset and half its width
 // Error. That is a bound, not an estimate, if neither clock is set and their rates differ
-// by less than 100 ppm. Redis reports its clock to the microsecond. ZooKeeper stamps
-// writes with its leader's clock to the millisecond; readings at many phases of it narrow
-// that.
+// by less than 100 ppm. Redis reports its clock to the microsecond.
 //
 // If all ranks read the same clock, of one boot of one kernel, it is the common one:
 // Offset and Error are 0. Measuring against the server's clock could only add an error,
@@ -72,6 +70,8 @@ func (s sample) bounds(at int64) (low, high int64) {
 const (
 	samples    = 40 // per measurement
 	minSamples = 8  // required
+
+	clockResolution = int64(time.Microsecond) // of Redis, in ns
 )
 
 func intersect(all []sample) Clock {
@@ -85,7 +85,7 @@ func intersect(all []sample) Clock {
 		low, high = max(low, l), min(high, h)
 	}
 	if low > high {
-		return unknown(fmt.Sprintf("readings of the server's clock contradict each other by %v: it was set, or another server leads", time.Duration(low-high)))
+		return unknown(fmt.Sprintf("readings of the server's clock contradict each other by %v: it was set", time.Duration(low-high)))
 	}
 	return between(low, high, at)
 }
@@ -126,26 +126,26 @@ func (g *Group) Measure(ctx context.Context) error {
 		case errors.Is(err, errRefused):
 			return fmt.Errorf("ranks: %v: %w", g.at, err)
 		}
-		sleep(ctx, phase(i, s.resolution))
+		sleep(ctx, phase(i))
 	}
 	g.setClock(intersect(all))
 	return nil
 }
 
-// phase returns a pause that puts the next sample at another part of the server's
-// resolution: multiples of the golden ratio spread most evenly (Knuth, TAOCP 3, 6.4).
-func phase(i int, resolution int64) time.Duration {
+// phase returns a pause that puts the next sample at another part of a millisecond:
+// multiples of the golden ratio spread most evenly (Knuth, TAOCP 3, 6.4).
+func phase(i int) time.Duration {
 	_, part := math.Modf(float64(i) * math.Phi)
-	return time.Duration(float64(max(resolution, int64(time.Millisecond))) * (0.5 + part))
+	return time.Duration(float64(time.Millisecond) * (0.5 + part))
 }
 
 func (g *Group) sample(ctx context.Context) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	var s sample
+	s := sample{resolution: clockResolution}
 	var err error
 	s.before = machine.Monotonic()
-	s.server, s.resolution, err = g.board.now(ctx)
+	s.server, err = g.board.now(ctx)
 	s.after = machine.Monotonic()
 	return s, err
 }

@@ -19,19 +19,15 @@
 //
 // # At the server
 //
-// Names begin with locklab:ranks:JOB: in Redis and with /locklab-ranks/JOB/ in ZooKeeper,
-// which no measured lock uses. In Redis all of them expire, at the latest a minute after
-// the last rank. In ZooKeeper the last rank that leaves removes them. If all ranks of a
-// run are killed at once, a few nodes stay until the next run of the same job. Posts are
-// dropped two barriers later. A rank outside a barrier makes one request a second. Inside
-// it polls, every 2 ms at first and every 50 ms in the end: nothing is measured while
-// ranks wait there.
+// The server is Redis. Keys begin with locklab:ranks:JOB:, which no measured lock uses. All
+// of them expire, at the latest a minute after the last rank. Posts are dropped two barriers
+// later. A rank outside a barrier makes one request a second. Inside it polls, every 2 ms at
+// first and every 50 ms in the end: nothing is measured while ranks wait there.
 //
 // # Clocks
 //
 // See [Clock] and [Group.Start].
 //
-// Rank 2. It imports harness, internal/machine, internal/wire/redis and
-// internal/wire/zookeeper with their client libraries. It does not depend on plans, locks
-// or results.
+// Rank 2. It imports harness, internal/machine and internal/wire/redis with go-redis. It does
+// not depend on plans, locks or results.
 package ranks

@@ -6,49 +6,42 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/internal/leaktest"
 )
 
 // TestEmptied empties the server while ranks wait for each other at the start, after one
 // has seen the other: they meet nevertheless.
 func TestEmptied(t *testing.T) {
-	for _, kind := range kinds {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			server := commonServer(t, kind)
-			leaktest.Own(t)
-			var all [2]*assembly
-			for r := range all {
-				o := Options{Rank: r, Ranks: 2, Sync: syncOf(server.Endpoint()), Job: jobOf(t), expiry: 30 * time.Second}
-				at, err := parseSync(o.Sync)
-				if err != nil {
-					t.Fatal(err)
-				}
-				b, err := connect(t.Context(), at, place{job: o.Job, rank: r, ranks: 2}, o.expiry)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer release(b, "")
-				all[r] = &assembly{options: o, at: at, board: b, own: newClaim(Member{}, 2),
-					seen: make(map[int]sight), first: make(map[int]Member)}
-			}
-			one, two := all[0], all[1]
-			step(t, one)
-			step(t, two) // it has seen all claims, and greets
-			if two.run == "" {
-				t.Fatal("rank 1 does not see rank 0")
-			}
-			empty(t, one.board)
-			met := [2]bool{}
-			for range 6 { // rank 0 is back before rank 1 has noticed anything
-				for r, a := range all {
-					met[r] = met[r] || step(t, a)
-				}
-			}
-			if met != [2]bool{true, true} {
-				t.Errorf("after the server was emptied they met: %v", met)
-			}
-		})
+	sync := parallel(t)
+	var all [2]*assembly
+	for r := range all {
+		o := Options{Rank: r, Ranks: 2, Sync: sync, Job: jobOf(t), expiry: 30 * time.Second}
+		at, err := parseSync(o.Sync)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := connect(t.Context(), at, place{job: o.Job, rank: r, ranks: 2}, o.expiry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer release(b)
+		all[r] = &assembly{options: o, at: at, board: b, own: newClaim(Member{}, 2),
+			seen: make(map[int]sight), first: make(map[int]Member)}
+	}
+	one, two := all[0], all[1]
+	step(t, one)
+	step(t, two) // it has seen all claims, and greets
+	if two.run == "" {
+		t.Fatal("rank 1 does not see rank 0")
+	}
+	empty(t, one.board)
+	met := [2]bool{}
+	for range 6 { // rank 0 is back before rank 1 has noticed anything
+		for r, a := range all {
+			met[r] = met[r] || step(t, a)
+		}
+	}
+	if met != [2]bool{true, true} {
+		t.Errorf("after the server was emptied they met: %v", met)
 	}
 }
 
@@ -61,22 +54,14 @@ func step(t *testing.T, a *assembly) bool {
 	return claims != nil
 }
 
-func empty(t *testing.T, b board) {
+func empty(t *testing.T, b *board) {
 	t.Helper()
-	switch b := b.(type) {
-	case *redisBoard:
-		keys, err := b.client.Keys(t.Context(), b.key("*")).Result()
-		if err == nil {
-			err = b.client.Del(t.Context(), keys...).Err()
-		}
-		if err != nil || len(keys) < 2 {
-			t.Fatalf("removed %q, %v", keys, err)
-		}
-	case *zooBoard:
-		b.sweep(t.Context(), b.root())
-		if names, err := b.children(t.Context(), b.root()); err != nil || len(names) > 0 {
-			t.Fatalf("left are %q, %v", names, err)
-		}
+	keys, err := b.client.Keys(t.Context(), b.key("*")).Result()
+	if err == nil {
+		err = b.client.Del(t.Context(), keys...).Err()
+	}
+	if err != nil || len(keys) < 2 {
+		t.Fatalf("removed %q, %v", keys, err)
 	}
 }
 

@@ -14,33 +14,32 @@ import (
 )
 
 func TestGroup(t *testing.T) {
-	eachBoard(t, func(t *testing.T, sync string) {
-		for _, clocks := range []int{1, 4} {
-			const n = 4
-			all := groups(t, join(t, sync, n, func(o *Options, m *Member) {
-				m.Clock = fmt.Sprint("clock", o.Rank%clocks)
-				o.Job += fmt.Sprint("-", clocks)
-			}))
-			together(n, func(r int) { use(t, all[r]) })
-			together(n, func(r int) {
-				at, err := all[r].Start(t.Context(), "s")
-				if err != nil {
-					t.Errorf("rank %d: %v", r, err)
-				}
-				c := all[r].Clock()
-				t.Logf("%d clocks: rank %d starts %v from now, clock ±%v %s", clocks, r, time.Until(at), time.Duration(c.Error), c.Reason)
-			})
-			checkClocks(t, all, clocks == 1)
-			together(n, func(r int) {
-				if err := all[r].Leave(t.Context(), ""); err != nil {
-					t.Errorf("rank %d: Leave: %v", r, err)
-				}
-				if err := context.Cause(all[r].Context()); !errors.Is(err, errLeft) {
-					t.Errorf("rank %d: its context ended with %v", r, err)
-				}
-			})
-		}
-	})
+	sync := parallel(t)
+	for _, clocks := range []int{1, 4} {
+		const n = 4
+		all := groups(t, join(t, sync, n, func(o *Options, m *Member) {
+			m.Clock = fmt.Sprint("clock", o.Rank%clocks)
+			o.Job += fmt.Sprint("-", clocks)
+		}))
+		together(n, func(r int) { use(t, all[r]) })
+		together(n, func(r int) {
+			at, err := all[r].Start(t.Context(), "s")
+			if err != nil {
+				t.Errorf("rank %d: %v", r, err)
+			}
+			c := all[r].Clock()
+			t.Logf("%d clocks: rank %d starts %v from now, clock ±%v %s", clocks, r, time.Until(at), time.Duration(c.Error), c.Reason)
+		})
+		checkClocks(t, all, clocks == 1)
+		together(n, func(r int) {
+			if err := all[r].Leave(t.Context(), ""); err != nil {
+				t.Errorf("rank %d: Leave: %v", r, err)
+			}
+			if err := context.Cause(all[r].Context()); !errors.Is(err, errLeft) {
+				t.Errorf("rank %d: its context ended with %v", r, err)
+			}
+		})
+	}
 }
 
 func use(t *testing.T, g *Group) {
@@ -100,18 +99,17 @@ func checkClocks(t *testing.T, all []*Group, same bool) {
 }
 
 func TestOrder(t *testing.T) {
-	eachBoard(t, func(t *testing.T, sync string) {
-		all := groups(t, join(t, sync, 2, nil))
-		together(2, func(r int) {
-			_, err := all[r].Gather(t.Context(), fmt.Sprint("barrier ", r), nil)
-			if !errors.Is(err, errOrder) {
-				t.Errorf("rank %d: %v", r, err)
-			}
-			contains(t, err, "barrier 0", "barrier 1", fmt.Sprintf("rank %d (host host%d", 1-r, 1-r))
-			if _, again := all[r].Share(t.Context(), "", nil); again != err {
-				t.Errorf("rank %d: the next barrier: %v, want %v", r, again, err)
-			}
-		})
+	sync := parallel(t)
+	all := groups(t, join(t, sync, 2, nil))
+	together(2, func(r int) {
+		_, err := all[r].Gather(t.Context(), fmt.Sprint("barrier ", r), nil)
+		if !errors.Is(err, errOrder) {
+			t.Errorf("rank %d: %v", r, err)
+		}
+		contains(t, err, "barrier 0", "barrier 1", fmt.Sprintf("rank %d (host host%d", 1-r, 1-r))
+		if _, again := all[r].Share(t.Context(), "", nil); again != err {
+			t.Errorf("rank %d: the next barrier: %v, want %v", r, again, err)
+		}
 	})
 }
 
@@ -127,21 +125,19 @@ func TestBuilds(t *testing.T) {
 		{"architecture", func(m *Member) { m.Arch, m.Binary = "vax", "b2" }, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			eachBoard(t, func(t *testing.T, sync string) {
-				all := join(t, sync, 3, func(o *Options, m *Member) {
-					if m.PID = 77; o.Rank == 1 {
-						test.change(m)
-					}
-				})
-				if test.want == "" {
-					groups(t, all)
-					return
+			sync := parallel(t)
+			all := join(t, sync, 3, func(o *Options, m *Member) {
+				if m.PID = 77; o.Rank == 1 {
+					test.change(m)
 				}
-				refused(t, all[0].err, test.want)
-				refused(t, all[1].err, "rank 0 (host host0, pid 77)", "rank 2 (host host2, pid 77)")
-				refused(t, all[2].err, test.want)
 			})
+			if test.want == "" {
+				groups(t, all)
+				return
+			}
+			refused(t, all[0].err, test.want)
+			refused(t, all[1].err, "rank 0 (host host0, pid 77)", "rank 2 (host host2, pid 77)")
+			refused(t, all[2].err, test.want)
 		})
 	}
 }
@@ -161,18 +157,13 @@ func TestRefused(t *testing.T) {
 		{Options{Ranks: 2}, "no server is named"},
 		{Options{Ranks: 2, Sync: "localhost:6379"}, "is not named by a URL"},
 		{Options{Ranks: 2, Sync: "etcd://h:1"}, `of the kind "etcd"`},
+		{Options{Ranks: 2, Sync: "zookeeper://h:1"}, `of the kind "zookeeper": want redis://`},
 		{Options{Ranks: 2, Sync: "redis://u:" + secret + "@"}, "an address is not host:port"},
 		{Options{Ranks: 2, Sync: "redis://u:" + secret + "/x@h:1"}, "it is no URL"},
 		{Options{Ranks: 2, Sync: "redis://u:" + secret + "@h:1/x"}, "not the number of a database"},
 		{Options{Ranks: 2, Sync: "redis://u:" + secret + "@h:0"}, "a port is not a number from 1 to 65535"},
 		{Options{Ranks: 2, Sync: "redis://u:" + secret + "@h:1?a=b"}, "behind ? or #"},
-		{Options{Ranks: 2, Sync: "zookeeper://" + secret + "@h:1"}, "not user:password"},
-		{Options{Ranks: 2, Sync: "zookeeper://u:" + secret + "/@h:1"}, "it is no URL"},
-		{Options{Ranks: 2, Sync: "zookeepers://u:" + secret + "@h:1,i"}, "an address is not host:port"},
-		{Options{Ranks: 2, Sync: "zookeeper://h:1,"}, "an address is not host:port"},
-		{Options{Ranks: 2, Sync: "zookeeper://h:1/chroot"}, "a port is not a number"},
 		{Options{Ranks: 2, Sync: "redis://u:" + secret + "@127.0.0.1:1"}, "Redis at 127.0.0.1:1, where the ranks meet, does not answer"},
-		{Options{Ranks: 2, Sync: "zookeeper://127.0.0.1:1"}, "ZooKeeper at 127.0.0.1:1, where the ranks meet, does not answer"},
 	} {
 		t.Run(test.want, func(t *testing.T) {
 			t.Parallel()
@@ -187,93 +178,79 @@ func TestRefused(t *testing.T) {
 }
 
 func TestTaken(t *testing.T) {
-	eachBoard(t, func(t *testing.T, sync string) {
-		all := groups(t, join(t, sync, 2, func(o *Options, m *Member) { m.PID, o.expiry = 4242, 0 }))
-		o := Options{Rank: 1, Ranks: 2, Sync: sync, Job: jobOf(t), Assemble: patience}
-		_, err := Join(t.Context(), o, Member{})
-		refused(t, err, "rank 1 of job "+o.Job+" is taken by a process that lives: pid 4242 on host host1")
-		for _, g := range all {
-			if g.Context().Err() != nil {
-				t.Errorf("the run that was there has ended: %v", context.Cause(g.Context()))
-			}
-			g.watcher.stop() // its claims expire, as if it had been killed
-			<-g.watcher.done
-			vanish(g.board)
+	sync := parallel(t)
+	all := groups(t, join(t, sync, 2, func(o *Options, m *Member) { m.PID, o.expiry = 4242, 0 }))
+	o := Options{Rank: 1, Ranks: 2, Sync: sync, Job: jobOf(t), Assemble: patience}
+	_, err := Join(t.Context(), o, Member{})
+	refused(t, err, "rank 1 of job "+o.Job+" is taken by a process that lives: pid 4242 on host host1")
+	for _, g := range all {
+		if g.Context().Err() != nil {
+			t.Errorf("the run that was there has ended: %v", context.Cause(g.Context()))
 		}
-		groups(t, join(t, sync, 2, nil))
-	})
-}
-
-func vanish(b board) {
-	switch b := b.(type) {
-	case *redisBoard:
-		b.client.Close()
-	case *zooBoard:
-		b.conn.Close() // ends its session: TestKilledRun has one that does not
+		g.watcher.stop() // its claims end by themselves, as if it had been killed
+		<-g.watcher.done
+		g.board.client.Close()
 	}
+	groups(t, join(t, sync, 2, nil))
 }
 
 func TestNumbers(t *testing.T) {
-	eachBoard(t, func(t *testing.T, sync string) {
-		all := join(t, sync, 2, func(o *Options, m *Member) { o.Ranks, o.expiry = 2+o.Rank, 0 })
-		refused(t, all[0].err, "rank 1 (host host1, pid ", "counts 3 ranks, this one, rank 0, 2")
-		refused(t, all[1].err, "rank 0 (host host0, pid ", "counts 2 ranks, this one, rank 1, 3")
-	})
+	sync := parallel(t)
+	all := join(t, sync, 2, func(o *Options, m *Member) { o.Ranks, o.expiry = 2+o.Rank, 0 })
+	refused(t, all[0].err, "rank 1 (host host1, pid ", "counts 3 ranks, this one, rank 0, 2")
+	refused(t, all[1].err, "rank 0 (host host0, pid ", "counts 2 ranks, this one, rank 1, 3")
 }
 
 func TestAbsent(t *testing.T) {
-	eachBoard(t, func(t *testing.T, sync string) {
-		all := make([]error, 2)
-		together(2, func(r int) {
-			o := Options{Rank: r, Ranks: 4, Sync: sync, Job: jobOf(t), Assemble: 8 * time.Second, expiry: 30 * time.Second}
-			ctx := t.Context()
-			if r == 1 {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, 2*time.Second)
-				defer cancel()
-			}
-			_, all[r] = Join(ctx, o, Member{Host: fmt.Sprint("host", r), PID: 5})
-		})
-		refused(t, all[0], "ranks 1, 2, 3 of 4 did not come within 8s; rank 1 (host host1, pid 5) was there, and is gone")
-		if !errors.Is(all[1], context.DeadlineExceeded) {
-			t.Errorf("rank 1, whose context ended: %v", all[1])
+	sync := parallel(t)
+	all := make([]error, 2)
+	together(2, func(r int) {
+		o := Options{Rank: r, Ranks: 4, Sync: sync, Job: jobOf(t), Assemble: 8 * time.Second, expiry: 30 * time.Second}
+		ctx := t.Context()
+		if r == 1 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, 2*time.Second)
+			defer cancel()
 		}
+		_, all[r] = Join(ctx, o, Member{Host: fmt.Sprint("host", r), PID: 5})
 	})
+	refused(t, all[0], "ranks 1, 2, 3 of 4 did not come within 8s; rank 1 (host host1, pid 5) was there, and is gone")
+	if !errors.Is(all[1], context.DeadlineExceeded) {
+		t.Errorf("rank 1, whose context ended: %v", all[1])
+	}
 }
 
 func TestLeave(t *testing.T) {
-	eachBoard(t, func(t *testing.T, sync string) {
-		all := groups(t, join(t, sync, 3, nil))
-		if err := all[1].Leave(t.Context(), ""); err != nil {
-			t.Error(err)
-		}
-		await(t, func() bool { return all[0].hasLeft(1) && all[2].hasLeft(1) }, "the others see that rank 1 has left")
-		if err := all[0].Context().Err(); err != nil {
-			t.Errorf("a rank has left regularly, and the run ended: %v", context.Cause(all[0].Context()))
-		}
-		_, err := all[0].Gather(t.Context(), "figures", nil)
-		lost(t, err, []int{1}, "rank 1 (host host1, pid ", "has left the run, while this rank waits for it to gather figures")
-		if err := all[0].Leave(t.Context(), "the disk is full"); err != nil {
-			t.Error(err)
-		}
-		<-all[2].Context().Done()
-		lost(t, context.Cause(all[2].Context()), []int{0}, "rank 0 (host host0, pid ", "has stopped the run: the disk is full")
-		if err := all[0].Leave(t.Context(), "again"); err != nil {
-			t.Error(err)
-		}
-	})
+	sync := parallel(t)
+	all := groups(t, join(t, sync, 3, nil))
+	if err := all[1].Leave(t.Context(), ""); err != nil {
+		t.Error(err)
+	}
+	await(t, func() bool { return all[0].hasLeft(1) && all[2].hasLeft(1) }, "the others see that rank 1 has left")
+	if err := all[0].Context().Err(); err != nil {
+		t.Errorf("a rank has left regularly, and the run ended: %v", context.Cause(all[0].Context()))
+	}
+	_, err := all[0].Gather(t.Context(), "figures", nil)
+	lost(t, err, []int{1}, "rank 1 (host host1, pid ", "has left the run, while this rank waits for it to gather figures")
+	if err := all[0].Leave(t.Context(), "the disk is full"); err != nil {
+		t.Error(err)
+	}
+	<-all[2].Context().Done()
+	lost(t, context.Cause(all[2].Context()), []int{0}, "rank 0 (host host0, pid ", "has stopped the run: the disk is full")
+	if err := all[0].Leave(t.Context(), "again"); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestCancel(t *testing.T) {
-	eachBoard(t, func(t *testing.T, sync string) {
-		all := groups(t, join(t, sync, 2, nil))
-		because := errors.New("because")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(50*time.Millisecond, func() { cancel(because) })
-		if _, err := all[0].Start(ctx, "s"); !errors.Is(err, because) {
-			t.Errorf("Start = %v", err)
-		}
-	})
+	sync := parallel(t)
+	all := groups(t, join(t, sync, 2, nil))
+	because := errors.New("because")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(50*time.Millisecond, func() { cancel(because) })
+	if _, err := all[0].Start(ctx, "s"); !errors.Is(err, because) {
+		t.Errorf("Start = %v", err)
+	}
 }
 
 func lost(t *testing.T, err error, ranks []int, want ...string) {

@@ -27,9 +27,9 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(asChild); text != "" {
 		os.Exit(beRank(text))
 	}
-	code := leaktest.Process{Tests: m, Packages: []string{"locklab/harness/ranks.(*Group)", "locklab/harness/ranks.(*zooBoard)", "github.com/redis/go-redis/v9", "github.com/go-zookeeper/zk"}}.Run()
-	for _, s := range common.servers {
-		if err := s.Stop(); err != nil {
+	code := leaktest.Process{Tests: m, Packages: []string{"locklab/harness/ranks.(*Group)", "github.com/redis/go-redis/v9"}}.Run()
+	if common.server != nil {
+		if err := common.server.Stop(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = max(code, 1)
 		}
@@ -66,48 +66,58 @@ func beRank(text string) int {
 	return 0
 }
 
-// common are the servers for all tests that do not damage them.
+// common is the server for all tests that do not hurt it.
 var common struct {
-	mu      sync.Mutex
-	servers map[string]*backend.Server
+	mu     sync.Mutex
+	server *backend.Server
 }
 
-var kinds = []string{harness.KindRedis, harness.KindZooKeeper}
-
-func eachBoard(t *testing.T, test func(t *testing.T, sync string)) {
-	for _, kind := range kinds {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			server := commonServer(t, kind)
-			leaktest.Own(t)
-			test(t, syncOf(server.Endpoint()))
-		})
-	}
+// parallel makes t a parallel test that checks for leaks, and returns Options.Sync of the
+// common server.
+func parallel(t *testing.T) (sync string) {
+	t.Helper()
+	t.Parallel()
+	server := commonServer(t)
+	leaktest.Own(t)
+	return syncOf(server.Endpoint())
 }
 
-func commonServer(t *testing.T, kind string) *backend.Server {
+func commonServer(t *testing.T) *backend.Server {
 	t.Helper()
 	common.mu.Lock()
 	defer common.mu.Unlock()
-	if common.servers == nil {
-		common.servers = make(map[string]*backend.Server)
+	if common.server == nil {
+		common.server = start(t, backend.StartAlone)
 	}
-	if common.servers[kind] == nil {
-		common.servers[kind] = start(t, kind, backend.Start)
-	}
-	return common.servers[kind]
+	return common.server
 }
 
-func start(t *testing.T, kind string, by func(context.Context, string) (*backend.Server, error)) *backend.Server {
+// start starts a Redis server, or skips t, or fails it if LOCKLAB_REQUIRE says so.
+func start(t *testing.T, by func(context.Context) (*backend.Server, error)) *backend.Server {
 	t.Helper()
-	server, err := by(context.Background(), kind)
+	server, err := by(context.Background())
 	if err != nil {
-		if errors.Is(err, harness.ErrUnavailable) && !backend.Required(kind) {
-			t.Skipf("no %s: %v", kind, err)
+		if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis) {
+			t.Skipf("no Redis: %v", err)
 		}
-		t.Fatalf("no %s: %v", kind, err)
+		t.Fatalf("no Redis: %v", err)
 	}
 	return server
+}
+
+// alone starts a server for one test, to be hurt.
+func alone(t *testing.T) *backend.Server {
+	t.Helper()
+	server := start(t, backend.StartAlone)
+	t.Cleanup(func() { check(t, server.Stop()) })
+	return server
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 func syncOf(at harness.Endpoint) string {
@@ -115,7 +125,7 @@ func syncOf(at harness.Endpoint) string {
 	if at.Username != "" || at.Password != "" {
 		auth = at.Username + ":" + at.Password + "@"
 	}
-	return at.Kind + "://" + auth + strings.Join(at.Addrs[0], ",")
+	return "redis://" + auth + at.Addrs[0][0]
 }
 
 func jobOf(t *testing.T) string {

@@ -151,30 +151,28 @@ func TestGone(t *testing.T) {
 		{"all others", 3, []int{0, 1}, syscall.SIGSTOP, "are gone"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			eachBoard(t, func(t *testing.T, sync string) {
-				here, away := mixed(t, sync, test.ranks, test.away...)
-				since := time.Now()
-				want := []string{test.want}
+			sync := parallel(t)
+			here, away := mixed(t, sync, test.ranks, test.away...)
+			since := time.Now()
+			want := []string{test.want}
+			for _, r := range test.away {
+				if err := away[r].Signal(test.signal); err != nil {
+					t.Fatal(err)
+				}
+				want = append(want, fmt.Sprintf("rank %d (host child, pid %d)", r, away[r].PID()))
+			}
+			for _, err := range ended(t, here, since) {
+				lost(t, err, test.away, want...)
+			}
+			if test.signal == syscall.SIGSTOP { // and it learns of it when it runs again
 				for _, r := range test.away {
-					if err := away[r].Signal(test.signal); err != nil {
-						t.Fatal(err)
-					}
-					want = append(want, fmt.Sprintf("rank %d (host child, pid %d)", r, away[r].PID()))
-				}
-				for _, err := range ended(t, here, since) {
-					lost(t, err, test.away, want...)
-				}
-				if test.signal == syscall.SIGSTOP { // and it learns of it when it runs again
-					for _, r := range test.away {
-						away[r].Signal(syscall.SIGCONT)
-						line := away[r].says(t, "lost:")
-						if !strings.Contains(line, "is this one, and was taken for gone") && !strings.Contains(line, "has stopped the run") {
-							t.Errorf("rank %d, which had been stopped, says %q", r, line)
-						}
+					away[r].Signal(syscall.SIGCONT)
+					line := away[r].says(t, "lost:")
+					if !strings.Contains(line, "is this one, and was taken for gone") && !strings.Contains(line, "has stopped the run") {
+						t.Errorf("rank %d, which had been stopped, says %q", r, line)
 					}
 				}
-			})
+			}
 		})
 	}
 }
@@ -182,123 +180,95 @@ func TestGone(t *testing.T) {
 // TestGoneAtBarrier kills a rank between posting and reading. Its post counts, the next
 // barrier fails, and the run can be restarted at once.
 func TestGoneAtBarrier(t *testing.T) {
-	eachBoard(t, func(t *testing.T, sync string) {
-		here, away := mixed(t, sync, 3, 2)
-		fmt.Fprintln(away[2].in, "one")
-		away[2].says(t, "goes to one")
-		g := here[0]
-		await(t, func() bool {
-			v, err := g.board.read(t.Context(), g.run, fmt.Sprint(g.next))
-			return err == nil && v[2] != nil
-		}, "rank 2 has posted")
-		since := time.Now()
-		away[2].Kill()
-		together(2, func(r int) {
-			if _, err := here[r].Gather(t.Context(), "one", nil); err != nil {
-				t.Errorf("rank %d: %v", r, err)
-			}
-			_, err := here[r].Start(t.Context(), "two")
-			lost(t, err, []int{2}, fmt.Sprintf("rank 2 (host child, pid %d) is gone", away[2].PID()))
-		})
-		ended(t, here, since)
-		for _, g := range here {
-			g.Leave(t.Context(), "")
+	sync := parallel(t)
+	here, away := mixed(t, sync, 3, 2)
+	fmt.Fprintln(away[2].in, "one")
+	away[2].says(t, "goes to one")
+	g := here[0]
+	await(t, func() bool {
+		v, err := g.board.read(t.Context(), g.run, fmt.Sprint(g.next))
+		return err == nil && v[2] != nil
+	}, "rank 2 has posted")
+	since := time.Now()
+	away[2].Kill()
+	together(2, func(r int) {
+		if _, err := here[r].Gather(t.Context(), "one", nil); err != nil {
+			t.Errorf("rank %d: %v", r, err)
 		}
-		again, _ := mixed(t, sync, 3, 1)
-		if again[0].run == g.run {
-			t.Error("the second run has the name of the first")
-		}
+		_, err := here[r].Start(t.Context(), "two")
+		lost(t, err, []int{2}, fmt.Sprintf("rank 2 (host child, pid %d) is gone", away[2].PID()))
 	})
+	ended(t, here, since)
+	for _, g := range here {
+		g.Leave(t.Context(), "")
+	}
+	again, _ := mixed(t, sync, 3, 1)
+	if again[0].run == g.run {
+		t.Error("the second run has the name of the first")
+	}
 }
 
 // TestKilledRun kills all ranks of a run. A new run of the same job, with fewer ranks,
 // begins when their claims have expired, and its last rank leaves nothing behind.
 func TestKilledRun(t *testing.T) {
-	eachBoard(t, func(t *testing.T, sync string) {
-		_, away := mixed(t, sync, 3, 0, 1, 2)
-		for _, p := range away {
-			p.Kill()
+	sync := parallel(t)
+	_, away := mixed(t, sync, 3, 0, 1, 2)
+	for _, p := range away {
+		p.Kill()
+	}
+	here, _ := mixed(t, sync, 2)
+	b := here[1].board
+	for r := range 2 {
+		if r == 1 {
+			checkLeft(t, b, true)
 		}
-		here, _ := mixed(t, sync, 2)
-		b := here[1].board
-		for r := range 2 {
-			if r == 1 {
-				checkLeft(t, b, true)
-			}
-			if err := here[r].Leave(t.Context(), ""); err != nil {
-				t.Error(err)
-			}
+		if err := here[r].Leave(t.Context(), ""); err != nil {
+			t.Error(err)
 		}
-		o := Options{Ranks: 1, Sync: sync, Job: jobOf(t) + "-looks"}
-		g, err := Join(t.Context(), o, Member{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer g.Leave(context.Background(), "")
-		look := g.board
-		switch b := look.(type) {
-		case *redisBoard:
-			b.job = jobOf(t)
-			checkLeft(t, b, false)
-			b.job = o.Job
-		case *zooBoard:
-			b.job = jobOf(t)
-			checkLeft(t, b, false)
-			b.job = o.Job
-		}
-	})
+	}
+	o := Options{Ranks: 1, Sync: sync, Job: jobOf(t) + "-looks"}
+	g, err := Join(t.Context(), o, Member{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Leave(context.Background(), "")
+	g.board.job = jobOf(t)
+	checkLeft(t, g.board, false)
+	g.board.job = o.Job
 }
 
-func checkLeft(t *testing.T, b board, there bool) {
+func checkLeft(t *testing.T, b *board, there bool) {
 	t.Helper()
-	switch b := b.(type) {
-	case *redisBoard:
-		keys, err := b.client.Keys(t.Context(), b.key("*")).Result()
-		if err != nil || len(keys) == 0 && there {
-			t.Errorf("keys %q, %v", keys, err)
+	keys, err := b.client.Keys(t.Context(), b.key("*")).Result()
+	if err != nil || len(keys) == 0 && there {
+		t.Errorf("keys %q, %v", keys, err)
+	}
+	for _, k := range keys {
+		ttl, err := b.client.PTTL(t.Context(), k).Result()
+		if err != nil || ttl <= 0 && ttl != -2 || ttl > postedExpiry {
+			t.Errorf("key %s expires in %v, %v", k, ttl, err)
 		}
-		for _, k := range keys {
-			ttl, err := b.client.PTTL(t.Context(), k).Result()
-			if err != nil || ttl <= 0 && ttl != -2 || ttl > postedExpiry {
-				t.Errorf("key %s expires in %v, %v", k, ttl, err)
-			}
-			if strings.Contains(k, ":claim:") && !there {
-				t.Errorf("claim %s is left", k)
-			}
-		}
-	case *zooBoard:
-		names, err := b.children(t.Context(), b.root())
-		if err != nil || (len(names) > 0) != there {
-			t.Errorf("nodes %q, %v", names, err)
+		if strings.Contains(k, ":claim:") && !there {
+			t.Errorf("claim %s is left", k)
 		}
 	}
 }
 
 func TestDiesBeforeAll(t *testing.T) {
-	eachBoard(t, func(t *testing.T, sync string) {
-		o := Options{Ranks: 3, Sync: sync, Job: jobOf(t), Assemble: patience}
-		o.Rank = 1
-		first := spawn(t, o)
-		at, err := parseSync(sync)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := connect(t.Context(), at, place{job: o.Job, rank: 1, ranks: 3}, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer release(b, "")
-		await(t, func() bool {
-			switch b := b.(type) {
-			case *redisBoard:
-				return b.client.Exists(t.Context(), b.claimKey(1)).Val() == 1
-			case *zooBoard:
-				v, err := b.get(t.Context(), b.claimPath(1))
-				return err == nil && v != nil
-			}
-			return false
-		}, "rank 1 has claimed")
-		first.Kill()
-		mixed(t, sync, 3, 1)
-	})
+	sync := parallel(t)
+	o := Options{Ranks: 3, Sync: sync, Job: jobOf(t), Assemble: patience}
+	o.Rank = 1
+	first := spawn(t, o)
+	at, err := parseSync(sync)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := connect(t.Context(), at, place{job: o.Job, rank: 1, ranks: 3}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release(b)
+	await(t, func() bool { return b.client.Exists(t.Context(), b.claimKey(1)).Val() == 1 }, "rank 1 has claimed")
+	first.Kill()
+	mixed(t, sync, 3, 1)
 }

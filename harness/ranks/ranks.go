@@ -20,10 +20,8 @@ type Options struct {
 	Rank  int // 0 to Ranks-1
 	Ranks int // 1 to harness.MaxRanks
 
-	// Sync names the server: redis://[user:password@]host:port[/db] or
-	// zookeeper://[user:password@]host:port[,host:port…], or with TLS rediss:// or
-	// zookeepers://, by the system's authorities. ZooKeeper takes the credentials by its
-	// scheme digest.
+	// Sync names the Redis server: redis://[user:password@]host:port[/db], or with TLS
+	// rediss://, by the system's authorities.
 	Sync string
 
 	// Job names this run among others at that server: letters, digits, dots, dashes and
@@ -86,7 +84,7 @@ func usage(format string, args ...any) error {
 type Group struct {
 	options Options
 	at      address
-	board   board
+	board   *board
 	run     string // name of the run at the board
 	members []Member
 	nonces  []string // of their claims
@@ -137,7 +135,7 @@ func Join(ctx context.Context, o Options, self Member) (*Group, error) {
 	a := assembly{options: o, at: at, board: b, own: newClaim(self, o.Ranks)}
 	run, claims, err := a.meet(ctx)
 	if err != nil {
-		release(b, a.run)
+		release(b)
 		return nil, err
 	}
 	g := newGroup(ctx, o, at, b, run, claims)
@@ -161,7 +159,7 @@ func Check(ctx context.Context, o Options) error {
 	}
 	b, err := connect(ctx, at, place{job: o.Job, rank: o.Rank, ranks: o.Ranks}, o.expiry)
 	if err == nil {
-		release(b, "")
+		release(b)
 	}
 	return err
 }
@@ -183,13 +181,13 @@ func (m Member) complete(rank int) (Member, error) {
 	return m, nil
 }
 
-func release(b board, run string) {
+func release(b *board) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 	defer cancel()
-	b.leave(ctx, run) //nolint:errcheck // there is an error to tell already; what is left expires
+	b.leave(ctx) //nolint:errcheck // there is an error to tell already; what is left expires
 }
 
-func newGroup(ctx context.Context, o Options, at address, b board, run string, claims []claim) *Group {
+func newGroup(ctx context.Context, o Options, at address, b *board, run string, claims []claim) *Group {
 	g := &Group{options: o, at: at, board: b, run: run, left: make(map[int]bool)}
 	for r, c := range claims {
 		g.members = append(g.members, Member{Rank: r, Host: c.Host, PID: c.PID})
@@ -286,7 +284,7 @@ func (g *Group) depart(ctx context.Context, why string) error {
 	told := g.board.post(ctx, g.run, farewells, []byte(why))
 	g.watcher.stop()
 	<-g.watcher.done
-	gone := g.board.leave(ctx, g.run)
+	gone := g.board.leave(ctx)
 	g.cancel(errLeft)
 	if err := cmp.Or(told, gone); err != nil && lost == nil {
 		return fmt.Errorf("ranks: the others may not know that this rank has left: %w", err)

@@ -2,28 +2,15 @@ package ranks
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
 	"locklab/internal/backend"
 	"locklab/internal/leaktest"
 	wireredis "locklab/internal/wire/redis"
-	wirezk "locklab/internal/wire/zookeeper"
 )
-
-func secured(t *testing.T, kind string) harness.Endpoint {
-	t.Helper()
-	server := start(t, kind, func(ctx context.Context, kind string) (*backend.Server, error) {
-		return backend.StartSetup(ctx, kind, backend.Setup{TLS: true})
-	})
-	t.Cleanup(func() { check(t, server.Stop()) })
-	return server.Endpoint()
-}
 
 const (
 	secretUser = "ranks"
@@ -32,20 +19,23 @@ const (
 
 // urlOf is Options.Sync of a server, with a password.
 func urlOf(at harness.Endpoint, password string) string {
-	return at.Kind + "://" + secretUser + ":" + password + "@" + strings.Join(at.Addrs[0], ",")
+	return "redis://" + secretUser + ":" + password + "@" + at.Addrs[0][0]
 }
 
-// TestSecureRedis: ranks meet as a user with a password, who may use their names alone; and
+// TestSecure: ranks meet as a user with a password, who may use their names alone; and
 // whatever is wrong with that, or with TLS, is one line without the password, and soon.
 // TestRanksSecure of package lab has ranks that meet over TLS.
-func TestSecureRedis(t *testing.T) {
+func TestSecure(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
 	}
 	t.Parallel()
-	server := start(t, harness.KindRedis, func(ctx context.Context, kind string) (*backend.Server, error) { return backend.StartAlone(ctx) })
-	t.Cleanup(func() { check(t, server.Stop()) })
-	at, tls := server.Endpoint(), secured(t, harness.KindRedis).Addrs[0][0]
+	at := alone(t).Endpoint()
+	secured := start(t, func(ctx context.Context) (*backend.Server, error) {
+		return backend.StartSetup(ctx, harness.KindRedis, backend.Setup{TLS: true})
+	})
+	t.Cleanup(func() { check(t, secured.Stop()) })
+	tls := secured.Endpoint().Addrs[0][0]
 	leaktest.Own(t)
 	owner, _, err := wireredis.Connect(at)
 	if err != nil {
@@ -91,50 +81,5 @@ func secretless(t *testing.T, err error) {
 	t.Helper()
 	if err != nil && strings.Contains(err.Error(), secretWord) {
 		t.Errorf("the password is in %q", err)
-	}
-}
-
-// TestSecureZooKeeper: ranks meet with credentials, their nodes are theirs alone,
-// and a rank with others is told so and does no harm.
-func TestSecureZooKeeper(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
-	t.Parallel()
-	at := commonServer(t, harness.KindZooKeeper).Endpoint()
-	leaktest.Own(t)
-	all := groups(t, join(t, urlOf(at, secretWord), 2, func(o *Options, m *Member) { m.Clock = fmt.Sprint(o.Rank) }))
-	together(2, func(r int) { use(t, all[r]) })
-
-	stranger, err := wirezk.Connect(t.Context(), at, wirezk.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stranger.Close()
-	b := all[0].board.(*zooBoard)
-	if _, _, err := stranger.Get(b.claimPath(0)); !errors.Is(err, zk.ErrNoAuth) {
-		t.Errorf("a client without credentials reads a claim: %v", err)
-	}
-	t.Run("refused", func(t *testing.T) { zooRefused(t, at, b.job) })
-	together(2, func(r int) {
-		_, err := all[r].Gather(t.Context(), "after the others", nil)
-		check(t, err)
-	})
-}
-
-// zooRefused joins, wrongly, a job that is under way.
-func zooRefused(t *testing.T, at harness.Endpoint, job string) {
-	for _, c := range []struct {
-		name, sync, want string
-	}{
-		{"password", urlOf(at, "wrong-"+secretWord), "what is there is of other credentials: give all ranks the same"},
-		{"none", strings.Replace(urlOf(at, secretWord), secretUser+":"+secretWord+"@", "", 1), "other credentials"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			_, err := Join(t.Context(), Options{Rank: 1, Ranks: 2, Sync: c.sync, Job: job, Assemble: patience}, Member{})
-			refused(t, err, c.want)
-			secretless(t, err)
-		})
 	}
 }

@@ -117,7 +117,7 @@ func (w *watcher) judge(ctx context.Context, claims [][]byte) *LostError {
 	case w.missed.IsZero():
 		w.missed = time.Now()
 		return nil
-	case time.Since(w.missed) < w.board.spread():
+	case time.Since(w.missed) < claimSpread:
 		return nil
 	}
 	verb := "is"
