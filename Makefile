@@ -36,10 +36,11 @@ comma := ,
 but    = $$($(GO) list ./... | grep -vE "^$$($(GO) list -m)/($(subst $(empty) $(empty),|,$(1)))\$$")
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+HUGO        := github.com/gohugoio/hugo@v0.152.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build build-simulate deps report report-full chaos campaign test test-all test-arches test-fresh test-slurm test-a11y models mutants race stress bench bench-c profile-redis compare prove-compare prove-verdict prove-locktest lint golden graph module clean
+.PHONY: help build build-simulate deps report report-full chaos campaign test test-all test-arches test-fresh test-slurm test-a11y models mutants race stress bench bench-c profile-redis compare prove-compare prove-verdict prove-locktest lint golden graph docs module clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -203,6 +204,9 @@ golden: ## write the golden files anew, and show what changed
 
 graph: ## draw the packages and their imports, by rank, into docs/architecture.svg
 	$(GO) test ./internal/layers -run '^TestGraph$$' -update
+
+docs: ## make the documents a site in build/site, with the report of make report if there is one; a dead link is an error
+	HUGO_PARAMS_REPORT=$(wildcard $(REPORT)/index.html) $(GO) run $(HUGO) --source docs/site --destination ../../$(BUILD)/site --cleanDestinationDir --noBuildLock --logLevel error
 
 module: ## give the module another path, everywhere: MODULE=example.org/you/locklab
 	@$(GO) build -o $(BUILD)/setmodule ./cmd/setmodule
