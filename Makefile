@@ -14,14 +14,14 @@ LDFLAGS := -X locklab/internal/machine.commit=$(COMMIT)
 
 # Packages whose tests wait for servers and child processes most of the time: they
 # run beside each other, the longest first.
-WAITING  := harness/ranks redislock lab zklock peers deploy redislock/lab internal/backend internal/zksession internal/wire/redis internal/wire/zookeeper internal/faultproxy
+WAITING  := redislock lab zklock peers deploy redislock/lab internal/backend internal/zksession internal/wire/redis internal/wire/zookeeper internal/faultproxy
 
 # Modules of their own, for programs that want what they depend on.
 CONTRIB  := contrib/otel contrib/prometheus
 
 # Packages in which nothing runs beside anything else: the race detector has
 # nothing to say of them. A test of internal/layers checks it.
-RACELESS := deploy/extract reports harness/merge harness/resultfile harness/metric harness/compare harness/stat harness/verdict internal/numfmt internal/layers cmd/setmodule
+RACELESS := deploy/extract reports harness/judge internal/stat internal/numfmt internal/layers cmd/setmodule
 
 # The race detector would sleep for a second at the end of every process.
 GORACE   ?= atexit_sleep_ms=0

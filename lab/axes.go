@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
 )
 
 // axes are the workload axes from the user. An empty list stands for its default.
@@ -42,14 +42,14 @@ const defaultHold = 100 * time.Nanosecond
 
 // cases crosses the axes with the locks. It omits cases that a lock cannot run: too many
 // workers for the lock, or more clients than workers.
-func (a axes) cases(locks []*harness.Variant, cpus int) (cases []runner.Case) {
+func (a axes) cases(locks []*harness.Variant, cpus int) (cases []measure.Case) {
 	for _, v := range locks {
 		for _, w := range a.workloads(v, cpus) {
-			c := runner.Case{Lock: v, Workload: w}
+			c := measure.Case{Lock: v, Workload: w}
 			if w.Rate == autoRate {
 				c.Sought, c.Workload.Rate = true, 0
 			}
-			if most := v.Traits.MaxWorkers; w.Clients <= w.Workers && (most == 0 || w.Workers <= most) && runner.Unguarded(v, w) == "" {
+			if most := v.Traits.MaxWorkers; w.Clients <= w.Workers && (most == 0 || w.Workers <= most) && measure.Unguarded(v, w) == "" {
 				cases = append(cases, c)
 			}
 		}
@@ -70,7 +70,7 @@ const defaultLongHold = 10 * time.Microsecond
 // locks, with sync-mutex for comparison, are also measured with mostly reads, except in
 // open loops. Recommended local locks, and locks that sleep, are also measured with a long
 // hold.
-func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []runner.Case) {
+func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []measure.Case) {
 	if len(a.reads) > 0 {
 		return a.cases(locks, cpus)
 	}
@@ -95,7 +95,7 @@ func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []runner.C
 }
 
 // longHolds returns the long-hold cases of the locks with sleeping waiters.
-func (a axes) longHolds(locks []*harness.Variant, cpus int) []runner.Case {
+func (a axes) longHolds(locks []*harness.Variant, cpus int) []measure.Case {
 	locks = slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool {
 		return v.Family != harness.Blocking || v.Status == harness.Control || v.Traits.ReadWrite
 	})

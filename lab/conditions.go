@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
 	"locklab/internal/backend"
 	"locklab/internal/numfmt"
 )
@@ -48,7 +48,7 @@ func (c condition) takes(v *harness.Variant, named []*harness.Variant, few bool)
 
 // conditioned returns the cases of locks under the default conditions. It returns none if
 // the user sets conditions, and none that would need a change of the user's own servers.
-func (o runOptions) conditioned(locks []*harness.Variant, cpus int, few bool) (cases []runner.Case) {
+func (o runOptions) conditioned(locks []*harness.Variant, cpus int, few bool) (cases []measure.Case) {
 	if o.particular() {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (o runOptions) openEvery() int {
 
 // unconditioned names in a line the default conditions that the user's own servers rule
 // out, or returns "".
-func (o runOptions) unconditioned(p *runner.Plan) string {
+func (o runOptions) unconditioned(p *measure.Plan) string {
 	if _, whole := o.whole(); !whole || o.particular() {
 		return ""
 	}

@@ -18,8 +18,8 @@ import (
 
 	"locklab/hardware"
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
+	"locklab/harness/result"
 )
 
 type runOptions struct {
@@ -47,8 +47,8 @@ type runOptions struct {
 	guarantees  guarding
 	strictness
 
-	knees []resultfile.Knee // the basis of the chosen rates
-	begun *resultfile.Knee  // unfinished search of the resumed run; nil if it had all
+	knees []result.Knee // the basis of the chosen rates
+	begun *result.Knee  // unfinished search of the resumed run; nil if it had all
 }
 
 const (
@@ -233,7 +233,7 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 
 // ready turns the flags into a plan with running servers. The caller must stop them, also
 // after an error.
-func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.Writer) (*runner.Plan, *servers, []resultfile.Skip, error) {
+func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.Writer) (*measure.Plan, *servers, []result.Skip, error) {
 	plan, err := o.prepare(flags)
 	if err == nil && o.ranks > 1 && !o.spawn {
 		err = sharedServers(plan)
@@ -267,7 +267,7 @@ func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.
 }
 
 // tryFailures tries the quick failure scenarios on the remote locks of the plan.
-func (o *runOptions) tryFailures(ctx context.Context, m *measuring, dir string, earlier *resultfile.Run) error {
+func (o *runOptions) tryFailures(ctx context.Context, m *measuring, dir string, earlier *result.Run) error {
 	c := chaosRun{program: o.program, short: true, seed: o.seed, out: dir, file: m.out}
 	for _, v := range m.plan.Locks() {
 		if v.Remote != nil {
@@ -291,7 +291,7 @@ func (o *runOptions) tryFailures(ctx context.Context, m *measuring, dir string, 
 
 // prepare turns the flags into a plan, without servers: a new plan, or the plan of the run
 // to resume.
-func (o *runOptions) prepare(flags *pflag.FlagSet) (*runner.Plan, error) {
+func (o *runOptions) prepare(flags *pflag.FlagSet) (*measure.Plan, error) {
 	if o.resume {
 		return o.resumed(flags)
 	}
@@ -305,7 +305,7 @@ func (o *runOptions) prepare(flags *pflag.FlagSet) (*runner.Plan, error) {
 // reportRun writes the report of the run in dir into dir.
 func reportRun(stdout io.Writer, dir string, guarantees guarding) error {
 	defer thrifty()()
-	run, err := resultfile.Load(dir)
+	run, err := result.Load(dir)
 	if err == nil {
 		err = guarantees.apply(run)
 	}
@@ -316,7 +316,7 @@ func reportRun(stdout io.Writer, dir string, guarantees guarding) error {
 }
 
 // plan turns the flags into a plan, without servers.
-func (o runOptions) plan() (*runner.Plan, error) {
+func (o runOptions) plan() (*measure.Plan, error) {
 	locks, err := o.program.choose(strings.Split(o.locks, ","))
 	if err != nil {
 		return nil, err
@@ -353,7 +353,7 @@ func (o runOptions) plan() (*runner.Plan, error) {
 		a.few = few
 		cases = append(a.defaultCases(locks, runtime.GOMAXPROCS(0)), o.conditioned(locks, runtime.GOMAXPROCS(0), few)...)
 	}
-	p := &runner.Plan{Cases: cases, OpenEvery: o.openEvery(), Seed: o.seed,
+	p := &measure.Plan{Cases: cases, OpenEvery: o.openEvery(), Seed: o.seed,
 		RunID: fmt.Sprintf("%x-%x", time.Now().Unix(), os.Getpid())}
 	o.setRounds(p)
 	window := o.duration

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/survival"
-	"locklab/harness/verdict"
+	"locklab/harness/result"
+
+	"locklab/harness/judge"
 	"locklab/internal/numfmt"
 )
 
@@ -18,7 +18,7 @@ const noDecision = "This run has no result to decide by."
 // mostNames limits the names of locks in a sentence.
 const mostNames = 4
 
-// An answerRow is a [verdict.Decision] in words: a row of the first table of a report.
+// An answerRow is a [judge.Decision] in words: a row of the first table of a report.
 type answerRow struct {
 	Requirement string // "more workers than CPUs"
 	Setting     string // "16 workers on 2 CPUs, hold=100ns"
@@ -36,7 +36,7 @@ type tolerance struct{ Mark, Kind, Text, Long string }
 
 var answerHead = titles("requirement", "lock", "rate", "why", "what it tolerates")
 
-func answers(ds []verdict.Decision) (out []answerRow) {
+func answers(ds []judge.Decision) (out []answerRow) {
 	for _, d := range ds {
 		a := answerRow{Requirement: strings.TrimSuffix(numfmt.Sentence(requirement(d)), "."), Setting: settingOf(d.Situation), Meaning: meaning(d.Situation), Use: d.Use, Why: why(d)}
 		if d.Use != "" {
@@ -52,7 +52,7 @@ func answers(ds []verdict.Decision) (out []answerRow) {
 }
 
 // requirement names the situation of d, and the condition if its class is weaker.
-func requirement(d verdict.Decision) string {
+func requirement(d judge.Decision) string {
 	text := d.Situation.Name()
 	if d.Over != "" && d.Class != nil && d.Class.Where != "" {
 		text += ", if " + d.Class.Where
@@ -61,11 +61,11 @@ func requirement(d verdict.Decision) string {
 }
 
 // settingOf describes s with its figures.
-func settingOf(s verdict.Situation) string {
+func settingOf(s judge.Situation) string {
 	return (&ranking{Situation: s, g: &group{Group: s.Group()}}).setting() + ", " + s.Workload()
 }
 
-func docOf(d verdict.Decision) string {
+func docOf(d judge.Decision) string {
 	for _, s := range d.Situation.Group().Series {
 		if s.Lock.Name == d.Use {
 			return s.Lock.Doc
@@ -74,14 +74,14 @@ func docOf(d verdict.Decision) string {
 	return ""
 }
 
-func perSecond(s verdict.Situation, v float64) string {
+func perSecond(s judge.Situation, v float64) string {
 	if s.Metric().Name == "handovers" {
 		return numfmt.SI(v) + " handovers/s"
 	}
 	return numfmt.PerSecond(v)
 }
 
-func estimated(d verdict.Decision) string {
+func estimated(d judge.Decision) string {
 	text := perSecond(d.Situation, d.Rate.Median)
 	if d.Rate.Hi > 0 {
 		text += ", " + numfmt.SI(d.Rate.Lo) + " to " + numfmt.SI(d.Rate.Hi)
@@ -90,28 +90,28 @@ func estimated(d verdict.Decision) string {
 }
 
 // why returns the reason for d as one sentence without a full stop.
-func why(d verdict.Decision) string {
+func why(d judge.Decision) string {
 	const none = "no recommendation: "
 	switch d.Rule {
-	case verdict.ByDefault:
+	case judge.ByDefault:
 		return "the default; " + unbeaten(d) + rounds(d)
-	case verdict.BySpeed:
+	case judge.BySpeed:
 		return faster(d) + ties(d) + rounds(d)
-	case verdict.FewRounds:
+	case judge.FewRounds:
 		return fmt.Sprintf("%s%d of %d rounds", none, d.Rounds, d.Needed)
-	case verdict.OneLock:
+	case judge.OneLock:
 		return none + "only " + d.Fastest + " was measured"
-	case verdict.NoDefault:
+	case judge.NoDefault:
 		return fmt.Sprintf("%s%s was not measured; of %d locks %s is the fastest", none, d.Situation.DefaultLock(), d.Locks, d.Fastest)
-	case verdict.Unmet:
+	case judge.Unmet:
 		return none + "no lock measured here has the required guarantees"
 	}
 	return none + "no correct lock made progress"
 }
 
 // unbeaten returns the reason to recommend the default.
-func unbeaten(d verdict.Decision) string {
-	if d.Gain != nil && (d.Gain.Reading == verdict.Faster || d.Gain.Reading == verdict.Equivalent) {
+func unbeaten(d judge.Decision) string {
+	if d.Gain != nil && (d.Gain.Reading == judge.Faster || d.Gain.Reading == judge.Equivalent) {
 		return fmt.Sprintf("%s is %s as fast, which is within the tolerance", d.Fastest, gainText(d.Gain))
 	}
 	if d.Locks == 2 {
@@ -121,10 +121,10 @@ func unbeaten(d verdict.Decision) string {
 }
 
 // faster returns the reason to recommend a lock other than the default.
-func faster(d verdict.Decision) string {
+func faster(d judge.Decision) string {
 	switch {
 	case d.Gain == nil:
-		if d.Class == nil || d.Class.Strength == survival.Unknown {
+		if d.Class == nil || d.Class.Strength == result.Unknown {
 			return "the fastest of " + numfmt.Plural(d.Locks, "lock")
 		}
 		return "the fastest of the locks that tolerate the most"
@@ -138,31 +138,31 @@ func faster(d verdict.Decision) string {
 	return text
 }
 
-func ties(d verdict.Decision) string {
+func ties(d judge.Decision) string {
 	if len(d.Ties) == 0 {
 		return ""
 	}
 	return "; not significantly slower: " + numfmt.List(d.Ties, mostNames)
 }
 
-func rounds(d verdict.Decision) string { return " (" + numfmt.Plural(d.Rounds, "round") + ")" }
+func rounds(d judge.Decision) string { return " (" + numfmt.Plural(d.Rounds, "round") + ")" }
 
-func gainText(r *verdict.Ratio) string {
+func gainText(r *judge.Ratio) string {
 	f := decimals(r.Median, r.Hi-r.Lo)
 	return fmt.Sprintf(f+"x ("+f+"–"+f+")", r.Median, r.Lo, r.Hi)
 }
 
 // priceTexts returns the prices of d, with or without their figures.
-func priceTexts(d verdict.Decision, figures bool) (out []string) {
-	formats := map[verdict.PriceKind]struct {
+func priceTexts(d judge.Decision, figures bool) (out []string) {
+	formats := map[judge.PriceKind]struct {
 		text   string
 		format func(float64) string
 	}{
-		verdict.Unfair:  {"unfair (Jain %s, not %s)", numfmt.Percent},
-		verdict.Waits:   {"a longest wait of %s, not %s", numfmt.Nanos},
-		verdict.Costs:   {"%s of CPU an acquisition, not %s", numfmt.Nanos},
-		verdict.Polling: {"its waiters poll", nil},
-		verdict.Handles: {"each worker needs a handle", nil},
+		judge.Unfair:  {"unfair (Jain %s, not %s)", numfmt.Percent},
+		judge.Waits:   {"a longest wait of %s, not %s", numfmt.Nanos},
+		judge.Costs:   {"%s of CPU an acquisition, not %s", numfmt.Nanos},
+		judge.Polling: {"its waiters poll", nil},
+		judge.Handles: {"each worker needs a handle", nil},
 	}
 	for _, p := range d.Prices {
 		f := formats[p.Kind]
@@ -171,7 +171,7 @@ func priceTexts(d verdict.Decision, figures bool) (out []string) {
 			out = append(out, f.text)
 		case figures:
 			out = append(out, fmt.Sprintf(f.text, f.format(p.Own.Value), f.format(p.Default.Value)))
-		case p.Kind == verdict.Unfair:
+		case p.Kind == judge.Unfair:
 			out = append(out, "unfair")
 		}
 	}
@@ -179,7 +179,7 @@ func priceTexts(d verdict.Decision, figures bool) (out []string) {
 }
 
 // tolerances returns the state of each guarantee of a lock of class c.
-func tolerances(c survival.Class) (out []tolerance) {
+func tolerances(c result.Class) (out []tolerance) {
 	if c.Tries == 0 {
 		return nil
 	}
@@ -200,14 +200,14 @@ func tolerances(c survival.Class) (out []tolerance) {
 // notTested is the class of a lock without failure tests.
 const notTested = "not tested for failures"
 
-func classText(c survival.Class) string {
-	if c.Strength == survival.Unknown {
+func classText(c result.Class) string {
+	if c.Strength == result.Unknown {
 		return notTested
 	}
 	return c.Sentence
 }
 
-func ruleText(m resultfile.Manifest) string {
+func ruleText(m result.Manifest) string {
 	return fmt.Sprintf("All correct locks compete: ours, those of the standard library and those of other people. Each is compared with the baseline by the ratio of their rates in the same round, so that noise which slows down a whole round cancels. "+
 		"The intervals are order-statistic intervals; all of one column hold together with 95 %% confidence (Bonferroni, over the comparisons with the baseline and with the fastest lock). "+
 		"Inside a process the recommendation is the default (sync.Mutex, or sync.RWMutex for mostly readers), unless another lock is significantly faster by more than the tolerance of %s; then it is the fastest one, with its price. "+
@@ -221,8 +221,8 @@ type excluded struct {
 	Reason string `json:"reason"`
 }
 
-func exclusions(run *resultfile.Run) (out []excluded) {
-	for _, x := range verdict.Exclusions(run) {
+func exclusions(run *result.Run) (out []excluded) {
+	for _, x := range judge.Exclusions(run) {
 		reason := fmt.Sprintf("its status is %s: %s", x.Lock.Status, x.Lock.Doc)
 		switch {
 		case x.Violation != nil && x.Violation.Rule == "crash":
@@ -244,12 +244,12 @@ func exclusions(run *resultfile.Run) (out []excluded) {
 }
 
 var (
-	stateMark = map[survival.State]string{survival.Held: "✓", survival.Broken: "✗", survival.Untested: "?", survival.Unmade: "–", survival.Open: "○"}
-	stateKind = map[survival.State]string{survival.Held: "held", survival.Broken: "harm"}
+	stateMark = map[result.GuaranteeState]string{result.Held: "✓", result.Broken: "✗", result.Untested: "?", result.Unmade: "–", result.Open: "○"}
+	stateKind = map[result.GuaranteeState]string{result.Held: "held", result.Broken: "harm"}
 )
 
-func guaranteeMark(s survival.Status) string {
-	if s.State == survival.Held {
+func guaranteeMark(s result.GuaranteeStatus) string {
+	if s.State == result.Held {
 		return heldMark(s.Least)
 	}
 	return stateMark[s.State]
@@ -257,15 +257,15 @@ func guaranteeMark(s survival.Status) string {
 
 // heldMark returns the mark for a number of tries without a violation.
 func heldMark(tries int) string {
-	if tries < survival.Enough {
+	if tries < result.EnoughTries {
 		return fmt.Sprintf("0/%d", tries)
 	}
-	return stateMark[survival.Held]
+	return stateMark[result.Held]
 }
 
 // uses groups ds by recommended lock, in order.
-func uses(ds []verdict.Decision) (names []string, of map[string][]verdict.Decision) {
-	of = make(map[string][]verdict.Decision)
+func uses(ds []judge.Decision) (names []string, of map[string][]judge.Decision) {
+	of = make(map[string][]judge.Decision)
 	for _, d := range ds {
 		if d.Use == "" {
 			continue

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"locklab/harness/compare"
+	"locklab/harness/judge"
 	"locklab/internal/numfmt"
 
 	"gonum.org/v1/plot/vg"
@@ -30,8 +30,8 @@ const (
 
 // A changesFrame is a series in its frame.
 type changesFrame struct {
-	*compare.Series
-	site    compare.Site
+	*judge.HistorySeries
+	site    judge.Site
 	hue     token
 	machine bool // whether there are several, so the frame names its machine
 	lo, hi  float64
@@ -39,9 +39,9 @@ type changesFrame struct {
 
 // changesFrames returns a frame for each of ss, with the machines of a case next to each
 // other.
-func changesFrames(h *compare.History, ss []*compare.Series) (out []*changesFrame) {
+func changesFrames(h *judge.History, ss []*judge.HistorySeries) (out []*changesFrame) {
 	for _, s := range ss {
-		f := &changesFrame{Series: s, site: h.Sites[s.Site], hue: ink, machine: len(h.Sites) > 1}
+		f := &changesFrame{HistorySeries: s, site: h.Sites[s.Site], hue: ink, machine: len(h.Sites) > 1}
 		if hue, known := hues[s.Lock.Family]; known {
 			f.hue = hue
 		}
@@ -82,7 +82,7 @@ func (f *changesFrame) reach() (lo, hi float64) {
 }
 
 // drawChanges draws each of ss in its own frame; ss must not be empty.
-func drawChanges(h *compare.History, ss []*compare.Series, answer string) picture {
+func drawChanges(h *judge.History, ss []*judge.HistorySeries, answer string) picture {
 	frames := changesFrames(h, ss)
 	columns := 3
 	if n := len(h.Sites); n > 1 {
@@ -117,7 +117,7 @@ func drawChanges(h *compare.History, ss []*compare.Series, answer string) pictur
 }
 
 // absent notes in the place of frame i of row that the case was not measured there.
-func absent(b draw.Canvas, h *compare.History, row []*changesFrame, i int) {
+func absent(b draw.Canvas, h *judge.History, row []*changesFrame, i int) {
 	first := slices.IndexFunc(row, func(f *changesFrame) bool { return f != nil })
 	if site := row[first].Site - first + i; site < len(h.Sites) {
 		st := typeset(7.5, muted, draw.XLeft, draw.YBottom)
@@ -172,9 +172,9 @@ func (f *changesFrame) head(b draw.Canvas) {
 	room := b.Max.X - left
 	c := b
 	c.FillText(name, vg.Point{X: left, Y: b.Max.Y + 15}, shorten(name, markedName(f.Lock.Name, f.Lock.Status)+", "+f.Gate.Title(), room))
-	verdict := changesWord(f.Series)
+	verdict := changesWord(f.HistorySeries)
 	st := typeset(7.5, muted, draw.XRight, draw.YBottom)
-	if f.Verdict == compare.Regressed || f.Verdict == compare.OffRun {
+	if f.Verdict == judge.Regressed || f.Verdict == judge.OffRun {
 		st = bold(typeset(7.5, rust, draw.XRight, draw.YBottom))
 	}
 	c.FillText(st, vg.Point{X: b.Max.X, Y: b.Max.Y + 4}, verdict)
@@ -186,8 +186,8 @@ func (f *changesFrame) head(b draw.Canvas) {
 }
 
 // changesWord is the verdict on s in a frame.
-func changesWord(s *compare.Series) string {
-	if s.Verdict == compare.Regressed && s.Points[len(s.Points)-1].Broke {
+func changesWord(s *judge.HistorySeries) string {
+	if s.Verdict == judge.Regressed && s.Points[len(s.Points)-1].Broke {
 		return "violated"
 	}
 	return string(s.Verdict)
@@ -264,7 +264,7 @@ func (f *changesFrame) levels(b draw.Canvas, x func(float64) vg.Length, y func(f
 	}
 }
 
-func (f *changesFrame) short() bool { return f.Verdict == compare.FewRuns }
+func (f *changesFrame) short() bool { return f.Verdict == judge.FewRuns }
 
 // joined draws lines from run to run with the difference between neighbours.
 func (f *changesFrame) joined(b draw.Canvas, x func(float64) vg.Length, y func(float64) vg.Length) {
@@ -291,7 +291,7 @@ func (f *changesFrame) joined(b draw.Canvas, x func(float64) vg.Length, y func(f
 
 func times(ratio float64) string { return "× " + strconv.FormatFloat(ratio, 'f', 2, 64) }
 
-func (f *changesFrame) point(b draw.Canvas, x vg.Length, y func(float64) vg.Length, p compare.Point) {
+func (f *changesFrame) point(b draw.Canvas, x vg.Length, y func(float64) vg.Length, p judge.HistoryPoint) {
 	c := b
 	note := func(at vg.Point, hue token, text string) {
 		st := typeset(7.5, hue, draw.XLeft, draw.YCenter)
@@ -324,9 +324,9 @@ func (f *changesFrame) point(b draw.Canvas, x vg.Length, y func(float64) vg.Leng
 	}
 }
 
-func (f *changesFrame) change(b draw.Canvas, x vg.Length, change compare.Change) {
+func (f *changesFrame) change(b draw.Canvas, x vg.Length, change judge.Change) {
 	hue, word := good, "better"
-	if change.Verdict == compare.Regressed {
+	if change.Verdict == judge.Regressed {
 		hue, word = rust, "worse"
 	}
 	c := b
@@ -340,7 +340,7 @@ func (f *changesFrame) change(b draw.Canvas, x vg.Length, change compare.Change)
 	c.FillText(st, vg.Point{X: at, Y: b.Max.Y - 1}, text)
 }
 
-func changesTable(h *compare.History, ss []*compare.Series) table {
+func changesTable(h *judge.History, ss []*judge.HistorySeries) table {
 	t := table{head: titles("case", "metric", "machine", "run", "date, UTC", "commit", "median", "interval, 95 %", "to the run before", "interval", "")}
 	for _, s := range ss {
 		for i, p := range s.Points {
@@ -359,13 +359,13 @@ func changesTable(h *compare.History, ss []*compare.Series) table {
 }
 
 // changesAnswer summarizes the verdicts on ss in a sentence.
-func changesAnswer(h *compare.History, ss []*compare.Series) string {
-	n := make(map[compare.Verdict]int)
+func changesAnswer(h *judge.History, ss []*judge.HistorySeries) string {
+	n := make(map[judge.GateVerdict]int)
 	for _, s := range ss {
 		n[s.Verdict]++
 	}
 	var parts []string
-	for _, v := range compare.SeriesVerdicts {
+	for _, v := range judge.SeriesVerdicts {
 		if n[v] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
 		}

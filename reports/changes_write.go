@@ -10,12 +10,12 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 
-	"locklab/harness/compare"
+	"locklab/harness/judge"
 )
 
 // WriteHistoryHTML writes one self-contained page about the runs of h. Unchanged series are
 // folded.
-func WriteHistoryHTML(w io.Writer, h *compare.History) error {
+func WriteHistoryHTML(w io.Writer, h *judge.History) error {
 	doc, err := composeHistory(h)
 	if err != nil {
 		return fmt.Errorf("reports: %w", err)
@@ -25,7 +25,7 @@ func WriteHistoryHTML(w io.Writer, h *compare.History) error {
 
 // WriteHistoryMarkdown writes the content of [WriteHistoryHTML] as Markdown; folder and
 // picture are as in [WriteMarkdown].
-func WriteHistoryMarkdown(w io.Writer, h *compare.History, folder string, picture func(path string, png []byte) error) error {
+func WriteHistoryMarkdown(w io.Writer, h *judge.History, folder string, picture func(path string, png []byte) error) error {
 	doc, err := composeHistory(h)
 	if err != nil {
 		return fmt.Errorf("reports: %w", err)
@@ -54,7 +54,7 @@ func WriteHistoryMarkdown(w io.Writer, h *compare.History, folder string, pictur
 
 // WriteHistoryPNG draws the changes in h, with their question and answer, as a PNG of 144
 // dots per inch. Without a change it draws all cases.
-func WriteHistoryPNG(w io.Writer, h *compare.History) error {
+func WriteHistoryPNG(w io.Writer, h *judge.History) error {
 	p := historyPage(h)
 	c := vgimg.NewWith(vgimg.UseWH(width, p.height()), vgimg.UseDPI(dpi), vgimg.UseBackgroundColor(paper.rgba()))
 	if err := p.draw(draw.New(c)); err != nil {
@@ -67,7 +67,7 @@ func WriteHistoryPNG(w io.Writer, h *compare.History) error {
 }
 
 // WriteHistorySVG draws the picture of [WriteHistoryPNG] as SVG in the light theme.
-func WriteHistorySVG(w io.Writer, h *compare.History) error {
+func WriteHistorySVG(w io.Writer, h *judge.History) error {
 	p := historyPage(h)
 	c := vgsvg.New(width, p.height())
 	if err := p.draw(draw.New(c)); err != nil {

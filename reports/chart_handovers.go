@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"locklab/harness"
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -22,7 +22,7 @@ var HandoversRemote = &Chart{
 }
 
 func drawHandovers(g *group) picture {
-	l := workersChart(g, metric.Handovers, logScale)
+	l := workersChart(g, result.Handovers, logScale)
 	l.format, l.figure, l.yTitle = numfmt.SI, numfmt.PerSecond, "hand-overs per second, all workers together (log scale)"
 	if len(l.lines) == 0 {
 		return nothing("No lock went from one worker to another in this run, so there is no hand-over to draw.")
@@ -39,7 +39,7 @@ func handoverAnswer(g *group) string {
 	}
 	var rs []rate
 	for _, s := range g.at(w) {
-		if v := s.Cells[w].Summary(metric.Handovers); v.N > 0 && s.Lock.Status != harness.Control {
+		if v := s.Cells[w].Summary(result.Handovers); v.N > 0 && s.Lock.Status != harness.Control {
 			rs = append(rs, rate{s.Lock.Name, v.Median})
 		}
 	}
@@ -65,7 +65,7 @@ func retaken(g *group) string {
 	w := g.Workers[len(g.Workers)-1]
 	name, most := "", 50.0
 	for _, s := range g.at(w) {
-		ops, over := s.Cells[w].Summary(metric.Throughput), s.Cells[w].Summary(metric.Handovers)
+		ops, over := s.Cells[w].Summary(result.Throughput), s.Cells[w].Summary(result.Handovers)
 		if back := 100 - 100*over.Median/ops.Median; ops.N > 0 && over.N > 0 && back > most {
 			name, most = s.Lock.Name, back
 		}

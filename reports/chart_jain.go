@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -67,7 +67,7 @@ func oneOwner(c draw.Canvas, p *plot.Plot) {
 	c.FillText(typeset(7.5, muted, draw.XRight, draw.YTop), vg.Point{X: at.X - 2, Y: at.Y - 2}, "1/n: one worker has it all")
 }
 
-func jainAnswer(g *group, m *metric.Metric) string {
+func jainAnswer(g *group, m *result.Metric) string {
 	w := g.Crowd()
 	type index struct {
 		name string
@@ -101,9 +101,9 @@ func jainAnswer(g *group, m *metric.Metric) string {
 	}
 }
 
-func jainTable(g *group, m *metric.Metric) table {
-	columns := []*metric.Metric{metric.Starved, metric.Unserved, metric.BusyHalf, metric.Spread, metric.MinMax, metric.StreakP50, metric.StreakP99, metric.LWSS, metric.Reacquire, metric.GapP50, metric.GapP99, metric.BypassP99, metric.Bypass}
-	columns = append(columns, g.known(metric.RankJain, metric.HostJain, metric.RankLeast, metric.HandoversWithin, metric.HandoversRanks, metric.HandoversHosts)...)
+func jainTable(g *group, m *result.Metric) table {
+	columns := []*result.Metric{result.Starved, result.Unserved, result.BusyHalf, result.Spread, result.MinMax, result.StreakP50, result.StreakP99, result.LWSS, result.Reacquire, result.GapP50, result.GapP99, result.BypassP99, result.Bypass}
+	columns = append(columns, g.known(result.RankJain, result.HostJain, result.RankLeast, result.HandoversWithin, result.HandoversRanks, result.HandoversHosts)...)
 	t := table{head: slices.Concat(titles("lock", "workers"), byName(m), titles("interval"), byName(columns...))}
 	for _, s := range g.series {
 		for _, w := range g.Workers {

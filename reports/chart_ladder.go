@@ -12,9 +12,9 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/stat"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 )
 
 // LadderLocal and LadderRemote draw the cost of an uncontended acquire and release on one
@@ -102,7 +102,7 @@ func (g *group) alone(s *series) (cost stat.Summary, bound bool) {
 	c := s.Cells[1]
 	var turns, costs []float64
 	for _, i := range c.Order() {
-		turn, ok := metric.Time.Of(c.Rounds[i])
+		turn, ok := result.Time.Of(c.Rounds[i])
 		if !ok {
 			continue
 		}
@@ -130,7 +130,7 @@ func (g *group) besides(r *harness.Result, control *cell) (float64, bool) {
 	case g.Remote:
 		return r.Hold.Mean(), r.Hold.N > 0
 	case control != nil && control.Rounds[r.Round] != nil:
-		return metric.Time.Of(control.Rounds[r.Round])
+		return result.Time.Of(control.Rounds[r.Round])
 	case g.Load.Hold.Mean == 0 && g.Run.Manifest.Overhead.Loop > 0:
 		return g.Run.Manifest.Overhead.Loop, true
 	}
@@ -187,7 +187,7 @@ func (g *group) primitives() (out []rung) {
 // ladderSource returns the source of the chart. For distributed locks the field hold is
 // subtracted from the turn.
 func (g *group) ladderSource() source {
-	s := source{metrics: []*metric.Metric{metric.Time}, rounds: []int{roundsOf(g.both...)}}
+	s := source{metrics: []*result.Metric{result.Time}, rounds: []int{roundsOf(g.both...)}}
 	if largest(g.both, true) != nil {
 		s.fields = []string{"hold"}
 	}

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -54,7 +54,7 @@ func drawLoad(g *group) picture {
 	}
 	return picture{
 		answer: s.answer(), load: s.load(), height: panelsHeight(len(s.locks)), body: s.frames, numbers: s.table(),
-		data: source{metrics: []*metric.Metric{metric.Throughput, metric.Goodput}, fields: []string{"wait"}, rounds: []int{roundsOf(s.groups...)}},
+		data: source{metrics: []*result.Metric{result.Throughput, result.Goodput}, fields: []string{"wait"}, rounds: []int{roundsOf(s.groups...)}},
 	}
 }
 

@@ -13,10 +13,10 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/stat"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 )
 
 // ParetoLocal and ParetoRemote draw rate against fairness, at the greatest number of
@@ -74,7 +74,7 @@ func (g *group) tradeoffs(w int) (out []*tradeoff) {
 			if o.rate.Median > t.rate.Median || o.fair() > t.fair() {
 				t.front = false
 			}
-			xs, ys := verdict.Pairs(o.c, t.c, m)
+			xs, ys := judge.Pairs(o.c, t.c, m)
 			duel := stat.Paired(xs, ys, level)
 			t.dominated = t.dominated || duel.Greater()
 			t.told = t.told || duel.Enough()
@@ -88,11 +88,11 @@ func (t *tradeoff) fair() float64 { return math.Round(t.jain.Median) }
 
 // rate returns the metric that ranks the locks of g with w workers. An owner that takes its
 // lock back does not make a distributed lock fast.
-func (g *group) rate(w int) *metric.Metric {
+func (g *group) rate(w int) *result.Metric {
 	if g.Remote && w > 1 && g.Load.Reads == 0 { // readers hand nothing over
-		return metric.Handovers
+		return result.Handovers
 	}
-	return metric.Throughput
+	return result.Throughput
 }
 
 func drawPareto(g *group) picture {
@@ -176,7 +176,7 @@ func paretoBody(c draw.Canvas, g *group, w int, ts []*tradeoff) {
 	}
 	p.Add(gridlines(true), drawing(func(c draw.Canvas, p *plot.Plot) { paretoMarks(c, p, ts, labels) }))
 	unit := "acquisitions per second"
-	if g.rate(w) == metric.Handovers {
+	if g.rate(w) == result.Handovers {
 		unit = "hand-overs per second"
 	}
 	place(p, draw.Crop(c, 0, -labelRoom(labels), 0, 0), fairnessTitles(g.fairness(), g.Remote),
@@ -300,7 +300,7 @@ func drawMarks(c draw.Canvas, labels []endLabel) {
 	}
 }
 
-func paretoTable(m, fairness *metric.Metric, ts []*tradeoff) table {
+func paretoTable(m, fairness *result.Metric, ts []*tradeoff) table {
 	t := table{head: slices.Concat(titles("lock", "rounds"), []piece{{"per second", m}}, titles("interval"), byName(fairness), titles("interval", "front", "dominated"))}
 	yes := map[bool]string{true: "yes", false: "no"}
 	for _, x := range ts {

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -57,20 +57,20 @@ const (
 )
 
 func drawRequests(g *group) picture {
-	l := workersChart(g, metric.Requests, countScale)
+	l := workersChart(g, result.Requests, countScale)
 	l.format, l.figure, l.yTitle = numfmt.Number, numfmt.Number, "requests per acquisition"
 	if len(l.lines) == 0 {
 		return nothing("No request was counted in this run.")
 	}
 	// With a herd on a linear axis, all other lines would lie on the axis.
-	if logs := workersChart(g, metric.Requests, logScale); logs.spread() > wideSpread {
+	if logs := workersChart(g, result.Requests, logScale); logs.spread() > wideSpread {
 		l.y, l.lines, l.yTitle = logScale, logs.lines, l.yTitle+" (log scale)"
 	}
 	herds := g.herds()
 	l.own = func(s *series) drawing {
 		return drawCrossings(slices.DeleteFunc(slices.Clone(herds), func(h herd) bool { return s != nil && h.s != s }))
 	}
-	answer := wireAnswer(g, metric.Requests, "requests")
+	answer := wireAnswer(g, result.Requests, "requests")
 	rule := ""
 	for i, h := range herds {
 		if i == mostHerds {
@@ -86,16 +86,16 @@ func drawRequests(g *group) picture {
 }
 
 func drawNotifications(g *group) picture {
-	l := workersChart(g, metric.Notifications, countScale)
+	l := workersChart(g, result.Notifications, countScale)
 	l.format, l.figure, l.yTitle = numfmt.Number, numfmt.Number, "notifications per acquisition"
 	if len(l.lines) == 0 {
 		return nothing("No notification was counted in this run.")
 	}
-	return l.picture(wireAnswer(g, metric.Notifications, "notifications"), wireTable(g, g.herds()))
+	return l.picture(wireAnswer(g, result.Notifications, "notifications"), wireTable(g, g.herds()))
 }
 
 // wireAnswer names the locks with the fewest and the most messages, at the most workers.
-func wireAnswer(g *group, m *metric.Metric, noun string) string {
+func wireAnswer(g *group, m *result.Metric, noun string) string {
 	w := g.Crowd()
 	type cost struct {
 		name string
@@ -123,7 +123,7 @@ func wireAnswer(g *group, m *metric.Metric, noun string) string {
 // measured with. It reports false if they are unknown.
 func (g *group) notified(s *series) (float64, bool) {
 	for _, w := range slices.Backward(g.Workers) {
-		if v := s.Cells[w].Summary(metric.Notifications); v.N > 0 {
+		if v := s.Cells[w].Summary(result.Notifications); v.N > 0 {
 			return v.Median, w > 1
 		}
 	}
@@ -148,7 +148,7 @@ func (g *group) queue(s *series) *series {
 		return nil
 	}
 	last := g.Workers[len(g.Workers)-1]
-	cost := func(o *series) float64 { return o.Cells[last].Summary(metric.Requests).Median }
+	cost := func(o *series) float64 { return o.Cells[last].Summary(result.Requests).Median }
 	stranger := func(o *series) int {
 		if o.Lock.Family == s.Lock.Family {
 			return 0
@@ -189,7 +189,7 @@ func (g *group) herds() (out []herd) {
 		}
 		var over, least, greatest []float64 // requests beyond the queue and the count's error, with bounds
 		for _, w := range g.Workers {
-			x, y := s.Cells[w].Summary(metric.Requests), h.queue.Cells[w].Summary(metric.Requests)
+			x, y := s.Cells[w].Summary(result.Requests), h.queue.Cells[w].Summary(result.Requests)
 			if x.N > 0 && y.N > 0 {
 				h.workers, over = append(h.workers, w), append(over, x.Median-y.Median-requestsRepeat)
 				least, greatest = append(least, x.Lo-y.Hi-requestsRepeat), append(greatest, x.Hi-y.Lo-requestsRepeat)
@@ -299,10 +299,10 @@ func crossing(ws []int, over []float64) (at float64, index int) {
 }
 
 func wireTable(g *group, herds []herd) table {
-	trips := g.inTrips(metric.TurnRoundTrips, metric.HandoverRoundTrips)
-	served := g.known(metric.ServerCPU, metric.ServerMemory, metric.Connections)
-	t := table{head: slices.Concat(titles("lock", "workers", "rounds"), byUnit(metric.Requests), titles("interval"),
-		byUnit(metric.Notifications), titles("interval", "dearer than the queue"), byUnit(served...), byName(trips...))}
+	trips := g.inTrips(result.TurnRoundTrips, result.HandoverRoundTrips)
+	served := g.known(result.ServerCPU, result.ServerMemory, result.Connections)
+	t := table{head: slices.Concat(titles("lock", "workers", "rounds"), byUnit(result.Requests), titles("interval"),
+		byUnit(result.Notifications), titles("interval", "dearer than the queue"), byUnit(served...), byName(trips...))}
 	for _, s := range g.series {
 		dearer := unknown
 		for _, h := range herds {
@@ -316,7 +316,7 @@ func wireTable(g *group, herds []herd) table {
 				continue
 			}
 			row := []string{s.Lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.Rounds))}
-			for _, m := range []*metric.Metric{metric.Requests, metric.Notifications} {
+			for _, m := range []*result.Metric{result.Requests, result.Notifications} {
 				v := c.Summary(m)
 				row = append(row, cellText(m, v), interval(v, numfmt.Number))
 			}

@@ -11,9 +11,9 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/stat"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 )
 
 // RoundTripsRemote draws the time of a turn in units of a bare request to the same server
@@ -28,7 +28,7 @@ var RoundTripsRemote = &Chart{
 }
 
 func drawRoundTrips(g *group) picture {
-	l := workersChart(g, metric.TurnRoundTrips, logScale)
+	l := workersChart(g, result.TurnRoundTrips, logScale)
 	l.format, l.figure, l.yTitle = numfmt.SI, numfmt.SI, "round trips per turn of the lock (log scale)"
 	if len(l.lines) == 0 {
 		return nothing("No turn of a lock was measured in round trips to its server.")
@@ -83,10 +83,10 @@ func roundTripsAnswer(g *group) string {
 		trips = append(trips, fmt.Sprintf("%s to %s (%s %s to %s)", numfmt.Nanos(trip.Median), name, what, numfmt.Nanos(trip.Lo), numfmt.Nanos(trip.Hi)))
 		if s := g.busiest(kind, w); s != nil {
 			lock := s.Lock.Name
-			if h := s.Cells[w].Summary(metric.HandoverRoundTrips); h.N > 0 {
-				lock += ", a hand-over " + cellText(metric.HandoverRoundTrips, h)
+			if h := s.Cells[w].Summary(result.HandoverRoundTrips); h.N > 0 {
+				lock += ", a hand-over " + cellText(result.HandoverRoundTrips, h)
 			}
-			turns = append(turns, fmt.Sprintf("%s%s on %s (%s)", numfmt.SI(s.Cells[w].Summary(metric.TurnRoundTrips).Median), of, name, lock))
+			turns = append(turns, fmt.Sprintf("%s%s on %s (%s)", numfmt.SI(s.Cells[w].Summary(result.TurnRoundTrips).Median), of, name, lock))
 			of = ""
 		}
 	}
@@ -107,7 +107,7 @@ func (g *group) roundTrip(kind string) stat.Summary {
 		}
 		for _, c := range s.Cells {
 			for i, r := range c.Rounds {
-				if v, ok := metric.RoundTrip.Of(r); ok {
+				if v, ok := result.RoundTrip.Of(r); ok {
 					rounds[i] = append(rounds[i], v)
 				}
 			}
@@ -125,12 +125,12 @@ func (g *group) roundTrip(kind string) stat.Summary {
 // nil without one. The lock with the fewest round trips can differ, because each round
 // divides by its own round trip.
 func (g *group) busiest(kind string, w int) *series {
-	rate := metric.Handovers
+	rate := result.Handovers
 	if w == 1 {
-		rate = metric.Throughput
+		rate = result.Throughput
 	}
 	mine := slices.DeleteFunc(g.at(w), func(s *series) bool {
-		return s.Lock.Traits.Needs != kind || s.Lock.Status == harness.Control || s.Cells[w].Summary(metric.TurnRoundTrips).N == 0
+		return s.Lock.Traits.Needs != kind || s.Lock.Status == harness.Control || s.Cells[w].Summary(result.TurnRoundTrips).N == 0
 	})
 	if len(mine) == 0 {
 		return nil
@@ -141,8 +141,8 @@ func (g *group) busiest(kind string, w int) *series {
 }
 
 func roundTripsTable(g *group) table {
-	sure := []*metric.Metric{metric.RoundTrip, metric.TurnRoundTrips, metric.HandoverRoundTrips} // with intervals
-	waits := []*metric.Metric{metric.P50RoundTrips, metric.P99RoundTrips}
+	sure := []*result.Metric{result.RoundTrip, result.TurnRoundTrips, result.HandoverRoundTrips} // with intervals
+	waits := []*result.Metric{result.P50RoundTrips, result.P99RoundTrips}
 	t := table{head: titles("lock", "workers", "rounds")}
 	for _, m := range sure {
 		t.head = slices.Concat(t.head, byName(m), titles("interval"))

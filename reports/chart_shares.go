@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -45,7 +45,7 @@ func drawShares(g *group) picture {
 	w := g.Crowd()
 	var tiles []tile
 	for _, s := range g.at(w) {
-		if v := s.Cells[w].Summary(metric.WindowJain); v.N > 0 && s.Lock.Status != harness.Control {
+		if v := s.Cells[w].Summary(result.WindowJain); v.N > 0 && s.Lock.Status != harness.Control {
 			tiles = append(tiles, tile{s, barsOf(s.Cells[w]), v.Median})
 		}
 	}
@@ -59,7 +59,7 @@ func drawShares(g *group) picture {
 		height:  vg.Length(rows)*96 + 34,
 		body:    func(c draw.Canvas) error { return sharesBody(c, rows, tiles) },
 		numbers: sharesTable(tiles),
-		data:    source{metrics: []*metric.Metric{metric.WindowJain}, fields: []string{"workers"}, rounds: []int{roundsOf(g)}},
+		data:    source{metrics: []*result.Metric{result.WindowJain}, fields: []string{"workers"}, rounds: []int{roundsOf(g)}},
 	}
 }
 
@@ -163,7 +163,7 @@ func (t tile) outline(c draw.Canvas, x, y func(float64) vg.Length) (path vg.Path
 }
 
 func sharesTable(tiles []tile) table {
-	t := table{head: slices.Concat(titles("lock", "workers"), byName(metric.WindowJain), titles("busiest", "second", "middle", "least"))}
+	t := table{head: slices.Concat(titles("lock", "workers"), byName(result.WindowJain), titles("busiest", "second", "middle", "least"))}
 	for _, x := range tiles {
 		n := len(x.bars)
 		row := []string{x.s.Lock.Name, strconv.Itoa(n), numfmt.Percent(x.jain)}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"locklab/harness"
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -20,7 +20,7 @@ var ThroughputLocal = &Chart{
 }
 
 func drawThroughput(g *group) picture {
-	l := workersChart(g, metric.Throughput, logScale)
+	l := workersChart(g, result.Throughput, logScale)
 	l.format, l.figure, l.yTitle = numfmt.SI, numfmt.PerSecond, "acquisitions per second, all workers together (log scale)"
 	if len(l.lines) == 0 {
 		return nothing("No lock was acquired in this run, so there is no throughput to draw.")
@@ -37,7 +37,7 @@ func throughputAnswer(g *group) string {
 	}
 	var ks []kept
 	for _, s := range g.series {
-		a, b := s.Cells[first].Summary(metric.Throughput), s.Cells[last].Summary(metric.Throughput)
+		a, b := s.Cells[first].Summary(result.Throughput), s.Cells[last].Summary(result.Throughput)
 		if s.Lock.Status != harness.Control && b.Median > 0 {
 			ks = append(ks, kept{s.Lock.Name, a.Median, b.Median, 100 * b.Median / a.Median})
 		}

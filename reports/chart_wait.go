@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -77,7 +77,7 @@ func drawWait(g *group) picture {
 func shared(curves []curve) (q float64, all bool) {
 	least := 1.0
 	for _, c := range curves {
-		least = min(least, metric.Resolved(c.n))
+		least = min(least, result.Resolved(c.n))
 	}
 	for _, q := range []float64{0.99, 0.9, 0.5} {
 		if q <= least {
@@ -99,7 +99,7 @@ func waitAnswer(g *group, w int, curves []curve) string {
 	q, all := shared(curves)
 	of := ""
 	if !all || len(curves) < whole {
-		curves = slices.DeleteFunc(curves, func(c curve) bool { _, ok := metric.Quantile(c.h, q); return !ok })
+		curves = slices.DeleteFunc(curves, func(c curve) bool { _, ok := result.Quantile(c.h, q); return !ok })
 		of = fmt.Sprintf(" (of the %d of %d locks with enough samples)", len(curves), whole)
 	}
 	if len(curves) == 0 {
@@ -215,7 +215,7 @@ func waitFrames(c draw.Canvas, g *group, curves []curve) error {
 // path returns the curve in two parts: resolved by the samples, and the unresolved tail.
 func (cv curve) path(c draw.Canvas, p *plot.Plot, floor float64) (sure, rest []vg.Point) {
 	trX, trY := p.Transforms(&c)
-	resolved, last := metric.Resolved(cv.n), 1-1/float64(cv.n)
+	resolved, last := result.Resolved(cv.n), 1-1/float64(cv.n)
 	at := func(q float64) vg.Point {
 		return vg.Point{X: trX(min(q, p.X.Max)), Y: height(c, trY, cv.h.Quantile(q), floor)}
 	}
@@ -273,7 +273,7 @@ func appendStep(pts []vg.Point, pt vg.Point) []vg.Point {
 func (cv curve) marks(c draw.Canvas, p *plot.Plot, floor float64) {
 	trX, trY := p.Transforms(&c)
 	for _, q := range marked {
-		if v, ok := metric.Quantile(cv.h, q); ok && q <= p.X.Max {
+		if v, ok := result.Quantile(cv.h, q); ok && q <= p.X.Max {
 			cv.s.look.mark(c, vg.Point{X: trX(q), Y: height(c, trY, v, floor)})
 		}
 	}
@@ -282,7 +282,7 @@ func (cv curve) marks(c draw.Canvas, p *plot.Plot, floor float64) {
 func waitTable(g *group) table {
 	floor := g.Floor()
 	t := table{head: titles("lock", "workers", "samples", "p50", "p90", "p99", "p99.9")}
-	trips := g.inTrips(metric.P50RoundTrips, metric.P99RoundTrips) // medians of the rounds, each by its own
+	trips := g.inTrips(result.P50RoundTrips, result.P99RoundTrips) // medians of the rounds, each by its own
 	t.head = append(t.head, byUnit(trips...)...)
 	for _, s := range g.series {
 		for _, w := range g.Workers {

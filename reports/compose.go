@@ -9,12 +9,12 @@ import (
 	"strconv"
 	"strings"
 
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
 // outline returns the report of run without its charts.
-func outline(run *resultfile.Run) *document {
+func outline(run *result.Run) *document {
 	doc := &document{
 		Title:      "Which lock for which contention?",
 		Origin:     origin(run),
@@ -34,7 +34,7 @@ func outline(run *resultfile.Run) *document {
 	return doc
 }
 
-func compose(run *resultfile.Run) (*document, error) {
+func compose(run *result.Run) (*document, error) {
 	run = tidy(run)
 	doc := outline(run)
 	if err := doc.drawLocks(groups(run)); err != nil {
@@ -247,7 +247,7 @@ func (d *contention) section() (section, error) {
 	}}, err
 }
 
-func breaches(run *resultfile.Run) (out []breach) {
+func breaches(run *result.Run) (out []breach) {
 	for _, r := range run.Results {
 		for _, v := range r.Violations {
 			out = append(out, breach{r.Lock.Name, r.Workload.Name(), v.Rule, v.Detail, r.Round + 1, v.Count, v.Trace})

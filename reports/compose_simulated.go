@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strconv"
 
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
 // composeSimulated returns a section for each machine and workload of the simulations of
 // run. gs are its groups.
-func composeSimulated(run *resultfile.Run, gs []*group) (out []section, err error) {
+func composeSimulated(run *result.Run, gs []*group) (out []section, err error) {
 	charts := simulatedCharts(modelledOf(run, gs))
 	for i, c := range charts {
 		if i == 0 || c.of != charts[i-1].of {
@@ -49,7 +49,7 @@ func (m *modelled) about() string {
 // expectedText is the only sentence of a verdict about models' predictions. It is separate
 // from the measurements and has no effect on the verdict. It is "" if no other machine was
 // simulated.
-func expectedText(run *resultfile.Run) string {
+func expectedText(run *result.Run) string {
 	var m *modelled // the largest machine; the run's own machine was measured
 	for _, x := range modelledOf(run, nil) {
 		if x.like.Simulated != thisMachine && (m == nil || x.like.Threads() > m.like.Threads()) {
@@ -74,7 +74,7 @@ func expectedText(run *resultfile.Run) string {
 }
 
 // simulatedOrigin describes the source of the figures of a run without measurements.
-func simulatedOrigin(run *resultfile.Run) string {
+func simulatedOrigin(run *result.Run) string {
 	text := "Nothing was measured in this run: all figures are simulated, of " + numfmt.List(machinesOf(modelledOf(run, nil)), 6)
 	if commit := run.Manifest.Commit; commit != "" {
 		text += " · locklab " + commit
@@ -84,7 +84,7 @@ func simulatedOrigin(run *resultfile.Run) string {
 
 // simulatedOnly turns doc into the report of a run without measurements: the host that
 // computed the model does not affect the figures.
-func (doc *document) simulatedOnly(run *resultfile.Run) {
+func (doc *document) simulatedOnly(run *result.Run) {
 	doc.Title, doc.Origin, doc.Expected = simulatedTitle, simulatedOrigin(run), ""
 	doc.Quality = quality{Partial: doc.Quality.Partial, Damage: doc.Quality.Damage}
 	doc.Facts = nil

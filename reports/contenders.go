@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/predict"
-	"locklab/harness/resultfile"
+	"locklab/harness/judge"
+	"locklab/harness/result"
+
 	"locklab/internal/numfmt"
 )
 
@@ -27,15 +27,15 @@ type contention struct {
 // A contendedLock is a lock with its law, or the reason that there is none.
 type contendedLock struct {
 	*series
-	fitted *predict.Contenders
+	fitted *judge.Contenders
 	why    string
 }
 
 // newContention returns the first group of a run with a law, or else the first group that
 // could have one; nil if there is none.
-func newContention(run *resultfile.Run, gs []*group) (first *contention) {
+func newContention(run *result.Run, gs []*group) (first *contention) {
 	for _, g := range gs {
-		if !g.Remote || !predict.FitsContenders(g.Load) {
+		if !g.Remote || !judge.FitsContenders(g.Load) {
 			continue
 		}
 		d := &contention{group: g, asked: slices.Compact(slices.Sorted(slices.Values(run.Contenders))), trips: append([]time.Duration{0}, run.RoundTrips...)}
@@ -43,8 +43,8 @@ func newContention(run *resultfile.Run, gs []*group) (first *contention) {
 			if s.Lock.Status == harness.Control {
 				continue
 			}
-			m := predict.New(s.Lock, func(w int) []*harness.Result { return roundsIn(s.Cells[w]) }).Counted(tripsOf(s))
-			c, why := predict.NewContenders(m, g.Workers)
+			m := judge.NewModel(s.Lock, func(w int) []*harness.Result { return roundsIn(s.Cells[w]) }).Counted(tripsOf(s))
+			c, why := judge.NewContenders(m, g.Workers)
 			d.locks = append(d.locks, contendedLock{s, c, why})
 		}
 		if d.hasLaw() {
@@ -63,7 +63,7 @@ func (d *contention) hasLaw() bool {
 
 // CanExtrapolate returns an error of one line that wraps harness.ErrUsage if run has no
 // lock that can be predicted with more contenders.
-func CanExtrapolate(run *resultfile.Run) error {
+func CanExtrapolate(run *result.Run) error {
 	run = tidy(run)
 	d := newContention(run, groups(run))
 	if d == nil {
@@ -77,7 +77,7 @@ func CanExtrapolate(run *resultfile.Run) error {
 
 // WriteContenders writes the predictions for the contenders that the reader asked for, and
 // the points that check them. It writes nothing if none were asked for.
-func WriteContenders(w io.Writer, run *resultfile.Run, width int) error {
+func WriteContenders(w io.Writer, run *result.Run, width int) error {
 	run = tidy(run)
 	d := newContention(run, groups(run))
 	if d == nil || !d.hasLaw() || len(d.asked) == 0 {
@@ -109,17 +109,17 @@ const contendersTitle = "How does it perform with more contenders than were meas
 // the fit, and the predictions that the reader asked for.
 func (d *contention) rows() table {
 	t := table{head: slices.Concat(titles("lock", "contenders", "how"),
-		[]piece{{"measured handovers/s", metric.Handovers}}, titles("computed handovers/s", "error"),
-		[]piece{{"measured wait", metric.P50}}, titles("computed wait", "error", notPredicted))}
+		[]piece{{"measured handovers/s", result.Handovers}}, titles("computed handovers/s", "error"),
+		[]piece{{"measured wait", result.P50}}, titles("computed wait", "error", notPredicted))}
 	for _, l := range d.locks {
-		left := make(map[int]predict.LeftOut)
+		left := make(map[int]judge.LeftOut)
 		if l.why == "" {
 			for _, x := range l.fitted.LeftOut() {
 				left[x.Point.Contenders] = x
 			}
 		}
 		for _, p := range l.fitted.Points {
-			row := []string{l.Lock.Name, strconv.Itoa(p.Contenders), "measured", cellText(metric.Handovers, p.Rate), unknown, unknown, cellText(metric.P50, p.Wait), unknown, unknown, ""}
+			row := []string{l.Lock.Name, strconv.Itoa(p.Contenders), "measured", cellText(result.Handovers, p.Rate), unknown, unknown, cellText(result.P50, p.Wait), unknown, unknown, ""}
 			if x, ok := left[p.Contenders]; ok {
 				row[2], row[4], row[5], row[8] = "measured and left out", numfmt.SI(x.Predicted.Rate.Value), signed(x.RateError()), signed(x.WaitError())
 				row[7], _ = predicted(x.Predicted.Wait)
@@ -136,7 +136,7 @@ func (d *contention) rows() table {
 }
 
 // at predicts l with n contenders at a round trip.
-func (l contendedLock) at(n int, trip time.Duration) (p predict.Prediction, why string) {
+func (l contendedLock) at(n int, trip time.Duration) (p judge.Prediction, why string) {
 	if l.why != "" {
 		return p, l.why
 	}
@@ -160,7 +160,7 @@ func (l contendedLock) predictedRow(n int, trip time.Duration) []string {
 }
 
 // rateText formats a rate with its range.
-func rateText(r predict.Time) string {
+func rateText(r judge.PredictedTime) string {
 	return fmt.Sprintf("%s (%s–%s)", numfmt.SI(r.Value), numfmt.SI(r.Lo), numfmt.SI(r.Hi))
 }
 
@@ -225,7 +225,7 @@ func (d *contention) laws() string {
 // notes explains the section.
 func (d *contention) notes() string {
 	return "The time per handover is fitted to the points up to a tenth of the most contenders. It is a constant, or a constant and a part that grows with the waiters or with their square. Points with more contenders are left out of the fit and show its error. " +
-		fmt.Sprintf("In parentheses: the range of the fits without one point, widened by the greatest factor at a point left out. If that factor is more than %.1f, nothing is predicted. ", predict.Refuted) +
+		fmt.Sprintf("In parentheses: the range of the fits without one point, widened by the greatest factor at a point left out. If that factor is more than %.1f, nothing is predicted. ", judge.Refuted) +
 		"The range does not cover limits that are reached only with more contenders, such as connections or memory. " +
 		"Waits follow from Little's law, for locks that serve in order (Lazowska et al. 1984). Workload: " + d.group.Axes + "."
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"locklab/harness/metric"
-	"locklab/harness/predict"
-	"locklab/harness/resultfile"
+	"locklab/harness/judge"
+	"locklab/harness/result"
+
 	"locklab/internal/numfmt"
 )
 
@@ -40,7 +40,7 @@ func (d *contention) picture() picture {
 		}
 	}
 	pic := chart.picture(d.answer())
-	pic.data = d.group.source(metric.Handovers)
+	pic.data = d.group.source(result.Handovers)
 	return pic
 }
 
@@ -49,7 +49,7 @@ func (l contendedLock) computed(asked []int, trip time.Duration) (out []computed
 	if l.why != "" {
 		return nil
 	}
-	add := func(n int, r predict.Time) {
+	add := func(n int, r judge.PredictedTime) {
 		out = append(out, computedPoint{float64(n), r.Value, r.Lo, r.Hi})
 	}
 	if trip == 0 {
@@ -68,7 +68,7 @@ func (l contendedLock) computed(asked []int, trip time.Duration) (out []computed
 
 // ContendersCharts returns the name of the chart of contenders, if the reader of run asked
 // for it.
-func ContendersCharts(run *resultfile.Run) []string {
+func ContendersCharts(run *result.Run) []string {
 	if len(run.Contenders) == 0 {
 		return nil
 	}
@@ -77,7 +77,7 @@ func ContendersCharts(run *resultfile.Run) []string {
 
 // contendersPage returns the page of the chart of contenders; false if name is another
 // chart or the reader of run did not ask for it.
-func contendersPage(run *resultfile.Run, name string) (page, bool) {
+func contendersPage(run *result.Run, name string) (page, bool) {
 	if name != contendersChart || len(run.Contenders) == 0 {
 		return page{}, false
 	}

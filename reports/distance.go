@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/predict"
-	"locklab/harness/resultfile"
-	"locklab/harness/stat"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
+
+	"locklab/internal/stat"
+
 	"locklab/internal/numfmt"
 )
 
@@ -29,22 +29,22 @@ type distances struct {
 
 type distantLock struct {
 	*series
-	model *predict.Model
+	model *judge.Model
 }
 
 // newDistance returns the distances of the workload without a delay that was also measured
 // with the most delays. It returns nil without such a workload or without counted trips.
-func newDistance(run *resultfile.Run, gs []*group) *distances {
+func newDistance(run *result.Run, gs []*group) *distances {
 	var best *distances
 	for _, g := range gs {
-		if !g.Remote || g.Load.Delay != 0 || !predict.Fits(g.Load) {
+		if !g.Remote || g.Load.Delay != 0 || !judge.FitsModel(g.Load) {
 			continue
 		}
 		d := &distances{near: g, workers: g.Crowd(), asked: run.RoundTrips}
 		for _, o := range gs {
 			load := o.Load
 			load.Delay = 0
-			if o.Remote && o.Load.Delay > 0 && verdict.Axes(load) == g.Axes {
+			if o.Remote && o.Load.Delay > 0 && judge.Axes(load) == g.Axes {
 				d.far = append(d.far, o)
 			}
 		}
@@ -61,7 +61,7 @@ func newDistance(run *resultfile.Run, gs []*group) *distances {
 		if s.Lock.Status == harness.Control {
 			continue
 		}
-		m := predict.New(s.Lock, func(w int) []*harness.Result { return roundsIn(s.Cells[w]) }).Counted(tripsOf(s))
+		m := judge.NewModel(s.Lock, func(w int) []*harness.Result { return roundsIn(s.Cells[w]) }).Counted(tripsOf(s))
 		best.locks = append(best.locks, distantLock{s, m})
 		counted = counted || m.Trips != nil
 	}
@@ -110,7 +110,7 @@ func (d *distances) costs() table {
 		"alone, near", "hand-over, near", "behind others, near")}
 	for _, l := range d.locks {
 		row := slices.Concat([]string{l.Lock.Name}, counts(l.model.Trips))
-		for _, s := range predict.Suite {
+		for _, s := range judge.PredictedSituations {
 			row = append(row, cellText(s.Metric, l.model.Near(s, d.crowd(s))))
 		}
 		t.rows = append(t.rows, row)
@@ -119,7 +119,7 @@ func (d *distances) costs() table {
 }
 
 // crowd returns the number of workers for s.
-func (d *distances) crowd(s *predict.Situation) int {
+func (d *distances) crowd(s *judge.PredictedSituation) int {
 	if s.Alone {
 		return 1
 	}
@@ -203,7 +203,7 @@ func (d *distances) predictions() table {
 	}
 	t.head = append(t.head, titles(notPredicted)...)
 	for _, l := range d.locks {
-		for _, s := range predict.Suite {
+		for _, s := range judge.PredictedSituations {
 			row := []string{l.Lock.Name, s.Name, cellText(s.Metric, l.model.Near(s, d.crowd(s)))}
 			reason := ""
 			for _, r := range d.asked {
@@ -221,7 +221,7 @@ func (d *distances) predictions() table {
 const notPredicted = "not predicted"
 
 // predicted formats a prediction and its range.
-func predicted(p predict.Time) (value, within string) {
+func predicted(p judge.PredictedTime) (value, within string) {
 	value, within = unknown, unknown
 	if p.Value > 0 {
 		value = numfmt.Nanos(p.Value)
@@ -239,7 +239,7 @@ func (d *distances) predictionsAnswer() string {
 	var best distantLock
 	least := math.Inf(1)
 	for _, l := range d.locks {
-		p, why := l.model.Predict(predict.Handover, d.workers, float64(at))
+		p, why := l.model.Predict(judge.Handover, d.workers, float64(at))
 		if why == "" && p.Value < least && l.Lock.Status != harness.Broken && l.Lock.Status != harness.Historical {
 			best, least = l, p.Value
 		}
@@ -248,7 +248,7 @@ func (d *distances) predictionsAnswer() string {
 		return fmt.Sprintf("For a round trip of %v no hand-over can be predicted.", at)
 	}
 	return fmt.Sprintf("At a round trip of %v the quickest hand-over would be that of %s, %s; near the servers it takes %s.", at, best.Lock.Name,
-		numfmt.Nanos(least), numfmt.Nanos(best.model.Near(predict.Handover, d.workers).Median))
+		numfmt.Nanos(least), numfmt.Nanos(best.model.Near(judge.Handover, d.workers).Median))
 }
 
 // A trial is a prediction with its measurement, or the reason why there is none.
@@ -256,13 +256,13 @@ type trial struct {
 	lock  string
 	delay time.Duration
 	why   string
-	predict.Test
+	judge.PredictionTest
 }
 
 // trials compares measurements at a greater distance with their predictions.
 func (d *distances) trials() (all []trial) {
 	for _, l := range d.locks {
-		for _, s := range predict.Suite {
+		for _, s := range judge.PredictedSituations {
 			for _, far := range d.far {
 				i := slices.IndexFunc(far.series, func(o *series) bool { return o.Lock.Name == l.Lock.Name })
 				if i >= 0 {
@@ -276,7 +276,7 @@ func (d *distances) trials() (all []trial) {
 }
 
 func (d *distances) checks() table {
-	t := table{head: slices.Concat(titles("lock", "part", "delay"), byName(metric.RoundTrip), titles("predicted", "measured", "error", "range", "interval", notPredicted))}
+	t := table{head: slices.Concat(titles("lock", "part", "delay"), byName(result.RoundTrip), titles("predicted", "measured", "error", "range", "interval", notPredicted))}
 	for _, x := range d.trials() {
 		value, within := predicted(x.Predicted)
 		measured, interval := predicted(x.Measured)
@@ -332,12 +332,12 @@ func (d *distances) notes() string {
 		return text + "."
 	}
 	text += ". A prediction rests on that and on the counts alone."
-	for _, s := range predict.Suite {
+	for _, s := range judge.PredictedSituations {
 		text += " " + numfmt.Sentence(s.Name+": "+s.Doc+" ("+s.Paper+")")
 	}
 	text += " The range is from a crowd that adds nothing to one that adds as much as near the servers."
 	if len(d.far) > 0 {
-		text += fmt.Sprintf(" Predicted for the bare round trip that was measured around the delayed windows (metric %s), not for the delay that was asked for.", metric.RoundTrip.Name)
+		text += fmt.Sprintf(" Predicted for the bare round trip that was measured around the delayed windows (metric %s), not for the delay that was asked for.", result.RoundTrip.Name)
 	}
 	return text
 }

@@ -8,20 +8,20 @@ import (
 	"text/tabwriter"
 
 	"locklab/harness"
-	"locklab/harness/predict"
-	"locklab/harness/resultfile"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 )
 
 // CanPredict returns an error that wraps harness.ErrUsage if nothing can be predicted from
 // run. Its line gives the reason: no distributed lock, or missing input for a prediction.
-func CanPredict(run *resultfile.Run) error {
+func CanPredict(run *result.Run) error {
 	var remote, near, counted bool
 	for _, r := range run.Results {
 		if r.Lock.Traits.Needs == "" {
 			continue
 		}
 		remote = true
-		if r.Workload.Delay == 0 && predict.Fits(r.Workload) {
+		if r.Workload.Delay == 0 && judge.FitsModel(r.Workload) {
 			near = true
 			counted = counted || r.Trips != nil
 		}
@@ -40,7 +40,7 @@ func CanPredict(run *resultfile.Run) error {
 // WriteDistance writes the predicted cost of the locks of run at the requested round trips,
 // and compares predictions with measurements under a delay. It writes nothing if there is
 // neither.
-func WriteDistance(w io.Writer, run *resultfile.Run, width int) error {
+func WriteDistance(w io.Writer, run *result.Run, width int) error {
 	run = tidy(run)
 	d := newDistance(run, groups(run))
 	if d == nil || len(d.asked)+len(d.far) == 0 {

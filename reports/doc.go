@@ -1,4 +1,4 @@
-// Package reports draws a run from its files: the verdicts of harness/verdict, charts, and
+// Package reports draws a run from its files: the verdicts of harness/judge, charts, and
 // one self-contained page with both and the evidence for them.
 //
 // Each chart is a [Chart] in [Suite], in its own file chart_*.go. Its title is a question

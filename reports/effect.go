@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"locklab/harness/metric"
-	"locklab/harness/stat"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -116,9 +116,9 @@ func ratios(lo, hi float64) string {
 }
 
 func (s *sweep) table() table {
-	rate := piece{"per second", metric.Throughput}
+	rate := piece{"per second", result.Throughput}
 	if s.remote && s.dimension != byReads {
-		rate = piece{"hand-overs/s", metric.Handovers}
+		rate = piece{"hand-overs/s", result.Handovers}
 	}
 	t := table{head: slices.Concat(titles("lock", "workers", s.word), []piece{rate}, titles("× with "+s.full(s.base), "interval", "apart from 1"))}
 	for _, w := range s.workers {

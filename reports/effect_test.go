@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/synthetic"
 )
 
 // vary returns run with extra copies, one for each function. A copy has another workload,
 // and rates multiplied by by(lock).
-func vary(run *resultfile.Run, set func(w *harness.Workload), by func(lock string) float64) *resultfile.Run {
+func vary(run *result.Run, set func(w *harness.Workload), by func(lock string) float64) *result.Run {
 	out := *run
 	for _, r := range run.Results {
 		c := *r
@@ -198,7 +198,7 @@ func TestHerd(t *testing.T) {
 	queue.Lock.Traits.FIFO = true
 	herd := queue
 	herd.Lock.Name = "herd"
-	measure := func(workers []int, noisy bool) *resultfile.Run {
+	measure := func(workers []int, noisy bool) *result.Run {
 		run := synthetic.Run(1, 6, 2, workers, queue, herd)
 		for _, r := range run.Results {
 			n := uint64(r.Workload.Workers)
@@ -280,7 +280,7 @@ func TestTime(t *testing.T) {
 // TestManyGroups: a page of 120 groups is small enough for a browser, and names the omitted
 // parts.
 func TestManyGroups(t *testing.T) {
-	run := &resultfile.Run{}
+	run := &result.Run{}
 	for i := range 60 {
 		part := synthetic.Zoo(1)
 		for _, r := range part.Results {

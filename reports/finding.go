@@ -5,14 +5,14 @@ import (
 	"slices"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
 // stopped is the note on an experiment that ended early.
 const stopped = "Interrupted: the figures are of what was finished."
 
-func findings(run *resultfile.Run) []*harness.Finding {
+func findings(run *result.Run) []*harness.Finding {
 	return slices.DeleteFunc(slices.Clone(run.Findings), func(f *harness.Finding) bool { return f == nil })
 }
 

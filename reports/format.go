@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
 	"locklab/internal/numfmt"
 )
 
@@ -23,7 +23,7 @@ func words(s string) []string {
 // quoted formats quantile q of h: "≤ floor" if it is below the resolution of the clock, and
 // a dash if h has too few samples.
 func quoted(h harness.Histogram, q, floor float64) string {
-	switch f := verdict.Quantile(h, q, floor); {
+	switch f := judge.Quantile(h, q, floor); {
 	case f == nil:
 		return unknown
 	case f.AtMost:

@@ -3,16 +3,16 @@ package reports
 import (
 	"slices"
 
-	"locklab/harness/metric"
-	"locklab/harness/resultfile"
-	"locklab/harness/stat"
-	"locklab/harness/verdict"
+	"locklab/harness/result"
+
+	"locklab/harness/judge"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 )
 
 // A group is a group of results with the data to draw it.
 type group struct {
-	*verdict.Group
+	*judge.Group
 	all    []*group  // the closed-loop groups of the run for the same kind of lock
 	both   []*group  // all groups of the run: local and distributed locks, closed and open loops
 	series []*series // as in Group, each with its look
@@ -24,16 +24,16 @@ type group struct {
 
 // A series is one lock in a group, with its look.
 type series struct {
-	*verdict.Series
+	*judge.Series
 	look look
 }
 
-type cell = verdict.Cell
+type cell = judge.Cell
 
-func groups(run *resultfile.Run) []*group { return looked(verdict.Groups(run)) }
+func groups(run *result.Run) []*group { return looked(judge.Groups(run)) }
 
 // looked gives every lock of gs, groups of one run, its look.
-func looked(gs []*verdict.Group) (out []*group) {
+func looked(gs []*judge.Group) (out []*group) {
 	var looks map[string]look
 	for _, v := range gs {
 		if looks == nil {
@@ -52,7 +52,7 @@ func looked(gs []*verdict.Group) (out []*group) {
 	return out
 }
 
-func bare(gs []*group) (out []*verdict.Group) {
+func bare(gs []*group) (out []*judge.Group) {
 	for _, g := range gs {
 		out = append(out, g.Group)
 	}
@@ -132,7 +132,7 @@ func noGroup(remote bool) string {
 }
 
 // source returns the source of a picture of g that draws ms.
-func (g *group) source(ms ...*metric.Metric) source {
+func (g *group) source(ms ...*result.Metric) source {
 	return source{metrics: ms, rounds: []int{roundsOf(g)}}
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/oracle"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -39,7 +39,7 @@ type story struct {
 }
 
 // readStory reads the history called name, of a try of r.
-func readStory(run *resultfile.Run, r *harness.FaultResult, name string) (*story, error) {
+func readStory(run *result.Run, r *harness.FaultResult, name string) (*story, error) {
 	f, err := os.Open(run.HistoryFile(name))
 	if err != nil {
 		return nil, errors.Unwrap(err) // the caller has the name

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"locklab/harness/metric"
-	"locklab/harness/stat"
+	"locklab/harness/result"
+	"locklab/internal/stat"
 )
 
 // A lineChart draws a figure over an axis of the workload, one line per lock. All lines
@@ -67,7 +67,7 @@ type linePoint struct {
 
 // workersChart returns a chart of m over the number of workers of g. A logarithmic y axis
 // omits values of zero or less; the table has them.
-func workersChart(g *group, m *metric.Metric, y scale) *lineChart {
+func workersChart(g *group, m *result.Metric, y scale) *lineChart {
 	l := &lineChart{xTitle: "workers contending for one lock (log scale)", xScale: logarithm, place: "with", y: y, data: g.source(m)}
 	if !g.Remote {
 		l.cpus = g.CPUs

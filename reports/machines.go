@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -19,15 +19,15 @@ import (
 type Machine struct {
 	Name   string // unique
 	Folder string // source of the run
-	Run    *resultfile.Run
+	Run    *result.Run
 }
 
 // Machines names each run, read from the folder of the same index. It takes the first
 // unique name of host, folder and full path.
-func Machines(runs []*resultfile.Run, folders []string) []Machine {
+func Machines(runs []*result.Run, folders []string) []Machine {
 	out := make([]Machine, len(runs))
 	for i, run := range runs {
-		out[i] = Machine{Folder: resultfile.Line(folders[i]), Run: tidy(run)}
+		out[i] = Machine{Folder: result.OneLine(folders[i]), Run: tidy(run)}
 	}
 	for _, name := range []func(m Machine) string{
 		func(m Machine) string { return m.Run.Manifest.Machine.Host },
@@ -216,7 +216,7 @@ func coverage(ms []Machine) (out []harness.Warning) {
 		}
 	}
 	for _, m := range ms {
-		if broken := slices.Sorted(maps.Keys(verdict.Violations(m.Run))); len(broken) > 0 {
+		if broken := slices.Sorted(maps.Keys(judge.Violations(m.Run))); len(broken) > 0 {
 			out = append(out, harness.Warning{
 				Text:   fmt.Sprintf("On %s these locks broke a promise, and are in no chart of it: %s.", m.Name, numfmt.List(broken, 6)),
 				Remedy: "Its own report has the details."})

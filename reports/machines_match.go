@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
-	"locklab/harness/metric"
-	"locklab/harness/resultfile"
-	"locklab/harness/verdict"
+	"locklab/harness/result"
+
+	"locklab/harness/judge"
 )
 
 // A match is the groups of one workload, of local or of distributed locks, that more than
@@ -67,13 +67,13 @@ func matches(ms []Machine) (out []*match) {
 
 // sharedCases returns the number of comparable cases of two runs. All their intervals hold
 // together. "locklab compare" counts the same way.
-func sharedCases(a, b *resultfile.Run) (n int) {
+func sharedCases(a, b *result.Run) (n int) {
 	type key struct{ lock, workload string }
-	has := func(run *resultfile.Run) map[key]bool {
+	has := func(run *result.Run) map[key]bool {
 		out := make(map[key]bool)
-		broken := verdict.Violations(run)
+		broken := judge.Violations(run)
 		for _, r := range run.Results {
-			if _, ok := metric.Throughput.Of(r); ok && broken[r.Lock.Name] == nil {
+			if _, ok := result.Throughput.Of(r); ok && broken[r.Lock.Name] == nil {
 				out[key{r.Lock.Name, r.Workload.Name()}] = true
 			}
 		}
@@ -140,18 +140,18 @@ func largestMatch(xs []*match, remote bool) int {
 }
 
 // fairness returns the metric of Jain's index for x, as for a group.
-func (x *match) fairness() *metric.Metric {
+func (x *match) fairness() *result.Metric {
 	for _, g := range x.groups {
-		if m := g.fairness(); m == metric.Jain {
+		if m := g.fairness(); m == result.Jain {
 			return m
 		}
 	}
-	return metric.WindowJain
+	return result.WindowJain
 }
 
 // source returns the source of a picture of x that draws m.
-func (x *match) source(m *metric.Metric) source {
-	s := source{metrics: []*metric.Metric{m}}
+func (x *match) source(m *result.Metric) source {
+	s := source{metrics: []*result.Metric{m}}
 	for _, g := range x.groups {
 		s.rounds = append(s.rounds, roundsOf(g))
 	}

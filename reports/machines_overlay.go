@@ -12,17 +12,17 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/stat"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 )
 
 // An overlay is a figure of every lock over the number of workers, all machines in one
 // frame.
 type overlay struct {
 	name, title string
-	metric      *metric.Metric
+	metric      *result.Metric
 	y           scale
 	yTitle      string
 	format      func(v float64) string
@@ -31,11 +31,11 @@ type overlay struct {
 }
 
 var overlays = []overlay{
-	{"machines-throughput", "Does a lock keep its throughput on every machine?", metric.Throughput, logScale,
+	{"machines-throughput", "Does a lock keep its throughput on every machine?", result.Throughput, logScale,
 		"acquisitions per second, all workers together (log scale)", numfmt.PerSecond, true, "the highest rate"},
-	{"machines-wait", "On which machine does a worker wait longest?", metric.P99, logScale,
+	{"machines-wait", "On which machine does a worker wait longest?", result.P99, logScale,
 		"wait that 99 in 100 do not exceed (log scale)", numfmt.Nanos, false, "the shortest p99 wait"},
-	{"machines-fairness", "Is a lock as fair on every machine?", metric.Jain, shareScale,
+	{"machines-fairness", "Is a lock as fair on every machine?", result.Jain, shareScale,
 		"", numfmt.Percent, true, "the fairest shares"},
 }
 
@@ -43,12 +43,12 @@ const overlayDoc = "A frame a lock, a line a machine: hue, dash and marker. Line
 
 // draw draws o for the locks that machines of x share.
 func (o overlay) draw(x *match) picture {
-	if o.metric == metric.Jain {
+	if o.metric == result.Jain {
 		o.metric = x.fairness()
 		o.yTitle = fairnessTitles(o.metric, x.remote)
 	}
 	l := &lineChart{xTitle: "workers contending for one lock (log scale)", xScale: logarithm, y: o.y, format: o.format, figure: o.format, yTitle: o.yTitle}
-	if o.y == logScale && o.metric == metric.Throughput {
+	if o.y == logScale && o.metric == result.Throughput {
 		l.format = numfmt.SI
 	}
 	if !x.remote {
@@ -65,7 +65,7 @@ func (o overlay) draw(x *match) picture {
 		}
 		before := len(l.lines)
 		for i := range x.machines {
-			l.add(&series{&verdict.Series{Lock: harness.Lock{Name: x.machines[i].Name}}, x.looks[i]}, func(k int) stat.Summary {
+			l.add(&series{&judge.Series{Lock: harness.Lock{Name: x.machines[i].Name}}, x.looks[i]}, func(k int) stat.Summary {
 				return x.cell(i, s.Lock.Name, ws[k]).Summary(o.metric)
 			})
 		}

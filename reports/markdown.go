@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
 // WriteMarkdown writes the content of [WriteHTML] as GitHub Flavored Markdown. The charts
 // are PNG files of 144 dots per inch. Before it writes the text, it passes each to picture
 // with its path, folder/NAME.png.
-func WriteMarkdown(w io.Writer, run *resultfile.Run, folder string, picture func(path string, png []byte) error) error {
+func WriteMarkdown(w io.Writer, run *result.Run, folder string, picture func(path string, png []byte) error) error {
 	doc, err := compose(run)
 	if err != nil {
 		return fmt.Errorf("reports: %w", err)

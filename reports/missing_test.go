@@ -4,12 +4,12 @@ import (
 	"slices"
 	"testing"
 
-	"locklab/harness/metric"
+	"locklab/harness/result"
 )
 
 // TestNotKnown: a table with dashes explains them by column.
 func TestNotKnown(t *testing.T) {
-	head := slices.Concat(titles("lock", "p99 wait"), byName(metric.Jain, metric.Requests), titles("interval"), byName(metric.CPU))
+	head := slices.Concat(titles("lock", "p99 wait"), byName(result.Jain, result.Requests), titles("interval"), byName(result.CPU))
 	for _, c := range []struct {
 		row  []string
 		want string

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 )
 
 // A token is a colour with a meaning. Charts use the light value. Inside a page each token
@@ -115,7 +115,7 @@ func assignLooks(results []*harness.Result) map[string]look {
 
 // faultLooks extends assignLooks to the locks of the failure scenarios of run. Measured
 // locks look as in the other charts.
-func faultLooks(run *resultfile.Run) map[string]look {
+func faultLooks(run *result.Run) map[string]look {
 	all := slices.Clone(run.Results)
 	looks := assignLooks(all)
 	for _, f := range run.Faults {

@@ -3,7 +3,7 @@ package reports
 import (
 	"fmt"
 
-	"locklab/harness/metric"
+	"locklab/harness/result"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -40,7 +40,7 @@ func titles(texts ...string) (out []piece) {
 }
 
 // byName returns the heads of columns of ms, under their names.
-func byName(ms ...*metric.Metric) (out []piece) {
+func byName(ms ...*result.Metric) (out []piece) {
 	for _, m := range ms {
 		out = append(out, piece{m.Name, m})
 	}
@@ -48,7 +48,7 @@ func byName(ms ...*metric.Metric) (out []piece) {
 }
 
 // byUnit returns the heads of columns of ms, under their units.
-func byUnit(ms ...*metric.Metric) (out []piece) {
+func byUnit(ms ...*result.Metric) (out []piece) {
 	for _, m := range ms {
 		out = append(out, piece{m.Unit, m})
 	}

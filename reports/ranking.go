@@ -8,16 +8,16 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/stat"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 )
 
 // A ranking is the locks of a situation, sorted by median rate.
 type ranking struct {
-	verdict.Situation
-	decisions []verdict.Decision
+	judge.Situation
+	decisions []judge.Decision
 	g         *group
 	rows      []*ranked // fastest first
 	notes     []string  // on locks without a row
@@ -47,8 +47,8 @@ const (
 
 // newRanking ranks the locks of g at the highest contention. Controls are not ranked.
 func newRanking(g *group) *ranking {
-	s, _ := verdict.Decisive([]*verdict.Group{g.Group}, g.Remote)
-	r := &ranking{Situation: s, decisions: verdict.Decide(s), g: g}
+	s, _ := judge.Decisive([]*judge.Group{g.Group}, g.Remote)
+	r := &ranking{Situation: s, decisions: judge.Decide(s), g: g}
 	var absent, idle []string
 	for _, x := range g.series {
 		c := x.Cells[s.Workers]
@@ -59,7 +59,7 @@ func newRanking(g *group) *ranking {
 			absent = append(absent, x.Lock.Name)
 			continue
 		}
-		row := &ranked{s: x, c: c, rate: c.Summary(s.Metric()), jain: c.Summary(metric.Jain), requests: c.Summary(metric.Requests)}
+		row := &ranked{s: x, c: c, rate: c.Summary(s.Metric()), jain: c.Summary(result.Jain), requests: c.Summary(result.Requests)}
 		if row.rate.N == 0 || !(row.rate.Median >= 0) || math.IsInf(row.rate.Median, 0) {
 			idle = append(idle, x.Lock.Name)
 			continue
@@ -134,7 +134,7 @@ func (r *ranking) note(why string, names []string) {
 
 // offenders lists the locks of the kind of g with a violation, each with the rule.
 func offenders(g *group) (out []string) {
-	for name, bad := range verdict.Violations(g.Run) {
+	for name, bad := range judge.Violations(g.Run) {
 		if remote := bad[0].Lock.Traits.Needs != ""; remote == g.Remote {
 			out = append(out, name+" ("+bad[0].Violations[0].Rule+")")
 		}
@@ -153,7 +153,7 @@ func (r *ranking) setting() string {
 
 // unit returns the unit of the rates.
 func (r *ranking) unit() string {
-	if r.Metric() == metric.Handovers {
+	if r.Metric() == result.Handovers {
 		return "handovers"
 	}
 	return "acquisitions"
@@ -162,15 +162,15 @@ func (r *ranking) unit() string {
 func (r *ranking) wait(x *ranked) string { return quoted(x.c.Waits(), 0.99, r.g.Floor()) }
 
 func (r *ranking) table() table {
-	t := table{head: slices.Concat(titles("lock", "workers", "rounds"), []piece{{"per second", r.Metric()}}, titles("interval", "p99 wait"), byName(metric.Jain))}
+	t := table{head: slices.Concat(titles("lock", "workers", "rounds"), []piece{{"per second", r.Metric()}}, titles("interval", "p99 wait"), byName(result.Jain))}
 	if r.g.Remote {
-		t.head = append(t.head, byName(metric.Requests)...)
+		t.head = append(t.head, byName(result.Requests)...)
 	}
 	t.head = append(t.head, titles("mark")...)
 	for _, x := range r.rows {
-		row := []string{x.s.Lock.Name, strconv.Itoa(r.Workers), strconv.Itoa(x.rate.N), cellText(r.Metric(), x.rate), interval(x.rate, numfmt.SI), r.wait(x), cellText(metric.Jain, x.jain)}
+		row := []string{x.s.Lock.Name, strconv.Itoa(r.Workers), strconv.Itoa(x.rate.N), cellText(r.Metric(), x.rate), interval(x.rate, numfmt.SI), r.wait(x), cellText(result.Jain, x.jain)}
 		if r.g.Remote {
-			row = append(row, cellText(metric.Requests, x.requests))
+			row = append(row, cellText(result.Requests, x.requests))
 		}
 		t.rows = append(t.rows, append(row, cmp.Or(x.tag, unknown)))
 	}
@@ -179,9 +179,9 @@ func (r *ranking) table() table {
 
 // data returns the source of the picture.
 func (r *ranking) data() source {
-	s := r.g.source(r.Metric(), metric.Jain)
+	s := r.g.source(r.Metric(), result.Jain)
 	if r.g.Remote {
-		s.metrics = append(s.metrics, metric.Requests)
+		s.metrics = append(s.metrics, result.Requests)
 	}
 	s.fields = []string{"wait"}
 	return s

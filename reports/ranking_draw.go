@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -45,14 +45,14 @@ type rankColumn struct {
 
 // columns returns the columns right of the dots with their widths.
 func (r *ranking) columns() []rankColumn {
-	head := map[bool]string{false: "rate", true: "hand-overs"}[r.Metric() == metric.Handovers]
+	head := map[bool]string{false: "rate", true: "hand-overs"}[r.Metric() == result.Handovers]
 	out := []rankColumn{
 		{head: head, of: func(x *ranked) string { return numfmt.PerSecond(x.rate.Median) }},
 		{head: "p99 wait", of: r.wait},
-		{head: "Jain", of: func(x *ranked) string { return cellText(metric.Jain, x.jain) }},
+		{head: "Jain", of: func(x *ranked) string { return cellText(result.Jain, x.jain) }},
 	}
 	if r.g.Remote {
-		out = append(out, rankColumn{head: "requests", of: func(x *ranked) string { return cellText(metric.Requests, x.requests) }})
+		out = append(out, rankColumn{head: "requests", of: func(x *ranked) string { return cellText(result.Requests, x.requests) }})
 	}
 	st := bold(typeset(8.5, ink, 0, 0))
 	for i := range out {

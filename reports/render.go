@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -20,7 +20,7 @@ const dpi = 144
 // [FaultCharts], of [SimulationCharts] or of [ContendersCharts], with its question, answer and origin,
 // as a PNG of 144 dots per inch.
 // The error wraps harness.ErrUsage if there is no chart of that name.
-func WritePNG(w io.Writer, run *resultfile.Run, chart string) error {
+func WritePNG(w io.Writer, run *result.Run, chart string) error {
 	p, err := standalone(run, chart)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func WritePNG(w io.Writer, run *resultfile.Run, chart string) error {
 }
 
 // WriteSVG draws the chart of [WritePNG] as SVG in the light theme.
-func WriteSVG(w io.Writer, run *resultfile.Run, chart string) error {
+func WriteSVG(w io.Writer, run *result.Run, chart string) error {
 	p, err := standalone(run, chart)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func WriteSVG(w io.Writer, run *resultfile.Run, chart string) error {
 
 // standalone returns the page of a chart, for the group with the most cases if it is a
 // chart of groups.
-func standalone(run *resultfile.Run, name string) (page, error) {
+func standalone(run *result.Run, name string) (page, error) {
 	run = tidy(run)
 	var names []string
 	for _, c := range findingCharts(run) {

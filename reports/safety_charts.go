@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"locklab/harness/resultfile"
-	"locklab/harness/survival"
+	"locklab/harness/result"
+
 	"locklab/internal/numfmt"
 )
 
@@ -29,7 +29,7 @@ type faultChart struct {
 // FaultCharts returns the names of the charts of the failure scenarios of run, or nothing
 // if there are none. [WritePNG] and [WriteSVG] accept them like the names of [Suite]. The
 // first chart compares safety with speed, the others draw histories.
-func FaultCharts(run *resultfile.Run) (names []string) {
+func FaultCharts(run *result.Run) (names []string) {
 	for _, c := range runFaultCharts(tidy(run)) {
 		names = append(names, c.name)
 	}
@@ -37,7 +37,7 @@ func FaultCharts(run *resultfile.Run) (names []string) {
 }
 
 // runFaultCharts returns the charts of FaultCharts; run must be tidy.
-func runFaultCharts(run *resultfile.Run) []faultChart {
+func runFaultCharts(run *result.Run) []faultChart {
 	s := safetyOf(run)
 	if s == nil || !s.Tried() {
 		return nil
@@ -48,7 +48,7 @@ func runFaultCharts(run *resultfile.Run) []faultChart {
 
 // faultCharts returns the charts of s, and notes on histories without a chart. g is the
 // group with the costs of the locks, or nil.
-func faultCharts(run *resultfile.Run, s *safety, g *group) (charts []faultChart, notes []string) {
+func faultCharts(run *result.Run, s *safety, g *group) (charts []faultChart, notes []string) {
 	charts = append(charts, faultChart{safetyCostName, safetyCostTitle, safetyCostDoc, drawSafetyCost(s, g, faultLooks(run)), false})
 	rows, total := s.toldOf()
 	drawn := 0
@@ -74,7 +74,7 @@ func faultCharts(run *resultfile.Run, s *safety, g *group) (charts []faultChart,
 
 // toldOf returns the rows of s with stored histories, violations first, and the total
 // number of histories.
-func (s *safety) toldOf() (rows []survival.Row, total int) {
+func (s *safety) toldOf() (rows []result.Survival, total int) {
 	for _, h := range s.Scenarios {
 		for _, row := range h.Rows {
 			if total += len(row.Histories); len(row.Histories) > 0 {
@@ -82,8 +82,8 @@ func (s *safety) toldOf() (rows []survival.Row, total int) {
 			}
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b survival.Row) int {
-		return cmp.Or(rankBool(a.Verdict == survival.Refuted, b.Verdict == survival.Refuted), rankBool(a.Broken > 0, b.Broken > 0))
+	slices.SortStableFunc(rows, func(a, b result.Survival) int {
+		return cmp.Or(rankBool(a.Verdict == result.Refuted, b.Verdict == result.Refuted), rankBool(a.Broken > 0, b.Broken > 0))
 	})
 	return rows, total
 }
@@ -99,6 +99,6 @@ func rankBool(a, b bool) int {
 	return 0
 }
 
-func (c faultChart) standalone(run *resultfile.Run) page {
+func (c faultChart) standalone(run *result.Run) page {
 	return page{title: c.title, answer: c.pic.answer, note: c.doc, data: plain(c.pic.data.sentence()), foot: origin(run), pic: c.pic}
 }

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/survival"
+	"locklab/harness/result"
+
 	"locklab/internal/numfmt"
 )
 
@@ -20,9 +20,9 @@ import (
 type price struct {
 	l        *survivor
 	look     look
-	cost     float64      // time of a handover, ns; NaN if not measured
-	unsafe   survival.Row // the scenario with the most violations
-	window   survival.Row // the scenario with the longest median window
+	cost     float64         // time of a handover, ns; NaN if not measured
+	unsafe   result.Survival // the scenario with the most violations
+	window   result.Survival // the scenario with the longest median window
 	windowed bool
 }
 
@@ -33,7 +33,7 @@ const safetyCostDoc = "Hand-over: the time from one holder to the next where all
 // prices returns the tested locks of s, the cheapest first; g is the group of the costs, or
 // nil.
 func (s *safety) prices(g *group, looks map[string]look) (out []*price) {
-	var cost *metric.Metric
+	var cost *result.Metric
 	if g != nil {
 		cost = g.costMetric()
 	}
@@ -66,7 +66,7 @@ func (s *safety) prices(g *group, looks map[string]look) (out []*price) {
 }
 
 // costMetric returns the rate that measures the cost of a lock of g.
-func (g *group) costMetric() *metric.Metric { return g.Group.Metric(g.Crowd()) }
+func (g *group) costMetric() *result.Metric { return g.Group.Metric(g.Crowd()) }
 
 // drawSafetyCost draws the costs of the locks of s against their failures.
 func drawSafetyCost(s *safety, g *group, looks map[string]look) picture {
@@ -86,7 +86,7 @@ func drawSafetyCost(s *safety, g *group, looks map[string]look) picture {
 	}
 	pic.numbers.head = titles("lock", "hand-over", "broken in 1000", "bound", "in", "faults", "window p50", "greatest", "in")
 	if priced {
-		pic.data.metrics = []*metric.Metric{g.costMetric()}
+		pic.data.metrics = []*result.Metric{g.costMetric()}
 		pic.data.rounds = []int{roundsOf(g)}
 		pic.numbers.head[1] = piece{"hand-over", g.costMetric()}
 	}
@@ -148,7 +148,7 @@ func least(ps []*price) *price {
 	})
 }
 
-func perThousand(row survival.Row) string {
+func perThousand(row result.Survival) string {
 	if math.IsNaN(row.Violations) {
 		return unknown
 	}

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/resultfile"
-	"locklab/harness/stat"
+	"locklab/harness/result"
+
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 )
 
 // thisMachine is the name of the model of the machine that measured the run.
@@ -39,7 +39,7 @@ type modelledLock struct {
 // modelledOf returns the predictions of run, by machine and workload in the order of the
 // file. For each machine, the workload with the most simulations is first. gs are the
 // groups of run.
-func modelledOf(run *resultfile.Run, gs []*group) (out []*modelled) {
+func modelledOf(run *result.Run, gs []*group) (out []*modelled) {
 	n := make(map[*modelled]int)
 	for _, s := range run.Simulations {
 		i := slices.IndexFunc(out, func(m *modelled) bool { return m.like.Simulated == s.Simulated && workloadOf(m.like) == workloadOf(s) })
@@ -267,14 +267,14 @@ func (m *modelled) paired() bool {
 type modelFigure struct {
 	field  string // of the line
 	of     func(s *harness.Simulation) harness.Expected
-	metric *metric.Metric // nil if there is none
+	metric *result.Metric // nil if there is none
 	format func(v float64) string
 }
 
 var (
-	modelRate = modelFigure{"per_acquisition", func(s *harness.Simulation) harness.Expected { return s.Throughput() }, metric.Throughput, numfmt.PerSecond}
+	modelRate = modelFigure{"per_acquisition", func(s *harness.Simulation) harness.Expected { return s.Throughput() }, result.Throughput, numfmt.PerSecond}
 	// A measured handover is the median, a simulated one the mean.
-	modelHandover = modelFigure{"handover", func(s *harness.Simulation) harness.Expected { return s.Handover }, metric.HandoverTime, numfmt.Nanos}
+	modelHandover = modelFigure{"handover", func(s *harness.Simulation) harness.Expected { return s.Handover }, result.HandoverTime, numfmt.Nanos}
 	modelMisses   = modelFigure{"misses", func(s *harness.Simulation) harness.Expected { return s.Misses }, nil, numfmt.Number}
 	modelCopies   = modelFigure{"invalidated", func(s *harness.Simulation) harness.Expected { return s.Invalidated }, nil, numfmt.Number}
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -19,7 +19,7 @@ type simulatedChart struct {
 // SimulationCharts returns the names of the charts of simulated machines, or nothing
 // without a simulation. [WritePNG] and [WriteSVG] accept them like the names of [Suite].
 // All their figures are simulated, except marks that are labelled as measured.
-func SimulationCharts(run *resultfile.Run) (names []string) {
+func SimulationCharts(run *result.Run) (names []string) {
 	run = tidy(run)
 	for _, c := range simulatedCharts(modelledOf(run, groups(run))) {
 		names = append(names, c.name)
@@ -61,12 +61,12 @@ func (c simulatedChart) note() string {
 	return doc + " " + c.of.accuracy() + " Workload: " + workloadOf(c.of.like) + "."
 }
 
-func (c simulatedChart) standalone(run *resultfile.Run) page {
+func (c simulatedChart) standalone(run *result.Run) page {
 	return page{title: c.titled(), answer: c.pic.answer, note: c.note(), data: plain(c.pic.data.sentence()), foot: c.foot(run), pic: c.pic}
 }
 
 // foot names the simulated machine, and the measured machine if c has measured marks.
-func (c simulatedChart) foot(run *resultfile.Run) string {
+func (c simulatedChart) foot(run *result.Run) string {
 	text := "simulated: " + c.of.name() + ", " + c.of.shape()
 	if c.pic.data.metrics != nil {
 		return text + "; measured: " + origin(run)

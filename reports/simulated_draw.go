@@ -13,9 +13,9 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/stat"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 )
 
 // chart returns f of every lock of m over the workers. Only filled marks are measured, and
@@ -39,9 +39,9 @@ func (m *modelled) chart(f modelFigure, yTitle string) *lineChart {
 	if bs := m.borders(); len(bs) > 0 {
 		l.notes = append(l.notes, note{colour: shade, text: "beyond one socket", sample: borderSample})
 	}
-	byLock := make(map[*verdict.Series]*modelledLock)
+	byLock := make(map[*judge.Series]*modelledLock)
 	for _, x := range m.locks {
-		s := &series{Series: &verdict.Series{Lock: x.Lock}, look: x.look}
+		s := &series{Series: &judge.Series{Lock: x.Lock}, look: x.look}
 		byLock[s.Series] = x
 		l.add(s, func(i int) stat.Summary { return f.at(x, m.workers[i]) })
 		for _, w := range m.workers {
@@ -325,7 +325,7 @@ func drawSocketSteps(c draw.Canvas, xs []socketStep) {
 	var ss []*series
 	lo, hi := math.Inf(1), 0.0
 	for _, x := range xs {
-		ss = append(ss, &series{Series: &verdict.Series{Lock: x.Lock}, look: x.look})
+		ss = append(ss, &series{Series: &judge.Series{Lock: x.Lock}, look: x.look})
 		for i := range x.workers {
 			lo, hi = min(lo, x.time(i)), max(hi, x.time(i))
 		}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness/metric"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
+
 	"locklab/internal/numfmt"
 )
 
@@ -14,7 +14,7 @@ import (
 // lines of a point. The picture shows lock and workload; the metric names the part of the
 // line.
 type source struct {
-	metrics     []*metric.Metric
+	metrics     []*result.Metric
 	fields      []string // drawn unchanged from a line: "wait"
 	experiments []string // whose lines are drawn
 	table       int      // of the experiment, from 1; 0 if there is no single table
@@ -25,11 +25,11 @@ type source struct {
 // A piece is part of a sentence; Metric is the metric that it names, or nil.
 type piece struct {
 	Text   string
-	Metric *metric.Metric
+	Metric *result.Metric
 }
 
 // anchor returns the address of the definition of m in a page.
-func anchor(m *metric.Metric) string { return "metric-" + m.Name }
+func anchor(m *result.Metric) string { return "metric-" + m.Name }
 
 // Link returns the address of the metric or term that p names, or "".
 func (p piece) Link() string {
@@ -95,9 +95,9 @@ func (s source) sentence() (out []piece) {
 
 // end names the file of the lines and the number of rounds.
 func (s source) end() string {
-	text := " of " + resultfile.ResultsName
+	text := " of " + result.ResultsName
 	if len(s.rounds) > 1 {
-		text = " of each machine's " + resultfile.ResultsName
+		text = " of each machine's " + result.ResultsName
 	}
 	if s.table > 0 {
 		text += fmt.Sprintf(", table %d", s.table)

@@ -2,7 +2,7 @@ package reports
 
 import (
 	"locklab/harness"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
 	"locklab/internal/numfmt"
 )
 
@@ -29,7 +29,7 @@ func (c *Chart) drawn(g *group) picture {
 // the main workload, otherwise the group with the most cases. It returns nil if gs, the
 // groups of a run, have none of its kind.
 func (c *Chart) subject(gs []*group) *group {
-	s, ok := verdict.Decisive(bare(gs), c.Remote)
+	s, ok := judge.Decisive(bare(gs), c.Remote)
 	for _, g := range gs {
 		if c.judged && ok && g.Group == s.Group() {
 			return g
@@ -50,7 +50,7 @@ func (g *group) sound() (*group, []string) {
 			left = append(left, s.Lock.Name)
 		}
 	}
-	for _, c := range looked(verdict.Without(bare(g.both), func(l harness.Lock) bool { return unsound(l.Status) })) {
+	for _, c := range looked(judge.Without(bare(g.both), func(l harness.Lock) bool { return unsound(l.Status) })) {
 		if c.Axes == g.Axes && c.Remote == g.Remote {
 			c.conditions = g.conditions
 			return c, left

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -60,7 +60,7 @@ type findingChart struct {
 // FindingCharts returns the names of the charts of the hardware experiments of run that
 // have something to draw. [WritePNG] and [WriteSVG] accept them like the names of [Suite].
 // A name is the experiment's, with "-2" and so on for its second and further charts.
-func FindingCharts(run *resultfile.Run) (names []string) {
+func FindingCharts(run *result.Run) (names []string) {
 	for _, c := range findingCharts(tidy(run)) {
 		if pic, _ := drawTable(c.table); pic.height > 0 {
 			names = append(names, c.name)
@@ -71,7 +71,7 @@ func FindingCharts(run *resultfile.Run) (names []string) {
 
 // findingCharts lists the tables of run to draw. Names are unique, also among the charts of
 // the Suite.
-func findingCharts(run *resultfile.Run) (out []findingChart) {
+func findingCharts(run *result.Run) (out []findingChart) {
 	taken := map[string]bool{safetyCostName: true}
 	for _, c := range Suite {
 		taken[c.Name] = true
@@ -97,7 +97,7 @@ func findingCharts(run *resultfile.Run) (out []findingChart) {
 	return out
 }
 
-func studies(run *resultfile.Run) (out []study, err error) {
+func studies(run *result.Run) (out []study, err error) {
 	charts := findingCharts(run)
 	for i, f := range findings(run) {
 		s := study{
@@ -188,7 +188,7 @@ func (p *plate) fill(t harness.Table) {
 }
 
 // standalone returns the chart as a separate page.
-func (c findingChart) standalone(run *resultfile.Run) page {
+func (c findingChart) standalone(run *result.Run) page {
 	p := page{title: title(c.finding), answer: answer(c.finding), caption: c.table.Caption, foot: origin(run)}
 	p.data = plain(tableSource(c.finding, c.number))
 	p.pic, p.note = drawTable(c.table)

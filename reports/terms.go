@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness/metric"
+	"locklab/harness/result"
 )
 
 // A term defines a column of figures that is not a metric, with the source of its figures.
@@ -68,20 +68,20 @@ var modelTerms = []term{
 }
 
 // headMetrics are heads of columns that are a metric under another name.
-var headMetrics = map[string]*metric.Metric{
-	"wait p99": metric.P99,
-	"p99 wait": metric.P99,
-	"fairness": metric.Jain,
-	"CPU":      metric.CPU,
-	"requests": metric.Requests,
-	"Jain":     metric.Jain,
+var headMetrics = map[string]*result.Metric{
+	"wait p99": result.P99,
+	"p99 wait": result.P99,
+	"fairness": result.Jain,
+	"CPU":      result.CPU,
+	"requests": result.Requests,
+	"Jain":     result.Jain,
 }
 
 // Link returns the address of t in a page.
 func (t term) Link() string { return "term-" + strings.ReplaceAll(t.Name, " ", "-") }
 
 // explained returns the metric or the term of a column head, or neither.
-func explained(head string) (*metric.Metric, *term) {
+func explained(head string) (*result.Metric, *term) {
 	if m := headMetrics[head]; m != nil {
 		return m, nil
 	}
