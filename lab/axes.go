@@ -34,7 +34,8 @@ type axes struct {
 
 	ranks int // processes that share the workers of a case
 
-	few bool // default choice: fewWorkers and fewLocalWorkers suffice
+	few   bool // default choice: fewWorkers and fewLocalWorkers suffice
+	brief bool // only the least and the greatest contention: see [extent]
 }
 
 // defaultHold is the hold time of a local lock: enough for a few cache misses.
@@ -77,7 +78,7 @@ func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []measure.
 	if a.open() { // one load is for one lock, held as the user set it
 		return a.cases(slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool { return v.Traits.ReadWrite }), cpus)
 	}
-	if len(a.hold) == 0 {
+	if len(a.hold) == 0 && !a.brief {
 		defer func() { cases = append(cases, a.longHolds(locks, cpus)...) }()
 	}
 	var plain, shared []*harness.Variant
@@ -88,6 +89,9 @@ func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []measure.
 		if v.Traits.ReadWrite || v.Name == "sync-mutex" {
 			shared = append(shared, v)
 		}
+	}
+	if a.brief || !slices.ContainsFunc(shared, func(v *harness.Variant) bool { return v.Traits.ReadWrite }) {
+		return a.cases(plain, cpus)
 	}
 	readers := a
 	readers.reads, readers.workers = []int{defaultReads}, most(or(a.workers, 8*cpus))
@@ -110,13 +114,19 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	remote := v.Traits.Needs != ""
 	hold := harness.Span{Mean: defaultHold}
 	workers := localWorkers(cpus)
-	if a.few {
+	switch {
+	case a.brief:
+		workers = briefWorkers(cpus)
+	case a.few:
 		workers = fewLocalWorkers(cpus)
 	}
 	clients, waits, pins := []int{0}, or(a.wait, harness.WaitAdaptive), or(a.pin, harness.PinNone)
 	if remote {
 		hold, workers = harness.Span{}, remoteWorkers
-		if a.few {
+		switch {
+		case a.brief:
+			workers = []int{briefRemoteWorkers}
+		case a.few:
 			workers = fewWorkers
 		}
 		// Wait policy and pinning apply to threads; a remote lock waits for the network.

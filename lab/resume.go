@@ -17,7 +17,7 @@ import (
 var planFlags = []string{
 	"locks", "workers", "clients", "hold", "think", "wait", "pin", "gomaxprocs", "read", "spread", "gc", "section",
 	"servers", "durable", "tls", "delay", "rate", "arrivals", "deadline", "ranks",
-	"rounds", "duration", "warmup", "budget", "seed", "hardware", "chaos", "margin",
+	"rounds", "duration", "warmup", "budget", "quick", "extent", "seed", "hardware", "chaos", "margin",
 }
 
 // chosen returns the plan flags that the user gave, and the seed.

@@ -36,6 +36,8 @@ type runOptions struct {
 	budget           time.Duration
 	seed             uint64
 	hardware, chaos  bool
+	quick            bool
+	extent           extent // stored as a flag
 	out              string
 	replace, resume  bool
 
@@ -67,8 +69,11 @@ starts the servers that remote locks need (redis-server and ZooKeeper, as child
 processes on this machine), or uses yours: set LOCKLAB_REDIS or
 LOCKLAB_ZOOKEEPER to host:port. Every run is also a test of the lock.
 
-The default choice is also measured in open loops, in one round of seven, and on
-durable servers far away, unless a flag says more of the cases than which locks.
+Without flags it takes about two minutes: one lock for each idea, with the least and
+the greatest contention. --quick answers in twenty seconds. With --budget, --rounds or
+other locks the default choice is measured at more numbers of workers, with mostly
+readers and long holds, in open loops (one round of seven) and on durable servers far
+away, unless a flag says more of the cases than which locks.
 
 --servers, --durable, --tls and --delay set up the servers that it starts as services
 run them: an ensemble or a primary with replicas, writes forced to disk before they
@@ -108,7 +113,8 @@ the one and leaves the other to the budget; with --rounds, a machine that gets
 busier meanwhile makes the run longer, which is said as soon as it can be known.
 What --hardware and --chaos add comes on top.`
 
-const runExamples = `  locklab run                                       one lock for each idea, about twenty minutes
+const runExamples = `  locklab run                                       one lock for each idea, two minutes
+  locklab run --quick                               which local lock? twenty seconds
   locklab run --locks spin,-broken,sync-mutex --workers 1,2,4,8 --rounds 10
   locklab run --locks zk-fair,zk-herd --workers 1,8,50 --clients 1
   locklab run --locks local --hold 0,1us-exp --pin none,cpu --budget 10m
@@ -184,6 +190,9 @@ func (o *runOptions) runFlags(cmd *cobra.Command) {
 	f.IntVar(&o.rounds, "rounds", 0, fmt.Sprintf("how often each case is measured (default so often that twice the margin is found, %d at least)", defaultRounds))
 	f.DurationVar(&o.duration, "duration", 0, fmt.Sprintf("measured window of a case (default %v; remote %d times that)", defaultWindow, remoteStretch))
 	f.DurationVar(&o.warmup, "warmup", 0, "driven before the window (default a fifth of it)")
+	f.BoolVar(&o.quick, "quick", false, "an answer in twenty seconds: by default the local locks whose waiters sleep, with the least and the greatest contention")
+	f.StringVar((*string)(&o.extent), "extent", "", "")
+	f.Lookup("extent").Hidden = true
 	f.DurationVar(&o.budget, "budget", 0, "choose rounds and windows so that the whole run takes about this long")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of the cases (default random)")
 	f.BoolVar(&o.hardware, "hardware", false, "also run the experiments about the hardware, twenty seconds, into the report")
@@ -298,7 +307,13 @@ func (o *runOptions) prepare(flags *pflag.FlagSet) (*measure.Plan, error) {
 	if !flags.Changed("seed") {
 		o.seed = rand.Uint64()
 	}
-	o.roundsGiven, o.flags = flags.Changed("rounds"), chosen(flags, o.seed)
+	o.roundsGiven = flags.Changed("rounds")
+	if o.setExtent(); o.extent != wholeRun {
+		if err := flags.Set("extent", string(o.extent)); err != nil {
+			return nil, err
+		}
+	}
+	o.flags = chosen(flags, o.seed)
 	return o.plan()
 }
 
@@ -345,6 +360,12 @@ func (o runOptions) plan() (*measure.Plan, error) {
 	if o.servers+o.durable+o.tls+o.delay != "" && !slices.ContainsFunc(locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
 		return nil, fmt.Errorf("%w: none of the locks chosen is kept by servers, which --servers, --durable, --tls and --delay are about", harness.ErrUsage)
 	}
+	if o.extent == quickRun && o.locks == defaultLocks {
+		if locks = sleepers(locks); len(locks) == 0 {
+			return nil, fmt.Errorf("%w: --quick measures local locks whose waiters sleep, and there is none: name others by --locks", harness.ErrUsage)
+		}
+	}
+	a.brief = o.extent != wholeRun
 	if _, whole := o.whole(); whole && o.ranks > 1 { // locks inside a process are excluded
 		locks = slices.DeleteFunc(locks, func(v *harness.Variant) bool { return v.Remote == nil })
 	}
@@ -362,7 +383,11 @@ func (o runOptions) plan() (*measure.Plan, error) {
 	}
 	o.setWindows(p, window)
 	if o.budget > 0 && len(cases) > 0 {
-		return p, o.fit(p, o.budget-reportTime)
+		err := o.fit(p, o.budget-reportTime)
+		if o.extent == quickRun && p.Estimate() > o.budget {
+			return p, o.fitLess(p, o.budget-reportTime)
+		}
+		return p, err
 	}
 	return p, nil
 }
