@@ -7,6 +7,4 @@
 // It fetches the modules by the go command (Kubernetes has 60 MB), whose checksum database
 // verifies them, and compares their sums with the expected ones. Its output names its sources.
 // The modules are under the Apache License 2.0.
-//
-// Rank 0.
 package main
