@@ -21,7 +21,7 @@ CONTRIB  := contrib/otel contrib/prometheus
 
 # Packages in which nothing runs beside anything else: the race detector has
 # nothing to say of them. A test of internal/layers checks it.
-RACELESS := deploy/extract reports harness/judge internal/stat internal/numfmt
+RACELESS := reports harness/judge internal/stat internal/numfmt
 
 # The race detector would sleep for a second at the end of every process.
 GORACE   ?= atexit_sleep_ms=0
