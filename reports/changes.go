@@ -89,7 +89,7 @@ func drawChanges(h *compare.History, ss []*compare.Series, answer string) pictur
 		columns = min(n, 4)
 	}
 	rows := changesRows(frames, columns)
-	p := picture{answer: answer, height: vg.Length(len(rows))*changesStep + 4, numbers: changesTable(h, ss)}
+	p := picture{answer: answer, sketch: sketch{height: vg.Length(len(rows))*changesStep + 4}, numbers: changesTable(h, ss)}
 	for _, s := range ss {
 		if !slices.Contains(p.data.metrics, s.Gate.Metric) {
 			p.data.metrics = append(p.data.metrics, s.Gate.Metric)

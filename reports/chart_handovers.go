@@ -27,7 +27,7 @@ func drawHandovers(g *group) picture {
 	if len(l.lines) == 0 {
 		return nothing("No lock went from one worker to another in this run, so there is no hand-over to draw.")
 	}
-	return l.picture(handoverAnswer(g)+retaken(g), throughputTable(g))
+	return ofLines(l, handoverAnswer(g)+retaken(g), throughputTable(g), g.source(metric.Handovers))
 }
 
 // handoverAnswer compares the rates with the most workers.

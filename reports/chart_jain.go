@@ -42,13 +42,12 @@ const fair = 95
 
 func drawJain(g *group) picture {
 	m := g.fairness()
-	l := workersChart(g, m, shareScale)
+	l := workersChart(g.compared(), m, shareScale)
 	l.figure, l.yTitle, l.under = numfmt.Percent, fairnessTitles(m, g.Remote), oneOwner
-	l.drop(func(s *series) bool { return s.Lock.Status == harness.Control })
 	if len(l.lines) == 0 {
 		return nothing("No lock was measured with two or more workers, so there are no shares to compare.")
 	}
-	return l.picture(jainAnswer(g, m), jainTable(g, m))
+	return ofLines(l, jainAnswer(g, m), jainTable(g, m), g.source(m))
 }
 
 // oneOwner draws the least possible index: one of n workers has everything.

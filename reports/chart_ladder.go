@@ -219,13 +219,12 @@ func drawLadder(g *group) picture {
 	return picture{
 		answer:  ladderAnswer(rs),
 		load:    "one worker, the shortest section",
-		height:  vg.Length(len(rs))*rungStep + rowsFoot + 20,
 		numbers: ladderTable(rs),
 		data:    g.ladderSource(),
-		body: func(c draw.Canvas) error {
+		sketch: sketch{vg.Length(len(rs))*rungStep + rowsFoot + 20, func(c draw.Canvas) error {
 			ladderBody(c, rs)
 			return nil
-		},
+		}},
 	}
 }
 

@@ -53,7 +53,7 @@ func drawLoad(g *group) picture {
 		return nothing("Too few waits were timed at any load to quote the median.")
 	}
 	return picture{
-		answer: s.answer(), load: s.load(), height: panelsHeight(len(s.locks)), body: s.frames, numbers: s.table(),
+		answer: s.answer(), load: s.load(), sketch: sketch{panelsHeight(len(s.locks)), s.frames}, numbers: s.table(),
 		data: source{metrics: []*metric.Metric{metric.Throughput, metric.Goodput}, fields: []string{"wait"}, rounds: []int{roundsOf(s.groups...)}},
 	}
 }
@@ -165,7 +165,7 @@ func (s *loadSweep) frames(c draw.Canvas) error {
 		m.notes = append(m.notes, note{colour: warm, text: "knee, by short probes"})
 	}
 	for _, l := range s.locks {
-		one := alone(l.s)
+		one := l.s.look.alone()
 		trace := func(q float64) func(c draw.Canvas, p *plot.Plot) []vg.Point {
 			return func(c draw.Canvas, p *plot.Plot) (pts []vg.Point) {
 				trX, trY := p.Transforms(&c)
@@ -177,7 +177,7 @@ func (s *loadSweep) frames(c draw.Canvas) error {
 				return pts
 			}
 		}
-		m.panels = append(m.panels, panel{look: one.look, figure: s.figure(l, floor), trace: trace(0.99), under: l.kneeField, draw: func(c draw.Canvas, p *plot.Plot) {
+		m.panels = append(m.panels, panel{name: l.s.Lock.Name, look: one, figure: s.figure(l, floor), trace: trace(0.99), under: l.kneeField, draw: func(c draw.Canvas, p *plot.Plot) {
 			trX, _ := p.Transforms(&c)
 			if l.kneed && l.knee.UpTo > 0 {
 				x := trX(float64(l.knee.UpTo))
@@ -188,7 +188,7 @@ func (s *loadSweep) frames(c draw.Canvas) error {
 				c.StrokeLine2(draw.LineStyle{Color: axis.rgba(), Width: vg.Points(0.9), Dashes: []vg.Length{4, 2}}, x, c.Min.Y, x, c.Max.Y)
 			}
 			for _, q := range loadQuantiles {
-				st, pts := one.look.line(), trace(q)(c, p)
+				st, pts := one.line(), trace(q)(c, p)
 				switch q {
 				case 0.5:
 					st.Width = vg.Points(0.8)
@@ -200,7 +200,7 @@ func (s *loadSweep) frames(c draw.Canvas) error {
 				}
 				for _, pt := range pts {
 					if q == 0.99 || len(pts) == 1 {
-						one.look.mark(c, pt)
+						one.mark(c, pt)
 					}
 				}
 			}

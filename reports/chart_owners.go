@@ -127,13 +127,12 @@ func drawOwners(g *group) picture {
 	l := newStrips(ts)
 	return picture{
 		answer:  ownersAnswer(g, w, ts),
-		height:  l.height(),
 		numbers: ownersTable(g, w, ts),
 		data:    g.fields("owners", "handovers", "ops"),
-		body: func(c draw.Canvas) error {
+		sketch: sketch{l.height(), func(c draw.Canvas) error {
 			l.draw(c, g.unit(w))
 			return nil
-		},
+		}},
 	}
 }
 
@@ -230,7 +229,7 @@ func (l strips) lock(b draw.Canvas, t *timeline) {
 	c := b
 	right := typeset(7.5, muted, draw.XRight, draw.YBottom)
 	text := fmt.Sprintf("handed over %s · longest streak %s · %d of %d served", numfmt.Percent(100*t.handed), t.streak(), t.served, t.workers)
-	name := rowName(t.s)
+	name := t.s.look.rowName()
 	name.XAlign, name.YAlign = draw.XLeft, draw.YBottom
 	c.FillText(name, vg.Point{X: b.Min.X, Y: b.Max.Y + 3}, shorten(name, t.s.Lock.Name, b.Size().X-right.Width(text)-6))
 	c.FillText(right, vg.Point{X: b.Max.X, Y: b.Max.Y + 3}, text)

@@ -103,13 +103,12 @@ func drawPareto(g *group) picture {
 	}
 	return picture{
 		answer:  paretoAnswer(g, w, ts),
-		height:  max(330, vg.Length(len(ts))*labelGap+60),
 		numbers: paretoTable(g.rate(w), g.fairness(), ts),
 		data:    g.source(g.rate(w), g.fairness()),
-		body: func(c draw.Canvas) error {
+		sketch: sketch{max(330, vg.Length(len(ts))*labelGap+60), func(c draw.Canvas) error {
 			paretoBody(c, g, w, ts)
 			return nil
-		},
+		}},
 	}
 }
 

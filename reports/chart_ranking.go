@@ -43,13 +43,12 @@ func drawRanking(g *group) picture {
 	return picture{
 		title:   title,
 		answer:  r.answer(),
-		height:  r.height(),
 		numbers: r.table(),
 		data:    r.data(),
-		body: func(c draw.Canvas) error {
+		sketch: sketch{r.height(), func(c draw.Canvas) error {
 			r.draw(c)
 			return nil
-		},
+		}},
 	}
 }
 

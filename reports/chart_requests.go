@@ -67,8 +67,8 @@ func drawRequests(g *group) picture {
 		l.y, l.lines, l.yTitle = logScale, logs.lines, l.yTitle+" (log scale)"
 	}
 	herds := g.herds()
-	l.own = func(s *series) drawing {
-		return drawCrossings(slices.DeleteFunc(slices.Clone(herds), func(h herd) bool { return s != nil && h.s != s }))
+	l.own = func(name string) drawing {
+		return drawCrossings(slices.DeleteFunc(slices.Clone(herds), func(h herd) bool { return name != "" && h.s.Lock.Name != name }))
 	}
 	answer := wireAnswer(g, metric.Requests, "requests")
 	rule := ""
@@ -82,7 +82,7 @@ func drawRequests(g *group) picture {
 			rule = " The rule of thumb in articles on ZooKeeper locks is " + herdRule + "."
 		}
 	}
-	return l.picture(answer+rule, wireTable(g, herds))
+	return ofLines(l, answer+rule, wireTable(g, herds), g.source(metric.Requests))
 }
 
 func drawNotifications(g *group) picture {
@@ -91,7 +91,7 @@ func drawNotifications(g *group) picture {
 	if len(l.lines) == 0 {
 		return nothing("No notification was counted in this run.")
 	}
-	return l.picture(wireAnswer(g, metric.Notifications, "notifications"), wireTable(g, g.herds()))
+	return ofLines(l, wireAnswer(g, metric.Notifications, "notifications"), wireTable(g, g.herds()), g.source(metric.Notifications))
 }
 
 // wireAnswer names the locks with the fewest and the most messages, at the most workers.

@@ -34,7 +34,7 @@ func drawRoundTrips(g *group) picture {
 		return nothing("No turn of a lock was measured in round trips to its server.")
 	}
 	l.least, l.under = 1, oneTrip
-	return l.picture(roundTripsAnswer(g), roundTripsTable(g))
+	return ofLines(l, roundTripsAnswer(g), roundTripsTable(g), g.source(metric.TurnRoundTrips))
 }
 
 // oneTrip marks the cost of a lock that sends one request per turn and never waits.

@@ -56,8 +56,7 @@ func drawShares(g *group) picture {
 	rows := (len(tiles) + tileColumns - 1) / tileColumns
 	return picture{
 		answer:  sharesAnswer(g, w, tiles),
-		height:  vg.Length(rows)*96 + 34,
-		body:    func(c draw.Canvas) error { return sharesBody(c, rows, tiles) },
+		sketch:  sketch{vg.Length(rows)*96 + 34, func(c draw.Canvas) error { return sharesBody(c, rows, tiles) }},
 		numbers: sharesTable(tiles),
 		data:    source{metrics: []*metric.Metric{metric.WindowJain}, fields: []string{"workers"}, rounds: []int{roundsOf(g)}},
 	}

@@ -25,7 +25,7 @@ func drawThroughput(g *group) picture {
 	if len(l.lines) == 0 {
 		return nothing("No lock was acquired in this run, so there is no throughput to draw.")
 	}
-	return l.picture(throughputAnswer(g), throughputTable(g))
+	return ofLines(l, throughputAnswer(g), throughputTable(g), g.source(metric.Throughput))
 }
 
 // throughputAnswer compares the rates with the fewest and the most workers.

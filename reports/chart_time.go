@@ -111,13 +111,12 @@ func drawTime(g *group) picture {
 	}
 	return picture{
 		answer:  timeAnswer(g, w, bs, untold),
-		height:  vg.Length(len(bs))*timeStep + 58,
 		numbers: timeTable(g),
 		data:    g.source(metric.Hold, metric.HandoverMean, metric.Throughput, metric.HoldShare, metric.WaitShare),
-		body: func(c draw.Canvas) error {
+		sketch: sketch{vg.Length(len(bs))*timeStep + 58, func(c draw.Canvas) error {
 			timeBody(c, g.unit(w), bs)
 			return nil
-		},
+		}},
 	}
 }
 
@@ -174,7 +173,7 @@ func timeBody(c draw.Canvas, unit string, bs []budget) {
 	var left, right vg.Length
 	fine := typeset(8, muted, draw.XLeft, draw.YCenter)
 	for _, b := range bs {
-		left = max(left, min(rowName(b.s).Width(b.s.Lock.Name), width/4)+10)
+		left = max(left, min(b.s.look.rowName().Width(b.s.Lock.Name), width/4)+10)
 		right = max(right, fine.Width(numfmt.Nanos(b.turn))+8)
 	}
 	gap := vg.Length(22)
@@ -188,7 +187,7 @@ func timeBody(c draw.Canvas, unit string, bs []budget) {
 	barHead(worker, "a worker", []tone{{toneHeld, "holds"}, {toneWaits, "waits"}, {0, "thinks"}})
 	for i, b := range bs {
 		y := top - (vg.Length(i)+0.5)*timeStep
-		c.FillText(rowName(b.s), vg.Point{X: lock.Min.X - 6, Y: y}, shorten(rowName(b.s), b.s.Lock.Name, left-8))
+		c.FillText(b.s.look.rowName(), vg.Point{X: lock.Min.X - 6, Y: y}, shorten(b.s.look.rowName(), b.s.Lock.Name, left-8))
 		stack(lock, y, b.s.look.hue, part{b.held, toneHeld}, part{b.handed, toneHanded})
 		c.FillText(fine, vg.Point{X: lock.Max.X + 5, Y: y}, numfmt.Nanos(b.turn))
 		if b.known {

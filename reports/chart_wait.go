@@ -42,9 +42,10 @@ const waitDoc = "Sampled waits of all rounds together; markers at 50, 90, 99 and
 var marked = []float64{0.5, 0.9, 0.99, 0.999}
 
 type curve struct {
-	s *series
-	h harness.Histogram
-	n int64
+	s    *series
+	look look
+	h    harness.Histogram
+	n    int64
 }
 
 func drawWait(g *group) picture {
@@ -52,7 +53,7 @@ func drawWait(g *group) picture {
 	var curves []curve
 	for _, s := range g.at(w) {
 		if h := s.Cells[w].Waits(); h.Count() > 0 {
-			curves = append(curves, curve{s, h, h.Count()})
+			curves = append(curves, curve{s, s.look, h, h.Count()})
 		}
 	}
 	if len(curves) == 0 {
@@ -60,8 +61,7 @@ func drawWait(g *group) picture {
 	}
 	pic := picture{
 		answer:  waitAnswer(g, w, curves),
-		height:  max(310, vg.Length(len(curves))*labelGap+50),
-		body:    func(c draw.Canvas) error { return waitFrame(c, g, curves) },
+		sketch:  sketch{max(310, vg.Length(len(curves))*labelGap+50), func(c draw.Canvas) error { return waitFrame(c, g, curves) }},
 		numbers: waitTable(g),
 		data:    g.fields("wait"),
 	}
@@ -163,7 +163,7 @@ func waitFrame(c draw.Canvas, g *group, curves []curve) error {
 	q, _ := shared(curves)
 	labels := make([]endLabel, len(curves))
 	for i, cv := range curves {
-		labels[i] = endLabel{text: cv.s.Lock.Name + labelSep + quoted(cv.h, q, floor), look: cv.s.look}
+		labels[i] = endLabel{text: cv.s.Lock.Name + labelSep + quoted(cv.h, q, floor), look: cv.look}
 	}
 	p.Add(drawing(func(c draw.Canvas, p *plot.Plot) {
 		floorZone(c, p, floor)
@@ -195,9 +195,10 @@ func waitFrames(c draw.Canvas, g *group, curves []curve) error {
 	}
 	m.under = func(c draw.Canvas, p *plot.Plot) { floorZone(c, p, floor) }
 	for _, cv := range curves {
-		cv.s = alone(cv.s)
+		cv.look = cv.look.alone()
 		m.panels = append(m.panels, panel{
-			look:   cv.s.look,
+			name:   cv.s.Lock.Name,
+			look:   cv.look,
 			figure: quantileName(q) + " " + quoted(cv.h, q, floor),
 			trace: func(c draw.Canvas, p *plot.Plot) []vg.Point {
 				sure, rest := cv.path(c, p, floor)
@@ -249,8 +250,8 @@ func (cv curve) draw(c draw.Canvas, p *plot.Plot, floor float64) vg.Length {
 	sure, rest := cv.path(c, p, floor)
 	all := append(sure[:len(sure):len(sure)], rest...)
 	c.StrokeLines(draw.LineStyle{Color: muted.rgba(), Width: vg.Points(0.8)}, rest)
-	c.StrokeLines(cv.s.look.line(), sure)
-	return line{s: cv.s}.extend(c, all)
+	c.StrokeLines(cv.look.line(), sure)
+	return extend(c, cv.look, all)
 }
 
 // height returns the y coordinate of a wait v. All waits below the floor share one.
@@ -274,7 +275,7 @@ func (cv curve) marks(c draw.Canvas, p *plot.Plot, floor float64) {
 	trX, trY := p.Transforms(&c)
 	for _, q := range marked {
 		if v, ok := metric.Quantile(cv.h, q); ok && q <= p.X.Max {
-			cv.s.look.mark(c, vg.Point{X: trX(q), Y: height(c, trY, v, floor)})
+			cv.look.mark(c, vg.Point{X: trX(q), Y: height(c, trY, v, floor)})
 		}
 	}
 }

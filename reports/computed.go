@@ -57,8 +57,8 @@ func (l computedLine) look(i int, computed bool) look {
 	return k
 }
 
-// drawn returns the points that fit on a log scale.
-func drawn(ps []computedPoint) (out []computedPoint) {
+// drawable returns the points that fit on a log scale.
+func drawable(ps []computedPoint) (out []computedPoint) {
 	for _, p := range ps {
 		if p.x > 0 && p.y > 0 && p.x < beyond && p.y < beyond {
 			if !(p.lo > 0 && p.lo <= p.y) {
@@ -73,12 +73,11 @@ func drawn(ps []computedPoint) (out []computedPoint) {
 	return out
 }
 
-// picture returns the chart as a picture; its height is 0 if there is nothing to draw.
-func (d *computedChart) picture(answer string) picture {
-	pic := picture{answer: answer}
+// drawn returns the chart as a drawing; its height is 0 if there is nothing to draw.
+func (d *computedChart) drawn() (pic sketch) {
 	var kept []computedLine
 	for _, l := range d.lines {
-		l.measured, l.computed = drawn(l.measured), drawn(l.computed)
+		l.measured, l.computed = drawable(l.measured), drawable(l.computed)
 		if len(l.measured)+len(l.computed) > 0 {
 			kept = append(kept, l)
 		}

@@ -39,9 +39,7 @@ func (d *contention) picture() picture {
 			}
 		}
 	}
-	pic := chart.picture(d.answer())
-	pic.data = d.group.source(metric.Handovers)
-	return pic
+	return picture{answer: d.answer(), sketch: chart.drawn(), data: d.group.source(metric.Handovers)}
 }
 
 // computed returns the rates at the points left out of the fit and at those asked for.

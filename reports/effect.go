@@ -149,13 +149,16 @@ func (s *sweep) table() table {
 
 // amounts draws the rates with w workers over the values of a numeric setting.
 func (s *sweep) amounts(w int) picture {
-	l := &lineChart{data: s.source(w), place: "at", y: logScale, format: numfmt.SI, figure: numfmt.PerSecond,
+	l := &lineChart{place: "at", y: logScale, format: numfmt.SI, figure: numfmt.PerSecond,
 		xTitle: strings.TrimPrefix(s.name, "the ") + " (values evenly spaced)",
 		yTitle: fmt.Sprintf("%s with %s (log scale)", s.unit(w), numfmt.Plural(w, "worker"))}
 	for i, v := range s.settings {
 		l.stops = append(l.stops, stop{float64(i), v.label})
 	}
 	for _, x := range s.groups[s.base].at(w) {
+		if !slices.ContainsFunc(s.all(w), func(e effect) bool { return e.s == x }) {
+			continue
+		}
 		cells := make([]*cell, len(s.settings))
 		for i, g := range s.groups {
 			for _, o := range g.at(w) {
@@ -164,19 +167,16 @@ func (s *sweep) amounts(w int) picture {
 				}
 			}
 		}
-		l.add(x, func(i int) stat.Summary { return cells[i].Summary(s.metric(w)) })
+		l.add(x.Lock.Name, x.look, func(i int) stat.Summary { return cells[i].Summary(s.metric(w)) })
 	}
-	l.drop(func(x *series) bool {
-		return !slices.ContainsFunc(s.all(w), func(e effect) bool { return e.s == x })
-	})
 	if len(l.lines) == 0 {
 		return s.forest(w)
 	}
-	return l.picture(s.answer(w)+l.reach(s.word), s.table())
+	return ofLines(l, s.answer(w)+reach(l, s.word), s.table(), s.source(w))
 }
 
 // reach describes the spread of the locks at both ends of the axis.
-func (l *lineChart) reach(word string) string {
+func reach(l *lineChart, word string) string {
 	at := func(i int) float64 {
 		lo, hi := math.Inf(1), 0.0
 		for _, ln := range l.lines {
@@ -201,8 +201,8 @@ func (l *lineChart) reach(word string) string {
 // number of workers.
 func (s *sweep) forest(w int) picture {
 	f := newForest(s, w)
-	return picture{answer: s.answer(w), height: f.height(), numbers: s.table(), data: s.source(f.columns...), body: func(c draw.Canvas) error {
+	return picture{answer: s.answer(w), numbers: s.table(), data: s.source(f.columns...), sketch: sketch{f.height(), func(c draw.Canvas) error {
 		f.draw(c)
 		return nil
-	}}
+	}}}
 }

@@ -90,7 +90,7 @@ func (f *forest) draw(c draw.Canvas) {
 	f.legend(c)
 	var left vg.Length
 	for _, s := range f.rows {
-		left = max(left, min(rowName(s).Width(s.Lock.Name), width/4))
+		left = max(left, min(s.look.rowName().Width(s.Lock.Name), width/4))
 	}
 	left += 10
 	top := c.Max.Y - forestHead
@@ -99,7 +99,7 @@ func (f *forest) draw(c draw.Canvas) {
 		if r%2 == 0 {
 			c.FillPolygon(shade.rgba(), rect(c.Min.X, y-f.step()/2, c.Max.X, y+f.step()/2))
 		}
-		c.FillText(rowName(s), vg.Point{X: c.Min.X + left - 6, Y: y}, shorten(rowName(s), s.Lock.Name, left-8))
+		c.FillText(s.look.rowName(), vg.Point{X: c.Min.X + left - 6, Y: y}, shorten(s.look.rowName(), s.Lock.Name, left-8))
 	}
 	n := vg.Length(len(f.columns))
 	wide := (c.Size().X - left - forestGap*(n-1)) / n

@@ -3,6 +3,8 @@ package reports
 import (
 	"slices"
 
+	"locklab/harness"
+
 	"locklab/harness/metric"
 	"locklab/harness/resultfile"
 	"locklab/harness/stat"
@@ -66,6 +68,13 @@ func (g *group) at(w int) (out []*series) {
 		}
 	}
 	return out
+}
+
+// compared returns g without controls.
+func (g *group) compared() *group {
+	c := *g
+	c.series = slices.DeleteFunc(slices.Clone(g.series), func(s *series) bool { return s.Lock.Status == harness.Control })
+	return &c
 }
 
 // unit returns n workers in words.

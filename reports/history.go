@@ -164,7 +164,7 @@ const (
 )
 
 func (s *story) picture() picture {
-	p := picture{answer: s.answer(), height: vg.Length(s.faultRows())*faultLine + 8 + vg.Length(len(s.lanes))*laneHeight + historyFoot, body: s.body}
+	p := picture{answer: s.answer(), sketch: sketch{vg.Length(s.faultRows())*faultLine + 8 + vg.Length(len(s.lanes))*laneHeight + historyFoot, s.body}}
 	p.numbers.head = titles("at", "worker", "event", "token", "what")
 	for _, e := range s.shown() {
 		worker, token := unknown, ""

@@ -13,10 +13,10 @@ import (
 // and all text is in the fonts of the page.
 func TestLegendFitsAnyFont(t *testing.T) {
 	const text = "knee (solid), its interval & more"
-	pic := picture{height: 100, body: func(c draw.Canvas) error {
+	pic := picture{sketch: sketch{100, func(c draw.Canvas) error {
 		drawNotes(c, []note{{colour: ghost, line: true, text: "p99 of the other locks"}, {colour: warm, text: text}})
 		return nil
-	}}
+	}}}
 	svg, err := inline(pic, "x", "x", "x")
 	if err != nil {
 		t.Fatal(err)

@@ -91,10 +91,10 @@ func spread(labels []endLabel, gap, lo, hi vg.Length) []vg.Length {
 	return out
 }
 
-// rowName returns the style of the name of s next to its row.
-func rowName(s *series) text.Style {
+// rowName returns the style of a name next to its row.
+func (l look) rowName() text.Style {
 	st := typeset(8.5, ink, draw.XRight, draw.YCenter)
-	if s.look.strong {
+	if l.strong {
 		st = bold(st)
 	}
 	return st

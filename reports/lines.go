@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"locklab/harness/metric"
 	"locklab/harness/stat"
 )
 
@@ -30,18 +28,17 @@ type lineChart struct {
 	figure func(v float64) string // of the value at the line's end
 
 	under drawing // drawn before the lines; may be nil
-	// own is drawn before the line of s, in its frame if it has one. For nil it draws the
-	// common part of all lines. It may be nil.
-	own   func(s *series) drawing
+	// own is drawn before the line of that name, in its frame if it has one. For "" it draws
+	// the common part of all lines. It may be nil.
+	own   func(name string) drawing
 	lines []line
-	data  source
 
 	also  []float64 // further figures that the y axis must reach
 	notes []note    // meaning of shades and marks
 	apart bool      // each line has its own frame, even if they are few
 
-	// caption, if not nil, replaces the figure next to the name of s; "" keeps the figure.
-	caption func(s *series) string
+	// caption, if not nil, replaces the figure next to a name; "" keeps the figure.
+	caption func(name string) string
 }
 
 // A scale is the scale of a y axis.
@@ -55,7 +52,8 @@ const (
 
 // A line is one lock's medians, ascending by stop. It omits those outside the scale.
 type line struct {
-	s      *series
+	name   string
+	look   look
 	points []linePoint
 	last   linePoint // at the last stop with a figure, drawn or not
 }
@@ -65,25 +63,9 @@ type linePoint struct {
 	stat.Summary
 }
 
-// workersChart returns a chart of m over the number of workers of g. A logarithmic y axis
-// omits values of zero or less; the table has them.
-func workersChart(g *group, m *metric.Metric, y scale) *lineChart {
-	l := &lineChart{xTitle: "workers contending for one lock (log scale)", xScale: logarithm, place: "with", y: y, data: g.source(m)}
-	if !g.Remote {
-		l.cpus = g.CPUs
-	}
-	for _, w := range g.Workers {
-		l.stops = append(l.stops, stop{float64(w), strconv.Itoa(w)})
-	}
-	for _, s := range g.series {
-		l.add(s, func(i int) stat.Summary { return s.Cells[g.Workers[i]].Summary(m) })
-	}
-	return l
-}
-
-// add adds the line of s; at(i) is its figure at stop i.
-func (l *lineChart) add(s *series, at func(i int) stat.Summary) {
-	ln := line{s: s}
+// add adds a line; at(i) is its figure at stop i.
+func (l *lineChart) add(name string, as look, at func(i int) stat.Summary) {
+	ln := line{name: name, look: as}
 	for i := range l.stops {
 		v := at(i)
 		if v.N == 0 {
@@ -99,16 +81,11 @@ func (l *lineChart) add(s *series, at func(i int) stat.Summary) {
 	}
 }
 
-// drop removes the lines that match f.
-func (l *lineChart) drop(f func(s *series) bool) {
-	l.lines = slices.DeleteFunc(l.lines, func(ln line) bool { return f(ln.s) })
-}
-
 // end returns the figure at the end of ln, with its stop if it is not the last of the
 // chart.
 func (l *lineChart) end(ln line) string {
 	if l.caption != nil {
-		if text := l.caption(ln.s); text != "" {
+		if text := l.caption(ln.name); text != "" {
 			return text
 		}
 	}
@@ -199,32 +176,32 @@ func (l *lineChart) axes() *plot.Plot {
 	return p
 }
 
-func (l *lineChart) picture(answer string, numbers table) picture {
-	pic := picture{answer: answer, numbers: numbers, data: l.data, body: l.frame, height: max(300, vg.Length(len(l.lines))*labelGap+50)}
+// drawn returns the lines as a drawing.
+func (l *lineChart) drawn() sketch {
 	if l.apart || len(l.lines) > mostLines {
-		pic.body, pic.height = l.frames, panelsHeight(len(l.lines))
+		return sketch{panelsHeight(len(l.lines)), l.frames}
 	}
-	return pic
+	return sketch{max(300, vg.Length(len(l.lines))*labelGap+50), l.frame}
 }
 
 func (l *lineChart) frame(c draw.Canvas) error {
 	p := l.axes()
 	labels := make([]endLabel, len(l.lines))
 	for i, ln := range l.lines {
-		labels[i] = endLabel{text: ln.s.Lock.Name + labelSep + l.end(ln), look: ln.s.look}
+		labels[i] = endLabel{text: ln.name + labelSep + l.end(ln), look: ln.look}
 	}
 	p.Add(drawing(l.zone), drawing(l.zoneText), gridlines(false))
 	if l.under != nil {
 		p.Add(l.under)
 	}
 	if l.own != nil {
-		p.Add(l.own(nil))
+		p.Add(l.own(""))
 	}
 	p.Add(drawing(func(c draw.Canvas, p *plot.Plot) {
 		l.draw(c, p, l.lines)
 		for i, ln := range l.lines {
 			pts := l.trace(ln, c, p)
-			labels[i].y = ln.extend(c, pts)
+			labels[i].y = extend(c, ln.look, pts)
 		}
 		drawLabels(c, c.Max.X, labels)
 	}))
@@ -249,11 +226,12 @@ func (l *lineChart) frames(c draw.Canvas) error {
 	for _, ln := range l.lines {
 		var own drawing
 		if l.own != nil {
-			own = l.own(ln.s)
+			own = l.own(ln.name)
 		}
-		ln.s = alone(ln.s)
+		ln.look = ln.look.alone()
 		m.panels = append(m.panels, panel{
-			look:   ln.s.look,
+			name:   ln.name,
+			look:   ln.look,
 			figure: l.end(ln),
 			trace:  func(c draw.Canvas, p *plot.Plot) []vg.Point { return l.trace(ln, c, p) },
 			draw: func(c draw.Canvas, p *plot.Plot) {
@@ -315,12 +293,12 @@ func (l *lineChart) trace(ln line, c draw.Canvas, p *plot.Plot) (pts []vg.Point)
 	return pts
 }
 
-// extend draws a faint line from the end of ln, drawn at pts, to the right edge if the lock
-// was not measured there. It returns the height of the end.
-func (ln line) extend(c draw.Canvas, pts []vg.Point) vg.Length {
+// extend draws a faint line from the end of pts to the right edge if the line ends before
+// it. It returns the height of the end.
+func extend(c draw.Canvas, as look, pts []vg.Point) vg.Length {
 	end := pts[len(pts)-1]
 	if end.X < c.Max.X-1 {
-		c.StrokeLine2(draw.LineStyle{Color: ln.s.look.hue.alpha(90), Width: vg.Points(0.6), Dashes: []vg.Length{1, 2}}, end.X, end.Y, c.Max.X, end.Y)
+		c.StrokeLine2(draw.LineStyle{Color: as.hue.alpha(90), Width: vg.Points(0.6), Dashes: []vg.Length{1, 2}}, end.X, end.Y, c.Max.X, end.Y)
 	}
 	return end.Y
 }
@@ -336,23 +314,21 @@ func (l *lineChart) draw(c draw.Canvas, p *plot.Plot, lines []line) {
 			band = append(band, l.at(c, p, pt.stop, pt.Lo))
 		}
 		opacity := uint8(22)
-		if ln.s.look.strong {
+		if ln.look.strong {
 			opacity = 44
 		}
-		c.FillPolygon(ln.s.look.hue.alpha(opacity), band)
+		c.FillPolygon(ln.look.hue.alpha(opacity), band)
 	}
 	for _, ln := range lines {
-		c.StrokeLines(ln.s.look.line(), l.trace(ln, c, p))
+		c.StrokeLines(ln.look.line(), l.trace(ln, c, p))
 	}
 	for _, strong := range []bool{false, true} {
 		for _, ln := range lines {
 			for _, pt := range l.trace(ln, c, p) {
-				if ln.s.look.strong == strong {
-					ln.s.look.mark(c, pt)
+				if ln.look.strong == strong {
+					ln.look.mark(c, pt)
 				}
 			}
 		}
 	}
 }
-
-const lineDoc = "Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. Hue: family; dash and marker: lock; bold: a lock to use, the others are there to compare."

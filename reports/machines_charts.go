@@ -61,10 +61,10 @@ func (x *match) drawRatios() picture {
 	}
 	w := s.crowd()
 	f := newForest(s, w)
-	return picture{answer: x.ratioAnswer(s, w), height: f.height(), numbers: x.ratioTable(s), data: x.source(s.metric(w)), body: func(c draw.Canvas) error {
+	return picture{answer: x.ratioAnswer(s, w), numbers: x.ratioTable(s), data: x.source(s.metric(w)), sketch: sketch{f.height(), func(c draw.Canvas) error {
 		f.draw(c)
 		return nil
-	}}
+	}}}
 }
 
 // ratioAnswer counts, for each machine, the locks that are faster and slower there.

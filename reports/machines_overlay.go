@@ -14,7 +14,6 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/stat"
-	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
 )
 
@@ -65,13 +64,13 @@ func (o overlay) draw(x *match) picture {
 		}
 		before := len(l.lines)
 		for i := range x.machines {
-			l.add(&series{&verdict.Series{Lock: harness.Lock{Name: x.machines[i].Name}}, x.looks[i]}, func(k int) stat.Summary {
+			l.add(x.machines[i].Name, x.looks[i], func(k int) stat.Summary {
 				return x.cell(i, s.Lock.Name, ws[k]).Summary(o.metric)
 			})
 		}
 		lines := l.lines[before:len(l.lines):len(l.lines)]
 		if len(lines) > 0 {
-			panels = append(panels, panel{look: s.look,
+			panels = append(panels, panel{name: s.Lock.Name, look: s.look,
 				trace: func(draw.Canvas, *plot.Plot) []vg.Point { return nil },
 				draw:  func(c draw.Canvas, p *plot.Plot) { l.draw(c, p, lines) }})
 		}
@@ -79,8 +78,8 @@ func (o overlay) draw(x *match) picture {
 	if len(panels) == 0 {
 		return nothing("No lock that two machines share has a figure here.")
 	}
-	return picture{answer: o.answer(x), numbers: o.table(x), data: x.source(o.metric), height: panelsHeight(len(panels)) + legendStep,
-		body: func(c draw.Canvas) error { return o.body(c, x, l, panels) }}
+	return picture{answer: o.answer(x), numbers: o.table(x), data: x.source(o.metric),
+		sketch: sketch{panelsHeight(len(panels)) + legendStep, func(c draw.Canvas) error { return o.body(c, x, l, panels) }}}
 }
 
 // legendStep is the height of the legend line.

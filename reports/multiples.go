@@ -34,6 +34,7 @@ type multiples struct {
 }
 
 type panel struct {
+	name   string
 	look   look
 	figure string // right of the name
 	// trace returns the lock's line in the frame c; the other frames show it in grey.
@@ -52,14 +53,13 @@ type note struct {
 	sample func(c draw.Canvas, box vg.Rectangle)
 }
 
-// alone returns s for its own frame, where it needs no dash.
-func alone(s *series) *series {
-	one := *s
-	one.look.dash = nil
-	if one.look.hollow { // simulated lines stay dashed
-		one.look.dash, one.look.marker = modelDashes[0], modelShapes[0]
+// alone returns l for its own frame, where it needs no dash.
+func (l look) alone() look {
+	l.dash = nil
+	if l.hollow { // simulated lines stay dashed
+		l.dash, l.marker = modelDashes[0], modelShapes[0]
 	}
-	return &one
+	return l
 }
 
 func panelRows(n int) int { return (n + panelColumns - 1) / panelColumns }
@@ -183,7 +183,7 @@ func (pn panel) head(b draw.Canvas) {
 		name = bold(name)
 	}
 	right := typeset(7.5, muted, draw.XRight, draw.YBottom)
-	c.FillText(name, vg.Point{X: b.Min.X, Y: b.Max.Y + 5}, shorten(name, pn.look.name, b.Size().X-right.Width(pn.figure)-6))
+	c.FillText(name, vg.Point{X: b.Min.X, Y: b.Max.Y + 5}, shorten(name, pn.name, b.Size().X-right.Width(pn.figure)-6))
 	c.FillText(right, vg.Point{X: b.Max.X, Y: b.Max.Y + 5}, pn.figure)
 }
 

@@ -9,15 +9,21 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A picture is a drawing with its texts and data.
+// A sketch is a drawing without texts.
+type sketch struct {
+	height vg.Length                 // of the body; 0 if there is nothing to draw
+	body   func(c draw.Canvas) error // draws on a canvas of width by height
+}
+
+// A picture is a sketch with its texts and data.
 type picture struct {
-	title   string                    // the question with its figures, if it differs from the chart's
-	answer  string                    // in a sentence or two; never empty
-	load    string                    // the workload, if it differs from the group's
-	height  vg.Length                 // of the body; 0 if there is nothing to draw
-	body    func(c draw.Canvas) error // draws on a canvas of width by height
-	numbers table                     // the figures in the drawing
-	data    source                    // their source
+	sketch
+
+	title   string // the question with its figures, if it differs from the chart's
+	answer  string // in a sentence or two; never empty
+	load    string // the workload, if it differs from the group's
+	numbers table  // the figures in the drawing
+	data    source // their source
 }
 
 // nothing returns a picture without data: a sentence with the reason.

@@ -76,7 +76,7 @@ func (r *ranking) draw(c draw.Canvas) {
 	}
 	var tags, names vg.Length
 	for _, x := range r.rows {
-		names = max(names, min(rankWider*rowName(x.s).Width(x.s.Lock.Name), rankName))
+		names = max(names, min(rankWider*x.s.look.rowName().Width(x.s.Lock.Name), rankName))
 		if x.tag != "" {
 			tags = max(tags, rankWider*rankTag(x).Width(x.tag)+16)
 		}
@@ -120,7 +120,7 @@ func (r *ranking) names(c draw.Canvas, x *ranked, right, y vg.Length) {
 		c.DrawGlyphNoClip(draw.GlyphStyle{Color: x.s.look.hue.rgba(), Radius: rankRadius(x.mark), Shape: rankShape(x.mark)}, vg.Point{X: c.Min.X + 5, Y: y})
 	}
 	c.FillText(rankTag(x), vg.Point{X: c.Min.X + 12, Y: y + lift}, x.tag)
-	c.FillText(rowName(x.s), vg.Point{X: right - 8, Y: y + lift}, shorten(rowName(x.s), x.s.Lock.Name, rankName))
+	c.FillText(x.s.look.rowName(), vg.Point{X: right - 8, Y: y + lift}, shorten(x.s.look.rowName(), x.s.Lock.Name, rankName))
 }
 
 // figures writes the figures of x right of left.

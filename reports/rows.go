@@ -14,14 +14,6 @@ const (
 	rowsName = width / 4     // the widest name
 )
 
-// rowsLeft returns the width of the names of ss, left of the rows.
-func rowsLeft(ss []*series) (left vg.Length) {
-	for _, s := range ss {
-		left = max(left, min(rowName(s).Width(s.Lock.Name), rowsName))
-	}
-	return left + 10
-}
-
 // rowsScale draws a log scale from lo to hi under b, with a title and a line through b at
 // each label. It returns a function from figures to positions; figures beyond the scale are
 // on the frame.

@@ -77,12 +77,11 @@ func drawSafetyCost(s *safety, g *group, looks map[string]look) picture {
 	priced := slices.ContainsFunc(ps, func(p *price) bool { return !math.IsNaN(p.cost) })
 	pic := picture{
 		answer: costAnswer(ps, g, priced),
-		height: vg.Length(len(ps))*priceStep + priceHead + priceFoot,
 		data:   source{fields: []string{"tries", "seen", "window"}},
-		body: func(c draw.Canvas) error {
+		sketch: sketch{vg.Length(len(ps))*priceStep + priceHead + priceFoot, func(c draw.Canvas) error {
 			drawPrices(c, ps, priced)
 			return nil
-		},
+		}},
 	}
 	pic.numbers.head = titles("lock", "hand-over", "broken in 1000", "bound", "in", "faults", "window p50", "greatest", "in")
 	if priced {

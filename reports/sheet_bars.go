@@ -73,7 +73,7 @@ func drawBars(s sheet) (picture, string) {
 	b := &barChart{sheet: s}
 	b.scale(rs)
 	b.layOut()
-	pic := picture{height: b.height(), body: b.body}
+	pic := picture{sketch: sketch{b.height(), b.body}}
 	return pic, b.how(rs) + hidden
 }
 

@@ -79,7 +79,7 @@ func drawCurves(s sheet) (picture, string) {
 	if len(nowhere) > 0 {
 		how += " Only in the table: " + numfmt.List(nowhere, 4) + "."
 	}
-	return picture{height: max(280, vg.Length(len(l.curves))*labelGap+60), body: l.body}, how + hidden
+	return picture{sketch: sketch{max(280, vg.Length(len(l.curves))*labelGap+60), l.body}}, how + hidden
 }
 
 // ordered returns the rows with a position, by rising X, and the names of the others.

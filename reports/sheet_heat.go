@@ -49,7 +49,7 @@ func drawHeat(s sheet) (picture, string) {
 	h.classify()
 	h.cell = min(heatCell, cellSide(max(h.rows, h.cols)))
 	h.top, h.left = vg.Length(34), h.nameWidth()+8
-	return picture{height: max(h.top+vg.Length(h.rows)*h.cell, h.legendHeight()) + 10, body: h.body}, h.how(rs)
+	return picture{sketch: sketch{max(h.top+vg.Length(h.rows)*h.cell, h.legendHeight()) + 10, h.body}}, h.how(rs)
 }
 
 // cellSide returns the side of a cell in a row of n. It prefers halves of a point: short

@@ -14,7 +14,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/stat"
-	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
 )
 
@@ -24,7 +23,6 @@ func (m *modelled) chart(f modelFigure, yTitle string) *lineChart {
 	l := &lineChart{
 		xTitle: "workers, each on a hardware thread of its own (log scale)", xScale: logarithm, place: "with",
 		y: logScale, yTitle: yTitle, format: numfmt.Number, figure: f.format,
-		data: source{fields: []string{f.field}, kind: "simulation"},
 	}
 	for _, w := range m.workers {
 		l.stops = append(l.stops, stop{float64(w), strconv.Itoa(w)})
@@ -32,18 +30,16 @@ func (m *modelled) chart(f modelFigure, yTitle string) *lineChart {
 	l.notes = append(l.notes, simulatedNote)
 	if m.any(f) {
 		l.notes = append(l.notes, measuredNote)
-		l.data.metrics = append(l.data.metrics, f.metric)
 		l.apart, l.yTitle = true, strings.TrimPrefix(yTitle, "simulated ")
 	}
 	l.under = m.beyond
 	if bs := m.borders(); len(bs) > 0 {
 		l.notes = append(l.notes, note{colour: shade, text: "beyond one socket", sample: borderSample})
 	}
-	byLock := make(map[*verdict.Series]*modelledLock)
+	byLock := make(map[string]*modelledLock)
 	for _, x := range m.locks {
-		s := &series{Series: &verdict.Series{Lock: x.Lock}, look: x.look}
-		byLock[s.Series] = x
-		l.add(s, func(i int) stat.Summary { return f.at(x, m.workers[i]) })
+		byLock[x.Lock.Name] = x
+		l.add(x.Lock.Name, x.look, func(i int) stat.Summary { return f.at(x, m.workers[i]) })
 		for _, w := range m.workers {
 			if v := f.measured(x, w); v.N > 0 && v.Median > 0 {
 				l.also = append(l.also, v.Median)
@@ -51,13 +47,13 @@ func (m *modelled) chart(f modelFigure, yTitle string) *lineChart {
 		}
 	}
 	if m.like.Simulated == thisMachine {
-		l.caption = func(s *series) string { return m.offBy(f, byLock[s.Series]) }
+		l.caption = func(name string) string { return m.offBy(f, byLock[name]) }
 	}
-	l.own = func(s *series) drawing {
+	l.own = func(name string) drawing {
 		return func(c draw.Canvas, p *plot.Plot) {
 			for _, ln := range l.lines {
-				if s == nil || s.Series == ln.s.Series {
-					m.marks(c, p, l, f, byLock[ln.s.Series], cmp.Or(s, ln.s).look)
+				if name == "" || name == ln.name {
+					m.marks(c, p, l, f, byLock[ln.name], ln.look)
 				}
 			}
 		}
@@ -204,7 +200,11 @@ func (m *modelled) picture(l *lineChart, f modelFigure, best, worst string, bett
 	if text := m.errorText(f); text != "" {
 		answer += " " + text
 	}
-	return l.picture(answer, f.table(m))
+	data := source{fields: []string{f.field}, kind: "simulation"}
+	if m.any(f) {
+		data.metrics = append(data.metrics, f.metric)
+	}
+	return ofLines(l, answer, f.table(m), data)
 }
 
 // crowd returns the greatest number of workers with at least three quarters of the greatest
@@ -311,9 +311,9 @@ func drawModelSocket(m *modelled) picture {
 		t.rows = append(t.rows, append(row, x.cells()...))
 	}
 	return picture{
-		answer: answer + ".", numbers: t, height: socketHead + vg.Length(len(xs))*rankStep + rowsFoot + 6,
-		data: source{fields: []string{"per_acquisition", "remote", "same_socket"}, kind: "simulation"},
-		body: func(c draw.Canvas) error { drawSocketSteps(c, xs); return nil },
+		answer: answer + ".", numbers: t,
+		data:   source{fields: []string{"per_acquisition", "remote", "same_socket"}, kind: "simulation"},
+		sketch: sketch{socketHead + vg.Length(len(xs))*rankStep + rowsFoot + 6, func(c draw.Canvas) error { drawSocketSteps(c, xs); return nil }},
 	}
 }
 
@@ -322,10 +322,10 @@ const socketHead = vg.Length(34)
 // drawSocketSteps draws a row for each lock: its time within the socket and across sockets,
 // and figures.
 func drawSocketSteps(c draw.Canvas, xs []socketStep) {
-	var ss []*series
+	var left vg.Length
 	lo, hi := math.Inf(1), 0.0
 	for _, x := range xs {
-		ss = append(ss, &series{Series: &verdict.Series{Lock: x.Lock}, look: x.look})
+		left = max(left, min(x.look.rowName().Width(x.Lock.Name), rowsName))
 		for i := range x.workers {
 			lo, hi = min(lo, x.time(i)), max(hi, x.time(i))
 		}
@@ -340,7 +340,7 @@ func drawSocketSteps(c draw.Canvas, xs []socketStep) {
 	heads = append(heads, "on the socket", "remote misses")
 	column := typeset(8, muted, draw.XRight, draw.YBottom).Width("remote misses") + 14
 	b := c
-	b.Min.X, b.Max.X = c.Min.X+rowsLeft(ss)+6, c.Max.X-column*vg.Length(len(heads))-8
+	b.Min.X, b.Max.X = c.Min.X+left+16, c.Max.X-column*vg.Length(len(heads))-8
 	b.Max.Y = c.Max.Y - socketHead
 	b.Min.Y = b.Max.Y - vg.Length(len(xs))*rankStep
 	drawNotes(c, notes)
@@ -352,7 +352,7 @@ func drawSocketSteps(c draw.Canvas, xs []socketStep) {
 	}
 	for i, x := range xs {
 		y := b.Max.Y - (vg.Length(i)+0.5)*rankStep
-		c.FillText(rowName(ss[i]), vg.Point{X: b.Min.X - 8, Y: y + lift}, shorten(rowName(ss[i]), x.Lock.Name, rowsName))
+		c.FillText(x.look.rowName(), vg.Point{X: b.Min.X - 8, Y: y + lift}, shorten(x.look.rowName(), x.Lock.Name, rowsName))
 		x.dots(c, at, y)
 		for k, text := range x.cells() {
 			c.FillText(typeset(8.5, ink, draw.XRight, draw.YCenter), vg.Point{X: cell(k), Y: y + lift}, text)

@@ -142,7 +142,7 @@ func TestSimulatedLinesAreDashed(t *testing.T) {
 	x, y := a.chart(modelRate, ""), b.chart(modelRate, "")
 	for i, l := range x.lines {
 		if !reflect.DeepEqual(l.points, y.lines[i].points) {
-			t.Errorf("line of %s: %v with measured points beside it, %v without", l.s.Lock.Name, l.points, y.lines[i].points)
+			t.Errorf("line of %s: %v with measured points beside it, %v without", l.name, l.points, y.lines[i].points)
 		}
 	}
 }

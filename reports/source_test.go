@@ -172,7 +172,7 @@ func TestChartsSayWhatTheyDraw(t *testing.T) {
 	for _, s := range slices.Concat(doc.Local, doc.Served, []section{{Figures: doc.Ranked}}) {
 		for i := range s.Figures {
 			if s.Figures[i].pic.height > 0 {
-				s.Figures[i].pic = picture{height: 1, body: func(draw.Canvas) error { return nil }} // drawing them all takes long
+				s.Figures[i].pic = picture{sketch: sketch{1, func(draw.Canvas) error { return nil }}} // drawing them all takes long
 			}
 		}
 		m.section(s)
