@@ -21,7 +21,7 @@ CONTRIB  := contrib/otel contrib/prometheus
 
 # Packages in which nothing runs beside anything else: the race detector has
 # nothing to say of them. A test of internal/layers checks it.
-RACELESS := deploy/extract reports harness/merge harness/resultfile harness/metric harness/compare harness/stat harness/verdict internal/numfmt internal/layers cmd/setmodule
+RACELESS := deploy/extract reports/draw reports/chart reports/page harness/merge harness/resultfile harness/metric harness/compare harness/stat harness/verdict internal/numfmt internal/layers cmd/setmodule
 
 # The race detector would sleep for a second at the end of every process.
 GORACE   ?= atexit_sleep_ms=0
@@ -198,7 +198,7 @@ lint: ## gofmt, go vet on every architecture with assembly and under race, stati
 	for m in $(CONTRIB); do (cd $$m && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./... && $(GO) mod tidy -diff) || exit 1; done
 
 golden: ## write the golden files anew, and show what changed
-	$(GO) test ./reports ./internal/layers -update
+	$(GO) test ./reports/page ./internal/layers -update
 	git --no-pager diff --stat
 
 graph: ## draw the packages and their imports, by rank, into docs/architecture.svg

@@ -79,7 +79,7 @@ func kindOf(name string) string {
 		return "plain"
 	case strings.HasPrefix(name, "harness"):
 		return "harness"
-	case name == "reports" || strings.HasPrefix(name, "cmd/"):
+	case strings.HasPrefix(name, "reports/") || strings.HasPrefix(name, "cmd/"):
 		return "page"
 	}
 	return "other"

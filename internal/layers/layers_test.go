@@ -86,11 +86,11 @@ func TestRanksReject(t *testing.T) {
 		{"unranked", []pkg{{rel: "stray"}}, "package stray has no rank"},
 		{"foreign module", []pkg{{rel: "harness", foreign: []string{"golang.org/x/sys/unix"}}}, "harness imports golang.org/x/sys/unix"},
 		{"foreign module where allowed", []pkg{{rel: "internal/machine", foreign: []string{"golang.org/x/sys/unix"}}}, ""},
-		{"report of a lock", []pkg{{rel: "reports", own: []string{"zklock"}}}, "reports depends on zklock"},
+		{"report of a lock", []pkg{{rel: "reports/page", own: []string{"zklock"}}}, "reports/page depends on zklock"},
 		{"report of a lock by a detour", []pkg{
-			{rel: "reports", own: []string{"harness/resultfile"}},
+			{rel: "reports/page", own: []string{"harness/resultfile"}},
 			{rel: "harness/resultfile", own: []string{"zklock"}},
-		}, "reports depends on zklock"},
+		}, "reports/page depends on zklock"},
 		{"command line of a lock", []pkg{
 			{rel: "lab", imports: []string{"harness/runner"}, own: []string{"harness/runner"}},
 			{rel: "harness/runner", imports: []string{"spinlock/lab"}},

@@ -1,0 +1,158 @@
+package chart
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gonum.org/v1/plot/vg"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/internal/numfmt"
+	"locklab/internal/synthetic"
+)
+
+// TestTimeline reads a log of three bursts.
+func TestTimeline(t *testing.T) {
+	log := []uint16{0, 0, 0, 0, 1, 2, 2, 1, 0, 1, 2, 0}
+	r := &harness.Result{Ops: 100, Handovers: 40, Workers: []uint64{50, 30, 20}, Owners: log, Burst: 4, Round: 6}
+	c := &Cell{Rounds: map[int]*harness.Result{6: r}}
+	got := timelineOf(c, nil)
+	if got == nil || !slices.Equal(got.owners, log[4:8]) || got.longest != 4 || !got.cut || got.served != 2 || got.handed != 0.4 {
+		t.Errorf("got %+v, want the middle burst with two owners, and a streak that fills the first", got)
+	}
+	if want := []streak{{1, 0, 1}, {2, 1, 3}, {1, 3, 4}}; !slices.Equal(got.streaks, want) {
+		t.Errorf("streaks %v, want %v", got.streaks, want)
+	}
+	for name, spoil := range map[string]func(r *harness.Result){
+		"no log":           func(r *harness.Result) { r.Owners = nil },
+		"no burst":         func(r *harness.Result) { r.Burst = 0 },
+		"a strange worker": func(r *harness.Result) { r.Owners = []uint16{0, 1, 2, 3} },
+		"one worker":       func(r *harness.Result) { r.Workers, r.Owners = []uint64{9}, []uint16{0, 0, 0, 0} },
+		"no acquisition":   func(r *harness.Result) { r.Ops = 0 },
+	} {
+		bad := *r
+		spoil(&bad)
+		if got := timelineOf(&Cell{Rounds: map[int]*harness.Result{0: &bad}}, nil); got != nil {
+			t.Errorf("%s: got %+v, want nothing", name, got)
+		}
+	}
+}
+
+// TestFront: a lock that is slower and less fair than another one is off the front. It
+// counts as dominated only with enough rounds.
+func TestFront(t *testing.T) {
+	quick := synthetic.With(synthetic.Fast("quick", 4e6), func(m *synthetic.Model) { m.Skew, m.Noise = 3, 0.01 })
+	middle := synthetic.With(synthetic.Fast("middle", 2e6), func(m *synthetic.Model) { m.Skew, m.Noise = 1.5, 0.01 })
+	equal := synthetic.With(synthetic.Fast("equal", 1e6), func(m *synthetic.Model) { m.Noise = 0.01 })
+	worse := synthetic.With(synthetic.Fast("worse", 0.9e6), func(m *synthetic.Model) { m.Skew, m.Noise = 1.5, 0.01 })
+	doubt := synthetic.With(synthetic.Fast("doubt", 1.6e6), func(m *synthetic.Model) { m.Skew, m.Noise = 2, 0.3 })
+	models := []synthetic.Model{quick, middle, equal, worse, doubt}
+	run := synthetic.Run(2, 10, 2, []int{8}, models...)
+	got := make(map[string]*tradeoff)
+	for _, x := range Groups(run)[0].tradeoffs(8) {
+		got[x.s.Lock.Name] = x
+	}
+	for name, want := range map[string][2]bool{"quick": {true, false}, "middle": {true, false}, "equal": {true, false}, "worse": {false, true}, "doubt": {false, false}} {
+		if x := got[name]; x.front != want[0] || x.dominated != want[1] {
+			t.Errorf("%s: on the front %v, dominated %v; want %v", name, x.front, x.dominated, want)
+		}
+	}
+	answer := strings.ReplaceAll(drawPareto(Groups(run)[0]).Answer, numfmt.Space, " ")
+	for _, want := range []string{"3 of 5 locks are on the front", "quick (4", "equal (", "these are not shown to be dominated: doubt"} {
+		if !strings.Contains(answer, want) {
+			t.Errorf("the answer %q lacks %q", answer, want)
+		}
+	}
+	if few := drawPareto(Groups(synthetic.Run(2, 3, 2, []int{8}, models...))[0]).Answer; !strings.Contains(few, "n = 3: too few rounds") {
+		t.Errorf("three rounds: %q does not say that they are too few", few)
+	}
+	one := drawPareto(Groups(synthetic.Run(2, 10, 2, []int{8}, equal, worse))[0]).Answer
+	if !strings.Contains(one, "here fairness costs nothing") {
+		t.Errorf("one lock on the front: %q", one)
+	}
+}
+
+// TestLadder: the cost of a turn without the lock is subtracted. A remainder within the
+// noise is an upper bound.
+func TestLadder(t *testing.T) {
+	const turn = 100 // ns of the control
+	costs := func(ns, noise float64) func(m *synthetic.Model) {
+		return func(m *synthetic.Model) { m.Rate, m.Noise = synthetic.Constant(1e9/(turn+ns)), noise }
+	}
+	control := synthetic.With(synthetic.Fast("nothing", 0), costs(0, 0))
+	control.Lock.Status = harness.Control
+	run := synthetic.Run(6, 10, 2, []int{1}, control,
+		synthetic.With(synthetic.Fast("cheap", 0), costs(20, 0)), synthetic.With(synthetic.Fast("dear", 0), costs(400, 0)), synthetic.With(synthetic.Fast("lost", 0), costs(0, 0.1)),
+		synthetic.Model{Lock: synthetic.Served("server", harness.Redis, harness.KindRedis), Rate: synthetic.Constant(1e4)})
+	for _, r := range run.Results {
+		if r.Lock.Name == "server" { // 100 µs, of which 50 are held
+			r.Hold = harness.Spans{N: 10, Sum: 500 * time.Microsecond}
+		}
+	}
+	got := make(map[string]rung)
+	for _, r := range Groups(run)[0].rungs() {
+		got[r.name] = r
+	}
+	for name, want := range map[string]float64{"cheap": 20, "dear": 400, "server": 50000} {
+		if r := got[name]; r.atMax || math.Abs(r.Median-want) > 0.001*want {
+			t.Errorf("%s costs %+v, want %v ns", name, r.Summary, want)
+		}
+	}
+	if r := got["lost"]; !r.atMax || r.Median <= 0 {
+		t.Errorf("lost costs %+v, want a bound", r)
+	}
+	if _, there := got["nothing"]; there {
+		t.Error("the control is in the ladder")
+	}
+	run.Results = slices.DeleteFunc(run.Results, func(r *harness.Result) bool { return r.Lock.Name == "nothing" })
+	for _, r := range Groups(run)[0].rungs() {
+		if r.name == "cheap" && (!r.atMax || math.Abs(r.Median-turn-20) > 0.1) {
+			t.Errorf("without a control cheap costs %+v, want the whole turn as a bound", r)
+		}
+	}
+}
+
+// TestLadderHasTheHardware takes single operations from the findings of a run.
+func TestLadderHasTheHardware(t *testing.T) {
+	run := synthetic.Run(6, 6, 2, []int{1}, synthetic.Fast("lock", 1e6))
+	hardware, err := resultfile.Load("../testdata/hardware")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.Findings = hardware.Findings
+	rs := Groups(run)[0].rungs()
+	var names []string
+	for _, r := range rs {
+		names = append(names, r.name)
+	}
+	for _, want := range []string{"plain load", "CAS that hits", "a word to another CPU", "lock"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("the ladder %v lacks %q", names, want)
+		}
+	}
+	if answer := ladderAnswer(rs); !strings.HasPrefix(answer, "Lowest medians: of the hardware plain load (0.284") {
+		t.Errorf("got %q", answer)
+	}
+}
+
+// TestNames: names in a scatter overlap neither marks nor each other.
+func TestNames(t *testing.T) {
+	o := obstacles{hard: []vg.Rectangle{around(vg.Point{X: 50, Y: 50}, 5, 5)}}
+	for _, c := range []struct {
+		box  vg.Rectangle
+		want bool
+	}{
+		{around(vg.Point{X: 50, Y: 50}, 1, 1), false},
+		{around(vg.Point{X: 58, Y: 50}, 2, 2), true},
+		{around(vg.Point{X: 56, Y: 50}, 2, 2), false},
+		{around(vg.Point{X: 50, Y: 60}, 100, 2), true},
+	} {
+		if got := free(c.box, o.hard); got != c.want {
+			t.Errorf("%v is free: %v, want %v", c.box, got, c.want)
+		}
+	}
+}

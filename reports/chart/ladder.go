@@ -1,0 +1,344 @@
+package chart
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	vgdraw "gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+	"locklab/harness/stat"
+	"locklab/internal/numfmt"
+	"locklab/reports/draw"
+)
+
+// LadderLocal and LadderRemote draw the cost of an uncontended acquire and release on one
+// scale, from an instruction to a lock in ZooKeeper. A run has one such chart: for its
+// local locks if it has any.
+var (
+	LadderLocal = &Chart{
+		Name:     "ladder",
+		Title:    "What does an uncontended lock cost?",
+		Doc:      ladderDoc,
+		Once:     true,
+		Optional: true,
+		Draw:     drawLadder,
+	}
+	LadderRemote = &Chart{
+		Name:     "ladder-distributed",
+		Title:    "What does an uncontended distributed lock cost?",
+		Doc:      ladderDoc,
+		Remote:   true,
+		Once:     true,
+		Optional: true,
+		Draw: func(g *Group) Picture {
+			if Largest(g.Both, false) != nil {
+				return nothing("It is in the ladder with the local locks.")
+			}
+			return drawLadder(g)
+		},
+	}
+)
+
+const ladderDoc = "Locks: time to take and to free the lock with one worker, with the shortest section of the run; mark: median over the rounds, bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds. From a turn of a local lock that of the control in the same round is taken away, which has the lab's loop and the section but no lock, or, without a section, the lab's own turn; from one of a distributed lock the time it is held. Ring and ≤: what is left cannot be told from nothing, or nothing can be taken away. The rest: one operation on a word, as the experiments of this run measured it."
+
+// A rung is one row of the chart with its cost in ns.
+type rung struct {
+	name  string
+	look  draw.Look
+	bold  bool
+	kind  string // "hardware", or the family of the lock
+	atMax bool   // Median is a bound
+	stat.Summary
+}
+
+// rungs returns everything in the run of g with a cost, cheapest first.
+func (g *Group) rungs() (out []rung) {
+	out = append(out, g.primitives()...)
+	seen := make(map[string]bool)
+	for _, o := range g.quietest() {
+		for _, s := range o.at(1) {
+			if s.Lock.Status == harness.Control || seen[s.Lock.Name] {
+				continue
+			}
+			seen[s.Lock.Name] = true
+			r := rung{name: s.Lock.Name, look: s.look, bold: s.look.Strong, kind: cmp.Or(familyNames[s.Lock.Family], string(s.Lock.Family))}
+			r.Summary, r.atMax = o.alone(s)
+			if r.N > 0 && r.Median > leastCost && r.Median < draw.Beyond {
+				out = append(out, r)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b rung) int { return cmp.Compare(a.Median, b.Median) })
+	return out
+}
+
+// quietest returns the groups of the run with one worker, sorted by the work of a turn
+// outside the lock.
+func (g *Group) quietest() []*Group {
+	gs := slices.DeleteFunc(slices.Clone(g.Both), func(o *Group) bool {
+		return o.Workers[0] != 1 || o.Load.Reads > 0 || o.Load.Think.Mean > 0 || o.Load.Garbage || o.Load.Section != harness.SectionWork || o.Open()
+	})
+	slices.SortStableFunc(gs, func(a, b *Group) int {
+		return cmp.Or(cmp.Compare(a.Load.Hold.Mean, b.Load.Hold.Mean), cmp.Compare(len(a.Axes), len(b.Axes)), cmp.Compare(a.Axes, b.Axes))
+	})
+	return gs
+}
+
+// alone returns the time, in ns, that one worker takes to acquire and release s, and
+// whether it is only an upper bound.
+func (g *Group) alone(s *series) (cost stat.Summary, bound bool) {
+	var control *Cell
+	for _, o := range g.at(1) {
+		if o.Lock.Status == harness.Control && control == nil {
+			control = o.Cells[1]
+		}
+	}
+	c := s.Cells[1]
+	var turns, costs []float64
+	for _, i := range c.Order() {
+		turn, ok := metric.Time.Of(c.Rounds[i])
+		if !ok {
+			continue
+		}
+		turns = append(turns, turn)
+		if rest, ok := g.besides(c.Rounds[i], control); ok {
+			costs = append(costs, turn-rest)
+		}
+	}
+	if cost = stat.Summarize(costs); cost.N > 0 && cost.Lo > 0 {
+		return cost, false
+	}
+	if cost.N > 0 && cost.Hi > 0 {
+		cost.Median = cost.Hi
+		cost.Lo = cost.Hi
+		return cost, true
+	}
+	return stat.Summarize(turns), true
+}
+
+// besides returns the part of a turn of r, in ns, that is not the lock.
+func (g *Group) besides(r *harness.Result, control *Cell) (float64, bool) {
+	switch {
+	case g.Remote && g.Load.Hold.Mean == 0 && r.Hold.N == 0:
+		return 0, true
+	case g.Remote:
+		return r.Hold.Mean(), r.Hold.N > 0
+	case control != nil && control.Rounds[r.Round] != nil:
+		return metric.Time.Of(control.Rounds[r.Round])
+	case g.Load.Hold.Mean == 0 && g.Run.Manifest.Overhead.Loop > 0:
+		return g.Run.Manifest.Overhead.Loop, true
+	}
+	return 0, false
+}
+
+// The experiments with the costs of the hardware, and limits on their figures.
+const (
+	costExperiment     = "cost"
+	transferExperiment = "core-to-core"
+	mostPrimitives     = 12
+
+	leastCost = 1e-6 // ns: less is a mistake
+)
+
+// primitives returns the costs of single operations from the experiments of the run.
+func (g *Group) primitives() (out []rung) {
+	base := rung{look: draw.Look{Hue: draw.Muted}, kind: hardwareKind}
+	costs := false
+	for _, f := range Findings(g.Run) {
+		for _, t := range f.Tables {
+			switch {
+			case f.Name == costExperiment && t.Chart == harness.Bars && len(t.Columns) > 1 && t.Columns[0].Unit == "ns" && !costs:
+				costs = true
+				s := newSheet(t)
+				for i := range min(len(t.Rows), mostPrimitives) {
+					if r, ok := s.read(i, 0); ok && r.mid > leastCost {
+						base.name = s.names[i]
+						base.Summary = stat.Summary{Median: r.mid, Lo: r.lo, Hi: r.hi, N: r.n}
+						out = append(out, base)
+					}
+				}
+			case f.Name == transferExperiment && t.Chart == harness.Heat:
+				s := newSheet(t)
+				var all []float64
+				for i := range t.Rows {
+					for k, j := range s.drawn {
+						if r, ok := s.read(i, j); ok && i != k && r.mid > leastCost && s.unit == "ns" {
+							all = append(all, r.mid)
+						}
+					}
+				}
+				if v := stat.Summarize(all); v.N > 0 {
+					base.name, base.Summary = "a word to another CPU", v
+					base.Lo, base.Hi = slices.Min(all), slices.Max(all)
+					out = append(out, base)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// ladderSource returns the source of the chart. For distributed locks the field hold is
+// subtracted from the turn.
+func (g *Group) ladderSource() Source {
+	s := Source{Metrics: []*metric.Metric{metric.Time}, Rounds: []int{roundsOf(g.Both...)}}
+	if Largest(g.Both, true) != nil {
+		s.Fields = []string{"hold"}
+	}
+	for _, f := range Findings(g.Run) {
+		if (f.Name == costExperiment || f.Name == transferExperiment) && !slices.Contains(s.Experiments, f.Name) {
+			s.Experiments = append(s.Experiments, f.Name)
+		}
+	}
+	return s
+}
+
+const hardwareKind = "hardware"
+
+var familyNames = map[harness.Family]string{
+	harness.Spin: "spin", harness.Blocking: "blocking", harness.ZooKeeper: "ZooKeeper", harness.Redis: "Redis", harness.Peer: "peer",
+}
+
+func drawLadder(g *Group) Picture {
+	rs := g.rungs()
+	locks := 0
+	for _, r := range rs {
+		if r.kind != hardwareKind {
+			locks++
+		}
+	}
+	if locks == 0 {
+		return nothing("No lock was measured with one worker, so there is no uncontended cost to compare.")
+	}
+	return Picture{
+		Answer:  ladderAnswer(rs),
+		Load:    "one worker, the shortest section",
+		Numbers: ladderTable(rs),
+		Data:    g.ladderSource(),
+		Picture: draw.Picture{Height: vg.Length(len(rs))*rungStep + draw.RowsFoot + 20, Body: func(c vgdraw.Canvas) error {
+			ladderBody(c, rs)
+			return nil
+		}},
+	}
+}
+
+// ladderAnswer names the cheapest lock of each kind, cheapest first, each as a multiple of
+// the previous one. An upper bound counts only without a measured figure.
+func ladderAnswer(rs []rung) string {
+	var steps []rung
+	for _, bounds := range []bool{false, true} {
+		for _, r := range rs {
+			if r.atMax == bounds && !slices.ContainsFunc(steps, func(o rung) bool { return o.kind == r.kind }) {
+				steps = append(steps, r)
+			}
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b rung) int { return cmp.Compare(a.Median, b.Median) })
+	var parts []string
+	for i, r := range steps {
+		kind := r.kind + " locks"
+		if r.kind == hardwareKind {
+			kind = r.kind
+		}
+		cost := r.text()
+		if i > 0 && !r.atMax && !steps[i-1].atMax {
+			if by := numfmt.Times(r.Median / steps[i-1].Median); by != "1 times" {
+				cost += ", " + by + " that"
+			}
+		}
+		parts = append(parts, fmt.Sprintf("of the %s %s (%s)", kind, r.name, cost))
+	}
+	text := "Lowest medians: " + numfmt.List(parts, len(parts)) + "."
+	if !slices.ContainsFunc(steps, func(r rung) bool { return r.kind == hardwareKind }) {
+		text += " A run with --hardware adds what single operations cost."
+	}
+	return text
+}
+
+func (r rung) text() string {
+	if r.atMax {
+		return "≤" + numfmt.Space + numfmt.Nanos(r.Median)
+	}
+	return numfmt.Nanos(r.Median)
+}
+
+const rungStep = vg.Length(13.5)
+
+func ladderBody(c vgdraw.Canvas, rs []rung) {
+	c = vgdraw.Crop(c, 0, -4, 4, 0) // room for descenders
+	lo, hi := math.Inf(1), 0.0
+	var left, right vg.Length
+	fine := draw.Typeset(8, draw.Muted, vgdraw.XLeft, vgdraw.YCenter)
+	for _, r := range rs {
+		lo, hi = min(lo, r.Median), max(hi, r.Median)
+		left = max(left, min(r.style().Width(r.name), draw.RowsName)+10)
+		right = max(right, fine.Width(r.text())+12)
+	}
+	for _, r := range rs { // an interval that is far wider than the costs ends at the frame
+		if r.Lo > lo/4 {
+			lo = min(lo, r.Lo)
+		}
+		if r.Hi < 4*hi {
+			hi = max(hi, r.Hi)
+		}
+	}
+	lo, hi = draw.LogRange(lo, hi)
+	b := c
+	b.Min.X += left
+	b.Max.X -= right
+	b.Min.Y += draw.RowsFoot
+	b.Max.Y -= 18
+	at := draw.RowsScale(b, lo, hi, numfmt.Nanos, "time to take and to free the lock, one worker; time of one operation (log scale)")
+	draw.DrawNotes(c, ladderNotes(rs))
+	for i, r := range rs {
+		y := b.Max.Y - (vg.Length(i)+0.5)*(b.Size().Y/vg.Length(len(rs)))
+		st := r.style()
+		c.FillText(st, vg.Point{X: b.Min.X - 6, Y: y + draw.Lift}, draw.Shorten(st, r.name, draw.RowsName))
+		x := at(r.Median)
+		c.StrokeLine2(vgdraw.LineStyle{Color: r.look.Hue.Alpha(90), Width: vg.Points(0.6), Dashes: []vg.Length{1, 2}}, b.Min.X, y, x, y)
+		from, to := at(max(r.Lo, lo)), at(r.Hi)
+		if r.Lo < r.Hi {
+			c.StrokeLine2(vgdraw.LineStyle{Color: r.look.Hue.Alpha(160), Width: vg.Points(1.6)}, from, y, to, y)
+		}
+		shape := vgdraw.GlyphDrawer(vgdraw.CircleGlyph{})
+		if r.atMax {
+			shape = vgdraw.RingGlyph{}
+		}
+		c.DrawGlyphNoClip(vgdraw.GlyphStyle{Color: draw.Paper.RGBA(), Radius: 3.6, Shape: vgdraw.CircleGlyph{}}, vg.Point{X: x, Y: y})
+		c.DrawGlyphNoClip(vgdraw.GlyphStyle{Color: r.look.Hue.RGBA(), Radius: 2.6, Shape: shape}, vg.Point{X: x, Y: y})
+		c.FillText(fine, vg.Point{X: max(x, to) + 6, Y: y + draw.Lift}, r.text())
+	}
+}
+
+func (r rung) style() text.Style {
+	if r.bold {
+		return draw.Bold(draw.Typeset(8.5, draw.Ink, vgdraw.XRight, vgdraw.YCenter))
+	}
+	return draw.Typeset(8.5, draw.Ink, vgdraw.XRight, vgdraw.YCenter)
+}
+
+func ladderNotes(rs []rung) (notes []draw.Note) {
+	var seen []string
+	for _, r := range rs {
+		if !slices.Contains(seen, r.kind) {
+			seen = append(seen, r.kind)
+			notes = append(notes, draw.Note{Colour: r.look.Hue, Text: r.kind})
+		}
+	}
+	return notes
+}
+
+func ladderTable(rs []rung) Table {
+	t := Table{Head: Titles("what", "kind", "rounds", "time", "interval")}
+	for _, r := range rs {
+		t.Rows = append(t.Rows, []string{r.name, r.kind, strconv.Itoa(r.N), r.text(), fmt.Sprintf("%s to %s", numfmt.Nanos(r.Lo), numfmt.Nanos(r.Hi))})
+	}
+	return t
+}
