@@ -7,11 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"gonum.org/v1/plot/vg"
-
 	"locklab/harness"
 	"locklab/harness/resultfile"
-	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 )
 
@@ -39,40 +36,6 @@ func TestTimeline(t *testing.T) {
 		if got := timelineOf(&Cell{Rounds: map[int]*harness.Result{0: &bad}}, nil); got != nil {
 			t.Errorf("%s: got %+v, want nothing", name, got)
 		}
-	}
-}
-
-// TestFront: a lock that is slower and less fair than another one is off the front. It
-// counts as dominated only with enough rounds.
-func TestFront(t *testing.T) {
-	quick := synthetic.With(synthetic.Fast("quick", 4e6), func(m *synthetic.Model) { m.Skew, m.Noise = 3, 0.01 })
-	middle := synthetic.With(synthetic.Fast("middle", 2e6), func(m *synthetic.Model) { m.Skew, m.Noise = 1.5, 0.01 })
-	equal := synthetic.With(synthetic.Fast("equal", 1e6), func(m *synthetic.Model) { m.Noise = 0.01 })
-	worse := synthetic.With(synthetic.Fast("worse", 0.9e6), func(m *synthetic.Model) { m.Skew, m.Noise = 1.5, 0.01 })
-	doubt := synthetic.With(synthetic.Fast("doubt", 1.6e6), func(m *synthetic.Model) { m.Skew, m.Noise = 2, 0.3 })
-	models := []synthetic.Model{quick, middle, equal, worse, doubt}
-	run := synthetic.Run(2, 10, 2, []int{8}, models...)
-	got := make(map[string]*tradeoff)
-	for _, x := range Groups(run)[0].tradeoffs(8) {
-		got[x.s.Lock.Name] = x
-	}
-	for name, want := range map[string][2]bool{"quick": {true, false}, "middle": {true, false}, "equal": {true, false}, "worse": {false, true}, "doubt": {false, false}} {
-		if x := got[name]; x.front != want[0] || x.dominated != want[1] {
-			t.Errorf("%s: on the front %v, dominated %v; want %v", name, x.front, x.dominated, want)
-		}
-	}
-	answer := strings.ReplaceAll(drawPareto(Groups(run)[0]).Answer, numfmt.Space, " ")
-	for _, want := range []string{"3 of 5 locks are on the front", "quick (4", "equal (", "these are not shown to be dominated: doubt"} {
-		if !strings.Contains(answer, want) {
-			t.Errorf("the answer %q lacks %q", answer, want)
-		}
-	}
-	if few := drawPareto(Groups(synthetic.Run(2, 3, 2, []int{8}, models...))[0]).Answer; !strings.Contains(few, "n = 3: too few rounds") {
-		t.Errorf("three rounds: %q does not say that they are too few", few)
-	}
-	one := drawPareto(Groups(synthetic.Run(2, 10, 2, []int{8}, equal, worse))[0]).Answer
-	if !strings.Contains(one, "here fairness costs nothing") {
-		t.Errorf("one lock on the front: %q", one)
 	}
 }
 
@@ -136,23 +99,5 @@ func TestLadderHasTheHardware(t *testing.T) {
 	}
 	if answer := ladderAnswer(rs); !strings.HasPrefix(answer, "Lowest medians: of the hardware plain load (0.284") {
 		t.Errorf("got %q", answer)
-	}
-}
-
-// TestNames: names in a scatter overlap neither marks nor each other.
-func TestNames(t *testing.T) {
-	o := obstacles{hard: []vg.Rectangle{around(vg.Point{X: 50, Y: 50}, 5, 5)}}
-	for _, c := range []struct {
-		box  vg.Rectangle
-		want bool
-	}{
-		{around(vg.Point{X: 50, Y: 50}, 1, 1), false},
-		{around(vg.Point{X: 58, Y: 50}, 2, 2), true},
-		{around(vg.Point{X: 56, Y: 50}, 2, 2), false},
-		{around(vg.Point{X: 50, Y: 60}, 100, 2), true},
-	} {
-		if got := free(c.box, o.hard); got != c.want {
-			t.Errorf("%v is free: %v, want %v", c.box, got, c.want)
-		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/resultfile"
-	"locklab/harness/stat"
 	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
@@ -79,35 +78,6 @@ func (g *Group) compared() *Group {
 
 // unit returns n workers in words.
 func (g *Group) unit(n int) string { return numfmt.Plural(n, "worker") }
-
-// barsOf returns the shares of the busiest worker, the second and so on, as multiples of an
-// equal share. Each is the median over the rounds.
-func barsOf(c *Cell) []float64 {
-	var ranks [][]float64
-	for _, i := range c.Order() {
-		workers := slices.Clone(c.Rounds[i].Workers)
-		slices.Sort(workers)
-		var sum float64
-		for _, n := range workers {
-			sum += float64(n)
-		}
-		if sum == 0 {
-			continue
-		}
-		for rank, n := range slices.Backward(workers) {
-			rank = len(workers) - 1 - rank
-			if rank == len(ranks) {
-				ranks = append(ranks, nil)
-			}
-			ranks[rank] = append(ranks[rank], float64(n)*float64(len(workers))/sum)
-		}
-	}
-	bars := make([]float64, len(ranks))
-	for rank, xs := range ranks {
-		bars[rank] = stat.Summarize(xs).Median
-	}
-	return bars
-}
 
 // Largest returns the group of closed loops with the most cases of one kind, or nil.
 func Largest(gs []*Group, remote bool) *Group {

@@ -19,22 +19,13 @@ import (
 
 // JainLocal and JainRemote draw Jain's fairness index over the number of
 // workers.
-var (
-	JainLocal = &Chart{
-		Name:    "fairness",
-		Carries: true,
-		Title:   "Does every worker get its turn?",
-		Doc:     jainDoc,
-		Draw:    drawJain,
-	}
-	JainRemote = &Chart{
-		Name:   "fairness-distributed",
-		Title:  "Does every worker of a distributed lock get its turn?",
-		Doc:    jainDoc,
-		Remote: true,
-		Draw:   drawJain,
-	}
-)
+var JainLocal, JainRemote = both(Chart{
+	Name:    "fairness",
+	Carries: true,
+	Title:   "Does every worker get its turn?",
+	Doc:     jainDoc,
+	Draw:    drawJain,
+}, "Does every worker of a distributed lock get its turn?")
 
 const jainDoc = lineDoc + " An index of 40 % reads: as if 40 % of the workers shared the lock equally. Dashed: one worker has it all. It is taken within slices of one length, the mean of those of the window, because it rises with the length; where the axis says over the window, the run has no slices, and it must not be compared with runs whose windows are longer or shorter."
 

@@ -21,30 +21,14 @@ import (
 // LadderLocal and LadderRemote draw the cost of an uncontended acquire and release on one
 // scale, from an instruction to a lock in ZooKeeper. A run has one such chart: for its
 // local locks if it has any.
-var (
-	LadderLocal = &Chart{
-		Name:     "ladder",
-		Title:    "What does an uncontended lock cost?",
-		Doc:      ladderDoc,
-		Once:     true,
-		Optional: true,
-		Draw:     drawLadder,
-	}
-	LadderRemote = &Chart{
-		Name:     "ladder-distributed",
-		Title:    "What does an uncontended distributed lock cost?",
-		Doc:      ladderDoc,
-		Remote:   true,
-		Once:     true,
-		Optional: true,
-		Draw: func(g *Group) Picture {
-			if Largest(g.Both, false) != nil {
-				return nothing("It is in the ladder with the local locks.")
-			}
-			return drawLadder(g)
-		},
-	}
-)
+var LadderLocal, LadderRemote = both(Chart{
+	Name:     "ladder",
+	Title:    "What does an uncontended lock cost?",
+	Doc:      ladderDoc,
+	Once:     true,
+	Optional: true,
+	Draw:     drawLadder,
+}, "What does an uncontended distributed lock cost?")
 
 const ladderDoc = "Locks: time to take and to free the lock with one worker, with the shortest section of the run; mark: median over the rounds, bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds. From a turn of a local lock that of the control in the same round is taken away, which has the lab's loop and the section but no lock, or, without a section, the lab's own turn; from one of a distributed lock the time it is held. Ring and ≤: what is left cannot be told from nothing, or nothing can be taken away. The rest: one operation on a word, as the experiments of this run measured it."
 
@@ -207,6 +191,9 @@ var familyNames = map[harness.Family]string{
 }
 
 func drawLadder(g *Group) Picture {
+	if g.Remote && Largest(g.Both, false) != nil {
+		return nothing("It is in the ladder with the local locks.")
+	}
 	rs := g.rungs()
 	locks := 0
 	for _, r := range rs {

@@ -17,23 +17,13 @@ import (
 
 // OwnersLocal and OwnersRemote draw the owner of the lock, acquisition by acquisition, at
 // the greatest number of workers at which most locks were measured.
-var (
-	OwnersLocal = &Chart{
-		Name:  "owners",
-		Title: "Which worker holds the lock, acquisition by acquisition?",
-		Doc:   ownersDoc,
-		Once:  true,
-		Draw:  drawOwners,
-	}
-	OwnersRemote = &Chart{
-		Name:   "owners-distributed",
-		Title:  "Which worker holds a distributed lock, acquisition by acquisition?",
-		Doc:    ownersDoc,
-		Remote: true,
-		Once:   true,
-		Draw:   drawOwners,
-	}
-)
+var OwnersLocal, OwnersRemote = both(Chart{
+	Name:  "owners",
+	Title: "Which worker holds the lock, acquisition by acquisition?",
+	Doc:   ownersDoc,
+	Once:  true,
+	Draw:  drawOwners,
+}, "Which worker holds a distributed lock, acquisition by acquisition?")
 
 const ownersDoc = "A row a worker, a mark where it holds the lock: the first acquisitions of the middle burst of the log of owners, of the round whose share of hand-overs is the median. The axis counts acquisitions, not time. A streak is a run of acquisitions by one worker; the longest is that of the whole log of that round, in which a streak cannot be longer than a burst. Most hand-overs first."
 

@@ -16,25 +16,16 @@ import (
 	"locklab/reports/draw"
 )
 
-// RequestsRemote and NotificationsRemote draw the cost of an acquisition for the servers
-// over the number of workers. A thundering herd shows as a rising line.
-var (
-	RequestsRemote = &Chart{
-		Name:    "requests-distributed",
-		Carries: true,
-		Title:   "How many requests does an acquisition cost as workers are added?",
-		Doc:     lineDoc + " Counted at the clients, without keep-alives. Herd: an acquisition comes with more than 2.5 notifications. Dashed: where a herd becomes dearer than the queue on the same servers, by more than the 0.1 requests to which such counts repeat; only where the numbers of workers around it, by the intervals of both, lie less than a factor of two apart.",
-		Remote:  true,
-		Draw:    DrawRequests,
-	}
-	NotificationsRemote = &Chart{
-		Name:   "notifications-distributed",
-		Title:  "How many clients does a release wake?",
-		Doc:    lineDoc + " Notifications are watch events and published messages, counted at the clients; of those that one release sends, one client gets the lock.",
-		Remote: true,
-		Draw:   drawNotifications,
-	}
-)
+// RequestsRemote draws the requests of an acquisition over the number of workers. A
+// thundering herd shows as a rising line. The table has the notifications too.
+var RequestsRemote = &Chart{
+	Name:    "requests-distributed",
+	Carries: true,
+	Title:   "How many requests does an acquisition cost as workers are added?",
+	Doc:     lineDoc + " Counted at the clients, without keep-alives. Herd: an acquisition comes with more than 2.5 notifications. Dashed: where a herd becomes dearer than the queue on the same servers, by more than the 0.1 requests to which such counts repeat; only where the numbers of workers around it, by the intervals of both, lie less than a factor of two apart.",
+	Remote:  true,
+	Draw:    DrawRequests,
+}
 
 const (
 	// herdFrom is the least mean number of notifications per acquisition that counts as a
@@ -71,7 +62,7 @@ func DrawRequests(g *Group) Picture {
 	l.Own = func(name string) draw.Layer {
 		return drawCrossings(slices.DeleteFunc(slices.Clone(herds), func(h herd) bool { return name != "" && h.s.Lock.Name != name }))
 	}
-	answer := wireAnswer(g, metric.Requests, "requests")
+	answer := wireAnswer(g)
 	rule := ""
 	for i, h := range herds {
 		if i == mostHerds {
@@ -86,17 +77,8 @@ func DrawRequests(g *Group) Picture {
 	return ofLines(l, answer+rule, WireTable(g, herds), g.source(metric.Requests))
 }
 
-func drawNotifications(g *Group) Picture {
-	l := workersChart(g, metric.Notifications, draw.CountScale)
-	l.Format, l.Figure, l.YTitle = numfmt.Number, numfmt.Number, "notifications per acquisition"
-	if len(l.Lines) == 0 {
-		return nothing("No notification was counted in this run.")
-	}
-	return ofLines(l, wireAnswer(g, metric.Notifications, "notifications"), WireTable(g, g.Herds()), g.source(metric.Notifications))
-}
-
-// wireAnswer names the locks with the fewest and the most messages, at the most workers.
-func wireAnswer(g *Group, m *metric.Metric, noun string) string {
+// wireAnswer names the locks with the fewest and the most requests, at the most workers.
+func wireAnswer(g *Group) string {
 	w := g.Crowd()
 	type cost struct {
 		name string
@@ -104,20 +86,20 @@ func wireAnswer(g *Group, m *metric.Metric, noun string) string {
 	}
 	var cs []cost
 	for _, s := range g.at(w) {
-		if v := s.Cells[w].Summary(m); v.N > 0 && s.Lock.Status != harness.Control {
+		if v := s.Cells[w].Summary(metric.Requests); v.N > 0 && s.Lock.Status != harness.Control {
 			cs = append(cs, cost{s.Lock.Name, v.Median})
 		}
 	}
 	if len(cs) == 0 {
-		return fmt.Sprintf("With %s, no %s were counted.", g.unit(w), noun)
+		return fmt.Sprintf("With %s, no requests were counted.", g.unit(w))
 	}
 	slices.SortStableFunc(cs, func(a, b cost) int { return cmp.Compare(a.v, b.v) })
 	least, most := cs[0], cs[len(cs)-1]
 	if len(cs) == 1 {
-		return fmt.Sprintf("With %s, %s takes %s %s per acquisition.", g.unit(w), least.name, numfmt.Number(least.v), noun)
+		return fmt.Sprintf("With %s, %s takes %s requests per acquisition.", g.unit(w), least.name, numfmt.Number(least.v))
 	}
-	return fmt.Sprintf("With %s, %s takes fewest (%s %s per acquisition) and %s most (%s).",
-		g.unit(w), least.name, numfmt.Number(least.v), noun, most.name, numfmt.Number(most.v))
+	return fmt.Sprintf("With %s, %s takes fewest (%s requests per acquisition) and %s most (%s).",
+		g.unit(w), least.name, numfmt.Number(least.v), most.name, numfmt.Number(most.v))
 }
 
 // notified returns the notifications per acquisition of s at the most workers it was

@@ -11,11 +11,11 @@ import (
 
 // Suite lists every chart in the order of the report.
 var Suite = []*Chart{
-	RankingLocal, ThroughputLocal, WaitLocal, LoadLocal, JainLocal, ParetoLocal, TimeLocal,
-	OwnersLocal, SharesLocal, LadderLocal,
+	RankingLocal, ThroughputLocal, WaitLocal, LoadLocal, JainLocal, TimeLocal,
+	OwnersLocal, LadderLocal,
 	HoldLocal, Section, ReadLocal, Spread, ThinkLocal, Pinning, WaitPolicy, Garbage,
-	RankingRemote, HandoversRemote, RoundTripsRemote, RequestsRemote, NotificationsRemote, WaitRemote, LoadRemote, JainRemote, ParetoRemote, TimeRemote,
-	OwnersRemote, SharesRemote, LadderRemote,
+	RankingRemote, HandoversRemote, RoundTripsRemote, RequestsRemote, WaitRemote, LoadRemote, JainRemote, TimeRemote,
+	OwnersRemote, LadderRemote,
 	HoldRemote, ReadRemote, Clients, ThinkRemote,
 	Servers, Durable, TLS, Delay,
 }

@@ -18,21 +18,12 @@ import (
 
 // TimeLocal and TimeRemote draw the division of the time of a lock and of its workers, at
 // the greatest number of workers at which most locks were measured.
-var (
-	TimeLocal = &Chart{
-		Name:  "time",
-		Title: "Where does the time go?",
-		Doc:   timeDoc,
-		Draw:  DrawTime,
-	}
-	TimeRemote = &Chart{
-		Name:   "time-distributed",
-		Title:  "Where does the time of a distributed lock go?",
-		Doc:    timeDoc,
-		Remote: true,
-		Draw:   DrawTime,
-	}
-)
+var TimeLocal, TimeRemote = both(Chart{
+	Name:  "time",
+	Title: "Where does the time go?",
+	Doc:   timeDoc,
+	Draw:  DrawTime,
+}, "Where does the time of a distributed lock go?")
 
 const timeDoc = "Medians over the rounds of sampled means. Left, the lock: held (the section, what the lab does in it, and the time in which the holder has no processor), in hand-over from a release to the grant of another worker, or neither: free, or taken back by its owner. Beside it, the window divided by the acquisitions. Right, a worker: it holds, waits (also for a processor) or thinks. Hue: family; bold: a lock to use. Most hand-over first."
 

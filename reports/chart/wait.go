@@ -19,23 +19,13 @@ import (
 
 // WaitLocal and WaitRemote draw the wait of an acquisition: all quantiles at the greatest
 // number of workers at which most locks were measured.
-var (
-	WaitLocal = &Chart{
-		Name:    "wait",
-		Carries: true,
-		Title:   "How long can one acquisition take?",
-		Doc:     waitDoc,
-		Draw:    DrawWait,
-	}
-	WaitRemote = &Chart{
-		Name:    "wait-distributed",
-		Carries: true,
-		Title:   "How long can one acquisition of a distributed lock take?",
-		Doc:     waitDoc,
-		Remote:  true,
-		Draw:    DrawWait,
-	}
-)
+var WaitLocal, WaitRemote = both(Chart{
+	Name:    "wait",
+	Carries: true,
+	Title:   "How long can one acquisition take?",
+	Doc:     waitDoc,
+	Draw:    DrawWait,
+}, "How long can one acquisition of a distributed lock take?")
 
 const waitDoc = "Sampled waits of all rounds together; markers at 50, 90, 99 and 99.9 %. Thin and grey: fewer than ten samples lie above, so the run does not resolve it. Grey floor: the clock cannot tell such times apart."
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"locklab/reports/chart"
 	"locklab/reports/draw"
 
 	vgdraw "gonum.org/v1/plot/vg/draw"
@@ -23,35 +22,6 @@ func WriteHistoryHTML(w io.Writer, h *compare.History) error {
 		return fmt.Errorf("reports: %w", err)
 	}
 	return writePage(w, "history", doc)
-}
-
-// WriteHistoryMarkdown writes the content of [WriteHistoryHTML] as Markdown; folder and
-// picture are as in [WriteMarkdown].
-func WriteHistoryMarkdown(w io.Writer, h *compare.History, folder string, picture func(path string, png []byte) error) error {
-	doc, err := composeHistory(h)
-	if err != nil {
-		return fmt.Errorf("reports: %w", err)
-	}
-	m := &markdown{folder: folder, picture: picture, taken: make(map[string]bool), glossary: doc.glossary}
-	m.heading(1, doc.Title)
-	m.text(doc.Lead)
-	m.items(doc.Findings)
-	for _, s := range doc.Sections {
-		m.section(s)
-	}
-	m.heading(2, "How it is decided")
-	for _, r := range doc.Remarks {
-		m.text(r)
-	}
-	m.heading(2, "Runs")
-	for _, s := range doc.Sites {
-		m.heading(3, s.Name)
-		m.text(s.Hardware)
-		m.table(chart.Texts(s.Head), s.Rows)
-	}
-	m.items(doc.Warnings)
-	m.metrics(doc.glossary)
-	return m.writeTo(w)
 }
 
 // WriteHistoryPNG draws the changes in h, with their question and answer, as a PNG of 144

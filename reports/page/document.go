@@ -67,7 +67,7 @@ type figure struct {
 	Name                   string // of the chart
 	Slug                   string // of the conditions, behind the name of its file, if it is not the first of that chart
 	ID, Title, Answer, Doc string
-	pic                    chart.Picture
+	Pic                    draw.Picture
 	SVG                    template.HTML // drawn by this package; its texts are escaped
 	Data                   []chart.Piece // the metrics or fields in the picture, with their file
 	Head                   []chart.Piece
@@ -105,6 +105,14 @@ type safetyLock struct {
 	Guarantees, Cells []safetyCell
 }
 
+// Marks returns the marks of l in the scenarios, with their figures.
+func (l safetyLock) Marks() (out []string) {
+	for _, c := range l.Cells {
+		out = append(out, strings.TrimSpace(c.Mark+" "+c.Figure))
+	}
+	return out
+}
+
 // A safetyCell is a mark with its meaning. Kind selects its colour.
 type safetyCell struct{ Mark, Kind, Figure, Text, Long string }
 
@@ -130,9 +138,14 @@ type safetyFigures struct {
 	Aims, Notes                             []string
 }
 
+// Seen describes the observations in one cell.
+func (f safetyFigures) Seen() string {
+	return strings.Join(slices.Concat([]string{f.Reading}, f.Aims, f.Notes), " · ")
+}
+
 func newFigure(pic chart.Picture, name, id, title, doc string) (figure, error) {
 	f := figure{
-		Name: name, pic: pic,
+		Name: name, Pic: pic.Picture,
 		ID: id, Title: title, Answer: pic.Answer, Doc: doc,
 		Data: pic.Data.Sentence(), Head: pic.Numbers.Head, Rows: pic.Numbers.Rows,
 	}

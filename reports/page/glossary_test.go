@@ -95,11 +95,11 @@ func TestMarkdownLinksToGlossary(t *testing.T) {
 			}
 		}
 	}
-	m := &markdown{}
-	m.meanings(chart.Titles("lock", "rate", "p50"))
+	m := newMarkdown("", nil, glossary{})
+	got := m.meanings(chart.Titles("lock", "rate", "p50"))
 	m.glossary.Terms = terms
-	m.meanings(append(chart.Titles("nothing", "p50", "lock", "p99", "p50"), chart.Piece{Text: "acq/s", Metric: metric.Throughput}))
-	if want := "What the columns mean: [p50, p99](#term-quantile) · [lock](#term-lock).\n\n"; m.buf.String() != want {
-		t.Errorf("said %q, want %q", m.buf.String(), want)
+	got += m.meanings(append(chart.Titles("nothing", "p50", "lock", "p99", "p50"), chart.Piece{Text: "acq/s", Metric: metric.Throughput}))
+	if want := "What the columns mean: [p50, p99](#term-quantile) · [lock](#term-lock).\n\n"; got != want {
+		t.Errorf("said %q, want %q", got, want)
 	}
 }

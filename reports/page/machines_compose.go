@@ -18,7 +18,7 @@ func draftMatch(x *chart.Match, id string, folded bool) (section, error) {
 	s := section{ID: "machines-" + id, Title: kind(x.Remote) + ", " + x.Axes, Slug: chart.SlugOf(x.Axes), Folded: folded}
 	suffix := map[bool]string{false: "", true: "-distributed"}[x.Remote]
 	add := func(name, title, doc string, pic chart.Picture) error {
-		f := figure{Name: name + suffix, pic: pic, ID: name + "-" + id, Title: title, Answer: pic.Answer, Doc: doc, Data: pic.Data.Sentence(), Head: pic.Numbers.Head, Rows: pic.Numbers.Rows}
+		f := figure{Name: name + suffix, Pic: pic.Picture, ID: name + "-" + id, Title: title, Answer: pic.Answer, Doc: doc, Data: pic.Data.Sentence(), Head: pic.Numbers.Head, Rows: pic.Numbers.Rows}
 		if n := len(f.Rows); n > chart.MostTableRows {
 			f.Rows, f.Omitted = f.Rows[:chart.MostTableRows], chart.Omission(n)
 		}

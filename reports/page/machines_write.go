@@ -21,43 +21,6 @@ func WriteMachinesHTML(w io.Writer, ms []chart.Machine) error {
 	return writePage(w, "machines", doc)
 }
 
-// WriteMachinesMarkdown writes the content of [WriteMachinesHTML] as Markdown; folder and
-// picture are as in [WriteMarkdown].
-func WriteMachinesMarkdown(w io.Writer, ms []chart.Machine, folder string, picture func(path string, png []byte) error) error {
-	doc, err := composeMachines(ms)
-	if err != nil {
-		return fmt.Errorf("reports: %w", err)
-	}
-	m := &markdown{folder: folder, picture: picture, taken: make(map[string]bool), glossary: doc.glossary}
-	m.heading(1, doc.Title)
-	if doc.Verdicts.Rows != nil {
-		m.table(chart.Texts(doc.Verdicts.Head), doc.Verdicts.Rows)
-		m.meanings(doc.Verdicts.Head)
-	}
-	m.heading(2, "Machines")
-	m.table(chart.Texts(doc.Table.Head), doc.Table.Rows)
-	m.meanings(doc.Table.Head)
-	m.heading(2, doc.Headline())
-	var items []string
-	for _, d := range doc.Differences {
-		items = append(items, strings.TrimSpace(d.Text+" "+d.Remedy))
-	}
-	m.items(items)
-	for _, one := range doc.Machines {
-		m.heading(2, "Which lock on "+one.Name+"?")
-		m.verdicts(one, 3)
-		m.quality(one.Quality, 3)
-	}
-	if doc.Sections == nil {
-		m.text(nothingShared)
-	}
-	for _, s := range doc.Sections {
-		m.section(s)
-	}
-	m.metrics(doc.glossary)
-	return m.writeTo(w)
-}
-
 // WriteMachines writes the verdicts of ms, their differences and their speeds as text. No
 // line is wider than width columns, at least 60.
 func WriteMachines(w io.Writer, ms []chart.Machine, width int) error {

@@ -1,15 +1,27 @@
 package page
 
 import (
-	"cmp"
+	"bytes"
+	_ "embed"
 	"fmt"
+	"html"
 	"io"
+	"net/url"
+	"path"
 	"slices"
 	"strings"
+	"text/template"
+	"unicode"
 
+	"gonum.org/v1/plot/vg"
+	vgdraw "gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+
+	"locklab/harness/compare"
 	"locklab/harness/resultfile"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
+	"locklab/reports/draw"
 )
 
 // WriteMarkdown writes the content of [WriteHTML] as GitHub Flavored Markdown. The charts
@@ -20,292 +32,204 @@ func WriteMarkdown(w io.Writer, run *resultfile.Run, folder string, picture func
 	if err != nil {
 		return fmt.Errorf("reports: %w", err)
 	}
-	m := &markdown{folder: folder, picture: picture, taken: make(map[string]bool), glossary: doc.glossary}
-	m.document(doc)
-	return m.writeTo(w)
+	return newMarkdown(folder, picture, doc.glossary).write(w, "report", doc)
 }
 
-func (m *markdown) document(doc *document) {
-	m.heading(1, doc.Title)
-	m.text(doc.Origin)
-	m.verdicts(doc, 2)
-	m.quality(doc.Quality, 2)
-	for _, s := range doc.Local {
-		m.section(s)
+// WriteMachinesMarkdown writes the content of [WriteMachinesHTML] as Markdown; folder and
+// picture are as in [WriteMarkdown].
+func WriteMachinesMarkdown(w io.Writer, ms []chart.Machine, folder string, picture func(path string, png []byte) error) error {
+	doc, err := composeMachines(ms)
+	if err != nil {
+		return fmt.Errorf("reports: %w", err)
 	}
-	if doc.Hardware != nil {
-		m.heading(2, "Hardware")
-	}
-	for _, s := range doc.Hardware {
-		m.study(s)
-	}
-	for _, s := range doc.Served {
-		m.section(s)
-	}
-	m.safety(doc.Safety)
-	for _, s := range doc.Simulated {
-		m.section(s)
-	}
-	if doc.Measured {
-		m.breaches(doc)
-		m.audit(doc)
-	}
-	m.metrics(doc.glossary)
-	m.heading(2, "Environment")
-	m.facts(doc.Facts)
-	if doc.Modules != nil {
-		m.open(fmt.Sprintf("modules: %d", len(doc.Modules)))
-		m.facts(doc.Modules)
-		m.close()
-	}
-	if doc.Command != "" {
-		m.text(doc.Again())
-		m.code(doc.Command)
-	}
+	return newMarkdown(folder, picture, doc.glossary).write(w, "machines", doc)
 }
 
-func (m *markdown) verdicts(doc *document, level int) {
-	if !doc.Measured {
-		return
+// WriteHistoryMarkdown writes the content of [WriteHistoryHTML] as Markdown; folder and
+// picture are as in [WriteMarkdown].
+func WriteHistoryMarkdown(w io.Writer, h *compare.History, folder string, picture func(path string, png []byte) error) error {
+	doc, err := composeHistory(h)
+	if err != nil {
+		return fmt.Errorf("reports: %w", err)
 	}
-	m.heading(level, "Verdict")
-	m.text(doc.Quality.Headline())
-	m.text(cmp.Or(plainText(doc.Headline), noDecision))
-	if doc.Expected != "" {
-		m.text(doc.Expected)
-	}
-	if len(doc.Answers) == 0 {
-		return
-	}
-	for _, t := range doc.Tables {
-		m.text(t.Title + ".")
-		m.table(chart.Texts(t.Head), t.Rows)
-		m.items(slices.Concat(t.Notes, t.Sentences))
-	}
-	m.answers(doc)
-	for _, f := range doc.Ranked {
-		m.figure(f, f.Name)
-	}
-	m.open("How to read it, and the rule")
-	var key []string
-	for _, t := range doc.AnswerTerms() {
-		key = append(key, t.Name+": "+t.Doc)
-	}
-	m.items(key)
-	m.text(doc.Rule)
-	m.close()
-	m.exclusions(doc.Exclusions)
+	return newMarkdown(folder, picture, doc.glossary).write(w, "history", doc)
 }
 
-func (m *markdown) answers(doc *document) {
-	var rows [][]string
-	for _, a := range doc.Answers {
-		use := numfmt.Unknown
-		if a.Use != "" {
-			use = "**" + inlineText(a.Use) + "**"
-		}
-		var marks []string
-		for _, x := range a.Tolerates {
-			marks = append(marks, inlineText(x.Mark+" "+x.Text))
-		}
-		rows = append(rows, []string{"**" + inlineText(a.Requirement) + "**<br>" + inlineText(a.Setting+": "+a.Meaning), use, inlineText(cmp.Or(a.Rate, numfmt.Unknown)), inlineText(a.Why), strings.Join(marks, "<br>")})
-	}
-	m.rows(chart.Texts(doc.AnswerHead), rows)
-	m.meanings(doc.AnswerHead)
+//go:embed markdown.md.tmpl
+var markdownText string
+
+// A markdown is one text. It passes the pictures of the text to the caller.
+type markdown struct {
+	folder   string
+	picture  func(path string, png []byte) error
+	taken    map[string]bool // names of pictures
+	glossary glossary        // that the text has
 }
 
-func (m *markdown) exclusions(es []excluded) {
-	if len(es) == 0 {
-		return
-	}
-	m.open(fmt.Sprintf("Not considered: %d", len(es)))
-	var rows [][]string
-	for _, e := range es {
-		rows = append(rows, []string{e.Lock, e.Reason})
-	}
-	m.table([]string{"lock", "why"}, rows)
-	m.close()
+func newMarkdown(folder string, picture func(path string, png []byte) error, g glossary) *markdown {
+	return &markdown{folder: folder, picture: picture, taken: make(map[string]bool), glossary: g}
 }
 
-func (m *markdown) quality(q quality, level int) {
-	m.heading(level, "Warnings")
-	if q.Partial != "" {
-		m.text(q.Partial)
-	}
-	var items []string
-	for _, w := range q.Top() {
-		items = append(items, w.Said())
-	}
-	for _, s := range q.Skipped {
-		items = append(items, s.Locks+": "+s.Reason)
-	}
-	m.items(append(items, q.Damage...))
-	if len(q.Rest()) > 0 {
-		m.open(q.RestHead())
-		items = nil
-		for _, w := range q.Rest() {
-			items = append(items, w.Said())
-		}
-		m.items(items)
-		m.close()
-	}
-	if len(q.Checks) == 0 {
-		return
-	}
-	m.open(fmt.Sprintf("What was looked at: %d checks", len(q.Checks)))
-	var rows [][]string
-	for _, c := range q.Checks {
-		sign, found := "✓", c.Found
-		switch {
-		case c.Bad:
-			sign = "!"
-		case found == "":
-			sign, found = "?", "not known"
-		}
-		rows = append(rows, []string{sign, c.Name, found})
-	}
-	m.table([]string{"", "check", "found"}, rows)
-	m.close()
+// A part is a value with a name, for a template.
+type part struct {
+	Name string
+	Of   any
 }
 
-func (m *markdown) section(s section) {
-	if s.Folded {
-		m.open(s.Title)
+// write executes the named template with data and writes the whole result or nothing.
+func (m *markdown) write(w io.Writer, name string, data any) error {
+	t, err := template.New("markdown").Funcs(template.FuncMap{
+		"inline": inlineText, "para": blockText, "fence": fenced, "table": markdownTable, "heads": heads, "row": row,
+		"image": m.image, "meanings": m.meanings, "texts": chart.Texts, "plain": chart.Plain, "plainText": plainText,
+		"trim": strings.TrimSpace, "plural": numfmt.Plural, "both": func(a, b []string) []string { return slices.Concat(a, b) },
+		"named":   func(name string, of any) part { return part{name, of} },
+		"summary": func(s string) string { return html.EscapeString(oneLine(s)) },
+		"unknown": func() string { return numfmt.Unknown }, "noDecision": func() string { return noDecision },
+	}).Parse(markdownText)
+	var buf bytes.Buffer
+	if err == nil {
+		err = t.ExecuteTemplate(&buf, name, data)
 	}
-	m.heading(2, s.Title)
-	if s.Intro != "" {
-		m.text(s.Intro)
+	if err == nil {
+		_, err = w.Write(buf.Bytes())
 	}
-	for _, f := range s.Figures {
-		name := f.Name + f.Slug
-		if s.Folded {
-			name += "-" + s.Slug
-		}
-		m.figure(f, name)
+	if err != nil {
+		return fmt.Errorf("reports: %w", err)
 	}
-	if s.Note != "" {
-		m.text(s.Note)
-	}
-	if s.Folded {
-		m.close()
-	}
+	return nil
 }
 
-func (m *markdown) study(s study) {
-	m.heading(3, s.Title)
-	m.text(s.Answer)
-	if s.Interrupted != "" {
-		m.text(s.Interrupted)
+// image passes the picture to the caller without title and answer, which are in the text.
+func (m *markdown) image(title, answer, name string, pic draw.Picture) (string, error) {
+	if pic.Height == 0 {
+		return "", nil
 	}
-	var items []string
-	for _, w := range s.Warnings {
-		items = append(items, strings.TrimSpace(w.Text+" "+w.Remedy))
+	for m.taken[name] {
+		name += "-again"
 	}
-	m.items(items)
-	for _, p := range s.Plates {
-		if p.SVG != "" || p.Blank != "" {
-			m.heading(4, p.Caption)
+	m.taken[name] = true
+	c := vgimg.NewWith(vgimg.UseWH(draw.Width+2*draw.Margin, pic.Height+2*draw.Margin), vgimg.UseDPI(dpi), vgimg.UseBackgroundColor(draw.Paper.RGBA()))
+	if err := pic.Body(vgdraw.Crop(vgdraw.New(c), vg.Length(draw.Margin), -draw.Margin, draw.Margin, -draw.Margin)); err != nil {
+		return "", err
+	}
+	var buf bytes.Buffer
+	if _, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(&buf); err != nil {
+		return "", err
+	}
+	file := path.Join(m.folder, name+".png")
+	return fmt.Sprintf("![%s](<%s>)\n\n", inlineText(title+" "+answer), &url.URL{Path: file}), m.picture(file, buf.Bytes())
+}
+
+// meanings returns one line of links from the columns of a table to the glossary, one link
+// for each definition.
+func (m *markdown) meanings(head []chart.Piece) string {
+	var order []string
+	named := make(map[string][]string)
+	for _, h := range head {
+		link := link(h)
+		if !m.glossary.defines(link) || slices.Contains(named[link], h.Text) {
+			continue
 		}
-		m.image(p.Caption, s.Answer, p.name, p.pic)
-		if p.SVG != "" {
-			m.text(strings.TrimSpace(p.How + " " + chart.Plain(p.Data)))
-		} else if p.Blank != "" {
-			m.text(p.Blank)
+		if named[link] == nil {
+			order = append(order, link)
 		}
-		var rows [][]string
-		for _, r := range p.Rows {
-			row := []string{r.Name}
-			for _, c := range r.Cells {
-				row = append(row, c.Text)
+		named[link] = append(named[link], h.Text)
+	}
+	for i, link := range order {
+		order[i] = fmt.Sprintf("[%s](#%s)", inlineText(strings.Join(named[link], ", ")), link)
+	}
+	if order == nil {
+		return ""
+	}
+	return "What the columns mean: " + strings.Join(order, " · ") + ".\n\n"
+}
+
+// fenced returns s unchanged, in a fence longer than any fence in it.
+func fenced(s string) string {
+	fence := "```"
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, strings.TrimRight(s, "\n")) + "\n" + fence
+}
+
+// markdownTable returns a table of plain text. It fills up short rows.
+func markdownTable(head []string, rows [][]string) string {
+	var b strings.Builder
+	b.WriteString(heads(head))
+	for _, cells := range rows {
+		b.WriteString(row(slices.Concat(cells, make([]string, max(0, len(head)-len(cells))))[:len(head)]))
+	}
+	return b.String()
+}
+
+// heads returns the first two lines of a table. A column is a text, or several.
+func heads(columns ...any) string {
+	line := row(columns...)
+	return line + "|" + strings.Repeat(" --- |", strings.Count(line, "|")-1) + "\n"
+}
+
+// row returns a line of a table. A cell is a text, or several.
+func row(cells ...any) string {
+	var b strings.Builder
+	add := func(text string) { b.WriteString("| " + inlineText(text) + " ") }
+	for _, c := range cells {
+		switch c := c.(type) {
+		case string:
+			add(c)
+		case []string:
+			for _, s := range c {
+				add(s)
 			}
-			rows = append(rows, row)
+		case []chart.Piece:
+			for _, p := range c {
+				add(p.Text)
+			}
+		case []safetyCell:
+			for _, s := range c {
+				add(s.Mark + " " + s.Text)
+			}
 		}
-		m.numbers("numbers: "+p.Caption, p.Head, rows, p.Omitted)
 	}
-	if s.Listing != "" {
-		m.open("listing")
-		m.code(s.Listing)
-		m.close()
-	}
-	if s.Method != "" {
-		m.text("Method: " + s.Method)
-	}
-	if s.Source != "" {
-		m.text("Source: " + s.Source)
-	}
-	if s.Took != "" {
-		m.text("Took " + s.Took + " here.")
-	}
-	m.items(s.Notes)
+	return b.String() + "|\n"
 }
 
-func (m *markdown) breaches(doc *document) {
-	m.heading(2, "Violations")
-	if len(doc.Broken) == 0 {
-		m.text("None. Every measured window was also a test of its lock.")
-		return
+// markdownEscapes escapes the markup of Markdown and GitHub, including formulas between
+// dollars, and addresses.
+var markdownEscapes = strings.NewReplacer(
+	"&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "&#124;", "$", "&#36;", "://", "&#58;//",
+	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "~", `\~`,
+)
+
+// inlineText escapes s, which may come from anywhere, so that Markdown shows it literally.
+func inlineText(s string) string { return markdownEscapes.Replace(oneLine(s)) }
+
+// blockText is inlineText for the start of a line, where more characters have a meaning.
+func blockText(s string) string {
+	s = inlineText(s)
+	digits := strings.TrimLeft(s, "0123456789")
+	switch {
+	case s == "":
+		return ""
+	case strings.ContainsRune("#+-=", rune(s[0])):
+		return `\` + s
+	case len(digits) < len(s) && digits != "" && (digits[0] == '.' || digits[0] == ')'):
+		return s[:len(s)-len(digits)] + `\` + digits
 	}
-	m.text("A result with a violation is never read as a speed. Its lock is in no chart and no verdict.")
-	var rows [][]string
-	for _, b := range doc.Broken {
-		rows = append(rows, []string{b.Lock, b.Workload, fmt.Sprint(b.Round), b.Rule, fmt.Sprint(b.Count), b.Detail})
-	}
-	m.table([]string{"lock", "workload", "round", "rule", "times", "seen"}, rows)
-	for _, b := range doc.Traces() {
-		m.open(b.Head())
-		m.code(b.Text())
-		m.close()
-	}
+	return s
 }
 
-// audit writes the checks of each lock.
-func (m *markdown) audit(doc *document) {
-	if len(doc.Audit) == 0 {
-		return
-	}
-	m.open(doc.Audited())
-	m.text(doc.AuditText())
-	var rows [][]string
-	for _, c := range doc.Audit {
-		rows = append(rows, c.Row())
-	}
-	m.table(doc.AuditHead(), rows)
-	m.close()
-}
-
-// metrics writes the definition of each metric.
-func (m *markdown) metrics(g glossary) {
-	if len(g.Metrics) > 0 {
-		m.definitions(g)
-	}
-	if len(g.Terms) == 0 {
-		return
-	}
-	m.heading(2, g.TermsTitle())
-	m.text(g.TermsText())
-	m.open("definitions: " + numfmt.Plural(len(g.Terms), "term"))
-	var rows [][]string
-	for _, t := range g.Terms {
-		rows = append(rows, []string{target(t.Link(), t.Name), inlineText(t.Doc)})
-	}
-	m.rows([]string{"term", "what it is"}, rows)
-	m.close()
-}
-
-func (m *markdown) definitions(g glossary) {
-	m.heading(2, g.MetricsTitle())
-	m.text(g.MetricsText())
-	m.code(g.Lines)
-	m.open("definitions: " + numfmt.Plural(len(g.Metrics), "metric"))
-	var rows [][]string
-	for _, x := range g.Metrics {
-		rows = append(rows, []string{target(x.Link(), x.Name), inlineText(x.Unit), inlineText(x.Doc), inlineText(string(x.Better)), inlineText(x.Paper)})
-	}
-	m.rows(g.MetricsHead(), rows)
-	m.close()
-}
-
-// target returns a text with an anchor for links.
-func target(link, text string) string {
-	return fmt.Sprintf(`<a id="%s"></a>%s`, link, inlineText(text))
+// oneLine joins the lines of s and drops invisible characters.
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s), func(r rune) bool { return r == ' ' }), " ")
 }

@@ -38,6 +38,17 @@ func (q quality) RestHead() string {
 	return numfmt.Plural(len(q.Rest()), "more kind") + " of warning"
 }
 
+// Items lists what reduces the quality, except for a partial run and the other warnings.
+func (q quality) Items() (out []string) {
+	for _, w := range q.Top() {
+		out = append(out, w.Said())
+	}
+	for _, s := range q.Skipped {
+		out = append(out, s.Locks+": "+s.Reason)
+	}
+	return append(out, q.Damage...)
+}
+
 // skipped is the locks that were not measured for one reason.
 type skipped struct {
 	Locks  string // "a and b were not measured"

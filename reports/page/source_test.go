@@ -171,19 +171,19 @@ func TestChartsSayWhatTheyDraw(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := regexp.MustCompile(`<a [^>]*>|</a>`).ReplaceAllString(buf.String(), "")
-	m := &markdown{picture: func(string, []byte) error { return nil }, taken: make(map[string]bool)}
+	m := newMarkdown("", func(string, []byte) error { return nil }, glossary{})
+	var markdown bytes.Buffer
 	for _, s := range slices.Concat(doc.Local, doc.Served, []section{{Figures: doc.Ranked}}) {
 		for i := range s.Figures {
-			if s.Figures[i].pic.Height > 0 {
-				s.Figures[i].pic = chart.Picture{Picture: draw.Picture{Height: 1, Body: func(vgdraw.Canvas) error { return nil }}} // drawing them all takes long
+			if s.Figures[i].Pic.Height > 0 {
+				s.Figures[i].Pic = draw.Picture{Height: 1, Body: func(vgdraw.Canvas) error { return nil }} // drawing them all takes long
 			}
 		}
-		m.section(s)
+		if err := m.write(&markdown, "section", s); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if m.err != nil {
-		t.Fatal(m.err)
-	}
-	text := m.buf.String()
+	text := markdown.String()
 	seen := make(map[string]bool)
 	for _, s := range slices.Concat(doc.Local, doc.Served, []section{{Figures: doc.Ranked}}) {
 		for _, f := range s.Figures {

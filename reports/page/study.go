@@ -29,8 +29,8 @@ type study struct {
 // A plate is a table of a finding, drawn if the table requests it.
 type plate struct {
 	ID, Caption string
-	name        string // of the chart
-	pic         chart.Picture
+	Name        string // of the chart
+	Pic         draw.Picture
 	SVG         template.HTML // drawn by this package; its texts are escaped
 	How         string        // to read it
 	Data        []chart.Piece // the lines and the file that it draws
@@ -38,6 +38,18 @@ type plate struct {
 	Head        []string
 	Rows        []plateRow
 	Omitted     string // rows omitted, and their place
+}
+
+// Texts returns the rows of p as texts.
+func (p plate) Texts() (out [][]string) {
+	for _, r := range p.Rows {
+		row := []string{r.Name}
+		for _, c := range r.Cells {
+			row = append(row, c.Text)
+		}
+		out = append(out, row)
+	}
+	return out
 }
 
 type plateRow struct {
@@ -74,7 +86,7 @@ func studies(run *resultfile.Run) (out []study, err error) {
 				return nil, fmt.Errorf("experiment %s: %w", f.Name, err)
 			}
 			if t.Chart != harness.NoChart {
-				p.name, charts = charts[0].Name, charts[1:]
+				p.Name, charts = charts[0].Name, charts[1:]
 			}
 			s.Plates = append(s.Plates, p)
 		}
@@ -91,7 +103,7 @@ func newPlate(t harness.Table, f *harness.Finding, k int, id string) (plate, err
 	}
 	if t.Chart != harness.NoChart {
 		pic, how := chart.DrawTable(t)
-		p.How, p.Blank, p.pic = how, pic.Answer, pic
+		p.How, p.Blank, p.Pic = how, pic.Answer, pic.Picture
 		if pic.Height > 0 {
 			svg, err := draw.Inline(pic.Picture, id, p.Caption, chart.Answer(f))
 			if err != nil {

@@ -156,14 +156,8 @@ func (t *textWriter) quality(q quality) {
 	if q.Partial != "" {
 		t.item(q.Partial)
 	}
-	for _, w := range q.Top() {
-		t.item(w.Said())
-	}
-	for _, s := range q.Skipped {
-		t.item(s.Locks + ": " + s.Reason)
-	}
-	for _, d := range q.Damage {
-		t.item(d)
+	for _, text := range q.Items() {
+		t.item(text)
 	}
 	if n := len(q.Rest()); n > 0 {
 		t.item("The report has " + numfmt.Plural(n, "more kind") + " of warning.")
