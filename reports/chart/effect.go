@@ -12,8 +12,6 @@ import (
 	"locklab/harness/stat"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
-
-	vgdraw "gonum.org/v1/plot/vg/draw"
 )
 
 const (
@@ -198,12 +196,7 @@ func reach(l *draw.Lines, word string) string {
 		word, l.Stops[0].Label, numfmt.Times(a), word, l.Stops[last].Label, numfmt.Times(b))
 }
 
-// forest draws the effects of settings side by side: one row per lock, one column per
-// number of workers.
+// forest draws the effects of settings side by side.
 func (s *sweep) forest(w int) Picture {
-	f := newForest(s, w)
-	return Picture{Answer: s.answer(w), Numbers: s.table(), Data: s.source(f.columns...), Picture: draw.Picture{Height: f.height(), Body: func(c vgdraw.Canvas) error {
-		f.draw(c)
-		return nil
-	}}}
+	return Picture{Answer: s.answer(w), Picture: s.intervals(w), Numbers: s.table(), Data: s.source(s.columns(w)...)}
 }

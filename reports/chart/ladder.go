@@ -3,12 +3,9 @@ package chart
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
@@ -36,7 +33,6 @@ const ladderDoc = "Locks: time to take and to free the lock with one worker, wit
 type rung struct {
 	name  string
 	look  draw.Look
-	bold  bool
 	kind  string // "hardware", or the family of the lock
 	atMax bool   // Median is a bound
 	stat.Summary
@@ -52,7 +48,7 @@ func (g *Group) rungs() (out []rung) {
 				continue
 			}
 			seen[s.Lock.Name] = true
-			r := rung{name: s.Lock.Name, look: s.look, bold: s.look.Strong, kind: cmp.Or(familyNames[s.Lock.Family], string(s.Lock.Family))}
+			r := rung{name: s.Lock.Name, look: s.look, kind: cmp.Or(familyNames[s.Lock.Family], string(s.Lock.Family))}
 			r.Summary, r.atMax = o.alone(s)
 			if r.N > 0 && r.Median > leastCost && r.Median < draw.Beyond {
 				out = append(out, r)
@@ -209,10 +205,7 @@ func drawLadder(g *Group) Picture {
 		Load:    "one worker, the shortest section",
 		Numbers: ladderTable(rs),
 		Data:    g.ladderSource(),
-		Picture: draw.Picture{Height: vg.Length(len(rs))*rungStep + draw.RowsFoot + 20, Body: func(c vgdraw.Canvas) error {
-			ladderBody(c, rs)
-			return nil
-		}},
+		Picture: ladderRows(rs),
 	}
 }
 
@@ -256,70 +249,26 @@ func (r rung) text() string {
 	return numfmt.Nanos(r.Median)
 }
 
-const rungStep = vg.Length(13.5)
-
-func ladderBody(c vgdraw.Canvas, rs []rung) {
-	c = vgdraw.Crop(c, 0, -4, 4, 0) // room for descenders
-	lo, hi := math.Inf(1), 0.0
-	var left, right vg.Length
-	fine := draw.Typeset(8, draw.Muted, vgdraw.XLeft, vgdraw.YCenter)
-	for _, r := range rs {
-		lo, hi = min(lo, r.Median), max(hi, r.Median)
-		left = max(left, min(r.style().Width(r.name), draw.RowsName)+10)
-		right = max(right, fine.Width(r.text())+12)
-	}
-	for _, r := range rs { // an interval that is far wider than the costs ends at the frame
-		if r.Lo > lo/4 {
-			lo = min(lo, r.Lo)
-		}
-		if r.Hi < 4*hi {
-			hi = max(hi, r.Hi)
-		}
-	}
-	lo, hi = draw.LogRange(lo, hi)
-	b := c
-	b.Min.X += left
-	b.Max.X -= right
-	b.Min.Y += draw.RowsFoot
-	b.Max.Y -= 18
-	at := draw.RowsScale(b, lo, hi, numfmt.Nanos, "time to take and to free the lock, one worker; time of one operation (log scale)")
-	draw.DrawNotes(c, ladderNotes(rs))
-	for i, r := range rs {
-		y := b.Max.Y - (vg.Length(i)+0.5)*(b.Size().Y/vg.Length(len(rs)))
-		st := r.style()
-		c.FillText(st, vg.Point{X: b.Min.X - 6, Y: y + draw.Lift}, draw.Shorten(st, r.name, draw.RowsName))
-		x := at(r.Median)
-		c.StrokeLine2(vgdraw.LineStyle{Color: r.look.Hue.Alpha(90), Width: vg.Points(0.6), Dashes: []vg.Length{1, 2}}, b.Min.X, y, x, y)
-		from, to := at(max(r.Lo, lo)), at(r.Hi)
-		if r.Lo < r.Hi {
-			c.StrokeLine2(vgdraw.LineStyle{Color: r.look.Hue.Alpha(160), Width: vg.Points(1.6)}, from, y, to, y)
-		}
-		shape := vgdraw.GlyphDrawer(vgdraw.CircleGlyph{})
-		if r.atMax {
-			shape = vgdraw.RingGlyph{}
-		}
-		c.DrawGlyphNoClip(vgdraw.GlyphStyle{Color: draw.Paper.RGBA(), Radius: 3.6, Shape: vgdraw.CircleGlyph{}}, vg.Point{X: x, Y: y})
-		c.DrawGlyphNoClip(vgdraw.GlyphStyle{Color: r.look.Hue.RGBA(), Radius: 2.6, Shape: shape}, vg.Point{X: x, Y: y})
-		c.FillText(fine, vg.Point{X: max(x, to) + 6, Y: y + draw.Lift}, r.text())
-	}
-}
-
-func (r rung) style() text.Style {
-	if r.bold {
-		return draw.Bold(draw.Typeset(8.5, draw.Ink, vgdraw.XRight, vgdraw.YCenter))
-	}
-	return draw.Typeset(8.5, draw.Ink, vgdraw.XRight, vgdraw.YCenter)
-}
-
-func ladderNotes(rs []rung) (notes []draw.Note) {
+func ladderRows(rs []rung) draw.Picture {
+	r := draw.Rows{Title: "time to take and to free the lock, one worker; time of one operation (log scale)"}
+	var all []draw.Mark
 	var seen []string
-	for _, r := range rs {
-		if !slices.Contains(seen, r.kind) {
-			seen = append(seen, r.kind)
-			notes = append(notes, draw.Note{Colour: r.look.Hue, Text: r.kind})
+	for _, x := range rs {
+		m := draw.Mark{Mid: x.Median, Lo: x.Lo, Hi: x.Hi, Text: x.text()}
+		if x.atMax {
+			m.Shape = vgdraw.RingGlyph{}
+		}
+		all = append(all, m)
+		r.Rows = append(r.Rows, draw.Row{Name: x.name, Look: x.look, Marks: [][]draw.Mark{{m}}})
+		if !slices.Contains(seen, x.kind) {
+			seen = append(seen, x.kind)
+			r.Notes = append(r.Notes, draw.Note{Colour: x.look.Hue, Text: x.kind})
 		}
 	}
-	return notes
+	lo, hi := draw.Reach(all)
+	lo, hi = draw.LogRange(lo, hi)
+	r.Panels = []draw.Scaled{{Lo: lo, Hi: hi, Log: true, Format: numfmt.Nanos}}
+	return r.Drawn()
 }
 
 func ladderTable(rs []rung) Table {

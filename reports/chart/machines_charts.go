@@ -7,10 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"locklab/reports/draw"
-
-	vgdraw "gonum.org/v1/plot/vg/draw"
-
 	"locklab/harness"
 	"locklab/harness/stat"
 	"locklab/internal/numfmt"
@@ -62,11 +58,7 @@ func (x *Match) DrawRatios() Picture {
 		return nothing("No lock was acquired on %s and on another machine with the same number of workers, so there is no ratio.", x.machines[0].Name)
 	}
 	w := s.crowd()
-	f := newForest(s, w)
-	return Picture{Answer: x.ratioAnswer(s, w), Numbers: x.ratioTable(s), Data: x.source(s.metric(w)), Picture: draw.Picture{Height: f.height(), Body: func(c vgdraw.Canvas) error {
-		f.draw(c)
-		return nil
-	}}}
+	return Picture{Answer: x.ratioAnswer(s, w), Picture: s.intervals(w), Numbers: x.ratioTable(s), Data: x.source(s.metric(w))}
 }
 
 // ratioAnswer counts, for each machine, the locks that are faster and slower there.

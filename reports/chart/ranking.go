@@ -8,14 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	vgdraw "gonum.org/v1/plot/vg/draw"
-
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/stat"
 	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
-	"locklab/reports/draw"
 )
 
 // RankingLocal and RankingRemote rank the locks in the most contended situation.
@@ -46,10 +43,7 @@ func drawRanking(g *Group) Picture {
 		Answer:  r.answer(),
 		Numbers: r.table(),
 		Data:    r.data(),
-		Picture: draw.Picture{Height: r.height(), Body: func(c vgdraw.Canvas) error {
-			r.draw(c)
-			return nil
-		}},
+		Picture: r.drawn(),
 	}
 }
 

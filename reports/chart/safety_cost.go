@@ -5,11 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	vgdraw "gonum.org/v1/plot/vg/draw"
-
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/survival"
@@ -77,12 +72,9 @@ func DrawSafetyCost(s *Safety, g *Group, looks map[string]draw.Look) Picture {
 	}
 	priced := slices.ContainsFunc(ps, func(p *price) bool { return !math.IsNaN(p.cost) })
 	pic := Picture{
-		Answer: costAnswer(ps, g, priced),
-		Data:   Source{Fields: []string{"tries", "seen", "window"}},
-		Picture: draw.Picture{Height: vg.Length(len(ps))*priceStep + priceHead + priceFoot, Body: func(c vgdraw.Canvas) error {
-			drawPrices(c, ps, priced)
-			return nil
-		}},
+		Answer:  costAnswer(ps, g, priced),
+		Data:    Source{Fields: []string{"tries", "seen", "window"}},
+		Picture: priceRows(ps, priced),
 	}
 	pic.Numbers.Head = Titles("lock", "hand-over", "broken in 1000", "bound", "in", "faults", "window p50", "greatest", "in")
 	if priced {
@@ -170,147 +162,49 @@ func Lasting(ns float64) string {
 	return numfmt.Nanos(ns)
 }
 
-const (
-	priceStep = vg.Length(19)
-	priceHead = vg.Length(20)
-	priceFoot = vg.Length(34)
-	priceGap  = vg.Length(22)
-)
-
-// drawPrices draws a row for each lock, with up to three columns.
-func drawPrices(c vgdraw.Canvas, ps []*price, priced bool) {
-	c = vgdraw.Crop(c, 0, -8, 4, 0)
-	var left vg.Length
+// priceRows draws a row for each lock, with up to three panels: its cost, what it broke, and
+// how long it was free and not granted.
+func priceRows(ps []*price, priced bool) draw.Picture {
+	panels := []struct {
+		scale draw.Scaled
+		empty string
+		of    func(p *price) (v, to float64, ok bool)
+	}{
+		{draw.Scaled{Title: "hand-over (log scale)", Log: true, Format: numfmt.Nanos}, "not measured",
+			func(p *price) (float64, float64, bool) { return p.cost, p.cost, !math.IsNaN(p.cost) }},
+		{draw.Scaled{Title: "broken in 1000 faults", Hi: 1000, Format: numfmt.Number}, "not tested",
+			func(p *price) (float64, float64, bool) {
+				return p.unsafe.Broken, 1000 * p.unsafe.BrokenBound, !math.IsNaN(p.unsafe.Broken)
+			}},
+		{draw.Scaled{Title: "free and not granted (log scale)", Log: true, Format: Lasting}, "none seen",
+			func(p *price) (float64, float64, bool) {
+				return p.window.Window.Median, p.window.Window.Most, p.windowed
+			}},
+	}
+	if !priced {
+		panels = panels[1:]
+	}
+	var r draw.Rows
 	for _, p := range ps {
-		left = max(left, min(p.style().Width(p.l.Lock.Name), draw.Width/4))
+		r.Rows = append(r.Rows, draw.Row{Name: p.l.Lock.Name, Look: p.look})
 	}
-	left += 36
-	top := c.Max.Y - priceHead
-	for i, p := range ps {
-		y := top - (vg.Length(i)+0.5)*priceStep
-		if i%2 == 0 {
-			c.FillPolygon(draw.Shade.RGBA(), draw.Rect(c.Min.X, y-priceStep/2, c.Max.X, y+priceStep/2))
-		}
-		p.look.Mark(c, vg.Point{X: c.Min.X + 8, Y: y})
-		c.FillText(p.style(), vg.Point{X: c.Min.X + 16, Y: y + draw.Lift}, draw.Shorten(p.style(), p.l.Lock.Name, left-20))
-	}
-	columns := []priceColumn{unsafeColumn(ps), windowColumn(ps)}
-	if priced {
-		columns = append([]priceColumn{costColumn(ps)}, columns...)
-	}
-	n := vg.Length(len(columns))
-	wide := (c.Size().X - left - priceGap*(n-1)) / n
-	for i, col := range columns {
-		b := c
-		b.Min.X = c.Min.X + left + vg.Length(i)*(wide+priceGap)
-		b.Max = vg.Point{X: b.Min.X + wide, Y: top}
-		b.Min.Y = top - vg.Length(len(ps))*priceStep
-		col.draw(b, ps)
-	}
-}
-
-func (p *price) style() (st text.Style) {
-	st = draw.Typeset(9, draw.Muted, 0, vgdraw.YCenter)
-	if p.look.Strong {
-		st = draw.Bold(draw.Typeset(9, draw.Ink, 0, vgdraw.YCenter))
-	}
-	return st
-}
-
-type priceColumn struct {
-	title  string
-	lo, hi float64
-	log    bool
-	format func(float64) string
-	of     func(p *price) (v, to float64, ok bool)
-	empty  string
-}
-
-func costColumn(ps []*price) priceColumn {
-	col := priceColumn{title: "hand-over (log scale)", log: true, format: numfmt.Nanos, empty: "not measured",
-		of: func(p *price) (float64, float64, bool) { return p.cost, p.cost, !math.IsNaN(p.cost) }}
-	col.reach(ps)
-	return col
-}
-
-func unsafeColumn(ps []*price) priceColumn {
-	return priceColumn{title: "guarantee broken in 1000 faults", lo: 0, hi: 1000, format: numfmt.Number, empty: "not tested",
-		of: func(p *price) (float64, float64, bool) {
-			return p.unsafe.Broken, 1000 * p.unsafe.BrokenBound, !math.IsNaN(p.unsafe.Broken)
-		}}
-}
-
-func windowColumn(ps []*price) priceColumn {
-	col := priceColumn{title: "free and not granted (log scale)", log: true, format: Lasting, empty: "none seen",
-		of: func(p *price) (float64, float64, bool) {
-			return p.window.Window.Median, p.window.Window.Most, p.windowed
-		}}
-	col.reach(ps)
-	return col
-}
-
-// reach chooses the range of a logarithmic column. Infinite values lie beyond it.
-func (col *priceColumn) reach(ps []*price) {
-	lo, hi := math.Inf(1), 0.0
-	for _, p := range ps {
-		v, to, ok := col.of(p)
-		for _, x := range []float64{v, to} {
-			if ok && x > 0 && !math.IsInf(x, 0) {
-				lo, hi = min(lo, x), max(hi, x)
+	for _, panel := range panels {
+		var all []draw.Mark
+		for i, p := range ps {
+			m := draw.Mark{Mid: math.NaN(), Text: panel.empty}
+			if v, to, ok := panel.of(p); ok {
+				m = draw.Mark{Mid: v, Lo: v, Hi: to, Shape: p.look.Marker}
+				if math.IsInf(to, 1) {
+					m.Text = Lasting(to)
+				}
 			}
+			all = append(all, m)
+			r.Rows[i].Marks = append(r.Rows[i].Marks, []draw.Mark{m})
 		}
-	}
-	col.lo, col.hi = draw.LogRange(lo, hi)
-}
-
-func (col priceColumn) draw(b vgdraw.Canvas, ps []*price) {
-	c := b
-	p := draw.NewPlot(col.lo, col.hi, 0, 1)
-	ticks := draw.LinearTicks(col.lo, col.hi, col.format)
-	if col.log {
-		p.X.Scale = draw.Warp(draw.Logarithm)
-		ticks = draw.LogTicks(col.lo, col.hi, col.format)
-	}
-	trX, _ := p.Transforms(&b)
-	st := draw.Typeset(8, draw.Muted, vgdraw.XCenter, vgdraw.YTop)
-	c.FillText(draw.Bold(draw.Typeset(8.5, draw.Ink, vgdraw.XCenter, vgdraw.YBottom)), vg.Point{X: b.Center().X, Y: b.Max.Y + 5}, col.title)
-	end := b.Min.X - priceGap
-	for _, t := range ticks {
-		if t.Label == "" {
-			continue
+		if panel.scale.Log {
+			panel.scale.Lo, panel.scale.Hi = draw.LogRange(draw.Reach(all))
 		}
-		x, half := trX(t.Value), st.Width(t.Label)/2
-		c.StrokeLine2(vgdraw.LineStyle{Color: draw.Grid.RGBA(), Width: vg.Points(0.6)}, x, b.Min.Y, x, b.Max.Y)
-		if x-half > end+3 && x+half < b.Max.X+priceGap/2 {
-			c.FillText(st, vg.Point{X: x, Y: b.Min.Y - 4}, t.Label)
-			end = x + half
-		}
+		r.Panels = append(r.Panels, panel.scale)
 	}
-	for i, q := range ps {
-		col.row(b, p, q, b.Max.Y-(vg.Length(i)+0.5)*priceStep)
-	}
-}
-
-func (col priceColumn) row(b vgdraw.Canvas, p *plot.Plot, q *price, y vg.Length) {
-	c := b
-	trX, _ := p.Transforms(&b)
-	v, to, ok := col.of(q)
-	if !ok {
-		c.FillText(draw.Typeset(8.5, draw.Muted, vgdraw.XLeft, vgdraw.YCenter), vg.Point{X: b.Min.X + 4, Y: y + draw.Lift}, col.empty)
-		return
-	}
-	at := func(v float64) vg.Length {
-		if math.IsInf(v, 1) {
-			return b.Max.X
-		}
-		return max(b.Min.X, min(trX(v), b.Max.X))
-	}
-	c.StrokeLine2(vgdraw.LineStyle{Color: q.look.Hue.Alpha(150), Width: vg.Points(1.4)}, at(v), y, at(to), y)
-	switch {
-	case math.IsInf(v, 1): // left of the mark
-		c.FillText(draw.Typeset(8.5, draw.Rust, vgdraw.XRight, vgdraw.YCenter), vg.Point{X: b.Max.X - 8, Y: y + draw.Lift}, Lasting(v))
-	case math.IsInf(to, 1): // on its whisker
-		c.FillText(draw.Typeset(8.5, draw.Rust, vgdraw.XRight, vgdraw.YBottom), vg.Point{X: b.Max.X, Y: y + 1}, Lasting(to))
-	}
-	q.look.Mark(c, vg.Point{X: at(v), Y: y})
+	return r.Drawn()
 }

@@ -3,7 +3,6 @@ package chart
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -314,67 +313,31 @@ func drawModelSocket(m *Modelled) Picture {
 	return Picture{
 		Answer: answer + ".", Numbers: t,
 		Data:    Source{Fields: []string{"per_acquisition", "remote", "same_socket"}, kind: "simulation"},
-		Picture: draw.Picture{Height: socketHead + vg.Length(len(xs))*rankStep + draw.RowsFoot + 6, Body: func(c vgdraw.Canvas) error { drawSocketSteps(c, xs); return nil }},
+		Picture: socketRows(xs),
 	}
 }
 
-const socketHead = vg.Length(34)
-
-// drawSocketSteps draws a row for each lock: its time within the socket and across sockets,
-// and figures.
-func drawSocketSteps(c vgdraw.Canvas, xs []socketStep) {
-	var left vg.Length
-	lo, hi := math.Inf(1), 0.0
-	for _, x := range xs {
-		left = max(left, min(x.look.RowName().Width(x.Lock.Name), draw.RowsName))
-		for i := range x.workers {
-			lo, hi = min(lo, x.time(i)), max(hi, x.time(i))
-		}
-	}
+// socketRows draws a row for each lock: its time within the socket and across sockets, and
+// figures.
+func socketRows(xs []socketStep) draw.Picture {
 	counts := xs[0].workers
-	var heads []string
-	notes := []draw.Note{{Text: fmt.Sprintf("simulated: %d workers, one socket", counts[0]), Sample: hollowSample(0)}}
+	r := draw.Rows{Title: "simulated time per acquisition, all workers together (log scale)",
+		Notes: []draw.Note{draw.GlyphNote(draw.ModelShapes[0], fmt.Sprintf("simulated: %d workers, one socket", counts[0]))}}
 	for i, w := range counts[1:] {
-		heads = append(heads, fmt.Sprintf("%d over %d", w, counts[0]))
-		notes = append(notes, draw.Note{Text: fmt.Sprintf("%d workers, two sockets", w), Sample: hollowSample(i + 1)})
+		r.Heads = append(r.Heads, fmt.Sprintf("%d over %d", w, counts[0]))
+		r.Notes = append(r.Notes, draw.GlyphNote(draw.ModelShapes[i+1], fmt.Sprintf("%d workers, two sockets", w)))
 	}
-	heads = append(heads, "on the socket", "remote misses")
-	column := draw.Typeset(8, draw.Muted, vgdraw.XRight, vgdraw.YBottom).Width("remote misses") + 14
-	b := c
-	b.Min.X, b.Max.X = c.Min.X+left+16, c.Max.X-column*vg.Length(len(heads))-8
-	b.Max.Y = c.Max.Y - socketHead
-	b.Min.Y = b.Max.Y - vg.Length(len(xs))*rankStep
-	draw.DrawNotes(c, notes)
-	lo, hi = draw.LogRange(lo, hi)
-	at := draw.RowsScale(b, lo, hi, numfmt.Nanos, "simulated time per acquisition, all workers together (log scale)")
-	cell := func(i int) vg.Length { return b.Max.X + 8 + vg.Length(i+1)*column }
-	for i, h := range heads {
-		c.FillText(draw.Typeset(8, draw.Muted, vgdraw.XRight, vgdraw.YBottom), vg.Point{X: cell(i), Y: b.Max.Y + 4}, h)
-	}
-	for i, x := range xs {
-		y := b.Max.Y - (vg.Length(i)+0.5)*rankStep
-		c.FillText(x.look.RowName(), vg.Point{X: b.Min.X - 8, Y: y + draw.Lift}, draw.Shorten(x.look.RowName(), x.Lock.Name, draw.RowsName))
-		x.dots(c, at, y)
-		for k, text := range x.cells() {
-			c.FillText(draw.Typeset(8.5, draw.Ink, vgdraw.XRight, vgdraw.YCenter), vg.Point{X: cell(k), Y: y + draw.Lift}, text)
+	r.Heads = append(r.Heads, "on the socket", "remote misses")
+	var all []draw.Mark
+	for _, x := range xs {
+		var marks []draw.Mark
+		for i := range x.workers {
+			marks = append(marks, draw.Mark{Mid: x.time(i), Lo: x.time(i), Hi: x.time(i), Shape: draw.ModelShapes[i]})
 		}
+		all = append(all, marks...)
+		r.Rows = append(r.Rows, draw.Row{Name: x.Lock.Name, Look: x.look, Marks: [][]draw.Mark{marks}, Figures: x.cells()})
 	}
-}
-
-func (x socketStep) dots(c vgdraw.Canvas, at func(v float64) vg.Length, y vg.Length) {
-	l := x.look
-	l.Dash = draw.ModelDashes[1]
-	for i := range x.workers[1:] {
-		c.StrokeLine2(l.Line(), at(x.time(i)), y, at(x.time(i+1)), y)
-	}
-	for i := range x.workers {
-		l.Marker = draw.ModelShapes[i]
-		l.Mark(c, vg.Point{X: at(x.time(i)), Y: y})
-	}
-}
-
-func hollowSample(i int) func(c vgdraw.Canvas, box vg.Rectangle) {
-	return func(c vgdraw.Canvas, box vg.Rectangle) {
-		draw.Look{Hue: draw.Blue, Marker: draw.ModelShapes[i], Hollow: true}.Mark(c, vg.Point{X: box.Max.X - 4, Y: (box.Min.Y + box.Max.Y) / 2})
-	}
+	lo, hi := draw.LogRange(draw.Reach(all))
+	r.Panels = []draw.Scaled{{Lo: lo, Hi: hi, Log: true, Format: numfmt.Nanos}}
+	return r.Drawn()
 }

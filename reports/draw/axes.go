@@ -2,6 +2,8 @@ package draw
 
 import (
 	"math"
+	"slices"
+	"unicode/utf8"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -130,23 +132,41 @@ func LogRange(lo, hi float64) (from, to float64) {
 	return math.Max(lo/pad, 1e-300), math.Min(hi*pad, 1e300)
 }
 
-// StopTicks labels the stops of an axis and omits labels that would overlap.
+// StopTicks labels the stops of an axis and omits labels that would overlap: the ends stay,
+// and then the powers of two.
 func StopTicks(stops []Stop, scale Warp) plot.ConstantTicks {
 	if scale == nil {
 		scale = func(x float64) float64 { return x }
 	}
-	var ticks plot.ConstantTicks
 	lo, hi := scale(stops[0].At), scale(stops[len(stops)-1].At)
-	last := math.Inf(-1)
-	for i, s := range stops {
-		at, label := scale(s.At), ""
-		room := hi-lo == 0 || (at-last)/(hi-lo) > 0.045 && (i == len(stops)-1 || (hi-at)/(hi-lo) > 0.045)
-		if room {
-			label, last = s.Label, at
+	const char, least = 0.0105, 0.045 // of the width of a frame
+	ticks := make(plot.ConstantTicks, len(stops))
+	var taken []int
+	for rank := range 3 {
+		for i, s := range stops {
+			ticks[i].Value = s.At
+			if rank != stopRank(stops, i) || slices.ContainsFunc(taken, func(k int) bool {
+				near := max(least, char*float64(utf8.RuneCountInString(s.Label)+utf8.RuneCountInString(stops[k].Label))/2+0.012)
+				return math.Abs(scale(s.At)-scale(stops[k].At)) <= near*(hi-lo)
+			}) {
+				continue
+			}
+			taken, ticks[i].Label = append(taken, i), s.Label
 		}
-		ticks = append(ticks, plot.Tick{Value: s.At, Label: label})
 	}
 	return ticks
+}
+
+// stopRank returns 0 for an end of the axis, 1 for a power of two, and 2 otherwise.
+func stopRank(stops []Stop, i int) int {
+	fraction, _ := math.Frexp(stops[i].At)
+	switch {
+	case i == 0 || i == len(stops)-1:
+		return 0
+	case fraction == 0.5:
+		return 1
+	}
+	return 2
 }
 
 // LinearTicks returns up to seven labelled ticks at round figures from lo to hi.
@@ -165,17 +185,6 @@ func LinearTicks(lo, hi float64, format func(float64) string) plot.ConstantTicks
 	return ticks
 }
 
-// RoundDown returns the greatest number up to v > 0 that is 1, 2 or 5 times a power of ten.
-func RoundDown(v float64) float64 {
-	unit := math.Pow(10, math.Floor(math.Log10(v)))
-	for _, f := range []float64{5, 2} {
-		if f*unit <= v {
-			return f * unit
-		}
-	}
-	return unit
-}
-
 func powerOfTen(v float64) bool {
 	e := math.Log10(v)
 	return v > 0 && math.Abs(e-math.Round(e)) < 1e-9
@@ -186,8 +195,8 @@ type Stop struct {
 	Label string
 }
 
-// TickRank returns 0 for a power of ten, 1 for 2 or 5 times one, and 2 otherwise.
-func TickRank(v float64) int {
+// tickRank returns 0 for a power of ten, 1 for 2 or 5 times one, and 2 otherwise.
+func tickRank(v float64) int {
 	switch {
 	case powerOfTen(v):
 		return 0

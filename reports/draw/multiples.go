@@ -53,6 +53,13 @@ type Note struct {
 	Sample func(c draw.Canvas, box vg.Rectangle)
 }
 
+// GlyphNote explains a mark.
+func GlyphNote(shape draw.GlyphDrawer, text string) Note {
+	return Note{Text: text, Sample: func(c draw.Canvas, box vg.Rectangle) {
+		c.DrawGlyphNoClip(draw.GlyphStyle{Color: Muted.RGBA(), Radius: 2.8, Shape: shape}, vg.Point{X: box.Max.X - 4, Y: (box.Min.Y + box.Max.Y) / 2})
+	}}
+}
+
 // Alone returns l for its own frame, where it needs no dash.
 func (l Look) Alone() Look {
 	l.Dash = nil

@@ -10,6 +10,7 @@ import (
 	plotfont "gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // Typeset returns a text style. The typeface has the metrics of Arial, so a page keeps its
@@ -28,6 +29,9 @@ func Bold(s text.Style) text.Style {
 	s.Font.Weight = 3 // WeightBold of golang.org/x/image/font
 	return s
 }
+
+// bold8 returns the style of the strongest figures in rows.
+func bold8() text.Style { return Bold(Typeset(8, Ink, draw.XLeft, draw.YCenter)) }
 
 // wrap breaks s at spaces into lines no wider than w if possible.
 func wrap(st text.Style, s string, w vg.Length) (lines []string) {
