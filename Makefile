@@ -14,14 +14,14 @@ LDFLAGS := -X locklab/internal/machine.commit=$(COMMIT)
 
 # Packages whose tests wait for servers and child processes most of the time: they
 # run beside each other, the longest first.
-WAITING  := harness/ranks redislock lab zklock peers deploy redislock/lab internal/backend internal/zksession internal/wire/redis internal/wire/zookeeper internal/faultproxy
+WAITING  := redislock lab zklock peers deploy redislock/lab internal/backend internal/zksession internal/wire/redis internal/wire/zookeeper internal/faultproxy
 
 # Modules of their own, for programs that want what they depend on.
 CONTRIB  := contrib/otel contrib/prometheus
 
 # Packages in which nothing runs beside anything else: the race detector has
 # nothing to say of them. A test of internal/layers checks it.
-RACELESS := deploy/extract reports/draw reports/chart reports/page harness/merge harness/resultfile harness/metric harness/compare harness/stat harness/verdict internal/numfmt internal/layers cmd/setmodule
+RACELESS := deploy/extract reports/draw reports/chart reports/page harness/judge internal/stat internal/numfmt internal/layers cmd/setmodule
 
 # The race detector would sleep for a second at the end of every process.
 GORACE   ?= atexit_sleep_ms=0
@@ -36,10 +36,11 @@ comma := ,
 but    = $$($(GO) list ./... | grep -vE "^$$($(GO) list -m)/($(subst $(empty) $(empty),|,$(1)))\$$")
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+HUGO        := github.com/gohugoio/hugo@v0.152.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build build-simulate deps report report-full chaos campaign test test-all test-arches test-fresh test-slurm test-a11y models mutants race stress bench bench-c profile-redis compare prove-compare prove-verdict prove-locktest lint golden graph module clean
+.PHONY: help build build-simulate deps report report-full chaos campaign test test-all test-arches test-fresh test-slurm test-a11y models mutants race stress bench bench-c profile-redis compare prove-compare prove-verdict prove-locktest lint golden graph docs module clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -203,6 +204,9 @@ golden: ## write the golden files anew, and show what changed
 
 graph: ## draw the packages and their imports, by rank, into docs/architecture.svg
 	$(GO) test ./internal/layers -run '^TestGraph$$' -update
+
+docs: ## make the documents a site in build/site, with the report of make report if there is one; a dead link is an error
+	HUGO_PARAMS_REPORT=$(wildcard $(REPORT)/index.html) $(GO) run $(HUGO) --source docs/site --destination ../../$(BUILD)/site --cleanDestinationDir --noBuildLock --logLevel error
 
 module: ## give the module another path, everywhere: MODULE=example.org/you/locklab
 	@$(GO) build -o $(BUILD)/setmodule ./cmd/setmodule

@@ -12,7 +12,7 @@ import (
 
 // A Primitive is compare-and-swap, and the other operations of a lock, in the
 // instructions of one family. It is a declarative value that [Suite] lists. Tests and
-// benchmarks of the package compare each listed one with sync/atomic.
+// benchmarks of the package judge each listed one with sync/atomic.
 //
 // Pointers must be aligned to the size of their word. All functions but LoadAcquire and
 // StoreRelease order memory as [sync/atomic] does. The race detector does not see

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 )
 
@@ -74,7 +74,7 @@ func measureApart(t *testing.T, lab, window string, delay time.Duration) error {
 	for _, r := range run.Results {
 		locks[r.Lock.Name] = true
 	}
-	part, err := resultfile.Load(filepath.Join(dir, "rank-0"))
+	part, err := result.Load(filepath.Join(dir, "rank-0"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func measureApart(t *testing.T, lab, window string, delay time.Duration) error {
 	return nil
 }
 
-func merge(t *testing.T, lab, dir string) *resultfile.Run {
+func merge(t *testing.T, lab, dir string) *result.Run {
 	t.Helper()
 	parts, err := filepath.Glob(filepath.Join(dir, "rank-*"))
 	if err != nil || len(parts) == 0 {
@@ -106,7 +106,7 @@ func merge(t *testing.T, lab, dir string) *resultfile.Run {
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != exitIncomplete) {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	run, err := resultfile.Load(merged)
+	run, err := result.Load(merged)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ exec "$@" --out "$out"`
 	}
 	said := string(exit.Stderr)
 	for _, line := range []string{
-		"locklab: rank 2 stops: ranks: Redis at 10.77.0.1:6379, where the ranks meet, has not answered",
+		"locklab: rank 2 stops: measure: Redis at 10.77.0.1:6379, where the ranks meet, has not answered",
 		"locklab: rank 0 stops: ",
 		"locklab: rank 3 stops: ",
 	} {
@@ -156,7 +156,7 @@ exec "$@" --out "$out"`
 		t.Errorf("nothing says which are gone:\n%s", said)
 	}
 	for _, rank := range []int{0, 3} {
-		run, err := resultfile.Load(filepath.Join(dir, fmt.Sprintf("rank-%d", rank)))
+		run, err := result.Load(filepath.Join(dir, fmt.Sprintf("rank-%d", rank)))
 		if err != nil || len(run.Results) == 0 || len(run.Results) >= 200 {
 			t.Errorf("rank %d kept %d results, want some (%v)", rank, len(run.Results), err)
 		}

@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 )
 
 // judgeRun returns what is wrong with the merged run of that many ranks on that many hosts, all
 // of which had the lock. On a busy machine the windows of a case may be apart; if they are in
 // all cases, there is no result.
-func judgeRun(run *resultfile.Run, ranks, hosts int) error {
+func judgeRun(run *result.Run, ranks, hosts int) error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if m := run.Manifest; len(m.Parts) != ranks || len(run.Damage) > 0 {
@@ -52,24 +52,24 @@ func judgeRun(run *resultfile.Run, ranks, hosts int) error {
 
 func TestJudgeRun(t *testing.T) {
 	for name, c := range map[string]struct {
-		spoil func(*resultfile.Run)
+		spoil func(*result.Run)
 		want  string // "" accepts
 	}{
-		"as it should be": {func(*resultfile.Run) {}, ""},
-		"a part less":     {func(r *resultfile.Run) { r.Manifest.Parts = r.Manifest.Parts[:2] }, "it has 2 parts"},
-		"late":            {func(r *resultfile.Run) { lose(r, "rank 1 on n2 opened its window 40ms late") }, ""},
-		"lost":            {func(r *resultfile.Run) { lose(r, "rank 1 on n2 has no result") }, "has no result"},
-		"damaged":         {func(r *resultfile.Run) { r.Damage = []string{"line 2"} }, "line 2"},
-		"one host":        {func(r *resultfile.Run) { r.Manifest.Parts[2].Host = "n1" }, "ran on 2 hosts"},
-		"no results":      {func(r *resultfile.Run) { r.Results = nil }, "no results"},
-		"violation":       {func(r *resultfile.Run) { r.Results[0].Violations = make([]harness.Violation, 1) }, "redis-queue: "},
-		"a rank less":     {func(r *resultfile.Run) { r.Results[0].Ranks = r.Results[0].Ranks[1:] }, "has 2 ranks"},
-		"starved":         {func(r *resultfile.Run) { r.Results[0].Ranks[1].Ops = 0 }, "rank 1 never had it"},
+		"as it should be": {func(*result.Run) {}, ""},
+		"a part less":     {func(r *result.Run) { r.Manifest.Parts = r.Manifest.Parts[:2] }, "it has 2 parts"},
+		"late":            {func(r *result.Run) { lose(r, "rank 1 on n2 opened its window 40ms late") }, ""},
+		"lost":            {func(r *result.Run) { lose(r, "rank 1 on n2 has no result") }, "has no result"},
+		"damaged":         {func(r *result.Run) { r.Damage = []string{"line 2"} }, "line 2"},
+		"one host":        {func(r *result.Run) { r.Manifest.Parts[2].Host = "n1" }, "ran on 2 hosts"},
+		"no results":      {func(r *result.Run) { r.Results = nil }, "no results"},
+		"violation":       {func(r *result.Run) { r.Results[0].Violations = make([]harness.Violation, 1) }, "redis-queue: "},
+		"a rank less":     {func(r *result.Run) { r.Results[0].Ranks = r.Results[0].Ranks[1:] }, "has 2 ranks"},
+		"starved":         {func(r *result.Run) { r.Results[0].Ranks[1].Ops = 0 }, "rank 1 never had it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run := &resultfile.Run{Results: []*harness.Result{{Lock: harness.Lock{Name: "redis-queue"}}}}
+			run := &result.Run{Results: []*harness.Result{{Lock: harness.Lock{Name: "redis-queue"}}}}
 			for i := range 3 {
-				run.Manifest.Parts = append(run.Manifest.Parts, resultfile.Part{Rank: i, Host: fmt.Sprintf("n%d", i+1)})
+				run.Manifest.Parts = append(run.Manifest.Parts, result.Part{Rank: i, Host: fmt.Sprintf("n%d", i+1)})
 				run.Results[0].Ranks = append(run.Results[0].Ranks, harness.Rank{Rank: i, Ops: 1})
 			}
 			c.spoil(run)
@@ -81,6 +81,6 @@ func TestJudgeRun(t *testing.T) {
 	}
 }
 
-func lose(r *resultfile.Run, why string) {
-	r.Manifest.Lost = append(r.Manifest.Lost, resultfile.Loss{Case: "lock=redis-queue", Reason: why})
+func lose(r *result.Run, why string) {
+	r.Manifest.Lost = append(r.Manifest.Lost, result.Loss{Case: "lock=redis-queue", Reason: why})
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 )
 
@@ -135,7 +135,7 @@ func TestSlurm(t *testing.T) {
 			if status != 0 && status != exitIncomplete {
 				t.Fatalf("exit status %d; the job said:\n%s", status, said)
 			}
-			run, err := resultfile.Load(filepath.Join(dir, "job-"+job, "merged"))
+			run, err := result.Load(filepath.Join(dir, "job-"+job, "merged"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -169,7 +169,7 @@ func TestSlurmRankDies(t *testing.T) {
 	if status == 0 {
 		t.Errorf("the job did not fail:\n%s", said)
 	}
-	for _, line := range []string{"locklab: rank 0 stops: ranks: rank 1 (host ", "locklab: rank 2 stops: ranks: rank 1 (host "} {
+	for _, line := range []string{"locklab: rank 0 stops: measure: rank 1 (host ", "locklab: rank 2 stops: ranks: rank 1 (host "} {
 		if !strings.Contains(string(said), line) {
 			t.Errorf("no line %q in\n%s", line, said)
 		}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"locklab/atomics"
-	"locklab/harness/stat"
 	"locklab/internal/machine"
+	"locklab/internal/stat"
 )
 
 type handOver struct {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"locklab/harness"
-	"locklab/harness/stat"
+	"locklab/internal/stat"
 )
 
 // Regimes are levels between which a figure jumps. On a virtual machine the host moves

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/stat"
 	"locklab/internal/machine"
+	"locklab/internal/stat"
 )
 
 type syntheticLevel struct {

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/stat"
 	"locklab/internal/machine"
+	"locklab/internal/stat"
 )
 
 func hopFinding(cpus []int, pairs []*hopPair) *harness.Finding {

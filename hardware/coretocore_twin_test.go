@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness/stat"
+	"locklab/internal/stat"
 	"locklab/internal/twin"
 )
 

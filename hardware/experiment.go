@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/stat"
 	"locklab/internal/machine"
+	"locklab/internal/stat"
 )
 
 // An Experiment is one question to the hardware, or to a model of it.

@@ -1,7 +1,7 @@
 package hardware
 
 import (
-	"locklab/harness/stat"
+	"locklab/internal/stat"
 	"runtime"
 	"slices"
 	"testing"

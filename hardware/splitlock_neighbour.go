@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"locklab/harness/stat"
+	"locklab/internal/stat"
 	"math/rand/v2"
 	"strconv"
 	"strings"

@@ -2,7 +2,7 @@ package hardware
 
 import (
 	"context"
-	"locklab/harness/stat"
+	"locklab/internal/stat"
 	"time"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
-	"locklab/harness/stat"
 	"locklab/internal/machine"
+	"locklab/internal/stat"
 )
 
 var waiting = &Experiment{

@@ -48,7 +48,7 @@ type Rank struct {
 // begins if the system reports it. Otherwise it is the host name, which machines may
 // share.
 func (r Rank) Machine() string {
-	if boot, _, ok := strings.Cut(r.Clock, " time:"); ok { // the form of ranks.ClockName
+	if boot, _, ok := strings.Cut(r.Clock, " time:"); ok { // the form of measure.RankClockName
 		return boot
 	}
 	return r.Host

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/page"
 )
@@ -68,14 +68,14 @@ headline.`,
 
 // agree prints the decisions of runs, and returns errDisagree if the share in agreement is
 // under least.
-func agree(out io.Writer, runs []*resultfile.Run, least float64) error {
-	rows := verdict.Across(runs)
+func agree(out io.Writer, runs []*result.Run, least float64) error {
+	rows := judge.Across(runs)
 	if len(rows) == 0 {
 		return fmt.Errorf("%w: the runs have no result to decide by", harness.ErrUsage)
 	}
-	lead := verdict.Row{Situation: "headline"}
+	lead := judge.Row{Situation: "headline"}
 	for _, run := range runs {
-		lead.Count(page.Headline(verdict.Decisions(run)))
+		lead.Count(page.Headline(judge.Decisions(run)))
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "situation\tworkers\tworkload\tagree\tchosen")
@@ -98,7 +98,7 @@ func agree(out io.Writer, runs []*resultfile.Run, least float64) error {
 		fmt.Fprintf(out, "%d of %d: %s\n", x.Runs, lead.Runs, numfmt.Plain(x.Choice))
 	}
 	for _, run := range runs {
-		p := verdict.PowerOf(verdict.Tables(run, ""))
+		p := judge.PowerOf(judge.Tables(run, ""))
 		fmt.Fprintf(out, "%s: %d of %d differences of 25 %% or more are significant\n", run.Dir, p.Significant, p.Large)
 	}
 	if failed {
@@ -108,7 +108,7 @@ func agree(out io.Writer, runs []*resultfile.Run, least float64) error {
 }
 
 // choices lists the choices of the runs of r, the most frequent first.
-func choices(r verdict.Row) string {
+func choices(r judge.Row) string {
 	var parts []string
 	for _, t := range r.Tallies {
 		parts = append(parts, fmt.Sprintf("%s: %d", cmp.Or(t.Choice, "no recommendation"), t.Runs))

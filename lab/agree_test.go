@@ -6,19 +6,19 @@ import (
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/synthetic"
 )
 
 // TestAgree: runs agree if at least nine in ten have the same recommendation.
 func TestAgree(t *testing.T) {
-	made := func(seed uint64, noise, a, b float64) *resultfile.Run {
+	made := func(seed uint64, noise, a, b float64) *result.Run {
 		model := func(name string, rate float64) synthetic.Model {
 			return synthetic.Model{Lock: synthetic.Local(name, harness.Blocking, harness.Recommended), Rate: func(int) float64 { return rate }, Noise: noise}
 		}
 		return synthetic.Run(seed, 12, 2, []int{1}, model("sync-mutex", a), model("b", b))
 	}
-	var alike, split []*resultfile.Run
+	var alike, split []*result.Run
 	for seed := range uint64(10) {
 		alike = append(alike, made(seed, 0.01, 2e6, 1e6))
 		split = append(split, alike[seed])
@@ -26,10 +26,10 @@ func TestAgree(t *testing.T) {
 			split[seed] = made(seed, 0.01, 1e6, 2e6)
 		}
 	}
-	nine := append([]*resultfile.Run{split[0]}, alike[1:]...)
+	nine := append([]*result.Run{split[0]}, alike[1:]...)
 	for _, c := range []struct {
 		name string
-		runs []*resultfile.Run
+		runs []*result.Run
 		want error
 		says string
 	}{
@@ -37,7 +37,7 @@ func TestAgree(t *testing.T) {
 		{"one differs", nine, nil, "sync-mutex: 9, b: 1"},
 		{"two differ", split, errDisagree, "sync-mutex: 8, b: 2  FAILED"},
 		{"one run", alike[:1], nil, "1 of 1 "},
-		{"a row is missing", append([]*resultfile.Run{synthetic.Run(1, 12, 2, []int{1, 2}, synthetic.Model{
+		{"a row is missing", append([]*result.Run{synthetic.Run(1, 12, 2, []int{1, 2}, synthetic.Model{
 			Lock: synthetic.Local("sync-mutex", harness.Blocking, harness.Recommended), Rate: func(int) float64 { return 1e6 }})}, alike[1:]...), errDisagree, "1 of 10"},
 	} {
 		var out strings.Builder
@@ -45,7 +45,7 @@ func TestAgree(t *testing.T) {
 			t.Errorf("%s: %v, want %v and %q in\n%s", c.name, err, c.want, c.says, out.String())
 		}
 	}
-	if err := agree(new(strings.Builder), []*resultfile.Run{{}}, 0.9); !errors.Is(err, harness.ErrUsage) {
+	if err := agree(new(strings.Builder), []*result.Run{{}}, 0.9); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("an empty run: %v, want a usage error", err)
 	}
 }

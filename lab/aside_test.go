@@ -6,15 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 )
 
 // TestMoveAside: --replace moves a run only if no other process writes it, and overwrites
 // nothing but a run.
 func TestMoveAside(t *testing.T) {
-	make := func(t *testing.T, dir, commit string) *resultfile.Writer {
+	make := func(t *testing.T, dir, commit string) *result.Writer {
 		t.Helper()
-		w, err := resultfile.Create(dir, resultfile.Manifest{Commit: commit})
+		w, err := result.Create(dir, result.Manifest{Commit: commit})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -22,13 +22,13 @@ func TestMoveAside(t *testing.T) {
 	}
 	whole := func(t *testing.T, dir, commit string) {
 		t.Helper()
-		if err := make(t, dir, commit).Finish(func(*resultfile.Manifest) {}); err != nil {
+		if err := make(t, dir, commit).Finish(func(*result.Manifest) {}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	is := func(t *testing.T, dir, commit string) {
 		t.Helper()
-		if m, err := resultfile.ReadManifest(dir); err != nil || m.Commit != commit {
+		if m, err := result.ReadManifest(dir); err != nil || m.Commit != commit {
 			t.Errorf("%s is of commit %q (%v), want %q", dir, m.Commit, err, commit)
 		}
 	}
@@ -40,7 +40,7 @@ func TestMoveAside(t *testing.T) {
 			t.Fatal(err)
 		}
 		is(t, dir+".previous", "1")
-		if resultfile.Exists(dir) {
+		if result.Exists(dir) {
 			t.Error("the run is still there")
 		}
 	})
@@ -50,7 +50,7 @@ func TestMoveAside(t *testing.T) {
 		if err := moveAside(dir); err == nil || !strings.Contains(err.Error(), "another locklab is writing") {
 			t.Errorf("a run that is being written was moved: %v", err)
 		}
-		if err := w.Finish(func(*resultfile.Manifest) {}); err != nil {
+		if err := w.Finish(func(*result.Manifest) {}); err != nil {
 			t.Fatal(err)
 		}
 		is(t, dir, "1")

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
 )
 
 // axes are the workload axes from the user. An empty list stands for its default.
@@ -34,7 +34,8 @@ type axes struct {
 
 	ranks int // processes that share the workers of a case
 
-	few bool // default choice: fewWorkers and fewLocalWorkers suffice
+	few   bool // default choice: fewWorkers and fewLocalWorkers suffice
+	brief bool // only the least and the greatest contention: see [extent]
 }
 
 // defaultHold is the hold time of a local lock: enough for a few cache misses.
@@ -42,14 +43,14 @@ const defaultHold = 100 * time.Nanosecond
 
 // cases crosses the axes with the locks. It omits cases that a lock cannot run: too many
 // workers for the lock, or more clients than workers.
-func (a axes) cases(locks []*harness.Variant, cpus int) (cases []runner.Case) {
+func (a axes) cases(locks []*harness.Variant, cpus int) (cases []measure.Case) {
 	for _, v := range locks {
 		for _, w := range a.workloads(v, cpus) {
-			c := runner.Case{Lock: v, Workload: w}
+			c := measure.Case{Lock: v, Workload: w}
 			if w.Rate == autoRate {
 				c.Sought, c.Workload.Rate = true, 0
 			}
-			if most := v.Traits.MaxWorkers; w.Clients <= w.Workers && (most == 0 || w.Workers <= most) && runner.Unguarded(v, w) == "" {
+			if most := v.Traits.MaxWorkers; w.Clients <= w.Workers && (most == 0 || w.Workers <= most) && measure.Unguarded(v, w) == "" {
 				cases = append(cases, c)
 			}
 		}
@@ -70,14 +71,14 @@ const defaultLongHold = 10 * time.Microsecond
 // locks, with sync-mutex for comparison, are also measured with mostly reads, except in
 // open loops. Recommended local locks, and locks that sleep, are also measured with a long
 // hold.
-func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []runner.Case) {
+func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []measure.Case) {
 	if len(a.reads) > 0 {
 		return a.cases(locks, cpus)
 	}
 	if a.open() { // one load is for one lock, held as the user set it
 		return a.cases(slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool { return v.Traits.ReadWrite }), cpus)
 	}
-	if len(a.hold) == 0 {
+	if len(a.hold) == 0 && !a.brief {
 		defer func() { cases = append(cases, a.longHolds(locks, cpus)...) }()
 	}
 	var plain, shared []*harness.Variant
@@ -89,13 +90,16 @@ func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []runner.C
 			shared = append(shared, v)
 		}
 	}
+	if a.brief || !slices.ContainsFunc(shared, func(v *harness.Variant) bool { return v.Traits.ReadWrite }) {
+		return a.cases(plain, cpus)
+	}
 	readers := a
 	readers.reads, readers.workers = []int{defaultReads}, most(or(a.workers, 8*cpus))
 	return append(a.cases(plain, cpus), readers.cases(shared, cpus)...)
 }
 
 // longHolds returns the long-hold cases of the locks with sleeping waiters.
-func (a axes) longHolds(locks []*harness.Variant, cpus int) []runner.Case {
+func (a axes) longHolds(locks []*harness.Variant, cpus int) []measure.Case {
 	locks = slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool {
 		return v.Family != harness.Blocking || v.Status == harness.Control || v.Traits.ReadWrite
 	})
@@ -110,13 +114,19 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	remote := v.Traits.Needs != ""
 	hold := harness.Span{Mean: defaultHold}
 	workers := localWorkers(cpus)
-	if a.few {
+	switch {
+	case a.brief:
+		workers = briefWorkers(cpus)
+	case a.few:
 		workers = fewLocalWorkers(cpus)
 	}
 	clients, waits, pins := []int{0}, or(a.wait, harness.WaitAdaptive), or(a.pin, harness.PinNone)
 	if remote {
 		hold, workers = harness.Span{}, remoteWorkers
-		if a.few {
+		switch {
+		case a.brief:
+			workers = []int{briefRemoteWorkers}
+		case a.few:
 			workers = fewWorkers
 		}
 		// Wait policy and pinning apply to threads; a remote lock waits for the network.

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/runner"
-	"locklab/harness/stat"
+	"locklab/harness/measure"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 )
 
 // Limits on the use of a budget.
@@ -34,7 +34,7 @@ var minRounds = stat.MinRounds(0.95)
 // time: see parts.
 //
 // If even the least plan does not fit, fit leaves p as the least plan and returns an error.
-func (o runOptions) fit(p *runner.Plan, budget time.Duration) error {
+func (o runOptions) fit(p *measure.Plan, budget time.Duration) error {
 	p.Budget = 0
 	need, _ := verdictRounds(p)
 	least := max(minRounds, need)
@@ -67,8 +67,15 @@ func (o runOptions) fit(p *runner.Plan, budget time.Duration) error {
 	return nil
 }
 
+// fitLess gives p the shortest windows and the rounds that fit, too few for a verdict.
+func (o runOptions) fitLess(p *measure.Plan, budget time.Duration) error {
+	o.fitRounds(p, budget, minWindow, 1)
+	p.Budget, p.Least, p.Most = budget, 1, p.Rounds
+	return nil
+}
+
 // fitRounds gives p these windows and as many rounds as fit, at least least.
-func (o runOptions) fitRounds(p *runner.Plan, budget, window time.Duration, least int) {
+func (o runOptions) fitRounds(p *measure.Plan, budget, window time.Duration, least int) {
 	o.setWindows(p, window)
 	p.Rounds = 0
 	before := p.Estimate()         // the search for rates
@@ -80,28 +87,28 @@ func (o runOptions) fitRounds(p *runner.Plan, budget, window time.Duration, leas
 }
 
 // fitWindows chooses the windows of p for its given rounds.
-func (o runOptions) fitWindows(p *runner.Plan, budget time.Duration) {
-	every := func(runner.Case) bool { return true }
+func (o runOptions) fitWindows(p *measure.Plan, budget time.Duration) {
+	every := func(measure.Case) bool { return true }
 	o.setWindows(p, min(maxWindow, max(minWindow, o.windowFor(p, every, budget))))
 }
 
 // base returns the window of the local locks of p, the base of the other windows.
-func (o runOptions) base(p *runner.Plan) time.Duration {
+func (o runOptions) base(p *measure.Plan) time.Duration {
 	return o.baseOf(p.Cases[0])
 }
 
-func (o runOptions) baseOf(c runner.Case) time.Duration {
+func (o runOptions) baseOf(c measure.Case) time.Duration {
 	if c.Lock.Remote != nil && o.duration == 0 {
 		return c.Workload.Window / remoteStretch
 	}
 	return c.Workload.Window
 }
 
-func (o runOptions) setWindows(p *runner.Plan, window time.Duration) {
-	o.setWindowsOf(p, func(runner.Case) bool { return true }, window)
+func (o runOptions) setWindows(p *measure.Plan, window time.Duration) {
+	o.setWindowsOf(p, func(measure.Case) bool { return true }, window)
 }
 
-func (o runOptions) setWindowsOf(p *runner.Plan, has func(runner.Case) bool, window time.Duration) {
+func (o runOptions) setWindowsOf(p *measure.Plan, has func(measure.Case) bool, window time.Duration) {
 	for i := range p.Cases {
 		if !has(p.Cases[i]) {
 			continue

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
 )
 
 // TestFit tries budgets from too small to too large. Rounds and windows must reach their
@@ -36,9 +36,9 @@ func TestFit(t *testing.T) {
 		{name: "windows given, too long", o: runOptions{duration: 10 * time.Second}, budget: time.Minute, fewest: minRounds, most: minRounds, shortest: 10 * time.Second, longest: 10 * time.Second, short: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := new(runner.Plan)
+			p := new(measure.Plan)
 			for i := range 10 {
-				p.Cases = append(p.Cases, runner.Case{Lock: &harness.Variant{Name: "x", Family: harness.Spin}, Workload: harness.Workload{Workers: 1 + i}})
+				p.Cases = append(p.Cases, measure.Case{Lock: &harness.Variant{Name: "x", Family: harness.Spin}, Workload: harness.Workload{Workers: 1 + i}})
 			}
 			err := c.o.fit(p, c.budget)
 			if errors.Is(err, harness.ErrUsage) != c.short {
@@ -56,7 +56,7 @@ func TestFit(t *testing.T) {
 		})
 	}
 	both := runOptions{roundsGiven: true, rounds: 5, duration: time.Second}
-	if err := both.fit(new(runner.Plan), time.Minute); !errors.Is(err, harness.ErrUsage) {
+	if err := both.fit(new(measure.Plan), time.Minute); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("rounds, windows and a budget: %v, want a usage error", err)
 	}
 }

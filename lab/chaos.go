@@ -15,8 +15,8 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/chaos"
-	"locklab/harness/resultfile"
-	"locklab/harness/survival"
+	"locklab/harness/result"
+
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 )
@@ -40,7 +40,7 @@ type chaosRun struct {
 	out             string // directory; "" only prints
 	resume, replace bool
 
-	file    *resultfile.Writer                         // nil only prints
+	file    *result.Writer                             // nil only prints
 	results []*harness.FaultResult                     // of this run and of the resumed one
 	done    map[string]map[string]*harness.FaultResult // of earlier tries: scenario, lock
 }
@@ -132,7 +132,7 @@ func (c *chaosRun) open() error {
 		return nil
 	}
 	env := machine.Capture()
-	m := resultfile.Manifest{
+	m := result.Manifest{
 		Command: append([]string{c.program.Name}, os.Args[1:]...), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: c.seed,
 		Started: time.Now().UTC(), Machine: env, Versions: machine.Modules(), Warnings: env.Warnings(),
 	}
@@ -143,12 +143,12 @@ func (c *chaosRun) open() error {
 			}
 		}
 		var err error
-		c.file, err = resultfile.Create(c.out, m)
+		c.file, err = result.Create(c.out, m)
 		return err
 	}
-	var earlier *resultfile.Run
+	var earlier *result.Run
 	var err error
-	if c.file, earlier, err = resultfile.Resume(c.out, m); err != nil {
+	if c.file, earlier, err = result.Resume(c.out, m); err != nil {
 		return err
 	}
 	if earlier.Manifest.Seed != c.seed {
@@ -158,7 +158,7 @@ func (c *chaosRun) open() error {
 	return nil
 }
 
-func (c *chaosRun) goOn(earlier *resultfile.Run) {
+func (c *chaosRun) goOn(earlier *result.Run) {
 	c.done = make(map[string]map[string]*harness.FaultResult)
 	for _, r := range earlier.Faults {
 		if c.done[r.Scenario] == nil {
@@ -178,7 +178,7 @@ func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	err := c.try(ctx, stderr)
 	if c.file != nil {
-		err = errors.Join(err, c.file.Finish(func(m *resultfile.Manifest) {
+		err = errors.Join(err, c.file.Finish(func(m *result.Manifest) {
 			m.Finished, m.Interrupted = time.Now().UTC(), err != nil
 		}), reportRun(io.Discard, c.out, guarding{}))
 	}
@@ -271,11 +271,11 @@ func (c *chaosRun) print(out io.Writer) error {
 		enc.SetIndent("", "  ")
 		return enc.Encode(c.results)
 	}
-	var rows []survival.Row
+	var rows []result.Survival
 	for _, r := range c.results {
-		rows = append(rows, survival.Judge(r))
+		rows = append(rows, result.JudgeFault(r))
 	}
-	slices.SortStableFunc(rows, func(a, b survival.Row) int { return order(a.Fault.Scenario) - order(b.Fault.Scenario) })
+	slices.SortStableFunc(rows, func(a, b result.Survival) int { return order(a.Fault.Scenario) - order(b.Fault.Scenario) })
 	return printFaults(out, rows)
 }
 
@@ -287,7 +287,7 @@ func order(name string) int {
 // refuted returns a line for each lock and scenario with an unexpected outcome.
 func (c *chaosRun) refuted() (lines []string) {
 	for _, r := range c.results {
-		if row := survival.Judge(r); row.Verdict == survival.Refuted {
+		if row := result.JudgeFault(r); row.Verdict == result.Refuted {
 			lines = append(lines, fmt.Sprintf("%s: %s in scenario %s, which was not expected: %s", r.Lock.Name, harms(row.Unexpected), r.Scenario, r.Expected.Why))
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/survival"
+	"locklab/harness/result"
+
 	"locklab/internal/backend"
 )
 
@@ -81,11 +81,11 @@ func TestChaos(t *testing.T) {
 	if status != 0 || !strings.Contains(stdout, "redis-queue") || !strings.Contains(stdout, reportName) {
 		t.Fatalf("exit status %d, printed %q, said %q", status, stdout, stderr)
 	}
-	run, err := resultfile.Load(filepath.Join(cmd.Dir, "run"))
+	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
 	if err != nil || len(run.Faults) != 1 || run.Faults[0].Tries < 2 || run.Manifest.Finished.IsZero() {
 		t.Fatalf("%v, %+v", err, run)
 	}
-	if row := survival.Judge(run.Faults[0]); row.Verdict == survival.NotTested {
+	if row := result.JudgeFault(run.Faults[0]); row.Verdict == result.NotTested {
 		t.Errorf("%+v", row)
 	}
 	again := exec.Command(cmd.Path, resumed.Args[1:]...)
@@ -120,7 +120,7 @@ func TestRunChaos(t *testing.T) {
 	if status != 0 && status != exitFailed { // a stall on a busy machine may give an unexpected outcome
 		t.Fatalf("exit status %d, printed %q, said %q", status, stdout, stderr)
 	}
-	run, err := resultfile.Load(filepath.Join(cmd.Dir, "run"))
+	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
 	if err != nil || len(run.Results) != 2 || len(run.Faults) == 0 || run.Faults[0].Lock.Name != "redis-poll" {
 		t.Errorf("%v, %d results, %d faults", err, len(run.Results), len(run.Faults))
 	}

@@ -8,13 +8,13 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"locklab/harness/survival"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
 // printFaults prints a table for each scenario, followed by the notes on locks with
 // unexpected outcomes.
-func printFaults(out io.Writer, rows []survival.Row) error {
+func printFaults(out io.Writer, rows []result.Survival) error {
 	for len(rows) > 0 {
 		n := 1
 		for n < len(rows) && rows[n].Fault.Scenario == rows[0].Fault.Scenario {
@@ -28,13 +28,13 @@ func printFaults(out io.Writer, rows []survival.Row) error {
 	return nil
 }
 
-func printScenario(out io.Writer, rows []survival.Row) error {
+func printScenario(out io.Writer, rows []result.Survival) error {
 	f := rows[0].Fault
 	fmt.Fprintf(out, "%s: %s\n%s\n\n", f.Scenario, f.Question, f.Fault)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "LOCK\tVERDICT\tSEEN\tTRIES\tVIOLATIONS/1000\tBOUND\tWINDOW p50\tMOST\tTOLD BEFORE")
 	for _, r := range rows {
-		if r.Verdict == survival.NotTested {
+		if r.Verdict == result.NotTested {
 			fmt.Fprintf(w, "%s\t%s: %s\n", r.Fault.Lock.Name, r.Verdict, r.Skipped)
 			continue
 		}
@@ -46,7 +46,7 @@ func printScenario(out io.Writer, rows []survival.Row) error {
 	}
 	for _, r := range rows {
 		printAims(out, r)
-		if r.Verdict == survival.NotTested || r.Verdict != survival.Refuted && r.Fault.Failed+r.Fault.Starved == 0 {
+		if r.Verdict == result.NotTested || r.Verdict != result.Refuted && r.Fault.Failed+r.Fault.Starved == 0 {
 			continue
 		}
 		if len(r.Unexpected) > 0 {
@@ -70,7 +70,7 @@ func printScenario(out io.Writer, rows []survival.Row) error {
 }
 
 // printAims prints the missed limits.
-func printAims(out io.Writer, r survival.Row) {
+func printAims(out io.Writer, r result.Survival) {
 	for _, a := range r.Aims {
 		if a.Known() && !a.Met {
 			value, limit := figureOf(a.Value, "%.3g"), figureOf(a.Limit, "%.3g")
@@ -83,7 +83,7 @@ func printAims(out io.Writer, r survival.Row) {
 }
 
 // seenIn names the harms with the number of tries that showed them.
-func seenIn(r survival.Row) string {
+func seenIn(r result.Survival) string {
 	if len(r.Seen) == 0 {
 		return "-"
 	}
@@ -101,7 +101,7 @@ func figureOf(x float64, format string) string {
 	return fmt.Sprintf(format, x)
 }
 
-func length(t survival.Times, ns float64) string {
+func length(t result.Times, ns float64) string {
 	if t.N == 0 {
 		return "-"
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/harness"
-	"locklab/harness/compare"
-	"locklab/harness/resultfile"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 )
 
 // The exit statuses of the command compare, in addition to 0.
@@ -113,8 +113,8 @@ func (o *compareOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	marginFlag(f, &o.margin, " (default that of the runs)")
-	f.Float64Var(&o.alpha, "alpha", compare.DefaultAlpha, "chance of any false alarm, over all comparisons")
-	f.StringVar(&o.metric, "metric", compare.Suite[0].Name(), "what to compare: "+strings.Join(gateNames(), ", "))
+	f.Float64Var(&o.alpha, "alpha", judge.DefaultAlpha, "chance of any false alarm, over all comparisons")
+	f.StringVar(&o.metric, "metric", judge.Gates[0].Name(), "what to compare: "+strings.Join(gateNames(), ", "))
 	f.StringVar(&o.format, "format", "text", "text, csv or json")
 	anyHostFlag(f, &o.anyHost)
 	f.StringVar(&o.to, "to", "", "a lock with which to compare the others of one run")
@@ -138,7 +138,7 @@ var toMeasure = []string{
 }
 
 func gateNames() (names []string) {
-	for _, g := range compare.Suite {
+	for _, g := range judge.Gates {
 		names = append(names, g.Name())
 	}
 	return names
@@ -177,7 +177,7 @@ func (o *compareOptions) compare(cmd *cobra.Command, base, next string) error {
 	return o.directories(how, base, next, cmd.OutOrStdout(), cmd.ErrOrStderr())
 }
 
-func (o *compareOptions) directories(how compare.Options, base, next string, stdout, stderr io.Writer) error {
+func (o *compareOptions) directories(how judge.CompareOptions, base, next string, stdout, stderr io.Writer) error {
 	old, err := loadRun(base)
 	if err != nil {
 		return err
@@ -189,7 +189,7 @@ func (o *compareOptions) directories(how compare.Options, base, next string, std
 	if how.Locks, err = o.run.program.among(strings.Split(o.run.locks, ","), old, new); err != nil {
 		return err
 	}
-	c, err := compare.Compare(old, new, how)
+	c, err := judge.Compare(old, new, how)
 	if err != nil {
 		return err
 	}
@@ -197,20 +197,20 @@ func (o *compareOptions) directories(how compare.Options, base, next string, std
 }
 
 // print writes c and returns the error for its outcome.
-func (o *compareOptions) print(c *compare.Comparison, stdout, stderr io.Writer) error {
+func (o *compareOptions) print(c *judge.Comparison, stdout, stderr io.Writer) error {
 	if err := o.write(c, stdout, stderr); err != nil {
 		return err
 	}
 	switch c.Outcome() {
-	case compare.Worse:
+	case judge.Worse:
 		return errRegressed
-	case compare.Unsure:
+	case judge.Unsure:
 		return errUnsure
 	}
 	return nil
 }
 
-func (o *compareOptions) write(c *compare.Comparison, stdout, stderr io.Writer) error {
+func (o *compareOptions) write(c *judge.Comparison, stdout, stderr io.Writer) error {
 	switch o.format {
 	case "csv":
 		for _, w := range c.Warnings {
@@ -228,18 +228,18 @@ func (o *compareOptions) write(c *compare.Comparison, stdout, stderr io.Writer) 
 
 // options reads the flags about significance; given reports whether the user set the
 // margin.
-func (o *compareOptions) options(given bool) (how compare.Options, err error) {
+func (o *compareOptions) options(given bool) (how judge.CompareOptions, err error) {
 	if !slices.Contains([]string{"text", "csv", "json"}, o.format) {
 		return how, fmt.Errorf("%w: --format is %q: want text, csv or json", harness.ErrUsage, o.format)
 	}
 	if !(o.alpha > 0 && o.alpha < 1) {
 		return how, fmt.Errorf("%w: --alpha is %v: want a probability between 0 and 1, such as 0.05", harness.ErrUsage, o.alpha)
 	}
-	gates, err := compare.Find(compare.Suite, strings.Split(o.metric, ","))
+	gates, err := judge.FindGates(judge.Gates, strings.Split(o.metric, ","))
 	if err != nil {
 		return how, err
 	}
-	how = compare.Options{Gates: gates, Alpha: o.alpha, AnyHost: o.anyHost}
+	how = judge.CompareOptions{Gates: gates, Alpha: o.alpha, AnyHost: o.anyHost}
 	if given {
 		margin, err := parseMargin(o.margin)
 		if err != nil {
@@ -252,7 +252,7 @@ func (o *compareOptions) options(given bool) (how compare.Options, err error) {
 
 // among returns a function that reports whether words name a lock of the runs. The runs may
 // contain locks that this program lacks.
-func (p *Program) among(words []string, runs ...*resultfile.Run) (func(harness.Lock) bool, error) {
+func (p *Program) among(words []string, runs ...*result.Run) (func(harness.Lock) bool, error) {
 	var known []*harness.Variant
 	for _, run := range runs {
 		for _, r := range run.Results {

@@ -14,7 +14,7 @@ import (
 
 	"locklab/cmd/locklab/catalog"
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 
 	"github.com/spf13/pflag"
 )
@@ -70,7 +70,7 @@ func testBuilds(t *testing.T) (same, slow string) {
 // writeRun writes a run in which a worker acquires "tas" at rate, and "mcs" twice as often.
 func writeRun(t *testing.T, dir string, rate float64, rounds int, edit func(*harness.Result)) string {
 	t.Helper()
-	out, err := resultfile.Create(dir, resultfile.Manifest{Rounds: rounds, Cases: 2, Started: time.Now()})
+	out, err := result.Create(dir, result.Manifest{Rounds: rounds, Cases: 2, Started: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func writeRun(t *testing.T, dir string, rate float64, rounds int, edit func(*har
 			}
 		}
 	}
-	if err := out.Finish(func(m *resultfile.Manifest) { m.Finished = time.Now() }); err != nil {
+	if err := out.Finish(func(m *result.Manifest) { m.Finished = time.Now() }); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -96,7 +96,7 @@ func writeRun(t *testing.T, dir string, rate float64, rounds int, edit func(*har
 // cutLines replaces each line with text in the results in dir.
 func cutLines(t *testing.T, dir string, by func(line string) string, text string) {
 	t.Helper()
-	name := filepath.Join(dir, resultfile.ResultsName)
+	name := filepath.Join(dir, result.ResultsName)
 	all, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -222,10 +222,10 @@ func TestCompareFlags(t *testing.T) {
 // TestCompareUnreadable: an error that prevents a comparison is never a regression.
 func TestCompareUnreadable(t *testing.T) {
 	base := writeRun(t, filepath.Join(t.TempDir(), "base"), 1e6, 6, nil)
-	if err := os.Remove(filepath.Join(base, resultfile.ResultsName)); err != nil {
+	if err := os.Remove(filepath.Join(base, result.ResultsName)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(filepath.Join(base, resultfile.ResultsName), 0o755); err != nil {
+	if err := os.Mkdir(filepath.Join(base, result.ResultsName), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if _, stderr, status := output(t, locklab(t, "compare", base, base)); status != exitUsage || strings.Count(stderr, "\n") != 1 {

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/compare"
+	"locklab/harness/judge"
 	"locklab/reports/page"
 )
 
 // locks compares the locks of the run in dir with one of them. The text form prints their
 // rates as in the table of the report. A difference is not a regression, so it has no exit
 // status.
-func (o *compareOptions) locks(how compare.Options, dir string, stdout, stderr io.Writer) error {
+func (o *compareOptions) locks(how judge.CompareOptions, dir string, stdout, stderr io.Writer) error {
 	run, err := loadRun(dir)
 	if err != nil {
 		return err
@@ -21,11 +21,11 @@ func (o *compareOptions) locks(how compare.Options, dir string, stdout, stderr i
 	if how.Locks, err = o.run.program.among(strings.Split(o.run.locks, ","), run); err != nil {
 		return err
 	}
-	c, err := compare.Locks(run, o.to, how)
+	c, err := judge.CompareLocks(run, o.to, how)
 	if err != nil {
 		return err
 	}
-	if o.format != "text" || o.metric != compare.Suite[0].Name() {
+	if o.format != "text" || o.metric != judge.Gates[0].Name() {
 		return o.write(c, stdout, stderr)
 	}
 	run.Baseline = o.to

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
 	"locklab/internal/backend"
 	"locklab/internal/numfmt"
 )
@@ -48,8 +48,8 @@ func (c condition) takes(v *harness.Variant, named []*harness.Variant, few bool)
 
 // conditioned returns the cases of locks under the default conditions. It returns none if
 // the user sets conditions, and none that would need a change of the user's own servers.
-func (o runOptions) conditioned(locks []*harness.Variant, cpus int, few bool) (cases []runner.Case) {
-	if o.particular() {
+func (o runOptions) conditioned(locks []*harness.Variant, cpus int, few bool) (cases []measure.Case) {
+	if o.particular() || o.extent != wholeRun {
 		return nil
 	}
 	for _, c := range defaultConditions(cpus) {
@@ -76,7 +76,7 @@ func (o runOptions) particular() bool {
 // openEvery returns the interval, in rounds, of open loops. Those that the user requested
 // are in every round.
 func (o runOptions) openEvery() int {
-	if few, _ := o.whole(); few && !o.particular() {
+	if few, _ := o.whole(); few && !o.particular() && o.extent == wholeRun {
 		return loadEvery
 	}
 	return 1
@@ -84,8 +84,8 @@ func (o runOptions) openEvery() int {
 
 // unconditioned names in a line the default conditions that the user's own servers rule
 // out, or returns "".
-func (o runOptions) unconditioned(p *runner.Plan) string {
-	if _, whole := o.whole(); !whole || o.particular() {
+func (o runOptions) unconditioned(p *measure.Plan) string {
+	if _, all := o.whole(); !all || o.particular() || o.extent != wholeRun {
 		return ""
 	}
 	var envs []string

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
 )
 
 // TestDefaultConditions: a default run has open and closed loops with the same number of
@@ -28,7 +28,7 @@ func TestDefaultConditions(t *testing.T) {
 				open++
 				like := c.Workload
 				like.Rate = 0
-				if few, _ := o.whole(); few && !slices.ContainsFunc(p.Cases, func(x runner.Case) bool { return x.Lock == c.Lock && x.Workload.Name() == like.Name() }) {
+				if few, _ := o.whole(); few && !slices.ContainsFunc(p.Cases, func(x measure.Case) bool { return x.Lock == c.Lock && x.Workload.Name() == like.Name() }) {
 					t.Errorf("%s has no closed loop beside it", c.Name())
 				}
 			}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/synthetic"
 )
 
@@ -20,7 +20,7 @@ func TestReportContenders(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "report", "run", "--contenders", "10k,100k", "--rtt", "50ms", "--out", "again", "--png", "pictures")
 	run := synthetic.Contenders(2, []int{1, 5, 10, 20, 50, 500}, synthetic.Queue("queue"))
-	out, err := resultfile.Create(filepath.Join(cmd.Dir, "run"), run.Manifest)
+	out, err := result.Create(filepath.Join(cmd.Dir, "run"), run.Manifest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestReportContenders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := out.Finish(func(m *resultfile.Manifest) { m.Finished = m.Started }); err != nil {
+	if err := out.Finish(func(m *result.Manifest) { m.Finished = m.Started }); err != nil {
 		t.Fatal(err)
 	}
 	stdout, stderr, status := output(t, cmd)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 )
 
 // TestResumeDamaged resumes a run with an unreadable line: it reports the line and measures
@@ -18,7 +18,7 @@ func TestResumeDamaged(t *testing.T) {
 	if _, stderr, status := output(t, cmd); status != 0 {
 		t.Fatalf("exit status %d, said %s", status, stderr)
 	}
-	name := filepath.Join(cmd.Dir, "run", resultfile.ResultsName)
+	name := filepath.Join(cmd.Dir, "run", result.ResultsName)
 	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestResumeDamaged(t *testing.T) {
 	if status != 0 || !strings.Contains(stderr, "1 of 2 were measured before\n1 line of results.jsonl cannot be read, so what is missing is measured again; the first: line 1 was skipped: ") {
 		t.Errorf("exit status %d, said %s", status, stderr)
 	}
-	if run, err := resultfile.Load(filepath.Join(cmd.Dir, "run")); err != nil || len(run.Results) != 2 {
+	if run, err := result.Load(filepath.Join(cmd.Dir, "run")); err != nil || len(run.Results) != 2 {
 		t.Errorf("%d results, want 2 (%v)", len(run.Results), err)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
+	"locklab/harness/result"
 )
 
 // TestReportAtDistance: a run of a distributed lock counts its trips, compares predictions
@@ -31,7 +31,7 @@ func TestReportAtDistance(t *testing.T) {
 		t.Fatalf("exit status %d, said %s", status, stderr)
 	}
 	dir := filepath.Join(cmd.Dir, "run")
-	run, err := resultfile.Load(dir)
+	run, err := result.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestPlainest(t *testing.T) {
 	if got, want := plainest(p, v), (harness.Site{Kind: harness.KindRedis, Servers: 1}); got != want {
 		t.Errorf("counts at %+v, want %+v", got, want)
 	}
-	p.Cases = slices.DeleteFunc(p.Cases, func(c runner.Case) bool { return !c.Workload.TLS && !c.Workload.Durable })
+	p.Cases = slices.DeleteFunc(p.Cases, func(c measure.Case) bool { return !c.Workload.TLS && !c.Workload.Durable })
 	if got, want := plainest(p, v), (harness.Site{Kind: harness.KindRedis, Servers: 1, Durable: true}); got != want {
 		t.Errorf("counts at %+v, want %+v", got, want)
 	}

@@ -7,5 +7,5 @@
 // See docs/your-own-lock.md. To measure the locks of this module too, add them from
 // [locklab/cmd/locklab/catalog]; otherwise a program links none of them.
 //
-// Rank 8. It may import everything below but a lock: those come from the program.
+// Rank 7. It may import everything below but a lock: those come from the program.
 package lab

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/harness"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
 	"locklab/internal/backend"
 	"locklab/internal/machine"
 )
@@ -71,7 +71,7 @@ type server struct {
 // lookAround inspects the machine, and watches it for d.
 func lookAround(d time.Duration) surrounding {
 	env := machine.Capture()
-	s := surrounding{Environment: env, Topology: machine.ReadTopology(), Overhead: runner.Calibrate().Overhead(), Noise: listen(d)}
+	s := surrounding{Environment: env, Topology: machine.ReadTopology(), Overhead: measure.Calibrate().Overhead(), Noise: listen(d)}
 	s.Warnings = append(env.Warnings(), machine.NoiseWarnings(s.Noise)...)
 	for _, kind := range []string{harness.KindRedis, harness.KindZooKeeper} {
 		v := server{Kind: kind}

@@ -13,7 +13,7 @@ import (
 
 	"locklab/hardware"
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 )
 
@@ -28,8 +28,8 @@ type hardwareRun struct {
 	evidence        bool // begin with the listing of instructions
 	named           bool // the user named the experiments
 
-	file    *resultfile.Writer // nil only prints
-	earlier *resultfile.Run    // an interrupted run to resume; nil without one
+	file    *result.Writer // nil only prints
+	earlier *result.Run    // an interrupted run to resume; nil without one
 }
 
 // run runs the experiments of suite and writes the report, even if it was interrupted.
@@ -41,7 +41,7 @@ func (h *hardwareRun) run(ctx context.Context, suite []*hardware.Experiment, std
 	if h.file == nil {
 		return err
 	}
-	err = errors.Join(err, h.file.Finish(func(m *resultfile.Manifest) {
+	err = errors.Join(err, h.file.Finish(func(m *result.Manifest) {
 		m.Finished, m.Interrupted = time.Now().UTC(), err != nil
 	}))
 	if rerr := reportRun(io.Discard, h.out, guarding{}); rerr != nil {
@@ -67,13 +67,13 @@ func (h *hardwareRun) open() error {
 		return fmt.Errorf("%w: give --resume or --replace, not both", harness.ErrUsage)
 	}
 	env := machine.Capture()
-	m := resultfile.Manifest{
+	m := result.Manifest{
 		Command: append([]string{h.program.Name}, os.Args[1:]...), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: h.options.Seed,
 		Started: time.Now().UTC(), Machine: env, Versions: machine.Modules(), Warnings: env.Warnings(),
 	}
 	var err error
 	if h.resume {
-		h.file, h.earlier, err = resultfile.Resume(h.out, m)
+		h.file, h.earlier, err = result.Resume(h.out, m)
 		return err
 	}
 	if h.replace {
@@ -81,7 +81,7 @@ func (h *hardwareRun) open() error {
 			return err
 		}
 	}
-	h.file, err = resultfile.Create(h.out, m)
+	h.file, err = result.Create(h.out, m)
 	return err
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"locklab/hardware"
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 )
 
 // The arbiter is a simulation: it runs on every machine.
@@ -107,7 +107,7 @@ func TestExperimentKept(t *testing.T) {
 	if status != 0 || stderr != "" || !strings.Contains(stdout, "report: "+dir) {
 		t.Fatalf("exit status %d, said %q, printed\n%s", status, stderr, stdout)
 	}
-	run, err := resultfile.Load(dir)
+	run, err := result.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestExperimentKept(t *testing.T) {
 			t.Errorf("%q: exit status %d, said %q, printed %q; want %d and %q", c.flag, status, stderr, stdout, c.status, c.want)
 		}
 	}
-	if !resultfile.Exists(dir + ".previous") {
+	if !result.Exists(dir + ".previous") {
 		t.Error("the replaced run is gone")
 	}
 }

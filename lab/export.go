@@ -10,14 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/reports/page"
 )
 
 func exportCommand() *cobra.Command {
 	var format, out string
 	var names, docs []string
-	for _, e := range resultfile.Exports {
+	for _, e := range result.Exports {
 		names = append(names, e.Name)
 		docs = append(docs, fmt.Sprintf("  %-13s %s", e.Name, e.Doc))
 	}
@@ -37,7 +37,7 @@ for a formula.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, e := range resultfile.Exports {
+			for _, e := range result.Exports {
 				if e.Name == format {
 					return interruptible(cmd.Context(), cmd.ErrOrStderr(), "the export", func(files *saver) error {
 						return export(e, args[0], out, files, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -55,7 +55,7 @@ for a formula.`,
 }
 
 // export writes the run in dir to the file, or to stdout without one.
-func export(e *resultfile.Export, dir, file string, files *saver, stdout, stderr io.Writer) error {
+func export(e *result.Export, dir, file string, files *saver, stdout, stderr io.Writer) error {
 	run, err := loadRun(dir)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func export(e *resultfile.Export, dir, file string, files *saver, stdout, stderr
 	return files.save(file, text.Bytes())
 }
 
-func write(e *resultfile.Export, out io.Writer, run *resultfile.Run) error {
+func write(e *result.Export, out io.Writer, run *result.Run) error {
 	buffered := bufio.NewWriter(out)
 	if err := e.Write(buffered, run); err != nil {
 		return err
@@ -96,7 +96,7 @@ func schemaCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			schema := resultfile.JSONSchema
+			schema := result.JSONSchema
 			if len(args) > 0 {
 				schema = page.JSONSchema
 			}

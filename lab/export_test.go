@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 )
 
 // TestExport writes a recorded run in every format.
@@ -18,11 +18,11 @@ func TestExport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := resultfile.Load(dir)
+	run, err := result.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range resultfile.Exports {
+	for _, e := range result.Exports {
 		stdout, stderr, status := output(t, locklab(t, "export", dir, "--format", e.Name))
 		if status != 0 || stderr != "" || stdout == "" {
 			t.Errorf("%s: exit status %d, said %q", e.Name, status, stderr)

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/metric"
+	"locklab/harness/result"
 )
 
 // glossary returns the words and units that docs/glossary.md explains, in lower case.
@@ -79,7 +79,7 @@ func TestGlossary(t *testing.T) {
 		}
 	}
 	var measured []string
-	for _, m := range metric.Suite {
+	for _, m := range result.Metrics {
 		measured = append(measured, m.Unit)
 		if !slices.Contains(units, m.Unit) {
 			t.Errorf("the glossary has no unit %s, of the metric %s: %s", m.Unit, m.Name, m.Doc)

@@ -11,8 +11,8 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/chaos"
-	"locklab/harness/resultfile"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/nearest"
 	"locklab/internal/numfmt"
 )
@@ -29,7 +29,7 @@ type guarding struct {
 	chaos    []string
 
 	wanted []harness.Guarantee // require, validated
-	runs   []*resultfile.Run   // in chaos
+	runs   []*result.Run       // in chaos
 }
 
 // flags declares the flags of every command with a verdict.
@@ -40,7 +40,7 @@ func (g *guarding) flags(cmd *cobra.Command) {
 
 // tableFlags declares the flag of commands that write the table of all locks.
 func (g *guarding) tableFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&g.baseline, "baseline", "", "lock that the table compares the others with (default "+verdict.DefaultBaseline+"; distributed the fastest that others wrote, else the first)")
+	cmd.Flags().StringVar(&g.baseline, "baseline", "", "lock that the table compares the others with (default "+judge.DefaultBaseline+"; distributed the fastest that others wrote, else the first)")
 }
 
 // runFlags declares the flag for further runs.
@@ -58,7 +58,7 @@ func guaranteeNames() (names []string) {
 // load validates the flags and reads the runs that they name.
 func (g *guarding) load() error {
 	g.wanted, g.runs = nil, nil
-	if err := g.terms.apply(new(resultfile.Manifest)); err != nil {
+	if err := g.terms.apply(new(result.Manifest)); err != nil {
 		return err
 	}
 	for _, name := range g.require {
@@ -72,7 +72,7 @@ func (g *guarding) load() error {
 	}
 	var seen []os.FileInfo
 	for _, dir := range g.chaos {
-		run, err := resultfile.Load(dir)
+		run, err := result.Load(dir)
 		if err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func (g *guarding) load() error {
 
 // apply sets in run, which was read from a directory, what the flags ask for, and adds
 // the published outcomes of failure scenarios to its own.
-func (g *guarding) apply(run *resultfile.Run) error {
+func (g *guarding) apply(run *result.Run) error {
 	run.Require, run.Baseline = g.wanted, g.baseline
 	if err := g.terms.apply(&run.Manifest); err != nil {
 		return err
@@ -111,9 +111,9 @@ func (g *guarding) apply(run *resultfile.Run) error {
 
 // addFaults adds to run the failure scenarios of the runs that --chaos names, or without
 // it of the one in its directory.
-func (g *guarding) addFaults(run *resultfile.Run) error {
-	if own := filepath.Join(run.Dir, chaosName); len(g.runs) == 0 && resultfile.Exists(own) {
-		other, err := resultfile.Load(own)
+func (g *guarding) addFaults(run *result.Run) error {
+	if own := filepath.Join(run.Dir, chaosName); len(g.runs) == 0 && result.Exists(own) {
+		other, err := result.Load(own)
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (g *guarding) addFaults(run *resultfile.Run) error {
 }
 
 // distributed returns the distributed locks that run has results of.
-func distributed(run *resultfile.Run) (locks []harness.Lock) {
+func distributed(run *result.Run) (locks []harness.Lock) {
 	for _, r := range run.Results {
 		if r.Lock.Traits.Needs != "" && !slices.ContainsFunc(locks, func(l harness.Lock) bool { return l.Name == r.Lock.Name }) {
 			locks = append(locks, r.Lock)
@@ -148,7 +148,7 @@ func (g *guarding) compares(locks []string) error {
 }
 
 // locksOf returns the names of the locks with results in run.
-func locksOf(run *resultfile.Run) (names []string) {
+func locksOf(run *result.Run) (names []string) {
 	for _, r := range run.Results {
 		if !slices.Contains(names, r.Lock.Name) {
 			names = append(names, r.Lock.Name)
@@ -158,7 +158,7 @@ func locksOf(run *resultfile.Run) (names []string) {
 }
 
 // applyAll is apply for each of runs. The runs of --chaos belong to a single run.
-func (g *guarding) applyAll(runs []*resultfile.Run) error {
+func (g *guarding) applyAll(runs []*result.Run) error {
 	if len(g.runs) > 0 && len(runs) > 1 {
 		return fmt.Errorf("%w: --chaos is for one run; of several, each takes its own from DIR/%s", harness.ErrUsage, chaosName)
 	}

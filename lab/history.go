@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/harness"
-	"locklab/harness/compare"
+	"locklab/harness/judge"
 	"locklab/reports/page"
 )
 
@@ -76,8 +76,8 @@ func (p *Program) historyCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.SortFlags = false
 	marginFlag(f, &o.margin, "")
-	f.Float64Var(&o.alpha, "alpha", compare.DefaultAlpha, "chance of any false change on runs in random order, and of any false difference of neighbours")
-	f.StringVar(&o.metric, "metric", compare.Suite[0].Name(), "what to compare: "+strings.Join(gateNames(), ", "))
+	f.Float64Var(&o.alpha, "alpha", judge.DefaultAlpha, "chance of any false change on runs in random order, and of any false difference of neighbours")
+	f.StringVar(&o.metric, "metric", judge.Gates[0].Name(), "what to compare: "+strings.Join(gateNames(), ", "))
 	f.StringVar(&o.run.locks, "locks", "all", "which locks: names, kinds or states, as of run")
 	f.StringVar(&o.to, "to", "", "figures are ratios to this lock's in the same round; of several, separated by commas, to the first that is there and local if the lock is")
 	f.BoolVar(&o.asGiven, "as-given", false, "the runs are in order; otherwise their dates are")
@@ -105,7 +105,7 @@ func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 	if o.to != "" {
 		to = strings.Split(o.to, ",")
 	}
-	h, err := compare.Over(runs, compare.HistoryOptions{Options: how, AsGiven: o.asGiven, To: to})
+	h, err := judge.NewHistory(runs, judge.HistoryOptions{CompareOptions: how, AsGiven: o.asGiven, To: to})
 	if err != nil {
 		return err
 	}
@@ -119,15 +119,15 @@ func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 		return err
 	}
 	switch h.Outcome() {
-	case compare.Worse:
+	case judge.Worse:
 		return errRegressed
-	case compare.Unsure:
+	case judge.Unsure:
 		return errUnsure
 	}
 	return nil
 }
 
-func (o *historyOptions) write(h *compare.History, stdout, stderr io.Writer) error {
+func (o *historyOptions) write(h *judge.History, stdout, stderr io.Writer) error {
 	switch o.format {
 	case "csv":
 		for _, w := range h.Warnings {
@@ -155,7 +155,7 @@ func (o *historyOptions) isPicture() bool {
 	return slices.Contains([]string{".png", ".svg"}, strings.ToLower(filepath.Ext(o.out)))
 }
 
-func (o *historyOptions) draw(files *saver, h *compare.History) error {
+func (o *historyOptions) draw(files *saver, h *judge.History) error {
 	if !o.isPicture() {
 		return newTarget(o.out).write(files,
 			func(w io.Writer) error { return page.WriteHistoryHTML(w, h) },

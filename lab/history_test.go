@@ -8,17 +8,17 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/synthetic"
 )
 
 // writeRuns writes synthetic runs, each into its own directory, and returns the
 // directories.
-func writeRuns(t *testing.T, root string, runs []*resultfile.Run) (dirs []string) {
+func writeRuns(t *testing.T, root string, runs []*result.Run) (dirs []string) {
 	t.Helper()
 	for _, run := range runs {
 		dir := filepath.Join(root, filepath.Base(run.Dir))
-		w, err := resultfile.Create(dir, run.Manifest)
+		w, err := result.Create(dir, run.Manifest)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +27,7 @@ func writeRuns(t *testing.T, root string, runs []*resultfile.Run) (dirs []string
 				t.Fatal(err)
 			}
 		}
-		if err := w.Finish(func(m *resultfile.Manifest) { m.Finished = run.Manifest.Finished }); err != nil {
+		if err := w.Finish(func(m *result.Manifest) { m.Finished = run.Manifest.Finished }); err != nil {
 			t.Fatal(err)
 		}
 		dirs = append(dirs, dir)
@@ -88,7 +88,7 @@ func TestHistoryStatus(t *testing.T) {
 		{few[0] + " nowhere", "holds no run"},
 		{few[0] + " " + few[0], "is given twice"},
 		{few[0] + " " + copied, "are the same run"},
-		{few[0] + " " + filepath.Join(few[0], resultfile.ManifestName), "it is a file"},
+		{few[0] + " " + filepath.Join(few[0], result.ManifestName), "it is a file"},
 		{few[0] + " " + other[0], "no case has a figure of throughput in two runs of one machine"},
 		{few[0] + " " + few[1] + " --metric requests", "no case has a figure of requests"},
 		{few[0] + " " + few[1] + " --metric speed", "want one of throughput"},

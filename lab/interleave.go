@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/compare"
-	"locklab/harness/metric"
-	"locklab/harness/resultfile"
-	"locklab/harness/runner"
-	"locklab/harness/stat"
+	"locklab/harness/judge"
+	"locklab/harness/result"
+
+	"locklab/harness/measure"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 )
 
 // defaultPairs is the default number of rounds for two builds. That many ratios show a
@@ -31,11 +31,11 @@ var sides = [2]string{"old", "new"}
 
 // builds measures two builds in alternating rounds and compares them. If ctx ends, it
 // stores and compares the results up to then.
-func (o *compareOptions) builds(ctx context.Context, how compare.Options, old, new string, stdout, stderr io.Writer) error {
-	var builds [2]runner.Build
+func (o *compareOptions) builds(ctx context.Context, how judge.CompareOptions, old, new string, stdout, stderr io.Writer) error {
+	var builds [2]measure.Build
 	for i, path := range []string{old, new} {
 		var err error
-		if builds[i], err = runner.AskBuild(ctx, path); ctx.Err() != nil {
+		if builds[i], err = measure.AskBuild(ctx, path); ctx.Err() != nil {
 			fmt.Fprintln(stderr, "interrupted before anything was measured")
 			return errInterrupted
 		} else if err != nil {
@@ -78,7 +78,7 @@ func (o *compareOptions) builds(ctx context.Context, how compare.Options, old, n
 
 // plan returns the plan for both builds, the least number of rounds for a result, and the
 // locks that one of the builds lacks.
-func (o *compareOptions) plan(builds [2]runner.Build, gates int) (*runner.Plan, int, []resultfile.Skip, error) {
+func (o *compareOptions) plan(builds [2]measure.Build, gates int) (*measure.Plan, int, []result.Skip, error) {
 	run := o.run
 	run.budget = 0 // it chooses the rounds here
 	run.plain = true
@@ -89,7 +89,7 @@ func (o *compareOptions) plan(builds [2]runner.Build, gates int) (*runner.Plan, 
 	if plan.Unknown() {
 		return nil, 0, nil, fmt.Errorf("%w: --rate auto finds rates for one build: give those that both are to be measured at, such as --rate 500/s", harness.ErrUsage)
 	}
-	skipped := drop(plan, func(c runner.Case) string {
+	skipped := drop(plan, func(c measure.Case) string {
 		for i, b := range builds {
 			if !slices.Contains(b.Locks, c.Lock.Name) {
 				return "the " + sides[i] + " build does not have it"
@@ -120,10 +120,10 @@ func (o *compareOptions) plan(builds [2]runner.Build, gates int) (*runner.Plan, 
 
 // A pairRun is two runs that are measured in the same rounds.
 type pairRun struct {
-	builds  [2]runner.Build
+	builds  [2]measure.Build
 	dirs    [2]string
-	files   [2]*resultfile.Writer
-	lost    [2][]resultfile.Loss
+	files   [2]*result.Writer
+	lost    [2][]result.Loss
 	rounds  int // complete
 	program *Program
 	budget  time.Duration // no round begins after it; 0 is unlimited
@@ -131,7 +131,7 @@ type pairRun struct {
 	stderr  io.Writer
 }
 
-func (p *pairRun) create(o runOptions, plan *runner.Plan, s *servers, skipped []resultfile.Skip) error {
+func (p *pairRun) create(o runOptions, plan *measure.Plan, s *servers, skipped []result.Skip) error {
 	now := time.Now().UTC()
 	root := o.out
 	if root == "" {
@@ -143,11 +143,11 @@ func (p *pairRun) create(o runOptions, plan *runner.Plan, s *servers, skipped []
 			if err := moveAside(p.dirs[i]); err != nil {
 				return err
 			}
-		} else if resultfile.Exists(p.dirs[i]) {
+		} else if result.Exists(p.dirs[i]) {
 			return fmt.Errorf("%w: %s already holds a run; choose another directory, or let --replace move it aside", harness.ErrUsage, p.dirs[i])
 		}
 	}
-	env, sections := machine.Capture(), runner.Calibrate().SectionCosts(plan.Cases)
+	env, sections := machine.Capture(), measure.Calibrate().SectionCosts(plan.Cases)
 	for i, b := range p.builds {
 		env := env
 		env.Go, env.Arch = b.Go, b.Arch
@@ -159,7 +159,7 @@ func (p *pairRun) create(o runOptions, plan *runner.Plan, s *servers, skipped []
 			versions[module] = v
 		}
 		var err error
-		p.files[i], err = resultfile.Create(p.dirs[i], resultfile.Manifest{
+		p.files[i], err = result.Create(p.dirs[i], result.Manifest{
 			Command: append([]string{o.program.Name}, os.Args[1:]...), Commit: b.Commit, Seed: o.seed, Pair: plan.RunID,
 			Rounds: plan.Rounds, Cases: len(plan.Cases), Started: now, Machine: env, Overhead: b.Overhead, Sections: sections, Versions: versions,
 			Sites: s.accounts, Skipped: skipped, Warnings: append(env.Warnings(), coldWarnings(s.accounts)...),
@@ -175,12 +175,12 @@ func (p *pairRun) create(o runOptions, plan *runner.Plan, s *servers, skipped []
 var errEnough = errors.New("the budget is spent")
 
 // measure runs plan into the files of both builds. The end of ctx is not an error.
-func (p *pairRun) measure(ctx context.Context, plan *runner.Plan) error {
+func (p *pairRun) measure(ctx context.Context, plan *measure.Plan) error {
 	show := p.program.newProgress(p.stderr)
 	defer show.clear()
 	start := time.Now()
 	var pair [2]string
-	err := plan.RunBuilds(ctx, p.builds[:], func(build int, at runner.Progress) error {
+	err := plan.RunBuilds(ctx, p.builds[:], func(build int, at measure.Progress) error {
 		for _, text := range oddities(at) {
 			show.lasting(fmt.Sprintf("%s (%s build)", text, sides[build]))
 		}
@@ -207,7 +207,7 @@ func (p *pairRun) measure(ctx context.Context, plan *runner.Plan) error {
 	return err
 }
 
-func (p *pairRun) keep(build int, at runner.Progress) error {
+func (p *pairRun) keep(build int, at measure.Progress) error {
 	if at.Result == nil {
 		p.lost[build] = append(p.lost[build], loss(at))
 		return nil
@@ -218,10 +218,10 @@ func (p *pairRun) keep(build int, at runner.Progress) error {
 // conclude closes the runs and compares them. err is the reason for an early end: a build
 // gave up, or the disk is full. It does not replace the comparison. The missing results
 // make the comparison inconclusive, unless it finds a regression anyway.
-func (p *pairRun) conclude(o *compareOptions, how compare.Options, err error, interrupted bool, stdout io.Writer) error {
+func (p *pairRun) conclude(o *compareOptions, how judge.CompareOptions, err error, interrupted bool, stdout io.Writer) error {
 	early := interrupted || err != nil
 	for i, f := range p.files {
-		err = errors.Join(err, f.Finish(func(m *resultfile.Manifest) {
+		err = errors.Join(err, f.Finish(func(m *result.Manifest) {
 			m.Finished, m.Interrupted = time.Now().UTC(), early
 			if !m.Interrupted {
 				m.Rounds = p.rounds // fewer than planned if the budget was spent
@@ -229,16 +229,16 @@ func (p *pairRun) conclude(o *compareOptions, how compare.Options, err error, in
 			noteLost(m, o.run.program, p.lost[i], m.Rounds*m.Cases)
 		}))
 	}
-	var runs [2]*resultfile.Run
+	var runs [2]*result.Run
 	for i, dir := range p.dirs {
-		run, lerr := resultfile.Load(dir)
+		run, lerr := result.Load(dir)
 		if lerr != nil {
 			return errors.Join(err, lerr)
 		}
 		runs[i] = run
 	}
 	fmt.Fprintf(p.stderr, "kept in %s and %s\n", p.dirs[0], p.dirs[1])
-	c, cerr := compare.Compare(runs[0], runs[1], how)
+	c, cerr := judge.Compare(runs[0], runs[1], how)
 	if cerr == nil {
 		cerr = o.print(c, stdout, p.stderr)
 	}
@@ -246,7 +246,7 @@ func (p *pairRun) conclude(o *compareOptions, how compare.Options, err error, in
 		if compared := cerr == nil || errors.Is(cerr, errRegressed) || errors.Is(cerr, errUnsure); !compared {
 			return err
 		}
-		fmt.Fprintln(p.stderr, o.run.program.Name+": "+resultfile.Line(strings.ReplaceAll(err.Error(), "\n", "; ")))
+		fmt.Fprintln(p.stderr, o.run.program.Name+": "+result.OneLine(strings.ReplaceAll(err.Error(), "\n", "; ")))
 	}
 	switch {
 	case interrupted:
@@ -266,6 +266,6 @@ func speed(r *harness.Result) string {
 	if len(r.Violations) > 0 {
 		return "VIOLATED " + r.Violations[0].Rule
 	}
-	rate, _ := metric.Throughput.Of(r)
+	rate, _ := result.Throughput.Of(r)
 	return figure([]float64{rate})
 }

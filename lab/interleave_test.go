@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
+	"locklab/harness/result"
 )
 
 // interleaved are the flags for a comparison of two builds that takes a second.
@@ -34,9 +34,9 @@ func TestInterleave(t *testing.T) {
 		t.Fatalf("a slow build: exit status %d\n%s%s", status, stdout, stderr)
 	}
 	old, new := filepath.Join(cmd.Dir, "pair", "old"), filepath.Join(cmd.Dir, "pair", "new")
-	var runs [2]*resultfile.Run
+	var runs [2]*result.Run
 	for i, dir := range []string{old, new} {
-		run, err := resultfile.Load(dir)
+		run, err := result.Load(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestInterleave(t *testing.T) {
 	if stdout, stderr, status := output(t, second); status == exitRegressed || status == exitUsage {
 		t.Errorf("the same build twice: exit status %d\n%s%s", status, stdout, stderr)
 	}
-	if !resultfile.Exists(old + ".previous") {
+	if !result.Exists(old + ".previous") {
 		t.Error("the earlier run is gone")
 	}
 }
@@ -100,7 +100,7 @@ func TestInterleaveLosses(t *testing.T) {
 		said           string
 		kept           [2]int // least number of results of each build
 	}{
-		{"killed once", "", "4) kill -9 $$;;", 0, "hold=100ns, round 3: runner: measuring process: signal: killed", [2]int{12, 12}},
+		{"killed once", "", "4) kill -9 $$;;", 0, "hold=100ns, round 3: measure: measuring process: signal: killed", [2]int{12, 12}},
 		{"killed twice", "", "4|5) kill -9 $$;;", exitUnsure, "NEW has 11 of its 12 rounds; round 3 was lost", [2]int{12, 11}},
 		{"crashes", "", "4) " + crash, exitRegressed, "NEW violated crash in 1 of 12 rounds", [2]int{12, 12}},
 		// Five losses in a row end the measurement. In the round of the fifth loss the
@@ -108,7 +108,7 @@ func TestInterleaveLosses(t *testing.T) {
 		{"new dies from the first round on", "", soon, exitUnsure, "program: 5 cases in a row gave no result", [2]int{4, 0}},
 		{"new dies from the fourth round on", "", late, exitUnsure, "NEW has 3 of its 12 rounds; round 4 was lost", [2]int{7, 3}},
 		{"old dies from the fourth round on", late, "", exitUnsure, "BASE has 3 of its 12 rounds; round 4 was lost", [2]int{3, 7}},
-		{"both die from the first round on", soon, soon, exitUnsure, "which NEW lost: runner: measuring process: signal: killed", [2]int{}},
+		{"both die from the first round on", soon, soon, exitUnsure, "which NEW lost: measure: measuring process: signal: killed", [2]int{}},
 		{"new crashes, and then dies", "", "4) " + crash + " [1-3]) ;; *) kill -9 $$;;", exitRegressed, "NEW violated crash in 1 of 3 rounds", [2]int{7, 3}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestInterleaveLosses(t *testing.T) {
 				t.Errorf("exit status %d, want %d, and %q in\n%s%s", status, c.want, c.said, stdout, stderr)
 			}
 			for i, want := range c.kept {
-				run, err := resultfile.Load(filepath.Join(cmd.Dir, "pair", sides[i]))
+				run, err := result.Load(filepath.Join(cmd.Dir, "pair", sides[i]))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -157,7 +157,7 @@ func TestInterleaveFullDisk(t *testing.T) {
 		t.Errorf("exit status %d, want %d, the reason and what is missing in\n%s%s", status, exitUnsure, stdout, stderr)
 	}
 	for _, side := range sides {
-		run, err := resultfile.Load(filepath.Join(cmd.Dir, "pair", side))
+		run, err := result.Load(filepath.Join(cmd.Dir, "pair", side))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +201,7 @@ func TestInterleaveInterrupt(t *testing.T) {
 		t.Errorf("exit status %d\n%s%s", status, stdout.String(), said.String())
 	}
 	for _, side := range sides {
-		run, err := resultfile.Load(filepath.Join(cmd.Dir, "pair", side))
+		run, err := result.Load(filepath.Join(cmd.Dir, "pair", side))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,33 +217,33 @@ func TestInterleavePlan(t *testing.T) {
 	options := func(rounds int) *compareOptions {
 		return &compareOptions{alpha: 0.05, run: runOptions{program: program(), locks: "tas,mcs", workers: "1,2", rounds: rounds}}
 	}
-	both := runner.Build{Locks: []string{"tas", "mcs"}}
-	less := runner.Build{Locks: []string{"mcs", "clh"}}
-	p, _, skipped, err := options(20).plan([2]runner.Build{both, less}, 1)
+	both := measure.Build{Locks: []string{"tas", "mcs"}}
+	less := measure.Build{Locks: []string{"mcs", "clh"}}
+	p, _, skipped, err := options(20).plan([2]measure.Build{both, less}, 1)
 	if err != nil || len(p.Cases) != 2 || len(skipped) != 1 || skipped[0].Lock != "tas" || !strings.Contains(skipped[0].Reason, "new build") {
 		t.Errorf("%v, skipped %v, %v", p, skipped, err)
 	}
-	if _, _, _, err := options(20).plan([2]runner.Build{both, {}}, 1); !errors.Is(err, harness.ErrUsage) {
+	if _, _, _, err := options(20).plan([2]measure.Build{both, {}}, 1); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("nothing in common: %v", err)
 	}
 	// Four comparisons at 5 % together need 8 rounds: 1 - 2^-7 > 1 - 0.05/4.
-	if _, _, _, err := options(8).plan([2]runner.Build{both, both}, 1); err != nil {
+	if _, _, _, err := options(8).plan([2]measure.Build{both, both}, 1); err != nil {
 		t.Error(err)
 	}
-	if _, _, _, err := options(7).plan([2]runner.Build{both, both}, 1); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "--rounds 8") {
+	if _, _, _, err := options(7).plan([2]measure.Build{both, both}, 1); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "--rounds 8") {
 		t.Errorf("seven rounds: %v", err)
 	}
-	if _, _, _, err := options(8).plan([2]runner.Build{both, both}, 2); err == nil {
+	if _, _, _, err := options(8).plan([2]measure.Build{both, both}, 2); err == nil {
 		t.Error("two metrics do not count twice")
 	}
 	// A budget chooses the rounds, if they are enough.
 	o := options(20)
 	o.run.budget, o.run.duration = time.Hour, time.Second
-	if p, need, _, err := o.plan([2]runner.Build{both, both}, 1); err != nil || need != 8 || p.Rounds < 200 || p.Rounds > 450 {
+	if p, need, _, err := o.plan([2]measure.Build{both, both}, 1); err != nil || need != 8 || p.Rounds < 200 || p.Rounds > 450 {
 		t.Errorf("in an hour: %+v, %d rounds at least, %v", p, need, err)
 	}
 	o.run.budget = time.Minute
-	if _, _, _, err := o.plan([2]runner.Build{both, both}, 1); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "too small") {
+	if _, _, _, err := o.plan([2]measure.Build{both, both}, 1); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "too small") {
 		t.Errorf("a minute: %v", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 )
 
 // TestInterrupt: Ctrl-C keeps the results.
@@ -39,7 +39,7 @@ func TestInterrupt(t *testing.T) {
 	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {
 		t.Errorf("exit status %d, want %d", status, exitInterrupted)
 	}
-	run, err := resultfile.Load(filepath.Join(cmd.Dir, "run"))
+	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
 	if err != nil {
 		t.Fatal(err)
 	}

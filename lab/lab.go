@@ -19,8 +19,8 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/chaos"
-	"locklab/harness/resultfile"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
+	"locklab/harness/result"
 	"locklab/harness/simulate/offload"
 	"locklab/internal/nearest"
 )
@@ -43,7 +43,7 @@ var (
 // ends the process. In its child processes for measurements it measures one lock, so
 // nothing may run before it.
 func Main(p Program) {
-	runner.Main(p.Locks)
+	measure.Main(p.Locks)
 	chaos.Main(p.Locks)
 	offload.Main(p.Locks)
 	redis.SetLogger(silent{})
@@ -115,7 +115,7 @@ func (p *Program) status(err error) int {
 		return exitUnsure
 	}
 	stderr := readable(os.Stderr, os.Getenv)
-	text := resultfile.Line(strings.ReplaceAll(err.Error(), "\n", "; "))
+	text := result.OneLine(strings.ReplaceAll(err.Error(), "\n", "; "))
 	if errors.Is(err, harness.ErrUsage) || errors.As(err, new(notComparedError)) {
 		fmt.Fprintln(stderr, p.Name+": "+strings.ReplaceAll(text, harness.ErrUsage.Error()+": ", ""))
 		return exitUsage

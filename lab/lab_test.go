@@ -11,8 +11,8 @@ import (
 
 	"locklab/cmd/locklab/catalog"
 	"locklab/harness/locktest"
-	"locklab/harness/resultfile"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
+	"locklab/harness/result"
 	"locklab/reports/chart"
 )
 
@@ -28,7 +28,7 @@ func program() *Program {
 const parallelTests = 4
 
 func TestMain(m *testing.M) {
-	runner.Main(suiteUnderTest())
+	measure.Main(suiteUnderTest())
 	if os.Getenv(asMain) != "" {
 		Main(*program())
 	}
@@ -227,7 +227,7 @@ func TestRun(t *testing.T) {
 	if !strings.Contains(stdout, filepath.Join(dir, reportName)) {
 		t.Errorf("the path of the report is not in\n%s", stdout)
 	}
-	run, err := resultfile.Load(dir)
+	run, err := result.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestRun(t *testing.T) {
 		m.Seed != 7 || m.Rounds != 2 || m.Cases != 5 || m.Machine.OS == "" {
 		t.Errorf("%d results, manifest %+v", len(run.Results), m)
 	}
-	for _, name := range []string{resultfile.BenchName, reportName, markdownName, filepath.Join(chartsName, "throughput.png")} {
+	for _, name := range []string{result.BenchName, reportName, markdownName, filepath.Join(chartsName, "throughput.png")} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -253,12 +253,12 @@ func TestRun(t *testing.T) {
 	if _, stderr, status := output(t, again); status != 0 {
 		t.Errorf("exit status %d, said %q", status, stderr)
 	}
-	if !resultfile.Exists(dir + ".previous") {
+	if !result.Exists(dir + ".previous") {
 		t.Error("the earlier run is gone")
 	}
 
 	// A report can be drawn again, also from a file whose end is lost.
-	results := filepath.Join(dir, resultfile.ResultsName)
+	results := filepath.Join(dir, result.ResultsName)
 	text, err := os.ReadFile(results)
 	if err != nil {
 		t.Fatal(err)
@@ -274,7 +274,7 @@ func TestRun(t *testing.T) {
 	if err != nil || !strings.Contains(string(page), "cut short") {
 		t.Errorf("the report does not say that a line is cut short (%v)", err)
 	}
-	run, err = resultfile.Load(dir)
+	run, err = result.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +302,7 @@ func TestNoServers(t *testing.T) {
 	if status != 0 {
 		t.Fatalf("exit status %d, said %s", status, stderr)
 	}
-	run, err := resultfile.Load(filepath.Join(cmd.Dir, "run"))
+	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
 	if err != nil {
 		t.Fatal(err)
 	}

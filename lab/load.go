@@ -19,7 +19,7 @@ type loading struct {
 }
 
 // autoRate stands for the rates around the saturation point of a lock, which must be
-// searched: see runner.Plan.Seek.
+// searched: see measure.Plan.Seek.
 const autoRate harness.Rate = -1
 
 // auto is autoRate as text.

@@ -10,16 +10,16 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
 // A measuring runs a plan into the file of a run.
 type measuring struct {
 	program *Program
-	plan    *runner.Plan
-	out     *resultfile.Writer
+	plan    *measure.Plan
+	out     *result.Writer
 	stderr  io.Writer
 
 	guarantees guarding // of the report
@@ -31,12 +31,12 @@ type measuring struct {
 	rounds      int // current plan
 	done, total int // cases, over all rounds
 	violated    []string
-	lost        []resultfile.Loss
+	lost        []result.Loss
 }
 
 // run measures everything that earlier, which may be nil, lacks. The end of ctx is not an
 // error: the results up to then are complete.
-func (m *measuring) run(ctx context.Context, earlier *resultfile.Run) error {
+func (m *measuring) run(ctx context.Context, earlier *result.Run) error {
 	if earlier != nil {
 		m.done = len(earlier.Results)
 	}
@@ -52,14 +52,14 @@ func (m *measuring) run(ctx context.Context, earlier *resultfile.Run) error {
 		}
 		fmt.Fprintf(m.stderr, "%d of %d were measured before\n", m.done, m.total)
 		if n := len(earlier.Damage); n > 0 {
-			fmt.Fprintf(m.stderr, "%s of %s cannot be read, so what is missing is measured again; the first: %s\n", numfmt.Plural(n, "line"), resultfile.ResultsName, earlier.Damage[0])
+			fmt.Fprintf(m.stderr, "%s of %s cannot be read, so what is missing is measured again; the first: %s\n", numfmt.Plural(n, "line"), result.ResultsName, earlier.Damage[0])
 		}
 	}
-	err := m.plan.Run(ctx, func(p runner.Progress) error {
+	err := m.plan.Run(ctx, func(p measure.Progress) error {
 		m.done, m.total = p.Done-len(m.lost), p.Total
 		if p.Rounds != m.rounds {
 			m.rounds = p.Rounds
-			if err := m.out.Edit(func(f *resultfile.Manifest) { f.Rounds = p.Rounds }); err != nil {
+			if err := m.out.Edit(func(f *result.Manifest) { f.Rounds = p.Rounds }); err != nil {
 				return err
 			}
 		}
@@ -86,7 +86,7 @@ func (m *measuring) run(ctx context.Context, earlier *resultfile.Run) error {
 
 // overrun returns a warning that the run will exceed its budget, or "". It returns "" if
 // the run may reduce its rounds. It predicts the overrun from the time spent so far.
-func (m *measuring) overrun(p runner.Progress, passed time.Duration) string {
+func (m *measuring) overrun(p measure.Progress, passed time.Duration) string {
 	const tolerated = 1.1
 	whole := passed + p.Left + reportTime
 	if m.budget == 0 || float64(whole) <= tolerated*float64(m.budget) {
@@ -103,7 +103,7 @@ func (m *measuring) overrun(p runner.Progress, passed time.Duration) string {
 }
 
 // keep writes the result of a case.
-func (m *measuring) keep(p runner.Progress) error {
+func (m *measuring) keep(p measure.Progress) error {
 	if p.Lost != nil {
 		m.lost = append(m.lost, loss(p))
 		m.done--
@@ -116,13 +116,13 @@ func (m *measuring) keep(p runner.Progress) error {
 }
 
 // loss returns the lost case of p for a manifest.
-func loss(p runner.Progress) resultfile.Loss {
-	return resultfile.Loss{Case: p.Case.Name(), Round: p.Round, Reason: strings.ReplaceAll(p.Lost.Error(), "\n", "; ")}
+func loss(p measure.Progress) result.Loss {
+	return result.Loss{Case: p.Case.Name(), Round: p.Round, Reason: strings.ReplaceAll(p.Lost.Error(), "\n", "; ")}
 }
 
 // noteLost replaces the lost cases in f, the manifest of a run of p, by lost. total is the
 // number of measurements.
-func noteLost(f *resultfile.Manifest, p *Program, lost []resultfile.Loss, total int) {
+func noteLost(f *result.Manifest, p *Program, lost []result.Loss, total int) {
 	f.Lost = lost
 	f.Warnings = slices.DeleteFunc(f.Warnings, isLoss)
 	remedy := "go on with " + p.Name + " run --resume, which measures what is missing"
@@ -155,7 +155,7 @@ func isLoss(w harness.Warning) bool { return w.Kind == lossKind }
 func (m *measuring) finish(ctx context.Context, err error, dir string, stdout io.Writer) error {
 	interrupted := ctx.Err() != nil
 	again := "go on with: " + m.program.Name + " run --resume --out " + dir
-	ferr := m.out.Finish(func(f *resultfile.Manifest) {
+	ferr := m.out.Finish(func(f *result.Manifest) {
 		f.Finished, f.Interrupted = time.Now().UTC(), interrupted || err != nil
 		noteLost(f, m.program, m.lost, m.total)
 	})

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
+	"locklab/harness/result"
 	mutexlab "locklab/mutex/lab"
 )
 
@@ -18,11 +18,11 @@ import (
 func TestEarlierViolation(t *testing.T) {
 	w := harness.Workload{Workers: 1, Window: 1}
 	lock := mutexlab.Suite[0]
-	plan := &runner.Plan{Cases: []runner.Case{{Lock: lock, Workload: w}}, Rounds: 1,
-		Done: func(runner.Case, int) bool { return true }}
+	plan := &measure.Plan{Cases: []measure.Case{{Lock: lock, Workload: w}}, Rounds: 1,
+		Done: func(measure.Case, int) bool { return true }}
 	var said bytes.Buffer
 	m := measuring{program: program(), plan: plan, stderr: &said, rounds: 1, total: 1}
-	err := m.run(t.Context(), &resultfile.Run{Results: []*harness.Result{{
+	err := m.run(t.Context(), &result.Run{Results: []*harness.Result{{
 		Lock: lock.Describe(), Workload: w, Violations: []harness.Violation{{Rule: "exclusion", Detail: "two inside"}},
 	}}})
 	if err != nil || len(m.violated) != 1 || !strings.Contains(m.violated[0], "two inside") || m.done != 1 {
@@ -34,10 +34,10 @@ func TestEarlierViolation(t *testing.T) {
 // rounds.
 func TestOverrun(t *testing.T) {
 	const budget = 30 * time.Second
-	fixed, free := new(runner.Plan), &runner.Plan{Budget: budget, Least: 6, Most: 50}
+	fixed, free := new(measure.Plan), &measure.Plan{Budget: budget, Least: 6, Most: 50}
 	for _, c := range []struct {
 		name         string
-		plan         *runner.Plan
+		plan         *measure.Plan
 		budget       time.Duration
 		rounds       int
 		passed, left time.Duration
@@ -52,7 +52,7 @@ func TestOverrun(t *testing.T) {
 		{"no fewer rounds are left", free, budget, 6, 12 * time.Second, 27 * time.Second, "6 rounds take about 41s, not 30s; it takes so many"},
 	} {
 		m := measuring{program: program(), plan: c.plan, budget: c.budget}
-		got := m.overrun(runner.Progress{Rounds: c.rounds, Left: c.left}, c.passed)
+		got := m.overrun(measure.Progress{Rounds: c.rounds, Left: c.left}, c.passed)
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) || strings.Contains(got, "\n") {
 			t.Errorf("%s: said %q, want %q", c.name, got, c.want)
 		}
@@ -62,15 +62,15 @@ func TestOverrun(t *testing.T) {
 // TestOverBudget runs a plan whose cases take longer than its budget. It reports this once,
 // before the end, and keeps the requested rounds.
 func TestOverBudget(t *testing.T) {
-	plan := &runner.Plan{Seed: 1, Rounds: 3, Cases: []runner.Case{{Lock: mutexlab.Suite[0],
+	plan := &measure.Plan{Seed: 1, Rounds: 3, Cases: []measure.Case{{Lock: mutexlab.Suite[0],
 		Workload: harness.Workload{Workers: 1, Warmup: time.Millisecond, Window: 150 * time.Millisecond}}}}
-	out, err := resultfile.Create(filepath.Join(t.TempDir(), "run"), resultfile.Manifest{})
+	out, err := result.Create(filepath.Join(t.TempDir(), "run"), result.Manifest{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
 	m := measuring{program: program(), plan: plan, out: out, stderr: &said, budget: time.Second, begin: time.Now(), rounds: 3, total: 3}
-	if err := errors.Join(m.run(t.Context(), nil), out.Finish(func(*resultfile.Manifest) {})); err != nil {
+	if err := errors.Join(m.run(t.Context(), nil), out.Finish(func(*result.Manifest) {})); err != nil {
 		t.Fatal(err)
 	}
 	text := said.String()

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/harness"
-	"locklab/harness/merge"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
+
 	"locklab/internal/numfmt"
 )
 
@@ -67,11 +67,11 @@ func mergeRuns(files *saver, dirs []string, out string, stdout, stderr io.Writer
 	if err := vacant(out); err != nil {
 		return err
 	}
-	parts, err := readRuns(dirs, resultfile.Load)
+	parts, err := readRuns(dirs, result.Load)
 	if err != nil {
 		return err
 	}
-	run, err := merge.Merge(parts)
+	run, err := result.Merge(parts)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func mergeRuns(files *saver, dirs []string, out string, stdout, stderr io.Writer
 
 // vacant returns an error if dir already has a run.
 func vacant(dir string) error {
-	if resultfile.Exists(dir) {
+	if result.Exists(dir) {
 		return fmt.Errorf("%w: %s already holds a run; choose another directory by --out", harness.ErrUsage, dir)
 	}
 	entries, err := os.ReadDir(dir)
@@ -127,7 +127,7 @@ func vacant(dir string) error {
 // mostLost limits the losses that are listed individually.
 const mostLost = 20
 
-func sayLost(stderr io.Writer, lost []resultfile.Loss) {
+func sayLost(stderr io.Writer, lost []result.Loss) {
 	for _, l := range lost[:min(len(lost), mostLost)] {
 		fmt.Fprintf(stderr, "not merged: %s\n", l)
 	}
@@ -146,7 +146,7 @@ type rankSum struct {
 }
 
 // sums returns the sums of the ranks of run.
-func sums(run *resultfile.Run) []rankSum {
+func sums(run *result.Run) []rankSum {
 	out := make([]rankSum, len(run.Manifest.Parts))
 	for _, r := range run.Results {
 		if len(r.Ranks) != len(out) {
@@ -175,7 +175,7 @@ func (s rankSum) clock() string {
 }
 
 // rankTable prints the work of each rank.
-func rankTable(out io.Writer, run *resultfile.Run) error {
+func rankTable(out io.Writer, run *result.Run) error {
 	all := sums(run)
 	var total uint64
 	for _, s := range all {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 )
 
@@ -47,12 +47,12 @@ func partResult(rank, round int) *harness.Result {
 }
 
 // writeParts writes the parts of three ranks below root, changed by edit.
-func writeParts(t *testing.T, root string, edit func(p *resultfile.Run)) (dirs []string) {
+func writeParts(t *testing.T, root string, edit func(p *result.Run)) (dirs []string) {
 	t.Helper()
-	var parts []*resultfile.Run
+	var parts []*result.Run
 	for rank := range partRanks {
 		started := time.Date(2026, 11, 23, 1, 2, rank, 0, time.UTC)
-		p := &resultfile.Run{Dir: fmt.Sprint("rank-", rank), Manifest: resultfile.Manifest{Command: []string{"locklab", "run"}, Commit: "0ff", Seed: 7, Rounds: partRounds, Cases: 1,
+		p := &result.Run{Dir: fmt.Sprint("rank-", rank), Manifest: result.Manifest{Command: []string{"locklab", "run"}, Commit: "0ff", Seed: 7, Rounds: partRounds, Cases: 1,
 			Rank: rank, Ranks: partRanks, Job: "j", Started: started, Finished: started.Add(time.Minute), Machine: machine.Environment{OS: "linux", CPU: "Test 9000", CPUs: 2, Host: []string{"a", "a", "b"}[rank]}}}
 		for round := range partRounds {
 			p.Results = append(p.Results, partResult(rank, round))
@@ -130,7 +130,7 @@ func TestMerge(t *testing.T) {
 			t.Errorf("%v: status %d, %s\n%s", c.args, status, stderr, stdout)
 		}
 	}
-	run, err := resultfile.Load(again)
+	run, err := result.Load(again)
 	if err != nil || len(run.Results) != partRounds || len(run.Manifest.Parts) != partRanks {
 		t.Fatalf("%+v (%v)", run, err)
 	}
@@ -147,12 +147,12 @@ func TestMergeStatus(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	parts := writeParts(t, filepath.Join(root, "parts"), nil)
-	late := writeParts(t, filepath.Join(root, "late"), func(p *resultfile.Run) {
+	late := writeParts(t, filepath.Join(root, "late"), func(p *result.Run) {
 		if p.Manifest.Rank == 1 {
 			p.Results[1].Ranks[0].Late = 2e7
 		}
 	})
-	broken := writeParts(t, filepath.Join(root, "broken"), func(p *resultfile.Run) {
+	broken := writeParts(t, filepath.Join(root, "broken"), func(p *result.Run) {
 		if p.Manifest.Rank == 2 { // in round 2 it held the lock while others did
 			r := p.Results[1]
 			for i := range r.Holds {
@@ -183,7 +183,7 @@ func TestMergeStatus(t *testing.T) {
 		{"no run", []string{parts[0], root}, exitUsage, "holds no run", false},
 		{"exists", append([]string{"--out", parts[0]}, parts...), exitUsage, "already holds a run", false},
 		{"not empty", append([]string{"--out", full}, parts...), exitUsage, "is not empty", false},
-		{"a file", append([]string{"--out", filepath.Join(parts[0], resultfile.ManifestName)}, parts...), exitUsage, "cannot write to", false},
+		{"a file", append([]string{"--out", filepath.Join(parts[0], result.ManifestName)}, parts...), exitUsage, "cannot write to", false},
 		{"late", late, exitUnfit, "not merged: lock=queue/workers=6/ranks=3/hold=0s, round 2: rank 1 on a opened its window 20ms late, 20 % of it", true},
 		{"broken", broken, exitFailed, "lock=queue/workers=6/ranks=3/hold=0s, round 2 violated exclusion: over all ranks, worker 4 was granted the lock", true},
 	} {
@@ -196,7 +196,7 @@ func TestMergeStatus(t *testing.T) {
 		if status != c.status || !strings.Contains(stderr, c.want) || c.status == exitUsage && strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s: status %d, want %d and %q:\n%s", c.name, status, c.status, c.want, stderr)
 		}
-		if wrote := resultfile.Exists(dir); wrote != c.wrote {
+		if wrote := result.Exists(dir); wrote != c.wrote {
 			t.Errorf("%s: wrote is %v", c.name, wrote)
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 	"maps"
 	"os"
@@ -15,7 +15,7 @@ import (
 )
 
 // open creates the run on disk, or resumes it and returns its contents.
-func (o runOptions) open(p *runner.Plan, s *servers, skipped []resultfile.Skip) (string, *resultfile.Writer, *resultfile.Run, error) {
+func (o runOptions) open(p *measure.Plan, s *servers, skipped []result.Skip) (string, *result.Writer, *result.Run, error) {
 	now := time.Now().UTC()
 	dir := o.out
 	if dir == "" {
@@ -24,14 +24,14 @@ func (o runOptions) open(p *runner.Plan, s *servers, skipped []resultfile.Skip) 
 	env := machine.Capture()
 	versions := machine.Modules()
 	maps.Copy(versions, s.versions())
-	in := runner.Calibrate()
-	m := resultfile.Manifest{
+	in := measure.Calibrate()
+	m := result.Manifest{
 		Command: o.commandLine(), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: o.seed,
 		Rounds: p.Rounds, Cases: len(p.Cases), OpenEvery: p.OpenEvery, Flags: o.flags, Window: o.base(p), Windows: o.windows(p), Started: now, Machine: env,
 		Overhead: in.Overhead(), Sections: in.SectionCosts(p.Cases), Versions: versions, Sites: s.accounts, Skipped: skipped, Warnings: append(env.Warnings(), coldWarnings(s.accounts)...),
 	}
 	if p.Unknown() {
-		m.Seeking = new(resultfile.Knee) // none yet
+		m.Seeking = new(result.Knee) // none yet
 	}
 	if o.ranks > 1 {
 		m.Rank, m.Ranks, m.Job, m.Machine.Host = o.rank, o.ranks, o.job, o.host
@@ -40,12 +40,12 @@ func (o runOptions) open(p *runner.Plan, s *servers, skipped []resultfile.Skip) 
 		return "", nil, nil, err
 	}
 	if o.resume {
-		out, run, err := resultfile.Resume(dir, m)
+		out, run, err := result.Resume(dir, m)
 		if err != nil {
 			return "", nil, nil, err
 		}
 		if err := goOn(p, dir, run, newly(skipped, run.Manifest)); err != nil {
-			return "", nil, nil, errors.Join(err, out.Finish(func(m *resultfile.Manifest) {
+			return "", nil, nil, errors.Join(err, out.Finish(func(m *result.Manifest) {
 				m.Finished, m.Interrupted = run.Manifest.Finished, run.Manifest.Interrupted
 			}))
 		}
@@ -56,13 +56,13 @@ func (o runOptions) open(p *runner.Plan, s *servers, skipped []resultfile.Skip) 
 			return "", nil, nil, err
 		}
 	}
-	out, err := resultfile.Create(dir, m)
+	out, err := result.Create(dir, m)
 	return dir, out, nil, err
 }
 
 // newly returns the skipped locks that were not skipped at the start of the run of m.
-func newly(skipped []resultfile.Skip, m resultfile.Manifest) []resultfile.Skip {
-	return slices.DeleteFunc(slices.Clone(skipped), func(s resultfile.Skip) bool { return slices.Contains(m.Skipped, s) })
+func newly(skipped []result.Skip, m result.Manifest) []result.Skip {
+	return slices.DeleteFunc(slices.Clone(skipped), func(s result.Skip) bool { return slices.Contains(m.Skipped, s) })
 }
 
 // commandLine returns the command that repeats the run: the command of rank 0, or the
@@ -77,18 +77,18 @@ func (o *runOptions) commandLine() []string {
 // moveAside makes room for a run in dir: it renames an earlier run to DIR.previous and
 // replaces a previous run of that name.
 func moveAside(dir string) error {
-	if !resultfile.Exists(dir) {
+	if !result.Exists(dir) {
 		return nil
 	}
-	if err := resultfile.Foreign(dir); err != nil {
+	if err := result.Foreign(dir); err != nil {
 		return err
 	}
-	if resultfile.InUse(dir) {
+	if result.InUse(dir) {
 		return fmt.Errorf("%w: another locklab is writing the run in %s: wait for it, or choose another directory", harness.ErrUsage, dir)
 	}
 	dir = filepath.Clean(dir)
 	previous := dir + ".previous"
-	if _, err := os.Lstat(previous); err == nil && (!resultfile.Exists(previous) || resultfile.Foreign(previous) != nil) {
+	if _, err := os.Lstat(previous); err == nil && (!result.Exists(previous) || result.Foreign(previous) != nil) {
 		return fmt.Errorf("%w: cannot move the earlier run aside: %s is there and holds no run; move it away", harness.ErrUsage, previous)
 	}
 	if err := errors.Join(os.RemoveAll(previous), os.Rename(dir, previous)); err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
 )
 
 // A part is one share of the time of a report. The table in docs/methodology.md lists the
@@ -48,14 +48,14 @@ func sited(v harness.Lock, w harness.Workload) bool {
 }
 
 // of returns a function that reports whether a case of p belongs to t.
-func (t part) of(p *runner.Plan) func(runner.Case) bool {
-	return func(c runner.Case) bool { return t.has != nil && t.has(c.Lock.Describe(), c.StandIn().Workload) }
+func (t part) of(p *measure.Plan) func(measure.Case) bool {
+	return func(c measure.Case) bool { return t.has != nil && t.has(c.Lock.Describe(), c.StandIn().Workload) }
 }
 
 // divide gives the parts of p, whose rounds are set, windows that use their shares of the
 // budget. A part outside the limits of its windows gets the shortest or longest ones, and
 // the others divide the rest.
-func (o runOptions) divide(p *runner.Plan, budget time.Duration) {
+func (o runOptions) divide(p *measure.Plan, budget time.Duration) {
 	var open []part
 	for _, t := range parts {
 		if p.EstimateOf(t.of(p)) > 0 {
@@ -95,7 +95,7 @@ func share(left time.Duration, t part, open []part) time.Duration {
 // windowFor returns the longest window, in whole milliseconds, with which the cases picked
 // by has take at most d. The result is below minWindow if even that is too long, and above
 // maxWindow if maxWindow is not enough.
-func (o runOptions) windowFor(p *runner.Plan, has func(runner.Case) bool, d time.Duration) time.Duration {
+func (o runOptions) windowFor(p *measure.Plan, has func(measure.Case) bool, d time.Duration) time.Duration {
 	const step = time.Millisecond
 	n := sort.Search(int((maxWindow-minWindow)/step)+1, func(i int) bool {
 		o.setWindowsOf(p, has, minWindow+time.Duration(i)*step)
@@ -109,7 +109,7 @@ func (o runOptions) windowFor(p *runner.Plan, has func(runner.Case) bool, d time
 
 // division gives the approximate time of each part of p and of the parts on top, or "" for
 // a single part.
-func (o runOptions) division(p *runner.Plan) string {
+func (o runOptions) division(p *measure.Plan) string {
 	var said []string
 	for _, t := range parts {
 		d := t.time
@@ -131,7 +131,7 @@ func (o runOptions) division(p *runner.Plan) string {
 
 // windows returns the windows of local locks in each part of p, the base of the other
 // windows.
-func (o runOptions) windows(p *runner.Plan) map[string]time.Duration {
+func (o runOptions) windows(p *measure.Plan) map[string]time.Duration {
 	m := make(map[string]time.Duration)
 	for _, t := range parts {
 		has := t.of(p)

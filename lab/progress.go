@@ -12,11 +12,11 @@ import (
 	"golang.org/x/term"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/runner"
-	"locklab/harness/stat"
+	"locklab/harness/measure"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 )
 
 // progress shows the progress of a run, a comparison of two builds or an experiment. On a
@@ -50,12 +50,12 @@ func newProgress(out io.Writer) *progress {
 
 // add records a result, of this run or of an earlier part of it.
 func (s *progress) add(name string, r *harness.Result) {
-	if rate, ok := metric.Throughput.Of(r); ok && len(r.Violations) == 0 {
+	if rate, ok := result.Throughput.Of(r); ok && len(r.Violations) == 0 {
 		s.rates[name] = append(s.rates[name], rate)
 	}
 }
 
-func (s *progress) update(p runner.Progress) {
+func (s *progress) update(p measure.Progress) {
 	name := p.Case.Name()
 	if p.Result == nil && p.Lost == nil {
 		if s.width != nil && !s.shown {
@@ -114,7 +114,7 @@ func (s *progress) parts(name string) func(done, total int) {
 }
 
 // oddities returns a line for each process in p that gave no result.
-func oddities(p runner.Progress) (lines []string) {
+func oddities(p measure.Progress) (lines []string) {
 	name := p.Case.Name()
 	if p.Lost != nil {
 		return []string{"LOST " + loss(p).String()}

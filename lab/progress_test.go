@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
 )
 
 func TestFigure(t *testing.T) {
@@ -145,11 +145,11 @@ func TestOneProgress(t *testing.T) {
 
 // TestProgress simulates a run on a terminal and on a file.
 func TestProgress(t *testing.T) {
-	c := runner.Case{Lock: &harness.Variant{Name: "mcs"}, Workload: harness.Workload{Workers: 2}}
+	c := measure.Case{Lock: &harness.Variant{Name: "mcs"}, Workload: harness.Workload{Workers: 2}}
 	result := func(v ...harness.Violation) *harness.Result {
 		return &harness.Result{Ops: 1000, Elapsed: time.Second, Workload: c.Workload, Violations: v}
 	}
-	steps := []runner.Progress{
+	steps := []measure.Progress{
 		{Case: c, Total: 3, Left: 3 * time.Second},
 		{Case: c, Done: 1, Total: 3, Left: 2 * time.Second, Result: result()},
 		{Case: c, Done: 1, Total: 3, Left: 2 * time.Second, Round: 1},

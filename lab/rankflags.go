@@ -3,7 +3,7 @@ package lab
 import (
 	"fmt"
 	"locklab/harness"
-	"locklab/harness/ranks"
+	"locklab/harness/measure"
 	"slices"
 	"strings"
 	"time"
@@ -66,7 +66,7 @@ func (o *rankFlags) resolve(f *pflag.FlagSet, getenv func(string) string) error 
 	case o.sync == "":
 		return nil
 	}
-	rank, n, job, source, err := ranks.Read(getenv)
+	rank, n, job, source, err := measure.ReadRank(getenv)
 	given := f.Changed("rank") && f.Changed("ranks")
 	switch {
 	case given:
@@ -98,7 +98,7 @@ func (o *rankFlags) resolve(f *pflag.FlagSet, getenv func(string) string) error 
 // defaultSync takes the place of --sync from the environment, if this is to be a rank by
 // the flags or by what has started it: the variable alone makes none of it.
 func (o *rankFlags) defaultSync(f *pflag.FlagSet, getenv func(string) string) {
-	_, _, _, source, err := ranks.Read(getenv)
+	_, _, _, source, err := measure.ReadRank(getenv)
 	launched := source != "" || err != nil
 	if o.sync == "" && (o.spawn || o.ranks > 1 || f.Changed("rank") || launched) {
 		o.sync = getenv(syncVariable)
@@ -106,8 +106,8 @@ func (o *rankFlags) defaultSync(f *pflag.FlagSet, getenv func(string) string) {
 }
 
 // meeting returns where and how this rank meets the others.
-func (o *rankFlags) meeting() ranks.Options {
-	return ranks.Options{Rank: o.rank, Ranks: o.ranks, Sync: o.sync, Job: o.job, Assemble: o.assemble}
+func (o *rankFlags) meeting() measure.RankOptions {
+	return measure.RankOptions{Rank: o.rank, Ranks: o.ranks, Sync: o.sync, Job: o.job, Assemble: o.assemble}
 }
 
 // withoutPassword returns a command line with the password of --sync taken out.
@@ -116,9 +116,9 @@ func withoutPassword(command []string) []string {
 	for i, arg := range out {
 		switch url, joined := strings.CutPrefix(arg, "--"+syncFlag+"="); {
 		case joined:
-			out[i] = "--" + syncFlag + "=" + ranks.Redacted(url)
+			out[i] = "--" + syncFlag + "=" + measure.RedactedSync(url)
 		case i > 0 && out[i-1] == "--"+syncFlag:
-			out[i] = ranks.Redacted(arg)
+			out[i] = measure.RedactedSync(arg)
 		}
 	}
 	return out

@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"locklab/harness"
-	"locklab/harness/ranks"
-	"locklab/harness/resultfile"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
+	"locklab/harness/result"
+
 	"locklab/internal/backend"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
@@ -25,11 +25,11 @@ import (
 // A setting is what all ranks of a run have in common: rank 0 decides it, or the process that
 // starts them all.
 type setting struct {
-	Plan  resultfile.Manifest // as far as a run is planned again by it
+	Plan  result.Manifest // as far as a run is planned again by it
 	RunID string
 	Trips map[string]*harness.Trips
 
-	Sites    []resultfile.Site
+	Sites    []result.Site
 	Versions map[string]string // of the servers
 	Servers  []reached         // that the process which starts the ranks has started
 
@@ -41,20 +41,20 @@ type setting struct {
 // A reached is how the ranks that a process starts reach the servers of a site.
 type reached struct {
 	Site harness.Site
-	runner.Access
+	measure.Access
 }
 
 // setting returns what of p other ranks are told.
-func (o *runOptions) setting(p *runner.Plan, s *servers, skipped []resultfile.Skip) setting {
+func (o *runOptions) setting(p *measure.Plan, s *servers, skipped []result.Skip) setting {
 	return setting{
-		Plan:  resultfile.Manifest{Command: o.commandLine(), Flags: o.flags, Seed: o.seed, Rounds: p.Rounds, Window: o.base(p), Windows: o.windows(p), Skipped: skipped},
+		Plan:  result.Manifest{Command: o.commandLine(), Flags: o.flags, Seed: o.seed, Rounds: p.Rounds, Window: o.base(p), Windows: o.windows(p), Skipped: skipped},
 		RunID: p.RunID, Trips: p.Trips, Sites: s.accounts, Versions: s.versions(),
 	}
 }
 
 // reach enters in p how the servers are reached that the process which started this rank
 // has started.
-func (s *setting) reach(p *runner.Plan) (*servers, error) {
+func (s *setting) reach(p *measure.Plan) (*servers, error) {
 	p.Endpoints = make(map[harness.Site]harness.Endpoint)
 	for _, r := range s.Servers {
 		p.Endpoints[r.Site] = r.Endpoint()
@@ -64,17 +64,17 @@ func (s *setting) reach(p *runner.Plan) (*servers, error) {
 
 // A meeting of ranks is how runner knows them.
 type meeting struct {
-	group *ranks.Group
-	self  ranks.Member
+	group *measure.Ranks
+	self  measure.Rank
 }
 
 func (m meeting) Rank() int { return m.self.Rank }
 
-// Begin implements runner.Together.
+// Begin implements measure.Together.
 func (m meeting) Begin(ctx context.Context, point string, exact bool, failed error) (int64, error) {
 	var why []byte
 	if failed != nil {
-		why = []byte(resultfile.Line(failed.Error()))
+		why = []byte(result.OneLine(failed.Error()))
 	}
 	all, err := m.group.Gather(ctx, point, why)
 	if err != nil {
@@ -82,7 +82,7 @@ func (m meeting) Begin(ctx context.Context, point string, exact bool, failed err
 	}
 	for rank, why := range all {
 		if len(why) > 0 {
-			return 0, fmt.Errorf("%v cannot measure it: %s", m.group.Members()[rank], resultfile.Line(string(why)))
+			return 0, fmt.Errorf("%v cannot measure it: %s", m.group.Members()[rank], result.OneLine(string(why)))
 		}
 	}
 	if !exact {
@@ -92,7 +92,7 @@ func (m meeting) Begin(ctx context.Context, point string, exact bool, failed err
 	return machine.MonotonicAt(at), err
 }
 
-// Clock implements runner.Together.
+// Clock implements measure.Together.
 func (m meeting) Clock(ctx context.Context, r *harness.Rank) {
 	r.Host, r.PID, r.Clock, r.Error = m.self.Host, m.self.PID, m.self.Clock, -1
 	before := m.group.Clock()
@@ -111,7 +111,7 @@ func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr i
 			return fmt.Errorf("the setting on standard input: %w", err)
 		}
 	}
-	self := ranks.Member{Rank: o.rank, PID: os.Getpid(), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Schema: resultfile.Schema, Clock: ranks.ClockName()}
+	self := measure.Rank{Rank: o.rank, PID: os.Getpid(), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Schema: result.Schema, Clock: measure.RankClockName()}
 	if self.Host, err = os.Hostname(); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr i
 	late := time.AfterFunc(15*time.Second, func() {
 		fmt.Fprintf(stderr, "rank %d of %d: waiting for the others\n", o.rank, o.ranks)
 	})
-	group, err := ranks.Join(ctx, at, self)
+	group, err := measure.JoinRanks(ctx, at, self)
 	late.Stop()
 	if err != nil {
 		if ctx.Err() != nil {
@@ -132,8 +132,8 @@ func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr i
 	}
 	defer func() {
 		why := "" // also if another rank is gone, which Leave passes on
-		if err != nil && !o.measured && !errors.As(context.Cause(group.Context()), new(*ranks.LostError)) {
-			why = resultfile.Line(err.Error())
+		if err != nil && !o.measured && !errors.As(context.Cause(group.Context()), new(*measure.LostRankError)) {
+			why = result.OneLine(err.Error())
 		}
 		if lerr := group.Leave(context.WithoutCancel(ctx), why); err == nil {
 			err = lerr
@@ -167,7 +167,7 @@ func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, at m
 		err = context.Cause(together)
 	}
 	o.measured = err == nil
-	ferr := out.Finish(func(f *resultfile.Manifest) {
+	ferr := out.Finish(func(f *result.Manifest) {
 		f.Finished, f.Interrupted = time.Now().UTC(), err != nil
 		noteLost(f, m.program, m.lost, m.total)
 	})
@@ -191,22 +191,22 @@ func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, at m
 // ended returns what it means for the exit status that err ended this rank, of which
 // together is the context and ctx that of the process.
 func (o *runOptions) ended(ctx, together context.Context, err error, stderr io.Writer) error {
-	var lost *ranks.LostError
+	var lost *measure.LostRankError
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted
 	case errors.As(err, &lost), errors.As(context.Cause(together), &lost) && !errors.Is(err, harness.ErrUsage):
-		fmt.Fprintf(stderr, "%s: rank %d stops: %s\n", o.program.Name, o.rank, resultfile.Line(lost.Error()))
+		fmt.Fprintf(stderr, "%s: rank %d stops: %s\n", o.program.Name, o.rank, result.OneLine(lost.Error()))
 		return errUnfit
 	}
 	return err
 }
 
 // agree returns the plan, which is that of rank 0 or of the process that started the ranks.
-func (o *runOptions) agree(ctx context.Context, flags *pflag.FlagSet, group *ranks.Group, set *setting, stderr io.Writer) (*runner.Plan, *servers, []resultfile.Skip, error) {
-	var plan *runner.Plan
+func (o *runOptions) agree(ctx context.Context, flags *pflag.FlagSet, group *measure.Ranks, set *setting, stderr io.Writer) (*measure.Plan, *servers, []result.Skip, error) {
+	var plan *measure.Plan
 	var s *servers
-	var skipped []resultfile.Skip
+	var skipped []result.Skip
 	var err error
 	switch {
 	case set != nil:
@@ -246,7 +246,7 @@ func (o *runOptions) agree(ctx context.Context, flags *pflag.FlagSet, group *ran
 }
 
 // follow returns the plan that s says, with the flags that it was made with.
-func (o *runOptions) follow(flags *pflag.FlagSet, s setting) (*runner.Plan, error) {
+func (o *runOptions) follow(flags *pflag.FlagSet, s setting) (*measure.Plan, error) {
 	err := setFlags(flags, s.Plan.Flags, func(name, was, is string) error {
 		return fmt.Errorf("%w: rank 0 has --%s %q, this one %q: give all ranks the same flags", harness.ErrUsage, name, was, is)
 	})
@@ -264,7 +264,7 @@ func (o *runOptions) follow(flags *pflag.FlagSet, s setting) (*runner.Plan, erro
 
 // sharedServers refuses locks of p whose servers the lab would have to start: each rank
 // would start some of its own.
-func sharedServers(p *runner.Plan) error {
+func sharedServers(p *measure.Plan) error {
 	var missing []string
 	for _, kind := range p.Needs() {
 		if backend.UsersServer(kind) == "" {
@@ -289,7 +289,7 @@ func variable(kind string) string {
 }
 
 // sameCases makes sure that all ranks are to measure the same.
-func sameCases(ctx context.Context, group *ranks.Group, p *runner.Plan) error {
+func sameCases(ctx context.Context, group *measure.Ranks, p *measure.Plan) error {
 	h := sha256.New()
 	for _, c := range p.Cases {
 		fmt.Fprintln(h, c.Name(), c.Workload.Window, c.Workload.Warmup)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 )
 
@@ -61,7 +61,7 @@ func TestRanksStopped(t *testing.T) {
 	}
 	_ = all[1].Wait()
 	for rank, p := range all {
-		if status := p.ProcessState.ExitCode(); status != exitUnfit || !strings.Contains(p.stderr.String(), "stops: ranks: ") {
+		if status := p.ProcessState.ExitCode(); status != exitUnfit || !strings.Contains(p.stderr.String(), "stops: measure: ") {
 			t.Errorf("rank %d: exit status %d, said\n%s", rank, status, p.stderr)
 		}
 	}
@@ -92,7 +92,7 @@ func keptSome(t *testing.T, all []*rankProcess) {
 	args := []string{"merge", "--out", "whole"}
 	for rank, p := range all {
 		args = append(args, p.dir)
-		run, err := resultfile.Load(p.dir)
+		run, err := result.Load(p.dir)
 		if err != nil || len(run.Results) == 0 || len(run.Damage) > 0 {
 			t.Errorf("rank %d has kept nothing that is whole: %v", rank, err)
 		}
@@ -100,9 +100,9 @@ func keptSome(t *testing.T, all []*rankProcess) {
 	cmd := locklab(t, args...)
 	stdout, stderr, status := output(t, cmd)
 	if status != 0 && status != exitUnfit {
-		t.Fatalf("merge: exit status %d, said\n%s%s", status, stdout, stderr)
+		t.Fatalf("result: exit status %d, said\n%s%s", status, stdout, stderr)
 	}
-	run, err := resultfile.Load(filepath.Join(cmd.Dir, "whole"))
+	run, err := result.Load(filepath.Join(cmd.Dir, "whole"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 )
 
@@ -98,7 +98,7 @@ func ranksWith(t *testing.T, n int, sync string, env []string, args ...string) (
 func (p *rankProcess) measured(t *testing.T, n int) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		if text, err := os.ReadFile(filepath.Join(p.dir, resultfile.ResultsName)); err == nil && bytes.Count(text, []byte("\n")) >= n {
+		if text, err := os.ReadFile(filepath.Join(p.dir, result.ResultsName)); err == nil && bytes.Count(text, []byte("\n")) >= n {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -143,7 +143,7 @@ func TestRanksEnd(t *testing.T) {
 				if status := p.ProcessState.ExitCode(); status != exitUnfit || !strings.Contains(p.stderr.String(), c.want) {
 					t.Errorf("rank %d: exit status %d, want %d; it said:\n%s", rank, status, exitUnfit, p.stderr)
 				}
-				run, err := resultfile.Load(p.dir)
+				run, err := result.Load(p.dir)
 				if err != nil {
 					t.Errorf("rank %d: %v", rank, err)
 					continue

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"locklab/harness"
-	"locklab/harness/causal"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
+
 	"locklab/internal/numfmt"
 )
 
@@ -20,10 +20,10 @@ import (
 // plainest servers, and stores them in p. A lock that fails here is reported and measured
 // anyway, without counts. Windows shorter than any budget's are for trying out flags: their
 // results lack the counts too.
-func (s *servers) rehearse(ctx context.Context, p *runner.Plan, stderr io.Writer) {
+func (s *servers) rehearse(ctx context.Context, p *measure.Plan, stderr io.Writer) {
 	p.Trips = make(map[string]*harness.Trips)
 	locks := slices.DeleteFunc(p.Locks(), func(v *harness.Variant) bool {
-		return v.Remote == nil || !slices.ContainsFunc(p.Cases, func(c runner.Case) bool { return c.Lock == v && c.Workload.Window >= harness.SliceLength })
+		return v.Remote == nil || !slices.ContainsFunc(p.Cases, func(c measure.Case) bool { return c.Lock == v && c.Workload.Window >= harness.SliceLength })
 	})
 	if len(locks) > longList {
 		fmt.Fprintf(stderr, "counting the round trips of %s: a few seconds\n", numfmt.Plural(len(locks), "lock"))
@@ -34,7 +34,7 @@ func (s *servers) rehearse(ctx context.Context, p *runner.Plan, stderr io.Writer
 	for i, v := range locks {
 		all.Go(func() error {
 			if errs[i] = ctx.Err(); errs[i] == nil {
-				trips[i], errs[i] = causal.Count(ctx, v, s.running[plainest(p, v)].Endpoint(), p.RunID+"-trips-"+v.Name)
+				trips[i], errs[i] = measure.CountTrips(ctx, v, s.running[plainest(p, v)].Endpoint(), p.RunID+"-trips-"+v.Name)
 			}
 			return nil
 		})
@@ -58,7 +58,7 @@ const longList = 10
 
 // plainest returns the servers of v with the plainest configuration, without their delay:
 // TLS messages cannot be read.
-func plainest(p *runner.Plan, v *harness.Variant) (site harness.Site) {
+func plainest(p *measure.Plan, v *harness.Variant) (site harness.Site) {
 	found := false
 	odd := func(s harness.Site) int {
 		n := s.Servers

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/reports/chart"
 	"locklab/reports/page"
 )
@@ -139,7 +139,7 @@ status 3; the report is written all the same.`,
 }
 
 // writeJSON prints a single run as JSON, and rejects several.
-func writeJSON(out io.Writer, runs []*resultfile.Run) error {
+func writeJSON(out io.Writer, runs []*result.Run) error {
 	if len(runs) > 1 {
 		return fmt.Errorf("%w: --format json is for one run", harness.ErrUsage)
 	}
@@ -174,7 +174,7 @@ func parseContenders(text string) (int, error) {
 
 // predict requests predictions at these round trips and with these numbers of contenders.
 // It returns an error if runs is not one run with distributed locks that can be predicted.
-func predict(runs []*resultfile.Run, trips []time.Duration, contenders []int) error {
+func predict(runs []*result.Run, trips []time.Duration, contenders []int) error {
 	switch {
 	case len(runs) > 1 && len(contenders) > 0:
 		return fmt.Errorf("%w: --contenders is for one run", harness.ErrUsage)
@@ -199,7 +199,7 @@ func predict(runs []*resultfile.Run, trips []time.Duration, contenders []int) er
 
 // drawRuns writes the report of runs, read from dirs: of one run, or of several side by
 // side.
-func drawRuns(stdout io.Writer, files *saver, runs []*resultfile.Run, dirs []string, out, pictures string) error {
+func drawRuns(stdout io.Writer, files *saver, runs []*result.Run, dirs []string, out, pictures string) error {
 	if len(runs) > 1 {
 		return reportMachines(stdout, files, page.Machines(runs, dirs), out, pictures)
 	}
@@ -212,11 +212,11 @@ func drawRuns(stdout io.Writer, files *saver, runs []*resultfile.Run, dirs []str
 }
 
 // loadRuns reads the runs in dirs and rejects duplicates.
-func loadRuns(dirs []string) ([]*resultfile.Run, error) { return readRuns(dirs, loadRun) }
+func loadRuns(dirs []string) ([]*result.Run, error) { return readRuns(dirs, loadRun) }
 
 // loadRun reads the run in dir, which must not be a part of a merged run.
-func loadRun(dir string) (*resultfile.Run, error) {
-	run, err := resultfile.Load(dir)
+func loadRun(dir string) (*result.Run, error) {
+	run, err := result.Load(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -227,8 +227,8 @@ func loadRun(dir string) (*resultfile.Run, error) {
 }
 
 // readRuns reads the runs in dirs with load and rejects duplicates.
-func readRuns(dirs []string, load func(dir string) (*resultfile.Run, error)) ([]*resultfile.Run, error) {
-	var runs []*resultfile.Run
+func readRuns(dirs []string, load func(dir string) (*result.Run, error)) ([]*result.Run, error) {
+	var runs []*result.Run
 	var seen []os.FileInfo
 	for i, dir := range dirs {
 		run, err := load(dir)
@@ -280,7 +280,7 @@ func thrifty() (undo func()) {
 	return func() { debug.SetGCPercent(before) }
 }
 
-func writePictures(files *saver, run *resultfile.Run, dir string) error {
+func writePictures(files *saver, run *result.Run, dir string) error {
 	names := slices.Concat(chart.FindingCharts(run), chart.FaultCharts(run), chart.SimulationCharts(run))
 	if len(run.Results) > 0 || len(names) == 0 {
 		names = slices.Concat(names, chart.Charts(run), chart.ContendersCharts(run))
@@ -298,7 +298,7 @@ func writePictures(files *saver, run *resultfile.Run, dir string) error {
 }
 
 // writeReport writes the report of run to out and its verdict to stdout.
-func writeReport(stdout io.Writer, files *saver, run *resultfile.Run, out string) error {
+func writeReport(stdout io.Writer, files *saver, run *result.Run, out string) error {
 	t := newTarget(out)
 	err := t.write(files,
 		func(w io.Writer) error {

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -17,7 +17,7 @@ import (
 var planFlags = []string{
 	"locks", "workers", "clients", "hold", "think", "wait", "pin", "gomaxprocs", "read", "spread", "gc", "section",
 	"servers", "durable", "tls", "delay", "rate", "arrivals", "deadline", "ranks",
-	"rounds", "duration", "warmup", "budget", "seed", "hardware", "chaos", "margin",
+	"rounds", "duration", "warmup", "budget", "quick", "extent", "seed", "hardware", "chaos", "margin",
 }
 
 // chosen returns the plan flags that the user gave, and the seed.
@@ -48,8 +48,8 @@ func (o *runOptions) noResume() string {
 }
 
 // resumed returns the plan of the run to go on with.
-func (o *runOptions) resumed(flags *pflag.FlagSet) (*runner.Plan, error) {
-	m, err := resultfile.ReadManifest(o.out)
+func (o *runOptions) resumed(flags *pflag.FlagSet) (*measure.Plan, error) {
+	m, err := result.ReadManifest(o.out)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (o *runOptions) resumed(flags *pflag.FlagSet) (*runner.Plan, error) {
 
 // recall sets the flags of the plan to those in m, the manifest of a run. It returns an
 // error if a given flag differs.
-func recall(f *pflag.FlagSet, dir string, m resultfile.Manifest) error {
+func recall(f *pflag.FlagSet, dir string, m result.Manifest) error {
 	if m.Flags == nil {
 		return fmt.Errorf("%w: the run in %s does not say how it was planned and cannot be resumed; choose another directory", harness.ErrUsage, dir)
 	}
@@ -100,15 +100,15 @@ func setFlags(f *pflag.FlagSet, before map[string]string, differs func(name, was
 }
 
 // planAgain returns the plan as at the start of the run with manifest m.
-func (o runOptions) planAgain(m resultfile.Manifest) (*runner.Plan, error) {
+func (o runOptions) planAgain(m result.Manifest) (*measure.Plan, error) {
 	o.budget = 0 // it was spent on these rounds and windows
 	p, err := o.plan()
 	if err != nil {
 		return nil, err
 	}
 	p.Rounds = m.Rounds
-	drop(p, func(c runner.Case) string { // locks that were skipped then are skipped again
-		if i := slices.IndexFunc(m.Skipped, func(s resultfile.Skip) bool {
+	drop(p, func(c measure.Case) string { // locks that were skipped then are skipped again
+		if i := slices.IndexFunc(m.Skipped, func(s result.Skip) bool {
 			return s.Lock == c.Lock.Name && (s.Conditions == "" || s.Conditions == conditions(c))
 		}); i >= 0 {
 			return m.Skipped[i].Reason
@@ -143,7 +143,7 @@ type caseRound struct {
 
 // goOn removes the results of run from p. It returns an error if it cannot: a measured lock
 // is skipped now, or p would not have measured a result.
-func goOn(p *runner.Plan, dir string, run *resultfile.Run, skipped []resultfile.Skip) error {
+func goOn(p *measure.Plan, dir string, run *result.Run, skipped []result.Skip) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%w: cannot go on with the run in %s: "+format, append([]any{harness.ErrUsage, dir}, args...)...)
 	}
@@ -153,7 +153,7 @@ func goOn(p *runner.Plan, dir string, run *resultfile.Run, skipped []resultfile.
 	if len(p.Cases) != run.Manifest.Cases {
 		return refuse("it has %s, the same flags now give %d", numfmt.Plural(run.Manifest.Cases, "case"), len(p.Cases))
 	}
-	planned := make(map[string]runner.Case)
+	planned := make(map[string]measure.Case)
 	for _, c := range p.Cases {
 		planned[c.Name()] = c
 	}
@@ -169,6 +169,6 @@ func goOn(p *runner.Plan, dir string, run *resultfile.Run, skipped []resultfile.
 		}
 		done[at] = true
 	}
-	p.Done = func(c runner.Case, round int) bool { return done[caseRound{c.Name(), round}] }
+	p.Done = func(c measure.Case, round int) bool { return done[caseRound{c.Name(), round}] }
 	return nil
 }

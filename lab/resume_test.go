@@ -19,7 +19,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 )
 
 // apart marks a test of whole processes, which mostly waits for them.
@@ -58,9 +58,9 @@ func begun(t *testing.T, cmd *exec.Cmd, results int) *bytes.Buffer {
 
 // once checks that the run in dir has every case in every round exactly once, and returns
 // it.
-func once(t *testing.T, dir string, cases, rounds int) *resultfile.Run {
+func once(t *testing.T, dir string, cases, rounds int) *result.Run {
 	t.Helper()
-	run, err := resultfile.Load(dir)
+	run, err := result.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestResume(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, "run")
 	interruptThrice(t, home, start)
-	results := filepath.Join(dir, resultfile.ResultsName)
+	results := filepath.Join(dir, result.ResultsName)
 	text, err := os.ReadFile(results)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestResume(t *testing.T) {
 	for _, c := range []struct {
 		name, line string
 		want       int
-	}{{resultfile.BenchName, "\nBenchmark", cases * rounds}, {resultfile.WaitLogName, "\nTag=", waits}} {
+	}{{result.BenchName, "\nBenchmark", cases * rounds}, {result.WaitLogName, "\nTag=", waits}} {
 		text, err := os.ReadFile(filepath.Join(dir, c.name))
 		if n := strings.Count(string(text), c.line); err != nil || n != c.want {
 			t.Errorf("%s has %d results (%v), want %d", c.name, n, err, c.want)
@@ -158,30 +158,30 @@ func interruptThrice(t *testing.T, home string, start []string) {
 }
 
 // refusals resumes the finished run in home/run under changed conditions. Each must give
-// one line. (Package resultfile tests the other conditions.)
+// one line. (Package result tests the other conditions.)
 func refusals(t *testing.T, home string) {
-	name := filepath.Join(home, "run", resultfile.ManifestName)
+	name := filepath.Join(home, "run", result.ManifestName)
 	original, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		flags string
-		edit  func(m *resultfile.Manifest)
+		edit  func(m *result.Manifest)
 		want  string
 	}{
 		{"--locks mcs", nil, `--locks "sync-mutex,mcs,tas,ttas", this is "mcs"`},
 		{"--duration 31ms", nil, `--duration "20ms", this is "31ms"`},
 		{"--seed 6", nil, `--seed "5", this is "6"`},
 		{"--replace", nil, "not both"},
-		{"", func(m *resultfile.Manifest) { m.Binary = strings.Repeat("0", 64) }, "another build"},
-		{"", func(m *resultfile.Manifest) { m.Cases = 5 }, "5 cases"},
-		{"", func(m *resultfile.Manifest) { m.Flags["workers"] = "2" }, "which it has measured"},
-		{"", func(m *resultfile.Manifest) { m.Windows["local"]++ }, "20ms"},
-		{"", func(m *resultfile.Manifest) { m.Window++; m.Windows = nil }, "20ms"}, // of an earlier version
-		{"", func(m *resultfile.Manifest) { m.Flags = nil }, "does not say how it was planned"},
+		{"", func(m *result.Manifest) { m.Binary = strings.Repeat("0", 64) }, "another build"},
+		{"", func(m *result.Manifest) { m.Cases = 5 }, "5 cases"},
+		{"", func(m *result.Manifest) { m.Flags["workers"] = "2" }, "which it has measured"},
+		{"", func(m *result.Manifest) { m.Windows["local"]++ }, "20ms"},
+		{"", func(m *result.Manifest) { m.Window++; m.Windows = nil }, "20ms"}, // of an earlier version
+		{"", func(m *result.Manifest) { m.Flags = nil }, "does not say how it was planned"},
 	} {
-		var m resultfile.Manifest
+		var m result.Manifest
 		if err := json.Unmarshal(original, &m); err != nil {
 			t.Fatal(err)
 		}
@@ -273,7 +273,7 @@ func TestKilledChild(t *testing.T) {
 		t.Fatalf("exit status %d, said %s", status, said.String())
 	}
 	dir := filepath.Join(cmd.Dir, "run")
-	run, err := resultfile.Load(dir)
+	run, err := result.Load(dir)
 	if err != nil || len(run.Results) != rounds-1 || !slices.ContainsFunc(run.Manifest.Warnings, isLoss) {
 		t.Fatalf("%d results, warnings %v (%v), want all but one", len(run.Results), run.Manifest.Warnings, err)
 	}
@@ -349,7 +349,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("exit status %d, said %s", status, stderr)
 	}
 	dir := filepath.Join(cmd.Dir, "run")
-	run, err := resultfile.Load(dir)
+	run, err := result.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

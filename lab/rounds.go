@@ -5,24 +5,24 @@ import (
 	"iter"
 
 	"locklab/harness"
-	"locklab/harness/runner"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/measure"
 )
 
 // verdictRounds returns the least number of rounds for a verdict on p, and the number of
 // compared locks in the most demanding situation.
-func verdictRounds(p *runner.Plan) (rounds, locks int) {
-	return verdict.RoundsFor(described(p))
+func verdictRounds(p *measure.Plan) (rounds, locks int) {
+	return judge.RoundsFor(described(p))
 }
 
 // plannedRounds returns the number of rounds of p that finds a difference of twice the
-// tolerance: see [verdict.PlannedRounds].
-func plannedRounds(p *runner.Plan) int {
-	return max(defaultRounds, verdict.PlannedRounds(described(p)))
+// tolerance: see [judge.PlannedRounds].
+func plannedRounds(p *measure.Plan) int {
+	return max(defaultRounds, judge.PlannedRounds(described(p)))
 }
 
 // described yields the cases of p as a report sees them.
-func described(p *runner.Plan) iter.Seq2[harness.Lock, harness.Workload] {
+func described(p *measure.Plan) iter.Seq2[harness.Lock, harness.Workload] {
 	return func(yield func(harness.Lock, harness.Workload) bool) {
 		for _, c := range p.Cases {
 			if c.Unknown() {
@@ -36,7 +36,7 @@ func described(p *runner.Plan) iter.Seq2[harness.Lock, harness.Workload] {
 }
 
 // setRounds gives p the rounds from the user, or the planned number.
-func (o runOptions) setRounds(p *runner.Plan) {
+func (o runOptions) setRounds(p *measure.Plan) {
 	p.Rounds = o.rounds
 	if !o.roundsGiven {
 		p.Rounds = plannedRounds(p)
@@ -44,7 +44,7 @@ func (o runOptions) setRounds(p *runner.Plan) {
 }
 
 // doubt returns a warning that p has too few rounds for a verdict, or "".
-func doubt(p *runner.Plan) string {
+func doubt(p *measure.Plan) string {
 	need, locks := verdictRounds(p)
 	if p.Rounds >= need {
 		return ""

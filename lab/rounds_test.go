@@ -11,20 +11,20 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/reports/page"
 )
 
 // measured returns synthetic results of every case of the default plan in all its rounds.
 // All are equally fast, so only the number of rounds matters.
-func measured(t *testing.T, o runOptions) (run *resultfile.Run, rounds int) {
+func measured(t *testing.T, o runOptions) (run *result.Run, rounds int) {
 	t.Helper()
 	p, err := o.plan()
 	if err != nil {
 		t.Fatal(err)
 	}
-	run = &resultfile.Run{Manifest: resultfile.Manifest{Rounds: p.Rounds, Cases: len(p.Cases), Finished: time.Unix(1, 0),
+	run = &result.Run{Manifest: result.Manifest{Rounds: p.Rounds, Cases: len(p.Cases), Finished: time.Unix(1, 0),
 		Machine: machine.Environment{OS: "linux", CPUs: 2, GOMAXPROCS: 2}}}
 	for round := range p.Rounds {
 		for _, c := range p.Cases {
@@ -76,7 +76,7 @@ func TestDefaultRounds(t *testing.T) {
 	}
 }
 
-func verdictOf(t *testing.T, run *resultfile.Run) string {
+func verdictOf(t *testing.T, run *result.Run) string {
 	t.Helper()
 	var out bytes.Buffer
 	if err := page.WriteVerdict(&out, run, 1000); err != nil {

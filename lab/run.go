@@ -18,8 +18,8 @@ import (
 
 	"locklab/hardware"
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
+	"locklab/harness/result"
 )
 
 type runOptions struct {
@@ -36,6 +36,8 @@ type runOptions struct {
 	budget           time.Duration
 	seed             uint64
 	hardware, chaos  bool
+	quick            bool
+	extent           extent // stored as a flag
 	out              string
 	replace, resume  bool
 
@@ -47,8 +49,8 @@ type runOptions struct {
 	guarantees  guarding
 	strictness
 
-	knees []resultfile.Knee // the basis of the chosen rates
-	begun *resultfile.Knee  // unfinished search of the resumed run; nil if it had all
+	knees []result.Knee // the basis of the chosen rates
+	begun *result.Knee  // unfinished search of the resumed run; nil if it had all
 }
 
 const (
@@ -67,8 +69,11 @@ starts the servers that remote locks need (redis-server and ZooKeeper, as child
 processes on this machine), or uses yours: set LOCKLAB_REDIS or
 LOCKLAB_ZOOKEEPER to host:port. Every run is also a test of the lock.
 
-The default choice is also measured in open loops, in one round of seven, and on
-durable servers far away, unless a flag says more of the cases than which locks.
+Without flags it takes about two minutes: one lock for each idea, with the least and
+the greatest contention. --quick answers in twenty seconds. With --budget, --rounds or
+other locks the default choice is measured at more numbers of workers, with mostly
+readers and long holds, in open loops (one round of seven) and on durable servers far
+away, unless a flag says more of the cases than which locks.
 
 --servers, --durable, --tls and --delay set up the servers that it starts as services
 run them: an ensemble or a primary with replicas, writes forced to disk before they
@@ -108,7 +113,8 @@ the one and leaves the other to the budget; with --rounds, a machine that gets
 busier meanwhile makes the run longer, which is said as soon as it can be known.
 What --hardware and --chaos add comes on top.`
 
-const runExamples = `  locklab run                                       one lock for each idea, about twenty minutes
+const runExamples = `  locklab run                                       one lock for each idea, two minutes
+  locklab run --quick                               which local lock? twenty seconds
   locklab run --locks spin,-broken,sync-mutex --workers 1,2,4,8 --rounds 10
   locklab run --locks zk-fair,zk-herd --workers 1,8,50 --clients 1
   locklab run --locks local --hold 0,1us-exp --pin none,cpu --budget 10m
@@ -184,6 +190,9 @@ func (o *runOptions) runFlags(cmd *cobra.Command) {
 	f.IntVar(&o.rounds, "rounds", 0, fmt.Sprintf("how often each case is measured (default so often that twice the margin is found, %d at least)", defaultRounds))
 	f.DurationVar(&o.duration, "duration", 0, fmt.Sprintf("measured window of a case (default %v; remote %d times that)", defaultWindow, remoteStretch))
 	f.DurationVar(&o.warmup, "warmup", 0, "driven before the window (default a fifth of it)")
+	f.BoolVar(&o.quick, "quick", false, "an answer in twenty seconds: by default the local locks whose waiters sleep, with the least and the greatest contention")
+	f.StringVar((*string)(&o.extent), "extent", "", "")
+	f.Lookup("extent").Hidden = true
 	f.DurationVar(&o.budget, "budget", 0, "choose rounds and windows so that the whole run takes about this long")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of the cases (default random)")
 	f.BoolVar(&o.hardware, "hardware", false, "also run the experiments about the hardware, twenty seconds, into the report")
@@ -233,7 +242,7 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 
 // ready turns the flags into a plan with running servers. The caller must stop them, also
 // after an error.
-func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.Writer) (*runner.Plan, *servers, []resultfile.Skip, error) {
+func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.Writer) (*measure.Plan, *servers, []result.Skip, error) {
 	plan, err := o.prepare(flags)
 	if err == nil && o.ranks > 1 && !o.spawn {
 		err = sharedServers(plan)
@@ -267,7 +276,7 @@ func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.
 }
 
 // tryFailures tries the quick failure scenarios on the remote locks of the plan.
-func (o *runOptions) tryFailures(ctx context.Context, m *measuring, dir string, earlier *resultfile.Run) error {
+func (o *runOptions) tryFailures(ctx context.Context, m *measuring, dir string, earlier *result.Run) error {
 	c := chaosRun{program: o.program, short: true, seed: o.seed, out: dir, file: m.out}
 	for _, v := range m.plan.Locks() {
 		if v.Remote != nil {
@@ -291,21 +300,27 @@ func (o *runOptions) tryFailures(ctx context.Context, m *measuring, dir string, 
 
 // prepare turns the flags into a plan, without servers: a new plan, or the plan of the run
 // to resume.
-func (o *runOptions) prepare(flags *pflag.FlagSet) (*runner.Plan, error) {
+func (o *runOptions) prepare(flags *pflag.FlagSet) (*measure.Plan, error) {
 	if o.resume {
 		return o.resumed(flags)
 	}
 	if !flags.Changed("seed") {
 		o.seed = rand.Uint64()
 	}
-	o.roundsGiven, o.flags = flags.Changed("rounds"), chosen(flags, o.seed)
+	o.roundsGiven = flags.Changed("rounds")
+	if o.setExtent(); o.extent != wholeRun {
+		if err := flags.Set("extent", string(o.extent)); err != nil {
+			return nil, err
+		}
+	}
+	o.flags = chosen(flags, o.seed)
 	return o.plan()
 }
 
 // reportRun writes the report of the run in dir into dir.
 func reportRun(stdout io.Writer, dir string, guarantees guarding) error {
 	defer thrifty()()
-	run, err := resultfile.Load(dir)
+	run, err := result.Load(dir)
 	if err == nil {
 		err = guarantees.apply(run)
 	}
@@ -316,7 +331,7 @@ func reportRun(stdout io.Writer, dir string, guarantees guarding) error {
 }
 
 // plan turns the flags into a plan, without servers.
-func (o runOptions) plan() (*runner.Plan, error) {
+func (o runOptions) plan() (*measure.Plan, error) {
 	locks, err := o.program.choose(strings.Split(o.locks, ","))
 	if err != nil {
 		return nil, err
@@ -345,6 +360,12 @@ func (o runOptions) plan() (*runner.Plan, error) {
 	if o.servers+o.durable+o.tls+o.delay != "" && !slices.ContainsFunc(locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
 		return nil, fmt.Errorf("%w: none of the locks chosen is kept by servers, which --servers, --durable, --tls and --delay are about", harness.ErrUsage)
 	}
+	if o.extent == quickRun && o.locks == defaultLocks {
+		if locks = sleepers(locks); len(locks) == 0 {
+			return nil, fmt.Errorf("%w: --quick measures local locks whose waiters sleep, and there is none: name others by --locks", harness.ErrUsage)
+		}
+	}
+	a.brief = o.extent != wholeRun
 	if _, whole := o.whole(); whole && o.ranks > 1 { // locks inside a process are excluded
 		locks = slices.DeleteFunc(locks, func(v *harness.Variant) bool { return v.Remote == nil })
 	}
@@ -353,7 +374,7 @@ func (o runOptions) plan() (*runner.Plan, error) {
 		a.few = few
 		cases = append(a.defaultCases(locks, runtime.GOMAXPROCS(0)), o.conditioned(locks, runtime.GOMAXPROCS(0), few)...)
 	}
-	p := &runner.Plan{Cases: cases, OpenEvery: o.openEvery(), Seed: o.seed,
+	p := &measure.Plan{Cases: cases, OpenEvery: o.openEvery(), Seed: o.seed,
 		RunID: fmt.Sprintf("%x-%x", time.Now().Unix(), os.Getpid())}
 	o.setRounds(p)
 	window := o.duration
@@ -362,7 +383,11 @@ func (o runOptions) plan() (*runner.Plan, error) {
 	}
 	o.setWindows(p, window)
 	if o.budget > 0 && len(cases) > 0 {
-		return p, o.fit(p, o.budget-reportTime)
+		err := o.fit(p, o.budget-reportTime)
+		if o.extent == quickRun && p.Estimate() > o.budget {
+			return p, o.fitLess(p, o.budget-reportTime)
+		}
+		return p, err
 	}
 	return p, nil
 }

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 )
 
 // A saver writes files atomically until it is closed.
@@ -71,7 +71,7 @@ func interruptible(ctx context.Context, stderr io.Writer, what string, work func
 }
 
 // saveRun writes run into the new directory dir atomically.
-func (s *saver) saveRun(dir string, run *resultfile.Run) (err error) {
+func (s *saver) saveRun(dir string, run *result.Run) (err error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	bad := func(err error) error { return fmt.Errorf("%w: cannot write %s: %v", harness.ErrUsage, dir, err) }
@@ -84,12 +84,12 @@ func (s *saver) saveRun(dir string, run *resultfile.Run) (err error) {
 		return bad(err)
 	}
 	defer os.RemoveAll(beside) // fails harmlessly after the rename
-	out, err := resultfile.Create(beside, run.Manifest)
+	out, err := result.Create(beside, run.Manifest)
 	if err != nil {
 		return err
 	}
 	err = appendAll(out, run)
-	err = errors.Join(err, out.Sync(), out.Finish(func(*resultfile.Manifest) {}), os.Chmod(beside, 0o755))
+	err = errors.Join(err, out.Sync(), out.Finish(func(*result.Manifest) {}), os.Chmod(beside, 0o755))
 	if err == nil {
 		err = os.Rename(beside, dir)
 	}
@@ -99,7 +99,7 @@ func (s *saver) saveRun(dir string, run *resultfile.Run) (err error) {
 	return nil
 }
 
-func appendAll(out *resultfile.Writer, run *resultfile.Run) error {
+func appendAll(out *result.Writer, run *result.Run) error {
 	for _, r := range run.Results {
 		if err := out.Append(r); err != nil {
 			return err

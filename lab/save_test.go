@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 )
 
 // smallRun copies a recorded run into its own directory.
@@ -92,7 +92,7 @@ func TestReportInterrupted(t *testing.T) {
 	apart(t)
 	t.Run("page", func(t *testing.T) {
 		dir := writeMany(t, 2)
-		results := filepath.Join(dir, resultfile.ResultsName)
+		results := filepath.Join(dir, result.ResultsName)
 		text := holds(t, results)
 		if err := os.Remove(results); err != nil {
 			t.Fatal(err)
@@ -234,7 +234,7 @@ func TestReplaced(t *testing.T) {
 		{"export", "DIR", "-o", "OUT/export.csv"},
 	} {
 		dir, out, kept := smallRun(t), t.TempDir(), t.TempDir()
-		results := filepath.Join(dir, resultfile.ResultsName)
+		results := filepath.Join(dir, result.ResultsName)
 		lines := slices.DeleteFunc(slices.Collect(strings.Lines(holds(t, results))), func(line string) bool {
 			return !strings.Contains(line, `"name":"sync-mutex"`) || !strings.Contains(line, `"workers":1,`) // a few charts
 		})

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
+	"locklab/harness/result"
 )
 
 // The size of a run of an hour: 1000 cases in 10 rounds.
@@ -59,11 +59,11 @@ func BenchmarkReport10k(b *testing.B) {
 // TestMemoryOfRun writes the results of a long run. The memory of the directing process
 // grows only by a number per result, for the median in the progress.
 func TestMemoryOfRun(t *testing.T) {
-	real, err := resultfile.Load("../reports/testdata/run")
+	real, err := result.Load("../reports/testdata/run")
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := resultfile.Create(filepath.Join(t.TempDir(), "run"), resultfile.Manifest{})
+	out, err := result.Create(filepath.Join(t.TempDir(), "run"), result.Manifest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestMemoryOfRun(t *testing.T) {
 		for i := range results {
 			r := *real.Results[0]
 			r.Round, r.Wait, r.Handover, r.Owners = i, nil, nil, nil // quick to write
-			p := runner.Progress{Case: runner.Case{Lock: &harness.Variant{Name: r.Lock.Name}, Workload: r.Workload}, Round: i, Result: &r}
+			p := measure.Progress{Case: measure.Case{Lock: &harness.Variant{Name: r.Lock.Name}, Workload: r.Workload}, Round: i, Result: &r}
 			if err := m.keep(p); err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +89,7 @@ func TestMemoryOfRun(t *testing.T) {
 	if grown := int64(after) - int64(before); grown > 64*results {
 		t.Errorf("after %d more results the heap has grown by %d bytes, %d a result", results, grown, grown/results)
 	}
-	if err := out.Finish(func(*resultfile.Manifest) {}); err != nil {
+	if err := out.Finish(func(*result.Manifest) {}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -97,7 +97,7 @@ func TestMemoryOfRun(t *testing.T) {
 // writeMany writes a run of many cases, made from the results of a recorded one.
 func writeMany(tb testing.TB, rounds int) (dir string) {
 	tb.Helper()
-	real, err := resultfile.Load("../reports/testdata/run")
+	real, err := result.Load("../reports/testdata/run")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func writeMany(tb testing.TB, rounds int) (dir string) {
 	dir = filepath.Join(tb.TempDir(), "many")
 	m := real.Manifest
 	m.Rounds, m.Cases = rounds, manyLocks*manyWorkloads
-	out, err := resultfile.Create(dir, m)
+	out, err := result.Create(dir, m)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func writeMany(tb testing.TB, rounds int) (dir string) {
 			}
 		}
 	}
-	if err := out.Finish(func(m *resultfile.Manifest) { m.Finished = m.Started }); err != nil {
+	if err := out.Finish(func(m *result.Manifest) { m.Finished = m.Started }); err != nil {
 		tb.Fatal(err)
 	}
 	return dir

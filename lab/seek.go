@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -30,7 +30,7 @@ const long = 200
 // settle prepares a plan with running servers, except for rates that must be searched. With
 // a budget it chooses rounds and windows by the current cost of a case on this machine. The
 // remaining time of a long run is estimated by the same cost.
-func (o *runOptions) settle(ctx context.Context, p *runner.Plan) error {
+func (o *runOptions) settle(ctx context.Context, p *measure.Plan) error {
 	if o.fits() || p.Unknown() || o.resume && p.Total() > long {
 		if err := p.Validate(); err != nil {
 			return err
@@ -51,7 +51,7 @@ func (o *runOptions) fits() bool { return o.budget > 0 && (!o.resume || o.begun 
 
 // refit spends the rest of the budget. If it is too small on a busy machine, the run still
 // begins with the least plan.
-func (o *runOptions) refit(p *runner.Plan) {
+func (o *runOptions) refit(p *measure.Plan) {
 	if o.fits() {
 		_ = o.fit(p, o.budget-time.Since(o.begin)-reportTime)
 	}
@@ -61,7 +61,7 @@ func (o *runOptions) refit(p *runner.Plan) {
 // dir, which out writes. Each probe is in the manifest before the next one begins. seek
 // closes out and returns the error if the search ends early. It does not repeat the results
 // of an earlier run: see planAgain.
-func (o *runOptions) seek(ctx context.Context, p *runner.Plan, dir string, out *resultfile.Writer, stderr io.Writer) error {
+func (o *runOptions) seek(ctx context.Context, p *measure.Plan, dir string, out *result.Writer, stderr io.Writer) error {
 	if !p.Unknown() {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (o *runOptions) seek(ctx context.Context, p *runner.Plan, dir string, out *
 		return nil
 	}
 	interrupted := ctx.Err() != nil
-	ferr := out.Finish(func(m *resultfile.Manifest) { m.Finished, m.Interrupted = time.Now().UTC(), true })
+	ferr := out.Finish(func(m *result.Manifest) { m.Finished, m.Interrupted = time.Now().UTC(), true })
 	switch again := "go on with: " + o.program.Name + " run --resume --out " + dir; {
 	case h.over: // nothing is left to resume
 		return err
@@ -87,7 +87,7 @@ func (o *runOptions) seek(ctx context.Context, p *runner.Plan, dir string, out *
 }
 
 // search is seek without its final steps.
-func (o *runOptions) search(ctx context.Context, p *runner.Plan, h *hunt) (err error) {
+func (o *runOptions) search(ctx context.Context, p *measure.Plan, h *hunt) (err error) {
 	if o.knees, err = p.Seek(ctx, o.knees, o.begun, h.at); err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (o *runOptions) search(ctx context.Context, p *runner.Plan, h *hunt) (err e
 		o.refit(p)
 		p.Trim(o.knees)
 	}
-	err = h.out.Edit(func(m *resultfile.Manifest) {
+	err = h.out.Edit(func(m *result.Manifest) {
 		m.Knees, m.Seeking, m.Skipped = o.knees, nil, append(m.Skipped, kneeless(o.knees)...)
 		m.Rounds, m.Cases = p.Rounds, len(p.Cases)
 		if len(p.Cases) > 0 {
@@ -110,7 +110,7 @@ func (o *runOptions) search(ctx context.Context, p *runner.Plan, h *hunt) (err e
 }
 
 // unsought returns an error if p has no case because no rates were found for ks.
-func unsought(p *runner.Plan, ks []resultfile.Knee) error {
+func unsought(p *measure.Plan, ks []result.Knee) error {
 	if len(p.Cases) > 0 || len(ks) == 0 {
 		return nil
 	}
@@ -119,7 +119,7 @@ func unsought(p *runner.Plan, ks []resultfile.Knee) error {
 
 // A hunt shows the progress of the search for rates, and stores its results.
 type hunt struct {
-	out    *resultfile.Writer
+	out    *result.Writer
 	show   *progress
 	whole  time.Duration // of the search, as estimated
 	cases  int           // all, including cases of an earlier search
@@ -131,10 +131,10 @@ type hunt struct {
 }
 
 // hunting starts a hunt.
-func (o *runOptions) hunting(p *runner.Plan, out *resultfile.Writer, stderr io.Writer) *hunt {
-	cases := slices.DeleteFunc(slices.Clone(p.Cases), func(c runner.Case) bool { return !c.Unknown() })
+func (o *runOptions) hunting(p *measure.Plan, out *result.Writer, stderr io.Writer) *hunt {
+	cases := slices.DeleteFunc(slices.Clone(p.Cases), func(c measure.Case) bool { return !c.Unknown() })
 	h := &hunt{out: out, show: o.program.newProgress(stderr), cases: len(cases), before: len(o.knees), done: len(o.knees), begin: time.Now()}
-	left := slices.DeleteFunc(slices.Clone(cases), func(c runner.Case) bool { return slices.ContainsFunc(o.knees, c.HasKnee) })
+	left := slices.DeleteFunc(slices.Clone(cases), func(c measure.Case) bool { return slices.ContainsFunc(o.knees, c.HasKnee) })
 	once := *p
 	once.Cases, once.Rounds = left, 0 // the search alone
 	h.whole = once.Estimate()
@@ -149,8 +149,8 @@ func (o *runOptions) hunting(p *runner.Plan, out *resultfile.Writer, stderr io.W
 
 // at is called at the start of each probe and at the end of each case. It stores the
 // previous probe and then shows the progress, on a separate line if lines are kept.
-func (h *hunt) at(now runner.Seeking) error {
-	err := h.out.Edit(func(m *resultfile.Manifest) {
+func (h *hunt) at(now measure.Seeking) error {
+	err := h.out.Edit(func(m *result.Manifest) {
 		if m.Seeking = &now.Knee; now.Done {
 			m.Knees = append(m.Knees, now.Knee)
 		}
@@ -189,7 +189,7 @@ func (h *hunt) left(probes int) time.Duration {
 	const paced = 5 // probes
 	took := time.Since(h.begin)
 	done := h.done - h.before
-	share := (float64(done) + min(0.95, float64(max(0, probes))/runner.SeekProbes)) / float64(h.cases-h.before)
+	share := (float64(done) + min(0.95, float64(max(0, probes))/measure.SeekProbes)) / float64(h.cases-h.before)
 	if done == 0 && probes < paced {
 		return max(0, h.whole-took)
 	}
@@ -197,7 +197,7 @@ func (h *hunt) left(probes int) time.Duration {
 }
 
 // found describes the result of the search for the saturation point of c.
-func found(c runner.Case, k resultfile.Knee) string {
+func found(c measure.Case, k result.Knee) string {
 	if k.Missing != "" {
 		return fmt.Sprintf("no knee of %s: it %s", c.Name(), k.Missing)
 	}
@@ -209,24 +209,24 @@ func found(c runner.Case, k resultfile.Knee) string {
 }
 
 // soughtConditions returns the conditions of the search for k, in the form of Skip.
-func soughtConditions(k resultfile.Knee) string {
+func soughtConditions(k result.Knee) string {
 	w := k.Workload
 	site := harness.Site{Servers: max(1, w.Servers), Durable: w.Durable, TLS: w.TLS, Delay: w.Delay}
 	return strings.TrimSpace(fmt.Sprintf("rate=auto workers=%d %s", w.Workers, site.Conditions()))
 }
 
 // kneeless returns the saturation points that were not found as skipped cases.
-func kneeless(ks []resultfile.Knee) (skipped []resultfile.Skip) {
+func kneeless(ks []result.Knee) (skipped []result.Skip) {
 	for _, k := range ks {
 		if k.Missing != "" && len(k.Rates) == 0 {
-			skipped = append(skipped, resultfile.Skip{Lock: k.Lock, Reason: "it has no knee: it " + k.Missing, Conditions: soughtConditions(k)})
+			skipped = append(skipped, result.Skip{Lock: k.Lock, Reason: "it has no knee: it " + k.Missing, Conditions: soughtConditions(k)})
 		}
 	}
 	return skipped
 }
 
 // brokenSought returns a line for each lock that violated a promise in a search.
-func brokenSought(ks []resultfile.Knee) (lines []string) {
+func brokenSought(ks []result.Knee) (lines []string) {
 	for _, k := range ks {
 		if k.Broken != "" {
 			lines = append(lines, fmt.Sprintf("%s violated %s (in the search for its knee)", k.Lock, k.Broken))

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
+	"locklab/harness/result"
 )
 
 // TestSeek interrupts a run that searched its rates. It resumes with the same rates,
@@ -62,7 +62,7 @@ func TestSeek(t *testing.T) {
 
 // sought starts a run that searches its rates, interrupts it, and returns its output and
 // its manifest.
-func sought(t *testing.T, rounds int) (*exec.Cmd, fmt.Stringer, resultfile.Manifest) {
+func sought(t *testing.T, rounds int) (*exec.Cmd, fmt.Stringer, result.Manifest) {
 	t.Helper()
 	cmd := locklab(t, "run", "--locks", "sync-mutex", "--hold", "50us", "--rate", "closed,auto", "--workers", "4", "--rounds", strconv.Itoa(rounds), "--duration", "40ms", "--seed", "5", "--out", "run")
 	said := begun(t, cmd, 2)
@@ -70,7 +70,7 @@ func sought(t *testing.T, rounds int) (*exec.Cmd, fmt.Stringer, resultfile.Manif
 		t.Fatal(err)
 	}
 	cmd.Wait()
-	m, err := resultfile.ReadManifest(filepath.Join(cmd.Dir, "run"))
+	m, err := result.ReadManifest(filepath.Join(cmd.Dir, "run"))
 	if err != nil {
 		t.Fatalf("%v: it said %s", err, said)
 	}
@@ -103,7 +103,7 @@ func TestSeekInterrupt(t *testing.T) {
 		said[1] != "interrupted: run holds 0 of 1 knee; go on with: locklab run --resume --out run" {
 		t.Errorf("exit status %d, said %q", status, said)
 	}
-	m, err := resultfile.ReadManifest(filepath.Join(cmd.Dir, "run"))
+	m, err := result.ReadManifest(filepath.Join(cmd.Dir, "run"))
 	if err != nil || m.Seeking == nil || !m.Interrupted || m.Finished.IsZero() || m.Knees != nil {
 		t.Errorf("the manifest is %+v: %v", m, err)
 	}
@@ -121,7 +121,7 @@ func TestSeekBroken(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "run", "--locks", "busted-tas", "--rate", "auto", "--rounds", "1", "--duration", "300ms", "--out", "run")
 	_, stderr, status := output(t, cmd)
-	run, err := resultfile.Load(filepath.Join(cmd.Dir, "run"))
+	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
 	if err != nil {
 		t.Fatalf("%v: exit status %d, said %s", err, status, stderr)
 	}
@@ -133,15 +133,15 @@ func TestSeekBroken(t *testing.T) {
 
 // TestSeekWords checks the texts for a successful and a failed search.
 func TestSeekWords(t *testing.T) {
-	c := runner.Case{Lock: &harness.Variant{Name: "x"}, Workload: harness.Workload{Workers: 64}, Sought: true}
-	k := resultfile.Knee{Lock: "x", Workload: harness.Workload{Workers: 64, Servers: 3, Delay: time.Millisecond},
-		Rest: 171.3, RestP99: 1.25e6, UpTo: 1713, Over: 1871.4, Rule: resultfile.LimitP99, Rates: []harness.Rate{180, 1800}}
+	c := measure.Case{Lock: &harness.Variant{Name: "x"}, Workload: harness.Workload{Workers: 64}, Sought: true}
+	k := result.Knee{Lock: "x", Workload: harness.Workload{Workers: 64, Servers: 3, Delay: time.Millisecond},
+		Rest: 171.3, RestP99: 1.25e6, UpTo: 1713, Over: 1871.4, Rule: result.LimitP99, Rates: []harness.Rate{180, 1800}}
 	for _, step := range []struct {
 		edit func()
 		want string
 	}{
 		{func() {}, "knee of lock=x/workers=64/hold=0s/rate=auto: between 1.7k/s and 1.9k/s p99 of the waits passes 10 times that of an unloaded lock, 1.25 ms at 170/s; measured at 180/s, 1.8k/s"},
-		{func() { k.Rule = resultfile.LimitGranted }, "knee of lock=x/workers=64/hold=0s/rate=auto: between 1.7k/s and 1.9k/s it falls behind: it grants less than 95 % of what is asked for; measured at 180/s, 1.8k/s"},
+		{func() { k.Rule = result.LimitGranted }, "knee of lock=x/workers=64/hold=0s/rate=auto: between 1.7k/s and 1.9k/s it falls behind: it grants less than 95 % of what is asked for; measured at 180/s, 1.8k/s"},
 		{func() { k.Missing, k.Rates = "was not acquired once", nil }, "no knee of lock=x/workers=64/hold=0s/rate=auto: it was not acquired once"},
 	} {
 		step.edit()
@@ -149,7 +149,7 @@ func TestSeekWords(t *testing.T) {
 			t.Errorf("said %q, want %q", got, step.want)
 		}
 	}
-	skipped := kneeless([]resultfile.Knee{{Lock: "y", Rates: []harness.Rate{1}}, k})
+	skipped := kneeless([]result.Knee{{Lock: "y", Rates: []harness.Rate{1}}, k})
 	if len(skipped) != 1 || skipped[0].Name() != "x with rate=auto workers=64 servers=3 delay=1ms" || skipped[0].Reason != "it has no knee: it was not acquired once" {
 		t.Errorf("skipped %+v", skipped)
 	}
@@ -192,7 +192,7 @@ func TestSeekPlanned(t *testing.T) {
 	}
 	if _, stderr, status := output(t, locklab(t, "compare", "--interleave", exe, exe, "--locks", "tas", "--rate", "auto")); status != exitUsage ||
 		strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "finds rates for one build") {
-		t.Errorf("compare: exit status %d, said %q", status, stderr)
+		t.Errorf("judge: exit status %d, said %q", status, stderr)
 	}
 }
 
@@ -201,9 +201,9 @@ func TestSeekPlanned(t *testing.T) {
 func TestSeekPlannedAgain(t *testing.T) {
 	o := runOptions{program: program(), locks: "sync-mutex,redis-queue,redis-poll", workers: "4", loadFlags: loadFlags{rate: "closed,auto"}, out: "run"}
 	load := harness.Workload{Workers: 4, Locks: 1, Hold: harness.Span{Mean: defaultHold}}
-	m := resultfile.Manifest{Rounds: 7, Window: 20 * time.Millisecond, Windows: map[string]time.Duration{"load": 30 * time.Millisecond},
-		Skipped: []resultfile.Skip{{Lock: "redis-queue", Reason: "no server"}, {Lock: "redis-poll", Reason: "it has no knee", Conditions: "rate=auto workers=4"}},
-		Knees:   []resultfile.Knee{{Lock: "sync-mutex", Workload: load, Rates: []harness.Rate{1e5, 2e5}}, {Lock: "redis-poll", Workload: harness.Workload{Workers: 4}, Missing: "was not acquired once"}}}
+	m := result.Manifest{Rounds: 7, Window: 20 * time.Millisecond, Windows: map[string]time.Duration{"load": 30 * time.Millisecond},
+		Skipped: []result.Skip{{Lock: "redis-queue", Reason: "no server"}, {Lock: "redis-poll", Reason: "it has no knee", Conditions: "rate=auto workers=4"}},
+		Knees:   []result.Knee{{Lock: "sync-mutex", Workload: load, Rates: []harness.Rate{1e5, 2e5}}, {Lock: "redis-poll", Workload: harness.Workload{Workers: 4}, Missing: "was not acquired once"}}}
 	p, err := o.planAgain(m)
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 )
 
 // soughtTwo are the flags of a run that searches two saturation points.
@@ -72,7 +72,7 @@ func TestSeekGoesOn(t *testing.T) {
 			said := stoppedAt(t, cmd, func(line string) bool {
 				return strings.HasPrefix(line, "lock=sync-mutex/") && strings.Contains(line, ": probe 4 ")
 			}, c.stop)
-			m, err := resultfile.ReadManifest(dir)
+			m, err := result.ReadManifest(dir)
 			if err != nil {
 				t.Fatalf("%v: it said %s", err, said)
 			}
@@ -92,7 +92,7 @@ func TestSeekGoesOn(t *testing.T) {
 				!strings.Contains(stderr, fmt.Sprintf("rate=auto: probe %d ", made+1)) {
 				t.Fatalf("exit status %d after %d probes, said %s", status, made, stderr)
 			}
-			after, err := resultfile.ReadManifest(dir)
+			after, err := result.ReadManifest(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,8 +110,8 @@ func TestSeekGoesOn(t *testing.T) {
 func TestSeekPlannedBefore(t *testing.T) {
 	o := runOptions{program: program(), locks: "sync-mutex,chan", workers: "4", budget: time.Hour, resume: true, loadFlags: loadFlags{rate: "auto"}, out: "run"}
 	load := harness.Workload{Workers: 4, Locks: 1, Hold: harness.Span{Mean: defaultHold}}
-	found := resultfile.Knee{Lock: "sync-mutex", Workload: load, Rates: []harness.Rate{1e5}}
-	m := resultfile.Manifest{Rounds: 7, Window: 20 * time.Millisecond, Knees: []resultfile.Knee{found}, Seeking: &resultfile.Knee{Lock: "chan", Workload: load}}
+	found := result.Knee{Lock: "sync-mutex", Workload: load, Rates: []harness.Rate{1e5}}
+	m := result.Manifest{Rounds: 7, Window: 20 * time.Millisecond, Knees: []result.Knee{found}, Seeking: &result.Knee{Lock: "chan", Workload: load}}
 	p, err := o.planAgain(m)
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func TestSeekPlannedBefore(t *testing.T) {
 	if o.begun = nil; o.fits() {
 		t.Error("the budget of a run that has begun to measure is spent twice")
 	}
-	m.Seeking, m.Knees = nil, []resultfile.Knee{found, {Lock: "chan", Workload: load, Missing: "was not acquired once"}}
+	m.Seeking, m.Knees = nil, []result.Knee{found, {Lock: "chan", Workload: load, Missing: "was not acquired once"}}
 	if p, err := o.planAgain(m); err != nil || len(p.Cases) != 1 {
 		t.Errorf("%v, want the one case whose knee was found", err)
 	}

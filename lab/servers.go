@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 )
 
@@ -22,16 +22,16 @@ import (
 type servers struct {
 	running  map[harness.Site]*backend.Server // by sites without delay
 	proxies  []*farAway
-	accounts []resultfile.Site
-	warmth   map[harness.Site]*resultfile.WarmUp // by sites without delay
-	told     map[string]string                   // versions of servers that another process started
+	accounts []result.Site
+	warmth   map[harness.Site]*result.WarmUp // by sites without delay
+	told     map[string]string               // versions of servers that another process started
 }
 
 // startServers starts the servers for the plan's cases and enters them in the plan. It
 // removes cases without available servers, or with a lock that does not fit them, and
 // returns them as skipped with the reason. It warms up servers that get faster while they
 // serve, for at most warm in total.
-func startServers(ctx context.Context, p *runner.Plan, warm time.Duration, stderr io.Writer) (_ *servers, skipped []resultfile.Skip, err error) {
+func startServers(ctx context.Context, p *measure.Plan, warm time.Duration, stderr io.Writer) (_ *servers, skipped []result.Skip, err error) {
 	s := &servers{running: make(map[harness.Site]*backend.Server)}
 	defer func() {
 		if err != nil {
@@ -39,8 +39,8 @@ func startServers(ctx context.Context, p *runner.Plan, warm time.Duration, stder
 		}
 	}()
 	p.Endpoints = make(map[harness.Site]harness.Endpoint)
-	skipped = drop(p, func(c runner.Case) string { return c.Lock.Unavailable })
-	skipped = append(skipped, drop(p, func(c runner.Case) string { return c.Lock.Traits.Misfit(c.Workload) })...)
+	skipped = drop(p, func(c measure.Case) string { return c.Lock.Unavailable })
+	skipped = append(skipped, drop(p, func(c measure.Case) string { return c.Lock.Traits.Misfit(c.Workload) })...)
 	if err := checkSites(p); err != nil {
 		return nil, nil, err
 	}
@@ -64,9 +64,9 @@ func startServers(ctx context.Context, p *runner.Plan, warm time.Duration, stder
 }
 
 // start starts the servers of one site, and drops its cases if they are unavailable.
-func (s *servers) start(ctx context.Context, p *runner.Plan, near harness.Site) ([]resultfile.Skip, error) {
-	of := func(why func(c runner.Case) string) []resultfile.Skip {
-		return drop(p, func(c runner.Case) string {
+func (s *servers) start(ctx context.Context, p *measure.Plan, near harness.Site) ([]result.Skip, error) {
+	of := func(why func(c measure.Case) string) []result.Skip {
+		return drop(p, func(c measure.Case) string {
 			if c.Site().Near() != near {
 				return ""
 			}
@@ -75,18 +75,18 @@ func (s *servers) start(ctx context.Context, p *runner.Plan, near harness.Site) 
 	}
 	srv, err := backend.StartSetup(ctx, near.Kind, setup(p, near))
 	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(near.Kind) {
-		return of(func(runner.Case) string { return err.Error() }), nil
+		return of(func(measure.Case) string { return err.Error() }), nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	s.running[near] = srv
-	return of(func(c runner.Case) string { return c.Lock.Traits.Lacks(srv.Endpoint()) }), nil
+	return of(func(c measure.Case) string { return c.Lock.Traits.Lacks(srv.Endpoint()) }), nil
 }
 
 // setup returns the configuration of a site without delay. It has as many independent
 // servers as a lock of p needs.
-func setup(p *runner.Plan, near harness.Site) backend.Setup {
+func setup(p *measure.Plan, near harness.Site) backend.Setup {
 	b := backend.Setup{Servers: near.Servers, Independent: 1, Durable: near.Durable, TLS: near.TLS}
 	for _, c := range p.Cases {
 		if c.Site().Near() == near {
@@ -97,7 +97,7 @@ func setup(p *runner.Plan, near harness.Site) backend.Setup {
 }
 
 // nearSites returns the sites of p without their delays, each once.
-func nearSites(p *runner.Plan) (near []harness.Site) {
+func nearSites(p *measure.Plan) (near []harness.Site) {
 	for _, site := range p.Sites() {
 		if !slices.Contains(near, site.Near()) {
 			near = append(near, site.Near())
@@ -108,7 +108,7 @@ func nearSites(p *runner.Plan) (near []harness.Site) {
 
 // checkSites returns an error if a site of p cannot be set up: it sets conditions for the
 // user's servers, or needs too many servers at a time.
-func checkSites(p *runner.Plan) error {
+func checkSites(p *measure.Plan) error {
 	for _, site := range p.Sites() {
 		env := backend.UsersServer(site.Kind)
 		if env == "" || site.Plain() {
@@ -134,17 +134,17 @@ func checkSites(p *runner.Plan) error {
 }
 
 // drop removes the cases for which why gives a reason from p.
-func drop(p *runner.Plan, why func(c runner.Case) string) (skipped []resultfile.Skip) {
-	var all []resultfile.Skip
-	p.Cases = slices.DeleteFunc(p.Cases, func(c runner.Case) bool {
+func drop(p *measure.Plan, why func(c measure.Case) string) (skipped []result.Skip) {
+	var all []result.Skip
+	p.Cases = slices.DeleteFunc(p.Cases, func(c measure.Case) bool {
 		reason := why(c)
 		if reason != "" {
-			all = append(all, resultfile.Skip{Lock: c.Lock.Name, Reason: reason, Conditions: conditions(c)})
+			all = append(all, result.Skip{Lock: c.Lock.Name, Reason: reason, Conditions: conditions(c)})
 		}
 		return reason != ""
 	})
 	for _, s := range all {
-		if !slices.ContainsFunc(p.Cases, func(c runner.Case) bool { return c.Lock.Name == s.Lock }) {
+		if !slices.ContainsFunc(p.Cases, func(c measure.Case) bool { return c.Lock.Name == s.Lock }) {
 			s.Conditions = "" // in all of them
 		}
 		if !slices.Contains(skipped, s) {
@@ -155,7 +155,7 @@ func drop(p *runner.Plan, why func(c runner.Case) string) (skipped []resultfile.
 }
 
 // conditions returns the server conditions of c, in the form of Skip.
-func conditions(c runner.Case) string {
+func conditions(c measure.Case) string {
 	w := c.Workload
 	site := harness.Site{Servers: max(1, w.Servers), Durable: w.Durable, TLS: w.TLS, Delay: w.Delay}
 	return cmp.Or(site.Conditions(), "servers=1")

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/harness/simulate"
 	"locklab/harness/simulate/offload"
 	"locklab/harness/simulate/validate"
@@ -218,7 +218,7 @@ func (s *simulating) simulate(ctx context.Context, p offload.Pool) error {
 	return p.Run(ctx, s.cases, func(i int, a offload.Answer) error {
 		if a.Err != nil {
 			s.failed++
-			show.lasting("FAILED " + resultfile.Line(a.Err.Error()))
+			show.lasting("FAILED " + result.OneLine(a.Err.Error()))
 			return nil
 		}
 		a.Simulation.Accuracy = validate.Accuracy(s.machine, a.Simulation.Lock.Name)
@@ -230,8 +230,8 @@ func (s *simulating) simulate(ctx context.Context, p offload.Pool) error {
 // keptSimulations is the file for simulations; nil stores nothing.
 type keptSimulations struct {
 	dir  string
-	new  *resultfile.Writer    // of a separate run
-	more *resultfile.Extension // of an existing run
+	new  *result.Writer    // of a separate run
+	more *result.Extension // of an existing run
 }
 
 // open opens the file for --out or --into, or returns nil.
@@ -241,7 +241,7 @@ func (o simulateOptions) open() (*keptSimulations, error) {
 	switch {
 	case o.into != "":
 		k.dir = o.into
-		k.more, _, err = resultfile.Extend(o.into)
+		k.more, _, err = result.Extend(o.into)
 	case o.out != "":
 		if o.replace {
 			if err := moveAside(o.out); err != nil {
@@ -249,7 +249,7 @@ func (o simulateOptions) open() (*keptSimulations, error) {
 			}
 		}
 		env := machine.Capture()
-		k.new, err = resultfile.Create(o.out, resultfile.Manifest{
+		k.new, err = result.Create(o.out, result.Manifest{
 			Command: append([]string{o.program.Name}, os.Args[1:]...), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: o.seed,
 			Started: time.Now().UTC(), Machine: env, Versions: machine.Modules(), Warnings: env.Warnings(),
 		})
@@ -301,7 +301,7 @@ func (k *keptSimulations) close(stdout io.Writer, interrupted bool) error {
 	}
 	var err error
 	if k.new != nil {
-		err = k.new.Finish(func(m *resultfile.Manifest) { m.Finished, m.Interrupted = time.Now().UTC(), interrupted })
+		err = k.new.Finish(func(m *result.Manifest) { m.Finished, m.Interrupted = time.Now().UTC(), interrupted })
 	} else {
 		err = k.more.Close()
 	}

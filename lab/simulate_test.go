@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/harness/simulate"
 	"locklab/harness/simulate/offload"
 	"locklab/internal/machine"
@@ -181,7 +181,7 @@ func TestSimulate(t *testing.T) {
 	if again, _, status := output(t, more); status != 0 || again != table {
 		t.Errorf("with three processes: status %d, printed\n%s\nwant\n%s", status, again, table)
 	}
-	run, err := resultfile.Load(filepath.Join(cmd.Dir, "run"))
+	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestSimulateInto(t *testing.T) {
 	if status != 0 {
 		t.Fatalf("status %d, said %s%s", status, stdout, stderr)
 	}
-	before, err := resultfile.Load(dir)
+	before, err := result.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestSimulateInto(t *testing.T) {
 	if stdout, stderr, status = output(t, cmd); status != 0 || !strings.Contains(stdout, "0 lines, hold 250 ns, think 0 ns") {
 		t.Fatalf("status %d, said %q, printed %q", status, stderr, stdout)
 	}
-	after, err := resultfile.Load(dir)
+	after, err := result.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestSimulateInterrupt(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	results := filepath.Join(cmd.Dir, "run", resultfile.ResultsName)
+	results := filepath.Join(cmd.Dir, "run", result.ResultsName)
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if text, err := os.ReadFile(results); err == nil && bytes.Contains(text, []byte(`"kind":"simulation"`)) {
 			break
@@ -257,7 +257,7 @@ func TestSimulateInterrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd.Wait()
-	run, err := resultfile.Load(filepath.Join(cmd.Dir, "run"))
+	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func TestSimulateThis(t *testing.T) {
 	if status != 0 || !strings.HasPrefix(stdout, "simulated: this: ") || !strings.Contains(stdout, "typical factor") || !strings.Contains(stdout, "fitted to") {
 		t.Fatalf("status %d, said %q, printed\n%s", status, stderr, stdout)
 	}
-	run, err := resultfile.Load(filepath.Join(cmd.Dir, "run"))
+	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +303,7 @@ func TestSimulateThis(t *testing.T) {
 	again := exec.Command(cmd.Path, "simulate", "--machine", "this", "--locks", "mcs", "--seeds", "1", "--into", "run")
 	again.Dir, again.Env = cmd.Dir, cmd.Env
 	stdout, stderr, status = output(t, again)
-	more, err := resultfile.Load(filepath.Join(cmd.Dir, "run"))
+	more, err := result.Load(filepath.Join(cmd.Dir, "run"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/simulate/offload"
-	"locklab/harness/stat"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 )
 
 // fitted reports whether the model is fitted to p.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/harness/simulate"
 )
 
@@ -33,7 +33,7 @@ func (o *simulateOptions) likeRun() error {
 	if o.into == "" || o.section {
 		return nil
 	}
-	run, err := resultfile.Load(o.into)
+	run, err := result.Load(o.into)
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 	"text/tabwriter"
 
 	"locklab/harness"
-	"locklab/harness/stat"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 )
 
 // judge stores the simulations with their errors, and prints both figures.

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/resultfile"
-	"locklab/harness/runner"
+	"locklab/harness/result"
+
+	"locklab/harness/measure"
 	"locklab/harness/simulate/offload"
 	"locklab/internal/machine"
 )
@@ -19,7 +19,7 @@ func (h *here) measure(ctx context.Context, jobs []offload.Job) error {
 	if h.into != "" {
 		return h.measured(jobs)
 	}
-	plan := &runner.Plan{Rounds: hereRounds, Seed: h.seed}
+	plan := &measure.Plan{Rounds: hereRounds, Seed: h.seed}
 	points, err := h.plan(plan, jobs)
 	if err != nil {
 		return err
@@ -27,7 +27,7 @@ func (h *here) measure(ctx context.Context, jobs []offload.Job) error {
 	show := newProgress(h.stderr)
 	defer show.clear()
 	noisy, all := 0, 0
-	err = plan.Run(ctx, func(p runner.Progress) error {
+	err = plan.Run(ctx, func(p measure.Progress) error {
 		show.update(p)
 		if p.Result == nil {
 			return nil
@@ -35,7 +35,7 @@ func (h *here) measure(ctx context.Context, jobs []offload.Job) error {
 		if all++; len(p.Result.Warnings) > 0 {
 			noisy++
 		}
-		if rate, ok := metric.Throughput.Of(p.Result); ok && rate > 0 {
+		if rate, ok := result.Throughput.Of(p.Result); ok && rate > 0 {
 			at := points[p.Case.Name()]
 			at.ns = append(at.ns, 1e9/rate)
 		}
@@ -52,7 +52,7 @@ func (h *here) measure(ctx context.Context, jobs []offload.Job) error {
 
 // plan adds the points of jobs and the fit locks to plan, and returns the points by the
 // names of their cases.
-func (h *here) plan(plan *runner.Plan, jobs []offload.Job) (map[string]*herePoint, error) {
+func (h *here) plan(plan *measure.Plan, jobs []offload.Job) (map[string]*herePoint, error) {
 	points := make(map[string]*herePoint)
 	add := func(j offload.Job) error {
 		c, err := h.asCase(j)
@@ -88,7 +88,7 @@ func (h *here) has(name string) bool {
 }
 
 // asCase returns the case that measures the point of j.
-func (h *here) asCase(j offload.Job) (runner.Case, error) {
+func (h *here) asCase(j offload.Job) (measure.Case, error) {
 	i := slices.IndexFunc(h.program.Locks, func(v *harness.Variant) bool { return v.Name == j.Lock })
 	v := h.program.Locks[i]
 	w := harness.Workload{Workers: j.Workload.Workers, Pin: harness.PinCPU, Window: hereWindow, Warmup: hereWarmup,
@@ -99,16 +99,16 @@ func (h *here) asCase(j offload.Job) (runner.Case, error) {
 	if j.Workload.Lines > 0 {
 		s, err := harness.ParseSection(fmt.Sprintf("lines:%d", j.Workload.Lines))
 		if err != nil {
-			return runner.Case{}, err
+			return measure.Case{}, err
 		}
 		w.Section = s
 	}
-	return runner.Case{Lock: v, Workload: w}, nil
+	return measure.Case{Lock: v, Workload: w}, nil
 }
 
 // measured reads the points from the run that simulations are added to.
 func (h *here) measured(jobs []offload.Job) error {
-	run, err := resultfile.Load(h.into)
+	run, err := result.Load(h.into)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (h *here) measured(jobs []offload.Job) error {
 	for _, r := range run.Results {
 		name := r.Lock.Name + r.Workload.Name()
 		w, ok := modelOf(r.Workload)
-		rate, measured := metric.Throughput.Of(r)
+		rate, measured := result.Throughput.Of(r)
 		if !ok || !measured || rate <= 0 || len(r.Violations) > 0 || !names[r.Lock.Name] && (!slices.Contains(fitLocks, r.Lock.Name) || !h.has(r.Lock.Name)) {
 			continue
 		}

@@ -11,8 +11,8 @@ import (
 	"locklab/atomics"
 	"locklab/harness"
 	"locklab/harness/simulate"
-	"locklab/harness/stat"
 	"locklab/internal/machine"
+	"locklab/internal/stat"
 )
 
 // shapeOf returns a machine with the sockets, clusters, cores and threads of t, without

@@ -10,7 +10,7 @@ import (
 
 	"locklab/hardware"
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/harness/simulate"
 	"locklab/harness/simulate/offload"
 	"locklab/internal/machine"
@@ -121,7 +121,7 @@ func (h *here) compare(ctx context.Context, jobs []offload.Job) error {
 // from a new experiment.
 func (h *here) find(ctx context.Context, name string) (*harness.Finding, error) {
 	if h.into != "" {
-		run, err := resultfile.Load(h.into)
+		run, err := result.Load(h.into)
 		if err != nil {
 			return nil, err
 		}
@@ -171,7 +171,7 @@ func (h *here) simulate(ctx context.Context, jobs []offload.Job, what string) ([
 	p := offload.Pool{Exe: h.exe, Processes: h.jobs, Done: func(done int) { advance(done, len(jobs)) }}
 	return all, p.Run(ctx, jobs, func(i int, a offload.Answer) error {
 		if a.Err != nil {
-			show.lasting("FAILED " + resultfile.Line(a.Err.Error()))
+			show.lasting("FAILED " + result.OneLine(a.Err.Error()))
 		}
 		all[i] = a.Simulation
 		return nil

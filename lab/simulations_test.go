@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/synthetic"
 )
 
@@ -18,14 +18,14 @@ var simulations = synthetic.Simulations("oak-2x4", 2, 4, []int{1, 2, 4, 8}, synt
 // TestSimulationsOnDisk reports, draws and exports a run with simulations only.
 func TestSimulationsOnDisk(t *testing.T) {
 	alone := filepath.Join(t.TempDir(), "alone")
-	w, err := resultfile.Create(alone, resultfile.Manifest{})
+	w, err := result.Create(alone, result.Manifest{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range simulations {
 		err = errors.Join(err, w.AppendSimulation(s))
 	}
-	if err := errors.Join(err, w.Finish(func(*resultfile.Manifest) {})); err != nil {
+	if err := errors.Join(err, w.Finish(func(*result.Manifest) {})); err != nil {
 		t.Fatal(err)
 	}
 	pictures := filepath.Join(t.TempDir(), "pictures")
@@ -63,7 +63,7 @@ func TestCompareLeavesSimulationsOut(t *testing.T) {
 	if err := os.CopyFS(both, os.DirFS(measured)); err != nil {
 		t.Fatal(err)
 	}
-	more, _, err := resultfile.Extend(both)
+	more, _, err := result.Extend(both)
 	if err == nil {
 		err = errors.Join(more.AppendSimulation(simulations[0]), more.Close())
 	}

@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/runner"
-	"locklab/harness/stat"
+	"locklab/harness/measure"
+	"locklab/harness/result"
 	"locklab/internal/faultproxy"
 	"locklab/internal/machine"
+	"locklab/internal/stat"
 )
 
 // farAway is proxies in front of all addresses of an endpoint, which add a delay.
@@ -54,12 +54,12 @@ func (f *farAway) close() {
 
 // reach enters the endpoints of the cases in p, with proxies for delayed sites. It records
 // the configuration of all sites and their round trips.
-func (s *servers) reach(ctx context.Context, p *runner.Plan) error {
+func (s *servers) reach(ctx context.Context, p *measure.Plan) error {
 	clock := machine.Calibrate()
 	for _, site := range p.Sites() {
 		srv := s.running[site.Near()]
 		at := srv.Endpoint()
-		a := resultfile.Site{
+		a := result.Site{
 			Kind: site.Kind, Version: srv.Version(), Conditions: site.Conditions(), Servers: site.Servers,
 			Independent: len(at.Addrs), Delay: site.Delay, WarmUp: s.warmth[site.Near()],
 		}
@@ -94,7 +94,7 @@ const probes = 3
 
 // trips measures the round trips to at. If a has a delay it also measures those through a
 // proxy without and with it, and returns the proxy.
-func trips(ctx context.Context, clock machine.Clock, at harness.Endpoint, a *resultfile.Site) (far *farAway, err error) {
+func trips(ctx context.Context, clock machine.Clock, at harness.Endpoint, a *result.Site) (far *farAway, err error) {
 	if a.Delay > 0 {
 		if far, err = newFarAway(at); err != nil {
 			return nil, err
@@ -102,14 +102,14 @@ func trips(ctx context.Context, clock machine.Clock, at harness.Endpoint, a *res
 	}
 	var direct, proxied, delayed []float64
 	for range probes {
-		direct = append(direct, runner.RoundTrip(ctx, clock, at))
+		direct = append(direct, measure.RoundTrip(ctx, clock, at))
 		if far == nil {
 			continue
 		}
 		far.delay(0)
-		proxied = append(proxied, runner.RoundTrip(ctx, clock, far.at))
+		proxied = append(proxied, measure.RoundTrip(ctx, clock, far.at))
 		far.delay(a.Delay)
-		delayed = append(delayed, runner.RoundTrip(ctx, clock, far.at))
+		delayed = append(delayed, measure.RoundTrip(ctx, clock, far.at))
 	}
 	a.Direct = stat.Median(direct)
 	if far != nil {

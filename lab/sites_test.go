@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 	"locklab/internal/leaktest"
 	"locklab/internal/machine"
@@ -18,7 +18,7 @@ import (
 )
 
 // planned returns the plan of "locklab run" with some flags.
-func planned(t *testing.T, o runOptions) *runner.Plan {
+func planned(t *testing.T, o runOptions) *measure.Plan {
 	t.Helper()
 	o.program = program()
 	o.duration, o.warmup, o.rounds, o.roundsGiven = 200*time.Millisecond, 10*time.Millisecond, 1, true
@@ -61,7 +61,7 @@ func TestConditions(t *testing.T) {
 		}
 	}
 	seen := make(map[string]int)
-	err = p.Run(t.Context(), func(at runner.Progress) error {
+	err = p.Run(t.Context(), func(at measure.Progress) error {
 		r := at.Result
 		if r == nil {
 			return at.Lost
@@ -123,15 +123,15 @@ func TestConditionsTLS(t *testing.T) {
 	}
 	defer s.stop()
 	at := p.Endpoints[p.Cases[0].Site()]
-	if trip := runner.RoundTrip(t.Context(), machine.Calibrate(), at); trip < float64(time.Millisecond) {
+	if trip := measure.RoundTrip(t.Context(), machine.Calibrate(), at); trip < float64(time.Millisecond) {
 		t.Errorf("a round trip takes %v ns", trip)
 	}
 	at.TLS = nil
-	if trip := runner.RoundTrip(t.Context(), machine.Calibrate(), at); trip != 0 {
+	if trip := measure.RoundTrip(t.Context(), machine.Calibrate(), at); trip != 0 {
 		t.Error("it answers without TLS")
 	}
 	measured := 0
-	err = p.Run(t.Context(), func(at runner.Progress) error {
+	err = p.Run(t.Context(), func(at measure.Progress) error {
 		if at.Result != nil && at.Result.Workload.TLS && at.Result.Ops > 0 && len(at.Result.Violations) == 0 {
 			measured++
 		}
@@ -163,7 +163,7 @@ func TestConditionsTLSJava(t *testing.T) {
 	}
 	defer s.stop()
 	measured := make(map[string]bool)
-	err = p.Run(t.Context(), func(at runner.Progress) error {
+	err = p.Run(t.Context(), func(at measure.Progress) error {
 		if r := at.Result; r != nil {
 			byMessages := slices.ContainsFunc(r.Warnings, func(w harness.Warning) bool { return w.Kind == "messages" })
 			measured[r.Lock.Name] = r.Workload.TLS && r.Ops > 0 && r.Wire != nil && len(r.Violations) == 0 && !byMessages
@@ -221,18 +221,18 @@ func TestConditionsAreRefused(t *testing.T) {
 func TestSkipConditions(t *testing.T) {
 	o := runOptions{locks: "redis-queue,redis-redlock", workers: "2", servers: "1,3,5"}
 	p := planned(t, o)
-	skipped := drop(p, func(c runner.Case) string { return c.Lock.Traits.Misfit(c.Workload) })
-	want := []resultfile.Skip{{Lock: "redis-redlock", Reason: "it is kept by 3 independent servers, not by 5", Conditions: "servers=5"}}
+	skipped := drop(p, func(c measure.Case) string { return c.Lock.Traits.Misfit(c.Workload) })
+	want := []result.Skip{{Lock: "redis-redlock", Reason: "it is kept by 3 independent servers, not by 5", Conditions: "servers=5"}}
 	if !slices.Equal(skipped, want) || len(p.Cases) != 5 {
 		t.Errorf("skipped %+v, and %d cases are left", skipped, len(p.Cases))
 	}
 	o.program = program()
-	again, err := o.planAgain(resultfile.Manifest{Rounds: 1, Window: time.Millisecond, Skipped: skipped})
+	again, err := o.planAgain(result.Manifest{Rounds: 1, Window: time.Millisecond, Skipped: skipped})
 	if err != nil || len(again.Cases) != 5 {
 		t.Errorf("planned again: %v, %+v", err, again)
 	}
-	all := drop(p, func(c runner.Case) string { return map[string]string{"redis-redlock": "no"}[c.Lock.Name] })
-	if !slices.Equal(all, []resultfile.Skip{{Lock: "redis-redlock", Reason: "no"}}) {
+	all := drop(p, func(c measure.Case) string { return map[string]string{"redis-redlock": "no"}[c.Lock.Name] })
+	if !slices.Equal(all, []result.Skip{{Lock: "redis-redlock", Reason: "no"}}) {
 		t.Errorf("skipped %+v", all)
 	}
 }

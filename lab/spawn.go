@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"locklab/harness"
-	"locklab/harness/ranks"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
+
 	"locklab/internal/backend"
 	"locklab/internal/child"
 	"locklab/internal/machine"
@@ -37,7 +37,7 @@ const leaveTime = 15 * time.Second
 func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
 	at := o.meeting()
 	if at.Sync != "" {
-		if err := ranks.Check(ctx, at); err != nil { // once, and not in each rank
+		if err := measure.CheckRanks(ctx, at); err != nil { // once, and not in each rank
 			return err
 		}
 	}
@@ -61,7 +61,7 @@ func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdou
 	set := o.setting(plan, servers, skipped)
 	set.Sync = at.Sync
 	for _, site := range plan.Sites() {
-		set.Servers = append(set.Servers, reached{site, runner.NewAccess(plan.Endpoints[site])})
+		set.Servers = append(set.Servers, reached{site, measure.NewAccess(plan.Endpoints[site])})
 	}
 	text, err := json.Marshal(set)
 	if err != nil {

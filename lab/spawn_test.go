@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 )
 
@@ -37,7 +37,7 @@ func TestSpawn(t *testing.T) {
 	if status != 0 || !strings.Contains(stdout, "4 results of 3 ranks merged into run") || !strings.Contains(stdout, reportName) {
 		t.Fatalf("exit status %d, said\n%s%s", status, stdout, stderr)
 	}
-	run, err := resultfile.Load(filepath.Join(cmd.Dir, "run"))
+	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestSpawn(t *testing.T) {
 	if stdout, stderr, status := output(t, again); status != 0 {
 		t.Fatalf("exit status %d, said\n%s%s", status, stdout, stderr)
 	}
-	for _, name := range []string{resultfile.ResultsName, resultfile.ManifestName} {
+	for _, name := range []string{result.ResultsName, result.ManifestName} {
 		one, err := os.ReadFile(filepath.Join(cmd.Dir, "run", name))
 		two, err2 := os.ReadFile(filepath.Join(cmd.Dir, "again", name))
 		if errors.Join(err, err2) != nil || !bytes.Equal(one, two) {
@@ -85,17 +85,17 @@ func TestSpawnEnds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
-		end    func(launcher int, part *resultfile.Run) error
+		end    func(launcher int, part *result.Run) error
 		status int
 		want   string
 	}{
-		{"rank 0 killed", func(_ int, part *resultfile.Run) error {
+		{"rank 0 killed", func(_ int, part *result.Run) error {
 			return syscall.Kill(part.Results[0].Ranks[0].PID, syscall.SIGKILL)
 		}, exitUnfit, "rank 0 ended: signal: killed"},
-		{"rank 0 stopped", func(_ int, part *resultfile.Run) error {
+		{"rank 0 stopped", func(_ int, part *result.Run) error {
 			return syscall.Kill(part.Results[0].Ranks[0].PID, syscall.SIGSTOP)
 		}, exitUnfit, "rank 0 has not ended 20s after another failed, and is ended"},
-		{"interrupted", func(launcher int, _ *resultfile.Run) error {
+		{"interrupted", func(launcher int, _ *result.Run) error {
 			return syscall.Kill(launcher, syscall.SIGINT)
 		}, exitInterrupted, ""},
 	} {
@@ -110,7 +110,7 @@ func TestSpawnEnds(t *testing.T) {
 			defer cmd.Wait()
 			defer cmd.Process.Kill()
 			p.measured(t, 4)
-			part, err := resultfile.Load(p.dir)
+			part, err := result.Load(p.dir)
 			if err == nil {
 				err = c.end(cmd.Process.Pid, part)
 			}
@@ -121,7 +121,7 @@ func TestSpawnEnds(t *testing.T) {
 			if status := cmd.ProcessState.ExitCode(); status != c.status || !strings.Contains(p.stderr.String(), c.want) {
 				t.Errorf("exit status %d, want %d; it said\n%s", status, c.status, p.stderr)
 			}
-			run, err := resultfile.Load(filepath.Join(cmd.Dir, "run"))
+			run, err := result.Load(filepath.Join(cmd.Dir, "run"))
 			if err != nil {
 				t.Fatalf("%v; it said\n%s", err, p.stderr)
 			}

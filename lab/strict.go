@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/reports/page"
 )
@@ -57,7 +57,7 @@ func (s *strictness) judge(program string, ws []harness.Warning, shown bool, std
 
 // judgeRuns is judge for the warnings in the reports of finished runs, where they have been
 // shown.
-func (s *strictness) judgeRuns(program string, runs []*resultfile.Run, stderr io.Writer) error {
+func (s *strictness) judgeRuns(program string, runs []*result.Run, stderr io.Writer) error {
 	if !s.strict {
 		return nil
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/stat"
+	"locklab/harness/result"
+	"locklab/internal/stat"
 )
 
 // terms is the flag of the tolerance. Without it the manifest of the run decides.
@@ -32,7 +32,7 @@ func (t *terms) flags(f *pflag.FlagSet) {
 }
 
 // apply writes the given flags into m.
-func (t *terms) apply(m *resultfile.Manifest) error {
+func (t *terms) apply(m *result.Manifest) error {
 	if t.set == nil {
 		return nil
 	}

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
 )
 
 func followsWait(v *harness.Variant) bool { return v.Traits.FollowsWait }
 
 // unheeded returns lines that name the locks of p that an axis does not vary, and the
 // chosen locks without a case.
-func (o runOptions) unheeded(p *runner.Plan) (lines []string) {
+func (o runOptions) unheeded(p *measure.Plan) (lines []string) {
 	say := func(text string, of func(*harness.Variant) bool) {
 		var names []string
 		for _, v := range p.Locks() {
@@ -51,7 +51,7 @@ func (o runOptions) unguarded() (lines []string) {
 	}
 	w := harness.Workload{Section: a.data(), Reads: slices.Max(or(a.reads, 0))}
 	for _, v := range locks {
-		if why := runner.Unguarded(v, w); why != "" && v.Local != nil {
+		if why := measure.Unguarded(v, w); why != "" && v.Local != nil {
 			lines = append(lines, fmt.Sprintf("not measured with --section and readers: %s, because %s", v.Name, why))
 		}
 	}
@@ -77,7 +77,7 @@ func (a axes) checkSections(locks []*harness.Variant, cpus int) error {
 	for _, v := range locks {
 		for _, w := range a.workloads(v, cpus) {
 			w.Section = data
-			text := runner.Unguarded(v, w)
+			text := measure.Unguarded(v, w)
 			if text == "" {
 				return nil
 			}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -27,10 +27,10 @@ func warmTime(run time.Duration) time.Duration { return run / warmShare }
 
 // warmUp warms up servers that the lab has started and that get faster while they serve,
 // for at most most. The plainest are first. It records the results.
-func (s *servers) warmUp(ctx context.Context, p *runner.Plan, most time.Duration, stderr io.Writer) error {
+func (s *servers) warmUp(ctx context.Context, p *measure.Plan, most time.Duration, stderr io.Writer) error {
 	var cold []harness.Site
 	for _, near := range nearSites(p) {
-		if srv := s.running[near]; srv != nil && srv.Owned() && runner.WarmsUp(near.Kind) {
+		if srv := s.running[near]; srv != nil && srv.Owned() && measure.WarmsUp(near.Kind) {
 			cold = append(cold, near)
 		}
 	}
@@ -49,7 +49,7 @@ func (s *servers) warmUp(ctx context.Context, p *runner.Plan, most time.Duration
 		}
 		most -= w.Took
 		if s.warmth == nil {
-			s.warmth = make(map[harness.Site]*resultfile.WarmUp)
+			s.warmth = make(map[harness.Site]*result.WarmUp)
 		}
 		s.warmth[near] = &w
 		fmt.Fprintln(stderr, warmText(near, w))
@@ -66,7 +66,7 @@ func siteName(near harness.Site) string {
 }
 
 // warmText describes a warm-up in a line.
-func warmText(near harness.Site, w resultfile.WarmUp) string {
+func warmText(near harness.Site, w result.WarmUp) string {
 	text := fmt.Sprintf("warmed %s up for %v: an acquisition takes %s of its processor time, %s at first",
 		siteName(near), w.Took.Round(100*time.Millisecond), numfmt.Nanos(w.Last), numfmt.Nanos(w.First))
 	if !w.Steady {
@@ -80,10 +80,10 @@ const coldKind = "cold"
 
 // coldWarnings warns about servers of the lab that were still getting faster at the first
 // case.
-func coldWarnings(sites []resultfile.Site) []harness.Warning {
+func coldWarnings(sites []result.Site) []harness.Warning {
 	var cold []string
 	for _, a := range sites {
-		if !runner.WarmsUp(a.Kind) || a.Settings == "" || a.WarmUp != nil && a.WarmUp.Steady { // or it is the user's
+		if !measure.WarmsUp(a.Kind) || a.Settings == "" || a.WarmUp != nil && a.WarmUp.Steady { // or it is the user's
 			continue
 		}
 		of := "at once"

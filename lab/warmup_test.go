@@ -7,7 +7,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 )
 
 // TestWarmUp: ZooKeeper servers of a sufficiently long run are warmed up, with a message
@@ -60,7 +60,7 @@ func TestWarmUpOfAnother(t *testing.T) {
 
 // TestWarmText: the text describes the warm-up, and if it was too short.
 func TestWarmText(t *testing.T) {
-	w := resultfile.WarmUp{Took: 12340 * time.Millisecond, First: 2.1e6, Last: 420e3, Steady: true}
+	w := result.WarmUp{Took: 12340 * time.Millisecond, First: 2.1e6, Last: 420e3, Steady: true}
 	site := harness.Site{Kind: harness.KindZooKeeper, Servers: 3, Durable: true}
 	want := "warmed ZooKeeper (servers=3 durable=on) up for 12.3s: an acquisition takes 420 µs of its processor time, 2.1 ms at first"
 	if got := warmText(site, w); strings.ReplaceAll(got, "\u00a0", " ") != want {

@@ -11,8 +11,8 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
-	"locklab/harness/metric"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
+	"locklab/harness/result"
 	"locklab/peers"
 )
 
@@ -28,7 +28,7 @@ func TestCuratorLoop(t *testing.T) {
 	t.Parallel()
 	const longest = 3200 * time.Millisecond
 	needJava(t)
-	at, in := locktest.Endpoint(t, harness.KindZooKeeper), runner.Calibrate()
+	at, in := locktest.Endpoint(t, harness.KindZooKeeper), measure.Calibrate()
 	for _, c := range []struct {
 		lock             string
 		workers, clients int
@@ -47,12 +47,12 @@ func TestCuratorLoop(t *testing.T) {
 			for ; r.Ops < uint64(10*c.workers) && w.Window < longest; r = measureLoop(t, in, at, c.lock, w) {
 				w.Window *= 2 // a busy machine
 			}
-			requests, ok := metric.Requests.Of(r)
+			requests, ok := result.Requests.Of(r)
 			// On a busy machine the queue is sometimes empty, which saves two.
 			if c.requests > 0 && (!ok || requests > 1.1*c.requests || requests < min(c.requests, 3)*0.9) {
 				t.Errorf("%.2f requests per acquisition, want about %v", requests, c.requests)
 			}
-			if _, ok := metric.Switches.Of(r); ok {
+			if _, ok := result.Switches.Of(r); ok {
 				t.Error("it says how often this process waited, though the workers are in another")
 			}
 			if got := time.Duration(r.Elapsed); got < w.Window-time.Millisecond || got > 2*w.Window || r.Overlap < 0.5 {
@@ -65,9 +65,9 @@ func TestCuratorLoop(t *testing.T) {
 	}
 }
 
-func measureLoop(t *testing.T, in *runner.Instruments, at harness.Endpoint, name string, w harness.Workload) *harness.Result {
+func measureLoop(t *testing.T, in *measure.Instruments, at harness.Endpoint, name string, w harness.Workload) *harness.Result {
 	t.Helper()
-	r, err := runner.Measure(t.Context(), in, runner.Job{Lock: variant(name), At: at, Key: newKey(), Workload: w})
+	r, err := measure.Measure(t.Context(), in, measure.Job{Lock: variant(name), At: at, Key: newKey(), Workload: w})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func measureLoop(t *testing.T, in *runner.Instruments, at harness.Endpoint, name
 func TestCuratorByMessages(t *testing.T) {
 	t.Parallel()
 	needJava(t)
-	at, in := locktest.Endpoint(t, harness.KindZooKeeper), runner.Calibrate()
+	at, in := locktest.Endpoint(t, harness.KindZooKeeper), measure.Calibrate()
 	w := harness.Workload{Workers: 2, Hold: harness.Span{Mean: time.Millisecond, Exp: true}, Warmup: 10 * time.Millisecond, Window: 50 * time.Millisecond}
 	r := measureLoop(t, in, at, "curator-mutex", w)
 	if !slices.ContainsFunc(r.Warnings, func(w harness.Warning) bool { return w.Kind == "messages" }) {

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/metric"
+	"locklab/harness/measure"
 	"locklab/harness/oracle"
-	"locklab/harness/runner"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 	"locklab/peers"
 )
@@ -46,8 +46,8 @@ func TestCuratorTLS(t *testing.T) {
 	}
 	t.Run("in Java", func(t *testing.T) {
 		w := harness.Workload{Workers: 4, TLS: true, Warmup: 200 * time.Millisecond, Window: 400 * time.Millisecond}
-		r := measureLoop(t, runner.Calibrate(), at, "curator-mutex", w)
-		if n, ok := metric.Requests.Of(r); r.Ops > 40 && (!ok || n < 3*0.9 || n > 5*1.1) {
+		r := measureLoop(t, measure.Calibrate(), at, "curator-mutex", w)
+		if n, ok := result.Requests.Of(r); r.Ops > 40 && (!ok || n < 3*0.9 || n > 5*1.1) {
 			t.Errorf("%.2f requests per acquisition, %t, want 3 to 5", n, ok)
 		}
 	})

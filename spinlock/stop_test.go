@@ -10,7 +10,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
-	"locklab/harness/stat"
+	"locklab/internal/stat"
 	"locklab/spinlock/lab"
 )
 

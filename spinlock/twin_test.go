@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness/stat"
 	"locklab/internal/machine"
+	"locklab/internal/stat"
 	"locklab/internal/twin"
 )
 

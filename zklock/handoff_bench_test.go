@@ -13,7 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
-	"locklab/harness/stat"
+	"locklab/internal/stat"
 	"locklab/zklock"
 )
 

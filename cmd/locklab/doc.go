@@ -14,6 +14,6 @@
 // the input was wrong, 130 after Ctrl-C. The exit status of compare is its verdict: 0 no
 // worse, 1 regressed, 2 nothing to compare, 3 inconclusive.
 //
-// Rank 9. It is package lab with the locks of the catalog, and may import everything
+// Rank 8. It is package lab with the locks of the catalog, and may import everything
 // below.
 package main

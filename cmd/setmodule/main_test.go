@@ -13,7 +13,7 @@ const moved = "example.org/you/locklab"
 // quick are packages with fast tests that would find a forgotten or a wrong replacement.
 // In imports "go list" finds one, for all packages and their tests: no package has that
 // path.
-var quick = []string{"cmd/testcount", "harness", "harness/resultfile", "internal/layers"}
+var quick = []string{"cmd/testcount", "harness", "harness/result", "internal/layers"}
 
 const slow = "^(TestStripped|TestRanks|TestLibraries|TestLibraryPrograms|TestOutside|TestOwnLock|TestFiles|TestFilesReject|TestEveryPackageIsTested)$"
 

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/linear"
 	"locklab/harness/oracle"
 )
 
@@ -153,14 +152,14 @@ func reason(err error) string {
 // prove also checks the history with porcupine, which accounts for refusals and attempts
 // of unknown outcome. A check that does not finish in time counts as not proven.
 func (b *batch) prove(r *harness.FaultResult, j *oracle.Judgement, rules oracle.Rules) {
-	check := linear.CheckJudged(j, rules, linear.Options{Timeout: time.Second / 2, Total: 2 * time.Second})
+	check := oracle.CheckJudgedLinear(j, rules, oracle.LinearOptions{Timeout: time.Second / 2, Total: 2 * time.Second})
 	proven := harness.FaultFigure{Name: "history proven", Values: []float64{0}}
 	switch check.Verdict {
-	case linear.Violated:
+	case oracle.Violated:
 		r.Seen[harness.Misled] = 1
 		r.Notes = append(r.Notes, fmt.Sprintf("misled: no lock could have done what its clients were told in the %v from %v on",
 			time.Duration(check.Violated.To-check.Violated.From), time.Duration(check.Violated.From-j.Start)))
-	case linear.Proven:
+	case oracle.Proven:
 		proven.Values[0] = 1
 	}
 	r.Figures = append(r.Figures, proven)

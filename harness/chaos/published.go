@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 )
 
 // publishedCounts are the counts of the project's own campaign: make campaign renews them.
@@ -18,7 +18,7 @@ var publishedCounts []byte
 // Published returns the outcomes of the project's own campaign for the given locks: counts
 // without times and histories. A row of an unknown scenario is left out.
 func Published(locks []harness.Lock) (out []*harness.FaultResult, err error) {
-	rows, err := resultfile.ReadPublished(bytes.NewReader(publishedCounts))
+	rows, err := result.ReadPublished(bytes.NewReader(publishedCounts))
 	if err != nil {
 		return nil, err
 	}

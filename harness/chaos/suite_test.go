@@ -15,7 +15,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/chaos"
 	"locklab/harness/locktest"
-	"locklab/harness/survival"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 )
 
@@ -169,10 +169,10 @@ var certain = []string{
 }
 
 func judge(t *testing.T, r *harness.FaultResult, dir string) string {
-	row := survival.Judge(r)
+	row := result.JudgeFault(r)
 	t.Logf("%s: %s, seen %v, expected %v", r.Lock.Name, row.Verdict, row.Seen, r.Expected.Harms)
 	switch {
-	case row.Verdict == survival.NotTested:
+	case row.Verdict == result.NotTested:
 		t.Logf("%s: not tested: %s", r.Lock.Name, row.Skipped)
 		if r.Lock.Traits.Needs != "" && backend.Required(r.Lock.Traits.Needs) {
 			return "not tested: " + row.Skipped
@@ -183,7 +183,7 @@ func judge(t *testing.T, r *harness.FaultResult, dir string) string {
 	case slices.Equal(row.Unexpected, []harness.Harm{harness.Stall}):
 		t.Logf("%s: slower than expected: %q", r.Lock.Name, r.Notes)
 		return ""
-	case row.Verdict != survival.Refuted:
+	case row.Verdict != result.Refuted:
 		return ""
 	}
 	for _, name := range r.Histories {

@@ -12,8 +12,8 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
-	"locklab/harness/metric"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
+	"locklab/harness/result"
 )
 
 // Main runs the tests of a lock package; m is a *testing.M or a wrapper. If there are
@@ -21,7 +21,7 @@ import (
 func Main(m interface{ Run() int }) {
 	flag.Parse()
 	if f := flag.Lookup("test.bench"); f != nil && f.Value.String() != "" {
-		for _, x := range metric.Suite {
+		for _, x := range result.Metrics {
 			if slices.Contains(units, x.Unit) && x.Better != "" {
 				fmt.Printf("Unit %s better=%s\n", x.Unit, x.Better)
 			}
@@ -66,7 +66,7 @@ const (
 // acquisition. b.N is one budget that all workers share. A violated promise fails the
 // benchmark.
 func Run(b *testing.B, suite []*harness.Variant) {
-	in := sync.OnceValue(runner.Calibrate)
+	in := sync.OnceValue(measure.Calibrate)
 	procs := runtime.GOMAXPROCS(0)
 	servers := make(map[string]harness.Endpoint)
 	for _, v := range suite {
@@ -93,7 +93,7 @@ func Run(b *testing.B, suite []*harness.Variant) {
 				if first := warm[v.Traits.Needs]; first != nil {
 					first(b)
 				}
-				bench(b, in(), runner.Job{Lock: v, Workload: w, At: servers[v.Traits.Needs], Seed: 1})
+				bench(b, in(), measure.Job{Lock: v, Workload: w, At: servers[v.Traits.Needs], Seed: 1})
 			})
 		}
 	}
@@ -133,9 +133,9 @@ const (
 // millisecond before its first arrival is then a hundredth.
 const settled = 100 * time.Millisecond
 
-func bench(b *testing.B, in *runner.Instruments, job runner.Job) {
+func bench(b *testing.B, in *measure.Instruments, job measure.Job) {
 	job.Key = fmt.Sprintf("bench-%d-%d", os.Getpid(), time.Now().UnixNano())
-	rig, err := runner.Open(b.Context(), in, job)
+	rig, err := measure.Open(b.Context(), in, job)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -153,10 +153,10 @@ func bench(b *testing.B, in *runner.Instruments, job runner.Job) {
 		}
 		return res
 	}
-	checked(rig.Drive(b.Context(), runner.Limit{Window: job.Workload.Warmup}))
-	res := checked(rig.DriveProbed(b.Context(), runner.Limit{Ops: int64(b.N)}, b.ResetTimer, b.StopTimer))
-	for _, m := range metric.Suite {
-		if !slices.Contains(units, m.Unit) || m == metric.Goodput && res.Open != nil && res.Open.Span < settled {
+	checked(rig.Drive(b.Context(), measure.Limit{Window: job.Workload.Warmup}))
+	res := checked(rig.DriveProbed(b.Context(), measure.Limit{Ops: int64(b.N)}, b.ResetTimer, b.StopTimer))
+	for _, m := range result.Metrics {
+		if !slices.Contains(units, m.Unit) || m == result.Goodput && res.Open != nil && res.Open.Span < settled {
 			continue
 		}
 		if value, ok := m.Of(res); ok {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
 	"locklab/internal/machine"
 )
 
@@ -26,8 +26,8 @@ func TestProbesAreNotTimed(t *testing.T) {
 	defer benchtime.Set(before)
 	lock := &harness.Variant{Name: "good", Doc: "a mutex", Paper: "none", Family: harness.Blocking, Status: harness.Reference,
 		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) }}
-	in := runner.Calibrate()
-	job := runner.Job{Lock: lock, Seed: 1, Workload: harness.Workload{Workers: 1, Window: time.Second, Warmup: localWarmup}}
+	in := measure.Calibrate()
+	job := measure.Job{Lock: lock, Seed: 1, Workload: harness.Workload{Workers: 1, Window: time.Second, Warmup: localWarmup}}
 	most, enough := 0, 1000
 	if raceEnabled {
 		enough = 4 // acquisitions are slow; more than one fits only if the clock stood still
@@ -53,7 +53,7 @@ func TestOpenLoop(t *testing.T) {
 		t.Errorf("the last of %d benchmarks is %s", len(ws), got)
 	}
 	w.Workers = 2
-	in := runner.Calibrate()
+	in := measure.Calibrate()
 	for _, c := range []struct {
 		time string
 		want bool
@@ -61,7 +61,7 @@ func TestOpenLoop(t *testing.T) {
 		if err := benchtime.Set(c.time); err != nil {
 			t.Fatal(err)
 		}
-		res := testing.Benchmark(func(b *testing.B) { bench(b, in, runner.Job{Lock: lock, Workload: w, Seed: 1}) })
+		res := testing.Benchmark(func(b *testing.B) { bench(b, in, measure.Job{Lock: lock, Workload: w, Seed: 1}) })
 		for _, unit := range []string{"p99-ns/op", "goodput-%"} {
 			if _, ok := res.Extra[unit]; ok != c.want {
 				t.Errorf("%s: it has a figure of %s: %v, want %v", c.time, unit, ok, c.want)

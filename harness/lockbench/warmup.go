@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/runner"
+	"locklab/harness/measure"
 	"locklab/internal/backend"
 )
 
@@ -23,14 +23,14 @@ const (
 
 // warmUp returns a function that warms up the servers at at, once, before the first
 // benchmark that needs them. It returns nil if they do not get faster, or are the user's.
-func warmUp(in func() *runner.Instruments, suite []*harness.Variant, at harness.Endpoint) func(*testing.B) {
-	if !runner.WarmsUp(at.Kind) || backend.UsersServer(at.Kind) != "" || !long(flag.Lookup("test.benchtime").Value.String()) {
+func warmUp(in func() *measure.Instruments, suite []*harness.Variant, at harness.Endpoint) func(*testing.B) {
+	if !measure.WarmsUp(at.Kind) || backend.UsersServer(at.Kind) != "" || !long(flag.Lookup("test.benchtime").Value.String()) {
 		return nil
 	}
 	var once sync.Once
 	return func(b *testing.B) {
 		once.Do(func() {
-			w, err := runner.WarmUp(b.Context(), in(), loads(suite, at.Kind), at, warmMost)
+			w, err := measure.WarmUp(b.Context(), in(), loads(suite, at.Kind), at, warmMost)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -39,11 +39,11 @@ func warmUp(in func() *runner.Instruments, suite []*harness.Variant, at harness.
 	}
 }
 
-func loads(suite []*harness.Variant, kind string) (cases []runner.Case) {
+func loads(suite []*harness.Variant, kind string) (cases []measure.Case) {
 	for _, v := range suite {
 		if v.Traits.Needs == kind && v.Unavailable == "" {
 			all := workloads(v, runtime.GOMAXPROCS(0))
-			cases = append(cases, runner.Case{Lock: v, Workload: all[len(all)-2]}) // the most workers of a closed loop
+			cases = append(cases, measure.Case{Lock: v, Workload: all[len(all)-2]}) // the most workers of a closed loop
 		}
 	}
 	return cases

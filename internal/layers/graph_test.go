@@ -40,8 +40,8 @@ func TestGraphEdges(t *testing.T) {
 		{rel: "atomics"},
 		{rel: "harness"},
 		{rel: "spinlock", imports: []string{"atomics", "harness"}},
-		{rel: "harness/runner", imports: []string{"harness", "harness/resultfile"}},
-		{rel: "harness/resultfile", imports: []string{"harness"}},
+		{rel: "harness/measure", imports: []string{"harness", "harness/result"}},
+		{rel: "harness/result", imports: []string{"harness"}},
 	})
 	place(arrange(nodes))
 	var edges []string
@@ -53,7 +53,7 @@ func TestGraphEdges(t *testing.T) {
 			}
 		}
 	}
-	const want = "harness/resultfile harness, harness/runner harness/resultfile, spinlock atomics, spinlock harness"
+	const want = "harness/measure harness/result, harness/result harness, spinlock atomics, spinlock harness"
 	if got := strings.Join(edges, ", "); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -72,8 +72,8 @@ func TestArchitecture(t *testing.T) {
 	if n < 30 {
 		t.Errorf("it names %d functions and types only", n)
 	}
-	_, err = checkLinks(dir, "[`Load`](../harness/resultfile/load.go) [`Plan.Walk`](../harness/runner/plan.go) [`Gone`](../gone.go)")
-	wantError(t, err, "../harness/runner/plan.go declares no Plan.Walk")
+	_, err = checkLinks(dir, "[`Load`](../harness/result/load.go) [`Plan.Walk`](../harness/measure/plan.go) [`Gone`](../gone.go)")
+	wantError(t, err, "../harness/measure/plan.go declares no Plan.Walk")
 	wantError(t, err, "gone.go")
 	if strings.Contains(err.Error(), "Load") {
 		t.Errorf("rejects what is there: %v", err)

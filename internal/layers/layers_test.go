@@ -81,21 +81,21 @@ func TestRanksReject(t *testing.T) {
 		want string // "" accepts
 	}{
 		{"downward", []pkg{{rel: "spinlock", own: []string{"atomics", "harness"}}}, ""},
-		{"upward", []pkg{{rel: "spinlock", own: []string{"harness/runner"}}}, "spinlock (rank 2) imports harness/runner (rank 4)"},
+		{"upward", []pkg{{rel: "spinlock", own: []string{"harness/measure"}}}, "spinlock (rank 2) imports harness/measure (rank 4)"},
 		{"same rank", []pkg{{rel: "spinlock", own: []string{"mutex"}}}, "spinlock (rank 2) imports mutex (rank 2)"},
 		{"unranked", []pkg{{rel: "stray"}}, "package stray has no rank"},
 		{"foreign module", []pkg{{rel: "harness", foreign: []string{"golang.org/x/sys/unix"}}}, "harness imports golang.org/x/sys/unix"},
 		{"foreign module where allowed", []pkg{{rel: "internal/machine", foreign: []string{"golang.org/x/sys/unix"}}}, ""},
 		{"report of a lock", []pkg{{rel: "reports/page", own: []string{"zklock"}}}, "reports/page depends on zklock"},
 		{"report of a lock by a detour", []pkg{
-			{rel: "reports/page", own: []string{"harness/resultfile"}},
-			{rel: "harness/resultfile", own: []string{"zklock"}},
+			{rel: "reports/page", own: []string{"harness/result"}},
+			{rel: "harness/result", own: []string{"zklock"}},
 		}, "reports/page depends on zklock"},
 		{"command line of a lock", []pkg{
-			{rel: "lab", imports: []string{"harness/runner"}, own: []string{"harness/runner"}},
-			{rel: "harness/runner", imports: []string{"spinlock/lab"}},
+			{rel: "lab", imports: []string{"harness/measure"}, own: []string{"harness/measure"}},
+			{rel: "harness/measure", imports: []string{"spinlock/lab"}},
 		}, "lab depends on spinlock/lab"},
-		{"command line whose tests have locks", []pkg{{rel: "lab", imports: []string{"harness/runner"}, own: []string{"harness/runner", "cmd/locklab/catalog"}}}, ""},
+		{"command line whose tests have locks", []pkg{{rel: "lab", imports: []string{"harness/measure"}, own: []string{"harness/measure", "cmd/locklab/catalog"}}}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) { wantError(t, checkRanks(test.pkgs), test.want) })
 	}
@@ -122,14 +122,14 @@ func TestListFixture(t *testing.T) {
 		for _, want := range test.want {
 			wantError(t, err, want)
 		}
-		if err != nil && strings.Contains(err.Error(), "imports harness/runner") {
+		if err != nil && strings.Contains(err.Error(), "imports harness/measure") {
 			t.Errorf("an external test may look upwards: %v", err)
 		}
 		err = checkDocs(pkgs)
 		wantError(t, err, `atomics/doc.go does not contain "Rank 0."`)
 		wantError(t, err, "mutex has no doc.go")
-		if strings.Contains(err.Error(), "harness/runner") {
-			t.Errorf("harness/runner says its rank: %v", err)
+		if strings.Contains(err.Error(), "harness/measure") {
+			t.Errorf("harness/measure says its rank: %v", err)
 		}
 		if strings.Contains(err.Error(), "spinlock") {
 			t.Errorf("a library need not say its rank: %v", err)

@@ -15,7 +15,6 @@ import (
 var ranks = map[string]int{
 	"atomics":            0,
 	"harness":            0,
-	"harness/stat":       0,
 	"cmd/mutants":        0,
 	"cmd/setmodule":      0,
 	"cmd/testcount":      0,
@@ -23,13 +22,13 @@ var ranks = map[string]int{
 	"internal/nearest":   0,
 	"internal/boottime":  0,
 	"internal/child":     0,
+	"internal/stat":      0,
 	"internal/zksession": 0,
 	"deploy":             0,
 	"deploy/extract":     0,
 
-	"hardware/evidence":       1,
-	"harness/recorder":        1,
 	"harness/oracle":          1,
+	"hardware/evidence":       1,
 	"internal/adapt":          1,
 	"internal/machine":        1,
 	"internal/backend":        1,
@@ -47,12 +46,8 @@ var ranks = map[string]int{
 	"reports/draw":            1,
 
 	"hardware":         2,
-	"harness/metric":   2,
-	"harness/survival": 2,
+	"harness/result":   2,
 	"harness/locktest": 2,
-	"harness/linear":   2,
-	"harness/causal":   2,
-	"harness/ranks":    2,
 	"harness/simulate": 2,
 	"spinlock":         2,
 	"mutex":            2,
@@ -60,32 +55,27 @@ var ranks = map[string]int{
 	"redislock":        2,
 	"peers":            2,
 
-	"harness/resultfile":        3,
-	"harness/predict":           3,
+	"harness/judge":             4,
+	"harness/measure":           4,
 	"harness/simulate/validate": 3,
+	"internal/synthetic":        3,
 	"spinlock/lab":              3,
 	"mutex/lab":                 3,
 	"zklock/lab":                3,
 	"redislock/lab":             3,
 
-	"harness/runner":           4,
-	"harness/compare":          4,
-	"harness/merge":            4,
-	"internal/synthetic":       4,
 	"harness/simulate/offload": 4,
+	"harness/chaos":            5,
+	"harness/lockbench":        5,
+	"cmd/locklab/catalog":      5,
 
-	"harness/chaos":       5,
-	"harness/lockbench":   5,
-	"harness/verdict":     5,
-	"cmd/locklab/catalog": 5,
+	"reports/chart": 5,
 
-	"reports/chart": 6,
+	"reports/page": 6,
 
-	"reports/page": 7,
+	"lab": 7,
 
-	"lab": 8,
-
-	"cmd/locklab": 9,
+	"cmd/locklab": 8,
 }
 
 // A ban is an import that ranks would allow. It covers indirect imports.
@@ -101,12 +91,10 @@ var locks = []string{"spinlock", "spinlock/lab", "mutex", "mutex/lab", "zklock",
 
 var bans = []ban{
 	{from: "reports/page", to: locks, why: "a report is drawn from a file, which must still draw after its locks are gone"},
-	{from: "harness/resultfile", to: locks, why: "a file must be readable after its locks are gone"},
-	{from: "harness/verdict", to: locks, why: "a run must be judged after its locks are gone"},
-	{from: "harness/compare", to: locks, why: "runs must be comparable after their locks are gone"},
-	{from: "harness/survival", to: locks, why: "results must be judged after their locks are gone"},
+	{from: "harness/result", to: locks, why: "a file must be readable after its locks are gone"},
+	{from: "harness/judge", to: locks, why: "a run must be judged after its locks are gone"},
 	{from: "harness/chaos", to: locks, why: "a program outside this module brings its own lock", tested: true},
-	{from: "harness/linear", to: locks, why: "the judge must not know the parties"},
+	{from: "harness/oracle", to: locks, why: "the judge must not know the parties"},
 	{from: "harness/locktest", to: locks, why: "the judge must not know the parties"},
 	{from: "harness/lockbench", to: locks, why: "a module outside this one brings its own lock", tested: true},
 	{from: "lab", to: append([]string{"cmd/locklab/catalog"}, locks...), why: "a program outside this module brings its own locks", tested: true},

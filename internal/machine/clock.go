@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"locklab/atomics"
-	"locklab/harness/stat"
+	"locklab/internal/stat"
 )
 
 // A Clock times short spans with the fastest counter of the machine. Get one from [Calibrate]; the

@@ -4,5 +4,5 @@
 // measures the noise that makes a measurement unreliable. If a system does not offer something, the
 // package reports the reason.
 //
-// Rank 1. It may import atomics, harness and harness/stat; it must not import a lock.
+// Rank 1. It may import atomics, harness and internal/stat; it must not import a lock.
 package machine

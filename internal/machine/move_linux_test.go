@@ -2,7 +2,7 @@ package machine
 
 import (
 	"fmt"
-	"locklab/harness/stat"
+	"locklab/internal/stat"
 	"runtime"
 	"testing"
 	"time"

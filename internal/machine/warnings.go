@@ -24,7 +24,7 @@ const maxRateError = 100
 
 // Both in ns: a proven disagreement between the clocks of processors, and one that cannot be ruled
 // out. A disagreement below the first is smaller than the resolution of the clock; see
-// metric.Floor.
+// result.Floor.
 const (
 	maxSkew      = 100
 	maxSkewBound = 1000

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"locklab/atomics"
-	"locklab/harness/stat"
+	"locklab/internal/stat"
 )
 
 // Work is CPU work of known length: it converts times to iterations of [Do], at the processor speed

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 )
 
 // A Contended is a made-up distributed lock with known times for any number of contenders,
@@ -49,7 +49,7 @@ func Polling(name string) Contended {
 }
 
 // Contenders returns a run of locks with these numbers of workers.
-func Contenders(rounds int, workers []int, locks ...Contended) *resultfile.Run {
+func Contenders(rounds int, workers []int, locks ...Contended) *result.Run {
 	run := Run(3, rounds, 2, nil)
 	run.Manifest.Cases = len(locks) * len(workers)
 	for round := range rounds {

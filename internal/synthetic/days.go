@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 )
 
 // Days returns a run for each day of a machine. factor is the rate of a lock on a day,
 // counted from 0, relative to its model; 0 is not measured.
-func Days(host string, cpus, days, rounds int, workers []int, models []Model, factor func(day int, lock string) float64) (runs []*resultfile.Run) {
+func Days(host string, cpus, days, rounds int, workers []int, models []Model, factor func(day int, lock string) float64) (runs []*result.Run) {
 	for day := range days {
 		var of []Model
 		for _, m := range models {
@@ -37,7 +37,7 @@ func Days(host string, cpus, days, rounds int, workers []int, models []Model, fa
 // mcs becomes slower from the seventh on, ticket is an outlier once, clh is missing once
 // and counter breaks a promise in the last. There are three of the second, too few for a
 // trend.
-func TwoMachines() []*resultfile.Run {
+func TwoMachines() []*result.Run {
 	counter := With(Fast("counter", 40e6), func(m *Model) { m.Lock.Family = harness.Peer })
 	models := []Model{Fast("mcs", 12e6), Fast("ticket", 9e6), Fast("clh", 11e6),
 		With(Fast("sync-mutex", 25e6), func(m *Model) { m.Lock.Family, m.Noise = harness.Blocking, 0.02 }), counter}
@@ -54,7 +54,7 @@ func TwoMachines() []*resultfile.Run {
 		}
 		return f
 	})
-	first[8].Manifest.Skipped = []resultfile.Skip{{Lock: "clh", Reason: "no processor for it"}}
+	first[8].Manifest.Skipped = []result.Skip{{Lock: "clh", Reason: "no processor for it"}}
 	first[6].Manifest.Machine.Go = "go0.1"
 	for _, r := range first[7:] {
 		r.Manifest.Machine.Go = "go0.1"

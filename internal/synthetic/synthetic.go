@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 )
 
@@ -36,11 +36,11 @@ func Served(name string, family harness.Family, kind string) harness.Lock {
 }
 
 // Run returns a run of the models. The same arguments give the same run.
-func Run(seed uint64, rounds, cpus int, workers []int, models ...Model) *resultfile.Run {
+func Run(seed uint64, rounds, cpus int, workers []int, models ...Model) *result.Run {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	started := time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC)
-	run := &resultfile.Run{Manifest: resultfile.Manifest{
-		Schema: resultfile.Schema, Command: []string{"locklab", "run", "--locks", "a b"}, Commit: "0123abc", Seed: seed,
+	run := &result.Run{Manifest: result.Manifest{
+		Schema: result.Schema, Command: []string{"locklab", "run", "--locks", "a b"}, Commit: "0123abc", Seed: seed,
 		Rounds: rounds, Cases: len(models) * len(workers), Started: started, Finished: started.Add(time.Hour),
 		Machine: machine.Environment{OS: "linux", Arch: "amd64", Kernel: "0.0", CPU: "Made-up CPU", CPUs: cpus, GOMAXPROCS: cpus,
 			Clock: "monotonic", ClockFloor: 20, ClockStep: 10, Go: "go0.0"},
@@ -138,7 +138,7 @@ func (m Model) owners(rng *rand.Rand, shares []float64) (log []uint16, burst int
 // Constant returns a rate that does not depend on the workers.
 func Constant(v float64) func(int) float64 { return func(int) float64 { return v } }
 
-func Zoo(rounds int) *resultfile.Run {
+func Zoo(rounds int) *result.Run {
 	falling := func(from, at1 float64) func(int) float64 {
 		return func(w int) float64 {
 			if w == 1 {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/synthetic"
 )
 
@@ -82,7 +82,7 @@ func TestLadder(t *testing.T) {
 // TestLadderHasTheHardware takes single operations from the findings of a run.
 func TestLadderHasTheHardware(t *testing.T) {
 	run := synthetic.Run(6, 6, 2, []int{1}, synthetic.Fast("lock", 1e6))
-	hardware, err := resultfile.Load("../testdata/hardware")
+	hardware, err := result.Load("../testdata/hardware")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
-	"locklab/harness/compare"
+	"locklab/harness/judge"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
 )
@@ -31,8 +31,8 @@ const (
 
 // A changesFrame is a series in its frame.
 type changesFrame struct {
-	*compare.Series
-	site    compare.Site
+	*judge.HistorySeries
+	site    judge.Site
 	hue     draw.Token
 	machine bool // whether there are several, so the frame names its machine
 	Lo, Hi  float64
@@ -40,9 +40,9 @@ type changesFrame struct {
 
 // ChangesFrames returns a frame for each of ss, with the machines of a case next to each
 // other.
-func ChangesFrames(h *compare.History, ss []*compare.Series) (out []*changesFrame) {
+func ChangesFrames(h *judge.History, ss []*judge.HistorySeries) (out []*changesFrame) {
 	for _, s := range ss {
-		f := &changesFrame{Series: s, site: h.Sites[s.Site], hue: draw.Ink, machine: len(h.Sites) > 1}
+		f := &changesFrame{HistorySeries: s, site: h.Sites[s.Site], hue: draw.Ink, machine: len(h.Sites) > 1}
 		if hue, known := Hues[s.Lock.Family]; known {
 			f.hue = hue
 		}
@@ -83,7 +83,7 @@ func (f *changesFrame) reach() (lo, hi float64) {
 }
 
 // DrawChanges draws each of ss in its own frame; ss must not be empty.
-func DrawChanges(h *compare.History, ss []*compare.Series, answer string) Picture {
+func DrawChanges(h *judge.History, ss []*judge.HistorySeries, answer string) Picture {
 	frames := ChangesFrames(h, ss)
 	columns := 3
 	if n := len(h.Sites); n > 1 {
@@ -118,7 +118,7 @@ func DrawChanges(h *compare.History, ss []*compare.Series, answer string) Pictur
 }
 
 // absent notes in the place of frame i of row that the case was not measured there.
-func absent(b vgdraw.Canvas, h *compare.History, row []*changesFrame, i int) {
+func absent(b vgdraw.Canvas, h *judge.History, row []*changesFrame, i int) {
 	first := slices.IndexFunc(row, func(f *changesFrame) bool { return f != nil })
 	if site := row[first].Site - first + i; site < len(h.Sites) {
 		st := draw.Typeset(7.5, draw.Muted, vgdraw.XLeft, vgdraw.YBottom)
@@ -173,9 +173,9 @@ func (f *changesFrame) head(b vgdraw.Canvas) {
 	room := b.Max.X - left
 	c := b
 	c.FillText(name, vg.Point{X: left, Y: b.Max.Y + 15}, draw.Shorten(name, MarkedName(f.Lock.Name, f.Lock.Status)+", "+f.Gate.Title(), room))
-	verdict := changesWord(f.Series)
+	verdict := changesWord(f.HistorySeries)
 	st := draw.Typeset(7.5, draw.Muted, vgdraw.XRight, vgdraw.YBottom)
-	if f.Verdict == compare.Regressed || f.Verdict == compare.OffRun {
+	if f.Verdict == judge.Regressed || f.Verdict == judge.OffRun {
 		st = draw.Bold(draw.Typeset(7.5, draw.Rust, vgdraw.XRight, vgdraw.YBottom))
 	}
 	c.FillText(st, vg.Point{X: b.Max.X, Y: b.Max.Y + 4}, verdict)
@@ -187,8 +187,8 @@ func (f *changesFrame) head(b vgdraw.Canvas) {
 }
 
 // changesWord is the verdict on s in a frame.
-func changesWord(s *compare.Series) string {
-	if s.Verdict == compare.Regressed && s.Points[len(s.Points)-1].Broke {
+func changesWord(s *judge.HistorySeries) string {
+	if s.Verdict == judge.Regressed && s.Points[len(s.Points)-1].Broke {
 		return "violated"
 	}
 	return string(s.Verdict)
@@ -265,7 +265,7 @@ func (f *changesFrame) levels(b vgdraw.Canvas, x func(float64) vg.Length, y func
 	}
 }
 
-func (f *changesFrame) short() bool { return f.Verdict == compare.FewRuns }
+func (f *changesFrame) short() bool { return f.Verdict == judge.FewRuns }
 
 // joined draws lines from run to run with the difference between neighbours.
 func (f *changesFrame) joined(b vgdraw.Canvas, x func(float64) vg.Length, y func(float64) vg.Length) {
@@ -292,7 +292,7 @@ func (f *changesFrame) joined(b vgdraw.Canvas, x func(float64) vg.Length, y func
 
 func times(ratio float64) string { return "× " + strconv.FormatFloat(ratio, 'f', 2, 64) }
 
-func (f *changesFrame) point(b vgdraw.Canvas, x vg.Length, y func(float64) vg.Length, p compare.Point) {
+func (f *changesFrame) point(b vgdraw.Canvas, x vg.Length, y func(float64) vg.Length, p judge.HistoryPoint) {
 	c := b
 	note := func(at vg.Point, hue draw.Token, text string) {
 		st := draw.Typeset(7.5, hue, vgdraw.XLeft, vgdraw.YCenter)
@@ -325,9 +325,9 @@ func (f *changesFrame) point(b vgdraw.Canvas, x vg.Length, y func(float64) vg.Le
 	}
 }
 
-func (f *changesFrame) change(b vgdraw.Canvas, x vg.Length, change compare.Change) {
+func (f *changesFrame) change(b vgdraw.Canvas, x vg.Length, change judge.Change) {
 	hue, word := draw.Good, "better"
-	if change.Verdict == compare.Regressed {
+	if change.Verdict == judge.Regressed {
 		hue, word = draw.Rust, "worse"
 	}
 	c := b
@@ -341,7 +341,7 @@ func (f *changesFrame) change(b vgdraw.Canvas, x vg.Length, change compare.Chang
 	c.FillText(st, vg.Point{X: at, Y: b.Max.Y - 1}, text)
 }
 
-func changesTable(h *compare.History, ss []*compare.Series) Table {
+func changesTable(h *judge.History, ss []*judge.HistorySeries) Table {
 	t := Table{Head: Titles("case", "metric", "machine", "run", "date, UTC", "commit", "median", "interval, 95 %", "to the run before", "interval", "")}
 	for _, s := range ss {
 		for i, p := range s.Points {
@@ -360,13 +360,13 @@ func changesTable(h *compare.History, ss []*compare.Series) Table {
 }
 
 // ChangesAnswer summarizes the verdicts on ss in a sentence.
-func ChangesAnswer(h *compare.History, ss []*compare.Series) string {
-	n := make(map[compare.Verdict]int)
+func ChangesAnswer(h *judge.History, ss []*judge.HistorySeries) string {
+	n := make(map[judge.GateVerdict]int)
 	for _, s := range ss {
 		n[s.Verdict]++
 	}
 	var parts []string
-	for _, v := range compare.SeriesVerdicts {
+	for _, v := range judge.SeriesVerdicts {
 		if n[v] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
 		}

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness/metric"
-	"locklab/harness/stat"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 )
 
-func CellText(m *metric.Metric, v stat.Summary) string {
+func CellText(m *result.Metric, v stat.Summary) string {
 	switch {
 	case v.N == 0:
 		return numfmt.Unknown
@@ -22,7 +22,7 @@ func CellText(m *metric.Metric, v stat.Summary) string {
 }
 
 // formatOf returns a formatter for figures of m, with the unit for a time or a share.
-func formatOf(m *metric.Metric) func(v float64) string {
+func formatOf(m *result.Metric) func(v float64) string {
 	switch {
 	case strings.HasSuffix(m.Unit, "ns/op"):
 		return numfmt.Nanos
@@ -45,7 +45,7 @@ func interval(v stat.Summary, format func(float64) string) string {
 }
 
 // known returns the metrics of ms that some result of g has.
-func (g *Group) known(ms ...*metric.Metric) (out []*metric.Metric) {
+func (g *Group) known(ms ...*result.Metric) (out []*result.Metric) {
 	for _, m := range ms {
 		if slices.ContainsFunc(g.Locks, func(s *series) bool {
 			for _, c := range s.Cells {
@@ -62,11 +62,11 @@ func (g *Group) known(ms ...*metric.Metric) (out []*metric.Metric) {
 }
 
 // inTrips returns ms, which are in round trips, if g has round trips.
-func (g *Group) inTrips(ms ...*metric.Metric) []*metric.Metric {
+func (g *Group) inTrips(ms ...*result.Metric) []*result.Metric {
 	for _, s := range g.Locks {
 		for _, c := range s.Cells {
 			for _, r := range c.Rounds {
-				if _, ok := metric.RoundTrip.Of(r); ok {
+				if _, ok := result.RoundTrip.Of(r); ok {
 					return ms
 				}
 			}

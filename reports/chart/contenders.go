@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/predict"
-	"locklab/harness/resultfile"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -26,15 +25,15 @@ type Contention struct {
 // A contendedLock is a lock with its law, or the reason that there is none.
 type contendedLock struct {
 	*series
-	fitted *predict.Contenders
+	fitted *judge.Contenders
 	why    string
 }
 
 // NewContention returns the first group of a run with a law, or else the first group that
 // could have one; nil if there is none.
-func NewContention(run *resultfile.Run, gs []*Group) (first *Contention) {
+func NewContention(run *result.Run, gs []*Group) (first *Contention) {
 	for _, g := range gs {
-		if !g.Remote || !predict.FitsContenders(g.Load) {
+		if !g.Remote || !judge.FitsContenders(g.Load) {
 			continue
 		}
 		d := &Contention{Group: g, Asked: slices.Compact(slices.Sorted(slices.Values(run.Contenders))), trips: append([]time.Duration{0}, run.RoundTrips...)}
@@ -42,8 +41,8 @@ func NewContention(run *resultfile.Run, gs []*Group) (first *Contention) {
 			if s.Lock.Status == harness.Control {
 				continue
 			}
-			m := predict.New(s.Lock, func(w int) []*harness.Result { return roundsIn(s.Cells[w]) }).Counted(tripsOf(s))
-			c, why := predict.NewContenders(m, g.Workers)
+			m := judge.NewModel(s.Lock, func(w int) []*harness.Result { return roundsIn(s.Cells[w]) }).Counted(tripsOf(s))
+			c, why := judge.NewContenders(m, g.Workers)
 			d.locks = append(d.locks, contendedLock{s, c, why})
 		}
 		if d.HasLaw() {
@@ -62,7 +61,7 @@ func (d *Contention) HasLaw() bool {
 
 // CanExtrapolate returns an error of one line that wraps harness.ErrUsage if run has no
 // lock that can be predicted with more contenders.
-func CanExtrapolate(run *resultfile.Run) error {
+func CanExtrapolate(run *result.Run) error {
 	run = Tidy(run)
 	d := NewContention(run, Groups(run))
 	if d == nil {
@@ -80,17 +79,17 @@ const ContendersTitle = "How does it perform with more contenders than were meas
 // the fit, and the predictions that the reader asked for.
 func (d *Contention) Rows() Table {
 	t := Table{Head: slices.Concat(Titles("lock", "contenders", "how"),
-		[]Piece{{"measured handovers/s", metric.Handovers}}, Titles("computed handovers/s", "error"),
-		[]Piece{{"measured wait", metric.P50}}, Titles("computed wait", "error", notPredicted))}
+		[]Piece{{"measured handovers/s", result.Handovers}}, Titles("computed handovers/s", "error"),
+		[]Piece{{"measured wait", result.P50}}, Titles("computed wait", "error", notPredicted))}
 	for _, l := range d.locks {
-		left := make(map[int]predict.LeftOut)
+		left := make(map[int]judge.LeftOut)
 		if l.why == "" {
 			for _, x := range l.fitted.LeftOut() {
 				left[x.Point.Contenders] = x
 			}
 		}
 		for _, p := range l.fitted.Points {
-			row := []string{l.Lock.Name, strconv.Itoa(p.Contenders), "measured", CellText(metric.Handovers, p.Rate), numfmt.Unknown, numfmt.Unknown, CellText(metric.P50, p.Wait), numfmt.Unknown, numfmt.Unknown, ""}
+			row := []string{l.Lock.Name, strconv.Itoa(p.Contenders), "measured", CellText(result.Handovers, p.Rate), numfmt.Unknown, numfmt.Unknown, CellText(result.P50, p.Wait), numfmt.Unknown, numfmt.Unknown, ""}
 			if x, ok := left[p.Contenders]; ok {
 				row[2], row[4], row[5], row[8] = "measured and left out", numfmt.SI(x.Predicted.Rate.Value), signed(x.RateError()), signed(x.WaitError())
 				row[7], _ = predicted(x.Predicted.Wait)
@@ -107,7 +106,7 @@ func (d *Contention) Rows() Table {
 }
 
 // at predicts l with n contenders at a round trip.
-func (l contendedLock) at(n int, trip time.Duration) (p predict.Prediction, why string) {
+func (l contendedLock) at(n int, trip time.Duration) (p judge.Prediction, why string) {
 	if l.why != "" {
 		return p, l.why
 	}
@@ -131,7 +130,7 @@ func (l contendedLock) predictedRow(n int, trip time.Duration) []string {
 }
 
 // rateText formats a rate with its range.
-func rateText(r predict.Time) string {
+func rateText(r judge.PredictedTime) string {
 	return fmt.Sprintf("%s (%s–%s)", numfmt.SI(r.Value), numfmt.SI(r.Lo), numfmt.SI(r.Hi))
 }
 
@@ -196,7 +195,7 @@ func (d *Contention) Laws() string {
 // Notes explains the section.
 func (d *Contention) Notes() string {
 	return "The time per handover is fitted to the points up to a tenth of the most contenders. It is a constant, or a constant and a part that grows with the waiters or with their square. Points with more contenders are left out of the fit and show its error. " +
-		fmt.Sprintf("In parentheses: the range of the fits without one point, widened by the greatest factor at a point left out. If that factor is more than %.1f, nothing is predicted. ", predict.Refuted) +
+		fmt.Sprintf("In parentheses: the range of the fits without one point, widened by the greatest factor at a point left out. If that factor is more than %.1f, nothing is predicted. ", judge.Refuted) +
 		"The range does not cover limits that are reached only with more contenders, such as connections or memory. " +
 		"Waits follow from Little's law, for locks that serve in order (Lazowska et al. 1984). Workload: " + d.Group.Axes + "."
 }

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"locklab/harness/metric"
-	"locklab/harness/predict"
-	"locklab/harness/resultfile"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
 )
@@ -40,7 +39,7 @@ func (d *Contention) Picture() Picture {
 			}
 		}
 	}
-	return Picture{Answer: d.Answer(), Picture: chart.Drawn(), Data: d.Group.source(metric.Handovers)}
+	return Picture{Answer: d.Answer(), Picture: chart.Drawn(), Data: d.Group.source(result.Handovers)}
 }
 
 // computed returns the rates at the points left out of the fit and at those asked for.
@@ -48,7 +47,7 @@ func (l contendedLock) computed(asked []int, trip time.Duration) (out []draw.Com
 	if l.why != "" {
 		return nil
 	}
-	add := func(n int, r predict.Time) {
+	add := func(n int, r judge.PredictedTime) {
 		out = append(out, draw.ComputedPoint{X: float64(n), Y: r.Value, Lo: r.Lo, Hi: r.Hi})
 	}
 	if trip == 0 {
@@ -67,7 +66,7 @@ func (l contendedLock) computed(asked []int, trip time.Duration) (out []draw.Com
 
 // ContendersCharts returns the name of the chart of contenders, if the reader of run asked
 // for it.
-func ContendersCharts(run *resultfile.Run) []string {
+func ContendersCharts(run *result.Run) []string {
 	if len(run.Contenders) == 0 {
 		return nil
 	}

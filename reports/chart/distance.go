@@ -9,12 +9,10 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/predict"
-	"locklab/harness/resultfile"
-	"locklab/harness/stat"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 )
 
 // Distances are the network use of the distributed locks of a run, and their predicted cost
@@ -29,22 +27,22 @@ type Distances struct {
 
 type distantLock struct {
 	*series
-	model *predict.Model
+	model *judge.Model
 }
 
 // NewDistance returns the distances of the workload without a delay that was also measured
 // with the most delays. It returns nil without such a workload or without counted trips.
-func NewDistance(run *resultfile.Run, gs []*Group) *Distances {
+func NewDistance(run *result.Run, gs []*Group) *Distances {
 	var best *Distances
 	for _, g := range gs {
-		if !g.Remote || g.Load.Delay != 0 || !predict.Fits(g.Load) {
+		if !g.Remote || g.Load.Delay != 0 || !judge.FitsModel(g.Load) {
 			continue
 		}
 		d := &Distances{near: g, Workers: g.Crowd(), Asked: run.RoundTrips}
 		for _, o := range gs {
 			load := o.Load
 			load.Delay = 0
-			if o.Remote && o.Load.Delay > 0 && verdict.Axes(load) == g.Axes {
+			if o.Remote && o.Load.Delay > 0 && judge.Axes(load) == g.Axes {
 				d.Far = append(d.Far, o)
 			}
 		}
@@ -61,7 +59,7 @@ func NewDistance(run *resultfile.Run, gs []*Group) *Distances {
 		if s.Lock.Status == harness.Control {
 			continue
 		}
-		m := predict.New(s.Lock, func(w int) []*harness.Result { return roundsIn(s.Cells[w]) }).Counted(tripsOf(s))
+		m := judge.NewModel(s.Lock, func(w int) []*harness.Result { return roundsIn(s.Cells[w]) }).Counted(tripsOf(s))
 		best.locks = append(best.locks, distantLock{s, m})
 		counted = counted || m.Trips != nil
 	}
@@ -110,7 +108,7 @@ func (d *Distances) Costs() Table {
 		"alone, near", "hand-over, near", "behind others, near")}
 	for _, l := range d.locks {
 		row := slices.Concat([]string{l.Lock.Name}, counts(l.model.Trips))
-		for _, s := range predict.Suite {
+		for _, s := range judge.PredictedSituations {
 			row = append(row, CellText(s.Metric, l.model.Near(s, d.crowd(s))))
 		}
 		t.Rows = append(t.Rows, row)
@@ -119,7 +117,7 @@ func (d *Distances) Costs() Table {
 }
 
 // crowd returns the number of workers for s.
-func (d *Distances) crowd(s *predict.Situation) int {
+func (d *Distances) crowd(s *judge.PredictedSituation) int {
 	if s.Alone {
 		return 1
 	}
@@ -203,7 +201,7 @@ func (d *Distances) Predictions() Table {
 	}
 	t.Head = append(t.Head, Titles(notPredicted)...)
 	for _, l := range d.locks {
-		for _, s := range predict.Suite {
+		for _, s := range judge.PredictedSituations {
 			row := []string{l.Lock.Name, s.Name, CellText(s.Metric, l.model.Near(s, d.crowd(s)))}
 			reason := ""
 			for _, r := range d.Asked {
@@ -221,7 +219,7 @@ func (d *Distances) Predictions() Table {
 const notPredicted = "not predicted"
 
 // predicted formats a prediction and its range.
-func predicted(p predict.Time) (value, within string) {
+func predicted(p judge.PredictedTime) (value, within string) {
 	value, within = numfmt.Unknown, numfmt.Unknown
 	if p.Value > 0 {
 		value = numfmt.Nanos(p.Value)
@@ -239,7 +237,7 @@ func (d *Distances) PredictionsAnswer() string {
 	var best distantLock
 	least := math.Inf(1)
 	for _, l := range d.locks {
-		p, why := l.model.Predict(predict.Handover, d.Workers, float64(at))
+		p, why := l.model.Predict(judge.Handover, d.Workers, float64(at))
 		if why == "" && p.Value < least && l.Lock.Status != harness.Broken && l.Lock.Status != harness.Historical {
 			best, least = l, p.Value
 		}
@@ -248,7 +246,7 @@ func (d *Distances) PredictionsAnswer() string {
 		return fmt.Sprintf("For a round trip of %v no hand-over can be predicted.", at)
 	}
 	return fmt.Sprintf("At a round trip of %v the quickest hand-over would be that of %s, %s; near the servers it takes %s.", at, best.Lock.Name,
-		numfmt.Nanos(least), numfmt.Nanos(best.model.Near(predict.Handover, d.Workers).Median))
+		numfmt.Nanos(least), numfmt.Nanos(best.model.Near(judge.Handover, d.Workers).Median))
 }
 
 // A trial is a prediction with its measurement, or the reason why there is none.
@@ -256,13 +254,13 @@ type trial struct {
 	lock  string
 	delay time.Duration
 	why   string
-	predict.Test
+	judge.PredictionTest
 }
 
 // trials compares measurements at a greater distance with their predictions.
 func (d *Distances) trials() (all []trial) {
 	for _, l := range d.locks {
-		for _, s := range predict.Suite {
+		for _, s := range judge.PredictedSituations {
 			for _, far := range d.Far {
 				i := slices.IndexFunc(far.Locks, func(o *series) bool { return o.Lock.Name == l.Lock.Name })
 				if i >= 0 {
@@ -276,7 +274,7 @@ func (d *Distances) trials() (all []trial) {
 }
 
 func (d *Distances) Checks() Table {
-	t := Table{Head: slices.Concat(Titles("lock", "part", "delay"), ByName(metric.RoundTrip), Titles("predicted", "measured", "error", "range", "interval", notPredicted))}
+	t := Table{Head: slices.Concat(Titles("lock", "part", "delay"), ByName(result.RoundTrip), Titles("predicted", "measured", "error", "range", "interval", notPredicted))}
 	for _, x := range d.trials() {
 		value, within := predicted(x.Predicted)
 		measured, interval := predicted(x.Measured)
@@ -332,12 +330,12 @@ func (d *Distances) Notes() string {
 		return text + "."
 	}
 	text += ". A prediction rests on that and on the counts alone."
-	for _, s := range predict.Suite {
+	for _, s := range judge.PredictedSituations {
 		text += " " + numfmt.Sentence(s.Name+": "+s.Doc+" ("+s.Paper+")")
 	}
 	text += " The range is from a crowd that adds nothing to one that adds as much as near the servers."
 	if len(d.Far) > 0 {
-		text += fmt.Sprintf(" Predicted for the bare round trip that was measured around the delayed windows (metric %s), not for the delay that was asked for.", metric.RoundTrip.Name)
+		text += fmt.Sprintf(" Predicted for the bare round trip that was measured around the delayed windows (metric %s), not for the delay that was asked for.", result.RoundTrip.Name)
 	}
 	return text
 }

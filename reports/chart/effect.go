@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"locklab/harness/metric"
-	"locklab/harness/stat"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 	"locklab/reports/draw"
 )
 
@@ -115,9 +115,9 @@ func ratios(lo, hi float64) string {
 }
 
 func (s *sweep) table() Table {
-	rate := Piece{"per second", metric.Throughput}
+	rate := Piece{"per second", result.Throughput}
 	if s.remote && s.dimension != byReads {
-		rate = Piece{"hand-overs/s", metric.Handovers}
+		rate = Piece{"hand-overs/s", result.Handovers}
 	}
 	t := Table{Head: slices.Concat(Titles("lock", "workers", s.Word), []Piece{rate}, Titles("× with "+s.full(s.base), "interval", "apart from 1"))}
 	for _, w := range s.workers {

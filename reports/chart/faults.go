@@ -8,8 +8,7 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/survival"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -23,19 +22,19 @@ type Safety struct {
 // A Survivor is a distributed lock with its class and outcomes.
 type Survivor struct {
 	Lock  harness.Lock
-	Class survival.Class
-	Rows  map[string]survival.Row // by scenario
+	Class result.Class
+	Rows  map[string]result.Survival // by scenario
 }
 
 // A Hazard is a scenario with the outcome of each lock.
 type Hazard struct {
 	*harness.FaultResult // one of its results, for its texts
-	Rows                 []survival.Row
+	Rows                 []result.Survival
 }
 
 // SafetyOf returns the outcomes of the scenarios of run, or nil if run has no distributed
 // lock. It includes every such lock, with or without a try.
-func SafetyOf(run *resultfile.Run) *Safety {
+func SafetyOf(run *result.Run) *Safety {
 	s := new(Safety)
 	locks := make(map[string]harness.Lock)
 	for _, r := range run.Results {
@@ -51,9 +50,9 @@ func SafetyOf(run *resultfile.Run) *Safety {
 	if len(locks) == 0 {
 		return nil
 	}
-	judged := make(map[string]map[string]survival.Row)
+	judged := make(map[string]map[string]result.Survival)
 	for _, f := range run.Faults {
-		row := survival.Judge(f)
+		row := result.JudgeFault(f)
 		s.Tries += row.N
 		i := slices.IndexFunc(s.Scenarios, func(h *Hazard) bool { return h.Scenario == f.Scenario })
 		if i < 0 {
@@ -62,12 +61,12 @@ func SafetyOf(run *resultfile.Run) *Safety {
 		}
 		s.Scenarios[i].Rows = append(s.Scenarios[i].Rows, row)
 		if judged[f.Lock.Name] == nil {
-			judged[f.Lock.Name] = make(map[string]survival.Row)
+			judged[f.Lock.Name] = make(map[string]result.Survival)
 		}
 		judged[f.Lock.Name][f.Scenario] = row
 	}
 	for _, name := range slices.Sorted(maps.Keys(locks)) {
-		s.Locks = append(s.Locks, &Survivor{Lock: locks[name], Class: survival.ClassOf(run.Faults, name), Rows: judged[name]})
+		s.Locks = append(s.Locks, &Survivor{Lock: locks[name], Class: result.ClassOf(run.Faults, name), Rows: judged[name]})
 	}
 	slices.SortStableFunc(s.Locks, func(a, b *Survivor) int {
 		return cmp.Or(cmp.Compare(b.Class.Strength, a.Class.Strength), cmp.Compare(a.worst(), b.worst()), strings.Compare(a.Lock.Name, b.Lock.Name))
@@ -77,7 +76,7 @@ func SafetyOf(run *resultfile.Run) *Safety {
 		order[l.Lock.Name] = i
 	}
 	for _, h := range s.Scenarios {
-		slices.SortStableFunc(h.Rows, func(a, b survival.Row) int { return order[a.Fault.Lock.Name] - order[b.Fault.Lock.Name] })
+		slices.SortStableFunc(h.Rows, func(a, b result.Survival) int { return order[a.Fault.Lock.Name] - order[b.Fault.Lock.Name] })
 	}
 	return s
 }
@@ -92,10 +91,10 @@ func (s *Survivor) worst() (most float64) {
 
 // worstRow returns the row with the most violations. Without any, it returns the row with
 // the fewest tries, which may have missed the most.
-func (s *Survivor) worstRow() (worst survival.Row, ok bool) {
+func (s *Survivor) worstRow() (worst result.Survival, ok bool) {
 	for _, name := range slices.Sorted(maps.Keys(s.Rows)) {
 		row := s.Rows[name]
-		if row.Verdict == survival.NotTested {
+		if row.Verdict == result.NotTested {
 			continue
 		}
 		if !ok || row.Broken > worst.Broken || row.Broken == worst.Broken && row.BrokenBound > worst.BrokenBound {
@@ -106,7 +105,7 @@ func (s *Survivor) worstRow() (worst survival.Row, ok bool) {
 }
 
 // longest returns the row with the greatest median window.
-func (s *Survivor) longest() (worst survival.Row, ok bool) {
+func (s *Survivor) longest() (worst result.Survival, ok bool) {
 	for _, name := range slices.Sorted(maps.Keys(s.Rows)) {
 		row := s.Rows[name]
 		if row.Window.N > 0 && (!ok || row.Window.Median > worst.Window.Median) {
@@ -131,12 +130,12 @@ func (s *Safety) Answer() string {
 	if !s.Tried() {
 		return fmt.Sprintf("Not tested: no failure scenario was tried on the %s here, so what %s is not known.", numfmt.Plural(len(s.Locks), "lock"), numfmt.Choose(len(s.Locks), "it survives", "they survive"))
 	}
-	byStrength := make(map[survival.Strength][]string)
+	byStrength := make(map[result.Strength][]string)
 	for _, l := range s.Locks {
 		byStrength[l.Class.Strength] = append(byStrength[l.Class.Strength], l.Lock.Name)
 	}
 	var parts []string
-	for strength := survival.Strong; strength >= survival.Unknown; strength-- {
+	for strength := result.Strong; strength >= result.Unknown; strength-- {
 		if names := byStrength[strength]; len(names) > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s (%s)", len(names), strength.Of(len(names)), numfmt.List(names, 6)))
 		}
@@ -154,7 +153,7 @@ func (s *Safety) Answer() string {
 func (s *Safety) refuted() (out []string) {
 	for _, h := range s.Scenarios {
 		for _, row := range h.Rows {
-			if row.Verdict == survival.Refuted {
+			if row.Verdict == result.Refuted {
 				out = append(out, row.Fault.Lock.Name+" in "+h.Scenario)
 			}
 		}

@@ -5,14 +5,14 @@ import (
 	"slices"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
 // Stopped is the note on an experiment that ended early.
 const Stopped = "Interrupted: the figures are of what was finished."
 
-func Findings(run *resultfile.Run) []*harness.Finding {
+func Findings(run *result.Run) []*harness.Finding {
 	return slices.DeleteFunc(slices.Clone(run.Findings), func(f *harness.Finding) bool { return f == nil })
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 )
 
 // A FindingChart is a table to draw, with its name.
@@ -18,7 +18,7 @@ type FindingChart struct {
 // FindingCharts returns the names of the charts of the hardware experiments of run that
 // have something to draw. [WritePNG] and [WriteSVG] accept them like the names of [Suite].
 // A name is the experiment's, with "-2" and so on for its second and further charts.
-func FindingCharts(run *resultfile.Run) (names []string) {
+func FindingCharts(run *result.Run) (names []string) {
 	for _, c := range TableCharts(Tidy(run)) {
 		if pic, _ := DrawTable(c.Table); pic.Height > 0 {
 			names = append(names, c.Name)
@@ -29,7 +29,7 @@ func FindingCharts(run *resultfile.Run) (names []string) {
 
 // TableCharts lists the tables of run to draw. Names are unique, also among the charts of
 // the Suite.
-func TableCharts(run *resultfile.Run) (out []FindingChart) {
+func TableCharts(run *result.Run) (out []FindingChart) {
 	taken := map[string]bool{SafetyCostName: true}
 	for _, c := range Suite {
 		taken[c.Name] = true

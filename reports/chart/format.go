@@ -2,14 +2,14 @@ package chart
 
 import (
 	"locklab/harness"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
 	"locklab/internal/numfmt"
 )
 
 // quoted formats quantile q of h: "≤ floor" if it is below the resolution of the clock, and
 // a dash if h has too few samples.
 func quoted(h harness.Histogram, q, floor float64) string {
-	switch f := verdict.Quantile(h, q, floor); {
+	switch f := judge.Quantile(h, q, floor); {
 	case f == nil:
 		return numfmt.Unknown
 	case f.AtMost:

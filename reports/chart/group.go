@@ -4,16 +4,15 @@ import (
 	"slices"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/resultfile"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
 )
 
 // A Group is a group of results with the data to draw it.
 type Group struct {
-	*verdict.Group
+	*judge.Group
 	all   []*Group  // the closed-loop groups of the run for the same kind of lock
 	Both  []*Group  // all groups of the run: local and distributed locks, closed and open loops
 	Locks []*series // as in Group, each with its look
@@ -25,16 +24,16 @@ type Group struct {
 
 // A series is one lock in a group, with its look.
 type series struct {
-	*verdict.Series
+	*judge.Series
 	look draw.Look
 }
 
-type Cell = verdict.Cell
+type Cell = judge.Cell
 
-func Groups(run *resultfile.Run) []*Group { return looked(verdict.Groups(run)) }
+func Groups(run *result.Run) []*Group { return looked(judge.Groups(run)) }
 
 // looked gives every lock of gs, groups of one run, its look.
-func looked(gs []*verdict.Group) (out []*Group) {
+func looked(gs []*judge.Group) (out []*Group) {
 	var looks map[string]draw.Look
 	for _, v := range gs {
 		if looks == nil {
@@ -53,7 +52,7 @@ func looked(gs []*verdict.Group) (out []*Group) {
 	return out
 }
 
-func bare(gs []*Group) (out []*verdict.Group) {
+func bare(gs []*Group) (out []*judge.Group) {
 	for _, g := range gs {
 		out = append(out, g.Group)
 	}
@@ -111,7 +110,7 @@ func NoGroup(remote bool) string {
 }
 
 // source returns the source of a picture of g that draws ms.
-func (g *Group) source(ms ...*metric.Metric) Source {
+func (g *Group) source(ms ...*result.Metric) Source {
 	return Source{Metrics: ms, Rounds: []int{roundsOf(g)}}
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"locklab/harness"
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
 )
@@ -23,12 +23,12 @@ var HandoversRemote = &Chart{
 }
 
 func drawHandovers(g *Group) Picture {
-	l := workersChart(g, metric.Handovers, draw.LogScale)
+	l := workersChart(g, result.Handovers, draw.LogScale)
 	l.Format, l.Figure, l.YTitle = numfmt.SI, numfmt.PerSecond, "hand-overs per second, all workers together (log scale)"
 	if len(l.Lines) == 0 {
 		return nothing("No lock went from one worker to another in this run, so there is no hand-over to draw.")
 	}
-	return ofLines(l, handoverAnswer(g)+retaken(g), throughputTable(g), g.source(metric.Handovers))
+	return ofLines(l, handoverAnswer(g)+retaken(g), throughputTable(g), g.source(result.Handovers))
 }
 
 // handoverAnswer compares the rates with the most workers.
@@ -40,7 +40,7 @@ func handoverAnswer(g *Group) string {
 	}
 	var rs []rate
 	for _, s := range g.at(w) {
-		if v := s.Cells[w].Summary(metric.Handovers); v.N > 0 && s.Lock.Status != harness.Control {
+		if v := s.Cells[w].Summary(result.Handovers); v.N > 0 && s.Lock.Status != harness.Control {
 			rs = append(rs, rate{s.Lock.Name, v.Median})
 		}
 	}
@@ -66,7 +66,7 @@ func retaken(g *Group) string {
 	w := g.Workers[len(g.Workers)-1]
 	name, most := "", 50.0
 	for _, s := range g.at(w) {
-		ops, over := s.Cells[w].Summary(metric.Throughput), s.Cells[w].Summary(metric.Handovers)
+		ops, over := s.Cells[w].Summary(result.Throughput), s.Cells[w].Summary(result.Handovers)
 		if back := 100 - 100*over.Median/ops.Median; ops.N > 0 && over.N > 0 && back > most {
 			name, most = s.Lock.Name, back
 		}

@@ -15,7 +15,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/oracle"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
 )
@@ -40,7 +40,7 @@ type Story struct {
 }
 
 // ReadStory reads the history called name, of a try of r.
-func ReadStory(run *resultfile.Run, r *harness.FaultResult, name string) (*Story, error) {
+func ReadStory(run *result.Run, r *harness.FaultResult, name string) (*Story, error) {
 	f, err := os.Open(run.HistoryFile(name))
 	if err != nil {
 		return nil, errors.Unwrap(err) // the caller has the name

@@ -12,7 +12,7 @@ import (
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
 )
@@ -58,7 +58,7 @@ func oneOwner(c vgdraw.Canvas, p *plot.Plot) {
 	c.FillText(draw.Typeset(7.5, draw.Muted, vgdraw.XRight, vgdraw.YTop), vg.Point{X: at.X - 2, Y: at.Y - 2}, "1/n: one worker has it all")
 }
 
-func jainAnswer(g *Group, m *metric.Metric) string {
+func jainAnswer(g *Group, m *result.Metric) string {
 	w := g.Crowd()
 	type index struct {
 		name string
@@ -92,9 +92,9 @@ func jainAnswer(g *Group, m *metric.Metric) string {
 	}
 }
 
-func jainTable(g *Group, m *metric.Metric) Table {
-	columns := []*metric.Metric{metric.Starved, metric.Unserved, metric.BusyHalf, metric.Spread, metric.MinMax, metric.StreakP50, metric.StreakP99, metric.LWSS, metric.Reacquire, metric.GapP50, metric.GapP99, metric.BypassP99, metric.Bypass}
-	columns = append(columns, g.known(metric.RankJain, metric.HostJain, metric.RankLeast, metric.HandoversWithin, metric.HandoversRanks, metric.HandoversHosts)...)
+func jainTable(g *Group, m *result.Metric) Table {
+	columns := []*result.Metric{result.Starved, result.Unserved, result.BusyHalf, result.Spread, result.MinMax, result.StreakP50, result.StreakP99, result.LWSS, result.Reacquire, result.GapP50, result.GapP99, result.BypassP99, result.Bypass}
+	columns = append(columns, g.known(result.RankJain, result.HostJain, result.RankLeast, result.HandoversWithin, result.HandoversRanks, result.HandoversHosts)...)
 	t := Table{Head: slices.Concat(Titles("lock", "workers"), ByName(m), Titles("interval"), ByName(columns...))}
 	for _, s := range g.Locks {
 		for _, w := range g.Workers {

@@ -9,9 +9,9 @@ import (
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/stat"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 	"locklab/reports/draw"
 )
 
@@ -83,7 +83,7 @@ func (g *Group) alone(s *series) (cost stat.Summary, bound bool) {
 	c := s.Cells[1]
 	var turns, costs []float64
 	for _, i := range c.Order() {
-		turn, ok := metric.Time.Of(c.Rounds[i])
+		turn, ok := result.Time.Of(c.Rounds[i])
 		if !ok {
 			continue
 		}
@@ -111,7 +111,7 @@ func (g *Group) besides(r *harness.Result, control *Cell) (float64, bool) {
 	case g.Remote:
 		return r.Hold.Mean(), r.Hold.N > 0
 	case control != nil && control.Rounds[r.Round] != nil:
-		return metric.Time.Of(control.Rounds[r.Round])
+		return result.Time.Of(control.Rounds[r.Round])
 	case g.Load.Hold.Mean == 0 && g.Run.Manifest.Overhead.Loop > 0:
 		return g.Run.Manifest.Overhead.Loop, true
 	}
@@ -168,7 +168,7 @@ func (g *Group) primitives() (out []rung) {
 // ladderSource returns the source of the chart. For distributed locks the field hold is
 // subtracted from the turn.
 func (g *Group) ladderSource() Source {
-	s := Source{Metrics: []*metric.Metric{metric.Time}, Rounds: []int{roundsOf(g.Both...)}}
+	s := Source{Metrics: []*result.Metric{result.Time}, Rounds: []int{roundsOf(g.Both...)}}
 	if Largest(g.Both, true) != nil {
 		s.Fields = []string{"hold"}
 	}

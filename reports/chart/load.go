@@ -7,9 +7,8 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/resultfile"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -28,9 +27,9 @@ type loadedLock struct {
 	Cells  []*Cell // by rate; nil if not measured
 	closed float64 // acquisitions per second in the closed loop with as many workers; 0 if not measured
 
-	Knee   verdict.Knee
-	Kneed  bool             // the results give a saturation point
-	sought *resultfile.Knee // the search that chose the rates; nil without one
+	Knee   judge.Knee
+	Kneed  bool         // the results give a saturation point
+	sought *result.Knee // the search that chose the rates; nil without one
 }
 
 // Loads returns the open loops of the run for locks of the kind of g, under its conditions,
@@ -56,7 +55,7 @@ func (g *Group) loadSweeps() (sweeps []*loadSweep) {
 		}
 		rest := o.Load
 		rest.Rate = 0
-		context := verdict.Axes(rest)
+		context := judge.Axes(rest)
 		s := byRest[context]
 		if s == nil {
 			s = &loadSweep{context: context}
@@ -97,17 +96,17 @@ func (g *Group) Titled(question string) string {
 
 // findKnees finds the saturation points of the locks. sought are the results of the run's
 // own search.
-func (s *loadSweep) findKnees(sought []resultfile.Knee) {
+func (s *loadSweep) findKnees(sought []result.Knee) {
 	floor := s.floor()
 	for _, l := range s.Locks {
-		loads := make([]verdict.Load, len(s.Rates))
+		loads := make([]judge.Load, len(s.Rates))
 		for i, r := range s.Rates {
-			loads[i] = verdict.Load{Rate: r, Cell: l.Cells[i]}
+			loads[i] = judge.Load{Rate: r, Cell: l.Cells[i]}
 		}
-		l.Knee, l.Kneed = verdict.KneeOf(loads, floor)
-		i := slices.IndexFunc(sought, func(k resultfile.Knee) bool {
+		l.Knee, l.Kneed = judge.KneeOf(loads, floor)
+		i := slices.IndexFunc(sought, func(k result.Knee) bool {
 			found := k.Missing == "" && k.UpTo > 0 && k.UpTo < k.Over && k.Over <= harness.MaxRate
-			return found && k.Lock == l.S.Lock.Name && k.Workload.Workers == s.workers && verdict.Axes(k.Workload) == s.context
+			return found && k.Lock == l.S.Lock.Name && k.Workload.Workers == s.workers && judge.Axes(k.Workload) == s.context
 		})
 		if i >= 0 {
 			l.sought = &sought[i]
@@ -118,7 +117,7 @@ func (s *loadSweep) findKnees(sought []resultfile.Knee) {
 // closedLike returns the group of the run whose workload is load in a closed loop, or nil.
 func (g *Group) closedLike(load harness.Workload) *Group {
 	load.Rate, load.Arrivals, load.Deadline = 0, harness.Poisson, 0
-	i := slices.IndexFunc(g.Both, func(o *Group) bool { return o.Remote == g.Remote && o.Axes == verdict.Axes(load) })
+	i := slices.IndexFunc(g.Both, func(o *Group) bool { return o.Remote == g.Remote && o.Axes == judge.Axes(load) })
 	if i < 0 {
 		return nil
 	}
@@ -151,7 +150,7 @@ func (s *loadSweep) fill(closed *Group) {
 	if closed != nil {
 		for _, x := range closed.at(s.workers) {
 			if l := byName[x.Lock.Name]; l != nil {
-				if v := x.Cells[s.workers].Summary(metric.Throughput).Median; v > 0 && v < 1e12 { // otherwise it is damage
+				if v := x.Cells[s.workers].Summary(result.Throughput).Median; v > 0 && v < 1e12 { // otherwise it is damage
 					l.closed = v
 				}
 			}
@@ -181,7 +180,7 @@ func (l *loadedLock) at() string {
 
 // probed returns the result of the search for the saturation point of l.
 func (l *loadedLock) probed() string {
-	return fmt.Sprintf("%v .. %v", l.sought.UpTo.Rounded(resultfile.KneeFigures), l.sought.Over.Rounded(resultfile.KneeFigures))
+	return fmt.Sprintf("%v .. %v", l.sought.UpTo.Rounded(result.KneeFigures), l.sought.Over.Rounded(result.KneeFigures))
 }
 
 // bound returns r, or beyond if r is unknown.
@@ -197,10 +196,10 @@ func bound(r harness.Rate, beyond string) string {
 func (l *loadedLock) why() string {
 	k := l.Knee
 	switch k.Rule {
-	case resultfile.LimitGranted:
-		return fmt.Sprintf("at %v it grants less than %d %% of what is asked for", k.Over, metric.LeastGoodput)
-	case resultfile.LimitP99:
-		return fmt.Sprintf("at %v p99 passes %d times its unloaded value, %s at %v", k.Over, metric.MostSlowdown, numfmt.Nanos(k.RestP99), k.Rest)
+	case result.LimitGranted:
+		return fmt.Sprintf("at %v it grants less than %d %% of what is asked for", k.Over, result.LeastGoodput)
+	case result.LimitP99:
+		return fmt.Sprintf("at %v p99 passes %d times its unloaded value, %s at %v", k.Over, result.MostSlowdown, numfmt.Nanos(k.RestP99), k.Rest)
 	}
 	return fmt.Sprintf("this run asked for no more, and p99 is %s there", numfmt.Nanos(k.P99))
 }
@@ -211,7 +210,7 @@ func (l *loadedLock) wait(i int, q, floor float64) (v float64, ok bool) {
 	if l.Cells[i] == nil {
 		return 0, false
 	}
-	v, ok = metric.Quantile(l.Cells[i].Waits(), q)
+	v, ok = result.Quantile(l.Cells[i].Waits(), q)
 	return max(v, floor, 1), ok
 }
 
@@ -233,7 +232,7 @@ func noLoads(g *Group) Picture {
 func (s *loadSweep) load() string { return numfmt.Plural(s.workers, "worker") + ", " + s.context }
 
 func (s *loadSweep) table() Table {
-	ms := []*metric.Metric{metric.Offered, metric.Throughput, metric.Goodput, metric.Late, metric.Dropped, metric.Backlog}
+	ms := []*result.Metric{result.Offered, result.Throughput, result.Goodput, result.Late, result.Dropped, result.Backlog}
 	t := Table{Head: slices.Concat(Titles("lock", "load"), ByName(ms...), Titles("p50", "p99", "p99.9", "closed loop", "knee"))}
 	for _, l := range s.Locks {
 		for i, r := range s.Rates {

@@ -11,7 +11,7 @@ import (
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
 )
@@ -42,7 +42,7 @@ func drawLoad(g *Group) Picture {
 	}
 	return Picture{
 		Answer: s.Answer(), Load: s.load(), Picture: draw.Picture{Height: draw.PanelsHeight(len(s.Locks)), Body: s.frames}, Numbers: s.table(),
-		Data: Source{Metrics: []*metric.Metric{metric.Throughput, metric.Goodput}, Fields: []string{"wait"}, Rounds: []int{roundsOf(s.groups...)}},
+		Data: Source{Metrics: []*result.Metric{result.Throughput, result.Goodput}, Fields: []string{"wait"}, Rounds: []int{roundsOf(s.groups...)}},
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 )
 
 var Hues = map[harness.Family]draw.Token{
@@ -53,7 +53,7 @@ func AssignLooks(results []*harness.Result) map[string]draw.Look {
 
 // FaultLooks extends AssignLooks to the locks of the failure scenarios of run. Measured
 // locks look as in the other charts.
-func FaultLooks(run *resultfile.Run) map[string]draw.Look {
+func FaultLooks(run *result.Run) map[string]draw.Look {
 	all := slices.Clone(run.Results)
 	looks := AssignLooks(all)
 	for _, f := range run.Faults {

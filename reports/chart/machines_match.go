@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"locklab/harness/metric"
-	"locklab/harness/resultfile"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/reports/draw"
 )
 
@@ -68,13 +67,13 @@ func Matches(ms []Machine) (out []*Match) {
 
 // sharedCases returns the number of comparable cases of two runs. All their intervals hold
 // together. "locklab compare" counts the same way.
-func sharedCases(a, b *resultfile.Run) (n int) {
+func sharedCases(a, b *result.Run) (n int) {
 	type key struct{ lock, workload string }
-	has := func(run *resultfile.Run) map[key]bool {
+	has := func(run *result.Run) map[key]bool {
 		out := make(map[key]bool)
-		broken := verdict.Violations(run)
+		broken := judge.Violations(run)
 		for _, r := range run.Results {
-			if _, ok := metric.Throughput.Of(r); ok && broken[r.Lock.Name] == nil {
+			if _, ok := result.Throughput.Of(r); ok && broken[r.Lock.Name] == nil {
 				out[key{r.Lock.Name, r.Workload.Name()}] = true
 			}
 		}
@@ -141,18 +140,18 @@ func LargestMatch(xs []*Match, remote bool) int {
 }
 
 // fairness returns the metric of Jain's index for x, as for a group.
-func (x *Match) fairness() *metric.Metric {
+func (x *Match) fairness() *result.Metric {
 	for _, g := range x.groups {
-		if m := g.fairness(); m == metric.Jain {
+		if m := g.fairness(); m == result.Jain {
 			return m
 		}
 	}
-	return metric.WindowJain
+	return result.WindowJain
 }
 
 // source returns the source of a picture of x that draws m.
-func (x *Match) source(m *metric.Metric) Source {
-	s := Source{Metrics: []*metric.Metric{m}}
+func (x *Match) source(m *result.Metric) Source {
+	s := Source{Metrics: []*result.Metric{m}}
 	for _, g := range x.groups {
 		s.Rounds = append(s.Rounds, roundsOf(g))
 	}
@@ -163,5 +162,5 @@ func (x *Match) source(m *metric.Metric) Source {
 type Machine struct {
 	Name   string // unique
 	Folder string // source of the run
-	Run    *resultfile.Run
+	Run    *result.Run
 }

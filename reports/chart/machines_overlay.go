@@ -12,9 +12,9 @@ import (
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/stat"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 	"locklab/reports/draw"
 )
 
@@ -22,7 +22,7 @@ import (
 // frame.
 type overlay struct {
 	Name, Title string
-	metric      *metric.Metric
+	metric      *result.Metric
 	y           draw.Scale
 	yTitle      string
 	format      func(v float64) string
@@ -31,11 +31,11 @@ type overlay struct {
 }
 
 var Overlays = []overlay{
-	{"machines-throughput", "Does a lock keep its throughput on every machine?", metric.Throughput, draw.LogScale,
+	{"machines-throughput", "Does a lock keep its throughput on every machine?", result.Throughput, draw.LogScale,
 		"acquisitions per second, all workers together (log scale)", numfmt.PerSecond, true, "the highest rate"},
-	{"machines-wait", "On which machine does a worker wait longest?", metric.P99, draw.LogScale,
+	{"machines-wait", "On which machine does a worker wait longest?", result.P99, draw.LogScale,
 		"wait that 99 in 100 do not exceed (log scale)", numfmt.Nanos, false, "the shortest p99 wait"},
-	{"machines-fairness", "Is a lock as fair on every machine?", metric.Jain, draw.ShareScale,
+	{"machines-fairness", "Is a lock as fair on every machine?", result.Jain, draw.ShareScale,
 		"", numfmt.Percent, true, "the fairest shares"},
 }
 
@@ -43,12 +43,12 @@ const OverlayDoc = "A frame a lock, a line a machine: hue, dash and marker. Line
 
 // Draw draws o for the locks that machines of x share.
 func (o overlay) Draw(x *Match) Picture {
-	if o.metric == metric.Jain {
+	if o.metric == result.Jain {
 		o.metric = x.fairness()
 		o.yTitle = fairnessTitles(o.metric, x.Remote)
 	}
 	l := &draw.Lines{XTitle: "workers contending for one lock (log scale)", XScale: draw.Logarithm, Y: o.y, Format: o.format, Figure: o.format, YTitle: o.yTitle}
-	if o.y == draw.LogScale && o.metric == metric.Throughput {
+	if o.y == draw.LogScale && o.metric == result.Throughput {
 		l.Format = numfmt.SI
 	}
 	if !x.Remote {

@@ -10,7 +10,7 @@ import (
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
 )
@@ -254,7 +254,7 @@ func (l strips) scale(b vgdraw.Canvas) {
 }
 
 func ownersTable(g *Group, w int, ts []*timeline) Table {
-	columns := []*metric.Metric{metric.StreakP50, metric.StreakP99, metric.GapP99}
+	columns := []*result.Metric{result.StreakP50, result.StreakP99, result.GapP99}
 	t := Table{Head: append(Titles("lock", "workers", "round drawn", "handed over", "served in those drawn", "streaks drawn", "longest streak"), ByName(columns...)...)}
 	for _, x := range ts {
 		row := []string{x.s.Lock.Name, strconv.Itoa(x.workers), strconv.Itoa(x.round + 1), numfmt.Percent(100 * x.handed),

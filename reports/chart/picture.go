@@ -3,7 +3,7 @@ package chart
 import (
 	"fmt"
 
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/reports/draw"
 )
 
@@ -38,7 +38,7 @@ func Titles(texts ...string) (out []Piece) {
 }
 
 // ByName returns the heads of columns of ms, under their names.
-func ByName(ms ...*metric.Metric) (out []Piece) {
+func ByName(ms ...*result.Metric) (out []Piece) {
 	for _, m := range ms {
 		out = append(out, Piece{m.Name, m})
 	}
@@ -46,7 +46,7 @@ func ByName(ms ...*metric.Metric) (out []Piece) {
 }
 
 // byUnit returns the heads of columns of ms, under their units.
-func byUnit(ms ...*metric.Metric) (out []Piece) {
+func byUnit(ms ...*result.Metric) (out []Piece) {
 	for _, m := range ms {
 		out = append(out, Piece{m.Unit, m})
 	}

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/stat"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 )
 
 // RankingLocal and RankingRemote rank the locks in the most contended situation.
@@ -62,8 +62,8 @@ func (r *ranking) answer() string {
 
 // A ranking is the locks of a situation, sorted by median rate.
 type ranking struct {
-	verdict.Situation
-	decisions []verdict.Decision
+	judge.Situation
+	decisions []judge.Decision
 	g         *Group
 	rows      []*ranked // fastest first
 	notes     []string  // on locks without a row
@@ -93,8 +93,8 @@ const (
 
 // newRanking ranks the locks of g at the highest contention. Controls are not ranked.
 func newRanking(g *Group) *ranking {
-	s, _ := verdict.Decisive([]*verdict.Group{g.Group}, g.Remote)
-	r := &ranking{Situation: s, decisions: verdict.Decide(s), g: g}
+	s, _ := judge.Decisive([]*judge.Group{g.Group}, g.Remote)
+	r := &ranking{Situation: s, decisions: judge.Decide(s), g: g}
 	var absent, idle []string
 	for _, x := range g.Locks {
 		c := x.Cells[s.Workers]
@@ -105,7 +105,7 @@ func newRanking(g *Group) *ranking {
 			absent = append(absent, x.Lock.Name)
 			continue
 		}
-		row := &ranked{s: x, c: c, rate: c.Summary(s.Metric()), jain: c.Summary(metric.Jain), requests: c.Summary(metric.Requests)}
+		row := &ranked{s: x, c: c, rate: c.Summary(s.Metric()), jain: c.Summary(result.Jain), requests: c.Summary(result.Requests)}
 		if row.rate.N == 0 || !(row.rate.Median >= 0) || math.IsInf(row.rate.Median, 0) {
 			idle = append(idle, x.Lock.Name)
 			continue
@@ -180,7 +180,7 @@ func (r *ranking) note(why string, names []string) {
 
 // offenders lists the locks of the kind of g with a violation, each with the rule.
 func offenders(g *Group) (out []string) {
-	for name, bad := range verdict.Violations(g.Run) {
+	for name, bad := range judge.Violations(g.Run) {
 		if remote := bad[0].Lock.Traits.Needs != ""; remote == g.Remote {
 			out = append(out, name+" ("+bad[0].Violations[0].Rule+")")
 		}
@@ -199,7 +199,7 @@ func (r *ranking) setting() string {
 
 // unit returns the unit of the rates.
 func (r *ranking) unit() string {
-	if r.Metric() == metric.Handovers {
+	if r.Metric() == result.Handovers {
 		return "handovers"
 	}
 	return "acquisitions"
@@ -208,15 +208,15 @@ func (r *ranking) unit() string {
 func (r *ranking) wait(x *ranked) string { return quoted(x.c.Waits(), 0.99, r.g.Floor()) }
 
 func (r *ranking) table() Table {
-	t := Table{Head: slices.Concat(Titles("lock", "workers", "rounds"), []Piece{{"per second", r.Metric()}}, Titles("interval", "p99 wait"), ByName(metric.Jain))}
+	t := Table{Head: slices.Concat(Titles("lock", "workers", "rounds"), []Piece{{"per second", r.Metric()}}, Titles("interval", "p99 wait"), ByName(result.Jain))}
 	if r.g.Remote {
-		t.Head = append(t.Head, ByName(metric.Requests)...)
+		t.Head = append(t.Head, ByName(result.Requests)...)
 	}
 	t.Head = append(t.Head, Titles("mark")...)
 	for _, x := range r.rows {
-		row := []string{x.s.Lock.Name, strconv.Itoa(r.Workers), strconv.Itoa(x.rate.N), CellText(r.Metric(), x.rate), interval(x.rate, numfmt.SI), r.wait(x), CellText(metric.Jain, x.jain)}
+		row := []string{x.s.Lock.Name, strconv.Itoa(r.Workers), strconv.Itoa(x.rate.N), CellText(r.Metric(), x.rate), interval(x.rate, numfmt.SI), r.wait(x), CellText(result.Jain, x.jain)}
 		if r.g.Remote {
-			row = append(row, CellText(metric.Requests, x.requests))
+			row = append(row, CellText(result.Requests, x.requests))
 		}
 		t.Rows = append(t.Rows, append(row, cmp.Or(x.tag, numfmt.Unknown)))
 	}
@@ -225,15 +225,15 @@ func (r *ranking) table() Table {
 
 // data returns the source of the picture.
 func (r *ranking) data() Source {
-	s := r.g.source(r.Metric(), metric.Jain)
+	s := r.g.source(r.Metric(), result.Jain)
 	if r.g.Remote {
-		s.Metrics = append(s.Metrics, metric.Requests)
+		s.Metrics = append(s.Metrics, result.Requests)
 	}
 	s.Fields = []string{"wait"}
 	return s
 }
 
 // SettingOf describes s with its figures.
-func SettingOf(s verdict.Situation) string {
+func SettingOf(s judge.Situation) string {
 	return (&ranking{Situation: s, g: &Group{Group: s.Group()}}).setting() + ", " + s.Workload()
 }

@@ -5,7 +5,7 @@ import (
 
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
 )
@@ -13,7 +13,7 @@ import (
 // drawn draws r: tags, names, medians with their intervals, and figures.
 func (r *ranking) drawn() draw.Picture {
 	out := draw.Rows{Title: r.unit() + " per second, all workers together", Foot: r.notes,
-		Heads: []string{map[bool]string{false: "rate", true: "hand-overs"}[r.Metric() == metric.Handovers], "p99 wait", "Jain"},
+		Heads: []string{map[bool]string{false: "rate", true: "hand-overs"}[r.Metric() == result.Handovers], "p99 wait", "Jain"},
 		Notes: []draw.Note{draw.GlyphNote(vgdraw.CircleGlyph{}, "median and its interval")}}
 	if r.g.Remote {
 		out.Heads = append(out.Heads, "requests")
@@ -22,9 +22,9 @@ func (r *ranking) drawn() draw.Picture {
 	for _, x := range r.rows {
 		m := draw.Mark{Mid: x.rate.Median, Lo: x.rate.Lo, Hi: x.rate.Hi}
 		row := draw.Row{Tag: x.tag, Name: x.s.Lock.Name, Look: x.s.look, Strong: x.mark == ChosenMark,
-			Figures: []string{numfmt.PerSecond(x.rate.Median), r.wait(x), CellText(metric.Jain, x.jain)}}
+			Figures: []string{numfmt.PerSecond(x.rate.Median), r.wait(x), CellText(result.Jain, x.jain)}}
 		if r.g.Remote {
-			row.Figures = append(row.Figures, CellText(metric.Requests, x.requests))
+			row.Figures = append(row.Figures, CellText(result.Requests, x.requests))
 		}
 		if x.mark != PlainMark {
 			m.Shape, m.Radius = RankShape(x.mark), 3.6

@@ -11,7 +11,7 @@ import (
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
 )
@@ -49,13 +49,13 @@ const (
 )
 
 func DrawRequests(g *Group) Picture {
-	l := workersChart(g, metric.Requests, draw.CountScale)
+	l := workersChart(g, result.Requests, draw.CountScale)
 	l.Format, l.Figure, l.YTitle = numfmt.Number, numfmt.Number, "requests per acquisition"
 	if len(l.Lines) == 0 {
 		return nothing("No request was counted in this run.")
 	}
 	// With a herd on a linear axis, all other lines would lie on the axis.
-	if logs := workersChart(g, metric.Requests, draw.LogScale); logs.Spread() > wideSpread {
+	if logs := workersChart(g, result.Requests, draw.LogScale); logs.Spread() > wideSpread {
 		l.Y, l.Lines, l.YTitle = draw.LogScale, logs.Lines, l.YTitle+" (log scale)"
 	}
 	herds := g.Herds()
@@ -74,7 +74,7 @@ func DrawRequests(g *Group) Picture {
 			rule = " The rule of thumb in articles on ZooKeeper locks is " + herdRule + "."
 		}
 	}
-	return ofLines(l, answer+rule, WireTable(g, herds), g.source(metric.Requests))
+	return ofLines(l, answer+rule, WireTable(g, herds), g.source(result.Requests))
 }
 
 // wireAnswer names the locks with the fewest and the most requests, at the most workers.
@@ -86,7 +86,7 @@ func wireAnswer(g *Group) string {
 	}
 	var cs []cost
 	for _, s := range g.at(w) {
-		if v := s.Cells[w].Summary(metric.Requests); v.N > 0 && s.Lock.Status != harness.Control {
+		if v := s.Cells[w].Summary(result.Requests); v.N > 0 && s.Lock.Status != harness.Control {
 			cs = append(cs, cost{s.Lock.Name, v.Median})
 		}
 	}
@@ -106,7 +106,7 @@ func wireAnswer(g *Group) string {
 // measured with. It reports false if they are unknown.
 func (g *Group) notified(s *series) (float64, bool) {
 	for _, w := range slices.Backward(g.Workers) {
-		if v := s.Cells[w].Summary(metric.Notifications); v.N > 0 {
+		if v := s.Cells[w].Summary(result.Notifications); v.N > 0 {
 			return v.Median, w > 1
 		}
 	}
@@ -131,7 +131,7 @@ func (g *Group) queue(s *series) *series {
 		return nil
 	}
 	last := g.Workers[len(g.Workers)-1]
-	cost := func(o *series) float64 { return o.Cells[last].Summary(metric.Requests).Median }
+	cost := func(o *series) float64 { return o.Cells[last].Summary(result.Requests).Median }
 	stranger := func(o *series) int {
 		if o.Lock.Family == s.Lock.Family {
 			return 0
@@ -172,7 +172,7 @@ func (g *Group) Herds() (out []herd) {
 		}
 		var over, least, greatest []float64 // requests beyond the queue and the count's error, with bounds
 		for _, w := range g.Workers {
-			x, y := s.Cells[w].Summary(metric.Requests), h.queue.Cells[w].Summary(metric.Requests)
+			x, y := s.Cells[w].Summary(result.Requests), h.queue.Cells[w].Summary(result.Requests)
 			if x.N > 0 && y.N > 0 {
 				h.workers, over = append(h.workers, w), append(over, x.Median-y.Median-requestsRepeat)
 				least, greatest = append(least, x.Lo-y.Hi-requestsRepeat), append(greatest, x.Hi-y.Lo-requestsRepeat)
@@ -282,10 +282,10 @@ func Crossing(ws []int, over []float64) (at float64, index int) {
 }
 
 func WireTable(g *Group, herds []herd) Table {
-	trips := g.inTrips(metric.TurnRoundTrips, metric.HandoverRoundTrips)
-	served := g.known(metric.ServerCPU, metric.ServerMemory, metric.Connections)
-	t := Table{Head: slices.Concat(Titles("lock", "workers", "rounds"), byUnit(metric.Requests), Titles("interval"),
-		byUnit(metric.Notifications), Titles("interval", "dearer than the queue"), byUnit(served...), ByName(trips...))}
+	trips := g.inTrips(result.TurnRoundTrips, result.HandoverRoundTrips)
+	served := g.known(result.ServerCPU, result.ServerMemory, result.Connections)
+	t := Table{Head: slices.Concat(Titles("lock", "workers", "rounds"), byUnit(result.Requests), Titles("interval"),
+		byUnit(result.Notifications), Titles("interval", "dearer than the queue"), byUnit(served...), ByName(trips...))}
 	for _, s := range g.Locks {
 		dearer := numfmt.Unknown
 		for _, h := range herds {
@@ -299,7 +299,7 @@ func WireTable(g *Group, herds []herd) Table {
 				continue
 			}
 			row := []string{s.Lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.Rounds))}
-			for _, m := range []*metric.Metric{metric.Requests, metric.Notifications} {
+			for _, m := range []*result.Metric{result.Requests, result.Notifications} {
 				v := c.Summary(m)
 				row = append(row, CellText(m, v), interval(v, numfmt.Number))
 			}

@@ -11,9 +11,9 @@ import (
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/stat"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 	"locklab/reports/draw"
 )
 
@@ -29,13 +29,13 @@ var RoundTripsRemote = &Chart{
 }
 
 func drawRoundTrips(g *Group) Picture {
-	l := workersChart(g, metric.TurnRoundTrips, draw.LogScale)
+	l := workersChart(g, result.TurnRoundTrips, draw.LogScale)
 	l.Format, l.Figure, l.YTitle = numfmt.SI, numfmt.SI, "round trips per turn of the lock (log scale)"
 	if len(l.Lines) == 0 {
 		return nothing("No turn of a lock was measured in round trips to its server.")
 	}
 	l.Least, l.Under = 1, oneTrip
-	return ofLines(l, roundTripsAnswer(g), roundTripsTable(g), g.source(metric.TurnRoundTrips))
+	return ofLines(l, roundTripsAnswer(g), roundTripsTable(g), g.source(result.TurnRoundTrips))
 }
 
 // oneTrip marks the cost of a lock that sends one request per turn and never waits.
@@ -84,10 +84,10 @@ func roundTripsAnswer(g *Group) string {
 		trips = append(trips, fmt.Sprintf("%s to %s (%s %s to %s)", numfmt.Nanos(trip.Median), name, what, numfmt.Nanos(trip.Lo), numfmt.Nanos(trip.Hi)))
 		if s := g.busiest(kind, w); s != nil {
 			lock := s.Lock.Name
-			if h := s.Cells[w].Summary(metric.HandoverRoundTrips); h.N > 0 {
-				lock += ", a hand-over " + CellText(metric.HandoverRoundTrips, h)
+			if h := s.Cells[w].Summary(result.HandoverRoundTrips); h.N > 0 {
+				lock += ", a hand-over " + CellText(result.HandoverRoundTrips, h)
 			}
-			turns = append(turns, fmt.Sprintf("%s%s on %s (%s)", numfmt.SI(s.Cells[w].Summary(metric.TurnRoundTrips).Median), of, name, lock))
+			turns = append(turns, fmt.Sprintf("%s%s on %s (%s)", numfmt.SI(s.Cells[w].Summary(result.TurnRoundTrips).Median), of, name, lock))
 			of = ""
 		}
 	}
@@ -108,7 +108,7 @@ func (g *Group) roundTrip(kind string) stat.Summary {
 		}
 		for _, c := range s.Cells {
 			for i, r := range c.Rounds {
-				if v, ok := metric.RoundTrip.Of(r); ok {
+				if v, ok := result.RoundTrip.Of(r); ok {
 					rounds[i] = append(rounds[i], v)
 				}
 			}
@@ -126,12 +126,12 @@ func (g *Group) roundTrip(kind string) stat.Summary {
 // nil without one. The lock with the fewest round trips can differ, because each round
 // divides by its own round trip.
 func (g *Group) busiest(kind string, w int) *series {
-	rate := metric.Handovers
+	rate := result.Handovers
 	if w == 1 {
-		rate = metric.Throughput
+		rate = result.Throughput
 	}
 	mine := slices.DeleteFunc(g.at(w), func(s *series) bool {
-		return s.Lock.Traits.Needs != kind || s.Lock.Status == harness.Control || s.Cells[w].Summary(metric.TurnRoundTrips).N == 0
+		return s.Lock.Traits.Needs != kind || s.Lock.Status == harness.Control || s.Cells[w].Summary(result.TurnRoundTrips).N == 0
 	})
 	if len(mine) == 0 {
 		return nil
@@ -142,8 +142,8 @@ func (g *Group) busiest(kind string, w int) *series {
 }
 
 func roundTripsTable(g *Group) Table {
-	sure := []*metric.Metric{metric.RoundTrip, metric.TurnRoundTrips, metric.HandoverRoundTrips} // with intervals
-	waits := []*metric.Metric{metric.P50RoundTrips, metric.P99RoundTrips}
+	sure := []*result.Metric{result.RoundTrip, result.TurnRoundTrips, result.HandoverRoundTrips} // with intervals
+	waits := []*result.Metric{result.P50RoundTrips, result.P99RoundTrips}
 	t := Table{Head: Titles("lock", "workers", "rounds")}
 	for _, m := range sure {
 		t.Head = slices.Concat(t.Head, ByName(m), Titles("interval"))

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"locklab/harness/resultfile"
-	"locklab/harness/survival"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -29,7 +28,7 @@ type FaultChart struct {
 // FaultCharts returns the names of the charts of the failure scenarios of run, or nothing
 // if there are none. [WritePNG] and [WriteSVG] accept them like the names of [Suite]. The
 // first chart compares safety with speed, the others draw histories.
-func FaultCharts(run *resultfile.Run) (names []string) {
+func FaultCharts(run *result.Run) (names []string) {
 	for _, c := range RunFaultCharts(Tidy(run)) {
 		names = append(names, c.Name)
 	}
@@ -37,7 +36,7 @@ func FaultCharts(run *resultfile.Run) (names []string) {
 }
 
 // RunFaultCharts returns the charts of FaultCharts; run must be tidy.
-func RunFaultCharts(run *resultfile.Run) []FaultChart {
+func RunFaultCharts(run *result.Run) []FaultChart {
 	s := SafetyOf(run)
 	if s == nil || !s.Tried() {
 		return nil
@@ -48,7 +47,7 @@ func RunFaultCharts(run *resultfile.Run) []FaultChart {
 
 // DrawFaults returns the charts of s, and notes on histories without a chart. g is the
 // group with the costs of the locks, or nil.
-func DrawFaults(run *resultfile.Run, s *Safety, g *Group) (charts []FaultChart, notes []string) {
+func DrawFaults(run *result.Run, s *Safety, g *Group) (charts []FaultChart, notes []string) {
 	charts = append(charts, FaultChart{SafetyCostName, safetyCostTitle, safetyCostDoc, DrawSafetyCost(s, g, FaultLooks(run)), false})
 	rows, total := s.toldOf()
 	drawn := 0
@@ -74,7 +73,7 @@ func DrawFaults(run *resultfile.Run, s *Safety, g *Group) (charts []FaultChart, 
 
 // toldOf returns the rows of s with stored histories, violations first, and the total
 // number of histories.
-func (s *Safety) toldOf() (rows []survival.Row, total int) {
+func (s *Safety) toldOf() (rows []result.Survival, total int) {
 	for _, h := range s.Scenarios {
 		for _, row := range h.Rows {
 			if total += len(row.Histories); len(row.Histories) > 0 {
@@ -82,8 +81,8 @@ func (s *Safety) toldOf() (rows []survival.Row, total int) {
 			}
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b survival.Row) int {
-		return cmp.Or(rankBool(a.Verdict == survival.Refuted, b.Verdict == survival.Refuted), rankBool(a.Broken > 0, b.Broken > 0))
+	slices.SortStableFunc(rows, func(a, b result.Survival) int {
+		return cmp.Or(rankBool(a.Verdict == result.Refuted, b.Verdict == result.Refuted), rankBool(a.Broken > 0, b.Broken > 0))
 	})
 	return rows, total
 }

@@ -6,8 +6,7 @@ import (
 	"slices"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/survival"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
 )
@@ -16,9 +15,9 @@ import (
 type price struct {
 	l        *Survivor
 	look     draw.Look
-	cost     float64      // time of a handover, ns; NaN if not measured
-	unsafe   survival.Row // the scenario with the most violations
-	window   survival.Row // the scenario with the longest median window
+	cost     float64         // time of a handover, ns; NaN if not measured
+	unsafe   result.Survival // the scenario with the most violations
+	window   result.Survival // the scenario with the longest median window
 	windowed bool
 }
 
@@ -29,7 +28,7 @@ const safetyCostDoc = "Hand-over: the time from one holder to the next where all
 // prices returns the tested locks of s, the cheapest first; g is the group of the costs, or
 // nil.
 func (s *Safety) prices(g *Group, looks map[string]draw.Look) (out []*price) {
-	var cost *metric.Metric
+	var cost *result.Metric
 	if g != nil {
 		cost = g.costMetric()
 	}
@@ -62,7 +61,7 @@ func (s *Safety) prices(g *Group, looks map[string]draw.Look) (out []*price) {
 }
 
 // costMetric returns the rate that measures the cost of a lock of g.
-func (g *Group) costMetric() *metric.Metric { return g.Group.Metric(g.Crowd()) }
+func (g *Group) costMetric() *result.Metric { return g.Group.Metric(g.Crowd()) }
 
 // DrawSafetyCost draws the costs of the locks of s against their failures.
 func DrawSafetyCost(s *Safety, g *Group, looks map[string]draw.Look) Picture {
@@ -78,7 +77,7 @@ func DrawSafetyCost(s *Safety, g *Group, looks map[string]draw.Look) Picture {
 	}
 	pic.Numbers.Head = Titles("lock", "hand-over", "broken in 1000", "bound", "in", "faults", "window p50", "greatest", "in")
 	if priced {
-		pic.Data.Metrics = []*metric.Metric{g.costMetric()}
+		pic.Data.Metrics = []*result.Metric{g.costMetric()}
 		pic.Data.Rounds = []int{roundsOf(g)}
 		pic.Numbers.Head[1] = Piece{"hand-over", g.costMetric()}
 	}
@@ -140,7 +139,7 @@ func least(ps []*price) *price {
 	})
 }
 
-func PerThousand(row survival.Row) string {
+func PerThousand(row result.Survival) string {
 	if math.IsNaN(row.Violations) {
 		return numfmt.Unknown
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness/stat"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 	"locklab/reports/draw"
 )
 

@@ -9,11 +9,10 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/resultfile"
-	"locklab/harness/stat"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 	"locklab/reports/draw"
 )
 
@@ -41,7 +40,7 @@ type ModelledLock struct {
 // ModelledOf returns the predictions of run, by machine and workload in the order of the
 // file. For each machine, the workload with the most simulations is first. gs are the
 // groups of run.
-func ModelledOf(run *resultfile.Run, gs []*Group) (out []*Modelled) {
+func ModelledOf(run *result.Run, gs []*Group) (out []*Modelled) {
 	n := make(map[*Modelled]int)
 	for _, s := range run.Simulations {
 		i := slices.IndexFunc(out, func(m *Modelled) bool { return m.Like.Simulated == s.Simulated && WorkloadOf(m.Like) == WorkloadOf(s) })
@@ -269,14 +268,14 @@ func (m *Modelled) Paired() bool {
 type modelFigure struct {
 	field  string // of the line
 	of     func(s *harness.Simulation) harness.Expected
-	metric *metric.Metric // nil if there is none
+	metric *result.Metric // nil if there is none
 	format func(v float64) string
 }
 
 var (
-	ModelRate = modelFigure{"per_acquisition", func(s *harness.Simulation) harness.Expected { return s.Throughput() }, metric.Throughput, numfmt.PerSecond}
+	ModelRate = modelFigure{"per_acquisition", func(s *harness.Simulation) harness.Expected { return s.Throughput() }, result.Throughput, numfmt.PerSecond}
 	// A measured handover is the median, a simulated one the mean.
-	modelHandover = modelFigure{"handover", func(s *harness.Simulation) harness.Expected { return s.Handover }, metric.HandoverTime, numfmt.Nanos}
+	modelHandover = modelFigure{"handover", func(s *harness.Simulation) harness.Expected { return s.Handover }, result.HandoverTime, numfmt.Nanos}
 	modelMisses   = modelFigure{"misses", func(s *harness.Simulation) harness.Expected { return s.Misses }, nil, numfmt.Number}
 	modelCopies   = modelFigure{"invalidated", func(s *harness.Simulation) harness.Expected { return s.Invalidated }, nil, numfmt.Number}
 )

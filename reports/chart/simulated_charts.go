@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -19,7 +19,7 @@ type SimulatedChart struct {
 // SimulationCharts returns the names of the charts of simulated machines, or nothing
 // without a simulation. [WritePNG] and [WriteSVG] accept them like the names of [Suite].
 // All their figures are simulated, except marks that are labelled as measured.
-func SimulationCharts(run *resultfile.Run) (names []string) {
+func SimulationCharts(run *result.Run) (names []string) {
 	run = Tidy(run)
 	for _, c := range SimulatedCharts(ModelledOf(run, Groups(run))) {
 		names = append(names, c.Name)

@@ -12,8 +12,8 @@ import (
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/stat"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 	"locklab/reports/draw"
 )
 

@@ -5,8 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness/metric"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -14,7 +13,7 @@ import (
 // lines of a point. The picture shows lock and workload; the metric names the part of the
 // line.
 type Source struct {
-	Metrics     []*metric.Metric
+	Metrics     []*result.Metric
 	Fields      []string // drawn unchanged from a line: "wait"
 	Experiments []string // whose lines are drawn
 	Table       int      // of the experiment, from 1; 0 if there is no single table
@@ -25,7 +24,7 @@ type Source struct {
 // A Piece is part of a sentence; Metric is the metric that it names, or nil.
 type Piece struct {
 	Text   string
-	Metric *metric.Metric
+	Metric *result.Metric
 }
 
 // Sentence describes s: "Data: metric throughput (acq/s) of results.jsonl, 10 rounds." It
@@ -66,9 +65,9 @@ func (s Source) Sentence() (out []Piece) {
 
 // end names the file of the lines and the number of rounds.
 func (s Source) end() string {
-	text := " of " + resultfile.ResultsName
+	text := " of " + result.ResultsName
 	if len(s.Rounds) > 1 {
-		text = " of each machine's " + resultfile.ResultsName
+		text = " of each machine's " + result.ResultsName
 	}
 	if s.Table > 0 {
 		text += fmt.Sprintf(", table %d", s.Table)

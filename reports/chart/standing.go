@@ -2,7 +2,7 @@ package chart
 
 import (
 	"locklab/harness"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
 	"locklab/internal/numfmt"
 )
 
@@ -29,7 +29,7 @@ func (c *Chart) Drawn(g *Group) Picture {
 // the main workload, otherwise the group with the most cases. It returns nil if gs, the
 // groups of a run, have none of its kind.
 func (c *Chart) Subject(gs []*Group) *Group {
-	s, ok := verdict.Decisive(bare(gs), c.Remote)
+	s, ok := judge.Decisive(bare(gs), c.Remote)
 	for _, g := range gs {
 		if c.Judged && ok && g.Group == s.Group() {
 			return g
@@ -50,7 +50,7 @@ func (g *Group) sound() (*Group, []string) {
 			left = append(left, s.Lock.Name)
 		}
 	}
-	for _, c := range looked(verdict.Without(bare(g.Both), func(l harness.Lock) bool { return Unsound(l.Status) })) {
+	for _, c := range looked(judge.Without(bare(g.Both), func(l harness.Lock) bool { return Unsound(l.Status) })) {
 		if c.Axes == g.Axes && c.Remote == g.Remote {
 			c.Conditions = g.Conditions
 			return c, left

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/nearest"
 )
 
@@ -23,7 +23,7 @@ var Suite = []*Chart{
 // Charts returns the names of the charts of [Suite] for run. It omits charts for a kind of
 // lock that run did not measure, comparisons of dimensions with one value, and optional
 // charts without data.
-func Charts(run *resultfile.Run) (names []string) {
+func Charts(run *result.Run) (names []string) {
 	gs := Groups(Tidy(run))
 	for _, c := range Suite {
 		g := c.Subject(gs)

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/stat"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
+	"locklab/internal/stat"
 )
 
 // A dimension is a property of the workload that a run may vary. Its values are compared
@@ -141,7 +141,7 @@ func (d *dimension) Sweep(g *Group) *sweep {
 	for _, o := range g.all {
 		w := o.Load
 		d.clear(&w)
-		context := verdict.Axes(w)
+		context := judge.Axes(w)
 		if d == byHold {
 			context = strings.TrimSpace(strings.TrimSuffix(context, "hold="+w.Hold.String()))
 		}
@@ -206,11 +206,11 @@ func (s *sweep) crowd() int {
 }
 
 // metric returns the metric of effects with w workers.
-func (s *sweep) metric(w int) *metric.Metric {
+func (s *sweep) metric(w int) *result.Metric {
 	if s.remote && w > 1 && s.dimension != byReads { // readers hand nothing over
-		return metric.Handovers
+		return result.Handovers
 	}
-	return metric.Throughput
+	return result.Throughput
 }
 
 // source returns the source of a picture of the rates with ws workers.
@@ -225,7 +225,7 @@ func (s *sweep) source(ws ...int) Source {
 }
 
 func (s *sweep) unit(w int) string {
-	if s.metric(w) == metric.Handovers {
+	if s.metric(w) == result.Handovers {
 		return "hand-overs per second"
 	}
 	return "acquisitions per second"
@@ -280,7 +280,7 @@ func (s *sweep) measure(i, w int) (out []effect) {
 		if c == nil || x.Lock.Status == harness.Control {
 			continue
 		}
-		if xs, ys := verdict.Pairs(c, x.Cells[w], m); len(xs) > 0 {
+		if xs, ys := judge.Pairs(c, x.Cells[w], m); len(xs) > 0 {
 			ps = append(ps, pair{x, xs, ys, c.Summary(m)})
 		}
 	}

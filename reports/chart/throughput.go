@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"locklab/harness"
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
 )
@@ -21,12 +21,12 @@ var ThroughputLocal = &Chart{
 }
 
 func drawThroughput(g *Group) Picture {
-	l := workersChart(g, metric.Throughput, draw.LogScale)
+	l := workersChart(g, result.Throughput, draw.LogScale)
 	l.Format, l.Figure, l.YTitle = numfmt.SI, numfmt.PerSecond, "acquisitions per second, all workers together (log scale)"
 	if len(l.Lines) == 0 {
 		return nothing("No lock was acquired in this run, so there is no throughput to draw.")
 	}
-	return ofLines(l, throughputAnswer(g), throughputTable(g), g.source(metric.Throughput))
+	return ofLines(l, throughputAnswer(g), throughputTable(g), g.source(result.Throughput))
 }
 
 // throughputAnswer compares the rates with the fewest and the most workers.
@@ -38,7 +38,7 @@ func throughputAnswer(g *Group) string {
 	}
 	var ks []kept
 	for _, s := range g.Locks {
-		a, b := s.Cells[first].Summary(metric.Throughput), s.Cells[last].Summary(metric.Throughput)
+		a, b := s.Cells[first].Summary(result.Throughput), s.Cells[last].Summary(result.Throughput)
 		if s.Lock.Status != harness.Control && b.Median > 0 {
 			ks = append(ks, kept{s.Lock.Name, a.Median, b.Median, 100 * b.Median / a.Median})
 		}

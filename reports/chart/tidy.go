@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 )
 
 // Limits, in characters, of texts from a file that are drawn or in a table. The charts make
@@ -18,7 +18,7 @@ const (
 // Tidy returns run with texts of one line and limited length. Names stay unique and contain
 // the status of an unsound lock. Unchanged parts are shared with run. tidy must not be
 // applied to its own result.
-func Tidy(run *resultfile.Run) *resultfile.Run {
+func Tidy(run *result.Run) *result.Run {
 	out := *run
 	names := make(map[string]string)
 	out.Results = slices.Clone(run.Results)
@@ -40,7 +40,7 @@ func Tidy(run *resultfile.Run) *resultfile.Run {
 	out.Manifest.Warnings = tidyWarnings(run.Manifest.Warnings)
 	out.Manifest.Skipped = slices.Clone(run.Manifest.Skipped)
 	for i, s := range out.Manifest.Skipped {
-		out.Manifest.Skipped[i] = resultfile.Skip{Lock: shortName(names, s.Lock), Reason: Short(s.Reason, MostText), Conditions: Short(s.Conditions, MostName)}
+		out.Manifest.Skipped[i] = result.Skip{Lock: shortName(names, s.Lock), Reason: Short(s.Reason, MostText), Conditions: Short(s.Conditions, MostName)}
 	}
 	out.Manifest.Sites = slices.Clone(run.Manifest.Sites)
 	for i, s := range out.Manifest.Sites {
@@ -135,7 +135,7 @@ func tidyWarnings(ws []harness.Warning) []harness.Warning {
 
 // Short returns text as a line of at most most characters.
 func Short(text string, most int) string {
-	text = resultfile.Line(text)
+	text = result.OneLine(text)
 	if len(text) <= most {
 		return text
 	}

@@ -11,7 +11,7 @@ import (
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
 )
@@ -41,8 +41,8 @@ func (b budget) rest() float64 { return max(0, 100-b.held-b.handed) }
 
 // timeShare returns a metric of this chart only: the share of the window that n(r) spans
 // with the mean of m took.
-func timeShare(m *metric.Metric, n func(r *harness.Result) uint64) *metric.Metric {
-	return &metric.Metric{Of: func(r *harness.Result) (float64, bool) {
+func timeShare(m *result.Metric, n func(r *harness.Result) uint64) *result.Metric {
+	return &result.Metric{Of: func(r *harness.Result) (float64, bool) {
 		mean, ok := m.Of(r)
 		if !ok && n(r) == 0 {
 			mean, ok = 0, true // nothing took no time
@@ -53,12 +53,12 @@ func timeShare(m *metric.Metric, n func(r *harness.Result) uint64) *metric.Metri
 }
 
 var (
-	heldShare   = timeShare(metric.Hold, func(r *harness.Result) uint64 { return r.Ops })
-	handedShare = ordered(timeShare(metric.HandoverMean, func(r *harness.Result) uint64 { return r.Handovers }))
+	heldShare   = timeShare(result.Hold, func(r *harness.Result) uint64 { return r.Ops })
+	handedShare = ordered(timeShare(result.HandoverMean, func(r *harness.Result) uint64 { return r.Handovers }))
 )
 
 // ordered removes the figures of m from results with an unknown order of holds.
-func ordered(m *metric.Metric) *metric.Metric {
+func ordered(m *result.Metric) *result.Metric {
 	of := m.Of
 	m.Of = func(r *harness.Result) (float64, bool) {
 		if !r.Ordered() {
@@ -77,13 +77,13 @@ func (g *Group) budgets(w int) (out []budget, untold []string) {
 			continue
 		}
 		c := s.Cells[w]
-		held, handed, rate := c.Summary(heldShare), c.Summary(handedShare), c.Summary(metric.Throughput)
+		held, handed, rate := c.Summary(heldShare), c.Summary(handedShare), c.Summary(result.Throughput)
 		if held.N == 0 || handed.N == 0 || !(rate.Median > 0) || held.Median+handed.Median > 105 {
 			untold = append(untold, s.Lock.Name)
 			continue
 		}
 		b := budget{s: s, turn: 1e9 / rate.Median, held: held.Median, handed: handed.Median}
-		if hold, wait := c.Summary(metric.HoldShare), c.Summary(metric.WaitShare); hold.N > 0 && wait.N > 0 {
+		if hold, wait := c.Summary(result.HoldShare), c.Summary(result.WaitShare); hold.N > 0 && wait.N > 0 {
 			b.hold, b.waitTime, b.known = hold.Median, wait.Median, true
 		}
 		out = append(out, b)
@@ -104,7 +104,7 @@ func DrawTime(g *Group) Picture {
 	return Picture{
 		Answer:  timeAnswer(g, w, bs, untold),
 		Numbers: timeTable(g),
-		Data:    g.source(metric.Hold, metric.HandoverMean, metric.Throughput, metric.HoldShare, metric.WaitShare),
+		Data:    g.source(result.Hold, result.HandoverMean, result.Throughput, result.HoldShare, result.WaitShare),
 		Picture: draw.Picture{Height: vg.Length(len(bs))*timeStep + 58, Body: func(c vgdraw.Canvas) error {
 			timeBody(c, g.unit(w), bs)
 			return nil
@@ -238,9 +238,9 @@ func barHead(b vgdraw.Canvas, title string, swatches []tone) {
 }
 
 func timeTable(g *Group) Table {
-	t := Table{Head: slices.Concat(Titles("lock", "workers"), byUnit(metric.Time), Titles("held", "hand-over", "neither"), []Piece{
-		{"worker holds", metric.HoldShare}, {"worker waits", metric.WaitShare},
-		{"mean hold", metric.Hold}, {"median hand-over", metric.HandoverTime}, {"mean hand-over", metric.HandoverMean},
+	t := Table{Head: slices.Concat(Titles("lock", "workers"), byUnit(result.Time), Titles("held", "hand-over", "neither"), []Piece{
+		{"worker holds", result.HoldShare}, {"worker waits", result.WaitShare},
+		{"mean hold", result.Hold}, {"median hand-over", result.HandoverTime}, {"mean hand-over", result.HandoverMean},
 	})}
 	for _, w := range g.Workers {
 		bs, _ := g.budgets(w)
@@ -250,7 +250,7 @@ func timeTable(g *Group) Table {
 			if b.known {
 				row[6], row[7] = numfmt.Percent(b.hold), numfmt.Percent(b.waitTime)
 			}
-			for _, m := range []*metric.Metric{metric.Hold, metric.HandoverTime, metric.HandoverMean} {
+			for _, m := range []*result.Metric{result.Hold, result.HandoverTime, result.HandoverMean} {
 				row = append(row, CellText(m, c.Summary(m)))
 			}
 			t.Rows = append(t.Rows, row)

@@ -12,7 +12,7 @@ import (
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
 )
@@ -68,7 +68,7 @@ func DrawWait(g *Group) Picture {
 func shared(curves []curve) (q float64, all bool) {
 	least := 1.0
 	for _, c := range curves {
-		least = min(least, metric.Resolved(c.n))
+		least = min(least, result.Resolved(c.n))
 	}
 	for _, q := range []float64{0.99, 0.9, 0.5} {
 		if q <= least {
@@ -90,7 +90,7 @@ func waitAnswer(g *Group, w int, curves []curve) string {
 	q, all := shared(curves)
 	of := ""
 	if !all || len(curves) < whole {
-		curves = slices.DeleteFunc(curves, func(c curve) bool { _, ok := metric.Quantile(c.h, q); return !ok })
+		curves = slices.DeleteFunc(curves, func(c curve) bool { _, ok := result.Quantile(c.h, q); return !ok })
 		of = fmt.Sprintf(" (of the %d of %d locks with enough samples)", len(curves), whole)
 	}
 	if len(curves) == 0 {
@@ -207,7 +207,7 @@ func waitFrames(c vgdraw.Canvas, g *Group, curves []curve) error {
 // path returns the curve in two parts: resolved by the samples, and the unresolved tail.
 func (cv curve) path(c vgdraw.Canvas, p *plot.Plot, floor float64) (sure, rest []vg.Point) {
 	trX, trY := p.Transforms(&c)
-	resolved, last := metric.Resolved(cv.n), 1-1/float64(cv.n)
+	resolved, last := result.Resolved(cv.n), 1-1/float64(cv.n)
 	at := func(q float64) vg.Point {
 		return vg.Point{X: trX(min(q, p.X.Max)), Y: Height(c, trY, cv.h.Quantile(q), floor)}
 	}
@@ -265,7 +265,7 @@ func appendStep(pts []vg.Point, pt vg.Point) []vg.Point {
 func (cv curve) marks(c vgdraw.Canvas, p *plot.Plot, floor float64) {
 	trX, trY := p.Transforms(&c)
 	for _, q := range marked {
-		if v, ok := metric.Quantile(cv.h, q); ok && q <= p.X.Max {
+		if v, ok := result.Quantile(cv.h, q); ok && q <= p.X.Max {
 			cv.look.Mark(c, vg.Point{X: trX(q), Y: Height(c, trY, v, floor)})
 		}
 	}
@@ -274,7 +274,7 @@ func (cv curve) marks(c vgdraw.Canvas, p *plot.Plot, floor float64) {
 func waitTable(g *Group) Table {
 	floor := g.Floor()
 	t := Table{Head: Titles("lock", "workers", "samples", "p50", "p90", "p99", "p99.9")}
-	trips := g.inTrips(metric.P50RoundTrips, metric.P99RoundTrips) // medians of the rounds, each by its own
+	trips := g.inTrips(result.P50RoundTrips, result.P99RoundTrips) // medians of the rounds, each by its own
 	t.Head = append(t.Head, byUnit(trips...)...)
 	for _, s := range g.Locks {
 		for _, w := range g.Workers {

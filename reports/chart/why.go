@@ -4,22 +4,22 @@ import (
 	"fmt"
 	"strings"
 
-	"locklab/harness/survival"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
 // mostNames limits the names of locks in a sentence.
 const mostNames = 4
 
-func perSecond(s verdict.Situation, v float64) string {
+func perSecond(s judge.Situation, v float64) string {
 	if s.Metric().Name == "handovers" {
 		return numfmt.SI(v) + " handovers/s"
 	}
 	return numfmt.PerSecond(v)
 }
 
-func Estimated(d verdict.Decision) string {
+func Estimated(d judge.Decision) string {
 	text := perSecond(d.Situation, d.Rate.Median)
 	if d.Rate.Hi > 0 {
 		text += ", " + numfmt.SI(d.Rate.Lo) + " to " + numfmt.SI(d.Rate.Hi)
@@ -28,28 +28,28 @@ func Estimated(d verdict.Decision) string {
 }
 
 // Why returns the reason for d as one sentence without a full stop.
-func Why(d verdict.Decision) string {
+func Why(d judge.Decision) string {
 	const none = "no recommendation: "
 	switch d.Rule {
-	case verdict.ByDefault:
+	case judge.ByDefault:
 		return "the default; " + unbeaten(d) + rounds(d)
-	case verdict.BySpeed:
+	case judge.BySpeed:
 		return faster(d) + ties(d) + rounds(d)
-	case verdict.FewRounds:
+	case judge.FewRounds:
 		return fmt.Sprintf("%s%d of %d rounds", none, d.Rounds, d.Needed)
-	case verdict.OneLock:
+	case judge.OneLock:
 		return none + "only " + d.Fastest + " was measured"
-	case verdict.NoDefault:
+	case judge.NoDefault:
 		return fmt.Sprintf("%s%s was not measured; of %d locks %s is the fastest", none, d.Situation.DefaultLock(), d.Locks, d.Fastest)
-	case verdict.Unmet:
+	case judge.Unmet:
 		return none + "no lock measured here has the required guarantees"
 	}
 	return none + "no correct lock made progress"
 }
 
 // unbeaten returns the reason to recommend the default.
-func unbeaten(d verdict.Decision) string {
-	if d.Gain != nil && (d.Gain.Reading == verdict.Faster || d.Gain.Reading == verdict.Equivalent) {
+func unbeaten(d judge.Decision) string {
+	if d.Gain != nil && (d.Gain.Reading == judge.Faster || d.Gain.Reading == judge.Equivalent) {
 		return fmt.Sprintf("%s is %s as fast, which is within the tolerance", d.Fastest, GainText(d.Gain))
 	}
 	if d.Locks == 2 {
@@ -59,10 +59,10 @@ func unbeaten(d verdict.Decision) string {
 }
 
 // faster returns the reason to recommend a lock other than the default.
-func faster(d verdict.Decision) string {
+func faster(d judge.Decision) string {
 	switch {
 	case d.Gain == nil:
-		if d.Class == nil || d.Class.Strength == survival.Unknown {
+		if d.Class == nil || d.Class.Strength == result.Unknown {
 			return "the fastest of " + numfmt.Plural(d.Locks, "lock")
 		}
 		return "the fastest of the locks that tolerate the most"
@@ -76,31 +76,31 @@ func faster(d verdict.Decision) string {
 	return text
 }
 
-func ties(d verdict.Decision) string {
+func ties(d judge.Decision) string {
 	if len(d.Ties) == 0 {
 		return ""
 	}
 	return "; not significantly slower: " + numfmt.List(d.Ties, mostNames)
 }
 
-func rounds(d verdict.Decision) string { return " (" + numfmt.Plural(d.Rounds, "round") + ")" }
+func rounds(d judge.Decision) string { return " (" + numfmt.Plural(d.Rounds, "round") + ")" }
 
-func GainText(r *verdict.Ratio) string {
+func GainText(r *judge.Ratio) string {
 	f := Decimals(r.Median, r.Hi-r.Lo)
 	return fmt.Sprintf(f+"x ("+f+"–"+f+")", r.Median, r.Lo, r.Hi)
 }
 
 // PriceTexts returns the prices of d, with or without their figures.
-func PriceTexts(d verdict.Decision, figures bool) (out []string) {
-	formats := map[verdict.PriceKind]struct {
+func PriceTexts(d judge.Decision, figures bool) (out []string) {
+	formats := map[judge.PriceKind]struct {
 		text   string
 		format func(float64) string
 	}{
-		verdict.Unfair:  {"unfair (Jain %s, not %s)", numfmt.Percent},
-		verdict.Waits:   {"a longest wait of %s, not %s", numfmt.Nanos},
-		verdict.Costs:   {"%s of CPU an acquisition, not %s", numfmt.Nanos},
-		verdict.Polling: {"its waiters poll", nil},
-		verdict.Handles: {"each worker needs a handle", nil},
+		judge.Unfair:  {"unfair (Jain %s, not %s)", numfmt.Percent},
+		judge.Waits:   {"a longest wait of %s, not %s", numfmt.Nanos},
+		judge.Costs:   {"%s of CPU an acquisition, not %s", numfmt.Nanos},
+		judge.Polling: {"its waiters poll", nil},
+		judge.Handles: {"each worker needs a handle", nil},
 	}
 	for _, p := range d.Prices {
 		f := formats[p.Kind]
@@ -109,7 +109,7 @@ func PriceTexts(d verdict.Decision, figures bool) (out []string) {
 			out = append(out, f.text)
 		case figures:
 			out = append(out, fmt.Sprintf(f.text, f.format(p.Own.Value), f.format(p.Default.Value)))
-		case p.Kind == verdict.Unfair:
+		case p.Kind == judge.Unfair:
 			out = append(out, "unfair")
 		}
 	}
@@ -119,8 +119,8 @@ func PriceTexts(d verdict.Decision, figures bool) (out []string) {
 // notTested is the class of a lock without failure tests.
 const notTested = "not tested for failures"
 
-func ClassText(c survival.Class) string {
-	if c.Strength == survival.Unknown {
+func ClassText(c result.Class) string {
+	if c.Strength == result.Unknown {
 		return notTested
 	}
 	return c.Sentence

@@ -3,14 +3,14 @@ package chart
 import (
 	"strconv"
 
-	"locklab/harness/metric"
-	"locklab/harness/stat"
+	"locklab/harness/result"
+	"locklab/internal/stat"
 	"locklab/reports/draw"
 )
 
 // workersChart returns a chart of m over the number of workers of g. A logarithmic y axis
 // omits values of zero or less; the table has them.
-func workersChart(g *Group, m *metric.Metric, y draw.Scale) *draw.Lines {
+func workersChart(g *Group, m *result.Metric, y draw.Scale) *draw.Lines {
 	l := &draw.Lines{XTitle: "workers contending for one lock (log scale)", XScale: draw.Logarithm, Place: "with", Y: y}
 	if !g.Remote {
 		l.CPUs = g.CPUs

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"locklab/harness/stat"
+	"locklab/internal/stat"
 )
 
 // A Lines draws a figure over an axis of the workload, one line per lock. All lines

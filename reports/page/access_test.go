@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/synthetic"
 	"locklab/reports/draw"
 )
@@ -109,13 +109,13 @@ func pages(t *testing.T) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
 	for _, dir := range []string{goldenRun, axesRun, "../testdata/hardware"} {
-		run, err := resultfile.Load(dir)
+		run, err := result.Load(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		out[dir] = pageOf(t, run)
 	}
-	out["every kind"], out["empty"] = pageOf(t, everything()), pageOf(t, &resultfile.Run{})
+	out["every kind"], out["empty"] = pageOf(t, everything()), pageOf(t, &result.Run{})
 	var buf bytes.Buffer
 	if err := WriteMachinesHTML(&buf, loadMachines(t, machineRuns...)); err != nil {
 		t.Fatal(err)
@@ -176,7 +176,7 @@ func TestPageOfStandardSuite(t *testing.T) {
 		remotes = append(remotes, synthetic.Model{Lock: synthetic.Served(fmt.Sprintf("remote-lock-%d", i), harness.Families[2+i%2], kind), Rate: synthetic.Constant(float64(1+i) * 100), Handed: 1, Noise: 0.05})
 	}
 	run := synthetic.Run(1, 10, 64, []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}, locals...)
-	add := func(other *resultfile.Run, edit func(w *harness.Workload)) {
+	add := func(other *result.Run, edit func(w *harness.Workload)) {
 		for _, r := range other.Results {
 			edit(&r.Workload)
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"locklab/harness/compare"
+	"locklab/harness/judge"
 	"locklab/reports/page"
 )
 
@@ -14,7 +14,7 @@ func TestReportAndCompareAgree(t *testing.T) {
 	for _, n := range [][2]int{{2, 2}, {3, 5}, {4, 4}, {6, 6}, {9, 16}, {25, 26}, {31, 31}, {50, 50}, {50, 51}, {64, 40}, {200, 200}} {
 		t.Run(fmt.Sprintf("rounds=%d,%d", n[0], n[1]), func(t *testing.T) {
 			runs := page.TwoRuns(n[0], n[1])
-			c, err := compare.Compare(runs[0], runs[1], compare.Options{})
+			c, err := judge.Compare(runs[0], runs[1], judge.CompareOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

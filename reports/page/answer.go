@@ -6,9 +6,8 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/survival"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 )
@@ -16,7 +15,7 @@ import (
 // noDecision replaces the headline of a run without closed-loop results.
 const noDecision = "This run has no result to decide by."
 
-// An answerRow is a [verdict.Decision] in words: a row of the first table of a report.
+// An answerRow is a [judge.Decision] in words: a row of the first table of a report.
 type answerRow struct {
 	Requirement string // "more workers than CPUs"
 	Setting     string // "16 workers on 2 CPUs, hold=100ns"
@@ -34,7 +33,7 @@ type tolerance struct{ Mark, Kind, Text, Long string }
 
 var answerHead = chart.Titles("requirement", "lock", "rate", "why", "what it tolerates")
 
-func answers(ds []verdict.Decision) (out []answerRow) {
+func answers(ds []judge.Decision) (out []answerRow) {
 	for _, d := range ds {
 		a := answerRow{Requirement: strings.TrimSuffix(numfmt.Sentence(requirement(d)), "."), Setting: chart.SettingOf(d.Situation), Meaning: meaning(d.Situation), Use: d.Use, Why: chart.Why(d)}
 		if d.Use != "" {
@@ -50,7 +49,7 @@ func answers(ds []verdict.Decision) (out []answerRow) {
 }
 
 // requirement names the situation of d, and the condition if its class is weaker.
-func requirement(d verdict.Decision) string {
+func requirement(d judge.Decision) string {
 	text := d.Situation.Name()
 	if d.Over != "" && d.Class != nil && d.Class.Where != "" {
 		text += ", if " + d.Class.Where
@@ -58,7 +57,7 @@ func requirement(d verdict.Decision) string {
 	return text
 }
 
-func docOf(d verdict.Decision) string {
+func docOf(d judge.Decision) string {
 	for _, s := range d.Situation.Group().Series {
 		if s.Lock.Name == d.Use {
 			return s.Lock.Doc
@@ -68,7 +67,7 @@ func docOf(d verdict.Decision) string {
 }
 
 // tolerances returns the state of each guarantee of a lock of class c.
-func tolerances(c survival.Class) (out []tolerance) {
+func tolerances(c result.Class) (out []tolerance) {
 	if c.Tries == 0 {
 		return nil
 	}
@@ -86,7 +85,7 @@ func tolerances(c survival.Class) (out []tolerance) {
 	return out
 }
 
-func ruleText(m resultfile.Manifest) string {
+func ruleText(m result.Manifest) string {
 	return fmt.Sprintf("All correct locks compete: ours, those of the standard library and those of other people. Each is compared with the baseline by the ratio of their rates in the same round, so that noise which slows down a whole round cancels. "+
 		"The intervals are order-statistic intervals; all of one column hold together with 95 %% confidence (Bonferroni, over the comparisons with the baseline and with the fastest lock). "+
 		"Inside a process the recommendation is the default (sync.Mutex, or sync.RWMutex for mostly readers), unless another lock is significantly faster by more than the tolerance of %s; then it is the fastest one, with its price. "+
@@ -100,8 +99,8 @@ type excluded struct {
 	Reason string `json:"reason"`
 }
 
-func exclusions(run *resultfile.Run) (out []excluded) {
-	for _, x := range verdict.Exclusions(run) {
+func exclusions(run *result.Run) (out []excluded) {
+	for _, x := range judge.Exclusions(run) {
 		reason := fmt.Sprintf("its status is %s: %s", x.Lock.Status, x.Lock.Doc)
 		switch {
 		case x.Violation != nil && x.Violation.Rule == "crash":
@@ -123,12 +122,12 @@ func exclusions(run *resultfile.Run) (out []excluded) {
 }
 
 var (
-	stateMark = map[survival.State]string{survival.Held: "✓", survival.Broken: "✗", survival.Untested: "?", survival.Unmade: "–", survival.Open: "○"}
-	stateKind = map[survival.State]string{survival.Held: "held", survival.Broken: "harm"}
+	stateMark = map[result.GuaranteeState]string{result.Held: "✓", result.Broken: "✗", result.Untested: "?", result.Unmade: "–", result.Open: "○"}
+	stateKind = map[result.GuaranteeState]string{result.Held: "held", result.Broken: "harm"}
 )
 
-func guaranteeMark(s survival.Status) string {
-	if s.State == survival.Held {
+func guaranteeMark(s result.GuaranteeStatus) string {
+	if s.State == result.Held {
 		return heldMark(s.Least)
 	}
 	return stateMark[s.State]
@@ -136,15 +135,15 @@ func guaranteeMark(s survival.Status) string {
 
 // heldMark returns the mark for a number of tries without a violation.
 func heldMark(tries int) string {
-	if tries < survival.Enough {
+	if tries < result.EnoughTries {
 		return fmt.Sprintf("0/%d", tries)
 	}
-	return stateMark[survival.Held]
+	return stateMark[result.Held]
 }
 
 // uses groups ds by recommended lock, in order.
-func uses(ds []verdict.Decision) (names []string, of map[string][]verdict.Decision) {
-	of = make(map[string][]verdict.Decision)
+func uses(ds []judge.Decision) (names []string, of map[string][]judge.Decision) {
+	of = make(map[string][]judge.Decision)
 	for _, d := range ds {
 		if d.Use == "" {
 			continue

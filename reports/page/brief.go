@@ -7,13 +7,13 @@ import (
 	"regexp"
 	"slices"
 
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 )
 
 // WriteBriefHTML writes the answer of run and its main charts as one page. Links to
 // definitions, tables and further charts lead to details, the relative address of the page
 // by [WriteHTML]. For a run without locks it writes the full page.
-func WriteBriefHTML(w io.Writer, run *resultfile.Run, details string) error {
+func WriteBriefHTML(w io.Writer, run *result.Run, details string) error {
 	doc, err := compose(run)
 	if err != nil {
 		return fmt.Errorf("reports: %w", err)

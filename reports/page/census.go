@@ -8,11 +8,10 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/resultfile"
-	"locklab/harness/stat"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 )
 
 // otherKind is the kind of a warning that is not in [WarningKinds], for example from a file
@@ -61,21 +60,21 @@ func (t *tally) typical() harness.Warning {
 }
 
 type census struct {
-	run     *resultfile.Run
+	run     *result.Run
 	kinds   []*tally
 	index   map[string]*tally  // by kind, or by text without a kind
 	medians map[string]float64 // rate of each case
-	results map[*harness.Result][]verdict.Situation
+	results map[*harness.Result][]judge.Situation
 }
 
 func caseOf(r *harness.Result) string { return r.Lock.Name + " " + r.Workload.Name() }
 
 // newCensus starts the count of the warnings of run; ds are the decisions of run.
-func newCensus(run *resultfile.Run, ds []verdict.Decision) *census {
-	c := &census{run: run, index: make(map[string]*tally), medians: make(map[string]float64), results: make(map[*harness.Result][]verdict.Situation)}
+func newCensus(run *result.Run, ds []judge.Decision) *census {
+	c := &census{run: run, index: make(map[string]*tally), medians: make(map[string]float64), results: make(map[*harness.Result][]judge.Situation)}
 	rates := make(map[string][]float64)
 	for _, r := range run.Results {
-		if v, ok := metric.Throughput.Of(r); ok {
+		if v, ok := result.Throughput.Of(r); ok {
 			rates[caseOf(r)] = append(rates[caseOf(r)], v)
 		}
 	}
@@ -93,7 +92,7 @@ func newCensus(run *resultfile.Run, ds []verdict.Decision) *census {
 // off returns the distance of r's rate from the median of its case, as a share of the
 // median.
 func (c *census) off(r *harness.Result) float64 {
-	v, ok := metric.Throughput.Of(r)
+	v, ok := result.Throughput.Of(r)
 	if middle := c.medians[caseOf(r)]; ok && middle > 0 {
 		return math.Abs(v/middle - 1)
 	}
@@ -125,7 +124,7 @@ func (c *census) of(r *harness.Result, w harness.Warning) {
 	}
 	t.counted = r
 	t.count++
-	if slices.ContainsFunc(c.results[r], func(s verdict.Situation) bool { return s.Disturbs(w) }) {
+	if slices.ContainsFunc(c.results[r], func(s judge.Situation) bool { return s.Disturbs(w) }) {
 		t.behind = append(t.behind, c.off(r))
 	}
 }

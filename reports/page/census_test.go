@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 )
@@ -40,7 +40,7 @@ func TestWarningsInOrder(t *testing.T) {
 	}
 	run.Results = append(run.Results, aside.Results...)
 	run.Manifest.Warnings = []harness.Warning{{Kind: "guest", Text: "a guest"}}
-	q := assess(run, verdict.Decisions(run))
+	q := assess(run, judge.Decisions(run))
 	var kinds []string
 	for _, w := range q.Warnings {
 		kinds = append(kinds, w.Kind)
@@ -71,9 +71,9 @@ func TestWarningsInOrder(t *testing.T) {
 func TestSkippedTogether(t *testing.T) {
 	run := synthetic.Run(1, 1, 2, []int{1}, synthetic.Fast("a", 1e6))
 	for _, l := range []string{"x", "y", "z"} {
-		run.Manifest.Skipped = append(run.Manifest.Skipped, resultfile.Skip{Lock: l, Reason: "no Java"})
+		run.Manifest.Skipped = append(run.Manifest.Skipped, result.Skip{Lock: l, Reason: "no Java"})
 	}
-	run.Manifest.Skipped = append(run.Manifest.Skipped, resultfile.Skip{Lock: "w", Reason: "no Redis"})
+	run.Manifest.Skipped = append(run.Manifest.Skipped, result.Skip{Lock: "w", Reason: "no Redis"})
 	q := assess(run, nil)
 	if len(q.Skipped) != 2 || q.Skipped[0].Locks != "x, y and z were not measured" || !strings.Contains(q.Headline(), "4 locks not measured") {
 		t.Errorf("got %+v, %q", q.Skipped, q.Headline())

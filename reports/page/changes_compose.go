@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"locklab/harness/compare"
-	"locklab/harness/resultfile"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
@@ -45,9 +45,9 @@ const (
 
 // notable splits the series of h: series with a change, and the others. If a case is
 // notable on one machine, its series on all machines are.
-func notable(h *compare.History) (first, others []*compare.Series) {
+func notable(h *judge.History) (first, others []*judge.HistorySeries) {
 	looked := make(map[string]bool)
-	key := func(s *compare.Series) string { return s.Case() + "\x00" + s.Gate.Name() }
+	key := func(s *judge.HistorySeries) string { return s.Case() + "\x00" + s.Gate.Name() }
 	for i := range h.Series {
 		if s := &h.Series[i]; s.Notable() {
 			looked[key(s)] = true
@@ -63,8 +63,8 @@ func notable(h *compare.History) (first, others []*compare.Series) {
 	return first, others
 }
 
-func composeHistory(h *compare.History) (*historyDocument, error) {
-	doc := &historyDocument{Title: historyTitle, Lead: chart.Short(h.Headline(), chart.MostText), Worse: h.Outcome() == compare.Worse, Remarks: h.Remarks(), Warnings: chart.ShortAll(h.Warnings)}
+func composeHistory(h *judge.History) (*historyDocument, error) {
+	doc := &historyDocument{Title: historyTitle, Lead: chart.Short(h.Headline(), chart.MostText), Worse: h.Outcome() == judge.Worse, Remarks: h.Remarks(), Warnings: chart.ShortAll(h.Warnings)}
 	for _, t := range draw.Tokens {
 		doc.Tokens = append(doc.Tokens, paint{t.Name, template.CSS(draw.CSS(t.Light)), template.CSS(draw.CSS(t.Dark))})
 	}
@@ -94,7 +94,7 @@ func composeHistory(h *compare.History) (*historyDocument, error) {
 }
 
 // draw adds pictures of ss, one section each.
-func (doc *historyDocument) draw(h *compare.History, ss []*compare.Series, name, title string, folded bool) error {
+func (doc *historyDocument) draw(h *judge.History, ss []*judge.HistorySeries, name, title string, folded bool) error {
 	parts := slices.Collect(slices.Chunk(ss, mostFrames))
 	for i, part := range parts {
 		s := section{ID: name, Title: title, Slug: name, Folded: folded}
@@ -114,7 +114,7 @@ func (doc *historyDocument) draw(h *compare.History, ss []*compare.Series, name,
 }
 
 // caseList returns the title of a picture of ss: a question about their metrics.
-func caseList(ss []*compare.Series) string {
+func caseList(ss []*judge.HistorySeries) string {
 	var names []string
 	for _, s := range ss {
 		if !slices.Contains(names, s.Gate.Title()) {
@@ -125,7 +125,7 @@ func caseList(ss []*compare.Series) string {
 }
 
 // define fills in the glossary.
-func (doc *historyDocument) define(h *compare.History) {
+func (doc *historyDocument) define(h *judge.History) {
 	doc.Terms = terms
 	for i := range h.Series {
 		if m := h.Series[i].Gate.Metric; !slices.Contains(doc.Metrics, definition{m}) {
@@ -134,12 +134,12 @@ func (doc *historyDocument) define(h *compare.History) {
 	}
 	if len(h.Series) > 0 {
 		s := &h.Series[0]
-		doc.Lines = "jq -c " + quote(fmt.Sprintf("select(.lock.name == %s and .workload.workers == %d)", strconv.Quote(s.Lock.Name), s.Workload.Workers)) + " " + resultfile.ResultsName
+		doc.Lines = "jq -c " + quote(fmt.Sprintf("select(.lock.name == %s and .workload.workers == %d)", strconv.Quote(s.Lock.Name), s.Workload.Workers)) + " " + result.ResultsName
 	}
 }
 
 // historyPage returns the picture of the changes, with its question and answer.
-func historyPage(h *compare.History) draw.Poster {
+func historyPage(h *judge.History) draw.Poster {
 	ss, others := notable(h)
 	p := draw.Poster{Title: changesTitle, Note: chart.ChangesDoc}
 	if len(ss) == 0 {

@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/compare"
-	"locklab/harness/resultfile"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 )
 
-func historyOf(t *testing.T, runs []*resultfile.Run) *compare.History {
+func historyOf(t *testing.T, runs []*result.Run) *judge.History {
 	t.Helper()
-	h, err := compare.Over(runs, compare.HistoryOptions{})
+	h, err := judge.NewHistory(runs, judge.HistoryOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

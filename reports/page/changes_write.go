@@ -11,12 +11,12 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 
-	"locklab/harness/compare"
+	"locklab/harness/judge"
 )
 
 // WriteHistoryHTML writes one self-contained page about the runs of h. Unchanged series are
 // folded.
-func WriteHistoryHTML(w io.Writer, h *compare.History) error {
+func WriteHistoryHTML(w io.Writer, h *judge.History) error {
 	doc, err := composeHistory(h)
 	if err != nil {
 		return fmt.Errorf("reports: %w", err)
@@ -26,7 +26,7 @@ func WriteHistoryHTML(w io.Writer, h *compare.History) error {
 
 // WriteHistoryPNG draws the changes in h, with their question and answer, as a PNG of 144
 // dots per inch. Without a change it draws all cases.
-func WriteHistoryPNG(w io.Writer, h *compare.History) error {
+func WriteHistoryPNG(w io.Writer, h *judge.History) error {
 	p := historyPage(h)
 	c := vgimg.NewWith(vgimg.UseWH(draw.Width, p.Height()), vgimg.UseDPI(dpi), vgimg.UseBackgroundColor(draw.Paper.RGBA()))
 	if err := p.Draw(vgdraw.New(c)); err != nil {
@@ -39,7 +39,7 @@ func WriteHistoryPNG(w io.Writer, h *compare.History) error {
 }
 
 // WriteHistorySVG draws the picture of [WriteHistoryPNG] as SVG in the light theme.
-func WriteHistorySVG(w io.Writer, h *compare.History) error {
+func WriteHistorySVG(w io.Writer, h *judge.History) error {
 	p := historyPage(h)
 	c := vgsvg.New(draw.Width, p.Height())
 	if err := p.Draw(vgdraw.New(c)); err != nil {

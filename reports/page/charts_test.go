@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
@@ -22,7 +22,7 @@ import (
 // gallery returns a small synthetic run with some settings of otherSettings. With all of
 // them every chart of the Suite has data, except the cost chart of a run without local
 // locks.
-func gallery(rounds int, settings ...string) *resultfile.Run {
+func gallery(rounds int, settings ...string) *result.Run {
 	falling := func(from float64) func(int) float64 {
 		return func(w int) float64 { return from / math.Sqrt(float64(w)) }
 	}
@@ -70,7 +70,7 @@ const openLoops = "open"
 
 // opened returns base with eight workers as open loops. Some of its locks are too slow for
 // the rates.
-func opened(base *resultfile.Run) (out []*harness.Result) {
+func opened(base *result.Run) (out []*harness.Result) {
 	for _, r := range base.Results {
 		if r.Workload.Workers != 8 || r.Lock.Status == harness.Control {
 			continue
@@ -133,7 +133,7 @@ func TestOrderOfInput(t *testing.T) {
 	}
 }
 
-func charts(t *testing.T, run *resultfile.Run) map[string]string {
+func charts(t *testing.T, run *result.Run) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
 	for _, c := range chart.Suite {
@@ -150,7 +150,7 @@ func charts(t *testing.T, run *resultfile.Run) map[string]string {
 var extremes = []float64{0, 1, -1, 0.5, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, math.MaxInt64, math.MinInt64}
 
 // spoil sets the given fields to v in every result whose index is a multiple of every.
-func spoil(run *resultfile.Run, fields uint32, every int, v float64) {
+func spoil(run *result.Run, fields uint32, every int, v float64) {
 	i := int64(max(math.MinInt64, min(v, math.MaxInt64/2)))
 	if math.IsNaN(v) {
 		i = math.MinInt64

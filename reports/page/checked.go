@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -22,7 +22,7 @@ type checked struct {
 
 // audit lists the checks of the run, by name of lock. It derives them from the lock's
 // promises: a measured window records no rule that held.
-func audit(run *resultfile.Run) (out []checked) {
+func audit(run *result.Run) (out []checked) {
 	index := make(map[string]int)
 	for _, r := range run.Results {
 		if r.Lock.Status == harness.Control {

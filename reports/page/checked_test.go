@@ -7,13 +7,13 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/oracle"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/synthetic"
 )
 
 // TestAudit: the report lists the rules checked for each lock and the number of checks.
 func TestAudit(t *testing.T) {
-	result := func(lock harness.Lock, workers int, change func(*harness.Result)) *harness.Result {
+	res := func(lock harness.Lock, workers int, change func(*harness.Result)) *harness.Result {
 		r := &harness.Result{Lock: lock, Workload: harness.Workload{Workers: workers}, Ops: 1000}
 		if change != nil {
 			change(r)
@@ -24,16 +24,16 @@ func TestAudit(t *testing.T) {
 		traits.Needs = harness.KindRedis
 		return harness.Lock{Name: name, Family: harness.Redis, Status: harness.Recommended, Traits: traits}
 	}
-	run := &resultfile.Run{Results: []*harness.Result{
-		result(synthetic.Local("plain", harness.Spin, harness.Recommended), 1, nil),
-		result(synthetic.Local("plain", harness.Spin, harness.Recommended), 4, nil),
-		result(synthetic.Local("alone", harness.Spin, harness.Recommended), 1, nil),
-		result(synthetic.Local("readers", harness.Spin, harness.Recommended), 4, func(r *harness.Result) { r.Workload.Reads = 90 }),
-		result(synthetic.Local("empty", harness.Spin, harness.Control), 1, nil),
-		result(served("fenced", harness.Traits{Fenced: true}), 2, func(r *harness.Result) {
+	run := &result.Run{Results: []*harness.Result{
+		res(synthetic.Local("plain", harness.Spin, harness.Recommended), 1, nil),
+		res(synthetic.Local("plain", harness.Spin, harness.Recommended), 4, nil),
+		res(synthetic.Local("alone", harness.Spin, harness.Recommended), 1, nil),
+		res(synthetic.Local("readers", harness.Spin, harness.Recommended), 4, func(r *harness.Result) { r.Workload.Reads = 90 }),
+		res(synthetic.Local("empty", harness.Spin, harness.Control), 1, nil),
+		res(served("fenced", harness.Traits{Fenced: true}), 2, func(r *harness.Result) {
 			r.Violations = []harness.Violation{{Rule: "fencing", Count: 1}}
 		}),
-		result(served("permits", harness.Traits{Permits: 2}), 3, nil),
+		res(served("permits", harness.Traits{Permits: 2}), 3, nil),
 	}}
 	got := make(map[string]string)
 	for _, c := range audit(run) {

@@ -9,14 +9,14 @@ import (
 	"strconv"
 	"strings"
 
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
 )
 
 // outline returns the report of run without its charts.
-func outline(run *resultfile.Run) *document {
+func outline(run *result.Run) *document {
 	doc := &document{
 		Title:      "Which lock for which contention?",
 		Origin:     origin(run),
@@ -36,7 +36,7 @@ func outline(run *resultfile.Run) *document {
 	return doc
 }
 
-func compose(run *resultfile.Run) (*document, error) {
+func compose(run *result.Run) (*document, error) {
 	run = chart.Tidy(run)
 	doc := outline(run)
 	if err := doc.drawLocks(chart.Groups(run)); err != nil {
@@ -249,7 +249,7 @@ func contentionSection(d *chart.Contention) (section, error) {
 	}}, err
 }
 
-func breaches(run *resultfile.Run) (out []breach) {
+func breaches(run *result.Run) (out []breach) {
 	for _, r := range run.Results {
 		for _, v := range r.Violations {
 			out = append(out, breach{r.Lock.Name, r.Workload.Name(), v.Rule, v.Detail, r.Round + 1, v.Count, v.Trace})

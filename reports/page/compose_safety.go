@@ -5,16 +5,15 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/survival"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 )
 
 // composeSafety returns the failure section of the distributed locks of run, or nil without
 // failure tests. The costs come from g, which may be nil.
-func composeSafety(run *resultfile.Run, g *chart.Group) (*safetySection, error) {
+func composeSafety(run *result.Run, g *chart.Group) (*safetySection, error) {
 	s := chart.SafetyOf(run)
 	if s == nil {
 		return nil, nil
@@ -47,7 +46,7 @@ func composeSafety(run *resultfile.Run, g *chart.Group) (*safetySection, error) 
 }
 
 // published returns the number of tries in run that are of the project's own campaign.
-func published(run *resultfile.Run) (n int) {
+func published(run *result.Run) (n int) {
 	for _, f := range run.Faults {
 		n += f.Published
 	}
@@ -55,16 +54,16 @@ func published(run *resultfile.Run) (n int) {
 }
 
 // testCommand returns the commands that test the locks of run and draw it again.
-func testCommand(run *resultfile.Run) string {
+func testCommand(run *result.Run) string {
 	dir := run.Dir
 	if dir == "" {
 		dir = "THIS"
 	}
-	return verdict.TestCommand + "\nlocklab report " + quote(dir) + " --chaos DIR"
+	return judge.TestCommand + "\nlocklab report " + quote(dir) + " --chaos DIR"
 }
 
 // sources names the runs of the failure scenarios.
-func sources(run *resultfile.Run) (out []string) {
+func sources(run *result.Run) (out []string) {
 	from := 0
 	for _, c := range run.Chaos {
 		from += c.Faults
@@ -114,11 +113,11 @@ func lockRow(s *chart.Safety, l *chart.Survivor) safetyLock {
 
 // outcome returns the result of a lock in a scenario as a mark: its shape is the
 // observation, and a ! marks an unexpected one.
-func outcome(r survival.Row) safetyCell {
+func outcome(r result.Survival) safetyCell {
 	c := safetyCell{Long: r.Reading()}
 	violated := r.Broken > 0
 	switch {
-	case r.Verdict == survival.NotTested:
+	case r.Verdict == result.NotTested:
 		c.Mark, c.Text = "?", "not tested"
 	case violated:
 		c.Mark, c.Kind, c.Figure = "▲", "harm", numfmt.Number(r.Broken)
@@ -128,12 +127,12 @@ func outcome(r survival.Row) safetyCell {
 			c.Figure = numfmt.Number(r.Violations)
 		}
 		c.Mark, c.Kind, c.Text = "△", "lesser", string(r.Verdict)+": "+harmNames(r.Seen)
-	case r.Verdict == survival.NotShown:
+	case r.Verdict == result.NotShown:
 		c.Mark, c.Text = "○", "not shown"
 	default:
 		c.Mark, c.Kind, c.Text = heldMark(r.N), "held", string(r.Verdict)+": no harm"
 	}
-	if r.Verdict == survival.Refuted {
+	if r.Verdict == result.Refuted {
 		c.Mark, c.Kind = c.Mark+"!", "harm refuted"
 	}
 	return c
@@ -153,7 +152,7 @@ func scenarioTable(h *chart.Hazard) safetyScenario {
 	for _, g := range h.Tests {
 		t.Tests = append(t.Tests, string(g))
 	}
-	counts := make(map[survival.Verdict]int)
+	counts := make(map[result.SurvivalVerdict]int)
 	for _, r := range h.Rows {
 		counts[r.Verdict]++
 		row := safetyFigures{Lock: r.Fault.Lock.Name, Verdict: string(r.Verdict), Cell: outcome(r), Violations: chart.PerThousand(r), Median: numfmt.Unknown, Most: numfmt.Unknown, Margin: numfmt.Unknown, Bound: numfmt.Unknown, Tries: r.N, Reading: r.Reading()}
@@ -172,7 +171,7 @@ func scenarioTable(h *chart.Hazard) safetyScenario {
 		row.Notes = r.Fault.Notes
 		t.Rows = append(t.Rows, row)
 	}
-	for _, v := range []survival.Verdict{survival.Refuted, survival.Confirmed, survival.NotShown, survival.Observed, survival.NotTested} {
+	for _, v := range []result.SurvivalVerdict{result.Refuted, result.Confirmed, result.NotShown, result.Observed, result.NotTested} {
 		if counts[v] > 0 {
 			t.Counts = append(t.Counts, fmt.Sprintf("%d %s", counts[v], v))
 		}
@@ -181,7 +180,7 @@ func scenarioTable(h *chart.Hazard) safetyScenario {
 }
 
 // aimText describes with its figure whether an aim is met.
-func aimText(a survival.Aim) string {
+func aimText(a result.Aim) string {
 	format := numfmt.Number
 	if a.Figure == "window" || a.Figure == "margin" {
 		format = chart.Lasting

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strconv"
 
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 )
 
 // composeSimulated returns a section for each machine and workload of the simulations of
 // run. gs are its groups.
-func composeSimulated(run *resultfile.Run, gs []*chart.Group) (out []section, err error) {
+func composeSimulated(run *result.Run, gs []*chart.Group) (out []section, err error) {
 	charts := chart.SimulatedCharts(chart.ModelledOf(run, gs))
 	for i, c := range charts {
 		if i == 0 || c.Of != charts[i-1].Of {
@@ -50,7 +50,7 @@ func about(m *chart.Modelled) string {
 // expectedText is the only sentence of a verdict about models' predictions. It is separate
 // from the measurements and has no effect on the verdict. It is "" if no other machine was
 // simulated.
-func expectedText(run *resultfile.Run) string {
+func expectedText(run *result.Run) string {
 	var m *chart.Modelled // the largest machine; the run's own machine was measured
 	for _, x := range chart.ModelledOf(run, nil) {
 		if x.Like.Simulated != chart.ThisMachine && (m == nil || x.Like.Threads() > m.Like.Threads()) {
@@ -75,7 +75,7 @@ func expectedText(run *resultfile.Run) string {
 }
 
 // simulatedOrigin describes the source of the figures of a run without measurements.
-func simulatedOrigin(run *resultfile.Run) string {
+func simulatedOrigin(run *result.Run) string {
 	text := "Nothing was measured in this run: all figures are simulated, of " + numfmt.List(chart.MachinesOf(chart.ModelledOf(run, nil)), 6)
 	if commit := run.Manifest.Commit; commit != "" {
 		text += " · locklab " + commit
@@ -85,7 +85,7 @@ func simulatedOrigin(run *resultfile.Run) string {
 
 // simulatedOnly turns doc into the report of a run without measurements: the host that
 // computed the model does not affect the figures.
-func (doc *document) simulatedOnly(run *resultfile.Run) {
+func (doc *document) simulatedOnly(run *result.Run) {
 	doc.Title, doc.Origin, doc.Expected = simulatedTitle, simulatedOrigin(run), ""
 	doc.Quality = quality{Partial: doc.Quality.Partial, Damage: doc.Quality.Damage}
 	doc.Facts = nil

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
@@ -20,7 +20,7 @@ import (
 
 // contended returns a run of a queue, a herd, a lock that polls and one that the fit misses,
 // with up to 1000 workers.
-func contended(asked ...int) *resultfile.Run {
+func contended(asked ...int) *result.Run {
 	wrong := synthetic.Queue("wrong") // 20 times slower with 1000
 	wrong.Period = func(n float64) time.Duration { return 300*time.Microsecond + time.Duration(5*max(0, n-100)*n) }
 	run := synthetic.Contenders(3, []int{1, 5, 10, 20, 50, 100, 300, 1000}, synthetic.Queue("queue"), synthetic.Herd("herd"), synthetic.Polling("poll"), wrong)
@@ -121,7 +121,7 @@ func TestCannotExtrapolate(t *testing.T) {
 	for _, r := range far.Results {
 		r.Workload.Delay = time.Millisecond
 	}
-	for want, run := range map[string]*resultfile.Run{
+	for want, run := range map[string]*result.Run{
 		"the run has none":             synthetic.Run(1, 2, 2, []int{1, 100}, synthetic.Fast("tas", 1e6)),
 		"--workers 5,10,20,50,500":     few,
 		"in a closed loop without a d": far,

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
@@ -19,7 +19,7 @@ import (
 // farther returns a run of a queue, a polling lock and a lock without trip counts, near and
 // with delays. The queue takes a round trip and 30 µs for a grant and for a handover, with
 // one and with eight workers.
-func farther(delays ...time.Duration) *resultfile.Run {
+func farther(delays ...time.Duration) *result.Run {
 	model := func(name string) synthetic.Model {
 		m := synthetic.Model{Lock: synthetic.Served(name, harness.Redis, harness.KindRedis), Rate: synthetic.Constant(5000), Handed: 1}
 		m.Lock.Traits.FIFO = name == "queue"
@@ -154,7 +154,7 @@ func TestWithoutDistance(t *testing.T) {
 	for _, r := range delayed.Results {
 		r.Workload.Delay = time.Millisecond
 	}
-	for want, run := range map[string]*resultfile.Run{"earlier version": old, "the run has none": local, "without a delay": delayed} {
+	for want, run := range map[string]*result.Run{"earlier version": old, "the run has none": local, "without a delay": delayed} {
 		run.RoundTrips = []time.Duration{time.Millisecond}
 		if err := CanPredict(run); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("got %v, want a line with %q", err, want)

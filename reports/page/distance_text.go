@@ -8,22 +8,22 @@ import (
 	"text/tabwriter"
 
 	"locklab/harness"
-	"locklab/harness/predict"
-	"locklab/harness/resultfile"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 )
 
 // CanPredict returns an error that wraps harness.ErrUsage if nothing can be predicted from
 // run. Its line gives the reason: no distributed lock, or missing input for a prediction.
-func CanPredict(run *resultfile.Run) error {
+func CanPredict(run *result.Run) error {
 	var remote, near, counted bool
 	for _, r := range run.Results {
 		if r.Lock.Traits.Needs == "" {
 			continue
 		}
 		remote = true
-		if r.Workload.Delay == 0 && predict.Fits(r.Workload) {
+		if r.Workload.Delay == 0 && judge.FitsModel(r.Workload) {
 			near = true
 			counted = counted || r.Trips != nil
 		}
@@ -42,7 +42,7 @@ func CanPredict(run *resultfile.Run) error {
 // WriteDistance writes the predicted cost of the locks of run at the requested round trips,
 // and compares predictions with measurements under a delay. It writes nothing if there is
 // neither.
-func WriteDistance(w io.Writer, run *resultfile.Run, width int) error {
+func WriteDistance(w io.Writer, run *result.Run, width int) error {
 	run = chart.Tidy(run)
 	d := chart.NewDistance(run, chart.Groups(run))
 	if d == nil || len(d.Asked)+len(d.Far) == 0 {
@@ -97,7 +97,7 @@ func (t *textWriter) columns(rows chart.Table) {
 
 // WriteContenders writes the predictions for the contenders that the reader asked for, and
 // the points that check them. It writes nothing if none were asked for.
-func WriteContenders(w io.Writer, run *resultfile.Run, width int) error {
+func WriteContenders(w io.Writer, run *result.Run, width int) error {
 	run = chart.Tidy(run)
 	d := chart.NewContention(run, chart.Groups(run))
 	if d == nil || !d.HasLaw() || len(d.Asked) == 0 {

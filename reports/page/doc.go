@@ -1,8 +1,8 @@
-// Package page writes the report of a run: the verdicts of harness/verdict, the charts of
+// Package page writes the report of a run: the verdicts of harness/judge, the charts of
 // reports/chart, and the evidence for them. One document is written as HTML, as Markdown, on
 // the terminal and as JSON. The HTML is one self-contained file. The page defines each
 // metric, so a reader can trace a figure to its lines in results.jsonl.
 //
-// Rank 7. It may import reports/chart and everything below; it must not import a lock, a
+// Rank 6. It may import reports/chart and everything below; it must not import a lock, a
 // runner or a backend.
 package page

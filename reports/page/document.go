@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness/resultfile"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -23,7 +23,7 @@ type document struct {
 	Details    string // the address of the full page; "" on that page
 	Tokens     []paint
 	Headline   []fragment
-	Decisions  []verdict.Decision
+	Decisions  []judge.Decision
 	Tables     []tableView
 	Answers    []answerRow
 	AnswerHead []chart.Piece
@@ -208,10 +208,10 @@ func (doc *document) AuditText() string { return auditText }
 func (doc *document) AuditHead() []string { return auditHead }
 
 // conclude adds the decisions on run.
-func (doc *document) conclude(run *resultfile.Run) {
-	doc.Decisions = verdict.Decisions(run)
+func (doc *document) conclude(run *result.Run) {
+	doc.Decisions = judge.Decisions(run)
 	doc.Answers, doc.AnswerHead = answers(doc.Decisions), answerHead
-	doc.Tables = viewTables(verdict.Tables(run, run.Baseline))
+	doc.Tables = viewTables(judge.Tables(run, run.Baseline))
 	doc.Quality = assess(run, doc.Decisions)
 	doc.Headline = doc.Quality.headline(doc.Decisions)
 }

@@ -14,7 +14,7 @@ import (
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
@@ -162,7 +162,7 @@ func FuzzReport(f *testing.F) {
 
 // drawAll draws every chart of every group of run, and counts the charts. No coordinate or
 // word may be NaN or infinite.
-func drawAll(t *testing.T, run *resultfile.Run) map[string]int {
+func drawAll(t *testing.T, run *result.Run) map[string]int {
 	t.Helper()
 	drawn := make(map[string]int)
 	for _, g := range chart.Groups(run) {
@@ -278,7 +278,7 @@ func tame(rng *rand.Rand, r *harness.Result, axis int) {
 	r.Wait = append(r.Wait, harness.Bucket{Value: 1 + rng.Int64N(1e6), N: 70}, harness.Bucket{Value: 1e7, N: 70})
 }
 
-func scramble(data []byte) *resultfile.Run {
+func scramble(data []byte) *result.Run {
 	next := func() uint64 {
 		var b [8]byte
 		n := copy(b[:], data)
@@ -286,7 +286,7 @@ func scramble(data []byte) *resultfile.Run {
 		return binary.LittleEndian.Uint64(b[:])
 	}
 	float := func() float64 { return math.Float64frombits(next()) }
-	run := &resultfile.Run{Manifest: resultfile.Manifest{
+	run := &result.Run{Manifest: result.Manifest{
 		Machine: machine.Environment{CPUs: int(int8(next())), GOMAXPROCS: int(int8(next())), ClockFloor: float(), Clock: "x"},
 		Rounds:  int(int8(next())), Cases: int(int8(next())),
 	}}

@@ -8,11 +8,10 @@ import (
 	"strconv"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/resultfile"
-	"locklab/harness/stat"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 	"locklab/reports/chart"
 )
 
@@ -35,7 +34,7 @@ type pace struct {
 
 // paces returns the pace of local and of distributed locks. It omits cases that lack
 // rounds, as at the end of an interrupted run, so all rounds compare the same cases.
-func paces(run *resultfile.Run) (out []pace) {
+func paces(run *result.Run) (out []pace) {
 	for _, remote := range []bool{false, true} {
 		p := pace{remote: remote}
 		ratios := make(map[int][]float64)
@@ -73,12 +72,12 @@ func paces(run *resultfile.Run) (out []pace) {
 
 // addPace adds to ratios the rate of each round of c over the median rate.
 func addPace(c *chart.Cell, ratios map[int][]float64) {
-	middle := c.Summary(metric.Throughput).Median
+	middle := c.Summary(result.Throughput).Median
 	if !(middle > 0) {
 		return
 	}
 	for round, r := range c.Rounds {
-		if v, ok := metric.Throughput.Of(r); ok {
+		if v, ok := result.Throughput.Of(r); ok {
 			ratios[round] = append(ratios[round], v/middle)
 		}
 	}
@@ -107,7 +106,7 @@ func (p pace) odd() (rounds []string) {
 
 // drifts returns warnings about rounds that differ as a whole. Such rounds do not affect
 // comparisons within a round. They do affect comparisons across rounds and intervals.
-func drifts(run *resultfile.Run) (ws []harness.Warning) {
+func drifts(run *result.Run) (ws []harness.Warning) {
 	for _, p := range paces(run) {
 		name := map[bool]string{false: "local locks", true: "distributed locks"}[p.remote]
 		if t := p.trend(); drifted(t) {
@@ -128,7 +127,7 @@ func drifts(run *resultfile.Run) (ws []harness.Warning) {
 }
 
 // checks returns all checks on the quality of run.
-func checks(run *resultfile.Run) []machine.Check {
+func checks(run *result.Run) []machine.Check {
 	if run.Manifest.Machine.OS == "" && len(run.Results) == 0 {
 		return nil
 	}
@@ -138,7 +137,7 @@ func checks(run *resultfile.Run) []machine.Check {
 		if r.Noise != nil {
 			noise = append(noise, *r.Noise)
 		}
-		if v, ok := metric.Overlap.Of(r); ok {
+		if v, ok := result.Overlap.Of(r); ok {
 			least = min(least, v)
 		}
 	}

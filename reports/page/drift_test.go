@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 )
 
 // paced returns a run of six locks with the given speed in each round; the first round is
 // 0.
-func paced(rounds int, noise float64, speed func(round int) float64) *resultfile.Run {
+func paced(rounds int, noise float64, speed func(round int) float64) *result.Run {
 	var models []synthetic.Model
 	for i := range 6 {
 		models = append(models, synthetic.With(synthetic.Fast(string(rune('a'+i)), 1e6*float64(1+i)), func(m *synthetic.Model) { m.Noise = noise }))
@@ -61,7 +61,7 @@ func TestDrift(t *testing.T) {
 					t.Errorf("check %+v", check)
 				}
 			}
-			if ds := verdict.Decisions(run); ds[0].Fastest != "f" {
+			if ds := judge.Decisions(run); ds[0].Fastest != "f" {
 				t.Errorf("the fastest is %q", ds[0].Fastest)
 			}
 		})
@@ -127,7 +127,7 @@ func TestChecks(t *testing.T) {
 // distributed ones, whose servers use them.
 func TestDisturbs(t *testing.T) {
 	run := synthetic.Run(1, 10, 2, []int{1, 8}, synthetic.Fast("a", 1e6), served("q", 900))
-	for _, d := range verdict.Decisions(run) {
+	for _, d := range judge.Decisions(run) {
 		s := d.Situation
 		for kind, want := range map[string]bool{"others": !s.Distributed(), "pressure": !s.Distributed() && s.Workers < 2, "steal": true} {
 			if got := s.Disturbs(harness.Warning{Kind: kind}); got != want {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
@@ -17,7 +17,7 @@ import (
 
 // vary returns run with extra copies, one for each function. A copy has another workload,
 // and rates multiplied by by(lock).
-func vary(run *resultfile.Run, set func(w *harness.Workload), by func(lock string) float64) *resultfile.Run {
+func vary(run *result.Run, set func(w *harness.Workload), by func(lock string) float64) *result.Run {
 	out := *run
 	for _, r := range run.Results {
 		c := *r
@@ -200,7 +200,7 @@ func TestHerd(t *testing.T) {
 	queue.Lock.Traits.FIFO = true
 	herd := queue
 	herd.Lock.Name = "herd"
-	measure := func(workers []int, noisy bool) *resultfile.Run {
+	measure := func(workers []int, noisy bool) *result.Run {
 		run := synthetic.Run(1, 6, 2, workers, queue, herd)
 		for _, r := range run.Results {
 			n := uint64(r.Workload.Workers)
@@ -282,7 +282,7 @@ func TestTime(t *testing.T) {
 // TestManyGroups: a page of 120 groups is small enough for a browser, and names the omitted
 // parts.
 func TestManyGroups(t *testing.T) {
-	run := &resultfile.Run{}
+	run := &result.Run{}
 	for i := range 60 {
 		part := synthetic.Zoo(1)
 		for _, r := range part.Results {

@@ -3,8 +3,8 @@ package page
 import (
 	"fmt"
 
-	"locklab/harness/resultfile"
-	"locklab/harness/stat"
+	"locklab/harness/result"
+	"locklab/internal/stat"
 	"locklab/reports/chart"
 )
 
@@ -16,14 +16,14 @@ var (
 )
 
 // TwoRuns returns synthetic runs of the same locks with a and b rounds.
-func TwoRuns(a, b int) []*resultfile.Run {
+func TwoRuns(a, b int) []*result.Run {
 	factors := map[string]float64{"mcs": 2, "ticket": 0.97, "mutex": 1}
-	return []*resultfile.Run{pairOf(a, factors)[0].Run, pairOf(b, factors)[1].Run}
+	return []*result.Run{pairOf(a, factors)[0].Run, pairOf(b, factors)[1].Run}
 }
 
 // MachineRatios returns the ratio of the second run to the first for each case of a report
 // of two runs.
-func MachineRatios(runs []*resultfile.Run) map[string]stat.Ratio {
+func MachineRatios(runs []*result.Run) map[string]stat.Ratio {
 	out := make(map[string]stat.Ratio)
 	for _, x := range chart.Matches(Machines(runs, []string{"a", "b"})) {
 		s := x.Ratios()

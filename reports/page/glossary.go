@@ -6,8 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"locklab/harness/metric"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/reports/chart"
 )
 
@@ -19,14 +18,14 @@ type glossary struct {
 }
 
 // A definition is a metric with its address in the page.
-type definition struct{ *metric.Metric }
+type definition struct{ *result.Metric }
 
 // Link returns the address of d in the page.
 func (d definition) Link() string { return anchor(d.Metric) }
 
-// newGlossary defines every term of a report of run and all metrics of [metric.Suite]. For
+// newGlossary defines every term of a report of run and all metrics of [result.Metrics]. For
 // a run without a result it defines the terms only.
-func newGlossary(run *resultfile.Run) (g glossary) {
+func newGlossary(run *result.Run) (g glossary) {
 	g.Terms = terms
 	if len(run.Simulations) > 0 {
 		g.Terms = slices.Concat(terms, modelTerms)
@@ -36,8 +35,8 @@ func newGlossary(run *resultfile.Run) (g glossary) {
 	}
 	lock := run.Results[0].Lock
 	name := strings.TrimSuffix(lock.Name, chart.MarkedName("", lock.Status))
-	g.Lines = "jq -c " + quote(fmt.Sprintf("select(.lock.name == %s and .workload.workers == %d)", strconv.Quote(name), run.Results[0].Workload.Workers)) + " " + resultfile.ResultsName
-	for _, m := range metric.Suite {
+	g.Lines = "jq -c " + quote(fmt.Sprintf("select(.lock.name == %s and .workload.workers == %d)", strconv.Quote(name), run.Results[0].Workload.Workers)) + " " + result.ResultsName
+	for _, m := range result.Metrics {
 		g.Metrics = append(g.Metrics, definition{m})
 	}
 	return g

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 )
@@ -23,7 +23,7 @@ func TestMetricsAreDefined(t *testing.T) {
 	if err := WriteMachinesHTML(&machines, loadMachines(t, machineRuns...)); err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range metric.Suite {
+	for _, m := range result.Metrics {
 		row := fmt.Sprintf(`<tr id="metric-%s"><th scope="row">%[1]s</th><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>`, m.Name, m.Unit,
 			template.HTMLEscapeString(m.Doc), m.Better, template.HTMLEscapeString(m.Paper))
 		for name, page := range map[string]string{"page": html, "page of machines": machines.String()} {
@@ -59,7 +59,7 @@ func TestColumnsLinkToMetrics(t *testing.T) {
 			others[c.Name] = c.Varies.Word // the value of the setting
 		}
 		for _, h := range c.Draw(chart.Largest(gs, c.Remote)).Numbers.Head {
-			for _, m := range metric.Suite {
+			for _, m := range result.Metrics {
 				if named := h.Text == m.Name || h.Text == m.Unit; named && h.Metric != m && h.Text != others[c.Name] {
 					t.Errorf("chart %s: the column %s does not link to that metric", c.Name, h.Text)
 				}
@@ -98,7 +98,7 @@ func TestMarkdownLinksToGlossary(t *testing.T) {
 	m := newMarkdown("", nil, glossary{})
 	got := m.meanings(chart.Titles("lock", "rate", "p50"))
 	m.glossary.Terms = terms
-	got += m.meanings(append(chart.Titles("nothing", "p50", "lock", "p99", "p50"), chart.Piece{Text: "acq/s", Metric: metric.Throughput}))
+	got += m.meanings(append(chart.Titles("nothing", "p50", "lock", "p99", "p50"), chart.Piece{Text: "acq/s", Metric: result.Throughput}))
 	if want := "What the columns mean: [p50, p99](#term-quantile) · [lock](#term-lock).\n\n"; got != want {
 		t.Errorf("said %q, want %q", got, want)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"locklab/hardware"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/reports/chart"
 	"locklab/reports/page"
@@ -27,7 +27,7 @@ func TestGoldenHardware(t *testing.T) {
 	if *measure {
 		measureHardware(t)
 	}
-	run, err := resultfile.Load(hardwareRun)
+	run, err := result.Load(hardwareRun)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func measureHardware(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := machine.Capture()
-	w, err := resultfile.Create(hardwareRun, resultfile.Manifest{
+	w, err := result.Create(hardwareRun, result.Manifest{
 		Command: []string{"locklab", "hardware", "--out", "golden"}, Commit: machine.BuildCommit(),
 		Started: time.Now().UTC(), Machine: env, Warnings: env.Warnings(),
 	})
@@ -79,10 +79,10 @@ func measureHardware(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Finish(func(m *resultfile.Manifest) { m.Finished = time.Now().UTC() }); err != nil {
+	if err := w.Finish(func(m *result.Manifest) { m.Finished = time.Now().UTC() }); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(hardwareRun, resultfile.BenchName)); err != nil {
+	if err := os.Remove(filepath.Join(hardwareRun, result.BenchName)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 )
@@ -18,9 +18,9 @@ type fragment struct {
 // headline returns the answer in two sentences, one on locks inside a process and one on
 // distributed locks. It has no figures of the run, so another run with the same decisions
 // has the same headline.
-func headline(ds []verdict.Decision) (out []fragment) {
+func headline(ds []judge.Decision) (out []fragment) {
 	for _, remote := range []bool{false, true} {
-		mine := slices.DeleteFunc(slices.Clone(ds), func(d verdict.Decision) bool { return d.Situation.Distributed() != remote })
+		mine := slices.DeleteFunc(slices.Clone(ds), func(d judge.Decision) bool { return d.Situation.Distributed() != remote })
 		if len(mine) > 0 {
 			out = append(out, sentenceOn(mine, remote)...)
 		}
@@ -29,16 +29,16 @@ func headline(ds []verdict.Decision) (out []fragment) {
 }
 
 // Headline returns the headline of the report of a run with the decisions ds.
-func Headline(ds []verdict.Decision) string { return plainText(headline(ds)) }
+func Headline(ds []judge.Decision) string { return plainText(headline(ds)) }
 
 // sentenceOn returns the sentence on ds, which are all of local or of distributed locks.
-func sentenceOn(ds []verdict.Decision, remote bool) (out []fragment) {
+func sentenceOn(ds []judge.Decision, remote bool) (out []fragment) {
 	add := func(text string) { out = append(out, fragment{Text: text}) }
 	place := "Inside one process"
 	if remote {
 		place = "Between processes"
 	}
-	first := slices.DeleteFunc(slices.Clone(ds), func(d verdict.Decision) bool { return d.Over != "" && remote })
+	first := slices.DeleteFunc(slices.Clone(ds), func(d judge.Decision) bool { return d.Over != "" && remote })
 	names, of := uses(first)
 	if len(names) == 0 {
 		add(place + ": " + chart.Why(ds[len(ds)-1]) + ". ")
@@ -57,7 +57,7 @@ func sentenceOn(ds []verdict.Decision, remote bool) (out []fragment) {
 			add(text)
 		}
 	}
-	if open := slices.DeleteFunc(first, func(d verdict.Decision) bool { return d.Use != "" }); len(open) > 0 {
+	if open := slices.DeleteFunc(first, func(d judge.Decision) bool { return d.Use != "" }); len(open) > 0 {
 		add("; no recommendation " + whenAll(open))
 	}
 	if remote {
@@ -68,12 +68,12 @@ func sentenceOn(ds []verdict.Decision, remote bool) (out []fragment) {
 }
 
 // remark returns the main restriction of a lock that all of ds recommend.
-func remark(ds []verdict.Decision) string {
+func remark(ds []judge.Decision) string {
 	d := ds[len(ds)-1]
 	if d.Class != nil {
 		return " (" + chart.ClassText(*d.Class) + ")"
 	}
-	if d.Rule != verdict.BySpeed {
+	if d.Rule != judge.BySpeed {
 		return ""
 	}
 	text := " (faster than " + d.Over
@@ -84,7 +84,7 @@ func remark(ds []verdict.Decision) string {
 }
 
 // weaker names the locks of weaker classes that are faster in the most contended situation.
-func weaker(ds []verdict.Decision) (out []fragment) {
+func weaker(ds []judge.Decision) (out []fragment) {
 	seen := make(map[string]bool)
 	for _, d := range slices.Backward(ds) {
 		if d.Over == "" || seen[d.Use] {
@@ -97,7 +97,7 @@ func weaker(ds []verdict.Decision) (out []fragment) {
 	return out
 }
 
-func whenAll(ds []verdict.Decision) string {
+func whenAll(ds []judge.Decision) string {
 	var out []string
 	for _, d := range ds {
 		out = append(out, when(d.Situation))
@@ -107,22 +107,22 @@ func whenAll(ds []verdict.Decision) string {
 
 // degreeWords describe each degree of contention: as a sentence, the same if other
 // processes took processor time, and as a condition after the name of a lock.
-var degreeWords = map[verdict.Degree]struct{ meaning, taken, when string }{
-	verdict.Uncontended:    {"one worker takes the lock", "", "without contention"},
-	verdict.FewWorkers:     {"some CPUs are idle", "", "with a few workers"},
-	verdict.UpToCPUs:       {"every worker has its own CPU", "no more workers than CPUs, of which others or a CPU limit took time in some windows", "with up to one worker per CPU"},
-	verdict.OnePerCPU:      {"every CPU has a worker, no worker waits for a CPU", "as many workers as CPUs, of which others or a CPU limit took time in some windows", "with one worker per CPU"},
-	verdict.Oversubscribed: {"workers wait for CPUs as well as for the lock", "", "with more workers than CPUs"},
-	verdict.Contended:      {"all workers want the lock at once", "", "under contention"},
+var degreeWords = map[judge.Degree]struct{ meaning, taken, when string }{
+	judge.Uncontended:    {"one worker takes the lock", "", "without contention"},
+	judge.FewWorkers:     {"some CPUs are idle", "", "with a few workers"},
+	judge.UpToCPUs:       {"every worker has its own CPU", "no more workers than CPUs, of which others or a CPU limit took time in some windows", "with up to one worker per CPU"},
+	judge.OnePerCPU:      {"every CPU has a worker, no worker waits for a CPU", "as many workers as CPUs, of which others or a CPU limit took time in some windows", "with one worker per CPU"},
+	judge.Oversubscribed: {"workers wait for CPUs as well as for the lock", "", "with more workers than CPUs"},
+	judge.Contended:      {"all workers want the lock at once", "", "under contention"},
 }
 
 // when returns the condition of s, for a sentence.
-func when(s verdict.Situation) string {
+func when(s judge.Situation) string {
 	text := degreeWords[s.Degree].when
 	switch s.Group().Kind() {
-	case verdict.Read:
+	case judge.Read:
 		text = "if most acquisitions only read"
-	case verdict.Held:
+	case judge.Held:
 		text = "if it is held long, " + text
 	}
 	if servers := s.Group().Deployment(); servers != "" {
@@ -131,7 +131,7 @@ func when(s verdict.Situation) string {
 	return text
 }
 
-func meaning(s verdict.Situation) string {
+func meaning(s judge.Situation) string {
 	words := degreeWords[s.Degree]
 	text := words.meaning
 	if s.Group().Taken && words.taken != "" {

@@ -7,11 +7,10 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/stat"
-	"locklab/harness/survival"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 	"locklab/internal/synthetic"
 )
 
@@ -21,7 +20,7 @@ func blocking(name string, rate float64) synthetic.Model {
 	return m
 }
 
-func headlineOf(run *resultfile.Run) string { return numfmt.Plain(Headline(verdict.Decisions(run))) }
+func headlineOf(run *result.Run) string { return numfmt.Plain(Headline(judge.Decisions(run))) }
 
 func TestHeadline(t *testing.T) {
 	mutex := blocking("sync-mutex", 1e6)
@@ -71,7 +70,7 @@ func TestHeadlineOnClasses(t *testing.T) {
 	if !strings.HasPrefix(got, "Between processes use safe (survives") || strings.Count(got, "the faster quick") != 1 || !strings.Contains(got, "; or, if ") {
 		t.Errorf("got %q", got)
 	}
-	rows := answers(verdict.Decisions(run))
+	rows := answers(judge.Decisions(run))
 	if len(rows) != 4 || rows[0].Use != "safe" || rows[1].Use != "quick" || !strings.Contains(rows[1].Why, "as fast as safe") || !strings.Contains(rows[1].Requirement, ", if ") {
 		t.Errorf("rows %+v", rows)
 	}
@@ -83,8 +82,8 @@ func TestHeadlineOnClasses(t *testing.T) {
 // TestTickNeedsTries: a guarantee has a tick only if each scenario had 59 tries without a
 // violation. These bound the rate of violations by 5 %.
 func TestTickNeedsTries(t *testing.T) {
-	if stat.UpperBound(0, survival.Enough) > 0.05 || stat.UpperBound(0, survival.Enough-1) < 0.05 {
-		t.Errorf("%d tries bound the share by %v", survival.Enough, stat.UpperBound(0, survival.Enough))
+	if stat.UpperBound(0, result.EnoughTries) > 0.05 || stat.UpperBound(0, result.EnoughTries-1) < 0.05 {
+		t.Errorf("%d tries bound the share by %v", result.EnoughTries, stat.UpperBound(0, result.EnoughTries))
 	}
 	lock := synthetic.Served("safe", harness.Redis, "redis")
 	for want, tries := range map[string][2]int{"✓": {59, 200}, "0/58": {200, 58}, "0/1": {1, 1}} {
@@ -92,7 +91,7 @@ func TestTickNeedsTries(t *testing.T) {
 		for i, n := range tries {
 			fs = append(fs, synthetic.Fault("scenario-"+string(rune('a'+i)), lock, n, 0, nil, harness.Failover))
 		}
-		got := tolerances(survival.ClassOf(fs, "safe"))
+		got := tolerances(result.ClassOf(fs, "safe"))
 		if i := slices.IndexFunc(got, func(x tolerance) bool { return strings.HasPrefix(x.Text, "failover") }); i < 0 || got[i].Mark != want {
 			t.Errorf("%v tries: %+v, want %s", tries, got, want)
 		}
@@ -102,12 +101,12 @@ func TestTickNeedsTries(t *testing.T) {
 // TestPublishedTries: a guarantee shows its published tries and those of the run.
 func TestPublishedTries(t *testing.T) {
 	lock := synthetic.Served("safe", harness.Redis, "redis")
-	run := &resultfile.Run{Faults: []*harness.FaultResult{synthetic.Fault("failover", lock, 1, 0, nil, harness.Failover)}}
+	run := &result.Run{Faults: []*harness.FaultResult{synthetic.Fault("failover", lock, 1, 0, nil, harness.Failover)}}
 	more := synthetic.Fault("failover", lock, 60, 0, nil, harness.Failover)
 	more.Published = 60
 	run.AddPublished([]*harness.FaultResult{more}, "commit abc")
 	want := tolerance{"✓", "held", "failover (60 tries published, 1 here)", "failover held in 61 tries of 1 scenario"}
-	if got := tolerances(survival.ClassOf(run.Faults, "safe")); !slices.Contains(got, want) {
+	if got := tolerances(result.ClassOf(run.Faults, "safe")); !slices.Contains(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if got := sources(run); !slices.Equal(got, []string{"Tried in this run.", "60 of the tries are of the campaign that is published with locklab (commit abc)."}) {
@@ -126,7 +125,7 @@ func TestWhy(t *testing.T) {
 		"each worker needs a handle; not significantly slower: also (10 rounds)":                    {mutex, unfair, blocking("also", 1.98e6)},
 		", the default, but unfair (Jain ":                                                          {mutex, unfair},
 	} {
-		rows := answers(verdict.Decisions(synthetic.Run(5, 10, 2, []int{8}, models...)))
+		rows := answers(judge.Decisions(synthetic.Run(5, 10, 2, []int{8}, models...)))
 		if got := numfmt.Plain(rows[0].Why); !strings.Contains(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -137,27 +136,27 @@ func TestWhy(t *testing.T) {
 func TestMeaningFollowsWindows(t *testing.T) {
 	const alone, taken, wait = "every CPU has a worker, no worker waits for a CPU", "as many workers as CPUs, of which others or a CPU limit took time in some windows", "workers wait for CPUs as well as for the lock"
 	for name, c := range map[string]struct {
-		edit    func(run *resultfile.Run, last *harness.Result)
+		edit    func(run *result.Run, last *harness.Result)
 		meaning string
 		setting string
 	}{
-		"quiet":             {func(*resultfile.Run, *harness.Result) {}, alone, "2 workers on 2 CPUs"},
-		"a CPU goes":        {func(_ *resultfile.Run, r *harness.Result) { r.Noise.CPUs = 1 }, wait, "2 workers on 1 CPU"},
-		"a limit comes":     {func(_ *resultfile.Run, r *harness.Result) { r.Noise.Limit = 0.5 }, wait, "2 workers on 0.5 CPUs"},
-		"a limit is there":  {func(run *resultfile.Run, _ *harness.Result) { run.Manifest.Machine.CPULimit = 1.5 }, wait, "2 workers on 1.5 CPUs"},
-		"a limit of enough": {func(run *resultfile.Run, _ *harness.Result) { run.Manifest.Machine.CPULimit = 8 }, alone, "2 workers on 2 CPUs"},
-		"other programs": {func(_ *resultfile.Run, r *harness.Result) {
+		"quiet":             {func(*result.Run, *harness.Result) {}, alone, "2 workers on 2 CPUs"},
+		"a CPU goes":        {func(_ *result.Run, r *harness.Result) { r.Noise.CPUs = 1 }, wait, "2 workers on 1 CPU"},
+		"a limit comes":     {func(_ *result.Run, r *harness.Result) { r.Noise.Limit = 0.5 }, wait, "2 workers on 0.5 CPUs"},
+		"a limit is there":  {func(run *result.Run, _ *harness.Result) { run.Manifest.Machine.CPULimit = 1.5 }, wait, "2 workers on 1.5 CPUs"},
+		"a limit of enough": {func(run *result.Run, _ *harness.Result) { run.Manifest.Machine.CPULimit = 8 }, alone, "2 workers on 2 CPUs"},
+		"other programs": {func(_ *result.Run, r *harness.Result) {
 			r.Warnings = append(r.Warnings, harness.Warning{Kind: "others"})
 		}, taken, "2 workers on 2 CPUs"},
 	} {
-		run := new(resultfile.Run)
+		run := new(result.Run)
 		run.Manifest.Machine.CPUs, run.Manifest.Machine.GOMAXPROCS = 2, 2
 		for round := range 3 {
 			run.Results = append(run.Results, &harness.Result{Lock: harness.Lock{Name: "x", Family: harness.Spin, Status: harness.Reference}, Round: round,
 				Workload: harness.Workload{Workers: 2, Window: time.Second}, Noise: &harness.Noise{CPUs: 2}})
 		}
 		c.edit(run, run.Results[2])
-		if rows := answers(verdict.Decisions(run)); rows[0].Meaning != c.meaning || !strings.HasPrefix(rows[0].Setting, c.setting+",") {
+		if rows := answers(judge.Decisions(run)); rows[0].Meaning != c.meaning || !strings.HasPrefix(rows[0].Setting, c.setting+",") {
 			t.Errorf("%s: %q, %q, want %q, %q", name, rows[0].Meaning, rows[0].Setting, c.meaning, c.setting)
 		}
 	}

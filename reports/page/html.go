@@ -7,7 +7,7 @@ import (
 	"html/template"
 	"io"
 
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/reports/chart"
 )
 
@@ -22,7 +22,7 @@ var safetyText string // also called by reportText
 
 // WriteHTML writes the report of run as one self-contained page: it needs no
 // script, no network and no other file.
-func WriteHTML(w io.Writer, run *resultfile.Run) error {
+func WriteHTML(w io.Writer, run *result.Run) error {
 	doc, err := compose(run)
 	if err != nil {
 		return fmt.Errorf("reports: %w", err)

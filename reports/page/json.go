@@ -10,9 +10,8 @@ import (
 	"slices"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/survival"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -25,44 +24,44 @@ var JSONSchema []byte
 type jsonReport struct {
 	Schema     int               `json:"schema"`
 	Headline   string            `json:"headline"`
-	Quality    verdict.Quality   `json:"quality"`
+	Quality    judge.Quality     `json:"quality"`
 	Answers    []jsonAnswer      `json:"answers"`
-	Tables     []verdict.Table   `json:"tables"`
+	Tables     []judge.Table     `json:"tables"`
 	Guarantees []jsonGuarantee   `json:"guarantees"`
 	Excluded   []excluded        `json:"excluded"`
 	Warnings   []harness.Warning `json:"warnings"`
-	Power      verdict.Power     `json:"power"`
-	Skipped    []resultfile.Skip `json:"skipped"`
+	Power      judge.Power       `json:"power"`
+	Skipped    []result.Skip     `json:"skipped"`
 }
 
 // jsonAnswer is a decision with its reason in words.
 type jsonAnswer struct {
-	verdict.Decision
+	judge.Decision
 	Why       string `json:"why"`
 	Tolerates string `json:"tolerates"` // of a distributed lock
 }
 
 // jsonGuarantee is the state of a guarantee of a distributed lock.
 type jsonGuarantee struct {
-	Lock      string            `json:"lock"`
-	Guarantee harness.Guarantee `json:"guarantee"`
-	State     survival.State    `json:"state"`
-	Tries     int               `json:"tries"`
-	Published int               `json:"published"` // of Tries, in the project's own campaign
-	Scenarios []string          `json:"scenarios"`
-	Harms     []harness.Harm    `json:"harms"`
+	Lock      string                `json:"lock"`
+	Guarantee harness.Guarantee     `json:"guarantee"`
+	State     result.GuaranteeState `json:"state"`
+	Tries     int                   `json:"tries"`
+	Published int                   `json:"published"` // of Tries, in the project's own campaign
+	Scenarios []string              `json:"scenarios"`
+	Harms     []harness.Harm        `json:"harms"`
 }
 
 // WriteJSON writes the report of run as one JSON document: the decisions, the tables, the
 // quality and the guarantees, without charts. [JSONSchema] describes it.
-func WriteJSON(w io.Writer, run *resultfile.Run) error {
+func WriteJSON(w io.Writer, run *result.Run) error {
 	run = chart.Tidy(run)
-	ds := verdict.Decisions(run)
+	ds := judge.Decisions(run)
 	q := assess(run, ds)
 	out := jsonReport{Schema: 1, Headline: numfmt.Plain(plainText(q.headline(ds))), Quality: q.Quality, Answers: []jsonAnswer{},
-		Tables: append([]verdict.Table{}, verdict.Tables(run, run.Baseline)...), Guarantees: []jsonGuarantee{},
-		Excluded: append([]excluded{}, exclusions(run)...), Warnings: []harness.Warning{}, Skipped: append([]resultfile.Skip{}, run.Manifest.Skipped...)}
-	out.Power = verdict.PowerOf(out.Tables)
+		Tables: append([]judge.Table{}, judge.Tables(run, run.Baseline)...), Guarantees: []jsonGuarantee{},
+		Excluded: append([]excluded{}, exclusions(run)...), Warnings: []harness.Warning{}, Skipped: append([]result.Skip{}, run.Manifest.Skipped...)}
+	out.Power = judge.PowerOf(out.Tables)
 	for _, d := range ds {
 		a := jsonAnswer{Decision: d, Why: numfmt.Plain(chart.Why(d))}
 		if d.Class != nil {
@@ -79,7 +78,7 @@ func WriteJSON(w io.Writer, run *resultfile.Run) error {
 			continue
 		}
 		locks = append(locks, f.Lock.Name)
-		class := survival.ClassOf(run.Faults, f.Lock.Name)
+		class := result.ClassOf(run.Faults, f.Lock.Name)
 		for _, g := range harness.Guarantees {
 			s := class.Guarantees[g]
 			out.Guarantees = append(out.Guarantees, jsonGuarantee{f.Lock.Name, g, s.State, s.Tries, s.Published, append([]string{}, s.Scenarios...), append([]harness.Harm{}, s.Harms...)})

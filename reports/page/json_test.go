@@ -8,7 +8,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/synthetic"
 )
 
@@ -29,7 +29,7 @@ func reportSchema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-func jsonOf(t *testing.T, run *resultfile.Run) []byte {
+func jsonOf(t *testing.T, run *result.Run) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	if err := WriteJSON(&out, run); err != nil {
@@ -42,14 +42,14 @@ func jsonOf(t *testing.T, run *resultfile.Run) []byte {
 // headline, tables and guarantees of the page.
 func TestJSON(t *testing.T) {
 	s := reportSchema(t)
-	golden, err := resultfile.Load(goldenRun)
+	golden, err := result.Load(goldenRun)
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := everything()
 	all.Faults = synthetic.Faults()
 	stuck := synthetic.Run(1, 9, 2, []int{2}, synthetic.Fast("sync-mutex", 1e6), synthetic.Fast("a", 0))
-	for name, run := range map[string]*resultfile.Run{
+	for name, run := range map[string]*result.Run{
 		"golden": golden, "everything": all, "nothing": {}, "three rounds": synthetic.Zoo(3), "zero rates": stuck,
 		"a broken lock": synthetic.Run(1, 9, 2, []int{1, 2}, synthetic.Fast("sync-mutex", 1e6), synthetic.With(synthetic.Fast("b", 1e6), func(m *synthetic.Model) { m.Breaks = true })),
 	} {

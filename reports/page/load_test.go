@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 )
@@ -88,7 +88,7 @@ func TestOpenLoopsRankNothing(t *testing.T) {
 
 // ownRates returns a gallery in which each lock has open loops at its own rates around its
 // saturation point, and a recorded search, as from locklab run --rate auto.
-func ownRates() *resultfile.Run {
+func ownRates() *result.Run {
 	run := gallery(8)
 	var open []*harness.Result
 	for _, r := range run.Results {
@@ -107,7 +107,7 @@ func ownRates() *resultfile.Run {
 	for _, r := range open {
 		load := r.Workload
 		load.Rate, load.Warmup, load.Window = 0, 0, 0
-		run.Manifest.Knees = append(run.Manifest.Knees, resultfile.Knee{Lock: r.Lock.Name, Workload: load, UpTo: 1700, Over: 1800, Rule: resultfile.LimitP99})
+		run.Manifest.Knees = append(run.Manifest.Knees, result.Knee{Lock: r.Lock.Name, Workload: load, UpTo: 1700, Over: 1800, Rule: result.LimitP99})
 	}
 	run.Results = append(run.Results, open...)
 	return run

@@ -10,18 +10,18 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 )
 
 // Machines names each run, read from the folder of the same index. It takes the first
 // unique name of host, folder and full path.
-func Machines(runs []*resultfile.Run, folders []string) []chart.Machine {
+func Machines(runs []*result.Run, folders []string) []chart.Machine {
 	out := make([]chart.Machine, len(runs))
 	for i, run := range runs {
-		out[i] = chart.Machine{Folder: resultfile.Line(folders[i]), Run: chart.Tidy(run)}
+		out[i] = chart.Machine{Folder: result.OneLine(folders[i]), Run: chart.Tidy(run)}
 	}
 	for _, name := range []func(m chart.Machine) string{
 		func(m chart.Machine) string { return m.Run.Manifest.Machine.Host },
@@ -210,7 +210,7 @@ func coverage(ms []chart.Machine) (out []harness.Warning) {
 		}
 	}
 	for _, m := range ms {
-		if broken := slices.Sorted(maps.Keys(verdict.Violations(m.Run))); len(broken) > 0 {
+		if broken := slices.Sorted(maps.Keys(judge.Violations(m.Run))); len(broken) > 0 {
 			out = append(out, harness.Warning{
 				Text:   fmt.Sprintf("On %s these locks broke a promise, and are in no chart of it: %s.", m.Name, numfmt.List(broken, 6)),
 				Remedy: "Its own report has the details."})

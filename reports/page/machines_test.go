@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/stat"
+	"locklab/harness/result"
+	"locklab/internal/stat"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 )
@@ -24,9 +24,9 @@ var machineRuns = []string{"../testdata/machines/one-processor", "../testdata/ma
 
 func loadMachines(t *testing.T, folders ...string) []chart.Machine {
 	t.Helper()
-	var runs []*resultfile.Run
+	var runs []*result.Run
 	for _, f := range folders {
-		run, err := resultfile.Load(f)
+		run, err := result.Load(f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,8 +47,8 @@ func TestGoldenMachines(t *testing.T) {
 }
 
 func TestMachineNames(t *testing.T) {
-	host := func(h string) *resultfile.Run {
-		r := &resultfile.Run{}
+	host := func(h string) *result.Run {
+		r := &result.Run{}
 		r.Manifest.Machine.Host = h
 		return r
 	}
@@ -59,7 +59,7 @@ func TestMachineNames(t *testing.T) {
 		{[]string{"a", "a"}, []string{"x/run", "y/run"}, []string{"x/run", "y/run"}},
 		{[]string{"a", "a"}, []string{"run", "run"}, []string{"run (1)", "run (2)"}},
 	} {
-		var runs []*resultfile.Run
+		var runs []*result.Run
 		for _, h := range c.hosts {
 			runs = append(runs, host(h))
 		}
@@ -88,7 +88,7 @@ func pairOf(rounds int, factors map[string]float64) []chart.Machine {
 	}
 	a := synthetic.Run(1, rounds, 2, []int{1, 2, 4}, models(nil)...)
 	b := synthetic.Run(2, rounds, 2, []int{1, 2, 4}, models(factors)...)
-	return Machines([]*resultfile.Run{a, b}, []string{"a", "b"})
+	return Machines([]*result.Run{a, b}, []string{"a", "b"})
 }
 
 // TestRatios: the ratio finds the factor of two runs, and its interval contains it.
@@ -161,20 +161,20 @@ func TestDifferences(t *testing.T) {
 	if got := texts(clean); got != "" {
 		t.Errorf("two like runs: %s", got)
 	}
-	for want, change := range map[string]func(m *resultfile.Run){
-		"GOMAXPROCS: 2 on a; 1 on b.":             func(r *resultfile.Run) { r.Manifest.Machine.GOMAXPROCS = 1 },
-		"Governor: not known on a; powersave on":  func(r *resultfile.Run) { r.Manifest.Machine.Governor = "powersave" },
-		"Turbo: ":                                 func(r *resultfile.Run) { r.Manifest.Machine.Turbo = "on" },
-		"Go: go0.0 on a; go9 on b.":               func(r *resultfile.Run) { r.Manifest.Machine.Go = "go9" },
-		"Locklab: 0123abc on a; f00 on b.":        func(r *resultfile.Run) { r.Manifest.Commit = "f00" },
-		"Servers: not known on a; redis 7 on b.":  func(r *resultfile.Run) { r.Manifest.Versions = map[string]string{"redis": "7"} },
-		"hold the same run":                       func(r *resultfile.Run) { r.Manifest.Seed = 1 },
-		"The runs started 3 days apart.":          func(r *resultfile.Run) { r.Manifest.Started = r.Manifest.Started.Add(80 * time.Hour) },
-		"Not measured on b, but elsewhere: mutex": func(r *resultfile.Run) { r.Results = without(r.Results, "mutex") },
-		"On b these locks broke a promise, and are in no chart of it: mcs.": func(r *resultfile.Run) {
+	for want, change := range map[string]func(m *result.Run){
+		"GOMAXPROCS: 2 on a; 1 on b.":             func(r *result.Run) { r.Manifest.Machine.GOMAXPROCS = 1 },
+		"Governor: not known on a; powersave on":  func(r *result.Run) { r.Manifest.Machine.Governor = "powersave" },
+		"Turbo: ":                                 func(r *result.Run) { r.Manifest.Machine.Turbo = "on" },
+		"Go: go0.0 on a; go9 on b.":               func(r *result.Run) { r.Manifest.Machine.Go = "go9" },
+		"Locklab: 0123abc on a; f00 on b.":        func(r *result.Run) { r.Manifest.Commit = "f00" },
+		"Servers: not known on a; redis 7 on b.":  func(r *result.Run) { r.Manifest.Versions = map[string]string{"redis": "7"} },
+		"hold the same run":                       func(r *result.Run) { r.Manifest.Seed = 1 },
+		"The runs started 3 days apart.":          func(r *result.Run) { r.Manifest.Started = r.Manifest.Started.Add(80 * time.Hour) },
+		"Not measured on b, but elsewhere: mutex": func(r *result.Run) { r.Results = without(r.Results, "mutex") },
+		"On b these locks broke a promise, and are in no chart of it: mcs.": func(r *result.Run) {
 			r.Results[0].Violations = []harness.Violation{{Rule: "exclusion", Count: 1}}
 		},
-		"Measured: 2 rounds of 1s, shuffled on a; 2 rounds of 2s": func(r *resultfile.Run) {
+		"Measured: 2 rounds of 1s, shuffled on a; 2 rounds of 2s": func(r *result.Run) {
 			for _, x := range r.Results {
 				x.Workload.Window *= 2
 			}
@@ -215,14 +215,14 @@ func TestMachinesOfAnyKind(t *testing.T) {
 		ms   []chart.Machine
 		want string
 	}{
-		"nothing shared": {Machines([]*resultfile.Run{pairOf(2, same)[0].Run, other}, []string{"a", "b"}), nothingShared},
-		"both empty":     {Machines([]*resultfile.Run{{}, {}}, []string{"a", "b"}), nothingShared},
-		"no common workers": {Machines([]*resultfile.Run{
+		"nothing shared": {Machines([]*result.Run{pairOf(2, same)[0].Run, other}, []string{"a", "b"}), nothingShared},
+		"both empty":     {Machines([]*result.Run{{}, {}}, []string{"a", "b"}), nothingShared},
+		"no common workers": {Machines([]*result.Run{
 			synthetic.Run(1, 2, 2, []int{1}, synthetic.Fast("mcs", 1e6)), synthetic.Run(2, 2, 2, []int{2}, synthetic.Fast("mcs", 1e6))}, []string{"a", "b"}), "there is no ratio"},
-		"idle": {Machines([]*resultfile.Run{
+		"idle": {Machines([]*result.Run{
 			synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 0)), synthetic.Run(2, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 0))}, []string{"a", "b"}), "there is no ratio"},
-		"three":  {Machines([]*resultfile.Run{pairOf(2, same)[0].Run, pairOf(2, same)[1].Run, other}, []string{"a", "b", "c"}), "on b"},
-		"remote": {Machines([]*resultfile.Run{synthetic.Zoo(2), synthetic.Zoo(2)}, []string{"a", "b"}), "machines-ratio-distributed"},
+		"three":  {Machines([]*result.Run{pairOf(2, same)[0].Run, pairOf(2, same)[1].Run, other}, []string{"a", "b", "c"}), "on b"},
+		"remote": {Machines([]*result.Run{synthetic.Zoo(2), synthetic.Zoo(2)}, []string{"a", "b"}), "machines-ratio-distributed"},
 	} {
 		text := renderMachines(t, c.ms)
 		if !strings.Contains(text, c.want) {
@@ -250,7 +250,7 @@ func TestMachinesEscape(t *testing.T) {
 	spoilRun(b, evil)
 	b.Manifest.Machine.Host = evil + "2"
 	var page, text bytes.Buffer
-	ms := Machines([]*resultfile.Run{a, b}, []string{"x/" + evil, "y/" + evil})
+	ms := Machines([]*result.Run{a, b}, []string{"x/" + evil, "y/" + evil})
 	if err := errors.Join(WriteMachinesHTML(&page, ms), WriteMachinesMarkdown(&text, ms, "charts", func(string, []byte) error { return nil })); err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ func TestMachinesScrambled(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	drawn := 0
 	for range 30 {
-		var runs []*resultfile.Run
+		var runs []*result.Run
 		for range 2 + rng.IntN(2) {
 			data := make([]byte, 8*rng.IntN(900))
 			for i := range data {

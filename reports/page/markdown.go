@@ -17,8 +17,8 @@ import (
 	vgdraw "gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 
-	"locklab/harness/compare"
-	"locklab/harness/resultfile"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
@@ -27,7 +27,7 @@ import (
 // WriteMarkdown writes the content of [WriteHTML] as GitHub Flavored Markdown. The charts
 // are PNG files of 144 dots per inch. Before it writes the text, it passes each to picture
 // with its path, folder/NAME.png.
-func WriteMarkdown(w io.Writer, run *resultfile.Run, folder string, picture func(path string, png []byte) error) error {
+func WriteMarkdown(w io.Writer, run *result.Run, folder string, picture func(path string, png []byte) error) error {
 	doc, err := compose(run)
 	if err != nil {
 		return fmt.Errorf("reports: %w", err)
@@ -47,7 +47,7 @@ func WriteMachinesMarkdown(w io.Writer, ms []chart.Machine, folder string, pictu
 
 // WriteHistoryMarkdown writes the content of [WriteHistoryHTML] as Markdown; folder and
 // picture are as in [WriteMarkdown].
-func WriteHistoryMarkdown(w io.Writer, h *compare.History, folder string, picture func(path string, png []byte) error) error {
+func WriteHistoryMarkdown(w io.Writer, h *judge.History, folder string, picture func(path string, png []byte) error) error {
 	doc, err := composeHistory(h)
 	if err != nil {
 		return fmt.Errorf("reports: %w", err)

@@ -12,13 +12,13 @@ import (
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 )
 
-func markdownOf(t *testing.T, run *resultfile.Run) (string, map[string][]byte) {
+func markdownOf(t *testing.T, run *result.Run) (string, map[string][]byte) {
 	t.Helper()
 	var buf bytes.Buffer
 	pictures := make(map[string][]byte)
@@ -38,7 +38,7 @@ func keep(pictures map[string][]byte) func(string, []byte) error {
 	}
 }
 
-func everything() *resultfile.Run {
+func everything() *result.Run {
 	models := []synthetic.Model{synthetic.Fast("mcs", 1e6), synthetic.Fast("ticket", 2e6), synthetic.With(synthetic.Fast("broken", 2e6), func(m *synthetic.Model) { m.Breaks = true })}
 	run := synthetic.Run(1, 2, 2, []int{1, 2, 4}, append(models, synthetic.Model{Lock: synthetic.Served("redis-lock", harness.Redis, "redis"), Rate: synthetic.Constant(3000), Handed: 0.5})...)
 	held := synthetic.Run(1, 2, 2, []int{1, 2, 4}, models...)
@@ -211,19 +211,19 @@ func TestMarkdownErrors(t *testing.T) {
 	if err := WriteMarkdown(io.Discard, small, "charts", func(string, []byte) error { return errFull }); !errors.Is(err, errFull) {
 		t.Errorf("pictures to a full disk: got %v", err)
 	}
-	if err := WriteMarkdown(io.Discard, &resultfile.Run{}, "charts", nil); err != nil {
+	if err := WriteMarkdown(io.Discard, &result.Run{}, "charts", nil); err != nil {
 		t.Errorf("nothing measured: %v", err)
 	}
 }
 
 // spoilRun puts text into every text field of a file.
-func spoilRun(run *resultfile.Run, text string) {
+func spoilRun(run *result.Run, text string) {
 	m := &run.Manifest
 	m.Command, m.Commit = []string{"locklab", text}, text
 	e := &m.Machine
 	e.Host, e.CPU, e.OS, e.Kernel, e.Arch, e.Go, e.Virtual, e.Governor, e.Turbo, e.Clock, e.Clocksource, e.Atomics = text, text, text, text, text, text, text, text, text, text, text, text
 	m.Versions = map[string]string{text: text, "server": text}
-	m.Skipped = []resultfile.Skip{{Lock: text, Reason: text}}
+	m.Skipped = []result.Skip{{Lock: text, Reason: text}}
 	m.Warnings = []harness.Warning{{Text: text, Remedy: text}}
 	run.Damage = []string{text}
 	for _, f := range run.Findings {

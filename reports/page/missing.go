@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 )
@@ -56,11 +56,11 @@ func untold(h chart.Piece) string {
 	}
 	for _, x := range quantiles {
 		if strings.Contains(name, x.name) {
-			return fmt.Sprintf("fewer than the %d timed samples that it takes", metric.Needed(x.q))
+			return fmt.Sprintf("fewer than the %d timed samples that it takes", result.Needed(x.q))
 		}
 	}
 	switch {
-	case h.Metric == metric.Jain:
+	case h.Metric == result.Jain:
 		return "one worker, or fewer acquisitions than workers in most of its slices"
 	case h.Metric != nil:
 		return "no round has it"

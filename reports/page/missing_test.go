@@ -4,14 +4,14 @@ import (
 	"slices"
 	"testing"
 
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 )
 
 // TestNotKnown: a table with dashes explains them by column.
 func TestNotKnown(t *testing.T) {
-	head := slices.Concat(chart.Titles("lock", "p99 wait"), chart.ByName(metric.Jain, metric.Requests), chart.Titles("interval"), chart.ByName(metric.CPU))
+	head := slices.Concat(chart.Titles("lock", "p99 wait"), chart.ByName(result.Jain, result.Requests), chart.Titles("interval"), chart.ByName(result.CPU))
 	for _, c := range []struct {
 		row  []string
 		want string

@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 )
 
 // origin returns the line under every chart: the source of its figures.
-func origin(run *resultfile.Run) string {
+func origin(run *result.Run) string {
 	m := run.Manifest
 	parts := append([]string{chart.Hardware(m.Machine)}, software(m.Machine)...)
 	if w := windows(run); w != "" {
@@ -51,7 +51,7 @@ func software(e machine.Environment) []string {
 
 // windows returns the number of rounds and the measured time of each case: "10 rounds of
 // 200ms, shuffled".
-func windows(run *resultfile.Run) string {
+func windows(run *result.Run) string {
 	n := roundsSeen(run)
 	if n == 0 {
 		return ""
@@ -67,7 +67,7 @@ func windows(run *resultfile.Run) string {
 	return numfmt.Plural(n, "round") + " of " + span + ", shuffled"
 }
 
-func roundsSeen(run *resultfile.Run) int {
+func roundsSeen(run *result.Run) int {
 	rounds := make(map[int]bool)
 	for _, r := range run.Results {
 		rounds[r.Round] = true
@@ -79,7 +79,7 @@ func roundsSeen(run *resultfile.Run) int {
 type fact struct{ Name, Value string }
 
 // environment lists all known facts about the machine and the software of the run.
-func environment(run *resultfile.Run) []fact {
+func environment(run *result.Run) []fact {
 	m := run.Manifest
 	facts := append(machineFacts(m.Machine), fact{"locklab", m.Commit})
 	for _, f := range versions(run) {
@@ -111,7 +111,7 @@ func environment(run *resultfile.Run) []fact {
 }
 
 // siteFact describes the configuration and the distance of the servers.
-func siteFact(s resultfile.Site) fact {
+func siteFact(s result.Site) fact {
 	name := s.Kind + " servers"
 	if s.Conditions != "" {
 		name += ", " + s.Conditions
@@ -154,7 +154,7 @@ func siteFact(s resultfile.Site) fact {
 
 // partFacts describes each host of a merged run and its ranks. The machine of rank 0 is in
 // the facts above it.
-func partFacts(parts []resultfile.Part) (facts []fact) {
+func partFacts(parts []result.Part) (facts []fact) {
 	at := make(map[string]int)
 	ranks := make(map[string][]string)
 	for _, p := range parts {
@@ -228,19 +228,19 @@ func moment(t time.Time) string {
 
 // versions lists the servers, whose names have no slash, and the modules of the build,
 // whose names have one.
-func versions(run *resultfile.Run) (out []fact) {
+func versions(run *result.Run) (out []fact) {
 	for _, name := range slices.Sorted(maps.Keys(run.Manifest.Versions)) {
 		out = append(out, fact{name, run.Manifest.Versions[name]})
 	}
 	return out
 }
 
-func modules(run *resultfile.Run) []fact {
+func modules(run *result.Run) []fact {
 	return slices.DeleteFunc(versions(run), func(f fact) bool { return !strings.Contains(f.Name, "/") })
 }
 
 // command returns the command line that repeats the run, quoted for a shell.
-func command(run *resultfile.Run) string {
+func command(run *result.Run) string {
 	var words []string
 	for _, w := range run.Manifest.Command {
 		words = append(words, quote(w))

@@ -3,7 +3,7 @@ package page
 import (
 	"cmp"
 
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
@@ -11,7 +11,7 @@ import (
 
 // standalone returns the page of a chart, for the group with the most cases if it is a
 // chart of groups.
-func standalone(run *resultfile.Run, name string) (draw.Poster, error) {
+func standalone(run *result.Run, name string) (draw.Poster, error) {
 	run = chart.Tidy(run)
 	var names []string
 	for _, c := range chart.TableCharts(run) {
@@ -63,7 +63,7 @@ func standalone(run *resultfile.Run, name string) (draw.Poster, error) {
 }
 
 // findingPage returns c as a separate page.
-func findingPage(c chart.FindingChart, run *resultfile.Run) draw.Poster {
+func findingPage(c chart.FindingChart, run *result.Run) draw.Poster {
 	p := draw.Poster{Title: chart.Title(c.Finding), Answer: chart.Answer(c.Finding), Caption: c.Table.Caption, Foot: origin(run)}
 	p.Data = chart.Plain(tableSource(c.Finding, c.Number))
 	pic, how := chart.DrawTable(c.Table)
@@ -77,16 +77,16 @@ func findingPage(c chart.FindingChart, run *resultfile.Run) draw.Poster {
 	return p
 }
 
-func faultPage(c chart.FaultChart, run *resultfile.Run) draw.Poster {
+func faultPage(c chart.FaultChart, run *result.Run) draw.Poster {
 	return draw.Poster{Title: c.Title, Answer: c.Pic.Answer, Note: c.Doc, Data: chart.Plain(c.Pic.Data.Sentence()), Foot: origin(run), Picture: c.Pic.Picture}
 }
 
-func simulatedPage(c chart.SimulatedChart, run *resultfile.Run) draw.Poster {
+func simulatedPage(c chart.SimulatedChart, run *result.Run) draw.Poster {
 	return draw.Poster{Title: c.Titled(), Answer: c.Pic.Answer, Note: c.Note(), Data: chart.Plain(c.Pic.Data.Sentence()), Foot: simulatedFoot(c, run), Picture: c.Pic.Picture}
 }
 
 // simulatedFoot names the simulated machine, and the measured machine if c has measured marks.
-func simulatedFoot(c chart.SimulatedChart, run *resultfile.Run) string {
+func simulatedFoot(c chart.SimulatedChart, run *result.Run) string {
 	text := "simulated: " + c.Of.Name() + ", " + c.Of.Shape()
 	if c.Pic.Data.Metrics != nil {
 		return text + "; measured: " + origin(run)
@@ -99,7 +99,7 @@ func simulatedFoot(c chart.SimulatedChart, run *resultfile.Run) string {
 
 // contendersPage returns the page of the chart of contenders; false if name is another
 // chart or the reader of run did not ask for it.
-func contendersPage(run *resultfile.Run, name string) (draw.Poster, bool) {
+func contendersPage(run *result.Run, name string) (draw.Poster, bool) {
 	if name != chart.ContendersChart || len(run.Contenders) == 0 {
 		return draw.Poster{}, false
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
@@ -15,8 +15,8 @@ import (
 
 // quality is the evidence for and against a run.
 type quality struct {
-	verdict.Quality
-	Power    verdict.Power
+	judge.Quality
+	Power    judge.Power
 	Partial  string    // the reason why the run is incomplete, or ""
 	Warnings []warning // one for each kind, sorted by effect on the verdict
 	Skipped  []skipped
@@ -64,7 +64,7 @@ func (q quality) skippedLocks() (n int) {
 }
 
 // skips groups ss by reason, in order.
-func skips(ss []resultfile.Skip) (out []skipped) {
+func skips(ss []result.Skip) (out []skipped) {
 	locks := make(map[string][]string)
 	for _, s := range ss {
 		if locks[s.Reason] == nil {
@@ -81,8 +81,8 @@ func skips(ss []resultfile.Skip) (out []skipped) {
 }
 
 // assess collects the warnings of run, sorted by effect on the decisions ds.
-func assess(run *resultfile.Run, ds []verdict.Decision) quality {
-	q := quality{Quality: verdict.QualityOf(run, ds), Power: verdict.PowerOf(verdict.Tables(run, run.Baseline)), Partial: partial(run), Skipped: skips(run.Manifest.Skipped), Damage: run.Damage, Checks: checks(run)}
+func assess(run *result.Run, ds []judge.Decision) quality {
+	q := quality{Quality: judge.QualityOf(run, ds), Power: judge.PowerOf(judge.Tables(run, run.Baseline)), Partial: partial(run), Skipped: skips(run.Manifest.Skipped), Damage: run.Damage, Checks: checks(run)}
 	c := newCensus(run, ds)
 	for _, w := range run.Manifest.Warnings {
 		c.whole(chart.Readable(w))
@@ -121,7 +121,7 @@ func WarningKinds() []string {
 }
 
 // Warnings returns the warnings in the report of run, one for each kind.
-func Warnings(run *resultfile.Run) (ws []harness.Warning) {
+func Warnings(run *result.Run) (ws []harness.Warning) {
 	kinds := WarningKinds()
 	for _, w := range assess(chart.Tidy(run), nil).Warnings {
 		if !slices.Contains(kinds, w.Kind) {
@@ -133,7 +133,7 @@ func Warnings(run *resultfile.Run) (ws []harness.Warning) {
 }
 
 // partial describes the progress of a run that did not end, or returns "".
-func partial(run *resultfile.Run) string {
+func partial(run *result.Run) string {
 	m := run.Manifest
 	if !m.Interrupted && !m.Finished.IsZero() {
 		return ""
@@ -173,9 +173,9 @@ func (q quality) Good() bool {
 }
 
 // headline returns the headline on ds, with a note if the quality is poor.
-func (q quality) headline(ds []verdict.Decision) []fragment {
+func (q quality) headline(ds []judge.Decision) []fragment {
 	out := headline(ds)
-	if len(out) > 0 && q.Grade == verdict.Poor {
+	if len(out) > 0 && q.Grade == judge.Poor {
 		out = append([]fragment{{Text: "Provisional, because the run quality is poor: "}}, out...)
 	}
 	return out
@@ -209,7 +209,7 @@ func (q quality) Headline() string {
 	if len(parts) > 0 {
 		text += ": " + strings.Join(parts, ", ")
 	}
-	if text += "."; q.Grade != verdict.Good && len(q.Warnings) > 0 && q.Warnings[0].Remedy != "" {
+	if text += "."; q.Grade != judge.Good && len(q.Warnings) > 0 && q.Warnings[0].Remedy != "" {
 		text += " Most useful remedy: " + q.Warnings[0].Remedy
 	}
 	return text

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
@@ -26,7 +26,7 @@ type placed struct {
 var svgText = regexp.MustCompile(`<text x="[^"]*" y="([^"]*)"[^>]*>([^<]*)</text>`)
 
 // placedIn returns the texts of a chart of run from top to bottom.
-func placedIn(t *testing.T, run *resultfile.Run, chart string) (out []placed) {
+func placedIn(t *testing.T, run *result.Run, chart string) (out []placed) {
 	t.Helper()
 	var buf bytes.Buffer
 	if err := WriteSVG(&buf, run, chart); err != nil {
@@ -82,7 +82,7 @@ func served(name string, rate float64, edits ...func(*synthetic.Model)) syntheti
 }
 
 // rankedRun has local locks of each status, with names in no order.
-func rankedRun(rounds int) *resultfile.Run {
+func rankedRun(rounds int) *result.Run {
 	return synthetic.Run(3, rounds, 2, []int{1, 2, 8},
 		synthetic.With(synthetic.With(synthetic.Fast("delta", 2e6), ofFamily(harness.Blocking))),
 		synthetic.With(synthetic.Fast("sync-mutex", 3e6), ofFamily(harness.Blocking)),
@@ -160,7 +160,7 @@ func TestRankingMarks(t *testing.T) {
 func TestRankingIsTheDecision(t *testing.T) {
 	long := vary(rankedRun(12), otherSettings["hold"], func(string) float64 { return 0.5 })
 	chosen, open := 0, 0
-	for name, run := range map[string]*resultfile.Run{
+	for name, run := range map[string]*result.Run{
 		"many rounds": rankedRun(20), "too few rounds": rankedRun(3), "zoo": synthetic.Zoo(12), "two holds": long,
 		"one lock": synthetic.Run(1, 10, 2, []int{1}, synthetic.Fast("only", 1e6)), "gallery": gallery(8, everySetting...),
 	} {
@@ -189,10 +189,10 @@ func TestRankingIsTheDecision(t *testing.T) {
 
 // mostContended returns the first decision of a kind on the ordinary workload with the most
 // workers.
-func mostContended(ds []verdict.Decision, remote bool) (out verdict.Decision) {
+func mostContended(ds []judge.Decision, remote bool) (out judge.Decision) {
 	for _, d := range ds {
 		s := d.Situation
-		if s.Distributed() == remote && s.Group().Kind() == verdict.Ordinary && s.Workers > out.Situation.Workers {
+		if s.Distributed() == remote && s.Group().Kind() == judge.Ordinary && s.Workers > out.Situation.Workers {
 			out = d
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 )
 
 const dpi = 144
@@ -20,7 +20,7 @@ const dpi = 144
 // [FaultCharts], of [SimulationCharts] or of [ContendersCharts], with its question, answer and origin,
 // as a PNG of 144 dots per inch.
 // The error wraps harness.ErrUsage if there is no chart of that name.
-func WritePNG(w io.Writer, run *resultfile.Run, chart string) error {
+func WritePNG(w io.Writer, run *result.Run, chart string) error {
 	p, err := standalone(run, chart)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func WritePNG(w io.Writer, run *resultfile.Run, chart string) error {
 }
 
 // WriteSVG draws the chart of [WritePNG] as SVG in the light theme.
-func WriteSVG(w io.Writer, run *resultfile.Run, chart string) error {
+func WriteSVG(w io.Writer, run *result.Run, chart string) error {
 	p, err := standalone(run, chart)
 	if err != nil {
 		return err

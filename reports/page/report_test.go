@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 )
@@ -34,7 +34,7 @@ const (
 
 // TestGolden draws every output from a measured run and compares it byte by byte.
 func TestGolden(t *testing.T) {
-	run, err := resultfile.Load(goldenRun)
+	run, err := result.Load(goldenRun)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestGolden(t *testing.T) {
 	for _, name := range chart.Charts(run) {
 		outputs[name+".svg"] = func(w io.Writer) error { return WriteSVG(w, run, name) }
 	}
-	axes, err := resultfile.Load(axesRun)
+	axes, err := result.Load(axesRun)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestValidateRejects(t *testing.T) {
 	}
 }
 
-func render(t *testing.T, run *resultfile.Run) string {
+func render(t *testing.T, run *result.Run) string {
 	t.Helper()
 	var buf bytes.Buffer
 	if err := errors.Join(WriteHTML(&buf, run), WriteVerdict(&buf, run, 0)); err != nil {
@@ -145,7 +145,7 @@ func render(t *testing.T, run *resultfile.Run) string {
 }
 
 func TestSameInputSameBytes(t *testing.T) {
-	both := func() *resultfile.Run {
+	both := func() *result.Run {
 		run := synthetic.Zoo(6)
 		run.Findings = laboratory().Findings
 		return run
@@ -219,7 +219,7 @@ func TestEscaping(t *testing.T) {
 	m := &run.Manifest
 	m.Command, m.Commit, m.Machine.CPU = []string{evil}, evil, evil
 	m.Versions = map[string]string{evil: evil}
-	m.Skipped = []resultfile.Skip{{Lock: evil, Reason: evil}}
+	m.Skipped = []result.Skip{{Lock: evil, Reason: evil}}
 	m.Warnings = []harness.Warning{{Text: evil, Remedy: evil}}
 	run.Damage = []string{evil}
 	for _, f := range laboratory().Findings {
@@ -246,7 +246,7 @@ func TestEscaping(t *testing.T) {
 // panics.
 func TestNothingToDraw(t *testing.T) {
 	idle := synthetic.Fast("idle", 0)
-	for name, run := range map[string]*resultfile.Run{
+	for name, run := range map[string]*result.Run{
 		"empty":        {},
 		"zero":         synthetic.Run(1, 3, 2, []int{1, 2}, idle),
 		"one point":    synthetic.Run(1, 1, 2, []int{4}, synthetic.Fast("a", 1e6)),
@@ -335,7 +335,7 @@ func TestQuality(t *testing.T) {
 	}
 	run.Results[0].Warnings = append(run.Results[0].Warnings, harness.Warning{Text: "throttled", Remedy: "wait"})
 	run.Manifest.Warnings = []harness.Warning{{Text: "this is a guest", Remedy: "use bare metal"}}
-	run.Manifest.Skipped = []resultfile.Skip{{Lock: "zk", Reason: "no Java"}}
+	run.Manifest.Skipped = []result.Skip{{Lock: "zk", Reason: "no Java"}}
 	run.Damage = []string{"line 4 is cut short"}
 	run.Manifest.Finished, run.Manifest.Interrupted = time.Time{}, true
 	run.Results = run.Results[:5]

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
@@ -15,7 +15,7 @@ import (
 
 // distant is a synthetic run of locks on two kinds of server; model.result sets the round
 // trips.
-func distant(rounds int) *resultfile.Run {
+func distant(rounds int) *result.Run {
 	quick := synthetic.Model{Lock: synthetic.Served("quick", harness.Redis, harness.KindRedis), Rate: synthetic.Constant(1e4), Handed: 1}
 	stingy := synthetic.Model{Lock: synthetic.Served("stingy", harness.Peer, harness.KindRedis), Rate: synthetic.Constant(2e4), Handed: 0.1}
 	keeper := synthetic.Model{Lock: synthetic.Served("keeper", harness.ZooKeeper, harness.KindZooKeeper), Rate: synthetic.Constant(2e3), Handed: 1}

@@ -12,7 +12,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/oracle"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
@@ -21,7 +21,7 @@ import (
 
 // survived returns a run of distributed locks with synthetic failure scenarios and the
 // history of one of them.
-func survived(t *testing.T) *resultfile.Run {
+func survived(t *testing.T) *result.Run {
 	t.Helper()
 	model := func(name string, family harness.Family, kind string, rate float64) synthetic.Model {
 		return synthetic.Model{Lock: synthetic.Served(name, family, kind), Rate: synthetic.Constant(rate), Handed: 1, Noise: 0.01}
@@ -50,7 +50,7 @@ func saveHistory(t *testing.T, name string, h oracle.History) {
 	}
 }
 
-func on(t *testing.T, run *resultfile.Run, scenario, lock string) *harness.FaultResult {
+func on(t *testing.T, run *result.Run, scenario, lock string) *harness.FaultResult {
 	t.Helper()
 	for _, f := range run.Faults {
 		if f.Scenario == scenario && f.Lock.Name == lock {
@@ -62,7 +62,7 @@ func on(t *testing.T, run *resultfile.Run, scenario, lock string) *harness.Fault
 }
 
 // safetyOn returns the section of run, its first sentence, and the line of a lock.
-func safetyOn(t *testing.T, run *resultfile.Run, lock string) (s *safetySection, first string, row safetyLock) {
+func safetyOn(t *testing.T, run *result.Run, lock string) (s *safetySection, first string, row safetyLock) {
 	t.Helper()
 	run = chart.Tidy(run)
 	s, err := composeSafety(run, chart.Largest(chart.Groups(run), true))
@@ -157,14 +157,14 @@ func TestSafetyUntested(t *testing.T) {
 func TestSafetyPages(t *testing.T) {
 	run := survived(t)
 	on(t, run, "failover", "zk-lock").Seen = map[harness.Harm]int{harness.Stuck: 1}
-	other := &resultfile.Run{Dir: "elsewhere", Manifest: resultfile.Manifest{Command: []string{"locklab", "chaos", "-o", "elsewhere"}, Commit: "0ff"}}
+	other := &result.Run{Dir: "elsewhere", Manifest: result.Manifest{Command: []string{"locklab", "chaos", "-o", "elsewhere"}, Commit: "0ff"}}
 	extra := *on(t, run, "failover", "redsync")
 	extra.Scenario, extra.Question = "<b>", "What of a name that is markup?"
 	other.Faults = []*harness.FaultResult{&extra}
 	run.AddFaults(other)
-	alone := &resultfile.Run{Manifest: run.Manifest, Dir: run.Dir, Faults: run.Faults}
+	alone := &result.Run{Manifest: run.Manifest, Dir: run.Dir, Faults: run.Faults}
 	for _, c := range []struct {
-		run  *resultfile.Run
+		run  *result.Run
 		want []string
 	}{
 		{run, []string{"Which lock for which contention?", "zk-handoff</b>", `id="history-1"`, `id="safety-cost"`, "Tried in the run in elsewhere, commit 0ff: locklab chaos -o elsewhere.", "Tried in this run.",
@@ -279,7 +279,7 @@ func TestFaultCharts(t *testing.T) {
 }
 
 func TestSafetyCost(t *testing.T) {
-	drawn := func(edit func(run *resultfile.Run)) (string, chart.Picture) {
+	drawn := func(edit func(run *result.Run)) (string, chart.Picture) {
 		run := survived(t)
 		edit(run)
 		run = chart.Tidy(run)
@@ -290,24 +290,24 @@ func TestSafetyCost(t *testing.T) {
 		}
 		return svg, p
 	}
-	svg, p := drawn(func(*resultfile.Run) {})
+	svg, p := drawn(func(*result.Run) {})
 	for _, want := range []string{"2 of 5 locks broke neither failover nor fencing: zk-handoff and zk-lock.", "times as long as redis-queue, which broke a guarantee in 825 of 1000 faults of failover."} {
 		if !strings.Contains(numfmt.Plain(p.Answer), want) {
 			t.Errorf("the answer is %q, want %q", p.Answer, want)
 		}
 	}
-	for what, edit := range map[string]func(run *resultfile.Run){
-		"violations": func(run *resultfile.Run) { on(t, run, "failover", "redis-queue").Seen[harness.TwoHolders] = 3 },
-		"windows":    func(run *resultfile.Run) { on(t, run, "holder-crash", "zk-lock").Window[0] *= 30 },
-		"what has no end": func(run *resultfile.Run) {
+	for what, edit := range map[string]func(run *result.Run){
+		"violations": func(run *result.Run) { on(t, run, "failover", "redis-queue").Seen[harness.TwoHolders] = 3 },
+		"windows":    func(run *result.Run) { on(t, run, "holder-crash", "zk-lock").Window[0] *= 30 },
+		"what has no end": func(run *result.Run) {
 			on(t, run, "holder-crash", "zk-lock").Seen = map[harness.Harm]int{harness.Stuck: 1}
 		},
-		"cost": func(run *resultfile.Run) {
+		"cost": func(run *result.Run) {
 			for _, r := range run.Results {
 				r.Handovers *= map[bool]uint64{true: 3, false: 1}[r.Lock.Name == "zk-lock"]
 			}
 		},
-		"the number of tries": func(run *resultfile.Run) { on(t, run, "failover", "zk-lock").Tries = 4000 },
+		"the number of tries": func(run *result.Run) { on(t, run, "failover", "zk-lock").Tries = 4000 },
 	} {
 		if other, _ := drawn(edit); other == svg {
 			t.Errorf("the picture does not show %s", what)
@@ -315,7 +315,7 @@ func TestSafetyCost(t *testing.T) {
 	}
 	// Two holders during a pause violate nothing if tokens refuse the writes of the paused
 	// one.
-	if other, _ := drawn(func(run *resultfile.Run) { on(t, run, "holder-pause", "zk-lock").Seen = nil }); other != svg {
+	if other, _ := drawn(func(run *result.Run) { on(t, run, "holder-pause", "zk-lock").Seen = nil }); other != svg {
 		t.Error("the picture counts two holders of a pause")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 )
@@ -55,7 +55,7 @@ func TestSimulatedHostile(t *testing.T) {
 
 // TestMachinesWithSimulations: a report of several runs omits simulations, with a note.
 func TestMachinesWithSimulations(t *testing.T) {
-	runs := []*resultfile.Run{besideRun(), synthetic.Run(2, 10, 4, []int{1, 2}, synthetic.Fast("queue", 4e6))}
+	runs := []*result.Run{besideRun(), synthetic.Run(2, 10, 4, []int{1, 2}, synthetic.Fast("queue", 4e6))}
 	var out bytes.Buffer
 	if err := WriteMachinesHTML(&out, Machines(runs, []string{"runs/a", "runs/b"})); err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestAccuracyText(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		locks = append(locks, synthetic.Local(name, harness.Spin, harness.Reference))
 	}
-	run := &resultfile.Run{Simulations: synthetic.Simulations("x", 1, 4, []int{1, 2}, locks...)}
+	run := &result.Run{Simulations: synthetic.Simulations("x", 1, 4, []int{1, 2}, locks...)}
 	for _, s := range run.Simulations {
 		if s.Accuracy = "no lock like " + s.Lock.Name + " was measured on such a machine"; s.Lock.Name == "c" {
 			s.Accuracy = "off by 1.2 for locks like c on such a machine"

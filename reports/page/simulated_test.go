@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
@@ -32,8 +32,8 @@ var (
 
 // simulatedRun returns a run without measurements: model predictions for three locks on two
 // machines, one of them hypothetical.
-func simulatedRun() *resultfile.Run {
-	run := &resultfile.Run{Manifest: resultfile.Manifest{Schema: resultfile.Schema, Command: []string{"locklab", "simulate", "--machine", "oak-2x22"}, Commit: "0123abc",
+func simulatedRun() *result.Run {
+	run := &result.Run{Manifest: result.Manifest{Schema: result.Schema, Command: []string{"locklab", "simulate", "--machine", "oak-2x22"}, Commit: "0123abc",
 		Started: time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC), Finished: time.Date(2020, 2, 3, 5, 5, 6, 0, time.UTC)}}
 	run.Simulations = synthetic.Simulations("oak-2x22", 2, 22, modelWorkers, modelLocks...)
 	for _, s := range run.Simulations {
@@ -51,7 +51,7 @@ func simulatedRun() *resultfile.Run {
 
 // besideRun returns a run with measurements of two of these locks and simulations of its
 // own and of another machine. One lock is measured twice as fast as predicted.
-func besideRun() *resultfile.Run {
+func besideRun() *result.Run {
 	run := synthetic.Run(1, 10, 4, []int{1, 2, 4, 8}, synthetic.Fast("queue", 4e6), synthetic.Fast("tas", 1e6))
 	run.Simulations = append(synthetic.Simulations("this", 1, 4, []int{1, 2, 4}, modelLocks...), synthetic.Simulations("oak-2x22", 2, 22, modelWorkers, modelLocks...)...)
 	return run
@@ -75,7 +75,7 @@ func TestSimulatedGolden(t *testing.T) {
 // TestSimulatedIsMarked: every part of a simulated chart is marked as simulated: title,
 // alternative text, legend, lines and table. The accuracy of the model is next to it.
 func TestSimulatedIsMarked(t *testing.T) {
-	for _, run := range []*resultfile.Run{simulatedRun(), besideRun()} {
+	for _, run := range []*result.Run{simulatedRun(), besideRun()} {
 		ms := chart.ModelledOf(chart.Tidy(run), chart.Groups(chart.Tidy(run)))
 		charts := chart.SimulatedCharts(ms)
 		if len(charts) < 9 {
@@ -163,7 +163,7 @@ func TestModelChartsDrawTheirFields(t *testing.T) {
 		"same_socket":     func(s *harness.Simulation) *harness.Expected { return &s.SameSocket },
 		"jain":            func(s *harness.Simulation) *harness.Expected { return &s.Jain },
 	}
-	draw := func(run *resultfile.Run, name string) string {
+	draw := func(run *result.Run, name string) string {
 		var out bytes.Buffer
 		if err := WriteSVG(&out, run, name); err != nil {
 			t.Fatal(err)
@@ -214,7 +214,7 @@ func TestVerdictWithSimulations(t *testing.T) {
 	if len(a.Answers) == 0 || said(a) != said(b) {
 		t.Errorf("with simulations the report says\n%s\nwithout\n%s", said(a), said(b))
 	}
-	sheet := func(run *resultfile.Run) string {
+	sheet := func(run *result.Run) string {
 		return cutOut(pageOf(t, run), `<section class="sheet"`, "</section>")
 	}
 	if got := strings.Replace(sheet(with), "\n<p class=\"doc\">"+a.Expected+"</p>", "", 1); got != sheet(without) {
@@ -224,7 +224,7 @@ func TestVerdictWithSimulations(t *testing.T) {
 	if !strings.HasPrefix(a.Expected, expected) || strings.Count(a.Expected, ". ") != 0 || b.Expected != "" {
 		t.Errorf("beside the verdict stands %q, without simulations %q", a.Expected, b.Expected)
 	}
-	text := func(run *resultfile.Run) string {
+	text := func(run *result.Run) string {
 		var out bytes.Buffer
 		if err := WriteVerdict(&out, run, 10_000); err != nil {
 			t.Fatal(err)
@@ -340,7 +340,7 @@ func TestBorders(t *testing.T) {
 		{"spread", 2, []int{1, 2, 44}, func(s *harness.Simulation) { s.Spread = true }, nil},
 		{"cores first", 2, []int{8, 32}, func(s *harness.Simulation) { s.SMT = 2 }, []float64{16}},
 	} {
-		run := &resultfile.Run{Simulations: synthetic.Simulations("x", c.sockets, 22, c.workers, modelLocks...)}
+		run := &result.Run{Simulations: synthetic.Simulations("x", c.sockets, 22, c.workers, modelLocks...)}
 		for _, s := range run.Simulations {
 			if c.change != nil {
 				c.change(s)

@@ -16,9 +16,8 @@ import (
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/resultfile"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 )
 
 // markOf returns a number from 0.5 to 1 that differs between cases.
@@ -29,7 +28,7 @@ func markOf(r *harness.Result) float64 {
 }
 
 // figuresOf returns the values of ms for every result.
-func figuresOf(rs []*harness.Result, ms []*metric.Metric) (out []string) {
+func figuresOf(rs []*harness.Result, ms []*result.Metric) (out []string) {
 	for _, r := range rs {
 		for _, m := range ms {
 			v, ok := m.Of(r)
@@ -54,8 +53,8 @@ func bodyOf(t *testing.T, c *chart.Chart, g *chart.Group) string {
 }
 
 // called returns the metrics that f evaluates.
-func called(f func()) (out []*metric.Metric) {
-	for _, m := range metric.Suite {
+func called(f func()) (out []*result.Metric) {
+	for _, m := range result.Metrics {
 		of := m.Of
 		m.Of = func(r *harness.Result) (float64, bool) {
 			if !slices.Contains(out, m) {
@@ -287,7 +286,7 @@ func TestTablesSayWhereTheyAre(t *testing.T) {
 func TestNumbersAreOfTheirLines(t *testing.T) {
 	checked := make(map[string]int)
 	for _, dir := range []string{goldenRun, axesRun} {
-		run, err := resultfile.Load(dir)
+		run, err := result.Load(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -304,7 +303,7 @@ func TestNumbersAreOfTheirLines(t *testing.T) {
 				for _, row := range tab.Rows {
 					var lines []*harness.Result
 					for _, r := range run.Results {
-						if r.Lock.Name == row[lock] && fmt.Sprint(r.Workload.Workers) == row[workers] && verdict.Axes(r.Workload) == g.Axes {
+						if r.Lock.Name == row[lock] && fmt.Sprint(r.Workload.Workers) == row[workers] && judge.Axes(r.Workload) == g.Axes {
 							lines = append(lines, r)
 						}
 					}
@@ -333,10 +332,10 @@ func TestSource(t *testing.T) {
 		want string
 	}{
 		{chart.Source{}, ""},
-		{chart.Source{Metrics: []*metric.Metric{metric.Jain}, Rounds: []int{1}}, "Data: metric jain (jain-slice-%) of results.jsonl, 1 round."},
-		{chart.Source{Metrics: []*metric.Metric{metric.Throughput, metric.Jain, metric.Time}, Fields: []string{"wait", "hold"}, Rounds: []int{5}},
+		{chart.Source{Metrics: []*result.Metric{result.Jain}, Rounds: []int{1}}, "Data: metric jain (jain-slice-%) of results.jsonl, 1 round."},
+		{chart.Source{Metrics: []*result.Metric{result.Throughput, result.Jain, result.Time}, Fields: []string{"wait", "hold"}, Rounds: []int{5}},
 			"Data: metrics throughput (acq/s), jain (jain-slice-%) and time (ns/op) and fields wait and hold of results.jsonl, 5 rounds."},
-		{chart.Source{Metrics: []*metric.Metric{metric.Time}, Fields: []string{"hold"}, Experiments: []string{"cost"}, Rounds: []int{5}},
+		{chart.Source{Metrics: []*result.Metric{result.Time}, Fields: []string{"hold"}, Experiments: []string{"cost"}, Rounds: []int{5}},
 			"Data: metric time (ns/op), field hold and experiment cost of results.jsonl, 5 rounds."},
 		{chart.Source{Experiments: []string{"cost"}, Table: 2}, "Data: experiment cost of results.jsonl, table 2."},
 		{chart.Source{Fields: []string{"wait"}, Rounds: []int{6, 6}}, "Data: field wait of each machine's results.jsonl, 6 rounds."},
@@ -347,7 +346,7 @@ func TestSource(t *testing.T) {
 		}
 	}
 	var buf bytes.Buffer
-	if err := WriteHTML(&buf, &resultfile.Run{}); err != nil || strings.Contains(buf.String(), `id="metrics"`) {
+	if err := WriteHTML(&buf, &result.Run{}); err != nil || strings.Contains(buf.String(), `id="metrics"`) {
 		t.Errorf("a page without a result defines metrics, or fails: %v", err)
 	}
 }

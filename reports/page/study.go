@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
@@ -63,7 +63,7 @@ type plateCell struct {
 	Words bool
 }
 
-func studies(run *resultfile.Run) (out []study, err error) {
+func studies(run *result.Run) (out []study, err error) {
 	charts := chart.TableCharts(run)
 	for i, f := range chart.Findings(run) {
 		s := study{

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 )
@@ -36,7 +36,7 @@ func spoilFinding(f *harness.Finding, text string) {
 	f.Tables = append(f.Tables, harness.Table{Chart: harness.ChartKind(text), Caption: text})
 }
 
-func pageOf(t *testing.T, run *resultfile.Run) string {
+func pageOf(t *testing.T, run *result.Run) string {
 	t.Helper()
 	var buf bytes.Buffer
 	if err := WriteHTML(&buf, run); err != nil {
@@ -188,7 +188,7 @@ func TestAwkwardTables(t *testing.T) {
 		for _, kind := range []harness.ChartKind{harness.Bars, harness.Lines, harness.Heat, harness.NoChart, "pie"} {
 			for _, log := range []bool{false, true} {
 				table.Chart, table.Log = kind, log
-				run := &resultfile.Run{Findings: []*harness.Finding{{Tables: []harness.Table{table}}}}
+				run := &result.Run{Findings: []*harness.Finding{{Tables: []harness.Table{table}}}}
 				text := render(t, run)
 				for _, bad := range []string{"NaN", "Inf", "%!"} {
 					if strings.Contains(text, bad) {
@@ -224,7 +224,7 @@ func TestLargeTables(t *testing.T) {
 			t.Errorf("%s: the picture is %v high, and says %q", kind, pic.Height, how)
 		}
 	}
-	page := pageOf(t, &resultfile.Run{Findings: []*harness.Finding{{Tables: []harness.Table{{Columns: long.Columns, Rows: long.Rows}}}}})
+	page := pageOf(t, &result.Run{Findings: []*harness.Finding{{Tables: []harness.Table{{Columns: long.Columns, Rows: long.Rows}}}}})
 	if want := "These are the first 400 of 5000 rows; results.jsonl has all of them."; !strings.Contains(page, want) || strings.Count(page, "<tr>") > 420 {
 		t.Errorf("the page lacks %q, or has more rows than it says", want)
 	}

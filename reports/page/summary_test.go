@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/resultfile"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/synthetic"
 )
 
@@ -73,7 +73,7 @@ func paperPages(t *testing.T) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
 	for _, dir := range []string{goldenRun, axesRun} {
-		run, err := resultfile.Load(dir)
+		run, err := result.Load(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +157,7 @@ func unexplained(page string) (out []string) {
 // TestHeadsLead: every head of a number column links to its definition on the same page.
 func TestHeadsLead(t *testing.T) {
 	all := paperPages(t)
-	run, err := resultfile.Load("../testdata/hardware")
+	run, err := result.Load("../testdata/hardware")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestAnswerRows(t *testing.T) {
 	run.Faults = synthetic.Faults()
 	page := pageOf(t, run)
 	text, _ := markdownOf(t, run)
-	for _, r := range answers(verdict.Decisions(run)) {
+	for _, r := range answers(judge.Decisions(run)) {
 		if r.Why == "" || (r.Use != "" && (r.Rate == "" || r.Doc == "")) {
 			t.Errorf("a cell is empty: %+v", r)
 		}

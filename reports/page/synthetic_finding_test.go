@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 )
@@ -117,7 +117,7 @@ func lineTables() []harness.Table {
 	return []harness.Table{near, flat, rare}
 }
 
-func laboratory() *resultfile.Run {
+func laboratory() *result.Run {
 	finding := func(name, question string, tables ...harness.Table) *harness.Finding {
 		return &harness.Finding{
 			Name: name, Question: question, Method: "It was made up.", Source: "Made up, 2020", Elapsed: 3210 * time.Millisecond,

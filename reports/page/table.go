@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness/metric"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 )
 
-// A tableView is a [verdict.Table] in words.
+// A tableView is a [judge.Table] in words.
 type tableView struct {
 	remote    bool
 	Title     string
@@ -26,7 +26,7 @@ const notAvailable = "n/a"
 
 // viewTable returns t with its columns in that order, and the other figures after column
 // first.
-func viewTable(t verdict.Table, columns []int, first int) tableView {
+func viewTable(t judge.Table, columns []int, first int) tableView {
 	v := tableView{remote: t.Distributed, Title: tableTitle(t)}
 	var heads []string
 	for _, i := range columns {
@@ -45,28 +45,28 @@ func viewTable(t verdict.Table, columns []int, first int) tableView {
 	return v
 }
 
-func tableTitle(t verdict.Table) string {
+func tableTitle(t judge.Table) string {
 	where, what := "Inside a process", "throughput"
 	if t.Distributed {
 		where = "Distributed"
 	}
-	if t.Columns[t.Detail].Metric == metric.Handovers.Name {
+	if t.Columns[t.Detail].Metric == result.Handovers.Name {
 		what = "handovers per second"
-		if t.Columns[0].Metric != metric.Handovers.Name {
+		if t.Columns[0].Metric != result.Handovers.Name {
 			what += " (1 worker: acquisitions)"
 		}
 	}
 	return fmt.Sprintf("%s, %s: %s as a ratio to %s", where, t.Workload, what, t.Baseline)
 }
 
-func costHead(t verdict.Table) string {
+func costHead(t judge.Table) string {
 	if t.Distributed {
 		return "requests"
 	}
 	return "CPU"
 }
 
-func lockCell(r verdict.Entry) string {
+func lockCell(r judge.Entry) string {
 	if r.Violated > 0 {
 		return r.Lock + " !"
 	}
@@ -74,21 +74,21 @@ func lockCell(r verdict.Entry) string {
 }
 
 // ratioCell formats the ratio of r in a column, or the rate of the baseline.
-func ratioCell(t verdict.Table, r verdict.Entry, column int) string {
+func ratioCell(t judge.Table, r judge.Entry, column int) string {
 	rate, ratio := t.Columns[column].Rate, r.Ratios[column]
 	switch {
 	case r.Lock == t.Baseline && rate != nil:
 		return numfmt.Plain(numfmt.SI(rate.Value)) + "/s"
 	case ratio == nil:
 		return ""
-	case ratio.Reading == verdict.TooFew:
+	case ratio.Reading == judge.TooFew:
 		return fmt.Sprintf(chart.Decimals(ratio.Median, ratio.Median)+"x n=%d", ratio.Median, ratio.N)
 	}
 	mark := " "
 	switch {
 	case ratio.Reading.Significant():
 		mark = "*"
-	case ratio.Reading == verdict.Equivalent:
+	case ratio.Reading == judge.Equivalent:
 		mark = "="
 	}
 	f := chart.Decimals(ratio.Median, ratio.Hi-ratio.Lo)
@@ -97,7 +97,7 @@ func ratioCell(t verdict.Table, r verdict.Entry, column int) string {
 
 // detailCells formats the figures of r in the detailed column, and adds the kinds of
 // unavailable figures to missing.
-func detailCells(t verdict.Table, r verdict.Entry, missing map[string]bool) (out []string) {
+func detailCells(t judge.Table, r judge.Entry, missing map[string]bool) (out []string) {
 	if r.Violated > 0 || r.Ratios[t.Detail] == nil && r.Lock != t.Baseline {
 		return make([]string, 5)
 	}
@@ -105,7 +105,7 @@ func detailCells(t verdict.Table, r verdict.Entry, missing map[string]bool) (out
 	if t.Distributed {
 		cost = r.Requests
 	}
-	add := func(kind string, f *verdict.Figure, format func(float64) string) {
+	add := func(kind string, f *judge.Figure, format func(float64) string) {
 		switch {
 		case f == nil:
 			missing[kind] = true
@@ -133,7 +133,7 @@ func detailCells(t verdict.Table, r verdict.Entry, missing map[string]bool) (out
 }
 
 // tableNotes explains the marks, the figures and the gaps of t.
-func tableNotes(t verdict.Table, missing map[string]bool) (notes []string) {
+func tableNotes(t judge.Table, missing map[string]bool) (notes []string) {
 	least, most := 0, 0
 	for _, r := range t.Rows {
 		for _, x := range r.Ratios {
@@ -152,7 +152,7 @@ func tableNotes(t verdict.Table, missing map[string]bool) (notes []string) {
 	notes = append(notes, fmt.Sprintf("* significant, = equivalent. All intervals of a column hold together with 95 %% confidence; n = %s. Waits, fairness and cost of an acquisition: %s.",
 		rounds, numfmt.Plural(t.Columns[t.Detail].Workers, "worker")))
 	reasons := map[string]string{
-		"p99 wait": fmt.Sprintf("p99 needs %d timed waits", metric.Needed(0.99)), "waiting": fmt.Sprintf("p99 needs %d timed waits", metric.Needed(0.99)),
+		"p99 wait": fmt.Sprintf("p99 needs %d timed waits", result.Needed(0.99)), "waiting": fmt.Sprintf("p99 needs %d timed waits", result.Needed(0.99)),
 		"longest": "the longest wait was not recorded", "Jain": "Jain needs more acquisitions than workers in each part of the window",
 		"CPU": "processor time was not recorded", "requests": "requests were not counted",
 	}
@@ -181,12 +181,12 @@ const mostModes = 4
 
 // modeNote names the locks of t whose rounds fall into two groups of rates; "" if there are
 // none.
-func modeNote(t verdict.Table) string {
+func modeNote(t judge.Table) string {
 	var texts []string
 	for _, r := range t.Rows {
 		for i, ms := range r.Modes {
 			if len(ms) == 2 {
-				rate := func(m verdict.Mode) string { return numfmt.Plain(numfmt.SI(m.Rate)) + "/s" }
+				rate := func(m judge.Mode) string { return numfmt.Plain(numfmt.SI(m.Rate)) + "/s" }
 				texts = append(texts, fmt.Sprintf("%s with %s %s in %s and %s in %d", r.Lock, numfmt.Plural(t.Columns[i].Workers, "worker"),
 					rate(ms[0]), numfmt.Plural(ms[0].Rounds, "round"), rate(ms[1]), ms[1].Rounds))
 			}
@@ -204,10 +204,10 @@ func modeNote(t verdict.Table) string {
 
 // tableSentences returns at most three sentences about the significant differences of t in
 // its detailed column: the greatest, the least, and their number.
-func tableSentences(t verdict.Table) (out []string) {
+func tableSentences(t judge.Table) (out []string) {
 	with := " with " + numfmt.Plural(t.Columns[t.Detail].Workers, "worker")
 	var significant, compared int
-	var first, last *verdict.Entry
+	var first, last *judge.Entry
 	for i := range t.Rows {
 		r := &t.Rows[i]
 		if ratio := r.Ratios[t.Detail]; ratio != nil && r.Lock != t.Baseline {
@@ -221,7 +221,7 @@ func tableSentences(t verdict.Table) (out []string) {
 			}
 		}
 	}
-	say := func(r *verdict.Entry) {
+	say := func(r *judge.Entry) {
 		out = append(out, fmt.Sprintf("%s is %s as fast as %s%s.", r.Lock, chart.GainText(r.Ratios[t.Detail]), t.Baseline, with))
 	}
 	switch {
@@ -240,7 +240,7 @@ func tableSentences(t verdict.Table) (out []string) {
 	return out
 }
 
-func viewTables(ts []verdict.Table) (out []tableView) {
+func viewTables(ts []judge.Table) (out []tableView) {
 	for _, t := range ts {
 		all := make([]int, len(t.Columns))
 		for i := range all {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/reports/chart"
 )
 
@@ -69,20 +69,20 @@ var modelTerms = []term{
 }
 
 // headMetrics are heads of columns that are a metric under another name.
-var headMetrics = map[string]*metric.Metric{
-	"wait p99": metric.P99,
-	"p99 wait": metric.P99,
-	"fairness": metric.Jain,
-	"CPU":      metric.CPU,
-	"requests": metric.Requests,
-	"Jain":     metric.Jain,
+var headMetrics = map[string]*result.Metric{
+	"wait p99": result.P99,
+	"p99 wait": result.P99,
+	"fairness": result.Jain,
+	"CPU":      result.CPU,
+	"requests": result.Requests,
+	"Jain":     result.Jain,
 }
 
 // Link returns the address of t in a page.
 func (t term) Link() string { return "term-" + strings.ReplaceAll(t.Name, " ", "-") }
 
 // explained returns the metric or the term of a column head, or neither.
-func explained(head string) (*metric.Metric, *term) {
+func explained(head string) (*result.Metric, *term) {
 	if m := headMetrics[head]; m != nil {
 		return m, nil
 	}
@@ -99,7 +99,7 @@ func explained(head string) (*metric.Metric, *term) {
 }
 
 // anchor returns the address of the definition of m in a page.
-func anchor(m *metric.Metric) string { return "metric-" + m.Name }
+func anchor(m *result.Metric) string { return "metric-" + m.Name }
 
 // link returns the address of the metric or term that p names, or "".
 func link(p chart.Piece) string {

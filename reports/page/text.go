@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"locklab/harness/resultfile"
-	"locklab/harness/verdict"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
@@ -20,7 +20,7 @@ const minText = 60
 
 // WriteVerdict writes the verdict on run, and the evidence against it, as text. No line is
 // wider than width columns, at least 60.
-func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
+func WriteVerdict(w io.Writer, run *result.Run, width int) error {
 	run = chart.Tidy(run)
 	t := &textWriter{width: max(width, minText)}
 	if t.simulated(run) {
@@ -28,7 +28,7 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 	}
 	t.line("Which lock for which contention?")
 	t.line(origin(run))
-	ds := verdict.Decisions(run)
+	ds := judge.Decisions(run)
 	q := assess(run, ds)
 	t.gap()
 	t.line(q.Headline())
@@ -54,14 +54,14 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 
 // WriteTables writes the tables of run, which compare all locks with the baseline, as text.
 // No line is wider than width columns, at least 60.
-func WriteTables(w io.Writer, run *resultfile.Run, width int) error {
+func WriteTables(w io.Writer, run *result.Run, width int) error {
 	t := &textWriter{width: max(width, minText)}
 	t.tables(chart.Tidy(run))
 	return t.writeTo(w)
 }
 
-func (t *textWriter) tables(run *resultfile.Run) {
-	for i, table := range verdict.Tables(run, run.Baseline) {
+func (t *textWriter) tables(run *result.Run) {
+	for i, table := range judge.Tables(run, run.Baseline) {
 		if i > 0 {
 			t.gap()
 		}
@@ -70,7 +70,7 @@ func (t *textWriter) tables(run *resultfile.Run) {
 }
 
 // simulated writes the text for a run without measurements, and reports whether run is one.
-func (t *textWriter) simulated(run *resultfile.Run) bool {
+func (t *textWriter) simulated(run *result.Run) bool {
 	if len(run.Results)+len(run.Findings)+len(run.Faults) > 0 || len(run.Simulations) == 0 {
 		return false
 	}
@@ -171,7 +171,7 @@ const (
 )
 
 // compared writes the most important columns next to the other figures, then the rest.
-func (t *textWriter) compared(of verdict.Table) {
+func (t *textWriter) compared(of judge.Table) {
 	var first, rest []int
 	for _, i := range []int{of.Detail, 0, of.Detail - 1, of.Detail + 1} {
 		if i >= 0 && i < len(of.Columns) && !slices.Contains(first, i) && len(first) < mostColumns {

@@ -10,15 +10,15 @@ import (
 	"unicode"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 	"locklab/reports/chart"
 )
 
 // TestAbsurdRun: a run with long names, hostile texts and absurd numbers is drawn quickly.
 func TestAbsurdRun(t *testing.T) {
 	const hostile = "\x1b[2J\u202e\nBenchmark"
-	run := new(resultfile.Run)
-	run.Manifest = resultfile.Manifest{Rounds: 6, Cases: 4, Finished: time.Unix(1, 0)}
+	run := new(result.Run)
+	run.Manifest = result.Manifest{Rounds: 6, Cases: 4, Finished: time.Unix(1, 0)}
 	names := []string{strings.Repeat("m", 90), strings.Repeat("m", 90) + "2", strings.Repeat("é", 10_000), hostile}
 	for round := range 6 {
 		for i, name := range names {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/metric"
+	"locklab/harness/result"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
@@ -33,7 +33,7 @@ func TestUnresolvedTail(t *testing.T) {
 		}
 		found := tail.FindAllStringSubmatch(svg.String(), -1)
 		if (len(found) > 0) != c.grey {
-			t.Errorf("%d samples, which resolve %v: %d thin lines", c.samples, metric.Resolved(c.samples), len(found))
+			t.Errorf("%d samples, which resolve %v: %d thin lines", c.samples, result.Resolved(c.samples), len(found))
 		}
 		for _, f := range found {
 			if f[1] != draw.CSS(draw.Muted.Light) {

@@ -7,15 +7,15 @@ import (
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/resultfile"
+	"locklab/harness/result"
 )
 
 // TestWarnings: a warning keeps its kind anywhere in the run. An unknown kind becomes
 // "other".
 func TestWarnings(t *testing.T) {
 	noise := func(text string) harness.Warning { return harness.Warning{Text: text, Kind: "steal"} }
-	run := &resultfile.Run{
-		Manifest: resultfile.Manifest{Warnings: []harness.Warning{{Text: "a guest", Kind: "guest"}, {Text: "of an older lab"}}},
+	run := &result.Run{
+		Manifest: result.Manifest{Warnings: []harness.Warning{{Text: "a guest", Kind: "guest"}, {Text: "of an older lab"}}},
 		Results: []*harness.Result{
 			{Warnings: []harness.Warning{noise("the host took 3 %")}, Retries: []string{"signal: killed"}},
 			{Warnings: []harness.Warning{noise("the host took 5 %"), {Text: "new", Kind: "of-a-newer-lab"}}},
@@ -33,7 +33,7 @@ func TestWarnings(t *testing.T) {
 	if want := []string{"guest", "heat", "other", "other", "retried", "steal"}; !slices.Equal(kinds, want) {
 		t.Errorf("got the kinds %v, want %v", kinds, want)
 	}
-	if ws := Warnings(new(resultfile.Run)); ws != nil {
+	if ws := Warnings(new(result.Run)); ws != nil {
 		t.Errorf("nothing warns of %v", ws)
 	}
 }
@@ -47,7 +47,7 @@ func TestTraces(t *testing.T) {
 		return &harness.Result{Lock: lock, Workload: w, Round: round, Violations: []harness.Violation{{
 			Rule: "crash", Count: 1, Detail: "exit status 2: panic: " + said, Trace: []string{"panic: " + said, "```", "<b>queue.go:7"}}}}
 	}
-	run := &resultfile.Run{Manifest: resultfile.Manifest{Rounds: 3, Cases: 1}, Results: []*harness.Result{
+	run := &result.Run{Manifest: result.Manifest{Rounds: 3, Cases: 1}, Results: []*harness.Result{
 		crashed(0, "no node"), crashed(1, "no tail"), {Lock: lock, Workload: w, Round: 2, Retries: []string{"signal: killed"}},
 	}}
 	var page, text, terminal strings.Builder

@@ -9,7 +9,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/simulate"
-	"locklab/harness/stat"
+	"locklab/internal/stat"
 )
 
 // An Outcome is a published point and the model's figure for it.

@@ -6,5 +6,5 @@
 // systematic and simulate. [Accuracy] is in every build: it reads the results of the
 // comparison from a small file, which a test compares with the current model.
 //
-// Rank 3. It imports atomics, harness, harness/stat and harness/simulate.
+// Rank 3. It imports atomics, harness, internal/stat and harness/simulate.
 package validate

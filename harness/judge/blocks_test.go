@@ -1,0 +1,50 @@
+package judge
+
+import (
+	"math"
+	"testing"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/synthetic"
+)
+
+// TestBlocksDecide: locks whose blocks alternated are compared by blocks, others by
+// windows.
+func TestBlocksDecide(t *testing.T) {
+	blocks := func(process uint64, factor float64) *harness.Blocks {
+		b := &harness.Blocks{Process: process}
+		for pass := range 5 { // each pass twice as fast as the previous one
+			b.Elapsed = append(b.Elapsed, 1e7)
+			b.Ops = append(b.Ops, uint64(1000*factor)<<pass)
+			b.Handovers = append(b.Handovers, uint64(500*factor)<<pass)
+		}
+		return b
+	}
+	for name, c := range map[string]struct {
+		a, b *harness.Blocks
+		m    *result.Metric
+		want float64
+	}{
+		"rates":             {blocks(1, 3), blocks(1, 1), result.Throughput, 3},
+		"handovers":         {blocks(1, 4), blocks(1, 1), result.Handovers, 4},
+		"another metric":    {blocks(1, 3), blocks(1, 1), result.Jain, 1},
+		"another process":   {blocks(1, 3), blocks(2, 1), result.Throughput, 2},
+		"no blocks":         {nil, blocks(1, 1), result.Throughput, 2},
+		"damaged":           {&harness.Blocks{Process: 1, Ops: []uint64{1}, Elapsed: []int64{0}, Handovers: []uint64{1}}, blocks(1, 1), result.Throughput, 2},
+		"a lock that hangs": {blocks(1, 0), blocks(1, 1), result.Throughput, 0},
+	} {
+		steady := func(m *synthetic.Model) { m.Noise = 0 }
+		run := synthetic.Run(1, 6, 2, []int{8}, synthetic.With(synthetic.Fast("a", 2e6), steady), synthetic.With(synthetic.Fast("b", 1e6), steady))
+		for _, r := range run.Results {
+			if r.Blocks = c.b; r.Lock.Name == "a" {
+				r.Blocks = c.a
+			}
+		}
+		g := Groups(run)[0]
+		xs, ys := Pairs(g.Series[0].Cells[8], g.Series[1].Cells[8], c.m)
+		if len(xs) != 6 || math.Abs(xs[0]/ys[0]-c.want) > 0.01 {
+			t.Errorf("%s: %v over %v, want a ratio of %v", name, xs, ys, c.want)
+		}
+	}
+}

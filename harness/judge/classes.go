@@ -1,0 +1,99 @@
+package judge
+
+import (
+	"cmp"
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/result"
+)
+
+// TestCommand is the command that tests locks for failures.
+const TestCommand = "locklab chaos --out DIR"
+
+func (s Situation) decideClasses() []Decision {
+	all := s.candidates()
+	pool := slices.DeleteFunc(slices.Clone(all), func(c candidate) bool { return len(Lacking(s.classOf(c), s.group.Run.Require)) > 0 })
+	d := s.newDecision(pool)
+	switch {
+	case len(all) == 0:
+		d.Rule = NoLock
+		return []Decision{d}
+	case len(pool) == 0:
+		d.Rule = Unmet
+		return []Decision{d}
+	case len(pool) == 1:
+		d.Rule, d.Fastest = OneLock, pool[0].Lock.Name
+		return []Decision{d}
+	}
+	base := s.reference(pool)
+	if d.Rounds = s.rounds(pool, base); d.Rounds < d.Needed {
+		d.Rule, d.Fastest = FewRounds, s.order(pool, base)[0].Lock.Name
+		return []Decision{d}
+	}
+	var out []Decision
+	var stronger []candidate // the recommended locks of stronger classes
+	for _, class := range s.byClass(pool) {
+		use, d := s.fastest(class, base), d
+		d.Rule, d.Fastest = BySpeed, use.Lock.Name
+		if len(stronger) > 0 {
+			over := s.fastest(stronger, base)
+			d.Over, d.Gain = over.Lock.Name, s.compare(use, over)
+			if d.Gain == nil || d.Gain.Reading != Faster || d.Gain.Median <= 1+s.tolerance() {
+				continue
+			}
+		}
+		d.choose(s, use, class)
+		c := s.classOf(use)
+		d.Class = &c
+		stronger = append(stronger, use)
+		out = append(out, d)
+	}
+	return out
+}
+
+func (s Situation) classOf(c candidate) result.Class {
+	return result.ClassOf(s.group.Run.Faults, c.Lock.Name)
+}
+
+// byClass returns pool by the strength of the guarantees seen, the strongest first.
+func (s Situation) byClass(pool []candidate) (out [][]candidate) {
+	by := make(map[result.Strength][]candidate)
+	for _, c := range pool {
+		strength := s.classOf(c).Strength
+		by[strength] = append(by[strength], c)
+	}
+	for strength := result.Strong; strength >= result.Unknown; strength-- {
+		if len(by[strength]) > 0 {
+			out = append(out, by[strength])
+		}
+	}
+	return out
+}
+
+// fastest returns the fastest lock of pool. Among locks within the tolerance that are not
+// significantly slower, it returns the simplest.
+func (s Situation) fastest(pool []candidate, base candidate) candidate {
+	ordered := s.order(pool, base)
+	first := ordered[0]
+	near := slices.DeleteFunc(slices.Clone(ordered[1:]), func(c candidate) bool {
+		r := s.compare(c, first)
+		return r == nil || r.Reading == Slower || r.Median < 1/(1+s.tolerance())
+	})
+	return slices.MinFunc(append([]candidate{first}, near...), func(a, b candidate) int {
+		return cmp.Compare(complexity(a.Lock), complexity(b.Lock))
+	})
+}
+
+// complexity returns the complexity of l, the greatest if its author gave none.
+func complexity(l harness.Lock) harness.Complexity { return cmp.Or(l.Complexity, harness.Composed+1) }
+
+// Lacking returns the guarantees of wanted that c does not have.
+func Lacking(c result.Class, wanted []harness.Guarantee) (out []harness.Guarantee) {
+	for _, g := range wanted {
+		if c.Lacks(g) != "" {
+			out = append(out, g)
+		}
+	}
+	return out
+}

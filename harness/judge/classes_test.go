@@ -1,0 +1,120 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/synthetic"
+)
+
+// served returns a run of distributed locks with the results of failure scenarios.
+func served(faults ...*harness.FaultResult) *result.Run {
+	model := func(name string, family harness.Family, kind string, rate float64) synthetic.Model {
+		return synthetic.Model{Lock: synthetic.Served(name, family, kind), Rate: synthetic.Constant(rate), Handed: 1, Noise: 0.01}
+	}
+	run := synthetic.Run(5, 12, 2, []int{1, 8},
+		model("redis-lock", harness.Redis, "redis", 2500), model("redis-queue", harness.Redis, "redis", 1900),
+		model("zk-lock", harness.ZooKeeper, "zookeeper", 700), model("zk-handoff", harness.ZooKeeper, "zookeeper", 1100), synthetic.Fast("local", 1e6))
+	run.Faults = faults
+	return run
+}
+
+func edited(scenario, lock string, edit func(*harness.FaultResult)) []*harness.FaultResult {
+	all := synthetic.Faults()
+	for _, f := range all {
+		if f.Scenario == scenario && f.Lock.Name == lock {
+			edit(f)
+		}
+	}
+	return all
+}
+
+func harm(h harness.Harm) func(*harness.FaultResult) {
+	return func(f *harness.FaultResult) { f.Seen = map[harness.Harm]int{h: 1} }
+}
+
+// TestClasses: the fastest lock of the strongest class comes first. One more violation
+// changes the class. A weaker class follows if it is significantly faster.
+func TestClasses(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		faults []*harness.FaultResult
+		uses   string // with the strengths
+	}{
+		{"nothing tested", nil, "redis-lock 0"},
+		{"all tested", synthetic.Faults(), "zk-handoff 5; redis-queue 3; redis-lock 2"},
+		{"two holders in one failover", edited("failover", "zk-handoff", harm(harness.TwoHolders)), "zk-lock 5; redis-queue 3; redis-lock 2"},
+		{"a stale write", edited("holder-pause", "zk-handoff", harm(harness.StaleWrite)), "zk-lock 5; zk-handoff 4; redis-queue 3; redis-lock 2"},
+		{"a holder that died and a lock that stayed taken", edited("holder-crash", "zk-handoff", harm(harness.Stuck)), "zk-lock 5; redis-queue 3; redis-lock 2"},
+		{"not tried", edited("failover", "zk-handoff", func(f *harness.FaultResult) { f.Skipped = "no ensemble" }), "zk-lock 5; redis-queue 3; redis-lock 2"},
+		{"the fastest was not tested", synthetic.Faults()[4:], "zk-handoff 5; redis-queue 3; redis-lock 0"},
+		{"only the fastest was tested", synthetic.Faults()[:4], "redis-lock 2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for i, d := range Decisions(served(c.faults...)) {
+				if d.Situation.Name() != "distributed, contended" {
+					continue
+				}
+				got = append(got, fmt.Sprint(d.Use, " ", int(d.Class.Strength)))
+				if i > 0 && len(got) > 1 && (d.Over == "" || d.Gain.Reading != Faster) {
+					t.Errorf("%s comes after a stronger class: %+v times %q", d.Use, d.Gain, d.Over)
+				}
+			}
+			if strings.Join(got, "; ") != c.uses {
+				t.Errorf("got %q, want %q", got, c.uses)
+			}
+		})
+	}
+}
+
+// TestSimplestOfEquals: among distributed locks within the tolerance of the fastest and not
+// significantly slower, the simplest is recommended.
+func TestSimplestOfEquals(t *testing.T) {
+	model := func(name string, rate float64, c harness.Complexity) synthetic.Model {
+		l := synthetic.Served(name, harness.Redis, "redis")
+		l.Complexity = c
+		return synthetic.Model{Lock: l, Rate: synthetic.Constant(rate), Handed: 1, Noise: 0.01}
+	}
+	for want, models := range map[string][]synthetic.Model{
+		"simple": {model("queue", 1001, harness.Queued), model("simple", 1000, harness.Single), model("unjudged", 1000, 0)},
+		"queue":  {model("queue", 2000, harness.Queued), model("simple", 1000, harness.Single)},
+	} {
+		if d := decideOn(t, synthetic.Run(5, 12, 2, []int{8}, models...), "distributed, contended"); d.Use != want {
+			t.Errorf("use %q, want %q", d.Use, want)
+		}
+	}
+}
+
+// TestRequire: only locks with the required guarantees compete.
+func TestRequire(t *testing.T) {
+	for _, c := range []struct {
+		faults  []*harness.FaultResult
+		require []harness.Guarantee
+		use     string
+		without string // an excluded lock
+	}{
+		{synthetic.Faults(), []harness.Guarantee{harness.Failover}, "zk-handoff", "redis-lock"},
+		{edited("failover", "redis-queue", func(f *harness.FaultResult) { f.Seen, f.Expected.Harms = nil, nil }), []harness.Guarantee{harness.Failover}, "redis-queue", "redis-lock"},
+		{synthetic.Faults(), []harness.Guarantee{harness.Recovery}, "zk-handoff", ""},
+		{synthetic.Faults(), []harness.Guarantee{harness.Failover, harness.Ordered}, "", "zk-handoff"},
+		{nil, []harness.Guarantee{harness.Fencing}, "", "redis-queue"},
+	} {
+		run := served(c.faults...)
+		run.Require = c.require
+		d := decideOn(t, run, "distributed, contended")
+		if d.Use != c.use || (d.Rule == Unmet) != (c.use == "") {
+			t.Errorf("require %v: %s, use %q, want %q", c.require, d.Rule, d.Use, c.use)
+		}
+		lacks := make(map[string][]harness.Guarantee)
+		for _, x := range Exclusions(run) {
+			lacks[x.Lock.Name] = x.Lacks
+		}
+		if c.without != "" && lacks[c.without] == nil || c.use != "" && lacks[c.use] != nil || lacks["local"] != nil {
+			t.Errorf("require %v: excluded %v", c.require, lacks)
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/internal/stat"
+)
+
+// A GateVerdict is the conclusion about one case.
+type GateVerdict string
+
+// The verdicts. The margin is Options.Margin. The interval is of the ratio of the new
+// figure to the old, and is read as a [stat.Reading], like in a verdict on locks.
+const (
+	AsGood       GateVerdict = GateVerdict(stat.AsGood) // within the margin, or better: the interval excludes worse
+	Better       GateVerdict = "better"                 // by more than the margin, over the whole interval
+	Regressed    GateVerdict = "regressed"              // likewise worse; or the new run broke a promise of the lock
+	Untold       GateVerdict = GateVerdict(stat.Untold) // the interval does not exclude worse
+	TooFewRounds GateVerdict = "too few rounds"         // no difference, however great, could be significant
+	Unmeasured   GateVerdict = "not measured"           // planned in a run, and not measured in all its rounds
+	OnlyBase     GateVerdict = "only in BASE"
+	OnlyNew      GateVerdict = "only in NEW"
+	NoBase       GateVerdict = "no baseline"  // the old run broke a promise of the lock, so it has no speed
+	Elsewhere    GateVerdict = "inconclusive" // the runs are of two machines, which may explain the difference
+	Expected     GateVerdict = "broken lock"  // it broke a promise, as expected of a lock kept to show that
+)
+
+// An GateOutcome summarizes all verdicts.
+type GateOutcome string
+
+// The outcomes, the worst first.
+const (
+	Worse  GateOutcome = "regressed" // at least one case regressed
+	Unsure GateOutcome = "unsure"    // no case regressed, and at least one is inconclusive
+	Fine   GateOutcome = "no worse"
+)
+
+// CompareOptions determine when a difference counts. The zero value of each field is its
+// default.
+type CompareOptions struct {
+	Gates  []*Gate                 // default: the first of Suite
+	Alpha  float64                 // chance of any false alarm among all comparisons; default 0.05
+	Margin *float64                // relative worsening that counts; default the lesser of the two runs'
+	Locks  func(harness.Lock) bool // which locks to compare; default all
+
+	AnyHost bool // machines that differ only in the host name count as one, like containers
+}
+
+// DefaultAlpha is the default of Options.Alpha.
+const DefaultAlpha = 0.05
+
+// A Comparison is the result of comparing two runs.
+type Comparison struct {
+	Base, New result.Manifest
+	// To is the lock that the others of one run are compared with, "" for a
+	// comparison of two runs: see [CompareLocks].
+	To string
+	// Paired reports whether both runs were measured in the same rounds. Then the
+	// ratio is the median of one ratio per round, otherwise over all pairs of rounds.
+	Paired bool
+	Alpha  float64
+	Margin float64 // relative tolerance
+	Tests  int     // number of comparisons
+	Level  float64 // confidence of each interval: all hold together with 1 - Alpha
+	Rows   []GateRow
+	// Gaps are planned results missing from a run that no row represents: damaged
+	// lines, and lost cases.
+	Gaps     []string
+	Warnings []string // differences that make the runs hard to compare, one sentence each
+}
+
+// A GateRow is one case by one metric.
+type GateRow struct {
+	Lock     harness.Lock
+	Workload harness.Workload
+	Gate     *Gate
+	// Base and New are the medians of the rounds with intervals of 95 %; N is 0
+	// without a figure.
+	Base, New stat.Summary
+	Ratio     stat.Summary // of the new figure to the old; N is 0 if they were not compared
+	P         float64      // corrected for all comparisons; NaN if they were not compared
+	Verdict   GateVerdict
+	// BaseBroke and NewBroke report whether the lock broke a promise in that run.
+	BaseBroke, NewBroke bool
+	Note                string // the reason, if the figures do not show it
+
+	lacks string // planned rounds without a result
+}
+
+// Case returns the benchmark name of r's case.
+func (r *GateRow) Case() string { return "lock=" + r.Lock.Name + "/" + r.Workload.Name() }
+
+// Outcome returns the worst of c's verdicts. Cases that only one run planned do not
+// matter. Planned results that a run lacks do, unless a case regressed.
+func (c *Comparison) Outcome() GateOutcome {
+	out := Fine
+	if len(c.Gaps) > 0 {
+		out = Unsure
+	}
+	for _, r := range c.Rows {
+		switch r.Verdict {
+		case Regressed:
+			return Worse
+		case Untold, TooFewRounds, Unmeasured, Elsewhere:
+			out = Unsure
+		}
+	}
+	return out
+}
+
+// Compare compares base with next. The error wraps harness.ErrUsage if they have no
+// comparable case in common.
+func Compare(base, next *result.Run, o CompareOptions) (*Comparison, error) {
+	if len(o.Gates) == 0 {
+		o.Gates = Gates[:1]
+	}
+	c := &Comparison{
+		Base: base.Manifest, New: next.Manifest, Alpha: DefaultAlpha,
+		Margin: min(base.Manifest.PracticalMargin(), next.Manifest.PracticalMargin()),
+		Paired: sameRounds(base.Manifest, next.Manifest),
+	}
+	if o.Alpha > 0 {
+		c.Alpha = o.Alpha
+	}
+	if o.Margin != nil {
+		c.Margin = *o.Margin
+	}
+	matches := match(base, next, o.Locks)
+	was, is := planOf("BASE", base), planOf("NEW", next)
+	var tests []test
+	judged := 0
+	for _, m := range matches {
+		rows, ts := m.rows(o.Gates, next.Manifest, was, is, c.Paired)
+		for i := range ts {
+			ts[i].row += len(c.Rows)
+		}
+		c.Rows, tests = append(c.Rows, rows...), append(tests, ts...)
+		if m.planned(was, is) {
+			judged++
+		}
+	}
+	c.Gaps = slices.Sorted(slices.Values(append(was.gaps(is, o.Locks), is.gaps(was, o.Locks)...)))
+	if judged == 0 && !was.lostWith(is, o.Locks) {
+		return nil, fmt.Errorf("%w: the two runs have no case in common: both must have measured the same lock with the same workload", harness.ErrUsage)
+	}
+	c.test(tests)
+	if ds := base.Manifest.Machine.Unlike(next.Manifest.Machine, o.AnyHost); len(ds) > 0 {
+		for _, t := range tests {
+			if r := &c.Rows[t.row]; slices.Contains([]GateVerdict{Regressed, Better, AsGood, Untold}, r.Verdict) {
+				r.Verdict, r.Note = Elsewhere, "measured on two machines: "+plain(ds[0].String())
+			}
+		}
+	}
+	if err := c.empty(o.Gates); err != nil {
+		return nil, err
+	}
+	c.sort(o.Gates)
+	c.Warnings = warnings(base, next, c.Paired, o.AnyHost, matches)
+	return c, nil
+}
+
+func (c *Comparison) empty(gates []*Gate) error {
+	if len(c.Rows) == 0 && len(c.Gaps) > 0 {
+		return nil // both lost all that they planned
+	}
+	why := "no case that the two runs have in common has a figure of " + gateNames(gates) + " in both"
+	for _, r := range c.Rows {
+		switch r.Verdict {
+		case OnlyBase, OnlyNew:
+		case NoBase, Expected:
+			why = "nothing is left to compare: " + r.Note
+		default:
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %s", harness.ErrUsage, why)
+}
+
+// sameRounds reports whether two runs were measured in the same rounds: an interleaved
+// pair, or a run and itself.
+func sameRounds(a, b result.Manifest) bool {
+	return a.Pair != "" && a.Pair == b.Pair || sameRun(a, b)
+}
+
+func sameRun(a, b result.Manifest) bool {
+	return a.Pair == "" && b.Pair == "" && !a.Started.IsZero() && a.Started.Equal(b.Started) && a.Seed == b.Seed
+}
+
+func gateNames(gs []*Gate) string {
+	var names []string
+	for _, g := range gs {
+		names = append(names, g.Name())
+	}
+	return numfmt.List(names, len(names))
+}
+
+type test struct {
+	row        int
+	base, next []float64
+}
+
+func (c *Comparison) test(tests []test) {
+	c.Tests = len(tests)
+	c.Level = 1 - c.Alpha/float64(max(1, c.Tests))
+	ratio := stat.Unpaired
+	if c.Paired {
+		ratio = stat.Paired
+	}
+	ratios, ps := make([]stat.Ratio, len(tests)), make([]float64, len(tests))
+	for i, t := range tests {
+		ratios[i] = ratio(t.next, t.base, c.Level)
+		ps[i] = ratios[i].P
+	}
+	ps = stat.Holm(ps)
+	for i, t := range tests {
+		r := &c.Rows[t.row]
+		r.Ratio, r.P = ratios[i].Summary, ps[i]
+		r.Verdict = c.judge(r.Gate, ratios[i])
+		if c.Paired && slices.Equal(t.base, t.next) {
+			r.Verdict = AsGood // nothing to estimate
+		}
+		if r.lacks != "" {
+			r.Note = r.lacks
+			if r.Verdict != Regressed {
+				r.Verdict = Unmeasured // the missing rounds may be the bad ones
+			}
+		}
+	}
+}
+
+func (c *Comparison) judge(g *Gate, ratio stat.Ratio) GateVerdict {
+	worse := g.worse(ratio)
+	switch reading := worse.Read(c.Margin); {
+	case !ratio.Enough() || math.IsNaN(ratio.Median):
+		return TooFewRounds
+	case reading == stat.Slower:
+		return Regressed
+	case worse.Inverse().Read(c.Margin) == stat.Slower:
+		return Better
+	default:
+		return GateVerdict(reading)
+	}
+}

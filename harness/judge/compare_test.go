@@ -1,0 +1,354 @@
+package judge
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/result"
+
+	"locklab/internal/numfmt"
+	"locklab/internal/stat"
+)
+
+type rates map[string][]float64
+
+func madeRun(locks rates) *result.Run {
+	run := &result.Run{Manifest: result.Manifest{Finished: time.Unix(1, 0)}}
+	for name, xs := range locks {
+		for round, x := range xs {
+			run.Results = append(run.Results, madeResult(name, round, x))
+		}
+	}
+	return run
+}
+
+func madeResult(name string, round int, rate float64) *harness.Result {
+	return &harness.Result{Lock: harness.Lock{Name: name, Status: harness.Recommended},
+		Workload: harness.Workload{Workers: 1, Window: time.Second}, Round: round, Elapsed: time.Second, Ops: uint64(rate)}
+}
+
+// around returns n figures around a median that differ by up to spread.
+func around(median, spread float64, n int) (xs []float64) {
+	for i := range n {
+		// The order differs from the order of the figures, and between medians.
+		at := float64((i*7+int(median))%n)/float64(max(1, n-1)) - 0.5
+		xs = append(xs, median*(1+2*spread*at))
+	}
+	return xs
+}
+
+func TestVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		base, new []float64
+		want      GateVerdict
+		outcome   GateOutcome
+	}{
+		{"equal", around(1e6, 0.02, 10), around(1.001e6, 0.02, 10), AsGood, Fine},
+		{"all rounds the same", around(1e6, 0, 10), around(1e6, 0, 10), AsGood, Fine},
+		{"10 % slower", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), Regressed, Worse},
+		{"10 % faster", around(1e6, 0.02, 10), around(1.1e6, 0.02, 10), Better, Fine},
+		{"3 % slower for sure", around(1e6, 0.002, 10), around(0.97e6, 0.002, 10), AsGood, Fine},
+		{"4 % slower, perhaps 6", around(1e6, 0.03, 10), around(0.96e6, 0.03, 10), Untold, Unsure},
+		{"10 % slower in noise", around(1e6, 0.4, 10), around(0.9e6, 0.4, 10), Untold, Unsure},
+		{"perhaps faster", around(1e6, 0.06, 12), around(1.04e6, 0.06, 12), AsGood, Fine},
+		{"half as fast, three rounds", around(1e6, 0.01, 3), around(0.5e6, 0.01, 3), TooFewRounds, Unsure},
+		{"four rounds do for one comparison", around(1e6, 0.01, 4), around(0.5e6, 0.01, 4), Regressed, Worse},
+		{"one round", around(1e6, 0, 1), around(1e6, 0, 1), TooFewRounds, Unsure},
+		{"nothing done any more", around(1e6, 0.01, 10), make([]float64, 10), Regressed, Worse},
+		{"nothing done before", make([]float64, 10), around(1e6, 0.01, 10), Better, Fine},
+		{"never anything", make([]float64, 10), make([]float64, 10), AsGood, Fine},
+		{"different numbers of rounds", around(1e6, 0.02, 6), around(0.9e6, 0.02, 20), Regressed, Worse},
+		{"more rounds than the exact test takes", around(1e6, 0.1, 60), around(0.9e6, 0.1, 70), Regressed, Worse},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := Compare(madeRun(rates{"x": c.base}), madeRun(rates{"x": c.new}), CompareOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := got.Rows[0]; r.Verdict != c.want || got.Outcome() != c.outcome {
+				t.Errorf("%s, %s; want %s, %s; row %+v", r.Verdict, got.Outcome(), c.want, c.outcome, r)
+			}
+		})
+	}
+}
+
+// TestPairedVerdicts checks that effects on whole rounds cancel in paired runs, and hide
+// everything in unpaired ones.
+func TestPairedVerdicts(t *testing.T) {
+	const rounds = 20
+	var base, slow, same []float64
+	for i := range rounds {
+		weather := 1e6 * math.Pow(10, float64(i%7)/7) // the machine's speed in that round
+		base = append(base, weather)
+		slow = append(slow, weather*0.9*(1+0.01*float64(i%3)))
+		same = append(same, weather*(0.99+0.01*float64(i%3)))
+	}
+	for _, c := range []struct {
+		name   string
+		new    []float64
+		paired bool
+		want   GateVerdict
+	}{
+		{"slow", slow, true, Regressed}, {"same", same, true, AsGood},
+		{"slow", slow, false, Untold}, {"same", same, false, Untold},
+		{"faster", base, true, Better},
+		{"five rounds", slow[:5], true, TooFewRounds},
+	} {
+		a, b := madeRun(rates{"x": base}), madeRun(rates{"x": c.new})
+		if c.name == "faster" {
+			a = madeRun(rates{"x": slow})
+		}
+		if c.paired {
+			a.Manifest.Pair, b.Manifest.Pair = "p", "p"
+		}
+		got, err := Compare(a, b, CompareOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := got.Rows[0]; r.Verdict != c.want || got.Paired != c.paired {
+			t.Errorf("%s, paired %v: %s, want %s; %+v", c.name, c.paired, r.Verdict, c.want, r)
+		}
+	}
+	// Rounds that one side lacks are left out, since other rounds have other weather.
+	a, b := madeRun(rates{"x": base}), madeRun(rates{"x": slow})
+	a.Manifest.Pair, b.Manifest.Pair = "p", "p"
+	b.Results = b.Results[3:]
+	got, err := Compare(a, b, CompareOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := got.Rows[0]; r.Ratio.N != rounds-3 || r.Verdict != Regressed {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestSelf(t *testing.T) {
+	run := madeRun(rates{"x": around(1e6, 0.9, 3), "y": around(1e6, 0.5, 3)})
+	run.Manifest.Started = time.Unix(7, 7)
+	c, err := Compare(run, run, CompareOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Outcome() != Fine || c.Rows[0].Verdict != AsGood || !strings.Contains(strings.Join(c.Warnings, ""), "the same run") {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	base, new := madeRun(rates{"x": around(1e6, 0.02, 10)}), madeRun(rates{"x": around(0.9e6, 0.02, 10)})
+	share := func(v float64) *float64 { return &v }
+	for _, c := range []struct {
+		o    CompareOptions
+		want GateVerdict
+	}{
+		{CompareOptions{}, Regressed},
+		{CompareOptions{Margin: share(0.2)}, AsGood},
+		{CompareOptions{Margin: share(0.095)}, Regressed},
+		{CompareOptions{Margin: share(0.105)}, Untold},
+		{CompareOptions{Margin: share(0)}, Regressed},
+		{CompareOptions{Alpha: 1e-9}, TooFewRounds},
+	} {
+		got, err := Compare(base, new, c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Rows[0].Verdict != c.want {
+			t.Errorf("%+v: %s, want %s", c.o, got.Rows[0].Verdict, c.want)
+		}
+	}
+	c := Comparison{Alpha: 0.05, Margin: 0.05}
+	for _, x := range []struct {
+		lo, hi float64 // of the ratio of a rate, the new to the old
+		want   GateVerdict
+		time   GateVerdict // of a time with that ratio
+	}{
+		{0.85, 0.95, Regressed, Better},
+		{0.85, 0.954, Untold, AsGood}, // 1/1.05 is 0.952
+		{0.96, 1.04, AsGood, AsGood},
+		{0.96, 1.2, AsGood, Untold},
+		{0.9, 1.04, Untold, AsGood},
+		{1.06, 1.2, Better, Regressed},
+		{1.04, 1.2, AsGood, Untold},
+		{0.8, 1.2, Untold, Untold},
+	} {
+		ratio := stat.Ratio{Summary: stat.Summary{Median: (x.lo + x.hi) / 2, Lo: x.lo, Hi: x.hi, N: 10, Confidence: 0.97}, Level: 0.95}
+		if got := c.judge(Gates[0], ratio); got != x.want {
+			t.Errorf("%v to %v times the rate: %s, want %s", x.lo, x.hi, got, x.want)
+		}
+		if got := c.judge(&Gate{Metric: result.P99, Format: numfmt.Nanos}, ratio); got != x.time {
+			t.Errorf("%v to %v times as long: %s, want %s", x.lo, x.hi, got, x.time)
+		}
+		if ratio.Confidence = 0.9; c.judge(Gates[0], ratio) != TooFewRounds {
+			t.Errorf("%v to %v at less than the level: %s", x.lo, x.hi, c.judge(Gates[0], ratio))
+		}
+	}
+}
+
+func TestCorrection(t *testing.T) {
+	base, new := rates{"x": around(1e6, 0.05, 5)}, rates{"x": around(0.5e6, 0.05, 5)}
+	if c, _ := Compare(madeRun(base), madeRun(new), CompareOptions{}); c.Rows[0].Verdict != Regressed {
+		t.Errorf("alone it is %s", c.Rows[0].Verdict)
+	}
+	for i := range 100 {
+		name := "y" + strings.Repeat("y", i)
+		base[name], new[name] = around(1e6, 0.01, 5), around(1e6, 0.01, 5)
+	}
+	c, _ := Compare(madeRun(base), madeRun(new), CompareOptions{})
+	if r := c.Rows[0]; r.Lock.Name != "x" || r.Verdict != TooFewRounds || c.Tests != 101 || c.Outcome() != Unsure {
+		t.Errorf("%d comparisons: %+v", c.Tests, r)
+	}
+}
+
+func TestViolations(t *testing.T) {
+	broken := func(run *result.Run, status harness.Status) *result.Run {
+		for _, r := range run.Results {
+			r.Lock.Status = status
+		}
+		i := slices.IndexFunc(run.Results, func(r *harness.Result) bool { return r.Lock.Name == "x" })
+		run.Results[i].Violations = []harness.Violation{{Rule: "exclusion", Detail: "2 of 9 increments lost", Count: 2}}
+		return run
+	}
+	whole := func(status harness.Status) *result.Run {
+		run := madeRun(rates{"x": around(1e6, 0.02, 10), "y": around(1e6, 0.02, 10)})
+		for _, r := range run.Results {
+			r.Lock.Status = status
+		}
+		return run
+	}
+	for _, c := range []struct {
+		name            string
+		inBase, inNew   bool
+		status          harness.Status
+		want            GateVerdict
+		outcome         GateOutcome
+		note, notInNote string
+	}{
+		{"new", false, true, harness.Recommended, Regressed, Worse, "NEW violated exclusion in 1 of 10 rounds: 2 of 9 increments lost", "BASE"},
+		{"both", true, true, harness.Reference, Regressed, Worse, "BASE did too", ""},
+		{"base", true, false, harness.Recommended, NoBase, Fine, "BASE violated exclusion", "NEW"},
+		{"kept for that", true, true, harness.Broken, Expected, Fine, "exclusion", ""},
+		{"kept for that, now and then", false, true, harness.Historical, Expected, Fine, "exclusion", ""},
+	} {
+		base, new := whole(c.status), whole(c.status)
+		if c.inBase {
+			broken(base, c.status)
+		}
+		if c.inNew {
+			broken(new, c.status)
+		}
+		got, err := Compare(base, new, CompareOptions{Gates: Gates[:2]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := got.Rows[0]
+		if len(got.Rows) != 2 || r.Verdict != c.want || got.Outcome() != c.outcome || got.Tests != 1 ||
+			!strings.Contains(r.Note, c.note) || c.notInNote != "" && strings.Contains(r.Note, c.notInNote) {
+			t.Errorf("%s: %s, %s, %q in %d rows", c.name, r.Verdict, got.Outcome(), r.Note, len(got.Rows))
+		}
+		only := func(l harness.Lock) bool { return l.Name == "x" }
+		if _, err := Compare(base, new, CompareOptions{Locks: only}); (c.want == Regressed) != (err == nil) || err != nil && !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("%s, alone: %v", c.name, err)
+		}
+		if (r.Base.N == 0) != c.inBase || (r.New.N == 0) != c.inNew || r.BaseBroke != c.inBase || r.NewBroke != c.inNew || r.Ratio.N != 0 {
+			t.Errorf("%s: it has a speed: %+v", c.name, r)
+		}
+	}
+}
+
+func TestMissing(t *testing.T) {
+	xs := around(1e6, 0.02, 10)
+	both, some := rates{"x": xs, "y": xs}, rates{"x": xs}
+	verdicts := func(c *Comparison) string {
+		var out []string
+		for _, r := range c.Rows {
+			out = append(out, r.Lock.Name+" "+string(r.Verdict))
+		}
+		return strings.Join(out, ", ")
+	}
+	for _, c := range []struct {
+		name      string
+		base, new *result.Run
+		edit      func(m *result.Manifest) // of new
+		want      string
+		outcome   GateOutcome
+	}{
+		{"planned in neither", madeRun(both), madeRun(some), nil, "x as good, y only in BASE", Fine},
+		{"added", madeRun(some), madeRun(both), nil, "x as good, y only in NEW", Fine},
+		{"skipped", madeRun(both), madeRun(some), func(m *result.Manifest) {
+			m.Skipped = []result.Skip{{Lock: "y", Reason: "no server"}}
+		}, "x as good, y not measured", Unsure},
+		{"interrupted", madeRun(both), madeRun(some), func(m *result.Manifest) { m.Interrupted = true },
+			"x as good, y not measured", Unsure},
+		{"killed", madeRun(both), madeRun(some), func(m *result.Manifest) { m.Finished = time.Time{} },
+			"x as good, y not measured", Unsure},
+	} {
+		if c.edit != nil {
+			c.edit(&c.new.Manifest)
+		}
+		got, err := Compare(c.base, c.new, CompareOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if verdicts(got) != c.want || got.Outcome() != c.outcome {
+			t.Errorf("%s: %s, %s; want %s, %s", c.name, verdicts(got), got.Outcome(), c.want, c.outcome)
+		}
+	}
+	for _, c := range []struct {
+		base, new *result.Run
+		o         CompareOptions
+		want      string
+	}{
+		{madeRun(nil), madeRun(nil), CompareOptions{}, "no case in common"},
+		{madeRun(some), madeRun(rates{"y": xs}), CompareOptions{}, "no case in common"},
+		{madeRun(both), madeRun(both), CompareOptions{Locks: func(harness.Lock) bool { return false }}, "no case in common"},
+		{madeRun(some), madeRun(some), CompareOptions{Gates: []*Gate{{Metric: result.Requests, Format: numfmt.Number}}}, "a figure of requests"},
+	} {
+		if _, err := Compare(c.base, c.new, c.o); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %q", err, c.want)
+		}
+	}
+	other := madeRun(some)
+	for _, r := range other.Results {
+		r.Workload.Workers = 2
+	}
+	if _, err := Compare(madeRun(some), other, CompareOptions{}); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("one worker and two were compared: %v", err)
+	}
+}
+
+// TestFloors checks that figures below both clocks' resolution are equal, and that a
+// figure below one clock's resolution is its bound.
+func TestFloors(t *testing.T) {
+	waits := func(floor float64, wait int64) *result.Run {
+		run := madeRun(rates{"x": around(1e6, 0.02, 10)})
+		for i, r := range run.Results {
+			r.ClockFloor = floor + float64(i)/10
+			r.Wait = harness.Histogram{{Value: wait + int64(i), N: 10_000}}
+		}
+		return run
+	}
+	for _, c := range []struct {
+		base, new *result.Run
+		want      GateVerdict
+	}{
+		{waits(20, 30), waits(22, 60), AsGood},        // floors of 100 and 110
+		{waits(20, 30), waits(20, 900), Regressed},    // from at most 100
+		{waits(20, 900), waits(20, 30), Better},       // likewise
+		{waits(20, 4000), waits(20, 4002), AsGood},    // above
+		{waits(20, 4000), waits(20, 5000), Regressed}, // likewise
+	} {
+		got, err := Compare(c.base, c.new, CompareOptions{Gates: []*Gate{{Metric: result.P99, Format: numfmt.Nanos}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := got.Rows[0]; r.Verdict != c.want {
+			t.Errorf("%s, want %s: %+v", r.Verdict, c.want, r)
+		}
+	}
+}

@@ -1,0 +1,247 @@
+package judge
+
+import (
+	"cmp"
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/stat"
+)
+
+// mostlyReads is the percentage of reads from which the default is sync.RWMutex.
+const mostlyReads = 50
+
+// A Rule is the reason for a recommendation, or for its absence.
+type Rule string
+
+const (
+	ByDefault Rule = "default"        // no lock is significantly faster than the default, beyond the tolerance
+	BySpeed   Rule = "fastest"        // the fastest lock, significantly faster than the default, or than the stronger classes
+	FewRounds Rule = "too few rounds" // for intervals of 95 % for all comparisons together
+	OneLock   Rule = "one lock"       // nothing to compare it with
+	NoDefault Rule = "no default"     // the default was not measured
+	NoLock    Rule = "no lock"        // no correct lock made progress
+	Unmet     Rule = "unmet"          // no lock has the required guarantees
+)
+
+// A Decision is the lock to use in a situation.
+type Decision struct {
+	Situation Situation `json:"situation"`
+	Rule      Rule      `json:"rule"`
+	Use       string    `json:"use"` // "" if there is no recommendation
+
+	// Default is the lock of the standard library for the situation; "" for distributed
+	// locks, and if it was not measured.
+	Default string `json:"default"`
+
+	// Fastest is the lock with the greatest median of the ratios to the baseline. Gain is
+	// its rate divided by the rate of Over, which is the default, or the recommended lock
+	// of a stronger class. Gain is nil without such a lock.
+	Fastest string `json:"fastest"`
+	Over    string `json:"over"`
+	Gain    *Ratio `json:"gain"`
+
+	Ties   []string `json:"ties"`   // locks that are not significantly slower than Use
+	Locks  int      `json:"locks"`  // compared
+	Rounds int      `json:"rounds"` // least number in a comparison
+	Needed int      `json:"needed"` // rounds for an interval
+
+	Rate   *Estimate `json:"rate"`   // of Use, per second
+	Prices []Price   `json:"prices"` // of Fastest compared with Default
+
+	// Class is the result of Use, a distributed lock, in the failure scenarios.
+	Class *result.Class `json:"-"`
+}
+
+// An Estimate is a median over rounds, with its interval of 95 %.
+type Estimate struct {
+	Median float64 `json:"median"`
+	Lo     float64 `json:"lo"` // 0 if there are too few rounds
+	Hi     float64 `json:"hi"` // likewise
+	N      int     `json:"n"`  // rounds
+}
+
+// Decisions returns the decisions on the situations that stand for the run: see [Standing].
+func Decisions(run *result.Run) (out []Decision) {
+	for _, s := range Standing(Groups(run)) {
+		out = append(out, Decide(s)...)
+	}
+	return out
+}
+
+// Decide applies the rule to s. It returns one decision on local locks. For distributed
+// locks it returns one for each class of guarantees, the strongest first. It omits classes
+// whose fastest lock is not significantly faster than a stronger class.
+func Decide(s Situation) []Decision {
+	if s.Distributed() {
+		return s.decideClasses()
+	}
+	return []Decision{s.decideLocal()}
+}
+
+// A candidate is a correct lock that made progress in a situation.
+type candidate struct {
+	*Series
+	cell *Cell
+	rate stat.Summary
+}
+
+func (s Situation) candidates() (out []candidate) {
+	for _, x := range s.group.At(s.Workers) {
+		c := x.Cells[s.Workers]
+		if rate := c.Summary(s.Metric()); correct(x.Lock) && rate.N > 0 && rate.Median > 0 {
+			out = append(out, candidate{x, c, rate})
+		}
+	}
+	return out
+}
+
+// correct reports whether a lock competes: it is not kept to show a bug, and admits one
+// holder.
+func correct(l harness.Lock) bool {
+	return (l.Status == harness.Recommended || l.Status == harness.Reference) && l.Traits.Permits <= 1
+}
+
+// ratio returns the rate of a divided by the rate of base in their common rounds, or nil
+// without any. The data must not choose base. All such ratios hold together.
+func (s Situation) ratio(a, base candidate) *Ratio {
+	return s.compareAt(a, base, baseLevel(len(s.group.At(s.Workers))))
+}
+
+// compare is ratio for two locks that the data may choose: all pairs hold together.
+func (s Situation) compare(a, b candidate) *Ratio {
+	return s.compareAt(a, b, stat.Level(stat.Pairs(len(s.group.At(s.Workers)))))
+}
+
+func (s Situation) compareAt(a, b candidate, level float64) *Ratio {
+	xs, ys := Pairs(a.cell, b.cell, s.Metric())
+	return compared(stat.Paired(xs, ys, level), s.tolerance())
+}
+
+// baseLevel returns the confidence of each comparison with a baseline, which is one of the
+// locks.
+func baseLevel(locks int) float64 { return stat.Level(locks - 1) }
+
+// tolerance returns the relative difference of rates that does not matter.
+func (s Situation) tolerance() float64 { return s.group.Run.Manifest.PracticalMargin() }
+
+// DefaultLock returns the name of the lock that a Go program uses without a report.
+func (s Situation) DefaultLock() string {
+	if s.group.Load.Reads >= mostlyReads {
+		return "sync-rwmutex"
+	}
+	return DefaultBaseline
+}
+
+func (s Situation) decideLocal() Decision {
+	pool := s.candidates()
+	d := s.newDecision(pool)
+	i := slices.IndexFunc(pool, func(c candidate) bool { return c.Lock.Name == s.DefaultLock() })
+	switch {
+	case len(pool) == 0:
+		d.Rule = NoLock
+		return d
+	case i < 0:
+		if d.Rule = NoDefault; len(pool) == 1 {
+			d.Rule = OneLock
+		}
+		d.Fastest = s.order(pool, s.reference(pool))[0].Lock.Name
+		return d
+	}
+	base := pool[i]
+	d.Default, d.Over, d.Fastest = base.Lock.Name, base.Lock.Name, base.Lock.Name
+	if len(pool) == 1 {
+		d.Rule = OneLock
+		return d
+	}
+	ordered := s.order(pool, base)
+	if fastest := ordered[0]; fastest.Series != base.Series {
+		d.Fastest, d.Gain, d.Prices = fastest.Lock.Name, s.ratio(fastest, base), s.prices(fastest, base)
+	}
+	if d.Rounds = s.rounds(pool, base); d.Rounds < d.Needed {
+		d.Rule = FewRounds
+		return d
+	}
+	use := base
+	for _, x := range ordered {
+		r := s.ratio(x, base)
+		if x.Series != base.Series && r.Reading == Faster && r.Median > 1+s.tolerance() {
+			use = x
+			break
+		}
+	}
+	if d.Rule = ByDefault; use.Series != base.Series {
+		d.Rule = BySpeed
+		d.Fastest, d.Gain, d.Prices = use.Lock.Name, s.ratio(use, base), s.prices(use, base)
+	}
+	d.choose(s, use, pool)
+	return d
+}
+
+func (s Situation) newDecision(pool []candidate) Decision {
+	return Decision{Situation: s, Locks: len(pool), Needed: s.needed()}
+}
+
+// needed returns the number of rounds for the intervals of s.
+func (s Situation) needed() int {
+	return neededFor(len(s.group.At(s.Workers)), s.Distributed())
+}
+
+// rounds returns the least number of rounds in a comparison with base.
+func (s Situation) rounds(pool []candidate, base candidate) int {
+	least := base.rate.N
+	for _, x := range pool {
+		switch r := s.ratio(x, base); {
+		case x.Series == base.Series:
+		case r == nil:
+			return 0
+		default:
+			least = min(least, r.N)
+		}
+	}
+	return least
+}
+
+func (d *Decision) choose(s Situation, use candidate, pool []candidate) {
+	d.Use, d.Rate = use.Lock.Name, estimate(use.rate)
+	for _, x := range pool {
+		if x.Series == use.Series || d.Rule == BySpeed && x.Lock.Name == d.Default {
+			continue // the default is significantly slower
+		}
+		if r := s.compare(x, use); r != nil && r.Reading != Slower && r.Reading != TooFew {
+			d.Ties = append(d.Ties, x.Lock.Name)
+		}
+	}
+}
+
+func estimate(s stat.Summary) *Estimate {
+	e := &Estimate{Median: s.Median, N: s.N}
+	if s.Confidence >= stat.Level(1) {
+		e.Lo, e.Hi = s.Lo, s.Hi
+	}
+	return e
+}
+
+// order returns pool by the median of the ratios to base, the fastest first.
+func (s Situation) order(pool []candidate, base candidate) []candidate {
+	ratio := func(c candidate) float64 {
+		if r := s.ratio(c, base); c.Series != base.Series && r != nil {
+			return r.Median
+		}
+		return c.rate.Median / base.rate.Median
+	}
+	pool = slices.Clone(pool)
+	slices.SortStableFunc(pool, func(a, b candidate) int { return cmp.Compare(ratio(b), ratio(a)) })
+	return pool
+}
+
+// reference returns the lock of the comparisons that find the fastest: the baseline of the
+// table if it is correct.
+func (s Situation) reference(pool []candidate) candidate {
+	base := s.group.baseline("", s.Workers)
+	if i := slices.IndexFunc(pool, func(c candidate) bool { return c.Series == base }); i >= 0 {
+		return pool[i]
+	}
+	return pool[0]
+}

@@ -1,0 +1,202 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/stat"
+	"locklab/internal/synthetic"
+)
+
+func status(s harness.Status) func(*synthetic.Model) {
+	return func(m *synthetic.Model) { m.Lock.Status = s }
+}
+
+func noisy(m *synthetic.Model) { m.Noise = 0.1 }
+
+func noisier(m *synthetic.Model) { m.Noise = 0.2 }
+
+// general turns a model into a blocking lock.
+func general(m *synthetic.Model) {
+	m.Lock.Family, m.Lock.Complexity = harness.Blocking, harness.Standard
+}
+
+// decideOn returns the only decision of run on the named situation.
+func decideOn(t *testing.T, run *result.Run, situation string) Decision {
+	t.Helper()
+	ds := slices.DeleteFunc(Decisions(run), func(d Decision) bool { return d.Situation.Name() != situation })
+	if len(ds) == 0 {
+		t.Fatalf("no decision on %q", situation)
+	}
+	return ds[0]
+}
+
+func kinds(ps []Price) string {
+	var out []string
+	for _, p := range ps {
+		out = append(out, string(p.Kind))
+	}
+	return strings.Join(out, " ")
+}
+
+// TestDecisions: the default is recommended unless another correct lock, of any author, is
+// significantly faster by more than the tolerance.
+func TestDecisions(t *testing.T) {
+	mutex := synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general)
+	blocking := func(name string, rate float64, more ...func(*synthetic.Model)) synthetic.Model {
+		return synthetic.With(synthetic.Fast(name, rate), append([]func(*synthetic.Model){general}, more...)...)
+	}
+	handles := func(m *synthetic.Model) { m.Lock.Traits.Handles = true }
+	unfair := func(m *synthetic.Model) { m.Skew = 30 }
+	for _, c := range []struct {
+		name    string
+		models  []synthetic.Model
+		rule    Rule
+		use     string
+		fastest string
+		ties    string
+		prices  string
+	}{
+		{"a faster lock", []synthetic.Model{mutex, blocking("fast", 2e6), blocking("slow", 5e5)}, BySpeed, "fast", "fast", "", ""},
+		{"a faster lock of status reference", []synthetic.Model{mutex, blocking("fast", 2e6, status(harness.Reference))}, BySpeed, "fast", "fast", "", ""},
+		{"a faster spin lock", []synthetic.Model{mutex, synthetic.Fast("spin", 2e6)}, BySpeed, "spin", "spin", "", "polls"},
+		{"a faster lock with handles", []synthetic.Model{mutex, blocking("fast", 2e6, handles)}, BySpeed, "fast", "fast", "", "handles"},
+		{"a faster and unfair lock", []synthetic.Model{mutex, blocking("fast", 2e6, unfair)}, BySpeed, "fast", "fast", "", "unfair"},
+		{"two fast locks", []synthetic.Model{mutex, blocking("a", 2e6), blocking("b", 2.002e6)}, BySpeed, "b", "b", "a", ""},
+		{"within the tolerance", []synthetic.Model{mutex, blocking("fast", 1.03e6)}, ByDefault, DefaultBaseline, "fast", "fast", ""},
+		{"nothing is faster", []synthetic.Model{mutex, blocking("slow", 5e5)}, ByDefault, DefaultBaseline, DefaultBaseline, "", ""},
+		{"noise", []synthetic.Model{mutex, blocking("wild", 1.6e6, func(m *synthetic.Model) { m.Noise = 0.8 })}, ByDefault, DefaultBaseline, "wild", "wild", ""},
+		{"a faster one behind a noisy one", []synthetic.Model{mutex, blocking("wild", 4e6, func(m *synthetic.Model) { m.Noise = 5 }), blocking("fast", 2e6)}, BySpeed, "fast", "fast", "wild", ""},
+		{"only one lock", []synthetic.Model{blocking("a", 1e6)}, OneLock, "", "a", "", ""},
+		{"only the default", []synthetic.Model{mutex}, OneLock, "", DefaultBaseline, "", ""},
+		{"without the default", []synthetic.Model{blocking("a", 1e6), blocking("b", 2e6)}, NoDefault, "", "b", "", ""},
+		{"only a control", []synthetic.Model{synthetic.With(synthetic.Fast("a", 1e6), status(harness.Control))}, NoLock, "", "", "", ""},
+		{"nothing acquired", []synthetic.Model{blocking("a", 0)}, NoLock, "", "", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := decideOn(t, synthetic.Run(5, 12, 2, []int{1, 2, 8}, c.models...), string(Oversubscribed))
+			if d.Rule != c.rule || d.Use != c.use || d.Fastest != c.fastest || strings.Join(d.Ties, " ") != c.ties {
+				t.Errorf("%s: use %q, fastest %q, ties %q", d.Rule, d.Use, d.Fastest, d.Ties)
+			}
+			if c.rule == BySpeed && kinds(d.Prices) != c.prices {
+				t.Errorf("prices %q, want %q", kinds(d.Prices), c.prices)
+			}
+			if c.use != "" && (d.Rate == nil || d.Rate.N != 12 || !(d.Rate.Lo <= d.Rate.Median && d.Rate.Median <= d.Rate.Hi)) {
+				t.Errorf("rate %+v", d.Rate)
+			}
+			if c.rule == BySpeed && (d.Gain == nil || d.Gain.Lo < 1.5 || d.Over != DefaultBaseline) {
+				t.Errorf("%+v times the rate of %q", d.Gain, d.Over)
+			}
+		})
+	}
+}
+
+// TestReadersHaveTheirDefault: with mostly reads the default is sync.RWMutex.
+func TestReadersHaveTheirDefault(t *testing.T) {
+	run := synthetic.Run(5, 12, 2, []int{8}, synthetic.With(synthetic.Fast("sync-rwmutex", 2e6), general), synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general))
+	run.Results = reheld(run, 100*time.Nanosecond, 90)
+	if d := decideOn(t, run, "mostly readers"); d.Use != "sync-rwmutex" || d.Rule != ByDefault {
+		t.Errorf("%s: use %q", d.Rule, d.Use)
+	}
+}
+
+// TestTolerance: the tolerance is the margin of the manifest.
+func TestTolerance(t *testing.T) {
+	for margin, want := range map[float64]string{0: "fast", 0.05: "fast", 0.2: DefaultBaseline} {
+		run := synthetic.Run(5, 12, 2, []int{8}, synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general), synthetic.With(synthetic.Fast("fast", 1.1e6), general))
+		run.Manifest.Margin = &margin
+		if d := decideOn(t, run, string(Oversubscribed)); d.Use != want {
+			t.Errorf("tolerance %v: use %q, want %q", margin, d.Use, want)
+		}
+	}
+}
+
+// TestRoundsFor: the returned number of rounds gives a decision, and one less does not.
+func TestRoundsFor(t *testing.T) {
+	local := []synthetic.Model{synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general), synthetic.Fast("a", 5e6), synthetic.Fast("b", 1e6), synthetic.Fast("c", 1e6)}
+	server := func(name string, rate float64) synthetic.Model {
+		return synthetic.Model{Lock: synthetic.Served(name, harness.Redis, "redis"), Rate: synthetic.Constant(rate), Handed: 1, Noise: 0.01}
+	}
+	for _, models := range [][]synthetic.Model{local, {server("p", 1000), server("q", 500), server("r", 400), server("s", 300)}} {
+		cases := func(yield func(harness.Lock, harness.Workload) bool) {
+			for _, m := range models {
+				if !yield(m.Lock, harness.Workload{Workers: 8}) {
+					return
+				}
+			}
+		}
+		need, locks := RoundsFor(cases)
+		if locks != len(models) || PlannedRounds(cases) <= need {
+			t.Errorf("%d rounds for %d locks, %d planned", need, locks, PlannedRounds(cases))
+		}
+		for rounds, want := range map[int]bool{need: true, need - 1: false} {
+			ds := Decisions(synthetic.Run(1, rounds, 2, []int{8}, models...))
+			if d := ds[0]; (d.Use != "") != want || (d.Rule == FewRounds) == want || d.Rounds != rounds || d.Needed != need {
+				t.Errorf("%d rounds: %s, use %q, %d of %d rounds", rounds, d.Rule, d.Use, d.Rounds, d.Needed)
+			}
+		}
+	}
+}
+
+// TestEqualLocksLeaveTheDefault: with equal locks, noise makes at most 5 % of runs
+// recommend another lock than the default.
+func TestEqualLocksLeaveTheDefault(t *testing.T) {
+	const runs = 300
+	wrong := 0
+	for seed := range uint64(runs) {
+		models := []synthetic.Model{synthetic.With(synthetic.Fast(DefaultBaseline, 1e5), general, noisy)}
+		for _, name := range []string{"a", "b", "c", "d", "e"} {
+			models = append(models, synthetic.With(synthetic.Fast(name, 1e5), general, noisy))
+		}
+		if decideOn(t, synthetic.Run(seed, stat.MinRounds(baseLevel(6)), 2, []int{8}, models...), string(Oversubscribed)).Rule != ByDefault {
+			wrong++
+		}
+	}
+	if wrong > runs/20 {
+		t.Errorf("%d of %d runs of equal locks recommend another lock", wrong, runs)
+	}
+}
+
+// TestContendedRemote: acquisitions by the previous owner do not make a lock win.
+func TestContendedRemote(t *testing.T) {
+	greedy := synthetic.Model{Lock: synthetic.Served("greedy", harness.Redis, "redis"), Rate: synthetic.Constant(9000), Handed: 0.01, Skew: 3, Noise: 0.02}
+	queue := synthetic.Model{Lock: synthetic.Served("queue", harness.ZooKeeper, "zookeeper"), Rate: synthetic.Constant(900), Handed: 1, Noise: 0.02}
+	run := synthetic.Run(1, 10, 2, []int{1, 8}, greedy, queue)
+	if d := decideOn(t, run, "distributed, uncontended"); d.Use != "greedy" {
+		t.Errorf("uncontended: use %q", d.Use)
+	}
+	if d := decideOn(t, run, "distributed, contended"); d.Use != "queue" {
+		t.Errorf("contended: use %q", d.Use)
+	}
+}
+
+// TestAcross counts the decisions of runs and the power of tables.
+func TestAcross(t *testing.T) {
+	mutex := synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general)
+	var runs []*result.Run
+	for _, rate := range []float64{2e6, 2e6, 5e5} {
+		runs = append(runs, synthetic.Run(5, 12, 2, []int{8}, mutex, synthetic.Fast("a", rate)))
+	}
+	rows := Across(runs)
+	if len(rows) != 1 || rows[0].Runs != 3 || !slices.Equal(rows[0].Tallies, []Tally{{"a", 2}, {DefaultBaseline, 1}}) || rows[0].Share() != 2.0/3 || rows[0].None() != 0 {
+		t.Errorf("rows %+v", rows)
+	}
+	few := synthetic.Run(5, 3, 2, []int{8}, mutex, synthetic.Fast("a", 2e6))
+	if p := PowerOf(slices.Concat(Tables(runs[0], ""), Tables(few, ""))); p != (Power{Large: 2, Significant: 1}) {
+		t.Errorf("%+v", p)
+	}
+	if rows := Across([]*result.Run{few}); rows[0].None() != 1 {
+		t.Errorf("too few rounds: %+v", rows)
+	}
+}
+
+func reheld(run *result.Run, hold time.Duration, reads int) []*harness.Result {
+	for _, r := range run.Results {
+		r.Workload.Hold.Mean, r.Workload.Reads = hold, reads
+	}
+	return run.Results
+}

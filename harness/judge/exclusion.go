@@ -1,0 +1,48 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/result"
+)
+
+// An Exclusion is the reason why a lock does not compete: a violation, its status, its
+// permits, or missing required guarantees.
+type Exclusion struct {
+	Lock harness.Lock
+
+	Violation *harness.Violation // the first one; nil without any
+	Violated  int                // results with a violation
+	Results   int                // all
+
+	Lacks []harness.Guarantee
+	Class result.Class // the class without the required guarantees
+}
+
+// Exclusions returns the locks of the run that no decision may name, by name.
+func Exclusions(run *result.Run) (out []Exclusion) {
+	broken := Violations(run)
+	cases := make(map[string]int)
+	locks := make(map[string]harness.Lock)
+	for _, r := range run.Results {
+		cases[r.Lock.Name]++
+		locks[r.Lock.Name] = r.Lock
+	}
+	for name, lock := range locks {
+		x := Exclusion{Lock: lock, Violated: len(broken[name]), Results: cases[name]}
+		if lock.Traits.Needs != "" && x.Violated == 0 && correct(lock) {
+			x.Class = result.ClassOf(run.Faults, name)
+			x.Lacks = Lacking(x.Class, run.Require)
+		}
+		if x.Violated > 0 {
+			x.Violation = &broken[name][0].Violations[0]
+		}
+		if x.Violated > 0 || !correct(lock) || x.Lacks != nil {
+			out = append(out, x)
+		}
+	}
+	slices.SortFunc(out, func(a, b Exclusion) int { return strings.Compare(a.Lock.Name, b.Lock.Name) })
+	return out
+}

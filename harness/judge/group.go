@@ -1,0 +1,331 @@
+package judge
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/result"
+
+	"locklab/internal/numfmt"
+	"locklab/internal/stat"
+)
+
+// A Group is the results of one run whose workloads differ only in the number of workers,
+// for local or for distributed locks.
+type Group struct {
+	Remote  bool
+	Axes    string           // the workload without the workers, such as "hold=100ns"
+	Load    harness.Workload // workload of one case of the group
+	Run     *result.Run      // the run of the group
+	CPUs    int              // whole processors for the workers of local locks in every window; 0 if unknown
+	Limit   float64          // processors that the control groups allowed, the least of all windows; 0 is no limit
+	Taken   bool             // others, the host or the CPU limit took processor time in some window
+	Workers []int            // ascending
+	Series  []*Series        // by family, then by name
+	Cases   int
+}
+
+// A Series is one lock in a group. A lock with a violation anywhere in the run has no
+// series: it is listed as broken and not drawn.
+type Series struct {
+	Lock  harness.Lock
+	Cells map[int]*Cell // by workers
+}
+
+// A Cell is the rounds of one lock at one number of workers.
+type Cell struct {
+	Rounds map[int]*harness.Result
+	wait   *harness.Histogram // of all rounds together, computed on demand
+	order  []int              // the numbers of the rounds, computed on demand
+}
+
+// Groups sorts the results of run into groups: local before remote, closed loops before
+// open ones, and those with more cases first.
+func Groups(run *result.Run) []*Group {
+	type key struct {
+		remote bool
+		axes   string
+	}
+	byKey := make(map[key]*Group)
+	bySeries := make(map[*Group]map[string]*Series)
+	broken := Violations(run)
+	for _, r := range run.Results {
+		if r.Workload.Workers < 1 || broken[r.Lock.Name] != nil {
+			continue
+		}
+		k := key{r.Lock.Traits.Needs != "", Axes(r.Workload)}
+		g := byKey[k]
+		if g == nil {
+			g = &Group{Remote: k.remote, Axes: k.axes, Load: r.Workload, CPUs: processors(run, r.Workload), Limit: run.Manifest.Machine.CPULimit, Run: run}
+			byKey[k], bySeries[g] = g, make(map[string]*Series)
+		}
+		g.see(r)
+		s := bySeries[g][r.Lock.Name]
+		if s == nil {
+			s = &Series{Lock: r.Lock, Cells: make(map[int]*Cell)}
+			bySeries[g][r.Lock.Name] = s
+			g.Series = append(g.Series, s)
+		}
+		c := s.Cells[r.Workload.Workers]
+		if c == nil {
+			c = &Cell{Rounds: make(map[int]*harness.Result)}
+			s.Cells[r.Workload.Workers] = c
+			g.Cases++
+		}
+		c.Rounds[r.Round] = r
+		if i, ok := slices.BinarySearch(g.Workers, r.Workload.Workers); !ok {
+			g.Workers = slices.Insert(g.Workers, i, r.Workload.Workers)
+		}
+	}
+	return arrange(slices.Collect(maps.Values(byKey)))
+}
+
+// arrange sorts gs and their contents.
+func arrange(gs []*Group) []*Group {
+	for _, g := range gs {
+		slices.SortFunc(g.Series, func(a, b *Series) int {
+			return cmp.Or(cmp.Compare(family(a), family(b)), cmp.Compare(a.Lock.Name, b.Lock.Name))
+		})
+	}
+	slices.SortFunc(gs, func(a, b *Group) int {
+		if a.Remote != b.Remote {
+			if b.Remote {
+				return -1
+			}
+			return 1
+		}
+		if a.Open() != b.Open() {
+			if b.Open() {
+				return -1
+			}
+			return 1
+		}
+		plain := cmp.Compare(strings.Count(a.Axes, " "), strings.Count(b.Axes, " ")) // fewer axes off their default
+		return cmp.Or(cmp.Compare(b.Cases, a.Cases), plain, cmp.Compare(a.Axes, b.Axes))
+	})
+	return gs
+}
+
+// Open reports whether the cases of g are open loops.
+func (g *Group) Open() bool { return g.Load.Rate > 0 }
+
+func family(s *Series) int { return slices.Index(harness.Families, s.Lock.Family) }
+
+// Without returns gs without the locks that match drop, and without groups that become
+// empty. The order stays the same.
+func Without(gs []*Group, drop func(harness.Lock) bool) (out []*Group) {
+	for _, g := range gs {
+		c := *g
+		c.Series = slices.DeleteFunc(slices.Clone(g.Series), func(s *Series) bool { return drop(s.Lock) })
+		c.Workers, c.Cases = nil, 0
+		for _, s := range c.Series {
+			c.Cases += len(s.Cells)
+			for w := range s.Cells {
+				if i, known := slices.BinarySearch(c.Workers, w); !known {
+					c.Workers = slices.Insert(c.Workers, i, w)
+				}
+			}
+		}
+		if len(c.Series) > 0 {
+			out = append(out, &c)
+		}
+	}
+	return out
+}
+
+// Axes returns the name of w without its first part, the workers.
+func Axes(w harness.Workload) string {
+	_, rest, _ := strings.Cut(w.Name(), "/")
+	return strings.ReplaceAll(rest, "/", " ")
+}
+
+// processors returns the number of processors that local workers share under w.
+func processors(run *result.Run, w harness.Workload) int {
+	m := run.Manifest.Machine
+	n := m.GOMAXPROCS
+	if w.GOMAXPROCS > 0 {
+		n = w.GOMAXPROCS
+	}
+	if m.CPUs > 0 && (n == 0 || n > m.CPUs) {
+		n = m.CPUs
+	}
+	return n
+}
+
+// see updates the processors of g from the window of r.
+func (g *Group) see(r *harness.Result) {
+	if n := r.Noise; n != nil && n.CPUs > 0 {
+		g.CPUs = min(g.CPUs, n.CPUs)
+		if n.Limit > 0 && (g.Limit == 0 || n.Limit < g.Limit) {
+			g.Limit = n.Limit
+		}
+	}
+	if g.Limit > 0 && g.CPUs > 0 {
+		g.CPUs = min(g.CPUs, max(1, int(g.Limit)))
+	}
+	g.Taken = g.Taken || slices.ContainsFunc(r.Warnings, func(w harness.Warning) bool {
+		return w.Kind == "steal" || w.Kind == "others" || w.Kind == "throttled"
+	})
+}
+
+// Processors describes the processors that the workers of local locks share, such as "2
+// CPUs".
+func (g *Group) Processors() string {
+	if g.Limit > 0 && g.Limit < float64(g.CPUs)+1 {
+		return numfmt.Number(g.Limit) + " CPUs"
+	}
+	return numfmt.Plural(g.CPUs, "CPU")
+}
+
+// Crowd returns the greatest number of workers with at least three quarters of the greatest
+// number of measured locks. (A lock for two workers must not turn every chart into one of
+// two workers.) Controls do not count.
+func (g *Group) Crowd() int {
+	locks := make([]int, len(g.Workers))
+	for i, w := range g.Workers {
+		for _, s := range g.At(w) {
+			if s.Lock.Status != harness.Control {
+				locks[i]++
+			}
+		}
+	}
+	most := slices.Max(locks)
+	for i, n := range slices.Backward(locks) {
+		if 4*n >= 3*most {
+			return g.Workers[i]
+		}
+	}
+	return g.Workers[len(g.Workers)-1]
+}
+
+// At returns the series that were measured with w workers.
+func (g *Group) At(w int) []*Series {
+	var out []*Series
+	for _, s := range g.Series {
+		if s.Cells[w] != nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Floor returns the latency, in nanoseconds, below which the quantiles of g are limited by
+// the clock; 0 if unknown.
+func (g *Group) Floor() float64 {
+	var most float64
+	for _, s := range g.Series {
+		for _, c := range s.Cells {
+			for _, r := range c.Rounds {
+				if f := result.Floor(r); f > most && f < 1e12 { // 17 minutes: more is damage
+					most = f
+				}
+			}
+		}
+	}
+	return most
+}
+
+// Order returns the numbers of the rounds of c, ascending.
+func (c *Cell) Order() []int {
+	if len(c.order) != len(c.Rounds) {
+		c.order = slices.Sorted(maps.Keys(c.Rounds))
+	}
+	return c.order
+}
+
+// Summary summarizes m over the rounds of c; N is 0 if no round has it.
+func (c *Cell) Summary(m *result.Metric) stat.Summary {
+	return result.SummarizeReadings(func(yield func(result.Reading) bool) {
+		if c == nil {
+			return
+		}
+		for _, i := range c.Order() {
+			if !yield(m.Read(c.Rounds[i])) {
+				return
+			}
+		}
+	})
+}
+
+// Pairs returns m in the common rounds of a and b, in order. For a rate of two locks whose
+// blocks alternated in one process, the pair is the median of the ratios of their blocks,
+// and 1.
+func Pairs(a, b *Cell, m *result.Metric) (xs, ys []float64) {
+	for _, i := range a.Order() {
+		if b.Rounds[i] == nil {
+			continue
+		}
+		if ratio, ok := blockRatio(a.Rounds[i], b.Rounds[i], m); ok {
+			xs, ys = append(xs, ratio), append(ys, 1)
+			continue
+		}
+		x, okX := m.Of(a.Rounds[i])
+		y, okY := m.Of(b.Rounds[i])
+		if okX && okY {
+			xs, ys = append(xs, x), append(ys, y)
+		}
+	}
+	return xs, ys
+}
+
+// blockRatio returns the median ratio of the blocks of a to the blocks of b in the same
+// pass. ok is false if m is not a rate, or if they were not measured in one process.
+func blockRatio(a, b *harness.Result, m *result.Metric) (ratio float64, ok bool) {
+	x, y := a.Blocks, b.Blocks
+	if x == nil || y == nil || x.Process != y.Process || !x.Valid() || !y.Valid() || len(x.Ops) != len(y.Ops) {
+		return 0, false
+	}
+	of := func(b *harness.Blocks) []uint64 { return b.Ops }
+	switch m {
+	case result.Throughput:
+	case result.Handovers:
+		of = func(b *harness.Blocks) []uint64 { return b.Handovers }
+	default:
+		return 0, false
+	}
+	var ratios []float64
+	for i := range x.Ops {
+		own, other := float64(of(x)[i])/float64(x.Elapsed[i]), float64(of(y)[i])/float64(y.Elapsed[i])
+		if own > 0 || other > 0 {
+			ratios = append(ratios, own/other)
+		}
+	}
+	return stat.Median(ratios), len(ratios) > 0
+}
+
+// Waits returns the waits of all rounds as one histogram, for quantiles of the whole:
+// averages of quantiles would be wrong.
+func (c *Cell) Waits() harness.Histogram {
+	if c.wait == nil {
+		var all harness.Histogram
+		for _, i := range c.Order() {
+			all = all.Merge(c.Rounds[i].Wait)
+		}
+		c.wait = &all
+	}
+	return *c.wait
+}
+
+// Violations returns the results with a violation, by lock.
+func Violations(run *result.Run) map[string][]*harness.Result {
+	out := make(map[string][]*harness.Result)
+	for _, r := range run.Results {
+		if len(r.Violations) > 0 {
+			out[r.Lock.Name] = append(out[r.Lock.Name], r)
+		}
+	}
+	return out
+}
+
+// Figures returns m for the rounds of c that have it.
+func (c *Cell) Figures(m *result.Metric) (out []float64) {
+	for _, i := range c.Order() {
+		if v, ok := m.Of(c.Rounds[i]); ok {
+			out = append(out, v)
+		}
+	}
+	return out
+}

@@ -1,0 +1,306 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/stat"
+)
+
+// The verdicts on a series of runs, in addition to those on two.
+const (
+	Steady   GateVerdict = "no change found"   // no step, with enough runs for one
+	FewRuns  GateVerdict = "too few runs"      // a step and an off day cannot be distinguished
+	OffRun   GateVerdict = "newest run is off" // to the worse; another run will show whether it stays
+	OneRun   GateVerdict = "measured once"
+	OffWorse GateVerdict = "off, worse"  // a single run off its level
+	OffBest  GateVerdict = "off, better" // likewise
+)
+
+// HistoryOptions determine the runs of a series, and when a difference counts.
+type HistoryOptions struct {
+	CompareOptions
+	AsGiven bool // keep the order of the runs; otherwise they are ordered by the date of their manifests
+
+	// To names reference locks, if any: figures are ratios to the first of them that
+	// the same round has under the same workload; local locks have local references.
+	To []string
+}
+
+// A History is the comparison of several runs, machine by machine.
+type History struct {
+	Sites    []Site
+	Series   []HistorySeries
+	Alpha    float64
+	Margin   float64
+	Tests    int      // comparisons of neighbouring runs
+	Level    float64  // confidence of each of their intervals: all hold together with 1 - Alpha
+	Few      int      // the least number of runs for a step
+	To       []string // HistoryOptions.To
+	Warnings []string
+}
+
+// A Site is a machine with its runs.
+type Site struct {
+	Name string // unique
+	Runs []Visit
+}
+
+// A Visit is a run of a series.
+type Visit struct {
+	Manifest result.Manifest
+	Dir      string
+	Differs  []string // conditions that differ from the run before, such as "kernel 6.1 and 6.18"
+	SameCode bool     // measured by the same build as the run before
+}
+
+// A HistorySeries is one case by one metric, over the runs of a machine.
+type HistorySeries struct {
+	Site     int
+	Lock     harness.Lock
+	Workload harness.Workload
+	Gate     *Gate
+	Points   []HistoryPoint // one of each run of the machine
+	Changes  []Change
+	Verdict  GateVerdict
+	Note     string // the reason, if the figures do not show it
+}
+
+// A HistoryPoint is a case in a run.
+type HistoryPoint struct {
+	stat.Summary        // the median of the rounds, with an interval of 95 %; N is 0 if there is no figure
+	Gap          string // reason for a missing or incomplete figure, or ""
+	Missing      bool   // planned in the run
+	Broke        bool   // the lock broke a promise in the run
+
+	// Before is the ratio to the last earlier run with a figure. P is its p-value,
+	// corrected for all comparisons, and Verdict the verdict on these two runs. N is
+	// 0 in the first run.
+	Before  stat.Summary
+	P       float64
+	Verdict GateVerdict
+
+	Off GateVerdict // OffWorse or OffBest for a single run off its level, else ""
+
+	value float64 // input of the search for steps
+}
+
+// A Change is a step of a series that exceeds the margin.
+type Change struct {
+	At       int          // the first point after it
+	Old, New float64      // the medians of the runs of each level
+	Ratio    stat.Summary // of the runs after it to those before; 95 %
+	P        float64      // of the step, corrected for all cases of the machine
+	Verdict  GateVerdict  // Better or Regressed
+}
+
+// Case returns the benchmark name of s's case.
+func (s *HistorySeries) Case() string { return caseName(s.Lock.Name, s.Workload) }
+
+// Figures returns the number of points of s with a figure.
+func (s *HistorySeries) Figures() (n int) {
+	for _, p := range s.Points {
+		if p.N > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Outcome returns the worst of h's verdicts: Worse if the last change of a case is for
+// the worse, else Unsure if a case is inconclusive.
+func (h *History) Outcome() GateOutcome {
+	out := Fine
+	for _, s := range h.Series {
+		switch s.Verdict {
+		case Regressed:
+			return Worse
+		case FewRuns, OffRun, Unmeasured, TooFewRounds, Untold:
+			out = Unsure
+		}
+	}
+	return out
+}
+
+// NewHistory compares several runs. The error wraps harness.ErrUsage if no machine has two runs
+// with a case in common.
+func NewHistory(runs []*result.Run, o HistoryOptions) (*History, error) {
+	if len(o.Gates) == 0 {
+		o.Gates = Gates[:1]
+	}
+	h := &History{Alpha: cmp.Or(o.Alpha, DefaultAlpha), Margin: stat.DefaultMargin, To: o.To}
+	if o.Margin != nil {
+		h.Margin = *o.Margin
+	}
+	if len(runs) < 2 {
+		return nil, fmt.Errorf("%w: a history takes two runs at least, got %d", harness.ErrUsage, len(runs))
+	}
+	runs = slices.Clone(runs)
+	if !o.AsGiven {
+		slices.SortStableFunc(runs, func(a, b *result.Run) int { return a.Manifest.Started.Compare(b.Manifest.Started) })
+	}
+	if err := distinct(runs); err != nil {
+		return nil, err
+	}
+	o, err := o.setAgainst(runs)
+	if err != nil {
+		return nil, err
+	}
+	sites := bySite(runs, o.AnyHost)
+	names := siteNames(sites)
+	var compared comparisons
+	for i, site := range sites {
+		h.Sites = append(h.Sites, Site{Name: names[i], Runs: visits(site)})
+		compared.add(h, i, site, o)
+		if len(site) == 1 {
+			h.Warnings = append(h.Warnings, fmt.Sprintf("%s has one run: there is nothing to compare it with", plain(names[i])))
+		}
+	}
+	if len(compared.tests) == 0 && !slices.ContainsFunc(h.Series, func(s HistorySeries) bool { return s.Verdict == Regressed || s.Verdict == Expected }) {
+		return nil, fmt.Errorf("%w: no case has a figure of %s in two runs of one machine: runs are of one machine if its host, processors, system and GOMAXPROCS are the same",
+			harness.ErrUsage, gateNames(o.Gates))
+	}
+	compared.run(h)
+	h.steps(len(sites))
+	for i := range h.Series {
+		h.Series[i].judge(h)
+	}
+	h.sort(o.Gates)
+	h.Warnings = append(h.Warnings, historyWarnings(h, runs)...)
+	return h, nil
+}
+
+func distinct(runs []*result.Run) error {
+	for i, a := range runs {
+		for _, b := range runs[:i] {
+			if sameRun(a.Manifest, b.Manifest) && siteKey(a, false) == siteKey(b, false) {
+				return fmt.Errorf("%w: %s and %s are the same run", harness.ErrUsage, b.Dir, a.Dir)
+			}
+		}
+	}
+	return nil
+}
+
+func siteKey(r *result.Run, anyHost bool) string { return r.Manifest.Machine.Identity(anyHost) }
+
+func bySite(runs []*result.Run, anyHost bool) (out [][]*result.Run) {
+	at := make(map[string]int)
+	for _, r := range runs {
+		key := siteKey(r, anyHost)
+		i, known := at[key]
+		if !known {
+			i = len(out)
+			at[key], out = i, append(out, nil)
+		}
+		out[i] = append(out[i], r)
+	}
+	return out
+}
+
+func siteNames(sites [][]*result.Run) (names []string) {
+	for _, runs := range sites {
+		e := runs[0].Manifest.Machine
+		name := cmp.Or(strings.TrimSpace(e.Host), e.String(), "unknown machine")
+		unique := name
+		for n := 2; slices.Contains(names, unique); n++ {
+			unique = fmt.Sprintf("%s (%d)", name, n)
+		}
+		names = append(names, unique)
+	}
+	return names
+}
+
+func visits(runs []*result.Run) (out []Visit) {
+	for i, r := range runs {
+		v := Visit{Manifest: r.Manifest, Dir: r.Dir}
+		if i > 0 {
+			was, is := runs[i-1].Manifest, r.Manifest
+			v.Differs = differences(was, is, match(runs[i-1], r, nil))
+			v.SameCode = was.Binary != "" && was.Binary == is.Binary ||
+				(was.Binary == "" || is.Binary == "") && was.Commit != "" && was.Commit == is.Commit && !strings.HasSuffix(is.Commit, "+dirty")
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// sort orders the series for a reader: by metric, local locks first, by the axes of the
+// workload, by lock, by workers, by machine.
+func (h *History) sort(gates []*Gate) {
+	slices.SortStableFunc(h.Series, func(a, b HistorySeries) int {
+		x, y := GateRow{Lock: a.Lock, Workload: a.Workload}, GateRow{Lock: b.Lock, Workload: b.Workload}
+		return cmp.Or(
+			cmp.Compare(slices.Index(gates, a.Gate), slices.Index(gates, b.Gate)),
+			strings.Compare(x.group(), y.group()),
+			strings.Compare(a.Lock.Name, b.Lock.Name),
+			cmp.Compare(a.Workload.Workers, b.Workload.Workers),
+			cmp.Compare(a.Site, b.Site),
+		)
+	})
+}
+
+// steps finds the changes of every series. The machines with enough runs share Alpha.
+func (h *History) steps(sites int) {
+	least, enough := stat.MinSteps(h.Alpha), 0
+	for _, s := range h.Sites {
+		if len(s.Runs) >= least {
+			enough++
+		}
+	}
+	alpha := h.Alpha / float64(max(1, enough))
+	h.Few = stat.MinSteps(alpha)
+	for site := range sites {
+		var of []*HistorySeries
+		var values [][]float64
+		for i := range h.Series {
+			if s := &h.Series[i]; s.Site == site {
+				of = append(of, s)
+				var xs []float64
+				for _, p := range s.Points {
+					xs = append(xs, p.value)
+				}
+				values = append(values, xs)
+			}
+		}
+		for i, steps := range stat.Steps(values, alpha) {
+			of[i].change(steps, h.Margin)
+		}
+	}
+}
+
+// change keeps the steps to a level that differs from the last one by more than the
+// margin: of consecutive small steps, the last counts.
+func (s *HistorySeries) change(steps []stat.Step, margin float64) {
+	values := func(from, to int) (xs []float64) {
+		for _, p := range s.Points[from:to] {
+			xs = append(xs, p.value) // NaN is left out
+		}
+		return xs
+	}
+	if len(steps) == 0 {
+		return
+	}
+	level := values(0, steps[0].At)
+	for i, step := range steps {
+		end := len(s.Points)
+		if i+1 < len(steps) {
+			end = steps[i+1].At
+		}
+		next := values(step.At, end)
+		const confidence = 0.95
+		ratio := stat.Unpaired(next, level, confidence)
+		worse := s.Gate.worse(ratio).Median
+		if max(worse, 1/worse) <= 1+margin {
+			continue
+		}
+		c := Change{At: step.At, Old: stat.Median(level), New: stat.Median(next), Ratio: ratio.Summary, P: step.P, Verdict: Better}
+		if worse > 1 {
+			c.Verdict = Regressed
+		}
+		s.Changes, level = append(s.Changes, c), next
+	}
+}

@@ -1,0 +1,166 @@
+package judge
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/result"
+)
+
+// loadsOf returns the results of a lock at rates of 100, 200 … per second in the given
+// number of rounds. p99 of the waits, in ns, and the granted share of the rate are
+// functions of rate and round.
+func loadsOf(rounds int, p99 func(i, round int) float64, granted func(i, round int) float64) (ls []Load) {
+	for i := range 6 {
+		c := &Cell{Rounds: make(map[int]*harness.Result)}
+		rate := harness.Rate(100 * (i + 1))
+		for round := range rounds {
+			c.Rounds[round] = &harness.Result{Workload: harness.Workload{Workers: 8, Rate: rate}, Round: round, Elapsed: time.Second,
+				Ops:  uint64(granted(i, round) / 100 * float64(rate)),
+				Open: &harness.OpenLoop{Offered: uint64(rate), Span: time.Second},
+				// 2 % of the waits are around the wanted p99, half of them longer.
+				Wait: harness.Histogram{{Value: 10, N: 980}, {Value: int64(p99(i, round)), N: 10}, {Value: int64(2 * p99(i, round)), N: 10}}}
+		}
+		ls = append(ls, Load{rate, c})
+	}
+	return ls
+}
+
+func all(i, round int) float64 { return 100 }
+
+// TestKneeOf: the saturation point is at the limit that is exceeded first, by all rounds
+// together. Its interval is as wide as the rounds differ.
+func TestKneeOf(t *testing.T) {
+	flat := func(int, int) float64 { return 1000 }
+	steep := func(i, _ int) float64 { return 1000 * math.Pow(2, float64(i)) } // 16 times at 500/s
+	for _, c := range []struct {
+		name         string
+		p99, granted func(i, round int) float64
+		want         Knee
+	}{
+		{"longer waits", steep, all, Knee{UpTo: 400, Over: 500, Rule: result.LimitP99, From: 400, To: 500}},
+		{"falls behind", flat, func(i, _ int) float64 { return []float64{100, 99, 96, 94, 60, 50}[i] },
+			Knee{UpTo: 300, Over: 400, Rule: result.LimitGranted, From: 300, To: 400}},
+		{"up to all", flat, all, Knee{UpTo: 600}},
+		{"up to nothing", flat, func(int, int) float64 { return 50 }, Knee{Over: 100, Rule: result.LimitGranted, To: 100}},
+		{"ten times is not over", func(i, _ int) float64 { return []float64{1000, 10000, 10000, 10000, 10000, 10001}[i] }, all,
+			Knee{UpTo: 500, Over: 600, Rule: result.LimitP99, From: 500, To: 600}},
+		{"half of the rounds fall behind at 300/s, the others at 500/s", flat, func(i, round int) float64 {
+			if i >= 4 || i >= 2 && round%2 == 0 {
+				return 80
+			}
+			return 100
+		}, Knee{UpTo: 200, Over: 300, Rule: result.LimitGranted, From: 200, To: 500}},
+	} {
+		k, ok := KneeOf(loadsOf(10, c.p99, c.granted), 5)
+		if !ok || k.Rest != 100 || k.RestP99 != c.p99(0, 0) {
+			t.Errorf("%s: unloaded p99 is %v at %v, %v", c.name, k.RestP99, k.Rest, ok)
+		}
+		got := Knee{UpTo: k.UpTo, Over: k.Over, Rule: k.Rule, From: k.From, To: k.To}
+		if c.want.Over == 0 {
+			c.want.From = c.want.UpTo
+		}
+		if got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestKneeOfStalls: one stalling round of ten does not move the saturation point. It widens
+// the interval by the effect of two such rounds in ten.
+func TestKneeOfStalls(t *testing.T) {
+	ls := loadsOf(10, func(int, int) float64 { return 1000 }, all)
+	for _, l := range ls[1:] {
+		l.Cell.Rounds[3].Wait = harness.Histogram{{Value: 10, N: 940}, {Value: 1e9, N: 60}}
+	}
+	if k, ok := KneeOf(ls, 0); !ok || k.UpTo != 600 || k.Over != 0 || k.From != 100 || k.To != 0 {
+		t.Errorf("%+v, %v", k, ok)
+	}
+}
+
+// TestKneeOfFewRounds: with too few rounds for an interval, each round is evaluated alone.
+func TestKneeOfFewRounds(t *testing.T) {
+	for rounds, want := range map[int]harness.Rate{5: 300, 6: 600} {
+		ls := loadsOf(rounds, func(int, int) float64 { return 1000 }, all)
+		for _, l := range ls[3:] {
+			l.Cell.Rounds[0].Wait = harness.Histogram{{Value: 10, N: 989}, {Value: 1e9, N: 11}}
+		}
+		if k, ok := KneeOf(ls, 0); !ok || k.UpTo != 600 || k.Over != 0 || k.From != want || k.To != 0 {
+			t.Errorf("of %d rounds: %+v, %v", rounds, k, ok)
+		}
+	}
+}
+
+// TestKneeUnresolved: a rate without a resolved p99 gives no information on the waits, but
+// may show that the lock falls behind. If p99 is resolved at no rate there is no saturation
+// point.
+func TestKneeUnresolved(t *testing.T) {
+	steep := func(i, _ int) float64 { return 1000 * math.Pow(2, float64(i)) }
+	few := func(ls []Load, which ...int) []Load {
+		for _, i := range which {
+			for _, r := range ls[i].Cell.Rounds {
+				r.Wait = harness.Histogram{{Value: 10, N: 50}}
+			}
+		}
+		return ls
+	}
+	if k, ok := KneeOf(few(loadsOf(10, steep, all), 0, 1), 0); !ok || k.Rest != 300 || k.UpTo != 600 || k.Over != 0 {
+		t.Errorf("without p99 at two rates: %+v, %v", k, ok)
+	}
+	behind := func(i, _ int) float64 { return []float64{100, 100, 100, 50, 50, 50}[i] }
+	if k, ok := KneeOf(few(loadsOf(10, steep, behind), 3), 0); !ok || k.UpTo != 300 || k.Over != 400 || k.Rule != result.LimitGranted {
+		t.Errorf("without p99 where it falls behind: %+v, %v", k, ok)
+	}
+	if k, ok := KneeOf(few(loadsOf(10, steep, all), 0, 1, 2, 3, 4, 5), 0); ok {
+		t.Errorf("without p99: %+v", k)
+	}
+	if k, ok := KneeOf(nil, 0); ok {
+		t.Errorf("without results: %+v", k)
+	}
+	if k, ok := KneeOf(loadsOf(10, func(i, _ int) float64 { return []float64{20, 20, 20, 20, 400, 501}[i] }, all), 50); !ok || k.RestP99 != 50 || k.UpTo != 500 {
+		t.Errorf("under the floor of the clock: %+v, %v", k, ok)
+	}
+}
+
+// TestKneeUnsound: if most rounds warn about the loop at the least rate, the waits there
+// are due to the machine.
+func TestKneeUnsound(t *testing.T) {
+	for rounds, want := range map[int]bool{0: false, 5: false, 6: true, 10: true} {
+		ls := loadsOf(10, func(int, int) float64 { return 1000 }, all)
+		for round := range rounds {
+			ls[0].Cell.Rounds[round].Warnings = []harness.Warning{{Kind: "overlap"}, {Kind: "pool"}}
+		}
+		for _, r := range ls[5].Cell.Rounds { // at a greater load the lock is too slow
+			r.Warnings = []harness.Warning{{Kind: "pool"}}
+		}
+		if k, ok := KneeOf(ls, 0); !ok || k.Unsound != want {
+			t.Errorf("with a warning in %d of 10 rounds: %v", rounds, k.Unsound)
+		}
+	}
+}
+
+// TestKneeMerges: p99 of a draw equals p99 of the merged histograms of its rounds.
+func TestKneeMerges(t *testing.T) {
+	ls := loadsOf(7, func(i, round int) float64 { return 1000 * float64(1+(i*7+round*3)%11) }, all)
+	for _, l := range ls {
+		x := newKneeLoad(l)
+		for _, draw := range [][]int{{0, 1, 2, 3, 4, 5, 6}, {2, 2, 2, 5}, {6}} {
+			var merged harness.Histogram
+			for _, round := range draw {
+				merged = merged.Merge(l.Cell.Rounds[round].Wait)
+			}
+			if got, ok := x.p99(draw); !ok || got != merged.Quantile(0.99) {
+				t.Errorf("%v of %v: p99 is %v, %v, want %v", draw, l.Rate, got, ok, merged.Quantile(0.99))
+			}
+		}
+		if _, ok := x.p99(nil); ok {
+			t.Error("no round has a p99")
+		}
+	}
+	if !slices.IsSortedFunc(ls, func(a, b Load) int { return int(a.Rate - b.Rate) }) {
+		t.Error("the rates are not in order")
+	}
+}

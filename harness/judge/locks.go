@@ -1,0 +1,74 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/result"
+)
+
+// The verdicts on a lock compared with another lock of its run, which are not
+// regressions.
+const (
+	Lesser GateVerdict = "worse" // significant, by more than the margin
+	Unsafe GateVerdict = "broke a promise"
+)
+
+// CompareLocks compares every other lock of run with the lock called to, under the same workload
+// and by the ratios within a round. The error wraps harness.ErrUsage if they have no
+// comparable case in common.
+func CompareLocks(run *result.Run, to string, o CompareOptions) (*Comparison, error) {
+	wanted := o.Locks
+	o.Locks = func(l harness.Lock) bool { return l.Name != to && (wanted == nil || wanted(l)) }
+	if !slices.ContainsFunc(run.Results, func(r *harness.Result) bool { return r.Lock.Name == to }) {
+		return nil, fmt.Errorf("%w: the run has no result of %s to compare the others with", harness.ErrUsage, to)
+	}
+	if !slices.ContainsFunc(run.Results, func(r *harness.Result) bool { return o.Locks(r.Lock) }) {
+		return nil, fmt.Errorf("%w: the run has nothing but %s to compare", harness.ErrUsage, to)
+	}
+	next := *run
+	if next.Manifest.Pair == "" { // its locks were measured in the same rounds
+		next.Manifest.Pair = "locks"
+	}
+	c, err := Compare(inPlaceOf(&next, to), &next, o)
+	if err != nil {
+		return nil, err
+	}
+	c.To = to
+	for i := range c.Rows {
+		switch r := &c.Rows[i]; {
+		case r.Verdict == Regressed && r.NewBroke:
+			r.Verdict = Unsafe
+		case r.Verdict == Regressed:
+			r.Verdict = Lesser
+		}
+	}
+	return c, nil
+}
+
+// inPlaceOf returns run with the results of the lock called to in place of every other
+// lock's.
+func inPlaceOf(run *result.Run, to string) *result.Run {
+	out := &result.Run{Manifest: run.Manifest}
+	locks := make(map[string]map[string]harness.Lock) // by workload, then by name
+	for _, r := range run.Results {
+		w := r.Workload.Name()
+		if locks[w] == nil {
+			locks[w] = make(map[string]harness.Lock)
+		}
+		locks[w][r.Lock.Name] = r.Lock
+	}
+	for _, r := range run.Results {
+		if r.Lock.Name != to {
+			continue
+		}
+		for _, l := range locks[r.Workload.Name()] {
+			as := *r
+			as.Lock = l
+			out.Results = append(out.Results, &as)
+		}
+	}
+	out.Manifest.Lost, out.Manifest.Cases = nil, 0 // its rounds show the missing ones
+	return out
+}

@@ -1,0 +1,68 @@
+package judge
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+	"locklab/internal/stat"
+)
+
+func TestLocks(t *testing.T) {
+	const rounds = 10
+	run := madeRun(rates{"mine": around(1e6, 0.3, rounds), "slow": nil, "fast": nil, "odd": around(5e5, 0.01, rounds)})
+	for _, r := range run.Results[:len(run.Results):len(run.Results)] {
+		if r.Lock.Name == "mine" { // all locks of a round share its noise
+			rate := float64(r.Ops)
+			run.Results = append(run.Results, madeResult("slow", r.Round, rate*0.5), madeResult("fast", r.Round, rate*(2+0.01*float64(r.Round))))
+		}
+	}
+	for _, r := range run.Results {
+		if r.Lock.Name == "odd" && r.Round == 3 {
+			r.Violations = []harness.Violation{{Rule: "liveness", Detail: "a worker waited for ever", Count: 1}}
+		}
+	}
+	c, err := CompareLocks(run, "mine", CompareOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !c.Paired || len(c.Rows) != 3 {
+		t.Fatalf("paired is %v, with %d rows: %+v", c.Paired, len(c.Rows), c.Rows)
+	}
+	got := make(map[string]GateRow)
+	for _, r := range c.Rows {
+		got[r.Lock.Name] = r
+	}
+	if r := got["slow"]; r.Verdict != Lesser || math.Abs(r.Ratio.Median-0.5) > 1e-5 || math.Abs(r.Ratio.Lo-0.5) > 1e-5 {
+		t.Errorf("slow: %v, ratio %+v", r.Verdict, r.Ratio)
+	}
+	var base, next []float64
+	for _, r := range run.Results {
+		switch r.Lock.Name {
+		case "mine":
+			base = append(base, float64(r.Ops))
+		case "fast":
+			next = append(next, float64(r.Ops))
+		}
+	}
+	if want := stat.Paired(next, base, c.Level).Summary; got["fast"].Verdict != Better || got["fast"].Ratio != want {
+		t.Errorf("fast: %v, ratio %+v, want %+v", got["fast"].Verdict, got["fast"].Ratio, want)
+	}
+	if r := got["odd"]; r.Verdict != Unsafe || !r.NewBroke || r.Ratio.N != 0 {
+		t.Errorf("a lock that broke a promise is compared: %v, %+v", r.Verdict, r.Ratio)
+	}
+	var text strings.Builder
+	if err := c.WriteText(&text, 100); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"BASE  mine in", "Beside mine: 1 broke a promise, 1 worse, 1 better.", "odd/workers=1/hold=0s: NEW violated liveness in 1 of 10 rounds", "sign test"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the text lacks %q:\n%s", want, &text)
+		}
+	}
+	if _, err := CompareLocks(run, "other", CompareOptions{}); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("a lock that was not measured: %v, want ErrUsage", err)
+	}
+}

@@ -1,0 +1,229 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+)
+
+// A matched is one case of two runs. A side that did not measure it is empty.
+type matched struct {
+	lock       harness.Lock
+	workload   harness.Workload
+	base, next []*harness.Result
+}
+
+func match(base, next *result.Run, wanted func(harness.Lock) bool) []*matched {
+	var out []*matched
+	byName := make(map[string]*matched)
+	of := func(r *harness.Result) *matched {
+		name := r.Lock.Name + "\x00" + r.Workload.Name()
+		m := byName[name]
+		if m == nil {
+			m = &matched{lock: r.Lock, workload: r.Workload}
+			byName[name] = m
+			out = append(out, m)
+		}
+		return m
+	}
+	add := func(rs []*harness.Result, side func(*matched) *[]*harness.Result) {
+		for _, r := range rs {
+			if wanted == nil || wanted(r.Lock) {
+				list := side(of(r))
+				*list = append(*list, r)
+			}
+		}
+	}
+	add(next.Results, func(m *matched) *[]*harness.Result { return &m.next })
+	add(base.Results, func(m *matched) *[]*harness.Result { return &m.base })
+	return out
+}
+
+func (m *matched) name() string { return caseName(m.lock.Name, m.workload) }
+
+func (m *matched) planned(was, is *plan) bool {
+	return (len(m.base) > 0 || was.absent(m.name()) != "") && (len(m.next) > 0 || is.absent(m.name()) != "")
+}
+
+func (m *matched) lacks(was, is *plan) string {
+	inNew, inBase := is.lacks(m.name()), was.lacks(m.name())
+	if inNew != "" && inBase != "" {
+		return inNew + "; " + inBase
+	}
+	return inNew + inBase
+}
+
+func (m *matched) rows(gates []*Gate, next result.Manifest, was, is *plan, paired bool) (rows []GateRow, tests []test) {
+	add := func(g *Gate, v GateVerdict, note string) *GateRow {
+		rows = append(rows, GateRow{Lock: m.lock, Workload: m.workload, Gate: g, P: math.NaN(),
+			Base: g.Metric.Summary(m.base), New: g.Metric.Summary(m.next), Verdict: v, Note: note})
+		return &rows[len(rows)-1]
+	}
+	if v, note := m.violated(); v != "" {
+		r := add(gates[0], v, note)
+		r.BaseBroke, r.NewBroke = violations("", m.base) != "", violations("", m.next) != ""
+		if r.BaseBroke { // a lock that broke a promise has no speed
+			r.Base.N = 0
+		}
+		if r.NewBroke {
+			r.New.N = 0
+		}
+		return rows, nil
+	}
+	for _, g := range gates {
+		base, new := m.samples(g, paired)
+		if paired && len(base) == 0 { // no round has both: is there a figure at all?
+			base, new = m.samples(g, false)
+			if len(base) > 0 && len(new) > 0 {
+				add(g, Unmeasured, cmp.Or(m.lacks(was, is), "no round has a figure on both sides"))
+				continue
+			}
+		}
+		switch {
+		case len(base) > 0 && len(new) > 0:
+			tests = append(tests, test{len(rows), base, new})
+			add(g, "", "").lacks = m.lacks(was, is)
+		case len(base) > 0:
+			v, note := m.missing(next, is)
+			add(g, v, note)
+		case len(new) > 0 && len(m.base) == 0 && was.absent(m.name()) != "":
+			add(g, Unmeasured, was.absent(m.name()))
+		case len(new) > 0:
+			add(g, OnlyNew, "")
+		}
+	}
+	return rows, tests
+}
+
+func (m *matched) violated() (GateVerdict, string) {
+	inBase, inNew := violations("BASE", m.base), violations("NEW", m.next)
+	switch {
+	case len(m.next) == 0 || inBase == "" && inNew == "":
+		return "", ""
+	case m.lock.Status == harness.Broken || m.lock.Status == harness.Historical:
+		return Expected, cmp.Or(inNew, inBase)
+	case inNew == "":
+		return NoBase, inBase
+	case inBase != "":
+		return Regressed, inNew + "; BASE did too"
+	}
+	return Regressed, inNew
+}
+
+func violations(side string, rs []*harness.Result) string {
+	var first *harness.Violation
+	n := 0
+	for _, r := range rs {
+		if len(r.Violations) > 0 {
+			n++
+			if first == nil {
+				first = &r.Violations[0]
+			}
+		}
+	}
+	if first == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s violated %s in %d of %s: %s", side, plain(first.Rule), n, numfmt.Plural(len(rs), "round"), plain(first.Detail))
+}
+
+// missing returns the verdict on a case that has a figure in the old run only.
+func (m *matched) missing(next result.Manifest, is *plan) (GateVerdict, string) {
+	if len(m.next) > 0 {
+		return Unmeasured, is.side + " has too few samples for a figure"
+	}
+	for _, s := range next.Skipped {
+		if s.Lock == m.lock.Name {
+			return Unmeasured, is.side + " skipped it: " + plain(s.Reason)
+		}
+	}
+	if next.Interrupted || next.Finished.IsZero() {
+		return Unmeasured, is.side + " ended before it"
+	}
+	if why := is.absent(m.name()); why != "" {
+		return Unmeasured, why
+	}
+	return OnlyBase, ""
+}
+
+// samples returns g's figure of every round of the two runs; figures that either clock
+// cannot resolve are equal. If paired, the samples are of the rounds with a figure on
+// both sides, paired by index.
+func (m *matched) samples(g *Gate, paired bool) (base, next []float64) {
+	bs, ns := gateReadings(g, m.base), gateReadings(g, m.next)
+	floor := 0.0
+	for _, r := range slices.Concat(bs, ns) {
+		if r.bound {
+			floor = max(floor, r.value)
+		}
+	}
+	values := func(rs []reading) (xs []float64) {
+		for _, r := range rs {
+			xs = append(xs, max(r.value, floor))
+		}
+		return xs
+	}
+	if !paired {
+		return values(bs), values(ns)
+	}
+	for _, b := range bs {
+		i := slices.IndexFunc(ns, func(n reading) bool { return n.round == b.round })
+		if i >= 0 {
+			base, next = append(base, max(b.value, floor)), append(next, max(ns[i].value, floor))
+		}
+	}
+	return base, next
+}
+
+// A reading is the figure of one round. A bound is an upper bound that the clock cannot
+// resolve further.
+type reading struct {
+	round int
+	value float64
+	bound bool
+}
+
+func gateReadings(g *Gate, rs []*harness.Result) (out []reading) {
+	for _, r := range rs {
+		v, ok := g.Metric.Of(r)
+		bound := false
+		if !ok && g.Metric.AtMost != nil {
+			v, ok = g.Metric.AtMost(r)
+			bound = ok
+		}
+		if ok && v >= 0 && !math.IsInf(v, 0) {
+			out = append(out, reading{r.Round, v, bound})
+		}
+	}
+	return out
+}
+
+func (c *Comparison) sort(gates []*Gate) {
+	slices.SortStableFunc(c.Rows, func(a, b GateRow) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(gates, a.Gate), slices.Index(gates, b.Gate)),
+			strings.Compare(a.group(), b.group()),
+			strings.Compare(a.Lock.Name, b.Lock.Name),
+			cmp.Compare(a.Workload.Workers, b.Workload.Workers),
+		)
+	})
+}
+
+func (r *GateRow) group() string {
+	kind := "local"
+	if r.Lock.Traits.Needs != "" {
+		kind = "remote"
+	}
+	return kind + " " + r.axes()
+}
+
+func (r *GateRow) axes() string {
+	_, rest, _ := strings.Cut(r.Workload.Name(), "/")
+	return strings.ReplaceAll(rest, "/", " ")
+}

@@ -1,0 +1,56 @@
+package judge
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestModes: two groups are found with their shares; noise of one group has none.
+func TestModes(t *testing.T) {
+	for name, c := range map[string]struct {
+		rates []float64
+		want  []Mode
+	}{
+		"two":              {[]float64{3.5, 0.96, 3.6, 0.98, 3.4, 1.0, 3.5, 3.55}, []Mode{{0.98, 3}, {3.5, 5}}},
+		"one":              {[]float64{1, 1.1, 0.9, 1.05, 1, 0.95}, nil},
+		"a single outlier": {[]float64{1, 1.1, 0.9, 1.05, 1, 5}, nil},
+		"near each other":  {[]float64{1, 1.01, 1, 1.2, 1.21, 1.2}, nil},
+		"wide groups":      {[]float64{1, 2, 4, 8, 16, 32}, nil},
+		"zeros":            {[]float64{0, 0, 0, 1, 1, 1}, nil},
+		"too few":          {[]float64{1, 9}, nil},
+		"nothing":          {nil, nil},
+	} {
+		got := modes(c.rates)
+		if len(got) != len(c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+			continue
+		}
+		for i := range got {
+			if got[i] != c.want[i] {
+				t.Errorf("%s: %v, want %v", name, got, c.want)
+			}
+		}
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	const tries = 2000
+	for _, sd := range []float64{0.05, 0.3, 0.8} {
+		found, two := 0, 0
+		for range tries {
+			one, both := make([]float64, 12), make([]float64, 12)
+			for i := range one {
+				one[i] = math.Exp(sd * rng.NormFloat64())
+				both[i] = math.Exp(0.1*rng.NormFloat64() + 1.2*float64(i%2))
+			}
+			if modes(one) != nil {
+				found++
+			}
+			if modes(both) != nil {
+				two++
+			}
+		}
+		if found > tries/50 || two < tries*8/10 {
+			t.Errorf("noise of %v: %d of %d have two modes; of two real modes %d are found", sd, found, tries, two)
+		}
+	}
+}

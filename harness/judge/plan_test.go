@@ -1,0 +1,151 @@
+package judge
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+	"locklab/harness/result"
+)
+
+func whole(locks rates) *result.Run {
+	run := madeRun(locks)
+	run.Manifest.Rounds, run.Manifest.Cases = 10, len(locks)
+	return run
+}
+
+func without(run *result.Run, lost func(*harness.Result) bool) {
+	run.Results = slices.DeleteFunc(run.Results, lost)
+}
+
+func TestGaps(t *testing.T) {
+	xs, slow := around(1e6, 0.02, 10), around(0.9e6, 0.02, 10)
+	is := func(name string) func(*harness.Result) bool {
+		return func(r *harness.Result) bool { return r.Lock.Name == name }
+	}
+	late := func(r *harness.Result) bool { return r.Lock.Name == "y" && r.Round > 6 }
+	loss := func(lock string, round int) result.Loss {
+		return result.Loss{Case: "lock=" + lock + "/workers=1/hold=0s", Round: round, Reason: "signal: killed"}
+	}
+	for _, c := range []struct {
+		name    string
+		new     rates // default x and y as in BASE
+		edit    func(base, next *result.Run)
+		locks   string // the only lock to compare
+		outcome GateOutcome
+		said    string
+	}{
+		{"whole", nil, func(_, _ *result.Run) {}, "", Fine, "2 as good"},
+		{"not planned", rates{"x": xs}, func(_, _ *result.Run) {}, "", Fine, "Only in BASE (1): lock=y"},
+		{"lost in every round", nil, func(_, n *result.Run) { without(n, is("y")) }, "", Unsure, "y 1 1 M/s – – – – not measured"},
+		{"lost by name", nil, func(_, n *result.Run) {
+			without(n, is("y"))
+			n.Manifest.Lost = []result.Loss{loss("y", 0), loss("y", 1)}
+		}, "", Unsure, "NEW lost it: signal: killed"},
+		{"all lost", nil, func(_, n *result.Run) { n.Results = nil }, "", Unsure, "2 not measured"},
+		{"all of BASE lost", nil, func(b, _ *result.Run) { b.Results = nil }, "", Unsure, "2 not measured"},
+		{"all lost in both, by name", nil, func(b, n *result.Run) {
+			for _, run := range []*result.Run{b, n} {
+				run.Results = nil
+				run.Manifest.Lost = []result.Loss{loss("x", 0), loss("y", 0)}
+			}
+		}, "", Unsure, "lock=y/workers=1/hold=0s, which NEW lost: signal: killed"},
+		{"lost in some rounds", nil, func(_, n *result.Run) { without(n, late) }, "", Unsure, "NEW has 7 of its 10 rounds"},
+		{"lost in one round, by name", nil, func(_, n *result.Run) {
+			without(n, func(r *harness.Result) bool { return r.Lock.Name == "y" && r.Round == 3 })
+			n.Manifest.Lost = []result.Loss{loss("y", 3)}
+		}, "", Unsure, "NEW has 9 of its 10 rounds; round 4 was lost: signal: killed"},
+		{"a round measured twice stands for one", nil, func(_, n *result.Run) {
+			for _, r := range n.Results {
+				if r.Round == 3 {
+					r.Round = 4
+				}
+			}
+		}, "", Unsure, "NEW has 9 of its 10 rounds"},
+		{"lost, but another regressed", rates{"x": slow, "y": xs}, func(_, n *result.Run) { without(n, is("y")) }, "", Worse, "REGRESSED: lock=x"},
+		{"regressed in what is left", rates{"x": xs, "y": slow}, func(_, n *result.Run) { without(n, late) }, "", Worse, "NEW has 7 of its 10 rounds"},
+		{"lost, and not compared", nil, func(_, n *result.Run) { without(n, is("y")) }, "x", Fine, "1 as good"},
+		{"lost in BASE", nil, func(b, _ *result.Run) { without(b, is("y")) }, "", Unsure, "BASE has results of 1 of its 2 cases"},
+		{"lost in some rounds of BASE", nil, func(b, _ *result.Run) { without(b, late) }, "", Unsure, "BASE has 7 of its 10 rounds"},
+		{"lost in both", nil, func(b, n *result.Run) { without(b, is("y")); without(n, is("y")) }, "", Unsure, "Not measured: 1 of the 2 cases that NEW was to measure"},
+		{"lost in both, by name", nil, func(b, n *result.Run) {
+			without(b, is("y"))
+			without(n, is("y"))
+			n.Manifest.Lost = []result.Loss{loss("y", 0)}
+		}, "", Unsure, "lock=y/workers=1/hold=0s, which NEW lost: signal: killed"},
+		{"lost in both, by name, and not compared", nil, func(b, n *result.Run) {
+			for _, run := range []*result.Run{b, n} {
+				without(run, is("y"))
+				run.Manifest.Lost = []result.Loss{loss("y", 0)}
+			}
+		}, "x", Fine, "1 as good"},
+		{"no round in common", nil, func(b, n *result.Run) {
+			without(b, func(r *harness.Result) bool { return r.Lock.Name == "y" && r.Round%2 == 0 })
+			without(n, func(r *harness.Result) bool { return r.Lock.Name == "y" && r.Round%2 == 1 })
+		}, "", Unsure, "NEW has 5 of its 10 rounds"},
+		{"a damaged line in NEW", nil, func(_, n *result.Run) { n.Damage = []string{"line 3"} }, "", Unsure, "Not measured: 1 line of NEW that cannot be read"},
+		{"a damaged line in BASE", nil, func(b, _ *result.Run) { b.Damage = []string{"line 3", "line 4"} }, "", Unsure, "2 lines of BASE"},
+		{"a damaged line for a round", nil, func(_, n *result.Run) {
+			without(n, func(r *harness.Result) bool { return r.Lock.Name == "y" && r.Round == 3 })
+			n.Damage = []string{"line 3"}
+		}, "", Unsure, "NEW has 9 of its 10 rounds; 1 line of its file cannot be read"},
+	} {
+		for _, paired := range []bool{false, true} {
+			if c.new == nil {
+				c.new = rates{"x": xs, "y": xs}
+			}
+			base, next := whole(rates{"x": xs, "y": xs}), whole(c.new)
+			if paired {
+				base.Manifest.Pair, next.Manifest.Pair = "p", "p"
+			}
+			c.edit(base, next)
+			var o CompareOptions
+			if c.locks != "" {
+				o.Locks = func(l harness.Lock) bool { return l.Name == c.locks }
+			}
+			got, err := Compare(base, next, o)
+			if err != nil {
+				t.Fatalf("%s: %v", c.name, err)
+			}
+			var text, csv, json bytes.Buffer
+			for _, err := range []error{got.WriteText(&text, 400), got.WriteCSV(&csv), got.WriteJSON(&json)} {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if said := strings.Join(strings.Fields(text.String()), " "); got.Outcome() != c.outcome || !strings.Contains(said, c.said) {
+				t.Errorf("%s, paired %v: %s, want %s and %q in\n%s", c.name, paired, got.Outcome(), c.outcome, c.said, &text)
+			}
+			// Runs measured in the same rounds cannot be resumed.
+			if said := text.String(); strings.Contains(said, "--resume") == paired && strings.Contains(said, "has no result of may have") {
+				t.Errorf("%s, paired %v, but it says\n%s", c.name, paired, said)
+			}
+			if !strings.Contains(json.String(), string(`"outcome": "`+c.outcome)) {
+				t.Errorf("%s: JSON says another outcome: %s", c.name, &json)
+			}
+		}
+	}
+}
+
+func TestOpenGaps(t *testing.T) {
+	run := &result.Run{Manifest: result.Manifest{Rounds: 10, Cases: 2, OpenEvery: 3}}
+	add := func(load harness.Workload, rounds ...int) {
+		for _, i := range rounds {
+			run.Results = append(run.Results, &harness.Result{Lock: harness.Lock{Name: "x"}, Workload: load, Round: i})
+		}
+	}
+	closed, open := harness.Workload{Workers: 1, Window: 1}, harness.Workload{Workers: 1, Window: 1, Rate: 1000}
+	add(closed, 0, 1, 2, 3, 4, 5, 6, 7, 8)
+	add(open, 0, 3, 6)
+	for load, want := range map[harness.Workload]string{closed: "NEW has 9 of its 10 rounds", open: "NEW has 3 of its 4 rounds"} {
+		if got := planOf("NEW", run).lacks(caseName("x", load)); got != want {
+			t.Errorf("%s: %q, want %q", load.Name(), got, want)
+		}
+	}
+	add(open, 9)
+	if got := planOf("NEW", run).lacks(caseName("x", open)); got != "" {
+		t.Errorf("the open loop is whole, and it says %q", got)
+	}
+}

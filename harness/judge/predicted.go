@@ -1,0 +1,86 @@
+package judge
+
+import (
+	"errors"
+	"fmt"
+
+	"locklab/harness"
+	"locklab/harness/result"
+)
+
+// A PredictedSituation is a time of a lock that a [Model] predicts.
+type PredictedSituation struct {
+	Name   string         // identifies the situation in tables
+	Doc    string         // one line, without a capital or a full stop: what is predicted, and by what rule
+	Paper  string         // the source of the rule, short form
+	Metric *result.Metric // what is predicted, in ns
+	Alone  bool           // with one worker; otherwise with several
+
+	// of returns the time at a round trip; why says in words why there is none.
+	of func(m *Model, workers int, trip float64) (t PredictedTime, why string)
+}
+
+// The situations.
+var (
+	Alone = &PredictedSituation{
+		Name:   "alone",
+		Doc:    "median wait of one worker: as measured, and for each round trip of the acquisition what it is longer",
+		Paper:  "Lamport 1978",
+		Metric: result.P50,
+		Alone:  true,
+		of:     func(m *Model, _ int, trip float64) (PredictedTime, string) { return m.alone(trip) },
+	}
+	Handover = &PredictedSituation{
+		Name:   "hand-over",
+		Doc:    "median hand-over among several workers: its round trips as an acquisition alone takes them, and what the crowd adds, in proportion to how often the lock passes on",
+		Paper:  "Lazowska et al. 1984",
+		Metric: result.HandoverTime,
+		of:     (*Model).handover,
+	}
+	Behind = &PredictedSituation{
+		Name:   "behind others",
+		Doc:    "median wait among several workers of a lock that serves in order: longer by as many turns as there are workers, less the own release",
+		Paper:  "Lazowska et al. 1984",
+		Metric: result.P50,
+		of:     (*Model).behind,
+	}
+)
+
+// PredictedSituations lists every situation, in the order of tables.
+var PredictedSituations = []*PredictedSituation{Alone, Handover, Behind}
+
+// ValidatePredictions returns one error that joins every mistake in ss, or nil.
+func ValidatePredictions(ss []*PredictedSituation) error {
+	var errs []error
+	seen := make(map[string]bool)
+	for _, s := range ss {
+		bad := func(text string) { errs = append(errs, fmt.Errorf("situation %q %s", s.Name, text)) }
+		if s.Name == "" {
+			bad("has no name")
+		}
+		if seen[s.Name] {
+			bad("is listed twice")
+		}
+		seen[s.Name] = true
+		if s.Doc == "" || s.Paper == "" {
+			bad("is undocumented, or names no source")
+		}
+		if s.Metric == nil || s.of == nil {
+			bad("has no metric, or no function")
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// FitsContenders reports whether [Contenders] can predict a run under w: as [Fits], without
+// a delay, with any number of workers for each client.
+func FitsContenders(w harness.Workload) bool {
+	w.Clients = 0
+	return w.Delay == 0 && FitsModel(w)
+}
+
+// FitsModel reports whether a run under w is one that a model is about: a closed loop without
+// think time, in which every acquisition writes, of one lock, by one worker a client.
+func FitsModel(w harness.Workload) bool {
+	return w.Rate == 0 && w.Think == (harness.Span{}) && w.Reads == 0 && w.Locks <= 1 && w.Clients == 0
+}

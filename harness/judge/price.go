@@ -1,0 +1,66 @@
+package judge
+
+import (
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/stat"
+)
+
+// A Price is a property that is worse in a lock than in the default.
+type Price struct {
+	Kind PriceKind `json:"kind"`
+
+	// Own and Default are the figures of both locks; nil for a property that is not
+	// measured.
+	Own     *Figure `json:"own"`
+	Default *Figure `json:"default"`
+}
+
+// A PriceKind is a property of a lock.
+type PriceKind string
+
+const (
+	Unfair  PriceKind = "unfair"       // Jain's fairness index, percent
+	Waits   PriceKind = "longest wait" // longest time without an acquisition of some worker, ns
+	Costs   PriceKind = "CPU"          // processor time of an acquisition, ns
+	Polling PriceKind = "polls"        // waiters poll while their holder may have lost its processor
+	Handles PriceKind = "handles"      // each worker needs a handle
+)
+
+// The least differences that count as a price.
+const (
+	fairBelow = 90  // percent; a fairer lock has no price
+	fairStep  = 5   // points of Jain's index
+	dearer    = 1.1 // processor time, as a ratio
+	longer    = 1.5 // longest wait, as a ratio
+)
+
+// prices returns the prices of l compared with base.
+func (s Situation) prices(l, base candidate) (out []Price) {
+	worse := func(kind PriceKind, m *result.Metric, of func(stat.Summary, []float64) float64, is func(own, other float64) bool) {
+		own, other := l.cell.Figures(m), base.cell.Figures(m)
+		if len(own) == 0 || len(other) == 0 {
+			return
+		}
+		a, b := of(l.cell.Summary(m), own), of(base.cell.Summary(m), other)
+		if is(a, b) {
+			out = append(out, Price{kind, &Figure{Value: a, N: int64(len(own))}, &Figure{Value: b, N: int64(len(other))}})
+		}
+	}
+	median := func(s stat.Summary, _ []float64) float64 { return s.Median }
+	most := func(_ stat.Summary, xs []float64) float64 { return slices.Max(xs) }
+	if s.Workers > 1 {
+		worse(Unfair, result.Jain, median, func(own, other float64) bool { return own < fairBelow && own < other-fairStep })
+		worse(Waits, result.Unserved, most, func(own, other float64) bool { return own > longer*other })
+	}
+	worse(Costs, result.CPU, median, func(own, other float64) bool { return own > dearer*other })
+	if l.Lock.Family == harness.Spin {
+		out = append(out, Price{Kind: Polling})
+	}
+	if l.Lock.Traits.Handles {
+		out = append(out, Price{Kind: Handles})
+	}
+	return out
+}

@@ -1,0 +1,44 @@
+package judge
+
+import (
+	"testing"
+
+	"locklab/harness"
+	"locklab/internal/synthetic"
+)
+
+// TestQualityOf: each single reason lowers the grade.
+func TestQualityOf(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		rounds    int
+		planned   int
+		disturbed int     // results of 20
+		taken     float64 // share
+		kind      string
+		want      Grade
+	}{
+		{"quiet", 10, 10, 0, 0, "steal", Good},
+		{"a tenth disturbed", 10, 10, 2, 0, "steal", Good},
+		{"more disturbed", 10, 10, 3, 0, "steal", Fair},
+		{"most disturbed", 10, 10, 11, 0, "steal", Poor},
+		{"usual warnings", 10, 10, 20, 0, "pressure", Good},
+		{"a little taken", 10, 10, 0, 0.06, "steal", Fair},
+		{"much taken", 10, 10, 0, 0.3, "steal", Poor},
+		{"fewer rounds than planned", 10, 14, 0, 0, "steal", Fair},
+		{"too few rounds", 3, 3, 0, 0, "steal", Poor},
+	} {
+		run := synthetic.Run(1, c.rounds, 2, []int{8}, synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general), synthetic.Fast("a", 1e6))
+		run.Manifest.Rounds = c.planned
+		for i, r := range run.Results {
+			r.Noise = &harness.Noise{CPUs: 2, Steal: c.taken / 2, Others: c.taken / 2}
+			if i < c.disturbed {
+				r.Warnings = []harness.Warning{{Kind: c.kind}}
+			}
+		}
+		q := QualityOf(run, Decisions(run))
+		if q.Grade != c.want || q.Results != len(run.Results) || q.Rounds != c.rounds || q.Planned != c.planned {
+			t.Errorf("%s: %+v, want %s", c.name, q, c.want)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+)
+
+// relative returns gates whose figures are ratios to a reference lock in the same run,
+// round and workload: the machine's slowness on a day affects both. The reference is the
+// first of to that the round has; local locks have local references. A round without a
+// reference, or with a broken promise of it, has no figure. The error wraps
+// harness.ErrUsage if no round has one.
+func relative(gates []*Gate, runs []*result.Run, to []string) (out []*Gate, err error) {
+	references := make(map[*harness.Result]*harness.Result)
+	for _, run := range runs {
+		pair(references, run, to)
+	}
+	if len(references) == 0 {
+		return nil, fmt.Errorf("%w: no run has a round of %s beside one of another lock with the same workload", harness.ErrUsage, numfmt.List(to, len(to)))
+	}
+	for _, g := range gates {
+		m := *g.Metric
+		m.Unit, m.AtMost = "ratio", nil
+		m.Doc = strings.TrimSpace(m.Doc + "; as a ratio to that of " + numfmt.List(to, len(to)))
+		m.Of = func(r *harness.Result) (float64, bool) {
+			ref := references[r]
+			if ref == nil {
+				return 0, false
+			}
+			a, b := g.Metric.Read(r), g.Metric.Read(ref)
+			if !a.Known || !b.Known || a.Bound && b.Bound || b.Value <= 0 {
+				return 0, false
+			}
+			return a.Value / b.Value, true
+		}
+		out = append(out, &Gate{Metric: &m, Format: ratio, to: to})
+	}
+	return out, nil
+}
+
+func pair(references map[*harness.Result]*harness.Result, run *result.Run, to []string) {
+	type place struct {
+		remote   bool
+		workload string
+		round    int
+	}
+	at := func(r *harness.Result) place { return place{r.Lock.Traits.Needs != "", r.Workload.Name(), r.Round} }
+	found := make(map[place]*harness.Result)
+	broke := make(map[string]bool)
+	for _, r := range run.Results {
+		broke[r.Lock.Name] = broke[r.Lock.Name] || len(r.Violations) > 0
+	}
+	for _, name := range slices.Backward(to) { // the first one wins
+		for _, r := range run.Results {
+			if r.Lock.Name == name && !broke[name] {
+				found[at(r)] = r
+			}
+		}
+	}
+	for _, r := range run.Results {
+		if ref := found[at(r)]; ref != nil && !slices.Contains(to, r.Lock.Name) {
+			references[r] = ref
+		}
+	}
+}
+
+func (o HistoryOptions) setAgainst(runs []*result.Run) (HistoryOptions, error) {
+	if len(o.To) == 0 {
+		return o, nil
+	}
+	gates, err := relative(o.Gates, runs, o.To)
+	if err != nil {
+		return o, err
+	}
+	wanted := o.Locks
+	o.Gates = gates
+	o.Locks = func(l harness.Lock) bool { return !slices.Contains(o.To, l.Name) && (wanted == nil || wanted(l)) }
+	return o, nil
+}

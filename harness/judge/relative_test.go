@@ -1,0 +1,93 @@
+package judge
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+	"locklab/harness/result"
+)
+
+// slowing returns runs of a machine that loses half of its speed after six days. One lock
+// also loses a fifth of its own after nine, another does not.
+func slowing() (runs []*result.Run) {
+	for i, x := range scattered(1e6, 18) {
+		if i >= 6 {
+			x /= 2
+		}
+		locks := map[string]float64{"mutex": x, "even": 2 * x, "worse": 4 * x}
+		if i >= 9 {
+			locks["worse"] = 3.2 * x
+		}
+		runs = append(runs, day("a", i+1, locks))
+	}
+	return runs
+}
+
+// TestRelative checks that in ratios to another lock a slower machine is no change, and
+// that a slower lock is one, at the right place.
+func TestRelative(t *testing.T) {
+	h := over(t, slowing(), HistoryOptions{})
+	if s := h.of(t, "a", "even"); s.Verdict != Regressed || s.Changes[0].At != 6 {
+		t.Fatalf("without a reference even is %s, %+v; want the machine's step", s.Verdict, s.Changes)
+	}
+	h = over(t, slowing(), HistoryOptions{To: []string{"absent", "mutex"}})
+	if s := h.of(t, "a", "even"); s.Verdict != Steady || math.Abs(s.Points[17].Median-2) > 0.05 {
+		t.Errorf("even is %s at %v, want steady at twice the reference", s.Verdict, s.Points[17].Median)
+	}
+	if s := h.of(t, "a", "worse"); s.Verdict != Regressed || len(s.Changes) != 1 || s.Changes[0].At != 9 {
+		t.Errorf("worse is %s, %+v; want one change at 9", s.Verdict, s.Changes)
+	}
+	if slices.ContainsFunc(h.Series, func(s HistorySeries) bool { return s.Lock.Name == "mutex" }) {
+		t.Error("the reference is set against itself")
+	}
+	var text, data bytes.Buffer
+	if err := errors.Join(h.WriteText(&text, 100, false), h.WriteJSON(&data)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"throughput to absent, mutex", "ratios to that of the first of absent and mutex"} {
+		if !strings.Contains(strings.Join(strings.Fields(text.String()), " "), want) {
+			t.Errorf("the text lacks %q:\n%s", want, text.String())
+		}
+	}
+	if !strings.Contains(data.String(), `"unit": "ratio"`) {
+		t.Error("the JSON does not say that figures are ratios")
+	}
+}
+
+// TestRelativeWithout checks that a round without a valid reference has no figure and a
+// reason, and that local locks have no distributed reference.
+func TestRelativeWithout(t *testing.T) {
+	runs := slowing()
+	without := func(run *result.Run, lock string) {
+		run.Results = slices.DeleteFunc(run.Results, func(r *harness.Result) bool { return r.Lock.Name == lock })
+	}
+	without(runs[3], "mutex")
+	for _, r := range runs[4].Results {
+		if r.Lock.Name == "mutex" && r.Round == 2 {
+			r.Violations = []harness.Violation{{Rule: "exclusion", Count: 1}}
+		}
+	}
+	h := over(t, runs, HistoryOptions{To: []string{"mutex"}})
+	for _, i := range []int{3, 4} {
+		if p := h.of(t, "a", "even").Points[i]; p.N != 0 || !p.Missing || !strings.Contains(p.Gap, "no figure of a lock to set it against") {
+			t.Errorf("run %d: %+v, want no figure", i+1, p)
+		}
+	}
+	for _, run := range runs {
+		for _, r := range run.Results {
+			if r.Lock.Name == "mutex" {
+				r.Lock.Traits.Needs = harness.KindRedis
+			}
+		}
+	}
+	for _, to := range []string{"mutex", "none"} {
+		if _, err := NewHistory(runs, HistoryOptions{To: []string{to}}); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "no run has a round of "+to) {
+			t.Errorf("%s: %v, want a usage error", to, err)
+		}
+	}
+}

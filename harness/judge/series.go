@@ -1,0 +1,325 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/internal/stat"
+)
+
+type comparisons struct {
+	Comparison
+	tests []test
+	of    []pointAt // of each row
+}
+
+type pointAt struct{ series, point int }
+
+func (c *comparisons) add(h *History, site int, runs []*result.Run, o HistoryOptions) {
+	plans := make([]*plan, len(runs))
+	cases := new(caseList)
+	for i, r := range runs {
+		plans[i] = planOf(fmt.Sprintf("run %d", i+1), r)
+		cases.add(i, len(runs), r, o.Locks)
+	}
+	for _, k := range cases.list {
+		for _, g := range o.Gates {
+			s := HistorySeries{Site: site, Lock: k.lock, Workload: k.workload, Gate: g}
+			floor := floorOf(g, k.results)
+			before := -1
+			for i, r := range runs {
+				p := point(g, k, i, r.Manifest, plans[i], floor)
+				if p.N > 0 {
+					if before >= 0 {
+						m := matched{lock: k.lock, workload: k.workload, base: k.results[before], next: k.results[i]}
+						base, next := m.samples(g, false)
+						c.of = append(c.of, pointAt{len(h.Series), i})
+						c.tests = append(c.tests, test{len(c.Rows), base, next})
+						c.Rows = append(c.Rows, GateRow{Lock: k.lock, Workload: k.workload, Gate: g})
+					}
+					before = i
+				}
+				s.Points = append(s.Points, p)
+			}
+			if !s.empty() {
+				s.broken()
+				h.Series = append(h.Series, s)
+			}
+		}
+	}
+}
+
+// run makes the comparisons, with one correction for all of them.
+func (c *comparisons) run(h *History) {
+	c.Alpha, c.Margin = h.Alpha, h.Margin
+	c.test(c.tests)
+	h.Tests, h.Level = c.Tests, c.Level
+	for i, at := range c.of {
+		p, r := &h.Series[at.series].Points[at.point], c.Rows[i]
+		p.Before, p.P, p.Verdict = r.Ratio, r.P, r.Verdict
+	}
+}
+
+type caseRuns struct {
+	lock     harness.Lock
+	workload harness.Workload
+	results  [][]*harness.Result
+}
+
+type caseList struct {
+	list []*caseRuns
+	byID map[string]*caseRuns
+}
+
+func (l *caseList) add(i, n int, run *result.Run, wanted func(harness.Lock) bool) {
+	if l.byID == nil {
+		l.byID = make(map[string]*caseRuns)
+	}
+	for _, r := range run.Results {
+		if wanted != nil && !wanted(r.Lock) {
+			continue
+		}
+		id := caseName(r.Lock.Name, r.Workload)
+		k := l.byID[id]
+		if k == nil {
+			k = &caseRuns{results: make([][]*harness.Result, n)}
+			l.byID[id], l.list = k, append(l.list, k)
+		}
+		k.lock, k.workload = r.Lock, r.Workload // the newest has the current description
+		k.results[i] = append(k.results[i], r)
+	}
+}
+
+func floorOf(g *Gate, runs [][]*harness.Result) (floor float64) {
+	for _, rs := range runs {
+		for _, r := range gateReadings(g, rs) {
+			if r.bound {
+				floor = max(floor, r.value)
+			}
+		}
+	}
+	return floor
+}
+
+func point(g *Gate, k *caseRuns, i int, m result.Manifest, is *plan, floor float64) HistoryPoint {
+	rs := k.results[i]
+	p := HistoryPoint{P: math.NaN(), value: math.NaN()}
+	if why := violations(is.side, rs); why != "" { // a lock that broke a promise has no speed
+		p.Broke, p.Gap = true, why
+		return p
+	}
+	var xs []float64
+	for _, r := range gateReadings(g, rs) {
+		xs = append(xs, max(r.value, floor))
+	}
+	if len(xs) == 0 {
+		one := matched{lock: k.lock, workload: k.workload, next: rs}
+		v, why := one.missing(m, is)
+		if g.to != nil && len(rs) > 0 {
+			why = is.side + " has no figure of a lock to set it against"
+		}
+		p.Missing, p.Gap = v == Unmeasured, cmp.Or(why, is.side+" was not to measure it")
+		return p
+	}
+	p.Summary, p.value = g.Metric.Summary(rs), stat.Median(xs)
+	p.Gap = is.lacks(caseName(k.lock.Name, k.workload))
+	p.Missing = p.Gap != ""
+	return p
+}
+
+func (s *HistorySeries) empty() bool {
+	return !slices.ContainsFunc(s.Points, func(p HistoryPoint) bool { return p.N > 0 || p.Broke })
+}
+
+func (s *HistorySeries) broken() {
+	last := s.Points[len(s.Points)-1]
+	switch {
+	case !last.Broke:
+	case s.Lock.Status == harness.Broken || s.Lock.Status == harness.Historical:
+		s.Verdict, s.Note = Expected, last.Gap
+	default:
+		s.Verdict, s.Note = Regressed, last.Gap
+	}
+}
+
+func (s *HistorySeries) judge(h *History) {
+	s.findOff(h)
+	if s.Verdict != "" {
+		return
+	}
+	newest := s.Points[len(s.Points)-1]
+	n := s.Figures()
+	switch {
+	case len(s.Changes) > 0:
+		s.Verdict = s.Changes[len(s.Changes)-1].Verdict
+	case n >= h.Few:
+		s.Verdict = Steady
+	case n < 2:
+		s.Verdict = OneRun
+	default:
+		s.Verdict = s.shortVerdict()
+	}
+	if s.Verdict == Regressed {
+		return
+	}
+	switch {
+	case newest.Missing && len(s.Points) > 1:
+		s.Verdict, s.Note = Unmeasured, newest.Gap
+	case newest.Off == OffWorse:
+		s.Verdict = OffRun
+	}
+}
+
+// shortVerdict returns the verdict on a series too short for a step, by the comparisons
+// with the run before.
+func (s *HistorySeries) shortVerdict() GateVerdict {
+	for _, p := range s.Points {
+		switch p.Verdict {
+		case "", AsGood, Better:
+		default:
+			return FewRuns
+		}
+	}
+	return AsGood
+}
+
+// A Level is the runs of a series between two changes.
+type Level struct {
+	From, To            int     // points, the last excluded
+	Runs                int     // number with a figure
+	Median, Least, Most float64 // runs off the level are neither least nor most
+	at                  []int   // the points of these runs
+}
+
+// Levels returns the levels of s, at least one.
+func (s *HistorySeries) Levels() (out []Level) {
+	from := 0
+	for i := range len(s.Changes) + 1 {
+		to := len(s.Points)
+		if i < len(s.Changes) {
+			to = s.Changes[i].At
+		}
+		l := Level{From: from, To: to}
+		var xs, together []float64
+		for k, p := range s.Points[from:to] {
+			if p.N == 0 {
+				continue
+			}
+			l.at, xs = append(l.at, from+k), append(xs, p.value)
+			if p.Off == "" {
+				together = append(together, p.value)
+			}
+		}
+		l.Runs, l.Median = len(xs), stat.Median(xs)
+		if len(together) > 0 {
+			l.Least, l.Most = slices.Min(together), slices.Max(together)
+		}
+		out, from = append(out, l), to
+	}
+	return out
+}
+
+// findOff marks the points off their level. Such a point is outside the range of at least
+// two others of its level by more than the margin, and its rounds differ significantly
+// from both neighbours'. The newest has one neighbour, and is marked only if there are
+// enough other runs for a level. The first is never marked: there may have been another
+// level before.
+func (s *HistorySeries) findOff(h *History) {
+	for _, l := range s.Levels() {
+		at := l.at
+		for k, i := range at {
+			newest := i == len(s.Points)-1
+			if len(at) < 3 || k == 0 || newest && s.Figures() < h.Few || !newest && k == len(at)-1 {
+				continue
+			}
+			if !s.Points[i].Verdict.Changed() || !newest && !s.Points[at[k+1]].Verdict.Changed() {
+				continue
+			}
+			s.Points[i].Off = s.offFrom(i, h.Margin)
+		}
+	}
+}
+
+func (s *HistorySeries) othersOf(i int) (least, most float64) {
+	least, most = math.Inf(1), math.Inf(-1)
+	for _, l := range s.Levels() {
+		if !slices.Contains(l.at, i) {
+			continue
+		}
+		for _, k := range l.at {
+			if k != i {
+				least, most = min(least, s.Points[k].value), max(most, s.Points[k].value)
+			}
+		}
+	}
+	return least, most
+}
+
+func (s *HistorySeries) offFrom(i int, margin float64) GateVerdict {
+	value := s.Points[i].value
+	lo, hi := s.othersOf(i)
+	worse := func(to float64) float64 { return s.Gate.excess(value, to) }
+	switch {
+	case min(worse(lo), worse(hi)) > margin:
+		return OffWorse
+	case max(worse(lo), worse(hi)) < -margin:
+		return OffBest
+	}
+	return ""
+}
+
+// Changed reports whether two runs differ significantly, by more than the margin.
+func (v GateVerdict) Changed() bool { return v == Regressed || v == Better }
+
+func historyWarnings(h *History, runs []*result.Run) (out []string) {
+	for i, site := range h.Sites {
+		for k, v := range site.Runs {
+			name := fmt.Sprintf("run %d", k+1)
+			if len(h.Sites) > 1 {
+				name += " of " + plain(h.Sites[i].Name)
+			}
+			if len(v.Differs) > 0 {
+				out = append(out, fmt.Sprintf("%s differs from the run before in more than the code: %s", name, numfmt.List(v.Differs, len(v.Differs))))
+			}
+			if v.Manifest.Interrupted || v.Manifest.Finished.IsZero() {
+				out = append(out, name+" did not run to its end")
+			}
+		}
+	}
+	out = append(out, h.together()...)
+	for _, r := range runs {
+		if n := len(r.Damage); n > 0 {
+			out = append(out, fmt.Sprintf("%s has lines that cannot be read: %d", plain(r.Dir), n))
+		}
+		out = append(out, leftOut(plain(r.Dir), r)...)
+	}
+	return out
+}
+
+// together names the runs at which most cases of a machine changed: the machine may be
+// the reason. It needs at least four cases.
+func (h *History) together() (out []string) {
+	for i, site := range h.Sites {
+		cases, at := 0, make([]int, len(site.Runs))
+		for _, s := range h.Series {
+			if s.Site != i {
+				continue
+			}
+			cases++
+			for _, c := range s.Changes {
+				at[c.At]++
+			}
+		}
+		for k, n := range at {
+			if cases >= 4 && 2*n > cases {
+				out = append(out, fmt.Sprintf("%d of the %d cases on %s changed at run %d: that may be the machine, not the code", n, cases, plain(site.Name), k+1))
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,277 @@
+package judge
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/result"
+
+	"locklab/internal/stat"
+)
+
+// DefaultBaseline is the default lock that locks of one process are compared with.
+const DefaultBaseline = "sync-mutex"
+
+// A Table compares every lock of a workload with a baseline: one column per number of
+// workers, one row per lock. The comparisons of a column are one family.
+type Table struct {
+	Distributed bool     `json:"distributed"`
+	Workload    string   `json:"workload"` // without the workers, such as "hold=100ns"
+	Baseline    string   `json:"baseline"`
+	Columns     []Column `json:"columns"`
+	Detail      int      `json:"detail"` // column of the waits, fairness and cost in the rows
+	Rows        []Entry  `json:"rows"`   // by the ratio in that column, greatest first; violators last
+}
+
+// A Column is a number of workers.
+type Column struct {
+	Workers int     `json:"workers"`
+	Metric  string  `json:"metric"` // the name of the compared metric
+	Level   float64 `json:"level"`  // confidence of each interval: all of the column hold together with 95 %
+	Rate    *Figure `json:"rate"`   // of the baseline, in operations per second
+}
+
+// An Entry is a row of a table: the figures of one lock.
+type Entry struct {
+	Lock   string   `json:"lock"`
+	Ratios []*Ratio `json:"ratios"` // by column; nil if it was not measured there
+	Modes  [][]Mode `json:"modes"`  // by column; nil if the rates of its rounds are one group
+
+	// Figures in column Detail; nil if not available.
+	Moment   *Figure `json:"moment"`   // ns, p99 of the wait of a worker at a random moment
+	P99      *Figure `json:"p99"`      // ns, p99 of the wait of an acquisition
+	Longest  *Figure `json:"longest"`  // ns, the longest time without an acquisition of some worker
+	Jain     *Figure `json:"jain"`     // Jain's fairness index in percent
+	CPU      *Figure `json:"cpu"`      // ns of processor time per acquisition
+	Requests *Figure `json:"requests"` // messages to servers per acquisition
+
+	// Violated is the number of the lock's results in the run with a violation. Rule is the
+	// first violated rule.
+	Violated int    `json:"violated"`
+	Results  int    `json:"results"` // of a violator
+	Rule     string `json:"rule"`
+}
+
+// A Figure is a value with its number of rounds or samples.
+type Figure struct {
+	Value  float64 `json:"value"`
+	N      int64   `json:"n"`
+	AtMost bool    `json:"at_most"` // Value is an upper bound
+}
+
+// A Ratio is the rate of a lock divided by the rate of the baseline in the same rounds.
+type Ratio struct {
+	Median  float64 `json:"median"`
+	Lo      float64 `json:"lo"` // 0 if there are too few rounds for an interval
+	Hi      float64 `json:"hi"`
+	N       int     `json:"n"` // rounds
+	Reading Outcome `json:"reading"`
+}
+
+// An Outcome is the result of a comparison with the baseline.
+type Outcome string
+
+const (
+	Faster       Outcome = "faster"       // significantly
+	Slower       Outcome = "slower"       // significantly
+	Equivalent   Outcome = "equivalent"   // the whole interval is within the tolerance
+	Inconclusive Outcome = "inconclusive" // the interval contains 1
+	TooFew       Outcome = "too few rounds"
+)
+
+// A Power counts the large differences in tables that are significant.
+type Power struct {
+	Large       int `json:"large"`       // ratios that differ from 1 by 25 % or more
+	Significant int `json:"significant"` // of these
+}
+
+// PowerOf returns the power of the comparisons in ts.
+func PowerOf(ts []Table) (p Power) {
+	const large = 1.25
+	for _, t := range ts {
+		for _, row := range t.Rows {
+			for _, r := range row.Ratios {
+				if r == nil || row.Lock == t.Baseline || r.Median < large && r.Median > 1/large {
+					continue
+				}
+				p.Large++
+				if r.Reading.Significant() {
+					p.Significant++
+				}
+			}
+		}
+	}
+	return p
+}
+
+// Significant reports whether the lock differs significantly from the baseline.
+func (o Outcome) Significant() bool { return o == Faster || o == Slower }
+
+// Tables returns a table for each closed-loop workload of run. The baseline is the lock of
+// that name, if the workload has it, or else the default one.
+func Tables(run *result.Run, baseline string) (out []Table) {
+	for _, g := range Groups(run) {
+		if g.Open() {
+			continue
+		}
+		if t, ok := g.table(baseline); ok {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// table returns the table of g, and false if no lock has a rate.
+func (g *Group) table(baseline string) (Table, bool) {
+	most := g.Crowd()
+	base := g.baseline(baseline, most)
+	if base == nil {
+		return Table{}, false
+	}
+	t := Table{Distributed: g.Remote, Workload: g.Axes, Baseline: base.Lock.Name, Detail: slices.Index(g.Workers, most)}
+	for _, w := range g.Workers {
+		m := g.Metric(w)
+		t.Columns = append(t.Columns, Column{w, m.Name, baseLevel(len(g.At(w))), figure(base.Cells[w].Summary(m))})
+	}
+	for _, s := range g.Series {
+		t.Rows = append(t.Rows, t.entry(g, s, base))
+	}
+	slices.SortStableFunc(t.Rows, func(a, b Entry) int { return cmp.Compare(b.ratio(t.Detail), a.ratio(t.Detail)) })
+	t.Rows = append(t.Rows, g.violators()...)
+	return t, true
+}
+
+// Metric returns the metric that compares locks at a number of workers.
+func (g *Group) Metric(workers int) *result.Metric {
+	return Situation{group: g, Workers: workers}.Metric()
+}
+
+// baseline returns the lock to compare the others with: the named one, else sync.Mutex, or
+// the fastest peer among distributed locks, or the first measured lock.
+func (g *Group) baseline(name string, workers int) (found *Series) {
+	best := 0.0
+	named := func(name string) *Series {
+		if i := slices.IndexFunc(g.Series, func(s *Series) bool { return s.Lock.Name == name }); i >= 0 {
+			return g.Series[i]
+		}
+		return nil
+	}
+	if found = cmp.Or(named(name), named(DefaultBaseline)); found != nil {
+		return found
+	}
+	for _, s := range g.Series {
+		if rate := s.Cells[workers].Summary(g.Metric(workers)); s.Lock.Family == harness.Peer && correct(s.Lock) && rate.Median > best {
+			found, best = s, rate.Median
+		}
+	}
+	for _, r := range g.Run.Results {
+		if found == nil && r.Workload.Workers == workers {
+			found = named(r.Lock.Name)
+		}
+	}
+	return found
+}
+
+func (t Table) entry(g *Group, s, base *Series) Entry {
+	r := Entry{Lock: s.Lock.Name}
+	for _, c := range t.Columns {
+		var ratio *Ratio
+		var ms []Mode
+		if a := s.Cells[c.Workers]; a != nil {
+			ms = modes(a.Figures(g.Metric(c.Workers)))
+		}
+		if a, b := s.Cells[c.Workers], base.Cells[c.Workers]; a != nil && b != nil {
+			xs, ys := Pairs(a, b, g.Metric(c.Workers))
+			ratio = compared(stat.Paired(xs, ys, c.Level), g.Run.Manifest.PracticalMargin())
+		}
+		r.Ratios, r.Modes = append(r.Ratios, ratio), append(r.Modes, ms)
+	}
+	if c := s.Cells[t.Columns[t.Detail].Workers]; c != nil {
+		r.P99, r.Moment = Quantile(c.Waits(), 0.99, g.Floor()), moment(c.Waits(), g.Floor())
+		r.Jain, r.CPU, r.Requests = figure(c.Summary(result.Jain)), figure(c.Summary(result.CPU)), figure(c.Summary(result.Requests))
+		if longest := c.Figures(result.Unserved); len(longest) > 0 {
+			r.Longest = &Figure{Value: slices.Max(longest), N: int64(len(longest))}
+		}
+	}
+	return r
+}
+
+// compared converts r, or returns nil if there is no pair of rounds.
+func compared(r stat.Ratio, tolerance float64) *Ratio {
+	if r.N == 0 {
+		return nil
+	}
+	out := &Ratio{Median: min(r.Median, math.MaxFloat64), N: r.N, Reading: TooFew}
+	if !r.Enough() {
+		return out
+	}
+	out.Lo, out.Hi = r.Lo, min(r.Hi, math.MaxFloat64) // a rate of 0 makes it infinite
+	switch {
+	case r.Lo >= 1/(1+tolerance) && r.Hi <= 1+tolerance:
+		out.Reading = Equivalent
+	case r.Lo > 1:
+		out.Reading = Faster
+	case r.Hi < 1:
+		out.Reading = Slower
+	default:
+		out.Reading = Inconclusive
+	}
+	return out
+}
+
+// ratio returns the ratio in column i, or 0 without one.
+func (r Entry) ratio(i int) float64 {
+	if r.Ratios[i] == nil {
+		return 0
+	}
+	return r.Ratios[i].Median
+}
+
+// violators returns a row for each lock of g's workload with a violation in any workload of
+// the run.
+func (g *Group) violators() (out []Entry) {
+	for lock, bad := range Violations(g.Run) {
+		row := Entry{Lock: lock, Ratios: make([]*Ratio, len(g.Workers)), Modes: make([][]Mode, len(g.Workers)), Violated: len(bad), Rule: bad[0].Violations[0].Rule}
+		here := false
+		for _, r := range g.Run.Results {
+			if r.Lock.Name == lock {
+				row.Results++
+				here = here || g.Remote == (r.Lock.Traits.Needs != "") && g.Axes == Axes(r.Workload)
+			}
+		}
+		if here {
+			out = append(out, row)
+		}
+	}
+	slices.SortFunc(out, func(a, b Entry) int { return cmp.Compare(a.Lock, b.Lock) })
+	return out
+}
+
+// figure returns the median of s, or nil if s is empty.
+func figure(s stat.Summary) *Figure {
+	if s.N == 0 {
+		return nil
+	}
+	return &Figure{Value: s.Median, N: int64(s.N), AtMost: s.AtMost}
+}
+
+// Quantile returns quantile q of h; nil if h has too few samples.
+func Quantile(h harness.Histogram, q, floor float64) *Figure {
+	v, ok := result.Quantile(h, q)
+	if !ok {
+		return nil
+	}
+	return &Figure{Value: max(v, floor), N: h.Count(), AtMost: v < floor}
+}
+
+// moment returns p99 of the wait of a worker at a random moment; nil if h has too few
+// samples for p99.
+func moment(h harness.Histogram, floor float64) *Figure {
+	if _, ok := result.Quantile(h, 0.99); !ok {
+		return nil
+	}
+	v := h.TimeQuantile(0.99)
+	return &Figure{Value: max(v, floor), N: h.Count(), AtMost: v < floor}
+}

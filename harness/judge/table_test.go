@@ -1,0 +1,163 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/result"
+
+	"locklab/internal/synthetic"
+)
+
+func tableOf(t *testing.T, run *result.Run) Table {
+	t.Helper()
+	ts := Tables(run, run.Baseline)
+	if len(ts) != 1 {
+		t.Fatalf("%d tables, want 1", len(ts))
+	}
+	return ts[0]
+}
+
+// readings returns the rows of t as words: a lock and its outcome in each column.
+func readings(t Table) (out []string) {
+	for _, r := range t.Rows {
+		line := r.Lock
+		for _, x := range r.Ratios {
+			if x == nil {
+				line += " -"
+				continue
+			}
+			line += " " + string(x.Reading)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// TestTable: every measured lock has a row, for any status, and each is compared with the
+// baseline at each number of workers.
+func TestTable(t *testing.T) {
+	run := synthetic.Run(5, 14, 2, []int{1, 2, 8},
+		synthetic.With(synthetic.Fast("sync-mutex", 1e6), general), synthetic.Fast("even", 1e6),
+		synthetic.With(synthetic.Fast("fast", 2e6), status(harness.Reference)), synthetic.With(synthetic.Fast("nothing", 9e6), status(harness.Control)),
+		synthetic.With(synthetic.Fast("slow", 4e5), status(harness.Historical)), synthetic.With(synthetic.Fast("wild", 1.1e6), noisier),
+		synthetic.With(synthetic.Fast("wrong", 9e6), status(harness.Broken), func(m *synthetic.Model) { m.Breaks = true }))
+	table := tableOf(t, run)
+	got := readings(table)
+	if want := "nothing faster faster faster|fast faster faster faster|slow slower slower slower|wrong - - -"; !slices.Equal(slices.DeleteFunc(slices.Clone(got), func(s string) bool {
+		return strings.HasPrefix(s, "even") || strings.HasPrefix(s, "wild") || strings.HasPrefix(s, "sync-mutex")
+	}), strings.Split(want, "|")) || len(got) != 7 {
+		t.Errorf("rows %q", got)
+	}
+	for i := 1; i < len(table.Rows)-1; i++ {
+		if table.Rows[i-1].ratio(table.Detail) < table.Rows[i].ratio(table.Detail) {
+			t.Errorf("%s is before %s", table.Rows[i-1].Lock, table.Rows[i].Lock)
+		}
+	}
+	last := table.Rows[len(table.Rows)-1]
+	if last.Violated != 3 || last.Results != 3*14 || last.Rule == "" {
+		t.Errorf("the broken lock: %+v", last)
+	}
+	for _, r := range table.Rows {
+		for i, x := range r.Ratios {
+			if r.Lock == table.Baseline && (x.Median != 1 || x.Reading != Equivalent) {
+				t.Errorf("the baseline is %+v of itself", x)
+			}
+			if x != nil && (x.N != 14 || !(x.Lo <= x.Median && x.Median <= x.Hi)) {
+				t.Errorf("%s in column %d: %+v", r.Lock, i, x)
+			}
+		}
+		if r.Violated == 0 && (r.P99 == nil || r.Jain == nil || r.CPU == nil || r.P99.N == 0) {
+			t.Errorf("%s lacks a figure: %+v", r.Lock, r)
+		}
+	}
+}
+
+// TestViolatorElsewhere: a lock with a violation in another workload has no speed.
+func TestViolatorElsewhere(t *testing.T) {
+	run := synthetic.Run(5, 8, 2, []int{8}, synthetic.Fast("a", 1e6), synthetic.Fast("b", 2e6))
+	other := synthetic.Run(6, 1, 2, []int{8}, synthetic.Fast("b", 2e6)).Results[0]
+	other.Workload.Hold.Mean = time.Millisecond
+	other.Violations = []harness.Violation{{Rule: "liveness", Detail: "seen", Count: 1}}
+	run.Results = append(run.Results, other)
+	rows := tableOf(t, run).Rows
+	if last := rows[len(rows)-1]; len(rows) != 2 || last.Lock != "b" || last.Violated != 1 || last.Results != 9 || last.Rule != "liveness" || last.Ratios[0] != nil {
+		t.Errorf("rows %+v", rows)
+	}
+}
+
+// TestBaseline: the baseline is the named lock, else sync.Mutex; between processes the
+// fastest peer.
+func TestBaseline(t *testing.T) {
+	peer := func(name string, rate float64) synthetic.Model {
+		return synthetic.With(synthetic.Model{Lock: synthetic.Served(name, harness.Peer, "redis"), Rate: synthetic.Constant(rate), Handed: 1}, status(harness.Reference))
+	}
+	own := synthetic.Model{Lock: synthetic.Served("own", harness.Redis, "redis"), Rate: synthetic.Constant(900), Handed: 1}
+	mutex := synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general)
+	for _, c := range []struct {
+		name   string
+		models []synthetic.Model
+		asked  string
+		want   string
+		metric *result.Metric
+	}{
+		{"the default", []synthetic.Model{synthetic.Fast("a", 2e6), mutex}, "", DefaultBaseline, result.Throughput},
+		{"named", []synthetic.Model{synthetic.Fast("a", 2e6), mutex}, "a", "a", result.Throughput},
+		{"named, of another group", []synthetic.Model{synthetic.Fast("a", 2e6), mutex}, "own", DefaultBaseline, result.Throughput},
+		{"the first", []synthetic.Model{synthetic.Fast("b", 2e6), synthetic.Fast("a", 3e6)}, "", "b", result.Throughput},
+		{"the fastest that others wrote", []synthetic.Model{own, peer("p", 300), peer("q", 600)}, "", "q", result.Handovers},
+		{"no other", []synthetic.Model{own}, "", "own", result.Handovers},
+	} {
+		run := synthetic.Run(5, 8, 2, []int{8}, c.models...)
+		run.Baseline = c.asked
+		table := tableOf(t, run)
+		if got := table.Columns[table.Detail].Metric; table.Baseline != c.want || got != c.metric.Name {
+			t.Errorf("%s: %s by %s, want %s by %s", c.name, table.Baseline, got, c.want, c.metric.Name)
+		}
+	}
+}
+
+// TestTableOfFewRounds: too few rounds give a ratio without an interval.
+func TestTableOfFewRounds(t *testing.T) {
+	run := synthetic.Run(5, 3, 2, []int{8}, synthetic.Fast("a", 1e6), synthetic.Fast("b", 2e6))
+	for _, r := range tableOf(t, run).Rows {
+		if r.Lock == "b" && (r.Ratios[0].Reading != TooFew || r.Ratios[0].Lo != 0 || r.Ratios[0].Median == 0) {
+			t.Errorf("three rounds: %+v", r.Ratios[0])
+		}
+	}
+}
+
+// TestTablesOfEqualLocks: at most one column in twenty reports a difference between equal
+// locks.
+func TestTablesOfEqualLocks(t *testing.T) {
+	const runs, locks = 120, 16
+	var models []synthetic.Model
+	for i := range locks {
+		models = append(models, synthetic.With(synthetic.Fast(string(rune('a'+i)), 1e6), noisy))
+	}
+	wrong := 0
+	for seed := range uint64(runs) {
+		if text := strings.Join(readings(tableOf(t, synthetic.Run(seed, 14, 2, []int{8}, models...))), " "); strings.Contains(text, string(Faster)) || strings.Contains(text, string(Slower)) {
+			wrong++
+		}
+	}
+	t.Logf("%d of %d tables", wrong, runs)
+	if wrong > runs/20+8 { // 8 is 2.6 standard deviations
+		t.Errorf("%d of %d tables call equal locks different", wrong, runs)
+	}
+}
+
+// TestOpenLoopsHaveNoTable: the rate of an open loop is the offered one.
+func TestOpenLoopsHaveNoTable(t *testing.T) {
+	run := synthetic.Run(5, 8, 2, []int{8}, synthetic.Fast("a", 1e6))
+	for _, r := range run.Results {
+		r.Workload.Rate = harness.Rate(1e5)
+		r.Workload.Window = time.Second
+	}
+	if ts := Tables(run, ""); len(ts) != 0 {
+		t.Errorf("%d tables of an open loop", len(ts))
+	}
+}

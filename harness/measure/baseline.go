@@ -1,0 +1,93 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"locklab/harness"
+	"locklab/internal/stat"
+)
+
+// A baseline is a time of the machine that a lock can hardly beat, measured right before
+// and after a window. The times of the lock are compared with it.
+type baseline struct {
+	of     func(r *harness.Result) *float64
+	change float64 // least ratio of the times after and before that means two regimes
+	kind   string  // of the warning
+	text   func(server string, before, after float64) string
+	remedy string
+}
+
+var (
+	transferBaseline = baseline{
+		of:     func(r *harness.Result) *float64 { return &r.Transfer },
+		change: 1.5,
+		kind:   "transfer",
+		text: func(_ string, before, after float64) string {
+			return fmt.Sprintf("a word took %.0f ns from one processor to the other before the window and %.0f ns after it", before, after)
+		},
+		remedy: "compare hand-overs in transfers only between rounds without this warning; on a virtual machine, have its processors bound to the host's",
+	}
+	roundTripBaseline = baseline{
+		of:     func(r *harness.Result) *float64 { return &r.RoundTrip },
+		change: 2,
+		kind:   "round-trip",
+		text: func(server string, before, after float64) string {
+			return fmt.Sprintf("a bare request to %s took %.0f µs before the window and %.0f µs after it", server, before/1e3, after/1e3)
+		},
+		remedy: "compare figures in round trips only between rounds without this warning; where client and server share few processors, the same request has two times, such as 30 and 160 µs to Redis, by which of them each gets: put the server on a machine or on processors of its own",
+	}
+)
+
+// bracket sets the baseline of r from the probes before and after its window, and warns if
+// they disagree.
+func bracket(r *harness.Result, before, after []float64) {
+	if len(before) == 0 || len(after) == 0 {
+		return // a single probe cannot show whether the regime held
+	}
+	y := transferBaseline
+	if r.Lock.Traits.Needs != "" {
+		y = roundTripBaseline
+	}
+	a, b := stat.Median(before), stat.Median(after)
+	*y.of(r) = stat.Median(slices.Concat(before, after))
+	if max(a, b) > y.change*min(a, b) {
+		r.Warnings = append(r.Warnings, harness.Warning{Kind: y.kind, Text: y.text(r.Lock.Traits.Needs, a, b), Remedy: y.remedy})
+	}
+}
+
+// probe returns the times of a baseline. For a local lock these are transfers between the
+// first two processors of the workers' order, for a distributed lock round trips to its
+// server. It returns nil if workers are stuck, which may occupy the processors.
+func (r *Rig) probe(ctx context.Context) []float64 {
+	switch {
+	case r.dead:
+		return nil
+	case r.job.Lock.Local != nil:
+		return transfers(r.in.Clock, r.in.Topology.CPUs())
+	}
+	return roundTrips(ctx, r.in.Clock, r.job.At)
+}
+
+// DriveProbed is Drive between two probes of the time of a transfer or a round trip, each
+// of some milliseconds; the result contains them. It calls start and stop right before and
+// after Drive, so that a caller's timing excludes the probes.
+func (r *Rig) DriveProbed(ctx context.Context, limit Limit, start, stop func()) (*harness.Result, error) {
+	before := r.probe(ctx)
+	start()
+	res, err := r.Drive(ctx, limit)
+	stop()
+	if err != nil {
+		return nil, err
+	}
+	r.bracket(ctx, res, before)
+	return res, nil
+}
+
+// bracket probes again, after the window of res, if the probe before it had a result.
+func (r *Rig) bracket(ctx context.Context, res *harness.Result, before []float64) {
+	if len(before) > 0 {
+		bracket(res, before, r.probe(ctx))
+	}
+}

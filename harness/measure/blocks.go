@@ -1,0 +1,227 @@
+package measure
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/result"
+)
+
+// The length of a block of local locks. With more workers than processors it is two
+// preemption slices of the Go scheduler.
+const (
+	blockAlone = 5 * time.Millisecond // one worker
+	blockFew   = 10 * time.Millisecond
+	blockMany  = 20 * time.Millisecond
+)
+
+// The number of blocks of each lock.
+const (
+	fewestPasses = 3 // least for local locks
+	remotePasses = 2
+)
+
+// block returns the length of a block of w. Blocks of distributed locks grow with the
+// window.
+func block(w harness.Workload, remote bool) time.Duration {
+	procs := cmp.Or(w.GOMAXPROCS, runtime.GOMAXPROCS(0))
+	switch {
+	case remote:
+		return w.Window / remotePasses
+	case w.Workers == 1:
+		return blockAlone
+	case w.Workers <= procs:
+		return blockFew
+	}
+	return blockMany
+}
+
+// passes returns the number of blocks of each lock. For a local lock they add up to half of
+// the window.
+func passes(w harness.Workload, remote bool) int {
+	if remote {
+		return remotePasses
+	}
+	return max(fewestPasses, int(w.Window/(2*block(w, remote))))
+}
+
+// A unit is the cases of one process: the closed loops of one workload, of local or of
+// distributed locks.
+type unit []Case
+
+type unitKey struct {
+	workload harness.Workload
+	remote   bool
+}
+
+func (c Case) unit() unitKey { return unitKey{c.Workload, c.Lock.Remote != nil} }
+
+// units returns the units of p, in the order of their first cases.
+func (p *Plan) units() (out []unit) {
+	at := make(map[unitKey]int)
+	for _, c := range p.Cases {
+		k := c.unit()
+		i, known := at[k]
+		if !p.shares(c) || !known {
+			i = len(out)
+			out = append(out, nil)
+			if p.shares(c) {
+				at[k] = i
+			}
+		}
+		out[i] = append(out[i], c)
+	}
+	return out
+}
+
+func (p *Plan) sizes() map[unitKey]int {
+	out := make(map[unitKey]int)
+	for _, c := range p.Cases {
+		if p.shares(c) {
+			out[c.unit()]++
+		}
+	}
+	return out
+}
+
+// shares reports whether c may share a process with other cases.
+func (p *Plan) shares(c Case) bool {
+	return p.Together == nil && !c.Sought && c.Workload.Rate == 0 && c.Lock.Loop == nil && p.exe == ""
+}
+
+// measureUnit measures the cases of u in one process and calls each with every result. A
+// case can lack a result because a lock violated a promise, crashed or hung. Such cases are
+// measured alone, so that the right lock gets the blame.
+func (p *Plan) measureUnit(ctx context.Context, u unit, known calibration, round, serial int, each func(Case, *harness.Result, error) error) error {
+	left := slices.Clone(u)
+	if len(u) > 1 {
+		s := spec{Workload: u[0].Workload, Round: round, Seed: p.Seed + uint64(serial)<<32, Machine: known}
+		limit := cmp.Or(p.Patience, time.Minute)
+		for k, c := range u {
+			s.Shared = append(s.Shared, share{c.Lock.Name, fmt.Sprintf("%s-%d-%d", p.RunID, serial, k), p.access(c)})
+			limit += 4 * p.estimate(c)
+		}
+		text, failed := ask(ctx, s, limit)
+		for _, res := range results(text) {
+			i := slices.IndexFunc(left, func(c Case) bool { return c.Lock.Name == res.Lock.Name && res.Workload == c.Workload })
+			if i < 0 || len(res.Violations) > 0 {
+				continue
+			}
+			c := left[i]
+			left = slices.Delete(left, i, i+1)
+			if err := each(c, res, nil); err != nil {
+				return err
+			}
+		}
+		if ctx.Err() != nil || errors.Is(failed, harness.ErrUsage) {
+			return errors.Join(ctx.Err(), failed)
+		}
+	}
+	for k, c := range left {
+		res, err := p.measureTwice(ctx, c, known, round, serial<<8+k)
+		if err := each(c, res, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func results(text []byte) (out []*harness.Result) {
+	for line := range bytes.Lines(text) {
+		if record, err := result.Decode(bytes.TrimSpace(line)); err == nil && record.Result != nil {
+			out = append(out, record.Result)
+		}
+	}
+	return out
+}
+
+// measureShared measures the locks of jobs, which have one workload, in this process: first
+// alternating blocks, then a window of each, which is its last block. It writes each result
+// to out when it is complete.
+func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out io.Writer) (err error) {
+	rigs, meters := make([]*Rig, len(jobs)), make([]*serverMeter, len(jobs))
+	defer func() {
+		for _, m := range meters {
+			m.close()
+		}
+		for _, r := range slices.Backward(rigs) {
+			if r != nil {
+				err = errors.Join(err, r.Close())
+			}
+		}
+	}()
+	blocks := make([]harness.Blocks, len(jobs))
+	for i, job := range jobs {
+		meters[i] = newServerMeter(ctx, job, slices.ContainsFunc(jobs[:i], func(j Job) bool { return j.At.Kind == job.At.Kind }))
+		if rigs[i], err = Open(ctx, in, job); err != nil {
+			return err
+		}
+		if err := rigs[i].clean(ctx, Limit{Window: max(job.Workload.Warmup, leastWarmup)}, nil); err != nil {
+			return err
+		}
+		meters[i].leave(ctx)
+		blocks[i].Process = s.Seed
+	}
+	rng, remote := rand.New(rand.NewPCG(s.Seed, 1)), jobs[0].Lock.Remote != nil
+	for range passes(s.Workload, remote) {
+		runtime.GC()
+		for _, i := range rng.Perm(len(rigs)) {
+			meters[i].enter(ctx)
+			if err := rigs[i].clean(ctx, Limit{Window: block(s.Workload, remote), Steady: jobs[i].steady()}, &blocks[i]); err != nil {
+				return err
+			}
+			meters[i].leave(ctx)
+		}
+	}
+	for _, i := range rng.Perm(len(rigs)) {
+		meters[i].enter(ctx)
+		res, err := rigs[i].window(ctx, meters[i])
+		if err != nil {
+			return err
+		}
+		meters[i].leave(ctx)
+		addBlock(&blocks[i], res)
+		res.Round, res.Blocks = s.Round, &blocks[i]
+		text, err := result.Encode(res)
+		if err != nil {
+			return err
+		}
+		if _, err := out.Write(text); err != nil || len(res.Violations) > 0 {
+			return errors.Join(err, errViolated)
+		}
+	}
+	return nil
+}
+
+// errViolated ends a process of several locks: a violation by one of them may disturb the
+// others.
+var errViolated = errors.New("measure: a lock broke a promise in a process that others share")
+
+// clean drives r until limit and adds the results to b, if b is not nil.
+func (r *Rig) clean(ctx context.Context, limit Limit, b *harness.Blocks) error {
+	res, err := r.Drive(ctx, limit)
+	switch {
+	case err != nil:
+		return err
+	case len(res.Violations) > 0:
+		return errViolated
+	case b != nil:
+		addBlock(b, res)
+	}
+	return ctx.Err()
+}
+
+func addBlock(b *harness.Blocks, r *harness.Result) {
+	b.Elapsed = append(b.Elapsed, int64(r.Elapsed))
+	b.Ops = append(b.Ops, r.Ops)
+	b.Handovers = append(b.Handovers, r.Handovers)
+}

@@ -1,0 +1,148 @@
+package measure
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+)
+
+// resultsOf runs p and returns the results by lock, in the order of their rounds.
+func resultsOf(t *testing.T, p *Plan) map[string][]*harness.Result {
+	t.Helper()
+	out := make(map[string][]*harness.Result)
+	if err := p.Run(t.Context(), func(at Progress) error {
+		if at.Result != nil {
+			out[at.Case.Lock.Name] = append(out[at.Case.Lock.Name], at.Result)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestBlocksAlternate: the local locks of one workload have one block per pass in a shared
+// process. Other cases have none.
+func TestBlocksAlternate(t *testing.T) {
+	p := plan(2, good, readers, single)
+	open := p.Cases[0]
+	open.Workload.Rate = 1e4
+	other := p.Cases[0]
+	other.Workload.Workers++
+	p.Cases = append(p.Cases, open, other)
+	var alone, shared []*harness.Result
+	if err := p.Run(t.Context(), func(at Progress) error {
+		switch {
+		case at.Result == nil:
+		case at.Case.Workload == p.Cases[0].Workload:
+			shared = append(shared, at.Result)
+		default:
+			alone = append(alone, at.Result)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(shared) != 6 || len(alone) != 4 {
+		t.Fatalf("%d results share a process, %d do not", len(shared), len(alone))
+	}
+	processes := make(map[uint64][]int)
+	for _, r := range shared {
+		if b := r.Blocks; b == nil || !b.Valid() || len(b.Ops) != passes(r.Workload, false)+1 || idle(b.Ops) > len(b.Ops)/2 {
+			t.Errorf("%s: blocks %+v, want %d", r.Lock.Name, r.Blocks, passes(r.Workload, false)+1)
+			continue
+		}
+		processes[r.Blocks.Process] = append(processes[r.Blocks.Process], r.Round)
+	}
+	if len(processes) != 2 {
+		t.Errorf("processes %v, want one for each round", processes)
+	}
+	for _, rounds := range processes {
+		if len(rounds) != 3 || slices.Min(rounds) != slices.Max(rounds) {
+			t.Errorf("the results of a process are of the rounds %v", rounds)
+		}
+	}
+	for _, r := range alone {
+		if r.Blocks != nil {
+			t.Errorf("%s with %s has blocks", r.Lock.Name, r.Workload.Name())
+		}
+	}
+}
+
+// idle counts the blocks without an acquisition: the host can take the processor for the 5
+// ms of a block.
+func idle(ops []uint64) (n int) {
+	for _, k := range ops {
+		if k == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// TestBlameInSharedProcess: if a lock in a shared process violates a promise, crashes or
+// gets stuck, only it gets the blame. The others have their results.
+func TestBlameInSharedProcess(t *testing.T) {
+	for _, c := range []struct {
+		bad  *harness.Variant
+		rule string
+	}{{busted, oracle.Exclusion}, {crash, oracle.Crash}, {stuck, oracle.Liveness}} {
+		if c.bad == busted && raceEnabled {
+			c.rule = oracle.Crash // the race detector ends the process
+		}
+		if c.bad == stuck && testing.Short() {
+			continue // a lock counts as stuck after ten seconds, twice; make test-all waits for it
+		}
+		p := plan(1, good, c.bad, readers)
+		for i := range p.Cases {
+			p.Cases[i].Workload.Workers = 4
+		}
+		results := resultsOf(t, p)
+		if len(results) != 3 {
+			t.Errorf("%d locks beside %s have results, want all", len(results), c.bad.Name)
+		}
+		for name, rs := range results {
+			if len(rs) != 1 {
+				t.Errorf("%s beside %s has %d results", name, c.bad.Name, len(rs))
+				continue
+			}
+			vs := rs[0].Violations
+			if blamed := len(vs) > 0; blamed != (name == c.bad.Name) || blamed && vs[0].Rule != c.rule {
+				t.Errorf("%s beside %s: %+v", name, c.bad.Name, vs)
+			}
+		}
+	}
+}
+
+// TestSharedInterrupted: results of a shared process are kept if the user ends it.
+func TestSharedInterrupted(t *testing.T) {
+	p := plan(1, good, readers, hang)
+	for i := range p.Cases {
+		p.Cases[i].Workload.Window = 20 * time.Millisecond
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if err := p.Run(ctx, func(Progress) error { return nil }); err == nil || ctx.Err() == nil {
+		t.Errorf("it ended with %v before it was interrupted", err)
+	}
+}
+
+// TestLengthOfBlocks: a block is two preemption slices if there are more workers than
+// processors.
+func TestLengthOfBlocks(t *testing.T) {
+	for _, c := range []struct {
+		workers, procs int
+		window         time.Duration
+		block          time.Duration
+		passes         int
+	}{{1, 2, 100, 5, 10}, {2, 2, 100, 10, 5}, {3, 2, 100, 20, 3}, {16, 2, 250, 20, 6}, {2, 1, 100, 20, 3}} {
+		w := harness.Workload{Workers: c.workers, GOMAXPROCS: c.procs, Window: c.window * time.Millisecond}
+		if block(w, false) != c.block*time.Millisecond || passes(w, false) != c.passes {
+			t.Errorf("%d workers on %d processors, window %v: %d blocks of %v", c.workers, c.procs, w.Window, passes(w, false), block(w, false))
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"locklab/internal/machine"
+	"math"
+	"time"
+)
+
+// A RankClock is the known relation of this rank's clock to the common clock: a time of
+// CLOCK_MONOTONIC here plus Offset is a common time, with at most Error in either
+// direction.
+//
+// The common clock is the clock of the server that the ranks meet at, in ns since 1970.
+// Each reading of it lies between a time before and one after here, which bounds the
+// offset (Cristian, Probabilistic clock synchronization, Distributed Computing 3, 1989).
+// The offset is in the intersection of all bounds (Marzullo, Maintaining the Time in a
+// Distributed System, PhD thesis, Stanford 1984). Its middle is Offset and half its width
+// Error. That is a bound, not an estimate, if neither clock is set and their rates differ
+// by less than 100 ppm. Redis reports its clock to the microsecond.
+//
+// If all ranks read the same clock, of one boot of one kernel, it is the common one:
+// Offset and Error are 0. Measuring against the server's clock could only add an error,
+// and that clock may be set.
+type RankClock struct {
+	Offset int64  // ns
+	Error  int64  // ns, -1 if nothing is known
+	Reason string // why nothing is known
+	At     int64  // CLOCK_MONOTONIC when it was measured, ns; 0 for the same clock
+}
+
+// Until combines c, measured before a time of interest, and later, measured after it,
+// into a Clock that holds for all of the time between, if the server's clock was not set.
+// The offset may have moved from one to the other.
+func (c RankClock) Until(later RankClock) RankClock {
+	switch {
+	case c.Error < 0:
+		return c
+	case later.Error < 0:
+		return later
+	}
+	// Between two bounds it strays no farther than the rates allow in half the time.
+	stray := drift(later.At-c.At) / 2
+	low := min(c.Offset-c.Error, later.Offset-later.Error) - stray
+	high := max(c.Offset+c.Error, later.Offset+later.Error) + stray
+	return clockBetween(low, high, later.At)
+}
+
+// maxDrift is the greatest difference of the rates of two clocks, in ns per ns: 50 ppm is
+// usual for the crystals of computers, and clocks under NTP are far better.
+const maxDrift = 100e-6
+
+func drift(ns int64) int64 { return int64(math.Ceil(math.Abs(float64(ns)) * maxDrift)) }
+
+func clockBetween(low, high, at int64) RankClock {
+	half := (high - low + 1) / 2
+	return RankClock{Offset: low + half, Error: half, At: at}
+}
+
+// A sample is one reading of the server's clock: at some time between before and after,
+// it showed a time from server to less than server + resolution. All in ns.
+type sample struct{ before, after, server, resolution int64 }
+
+func (s sample) bounds(at int64) (low, high int64) {
+	return s.server - s.after - drift(at-s.before), s.server + s.resolution - s.before + drift(at-s.before)
+}
+
+const (
+	samples    = 40 // per measurement
+	minSamples = 8  // required
+
+	clockResolution = int64(time.Microsecond) // of Redis, in ns
+)
+
+func intersect(all []sample) RankClock {
+	if len(all) < minSamples {
+		return unknown(fmt.Sprintf("the server's clock was read %d times: %d are needed", len(all), minSamples))
+	}
+	at := all[len(all)-1].after
+	low, high := int64(math.MinInt64), int64(math.MaxInt64)
+	for _, s := range all {
+		l, h := s.bounds(at)
+		low, high = max(low, l), min(high, h)
+	}
+	if low > high {
+		return unknown(fmt.Sprintf("readings of the server's clock contradict each other by %v: it was set", time.Duration(low-high)))
+	}
+	return clockBetween(low, high, at)
+}
+
+func unknown(why string) RankClock { return RankClock{Error: -1, Reason: why} }
+
+// Clock returns the result of the last measurement.
+func (g *Ranks) Clock() RankClock {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.clock
+}
+
+func (g *Ranks) setClock(c RankClock) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.clock = c
+}
+
+// Measure measures Clock again, by some tens of requests. A measurement without a result
+// is not an error: Clock has the reason. The error is the cause of ctx or of Context,
+// whichever ended, or that the server refuses to report its clock.
+func (g *Ranks) Measure(ctx context.Context) error {
+	if g.same {
+		g.setClock(RankClock{})
+		return nil
+	}
+	var all []sample
+	for i := range samples {
+		s, err := g.sample(ctx)
+		switch {
+		case err == nil:
+			all = append(all, s)
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case g.context.Err() != nil:
+			return context.Cause(g.context)
+		case errors.Is(err, errRefused):
+			return fmt.Errorf("measure: %v: %w", g.at, err)
+		}
+		sleep(ctx, phase(i))
+	}
+	g.setClock(intersect(all))
+	return nil
+}
+
+// phase returns a pause that puts the next sample at another part of a millisecond:
+// multiples of the golden ratio spread most evenly (Knuth, TAOCP 3, 6.4).
+func phase(i int) time.Duration {
+	_, part := math.Modf(float64(i) * math.Phi)
+	return time.Duration(float64(time.Millisecond) * (0.5 + part))
+}
+
+func (g *Ranks) sample(ctx context.Context) (sample, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	s := sample{resolution: clockResolution}
+	var err error
+	s.before = machine.Monotonic()
+	s.server, err = g.board.now(ctx)
+	s.after = machine.Monotonic()
+	return s, err
+}
+
+// check measures again if the server's clock differs from the expected time.
+func (g *Ranks) check(ctx context.Context) error {
+	c := g.Clock()
+	if g.same {
+		return nil
+	}
+	s, err := g.sample(ctx)
+	if err == nil && c.Error >= 0 {
+		low, high := s.bounds(s.after)
+		wide := c.Error + drift(s.after-c.At)
+		if low <= c.Offset+wide && high >= c.Offset-wide {
+			return nil
+		}
+	}
+	return g.Measure(ctx)
+}

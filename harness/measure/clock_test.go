@@ -1,0 +1,235 @@
+package measure
+
+import (
+	"fmt"
+	"locklab/internal/machine"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+type fakeClock struct {
+	offset     int64   // of the server's clock when the clock here shows 0, ns
+	rate       float64 // by which the server's is faster
+	resolution int64   // ns
+	trip, more int64   // the shortest time each way, and the greatest extra time, ns
+	random     *rand.Rand
+	here       int64 // time of the clock here
+	setBy      int64 // added to the server's clock at half the samples
+}
+
+func (f *fakeClock) actual(at int64) int64 { return f.offset + int64(float64(at)*f.rate) }
+
+func (f *fakeClock) read() sample {
+	s := sample{before: f.here, resolution: f.resolution}
+	f.here += f.trip + f.random.Int64N(f.more)
+	shown := f.here + f.actual(f.here)
+	s.server = shown - shown%f.resolution
+	f.here += f.trip + f.random.Int64N(f.more)
+	s.after = f.here
+	f.here += f.random.Int64N(3 * int64(time.Millisecond))
+	return s
+}
+
+func (f *fakeClock) samples(n int) []sample {
+	var out []sample
+	for i := range n {
+		if i == n/2 {
+			f.offset += f.setBy
+		}
+		out = append(out, f.read())
+	}
+	return out
+}
+
+func newFake(random *rand.Rand) *fakeClock {
+	return &fakeClock{
+		offset:     1_700_000_000_000_000_000 + random.Int64N(1e18),
+		rate:       (random.Float64()*2 - 1) * maxDrift,
+		resolution: []int64{1, 1000, 1_000_000}[random.IntN(3)],
+		trip:       []int64{0, 20_000, 5_000_000, 150_000_000}[random.IntN(4)],
+		more:       []int64{1, 50_000, 20_000_000}[random.IntN(3)],
+		here:       random.Int64N(1e15),
+		random:     random,
+	}
+}
+
+type estimator func([]sample) RankClock
+
+// wrong counts random servers with an offset outside the bounds of e, and bounds wider
+// than the best sample and the drift allow.
+func wrong(e estimator) (outside, wide int) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		f := newFake(random)
+		all := f.samples(samples)
+		c := e(all)
+		if miss := f.actual(c.At) - c.Offset; c.Error < 0 || max(miss, -miss) > c.Error+256 { // ns: float64's error for such offsets
+			outside++
+		}
+		best := all[0].after - all[0].before
+		for _, s := range all {
+			best = min(best, s.after-s.before)
+		}
+		if c.Error > (best+f.resolution)/2+drift(c.At-all[0].before)+1 {
+			wide++
+		}
+	}
+	return outside, wide
+}
+
+// TestBounds checks that the true offset is within the bounds for any path to the server,
+// and that slightly wrong estimators are detected.
+func TestBounds(t *testing.T) {
+	if outside, wide := wrong(intersect); outside+wide > 0 {
+		t.Errorf("%d bounds do not contain the offset, %d are wider than the best sample's", outside, wide)
+	}
+	for name, broken := range map[string]estimator{
+		"no resolution": func(all []sample) RankClock {
+			return intersect(changed(all, func(s *sample) { s.resolution = 0 }))
+		},
+		"no drift": func(all []sample) RankClock {
+			c := intersect(all)
+			c.Error = max(0, c.Error-drift(c.At-all[0].before))
+			return c
+		},
+		"half the way": func(all []sample) RankClock {
+			return intersect(changed(all, func(s *sample) {
+				quarter := (s.after - s.before) / 4
+				s.before, s.after = s.before+quarter, s.after-quarter
+			}))
+		},
+		"midpoints": func(all []sample) RankClock { // assumes equal times both ways
+			var sum, n int64
+			first := all[0].server - all[0].after
+			for _, s := range all {
+				sum, n = sum+s.server-(s.before+s.after)/2-first, n+1
+			}
+			at := all[len(all)-1].after
+			return RankClock{Offset: first + sum/n, Error: 1000, At: at}
+		},
+		"not last": func(all []sample) RankClock { c := intersect(all); c.At -= int64(time.Hour); return c },
+	} {
+		if outside, _ := wrong(broken); outside == 0 {
+			t.Errorf("the estimator %q passes", name)
+		} else {
+			t.Logf("the estimator %q is wrong in %d of 3000", name, outside)
+		}
+	}
+	if _, wide := wrong(func(all []sample) RankClock {
+		c := intersect(all)
+		c.Error = (all[0].after-all[0].before)/2 + all[0].resolution + drift(c.At-all[0].before)
+		return c
+	}); wide == 0 {
+		t.Error("an estimator that uses one sample passes")
+	}
+}
+
+func changed(all []sample, f func(*sample)) []sample {
+	out := append([]sample(nil), all...)
+	for i := range out {
+		f(&out[i])
+	}
+	return out
+}
+
+// TestSet checks that setting the server's clock between samples is detected if the
+// change exceeds the samples' uncertainty, and never produces a bound.
+func TestSet(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 1000 {
+		f := newFake(random)
+		f.setBy = 2*(f.trip+f.more) + 2*f.resolution + int64(2*time.Second)
+		if random.IntN(2) == 0 {
+			f.setBy = -f.setBy
+		}
+		c := intersect(f.samples(samples))
+		if c.Error != -1 || c.Offset != 0 || !strings.Contains(c.Reason, "it was set") {
+			t.Fatalf("%+v after the clock was set by %d", c, f.setBy)
+		}
+	}
+	if c := intersect(newFake(random).samples(minSamples - 1)); c.Error != -1 || c.Reason == "" {
+		t.Errorf("%+v of too few samples", c)
+	}
+}
+
+func TestUntil(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	for range 3000 {
+		f := newFake(random)
+		first := intersect(f.samples(samples))
+		from := f.here
+		f.here += random.Int64N(1e11)
+		second := intersect(f.samples(samples))
+		c := first.Until(second)
+		at := from + random.Int64N(max(1, second.At-from))
+		if miss := f.actual(at) - c.Offset; max(miss, -miss) > c.Error+256 {
+			t.Fatalf("the offset is %d out of bounds %+v", miss, c)
+		}
+	}
+	if c := (RankClock{}).Until(RankClock{}); c != (RankClock{}) {
+		t.Errorf("the same clock for all: %+v", c)
+	}
+	for _, pair := range [][2]RankClock{{unknown("x"), {}}, {{}, unknown("x")}} {
+		if c := pair[0].Until(pair[1]); c != unknown("x") {
+			t.Errorf("%+v of %+v", c, pair)
+		}
+	}
+}
+
+// TestDepart checks that all start together, within the error of their clocks, and never
+// wait for a clock that was set.
+func TestDepart(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	for _, test := range []struct {
+		name    string
+		all     []departure
+		clock   RankClock
+		now     int64
+		at      int64
+		learned time.Duration
+		why     string
+	}{
+		{"the last to come", []departure{{100 * ms, 0, 0}, {500 * ms, 0, 0}}, RankClock{}, 510 * ms, 700 * ms, 10 * time.Millisecond, ""},
+		{"another clock here", []departure{{100 * ms, 5, 0}, {500 * ms, 5, 0}}, RankClock{Offset: 400 * ms, Error: 5}, 110 * ms, 300 * ms, 10 * time.Millisecond, ""},
+		{"known late", []departure{{0, 0, 0}, {1, 0, 0}}, RankClock{}, 900 * ms, 200*ms + 1, 900*time.Millisecond - 1, ""},
+		{"learned late lately", []departure{{0, 0, 300 * ms}, {0, 0, 900 * ms}}, RankClock{}, 0, 1800 * ms, 0, ""},
+		{"no end of patience", []departure{{0, 0, 1e15}}, RankClock{}, 0, int64(maxLead), 0, ""},
+		{"another's clock is unknown", []departure{{1e18, -1, 0}, {0, 0, 0}}, RankClock{}, 50 * ms, 250 * ms, 0, ""},
+		{"nothing known here", []departure{{1e18, -1, 0}, {5, 0, 0}}, unknown("x"), 50 * ms, 250 * ms, 0, ""},
+		{"a little ahead, within errors", []departure{{100 * ms, 3 * ms, 0}, {0, 0, 0}}, RankClock{Error: 2 * ms}, 95 * ms, 300 * ms, 0, ""},
+		{"set ahead", []departure{{100 * ms, 3 * ms, 0}, {0, 0, 0}}, RankClock{Error: 2 * ms}, 94 * ms, 294 * ms, 0, "the server's was set"},
+	} {
+		at, learned, why := depart(test.all, test.clock, test.now)
+		if at != test.at || learned != test.learned || (why == "") != (test.why == "") || !strings.Contains(why, test.why) {
+			t.Errorf("%s: starts at %v, learned %v late, %q: want %v, %v, %q", test.name, time.Duration(at), learned, why, time.Duration(test.at), test.learned, test.why)
+		}
+	}
+}
+
+func TestBothClocks(t *testing.T) {
+	ns, at := bothClocks()
+	before, now := machine.Monotonic(), time.Now()
+	after := machine.Monotonic()
+	passed := int64(now.Sub(at))
+	if passed < before-ns-int64(time.Second) || passed > after-ns+int64(time.Second) {
+		t.Errorf("%v passed by one form, %v to %v by the other", time.Duration(passed), time.Duration(before-ns), time.Duration(after-ns))
+	}
+	if name := RankClockName(); name == "" || strings.Contains(name, "\n") || name != RankClockName() {
+		t.Errorf("ClockName = %q, then %q", name, RankClockName())
+	}
+	t.Log(RankClockName(), ownClock())
+}
+
+func TestPhases(t *testing.T) {
+	var at time.Duration
+	seen := make(map[time.Duration]bool)
+	for i := range samples {
+		at += phase(i)
+		seen[at%time.Millisecond*10/time.Millisecond] = true
+	}
+	if len(seen) < 9 {
+		t.Errorf("%d samples are in %d tenths of a millisecond: %v", samples, len(seen), fmt.Sprint(seen))
+	}
+}

@@ -1,0 +1,75 @@
+package measure
+
+import (
+	"sync/atomic"
+	"time"
+
+	"locklab/atomics"
+)
+
+// A Limit is the end of a drive: a time, or a number of acquisitions shared by all workers.
+// Exactly one of the two is set.
+type Limit struct {
+	Window time.Duration
+	Ops    int64
+	Steady time.Duration // greatest delay of the window until each worker has had the lock
+
+	together *meeting // the window begins with it; nil without other ranks
+}
+
+// The phases of a drive that is limited by time.
+const (
+	ramp    uint32 = iota // workers run, nothing is recorded
+	measure               // everything counts
+	stop                  // workers finish the current batch and leave
+)
+
+// A control is the communication between the coordinator of a drive and its workers.
+// Workers load it once per batch, not once per acquisition.
+type control struct {
+	epoch   time.Time // origin of all times of the drive, which are in ns
+	limit   Limit
+	batch   int64 // most acquisitions between two loads of the phase
+	start   chan struct{}
+	all     chan struct{} // has a value when all workers have begun
+	entered atomic.Int64  // workers that have begun
+	opened  uint64        // clock when the window began; read it in another phase than ramp
+	_       atomics.CacheLinePad
+	phase   atomic.Uint32
+	budget  atomic.Int64 // acquisitions left to hand out, if limited by Ops
+	_       atomics.CacheLinePad
+}
+
+func newControl(limit Limit, batch int64) *control {
+	c := &control{epoch: time.Now(), limit: limit, batch: batch, start: make(chan struct{}), all: make(chan struct{}, 1)}
+	c.budget.Store(limit.Ops)
+	return c
+}
+
+// now returns ns on the monotonic clock since the drive was set up.
+func (c *control) now() int64 { return int64(time.Since(c.epoch)) }
+
+func (c *control) over() bool { return c.phase.Load() == stop }
+
+// next returns a worker's next batch after one of last acquisitions: its number of
+// acquisitions, 0 at the end, and whether they are recorded. One acquisition may take
+// nanoseconds or, if busy waiters have no processor, a second. So a batch is at most
+// twice as large as the previous one, and none lasts much longer than all before it.
+func (c *control) next(last int64) (n int64, recorded bool) {
+	phase := c.phase.Load()
+	if phase == stop {
+		return 0, false
+	}
+	if c.limit.Ops == 0 {
+		return min(c.batch, max(1, 2*last)), phase == measure
+	}
+	left := c.budget.Add(-c.batch) + c.batch
+	return max(0, min(c.batch, left)), true
+}
+
+func sum(xs []uint64) (total uint64) {
+	for _, x := range xs {
+		total += x
+	}
+	return total
+}

@@ -1,0 +1,90 @@
+package measure
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+// TestBatchesGrow: a worker loads the phase after one acquisition, then after two.
+func TestBatchesGrow(t *testing.T) {
+	for batch, want := range map[int64][]int64{
+		64: {1, 2, 4, 8, 16, 32, 64, 64},
+		5:  {1, 2, 4, 5, 5},
+		1:  {1, 1},
+	} {
+		c := newControl(Limit{Window: time.Second}, batch)
+		var got []int64
+		for last := int64(0); len(got) < len(want); {
+			last, _ = c.next(last)
+			got = append(got, last)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("batches of %v, want %v", got, want)
+		}
+		c.phase.Store(stop)
+		if n, _ := c.next(64); n != 0 {
+			t.Errorf("%d acquisitions after the end", n)
+		}
+	}
+}
+
+// A snail is a slow lock, like a lock whose busy waiters have no processor.
+type snail struct {
+	sync.Mutex
+	got atomic.Int64
+}
+
+func (s *snail) Lock() {
+	s.Mutex.Lock()
+	s.got.Add(1)
+	time.Sleep(30 * time.Millisecond)
+}
+
+// TestSlowIsNotStuck drives a lock whose waiters together, but not individually, exceed the
+// patience. At the end of a drive only one acquisition of each worker may be pending, not a
+// batch.
+func TestSlowIsNotStuck(t *testing.T) {
+	const workers = 8
+	s := new(snail)
+	v := &harness.Variant{Name: "snail", Doc: "is slow", Paper: "none", Family: harness.Blocking, Status: harness.Reference,
+		Local: func(harness.Setup) harness.Local { return harness.Shared(s) }}
+	w := harness.Workload{Workers: workers, Warmup: 2 * time.Millisecond, Window: 5 * time.Millisecond}
+	r, err := Measure(t.Context(), instruments(), Job{Lock: v, Workload: w, Patience: 150 * time.Millisecond})
+	if err != nil || len(r.Violations) > 0 {
+		t.Fatalf("%v, violations %v", err, r.Violations)
+	}
+	// Two drives.
+	if n := s.got.Load(); n > 4*workers {
+		t.Errorf("%d acquisitions of 30 ms for windows of %v and %v", n, w.Warmup, w.Window)
+	}
+}
+
+// TestLeavesEarly: a worker that still waits for the lock at the end of a drive does not
+// take it again, even in the middle of a batch.
+func TestLeavesEarly(t *testing.T) {
+	w := instruments().bench(bareLoop).w
+	var s section
+	got := func(last int) uint64 {
+		s.last = last
+		done, _ := w.batch(&s, noLock{}, 64, false)
+		return done
+	}
+	if n := got(1); n != 64 {
+		t.Errorf("%d acquisitions before the end, want 64", n)
+	}
+	w.c.phase.Store(stop)
+	if n := got(1); n != 1 {
+		t.Errorf("%d acquisitions of one that waited, want 1", n)
+	}
+	if n := got(w.id); n != 64 {
+		t.Errorf("%d acquisitions of one that did not, want 64", n)
+	}
+	if s.n != 64+1+64 {
+		t.Errorf("the counter is %d", s.n)
+	}
+}

@@ -1,0 +1,242 @@
+package measure
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
+)
+
+// told is a line of a measuring process other than its result: its stage, or the reason for
+// its failure. The parent uses it to distinguish a lock that ends the process from a lab or
+// server that cannot measure. Older builds print neither.
+type told struct {
+	At     string `json:"at,omitempty"`
+	Failed string `json:"failed,omitempty"`
+	Usage  bool   `json:"usage,omitempty"` // Failed wraps harness.ErrUsage
+	Meet   string `json:"meet,omitempty"`  // it waits at this point for a signal: see Together
+}
+
+// The stages of a measuring process.
+const (
+	atCalibration = "calibration" // only the lab runs
+	atLock        = "lock"        // the lock exists, or is being made
+	atWork        = "work"        // next a local lock is made; the clients of a distributed one are connected
+)
+
+// tell writes t. It ignores a failure, which means that the parent is gone.
+func tell(out io.Writer, t told) { _ = json.NewEncoder(out).Encode(t) }
+
+// heard is the output of a measuring process.
+type heard struct {
+	at     string
+	failed string
+	usage  bool
+	answer []byte // the line that is not a told, such as a result
+}
+
+// mostTold is the greatest number of told lines of a measuring process. Further lines are
+// part of the answer: the process may be any program.
+const mostTold = 8
+
+func listen(text []byte) (h heard) {
+	for range mostTold {
+		line, rest, _ := bytes.Cut(text, []byte("\n"))
+		text = rest
+		line = bytes.TrimSpace(line)
+		var t told
+		dec := json.NewDecoder(bytes.NewReader(line))
+		dec.DisallowUnknownFields()
+		switch err := dec.Decode(&t); {
+		case len(line) == 0:
+		case err != nil || t == told{}:
+			h.answer = append(h.answer, line...)
+		case t.Failed != "":
+			h.failed, h.usage = t.Failed, t.Usage
+		default:
+			h.at = t.At
+		}
+	}
+	h.answer = append(h.answer, bytes.TrimSpace(text)...)
+	return h
+}
+
+// silent returns the error for a process that ended with status 0 and without a result.
+func (h heard) silent() error {
+	err := errors.New("it ended with status 0 and gave no result")
+	if h.at == atLock || h.at == atWork {
+		return &crashError{err: err}
+	}
+	return &lostError{err: fmt.Errorf("measure: measuring process: %w", err)}
+}
+
+// fate returns the error for a measuring process that ended with err, after the stages in h
+// and with said on standard error:
+//
+// - a usage error, which ends the run;
+// - a lostError, if the lab or a server could not measure;
+// - a lostError worth another try, if the process was killed from outside, or the system
+// refused it memory or threads;
+// - a crashError, if the process ended on its own while the lock ran.
+func fate(err error, h heard, said string) error {
+	lines := slices.DeleteFunc(strings.Split(said, "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
+	first := "it said nothing"
+	if len(lines) > 0 {
+		first = result.OneLine(lines[0])
+	}
+	lost := fmt.Errorf("measure: measuring process: %w: %s", err, cmp.Or(result.OneLine(h.failed), first))
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return &lostError{err: lost}
+	}
+	switch {
+	case h.usage, h.at == "" && exit.ExitCode() == exitUsage:
+		text := strings.TrimPrefix(cmp.Or(result.OneLine(h.failed), first), harness.ErrUsage.Error()+": ")
+		return fmt.Errorf("%w: %s", harness.ErrUsage, text)
+	case h.failed != "":
+		return &lostError{err: lost}
+	case fromOutside(exit, lines):
+		return &lostError{err: lost, again: true}
+	case h.at == atLock, h.at == atWork, h.at == "" && traced(lines):
+		return &crashError{err: err, trace: trace(lines)}
+	}
+	return &lostError{err: lost}
+}
+
+// fromOutside reports whether a process was ended from outside: by a signal of another
+// process, such as the kernel without memory, or because the system refused it memory or
+// threads.
+func fromOutside(exit *exec.ExitError, lines []string) bool {
+	if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return !slices.Contains(ownSignals, ws.Signal())
+	}
+	// The Go runtime prints the source of a fatal signal: si_code is SI_USER, 0, if it came
+	// from kill.
+	for i, line := range lines[:min(len(lines), 12)] {
+		if strings.HasPrefix(line, "SIGQUIT: ") {
+			return true
+		}
+		if strings.HasPrefix(line, "PC=0x") && strings.Contains(line+" ", "sigcode=0 ") && i > 0 {
+			return true
+		}
+		if slices.ContainsFunc(osFailures, func(r string) bool { return strings.HasPrefix(line, r) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// ownSignals are signals caused by the process's own code.
+var ownSignals = []syscall.Signal{syscall.SIGABRT, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGSEGV, syscall.SIGTRAP}
+
+// osFailures are prefixes of the runtime's messages about resources that the system
+// refused.
+var osFailures = []string{
+	"fatal error: runtime: out of memory", "fatal error: runtime: cannot allocate memory",
+	"fatal error: out of memory", "runtime: out of memory", "runtime: failed to create new OS thread", "runtime: may need to increase max user processes",
+}
+
+// traced reports whether lines are of a panic or a fatal error of the Go runtime.
+func traced(lines []string) bool {
+	return slices.ContainsFunc(lines, func(l string) bool {
+		return strings.HasPrefix(l, "panic: ") || strings.HasPrefix(l, "fatal error: ") || strings.HasPrefix(l, "SIG")
+	})
+}
+
+// Limits of a stored trace.
+const (
+	traceLines   = 12
+	traceColumns = 200
+)
+
+// trace returns the start of a crash message, from the line with the reason, as lines
+// without control characters.
+func trace(lines []string) (out []string) {
+	if i := slices.IndexFunc(lines, func(l string) bool { return traced([]string{l}) }); i > 0 {
+		lines = lines[i:]
+	}
+	for _, l := range lines[:min(len(lines), traceLines)] {
+		out = append(out, shortened(result.OneLine(l), traceColumns))
+	}
+	return out
+}
+
+func shortened(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
+// A lostError means that a measuring process ended without a result, for a reason unrelated
+// to the lock.
+type lostError struct {
+	err   error
+	again bool // it was killed: another try may give a result
+}
+
+func (e *lostError) Error() string { return e.err.Error() }
+func (e *lostError) Unwrap() error { return e.err }
+
+// lostBy returns the reason for a lost result, or nil if err is nil or another error.
+func lostBy(err error) error {
+	var lost *lostError
+	if errors.As(err, &lost) {
+		return lost.err
+	}
+	return nil
+}
+
+// A lockError is an error caused by the lock: it hung or crashed the process.
+type lockError interface {
+	error
+	violation() harness.Violation
+}
+
+// A crashError means that a measuring process ended on its own while its lock ran: it
+// panicked, had a fatal error of the runtime, or exited.
+type crashError struct {
+	err   error
+	trace []string
+}
+
+func (e *crashError) Error() string {
+	return fmt.Sprintf("%v: %s", e.err, append(e.trace, "it said nothing")[0])
+}
+
+func (e *crashError) violation() harness.Violation {
+	return harness.Violation{Rule: oracle.Crash, Count: 1, Trace: e.trace,
+		Detail: "the lock ended the process that measured it: " + e.Error()}
+}
+
+// overdue returns the error for a process with the stages h that was killed after limit. If
+// its clients had not connected by then, it never requested the lock.
+func overdue(h heard, limit time.Duration) error {
+	if h.at == atCalibration || h.at == atLock {
+		return &lostError{err: fmt.Errorf("measure: the measuring process was not ready to take the lock within %v: the machine, or a server, is too busy", limit)}
+	}
+	return &hungError{after: limit}
+}
+
+// A hungError means that a measuring process did not end.
+type hungError struct{ after time.Duration }
+
+func (e *hungError) Error() string {
+	return fmt.Sprintf("measure: the measuring process could run for %v and did not end", e.after)
+}
+
+func (e *hungError) violation() harness.Violation {
+	return harness.Violation{Rule: oracle.Liveness, Count: 1,
+		Detail: fmt.Sprintf("the process that measured the lock was killed: it could run for %v and gave no result", e.after)}
+}

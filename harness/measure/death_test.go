@@ -1,0 +1,225 @@
+package measure
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+// onceEnv names a file. The process that creates it is the only one killed by kill-once.
+const onceEnv = "LOCKLAB_TEST_ONCE"
+
+// mortals are locks that end their process in the tenth acquisition, each in another way.
+var mortals = []*harness.Variant{
+	mortal("panic", func() { panic("corrupted queue\nand \x1b[31m more") }),
+	mortal("nil", func() { var p *mortalLock; p.calls++ }),
+	mortal("fault", func() {
+		if page, err := syscall.Mmap(-1, 0, os.Getpagesize(), syscall.PROT_NONE, syscall.MAP_ANON|syscall.MAP_PRIVATE); err == nil {
+			page[0] = 1
+		}
+	}),
+	mortal("fatal", func() { new(sync.Mutex).Unlock() }),
+	mortal("stack", func() { debug.SetMaxStack(1 << 16); depth = deep(0) }),
+	mortal("exit-0", func() { os.Exit(0) }),
+	mortal("exit-1", func() { os.Exit(1) }),
+	mortal("exit-3", func() { os.Exit(exitOrphan) }),
+	mortal("exit-4", func() { os.Exit(exitUsage) }),
+	mortal("background", func() { go panic("in another goroutine"); select {} }),
+	mortal("kill-always", func() { kill(syscall.SIGKILL) }),
+	mortal("abort", func() { kill(syscall.SIGABRT) }), // sent by a process, as from outside
+	mortal("kill-once", func() {
+		if f, err := os.OpenFile(os.Getenv(onceEnv), os.O_CREATE|os.O_EXCL, 0o644); err == nil {
+			f.Close()
+			kill(syscall.SIGKILL)
+		}
+	}),
+}
+
+func mortal(name string, die func()) *harness.Variant {
+	return &harness.Variant{Name: name, Doc: "ends its process", Paper: "none", Family: harness.Blocking, Status: harness.Recommended,
+		Local: func(harness.Setup) harness.Local { return harness.Shared(&mortalLock{die: die}) }}
+}
+
+type mortalLock struct {
+	sync.Mutex
+	calls int
+	die   func()
+}
+
+func (l *mortalLock) Unlock() {
+	if l.calls++; l.calls == 10 {
+		l.die()
+	}
+	l.Mutex.Unlock()
+}
+
+var depth int // for a recursion that the compiler must not recognize as endless
+
+func deep(n int) int {
+	if n < 0 {
+		return n
+	}
+	return deep(n+1) + n
+}
+
+func kill(sig syscall.Signal) {
+	syscall.Kill(os.Getpid(), sig)
+	select {}
+}
+
+// ended runs one case of v in a fresh process and returns its outcome.
+func ended(t *testing.T, v *harness.Variant, exe string) (at Progress) {
+	t.Helper()
+	p := plan(1, v)
+	p.exe = exe
+	err := p.Run(t.Context(), func(now Progress) error {
+		if now.Result != nil || now.Lost != nil {
+			at = now
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// TestDeaths: a lock that ends its process has violated a promise. It is not tried again
+// until a process survives by chance.
+func TestDeaths(t *testing.T) {
+	t.Setenv(onceEnv, filepath.Join(t.TempDir(), "once"))
+	for _, c := range []struct{ name, detail, trace string }{
+		{"panic", "panic: corrupted queue", "Unlock"},
+		{"nil", "nil pointer dereference", "SIGSEGV"},
+		{"fault", "fatal error: fault", "SIGSEGV"},
+		{"fatal", "fatal error: sync: unlock of unlocked mutex", "goroutine "},
+		{"stack", "fatal error: stack overflow", "stack overflow"},
+		{"background", "panic: in another goroutine", "goroutine "},
+		{"exit-0", "status 0", ""},
+		{"exit-1", "exit status 1: it said nothing", ""},
+		{"exit-3", "exit status 3: it said nothing", ""},
+		{"exit-4", "exit status 4: it said nothing", ""},
+		{"kill-always", "", ""},
+		{"abort", "", ""},
+		{"kill-once", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			i := slices.IndexFunc(mortals, func(v *harness.Variant) bool { return v.Name == c.name })
+			at := ended(t, mortals[i], "")
+			switch {
+			case c.name == "kill-once":
+				if at.Result == nil || len(at.Result.Violations) > 0 || at.Result.Ops == 0 || len(at.Result.Retries) != 1 || !strings.Contains(at.Result.Retries[0], "signal: killed") {
+					t.Errorf("lost %v, result %v, want one of the second process that tells of the first", at.Lost, at.Result != nil)
+				}
+				return
+			case c.detail == "":
+				if at.Result != nil || at.Lost == nil || !strings.Contains(at.Lost.Error(), "the second try") {
+					t.Errorf("lost %v, result %v, want a loss after two tries", at.Lost, at.Result != nil)
+				}
+				return
+			case at.Result == nil || len(at.Result.Violations) != 1 || at.Result.Ops != 0 || len(at.Result.Retries) > 0:
+				t.Fatalf("lost %v, result %+v, want one violation", at.Lost, at.Result)
+			}
+			v := at.Result.Violations[0]
+			text := strings.Join(v.Trace, "\n")
+			if v.Rule != "crash" || !strings.Contains(v.Detail, c.detail) || strings.ContainsAny(v.Detail, "\n\x1b") {
+				t.Errorf("%+v, want one line of a crash with %q", v, c.detail)
+			}
+			if !strings.Contains(text, c.trace) || len(v.Trace) > traceLines || strings.Contains(text, "\x1b") || (c.trace == "") != (v.Trace == nil) {
+				t.Errorf("the trace is\n%s\nwant %q in it", text, c.trace)
+			}
+		})
+	}
+}
+
+// TestCrashInProbe: a crashed process gives no cost of a case, and does not prevent the
+// probe of the other cases.
+func TestCrashInProbe(t *testing.T) {
+	p := plan(1, crash)
+	if err := p.Probe(t.Context()); err != nil || len(p.cost) > 0 {
+		t.Errorf("all crash: %v, cost %v", err, p.cost)
+	}
+	p = plan(1, crash, good)
+	if err := p.Probe(t.Context()); err != nil || len(p.cost) != 1 || p.cost[harness.Site{}] <= 0 {
+		t.Errorf("one of two crashes: %v, cost %v", err, p.cost)
+	}
+}
+
+// TestFate: only failures caused by the lock are charged to it, and only a process killed
+// from outside is tried again. The programs stand for measuring processes, the first three
+// for older builds that report no stages.
+func TestFate(t *testing.T) {
+	const hear, lab, lock = "read -r spec; ", `echo '{"at":"calibration"}'; `, `echo '{"at":"calibration"}'; echo '{"at":"lock"}'; `
+	for name, c := range map[string]struct {
+		program string
+		tries   int
+		crash   bool
+	}{
+		"panic of an old build":       {hear + "echo 'panic: x' >&2; exit 2", 1, true},
+		"error of an old build":       {hear + "echo 'measure: no server' >&2; exit 1", 1, false},
+		"old build killed":            {hear + "kill -9 $$", 2, false},
+		"panic of the lab":            {hear + lab + "echo 'panic: x' >&2; exit 2", 1, false},
+		"no server":                   {hear + lock + `echo '{"failed":"redislock: connection refused"}'; exit 1`, 1, false},
+		"panic of the lock":           {hear + lock + "echo 'panic: x' >&2; exit 2", 1, true},
+		"more than can be kept":       {hear + lock + "echo 'panic: x' >&2; head -c 3000000 /dev/zero >&2; exit 2", 1, true},
+		"a log, then a fatal error":   {hear + lock + "echo 'note' >&2; echo 'fatal error: x' >&2; exit 2", 1, true},
+		"log.Fatal in the lock":       {hear + lock + "echo 'gave up' >&2; exit 1", 1, true},
+		"killed":                      {hear + lock + "kill -9 $$", 2, false},
+		"terminated":                  {hear + lock + "kill -15 $$", 2, false},
+		"Ctrl-\\ in the terminal":     {hear + lock + "echo 'SIGQUIT: quit' >&2; echo 'PC=0x47 m=0 sigcode=128' >&2; exit 2", 2, false},
+		"an abort sent to it":         {hear + lock + "echo 'SIGABRT: abort' >&2; echo 'PC=0x47 m=0 sigcode=0' >&2; exit 2", 2, false},
+		"an abort raised in it":       {hear + lock + "echo 'SIGABRT: abort' >&2; echo 'PC=0x47 m=0 sigcode=18446744073709551610' >&2; exit 2", 1, true},
+		"a fault, the runtime's core": {hear + lock + "kill -SEGV $$", 1, true},
+		"no memory":                   {hear + lock + "echo 'fatal error: runtime: out of memory' >&2; exit 2", 2, false},
+		"no threads":                  {hear + lock + "echo 'runtime: failed to create new OS thread (have 2 already; errno=11)' >&2; exit 2", 2, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := filepath.Join(t.TempDir(), "log")
+			at := ended(t, good, script(t, fmt.Sprintf("echo begun >> '%s'; %s", log, c.program)))
+			text, err := os.ReadFile(log)
+			if n := strings.Count(string(text), "begun"); err != nil || n != c.tries {
+				t.Errorf("%d tries (%v), want %d", n, err, c.tries)
+			}
+			if c.crash != (at.Result != nil) || c.crash == (at.Lost != nil) {
+				t.Fatalf("lost %v, result %v; want a crash: %v", at.Lost, at.Result != nil, c.crash)
+			}
+			if c.crash && (at.Result.Violations[0].Rule != "crash" || time.Since(at.Result.Started) > time.Minute) {
+				t.Errorf("%+v", at.Result)
+			}
+		})
+	}
+}
+
+// TestRunBuildsGoesOn: also in a comparison of builds, a crash is a result, and a killed
+// process loses only its case.
+func TestRunBuildsGoesOn(t *testing.T) {
+	for _, c := range []struct{ name, rule, lost string }{{"panic", "crash", ""}, {"kill-always", "", "signal: killed"}} {
+		i := slices.IndexFunc(mortals, func(v *harness.Variant) bool { return v.Name == c.name })
+		var got []Progress
+		err := plan(2, mortals[i]).RunBuilds(t.Context(), []Build{{Path: this(t)}, {Path: this(t)}}, func(_ int, at Progress) error {
+			got = append(got, at)
+			return nil
+		})
+		if err != nil || len(got) != 4 {
+			t.Fatalf("%s: %v, %d reports", c.name, err, len(got))
+		}
+		for _, at := range got {
+			switch {
+			case c.lost != "" && (at.Lost == nil || !strings.Contains(at.Lost.Error(), c.lost)):
+				t.Errorf("%s: lost is %v, want %q", c.name, at.Lost, c.lost)
+			case c.rule != "" && (at.Result == nil || len(at.Result.Violations) != 1 || at.Result.Violations[0].Rule != c.rule):
+				t.Errorf("%s: lost %v, result %+v", c.name, at.Lost, at.Result)
+			}
+		}
+	}
+}

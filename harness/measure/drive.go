@@ -1,0 +1,357 @@
+package measure
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"runtime/metrics"
+	"slices"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/internal/machine"
+)
+
+// A drive is one run of all workers of a Rig.
+type drive struct {
+	*control
+	rig     *Rig
+	tallies []*tally
+	tuning  tuning
+	load    *load // nil in a closed loop
+
+	t0, t1 snapshot // the window
+	usage  machine.Usage
+	heap   heapCounter
+	allocs uint64
+	wire   harness.Counts
+	stuck  []int         // workers that never returned
+	waited time.Duration // for them, since any of them last made progress
+
+	late  time.Duration // delay of the window's start after the time agreed by all ranks
+	alone error         // the reason why it did not begin together with the other ranks
+}
+
+// run starts the workers, lets them run until the limit, and waits for them. worker runs
+// one of them; wire, if not nil, reads the traffic counters.
+func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func() harness.Counts) {
+	back := make(chan struct{}, len(d.tallies))
+	for i, t := range d.tallies {
+		go func() {
+			defer func() { t.left.Store(true); back <- struct{}{} }()
+			unpin := d.rig.pin(i)
+			defer unpin()
+			<-d.start
+			t.begin = d.now()
+			if d.entered.Add(1) == int64(len(d.tallies)) {
+				d.all <- struct{}{}
+				runtime.Gosched() // to the coordinator: spinning workers leave it no processor for a time slice
+			}
+			worker(i, t)
+			t.end = d.now()
+		}()
+	}
+	d.t0, d.t1, d.heap = newSnapshot(len(d.tallies)), newSnapshot(len(d.tallies)), newHeapCounter()
+	timeout := d.timer()
+	if wire == nil {
+		wire = func() harness.Counts { return harness.Counts{} }
+	}
+	left := 0
+	if d.load != nil {
+		d.meet(ctx)
+	}
+	d.load.begin(d)
+	if d.limit.Ops > 0 {
+		d.open(ctx, wire)
+		close(d.start)
+		left = d.await(ctx, back, timeout)
+		d.close(ctx, wire)
+	} else {
+		left = d.window(ctx, back, timeout, wire)
+	}
+	d.phase.Store(stop)
+	d.load.end()
+	d.join(back, left)
+}
+
+// window starts the workers, measures them once all are running, and returns the number of
+// workers that returned before the end.
+func (d *drive) window(ctx context.Context, back <-chan struct{}, timeout *time.Timer, wire func() harness.Counts) (left int) {
+	close(d.start)
+	select {
+	case <-d.all:
+	case <-ctx.Done():
+	}
+	d.steady(ctx)
+	d.load.warm(ctx, d)
+	if d.load == nil {
+		d.meet(ctx)
+	}
+	d.open(ctx, wire)
+	d.opened = d.rig.in.Clock.Now()
+	d.phase.Store(measure)
+	timeout.Reset(d.limit.Window)
+	left = d.await(ctx, back, timeout)
+	d.close(ctx, wire)
+	if d.rig.servers != nil {
+		d.phase.Store(ramp)
+		d.rig.servers.crowd(ctx)
+	}
+	if d.limit.together != nil && ctx.Err() == nil {
+		d.phase.Store(ramp)
+		time.Sleep(tail)
+	}
+	return left
+}
+
+// steady waits until each worker has had the lock, for at most the limit's Steady.
+func (d *drive) steady(ctx context.Context) {
+	first := func(t *tally) bool { return t.counts().ops == 0 }
+	for end := time.Now().Add(d.limit.Steady); slices.ContainsFunc(d.tallies, first) && time.Now().Before(end) && ctx.Err() == nil; {
+		time.Sleep(100 * time.Microsecond)
+	}
+}
+
+// meet waits for the other ranks, if there are any. Their windows begin at the same time,
+// or in an open loop their arrivals do.
+func (d *drive) meet(ctx context.Context) {
+	if d.alone == nil {
+		d.late, d.alone = d.limit.together.begin(ctx, pointWindow)
+	}
+}
+
+func (d *drive) open(ctx context.Context, wire func() harness.Counts) {
+	d.rig.servers.begin(ctx)
+	d.wire, d.usage = wire(), machine.ProcessUsage()
+	d.allocs = d.heap.objects()
+	d.t0.take(d.control, d.tallies)
+}
+
+func (d *drive) close(ctx context.Context, wire func() harness.Counts) {
+	d.t1.take(d.control, d.tallies)
+	d.allocs = d.heap.objects() - d.allocs
+	d.usage = machine.ProcessUsage().Sub(d.usage)
+	d.wire = wire().Sub(d.wire)
+	d.rig.servers.end(ctx)
+}
+
+// timer returns the timer for the end of the window, or for the patience with workers
+// without a window. It must be made before the window, which counts objects.
+func (d *drive) timer() *time.Timer {
+	if d.limit.Ops > 0 {
+		return time.NewTimer(d.rig.job.patience())
+	}
+	return time.NewTimer(d.limit.Window)
+}
+
+// await waits until the window is over or ctx ends. Without a window it waits until all
+// workers have returned or none makes progress. It returns the number of returned workers.
+func (d *drive) await(ctx context.Context, back <-chan struct{}, timeout *time.Timer) (left int) {
+	defer timeout.Stop()
+	for done := uint64(0); left < len(d.tallies); {
+		select {
+		case <-timeout.C:
+			now := acquisitions(d.tallies)
+			if d.limit.Ops == 0 || now == done {
+				return left
+			}
+			done = now
+			timeout.Reset(d.rig.job.patience())
+		case <-ctx.Done():
+			return left
+		case <-back:
+			left++
+		}
+	}
+	return left
+}
+
+// join waits for the remaining workers, and records as stuck those that made no progress
+// for the patience although they could have.
+func (d *drive) join(back <-chan struct{}, left int) {
+	w := d.rig.job.Workload
+	limit := d.rig.job.patience() + time.Duration(w.Workers)*(long(w.Hold)+long(w.Think)+slice)
+	watch := d.rig.job.watchdog()
+	ticks := time.NewTicker(watch.step)
+	defer ticks.Stop()
+	done, gotOn, moved, since := uint64(0), true, time.Now(), time.Duration(0)
+	for left < len(d.tallies) {
+		select {
+		case <-back:
+			left, gotOn = left+1, true
+		case <-ticks.C:
+			now, served := acquisitions(d.tallies), watch.served(watch.step)
+			if gotOn || now != done {
+				done, gotOn, moved, since = now, false, time.Now(), served
+			} else if served-since >= limit {
+				d.noteStuck(time.Since(moved))
+				return
+			}
+		}
+	}
+}
+
+// slice is the time that a thread or goroutine keeps the processor while others wait for
+// it.
+const slice = 10 * time.Millisecond
+
+// noteStuck records the workers that have not returned; waited is the time since the last
+// progress of any.
+func (d *drive) noteStuck(waited time.Duration) {
+	d.waited = waited.Round(time.Second / 10)
+	for i, t := range d.tallies {
+		if !t.left.Load() {
+			d.stuck = append(d.stuck, i)
+		}
+	}
+}
+
+// A watchdog measures the time in which workers could have made progress: see
+// [machine.Served]. It must be read at each step.
+type watchdog struct {
+	step   time.Duration
+	served func(step time.Duration) time.Duration
+}
+
+// watchdog returns a watchdog for the workers of j. A distributed lock moves in several
+// processes, so a step counts a quarter if processors were short in it.
+func (j *Job) watchdog() watchdog {
+	w := watchdog{step: min(max(j.patience()/20, time.Millisecond), time.Second/2), served: j.served}
+	if w.served != nil {
+		return w
+	}
+	w.served = machine.NewServed(os.Getpid()).Count
+	if j.Lock.Local == nil {
+		w.served = starvation(w.served, machine.Watch())
+	}
+	return w
+}
+
+// The divisor for a step with a shortage of processors, and the share of the step that some
+// thread must have waited for one.
+const (
+	lessStarved = 4
+	mostStarved = 0.5
+)
+
+func starvation(served func(time.Duration) time.Duration, noise *machine.Watcher) func(time.Duration) time.Duration {
+	var sum, last time.Duration
+	return func(step time.Duration) time.Duration {
+		now := served(step)
+		passed := now - last
+		seen := noise.Stop()
+		if seen.Pressure > mostStarved || seen.Throttled > 0 {
+			passed /= lessStarved
+		}
+		noise, last, sum = machine.Watch(), now, sum+passed
+		return sum
+	}
+}
+
+// long returns a length that hardly any span of s exceeds.
+func long(s harness.Span) time.Duration {
+	d := 8 * s.Mean
+	for _, p := range s.Parts() {
+		d = max(d, p.Length)
+	}
+	return d
+}
+
+// result converts the drive into a Result, except for the parts that differ between the two
+// loops.
+func (d *drive) result() *harness.Result {
+	job, clock := d.rig.job, d.rig.in.Clock
+	r := &harness.Result{
+		Lock: job.Lock.Describe(), Workload: job.Workload, Started: d.epoch,
+		Elapsed:     time.Duration(d.t1.at - d.t0.at),
+		Workers:     make([]uint64, len(d.tallies)),
+		SampleEvery: d.tuning.sampleEvery,
+		Clock:       clock.Name(), ClockFloor: clock.Floor(), ClockStep: clock.Step(),
+		CPU: harness.CPU{Time: d.usage.User + d.usage.System, Voluntary: d.usage.Voluntary,
+			Involuntary: d.usage.Involuntary, Allocs: d.allocs},
+		Violations: oracle.Stuck(d.stuck, d.waited),
+	}
+	for i := range d.tallies {
+		r.Workers[i] = d.t1.workers[i].ops - d.t0.workers[i].ops
+		r.Handovers += d.t1.workers[i].handovers - d.t0.workers[i].handovers
+	}
+	r.Ops = sum(r.Workers)
+	if len(d.stuck) > 0 {
+		return r // the workers still write, so their data must not be read
+	}
+	var clamped int64
+	var workers []*slicer
+	for _, t := range d.tallies {
+		workers = append(workers, &t.slices)
+		r.Wait = r.Wait.Merge(t.wait.Snapshot())
+		r.Handover = r.Handover.Merge(t.handover.Snapshot())
+		r.Hold, r.Think = r.Hold.Merge(t.hold), r.Think.Merge(t.think)
+		clamped += t.wait.Clamped
+	}
+	if clamped > 0 {
+		r.Warnings = append(r.Warnings, harness.Warning{
+			Kind:   "clipped",
+			Text:   "some waits exceeded the histogram's 68 s and count as 68 s",
+			Remedy: "use fewer workers or a shorter hold time",
+		})
+	}
+	addSlices(r, workers)
+	r.Overlap = d.overlap()
+	return r
+}
+
+// overlap returns the share of the measured span in which all workers ran: the
+// full-concurrency fraction of Arm's lockhammer, clipped to the window.
+func (d *drive) overlap() float64 {
+	begin, end := d.tallies[0].begin, d.tallies[0].end
+	first, last := begin, end
+	for _, t := range d.tallies {
+		begin, end = max(begin, t.begin), min(end, t.end)
+		first, last = min(first, t.begin), max(last, t.end)
+	}
+	if d.limit.Ops == 0 { // the span is the window, without the time before and after
+		first, last = d.t0.at, d.t1.at
+		begin, end = max(begin, first), min(end, last)
+	}
+	if last <= first {
+		return 0
+	}
+	return max(0, float64(end-begin)/float64(last-first))
+}
+
+// A heapCounter counts heap objects allocated since the start.
+type heapCounter []metrics.Sample
+
+// newHeapCounter reads once, because the first reading allocates.
+func newHeapCounter() heapCounter {
+	h := heapCounter{{Name: "/gc/heap/allocs:objects"}}
+	h.objects()
+	return h
+}
+
+func (h heapCounter) objects() uint64 {
+	metrics.Read(h)
+	if h[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return h[0].Value.Uint64()
+}
+
+// pin binds the calling goroutine according to the workload and returns a function that
+// undoes it.
+func (r *Rig) pin(worker int) (unpin func()) {
+	switch r.job.Workload.Pin {
+	case harness.PinThread:
+		runtime.LockOSThread()
+		return runtime.UnlockOSThread
+	case harness.PinCPU:
+		runtime.LockOSThread()
+		// Not unlocked: a thread with a changed affinity must end with its goroutine rather
+		// than return to the pool.
+		if err := machine.PinThread(r.cpus[worker%len(r.cpus)]); err != nil {
+			r.pinErr.CompareAndSwap(nil, &err)
+		}
+	}
+	return func() {}
+}

@@ -1,0 +1,172 @@
+package measure
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+)
+
+func env(pairs string) func(string) string {
+	vars := make(map[string]string)
+	for pair := range strings.FieldsSeq(pairs) {
+		name, value, _ := strings.Cut(pair, "=")
+		vars[name] = value
+	}
+	return func(name string) string { return vars[name] }
+}
+
+func TestRead(t *testing.T) {
+	const slurm = " SLURM_JOB_ID=7 SLURM_STEP_ID=0 "
+	for _, test := range []struct {
+		env         string
+		rank, ranks int
+		job, source string
+		err         string
+	}{
+		{env: ""},
+		{env: "PATH=/bin LOCKLAB_RANKS=4"},
+		{env: "SLURM_PROCID=3 SLURM_NTASKS=8" + slurm, rank: 3, ranks: 8, job: "7.0", source: "Slurm (SLURM_PROCID, SLURM_NTASKS)"},
+		{env: "SLURM_PROCID=0 SLURM_NTASKS=8 SLURM_JOB_ID=7", ranks: 8, job: "7", source: "Slurm (SLURM_PROCID, SLURM_NTASKS)"},
+		{env: "SLURM_PROCID=0", err: "SLURM_PROCID is set by Slurm and SLURM_NTASKS is not"},
+		{env: "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2", rank: 1, ranks: 2, source: "Open MPI (OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE)"},
+		{env: "OMPI_COMM_WORLD_RANK=5 OMPI_COMM_WORLD_SIZE=6 SLURM_PROCID=1 SLURM_NTASKS=2" + slurm, rank: 5, ranks: 6, job: "7.0", source: "Open MPI (OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE)"},
+		{env: "PMI_RANK=1 PMI_SIZE=2", rank: 1, ranks: 2, source: "PMI (PMI_RANK, PMI_SIZE)"},
+		{env: "PMI_RANK=1"},
+		{env: "PMI_RANK=1 PMI_SIZE=2 SLURM_PROCID=1 SLURM_NTASKS=2" + slurm, rank: 1, ranks: 2, job: "7.0", source: "PMI (PMI_RANK, PMI_SIZE)"},
+		{env: "PMI_RANK=1 PMI_SIZE=2 SLURM_PROCID=0 SLURM_NTASKS=2" + slurm, err: "PMI_RANK=1 and PMI_SIZE=2 disagree with SLURM_PROCID=\"0\" and SLURM_NTASKS=\"2\": give --rank and --ranks"},
+		{env: "JOB_COMPLETION_INDEX=2 LOCKLAB_RANKS=3", rank: 2, ranks: 3, source: "Kubernetes (JOB_COMPLETION_INDEX, LOCKLAB_RANKS)"},
+		{env: "JOB_COMPLETION_INDEX=2", err: "JOB_COMPLETION_INDEX is set by Kubernetes and LOCKLAB_RANKS is not: set it to the number of ranks"},
+		{env: "JOB_COMPLETION_INDEX=3 LOCKLAB_RANKS=3", err: "want a rank below the number of ranks"},
+		{env: "JOB_COMPLETION_INDEX=-1 LOCKLAB_RANKS=3", err: `JOB_COMPLETION_INDEX="-1": want a number up to 1024`},
+		{env: "JOB_COMPLETION_INDEX=0 LOCKLAB_RANKS=1025", err: `LOCKLAB_RANKS="1025": want a number up to 1024`},
+		{env: "JOB_COMPLETION_INDEX=0 LOCKLAB_RANKS=0", err: "want a rank below the number of ranks"},
+	} {
+		rank, ranks, job, source, err := ReadRank(env(test.env))
+		if test.err != "" {
+			refused(t, err, test.err)
+			continue
+		}
+		if err != nil || rank != test.rank || ranks != test.ranks || job != test.job || source != test.source {
+			t.Errorf("%q: rank %d of %d, job %q, by %q, %v", test.env, rank, ranks, job, source, err)
+		}
+	}
+	for _, l := range launchers {
+		if l.name == "" || l.doc == "" || l.rank == "" || l.ranks == "" || l.job == nil {
+			t.Errorf("launcher %+v lacks something", l)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add("SLURM_PROCID=3 SLURM_NTASKS=8 SLURM_JOB_ID=7 PMI_RANK=3 PMI_SIZE=8")
+	f.Add("JOB_COMPLETION_INDEX=2 LOCKLAB_RANKS=0x3")
+	f.Fuzz(func(t *testing.T, text string) {
+		rank, ranks, _, source, err := ReadRank(env(text))
+		switch {
+		case err != nil && (!errors.Is(err, harness.ErrUsage) || strings.Contains(err.Error(), "\n")):
+			t.Errorf("%v is no error of one line", err)
+		case err == nil && source == "" && (rank != 0 || ranks != 0):
+			t.Errorf("rank %d of %d from nowhere", rank, ranks)
+		case err == nil && source != "":
+			if _, err := (RankOptions{Rank: rank, Ranks: ranks}).complete(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func FuzzSync(f *testing.F) {
+	for _, text := range []string{"redis://h:1", "redis://u:p@[::1]:6379/3", "rediss://:p%2F@h:1/", "redis://u:p w@h:1", "redis://h:1/99999"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		at, err := parseSync(text)
+		if err != nil {
+			if !errors.Is(err, harness.ErrUsage) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v is no error of one line", err)
+			}
+			return
+		}
+		if len(at.endpoint.Addrs) != 1 || len(at.endpoint.Addrs[0]) == 0 {
+			t.Fatalf("%q names no server: %+v", text, at)
+		}
+		for _, addr := range at.endpoint.Addrs[0] {
+			if err := hostPort(addr); err != nil || strings.Contains(addr, "@") {
+				t.Errorf("%q names %q", text, addr)
+			}
+		}
+		if shown := RedactedSync(text); shown != RedactedSync(shown) || strings.Contains(text, "@") && !strings.Contains(shown, ":xxxxx@") {
+			t.Errorf("%q is shown as %q, that as %q", text, shown, RedactedSync(shown))
+		}
+	})
+}
+
+func TestSecret(t *testing.T) {
+	const secret = "s3cr3t"
+	n := 0
+	for _, scheme := range []string{"redis", "rediss", "mysql", "", "re dis"} {
+		for _, auth := range []string{"u:" + secret, ":" + secret, "u:" + secret + "/", "u:%" + secret, "u:" + secret + "#", "u:" + secret + "?", "u: " + secret, "u:" + secret + "\x00"} {
+			for _, rest := range []string{"@h", "@h:x", "@h:1/x", "@:1", "@h:1?x=y", "@@h:1", "", "@h:1 "} {
+				if shown := RedactedSync(scheme + "://" + auth + rest); strings.Contains(rest, "@") && strings.Contains(shown, secret) {
+					t.Errorf("%s://%s%s is shown as %q", scheme, auth, rest, shown)
+				}
+				if _, err := parseSync(scheme + "://" + auth + rest); err != nil {
+					n++
+					if strings.Contains(err.Error(), secret) {
+						t.Errorf("%s://%s%s: the password is in %q", scheme, auth, rest, err)
+					}
+				}
+			}
+		}
+	}
+	if n < 300 {
+		t.Errorf("%d errors only", n)
+	}
+}
+
+func TestParseSync(t *testing.T) {
+	at, err := parseSync("rediss://me:p%40ss@[::1]:6380/3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := at.endpoint
+	if e.Kind != harness.KindRedis || e.Addrs[0][0] != "[::1]:6380" || e.Username != "me" || e.Password != "p@ss" || at.db != 3 || e.TLS == nil || e.TLS.ServerName != "::1" {
+		t.Errorf("%+v", at)
+	}
+	if text := at.String(); text != "Redis at [::1]:6380" {
+		t.Errorf("it is shown as %q", text)
+	}
+	at, err = parseSync("redis://h:1/")
+	if err != nil || at.String() != "Redis at h:1" || at.endpoint.TLS != nil {
+		t.Errorf("%v, %v", at, err)
+	}
+	for url, want := range map[string]string{
+		"redis://h:1": "redis://h:1", "redis://u:p@h:1/3": "redis://u:xxxxx@h:1/3", "rediss://:p@h:1": "rediss://:xxxxx@h:1",
+		"rediss://u:p@q@a:1": "rediss://u:xxxxx@a:1", "redis://p@h:1": "redis://:xxxxx@h:1", "u:p@h:1": ":xxxxx@h:1",
+	} {
+		if got := RedactedSync(url); got != want {
+			t.Errorf("%q is shown as %q, want %q", url, got, want)
+		}
+	}
+}
+
+func FuzzPosted(f *testing.F) {
+	f.Add("a \"name\"\n", []byte("value\n"))
+	f.Add("", []byte(nil))
+	f.Add("x", []byte(`{"Nonce":"n","Ranks":3,"PID":-1}`))
+	f.Fuzz(func(t *testing.T, name string, value []byte) {
+		if n, v, err := unpack(pack(name, value)); err != nil || strings.ToValidUTF8(n, "\uFFFD") != strings.ToValidUTF8(name, "\uFFFD") || string(v) != string(value) {
+			t.Errorf("%q and %q came back as %q and %q, %v", name, value, n, v, err)
+		}
+		if n, v, err := unpack(value); err == nil {
+			if again, w, err := unpack(pack(n, v)); err != nil || again != n || string(w) != string(v) {
+				t.Errorf("%q is %q and %q, and then %q and %q", value, n, v, again, w)
+			}
+		}
+		if c, err := parseClaim(value); err == nil && c.Nonce == "" {
+			t.Errorf("%q is a claim of nothing", value)
+		}
+	})
+}

@@ -1,0 +1,149 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+// TestKilledProcess: a process that is killed twice loses only its own case.
+func TestKilledProcess(t *testing.T) {
+	always := mortals[slices.IndexFunc(mortals, func(v *harness.Variant) bool { return v.Name == "kill-always" })]
+	var lost error
+	results := 0
+	err := plan(2, always, good).Run(t.Context(), func(at Progress) error {
+		if at.Lost != nil {
+			lost = at.Lost
+		}
+		if at.Result != nil {
+			results++
+		}
+		return nil
+	})
+	if err != nil || results != 2 || lost == nil || !strings.Contains(lost.Error(), "signal: killed") {
+		t.Errorf("%d results, %v; lost: %v, want how the process ended", results, err, lost)
+	}
+	// A run in which all processes are killed ends early.
+	told := 0
+	err = plan(100, always).Run(t.Context(), func(at Progress) error {
+		if at.Lost != nil {
+			told++
+		}
+		return nil
+	})
+	if !errors.Is(err, ErrGaveUp) || told != maxLost || !strings.Contains(err.Error(), "signal: killed") || errors.Is(err, harness.ErrUsage) {
+		t.Errorf("after %d lost cases: %v", told, err)
+	}
+}
+
+// TestDone measures only missing cases, in the same order and with the same seeds.
+func TestDone(t *testing.T) {
+	p := plan(3, good, single)
+	p.Done = func(c Case, round int) bool { return round == 0 || round == 1 && c.Lock == single }
+	var seen []string
+	err := p.Run(t.Context(), func(at Progress) error {
+		if at.Result != nil {
+			seen = append(seen, fmt.Sprintf("%d %s %d/%d", at.Round, at.Case.Lock.Name, at.Done, at.Total))
+		}
+		return nil
+	})
+	slices.Sort(seen[1:])
+	if len(seen) != 3 || err != nil || seen[0] != "1 good 4/6" || !strings.HasPrefix(seen[1], "2 good") || !strings.HasPrefix(seen[2], "2 single") {
+		t.Errorf("measured %q (%v)", seen, err)
+	}
+}
+
+// TestReplan simulates a run whose cases take longer or shorter than estimated.
+func TestReplan(t *testing.T) {
+	for _, c := range []struct {
+		pace float64 // relative to the estimate
+		want int     // rounds
+	}{{1, 20}, {2, 10}, {0.5, 30}, {10, 6}} {
+		p := plan(20, good, single)
+		p.Budget, p.Least, p.Most = p.Estimate(), 6, 30
+		begin := time.Unix(0, 0)
+		now := begin
+		r := p.progress(now)
+		for round := 0; round < r.rounds; round++ {
+			for _, c2 := range p.Cases {
+				now = now.Add(time.Duration(c.pace * float64(p.estimateIn(c2, r.sizes))))
+				r.add(c2)
+			}
+			r.replan(round+1, now)
+		}
+		if r.rounds != c.want || r.done != r.total || r.total != 2*c.want || r.ahead != 0 {
+			t.Errorf("at a pace of %v: %d rounds, %d of %d cases, %v ahead; want %d rounds", c.pace, r.rounds, r.done, r.total, r.ahead, c.want)
+		}
+	}
+}
+
+// TestProbeCost: the cost of a case without its windows is measured, not assumed.
+func TestProbeCost(t *testing.T) {
+	p := plan(10, good)
+	if err := p.Probe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f := p.cost[harness.Site{}]
+	w := p.Cases[0].Workload
+	if got, want := p.estimate(p.Cases[0])-w.Warmup-w.Window, time.Duration(f*float64(processCost)); f <= 0 || got != want {
+		t.Errorf("a process costs %v of what was thought, so the estimate is %v, want %v", f, got, want)
+	}
+	if err := plan(1, crash).Probe(t.Context()); err != nil {
+		t.Errorf("a case that is lost says nothing of the others: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.Probe(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want that it was cancelled", err)
+	}
+}
+
+// TestOpenEvery: open loops are in one round of OpenEvery. The plan's count, estimate and
+// measurement agree with that, and so does the number of rounds in a budget.
+func TestOpenEvery(t *testing.T) {
+	p := plan(7, good, single)
+	p.Cases[1].Workload.Rate, p.Cases[1].Workload.Window = 1e4, 4*time.Millisecond
+	p.OpenEvery = 3
+	in := make(map[string][]int)
+	err := p.Run(t.Context(), func(at Progress) error {
+		if at.Result != nil {
+			in[at.Case.Lock.Name] = append(in[at.Case.Lock.Name], at.Round)
+			if len(in["good"])+len(in["single"]) != at.Done || at.Total != 10 {
+				t.Errorf("%v: %d of %d", in, at.Done, at.Total)
+			}
+		}
+		return nil
+	})
+	if err != nil || len(in["good"]) != 7 || !slices.Equal(in["single"], []int{0, 3, 6}) {
+		t.Errorf("measured in %v (%v)", in, err)
+	}
+	each, open := p.estimate(p.Cases[0]), p.estimate(p.Cases[1])
+	if got, want := p.Estimate(), 7*each+3*open; got != want || p.Total() != 10 {
+		t.Errorf("%d measurements take %v, want 10 and %v", p.Total(), got, want)
+	}
+	p.Rounds, p.Least, p.Most = 20, 2, 60
+	p.Budget = 12*each + 4*open
+	now := time.Unix(0, 0)
+	r := p.progress(now)
+	for round := 0; round < r.rounds; round++ {
+		for _, c := range p.Cases {
+			if p.due(c, round) {
+				now = now.Add(p.estimate(c))
+				r.add(c)
+			}
+		}
+		r.replan(round+1, now)
+		if r.rounds != 12 || r.total != 16 {
+			t.Fatalf("after round %d there are %d rounds of %d measurements, want 12 of 16", round, r.rounds, r.total)
+		}
+	}
+	if r.done != 16 || r.ahead != 0 {
+		t.Errorf("%d measured, %v ahead", r.done, r.ahead)
+	}
+}

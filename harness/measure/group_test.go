@@ -1,0 +1,280 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/internal/leaktest"
+	"locklab/internal/machine"
+)
+
+func TestGroup(t *testing.T) {
+	sync := parallel(t)
+	for _, clocks := range []int{1, 4} {
+		const n = 4
+		all := groups(t, join(t, sync, n, func(o *RankOptions, m *Rank) {
+			m.Clock = fmt.Sprint("clock", o.Rank%clocks)
+			o.Job += fmt.Sprint("-", clocks)
+		}))
+		runTogether(n, func(r int) { use(t, all[r]) })
+		runTogether(n, func(r int) {
+			at, err := all[r].Start(t.Context(), "s")
+			if err != nil {
+				t.Errorf("rank %d: %v", r, err)
+			}
+			c := all[r].Clock()
+			t.Logf("%d clocks: rank %d starts %v from now, clock ±%v %s", clocks, r, time.Until(at), time.Duration(c.Error), c.Reason)
+		})
+		checkClocks(t, all, clocks == 1)
+		runTogether(n, func(r int) {
+			if err := all[r].Leave(t.Context(), ""); err != nil {
+				t.Errorf("rank %d: Leave: %v", r, err)
+			}
+			if err := context.Cause(all[r].Context()); !errors.Is(err, errLeft) {
+				t.Errorf("rank %d: its context ended with %v", r, err)
+			}
+		})
+	}
+}
+
+func use(t *testing.T, g *Ranks) {
+	for r, m := range g.Members() {
+		if m.Rank != r || m.Host != fmt.Sprint("host", r) {
+			t.Errorf("member %d is %+v", r, m)
+		}
+	}
+	for i := range 5 {
+		mine := fmt.Sprintf("%d of %d\n", i, g.options.Rank)
+		got, err := g.Share(t.Context(), "plan", []byte(mine))
+		if want := fmt.Sprintf("%d of 0\n", i); err != nil || string(got) != want {
+			t.Errorf("Share = %q, %v: want %q", got, err, want)
+		}
+		values, err := g.Gather(t.Context(), "all", []byte(mine))
+		for r := range g.members {
+			if want := fmt.Sprintf("%d of %d\n", i, r); err != nil || string(values[r]) != want {
+				t.Errorf("Gather = %q, %v: want %q of rank %d", values, err, want, r)
+				return
+			}
+		}
+	}
+}
+
+// checkClocks compares the clocks of ranks that run in one process. Their true offsets
+// are equal, and known relative to the clock of a server on this host.
+func checkClocks(t *testing.T, all []*Ranks, same bool) {
+	t.Helper()
+	low, high := int64(-1<<62), int64(1<<62)
+	for r, g := range all {
+		c := g.Clock()
+		if same {
+			if c != (RankClock{}) {
+				t.Errorf("rank %d: clock %+v, and all have one", r, c)
+			}
+			continue
+		}
+		if c.Error < 0 {
+			t.Errorf("rank %d: %+v", r, c)
+			continue
+		}
+		stray := drift(machine.Monotonic() - c.At)
+		low, high = max(low, c.Offset-c.Error-stray), min(high, c.Offset+c.Error+stray)
+	}
+	if same {
+		return
+	}
+	if low > high {
+		t.Errorf("the clocks of ranks on one machine contradict each other by %v", time.Duration(low-high))
+	}
+	before := machine.Monotonic()
+	wall := time.Now().UnixNano()
+	after := machine.Monotonic()
+	if wall-before < low || wall-after > high {
+		t.Errorf("the offset of the wall clock, which the server reads, is in [%d, %d]: not within [%d, %d]", wall-after, wall-before, low, high)
+	}
+}
+
+func TestRanksOrder(t *testing.T) {
+	sync := parallel(t)
+	all := groups(t, join(t, sync, 2, nil))
+	runTogether(2, func(r int) {
+		_, err := all[r].Gather(t.Context(), fmt.Sprint("barrier ", r), nil)
+		if !errors.Is(err, errOrder) {
+			t.Errorf("rank %d: %v", r, err)
+		}
+		contains(t, err, "barrier 0", "barrier 1", fmt.Sprintf("rank %d (host host%d", 1-r, 1-r))
+		if _, again := all[r].Share(t.Context(), "", nil); again != err {
+			t.Errorf("rank %d: the next barrier: %v, want %v", r, again, err)
+		}
+	})
+}
+
+func TestBuilds(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*Rank)
+		want   string // of rank 0; "" is no error
+	}{
+		{"commit", func(m *Rank) { m.Commit = "c2" }, "rank 1 (host host1, pid 77) runs another build: commit c2, this is c1"},
+		{"binary", func(m *Rank) { m.Binary = "" }, "rank 1 (host host1, pid 77) runs another build of the same commit: binary unknown, this is b1"},
+		{"schema", func(m *Rank) { m.Schema = 2 }, "it writes files of schema 2, this of 1"},
+		{"architecture", func(m *Rank) { m.Arch, m.Binary = "vax", "b2" }, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			sync := parallel(t)
+			all := join(t, sync, 3, func(o *RankOptions, m *Rank) {
+				if m.PID = 77; o.Rank == 1 {
+					test.change(m)
+				}
+			})
+			if test.want == "" {
+				groups(t, all)
+				return
+			}
+			refused(t, all[0].err, test.want)
+			refused(t, all[1].err, "rank 0 (host host0, pid 77)", "rank 2 (host host2, pid 77)")
+			refused(t, all[2].err, test.want)
+		})
+	}
+}
+
+func TestRefused(t *testing.T) {
+	const secret = "s3cr3t"
+	for _, test := range []struct {
+		o    RankOptions
+		want string
+	}{
+		{RankOptions{Ranks: 0}, "0 ranks: want 1 to 1024"},
+		{RankOptions{Ranks: 1025}, "1025 ranks: want 1 to 1024"},
+		{RankOptions{Rank: 2, Ranks: 2}, "rank 2 of 2: ranks count from 0 to 1"},
+		{RankOptions{Rank: -1, Ranks: 2}, "rank -1 of 2"},
+		{RankOptions{Ranks: 2, Job: "a:b"}, `the job is called "a:b"`},
+		{RankOptions{Ranks: 2, Assemble: -1}, "waited for -1ns"},
+		{RankOptions{Ranks: 2}, "no server is named"},
+		{RankOptions{Ranks: 2, Sync: "localhost:6379"}, "is not named by a URL"},
+		{RankOptions{Ranks: 2, Sync: "etcd://h:1"}, `of the kind "etcd"`},
+		{RankOptions{Ranks: 2, Sync: "zookeeper://h:1"}, `of the kind "zookeeper": want redis://`},
+		{RankOptions{Ranks: 2, Sync: "redis://u:" + secret + "@"}, "an address is not host:port"},
+		{RankOptions{Ranks: 2, Sync: "redis://u:" + secret + "/x@h:1"}, "it is no URL"},
+		{RankOptions{Ranks: 2, Sync: "redis://u:" + secret + "@h:1/x"}, "not the number of a database"},
+		{RankOptions{Ranks: 2, Sync: "redis://u:" + secret + "@h:0"}, "a port is not a number from 1 to 65535"},
+		{RankOptions{Ranks: 2, Sync: "redis://u:" + secret + "@h:1?a=b"}, "behind ? or #"},
+		{RankOptions{Ranks: 2, Sync: "redis://u:" + secret + "@127.0.0.1:1"}, "Redis at 127.0.0.1:1, where the ranks meet, does not answer"},
+	} {
+		t.Run(test.want, func(t *testing.T) {
+			t.Parallel()
+			leaktest.Own(t)
+			_, err := JoinRanks(t.Context(), test.o, Rank{})
+			refused(t, err, test.want)
+			if err != nil && strings.Contains(err.Error(), secret) {
+				t.Errorf("the password is in %q", err)
+			}
+		})
+	}
+}
+
+func TestTaken(t *testing.T) {
+	sync := parallel(t)
+	all := groups(t, join(t, sync, 2, func(o *RankOptions, m *Rank) { m.PID, o.expiry = 4242, 0 }))
+	o := RankOptions{Rank: 1, Ranks: 2, Sync: sync, Job: jobOf(t), Assemble: patience}
+	_, err := JoinRanks(t.Context(), o, Rank{})
+	refused(t, err, "rank 1 of job "+o.Job+" is taken by a process that lives: pid 4242 on host host1")
+	for _, g := range all {
+		if g.Context().Err() != nil {
+			t.Errorf("the run that was there has ended: %v", context.Cause(g.Context()))
+		}
+		g.watcher.stop() // its claims end by themselves, as if it had been killed
+		<-g.watcher.done
+		g.board.client.Close()
+	}
+	groups(t, join(t, sync, 2, nil))
+}
+
+func TestNumbers(t *testing.T) {
+	sync := parallel(t)
+	all := join(t, sync, 2, func(o *RankOptions, m *Rank) { o.Ranks, o.expiry = 2+o.Rank, 0 })
+	refused(t, all[0].err, "rank 1 (host host1, pid ", "counts 3 ranks, this one, rank 0, 2")
+	refused(t, all[1].err, "rank 0 (host host0, pid ", "counts 2 ranks, this one, rank 1, 3")
+}
+
+func TestAbsent(t *testing.T) {
+	sync := parallel(t)
+	all := make([]error, 2)
+	runTogether(2, func(r int) {
+		o := RankOptions{Rank: r, Ranks: 4, Sync: sync, Job: jobOf(t), Assemble: 8 * time.Second, expiry: 30 * time.Second}
+		ctx := t.Context()
+		if r == 1 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, 2*time.Second)
+			defer cancel()
+		}
+		_, all[r] = JoinRanks(ctx, o, Rank{Host: fmt.Sprint("host", r), PID: 5})
+	})
+	refused(t, all[0], "ranks 1, 2, 3 of 4 did not come within 8s; rank 1 (host host1, pid 5) was there, and is gone")
+	if !errors.Is(all[1], context.DeadlineExceeded) {
+		t.Errorf("rank 1, whose context ended: %v", all[1])
+	}
+}
+
+func TestLeave(t *testing.T) {
+	sync := parallel(t)
+	all := groups(t, join(t, sync, 3, nil))
+	if err := all[1].Leave(t.Context(), ""); err != nil {
+		t.Error(err)
+	}
+	await(t, func() bool { return all[0].hasLeft(1) && all[2].hasLeft(1) }, "the others see that rank 1 has left")
+	if err := all[0].Context().Err(); err != nil {
+		t.Errorf("a rank has left regularly, and the run ended: %v", context.Cause(all[0].Context()))
+	}
+	_, err := all[0].Gather(t.Context(), "figures", nil)
+	lost(t, err, []int{1}, "rank 1 (host host1, pid ", "has left the run, while this rank waits for it to gather figures")
+	if err := all[0].Leave(t.Context(), "the disk is full"); err != nil {
+		t.Error(err)
+	}
+	<-all[2].Context().Done()
+	lost(t, context.Cause(all[2].Context()), []int{0}, "rank 0 (host host0, pid ", "has stopped the run: the disk is full")
+	if err := all[0].Leave(t.Context(), "again"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRanksCancel(t *testing.T) {
+	sync := parallel(t)
+	all := groups(t, join(t, sync, 2, nil))
+	because := errors.New("because")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(50*time.Millisecond, func() { cancel(because) })
+	if _, err := all[0].Start(ctx, "s"); !errors.Is(err, because) {
+		t.Errorf("Start = %v", err)
+	}
+}
+
+func lost(t *testing.T, err error, ranks []int, want ...string) {
+	t.Helper()
+	var l *LostRankError
+	if !errors.As(err, &l) || strings.Contains(l.Error(), "\n") {
+		t.Errorf("error %v, want a LostError of one line", err)
+		return
+	}
+	var got []int
+	for _, m := range l.Members {
+		got = append(got, m.Rank)
+	}
+	if !slices.Equal(got, ranks) || (l.Server != "") != (ranks == nil) {
+		t.Errorf("lost are ranks %v, server %q: want ranks %v: %v", got, l.Server, ranks, err)
+	}
+	contains(t, err, want...)
+}
+
+func await(t *testing.T, ok func() bool, what string) {
+	t.Helper()
+	for until := time.Now().Add(patience); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}

@@ -1,0 +1,301 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/result"
+)
+
+// Unknown reports whether the rate of c must still be found: see [Plan.Seek].
+func (c Case) Unknown() bool { return c.Sought && c.Workload.Rate == 0 }
+
+// StandIn returns c with some rate if its rate must still be found, for callers whose
+// result does not depend on the rate.
+func (c Case) StandIn() Case {
+	if c.Unknown() {
+		c.Workload.Rate = min(harness.MaxRate, max(1, harness.Rate(1/max(1e-9, c.Workload.Window.Seconds()))))
+	}
+	return c
+}
+
+// Unknown reports whether the rates of some cases must still be found.
+func (p *Plan) Unknown() bool { return slices.ContainsFunc(p.Cases, Case.Unknown) }
+
+// Seeking is the progress of the search for the saturation point of a case.
+type Seeking struct {
+	Case Case
+	Knee result.Knee // current state
+	Made int         // number of probes from an earlier search
+	Done bool        // the search is complete
+}
+
+// Seek finds the saturation point of each case of p with an unknown rate, one after the
+// other. It uses short probes in fresh processes, like measured cases. Then it replaces
+// these cases by cases at rates around the saturation points.
+//
+// It calls say before the search of each case, before each probe, and with the final knee;
+// an error from say ends the search. Probes are not results: they only choose rates. A lock
+// without a saturation point has no rates, and its knee has the reason. A lock that
+// violates a promise in a probe is measured at that rate, so that the run shows it.
+//
+// found and begun, which may be nil, are from an interrupted search of the same cases:
+// completed knees and the unfinished one. Seek repeats none of their probes.
+func (p *Plan) Seek(ctx context.Context, found []result.Knee, begun *result.Knee, say func(Seeking) error) ([]result.Knee, error) {
+	var ks []result.Knee
+	known := calibrate()
+	for _, c := range p.Cases {
+		if !c.Unknown() {
+			continue
+		}
+		if i := slices.IndexFunc(found, c.HasKnee); i >= 0 {
+			ks = append(ks, found[i])
+			continue
+		}
+		s := &search{plan: p, c: c, known: known, serial: -kneeSerials * (len(ks) + 1), say: say}
+		s.Knee = &result.Knee{Lock: c.Lock.Name, Workload: timeless(c.Workload)}
+		if begun != nil && c.HasKnee(*begun) {
+			s.before = *begun
+		}
+		if err := s.run(ctx); err != nil {
+			return nil, err
+		}
+		ks = append(ks, *s.Knee)
+	}
+	return ks, p.Settle(ks)
+}
+
+// HasKnee reports whether k is the knee of c, whose rate is or was to be found.
+func (c Case) HasKnee(k result.Knee) bool {
+	return k.Lock == c.Lock.Name && k.Workload == timeless(c.Workload)
+}
+
+// Settle replaces the cases of p with unknown rates by cases at the rates of ks. It omits
+// cases that p already has.
+func (p *Plan) Settle(ks []result.Knee) error {
+	var cases []Case
+	has := make(map[string]bool)
+	for _, c := range p.Cases {
+		has[c.Name()] = !c.Unknown()
+	}
+	for _, c := range p.Cases {
+		if !c.Unknown() {
+			cases = append(cases, c)
+			continue
+		}
+		i := slices.IndexFunc(ks, c.HasKnee)
+		if i < 0 {
+			return fmt.Errorf("%w: no rates are known for %s", harness.ErrUsage, c.Name())
+		}
+		for _, rate := range ks[i].Rates {
+			c.Workload.Rate = rate
+			if !has[c.Name()] {
+				has[c.Name()] = true
+				cases = append(cases, c)
+			}
+		}
+	}
+	p.Cases = cases
+	return nil
+}
+
+// Trim removes cases from p, and their rates from ks, if the rates were found with longer
+// windows than now: a window might have no arrival.
+func (p *Plan) Trim(ks []result.Knee) {
+	p.Cases = slices.DeleteFunc(p.Cases, func(c Case) bool {
+		if !c.Sought || float64(c.Workload.Rate)*c.Workload.Window.Seconds() >= 1 {
+			return false
+		}
+		for i, k := range ks {
+			load := timeless(c.Workload)
+			if load.Rate = 0; k.Lock == c.Lock.Name && k.Workload == load {
+				ks[i].Rates = slices.DeleteFunc(slices.Clone(k.Rates), func(r harness.Rate) bool { return r == c.Workload.Rate })
+			}
+		}
+		return true
+	})
+}
+
+func timeless(w harness.Workload) harness.Workload {
+	w.Warmup, w.Window = 0, 0
+	return w
+}
+
+// kneeSerials separates the names of the locks of different searches.
+const kneeSerials = 1000
+
+// A search is the search for the saturation point of one case.
+type search struct {
+	*result.Knee
+	plan   *Plan
+	c      Case
+	known  calibration
+	serial int
+	before result.Knee // result of an earlier search
+	say    func(Seeking) error
+}
+
+// run finds the saturation point, or the reason why there is none.
+func (s *search) run(ctx context.Context) error {
+	first := *s.Knee
+	if s.before.Lock != "" {
+		first = s.before // keeps it until the next probe
+	}
+	if err := s.tell(first, false); err != nil {
+		return err
+	}
+	err := s.find(ctx)
+	if err == nil {
+		err = s.tell(*s.Knee, true)
+	}
+	return err
+}
+
+// tell reports the progress of the search.
+func (s *search) tell(k result.Knee, done bool) error {
+	return s.say(Seeking{Case: s.c, Knee: k, Made: len(s.before.Trials), Done: done})
+}
+
+// find is run without the reports of its start and end.
+func (s *search) find(ctx context.Context) error {
+	if s.Closed = s.before.Closed; s.Closed == 0 {
+		if err := s.unbounded(ctx); err != nil || s.Missing != "" {
+			return err
+		}
+	}
+	seeking := seeker{Knee: s.Knee, least: harness.Rate(fewArrivals / s.c.Workload.Window.Seconds())}
+	seeking.probe = func(rate harness.Rate) (probed, error) { return s.probe(ctx, rate) }
+	if err := seeking.seek(); !errors.Is(err, errBroken) {
+		return s.missing(ctx, err)
+	}
+	return nil
+}
+
+// unbounded measures the closed loop, the basis of the first rates.
+func (s *search) unbounded(ctx context.Context) error {
+	w := s.c.Workload
+	r, err := s.measure(ctx, closed(w))
+	switch {
+	case errors.Is(err, errBroken):
+		s.Rates = []harness.Rate{brokenRate}
+		return nil
+	case err != nil:
+		return s.missing(ctx, err)
+	case r.Ops == 0 || r.Elapsed <= 0:
+		s.Missing = fmt.Sprintf("was not acquired once in %v by workers that ask again at once", w.Window)
+		return nil
+	}
+	s.Closed = float64(r.Ops) / r.Elapsed.Seconds()
+	return nil
+}
+
+// closed returns w, whose rate is unknown, as a closed loop.
+func closed(w harness.Workload) harness.Workload {
+	w.Arrivals, w.Deadline = harness.Poisson, 0
+	return w
+}
+
+// brokenRate is the rate for a lock that violated a promise before any rate was tried.
+const brokenRate harness.Rate = 1000
+
+// missing records the reason if err only means that a probe gave no result. Otherwise it
+// returns err.
+func (s *search) missing(ctx context.Context, err error) error {
+	if why := lostBy(err); why != nil && ctx.Err() == nil {
+		s.Missing, s.Rates = "gave no result in a probe: "+result.OneLine(why.Error()), nil
+		return nil
+	}
+	return err
+}
+
+// probe measures the lock at rate for a short time, unless an earlier search did. The same
+// results lead to the same sequence of rates.
+func (s *search) probe(ctx context.Context, rate harness.Rate) (probed, error) {
+	if n := len(s.Trials); n < len(s.before.Trials) && s.before.Trials[n].Rate == rate {
+		return probedThen(s.before.Trials[n]), nil
+	}
+	w := s.c.Workload
+	w.Rate = rate
+	w.Window = probeWindowOf(w)
+	if err := s.tell(*s.Knee, false); err != nil {
+		return probed{}, err
+	}
+	r, err := s.measure(ctx, w)
+	if errors.Is(err, errBroken) {
+		s.Rates = []harness.Rate{rate.Rounded(result.KneeFigures)}
+	}
+	if err != nil {
+		return probed{}, err
+	}
+	p, ok := probedBy(r)
+	if !ok {
+		// No arrival was served, and hardly any was due: the rate is not the reason.
+		return probed{}, &lostError{err: fmt.Errorf("measure: no wait was timed in %v at %v", w.Window, rate)}
+	}
+	return p, nil
+}
+
+// probeWindowOf returns the window of a probe of w: the time of a thousand arrivals,
+// limited to a range around the window of a case.
+func probeWindowOf(w harness.Workload) time.Duration {
+	const shortest, longest = 4, 3 // a quarter, and three times, of the case's
+	d := time.Duration(probeArrivals / float64(w.Rate) * float64(time.Second))
+	return min(longest*w.Window, harness.MaxWindow, max(w.Window/shortest, d))
+}
+
+// measure measures w by the plan. It fails if the lock violates a promise.
+func (s *search) measure(ctx context.Context, w harness.Workload) (*harness.Result, error) {
+	s.serial--
+	r, err := s.plan.measureTwice(ctx, Case{Lock: s.c.Lock, Workload: w}, s.known, 0, s.serial)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.Violations) > 0 {
+		v := r.Violations[0]
+		s.Broken = result.OneLine(v.Rule + ": " + v.Detail)
+		s.Missing = "broke a promise in a probe: " + s.Broken
+		return nil, errBroken
+	}
+	return r, nil
+}
+
+// SeekProbes is the approximate number of probes in a search for a saturation point.
+const SeekProbes = 20
+
+// The additional cost of a probe of a distributed lock, unless it was measured.
+const (
+	caseTrips = 40                     // consecutive round trips: to connect, around the window, and to leave
+	turnCost  = 500 * time.Microsecond // of a handover between its clients before the window: see meet
+	turnTrips = 2
+)
+
+// seekTime returns the approximate time of the search for the rates of c.
+func (p *Plan) seekTime(c Case) time.Duration {
+	each := p.estimate(c.StandIn())
+	if _, measured := p.cost[c.Site()]; !measured && c.Lock.Remote != nil {
+		each += caseTrips * c.Workload.Delay
+		each += min(meetings, meetingsEach*time.Duration(c.Workload.Workers)*(turnCost+turnTrips*c.Workload.Delay))
+	}
+	return SeekProbes * each
+}
+
+// probedThen returns the result of a probe recorded as t.
+func probedThen(t result.Trial) probed {
+	return probed{granted: t.Granted, behind: t.Over == result.LimitGranted, p99: t.P99, waits: t.Waits}
+}
+
+// probedBy returns the result of a probe from r.
+func probedBy(r *harness.Result) (p probed, ok bool) {
+	o := r.Open
+	if o == nil || o.Offered == 0 || o.Span <= 0 || r.Elapsed <= 0 || r.Wait.Count() == 0 {
+		return p, false
+	}
+	p.granted, _ = result.Goodput.Of(r)
+	p.behind = p.granted < result.LeastGoodput && o.Backlog+o.Dropped > fewWaiting
+	p.p99, p.waits = max(1, result.Floor(r), r.Wait.Quantile(0.99)), r.Wait.Count()
+	return p, true
+}

@@ -1,0 +1,198 @@
+package measure
+
+import (
+	"context"
+	"sync"
+
+	"locklab/atomics"
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
+	"locklab/internal/machine"
+)
+
+// localLoop drives a lock inside this process.
+type localLoop struct {
+	handles []sync.Locker
+}
+
+func newLocalLoop(r *Rig) *localLoop {
+	w := r.job.Workload
+	lock := r.job.Lock.Local(r.setup())
+	l := new(localLoop)
+	for i := range w.Workers {
+		l.handles = append(l.handles, lock.Worker(i))
+	}
+	return l
+}
+
+func (l *localLoop) close() error { return nil }
+
+// A section is the data that the lock under test guards. Its fields are deliberately not
+// atomic: if the lock admits two workers, increments of n get lost.
+type section struct {
+	_     atomics.CacheLinePad
+	n     uint64 // acquisitions
+	last  int    // previous holder
+	next  uint64 // acquisition before which the handover is timed
+	stamp uint64 // clock at the release before that one
+	_     atomics.CacheLinePad
+
+	// The owner log starts with the first recorded acquisition.
+	logging bool
+	base    uint64 // n of that acquisition
+	log     *result.OwnerLog
+	_       atomics.CacheLinePad // every acquisition reads the three
+
+	data structure // of the workload's section, shared with the workers; nil without one
+}
+
+func newSection(d *drive) *section {
+	handovers := newSampler(d, -1)
+	return &section{last: -1, next: handovers.gap(), log: result.NewOwnerLog(d.tuning.expected, d.rig.job.Seed),
+		data: newStructure(d.rig.job.Workload.Section)}
+}
+
+func (l *localLoop) drive(ctx context.Context, d *drive) *harness.Result {
+	s := newSection(d)
+	// All memory of a worker is allocated before the window, which counts objects.
+	workers := make([]*localWorker, len(d.tallies))
+	for i, t := range d.tallies {
+		workers[i] = newLocalWorker(d, i, t)
+		workers[i].hold.guard(s.data, i)
+	}
+	d.run(ctx, func(i int, _ *tally) { workers[i].run(s, l.handles[i]) }, nil)
+	r := d.result()
+	if len(d.stuck) > 0 {
+		return r
+	}
+	r.Violations = append(r.Violations, oracle.Counter(s.n, acquisitions(d.tallies))...)
+	if s.data != nil {
+		writes, flaw := s.data.audit()
+		r.Violations = append(r.Violations, oracle.Data(d.rig.job.Workload.Section, writes, acquisitions(d.tallies), flaw)...)
+	}
+	r.Owners, r.Burst = s.log.Owners(r.Ops)
+	return r
+}
+
+type localWorker struct {
+	id          int
+	c           *control
+	t           *tally
+	clock       machine.Clock
+	sampler     sampler
+	hold, think spinner
+
+	done, next       uint64               // acquisitions so far, and the next timed one
+	asked, got, left uint64               // readings of the clock in a timed acquisition
+	_                atomics.CacheLinePad // the readings change
+}
+
+func newLocalWorker(d *drive, i int, t *tally) *localWorker {
+	in, w := d.rig.in, d.rig.job.Workload
+	rng := machine.NewRandom(d.rig.job.Seed + uint64(i))
+	worker := &localWorker{
+		id: i, c: d.control, t: t, clock: in.Clock, sampler: newSampler(d, i),
+		hold: newSpinner(in.Work, w.Hold, rng), think: newSpinner(in.Work, w.Think, rng),
+	}
+	worker.next = worker.sampler.gap() - 1
+	return worker
+}
+
+// run acquires the lock repeatedly until the control ends the drive.
+func (w *localWorker) run(s *section, lock sync.Locker) {
+	last := int64(0)
+	for n, recorded := w.c.next(last); n != 0; n, recorded = w.c.next(last) {
+		last = n
+		ops, handovers := w.batch(s, lock, uint64(n), recorded)
+		w.t.done(ops, handovers, recorded)
+	}
+}
+
+// batch acquires the lock most times. It returns the number of acquisitions, and how many
+// of them followed another worker. It leaves early if the drive is over and the lock
+// changes hands: a contended acquisition may take long, and no longer counts.
+//
+// It reads the counter on entry and writes it back on exit, so that any overlap of two
+// holds can lose an increment. Inside the section a sampled acquisition only reads the
+// clock; the readings are processed after the release. They are kept in w, because a
+// variable that lives across the calls would cost every acquisition.
+func (w *localWorker) batch(s *section, lock sync.Locker, most uint64, recorded bool) (done, handovers uint64) {
+	first := w.done
+	for k, end := first, first+most; k != end; k++ {
+		timed := k == w.next
+		if timed {
+			w.asked = w.clock.Now()
+		}
+		lock.Lock()
+		n, other := s.n, s.last != w.id
+		if timed {
+			w.got = w.clock.Now()
+		}
+		if n == s.next {
+			w.passed(s, other && recorded)
+		}
+		if other {
+			handovers++
+			s.last = w.id
+		}
+		if recorded && !s.logging {
+			s.logging, s.base = true, n
+		}
+		if s.logging {
+			s.log.Record(n-s.base, w.id)
+		}
+		w.hold.spend()
+		s.n = n + 1
+		if n+1 == s.next {
+			s.stamp = w.clock.Now()
+		}
+		if timed {
+			w.left = w.clock.Now()
+		}
+		lock.Unlock()
+		if timed {
+			w.record(recorded)
+		} else {
+			w.think.spend()
+		}
+		if other && w.c.over() {
+			most = k + 1 - first
+			break
+		}
+	}
+	w.done = first + most
+	return most, handovers
+}
+
+// passed is called in the acquisition before which the handover is timed, and chooses the
+// next one. If record is set and the lock came from another worker, it records the time
+// since the release.
+func (w *localWorker) passed(s *section, record bool) {
+	if record {
+		w.t.handover.Record(w.clock.Nanoseconds(w.clock.Now() - s.stamp))
+	}
+	s.next += w.sampler.gap()
+}
+
+// record chooses the next timed acquisition, stores the readings if recorded is set, and
+// thinks.
+func (w *localWorker) record(recorded bool) {
+	w.next += w.sampler.gap()
+	if !recorded {
+		w.think.spend()
+		return
+	}
+	w.t.wait.Record(w.clock.Nanoseconds(w.got - w.asked))
+	w.t.hold.Add(w.clock.Nanoseconds(w.left - w.got))
+	w.timedThink()
+}
+
+func (w *localWorker) timedThink() {
+	if !w.think.some {
+		return
+	}
+	start := w.clock.Now()
+	w.think.work()
+	w.t.think.Add(w.clock.Nanoseconds(w.clock.Now() - start))
+}

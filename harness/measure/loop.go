@@ -1,0 +1,128 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
+	"locklab/internal/machine"
+)
+
+// queueTime is the time to form a queue right before the window of a Loop. Its workers
+// differ from those in the warm-up, which is for compilers.
+const queueTime = 500 * time.Millisecond
+
+// measureLoop is Measure for a lock whose workers run in another process. The error wraps
+// harness.ErrUsage if they cannot run this workload.
+func measureLoop(ctx context.Context, in *Instruments, job Job) (*harness.Result, error) {
+	if err := errors.Join(job.Workload.Validate(), fits(job.Lock, job.Workload)); err != nil {
+		return nil, err
+	}
+	if job.Workload.Rate > 0 {
+		return nil, fmt.Errorf("measure: %w: workers there have no open loop", harness.ErrUsage)
+	}
+	warm := job.Workload
+	warm.Warmup, warm.Window = 0, max(warm.Warmup, leastWarmup)
+	if res, err := loopOnce(ctx, in, job, warm); err != nil || len(res.Violations) > 0 {
+		return res, err
+	}
+	w := job.Workload
+	w.Warmup = min(queueTime, job.Workload.Warmup)
+	rig := &Rig{in: in, job: job}
+	runtime.GC()
+	before := rig.probe(ctx)
+	noise := machine.Watch()
+	res, err := loopOnce(ctx, in, job, w)
+	if err != nil {
+		return nil, err
+	}
+	seen := noise.Stop()
+	seen.Busy = min(w.Workers, seen.CPUs)
+	res.Noise = &seen
+	res.Warnings = append(res.Warnings, machine.ChangeWarnings(seen, in.Start)...)
+	// The use of processors by other processes is not a disturbance: the workers are one of
+	// them.
+	rig.bracket(ctx, res, before)
+	res.Warnings = append(res.Warnings, doubts(res)...)
+	return res, ctx.Err()
+}
+
+// loopOnce drives the workers of job's Loop with w and judges the result. A failed worker
+// is a violation; unavailable servers are an error.
+func loopOnce(ctx context.Context, in *Instruments, job Job, w harness.Workload) (*harness.Result, error) {
+	r := &harness.Result{
+		Lock: job.Lock.Describe(), Workload: job.Workload, Started: time.Now(), Workers: make([]uint64, w.Workers),
+		SampleEvery: 1, Clock: in.Clock.Name(), ClockFloor: in.Clock.Floor(), ClockStep: in.Clock.Step(),
+	}
+	log, err := job.Lock.Loop(ctx, job.At, job.Key, w)
+	switch {
+	case err == nil:
+		judgeLoop(r, log)
+		return r, nil
+	case ctx.Err() != nil, errors.Is(err, harness.ErrUsage), errors.Is(err, harness.ErrUnavailable):
+		return nil, fmt.Errorf("measure: %s: %w", job.Lock.Name, err)
+	}
+	r.Violations = []harness.Violation{{Rule: oracle.Errors, Count: 1, Detail: fmt.Sprintf("a worker stopped: %v", err)}}
+	return r, nil
+}
+
+// judgeLoop converts log into the figures of r, as the drive of a remote lock does.
+func judgeLoop(r *harness.Result, log *harness.LoopLog) {
+	holds := make([]oracle.Hold, len(log.Acquisitions))
+	for i, t := range log.Acquisitions {
+		holds[i] = oracle.Hold{Worker: t.Worker, Requested: t.Requested, Acquired: t.Acquired, Releasing: t.Releasing}
+	}
+	oracle.Sort(holds)
+	r.Started, r.Elapsed, r.Wire = log.Began.Add(time.Duration(log.Open)), time.Duration(log.Close-log.Open), log.Wire
+	var wait result.Histogram
+	for i, h := range holds {
+		if h.Acquired < log.Open || h.Acquired >= log.Close {
+			continue
+		}
+		r.Ops++
+		r.Workers[h.Worker]++
+		if i > 0 && holds[i-1].Worker != h.Worker {
+			r.Handovers++
+		}
+		wait.Record(h.Acquired - h.Requested)
+		r.Hold.Add(h.Releasing - h.Acquired)
+	}
+	r.Wait, r.Overlap = wait.Snapshot(), loopOverlap(holds, len(r.Workers), log.Open, log.Close)
+	owners(r, holds, log.Open, log.Close)
+	loopSlices(r, holds, log.Open)
+	r.Violations = oracle.Overlaps(holds, r.Lock.Traits.Permits)
+}
+
+// loopOverlap returns the share of the window in which all workers had begun and none had
+// ended.
+func loopOverlap(holds []oracle.Hold, workers int, from, to int64) float64 {
+	begin, end := make(map[int]int64), make(map[int]int64)
+	for _, h := range holds {
+		if first, known := begin[h.Worker]; !known || h.Requested < first {
+			begin[h.Worker] = h.Requested
+		}
+		end[h.Worker] = max(end[h.Worker], h.Releasing)
+	}
+	if len(begin) < workers || to <= from {
+		return 0
+	}
+	first, last := from, to
+	for i := range begin {
+		first, last = max(first, begin[i]), min(last, end[i])
+	}
+	return max(0, float64(last-first)/float64(to-from))
+}
+
+// byMessages warns that the workers are here and their lock is in another process.
+func byMessages(err error) harness.Warning {
+	return harness.Warning{
+		Kind:   "messages",
+		Text:   fmt.Sprintf("the workers do not run in the process of the lock, so messages to it are in every time: %v", err),
+		Remedy: "compare it with locks of the same process only, or leave out the axis that its process does not know",
+	}
+}

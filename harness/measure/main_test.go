@@ -1,0 +1,194 @@
+package measure
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+	"locklab/internal/leaktest"
+)
+
+// patience is the time limit for events that must happen, also on a machine with a load
+// of dozens.
+const patience = 2 * time.Minute
+
+const asChild = "LOCKLAB_RANKS_TEST"
+
+func runTests(m *testing.M) {
+	code := leaktest.Process{Tests: m, Packages: []string{"locklab/harness/measure.(*Ranks)", "github.com/redis/go-redis/v9"}}.Run()
+	if common.server != nil {
+		if err := common.server.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = max(code, 1)
+		}
+	}
+	os.Exit(code)
+}
+
+// beRank is a rank in a separate process. It takes part in a barrier for each line of its
+// input, and prints events in lines.
+func beRank(text string) int {
+	var o RankOptions
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		fmt.Println("error:", err)
+		return 1
+	}
+	ctx := context.Background()
+	g, err := JoinRanks(ctx, o, Rank{Host: "child"})
+	if err != nil {
+		fmt.Println("error:", err)
+		return 1
+	}
+	fmt.Println("joined")
+	go func() {
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			fmt.Println("goes to", in.Text())
+			_, err := g.Gather(ctx, in.Text(), nil)
+			fmt.Println("passed", in.Text(), err)
+		}
+	}()
+	<-g.Context().Done()
+	err = context.Cause(g.Context())
+	g.Leave(ctx, "")
+	fmt.Println("lost:", err)
+	return 0
+}
+
+// common is the server for all tests that do not hurt it.
+var common struct {
+	mu     sync.Mutex
+	server *backend.Server
+}
+
+// parallel makes t a parallel test that checks for leaks, and returns Options.Sync of the
+// common server.
+func parallel(t *testing.T) (sync string) {
+	t.Helper()
+	t.Parallel()
+	server := commonServer(t)
+	leaktest.Own(t)
+	return syncOf(server.Endpoint())
+}
+
+func commonServer(t *testing.T) *backend.Server {
+	t.Helper()
+	common.mu.Lock()
+	defer common.mu.Unlock()
+	if common.server == nil {
+		common.server = start(t, backend.StartAlone)
+	}
+	return common.server
+}
+
+// start starts a Redis server, or skips t, or fails it if LOCKLAB_REQUIRE says so.
+func start(t *testing.T, by func(context.Context) (*backend.Server, error)) *backend.Server {
+	t.Helper()
+	server, err := by(context.Background())
+	if err != nil {
+		if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis) {
+			t.Skipf("no Redis: %v", err)
+		}
+		t.Fatalf("no Redis: %v", err)
+	}
+	return server
+}
+
+// startAlone starts a server for one test, to be hurt.
+func startAlone(t *testing.T) *backend.Server {
+	t.Helper()
+	server := start(t, backend.StartAlone)
+	t.Cleanup(func() { check(t, server.Stop()) })
+	return server
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func syncOf(at harness.Endpoint) string {
+	auth := ""
+	if at.Username != "" || at.Password != "" {
+		auth = at.Username + ":" + at.Password + "@"
+	}
+	return "redis://" + auth + at.Addrs[0][0]
+}
+
+func jobOf(t *testing.T) string {
+	return strings.NewReplacer("/", "-", "#", "-").Replace(t.Name()) + fmt.Sprint("-", os.Getpid())
+}
+
+type joined struct {
+	*Ranks
+	err error
+}
+
+func join(t *testing.T, sync string, n int, change func(*RankOptions, *Rank)) []joined {
+	t.Helper()
+	out := make([]joined, n)
+	runTogether(n, func(r int) {
+		o := RankOptions{Rank: r, Ranks: n, Sync: sync, Job: jobOf(t), Assemble: patience, expiry: 30 * time.Second}
+		m := Rank{Host: fmt.Sprint("host", r), Commit: "c1", Binary: "b1", Schema: 1}
+		if change != nil {
+			change(&o, &m)
+		}
+		out[r].Ranks, out[r].err = JoinRanks(t.Context(), o, m)
+	})
+	t.Cleanup(func() {
+		for _, j := range out {
+			if j.Ranks != nil {
+				j.Leave(context.Background(), "the test is over")
+			}
+		}
+	})
+	return out
+}
+
+func groups(t *testing.T, all []joined) []*Ranks {
+	t.Helper()
+	var out []*Ranks
+	for r, j := range all {
+		if j.err != nil {
+			t.Fatalf("rank %d: %v", r, j.err)
+		}
+		out = append(out, j.Ranks)
+	}
+	return out
+}
+
+func runTogether(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { f(i) })
+	}
+	wg.Wait()
+}
+
+func refused(t *testing.T, err error, want ...string) {
+	t.Helper()
+	if !errors.Is(err, harness.ErrUsage) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("error %v: want one line that wraps ErrUsage", err)
+		return
+	}
+	contains(t, err, want...)
+}
+
+func contains(t *testing.T, err error, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if err == nil || !strings.Contains(err.Error(), w) {
+			t.Errorf("error %q does not contain %q", err, w)
+		}
+	}
+}

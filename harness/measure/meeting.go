@@ -1,0 +1,293 @@
+package measure
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"locklab/harness"
+)
+
+// RankOptions identifies this rank and the meeting point.
+type RankOptions struct {
+	Rank  int // 0 to Ranks-1
+	Ranks int // 1 to harness.MaxRanks
+
+	// Sync names the Redis server: redis://[user:password@]host:port[/db], or with TLS
+	// rediss://, by the system's authorities.
+	Sync string
+
+	// Job names this run among others at that server: letters, digits, dots, dashes and
+	// underscores. "" is "default".
+	Job string
+
+	// Assemble is how long Join waits for the others; 0 is 5 minutes.
+	Assemble time.Duration
+
+	// expiry is the life of a claim without renewal; 0 is the board's.
+	expiry time.Duration
+}
+
+// A Rank is a rank's description of itself.
+type Rank struct {
+	Rank   int
+	Host   string // "" is the name of this host; Members has a different one if another machine has the same name
+	PID    int    // 0 is this process
+	Arch   string // "" is runtime.GOARCH
+	Commit string // of the sources it was built from
+	Binary string // the hash of its executable
+	Schema int    // version of the files it writes
+	Clock  string // "" is ClockName()
+}
+
+// String returns the rank and its process, such as "rank 2 (host b, pid 17)".
+func (m Rank) String() string {
+	return fmt.Sprintf("rank %d (host %s, pid %d)", m.Rank, m.Host, m.PID)
+}
+
+const (
+	defaultJob      = "default"
+	defaultAssemble = 5 * time.Minute
+)
+
+var jobName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
+
+func (o RankOptions) complete() (RankOptions, error) {
+	o.Job = cmp.Or(o.Job, defaultJob)
+	o.Assemble = cmp.Or(o.Assemble, defaultAssemble)
+	switch {
+	case o.Ranks < 1 || o.Ranks > harness.MaxRanks:
+		return o, usage("%d ranks: want 1 to %d", o.Ranks, harness.MaxRanks)
+	case o.Rank < 0 || o.Rank >= o.Ranks:
+		return o, usage("rank %d of %d: ranks count from 0 to %d", o.Rank, o.Ranks, o.Ranks-1)
+	case !jobName.MatchString(o.Job):
+		return o, usage("the job is called %.80q: want up to 100 letters, digits, dots, dashes and underscores", o.Job)
+	case o.Assemble < 0:
+		return o, usage("the other ranks are waited for %v: want more than 0, or 0 for %v", o.Assemble, defaultAssemble)
+	}
+	return o, nil
+}
+
+func usage(format string, args ...any) error {
+	return fmt.Errorf("measure: %w: %w", harness.ErrUsage, fmt.Errorf(format, args...))
+}
+
+// A Ranks is a rank among all of its run. Every rank calls its barriers (Share, Gather,
+// Start) in the same order, from one goroutine at a time.
+type Ranks struct {
+	options RankOptions
+	at      address
+	board   *board
+	run     string // name of the run at the board
+	members []Rank
+	nonces  []string // of their claims
+	same    bool     // whether all read the same clock
+
+	context context.Context
+	cancel  context.CancelCauseFunc
+	watcher struct {
+		stop context.CancelFunc
+		done chan struct{}
+	}
+	leave func(context.Context, string) error
+
+	barrier sync.Mutex // held during one
+	next    int        // its number
+	broken  error      // why there can be no more
+
+	mu      sync.Mutex
+	clock   RankClock
+	learned time.Duration // how late it learned of the last start
+	left    map[int]bool  // ranks that have left regularly
+}
+
+// JoinRanks meets the other ranks and returns when all are there and have exchanged their
+// Members; self describes this rank. The caller must Leave the group.
+//
+// Errors that the user can correct have one line and wrap harness.ErrUsage: bad options,
+// a server that does not answer, a rank taken by a live process, ranks that do not come
+// within o.Assemble, that have another number of ranks, or that run another build. If an
+// earlier run of the job was killed a moment ago, Join waits until its claims have
+// expired. When ctx ends the error is its cause.
+func JoinRanks(ctx context.Context, o RankOptions, self Rank) (*Ranks, error) {
+	o, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	at, err := parseSync(o.Sync)
+	if err != nil {
+		return nil, err
+	}
+	if self, err = self.complete(o.Rank); err != nil {
+		return nil, err
+	}
+	b, err := connect(ctx, at, place{job: o.Job, rank: o.Rank, ranks: o.Ranks}, o.expiry)
+	if err != nil {
+		return nil, err
+	}
+	a := assembly{options: o, at: at, board: b, own: newClaim(self, o.Ranks)}
+	run, claims, err := a.meet(ctx)
+	if err != nil {
+		releaseBoard(b)
+		return nil, err
+	}
+	g := newGroup(ctx, o, at, b, run, claims)
+	if err := g.introduce(ctx, self); err != nil {
+		g.Leave(context.WithoutCancel(ctx), err.Error())
+		return nil, err
+	}
+	return g, nil
+}
+
+// CheckRanks returns the error that Join would return because of o.Sync, or because the server
+// does not answer or takes no credentials of the URL. It leaves nothing there.
+func CheckRanks(ctx context.Context, o RankOptions) error {
+	o, err := o.complete()
+	if err != nil {
+		return err
+	}
+	at, err := parseSync(o.Sync)
+	if err != nil {
+		return err
+	}
+	b, err := connect(ctx, at, place{job: o.Job, rank: o.Rank, ranks: o.Ranks}, o.expiry)
+	if err == nil {
+		releaseBoard(b)
+	}
+	return err
+}
+
+func (m Rank) complete(rank int) (Rank, error) {
+	m.Rank = rank
+	m.PID = cmp.Or(m.PID, os.Getpid())
+	m.Arch = cmp.Or(m.Arch, runtime.GOARCH)
+	if m.Clock == "" {
+		m.Clock = RankClockName()
+	}
+	if m.Host == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return m, fmt.Errorf("measure: %w", err)
+		}
+		m.Host = host
+	}
+	return m, nil
+}
+
+func releaseBoard(b *board) {
+	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+	defer cancel()
+	b.leave(ctx) //nolint:errcheck // there is an error to tell already; what is left expires
+}
+
+func newGroup(ctx context.Context, o RankOptions, at address, b *board, run string, claims []claim) *Ranks {
+	g := &Ranks{options: o, at: at, board: b, run: run, left: make(map[int]bool)}
+	for r, c := range claims {
+		g.members = append(g.members, Rank{Rank: r, Host: c.Host, PID: c.PID})
+		g.nonces = append(g.nonces, c.Nonce)
+	}
+	g.context, g.cancel = context.WithCancelCause(ctx)
+	var leaving sync.Once
+	g.leave = func(ctx context.Context, why string) (err error) {
+		leaving.Do(func() { err = g.depart(ctx, why) })
+		return err
+	}
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx)) // until Leave, whatever ends before
+	g.watcher.stop, g.watcher.done = stop, make(chan struct{})
+	go g.watch(watching)
+	return g
+}
+
+func (g *Ranks) introduce(ctx context.Context, self Rank) error {
+	members, err := gatherJSON(ctx, g, "members", self)
+	if err != nil {
+		return err
+	}
+	g.members = distinct(members)
+	if err := sameBuild(members, self); err != nil {
+		return err
+	}
+	g.same = !slices.ContainsFunc(members, func(m Rank) bool { return m.Clock != members[0].Clock })
+	return g.Measure(ctx)
+}
+
+func distinct(members []Rank) []Rank {
+	machine := func(m Rank) string { return harness.Rank{Host: m.Host, Clock: m.Clock}.Machine() }
+	out := slices.Clone(members)
+	for i, m := range members {
+		if machine(m) != m.Host && slices.ContainsFunc(members, func(n Rank) bool { return n.Host == m.Host && machine(n) != machine(m) }) {
+			out[i].Host += fmt.Sprintf("~%.8s", machine(m))
+		}
+	}
+	return out
+}
+
+func sameBuild(members []Rank, self Rank) error {
+	var errs []error
+	for _, m := range members {
+		switch {
+		case m.Commit != self.Commit:
+			errs = append(errs, fmt.Errorf("%v runs another build: commit %s, this is %s", m, text(m.Commit), text(self.Commit)))
+		case m.Arch == self.Arch && m.Binary != self.Binary:
+			errs = append(errs, fmt.Errorf("%v runs another build of the same commit: binary %s, this is %s", m, text(m.Binary), text(self.Binary)))
+		case m.Schema != self.Schema:
+			errs = append(errs, fmt.Errorf("%v runs another build: it writes files of schema %d, this of %d", m, m.Schema, self.Schema))
+		}
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return usage("%w: start the same build everywhere", oneLine(errs))
+}
+
+func text(s string) string { return cmp.Or(s, "unknown") }
+
+func oneLine(errs []error) error {
+	joined := errs[0]
+	for _, err := range errs[1:] {
+		joined = fmt.Errorf("%w; %w", joined, err)
+	}
+	return joined
+}
+
+// Members returns all ranks, in their order.
+func (g *Ranks) Members() []Rank { return slices.Clone(g.members) }
+
+// Context ends with the context given to Join, with Leave, and when a rank or the server
+// is gone: then its cause is a *LostError.
+func (g *Ranks) Context() context.Context { return g.context }
+
+// Leave ends the group for this rank, and its goroutines and connections. An empty why
+// means that it is done: others may leave later. Any other text is the reason for giving
+// up: their contexts end with an error that names this rank and the reason. After Context
+// has ended by a LostError, that is the reason. Leave returns within seconds even if the
+// server is gone; later calls do nothing. An error means that the others may not have
+// been notified.
+func (g *Ranks) Leave(ctx context.Context, why string) error { return g.leave(ctx, why) }
+
+var errLeft = errors.New("measure: this rank has left the group")
+
+func (g *Ranks) depart(ctx context.Context, why string) error {
+	var lost *LostRankError
+	if errors.As(context.Cause(g.context), &lost) && why == "" {
+		why = lost.Error()
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*answerTime)
+	defer cancel()
+	told := g.board.post(ctx, g.run, farewells, []byte(why))
+	g.watcher.stop()
+	<-g.watcher.done
+	gone := g.board.leave(ctx)
+	g.cancel(errLeft)
+	if err := cmp.Or(told, gone); err != nil && lost == nil {
+		return fmt.Errorf("measure: the others may not know that this rank has left: %w", err)
+	}
+	return nil
+}

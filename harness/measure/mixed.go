@@ -1,0 +1,277 @@
+package measure
+
+import (
+	"cmp"
+	"context"
+	"sync"
+
+	"locklab/atomics"
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/internal/machine"
+)
+
+// mixedLoop drives locks inside this process with mixed acquisitions: some only read, or
+// they spread over several locks. It has no owner log, and counts handovers among the
+// writers of one lock.
+type mixedLoop struct {
+	locks []mixedLock
+	reads int // acquisitions in a hundred
+}
+
+// A mixedLock is one lock with the data that it guards.
+type mixedLock struct {
+	handles []sync.Locker // by worker
+	data    *sharedData
+	more    structure // of the workload's section; nil if it has none
+}
+
+// sharedData is the data that a lock of a mixedLoop guards. A writer makes the halves
+// unequal and then equal again. A reader that finds them unequal was inside together with a
+// writer. The words are atomic, because the readers of a sequence lock load them while a
+// writer writes. But a writer's store is plain and its increment has two steps, so two
+// writers still lose increments.
+type sharedData struct {
+	_           atomics.CacheLinePad
+	left, right atomics.Uint64 // number of writes
+	last        atomics.Uint32 // worker that wrote last, plus one
+	_           atomics.CacheLinePad
+}
+
+func newMixedLoop(r *Rig) *mixedLoop {
+	w := r.job.Workload
+	l := &mixedLoop{reads: w.Reads}
+	for range max(1, w.Locks) {
+		lock := mixedLock{data: new(sharedData), more: newStructure(w.Section)}
+		local := r.job.Lock.Local(r.setup())
+		for i := range w.Workers {
+			lock.handles = append(lock.handles, local.Worker(i))
+		}
+		l.locks = append(l.locks, lock)
+	}
+	return l
+}
+
+func (l *mixedLoop) close() error { return nil }
+
+func (l *mixedLoop) drive(ctx context.Context, d *drive) *harness.Result {
+	before := l.writes()
+	audited, _ := l.audit()
+	workers := make([]*mixedWorker, len(d.tallies))
+	for i, t := range d.tallies {
+		workers[i] = l.newWorker(d, i, t)
+	}
+	d.run(ctx, func(i int, _ *tally) { workers[i].run() }, nil)
+	r := d.result()
+	if len(d.stuck) > 0 {
+		return r
+	}
+	var writes, torn uint64
+	for _, w := range workers {
+		writes += w.writes
+		torn += w.torn
+	}
+	r.Violations = append(r.Violations, oracle.Counter(l.writes()-before, writes)...)
+	r.Violations = append(r.Violations, oracle.Torn(torn)...)
+	if section := d.rig.job.Workload.Section; section != harness.SectionWork {
+		found, flaw := l.audit()
+		r.Violations = append(r.Violations, oracle.Data(section, found-audited, writes, flaw)...)
+	}
+	return r
+}
+
+// audit returns the total number of writes in the data of all locks, and the first flaw in
+// the data.
+func (l *mixedLoop) audit() (writes uint64, flaw string) {
+	for _, lock := range l.locks {
+		if lock.more == nil {
+			continue
+		}
+		n, wrong := lock.more.audit()
+		writes += n
+		flaw = cmp.Or(flaw, wrong)
+	}
+	return writes, flaw
+}
+
+// writes returns the sum of the counters of all locks.
+func (l *mixedLoop) writes() (n uint64) {
+	for _, lock := range l.locks {
+		n += lock.data.left.Load()
+	}
+	return n
+}
+
+type mixedWorker struct {
+	_ atomics.CacheLinePad
+	localWorker
+	rng    *machine.Random
+	access []lockAccess // by lock
+	reads  uint64       // acquisitions in a hundred
+
+	writes, torn uint64
+	_            atomics.CacheLinePad // the counts change at every acquisition
+}
+
+// A lockAccess is a worker's access to one lock for writing and reading.
+type lockAccess struct {
+	lock       sync.Locker
+	shared     harness.RWLocker         // nil if readers do not share
+	optimistic harness.OptimisticReader // nil if they keep writers out
+	data       *sharedData
+	more       structure // nil if the section has no data
+}
+
+func (l *mixedLoop) newWorker(d *drive, i int, t *tally) *mixedWorker {
+	w := &mixedWorker{
+		localWorker: *newLocalWorker(d, i, t),
+		rng:         machine.NewRandom(d.rig.job.Seed + uint64(i) + 1<<32),
+		reads:       uint64(l.reads),
+	}
+	for _, lock := range l.locks {
+		t := lockAccess{lock: lock.handles[i], data: lock.data, more: lock.more}
+		t.shared, _ = t.lock.(harness.RWLocker)
+		t.optimistic, _ = t.lock.(harness.OptimisticReader)
+		w.access = append(w.access, t)
+	}
+	return w
+}
+
+// run acquires locks until the control ends the drive.
+func (w *mixedWorker) run() {
+	for n, recorded := w.c.next(0); n != 0; n, recorded = w.c.next(n) {
+		var done, handovers uint64
+		for done < uint64(n) && !(done > 0 && w.c.over()) {
+			done++
+			timed := w.due(recorded)
+			dice := w.rng.Uint64()
+			// The high and the low half of the number are independent.
+			t := &w.access[(dice>>32)*uint64(len(w.access))>>32]
+			var asked uint64
+			if timed {
+				asked = w.clock.Now()
+			}
+			if dice&0xffffffff*100>>32 < w.reads {
+				w.read(t, asked, timed)
+			} else if w.write(t, asked, timed) {
+				handovers++
+			}
+			if timed {
+				w.timedThink()
+			} else {
+				w.think.spend()
+			}
+		}
+		w.t.done(done, handovers, recorded)
+	}
+}
+
+// due counts an acquisition and reports whether it is timed.
+func (w *mixedWorker) due(recorded bool) bool {
+	k := w.done
+	if w.done++; k != w.next {
+		return false
+	}
+	w.next += w.sampler.gap()
+	return recorded
+}
+
+func (w *mixedWorker) now(timed bool) uint64 {
+	if !timed {
+		return 0
+	}
+	return w.clock.Now()
+}
+
+// record records the wait and the hold of a timed acquisition. It must be called after the
+// release, so that it does not lengthen the hold.
+func (w *mixedWorker) record(asked, got, left uint64, timed bool) {
+	if timed {
+		w.t.wait.Record(w.clock.Nanoseconds(got - asked))
+		w.t.hold.Add(w.clock.Nanoseconds(left - got))
+	}
+}
+
+// write takes t's lock and changes its data. It reports whether another worker wrote
+// before.
+func (w *mixedWorker) write(t *lockAccess, asked uint64, timed bool) (passed bool) {
+	t.lock.Lock()
+	got := w.now(timed)
+	n := t.data.left.Load()
+	if t.data.right.Load() != n {
+		w.torn++
+	}
+	t.data.left.StoreRelease(n + 1)
+	me := uint32(w.id) + 1
+	if passed = t.data.last.Load() != me; passed {
+		t.data.last.StoreRelease(me)
+	}
+	if t.more == nil {
+		w.hold.spend()
+	} else {
+		at, value := t.more.find(w.rng)
+		w.hold.spend()
+		t.more.write(w.id, at, value)
+	}
+	t.data.right.StoreRelease(n + 1)
+	released := w.now(timed)
+	t.lock.Unlock()
+	w.record(asked, got, released, timed)
+	w.writes++
+	return passed
+}
+
+// load reads the data of t's lock and reports whether it was consistent.
+func (w *mixedWorker) load(t *lockAccess) bool {
+	n := t.data.left.Load()
+	w.hold.spend()
+	whole := t.more == nil || t.more.read(w.rng)
+	return t.data.right.Load() == n && whole
+}
+
+func (w *mixedWorker) check(whole bool) {
+	if !whole {
+		w.torn++
+	}
+}
+
+// read takes t's lock for reading, or for writing if it has no readers, and loads its data.
+func (w *mixedWorker) read(t *lockAccess, asked uint64, timed bool) {
+	switch {
+	case t.optimistic != nil:
+		w.readOptimistically(t, asked, timed)
+	case t.shared != nil:
+		t.shared.RLock()
+		got := w.now(timed)
+		whole := w.load(t)
+		left := w.now(timed)
+		t.shared.RUnlock()
+		w.record(asked, got, left, timed)
+		w.check(whole)
+	default:
+		t.lock.Lock()
+		got := w.now(timed)
+		whole := w.load(t)
+		left := w.now(timed)
+		t.lock.Unlock()
+		w.record(asked, got, left, timed)
+		w.check(whole)
+	}
+}
+
+// readOptimistically reads until no writer interfered. Its wait lasts until the start of
+// the successful reading.
+func (w *mixedWorker) readOptimistically(t *lockAccess, asked uint64, timed bool) {
+	for {
+		version := t.optimistic.ReadBegin()
+		begun := w.now(timed)
+		whole := w.load(t)
+		left := w.now(timed)
+		if t.optimistic.ReadRetry(version) {
+			continue
+		}
+		w.record(asked, begun, left, timed)
+		w.check(whole)
+		return
+	}
+}

@@ -1,0 +1,216 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/internal/machine"
+)
+
+// openRemoteLoop drives a distributed lock as an open loop: see openLocalLoop. A worker
+// that waits for its arrival sleeps, because the servers may need the processor.
+type openRemoteLoop struct{ *remoteLoop }
+
+func (l openRemoteLoop) drive(ctx context.Context, d *drive) *harness.Result {
+	s := newRemoteSection(d.rig.job.Lock.Traits)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	workers := make([]*openRemoteWorker, len(l.sessions))
+	base, pacers := make([]*remoteWorker, len(workers)), make([]*pacer, len(workers))
+	for i := range workers {
+		workers[i] = newOpenRemoteWorker(d, i, l.sessions[i])
+		base[i], pacers[i] = workers[i].remoteWorker, workers[i].pacer
+		defer workers[i].alarm.Close()
+	}
+	if d.rig.drives == 1 { // all drives share its clients
+		l.meet(ctx, meetings, d.rig.job.patience(), d.rig.job.watchdog())
+	}
+	wire := func() harness.Counts { c, _ := l.counts(); return c }
+	d.run(ctx, func(i int, t *tally) { workers[i].run(ctx, t, s) }, wire)
+	var open *harness.OpenLoop
+	if len(d.stuck) == 0 {
+		open = d.settle(pacers)
+	}
+	r := d.result()
+	r.Open = open
+	if _, ok := l.counts(); ok {
+		r.Wire = &d.wire
+	}
+	if len(d.stuck) > 0 {
+		cancel()
+		return r
+	}
+	l.judge(r, d, s, base)
+	r.Warnings = append(r.Warnings, loadDoubts(r)...)
+	return r
+}
+
+// How often each worker waits behind the others before the first drive, and the time limit
+// to begin a wait.
+const (
+	meetingsEach = 2
+	meetings     = 2 * time.Second
+)
+
+// meet lets every worker wait for the lock behind the others, twice, before the first
+// drive. A client opens the connections for waiting at its first wait. In a short window
+// with few arrivals these would dominate the measurement. At moderate loads, where waits
+// are rare, each arrival would be the first of some client. An error here recurs in the
+// drive.
+//
+// Even on a slow machine, no wait is abandoned while the lock is being granted. A workload
+// without a deadline never abandons a wait, and some locks stay locked if a waiter does.
+// meet returns if nothing was granted for the patience.
+func (l openRemoteLoop) meet(ctx context.Context, begin, patience time.Duration, watch watchdog) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var granted atomic.Int64
+	var all sync.WaitGroup
+	start := time.Now()
+	for _, session := range l.sessions {
+		all.Go(func() {
+			for n := 0; n < meetingsEach && time.Since(start) < begin; n++ {
+				lease, err := session.Lock(ctx)
+				if err != nil {
+					return
+				}
+				granted.Add(1)
+				if lease.Unlock(ctx) != nil {
+					return
+				}
+			}
+		})
+	}
+	met := make(chan struct{})
+	go func() { all.Wait(); close(met) }()
+	before, since := int64(0), watch.served(watch.step)
+	for {
+		select {
+		case <-met:
+			return
+		case <-time.After(watch.step):
+		}
+		served := watch.served(watch.step)
+		if now := granted.Load(); now != before {
+			before, since = now, served
+		} else if served-since >= patience {
+			cancel()
+			<-met
+			return
+		}
+	}
+}
+
+type openRemoteWorker struct {
+	*remoteWorker
+	pacer *pacer
+	alarm *machine.Alarm
+}
+
+func newOpenRemoteWorker(d *drive, i int, session harness.Session) *openRemoteWorker {
+	return &openRemoteWorker{newRemoteWorker(d, i, session), newPacer(d), machine.NewAlarm()}
+}
+
+// run serves arrivals until the drive is over, ctx ends or the lock fails.
+func (w *openRemoteWorker) run(ctx context.Context, t *tally, s *remoteSection) {
+	for {
+		i, at, ok := w.pacer.take()
+		if !ok {
+			break
+		}
+		due := w.d.load.began + at
+		waited, ok := w.await(ctx, due)
+		if !ok {
+			w.pacer.leave(at, true)
+			break
+		}
+		now := w.d.now()
+		w.pacer.begun(i, at, now-due, waited)
+		if err := w.serve(ctx, t, s, at, now); err != nil {
+			if ctx.Err() == nil {
+				w.err = err
+			}
+			return
+		}
+	}
+	if w.d.limit.Ops == 0 {
+		<-w.pacer.load.over
+	}
+}
+
+// awake is the time before an arrival when a worker of a remote lock wakes, in ns: the
+// greatest usual delay of the alarm.
+const awake = int64(60 * time.Microsecond)
+
+// await waits for an arrival due at due, in ns after the epoch, and reports whether it had
+// to wait. ok is false if the drive ended meanwhile.
+func (w *openRemoteWorker) await(ctx context.Context, due int64) (waited, ok bool) {
+	for {
+		ahead := due - w.d.now()
+		switch {
+		case ahead <= 0:
+			return waited, true
+		case w.d.over() || ctx.Err() != nil:
+			return waited, false
+		case ahead > farAhead:
+			w.pacer.sleep(ahead)
+		case ahead > awake && w.alarm.Sleep(time.Duration(ahead-awake)):
+		default:
+			runtime.Gosched()
+		}
+		waited = true
+	}
+}
+
+// serve acquires and releases the lock for the arrival intended at at; now is the time of
+// the request. It abandons the request at the deadline, if there is one.
+func (w *openRemoteWorker) serve(ctx context.Context, t *tally, s *remoteSection, at, now int64) error {
+	due, deadline := w.d.load.began+at, w.pacer.deadline
+	asking := ctx
+	if deadline > 0 {
+		if now-due > deadline {
+			w.pacer.drop(t, at, true)
+			return nil
+		}
+		var cancel context.CancelFunc
+		asking, cancel = context.WithDeadline(ctx, w.d.epoch.Add(time.Duration(due+deadline)))
+		defer cancel()
+	}
+	reads := w.reads()
+	h := oracle.Hold{Worker: w.id, Shared: reads && w.readers != nil, Requested: now}
+	lease, err := w.lock(asking, h.Shared)
+	if err != nil {
+		if deadline > 0 && ctx.Err() == nil && errors.Is(asking.Err(), context.DeadlineExceeded) {
+			w.pacer.drop(t, at, true)
+			return nil
+		}
+		return fmt.Errorf("worker %d: lock: %w", w.id, err)
+	}
+	h.Acquired, h.Token = w.d.now(), lease.Token()
+	late := deadline > 0 && h.Acquired-due > deadline
+	if !late {
+		w.use(s, reads)
+	}
+	h.Releasing = w.d.now()
+	w.holds = append(w.holds, h)
+	if err := release(ctx, lease, w.d.rig.job.patience()); err != nil {
+		return fmt.Errorf("worker %d: unlock: %w", w.id, err)
+	}
+	switch {
+	case late:
+		w.pacer.drop(t, at, true)
+		return nil
+	case w.pacer.counts(at):
+		t.wait.Record(h.Acquired - due)
+		t.hold.Add(h.Releasing - h.Acquired)
+	}
+	t.publish(1, 0)
+	return nil
+}

@@ -1,0 +1,132 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+// An usher is a slow lock that counts abandoned waits.
+type usher struct {
+	*shelf
+	pause  time.Duration
+	gaveUp atomic.Int64
+}
+
+func (u *usher) Lock(ctx context.Context) (harness.Lease, error) {
+	lease, err := u.shelf.Lock(ctx)
+	if err != nil {
+		u.gaveUp.Add(1)
+		return nil, err
+	}
+	time.Sleep(u.pause)
+	return lease, nil
+}
+
+// TestMeetGivesUpNoWait: waiters of a slow lock are never told to leave while it is
+// granted. If it is not granted, all are.
+func TestMeetGivesUpNoWait(t *testing.T) {
+	const workers = 8
+	for name, c := range map[string]struct {
+		patience time.Duration
+		free     bool
+		gaveUp   int64
+	}{
+		"slow":  {20 * time.Second, true, 0},
+		"stuck": {50 * time.Millisecond, false, workers},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := &usher{shelf: new(shelf), pause: 30 * time.Millisecond}
+			u.variant(harness.Traits{})
+			if !c.free {
+				<-u.free
+			}
+			l := openRemoteLoop{&remoteLoop{}}
+			for range workers {
+				l.sessions = append(l.sessions, u)
+			}
+			l.meet(t.Context(), 10*time.Millisecond, c.patience, (&Job{Lock: good, Patience: c.patience}).watchdog())
+			if n := u.gaveUp.Load(); n != c.gaveUp {
+				t.Errorf("%d waits were given up, want %d", n, c.gaveUp)
+			}
+			if n := u.token.Load(); c.free && n < workers {
+				t.Errorf("%d workers met, want %d", n, workers)
+			}
+		})
+	}
+}
+
+// TestMeetEnds: meet ends with its context.
+func TestMeetEnds(t *testing.T) {
+	u := &usher{shelf: new(shelf)}
+	u.variant(harness.Traits{})
+	<-u.free
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	l := openRemoteLoop{&remoteLoop{sessions: []harness.Session{u}}}
+	if l.meet(ctx, time.Second, time.Minute, (&Job{Lock: good}).watchdog()); !errors.Is(ctx.Err(), context.DeadlineExceeded) || u.gaveUp.Load() != 1 {
+		t.Errorf("%v, %d waits given up", ctx.Err(), u.gaveUp.Load())
+	}
+}
+
+// rationed returns a counter that adds a share of each step, and its number of readings.
+func rationed(share float64) (served func(time.Duration) time.Duration, reads *atomic.Int64) {
+	var sum time.Duration
+	reads = new(atomic.Int64)
+	return func(step time.Duration) time.Duration {
+		reads.Add(1)
+		sum += time.Duration(share * float64(step))
+		return sum
+	}, reads
+}
+
+// TestStuckOnBusyMachine: the patience with workers counts only time in which they could
+// make progress.
+func TestStuckOnBusyMachine(t *testing.T) {
+	const patience = 40 * time.Millisecond
+	for _, share := range []float64{1, 0.25} {
+		served, reads := rationed(share)
+		job := Job{Lock: deaf, Workload: workload(2), Patience: patience, served: served}
+		r, err := Measure(t.Context(), instruments(), job)
+		if err != nil || len(r.Violations) != 1 || r.Violations[0].Rule != "liveness" {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		if n, least := float64(reads.Load()), 20/share; n < least || n > 3*least+3 {
+			t.Errorf("with %v of a processor read %v times, want about %v: %s", share, n, least, r.Violations[0].Detail)
+		}
+	}
+}
+
+// A drowsy lock keeps its owner asleep in one Unlock.
+type drowsy struct {
+	sync.Mutex
+	once  sync.Once
+	sleep time.Duration
+}
+
+func (l *drowsy) Unlock() {
+	l.once.Do(func() { time.Sleep(l.sleep) })
+	l.Mutex.Unlock()
+}
+
+// TestStarvedIsNotStuck: workers that return after the patience, but had no processor
+// during it, are not stuck.
+func TestStarvedIsNotStuck(t *testing.T) {
+	const patience = 20 * time.Millisecond
+	for share, want := range map[float64]int{0: 0, 1: 1} {
+		v := &harness.Variant{Name: "drowsy", Doc: "sleeps once", Paper: "none", Family: harness.Blocking, Status: harness.Broken,
+			Local: func(harness.Setup) harness.Local { return harness.Shared(&drowsy{sleep: 25 * patience}) }}
+		served, _ := rationed(share)
+		w := workload(2)
+		w.Warmup = time.Millisecond
+		r, err := Measure(t.Context(), instruments(), Job{Lock: v, Workload: w, Patience: patience, served: served})
+		if err != nil || len(r.Violations) != want {
+			t.Errorf("with %v of a processor: %v, %+v, want %d violations", share, err, r.Violations, want)
+		}
+	}
+}

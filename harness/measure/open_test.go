@@ -1,0 +1,271 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/result"
+)
+
+func openly(workers int, rate harness.Rate, hold time.Duration) harness.Workload {
+	return harness.Workload{Workers: workers, Rate: rate, Hold: harness.Span{Mean: hold}, Warmup: 20 * time.Millisecond, Window: 100 * time.Millisecond}
+}
+
+// arrived checks that the number of arrivals in the window fits the rate, within five
+// standard deviations of a Poisson process.
+func arrived(t *testing.T, r *harness.Result) {
+	t.Helper()
+	if r.Open == nil {
+		t.Fatal("it does not say what became of its arrivals")
+	}
+	want := float64(r.Workload.Rate) * r.Workload.Window.Seconds()
+	if d := float64(r.Open.Offered) - want; d*d > 25*want || r.Open.Span != r.Workload.Window {
+		t.Errorf("%d arrivals in %v, want about %.0f in %v", r.Open.Offered, r.Open.Span, want, r.Workload.Window)
+	}
+}
+
+// unowned fails t if r attributes acquisitions to workers.
+func unowned(t *testing.T, r *harness.Result) {
+	t.Helper()
+	if len(r.Owners) > 0 || len(r.Slices) > 0 || r.Handovers > 0 || len(r.Handover) > 0 || r.Unserved > 0 {
+		t.Errorf("it tells the workers of an open loop apart: %d owners, %d slices, %d hand-overs", len(r.Owners), len(r.Slices), r.Handovers)
+	}
+	for _, m := range result.Metrics {
+		_, ok := m.Of(r)
+		if worker := []*result.Metric{result.Jain, result.WindowJain, result.Starved, result.BusyHalf, result.MinMax, result.Spread,
+			result.Handovers, result.TurnRoundTrips, result.WaitShare, result.HoldShare, result.CPU}; ok && slices.Contains(worker, m) {
+			t.Errorf("it has a figure of %s", m.Name)
+		}
+	}
+	for _, m := range []*result.Metric{result.Offered, result.Goodput, result.Dropped, result.Backlog, result.Late, result.Throughput} {
+		if _, ok := m.Of(r); !ok {
+			t.Errorf("it has no figure of %s", m.Name)
+		}
+	}
+}
+
+func kindsOf(r *harness.Result) (kinds []string) {
+	for _, w := range r.Warnings {
+		kinds = append(kinds, w.Kind)
+	}
+	return kinds
+}
+
+// TestOpenLocal: arrivals follow the schedule, and each timed one has a wait.
+func TestOpenLocal(t *testing.T) {
+	even := openly(3, 20_000, 5*time.Microsecond)
+	even.Arrivals, even.Pin = harness.Even, harness.PinThread
+	data := openly(4, 50_000, 0)
+	data.Section = harness.SectionMap
+	rare := openly(4, 100, 5*time.Microsecond) // few, so workers sleep
+	for _, w := range []harness.Workload{openly(2, 20_000, 5*time.Microsecond), openly(1, 1_000_000, 0), even, data, rare} {
+		t.Run(w.Name(), func(t *testing.T) {
+			r := measureLocal(t, good, w)
+			if len(r.Violations) > 0 {
+				t.Fatalf("violations %v", r.Violations)
+			}
+			arrived(t, r)
+			unowned(t, r)
+			if waits := r.Wait.Count(); waits == 0 || r.SampleEvery == 1 && waits != int64(r.Open.Offered) {
+				t.Errorf("%d waits of %d arrivals, one in %d is timed", waits, r.Open.Offered, r.SampleEvery)
+			}
+		})
+	}
+	t.Run("exclusion", func(t *testing.T) {
+		if raceEnabled {
+			t.Skip("the race detector sees what the lock fails to prevent")
+		}
+		r := measureLocal(t, busted, openly(4, 2_000_000, 200*time.Nanosecond))
+		if !slices.ContainsFunc(r.Violations, func(v harness.Violation) bool { return v.Rule == "exclusion" }) {
+			t.Errorf("violations %v, want exclusion", r.Violations)
+		}
+	})
+}
+
+// TestRareAreTimed: if no arrival came in a short warm-up, each of the few later ones is
+// timed.
+func TestRareAreTimed(t *testing.T) {
+	w := openly(2, 100, 0)
+	w.Warmup, w.Arrivals = time.Microsecond, harness.Even
+	for seed := range uint64(3) { // one of them may have an arrival in 2 ms
+		r, err := Measure(t.Context(), instruments(), Job{Lock: good, Workload: w, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := r.Wait.Count(); r.SampleEvery != 1 || n != int64(r.Open.Offered) {
+			t.Errorf("%d waits of %d arrivals, one in %d is timed", n, r.Open.Offered, r.SampleEvery)
+		}
+	}
+}
+
+// TestOverload: a lock at five times its capacity grants what it can. Each ungranted
+// acquisition counts as a wait until the end.
+func TestOverload(t *testing.T) {
+	w := openly(4, 5_000, time.Millisecond)
+	check := func(r *harness.Result) {
+		t.Helper()
+		if len(r.Violations) > 0 {
+			t.Fatalf("violations %v", r.Violations)
+		}
+		arrived(t, r)
+		// It holds for a millisecond, so in 100 it can grant 100, plus a partial one. The
+		// processor can be 5 % faster than at the calibration of the work.
+		if most := uint64(1.05*r.Elapsed.Seconds()*1000) + 1; r.Ops > most || r.Open.Backlog < r.Open.Offered-most {
+			t.Errorf("%d of %d acquisitions were granted, %d wait at the end; at most %d could be", r.Ops, r.Open.Offered, r.Open.Backlog, most)
+		}
+		if n := r.Wait.Count(); n != int64(r.Open.Offered) {
+			t.Errorf("%d waits of %d arrivals", n, r.Open.Offered)
+		}
+		// Of the arrivals in the first half, four in five still wait at the end.
+		if p50 := r.Wait.Quantile(0.5); p50 < 30e6 {
+			t.Errorf("half of the waits take at most %v", time.Duration(p50))
+		}
+		if r.Open.Late == 0 || r.Open.Behind == 0 || !slices.Contains(kindsOf(r), "overload") {
+			t.Errorf("%d arrivals were late, %d behind, warnings %v", r.Open.Late, r.Open.Behind, r.Warnings)
+		}
+	}
+	check(measureLocal(t, good, w))
+	check(measureOpen(t, new(shelf), w))
+}
+
+func measureOpen(t *testing.T, s *shelf, w harness.Workload) *harness.Result {
+	t.Helper()
+	res, err := Measure(t.Context(), instruments(), Job{Lock: s.variant(harness.Traits{Fenced: true}), Workload: w, Seed: 1, Patience: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// TestOpenRemote is TestOpenLocal for a distributed lock.
+func TestOpenRemote(t *testing.T) {
+	r := measureOpen(t, new(shelf), openly(16, 2_000, 50*time.Microsecond))
+	if len(r.Violations) > 0 {
+		t.Fatalf("violations %v", r.Violations)
+	}
+	arrived(t, r)
+	unowned(t, r)
+	if n := r.Wait.Count(); n != int64(r.Open.Offered) || r.Wire == nil {
+		t.Errorf("%d waits of %d arrivals, traffic %v", n, r.Open.Offered, r.Wire)
+	}
+	if r := measureOpen(t, &shelf{open: true}, openly(16, 2_000, time.Millisecond)); len(r.Violations) == 0 {
+		t.Error("a lock that lets every worker in passes")
+	}
+}
+
+// TestMeet: before the drive every worker has taken the lock twice, even with few arrivals.
+func TestMeet(t *testing.T) {
+	const workers = 16
+	s := new(shelf)
+	measureOpen(t, s, openly(workers, 10, 0))
+	if got := int(s.token.Load()); got < 2*workers {
+		t.Errorf("the lock was taken %d times, want twice by each of %d workers at least", got, workers)
+	}
+}
+
+// TestLoadDoubts checks the warnings from arrivals, and that there are no others.
+func TestLoadDoubts(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		spoil func(r *harness.Result)
+		want  []string
+	}{
+		{"sound", func(*harness.Result) {}, nil},
+		{"a few late", func(r *harness.Result) { r.Open.Late = 10 }, nil},
+		{"too few workers", func(r *harness.Result) { r.Open.Late = 11 }, []string{"pool"}},
+		{"does not keep up", func(r *harness.Result) { r.Ops, r.Open.Backlog, r.Open.Late = 940, 60, 900 }, []string{"overload"}},
+		{"just keeps up", func(r *harness.Result) { r.Ops, r.Open.Backlog = 960, 40 }, nil},
+		{"cut short by the end", func(r *harness.Result) { r.Ops, r.Open.Backlog = 940, 10 }, nil},
+		{"drops the rest", func(r *harness.Result) { r.Ops, r.Open.Backlog, r.Open.Dropped = 500, 20, 480 }, nil},
+		{"late by itself", func(r *harness.Result) { r.Open.Lag99 = 600e3 }, []string{"pacing"}},
+		{"no arrivals", func(r *harness.Result) { r.Open.Offered, r.Ops = 0, 0 }, nil},
+	} {
+		r := &harness.Result{Workload: harness.Workload{Workers: 8, Rate: 1000}, Elapsed: time.Second, Ops: 1000,
+			Wait: harness.Histogram{{Value: 1e6, N: 1000}}, Open: &harness.OpenLoop{Offered: 1000, Span: time.Second, Lag99: 1e3}}
+		c.spoil(r)
+		if r.Warnings = loadDoubts(r); !slices.Equal(kindsOf(r), c.want) {
+			t.Errorf("%s: %v, want %v", c.name, r.Warnings, c.want)
+		}
+	}
+}
+
+// TestPool: a loop with too few workers has a warning, and more workers mean fewer arrivals
+// without a free worker.
+func TestPool(t *testing.T) {
+	// One acquisition in 5 ms on average takes 2 ms: two in five come while it lasts.
+	w := openly(1, 200, 2*time.Millisecond)
+	w.Window = 400 * time.Millisecond
+	few := measureOpen(t, new(shelf), w)
+	w.Workers = 64
+	enough := measureOpen(t, new(shelf), w)
+	// If the machine does not run the holder in time, a hold of 2 ms becomes one of 5 ms.
+	if kinds := kindsOf(few); few.Open.Late < 10 || !slices.Contains(kinds, "pool") && !slices.Contains(kinds, "overload") {
+		t.Errorf("with one worker %d of %d arrivals were late, warnings %v", few.Open.Late, few.Open.Offered, few.Warnings)
+	}
+	if enough.Open.Late >= few.Open.Late {
+		t.Errorf("with 64 workers %d of %d arrivals were late, warnings %v", enough.Open.Late, enough.Open.Offered, enough.Warnings)
+	}
+}
+
+// TestDeadline: an acquisition that misses its deadline is dropped, counts as a wait of the
+// deadline, and leaves the lock to others.
+func TestDeadline(t *testing.T) {
+	w := openly(32, 1_000, 5*time.Millisecond)
+	w.Deadline = 20 * time.Millisecond
+	check := func(name string, r *harness.Result) {
+		t.Helper()
+		if len(r.Violations) > 0 {
+			t.Fatalf("%s: violations %v", name, r.Violations)
+		}
+		arrived(t, r)
+		// At most one in 5 ms is served; about one arrives every millisecond.
+		if served := uint64(r.Elapsed/(5*time.Millisecond)) + 1; r.Ops > served || r.Ops == 0 || r.Open.Dropped < r.Open.Offered/2 {
+			t.Errorf("%s: %d served, %d of %d dropped", name, r.Ops, r.Open.Dropped, r.Open.Offered)
+		}
+		if n, most := r.Wait.Count(), r.Wait.Quantile(1); n != int64(r.Open.Offered) || most > 1.01*float64(w.Deadline) {
+			t.Errorf("%s: %d waits of %d arrivals, up to %v", name, n, r.Open.Offered, time.Duration(most))
+		}
+		if r.Open.Backlog > 64 {
+			t.Errorf("%s: %d wait at the end", name, r.Open.Backlog)
+		}
+	}
+	check("shelf", measureOpen(t, new(shelf), w))
+	w.Workers = 4
+	check("local", measureLocal(t, good, w))
+}
+
+// TestOpenByNumber drives an open loop for a number of acquisitions, as a benchmark does.
+func TestOpenByNumber(t *testing.T) {
+	for _, v := range []*harness.Variant{good, new(shelf).variant(harness.Traits{})} {
+		rig, err := Open(t.Context(), instruments(), Job{Lock: v, Workload: openly(8, 20_000, 0)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			r, err := rig.Drive(t.Context(), Limit{Ops: 300})
+			if err != nil || len(r.Violations) > 0 || r.Ops != 300 || r.Open.Offered != 300 || r.Open.Backlog != 0 {
+				t.Errorf("%s: %d acquisitions, arrivals %+v, violations %v, %v", v.Name, r.Ops, r.Open, r.Violations, err)
+			}
+		}
+		if err := rig.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestOpenElsewhere: a lock whose workers run in another process without an open loop is
+// driven from here, with a warning.
+func TestOpenElsewhere(t *testing.T) {
+	v := new(shelf).variant(harness.Traits{})
+	v.Loop = func(_ context.Context, _ harness.Endpoint, _ string, w harness.Workload) (*harness.LoopLog, error) {
+		return nil, errors.New("it was asked")
+	}
+	r, err := Measure(t.Context(), instruments(), Job{Lock: v, Workload: openly(8, 2_000, 0)})
+	if err != nil || r.Open == nil || !slices.Contains(kindsOf(r), "messages") {
+		t.Errorf("got %+v, %v", r, err)
+	}
+}

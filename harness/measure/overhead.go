@@ -1,0 +1,134 @@
+package measure
+
+import (
+	"math"
+	"sync"
+
+	"locklab/atomics"
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/stat"
+)
+
+// Overhead measures the cost of the loop around a local lock, in some milliseconds. One
+// worker runs the measuring loop with a lock that does nothing: bare, with the owner log in
+// a burst, and with each acquisition timed. It also calls a real lock directly and through
+// sync.Locker. The five samples alternate, and each figure is the median.
+func (in *Instruments) Overhead() harness.Overhead {
+	const samples = 31
+	var bare, log, timing, direct, locker []float64
+	kinds := []*bench{in.bench(bareLoop), in.bench(loggedLoop), in.bench(timedLoop), in.bench(directCalls), in.bench(lockerCalls)}
+	ns := make([]float64, len(kinds))
+	for i := range samples + 1 {
+		for j := range kinds {
+			k := (i + j) % len(kinds) // rotates, since the first pays for earlier work
+			ns[k] = kinds[k].sample(in)
+		}
+		if i == 0 {
+			continue // touches memory for the first time
+		}
+		bare = append(bare, ns[bareLoop])
+		log = append(log, ns[loggedLoop]-ns[bareLoop])
+		timing = append(timing, ns[timedLoop]-ns[loggedLoop])
+		direct = append(direct, ns[directCalls])
+		locker = append(locker, ns[lockerCalls])
+	}
+	return harness.Overhead{Loop: stat.Median(bare), Log: max(0, stat.Median(log)), Timing: max(0, stat.Median(timing)),
+		Direct: stat.Median(direct), Locker: stat.Median(locker)}
+}
+
+// A benchKind is the subject of a measurement. The first three are iterations of the loop,
+// each including the costs of the previous ones; the others are acquisitions without the
+// loop.
+type benchKind int
+
+const (
+	bareLoop benchKind = iota
+	loggedLoop
+	timedLoop
+	directCalls
+	lockerCalls
+)
+
+// A bench is an uncontended worker with a lock that does nothing.
+type bench struct {
+	kind benchKind
+	w    *localWorker
+	s    *section
+	lock sync.Locker
+	word wordLock
+}
+
+func (in *Instruments) bench(kind benchKind) *bench {
+	w := &localWorker{c: newControl(Limit{Ops: 1}, 1), t: new(tally), clock: in.Clock, sampler: samplerOf(1, 0), next: math.MaxUint64}
+	s := &section{log: result.NewOwnerLog(0, 0), next: math.MaxUint64}
+	if kind == timedLoop {
+		w.next, s.next = 0, 1
+	}
+	return &bench{kind: kind, w: w, s: s, lock: noLock{}}
+}
+
+// sample returns the time of one acquisition in ns, the mean of a burst of the owner log.
+func (b *bench) sample(in *Instruments) float64 {
+	b.s.base = b.s.n // so that the log keeps all acquisitions
+	start := in.Clock.Now()
+	switch b.kind {
+	case directCalls:
+		callDirectly(&b.word, result.BurstHolds)
+	case lockerCalls:
+		callLocker(&b.word, result.BurstHolds)
+	default:
+		b.w.batch(b.s, b.lock, result.BurstHolds, b.kind != bareLoop)
+	}
+	return float64(in.Clock.Nanoseconds(in.Clock.Now()-start)) / result.BurstHolds
+}
+
+type noLock struct{}
+
+func (noLock) Lock()   {}
+func (noLock) Unlock() {}
+
+// A wordLock is a minimal lock: one worker's test-and-set lock.
+type wordLock struct {
+	_    atomics.CacheLinePad
+	held atomics.Uint32
+	_    atomics.CacheLinePad
+}
+
+// Lock is small enough to be inlined, like the lab's spin locks.
+func (l *wordLock) Lock() {
+	if !l.held.CompareAndSwap(0, 1) {
+		l.wait()
+	}
+}
+
+func (l *wordLock) wait() {
+	for !l.held.CompareAndSwap(0, 1) {
+		atomics.SpinHint(1)
+	}
+}
+
+func (l *wordLock) Unlock() { l.held.StoreRelease(0) }
+
+// callDirectly acquires and releases a lock whose type the compiler can see.
+//
+//go:noinline
+func callDirectly(l *wordLock, n int) {
+	for range n {
+		l.Lock()
+		//lint:ignore SA2001 the acquisition is what is measured
+		l.Unlock()
+	}
+}
+
+// callLocker acquires and releases a lock whose type the compiler cannot see, since it is
+// not inlined.
+//
+//go:noinline
+func callLocker(l sync.Locker, n int) {
+	for range n {
+		l.Lock()
+		//lint:ignore SA2001 the acquisition is what is measured
+		l.Unlock()
+	}
+}

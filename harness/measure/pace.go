@@ -1,0 +1,221 @@
+package measure
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+)
+
+// A pacer takes arrivals for one worker of an open loop and records their outcome.
+type pacer struct {
+	*load
+	c     *control
+	timer *time.Timer
+
+	late, dropped uint64  // of the arrivals that count
+	gone          []int64 // times of drops shortly before the window was to end, or later
+	passed        int64   // number of earlier drops
+	left          []int64 // intended starts of taken samples that had not begun at the end of the drive
+	lag           result.Histogram
+
+	latest, index int64 // greatest delay of an arrival, in ns, and its index
+}
+
+func newPacer(d *drive) *pacer {
+	p := &pacer{load: d.load, c: d.control, timer: time.NewTimer(time.Hour)}
+	p.timer.Stop()
+	return p
+}
+
+// take takes an arrival and returns it with its intended start, or false if the drive is
+// over.
+func (p *pacer) take() (i, at int64, ok bool) {
+	if p.c.over() {
+		return 0, 0, false
+	}
+	if i, ok = p.load.take(); !ok {
+		return 0, 0, false
+	}
+	return i, p.at(i), true
+}
+
+// begun records the delay lag, in ns, of the request of arrival i, intended at at. waited
+// reports whether the worker waited for the arrival.
+func (p *pacer) begun(i, at, lag int64, waited bool) {
+	switch {
+	case !p.counts(at):
+	case waited:
+		p.lag.Record(lag)
+	default:
+		p.late++
+		if lag >= p.latest {
+			p.latest, p.index = lag, i
+		}
+	}
+}
+
+// drop records that an arrival intended at at was dropped; timed reports whether it is a
+// sample.
+func (p *pacer) drop(t *tally, at int64, timed bool) {
+	if gone := at + p.deadline; gone < p.to {
+		p.passed++
+	} else { // the coordinator, which ends the window, may be late
+		p.gone = append(p.gone, gone)
+	}
+	if !p.counts(at) {
+		return
+	}
+	p.dropped++
+	if timed {
+		t.wait.Record(p.deadline)
+	}
+}
+
+// leave records that the drive ended before a taken arrival, intended at at, began; timed
+// reports whether it is a sample.
+func (p *pacer) leave(at int64, timed bool) {
+	if timed && p.counts(at) {
+		p.left = append(p.left, at)
+	}
+}
+
+// A worker sleeps if its arrival is far ahead. It wakes early enough that a timer of the
+// runtime, which may be a millisecond late, does not delay it.
+const (
+	farAhead  = int64(3 * time.Millisecond)
+	wakeAhead = int64(1500 * time.Microsecond)
+)
+
+// sleep sleeps most of the time until an arrival that is ahead ns away. It returns early if
+// the drive is over.
+func (p *pacer) sleep(ahead int64) {
+	p.timer.Reset(time.Duration(ahead - wakeAhead))
+	select {
+	case <-p.timer.C:
+	case <-p.load.over:
+		p.timer.Stop()
+	}
+}
+
+// yields reports whether a waiting worker must yield to others, because there are more
+// workers than processors.
+func yields(w harness.Workload) bool { return w.Workers > runtime.GOMAXPROCS(0) }
+
+// settle returns the outcome of the arrivals of d, whose workers have returned. It adds the
+// waits of arrivals that no worker took to a tally, up to the end of the window.
+func (d *drive) settle(pacers []*pacer) *harness.OpenLoop {
+	l := d.load
+	end := d.t1.at - l.began
+	last, due := l.before(min(l.to, end)), l.before(end) // arrivals that count, and all
+	o := &harness.OpenLoop{Offered: uint64(last - l.before(l.from)), Span: time.Duration(l.to - l.from)}
+	if d.limit.Ops > 0 {
+		last, due = l.total, l.total
+		o.Offered, o.Span = uint64(l.total), time.Duration(l.at(l.total-1)+1)
+	}
+	gone := int64(0)
+	var lag harness.Histogram
+	for _, p := range pacers {
+		o.Late += p.late
+		o.Dropped += p.dropped
+		gone += p.passed
+		for _, t := range p.gone {
+			if t <= end {
+				gone++
+			}
+		}
+		lag = lag.Merge(p.lag.Snapshot())
+		if p.late > 0 {
+			o.Behind = max(o.Behind, uint64(max(1, l.before(l.at(p.index)+p.latest)-p.index)))
+		}
+	}
+	if left := due - l.taken(); left > 0 { // those found all workers busy until the end
+		o.Late += uint64(max(0, last-max(l.taken(), l.before(l.from))))
+		o.Behind = max(o.Behind, uint64(left))
+	}
+	for i := l.taken(); i < due && l.deadline > 0 && end-l.at(i) > l.deadline; i++ {
+		gone++
+		if l.counts(l.at(i)) {
+			o.Dropped++
+		}
+	}
+	d.waiting(pacers, last, end)
+	o.Backlog = uint64(max(0, due-int64(d.t1.acquisitions())-gone))
+	if len(lag) > 0 {
+		o.Lag50, o.Lag99 = lag.Quantile(0.5), lag.Quantile(0.99)
+	}
+	return o
+}
+
+// waiting adds the unfinished waits before arrival last to a tally, up to the end of the
+// window: arrivals that no worker took, or that had not begun at the end of the drive.
+func (d *drive) waiting(pacers []*pacer, last, end int64) {
+	l := d.load
+	wait, gaps := &d.tallies[0].wait, newSampler(d, -1)
+	waits := func(at int64) {
+		waited := end - at
+		if l.deadline > 0 {
+			waited = min(waited, l.deadline)
+		}
+		wait.Record(waited)
+	}
+	for i := l.taken() + int64(gaps.gap()) - 1; i < last; i += int64(gaps.gap()) {
+		if at := l.at(i); at >= l.from {
+			waits(at)
+		}
+	}
+	for _, p := range pacers {
+		for _, at := range p.left {
+			if at < end {
+				waits(at)
+			}
+		}
+	}
+}
+
+// Limits for warnings about an open loop, as shares.
+const (
+	leastServed = 0.95 // of the offered rate; below it the lock does not keep up
+	mostLate    = 0.01 // of the arrivals; above it workers were too few
+	mostLag     = 0.5  // of the 99th percentile of the waits; above it the loop dominates
+)
+
+// fewWaiting is the number of acquisitions that may wait at the end of a window by chance.
+const fewWaiting = 10
+
+// loadDoubts returns warnings from the arrivals of r.
+func loadDoubts(r *harness.Result) (ws []harness.Warning) {
+	o := r.Open
+	offered, achieved := float64(o.Offered)/o.Span.Seconds(), float64(r.Ops)/r.Elapsed.Seconds()
+	late := fmt.Sprintf("%.1f %% of the arrivals found all %s busy, and %d of them at a time",
+		100*float64(o.Late)/float64(max(1, o.Offered)), numfmt.Plural(r.Workload.Workers, "worker"), o.Behind)
+	switch {
+	case o.Offered == 0 || r.Elapsed <= 0:
+		return nil
+	case achieved < leastServed*offered && o.Backlog > fewWaiting && o.Dropped == 0:
+		ws = append(ws, harness.Warning{
+			Kind: "overload",
+			Text: numfmt.Plain(fmt.Sprintf("the lock was asked for %s and granted %s; %d acquisitions were waiting at the end, and %s: waits grow with the window",
+				numfmt.PerSecond(offered), numfmt.PerSecond(achieved), o.Backlog, late)),
+			Remedy: "compare its waits at lower rates only; if more workers raise the rate that it grants, the workers were the limit",
+		})
+	case float64(o.Late) > mostLate*float64(o.Offered):
+		ws = append(ws, harness.Warning{
+			Kind:   "pool",
+			Text:   "the loop was not open: " + late + "; their waits count from when they were meant to begin, but the lock did not see them then",
+			Remedy: "use more --workers, or a lower --rate",
+		})
+	}
+	if p99 := r.Wait.Quantile(0.99); o.Lag99 > mostLag*p99 && r.Wait.Count() > 0 {
+		ws = append(ws, harness.Warning{
+			Kind: "pacing",
+			Text: numfmt.Plain(fmt.Sprintf("1 in 100 requests began more than %s after it was meant to although a worker was free; p99 of the waits is %s",
+				numfmt.Nanos(o.Lag99), numfmt.Nanos(p99))),
+			Remedy: "read its tail as that of the machine, not of the lock; use fewer --workers, or a machine with processors to spare",
+		})
+	}
+	return ws
+}

@@ -1,0 +1,299 @@
+package measure
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"locklab/harness"
+)
+
+// A Case is one lock under one workload.
+type Case struct {
+	Lock     *harness.Variant
+	Workload harness.Workload
+
+	// Sought means that the search for the saturation point of the lock chooses the rate of
+	// Workload: see [Plan.Seek]. Until then the rate is 0.
+	Sought bool
+}
+
+// Site returns the servers that the case needs.
+func (c Case) Site() harness.Site { return c.Lock.Traits.Site(c.Workload) }
+
+// Name returns the case's benchmark name, such as
+// "lock=mcs/workers=8/hold=100ns".
+func (c Case) Name() string {
+	name := "lock=" + c.Lock.Name + "/" + c.Workload.Name()
+	if c.Unknown() {
+		name += "/rate=auto"
+	}
+	return name
+}
+
+// A Plan is the cases of a run: every case once per round, each time in a fresh process, in
+// an order shuffled in every round.
+type Plan struct {
+	Cases     []Case
+	Rounds    int
+	Seed      uint64                            // of the order and of the workers' random spans
+	RunID     string                            // names this run's locks on the servers
+	Endpoints map[harness.Site]harness.Endpoint // for the remote locks among Cases
+
+	// Trips are the counted requests and round trips of the remote locks among Cases, by
+	// name; the results contain them. A missing lock has no counts.
+	Trips map[string]*harness.Trips
+
+	// OpenEvery, if more than 1, restricts open loops to the first of every OpenEvery
+	// rounds: their quantiles pool all rounds and need fewer of them.
+	OpenEvery int
+
+	// Done reports whether an earlier run has measured a case in a round, so that this one
+	// skips it; nil skips nothing.
+	Done func(c Case, round int) bool
+
+	// Budget, if not 0, limits the duration of Run. After each round Run adjusts the number
+	// of rounds to the pace so far, within Least and Most. It begins with Rounds.
+	Budget      time.Duration
+	Least, Most int
+
+	// Patience is the time after its estimate when a measuring process counts as hung; 0 is
+	// one minute, which covers a loaded machine and slow workers.
+	Patience time.Duration
+
+	// Together, if not nil, connects the other processes that measure this plan. The cases
+	// have ranks, and this process runs its share of their workers, clients and rates. A
+	// result covers only that share.
+	Together Together
+
+	// cost is the measured cost of a process as a multiple of its constants, by the servers
+	// of its lock: see Probe.
+	cost map[harness.Site]float64
+	exe  string // the program that measures; "" is this one
+}
+
+// Validate reports the first mistake in p as an error that wraps
+// harness.ErrUsage.
+func (p *Plan) Validate() error {
+	if len(p.Cases) == 0 {
+		return fmt.Errorf("%w: no case to measure: the locks and workers chosen leave none", harness.ErrUsage)
+	}
+	if p.Rounds < 1 {
+		return fmt.Errorf("%w: rounds is %d: want 1 or more", harness.ErrUsage, p.Rounds)
+	}
+	if err := p.checkBudget(); err != nil {
+		return err
+	}
+	seen := make(map[string]bool)
+	for _, c := range p.Cases {
+		w := c.StandIn().Workload
+		if err := w.Validate(); err != nil {
+			return err
+		}
+		if err := fits(c.Lock, w); err != nil {
+			return err
+		}
+		if p.Together != nil && w.Ranks < 2 {
+			return fmt.Errorf("%w: %s is not shared by ranks", harness.ErrUsage, c.Name())
+		}
+		if site := c.Site(); site.Kind != "" {
+			if _, ok := p.Endpoints[site]; !ok {
+				return fmt.Errorf("%w: %s needs a %s server", harness.ErrUsage, c.Name(), site.Kind)
+			}
+		}
+		if seen[c.Name()] {
+			return fmt.Errorf("%w: %s is planned twice", harness.ErrUsage, c.Name())
+		}
+		seen[c.Name()] = true
+	}
+	return nil
+}
+
+// ready is Validate for a plan that is about to be measured.
+func (p *Plan) ready() error {
+	if p.Unknown() {
+		return fmt.Errorf("%w: the rates of some cases are to be found yet", harness.ErrUsage)
+	}
+	return p.Validate()
+}
+
+// Progress is the progress of a run.
+type Progress struct {
+	Case        Case
+	Round       int // 0 is the first
+	Rounds      int // current plan
+	Done, Total int // cases, over all rounds, including those of an earlier run
+	Left        time.Duration
+	Result      *harness.Result // of Case; nil before it is measured, and if it was lost
+	Lost        error           // the reason why the processes that measured Case gave no result
+}
+
+// maxLost is the number of consecutive cases without a result, each tried twice, that ends
+// a run: the cause is then not the cases.
+const maxLost = 5
+
+// ErrGaveUp ends a run in which five consecutive cases gave no result. Everything measured,
+// and each of these losses, has been reported.
+var ErrGaveUp = errors.New("measure: gave up")
+
+// Run measures p. It calls report before each case and again with the result after it. It
+// stops at the first error of report, or when ctx ends, and returns the error; everything
+// reported so far is complete.
+//
+// A case whose process is killed from outside is tried once more, which its result records,
+// and then reported as lost. A case whose process cannot measure is lost. Too many
+// consecutive losses are ErrGaveUp. A lock that ends its process has violated a promise,
+// which is its result.
+func (p *Plan) Run(ctx context.Context, report func(Progress) error) error {
+	if err := p.ready(); err != nil {
+		return err
+	}
+	r := p.progress(time.Now())
+	known, lost := calibrate(), 0
+	for round := 0; round < r.rounds; round++ {
+		units := p.units()
+		for k, i := range p.order(round, len(units)) {
+			u := slices.DeleteFunc(slices.Clone(units[i]), func(c Case) bool { return !p.due(c, round) || p.has(c, round) })
+			if len(u) == 0 {
+				continue
+			}
+			at := Progress{Case: u[0], Round: round, Rounds: r.rounds, Done: r.done, Total: r.total, Left: r.left(time.Now())}
+			if err := report(at); err != nil {
+				return err
+			}
+			err := p.measureUnit(ctx, u, known, round, round*len(units)+k, func(c Case, res *harness.Result, err error) error {
+				at.Case = c
+				if res != nil {
+					res.Trips = p.Trips[c.Lock.Name]
+				}
+				if at.Lost = lostBy(err); err != nil && at.Lost == nil {
+					return errors.Join(ctx.Err(), err)
+				}
+				if lost++; at.Lost == nil {
+					lost = 0
+				}
+				r.add(c)
+				at.Done, at.Left, at.Result = r.done, r.left(time.Now()), res
+				if err := report(at); err != nil {
+					return err
+				}
+				if lost == maxLost {
+					return fmt.Errorf("%w: %d cases in a row gave no result, the last: %w", ErrGaveUp, lost, at.Lost)
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		r.replan(round+1, time.Now())
+	}
+	return nil
+}
+
+// RoundsOf returns the number of rounds, out of rounds, in which p measures c.
+func (p *Plan) RoundsOf(c Case, rounds int) int { return c.Workload.RoundsOf(rounds, p.OpenEvery) }
+
+// Total returns the number of measurements of p over all its rounds.
+func (p *Plan) Total() int { return p.total(p.Rounds) }
+
+func (p *Plan) total(rounds int) (n int) {
+	for _, c := range p.Cases {
+		n += p.RoundsOf(c, rounds)
+	}
+	return n
+}
+
+// due reports whether p measures c in round.
+func (p *Plan) due(c Case, round int) bool { return p.RoundsOf(c, round+1) > p.RoundsOf(c, round) }
+
+// has reports whether an earlier run has measured c in round.
+func (p *Plan) has(c Case, round int) bool { return p.Done != nil && p.Done(c, round) }
+
+// measureTwice is measure, repeated once if the process was killed from outside.
+func (p *Plan) measureTwice(ctx context.Context, c Case, known calibration, round, serial int) (*harness.Result, error) {
+	res, err := p.measure(ctx, c, known, round, serial)
+	var first *lostError
+	if !errors.As(err, &first) || !first.again || ctx.Err() != nil || p.Together != nil {
+		return res, err
+	}
+	res, err = p.measure(ctx, c, known, round, serial)
+	if res != nil {
+		res.Retries = append(res.Retries, first.Error())
+	} else if why := lostBy(err); why != nil {
+		err = &lostError{err: fmt.Errorf("%w (the second try; the first: %v)", why, first)}
+	}
+	return res, err
+}
+
+// order returns the order of n units in a round.
+func (p *Plan) order(round, n int) []int {
+	return rand.New(rand.NewPCG(p.Seed, uint64(round))).Perm(n)
+}
+
+func (p *Plan) measure(ctx context.Context, c Case, known calibration, round, serial int) (*harness.Result, error) {
+	s := spec{
+		Lock: c.Lock.Name, Workload: c.Workload.Part(0), Round: round, Seed: p.Seed + uint64(serial)<<32,
+		Key: fmt.Sprintf("%s-%d", p.RunID, serial), Machine: known, exe: p.exe,
+	}
+	if p.Together != nil {
+		rank := p.Together.Rank()
+		s.Workload, s.Meets = c.Workload.Part(rank), true
+		s.First, _ = c.Workload.Share(rank)
+		s.Seed += uint64(rank) << 16
+		s.relay = &relay{together: p.Together, serial: serial}
+	}
+	s.Access = p.access(c)
+	res, err := spawn(ctx, s, 4*p.estimate(c)+cmp.Or(p.Patience, time.Minute))
+	var fault lockError
+	if errors.As(err, &fault) {
+		// A lock that hangs or ends its process is a finding, not the end of the run.
+		res, err = &harness.Result{Lock: c.Lock.Describe(), Workload: c.Workload, Round: round,
+			Started: time.Now(), Violations: []harness.Violation{fault.violation()}}, nil
+	}
+	if res != nil && p.Together != nil {
+		p.part(ctx, res, c.Workload)
+	}
+	return res, err
+}
+
+func (p *Plan) access(c Case) Access {
+	if site := c.Site(); site.Kind != "" {
+		return NewAccess(p.Endpoints[site])
+	}
+	return Access{}
+}
+
+// Needs returns the kinds of server that the plan's locks need, each once.
+func (p *Plan) Needs() (kinds []string) {
+	for _, c := range p.Cases {
+		if k := c.Lock.Traits.Needs; k != "" && !slices.Contains(kinds, k) {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
+// Sites returns the servers that the plan's cases need, each once.
+func (p *Plan) Sites() (sites []harness.Site) {
+	for _, c := range p.Cases {
+		if s := c.Site(); s.Kind != "" && !slices.Contains(sites, s) {
+			sites = append(sites, s)
+		}
+	}
+	return sites
+}
+
+// Locks returns the locks of the plan, each once.
+func (p *Plan) Locks() (locks []*harness.Variant) {
+	for _, c := range p.Cases {
+		if !slices.Contains(locks, c.Lock) {
+			locks = append(locks, c.Lock)
+		}
+	}
+	return locks
+}

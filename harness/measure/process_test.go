@@ -1,0 +1,96 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/child"
+)
+
+// TestHungProcess: a lock that hangs its process is a finding. A lock whose clients do not
+// connect in time is not: it was never requested.
+func TestHungProcess(t *testing.T) {
+	for _, c := range []struct {
+		lock  *harness.Variant
+		found bool
+	}{{hang, true}, {deaf, true}, {unreachable, false}} {
+		t.Run(c.lock.Name, func(t *testing.T) {
+			t.Parallel()
+			p := plan(1, c.lock)
+			p.Cases[0].Workload.Window, p.Patience = time.Millisecond, 4*time.Second // time for the process to reach the lock
+			var got []harness.Violation
+			var lost error
+			err := p.Run(t.Context(), func(at Progress) error {
+				lost = errors.Join(lost, at.Lost)
+				if at.Result != nil {
+					got = append(got, at.Result.Violations...)
+				}
+				return nil
+			})
+			if found := len(got) == 1 && got[0].Rule == "liveness"; err != nil || found != c.found || (lost == nil) != c.found {
+				t.Errorf("%v, violations %v, lost: %v", err, got, lost)
+			}
+		})
+	}
+}
+
+// TestKillHung: a process is killed once it could have run for the limit, and not before.
+func TestKillHung(t *testing.T) {
+	for share, want := range map[float64]bool{0: false, 1: true} {
+		cmd := exec.Command("sleep", "0.3")
+		proc, err := child.Start(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		served, _ := rationed(share)
+		hangs := killHung(proc, served, 20*time.Millisecond)
+		err = proc.Err()
+		if got := hangs(); got != want || (err != nil) != want {
+			t.Errorf("with %v of a processor: killed is %v (%v)", share, got, err)
+		}
+	}
+}
+
+func TestCancel(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	p := plan(1, good)
+	p.Cases[0].Workload.Window = time.Minute
+	begin := time.Now()
+	err := p.Run(ctx, func(at Progress) error {
+		time.AfterFunc(200*time.Millisecond, cancel)
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) || time.Since(begin) > 20*time.Second {
+		t.Errorf("%v after %v", err, time.Since(begin))
+	}
+}
+
+// TestOrphan: a measuring process ends with its parent, whose end closes the pipe.
+func TestOrphan(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), childEnv+"=1")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(in, `{"Lock":"hang","Workload":{"workers":1,"window":1}}`)
+	time.Sleep(300 * time.Millisecond)
+	in.Close()
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitOrphan {
+		t.Errorf("%v, want exit status %d", err, exitOrphan)
+	}
+}

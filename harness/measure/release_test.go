@@ -1,0 +1,96 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+// A tardy lease fails its Unlock at once and ends later.
+type tardy struct {
+	done       chan struct{}
+	says, ends error
+	after      time.Duration // until it ends; negative is never
+}
+
+func (l *tardy) Unlock(context.Context) error {
+	if l.after >= 0 {
+		time.AfterFunc(l.after, func() { close(l.done) })
+	}
+	return l.says
+}
+
+func (l *tardy) Err() error {
+	select {
+	case <-l.done:
+		return l.ends
+	default:
+		return nil
+	}
+}
+
+func (l *tardy) Token() uint64               { return 0 }
+func (l *tardy) Done() <-chan struct{}       { return l.done }
+func (l *tardy) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// TestRelease: an Unlock that continues in the background is no error if the lock is
+// released in the end. It is an error if the lease does not end, or the lock is lost before
+// or after.
+func TestRelease(t *testing.T) {
+	unanswered := errors.New("no answer yet")
+	for _, test := range []struct {
+		name     string
+		lease    *tardy
+		patience time.Duration
+		want     error
+	}{
+		{"released at once", &tardy{after: 0, ends: harness.ErrReleased}, time.Minute, nil},
+		{"released later", &tardy{says: unanswered, after: 30 * time.Millisecond, ends: harness.ErrReleased}, time.Minute, nil},
+		{"lost later", &tardy{says: unanswered, after: 30 * time.Millisecond, ends: harness.ErrLost}, time.Minute, unanswered},
+		{"never ends", &tardy{says: unanswered, after: -1}, 50 * time.Millisecond, unanswered},
+		{"not held", &tardy{says: harness.ErrNotHeld, after: -1}, time.Hour, harness.ErrNotHeld},
+	} {
+		test.lease.done = make(chan struct{})
+		if err := release(t.Context(), test.lease, test.patience); !errors.Is(err, test.want) || err != nil && test.want == nil {
+			t.Errorf("%s: %v, want %v", test.name, err, test.want)
+		}
+	}
+	if err := release(t.Context(), &endless{}, time.Hour); !errors.Is(err, errEndless) {
+		t.Errorf("a lease that never says how it ends: %v", err)
+	}
+}
+
+// endless is a lease whose Unlock fails and whose end cannot be observed.
+type endless struct{ shelfLease }
+
+var errEndless = errors.New("no answer ever")
+
+func (*endless) Unlock(context.Context) error { return errEndless }
+
+// TestReleaseIsJudged: a worker whose release finally fails stops, under the error rule.
+func TestReleaseIsJudged(t *testing.T) {
+	s := new(shelf)
+	v := s.variant(harness.Traits{})
+	v.Remote = func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return failing{s}, nil }
+	w := harness.Workload{Workers: 2, Warmup: time.Millisecond, Window: 30 * time.Millisecond}
+	r, err := Measure(t.Context(), instruments(), Job{Lock: v, Workload: w, Patience: 300 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(r.Violations, func(v harness.Violation) bool { return v.Rule == "error" }) {
+		t.Errorf("violations %v, want error", r.Violations)
+	}
+}
+
+// failing is a shelf whose leases are never released.
+type failing struct{ *shelf }
+
+func (f failing) Join(context.Context, int) (harness.Session, error) { return f, nil }
+
+func (f failing) Lock(context.Context) (harness.Lease, error) {
+	return &tardy{done: make(chan struct{}), says: errEndless, after: -1}, nil
+}

@@ -1,0 +1,157 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
+)
+
+// remoteLoop drives a distributed lock. An acquisition takes many microseconds, so every
+// one is timed and every hold is kept for the oracle.
+type remoteLoop struct {
+	remotes  []harness.Remote
+	sessions []harness.Session // one per worker
+}
+
+func newRemoteLoop(ctx context.Context, r *Rig) (*remoteLoop, error) {
+	w := r.job.Workload
+	clients := w.Clients
+	if clients == 0 {
+		clients = w.Workers
+	}
+	l := &remoteLoop{remotes: make([]harness.Remote, clients), sessions: make([]harness.Session, w.Workers)}
+	var g errgroup.Group
+	for i := range clients {
+		g.Go(func() (err error) {
+			l.remotes[i], err = r.job.Lock.Remote(ctx, r.job.At, r.job.Key)
+			return err
+		})
+	}
+	err := g.Wait()
+	for i := 0; err == nil && i < w.Workers; i++ {
+		l.sessions[i], err = l.remotes[i%clients].Join(ctx, r.job.first+i)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("measure: %s: %w", r.job.Lock.Name, err), l.close())
+	}
+	return l, nil
+}
+
+func (l *remoteLoop) close() error {
+	return errors.Join(closeAll(l.sessions), closeAll(l.remotes))
+}
+
+// closeAll closes the non-nil ones of cs concurrently: each may wait for a server.
+func closeAll[C interface {
+	comparable
+	Close() error
+}](cs []C) error {
+	errs := make([]error, len(cs))
+	var none C
+	var g sync.WaitGroup
+	for i, c := range cs {
+		if c != none {
+			g.Go(func() { errs[i] = c.Close() })
+		}
+	}
+	g.Wait()
+	return errors.Join(errs...)
+}
+
+// counts returns the messages that all clients sent and received, and whether they are
+// counted at all.
+func (l *remoteLoop) counts() (total harness.Counts, ok bool) {
+	for _, r := range l.remotes {
+		c, ok := r.(harness.Counter)
+		if !ok {
+			return harness.Counts{}, false
+		}
+		total = total.Add(c.Counts())
+	}
+	return total, true
+}
+
+func (l *remoteLoop) drive(ctx context.Context, d *drive) *harness.Result {
+	s := newRemoteSection(d.rig.job.Lock.Traits)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	workers := make([]*remoteWorker, len(l.sessions))
+	for i := range workers {
+		workers[i] = newRemoteWorker(d, i, l.sessions[i])
+	}
+	wire := func() harness.Counts { c, _ := l.counts(); return c }
+	d.run(ctx, func(i int, t *tally) { workers[i].run(ctx, t, s) }, wire)
+	r := d.result()
+	if _, ok := l.counts(); ok {
+		r.Wire = &d.wire
+	}
+	if len(d.stuck) > 0 {
+		cancel()
+		return r
+	}
+	l.judge(r, d, s, workers)
+	return r
+}
+
+// judge adds to r the violations in the combined event logs of all workers.
+func (l *remoteLoop) judge(r *harness.Result, d *drive, s *remoteSection, workers []*remoteWorker) {
+	var holds []oracle.Hold
+	var failed int
+	var first error
+	for _, w := range workers {
+		holds = append(holds, w.holds...)
+		if w.err != nil {
+			if failed++; first == nil {
+				first = w.err
+			}
+		}
+	}
+	oracle.Sort(holds)
+	if d.limit.together != nil {
+		ranked(r, d, holds)
+	}
+	permits := r.Lock.Traits.Permits
+	r.Violations = append(r.Violations, oracle.Overlaps(holds, permits)...)
+	r.Violations = append(r.Violations, s.judge(workers)...)
+	if r.Lock.Traits.Fenced {
+		r.Violations = append(r.Violations, oracle.Tokens(holds, permits)...)
+	}
+	if failed > 0 {
+		r.Violations = append(r.Violations, harness.Violation{Rule: oracle.Errors, Count: uint64(failed),
+			Detail: fmt.Sprintf("a worker stopped: %v", first)})
+	}
+	if r.Workload.Reads == 0 && d.load == nil {
+		owners(r, holds, d.t0.at, d.t1.at)
+	}
+}
+
+// owners adds to r the owner of each hold in the window, and the idle time between two of
+// them. If several workers may hold the lock, a grant waits for no particular release, so
+// there is none.
+func owners(r *harness.Result, holds []oracle.Hold, from, to int64) {
+	var handover, wait result.Histogram
+	for i, h := range holds {
+		if h.Acquired < from || h.Acquired >= to {
+			continue
+		}
+		if len(r.Owners) < maxRemoteOwners {
+			r.Owners = append(r.Owners, uint16(h.Worker))
+		}
+		if i > 0 && holds[i-1].Worker != h.Worker && r.Lock.Traits.Permits <= 1 {
+			handover.Record(h.Acquired - holds[i-1].Releasing)
+			wait.Record(h.Acquired - h.Requested)
+		}
+	}
+	r.Burst = len(r.Owners)
+	r.Handover, r.HandoverWait = handover.Snapshot(), wait.Snapshot()
+}
+
+// maxRemoteOwners limits the owner log of a remote run.
+const maxRemoteOwners = 1 << 14

@@ -1,0 +1,168 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/internal/machine"
+)
+
+// A remoteSection is the data that the remote lock guards. A writer makes the halves
+// unequal and then equal again, from a number that it read on entry. If another writer is
+// inside, one of the two increments gets lost. A worker that finds the halves unequal was
+// inside together with a writer. The words are atomic, because the race detector cannot see
+// that a server orders the holders.
+type remoteSection struct {
+	left, right atomic.Uint64 // writes
+	last        atomic.Int64  // worker that wrote last
+	alone       bool          // writers are exclusive
+}
+
+// newRemoteSection returns the data for a lock with these claims. With several permits the
+// holders are not exclusive, and only their order is recorded.
+func newRemoteSection(claims harness.Traits) *remoteSection {
+	s := &remoteSection{alone: claims.Permits <= 1}
+	s.last.Store(-1)
+	return s
+}
+
+// write changes s for the duration of stay. It reports whether another worker wrote before,
+// and whether s was consistent.
+func (s *remoteSection) write(worker int, stay func()) (passed, whole bool) {
+	passed = s.last.Swap(int64(worker)) != int64(worker)
+	if !s.alone {
+		stay()
+		return passed, true
+	}
+	n := s.right.Load()
+	whole = s.left.Load() == n
+	s.left.Store(n + 1)
+	stay()
+	s.right.Store(n + 1)
+	return passed, whole
+}
+
+// read loads s before and after stay and reports whether it was consistent.
+func (s *remoteSection) read(stay func()) (whole bool) {
+	n := s.left.Load()
+	stay()
+	return s.right.Load() == n || !s.alone
+}
+
+// judge compares s with the operations of the workers.
+func (s *remoteSection) judge(workers []*remoteWorker) []harness.Violation {
+	if !s.alone {
+		return nil
+	}
+	var writes, torn uint64
+	for _, w := range workers {
+		writes += w.writes
+		torn += w.torn
+	}
+	return append(oracle.Counter(s.right.Load(), writes), oracle.Torn(torn)...)
+}
+
+type remoteWorker struct {
+	id          int
+	d           *drive
+	session     harness.Session
+	readers     harness.RWSession // nil if readers do not share, or none reads
+	dice        *machine.Random
+	hold, think sleeper
+
+	holds        []oracle.Hold
+	writes, torn uint64
+	err          error // why it stopped early
+}
+
+func newRemoteWorker(d *drive, i int, session harness.Session) *remoteWorker {
+	job := d.rig.job
+	w, rng := job.Workload, machine.NewRandom(job.Seed+uint64(i))
+	r := &remoteWorker{id: i, d: d, session: session, dice: machine.NewRandom(job.Seed + uint64(i) + 1<<32),
+		hold: newSleeper(w.Hold, rng), think: newSleeper(w.Think, rng)}
+	if w.Reads > 0 {
+		r.readers, _ = session.(harness.RWSession)
+	}
+	return r
+}
+
+// run acquires the lock repeatedly until the control ends the drive, ctx ends or the lock
+// fails.
+func (w *remoteWorker) run(ctx context.Context, t *tally, s *remoteSection) {
+	for n, recorded := w.d.next(0); n != 0; n, recorded = w.d.next(n) {
+		handover, err := w.acquire(ctx, t, s, recorded)
+		if err != nil {
+			if ctx.Err() == nil {
+				w.err = err
+			}
+			return
+		}
+		t.done(1, handover, recorded)
+	}
+}
+
+// reads decides randomly whether the next acquisition only reads.
+func (w *remoteWorker) reads() bool {
+	percent := uint64(w.d.rig.job.Workload.Reads)
+	return percent > 0 && w.dice.Uint64()&0xffffffff*100>>32 < percent
+}
+
+// lock takes the lock, for a shared reader if shared is set.
+func (w *remoteWorker) lock(ctx context.Context, shared bool) (harness.Lease, error) {
+	if shared {
+		return w.readers.RLock(ctx)
+	}
+	return w.session.Lock(ctx)
+}
+
+// acquire takes and releases the lock once; it returns 1 if another worker wrote before
+// this one. For a lock without readers, a read takes it as a write does.
+func (w *remoteWorker) acquire(ctx context.Context, t *tally, s *remoteSection, recorded bool) (handover uint64, err error) {
+	reads := w.reads()
+	h := oracle.Hold{Worker: w.id, Shared: reads && w.readers != nil, Requested: w.d.now()}
+	lease, err := w.lock(ctx, h.Shared)
+	if err != nil {
+		return 0, fmt.Errorf("worker %d: lock: %w", w.id, err)
+	}
+	h.Acquired = w.d.now()
+	h.Token = lease.Token()
+	if w.use(s, reads) {
+		handover = 1
+	}
+	h.Releasing = w.d.now()
+	w.holds = append(w.holds, h)
+	if recorded {
+		t.wait.Record(h.Acquired - h.Requested)
+		t.hold.Add(h.Releasing - h.Acquired)
+	}
+	if err := release(ctx, lease, w.d.rig.job.patience()); err != nil {
+		return 0, fmt.Errorf("worker %d: unlock: %w", w.id, err)
+	}
+	if w.think.span.Mean > 0 {
+		start := w.d.now()
+		w.think.spend()
+		if recorded {
+			t.think.Add(w.d.now() - start)
+		}
+	}
+	return handover, nil
+}
+
+// use spends the hold time reading or writing s, and reports whether another worker wrote
+// before this one.
+func (w *remoteWorker) use(s *remoteSection, reads bool) (passed bool) {
+	whole := true
+	if reads {
+		whole = s.read(w.hold.spend)
+	} else {
+		passed, whole = s.write(w.id, w.hold.spend)
+		w.writes++
+	}
+	if !whole {
+		w.torn++
+	}
+	return passed
+}

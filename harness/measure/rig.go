@@ -1,0 +1,349 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/machine"
+)
+
+// Instruments are the calibrations of a process before it measures.
+type Instruments struct {
+	Clock    machine.Clock
+	Work     machine.Work
+	Topology machine.Topology
+	Start    machine.Conditions // of the run
+}
+
+// Calibrate measures the clock and the cost of work, and reads the processors. It takes
+// some tens of milliseconds.
+func Calibrate() *Instruments { return calibrate().instruments() }
+
+// A calibration is the clock and the topology that all measuring processes of a run share.
+// The first process measures it and passes it on.
+type calibration struct {
+	Clock    machine.Rating
+	Topology machine.Topology
+	Start    machine.Conditions
+}
+
+func calibrate() calibration {
+	return calibration{Clock: machine.Calibrate().Rating(), Topology: machine.ReadTopology(), Start: machine.ReadConditions()}
+}
+
+// instruments adds the calibrations that each process must make: the speed of a processor
+// changes during a run.
+func (s calibration) instruments() *Instruments {
+	clock, ok := s.Clock.Clock()
+	if !ok {
+		clock = machine.Calibrate()
+	}
+	if len(s.Topology) == 0 {
+		s.Topology = machine.ReadTopology()
+	}
+	if s.Start.CPUs == 0 {
+		s.Start = machine.ReadConditions()
+	}
+	return &Instruments{Clock: clock, Work: machine.CalibrateWork(clock), Topology: s.Topology, Start: s.Start}
+}
+
+// A Job is one lock under one workload.
+type Job struct {
+	Lock     *harness.Variant
+	Workload harness.Workload
+	At       harness.Endpoint // of the servers, for remote locks
+	Key      string           // names the lock on the servers
+	Seed     uint64           // of the workers' random spans
+
+	// Patience is the time for workers to return after a drive, on top of their hold times,
+	// before they count as stuck; 0 is 10 s. Only time in which they could make progress
+	// counts: see [machine.Served].
+	Patience time.Duration
+
+	together *meeting // with other ranks; nil if this process has the case alone
+	first    int      // the number of its first worker among all ranks
+
+	ready  func()                                 // called before the first request of a lock, if that point exists; may be nil
+	served func(step time.Duration) time.Duration // for the watchdog; nil uses the machine
+}
+
+func (j *Job) patience() time.Duration {
+	if j.Patience == 0 {
+		return 10 * time.Second
+	}
+	return j.Patience
+}
+
+// A Rig is a lock set up for one workload. It can be driven repeatedly; each drive tunes
+// the next. It must be used by one goroutine.
+type Rig struct {
+	in     *Instruments
+	job    Job
+	loop   loop
+	cpus   []int // by worker, if they are bound
+	pinErr atomic.Pointer[error]
+	undo   func()
+	rate   float64 // acquisitions per ns in the last drive; 0 without any
+	dead   bool    // workers are stuck in it
+	drives uint64  // number of drives with this rig
+
+	servers *serverMeter // of the next drive; may be nil
+}
+
+// A loop uses the lock with the rig's workers.
+type loop interface {
+	drive(ctx context.Context, d *drive) *harness.Result
+	close() error
+}
+
+// Open sets up the lock and its workers. An error wraps harness.ErrUsage if the workload or
+// the pinning is not possible.
+func Open(ctx context.Context, in *Instruments, job Job) (*Rig, error) {
+	w := job.Workload
+	if err := w.Validate(); err != nil {
+		return nil, err
+	}
+	if err := fits(job.Lock, w); err != nil {
+		return nil, err
+	}
+	r := &Rig{in: in, job: job, undo: func() {}}
+	procs := w.GOMAXPROCS
+	if w.Pin != harness.PinNone {
+		r.cpus = in.Topology.CPUs()
+		if procs == 0 {
+			// Workers own their threads; one more for the coordinator.
+			procs = w.Workers + 1
+		}
+	}
+	if procs > 0 {
+		before := runtime.GOMAXPROCS(procs)
+		r.undo = func() { runtime.GOMAXPROCS(before) }
+	}
+	var err error
+	if w.Garbage {
+		stop, percent := allocatorLoad(), debug.SetGCPercent(garbagePercent)
+		undo := r.undo
+		r.undo = func() { stop(); debug.SetGCPercent(percent); undo() }
+	}
+	if r.loop, err = r.newLoop(ctx); err != nil {
+		r.undo()
+		return nil, err
+	}
+	return r, nil
+}
+
+// newLoop chooses the loop of the workers.
+func (r *Rig) newLoop(ctx context.Context) (loop, error) {
+	w := r.job.Workload
+	switch open := w.Rate > 0; {
+	case r.job.Lock.Local == nil:
+		l, err := newRemoteLoop(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if open {
+			return openRemoteLoop{l}, nil
+		}
+		return l, nil
+	case open:
+		return openLocalLoop{newLocalLoop(r)}, nil
+	case w.Locks > 1 || w.Reads > 0:
+		return newMixedLoop(r), nil
+	}
+	return newLocalLoop(r), nil
+}
+
+// fits returns an error that wraps harness.ErrUsage, with the reason, if w cannot drive v.
+func fits(v *harness.Variant, w harness.Workload) error {
+	if v.Unavailable != "" {
+		return fmt.Errorf("%w: %s cannot run here: %s", harness.ErrUsage, v.Name, v.Unavailable)
+	}
+	if m := v.Traits.MaxWorkers; m > 0 && w.Workers > m {
+		return fmt.Errorf("%w: %s serves at most %d workers, not %d", harness.ErrUsage, v.Name, m, w.Workers)
+	}
+	if w.Wait != harness.WaitAdaptive && !v.Traits.FollowsWait {
+		return fmt.Errorf("%w: the waiters of %s do not follow a wait policy (Traits.FollowsWait): wait is %s", harness.ErrUsage, v.Name, w.Wait)
+	}
+	if v.Remote != nil && (w.Locks > 1 || w.Garbage) {
+		return fmt.Errorf("%w: locks and gc are axes of local locks, %s is kept by servers", harness.ErrUsage, v.Name)
+	}
+	if v.Local != nil && w.Rate > 0 && (w.Locks > 1 || w.Reads > 0) {
+		return fmt.Errorf("%w: an open loop drives one local lock without readers: give %s a rate, or reads or several locks", harness.ErrUsage, v.Name)
+	}
+	if why := v.Traits.Misfit(w); why != "" {
+		return fmt.Errorf("%w: %s cannot be measured so: %s", harness.ErrUsage, v.Name, why)
+	}
+	if why := Unguarded(v, w); why != "" {
+		return fmt.Errorf("%w: %s cannot guard the data of section %s: %s", harness.ErrUsage, v.Name, w.Section, why)
+	}
+	return nil
+}
+
+// Drive runs all workers until limit and returns the result. A Rig with stuck workers
+// cannot be driven again.
+func (r *Rig) Drive(ctx context.Context, limit Limit) (*harness.Result, error) {
+	if r.dead {
+		return nil, fmt.Errorf("measure: workers are stuck in %s", r.job.Lock.Name)
+	}
+	t := r.tune(limit)
+	r.drives++
+	d := &drive{control: newControl(limit, t.batch), rig: r, tuning: t, load: newLoad(r, limit, r.job.Seed+r.drives)}
+	for range r.job.Workload.Workers {
+		d.tallies = append(d.tallies, new(tally))
+	}
+	for _, t := range d.tallies {
+		if d.load == nil { // shares of the workers of an open loop have no meaning
+			t.slices.start(d)
+		}
+	}
+	res := r.loop.drive(ctx, d)
+	r.dead = len(d.stuck) > 0
+	if d.alone != nil {
+		return nil, d.alone
+	}
+	if err := r.pinErr.Load(); err != nil {
+		return nil, fmt.Errorf("%w: cannot pin workers: %v", harness.ErrUsage, *err)
+	}
+	if res.Elapsed > 0 {
+		r.rate = float64(res.Ops) / float64(res.Elapsed)
+	}
+	return res, nil
+}
+
+// Close ends the lock and its clients.
+func (r *Rig) Close() error {
+	r.undo()
+	if r.dead {
+		return nil // closing would wait for the workers that are stuck
+	}
+	return r.loop.close()
+}
+
+// leastWarmup is driven even without a warm-up, to tune the window.
+const leastWarmup = 2 * time.Millisecond
+
+// steady returns the greatest delay of a window until each worker has had the lock. The
+// first requests of a remote client are special: it makes parents, lists tickets or loads
+// scripts. If many workers alternate, a window is short for that. A lock that starves
+// workers is measured anyway after half of a window. In an open loop not every worker has
+// work.
+func (j *Job) steady() time.Duration {
+	if j.Lock.Remote == nil || j.Workload.Rate > 0 {
+		return 0
+	}
+	return j.Workload.Window / 2
+}
+
+// Measure sets up job in this process, warms it up, measures it and closes
+// it.
+func Measure(ctx context.Context, in *Instruments, job Job) (*harness.Result, error) {
+	if job.Lock.Loop == nil {
+		return measureHere(ctx, in, job)
+	}
+	if job.together != nil {
+		res, err := measureHere(ctx, in, job)
+		if res != nil {
+			res.Warnings = append(res.Warnings, byMessages(errors.New("workers there do not begin together with those of other ranks")))
+		}
+		return res, err
+	}
+	res, why := measureLoop(ctx, in, job)
+	if !errors.Is(why, harness.ErrUsage) {
+		return res, why
+	}
+	res, err := measureHere(ctx, in, job)
+	if res != nil {
+		res.Warnings = append(res.Warnings, byMessages(why))
+	}
+	return res, err
+}
+
+// measureHere is Measure with the workers in this process.
+func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Result, err error) {
+	servers := newServerMeter(ctx, job, false)
+	defer servers.close()
+	if job.ready == nil {
+		job.ready = func() {}
+	}
+	if job.Lock.Local != nil {
+		job.ready() // its construction is not judged
+	}
+	if _, err := job.together.begin(ctx, pointServers); err != nil {
+		return nil, err
+	}
+	rig, err := Open(ctx, in, job)
+	if err != nil {
+		return nil, err
+	}
+	if job.Lock.Local == nil {
+		job.ready()
+	}
+	defer func() {
+		if cerr := rig.Close(); err == nil && cerr != nil {
+			err = cerr
+		}
+	}()
+	if _, err := job.together.begin(ctx, pointLock); err != nil {
+		return nil, err
+	}
+	res, err = rig.Drive(ctx, Limit{Window: max(job.Workload.Warmup, leastWarmup)})
+	if err != nil || len(res.Violations) > 0 {
+		return res, err
+	}
+	return rig.window(ctx, servers)
+}
+
+// window drives the window of r and returns its result, with the disturbances of the
+// machine.
+func (r *Rig) window(ctx context.Context, servers *serverMeter) (*harness.Result, error) {
+	rig, job := r, r.job
+	runtime.GC()
+	before := rig.probe(ctx)
+	rig.servers = servers
+	noise := machine.Watch()
+	res, err := rig.Drive(ctx, Limit{Window: job.Workload.Window, Steady: job.steady(), together: job.together})
+	if err != nil {
+		return nil, err
+	}
+	seen := noise.Stop()
+	res.Servers = servers.cost()
+	seen.Busy = min(job.Workload.Workers, seen.CPUs, runtime.GOMAXPROCS(0))
+	res.Noise = &seen
+	res.Warnings = append(res.Warnings, machine.NoiseWarnings(seen)...)
+	res.Warnings = append(res.Warnings, machine.ChangeWarnings(seen, rig.in.Start)...)
+	rig.bracket(ctx, res, before)
+	res.Warnings = append(res.Warnings, doubts(res)...)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// minOverlap is the least share of the window in which all workers must have run for a
+// valid result.
+const minOverlap = 0.95
+
+// doubts returns warnings that follow from the result itself.
+func doubts(r *harness.Result) (ws []harness.Warning) {
+	if r.Overlap < minOverlap {
+		ws = append(ws, harness.Warning{
+			Kind:   "overlap",
+			Text:   fmt.Sprintf("all workers ran together for only %.0f %% of the window", 100*r.Overlap),
+			Remedy: "use a longer --duration, and check the run's errors",
+		})
+	}
+	if r.Elapsed > 2*r.Workload.Window+50*time.Millisecond {
+		ws = append(ws, harness.Warning{
+			Kind:   "late",
+			Text:   "a window lasted more than twice as long as asked: the coordinator got no CPU",
+			Remedy: "use a machine with more processors, or fewer workers",
+		})
+	}
+	return ws
+}

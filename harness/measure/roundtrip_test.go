@@ -1,0 +1,294 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/backend"
+	"locklab/internal/faultproxy"
+	"locklab/internal/leaktest"
+	wireredis "locklab/internal/wire/redis"
+	redislab "locklab/redislock/lab"
+	zklab "locklab/zklock/lab"
+)
+
+// A distance is a server behind a proxy, with a lock on it.
+type distance struct {
+	*faultproxy.Proxy
+	at   harness.Endpoint // the proxy's
+	lock *harness.Variant
+
+	mu  sync.Mutex
+	ops []string // requests on any connection, each once
+}
+
+// A far is a kind of server and a lock on it.
+type far struct {
+	kind, lock string
+	suite      []*harness.Variant
+	framing    func() faultproxy.Framing
+	bare       string   // the name of a bare request
+	others     []string // requests of the connection itself
+}
+
+var served = []far{
+	{harness.KindRedis, "redis-queue", redislab.Suite, faultproxy.Redis, "ping", []string{"hello", "client"}},
+	{harness.KindZooKeeper, "zk-handoff", zklab.Suite, faultproxy.ZooKeeper, "exists", []string{"connect", "ping", "closeSession"}},
+}
+
+// behind puts a proxy between this test and the server of the kind s at at.
+func behind(t *testing.T, s far, at harness.Endpoint) *distance {
+	t.Helper()
+	d := &distance{at: at}
+	var err error
+	d.Proxy, err = faultproxy.New(d.at.Addrs[0][0], s.framing, faultproxy.Options{Observe: d.note})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	d.at.Addrs = [][]string{{d.Addr()}}
+	k := slices.IndexFunc(s.suite, func(v *harness.Variant) bool { return v.Name == s.lock })
+	if k < 0 {
+		t.Fatalf("there is no lock %s", s.lock)
+	}
+	d.lock = s.suite[k]
+	return d
+}
+
+func (d *distance) note(s faultproxy.Sighting) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s.Dir == faultproxy.Request && !slices.Contains(d.ops, s.Op) {
+		d.ops = append(d.ops, s.Op)
+	}
+}
+
+// asked returns the requests since the last call.
+func (d *distance) asked() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	ops := d.ops
+	d.ops = nil
+	return ops
+}
+
+func (d *distance) open(t *testing.T) *Rig {
+	t.Helper()
+	rig, err := Open(t.Context(), instruments(), Job{Lock: d.lock, At: d.at, Key: t.Name(), Workload: harness.Workload{Workers: 1, Window: time.Second}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := rig.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return rig
+}
+
+// TestRoundTrip measures round trips to real servers.
+func TestRoundTrip(t *testing.T) {
+	for _, s := range served {
+		t.Run(s.kind, func(t *testing.T) {
+			at := locktest.Endpoint(t, s.kind)
+			t.Run("late", func(t *testing.T) { testLate(t, behind(t, s, at)) })
+			t.Run("apart", func(t *testing.T) { testApart(t, s, behind(t, s, at)) })
+			t.Run("without", func(t *testing.T) { testWithout(t, s, behind(t, s, at)) })
+			t.Run("first", func(t *testing.T) { testFirst(t, s, behind(t, s, at), behind(t, s, at)) })
+		})
+	}
+}
+
+// testLate: taking and freeing a free lock takes longer than a bare request. With later
+// answers of the server both take longer, the round trip by the added delay.
+func testLate(t *testing.T, d *distance) {
+	rig := d.open(t)
+	measure := func() (r *harness.Result, share float64) {
+		r, err := rig.DriveProbed(t.Context(), Limit{Ops: 8}, func() {}, func() {})
+		if err != nil || len(r.Violations) > 0 || !(r.RoundTrip > 0) {
+			t.Fatalf("%+v, %v: want a round trip", r, err)
+		}
+		return r, r.RoundTrip * float64(r.Ops) / float64(r.Elapsed)
+	}
+	if r, share := measure(); r.Transfer != 0 {
+		t.Errorf("a lock kept by servers has a transfer time of %v ns", r.Transfer)
+	} else {
+		t.Logf("a round trip of %.0f us is %.2f of an acquisition", r.RoundTrip/1e3, share)
+	}
+	const late = 5 * time.Millisecond
+	d.Delay(faultproxy.Reply, late)
+	r, share := measure()
+	t.Logf("with answers %v late one of %.0f us is %.2f of an acquisition", late, r.RoundTrip/1e3, share)
+	if r.RoundTrip < float64(late) {
+		t.Errorf("with answers %v late a round trip takes %v ns", late, r.RoundTrip)
+	}
+	if share > 0.75 { // both requests of an acquisition are as late
+		t.Errorf("a bare round trip is %.2f of an acquisition of the free lock, want well under it", share)
+	}
+}
+
+// testApart: the lock's counts exclude the round trips. Their connection sends nothing else
+// and is closed afterwards.
+func testApart(t *testing.T, s far, d *distance) {
+	leaktest.All(t)
+	rig := d.open(t)
+	const ops = 50
+	requests := func(drive func(context.Context, Limit) (*harness.Result, error)) uint64 {
+		r, err := drive(t.Context(), Limit{Ops: ops})
+		if err != nil || r.Wire == nil || r.Wire.Notifications != 0 || r.Ops != ops {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		return r.Wire.Requests
+	}
+	requests(rig.Drive) // its first acquisitions may cost more
+	conns, bare := d.Conns(), d.Seen(s.bare)
+	without := requests(rig.Drive)
+	if got := d.Seen(s.bare); got != bare {
+		t.Fatalf("the lock itself asks for %s: %d times", s.bare, got-bare)
+	}
+	with := requests(func(ctx context.Context, limit Limit) (*harness.Result, error) {
+		return rig.DriveProbed(ctx, limit, func() {}, func() {})
+	})
+	if with != without || with < ops {
+		t.Errorf("%d acquisitions took %d requests with the round trips measured, %d without", ops, with, without)
+	}
+	if got := d.Seen(s.bare) - bare; got < 2*(tripsSkipped+tripsLeast) || got > 2*(tripsSkipped+tripsMost) {
+		t.Errorf("%d bare requests were sent", got)
+	}
+	for end := time.Now().Add(5 * time.Second); d.Conns() != conns; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("there are %d connections, and there were %d before", d.Conns(), conns)
+		}
+	}
+	d.asked()
+	if samples := roundTrips(t.Context(), rig.in.Clock, d.at); len(samples) < tripsLeast {
+		t.Fatalf("%d samples", len(samples))
+	}
+	for _, op := range d.asked() {
+		if op != s.bare && !slices.Contains(s.others, op) {
+			t.Errorf("the connection of the round trips asked for %q", op)
+		}
+	}
+}
+
+// testWithout: a server that does not answer costs a bounded time.
+func testWithout(t *testing.T, s far, d *distance) {
+	leaktest.All(t)
+	d.at.SessionTimeout = 4 * time.Second // a client that is closed without an answer keeps its socket for that long
+	in := instruments()
+	const little = 200 * time.Millisecond
+	none := func(what string, span time.Duration) {
+		ctx, cancel := context.WithTimeout(t.Context(), span)
+		defer cancel()
+		begin := time.Now()
+		if samples := roundTrips(ctx, in.Clock, d.at); samples != nil {
+			t.Errorf("%s: %d samples", what, len(samples))
+		}
+		if took := time.Since(begin); took > 5*time.Second {
+			t.Errorf("%s: gave up after %v", what, took)
+		}
+	}
+	lost := d.Inject(faultproxy.Fault{Match: faultproxy.Op(s.bare), Skip: tripsSkipped + 1, Times: 1 << 20})
+	none("it breaks the connection at each request but the first", little)
+	lost.Remove()
+	d.BlackHole(faultproxy.Reply, true)
+	none("it never answers", little)
+	d.BlackHole(faultproxy.Reply, false)
+	d.Delay(faultproxy.Reply, 20*time.Millisecond)
+	ctx, stop := context.WithCancel(t.Context())
+	var asked sync.WaitGroup
+	asked.Go(func() {
+		for before := d.Seen(s.bare); d.Seen(s.bare) == before; time.Sleep(time.Millisecond) {
+			if ctx.Err() != nil {
+				t.Error("nothing was asked before the server was to fall silent")
+				return
+			}
+		}
+		d.BlackHole(faultproxy.Reply, true)
+	})
+	none("it falls silent", tripsPatience) // time enough to connect on a busy machine
+	stop()
+	asked.Wait()
+	d.Refuse(true)
+	none("it refuses connections", little)
+}
+
+// TestRoundTripNowhere: without a server the result lacks only its round trips.
+func TestRoundTripNowhere(t *testing.T) {
+	in := instruments()
+	for _, at := range []harness.Endpoint{{}, {Kind: harness.KindRedis}, {Kind: "oracle", Addrs: [][]string{{"127.0.0.1:1"}}}, {Kind: harness.KindZooKeeper, Addrs: [][]string{{}}}} {
+		if samples := roundTrips(t.Context(), in.Clock, at); samples != nil {
+			t.Errorf("%+v: %d samples", at, len(samples))
+		}
+	}
+	far := new(shelf).variant(harness.Traits{}) // whose endpoint is nowhere
+	r, err := Measure(t.Context(), in, Job{Lock: far, Workload: harness.Workload{Workers: 1, Window: 10 * time.Millisecond}})
+	if err != nil || len(r.Violations) > 0 || r.Ops == 0 || r.RoundTrip != 0 {
+		t.Errorf("%+v, %v: want a result without a round trip", r, err)
+	}
+}
+
+// testFirst: the request goes to the first of several independent servers, and of the
+// members of an ensemble.
+func testFirst(t *testing.T, s far, one, two *distance) {
+	at := one.at
+	at.Addrs = [][]string{{one.Addr(), two.Addr()}, {two.Addr()}}
+	if samples := roundTrips(t.Context(), instruments().Clock, at); len(samples) < tripsLeast {
+		t.Errorf("%d samples", len(samples))
+	}
+	if n := two.Seen(s.bare); n > 0 {
+		t.Errorf("the second server was asked %d times", n)
+	}
+}
+
+// TestRoundTripRights: over TLS, with a password, and as a user with no other rights.
+func TestRoundTripRights(t *testing.T) {
+	server, err := backend.StartLayout(t.Context(), backend.TLS)
+	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	at := server.Endpoint()
+	admin, _, err := wireredis.Connect(at, func(o *redis.Options) { o.PoolSize = 1 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	for rights, may := range map[string]bool{"+ping": true, "+time": true, "+get ~locks:*": false} {
+		rule := append([]any{"acl", "setuser", "tester", "reset", "on", ">secret"}, words(rights)...)
+		if err := admin.Do(t.Context(), rule...).Err(); err != nil {
+			t.Fatal(err)
+		}
+		user := at
+		user.Username, user.Password = "tester", "secret"
+		if samples := roundTrips(t.Context(), instruments().Clock, user); may != (len(samples) >= tripsLeast) {
+			t.Errorf("with the rights %s: %d samples", rights, len(samples))
+		}
+		user.Password = "guess"
+		if samples := roundTrips(t.Context(), instruments().Clock, user); samples != nil {
+			t.Errorf("with a wrong password: %d samples", len(samples))
+		}
+	}
+}
+
+func words(s string) (out []any) {
+	for _, w := range strings.Fields(s) {
+		out = append(out, w)
+	}
+	return out
+}

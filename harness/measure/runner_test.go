@@ -1,0 +1,354 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+// The locks of these tests: one that works, and one for every promise that can be violated.
+var (
+	good = &harness.Variant{Name: "good", Doc: "a mutex", Paper: "none", Family: harness.Blocking, Status: harness.Reference,
+		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) }}
+	busted = &harness.Variant{Name: "busted", Doc: "does nothing", Paper: "none", Family: harness.Blocking, Status: harness.Broken,
+		Local: func(harness.Setup) harness.Local { return harness.Shared(nothing{}) }}
+	stuck = &harness.Variant{Name: "stuck", Doc: "forgets a waiter", Paper: "none", Family: harness.Blocking, Status: harness.Broken,
+		Local: func(harness.Setup) harness.Local { return harness.Shared(new(forgetful)) }}
+	hang = &harness.Variant{Name: "hang", Doc: "never gets ready", Paper: "none", Family: harness.Blocking, Status: harness.Broken,
+		Local: func(harness.Setup) harness.Local { select {} }}
+	unreachable = &harness.Variant{Name: "unreachable", Doc: "has servers that do not answer", Paper: "none", Family: harness.Redis, Status: harness.Broken,
+		Remote: func(context.Context, harness.Endpoint, string) (harness.Remote, error) { select {} }}
+	deaf = &harness.Variant{Name: "deaf", Doc: "is granted never, and waits for ever", Paper: "none", Family: harness.Redis, Status: harness.Broken,
+		Remote: func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return deafClient{}, nil }}
+	crash = &harness.Variant{Name: "crash", Doc: "panics", Paper: "none", Family: harness.Blocking, Status: harness.Broken,
+		Local: func(harness.Setup) harness.Local { panic("no such luck") }}
+	single = &harness.Variant{Name: "single", Doc: "for one worker", Paper: "none", Family: harness.Blocking, Status: harness.Control,
+		Traits: harness.Traits{MaxWorkers: 1}, Local: good.Local}
+)
+
+// Locks with readers; two of them are broken.
+var (
+	readers = &harness.Variant{Name: "readers", Doc: "a lock for readers and writers", Paper: "none", Family: harness.Blocking,
+		Status: harness.Reference, Traits: harness.Traits{ReadWrite: true},
+		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.RWMutex)) }}
+	optimist = &harness.Variant{Name: "optimist", Doc: "a sequence lock", Paper: "none", Family: harness.Blocking,
+		Status: harness.Reference, Traits: harness.Traits{ReadWrite: true},
+		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sequence)) }}
+	forgetsReaders = &harness.Variant{Name: "forgets-readers", Doc: "readers do not keep writers out", Paper: "none", Family: harness.Blocking,
+		Status: harness.Broken, Traits: harness.Traits{ReadWrite: true},
+		Local: func(harness.Setup) harness.Local { return harness.Shared(new(rudeReaders)) }}
+	believes = &harness.Variant{Name: "believes", Doc: "a sequence lock whose readers never begin again", Paper: "none", Family: harness.Blocking,
+		Status: harness.Broken, Traits: harness.Traits{ReadWrite: true},
+		Local: func(harness.Setup) harness.Local { return harness.Shared(&sequence{believes: true}) }}
+)
+
+type rudeReaders struct{ sync.Mutex }
+
+func (*rudeReaders) RLock()   {}
+func (*rudeReaders) RUnlock() {}
+
+type sequence struct {
+	mu       sync.Mutex
+	n        atomic.Uint64
+	believes bool
+}
+
+func (s *sequence) Lock()             { s.mu.Lock(); s.n.Add(1) }
+func (s *sequence) Unlock()           { s.n.Add(1); s.mu.Unlock() }
+func (s *sequence) ReadBegin() uint64 { return s.n.Load() }
+func (s *sequence) ReadRetry(version uint64) bool {
+	return !s.believes && (version&1 != 0 || s.n.Load() != version)
+}
+
+type nothing struct{}
+
+func (nothing) Lock()   {}
+func (nothing) Unlock() {}
+
+// forgetful never grants the lock again after its thousandth acquisition.
+type forgetful struct {
+	mu sync.Mutex
+	n  atomic.Int64
+}
+
+func (f *forgetful) Lock() {
+	if f.n.Add(1) > 1000 {
+		select {}
+	}
+	f.mu.Lock()
+}
+func (f *forgetful) Unlock() { f.mu.Unlock() }
+
+// A deafClient is a remote lock that notices neither a release nor the end of a wait.
+type deafClient struct{}
+
+func (deafClient) Join(context.Context, int) (harness.Session, error) { return deafClient{}, nil }
+func (deafClient) Lock(context.Context) (harness.Lease, error)        { select {} }
+func (deafClient) Close() error                                       { return nil }
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(asChild); text != "" {
+		os.Exit(beRank(text))
+	}
+	Main(append([]*harness.Variant{good, readers, optimist, busted, stuck, hang, unreachable, deaf, crash, single, shared, unshared, exclusive3}, mortals...))
+	runTests(m)
+}
+
+var instruments = sync.OnceValue(Calibrate)
+
+func workload(workers int) harness.Workload {
+	return harness.Workload{Workers: workers, Hold: harness.Span{Mean: 200 * time.Nanosecond},
+		Warmup: 5 * time.Millisecond, Window: 60 * time.Millisecond}
+}
+
+// measureLocal measures again if a busy machine gave the workers no processor in the short
+// window.
+func measureLocal(t *testing.T, v *harness.Variant, w harness.Workload) (res *harness.Result) {
+	t.Helper()
+	for range 5 {
+		var err error
+		res, err = Measure(t.Context(), instruments(), Job{Lock: v, Workload: w, Seed: 1, Patience: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Ops > 0 || len(res.Violations) > 0 {
+			break
+		}
+	}
+	return res
+}
+
+func TestLocal(t *testing.T) {
+	for _, w := range []harness.Workload{
+		workload(1), workload(4),
+		{Workers: 3, Think: harness.Span{Mean: time.Microsecond, Exp: true}, Window: 50 * time.Millisecond},
+		{Workers: 2, Pin: harness.PinThread, Window: 50 * time.Millisecond},
+		{Workers: 2, Pin: harness.PinCPU, Window: 50 * time.Millisecond},
+		{Workers: 4, GOMAXPROCS: 1, Window: 50 * time.Millisecond},
+	} {
+		t.Run(w.Name(), func(t *testing.T) { checkSound(t, measureLocal(t, good, w)) })
+	}
+}
+
+// TestMixed drives locks of every kind of reader by the axes that mix acquisitions.
+func TestMixed(t *testing.T) {
+	window := 50 * time.Millisecond
+	for _, v := range []*harness.Variant{good, readers, optimist} {
+		for _, w := range []harness.Workload{
+			{Workers: 4, Reads: 50, Window: window}, {Workers: 2, Reads: 100, Window: window},
+			{Workers: 4, Locks: 8, Window: window}, {Workers: 3, Locks: 2, Reads: 90, Garbage: true, Window: window},
+		} {
+			t.Run(v.Name+"/"+w.Name(), func(t *testing.T) {
+				r := measureLocal(t, v, w)
+				if len(r.Violations) > 0 || r.Ops == 0 || r.Wait.Count() == 0 || r.Hold.N != r.Wait.Count() || r.Handovers > r.Ops || len(r.Owners) > 0 {
+					t.Errorf("%d acquisitions, %d hand-overs, %d waits, %d owners, violations %v",
+						r.Ops, r.Handovers, r.Wait.Count(), len(r.Owners), r.Violations)
+				}
+			})
+		}
+	}
+	for _, v := range []*harness.Variant{busted, forgetsReaders, believes} {
+		t.Run(v.Name, func(t *testing.T) {
+			w := workload(4)
+			w.Reads = 50
+			if r := measureLocal(t, v, w); !slices.ContainsFunc(r.Violations, func(v harness.Violation) bool { return v.Rule == "exclusion" }) {
+				t.Errorf("violations %v, want exclusion", r.Violations)
+			}
+		})
+	}
+}
+
+// TestGarbage: the axis makes the collector run in the window, and closing the rig stops
+// it.
+func TestGarbage(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	collections := func() uint32 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.NumGC
+	}
+	rig, err := Open(t.Context(), instruments(), Job{Lock: good, Workload: harness.Workload{Workers: 1, Garbage: true, Window: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for before := collections(); collections() == before; {
+		if _, err := rig.Drive(t.Context(), Limit{Window: 20 * time.Millisecond}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := rig.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if percent := debug.SetGCPercent(-1); percent != -1 {
+		t.Errorf("GOGC is %d after the rig was closed, was off before", percent)
+	}
+}
+
+// checkSound checks that the parts of a good lock's result agree.
+func checkSound(t *testing.T, r *harness.Result) {
+	t.Helper()
+	if len(r.Violations) > 0 {
+		t.Fatalf("violations %v", r.Violations)
+	}
+	if r.Ops == 0 || r.Ops != sum(r.Workers) || len(r.Workers) != r.Workload.Workers {
+		t.Errorf("%d acquisitions, by worker %v", r.Ops, r.Workers)
+	}
+	if r.Elapsed < r.Workload.Window {
+		t.Errorf("the window lasted %v, want at least %v", r.Elapsed, r.Workload.Window)
+	}
+	if r.Wait.Count() == 0 || r.Hold.N != r.Wait.Count() || !(r.Hold.Mean() > 0) {
+		t.Errorf("%d waits and %d holds were sampled", r.Wait.Count(), r.Hold.N)
+	}
+	if thinks := r.Workload.Think.Mean > 0; thinks != (r.Think.N > 0) || thinks && r.Think.N != r.Wait.Count() {
+		t.Errorf("%d thinks were sampled with think %v", r.Think.N, r.Workload.Think)
+	}
+	if r.Overlap < 0.9 || r.Overlap > 1 {
+		t.Errorf("overlap %v", r.Overlap)
+	}
+	busy := min(r.Noise.CPUs, r.Workload.Workers)
+	if r.Workload.GOMAXPROCS > 0 {
+		busy = min(busy, r.Workload.GOMAXPROCS)
+	}
+	if r.Noise.Busy != busy {
+		t.Errorf("%d workers can use %d of %d processors, want %d", r.Workload.Workers, r.Noise.Busy, r.Noise.CPUs, busy)
+	}
+	if r.Handovers > r.Ops || r.Workload.Workers == 1 && r.Handovers > 1 {
+		t.Errorf("%d hand-overs in %d acquisitions by %d workers", r.Handovers, r.Ops, r.Workload.Workers)
+	}
+	if len(r.Owners) == 0 || r.Burst == 0 || len(r.Owners)%r.Burst != 0 {
+		t.Errorf("owner log of %d in bursts of %d", len(r.Owners), r.Burst)
+	}
+	for _, o := range r.Owners {
+		if int(o) >= r.Workload.Workers {
+			t.Fatalf("owner log names worker %d", o)
+		}
+	}
+	if r.CPU.Time <= 0 || r.Clock == "" || r.SampleEvery < 1 {
+		t.Errorf("cost %+v, clock %q, one sample in %d", r.CPU, r.Clock, r.SampleEvery)
+	}
+}
+
+func TestOpsLimit(t *testing.T) {
+	rig, err := Open(t.Context(), instruments(), Job{Lock: good, Workload: workload(3)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rig.Close()
+	for _, n := range []int64{1, 63, 64, 65, 10_000} {
+		res, err := rig.Drive(t.Context(), Limit{Ops: n})
+		if err != nil || res.Ops != uint64(n) || len(res.Violations) > 0 {
+			t.Errorf("%d acquisitions asked, got %d, %v, %v", n, res.Ops, res.Violations, err)
+		}
+	}
+}
+
+// TestOpsLimitStuck: a drive without a window also ends if the lock is stuck.
+func TestOpsLimitStuck(t *testing.T) {
+	rig, err := Open(t.Context(), instruments(), Job{Lock: stuck, Workload: workload(2), Patience: 300 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rig.Close()
+	res, err := rig.Drive(t.Context(), Limit{Ops: 1 << 20})
+	if err != nil || len(res.Violations) == 0 || res.Violations[0].Rule != "liveness" {
+		t.Errorf("%v, violations %v", err, res.Violations)
+	}
+	if _, err := rig.Drive(t.Context(), Limit{Ops: 1}); err == nil {
+		t.Error("a rig with stuck workers was driven again")
+	}
+}
+
+// TestViolations: a run of a broken lock reports it.
+func TestViolations(t *testing.T) {
+	for _, c := range []struct {
+		lock *harness.Variant
+		rule string
+	}{{busted, "exclusion"}, {stuck, "liveness"}} {
+		t.Run(c.lock.Name, func(t *testing.T) {
+			if c.lock == busted && raceEnabled {
+				t.Skip("under the race detector a lock that does nothing ends the process; the conformance suite tests that")
+			}
+			res := measureLocal(t, c.lock, workload(4))
+			if !slices.ContainsFunc(res.Violations, func(v harness.Violation) bool { return v.Rule == c.rule }) {
+				t.Errorf("violations %v, want %s", res.Violations, c.rule)
+			}
+		})
+	}
+}
+
+func plan(rounds int, locks ...*harness.Variant) *Plan {
+	p := &Plan{Rounds: rounds, Seed: 42, RunID: "test"}
+	for _, v := range locks {
+		p.Cases = append(p.Cases, Case{Lock: v, Workload: workload(1)})
+	}
+	return p
+}
+
+func TestPlan(t *testing.T) {
+	p := plan(3, good, single)
+	var seen []string
+	floors := make(map[float64]bool)
+	err := p.Run(t.Context(), func(at Progress) error {
+		if at.Result == nil {
+			return nil
+		}
+		checkSound(t, at.Result)
+		if at.Result.Lock.Name != at.Case.Lock.Name || at.Result.Round != at.Round {
+			t.Errorf("asked for %s in round %d, got %s in %d", at.Case.Lock.Name, at.Round, at.Result.Lock.Name, at.Result.Round)
+		}
+		seen = append(seen, fmt.Sprint(at.Round, at.Case.Lock.Name))
+		floors[at.Result.ClockFloor] = true
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(seen)
+	if want := []string{"0good", "0single", "1good", "1single", "2good", "2single"}; !slices.Equal(seen, want) {
+		t.Errorf("measured %v, want %v", seen, want)
+	}
+	if len(floors) != 1 {
+		t.Errorf("the processes of a run have clocks with the floors %v, want that of their parent", floors)
+	}
+}
+
+func TestOrder(t *testing.T) {
+	p := plan(1, slices.Repeat([]*harness.Variant{good}, 20)...)
+	if slices.Equal(p.order(0, len(p.Cases)), p.order(1, len(p.Cases))) {
+		t.Error("two rounds have the same order")
+	}
+	if !slices.Equal(p.order(3, len(p.Cases)), p.order(3, len(p.Cases))) {
+		t.Error("one seed gives two orders")
+	}
+}
+
+func TestPlanRefuses(t *testing.T) {
+	many := plan(1, single)
+	many.Cases[0].Workload.Workers = 2
+	remote := plan(1, &harness.Variant{Name: "far", Traits: harness.Traits{Needs: harness.KindRedis}})
+	shared := plan(1, &harness.Variant{Name: "far", Remote: func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return nil, nil }})
+	shared.Cases[0].Workload.Locks = 2
+	absent := plan(1, &harness.Variant{Name: "absent", Local: good.Local, Unavailable: "made for another machine"})
+	deaf := plan(1, good)
+	deaf.Cases[0].Workload.Wait = harness.WaitYield
+	for name, p := range map[string]*Plan{
+		"wait policy that is not followed": deaf, "unavailable": absent, "several remote locks": shared,
+		"empty": plan(1), "no rounds": plan(0, good), "twice": plan(1, good, good),
+		"too many workers": many, "no server": remote,
+		"bad workload": {Rounds: 1, Cases: []Case{{Lock: good, Workload: harness.Workload{Workers: -1}}}},
+	} {
+		if err := p.Run(t.Context(), func(Progress) error { return nil }); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("%s: %v, want a usage error", name, err)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package measure
+
+import (
+	"math"
+
+	"locklab/internal/machine"
+)
+
+// A sampler chooses the acquisitions to time: each independently with the same probability,
+// one in every. So no order of service can stay in step with the samples, as it could with
+// every 2^k-th acquisition. If eight workers took the lock in rotation, that would time the
+// same pair every time.
+//
+// An acquisition that is not timed costs one comparison, because the sampler draws the
+// number of acquisitions to the next timed one, which is geometric. Sampling by number
+// rather than by time avoids a bias to long waits.
+type sampler struct {
+	rng   *machine.Random
+	scale float64 // the mean of the exponential distribution whose integer part is distributed as the gaps, less one
+}
+
+// newSampler returns the sampler of a worker of d; -1 gives an additional one.
+func newSampler(d *drive, worker int) sampler {
+	return samplerOf(d.tuning.sampleEvery, d.rig.job.Seed+uint64(worker))
+}
+
+func samplerOf(every int, seed uint64) sampler {
+	// The spans of the workload are drawn from the unchanged seed.
+	const apart = 0x6a09e667f3bcc908
+	return sampler{machine.NewRandom(seed ^ apart), -1 / math.Log1p(-1/float64(every))}
+}
+
+// gap returns the number of acquisitions from a timed one to the next, 1 if it directly
+// follows: 1 + ⌊E/-ln(1-p)⌋ is geometric with the chance p if E is exponential with mean 1.
+// Source: L. Devroye, "Non-Uniform Random Variate Generation", 1986, §X.2.
+func (s *sampler) gap() uint64 { return 1 + uint64(s.rng.Exp(s.scale)) }

@@ -1,0 +1,279 @@
+package measure
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/result"
+
+	"locklab/internal/machine"
+)
+
+// A simulated lock is one server in simulated time, with arrivals from a schedule.
+type simulated struct {
+	queue    queue
+	spacing  harness.Arrival
+	deadline float64 // service times; 0 is no deadline
+	seed     uint64
+	probes   int
+}
+
+// capacity of a simulated lock, in arrivals per second.
+const capacity = 1e9 / serviceTime
+
+// probe sends the arrivals of a window through the server, preceded by a fifth of the
+// window as in an open loop.
+func (c *simulated) probe(rate harness.Rate, window time.Duration) (probed, error) {
+	c.seed++
+	c.probes++
+	from := int64(lead * float64(window))
+	to := from + int64(window)
+	a := newArrivals(rate, c.spacing, to, math.MaxInt64, c.seed)
+	rng := machine.NewRandom(c.seed + 1<<40)
+	r := harness.Result{Elapsed: window, Open: &harness.OpenLoop{Span: window}}
+	var wait result.Histogram
+	free, deadline := int64(0), int64(c.deadline*serviceTime)
+	for i := range a.before(to) {
+		at := a.at(i)
+		start := max(at, free)
+		dropped := deadline > 0 && start-at > deadline
+		if !dropped {
+			free = start + c.queue.service(rng)
+		}
+		switch {
+		case dropped && at >= from:
+			r.Open.Dropped++
+			wait.Record(deadline)
+		case !dropped && start >= to:
+			r.Open.Backlog++
+			fallthrough
+		case !dropped && at >= from:
+			wait.Record(min(start, to) - at)
+		}
+		if !dropped && start >= from && start < to {
+			r.Ops++
+		}
+		if at >= from {
+			r.Open.Offered++
+		}
+	}
+	r.Wait = wait.Snapshot()
+	p, ok := probedBy(&r)
+	if !ok {
+		return p, errors.New("no wait")
+	}
+	return p, nil
+}
+
+// seekIn searches the saturation point of c with probe windows from window.
+func (c *simulated) seekIn(t *testing.T, closed float64, window func(rate harness.Rate) time.Duration) *result.Knee {
+	t.Helper()
+	s := seeker{Knee: &result.Knee{Closed: closed}, least: 1}
+	s.probe = func(rate harness.Rate) (probed, error) { return c.probe(rate, window(rate)) }
+	if err := s.seek(); err != nil {
+		t.Fatal(err)
+	}
+	return s.Knee
+}
+
+// many returns windows with n arrivals.
+func many(n float64) func(harness.Rate) time.Duration {
+	return func(rate harness.Rate) time.Duration { return time.Duration(n / float64(rate) * 1e9) }
+}
+
+// asProbed returns the window of a probe of a case with that window.
+func asProbed(window time.Duration) func(harness.Rate) time.Duration {
+	return func(rate harness.Rate) time.Duration {
+		return probeWindowOf(harness.Workload{Rate: rate, Window: window})
+	}
+}
+
+// kneeOf returns the load at which p99 of the waits in s is ten times p99 at the load rest.
+func (s queue) kneeOf(rest float64) float64 {
+	limit := result.MostSlowdown * s.quantile(rest, 0.99)
+	return root(func(rho float64) bool { return s.quantile(rho, 0.99) > limit })
+}
+
+// deadlineKneeOf returns the load at which one in twenty arrivals exceeds the deadline and
+// is dropped. Sources: B. Gavish, P. Schweitzer, "The Markovian Queue with Bounded Waiting
+// Time", Management Science 23(12), 1977; for any service P. De Kok, H. Tijms, "A Queueing
+// System with Impatient Customers", J. Applied Probability 22(3), 1985. For an M/G/1 queue
+// with a load under 1 the dropped share is the formula below, from the waits in the same
+// queue without a deadline.
+func (s queue) deadlineKneeOf(deadline float64) float64 {
+	return root(func(rho float64) bool {
+		longer := 1 - s.within(rho, deadline)
+		return (1-rho)*longer/(1-rho*longer) > 1-result.LeastGoodput/100.0
+	})
+}
+
+// root returns the least load for which over is true.
+func root(over func(rho float64) bool) float64 {
+	lo, hi := 0.01, 0.995
+	for range 40 {
+		if mid := (lo + hi) / 2; over(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return lo
+}
+
+// TestSeek compares the search with theory in simulated time. With long probes chance
+// hardly matters, and the true saturation point lies between the two loads found, for each
+// limit. This also holds if the closed-loop rate differs from the open loop. The number of
+// probes is limited.
+func TestSeek(t *testing.T) {
+	const mostProbes = 60
+	mm1, md1 := queues[0], queues[1]
+	for _, c := range []struct {
+		name   string
+		c      simulated
+		closed float64 // relative to the capacity
+		want   float64 // load
+		rule   result.Limit
+	}{
+		{"M/M/1", simulated{queue: mm1}, 1, mm1.kneeOf(0.1), result.LimitP99},
+		{"M/D/1", simulated{queue: md1}, 1, md1.kneeOf(0.1), result.LimitP99},
+		{"M/D/1 with a deadline", simulated{queue: md1, deadline: 4}, 1, md1.deadlineKneeOf(4), result.LimitGranted},
+		{"D/D/1", simulated{queue: md1, spacing: harness.Even}, 1, 1, result.LimitP99}, // p99 of zero waits
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			n := 100_000.0
+			if raceEnabled {
+				n = 20_000
+			}
+			k := c.c.seekIn(t, c.closed*capacity, many(n))
+			lo, hi := float64(k.UpTo)/capacity, float64(k.Over)/capacity
+			t.Logf("the knee is between the loads %.3f and %.3f, theory says %.3f; %d probes", lo, hi, c.want, c.c.probes)
+			const chance = 0.03
+			if k.Missing != "" || c.want < lo*(1-chance) || c.want > hi*(1+chance) || hi > resolution*lo || k.Rule != c.rule {
+				t.Errorf("the knee is between the loads %.3f and %.3f by %q (%s), theory says %.3f by %q", lo, hi, k.Rule, k.Missing, c.want, c.rule)
+			}
+			if c.c.probes > mostProbes || c.c.probes != len(k.Trials) {
+				t.Errorf("it took %d probes, and tells of %d", c.c.probes, len(k.Trials))
+			}
+		})
+	}
+}
+
+// TestSeekAnew: a closed loop that grants far more, or far less, than an open one misleads
+// the search only temporarily.
+func TestSeekAnew(t *testing.T) {
+	md1 := queues[1]
+	for _, closed := range []float64{0.3, 5, 40, 5000} {
+		c := simulated{queue: md1}
+		k := c.seekIn(t, closed*capacity, many(20_000))
+		if k.Missing != "" || k.Rest > restMost*k.UpTo {
+			t.Fatalf("a closed loop of %v times the capacity: %s, unloaded at %v, up to %v", closed, k.Missing, k.Rest, k.UpTo)
+		}
+		want := md1.kneeOf(float64(k.Rest) / capacity)
+		if lo, hi := float64(k.UpTo)/capacity, float64(k.Over)/capacity; want < 0.95*lo || want > 1.05*hi {
+			t.Errorf("a closed loop of %v times the capacity: the knee is between %.3f and %.3f, theory says %.3f", closed, lo, hi, want)
+		}
+		if c.probes > 120 {
+			t.Errorf("a closed loop of %v times the capacity: %d probes", closed, c.probes)
+		}
+	}
+}
+
+// TestSeekShort prints the error of a search with probes as short as in a run.
+func TestSeekShort(t *testing.T) {
+	if raceEnabled {
+		t.Skip("it is arithmetic of one goroutine, which takes ten times as long under the race detector")
+	}
+	md1 := queues[1]
+	var errs []float64
+	for seed := range uint64(200) {
+		c := simulated{queue: md1, seed: seed << 20}
+		k := c.seekIn(t, (0.8+0.01*float64(seed%40))*capacity, asProbed(remoteWindow))
+		if k.Missing != "" {
+			t.Fatalf("%s", k.Missing)
+		}
+		found := float64(between(k.UpTo, k.Over)) / capacity
+		errs = append(errs, math.Abs(found/md1.kneeOf(float64(k.Rest)/capacity)-1))
+	}
+	slices.Sort(errs)
+	median, most := errs[len(errs)/2], errs[len(errs)*9/10]
+	t.Logf("off by %.1f %% in half of the searches, by %.1f %% in nine of ten", 100*median, 100*most)
+	if median > 0.10 || most > 0.20 {
+		t.Errorf("off by %.1f %% in half of the searches, by %.1f %% in nine of ten", 100*median, 100*most)
+	}
+}
+
+// remoteWindow is the window of a case of a distributed lock.
+const remoteWindow = 750 * time.Millisecond
+
+// TestSeekEnds: a search ends, with the reason if it found nothing.
+func TestSeekEnds(t *testing.T) {
+	seek := func(closed float64, probe func(n int, rate harness.Rate) (probed, error)) (*result.Knee, int, error) {
+		n := 0
+		s := seeker{Knee: &result.Knee{Closed: closed}, least: 3}
+		s.probe = func(rate harness.Rate) (probed, error) {
+			n++
+			if n > 200 {
+				t.Fatal("it does not end")
+			}
+			return probe(n, rate)
+		}
+		err := s.seek()
+		return s.Knee, n, err
+	}
+	never := func(int, harness.Rate) (probed, error) { return probed{granted: 0, behind: true, p99: 1e9}, nil }
+	if k, n, err := seek(1e6, never); err != nil || k.Rates != nil || !strings.Contains(k.Missing, "already at") || n > mostRests*votes {
+		t.Errorf("a lock that grants nothing: %+v, %v, %d probes", k, err, n)
+	}
+	always := func(int, harness.Rate) (probed, error) { return probed{granted: 100, p99: 100}, nil }
+	if k, _, err := seek(1000, always); err != nil || k.Rates != nil || !strings.Contains(k.Missing, "every load") {
+		t.Errorf("a lock that is up to all: %+v, %v", k, err)
+	}
+	broken := func(n int, _ harness.Rate) (probed, error) {
+		if n == 3 {
+			return probed{}, errBroken
+		}
+		return always(n, 0)
+	}
+	if _, n, err := seek(1000, broken); !errors.Is(err, errBroken) || n != 3 {
+		t.Errorf("a lock that breaks a promise: %v after %d probes", err, n)
+	}
+	// Stalls in every fourth probe change nothing.
+	step := func(n int, rate harness.Rate) (probed, error) {
+		if p := (probed{granted: 100, p99: 100}); rate < 700 && n%4 != 0 {
+			return p, nil
+		}
+		return probed{granted: 100, p99: 1e9}, nil
+	}
+	if k, _, err := seek(1000, step); err != nil || k.UpTo >= 700 || k.Over < 700 || k.Over > resolution*k.UpTo {
+		t.Errorf("a machine that stalls: %+v, %v", k, err)
+	}
+}
+
+// TestAround: the rates to measure are round numbers near the saturation point.
+func TestAround(t *testing.T) {
+	for _, c := range []struct {
+		knee, least harness.Rate
+		want        string
+	}{
+		{1784, 4, "180/s 450/s 900/s 1.4k/s 1.6k/s 1.8k/s 2k/s"},
+		{1044, 4, "100/s 250/s 500/s 750/s 900/s 1k/s 1.1k/s"},
+		{2.34e6, 4, "230k/s 580k/s 1.2M/s 1.7M/s 2.1M/s 2.3M/s 2.5M/s"},
+		{37, 4, "9.2/s 18/s 28/s 33/s 37/s 41/s"},
+		{99.9e6, 4, "10M/s 25M/s 50M/s 75M/s 90M/s 100M/s"},
+		{2, 4, ""},
+	} {
+		var got []string
+		for _, r := range around(c.knee, c.least) {
+			got = append(got, r.String())
+		}
+		if text := strings.Join(got, " "); text != c.want {
+			t.Errorf("around %v: %s, want %s", c.knee, text, c.want)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/result"
+)
+
+// sought returns a plan of v with an unknown rate.
+func sought(v *harness.Variant, w harness.Workload) *Plan {
+	p := plan(1, v)
+	p.Cases = []Case{{Lock: v, Workload: w, Sought: true}}
+	return p
+}
+
+// TestSeekPlan finds the saturation point of a lock with a hold of 200 µs, so at most 5,000
+// per second. The rates around it are added to the plan once, and are the same if the plan
+// is made again.
+func TestSeekPlan(t *testing.T) {
+	w := harness.Workload{Workers: 4, Hold: harness.Span{Mean: 200 * time.Microsecond}, Warmup: 2 * time.Millisecond, Window: 30 * time.Millisecond, Arrivals: harness.Even}
+	p := sought(good, w)
+	if err := p.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Run(t.Context(), nil); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("a plan without rates is run: %v", err)
+	}
+	if whole := p.Estimate(); whole < 10*w.Window {
+		t.Errorf("the search and %d rates take %v", len(kneeShares), whole)
+	}
+	var ks []result.Knee
+	for range 5 { // a busy machine may give too little
+		p = sought(good, w)
+		var err error
+		if ks, err = p.Seek(t.Context(), nil, nil, quietly); err != nil {
+			t.Fatal(err)
+		}
+		if len(ks) == 1 && len(ks[0].Rates) >= 4 {
+			break
+		}
+	}
+	k := ks[0]
+	t.Logf("%v; closed %.0f/s, measured at %v", k, k.Closed, k.Rates)
+	// The lock cannot grant more; how much less depends on the machine.
+	if k.Missing != "" || k.UpTo > 7000 || len(k.Rates) < 4 || len(p.Cases) != len(k.Rates) {
+		t.Fatalf("the knee is %+v, the plan has %d cases", k, len(p.Cases))
+	}
+	for i, c := range p.Cases {
+		want := w
+		want.Rate = k.Rates[i]
+		if c.Workload != want || !c.Sought || c.Unknown() {
+			t.Errorf("case %d is %+v, want %v", i, c, want)
+		}
+	}
+	again := sought(good, w)
+	given := again.Cases[0]
+	given.Sought, given.Workload.Rate = false, k.Rates[1]
+	again.Cases = append(again.Cases, given)
+	if err := again.Settle(ks); err != nil || len(again.Cases) != len(p.Cases) {
+		t.Errorf("made again, the plan has %d cases, want %d (%v)", len(again.Cases), len(p.Cases), err)
+	}
+	w.Workers++
+	if err := sought(good, w).Settle(ks); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("a plan gets rates of another workload: %v", err)
+	}
+	// In shorter windows the least rates have no arrival.
+	for i := range p.Cases {
+		p.Cases[i].Workload.Window = time.Duration(1e9/float64(k.Rates[1])) + time.Microsecond
+	}
+	p.Trim(ks)
+	if len(p.Cases) != len(k.Rates)-1 || len(ks[0].Rates) != len(k.Rates)-1 || ks[0].Rates[0] != k.Rates[1] {
+		t.Errorf("%d cases and the rates %v are left of %v", len(p.Cases), ks[0].Rates, k.Rates)
+	}
+}
+
+// quietly ignores the progress of a search.
+func quietly(Seeking) error { return nil }
+
+// TestSeekAgain stops a search after some probes. A second search continues with them; with
+// the complete results it makes no probe.
+func TestSeekAgain(t *testing.T) {
+	w := harness.Workload{Workers: 4, Hold: harness.Span{Mean: 200 * time.Microsecond}, Warmup: 2 * time.Millisecond, Window: 30 * time.Millisecond, Arrivals: harness.Even}
+	const made = 3
+	var begun result.Knee
+	full := errors.New("the disk is full")
+	_, err := sought(good, w).Seek(t.Context(), nil, nil, func(now Seeking) error {
+		if begun = now.Knee; len(begun.Trials) == made {
+			return full
+		}
+		return nil
+	})
+	if !errors.Is(err, full) || begun.Closed == 0 || len(begun.Trials) != made {
+		t.Fatalf("it ended with %v and %+v", err, begun)
+	}
+	told := 0
+	p := sought(good, w)
+	ks, err := p.Seek(t.Context(), nil, &begun, func(now Seeking) error {
+		if told++; len(now.Knee.Trials) < made || now.Made != made {
+			t.Errorf("told of %d probes, %d of them made before", len(now.Knee.Trials), now.Made)
+		}
+		return nil
+	})
+	if err != nil || len(ks) != 1 || ks[0].Closed != begun.Closed || len(ks[0].Trials) < made || !slices.Equal(ks[0].Trials[:made], begun.Trials) {
+		t.Fatalf("it went on to %+v: %v", ks, err)
+	}
+	if want := len(ks[0].Trials) - made + 2; told != want { // before all, before each, after all
+		t.Errorf("told %d times, want %d", told, want)
+	}
+	other := begun
+	other.Lock = "another"
+	p = sought(good, w)
+	again, err := p.Seek(t.Context(), append(ks, other), &other, func(Seeking) error { return full })
+	if err != nil || len(again) != 1 || len(p.Cases) != len(ks[0].Rates) {
+		t.Errorf("what was found is sought again: %+v, %v", again, err)
+	}
+}
+
+// TestSeekSame: the same results lead to the same rates.
+func TestSeekSame(t *testing.T) {
+	queue := simulated{queue: queues[1]}
+	whole := queue.seekIn(t, 0.9*capacity, many(2000))
+	for n := range whole.Trials {
+		rest := simulated{queue: queues[1], seed: 1 << 30}
+		before := result.Knee{Lock: "x", Trials: whole.Trials[:n+1]}
+		s := search{before: before, Knee: &result.Knee{Closed: whole.Closed}, say: quietly}
+		seeking := seeker{Knee: s.Knee, least: 1}
+		seeking.probe = func(rate harness.Rate) (probed, error) {
+			if len(s.Trials) <= n {
+				return s.probe(t.Context(), rate)
+			}
+			return rest.probe(rate, many(2000)(rate))
+		}
+		if err := seeking.seek(); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(s.Trials[:n+1], whole.Trials[:n+1]) {
+			t.Fatalf("after %d probes: %+v, want %+v", n+1, s.Trials, whole.Trials)
+		}
+	}
+}
+
+// TestSeekNothing: locks that violate a promise, crash, are killed or do not connect in
+// time end their search, with the reason.
+func TestSeekNothing(t *testing.T) {
+	always := mortals[slices.IndexFunc(mortals, func(v *harness.Variant) bool { return v.Name == "kill-always" })]
+	long := harness.Workload{Workers: 2, Hold: harness.Span{Mean: 200 * time.Millisecond}, Window: time.Millisecond}
+	for _, c := range []struct {
+		lock   *harness.Variant
+		w      harness.Workload
+		want   string
+		broken string
+		rates  int
+	}{
+		{crash, workload(2), "broke a promise in a probe: crash", "crash", 1},
+		{always, workload(2), "gave no result in a probe: ", "", 0},
+		{good, long, "was not acquired once", "", 0},
+	} {
+		p := sought(c.lock, c.w)
+		ks, err := p.Seek(t.Context(), nil, nil, quietly)
+		if err != nil || len(ks) != 1 || !strings.HasPrefix(ks[0].Missing, c.want) || !strings.HasPrefix(ks[0].Broken, c.broken) ||
+			(ks[0].Broken == "") != (c.broken == "") || len(ks[0].Rates) != c.rates || len(p.Cases) != c.rates {
+			t.Errorf("%s: %+v, %d cases, %v", c.lock.Name, ks, len(p.Cases), err)
+		}
+	}
+	p := sought(good, workload(2))
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := p.Seek(ctx, nil, nil, func(Seeking) error { cancel(); return nil }); !errors.Is(err, context.Canceled) || !p.Unknown() {
+		t.Errorf("a search that is cancelled: %v", err)
+	}
+}

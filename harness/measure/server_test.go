@@ -1,0 +1,63 @@
+//go:build unix
+
+package measure
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"locklab/internal/backend"
+	"locklab/internal/faultproxy"
+	"locklab/internal/leaktest"
+)
+
+func TestCutOff(t *testing.T) {
+	direct := parallel(t)
+	at := commonServer(t).Endpoint()
+	proxy, err := faultproxy.New(at.Addrs[0][0], faultproxy.Unread, faultproxy.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proxy.Close()
+	at.Addrs = [][]string{{proxy.Addr()}}
+	all := groups(t, join(t, direct, 2, func(o *RankOptions, m *Rank) {
+		if o.expiry = 0; o.Rank == 1 {
+			o.Sync = syncOf(at)
+		}
+	}))
+	since := time.Now()
+	proxy.Partition(true)
+	causes := endedRanks(t, map[int]*Ranks{0: all[0], 1: all[1]}, since)
+	lost(t, causes[0], []int{1}, "rank 1 (host host1, pid ", "is gone")
+	lost(t, causes[1], nil, proxy.Addr(), "has not answered for")
+	if err := all[1].Leave(t.Context(), ""); err != nil {
+		t.Errorf("Leave after the loss: %v", err)
+	}
+}
+
+func TestServer(t *testing.T) {
+	hurt := map[string]func(*testing.T, *backend.Server){
+		"killed": func(t *testing.T, s *backend.Server) { check(t, s.Kill(0)) },
+		"hangs":  func(t *testing.T, s *backend.Server) { check(t, s.Signal(0, syscall.SIGSTOP)) },
+		"restarted": func(t *testing.T, s *backend.Server) {
+			check(t, s.Restart(t.Context(), 0))
+		},
+	}
+	for name, do := range hurt {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			leaktest.Own(t)
+			server := startAlone(t)
+			all := groups(t, join(t, syncOf(server.Endpoint()), 2, func(o *RankOptions, _ *Rank) { o.expiry = 0 }))
+			since := time.Now()
+			do(t, server)
+			for _, err := range endedRanks(t, map[int]*Ranks{0: all[0], 1: all[1]}, since) {
+				lost(t, err, nil, all[0].at.String())
+			}
+			if _, err := all[0].Share(t.Context(), "plan", nil); err == nil {
+				t.Error("a barrier passes without a server")
+			}
+		})
+	}
+}

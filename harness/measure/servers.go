@@ -1,0 +1,211 @@
+package measure
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+	"locklab/internal/machine"
+)
+
+// A serverMeter measures the cost of a window for the servers of a lock. It uses its own
+// connections, whose requests are not counted as the lock's, and sends nothing in the
+// window. A nil meter is for a lock without servers, or with servers that do not answer.
+type serverMeter struct {
+	gauge *backend.Gauge
+	pids  []int
+
+	before  backend.Usage // before the lock had a client, plus later changes by others
+	left    backend.Usage // when other locks of this process began their turn
+	crowded backend.Usage // after the window, while its workers still contend
+	cpu     time.Duration // in the window; -1 if not known
+}
+
+// newServerMeter returns the meter of the servers of job's lock. It must be called before
+// the lock has a client. If shared, other locks of this process already have clients there,
+// and it does not wait for their end.
+func newServerMeter(ctx context.Context, job Job, shared bool) *serverMeter {
+	if job.Lock.Remote == nil {
+		return nil
+	}
+	lists := min(max(1, job.Lock.Traits.Servers), len(job.At.Addrs))
+	servers := 0
+	for _, list := range job.At.Addrs[:lists] {
+		servers += len(list)
+	}
+	m := &serverMeter{cpu: -1}
+	if len(job.At.PIDs) >= servers {
+		m.pids = job.At.PIDs[:servers]
+	}
+	if job.Lock.Traits.Site(job.Workload).Servers > 1 {
+		m.pids = job.At.PIDs // also replicas, which no client reaches
+	}
+	var err error
+	if m.gauge, err = backend.NewGauge(ctx, job.At, lists); err != nil {
+		return nil
+	}
+	still := stillTime
+	if m.pids == nil {
+		still = theirsTime
+	}
+	if shared {
+		still = 0
+	}
+	read := func() (backend.Usage, error) { return m.gauge.Read(ctx) }
+	if m.before, err = quiet(read, int64(servers), still); err != nil {
+		m.close()
+		return nil
+	}
+	return m
+}
+
+// The clients of the previous case may have left only just now, and a busy server notices
+// that later.
+const (
+	quietPause = 2 * time.Millisecond
+	quietTime  = time.Second            // for all of them to leave
+	stillTime  = 100 * time.Millisecond // for each of them
+	theirsTime = 20 * time.Millisecond  // the same for servers of the user
+)
+
+// quiet reads a gauge until its servers have only its own connections, one per server, or
+// no client has left for a while. Servers that the lab did not start may have other
+// clients, which stay.
+func quiet(read func() (backend.Usage, error), servers int64, still time.Duration) (u backend.Usage, err error) {
+	begin := time.Now()
+	least, since := int64(math.MaxInt64), begin
+	for ; ; time.Sleep(quietPause) {
+		if u, err = read(); err != nil {
+			return u, err
+		}
+		now := time.Now()
+		if u.Connections < least {
+			least, since = u.Connections, now
+		}
+		if u.Connections <= servers || now.Sub(since) > still || now.Sub(begin) > quietTime {
+			return u, nil
+		}
+	}
+}
+
+func (m *serverMeter) close() {
+	if m != nil {
+		m.gauge.Close()
+	}
+}
+
+// used returns the CPU time of the servers, -1 if unknown. It reads the clocks of their
+// processes, or else the servers' own reports.
+func (m *serverMeter) used(ctx context.Context) (sum time.Duration) {
+	for _, pid := range m.pids {
+		t, ok := machine.ProcessCPU(pid)
+		if !ok {
+			sum = -1
+			break
+		}
+		sum += t
+	}
+	if len(m.pids) > 0 && sum >= 0 {
+		return sum
+	}
+	if m.before.CPU < 0 {
+		return -1
+	}
+	u, err := m.gauge.Read(ctx)
+	if err != nil {
+		return -1
+	}
+	return u.CPU
+}
+
+// leave must be called before the turn of other locks in this process.
+func (m *serverMeter) leave(ctx context.Context) {
+	if m != nil {
+		m.left = m.read(ctx)
+	}
+}
+
+// enter must be called after that turn. Changes since leave do not count as the lock's.
+func (m *serverMeter) enter(ctx context.Context) {
+	if m == nil {
+		return
+	}
+	now := m.read(ctx)
+	m.before.Memory = shifted(m.before.Memory, m.left.Memory, now.Memory)
+	m.before.Connections = shifted(m.before.Connections, m.left.Connections, now.Connections)
+}
+
+// shifted returns before + now - left, or -1 if one of them is not available.
+func shifted(before, left, now int64) int64 {
+	if min(before, left, now) < 0 {
+		return -1
+	}
+	return max(0, before+now-left)
+}
+
+// begin must be called right before the window.
+func (m *serverMeter) begin(ctx context.Context) {
+	if m != nil {
+		m.cpu = m.used(ctx)
+	}
+}
+
+// end must be called right after the window.
+func (m *serverMeter) end(ctx context.Context) {
+	if m == nil {
+		return
+	}
+	if now := m.used(ctx); m.cpu >= 0 && now >= m.cpu {
+		m.cpu = now - m.cpu
+	} else {
+		m.cpu = -1
+	}
+}
+
+// crowd must be called after the window, while all workers still contend and nothing is
+// recorded.
+func (m *serverMeter) crowd(ctx context.Context) {
+	if m == nil {
+		return
+	}
+	m.crowded = m.read(ctx)
+}
+
+// read returns the usage of the servers, -1 for each figure if they do not answer.
+func (m *serverMeter) read(ctx context.Context) backend.Usage {
+	u, err := m.gauge.Read(ctx)
+	if err != nil {
+		return backend.Usage{CPU: -1, Memory: -1, Connections: -1}
+	}
+	return u
+}
+
+// cost returns the measurements of m, or nil without any.
+func (m *serverMeter) cost() *harness.ServerCost {
+	if m == nil {
+		return nil
+	}
+	c := &harness.ServerCost{
+		Memory:      grown(m.before.Memory, m.crowded.Memory),
+		Connections: grown(m.before.Connections, m.crowded.Connections),
+	}
+	if m.cpu >= 0 {
+		c.CPU = &m.cpu
+	}
+	if *c == (harness.ServerCost{}) {
+		return nil
+	}
+	return c
+}
+
+// grown returns the growth of a figure. It returns nil if a figure is unknown, or if others
+// released more than the lock took.
+func grown(before, after int64) *int64 {
+	if before < 0 || after < before {
+		return nil
+	}
+	d := after - before
+	return &d
+}

@@ -1,0 +1,237 @@
+package measure
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/harness/result"
+	"locklab/internal/backend"
+	"locklab/internal/machine"
+	redislab "locklab/redislock/lab"
+	zklab "locklab/zklock/lab"
+)
+
+// contended measures the lock of that name with eight workers, on dedicated servers.
+func contended(t *testing.T, at harness.Endpoint, name string) *harness.Result {
+	t.Helper()
+	locks := slices.Concat(redislab.Suite, zklab.Suite)
+	i := slices.IndexFunc(locks, func(v *harness.Variant) bool { return v.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no lock %s", name)
+	}
+	r, err := Measure(t.Context(), instruments(), Job{Lock: locks[i], At: at, Key: strings.ReplaceAll(t.Name(), "/", "-") + name,
+		Workload: harness.Workload{Workers: 8, Hold: harness.Span{Mean: 20 * time.Millisecond}, Warmup: 40 * time.Millisecond, Window: 300 * time.Millisecond}})
+	if err != nil || len(r.Violations) > 0 || r.Servers == nil {
+		t.Fatalf("%s: %+v, %v: want what it costs the servers", name, r, err)
+	}
+	return r
+}
+
+// own returns servers that nothing else uses.
+func own(t *testing.T, kind string) harness.Endpoint {
+	t.Helper()
+	locktest.Endpoint(t, kind) // skips if there is none
+	t.Setenv("LOCKLAB_REDIS", "")
+	t.Setenv("LOCKLAB_ZOOKEEPER", "")
+	s, err := backend.Start(t.Context(), kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.Endpoint()
+}
+
+// alone waits until the server at has no client but the caller. A busy machine may notice
+// departed clients later than a meter waits.
+func alone(t *testing.T, at harness.Endpoint) {
+	t.Helper()
+	g, err := backend.NewGauge(t.Context(), at, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	for begin := time.Now(); ; time.Sleep(quietPause) {
+		u, err := g.Read(t.Context())
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case u.Connections <= 1:
+			return
+		case time.Since(begin) > 10*time.Second:
+			t.Fatalf("%d clients do not leave", u.Connections-1)
+		}
+	}
+}
+
+// TestQuiet: the initial state of a meter excludes departing clients of the previous case,
+// also if foreign clients stay, or come and go.
+func TestQuiet(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		clients []int64 // at each reading; the last value repeats
+		still   time.Duration
+		want    int64
+		takes   time.Duration // upper limit
+	}{
+		{"nothing there", []int64{1}, stillTime, 1, 0},
+		{"leave at once", []int64{9, 1}, stillTime, 1, quietPause},
+		{"leave one by one", []int64{9, 9, 9, 8, 8, 8, 8, 8, 8, 8, 8, 3, 3, 3, 3, 3, 1}, stillTime, 1, 16 * quietPause},
+		{"user's server, others stay", []int64{9, 9, 9, 9, 7, 7, 7, 7, 5}, theirsTime, 5, theirsTime + 10*quietPause},
+		{"user's server, one more comes", []int64{9, 5, 6}, theirsTime, 6, theirsTime + 3*quietPause},
+		{"others stay", []int64{3}, stillTime, 3, stillTime + 2*quietPause},
+		{"others never stop leaving", nil, stillTime, 500, quietTime + 2*quietPause},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			begin, reads := time.Now(), 0
+			u, err := quiet(func() (backend.Usage, error) {
+				reads++
+				if c.clients == nil {
+					return backend.Usage{Connections: int64(1000 - reads)}, nil
+				}
+				return backend.Usage{Connections: c.clients[min(reads, len(c.clients))-1]}, nil
+			}, 1, c.still)
+			took := time.Since(begin)
+			if got := u.Connections; err != nil || took > c.takes || got != c.want && (c.clients != nil || got > c.want) {
+				t.Errorf("%s: %d connections after %v (%v), want %d by %v", c.name, got, took, err, c.want, c.takes)
+			}
+		})
+	}
+}
+
+// TestDistributedBlocks: locks that take turns in one process have blocks there, and each
+// is charged for its own connections only.
+func TestDistributedBlocks(t *testing.T) {
+	at := own(t, harness.KindRedis)
+	w := harness.Workload{Workers: 8, Warmup: 10 * time.Millisecond, Window: 60 * time.Millisecond}
+	var jobs []Job
+	for _, v := range redislab.Suite {
+		if want := map[string]bool{"redis-poll-1ms": true, "redis-queue": true, "redis-token": true}; want[v.Name] {
+			jobs = append(jobs, Job{Lock: v, At: at, Key: t.Name() + v.Name, Workload: w})
+		}
+	}
+	var out bytes.Buffer
+	if err := measureShared(t.Context(), instruments(), jobs, spec{Workload: w, Seed: 7}, &out); err != nil {
+		t.Fatal(err)
+	}
+	connections := map[string]int64{"redis-poll-1ms": 8, "redis-queue": 16, "redis-token": 16}
+	rs := results(out.Bytes())
+	for _, r := range rs {
+		if b := r.Blocks; b == nil || !b.Valid() || b.Process != 7 || len(b.Ops) != remotePasses+1 || slices.Contains(b.Handovers, 0) {
+			t.Errorf("%s: blocks %+v, want %d of process 7", r.Lock.Name, b, remotePasses+1)
+		}
+		if r.Servers == nil || r.Servers.Connections == nil || *r.Servers.Connections != connections[r.Lock.Name] {
+			t.Errorf("%s: servers %+v, want %d connections", r.Lock.Name, r.Servers, connections[r.Lock.Name])
+		}
+	}
+	if len(rs) != 3 {
+		t.Errorf("%d results, want 3", len(rs))
+	}
+}
+
+// TestServerCost: the cost of real servers depends on the lock. While a lock is held for
+// long, polling waiters cost the server more than queued ones. Waiters for a message need
+// one more connection.
+func TestServerCost(t *testing.T) {
+	at := own(t, harness.KindRedis)
+	connections := func(r *harness.Result, want int64) {
+		t.Helper()
+		if v, ok := result.Connections.Of(r); !ok || v*8 != float64(want) {
+			t.Errorf("%s has %v connections a worker (%v), want %d of 8 workers", r.Lock.Name, v, ok, want)
+		}
+	}
+	cpu := func(r *harness.Result) float64 {
+		t.Helper()
+		v, ok := result.ServerCPU.Of(r)
+		if !ok {
+			t.Fatalf("%s: what the server used is not known", r.Lock.Name)
+		}
+		return v
+	}
+	poll, queue, subscribe := contended(t, at, "redis-poll-1ms"), contended(t, at, "redis-queue"), contended(t, at, "redis-pubsub")
+	connections(poll, 8)
+	connections(queue, 16)
+	connections(subscribe, 16)
+	costsMore := func(how string) {
+		t.Helper()
+		p, q := cpu(poll), cpu(queue)
+		for range 4 { // others on the machine can make an acquisition more expensive for its server
+			if p > q {
+				return
+			}
+			p, q = cpu(contended(t, at, "redis-poll-1ms")), cpu(contended(t, at, "redis-queue"))
+		}
+		t.Errorf("%s: an acquisition by polling costs the server %.0f ns, one by a queue %.0f", how, p, q)
+	}
+	costsMore("by the process's clock")
+	for _, r := range []*harness.Result{poll, queue, subscribe} {
+		if v, ok := result.ServerMemory.Of(r); !ok || v <= 0 {
+			t.Errorf("%s: the server's memory grew by %v a worker (%v)", r.Lock.Name, v, ok)
+		}
+	}
+	at.PIDs = nil // as for a user's server, which reports its own usage
+	alone(t, at)
+	poll, queue = contended(t, at, "redis-poll-1ms"), contended(t, at, "redis-queue")
+	costsMore("by INFO")
+	zk := own(t, harness.KindZooKeeper)
+	fair := contended(t, zk, "zk-fair")
+	connections(fair, 8)
+	if cpu(fair) <= 0 || fair.Servers.Memory != nil {
+		t.Errorf("zk-fair costs its server %+v", fair.Servers)
+	}
+	zk.PIDs = nil
+	alone(t, zk)
+	if fair = contended(t, zk, "zk-fair"); fair.Servers.CPU != nil {
+		t.Errorf("a ZooKeeper server that the lab did not start used %v", *fair.Servers.CPU)
+	}
+	connections(fair, 8)
+}
+
+// TestServerCostOfProcess: the clock of the server's process agrees with the server's
+// report within a timer tick or two; another process's clock does not.
+func TestServerCostOfProcess(t *testing.T) {
+	at := own(t, harness.KindRedis)
+	const tick = 20 * time.Millisecond
+	apart := func(pid int) time.Duration {
+		g, err := backend.NewGauge(t.Context(), at, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		begin, err := g.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock, ok := machine.ProcessCPU(pid)
+		if !ok {
+			t.Skip("the system does not tell what another process used")
+		}
+		for u := begin; u.CPU-begin.CPU < 5*tick; {
+			if u, err = g.Read(t.Context()); err != nil { // which is work
+				t.Fatal(err)
+			}
+		}
+		after, _ := machine.ProcessCPU(pid)
+		end, err := g.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return (after - clock - (end.CPU - begin.CPU)).Abs()
+	}
+	if d := apart(at.PIDs[0]); d > tick {
+		t.Errorf("the clock of the server and INFO are %v apart", d)
+	}
+	if d := apart(os.Getppid()); d <= tick {
+		t.Errorf("the clock of a process that waits passes for the server's: %v apart", d)
+	}
+}

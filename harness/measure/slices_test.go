@@ -1,0 +1,360 @@
+package measure
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
+	"locklab/internal/stat"
+)
+
+const ms = int64(time.Millisecond)
+
+func slicersOf(workers int, window time.Duration) []*slicer {
+	out := make([]*slicer, workers)
+	for i := range out {
+		out[i] = &slicer{window: int64(window), counts: make([]uint32, window/harness.SliceLength)}
+	}
+	return out
+}
+
+// TestSlices: acquisitions count in the slice of the worker's check.
+func TestSlices(t *testing.T) {
+	ws := slicersOf(2, 70*time.Millisecond)
+	for _, x := range []struct {
+		worker int
+		at     int64
+		n      uint64
+	}{
+		{0, 0, 1}, {0, 20*ms - 1, 2}, {0, 20 * ms, 3}, {0, 59 * ms, 4}, {0, 60 * ms, 5}, {0, 71 * ms, 6}, // the rest is not a full slice
+		{1, 39 * ms, 1 << 31}, {1, 39 * ms, 1 << 31}, // more than a count can hold
+	} {
+		ws[x.worker].count(x.at, x.n)
+	}
+	r := &harness.Result{Workers: make([]uint64, 2)}
+	addSlices(r, ws)
+	if want := []uint32{3, 0, 3, math.MaxUint32, 4, 0}; !slices.Equal(r.Slices, want) {
+		t.Errorf("slices %v, want %v", r.Slices, want)
+	}
+	// Worker 0 was silent from 20 to 59 ms and worker 1 from 0 to 39 ms: both are 39 ms.
+	if want := 39 * time.Millisecond; r.Unserved != want {
+		t.Errorf("unserved for %v, want %v", r.Unserved, want)
+	}
+	ws[1].last = 10 * ms // so it completed nothing in the last 60
+	if addSlices(r, ws); r.Unserved != 60*time.Millisecond {
+		t.Errorf("unserved for %v to the end, want 60ms", r.Unserved)
+	}
+}
+
+// TestSlicerReadsSeldom: a worker reads the clock once in every batches. Until the window
+// begins it reads after each batch, so that only the batch in progress counts.
+func TestSlicerReadsSeldom(t *testing.T) {
+	c := newControl(Limit{Window: time.Second}, 1)
+	clock := instruments().Clock
+	s := &slicer{c: c, clock: clock, every: 3, left: 3, window: int64(time.Second), counts: make([]uint32, 50)}
+	s.add(7, false)
+	s.add(7, false)
+	if s.last != 0 || s.longest != 0 {
+		t.Errorf("checked at %d, unserved for %d before the window", s.last, s.longest)
+	}
+	c.opened = clock.Now()
+	c.phase.Store(measure)
+	s.add(1, false) // it was in progress
+	counted := func() (n uint32) {
+		for _, k := range s.counts {
+			n += k
+		}
+		return n
+	}
+	for i, want := range []uint32{1, 1, 1, 1 + 2 + 4 + 8, 15, 15, 15 + 16 + 32 + 64} {
+		if i > 0 {
+			s.add(1<<i, true)
+		}
+		if got := counted(); got != want {
+			t.Errorf("after %d batches %d are counted, want %d", i, got, want)
+		}
+	}
+	if got := checkEvery(clock, 0, 64); got != 1 {
+		t.Errorf("before the rate is known: every %d batches, want 1", got)
+	}
+	// 20 ns per acquisition: readings of F+5 ns are half a percent after (F+5)·10.
+	want := int64(math.Ceil((clock.Floor() + 5) * 10 / 64))
+	if got := checkEvery(clock, 1./20, 64); got != want {
+		t.Errorf("every %d batches, want %d", got, want)
+	}
+	new(slicer).add(1, true) // counts nothing
+}
+
+// A model is a synthetic lock: the worker and the time of the k-th acquisition.
+type model struct {
+	name  string
+	owner func(phase, at int64, k int) int
+}
+
+var models = []model{
+	{"in turn", func(_, _ int64, k int) int { return k % 4 }},
+	{"for 50 ms each", func(phase, at int64, _ int) int { return int((phase + at) / (50 * ms) % 4) }},
+	{"of one", func(int64, int64, int) int { return 2 }},
+}
+
+// measured returns a window of m: an acquisition every 250 µs, by workers that check each
+// time.
+func (m model) measured(rng *rand.Rand, window time.Duration) *harness.Result {
+	ws := slicersOf(4, window)
+	r := &harness.Result{Workers: make([]uint64, 4)}
+	phase := rng.Int64N(200 * ms)
+	for k := 0; ; k++ {
+		at := int64(k) * ms / 4
+		if at >= int64(window) {
+			break
+		}
+		i := m.owner(phase, at, k)
+		ws[i].count(at, 1)
+		r.Workers[i]++
+	}
+	addSlices(r, ws)
+	return r
+}
+
+// TestFairnessHasOneScale: Jain's index over slices does not depend on the length of the
+// window. Over the window it does: a lock that each worker keeps for 50 ms rises from
+// unfair to fair.
+func TestFairnessHasOneScale(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	windows := []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, time.Second}
+	mean := func(m model, of *result.Metric, window time.Duration) float64 {
+		const rounds = 200
+		total := 0.0
+		for range rounds {
+			v, ok := of.Of(m.measured(rng, window))
+			if !ok {
+				t.Fatalf("%s: no %s", m.name, of.Name)
+			}
+			total += v
+		}
+		return total / rounds
+	}
+	for i, want := range []float64{100, 31, 25} { // 25 · (1 + 0.4 · (π/2 - 1)) = 30.7
+		m := models[i]
+		for _, window := range windows {
+			got, over := mean(m, result.Jain, window), mean(m, result.WindowJain, window)
+			t.Logf("%-14s window %5v: Jain %5.1f %%, over the window %5.1f %%", m.name, window, got, over)
+			if math.Abs(got-want) > 2 {
+				t.Errorf("%s, window %v: Jain %.1f %%, want %v", m.name, window, got, want)
+			}
+		}
+	}
+	if short, long := mean(models[1], result.WindowJain, windows[0]), mean(models[1], result.WindowJain, windows[3]); long < 2*short {
+		t.Errorf("over the window the index of 50 ms each is %.1f %% and %.1f %%: it should rise with the window", short, long)
+	}
+}
+
+// A keeper is a lock that each worker in turn keeps for 50 ms.
+type keeper struct {
+	sync.Mutex
+	workers int
+	begun   time.Time
+}
+
+const kept = 50 * time.Millisecond
+
+func (k *keeper) owner() int { return int(time.Since(k.begun)/kept) % k.workers }
+
+func keeperVariant() *harness.Variant {
+	return &harness.Variant{Name: "keeper", Doc: "one worker for 50 ms", Paper: "none", Family: harness.Blocking, Status: harness.Reference,
+		Local: func(s harness.Setup) harness.Local {
+			return keeperHandles{&keeper{workers: s.Workers, begun: time.Now()}}
+		}}
+}
+
+type keeperHandles struct{ k *keeper }
+
+func (h keeperHandles) Worker(i int) sync.Locker { return &keeperHandle{h.k, i} }
+
+type keeperHandle struct {
+	*keeper
+	id int
+}
+
+func (h *keeperHandle) Lock() {
+	for {
+		if h.owner() == h.id {
+			h.Mutex.Lock()
+			if h.owner() == h.id {
+				return
+			}
+			h.Mutex.Unlock()
+		}
+		time.Sleep(200 * time.Microsecond)
+	}
+}
+
+func inSlices(r *harness.Result) (n uint64) {
+	for _, k := range r.Slices {
+		n += uint64(k)
+	}
+	return n
+}
+
+// fewer reports whether n is less than half of r's acquisitions in the planned part of the
+// window. Batches in progress at its end are in no slice.
+func fewer(r *harness.Result, n uint64, window time.Duration) bool {
+	underway := uint64(len(r.Workers) * 2 * maxBatch)
+	return 2*(n+underway)*uint64(r.Elapsed) < r.Ops*uint64(window)
+}
+
+// TestKeeper: a lock that a worker keeps for 50 ms has at most two owners in a slice of 20
+// ms, and a third whose batch was counted late. This holds in windows of one slice and of
+// twelve.
+func TestKeeper(t *testing.T) {
+	const workers = 4
+	rig, err := Open(t.Context(), instruments(), Job{Lock: keeperVariant(), Workload: harness.Workload{Workers: workers, Window: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rig.Close()
+	for _, window := range []time.Duration{20 * time.Millisecond, 20 * time.Millisecond, 250 * time.Millisecond} {
+		r, err := rig.Drive(t.Context(), Limit{Window: window})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := workers * int(window/harness.SliceLength); len(r.Slices) != want {
+			t.Fatalf("%v: %d counts of %d workers, want %d", window, len(r.Slices), workers, want)
+		}
+		v, ok := result.Jain.Of(r)
+		over, _ := result.WindowJain.Of(r)
+		starved, _ := result.Starved.Of(r)
+		t.Logf("%v: Jain %.1f %%, over the window %.1f %%, starved %.0f %%, unserved for %v", window, v, over, starved, r.Unserved)
+		if most := 100. * 3 / workers; !ok || v > most {
+			t.Errorf("%v: Jain %v, %v, want at most %v", window, v, ok, most)
+		}
+		if starved < 25 || r.Unserved < min(kept, window) || r.Unserved > window {
+			t.Errorf("%v: %.0f %% starved, unserved for %v", window, starved, r.Unserved)
+		}
+		for i, all := range r.Workers {
+			var n uint64
+			for s := range len(r.Slices) / workers {
+				n += uint64(r.Slices[s*workers+i])
+			}
+			// The window may end late, and a batch is counted as a whole.
+			if slack := uint64(maxBatch) * uint64(1+rig.tune(Limit{Window: window}).checkEvery); n > all+slack {
+				t.Errorf("%v: worker %d has %d in slices, %d in the window", window, i, n, all)
+			}
+		}
+		if n := inSlices(r); fewer(r, n, window) {
+			t.Errorf("%v: slices have %d, the window has %d in %v", window, n, r.Ops, r.Elapsed)
+		}
+	}
+	for _, limit := range []Limit{{Window: 19 * time.Millisecond}, {Ops: 100}} {
+		if r, err := rig.Drive(t.Context(), limit); err != nil || r.Slices != nil || r.Unserved != 0 {
+			t.Errorf("%+v has no slice: %v, %v, %v", limit, r.Slices, r.Unserved, err)
+		}
+	}
+}
+
+// TestSlicesOfOthers: loops with readers, several locks, distributed locks and workers in
+// another process have slices too; a single worker has none.
+func TestSlicesOfOthers(t *testing.T) {
+	const window = 2 * harness.SliceLength
+	local := keeperVariant()
+	for name, c := range map[string]struct {
+		v    *harness.Variant
+		w    harness.Workload
+		want int
+	}{
+		"one worker": {local, harness.Workload{Workers: 1}, 0},
+		"readers":    {local, harness.Workload{Workers: 2, Reads: 50}, 4},
+		"two locks":  {local, harness.Workload{Workers: 2, Locks: 2}, 4},
+		"a server":   {new(shelf).variant(harness.Traits{}), harness.Workload{Workers: 2}, 4},
+	} {
+		c.w.Window = window
+		rig, err := Open(t.Context(), instruments(), Job{Lock: c.v, Workload: c.w, At: harness.Endpoint{Kind: harness.KindRedis}})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		r, err := rig.Drive(t.Context(), Limit{Window: window})
+		if err != nil || len(r.Slices) != c.want || (r.Unserved > 0) != (c.want > 0) {
+			t.Errorf("%s: %v (unserved for %v), want %d counts: %v", name, r.Slices, r.Unserved, c.want, err)
+		}
+		if n := inSlices(r); c.want > 0 && fewer(r, n, window) {
+			t.Errorf("%s: slices have %d, the window has %d in %v", name, n, r.Ops, r.Elapsed)
+		}
+		if err := rig.Close(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	r := &harness.Result{Workers: make([]uint64, 2), Elapsed: 45 * time.Millisecond}
+	loopSlices(r, []oracle.Hold{{Worker: 0, Releasing: 9 * ms}, {Worker: 1, Releasing: 10 * ms}, {Worker: 1, Releasing: 29 * ms},
+		{Worker: 1, Releasing: 30 * ms}, {Worker: 0, Releasing: 31 * ms}, {Worker: 1, Releasing: 51 * ms}}, 10*ms)
+	if want := []uint32{0, 2, 1, 1}; !slices.Equal(r.Slices, want) || r.Unserved != 24*time.Millisecond {
+		t.Errorf("slices %v, unserved for %v; want %v and 24ms", r.Slices, r.Unserved, want)
+	}
+}
+
+// BenchmarkSlices measures the cost of slices per acquisition. It uses a lock that does
+// nothing, in batches of 64 with their publication, at the rate of a single worker. The
+// samples without and with slices alternate; each figure is their median.
+func BenchmarkSlices(b *testing.B) {
+	in := instruments()
+	w := in.bench(bareLoop)
+	c := newControl(Limit{Window: time.Hour}, maxBatch)
+	c.opened = in.Clock.Now()
+	c.phase.Store(measure)
+	rate := 1 / w.sample(in)
+	const batches = 48 // some microseconds, so few samples lose their processor
+	counts := make([]uint32, time.Hour/harness.SliceLength)
+	var without, with []float64
+	sample := func() float64 {
+		start := in.Clock.Now()
+		for range batches {
+			ops, handovers := w.w.batch(w.s, w.lock, maxBatch, true)
+			w.w.t.done(ops, handovers, true)
+		}
+		return float64(in.Clock.Nanoseconds(in.Clock.Now()-start)) / batches / maxBatch
+	}
+	for b.Loop() {
+		w.w.t.slices = slicer{}
+		without = append(without, sample())
+		every := checkEvery(in.Clock, rate, maxBatch)
+		w.w.t.slices = slicer{c: c, clock: in.Clock, every: every, left: every, window: int64(time.Hour), counts: counts}
+		with = append(with, sample())
+	}
+	b.ReportMetric(stat.Median(without), "without-ns")
+	b.ReportMetric(stat.Median(with), "with-ns")
+	b.ReportMetric(100*(stat.Median(with)/stat.Median(without)-1), "added-%")
+}
+
+// BenchmarkFairnessByWindow prints Jain's index in slices and over the window, for several
+// window lengths of the same lock.
+func BenchmarkFairnessByWindow(b *testing.B) {
+	mutex := &harness.Variant{Name: "sync-mutex", Doc: "the standard library's", Paper: "none", Family: harness.Blocking, Status: harness.Reference,
+		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) }}
+	for _, v := range []*harness.Variant{keeperVariant(), mutex} {
+		for _, window := range []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, time.Second} {
+			b.Run(fmt.Sprintf("lock=%s/window=%v", v.Name, window), func(b *testing.B) {
+				var rs []*harness.Result
+				w := harness.Workload{Workers: 4, Warmup: window / 5, Window: window}
+				for b.Loop() {
+					r, err := Measure(b.Context(), instruments(), Job{Lock: v, Workload: w, Seed: uint64(len(rs))})
+					if err != nil {
+						b.Fatal(err)
+					}
+					rs = append(rs, r)
+				}
+				for _, m := range []*result.Metric{result.Jain, result.WindowJain} {
+					s := m.Summary(rs)
+					b.ReportMetric(s.Median, m.Unit)
+					b.ReportMetric(s.Lo, "from-"+m.Unit)
+					b.ReportMetric(s.Hi, "to-"+m.Unit)
+				}
+			})
+		}
+	}
+}

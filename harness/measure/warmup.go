@@ -1,0 +1,179 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/result"
+
+	"locklab/internal/stat"
+)
+
+// Parameters of the warm-up of servers on Java, which are interpreted at first and compiled
+// while they serve. A ZooKeeper server just after its start takes five times the processor
+// time per acquisition that it takes 20 seconds of load later. Services see that only on
+// the day when they start their servers. The compilation depends on the requests: after
+// requests of another kind it starts again. So the servers are warmed up with the cases of
+// the plan.
+const (
+	warmWindow  = 150 * time.Millisecond // of a case
+	warmCases   = 6                      // greatest number in a pass: other workers and locks are similar
+	warmWorkers = 16                     // greatest number in a case: more take longer to connect
+	warmStretch = 3 * time.Second        // least time of passes that are compared with the previous ones
+	warmOps     = 4000                   // least acquisitions in a stretch: compilation depends on their number
+	warmSteady  = 0.95                   // of the processor time of the previous stretch
+	warmSerial  = -1 << 20               // the number of the first measurement, unlike any of [Plan.Probe]
+)
+
+// WarmsUp reports whether servers of that kind get faster while they serve.
+func WarmsUp(kind string) bool { return kind == harness.KindZooKeeper }
+
+// WarmUp drives cases of p on the servers of near at at, each in a fresh process and as
+// close as possible to the servers. It ends when the processor time of an acquisition stops
+// falling, or after most. It discards the measurements. A case without a result, or with a
+// violation, is omitted.
+func (p *Plan) WarmUp(ctx context.Context, near harness.Site, at harness.Endpoint, most time.Duration) (result.WarmUp, error) {
+	plan, known, serial := *p, calibrate(), warmSerial
+	plan.Endpoints, plan.Together = map[harness.Site]harness.Endpoint{near: at}, nil
+	w := warming{cases: spread(warmable(p.Cases, near), near, warmCases), begin: time.Now(), most: most}
+	w.drive = func(ctx context.Context, c Case) (*harness.Result, error) {
+		serial--
+		return plan.measure(ctx, c, known, 0, serial)
+	}
+	err := w.run(ctx)
+	return w.said, err
+}
+
+// WarmUp is [Plan.WarmUp] in this process, with these cases.
+func WarmUp(ctx context.Context, in *Instruments, cases []Case, at harness.Endpoint, most time.Duration) (result.WarmUp, error) {
+	near, serial := harness.Site{Kind: at.Kind, Servers: len(at.Addrs[0])}, 0
+	w := warming{cases: spread(warmable(cases, near), near, warmCases), begin: time.Now(), most: most}
+	w.drive = func(ctx context.Context, c Case) (*harness.Result, error) {
+		serial++
+		return Measure(ctx, in, Job{Lock: c.Lock, Workload: c.Workload, At: at, Seed: 1, Key: fmt.Sprintf("warm-up-%d-%d", os.Getpid(), serial)})
+	}
+	err := w.run(ctx)
+	return w.said, err
+}
+
+// A warming is the state of a warm-up.
+type warming struct {
+	cases []Case
+	drive func(context.Context, Case) (*harness.Result, error) // measures a case
+	begin time.Time
+	most  time.Duration
+	said  result.WarmUp
+}
+
+func (w *warming) over() bool { return time.Since(w.begin) >= w.most }
+
+// run repeats stretches until the cost stops falling.
+func (w *warming) run(ctx context.Context) error {
+	var before map[string][]float64
+	for len(w.cases) > 0 && !w.said.Steady && !w.over() {
+		costs, err := w.stretch(ctx)
+		if err != nil {
+			return err
+		}
+		w.said.Took = time.Since(w.begin)
+		w.said.Steady = ratioOf(costs, before) >= warmSteady
+		before = costs
+	}
+	return nil
+}
+
+// stretch makes passes over the cases, and returns the costs of an acquisition of each.
+func (w *warming) stretch(ctx context.Context) (map[string][]float64, error) {
+	costs := make(map[string][]float64)
+	ops := uint64(0)
+	for begin := time.Now(); (time.Since(begin) < warmStretch || ops < warmOps) && len(w.cases) > 0 && !w.over(); {
+		var pass []float64
+		rand.Shuffle(len(w.cases), func(i, j int) { w.cases[i], w.cases[j] = w.cases[j], w.cases[i] })
+		for _, c := range slices.Clone(w.cases) {
+			if w.over() {
+				break
+			}
+			cost, n, err := w.measure(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			if n > 0 {
+				costs[c.Name()], pass = append(costs[c.Name()], cost), append(pass, cost)
+				ops += n
+			}
+		}
+		w.note(pass)
+	}
+	return costs, nil
+}
+
+// note records the costs of a pass.
+func (w *warming) note(pass []float64) {
+	if len(pass) == 0 {
+		return
+	}
+	w.said.Last = stat.MidMean(pass)
+	if w.said.First == 0 {
+		w.said.First = w.said.Last
+	}
+}
+
+// measure drives c once and returns the cost and the number of its acquisitions. It returns
+// 0 for a case that is omitted from now on.
+func (w *warming) measure(ctx context.Context, c Case) (cost float64, ops uint64, err error) {
+	res, err := w.drive(ctx, c)
+	switch {
+	case ctx.Err() != nil:
+		return 0, 0, context.Cause(ctx)
+	case err != nil && lostBy(err) == nil:
+		return 0, 0, err
+	case res == nil || len(res.Violations) > 0 || res.Ops == 0:
+		w.cases = slices.DeleteFunc(w.cases, func(x Case) bool { return x.Name() == c.Name() })
+		return 0, 0, nil
+	}
+	return serverCost(res), res.Ops, nil
+}
+
+// serverCost returns the servers' processor time per acquisition, in ns, or, if they do not
+// report it, the time between acquisitions.
+func serverCost(r *harness.Result) float64 {
+	if ns, ok := result.ServerCPU.Of(r); ok {
+		return ns
+	}
+	return float64(r.Elapsed) / float64(r.Ops)
+}
+
+// warmable returns the cases that warm up the servers of near: closed loops, without delay,
+// each once. A loop in another program would have to warm up itself.
+func warmable(cases []Case, near harness.Site) (out []Case) {
+	for _, c := range cases {
+		if c.Site().Near() != near || c.Lock.Loop != nil || c.Lock.Status == harness.Broken || c.Lock.Status == harness.Historical {
+			continue
+		}
+		c.Sought = false
+		w := &c.Workload
+		w.Delay, w.Rate, w.Arrivals, w.Deadline, w.Ranks = 0, 0, harness.Poisson, 0, 0
+		w.Workers, w.Clients = min(w.Workers, warmWorkers), min(w.Clients, warmWorkers)
+		w.Warmup, w.Window = warmWindow/5, warmWindow
+		if !slices.ContainsFunc(out, func(x Case) bool { return x.Name() == c.Name() }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// ratioOf returns the typical ratio of the costs in now to before, over their common cases.
+func ratioOf(now, before map[string][]float64) float64 {
+	var ratios []float64
+	for name, costs := range now {
+		if was := before[name]; len(was) > 0 {
+			ratios = append(ratios, stat.Median(costs)/stat.Median(was))
+		}
+	}
+	return stat.MidMean(ratios)
+}

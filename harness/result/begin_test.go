@@ -1,0 +1,122 @@
+//go:build unix
+
+package result
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+)
+
+// TestBegin checks that the files of a process killed while it creates a run are not a
+// run, and that a new run can start there. A directory with a result, a manifest, another
+// file or another writer is not touched.
+func TestBegin(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		files  map[string]string
+		exists bool
+	}{
+		{"nothing", nil, false},
+		{"results", map[string]string{ResultsName: ""}, false},
+		{"half a manifest", map[string]string{ResultsName: "", ManifestName + ".new": "{"}, false},
+		{"a manifest", map[string]string{ResultsName: "", ManifestName: `{"schema":1,"machine":{},"started":"2026-01-02T03:04:05Z"}`}, true},
+		{"a result", map[string]string{ResultsName: `{"schema":1,"kind":"case"}` + "\n"}, true},
+		{"another file", map[string]string{ResultsName: "", "notes": ""}, false},
+	} {
+		dir := t.TempDir()
+		for name, text := range c.files {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if exists := Exists(dir); exists != c.exists {
+			t.Errorf("%s: Exists is %v", c.name, exists)
+		}
+		w, err := Create(dir, Manifest{Seed: 7})
+		if c.exists {
+			if !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "already holds a run") {
+				t.Errorf("%s: Create: %v", c.name, err)
+			}
+			continue
+		}
+		if err == nil {
+			err = errors.Join(w.Append(sample()), w.Finish(func(*Manifest) {}))
+		}
+		run, lerr := Load(dir)
+		if err != nil || lerr != nil || run.Manifest.Seed != 7 || len(run.Results) != 1 || !Exists(dir) {
+			t.Errorf("%s: a run that begins there: %v, %v", c.name, err, lerr)
+		}
+	}
+	if missing := filepath.Join(t.TempDir(), "none"); Exists(missing) {
+		t.Error("a directory that is not there has a run")
+	}
+}
+
+func TestForeign(t *testing.T) {
+	const own = `{"schema":1,"machine":{},"started":"2026-01-02T03:04:05Z"}`
+	for name, files := range map[string]map[string]string{
+		"manifest":            {ManifestName: `{"results":[{"command":"./bench"}]}`, ResultsName: ""},
+		"list":                {ManifestName: `[1]`, ResultsName: ""},
+		"number of a schema":  {ManifestName: `{"schema":1,"name":"image"}`, ResultsName: ""},
+		"schema of its own":   {ManifestName: `{"schema":"https://example.org","machine":{}}`, ResultsName: ""},
+		"results":             {ManifestName: own, ResultsName: `{"mean":1.02}` + "\n"},
+		"results alone":       {ResultsName: "BenchmarkMutex-8 100 11.2 ns/op\n"},
+		"results of a line":   {ManifestName: own, ResultsName: `{"mean":{"point_estimate":10.4}}`},
+		"both":                {ManifestName: `{"mean":1}`, ResultsName: `{"mean":1}` + "\n"},
+		"manifest of a newer": {ManifestName: `{"schema":1,"machine":"x","started":""}`, ResultsName: ""},
+	} {
+		dir := t.TempDir()
+		for file, text := range files {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, lerr := Load(dir)
+		_, _, rerr := Resume(dir, Manifest{})
+		_, cerr := Create(dir, Manifest{})
+		for verb, err := range map[string]error{"load": lerr, "resume": rerr, "create": cerr} {
+			if !errors.Is(err, harness.ErrUsage) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s: %s: %v", name, verb, err)
+			}
+		}
+		if err := Foreign(dir); !errors.Is(err, ErrForeign) {
+			t.Errorf("%s: %v", name, err)
+		}
+		left, err := os.ReadDir(dir)
+		if err != nil || len(left) != len(files) {
+			t.Errorf("%s: %v is there, want %d files (%v)", name, left, len(files), err)
+		}
+		for file, text := range files {
+			if got, err := os.ReadFile(filepath.Join(dir, file)); string(got) != text {
+				t.Errorf("%s: %s is now %q (%v)", name, file, got, err)
+			}
+		}
+	}
+	if err := Foreign(t.TempDir()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBegins(t *testing.T) {
+	dir := t.TempDir()
+	other, err := os.Create(filepath.Join(dir, ResultsName))
+	if err == nil {
+		err = lockFile(other)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	const want = "another locklab is writing it"
+	if _, err := Create(dir, Manifest{}); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), want) {
+		t.Errorf("Create: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, ManifestName)); err == nil {
+		t.Error("it has written a manifest")
+	}
+}

@@ -1,0 +1,218 @@
+package result
+
+import (
+	"slices"
+	"strings"
+
+	"locklab/harness"
+)
+
+// A Strength orders the classes of guarantees.
+type Strength int
+
+// The strengths, the least first. A lock that got stuck or left something behind after
+// the death of its holder is at most Weak.
+const (
+	Unknown  Strength = iota // nothing was tried
+	Weak                     // partly tried, without any guarantee below
+	Guarded                  // a resource that checks tokens is safe from a paused holder, until a failover
+	Fenced                   // a resource that checks tokens is safe; a failover may let two hold it, or was not tested
+	Survives                 // the loss of a server does not let two hold it; a paused holder may still write, or was not tested
+	Strong                   // both of the above
+)
+
+// A Class is the guarantees of a lock, by observation.
+type Class struct {
+	Lock       string
+	Strength   Strength
+	Guarantees map[harness.Guarantee]GuaranteeStatus
+	Tries      int
+
+	// Sentence explains it to a reader without knowledge of locks, without a capital
+	// or a full stop.
+	Sentence string
+
+	// Where describes when a lock of this class is enough, to follow the word
+	// "where"; "" for a Strong one.
+	Where string
+}
+
+// Lacks returns why the class does not have g, or "" if it has.
+func (c Class) Lacks(g harness.Guarantee) string {
+	if s := c.Guarantees[g]; s.State != Held {
+		return string(g) + " " + s.String()
+	}
+	return ""
+}
+
+// ClassOf returns the class of the named lock by the results rs.
+func ClassOf(rs []*harness.FaultResult, lock string) Class {
+	w := witness{rs: ofLock(rs, lock), got: Guarantees(rs, lock)}
+	c := Class{Lock: lock, Guarantees: w.got}
+	for _, r := range w.rs {
+		if r.Skipped == "" {
+			c.Tries += max(0, r.Tries)
+		}
+	}
+	if c.Tries == 0 {
+		c.Sentence, c.Where = "not tested", "failures that were not tested do no harm"
+		return c
+	}
+	w.lock = w.rs[0].Lock
+	c.Strength, c.Sentence, c.Where = w.strength(), w.sentence(), w.where()
+	return c
+}
+
+type witness struct {
+	lock harness.Lock
+	rs   []*harness.FaultResult
+	got  map[harness.Guarantee]GuaranteeStatus
+}
+
+func (w witness) is(g harness.Guarantee, s GuaranteeState) bool { return w.got[g].State == s }
+
+func (w witness) broke(g harness.Guarantee, h harness.Harm) bool {
+	return slices.Contains(w.got[g].Harms, h)
+}
+
+// pause returns the status of fencing in the scenarios without the loss of a server.
+func (w witness) pause() GuaranteeStatus {
+	var rs []*harness.FaultResult
+	for _, r := range w.rs {
+		if !slices.Contains(r.Tests, harness.Failover) {
+			rs = append(rs, r)
+		}
+	}
+	return status(rs, harness.Fencing)
+}
+
+// oneServer reports whether the lock is on one server at a time, which a replica may
+// replace.
+func (w witness) oneServer() bool {
+	return w.lock.Traits.Needs == harness.KindRedis && w.lock.Traits.Servers <= 1
+}
+
+func (w witness) strength() Strength {
+	failover, fencing := w.is(harness.Failover, Held), w.is(harness.Fencing, Held)
+	switch {
+	case w.is(harness.Recovery, Broken):
+		return Weak
+	case failover && fencing:
+		return Strong
+	case failover:
+		return Survives
+	case fencing:
+		return Fenced
+	case w.pause().State == Held:
+		return Guarded
+	}
+	return Weak
+}
+
+func (w witness) sentence() string {
+	text := w.core()
+	switch {
+	case w.broke(harness.Recovery, harness.Stuck):
+		text += "; it may stay taken for ever after its holder or a waiter has died"
+	case w.is(harness.Recovery, Broken):
+		text += "; a holder or waiter that dies leaves a key or a ticket behind"
+	}
+	if w.is(harness.Ordered, Broken) {
+		text += "; it does not keep the order that it claims"
+	}
+	return text
+}
+
+func (w witness) core() string {
+	server, token := w.server(), w.token()
+	twice := w.broke(harness.Failover, harness.TwoHolders)
+	switch {
+	case twice && w.is(harness.Fencing, Held):
+		return server + ", tokens still rise"
+	case twice && !w.lock.Traits.Fenced && w.stale():
+		return "no fencing: a failover or a pause may let two write"
+	case twice && !w.lock.Traits.Fenced:
+		return "no fencing: a failover may let two write"
+	case w.is(harness.Failover, Held) && w.is(harness.Fencing, Held):
+		return server + ", and " + token
+	case w.is(harness.Failover, Untested):
+		return token + "; " + server
+	}
+	return server + "; " + token
+}
+
+func (w witness) server() string {
+	one := ""
+	if w.oneServer() {
+		one = "one server: "
+	}
+	switch {
+	case w.is(harness.Failover, Held):
+		return "survives the loss of a server without two holders"
+	case w.broke(harness.Failover, harness.TwoHolders):
+		return one + "a failover may give it away twice"
+	case w.broke(harness.Failover, harness.Stuck):
+		return one + "the loss of a server may leave it stuck"
+	case w.is(harness.Failover, Open):
+		return one + "the loss of a server may let two hold it or leave it stuck, which no try showed"
+	}
+	return "the loss of a server was not tested"
+}
+
+func (w witness) stale() bool { return slices.Contains(w.pause().Harms, harness.StaleWrite) }
+
+func (w witness) token() string {
+	pause := w.pause()
+	switch {
+	case !w.lock.Traits.Fenced && w.stale():
+		return "no fencing: a paused holder may still write"
+	case !w.lock.Traits.Fenced:
+		return "no fencing"
+	case w.is(harness.Fencing, Broken) && pause.State == Held:
+		return "tokens refuse a paused holder, but may repeat after a failover"
+	case w.is(harness.Fencing, Broken):
+		return "its tokens let a stale write pass"
+	case pause.State == Held:
+		return "tokens refuse a paused holder"
+	case w.is(harness.Fencing, Held):
+		return "tokens rise"
+	case w.is(harness.Fencing, Open):
+		return "its tokens may let a stale write pass, which no try showed"
+	}
+	return "its tokens were not tested"
+}
+
+func (w witness) where() string {
+	if w.strength() == Strong {
+		return ""
+	}
+	var parts []string
+	switch {
+	case w.is(harness.Failover, Held):
+	case w.is(harness.Failover, Untested):
+		parts = append(parts, "the loss of a server, which was not tested, does no harm")
+	case (w.broke(harness.Failover, harness.TwoHolders) || w.is(harness.Failover, Open)) && !w.oneServer():
+		parts = append(parts, "two holders after the loss of a server do no harm")
+	case w.oneServer() && w.strength() == Guarded:
+		parts = append(parts, "one server without a replica is enough")
+	case w.oneServer():
+		parts = append(parts, "one server is enough")
+	default:
+		parts = append(parts, "a lock that gets stuck can be freed by hand")
+	}
+	switch pause := w.pause(); {
+	case pause.State == Held || w.is(harness.Fencing, Held):
+		parts = append(parts, "the resource checks tokens")
+	case w.lock.Traits.Fenced && pause.State == Untested:
+		parts = append(parts, "a late write of a paused holder, which was not tested, does no harm")
+	default:
+		parts = append(parts, "a late write of a paused holder does no harm")
+	}
+	if w.is(harness.Recovery, Broken) {
+		parts = append(parts, "an operator can clean up after a crash")
+	}
+	if len(parts) > 2 {
+		return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
+	}
+	return strings.Join(parts, " and ")
+}

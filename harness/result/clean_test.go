@@ -1,0 +1,142 @@
+package result
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/perf/benchfmt"
+
+	"locklab/harness"
+	"locklab/internal/machine"
+)
+
+func FuzzLine(f *testing.F) {
+	for _, s := range []string{"", "plain", "two\nlines", "\x1b[31mred", "\u009b31m", "a\u202eb", "\xff\xfe", "\u2028", "\ufffd", "tab\t", "é 中 \u00a0", "\x00", "\u200d"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got := OneLine(s)
+		if !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsGraphic(r) || r == '\u2028' || r == '\u2029' }) {
+			t.Errorf("%q became %q", s, got)
+		}
+		if OneLine(got) != got || printable(s) != (got == s) {
+			t.Errorf("%q became %q, then %q", s, got, OneLine(got))
+		}
+		if w := word(s); strings.ContainsFunc(w, unicode.IsSpace) || strings.Contains(w, ",") {
+			t.Errorf("%q is the word %q", s, w)
+		}
+	})
+}
+
+// hostile is text that would write elsewhere on a terminal, begin a line of bench.txt, or
+// end a field of a log.
+const hostile = "x\nBenchmarkLock/lock=mcs/workers=1/hold=0s 1 0.001 ns/op\r\x1b[2J\u202e, 9 ns/op"
+
+func hostileResult(violated bool) *harness.Result {
+	r := sample()
+	r.Lock.Name, r.Lock.Doc, r.Lock.Paper, r.Lock.Family, r.Clock = hostile, hostile, hostile, hostile, hostile
+	r.Workload.Wait, r.Workload.Pin = hostile, hostile
+	r.Retries = []string{hostile}
+	r.Ranks = []harness.Rank{{Host: hostile, Clock: hostile}}
+	r.Warnings = []harness.Warning{{Text: hostile, Remedy: hostile, Kind: hostile}}
+	r.Violations = nil
+	if violated {
+		r.Violations = []harness.Violation{{Rule: hostile, Detail: hostile, Count: 1, Trace: []string{hostile}}}
+	}
+	return r
+}
+
+func TestHostileText(t *testing.T) {
+	for _, violated := range []bool{false, true} {
+		r := hostileResult(violated)
+		var bench bytes.Buffer
+		b := NewBench(&bench, machine.Environment{CPU: hostile, GOMAXPROCS: 2})
+		if err := b.Result(r); err != nil {
+			t.Fatal(err)
+		}
+		if strings.ContainsAny(bench.String(), "\r\x1b\u202e") {
+			t.Errorf("bench.txt holds %q", bench.String())
+		}
+		in := benchfmt.NewReader(&bench, "bench.txt")
+		results := 0
+		for in.Scan() {
+			switch rec := in.Result().(type) {
+			case *benchfmt.Result:
+				results++
+				if v, ok := rec.Value("ns/op"); ok && (v == 0.001 || v == 9) {
+					t.Errorf("it was taken for %v", rec)
+				}
+			default:
+				t.Errorf("it was taken for %+v", rec)
+			}
+		}
+		if want := map[bool]int{false: 1}[violated]; results != want || in.Err() != nil {
+			t.Errorf("violated %v: %d results (%v), want %d", violated, results, in.Err(), want)
+		}
+		l, err := pack(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range logKinds {
+			var log bytes.Buffer
+			if err := k.append(&log, l); err != nil {
+				t.Fatal(err)
+			}
+			want := 4 // commas: tag, start, length, maximum, histogram
+			if violated {
+				want = strings.Count(log.String(), ",") // a comment
+			}
+			if text := log.String(); strings.Count(text, "\n") != 1 || strings.ContainsAny(text, "\r\x1b\u202e") || strings.Count(text, ",") != want {
+				t.Errorf("%s holds %q", k.name, text)
+			}
+		}
+		text, err := Encode(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := Decode(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Encoded again, text that is not clean would show its escape.
+		again, err := Encode(read.Result)
+		for _, bad := range []string{`\n`, `\r`, `\u001b`, "\u202e"} {
+			if err != nil || bytes.Contains(bytes.TrimSpace(again), []byte(bad)) {
+				t.Errorf("read back, %q is still in it (%v):\n%s", bad, err, again)
+			}
+		}
+	}
+}
+
+func TestHostileManifest(t *testing.T) {
+	dir := t.TempDir()
+	out, err := Create(dir, Manifest{Started: time.Now(), Commit: hostile, Command: []string{"locklab", hostile}, Versions: map[string]string{hostile: hostile},
+		Skipped: []Skip{{Lock: hostile, Reason: hostile}}, Knees: []Knee{{Lock: hostile, Missing: hostile, Trials: []Trial{{Over: hostile}}}}, Machine: machine.Environment{CPU: hostile}, Job: hostile, Parts: []Part{{Host: hostile, CPU: hostile}}, Flags: map[string]string{"locks": "a\nb"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := &harness.Finding{Name: hostile, Listing: "one\n\x1b[2Jtwo\n", Tables: []harness.Table{{Rows: []harness.Row{{Label: hostile, Cells: []harness.Cell{{Text: hostile}}}}}}}
+	if err := out.AppendFinding(found); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Finish(func(*Manifest) {}); err != nil {
+		t.Fatal(err)
+	}
+	run, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, f := run.Manifest, run.Findings[0]
+	for _, text := range []string{m.Commit, m.Command[1], m.Skipped[0].Lock, m.Knees[0].Missing, string(m.Knees[0].Trials[0].Over), m.Machine.CPU, m.Job, m.Parts[0].Host, m.Parts[0].CPU, m.Versions[OneLine(hostile)], f.Name, f.Tables[0].Rows[0].Label, f.Tables[0].Rows[0].Cells[0].Text} {
+		if text != OneLine(hostile) {
+			t.Errorf("%q, want %q", text, OneLine(hostile))
+		}
+	}
+	if m.Flags["locks"] != "a\nb" || f.Listing != "one\n\\x1b[2Jtwo\n" {
+		t.Errorf("flags %q, listing %q", m.Flags, f.Listing)
+	}
+}

@@ -1,0 +1,138 @@
+package result
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+func TestExact(t *testing.T) {
+	hosts := []seat{at("a", 0, 0, 0), at("b", 5e12, 0, 0), at("c", -9e11, 0, 0), at("d", 1e18, 0, 0)}
+	mixed := []seat{at("a", 0, 0, 0), at("b", 5e12, 0, 0), at("a", 0, 77_000, -1), at("b", 5e12, -1e9, -1)} // two have the offset of the clock that all four read
+	for name, seats := range map[string][]seat{"one clock": oneClock(), "clocks without error": hosts, "two clocks": mixed} {
+		for seed, workers := range []int{4, 8, 9, 23} {
+			w := workload(workers, len(seats))
+			holds := drawn(uint64(seed), workers)
+			whole := measured(w, holds, 0, workers)
+			parts := split(w, holds, seats)
+			before := encoded(t, parts...)
+			run, err := Merge(shuffled(uint64(seed), runs(seats, parts)))
+			if err != nil || len(run.Results) != 1 {
+				t.Fatalf("%s, %d workers: %d results, lost %v (%v)", name, workers, len(run.Results), run.Manifest.Lost, err)
+			}
+			if !bytes.Equal(before, encoded(t, parts...)) {
+				t.Errorf("%s: the parts are no longer what they were", name)
+			}
+			got := run.Results[0]
+			for _, p := range parts {
+				whole.Ranks = append(whole.Ranks, p.Ranks...)
+			}
+			known := 0
+			for _, m := range Metrics {
+				a, b := m.Read(got), m.Read(whole)
+				if a.Known {
+					known++
+				}
+				if a.Known != b.Known || a.Bound != b.Bound || a.Known && math.Abs(a.Value-b.Value) > 1e-12*math.Abs(b.Value) {
+					t.Errorf("%s, %d workers: %s is %v, want %v", name, workers, m.Name, a, b)
+				}
+			}
+			if known < 30 {
+				t.Errorf("only %d metrics have a figure", known)
+			}
+			whole.Warnings = nil
+			got.Ranks, whole.Ranks = nil, nil
+			if !reflect.DeepEqual(got, whole) {
+				t.Errorf("%s, %d workers: got\n%+v\nwant\n%+v", name, workers, got, whole)
+			}
+		}
+	}
+}
+
+func encoded(t testing.TB, rs ...*harness.Result) (all []byte) {
+	t.Helper()
+	for _, r := range rs {
+		line, err := Encode(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, line...)
+	}
+	return all
+}
+
+// TestSums covers fields that do not come from holds: open loops, costs and disturbances.
+func TestSums(t *testing.T) {
+	w := workload(8, 4)
+	seats := oneClock()
+	parts := split(w, drawn(1, 8), seats)
+	open := func(x uint64) *harness.OpenLoop {
+		return &harness.OpenLoop{Offered: x, Span: time.Duration(x), Dropped: 2 * x, Backlog: 3 * x, Late: 4 * x, Behind: 5 * x, Lag50: float64(x), Lag99: 2 * float64(x)}
+	}
+	for i, p := range parts {
+		x := uint64(i + 1)
+		p.Open, p.Think = open(x), harness.Spans{N: int64(x), Sum: 10 * time.Duration(x)}
+		p.Servers = &harness.ServerCost{CPU: new(time.Duration(x))}
+		p.Retries = []string{"killed"}
+		p.Trips = &harness.Trips{Lock: harness.Leg{Halves: 2}}
+		p.Started = p.Started.Add(-time.Duration(i) * time.Second)
+		p.Unserved, p.RoundTrip, p.Overlap, p.ClockFloor = time.Duration(x), 100+float64(i), 1-0.1*float64(i), float64(x)
+		p.CPU = harness.CPU{Time: window / 4, Voluntary: int64(x), Involuntary: 2 * int64(x), Allocs: 3 * x}
+		p.Noise = &harness.Noise{Window: window, CPUs: 4, Busy: 3, Steal: -1, Others: 0.2, Pressure: 0.1 * float64(x), Throttled: -1, Hot: int64(x), Migrations: 7, Speed: 1 - 0.01*float64(x)}
+	}
+	parts[2].Noise.Steal, parts[2].Noise.Others, parts[2].Noise.Speed = 0.5, 0.6, 1.3
+	got := newGroup(parts).merge()
+	all := open(10)
+	all.Span, all.Lag50, all.Lag99 = 4, 4, 8
+	for name, c := range map[string]struct{ got, want any }{
+		"open":    {got.Open, all},
+		"think":   {got.Think, harness.Spans{N: 10, Sum: 100}},
+		"cpu":     {got.CPU, harness.CPU{Time: window, Voluntary: 10, Involuntary: 20, Allocs: 30}},
+		"servers": {*got.Servers.CPU, time.Duration(1)},
+		// On b ranks 2 and 3 use a sixteenth of the host each: 0.6 of the one is
+		// 0.5375 of others.
+		"noise":   {*got.Noise, harness.Noise{Window: window, CPUs: 4, Busy: 3, Steal: 0.5, Others: 0.6 - 1./16, Pressure: 0.4, Throttled: -1, Hot: 4, Migrations: 7, Speed: 1.3}},
+		"retries": {got.Retries, []string{"rank 0 on a: killed", "rank 1 on a: killed", "rank 2 on b: killed", "rank 3 on b: killed"}},
+		"started": {got.Started, parts[3].Started},
+		"others":  {[]any{got.Unserved, got.RoundTrip, got.Overlap, got.ClockFloor, got.Trips.Lock.Halves}, []any{time.Duration(4), 101., 0.7, 4., 2}},
+	} {
+		if !reflect.DeepEqual(c.got, c.want) {
+			t.Errorf("%s: got %+v, want %+v", name, c.got, c.want)
+		}
+	}
+	parts[1].RoundTrip, parts[2].Wire = 1000, nil
+	if got := newGroup(parts).merge(); got.RoundTrip != 0 || got.Wire != nil {
+		t.Errorf("a rank far from the servers: round trip %v; a rank that did not count: %v", got.RoundTrip, got.Wire)
+	}
+}
+
+func TestRulesAreWhole(t *testing.T) {
+	page, err := os.ReadFile("../../docs/many-hosts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := make(map[string]int)
+	for _, r := range MergeRules {
+		rules[r.Field]++
+		if line := "| `" + r.Field + "` | " + r.How + ". |\n"; !strings.Contains(string(page), line) {
+			t.Errorf("docs/many-hosts.md lacks the line\n%s", line)
+		}
+	}
+	result := reflect.TypeFor[harness.Result]()
+	for i := range result.NumField() {
+		name := result.Field(i).Name
+		if n := rules[name]; n != 1 {
+			t.Errorf("harness.Result.%s has %d rules, want 1: say in Rules how it is merged", name, n)
+		}
+		delete(rules, name)
+	}
+	if len(rules) > 0 {
+		t.Errorf("there are rules for %v, which a result does not have", rules)
+	}
+}

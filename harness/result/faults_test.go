@@ -1,0 +1,199 @@
+package result
+
+import (
+	"bytes"
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+func fault() *harness.FaultResult {
+	return &harness.FaultResult{
+		Scenario: "holder-pause", Question: "What if a holder pauses?", Fault: "SIGSTOP", Source: "a book",
+		Tests:    []harness.Guarantee{harness.Fencing},
+		Lock:     harness.Lock{Name: "redis-lock", Doc: "x", Family: harness.Redis, Status: harness.Recommended, Traits: harness.Traits{Needs: "redis", Fenced: true}},
+		Expected: harness.Expectation{Harms: []harness.Harm{harness.TwoHolders}, Why: "the lease ends"},
+		Skipped:  "no", Seed: 7, Started: time.Date(2026, 11, 21, 1, 2, 3, 4, time.UTC), Elapsed: time.Second, Interrupted: true,
+		Tries: 20, Seen: map[harness.Harm]int{harness.TwoHolders: 15, harness.TokenFell: 2}, Failed: 1, Starved: 2,
+		Together: []harness.Together{{Harms: []harness.Harm{harness.TwoHolders}, Tries: 13}, {Harms: []harness.Harm{harness.TwoHolders, harness.TokenFell}, Tries: 2}},
+		Window:   []int64{5, 6}, Margin: []int64{-7}, Overlap: []int64{8},
+		Figures:   []harness.FaultFigure{{Name: "requests", Unit: "1", Values: []float64{1.5, 2}}},
+		Aims:      []harness.FaultAim{{Figure: "window", Quantile: 0.5, Least: true, Limit: 3, Text: "not much"}},
+		Histories: []string{"histories/a.jsonl"}, Notes: []string{"noisy"},
+	}
+}
+
+func TestFaultRoundTrip(t *testing.T) {
+	want := fault()
+	v := reflect.ValueOf(*want)
+	for i := range v.NumField() {
+		if name := v.Type().Field(i).Name; v.Field(i).IsZero() && name != "Published" { // it is in no file
+			t.Errorf("fault leaves %s zero, so this does not test it", v.Type().Field(i).Name)
+		}
+	}
+	text, err := EncodeFault(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Decode(text)
+	if err != nil || !reflect.DeepEqual(got, Record{Fault: want}) {
+		t.Errorf("read back\n%+v\nwant\n%+v (%v)", got.Fault, want, err)
+	}
+}
+
+func write(t *testing.T, dir string, faults ...*harness.FaultResult) *Run {
+	t.Helper()
+	w, err := Create(dir, Manifest{Command: []string{"locklab", "chaos"}, Commit: "abc"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range faults {
+		if err := w.AppendFault(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Finish(func(*Manifest) {}); err != nil {
+		t.Fatal(err)
+	}
+	run, err := Load(dir)
+	if err != nil || len(run.Damage) > 0 {
+		t.Fatalf("damage %q (%v)", run.Damage, err)
+	}
+	return run
+}
+
+func TestFaultsAddUp(t *testing.T) {
+	root := t.TempDir()
+	tried, other := fault(), fault()
+	tried.Skipped, other.Skipped = "", ""
+	other.Lock.Name = "zk-lock"
+	run := write(t, filepath.Join(root, "a"), fault(), tried, other, tried)
+	if len(run.Faults) != 2 || run.Faults[0].Tries != 40 || run.Faults[0].Seen[harness.TwoHolders] != 30 || run.Faults[1].Tries != 20 {
+		t.Fatalf("the lines add up to %+v", run.Faults)
+	}
+	more := write(t, filepath.Join(root, "b"), tried)
+	run.AddFaults(more)
+	if len(run.Faults) != 2 || run.Faults[0].Tries != 60 || more.Faults[0].Tries != 20 {
+		t.Errorf("with those of another run there are %d tries; that has %d", run.Faults[0].Tries, more.Faults[0].Tries)
+	}
+	if len(run.Chaos) != 1 || run.Chaos[0].Dir != filepath.Join(root, "b") || run.Chaos[0].Commit != "abc" || run.Chaos[0].Faults != 1 {
+		t.Errorf("they come from %+v", run.Chaos)
+	}
+	var files []string
+	for _, h := range run.Faults[0].Histories {
+		files = append(files, run.HistoryFile(h))
+	}
+	a, b := filepath.Join(root, "a", "histories", "a.jsonl"), filepath.Join(root, "b", "histories", "a.jsonl")
+	if !slices.Equal(files, []string{a, a, b}) {
+		t.Errorf("histories %q", files)
+	}
+	if name := more.Faults[0].Histories[0]; name != "histories/a.jsonl" {
+		t.Errorf("the other run was changed: %q", name)
+	}
+}
+
+func TestHostileFault(t *testing.T) {
+	f := fault()
+	f.Scenario, f.Question, f.Fault, f.Source, f.Skipped, f.Expected.Why, f.Lock.Name = hostile, hostile, hostile, hostile, hostile, hostile, hostile
+	f.Notes, f.Tests, f.Seen = []string{hostile}, []harness.Guarantee{hostile}, map[harness.Harm]int{hostile: 3}
+	f.Together[0].Harms = []harness.Harm{hostile}
+	f.Figures[0].Name, f.Aims[0].Text, f.Aims[0].Figure = hostile, hostile, hostile
+	f.Histories = []string{"../../etc/passwd", "/etc/passwd", "ok.jsonl", "a/../../b"}
+	text, err := EncodeFault(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := EncodeFault(got.Fault)
+	for _, bad := range []string{`\n`, `\r`, `\u001b`, "\u202e"} {
+		if err != nil || bytes.Contains(bytes.TrimSpace(again), []byte(bad)) {
+			t.Errorf("read back, %q is still in it (%v):\n%s", bad, err, again)
+		}
+	}
+	if got.Fault.Seen[harness.Harm(OneLine(hostile))] != 3 || !slices.Equal(got.Fault.Histories, []string{"ok.jsonl"}) {
+		t.Errorf("seen %v, histories %q", got.Fault.Seen, got.Fault.Histories)
+	}
+}
+
+func FuzzFault(f *testing.F) {
+	text, err := EncodeFault(fault())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte(`{"schema":1,"kind":"chaos","scenario":"x","lock":{"name":"y"},"tries":-1,"seen":null}`))
+	f.Add([]byte(`{"schema":1,"kind":"chaos","scenario":"x"}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		got, err := Decode(line)
+		if err != nil || got.Fault == nil {
+			return
+		}
+		text, err := EncodeFault(got.Fault)
+		if err != nil {
+			t.Skip(err) // a date that has no text
+		}
+		again, err := Decode(text)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		twice, err := EncodeFault(again.Fault)
+		if err != nil || !bytes.Equal(text, twice) {
+			t.Errorf("%s\nbecame\n%s (%v)", text, twice, err)
+		}
+		WriteFaultsCSV(new(bytes.Buffer), &Run{Faults: []*harness.FaultResult{got.Fault}})
+	})
+}
+
+// TestUnknownKind checks that a reader reports and skips a line of an unknown kind, as
+// older readers do with this kind.
+func TestUnknownKind(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, fault())
+	name := filepath.Join(dir, ResultsName)
+	text, err := os.ReadFile(name)
+	if err == nil {
+		err = os.WriteFile(name, bytes.Replace(text, []byte(`"kind":"chaos"`), []byte(`"kind":"dream"`), 1), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := Load(dir)
+	if err != nil || len(run.Faults) != 0 || len(run.Damage) != 1 || !strings.Contains(run.Damage[0], "does not know") {
+		t.Errorf("%d faults, damage %q (%v)", len(run.Faults), run.Damage, err)
+	}
+}
+
+func TestFaultsCSV(t *testing.T) {
+	f := fault()
+	f.Skipped = ""
+	bad := fault()
+	bad.Lock.Name = "=cmd"
+	var out bytes.Buffer
+	if err := WriteFaultsCSV(&out, &Run{Faults: []*harness.FaultResult{f, bad}}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&out).ReadAll()
+	if err != nil || len(rows) != 3 {
+		t.Fatalf("%d rows (%v)", len(rows), err)
+	}
+	for name, want := range map[string][2]string{
+		"scenario": {"holder-pause", "holder-pause"}, "lock": {"redis-lock", "'=cmd"}, "verdict": {"refuted", "not tested"}, "skipped": {"", "no"},
+		"tries": {"20", "0"}, "violations-per-1000": {"750", ""}, "window-p50-ns": {"5", ""}, "window-max-ns": {"6", ""}, "margin-min-ns": {"-7", ""},
+		"two-holders": {"15", "15"}, "token-fell": {"2", "2"}, "stuck": {"0", "0"}, "expected": {"two holders", "two holders"},
+	} {
+		i := slices.Index(rows[0], name)
+		if i < 0 || rows[1][i] != want[0] || rows[2][i] != want[1] {
+			t.Errorf("%s in column %d: %q and %q, want %q", name, i, rows[1][max(0, i)], rows[2][max(0, i)], want)
+		}
+	}
+}

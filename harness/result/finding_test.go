@@ -1,0 +1,227 @@
+package result
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/machine"
+)
+
+func finding() *harness.Finding {
+	return &harness.Finding{
+		Name: "core-to-core", Question: "How far?", Method: "Two threads.", Source: "a book",
+		Started: time.Date(2026, 11, 21, 1, 2, 3, 4, time.UTC), Elapsed: time.Second, Interrupted: true,
+		Answer: "Far \"enough\".", Listing: "LOCK\nCMPXCHG <AX>", Notes: []string{"on paper"},
+		Warnings: []harness.Warning{{Text: "noise", Remedy: "quiet"}},
+		Tables: []harness.Table{{Caption: "one way", Label: "CPU", Chart: harness.Heat, Log: true,
+			Columns: []harness.Column{{Name: "0", Unit: "ns", Plot: true}},
+			Rows:    []harness.Row{{Label: "0", X: 8, Cells: []harness.Cell{{Median: 2, Lo: 1, Hi: 3, N: 5}, {Text: "never"}, {}}}}}},
+	}
+}
+
+func TestFindingRoundTrip(t *testing.T) {
+	v := reflect.ValueOf(*finding())
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			t.Errorf("finding leaves %s zero, so this does not test it", v.Type().Field(i).Name)
+		}
+	}
+	sample := harness.Sample{Experiment: "core-to-core", Key: "0-1", Values: []float64{1.5, 2}}
+	for _, want := range []Record{{Finding: finding()}, {Sample: &sample}} {
+		text, err := encodeRecord(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Decode(text)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("read back\n%+v\nwant\n%+v (%v)", got, want, err)
+		}
+	}
+}
+
+func encodeRecord(r Record) ([]byte, error) {
+	switch {
+	case r.Finding != nil:
+		return EncodeFinding(r.Finding)
+	case r.Sample != nil:
+		return EncodeSample(*r.Sample)
+	case r.Fault != nil:
+		return EncodeFault(r.Fault)
+	case r.Simulation != nil:
+		return EncodeSimulation(r.Simulation)
+	case r.Machine != nil:
+		return EncodeMachine(r.Machine)
+	}
+	return Encode(r.Result)
+}
+
+// TestResume cuts a run in the middle of a line, like a crash, and resumes it. All whole
+// lines and later ones must be there, and nothing of the cut line.
+func TestResume(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	m := Manifest{Commit: "abc", Machine: machine.Environment{OS: "linux", Arch: "amd64", CPU: "Test 9000", CPUs: 8, Kernel: "6"}}
+	w, err := Create(dir, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"0-1", "0-2"} {
+		if err := w.AppendSample(harness.Sample{Experiment: "e", Key: key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Finish(func(m *Manifest) { m.Interrupted = true }); err != nil {
+		t.Fatal(err)
+	}
+	cutShort(t, filepath.Join(dir, ResultsName), 5)
+	w, run, err := Resume(dir, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(run.Samples) != 1 || run.Samples[0].Key != "0-1" {
+		t.Errorf("went on with %+v, want the one sample that is whole", run.Samples)
+	}
+	f := finding()
+	for range 2 { // the second replaces the first
+		if err := errors.Join(w.AppendSample(harness.Sample{Experiment: "e", Key: "0-2"}), w.AppendFinding(f)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Finish(func(m *Manifest) { m.Finished = time.Unix(9, 0).UTC() }); err != nil {
+		t.Fatal(err)
+	}
+	run, err = Load(dir)
+	if err != nil || len(run.Samples) != 3 || len(run.Findings) != 1 || run.Manifest.Interrupted {
+		t.Errorf("%d samples, %d findings, interrupted %v (%v)", len(run.Samples), len(run.Findings), run.Manifest.Interrupted, err)
+	}
+	if len(run.Damage) != 0 {
+		t.Errorf("damage %q, want none: the line that was cut has gone", run.Damage)
+	}
+}
+
+func cutShort(t *testing.T, name string, by int64) {
+	t.Helper()
+	info, err := os.Stat(name)
+	if err == nil {
+		err = os.Truncate(name, info.Size()-by)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestResumeRefuses(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	m := Manifest{Commit: "abc", Binary: "f00d", Versions: map[string]string{"redis": "7"},
+		Machine: machine.Environment{Arch: "amd64", CPU: "Test 9000", CPUs: 8, Kernel: "6"}}
+	if _, _, err := Resume(dir, m); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("no run: %v, want a usage error", err)
+	}
+	w, err := Create(dir, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Finish(func(*Manifest) {}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		edit func(*Manifest)
+		want string
+	}{
+		{func(m *Manifest) { m.Machine.CPU = "Test 8" }, "Test 8"},
+		{func(m *Manifest) { m.Machine.CPUs = 2 }, "CPUs 8, this is 2"},
+		{func(m *Manifest) { m.Machine.GOMAXPROCS = 3 }, "GOMAXPROCS 0, this is 3"},
+		{func(m *Manifest) { m.Machine.CPULimit = 0.5 }, "CPU limit none, this is 0.5"},
+		{func(m *Manifest) { m.Machine.Virtual = "KVM" }, "hypervisor unknown, this is KVM"},
+		{func(m *Manifest) { m.Binary = "0b5e55ed" }, "another build"},
+		{func(m *Manifest) { m.Versions = map[string]string{"redis": "8"} }, "redis 7, this is 8"},
+		{func(m *Manifest) { m.Machine.Kernel = "7" }, "kernel 6"},
+		{func(m *Manifest) { m.Commit = "def" }, "commit abc"},
+	} {
+		other := m
+		c.edit(&other)
+		if _, _, err := Resume(dir, other); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want a usage error with %q", err, c.want)
+		}
+	}
+}
+
+func TestMend(t *testing.T) {
+	line, err := EncodeSample(harness.Sample{Experiment: "e", Key: "k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	long, err := EncodeSample(harness.Sample{Experiment: "e", Key: strings.Repeat("k", 200_000)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "run")
+	for _, c := range []struct {
+		end  string
+		want int // samples
+	}{
+		{"", 2}, {string(line[:1]), 2}, {string(line[:len(line)/2]), 2}, {string(line[:len(line)-2]), 2},
+		{string(line[:len(line)-1]), 3}, {" ", 2}, {string(long[:len(long)-2]), 2}, {string(long[:len(long)-1]), 3},
+	} {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		w, err := Create(dir, Manifest{})
+		if err == nil {
+			err = w.Finish(func(*Manifest) {})
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, ResultsName), []byte(string(line)+string(line)+c.end), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, run, err := Resume(dir, Manifest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(w.AppendSample(harness.Sample{Experiment: "e", Key: "later"}), w.Finish(func(*Manifest) {})); err != nil {
+			t.Fatal(err)
+		}
+		later, err := Load(dir)
+		if err != nil || len(run.Samples) != c.want || len(later.Samples) != c.want+1 || len(run.Damage)+len(later.Damage) != 0 {
+			t.Errorf("after %.30q: %d samples, then %d, want %d and one more; damage %q, then %q (%v)",
+				c.end, len(run.Samples), len(later.Samples), c.want, run.Damage, later.Damage, err)
+		}
+	}
+}
+
+func TestWholePieces(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	full := &tail{File: f}
+	if _, err := full.Write([]byte("one\n")); err != nil {
+		t.Fatal(err)
+	}
+	var old syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
+		t.Fatal(err)
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 6, Max: old.Max}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = full.Write([]byte("two\n"))
+	if rerr := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old); rerr != nil {
+		t.Fatal(rerr)
+	}
+	if text, rerr := os.ReadFile(f.Name()); err == nil || rerr != nil || string(text) != "one\n" {
+		t.Errorf("the file holds %q (%v), the write said %v", text, rerr, err)
+	}
+}

@@ -1,0 +1,53 @@
+package result
+
+import (
+	"testing"
+)
+
+func FuzzMerge(f *testing.F) {
+	seats := oneClock()[:2]
+	w := workload(3, 2)
+	parts := split(w, drawn(1, 3), seats)
+	for _, p := range parts {
+		p.Holds, p.Slices = p.Holds[:20], nil
+		p.Ops = 20
+	}
+	f.Add(encoded(f, parts[0]), encoded(f, parts[1]))
+	parts[0].Ranks[0].Clock = "other"
+	f.Add(encoded(f, parts[0]), encoded(f, parts[1]))
+	parts[1].Ranks[0].Offset = -1 << 63
+	f.Add(encoded(f, parts[0]), encoded(f, parts[1]))
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		x, err := Decode(a)
+		if err != nil || x.Result == nil {
+			return
+		}
+		y, err := Decode(b)
+		if err != nil || y.Result == nil {
+			return
+		}
+		whole := runs(seats)
+		whole[0].Results, whole[1].Results = append(whole[0].Results, x.Result), append(whole[1].Results, y.Result)
+		for _, p := range whole {
+			if _, err := Encode(p.Results[0]); err != nil {
+				return // a foreign histogram can exceed our range
+			}
+		}
+		run, err := Merge(whole)
+		if err != nil {
+			return
+		}
+		if len(run.Results) == 0 && len(run.Manifest.Lost) == 0 {
+			t.Error("it is neither merged nor lost")
+		}
+		for _, r := range run.Results {
+			line, err := Encode(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Decode(line); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

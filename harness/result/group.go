@@ -1,0 +1,251 @@
+package result
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/machine"
+)
+
+// A group is the results of all ranks of one case and round, and their common
+// conclusions.
+type group struct {
+	parts   []*harness.Result // by rank
+	ranks   []harness.Rank
+	clocks  clocks
+	windows windows
+
+	turns      turnOrder
+	violations []harness.Violation
+	warnings   []warned
+}
+
+func newGroup(parts []*harness.Result) *group {
+	g := &group{parts: parts}
+	for _, p := range parts {
+		g.ranks = append(g.ranks, p.Ranks[0])
+	}
+	g.clocks = newClocks(g.ranks)
+	g.windows = newWindows(g.ranks, g.clocks)
+	return g
+}
+
+func (g *group) merge() *harness.Result {
+	for i, p := range g.parts {
+		for _, w := range p.Warnings {
+			if w.Kind != othersKind || !g.shared(i) { // its other processes are ranks too: see noise
+				g.warnings = append(g.warnings, warned{g.ranks[i].Host, w})
+			}
+		}
+	}
+	g.judge()
+	g.turns = g.order()
+	out := new(harness.Result)
+	for _, r := range MergeRules {
+		r.merge(out, g)
+	}
+	return out
+}
+
+func (g *group) shared(i int) bool {
+	return slices.ContainsFunc(g.ranks, func(k harness.Rank) bool { return k.Rank != i && k.Machine() == g.ranks[i].Machine() })
+}
+
+func (g *group) warn(remedy, format string, args ...any) {
+	g.warnings = append(g.warnings, warned{"", harness.Warning{Kind: KindRanks, Text: fmt.Sprintf(format, args...), Remedy: remedy}})
+}
+
+// KindRanks is the Kind of warnings about ranks together, such as insufficient clocks.
+const KindRanks = "ranks"
+
+// othersKind is the Kind of package machine's warning about other processes.
+const othersKind = "others"
+
+// A warned is a warning and its host; "" is all hosts.
+type warned struct {
+	host string
+	harness.Warning
+}
+
+// pool returns the warnings, one of each kind and host, or without a kind one of each
+// text. If there are several hosts, each warning names its own.
+func pool(ws []warned) (out []harness.Warning) {
+	type same struct{ host, kind, text string }
+	hosts, seen := make(map[string]bool), make(map[same]bool)
+	for _, w := range ws {
+		if w.host != "" {
+			hosts[w.host] = true
+		}
+	}
+	for _, w := range ws {
+		k := same{w.host, w.Kind, ""}
+		if w.Kind == "" || w.host == "" {
+			k.text = w.Text
+		}
+		if seen[k] {
+			continue
+		}
+		seen[k] = true
+		if w.host != "" && len(hosts) > 1 {
+			w.Text = "on " + w.host + " " + w.Text
+		}
+		out = append(out, w.Warning)
+	}
+	return out
+}
+
+func broken(parts []*harness.Result) *harness.Result {
+	first := parts[0]
+	out := &harness.Result{Lock: first.Lock, Workload: first.Workload, Round: first.Round, Started: first.Started}
+	var ws []warned
+	for _, p := range parts {
+		out.Started = earlier(out.Started, p.Started)
+		host, at := "", ""
+		for _, k := range p.Ranks {
+			host, at = k.Host, place(k.Rank, k.Host)+": "
+		}
+		for _, v := range p.Violations {
+			v.Detail, v.Trace = at+v.Detail, slices.Clone(v.Trace)
+			out.Violations = append(out.Violations, v)
+		}
+		for _, w := range p.Warnings {
+			ws = append(ws, warned{host, w})
+		}
+		out.Ranks = append(out.Ranks, p.Ranks...)
+		out.Retries = append(out.Retries, retries(p)...)
+	}
+	out.Warnings = pool(ws)
+	return out
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func retries(p *harness.Result) (out []string) {
+	for _, text := range p.Retries {
+		for _, k := range p.Ranks {
+			text = place(k.Rank, k.Host) + ": " + text
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// noise returns the worst value of each figure on any host, or nil if none was measured.
+// To a rank the other ranks of its machine are other processes: their use does not count.
+func (g *group) noise() *harness.Noise {
+	var out *harness.Noise
+	for i, p := range g.parts {
+		if p.Noise == nil {
+			continue
+		}
+		n := *p.Noise
+		for j, q := range g.parts {
+			if j != i && g.ranks[j].Machine() == g.ranks[i].Machine() && n.Others > 0 && n.CPUs > 0 && n.Window > 0 {
+				n.Others = max(0, n.Others-float64(q.CPU.Time)/(float64(n.Window)*float64(n.CPUs)))
+			}
+		}
+		if out == nil {
+			out = &n
+			continue
+		}
+		out.Window, out.CPUs = max(out.Window, n.Window), min(out.CPUs, n.CPUs)
+		out.Busy = fewer(out.Busy, n.Busy)
+		out.Steal, out.Others, out.Pressure = max(out.Steal, n.Steal), max(out.Others, n.Others), max(out.Pressure, n.Pressure)
+		out.Throttled, out.Hot, out.Migrations = max(out.Throttled, n.Throttled), max(out.Hot, n.Hot), max(out.Migrations, n.Migrations)
+		out.Speed = off(out.Speed, n.Speed)
+	}
+	if out != nil {
+		for _, w := range machine.NoiseWarnings(*out) {
+			if w.Kind == othersKind && !slices.ContainsFunc(g.warnings, func(x warned) bool { return x.Kind == w.Kind }) {
+				g.warnings = append(g.warnings, warned{"", w})
+			}
+		}
+	}
+	return out
+}
+
+// fewer returns the smaller of a and b; 0 is no limit.
+func fewer(a, b int) int {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// off returns which of a and b is farther from 1; 0 is unknown.
+func off(a, b float64) float64 {
+	switch {
+	case a == 0:
+		return b
+	case b == 0 || max(a-1, 1-a) >= max(b-1, 1-b):
+		return a
+	}
+	return b
+}
+
+func (g *group) names(of func(p *harness.Result) string) (out string) {
+	for _, p := range g.parts {
+		if name := of(p); out == "" {
+			out = name
+		} else if name != out {
+			return out + " and others"
+		}
+	}
+	return out
+}
+
+// roundTrip returns the round trip of the middle rank, the lower one of two, if all
+// measured ranks are about equally far from the servers: otherwise 0, since there is no
+// single figure.
+func (g *group) roundTrip() float64 {
+	const alike = 1.5
+	var all []float64
+	for _, p := range g.parts {
+		if p.RoundTrip > 0 {
+			all = append(all, p.RoundTrip)
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	if least, most := all[0], all[len(all)-1]; most > alike*least {
+		g.warn("set the ranks up equally far from the servers, or read what each says of itself",
+			"the round trip to the server is %v for one rank and %v for another: no figure is given in round trips", round3(int64(least)), round3(int64(most)))
+		return 0
+	}
+	return all[(len(all)-1)/2]
+}
+
+func sum[N cmp.Ordered](g *group, of func(p *harness.Result) N) (total N) {
+	for _, p := range g.parts {
+		total += of(p)
+	}
+	return total
+}
+
+func greatest[N cmp.Ordered](g *group, of func(p *harness.Result) N) N {
+	most := of(g.parts[0])
+	for _, p := range g.parts[1:] {
+		most = max(most, of(p))
+	}
+	return most
+}
+
+func round3(ns int64) time.Duration {
+	d := time.Duration(ns)
+	for unit := time.Duration(1); unit <= time.Second; unit *= 10 {
+		if d.Abs() < 1000*unit {
+			return d.Round(unit)
+		}
+	}
+	return d.Round(time.Second)
+}

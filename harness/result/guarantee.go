@@ -1,0 +1,153 @@
+package result
+
+import (
+	"fmt"
+	"slices"
+
+	"locklab/harness"
+	"locklab/internal/numfmt"
+)
+
+// A GuaranteeState is the state of a guarantee of a lock.
+type GuaranteeState string
+
+// The states.
+const (
+	Held     GuaranteeState = "held"        // every scenario that tests it was tried, and none broke it
+	Broken   GuaranteeState = "broken"      // a scenario broke it
+	Untested GuaranteeState = "not tested"  // not all scenarios that test it were tried
+	Unmade   GuaranteeState = "not claimed" // it was not broken, and the lock does not claim it
+	Open     GuaranteeState = "not shown"   // it was not broken in a scenario that is expected to be able to break it
+)
+
+// A GuaranteeStatus is the state of a guarantee of a lock, and the evidence.
+type GuaranteeStatus struct {
+	State GuaranteeState
+
+	// Scenarios are the scenarios that broke the guarantee. If it was not tested,
+	// they are the ones not tried; if it was not shown, the ones that may break it.
+	// Otherwise they are the ones that tested it.
+	Scenarios []string
+	Harms     []harness.Harm // harms that broke it
+	Tries     int            // of all scenarios that test it
+	Least     int            // tries of the scenario among them with the fewest
+	Published int            // of Tries, made in the project's own campaign
+}
+
+// EnoughTries is how many tries without a violation bound its share by 5 % with 95 %
+// confidence.
+const EnoughTries = 59
+
+// String says how the guarantee stands, such as "broken by holder-pause (stale write)".
+func (s GuaranteeStatus) String() string {
+	switch {
+	case s.State == Broken:
+		return fmt.Sprintf("broken by %s (%s)", numfmt.List(s.Scenarios, 4), join(s.Harms))
+	case s.State == Untested && len(s.Scenarios) > 0:
+		return "not tested: " + numfmt.List(s.Scenarios, 4) + " was not tried"
+	case s.State == Open:
+		return fmt.Sprintf("possible in %s, and not shown", numfmt.List(s.Scenarios, 4))
+	case s.State == Held:
+		return fmt.Sprintf("held in %s of %s", tries(s.Tries), numfmt.Plural(len(s.Scenarios), "scenario"))
+	}
+	return string(s.State)
+}
+
+// Guarantees returns the status of each guarantee of the named lock. A guarantee is held
+// only if every result that tests it has tries, and no result shows or expects a harm
+// that breaks it. If it is optional, as order and fencing are, the lock must also claim
+// it.
+func Guarantees(rs []*harness.FaultResult, lock string) map[harness.Guarantee]GuaranteeStatus {
+	out := make(map[harness.Guarantee]GuaranteeStatus)
+	mine := ofLock(rs, lock)
+	for _, g := range harness.Guarantees {
+		out[g] = status(mine, g)
+	}
+	return out
+}
+
+func ofLock(rs []*harness.FaultResult, lock string) (out []*harness.FaultResult) {
+	for _, r := range rs {
+		if r.Lock.Name != lock {
+			continue
+		}
+		if i := slices.IndexFunc(out, r.Same); i >= 0 {
+			out[i].Add(r)
+			continue
+		}
+		c := *r
+		out = append(out, &c)
+	}
+	return out
+}
+
+func status(rs []*harness.FaultResult, g harness.Guarantee) (s GuaranteeStatus) {
+	var broke, missing, open, tested []string
+	claimed := true
+	for _, r := range rs {
+		if !slices.Contains(r.Tests, g) {
+			continue
+		}
+		if r.Skipped != "" || r.Tries <= 0 {
+			missing = append(missing, r.Scenario)
+			continue
+		}
+		tested = append(tested, r.Scenario)
+		s.Tries += r.Tries
+		s.Published += r.Published
+		if s.Least == 0 || r.Tries < s.Least {
+			s.Least = r.Tries
+		}
+		claimed = claims(r.Lock.Traits, g)
+		hurt, possible := false, false
+		for _, h := range g.Forbids() {
+			possible = possible || slices.Contains(r.Expected.Harms, h)
+			if r.Seen[h] > 0 {
+				hurt = true
+				if !slices.Contains(s.Harms, h) {
+					s.Harms = append(s.Harms, h)
+				}
+			}
+		}
+		if hurt {
+			broke = append(broke, r.Scenario)
+		} else if possible {
+			open = append(open, r.Scenario)
+		}
+	}
+	switch {
+	case len(broke) > 0:
+		s.State, s.Scenarios = Broken, broke
+	case len(missing) > 0 || len(tested) == 0:
+		s.State, s.Scenarios = Untested, missing
+	case !claimed:
+		s.State, s.Scenarios = Unmade, tested
+	case len(open) > 0:
+		s.State, s.Scenarios = Open, open
+	default:
+		s.State, s.Scenarios = Held, tested
+	}
+	return s
+}
+
+// claims reports whether a lock with the traits t can have g: without tokens there is
+// nothing to check, and a lock without a promise of order cannot break it.
+func claims(t harness.Traits, g harness.Guarantee) bool {
+	switch g {
+	case harness.Fencing:
+		return t.Fenced
+	case harness.Ordered:
+		return t.FIFO
+	}
+	return true
+}
+
+// TriedLocks returns the names of the locks of rs, in order of appearance.
+func TriedLocks(rs []*harness.FaultResult) (names []string) {
+	for _, r := range rs {
+		if !slices.Contains(names, r.Lock.Name) {
+			names = append(names, r.Lock.Name)
+		}
+	}
+	return names
+}

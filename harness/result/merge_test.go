@@ -1,0 +1,296 @@
+package result
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+func few() []*Run {
+	seats := oneClock()
+	other := workload(8, 4)
+	other.Hold.Mean = 0
+	return runs(seats, split(workload(8, 4), drawn(1, 8), seats), split(other, drawn(2, 8), seats))
+}
+
+func TestRefused(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		edit func(ps []*Run) []*Run
+		want string // "" accepts
+	}{
+		{"as it is", func(ps []*Run) []*Run { return ps }, ""},
+		{"none", func([]*Run) []*Run { return nil }, "needs the directories of all parts"},
+		{"one missing", func(ps []*Run) []*Run { return slices.Delete(ps, 2, 3) }, "the part of rank 2 of 4 is missing"},
+		{"three missing", func(ps []*Run) []*Run { return ps[1:2] }, "the parts of ranks 0, 2, 3 of 4 are missing"},
+		{"twice", func(ps []*Run) []*Run { ps[2].Manifest.Rank = 1; return ps }, "rank 1 is there twice, in part-1 and part-2"},
+		{"no part", func(ps []*Run) []*Run { ps[2].Manifest.Ranks = 0; return ps }, "part-2 is no part of a run: it was measured by one rank"},
+		{"one rank", func(ps []*Run) []*Run { ps[0].Manifest.Ranks = 1; return ps[:1] }, "part-0 is no part of a run: it was measured by one rank"},
+		{"merged", func(ps []*Run) []*Run {
+			ps[3].Manifest.Parts = make([]Part, 4)
+			return ps
+		}, "part-3 is no part of a run but one that was merged"},
+		{"out of range", func(ps []*Run) []*Run { ps[3].Manifest.Rank = 4; return ps }, "part-3 is damaged: it says that it is of rank 4 of 4"},
+		{"numbers of ranks", func(ps []*Run) []*Run { ps[3].Manifest.Ranks = 5; return ps }, "different runs, by the number of ranks: 4 and 5"},
+		{"jobs", func(ps []*Run) []*Run { ps[3].Manifest.Job = ""; return ps }, "part-0 and part-3 are of different jobs: j and none"},
+		{"seeds", func(ps []*Run) []*Run { ps[3].Manifest.Seed = 8; return ps }, "different seeds: 7 and 8"},
+		{"schemas", func(ps []*Run) []*Run { ps[3].Manifest.Schema = 0; return ps }, "different schemas: 1 and 0"},
+		{"commits", func(ps []*Run) []*Run { ps[3].Manifest.Commit = "c"; return ps }, "different builds: 0123abc and c"},
+		{"binaries", func(ps []*Run) []*Run { ps[3].Manifest.Binary = "c"; return ps }, "different builds: SHA-256 b and c"},
+		{"binaries of two architectures", func(ps []*Run) []*Run {
+			ps[3].Manifest.Binary, ps[3].Manifest.Machine.Arch = "c", "arm64"
+			return ps
+		}, ""},
+		{"modules", func(ps []*Run) []*Run {
+			ps[3].Manifest.Versions = map[string]string{"x": "1"}
+			return ps
+		}, "different builds"},
+		{"rounds", func(ps []*Run) []*Run { ps[3].Manifest.Rounds = 2; return ps }, "different plans: 1 rounds of 2 cases"},
+		{"flags", func(ps []*Run) []*Run { ps[3].Manifest.Flags["locks"] = "x"; return ps }, "different plans"},
+		{"windows", func(ps []*Run) []*Run { ps[3].Results[0].Workload.Window++; return ps }, "different plans: lock=queue/workers=8/ranks=4/hold=100µs is another case"},
+		{"experiments", func(ps []*Run) []*Run {
+			ps[3].Findings = []*harness.Finding{{}}
+			return ps
+		}, "part-3 has experiments or failure scenarios"},
+	} {
+		run, err := Merge(shuffled(5, c.edit(few())))
+		switch {
+		case c.want == "" && (err != nil || len(run.Results) != 2):
+			t.Errorf("%s: %v", c.name, err)
+		case c.want != "" && (!errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n")):
+			t.Errorf("%s: %v, want a usage error with %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestSameBytes(t *testing.T) {
+	parts := few()
+	text := func(run *Run) string {
+		t.Helper()
+		m, err := json.Marshal(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(m) + string(encoded(t, run.Results...))
+	}
+	var before []string
+	for _, p := range parts {
+		p.Manifest.Warnings = []harness.Warning{{Text: "a guest", Kind: "guest"}, {Text: fmt.Sprint("load ", p.Manifest.Rank), Kind: "load"}}
+		before = append(before, text(p))
+	}
+	var want string
+	for seed := range uint64(8) {
+		run, err := Merge(shuffled(seed, parts))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := text(run); want == "" {
+			want = got
+		} else if got != want {
+			t.Errorf("order %d gives\n%.300s, another one gave\n%.300s", seed, got, want)
+		}
+	}
+	for i, p := range parts {
+		if text(p) != before[i] {
+			t.Errorf("part %d is no longer what it was", i)
+		}
+	}
+}
+
+func TestManifest(t *testing.T) {
+	parts := few()
+	for _, p := range parts {
+		p.Manifest.Warnings = []harness.Warning{{Text: "a guest", Kind: "guest"}, {Text: fmt.Sprint("load ", p.Manifest.Rank), Kind: "load"}}
+		p.Manifest.Skipped = []Skip{{Lock: "x", Reason: "no server"}}
+	}
+	parts[1].Manifest.Interrupted, parts[2].Damage = true, []string{"line 3 was skipped"}
+	run, err := Merge(parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := run.Manifest
+	var hosts, warnings []string
+	for i, p := range m.Parts {
+		if p.Rank != i || p.CPU != "Made-up CPU" || p.Commit != "0123abc" {
+			t.Errorf("part %d is %+v", i, p)
+		}
+		hosts = append(hosts, p.Host)
+	}
+	for _, w := range m.Warnings {
+		warnings = append(warnings, w.Text)
+	}
+	if m.IsPart() || m.Ranks != 4 || m.Rank != 0 || m.Job != "j" || !m.Interrupted || len(m.Skipped) != 1 || len(m.Lost) > 0 ||
+		!slices.Equal(hosts, []string{"a", "a", "b", "b"}) || !m.Started.Equal(parts[3].Manifest.Started) || !m.Finished.Equal(parts[3].Manifest.Finished) {
+		t.Errorf("got %+v", m)
+	}
+	if want := []string{"on a a guest", "on a load 0", "on b a guest", "on b load 2"}; !slices.Equal(warnings, want) {
+		t.Errorf("got the warnings %q, want %q", warnings, want)
+	}
+	if want := []string{"rank 2 on b: line 3 was skipped"}; !slices.Equal(run.Damage, want) {
+		t.Errorf("got the damage %q", run.Damage)
+	}
+	parts[1].Manifest.Finished = time.Time{}
+	parts[1].Manifest.Interrupted = false // a killed rank does not set it
+	if run, err = Merge(parts); err != nil || !run.Manifest.Finished.IsZero() || !run.Manifest.Interrupted {
+		t.Errorf("a part was killed, and the run finished %v, interrupted is %v (%v)", run.Manifest.Finished, run.Manifest.Interrupted, err)
+	}
+}
+
+func TestDropped(t *testing.T) {
+	const name = "lock=queue/workers=8/ranks=4/hold=100µs"
+	rank := func(p *Run) *harness.Rank { return &p.Results[0].Ranks[0] }
+	for _, c := range []struct {
+		name string
+		edit func(ps []*Run)
+		want string // the reason, "" if nothing is dropped
+	}{
+		{"nothing", func([]*Run) {}, ""},
+		{"a little late", func(ps []*Run) { rank(ps[1]).Opened += 19e6; rank(ps[1]).Late = 19e6 }, ""},
+		{"missing", func(ps []*Run) { ps[2].Results = ps[2].Results[1:] }, "rank 2 on b has no result of it"},
+		{"lost", func(ps []*Run) {
+			ps[0].Results = ps[0].Results[1:]
+			ps[0].Manifest.Lost = []Loss{{Case: name, Reason: "killed"}}
+		}, "rank 0 on a lost it: killed"},
+		{"lost by all", func(ps []*Run) {
+			for _, p := range ps {
+				p.Results = p.Results[1:]
+				p.Manifest.Lost = []Loss{{Case: name, Reason: "no server"}}
+			}
+		}, "rank 0 on a lost it: no server"},
+		{"late, by itself", func(ps []*Run) { rank(ps[1]).Late = 40e6 }, "rank 1 on a opened its window 40ms late, 10 % of it: 5 % is the most"},
+		{"late, by the clock", func(ps []*Run) { rank(ps[3]).Opened += 60e6 }, "rank 3 on b opened its window 60ms after another rank, 15 % of it"},
+		{"early", func(ps []*Run) { rank(ps[3]).Closed -= 100e6 }, "rank 3 on b closed its window 100ms before another rank, 25 % of it"},
+		{"twice", func(ps []*Run) { ps[1].Results = append(ps[1].Results, ps[1].Results[0]) }, "rank 1 on a has it 2 times"},
+		{"no rank", func(ps []*Run) { ps[1].Results[0].Ranks = nil }, "rank 1 on a does not say what it did"},
+		{"another rank", func(ps []*Run) { rank(ps[1]).Rank = 2 }, "rank 1 on a does not say what it did"},
+		{"another share", func(ps []*Run) { rank(ps[1]).First = 3 }, "rank 1 on a has 2 of its workers, from 3 on, where 2 from 2 on are its share"},
+		{"a worker too many", func(ps []*Run) { ps[1].Results[0].Workers = make([]uint64, 3) }, "rank 1 on a has 3 of its workers"},
+		{"a worker of others", func(ps []*Run) { ps[1].Results[0].Holds[7].Worker = 2 }, "rank 1 on a is damaged"},
+		{"times that overflow", func(ps []*Run) { rank(ps[1]).Offset = -1 << 63 }, "rank 1 on a is damaged"},
+		{"a window backwards", func(ps []*Run) { rank(ps[1]).Closed = 0 }, "rank 1 on a is damaged"},
+		{"holds out of order", func(ps []*Run) { slices.Reverse(ps[1].Results[0].Holds) }, "rank 1 on a is damaged"},
+		{"a hold that ends before it began", func(ps []*Run) { ps[1].Results[0].Holds[7].Releasing = -1 << 63 }, "rank 1 on a is damaged"},
+	} {
+		parts := few()
+		c.edit(parts)
+		run, err := Merge(parts)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		lost := run.Manifest.Lost
+		switch {
+		case c.want == "" && (len(lost) > 0 || len(run.Results) != 2):
+			t.Errorf("%s: lost %v", c.name, lost)
+		case c.want != "" && (len(lost) != 1 || len(run.Results) != 1 || lost[0].Case != name || !strings.Contains(lost[0].Reason, c.want)):
+			t.Errorf("%s: lost %v of %d results, want %q", c.name, lost, len(run.Results), c.want)
+		}
+	}
+}
+
+func TestBroken(t *testing.T) {
+	parts := few()
+	parts[1].Results[0].Violations = []harness.Violation{{Rule: "crash", Detail: "exit 2", Count: 1, Trace: []string{"panic"}}}
+	parts[2].Results[0].Violations = []harness.Violation{{Rule: "liveness", Detail: "stuck", Count: 3}}
+	parts[3].Results = parts[3].Results[1:]
+	run, err := Merge(parts)
+	if err != nil || len(run.Results) != 2 || len(run.Manifest.Lost) > 0 {
+		t.Fatalf("%d results, lost %v (%v)", len(run.Results), run.Manifest.Lost, err)
+	}
+	r := run.Results[0]
+	want := []harness.Violation{{Rule: "crash", Detail: "rank 1 on a: exit 2", Count: 1, Trace: []string{"panic"}}, {Rule: "liveness", Detail: "rank 2 on b: stuck", Count: 3}}
+	if !reflect.DeepEqual(r.Violations, want) || r.Ops != 0 || len(r.Ranks) != 3 || r.Lock.Name != "queue" {
+		t.Errorf("got %+v", r)
+	}
+	if len(run.Results[1].Violations) > 0 {
+		t.Errorf("the other case has %v", run.Results[1].Violations)
+	}
+}
+
+func TestWarningsPooled(t *testing.T) {
+	seats := oneClock()
+	parts := split(workload(8, 4), drawn(1, 8), seats)
+	for i, p := range parts {
+		p.Warnings = []harness.Warning{{Text: fmt.Sprintf("steal %d %%", i), Kind: "steal"}, {Text: "others 40 %", Kind: "others"}, {Text: "plain"}}
+		p.CPU.Time = window / 5 * 4 // of one processor of two
+		p.Noise = &harness.Noise{Window: window, CPUs: 2, Others: 0.4, Steal: -1, Pressure: -1}
+	}
+	texts := func() (out []string) {
+		for _, w := range newGroup(parts).merge().Warnings {
+			out = append(out, w.Text)
+		}
+		return out
+	}
+	if got, want := texts(), []string{"on a steal 0 %", "on a plain", "on b steal 2 %", "on b plain"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	parts[2].Noise.Others = 0.9
+	if got := texts(); len(got) != 5 || !strings.Contains(got[4], "other processes") || !strings.Contains(got[4], "50 %") {
+		t.Errorf("a third process used half: got %q", got)
+	}
+}
+
+// TestMachines checks that the use of ranks on the same machine, under any name, is not
+// the use of others. The use of ranks on a machine with only the same name is.
+func TestMachines(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		hosts       [4]string
+		boots       [4]string
+		others      float64 // on all
+		wantWarning bool
+	}{
+		{"two machines of one name", [4]string{"localhost", "localhost", "localhost", "localhost"}, [4]string{"1", "1", "2", "2"}, 0.9, true},
+		{"containers of one machine", [4]string{"a", "b", "c", "d"}, [4]string{"1", "1", "1", "1"}, 1.2, false},
+	} {
+		seats := oneClock()
+		for i := range seats {
+			seats[i].host, seats[i].clock = c.hosts[i], c.boots[i]+" time:[1]"
+		}
+		parts := split(workload(8, 4), drawn(1, 8), seats)
+		for _, p := range parts {
+			p.CPU.Time = window / 5 * 4 // of one processor of two: 40 %
+			p.Noise = &harness.Noise{Window: window, CPUs: 2, Others: c.others, Steal: -1, Pressure: -1}
+		}
+		warned := slices.ContainsFunc(newGroup(parts).merge().Warnings, func(w harness.Warning) bool { return w.Kind == othersKind })
+		if warned != c.wantWarning {
+			t.Errorf("%s: a warning of others: %v", c.name, warned)
+		}
+	}
+}
+
+// TestSimulations checks that each rank's simulation is in the merged run, once, and that
+// a simulation of a different machine with the same name is left out with a warning.
+func TestSimulations(t *testing.T) {
+	parts := few()
+	simulated := func(rank int, pause string, workers ...int) {
+		p := parts[rank]
+		p.Machines = append(p.Machines, &harness.ModelMachine{Name: "this", File: []byte(`{"pause":` + pause + `}`)})
+		for _, n := range workers {
+			p.Simulations = append(p.Simulations, &harness.Simulation{Simulated: "this", Workers: n, Seed: uint64(rank)})
+		}
+	}
+	simulated(1, "1", 1, 2)
+	simulated(2, "1", 2, 4)
+	simulated(3, "2", 8)
+	run, err := Merge(parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range run.Simulations {
+		got = append(got, fmt.Sprint(s.Workers, " of rank ", s.Seed))
+	}
+	if want := []string{"1 of rank 1", "2 of rank 1", "4 of rank 2"}; !slices.Equal(got, want) || len(run.Machines) != 1 {
+		t.Errorf("%d machines, simulations %q, want %q", len(run.Machines), got, want)
+	}
+	if len(run.Damage) != 1 || !strings.Contains(run.Damage[0], "rank 3 on b: what was simulated on this was left out") {
+		t.Errorf("damage %q", run.Damage)
+	}
+}

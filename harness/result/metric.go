@@ -1,0 +1,159 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"regexp"
+	"slices"
+
+	"locklab/harness"
+	"locklab/internal/stat"
+)
+
+// A Metric is one figure of a result.
+type Metric struct {
+	// Name identifies the metric in tables: lower case, words joined by '-'.
+	Name string
+
+	// Unit is the unit in benchmark lines. It has no space. A part of it reads "ns"
+	// only if the figure is in nanoseconds, which benchstat then shows in seconds.
+	Unit string
+
+	// Doc describes the figure in one line, without a capital or a full stop.
+	Doc string
+
+	// Paper is the source of the definition in short form.
+	Paper string
+
+	// Better is the better direction: "higher", "lower", or "" if neither.
+	Better string
+
+	// Of returns the figure, and false if r does not contain enough for it. It does
+	// not judge r: a caller drops results with violations first.
+	Of func(r *harness.Result) (value float64, ok bool)
+
+	// AtMost is set for times that the clock of r may not resolve. If Of has no
+	// figure for that reason, AtMost returns an upper bound and true. See
+	// [Metric.Summary].
+	AtMost func(r *harness.Result) (bound float64, ok bool)
+}
+
+// Summary summarizes m over rs, the rounds of one case. A round with only a bound counts
+// as that bound: leaving it out would leave the slow rounds. If the median is no more
+// than such a bound, AtMost of the summary is set, and the median must be shown as "at
+// most".
+func (m *Metric) Summary(rs []*harness.Result) stat.Summary {
+	return SummarizeReadings(func(yield func(Reading) bool) {
+		for _, r := range rs {
+			if !yield(m.Read(r)) {
+				return
+			}
+		}
+	})
+}
+
+// A Reading is the value of a metric in one result.
+type Reading struct {
+	Value float64
+	Known bool // the result has a value
+	Bound bool // it is at most Value
+}
+
+// Read returns the reading of m in r.
+func (m *Metric) Read(r *harness.Result) Reading {
+	if x, ok := m.Of(r); ok || m.AtMost == nil {
+		return Reading{x, ok, false}
+	}
+	x, ok := m.AtMost(r)
+	return Reading{x, ok, ok}
+}
+
+// SummarizeReadings is [Metric.Summary] for readings.
+func SummarizeReadings(rs iter.Seq[Reading]) stat.Summary {
+	var xs []float64
+	bound := math.Inf(-1)
+	for r := range rs {
+		if r.Known {
+			xs = append(xs, r.Value)
+		}
+		if r.Bound {
+			bound = max(bound, r.Value)
+		}
+	}
+	s := stat.Summarize(xs)
+	s.AtMost = s.Median <= bound
+	return s
+}
+
+// The values of Metric.Better.
+const (
+	Higher = "higher"
+	Lower  = "lower"
+)
+
+// Metrics lists every metric in the order of a benchmark line.
+var Metrics = []*Metric{
+	Time, Throughput,
+	P50, P99, P999,
+	Handovers, HandoverTime, HandoverMean, HandoverWaitP99, HandoverTransfers,
+	RoundTrip, TurnRoundTrips, HandoverRoundTrips, P50RoundTrips, P99RoundTrips,
+	Hold, HoldShare, HandoverShare, WaitShare,
+	Jain, Starved, Unserved, WindowJain, BusyHalf, Spread, MinMax,
+	RankJain, HostJain, RankLeast, HandoversWithin, HandoversRanks, HandoversHosts,
+	StreakP50, StreakP99, LWSS, Reacquire, GapP50, GapP99, BypassP99, Bypass,
+	CPU, Switches, Preemptions, Allocs,
+	Requests, Notifications, ServerCPU, ServerMemory, Connections,
+	Overlap,
+	Offered, Goodput, Dropped, Backlog, Late,
+}
+
+var (
+	nameRE = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+	unitRE = regexp.MustCompile(`^[a-z0-9%]+([-/][a-z0-9%]+)*$`)
+)
+
+// ValidateMetrics returns one error that joins every mistake in ms, or nil.
+func ValidateMetrics(ms []*Metric) error {
+	var errs []error
+	seen := make(map[string]bool)
+	for _, m := range ms {
+		bad := func(format string, args ...any) {
+			errs = append(errs, fmt.Errorf("metric %q "+format, append([]any{m.Name}, args...)...))
+		}
+		switch {
+		case !nameRE.MatchString(m.Name):
+			bad("is not lower-case words joined by '-'")
+		case seen["name "+m.Name]:
+			bad("is listed twice")
+		}
+		switch {
+		case !unitRE.MatchString(m.Unit):
+			bad("has unit %q, which is not words joined by '-' or '/'", m.Unit)
+		case seen["unit "+m.Unit]:
+			bad("shares its unit %q with another metric", m.Unit)
+		}
+		seen["name "+m.Name], seen["unit "+m.Unit] = true, true
+		if m.Doc == "" {
+			bad("is undocumented")
+		}
+		if m.Paper == "" {
+			bad("names no source in Paper")
+		}
+		if !slices.Contains([]string{Higher, Lower, ""}, m.Better) {
+			bad("has Better %q", m.Better)
+		}
+		if m.Of == nil {
+			bad("has no function")
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func per(total float64, ops uint64) (float64, bool) {
+	if ops == 0 {
+		return 0, false
+	}
+	return total / float64(ops), true
+}

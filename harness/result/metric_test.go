@@ -1,0 +1,333 @@
+package result
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+func TestSuite(t *testing.T) {
+	if err := ValidateMetrics(Metrics); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestValidateRejects(t *testing.T) {
+	good := Metric{Name: "a", Unit: "a/op", Doc: "d", Paper: "p", Better: Lower, Of: Jain.Of}
+	for _, c := range []struct {
+		want  string
+		spoil func(m *Metric)
+	}{
+		{"lower-case words", func(m *Metric) { m.Name = "A b" }},
+		{`has unit "a b"`, func(m *Metric) { m.Unit = "a b" }},
+		{"is undocumented", func(m *Metric) { m.Doc = "" }},
+		{"names no source", func(m *Metric) { m.Paper = "" }},
+		{"has Better", func(m *Metric) { m.Better = "up" }},
+		{"has no function", func(m *Metric) { m.Of = nil }},
+	} {
+		m := good
+		c.spoil(&m)
+		if err := ValidateMetrics([]*Metric{&m}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want an error with %q", err, c.want)
+		}
+	}
+	other := good
+	other.Name = "b"
+	if err := ValidateMetrics([]*Metric{&good, &other}); err == nil || !strings.Contains(err.Error(), "shares its unit") {
+		t.Errorf("two metrics with one unit: got %v", err)
+	}
+	other.Name, other.Unit = "a", "b/op"
+	if err := ValidateMetrics([]*Metric{&good, &other}); err == nil || !strings.Contains(err.Error(), "listed twice") {
+		t.Errorf("two metrics with one name: got %v", err)
+	}
+	if err := ValidateMetrics([]*Metric{&good}); err != nil {
+		t.Errorf("a sound metric: got %v", err)
+	}
+}
+
+func result(n int64) *harness.Result {
+	r := &harness.Result{
+		Ops: 100, Elapsed: 2 * time.Second, Workers: []uint64{60, 20, 20}, Handovers: 30,
+		Overlap: 0.9, CPU: harness.CPU{Time: 5 * time.Microsecond, Voluntary: 50, Involuntary: 20, Allocs: 300},
+		Wire: &harness.Counts{Requests: 450, Notifications: 110},
+	}
+	for v := range n {
+		r.Wait = append(r.Wait, harness.Bucket{Value: v + 1, N: 1})
+		r.Handover = append(r.Handover, harness.Bucket{Value: 2 * (v + 1), N: 1})
+	}
+	return r
+}
+
+func TestByHand(t *testing.T) {
+	log := func(burst, workers int, ids ...uint16) *harness.Result {
+		return &harness.Result{Owners: ids, Burst: burst, Workers: make([]uint64, workers)}
+	}
+	for _, c := range []struct {
+		m    *Metric
+		r    *harness.Result
+		want float64
+	}{
+		{Time, result(0), 2e7},
+		{Throughput, result(0), 50},
+		{Handovers, result(0), 15},
+		{P50, result(20), 10},
+		{P99, result(1000), 990},
+		{P999, result(10000), 9990},
+		{HandoverTime, result(20), 20},
+		{WindowJain, result(0), 100 * 100. * 100 / (3 * (3600 + 400 + 400))}, // 75.76
+		{WindowJain, &harness.Result{Workers: []uint64{7, 7, 7, 7}}, 100},
+		{WindowJain, &harness.Result{Workers: []uint64{0, 0, 9, 0}}, 25},
+		{BusyHalf, &harness.Result{Workers: []uint64{1, 4, 3, 2}}, 70},
+		{BusyHalf, &harness.Result{Workers: []uint64{5, 5, 5}}, 50},
+		{BusyHalf, result(0), 70}, // 60 + half of 20
+		{Spread, &harness.Result{Workers: []uint64{2, 4, 4, 4, 5, 5, 7, 9}}, 40},
+		{MinMax, result(0), 100. / 3},
+		{CPU, result(0), 50},
+		{Switches, result(0), 0.5},
+		{Preemptions, result(0), 0.2},
+		{Allocs, result(0), 3},
+		{Requests, result(0), 4.5},
+		{Notifications, result(0), 1.1},
+		{Overlap, result(0), 90},
+
+		// Runs of 1 1 2 4 and, in the second burst, 6 2.
+		{StreakP50, log(8, 3, 0, 1, 2, 2, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0), 4},
+		{StreakP99, log(8, 3, 0, 1, 2, 2, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0), 6},
+		{StreakP50, log(4, 2, 0, 1, 0, 1), 1},
+		// A run is not joined across two bursts.
+		{StreakP99, log(2, 2, 1, 1, 1, 1), 2},
+
+		// Windows of three: {0,1,2} {0,0,1} | {2,2,2} {0,1,0}, two left over each.
+		{LWSS, log(8, 3, 0, 1, 2, 0, 0, 1, 1, 1, 2, 2, 2, 0, 1, 0, 0, 0), 100 * (3 + 2 + 1 + 2) / 12.},
+		// Rotation: two others between two acquisitions.
+		{Reacquire, log(6, 3, 0, 1, 2, 0, 1, 2), 2},
+		{Reacquire, log(5, 2, 0, 0, 0, 1, 0), 0},
+		{Reacquire, log(4, 2, 0, 1, 0, 0), 0.5},
+		// Stretches without 0: 1 and 3, without 1: 1 1 1, without 2: 4 and 1. Of
+		// the 12 in all, 5 are in stretches of 1, 8 in those up to 3.
+		{GapP50, log(6, 3, 0, 1, 0, 1, 2, 1), 3},
+		{GapP99, log(6, 3, 0, 1, 0, 1, 2, 1), 4},
+		{GapP50, log(6, 3, 0, 1, 2, 0, 1, 2), 2},
+
+		// Rotation: nobody is passed twice.
+		{Bypass, log(6, 3, 0, 1, 2, 0, 1, 2), 1},
+		{Bypass, log(6, 3, 0, 1, 2, 2, 1, 0), 2}, // 2 passes 0 and 1 twice
+		// Between two acquisitions of 2 come 0 0 1 0 1: 0 three times.
+		{Bypass, log(7, 3, 2, 0, 0, 1, 0, 1, 2), 3},
+		// Worker 1 never comes: it was passed at least five times.
+		{Bypass, log(5, 2, 0, 0, 0, 0, 0), 5},
+		// A stretch cut by the end of a burst counts, and is not joined across
+		// it.
+		{Bypass, log(4, 2, 1, 0, 0, 0, 0, 1, 0, 1), 3},
+		{Bypass, log(4, 2, 0, 1, 0, 0, 0, 0, 1, 0), 2},
+
+		// Stretches: 0 before 1 has one 0, 0 to 0 has one 1, then 0 0 0 0 alone
+		// and 1 passed four times: of 1 1 4, the greatest is 99 %.
+		{BypassP99, log(6, 2, 0, 1, 0, 0, 0, 0), 4},
+		{BypassP99, log(4, 2, 0, 1, 0, 1), 1},
+		{BypassP99, once(log(400, 2), 300, 19), 1},
+		{Bypass, once(log(400, 2), 300, 19), 19},
+		{BypassP99, log(2, 2, 0, 0), 2},
+
+		{HandoverMean, result(20), 21}, // 2, 4 … 40
+		// 30 of 21 ns in 2 s, in 2 us, and in less than their total.
+		{HandoverShare, result(20), 0.0000315},
+		{HandoverShare, within(result(20), 2*time.Microsecond), 31.5},
+		{HandoverShare, within(result(20), 620*time.Nanosecond), 100},
+		{HandoverTransfers, &harness.Result{Handover: result(20).Handover, Transfer: 8}, 2.5},
+		{RoundTrip, &harness.Result{RoundTrip: 8}, 8},
+		{HandoverRoundTrips, &harness.Result{Handover: result(20).Handover, RoundTrip: 8}, 2.5},
+		{P50RoundTrips, &harness.Result{Wait: result(20).Handover, RoundTrip: 8}, 2.5},
+		// 5 of 20 acquisitions in 20 us changed hands, or all if there is no
+		// other.
+		{TurnRoundTrips, handedOver(2, 5), 2}, {TurnRoundTrips, handedOver(1, 0), 0.5},
+		{TurnRoundTrips, handedOver(2, 0), 10}, // at least
+		{Hold, &harness.Result{Hold: harness.Spans{N: 20, Sum: 2400}}, 120},
+		// Two workers and 100 acquisitions in 20 us: one takes 400 ns.
+		{HoldShare, held(2, 100, 0), 25},
+		{WaitShare, held(2, 100, 0), 75},
+		{HoldShare, held(2, 100, 240), 25},
+		{WaitShare, held(2, 100, 240), 15},
+		{WaitShare, held(2, 100, 310), 0}, // 102.5 % in all
+		// Readers and the holders of other locks hold at the same time.
+		{Hold, permits(held(3, 220, 0), 3), 100},
+		{Hold, beside(held(3, 220, 0), 50, 0), 100}, {Hold, beside(held(3, 220, 0), 0, 2), 100},
+
+		// Worker 1 never runs: its wait is the burst.
+		{GapP99, log(4, 2, 0, 0, 0, 0), 4},
+		// Rotation of three: edges give 1 and 2, the middle gives 2.
+		{GapP99, log(6, 3, 0, 1, 2, 0, 1, 2), 2},
+	} {
+		got, ok := c.m.Of(c.r)
+		if !ok || math.Abs(got-c.want) > 1e-9*c.want {
+			t.Errorf("%s of %v %v: got %v, %v; want %v", c.m.Name, c.r.Workers, c.r.Owners, got, ok, c.want)
+		}
+	}
+}
+
+// once returns r with a rotation of two workers. Worker 0 once takes the lock run times
+// in a row, from acquisition at.
+func once(r *harness.Result, at, run int) *harness.Result {
+	for i := range r.Burst {
+		owner := uint16(i % 2)
+		if i >= at && i < at+run {
+			owner = 0
+		}
+		r.Owners = append(r.Owners, owner)
+	}
+	return r
+}
+
+func held(workers int, ops uint64, think time.Duration) *harness.Result {
+	r := &harness.Result{Ops: ops, Elapsed: 20 * time.Microsecond, Workers: make([]uint64, workers), ClockFloor: 10,
+		Hold: harness.Spans{N: 20, Sum: 2000}}
+	if think > 0 {
+		r.Workload.Think.Mean = think
+		r.Think = harness.Spans{N: 20, Sum: 20 * think}
+	}
+	return r
+}
+
+func handedOver(workers int, handovers uint64) *harness.Result {
+	return &harness.Result{Ops: 20, Handovers: handovers, Elapsed: 20 * time.Microsecond, Workers: make([]uint64, workers), RoundTrip: 2000}
+}
+
+func permits(r *harness.Result, n int) *harness.Result {
+	r.Lock.Traits.Permits = n
+	return r
+}
+
+func within(r *harness.Result, elapsed time.Duration) *harness.Result {
+	r.Elapsed = elapsed
+	return r
+}
+
+func beside(r *harness.Result, reads, locks int) *harness.Result {
+	r.Workload.Reads, r.Workload.Locks = reads, locks
+	return r
+}
+
+func TestTooLittle(t *testing.T) {
+	wire := &harness.Counts{Requests: 1}
+	for _, c := range []struct {
+		m *Metric
+		r *harness.Result
+	}{
+		{P50, result(19)}, {P99, result(999)}, {P999, result(9999)}, {HandoverTime, result(19)},
+		{Handovers, &harness.Result{Elapsed: 1, Workers: []uint64{5}}},
+		{WindowJain, &harness.Result{Workers: []uint64{5}}},
+		{WindowJain, &harness.Result{Workers: []uint64{0, 0}}},
+		{MinMax, &harness.Result{Workers: []uint64{0, 0}}},
+		{Requests, &harness.Result{Ops: 9}},
+		{Requests, &harness.Result{Wire: wire}},
+		{CPU, &harness.Result{Ops: 9}},
+		{LWSS, &harness.Result{Owners: []uint16{0, 1}, Burst: 2, Workers: make([]uint64, 3)}},
+		{Reacquire, &harness.Result{Owners: []uint16{0, 1}, Burst: 2, Workers: make([]uint64, 2)}},
+		{Bypass, &harness.Result{Owners: []uint16{0, 1}, Burst: 2, Workers: make([]uint64, 1)}}, // no other worker to be passed by
+		{Bypass, &harness.Result{Burst: 2, Workers: make([]uint64, 2)}},
+		{Bypass, &harness.Result{Owners: []uint16{0, 9}, Burst: 2, Workers: make([]uint64, 2)}},
+		{HandoverMean, result(10)},
+		{HandoverShare, result(10)}, {HandoverShare, &harness.Result{Handover: result(20).Handover}},
+		{HandoverShare, within(result(20), 500*time.Nanosecond)}, // the samples do not represent the window
+		{HandoverTransfers, result(20)},                          // no transfer was measured
+		{HandoverTransfers, &harness.Result{Handover: result(19).Handover, Transfer: 8}},
+		{HandoverTransfers, &harness.Result{Handover: result(20).Handover, Transfer: math.NaN()}},
+		{HandoverRoundTrips, &harness.Result{Handover: result(20).Handover}}, // no round trip was measured
+		{HandoverRoundTrips, &harness.Result{Handover: result(20).Handover, RoundTrip: math.NaN()}},
+		{HandoverRoundTrips, &harness.Result{Handover: result(19).Handover, RoundTrip: 8}},
+		{HandoverRoundTrips, &harness.Result{Handover: result(20).Handover, RoundTrip: 0.5}},
+		{P99RoundTrips, &harness.Result{Wait: result(20).Handover, RoundTrip: 8}},
+		{RoundTrip, &harness.Result{RoundTrip: -1}}, {RoundTrip, &harness.Result{RoundTrip: 0.5}}, {RoundTrip, &harness.Result{RoundTrip: math.Inf(1)}}, {RoundTrip, &harness.Result{RoundTrip: math.NaN()}},
+		{TurnRoundTrips, within(handedOver(2, 5), 0)},
+		{TurnRoundTrips, permits(handedOver(2, 5), 2)}, {TurnRoundTrips, beside(handedOver(2, 5), 50, 0)}, {TurnRoundTrips, beside(handedOver(2, 5), 0, 2)},
+		{Hold, &harness.Result{Hold: harness.Spans{N: 10, Sum: 1200}}},
+		{WaitShare, held(2, 100, 330)}, // 107.5 % in all: the samples do not represent the window
+		{HoldShare, held(1, 220, 0)},   // holds longer than the window
+		{Hold, held(3, 220, 0)}, {HoldShare, held(3, 220, 0)},
+		{HandoverMean, &harness.Result{Handover: result(20).Handover, Handovers: 100, Elapsed: 1900}}, // 2100 ns
+		{HoldShare, held(2, 201, 0)},   // an acquisition of 199 ns: a reading is more than 5 points
+		{WaitShare, held(2, 101, 200)}, // three readings in one of 396 ns
+		{WaitShare, &harness.Result{Ops: 5, Elapsed: 1, Workers: make([]uint64, 2), Hold: harness.Spans{N: 10, Sum: 1}}},
+		{HoldShare, &harness.Result{Hold: harness.Spans{N: 20, Sum: 1}, Elapsed: 1, Workers: make([]uint64, 2)}},
+		{GapP99, &harness.Result{Owners: []uint16{0, 9}, Burst: 2, Workers: make([]uint64, 2)}},    // no worker 9
+		{StreakP50, &harness.Result{Owners: []uint16{0, 1}, Burst: 4, Workers: make([]uint64, 2)}}, // no whole burst
+	} {
+		if got, ok := c.m.Of(c.r); ok {
+			t.Errorf("%s of %+v: got %v, want none", c.m.Name, *c.r, got)
+		}
+	}
+	for _, m := range Metrics {
+		if v, ok := m.Of(new(harness.Result)); ok {
+			t.Errorf("%s of an empty result: got %v, want none", m.Name, v)
+		}
+	}
+}
+
+func TestProperties(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	of := func(m *Metric, workers []uint64) float64 {
+		v, ok := m.Of(&harness.Result{Workers: workers})
+		if !ok {
+			t.Fatalf("%s of %v: none", m.Name, workers)
+		}
+		return v
+	}
+	for range 2000 {
+		n := 2 + rng.IntN(40)
+		workers, thrice := make([]uint64, n), make([]uint64, n)
+		for i := range workers {
+			workers[i] = rng.Uint64N(1 + 1<<rng.IntN(30))
+		}
+		workers[rng.IntN(n)]++
+		for i, w := range workers {
+			thrice[i] = 3 * w
+		}
+		jain, spread := of(WindowJain, workers), of(Spread, workers)
+		if lo := 100 / float64(n); jain < lo-1e-9 || jain > 100+1e-9 {
+			t.Errorf("Jain of %v is %v, outside %v to 100", workers, jain, lo)
+		}
+		if half := of(BusyHalf, workers); half < 50-1e-9 || half > 100+1e-9 {
+			t.Errorf("busy half of %v is %v, outside 50 to 100", workers, half)
+		}
+		if want := 100 / (1 + spread*spread/1e4); math.Abs(jain-want) > 1e-6 {
+			t.Errorf("Jain of %v is %v, its spread says %v", workers, jain, want)
+		}
+		shuffled := slices.Clone(thrice)
+		rng.Shuffle(n, func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		for _, m := range []*Metric{WindowJain, BusyHalf, Spread, MinMax} {
+			if a, b := of(m, workers), of(m, shuffled); math.Abs(a-b) > 1e-6 {
+				t.Errorf("%s of %v is %v, but %v of three times as much in another order", m.Name, workers, a, b)
+			}
+		}
+	}
+}
+
+func TestShortTermExtremes(t *testing.T) {
+	const workers, burst = 8, 1024
+	fair := &harness.Result{Burst: burst, Workers: make([]uint64, workers)}
+	captured := &harness.Result{Burst: burst, Workers: make([]uint64, workers)}
+	for i := range 4 * burst {
+		fair.Owners = append(fair.Owners, uint16(i%workers))
+		captured.Owners = append(captured.Owners, 3)
+	}
+	for _, c := range []struct {
+		m               *Metric
+		fair, captured_ float64
+	}{
+		{StreakP50, 1, burst}, {StreakP99, 1, burst},
+		{LWSS, 100, 100. / workers}, {Reacquire, workers - 1, 0},
+		{GapP50, workers - 1, burst}, {GapP99, workers - 1, burst}, {Bypass, 1, burst}, {BypassP99, 1, burst},
+	} {
+		if v, ok := c.m.Of(fair); !ok || v != c.fair {
+			t.Errorf("%s of a rotation: got %v, %v; want %v", c.m.Name, v, ok, c.fair)
+		}
+		if v, ok := c.m.Of(captured); !ok || v != c.captured_ {
+			t.Errorf("%s of a captured lock: got %v, %v; want %v", c.m.Name, v, ok, c.captured_)
+		}
+	}
+}

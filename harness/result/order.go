@@ -1,0 +1,174 @@
+package result
+
+import (
+	"cmp"
+	"slices"
+
+	"locklab/harness"
+)
+
+// A heldSpan is a hold on the common clock, with the worker's index in the case.
+type heldSpan struct {
+	harness.Hold
+	rank int
+}
+
+func (g *group) held(i int) []heldSpan {
+	shift := g.ranks[i].Zero + g.clocks.shift[i]
+	out := make([]heldSpan, len(g.parts[i].Holds))
+	for n, h := range g.parts[i].Holds {
+		h.Worker += g.ranks[i].First
+		h.Requested, h.Acquired, h.Releasing = h.Requested+shift, h.Acquired+shift, h.Releasing+shift
+		out[n] = heldSpan{h, i}
+	}
+	return out
+}
+
+// whole reports whether rank i kept all its holds. One hold per worker that began before
+// the window and ended in it may be missing: it counts in Ops.
+func (g *group) whole(i int) bool {
+	p := g.parts[i]
+	return p.HoldsLost == 0 && uint64(len(p.Holds)+2*len(p.Workers)) >= p.Ops
+}
+
+// turnOrder is the result of ordering the holds of all ranks; the zero value if the order is
+// unknown.
+type turnOrder struct {
+	owners         []uint16
+	handovers      uint64
+	handover, wait harness.Histogram
+}
+
+// mostOwners limits the owner log, like in package measure.
+const mostOwners = 1 << 14
+
+const measureCloser = "let the ranks meet at a server that is nearer to them, or run them on one host"
+
+// order returns the turns of all ranks. It orders by time if all ranks read one clock, or
+// if all consecutive holds are farther apart than the errors of the clocks. Otherwise it
+// orders by fencing tokens, or the order is unknown.
+func (g *group) order() turnOrder {
+	first := g.parts[0]
+	if first.Workload.Reads > 0 || first.Workload.Rate > 0 || first.Workload.Locks > 1 {
+		return turnOrder{}
+	}
+	var all []heldSpan
+	var lost uint64
+	for i, p := range g.parts {
+		if !g.whole(i) {
+			lost += max(p.HoldsLost, p.Ops-min(p.Ops, uint64(len(p.Holds))))
+		}
+	}
+	if lost > 0 {
+		g.warn("measure shorter windows", "%d acquisitions were not kept one by one: the order of all is not known, so nothing is said of hand-overs", lost)
+		return turnOrder{}
+	}
+	for i := range g.parts {
+		all = append(all, g.held(i)...)
+	}
+	if len(all) == 0 {
+		return turnOrder{}
+	}
+	slices.SortFunc(all, func(a, b heldSpan) int {
+		return cmp.Or(cmp.Compare(a.Acquired, b.Acquired), cmp.Compare(a.Releasing, b.Releasing), cmp.Compare(a.rank, b.rank))
+	})
+	close := 0
+	if g.clocks.known {
+		close = g.tooClose(all)
+	}
+	switch {
+	case close == 0 && g.clocks.known, byTokens(all, first.Lock.Traits):
+		return g.follow(g.together(all))
+	case g.clocks.known:
+		g.warn(measureCloser, "of %d holds %d follow another by less than the clocks of their ranks are known: the order is not known, so nothing is said of hand-overs", len(all), close)
+	default:
+		g.warn(measureCloser, "clocks and tokens do not tell in which order ranks held the lock, so nothing is said of hand-overs")
+	}
+	return turnOrder{}
+}
+
+func (g *group) tooClose(all []heldSpan) (n int) {
+	for i := 1; i < len(all); i++ {
+		a, b := &all[i-1], &all[i]
+		if g.clocks.name[a.rank] == g.clocks.name[b.rank] {
+			continue
+		}
+		if ns, ok := g.clocks.between(a.rank, b.rank); !ok || b.Acquired-a.Acquired <= ns {
+			n++
+		}
+	}
+	return n
+}
+
+// byTokens sorts all by fencing tokens, and reports whether these determine the order.
+func byTokens(all []heldSpan, claims harness.Traits) bool {
+	if !claims.Fenced || claims.Permits > 1 {
+		return false
+	}
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b heldSpan) int { return cmp.Compare(a.Token, b.Token) })
+	for i, h := range sorted {
+		if h.Token == 0 || i > 0 && h.Token == sorted[i-1].Token {
+			return false
+		}
+	}
+	copy(all, sorted)
+	return true
+}
+
+// together returns the holds of all, in their order, that were granted while all ranks
+// measured: at other times an unrecorded hold of a rank may be between two of them.
+func (g *group) together(all []heldSpan) []heldSpan {
+	if !g.clocks.known {
+		return all
+	}
+	from, to := g.windows.both()
+	begin, end := 0, len(all)
+	for i, h := range all {
+		if h.Acquired < from {
+			begin = i + 1
+		}
+	}
+	for i := len(all) - 1; i >= begin; i-- {
+		if all[i].Acquired >= to {
+			end = i
+		}
+	}
+	return all[begin:max(begin, end)]
+}
+
+func (g *group) follow(all []heldSpan) (t turnOrder) {
+	var handover, wait Histogram
+	alone := g.parts[0].Lock.Traits.Permits <= 1
+	apart, vague := 0, 0 // handovers between clocks, and those too short for the known offsets
+	for i := range all {
+		h := &all[i]
+		if len(t.owners) < mostOwners {
+			t.owners = append(t.owners, uint16(h.Worker))
+		}
+		if i == 0 || all[i-1].Worker == h.Worker {
+			continue
+		}
+		t.handovers++
+		if !alone {
+			continue
+		}
+		wait.Record(h.Acquired - h.Requested)
+		before := &all[i-1]
+		took := h.Acquired - before.Releasing
+		ns, ok := g.clocks.between(before.rank, h.rank)
+		if g.clocks.name[before.rank] != g.clocks.name[h.rank] {
+			apart++
+			if !ok || ns >= (took+9)/10 {
+				vague++
+				continue
+			}
+		}
+		handover.Record(took)
+	}
+	if vague > 0 {
+		g.warn(measureCloser, "the times of %d of %d hand-overs between ranks with different clocks were left out, because the error of the clocks is a tenth of them or more: those left are the longer ones", vague, apart)
+	}
+	t.handover, t.wait = handover.Snapshot(), wait.Snapshot()
+	return t
+}

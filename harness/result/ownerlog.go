@@ -1,0 +1,69 @@
+package result
+
+import (
+	"math/bits"
+	"math/rand/v2"
+
+	"locklab/atomics"
+)
+
+// The owner log keeps this many bursts of this many consecutive acquisitions.
+const (
+	burstBits  = 10
+	BurstHolds = 1 << burstBits // acquisitions in a burst
+	bursts     = 16
+)
+
+// An OwnerLog records the workers that held a lock, in order, in bursts of Burst
+// consecutive acquisitions spread over a run. Each of several equal stretches has one
+// burst at a random place, so that no order of service keeps step with the log. It is
+// written under the logged lock, and costs one store in a burst and one test outside.
+type OwnerLog struct {
+	stride uint           // log2 of the number of bursts' worth of acquisitions that share one logged burst
+	at     [bursts]uint64 // which of them it is, counted from the first acquisition
+	_      atomics.CacheLinePad
+	ids    [bursts * BurstHolds]uint16
+	first  [BurstHolds]uint16   // the first acquisitions, if not in a burst: for a run that ends before a whole burst
+	_      atomics.CacheLinePad // the owners write ids, and all read stride and at
+}
+
+// NewOwnerLog returns a log for about expected acquisitions, with places drawn from seed.
+func NewOwnerLog(expected, seed uint64) *OwnerLog {
+	l := &OwnerLog{stride: uint(bits.Len64(expected / (bursts * BurstHolds)))}
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for i := range l.at {
+		l.at[i] = uint64(i)<<l.stride | rng.Uint64N(1<<l.stride)
+	}
+	return l
+}
+
+// Record records that worker made acquisition number n, counted from 0. The caller holds
+// the lock.
+func (l *OwnerLog) Record(n uint64, worker int) {
+	group := n >> burstBits
+	if b := group >> l.stride; b < bursts && l.at[b] == group {
+		l.ids[b<<burstBits|n&(BurstHolds-1)] = uint16(worker)
+	} else if group == 0 {
+		l.first[n] = uint16(worker)
+	}
+}
+
+// Owners returns the whole bursts among the first total acquisitions. Without any, as
+// after a short run, it returns the first acquisitions as one burst, which may be
+// shorter.
+func (l *OwnerLog) Owners(total uint64) (owners []uint16, burst int) {
+	for b, group := range l.at {
+		if (group+1)<<burstBits <= total {
+			owners = append(owners, l.ids[b<<burstBits:(b+1)<<burstBits]...)
+		}
+	}
+	if len(owners) > 0 {
+		return owners, BurstHolds
+	}
+	first := l.first[:]
+	if l.at[0] == 0 {
+		first = l.ids[:BurstHolds]
+	}
+	owners = append(owners, first[:min(total, BurstHolds)]...)
+	return owners, len(owners)
+}

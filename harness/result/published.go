@@ -1,0 +1,80 @@
+package result
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"locklab/harness"
+)
+
+// publishedHead are the columns of the counts of a campaign: the tries of a scenario on a
+// lock, and in how many each harm was seen.
+func publishedHead() []string {
+	head := []string{"scenario", "lock", "tries"}
+	for _, h := range harness.Harms {
+		head = append(head, string(h))
+	}
+	return head
+}
+
+// WritePublished writes the counts of the failure scenarios of run as the project ships them:
+// a comment with the commit, the date, the processor and the clients, and a row for each
+// scenario and lock with tries.
+func WritePublished(out io.Writer, run *Run) error {
+	m := run.Manifest
+	fmt.Fprintf(out, "# commit %s, %s, %s, go-redis %s, go-zookeeper %s\n", m.Commit, m.Started.UTC().Format("2006-01-02"),
+		m.Machine.CPU, m.Versions["github.com/redis/go-redis/v9"], m.Versions["github.com/go-zookeeper/zk"])
+	w := csv.NewWriter(out)
+	if err := w.Write(publishedHead()); err != nil {
+		return err
+	}
+	for _, f := range run.Faults {
+		if f.Tries == 0 {
+			continue
+		}
+		row := []string{f.Scenario, f.Lock.Name, strconv.Itoa(f.Tries)}
+		for _, h := range harness.Harms {
+			row = append(row, strconv.Itoa(f.Seen[h]))
+		}
+		if err := w.Write(row); err != nil {
+			return err
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// ReadPublished reads what [WritePublished] wrote: results with a scenario, the name of a
+// lock, tries and harms.
+func ReadPublished(in io.Reader) (out []*harness.FaultResult, err error) {
+	r := csv.NewReader(in)
+	r.Comment = '#'
+	rows, err := r.ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("result: published counts: %w", err)
+	}
+	if len(rows) == 0 || !slices.Equal(rows[0], publishedHead()) {
+		return nil, fmt.Errorf("result: published counts: the first row is not %q", publishedHead())
+	}
+	for _, row := range rows[1:] {
+		f := &harness.FaultResult{Scenario: row[0], Lock: harness.Lock{Name: row[1]}, Seen: make(map[harness.Harm]int)}
+		if f.Tries, err = strconv.Atoi(row[2]); err != nil || f.Tries < 1 {
+			return nil, fmt.Errorf("result: published counts: %s of %s has the tries %q", row[0], row[1], row[2])
+		}
+		for i, h := range harness.Harms {
+			n, err := strconv.Atoi(row[3+i])
+			if err != nil || n < 0 || n > f.Tries {
+				return nil, fmt.Errorf("result: published counts: %s of %s: %q of %d tries show %s", row[0], row[1], row[3+i], f.Tries, h)
+			}
+			if n > 0 {
+				f.Seen[h] = n
+			}
+		}
+		f.Published = f.Tries
+		out = append(out, f)
+	}
+	return out, nil
+}

@@ -1,0 +1,86 @@
+package result
+
+import (
+	"math"
+
+	"locklab/harness"
+)
+
+// RoundTrip is the duration of a bare request to the server of the lock around the
+// window, in nanoseconds: the unit of the metrics below. See [harness.Result.RoundTrip].
+//
+// Source: the round-trip delay of G. Almes, S. Kalidindi, M. Zekauskas, "A Round-trip
+// Delay Metric for IPPM", RFC 2681, 1999, between programs in place of hosts.
+var RoundTrip = &Metric{
+	Name:   "roundtrip",
+	Unit:   "roundtrip-ns/op",
+	Doc:    "bare request to the server and its answer, around the window",
+	Paper:  "RFC 2681",
+	Better: Lower,
+	Of: func(r *harness.Result) (float64, bool) {
+		// A value under a nanosecond, or over a quarter of an hour, is damaged.
+		return r.RoundTrip, r.RoundTrip >= 1 && r.RoundTrip < 1e12
+	},
+}
+
+// The times of a distributed lock in units of the bare round trip measured around the
+// same window: the efficiency of the protocol on its network and server. They make rounds
+// or machines with paths of different speed comparable. An acquisition with one request
+// takes at least one round trip. A write, or a request that the server answers later than
+// a read, takes more. A path that changes its speed within the window distorts the
+// figure, so that it may even be a little under the protocol's minimum. The figures are
+// missing if no round trip was measured.
+//
+// Source: the synchronization delay and the response time of M. Singhal, "A Taxonomy of
+// Distributed Mutual Exclusion", JPDC 18(1), 1993, which are given in message delays,
+// measured in place of counted.
+var (
+	HandoverRoundTrips = inRoundTrips("handover-roundtrips", "roundtrips/handover",
+		"median hand-over over the bare round trip to the server", HandoverTime)
+	P50RoundTrips = inRoundTrips("wait-p50-roundtrips", "p50-roundtrips/op",
+		"median wait over the bare round trip to the server", P50)
+	P99RoundTrips = inRoundTrips("wait-p99-roundtrips", "p99-roundtrips/op",
+		"99th percentile of the waits over the bare round trip to the server", P99)
+	TurnRoundTrips = inRoundTrips("turn-roundtrips", "roundtrips/turn",
+		"time from one hand-over to the next, of one worker from one acquisition to the next, over the bare round trip to the server", handoverPeriod)
+)
+
+// handoverPeriod is the time from one handover to the next, with the hold: the window
+// divided by the handovers. A single worker hands the lock to itself. Reacquisitions do
+// not count, as in [Handovers]. A window without a handover counts as one period, which
+// took at least that long: leaving it out would leave the quick ones. If several may hold
+// at once there are no such periods.
+var handoverPeriod = &Metric{Of: func(r *harness.Result) (float64, bool) {
+	n := r.Handovers
+	if len(r.Workers) == 1 {
+		n = r.Ops
+	}
+	if r.Elapsed <= 0 || !r.Ordered() || r.Workload.Rate > 0 || r.Workload.Reads > 0 || r.Workload.Locks > 1 || r.Lock.Traits.Permits > 1 {
+		return 0, false
+	}
+	return float64(r.Elapsed) / float64(max(1, n)), true
+}}
+
+func inRoundTrips(name, unit, doc string, m *Metric) *Metric {
+	trips := &Metric{Name: name, Unit: unit, Doc: doc, Paper: "Singhal 1993", Better: Lower,
+		Of: func(r *harness.Result) (float64, bool) { return inUnits(r, trip(r), m.Of) }}
+	if m.AtMost != nil {
+		trips.AtMost = func(r *harness.Result) (float64, bool) { return inUnits(r, trip(r), m.AtMost) }
+	}
+	return trips
+}
+
+func trip(r *harness.Result) float64 {
+	if v, ok := RoundTrip.Of(r); ok {
+		return v
+	}
+	return 0
+}
+
+func inUnits(r *harness.Result, unit float64, of func(r *harness.Result) (float64, bool)) (float64, bool) {
+	v, ok := of(r)
+	if !ok || !(unit > 0) {
+		return math.NaN(), false
+	}
+	return v / unit, true
+}

@@ -1,0 +1,217 @@
+package result
+
+import (
+	"slices"
+	"time"
+
+	"locklab/harness"
+)
+
+// A MergeRule describes how a field of a result is merged.
+type MergeRule struct {
+	Field string // of harness.Result
+	How   string // in words, for readers
+
+	merge func(out *harness.Result, g *group)
+}
+
+// MergeRules has one rule for each field of a result.
+var MergeRules = []*MergeRule{
+	{"Lock", "the same in all parts", func(out *harness.Result, g *group) { out.Lock = g.parts[0].Lock }},
+	{"Workload", "the same in all parts: the workload of the whole case", func(out *harness.Result, g *group) { out.Workload = g.parts[0].Workload }},
+	{"Round", "the same in all parts", func(out *harness.Result, g *group) { out.Round = g.parts[0].Round }},
+	{"Started", "the earliest", func(out *harness.Result, g *group) {
+		out.Started = g.parts[0].Started
+		for _, p := range g.parts {
+			out.Started = earlier(out.Started, p.Started)
+		}
+	}},
+	{"Elapsed", "from when the first window opened until the last one closed, on the common clock", func(out *harness.Result, g *group) {
+		from, to := g.windows.all()
+		out.Elapsed = time.Duration(to - from)
+	}},
+	{"Ops", "sum", func(out *harness.Result, g *group) { out.Ops = sum(g, func(p *harness.Result) uint64 { return p.Ops }) }},
+	{"Workers", "one after the other, in the order of ranks", func(out *harness.Result, g *group) {
+		for _, p := range g.parts {
+			out.Workers = append(out.Workers, p.Workers...)
+		}
+	}},
+	{"Handovers", "counted anew in the order of all holds, while all ranks measured; 0 if the order is not known", func(out *harness.Result, g *group) { out.Handovers = min(g.turns.handovers, out.Ops) }},
+	{"Wait", "histograms added up", histograms(func(r *harness.Result) *harness.Histogram { return &r.Wait })},
+	{"Handover", "measured anew in the order of all holds, without those whose error is above a tenth; empty if the order is not known", func(out *harness.Result, g *group) { out.Handover = g.turns.handover }},
+	{"HandoverWait", "measured anew in the order of all holds; empty if the order is not known", func(out *harness.Result, g *group) { out.HandoverWait = g.turns.wait }},
+	{"Hold", "sums", spans(func(r *harness.Result) *harness.Spans { return &r.Hold })},
+	{"Think", "sums", spans(func(r *harness.Result) *harness.Spans { return &r.Think })},
+	{"Owners", "the workers of all holds in their order, the first 16384; none if the order is not known", func(out *harness.Result, g *group) { out.Owners = g.turns.owners }},
+	{"Burst", "one burst, as long as Owners", func(out *harness.Result, g *group) { out.Burst = len(g.turns.owners) }},
+	{"Ranks", "all, in order", func(out *harness.Result, g *group) { out.Ranks = g.ranks }},
+	{"Holds", "none, because the parts keep them", func(*harness.Result, *group) {}},
+	{"HoldsLost", "none", func(*harness.Result, *group) {}},
+	{"Slices", "joined, if the windows opened within a twentieth of a slice; else none. A rank with one worker has slices computed from its holds", func(out *harness.Result, g *group) { out.Slices = g.slices() }},
+	{"Unserved", "the greatest", func(out *harness.Result, g *group) {
+		out.Unserved = greatest(g, func(p *harness.Result) time.Duration { return p.Unserved })
+	}},
+	{"Open", "sums; Span, Lag50 and Lag99 are the greatest of a rank, an upper bound", func(out *harness.Result, g *group) { out.Open = g.open() }},
+	{"SampleEvery", "the greatest", func(out *harness.Result, g *group) {
+		out.SampleEvery = greatest(g, func(p *harness.Result) int { return p.SampleEvery })
+	}},
+	{"ClockFloor", "the greatest", func(out *harness.Result, g *group) {
+		out.ClockFloor = greatest(g, func(p *harness.Result) float64 { return p.ClockFloor })
+	}},
+	{"ClockStep", "the greatest", func(out *harness.Result, g *group) {
+		out.ClockStep = greatest(g, func(p *harness.Result) float64 { return p.ClockStep })
+	}},
+	{"Clock", "from rank 0, with a note if others differ", func(out *harness.Result, g *group) {
+		out.Clock = g.names(func(p *harness.Result) string { return p.Clock })
+	}},
+	{"Transfer", "none, because distributed locks have none", func(*harness.Result, *group) {}},
+	{"RoundTrip", "the median rank's, if the longest is at most 1.5 times the shortest; else unknown", func(out *harness.Result, g *group) { out.RoundTrip = g.roundTrip() }},
+	{"Trips", "of the first rank that has them", func(out *harness.Result, g *group) {
+		for _, p := range g.parts {
+			if out.Trips == nil {
+				out.Trips = p.Trips
+			}
+		}
+	}},
+	{"Overlap", "the least, times the share of Elapsed in which all windows were open", func(out *harness.Result, g *group) { out.Overlap = g.overlap() }},
+	{"CPU", "sums", func(out *harness.Result, g *group) {
+		for _, p := range g.parts {
+			out.CPU.Time += p.CPU.Time
+			out.CPU.Voluntary += p.CPU.Voluntary
+			out.CPU.Involuntary += p.CPU.Involuntary
+			out.CPU.Allocs += p.CPU.Allocs
+		}
+	}},
+	{"Wire", "sums; nothing if a rank has none", func(out *harness.Result, g *group) { out.Wire = g.wire() }},
+	{"Servers", "from rank 0, because all ranks see the same servers", func(out *harness.Result, g *group) { out.Servers = g.parts[0].Servers }},
+	{"Noise", "the worst of all hosts in each figure; the use of other ranks on a host does not count as others", func(out *harness.Result, g *group) { out.Noise = g.noise() }},
+	{"Blocks", "none, because ranks measure distributed locks", func(*harness.Result, *group) {}},
+	{"Retries", "all, each with its rank", func(out *harness.Result, g *group) {
+		for _, p := range g.parts {
+			out.Retries = append(out.Retries, retries(p)...)
+		}
+	}},
+	{"Violations", "from the holds of all ranks; if a rank has violations, the result has only these", func(out *harness.Result, g *group) { out.Violations = g.violations }},
+	{"Warnings", "one of each kind and host, and the limits of the clocks", func(out *harness.Result, g *group) { out.Warnings = pool(g.warnings) }},
+}
+
+func histograms(of func(r *harness.Result) *harness.Histogram) func(*harness.Result, *group) {
+	return func(out *harness.Result, g *group) {
+		for _, p := range g.parts {
+			*of(out) = of(out).Merge(*of(p))
+		}
+		if len(*of(out)) == 0 {
+			*of(out) = nil
+		}
+	}
+}
+
+func spans(of func(r *harness.Result) *harness.Spans) func(*harness.Result, *group) {
+	return func(out *harness.Result, g *group) {
+		for _, p := range g.parts {
+			*of(out) = of(out).Merge(*of(p))
+		}
+	}
+}
+
+func (g *group) wire() *harness.Counts {
+	var total harness.Counts
+	for _, p := range g.parts {
+		if p.Wire == nil {
+			return nil
+		}
+		total = total.Add(*p.Wire)
+	}
+	return &total
+}
+
+func (g *group) open() *harness.OpenLoop {
+	var out harness.OpenLoop
+	for _, p := range g.parts {
+		o := p.Open
+		if o == nil {
+			return nil
+		}
+		out.Offered += o.Offered
+		out.Dropped += o.Dropped
+		out.Backlog += o.Backlog
+		out.Late += o.Late
+		out.Behind += o.Behind
+		out.Span = max(out.Span, o.Span)
+		out.Lag50, out.Lag99 = max(out.Lag50, o.Lag50), max(out.Lag99, o.Lag99)
+	}
+	return &out
+}
+
+func (g *group) overlap() float64 {
+	least := g.parts[0].Overlap
+	for _, p := range g.parts {
+		least = min(least, p.Overlap)
+	}
+	from, to := g.windows.all()
+	first, last := g.windows.both()
+	if to <= from {
+		return 0
+	}
+	return least * float64(max(0, last-first)) / float64(to-from)
+}
+
+// slices returns the acquisitions of each worker of all ranks in each slice, or nil if
+// they are unknown for a rank, or the slices of ranks are not aligned.
+func (g *group) slices() []uint32 {
+	const length = int64(harness.SliceLength)
+	first, _ := g.windows.both()
+	from, _ := g.windows.all()
+	apart := first - from + g.clocks.worst()
+	if !g.clocks.known || apart > length/20 {
+		if slices.ContainsFunc(g.parts, func(p *harness.Result) bool { return len(p.Slices) > 0 }) {
+			g.warn(measureCloser, "the windows of the ranks did not surely open within %v of each other: nothing is said of shares within slices of %v", time.Duration(length/20), harness.SliceLength)
+		}
+		return nil
+	}
+	count := -1
+	each := make([][]uint32, len(g.parts))
+	for i, p := range g.parts {
+		if each[i] = p.Slices; len(p.Workers) == 1 && len(p.Slices) == 0 {
+			each[i] = g.finished(i)
+		}
+		n := len(p.Workers)
+		if n == 0 || len(each[i]) == 0 || len(each[i])%n != 0 {
+			return nil
+		}
+		if have := len(each[i]) / n; count < 0 || have < count {
+			count = have
+		}
+	}
+	if count*len(g.parts)*len(g.parts[0].Workers) > mostNumbers {
+		return nil
+	}
+	var out []uint32
+	for s := range count {
+		for i, p := range g.parts {
+			n := len(p.Workers)
+			out = append(out, each[i][s*n:(s+1)*n]...)
+		}
+	}
+	return out
+}
+
+func (g *group) finished(i int) []uint32 {
+	p, k := g.parts[i], g.ranks[i]
+	if !g.whole(i) {
+		return nil
+	}
+	out := make([]uint32, min((k.Closed-k.Opened)/int64(harness.SliceLength), maxSlices))
+	for _, h := range p.Holds {
+		if s := (k.Zero + h.Releasing - k.Opened) / int64(harness.SliceLength); k.Zero+h.Releasing >= k.Opened && s < int64(len(out)) {
+			out[s]++
+		}
+	}
+	return out
+}
+
+// mostNumbers is the greatest number of numbers in a packed part of a line. No rank has
+// more workers than the first.
+const mostNumbers = 1 << 20
+
+const maxSlices = int64(harness.MaxWindow / harness.SliceLength)

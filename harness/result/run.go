@@ -1,0 +1,242 @@
+package result
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/machine"
+	"locklab/internal/stat"
+)
+
+// Schema is the version of the format that this package writes. A reader refuses a
+// greater one.
+const Schema = 1
+
+// A Manifest describes the origin of the results of a run.
+type Manifest struct {
+	Schema  int      `json:"schema"`
+	Command []string `json:"command"`          // the command line that repeats the run
+	Commit  string   `json:"commit"`           // of the lab; ends in "+dirty" if the tree was changed
+	Binary  string   `json:"binary,omitempty"` // the program itself: SHA-256, hexadecimal
+	Seed    uint64   `json:"seed"`             // of the order of the cases
+	Rounds  int      `json:"rounds"`           // planned
+	Cases   int      `json:"cases"`            // planned in each round
+
+	// OpenEvery, if more than 1, limits open loops to the first of every OpenEvery
+	// rounds: see [harness.Workload.RoundsOf].
+	OpenEvery int `json:"open_every,omitempty"`
+
+	// Flags are the flags of the command that determine the measurements, and Window
+	// is its chosen window for local locks. With them and the seed, an interrupted
+	// run gets the same plan again.
+	Flags  map[string]string `json:"flags,omitempty"`
+	Window time.Duration     `json:"window,omitempty"` // ns
+
+	// Windows are the chosen windows of the parts that the time of the run was
+	// divided among.
+	Windows map[string]time.Duration `json:"windows,omitempty"` // ns
+
+	Started  time.Time `json:"started"`
+	Finished time.Time `json:"finished,omitzero"` // zero while running, or if the run was killed
+
+	// Margin is the tolerance: the relative difference of rates that does not matter;
+	// nil is the default.
+	Margin *float64 `json:"margin,omitempty"`
+
+	// Pair, if not empty, is shared with one other run: another build of the lab
+	// measured in the same rounds, case by case.
+	Pair string `json:"pair,omitempty"`
+
+	// Ranks is the number of ranks of a run that several measured together, Rank is
+	// the number of this rank, from 0, and Job is their name for the run. They are
+	// set in a part, the results of one rank: see [Manifest.IsPart].
+	Rank  int    `json:"rank,omitempty"`
+	Ranks int    `json:"ranks,omitempty"`
+	Job   string `json:"job,omitempty"`
+
+	// Parts are the parts that the run was merged from, in the order of their ranks;
+	// Machine is then rank 0's.
+	Parts []Part `json:"parts,omitempty"`
+
+	// Interrupted is true if the run ended before its last round.
+	Interrupted bool `json:"interrupted,omitempty"`
+
+	Machine  machine.Environment `json:"machine"`
+	Overhead harness.Overhead    `json:"overhead,omitzero"` // of the lab in an acquisition of a local lock
+	Versions map[string]string   `json:"versions"`          // "redis", "zookeeper", and each module the lab was built with
+	Sites    []Site              `json:"sites,omitempty"`   // the servers of the run
+
+	// Sections is the time of one change of each section's data by one worker without
+	// a lock, in ns.
+	Sections map[harness.Section]float64 `json:"sections,omitempty"`
+
+	// Knees are the saturation points that determined the rates: one for each lock
+	// and workload with --rate auto.
+	Knees []Knee `json:"knees,omitempty"`
+
+	// Seeking is the unfinished Knee that the run was searching for when this was
+	// written; nil after the search. Until then there are no results, and the planned
+	// rounds, cases and windows are provisional.
+	Seeking *Knee `json:"seeking,omitempty"`
+
+	Skipped  []Skip            `json:"skipped,omitempty"`
+	Lost     []Loss            `json:"lost,omitempty"`     // planned, without a result
+	Warnings []harness.Warning `json:"warnings,omitempty"` // of the machine and of the run as a whole
+}
+
+// IsPart reports whether the results belong to one rank and are meaningless until merged
+// with the others'.
+func (m Manifest) IsPart() bool { return m.Ranks > 1 && len(m.Parts) == 0 }
+
+// A Part is one rank of a merged run: its build and its machine.
+type Part struct {
+	Rank   int    `json:"rank"`
+	Host   string `json:"host"`
+	OS     string `json:"os"`
+	Arch   string `json:"arch"`
+	Kernel string `json:"kernel,omitempty"` // release
+	CPU    string `json:"cpu,omitempty"`    // model name
+	CPUs   int    `json:"cpus"`             // logical processors that its process may use
+	Go     string `json:"go"`               // runtime.Version
+	Commit string `json:"commit"`           // of the lab
+	Binary string `json:"binary,omitempty"` // the program itself: SHA-256, hexadecimal
+}
+
+// PracticalMargin returns the margin of m, or the default.
+func (m Manifest) PracticalMargin() float64 {
+	if m.Margin == nil || !(*m.Margin >= 0 && *m.Margin <= stat.MaxMargin) {
+		return stat.DefaultMargin
+	}
+	return *m.Margin
+}
+
+// Differs returns, in a few words, why results measured under n cannot be combined with
+// results of m, or "".
+func (m Manifest) Differs(n Manifest) string {
+	a, b := m.Machine, n.Machine
+	unlike := a.Unlike(b, true) // a restarted container has another name
+	switch {
+	case len(unlike) > 0:
+		return fmt.Sprintf("it was measured on another machine: %s %s, this is %s", unlike[0].Name, cmp.Or(unlike[0].A, "unknown"), cmp.Or(unlike[0].B, "unknown"))
+	case a.Kernel != b.Kernel:
+		return fmt.Sprintf("it was measured under kernel %s, this is %s", a.Kernel, b.Kernel)
+	case m.Commit != n.Commit:
+		return fmt.Sprintf("it was measured by commit %s, this is %s", cmp.Or(m.Commit, "unknown"), cmp.Or(n.Commit, "unknown"))
+	case m.Binary != "" && n.Binary != "" && m.Binary != n.Binary:
+		return fmt.Sprintf("it was measured by another build of this program: SHA-256 %.12s, this is %.12s", m.Binary, n.Binary)
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Versions)) {
+		if old, now := m.Versions[name], n.Versions[name]; now != "" && old != now {
+			return fmt.Sprintf("it was measured with %s %s, this is %s", name, old, now)
+		}
+	}
+	return ""
+}
+
+// A Skip is a requested lock that was not measured, and the reason.
+type Skip struct {
+	Lock   string `json:"lock"`
+	Reason string `json:"reason"` // one line, with a remedy
+
+	// Conditions, if not empty, are the server conditions without a measurement, such
+	// as "servers=5": under others it was measured.
+	Conditions string `json:"conditions,omitempty"`
+}
+
+// Name returns the lock, with the conditions.
+func (s Skip) Name() string {
+	if s.Conditions == "" {
+		return s.Lock
+	}
+	return s.Lock + " with " + s.Conditions
+}
+
+// A Site is servers of a run: their configuration, and their distance from the workers.
+type Site struct {
+	Kind        string        `json:"kind"`                 // of server
+	Conditions  string        `json:"conditions,omitempty"` // as in the names of cases, such as "servers=3 delay=2ms"
+	Version     string        `json:"version"`
+	Servers     int           `json:"servers"`               // number of servers with a copy of the same data
+	Independent int           `json:"independent"`           // number of such groups
+	Settings    string        `json:"settings,omitempty"`    // in the servers' own words; "" for the user's servers
+	FileSystem  string        `json:"file_system,omitempty"` // that durable servers write to
+	SyncTime    float64       `json:"sync,omitempty"`        // time to make a small write durable, median, ns
+	Delay       time.Duration `json:"delay,omitempty"`
+
+	// The medians of bare requests to the first server before the run, ns: directly,
+	// through the delaying proxy without its delay, and with it. 0 is not measured.
+	Direct  float64 `json:"direct,omitempty"`
+	Proxied float64 `json:"proxied,omitempty"`
+	Delayed float64 `json:"delayed,omitempty"`
+
+	WarmUp *WarmUp `json:"warm_up,omitempty"` // before the run; nil is no warm-up
+}
+
+// A WarmUp is the load on servers before any measurement, because they compile themselves
+// while they serve.
+type WarmUp struct {
+	Took   time.Duration `json:"took"`
+	First  float64       `json:"first"`  // the servers' processor time per acquisition at first, ns
+	Last   float64       `json:"last"`   // and at the end
+	Steady bool          `json:"steady"` // it no longer fell
+}
+
+// A Loss is a planned case and round without a result, and the reason.
+type Loss struct {
+	Case   string `json:"case"`   // its benchmark name, such as "lock=mcs/workers=8/hold=100ns"
+	Round  int    `json:"round"`  // 0 is the first
+	Reason string `json:"reason"` // one line
+}
+
+func (l Loss) String() string { return fmt.Sprintf("%s, round %d: %s", l.Case, l.Round+1, l.Reason) }
+
+// A Run is all data of a run on disk.
+type Run struct {
+	Dir      string // directory of the files; "" if not read from files
+	Manifest Manifest
+	Results  []*harness.Result // in the order they were measured
+
+	// Findings are the results of the experiments about the hardware, the last of
+	// each. Samples are the finished parts of long ones.
+	Findings []*harness.Finding
+	Samples  []harness.Sample
+
+	// Faults are the outcomes of failure scenarios: one for each scenario and lock,
+	// in order of appearance, with all its tries.
+	Faults []*harness.FaultResult
+
+	// Simulations are the predictions of models: the last for each machine, lock and
+	// workload. They are not results. Machines are those models, one of each name. A
+	// later, different model with the same name also replaced the simulations.
+	Simulations []*harness.Simulation
+	Machines    []*harness.ModelMachine
+
+	// Require, if not empty, are guarantees that a distributed lock must have shown
+	// to be recommended: requested by the reader, not read from a file.
+	Require []harness.Guarantee
+
+	// Baseline is the lock that tables compare the others with; "" is the default. It
+	// is requested by the reader, not read from a file.
+	Baseline string
+
+	// RoundTrips, if not empty, are the round-trip times for predictions of
+	// distributed locks: requested by the reader, not read from a file.
+	RoundTrips []time.Duration
+
+	// Contenders, if not empty, are the numbers of contenders to predict these locks with:
+	// asked for, not read from a file.
+	Contenders []int
+
+	// Chaos are other runs that contributed to Faults: see [Run.AddFaults].
+	Chaos []Source
+
+	// Published describes the project's own campaign that contributed to Faults: see
+	// [Run.AddPublished]; "" if it did not.
+	Published string
+
+	Damage []string // unreadable lines, one sentence each; the rest is kept
+}

@@ -1,0 +1,280 @@
+package result
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"locklab/harness"
+	"locklab/internal/numfmt"
+	"locklab/internal/stat"
+)
+
+// A SurvivalVerdict compares the observed effect of a scenario on a lock with the expected one.
+type SurvivalVerdict string
+
+// The verdicts.
+const (
+	Confirmed SurvivalVerdict = "confirmed"  // as expected
+	Refuted   SurvivalVerdict = "refuted"    // an unexpected harm occurred
+	NotShown  SurvivalVerdict = "not shown"  // no possible harm occurred
+	Observed  SurvivalVerdict = "observed"   // there was no expectation for the lock
+	NotTested SurvivalVerdict = "not tested" // skipped, or without a try
+)
+
+// UnsafeHarms lists the harms that let two clients access the guarded resource, now or later
+// because tokens do not distinguish them. A try with one of them is a violation.
+var UnsafeHarms = []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.TokenFell}
+
+// A Survival is the judged outcome of a scenario on a lock.
+type Survival struct {
+	Fault   *harness.FaultResult
+	Verdict SurvivalVerdict
+
+	Seen       []harness.Harm // in the order of harness.Harms
+	Unexpected []harness.Harm // the unexpected ones of these; empty if nothing was expected
+
+	N int // tries
+
+	// Violations is the number of tries in 1000 with one of [Unsafe]; NaN without
+	// tries. Older results count each harm separately. If AtLeast is true, two harms
+	// may have occurred in different tries, and it is the count of the more frequent
+	// one.
+	Violations float64
+	AtLeast    bool
+
+	// Broken is like Violations, but counts only the harms that break the tested
+	// guarantees: two holders with a resource kept safe by tokens are a violation,
+	// and do not break fencing.
+	Broken      float64
+	BrokenBound float64
+
+	// Bound is the upper bound of the share of tries with a violation, 0 to 1,
+	// one-sided at 95 %: see stat.UpperBound. If nothing occurred, it is the bound of
+	// any harm.
+	Bound float64
+
+	Window    Times // how long the lock was free and not granted
+	Margin    Times // time from the notice of a loss to the entry of the next holder
+	Overlap   Times // how long there were two holders
+	Aims      []Aim
+	Skipped   string // reason for not testing it, or ""
+	Histories []string
+}
+
+// Times summarizes times of tries, in ns. The zero value is without times.
+type Times struct {
+	N                   int
+	Median, Least, Most float64
+}
+
+// An Aim is a limit and the figure to compare with it.
+type Aim struct {
+	harness.FaultAim
+	Value float64 // NaN without a figure
+	N     int     // values
+	Met   bool
+}
+
+// Known reports whether there is a figure to compare.
+func (a Aim) Known() bool { return a.N > 0 }
+
+// JudgeFault compares observations with expectations.
+func JudgeFault(r *harness.FaultResult) Survival {
+	row := Survival{Fault: r, N: r.Tries, Violations: math.NaN(), Broken: math.NaN(), BrokenBound: 1, Bound: stat.UpperBound(0, r.Tries), Skipped: r.Skipped, Histories: r.Histories}
+	if r.Skipped != "" || r.Tries <= 0 {
+		row.Verdict, row.N, row.Bound = NotTested, 0, 1
+		if row.Skipped == "" {
+			row.Skipped = noTry(r)
+		}
+		return row
+	}
+	row.Seen = seen(r)
+	row.count(r)
+	row.Verdict = row.compare(r.Expected)
+	stuck := r.Seen[harness.Stuck]
+	row.Window, row.Margin, row.Overlap = times(r.Window, stuck), times(r.Margin, 0), times(r.Overlap, 0)
+	for _, a := range r.Aims {
+		row.Aims = append(row.Aims, reach(r, a))
+	}
+	return row
+}
+
+// seen returns the harms of r: in the order of harness.Harms, then the ones of a newer
+// lab.
+func seen(r *harness.FaultResult) (out []harness.Harm) {
+	for _, h := range slices.Concat(harness.Harms, slices.Sorted(maps.Keys(r.Seen))) {
+		if r.Seen[h] > 0 && !slices.Contains(out, h) {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+func noTry(r *harness.FaultResult) string {
+	switch {
+	case r.Failed > 0:
+		return fmt.Sprintf("the fault could not be made in %s", tries(r.Failed))
+	case r.Starved > 0:
+		return fmt.Sprintf("the machine kept processes from running in %s, so they say nothing", tries(r.Starved))
+	case r.Interrupted:
+		return "the run ended before the first try"
+	}
+	return "no try was made"
+}
+
+func (row *Survival) count(r *harness.FaultResult) {
+	least, most := r.Hurt(UnsafeHarms)
+	row.Violations = 1000 * float64(least) / float64(r.Tries)
+	row.AtLeast = least < most
+	row.Bound = stat.UpperBound(most, r.Tries)
+	var breaking []harness.Harm
+	for _, h := range UnsafeHarms {
+		if breaks(r.Tests, h) {
+			breaking = append(breaking, h)
+		}
+	}
+	least, most = r.Hurt(breaking)
+	row.Broken = 1000 * float64(least) / float64(r.Tries)
+	row.BrokenBound = stat.UpperBound(most, r.Tries)
+}
+
+// breaks reports whether h breaks one of gs, or any promise if gs is empty. A stale write
+// or a token that fell always breaks something.
+func breaks(gs []harness.Guarantee, h harness.Harm) bool {
+	return len(gs) == 0 || h != harness.TwoHolders || slices.ContainsFunc(gs, func(g harness.Guarantee) bool {
+		return slices.Contains(g.Forbids(), h)
+	})
+}
+
+func (row *Survival) compare(e harness.Expectation) SurvivalVerdict {
+	if e.Why == "" {
+		return Observed
+	}
+	for _, h := range row.Seen {
+		if !slices.Contains(e.Harms, h) {
+			row.Unexpected = append(row.Unexpected, h)
+		}
+	}
+	switch {
+	case len(row.Unexpected) > 0:
+		return Refuted
+	case len(e.Harms) > 0 && len(row.Seen) == 0:
+		return NotShown
+	}
+	return Confirmed
+}
+
+func times(ns []int64, endless int) (t Times) {
+	vs := values(ns, endless)
+	if t.N = len(vs); t.N == 0 {
+		return t
+	}
+	t.Median, t.Least, t.Most = quantile(vs, 0.5), vs[0], vs[len(vs)-1]
+	return t
+}
+
+// values returns ns and `endless` infinite ones, in order.
+func values(ns []int64, endless int) (vs []float64) {
+	for _, v := range ns {
+		vs = append(vs, float64(v))
+	}
+	for range endless {
+		vs = append(vs, math.Inf(1))
+	}
+	slices.Sort(vs)
+	return vs
+}
+
+// quantile returns the least of the sorted values v such that at least a share q of
+// them is at most v.
+func quantile(vs []float64, q float64) float64 {
+	i := int(math.Ceil(q*float64(len(vs)))) - 1
+	return vs[min(max(i, 0), len(vs)-1)]
+}
+
+// reach compares the figure of a with its limit. A try that got stuck has an infinite
+// window.
+func reach(r *harness.FaultResult, a harness.FaultAim) Aim {
+	var vs []float64
+	switch a.Figure {
+	case "window":
+		vs = values(r.Window, r.Seen[harness.Stuck])
+	case "margin":
+		vs = values(r.Margin, 0)
+	default:
+		for _, f := range r.Figures {
+			if f.Name == a.Figure {
+				vs = append(vs, f.Values...)
+			}
+		}
+		vs = slices.DeleteFunc(vs, math.IsNaN)
+		slices.Sort(vs)
+	}
+	out := Aim{FaultAim: a, Value: math.NaN(), N: len(vs)}
+	if len(vs) > 0 {
+		out.Value = quantile(vs, a.Quantile)
+		out.Met = out.Value <= a.Limit
+		if a.Least {
+			out.Met = out.Value >= a.Limit
+		}
+	}
+	return out
+}
+
+func (row Survival) Missed() (out []Aim) {
+	for _, a := range row.Aims {
+		if a.Known() && !a.Met {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Reading explains the verdict in a sentence, such as "two holders in 15 of 20 tries, as
+// expected: the replica had not been told".
+func (row Survival) Reading() string {
+	if row.Verdict == NotTested {
+		return "not tested: " + row.Skipped
+	}
+	seen := "no harm in " + tries(row.N)
+	if len(row.Seen) > 0 {
+		seen = row.counted(row.Seen)
+	}
+	why := row.Fault.Expected.Why
+	switch row.Verdict {
+	case Refuted:
+		expected := "no harm was expected"
+		if hs := row.Fault.Expected.Harms; len(hs) > 0 {
+			expected = "only " + join(hs) + " was expected"
+		}
+		return fmt.Sprintf("%s, where %s: %s", seen, expected, why)
+	case NotShown:
+		return fmt.Sprintf("%s not shown in %s, at most %s of them: %s", join(row.Fault.Expected.Harms), tries(row.N), numfmt.Percent(100*row.Bound), why)
+	case Confirmed:
+		if len(row.Seen) == 0 {
+			return fmt.Sprintf("%s, at most %s of them: %s", seen, numfmt.Percent(100*row.Bound), why)
+		}
+		return fmt.Sprintf("%s, as expected: %s", seen, why)
+	}
+	return seen + "; nothing was expected of this lock"
+}
+
+func (row Survival) counted(hs []harness.Harm) string {
+	var parts []string
+	for _, h := range hs {
+		parts = append(parts, fmt.Sprintf("%s in %d", h, row.Fault.Seen[h]))
+	}
+	return numfmt.List(parts, len(parts)) + " of " + tries(row.N)
+}
+
+func tries(n int) string { return fmt.Sprintf("%d %s", n, numfmt.Choose(n, "try", "tries")) }
+
+func join(hs []harness.Harm) string {
+	var names []string
+	for _, h := range hs {
+		names = append(names, string(h))
+	}
+	return numfmt.List(names, len(names))
+}

@@ -1,0 +1,41 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// syncFile waits until data written to f are on disk. It ignores files without a disk,
+// such as pipes.
+func syncFile(f *os.File) error {
+	err := f.Sync()
+	if err == nil || errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	return fmt.Errorf("result: %w", err)
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil // it may be writable but not readable
+	}
+	defer d.Close()
+	_ = d.Sync() // not every system has it for directories
+	return nil
+}
+
+// writeFile writes a file and waits until it is on disk.
+func writeFile(name string, text []byte) error {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = syncFile(f)
+	}
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,65 @@
+package result
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func unwritten(t *testing.T, name string) uint64 {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var stat unix.Cachestat_t
+	err = unix.Cachestat(uint(f.Fd()), &unix.CachestatRange{}, &stat, 0)
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EOPNOTSUPP) {
+		t.Skipf("the kernel does not tell what the disk lacks: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stat.Dirty + stat.Writeback
+}
+
+func TestOnDisk(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	var fs unix.Statfs_t
+	if err := unix.Statfs(t.TempDir(), &fs); err != nil {
+		t.Fatal(err)
+	}
+	if fs.Type == unix.TMPFS_MAGIC {
+		t.Skip("the temporary directory has no disk: it is in memory")
+	}
+	control := filepath.Join(t.TempDir(), "control")
+	if err := os.WriteFile(control, make([]byte, 1<<16), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if unwritten(t, control) == 0 {
+		t.Skip("this disk has everything at once: nothing could be missing")
+	}
+	w, err := Create(dir, Manifest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(after, name string) {
+		t.Helper()
+		if n := unwritten(t, filepath.Join(dir, name)); n > 0 {
+			t.Errorf("after %s, the disk lacks %d pages of %s", after, n, name)
+		}
+	}
+	check("Create", ManifestName)
+	if err := errors.Join(w.Append(sample()), w.Sync()); err != nil {
+		t.Fatal(err)
+	}
+	check("Sync", ResultsName)
+	if err := w.Finish(func(m *Manifest) { m.Interrupted = true }); err != nil {
+		t.Fatal(err)
+	}
+	check("Finish", ManifestName)
+}

@@ -1,0 +1,218 @@
+package result
+
+import (
+	"bytes"
+	"compress/flate"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+
+	"locklab/harness"
+)
+
+// An unpacker reads the packed parts of lines. Its buffers are reused from line to line.
+// A file has tens of thousands of parts, and fresh buffers for each, with capacity for
+// all counts of a histogram, would cost most of the time in garbage collection. The zero
+// value is ready.
+type unpacker struct {
+	packed []byte
+	raw    bytes.Buffer
+	zlib   io.ReadCloser
+	flate  io.ReadCloser
+}
+
+func (u *unpacker) base64(text string) (err error) {
+	u.packed, err = base64.StdEncoding.AppendDecode(u.packed[:0], []byte(text))
+	return err
+}
+
+// inflate reads in to its end into u.raw, at most `most` bytes.
+func (u *unpacker) inflate(in io.Reader, most int64) error {
+	u.raw.Reset()
+	n, err := u.raw.ReadFrom(io.LimitReader(in, most+1))
+	if err == nil && n > most {
+		err = fmt.Errorf("more than %d bytes", most)
+	}
+	return err
+}
+
+// deflated reads the base64 of a DEFLATE stream into u.raw, at most `most` bytes.
+func (u *unpacker) deflated(text string, most int64) error {
+	if err := u.base64(text); err != nil {
+		return err
+	}
+	if u.flate == nil {
+		u.flate = flate.NewReader(nil)
+	}
+	if err := u.flate.(flate.Resetter).Reset(bytes.NewReader(u.packed), nil); err != nil {
+		return err
+	}
+	return u.inflate(u.flate, most)
+}
+
+func numbers[N uint16 | uint32](u *unpacker, name, text string) ([]N, error) {
+	bad := func(err error) error { return fmt.Errorf("result: %s: %w", name, err) }
+	if text == "" {
+		return nil, nil
+	}
+	if err := u.deflated(text, 5*maxNumbers); err != nil {
+		return nil, bad(err)
+	}
+	raw := u.raw.Bytes()
+	n := 0 // each entry ends with a byte whose first bit is clear
+	for _, b := range raw {
+		n += int(1 - b>>7)
+	}
+	out := make([]N, 0, min(n, maxNumbers))
+	for len(raw) > 0 {
+		v, n := binary.Uvarint(raw)
+		if n <= 0 || v > uint64(^N(0)) || len(out) == maxNumbers {
+			return nil, bad(fmt.Errorf("damaged after %d entries", len(out)))
+		}
+		out, raw = append(out, N(v)), raw[n:]
+	}
+	return out, nil
+}
+
+// The first words of an encoded histogram, outside and inside of its compression.
+const (
+	hdrCompressed = 0x1c849304 | 0x10
+	hdrPlain      = 0x1c849303 | 0x10
+	hdrHeader     = 40 // bytes, inside
+)
+
+var errHistogram = errors.New("damaged")
+
+// histogram reads a histogram in the V2 compressed encoding of HdrHistogram, of any
+// layout. Source: HdrHistogram 2.2.2, AbstractHistogram.
+func (u *unpacker) histogram(text string) (harness.Histogram, error) {
+	bad := func(err error) error { return fmt.Errorf("result: histogram: %w", err) }
+	if text == "" {
+		return nil, nil
+	}
+	if err := u.base64(text); err != nil {
+		return nil, bad(err)
+	}
+	if len(u.packed) < 8 || binary.BigEndian.Uint32(u.packed) != hdrCompressed {
+		return nil, bad(errors.New("not in the V2 compressed encoding"))
+	}
+	packed := bytes.NewReader(u.packed[8:])
+	var err error
+	if u.zlib == nil {
+		u.zlib, err = zlib.NewReader(packed)
+	} else {
+		err = u.zlib.(zlib.Resetter).Reset(packed, nil)
+	}
+	if err != nil {
+		u.zlib = nil // it is unusable after an error
+		return nil, bad(err)
+	}
+	const most = hdrHeader + 9<<20 // 2^20 counts: our layout has 26,624
+	if err := u.inflate(u.zlib, most); err != nil {
+		return nil, bad(err)
+	}
+	h, err := parseHistogram(u.raw.Bytes())
+	if err != nil {
+		return nil, bad(err)
+	}
+	return h, nil
+}
+
+func parseHistogram(raw []byte) (harness.Histogram, error) {
+	if len(raw) < hdrHeader || binary.BigEndian.Uint32(raw) != hdrPlain || binary.BigEndian.Uint32(raw[8:]) != 0 {
+		return nil, errHistogram
+	}
+	l, err := newLayout(int32(binary.BigEndian.Uint32(raw[12:])), int64(binary.BigEndian.Uint64(raw[16:])), int64(binary.BigEndian.Uint64(raw[24:])))
+	if err != nil {
+		return nil, err
+	}
+	counts := raw[hdrHeader:]
+	if uint64(len(counts)) != uint64(binary.BigEndian.Uint32(raw[4:])) {
+		return nil, errHistogram
+	}
+	n, err := walkCounts(counts, l, nil)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	h := make(harness.Histogram, 0, n)
+	_, err = walkCounts(counts, l, func(index int, count int64) { h = append(h, harness.Bucket{Value: l.top(index), N: count}) })
+	return h, err
+}
+
+// walkCounts calls found, if not nil, for every count that is not 0, and returns their
+// number. A negative number stands for that many zeros.
+func walkCounts(counts []byte, l layout, found func(index int, count int64)) (n int, err error) {
+	var index, total int64
+	for len(counts) > 0 {
+		v, size := zigzag(counts)
+		switch {
+		case size == 0 || v == math.MinInt64 || -v > int64(l.len)-index || v >= 0 && index >= int64(l.len) || v > math.MaxInt64-total:
+			return 0, errHistogram
+		case v < 0:
+			index -= v
+		default:
+			if v > 0 {
+				n++
+				total += v
+				if found != nil {
+					found(int(index), v)
+				}
+			}
+			index++
+		}
+		counts = counts[size:]
+	}
+	return n, nil
+}
+
+// zigzag reads a number of one to nine bytes; the ninth has eight bits. The size is 0 if
+// it is cut short.
+func zigzag(b []byte) (v int64, size int) {
+	var x uint64
+	for i := range min(len(b), 9) {
+		if i == 8 || b[i] < 0x80 {
+			x |= uint64(b[i]) << (7 * i)
+			return int64(x>>1) ^ -int64(x&1), i + 1
+		}
+		x |= uint64(b[i]&0x7f) << (7 * i)
+	}
+	return 0, 0
+}
+
+// A layout maps the counts of a histogram to values: 2^(half+1) linear steps of 2^unit,
+// then for each doubling 2^half steps twice as wide.
+type layout struct{ unit, half, len int }
+
+func newLayout(figures int32, lowest, highest int64) (layout, error) {
+	if figures < 1 || figures > 5 || lowest < 1 || highest < 2*lowest {
+		return layout{}, errHistogram
+	}
+	precision := uint64(2 * math.Pow10(int(figures)))
+	l := layout{unit: bits.Len64(uint64(lowest)) - 1, half: bits.Len64(precision-1) - 1}
+	if l.unit+l.half+1 > 62 {
+		return layout{}, errHistogram
+	}
+	doublings := 1
+	for limit := int64(1) << (l.unit + l.half + 1); limit <= highest; limit <<= 1 {
+		doublings++
+		if limit > math.MaxInt64/2 {
+			break
+		}
+	}
+	l.len = (doublings + 1) << l.half
+	return l, nil
+}
+
+func (l layout) top(index int) int64 {
+	shift, step := l.unit, int64(index)
+	if octave := index>>l.half - 1; octave > 0 {
+		shift += octave
+		step = int64(index&(1<<l.half-1) | 1<<l.half)
+	}
+	return (step+1)<<shift - 1
+}

@@ -1,0 +1,338 @@
+package result
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"locklab/harness"
+)
+
+// A Writer appends to a run on disk. Data given to Append have left this process when it
+// returns, so a killed run keeps its measurements. After Sync they also outlast a power
+// cut. One Writer at a time owns a run; on systems without flock, that is not enforced.
+type Writer struct {
+	dir      string
+	manifest Manifest
+	results  *tail
+	bench    *tail
+	logs     []*tail // of logKinds, in order
+	lines    *Bench
+}
+
+// Create starts a run in directory dir, which it makes if necessary. The error wraps
+// harness.ErrUsage if dir cannot be written or already has a run.
+func Create(dir string, m Manifest) (*Writer, error) {
+	refuse := func(err error) error {
+		return fmt.Errorf("%w: cannot write results to %s: %v", harness.ErrUsage, dir, err)
+	}
+	if err := Foreign(dir); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, refuse(err)
+	}
+	results, err := begin(dir)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("%w: %s already holds a run; choose another directory, let --resume go on with it, or let --replace move it aside", harness.ErrUsage, dir)
+	}
+	if err != nil {
+		return nil, refuse(err)
+	}
+	m.Schema = Schema
+	w := &Writer{dir: dir, manifest: m, results: &tail{File: results}}
+	if err := errors.Join(w.writeManifest(), w.derive(nil), syncDir(dir)); err != nil {
+		return nil, errors.Join(refuse(err), w.close())
+	}
+	return w, nil
+}
+
+func begin(dir string) (*os.File, error) {
+	name := filepath.Join(dir, ResultsName)
+	results, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_APPEND|os.O_WRONLY, 0o644)
+	if errors.Is(err, fs.ErrExist) && !Exists(dir) {
+		results, err = os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = lockFile(results)
+	if err == nil && Exists(dir) { // another process has just begun one
+		err = fs.ErrExist
+	}
+	if err != nil {
+		results.Close()
+		return nil, err
+	}
+	return results, nil
+}
+
+// Resume continues the run in directory dir, which must be of the same lab and machine as
+// m, and returns its content. It removes a last line that a crash cut short. The error
+// wraps harness.ErrUsage if dir has no run, one of another machine or program, or one
+// that is still being written.
+func Resume(dir string, m Manifest) (*Writer, *Run, error) {
+	refuse := func(err error) error {
+		return fmt.Errorf("%w: cannot write results to %s: %v", harness.ErrUsage, dir, err)
+	}
+	if _, err := ReadManifest(dir); err != nil {
+		return nil, nil, err
+	}
+	results, err := os.OpenFile(filepath.Join(dir, ResultsName), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, nil, refuse(err)
+	}
+	w := &Writer{dir: dir, results: &tail{File: results}}
+	run, err := w.goOn(m)
+	if err == nil {
+		err = errors.Join(w.writeManifest(), w.derive(run))
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, w.close())
+	}
+	return w, run, nil
+}
+
+func (w *Writer) goOn(m Manifest) (*Run, error) {
+	if err := lockFile(w.results.File); err != nil {
+		return nil, fmt.Errorf("%w: cannot go on with the run in %s: %v", harness.ErrUsage, w.dir, err)
+	}
+	run, err := Load(w.dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(run.Manifest.Parts) > 0 {
+		return nil, fmt.Errorf("%w: cannot go on with the run in %s: it was merged from parts, which cannot resume; choose another directory", harness.ErrUsage, w.dir)
+	}
+	if why := run.Manifest.Differs(m); why != "" {
+		return nil, fmt.Errorf("%w: cannot go on with the run in %s: %s; choose another directory", harness.ErrUsage, w.dir, why)
+	}
+	if cut, err := w.results.mend(); err != nil {
+		return nil, fmt.Errorf("result: %w", err)
+	} else if cut {
+		run.Damage = run.Damage[:len(run.Damage)-1] // it was about the last line
+	}
+	w.manifest = run.Manifest
+	w.manifest.Finished, w.manifest.Interrupted = time.Time{}, false
+	return run, nil
+}
+
+// derive opens the files that have the results in other formats, and rewrites them: they
+// may lack a line that results.jsonl has.
+func (w *Writer) derive(run *Run) error {
+	open := func(name string) (*tail, error) {
+		f, err := os.OpenFile(filepath.Join(w.dir, name), os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o644)
+		return &tail{File: f}, err
+	}
+	var err error
+	if w.bench, err = open(BenchName); err != nil {
+		return fmt.Errorf("result: %w", err)
+	}
+	w.lines = NewBench(w.bench, w.manifest.Machine)
+	if err := w.lines.Units(); err != nil {
+		return err
+	}
+	for _, k := range logKinds {
+		log, err := open(k.name)
+		if err != nil {
+			return fmt.Errorf("result: %w", err)
+		}
+		w.logs = append(w.logs, log)
+		if err := k.begin(log, w.manifest.Started); err != nil {
+			return err
+		}
+	}
+	if run == nil {
+		return nil
+	}
+	for _, r := range run.Results {
+		l, err := pack(r)
+		if err == nil {
+			err = w.appendDerived(l)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Append adds the result of one case and round.
+func (w *Writer) Append(r *harness.Result) error {
+	l, err := pack(r)
+	if err != nil {
+		return err
+	}
+	if err := w.write(encodeLine(l)); err != nil {
+		return err
+	}
+	return w.appendDerived(l)
+}
+
+func (w *Writer) appendDerived(l caseLine) error {
+	if err := w.lines.Result(l.Result); err != nil {
+		return err
+	}
+	for i, k := range logKinds {
+		if err := k.append(w.logs[i], l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AppendFinding adds the result of an experiment.
+func (w *Writer) AppendFinding(f *harness.Finding) error { return w.write(EncodeFinding(f)) }
+
+// AppendSample adds a finished part of an experiment.
+func (w *Writer) AppendSample(s harness.Sample) error { return w.write(EncodeSample(s)) }
+
+// AppendFault adds the outcome of some tries of a failure scenario on a lock.
+func (w *Writer) AppendFault(r *harness.FaultResult) error { return w.write(EncodeFault(r)) }
+
+// AppendSimulation adds a model's prediction for a lock.
+func (w *Writer) AppendSimulation(s *harness.Simulation) error { return w.write(EncodeSimulation(s)) }
+
+// AppendMachine adds the machine of the simulations that follow. It hides earlier
+// simulations of a different machine with the same name.
+func (w *Writer) AppendMachine(m *harness.ModelMachine) error { return w.write(EncodeMachine(m)) }
+
+// write adds a line by one write call: a crash can cut the last line, never mix two.
+func (w *Writer) write(line []byte, err error) error {
+	if err != nil {
+		return err
+	}
+	return w.results.line(line)
+}
+
+// Sync waits until the appended data are on disk, 1 to 5 ms (BenchmarkAppend). A run
+// calls it before the next case, which takes hundreds of ms and so does not share the
+// machine with the writing.
+func (w *Writer) Sync() error { return syncFile(w.results.File) }
+
+// Edit changes the manifest on disk during the run.
+func (w *Writer) Edit(edit func(*Manifest)) error {
+	edit(&w.manifest)
+	return w.writeManifest()
+}
+
+// Finish completes the manifest by edit and closes the run.
+func (w *Writer) Finish(edit func(*Manifest)) error {
+	return errors.Join(w.Edit(edit), w.close())
+}
+
+func (w *Writer) close() error {
+	errs := []error{w.results.Close()}
+	for _, t := range append(w.logs, w.bench) {
+		if t != nil && t.File != nil {
+			errs = append(errs, t.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+const newSuffix = ".new"
+
+// writeManifest replaces the manifest atomically, so that a reader sees the old one or
+// the new one.
+func (w *Writer) writeManifest() error {
+	text, err := json.MarshalIndent(w.manifest, "", "  ")
+	if err != nil {
+		return fmt.Errorf("result: %w", err)
+	}
+	name := filepath.Join(w.dir, ManifestName)
+	if err := writeFile(name+newSuffix, append(text, '\n')); err != nil {
+		os.Remove(name + newSuffix) // the first error is returned
+		return fmt.Errorf("result: %w", err)
+	}
+	if err := os.Rename(name+newSuffix, name); err != nil {
+		return fmt.Errorf("result: %w", err)
+	}
+	return nil
+}
+
+// Exists reports whether dir has a run. Results without a line and without a manifest are
+// not a run: a process killed in Create leaves them, and Create reuses them.
+func Exists(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, ResultsName))
+	if err != nil {
+		return false
+	}
+	if info.Size() > 0 || !info.Mode().IsRegular() {
+		return true
+	}
+	_, err = os.Stat(filepath.Join(dir, ManifestName))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// InUse reports whether a Writer has the run in dir, in this process or another one, where the
+// system has flock.
+func InUse(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, ResultsName))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return lockFile(f) != nil
+}
+
+// A tail is a file that grows by whole pieces: a piece that does not fit, because the
+// disk is full, leaves nothing.
+type tail struct{ *os.File }
+
+func (t *tail) Write(p []byte) (int, error) {
+	n, err := t.File.Write(p)
+	if err != nil && n > 0 {
+		if info, serr := t.Stat(); serr == nil {
+			err = errors.Join(err, t.Truncate(info.Size()-int64(n)))
+		}
+	}
+	return n, err
+}
+
+func (t *tail) line(text []byte) error {
+	if _, err := t.Write(text); err != nil {
+		return fmt.Errorf("result: %w", err)
+	}
+	return nil
+}
+
+// mend removes a last line that a crash cut short, or completes it if only its newline is
+// missing. It reports whether it removed a line.
+func (t *tail) mend() (cut bool, err error) {
+	info, err := t.Stat()
+	if err != nil {
+		return false, err
+	}
+	last, err := lastLine(t.File, info.Size())
+	if err != nil || len(last) == 0 {
+		return false, err
+	}
+	if _, err := Decode(last); err == nil {
+		_, err = t.Write([]byte("\n"))
+		return false, err
+	}
+	return len(bytes.TrimSpace(last)) > 0, t.Truncate(info.Size() - int64(len(last)))
+}
+
+func lastLine(f *os.File, size int64) ([]byte, error) {
+	var last []byte
+	for at := size; at > 0; {
+		n := min(at, 1<<16)
+		part := make([]byte, n)
+		if _, err := f.ReadAt(part, at-n); err != nil {
+			return nil, err
+		}
+		if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
+			return append(part[i+1:], last...), nil
+		}
+		last = append(part, last...)
+		at -= n
+	}
+	return last, nil
+}

@@ -1,8 +1,0 @@
-//go:build !unix || solaris || aix
-
-package resultfile
-
-import "os"
-
-// lockFile does nothing: this system has no flock.
-func lockFile(*os.File) error { return nil }

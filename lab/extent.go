@@ -1,0 +1,51 @@
+package lab
+
+import (
+	"slices"
+	"time"
+
+	"locklab/harness"
+)
+
+// An extent is how much of the default choice a run measures. It is kept with the flags of
+// a run, so that a resumed run has the same cases.
+type extent string
+
+const (
+	wholeRun extent = ""      // all conditions, or what the flags ask for
+	briefRun extent = "brief" // run without flags: the least and the greatest contention, no readers
+	quickRun extent = "quick" // run --quick: the same, and by default only local locks whose waiters sleep
+)
+
+// The budgets of a brief and of a quick run. Servers start and warm up before them.
+const (
+	briefBudget = 95 * time.Second
+	quickBudget = 18 * time.Second
+)
+
+// briefRemoteWorkers is the number of workers of distributed locks in a brief run.
+const briefRemoteWorkers = 8
+
+// setExtent chooses the extent and the budget of a new run.
+func (o *runOptions) setExtent() {
+	_, all := o.whole()
+	switch {
+	case o.quick:
+		o.extent = quickRun
+		if o.budget == 0 && !o.roundsGiven {
+			o.budget = quickBudget
+		}
+	case o.locks == defaultLocks && all && !o.particular() && o.budget == 0 && !o.roundsGiven && !o.hardware && !o.chaos:
+		o.extent, o.budget = briefRun, briefBudget
+	}
+}
+
+// briefWorkers returns the numbers of workers of local locks in a brief run.
+func briefWorkers(cpus int) []int { return slices.Compact([]int{1, 8 * cpus}) }
+
+// sleepers returns the local locks for services: their waiters sleep.
+func sleepers(locks []*harness.Variant) []*harness.Variant {
+	return slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool {
+		return v.Local == nil || v.Family != harness.Blocking || v.Status == harness.Control || v.Traits.ReadWrite
+	})
+}

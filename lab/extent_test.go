@@ -1,0 +1,91 @@
+package lab
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"locklab/harness"
+	"locklab/harness/measure"
+	"locklab/harness/result"
+)
+
+// planOfFlags returns the plan of 'run' with these flags, which it also keeps.
+func planOfFlags(t *testing.T, args ...string) (*runOptions, *measure.Plan, error) {
+	t.Helper()
+	o := &runOptions{program: program()}
+	cmd := &cobra.Command{}
+	o.axisFlags(cmd)
+	o.rankFlags.declare(cmd)
+	o.runFlags(cmd)
+	if err := cmd.ParseFlags(args); err != nil {
+		t.Fatal(err)
+	}
+	p, err := o.prepare(cmd.Flags())
+	return o, p, err
+}
+
+// TestExtent: which cases a run has by default, with --quick and with a budget, and that
+// the flags that it keeps give the same cases again.
+func TestExtent(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	for _, c := range []struct {
+		args   string
+		extent extent
+		most   time.Duration // of the estimate; 0 for any
+	}{
+		{"", briefRun, briefBudget},
+		{"--quick", quickRun, 22 * time.Second},
+		{"--quick --locks mcs,redis-queue", quickRun, 22 * time.Second},
+		{"--quick --locks all", quickRun, 0},
+		{"--budget 5m", wholeRun, 5 * time.Minute},
+		{"--rounds 3", wholeRun, 0},
+		{"--workers 2", wholeRun, 0},
+		{"--locks all", wholeRun, 0},
+	} {
+		o, p, err := planOfFlags(t, strings.Fields(c.args)...)
+		if err != nil {
+			t.Fatalf("run %s: %v", c.args, err)
+		}
+		if low := p.Estimate(); o.extent != c.extent || c.most > 0 && low > c.most {
+			t.Errorf("run %s: extent %q, estimate %v, want %q and at most %v", c.args, o.extent, low, c.extent, c.most)
+		}
+		workers := map[bool]map[int]bool{true: {}, false: {}}
+		for _, x := range p.Cases {
+			workers[x.Lock.Remote != nil][x.Workload.Workers] = true
+			if x.Workload.Reads > 0 && c.extent != wholeRun || x.Lock.Remote != nil && c.args == "--quick" || x.Workload.Rate > 0 && c.extent != wholeRun {
+				t.Errorf("run %s measures %s", c.args, x.Name())
+			}
+		}
+		if got := len(workers[false]); c.extent != wholeRun && (got > 2 || !workers[false][16]) {
+			t.Errorf("run %s: local workers %v, want 1 and 16", c.args, workers[false])
+		}
+		if got := workers[true]; c.extent == briefRun && (len(got) != 1 || !got[briefRemoteWorkers]) {
+			t.Errorf("run %s: distributed workers %v, want %d", c.args, got, briefRemoteWorkers)
+		}
+		again := &runOptions{program: program()}
+		cmd := &cobra.Command{}
+		again.axisFlags(cmd)
+		again.rankFlags.declare(cmd)
+		again.runFlags(cmd)
+		if err := recall(cmd.Flags(), "DIR", result.Manifest{Flags: o.flags}); err != nil {
+			t.Fatal(err)
+		}
+		q, err := again.planAgain(result.Manifest{Rounds: p.Rounds, Flags: o.flags})
+		if err != nil || len(q.Cases) != len(p.Cases) {
+			t.Errorf("run %s: %d cases, resumed %v, error %v", c.args, len(p.Cases), q, err)
+		}
+	}
+}
+
+// TestQuickWithoutSleepers: --quick without a local lock whose waiters sleep is one line.
+func TestQuickWithoutSleepers(t *testing.T) {
+	o := &runOptions{program: &Program{Name: "own", Locks: program().spinLocks()}, locks: defaultLocks, extent: quickRun}
+	if _, err := o.plan(); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("got %v, want a usage error", err)
+	}
+}
