@@ -12,33 +12,6 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestTimeline reads a log of three bursts.
-func TestTimeline(t *testing.T) {
-	log := []uint16{0, 0, 0, 0, 1, 2, 2, 1, 0, 1, 2, 0}
-	r := &harness.Result{Ops: 100, Handovers: 40, Workers: []uint64{50, 30, 20}, Owners: log, Burst: 4, Round: 6}
-	c := &Cell{Rounds: map[int]*harness.Result{6: r}}
-	got := timelineOf(c, nil)
-	if got == nil || !slices.Equal(got.owners, log[4:8]) || got.longest != 4 || !got.cut || got.served != 2 || got.handed != 0.4 {
-		t.Errorf("got %+v, want the middle burst with two owners, and a streak that fills the first", got)
-	}
-	if want := []streak{{1, 0, 1}, {2, 1, 3}, {1, 3, 4}}; !slices.Equal(got.streaks, want) {
-		t.Errorf("streaks %v, want %v", got.streaks, want)
-	}
-	for name, spoil := range map[string]func(r *harness.Result){
-		"no log":           func(r *harness.Result) { r.Owners = nil },
-		"no burst":         func(r *harness.Result) { r.Burst = 0 },
-		"a strange worker": func(r *harness.Result) { r.Owners = []uint16{0, 1, 2, 3} },
-		"one worker":       func(r *harness.Result) { r.Workers, r.Owners = []uint64{9}, []uint16{0, 0, 0, 0} },
-		"no acquisition":   func(r *harness.Result) { r.Ops = 0 },
-	} {
-		bad := *r
-		spoil(&bad)
-		if got := timelineOf(&Cell{Rounds: map[int]*harness.Result{0: &bad}}, nil); got != nil {
-			t.Errorf("%s: got %+v, want nothing", name, got)
-		}
-	}
-}
-
 // TestLadder: the cost of a turn without the lock is subtracted. A remainder within the
 // noise is an upper bound.
 func TestLadder(t *testing.T) {

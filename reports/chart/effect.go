@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	forestDoc = "Mark: the rate with the setting over the rate with the default, of the same round, median of the rounds; bar: its interval at 95 % for all locks of a setting together (Bonferroni), or the range of the rounds where they are too few for that. A bar that ends at the frame goes on. Pale: not apart from no effect. Hue: family; bold: a lock to use."
-	amountDoc = "Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. The values stand evenly spaced. Hue: family; marker: lock; bold: a lock to use. In the answer and the table, intervals hold at 95 % for all locks of a value together (Bonferroni)."
+	forestDoc = "Mark: the rate with the setting over the rate with the default, of the same round, median of the rounds; bar: its interval at 95 % for all locks of a setting together (Bonferroni), or the range of the rounds where they are too few for that. A bar that ends at the frame goes on. Pale: not apart from no effect. Hue: family; thin: a lock that is kept to show a bug."
+	amountDoc = "Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. The values stand evenly spaced. Hue: family; marker: lock; thin: a lock that is kept to show a bug. In the answer and the table, intervals hold at 95 % for all locks of a value together (Bonferroni)."
 )
 
 // drawEffect returns the draw function for a chart of d.

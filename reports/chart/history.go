@@ -138,10 +138,7 @@ func (s *Story) Answer() string {
 	if s.finding.Harm == "" {
 		return "The history shows no harm by itself: what was counted was seen elsewhere, such as at the server."
 	}
-	text := numfmt.Sentence(Short(s.finding.Text, 400))
-	if !strings.Contains(strings.ToLower(text), string(s.finding.Harm)) {
-		text = numfmt.Sentence(string(s.finding.Harm)) + " " + text
-	}
+	text := numfmt.Sentence(string(s.finding.Harm)) + " " + numfmt.Sentence(Short(s.finding.Text, 400))
 	if s.finding.Harm == harness.TwoHolders && s.Longest > 0 {
 		text += fmt.Sprintf(" Two held it for %s at the longest.", numfmt.Nanos(float64(s.Longest)))
 	}

@@ -38,7 +38,7 @@ func AssignLooks(results []*harness.Result) map[string]draw.Look {
 		if !known {
 			hue = draw.Ink
 		}
-		l := draw.Look{Name: name, Family: slices.Index(harness.Families, lock.Family), Hue: hue, Strong: lock.Status == harness.Recommended}
+		l := draw.Look{Name: name, Family: slices.Index(harness.Families, lock.Family), Hue: hue, Strong: !Unsound(lock.Status) && lock.Status != harness.Control}
 		if lock.Status == harness.Control {
 			l.Hue, l.Dash, l.Marker = draw.Muted, draw.Dashes[2], vgdraw.CrossGlyph{}
 		} else {
@@ -78,7 +78,7 @@ func modelLooks(locks []harness.Lock) map[string]draw.Look {
 		if !known {
 			hue = draw.Ink
 		}
-		looks[lock.Name] = draw.Look{Name: lock.Name, Family: slices.Index(harness.Families, lock.Family), Hue: hue, Strong: lock.Status == harness.Recommended,
+		looks[lock.Name] = draw.Look{Name: lock.Name, Family: slices.Index(harness.Families, lock.Family), Hue: hue, Strong: !Unsound(lock.Status) && lock.Status != harness.Control,
 			Dash: draw.ModelDashes[i%len(draw.ModelDashes)], Marker: draw.ModelShapes[i%len(draw.ModelShapes)], Hollow: true}
 	}
 	return looks

@@ -12,7 +12,7 @@ import (
 	"locklab/internal/stat"
 )
 
-const RatioDoc = "Mark: the rate on a machine over that on the first one, the median of the ratios of every round of the one to every round of the other; bar: its interval at 95 % for all cases that the two machines share together (Bonferroni), by the ranks that the Mann-Whitney test allows. Rounds of two machines are not pairs: what disturbed one of them does not cancel, as it does between two locks of one run. Pale: not apart from the same rate. Hue: family of the lock; shape: machine; bold: a lock to use."
+const RatioDoc = "Mark: the rate on a machine over that on the first one, the median of the ratios of every round of the one to every round of the other; bar: its interval at 95 % for all cases that the two machines share together (Bonferroni), by the ranks that the Mann-Whitney test allows. Rounds of two machines are not pairs: what disturbed one of them does not cancel, as it does between two locks of one run. Pale: not apart from the same rate. Hue: family of the lock; shape: machine; thin: a lock that is kept to show a bug."
 
 // Ratios compares every machine with the first: a sweep over machines with unpaired rounds.
 func (x *Match) Ratios() *sweep {

@@ -39,7 +39,7 @@ var Overlays = []overlay{
 		"", numfmt.Percent, true, "the fairest shares"},
 }
 
-const OverlayDoc = "A frame a lock, a line a machine: hue, dash and marker. Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. Bold names are locks to use."
+const OverlayDoc = "A frame a lock, a line a machine: hue, dash and marker. Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. "
 
 // Draw draws o for the locks that machines of x share.
 func (o overlay) Draw(x *Match) Picture {

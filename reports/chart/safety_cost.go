@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
@@ -23,7 +22,7 @@ type price struct {
 
 const safetyCostTitle = "What does safety cost?"
 
-const safetyCostDoc = "Hand-over: the time from one holder to the next where all want the lock, one over the rate by which the verdict ranks locks. Broken: in how many of 1000 faults two holders, a stale write or a token that fell broke what the scenario tests, in the scenario in which that was the most; whisker: the upper bound at 95 %, one-sided, after so many faults; of a lock that broke nothing that of the scenario with the fewest faults. Two holders are counted where a server is lost, and not where a holder is paused: there only what the resource took counts. Free and not granted: for how long the lock was free and not granted, in the scenario in which that took the longest; mark: the median, whisker: to the greatest. Locks are tried in the scenarios that apply to them, so these need not be the same. Hue: family; marker: lock; bold: a lock to use."
+const safetyCostDoc = "Hand-over: the time from one holder to the next where all want the lock, one over the rate by which the verdict ranks locks. Broken: in how many of 1000 faults two holders, a stale write or a token that fell broke what the scenario tests, in the scenario in which that was the most; whisker: the upper bound at 95 %, one-sided, after so many faults; of a lock that broke nothing that of the scenario with the fewest faults. Two holders are counted where a server is lost, and not where a holder is paused: there only what the resource took counts. Free and not granted: for how long the lock was free and not granted, in the scenario in which that took the longest; mark: the median, whisker: to the greatest. Locks are tried in the scenarios that apply to them, so these need not be the same. Hue: family; marker: lock; thin: a lock that is kept to show a bug."
 
 // prices returns the tested locks of s, the cheapest first; g is the group of the costs, or
 // nil.
@@ -113,13 +112,13 @@ func costAnswer(ps []*price, g *Group, priced bool) string {
 	if !priced {
 		return text + " What they cost was not measured in this run."
 	}
-	b := ps[0] // the fastest usable lock, if there is one
-	if i := slices.IndexFunc(ps, func(p *price) bool { return p.l.Lock.Status == harness.Recommended }); i >= 0 {
+	b := ps[0] // the fastest correct lock, if there is one
+	if i := slices.IndexFunc(ps, func(p *price) bool { return !Unsound(p.l.Lock.Status) }); i >= 0 {
 		b = ps[i]
 	}
 	if a := safe[0]; !math.IsNaN(a.cost) {
 		if a == b {
-			return text + fmt.Sprintf(" Of all that are for use %s is also handed over the soonest, in %s with %s: here safety costs nothing.", a.l.Lock.Name, numfmt.Nanos(a.cost), g.unit(g.Crowd()))
+			return text + fmt.Sprintf(" %s is also handed over the soonest, in %s with %s: here safety costs nothing.", a.l.Lock.Name, numfmt.Nanos(a.cost), g.unit(g.Crowd()))
 		}
 		text += fmt.Sprintf(" Of these %s is handed over the soonest, in %s with %s: %s as long as %s, which broke a guarantee in %s of 1000 faults of %s.",
 			a.l.Lock.Name, numfmt.Nanos(a.cost), g.unit(g.Crowd()), numfmt.Times(a.cost/b.cost), b.l.Lock.Name, numfmt.Number(b.unsafe.Broken), b.unsafe.Fault.Scenario)

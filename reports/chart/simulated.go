@@ -174,13 +174,12 @@ func (m *Modelled) Shape() string {
 }
 
 // Accuracy describes the model's error against measurements, once for all locks with the
-// same text. A sentence that names a lock has "it" in its place.
+// same text.
 func (m *Modelled) Accuracy() string {
 	var texts []string
 	of := make(map[string][]string)
 	for _, l := range m.Locks {
-		text := cmp.Or(l.Accuracy, "no measurement is known that this was held against")
-		text = numfmt.Sentence(strings.ReplaceAll(text, "like "+l.Lock.Name+" ", "like it "))
+		text := numfmt.Sentence(cmp.Or(l.Accuracy, "no measurement is known that this was held against"))
 		if of[text] == nil {
 			texts = append(texts, text)
 		}

@@ -12,10 +12,10 @@ import (
 // Suite lists every chart in the order of the report.
 var Suite = []*Chart{
 	RankingLocal, ThroughputLocal, WaitLocal, LoadLocal, JainLocal, TimeLocal,
-	OwnersLocal, LadderLocal,
+	LadderLocal,
 	HoldLocal, Section, ReadLocal, Spread, ThinkLocal, Pinning, WaitPolicy, Garbage,
 	RankingRemote, HandoversRemote, RoundTripsRemote, RequestsRemote, WaitRemote, LoadRemote, JainRemote, TimeRemote,
-	OwnersRemote, LadderRemote,
+	LadderRemote,
 	HoldRemote, ReadRemote, Clients, ThinkRemote,
 	Servers, Durable, TLS, Delay,
 }

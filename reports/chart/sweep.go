@@ -142,12 +142,9 @@ func (d *dimension) Sweep(g *Group) *sweep {
 		w := o.Load
 		d.clear(&w)
 		context := judge.Axes(w)
-		if d == byHold {
-			context = strings.TrimSpace(strings.TrimSuffix(context, "hold="+w.Hold.String()))
-		}
 		s := byRest[context]
 		if s == nil {
-			s = &sweep{dimension: d, remote: g.Remote, context: context, cpus: o.CPUs, memo: make(map[[2]int][]effect)}
+			s = &sweep{dimension: d, remote: g.Remote, context: d.context(w), cpus: o.CPUs, memo: make(map[[2]int][]effect)}
 			byRest[context] = s
 		}
 		v := d.of(o.Load)
@@ -172,6 +169,23 @@ func (d *dimension) Sweep(g *Group) *sweep {
 		return nil
 	}
 	return best
+}
+
+// dimensions are the axes in the order of a workload's name.
+var dimensions = []*dimension{byHold, byThink, byReads, bySection, byLocks, ByPin, byWait, byGarbage, byClients, byServers, byDurable, byTLS, byDelay}
+
+// context returns the workload w without d, which has its default there.
+func (d *dimension) context(w harness.Workload) string {
+	if d != byHold { // a name always has the hold time
+		return judge.Axes(w)
+	}
+	var out []string
+	for _, o := range dimensions {
+		if v := o.of(w); o != d && v != o.of(harness.Workload{}) {
+			out = append(out, o.Word+"="+v.label)
+		}
+	}
+	return strings.Join(out, " ")
 }
 
 // count finds the numbers of workers that allow a comparison.

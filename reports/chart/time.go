@@ -25,7 +25,7 @@ var TimeLocal, TimeRemote = both(Chart{
 	Draw:  DrawTime,
 }, "Where does the time of a distributed lock go?")
 
-const timeDoc = "Medians over the rounds of sampled means. Left, the lock: held (the section, what the lab does in it, and the time in which the holder has no processor), in hand-over from a release to the grant of another worker, or neither: free, or taken back by its owner. Beside it, the window divided by the acquisitions. Right, a worker: it holds, waits (also for a processor) or thinks. Hue: family; bold: a lock to use. Most hand-over first."
+const timeDoc = "Medians over the rounds of sampled means. Left, the lock: held (the section, what the lab does in it, and the time in which the holder has no processor), in hand-over from a release to the grant of another worker, or neither: free, or taken back by its owner. Beside it, the window divided by the acquisitions. Right, a worker: it holds, waits (also for a processor) or thinks. Hue: family; thin: a lock that is kept to show a bug. Most hand-over first."
 
 // A budget is the division of the time of one lock, and of its workers, in percent.
 type budget struct {

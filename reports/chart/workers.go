@@ -29,4 +29,4 @@ func ofLines(l *draw.Lines, answer string, numbers Table, data Source) Picture {
 	return Picture{Answer: answer, Numbers: numbers, Data: data, Picture: l.Drawn()}
 }
 
-const lineDoc = "Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. Hue: family; dash and marker: lock; bold: a lock to use, the others are there to compare."
+const lineDoc = "Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. Hue: family; dash and marker: lock; thin: a lock that is kept to show a bug, or the control."

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Legal drops characters that XML does not allow; the canvas escapes the others.
-func Legal(r rune) rune {
+// legal drops characters that XML does not allow; the canvas escapes the others.
+func legal(r rune) rune {
 	if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
 		return -1
 	}
@@ -39,7 +39,7 @@ func Inline(pic Picture, id, title, desc string) (string, error) {
 	if _, err := c.WriteTo(&buf); err != nil {
 		return "", err
 	}
-	text := strings.Map(Legal, buf.String())
+	text := strings.Map(legal, buf.String())
 	m := svgOpen.FindStringSubmatchIndex(text)
 	if m == nil {
 		return "", fmt.Errorf("the drawing has no svg element")
@@ -49,7 +49,7 @@ func Inline(pic Picture, id, title, desc string) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf(`<svg viewBox="%[1]s" role="img" aria-labelledby="%[2]s-title %[2]s-desc" xmlns="http://www.w3.org/2000/svg"><title id="%[2]s-title">%[3]s</title><desc id="%[2]s-desc">%[4]s</desc>`,
-		text[m[2]:m[3]], id, html.EscapeString(strings.Map(Legal, title)), html.EscapeString(strings.Map(Legal, desc))) + body, nil
+		text[m[2]:m[3]], id, html.EscapeString(strings.Map(legal, title)), html.EscapeString(strings.Map(legal, desc))) + body, nil
 }
 
 // flatText finds a horizontal text: its start, style and content.

@@ -55,7 +55,7 @@ type Look struct {
 	Hue    Token
 	Dash   []vg.Length
 	Marker draw.GlyphDrawer
-	Strong bool // a recommendable lock; others are thinner
+	Strong bool // a correct lock; others are thinner
 	Hollow bool // simulated: the line is dashed, the marks are rings
 }
 

@@ -1,6 +1,12 @@
 package draw
 
 import (
+	"bytes"
+	"io"
+
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -92,3 +98,41 @@ func (p Poster) Draw(c draw.Canvas) error {
 	lines(sf, foot, footSize*1.4)
 	return nil
 }
+
+// WritePNG writes the poster as a PNG of [DPI] dots per inch.
+func (p Poster) WritePNG(w io.Writer) error {
+	c := vgimg.NewWith(vgimg.UseWH(Width, p.Height()), vgimg.UseDPI(DPI), vgimg.UseBackgroundColor(Paper.RGBA()))
+	if err := p.Draw(draw.New(c)); err != nil {
+		return err
+	}
+	_, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(w)
+	return err
+}
+
+// WriteSVG writes the poster as SVG in the light theme.
+func (p Poster) WriteSVG(w io.Writer) error {
+	c := vgsvg.New(Width, p.Height())
+	if err := p.Draw(draw.New(c)); err != nil {
+		return err
+	}
+	var buf bytes.Buffer
+	if _, err := c.WriteTo(&buf); err != nil {
+		return err
+	}
+	_, err := w.Write(bytes.Map(legal, buf.Bytes()))
+	return err
+}
+
+// PNG returns pic alone, with a margin, as a PNG.
+func (pic Picture) PNG() ([]byte, error) {
+	c := vgimg.NewWith(vgimg.UseWH(Width+2*Margin, pic.Height+2*Margin), vgimg.UseDPI(DPI), vgimg.UseBackgroundColor(Paper.RGBA()))
+	if err := pic.Body(draw.Crop(draw.New(c), Margin, -Margin, Margin, -Margin)); err != nil {
+		return nil, err
+	}
+	var buf bytes.Buffer
+	_, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(&buf)
+	return buf.Bytes(), err
+}
+
+// DPI is the resolution of every PNG.
+const DPI = 144

@@ -13,10 +13,6 @@ import (
 	"text/template"
 	"unicode"
 
-	"gonum.org/v1/plot/vg"
-	vgdraw "gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-
 	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
@@ -108,16 +104,12 @@ func (m *markdown) image(title, answer, name string, pic draw.Picture) (string, 
 		name += "-again"
 	}
 	m.taken[name] = true
-	c := vgimg.NewWith(vgimg.UseWH(draw.Width+2*draw.Margin, pic.Height+2*draw.Margin), vgimg.UseDPI(dpi), vgimg.UseBackgroundColor(draw.Paper.RGBA()))
-	if err := pic.Body(vgdraw.Crop(vgdraw.New(c), vg.Length(draw.Margin), -draw.Margin, draw.Margin, -draw.Margin)); err != nil {
-		return "", err
-	}
-	var buf bytes.Buffer
-	if _, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(&buf); err != nil {
+	png, err := pic.PNG()
+	if err != nil {
 		return "", err
 	}
 	file := path.Join(m.folder, name+".png")
-	return fmt.Sprintf("![%s](<%s>)\n\n", inlineText(title+" "+answer), &url.URL{Path: file}), m.picture(file, buf.Bytes())
+	return fmt.Sprintf("![%s](<%s>)\n\n", inlineText(title+" "+answer), &url.URL{Path: file}), m.picture(file, png)
 }
 
 // meanings returns one line of links from the columns of a table to the glossary, one link

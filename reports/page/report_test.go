@@ -21,6 +21,7 @@ import (
 	"locklab/harness/result"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
+	"locklab/reports/draw"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -281,8 +282,8 @@ func TestPNG(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := img.Bounds().Dx(); w != 9*dpi {
-		t.Errorf("the picture is %d pixels wide, want %d", w, 9*dpi)
+	if w := img.Bounds().Dx(); w != 9*draw.DPI {
+		t.Errorf("the picture is %d pixels wide, want %d", w, 9*draw.DPI)
 	}
 	if err := WritePNG(io.Discard, synthetic.Zoo(6), "none"); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "throughput") {
 		t.Errorf("an unknown chart: got %v, want a usage error that names those there are", err)

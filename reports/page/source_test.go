@@ -76,13 +76,7 @@ var spoilers = map[string]func(r *harness.Result){
 			r.Wait[i].Value *= 3
 		}
 	},
-	"workers": func(r *harness.Result) { r.Workers = append([]uint64{r.Ops * 9}, r.Workers[1:]...) },
-	"owners": func(r *harness.Result) {
-		r.Owners = slices.Clone(r.Owners)
-		for i := range r.Owners {
-			r.Owners[i] = uint16(i % 2 % len(r.Workers))
-		}
-	},
+	"workers":   func(r *harness.Result) { r.Workers = append([]uint64{r.Ops * 9}, r.Workers[1:]...) },
 	"handovers": func(r *harness.Result) { r.Handovers = r.Ops / 3 },
 	"ops":       func(r *harness.Result) { r.Ops += r.Ops / 3 },
 	"hold":      func(r *harness.Result) { r.Hold.Sum += r.Elapsed / 2 },

@@ -16,6 +16,7 @@ import (
 	"locklab/harness/result"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
+	"locklab/reports/draw"
 )
 
 // spoilFinding puts text into every text field of a finding.
@@ -132,8 +133,8 @@ func TestFindingCharts(t *testing.T) {
 		if err := WritePNG(&buf, run, name); err != nil {
 			t.Fatal(err)
 		}
-		if img, err := png.Decode(&buf); err != nil || img.Bounds().Dx() != 9*dpi {
-			t.Errorf("%s: %v, or not %d pixels wide", name, err, 9*dpi)
+		if img, err := png.Decode(&buf); err != nil || img.Bounds().Dx() != 9*draw.DPI {
+			t.Errorf("%s: %v, or not %d pixels wide", name, err, 9*draw.DPI)
 		}
 	}
 	if err := WritePNG(io.Discard, run, "none"); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "throughput") || !strings.Contains(err.Error(), "cost-2") {
