@@ -21,7 +21,7 @@ CONTRIB  := contrib/otel contrib/prometheus
 
 # Packages in which nothing runs beside anything else: the race detector has
 # nothing to say of them. A test of internal/layers checks it.
-RACELESS := reports harness/judge internal/stat internal/numfmt
+RACELESS := reports/draw reports/chart reports/page harness/judge internal/stat internal/numfmt
 
 # The race detector would sleep for a second at the end of every process.
 GORACE   ?= atexit_sleep_ms=0
@@ -200,7 +200,7 @@ lint: ## gofmt, go vet on every architecture with assembly and under race, stati
 	for m in $(CONTRIB); do (cd $$m && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./... && $(GO) mod tidy -diff) || exit 1; done
 
 golden: ## write the golden files anew, and show what changed
-	$(GO) test ./reports -update
+	$(GO) test ./reports/page -update
 	git --no-pager diff --stat
 
 docs: ## make the documents a site in build/site, with the report of make report if there is one; a dead link is an error

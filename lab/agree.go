@@ -14,7 +14,7 @@ import (
 	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
-	"locklab/reports"
+	"locklab/reports/page"
 )
 
 // errDisagree selects the exit status; the reason has been printed.
@@ -75,7 +75,7 @@ func agree(out io.Writer, runs []*result.Run, least float64) error {
 	}
 	lead := judge.Row{Situation: "headline"}
 	for _, run := range runs {
-		lead.Count(reports.Headline(judge.Decisions(run)))
+		lead.Count(page.Headline(judge.Decisions(run)))
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "situation\tworkers\tworkload\tagree\tchosen")

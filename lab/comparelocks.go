@@ -7,7 +7,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/judge"
-	"locklab/reports"
+	"locklab/reports/page"
 )
 
 // locks compares the locks of the run in dir with one of them. The text form prints their
@@ -35,5 +35,5 @@ func (o *compareOptions) locks(how judge.CompareOptions, dir string, stdout, std
 	run.Results = slices.DeleteFunc(run.Results, func(r *harness.Result) bool {
 		return how.Locks != nil && !how.Locks(r.Lock) && r.Lock.Name != o.to
 	})
-	return reports.WriteTables(stdout, run, width(stdout))
+	return page.WriteTables(stdout, run, width(stdout))
 }

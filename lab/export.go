@@ -11,7 +11,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
-	"locklab/reports"
+	"locklab/reports/page"
 )
 
 func exportCommand() *cobra.Command {
@@ -98,7 +98,7 @@ func schemaCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			schema := result.JSONSchema
 			if len(args) > 0 {
-				schema = reports.JSONSchema
+				schema = page.JSONSchema
 			}
 			_, err := cmd.OutOrStdout().Write(schema)
 			return err

@@ -107,12 +107,12 @@ func TestAxesInGlossary(t *testing.T) {
 	}
 }
 
-// axisTitles returns the titles of axes that are written out in package reports:
+// axisTitles returns the titles of axes that are written out in the packages of reports:
 // what is assigned to a variable or a field called xTitle or yTitle, given to
-// place, or returned by a function whose name ends in Titles.
+// draw.Place, or returned by a function whose name ends in Titles.
 func axisTitles(t *testing.T) (titles []string) {
 	t.Helper()
-	files, err := filepath.Glob("../reports/*.go")
+	files, err := filepath.Glob("../reports/*/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func axisTitles(t *testing.T) (titles []string) {
 					add(n.Value)
 				}
 			case *ast.CallExpr:
-				if f, ok := n.Fun.(*ast.Ident); ok && f.Name == "place" && len(n.Args) == 4 {
+				if f, ok := n.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Place" && len(n.Args) == 4 {
 					add(n.Args[2:]...)
 				}
 			}
@@ -168,7 +168,7 @@ func isTitle(e ast.Expr) bool {
 	case *ast.SelectorExpr:
 		name = e.Sel.Name
 	}
-	return name == "xTitle" || name == "yTitle"
+	return strings.EqualFold(name, "xTitle") || strings.EqualFold(name, "yTitle")
 }
 
 // literals returns the text in e that names a quantity: not what is in

@@ -13,7 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/judge"
-	"locklab/reports"
+	"locklab/reports/page"
 )
 
 type historyOptions struct {
@@ -158,14 +158,14 @@ func (o *historyOptions) isPicture() bool {
 func (o *historyOptions) draw(files *saver, h *judge.History) error {
 	if !o.isPicture() {
 		return newTarget(o.out).write(files,
-			func(w io.Writer) error { return reports.WriteHistoryHTML(w, h) },
+			func(w io.Writer) error { return page.WriteHistoryHTML(w, h) },
 			func(w io.Writer, folder string, picture func(string, []byte) error) error {
-				return reports.WriteHistoryMarkdown(w, h, folder, picture)
+				return page.WriteHistoryMarkdown(w, h, folder, picture)
 			})
 	}
-	write := reports.WriteHistorySVG
+	write := page.WriteHistorySVG
 	if strings.EqualFold(filepath.Ext(o.out), ".png") {
-		write = reports.WriteHistoryPNG
+		write = page.WriteHistoryPNG
 	}
 	var picture bytes.Buffer
 	if err := write(&picture, h); err != nil {

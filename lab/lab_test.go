@@ -13,7 +13,7 @@ import (
 	"locklab/harness/locktest"
 	"locklab/harness/measure"
 	"locklab/harness/result"
-	"locklab/reports"
+	"locklab/reports/chart"
 )
 
 // asMain makes the test binary behave as the command.
@@ -278,7 +278,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := reports.Charts(run)
+	names := chart.Charts(run)
 	if _, err := os.Stat(filepath.Join(cmd.Dir, "png", "throughput-distributed.png")); err == nil {
 		t.Error("it drew distributed locks, of which it measured none")
 	}

@@ -18,7 +18,8 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
-	"locklab/reports"
+	"locklab/reports/chart"
+	"locklab/reports/page"
 )
 
 // The files of a report in the directory of its run.
@@ -83,7 +84,7 @@ status 3; the report is written all the same.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := demand.validate(reports.WarningKinds()); err != nil {
+			if err := demand.validate(page.WarningKinds()); err != nil {
 				return err
 			}
 			if format != "" && format != "json" {
@@ -142,7 +143,7 @@ func writeJSON(out io.Writer, runs []*result.Run) error {
 	if len(runs) > 1 {
 		return fmt.Errorf("%w: --format json is for one run", harness.ErrUsage)
 	}
-	return reports.WriteJSON(out, runs[0])
+	return page.WriteJSON(out, runs[0])
 }
 
 func parseRoundTrip(text string) (time.Duration, error) {
@@ -182,7 +183,7 @@ func predict(runs []*result.Run, trips []time.Duration, contenders []int) error 
 	}
 	if len(contenders) > 0 {
 		runs[0].Contenders = contenders
-		if err := reports.CanExtrapolate(runs[0]); err != nil {
+		if err := chart.CanExtrapolate(runs[0]); err != nil {
 			return fmt.Errorf("--contenders: %w", err)
 		}
 	}
@@ -190,7 +191,7 @@ func predict(runs []*result.Run, trips []time.Duration, contenders []int) error 
 		return nil
 	}
 	runs[0].RoundTrips = trips
-	if err := reports.CanPredict(runs[0]); err != nil {
+	if err := page.CanPredict(runs[0]); err != nil {
 		return fmt.Errorf("--rtt: %w", err)
 	}
 	return nil
@@ -200,7 +201,7 @@ func predict(runs []*result.Run, trips []time.Duration, contenders []int) error 
 // side.
 func drawRuns(stdout io.Writer, files *saver, runs []*result.Run, dirs []string, out, pictures string) error {
 	if len(runs) > 1 {
-		return reportMachines(stdout, files, reports.Machines(runs, dirs), out, pictures)
+		return reportMachines(stdout, files, page.Machines(runs, dirs), out, pictures)
 	}
 	if pictures != "" {
 		if err := writePictures(files, runs[0], pictures); err != nil {
@@ -248,7 +249,7 @@ func readRuns(dirs []string, load func(dir string) (*result.Run, error)) ([]*res
 	return runs, nil
 }
 
-func reportMachines(stdout io.Writer, files *saver, machines []reports.Machine, out, pictures string) error {
+func reportMachines(stdout io.Writer, files *saver, machines []chart.Machine, out, pictures string) error {
 	if pictures != "" {
 		return fmt.Errorf("%w: --png is for one run; of several, --out DIR writes the pictures to DIR/%s", harness.ErrUsage, chartsName)
 	}
@@ -257,14 +258,14 @@ func reportMachines(stdout io.Writer, files *saver, machines []reports.Machine, 
 	}
 	t := newTarget(out)
 	err := t.write(files,
-		func(w io.Writer) error { return reports.WriteMachinesHTML(w, machines) },
+		func(w io.Writer) error { return page.WriteMachinesHTML(w, machines) },
 		func(w io.Writer, folder string, picture func(string, []byte) error) error {
-			return reports.WriteMachinesMarkdown(w, machines, folder, picture)
+			return page.WriteMachinesMarkdown(w, machines, folder, picture)
 		})
 	if err != nil {
 		return err
 	}
-	if err := reports.WriteMachines(stdout, machines, width(stdout)); err != nil {
+	if err := page.WriteMachines(stdout, machines, width(stdout)); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(stdout, "\n%s\n", reportLine(t.first()))
@@ -280,13 +281,13 @@ func thrifty() (undo func()) {
 }
 
 func writePictures(files *saver, run *result.Run, dir string) error {
-	names := slices.Concat(reports.FindingCharts(run), reports.FaultCharts(run), reports.SimulationCharts(run))
+	names := slices.Concat(chart.FindingCharts(run), chart.FaultCharts(run), chart.SimulationCharts(run))
 	if len(run.Results) > 0 || len(names) == 0 {
-		names = slices.Concat(names, reports.Charts(run), reports.ContendersCharts(run))
+		names = slices.Concat(names, chart.Charts(run), chart.ContendersCharts(run))
 	}
 	for _, name := range names {
 		var png bytes.Buffer
-		if err := reports.WritePNG(&png, run, name); err != nil {
+		if err := page.WritePNG(&png, run, name); err != nil {
 			return err
 		}
 		if err := files.save(filepath.Join(dir, name+".png"), png.Bytes()); err != nil {
@@ -302,30 +303,30 @@ func writeReport(stdout io.Writer, files *saver, run *result.Run, out string) er
 	err := t.write(files,
 		func(w io.Writer) error {
 			if filepath.Base(t.html) != reportName {
-				return reports.WriteHTML(w, run)
+				return page.WriteHTML(w, run)
 			}
 			var details bytes.Buffer
-			if err := reports.WriteHTML(&details, run); err != nil {
+			if err := page.WriteHTML(&details, run); err != nil {
 				return err
 			}
 			if err := files.save(filepath.Join(filepath.Dir(t.html), detailsName), details.Bytes()); err != nil {
 				return err
 			}
-			return reports.WriteBriefHTML(w, run, detailsName)
+			return page.WriteBriefHTML(w, run, detailsName)
 		},
 		func(w io.Writer, folder string, picture func(string, []byte) error) error {
-			return reports.WriteMarkdown(w, run, folder, picture)
+			return page.WriteMarkdown(w, run, folder, picture)
 		})
 	if err != nil {
 		return err
 	}
-	if err := reports.WriteVerdict(stdout, run, width(stdout)); err != nil {
+	if err := page.WriteVerdict(stdout, run, width(stdout)); err != nil {
 		return err
 	}
-	if err := reports.WriteDistance(stdout, run, width(stdout)); err != nil {
+	if err := page.WriteDistance(stdout, run, width(stdout)); err != nil {
 		return err
 	}
-	if err := reports.WriteContenders(stdout, run, width(stdout)); err != nil {
+	if err := page.WriteContenders(stdout, run, width(stdout)); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(stdout, "\n%s\n", reportLine(t.first()))

@@ -13,7 +13,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/machine"
-	"locklab/reports"
+	"locklab/reports/page"
 )
 
 // measured returns synthetic results of every case of the default plan in all its rounds.
@@ -79,7 +79,7 @@ func TestDefaultRounds(t *testing.T) {
 func verdictOf(t *testing.T, run *result.Run) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := reports.WriteVerdict(&out, run, 1000); err != nil {
+	if err := page.WriteVerdict(&out, run, 1000); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

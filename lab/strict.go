@@ -13,7 +13,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/machine"
-	"locklab/reports"
+	"locklab/reports/page"
 )
 
 // errUnfit only selects the exit status; the reason has been printed.
@@ -63,7 +63,7 @@ func (s *strictness) judgeRuns(program string, runs []*result.Run, stderr io.Wri
 	}
 	var ws []harness.Warning
 	for _, run := range runs {
-		ws = append(ws, reports.Warnings(run)...)
+		ws = append(ws, page.Warnings(run)...)
 	}
 	return s.refuse(program, ws, false, stderr, "the report has warnings, and --strict was given; to let them pass")
 }

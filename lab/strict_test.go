@@ -10,7 +10,7 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/machine"
-	"locklab/reports"
+	"locklab/reports/page"
 )
 
 func TestJudge(t *testing.T) {
@@ -87,7 +87,7 @@ func TestReportStrict(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all := "--accept=" + strings.Join(reports.WarningKinds(), ",")
+	all := "--accept=" + strings.Join(page.WarningKinds(), ",")
 	for _, c := range []struct {
 		name string
 		args []string

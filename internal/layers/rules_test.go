@@ -28,14 +28,16 @@ var (
 	families = []string{"spinlock", "mutex", "zklock", "redislock"}
 	locks    = []string{"spinlock", "spinlock/", "mutex", "mutex/", "zklock", "zklock/", "redislock", "redislock/", "peers", "cmd/"}
 	rules    = []rule{
-		{families, []string{"harness", "harness/", "lab", "reports", "reports/", "internal/backend", "internal/machine"}, "a program that uses a library would link the lab"},
+		{families, []string{"harness", "harness/", "lab", "reports/", "internal/backend", "internal/machine"}, "a program that uses a library would link the lab"},
 		{[]string{"spinlock", "mutex"}, []string{"net", "crypto/tls", "regexp"}, "a local lock needs none of it"},
 		{[]string{"redislock"}, []string{"github.com/go-zookeeper/zk", "internal/zksession"}, "it speaks to Redis only"},
 		{[]string{"zklock"}, []string{"github.com/redis/go-redis/v9"}, "it speaks to ZooKeeper only"},
 		{[]string{"harness"}, []string{"net/http", "golang.org/x/sys/unix", "internal/machine", "internal/backend", "internal/stat", "internal/numfmt"}, "the contract is made of the standard library"},
-		{[]string{"harness/result", "harness/judge", "reports", "reports/"}, append([]string{"harness/measure", "harness/chaos", "harness/locktest", "internal/backend"}, locks...), "a file is read, judged and drawn after its locks are gone"},
+		{[]string{"harness/result", "harness/judge", "reports/"}, append([]string{"harness/measure", "harness/chaos", "harness/locktest", "internal/backend"}, locks...), "a file is read, judged and drawn after its locks are gone"},
+		{[]string{"reports/draw"}, []string{"reports/chart", "reports/page", "harness/judge"}, "it draws what it is given"},
+		{[]string{"reports/chart"}, []string{"reports/page"}, "a chart does not know its page"},
 		{[]string{"harness/", "hardware", "lab"}, locks, "other modules bring their own locks"},
-		{[]string{"harness/", "hardware", "internal/"}, []string{"lab", "reports", "reports/"}, "measuring does not know the page"},
+		{[]string{"harness/", "hardware", "internal/"}, []string{"lab", "reports/"}, "measuring does not know the page"},
 	}
 )
 
@@ -117,9 +119,10 @@ func TestRules(t *testing.T) {
 
 func TestRulesReject(t *testing.T) {
 	pkgs := []listed{{"zklock", []string{"net", "harness/result"}}, {"lab", []string{"mutex/lab"}}, {"reports/draw", []string{"lablike"}}}
-	for i, want := range []string{"zklock depends on harness/result", "", "", "", "", "", "lab depends on mutex/lab", ""} {
-		if err := check(rules[i:i+1], pkgs); want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("rule %d: got %v, want %q", i, err, want)
+	err := fmt.Sprint(check(rules, pkgs))
+	for _, want := range []string{"zklock depends on harness/result", "lab depends on mutex/lab"} {
+		if strings.Count(err, want) != 1 || strings.Count(err, " depends on ") != 2 {
+			t.Errorf("got %v, want %q and one more", err, want)
 		}
 	}
 	if err := check([]rule{{[]string{"reports/"}, []string{"lab"}, ""}}, pkgs); err != nil {

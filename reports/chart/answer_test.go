@@ -1,0 +1,74 @@
+package chart
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+	"locklab/internal/numfmt"
+	"locklab/internal/synthetic"
+)
+
+// TestAnswers compares the answers of charts with the known figures of a synthetic run.
+func TestAnswers(t *testing.T) {
+	steady := synthetic.With(synthetic.Fast("steady", 1e6), func(m *synthetic.Model) { m.Noise = 0 })
+	falling := synthetic.With(steady, func(m *synthetic.Model) {
+		m.Lock.Name, m.Skew = "falling", 4
+		m.Rate = func(w int) float64 { return 4e6 / math.Pow(float64(w), 2) }
+	})
+	control := synthetic.With(steady, func(m *synthetic.Model) {
+		m.Lock.Name, m.Lock.Status, m.Rate = "nothing", harness.Control, synthetic.Constant(1e9)
+	})
+	run := synthetic.Run(3, 10, 2, []int{1, 2, 8}, steady, falling, control)
+	g := Groups(run)[0]
+	answers := make(map[string]string)
+	for _, c := range Suite {
+		answers[c.Name] = strings.ReplaceAll(c.Draw(g).Answer, numfmt.Space, " ")
+	}
+	// At 8 workers, steady has 1 M/s and falling 4/64 M/s, 1.6 % of its rate alone.
+	for name, want := range map[string][]string{
+		"throughput": {"From 1 worker to 8, steady keeps most of its rate (100 %) and falling least (1.6 %).", "steady has the highest median (1 M/s), 16 times that of falling"},
+		"wait":       {"With 8 workers, p99 is lowest for steady", "highest for falling"},
+		"fairness":   {"With 8 workers, 1 of 2 locks share nearly equally (Jain 95 % or more): steady. The least fair is falling"},
+	} {
+		for _, w := range want {
+			if !strings.Contains(answers[name], w) {
+				t.Errorf("%s answers %q, want it to have %q", name, answers[name], w)
+			}
+		}
+		if strings.Contains(answers[name], "nothing") {
+			t.Errorf("%s names a control: %q", name, answers[name])
+		}
+	}
+}
+
+// TestWaitAnswerIsTrue: if one lock has too few samples, no quantile is called the highest.
+func TestWaitAnswerIsTrue(t *testing.T) {
+	quick := synthetic.Fast("quick", 1e6)
+	slow := synthetic.With(synthetic.Fast("slow", 1e3), func(m *synthetic.Model) { m.Noise = 0 }) // 15 samples a round, 150 in all: p90
+	g := Groups(synthetic.Run(3, 10, 2, []int{1, 8}, quick, slow))[0]
+	got := DrawWait(g).Answer
+	if !strings.Contains(got, "p90 is lowest for quick") || !strings.Contains(got, "highest for slow") {
+		t.Errorf("got %q, want p90, which both locks resolve", got)
+	}
+	// 64 acquisitions a round give one sample each: too few for any quantile of slow.
+	slow.Rate = synthetic.Constant(64)
+	g = Groups(synthetic.Run(3, 10, 2, []int{1, 8}, quick, slow))[0]
+	if got := DrawWait(g).Answer; !strings.Contains(got, "of the 1 of 2 locks with enough samples") {
+		t.Errorf("got %q, want it to say that one lock has too few samples", got)
+	}
+}
+
+// TestFloorIsNotALatency: no figure below the clock's floor is quoted.
+func TestFloorIsNotALatency(t *testing.T) {
+	h := harness.Histogram{{Value: 7, N: 5000}, {Value: 900, N: 5000}}
+	for _, c := range []struct {
+		q, floor float64
+		want     string
+	}{{0.5, 150, "≤ 150 ns"}, {0.9, 150, "900 ns"}, {0.5, 0, "7 ns"}, {0.9999, 150, numfmt.Unknown}} {
+		if got := strings.ReplaceAll(quoted(h, c.q, c.floor), numfmt.Space, " "); got != c.want {
+			t.Errorf("q %v, floor %v: got %q, want %q", c.q, c.floor, got, c.want)
+		}
+	}
+}

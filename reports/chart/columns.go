@@ -1,0 +1,76 @@
+package chart
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/internal/stat"
+)
+
+func CellText(m *result.Metric, v stat.Summary) string {
+	switch {
+	case v.N == 0:
+		return numfmt.Unknown
+	case v.AtMost:
+		v.AtMost = false
+		return "≤ " + CellText(m, v)
+	}
+	return formatOf(m)(v.Median)
+}
+
+// formatOf returns a formatter for figures of m, with the unit for a time or a share.
+func formatOf(m *result.Metric) func(v float64) string {
+	switch {
+	case strings.HasSuffix(m.Unit, "ns/op"):
+		return numfmt.Nanos
+	case strings.HasSuffix(m.Unit, "%"):
+		return numfmt.Percent
+	}
+	return numfmt.SI
+}
+
+// interval formats the bounds of v, with the confidence level if it is under 95 %.
+func interval(v stat.Summary, format func(float64) string) string {
+	if v.N == 0 {
+		return numfmt.Unknown
+	}
+	text := format(v.Lo) + " to " + format(v.Hi)
+	if v.Confidence < 0.95 {
+		text += fmt.Sprintf(" (%.0f %%)", 100*v.Confidence)
+	}
+	return text
+}
+
+// known returns the metrics of ms that some result of g has.
+func (g *Group) known(ms ...*result.Metric) (out []*result.Metric) {
+	for _, m := range ms {
+		if slices.ContainsFunc(g.Locks, func(s *series) bool {
+			for _, c := range s.Cells {
+				if c.Summary(m).N > 0 {
+					return true
+				}
+			}
+			return false
+		}) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// inTrips returns ms, which are in round trips, if g has round trips.
+func (g *Group) inTrips(ms ...*result.Metric) []*result.Metric {
+	for _, s := range g.Locks {
+		for _, c := range s.Cells {
+			for _, r := range c.Rounds {
+				if _, ok := result.RoundTrip.Of(r); ok {
+					return ms
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/judge"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+)
+
+// A Contention predicts the distributed locks of a run with more contenders.
+type Contention struct {
+	Group *Group
+	locks []contendedLock
+	Asked []int           // numbers of contenders to predict
+	trips []time.Duration // round trips to predict them at; 0, the first, is the measured one
+}
+
+// A contendedLock is a lock with its law, or the reason that there is none.
+type contendedLock struct {
+	*series
+	fitted *judge.Contenders
+	why    string
+}
+
+// NewContention returns the first group of a run with a law, or else the first group that
+// could have one; nil if there is none.
+func NewContention(run *result.Run, gs []*Group) (first *Contention) {
+	for _, g := range gs {
+		if !g.Remote || !judge.FitsContenders(g.Load) {
+			continue
+		}
+		d := &Contention{Group: g, Asked: slices.Compact(slices.Sorted(slices.Values(run.Contenders))), trips: append([]time.Duration{0}, run.RoundTrips...)}
+		for _, s := range g.Locks {
+			if s.Lock.Status == harness.Control {
+				continue
+			}
+			m := judge.NewModel(s.Lock, func(w int) []*harness.Result { return roundsIn(s.Cells[w]) }).Counted(tripsOf(s))
+			c, why := judge.NewContenders(m, g.Workers)
+			d.locks = append(d.locks, contendedLock{s, c, why})
+		}
+		if d.HasLaw() {
+			return d
+		}
+		if first == nil && len(d.locks) > 0 {
+			first = d
+		}
+	}
+	return first
+}
+
+func (d *Contention) HasLaw() bool {
+	return slices.ContainsFunc(d.locks, func(l contendedLock) bool { return l.why == "" })
+}
+
+// CanExtrapolate returns an error of one line that wraps harness.ErrUsage if run has no
+// lock that can be predicted with more contenders.
+func CanExtrapolate(run *result.Run) error {
+	run = Tidy(run)
+	d := NewContention(run, Groups(run))
+	if d == nil {
+		return fmt.Errorf("%w: only distributed locks in a closed loop without a delay can be predicted, and the run has none", harness.ErrUsage)
+	}
+	if !d.HasLaw() {
+		return fmt.Errorf("%w: no lock of the run can be predicted: %s %s; measure more numbers of workers, such as --workers 5,10,20,50,500", harness.ErrUsage, d.locks[0].Lock.Name, d.locks[0].why)
+	}
+	return nil
+}
+
+const ContendersTitle = "How does it perform with more contenders than were measured?"
+
+// Rows returns the measured points of every lock, with predictions for those left out of
+// the fit, and the predictions that the reader asked for.
+func (d *Contention) Rows() Table {
+	t := Table{Head: slices.Concat(Titles("lock", "contenders", "how"),
+		[]Piece{{"measured handovers/s", result.Handovers}}, Titles("computed handovers/s", "error"),
+		[]Piece{{"measured wait", result.P50}}, Titles("computed wait", "error", notPredicted))}
+	for _, l := range d.locks {
+		left := make(map[int]judge.LeftOut)
+		if l.why == "" {
+			for _, x := range l.fitted.LeftOut() {
+				left[x.Point.Contenders] = x
+			}
+		}
+		for _, p := range l.fitted.Points {
+			row := []string{l.Lock.Name, strconv.Itoa(p.Contenders), "measured", CellText(result.Handovers, p.Rate), numfmt.Unknown, numfmt.Unknown, CellText(result.P50, p.Wait), numfmt.Unknown, numfmt.Unknown, ""}
+			if x, ok := left[p.Contenders]; ok {
+				row[2], row[4], row[5], row[8] = "measured and left out", numfmt.SI(x.Predicted.Rate.Value), signed(x.RateError()), signed(x.WaitError())
+				row[7], _ = predicted(x.Predicted.Wait)
+			}
+			t.Rows = append(t.Rows, row)
+		}
+		for _, trip := range d.trips {
+			for _, n := range d.Asked {
+				t.Rows = append(t.Rows, l.predictedRow(n, trip))
+			}
+		}
+	}
+	return t
+}
+
+// at predicts l with n contenders at a round trip.
+func (l contendedLock) at(n int, trip time.Duration) (p judge.Prediction, why string) {
+	if l.why != "" {
+		return p, l.why
+	}
+	return l.fitted.At(n, float64(trip))
+}
+
+func (l contendedLock) predictedRow(n int, trip time.Duration) []string {
+	row := append([]string{l.Lock.Name, strconv.Itoa(n), "computed"}, slices.Repeat([]string{numfmt.Unknown}, 7)...)
+	if trip > 0 {
+		row[2] += ", at " + trip.String()
+	}
+	p, why := l.at(n, trip)
+	if row[9] = why; why != "" {
+		return row
+	}
+	row[4] = rateText(p.Rate)
+	if p.Wait.Value > 0 {
+		row[7] = fmt.Sprintf("%s (%s–%s)", numfmt.Nanos(p.Wait.Value), numfmt.Nanos(p.Wait.Lo), numfmt.Nanos(p.Wait.Hi))
+	}
+	return row
+}
+
+// rateText formats a rate with its range.
+func rateText(r judge.PredictedTime) string {
+	return fmt.Sprintf("%s (%s–%s)", numfmt.SI(r.Value), numfmt.SI(r.Lo), numfmt.SI(r.Hi))
+}
+
+// Answer returns the highest rate predicted for the most contenders asked for, and the
+// errors at the points left out.
+func (d *Contention) Answer() string {
+	if len(d.Asked) == 0 {
+		return d.Errors()
+	}
+	n := d.Asked[len(d.Asked)-1]
+	text := fmt.Sprintf("No rate is predicted for %s contenders.", numfmt.SI(float64(n)))
+	most := 0.0
+	for _, l := range d.locks {
+		if p, why := l.at(n, 0); why == "" && p.Rate.Value > most && !Unsound(l.Lock.Status) {
+			most = p.Rate.Value
+			text = fmt.Sprintf("Highest predicted rate with %s contenders: %s, %s handovers per second.", numfmt.SI(float64(n)), l.Lock.Name, rateText(p.Rate))
+		}
+	}
+	return text + " " + d.Errors()
+}
+
+// Errors returns how many points left out of the fit are predicted well, and the greatest
+// error.
+func (d *Contention) Errors() string {
+	good, all := 0, 0
+	worst, where := 0.0, ""
+	for _, l := range d.locks {
+		if l.why != "" {
+			continue
+		}
+		for _, x := range l.fitted.LeftOut() {
+			e := x.RateError()
+			if all++; math.Abs(e) <= goodWithin {
+				good++
+			}
+			if where == "" || math.Abs(e) > math.Abs(worst) {
+				worst, where = e, fmt.Sprintf("%s, %d contenders", l.Lock.Name, x.Point.Contenders)
+			}
+		}
+	}
+	return fmt.Sprintf("Of %s left out of the fit, %d %s within %.0f%s%% of the measured rate; the greatest error is %s (%s).",
+		numfmt.Plural(all, "point"), good, numfmt.Choose(good, "is", "are"), 100*goodWithin, numfmt.Space, signed(worst), where)
+}
+
+// Laws lists the fitted laws.
+func (d *Contention) Laws() string {
+	var out []string
+	for _, l := range d.locks {
+		if l.why != "" {
+			continue
+		}
+		law := l.fitted.Law
+		text := l.Lock.Name + " " + numfmt.Nanos(law.Fixed)
+		if law.Power > 0 {
+			text += " + " + numfmt.Nanos(law.Growing) + "·(n−1)" + []string{"", "", "²"}[law.Power]
+		}
+		out = append(out, text)
+	}
+	return "Fitted time per handover with n contenders: " + strings.Join(out, "; ") + "."
+}
+
+// Notes explains the section.
+func (d *Contention) Notes() string {
+	return "The time per handover is fitted to the points up to a tenth of the most contenders. It is a constant, or a constant and a part that grows with the waiters or with their square. Points with more contenders are left out of the fit and show its error. " +
+		fmt.Sprintf("In parentheses: the range of the fits without one point, widened by the greatest factor at a point left out. If that factor is more than %.1f, nothing is predicted. ", judge.Refuted) +
+		"The range does not cover limits that are reached only with more contenders, such as connections or memory. " +
+		"Waits follow from Little's law, for locks that serve in order (Lazowska et al. 1984). Workload: " + d.Group.Axes + "."
+}

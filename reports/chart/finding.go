@@ -1,0 +1,48 @@
+package chart
+
+import (
+	"fmt"
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+)
+
+// Stopped is the note on an experiment that ended early.
+const Stopped = "Interrupted: the figures are of what was finished."
+
+func Findings(run *result.Run) []*harness.Finding {
+	return slices.DeleteFunc(slices.Clone(run.Findings), func(f *harness.Finding) bool { return f == nil })
+}
+
+// Slug returns the name of f, number i of the run, for an address or file name. It replaces
+// an unsuitable name.
+func Slug(f *harness.Finding, i int) string {
+	if !NameRE.MatchString(f.Name) || len(f.Name) > 60 {
+		return fmt.Sprintf("finding-%d", i+1)
+	}
+	return f.Name
+}
+
+func Title(f *harness.Finding) string {
+	switch {
+	case f.Question != "":
+		return f.Question
+	case f.Name != "":
+		return f.Name
+	}
+	return "An experiment without a question"
+}
+
+func Answer(f *harness.Finding) string {
+	if f.Answer == "" {
+		return "The experiment gave no answer."
+	}
+	return f.Answer
+}
+
+// Readable returns w in whole sentences.
+func Readable(w harness.Warning) harness.Warning {
+	return harness.Warning{Text: numfmt.Sentence(w.Text), Remedy: numfmt.Sentence(w.Remedy), Kind: w.Kind}
+}

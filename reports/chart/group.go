@@ -1,0 +1,137 @@
+package chart
+
+import (
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/judge"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/reports/draw"
+)
+
+// A Group is a group of results with the data to draw it.
+type Group struct {
+	*judge.Group
+	all   []*Group  // the closed-loop groups of the run for the same kind of lock
+	Both  []*Group  // all groups of the run: local and distributed locks, closed and open loops
+	Locks []*series // as in Group, each with its look
+
+	// conditions select the open loops that a chart draws, if the run has them under
+	// several; "" selects the conditions with the most rates.
+	Conditions string
+}
+
+// A series is one lock in a group, with its look.
+type series struct {
+	*judge.Series
+	look draw.Look
+}
+
+type Cell = judge.Cell
+
+func Groups(run *result.Run) []*Group { return looked(judge.Groups(run)) }
+
+// looked gives every lock of gs, groups of one run, its look.
+func looked(gs []*judge.Group) (out []*Group) {
+	var looks map[string]draw.Look
+	for _, v := range gs {
+		if looks == nil {
+			looks = AssignLooks(v.Run.Results)
+		}
+		g := &Group{Group: v}
+		for _, s := range v.Series {
+			g.Locks = append(g.Locks, &series{s, looks[s.Lock.Name]})
+		}
+		out = append(out, g)
+	}
+	for _, g := range out {
+		g.Both = out
+		g.all = slices.DeleteFunc(slices.Clone(out), func(o *Group) bool { return o.Remote != g.Remote || o.Open() })
+	}
+	return out
+}
+
+func bare(gs []*Group) (out []*judge.Group) {
+	for _, g := range gs {
+		out = append(out, g.Group)
+	}
+	return out
+}
+
+func (g *Group) at(w int) (out []*series) {
+	for _, s := range g.Locks {
+		if s.Cells[w] != nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// compared returns g without controls.
+func (g *Group) compared() *Group {
+	c := *g
+	c.Locks = slices.DeleteFunc(slices.Clone(g.Locks), func(s *series) bool { return s.Lock.Status == harness.Control })
+	return &c
+}
+
+// unit returns n workers in words.
+func (g *Group) unit(n int) string { return numfmt.Plural(n, "worker") }
+
+// Largest returns the group of closed loops with the most cases of one kind, or nil.
+func Largest(gs []*Group, remote bool) *Group {
+	for _, g := range gs {
+		if g.Remote == remote && !g.Open() {
+			return g
+		}
+	}
+	return nil
+}
+
+// Anchored returns the group whose section has the charts that are drawn once: the group of
+// closed loops with the most cases, else of open loops. It returns nil without one.
+func Anchored(gs []*Group, remote bool) *Group {
+	if g := Largest(gs, remote); g != nil {
+		return g
+	}
+	for _, g := range gs {
+		if g.Remote == remote {
+			return g
+		}
+	}
+	return nil
+}
+
+func NoGroup(remote bool) string {
+	if remote {
+		return "This run has no result of a distributed lock."
+	}
+	return "This run has no result of a local lock."
+}
+
+// source returns the source of a picture of g that draws ms.
+func (g *Group) source(ms ...*result.Metric) Source {
+	return Source{Metrics: ms, Rounds: []int{roundsOf(g)}}
+}
+
+// fields returns the source of a picture of g that draws fields of its lines.
+func (g *Group) fields(names ...string) Source {
+	s := g.source()
+	s.Fields = names
+	return s
+}
+
+// roundsOf counts the rounds of gs.
+func roundsOf(gs ...*Group) int {
+	seen := make(map[int]bool)
+	for _, g := range gs {
+		for _, s := range g.Locks {
+			for _, c := range s.Cells {
+				for i := range c.Rounds {
+					seen[i] = true
+				}
+			}
+		}
+	}
+	return len(seen)
+}

@@ -1,0 +1,387 @@
+package chart
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"gonum.org/v1/plot/vg"
+	vgdraw "gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/reports/draw"
+)
+
+// Limits of one picture of a history.
+const (
+	mostHistoryBytes = 64 << 20
+	mostLanes        = 8
+	mostMarks        = 400 // events drawn; the file has all
+)
+
+// A Story is a history with its interpretation.
+type Story struct {
+	r       *harness.FaultResult
+	name    string // of the file
+	history oracle.History
+	oracle.Judgement
+	finding  oracle.Finding
+	from, to int64 // the range drawn
+	lanes    []int // workers
+	hidden   int   // workers without a lane
+}
+
+// ReadStory reads the history called name, of a try of r.
+func ReadStory(run *result.Run, r *harness.FaultResult, name string) (*Story, error) {
+	f, err := os.Open(run.HistoryFile(name))
+	if err != nil {
+		return nil, errors.Unwrap(err) // the caller has the name
+	}
+	defer f.Close()
+	h, err := oracle.ReadHistory(io.LimitReader(f, mostHistoryBytes))
+	if err != nil {
+		return nil, err
+	}
+	if len(h) == 0 {
+		return nil, errors.New("it has no event")
+	}
+	for i, e := range h {
+		h[i].Text = Short(e.Text, MostText)
+	}
+	h.Sort()
+	s := &Story{r: r, name: name, history: h, Judgement: oracle.Judge(h, oracle.RulesOf(r.Lock.Traits, 0))}
+	s.frame()
+	return s, nil
+}
+
+// frame chooses the range drawn: the first violation with its cause, or the end.
+func (s *Story) frame() {
+	first, last := s.history[0].At, s.history[len(s.history)-1].At
+	s.from, s.to = max(first, last-int64(4*time.Second)), last
+	i := slices.IndexFunc(s.Findings, func(f oracle.Finding) bool { return f.Harm != "" })
+	if i >= 0 {
+		s.finding = s.Findings[i]
+		end := s.aftermath(max(s.finding.To, s.finding.From))
+		around := max(int64(40*time.Millisecond), (end-s.finding.From)*4/10)
+		s.from, s.to = max(first, s.finding.From-around), min(last, end+around)
+		// Include the fault that caused it.
+		for _, e := range s.history {
+			if (e.Kind == oracle.Fault || e.Kind == oracle.Killed || e.Kind == oracle.Paused) && e.At < s.from && s.finding.From-e.At < 8*(s.to-s.from) {
+				s.from = max(first, e.At-around/2)
+				break
+			}
+		}
+	}
+	if s.to <= s.from {
+		s.to = s.from + int64(time.Millisecond)
+	}
+	for _, h := range s.Holds {
+		if !slices.Contains(s.lanes, h.Worker) && h.Acquired <= s.to && h.Releasing >= s.from {
+			s.lanes = append(s.lanes, h.Worker)
+		}
+	}
+	var idle []int
+	for _, e := range s.history {
+		if e.Worker < 0 || slices.Contains(s.lanes, e.Worker) || e.At < s.from || e.At > s.to {
+			continue
+		}
+		if e.Kind == oracle.Asked || e.Kind == oracle.Tried || e.Kind == oracle.Failed || e.Kind == oracle.Refused {
+			idle = append(idle, e.Worker)
+			continue
+		}
+		s.lanes = append(s.lanes, e.Worker)
+	}
+	for _, w := range idle {
+		if !slices.Contains(s.lanes, w) {
+			s.lanes = append(s.lanes, w)
+		}
+	}
+	if n := len(s.lanes); n > mostLanes {
+		s.lanes, s.hidden = s.lanes[:mostLanes], n-mostLanes
+	}
+	slices.Sort(s.lanes)
+}
+
+// aftermath returns the end of the consequences of the finding that ends at end. For two
+// holders, that is the first release and the next action of that worker.
+func (s *Story) aftermath(end int64) int64 {
+	for _, o := range s.Overlaps {
+		a, b := s.Holds[o.Earlier], s.Holds[o.Later]
+		if s.finding.Harm != harness.TwoHolders || b.Acquired != s.finding.From {
+			continue
+		}
+		const patience = int64(2 * time.Second)
+		end = max(end, min(a.Releasing, end+patience))
+		for _, e := range s.history {
+			if e.Worker == a.Worker && e.At > end && e.At < end+patience/4 {
+				return e.At
+			}
+		}
+	}
+	return end
+}
+
+func (s *Story) Title() string {
+	return fmt.Sprintf("What happened to %s in %s?", s.r.Lock.Name, s.r.Scenario)
+}
+
+// Answer summarizes the history.
+func (s *Story) Answer() string {
+	if s.finding.Harm == "" {
+		return "The history shows no harm by itself: what was counted was seen elsewhere, such as at the server."
+	}
+	text := numfmt.Sentence(string(s.finding.Harm)) + " " + numfmt.Sentence(Short(s.finding.Text, 400))
+	if s.finding.Harm == harness.TwoHolders && s.Longest > 0 {
+		text += fmt.Sprintf(" Two held it for %s at the longest.", numfmt.Nanos(float64(s.Longest)))
+	}
+	if s.Refused > 0 {
+		text += fmt.Sprintf(" The resource refused %s.", numfmt.Plural(s.Refused, "write"))
+	}
+	return text
+}
+
+const HistoryDoc = "A lane is a worker, on the one clock of all events. Thin line: it waits for the lock; bar: it definitely holds it, from the grant to the beginning of the release or the news that it is lost; rust: another holds it too. Triangle: a write that the resource took; cross: one that it refused; #: the token. Vertical line: what was done, and undone."
+
+const (
+	laneHeight  = vg.Length(30)
+	laneBar     = vg.Length(9)
+	laneNames   = vg.Length(66)
+	faultLine   = vg.Length(13)
+	historyFoot = vg.Length(50)
+	mostFaults  = 3 // lines of texts
+
+	spare = 1.2 // of the width of a text at the edge: a reader's typeface may be wider
+)
+
+func (s *Story) Picture() Picture {
+	p := Picture{Answer: s.Answer(), Picture: draw.Picture{Height: vg.Length(s.faultRows())*faultLine + 8 + vg.Length(len(s.lanes))*laneHeight + historyFoot, Body: s.body}}
+	p.Numbers.Head = Titles("at", "worker", "event", "token", "what")
+	for _, e := range s.shown() {
+		worker, token := numfmt.Unknown, ""
+		if e.Worker >= 0 {
+			worker = fmt.Sprint(e.Worker)
+		}
+		if e.Token > 0 {
+			token = fmt.Sprint(e.Token)
+		}
+		text := e.Text
+		if e.Kind == oracle.Wrote {
+			text = strings.TrimSpace(map[bool]string{true: "taken", false: "refused"}[e.Taken] + " " + text)
+		}
+		p.Numbers.Rows = append(p.Numbers.Rows, []string{s.at(e.At), worker, string(e.Kind), token, text})
+	}
+	return p
+}
+
+func (s *Story) shown() (out []oracle.Event) {
+	for _, e := range s.history {
+		if e.At >= s.from && e.At <= s.to && len(out) < mostMarks {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// at formats a time relative to the start of the history, as its findings do.
+func (s *Story) at(t int64) string { return numfmt.Nanos(float64(t - s.Start)) }
+
+func (s *Story) body(c vgdraw.Canvas) error {
+	field := c
+	field.Min.X += laneNames
+	field.Max.X -= 10
+	field.Min.Y += historyFoot
+	field.Max.Y -= vg.Length(s.faultRows())*faultLine + 8
+	x := func(t int64) vg.Length {
+		share := float64(t-s.from) / float64(s.to-s.from)
+		return field.Min.X + vg.Length(math.Min(math.Max(share, 0), 1))*field.Size().X
+	}
+	name := draw.Typeset(8.5, draw.Ink, vgdraw.XLeft, vgdraw.YCenter)
+	middle := make(map[int]vg.Length)
+	for i, w := range s.lanes {
+		y := field.Max.Y - (vg.Length(i)+0.5)*laneHeight
+		middle[w] = y
+		if i%2 == 0 {
+			c.FillPolygon(draw.Shade.RGBA(), draw.Rect(c.Min.X, y-laneHeight/2, c.Max.X, y+laneHeight/2))
+		}
+		c.FillText(name, vg.Point{X: c.Min.X + 4, Y: y + draw.Lift}, fmt.Sprintf("worker %d", w))
+	}
+	s.scale(c, field, x)
+	s.faults(c, field, x)
+	s.waits(c, x, middle)
+	s.holds(c, x, middle)
+	s.marks(c, x, middle)
+	historyLegend(c)
+	return nil
+}
+
+// faultRows is the greatest number of text lines for faults.
+func (s *Story) faultRows() (n int) {
+	for _, e := range s.shown() {
+		if e.Kind == oracle.Fault || e.Kind == oracle.Over {
+			n++
+		}
+	}
+	return min(n, mostFaults)
+}
+
+func (s *Story) scale(c, field vgdraw.Canvas, x func(int64) vg.Length) {
+	st := draw.Typeset(8.5, draw.Muted, vgdraw.XCenter, vgdraw.YTop)
+	for _, t := range draw.LinearTicks(float64(s.from-s.Start), float64(s.to-s.Start), numfmt.Nanos) {
+		at := x(s.Start + int64(t.Value))
+		c.StrokeLine2(vgdraw.LineStyle{Color: draw.Grid.RGBA(), Width: vg.Points(0.6)}, at, field.Min.Y, at, field.Max.Y)
+		c.FillText(st, vg.Point{X: at, Y: field.Min.Y - 3}, t.Label)
+	}
+}
+
+// faults draws the faults of servers and connections, each with its text if there is room.
+func (s *Story) faults(c, field vgdraw.Canvas, x func(int64) vg.Length) {
+	ends := make([]vg.Length, s.faultRows())
+	for _, e := range s.shown() {
+		if e.Kind != oracle.Fault && e.Kind != oracle.Over {
+			continue
+		}
+		hue := draw.Rust
+		text := e.Text
+		if e.Kind == oracle.Over {
+			hue = draw.Muted
+			text = strings.TrimSpace("undone: " + text)
+		}
+		st := draw.Typeset(8.5, hue, vgdraw.XLeft, vgdraw.YCenter)
+		text = draw.Shorten(st, text, 260)
+		at := x(e.At)
+		c.StrokeLine2(vgdraw.LineStyle{Color: hue.RGBA(), Width: vg.Points(1), Dashes: []vg.Length{3, 2}}, at, field.Min.Y, at, field.Max.Y+2)
+		left := min(at+3, c.Max.X-st.Width(text)*spare)
+		for row := range ends {
+			if left > ends[row] {
+				y := field.Max.Y + (vg.Length(row)+0.5)*faultLine
+				c.StrokeLine2(vgdraw.LineStyle{Color: hue.RGBA(), Width: vg.Points(1), Dashes: []vg.Length{3, 2}}, at, field.Max.Y, at, y)
+				c.FillText(st, vg.Point{X: left, Y: y + draw.Lift}, text)
+				ends[row] = left + st.Width(text) + 8
+				break
+			}
+		}
+	}
+}
+
+// waits draws the waits of the workers.
+func (s *Story) waits(c vgdraw.Canvas, x func(int64) vg.Length, middle map[int]vg.Length) {
+	for _, a := range s.Attempts {
+		y, ok := middle[a.Worker]
+		if ok && a.Answered >= s.from && a.Asked <= s.to {
+			c.StrokeLine2(vgdraw.LineStyle{Color: draw.Axis.RGBA(), Width: vg.Points(1.2)}, x(a.Asked), y, x(a.Answered), y)
+		}
+	}
+}
+
+// holds draws the holds of the workers and marks overlaps.
+func (s *Story) holds(c vgdraw.Canvas, x func(int64) vg.Length, middle map[int]vg.Length) {
+	bar := func(hue draw.Token, worker int, from, to int64) {
+		y, ok := middle[worker]
+		if !ok || to < s.from || from > s.to {
+			return
+		}
+		c.FillPolygon(hue.RGBA(), draw.Rect(x(from), y-laneBar/2, max(x(to), x(from)+1.5), y+laneBar/2))
+	}
+	for _, h := range s.Holds {
+		bar(draw.Blue, h.Worker, h.Acquired, h.Releasing)
+	}
+	for _, o := range s.Overlaps {
+		a, b := s.Holds[o.Earlier], s.Holds[o.Later]
+		from := max(a.Acquired, b.Acquired)
+		bar(draw.Rust, a.Worker, from, from+int64(o.Length))
+		bar(draw.Rust, b.Worker, from, from+int64(o.Length))
+	}
+}
+
+// marks draws momentary events, each with a word if there is room.
+func (s *Story) marks(c vgdraw.Canvas, x func(int64) vg.Length, middle map[int]vg.Length) {
+	ends := make(map[int]vg.Length)
+	word := func(e oracle.Event, text string, hue draw.Token) {
+		st := draw.Typeset(7.5, hue, vgdraw.XLeft, vgdraw.YCenter)
+		at := min(x(e.At), c.Max.X-st.Width(text)*spare)
+		if at > ends[e.Worker] {
+			c.FillText(st, vg.Point{X: at, Y: middle[e.Worker] + laneBar/2 + 5.5 + draw.Lift}, text)
+			ends[e.Worker] = at + st.Width(text) + 4
+		}
+	}
+	for _, e := range s.shown() {
+		y, ok := middle[e.Worker]
+		if !ok {
+			continue
+		}
+		tick := func(hue draw.Token) {
+			c.StrokeLine2(vgdraw.LineStyle{Color: hue.RGBA(), Width: vg.Points(1.6)}, x(e.At), y-laneBar/2-2, x(e.At), y+laneBar/2+2)
+		}
+		switch e.Kind {
+		case oracle.Granted:
+			if e.Token > 0 {
+				word(e, tokenName(e.Token), draw.Muted)
+			}
+		case oracle.Wrote:
+			writeMark(c, vg.Point{X: x(e.At), Y: y - laneBar/2 - 5}, e.Taken)
+		case oracle.Told:
+			tick(draw.Ink)
+			word(e, "told", draw.Ink)
+		case oracle.Failed, oracle.Refused:
+			tick(draw.Muted)
+			word(e, string(e.Kind), draw.Muted)
+		case oracle.Paused, oracle.Resumed, oracle.Killed:
+			tick(draw.Rust)
+			word(e, string(e.Kind), draw.Rust)
+		}
+	}
+}
+
+// tokenName formats a token for the picture; a long one is cut to its end.
+func tokenName(token uint64) string {
+	text := fmt.Sprint(token)
+	if len(text) > 7 {
+		text = "…" + text[len(text)-5:]
+	}
+	return "#" + text
+}
+
+// writeMark draws a write, accepted or refused.
+func writeMark(c vgdraw.Canvas, at vg.Point, taken bool) {
+	st := vgdraw.GlyphStyle{Color: draw.Ink.RGBA(), Radius: 3, Shape: vgdraw.PyramidGlyph{}}
+	if !taken {
+		st = vgdraw.GlyphStyle{Color: draw.Rust.RGBA(), Radius: 3, Shape: vgdraw.CrossGlyph{}}
+	}
+	c.DrawGlyphNoClip(st, at)
+}
+
+// historyLegend draws the legend under the axis.
+func historyLegend(c vgdraw.Canvas) {
+	st := draw.Typeset(8.5, draw.Ink, vgdraw.XLeft, vgdraw.YCenter)
+	x, y := c.Min.X+laneNames, c.Min.Y+10
+	for _, k := range []struct {
+		text string
+		draw func()
+	}{
+		{"waits", func() {
+			c.StrokeLine2(vgdraw.LineStyle{Color: draw.Axis.RGBA(), Width: vg.Points(1.2)}, x, y, x+14, y)
+		}},
+		{"holds", func() { c.FillPolygon(draw.Blue.RGBA(), draw.Rect(x, y-laneBar/2, x+14, y+laneBar/2)) }},
+		{"two hold", func() { c.FillPolygon(draw.Rust.RGBA(), draw.Rect(x, y-laneBar/2, x+14, y+laneBar/2)) }},
+		{"write taken", func() { writeMark(c, vg.Point{X: x + 9, Y: y}, true) }},
+		{"write refused", func() { writeMark(c, vg.Point{X: x + 9, Y: y}, false) }},
+		{"told that it is lost", func() {
+			c.StrokeLine2(vgdraw.LineStyle{Color: draw.Ink.RGBA(), Width: vg.Points(1.6)}, x+9, y-laneBar/2-1, x+9, y+laneBar/2+1)
+		}},
+		{"fault", func() {
+			c.StrokeLine2(vgdraw.LineStyle{Color: draw.Rust.RGBA(), Width: vg.Points(1), Dashes: []vg.Length{3, 2}}, x+9, y-laneBar/2-2, x+9, y+laneBar/2+2)
+		}},
+	} {
+		k.draw()
+		c.FillText(st, vg.Point{X: x + 18, Y: y + draw.Lift}, k.text)
+		x += 18 + st.Width(k.text) + 18
+	}
+}

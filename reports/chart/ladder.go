@@ -1,0 +1,280 @@
+package chart
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	vgdraw "gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/internal/stat"
+	"locklab/reports/draw"
+)
+
+// LadderLocal and LadderRemote draw the cost of an uncontended acquire and release on one
+// scale, from an instruction to a lock in ZooKeeper. A run has one such chart: for its
+// local locks if it has any.
+var LadderLocal, LadderRemote = both(Chart{
+	Name:     "ladder",
+	Title:    "What does an uncontended lock cost?",
+	Doc:      ladderDoc,
+	Once:     true,
+	Optional: true,
+	Draw:     drawLadder,
+}, "What does an uncontended distributed lock cost?")
+
+const ladderDoc = "Locks: time to take and to free the lock with one worker, with the shortest section of the run; mark: median over the rounds, bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds. From a turn of a local lock that of the control in the same round is taken away, which has the lab's loop and the section but no lock, or, without a section, the lab's own turn; from one of a distributed lock the time it is held. Ring and ≤: what is left cannot be told from nothing, or nothing can be taken away. The rest: one operation on a word, as the experiments of this run measured it."
+
+// A rung is one row of the chart with its cost in ns.
+type rung struct {
+	name  string
+	look  draw.Look
+	kind  string // "hardware", or the family of the lock
+	atMax bool   // Median is a bound
+	stat.Summary
+}
+
+// rungs returns everything in the run of g with a cost, cheapest first.
+func (g *Group) rungs() (out []rung) {
+	out = append(out, g.primitives()...)
+	seen := make(map[string]bool)
+	for _, o := range g.quietest() {
+		for _, s := range o.at(1) {
+			if s.Lock.Status == harness.Control || seen[s.Lock.Name] {
+				continue
+			}
+			seen[s.Lock.Name] = true
+			r := rung{name: s.Lock.Name, look: s.look, kind: cmp.Or(familyNames[s.Lock.Family], string(s.Lock.Family))}
+			r.Summary, r.atMax = o.alone(s)
+			if r.N > 0 && r.Median > leastCost && r.Median < draw.Beyond {
+				out = append(out, r)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b rung) int { return cmp.Compare(a.Median, b.Median) })
+	return out
+}
+
+// quietest returns the groups of the run with one worker, sorted by the work of a turn
+// outside the lock.
+func (g *Group) quietest() []*Group {
+	gs := slices.DeleteFunc(slices.Clone(g.Both), func(o *Group) bool {
+		return o.Workers[0] != 1 || o.Load.Reads > 0 || o.Load.Think.Mean > 0 || o.Load.Garbage || o.Load.Section != harness.SectionWork || o.Open()
+	})
+	slices.SortStableFunc(gs, func(a, b *Group) int {
+		return cmp.Or(cmp.Compare(a.Load.Hold.Mean, b.Load.Hold.Mean), cmp.Compare(len(a.Axes), len(b.Axes)), cmp.Compare(a.Axes, b.Axes))
+	})
+	return gs
+}
+
+// alone returns the time, in ns, that one worker takes to acquire and release s, and
+// whether it is only an upper bound.
+func (g *Group) alone(s *series) (cost stat.Summary, bound bool) {
+	var control *Cell
+	for _, o := range g.at(1) {
+		if o.Lock.Status == harness.Control && control == nil {
+			control = o.Cells[1]
+		}
+	}
+	c := s.Cells[1]
+	var turns, costs []float64
+	for _, i := range c.Order() {
+		turn, ok := result.Time.Of(c.Rounds[i])
+		if !ok {
+			continue
+		}
+		turns = append(turns, turn)
+		if rest, ok := g.besides(c.Rounds[i], control); ok {
+			costs = append(costs, turn-rest)
+		}
+	}
+	if cost = stat.Summarize(costs); cost.N > 0 && cost.Lo > 0 {
+		return cost, false
+	}
+	if cost.N > 0 && cost.Hi > 0 {
+		cost.Median = cost.Hi
+		cost.Lo = cost.Hi
+		return cost, true
+	}
+	return stat.Summarize(turns), true
+}
+
+// besides returns the part of a turn of r, in ns, that is not the lock.
+func (g *Group) besides(r *harness.Result, control *Cell) (float64, bool) {
+	switch {
+	case g.Remote && g.Load.Hold.Mean == 0 && r.Hold.N == 0:
+		return 0, true
+	case g.Remote:
+		return r.Hold.Mean(), r.Hold.N > 0
+	case control != nil && control.Rounds[r.Round] != nil:
+		return result.Time.Of(control.Rounds[r.Round])
+	case g.Load.Hold.Mean == 0 && g.Run.Manifest.Overhead.Loop > 0:
+		return g.Run.Manifest.Overhead.Loop, true
+	}
+	return 0, false
+}
+
+// The experiments with the costs of the hardware, and limits on their figures.
+const (
+	costExperiment     = "cost"
+	transferExperiment = "core-to-core"
+	mostPrimitives     = 12
+
+	leastCost = 1e-6 // ns: less is a mistake
+)
+
+// primitives returns the costs of single operations from the experiments of the run.
+func (g *Group) primitives() (out []rung) {
+	base := rung{look: draw.Look{Hue: draw.Muted}, kind: hardwareKind}
+	costs := false
+	for _, f := range Findings(g.Run) {
+		for _, t := range f.Tables {
+			switch {
+			case f.Name == costExperiment && t.Chart == harness.Bars && len(t.Columns) > 1 && t.Columns[0].Unit == "ns" && !costs:
+				costs = true
+				s := newSheet(t)
+				for i := range min(len(t.Rows), mostPrimitives) {
+					if r, ok := s.read(i, 0); ok && r.mid > leastCost {
+						base.name = s.names[i]
+						base.Summary = stat.Summary{Median: r.mid, Lo: r.lo, Hi: r.hi, N: r.n}
+						out = append(out, base)
+					}
+				}
+			case f.Name == transferExperiment && t.Chart == harness.Heat:
+				s := newSheet(t)
+				var all []float64
+				for i := range t.Rows {
+					for k, j := range s.drawn {
+						if r, ok := s.read(i, j); ok && i != k && r.mid > leastCost && s.unit == "ns" {
+							all = append(all, r.mid)
+						}
+					}
+				}
+				if v := stat.Summarize(all); v.N > 0 {
+					base.name, base.Summary = "a word to another CPU", v
+					base.Lo, base.Hi = slices.Min(all), slices.Max(all)
+					out = append(out, base)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// ladderSource returns the source of the chart. For distributed locks the field hold is
+// subtracted from the turn.
+func (g *Group) ladderSource() Source {
+	s := Source{Metrics: []*result.Metric{result.Time}, Rounds: []int{roundsOf(g.Both...)}}
+	if Largest(g.Both, true) != nil {
+		s.Fields = []string{"hold"}
+	}
+	for _, f := range Findings(g.Run) {
+		if (f.Name == costExperiment || f.Name == transferExperiment) && !slices.Contains(s.Experiments, f.Name) {
+			s.Experiments = append(s.Experiments, f.Name)
+		}
+	}
+	return s
+}
+
+const hardwareKind = "hardware"
+
+var familyNames = map[harness.Family]string{
+	harness.Spin: "spin", harness.Blocking: "blocking", harness.ZooKeeper: "ZooKeeper", harness.Redis: "Redis", harness.Peer: "peer",
+}
+
+func drawLadder(g *Group) Picture {
+	if g.Remote && Largest(g.Both, false) != nil {
+		return nothing("It is in the ladder with the local locks.")
+	}
+	rs := g.rungs()
+	locks := 0
+	for _, r := range rs {
+		if r.kind != hardwareKind {
+			locks++
+		}
+	}
+	if locks == 0 {
+		return nothing("No lock was measured with one worker, so there is no uncontended cost to compare.")
+	}
+	return Picture{
+		Answer:  ladderAnswer(rs),
+		Load:    "one worker, the shortest section",
+		Numbers: ladderTable(rs),
+		Data:    g.ladderSource(),
+		Picture: ladderRows(rs),
+	}
+}
+
+// ladderAnswer names the cheapest lock of each kind, cheapest first, each as a multiple of
+// the previous one. An upper bound counts only without a measured figure.
+func ladderAnswer(rs []rung) string {
+	var steps []rung
+	for _, bounds := range []bool{false, true} {
+		for _, r := range rs {
+			if r.atMax == bounds && !slices.ContainsFunc(steps, func(o rung) bool { return o.kind == r.kind }) {
+				steps = append(steps, r)
+			}
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b rung) int { return cmp.Compare(a.Median, b.Median) })
+	var parts []string
+	for i, r := range steps {
+		kind := r.kind + " locks"
+		if r.kind == hardwareKind {
+			kind = r.kind
+		}
+		cost := r.text()
+		if i > 0 && !r.atMax && !steps[i-1].atMax {
+			if by := numfmt.Times(r.Median / steps[i-1].Median); by != "1 times" {
+				cost += ", " + by + " that"
+			}
+		}
+		parts = append(parts, fmt.Sprintf("of the %s %s (%s)", kind, r.name, cost))
+	}
+	text := "Lowest medians: " + numfmt.List(parts, len(parts)) + "."
+	if !slices.ContainsFunc(steps, func(r rung) bool { return r.kind == hardwareKind }) {
+		text += " A run with --hardware adds what single operations cost."
+	}
+	return text
+}
+
+func (r rung) text() string {
+	if r.atMax {
+		return "≤" + numfmt.Space + numfmt.Nanos(r.Median)
+	}
+	return numfmt.Nanos(r.Median)
+}
+
+func ladderRows(rs []rung) draw.Picture {
+	r := draw.Rows{Title: "time to take and to free the lock, one worker; time of one operation (log scale)"}
+	var all []draw.Mark
+	var seen []string
+	for _, x := range rs {
+		m := draw.Mark{Mid: x.Median, Lo: x.Lo, Hi: x.Hi, Text: x.text()}
+		if x.atMax {
+			m.Shape = vgdraw.RingGlyph{}
+		}
+		all = append(all, m)
+		r.Rows = append(r.Rows, draw.Row{Name: x.name, Look: x.look, Marks: [][]draw.Mark{{m}}})
+		if !slices.Contains(seen, x.kind) {
+			seen = append(seen, x.kind)
+			r.Notes = append(r.Notes, draw.Note{Colour: x.look.Hue, Text: x.kind})
+		}
+	}
+	lo, hi := draw.Reach(all)
+	lo, hi = draw.LogRange(lo, hi)
+	r.Panels = []draw.Scaled{{Lo: lo, Hi: hi, Log: true, Format: numfmt.Nanos}}
+	return r.Drawn()
+}
+
+func ladderTable(rs []rung) Table {
+	t := Table{Head: Titles("what", "kind", "rounds", "time", "interval")}
+	for _, r := range rs {
+		t.Rows = append(t.Rows, []string{r.name, r.kind, strconv.Itoa(r.N), r.text(), fmt.Sprintf("%s to %s", numfmt.Nanos(r.Lo), numfmt.Nanos(r.Hi))})
+	}
+	return t
+}

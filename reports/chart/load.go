@@ -1,0 +1,257 @@
+package chart
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/judge"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+)
+
+// A loadSweep is the open loops of a run whose workloads differ only in the rate.
+type loadSweep struct {
+	context string // the rest of the workload
+	Rates   []harness.Rate
+	groups  []*Group // by rate
+	workers int      // at which most locks were measured
+	Locks   []*loadedLock
+}
+
+// A loadedLock is the results of one lock at each rate.
+type loadedLock struct {
+	S      *series
+	Cells  []*Cell // by rate; nil if not measured
+	closed float64 // acquisitions per second in the closed loop with as many workers; 0 if not measured
+
+	Knee   judge.Knee
+	Kneed  bool         // the results give a saturation point
+	sought *result.Knee // the search that chose the rates; nil without one
+}
+
+// Loads returns the open loops of the run for locks of the kind of g, under its conditions,
+// or nil.
+func (g *Group) Loads() *loadSweep {
+	for _, s := range g.loadSweeps() {
+		if g.Conditions == "" || g.Conditions == s.context {
+			s.fill(g.closedLike(s.groups[0].Load))
+			s.findKnees(g.Run.Manifest.Knees)
+			return s
+		}
+	}
+	return nil
+}
+
+// loadSweeps returns the open loops of the run for locks of the kind of g, with the most
+// rates first. Each sweep has the open loops that differ only in the rate.
+func (g *Group) loadSweeps() (sweeps []*loadSweep) {
+	byRest := make(map[string]*loadSweep)
+	for _, o := range g.Both {
+		if !o.Open() || o.Remote != g.Remote || o.Load.Rate > harness.MaxRate {
+			continue
+		}
+		rest := o.Load
+		rest.Rate = 0
+		context := judge.Axes(rest)
+		s := byRest[context]
+		if s == nil {
+			s = &loadSweep{context: context}
+			byRest[context] = s
+			sweeps = append(sweeps, s)
+		}
+		i, _ := slices.BinarySearch(s.Rates, o.Load.Rate)
+		s.Rates, s.groups = slices.Insert(s.Rates, i, o.Load.Rate), slices.Insert(s.groups, i, o)
+	}
+	slices.SortStableFunc(sweeps, func(a, b *loadSweep) int { return cmp.Compare(len(b.Rates), len(a.Rates)) })
+	return sweeps
+}
+
+// Under returns g once for each picture of c: a chart of open loops has one for each set of
+// conditions.
+func (c *Chart) Under(g *Group) []*Group {
+	sweeps := g.loadSweeps()
+	if !c.Open || len(sweeps) < 2 {
+		return []*Group{g}
+	}
+	var out []*Group
+	for _, s := range sweeps {
+		one := *g
+		one.Conditions = s.context
+		out = append(out, &one)
+	}
+	return out
+}
+
+// Titled returns the question of a chart, with the conditions of g if its run has open
+// loops under several.
+func (g *Group) Titled(question string) string {
+	if g.Conditions == "" {
+		return question
+	}
+	return strings.TrimSuffix(question, "?") + ", with " + g.Conditions + "?"
+}
+
+// findKnees finds the saturation points of the locks. sought are the results of the run's
+// own search.
+func (s *loadSweep) findKnees(sought []result.Knee) {
+	floor := s.floor()
+	for _, l := range s.Locks {
+		loads := make([]judge.Load, len(s.Rates))
+		for i, r := range s.Rates {
+			loads[i] = judge.Load{Rate: r, Cell: l.Cells[i]}
+		}
+		l.Knee, l.Kneed = judge.KneeOf(loads, floor)
+		i := slices.IndexFunc(sought, func(k result.Knee) bool {
+			found := k.Missing == "" && k.UpTo > 0 && k.UpTo < k.Over && k.Over <= harness.MaxRate
+			return found && k.Lock == l.S.Lock.Name && k.Workload.Workers == s.workers && judge.Axes(k.Workload) == s.context
+		})
+		if i >= 0 {
+			l.sought = &sought[i]
+		}
+	}
+}
+
+// closedLike returns the group of the run whose workload is load in a closed loop, or nil.
+func (g *Group) closedLike(load harness.Workload) *Group {
+	load.Rate, load.Arrivals, load.Deadline = 0, harness.Poisson, 0
+	i := slices.IndexFunc(g.Both, func(o *Group) bool { return o.Remote == g.Remote && o.Axes == judge.Axes(load) })
+	if i < 0 {
+		return nil
+	}
+	return g.Both[i]
+}
+
+// fill selects the number of workers at which most locks were measured, and adds these
+// locks.
+func (s *loadSweep) fill(closed *Group) {
+	most := 0
+	for _, g := range s.groups {
+		for _, w := range g.Workers {
+			if n := len(g.at(w)); n > most || n == most && w > s.workers {
+				most, s.workers = n, w
+			}
+		}
+	}
+	byName := make(map[string]*loadedLock)
+	for i, g := range s.groups {
+		for _, x := range g.at(s.workers) {
+			l := byName[x.Lock.Name]
+			if l == nil {
+				l = &loadedLock{S: x, Cells: make([]*Cell, len(s.Rates))}
+				byName[x.Lock.Name] = l
+				s.Locks = append(s.Locks, l)
+			}
+			l.Cells[i] = x.Cells[s.workers]
+		}
+	}
+	if closed != nil {
+		for _, x := range closed.at(s.workers) {
+			if l := byName[x.Lock.Name]; l != nil {
+				if v := x.Cells[s.workers].Summary(result.Throughput).Median; v > 0 && v < 1e12 { // otherwise it is damage
+					l.closed = v
+				}
+			}
+		}
+	}
+	slices.SortFunc(s.Locks, func(a, b *loadedLock) int {
+		return cmp.Or(cmp.Compare(slices.Index(harness.Families, a.S.Lock.Family), slices.Index(harness.Families, b.S.Lock.Family)),
+			cmp.Compare(a.S.Lock.Name, b.S.Lock.Name))
+	})
+}
+
+// at returns the saturation point of l with its interval, or "" if neither results nor
+// search found it.
+func (l *loadedLock) at() string {
+	switch k := l.Knee; {
+	case l.Kneed && k.UpTo == 0:
+		return fmt.Sprintf("under %v", k.Over)
+	case l.Kneed && k.Over == 0 && k.From == k.UpTo:
+		return fmt.Sprintf("%v or more", k.UpTo)
+	case l.Kneed:
+		return fmt.Sprintf("%v [%s .. %s]", k.UpTo, bound(k.From, "less"), bound(k.To, "more"))
+	case l.sought != nil:
+		return l.probed() + ", by short probes"
+	}
+	return ""
+}
+
+// probed returns the result of the search for the saturation point of l.
+func (l *loadedLock) probed() string {
+	return fmt.Sprintf("%v .. %v", l.sought.UpTo.Rounded(result.KneeFigures), l.sought.Over.Rounded(result.KneeFigures))
+}
+
+// bound returns r, or beyond if r is unknown.
+func bound(r harness.Rate, beyond string) string {
+	if r == 0 {
+		return beyond
+	}
+	return r.String()
+}
+
+// why gives the reason for the upper end of the loads that l sustains, in a sentence
+// without its end.
+func (l *loadedLock) why() string {
+	k := l.Knee
+	switch k.Rule {
+	case result.LimitGranted:
+		return fmt.Sprintf("at %v it grants less than %d %% of what is asked for", k.Over, result.LeastGoodput)
+	case result.LimitP99:
+		return fmt.Sprintf("at %v p99 passes %d times its unloaded value, %s at %v", k.Over, result.MostSlowdown, numfmt.Nanos(k.RestP99), k.Rest)
+	}
+	return fmt.Sprintf("this run asked for no more, and p99 is %s there", numfmt.Nanos(k.P99))
+}
+
+// wait returns quantile q of the waits of l at rate i over all rounds, or the floor of the
+// clock if that is greater. ok is false if there are too few samples.
+func (l *loadedLock) wait(i int, q, floor float64) (v float64, ok bool) {
+	if l.Cells[i] == nil {
+		return 0, false
+	}
+	v, ok = result.Quantile(l.Cells[i].Waits(), q)
+	return max(v, floor, 1), ok
+}
+
+func (s *loadSweep) floor() (most float64) {
+	for _, g := range s.groups {
+		most = max(most, g.Floor())
+	}
+	return most
+}
+
+func noLoads(g *Group) Picture {
+	kind := "local"
+	if g.Remote {
+		kind = "distributed"
+	}
+	return nothing("This run has no open loop of a %s lock; one with --rate auto, or --workers 64 --rate 500/s,1k/s, shows how long its acquisitions wait at a given load.", kind)
+}
+
+func (s *loadSweep) load() string { return numfmt.Plural(s.workers, "worker") + ", " + s.context }
+
+func (s *loadSweep) table() Table {
+	ms := []*result.Metric{result.Offered, result.Throughput, result.Goodput, result.Late, result.Dropped, result.Backlog}
+	t := Table{Head: slices.Concat(Titles("lock", "load"), ByName(ms...), Titles("p50", "p99", "p99.9", "closed loop", "knee"))}
+	for _, l := range s.Locks {
+		for i, r := range s.Rates {
+			if l.Cells[i] == nil {
+				continue
+			}
+			row := []string{l.S.Lock.Name, r.String()}
+			for _, m := range ms {
+				row = append(row, CellText(m, l.Cells[i].Summary(m)))
+			}
+			for _, q := range []float64{0.5, 0.99, 0.999} {
+				row = append(row, quoted(l.Cells[i].Waits(), q, s.floor()))
+			}
+			closed := numfmt.Unknown
+			if l.closed > 0 {
+				closed = numfmt.PerSecond(l.closed)
+			}
+			t.Rows = append(t.Rows, append(row, closed, cmp.Or(l.at(), numfmt.Unknown)))
+		}
+	}
+	return t
+}

@@ -1,0 +1,85 @@
+package chart
+
+import (
+	"slices"
+
+	"locklab/reports/draw"
+
+	vgdraw "gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+	"locklab/harness/result"
+)
+
+var Hues = map[harness.Family]draw.Token{
+	harness.Spin:      draw.Blue,
+	harness.Blocking:  draw.Rust,
+	harness.ZooKeeper: draw.Sage,
+	harness.Redis:     draw.Plum,
+	harness.Peer:      draw.Ink,
+}
+
+// AssignLooks gives every lock one look for all charts.
+func AssignLooks(results []*harness.Result) map[string]draw.Look {
+	locks := make(map[string]harness.Lock)
+	var names []string
+	for _, r := range results {
+		if _, ok := locks[r.Lock.Name]; !ok {
+			names = append(names, r.Lock.Name)
+		}
+		locks[r.Lock.Name] = r.Lock
+	}
+	slices.Sort(names)
+	looks := make(map[string]draw.Look)
+	members := make(map[harness.Family]int)
+	for _, name := range names {
+		lock := locks[name]
+		hue, known := Hues[lock.Family]
+		if !known {
+			hue = draw.Ink
+		}
+		l := draw.Look{Name: name, Family: slices.Index(harness.Families, lock.Family), Hue: hue, Strong: !Unsound(lock.Status) && lock.Status != harness.Control}
+		if lock.Status == harness.Control {
+			l.Hue, l.Dash, l.Marker = draw.Muted, draw.Dashes[2], vgdraw.CrossGlyph{}
+		} else {
+			i := members[lock.Family]
+			members[lock.Family]++
+			l.Dash, l.Marker = draw.Dashes[i%len(draw.Dashes)], draw.Markers[i%len(draw.Markers)]
+		}
+		looks[name] = l
+	}
+	return looks
+}
+
+// FaultLooks extends AssignLooks to the locks of the failure scenarios of run. Measured
+// locks look as in the other charts.
+func FaultLooks(run *result.Run) map[string]draw.Look {
+	all := slices.Clone(run.Results)
+	looks := AssignLooks(all)
+	for _, f := range run.Faults {
+		if _, known := looks[f.Lock.Name]; !known {
+			all = append(all, &harness.Result{Lock: f.Lock})
+		}
+	}
+	for name, l := range AssignLooks(all) {
+		if _, known := looks[name]; !known {
+			looks[name] = l
+		}
+	}
+	return looks
+}
+
+// modelLooks gives every simulated lock a look that no measured lock has: dashed lines and
+// hollow marks.
+func modelLooks(locks []harness.Lock) map[string]draw.Look {
+	looks := make(map[string]draw.Look)
+	for i, lock := range locks {
+		hue, known := Hues[lock.Family]
+		if !known {
+			hue = draw.Ink
+		}
+		looks[lock.Name] = draw.Look{Name: lock.Name, Family: slices.Index(harness.Families, lock.Family), Hue: hue, Strong: !Unsound(lock.Status) && lock.Status != harness.Control,
+			Dash: draw.ModelDashes[i%len(draw.ModelDashes)], Marker: draw.ModelShapes[i%len(draw.ModelShapes)], Hollow: true}
+	}
+	return looks
+}

@@ -1,0 +1,166 @@
+package chart
+
+import (
+	"cmp"
+	"slices"
+
+	"locklab/harness/judge"
+	"locklab/harness/result"
+	"locklab/reports/draw"
+)
+
+// A Match is the groups of one workload, of local or of distributed locks, that more than
+// one machine measured.
+type Match struct {
+	Remote   bool
+	Axes     string
+	machines []Machine
+	looks    []draw.Look
+	groups   []*Group // by machine
+	cpus     int      // of every machine, 0 if they differ
+
+	shared []int // by machine: cases of the whole run that the first machine also has
+}
+
+// Matches returns the common workloads of the machines, local locks first, then in the
+// order of the machines.
+func Matches(ms []Machine) (out []*Match) {
+	type key struct {
+		remote bool
+		axes   string
+	}
+	index := make(map[key]*Match)
+	for i, m := range ms {
+		for _, g := range Groups(m.Run) {
+			if g.Open() {
+				continue
+			}
+			k := key{g.Remote, g.Axes}
+			x := index[k]
+			if x == nil {
+				x = &Match{Remote: g.Remote, Axes: g.Axes, cpus: g.CPUs}
+				index[k] = x
+				out = append(out, x)
+			}
+			l := ColumnLook(i)
+			l.Name = m.Name
+			x.machines, x.looks, x.groups = append(x.machines, m), append(x.looks, l), append(x.groups, g)
+			if g.CPUs != x.cpus {
+				x.cpus = 0
+			}
+		}
+	}
+	out = slices.DeleteFunc(out, func(x *Match) bool { return len(x.groups) < 2 })
+	for _, x := range out {
+		for _, m := range x.machines {
+			x.shared = append(x.shared, sharedCases(x.machines[0].Run, m.Run))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *Match) int {
+		if a.Remote != b.Remote {
+			return map[bool]int{false: -1, true: 1}[a.Remote]
+		}
+		return 0
+	})
+	return out
+}
+
+// sharedCases returns the number of comparable cases of two runs. All their intervals hold
+// together. "locklab compare" counts the same way.
+func sharedCases(a, b *result.Run) (n int) {
+	type key struct{ lock, workload string }
+	has := func(run *result.Run) map[key]bool {
+		out := make(map[key]bool)
+		broken := judge.Violations(run)
+		for _, r := range run.Results {
+			if _, ok := result.Throughput.Of(r); ok && broken[r.Lock.Name] == nil {
+				out[key{r.Lock.Name, r.Workload.Name()}] = true
+			}
+		}
+		return out
+	}
+	other := has(b)
+	for k := range has(a) {
+		if other[k] {
+			n++
+		}
+	}
+	return n
+}
+
+// cell returns the rounds of a lock on machine i with w workers, or nil.
+func (x *Match) cell(i int, lock string, w int) *Cell {
+	for _, s := range x.groups[i].Locks {
+		if s.Lock.Name == lock {
+			return s.Cells[w]
+		}
+	}
+	return nil
+}
+
+// locks returns a series of each lock that at least two machines measured.
+func (x *Match) locks() (out []*series) {
+	seen := make(map[string]int)
+	for _, g := range x.groups {
+		for _, s := range g.Locks {
+			if seen[s.Lock.Name]++; seen[s.Lock.Name] == 2 {
+				out = append(out, s)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *series) int { return a.look.Compare(b.look) })
+	return out
+}
+
+func (x *Match) Workers() (ws []int) {
+	for _, g := range x.groups {
+		ws = append(ws, g.Workers...)
+	}
+	slices.Sort(ws)
+	return slices.Compact(ws)
+}
+
+// cases counts the cases of all groups of x.
+func (x *Match) cases() (n int) {
+	for _, g := range x.groups {
+		n += g.Cases
+	}
+	return n
+}
+
+// LargestMatch returns the index of the match of one kind with the most cases, or -1.
+func LargestMatch(xs []*Match, remote bool) int {
+	best := -1
+	for i, x := range xs {
+		if x.Remote == remote && (best < 0 || cmp.Compare(x.cases(), xs[best].cases()) > 0) {
+			best = i
+		}
+	}
+	return best
+}
+
+// fairness returns the metric of Jain's index for x, as for a group.
+func (x *Match) fairness() *result.Metric {
+	for _, g := range x.groups {
+		if m := g.fairness(); m == result.Jain {
+			return m
+		}
+	}
+	return result.WindowJain
+}
+
+// source returns the source of a picture of x that draws m.
+func (x *Match) source(m *result.Metric) Source {
+	s := Source{Metrics: []*result.Metric{m}}
+	for _, g := range x.groups {
+		s.Rounds = append(s.Rounds, roundsOf(g))
+	}
+	return s
+}
+
+// A Machine is a run in a report of several.
+type Machine struct {
+	Name   string // unique
+	Folder string // source of the run
+	Run    *result.Run
+}

@@ -1,0 +1,175 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	vgdraw "gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/internal/stat"
+	"locklab/reports/draw"
+)
+
+// An overlay is a figure of every lock over the number of workers, all machines in one
+// frame.
+type overlay struct {
+	Name, Title string
+	metric      *result.Metric
+	y           draw.Scale
+	yTitle      string
+	format      func(v float64) string
+	most        bool   // the greatest figure is the best
+	best        string // the meaning of the best figure
+}
+
+var Overlays = []overlay{
+	{"machines-throughput", "Does a lock keep its throughput on every machine?", result.Throughput, draw.LogScale,
+		"acquisitions per second, all workers together (log scale)", numfmt.PerSecond, true, "the highest rate"},
+	{"machines-wait", "On which machine does a worker wait longest?", result.P99, draw.LogScale,
+		"wait that 99 in 100 do not exceed (log scale)", numfmt.Nanos, false, "the shortest p99 wait"},
+	{"machines-fairness", "Is a lock as fair on every machine?", result.Jain, draw.ShareScale,
+		"", numfmt.Percent, true, "the fairest shares"},
+}
+
+const OverlayDoc = "A frame a lock, a line a machine: hue, dash and marker. Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. "
+
+// Draw draws o for the locks that machines of x share.
+func (o overlay) Draw(x *Match) Picture {
+	if o.metric == result.Jain {
+		o.metric = x.fairness()
+		o.yTitle = fairnessTitles(o.metric, x.Remote)
+	}
+	l := &draw.Lines{XTitle: "workers contending for one lock (log scale)", XScale: draw.Logarithm, Y: o.y, Format: o.format, Figure: o.format, YTitle: o.yTitle}
+	if o.y == draw.LogScale && o.metric == result.Throughput {
+		l.Format = numfmt.SI
+	}
+	if !x.Remote {
+		l.CPUs = x.cpus
+	}
+	ws := x.Workers()
+	for _, w := range ws {
+		l.Stops = append(l.Stops, draw.Stop{At: float64(w), Label: strconv.Itoa(w)})
+	}
+	var panels []draw.Panel
+	for _, s := range x.locks() {
+		if s.Lock.Status == harness.Control {
+			continue
+		}
+		before := len(l.Lines)
+		for i := range x.machines {
+			l.Add(x.machines[i].Name, x.looks[i], func(k int) stat.Summary {
+				return x.cell(i, s.Lock.Name, ws[k]).Summary(o.metric)
+			})
+		}
+		lines := l.Lines[before:len(l.Lines):len(l.Lines)]
+		if len(lines) > 0 {
+			panels = append(panels, draw.Panel{Name: s.Lock.Name, Look: s.look,
+				Trace: func(vgdraw.Canvas, *plot.Plot) []vg.Point { return nil },
+				Draw:  func(c vgdraw.Canvas, p *plot.Plot) { l.Draw(c, p, lines) }})
+		}
+	}
+	if len(panels) == 0 {
+		return nothing("No lock that two machines share has a figure here.")
+	}
+	return Picture{Answer: o.answer(x), Numbers: o.table(x), Data: x.source(o.metric),
+		Picture: draw.Picture{Height: draw.PanelsHeight(len(panels)) + legendStep, Body: func(c vgdraw.Canvas) error { return o.body(c, x, l, panels) }}}
+}
+
+// legendStep is the height of the legend line.
+const legendStep = vg.Length(18)
+
+func (o overlay) body(c vgdraw.Canvas, x *Match, l *draw.Lines, panels []draw.Panel) error {
+	m := draw.Multiples{Plot: l.Axes(), XTitle: l.XTitle, YTitle: l.YTitle, Panels: panels}
+	if p := m.Plot; l.CPUs >= 1 && float64(l.CPUs) < p.X.Max {
+		m.Notes = append(m.Notes, draw.Note{Colour: draw.Warm, Line: false, Text: fmt.Sprintf("more workers than CPUs (%d)", l.CPUs)})
+	}
+	m.Under = func(c vgdraw.Canvas, p *plot.Plot) {
+		l.Zone(c, p)
+		draw.Gridlines(false)(c, p)
+	}
+	x.legend(c)
+	return m.Body(vgdraw.Crop(c, 0, 0, 0, -legendStep))
+}
+
+// legend writes the legend of the machines at the top of c.
+func (x *Match) legend(c vgdraw.Canvas) {
+	at := c.Min.X
+	st := draw.Typeset(draw.LabelSize, draw.Ink, vgdraw.XLeft, vgdraw.YCenter)
+	room := (c.Size().X)/vg.Length(len(x.machines)) - 50
+	for i, m := range x.machines {
+		y := c.Max.Y - 5
+		name := draw.Shorten(st, m.Name, max(room, 40))
+		c.StrokeLine2(x.looks[i].Line(), at, y, at+26, y)
+		x.looks[i].Mark(c, vg.Point{X: at + 13, Y: y})
+		c.FillText(st, vg.Point{X: at + 32, Y: y}, name)
+		at += 32 + st.Width(name) + 18
+	}
+}
+
+// answer names the best lock of each machine with the most workers that all of them
+// measured.
+func (o overlay) answer(x *Match) string {
+	w := 0
+	for _, n := range slices.Backward(x.Workers()) {
+		if !slices.ContainsFunc(x.groups, func(g *Group) bool { return !slices.Contains(g.Workers, n) }) {
+			w = n
+			break
+		}
+	}
+	var parts []string
+	for i, m := range x.machines {
+		best, name := math.NaN(), ""
+		for _, s := range x.locks() {
+			v := x.cell(i, s.Lock.Name, w).Summary(o.metric)
+			if s.Lock.Status == harness.Control || Unsound(s.Lock.Status) || v.N == 0 {
+				continue
+			}
+			if name == "" || o.most == (v.Median > best) && v.Median != best {
+				best, name = v.Median, s.Lock.Name
+			}
+		}
+		if name != "" {
+			parts = append(parts, fmt.Sprintf("on %s %s (%s)", m.Name, name, o.format(best)))
+		}
+	}
+	if parts == nil {
+		return "The machines share no number of workers at which a lock has this figure."
+	}
+	return fmt.Sprintf("With %s, of the locks that machines share, %s: %s.", numfmt.Plural(w, "worker"), o.best, strings.Join(parts, ", "))
+}
+
+func (o overlay) table(x *Match) Table {
+	t := Table{Head: Titles("lock", "workers")}
+	for _, m := range x.machines {
+		t.Head = append(t.Head, Piece{Text: m.Name}, Piece{Text: "interval"})
+	}
+	for _, s := range x.locks() {
+		for _, w := range x.Workers() {
+			row, known := []string{s.Lock.Name, strconv.Itoa(w)}, false
+			for i := range x.machines {
+				v := x.cell(i, s.Lock.Name, w).Summary(o.metric)
+				text := numfmt.Unknown
+				if v.N > 0 {
+					known = true
+					text = o.format(v.Median)
+				}
+				if v.AtMost {
+					text = "≤ " + text
+				}
+				row = append(row, text, interval(v, o.format))
+			}
+			if known {
+				t.Rows = append(t.Rows, row)
+			}
+		}
+	}
+	return t
+}

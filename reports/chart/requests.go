@@ -1,0 +1,314 @@
+package chart
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	vgdraw "gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/reports/draw"
+)
+
+// RequestsRemote draws the requests of an acquisition over the number of workers. A
+// thundering herd shows as a rising line. The table has the notifications too.
+var RequestsRemote = &Chart{
+	Name:    "requests-distributed",
+	Carries: true,
+	Title:   "How many requests does an acquisition cost as workers are added?",
+	Doc:     lineDoc + " Counted at the clients, without keep-alives. Herd: an acquisition comes with more than 2.5 notifications. Dashed: where a herd becomes dearer than the queue on the same servers, by more than the 0.1 requests to which such counts repeat; only where the numbers of workers around it, by the intervals of both, lie less than a factor of two apart.",
+	Remote:  true,
+	Draw:    DrawRequests,
+}
+
+const (
+	// herdFrom is the least mean number of notifications per acquisition that counts as a
+	// herd: a release wakes clients that do not get the lock. A lock with two queues, such
+	// as a semaphore, takes two for any number of waiters.
+	herdFrom = 2.5
+
+	// wideSpread is the ratio of most to fewest requests above which a linear axis no
+	// longer separates the cheap locks.
+	wideSpread = 20
+
+	mostHerds = 3 // in the answer
+
+	// requestsRepeat is the repeatability of requests per acquisition between two runs;
+	// smaller differences do not count.
+	requestsRepeat = 0.1
+
+	// herdRule is the limit from articles on ZooKeeper locks for the number of clients that
+	// may all watch the whole queue. The articles give no measurement.
+	herdRule = "about ten machines"
+)
+
+func DrawRequests(g *Group) Picture {
+	l := workersChart(g, result.Requests, draw.CountScale)
+	l.Format, l.Figure, l.YTitle = numfmt.Number, numfmt.Number, "requests per acquisition"
+	if len(l.Lines) == 0 {
+		return nothing("No request was counted in this run.")
+	}
+	// With a herd on a linear axis, all other lines would lie on the axis.
+	if logs := workersChart(g, result.Requests, draw.LogScale); logs.Spread() > wideSpread {
+		l.Y, l.Lines, l.YTitle = draw.LogScale, logs.Lines, l.YTitle+" (log scale)"
+	}
+	herds := g.Herds()
+	l.Own = func(name string) draw.Layer {
+		return drawCrossings(slices.DeleteFunc(slices.Clone(herds), func(h herd) bool { return name != "" && h.s.Lock.Name != name }))
+	}
+	answer := wireAnswer(g)
+	rule := ""
+	for i, h := range herds {
+		if i == mostHerds {
+			answer += " The numbers have " + numfmt.Plural(len(herds)-i, "more herd") + "."
+			break
+		}
+		answer += " " + h.String()
+		if h.s.Lock.Traits.Needs == harness.KindZooKeeper {
+			rule = " The rule of thumb in articles on ZooKeeper locks is " + herdRule + "."
+		}
+	}
+	return ofLines(l, answer+rule, WireTable(g, herds), g.source(result.Requests))
+}
+
+// wireAnswer names the locks with the fewest and the most requests, at the most workers.
+func wireAnswer(g *Group) string {
+	w := g.Crowd()
+	type cost struct {
+		name string
+		v    float64
+	}
+	var cs []cost
+	for _, s := range g.at(w) {
+		if v := s.Cells[w].Summary(result.Requests); v.N > 0 && s.Lock.Status != harness.Control {
+			cs = append(cs, cost{s.Lock.Name, v.Median})
+		}
+	}
+	if len(cs) == 0 {
+		return fmt.Sprintf("With %s, no requests were counted.", g.unit(w))
+	}
+	slices.SortStableFunc(cs, func(a, b cost) int { return cmp.Compare(a.v, b.v) })
+	least, most := cs[0], cs[len(cs)-1]
+	if len(cs) == 1 {
+		return fmt.Sprintf("With %s, %s takes %s requests per acquisition.", g.unit(w), least.name, numfmt.Number(least.v))
+	}
+	return fmt.Sprintf("With %s, %s takes fewest (%s requests per acquisition) and %s most (%s).",
+		g.unit(w), least.name, numfmt.Number(least.v), most.name, numfmt.Number(most.v))
+}
+
+// notified returns the notifications per acquisition of s at the most workers it was
+// measured with. It reports false if they are unknown.
+func (g *Group) notified(s *series) (float64, bool) {
+	for _, w := range slices.Backward(g.Workers) {
+		if v := s.Cells[w].Summary(result.Notifications); v.N > 0 {
+			return v.Median, w > 1
+		}
+	}
+	return 0, false
+}
+
+// queue returns the queue without a herd to compare s with, on the same kind of server. It
+// prefers one of the same family, then the one with the fewest requests. It returns nil if
+// s has no herd or there is no such queue.
+func (g *Group) queue(s *series) *series {
+	if n, ok := g.notified(s); !ok || n <= herdFrom {
+		return nil
+	}
+	var queues []*series
+	for _, o := range g.Locks {
+		n, ok := g.notified(o)
+		if ok && n <= herdFrom && o.Lock.Traits.FIFO && o.Lock.Traits.Needs == s.Lock.Traits.Needs {
+			queues = append(queues, o)
+		}
+	}
+	if queues == nil {
+		return nil
+	}
+	last := g.Workers[len(g.Workers)-1]
+	cost := func(o *series) float64 { return o.Cells[last].Summary(result.Requests).Median }
+	stranger := func(o *series) int {
+		if o.Lock.Family == s.Lock.Family {
+			return 0
+		}
+		return 1
+	}
+	return slices.MinFunc(queues, func(a, b *series) int {
+		return cmp.Or(cmp.Compare(stranger(a), stranger(b)), cmp.Compare(cost(a), cost(b)))
+	})
+}
+
+// A herd is a lock with a herd, the queue to compare it with, and the crossing of their
+// costs.
+type herd struct {
+	s, queue *series
+	workers  []int // both were measured with these
+	at       float64
+	index    int // of crossing
+
+	// The crossing lies between low and high workers, by the intervals of both locks.
+	low, high int
+}
+
+// closeFactor is the greatest ratio of the bounds of a crossing that is reported as a
+// number.
+const closeFactor = 2
+
+func (h herd) Close() bool {
+	return h.index > 0 && h.low > 0 && h.high > 0 && h.high < closeFactor*h.low
+}
+
+// Herds returns the herds of g that have a queue to compare with.
+func (g *Group) Herds() (out []herd) {
+	for _, s := range g.Locks {
+		h := herd{s: s, queue: g.queue(s)}
+		if h.queue == nil {
+			continue
+		}
+		var over, least, greatest []float64 // requests beyond the queue and the count's error, with bounds
+		for _, w := range g.Workers {
+			x, y := s.Cells[w].Summary(result.Requests), h.queue.Cells[w].Summary(result.Requests)
+			if x.N > 0 && y.N > 0 {
+				h.workers, over = append(h.workers, w), append(over, x.Median-y.Median-requestsRepeat)
+				least, greatest = append(least, x.Lo-y.Hi-requestsRepeat), append(greatest, x.Hi-y.Lo-requestsRepeat)
+			}
+		}
+		if len(over) == 0 {
+			continue
+		}
+		h.at, h.index = Crossing(h.workers, over)
+		h.low, h.high = between(h.workers, h.index, least, greatest)
+		out = append(out, h)
+	}
+	return out
+}
+
+// from returns, for a table, the number of workers from which the herd costs more.
+func (h herd) from() string {
+	switch h.index {
+	case -1:
+		return fmt.Sprintf("not up to %d", h.workers[len(h.workers)-1])
+	case 0:
+		return fmt.Sprintf("from %d", h.workers[0])
+	}
+	if !h.Close() {
+		return "from " + h.between()
+	}
+	return fmt.Sprintf("from %.1f", h.at)
+}
+
+// String describes the number of workers from which the herd costs more than the queue.
+func (h herd) String() string {
+	names := fmt.Sprintf("The herd of %s costs more requests than the queue of %s", h.s.Lock.Name, h.queue.Lock.Name)
+	n := len(h.workers)
+	switch h.index {
+	case -1:
+		return fmt.Sprintf("%s only beyond N%[2]s=%[2]s%[3]d, if at all.", names, numfmt.Space, h.workers[n-1])
+	case 0:
+		return fmt.Sprintf("%s from N%[2]s=%[2]s%[3]d on, the least measured.", names, numfmt.Space, h.workers[0])
+	}
+	if !h.Close() {
+		return fmt.Sprintf("%s from a number of workers on that lies %s, too far apart to say where.", names, h.between())
+	}
+	return fmt.Sprintf("%s from about N%[2]s=%[2]s%[3]s on (interpolated between %[4]d and %[5]d).",
+		names, numfmt.Space, fmt.Sprintf("%.1f", h.at), h.workers[h.index-1], h.workers[h.index])
+}
+
+// between returns the measured numbers of workers around the crossing.
+func (h herd) between() string {
+	switch {
+	case h.low == 0:
+		return fmt.Sprintf("under %d", h.high)
+	case h.high == 0:
+		return fmt.Sprintf("above %d", h.low)
+	}
+	return fmt.Sprintf("between %d and %d", h.low, h.high)
+}
+
+// between returns the bounds of a crossing. low is the greatest number of workers below it
+// at which the herd is surely not more expensive, high the least above it from which it
+// surely is. A bound is 0 if there is no such number.
+func between(ws []int, index int, least, greatest []float64) (low, high int) {
+	for i := 0; i < index; i++ {
+		if greatest[i] <= 0 {
+			low = ws[i]
+		}
+	}
+	for i := len(ws) - 1; index > 0 && i >= index && least[i] > 0; i-- {
+		high = ws[i]
+	}
+	return low, high
+}
+
+func drawCrossings(herds []herd) draw.Layer {
+	return func(c vgdraw.Canvas, p *plot.Plot) {
+		trX, _ := p.Transforms(&c)
+		y := c.Max.Y - 4
+		for _, h := range herds {
+			if !h.Close() {
+				continue
+			}
+			x := trX(h.at)
+			c.StrokeLine2(vgdraw.LineStyle{Color: draw.Muted.RGBA(), Width: vg.Points(0.8), Dashes: []vg.Length{2, 2}}, x, c.Min.Y, x, c.Max.Y)
+			if c.Size().X > draw.Width/3 { // a small frame has no room for words
+				c.FillText(draw.Typeset(7.5, draw.Muted, vgdraw.XLeft, vgdraw.YTop), vg.Point{X: x + 4, Y: y},
+					fmt.Sprintf("N"+numfmt.Space+"="+numfmt.Space+"%s: from here on %s is dearer than %s", fmt.Sprintf("%.1f", h.at), h.s.Lock.Name, h.queue.Lock.Name))
+				y -= 11
+			}
+		}
+	}
+}
+
+// Crossing returns the interpolated point from which over, measured at ws, stays above
+// zero. index is the first measurement above: 0 if all are, -1 if the last is not.
+func Crossing(ws []int, over []float64) (at float64, index int) {
+	i := len(over)
+	for i > 0 && over[i-1] > 0 {
+		i--
+	}
+	switch {
+	case i == len(over):
+		return 0, -1
+	case i == 0:
+		return 0, 0
+	}
+	from, to := float64(ws[i-1]), float64(ws[i])
+	return from + (to-from)*-over[i-1]/(over[i]-over[i-1]), i
+}
+
+func WireTable(g *Group, herds []herd) Table {
+	trips := g.inTrips(result.TurnRoundTrips, result.HandoverRoundTrips)
+	served := g.known(result.ServerCPU, result.ServerMemory, result.Connections)
+	t := Table{Head: slices.Concat(Titles("lock", "workers", "rounds"), byUnit(result.Requests), Titles("interval"),
+		byUnit(result.Notifications), Titles("interval", "dearer than the queue"), byUnit(served...), ByName(trips...))}
+	for _, s := range g.Locks {
+		dearer := numfmt.Unknown
+		for _, h := range herds {
+			if h.s == s {
+				dearer = h.from() + " (" + h.queue.Lock.Name + ")"
+			}
+		}
+		for _, w := range g.Workers {
+			c := s.Cells[w]
+			if c == nil {
+				continue
+			}
+			row := []string{s.Lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.Rounds))}
+			for _, m := range []*result.Metric{result.Requests, result.Notifications} {
+				v := c.Summary(m)
+				row = append(row, CellText(m, v), interval(v, numfmt.Number))
+			}
+			row = append(row, dearer)
+			for _, m := range slices.Concat(served, trips) {
+				row = append(row, CellText(m, c.Summary(m)))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
+}

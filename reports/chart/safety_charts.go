@@ -1,0 +1,99 @@
+package chart
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+)
+
+// Limits of the histories in a page, and for one scenario.
+const (
+	mostStories = 6
+	mostAlike   = 2
+	openStories = 2 // not folded, on a page about failures only
+)
+
+const SafetyCostName = "safety-cost"
+
+// A FaultChart is a chart about failure scenarios.
+type FaultChart struct {
+	Name, Title, Doc string
+	Pic              Picture
+	Folded           bool // folded, on a page about failures only
+}
+
+// FaultCharts returns the names of the charts of the failure scenarios of run, or nothing
+// if there are none. [WritePNG] and [WriteSVG] accept them like the names of [Suite]. The
+// first chart compares safety with speed, the others draw histories.
+func FaultCharts(run *result.Run) (names []string) {
+	for _, c := range RunFaultCharts(Tidy(run)) {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// RunFaultCharts returns the charts of FaultCharts; run must be tidy.
+func RunFaultCharts(run *result.Run) []FaultChart {
+	s := SafetyOf(run)
+	if s == nil || !s.Tried() {
+		return nil
+	}
+	charts, _ := DrawFaults(run, s, Largest(Groups(run), true))
+	return charts
+}
+
+// DrawFaults returns the charts of s, and notes on histories without a chart. g is the
+// group with the costs of the locks, or nil.
+func DrawFaults(run *result.Run, s *Safety, g *Group) (charts []FaultChart, notes []string) {
+	charts = append(charts, FaultChart{SafetyCostName, safetyCostTitle, safetyCostDoc, DrawSafetyCost(s, g, FaultLooks(run)), false})
+	rows, total := s.toldOf()
+	drawn := 0
+	told := make(map[string]int)
+	for _, row := range rows {
+		if drawn == mostStories || told[row.Fault.Scenario] == mostAlike {
+			continue
+		}
+		st, err := ReadStory(run, row.Fault, row.Histories[0])
+		if err != nil {
+			notes = append(notes, fmt.Sprintf("The history %s cannot be drawn: %v.", Short(row.Histories[0], 200), err))
+			continue
+		}
+		drawn++
+		told[row.Fault.Scenario]++
+		charts = append(charts, FaultChart{fmt.Sprintf("history-%d", drawn), st.Title(), HistoryDoc + " From " + Short(st.name, 200) + ".", st.Picture(), drawn > openStories})
+	}
+	if rest := total - drawn - len(notes); rest > 0 {
+		notes = append(notes, fmt.Sprintf("%d more %s beside the results.", rest, numfmt.Choose(rest, "history lies", "histories lie")))
+	}
+	return charts, notes
+}
+
+// toldOf returns the rows of s with stored histories, violations first, and the total
+// number of histories.
+func (s *Safety) toldOf() (rows []result.Survival, total int) {
+	for _, h := range s.Scenarios {
+		for _, row := range h.Rows {
+			if total += len(row.Histories); len(row.Histories) > 0 {
+				rows = append(rows, row)
+			}
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b result.Survival) int {
+		return cmp.Or(rankBool(a.Verdict == result.Refuted, b.Verdict == result.Refuted), rankBool(a.Broken > 0, b.Broken > 0))
+	})
+	return rows, total
+}
+
+// rankBool orders true before false.
+func rankBool(a, b bool) int {
+	switch {
+	case a && !b:
+		return -1
+	case b && !a:
+		return 1
+	}
+	return 0
+}

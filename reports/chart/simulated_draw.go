@@ -1,0 +1,343 @@
+package chart
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	vgdraw "gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+	"locklab/internal/numfmt"
+	"locklab/internal/stat"
+	"locklab/reports/draw"
+)
+
+// Chart returns f of every lock of m over the workers. Only filled marks are measured, and
+// no line joins them.
+func (m *Modelled) Chart(f modelFigure, yTitle string) *draw.Lines {
+	l := &draw.Lines{
+		XTitle: "workers, each on a hardware thread of its own (log scale)", XScale: draw.Logarithm, Place: "with",
+		Y: draw.LogScale, YTitle: yTitle, Format: numfmt.Number, Figure: f.format,
+	}
+	for _, w := range m.workers {
+		l.Stops = append(l.Stops, draw.Stop{At: float64(w), Label: strconv.Itoa(w)})
+	}
+	l.Notes = append(l.Notes, simulatedNote)
+	if m.Any(f) {
+		l.Notes = append(l.Notes, measuredNote)
+		l.Apart, l.YTitle = true, strings.TrimPrefix(yTitle, "simulated ")
+	}
+	l.Under = m.beyond
+	if bs := m.Borders(); len(bs) > 0 {
+		l.Notes = append(l.Notes, draw.Note{Colour: draw.Shade, Text: "beyond one socket", Sample: borderSample})
+	}
+	byLock := make(map[string]*ModelledLock)
+	for _, x := range m.Locks {
+		byLock[x.Lock.Name] = x
+		l.Add(x.Lock.Name, x.look, func(i int) stat.Summary { return f.At(x, m.workers[i]) })
+		for _, w := range m.workers {
+			if v := f.measured(x, w); v.N > 0 && v.Median > 0 {
+				l.Also = append(l.Also, v.Median)
+			}
+		}
+	}
+	if m.Like.Simulated == ThisMachine {
+		l.Caption = func(name string) string { return m.offBy(f, byLock[name]) }
+	}
+	l.Own = func(name string) draw.Layer {
+		return func(c vgdraw.Canvas, p *plot.Plot) {
+			for _, ln := range l.Lines {
+				if name == "" || name == ln.Name {
+					m.marks(c, p, l, f, byLock[ln.Name], ln.Look)
+				}
+			}
+		}
+	}
+	return l
+}
+
+// offBy compares the model's figure for x with the measured one, at the most workers that
+// have both; "" if there are none.
+func (m *Modelled) offBy(f modelFigure, x *ModelledLock) (text string) {
+	for _, e := range m.Errors(f) {
+		if e.Lock == x.Lock.Name {
+			text = strings.TrimSuffix(strings.TrimSuffix(ratioText(e.Ratio), "0"), ".0") + " × measured"
+		}
+	}
+	return text
+}
+
+// marks draws the measurements of x, with their intervals.
+func (m *Modelled) marks(c vgdraw.Canvas, p *plot.Plot, l *draw.Lines, f modelFigure, x *ModelledLock, as draw.Look) {
+	for i, w := range m.workers {
+		v := f.measured(x, w)
+		if v.N == 0 || !(v.Median > 0) {
+			continue
+		}
+		lo, hi := l.At(c, p, i, v.Lo), l.At(c, p, i, v.Hi)
+		c.StrokeLine2(vgdraw.LineStyle{Color: as.Hue.RGBA(), Width: vg.Points(1.4)}, lo.X, lo.Y, hi.X, hi.Y)
+		as.Marker = draw.ModelShapes[0] // each lock has its own frame
+		as.Filled().Mark(c, l.At(c, p, i, v.Median))
+	}
+}
+
+// beyond shades the range where workers use more than one socket, and draws a line at the
+// start of each further socket.
+func (m *Modelled) beyond(c vgdraw.Canvas, p *plot.Plot) {
+	trX, _ := p.Transforms(&c)
+	for i, b := range m.Borders() {
+		if b <= p.X.Min || b >= p.X.Max {
+			continue
+		}
+		x := trX(b)
+		if i == 0 {
+			c.FillPolygon(draw.Shade.RGBA(), draw.Rect(x, c.Min.Y, c.Max.X, c.Max.Y))
+			right := c
+			right.Min.X = x
+			draw.Gridlines(false)(right, p) // the shade covers the earlier gridlines
+		}
+		c.StrokeLine2(borderLine, x, c.Min.Y, x, c.Max.Y)
+	}
+}
+
+var borderLine = vgdraw.LineStyle{Color: draw.Axis.RGBA(), Width: vg.Points(0.7), Dashes: []vg.Length{2, 2}}
+
+func borderSample(c vgdraw.Canvas, box vg.Rectangle) {
+	c.FillPolygon(draw.Shade.RGBA(), draw.Rect(box.Min.X, box.Min.Y, box.Max.X, box.Max.Y))
+	c.StrokeLine2(borderLine, box.Min.X, box.Min.Y, box.Min.X, box.Max.Y)
+}
+
+// The marks of these charts.
+var (
+	simulatedNote = draw.Note{Text: "simulated: dashed, hollow", Sample: func(c vgdraw.Canvas, box vg.Rectangle) {
+		l := draw.Look{Hue: draw.Blue, Dash: draw.ModelDashes[0], Marker: draw.ModelShapes[0], Hollow: true}
+		y := (box.Min.Y + box.Max.Y) / 2
+		c.StrokeLine2(l.Line(), box.Min.X-8, y, box.Max.X, y)
+		l.Mark(c, vg.Point{X: (box.Min.X - 8 + box.Max.X) / 2, Y: y})
+	}}
+	measuredNote = draw.Note{Text: "measured here: filled", Sample: func(c vgdraw.Canvas, box vg.Rectangle) {
+		l := draw.Look{Hue: draw.Blue, Marker: draw.ModelShapes[0]}
+		l.Mark(c, vg.Point{X: box.Max.X - 3, Y: (box.Min.Y + box.Max.Y) / 2})
+	}}
+)
+
+// A modelChart draws one question about a model's predictions for a machine.
+type modelChart struct {
+	Name  string
+	title string // after "Simulated on MACHINE: "
+	doc   string
+	draw  func(m *Modelled) Picture
+
+	Carries bool // the page shows it; others are folded
+}
+
+const modelDoc = "Dashed line, hollow mark: simulated, the median of the seeds; band: the least and the greatest of them."
+
+// measuredDoc explains the measured marks of a chart.
+const measuredDoc = " Filled mark: measured, the median of the rounds with its interval, on the machine of the run; no line joins these."
+
+// ModelCharts lists every chart of a model in the order of the report.
+var ModelCharts = []modelChart{
+	{"throughput", "which lock keeps its throughput as workers are added?", modelDoc, DrawModelRate, true},
+	{"handover", "how long does a hand-over take?", modelDoc + " From a release to the grant of another worker that waited already: the mean, where a measured one is the median.", drawModelHandover, true},
+	{"misses", "how many cache misses does an acquisition take?", modelDoc + " A miss is a request to the directory, of all workers together.", drawModelMisses, false},
+	{"invalidations", "how many copies does an acquisition invalidate?", modelDoc, drawModelCopies, false},
+	{"socket", "what does a second socket cost?", "Hollow marks: simulated. Circle: the most workers that one socket holds; square: the fewest beyond it; triangle: the most on two sockets. Hand-overs on the socket and remote misses, per acquisition, are those with the most.", drawModelSocket, true},
+}
+
+func DrawModelRate(m *Modelled) Picture {
+	l := m.Chart(ModelRate, "simulated acquisitions per second (log scale)")
+	l.Format = numfmt.SI
+	return m.picture(l, ModelRate, "the highest throughput", "the lowest", func(a, b float64) int { return cmp.Compare(b, a) })
+}
+
+func drawModelHandover(m *Modelled) Picture {
+	l := m.Chart(modelHandover, "simulated time from release to grant (log scale)")
+	l.Format = numfmt.Nanos
+	return m.picture(l, modelHandover, "the shortest hand-over", "the longest", cmp.Compare[float64])
+}
+
+func drawModelMisses(m *Modelled) Picture {
+	return m.picture(m.Chart(modelMisses, "simulated misses per acquisition (log scale)"), modelMisses, "the fewest misses per acquisition", "the most", cmp.Compare[float64])
+}
+
+func drawModelCopies(m *Modelled) Picture {
+	return m.picture(m.Chart(modelCopies, "simulated invalidated copies per acquisition (log scale)"), modelCopies, "the fewest copies to invalidate per acquisition", "the most", cmp.Compare[float64])
+}
+
+// picture returns l with an answer that names the best and the worst lock by f at the most
+// workers.
+func (m *Modelled) picture(l *draw.Lines, f modelFigure, best, worst string, better func(a, b float64) int) Picture {
+	if len(l.Lines) == 0 {
+		return nothing("%s It has no such figure.", m.Warning())
+	}
+	w := m.Crowd()
+	type got struct {
+		name  string
+		value float64
+	}
+	var gs []got
+	for _, x := range m.Locks {
+		if v := f.At(x, w); v.N > 0 && !Unsound(x.Lock.Status) && (v.Median > 0 || f.metric == nil) {
+			gs = append(gs, got{x.Lock.Name, v.Median})
+		}
+	}
+	slices.SortStableFunc(gs, func(a, b got) int { return better(a.value, b.value) })
+	answer := m.Warning()
+	if len(gs) > 0 {
+		answer += fmt.Sprintf(" With %s the model expects %s of %s (%s)", numfmt.Plural(w, "worker"), best, gs[0].name, f.format(gs[0].value))
+		if len(gs) > 1 {
+			end := gs[len(gs)-1]
+			answer += fmt.Sprintf(" and %s of %s (%s)", worst, end.name, f.format(end.value))
+		}
+		answer += "."
+	}
+	if text := m.ErrorText(f); text != "" {
+		answer += " " + text
+	}
+	data := Source{Fields: []string{f.field}, kind: "simulation"}
+	if m.Any(f) {
+		data.Metrics = append(data.Metrics, f.metric)
+	}
+	return ofLines(l, answer, f.table(m), data)
+}
+
+// Crowd returns the greatest number of workers with at least three quarters of the greatest
+// number of simulated locks.
+func (m *Modelled) Crowd() int {
+	n := make([]int, len(m.workers))
+	for i, w := range m.workers {
+		for _, l := range m.Locks {
+			if l.at[w] != nil {
+				n[i]++
+			}
+		}
+	}
+	most := slices.Max(n)
+	for i, w := range slices.Backward(m.workers) {
+		if 4*n[i] >= 3*most {
+			return w
+		}
+	}
+	return m.workers[len(m.workers)-1]
+}
+
+// A socketStep is a lock within one socket and across sockets.
+type socketStep struct {
+	*ModelledLock
+	workers []int // the most in one socket, the fewest on two, the most on two
+}
+
+// socketSteps returns the locks of m that were simulated within one socket and across two,
+// sorted by loss.
+func (m *Modelled) socketSteps() (out []socketStep) {
+	for _, l := range m.Locks {
+		var in, over, two int
+		for _, w := range m.workers {
+			switch s := l.at[w]; {
+			case s == nil || m.Like.Spread || w < 2:
+			case m.sockets(s) == 1:
+				in = w
+			case m.sockets(s) == 2 && over == 0:
+				over = w
+			case m.sockets(s) == 2:
+				two = w
+			}
+		}
+		step := socketStep{l, []int{in, over, two}}
+		if two == 0 {
+			step.workers = step.workers[:2]
+		}
+		if in > 0 && over > 0 {
+			out = append(out, step)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b socketStep) int { return cmp.Compare(a.ratio(len(a.workers)-1), b.ratio(len(b.workers)-1)) })
+	return out
+}
+
+// time returns the time of an acquisition at step i.
+func (x socketStep) time(i int) float64 { return x.at[x.workers[i]].PerAcquisition.Median }
+
+// ratio returns the time at step i divided by the time within the socket.
+func (x socketStep) ratio(i int) float64 { return x.time(i) / x.time(0) }
+
+// last returns the simulation with the most workers of two sockets.
+func (x socketStep) last() *harness.Simulation { return x.at[x.workers[len(x.workers)-1]] }
+
+// cells returns the figures of x: a ratio for each step beyond the socket, the share of
+// handovers within a socket, and the misses that another socket answers.
+func (x socketStep) cells() (out []string) {
+	for i := range x.workers[1:] {
+		out = append(out, ratioText(x.ratio(i+1)))
+	}
+	last := x.last()
+	near := numfmt.Percent(100 * last.SameSocket.Median)
+	if last.SameWorker.Median >= 1 {
+		near = "none at all" // no handovers, so no share
+	}
+	return append(out, near, numfmt.Number(last.Remote.Median))
+}
+
+func drawModelSocket(m *Modelled) Picture {
+	xs := m.socketSteps()
+	if len(xs) == 0 {
+		return nothing("%s It was not simulated on both sides of the border of a socket.", m.Warning())
+	}
+	// All rows have the same steps as the first; others are not comparable.
+	xs = slices.DeleteFunc(xs, func(x socketStep) bool { return !slices.Equal(x.workers, xs[0].workers) })
+	first, end := xs[0], xs[len(xs)-1]
+	n := len(first.workers) - 1
+	answer := fmt.Sprintf("%s With %d workers on two sockets an acquisition takes %s times as long as with %d on one with %s", m.Warning(),
+		first.workers[n], ratioText(first.ratio(n)), first.workers[0], first.Lock.Name)
+	if len(xs) > 1 {
+		answer += fmt.Sprintf(", and %s times with %s", ratioText(end.ratio(n)), end.Lock.Name)
+	}
+	t := Table{Head: Titles("lock", "time within one socket", "time beyond it")}
+	if n == 2 {
+		t.Head = append(t.Head, Titles("time on two sockets", "beyond over within")...)
+	}
+	t.Head = append(t.Head, Titles(map[int]string{1: "beyond over within", 2: "two sockets over one"}[n], "hand-overs on the socket", "misses from another socket")...)
+	for _, x := range xs {
+		row := []string{x.Lock.Name}
+		for i := range x.workers {
+			row = append(row, numfmt.Nanos(x.time(i)))
+		}
+		t.Rows = append(t.Rows, append(row, x.cells()...))
+	}
+	return Picture{
+		Answer: answer + ".", Numbers: t,
+		Data:    Source{Fields: []string{"per_acquisition", "remote", "same_socket"}, kind: "simulation"},
+		Picture: socketRows(xs),
+	}
+}
+
+// socketRows draws a row for each lock: its time within the socket and across sockets, and
+// figures.
+func socketRows(xs []socketStep) draw.Picture {
+	counts := xs[0].workers
+	r := draw.Rows{Title: "simulated time per acquisition, all workers together (log scale)",
+		Notes: []draw.Note{draw.GlyphNote(draw.ModelShapes[0], fmt.Sprintf("simulated: %d workers, one socket", counts[0]))}}
+	for i, w := range counts[1:] {
+		r.Heads = append(r.Heads, fmt.Sprintf("%d over %d", w, counts[0]))
+		r.Notes = append(r.Notes, draw.GlyphNote(draw.ModelShapes[i+1], fmt.Sprintf("%d workers, two sockets", w)))
+	}
+	r.Heads = append(r.Heads, "on the socket", "remote misses")
+	var all []draw.Mark
+	for _, x := range xs {
+		var marks []draw.Mark
+		for i := range x.workers {
+			marks = append(marks, draw.Mark{Mid: x.time(i), Lo: x.time(i), Hi: x.time(i), Shape: draw.ModelShapes[i]})
+		}
+		all = append(all, marks...)
+		r.Rows = append(r.Rows, draw.Row{Name: x.Lock.Name, Look: x.look, Marks: [][]draw.Mark{marks}, Figures: x.cells()})
+	}
+	lo, hi := draw.LogRange(draw.Reach(all))
+	r.Panels = []draw.Scaled{{Lo: lo, Hi: hi, Log: true, Format: numfmt.Nanos}}
+	return r.Drawn()
+}

@@ -1,0 +1,60 @@
+package chart
+
+import (
+	"locklab/harness"
+	"locklab/harness/judge"
+	"locklab/internal/numfmt"
+)
+
+// Drawn returns the picture of g by c. It draws all locks, but the answer is only about
+// sound locks, and names the omitted ones.
+func (c *Chart) Drawn(g *Group) Picture {
+	pic := c.Draw(g)
+	sound, left := g.sound()
+	if len(left) == 0 || pic.Height == 0 {
+		return pic
+	}
+	if sound == nil {
+		pic.Answer = "No answer: only locks were measured that are kept to show a bug: " + numfmt.List(left, 4) + "."
+		return pic
+	}
+	if !c.Judged { // a verdict considers none of them
+		pic.Answer = c.Draw(sound).Answer
+	}
+	pic.Answer += " Left out of this answer, being kept to show a bug: " + numfmt.List(left, 4) + "."
+	return pic
+}
+
+// Subject returns the group that c draws when it is drawn alone: for a chart of the verdict
+// the main workload, otherwise the group with the most cases. It returns nil if gs, the
+// groups of a run, have none of its kind.
+func (c *Chart) Subject(gs []*Group) *Group {
+	s, ok := judge.Decisive(bare(gs), c.Remote)
+	for _, g := range gs {
+		if c.Judged && ok && g.Group == s.Group() {
+			return g
+		}
+	}
+	if c.Open {
+		return Anchored(gs, c.Remote)
+	}
+	return Largest(gs, c.Remote)
+}
+
+// sound returns g without unsound locks, and the names of these. The group is nil if no
+// others remain.
+func (g *Group) sound() (*Group, []string) {
+	var left []string
+	for _, s := range g.Locks {
+		if Unsound(s.Lock.Status) {
+			left = append(left, s.Lock.Name)
+		}
+	}
+	for _, c := range looked(judge.Without(bare(g.Both), func(l harness.Lock) bool { return Unsound(l.Status) })) {
+		if c.Axes == g.Axes && c.Remote == g.Remote {
+			c.Conditions = g.Conditions
+			return c, left
+		}
+	}
+	return nil, left
+}

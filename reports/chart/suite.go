@@ -1,0 +1,48 @@
+package chart
+
+import (
+	"fmt"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/nearest"
+)
+
+// Suite lists every chart in the order of the report.
+var Suite = []*Chart{
+	RankingLocal, ThroughputLocal, WaitLocal, LoadLocal, JainLocal, TimeLocal,
+	LadderLocal,
+	HoldLocal, Section, ReadLocal, Spread, ThinkLocal, Pinning, WaitPolicy, Garbage,
+	RankingRemote, HandoversRemote, RoundTripsRemote, RequestsRemote, WaitRemote, LoadRemote, JainRemote, TimeRemote,
+	LadderRemote,
+	HoldRemote, ReadRemote, Clients, ThinkRemote,
+	Servers, Durable, TLS, Delay,
+}
+
+// Charts returns the names of the charts of [Suite] for run. It omits charts for a kind of
+// lock that run did not measure, comparisons of dimensions with one value, and optional
+// charts without data.
+func Charts(run *result.Run) (names []string) {
+	gs := Groups(Tidy(run))
+	for _, c := range Suite {
+		g := c.Subject(gs)
+		if g != nil && (c.Varies == nil && !c.Optional || c.Draw(g).Height > 0) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// Find returns the chart called name. The error wraps harness.ErrUsage and lists the
+// available names, including others.
+func Find(name string, others ...string) (*Chart, error) {
+	var names []string
+	for _, c := range Suite {
+		if c.Name == name {
+			return c, nil
+		}
+		names = append(names, c.Name)
+	}
+	return nil, fmt.Errorf("%w: there is no chart %q%s; there are %s", harness.ErrUsage, name, nearest.Hint(name, append(names, others...)), strings.Join(append(names, others...), ", "))
+}

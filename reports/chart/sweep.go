@@ -1,0 +1,318 @@
+package chart
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/judge"
+	"locklab/harness/result"
+	"locklab/internal/stat"
+)
+
+// A dimension is a property of the workload that a run may vary. Its values are compared
+// with the default.
+type dimension struct {
+	Name    string // in a sentence: "pinning"
+	Word    string // in a benchmark name: "pin"
+	Flag    string // of locklab run, with values that show an effect
+	ordered bool   // the values are amounts, drawn along an axis; otherwise they are side by side
+	of      func(w harness.Workload) setting
+	clear   func(w *harness.Workload) // sets the default
+}
+
+type setting struct {
+	order float64 // sort key of the values
+	label string
+}
+
+var (
+	ByPin = &dimension{Name: "pinning", Word: "pin", Flag: "--pin none,cpu",
+		of:    func(w harness.Workload) setting { return named(harness.Pins, w.Pin) },
+		clear: func(w *harness.Workload) { w.Pin = harness.PinNone }}
+	byWait = &dimension{Name: "the wait policy", Word: "wait", Flag: "--wait adaptive,yield,park",
+		of:    func(w harness.Workload) setting { return named(harness.WaitPolicies, w.Wait) },
+		clear: func(w *harness.Workload) { w.Wait = harness.WaitAdaptive }}
+	byGarbage = &dimension{Name: "garbage collection", Word: "gc", Flag: "--gc off,on",
+		of:    func(w harness.Workload) setting { return switched(w.Garbage) },
+		clear: func(w *harness.Workload) { w.Garbage = false }}
+	bySection = &dimension{Name: "the data behind the lock", Word: "section", Flag: "--section work,lines:16,map,lru,log",
+		of:    func(w harness.Workload) setting { return setting{sectionOrder(w.Section), w.Section.String()} },
+		clear: func(w *harness.Workload) { w.Section = harness.SectionWork }}
+	byHold = &dimension{Name: "the hold time", Word: "hold", Flag: "--hold 0,100ns,1us", ordered: true,
+		of:    func(w harness.Workload) setting { return spanned(w.Hold) },
+		clear: func(w *harness.Workload) { w.Hold = harness.Span{} }}
+	byThink = &dimension{Name: "the think time", Word: "think", Flag: "--think 0,1us", ordered: true,
+		of:    func(w harness.Workload) setting { return spanned(w.Think) },
+		clear: func(w *harness.Workload) { w.Think = harness.Span{} }}
+	byLocks = &dimension{Name: "the number of locks", Word: "locks", Flag: "--spread 1,4,16", ordered: true,
+		of:    func(w harness.Workload) setting { return counted(max(1, w.Locks), "") },
+		clear: func(w *harness.Workload) { w.Locks = 0 }}
+	byReads = &dimension{Name: "the share of reads", Word: "reads", Flag: "--read 0,50,90", ordered: true,
+		of:    func(w harness.Workload) setting { return counted(w.Reads, "%") },
+		clear: func(w *harness.Workload) { w.Reads = 0 }}
+	byClients = &dimension{Name: "the number of clients", Word: "clients", Flag: "--clients 1,8",
+		of: func(w harness.Workload) setting {
+			if w.Clients == 0 {
+				return setting{math.MaxInt32, "one each"}
+			}
+			return counted(w.Clients, "")
+		},
+		clear: func(w *harness.Workload) { w.Clients = 0 }}
+	byServers = &dimension{Name: "the number of servers", Word: "servers", Flag: "--servers 1,3",
+		of:    func(w harness.Workload) setting { return counted(max(1, w.Servers), "") },
+		clear: func(w *harness.Workload) { w.Servers = 0 }}
+	byDurable = &dimension{Name: "durable writes", Word: "durable", Flag: "--durable=off,on",
+		of:    func(w harness.Workload) setting { return switched(w.Durable) },
+		clear: func(w *harness.Workload) { w.Durable = false }}
+	byTLS = &dimension{Name: "TLS", Word: "tls", Flag: "--tls=off,on",
+		of:    func(w harness.Workload) setting { return switched(w.TLS) },
+		clear: func(w *harness.Workload) { w.TLS = false }}
+	byDelay = &dimension{Name: "the delay of the servers", Word: "delay", Flag: "--delay 0,1ms,5ms", ordered: true,
+		of:    func(w harness.Workload) setting { return spanned(harness.Span{Mean: w.Delay}) },
+		clear: func(w *harness.Workload) { w.Delay = 0 }}
+)
+
+func switched(on bool) setting {
+	if on {
+		return setting{1, "on"}
+	}
+	return setting{0, "off"}
+}
+
+func named[T interface {
+	comparable
+	String() string
+}](all []T, v T) setting {
+	return setting{float64(slices.Index(all, v)), v.String()}
+}
+
+func counted(n int, unit string) setting { return setting{float64(n), strconv.Itoa(n) + unit} }
+
+func spanned(s harness.Span) setting {
+	v := setting{float64(s.Mean), s.String()}
+	if s.Mean == 0 {
+		v.label = "0"
+	}
+	switch {
+	case s.Mix != "":
+		v.order += 0.75
+	case s.Exp:
+		v.order += 0.5
+	}
+	return v
+}
+
+// sectionOrder returns the sort key of sections: no data, lines by their number, the
+// others.
+func sectionOrder(s harness.Section) float64 {
+	if s == harness.SectionWork {
+		return 0
+	}
+	if n := s.Lines(); n > 0 {
+		return float64(n)
+	}
+	const first = harness.MaxLines + 1
+	return float64(first + slices.Index([]harness.Section{harness.SectionMap, harness.SectionLRU, harness.SectionLog}, s))
+}
+
+// A sweep is the groups of a run whose workloads differ in one dimension only.
+type sweep struct {
+	*dimension
+	remote   bool
+	context  string // the rest of the workload
+	settings []setting
+	groups   []*Group // by setting
+	base     int      // index of the default, or of the least setting
+	workers  []int    // some lock was measured at two or more settings with these
+	cpus     int
+	memo     map[[2]int][]effect // by setting and workers
+	axis     string              // meaning of a ratio, if it is not within one round
+}
+
+// Sweep returns the groups of g's kind that differ in d only, with the most settings, or
+// nil if there are fewer than two.
+func (d *dimension) Sweep(g *Group) *sweep {
+	var best *sweep
+	byRest := make(map[string]*sweep)
+	for _, o := range g.all {
+		w := o.Load
+		d.clear(&w)
+		context := judge.Axes(w)
+		s := byRest[context]
+		if s == nil {
+			s = &sweep{dimension: d, remote: g.Remote, context: d.context(w), cpus: o.CPUs, memo: make(map[[2]int][]effect)}
+			byRest[context] = s
+		}
+		v := d.of(o.Load)
+		i, found := slices.BinarySearchFunc(s.settings, v, func(a, b setting) int {
+			return cmp.Or(cmp.Compare(a.order, b.order), strings.Compare(a.label, b.label))
+		})
+		if found {
+			continue
+		}
+		s.settings = slices.Insert(s.settings, i, v)
+		s.groups = slices.Insert(s.groups, i, o)
+		if best == nil || len(s.settings) > len(best.settings) {
+			best = s
+		}
+	}
+	if best == nil || len(best.settings) < 2 {
+		return nil
+	}
+	best.base = max(0, slices.Index(best.settings, d.of(harness.Workload{})))
+	best.count()
+	if best.workers == nil {
+		return nil
+	}
+	return best
+}
+
+// dimensions are the axes in the order of a workload's name.
+var dimensions = []*dimension{byHold, byThink, byReads, bySection, byLocks, ByPin, byWait, byGarbage, byClients, byServers, byDurable, byTLS, byDelay}
+
+// context returns the workload w without d, which has its default there.
+func (d *dimension) context(w harness.Workload) string {
+	if d != byHold { // a name always has the hold time
+		return judge.Axes(w)
+	}
+	var out []string
+	for _, o := range dimensions {
+		if v := o.of(w); o != d && v != o.of(harness.Workload{}) {
+			out = append(out, o.Word+"="+v.label)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// count finds the numbers of workers that allow a comparison.
+func (s *sweep) count() {
+	for _, w := range s.groups[s.base].Workers {
+		for i := range s.settings {
+			if i != s.base && len(s.Effects(i, w)) > 0 {
+				s.workers = append(s.workers, w)
+				break
+			}
+		}
+	}
+}
+
+// crowd returns the crowd as for [group], over all settings.
+func (s *sweep) crowd() int {
+	locks := make([]int, len(s.workers))
+	for k, w := range s.workers {
+		for i := range s.settings {
+			if i != s.base {
+				locks[k] += len(s.Effects(i, w))
+			}
+		}
+	}
+	most := slices.Max(locks)
+	for k, n := range slices.Backward(locks) {
+		if 4*n >= 3*most {
+			return s.workers[k]
+		}
+	}
+	return s.workers[len(s.workers)-1]
+}
+
+// metric returns the metric of effects with w workers.
+func (s *sweep) metric(w int) *result.Metric {
+	if s.remote && w > 1 && s.dimension != byReads { // readers hand nothing over
+		return result.Handovers
+	}
+	return result.Throughput
+}
+
+// source returns the source of a picture of the rates with ws workers.
+func (s *sweep) source(ws ...int) Source {
+	out := Source{Rounds: []int{roundsOf(s.groups...)}}
+	for _, w := range ws {
+		if m := s.metric(w); !slices.Contains(out.Metrics, m) {
+			out.Metrics = append(out.Metrics, m)
+		}
+	}
+	return out
+}
+
+func (s *sweep) unit(w int) string {
+	if s.metric(w) == result.Handovers {
+		return "hand-overs per second"
+	}
+	return "acquisitions per second"
+}
+
+// full returns setting i in the form of benchmark names.
+func (s *sweep) full(i int) string {
+	if s.Word == "" {
+		return s.settings[i].label
+	}
+	return s.Word + "=" + s.settings[i].label
+}
+
+// An effect is the rate of a lock with a setting divided by its rate with the base setting,
+// within common rounds.
+type effect struct {
+	S       *series
+	setting int
+	stat.Ratio
+	rate stat.Summary // with the setting
+}
+
+// Apart reports whether e is significant.
+func (e effect) Apart() bool { return e.Greater() || e.Less() }
+
+// Effects returns the effects of setting number i on every lock, with w workers. Their
+// intervals hold together (Bonferroni).
+func (s *sweep) Effects(i, w int) []effect {
+	key := [2]int{i, w}
+	es, ok := s.memo[key]
+	if !ok {
+		es = s.measure(i, w)
+		s.memo[key] = es
+	}
+	return es
+}
+
+func (s *sweep) measure(i, w int) (out []effect) {
+	m := s.metric(w)
+	type pair struct {
+		s      *series
+		xs, ys []float64
+		rate   stat.Summary
+	}
+	var ps []pair
+	with := make(map[string]*Cell)
+	for _, x := range s.groups[i].at(w) {
+		with[x.Lock.Name] = x.Cells[w]
+	}
+	for _, x := range s.groups[s.base].at(w) {
+		c := with[x.Lock.Name]
+		if c == nil || x.Lock.Status == harness.Control {
+			continue
+		}
+		if xs, ys := judge.Pairs(c, x.Cells[w], m); len(xs) > 0 {
+			ps = append(ps, pair{x, xs, ys, c.Summary(m)})
+		}
+	}
+	level := stat.Level(len(ps))
+	for _, p := range ps {
+		e := effect{p.s, i, stat.Paired(p.xs, p.ys, level), p.rate}
+		if e.N > 0 && e.Median > 0 && !math.IsInf(e.Median, 0) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func (s *sweep) All(w int) (out []effect) {
+	for i := range s.settings {
+		if i != s.base {
+			out = append(out, s.Effects(i, w)...)
+		}
+	}
+	return out
+}

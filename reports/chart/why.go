@@ -1,0 +1,141 @@
+package chart
+
+import (
+	"fmt"
+	"strings"
+
+	"locklab/harness/judge"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+)
+
+// mostNames limits the names of locks in a sentence.
+const mostNames = 4
+
+func perSecond(s judge.Situation, v float64) string {
+	if s.Metric().Name == "handovers" {
+		return numfmt.SI(v) + " handovers/s"
+	}
+	return numfmt.PerSecond(v)
+}
+
+func Estimated(d judge.Decision) string {
+	text := perSecond(d.Situation, d.Rate.Median)
+	if d.Rate.Hi > 0 {
+		text += ", " + numfmt.SI(d.Rate.Lo) + " to " + numfmt.SI(d.Rate.Hi)
+	}
+	return text
+}
+
+// Why returns the reason for d as one sentence without a full stop.
+func Why(d judge.Decision) string {
+	const none = "no recommendation: "
+	switch d.Rule {
+	case judge.ByDefault:
+		return "the default; " + unbeaten(d) + rounds(d)
+	case judge.BySpeed:
+		return faster(d) + ties(d) + rounds(d)
+	case judge.FewRounds:
+		return fmt.Sprintf("%s%d of %d rounds", none, d.Rounds, d.Needed)
+	case judge.OneLock:
+		return none + "only " + d.Fastest + " was measured"
+	case judge.NoDefault:
+		return fmt.Sprintf("%s%s was not measured; of %d locks %s is the fastest", none, d.Situation.DefaultLock(), d.Locks, d.Fastest)
+	case judge.Unmet:
+		return none + "no lock measured here has the required guarantees"
+	}
+	return none + "no correct lock made progress"
+}
+
+// unbeaten returns the reason to recommend the default.
+func unbeaten(d judge.Decision) string {
+	if d.Gain != nil && (d.Gain.Reading == judge.Faster || d.Gain.Reading == judge.Equivalent) {
+		return fmt.Sprintf("%s is %s as fast, which is within the tolerance", d.Fastest, GainText(d.Gain))
+	}
+	if d.Locks == 2 {
+		return "the other lock is not significantly faster"
+	}
+	return fmt.Sprintf("none of %d other locks is significantly faster", d.Locks-1)
+}
+
+// faster returns the reason to recommend a lock other than the default.
+func faster(d judge.Decision) string {
+	switch {
+	case d.Gain == nil:
+		if d.Class == nil || d.Class.Strength == result.Unknown {
+			return "the fastest of " + numfmt.Plural(d.Locks, "lock")
+		}
+		return "the fastest of the locks that tolerate the most"
+	case d.Class != nil:
+		return fmt.Sprintf("%s as fast as %s", GainText(d.Gain), d.Over)
+	}
+	text := fmt.Sprintf("%s as fast as %s, the default", GainText(d.Gain), d.Over)
+	if ps := PriceTexts(d, true); len(ps) > 0 {
+		text += ", but " + strings.Join(ps, ", ")
+	}
+	return text
+}
+
+func ties(d judge.Decision) string {
+	if len(d.Ties) == 0 {
+		return ""
+	}
+	return "; not significantly slower: " + numfmt.List(d.Ties, mostNames)
+}
+
+func rounds(d judge.Decision) string { return " (" + numfmt.Plural(d.Rounds, "round") + ")" }
+
+func GainText(r *judge.Ratio) string {
+	f := Decimals(r.Median, r.Hi-r.Lo)
+	return fmt.Sprintf(f+"x ("+f+"–"+f+")", r.Median, r.Lo, r.Hi)
+}
+
+// PriceTexts returns the prices of d, with or without their figures.
+func PriceTexts(d judge.Decision, figures bool) (out []string) {
+	formats := map[judge.PriceKind]struct {
+		text   string
+		format func(float64) string
+	}{
+		judge.Unfair:  {"unfair (Jain %s, not %s)", numfmt.Percent},
+		judge.Waits:   {"a longest wait of %s, not %s", numfmt.Nanos},
+		judge.Costs:   {"%s of CPU an acquisition, not %s", numfmt.Nanos},
+		judge.Polling: {"its waiters poll", nil},
+		judge.Handles: {"each worker needs a handle", nil},
+	}
+	for _, p := range d.Prices {
+		f := formats[p.Kind]
+		switch {
+		case f.format == nil:
+			out = append(out, f.text)
+		case figures:
+			out = append(out, fmt.Sprintf(f.text, f.format(p.Own.Value), f.format(p.Default.Value)))
+		case p.Kind == judge.Unfair:
+			out = append(out, "unfair")
+		}
+	}
+	return out
+}
+
+// notTested is the class of a lock without failure tests.
+const notTested = "not tested for failures"
+
+func ClassText(c result.Class) string {
+	if c.Strength == result.Unknown {
+		return notTested
+	}
+	return c.Sentence
+}
+
+// Decimals returns the format of a ratio, with as many decimals as an interval of that
+// width supports.
+func Decimals(v, width float64) string {
+	switch {
+	case v >= 10:
+		return "%.0f"
+	case v >= 1 && width >= 0.2:
+		return "%.1f"
+	case v < 0.1:
+		return "%.3f"
+	}
+	return "%.2f"
+}

@@ -1,0 +1,32 @@
+package chart
+
+import (
+	"strconv"
+
+	"locklab/harness/result"
+	"locklab/internal/stat"
+	"locklab/reports/draw"
+)
+
+// workersChart returns a chart of m over the number of workers of g. A logarithmic y axis
+// omits values of zero or less; the table has them.
+func workersChart(g *Group, m *result.Metric, y draw.Scale) *draw.Lines {
+	l := &draw.Lines{XTitle: "workers contending for one lock (log scale)", XScale: draw.Logarithm, Place: "with", Y: y}
+	if !g.Remote {
+		l.CPUs = g.CPUs
+	}
+	for _, w := range g.Workers {
+		l.Stops = append(l.Stops, draw.Stop{At: float64(w), Label: strconv.Itoa(w)})
+	}
+	for _, s := range g.Locks {
+		l.Add(s.Lock.Name, s.look, func(i int) stat.Summary { return s.Cells[g.Workers[i]].Summary(m) })
+	}
+	return l
+}
+
+// ofLines returns the picture of l.
+func ofLines(l *draw.Lines, answer string, numbers Table, data Source) Picture {
+	return Picture{Answer: answer, Numbers: numbers, Data: data, Picture: l.Drawn()}
+}
+
+const lineDoc = "Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. Hue: family; dash and marker: lock; thin: a lock that is kept to show a bug, or the control."

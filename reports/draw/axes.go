@@ -1,0 +1,211 @@
+package draw
+
+import (
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+type Layer func(c draw.Canvas, p *plot.Plot)
+
+func (f Layer) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
+
+// A Warp is an increasing function as a plot.Normalizer. plot.LogScale panics outside its
+// domain; a warp never does.
+type Warp func(x float64) float64
+
+// Normalize maps from to 0 and to to 1.
+func (f Warp) Normalize(from, to, x float64) float64 {
+	lo, hi := f(from), f(to)
+	if !(hi > lo) {
+		return 0.5
+	}
+	return (f(x) - lo) / (hi - lo)
+}
+
+// Logarithm is a log scale. It places values of zero or less at the least positive number.
+func Logarithm(x float64) float64 { return math.Log(math.Max(x, math.SmallestNonzeroFloat64)) }
+
+// Tail spreads quantiles q so that every further nine takes the same room.
+func Tail(q float64) float64 { return -math.Log10(math.Max(1-q, 1e-9)) }
+
+// NewPlot returns an empty plot in house style over the given ranges. Its axis
+// titles are drawn by place.
+func NewPlot(xMin, xMax, yMin, yMax float64) *plot.Plot {
+	p := plot.New()
+	p.BackgroundColor = nil
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = xMin, xMax, yMin, yMax
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.LineStyle = draw.LineStyle{Color: Axis.RGBA(), Width: vg.Points(0.75)}
+		a.Tick.LineStyle = draw.LineStyle{Color: Axis.RGBA(), Width: vg.Points(0.6)}
+		a.Tick.Length = vg.Points(4)
+		a.Tick.Label.Font = Typeset(9, Muted, 0, 0).Font
+		a.Tick.Label.Color = Muted.RGBA()
+		a.Padding = vg.Points(4)
+	}
+	return p
+}
+
+// Place draws p on c with horizontal axis titles: the y title above the axis, the x title
+// below the data. (gonum/plot rotates the y title and, on a log scale, reserves its space
+// in the wrong place.)
+func Place(p *plot.Plot, c draw.Canvas, xTitle, yTitle string) {
+	c = draw.Crop(c, 0, 0, vg.Points(4), 0) // room for descenders
+	in := c
+	if yTitle != "" {
+		in = draw.Crop(in, 0, 0, 0, -vg.Points(18))
+	}
+	if xTitle != "" {
+		in = draw.Crop(in, 0, 0, vg.Points(16), 0)
+	}
+	p.Draw(in)
+	data := p.DataCanvas(in)
+	c.FillText(Typeset(9, Ink, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, yTitle)
+	c.FillText(Typeset(9, Ink, draw.XCenter, draw.YBottom), vg.Point{X: data.Center().X, Y: c.Min.Y}, xTitle)
+}
+
+// Gridlines draws a light line at every labelled tick of the y axis, and of
+// the x axis if both.
+func Gridlines(both bool) Layer {
+	return func(c draw.Canvas, p *plot.Plot) {
+		st := draw.LineStyle{Color: Grid.RGBA(), Width: vg.Points(0.6)}
+		trX, trY := p.Transforms(&c)
+		for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+			if !t.IsMinor() {
+				c.StrokeLine2(st, c.Min.X, trY(t.Value), c.Max.X, trY(t.Value))
+			}
+		}
+		if !both {
+			return
+		}
+		for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
+			if !t.IsMinor() {
+				c.StrokeLine2(st, trX(t.Value), c.Min.Y, trX(t.Value), c.Max.Y)
+			}
+		}
+	}
+}
+
+func Rect(x0, y0, x1, y1 vg.Length) []vg.Point {
+	return []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}}
+}
+
+// LogTicks returns ticks for a log axis from lo to hi, labelled by format. They are at
+// powers of ten, thinned if there are too many, and also at 2 and 5 if there are few.
+func LogTicks(lo, hi float64, format func(float64) string) plot.ConstantTicks {
+	var ticks plot.ConstantTicks
+	decades := math.Log10(hi) - math.Log10(lo)
+	every := math.Ceil(decades / 10)
+	for d := math.Floor(math.Log10(lo)); d <= math.Ceil(math.Log10(hi)); d++ {
+		if math.Mod(d, every) != 0 {
+			continue
+		}
+		for i := 1; i < 10; i++ {
+			v := float64(i) * math.Pow(10, d)
+			if v < lo*0.9999 || v > hi*1.0001 {
+				continue
+			}
+			label := ""
+			if i == 1 || decades < 3 && (i == 2 || i == 5) || decades < 0.6 {
+				label = format(v)
+			}
+			ticks = append(ticks, plot.Tick{Value: v, Label: label})
+		}
+	}
+	return ticks
+}
+
+// LogRange widens a positive range a little: no line lies on the frame, and a constant has
+// a range.
+func LogRange(lo, hi float64) (from, to float64) {
+	if !(lo > 0) || math.IsInf(hi, 0) || !(hi >= lo) {
+		return 1, 10
+	}
+	pad := math.Max(math.Pow(hi/lo, 0.06), 1.12)
+	if hi/lo < 2 {
+		pad = 1.5
+	}
+	return math.Max(lo/pad, 1e-300), math.Min(hi*pad, 1e300)
+}
+
+// StopTicks labels the stops of an axis and omits labels that would overlap: the ends stay,
+// and then the powers of two.
+func StopTicks(stops []Stop, scale Warp) plot.ConstantTicks {
+	if scale == nil {
+		scale = func(x float64) float64 { return x }
+	}
+	lo, hi := scale(stops[0].At), scale(stops[len(stops)-1].At)
+	const char, least = 0.0105, 0.045 // of the width of a frame
+	ticks := make(plot.ConstantTicks, len(stops))
+	var taken []int
+	for rank := range 3 {
+		for i, s := range stops {
+			ticks[i].Value = s.At
+			if rank != stopRank(stops, i) || slices.ContainsFunc(taken, func(k int) bool {
+				near := max(least, char*float64(utf8.RuneCountInString(s.Label)+utf8.RuneCountInString(stops[k].Label))/2+0.012)
+				return math.Abs(scale(s.At)-scale(stops[k].At)) <= near*(hi-lo)
+			}) {
+				continue
+			}
+			taken, ticks[i].Label = append(taken, i), s.Label
+		}
+	}
+	return ticks
+}
+
+// stopRank returns 0 for an end of the axis, 1 for a power of two, and 2 otherwise.
+func stopRank(stops []Stop, i int) int {
+	fraction, _ := math.Frexp(stops[i].At)
+	switch {
+	case i == 0 || i == len(stops)-1:
+		return 0
+	case fraction == 0.5:
+		return 1
+	}
+	return 2
+}
+
+// LinearTicks returns up to seven labelled ticks at round figures from lo to hi.
+func LinearTicks(lo, hi float64, format func(float64) string) plot.ConstantTicks {
+	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/6)))
+	for _, f := range []float64{1, 2, 2.5, 5, 10} {
+		if (hi-lo)/(step*f) <= 6 {
+			step *= f
+			break
+		}
+	}
+	var ticks plot.ConstantTicks
+	for i := math.Ceil(lo / step); i*step <= hi && len(ticks) < 9; i++ {
+		ticks = append(ticks, plot.Tick{Value: i * step, Label: format(i * step)})
+	}
+	return ticks
+}
+
+func powerOfTen(v float64) bool {
+	e := math.Log10(v)
+	return v > 0 && math.Abs(e-math.Round(e)) < 1e-9
+}
+
+type Stop struct {
+	At    float64
+	Label string
+}
+
+// tickRank returns 0 for a power of ten, 1 for 2 or 5 times one, and 2 otherwise.
+func tickRank(v float64) int {
+	switch {
+	case powerOfTen(v):
+		return 0
+	case powerOfTen(v / 2), powerOfTen(v / 5):
+		return 1
+	}
+	return 2
+}
+
+// Beyond is the limit above which a figure counts as a mistake: sums of such figures
+// overflow.
+const Beyond = 1e290

@@ -1,0 +1,133 @@
+package draw
+
+import (
+	"cmp"
+	"fmt"
+	"image/color"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// A Token is a colour with a meaning. Charts use the light value. Inside a page each token
+// becomes a CSS variable of its name, and the reader's theme chooses between light and
+// dark.
+type Token struct {
+	Name        string
+	Light, Dark uint32 // 0xRRGGBB
+}
+
+// The palette. The five series colours have an OKLab distance of 12 or more from each other
+// for normal, protan, deutan and tritan vision. Their contrast with the paper and with the
+// coloured areas is 3:1 or more. A test checks both, and that every token has a role.
+var (
+	Ink   = Token{"ink", 0x1F2328, 0xE6EDF3}
+	Blue  = Token{"blue", 0x1950CD, 0x2D9BEC}
+	Rust  = Token{"rust", 0xAA3F09, 0xE27727}
+	Sage  = Token{"sage", 0x589878, 0x8ED98A}
+	Plum  = Token{"plum", 0x673B6C, 0xA16D87}
+	Paper = Token{"paper", 0xFFFFFF, 0x0D1117}
+	Muted = Token{"muted", 0x59636E, 0x9198A1}
+	Grid  = Token{"grid", 0xE4E7EB, 0x262C36}
+	Axis  = Token{"axis", 0x8C959F, 0x656C76}
+	Warm  = Token{"warm", 0xFFF4E0, 0x2B2111}
+	Shade = Token{"shade", 0xF3F4F6, 0x151B23}
+	Ghost = Token{"ghost", 0xC9CED4, 0x3D444D} // background lines for comparison
+	Good  = Token{"good", 0x1A7F37, 0x3FB950}  // no objection
+)
+
+var Tokens = append([]Token{Ink, Blue, Rust, Sage, Plum, Paper, Muted, Grid, Axis, Warm, Shade, Ghost, Good}, Heat...)
+
+func (t Token) RGBA() color.NRGBA { return t.Alpha(255) }
+
+// Alpha returns the light value of t, as opaque as a, 1 to 255.
+func (t Token) Alpha(a uint8) color.NRGBA {
+	return color.NRGBA{R: uint8(t.Light >> 16), G: uint8(t.Light >> 8), B: uint8(t.Light), A: a}
+}
+
+func CSS(rgb uint32) string { return fmt.Sprintf("#%06X", rgb) }
+
+// A Look is the appearance of a lock in every chart of a report. The hue shows its family;
+// dash and marker are its own.
+type Look struct {
+	Name   string
+	Family int // index in harness.Families
+	Hue    Token
+	Dash   []vg.Length
+	Marker draw.GlyphDrawer
+	Strong bool // a correct lock; others are thinner
+	Hollow bool // simulated: the line is dashed, the marks are rings
+}
+
+// Seven markers and four dashes share no factor, so 28 locks of a family
+// differ.
+var (
+	Markers = []draw.GlyphDrawer{
+		draw.CircleGlyph{}, draw.SquareGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{},
+		draw.BoxGlyph{}, draw.TriangleGlyph{}, draw.PlusGlyph{},
+	}
+	Dashes = [][]vg.Length{nil, {6, 2.5}, {1.5, 2}, {6, 2, 1.5, 2}}
+)
+
+// Three shapes and four dashes share no factor, so 12 locks of a family differ.
+var (
+	ModelShapes = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}}
+	ModelDashes = [][]vg.Length{{5, 2.5}, {1.5, 2}, {6, 2, 1.5, 2}, {2.5, 4}}
+)
+
+// Filled returns l for the measured figures of a simulated lock.
+func (l Look) Filled() Look {
+	l.Hollow, l.Dash = false, nil
+	return l
+}
+
+func (l Look) Compare(m Look) int {
+	return cmp.Or(cmp.Compare(l.Family, m.Family), cmp.Compare(l.Name, m.Name))
+}
+
+func (l Look) Line() draw.LineStyle {
+	w := vg.Points(1.1)
+	if l.Strong {
+		w = vg.Points(1.9)
+	}
+	return draw.LineStyle{Color: l.Hue.RGBA(), Width: w, Dashes: l.Dash}
+}
+
+// Mark draws l's marker at p on a disc of paper, so that it is readable on top of other
+// lines.
+func (l Look) Mark(c draw.Canvas, p vg.Point) {
+	r := vg.Points(2.3)
+	if l.Strong {
+		r = vg.Points(2.8)
+	}
+	c.DrawGlyphNoClip(draw.GlyphStyle{Color: Paper.RGBA(), Radius: r + vg.Points(1.1), Shape: draw.CircleGlyph{}}, p)
+	c.DrawGlyphNoClip(draw.GlyphStyle{Color: l.Hue.RGBA(), Radius: r, Shape: l.Marker}, p)
+	if l.Hollow {
+		c.DrawGlyphNoClip(draw.GlyphStyle{Color: Paper.RGBA(), Radius: r - vg.Points(1), Shape: l.Marker}, p)
+	}
+}
+
+// Heat are the colours of a field, from the least figure to the greatest: pale to dark on
+// paper, dark to pale on a dark page. Their lightness rises in even steps of OKLab, so the
+// order is visible without hues. A test checks the order, the steps for colour-blind
+// readers, and the contrast of text on each.
+var Heat = []Token{
+	{"heat0", 0xF6F4C5, 0x221B4E},
+	{"heat1", 0xCCE4A6, 0x222C6B},
+	{"heat2", 0x8CD19E, 0x1E4483},
+	{"heat3", 0x59C0AE, 0x185B92},
+	{"heat4", 0x2AA3B7, 0x137298},
+	{"heat5", 0x1B77AC, 0x089A9A},
+	{"heat6", 0x20569A, 0x45BB8F},
+	{"heat7", 0x27377D, 0x97D375},
+	{"heat8", 0x251C55, 0xE8E67B},
+}
+
+// TextOn returns the colour of text on heat[i]: both themes switch between the same two
+// colours.
+func TextOn(i int) Token {
+	if i <= 4 {
+		return Ink
+	}
+	return Paper
+}

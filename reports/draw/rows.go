@@ -1,0 +1,332 @@
+package draw
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Rows are named rows with marks and their intervals: the names at the left, one panel of
+// marks or several side by side, and columns of figures at the right.
+type Rows struct {
+	Rows   []Row
+	Panels []Scaled
+	Title  string   // under all panels
+	Heads  []string // of the figures
+	Notes  []Note   // over the rows
+	Foot   []string // sentences under the scale
+}
+
+// A Row is one line of Rows.
+type Row struct {
+	Tag     string // left of the name
+	Name    string
+	Look    Look
+	Sign    draw.GlyphDrawer // left of the tag; may be nil
+	Strong  bool             // bold figures
+	Marks   [][]Mark         // by panel
+	Figures []string         // right of the panels
+}
+
+// A Mark is a figure with its interval. It is NaN, or Text stands alone, if there is none.
+type Mark struct {
+	Mid, Lo, Hi float64
+	Shape       draw.GlyphDrawer // nil is a disc
+	Radius      float64          // 0 is the default
+	Hue         *Token           // nil is the hue of the row
+	Pale        bool
+	Text        string // behind the mark
+}
+
+// Scaled is a panel with its scale.
+type Scaled struct {
+	Title    string // over the panel
+	Lo, Hi   float64
+	Log      bool
+	Format   func(v float64) string
+	Line     float64    // a line at this figure; NaN draws none
+	Band     [2]float64 // a shaded range; none if empty
+	Overflow bool       // an interval that is cut ends in an arrow
+}
+
+const (
+	rowStep  = vg.Length(14)
+	markStep = vg.Length(6)
+	rowsHead = vg.Length(36)
+	rowsFoot = vg.Length(34) // the scale and its title
+	footStep = vg.Length(10)
+	panelSep = vg.Length(20)
+
+	// RowName is the width of the widest name.
+	RowName = Width / 3
+
+	// widerText is the greatest factor by which text in a reader's font may be wider than
+	// drawn.
+	widerText = 1.15
+)
+
+// Reach returns a range for figures with intervals. An interval far wider than the figures
+// ends at the frame.
+func Reach(marks []Mark) (lo, hi float64) {
+	least, most := math.Inf(1), 0.0
+	for _, m := range marks {
+		if m.Mid > 0 && !math.IsInf(m.Mid, 0) {
+			least, most = min(least, m.Mid), max(most, m.Mid)
+		}
+	}
+	lo, hi = least, most
+	for _, m := range marks {
+		if m.Lo >= least/4 {
+			lo = min(lo, m.Lo)
+		}
+		if m.Hi <= most*4 {
+			hi = max(hi, m.Hi)
+		}
+	}
+	return lo, hi
+}
+
+// step returns the height of a row: marks of one panel lie over each other.
+func (r *Rows) step() (step vg.Length) {
+	step = rowStep
+	for _, row := range r.Rows {
+		for _, ms := range row.Marks {
+			step = max(step, markStep*vg.Length(len(ms)-1)+8)
+		}
+	}
+	return step
+}
+
+func (r *Rows) foot() (lines []string) {
+	for _, text := range r.Foot {
+		lines = append(lines, WrapShort(Typeset(7.5, Muted, 0, 0), text, Width, 3)...)
+	}
+	return lines
+}
+
+// Drawn returns the rows as a drawing.
+func (r *Rows) Drawn() Picture {
+	return Picture{rowsHead + r.step()*vg.Length(len(r.Rows)) + rowsFoot + footStep*vg.Length(len(r.foot())) + 6, r.body}
+}
+
+// widths returns the widths of the tags, of the names, and of each column of figures.
+func (r *Rows) widths() (tags, names vg.Length, figures []vg.Length) {
+	st := bold8()
+	for _, h := range r.Heads {
+		figures = append(figures, widerText*st.Width(h)+12)
+	}
+	for _, row := range r.Rows {
+		names = max(names, min(widerText*row.Look.RowName().Width(row.Name), RowName))
+		if row.Tag != "" || row.Sign != nil {
+			tags = max(tags, widerText*st.Width(row.Tag)+16)
+		}
+		for i, f := range row.Figures {
+			figures[i] = max(figures[i], widerText*st.Width(f)+12)
+		}
+	}
+	return tags, names, figures
+}
+
+func (r *Rows) body(c draw.Canvas) error {
+	c = draw.Crop(c, 0, -6, 0, 0)
+	y := c.Min.Y + footStep*vg.Length(len(r.foot()))
+	for _, line := range r.foot() {
+		c.FillText(Typeset(7.5, Muted, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: y}, line)
+		y -= footStep
+	}
+	DrawNotes(c, r.Notes)
+	tags, names, figures := r.widths()
+	b := c
+	b.Min.X, b.Max.X = c.Min.X+tags+names+12, c.Max.X-8
+	for _, w := range figures {
+		b.Max.X -= w
+	}
+	b.Max.Y = c.Max.Y - rowsHead
+	b.Min.Y = b.Max.Y - r.step()*vg.Length(len(r.Rows))
+	for i, row := range r.Rows {
+		y := r.middle(b, i)
+		if i%2 == 0 {
+			c.FillPolygon(Shade.RGBA(), Rect(c.Min.X, y-r.step()/2, c.Max.X, y+r.step()/2))
+		}
+		row.names(c, b.Min.X-8, y)
+		row.figures(c, figures, b.Max.X+8, y)
+	}
+	x := b.Max.X + 8
+	for i, w := range figures {
+		x += w
+		c.FillText(Typeset(8, Muted, draw.XRight, draw.YBottom), vg.Point{X: x, Y: b.Max.Y + 4}, r.Heads[i])
+	}
+	n := vg.Length(len(r.Panels))
+	wide := (b.Size().X - panelSep*(n-1)) / n
+	for i, s := range r.Panels {
+		p := b
+		p.Min.X = b.Min.X + vg.Length(i)*(wide+panelSep)
+		p.Max.X = p.Min.X + wide
+		r.panel(p, i, s)
+	}
+	c.FillText(Typeset(9, Ink, draw.XCenter, draw.YTop), vg.Point{X: b.Center().X, Y: b.Min.Y - 19}, r.Title)
+	return nil
+}
+
+func (r *Rows) middle(b draw.Canvas, i int) vg.Length {
+	return b.Max.Y - (vg.Length(i)+0.5)*r.step()
+}
+
+// names writes the sign, the tag and the name of the row.
+func (row Row) names(c draw.Canvas, right, y vg.Length) {
+	st := Typeset(8, Muted, draw.XLeft, draw.YCenter)
+	if row.Strong {
+		st = bold8()
+	}
+	if row.Sign != nil {
+		c.DrawGlyphNoClip(draw.GlyphStyle{Color: row.Look.Hue.RGBA(), Radius: 3.6, Shape: row.Sign}, vg.Point{X: c.Min.X + 5, Y: y})
+	}
+	c.FillText(st, vg.Point{X: c.Min.X + 12, Y: y + Lift}, row.Tag)
+	c.FillText(row.Look.RowName(), vg.Point{X: right, Y: y + Lift}, Shorten(row.Look.RowName(), row.Name, RowName))
+}
+
+func (row Row) figures(c draw.Canvas, widths []vg.Length, x, y vg.Length) {
+	st := Typeset(8.5, Ink, draw.XRight, draw.YCenter)
+	if row.Strong {
+		st = Bold(st)
+	}
+	for i, f := range row.Figures {
+		x += widths[i]
+		c.FillText(st, vg.Point{X: x, Y: y + Lift}, f)
+	}
+}
+
+// panel draws panel i with its marks into b.
+func (r *Rows) panel(b draw.Canvas, i int, s Scaled) {
+	c := b
+	c.FillText(Bold(Typeset(8.5, Ink, draw.XCenter, draw.YBottom)), vg.Point{X: b.Center().X, Y: b.Max.Y + 4}, s.Title)
+	p := NewPlot(s.Lo, s.Hi, 0, 1)
+	ticks := LinearTicks(s.Lo, s.Hi, s.Format)
+	if s.Log {
+		p.X.Scale, ticks = Warp(Logarithm), LogTicks(s.Lo, s.Hi, s.Format)
+	}
+	trX, _ := p.Transforms(&b)
+	at := func(v float64) vg.Length {
+		switch {
+		case math.IsNaN(v) || s.Log && v <= 0:
+			return b.Min.X
+		case math.IsInf(v, 1):
+			return b.Max.X
+		}
+		return max(b.Min.X, min(trX(v), b.Max.X))
+	}
+	if s.Band[0] < s.Band[1] {
+		c.FillPolygon(Warm.RGBA(), Rect(at(s.Band[0]), b.Min.Y, at(s.Band[1]), b.Max.Y))
+	}
+	scaleUnder(b, p, ticks)
+	if s.Line > 0 {
+		c.StrokeLine2(draw.LineStyle{Color: Ink.RGBA(), Width: vg.Points(0.8)}, at(s.Line), b.Min.Y, at(s.Line), b.Max.Y)
+	}
+	for k, row := range r.Rows {
+		if i >= len(row.Marks) {
+			continue
+		}
+		n := len(row.Marks[i])
+		for j, m := range row.Marks[i] {
+			m.draw(b, s, row.Look, at, r.middle(b, k)+markStep*(vg.Length(n-1)/2-vg.Length(j)))
+		}
+	}
+}
+
+// draw draws m at the height y.
+func (m Mark) draw(b draw.Canvas, s Scaled, as Look, at func(v float64) vg.Length, y vg.Length) {
+	c, hue, opacity := b, as.Hue, uint8(255)
+	if m.Hue != nil {
+		hue = *m.Hue
+	}
+	if m.Pale {
+		opacity = 120
+	}
+	if math.IsNaN(m.Mid) || s.Log && m.Mid <= 0 {
+		c.FillText(Typeset(8.5, Muted, draw.XLeft, draw.YCenter), vg.Point{X: b.Min.X + 4, Y: y + Lift}, m.Text)
+		return
+	}
+	line := draw.LineStyle{Color: hue.Alpha(opacity), Width: vg.Points(1.3)}
+	lo, mid, hi := at(m.Lo), at(m.Mid), at(m.Hi)
+	if lo < hi {
+		c.StrokeLine2(line, min(lo, mid), y, max(hi, mid), y)
+	}
+	if s.Overflow && s.Log && lo <= b.Min.X {
+		c.StrokeLines(line, []vg.Point{{X: lo + 4, Y: y - 2.5}, {X: lo, Y: y}, {X: lo + 4, Y: y + 2.5}})
+	}
+	if s.Overflow && hi >= b.Max.X {
+		c.StrokeLines(line, []vg.Point{{X: hi - 4, Y: y - 2.5}, {X: hi, Y: y}, {X: hi - 4, Y: y + 2.5}})
+	}
+	shape, radius := draw.GlyphDrawer(draw.CircleGlyph{}), vg.Length(2.6)
+	if m.Shape != nil {
+		shape = m.Shape
+	}
+	if m.Radius > 0 {
+		radius = vg.Length(m.Radius)
+	}
+	c.DrawGlyphNoClip(draw.GlyphStyle{Color: Paper.RGBA(), Radius: radius + 1, Shape: draw.CircleGlyph{}}, vg.Point{X: mid, Y: y})
+	c.DrawGlyphNoClip(draw.GlyphStyle{Color: hue.Alpha(opacity), Radius: radius, Shape: shape}, vg.Point{X: mid, Y: y})
+	if as.Hollow {
+		c.DrawGlyphNoClip(draw.GlyphStyle{Color: Paper.RGBA(), Radius: radius - 1, Shape: shape}, vg.Point{X: mid, Y: y})
+	}
+	if m.Text == "" {
+		return
+	}
+	st, x := Typeset(8, Muted, draw.XLeft, draw.YCenter), max(hi, mid)+6
+	if x+st.Width(m.Text)*widerText > b.Max.X+panelSep-4 { // no room behind it
+		st.XAlign, x = draw.XRight, min(lo, mid)-6
+	}
+	c.FillText(st, vg.Point{X: x, Y: y + Lift}, m.Text)
+}
+
+// scaleUnder draws a scale under b and a line through b at each label that fits.
+func scaleUnder(b draw.Canvas, p *plot.Plot, ticks plot.ConstantTicks) {
+	c := b
+	trX, _ := p.Transforms(&b)
+	st := Typeset(8, Muted, draw.XCenter, draw.YTop)
+	type label struct{ from, to vg.Length }
+	var taken []label
+	for rank := range 3 { // powers of ten first, then others that fit
+		for _, t := range ticks {
+			if t.IsMinor() || tickRank(t.Value) != rank {
+				continue
+			}
+			x, half := trX(t.Value), st.Width(t.Label)/2
+			l := label{x - half - 6, x + half + 6}
+			if slices.ContainsFunc(taken, func(o label) bool { return l.from < o.to && o.from < l.to }) {
+				continue
+			}
+			taken = append(taken, l)
+			c.StrokeLine2(draw.LineStyle{Color: Grid.RGBA(), Width: vg.Points(0.6)}, x, b.Min.Y, x, b.Max.Y)
+			c.FillText(st, vg.Point{X: max(b.Min.X+half-8, min(x, b.Max.X-half+8)), Y: b.Min.Y - 5}, t.Label)
+		}
+	}
+	c.StrokeLine2(draw.LineStyle{Color: Axis.RGBA(), Width: vg.Points(0.75)}, b.Min.X, b.Min.Y, b.Max.X, b.Min.Y)
+}
+
+// A Star is a mark of five points.
+type Star struct{}
+
+// DrawGlyph draws the star.
+func (Star) DrawGlyph(c *draw.Canvas, st draw.GlyphStyle, pt vg.Point) {
+	var path vg.Path
+	for i := range 10 {
+		radius := st.Radius
+		if i%2 == 1 {
+			radius *= 0.45
+		}
+		sin, cos := math.Sincos(float64(i) * math.Pi / 5)
+		to := pt.Add(vg.Point{X: radius * vg.Length(sin), Y: radius * vg.Length(cos)})
+		if i == 0 {
+			path.Move(to)
+		} else {
+			path.Line(to)
+		}
+	}
+	path.Close()
+	c.SetColor(st.Color)
+	c.Fill(path)
+}

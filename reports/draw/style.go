@@ -1,0 +1,84 @@
+package draw
+
+import (
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+
+	"gonum.org/v1/plot"
+	plotfont "gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Typeset returns a text style. The typeface has the metrics of Arial, so a page keeps its
+// layout on machines without it.
+func Typeset(size float64, t Token, x text.XAlignment, y text.YAlignment) text.Style {
+	return text.Style{
+		Color:   t.RGBA(),
+		Font:    plotfont.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Points(size)},
+		XAlign:  x,
+		YAlign:  y,
+		Handler: plot.DefaultTextHandler,
+	}
+}
+
+func Bold(s text.Style) text.Style {
+	s.Font.Weight = 3 // WeightBold of golang.org/x/image/font
+	return s
+}
+
+// bold8 returns the style of the strongest figures in rows.
+func bold8() text.Style { return Bold(Typeset(8, Ink, draw.XLeft, draw.YCenter)) }
+
+// wrap breaks s at spaces into lines no wider than w if possible.
+func wrap(st text.Style, s string, w vg.Length) (lines []string) {
+	cur := ""
+	for _, word := range Words(s) {
+		next := word
+		if cur != "" {
+			next = cur + " " + word
+		}
+		if cur != "" && st.Width(next) > w {
+			lines = append(lines, cur)
+			next = word
+		}
+		cur = next
+	}
+	return append(lines, cur)
+}
+
+// WrapShort wraps s into at most n lines no wider than w; excess text becomes an ellipsis.
+func WrapShort(st text.Style, s string, w vg.Length, n int) []string {
+	lines := wrap(st, s, w)
+	if len(lines) > n {
+		lines = lines[:n]
+		lines[n-1] += " …"
+	}
+	for i, l := range lines {
+		lines[i] = Shorten(st, l, w)
+	}
+	return lines
+}
+
+var status = regexp.MustCompile(` \([a-z]+\)$`)
+
+// Shorten cuts s to width w, with an ellipsis. A word in parentheses at its end stays: it is
+// the status of a lock.
+func Shorten(st text.Style, s string, w vg.Length) string {
+	if st.Width(s) <= w {
+		return s
+	}
+	mark := status.FindString(s)
+	s = strings.TrimSuffix(s, mark)
+	runes := []rune(s)
+	n := sort.Search(len(runes), func(n int) bool { return st.Width(string(runes[:n])+"…"+mark) > w })
+	return string(runes[:max(0, n-1)]) + "…" + mark
+}
+
+// Words splits s at the spaces that allow a line break.
+func Words(s string) []string {
+	return slices.DeleteFunc(strings.Split(s, " "), func(w string) bool { return w == "" })
+}

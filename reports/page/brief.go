@@ -1,0 +1,92 @@
+package page
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+
+	"locklab/harness/result"
+)
+
+// WriteBriefHTML writes the answer of run and its main charts as one page. Links to
+// definitions, tables and further charts lead to details, the relative address of the page
+// by [WriteHTML]. For a run without locks it writes the full page.
+func WriteBriefHTML(w io.Writer, run *result.Run, details string) error {
+	doc, err := compose(run)
+	if err != nil {
+		return fmt.Errorf("reports: %w", err)
+	}
+	if doc.Measured {
+		doc.cut(details)
+	}
+	var page bytes.Buffer
+	if err := writePage(&page, "report", doc); err != nil {
+		return err
+	}
+	_, err = w.Write(leadTo(details, page.Bytes()))
+	return err
+}
+
+// cut removes everything from doc that the page at details has and a first reading does not
+// need.
+func (doc *document) cut(details string) {
+	doc.Details = details
+	for _, ss := range []*[]section{&doc.Local, &doc.Served, &doc.Simulated} {
+		*ss = slices.DeleteFunc(*ss, func(s section) bool { return s.Folded })
+		for i := range *ss {
+			(*ss)[i].Figures = mainFigures((*ss)[i].Figures)
+		}
+		*ss = slices.DeleteFunc(*ss, func(s section) bool { return len(s.Figures) == 0 })
+	}
+	doc.Tables = firstTables(doc.Tables)
+	if doc.Safety != nil {
+		doc.Safety.Brief, doc.Safety.Figures = true, mainFigures(doc.Safety.Figures)
+	}
+	doc.Ranked = mainFigures(doc.Ranked)
+	doc.Hardware, doc.Audit, doc.Facts, doc.Modules, doc.glossary = nil, nil, nil, nil, glossary{}
+	doc.Quality.Warnings, doc.Quality.Checks = doc.Quality.Top(), nil
+}
+
+// tabled are the charts whose figures are also in the tables.
+var tabled = []string{"fairness", "fairness-distributed", "requests-distributed"}
+
+func mainFigures(fs []figure) (out []figure) {
+	for _, f := range fs {
+		if f.Folded || f.SVG == "" || slices.Contains(tabled, f.Name) {
+			continue
+		}
+		f.Rows, f.Omitted = nil, ""
+		out = append(out, f)
+	}
+	return out
+}
+
+func firstTables(ts []tableView) (out []tableView) {
+	for _, t := range ts {
+		if !slices.ContainsFunc(out, func(x tableView) bool { return x.remote == t.remote }) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+var (
+	localRE  = regexp.MustCompile(`href="#([^"]+)"`)
+	anchorRE = regexp.MustCompile(` id="([^"]+)"`)
+)
+
+// leadTo redirects links of page to details if page lacks their anchors.
+func leadTo(details string, page []byte) []byte {
+	here := make(map[string]bool)
+	for _, m := range anchorRE.FindAllSubmatch(page, -1) {
+		here[string(m[1])] = true
+	}
+	return localRE.ReplaceAllFunc(page, func(link []byte) []byte {
+		if id := string(localRE.FindSubmatch(link)[1]); !here[id] {
+			return fmt.Appendf(nil, `href="%s#%s"`, details, id)
+		}
+		return link
+	})
+}

@@ -1,0 +1,43 @@
+package page
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+
+	"locklab/internal/synthetic"
+)
+
+var tagsRE = regexp.MustCompile(`(?s)<(style|svg)[^>]*>.*?</(style|svg)>|<[^>]+>`)
+
+// TestBriefPage: the first page has the answer and at most 15 charts and 6,000 words. Every
+// link leads to an anchor of this or of the second page.
+func TestBriefPage(t *testing.T) {
+	run := synthetic.Zoo(1)
+	var brief, whole bytes.Buffer
+	if err := WriteBriefHTML(&brief, run, "details.html"); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteHTML(&whole, run); err != nil {
+		t.Fatal(err)
+	}
+	page := brief.String()
+	charts, words := strings.Count(page, "<svg"), len(strings.Fields(tagsRE.ReplaceAllString(page, " ")))
+	if charts < 2 || charts > 15 || words > 6000 || strings.Count(whole.String(), "<svg") <= charts {
+		t.Errorf("%d charts, %d words", charts, words)
+	}
+	if !strings.Contains(page, `class="lead"`) || !strings.Contains(page, `class="compared numbers"`) {
+		t.Error("the page lacks the headline or the table")
+	}
+	has := func(page, id string) bool { return strings.Contains(page, ` id="`+id+`"`) }
+	links := 0
+	for _, m := range regexp.MustCompile(`href="([^"#]*)#([^"]+)"`).FindAllStringSubmatch(page, -1) {
+		if links++; m[1] == "" && !has(page, m[2]) || m[1] != "" && (m[1] != "details.html" || !has(whole.String(), m[2])) {
+			t.Errorf("the link %s leads nowhere", m[0])
+		}
+	}
+	if links == 0 {
+		t.Error("the page has no links")
+	}
+}

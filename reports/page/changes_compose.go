@@ -1,0 +1,164 @@
+package page
+
+import (
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+
+	"locklab/harness/judge"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/reports/chart"
+	"locklab/reports/draw"
+)
+
+// mostFrames limits the frames in one picture of a history.
+const mostFrames = 24
+
+// A historyDocument is the data for the template of a history.
+type historyDocument struct {
+	Title, Lead string
+	Worse       bool
+	Tokens      []paint
+	Findings    []string
+	Sites       []historySite
+	Sections    []section
+	Remarks     []string
+	Warnings    []string
+	glossary
+}
+
+type historySite struct {
+	Name, Hardware string
+	chart.Table
+}
+
+const (
+	changesTitle  = "Which cases changed?"
+	steadyTitle   = "How steady are the others?"
+	historyTitle  = "What changed over the runs?"
+	changesName   = "changes"
+	unchangedName = "unchanged"
+)
+
+// notable splits the series of h: series with a change, and the others. If a case is
+// notable on one machine, its series on all machines are.
+func notable(h *judge.History) (first, others []*judge.HistorySeries) {
+	looked := make(map[string]bool)
+	key := func(s *judge.HistorySeries) string { return s.Case() + "\x00" + s.Gate.Name() }
+	for i := range h.Series {
+		if s := &h.Series[i]; s.Notable() {
+			looked[key(s)] = true
+		}
+	}
+	for i := range h.Series {
+		if s := &h.Series[i]; looked[key(s)] {
+			first = append(first, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	return first, others
+}
+
+func composeHistory(h *judge.History) (*historyDocument, error) {
+	doc := &historyDocument{Title: historyTitle, Lead: chart.Short(h.Headline(), chart.MostText), Worse: h.Outcome() == judge.Worse, Remarks: h.Remarks(), Warnings: chart.ShortAll(h.Warnings)}
+	for _, t := range draw.Tokens {
+		doc.Tokens = append(doc.Tokens, paint{t.Name, template.CSS(draw.CSS(t.Light)), template.CSS(draw.CSS(t.Dark))})
+	}
+	for _, s := range h.Sites {
+		site := historySite{Name: chart.Short(s.Name, chart.MostName), Hardware: chart.Short(chart.Hardware(s.Runs[0].Manifest.Machine), chart.MostText), Table: chart.Table{Head: chart.Titles("run", "date, UTC", "commit", "differs from the run before in")}}
+		for i, v := range s.Runs {
+			differs := numfmt.Unknown
+			if len(v.Differs) > 0 {
+				differs = chart.Short(numfmt.List(v.Differs, len(v.Differs)), chart.MostText)
+			}
+			site.Rows = append(site.Rows, []string{strconv.Itoa(i + 1), v.Date(), v.Commit(), differs})
+		}
+		doc.Sites = append(doc.Sites, site)
+	}
+	for i := range h.Series {
+		doc.Findings = append(doc.Findings, chart.ShortAll(h.Series[i].Findings(h))...)
+	}
+	first, others := notable(h)
+	if err := doc.draw(h, first, changesName, changesTitle, false); err != nil {
+		return nil, err
+	}
+	if err := doc.draw(h, others, unchangedName, steadyTitle, true); err != nil {
+		return nil, err
+	}
+	doc.define(h)
+	return doc, nil
+}
+
+// draw adds pictures of ss, one section each.
+func (doc *historyDocument) draw(h *judge.History, ss []*judge.HistorySeries, name, title string, folded bool) error {
+	parts := slices.Collect(slices.Chunk(ss, mostFrames))
+	for i, part := range parts {
+		s := section{ID: name, Title: title, Slug: name, Folded: folded}
+		if len(parts) > 1 {
+			s.ID, s.Slug = fmt.Sprintf("%s-%d", name, i+1), fmt.Sprintf("%s-%d", name, i+1)
+			s.Title += fmt.Sprintf(" (%d of %d)", i+1, len(parts))
+		}
+		f, err := newFigure(chart.DrawChanges(h, part, chart.ChangesAnswer(h, part)), s.Slug, s.ID+"-chart", caseList(part), chart.ChangesDoc)
+		if err != nil {
+			return err
+		}
+		f.Name = s.Slug
+		s.Figures = append(s.Figures, f)
+		doc.Sections = append(doc.Sections, s)
+	}
+	return nil
+}
+
+// caseList returns the title of a picture of ss: a question about their metrics.
+func caseList(ss []*judge.HistorySeries) string {
+	var names []string
+	for _, s := range ss {
+		if !slices.Contains(names, s.Gate.Title()) {
+			names = append(names, s.Gate.Title())
+		}
+	}
+	return "How did " + numfmt.List(names, len(names)) + " go from run to run?"
+}
+
+// define fills in the glossary.
+func (doc *historyDocument) define(h *judge.History) {
+	doc.Terms = terms
+	for i := range h.Series {
+		if m := h.Series[i].Gate.Metric; !slices.Contains(doc.Metrics, definition{m}) {
+			doc.Metrics = append(doc.Metrics, definition{m})
+		}
+	}
+	if len(h.Series) > 0 {
+		s := &h.Series[0]
+		doc.Lines = "jq -c " + quote(fmt.Sprintf("select(.lock.name == %s and .workload.workers == %d)", strconv.Quote(s.Lock.Name), s.Workload.Workers)) + " " + result.ResultsName
+	}
+}
+
+// historyPage returns the picture of the changes, with its question and answer.
+func historyPage(h *judge.History) draw.Poster {
+	ss, others := notable(h)
+	p := draw.Poster{Title: changesTitle, Note: chart.ChangesDoc}
+	if len(ss) == 0 {
+		ss = others
+		p.Title = steadyTitle
+	}
+	left := len(ss) - mostFrames
+	if left > 0 {
+		ss = ss[:mostFrames]
+	}
+	pic := chart.DrawChanges(h, ss, chart.Short(h.Headline(), chart.MostText))
+	p.Picture, p.Answer, p.Data = pic.Picture, pic.Answer, chart.Plain(pic.Data.Sentence())
+	if left > 0 {
+		p.Answer += fmt.Sprintf(" (%d more are not drawn.)", left)
+	}
+	var sites []string
+	for _, s := range h.Sites {
+		sites = append(sites, fmt.Sprintf("%s: %s, %s, %s to %s", chart.Short(s.Name, chart.MostName), chart.Hardware(s.Runs[0].Manifest.Machine), numfmt.Plural(len(s.Runs), "run"), s.Runs[0].Date(), s.Runs[len(s.Runs)-1].Date()))
+	}
+	p.Foot = strings.Join(sites, " · ")
+	return p
+}

@@ -1,0 +1,105 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/reports/chart"
+)
+
+// composeSimulated returns a section for each machine and workload of the simulations of
+// run. gs are its groups.
+func composeSimulated(run *result.Run, gs []*chart.Group) (out []section, err error) {
+	charts := chart.SimulatedCharts(chart.ModelledOf(run, gs))
+	for i, c := range charts {
+		if i == 0 || c.Of != charts[i-1].Of {
+			n := strconv.Itoa(len(out) + 1)
+			out = append(out, section{ID: "simulated-" + n, Title: "What a model expects on " + c.Of.Name() + " (simulated)", Intro: about(c.Of)})
+			if i > 0 && c.Of.Like.Simulated == charts[i-1].Of.Like.Simulated {
+				out[len(out)-1].Title += ", " + chart.WorkloadOf(c.Of.Like)
+				out[len(out)-1].Folded = true
+			}
+		}
+		s := &out[len(out)-1]
+		f, err := newFigure(c.Pic, c.Name, c.Name, c.Titled(), c.Note())
+		if err != nil {
+			return nil, err
+		}
+		f.Folded = !c.Carries
+		s.Figures = append(s.Figures, f)
+	}
+	return out, nil
+}
+
+// about describes machine m and the model.
+func about(m *chart.Modelled) string {
+	text := fmt.Sprintf("%s %s has %s. The code of %s ran on a model of caches and a directory; docs/simulation.md says what that carries and what it cannot say.",
+		m.Warning(), m.Begin(), m.Shape(), m.DrawnLocks())
+	if m.Paired() {
+		text += " The threads of a core have workers before the next core has one."
+	}
+	if m.File {
+		text += " The machine, with the source of each of its numbers, is in results.jsonl (kind machine)."
+	}
+	return text
+}
+
+// expectedText is the only sentence of a verdict about models' predictions. It is separate
+// from the measurements and has no effect on the verdict. It is "" if no other machine was
+// simulated.
+func expectedText(run *result.Run) string {
+	var m *chart.Modelled // the largest machine; the run's own machine was measured
+	for _, x := range chart.ModelledOf(run, nil) {
+		if x.Like.Simulated != chart.ThisMachine && (m == nil || x.Like.Threads() > m.Like.Threads()) {
+			m = x
+		}
+	}
+	if m == nil {
+		return ""
+	}
+	w := m.Crowd()
+	least, name := 0.0, ""
+	for _, l := range m.Locks {
+		if v := chart.ModelRate.At(l, w); v.N > 0 && v.Median > least && !chart.Unsound(l.Lock.Status) {
+			least, name = v.Median, l.Lock.Name
+		}
+	}
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf("Expected by model, not measured and not part of the verdict: with %s on %s (%s), %s has the highest throughput of %s, %s.",
+		numfmt.Plural(w, "worker"), m.Name(), m.Shape(), name, m.DrawnLocks(), numfmt.PerSecond(least))
+}
+
+// simulatedOrigin describes the source of the figures of a run without measurements.
+func simulatedOrigin(run *result.Run) string {
+	text := "Nothing was measured in this run: all figures are simulated, of " + numfmt.List(chart.MachinesOf(chart.ModelledOf(run, nil)), 6)
+	if commit := run.Manifest.Commit; commit != "" {
+		text += " · locklab " + commit
+	}
+	return text
+}
+
+// simulatedOnly turns doc into the report of a run without measurements: the host that
+// computed the model does not affect the figures.
+func (doc *document) simulatedOnly(run *result.Run) {
+	doc.Title, doc.Origin, doc.Expected = simulatedTitle, simulatedOrigin(run), ""
+	doc.Quality = quality{Partial: doc.Quality.Partial, Damage: doc.Quality.Damage}
+	doc.Facts = nil
+	for _, m := range chart.ModelledOf(run, nil) {
+		f := fact{"simulated machine", m.Name() + ": " + m.Shape()}
+		if !slices.Contains(doc.Facts, f) {
+			doc.Facts = append(doc.Facts, f)
+		}
+	}
+	doc.Facts = append(doc.Facts, fact{"measured", "nothing"})
+	if run.Manifest.Commit != "" {
+		doc.Facts = append(doc.Facts, fact{"locklab", run.Manifest.Commit})
+	}
+}
+
+// simulatedTitle is the title of a report without measurements.
+const simulatedTitle = "What does a model expect of these locks?"

@@ -1,0 +1,181 @@
+package page
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/internal/synthetic"
+	"locklab/reports/chart"
+	"locklab/reports/draw"
+)
+
+// contended returns a run of a queue, a herd, a lock that polls and one that the fit misses,
+// with up to 1000 workers.
+func contended(asked ...int) *result.Run {
+	wrong := synthetic.Queue("wrong") // 20 times slower with 1000
+	wrong.Period = func(n float64) time.Duration { return 300*time.Microsecond + time.Duration(5*max(0, n-100)*n) }
+	run := synthetic.Contenders(3, []int{1, 5, 10, 20, 50, 100, 300, 1000}, synthetic.Queue("queue"), synthetic.Herd("herd"), synthetic.Polling("poll"), wrong)
+	run.Contenders = asked
+	return run
+}
+
+// TestGoldenContenders draws the chart, and writes the section as Markdown and for the
+// terminal.
+func TestGoldenContenders(t *testing.T) {
+	run := contended(1500, 10_000, 100_000)
+	run.RoundTrips = []time.Duration{50 * time.Millisecond}
+	checkGolden(t, map[string]func(io.Writer) error{
+		"contenders/terminal.txt": func(w io.Writer) error { return WriteContenders(w, run, 100) },
+		"contenders/section.md": func(w io.Writer) error {
+			text, _ := markdownOf(t, run)
+			_, text, found := strings.Cut(text, "## Distributed locks, many contenders")
+			if !found {
+				t.Error("the Markdown has no section of contenders")
+			}
+			text, _, _ = strings.Cut(text, "\n## ")
+			_, err := io.WriteString(w, text)
+			return err
+		},
+		"contenders/contenders-rate.svg": func(w io.Writer) error { return WriteSVG(w, run, chart.ContendersChart) },
+	})
+}
+
+func TestContendersRows(t *testing.T) {
+	run := contended(10_000)
+	d := chart.NewContention(run, chart.Groups(run))
+	if d == nil || !d.HasLaw() {
+		t.Fatalf("found %+v", d)
+	}
+	var got []string
+	for _, r := range rowsOf(d.Rows(), "queue")[4:] {
+		got = append(got, strings.ReplaceAll(strings.Join(r[1:], "|"), numfmt.Space, " "))
+	}
+	want := []string{
+		"100|measured|3.33 k|–|–|30 ms|–|–|",
+		"300|measured and left out|3.33 k|3.33 k|+0 %|90 ms|90 ms|+0 %|",
+		"1000|measured and left out|3.33 k|3.33 k|+0 %|300 ms|300 ms|+0 %|",
+		"10000|computed|–|3.33 k (3.33 k–3.33 k)|–|–|3 s (3 s–3 s)|–|",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	for lock, reason := range map[string]string{"wrong": "refuted: off by a factor of 16 with 1000 contenders", "poll": "polls: "} {
+		rows := rowsOf(d.Rows(), lock)
+		last := rows[len(rows)-1]
+		if last[4] != numfmt.Unknown || !strings.Contains(last[9], reason) {
+			t.Errorf("%s: %q, want no figure, for %q", lock, last, reason)
+		}
+	}
+	wantErrors := "Of 6 points left out of the fit, 4 are within 15 % of the measured rate; the greatest error is +1500 % (wrong, 1000 contenders)."
+	if got := strings.ReplaceAll(d.Errors(), numfmt.Space, " "); got != wantErrors {
+		t.Errorf("got %q\nwant %q", got, wantErrors)
+	}
+}
+
+// TestComputedIsMarked checks that computed points are hollow and dashed and named as
+// computed. Without numbers asked for, the section only checks the fit.
+func TestComputedIsMarked(t *testing.T) {
+	asked, plain := pageOf(t, contended(100_000)), pageOf(t, contended())
+	for _, want := range []string{`id="contenders-rate"`, "computed, not measured", ", computed<", "stroke-dasharray"} {
+		if !strings.Contains(asked, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for _, bad := range []string{"computed, not measured", "100000"} {
+		if strings.Contains(plain, bad) {
+			t.Errorf("nothing was asked for, and the page has %q", bad)
+		}
+	}
+	if !strings.Contains(plain, `id="contenders-rate"`) {
+		t.Error("the run has enough numbers of workers, and the page does not show the error of the fit")
+	}
+	for _, l := range []draw.ComputedLine{{}, {Strong: true}} {
+		for i := range draw.Filled {
+			m, c := l.Look(i, false), l.Look(i, true)
+			if m.Marker == c.Marker || m.Dash != nil || c.Dash == nil {
+				t.Errorf("line %d looks alike measured and computed", i)
+			}
+		}
+	}
+	var png bytes.Buffer
+	if err := WritePNG(&png, contended(100_000), chart.ContendersChart); err != nil || png.Len() == 0 {
+		t.Errorf("a PNG of %d bytes, %v", png.Len(), err)
+	}
+	if err := WritePNG(&png, contended(), chart.ContendersChart); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("nothing was asked for, and the chart is drawn: %v", err)
+	}
+}
+
+func TestCannotExtrapolate(t *testing.T) {
+	few := synthetic.Contenders(2, []int{1, 4, 8}, synthetic.Queue("queue"))
+	far := contended()
+	for _, r := range far.Results {
+		r.Workload.Delay = time.Millisecond
+	}
+	for want, run := range map[string]*result.Run{
+		"the run has none":             synthetic.Run(1, 2, 2, []int{1, 100}, synthetic.Fast("tas", 1e6)),
+		"--workers 5,10,20,50,500":     few,
+		"in a closed loop without a d": far,
+	} {
+		err := chart.CanExtrapolate(run)
+		if !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("got %v, want a line with %q", err, want)
+		}
+		if page := pageOf(t, run); strings.Contains(page, `id="contenders"`) {
+			t.Errorf("%s: the page has the section", want)
+		}
+	}
+	if err := chart.CanExtrapolate(contended()); err != nil {
+		t.Error(err)
+	}
+	var out bytes.Buffer
+	if err := WriteContenders(&out, contended(), 100); err != nil || out.Len() > 0 {
+		t.Errorf("nothing was asked for: wrote %q, %v", out.String(), err)
+	}
+}
+
+// TestContendersOfDamage checks that no figure of a damaged file is written as none.
+func TestContendersOfDamage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
+	for _, v := range extremes {
+		run := contended(100_000)
+		run.RoundTrips = []time.Duration{time.Millisecond}
+		i := int(max(math.MinInt32, min(v, math.MaxInt32)))
+		if math.IsNaN(v) {
+			i = -1
+		}
+		for k, r := range run.Results {
+			switch k % 4 {
+			case 0:
+				r.RoundTrip = v
+			case 1:
+				r.Wait = harness.Histogram{{Value: int64(i), N: int64(i)}}
+			case 2:
+				r.Handovers = uint64(i)
+			case 3:
+				r.Elapsed = time.Duration(i)
+			}
+		}
+		var out bytes.Buffer
+		if err := WriteContenders(&out, run, 100); err != nil {
+			t.Fatal(err)
+		}
+		out.WriteString(pageOf(t, run))
+		for _, bad := range []string{"NaN", "Inf", "%!"} {
+			if at := strings.Index(out.String(), bad); at >= 0 {
+				t.Errorf("%v: the report has %q: %s", v, bad, out.String()[max(0, at-80):at+10])
+			}
+		}
+	}
+}

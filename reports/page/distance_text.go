@@ -1,0 +1,124 @@
+package page
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"locklab/harness"
+	"locklab/harness/judge"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/reports/chart"
+)
+
+// CanPredict returns an error that wraps harness.ErrUsage if nothing can be predicted from
+// run. Its line gives the reason: no distributed lock, or missing input for a prediction.
+func CanPredict(run *result.Run) error {
+	var remote, near, counted bool
+	for _, r := range run.Results {
+		if r.Lock.Traits.Needs == "" {
+			continue
+		}
+		remote = true
+		if r.Workload.Delay == 0 && judge.FitsModel(r.Workload) {
+			near = true
+			counted = counted || r.Trips != nil
+		}
+	}
+	switch {
+	case !remote:
+		return fmt.Errorf("%w: a prediction is of locks kept by servers, and the run has none", harness.ErrUsage)
+	case !near:
+		return fmt.Errorf("%w: a prediction rests on a closed loop without a delay, and the run has none of a lock kept by servers", harness.ErrUsage)
+	case !counted:
+		return fmt.Errorf("%w: the run does not say how many round trips its locks take: it is of an earlier version, or its servers spoke TLS; measure it again", harness.ErrUsage)
+	}
+	return nil
+}
+
+// WriteDistance writes the predicted cost of the locks of run at the requested round trips,
+// and compares predictions with measurements under a delay. It writes nothing if there is
+// neither.
+func WriteDistance(w io.Writer, run *result.Run, width int) error {
+	run = chart.Tidy(run)
+	d := chart.NewDistance(run, chart.Groups(run))
+	if d == nil || len(d.Asked)+len(d.Far) == 0 {
+		return nil
+	}
+	t := &textWriter{width: max(width, minText)}
+	if len(d.Asked) > 0 {
+		t.gap()
+		t.line("What would it take at another round trip?")
+		t.line(d.PredictionsAnswer())
+		t.columns(d.Predictions())
+	}
+	if len(d.Far) > 0 {
+		t.gap()
+		t.line("How good are predictions from the run without a delay?")
+		t.line(d.ChecksAnswer())
+		t.columns(d.Checks())
+	}
+	return t.writeTo(w)
+}
+
+// columns writes a table without its ranges and intervals. Below it, it lists each lock
+// without a prediction once per reason.
+func (t *textWriter) columns(rows chart.Table) {
+	last := len(rows.Head) - 1
+	var shown []int
+	for i, h := range rows.Head[:last] {
+		if !strings.HasPrefix(h.Text, "range") && h.Text != "interval" {
+			shown = append(shown, i)
+		}
+	}
+	var untold []string
+	out := tabwriter.NewWriter(&t.buf, 0, 0, 2, ' ', 0)
+	for i, row := range append([][]string{chart.Texts(rows.Head)}, rows.Rows...) {
+		if i > 0 && row[last] != "" {
+			if line := row[0] + ", " + row[1] + ", is not predicted: " + row[last]; !slices.Contains(untold, line) {
+				untold = append(untold, line)
+			}
+			continue
+		}
+		var cells []string
+		for _, i := range shown {
+			cells = append(cells, row[i])
+		}
+		fmt.Fprintln(out, "  "+strings.Join(cells, "\t"))
+	}
+	out.Flush() // into memory
+	for _, line := range untold {
+		t.item(line)
+	}
+}
+
+// WriteContenders writes the predictions for the contenders that the reader asked for, and
+// the points that check them. It writes nothing if none were asked for.
+func WriteContenders(w io.Writer, run *result.Run, width int) error {
+	run = chart.Tidy(run)
+	d := chart.NewContention(run, chart.Groups(run))
+	if d == nil || !d.HasLaw() || len(d.Asked) == 0 {
+		return nil
+	}
+	t := &textWriter{width: max(width, minText)}
+	t.gap()
+	t.line(chart.ContendersTitle)
+	t.line(d.Answer() + " " + d.Laws())
+	rows := d.Rows()
+	var reasons []string
+	rows.Rows = slices.DeleteFunc(rows.Rows, func(row []string) bool {
+		why := row[len(row)-1]
+		if line := row[0] + " is not predicted: " + why; why != "" && !slices.Contains(reasons, line) {
+			reasons = append(reasons, line)
+		}
+		return row[4] == numfmt.Unknown // fitted, or not predicted
+	})
+	t.columns(rows)
+	for _, line := range reasons {
+		t.item(line)
+	}
+	return t.writeTo(w)
+}

@@ -1,0 +1,399 @@
+package page
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"gonum.org/v1/plot/vg"
+	vgdraw "gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/machine"
+	"locklab/internal/numfmt"
+	"locklab/internal/synthetic"
+	"locklab/reports/chart"
+	"locklab/reports/draw"
+)
+
+// TestSpread checks labels at random heights: in order, separated, within the range.
+func TestSpread(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		labels := make([]draw.EndLabel, 1+rng.IntN(30))
+		for i := range labels {
+			labels[i].Y = vg.Length(rng.Float64() * 300)
+			if rng.IntN(3) == 0 {
+				labels[i].Y = 100
+			}
+		}
+		const gap, lo, hi = 10, -6, 306
+		pos := draw.Spread(labels, gap, lo, hi)
+		order := make([]int, len(labels))
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return int(math.Copysign(1, float64(pos[a]-pos[b]))) })
+		for k := 1; k < len(order); k++ {
+			a, b := order[k-1], order[k]
+			if pos[b]-pos[a] < gap-1e-6 {
+				t.Fatalf("labels at %v and %v are less than %v apart", pos[a], pos[b], gap)
+			}
+			if labels[a].Y > labels[b].Y {
+				t.Fatalf("label for %v is below that for %v", labels[a].Y, labels[b].Y)
+			}
+		}
+		if first, last := pos[order[0]], pos[order[len(order)-1]]; first < lo-1e-6 || last > hi+1e-6 {
+			t.Fatalf("labels reach from %v to %v, outside %v to %v", first, last, lo, hi)
+		}
+	}
+	// A single label stays at its line. If labels do not fit, they share the room equally.
+	if pos := draw.Spread([]draw.EndLabel{{Y: 50}}, 10, 0, 300); pos[0] != 50 {
+		t.Errorf("a lone label moved to %v", pos[0])
+	}
+	crowd := draw.Spread(make([]draw.EndLabel, 50), 10, 0, 98)
+	if slices.Max(crowd) > 98.001 || slices.Min(crowd) < -0.001 {
+		t.Errorf("a crowd reaches from %v to %v, outside 0 to 98", slices.Min(crowd), slices.Max(crowd))
+	}
+}
+
+func TestFormats(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{numfmt.PerSecond(28.94e6), "28.9 M/s"}, {numfmt.PerSecond(999_960), "1 M/s"}, {numfmt.PerSecond(999_000), "999 k/s"},
+		{numfmt.PerSecond(4.25), "4.25 /s"}, {numfmt.PerSecond(math.NaN()), "–"}, {numfmt.PerSecond(1e15), "1000 T/s"},
+		{numfmt.Nanos(0.42), "0.42 ns"}, {numfmt.Nanos(697.8), "698 ns"}, {numfmt.Nanos(999.8), "1 µs"}, {numfmt.Nanos(1340), "1.34 µs"}, {numfmt.Nanos(2.5e9), "2.5 s"},
+		{numfmt.Percent(100), "100 %"}, {numfmt.Percent(99.6), "99.6 %"}, {numfmt.Percent(99.97), "100 %"}, {numfmt.Percent(42.4), "42 %"},
+		{numfmt.Percent(1.04), "1 %"}, {numfmt.Percent(0.04), "< 0.1 %"}, {numfmt.Percent(0), "0 %"},
+		{numfmt.Times(1.04), "1 times"}, {numfmt.Times(2.55), "2.5 times"}, {numfmt.Times(146), "150 times"}, {numfmt.Times(104321), "100 000 times"},
+		{numfmt.Number(0.00123), "0.00123"}, {numfmt.Number(12.34), "12.3"}, {numfmt.Number(0), "0"}, {numfmt.Number(math.Inf(1)), "∞"},
+		{numfmt.List([]string{"a"}, 3), "a"}, {numfmt.List([]string{"a", "b", "c"}, 3), "a, b and c"}, {numfmt.List([]string{"a", "b", "c", "d"}, 3), "a, b and 2 more"},
+		{numfmt.Plural(1, "round"), "1 round"}, {numfmt.Plural(0, "round"), "0 rounds"},
+		{numfmt.Sentence("µs are short"), "Μs are short."}, {numfmt.Sentence("done."), "Done."}, {numfmt.Sentence(""), ""},
+		{quote("a-b=1,2"), "a-b=1,2"}, {quote("a b"), "'a b'"}, {quote("it's"), `'it'\''s'`}, {quote(""), "''"},
+	} {
+		if got := strings.ReplaceAll(c.got, numfmt.Space, " "); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestAxes(t *testing.T) {
+	if lo, hi := draw.LogRange(5, 5); lo >= 5 || hi <= 5 {
+		t.Errorf("a constant has the range %v to %v", lo, hi)
+	}
+	for _, bad := range [][2]float64{{0, 0}, {math.Inf(1), 0}, {math.NaN(), 1}, {1, math.Inf(1)}} {
+		if lo, hi := draw.LogRange(bad[0], bad[1]); !(lo > 0 && hi > lo) {
+			t.Errorf("logRange(%v) is %v to %v", bad, lo, hi)
+		}
+	}
+	for _, ticks := range [][2]float64{{1e-300, 1e300}, {20, 3e6}, {5, 6}} {
+		labelled := 0
+		for _, tick := range draw.LogTicks(ticks[0], ticks[1], numfmt.SI) {
+			if tick.Value < ticks[0]*0.999 || tick.Value > ticks[1]*1.001 {
+				t.Errorf("a tick at %v lies outside %v", tick.Value, ticks)
+			}
+			if tick.Label != "" {
+				labelled++
+			}
+		}
+		if labelled < 2 {
+			t.Errorf("%v has %d labels", ticks, labelled)
+		}
+	}
+	// Labels of crowded worker counts must not touch. The first and last stay.
+	ticks := draw.StopTicks(numbered(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16), draw.Logarithm)
+	if ticks[0].Label != "1" || ticks[len(ticks)-1].Label != "16" || ticks[len(ticks)-2].Label != "" {
+		t.Errorf("labels are %v", ticks)
+	}
+}
+
+func TestLooksDiffer(t *testing.T) {
+	var results []*harness.Result
+	for i := range 28 {
+		results = append(results, &harness.Result{Lock: synthetic.Local(string(rune('a'+i)), harness.Spin, harness.Recommended)})
+	}
+	type sight struct {
+		dash   int
+		marker any
+	}
+	seen := make(map[sight]string)
+	for name, l := range chart.AssignLooks(results) {
+		s := sight{slices.IndexFunc(draw.Dashes, func(d []vg.Length) bool { return slices.Equal(d, l.Dash) }), l.Marker}
+		if seen[s] != "" {
+			t.Errorf("%s looks like %s", name, seen[s])
+		}
+		seen[s] = name
+	}
+}
+
+// FuzzReport draws runs of arbitrary numbers. It must never panic or write an invalid
+// number.
+func FuzzReport(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte("a run of one lock with one worker and a wait or two"))
+	f.Add(slices.Repeat([]byte{0xff}, 400))
+	f.Add(slices.Repeat([]byte{0, 1, 2, 0x7f, 0x80, 9, 33}, 90))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 2000 {
+			t.Skip("longer inputs say nothing new")
+		}
+		run := scramble(data)
+		drawAll(t, run)
+		for _, f := range run.Findings {
+			for _, table := range f.Tables {
+				pic, _ := chart.DrawTable(table)
+				if pic.Height == 0 {
+					continue
+				}
+				if svg, err := draw.Inline(pic.Picture, "x", "x", "x"); err != nil || strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
+					t.Errorf("table %+v: error %v, or a coordinate that is none", table, err)
+				}
+			}
+		}
+		render(t, run)
+	})
+}
+
+// drawAll draws every chart of every group of run, and counts the charts. No coordinate or
+// word may be NaN or infinite.
+func drawAll(t *testing.T, run *result.Run) map[string]int {
+	t.Helper()
+	drawn := make(map[string]int)
+	for _, g := range chart.Groups(run) {
+		for _, c := range chart.Suite {
+			if g.Open() && !c.Open {
+				continue // no report draws it for this group
+			}
+			pic := c.Draw(g)
+			if pic.Height == 0 {
+				continue
+			}
+			drawn[c.Name]++
+			svg, err := draw.Inline(pic.Picture, "x", c.Title, pic.Answer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, bad := range []string{"NaN", "Inf", "%!"} {
+				if strings.Contains(svg, bad) {
+					t.Errorf("chart %s has %q: %s", c.Name, bad, pic.Answer)
+				}
+			}
+		}
+	}
+	return drawn
+}
+
+// TestScrambled draws runs of random figures. Unlike FuzzReport, it reaches every chart.
+func TestScrambled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	drawn := make(map[string]int)
+	for i := range 4 * scrambledAxes {
+		calm := i%2 == 0
+		size := rng.IntN(700)
+		if calm { // enough for results that differ in the axis alone
+			size += 1300
+		}
+		data := make([]byte, 8*size)
+		for i := range data {
+			data[i] = byte(rng.Uint32() & rng.Uint32())
+		}
+		run := scramble(data)
+		for _, r := range run.Results {
+			r.Workload.Workers = 1 + rng.IntN(3) // so that some of them meet
+			if calm {
+				r.Lock.Traits.Needs, r.Violations = "", nil
+				tame(rng, r, i/2%scrambledAxes)
+			}
+			if i%5 == 0 { // a run without local locks
+				r.Lock.Traits.Needs = harness.KindRedis
+			}
+		}
+		for name, n := range drawAll(t, run) {
+			drawn[name] += n
+		}
+	}
+	for _, c := range chart.Suite {
+		if drawn[c.Name] == 0 {
+			t.Errorf("chart %s was never drawn", c.Name)
+		}
+	}
+}
+
+// scrambledAxes is the number of axes that tame supports.
+const scrambledAxes = 14
+
+// tame gives r plausible figures. In half of the cases it also changes one axis from its
+// default, the same for all results of a run.
+func tame(rng *rand.Rand, r *harness.Result, axis int) {
+	w := r.Workload
+	r.Workload = harness.Workload{Workers: w.Workers}
+	if rng.IntN(2) == 0 {
+		r.Lock.Traits.Needs = harness.KindRedis
+		r.Wire = &harness.Counts{Requests: rng.Uint64N(9000), Notifications: rng.Uint64N(3000)}
+		r.RoundTrip = float64(1 + rng.Int64N(1e5))
+	}
+	if rng.IntN(2) == 0 {
+		axis = -1
+	}
+	switch axis {
+	case 9, 10, 11, 12, 13:
+		if r.Lock.Traits.Needs != "" {
+			serve(axis-9, &r.Workload)
+		}
+	case 8:
+		r.Workload.Rate = harness.Rate(1000 * (1 + rng.IntN(2)))
+		r.Open = &harness.OpenLoop{Offered: 1000, Span: time.Second, Late: rng.Uint64N(1000), Backlog: rng.Uint64N(100)}
+	case 0:
+		r.Workload.Pin = harness.Pins[rng.IntN(3)]
+	case 1:
+		r.Workload.Wait = harness.WaitPolicies[rng.IntN(3)]
+	case 2:
+		r.Workload.Garbage = true
+	case 3:
+		r.Workload.Locks = rng.IntN(4)
+	case 4:
+		r.Workload.Reads = rng.IntN(3)
+	case 5:
+		r.Workload.Think.Mean = 1
+	case 6:
+		r.Workload.Hold.Mean = 1
+	case 7:
+		r.Workload.Section = harness.CacheLines(1 + rng.IntN(3))
+	}
+	r.Round %= 2
+	r.Elapsed, r.Ops, r.Handovers, r.ClockFloor, r.ClockStep = time.Second, rng.Uint64N(1000), rng.Uint64N(900), 1, 1
+	r.Hold = harness.Spans{N: 100, Sum: time.Duration(rng.Int64N(1e8))}
+	r.Handover = harness.Histogram{{Value: 1 + rng.Int64N(1e5), N: 50}}
+	r.Workers = []uint64{1, 2}
+	r.Owners, r.Burst = []uint16{0, 1, 1, 0, 1, 1, 1, 0}, 4
+	r.Wait = append(r.Wait, harness.Bucket{Value: 1 + rng.Int64N(1e6), N: 70}, harness.Bucket{Value: 1e7, N: 70})
+}
+
+func scramble(data []byte) *result.Run {
+	next := func() uint64 {
+		var b [8]byte
+		n := copy(b[:], data)
+		data = data[n:]
+		return binary.LittleEndian.Uint64(b[:])
+	}
+	float := func() float64 { return math.Float64frombits(next()) }
+	run := &result.Run{Manifest: result.Manifest{
+		Machine: machine.Environment{CPUs: int(int8(next())), GOMAXPROCS: int(int8(next())), ClockFloor: float(), Clock: "x"},
+		Rounds:  int(int8(next())), Cases: int(int8(next())),
+	}}
+	for len(data) > 0 {
+		flags := next()
+		lock := synthetic.Local(string(rune('a'+flags%3)), harness.Families[flags>>2%5], []harness.Status{harness.Recommended, harness.Reference, harness.Control}[flags>>5%3])
+		if flags>>8%3 == 0 {
+			lock.Traits.Needs = "redis"
+		}
+		r := &harness.Result{
+			Lock: lock, Round: int(flags >> 12 % 12), Elapsed: time.Duration(next()), Ops: next(), Handovers: next(),
+			ClockFloor: float(), ClockStep: float(), Overlap: float(), RoundTrip: float(), CPU: harness.CPU{Time: time.Duration(next())},
+			Workload: harness.Workload{Workers: 1 << (flags >> 16 % 13), Hold: harness.Span{Mean: time.Duration(flags >> 20 % 2)}},
+			Burst:    int(int8(flags >> 24)), Owners: []uint16{0, 1, 1, 0, uint16(flags >> 28)},
+		}
+		for range flags >> 32 % 5 {
+			r.Workers = append(r.Workers, next())
+		}
+		for range flags >> 36 % 4 {
+			r.Wait = append(r.Wait, harness.Bucket{Value: int64(next()), N: int64(next())})
+		}
+		for range flags >> 38 % 3 {
+			r.Handover = append(r.Handover, harness.Bucket{Value: int64(next()), N: int64(next())})
+			r.Hold, r.Think = harness.Spans{N: int64(next()), Sum: time.Duration(next())}, r.Hold
+		}
+		if flags>>46&1 == 0 {
+			scrambleAxes(&r.Workload, next())
+			r.Wire = &harness.Counts{Requests: next(), Notifications: next()}
+		}
+		if flags>>40%64 == 1 {
+			r.Violations = []harness.Violation{{Rule: "exclusion"}}
+		}
+		run.Results = append(run.Results, r)
+		run.Findings = append(run.Findings, &harness.Finding{Name: string(rune('a' + flags%4)), Tables: []harness.Table{scrambleTable(flags, next)}})
+	}
+	return run
+}
+
+// scrambleTable makes a table whose rows may lack cells.
+func scrambleTable(flags uint64, next func() uint64) harness.Table {
+	float := func() float64 { return math.Float64frombits(next()) }
+	t := harness.Table{Caption: "c", Chart: chart.Painters[flags%3].Kind, Log: flags>>2&1 == 0}
+	for i := range flags >> 4 % 5 {
+		t.Columns = append(t.Columns, harness.Column{Name: string(rune('a' + i)), Unit: []string{"", "ns", "%"}[flags>>8%3], Plot: flags>>i&1 == 0})
+	}
+	for i := range flags >> 12 % 6 {
+		r := harness.Row{Label: string(rune('a' + i%3)), X: float64(i)}
+		if flags>>16&3 == 0 {
+			r.X = float()
+		}
+		for k := range flags >> 20 % 6 {
+			c := harness.Cell{Median: float(), Lo: float(), Hi: float(), N: int(int8(flags >> (k + i)))}
+			if flags>>24&1 == 0 { // figures of one size are likelier to be drawn
+				c.Median, c.N = float64(next()%1000), 5
+			}
+			r.Cells = append(r.Cells, c)
+		}
+		t.Rows = append(t.Rows, r)
+	}
+	return t
+}
+
+func TestWarpOfNoRange(t *testing.T) {
+	for _, c := range []struct{ from, to, x, want float64 }{{1, 100, 10, 0.5}, {7, 7, 7, 0.5}, {9, 3, 4, 0.5}, {1, 8, 1, 0}} {
+		if got := draw.Warp(draw.Logarithm).Normalize(c.from, c.to, c.x); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%v from %v to %v is at %v, want %v", c.x, c.from, c.to, got, c.want)
+		}
+	}
+	if got := draw.Warp(draw.Logarithm).Normalize(1, 10, 0); math.IsNaN(got) || math.IsInf(got, 0) || got >= 0 {
+		t.Errorf("zero on a log axis is at %v, want a finite place under it", got)
+	}
+}
+
+func TestShorten(t *testing.T) {
+	st := draw.Typeset(9, draw.Ink, 0, 0)
+	for _, c := range []struct {
+		text string
+		w    vg.Length
+	}{{"short", 100}, {"a long name that does not fit", 60}, {"ä€𝄞ä€𝄞ä€𝄞ä€𝄞ä€𝄞", 40}, {strings.Repeat("x", 1<<20), 50}, {"x y", 0}} {
+		got := draw.Shorten(st, c.text, c.w)
+		whole := st.Width(c.text) <= c.w
+		cut, marked := strings.CutSuffix(got, "…")
+		if whole != (got == c.text) || !whole && (!marked || !strings.HasPrefix(c.text, cut)) || st.Width(got) > max(c.w, st.Width("…")) {
+			t.Errorf("%.40q to %v: got %q", c.text, c.w, got)
+		}
+		if next := []rune(strings.TrimPrefix(c.text, cut)); !whole && cut != "" && st.Width(cut+string(next[:1])+"…") <= c.w {
+			t.Errorf("%.40q to %v: got %q, which has room for more", c.text, c.w, got)
+		}
+	}
+}
+
+// TestBelowTheFloor: times under the clock's resolution share one height.
+func TestBelowTheFloor(t *testing.T) {
+	var c vgdraw.Canvas
+	c.Max = vg.Point{X: 100, Y: 100}
+	linear := func(v float64) vg.Length { return vg.Length(v) }
+	if a, b := chart.Height(c, linear, 1, 50), chart.Height(c, linear, 49, 50); a != b || a >= 50 {
+		t.Errorf("1 and 49 lie at %v and %v, want one height under the floor of 50", a, b)
+	}
+	if a, b := chart.Height(c, linear, 60, 50), chart.Height(c, linear, 1e9, 50); a != 60 || b != 100 {
+		t.Errorf("60 and 1e9 lie at %v and %v, want 60 and the frame at 100", a, b)
+	}
+}
+
+func numbered(ns ...int) (out []draw.Stop) {
+	for _, n := range ns {
+		out = append(out, draw.Stop{At: float64(n), Label: strconv.Itoa(n)})
+	}
+	return out
+}

@@ -1,0 +1,140 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/judge"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/internal/synthetic"
+)
+
+// paced returns a run of six locks with the given speed in each round; the first round is
+// 0.
+func paced(rounds int, noise float64, speed func(round int) float64) *result.Run {
+	var models []synthetic.Model
+	for i := range 6 {
+		models = append(models, synthetic.With(synthetic.Fast(string(rune('a'+i)), 1e6*float64(1+i)), func(m *synthetic.Model) { m.Noise = noise }))
+	}
+	run := synthetic.Run(4, rounds, 2, []int{1, 2}, models...)
+	for _, r := range run.Results {
+		r.Elapsed = time.Duration(float64(r.Elapsed) / speed(r.Round))
+	}
+	return run
+}
+
+// TestDrift: a trend in the speed of the machine is reported, a steady machine is not. The
+// verdict is the same, because it compares within rounds.
+func TestDrift(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		speed func(round int) float64
+		want  string // of the only warning, "" for none
+	}{
+		{"steady", func(int) float64 { return 1 }, ""},
+		{"a little slower", func(r int) float64 { return 1 - 0.002*float64(r) }, ""},
+		{"slower", func(r int) float64 { return 1 - 0.015*float64(r) }, "Over the 10 rounds the machine got 15 % slower for local locks (Mann-Kendall test"},
+		{"faster", func(r int) float64 { return 1 + 0.015*float64(r) }, "Over the 10 rounds the machine got 12 % faster"},
+		{"to and fro", func(r int) float64 { return 1 + 0.1*math.Pow(-1, float64(r)) }, ""},
+		{"one slow round", func(r int) float64 { return map[bool]float64{true: 0.6, false: 1}[r == 3] }, "1 of 10 rounds were more than 20 % off the usual speed for local locks: 4"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := paced(10, 0.01, c.speed)
+			q := assess(run, nil)
+			var got []string
+			for _, w := range q.Warnings {
+				got = append(got, strings.ReplaceAll(w.Text, numfmt.Space, " "))
+				if w.Remedy == "" || w.Kind != "drift" || w.Where != "the whole run" {
+					t.Errorf("%+v", w)
+				}
+			}
+			if text := strings.Join(got, "; "); (c.want == "") != (text == "") || !strings.Contains(text, c.want) || len(got) > 1 {
+				t.Errorf("got %q, want %q", text, c.want)
+			}
+			for _, check := range q.Checks {
+				if check.Kind == "drift" && (check.Bad != (c.want != "") || check.Found == "") {
+					t.Errorf("check %+v", check)
+				}
+			}
+			if ds := judge.Decisions(run); ds[0].Fastest != "f" {
+				t.Errorf("the fastest is %q", ds[0].Fastest)
+			}
+		})
+	}
+}
+
+// TestDriftIsSeldomFalse draws noisy runs of a steady machine.
+func TestDriftIsSeldomFalse(t *testing.T) {
+	found := 0
+	const runs = 200
+	for seed := range uint64(runs) {
+		run := synthetic.Run(seed, 12, 2, []int{2}, synthetic.With(synthetic.Fast("a", 1e5), noisy))
+		found += len(drifts(run))
+	}
+	if found > runs*3/100 {
+		t.Errorf("%d of %d steady runs have a drift", found, runs)
+	}
+}
+
+// TestChecks: the report lists all checks, good or bad, and marks noise figures that an
+// older run lacks.
+func TestChecks(t *testing.T) {
+	run := synthetic.Run(1, 6, 2, []int{1, 2}, synthetic.Fast("a", 1e6))
+	state := func() map[string]string {
+		out := make(map[string]string)
+		for _, c := range assess(run, nil).Checks {
+			mark := "fine"
+			switch {
+			case c.Bad:
+				mark = "bad"
+			case c.Found == "":
+				mark = "unknown"
+			}
+			out[c.Kind] = mark
+		}
+		return out
+	}
+	if s := state(); s["steal"] != "unknown" || s["guest"] != "fine" || s["overlap"] != "fine" || s["drift"] != "fine" {
+		t.Errorf("an older run: %v", s)
+	}
+	run.Manifest.Machine.Virtual = "KVM"
+	for i, r := range run.Results {
+		r.Noise = &harness.Noise{Window: time.Second, CPUs: 2, Pressure: 0.02, Speed: 1}
+		if i == 3 {
+			r.Noise.Steal, r.Overlap = 0.3, 0.5
+		}
+	}
+	s := state()
+	for kind, want := range map[string]string{"steal": "bad", "pressure": "fine", "guest": "bad", "overlap": "bad", "governor": "unknown", "drift": "fine"} {
+		if s[kind] != want {
+			t.Errorf("%s is %s, want %s", kind, s[kind], want)
+		}
+	}
+	page := render(t, run)
+	for _, want := range []string{"taken by the host (steal)", "too much in 1 of 12", fmt.Sprintf("%d checks", len(assess(run, nil).Checks)), "not known"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+// TestDisturbs: warnings about processors used by others disturb local locks, but not
+// distributed ones, whose servers use them.
+func TestDisturbs(t *testing.T) {
+	run := synthetic.Run(1, 10, 2, []int{1, 8}, synthetic.Fast("a", 1e6), served("q", 900))
+	for _, d := range judge.Decisions(run) {
+		s := d.Situation
+		for kind, want := range map[string]bool{"others": !s.Distributed(), "pressure": !s.Distributed() && s.Workers < 2, "steal": true} {
+			if got := s.Disturbs(harness.Warning{Kind: kind}); got != want {
+				t.Errorf("%s, %s: %v, want %v", s.Name(), kind, got, want)
+			}
+		}
+	}
+}
+
+func noisy(m *synthetic.Model) { m.Noise = 0.1 }

@@ -1,0 +1,71 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"locklab/harness/result"
+	"locklab/reports/chart"
+)
+
+// A glossary defines the metrics and other columns of charts and tables.
+type glossary struct {
+	Metrics []definition
+	Terms   []term
+	Lines   string // a command that shows the lines of a point
+}
+
+// A definition is a metric with its address in the page.
+type definition struct{ *result.Metric }
+
+// Link returns the address of d in the page.
+func (d definition) Link() string { return anchor(d.Metric) }
+
+// newGlossary defines every term of a report of run and all metrics of [result.Metrics]. For
+// a run without a result it defines the terms only.
+func newGlossary(run *result.Run) (g glossary) {
+	g.Terms = terms
+	if len(run.Simulations) > 0 {
+		g.Terms = slices.Concat(terms, modelTerms)
+	}
+	if len(run.Results) == 0 {
+		return g
+	}
+	lock := run.Results[0].Lock
+	name := strings.TrimSuffix(lock.Name, chart.MarkedName("", lock.Status))
+	g.Lines = "jq -c " + quote(fmt.Sprintf("select(.lock.name == %s and .workload.workers == %d)", strconv.Quote(name), run.Results[0].Workload.Workers)) + " " + result.ResultsName
+	for _, m := range result.Metrics {
+		g.Metrics = append(g.Metrics, definition{m})
+	}
+	return g
+}
+
+// defines reports whether g has an entry at that address.
+func (g glossary) defines(link string) bool {
+	return slices.ContainsFunc(g.Metrics, func(d definition) bool { return d.Link() == link }) ||
+		slices.ContainsFunc(g.Terms, func(t term) bool { return t.Link() == link })
+}
+
+// MetricsTitle returns the title of the glossary.
+func (glossary) MetricsTitle() string { return "Metrics" }
+
+// MetricsText explains the way from a figure to its lines.
+func (glossary) MetricsText() string {
+	return "Each figure in the charts and tables is a metric of lines in results.jsonl: one line for each lock, workload and round. " +
+		"\"locklab export\" writes every metric of every line, under its unit. The lines behind one point are those of its lock and workload, such as:"
+}
+
+// MetricsHead returns the columns of the glossary.
+func (glossary) MetricsHead() []string {
+	return []string{"metric", "unit", "what it is", "better", "source"}
+}
+
+// TermsTitle returns the title of the terms.
+func (glossary) TermsTitle() string { return "Methods and terms" }
+
+// TermsText introduces the terms.
+func (glossary) TermsText() string {
+	return "What the heads of columns mean, and how their figures are come by. docs/methodology.md says why."
+}

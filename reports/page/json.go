@@ -1,0 +1,93 @@
+package page
+
+import (
+	"locklab/reports/chart"
+
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/judge"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+)
+
+// JSONSchema describes the output of [WriteJSON], in JSON Schema, draft 2020-12.
+//
+//go:embed report.schema.json
+var JSONSchema []byte
+
+// jsonReport is the output of [WriteJSON].
+type jsonReport struct {
+	Schema     int               `json:"schema"`
+	Headline   string            `json:"headline"`
+	Quality    judge.Quality     `json:"quality"`
+	Answers    []jsonAnswer      `json:"answers"`
+	Tables     []judge.Table     `json:"tables"`
+	Guarantees []jsonGuarantee   `json:"guarantees"`
+	Excluded   []excluded        `json:"excluded"`
+	Warnings   []harness.Warning `json:"warnings"`
+	Power      judge.Power       `json:"power"`
+	Skipped    []result.Skip     `json:"skipped"`
+}
+
+// jsonAnswer is a decision with its reason in words.
+type jsonAnswer struct {
+	judge.Decision
+	Why       string `json:"why"`
+	Tolerates string `json:"tolerates"` // of a distributed lock
+}
+
+// jsonGuarantee is the state of a guarantee of a distributed lock.
+type jsonGuarantee struct {
+	Lock      string                `json:"lock"`
+	Guarantee harness.Guarantee     `json:"guarantee"`
+	State     result.GuaranteeState `json:"state"`
+	Tries     int                   `json:"tries"`
+	Published int                   `json:"published"` // of Tries, in the project's own campaign
+	Scenarios []string              `json:"scenarios"`
+	Harms     []harness.Harm        `json:"harms"`
+}
+
+// WriteJSON writes the report of run as one JSON document: the decisions, the tables, the
+// quality and the guarantees, without charts. [JSONSchema] describes it.
+func WriteJSON(w io.Writer, run *result.Run) error {
+	run = chart.Tidy(run)
+	ds := judge.Decisions(run)
+	q := assess(run, ds)
+	out := jsonReport{Schema: 1, Headline: numfmt.Plain(plainText(q.headline(ds))), Quality: q.Quality, Answers: []jsonAnswer{},
+		Tables: append([]judge.Table{}, judge.Tables(run, run.Baseline)...), Guarantees: []jsonGuarantee{},
+		Excluded: append([]excluded{}, exclusions(run)...), Warnings: []harness.Warning{}, Skipped: append([]result.Skip{}, run.Manifest.Skipped...)}
+	out.Power = judge.PowerOf(out.Tables)
+	for _, d := range ds {
+		a := jsonAnswer{Decision: d, Why: numfmt.Plain(chart.Why(d))}
+		if d.Class != nil {
+			a.Tolerates = chart.ClassText(*d.Class)
+		}
+		out.Answers = append(out.Answers, a)
+	}
+	for _, x := range q.Warnings {
+		out.Warnings = append(out.Warnings, x.Warning)
+	}
+	var locks []string
+	for _, f := range run.Faults {
+		if slices.Contains(locks, f.Lock.Name) {
+			continue
+		}
+		locks = append(locks, f.Lock.Name)
+		class := result.ClassOf(run.Faults, f.Lock.Name)
+		for _, g := range harness.Guarantees {
+			s := class.Guarantees[g]
+			out.Guarantees = append(out.Guarantees, jsonGuarantee{f.Lock.Name, g, s.State, s.Tries, s.Published, append([]string{}, s.Scenarios...), append([]harness.Harm{}, s.Harms...)})
+		}
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(out); err != nil {
+		return fmt.Errorf("reports: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"locklab/harness/result"
+	"locklab/internal/synthetic"
+)
+
+func reportSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(JSONSchema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("report.schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("report.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func jsonOf(t *testing.T, run *result.Run) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := WriteJSON(&out, run); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestJSON: the JSON of recorded and synthetic runs follows the schema and contains the
+// headline, tables and guarantees of the page.
+func TestJSON(t *testing.T) {
+	s := reportSchema(t)
+	golden, err := result.Load(goldenRun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := everything()
+	all.Faults = synthetic.Faults()
+	stuck := synthetic.Run(1, 9, 2, []int{2}, synthetic.Fast("sync-mutex", 1e6), synthetic.Fast("a", 0))
+	for name, run := range map[string]*result.Run{
+		"golden": golden, "everything": all, "nothing": {}, "three rounds": synthetic.Zoo(3), "zero rates": stuck,
+		"a broken lock": synthetic.Run(1, 9, 2, []int{1, 2}, synthetic.Fast("sync-mutex", 1e6), synthetic.With(synthetic.Fast("b", 1e6), func(m *synthetic.Model) { m.Breaks = true })),
+	} {
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(jsonOf(t, run)))
+		if err == nil {
+			err = s.Validate(doc)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	var got jsonReport
+	if err := json.Unmarshal(jsonOf(t, all), &struct {
+		Headline   *string
+		Guarantees *[]jsonGuarantee
+	}{&got.Headline, &got.Guarantees}); err != nil {
+		t.Fatal(err)
+	}
+	if got.Headline != headlineOf(all) || len(got.Guarantees) == 0 || got.Guarantees[0].Tries == 0 {
+		t.Errorf("got %q and %d guarantees", got.Headline, len(got.Guarantees))
+	}
+}
+
+// TestJSONSchemaRejects: the schema rejects each damage.
+func TestJSONSchemaRejects(t *testing.T) {
+	s := reportSchema(t)
+	text := string(jsonOf(t, synthetic.Zoo(10)))
+	for _, damage := range [][2]string{
+		{`"rule": "no default"`, `"rule": "whim"`}, {`"reading": "slower"`, `"reading": "slow"`}, {`"schema": 1`, `"schema": 2`},
+		{`"rounds": 10`, `"rounds": -1`}, {`"workers": 1`, `"workers": 0`}, {`"headline": `, `"leadline": `}, {`"grade": "`, `"grade": "very `},
+	} {
+		broken := strings.Replace(text, damage[0], damage[1], 1)
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(broken))
+		if err != nil || broken == text || s.Validate(doc) == nil {
+			t.Errorf("%s by %s: it was not noticed, or is not there (%v)", damage[0], damage[1], err)
+		}
+	}
+}

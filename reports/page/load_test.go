@@ -1,0 +1,201 @@
+package page
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/synthetic"
+	"locklab/reports/chart"
+)
+
+// TestKnees: the saturation point follows from the granted rate and the waits of a lock, if
+// there are enough samples.
+func TestKnees(t *testing.T) {
+	// The queues of the gallery serve 707 k/s (fair), 2.1 M/s (greedy), 1.06 M/s (parking)
+	// and 530 k/s (old). At 94 % of these loads p99 is 25 times its value at a tenth.
+	run := gallery(3, openLoops)
+	for _, r := range run.Results {
+		if r.Open != nil && r.Lock.Name == "parking" {
+			r.Wait = harness.Histogram{{Value: 1000, N: 90}} // too few for p99
+		}
+	}
+	g := chart.Largest(chart.Groups(run), false)
+	s := g.Loads()
+	want := map[string]harness.Rate{"fair": 500e3, "greedy": 1e6, "old": 100e3}
+	for _, l := range s.Locks {
+		rate, known := want[l.S.Lock.Name]
+		if l.Kneed != known || known && (l.Knee.UpTo != rate || !(l.Knee.From > 0 && l.Knee.From <= rate && l.Knee.Over > rate)) {
+			t.Errorf("the knee of %s is %+v, %v; want %v", l.S.Lock.Name, l.Knee, l.Kneed, rate)
+		}
+	}
+	if got := chart.LoadLocal.Draw(g).Answer; !strings.HasPrefix(got, "The knee of greedy is highest: 1M/s [") || !strings.Contains(got, "That of old is lowest: 100k/s [") {
+		t.Errorf("the answer is %q", got)
+	}
+	for _, to := range []harness.Rate{0, 2e6} { // beyond all rates, and beyond the rate of greedy
+		for _, l := range s.Locks {
+			if l.S.Lock.Name == "old" {
+				l.Knee.To = to
+			}
+		}
+		if got := s.Answer(); !strings.HasPrefix(got, "This run tells no knee from another: that of greedy is at 1M/s [") {
+			t.Errorf("the answer is %q", got)
+		}
+	}
+}
+
+// TestOpenLoopsRankNothing: open loops do not rank locks. A lock that keeps up grants the
+// offered rate and no more.
+func TestOpenLoopsRankNothing(t *testing.T) {
+	run := gallery(8, openLoops)
+	plain := gallery(8)
+	for _, name := range []string{chart.RankingLocal.Name, chart.ThroughputLocal.Name, chart.JainLocal.Name, chart.HandoversRemote.Name} {
+		c, err := chart.Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := c.Subject(chart.Groups(run)), c.Subject(chart.Groups(plain))
+		if got.Open() || got.Axes != want.Axes || c.Drawn(got).Answer != c.Drawn(want).Answer {
+			t.Errorf("%s: open loops change the answer to %q, it was %q", name, c.Drawn(got).Answer, c.Drawn(want).Answer)
+		}
+	}
+	only := *run
+	only.Results = nil
+	for _, r := range run.Results {
+		if r.Open != nil {
+			only.Results = append(only.Results, r)
+		}
+	}
+	doc, err := compose(&only)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn := 0
+	for _, s := range append(doc.Local, doc.Served...) {
+		for _, f := range s.Figures {
+			drawn++
+			if !strings.HasPrefix(f.Name, "load") {
+				t.Errorf("a run of open loops has the chart %s", f.Name)
+			}
+		}
+	}
+	if drawn != 2 {
+		t.Errorf("a run of open loops has %d charts, want 2", drawn)
+	}
+}
+
+// ownRates returns a gallery in which each lock has open loops at its own rates around its
+// saturation point, and a recorded search, as from locklab run --rate auto.
+func ownRates() *result.Run {
+	run := gallery(8)
+	var open []*harness.Result
+	for _, r := range run.Results {
+		if r.Workload.Workers != 8 || r.Lock.Status == harness.Control {
+			continue
+		}
+		capacity := harness.Rate(float64(r.Ops) / r.Elapsed.Seconds())
+		knee := map[string]harness.Rate{"fair": 5e5, "greedy": 1.5e6, "parking": 7e5, "old": 4e5}[r.Lock.Name]
+		if knee == 0 {
+			knee = capacity.Rounded(1)
+		}
+		for _, share := range []harness.Rate{0.1, 0.25, 0.5, 0.75, 0.9, 1, 1.1} {
+			open = append(open, synthetic.Open(r, (share*knee).Rounded(2)))
+		}
+	}
+	for _, r := range open {
+		load := r.Workload
+		load.Rate, load.Warmup, load.Window = 0, 0, 0
+		run.Manifest.Knees = append(run.Manifest.Knees, result.Knee{Lock: r.Lock.Name, Workload: load, UpTo: 1700, Over: 1800, Rule: result.LimitP99})
+	}
+	run.Results = append(run.Results, open...)
+	return run
+}
+
+// TestOwnRates: locks measured at different rates share one chart, each at its own rates.
+// No answer refers to the rate of another lock.
+func TestOwnRates(t *testing.T) {
+	run := ownRates()
+	g := chart.Largest(chart.Groups(run), false)
+	s := g.Loads()
+	if len(s.Rates) < 3*7 {
+		t.Fatalf("the chart has the rates %v", s.Rates)
+	}
+	for _, l := range s.Locks {
+		measured := 0
+		for _, c := range l.Cells {
+			if c != nil {
+				measured++
+			}
+		}
+		if measured != 7 || !l.Kneed {
+			t.Errorf("%s was measured at %d rates, and its knee is %+v, %v", l.S.Lock.Name, measured, l.Knee, l.Kneed)
+		}
+	}
+	if got := chart.LoadLocal.Draw(g).Answer; !strings.HasPrefix(got, "The knee of greedy is highest: 1.") || !strings.Contains(got, "That of old is lowest: 400k/s [") {
+		t.Errorf("the answer is %q", got)
+	}
+}
+
+// TestKneeUntold: with too few waits for a saturation point, the report uses the result of
+// the search. It ignores a damaged search.
+func TestKneeUntold(t *testing.T) {
+	run := ownRates()
+	for _, r := range run.Results {
+		if r.Open != nil {
+			r.Wait = harness.Histogram{{Value: 1000, N: 90}}
+		}
+	}
+	if got := chart.LoadLocal.Draw(chart.Largest(chart.Groups(run), false)).Answer; !strings.Contains(got, "By short probes the search before it found: fair 1.7k/s .. 1.8k/s, ") {
+		t.Errorf("the answer is %q", got)
+	}
+	for i := range run.Manifest.Knees {
+		run.Manifest.Knees[i].Over = 1e300
+	}
+	if got := chart.LoadLocal.Draw(chart.Largest(chart.Groups(run), false)).Answer; strings.Contains(got, "search") {
+		t.Errorf("the answer is %q", got)
+	}
+}
+
+// TestLoadsUnderConditions: a run with open loops under several conditions has a chart for
+// each, labelled with its conditions, in every form.
+func TestLoadsUnderConditions(t *testing.T) {
+	run := gallery(3, openLoops)
+	for _, r := range slices.Clone(run.Results) {
+		if r.Open != nil && r.Lock.Traits.Needs != "" {
+			far := *r
+			far.Workload.Servers, far.Workload.Durable = 3, true
+			run.Results = append(run.Results, &far)
+		}
+	}
+	doc, err := compose(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	titles, ids := make(map[string]int), make(map[string]bool)
+	for _, s := range slices.Concat(doc.Local, doc.Served) {
+		for _, f := range s.Figures {
+			if ids[f.ID] {
+				t.Errorf("two charts have the address %s", f.ID)
+			}
+			ids[f.ID] = true
+			if strings.HasPrefix(f.Name, "load") {
+				titles[f.Title]++
+				if far := strings.Contains(f.Title, "servers=3"); far != strings.Contains(f.Doc, "servers=3") || far != strings.Contains(f.Slug, "servers-3") || f.SVG == "" {
+					t.Errorf("%q (%q): %s", f.Title, f.Slug, f.Doc)
+				}
+			}
+		}
+	}
+	for _, want := range []string{"How long does an acquisition wait at a given offered load?",
+		"How long does an acquisition of a distributed lock wait at a given offered load, with hold=100ns?",
+		"How long does an acquisition of a distributed lock wait at a given offered load, with servers=3 durable=on hold=100ns?"} {
+		if titles[want] != 1 {
+			t.Errorf("%q is there %d times, want once: %v", want, titles[want], titles)
+		}
+	}
+	if p, err := standalone(run, chart.LoadRemote.Name); err != nil || !strings.HasSuffix(p.Title, ", with hold=100ns?") || !strings.Contains(p.Note, "for each of the other conditions: servers=3 durable=on hold=100ns.") {
+		t.Errorf("alone it is %q, %q (%v)", p.Title, p.Note, err)
+	}
+}

@@ -1,0 +1,304 @@
+package page
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/stat"
+	"locklab/internal/synthetic"
+	"locklab/reports/chart"
+)
+
+// The runs of two "machines": one machine whose Go scheduler used one processor
+// and two.
+var machineRuns = []string{"../testdata/machines/one-processor", "../testdata/machines/two-processors"}
+
+func loadMachines(t *testing.T, folders ...string) []chart.Machine {
+	t.Helper()
+	var runs []*result.Run
+	for _, f := range folders {
+		run, err := result.Load(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, run)
+	}
+	return Machines(runs, folders)
+}
+
+func TestGoldenMachines(t *testing.T) {
+	ms := loadMachines(t, machineRuns...)
+	checkGolden(t, map[string]func(io.Writer) error{
+		"machines.html": func(w io.Writer) error { return WriteMachinesHTML(w, ms) },
+		"machines.txt":  func(w io.Writer) error { return WriteMachines(w, ms, 100) },
+		"machines.md": func(w io.Writer) error {
+			return WriteMachinesMarkdown(w, ms, "charts", func(string, []byte) error { return nil })
+		},
+	})
+}
+
+func TestMachineNames(t *testing.T) {
+	host := func(h string) *result.Run {
+		r := &result.Run{}
+		r.Manifest.Machine.Host = h
+		return r
+	}
+	for _, c := range []struct{ hosts, folders, want []string }{
+		{[]string{"a", "b"}, []string{"x/1", "x/2"}, []string{"a", "b"}},
+		{[]string{"a", "a"}, []string{"x/1", "x/2"}, []string{"1", "2"}},
+		{[]string{"", "b"}, []string{"x/1", "x/2"}, []string{"1", "2"}},
+		{[]string{"a", "a"}, []string{"x/run", "y/run"}, []string{"x/run", "y/run"}},
+		{[]string{"a", "a"}, []string{"run", "run"}, []string{"run (1)", "run (2)"}},
+	} {
+		var runs []*result.Run
+		for _, h := range c.hosts {
+			runs = append(runs, host(h))
+		}
+		var got []string
+		for _, m := range Machines(runs, c.folders) {
+			got = append(got, m.Name)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("hosts %q in %q are called %q, want %q", c.hosts, c.folders, got, c.want)
+		}
+	}
+}
+
+// pairOf returns two machines with the same locks. The second is faster by the lock's
+// factor.
+func pairOf(rounds int, factors map[string]float64) []chart.Machine {
+	models := func(by map[string]float64) (ms []synthetic.Model) {
+		for i, name := range []string{"mcs", "ticket", "mutex"} {
+			f := 1.0
+			if by != nil {
+				f = by[name]
+			}
+			ms = append(ms, synthetic.With(synthetic.Fast(name, f*float64(i+1)*1e6), func(m *synthetic.Model) { m.Noise = 0.01 }))
+		}
+		return ms
+	}
+	a := synthetic.Run(1, rounds, 2, []int{1, 2, 4}, models(nil)...)
+	b := synthetic.Run(2, rounds, 2, []int{1, 2, 4}, models(factors)...)
+	return Machines([]*result.Run{a, b}, []string{"a", "b"})
+}
+
+// TestRatios: the ratio finds the factor of two runs, and its interval contains it.
+func TestRatios(t *testing.T) {
+	factors := map[string]float64{"mcs": 2, "ticket": 0.5, "mutex": 1}
+	xs := chart.Matches(pairOf(10, factors))
+	if len(xs) != 1 {
+		t.Fatalf("%d matches, want 1", len(xs))
+	}
+	s := xs[0].Ratios()
+	for _, w := range []int{1, 2, 4} {
+		es := s.Effects(1, w)
+		if len(es) != 3 {
+			t.Fatalf("%d ratios with %d workers, want 3", len(es), w)
+		}
+		for _, e := range es {
+			want := factors[e.S.Lock.Name]
+			if e.Lo > want || e.Hi < want || e.Median < want*0.97 || e.Median > want*1.03 {
+				t.Errorf("%s with %d workers: %+v, want %v", e.S.Lock.Name, w, e.Ratio, want)
+			}
+			if e.Apart() != (want != 1) {
+				t.Errorf("%s with %d workers is apart: %v", e.S.Lock.Name, w, e.Apart())
+			}
+			if level := stat.Level(9); e.Level != level {
+				t.Errorf("the level of nine comparisons is %v, want %v", e.Level, level)
+			}
+		}
+	}
+	pic := xs[0].DrawRatios()
+	if want := "(of 3 locks, 1 faster there beyond doubt, 1 slower)."; !strings.HasPrefix(pic.Answer, "With 4 workers, against a: on b a lock in the middle has ") || !strings.HasSuffix(pic.Answer, want) {
+		t.Errorf("got %q, want %q", pic.Answer, want)
+	}
+	// Three rounds give no interval of 95 %; the answer must contain that.
+	pic = chart.Matches(pairOf(3, factors))[0].DrawRatios()
+	if want := fmt.Sprintf("n = 3: to tell a difference from chance needs %d rounds", stat.MinUnpaired(stat.Level(9))); !strings.Contains(pic.Answer, want) {
+		t.Errorf("got %q, want %q", pic.Answer, want)
+	}
+}
+
+// TestRatiosAreNotPairs: rounds of different machines are not paired, so reversing the
+// rounds of one changes nothing. Pairing could hide a disturbance of one machine.
+func TestRatiosAreNotPairs(t *testing.T) {
+	ms := pairOf(8, map[string]float64{"mcs": 1.1, "ticket": 1, "mutex": 1})
+	before := chart.Matches(ms)[0].Ratios().Effects(1, 4)
+	for _, r := range ms[1].Run.Results {
+		r.Round = 7 - r.Round
+	}
+	after := chart.Matches(ms)[0].Ratios().Effects(1, 4)
+	for i, e := range before {
+		if e.Ratio != after[i].Ratio {
+			t.Errorf("%s: %+v became %+v", e.S.Lock.Name, e.Ratio, after[i].Ratio)
+		}
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	texts := func(ms []chart.Machine) string {
+		var out []string
+		for _, d := range differences(ms) {
+			if d.Remedy == "" || !strings.HasSuffix(d.Text, ".") {
+				t.Errorf("no remedy, or no sentence: %+v", d)
+			}
+			out = append(out, d.Text)
+		}
+		return strings.Join(out, "\n")
+	}
+	same := map[string]float64{"mcs": 1, "ticket": 1, "mutex": 1}
+	clean := pairOf(2, same)
+	clean[1].Run.Manifest.Seed++
+	if got := texts(clean); got != "" {
+		t.Errorf("two like runs: %s", got)
+	}
+	for want, change := range map[string]func(m *result.Run){
+		"GOMAXPROCS: 2 on a; 1 on b.":             func(r *result.Run) { r.Manifest.Machine.GOMAXPROCS = 1 },
+		"Governor: not known on a; powersave on":  func(r *result.Run) { r.Manifest.Machine.Governor = "powersave" },
+		"Turbo: ":                                 func(r *result.Run) { r.Manifest.Machine.Turbo = "on" },
+		"Go: go0.0 on a; go9 on b.":               func(r *result.Run) { r.Manifest.Machine.Go = "go9" },
+		"Locklab: 0123abc on a; f00 on b.":        func(r *result.Run) { r.Manifest.Commit = "f00" },
+		"Servers: not known on a; redis 7 on b.":  func(r *result.Run) { r.Manifest.Versions = map[string]string{"redis": "7"} },
+		"hold the same run":                       func(r *result.Run) { r.Manifest.Seed = 1 },
+		"The runs started 3 days apart.":          func(r *result.Run) { r.Manifest.Started = r.Manifest.Started.Add(80 * time.Hour) },
+		"Not measured on b, but elsewhere: mutex": func(r *result.Run) { r.Results = without(r.Results, "mutex") },
+		"On b these locks broke a promise, and are in no chart of it: mcs.": func(r *result.Run) {
+			r.Results[0].Violations = []harness.Violation{{Rule: "exclusion", Count: 1}}
+		},
+		"Measured: 2 rounds of 1s, shuffled on a; 2 rounds of 2s": func(r *result.Run) {
+			for _, x := range r.Results {
+				x.Workload.Window *= 2
+			}
+		},
+	} {
+		ms := pairOf(2, same)
+		ms[1].Run.Manifest.Seed = 9
+		change(ms[1].Run)
+		if got := texts(ms); !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func without(rs []*harness.Result, lock string) []*harness.Result {
+	return slices.DeleteFunc(rs, func(r *harness.Result) bool { return r.Lock.Name == lock })
+}
+
+func renderMachines(t *testing.T, ms []chart.Machine) string {
+	t.Helper()
+	var buf bytes.Buffer
+	if err := errors.Join(WriteMachinesHTML(&buf, ms), WriteMachines(&buf, ms, 80),
+		WriteMachinesMarkdown(&buf, ms, "charts", func(string, []byte) error { return nil })); err != nil {
+		t.Fatal(err)
+	}
+	return buf.String()
+}
+
+// TestMachinesOfAnyKind: runs with little or nothing in common are drawn, or the report
+// notes that there is nothing to draw.
+func TestMachinesOfAnyKind(t *testing.T) {
+	same := map[string]float64{"mcs": 1, "ticket": 1, "mutex": 1}
+	other := synthetic.Run(3, 2, 64, []int{8, 16}, synthetic.Fast("mcs", 1e6))
+	for _, r := range other.Results {
+		r.Workload.Hold.Mean = time.Second
+	}
+	for name, c := range map[string]struct {
+		ms   []chart.Machine
+		want string
+	}{
+		"nothing shared": {Machines([]*result.Run{pairOf(2, same)[0].Run, other}, []string{"a", "b"}), nothingShared},
+		"both empty":     {Machines([]*result.Run{{}, {}}, []string{"a", "b"}), nothingShared},
+		"no common workers": {Machines([]*result.Run{
+			synthetic.Run(1, 2, 2, []int{1}, synthetic.Fast("mcs", 1e6)), synthetic.Run(2, 2, 2, []int{2}, synthetic.Fast("mcs", 1e6))}, []string{"a", "b"}), "there is no ratio"},
+		"idle": {Machines([]*result.Run{
+			synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 0)), synthetic.Run(2, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 0))}, []string{"a", "b"}), "there is no ratio"},
+		"three":  {Machines([]*result.Run{pairOf(2, same)[0].Run, pairOf(2, same)[1].Run, other}, []string{"a", "b", "c"}), "on b"},
+		"remote": {Machines([]*result.Run{synthetic.Zoo(2), synthetic.Zoo(2)}, []string{"a", "b"}), "machines-ratio-distributed"},
+	} {
+		text := renderMachines(t, c.ms)
+		if !strings.Contains(text, c.want) {
+			t.Errorf("%s: the report lacks %q", name, c.want)
+		}
+		for _, bad := range []string{"NaN", "Inf", "%!", "ZgotmplZ", "<script"} {
+			if strings.Contains(text, bad) {
+				t.Errorf("%s: the report has %q", name, bad)
+			}
+		}
+	}
+	if err := WriteMachinesHTML(io.Discard, pairOf(2, same)[:1]); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("one machine: got %v, want a usage error", err)
+	}
+	if err := WriteMachinesHTML(full{}, pairOf(2, same)); !errors.Is(err, errFull) {
+		t.Errorf("to a full disk: got %v", err)
+	}
+}
+
+// TestMachinesEscape puts markup into all fields of two files, their folders and hosts.
+func TestMachinesEscape(t *testing.T) {
+	const evil = `<script>alert("x")</script>|&'` + "`"
+	a, b := synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6)), synthetic.Run(2, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6))
+	spoilRun(a, evil)
+	spoilRun(b, evil)
+	b.Manifest.Machine.Host = evil + "2"
+	var page, text bytes.Buffer
+	ms := Machines([]*result.Run{a, b}, []string{"x/" + evil, "y/" + evil})
+	if err := errors.Join(WriteMachinesHTML(&page, ms), WriteMachinesMarkdown(&text, ms, "charts", func(string, []byte) error { return nil })); err != nil {
+		t.Fatal(err)
+	}
+	if i := strings.Index(page.String(), "<script"); i >= 0 {
+		t.Errorf("markup got through: …%s…", page.String()[max(0, i-80):i+40])
+	}
+	if i := strings.Index(prose(t, text.String()), "<script"); i >= 0 {
+		t.Error("markup got through into the Markdown")
+	}
+	checkTables(t, text.String())
+}
+
+// TestMachinesScrambled compares runs of random figures: no panic and no invalid number.
+func TestMachinesScrambled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
+	rng := rand.New(rand.NewPCG(9, 10))
+	drawn := 0
+	for range 30 {
+		var runs []*result.Run
+		for range 2 + rng.IntN(2) {
+			data := make([]byte, 8*rng.IntN(900))
+			for i := range data {
+				data[i] = byte(rng.Uint32() & rng.Uint32())
+			}
+			run := scramble(data)
+			run.Findings = nil
+			for _, r := range run.Results {
+				r.Workload.Workers = 1 + r.Workload.Workers%3
+				tame(rng, r, rng.IntN(scrambledAxes))
+				r.Workload.Pin, r.Workload.Wait = "", ""
+			}
+			runs = append(runs, run)
+		}
+		ms := Machines(runs, []string{"a", "b", "c"}[:len(runs)])
+		var buf bytes.Buffer
+		if err := errors.Join(WriteMachinesHTML(&buf, ms), WriteMachines(&buf, ms, 80)); err != nil {
+			t.Fatal(err)
+		}
+		drawn += strings.Count(buf.String(), "<svg")
+		for _, bad := range []string{"NaN", "Inf", "%!"} {
+			if i := strings.Index(buf.String(), bad); i >= 0 {
+				t.Fatalf("the report has %q: %s", bad, buf.String()[max(0, i-200):i+40])
+			}
+		}
+	}
+	if drawn < 50 {
+		t.Errorf("%d charts were drawn: this says little", drawn)
+	}
+}

@@ -1,0 +1,268 @@
+package page
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"image/png"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/internal/synthetic"
+	"locklab/reports/chart"
+)
+
+func markdownOf(t *testing.T, run *result.Run) (string, map[string][]byte) {
+	t.Helper()
+	var buf bytes.Buffer
+	pictures := make(map[string][]byte)
+	if err := WriteMarkdown(&buf, run, "charts", keep(pictures)); err != nil {
+		t.Fatal(err)
+	}
+	return buf.String(), pictures
+}
+
+func keep(pictures map[string][]byte) func(string, []byte) error {
+	return func(path string, png []byte) error {
+		if pictures[path] != nil {
+			return fmt.Errorf("%s twice", path)
+		}
+		pictures[path] = png
+		return nil
+	}
+}
+
+func everything() *result.Run {
+	models := []synthetic.Model{synthetic.Fast("mcs", 1e6), synthetic.Fast("ticket", 2e6), synthetic.With(synthetic.Fast("broken", 2e6), func(m *synthetic.Model) { m.Breaks = true })}
+	run := synthetic.Run(1, 2, 2, []int{1, 2, 4}, append(models, synthetic.Model{Lock: synthetic.Served("redis-lock", harness.Redis, "redis"), Rate: synthetic.Constant(3000), Handed: 0.5})...)
+	held := synthetic.Run(1, 2, 2, []int{1, 2, 4}, models...)
+	for _, r := range held.Results {
+		r.Workload.Hold.Mean = 2000
+	}
+	run.Results = append(run.Results, held.Results...)
+	run.Findings = laboratory().Findings[:2]
+	return run
+}
+
+var imageRE = regexp.MustCompile(`!\[((?:[^\]\\]|\\.)*)\]\(<([^>]*)>\)`)
+
+// TestMarkdown: the text has the content of the page: every chart with its question,
+// answer, figures and picture.
+func TestMarkdown(t *testing.T) {
+	run := everything()
+	text, pictures := markdownOf(t, run)
+	doc, err := compose(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn := 0
+	for _, s := range append(doc.Local, append(doc.Served, section{Figures: doc.Ranked})...) {
+		for _, f := range s.Figures {
+			if f.SVG != "" {
+				drawn++
+			}
+			for _, want := range []string{"### " + inlineText(f.Title), blockText(f.Answer)} {
+				if !strings.Contains(text, want+"\n") {
+					t.Errorf("the text lacks %q", want)
+				}
+			}
+		}
+	}
+	for _, s := range doc.Hardware {
+		for _, p := range s.Plates {
+			if p.SVG != "" {
+				drawn++
+			}
+		}
+	}
+	images := imageRE.FindAllStringSubmatch(text, -1)
+	if len(images) != drawn || len(pictures) != drawn {
+		t.Errorf("%d images of %d pictures, want %d", len(images), len(pictures), drawn)
+	}
+	for _, m := range images {
+		if len(m[1]) < 20 {
+			t.Errorf("%s has no description: %q", m[2], m[1])
+		}
+		if _, err := png.DecodeConfig(bytes.NewReader(pictures[m[2]])); err != nil {
+			t.Errorf("%s: %v", m[2], err)
+		}
+	}
+	for _, want := range []string{"charts/throughput.png", "charts/throughput-hold-2us.png", "charts/throughput-distributed.png",
+		"## Verdict", "Run quality: ", "## Warnings", "## Environment", "locklab run --locks 'a b'", "counter is 7"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text lacks %q", want)
+		}
+	}
+	if a, b := strings.Count(text, "<details>"), strings.Count(text, "</details>"); a != b || a < drawn {
+		t.Errorf("%d parts are opened and %d closed, of %d charts", a, b, drawn)
+	}
+	checkTables(t, text)
+}
+
+// checkTables checks that every row of a table has as many columns as its head in Markdown.
+func checkTables(t *testing.T, text string) {
+	t.Helper()
+	columns, tables := 0, 0
+	for line := range strings.Lines(prose(t, text)) {
+		line = strings.TrimSuffix(line, "\n")
+		if !strings.HasPrefix(line, "|") {
+			columns = 0
+			continue
+		}
+		n := strings.Count(line, "|") - strings.Count(line, `\|`)
+		if columns == 0 {
+			columns, tables = n, tables+1
+		}
+		if n != columns || !strings.HasSuffix(line, " |") {
+			t.Errorf("a row of %d columns in a table of %d: %q", n-1, columns-1, line)
+		}
+	}
+	if tables == 0 {
+		t.Error("there is no table")
+	}
+}
+
+// prose returns text without its fenced blocks.
+func prose(t *testing.T, text string) string {
+	t.Helper()
+	var out strings.Builder
+	open := 0 // length of the fence
+	for line := range strings.Lines(text) {
+		ticks := len(line) - len(strings.TrimLeft(line, "`"))
+		switch {
+		case open > 0 && ticks >= open && line == strings.Repeat("`", ticks)+"\n":
+			open = 0
+		case open == 0 && ticks >= 3:
+			open = ticks
+		case open == 0:
+			out.WriteString(line)
+		}
+	}
+	if open > 0 {
+		t.Error("a fence is not closed")
+	}
+	return out.String()
+}
+
+// TestMarkdownEscapes puts markup into every field of a file. The reader must see exactly
+// the text of the file.
+func TestMarkdownEscapes(t *testing.T) {
+	const evil = "<script>alert(1)</script>|`x`*b*_i_~s~[l](http://e.vil)![p](q)&amp;$a$@user\\|\n# h\r\n```\n- <img src=x onerror=y>\x1b[31m"
+	run := synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6), synthetic.With(synthetic.Fast("broken", 2e6), func(m *synthetic.Model) { m.Breaks = true }))
+	run.Findings = laboratory().Findings[:1]
+	spoilRun(run, evil)
+	text, _ := markdownOf(t, run)
+	checkTables(t, text)
+	shown := prose(t, text)
+	allowed := regexp.MustCompile(`</?(details|summary)>|<br>|<a id="(metric|term)-[a-z0-9-]+"></a>|\(<charts/[a-z0-9-]*\.png>\)`)
+	if rest := allowed.ReplaceAllString(shown, ""); strings.ContainsAny(rest, "<>") {
+		i := strings.IndexAny(rest, "<>")
+		t.Errorf("markup got through: …%s…", rest[max(0, i-60):min(len(rest), i+60)])
+	}
+	shown = regexp.MustCompile("<summary>.*</summary>").ReplaceAllString(shown, "") // HTML, in which Markdown is none
+	for _, bad := range []string{"\n# h", "\n- &lt;img", "http://e", "|`", "$a$", "\x1b", "\r", " *b*", "_i_~"} {
+		if strings.Contains(shown, bad) {
+			t.Errorf("%q got through", bad)
+		}
+	}
+	// The command is in a fence that it cannot close.
+	if !strings.Contains(text, "\n````\n") {
+		t.Error("a fence of three would be closed by the command")
+	}
+}
+
+func TestInlineText(t *testing.T) {
+	for in, want := range map[string]string{
+		"a|b":                       "a&#124;b",
+		`\`:                         `\\`,
+		"`":                         "\\`",
+		"a\nb\tc\x00":               "a b c",
+		"hold=1µs":                  "hold=1µs",
+		"12" + numfmt.Space + "M/s": "12" + numfmt.Space + "M/s",
+		"":                          "",
+	} {
+		if got := inlineText(in); got != want {
+			t.Errorf("%q becomes %q, want %q", in, got, want)
+		}
+	}
+	for in, want := range map[string]string{"# a": `\# a`, "- a": `\- a`, "+ a": `\+ a`, "1. a": `1\. a`, "12) a": `12\) a`, "12 a": "12 a", "=": `\=`, "12": "12", "": ""} {
+		if got := blockText(in); got != want {
+			t.Errorf("at the start of a line %q becomes %q, want %q", in, got, want)
+		}
+	}
+	for in, want := range map[string]string{"hold=1µs gc=on": "hold-1us-gc-on", "../../etc": "etc", "": "other", "<x>": "x"} {
+		if got := chart.SlugOf(in); got != want {
+			t.Errorf("%q becomes the name %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestMarkdownErrors(t *testing.T) {
+	small := synthetic.Run(1, 1, 2, []int{2}, synthetic.Fast("mcs", 1e6))
+	if err := WriteMarkdown(full{}, small, "charts", func(string, []byte) error { return nil }); !errors.Is(err, errFull) {
+		t.Errorf("to a full disk: got %v", err)
+	}
+	if err := WriteMarkdown(io.Discard, small, "charts", func(string, []byte) error { return errFull }); !errors.Is(err, errFull) {
+		t.Errorf("pictures to a full disk: got %v", err)
+	}
+	if err := WriteMarkdown(io.Discard, &result.Run{}, "charts", nil); err != nil {
+		t.Errorf("nothing measured: %v", err)
+	}
+}
+
+// spoilRun puts text into every text field of a file.
+func spoilRun(run *result.Run, text string) {
+	m := &run.Manifest
+	m.Command, m.Commit = []string{"locklab", text}, text
+	e := &m.Machine
+	e.Host, e.CPU, e.OS, e.Kernel, e.Arch, e.Go, e.Virtual, e.Governor, e.Turbo, e.Clock, e.Clocksource, e.Atomics = text, text, text, text, text, text, text, text, text, text, text, text
+	m.Versions = map[string]string{text: text, "server": text}
+	m.Skipped = []result.Skip{{Lock: text, Reason: text}}
+	m.Warnings = []harness.Warning{{Text: text, Remedy: text}}
+	run.Damage = []string{text}
+	for _, f := range run.Findings {
+		spoilFinding(f, text)
+	}
+	for _, r := range run.Results {
+		r.Lock.Name += text
+		r.Lock.Doc, r.Lock.Paper = text, text
+		r.Warnings = append(r.Warnings, harness.Warning{Text: text, Remedy: text})
+		for i := range r.Violations {
+			r.Violations[i].Detail, r.Violations[i].Rule = text, text
+		}
+	}
+}
+
+// TestSVGEscapes: a drawing with markup in its texts is still valid.
+func TestSVGEscapes(t *testing.T) {
+	run := everything()
+	spoilRun(run, `<script>alert("x")</script>]]>&'`+"`|\x01")
+	names := chart.FindingCharts(run)
+	for _, c := range chart.Suite {
+		names = append(names, c.Name)
+	}
+	for _, name := range names {
+		var buf bytes.Buffer
+		if err := WriteSVG(&buf, run, name); err != nil {
+			t.Fatal(err)
+		}
+		for d := xml.NewDecoder(&buf); ; {
+			token, err := d.Token()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s is not well-formed: %v", name, err)
+			}
+			if e, ok := token.(xml.StartElement); ok && e.Name.Local == "script" {
+				t.Errorf("%s has a script", name)
+			}
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/reports/chart"
+)
+
+// notKnown gives the reasons for unknown figures of t, column by column, or "" if all are
+// known.
+func notKnown(t chart.Table) string {
+	var why []string
+	of := make(map[string][]string) // columns, by reason
+	other := false
+	for j, h := range t.Head {
+		if !slices.ContainsFunc(t.Rows, func(row []string) bool { return j < len(row) && row[j] == numfmt.Unknown }) {
+			continue
+		}
+		text := untold(h)
+		if text == "" {
+			other = true
+			continue
+		}
+		if of[text] == nil {
+			why = append(why, text)
+		}
+		of[text] = append(of[text], h.Text)
+	}
+	for i, text := range why {
+		why[i] = strings.Join(of[text], ", ") + ": " + text
+	}
+	if other {
+		why = append(why, "nothing to tell, or nothing to compare with")
+	}
+	if why == nil {
+		return ""
+	}
+	return numfmt.Unknown + " stands for no figure. " + numfmt.Sentence(strings.Join(why, "; "))
+}
+
+// quantiles maps the end of a column head, or a part of it, to its quantile.
+var quantiles = []struct {
+	name string
+	q    float64
+}{{"p999", 0.999}, {"p99.9", 0.999}, {"p99", 0.99}, {"p90", 0.9}, {"p50", 0.5}}
+
+// untold gives the reason for a missing figure in a column, if it depends on the column.
+func untold(h chart.Piece) string {
+	name := strings.ToLower(h.Text)
+	if h.Metric != nil {
+		name = h.Metric.Name
+	}
+	for _, x := range quantiles {
+		if strings.Contains(name, x.name) {
+			return fmt.Sprintf("fewer than the %d timed samples that it takes", result.Needed(x.q))
+		}
+	}
+	switch {
+	case h.Metric == result.Jain:
+		return "one worker, or fewer acquisitions than workers in most of its slices"
+	case h.Metric != nil:
+		return "no round has it"
+	}
+	return ""
+}

@@ -1,0 +1,113 @@
+package page
+
+import (
+	"cmp"
+
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/reports/chart"
+	"locklab/reports/draw"
+)
+
+// standalone returns the page of a chart, for the group with the most cases if it is a
+// chart of groups.
+func standalone(run *result.Run, name string) (draw.Poster, error) {
+	run = chart.Tidy(run)
+	var names []string
+	for _, c := range chart.TableCharts(run) {
+		if c.Name == name {
+			return findingPage(c, run), nil
+		}
+		names = append(names, c.Name)
+	}
+	for _, c := range chart.RunFaultCharts(run) {
+		if c.Name == name {
+			return faultPage(c, run), nil
+		}
+		names = append(names, c.Name)
+	}
+	if p, ok := contendersPage(run, name); ok {
+		return p, nil
+	}
+	for _, c := range chart.SimulatedCharts(chart.ModelledOf(run, chart.Groups(run))) {
+		if c.Name == name {
+			return simulatedPage(c, run), nil
+		}
+		names = append(names, c.Name)
+	}
+	c, err := chart.Find(name, append(names, chart.ContendersCharts(run)...)...)
+	if err != nil {
+		return draw.Poster{}, err
+	}
+	p := draw.Poster{Title: c.Title, Foot: origin(run)}
+	g := c.Subject(chart.Groups(run))
+	if g == nil {
+		p.Answer = chart.NoGroup(c.Remote)
+	} else {
+		under := c.Under(g)
+		g = under[0]
+		pic := c.Drawn(g)
+		p.Picture, p.Answer = pic.Picture, pic.Answer
+		p.Title = g.Titled(cmp.Or(pic.Title, p.Title))
+		p.Data = chart.Plain(pic.Data.Sentence())
+		p.Note = c.Doc + " Workload: " + cmp.Or(pic.Load, g.Axes) + "."
+		if len(under) > 1 {
+			var others []string
+			for _, o := range under[1:] {
+				others = append(others, o.Conditions)
+			}
+			p.Note += " The report has a chart for each of the other conditions: " + numfmt.List(others, len(others)) + "."
+		}
+	}
+	return p, nil
+}
+
+// findingPage returns c as a separate page.
+func findingPage(c chart.FindingChart, run *result.Run) draw.Poster {
+	p := draw.Poster{Title: chart.Title(c.Finding), Answer: chart.Answer(c.Finding), Caption: c.Table.Caption, Foot: origin(run)}
+	p.Data = chart.Plain(tableSource(c.Finding, c.Number))
+	pic, how := chart.DrawTable(c.Table)
+	p.Picture, p.Note = pic.Picture, how
+	if pic.Height == 0 {
+		p.Caption += ": " + pic.Answer
+	}
+	if c.Finding.Interrupted {
+		p.Note = chart.Stopped + " " + p.Note
+	}
+	return p
+}
+
+func faultPage(c chart.FaultChart, run *result.Run) draw.Poster {
+	return draw.Poster{Title: c.Title, Answer: c.Pic.Answer, Note: c.Doc, Data: chart.Plain(c.Pic.Data.Sentence()), Foot: origin(run), Picture: c.Pic.Picture}
+}
+
+func simulatedPage(c chart.SimulatedChart, run *result.Run) draw.Poster {
+	return draw.Poster{Title: c.Titled(), Answer: c.Pic.Answer, Note: c.Note(), Data: chart.Plain(c.Pic.Data.Sentence()), Foot: simulatedFoot(c, run), Picture: c.Pic.Picture}
+}
+
+// simulatedFoot names the simulated machine, and the measured machine if c has measured marks.
+func simulatedFoot(c chart.SimulatedChart, run *result.Run) string {
+	text := "simulated: " + c.Of.Name() + ", " + c.Of.Shape()
+	if c.Pic.Data.Metrics != nil {
+		return text + "; measured: " + origin(run)
+	}
+	if commit := run.Manifest.Commit; commit != "" {
+		text += " · locklab " + commit
+	}
+	return text
+}
+
+// contendersPage returns the page of the chart of contenders; false if name is another
+// chart or the reader of run did not ask for it.
+func contendersPage(run *result.Run, name string) (draw.Poster, bool) {
+	if name != chart.ContendersChart || len(run.Contenders) == 0 {
+		return draw.Poster{}, false
+	}
+	p := draw.Poster{Title: chart.ContendersQuestion, Foot: origin(run), Note: chart.ContendersDoc, Answer: chart.NoGroup(true)}
+	if d := chart.NewContention(run, chart.Groups(run)); d != nil && d.HasLaw() {
+		pic := d.Picture()
+		p.Picture, p.Answer = pic.Picture, pic.Answer
+		p.Data, p.Note = chart.Plain(pic.Data.Sentence()), chart.ContendersDoc+" Workload: "+d.Group.Axes+"."
+	}
+	return p, true
+}

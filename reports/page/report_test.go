@@ -1,0 +1,391 @@
+package page
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"fmt"
+	"image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/synthetic"
+	"locklab/reports/chart"
+	"locklab/reports/draw"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// goldenRun is a measured run, the source of most goldens; axesRun is the source of goldens
+// that need more axes.
+const (
+	goldenRun = "../testdata/run"
+	axesRun   = "../testdata/axes"
+)
+
+// TestGolden draws every output from a measured run and compares it byte by byte.
+func TestGolden(t *testing.T) {
+	run, err := result.Load(goldenRun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outputs := map[string]func(io.Writer) error{
+		"report.html": func(w io.Writer) error { return WriteHTML(w, run) },
+		"verdict.txt": func(w io.Writer) error { return WriteVerdict(w, run, 100) },
+		"report.md": func(w io.Writer) error {
+			return WriteMarkdown(w, run, "charts", func(string, []byte) error { return nil })
+		},
+	}
+	for _, name := range chart.Charts(run) {
+		outputs[name+".svg"] = func(w io.Writer) error { return WriteSVG(w, run, name) }
+	}
+	axes, err := result.Load(axesRun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{chart.Pinning.Name, chart.HoldLocal.Name, chart.TimeLocal.Name} { // the older run has no holds
+		outputs[name+".svg"] = func(w io.Writer) error { return WriteSVG(w, axes, name) }
+	}
+	checkGolden(t, outputs)
+}
+
+// checkGolden compares the output of each function with the golden file of that name, or
+// rewrites it.
+func checkGolden(t *testing.T, outputs map[string]func(io.Writer) error) {
+	t.Helper()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the golden files are drawn on amd64; a processor that fuses multiply and add may move the last digit of a coordinate")
+	}
+	for name, write := range outputs {
+		var got bytes.Buffer
+		if err := write(&got); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		file := filepath.Join("testdata", "golden", name)
+		if *update {
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatalf("%v; run go test ./reports/page -run Golden -update", err)
+		}
+		if !bytes.Equal(got.Bytes(), want) {
+			t.Errorf("%s differs from its golden file %s; if that is meant, run go test ./reports/page -run Golden -update and look at it", name, firstDifference(got.Bytes(), want))
+		}
+	}
+}
+
+// firstDifference quotes the first difference of two texts.
+func firstDifference(got, want []byte) string {
+	i := 0
+	for i < min(len(got), len(want)) && got[i] == want[i] {
+		i++
+	}
+	cut := func(b []byte) []byte { return b[max(0, min(i-20, len(b))):min(len(b), i+40)] }
+	return fmt.Sprintf("at byte %d: got %q, want %q", i, cut(got), cut(want))
+}
+
+func TestSuite(t *testing.T) {
+	if err := chart.Validate(chart.Suite); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestValidateRejects(t *testing.T) {
+	good := chart.Chart{Name: "a", Title: "Why?", Doc: "d", Draw: chart.DrawWait}
+	for want, spoil := range map[string]func(*chart.Chart){
+		"lower-case":     func(c *chart.Chart) { c.Name = "A" },
+		"ask a question": func(c *chart.Chart) { c.Title = "Throughput" },
+		"undocumented":   func(c *chart.Chart) { c.Doc = "" },
+		"no function":    func(c *chart.Chart) { c.Draw = nil },
+	} {
+		c := good
+		spoil(&c)
+		if err := chart.Validate([]*chart.Chart{&c}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
+	if err := chart.Validate([]*chart.Chart{&good, &good}); err == nil || !strings.Contains(err.Error(), "twice") {
+		t.Errorf("a name twice: got %v", err)
+	}
+}
+
+func render(t *testing.T, run *result.Run) string {
+	t.Helper()
+	var buf bytes.Buffer
+	if err := errors.Join(WriteHTML(&buf, run), WriteVerdict(&buf, run, 0)); err != nil {
+		t.Fatal(err)
+	}
+	names := chart.FindingCharts(run)
+	for _, c := range chart.Suite {
+		names = append(names, c.Name)
+	}
+	for _, name := range names {
+		if err := WriteSVG(&buf, run, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return buf.String()
+}
+
+func TestSameInputSameBytes(t *testing.T) {
+	both := func() *result.Run {
+		run := synthetic.Zoo(6)
+		run.Findings = laboratory().Findings
+		return run
+	}
+	if a, b := render(t, both()), render(t, both()); a != b {
+		t.Error("two drawings of one run differ " + firstDifference([]byte(a), []byte(b)))
+	}
+}
+
+// TestPage: a page is one small file without script, with every figure drawn, described and
+// in both themes.
+func TestPage(t *testing.T) {
+	var buf bytes.Buffer
+	if err := WriteHTML(&buf, synthetic.Zoo(10)); err != nil {
+		t.Fatal(err)
+	}
+	page := buf.String()
+	if len(page) > 1<<20 {
+		t.Errorf("the page is %d bytes, want at most 1 MB", len(page))
+	}
+	for _, bad := range []string{"<script", "<link", "<img", "@import", "url(", "ZgotmplZ", "NaN", "%!", "<no value>"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page has %q", bad)
+		}
+	}
+	for _, ref := range regexp.MustCompile(`https?://[^"<\s]*`).FindAllString(page, -1) {
+		if ref != "http://www.w3.org/2000/svg" {
+			t.Errorf("the page refers to %s", ref)
+		}
+	}
+	for _, want := range []string{"prefers-color-scheme: dark", "@media print", "locklab run --locks &#39;a b&#39;", "counter is 7", "made-up lock"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	svgs := regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(page, -1)
+	if want := len(chart.Charts(synthetic.Zoo(10))); len(svgs) != want {
+		t.Errorf("%d figures, want %d", len(svgs), want)
+	}
+	for _, svg := range svgs {
+		checkFigure(t, page, svg)
+	}
+}
+
+// checkFigure checks that svg is well-formed, themed, and described by an answer of the
+// page.
+func checkFigure(t *testing.T, page, svg string) {
+	t.Helper()
+	if !strings.Contains(svg, `role="img"`) || !strings.Contains(svg, "<title") || !strings.Contains(svg, "<desc") {
+		t.Errorf("a figure lacks its role, title or description: %.200s", svg)
+	}
+	if desc := regexp.MustCompile(`<desc[^>]*>(.*)\.</desc>`).FindStringSubmatch(svg); desc == nil || !strings.Contains(page, `<p class="answer">`+desc[1]) {
+		t.Errorf("a figure is not described by its answer: %.300s", svg)
+	}
+	if hex := regexp.MustCompile(`style="[^"]*#`).FindString(svg); hex != "" {
+		t.Errorf("a figure has a fixed colour: %s", hex)
+	}
+	for d := xml.NewDecoder(strings.NewReader(svg)); ; {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatalf("a figure is not well-formed: %v", err)
+		}
+	}
+}
+
+// TestEscaping puts markup into every field of a file.
+func TestEscaping(t *testing.T) {
+	const evil = `<script>alert("x")</script>&'`
+	run := synthetic.Zoo(6)
+	m := &run.Manifest
+	m.Command, m.Commit, m.Machine.CPU = []string{evil}, evil, evil
+	m.Versions = map[string]string{evil: evil}
+	m.Skipped = []result.Skip{{Lock: evil, Reason: evil}}
+	m.Warnings = []harness.Warning{{Text: evil, Remedy: evil}}
+	run.Damage = []string{evil}
+	for _, f := range laboratory().Findings {
+		spoilFinding(f, evil)
+		run.Findings = append(run.Findings, f)
+	}
+	for _, r := range run.Results {
+		r.Lock.Name += evil
+		r.Lock.Doc = evil
+		for i := range r.Violations {
+			r.Violations[i].Detail, r.Violations[i].Rule = evil, evil
+		}
+	}
+	var page bytes.Buffer
+	if err := WriteHTML(&page, run); err != nil {
+		t.Fatal(err)
+	}
+	if i := strings.Index(page.String(), "<script"); i >= 0 {
+		t.Errorf("markup got through: …%s…", page.String()[max(0, i-80):i+40])
+	}
+}
+
+// TestNothingToDraw: without data, every output has a sentence and is neither blank nor
+// panics.
+func TestNothingToDraw(t *testing.T) {
+	idle := synthetic.Fast("idle", 0)
+	for name, run := range map[string]*result.Run{
+		"empty":        {},
+		"zero":         synthetic.Run(1, 3, 2, []int{1, 2}, idle),
+		"one point":    synthetic.Run(1, 1, 2, []int{4}, synthetic.Fast("a", 1e6)),
+		"one worker":   synthetic.Run(1, 3, 2, []int{1}, synthetic.Fast("a", 1e6)),
+		"constant":     synthetic.Run(1, 3, 2, []int{1, 2, 4}, synthetic.With(synthetic.Fast("a", 1e6), func(m *synthetic.Model) { m.Noise = 0 })),
+		"all violated": synthetic.Run(1, 3, 2, []int{1, 2}, synthetic.With(synthetic.Fast("a", 1e6), func(m *synthetic.Model) { m.Breaks = true })),
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := render(t, run)
+			for _, bad := range []string{"NaN", "Inf", "%!"} {
+				if strings.Contains(text, bad) {
+					t.Errorf("the report has %q", bad)
+				}
+			}
+			for _, g := range chart.Groups(run) {
+				for _, c := range chart.Suite {
+					if pic := c.Draw(g); c.Remote == g.Remote && !strings.HasSuffix(pic.Answer, ".") {
+						t.Errorf("chart %s answers %q, which is no sentence", c.Name, pic.Answer)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestPNG(t *testing.T) {
+	var buf bytes.Buffer
+	if err := WritePNG(&buf, synthetic.Zoo(6), "throughput"); err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(&buf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := img.Bounds().Dx(); w != 9*draw.DPI {
+		t.Errorf("the picture is %d pixels wide, want %d", w, 9*draw.DPI)
+	}
+	if err := WritePNG(io.Discard, synthetic.Zoo(6), "none"); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "throughput") {
+		t.Errorf("an unknown chart: got %v, want a usage error that names those there are", err)
+	}
+}
+
+func TestWriteErrors(t *testing.T) {
+	for name, write := range map[string]func(io.Writer) error{
+		"html": func(w io.Writer) error { return WriteHTML(w, synthetic.Zoo(1)) },
+		"text": func(w io.Writer) error { return WriteVerdict(w, synthetic.Zoo(1), 80) },
+		"svg":  func(w io.Writer) error { return WriteSVG(w, synthetic.Zoo(1), "wait") },
+		"png":  func(w io.Writer) error { return WritePNG(w, synthetic.Zoo(1), "wait") },
+	} {
+		if err := write(full{}); !errors.Is(err, errFull) {
+			t.Errorf("%s to a full disk: got %v", name, err)
+		}
+	}
+}
+
+var errFull = errors.New("disk full")
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+func TestWriteVerdictWidth(t *testing.T) {
+	for _, width := range []int{-1, 60, 80, 140} {
+		var buf bytes.Buffer
+		if err := WriteVerdict(&buf, synthetic.Zoo(10), width); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(buf.String()) {
+			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > max(width, 60) {
+				t.Errorf("width %d: a line has %d columns: %q", width, n, line)
+			}
+		}
+		if !strings.Contains(buf.String(), "redis-queue") {
+			t.Errorf("width %d: the verdict lacks redis-queue", width)
+		}
+	}
+}
+
+func TestQuality(t *testing.T) {
+	run := synthetic.Run(1, 3, 2, []int{1, 2}, synthetic.Fast("a", 1e6))
+	if q := assess(run, nil); !q.Good() {
+		t.Errorf("a clean run: got %+v", q)
+	}
+	for i, r := range run.Results {
+		r.Warnings = []harness.Warning{{Kind: "steal", Text: fmt.Sprintf("steal is %d.5 %%", i), Remedy: "use bare metal"}}
+	}
+	run.Results[0].Warnings = append(run.Results[0].Warnings, harness.Warning{Text: "throttled", Remedy: "wait"})
+	run.Manifest.Warnings = []harness.Warning{{Text: "this is a guest", Remedy: "use bare metal"}}
+	run.Manifest.Skipped = []result.Skip{{Lock: "zk", Reason: "no Java"}}
+	run.Damage = []string{"line 4 is cut short"}
+	run.Manifest.Finished, run.Manifest.Interrupted = time.Time{}, true
+	run.Results = run.Results[:5]
+	q := assess(run, nil)
+	if q.Good() || len(q.Warnings) != 3 {
+		t.Fatalf("got %+v, want three kinds of warning", q)
+	}
+	if w := q.Warnings[0]; w.Where != "the whole run" || w.Text != "This is a guest." {
+		t.Errorf("first warning is %+v, want that of the whole run", w)
+	}
+	if w := q.Warnings[1]; w.Where != "5 of 5 results" || !strings.HasPrefix(w.Text, "Steal is ") {
+		t.Errorf("second warning is %+v, want one of steal in 5 of 5", w)
+	}
+	if want := "Partial run: 2 of 3 rounds complete, 5 of 6 cases measured."; q.Partial != want {
+		t.Errorf("got %q, want %q", q.Partial, want)
+	}
+	if want := "Run quality: 1 lock not measured, 1 line of the file damaged. Most useful remedy: Use bare metal."; q.Headline() != want {
+		t.Errorf("got %q, want %q", q.Headline(), want)
+	}
+	for _, want := range []string{"Partial run", "no Java", "cut short", "Use bare metal"} {
+		if !strings.Contains(render(t, run), want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+	run.Manifest.OpenEvery = 2 // so the open loop is in rounds 0 and 2
+	run.Results = slices.DeleteFunc(run.Results, func(r *harness.Result) bool { return r.Workload.Workers == 2 && r.Round == 1 })
+	for _, r := range run.Results {
+		if r.Workload.Workers == 2 {
+			r.Workload.Rate = 1000
+		}
+	}
+	if got, want := assess(run, nil).Partial, "Partial run: 2 of 3 rounds complete, 4 of 5 cases measured."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestGroups(t *testing.T) {
+	run := synthetic.Zoo(2)
+	other := synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6))
+	for _, r := range other.Results {
+		r.Workload.Hold.Mean = time.Microsecond
+	}
+	run.Results = append(run.Results, other.Results...)
+	var got []string
+	for _, g := range chart.Groups(run) {
+		got = append(got, fmt.Sprintf("%v %s %d", g.Remote, g.Axes, g.Cases))
+	}
+	want := "false hold=100ns 78; false hold=1µs 2; true hold=1ms 20"
+	if strings.Join(got, "; ") != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,102 @@
+package page
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/internal/synthetic"
+	"locklab/reports/chart"
+)
+
+// distant is a synthetic run of locks on two kinds of server; model.result sets the round
+// trips.
+func distant(rounds int) *result.Run {
+	quick := synthetic.Model{Lock: synthetic.Served("quick", harness.Redis, harness.KindRedis), Rate: synthetic.Constant(1e4), Handed: 1}
+	stingy := synthetic.Model{Lock: synthetic.Served("stingy", harness.Peer, harness.KindRedis), Rate: synthetic.Constant(2e4), Handed: 0.1}
+	keeper := synthetic.Model{Lock: synthetic.Served("keeper", harness.ZooKeeper, harness.KindZooKeeper), Rate: synthetic.Constant(2e3), Handed: 1}
+	nothing := synthetic.Model{Lock: synthetic.Served("nothing", harness.Redis, harness.KindRedis), Rate: synthetic.Constant(1e6), Handed: 1}
+	nothing.Lock.Status = harness.Control
+	near := synthetic.Model{Lock: synthetic.Local("near", harness.Spin, harness.Recommended), Rate: synthetic.Constant(1e6), Handed: 1}
+	return synthetic.Run(3, rounds, 2, []int{1, 8}, quick, stingy, keeper, nothing, near)
+}
+
+// TestRoundTripsAnswer: the chart agrees with the rounds. The i-th of ten rounds has trips
+// i % longer. So the median is 4.5 % above the first, and the interval is from the second
+// to the ninth.
+func TestRoundTripsAnswer(t *testing.T) {
+	g := chart.Largest(chart.Groups(distant(10)), true)
+	pic := chart.RoundTripsRemote.Draw(g)
+	want := "A bare round trip takes 20.9 µs to Redis (interval 20.2 µs to 21.6 µs) and 52.2 µs to ZooKeeper (interval 50.5 µs to 54 µs)." +
+		" With 8 workers, a turn of the lock handed over most often takes 4.79 of them on Redis (quick, a hand-over 1.91) and 9.59 on ZooKeeper (keeper, a hand-over 3.83)."
+	if got := strings.ReplaceAll(pic.Answer, numfmt.Space, " "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	// quick has half its rate alone, and every tenth turn is a handover.
+	rows := make(map[string][]string)
+	for _, r := range pic.Numbers.Rows {
+		rows[r[0]+" "+r[1]] = r
+	}
+	for name, want := range map[string]string{"quick 1": "4.78", "quick 8": "4.79", "stingy 1": "2.39", "stingy 8": "23.9"} {
+		if got := rows[name][slices.Index(chart.Texts(pic.Numbers.Head), "turn-roundtrips")]; got != want {
+			t.Errorf("%s: a turn takes %s, want %s", name, got, want)
+		}
+	}
+	alone := distant(10)
+	alone.Results = slices.DeleteFunc(alone.Results, func(r *harness.Result) bool { return r.Workload.Workers > 1 })
+	if got := chart.RoundTripsRemote.Draw(chart.Largest(chart.Groups(alone), true)).Answer; !strings.Contains(got, "With 1 worker, a turn of the lock taken most often takes 2.39 of them on Redis (stingy) and") {
+		t.Errorf("one worker: %s", got)
+	}
+	few := chart.RoundTripsRemote.Draw(chart.Largest(chart.Groups(distant(3)), true)).Answer
+	if !strings.Contains(few, "(range 20") || strings.Contains(few, "interval") {
+		t.Errorf("three rounds have no interval: %s", few)
+	}
+}
+
+// TestWithoutRoundTrips: a file without round trips shows none. A file with round trips
+// shows them for its distributed locks only.
+func TestWithoutRoundTrips(t *testing.T) {
+	for _, old := range []bool{false, true} {
+		run := distant(6)
+		for _, r := range run.Results {
+			if old {
+				r.RoundTrip = 0
+			}
+		}
+		var page, text bytes.Buffer
+		if err := WriteHTML(&page, run); err != nil {
+			t.Fatal(err)
+		}
+		if err := WriteMarkdown(&text, run, "charts", func(string, []byte) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		for name, out := range map[string]string{"page": page.String(), "Markdown": text.String()} {
+			out, _, defined := strings.Cut(strings.Replace(out, `<h2 id="metrics">`, "## ", 1), "## "+glossary{}.MetricsTitle()) // the glossary defines every metric
+			if !defined {
+				t.Fatalf("the %s does not define its metrics", name)
+			}
+			if strings.Contains(out, "round trip") == old || strings.Contains(out, "roundtrips") == old {
+				t.Errorf("an old file is %v: the %s has round trips", old, name)
+			}
+		}
+		if slices.Contains(chart.Charts(run), chart.RoundTripsRemote.Name) == old {
+			t.Errorf("an old file is %v: the charts are %v", old, chart.Charts(run))
+		}
+		for _, c := range []*chart.Chart{chart.HandoversRemote, chart.RequestsRemote, chart.WaitRemote, chart.ThroughputLocal, chart.WaitLocal} {
+			numbers := c.Draw(chart.Largest(chart.Groups(run), c.Remote)).Numbers
+			has := slices.ContainsFunc(chart.Texts(numbers.Head), func(h string) bool { return strings.Contains(h, "roundtrip") })
+			if has != (c.Remote && !old) {
+				t.Errorf("an old file is %v: the table of %s has the columns %v", old, c.Name, numbers.Head)
+			}
+			for _, row := range numbers.Rows {
+				if len(row) != len(numbers.Head) {
+					t.Errorf("%s: %d cells under %d heads", c.Name, len(row), len(numbers.Head))
+				}
+			}
+		}
+	}
+}

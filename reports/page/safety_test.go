@@ -1,0 +1,321 @@
+package page
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/internal/synthetic"
+	"locklab/reports/chart"
+	"locklab/reports/draw"
+)
+
+// survived returns a run of distributed locks with synthetic failure scenarios and the
+// history of one of them.
+func survived(t *testing.T) *result.Run {
+	t.Helper()
+	model := func(name string, family harness.Family, kind string, rate float64) synthetic.Model {
+		return synthetic.Model{Lock: synthetic.Served(name, family, kind), Rate: synthetic.Constant(rate), Handed: 1, Noise: 0.01}
+	}
+	run := synthetic.Run(5, 12, 2, []int{1, 8},
+		model("redis-lock", harness.Redis, "redis", 1500), model("redis-queue", harness.Redis, "redis", 1900),
+		model("zk-lock", harness.ZooKeeper, "zookeeper", 700), model("zk-handoff", harness.ZooKeeper, "zookeeper", 1100))
+	run.Dir, run.Faults = t.TempDir(), synthetic.Faults()
+	name := filepath.Join(run.Dir, synthetic.HistoryName)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	saveHistory(t, name, synthetic.History())
+	return run
+}
+
+func saveHistory(t *testing.T, name string, h oracle.History) {
+	t.Helper()
+	f, err := os.Create(name)
+	if err == nil {
+		_, err = h.WriteTo(f)
+		f.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func on(t *testing.T, run *result.Run, scenario, lock string) *harness.FaultResult {
+	t.Helper()
+	for _, f := range run.Faults {
+		if f.Scenario == scenario && f.Lock.Name == lock {
+			return f
+		}
+	}
+	t.Fatalf("there is no %s of %s", scenario, lock)
+	return nil
+}
+
+// safetyOn returns the section of run, its first sentence, and the line of a lock.
+func safetyOn(t *testing.T, run *result.Run, lock string) (s *safetySection, first string, row safetyLock) {
+	t.Helper()
+	run = chart.Tidy(run)
+	s, err := composeSafety(run, chart.Largest(chart.Groups(run), true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range s.Locks {
+		if l.Name == lock {
+			row = l
+		}
+	}
+	return s, headlineOf(run), row
+}
+
+// TestSafetyFollowsTheFaults: one more violation changes the guarantee, the class, the mark
+// and the first sentence.
+func TestSafetyFollowsTheFaults(t *testing.T) {
+	const strong = "survives the loss of a server without two holders, and tokens refuse a paused holder"
+	const base = "Between processes use zk-handoff (" + strong + "); or, if one server is enough and the resource checks tokens, the faster redis-queue."
+	for _, c := range []struct {
+		name     string
+		scenario string
+		seen     harness.Harm
+		class    string // part of the class of zk-handoff
+		mark     string // in the scenario
+		first    string
+	}{
+		{"as expected", "", "", "Survives the loss of a server without two holders, and tokens refuse a paused holder.", "", base},
+		{"two holders when a server is lost", "failover", harness.TwoHolders, "A failover may give it away twice", "▲!", strings.Replace(base, "zk-handoff", "zk-lock", 1)},
+		{"a stale write", "holder-pause", harness.StaleWrite, "Survives the loss of a server without two holders; its tokens let a stale write pass.", "▲!", strings.Replace(base, "zk-handoff", "zk-lock", 1)},
+		{"stuck when a holder dies", "holder-crash", harness.Stuck, "it may stay taken for ever", "△!", strings.Replace(base, "zk-handoff", "zk-lock", 1)},
+		{"a stall, which breaks no guarantee", "holder-crash", harness.Stall, "Survives the loss of a server without two holders, and tokens", "△!", base},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := survived(t)
+			if c.scenario != "" {
+				f := on(t, run, c.scenario, "zk-handoff")
+				f.Seen = map[harness.Harm]int{c.seen: 1}
+				f.Expected.Harms = nil
+			}
+			s, first, row := safetyOn(t, run, "zk-handoff")
+			if first != c.first {
+				t.Errorf("the first sentence is\n%s\nwant\n%s", first, c.first)
+			}
+			if !strings.Contains(row.Class, c.class) {
+				t.Errorf("the class is %q, want %q", row.Class, c.class)
+			}
+			if refuted := strings.Contains(s.Answer, "Not as expected: zk-handoff in "+c.scenario); refuted != (c.scenario != "") {
+				t.Errorf("the answer is %q", s.Answer)
+			}
+			for i, name := range s.Columns {
+				if name == c.scenario && row.Cells[i].Mark != c.mark {
+					t.Errorf("%s is marked %q, want %q", name, row.Cells[i].Mark, c.mark)
+				}
+			}
+		})
+	}
+}
+
+// TestSafetyUntested: without a try the page notes this, names the command, and invents
+// nothing.
+func TestSafetyUntested(t *testing.T) {
+	run := survived(t)
+	run.Faults = nil
+	s, first, _ := safetyOn(t, run, "")
+	if s.Tried() || s.Locks != nil || s.Figures != nil || !strings.Contains(s.Answer, "Not tested") || !strings.Contains(s.Command, "locklab chaos --out DIR\nlocklab report "+quote(run.Dir)+" --chaos DIR") {
+		t.Errorf("the section is %+v", s)
+	}
+	if !strings.HasSuffix(first, "(not tested for failures).") {
+		t.Errorf("the first sentence is %q", first)
+	}
+	var html, md bytes.Buffer
+	if err := WriteHTML(&html, run); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteMarkdown(&md, run, "charts", func(string, []byte) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for what, text := range map[string]string{"page": html.String(), "Markdown": md.String()} {
+		if !strings.Contains(text, "not tested for failures") || !strings.Contains(text, "locklab chaos --out DIR") || strings.Contains(text, "✓ no harm") {
+			t.Errorf("the %s does not say that nothing was tested", what)
+		}
+	}
+	local := synthetic.Run(5, 12, 2, []int{1, 8}, synthetic.Fast("a", 1e6))
+	if s, err := composeSafety(local, nil); s != nil || err != nil {
+		t.Errorf("of local locks there is %+v (%v)", s, err)
+	}
+}
+
+// TestSafetyPages: page and Markdown of a run with failure scenarios, and of failure
+// scenarios alone.
+func TestSafetyPages(t *testing.T) {
+	run := survived(t)
+	on(t, run, "failover", "zk-lock").Seen = map[harness.Harm]int{harness.Stuck: 1}
+	other := &result.Run{Dir: "elsewhere", Manifest: result.Manifest{Command: []string{"locklab", "chaos", "-o", "elsewhere"}, Commit: "0ff"}}
+	extra := *on(t, run, "failover", "redsync")
+	extra.Scenario, extra.Question = "<b>", "What of a name that is markup?"
+	other.Faults = []*harness.FaultResult{&extra}
+	run.AddFaults(other)
+	alone := &result.Run{Manifest: run.Manifest, Dir: run.Dir, Faults: run.Faults}
+	for _, c := range []struct {
+		run  *result.Run
+		want []string
+	}{
+		{run, []string{"Which lock for which contention?", "zk-handoff</b>", `id="history-1"`, `id="safety-cost"`, "Tried in the run in elsewhere, commit 0ff: locklab chaos -o elsewhere.", "Tried in this run.",
+			"no end", "one server is enough and the resource checks tokens", "&lt;b&gt;", `href="#scenario-holder-pause"`, "Aim met: the next holder within 4"}},
+		{alone, []string{"<h1>What do the distributed locks survive?</h1>", `id="history-1"`, "What they cost was not measured in this run."}},
+	} {
+		var html bytes.Buffer
+		if err := WriteHTML(&html, c.run); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(html.String(), want) {
+				t.Errorf("the page lacks %q", want)
+			}
+		}
+		if strings.Contains(html.String(), "<b></") || strings.Contains(html.String(), "not tested for failures") && c.run == alone {
+			t.Error("the page obeys a name, or says that what was tested was not")
+		}
+	}
+	var md bytes.Buffer
+	pictures := 0
+	if err := WriteMarkdown(&md, run, "charts", func(string, []byte) error { pictures++; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"## What do the distributed locks survive?", "| zk-handoff | Survives the loss", "charts/history-1.png", "charts/safety-cost.png", "▲ 825"} {
+		if !strings.Contains(md.String(), want) {
+			t.Errorf("the Markdown lacks %q", want)
+		}
+	}
+}
+
+// TestStory: the picture of a history shows its content, and an unreadable file is named.
+func TestStory(t *testing.T) {
+	run := survived(t)
+	f := on(t, run, "failover", "redis-queue")
+	draw := func() (string, *chart.Story) {
+		s, err := chart.ReadStory(run, f, synthetic.HistoryName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fig, err := newFigure(s.Picture(), "h", "h", s.Title(), chart.HistoryDoc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(fig.SVG), s
+	}
+	svg, s := draw()
+	if a := numfmt.Plain(s.Answer()); !strings.Contains(a, "worker 2 was granted the lock for 90ms beside worker 1") || !strings.Contains(a, "90 ms at the longest") || !strings.Contains(a, "refused 2 writes") {
+		t.Errorf("the answer is %q", a)
+	}
+	for _, want := range []string{"worker 1", "told", "#43", "the primary was killed", "two hold"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("the picture lacks %q", want)
+		}
+	}
+	name := filepath.Join(run.Dir, synthetic.HistoryName)
+	for what, edit := range map[string]func(e *oracle.Event) bool{ // false drops the event
+		"a grant":           func(e *oracle.Event) bool { return e.Kind != oracle.Granted || e.Worker != 2 },
+		"a write refused":   func(e *oracle.Event) bool { e.Taken = true; return true },
+		"a token":           func(e *oracle.Event) bool { e.Token = min(e.Token, 41); return true },
+		"the fault":         func(e *oracle.Event) bool { return e.Kind != oracle.Fault },
+		"that it was told":  func(e *oracle.Event) bool { return e.Kind != oracle.Told },
+		"when it was asked": func(e *oracle.Event) bool { return e.Kind != oracle.Asked || e.Worker != 2 },
+	} {
+		var h oracle.History
+		for _, e := range synthetic.History() {
+			if edit(&e) {
+				h = append(h, e)
+			}
+		}
+		saveHistory(t, name, h)
+		if other, _ := draw(); other == svg {
+			t.Errorf("the picture does not show %s", what)
+		}
+	}
+	for what, text := range map[string]string{"nothing": "", "no history": "{}\n", "no JSON": "x\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		sec, _, _ := safetyOn(t, run, "")
+		if len(sec.Figures) != 1 || len(sec.Notes) != 1 || !strings.Contains(sec.Notes[0], synthetic.HistoryName+" cannot be drawn") {
+			t.Errorf("of %s, the section has %d figures and says %q", what, len(sec.Figures), sec.Notes)
+		}
+	}
+}
+
+// TestFaultCharts: the charts of failures can be drawn alone, with their sources. Without a
+// failure scenario there are none. The cost chart shows cost, violations and windows, each
+// from its own figures.
+func TestFaultCharts(t *testing.T) {
+	run := survived(t)
+	names := chart.FaultCharts(run)
+	if want := []string{chart.SafetyCostName, "history-1"}; !slices.Equal(names, want) {
+		t.Fatalf("got %q, want %q", names, want)
+	}
+	for _, name := range names {
+		var svg bytes.Buffer
+		if err := WriteSVG(&svg, run, name); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := standalone(run, name); err != nil || p.Title == "" || p.Answer == "" || p.Note == "" || svg.Len() < 2000 {
+			t.Errorf("%s: %v, %q, %q, %q, %d bytes", name, err, p.Title, p.Answer, p.Note, svg.Len())
+		}
+	}
+	run.Faults = nil
+	if names := chart.FaultCharts(run); names != nil {
+		t.Errorf("without scenarios: %q", names)
+	}
+	if err := WriteSVG(io.Discard, run, chart.SafetyCostName); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("without scenarios: %v, want a usage error", err)
+	}
+}
+
+func TestSafetyCost(t *testing.T) {
+	drawn := func(edit func(run *result.Run)) (string, chart.Picture) {
+		run := survived(t)
+		edit(run)
+		run = chart.Tidy(run)
+		p := chart.DrawSafetyCost(chart.SafetyOf(run), chart.Largest(chart.Groups(run), true), chart.FaultLooks(run))
+		svg, err := draw.Inline(p.Picture, "x", "x", "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return svg, p
+	}
+	svg, p := drawn(func(*result.Run) {})
+	for _, want := range []string{"2 of 5 locks broke neither failover nor fencing: zk-handoff and zk-lock.", "times as long as redis-queue, which broke a guarantee in 825 of 1000 faults of failover."} {
+		if !strings.Contains(numfmt.Plain(p.Answer), want) {
+			t.Errorf("the answer is %q, want %q", p.Answer, want)
+		}
+	}
+	for what, edit := range map[string]func(run *result.Run){
+		"violations": func(run *result.Run) { on(t, run, "failover", "redis-queue").Seen[harness.TwoHolders] = 3 },
+		"windows":    func(run *result.Run) { on(t, run, "holder-crash", "zk-lock").Window[0] *= 30 },
+		"what has no end": func(run *result.Run) {
+			on(t, run, "holder-crash", "zk-lock").Seen = map[harness.Harm]int{harness.Stuck: 1}
+		},
+		"cost": func(run *result.Run) {
+			for _, r := range run.Results {
+				r.Handovers *= map[bool]uint64{true: 3, false: 1}[r.Lock.Name == "zk-lock"]
+			}
+		},
+		"the number of tries": func(run *result.Run) { on(t, run, "failover", "zk-lock").Tries = 4000 },
+	} {
+		if other, _ := drawn(edit); other == svg {
+			t.Errorf("the picture does not show %s", what)
+		}
+	}
+	// Two holders during a pause violate nothing if tokens refuse the writes of the paused
+	// one.
+	if other, _ := drawn(func(run *result.Run) { on(t, run, "holder-pause", "zk-lock").Seen = nil }); other != svg {
+		t.Error("the picture counts two holders of a pause")
+	}
+}

@@ -1,0 +1,182 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
+	vgdraw "gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
+
+	"locklab/harness"
+	"locklab/internal/numfmt"
+	"locklab/reports/chart"
+	"locklab/reports/draw"
+)
+
+// A label is a text of a picture and its rectangle.
+type label struct {
+	text                     string
+	left, bottom, right, top vg.Length
+}
+
+func labelsOf(t *testing.T, pic chart.Picture) (out []label) {
+	t.Helper()
+	rec := new(recorder.Canvas)
+	if err := pic.Body(vgdraw.NewCanvas(rec, draw.Width, pic.Height)); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range rec.Actions {
+		f, ok := a.(*recorder.FillString)
+		if !ok || strings.TrimSpace(f.String) == "" {
+			continue
+		}
+		face := font.DefaultCache.Lookup(f.Font, f.Size)
+		out = append(out, label{f.String, f.Point.X, f.Point.Y, f.Point.X + face.Width(f.String), f.Point.Y + 0.7*f.Size})
+	}
+	return out
+}
+
+// collisions lists texts that overlap or reach outside the picture.
+func collisions(ls []label, height vg.Length) (out []string) {
+	for i, a := range ls {
+		if a.left < -0.5 || a.right > draw.Width+0.5 || a.bottom < -0.5 || a.top > height+0.5 {
+			out = append(out, fmt.Sprintf("%q reaches outside the picture", a.text))
+		}
+		for _, b := range ls[i+1:] {
+			if a.left < b.right && b.left < a.right && a.bottom < b.top && b.bottom < a.top {
+				out = append(out, fmt.Sprintf("%q and %q overlap", a.text, b.text))
+			}
+		}
+	}
+	return out
+}
+
+// TestLabelsStayApart measures every text of every chart.
+func TestLabelsStayApart(t *testing.T) {
+	tables := slices.Concat(barTables(), lineTables(), []harness.Table{field(2, 0), field(3, 0.5), field(16, 0.1), field(17, 0), field(64, 0), field(256, 0.01)})
+	crowd := barTables()[0]
+	crowd.Columns = columns("ns", "one of several long names of a column", "another of the long names of a column", "a third long name of a column", "d", "e")
+	for i := range crowd.Rows {
+		crowd.Rows[i].Label += strings.Repeat(" and more", 12*(i%2)) + strings.Repeat("Unbreakable", 9*(i%3))
+		crowd.Rows[i].Cells = slices.Repeat(crowd.Rows[i].Cells[:1], 5)
+	}
+	near := lineTables()[0]
+	near.Rows = slices.Clone(near.Rows)
+	for i := range near.Rows {
+		near.Rows[i].Label = fmt.Sprintf("%d bytes of padding", i)
+		near.Rows[i].X = 1000 + math.Pow(float64(i), 3)
+	}
+	far := field(5, 0)
+	for i := range far.Rows {
+		far.Rows[i].Label = "a rather long name of a processor"
+		for k := range far.Rows[i].Cells {
+			far.Rows[i].Cells[k].Median *= 12345
+		}
+	}
+	for i, table := range append(tables, crowd, near, far) {
+		pic, _ := chart.DrawTable(table)
+		ls := labelsOf(t, pic)
+		if len(ls) < 4 {
+			t.Errorf("table %d (%s): only %d texts were found", i, table.Caption, len(ls))
+		}
+		for _, c := range collisions(ls, pic.Height) {
+			t.Errorf("table %d (%s): %s", i, table.Caption, c)
+		}
+	}
+	// Long names leave room for the bars.
+	var ticks []vg.Length
+	for _, l := range labelsOf(t, pictureOf(crowd)) {
+		if l.bottom > 12 && l.bottom < 30 {
+			ticks = append(ticks, l.left)
+		}
+	}
+	if len(ticks) < 2 || slices.Max(ticks)-slices.Min(ticks) < 150 {
+		t.Errorf("the labels of the axis under bars with long names are at %v", ticks)
+	}
+	// The check must find known collisions.
+	bad := []label{{"a", 10, 10, 30, 20}, {"b", 25, 15, 50, 25}, {"c", -5, 50, 9, 60}}
+	if got := collisions(bad, 100); len(got) != 2 {
+		t.Errorf("got %q, want one overlap and one outside", got)
+	}
+}
+
+// TestOneUnit: columns with another unit than the first are not drawn.
+func TestOneUnit(t *testing.T) {
+	table := harness.Table{Columns: append(columns("ns", "one", "two"), columns("%", "other")...)}
+	for i := range 3 {
+		table.Rows = append(table.Rows, harness.Row{Label: fmt.Sprint(i), X: float64(i + 1), Cells: slices.Repeat([]harness.Cell{cellOf(7, 0.1)}, 3)})
+	}
+	for _, table.Chart = range []harness.ChartKind{harness.Bars, harness.Lines} {
+		var texts []string
+		for _, l := range labelsOf(t, pictureOf(table)) {
+			texts = append(texts, l.text)
+		}
+		if all := strings.Join(texts, "|"); !strings.Contains(all, "two") || strings.Contains(all, "other") {
+			t.Errorf("%s: the texts are %q", table.Chart, texts)
+		}
+	}
+}
+
+func TestQuantity(t *testing.T) {
+	for _, c := range []struct {
+		unit string
+		v    float64
+		want string
+	}{
+		{"ns", 1340, "1.34 µs"}, {"ns", 0, "0 ns"}, {"ns", -12, "−12 ns"}, {"%", 99.6, "99.6 %"}, {"per million", 412_000, "412 k per million"},
+		{"", 2.55, "2.55"}, {"", 1e300, "1e+300"}, {"", 1e-9, "1e-09"}, {"", math.NaN(), "–"},
+	} {
+		if got := strings.ReplaceAll(chart.Quantity(c.unit)(c.v), numfmt.Space, " "); got != c.want {
+			t.Errorf("%v %s: got %q, want %q", c.v, c.unit, got, c.want)
+		}
+	}
+}
+
+// TestCurveTicks: if labels are crowded, the ends and the powers of two stay.
+func TestCurveTicks(t *testing.T) {
+	table := harness.Table{Chart: harness.Lines, Columns: columns("ns", "a")}
+	for _, x := range []float64{8, 40, 48, 56, 60, 62, 63, 64, 65, 128, 250, 256} {
+		table.Rows = append(table.Rows, harness.Row{Label: fmt.Sprint(x), X: x, Cells: []harness.Cell{cellOf(x, 0)}})
+	}
+	var got []string
+	for _, l := range labelsOf(t, pictureOf(table)) {
+		if l.bottom < 30 && l.bottom > 12 {
+			got = append(got, l.text)
+		}
+	}
+	if !slices.Contains(got, "64") || !slices.Contains(got, "256") || !slices.Contains(got, "8") || slices.Contains(got, "63") {
+		t.Errorf("the labels are %q", got)
+	}
+}
+
+// TestNoughtOnLogScale: a log scale draws no figure of 0, and the text notes this.
+func TestNoughtOnLogScale(t *testing.T) {
+	for _, table := range []harness.Table{lineTables()[2], barTables()[0]} {
+		table.Log = true
+		table.Rows = slices.Clone(table.Rows)
+		table.Rows[0].Cells = slices.Clone(table.Rows[0].Cells)
+		table.Rows[0].Cells[0] = harness.Cell{N: 1}
+		if _, how := chart.DrawTable(table); !strings.Contains(how, "has no place for 0") {
+			t.Errorf("%s: %q", table.Chart, how)
+		}
+	}
+}
+
+func TestLinearTicks(t *testing.T) {
+	for _, r := range [][2]float64{{0, 1}, {0, 2.6}, {-3, 17}, {0, 1e290}, {-1e290, 1e290}, {0, 1e-290}, {0, 97}, {1e17, 1e17 + 16}} {
+		ticks := draw.LinearTicks(r[0], r[1], chart.Quantity(""))
+		if len(ticks) < 3 || len(ticks) > 9 {
+			t.Errorf("%v has %d ticks", r, len(ticks))
+		}
+		for _, tick := range ticks {
+			if tick.Value < r[0] || tick.Value > r[1] {
+				t.Errorf("a tick at %v lies outside %v", tick.Value, r)
+			}
+		}
+	}
+}

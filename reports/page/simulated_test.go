@@ -1,0 +1,353 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/internal/synthetic"
+	"locklab/reports/chart"
+	"locklab/reports/draw"
+)
+
+var (
+	modelWorkers = []int{1, 2, 4, 8, 22, 24, 44}
+	modelLocks   = []harness.Lock{
+		synthetic.Local("queue", harness.Spin, harness.Recommended),
+		synthetic.Local("tas", harness.Spin, harness.Reference),
+		synthetic.Local("ticket", harness.Spin, harness.Reference),
+	}
+)
+
+// simulatedRun returns a run without measurements: model predictions for three locks on two
+// machines, one of them hypothetical.
+func simulatedRun() *result.Run {
+	run := &result.Run{Manifest: result.Manifest{Schema: result.Schema, Command: []string{"locklab", "simulate", "--machine", "oak-2x22"}, Commit: "0123abc",
+		Started: time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC), Finished: time.Date(2020, 2, 3, 5, 5, 6, 0, time.UTC)}}
+	run.Simulations = synthetic.Simulations("oak-2x22", 2, 22, modelWorkers, modelLocks...)
+	for _, s := range run.Simulations {
+		if s.Lock.Name != "tas" {
+			s.Accuracy = "within a typical factor of 1.2 of what was measured on this machine"
+		}
+	}
+	wide := synthetic.Simulations("elm-4x64", 4, 64, []int{1, 64, 65, 128, 256}, modelLocks...)
+	for _, s := range wide {
+		s.Hypothetical = true
+	}
+	run.Simulations = append(run.Simulations, wide...)
+	return run
+}
+
+// besideRun returns a run with measurements of two of these locks and simulations of its
+// own and of another machine. One lock is measured twice as fast as predicted.
+func besideRun() *result.Run {
+	run := synthetic.Run(1, 10, 4, []int{1, 2, 4, 8}, synthetic.Fast("queue", 4e6), synthetic.Fast("tas", 1e6))
+	run.Simulations = append(synthetic.Simulations("this", 1, 4, []int{1, 2, 4}, modelLocks...), synthetic.Simulations("oak-2x22", 2, 22, modelWorkers, modelLocks...)...)
+	return run
+}
+
+// TestSimulatedGolden compares the pictures and pages of simulations with reviewed files.
+func TestSimulatedGolden(t *testing.T) {
+	outputs := map[string]func(io.Writer) error{
+		"simulated.md": func(w io.Writer) error {
+			return WriteMarkdown(w, simulatedRun(), "charts", func(string, []byte) error { return nil })
+		},
+		"simulated.txt":        func(w io.Writer) error { return WriteVerdict(w, simulatedRun(), 100) },
+		"simulated-beside.svg": func(w io.Writer) error { return WriteSVG(w, besideRun(), "simulated-throughput-this") },
+	}
+	for _, c := range chart.ModelCharts {
+		outputs["simulated-"+c.Name+".svg"] = func(w io.Writer) error { return WriteSVG(w, simulatedRun(), "simulated-"+c.Name+"-oak-2x22") }
+	}
+	checkGolden(t, outputs)
+}
+
+// TestSimulatedIsMarked: every part of a simulated chart is marked as simulated: title,
+// alternative text, legend, lines and table. The accuracy of the model is next to it.
+func TestSimulatedIsMarked(t *testing.T) {
+	for _, run := range []*result.Run{simulatedRun(), besideRun()} {
+		ms := chart.ModelledOf(chart.Tidy(run), chart.Groups(chart.Tidy(run)))
+		charts := chart.SimulatedCharts(ms)
+		if len(charts) < 9 {
+			t.Fatalf("%d charts", len(charts))
+		}
+		for _, c := range charts {
+			f, err := newFigure(c.Pic, c.Name, c.Name, c.Titled(), c.Note())
+			if err != nil {
+				t.Fatal(err)
+			}
+			svg := string(f.SVG)
+			for what, text := range map[string]string{"title": c.Titled(), "answer": c.Pic.Answer, "alternative text": cutOut(svg, "<title", "</title>"), "description": cutOut(svg, "<desc", "</desc>"), "picture": svg, "heads of the table": fmt.Sprint(chart.Texts(f.Head), f.Data)} {
+				if !strings.Contains(strings.ToLower(text), "simulat") {
+					t.Errorf("%s: the %s does not say that it is simulated: %.200s", c.Name, what, text)
+				}
+				if what != "picture" && what != "heads of the table" && c.Of.Like.Hypothetical && !strings.Contains(strings.ToLower(text), "hypothetical") {
+					t.Errorf("%s: the %s does not say that the machine is hypothetical: %.200s", c.Name, what, text)
+				}
+			}
+			if !strings.Contains(f.Doc, "Accuracy") || !strings.Contains(f.Doc, "No measurement is known that this was held against.") {
+				t.Errorf("%s: beside it stands %q", c.Name, f.Doc)
+			}
+		}
+		html := pageOf(t, run)
+		for _, fault := range inaccessible(html) {
+			t.Error(fault)
+		}
+	}
+}
+
+// cutOut returns the part of s between two texts.
+func cutOut(s, from, to string) string {
+	_, rest, _ := strings.Cut(s, from)
+	text, _, _ := strings.Cut(rest, to)
+	return text
+}
+
+// TestSimulatedLinesAreDashed: a picture without measured marks has no solid line in the
+// colour of a lock. With marks, a measured figure moves no line.
+func TestSimulatedLinesAreDashed(t *testing.T) {
+	many := simulatedRun() // enough for one frame each
+	for i := range draw.MostLines {
+		lock := synthetic.Local(fmt.Sprint("lock-", i), harness.Spin, harness.Reference)
+		many.Simulations = append(many.Simulations, synthetic.Simulations("oak-2x22", 2, 22, modelWorkers, lock)...)
+	}
+	for _, c := range slices.Concat(chart.SimulatedCharts(chart.ModelledOf(chart.Tidy(simulatedRun()), nil)), chart.SimulatedCharts(chart.ModelledOf(chart.Tidy(many), nil))) {
+		f, err := newFigure(c.Pic, c.Name, c.Name, c.Titled(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		solid := 0
+		for _, path := range regexp.MustCompile(`<path d="([^"]*)"\s+style="([^"]*)"`).FindAllStringSubmatch(string(f.SVG), -1) {
+			if strings.Contains(path[2], "stroke:var(--blue)") && !strings.Contains(path[2], "stroke-dasharray") && !strings.Contains(path[2], "stroke-opacity") {
+				solid++
+			}
+		}
+		if solid > 0 {
+			t.Errorf("%s has %d solid lines", c.Name, solid)
+		}
+	}
+	with, without := besideRun(), besideRun()
+	without.Results = nil
+	a, b := chart.ModelledOf(chart.Tidy(with), chart.Groups(chart.Tidy(with)))[0], chart.ModelledOf(chart.Tidy(without), nil)[0]
+	if !a.Any(chart.ModelRate) || b.Any(chart.ModelRate) {
+		t.Fatal("the measured points are not where they should be")
+	}
+	x, y := a.Chart(chart.ModelRate, ""), b.Chart(chart.ModelRate, "")
+	for i, l := range x.Lines {
+		if !reflect.DeepEqual(l.Points, y.Lines[i].Points) {
+			t.Errorf("line of %s: %v with measured points beside it, %v without", l.Name, l.Points, y.Lines[i].Points)
+		}
+	}
+}
+
+// TestModelChartsDrawTheirFields: each chart changes with the fields that it names, and
+// with no other figure.
+func TestModelChartsDrawTheirFields(t *testing.T) {
+	figures := map[string]func(s *harness.Simulation) *harness.Expected{
+		"per_acquisition": func(s *harness.Simulation) *harness.Expected { return &s.PerAcquisition },
+		"handover":        func(s *harness.Simulation) *harness.Expected { return &s.Handover },
+		"longest":         func(s *harness.Simulation) *harness.Expected { return &s.Longest },
+		"misses":          func(s *harness.Simulation) *harness.Expected { return &s.Misses },
+		"remote":          func(s *harness.Simulation) *harness.Expected { return &s.Remote },
+		"invalidated":     func(s *harness.Simulation) *harness.Expected { return &s.Invalidated },
+		"same_socket":     func(s *harness.Simulation) *harness.Expected { return &s.SameSocket },
+		"jain":            func(s *harness.Simulation) *harness.Expected { return &s.Jain },
+	}
+	draw := func(run *result.Run, name string) string {
+		var out bytes.Buffer
+		if err := WriteSVG(&out, run, name); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	for _, c := range chart.SimulatedCharts(chart.ModelledOf(chart.Tidy(simulatedRun()), nil))[:len(chart.ModelCharts)] {
+		before := draw(simulatedRun(), c.Name)
+		for field, of := range figures {
+			run := simulatedRun()
+			for _, s := range run.Simulations {
+				if e := of(s); s.Lock.Name == "ticket" && s.Workers == 44 {
+					*e = harness.Expected{Median: 0.7 * e.Median, Lo: 0.7 * e.Lo, Hi: 0.7 * e.Hi}
+				}
+			}
+			if changed, named := draw(run, c.Name) != before, slices.Contains(c.Pic.Data.Fields, field); changed != named {
+				t.Errorf("%s: it changes with %s: %t; it says so: %t", c.Name, field, changed, named)
+			}
+		}
+	}
+}
+
+// TestVerdictWithSimulations: simulations change no statement about measured locks. One
+// separate sentence names them.
+func TestVerdictWithSimulations(t *testing.T) {
+	with, without := besideRun(), besideRun()
+	without.Simulations = nil
+	for _, s := range with.Simulations { // makes the other lock appear far better
+		if s.Lock.Name == "tas" {
+			s.PerAcquisition = harness.Expected{Median: 1, Lo: 1, Hi: 1}
+		}
+	}
+	a, err := compose(with)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := compose(without)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := func(d *document) string {
+		text, err := json.Marshal([]any{d.Title, d.Origin, d.Headline, d.Answers, d.Exclusions})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if len(a.Answers) == 0 || said(a) != said(b) {
+		t.Errorf("with simulations the report says\n%s\nwithout\n%s", said(a), said(b))
+	}
+	sheet := func(run *result.Run) string {
+		return cutOut(pageOf(t, run), `<section class="sheet"`, "</section>")
+	}
+	if got := strings.Replace(sheet(with), "\n<p class=\"doc\">"+a.Expected+"</p>", "", 1); got != sheet(without) {
+		t.Errorf("the sheet with simulations is\n%s\nwithout\n%s", got, sheet(without))
+	}
+	const expected = "Expected by model, not measured and not part of the verdict: with 44 workers on oak-2x22 (2 sockets of 22 cores), tas has the highest throughput of 3 locks"
+	if !strings.HasPrefix(a.Expected, expected) || strings.Count(a.Expected, ". ") != 0 || b.Expected != "" {
+		t.Errorf("beside the verdict stands %q, without simulations %q", a.Expected, b.Expected)
+	}
+	text := func(run *result.Run) string {
+		var out bytes.Buffer
+		if err := WriteVerdict(&out, run, 10_000); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	if got, want := strings.Replace(text(with), "\n"+strings.ReplaceAll(a.Expected, numfmt.Space, " ")+"\n", "", 1), text(without); got != want {
+		t.Errorf("the text with simulations is\n%s\nwithout\n%s", got, want)
+	}
+}
+
+// TestSimulatedOnly: the report of a run without measurements notes this, gives no verdict
+// and names only the simulated machines.
+func TestSimulatedOnly(t *testing.T) {
+	run := simulatedRun()
+	run.Manifest.Machine.CPU = "Made-up CPU"
+	html := pageOf(t, run)
+	markdown, _ := markdownOf(t, run)
+	for name, text := range map[string]string{"page": html, "Markdown": markdown} {
+		if !strings.Contains(text, "Nothing was measured in this run") || !strings.Contains(text, "What a model expects on oak-2x22 (simulated)") || !strings.Contains(text, "elm-4x64 (hypothetical)") {
+			t.Errorf("the %s does not say that nothing was measured, and what was simulated", name)
+		}
+		for _, bad := range []string{"Violations", "Made-up CPU", "Which lock for which contention", "no result that a verdict", "To measure this again", "measured: 0"} {
+			if strings.Contains(text, bad) {
+				t.Errorf("the %s says %q", name, bad)
+			}
+		}
+	}
+	run.Manifest.Finished = time.Time{}
+	if html := pageOf(t, run); !strings.Contains(html, "Partial run: it ended after 36 simulations.") {
+		t.Error("the page does not say that the run did not end")
+	}
+}
+
+// TestModelError compares the model's error with a calculation by hand.
+func TestModelError(t *testing.T) {
+	run := besideRun()
+	for _, s := range run.Simulations {
+		v := 1000 / map[string]float64{"queue": 8, "tas": 0.5}[s.Lock.Name] // 2 and 0.5 times the measurement
+		if s.Lock.Name != "ticket" {
+			s.PerAcquisition = harness.Expected{Median: v, Lo: v, Hi: v}
+		}
+	}
+	for _, r := range run.Results {
+		r.Ops = uint64(map[string]float64{"queue": 4e6, "tas": 1e6}[r.Lock.Name] * r.Elapsed.Seconds())
+	}
+	run = chart.Tidy(run)
+	m := chart.ModelledOf(run, chart.Groups(run))[0]
+	es := m.Errors(chart.ModelRate)
+	if len(es) != 6 {
+		t.Fatalf("%d points, want 1, 2 and 4 workers of two locks: %v", len(es), es)
+	}
+	for _, e := range es {
+		if want := map[string]float64{"queue": 2, "tas": 0.5}[e.Lock]; math.Abs(e.Ratio-want) > 1e-6 {
+			t.Errorf("%s with %d workers: %v, want %v", e.Lock, e.Workers, e.Ratio, want)
+		}
+	}
+	if text := m.ErrorText(chart.ModelRate); !strings.Contains(text, "off by a factor of 2.00 typically") {
+		t.Errorf("it says %q", text)
+	}
+	other := chart.ModelledOf(run, chart.Groups(run))[1]
+	if text := other.ErrorText(chart.ModelRate); !strings.Contains(text, "another machine, so the two need not agree") {
+		t.Errorf("of another machine it says %q", text)
+	}
+}
+
+// TestBeside: a measured point appears only with simulations of the same section, hold and
+// think times, and with at most one worker per processor.
+func TestBeside(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(w *harness.Workload)
+		points int
+	}{
+		{"the same", func(*harness.Workload) {}, 3},
+		{"pinned", func(w *harness.Workload) { w.Pin = harness.PinCPU }, 3},
+		{"another hold", func(w *harness.Workload) { w.Hold.Mean++ }, 0},
+		{"exponential", func(w *harness.Workload) { w.Hold.Exp = true }, 0},
+		{"think", func(w *harness.Workload) { w.Think.Mean = 1 }, 0},
+		{"lines", func(w *harness.Workload) { w.Section = harness.CacheLines(1) }, 0},
+		{"a map", func(w *harness.Workload) { w.Section = harness.SectionMap }, 0},
+		{"readers", func(w *harness.Workload) { w.Reads = 50 }, 0},
+		{"several locks", func(w *harness.Workload) { w.Locks = 2 }, 0},
+		{"open loop", func(w *harness.Workload) { w.Rate = 1e3 }, 0},
+	} {
+		run := besideRun()
+		for _, r := range run.Results {
+			c.change(&r.Workload)
+		}
+		run = chart.Tidy(run)
+		m := chart.ModelledOf(run, chart.Groups(run))[0]
+		i := slices.IndexFunc(m.Locks, func(l *chart.ModelledLock) bool { return l.Lock.Name == "queue" })
+		if n := len(m.Locks[i].Measured); n != c.points {
+			t.Errorf("%s: %d points, want %d", c.name, n, c.points)
+		}
+	}
+}
+
+// TestBorders: the start of another socket follows from the records.
+func TestBorders(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		sockets int
+		workers []int
+		change  func(s *harness.Simulation)
+		want    []float64
+	}{
+		{"one socket", 1, []int{1, 2, 4}, nil, nil},
+		{"two", 2, []int{1, 22, 24, 44}, nil, []float64{22.5}},
+		{"between far stops", 2, []int{4, 16, 32}, nil, []float64{22.5}},
+		{"four", 4, []int{1, 64}, nil, []float64{22.5, 44.5}},
+		{"not known", 2, []int{22, 24}, func(s *harness.Simulation) { s.OnSockets = 0 }, []float64{22.5}},
+		{"spread", 2, []int{1, 2, 44}, func(s *harness.Simulation) { s.Spread = true }, nil},
+		{"cores first", 2, []int{8, 32}, func(s *harness.Simulation) { s.SMT = 2 }, []float64{16}},
+	} {
+		run := &result.Run{Simulations: synthetic.Simulations("x", c.sockets, 22, c.workers, modelLocks...)}
+		for _, s := range run.Simulations {
+			if c.change != nil {
+				c.change(s)
+			}
+		}
+		if got := chart.ModelledOf(run, nil)[0].Borders(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}

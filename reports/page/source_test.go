@@ -1,0 +1,346 @@
+package page
+
+import (
+	"bytes"
+	"fmt"
+	"hash/fnv"
+	"html/template"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"locklab/reports/chart"
+	"locklab/reports/draw"
+
+	vgdraw "gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+	"locklab/harness/judge"
+	"locklab/harness/result"
+)
+
+// markOf returns a number from 0.5 to 1 that differs between cases.
+func markOf(r *harness.Result) float64 {
+	h := fnv.New32a()
+	h.Write([]byte(r.Lock.Name + " " + r.Workload.Name()))
+	return 0.5 + float64(h.Sum32()%1000)/2000
+}
+
+// figuresOf returns the values of ms for every result.
+func figuresOf(rs []*harness.Result, ms []*result.Metric) (out []string) {
+	for _, r := range rs {
+		for _, m := range ms {
+			v, ok := m.Of(r)
+			out = append(out, fmt.Sprint(v, ok))
+		}
+	}
+	return out
+}
+
+// bodyOf returns the drawing of g by c, without its texts.
+func bodyOf(t *testing.T, c *chart.Chart, g *chart.Group) string {
+	t.Helper()
+	pic := c.Draw(g)
+	if pic.Height == 0 {
+		return ""
+	}
+	svg, err := draw.Inline(pic.Picture, "x", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return svg
+}
+
+// called returns the metrics that f evaluates.
+func called(f func()) (out []*result.Metric) {
+	for _, m := range result.Metrics {
+		of := m.Of
+		m.Of = func(r *harness.Result) (float64, bool) {
+			if !slices.Contains(out, m) {
+				out = append(out, m)
+			}
+			return of(r)
+		}
+		defer func() { m.Of = of }()
+	}
+	f()
+	return out
+}
+
+// spoilers change one field of a result, by its name in results.jsonl.
+var spoilers = map[string]func(r *harness.Result){
+	"wait": func(r *harness.Result) {
+		r.Wait = slices.Clone(r.Wait)
+		for i := range r.Wait {
+			r.Wait[i].Value *= 3
+		}
+	},
+	"workers":   func(r *harness.Result) { r.Workers = append([]uint64{r.Ops * 9}, r.Workers[1:]...) },
+	"handovers": func(r *harness.Result) { r.Handovers = r.Ops / 3 },
+	"ops":       func(r *harness.Result) { r.Ops += r.Ops / 3 },
+	"hold":      func(r *harness.Result) { r.Hold.Sum += r.Elapsed / 2 },
+}
+
+// TestChartsDrawWhatTheySay: a chart names exactly the metrics and fields that it draws. The
+// picture changes if and only if one of them does.
+func TestChartsDrawWhatTheySay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
+	run := gallery(8, everySetting...) // with fewer rounds there is no verdict
+	gs := chart.Groups(run)
+	spoiled := make(map[string][]*chart.Group)
+	for field, spoil := range spoilers {
+		other := *run
+		other.Results = nil
+		for _, r := range run.Results {
+			c := *r
+			spoil(&c)
+			other.Results = append(other.Results, &c)
+		}
+		spoiled[field] = chart.Groups(&other)
+	}
+	for _, c := range chart.Suite {
+		g := chart.Largest(gs, c.Remote)
+		data := c.Draw(g).Data
+		if c == chart.LadderRemote {
+			run := *run
+			run.Results = slices.DeleteFunc(slices.Clone(run.Results), func(r *harness.Result) bool { return r.Lock.Traits.Needs == "" })
+			g = chart.Largest(chart.Groups(&run), true)
+			data = c.Draw(g).Data
+		}
+		if len(data.Metrics)+len(data.Fields) == 0 || len(data.Rounds) != 1 || data.Rounds[0] != 8 {
+			t.Errorf("chart %s does not say what it draws of how many rounds: %q", c.Name, chart.Plain(data.Sentence()))
+			continue
+		}
+		figures := figuresOf(run.Results, data.Metrics)
+		var before string
+		asked := called(func() { before = bodyOf(t, c, g) })
+		for _, m := range data.Metrics {
+			if !slices.Contains(asked, m) {
+				t.Errorf("chart %s names the metric %s, and does not ask for it", c.Name, m.Name)
+			}
+		}
+		for _, m := range asked {
+			of := m.Of
+			m.Of = func(r *harness.Result) (float64, bool) {
+				v, ok := of(r)
+				return v * markOf(r), ok
+			}
+			changed := bodyOf(t, c, g) != before
+			says := slices.Contains(data.Metrics, m)
+			through := changed && !says && !slices.Equal(figuresOf(run.Results, data.Metrics), figures) // through a metric that it names
+			m.Of = of
+			if says != changed && !through {
+				t.Errorf("chart %s names the metric %s: %v; its picture depends on it: %v", c.Name, m.Name, says, changed)
+			}
+		}
+		for field := range spoilers {
+			says := slices.Contains(data.Fields, field)
+			changed := c != chart.LadderRemote && bodyOf(t, c, chart.Largest(spoiled[field], c.Remote)) != before
+			if says && !changed && c != chart.LadderRemote || changed && !says && len(data.Metrics) == 0 {
+				t.Errorf("chart %s names the field %s: %v; its picture depends on it: %v", c.Name, field, says, changed)
+			}
+		}
+		for _, field := range data.Fields {
+			if spoilers[field] == nil {
+				t.Errorf("chart %s names the field %s, which no test changes", c.Name, field)
+			}
+		}
+	}
+}
+
+// TestChartsSayWhatTheyDraw: in every form, the line under a chart names its metrics and
+// file.
+func TestChartsSayWhatTheyDraw(t *testing.T) {
+	run := gallery(3, everySetting...)
+	doc, err := compose(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var buf bytes.Buffer
+	if err := writePage(&buf, "report", doc); err != nil {
+		t.Fatal(err)
+	}
+	page := regexp.MustCompile(`<a [^>]*>|</a>`).ReplaceAllString(buf.String(), "")
+	m := newMarkdown("", func(string, []byte) error { return nil }, glossary{})
+	var markdown bytes.Buffer
+	for _, s := range slices.Concat(doc.Local, doc.Served, []section{{Figures: doc.Ranked}}) {
+		for i := range s.Figures {
+			if s.Figures[i].Pic.Height > 0 {
+				s.Figures[i].Pic = draw.Picture{Height: 1, Body: func(vgdraw.Canvas) error { return nil }} // drawing them all takes long
+			}
+		}
+		if err := m.write(&markdown, "section", s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := markdown.String()
+	seen := make(map[string]bool)
+	for _, s := range slices.Concat(doc.Local, doc.Served, []section{{Figures: doc.Ranked}}) {
+		for _, f := range s.Figures {
+			if f.SVG == "" {
+				continue
+			}
+			seen[f.Name] = true
+			data := chart.Plain(f.Data)
+			if !strings.HasSuffix(data, " of results.jsonl, 3 rounds.") {
+				t.Errorf("chart %s says of its data: %q", f.Name, data)
+			}
+			if want := template.HTMLEscapeString(f.Doc) + `<span class="data">` + data + "</span>"; !strings.Contains(page, want) {
+				t.Errorf("the page does not say %q under chart %s", data, f.Name)
+			}
+			if want := inlineText(f.Doc + " " + data); !strings.Contains(text, want) {
+				t.Errorf("the Markdown does not say %q under chart %s", data, f.Name)
+			}
+			p, err := standalone(run, f.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _, foot, _ := p.Layout()
+			if s.Folded {
+				continue // drawn alone, a chart is of another group
+			}
+			if !strings.Contains(strings.Join(foot, " "), data) {
+				t.Errorf("chart %s alone does not say %q", f.Name, data)
+			}
+		}
+	}
+	for _, c := range chart.Suite {
+		if !seen[c.Name] && c != chart.LadderRemote {
+			t.Errorf("chart %s was not on the page", c.Name)
+		}
+	}
+}
+
+// TestTablesSayWhereTheyAre: the chart of an experiment names its table, and a chart of
+// several machines names all their files.
+func TestTablesSayWhereTheyAre(t *testing.T) {
+	run := laboratory()
+	doc, err := compose(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := pageOf(t, run)
+	text, _ := markdownOf(t, run)
+	drawn := 0
+	for _, s := range doc.Hardware {
+		for k, p := range s.Plates {
+			if p.SVG == "" {
+				continue
+			}
+			drawn++
+			data := chart.Plain(p.Data)
+			if !strings.HasSuffix(data, fmt.Sprintf(" of results.jsonl, table %d.", k+1)) {
+				t.Errorf("table %q says of its data: %q", p.Caption, data)
+			}
+			if !strings.Contains(page, template.HTMLEscapeString(data)) || !strings.Contains(text, inlineText(data)) {
+				t.Errorf("the page or the Markdown does not say %q under table %q", data, p.Caption)
+			}
+		}
+	}
+	for _, c := range chart.TableCharts(run) {
+		p := findingPage(c, run)
+		if _, _, foot, _ := p.Layout(); p.Data == "" || !strings.Contains(strings.Join(foot, " "), p.Data) {
+			t.Errorf("chart %s alone does not say %q", c.Name, p.Data)
+		}
+	}
+	machines, err := composeMachines(loadMachines(t, machineRuns...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var buf bytes.Buffer
+	if err := writePage(&buf, "machines", machines); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range machines.Sections {
+		for _, f := range s.Figures {
+			if f.SVG == "" {
+				continue
+			}
+			drawn++
+			if data := chart.Plain(f.Data); !strings.Contains(data, " of each machine's results.jsonl, ") {
+				t.Errorf("chart %s of machines says of its data: %q", f.Name, data)
+			}
+			named := slices.IndexFunc(f.Data, func(p chart.Piece) bool { return p.Metric != nil })
+			if named < 0 || !strings.Contains(buf.String(), fmt.Sprintf(`<a href="#%s"`, link(f.Data[named]))) {
+				t.Errorf("chart %s of machines has no link to its metric", f.Name)
+			}
+		}
+	}
+	if drawn < 15 {
+		t.Errorf("only %d charts were looked at", drawn)
+	}
+}
+
+// TestNumbersAreOfTheirLines recomputes figures. A cell in a metric's column, for a lock
+// and a number of workers, is the median of that metric over the matching lines of
+// results.jsonl.
+func TestNumbersAreOfTheirLines(t *testing.T) {
+	checked := make(map[string]int)
+	for _, dir := range []string{goldenRun, axesRun} {
+		run, err := result.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range chart.Groups(run) {
+			for _, c := range chart.Suite {
+				if c.Remote != g.Remote || c.Varies != nil {
+					continue
+				}
+				tab := c.Draw(g).Numbers
+				lock, workers := slices.Index(chart.Texts(tab.Head), "lock"), slices.Index(chart.Texts(tab.Head), "workers")
+				if lock < 0 || workers < 0 {
+					continue
+				}
+				for _, row := range tab.Rows {
+					var lines []*harness.Result
+					for _, r := range run.Results {
+						if r.Lock.Name == row[lock] && fmt.Sprint(r.Workload.Workers) == row[workers] && judge.Axes(r.Workload) == g.Axes {
+							lines = append(lines, r)
+						}
+					}
+					for i, h := range tab.Head {
+						if h.Metric == nil {
+							continue
+						}
+						checked[h.Metric.Name]++
+						if want := chart.CellText(h.Metric, h.Metric.Summary(lines)); row[i] != want {
+							t.Errorf("%s, chart %s, %s with %s workers: %s is %q, its lines say %q", dir, c.Name, row[lock], row[workers], h.Text, row[i], want)
+						}
+					}
+				}
+			}
+		}
+	}
+	if len(checked) < 20 {
+		t.Errorf("only these metrics were followed back: %v", checked)
+	}
+}
+
+// TestSource compares the sentences for few and for many items.
+func TestSource(t *testing.T) {
+	for _, test := range []struct {
+		s    chart.Source
+		want string
+	}{
+		{chart.Source{}, ""},
+		{chart.Source{Metrics: []*result.Metric{result.Jain}, Rounds: []int{1}}, "Data: metric jain (jain-slice-%) of results.jsonl, 1 round."},
+		{chart.Source{Metrics: []*result.Metric{result.Throughput, result.Jain, result.Time}, Fields: []string{"wait", "hold"}, Rounds: []int{5}},
+			"Data: metrics throughput (acq/s), jain (jain-slice-%) and time (ns/op) and fields wait and hold of results.jsonl, 5 rounds."},
+		{chart.Source{Metrics: []*result.Metric{result.Time}, Fields: []string{"hold"}, Experiments: []string{"cost"}, Rounds: []int{5}},
+			"Data: metric time (ns/op), field hold and experiment cost of results.jsonl, 5 rounds."},
+		{chart.Source{Experiments: []string{"cost"}, Table: 2}, "Data: experiment cost of results.jsonl, table 2."},
+		{chart.Source{Fields: []string{"wait"}, Rounds: []int{6, 6}}, "Data: field wait of each machine's results.jsonl, 6 rounds."},
+		{chart.Source{Fields: []string{"wait"}, Rounds: []int{10, 6}}, "Data: field wait of each machine's results.jsonl, 6 to 10 rounds."},
+	} {
+		if got := chart.Plain(test.s.Sentence()); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+	var buf bytes.Buffer
+	if err := WriteHTML(&buf, &result.Run{}); err != nil || strings.Contains(buf.String(), `id="metrics"`) {
+		t.Errorf("a page without a result defines metrics, or fails: %v", err)
+	}
+}

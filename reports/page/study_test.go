@@ -1,0 +1,253 @@
+package page
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image/png"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/synthetic"
+	"locklab/reports/chart"
+	"locklab/reports/draw"
+)
+
+// spoilFinding puts text into every text field of a finding.
+func spoilFinding(f *harness.Finding, text string) {
+	f.Name, f.Question, f.Method, f.Source, f.Answer, f.Listing = text, text, text, text, text, text
+	f.Notes, f.Warnings = []string{text}, []harness.Warning{{Text: text, Remedy: text}}
+	for i := range f.Tables {
+		t := &f.Tables[i]
+		t.Caption, t.Label = text, text
+		for k := range t.Columns {
+			t.Columns[k].Name, t.Columns[k].Unit = text, text
+		}
+		for k := range t.Rows {
+			t.Rows[k].Label = text
+			t.Rows[k].Cells[0] = harness.Cell{Text: text}
+		}
+	}
+	f.Tables = append(f.Tables, harness.Table{Chart: harness.ChartKind(text), Caption: text})
+}
+
+func pageOf(t *testing.T, run *result.Run) string {
+	t.Helper()
+	var buf bytes.Buffer
+	if err := WriteHTML(&buf, run); err != nil {
+		t.Fatal(err)
+	}
+	return buf.String()
+}
+
+var svgRE = regexp.MustCompile(`(?s)<svg.*?</svg>`)
+
+// TestStudies checks a page with findings only.
+func TestStudies(t *testing.T) {
+	run := laboratory()
+	page := pageOf(t, run)
+	for _, want := range []string{
+		"<title>What does this machine&#39;s hardware do? · locklab</title>", `<h2 id="hardware">Hardware</h2>`,
+		`<h3 id="hardware-1-cost">What does an operation cost?</h3>`, `<a href="#hardware-1-cost">`,
+		"Method: It was made up.", "Source: Made up, 2020. Took 3.21s here.", "<li>a made-up note</li>",
+		`<p class="note">Interrupted: `, "The clock of the guest ran at 98 %. Use bare metal.", "In experiment cost.",
+		"<caption>Time of one operation</caption>", `<th scope="row">exchange</th>`, `-method">alone, ns</a></th>`,
+		`<td class="words">never</td>`, "<td>0.4 [0.36..0.44]</td>", "numbers: Words only",
+		">-&gt; 0000  f0 0f b1 0a  LOCK CMPXCHGL", "Only in the table: alone.", "Hatched: not measured.",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for _, bad := range []string{"Which lock", "Violations", "verdict could rest on", "NaN", "Inf", "%!", "ZgotmplZ", "<script"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page has %q", bad)
+		}
+	}
+	if strings.Count(page, "Interrupted:") != 1 {
+		t.Error("an experiment that ended is marked as interrupted, or one that did not end is not")
+	}
+	svgs := svgRE.FindAllString(page, -1)
+	if want := len(chart.FindingCharts(run)); len(svgs) != want || want != 8 {
+		t.Errorf("%d figures and %d names, want 8", len(svgs), want)
+	}
+	for _, svg := range svgs {
+		checkFigure(t, page, svg)
+	}
+	checkOutline(t, page)
+}
+
+// checkOutline checks that no heading skips a level and no address is used twice.
+func checkOutline(t *testing.T, page string) {
+	t.Helper()
+	last := byte('0')
+	for _, h := range regexp.MustCompile(`<h([1-6])`).FindAllStringSubmatch(page, -1) {
+		if level := h[1][0]; level > last+1 {
+			t.Errorf("a heading of level %c follows one of level %c", level, last)
+		}
+		last = h[1][0]
+	}
+	seen := make(map[string]bool)
+	for _, id := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if seen[id[1]] {
+			t.Errorf("two elements have the address %s", id[1])
+		}
+		seen[id[1]] = true
+	}
+}
+
+// TestStudiesBesideLocks checks the position of the hardware section among the locks.
+func TestStudiesBesideLocks(t *testing.T) {
+	run := synthetic.Zoo(6)
+	if page := pageOf(t, run); strings.Contains(page, "Hardware") || strings.Contains(page, "hardware do?") {
+		t.Error("a run without experiments has a section about hardware")
+	}
+	run.Findings = append(laboratory().Findings, nil)
+	page := pageOf(t, run)
+	at := strings.Index(page, "</nav>")
+	for _, next := range []string{`class="verdict"`, "Run quality", ">Local locks", ">Hardware</h2>", ">Distributed locks", ">Violations</h2>", ">Environment</h2>"} {
+		i := at + strings.Index(page[at:], next)
+		if i <= at {
+			t.Errorf("%q stands at %d, want it after %d", next, i, at)
+		}
+		at = i
+	}
+	checkOutline(t, page)
+}
+
+// TestFindingCharts checks the names of the charts, which become file names.
+func TestFindingCharts(t *testing.T) {
+	run := laboratory()
+	want := []string{"cost", "cost-2", "cost-3", "sharing", "sharing-2", "sharing-3", "core-to-core", "core-to-core-2"}
+	if got := chart.FindingCharts(run); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	for _, name := range want {
+		var buf bytes.Buffer
+		if err := WritePNG(&buf, run, name); err != nil {
+			t.Fatal(err)
+		}
+		if img, err := png.Decode(&buf); err != nil || img.Bounds().Dx() != 9*draw.DPI {
+			t.Errorf("%s: %v, or not %d pixels wide", name, err, 9*draw.DPI)
+		}
+	}
+	if err := WritePNG(io.Discard, run, "none"); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "throughput") || !strings.Contains(err.Error(), "cost-2") {
+		t.Errorf("an unknown chart: got %v, want a usage error that names those there are", err)
+	}
+	tables := []harness.Table{barTables()[0], {Chart: harness.Bars}, barTables()[1], {}}
+	run.Findings = nil
+	for _, name := range []string{"../../etc", "", "wait", "a", "a", "a-3", strings.Repeat("a", 300)} {
+		run.Findings = append(run.Findings, &harness.Finding{Name: name, Tables: tables})
+	}
+	names := chart.FindingCharts(run)
+	if want := []string{"finding-1", "finding-1-3", "finding-2", "finding-2-3", "hardware-wait", "wait-3"}; !slices.Equal(names[:6], want) {
+		t.Errorf("got %v, want them to begin with %v", names, want)
+	}
+	if n := len(names); n != 14 {
+		t.Errorf("%d charts, want 14: those with nothing to draw are left out", n)
+	}
+	seen := make(map[string]bool)
+	for _, n := range names {
+		if seen[n] || !chart.NameRE.MatchString(n) || len(n) > 100 {
+			t.Errorf("%q is taken or no name for a file", n)
+		}
+		seen[n] = true
+	}
+	checkOutline(t, pageOf(t, run))
+}
+
+// TestAwkwardTables: for any content of a file, the page gives the reason for a missing
+// drawing.
+func TestAwkwardTables(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	odd := []harness.Cell{{}, {N: 5}, {Median: nan, N: 1}, {Median: inf, N: 1}, {Median: 1e308, Lo: -1e308, Hi: 1e308, N: 2}, {Median: 5e-324, N: 1},
+		{Median: 3, Lo: nan, Hi: inf, N: 3}, {Median: 3, Lo: 9, Hi: 1, N: 3}, {Median: -4, Lo: -8, Hi: 2, N: 3}, {Text: "words"}, {Median: 1e15, Lo: 1, Hi: 1e200, N: 9}, {Median: 7, N: -1}}
+	tables := map[string]harness.Table{
+		"no rows":    {Columns: columns("ns", "a")},
+		"no columns": {Rows: []harness.Row{{Label: "a", X: 1, Cells: odd}}},
+		"no cells":   {Columns: columns("ns", "a", "b"), Rows: []harness.Row{{Label: "a", X: 1}, {X: 2}}},
+		"one cell":   {Columns: columns("", "a"), Rows: []harness.Row{{Label: "a", X: 3, Cells: odd[6:7]}}},
+		"one row":    {Columns: columns("", "a", "b"), Rows: []harness.Row{{Label: "a", X: -3, Cells: odd[6:9]}}},
+		"not marked": {Columns: []harness.Column{{Name: "a"}}, Rows: []harness.Row{{X: 1, Cells: odd[6:7]}}},
+		"two units":  {Columns: append(columns("ns", "a"), columns("%", "b")...), Rows: []harness.Row{{X: 1, Cells: odd[6:8]}, {X: 2, Cells: odd[6:8]}}},
+	}
+	var each, wild harness.Table
+	for i, c := range odd {
+		each.Rows = append(each.Rows, harness.Row{Label: fmt.Sprint(i), X: float64(i), Cells: []harness.Cell{c}})
+		wild.Rows = append(wild.Rows, harness.Row{Label: strings.Repeat("longword", i), X: math.Pow(-1e30, float64(i)), Cells: slices.Concat(odd[i:], odd)})
+	}
+	each.Columns, wild.Columns = columns("per million", "a"), columns("%", strings.Split(strings.Repeat("x,", 40), ",")...)
+	tables["each alone"], tables["all"] = each, wild
+	tables["zeros"] = harness.Table{Columns: columns("", "a", "b"), Rows: []harness.Row{{X: 1, Cells: slices.Repeat(odd[1:2], 2)}, {X: 2, Cells: slices.Repeat(odd[1:2], 2)}}}
+	for name, table := range tables {
+		for _, kind := range []harness.ChartKind{harness.Bars, harness.Lines, harness.Heat, harness.NoChart, "pie"} {
+			for _, log := range []bool{false, true} {
+				table.Chart, table.Log = kind, log
+				run := &result.Run{Findings: []*harness.Finding{{Tables: []harness.Table{table}}}}
+				text := render(t, run)
+				for _, bad := range []string{"NaN", "Inf", "%!"} {
+					if strings.Contains(text, bad) {
+						t.Errorf("%s as %s: the page has %q", name, kind, bad)
+					}
+				}
+				drawn := len(chart.FindingCharts(run)) > 0
+				if says := strings.Contains(text, "nothing to draw") || strings.Contains(text, "cannot draw"); kind != harness.NoChart && says == drawn {
+					t.Errorf("%s as %s: drawn is %v, and so is that it is not", name, kind, drawn)
+				}
+			}
+		}
+	}
+}
+
+// TestLargeTables: pages and pictures have a limited size.
+func TestLargeTables(t *testing.T) {
+	var long harness.Table
+	long.Columns = columns("ns", strings.Split(strings.Repeat("a column,", 29)+"a column", ",")...)
+	for i := range 5000 {
+		long.Rows = append(long.Rows, harness.Row{Label: fmt.Sprint(i), X: float64(i + 1), Cells: slices.Repeat([]harness.Cell{cellOf(float64(i+1), 0.1)}, 30)})
+	}
+	for _, kind := range []harness.ChartKind{harness.Bars, harness.Lines, harness.Heat} {
+		long.Chart = kind
+		pic, how := chart.DrawTable(long)
+		if kind == harness.Heat {
+			if pic.Height != 0 || !strings.Contains(pic.Answer, "too large") {
+				t.Errorf("a field of 5000 rows: height %v, says %q", pic.Height, pic.Answer)
+			}
+			continue
+		}
+		if pic.Height > 6000 || !strings.Contains(how, "The first") {
+			t.Errorf("%s: the picture is %v high, and says %q", kind, pic.Height, how)
+		}
+	}
+	page := pageOf(t, &result.Run{Findings: []*harness.Finding{{Tables: []harness.Table{{Columns: long.Columns, Rows: long.Rows}}}}})
+	if want := "These are the first 400 of 5000 rows; results.jsonl has all of them."; !strings.Contains(page, want) || strings.Count(page, "<tr>") > 420 {
+		t.Errorf("the page lacks %q, or has more rows than it says", want)
+	}
+}
+
+func TestQualityOfExperiments(t *testing.T) {
+	run := laboratory()
+	run.Findings[1].Warnings = run.Findings[0].Warnings
+	q := assess(run, nil)
+	if len(q.Warnings) != 1 || q.Warnings[0].Where != "experiments cost and sharing" || q.Partial != "" {
+		t.Errorf("got %+v, want one warning of both experiments", q)
+	}
+	run.Manifest.Interrupted = true
+	if got, want := assess(run, nil).Partial, "Partial run: it ended after 4 experiments."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestPainters(t *testing.T) {
+	for _, kind := range []harness.ChartKind{harness.Bars, harness.Lines, harness.Heat} {
+		if n := len(slices.DeleteFunc(slices.Clone(chart.Painters), func(p chart.Painter) bool { return p.Kind != kind })); n != 1 {
+			t.Errorf("%d painters draw %q, want 1", n, kind)
+		}
+	}
+}

@@ -1,0 +1,252 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"locklab/harness/judge"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/reports/chart"
+)
+
+// A tableView is a [judge.Table] in words.
+type tableView struct {
+	remote    bool
+	Title     string
+	Head      []chart.Piece
+	Rows      [][]string
+	Notes     []string // meaning of the marks in the rows
+	Sentences []string // the most important differences
+}
+
+// notAvailable replaces a missing figure; a note contains the reason.
+const notAvailable = "n/a"
+
+// viewTable returns t with its columns in that order, and the other figures after column
+// first.
+func viewTable(t judge.Table, columns []int, first int) tableView {
+	v := tableView{remote: t.Distributed, Title: tableTitle(t)}
+	var heads []string
+	for _, i := range columns {
+		heads = append(heads, fmt.Sprint("workers ", t.Columns[i].Workers))
+	}
+	v.Head = chart.Titles(slices.Concat([]string{"lock"}, heads[:first], []string{"waiting", "longest", "Jain", costHead(t), "p99 wait"}, heads[first:])...)
+	missing := make(map[string]bool)
+	for _, r := range t.Rows {
+		var cells []string
+		for _, i := range columns {
+			cells = append(cells, ratioCell(t, r, i))
+		}
+		v.Rows = append(v.Rows, slices.Concat([]string{lockCell(r)}, cells[:first], detailCells(t, r, missing), cells[first:]))
+	}
+	v.Notes, v.Sentences = tableNotes(t, missing), tableSentences(t)
+	return v
+}
+
+func tableTitle(t judge.Table) string {
+	where, what := "Inside a process", "throughput"
+	if t.Distributed {
+		where = "Distributed"
+	}
+	if t.Columns[t.Detail].Metric == result.Handovers.Name {
+		what = "handovers per second"
+		if t.Columns[0].Metric != result.Handovers.Name {
+			what += " (1 worker: acquisitions)"
+		}
+	}
+	return fmt.Sprintf("%s, %s: %s as a ratio to %s", where, t.Workload, what, t.Baseline)
+}
+
+func costHead(t judge.Table) string {
+	if t.Distributed {
+		return "requests"
+	}
+	return "CPU"
+}
+
+func lockCell(r judge.Entry) string {
+	if r.Violated > 0 {
+		return r.Lock + " !"
+	}
+	return r.Lock
+}
+
+// ratioCell formats the ratio of r in a column, or the rate of the baseline.
+func ratioCell(t judge.Table, r judge.Entry, column int) string {
+	rate, ratio := t.Columns[column].Rate, r.Ratios[column]
+	switch {
+	case r.Lock == t.Baseline && rate != nil:
+		return numfmt.Plain(numfmt.SI(rate.Value)) + "/s"
+	case ratio == nil:
+		return ""
+	case ratio.Reading == judge.TooFew:
+		return fmt.Sprintf(chart.Decimals(ratio.Median, ratio.Median)+"x n=%d", ratio.Median, ratio.N)
+	}
+	mark := " "
+	switch {
+	case ratio.Reading.Significant():
+		mark = "*"
+	case ratio.Reading == judge.Equivalent:
+		mark = "="
+	}
+	f := chart.Decimals(ratio.Median, ratio.Hi-ratio.Lo)
+	return fmt.Sprintf(f+"x "+f+"–"+f+mark, ratio.Median, ratio.Lo, ratio.Hi)
+}
+
+// detailCells formats the figures of r in the detailed column, and adds the kinds of
+// unavailable figures to missing.
+func detailCells(t judge.Table, r judge.Entry, missing map[string]bool) (out []string) {
+	if r.Violated > 0 || r.Ratios[t.Detail] == nil && r.Lock != t.Baseline {
+		return make([]string, 5)
+	}
+	cost := r.CPU
+	if t.Distributed {
+		cost = r.Requests
+	}
+	add := func(kind string, f *judge.Figure, format func(float64) string) {
+		switch {
+		case f == nil:
+			missing[kind] = true
+			out = append(out, notAvailable)
+		case f.AtMost:
+			out = append(out, "≤ "+numfmt.Plain(format(f.Value)))
+		default:
+			out = append(out, numfmt.Plain(format(f.Value)))
+		}
+	}
+	add("waiting", r.Moment, numfmt.Nanos)
+	add("longest", r.Longest, numfmt.Nanos)
+	if t.Columns[t.Detail].Workers == 1 {
+		out = append(out, "") // one worker has no fairness
+	} else {
+		add("Jain", r.Jain, numfmt.Percent)
+	}
+	if t.Distributed {
+		add("requests", cost, numfmt.Number)
+	} else {
+		add("CPU", cost, numfmt.Nanos)
+	}
+	add("p99 wait", r.P99, numfmt.Nanos)
+	return out
+}
+
+// tableNotes explains the marks, the figures and the gaps of t.
+func tableNotes(t judge.Table, missing map[string]bool) (notes []string) {
+	least, most := 0, 0
+	for _, r := range t.Rows {
+		for _, x := range r.Ratios {
+			if x != nil {
+				most = max(most, x.N)
+				if least == 0 || x.N < least {
+					least = x.N
+				}
+			}
+		}
+	}
+	rounds := numfmt.Plural(most, "round")
+	if least != most {
+		rounds = fmt.Sprintf("%d to %s", least, rounds)
+	}
+	notes = append(notes, fmt.Sprintf("* significant, = equivalent. All intervals of a column hold together with 95 %% confidence; n = %s. Waits, fairness and cost of an acquisition: %s.",
+		rounds, numfmt.Plural(t.Columns[t.Detail].Workers, "worker")))
+	reasons := map[string]string{
+		"p99 wait": fmt.Sprintf("p99 needs %d timed waits", result.Needed(0.99)), "waiting": fmt.Sprintf("p99 needs %d timed waits", result.Needed(0.99)),
+		"longest": "the longest wait was not recorded", "Jain": "Jain needs more acquisitions than workers in each part of the window",
+		"CPU": "processor time was not recorded", "requests": "requests were not counted",
+	}
+	var why []string
+	for kind := range missing {
+		why = append(why, reasons[kind])
+	}
+	if len(why) > 0 {
+		slices.Sort(why)
+		why = slices.Compact(why)
+		notes = append(notes, notAvailable+": "+strings.Join(why, "; ")+".")
+	}
+	if text := modeNote(t); text != "" {
+		notes = append(notes, text)
+	}
+	for _, r := range t.Rows {
+		if r.Violated > 0 {
+			notes = append(notes, fmt.Sprintf("! %s violated %s in %d of %s, so it has no speed.", r.Lock, r.Rule, r.Violated, numfmt.Plural(r.Results, "result")))
+		}
+	}
+	return notes
+}
+
+// mostModes is how many locks with two rates are named.
+const mostModes = 4
+
+// modeNote names the locks of t whose rounds fall into two groups of rates; "" if there are
+// none.
+func modeNote(t judge.Table) string {
+	var texts []string
+	for _, r := range t.Rows {
+		for i, ms := range r.Modes {
+			if len(ms) == 2 {
+				rate := func(m judge.Mode) string { return numfmt.Plain(numfmt.SI(m.Rate)) + "/s" }
+				texts = append(texts, fmt.Sprintf("%s with %s %s in %s and %s in %d", r.Lock, numfmt.Plural(t.Columns[i].Workers, "worker"),
+					rate(ms[0]), numfmt.Plural(ms[0].Rounds, "round"), rate(ms[1]), ms[1].Rounds))
+			}
+		}
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	more := ""
+	if n := len(texts) - mostModes; n > 0 {
+		texts, more = texts[:mostModes], fmt.Sprintf("; and %d more", n)
+	}
+	return "Two rates each: " + strings.Join(texts, "; ") + more + "."
+}
+
+// tableSentences returns at most three sentences about the significant differences of t in
+// its detailed column: the greatest, the least, and their number.
+func tableSentences(t judge.Table) (out []string) {
+	with := " with " + numfmt.Plural(t.Columns[t.Detail].Workers, "worker")
+	var significant, compared int
+	var first, last *judge.Entry
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		if ratio := r.Ratios[t.Detail]; ratio != nil && r.Lock != t.Baseline {
+			compared++
+			if ratio.Reading.Significant() {
+				significant++
+				if first == nil {
+					first = r
+				}
+				last = r
+			}
+		}
+	}
+	say := func(r *judge.Entry) {
+		out = append(out, fmt.Sprintf("%s is %s as fast as %s%s.", r.Lock, chart.GainText(r.Ratios[t.Detail]), t.Baseline, with))
+	}
+	switch {
+	case compared == 0:
+		return nil
+	case significant == 0:
+		return []string{fmt.Sprintf("No lock differs significantly from %s%s.", t.Baseline, with)}
+	}
+	say(first)
+	if last != first {
+		say(last)
+	}
+	if compared > 1 {
+		out = append(out, fmt.Sprintf("%d of %s with %s are significant%s.", significant, numfmt.Plural(compared, "difference"), t.Baseline, with))
+	}
+	return out
+}
+
+func viewTables(ts []judge.Table) (out []tableView) {
+	for _, t := range ts {
+		all := make([]int, len(t.Columns))
+		for i := range all {
+			all[i] = i
+		}
+		out = append(out, viewTable(t, all, len(all)))
+	}
+	return out
+}

@@ -1,0 +1,67 @@
+package page
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+	"locklab/harness/judge"
+	"locklab/internal/numfmt"
+	"locklab/internal/synthetic"
+	"locklab/reports/chart"
+)
+
+// TestTableText checks the terminal, the page and the Markdown for each lock.
+func TestTableText(t *testing.T) {
+	mutex, same := synthetic.Fast(judge.DefaultBaseline, 1e6), synthetic.Fast("same", 1e6)
+	noisy := synthetic.With(synthetic.Fast("wild", 1.05e6), func(m *synthetic.Model) { m.Noise = 0.3 })
+	broken := synthetic.With(synthetic.Fast("wrong", 9e6), withStatus(harness.Broken), func(m *synthetic.Model) { m.Breaks = true })
+	for _, c := range []struct {
+		name   string
+		rounds int
+		models []synthetic.Model
+		want   []string
+	}{
+		{"faster and slower", 12, []synthetic.Model{mutex, synthetic.Fast("fast", 2e6), synthetic.Fast("slow", 2.5e5)},
+			[]string{"fast", "*", "slow", "M/s", "fast is ", "slow is 0.25x", "2 of 2 differences with sync-mutex are significant with 8 workers.", "n = 12 rounds"}},
+		{"the same", 12, []synthetic.Model{mutex, same}, []string{"=", "No lock differs significantly from sync-mutex with 8 workers."}},
+		{"noise", 12, []synthetic.Model{mutex, noisy}, []string{"No lock differs significantly from sync-mutex with 8 workers."}},
+		{"three rounds", 3, []synthetic.Model{mutex, same}, []string{"n=3", "n = 3 rounds"}},
+		{"broken", 12, []synthetic.Model{mutex, same, broken}, []string{"wrong (broken) !", "! wrong (broken) violated exclusion in 2 of 24 results, so it has no speed."}},
+		{"alone", 12, []synthetic.Model{same}, []string{"throughput as a ratio to same"}},
+	} {
+		run := synthetic.Run(7, c.rounds, 2, []int{1, 8}, c.models...)
+		var terminal bytes.Buffer
+		if err := WriteVerdict(&terminal, run, 100); err != nil {
+			t.Fatal(err)
+		}
+		markdown, _ := markdownOf(t, run)
+		for form, text := range map[string]string{"terminal": terminal.String(), "page": pageOf(t, run), "Markdown": markdown} {
+			text = numfmt.Plain(strings.NewReplacer("\\", "", "&#43;", "+").Replace(strings.Join(strings.Fields(text), " ")))
+			for _, want := range c.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s: the %s lacks %q", c.name, form, want)
+				}
+			}
+		}
+	}
+}
+
+// TestRatioFormat: a ratio has as many decimals as its interval supports.
+func TestRatioFormat(t *testing.T) {
+	for _, c := range []struct {
+		r    judge.Ratio
+		want string
+	}{
+		{judge.Ratio{Median: 1.524, Lo: 1.31, Hi: 1.8}, "1.5x (1.3–1.8)"},
+		{judge.Ratio{Median: 1.021, Lo: 0.981, Hi: 1.06}, "1.02x (0.98–1.06)"},
+		{judge.Ratio{Median: 0.138, Lo: 0.091, Hi: 0.17}, "0.14x (0.09–0.17)"},
+		{judge.Ratio{Median: 0.0291, Lo: 0.017, Hi: 0.038}, "0.029x (0.017–0.038)"},
+		{judge.Ratio{Median: 13.2, Lo: 11, Hi: 17.1}, "13x (11–17)"},
+	} {
+		if got := chart.GainText(&c.r); got != c.want {
+			t.Errorf("%+v is %q, want %q", c.r, got, c.want)
+		}
+	}
+}

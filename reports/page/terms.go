@@ -1,0 +1,126 @@
+package page
+
+import (
+	"slices"
+	"strings"
+
+	"locklab/harness/result"
+	"locklab/reports/chart"
+)
+
+// A term defines a column of figures that is not a metric, with the source of its figures.
+type term struct {
+	Name  string   // the term, and the head of its column
+	heads []string // further heads; one with a trailing space is a prefix
+	Doc   string
+}
+
+// terms lists every term, in the order of a page.
+var terms = []term{
+	{"requirement", []string{"situation"}, "the degree of contention: how many workers want the lock at once, compared with the number of processors, and how long they hold it"},
+	{"lock", []string{"use"}, "the recommended lock: the default, or the fastest if it is significantly faster; of distributed locks the fastest of those that tolerated the most failures"},
+	{"why", nil, "the rule that chose the lock, with the ratio of rates that decided (median and interval of the rounds), and what the lock costs compared with the default"},
+	{"what it tolerates", nil, "of a distributed lock: each guarantee with the number of tries in the failure scenarios; ✓ no violation in 59 tries or more of each scenario, 0/3 none in 3 tries, ✗ broken, ○ possible but not shown, – not claimed, ? not tested"},
+	{"rate", []string{"per second"}, "how often a second the lock was taken, by all workers together (metric throughput); of contended distributed locks how often it passed to another worker (metric handovers); the median of the rounds"},
+	{"workers", nil, "how many workers took the lock; each is a contender with a handle of its own"},
+	{"rounds", nil, "how often the case was measured; each round has a new process, which the locks of one workload share; a figure is the median of its rounds"},
+	{"interval", nil, "where the median lies with 95 % confidence, by order statistics of the rounds; there is none with fewer than six"},
+	{"over the leader", []string{"ratio", "× "}, "one rate over another one of the same round; median and order-statistic interval of the rounds, at the level that keeps the chance of any false difference in the table under 5 %"},
+	{"ratio to the baseline", []string{"workers "}, "the rate of the lock divided by the rate of the baseline in the same rounds, with that many workers, and its interval; for the baseline its own rate"},
+	{"waiting", nil, "p99 of the wait of a worker at a random moment of its waiting: waits count by their length, so a lock that one worker keeps does not hide the others' waits"},
+	{"longest", nil, "the longest time of all rounds in which some worker finished no acquisition (metric unserved)"},
+	{"samples", nil, "how many acquisitions were timed"},
+	{"quantile", []string{"p1", "p25", "p50", "p75", "p90", "p99", "p99.9"}, "so many of 100 samples of all rounds together lie below the figure; one with fewer than 10 samples beyond it is not quoted"},
+	{"share of the time", []string{"held", "hand-over", "neither"}, "of the measured window: while the lock was held, while it passed from one worker to another, and the rest"},
+	{"at random", nil, "the figure if every owner were drawn uniformly at random"},
+	{"time", nil, "of one operation without contention: the median of the rounds"},
+	{"setting", []string{"hold", "think", "reads", "pin", "clients", "servers", "durable", "tls", "delay", "locks", "wait", "gomaxprocs"}, "of the workload: the option of locklab run that the chart compares"},
+	{"load", nil, "acquisitions a second that were meant to begin, over all workers (option --rate of locklab run)"},
+	{"closed loop", nil, "the rate that the same workers reach where each asks again at once"},
+	{"knee", nil, "the load up to which the lock grants 95 % of what is asked for, with p99 of the waits within ten times that of the unloaded lock; in brackets between which loads of the run it lies"},
+	{"windows", []string{"with contenders"}, "measured windows, each of which was a test of its lock too; contenders are two workers or more"},
+	{"acquisitions", nil, "how often the lock was taken in all windows together"},
+	{"round", []string{"times"}, "the round of the run in which a rule was broken, and how often in it"},
+	{"faults", []string{"tries"}, "how often the fault was made, each time in a new try"},
+	{"violations in 1000", []string{"broken in 1000"}, "faults with two holders, a stale write or a token that fell, in 1000"},
+	{"bound", []string{"bound (95 %)"}, "the share of faults that may show a harm all the same: exact (Clopper and Pearson), one-sided, 95 %"},
+	{"window", []string{"window p50", "greatest", "in"}, "how long the harm lasted: the median and the greatest of the faults that showed it"},
+	{"told before", []string{"told before, least"}, "how long before its lock was given away a holder was told, at the least"},
+	{"requests in a rehearsal", []string{"requests alone", "requests behind others", "requests per hand-over"}, "messages that clients sent, counted before the run: of one client for an acquisition and its release; of three that take the lock in turn from one release to the next, and from a release to the next grant; \"polls\" where waiters ask again of their own accord"},
+	{"round trips in sequence", []string{"round trips alone", "round trips of a release", "round trips behind others", "round trips per hand-over"}, "how many round trips to a server follow one another, counted before the run: until a client alone has the lock; until its release returns; from asking until it waits and from the release before it to its grant; from a release to the next grant alone"},
+	{"near", []string{"alone, near", "hand-over, near", "behind others, near"}, "as measured without a delay: the median wait of one worker (metric wait-p50), the median hand-over of several (metric handover-time), and the median wait of one of them"},
+	{"part", nil, "of an acquisition, that is predicted: the wait of one worker, a hand-over among several, the wait of one of several"},
+	{"predicted", []string{"at "}, "by the round trips in sequence, and what was measured without a delay"},
+	{"range", []string{"range at "}, "of a prediction: from a crowd that adds nothing to one that adds as much as near the servers"},
+	{"measured", nil, "the same part, as measured with that delay; the median of the rounds"},
+	{"error", nil, "what is predicted over what was measured, less one"},
+	{"median wait", nil, "half of the requests got the lock within this time (metric p50)"},
+	{"event", []string{"at", "worker", "token"}, "of one try: when it happened, of which worker, and the fencing token of that acquisition"},
+}
+
+// modelTerms are the terms of a page with simulations.
+var modelTerms = []term{
+	{"simulated", []string{"least of seeds", "greatest of seeds"}, "what a model of a machine expects, which was not measured: the median of its seeds, the least and the greatest"},
+	{"measured here", []string{"simulated over measured"}, "on the machine of the run, with the same lock, section, hold and think times and workers, none of which shared a processor; what is simulated over that"},
+	{"border of a socket", []string{"time within one socket", "time beyond it", "time on two sockets", "beyond over within", "two sockets over one"}, "simulated time per acquisition, of all workers together, with the most workers that one socket holds, with the fewest beyond, and with the most on two; and these over the first"},
+	{"beyond the border", []string{"hand-overs on the socket", "misses from another socket"}, "with the most workers on two sockets, simulated: the share of hand-overs to a worker of the same socket, and the cache misses per acquisition that another socket answers"},
+}
+
+// headMetrics are heads of columns that are a metric under another name.
+var headMetrics = map[string]*result.Metric{
+	"wait p99": result.P99,
+	"p99 wait": result.P99,
+	"fairness": result.Jain,
+	"CPU":      result.CPU,
+	"requests": result.Requests,
+	"Jain":     result.Jain,
+}
+
+// Link returns the address of t in a page.
+func (t term) Link() string { return "term-" + strings.ReplaceAll(t.Name, " ", "-") }
+
+// explained returns the metric or the term of a column head, or neither.
+func explained(head string) (*result.Metric, *term) {
+	if m := headMetrics[head]; m != nil {
+		return m, nil
+	}
+	for _, ts := range [][]term{terms, modelTerms} {
+		for i, t := range ts {
+			if t.Name == head || slices.ContainsFunc(t.heads, func(h string) bool {
+				return h == head || strings.HasSuffix(h, " ") && strings.HasPrefix(head, h)
+			}) {
+				return nil, &ts[i]
+			}
+		}
+	}
+	return nil, nil
+}
+
+// anchor returns the address of the definition of m in a page.
+func anchor(m *result.Metric) string { return "metric-" + m.Name }
+
+// link returns the address of the metric or term that p names, or "".
+func link(p chart.Piece) string {
+	if p.Metric != nil {
+		return anchor(p.Metric)
+	}
+	switch m, t := explained(p.Text); {
+	case m != nil:
+		return anchor(m)
+	case t != nil:
+		return t.Link()
+	}
+	return ""
+}
+
+// tip describes in short the metric that p names. Terms have no tip: they have a row.
+func tip(p chart.Piece) string {
+	m := p.Metric
+	if m == nil {
+		m, _ = explained(p.Text)
+	}
+	if m == nil {
+		return ""
+	}
+	return m.Doc + " (" + m.Paper + ")"
+}
