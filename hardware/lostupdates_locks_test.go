@@ -72,12 +72,12 @@ func TestLockCellsAcceptAMutex(t *testing.T) {
 }
 
 func TestLocksLeftOut(t *testing.T) {
-	pair := local("pair", harness.Reference, newMutex)
+	pair := local("pair", harness.Correct, newMutex)
 	pair.Traits.MaxWorkers = 2
-	absent := local("absent", harness.Reference, nil)
+	absent := local("absent", harness.Correct, nil)
 	absent.Unavailable = "a system call of Linux"
-	remote := &harness.Variant{Name: "remote", Status: harness.Reference}
-	locks := []*harness.Variant{local("good", harness.Recommended, newMutex), local("bad", harness.Broken, newMutex),
+	remote := &harness.Variant{Name: "remote"}
+	locks := []*harness.Variant{local("good", harness.Correct, newMutex), local("bad", harness.Broken, newMutex),
 		local("empty", harness.Control, newMutex), local("old", harness.Historical, newMutex), remote, absent, pair}
 	two := lockPlacement{placement: placement{name: "two", cpus: []int{0, 1}}}
 	three := lockPlacement{placement: placement{name: "three", cpus: []int{0, 1, 2}}}

@@ -13,7 +13,7 @@ type Lock struct {
 	Doc    string `json:"doc"`
 	Paper  string `json:"paper"`
 	Family Family `json:"family"`
-	Status Status `json:"status"`
+	Status Status `json:"status,omitempty"`
 	Traits Traits `json:"traits"`
 
 	Complexity Complexity `json:"complexity,omitempty"`

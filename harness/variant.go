@@ -71,20 +71,22 @@ const (
 // Families lists every family in the order charts draw them.
 var Families = []Family{Spin, Blocking, ZooKeeper, Redis, Peer}
 
-// Status is a variant's role in the lab. A report may recommend only Recommended and
-// Reference variants.
+// Status marks a variant that does not compete with others.
 type Status string
 
 // The statuses.
 const (
-	Recommended Status = "recommended" // a lock to use
-	Reference   Status = "reference"   // correct, a baseline for comparison
-	Control     Status = "control"     // measures the harness, not a lock
-	Historical  Status = "historical"  // kept to show a published bug
-	Broken      Status = "broken"      // must fail the conformance suite
+	Correct    Status = ""           // competes with all other correct locks
+	Control    Status = "control"    // measures the harness, not a lock
+	Historical Status = "historical" // kept to show a published bug
+	Broken     Status = "broken"     // must fail the conformance suite
 )
 
-var statuses = []Status{Recommended, Reference, Control, Historical, Broken}
+var statuses = []Status{Correct, Control, Historical, Broken}
+
+// Competes reports whether a lock of status s may be recommended. Files of earlier versions
+// have two words for correct locks. A status of a later version does not compete.
+func (s Status) Competes() bool { return s == Correct || s == "recommended" || s == "reference" }
 
 // Complexity ranks how complex a lock is. A report uses it to choose among locks that are
 // equally fast and fair. 0 is not judged, and counts as the most complex.

@@ -16,7 +16,7 @@ func remote(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 func correct() harness.Variant {
 	return harness.Variant{
 		Name: "one-lock.v2", Doc: "a lock", Paper: "Author 1999",
-		Family: harness.Spin, Status: harness.Reference, Local: local,
+		Family: harness.Spin, Local: local,
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 func TestAgree(t *testing.T) {
 	made := func(seed uint64, noise, a, b float64) *result.Run {
 		model := func(name string, rate float64) synthetic.Model {
-			return synthetic.Model{Lock: synthetic.Local(name, harness.Blocking, harness.Recommended), Rate: func(int) float64 { return rate }, Noise: noise}
+			return synthetic.Model{Lock: synthetic.Local(name, harness.Blocking, harness.Correct), Rate: func(int) float64 { return rate }, Noise: noise}
 		}
 		return synthetic.Run(seed, 12, 2, []int{1}, model("sync-mutex", a), model("b", b))
 	}
@@ -38,7 +38,7 @@ func TestAgree(t *testing.T) {
 		{"two differ", split, errDisagree, "sync-mutex: 8, b: 2  FAILED"},
 		{"one run", alike[:1], nil, "1 of 1 "},
 		{"a row is missing", append([]*result.Run{synthetic.Run(1, 12, 2, []int{1, 2}, synthetic.Model{
-			Lock: synthetic.Local("sync-mutex", harness.Blocking, harness.Recommended), Rate: func(int) float64 { return 1e6 }})}, alike[1:]...), errDisagree, "1 of 10"},
+			Lock: synthetic.Local("sync-mutex", harness.Blocking, harness.Correct), Rate: func(int) float64 { return 1e6 }})}, alike[1:]...), errDisagree, "1 of 10"},
 	} {
 		var out strings.Builder
 		if err := agree(&out, c.runs, 0.9); !errors.Is(err, c.want) || !strings.Contains(out.String(), c.says) {

@@ -216,8 +216,8 @@ func localWorkers(cpus int) (ns []int) {
 	return append(ns, cpus, 2*cpus, 4*cpus, 8*cpus)
 }
 
-// fewLocalWorkers returns the default numbers of workers for local locks that are not
-// recommended: one, one per processor, and the most.
+// fewLocalWorkers returns the numbers of workers of local locks in the default choice: one,
+// one per processor, and the most.
 func fewLocalWorkers(cpus int) []int { return slices.Compact([]int{1, cpus, 8 * cpus}) }
 
 // remoteWorkers are the worker counts for remote locks, whose contention does not depend on

@@ -12,7 +12,7 @@ import (
 // choose returns the locks of p that match words, each once, in the order of p.
 //
 // A word is the name of a lock, a family (spin, mutex, zk, redis, peer), a status
-// (recommended, reference, control …), "local", "remote", "all" or "default". It can also
+// (control, historical, broken), "local", "remote", "all" or "default". It can also
 // be a regular expression for a whole name, such as zk-.*. A word that matches nothing else
 // is tried as a prefix of names. Words may be joined by '|', and a leading '-' removes the
 // matches.
@@ -99,7 +99,7 @@ func (p *Program) matcher(word string) (func(*harness.Variant) bool, error) {
 		return nil, fmt.Errorf("%w: %q is neither the name of a lock nor a regular expression: %w", harness.ErrUsage, word, err)
 	}
 	return func(v *harness.Variant) bool {
-		if word == string(v.Family) || word == string(v.Status) {
+		if word == string(v.Family) || word != "" && word == string(v.Status) {
 			return true
 		}
 		// Go programmers call sync-mutex and go-zookeeper-lock "sync.Mutex" and "zk.Lock".
@@ -113,7 +113,10 @@ func (p *Program) matcher(word string) (func(*harness.Variant) bool, error) {
 func (p *Program) words() []string {
 	words := []string{"all", "default", "local", "remote"}
 	for _, v := range p.Locks {
-		words = append(words, v.Name, string(v.Family), string(v.Status))
+		words = append(words, v.Name, string(v.Family))
+		if v.Status != harness.Correct {
+			words = append(words, string(v.Status))
+		}
 	}
 	return words
 }

@@ -13,15 +13,15 @@ func TestChoose(t *testing.T) {
 	local := func(harness.Setup) harness.Local { return nil }
 	remote := func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return nil, nil }
 	all := []*harness.Variant{
-		{Name: "a", Family: harness.Spin, Status: harness.Recommended, Local: local},
-		{Name: "b", Family: harness.Spin, Status: harness.Reference, Local: local},
+		{Name: "a", Family: harness.Spin, Local: local},
+		{Name: "b", Family: harness.Spin, Local: local},
 		{Name: "peer-lock", Family: harness.Peer, Status: harness.Control, Local: local},
-		{Name: "c", Doc: "pkg.Lock as it is", Family: harness.Redis, Status: harness.Recommended, Remote: remote},
+		{Name: "c", Doc: "pkg.Lock as it is", Family: harness.Redis, Remote: remote},
 	}
 	p := &Program{Name: "own", Locks: all, Defaults: []string{"c", "b"}}
 	for _, c := range []struct{ words, want string }{
-		{"all", "abpeer-lockc"}, {"default", "bc"}, {"default,-b", "c"}, {"a", "a"}, {"c,a", "ac"}, {"a,a", "a"}, {"spin", "ab"}, {"recommended", "ac"},
-		{"local", "abpeer-lock"}, {"remote", "c"}, {"all,-b", "apeer-lockc"}, {"spin,-recommended", "b"},
+		{"all", "abpeer-lockc"}, {"default", "bc"}, {"default,-b", "c"}, {"a", "a"}, {"c,a", "ac"}, {"a,a", "a"}, {"spin", "ab"}, {"control", "peer-lock"},
+		{"local", "abpeer-lock"}, {"remote", "c"}, {"all,-b", "apeer-lockc"}, {"all,-control", "abc"},
 		{"A", "a"}, {"a|c", "ac"}, {"a|nosuch", "error"}, {"[ab]", "ab"}, {"(a|b)", "ab"}, {".*", "abpeer-lockc"}, {"pkg.lock", "c"},
 		{"pkg", "error"}, {"pee|a", "apeer-lock"}, {"pe", "error"}, {"peers", "error"}, {"spin|c,-a", "bc"}, {"(", "error"}, {"a|", "error"},
 		{"nosuch", "error"}, {"", "error"}, {"a,nosuch", "error"}, {"a,-a", "error"}, {"all,-nosuch", "error"},

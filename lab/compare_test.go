@@ -76,7 +76,7 @@ func writeRun(t *testing.T, dir string, rate float64, rounds int, edit func(*har
 	}
 	for round := range rounds {
 		for i, name := range []string{"tas", "mcs"} {
-			r := &harness.Result{Lock: harness.Lock{Name: name, Family: harness.Spin, Status: harness.Reference}, Round: round,
+			r := &harness.Result{Lock: harness.Lock{Name: name, Family: harness.Spin}, Round: round,
 				Workload: harness.Workload{Workers: 1, Window: time.Second}, Elapsed: time.Second,
 				Ops: uint64(rate*float64(1+i)) + uint64(1000*(round*7%rounds))}
 			if edit != nil {

@@ -13,7 +13,7 @@ import (
 // A condition is a further workload of a default run: some locks under conditions of real
 // services.
 type condition struct {
-	locks []string // in the default choice; with all locks also recommended ones of the same kind
+	locks []string // in the default choice; with all locks also defaults of the same kind
 	axes  axes
 }
 
@@ -37,12 +37,12 @@ func defaultConditions(cpus int) []condition {
 }
 
 // takes reports whether v is measured under c: if it is named, or, with all locks, if it is
-// recommended and like a named one.
-func (c condition) takes(v *harness.Variant, named []*harness.Variant, few bool) bool {
+// a default and like a named one.
+func (c condition) takes(v *harness.Variant, named []*harness.Variant, byDefault bool) bool {
 	if slices.Contains(c.locks, v.Name) {
 		return true
 	}
-	return !few && v.Status == harness.Recommended && !v.Traits.ReadWrite && v.Traits.Permits <= 1 &&
+	return byDefault && !v.Traits.ReadWrite && v.Traits.Permits <= 1 &&
 		slices.ContainsFunc(named, func(x *harness.Variant) bool { return (x.Local == nil) == (v.Local == nil) })
 }
 
@@ -55,7 +55,7 @@ func (o runOptions) conditioned(locks []*harness.Variant, cpus int, few bool) (c
 	for _, c := range defaultConditions(cpus) {
 		of := slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool {
 			foreign := len(c.axes.servers) > 0 && backend.UsersServer(v.Traits.Needs) != ""
-			return foreign || !c.takes(v, named(locks, c.locks), few)
+			return foreign || !c.takes(v, named(locks, c.locks), !few && o.program.byDefault(v))
 		})
 		cases = append(cases, c.axes.cases(of, cpus)...)
 	}

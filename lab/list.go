@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -51,7 +52,7 @@ func listTable(out io.Writer, locks []*harness.Variant, verbose bool) error {
 		if v.Unavailable != "" {
 			doc += " (not here: " + v.Unavailable + ")"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s", v.Name, v.Family, v.Status, claims(v.Traits), doc)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s", v.Name, v.Family, cmp.Or(v.Status, "-"), claims(v.Traits), doc)
 		if verbose {
 			fmt.Fprintf(w, "\t%s\t%s", footprint(v), v.Paper)
 		}

@@ -27,7 +27,7 @@ const (
 // those of other ranks, a millisecond each.
 func partResult(rank, round int) *harness.Result {
 	w := harness.Workload{Workers: 2 * partRanks, Ranks: partRanks, Window: partWindow}
-	r := &harness.Result{Lock: harness.Lock{Name: "queue", Doc: "made up", Paper: "none", Family: "redis", Status: harness.Recommended, Traits: harness.Traits{Needs: "redis", Fenced: true}},
+	r := &harness.Result{Lock: harness.Lock{Name: "queue", Doc: "made up", Paper: "none", Family: "redis", Traits: harness.Traits{Needs: "redis", Fenced: true}},
 		Workload: w, Round: round, Elapsed: partWindow, Workers: make([]uint64, 2), SampleEvery: 1, Overlap: 1, Clock: "monotonic"}
 	for at := range int64(partWindow / time.Millisecond) {
 		worker := int(at) % w.Workers

@@ -51,7 +51,7 @@ func (p *Program) byDefault(v *harness.Variant) bool {
 	if p.Defaults != nil {
 		return slices.Contains(p.Defaults, v.Name)
 	}
-	return !slices.Contains([]harness.Status{harness.Broken, harness.Historical, harness.Control}, v.Status)
+	return v.Status.Competes()
 }
 
 func (p *Program) spinLocks() (locks []*harness.Variant) {

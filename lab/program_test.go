@@ -13,7 +13,7 @@ import (
 
 // own is a lock of another module.
 func own() *harness.Variant {
-	return &harness.Variant{Name: "own", Doc: "a lock", Paper: "none", Family: harness.Spin, Status: harness.Reference,
+	return &harness.Variant{Name: "own", Doc: "a lock", Paper: "none", Family: harness.Spin,
 		Local: func(harness.Setup) harness.Local { return nil }}
 }
 
@@ -46,7 +46,7 @@ func TestProgramValidate(t *testing.T) {
 func TestByDefault(t *testing.T) {
 	p := Program{}
 	for status, want := range map[harness.Status]bool{
-		harness.Recommended: true, harness.Reference: true, harness.Control: false, harness.Historical: false, harness.Broken: false,
+		harness.Correct: true, "recommended": true, harness.Control: false, harness.Historical: false, harness.Broken: false,
 	} {
 		if got := p.byDefault(&harness.Variant{Name: "own", Status: status}); got != want {
 			t.Errorf("%s: %v, want %v", status, got, want)

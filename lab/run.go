@@ -164,7 +164,7 @@ func (p *Program) runCommand() *cobra.Command {
 func (o *runOptions) axisFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.locks, "locks", defaultLocks, "locks, families, statuses or regular expressions; a leading '-' takes away; default is one lock for each idea, those for readers and writers with 90 % reads")
-	f.StringVar(&o.workers, "workers", "", "workers that contend (default 1,2,4 … 8 per processor; remote 1,2,8,32,64; in the default choice those that are not recommended 1,8,64; remote 1,64)")
+	f.StringVar(&o.workers, "workers", "", "workers that contend (default 1,2,4 … 8 per processor; remote 1,2,8,32,64; in the default choice 1, one and 8 per processor; remote 1,8,64)")
 	f.StringVar(&o.clients, "clients", "", "connections or sessions that remote workers share (default one each)")
 	f.StringVar(&o.hold, "hold", "", "time inside the section: 100ns, 100ns-exp, or 100ns*99+50us for 50us once in a hundred (default 100ns; remote 0)")
 	f.StringVar(&o.section, "section", "", "data of a local lock that a worker changes beside --hold: work (none), lines:N, map, lru, log (default work)")

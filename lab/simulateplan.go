@@ -42,7 +42,7 @@ func (o simulateOptions) simulated() ([]*harness.Variant, error) {
 	if o.locks == "" {
 		var locks []*harness.Variant
 		for _, v := range o.program.spinLocks() {
-			if !slices.Contains([]harness.Status{harness.Broken, harness.Historical, harness.Control}, v.Status) && v.Unavailable == "" {
+			if v.Status.Competes() && v.Unavailable == "" {
 				locks = append(locks, v)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"locklab/internal/synthetic"
 )
 
-var simulations = synthetic.Simulations("oak-2x4", 2, 4, []int{1, 2, 4, 8}, synthetic.Local("queue", harness.Spin, harness.Recommended))
+var simulations = synthetic.Simulations("oak-2x4", 2, 4, []int{1, 2, 4, 8}, synthetic.Local("queue", harness.Spin, harness.Correct))
 
 // TestSimulationsOnDisk reports, draws and exports a run with simulations only.
 func TestSimulationsOnDisk(t *testing.T) {

@@ -55,7 +55,7 @@ var bsmExp = newBSM(&harness.Variant{
 
 // newBSM takes a function because a strategy counts the attempts of one wait.
 func newBSM(v *harness.Variant, retry func() redislock.RetryStrategy) *harness.Variant {
-	v.Paper, v.Family, v.Status = "bsm/redislock v0.9.4, redislock.go", harness.Peer, harness.Reference
+	v.Paper, v.Family, v.Status = "bsm/redislock v0.9.4, redislock.go", harness.Peer, harness.Correct
 	v.Traits.Needs = harness.KindRedis
 	v.Remote = func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		r, err := dialRedis(ctx, at, key)

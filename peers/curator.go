@@ -88,7 +88,7 @@ func newCurator(name, doc, paper string, traits harness.Traits, recipe curatorRe
 	traits.Needs = harness.KindZooKeeper
 	return &harness.Variant{
 		Name: name, Doc: doc, Paper: paper,
-		Family: harness.Peer, Status: harness.Reference, Traits: traits,
+		Family: harness.Peer, Traits: traits,
 		Unavailable: curatorUnavailable,
 		Loop:        curatorLoop(recipe),
 		Remote: func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {

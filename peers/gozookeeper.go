@@ -40,7 +40,6 @@ var goZooKeeper = &harness.Variant{
 	Doc:    "zk.Lock of github.com/go-zookeeper/zk v1.0.4, unmodified",
 	Paper:  "go-zookeeper/zk v1.0.4, lock.go",
 	Family: harness.Peer,
-	Status: harness.Reference,
 	Traits: harness.Traits{FIFO: true, Needs: harness.KindZooKeeper},
 	Remote: newZKClient,
 }

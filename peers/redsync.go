@@ -48,7 +48,7 @@ var redsync1ms = newRedsync(&harness.Variant{
 }, redsync.WithRetryDelay(time.Millisecond))
 
 func newRedsync(v *harness.Variant, settings ...redsync.Option) *harness.Variant {
-	v.Paper, v.Family, v.Status = "go-redsync/redsync v4.15.0, mutex.go", harness.Peer, harness.Reference
+	v.Paper, v.Family, v.Status = "go-redsync/redsync v4.15.0, mutex.go", harness.Peer, harness.Correct
 	v.Traits.Needs = harness.KindRedis
 	v.Remote = func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		r, err := dialRedis(ctx, at, key)

@@ -64,17 +64,15 @@ var rueidisPush = newRueidis(&harness.Variant{
 // race of rueidisPush would require a goroutine to pause for a whole round trip between two
 // lines: we have not seen it in 300,000 acquisitions.
 var rueidisMajority = newRueidis(&harness.Variant{
-	Name:   "rueidislock-majority",
-	Doc:    "rueidislock v1.0.79 with its defaults: two of three keys, the server tells all waiters",
-	Status: harness.Reference,
+	Name: "rueidislock-majority",
+	Doc:  "rueidislock v1.0.79 with its defaults: two of three keys, the server tells all waiters",
 }, func(*rueidislock.LockerOption) {})
 
 // rueidisPoll is without client-side caching, as for servers that do not offer it. Waiters ask
 // again after TryNextAfter, 20 ms by default, so they do not depend on wake-ups.
 var rueidisPoll = newRueidis(&harness.Variant{
-	Name:   "rueidislock-poll",
-	Doc:    "rueidislock v1.0.79 without client-side caching: one key, asks again after 20 ms",
-	Status: harness.Reference,
+	Name: "rueidislock-poll",
+	Doc:  "rueidislock v1.0.79 without client-side caching: one key, asks again after 20 ms",
 }, func(o *rueidislock.LockerOption) {
 	o.KeyMajority, o.ClientOption.DisableCache = 1, true
 })

@@ -164,7 +164,7 @@ func contendedCost(t *testing.T, at harness.Endpoint, v *harness.Variant) (reque
 
 func correct() (out []*harness.Variant) {
 	for _, v := range lab.Suite {
-		if v.Status == harness.Recommended || v.Status == harness.Reference {
+		if v.Status.Competes() {
 			out = append(out, v)
 		}
 	}

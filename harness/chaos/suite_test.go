@@ -71,7 +71,7 @@ func one(s *chaos.Scenario) (out []*harness.Variant) {
 		if v.Remote == nil || !s.Applies(v.Describe()) || strings.HasPrefix(v.Name, "curator-") && s.Name != "isolated-follower" {
 			continue
 		}
-		if i := expects(s, v.Name); of[i] == nil || v.Status == harness.Recommended && of[i].Status != harness.Recommended {
+		if i := expects(s, v.Name); of[i] == nil || v.Status == harness.Correct && of[i].Status != harness.Correct {
 			of[i] = v
 		}
 	}
@@ -114,7 +114,7 @@ func TestScenarios(t *testing.T) {
 // few returns the first recommended lock, or else the first, and the locks that s
 // certainly harms, which show that the fault is made. make test-all tries all.
 func few(s *chaos.Scenario, locks []*harness.Variant) (out []*harness.Variant) {
-	main := max(0, slices.IndexFunc(locks, func(v *harness.Variant) bool { return v.Status == harness.Recommended }))
+	main := max(0, slices.IndexFunc(locks, func(v *harness.Variant) bool { return v.Status == harness.Correct }))
 	for i, v := range locks {
 		if i == main || slices.Contains(certain, s.Name+": "+v.Name) {
 			out = append(out, v)

@@ -28,7 +28,7 @@ func madeRun(locks rates) *result.Run {
 }
 
 func madeResult(name string, round int, rate float64) *harness.Result {
-	return &harness.Result{Lock: harness.Lock{Name: name, Status: harness.Recommended},
+	return &harness.Result{Lock: harness.Lock{Name: name},
 		Workload: harness.Workload{Workers: 1, Window: time.Second}, Round: round, Elapsed: time.Second, Ops: uint64(rate)}
 }
 
@@ -229,9 +229,9 @@ func TestViolations(t *testing.T) {
 		outcome         GateOutcome
 		note, notInNote string
 	}{
-		{"new", false, true, harness.Recommended, Regressed, Worse, "NEW violated exclusion in 1 of 10 rounds: 2 of 9 increments lost", "BASE"},
-		{"both", true, true, harness.Reference, Regressed, Worse, "BASE did too", ""},
-		{"base", true, false, harness.Recommended, NoBase, Fine, "BASE violated exclusion", "NEW"},
+		{"new", false, true, harness.Correct, Regressed, Worse, "NEW violated exclusion in 1 of 10 rounds: 2 of 9 increments lost", "BASE"},
+		{"both", true, true, harness.Correct, Regressed, Worse, "BASE did too", ""},
+		{"base", true, false, harness.Correct, NoBase, Fine, "BASE violated exclusion", "NEW"},
 		{"kept for that", true, true, harness.Broken, Expected, Fine, "exclusion", ""},
 		{"kept for that, now and then", false, true, harness.Historical, Expected, Fine, "exclusion", ""},
 	} {

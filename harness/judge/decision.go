@@ -100,7 +100,7 @@ func (s Situation) candidates() (out []candidate) {
 // correct reports whether a lock competes: it is not kept to show a bug, and admits one
 // holder.
 func correct(l harness.Lock) bool {
-	return (l.Status == harness.Recommended || l.Status == harness.Reference) && l.Traits.Permits <= 1
+	return l.Status.Competes() && l.Traits.Permits <= 1
 }
 
 // ratio returns the rate of a divided by the rate of base in their common rounds, or nil

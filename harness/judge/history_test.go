@@ -223,9 +223,9 @@ func TestHistoryGaps(t *testing.T) {
 		at      int
 		gap     string
 	}{
-		{"a violation in the newest", func(rs []*result.Run) { breaks(rs[3], harness.Recommended) }, Regressed, Worse, 3, "run 4 violated exclusion in 8 of 8 rounds"},
+		{"a violation in the newest", func(rs []*result.Run) { breaks(rs[3], harness.Correct) }, Regressed, Worse, 3, "run 4 violated exclusion in 8 of 8 rounds"},
 		{"a broken lock", func(rs []*result.Run) { breaks(rs[3], harness.Broken) }, Expected, Fine, 3, "run 4 violated exclusion"},
-		{"a violation before", func(rs []*result.Run) { breaks(rs[1], harness.Recommended) }, AsGood, Fine, 1, "run 2 violated exclusion"},
+		{"a violation before", func(rs []*result.Run) { breaks(rs[1], harness.Correct) }, AsGood, Fine, 1, "run 2 violated exclusion"},
 		{"skipped in the newest", func(rs []*result.Run) {
 			without(rs[3])
 			rs[3].Manifest.Skipped = []result.Skip{{Lock: "mcs", Reason: "no server"}}

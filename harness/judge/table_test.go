@@ -42,7 +42,7 @@ func readings(t Table) (out []string) {
 func TestTable(t *testing.T) {
 	run := synthetic.Run(5, 14, 2, []int{1, 2, 8},
 		synthetic.With(synthetic.Fast("sync-mutex", 1e6), general), synthetic.Fast("even", 1e6),
-		synthetic.With(synthetic.Fast("fast", 2e6), status(harness.Reference)), synthetic.With(synthetic.Fast("nothing", 9e6), status(harness.Control)),
+		synthetic.With(synthetic.Fast("fast", 2e6), status(harness.Correct)), synthetic.With(synthetic.Fast("nothing", 9e6), status(harness.Control)),
 		synthetic.With(synthetic.Fast("slow", 4e5), status(harness.Historical)), synthetic.With(synthetic.Fast("wild", 1.1e6), noisier),
 		synthetic.With(synthetic.Fast("wrong", 9e6), status(harness.Broken), func(m *synthetic.Model) { m.Breaks = true }))
 	table := tableOf(t, run)
@@ -93,7 +93,7 @@ func TestViolatorElsewhere(t *testing.T) {
 // fastest peer.
 func TestBaseline(t *testing.T) {
 	peer := func(name string, rate float64) synthetic.Model {
-		return synthetic.With(synthetic.Model{Lock: synthetic.Served(name, harness.Peer, "redis"), Rate: synthetic.Constant(rate), Handed: 1}, status(harness.Reference))
+		return synthetic.With(synthetic.Model{Lock: synthetic.Served(name, harness.Peer, "redis"), Rate: synthetic.Constant(rate), Handed: 1}, status(harness.Correct))
 	}
 	own := synthetic.Model{Lock: synthetic.Served("own", harness.Redis, "redis"), Rate: synthetic.Constant(900), Handed: 1}
 	mutex := synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general)

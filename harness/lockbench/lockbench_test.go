@@ -24,7 +24,7 @@ func TestProbesAreNotTimed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer benchtime.Set(before)
-	lock := &harness.Variant{Name: "good", Doc: "a mutex", Paper: "none", Family: harness.Blocking, Status: harness.Reference,
+	lock := &harness.Variant{Name: "good", Doc: "a mutex", Paper: "none", Family: harness.Blocking,
 		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) }}
 	in := measure.Calibrate()
 	job := measure.Job{Lock: lock, Seed: 1, Workload: harness.Workload{Workers: 1, Window: time.Second, Warmup: localWarmup}}
@@ -45,7 +45,7 @@ func TestOpenLoop(t *testing.T) {
 	benchtime := flag.Lookup("test.benchtime").Value
 	before := benchtime.String()
 	defer benchtime.Set(before)
-	lock := &harness.Variant{Name: "good", Doc: "a mutex", Paper: "none", Family: harness.Blocking, Status: harness.Reference,
+	lock := &harness.Variant{Name: "good", Doc: "a mutex", Paper: "none", Family: harness.Blocking,
 		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) }}
 	ws := workloads(lock, 2)
 	w := ws[len(ws)-1]

@@ -66,7 +66,7 @@ func (m *memoryServer) permits() int {
 func (m *memoryServer) variant() *harness.Variant {
 	return &harness.Variant{
 		Name: "memory", Doc: "keeps locks in memory", Paper: "none",
-		Family: harness.Redis, Status: harness.Reference,
+		Family: harness.Redis,
 		Traits: m.claims,
 		Remote: func(_ context.Context, _ harness.Endpoint, key string) (harness.Remote, error) {
 			switch m.fault {

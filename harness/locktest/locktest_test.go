@@ -14,8 +14,8 @@ import (
 func control() *harness.Variant {
 	return &harness.Variant{
 		Name: "control", Doc: "correct", Paper: "none",
-		Family: harness.Blocking, Status: harness.Reference,
-		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) },
+		Family: harness.Blocking,
+		Local:  func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) },
 	}
 }
 
@@ -89,7 +89,7 @@ func TestRulesAreComplete(t *testing.T) {
 
 func TestRunJudgesByStatus(t *testing.T) {
 	recommended, historical := control(), control()
-	recommended.Name, recommended.Status = "recommended", harness.Recommended
+	recommended.Name, recommended.Status = "recommended", harness.Correct
 	historical.Name, historical.Status = "historical", harness.Historical
 	Run(t, []*harness.Variant{recommended, historical})
 }

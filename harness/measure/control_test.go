@@ -51,7 +51,7 @@ func (s *snail) Lock() {
 func TestSlowIsNotStuck(t *testing.T) {
 	const workers = 8
 	s := new(snail)
-	v := &harness.Variant{Name: "snail", Doc: "is slow", Paper: "none", Family: harness.Blocking, Status: harness.Reference,
+	v := &harness.Variant{Name: "snail", Doc: "is slow", Paper: "none", Family: harness.Blocking,
 		Local: func(harness.Setup) harness.Local { return harness.Shared(s) }}
 	w := harness.Workload{Workers: workers, Warmup: 2 * time.Millisecond, Window: 5 * time.Millisecond}
 	r, err := Measure(t.Context(), instruments(), Job{Lock: v, Workload: w, Patience: 150 * time.Millisecond})

@@ -45,7 +45,7 @@ var mortals = []*harness.Variant{
 }
 
 func mortal(name string, die func()) *harness.Variant {
-	return &harness.Variant{Name: name, Doc: "ends its process", Paper: "none", Family: harness.Blocking, Status: harness.Recommended,
+	return &harness.Variant{Name: name, Doc: "ends its process", Paper: "none", Family: harness.Blocking,
 		Local: func(harness.Setup) harness.Local { return harness.Shared(&mortalLock{die: die}) }}
 }
 

@@ -27,7 +27,7 @@ type fileLock struct {
 
 func (l fileLock) variant(name string) *harness.Variant {
 	return &harness.Variant{Name: name, Doc: "flock", Paper: "flock(2)", Family: harness.Redis,
-		Status: harness.Reference, Traits: harness.Traits{Needs: harness.KindRedis},
+		Traits: harness.Traits{Needs: harness.KindRedis},
 		Remote: func(_ context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 			own := l
 			own.path = filepath.Join(at.Addrs[0][0], key)

@@ -32,7 +32,7 @@ func (s *shelf) variant(traits harness.Traits) *harness.Variant {
 	}
 	traits.Needs = harness.KindRedis
 	return &harness.Variant{Name: "shelf", Doc: "a channel", Paper: "none", Family: harness.Redis,
-		Status: harness.Reference, Traits: traits,
+		Traits: traits,
 		Remote: func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return s, nil }}
 }
 

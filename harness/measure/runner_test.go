@@ -18,7 +18,7 @@ import (
 
 // The locks of these tests: one that works, and one for every promise that can be violated.
 var (
-	good = &harness.Variant{Name: "good", Doc: "a mutex", Paper: "none", Family: harness.Blocking, Status: harness.Reference,
+	good = &harness.Variant{Name: "good", Doc: "a mutex", Paper: "none", Family: harness.Blocking,
 		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) }}
 	busted = &harness.Variant{Name: "busted", Doc: "does nothing", Paper: "none", Family: harness.Blocking, Status: harness.Broken,
 		Local: func(harness.Setup) harness.Local { return harness.Shared(nothing{}) }}
@@ -39,11 +39,11 @@ var (
 // Locks with readers; two of them are broken.
 var (
 	readers = &harness.Variant{Name: "readers", Doc: "a lock for readers and writers", Paper: "none", Family: harness.Blocking,
-		Status: harness.Reference, Traits: harness.Traits{ReadWrite: true},
-		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.RWMutex)) }}
+		Traits: harness.Traits{ReadWrite: true},
+		Local:  func(harness.Setup) harness.Local { return harness.Shared(new(sync.RWMutex)) }}
 	optimist = &harness.Variant{Name: "optimist", Doc: "a sequence lock", Paper: "none", Family: harness.Blocking,
-		Status: harness.Reference, Traits: harness.Traits{ReadWrite: true},
-		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sequence)) }}
+		Traits: harness.Traits{ReadWrite: true},
+		Local:  func(harness.Setup) harness.Local { return harness.Shared(new(sequence)) }}
 	forgetsReaders = &harness.Variant{Name: "forgets-readers", Doc: "readers do not keep writers out", Paper: "none", Family: harness.Blocking,
 		Status: harness.Broken, Traits: harness.Traits{ReadWrite: true},
 		Local: func(harness.Setup) harness.Local { return harness.Shared(new(rudeReaders)) }}

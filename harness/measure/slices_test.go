@@ -168,7 +168,7 @@ const kept = 50 * time.Millisecond
 func (k *keeper) owner() int { return int(time.Since(k.begun)/kept) % k.workers }
 
 func keeperVariant() *harness.Variant {
-	return &harness.Variant{Name: "keeper", Doc: "one worker for 50 ms", Paper: "none", Family: harness.Blocking, Status: harness.Reference,
+	return &harness.Variant{Name: "keeper", Doc: "one worker for 50 ms", Paper: "none", Family: harness.Blocking,
 		Local: func(s harness.Setup) harness.Local {
 			return keeperHandles{&keeper{workers: s.Workers, begun: time.Now()}}
 		}}
@@ -334,7 +334,7 @@ func BenchmarkSlices(b *testing.B) {
 // BenchmarkFairnessByWindow prints Jain's index in slices and over the window, for several
 // window lengths of the same lock.
 func BenchmarkFairnessByWindow(b *testing.B) {
-	mutex := &harness.Variant{Name: "sync-mutex", Doc: "the standard library's", Paper: "none", Family: harness.Blocking, Status: harness.Reference,
+	mutex := &harness.Variant{Name: "sync-mutex", Doc: "the standard library's", Paper: "none", Family: harness.Blocking,
 		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) }}
 	for _, v := range []*harness.Variant{keeperVariant(), mutex} {
 		for _, window := range []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, time.Second} {

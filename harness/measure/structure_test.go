@@ -268,5 +268,5 @@ func TestAnswered(t *testing.T) {
 }
 
 // elsewhere is a distributed lock.
-var elsewhere = &harness.Variant{Name: "far", Doc: "a lock elsewhere", Paper: "none", Family: harness.Redis, Status: harness.Reference,
+var elsewhere = &harness.Variant{Name: "far", Doc: "a lock elsewhere", Paper: "none", Family: harness.Redis,
 	Traits: harness.Traits{Needs: harness.KindRedis}}

@@ -21,7 +21,7 @@ func coldLock(name string, status harness.Status) *harness.Variant {
 // the time limit, with the cases that give results.
 func TestWarming(t *testing.T) {
 	const each = 200 * time.Millisecond
-	lock := coldLock("lock", harness.Recommended)
+	lock := coldLock("lock", harness.Correct)
 	one, two := Case{Lock: lock, Workload: workload(1)}, Case{Lock: lock, Workload: workload(2)}
 	falling := func(at time.Duration) float64 { return 400 + 2000*max(0, 1-at.Seconds()/10) } // for 10 s
 	flat := func(time.Duration) float64 { return 400 }
@@ -110,7 +110,7 @@ func TestWarmingFailures(t *testing.T) {
 // TestWarmable: servers are warmed up with the cases that they will serve: once each, near,
 // in a closed loop and with few workers.
 func TestWarmable(t *testing.T) {
-	lock, loop := coldLock("lock", harness.Recommended), coldLock("loop", harness.Reference)
+	lock, loop := coldLock("lock", harness.Correct), coldLock("loop", harness.Correct)
 	loop.Loop = func(context.Context, harness.Endpoint, string, harness.Workload) (*harness.LoopLog, error) {
 		return nil, nil
 	}

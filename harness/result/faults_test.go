@@ -18,7 +18,7 @@ func fault() *harness.FaultResult {
 	return &harness.FaultResult{
 		Scenario: "holder-pause", Question: "What if a holder pauses?", Fault: "SIGSTOP", Source: "a book",
 		Tests:    []harness.Guarantee{harness.Fencing},
-		Lock:     harness.Lock{Name: "redis-lock", Doc: "x", Family: harness.Redis, Status: harness.Recommended, Traits: harness.Traits{Needs: "redis", Fenced: true}},
+		Lock:     harness.Lock{Name: "redis-lock", Doc: "x", Family: harness.Redis, Traits: harness.Traits{Needs: "redis", Fenced: true}},
 		Expected: harness.Expectation{Harms: []harness.Harm{harness.TwoHolders}, Why: "the lease ends"},
 		Skipped:  "no", Seed: 7, Started: time.Date(2026, 11, 21, 1, 2, 3, 4, time.UTC), Elapsed: time.Second, Interrupted: true,
 		Tries: 20, Seen: map[harness.Harm]int{harness.TwoHolders: 15, harness.TokenFell: 2}, Failed: 1, Starved: 2,

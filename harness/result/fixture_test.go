@@ -13,7 +13,7 @@ import (
 
 const window = 400 * time.Millisecond
 
-var servedLock = harness.Lock{Name: "queue", Doc: "made up", Paper: "none", Family: "redis", Status: harness.Recommended,
+var servedLock = harness.Lock{Name: "queue", Doc: "made up", Paper: "none", Family: "redis",
 	Traits: harness.Traits{Needs: "redis", Fenced: true}}
 
 // drawn returns the ordered holds of a lock that chooses randomly among this many

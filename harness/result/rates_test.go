@@ -10,7 +10,7 @@ import (
 
 func TestRates(t *testing.T) {
 	result := func(lock string, workers, round int, ops uint64) *harness.Result {
-		return &harness.Result{Lock: harness.Lock{Name: lock, Doc: "long", Status: harness.Recommended, Family: harness.Spin}, Round: round,
+		return &harness.Result{Lock: harness.Lock{Name: lock, Doc: "long", Family: harness.Spin}, Round: round,
 			Workload: harness.Workload{Workers: workers, Hold: harness.Span{Mean: 100}}, Elapsed: 2 * time.Second, Ops: ops, Handovers: ops / 4}
 	}
 	bad := result("bad", 1, 0, 100)

@@ -20,7 +20,7 @@ import (
 func sample() *harness.Result {
 	return &harness.Result{
 		Lock: harness.Lock{Name: "mcs", Doc: "queue lock", Paper: "MCS 1991", Family: harness.Spin,
-			Status: harness.Recommended, Traits: harness.Traits{FIFO: true, MaxWorkers: 9}, Complexity: harness.Queued},
+			Traits: harness.Traits{FIFO: true, MaxWorkers: 9}, Complexity: harness.Queued},
 		Workload: harness.Workload{Workers: 2, Clients: 1, Hold: harness.Span{Mean: 100, Exp: true},
 			Think: harness.Span{Mean: 599, Mix: "100ns*99+50µs"}, Section: harness.CacheLines(16), Wait: harness.WaitYield, Pin: harness.PinCPU,
 			GOMAXPROCS: 2, Ranks: 4, Warmup: time.Millisecond, Window: time.Second},

@@ -91,9 +91,9 @@ func records(t *testing.T) (lines [][]byte) {
 		lines = append(lines, line)
 	}
 	now := time.Date(2026, 11, 21, 1, 2, 3, 4, time.UTC)
-	full := &harness.Result{Lock: harness.Lock{Name: "mcs", Family: harness.Spin, Status: harness.Reference}, Workload: harness.Workload{Workers: 1, Window: 1}, Started: now}
+	full := &harness.Result{Lock: harness.Lock{Name: "mcs", Family: harness.Spin}, Workload: harness.Workload{Workers: 1, Window: 1}, Started: now}
 	fill(reflect.ValueOf(full).Elem())
-	full.Overlap, full.Workload.Reads, full.Lock.Status = 0.5, 90, harness.Reference
+	full.Overlap, full.Workload.Reads, full.Lock.Status = 0.5, 90, harness.Correct
 	full.Wait, full.Handover = harness.Histogram{{Value: 7, N: 1}}, harness.Histogram{{Value: 9, N: 2}}
 	add(result.Encode(full))
 	add(result.Encode(&harness.Result{Lock: harness.Lock{Name: "x", Status: harness.Broken}, Workload: harness.Workload{Workers: 1, Window: 1}}))
@@ -105,22 +105,22 @@ func records(t *testing.T) (lines [][]byte) {
 	add(result.EncodeSample(harness.Sample{Experiment: "x", Key: "k", Values: []float64{1.5}}))
 	fault := new(harness.FaultResult)
 	fill(reflect.ValueOf(fault).Elem())
-	fault.Lock.Status, fault.Tests, fault.Expected.Harms, fault.Aims[0].Quantile = harness.Reference, harness.Guarantees, harness.Harms, 0.5
+	fault.Lock.Status, fault.Tests, fault.Expected.Harms, fault.Aims[0].Quantile = harness.Correct, harness.Guarantees, harness.Harms, 0.5
 	fault.Together[0].Harms = harness.Harms
 	fault.Seen = make(map[harness.Harm]int)
 	for i, h := range harness.Harms {
 		fault.Seen[h] = i
 	}
 	add(result.EncodeFault(fault))
-	add(result.EncodeFault(&harness.FaultResult{Scenario: "x", Lock: harness.Lock{Name: "x", Status: harness.Reference}}))
+	add(result.EncodeFault(&harness.FaultResult{Scenario: "x", Lock: harness.Lock{Name: "x"}}))
 	simulated := new(harness.Simulation)
 	fill(reflect.ValueOf(simulated).Elem())
-	simulated.Lock.Status = harness.Reference
+	simulated.Lock.Status = harness.Correct
 	one := harness.Expected{Median: 1, Lo: 1, Hi: 1}
 	simulated.SameSocket, simulated.SameWorker, simulated.Jain = one, one, one
 	add(result.EncodeSimulation(simulated))
 	add(result.EncodeSimulation(&harness.Simulation{Simulated: "x", Sockets: 1, Clusters: 1, Cores: 1, SMT: 1, Workers: 1, Seeds: 1,
-		Lock: harness.Lock{Name: "x", Status: harness.Reference}, PerAcquisition: one}))
+		Lock: harness.Lock{Name: "x"}, PerAcquisition: one}))
 	add(result.EncodeMachine(&harness.ModelMachine{Name: "x", Hypothetical: true, File: []byte("{}")}))
 	return lines
 }

@@ -22,7 +22,7 @@ func simulation() *harness.Simulation {
 	}
 	return &harness.Simulation{
 		Simulated: "skylake-8x32", Hypothetical: true, Sockets: 8, Clusters: 1, Cores: 32, SMT: 2,
-		Lock:    harness.Lock{Name: "mcs", Doc: "queue lock", Paper: "MCS 1991", Family: harness.Spin, Status: harness.Recommended},
+		Lock:    harness.Lock{Name: "mcs", Doc: "queue lock", Paper: "MCS 1991", Family: harness.Spin},
 		Workers: 64, Lines: 1, Hold: 10, Think: 10.5, Wait: harness.WaitPause, Apart: true, Spread: true, Seed: 1 << 63, Seeds: 3, OnCores: 32, OnSockets: 8,
 		PerAcquisition: of(210.25), Handover: of(150), Longest: of(9000), Misses: of(5.5), Remote: of(2), Invalidated: of(3),
 		SameSocket: of(0.5), SameWorker: of(0.01), Jain: of(1), Accuracy: "within 1.3",

@@ -30,7 +30,7 @@ func Local(name string, family harness.Family, status harness.Status) harness.Lo
 
 // Served returns a lock that needs a server of that kind.
 func Served(name string, family harness.Family, kind string) harness.Lock {
-	l := Local(name, family, harness.Recommended)
+	l := Local(name, family, harness.Correct)
 	l.Traits.Needs = kind
 	return l
 }
@@ -156,20 +156,20 @@ func Zoo(rounds int) *result.Run {
 		}
 	}
 	run := Run(7, rounds, 2, []int{1, 2, 4, 8, 16, 64},
-		Model{Lock: Local("tas", harness.Spin, harness.Reference), Rate: falling(20e6, 80e6), Skew: 3, Handed: 0.1, Noise: 0.05},
-		Model{Lock: Local("ttas", harness.Spin, harness.Reference), Rate: falling(22e6, 80e6), Skew: 2.5, Handed: 0.1, Noise: 0.05},
-		Model{Lock: Local("backoff", harness.Spin, harness.Recommended), Rate: falling(33e6, 79e6), Skew: 2, Handed: 0.05, Noise: 0.04},
-		Model{Lock: Local("ticket", harness.Spin, harness.Reference), Rate: collapsing(15e6, 78e6), Handed: 1, Noise: 0.03},
-		Model{Lock: Local("mcs", harness.Spin, harness.Recommended), Rate: collapsing(18e6, 50e6), Handed: 1, Noise: 0.03},
-		Model{Lock: Local("clh", harness.Spin, harness.Recommended), Rate: collapsing(18.3e6, 55e6), Handed: 1, Noise: 0.03},
-		Model{Lock: Local("hemlock", harness.Spin, harness.Recommended), Rate: collapsing(16e6, 60e6), Handed: 1, Noise: 0.03},
-		Model{Lock: Local("reciprocating", harness.Spin, harness.Recommended), Rate: collapsing(21e6, 70e6), Skew: 0.2, Handed: 1, Noise: 0.03},
-		Model{Lock: Local("sync.mutex", harness.Blocking, harness.Recommended), Rate: falling(25e6, 75e6), Skew: 0.7, Handed: 0.2, Noise: 0.02},
-		Model{Lock: Local("rwmutex", harness.Blocking, harness.Recommended), Rate: falling(12e6, 40e6), Skew: 0.3, Handed: 0.2, Noise: 0.02},
-		Model{Lock: Local("chan", harness.Blocking, harness.Recommended), Rate: falling(7e6, 22e6), Skew: 0.1, Handed: 0.9, Noise: 0.02},
-		Model{Lock: Local("futex", harness.Blocking, harness.Recommended), Rate: falling(24.5e6, 76e6), Skew: 1.1, Handed: 0.2, Noise: 0.05},
+		Model{Lock: Local("tas", harness.Spin, harness.Correct), Rate: falling(20e6, 80e6), Skew: 3, Handed: 0.1, Noise: 0.05},
+		Model{Lock: Local("ttas", harness.Spin, harness.Correct), Rate: falling(22e6, 80e6), Skew: 2.5, Handed: 0.1, Noise: 0.05},
+		Model{Lock: Local("backoff", harness.Spin, harness.Correct), Rate: falling(33e6, 79e6), Skew: 2, Handed: 0.05, Noise: 0.04},
+		Model{Lock: Local("ticket", harness.Spin, harness.Correct), Rate: collapsing(15e6, 78e6), Handed: 1, Noise: 0.03},
+		Model{Lock: Local("mcs", harness.Spin, harness.Correct), Rate: collapsing(18e6, 50e6), Handed: 1, Noise: 0.03},
+		Model{Lock: Local("clh", harness.Spin, harness.Correct), Rate: collapsing(18.3e6, 55e6), Handed: 1, Noise: 0.03},
+		Model{Lock: Local("hemlock", harness.Spin, harness.Correct), Rate: collapsing(16e6, 60e6), Handed: 1, Noise: 0.03},
+		Model{Lock: Local("reciprocating", harness.Spin, harness.Correct), Rate: collapsing(21e6, 70e6), Skew: 0.2, Handed: 1, Noise: 0.03},
+		Model{Lock: Local("sync.mutex", harness.Blocking, harness.Correct), Rate: falling(25e6, 75e6), Skew: 0.7, Handed: 0.2, Noise: 0.02},
+		Model{Lock: Local("rwmutex", harness.Blocking, harness.Correct), Rate: falling(12e6, 40e6), Skew: 0.3, Handed: 0.2, Noise: 0.02},
+		Model{Lock: Local("chan", harness.Blocking, harness.Correct), Rate: falling(7e6, 22e6), Skew: 0.1, Handed: 0.9, Noise: 0.02},
+		Model{Lock: Local("futex", harness.Blocking, harness.Correct), Rate: falling(24.5e6, 76e6), Skew: 1.1, Handed: 0.2, Noise: 0.05},
 		Model{Lock: Local("empty", harness.Blocking, harness.Control), Rate: Constant(400e6), Noise: 0.02},
-		Model{Lock: Local("counter", harness.Peer, harness.Recommended), Rate: Constant(500e6), Breaks: true},
+		Model{Lock: Local("counter", harness.Peer, harness.Correct), Rate: Constant(500e6), Breaks: true},
 	)
 	remote := Run(8, rounds, 2, []int{1, 2, 4, 8},
 		Model{Lock: Served("redis-lock", harness.Redis, "redis"), Rate: falling(3000, 2500), Skew: 3, Handed: 0.1, Noise: 0.05},
@@ -188,7 +188,7 @@ func Zoo(rounds int) *result.Run {
 
 // Fast returns the model of a spin lock with that rate and little noise.
 func Fast(name string, rate float64) Model {
-	return Model{Lock: Local(name, harness.Spin, harness.Recommended), Rate: Constant(rate), Handed: 0.5, Noise: 0.01}
+	return Model{Lock: Local(name, harness.Spin, harness.Correct), Rate: Constant(rate), Handed: 0.5, Noise: 0.01}
 }
 
 // With returns m with the edits made.

@@ -29,11 +29,11 @@ import (
 // The Go standard library, package sync, rwmutex.go. golang.org/issue/17973 reports that
 // the shared counter does not scale.
 var rwMutex = &harness.Variant{
-	Name:   "sync-rwmutex",
-	Doc:    "the readers-writer lock of the Go standard library",
-	Paper:  "Go standard library, package sync",
-	Family: harness.Blocking,
-	Status: harness.Recommended, Complexity: harness.Standard,
-	Traits: harness.Traits{Bounded: true, ReadWrite: true},
-	Local:  func(harness.Setup) harness.Local { return harness.Shared(new(sync.RWMutex)) },
+	Name:       "sync-rwmutex",
+	Doc:        "the readers-writer lock of the Go standard library",
+	Paper:      "Go standard library, package sync",
+	Family:     harness.Blocking,
+	Complexity: harness.Standard,
+	Traits:     harness.Traits{Bounded: true, ReadWrite: true},
+	Local:      func(harness.Setup) harness.Local { return harness.Shared(new(sync.RWMutex)) },
 }

@@ -35,7 +35,6 @@ var weighted = &harness.Variant{
 	Doc:    "golang.org/x/sync/semaphore with one permit",
 	Paper:  "golang.org/x/sync/semaphore",
 	Family: harness.Blocking,
-	Status: harness.Reference,
 	Traits: harness.Traits{FIFO: true, Allocates: true},
 	Local:  func(harness.Setup) harness.Local { return harness.Shared(permit{semaphore.NewWeighted(1)}) },
 }

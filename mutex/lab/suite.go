@@ -17,7 +17,6 @@ var Suite = []*harness.Variant{
 		Doc:    "a channel with capacity one: the sender holds the lock",
 		Paper:  "Go memory model 2022",
 		Family: harness.Blocking,
-		Status: harness.Reference,
 		Traits: harness.Traits{FIFO: true},
 		Local:  func(harness.Setup) harness.Local { return harness.Shared(mutex.NewChan()) },
 	},
@@ -28,7 +27,6 @@ var Suite = []*harness.Variant{
 		Doc:         "a word in user space, and a system call to sleep on it: what C programs lock with",
 		Paper:       "Drepper 2011, Futexes Are Tricky",
 		Family:      harness.Blocking,
-		Status:      harness.Reference,
 		Unavailable: futexUnavailable,
 		Local:       newFutex,
 	},
@@ -37,7 +35,6 @@ var Suite = []*harness.Variant{
 		Doc:    "polls for as long as a wake-up would take, then sleeps",
 		Paper:  "Karlin et al. 1991",
 		Family: harness.Blocking,
-		Status: harness.Reference,
 		Traits: harness.Traits{Handles: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(mutex.NewSpinPark(s.Workers, options(s)))
@@ -48,7 +45,6 @@ var Suite = []*harness.Variant{
 		Doc:    "the queue of MCS with waiters that sleep at once",
 		Paper:  "Mellor-Crummey & Scott 1991",
 		Family: harness.Blocking,
-		Status: harness.Reference,
 		Traits: harness.Traits{Handles: true, FIFO: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(mutex.NewMCSPark(s.Workers, options(s)))
@@ -61,7 +57,6 @@ var Suite = []*harness.Variant{
 		Doc:    "phases of readers and phases of one writer alternate, by four counters",
 		Paper:  "Brandenburg & Anderson 2010",
 		Family: harness.Spin,
-		Status: harness.Reference,
 		Traits: harness.Traits{Bounded: true, ReadWrite: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			o := options(s)
@@ -73,7 +68,6 @@ var Suite = []*harness.Variant{
 		Doc:    "sync.RWMutex, which readers bypass by a word of their own while no writer comes",
 		Paper:  "Dice & Kogan 2019",
 		Family: harness.Blocking,
-		Status: harness.Reference,
 		Traits: harness.Traits{Handles: true, Bounded: true, ReadWrite: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(mutex.NewBRAVO(s.Workers, new(sync.RWMutex), options(s)))
@@ -84,7 +78,6 @@ var Suite = []*harness.Variant{
 		Doc:    "a version number; readers write nothing, and read again if it has changed",
 		Paper:  "Lameter 2005, Boehm 2012",
 		Family: harness.Spin,
-		Status: harness.Reference,
 		Traits: harness.Traits{ReadWrite: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			o := options(s)

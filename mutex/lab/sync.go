@@ -25,11 +25,11 @@ import (
 // The Go standard library, package sync; the policy is the comment "Mutex
 // fairness" in internal/sync/mutex.go (Go 1.24 and later).
 var syncMutex = &harness.Variant{
-	Name:   "sync-mutex",
-	Doc:    "the mutex of the Go standard library",
-	Paper:  "Go standard library, package sync",
-	Family: harness.Blocking,
-	Status: harness.Recommended, Complexity: harness.Standard,
-	Traits: harness.Traits{Bounded: true},
-	Local:  func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) },
+	Name:       "sync-mutex",
+	Doc:        "the mutex of the Go standard library",
+	Paper:      "Go standard library, package sync",
+	Family:     harness.Blocking,
+	Complexity: harness.Standard,
+	Traits:     harness.Traits{Bounded: true},
+	Local:      func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) },
 }

@@ -44,7 +44,6 @@ func polls(name, doc string, pause func(n int) time.Duration) *harness.Variant {
 		Doc:    doc,
 		Paper:  "Brooker 2015",
 		Family: harness.Redis,
-		Status: harness.Reference,
 		Traits: harness.Traits{Needs: harness.KindRedis},
 		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker {
 			return c.PollMutex(name, redislock.PollOptions{Options: o, Pause: pause})

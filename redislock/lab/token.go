@@ -35,7 +35,6 @@ var token = &harness.Variant{
 	Doc:    "a list with one element, popped to lock and pushed to unlock: no lease, lost with its holder",
 	Paper:  "Redis documentation, BLPOP",
 	Family: harness.Redis,
-	Status: harness.Reference,
 	Traits: harness.Traits{FIFO: true, Needs: harness.KindRedis},
 	Remote: plain(func(p *process, name string, _ time.Duration) func() plainLocker {
 		m := newTokenLock(p, name)

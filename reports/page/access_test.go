@@ -164,11 +164,11 @@ func TestPageOfStandardSuite(t *testing.T) {
 	const most = 3_000_000
 	var locals, readers, remotes []synthetic.Model
 	for i := range 28 {
-		l := synthetic.Local(fmt.Sprintf("local-lock-%d", i), harness.Families[i%2], []harness.Status{harness.Recommended, harness.Reference}[i%2])
+		l := synthetic.Local(fmt.Sprintf("local-lock-%d", i), harness.Families[i%2], []harness.Status{harness.Correct, harness.Correct}[i%2])
 		locals = append(locals, synthetic.Model{Lock: l, Rate: synthetic.Constant(float64(1+i) * 1e6), Skew: float64(i % 3), Handed: 0.5, Noise: 0.05})
 	}
 	for i := range 6 {
-		l := synthetic.Local(fmt.Sprintf("rw-lock-%d", i), harness.Blocking, harness.Recommended)
+		l := synthetic.Local(fmt.Sprintf("rw-lock-%d", i), harness.Blocking, harness.Correct)
 		readers = append(readers, synthetic.Model{Lock: l, Rate: synthetic.Constant(float64(1+i) * 1e6), Skew: 1, Noise: 0.05})
 	}
 	for i := range 14 {

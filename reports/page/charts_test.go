@@ -27,10 +27,10 @@ func gallery(rounds int, settings ...string) *result.Run {
 		return func(w int) float64 { return from / math.Sqrt(float64(w)) }
 	}
 	locals := []synthetic.Model{
-		{Lock: synthetic.Local("fair", harness.Spin, harness.Recommended), Rate: falling(2e6), Handed: 1, Noise: 0.02},
-		{Lock: synthetic.Local("greedy", harness.Spin, harness.Recommended), Rate: falling(6e6), Skew: 3, Handed: 0.02, Noise: 0.02},
-		{Lock: synthetic.Local("parking", harness.Blocking, harness.Recommended), Rate: falling(3e6), Skew: 0.6, Handed: 0.3, Noise: 0.02},
-		{Lock: synthetic.Local("old", harness.Blocking, harness.Reference), Rate: falling(1.5e6), Skew: 0.6, Handed: 0.3, Noise: 0.02},
+		{Lock: synthetic.Local("fair", harness.Spin, harness.Correct), Rate: falling(2e6), Handed: 1, Noise: 0.02},
+		{Lock: synthetic.Local("greedy", harness.Spin, harness.Correct), Rate: falling(6e6), Skew: 3, Handed: 0.02, Noise: 0.02},
+		{Lock: synthetic.Local("parking", harness.Blocking, harness.Correct), Rate: falling(3e6), Skew: 0.6, Handed: 0.3, Noise: 0.02},
+		{Lock: synthetic.Local("old", harness.Blocking, harness.Correct), Rate: falling(1.5e6), Skew: 0.6, Handed: 0.3, Noise: 0.02},
 		{Lock: synthetic.Local("nothing", harness.Blocking, harness.Control), Rate: synthetic.Constant(400e6), Noise: 0.001},
 	}
 	servers := []synthetic.Model{

@@ -22,13 +22,13 @@ func TestAudit(t *testing.T) {
 	}
 	served := func(name string, traits harness.Traits) harness.Lock {
 		traits.Needs = harness.KindRedis
-		return harness.Lock{Name: name, Family: harness.Redis, Status: harness.Recommended, Traits: traits}
+		return harness.Lock{Name: name, Family: harness.Redis, Traits: traits}
 	}
 	run := &result.Run{Results: []*harness.Result{
-		res(synthetic.Local("plain", harness.Spin, harness.Recommended), 1, nil),
-		res(synthetic.Local("plain", harness.Spin, harness.Recommended), 4, nil),
-		res(synthetic.Local("alone", harness.Spin, harness.Recommended), 1, nil),
-		res(synthetic.Local("readers", harness.Spin, harness.Recommended), 4, func(r *harness.Result) { r.Workload.Reads = 90 }),
+		res(synthetic.Local("plain", harness.Spin, harness.Correct), 1, nil),
+		res(synthetic.Local("plain", harness.Spin, harness.Correct), 4, nil),
+		res(synthetic.Local("alone", harness.Spin, harness.Correct), 1, nil),
+		res(synthetic.Local("readers", harness.Spin, harness.Correct), 4, func(r *harness.Result) { r.Workload.Reads = 90 }),
 		res(synthetic.Local("empty", harness.Spin, harness.Control), 1, nil),
 		res(served("fenced", harness.Traits{Fenced: true}), 2, func(r *harness.Result) {
 			r.Violations = []harness.Violation{{Rule: "fencing", Count: 1}}

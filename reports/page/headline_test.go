@@ -24,7 +24,7 @@ func headlineOf(run *result.Run) string { return numfmt.Plain(Headline(judge.Dec
 
 func TestHeadline(t *testing.T) {
 	mutex := blocking("sync-mutex", 1e6)
-	crossing := synthetic.Model{Lock: synthetic.Local("crossing", harness.Spin, harness.Recommended), Handed: 0.5, Noise: 0.01, Skew: 9, Rate: func(w int) float64 {
+	crossing := synthetic.Model{Lock: synthetic.Local("crossing", harness.Spin, harness.Correct), Handed: 0.5, Noise: 0.01, Skew: 9, Rate: func(w int) float64 {
 		if w > 2 {
 			return 2e6
 		}
@@ -152,7 +152,7 @@ func TestMeaningFollowsWindows(t *testing.T) {
 		run := new(result.Run)
 		run.Manifest.Machine.CPUs, run.Manifest.Machine.GOMAXPROCS = 2, 2
 		for round := range 3 {
-			run.Results = append(run.Results, &harness.Result{Lock: harness.Lock{Name: "x", Family: harness.Spin, Status: harness.Reference}, Round: round,
+			run.Results = append(run.Results, &harness.Result{Lock: harness.Lock{Name: "x", Family: harness.Spin}, Round: round,
 				Workload: harness.Workload{Workers: 2, Window: time.Second}, Noise: &harness.Noise{CPUs: 2}})
 		}
 		c.edit(run, run.Results[2])

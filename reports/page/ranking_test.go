@@ -86,14 +86,14 @@ func rankedRun(rounds int) *result.Run {
 	return synthetic.Run(3, rounds, 2, []int{1, 2, 8},
 		synthetic.With(synthetic.With(synthetic.Fast("delta", 2e6), ofFamily(harness.Blocking))),
 		synthetic.With(synthetic.Fast("sync-mutex", 3e6), ofFamily(harness.Blocking)),
-		synthetic.With(synthetic.With(synthetic.Fast("alpha", 1e6), ofFamily(harness.Blocking)), withStatus(harness.Reference)),
+		synthetic.With(synthetic.With(synthetic.Fast("alpha", 1e6), ofFamily(harness.Blocking)), withStatus(harness.Correct)),
 		synthetic.With(synthetic.With(synthetic.Fast("gamma", 4e6), ofFamily(harness.Blocking))),
-		synthetic.With(synthetic.With(synthetic.Fast("beta", 5e6), ofFamily(harness.Blocking)), withStatus(harness.Reference)),
+		synthetic.With(synthetic.With(synthetic.Fast("beta", 5e6), ofFamily(harness.Blocking)), withStatus(harness.Correct)),
 		synthetic.With(synthetic.With(synthetic.Fast("epsilon", 6e6), ofFamily(harness.Blocking)), withStatus(harness.Historical)),
 		synthetic.With(synthetic.Fast("empty", 9e9), withStatus(harness.Control)),
 		synthetic.With(synthetic.Fast("breaker", 8e6), func(m *synthetic.Model) { m.Breaks = true }),
-		served("queue", 3000), served("poll", 1000), served("redsync", 2000, ofFamily(harness.Peer), withStatus(harness.Reference)),
-		served("rueidis", 1500, ofFamily(harness.Peer), withStatus(harness.Reference)), served("lost", 4000, withStatus(harness.Reference)),
+		served("queue", 3000), served("poll", 1000), served("redsync", 2000, ofFamily(harness.Peer), withStatus(harness.Correct)),
+		served("rueidis", 1500, ofFamily(harness.Peer), withStatus(harness.Correct)), served("lost", 4000, withStatus(harness.Correct)),
 	)
 }
 

@@ -21,7 +21,7 @@ func distant(rounds int) *result.Run {
 	keeper := synthetic.Model{Lock: synthetic.Served("keeper", harness.ZooKeeper, harness.KindZooKeeper), Rate: synthetic.Constant(2e3), Handed: 1}
 	nothing := synthetic.Model{Lock: synthetic.Served("nothing", harness.Redis, harness.KindRedis), Rate: synthetic.Constant(1e6), Handed: 1}
 	nothing.Lock.Status = harness.Control
-	near := synthetic.Model{Lock: synthetic.Local("near", harness.Spin, harness.Recommended), Rate: synthetic.Constant(1e6), Handed: 1}
+	near := synthetic.Model{Lock: synthetic.Local("near", harness.Spin, harness.Correct), Rate: synthetic.Constant(1e6), Handed: 1}
 	return synthetic.Run(3, rounds, 2, []int{1, 8}, quick, stingy, keeper, nothing, near)
 }
 

@@ -69,7 +69,7 @@ func TestMachinesWithSimulations(t *testing.T) {
 func TestAccuracyText(t *testing.T) {
 	var locks []harness.Lock
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
-		locks = append(locks, synthetic.Local(name, harness.Spin, harness.Reference))
+		locks = append(locks, synthetic.Local(name, harness.Spin, harness.Correct))
 	}
 	run := &result.Run{Simulations: synthetic.Simulations("x", 1, 4, []int{1, 2}, locks...)}
 	for _, s := range run.Simulations {

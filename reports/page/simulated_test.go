@@ -24,9 +24,9 @@ import (
 var (
 	modelWorkers = []int{1, 2, 4, 8, 22, 24, 44}
 	modelLocks   = []harness.Lock{
-		synthetic.Local("queue", harness.Spin, harness.Recommended),
-		synthetic.Local("tas", harness.Spin, harness.Reference),
-		synthetic.Local("ticket", harness.Spin, harness.Reference),
+		synthetic.Local("queue", harness.Spin, harness.Correct),
+		synthetic.Local("tas", harness.Spin, harness.Correct),
+		synthetic.Local("ticket", harness.Spin, harness.Correct),
 	}
 )
 
@@ -118,7 +118,7 @@ func cutOut(s, from, to string) string {
 func TestSimulatedLinesAreDashed(t *testing.T) {
 	many := simulatedRun() // enough for one frame each
 	for i := range draw.MostLines {
-		lock := synthetic.Local(fmt.Sprint("lock-", i), harness.Spin, harness.Reference)
+		lock := synthetic.Local(fmt.Sprint("lock-", i), harness.Spin, harness.Correct)
 		many.Simulations = append(many.Simulations, synthetic.Simulations("oak-2x22", 2, 22, modelWorkers, lock)...)
 	}
 	for _, c := range slices.Concat(chart.SimulatedCharts(chart.ModelledOf(chart.Tidy(simulatedRun()), nil)), chart.SimulatedCharts(chart.ModelledOf(chart.Tidy(many), nil))) {

@@ -20,8 +20,8 @@ func TestHistorical(t *testing.T) {
 		{Lock: synthetic.Local("nolock", harness.Blocking, harness.Control), Rate: synthetic.Constant(990e6), Noise: 0.02},
 	}
 	good := []synthetic.Model{
-		{Lock: synthetic.Local("sound", harness.Spin, harness.Recommended), Rate: synthetic.Constant(9e6), Handed: 0.5, Noise: 0.02},
-		{Lock: synthetic.Local("plain", harness.Spin, harness.Reference), Rate: synthetic.Constant(8e6), Skew: 1, Handed: 0.5, Noise: 0.02},
+		{Lock: synthetic.Local("sound", harness.Spin, harness.Correct), Rate: synthetic.Constant(9e6), Handed: 0.5, Noise: 0.02},
+		{Lock: synthetic.Local("plain", harness.Spin, harness.Correct), Rate: synthetic.Constant(8e6), Skew: 1, Handed: 0.5, Noise: 0.02},
 	}
 	run := synthetic.Run(3, 12, 2, []int{1, 2, 8}, append(good, bad...)...)
 	for _, r := range synthetic.Run(4, 12, 2, []int{1, 2, 8}, append(good, bad...)...).Results {

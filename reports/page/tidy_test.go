@@ -22,7 +22,7 @@ func TestAbsurdRun(t *testing.T) {
 	names := []string{strings.Repeat("m", 90), strings.Repeat("m", 90) + "2", strings.Repeat("é", 10_000), hostile}
 	for round := range 6 {
 		for i, name := range names {
-			r := &harness.Result{Lock: harness.Lock{Name: name, Doc: name, Paper: name, Family: harness.Family(name), Status: harness.Recommended},
+			r := &harness.Result{Lock: harness.Lock{Name: name, Doc: name, Paper: name, Family: harness.Family(name)},
 				Workload: harness.Workload{Workers: 1 + i%2, Window: time.Second, Hold: harness.Span{Mean: 100}, Pin: harness.Pin(strings.Repeat("p", 200))},
 				Round:    round, Elapsed: time.Second, Ops: uint64(1000 * (1 + i + round)), Workers: []uint64{1, 2}, Overlap: 1, Clock: name,
 				Wait: harness.Histogram{{Value: 100, N: 1000}, {Value: 1000, N: 10}}}

@@ -23,7 +23,7 @@ func TestUnresolvedTail(t *testing.T) {
 		samples int64
 		grey    bool
 	}{{200, true}, {5_000_000, false}} {
-		run := synthetic.Run(1, 1, 2, []int{2}, synthetic.Model{Lock: synthetic.Local("few", harness.Spin, harness.Recommended), Rate: synthetic.Constant(1e6), Handed: 1, Noise: 0.01})
+		run := synthetic.Run(1, 1, 2, []int{2}, synthetic.Model{Lock: synthetic.Local("few", harness.Spin, harness.Correct), Rate: synthetic.Constant(1e6), Handed: 1, Noise: 0.01})
 		for _, r := range run.Results {
 			r.Wait = waitsOf(c.samples, 5000)
 		}

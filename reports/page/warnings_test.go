@@ -41,7 +41,7 @@ func TestWarnings(t *testing.T) {
 // TestTraces: the page and the Markdown show one crash for each lock, and mark results that
 // needed another try.
 func TestTraces(t *testing.T) {
-	lock := harness.Lock{Name: "flaky", Status: harness.Recommended}
+	lock := harness.Lock{Name: "flaky"}
 	w := harness.Workload{Workers: 2, Window: 1}
 	crashed := func(round int, said string) *harness.Result {
 		return &harness.Result{Lock: lock, Workload: w, Round: round, Violations: []harness.Violation{{

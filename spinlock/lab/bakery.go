@@ -14,7 +14,6 @@ var bakery = &harness.Variant{
 	Doc:    "each worker draws a number above all others', by loads and stores only",
 	Paper:  "Lamport 1974",
 	Family: harness.Spin,
-	Status: harness.Reference,
 	Traits: harness.Traits{Handles: true, FIFO: true, Doorway: true, FollowsWait: true},
 	Local:  func(s harness.Setup) harness.Local { return newBakery(s, true) },
 }

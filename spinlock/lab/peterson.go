@@ -14,7 +14,6 @@ var peterson = &harness.Variant{
 	Doc:    "two workers, loads and stores only, and one fence",
 	Paper:  "Peterson 1981",
 	Family: harness.Spin,
-	Status: harness.Reference,
 	Traits: harness.Traits{Handles: true, FIFO: true, Doorway: true, MaxWorkers: 2, FollowsWait: true},
 	Local:  func(s harness.Setup) harness.Local { return newPeterson(s, true) },
 }

@@ -13,7 +13,6 @@ var reciprocating = &harness.Variant{
 	Doc:    "arrivals push themselves on a stack; a release takes the whole stack and serves it",
 	Paper:  "Dice & Kogan 2025",
 	Family: harness.Spin,
-	Status: harness.Reference,
 	Traits: harness.Traits{Handles: true, Bounded: true, FollowsWait: true},
 	Local:  func(s harness.Setup) harness.Local { return newReciprocating(s) },
 }

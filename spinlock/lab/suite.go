@@ -14,7 +14,6 @@ var Suite = []*harness.Variant{
 		Doc:    "test-and-set: every poll is a compare-and-swap",
 		Paper:  "Anderson 1990",
 		Family: harness.Spin,
-		Status: harness.Reference,
 		Traits: harness.Traits{FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			o := options(s)
@@ -26,7 +25,6 @@ var Suite = []*harness.Variant{
 		Doc:    "test-and-set: every poll is an unconditional swap",
 		Paper:  "Anderson 1990",
 		Family: harness.Spin,
-		Status: harness.Reference,
 		Traits: harness.Traits{FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			o := options(s)
@@ -38,7 +36,6 @@ var Suite = []*harness.Variant{
 		Doc:    "test-and-test-and-set: waiters read, and swap only when the lock seems free",
 		Paper:  "Rudolph & Segall 1984",
 		Family: harness.Spin,
-		Status: harness.Reference,
 		Traits: harness.Traits{FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			o := options(s)
@@ -46,12 +43,12 @@ var Suite = []*harness.Variant{
 		},
 	},
 	{
-		Name:   "ttas-backoff",
-		Doc:    "test-and-test-and-set; after a failure a waiter stays away for a random time that doubles",
-		Paper:  "Anderson 1990",
-		Family: harness.Spin,
-		Status: harness.Recommended, Complexity: harness.Single,
-		Traits: harness.Traits{FollowsWait: true},
+		Name:       "ttas-backoff",
+		Doc:        "test-and-test-and-set; after a failure a waiter stays away for a random time that doubles",
+		Paper:      "Anderson 1990",
+		Family:     harness.Spin,
+		Complexity: harness.Single,
+		Traits:     harness.Traits{FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			o := options(s)
 			return harness.Shared(&spinlock.Backoff{Wait: o.Wait, Pin: o.Pin})
@@ -62,7 +59,6 @@ var Suite = []*harness.Variant{
 		Doc:    "a counter hands out numbers, a second one says which of them holds the lock",
 		Paper:  "Reed & Kanodia 1979",
 		Family: harness.Spin,
-		Status: harness.Reference,
 		Traits: harness.Traits{FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Shared(spinlock.NewTicket(s.Workers, options(s)))
@@ -73,7 +69,6 @@ var Suite = []*harness.Variant{
 		Doc:    "a ticket lock whose waiters stay away the longer, the more are before them",
 		Paper:  "Mellor-Crummey & Scott 1991",
 		Family: harness.Spin,
-		Status: harness.Reference,
 		Traits: harness.Traits{FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Shared(spinlock.NewProportionalTicket(s.Workers, options(s)))
@@ -84,7 +79,6 @@ var Suite = []*harness.Variant{
 		Doc:    "a ticket lock of which only the next in line polls the lock, the others an array",
 		Paper:  "Dice & Kogan 2019",
 		Family: harness.Spin,
-		Status: harness.Reference,
 		Traits: harness.Traits{FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			// A separate array, so that locks measured together share nothing.
@@ -97,19 +91,18 @@ var Suite = []*harness.Variant{
 		Doc:    "a ticket lock in which every number polls a word of its own, in an array",
 		Paper:  "Anderson 1990",
 		Family: harness.Spin,
-		Status: harness.Reference,
 		Traits: harness.Traits{FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Shared(spinlock.NewAnderson(s.Workers, options(s)))
 		},
 	},
 	{
-		Name:   "mcs",
-		Doc:    "a linked queue in which every waiter polls its own node",
-		Paper:  "Mellor-Crummey & Scott 1991",
-		Family: harness.Spin,
-		Status: harness.Recommended, Complexity: harness.Queued,
-		Traits: harness.Traits{Handles: true, FIFO: true, FollowsWait: true},
+		Name:       "mcs",
+		Doc:        "a linked queue in which every waiter polls its own node",
+		Paper:      "Mellor-Crummey & Scott 1991",
+		Family:     harness.Spin,
+		Complexity: harness.Queued,
+		Traits:     harness.Traits{Handles: true, FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(spinlock.NewMCS(s.Workers, options(s)))
 		},
@@ -119,19 +112,18 @@ var Suite = []*harness.Variant{
 		Doc:    "an mcs queue of waiters only: the holder leaves it and keeps no node",
 		Paper:  "Auslander et al. 2003",
 		Family: harness.Spin,
-		Status: harness.Reference,
 		Traits: harness.Traits{Handles: true, FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(spinlock.NewK42(s.Workers, options(s)))
 		},
 	},
 	{
-		Name:   "clh",
-		Doc:    "an implicit queue in which every waiter polls its predecessor's node",
-		Paper:  "Craig 1993",
-		Family: harness.Spin,
-		Status: harness.Recommended, Complexity: harness.Queued,
-		Traits: harness.Traits{Handles: true, FIFO: true, FollowsWait: true},
+		Name:       "clh",
+		Doc:        "an implicit queue in which every waiter polls its predecessor's node",
+		Paper:      "Craig 1993",
+		Family:     harness.Spin,
+		Complexity: harness.Queued,
+		Traits:     harness.Traits{Handles: true, FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(spinlock.NewCLH(s.Workers, options(s)))
 		},
@@ -141,7 +133,6 @@ var Suite = []*harness.Variant{
 		Doc:    "a queue of values that occur once: arrivals swap theirs in and wait for the one before to depart",
 		Paper:  "Dice & Kogan 2025",
 		Family: harness.Spin,
-		Status: harness.Reference,
 		Traits: harness.Traits{Handles: true, FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			// A separate space, so that locks measured together share nothing.
@@ -153,7 +144,6 @@ var Suite = []*harness.Variant{
 		Doc:    "a queue without nodes: one word a lock, one word a worker",
 		Paper:  "Dice & Kogan 2021",
 		Family: harness.Spin,
-		Status: harness.Reference,
 		Traits: harness.Traits{Handles: true, FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(spinlock.NewHemlock(s.Workers, options(s)))
@@ -165,7 +155,6 @@ var Suite = []*harness.Variant{
 		Doc:    "an mcs queue that sets surplus waiters aside, and lets them back in now and then",
 		Paper:  "Dice 2017",
 		Family: harness.Spin,
-		Status: harness.Reference,
 		Traits: harness.Traits{Handles: true, Bounded: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(spinlock.NewMalthusian(s.Workers, options(s)))
@@ -176,7 +165,6 @@ var Suite = []*harness.Variant{
 		Doc:    "a test-and-set word for arrivals, which may pass the first of an mcs queue until it loses patience",
 		Paper:  "Dice & Kogan 2020",
 		Family: harness.Spin,
-		Status: harness.Reference,
 		Traits: harness.Traits{Handles: true, Bounded: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(spinlock.NewFissile(s.Workers, options(s)))
@@ -187,7 +175,6 @@ var Suite = []*harness.Variant{
 		Doc:    "a ticket lock for each node of the machine, under one for all of them",
 		Paper:  "Dice, Marathe & Shavit 2012",
 		Family: harness.Spin,
-		Status: harness.Reference,
 		Traits: harness.Traits{Handles: true, Bounded: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			if len(s.Nodes) == 0 || slices.Min(s.Nodes) == slices.Max(s.Nodes) {

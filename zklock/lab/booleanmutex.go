@@ -29,7 +29,6 @@ var booleanMutex = &harness.Variant{
 	Doc:    "otter's lock, mended: waits at a gate that a watch opens, and looks once a minute in any case",
 	Paper:  "otter DistributedLock",
 	Family: harness.ZooKeeper,
-	Status: harness.Reference,
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
 	Remote: Follows(booleanMutexRecipe(time.Minute)),
 }

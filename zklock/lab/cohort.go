@@ -35,7 +35,6 @@ var twoLevel = &harness.Variant{
 	Doc:    "goroutines of a client queue in memory, the first takes a ticket; the distributed lock is released first",
 	Paper:  "otter DistributedReentrantLock",
 	Family: harness.ZooKeeper,
-	Status: harness.Reference,
 	Traits: harness.Traits{Fenced: true, Needs: harness.KindZooKeeper},
 	Remote: remoteCohort(zklock.CohortOptions{Handovers: -1}),
 }
@@ -46,7 +45,6 @@ var localFirst = &harness.Variant{
 	Doc:    "zk-two-level where the next goroutine may queue before the last one's ticket is gone",
 	Paper:  "otter DistributedReentrantLock",
 	Family: harness.ZooKeeper,
-	Status: harness.Reference,
 	Traits: harness.Traits{Fenced: true, Needs: harness.KindZooKeeper},
 	Remote: remoteCohort(zklock.CohortOptions{Handovers: -1, LocalFirst: true}),
 }

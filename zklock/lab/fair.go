@@ -16,7 +16,6 @@ var fair = &harness.Variant{
 	Doc:    "queue of ephemeral tickets, each waiter watches the one ahead",
 	Paper:  "Hunt, Konar, Junqueira & Reed 2010",
 	Family: harness.ZooKeeper,
-	Status: harness.Reference,
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
 	Remote: Follows(recipe.Fair),
 }

@@ -28,7 +28,6 @@ var herd = &harness.Variant{
 	Doc:    "queue of ephemeral tickets, every waiter watches all of it",
 	Paper:  "Hunt, Konar, Junqueira & Reed 2010",
 	Family: harness.ZooKeeper,
-	Status: harness.Reference,
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
 	Remote: Follows(herdRecipe),
 }

@@ -29,7 +29,6 @@ var poll = &harness.Variant{
 	Doc:    "queue of ephemeral tickets, every waiter lists it every 5 ms instead of watching",
 	Paper:  "ZooKeeper Programmer's Guide",
 	Family: harness.ZooKeeper,
-	Status: harness.Reference,
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
 	Remote: Follows(Poll(pollPeriod)),
 }

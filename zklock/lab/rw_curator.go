@@ -34,7 +34,6 @@ var rwCurator = &harness.Variant{
 	Doc:    "the protocol of Curator's InterProcessReadWriteLock: a reader watches the first writer of all",
 	Paper:  "Apache Curator 5.4.0, InterProcessReadWriteLock",
 	Family: harness.ZooKeeper,
-	Status: harness.Reference,
 	Traits: harness.Traits{FIFO: true, ReadWrite: true, Reentrant: true, Fenced: true, Needs: harness.KindZooKeeper},
 	Remote: owners(func(c *zklock.Client, path string) func() locker {
 		m := WatchFirst(c.RWMutex(path, zklock.Options{}))

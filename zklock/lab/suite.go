@@ -9,12 +9,12 @@ import (
 // (docs/failures.md) show the faults of the historical ones.
 var Suite = []*harness.Variant{
 	{
-		Name:   "zk-handoff",
-		Doc:    "queue of ephemeral tickets, the event of the release is the next one's lock",
-		Paper:  "Hunt, Konar, Junqueira & Reed 2010",
-		Family: harness.ZooKeeper,
-		Status: harness.Recommended, Complexity: harness.Queued,
-		Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
+		Name:       "zk-handoff",
+		Doc:        "queue of ephemeral tickets, the event of the release is the next one's lock",
+		Paper:      "Hunt, Konar, Junqueira & Reed 2010",
+		Family:     harness.ZooKeeper,
+		Complexity: harness.Queued,
+		Traits:     harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
 		Remote: remote(func(c *zklock.Client, path string, o zklock.Options) locker {
 			return c.Mutex(path, o)
 		}),
@@ -25,7 +25,6 @@ var Suite = []*harness.Variant{
 		Doc:    "the protocol of Curator's InterProcessMutex: the queue of zk-fair, and its owner may take it again",
 		Paper:  "Apache Curator 5.4.0, InterProcessMutex",
 		Family: harness.ZooKeeper,
-		Status: harness.Reference,
 		Traits: harness.Traits{FIFO: true, Reentrant: true, Fenced: true, Needs: harness.KindZooKeeper},
 		Remote: owners(func(c *zklock.Client, path string) func() locker {
 			m := c.Reentrant(path, zklock.ReentrantOptions{})
@@ -34,24 +33,24 @@ var Suite = []*harness.Variant{
 	},
 	herd,
 	{
-		Name:   "zk-rw",
-		Doc:    "queue of readers and writers, a reader watches the nearest writer ahead, and a writer hands over",
-		Paper:  "Hunt, Konar, Junqueira & Reed 2010",
-		Family: harness.ZooKeeper,
-		Status: harness.Recommended, Complexity: harness.Queued,
-		Traits: harness.Traits{FIFO: true, ReadWrite: true, Fenced: true, Needs: harness.KindZooKeeper},
+		Name:       "zk-rw",
+		Doc:        "queue of readers and writers, a reader watches the nearest writer ahead, and a writer hands over",
+		Paper:      "Hunt, Konar, Junqueira & Reed 2010",
+		Family:     harness.ZooKeeper,
+		Complexity: harness.Queued,
+		Traits:     harness.Traits{FIFO: true, ReadWrite: true, Fenced: true, Needs: harness.KindZooKeeper},
 		Remote: remote(func(c *zklock.Client, path string, o zklock.Options) locker {
 			return c.RWMutex(path, o)
 		}),
 	},
 	rwCurator,
 	{
-		Name:   "zk-semaphore",
-		Doc:    "queue of tickets whose first two hold, only the first waiter watches them",
-		Paper:  "Apache Curator 5.4.0, LockInternals",
-		Family: harness.ZooKeeper,
-		Status: harness.Recommended, Complexity: harness.Queued,
-		Traits: harness.Traits{FIFO: true, Permits: permits, Fenced: true, Needs: harness.KindZooKeeper},
+		Name:       "zk-semaphore",
+		Doc:        "queue of tickets whose first two hold, only the first waiter watches them",
+		Paper:      "Apache Curator 5.4.0, LockInternals",
+		Family:     harness.ZooKeeper,
+		Complexity: harness.Queued,
+		Traits:     harness.Traits{FIFO: true, Permits: permits, Fenced: true, Needs: harness.KindZooKeeper},
 		Remote: remote(func(c *zklock.Client, path string, o zklock.Options) locker {
 			return c.Semaphore(path, permits, o)
 		}),
@@ -61,19 +60,18 @@ var Suite = []*harness.Variant{
 		Doc:    "the protocol of Curator's InterProcessSemaphoreV2: a mutex around two leases",
 		Paper:  "Apache Curator 5.4.0, InterProcessSemaphoreV2",
 		Family: harness.ZooKeeper,
-		Status: harness.Reference,
 		Traits: harness.Traits{FIFO: true, Permits: permits, Fenced: true, Needs: harness.KindZooKeeper},
 		Remote: remote(func(c *zklock.Client, path string, o zklock.Options) locker {
 			return c.SemaphoreV2(path, permits, o)
 		}, "/locks", "/leases"),
 	},
 	{
-		Name:   "zk-multi",
-		Doc:    "two mutexes, taken in the order of their paths and released in reverse",
-		Paper:  "Coffman, Elphick & Shoshani 1971",
-		Family: harness.ZooKeeper,
-		Status: harness.Recommended, Complexity: harness.Composed,
-		Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
+		Name:       "zk-multi",
+		Doc:        "two mutexes, taken in the order of their paths and released in reverse",
+		Paper:      "Coffman, Elphick & Shoshani 1971",
+		Family:     harness.ZooKeeper,
+		Complexity: harness.Composed,
+		Traits:     harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
 		Remote: remote(func(c *zklock.Client, path string, _ zklock.Options) locker {
 			return c.Multi([]string{path + "/b", path + "/a"}, zklock.MultiOptions{})
 		}, "/a", "/b"),
@@ -81,12 +79,12 @@ var Suite = []*harness.Variant{
 	twoLevel,
 	localFirst,
 	{
-		Name:   "zk-cohort",
-		Doc:    "one ticket for all goroutines of a client, which hand the lock on up to 16 times",
-		Paper:  "Dice, Marathe & Shavit 2012",
-		Family: harness.ZooKeeper,
-		Status: harness.Recommended, Complexity: harness.Composed,
-		Traits: harness.Traits{Fenced: true, Needs: harness.KindZooKeeper},
+		Name:       "zk-cohort",
+		Doc:        "one ticket for all goroutines of a client, which hand the lock on up to 16 times",
+		Paper:      "Dice, Marathe & Shavit 2012",
+		Family:     harness.ZooKeeper,
+		Complexity: harness.Composed,
+		Traits:     harness.Traits{Fenced: true, Needs: harness.KindZooKeeper},
 		Remote: remote(func(c *zklock.Client, path string, _ zklock.Options) locker {
 			return c.Cohort(path, zklock.CohortOptions{})
 		}),

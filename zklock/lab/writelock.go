@@ -37,7 +37,6 @@ var writeLock = &harness.Variant{
 	Doc:    "Apache's recipe, mended: looks for its parent and for a ticket of its own in every acquisition",
 	Paper:  "zookeeper-recipes-lock",
 	Family: harness.ZooKeeper,
-	Status: harness.Reference,
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
 	Remote: Follows(writeLockRecipe),
 }
