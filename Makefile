@@ -21,7 +21,7 @@ CONTRIB  := contrib/otel contrib/prometheus
 
 # Packages in which nothing runs beside anything else: the race detector has
 # nothing to say of them. A test of internal/layers checks it.
-RACELESS := deploy/extract reports/draw reports/chart reports/page harness/judge internal/stat internal/numfmt internal/layers cmd/setmodule
+RACELESS := reports/draw reports/chart reports/page harness/judge internal/stat internal/numfmt
 
 # The race detector would sleep for a second at the end of every process.
 GORACE   ?= atexit_sleep_ms=0
@@ -40,7 +40,7 @@ HUGO        := github.com/gohugoio/hugo@v0.152.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build build-simulate deps report report-full chaos campaign test test-all test-arches test-fresh test-slurm test-a11y models mutants race stress bench bench-c profile-redis compare prove-compare prove-verdict prove-locktest lint golden graph docs module clean
+.PHONY: help build build-simulate deps report report-full chaos campaign test test-all test-arches test-fresh test-slurm test-a11y models mutants race stress bench bench-c profile-redis compare prove-compare prove-verdict prove-locktest lint golden docs module clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -111,6 +111,7 @@ test: ## install what is missing and run the tests that fit into 10 minutes; cou
 
 test-all: ## run every test: foreign architectures under qemu, the simulator, all commands of the documents, ranks that fail; then make test-slurm and models
 	scripts/deps redis zookeeper curator qemu valgrind
+	scripts/module_test.sh
 	$(call tests,,$(ABROAD),'-tags systematic$(comma)simulate -timeout $(STUCK) ./harness/simulate/...' '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic$(comma)simulate -run ^TestArbiterAndLine$$ ./hardware')
 	$(MAKE) --no-print-directory test-slurm models
 
@@ -199,18 +200,14 @@ lint: ## gofmt, go vet on every architecture with assembly and under race, stati
 	for m in $(CONTRIB); do (cd $$m && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./... && $(GO) mod tidy -diff) || exit 1; done
 
 golden: ## write the golden files anew, and show what changed
-	$(GO) test ./reports/page ./internal/layers -update
+	$(GO) test ./reports/page -update
 	git --no-pager diff --stat
-
-graph: ## draw the packages and their imports, by rank, into docs/architecture.svg
-	$(GO) test ./internal/layers -run '^TestGraph$$' -update
 
 docs: ## make the documents a site in build/site, with the report of make report if there is one; a dead link is an error
 	HUGO_PARAMS_REPORT=$(wildcard $(REPORT)/index.html) $(GO) run $(HUGO) --source docs/site --destination ../../$(BUILD)/site --cleanDestinationDir --noBuildLock --logLevel error
 
 module: ## give the module another path, everywhere: MODULE=example.org/you/locklab
-	@$(GO) build -o $(BUILD)/setmodule ./cmd/setmodule
-	@$(BUILD)/setmodule "$$MODULE"
+	@scripts/module "$$MODULE"
 
 clean: ## remove build/
 	rm -rf $(BUILD)

@@ -38,7 +38,4 @@
 // slow.
 //
 // # Rank
-//
-// Rank 0. It imports the standard library and golang.org/x/sys/cpu, and must never import
-// another package of this module.
 package atomics

@@ -3,6 +3,4 @@
 // has no code. Its tests check these files against the schemas of their readers, against the
 // flags of the program, and, if available, on a Slurm cluster of several nodes.
 // docs/many-hosts.md describes their use.
-//
-// Rank 0.
 package deploy

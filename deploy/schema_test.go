@@ -19,11 +19,11 @@ type schema struct {
 	compiler *jsonschema.Compiler
 }
 
-func schemas(t *testing.T, pattern string, want int) (all []schema) {
+func schemas(t *testing.T, pattern string) (all []schema) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", pattern+".json"))
-	if err != nil || len(files) != want {
-		t.Fatalf("testdata has the schemas %v, want %d (%v)", files, want, err)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("testdata has the schemas %v (%v)", files, err)
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)

@@ -13,6 +13,4 @@
 //
 // Every experiment is bounded in time, ends soon after its context, and leaves no
 // goroutine and no bound thread behind. Run one at a time: two would measure each other.
-//
-// Rank 2. It imports atomics, harness and internal/machine; it must not import a lock.
 package hardware

@@ -8,7 +8,4 @@
 //   - a [Result] is the outcome of one round of one variant under one workload.
 //     It carries everything a chart may need, so that a result file can be drawn
 //     after its lock has been deleted.
-//
-// Rank 0. It imports the standard library only, and must never import a lock, a measuring
-// package or a drawing package.
 package harness

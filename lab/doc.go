@@ -6,6 +6,4 @@
 //
 // See docs/your-own-lock.md. To measure the locks of this module too, add them from
 // [locklab/cmd/locklab/catalog]; otherwise a program links none of them.
-//
-// Rank 7. It may import everything below but a lock: those come from the program.
 package lab

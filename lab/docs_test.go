@@ -87,7 +87,7 @@ var docRules = []rule{
 	{match: `^scripts/namespaces .*locklab run`, check: understood, why: "it takes root; TestRanksApart of deploy runs one"},
 	{match: `^export LOCKLAB_REDIS=`, why: "it names a server of the reader; allRanks names another"},
 	{match: `^sbatch `, check: deployExists, why: "it takes Slurm; make test-slurm submits it"},
-	{match: `^(podman build|kubectl|deploy/kubernetes/fetch) `, check: deployExists, why: "it takes a cluster or an engine; TestKubernetes, TestContainerfile and TestFetch of deploy go as far as one does without"},
+	{match: `^(podman build|kubectl|deploy/kubernetes/fetch) `, check: deployExists, why: "it takes a cluster or an engine; TestManifests, TestContainerfile and TestFetch of deploy go as far as one does without"},
 	{match: `^podman push `, why: "it takes a registry"},
 	{match: `^(spin|zk)lock/models/check `, why: "it takes Spin and a C compiler; make models runs it"},
 	{match: `^scripts/deps`, why: "it installs packages; scripts/deps_test.sh tests it"},

@@ -66,7 +66,7 @@ func TestReportTargets(t *testing.T) {
 		t.Skip("make test-all runs it")
 	}
 	if raceEnabled {
-		t.Skip("nothing runs beside anything else while a report is drawn, as a test of internal/layers says of package reports; it runs without -race")
+		t.Skip("nothing runs beside anything else while a report is drawn, RACELESS in the Makefile; it runs without -race")
 	}
 	t.Parallel()
 	one, two := machineRuns(t)

@@ -13,7 +13,4 @@
 // The exit status is 0 on success, 1 if a lock broke a promise or something failed, 2 if
 // the input was wrong, 130 after Ctrl-C. The exit status of compare is its verdict: 0 no
 // worse, 1 regressed, 2 nothing to compare, 3 inconclusive.
-//
-// Rank 8. It is package lab with the locks of the catalog, and may import everything
-// below.
 package main

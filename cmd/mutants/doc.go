@@ -21,6 +21,4 @@
 // the arguments of go test, without quotes; it runs in the directory of the package. A
 // package at the end, such as ../zklock, is tested instead. The test must pass without
 // the mutant.
-//
-// Rank 0. It imports the standard library only.
 package main

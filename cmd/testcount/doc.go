@@ -27,6 +27,4 @@
 //	testcount -again 3 -final '/exclusion$' -- './...'
 //
 // The exit status is 1 if a test or a build failed.
-//
-// Rank 0. It imports the standard library only.
 package main

@@ -16,7 +16,4 @@
 // contains only the one for its own architecture.
 //
 // # Rank
-//
-// Rank 1. It imports atomics, golang.org/x/arch and the standard library. It must not
-// import harness or a lock: it reads instructions, not the locks built from them.
 package evidence

@@ -18,6 +18,4 @@
 //     tenth of the most contenders; the other points check it ([Contenders.LeftOut]).
 //
 // It imports no lock and no loop.
-//
-// Rank 4.
 package judge

@@ -41,7 +41,4 @@
 // purpose, and require a rejection every time, for the right reason. Local locks are
 // tried three times in a test run and 20 times by make prove-locktest, and server faults
 // once.
-//
-// Rank 2. The package imports atomics, harness, harness/oracle, internal/backend and
-// internal/qemu, and must never import a lock.
 package locktest

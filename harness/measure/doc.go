@@ -29,6 +29,4 @@
 // 21(7), 1978. Nothing is timed, so the counts are the same on a slow machine.
 //
 // It imports no lock family and no chart.
-//
-// Rank 4.
 package measure

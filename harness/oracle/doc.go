@@ -24,6 +24,4 @@
 // decision in time, is not proven: it does not count as correct.
 //
 // The package imports no lock and no loop: the judge must not know the parties.
-//
-// Rank 1.
 package oracle

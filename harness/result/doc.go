@@ -15,6 +15,4 @@
 //     these follow [Guarantees] and [ClassOf]. An untested guarantee is "not tested".
 //
 // It imports no lock, no loop and no chart: a file can be read after its locks are gone.
-//
-// Rank 2.
 package result

@@ -19,6 +19,4 @@
 // The model has no operating system, so it refuses more workers than hardware threads,
 // and waiters that sleep or yield. It also lacks full caches and a lock's data outside
 // the words of package atomics.
-//
-// Rank 2. It imports atomics and harness.
 package simulate

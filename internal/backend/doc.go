@@ -36,7 +36,4 @@
 // The lab's own servers listen on 127.0.0.1 without a password, so other users of the same machine
 // can talk to them while they run. Credentials of the user's servers come from the environment only
 // and appear in no message.
-//
-// Rank 1. It imports harness, the standard library and golang.org/x/sys/unix, and must never import
-// a client library or a lock.
 package backend

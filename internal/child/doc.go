@@ -12,6 +12,4 @@
 //
 // Compilers and other tools that answer and end do not need this: use
 // exec.CommandContext.
-//
-// Rank 0. It imports nothing of the module.
 package child

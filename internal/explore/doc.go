@@ -71,6 +71,4 @@
 //     first operation of its Lock goes first.
 //
 // A lost update needs two workers inside at once, and is reported as such.
-//
-// Rank 1. It imports atomics and harness only.
 package explore

@@ -23,6 +23,4 @@
 // The kernel still acknowledges lost data and TCP keepalives, and completes the handshake
 // of a connection to an unreachable server. So only timeouts of the programs themselves
 // detect a fault; TCP's own timeouts never fire.
-//
-// Rank 1. It imports the standard library and golang.org/x/sys/unix.
 package faultproxy

@@ -1,7 +1,10 @@
 package layers
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,13 +16,13 @@ import (
 func TestEveryPackageIsTested(t *testing.T) {
 	for target, but := range map[string][]string{"test": nil, "test-all": nil, "race": raceless(t)} {
 		run := tested(t, target)
-		for _, p := range listing(t, 0) {
+		for _, p := range list(t, "") {
 			want := 1
-			if slices.Contains(but, p.rel) {
+			if slices.Contains(but, p.ImportPath) {
 				want = 0
 			}
-			if run[p.rel] != want {
-				t.Errorf("make %s tests %s %d times, want %d", target, p.rel, run[p.rel], want)
+			if run[p.ImportPath] != want {
+				t.Errorf("make %s tests %s %d times, want %d", target, p.ImportPath, run[p.ImportPath], want)
 			}
 		}
 	}
@@ -46,11 +49,7 @@ func tested(t *testing.T, target string) map[string]int {
 	if out, err = cmd.Output(); err != nil {
 		t.Fatalf("%s: %v", args, err)
 	}
-	module, err := goList(root, build{}, "-m")
-	if err != nil {
-		t.Fatal(err)
-	}
-	prefix := strings.TrimSpace(string(module)) + "/"
+	prefix := modulePath(t) + "/"
 	run := make(map[string]int)
 	for call := range strings.SplitSeq(string(out), "@\n") {
 		words := strings.Fields(call)
@@ -66,4 +65,40 @@ func tested(t *testing.T, target string) map[string]int {
 		}
 	}
 	return run
+}
+
+// TestRaceless: a package that make race leaves out starts no goroutine.
+func TestRaceless(t *testing.T) {
+	starts := regexp.MustCompile(`\bgo (func|\w+[.(])|\.(Go|TryGo|Parallel|RunParallel|AfterFunc)\(`)
+	for _, name := range raceless(t) {
+		files, err := filepath.Glob(filepath.Join(root, name, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: no Go files, %v", name, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at := starts.Find(text); at != nil {
+				t.Errorf("%s starts a goroutine, %q: take %s out of RACELESS in the Makefile", file, at, name)
+			}
+		}
+	}
+	if !starts.MatchString("\tgo func() {") || !starts.MatchString("t.Parallel()") {
+		t.Error("the test cannot fail")
+	}
+}
+
+func raceless(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := regexp.MustCompile(`(?m)^RACELESS *:= (.*)$`).FindSubmatch(text)
+	if list == nil {
+		t.Fatal("the Makefile has no RACELESS: which packages does make race leave out?")
+	}
+	return strings.Fields(string(list[1]))
 }

@@ -79,13 +79,6 @@ func TestOutside(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
 	}
-	if err := touch(root); err != nil {
-		t.Fatal(err)
-	}
-	module, err := goList(root, build{}, "-m")
-	if err != nil {
-		t.Fatal(err)
-	}
 	home := t.TempDir()
 	tree, err := filepath.Abs(root)
 	if err != nil {
@@ -105,27 +98,27 @@ func TestOutside(t *testing.T) {
 	}
 	examples := make(map[string]bool)
 	for _, text := range blocks(t, "go") {
-		library, file := example(t, strings.TrimSpace(string(module)), text)
+		library, file := example(t, modulePath(t), text)
 		examples[library] = true
 		put("use"+library+"/use.go", file)
 	}
 	if len(examples) < len(surroundings) {
 		t.Errorf("the README has examples of %v only", examples)
 	}
-	for _, library := range libraries {
-		text, err := os.ReadFile(filepath.Join("testdata", "programs", library.path, "main.go"))
+	for _, library := range families {
+		text, err := os.ReadFile(filepath.Join("testdata", "programs", library, "main.go"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		put(library.path+"/main.go", string(text))
+		put(library+"/main.go", string(text))
 	}
 	commands := strings.Join(blocks(t, "sh"), "")
 	if strings.Count(commands, "\ngo ") < 3 {
 		t.Fatalf("the README's commands are\n%s", commands)
 	}
 	outside(t, filepath.Join(home, "service"), commands)
-	for _, library := range libraries {
-		outside(t, filepath.Join(home, "service"), "go run ./"+library.path)
+	for _, library := range families {
+		outside(t, filepath.Join(home, "service"), "go run ./"+library)
 	}
 }
 
@@ -148,7 +141,7 @@ func TestGettingIt(t *testing.T) {
 	if edit == "" {
 		t.Fatal("the README has no such command")
 	}
-	for _, library := range []string{"spinlock", "mutex", "zklock", "redislock"} {
+	for _, library := range families {
 		text, err := os.ReadFile(filepath.Join(root, library, "doc.go"))
 		if err != nil {
 			t.Fatal(err)

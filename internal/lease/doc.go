@@ -2,6 +2,4 @@
 // written once: run a function under the lock, lead as long as it is
 // held, look like a sync.Locker, and honour a context with a client library that
 // does not.
-//
-// Rank 1. It imports the standard library only: the locks link nothing else by it.
 package lease

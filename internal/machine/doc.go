@@ -3,6 +3,4 @@
 // processors, calibrated CPU work, and the kernel's counters for a thread or a process. It also
 // measures the noise that makes a measurement unreliable. If a system does not offer something, the
 // package reports the reason.
-//
-// Rank 1. It may import atomics, harness and internal/stat; it must not import a lock.
 package machine

@@ -3,7 +3,4 @@
 //
 // A pass shows that instructions are encoded and used as meant. It shows little about
 // memory order: the emulator keeps at most the order of the host.
-//
-// Rank 1. It imports the standard library only. Package atomics, below it, has its own
-// short version.
 package qemu

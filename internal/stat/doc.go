@@ -7,6 +7,4 @@
 //
 // Tests and distributions come from benchstat's library,
 // github.com/aclements/go-moremath/stats, if it has them.
-//
-// Rank 0. It may import no other package of this module.
 package stat

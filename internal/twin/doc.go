@@ -47,6 +47,4 @@
 //
 // and a line in Programs. A case may time its work, as core_to_core.c does, or poll
 // run->stop and count, as a lock would.
-//
-// Rank 1. It imports the standard library only.
 package twin

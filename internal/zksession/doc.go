@@ -2,6 +2,4 @@
 // library: since when the servers certainly count its timeout, see [Proof], and its traffic. It
 // reads the packets of the connection. Keep-alives and connection setup are not counted, so the
 // counts are the cost of its user alone.
-//
-// Rank 0. It imports the client library of ZooKeeper, and nothing of this module.
 package zksession

@@ -4,7 +4,4 @@
 // It also has the locks that are not for programs, one file each: locks of others for
 // comparison (sync-mutex, sync-rwmutex, semaphore); empty, which measures the cost of the
 // harness itself; and locks that are broken on purpose, which every checker must reject.
-//
-// Rank 3. It imports mutex, harness and atomics, and must never import anything that
-// runs, tests or measures a lock.
 package lab

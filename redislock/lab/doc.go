@@ -6,7 +6,4 @@
 // library. redis-token shows the price of the other locks' safety. redis-redisson12,
 // redis-fair-redisson, redis-rw-redisson, redis-renewals-redisson, redis-unsafe,
 // redis-setnx and redis-wait show published bugs.
-//
-// Rank 3. It imports redislock, harness, internal/adapt, internal/lease and
-// internal/wire/redis, and must never import anything that runs, tests or measures a lock.
 package lab

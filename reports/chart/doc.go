@@ -5,8 +5,4 @@
 //
 // Findings of the hardware experiments are drawn from their tables. Each table names its
 // kind of drawing: bars, lines or a field of cells. [FindingCharts] names these charts.
-//
-// Rank 5. It may import harness, harness/result, harness/judge and reports/draw;
-// it must not import a lock, a runner or a backend: an old file still draws after its lock
-// is gone.
 package chart

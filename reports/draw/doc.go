@@ -4,6 +4,4 @@
 // [Poster].
 //
 // It depends on no run and no lock. The same input always gives the same bytes.
-//
-// Rank 1. It may import internal/stat, internal/numfmt and gonum/plot.
 package draw

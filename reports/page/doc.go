@@ -2,7 +2,4 @@
 // reports/chart, and the evidence for them. One document is written as HTML, as Markdown, on
 // the terminal and as JSON. The HTML is one self-contained file. The page defines each
 // metric, so a reader can trace a figure to its lines in results.jsonl.
-//
-// Rank 6. It may import reports/chart and everything below; it must not import a lock, a
-// runner or a backend.
 package page

@@ -4,7 +4,4 @@
 // It also has the locks that are not for programs, one file each. peterson and bakery
 // show the use of compare-and-swap, both also without the fence that they need. A patent
 // application covers reciprocating.
-//
-// Rank 3. It imports spinlock, harness, atomics and internal/waiting, and must never
-// import anything that runs, tests or measures a lock.
 package lab

@@ -4,7 +4,4 @@
 //
 // It also has locks that are not for production use, one file each. Recipes for comparison use
 // zklock's tickets (zklock/internal/recipe), and historical locks use the plain client library.
-//
-// Rank 3. It imports zklock, zklock/internal/recipe, harness, internal/adapt and
-// internal/wire/zookeeper, and must never import anything that runs, tests or measures a lock.
 package lab

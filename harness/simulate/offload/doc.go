@@ -6,6 +6,4 @@
 // tags systematic and simulate. The usual build measures and has no hook in its atomic
 // operations. [Find] finds the other one next to it, or builds it. Both call [Main]
 // first.
-//
-// Rank 4. It imports harness, harness/simulate, internal/child and internal/machine.
 package offload

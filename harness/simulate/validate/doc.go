@@ -5,6 +5,4 @@
 // locks are in C. Their Go twins run on the modelled machines, in a build with the tags
 // systematic and simulate. [Accuracy] is in every build: it reads the results of the
 // comparison from a small file, which a test compares with the current model.
-//
-// Rank 3. It imports atomics, harness, internal/stat and harness/simulate.
 package validate

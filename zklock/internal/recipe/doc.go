@@ -3,6 +3,4 @@
 // published ones. A [Recipe] distinguishes one lock from another, and [Engine] makes a zklock
 // lock follow it. It is not part of zklock's documentation. A program that uses zklock links
 // only the recipe [Fair], which zklock's reentrant locks and cohorts use too.
-//
-// Rank 1. It imports internal/zksession and the client library of ZooKeeper.
 package recipe

@@ -1,0 +1,156 @@
+package deploy_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A manifest is a file of YAML documents, and how each is checked.
+type manifest struct {
+	file        string
+	schemas     string            // pattern of the files in testdata
+	definitions map[string]string // by apiVersion and kind; nil is the whole schema
+}
+
+var all = []manifest{
+	{"kubernetes/job.yaml", "kubernetes-*", map[string]string{"batch/v1 Job": "io.k8s.api.batch.v1.Job"}},
+	{"kubernetes/service.yaml", "kubernetes-*", map[string]string{"v1 Service": "io.k8s.api.core.v1.Service"}},
+	{"kubernetes/configmap.yaml", "kubernetes-*", map[string]string{"v1 ConfigMap": "io.k8s.api.core.v1.ConfigMap"}},
+	{"compose.yaml", "compose", nil},
+}
+
+func text(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// check validates the documents of text by the schemas of m.
+func (m manifest) check(t *testing.T, text string) error {
+	docs, err := decode([]byte(text))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, doc := range docs {
+		definition := m.definitions[fmt.Sprintf("%v %v", doc["apiVersion"], doc["kind"])]
+		if definition == "" && m.definitions != nil {
+			return fmt.Errorf("no schema for %v %v", doc["apiVersion"], doc["kind"])
+		}
+		for _, s := range schemas(t, m.schemas) {
+			errs = append(errs, s.validate(definition, doc))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func TestManifests(t *testing.T) {
+	for _, m := range all {
+		if err := m.check(t, text(t, m.file)); err != nil {
+			t.Errorf("%s: %v", m.file, err)
+		}
+	}
+}
+
+// TestManifestsReject: each of these files has one fault.
+func TestManifestsReject(t *testing.T) {
+	for _, c := range []struct {
+		m              manifest
+		old, new, want string
+	}{
+		{all[0], "  backoffLimit: 0", "  backofLimit: 0", "backofLimit"},
+		{all[0], "completions: 4", `completions: "4"`, "want integer"},
+		{all[0], "completionMode: Indexed", "completionMode: indexed", "must be one of"},
+		{all[0], "batch/v1", "batch/v1beta1", "no schema"},
+		{all[0], "  parallelism: 4", "  completions: 4", "already defined"},
+		{all[1], "  clusterIP: None", "  completions: 4", "completions"},
+		{all[2], `LOCKLAB_RANKS: "4"`, "LOCKLAB_RANKS: 4", "want string"},
+		{all[3], "    healthcheck:", "    healthchek:", "healthchek"},
+		{all[3], "condition: service_healthy", "condition: healthy", "must be one of"},
+	} {
+		was := text(t, c.m.file)
+		if err := c.m.check(t, strings.Replace(was, c.old, c.new, 1)); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(was, c.old) {
+			t.Errorf("%s with %q: got %v, want an error with %q", c.m.file, c.new, err, c.want)
+		}
+	}
+}
+
+// TestRanksOfManifests: the numbers of ranks agree, results leave the pod, and a rank is
+// never started again alone.
+func TestRanksOfManifests(t *testing.T) {
+	job, compose := text(t, all[0].file), text(t, all[3].file)
+	ranks := regexp.MustCompile(`LOCKLAB_RANKS: "(\d+)"`).FindStringSubmatch(text(t, all[2].file))
+	if ranks == nil {
+		t.Fatal("the ConfigMap has no LOCKLAB_RANKS")
+	}
+	for _, want := range []string{"completions: " + ranks[1], "parallelism: " + ranks[1], "completionMode: Indexed", "backoffLimit: 0", "restartPolicy: Never"} {
+		if !strings.Contains(job, want) {
+			t.Errorf("job.yaml lacks %q", want)
+		}
+	}
+	if strings.Count(job, "- name: results") != 3 || !strings.Contains(text(t, all[1].file), "clusterIP: None") {
+		t.Error("no volume has the results, or the Service is not headless")
+	}
+	commands := regexp.MustCompile(`--rank (\d+) --ranks (\d+) (.*) --out /results/rank-(\d+)`).FindAllStringSubmatch(compose, -1)
+	for i, m := range commands {
+		if m[1] != fmt.Sprint(i) || m[4] != m[1] || m[2] != fmt.Sprint(len(commands)) || m[3] != commands[0][3] {
+			t.Errorf("compose.yaml: rank %d of %d runs %q", i, len(commands), m[0])
+		}
+	}
+	if len(commands) < 2 {
+		t.Error("compose.yaml has no ranks")
+	}
+}
+
+// TestArguments: the program understands the arguments in the manifests.
+func TestArguments(t *testing.T) {
+	env := map[string]string{"JOB_COMPLETION_INDEX": "0"}
+	for _, m := range regexp.MustCompile(`(?m)^  (\w+): "?([^"\n]*)"?$`).FindAllStringSubmatch(text(t, all[2].file), -1) {
+		env[m[1]] = m[2]
+	}
+	docs, err := decode([]byte(text(t, all[0].file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pod []string
+	for _, arg := range texts(at(docs[0], "spec", "template", "spec", "initContainers", 0, "args")) {
+		pod = append(pod, regexp.MustCompile(`\$\((\w+)\)`).ReplaceAllStringFunc(arg, func(v string) string { return env[strings.Trim(v, "$()")] }))
+	}
+	if docs, err = decode([]byte(text(t, all[3].file))); err != nil {
+		t.Fatal(err)
+	}
+	command := func(service string) []string {
+		return strings.Fields(fmt.Sprint(at(docs[0], "services", service, "command")))
+	}
+	for _, args := range [][]string{pod, command("rank-0"), command("merge")} {
+		if len(args) < 4 {
+			t.Errorf("the arguments are %q", args)
+		}
+		if err := understands(program(t), args); err != nil {
+			t.Error(err)
+		}
+	}
+	if understands(program(t), []string{"run", "--nonsense=1"}) == nil {
+		t.Error("the program understands --nonsense")
+	}
+}
+
+// understands runs the program with arguments and --help, which it prints if they are valid.
+func understands(program string, args []string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, program, append(args, "--help")...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("locklab %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}

@@ -1,5 +1,0 @@
-package files
-
-import "testing"
-
-func TestHigh(*testing.T) { high(nil) }

@@ -1,5 +1,0 @@
-package complete
-
-import "locklab/harness"
-
-var Suite = []*harness.Variant{tas, made}
