@@ -1,13 +1,14 @@
 package chart
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 	"time"
 
 	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 	"locklab/reports/draw"
 )
 
@@ -20,35 +21,63 @@ const (
 	ContendersDoc      = "Filled and solid: measured, with the range of the rounds. Hollow and dashed: computed by the fitted law, with its range. Points with both were left out of the fit. Hue: family; marker: lock."
 )
 
-// Picture draws the measured and the computed rates.
+// Picture draws the measured and the computed rates. Computed figures are hollow and dashed,
+// and named as computed.
 func (d *Contention) Picture() Picture {
-	chart := draw.Computed{XTitle: "contenders (log scale)", YTitle: "handovers per second (log scale)", Format: numfmt.SI}
-	for _, l := range d.locks {
+	l := &draw.Lines{XTitle: "contenders (log scale)", YTitle: "handovers per second (log scale)", XScale: draw.Logarithm, Y: draw.LogScale,
+		Format: numfmt.SI, Figure: numfmt.SI, Place: "with", ZoneText: []string{"computed, not measured", "computed"}}
+	type part struct {
+		name string
+		look draw.Look
+		at   map[float64]stat.Summary
+	}
+	var parts []part
+	seen := make(map[float64]bool)
+	for k, x := range d.locks {
 		for i, trip := range d.trips {
-			line := draw.ComputedLine{Name: l.Lock.Name, Hue: l.look.Hue, Strong: l.look.Strong, Computed: l.computed(d.Asked, trip)}
+			look := draw.Look{Hue: x.look.Hue, Strong: true, Marker: draw.ModelShapes[k%len(draw.ModelShapes)]}
+			measured := part{x.Lock.Name, look, make(map[float64]stat.Summary)}
 			if i == 0 {
-				for _, p := range l.fitted.Points {
-					line.Measured = append(line.Measured, draw.ComputedPoint{X: float64(p.Contenders), Y: p.Rate.Median, Lo: p.Rate.Lo, Hi: p.Rate.Hi})
-					chart.Most = max(chart.Most, float64(p.Contenders))
+				for _, p := range x.fitted.Points {
+					measured.at[float64(p.Contenders)] = p.Rate
+					l.Zone = max(l.Zone, float64(p.Contenders))
 				}
-			} else {
-				line.Name += " at " + trip.String()
 			}
-			if (i == 0 || len(line.Computed) > 0) && len(chart.Lines) < mostContenderLines {
-				chart.Lines = append(chart.Lines, line)
+			look.Hollow, look.Dash = true, draw.ModelDashes[0]
+			computed := part{x.Lock.Name + ", computed", look, x.computed(d.Asked, trip)}
+			if i > 0 {
+				computed.name = x.Lock.Name + " at " + trip.String() + ", computed"
+			}
+			for _, p := range []part{measured, computed} {
+				if len(p.at) > 0 && len(parts) < mostContenderLines {
+					parts = append(parts, p)
+				}
+				for n := range p.at {
+					seen[n] = true
+				}
 			}
 		}
 	}
-	return Picture{Answer: d.Answer(), Picture: chart.Drawn(), Data: d.Group.source(result.Handovers)}
+	for _, n := range slices.Sorted(maps.Keys(seen)) {
+		l.Stops = append(l.Stops, draw.Stop{At: n, Label: numfmt.SI(n)})
+	}
+	for _, p := range parts {
+		l.Add(p.name, p.look, func(i int) stat.Summary { return p.at[l.Stops[i].At] })
+	}
+	if len(l.Lines) == 0 {
+		return Picture{Answer: d.Answer()}
+	}
+	return ofLines(l, d.Answer(), Table{}, d.Group.source(result.Handovers))
 }
 
 // computed returns the rates at the points left out of the fit and at those asked for.
-func (l contendedLock) computed(asked []int, trip time.Duration) (out []draw.ComputedPoint) {
+func (l contendedLock) computed(asked []int, trip time.Duration) map[float64]stat.Summary {
+	out := make(map[float64]stat.Summary)
 	if l.why != "" {
-		return nil
+		return out
 	}
 	add := func(n int, r judge.PredictedTime) {
-		out = append(out, draw.ComputedPoint{X: float64(n), Y: r.Value, Lo: r.Lo, Hi: r.Hi})
+		out[float64(n)] = stat.Summary{Median: r.Value, Lo: r.Lo, Hi: r.Hi, N: 1}
 	}
 	if trip == 0 {
 		for _, x := range l.fitted.LeftOut() {
@@ -60,7 +89,6 @@ func (l contendedLock) computed(asked []int, trip time.Duration) (out []draw.Com
 			add(n, p.Rate)
 		}
 	}
-	slices.SortFunc(out, func(a, b draw.ComputedPoint) int { return cmp.Compare(a.X, b.X) })
 	return out
 }
 

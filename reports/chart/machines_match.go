@@ -3,9 +3,12 @@ package chart
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"locklab/harness/judge"
 	"locklab/harness/result"
+	"locklab/internal/machine"
+	"locklab/internal/numfmt"
 	"locklab/reports/draw"
 )
 
@@ -163,4 +166,28 @@ type Machine struct {
 	Name   string // unique
 	Folder string // source of the run
 	Run    *result.Run
+}
+
+// Hardware names the machine: "AMD EPYC 7B13, 2 CPUs (1 core), guest of kvm".
+func Hardware(e machine.Environment) string {
+	var parts []string
+	if e.CPU != "" {
+		parts = append(parts, e.CPU)
+	} else if e.Arch != "" {
+		parts = append(parts, e.Arch)
+	}
+	if e.CPUs > 0 {
+		text := numfmt.Plural(e.CPUs, "CPU")
+		if e.Cores > 0 && e.Cores != e.CPUs {
+			text += " (" + numfmt.Plural(e.Cores, "core") + ")"
+		}
+		parts = append(parts, text)
+	}
+	if e.Sockets > 1 {
+		parts = append(parts, numfmt.Plural(e.Sockets, "socket"))
+	}
+	if e.Virtual != "" {
+		parts = append(parts, "guest of "+e.Virtual)
+	}
+	return strings.Join(parts, ", ")
 }

@@ -52,7 +52,7 @@ func (o overlay) Draw(x *Match) Picture {
 		l.Format = numfmt.SI
 	}
 	if !x.Remote {
-		l.CPUs = x.cpus
+		l.Zone, l.ZoneText = beyondCPUs(x.cpus)
 	}
 	ws := x.Workers()
 	for _, w := range ws {
@@ -88,11 +88,9 @@ const legendStep = vg.Length(18)
 
 func (o overlay) body(c vgdraw.Canvas, x *Match, l *draw.Lines, panels []draw.Panel) error {
 	m := draw.Multiples{Plot: l.Axes(), XTitle: l.XTitle, YTitle: l.YTitle, Panels: panels}
-	if p := m.Plot; l.CPUs >= 1 && float64(l.CPUs) < p.X.Max {
-		m.Notes = append(m.Notes, draw.Note{Colour: draw.Warm, Line: false, Text: fmt.Sprintf("more workers than CPUs (%d)", l.CPUs)})
-	}
+	m.Notes = append(m.Notes, l.ZoneNote(m.Plot)...)
 	m.Under = func(c vgdraw.Canvas, p *plot.Plot) {
-		l.Zone(c, p)
+		l.Shade(c, p)
 		draw.Gridlines(false)(c, p)
 	}
 	x.legend(c)

@@ -10,7 +10,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
-	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
 	"locklab/reports/draw"
@@ -381,28 +380,4 @@ func ratioText(v float64) string {
 		return numfmt.Unknown
 	}
 	return fmt.Sprintf("%.2f", v)
-}
-
-// Hardware names the machine: "AMD EPYC 7B13, 2 CPUs (1 core), guest of kvm".
-func Hardware(e machine.Environment) string {
-	var parts []string
-	if e.CPU != "" {
-		parts = append(parts, e.CPU)
-	} else if e.Arch != "" {
-		parts = append(parts, e.Arch)
-	}
-	if e.CPUs > 0 {
-		text := numfmt.Plural(e.CPUs, "CPU")
-		if e.Cores > 0 && e.Cores != e.CPUs {
-			text += " (" + numfmt.Plural(e.Cores, "core") + ")"
-		}
-		parts = append(parts, text)
-	}
-	if e.Sockets > 1 {
-		parts = append(parts, numfmt.Plural(e.Sockets, "socket"))
-	}
-	if e.Virtual != "" {
-		parts = append(parts, "guest of "+e.Virtual)
-	}
-	return strings.Join(parts, ", ")
 }

@@ -3,12 +3,10 @@ package chart
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
-
-	"gonum.org/v1/plot/vg"
-	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
 	"locklab/harness/result"
@@ -25,7 +23,7 @@ var TimeLocal, TimeRemote = both(Chart{
 	Draw:  DrawTime,
 }, "Where does the time of a distributed lock go?")
 
-const timeDoc = "Medians over the rounds of sampled means. Left, the lock: held (the section, what the lab does in it, and the time in which the holder has no processor), in hand-over from a release to the grant of another worker, or neither: free, or taken back by its owner. Beside it, the window divided by the acquisitions. Right, a worker: it holds, waits (also for a processor) or thinks. Hue: family; thin: a lock that is kept to show a bug. Most hand-over first."
+const timeDoc = "Medians over the rounds of sampled means. Left, the lock: held (the section, what the lab does in it, and the time in which the holder has no processor), in hand-over from a release to the grant of another worker, or neither: free, or taken back by its owner. Right, a worker: it holds, waits (also for a processor) or thinks. Per acq.: the window divided by the acquisitions. Hue: family; thin: a lock that is kept to show a bug. Most hand-over first."
 
 // A budget is the division of the time of one lock, and of its workers, in percent.
 type budget struct {
@@ -105,10 +103,7 @@ func DrawTime(g *Group) Picture {
 		Answer:  timeAnswer(g, w, bs, untold),
 		Numbers: timeTable(g),
 		Data:    g.source(result.Hold, result.HandoverMean, result.Throughput, result.HoldShare, result.WaitShare),
-		Picture: draw.Picture{Height: vg.Length(len(bs))*timeStep + 58, Body: func(c vgdraw.Canvas) error {
-			timeBody(c, g.unit(w), bs)
-			return nil
-		}},
+		Picture: timeRows(g.unit(w), bs),
 	}
 }
 
@@ -143,98 +138,24 @@ func timeAnswer(g *Group, w int, bs []budget, untold []string) string {
 	return strings.TrimSpace(text)
 }
 
-const (
-	timeStep = vg.Length(15)
-	timeHead = vg.Length(34)
-)
-
-type part struct {
-	share   float64
-	opacity uint8
-}
-
-// The tones of a bar, from useful time to overhead.
-const (
-	toneHeld   = 255
-	toneHanded = 130
-	toneWaits  = 60
-)
-
-func timeBody(c vgdraw.Canvas, unit string, bs []budget) {
-	c = vgdraw.Crop(c, 0, -12, 4, 0) // room for descenders and half a label
-	var left, right vg.Length
-	fine := draw.Typeset(8, draw.Muted, vgdraw.XLeft, vgdraw.YCenter)
+// timeRows draws a row for each lock, with the lock's time and a worker's.
+func timeRows(unit string, bs []budget) draw.Picture {
+	percent := draw.Scaled{Hi: 100, Format: numfmt.Percent}
+	r := draw.Rows{Title: "share of the time", Heads: []string{"per acq."}, Panels: []draw.Scaled{percent, percent},
+		Notes: []draw.Note{draw.GlyphNote(settingMarks[0], "held, holds"), draw.GlyphNote(settingMarks[1], "hand-over, waits")}}
+	r.Panels[0].Title, r.Panels[1].Title = "the lock, "+unit, "a worker"
+	marks := func(a, b float64) []draw.Mark {
+		return []draw.Mark{{Mid: a, Lo: a, Hi: a, Shape: settingMarks[0]}, {Mid: b, Lo: b, Hi: b, Shape: settingMarks[1]}}
+	}
 	for _, b := range bs {
-		left = max(left, min(b.s.look.RowName().Width(b.s.Lock.Name), draw.Width/4)+10)
-		right = max(right, fine.Width(numfmt.Nanos(b.turn))+8)
-	}
-	gap := vg.Length(22)
-	wide := (c.Size().X - left - right - gap) / 2
-	top := c.Max.Y - timeHead
-	lock := c
-	lock.Min.X, lock.Max.X = c.Min.X+left, c.Min.X+left+wide
-	worker := c
-	worker.Min.X, worker.Max.X = lock.Max.X+right+gap, c.Max.X
-	barHead(lock, "the lock, "+unit, []tone{{toneHeld, "held"}, {toneHanded, "hand-over"}, {0, "neither"}})
-	barHead(worker, "a worker", []tone{{toneHeld, "holds"}, {toneWaits, "waits"}, {0, "thinks"}})
-	for i, b := range bs {
-		y := top - (vg.Length(i)+0.5)*timeStep
-		c.FillText(b.s.look.RowName(), vg.Point{X: lock.Min.X - 6, Y: y}, draw.Shorten(b.s.look.RowName(), b.s.Lock.Name, left-8))
-		stack(lock, y, b.s.look.Hue, part{b.held, toneHeld}, part{b.handed, toneHanded})
-		c.FillText(fine, vg.Point{X: lock.Max.X + 5, Y: y}, numfmt.Nanos(b.turn))
+		worker := []draw.Mark{{Mid: math.NaN(), Text: "too short for the clock"}}
 		if b.known {
-			stack(worker, y, b.s.look.Hue, part{b.hold, toneHeld}, part{b.waitTime, toneWaits})
-		} else {
-			c.FillText(fine, vg.Point{X: worker.Min.X + 4, Y: y}, "too short for the clock")
+			worker = marks(b.hold, b.waitTime)
 		}
+		r.Rows = append(r.Rows, draw.Row{Name: b.s.Lock.Name, Look: b.s.look, Figures: []string{numfmt.Nanos(b.turn)},
+			Marks: [][]draw.Mark{marks(b.held, b.handed), worker}})
 	}
-	c.FillText(fine, vg.Point{X: lock.Max.X + 5, Y: top + 8}, "per acq.")
-	bottom := top - vg.Length(len(bs))*timeStep
-	for _, b := range []vgdraw.Canvas{lock, worker} {
-		for _, v := range []float64{0, 25, 50, 75, 100} {
-			x := b.Min.X + vg.Length(v/100)*b.Size().X
-			c.StrokeLine2(vgdraw.LineStyle{Color: draw.Axis.RGBA(), Width: vg.Points(0.6)}, x, bottom, x, bottom-3)
-			c.FillText(draw.Typeset(8, draw.Muted, vgdraw.XCenter, vgdraw.YTop), vg.Point{X: x, Y: bottom - 5}, fmt.Sprintf("%.0f"+numfmt.Space+"%%", v))
-		}
-	}
-}
-
-// stack draws parts end to end around height y; the rest up to 100 % is grey.
-func stack(b vgdraw.Canvas, y vg.Length, hue draw.Token, parts ...part) {
-	half := vg.Length(4.6)
-	c := b
-	c.FillPolygon(draw.Grid.RGBA(), draw.Rect(b.Min.X, y-half, b.Max.X, y+half))
-	x := b.Min.X
-	for _, p := range parts {
-		to := min(b.Max.X, x+vg.Length(p.share/100)*b.Size().X)
-		if to > x {
-			c.FillPolygon(draw.Paper.RGBA(), draw.Rect(x, y-half, to, y+half))
-			c.FillPolygon(hue.Alpha(p.opacity), draw.Rect(x, y-half, to, y+half))
-		}
-		x = to
-	}
-}
-
-type tone struct {
-	opacity uint8
-	text    string
-}
-
-// barHead writes a title and the meaning of the tones over b.
-func barHead(b vgdraw.Canvas, title string, swatches []tone) {
-	c := b
-	c.FillText(draw.Bold(draw.Typeset(9, draw.Ink, vgdraw.XLeft, vgdraw.YTop)), vg.Point{X: b.Min.X, Y: b.Max.Y}, title)
-	st := draw.Typeset(8, draw.Muted, vgdraw.XLeft, vgdraw.YCenter)
-	x, y := b.Min.X, b.Max.Y-timeHead+12
-	for _, s := range swatches {
-		colour := draw.Grid.RGBA()
-		if s.opacity > 0 {
-			colour = draw.Ink.Alpha(s.opacity)
-		}
-		c.FillPolygon(colour, draw.Rect(x, y-4, x+12, y+4))
-		c.FillText(st, vg.Point{X: x + 16, Y: y}, s.text)
-		x += 16 + st.Width(s.text) + 12
-	}
+	return r.Drawn()
 }
 
 func timeTable(g *Group) Table {

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"fmt"
 	"strconv"
 
 	"locklab/harness/result"
@@ -13,7 +14,7 @@ import (
 func workersChart(g *Group, m *result.Metric, y draw.Scale) *draw.Lines {
 	l := &draw.Lines{XTitle: "workers contending for one lock (log scale)", XScale: draw.Logarithm, Place: "with", Y: y}
 	if !g.Remote {
-		l.CPUs = g.CPUs
+		l.Zone, l.ZoneText = beyondCPUs(g.CPUs)
 	}
 	for _, w := range g.Workers {
 		l.Stops = append(l.Stops, draw.Stop{At: float64(w), Label: strconv.Itoa(w)})
@@ -22,6 +23,11 @@ func workersChart(g *Group, m *result.Metric, y draw.Scale) *draw.Lines {
 		l.Add(s.Lock.Name, s.look, func(i int) stat.Summary { return s.Cells[g.Workers[i]].Summary(m) })
 	}
 	return l
+}
+
+// beyondCPUs returns the zone with more workers than processors.
+func beyondCPUs(cpus int) (from float64, texts []string) {
+	return float64(cpus), []string{fmt.Sprintf("more workers than CPUs (%d)", cpus), "more workers than CPUs", "> CPUs"}
 }
 
 // ofLines returns the picture of l.

@@ -1,7 +1,6 @@
 package draw
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -15,11 +14,12 @@ import (
 // A Lines draws a figure over an axis of the workload, one line per lock. All lines
 // share one frame, or each has its own if they are many.
 type Lines struct {
-	Stops  []Stop // ascending positions on the x axis
-	XTitle string
-	XScale Warp   // nil is linear
-	Place  string // between a figure and the stop it is from: "with", "at"
-	CPUs   int    // more workers are shaded; 0 disables the shading
+	Stops    []Stop // ascending positions on the x axis
+	XTitle   string
+	XScale   Warp     // nil is linear
+	Place    string   // between a figure and the stop it is from: "with", "at"
+	Zone     float64  // greater positions are shaded; 0 disables it
+	ZoneText []string // its meaning, the longest first
 
 	Y      Scale
 	Least  float64 // upper bound for the start of a logarithmic y axis; 0 sets none
@@ -190,7 +190,7 @@ func (l *Lines) frame(c draw.Canvas) error {
 	for i, ln := range l.Lines {
 		labels[i] = EndLabel{Text: ln.Name + LabelSep + l.end(ln), Look: ln.Look}
 	}
-	p.Add(Layer(l.Zone), Layer(l.zoneText), Gridlines(false))
+	p.Add(Layer(l.Shade), Layer(l.zoneText), Gridlines(false))
 	if l.Under != nil {
 		p.Add(l.Under)
 	}
@@ -213,11 +213,9 @@ func (l *Lines) frame(c draw.Canvas) error {
 // frames draws every line in its own frame.
 func (l *Lines) frames(c draw.Canvas) error {
 	m := Multiples{Plot: l.Axes(), XTitle: l.XTitle, YTitle: l.YTitle, Notes: append(slices.Clone(l.Notes), Note{Colour: Ghost, Line: true, Text: "the other locks"})}
-	if p := m.Plot; l.CPUs >= 1 && float64(l.CPUs) < p.X.Max {
-		m.Notes = append(m.Notes, Note{Colour: Warm, Text: fmt.Sprintf("more workers than CPUs (%d)", l.CPUs)})
-	}
+	m.Notes = append(m.Notes, l.ZoneNote(m.Plot)...)
 	m.Under = func(c draw.Canvas, p *plot.Plot) {
-		l.Zone(c, p)
+		l.Shade(c, p)
 		Gridlines(false)(c, p)
 		if l.Under != nil {
 			l.Under(c, p)
@@ -245,35 +243,45 @@ func (l *Lines) frames(c draw.Canvas) error {
 	return m.Body(c)
 }
 
-// Zone shades the range with more workers than processors.
-func (l *Lines) Zone(c draw.Canvas, p *plot.Plot) {
-	cpus := float64(l.CPUs)
-	if cpus < 1 || cpus >= p.X.Max {
+// Shade shades the zone.
+func (l *Lines) Shade(c draw.Canvas, p *plot.Plot) {
+	x, ok := l.zone(c, p)
+	if !ok {
 		return
 	}
-	trX, _ := p.Transforms(&c)
-	x := max(trX(cpus), c.Min.X)
 	c.FillPolygon(Warm.RGBA(), Rect(x, c.Min.Y, c.Max.X, c.Max.Y))
-	if cpus >= p.X.Min {
+	if l.Zone >= p.X.Min {
 		c.StrokeLine2(draw.LineStyle{Color: Axis.RGBA(), Width: vg.Points(0.6), Dashes: []vg.Length{2, 2}}, x, c.Min.Y, x, c.Max.Y)
 	}
 }
 
-// zoneText explains the zone above the frame, where it hides no line.
-func (l *Lines) zoneText(c draw.Canvas, p *plot.Plot) {
-	cpus := float64(l.CPUs)
-	if cpus < 1 || cpus >= p.X.Max {
-		return
+// zone returns the left end of the zone, if it is on the axis.
+func (l *Lines) zone(c draw.Canvas, p *plot.Plot) (x vg.Length, ok bool) {
+	if l.Zone < 1 || l.Zone >= p.X.Max {
+		return 0, false
 	}
 	trX, _ := p.Transforms(&c)
-	x := max(trX(cpus), c.Min.X)
+	return max(trX(l.Zone), c.Min.X), true
+}
+
+// zoneText explains the zone above the frame, where it hides no line.
+func (l *Lines) zoneText(c draw.Canvas, p *plot.Plot) {
+	x, ok := l.zone(c, p)
 	st := Typeset(7.5, Muted, draw.XRight, draw.YBottom)
-	for _, text := range []string{fmt.Sprintf("more workers than CPUs (%d)", l.CPUs), "more workers than CPUs", "> CPUs"} {
-		if st.Width(text)+6 < c.Max.X-x {
+	for _, text := range l.ZoneText {
+		if ok && st.Width(text)+6 < c.Max.X-x {
 			c.FillText(st, vg.Point{X: c.Max.X, Y: c.Max.Y + 6}, text)
 			return
 		}
 	}
+}
+
+// ZoneNote explains the zone in a picture of small frames.
+func (l *Lines) ZoneNote(p *plot.Plot) (notes []Note) {
+	if l.Zone >= 1 && l.Zone < p.X.Max {
+		notes = append(notes, Note{Colour: Warm, Text: l.ZoneText[0]})
+	}
+	return notes
 }
 
 // At returns the position of v at stop i.

@@ -48,19 +48,8 @@ func WriteDistance(w io.Writer, run *result.Run, width int) error {
 	if d == nil || len(d.Asked)+len(d.Far) == 0 {
 		return nil
 	}
-	t := &textWriter{width: max(width, minText)}
-	if len(d.Asked) > 0 {
-		t.gap()
-		t.line("What would it take at another round trip?")
-		t.line(d.PredictionsAnswer())
-		t.columns(d.Predictions())
-	}
-	if len(d.Far) > 0 {
-		t.gap()
-		t.line("How good are predictions from the run without a delay?")
-		t.line(d.ChecksAnswer())
-		t.columns(d.Checks())
-	}
+	t := newText(width)
+	t.execute("distance", d)
 	return t.writeTo(w)
 }
 
@@ -103,7 +92,7 @@ func WriteContenders(w io.Writer, run *result.Run, width int) error {
 	if d == nil || !d.HasLaw() || len(d.Asked) == 0 {
 		return nil
 	}
-	t := &textWriter{width: max(width, minText)}
+	t := newText(width)
 	t.gap()
 	t.line(chart.ContendersTitle)
 	t.line(d.Answer() + " " + d.Laws())

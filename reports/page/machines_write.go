@@ -1,13 +1,11 @@
 package page
 
 import (
-	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 
 	_ "embed"
 	"fmt"
 	"io"
-	"strings"
 )
 
 // WriteMachinesHTML writes one self-contained page about several runs: the verdicts of
@@ -28,36 +26,7 @@ func WriteMachines(w io.Writer, ms []chart.Machine, width int) error {
 	if err != nil {
 		return fmt.Errorf("reports: %w", err)
 	}
-	t := &textWriter{width: max(width, minText)}
-	t.line(doc.Title)
-	t.line(doc.Origin)
-	for _, one := range doc.Machines {
-		t.gap()
-		t.line("On " + one.Name)
-		t.answers(one.Answers)
-		if len(one.Answers) == 0 {
-			t.line(noDecision)
-		}
-		t.gap()
-		t.line(one.Quality.Headline())
-	}
-	for _, s := range doc.Sections {
-		if !s.Folded {
-			t.gap()
-			t.line(s.Title + ": " + s.Figures[0].Answer)
-		}
-	}
-	if doc.Sections == nil {
-		t.gap()
-		t.line(nothingShared)
-	}
-	t.gap()
-	t.line(doc.Headline() + ".")
-	for _, d := range doc.Differences {
-		t.item(strings.TrimSpace(d.Text + " " + d.Remedy))
-	}
-	if _, err := io.WriteString(w, strings.ReplaceAll(t.buf.String(), numfmt.Space, " ")); err != nil {
-		return fmt.Errorf("reports: %w", err)
-	}
-	return nil
+	t := newText(width)
+	t.execute("machines", doc)
+	return t.writeTo(w)
 }

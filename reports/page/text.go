@@ -1,6 +1,9 @@
 package page
 
 import (
+	_ "embed"
+	"text/template"
+
 	"cmp"
 	"fmt"
 	"io"
@@ -22,51 +25,23 @@ const minText = 60
 // wider than width columns, at least 60.
 func WriteVerdict(w io.Writer, run *result.Run, width int) error {
 	run = chart.Tidy(run)
-	t := &textWriter{width: max(width, minText)}
+	t := newText(width)
 	if t.simulated(run) {
 		return t.writeTo(w)
 	}
-	t.line("Which lock for which contention?")
-	t.line(origin(run))
-	ds := judge.Decisions(run)
-	q := assess(run, ds)
-	t.gap()
-	t.line(q.Headline())
-	t.gap()
-	t.line(cmp.Or(plainText(q.headline(ds)), noDecision))
-	if text := expectedText(run); text != "" {
-		t.gap()
-		t.line(text)
-	}
-	t.answers(answers(ds))
-	if bad := exclusions(run); len(bad) > 0 {
-		t.gap()
-		t.line("Locks that do not compete")
-		for _, r := range bad {
-			t.item(r.Lock + ": " + r.Reason)
-		}
-	}
-	t.quality(q)
-	t.gap()
-	t.tables(run)
+	doc := outline(run)
+	doc.Expected = expectedText(run)
+	t.execute("report", doc)
+	t.execute("tables", shortTables(run))
 	return t.writeTo(w)
 }
 
 // WriteTables writes the tables of run, which compare all locks with the baseline, as text.
 // No line is wider than width columns, at least 60.
 func WriteTables(w io.Writer, run *result.Run, width int) error {
-	t := &textWriter{width: max(width, minText)}
-	t.tables(chart.Tidy(run))
+	t := newText(width)
+	t.execute("tables", shortTables(chart.Tidy(run)))
 	return t.writeTo(w)
-}
-
-func (t *textWriter) tables(run *result.Run) {
-	for i, table := range judge.Tables(run, run.Baseline) {
-		if i > 0 {
-			t.gap()
-		}
-		t.compared(table)
-	}
 }
 
 // simulated writes the text for a run without measurements, and reports whether run is one.
@@ -91,17 +66,50 @@ func (t *textWriter) simulated(run *result.Run) bool {
 	return true
 }
 
-// writeTo writes t with common spaces.
-func (t *textWriter) writeTo(w io.Writer) error {
-	if _, err := io.WriteString(w, strings.ReplaceAll(t.buf.String(), numfmt.Space, " ")); err != nil {
-		return fmt.Errorf("reports: %w", err)
-	}
-	return nil
-}
-
+// A textWriter is a text of lines of limited width.
 type textWriter struct {
 	buf   strings.Builder
 	width int
+	err   error
+}
+
+func newText(width int) *textWriter { return &textWriter{width: max(width, minText)} }
+
+//go:embed text.txt.tmpl
+var terminalText string
+
+// execute adds the named template with data.
+func (t *textWriter) execute(name string, data any) {
+	part := func(write func(p *textWriter)) string {
+		p := newText(t.width)
+		write(p)
+		return p.buf.String()
+	}
+	parsed, err := template.New("text").Funcs(template.FuncMap{
+		"line":  func(s string) string { return part(func(p *textWriter) { p.line(s) }) },
+		"item":  func(s string) string { return part(func(p *textWriter) { p.item(s) }) },
+		"field": func(name, s string) string { return part(func(p *textWriter) { p.field(name, s) }) },
+		"grid": func(head []string, rows [][]string) string {
+			return part(func(p *textWriter) { p.grid(head, rows) })
+		},
+		"columns": func(rows chart.Table) string { return part(func(p *textWriter) { p.columns(rows) }) },
+		"texts":   chart.Texts, "plainText": plainText, "trim": strings.TrimSpace, "noDecision": func() string { return noDecision },
+	}).Parse(terminalText)
+	if err == nil {
+		err = parsed.ExecuteTemplate(&t.buf, name, data)
+	}
+	t.err = cmp.Or(t.err, err)
+}
+
+// writeTo writes t with common spaces.
+func (t *textWriter) writeTo(w io.Writer) error {
+	if t.err == nil {
+		_, t.err = io.WriteString(w, strings.ReplaceAll(t.buf.String(), numfmt.Space, " "))
+	}
+	if t.err != nil {
+		return fmt.Errorf("reports: %w", t.err)
+	}
+	return nil
 }
 
 func (t *textWriter) gap() { t.buf.WriteByte('\n') }
@@ -135,61 +143,31 @@ func (t *textWriter) wrapped(first, rest, s string) {
 	t.buf.WriteString(cur + "\n")
 }
 
-// answers writes a paragraph for each decision.
-func (t *textWriter) answers(as []answerRow) {
-	for _, a := range as {
-		t.gap()
-		t.line(a.Requirement + " (" + a.Setting + ")")
-		t.field("use", a.Use)
-		t.field("why", a.Why)
-		t.field("rate", a.Rate)
-		t.field("tolerates", a.Class)
-	}
-}
-
-func (t *textWriter) quality(q quality) {
-	if q.Good() {
-		return
-	}
-	t.gap()
-	t.line("Warnings")
-	if q.Partial != "" {
-		t.item(q.Partial)
-	}
-	for _, text := range q.Items() {
-		t.item(text)
-	}
-	if n := len(q.Rest()); n > 0 {
-		t.item("The report has " + numfmt.Plural(n, "more kind") + " of warning.")
-	}
-}
-
 // Limits of a table in one line of text.
 const (
 	mostColumns = 3   // of ratios next to the other figures
 	mostWidth   = 100 // in characters
 )
 
-// compared writes the most important columns next to the other figures, then the rest.
-func (t *textWriter) compared(of judge.Table) {
-	var first, rest []int
-	for _, i := range []int{of.Detail, 0, of.Detail - 1, of.Detail + 1} {
-		if i >= 0 && i < len(of.Columns) && !slices.Contains(first, i) && len(first) < mostColumns {
-			first = append(first, i)
+// shortTables returns the tables of run with the most important columns next to the other
+// figures, then the rest.
+func shortTables(run *result.Run) (out []tableView) {
+	for _, of := range judge.Tables(run, run.Baseline) {
+		var first, rest []int
+		for _, i := range []int{of.Detail, 0, of.Detail - 1, of.Detail + 1} {
+			if i >= 0 && i < len(of.Columns) && !slices.Contains(first, i) && len(first) < mostColumns {
+				first = append(first, i)
+			}
 		}
-	}
-	slices.Sort(first)
-	for i := range of.Columns {
-		if !slices.Contains(first, i) {
-			rest = append(rest, i)
+		slices.Sort(first)
+		for i := range of.Columns {
+			if !slices.Contains(first, i) {
+				rest = append(rest, i)
+			}
 		}
+		out = append(out, viewTable(of, slices.Concat(first, rest), len(first)))
 	}
-	v := viewTable(of, slices.Concat(first, rest), len(first))
-	t.line(v.Title)
-	t.grid(chart.Texts(v.Head), v.Rows)
-	for _, s := range slices.Concat(v.Notes, v.Sentences) {
-		t.line(s)
-	}
+	return out
 }
 
 // grid writes a table: the first column to the left, the others to the right. Columns that
