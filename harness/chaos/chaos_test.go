@@ -45,25 +45,14 @@ func try(t *testing.T, s chaos.Scenario, p chaos.Plan, names ...string) map[stri
 	return out
 }
 
-func loops(ctx context.Context, t *chaos.Try, l chaos.Loop) error {
-	hosts, err := t.Hosts(2)
-	if err != nil {
-		return err
-	}
-	err = t.Each(func(s *chaos.Subject) error {
+func loops(ctx context.Context, t *chaos.Try, l chaos.Loop) {
+	hosts := t.Hosts(2)
+	t.Each(func(s *chaos.Subject) {
 		for _, h := range hosts {
-			w, err := h.Open(ctx, s, harness.Endpoint{})
-			if err == nil {
-				err = w.Loop(ctx, l)
-			}
-			if err != nil {
-				return err
-			}
+			h.Open(ctx, s, harness.Endpoint{}).Loop(ctx, l)
 		}
-		return nil
 	})
 	t.Sleep(ctx, 300*time.Millisecond)
-	return err
 }
 
 // TestSeen checks that the harms of a lock without exclusion are reported and its history
@@ -74,8 +63,8 @@ func TestSeen(t *testing.T) {
 	dir := t.TempDir()
 	r := try(t, chaos.Scenario{
 		Name: "together", Deadline: 10 * time.Second,
-		Try: func(ctx context.Context, t *chaos.Try) error {
-			return loops(ctx, t, chaos.Loop{Hold: 20 * time.Millisecond, Blind: true})
+		Try: func(ctx context.Context, t *chaos.Try) {
+			loops(ctx, t, chaos.Loop{Hold: 20 * time.Millisecond, Blind: true})
 		},
 	}, chaos.Plan{Dir: dir}, "free")["free"]
 	if r.Tries != 1 || r.Seen[harness.TwoHolders] != 1 || r.Seen[harness.StaleWrite] != 1 || len(r.Overlap) != 1 {
@@ -105,21 +94,13 @@ func TestDeadline(t *testing.T) {
 	began := time.Now()
 	r := try(t, chaos.Scenario{
 		Name: "wait", Deadline: deadline, Prompt: deadline / 4,
-		Try: func(ctx context.Context, t *chaos.Try) error {
-			h, err := t.Host()
-			if err != nil {
-				return err
-			}
-			return t.Each(func(s *chaos.Subject) error {
-				w, err := h.Open(ctx, s, harness.Endpoint{})
-				if err == nil {
-					s.Fault("none")
-					err = w.Loop(ctx, chaos.Loop{})
-				}
-				if err == nil {
-					<-ctx.Done()
-				}
-				return err
+		Try: func(ctx context.Context, t *chaos.Try) {
+			h := t.Host()
+			t.Each(func(s *chaos.Subject) {
+				w := h.Open(ctx, s, harness.Endpoint{})
+				s.Fault("none")
+				w.Loop(ctx, chaos.Loop{})
+				<-ctx.Done()
 			})
 		},
 	}, chaos.Plan{}, "hang", "refuse")
@@ -139,18 +120,11 @@ func TestFaultNotMade(t *testing.T) {
 	made := 0
 	r := try(t, chaos.Scenario{
 		Name: "crash", Deadline: 10 * time.Second,
-		Try: func(ctx context.Context, t *chaos.Try) error {
+		Try: func(ctx context.Context, t *chaos.Try) {
 			made++
-			h, err := t.Host()
-			if err != nil {
-				return err
-			}
-			return t.Each(func(s *chaos.Subject) error {
-				w, err := h.Open(ctx, s, harness.Endpoint{})
-				if err == nil {
-					err = w.Acquire(ctx, 0)
-				}
-				return err
+			h := t.Host()
+			t.Each(func(s *chaos.Subject) {
+				chaos.Check(h.Open(ctx, s, harness.Endpoint{}).Acquire(ctx, 0))
 			})
 		},
 	}, chaos.Plan{Tries: 10}, "crash")["crash"]
@@ -159,7 +133,7 @@ func TestFaultNotMade(t *testing.T) {
 	}
 	r = try(t, chaos.Scenario{
 		Name: "unavailable", Deadline: time.Second,
-		Try: func(context.Context, *chaos.Try) error { made++; return harness.ErrUnavailable },
+		Try: func(context.Context, *chaos.Try) { made++; chaos.Check(harness.ErrUnavailable) },
 	}, chaos.Plan{Tries: 10}, "free")["free"]
 	if r.Tries != 0 || r.Skipped == "" || made != 4 {
 		t.Errorf("%d tries without a server: %+v", made-3, r)
@@ -173,8 +147,8 @@ func TestCrash(t *testing.T) {
 	leaktest.Own(t)
 	results := try(t, chaos.Scenario{
 		Name: "crash-alone", Deadline: 10 * time.Second,
-		Try: func(ctx context.Context, t *chaos.Try) error {
-			return loops(ctx, t, chaos.Loop{Hold: 20 * time.Millisecond})
+		Try: func(ctx context.Context, t *chaos.Try) {
+			loops(ctx, t, chaos.Loop{Hold: 20 * time.Millisecond})
 		},
 	}, chaos.Plan{}, "crash", "free")
 	for name, r := range results {
@@ -190,16 +164,15 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var seeds []uint64
-	s := &chaos.Scenario{Name: "count", Locks: ".*", Deadline: time.Minute, Try: func(ctx context.Context, t *chaos.Try) error {
+	s := &chaos.Scenario{Name: "count", Locks: ".*", Deadline: time.Minute, Try: func(ctx context.Context, t *chaos.Try) {
 		seeds = append(seeds, t.Seed)
 		if len(seeds) == 3 {
 			cancel()
 			<-ctx.Done()
 		}
-		return nil
 	}}
 	tries := 0
-	later := &chaos.Scenario{Name: "later", Locks: ".*", Deadline: time.Minute, Try: func(context.Context, *chaos.Try) error { return nil }}
+	later := &chaos.Scenario{Name: "later", Locks: ".*", Deadline: time.Minute, Try: func(context.Context, *chaos.Try) {}}
 	p := chaos.Plan{Scenarios: []*chaos.Scenario{s, later, later}, Locks: specimens[:1], Tries: 5, Seed: 7}
 	keep := func(r *harness.FaultResult) error { tries += r.Tries; return nil }
 	if err := p.Run(ctx, keep); !errors.Is(err, context.Canceled) {
@@ -223,10 +196,9 @@ func TestBudget(t *testing.T) {
 	t.Parallel()
 	tries := make(map[string]int)
 	one := func(name string) *chaos.Scenario {
-		return &chaos.Scenario{Name: name, Locks: ".*", Deadline: time.Minute, Try: func(context.Context, *chaos.Try) error {
+		return &chaos.Scenario{Name: name, Locks: ".*", Deadline: time.Minute, Try: func(context.Context, *chaos.Try) {
 			tries[name]++
 			time.Sleep(2 * time.Millisecond)
-			return nil
 		}}
 	}
 	p := chaos.Plan{Scenarios: []*chaos.Scenario{one("a"), one("b")}, Locks: specimens[:1], Tries: 1000, Budget: time.Millisecond}
@@ -243,35 +215,22 @@ func TestPause(t *testing.T) {
 	leaktest.Own(t)
 	r := try(t, chaos.Scenario{
 		Name: "pause", Deadline: 20 * time.Second,
-		Try: func(ctx context.Context, t *chaos.Try) error {
-			h, err := t.Host()
-			if err != nil {
-				return err
-			}
+		Try: func(ctx context.Context, t *chaos.Try) {
+			h := t.Host()
 			s := t.Subjects[0]
-			w, err := h.Open(ctx, s, harness.Endpoint{})
-			if err == nil {
-				err = w.Loop(ctx, chaos.Loop{Hold: time.Millisecond})
-			}
-			if err == nil {
-				err = t.Until(ctx, "a grant", func() bool { return s.AwaitGrant(ctx, 0) })
-			}
-			if err == nil {
-				err = h.Pause()
-			}
+			h.Open(ctx, s, harness.Endpoint{}).Loop(ctx, chaos.Loop{Hold: time.Millisecond})
+			chaos.Check(t.Until(ctx, "a grant", func() bool { return s.AwaitGrant(ctx, 0) }))
+			h.Pause()
 			t.Sleep(ctx, 50*time.Millisecond) // messages in transit arrive
 			n := len(s.Events())
 			t.Sleep(ctx, 100*time.Millisecond)
 			if more := len(s.Events()) - n; more > 0 {
 				s.Show(harness.Misled, "%d events of a paused process", more)
 			}
-			if err == nil {
-				err = h.Resume()
-			}
-			if err == nil && !s.AwaitGrant(ctx, t.Now()) {
+			h.Resume()
+			if !s.AwaitGrant(ctx, t.Now()) {
 				s.Show(harness.Misled, "nothing after it was resumed")
 			}
-			return err
 		},
 	}, chaos.Plan{}, "free")["free"]
 	if r.Tries != 1 || len(r.Seen) != 0 {
@@ -286,40 +245,31 @@ func TestStarved(t *testing.T) {
 	leaktest.Own(t)
 	for _, expected := range []bool{false, true} {
 		starved := 0 // holders stopped before they were notified
-		s := chaos.Scenario{Name: "starved", Deadline: 20 * time.Second, Try: func(ctx context.Context, t *chaos.Try) error {
-			hosts, err := t.Hosts(2)
-			if err != nil {
-				return err
-			}
+		s := chaos.Scenario{Name: "starved", Deadline: 20 * time.Second, Try: func(ctx context.Context, t *chaos.Try) {
+			hosts := t.Hosts(2)
 			s, w := t.Subjects[0], [2]*chaos.Worker{}
 			for i, h := range hosts {
-				if w[i], err = h.Open(ctx, s, harness.Endpoint{}); err != nil {
-					return err
-				}
+				w[i] = h.Open(ctx, s, harness.Endpoint{})
 			}
 			told := func() bool {
 				return slices.ContainsFunc(s.Events(), func(e oracle.Event) bool { return e.Kind == oracle.Told })
 			}
-			if err = w[0].Acquire(ctx, 0); err == nil && t.Number < 2 {
-				err = chaos.Starve(hosts[0], true)
+			chaos.Check(w[0].Acquire(ctx, 0))
+			if t.Number < 2 {
+				chaos.Check(chaos.Starve(hosts[0], true))
 				t.Sleep(ctx, 150*time.Millisecond)
 				if !told() { // otherwise the machine was busy
 					starved++
 				}
-			} else if err == nil {
-				err = t.Until(ctx, "it is told", told)
+			} else {
+				chaos.Check(t.Until(ctx, "it is told", told))
 			}
-			if err == nil {
-				err = w[1].Acquire(ctx, 0)
-			}
+			chaos.Check(w[1].Acquire(ctx, 0))
 			if t.Number < 2 {
 				t.Sleep(ctx, 30*time.Millisecond)
-				err = errors.Join(err, chaos.Starve(hosts[0], false))
+				chaos.Check(chaos.Starve(hosts[0], false))
 			}
-			if err == nil {
-				err = t.Until(ctx, "it is told", told)
-			}
-			return err
+			chaos.Check(t.Until(ctx, "it is told", told))
 		}}
 		if expected {
 			s.Expect = []chaos.Expectation{{Locks: ".*", Harms: []harness.Harm{harness.TwoHolders}, Why: "no lease can tell a process that does not run"}}
@@ -345,18 +295,14 @@ func TestNothingLeft(t *testing.T) {
 	}
 	s := chaos.Scenario{
 		Name: "many", Deadline: 10 * time.Second,
-		Try: func(ctx context.Context, t *chaos.Try) error {
-			if err := loops(ctx, t, chaos.Loop{Hold: time.Millisecond, Think: time.Millisecond}); err != nil {
-				return err
-			}
-			h, err := t.Host()
-			if err == nil && t.Number%3 == 1 {
-				err = h.Pause()
-			}
-			if err == nil && t.Number%3 == 2 {
+		Try: func(ctx context.Context, t *chaos.Try) {
+			loops(ctx, t, chaos.Loop{Hold: time.Millisecond, Think: time.Millisecond})
+			switch h := t.Host(); t.Number % 3 {
+			case 1:
+				h.Pause()
+			case 2:
 				h.Kill()
 			}
-			return err
 		},
 	}
 	try(t, s, chaos.Plan{}, "free") // the first try leaves permanent resources

@@ -22,29 +22,19 @@ import (
 func TestServerDelayed(t *testing.T) {
 	t.Parallel()
 	locktest.Endpoint(t, harness.KindRedis) // skips without Redis, or fails if it is required
-	s := chaos.Scenario{Name: "server-delayed", Deadline: time.Minute, Try: func(ctx context.Context, t *chaos.Try) error {
+	s := chaos.Scenario{Name: "server-delayed", Deadline: time.Minute, Try: func(ctx context.Context, t *chaos.Try) {
 		var one unix.CPUSet
 		one.Set(0)
 		for range 2 {
-			p, err := child.Start(exec.Command("sh", "-c", "while :; do :; done"))
-			if err != nil {
-				return err
-			}
+			p := chaos.Must(child.Start(exec.Command("sh", "-c", "while :; do :; done")))
 			t.Defer(p.Kill)
-			if err := unix.SchedSetaffinity(p.PID(), &one); err != nil {
-				return err
-			}
+			chaos.Check(unix.SchedSetaffinity(p.PID(), &one))
 		}
-		server, err := t.Own(ctx, backend.StartAlone)
-		if err != nil {
-			return err
-		}
+		server := chaos.Must(t.Own(ctx, backend.StartAlone))
 		pid := server.PID(0)
-		if err := errors.Join(unix.SchedSetaffinity(pid, &one), unix.Setpriority(unix.PRIO_PROCESS, pid, 19)); err != nil {
-			return err
-		}
+		chaos.Check(errors.Join(unix.SchedSetaffinity(pid, &one), unix.Setpriority(unix.PRIO_PROCESS, pid, 19)))
 		c := t.Redis(server.Endpoint().Addrs[0][0])
-		return t.Until(ctx, "a delay of the server", func() bool {
+		chaos.Check(t.Until(ctx, "a delay of the server", func() bool {
 			for range 100 {
 				if err := c.Ping(ctx).Err(); err != nil {
 					return false
@@ -56,7 +46,7 @@ func TestServerDelayed(t *testing.T) {
 				}
 			}
 			return false
-		})
+		}))
 	}}
 	r := try(t, s, chaos.Plan{}, "free")["free"]
 	if r.Tries != 1 || len(r.Seen) > 0 || len(r.Notes) > 0 {

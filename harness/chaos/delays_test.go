@@ -29,26 +29,20 @@ func TestDelayed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			leaktest.Own(t)
-			s := chaos.Scenario{Name: "delayed", Deadline: 20 * time.Second, Prompt: prompt, Try: func(ctx context.Context, t *chaos.Try) error {
+			s := chaos.Scenario{Name: "delayed", Deadline: 20 * time.Second, Prompt: prompt, Try: func(ctx context.Context, t *chaos.Try) {
 				if t.Number > 0 {
-					return nil
+					return
 				}
-				h, began, err := asks(ctx, t)
-				if err != nil {
-					return err
-				}
-				if err := chaos.Starve(h, true); err != nil {
-					return err
-				}
+				h, began := asks(ctx, t)
+				chaos.Check(chaos.Starve(h, true))
 				t.Sleep(ctx, 2*prompt)
 				if c.resumed {
-					err = chaos.Starve(h, false)
+					chaos.Check(chaos.Starve(h, false))
 					t.Sleep(ctx, prompt/2)
 				}
 				if c.show {
 					t.Subjects[0].ShowTimed(harness.Lost, began, t.Now(), prompt, "for a test")
 				}
-				return err
 			}}
 			var r *harness.FaultResult
 			for n := 0; n == 0 || r.Starved == 0 && n < 5; n++ { // it may be granted before the process is stopped
@@ -69,16 +63,11 @@ func TestStuckOnBusyMachine(t *testing.T) {
 		if show {
 			name, want = "free", harness.Lost
 		}
-		s := chaos.Scenario{Name: "stuck", Deadline: 20 * time.Second, Prompt: prompt, Try: func(ctx context.Context, t *chaos.Try) error {
-			h, began, err := asks(ctx, t)
-			if err == nil {
-				err = chaos.Starve(h, true)
-			}
-			if err != nil {
-				return err
-			}
+		s := chaos.Scenario{Name: "stuck", Deadline: 20 * time.Second, Prompt: prompt, Try: func(ctx context.Context, t *chaos.Try) {
+			h, began := asks(ctx, t)
+			chaos.Check(chaos.Starve(h, true))
 			t.Sleep(ctx, 2*prompt)
-			err = chaos.Starve(h, false)
+			chaos.Check(chaos.Starve(h, false))
 			delayed := func() time.Duration {
 				d, _ := oracle.NewDelays(chaos.Delays(t)).Between(began, t.Now())
 				return d
@@ -90,7 +79,6 @@ func TestStuckOnBusyMachine(t *testing.T) {
 			if show {
 				t.Subjects[0].ShowTimed(harness.Lost, began, t.Now(), delayed()+prompt, "for a test")
 			}
-			return err
 		}}
 		if r := try(t, s, chaos.Plan{}, name)[name]; r.Tries != 1 || r.Seen[want] != 1 {
 			t.Errorf("%d tries, %d that do not count, seen %v, want %s: %q", r.Tries, r.Starved, r.Seen, want, r.Notes)
@@ -101,30 +89,23 @@ func TestStuckOnBusyMachine(t *testing.T) {
 // prompt is short for a lock, and long for a process that sleeps to wake.
 const prompt = 400 * time.Millisecond
 
-func asks(ctx context.Context, t *chaos.Try) (h *chaos.Host, began int64, err error) {
-	if h, err = t.Host(); err != nil {
-		return nil, 0, err
-	}
-	w, err := h.Open(ctx, t.Subjects[0], harness.Endpoint{})
-	if err != nil {
-		return nil, 0, err
-	}
+func asks(ctx context.Context, t *chaos.Try) (h *chaos.Host, began int64) {
+	h = t.Host()
+	w := h.Open(ctx, t.Subjects[0], harness.Endpoint{})
 	began = t.Now()
 	w.Begin(ctx, 0)
-	return h, began, t.Until(ctx, "the worker to ask", func() bool { return len(t.Subjects[0].Events()) > 0 })
+	chaos.Check(t.Until(ctx, "the worker to ask", func() bool { return len(t.Subjects[0].Events()) > 0 }))
+	return h, began
 }
 
 func TestHurtOnBusyMachine(t *testing.T) {
 	t.Parallel()
-	s := chaos.Scenario{Name: "hurt", Deadline: 20 * time.Second, Prompt: prompt, Try: func(ctx context.Context, t *chaos.Try) error {
-		h, began, err := asks(ctx, t)
-		if err == nil {
-			err = chaos.Starve(h, true)
-		}
+	s := chaos.Scenario{Name: "hurt", Deadline: 20 * time.Second, Prompt: prompt, Try: func(ctx context.Context, t *chaos.Try) {
+		h, began := asks(ctx, t)
+		chaos.Check(chaos.Starve(h, true))
 		t.Sleep(ctx, 2*prompt)
 		t.Subjects[0].ShowTimed(harness.Lost, began, t.Now(), prompt, "for a test")
 		t.Subjects[0].Show(harness.Misled, "for a test")
-		return err
 	}}
 	r := try(t, s, chaos.Plan{}, "free")["free"]
 	if r.Tries != 1 || r.Starved > 0 || len(r.Seen) != 1 || r.Seen[harness.Misled] != 1 {
@@ -137,11 +118,9 @@ func TestHurtOnBusyMachine(t *testing.T) {
 func TestFirstGrant(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
-	s := chaos.Scenario{Name: "first-grant", Deadline: 20 * time.Second, Try: func(ctx context.Context, t *chaos.Try) error {
-		if err := chaos.Pairs(ctx, t); err != nil {
-			return err
-		}
-		return ctx.Err()
+	s := chaos.Scenario{Name: "first-grant", Deadline: 20 * time.Second, Try: func(ctx context.Context, t *chaos.Try) {
+		chaos.Pairs(ctx, t)
+		chaos.Check(ctx.Err())
 	}}
 	got := try(t, s, chaos.Plan{}, "free", "hang")
 	if r := got["free"]; r.Tries != 1 {
@@ -155,22 +134,17 @@ func TestFirstGrant(t *testing.T) {
 func TestPausedIsNotDelayed(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
-	s := chaos.Scenario{Name: "paused", Deadline: 20 * time.Second, Try: func(ctx context.Context, t *chaos.Try) error {
-		h, _, err := asks(ctx, t)
-		if err == nil {
-			err = h.Pause()
-		}
+	s := chaos.Scenario{Name: "paused", Deadline: 20 * time.Second, Try: func(ctx context.Context, t *chaos.Try) {
+		h, _ := asks(ctx, t)
+		h.Pause()
 		t.Sleep(ctx, 2*time.Second)
-		if err == nil {
-			err = h.Resume()
-		}
+		h.Resume()
 		t.Sleep(ctx, 100*time.Millisecond)
 		for _, d := range chaos.Delays(t) {
 			if strings.HasPrefix(d.Process, "worker") && d.To-d.From > int64(time.Second) {
 				t.Subjects[0].Show(harness.Misled, "%v", d)
 			}
 		}
-		return err
 	}}
 	if r := try(t, s, chaos.Plan{}, "free")["free"]; r.Tries != 1 || len(r.Seen) > 0 {
 		t.Errorf("%+v", r)

@@ -51,7 +51,9 @@ type Worker struct {
 }
 
 // Host starts a process for workers. It ends with the try.
-func (t *Try) Host() (*Host, error) {
+func (t *Try) Host() *Host { return must(t.start()) }
+
+func (t *Try) start() (*Host, error) {
 	exe, err := machine.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("chaos: %w", err)
@@ -80,15 +82,12 @@ func (t *Try) Host() (*Host, error) {
 }
 
 // Hosts starts n processes.
-func (t *Try) Hosts(n int) ([]*Host, error) {
+func (t *Try) Hosts(n int) []*Host {
 	hosts := make([]*Host, n)
 	for i := range hosts {
-		var err error
-		if hosts[i], err = t.Host(); err != nil {
-			return nil, err
-		}
+		hosts[i] = t.Host()
 	}
-	return hosts, nil
+	return hosts
 }
 
 func (h *Host) listen(out io.Reader) {
@@ -227,18 +226,18 @@ func (h *Host) ask(ctx context.Context, c command) error {
 }
 
 // Open connects a client of a lock to the servers at, and returns its first worker.
-func (h *Host) Open(ctx context.Context, s *Subject, at harness.Endpoint) (*Worker, error) {
-	return h.open(ctx, s, at, -1)
+func (h *Host) Open(ctx context.Context, s *Subject, at harness.Endpoint) *Worker {
+	return must(h.open(ctx, s, at, -1))
 }
 
 // Join adds a worker to the client of w.
-func (w *Worker) Join(ctx context.Context) (*Worker, error) {
-	return w.Host.open(ctx, w.Lock, harness.Endpoint{}, w.ID)
+func (w *Worker) Join(ctx context.Context) *Worker {
+	return w.JoinAs(ctx, w.Lock)
 }
 
 // JoinAs is Join for another lock of the same client: see [Subject.Another].
-func (w *Worker) JoinAs(ctx context.Context, s *Subject) (*Worker, error) {
-	return w.Host.open(ctx, s, harness.Endpoint{}, w.ID)
+func (w *Worker) JoinAs(ctx context.Context, s *Subject) *Worker {
+	return must(w.Host.open(ctx, s, harness.Endpoint{}, w.ID))
 }
 
 func (h *Host) open(ctx context.Context, s *Subject, at harness.Endpoint, with int) (*Worker, error) {
@@ -304,7 +303,9 @@ func (w *Worker) WriteHeld(ctx context.Context) error {
 }
 
 // Loop makes the worker lock and unlock until Stop.
-func (w *Worker) Loop(ctx context.Context, l Loop) error {
+func (w *Worker) Loop(ctx context.Context, l Loop) { check(w.loop(ctx, l)) }
+
+func (w *Worker) loop(ctx context.Context, l Loop) error {
 	if l.Seed == 0 {
 		l.Seed = w.Host.t.Seed
 	}
@@ -333,20 +334,17 @@ func (h *Host) each(kind oracle.EventKind) {
 
 // Pause stops the process and its children, as SIGSTOP, a debugger or a virtual machine
 // migration does.
-func (h *Host) Pause() error {
+func (h *Host) Pause() {
 	from := now()
-	if err := signalTree(h.proc.PID(), true); err != nil {
-		return err
-	}
+	check(signalTree(h.proc.PID(), true))
 	h.each(oracle.Paused)
 	h.mu.Lock()
 	h.stopped, h.pauses = true, append(h.pauses, pause{from: from})
 	h.mu.Unlock()
-	return nil
 }
 
 // Resume continues a paused process.
-func (h *Host) Resume() error {
+func (h *Host) Resume() {
 	h.each(oracle.Resumed) // before, so that later actions of the process have later times
 	h.mu.Lock()
 	h.stopped = false
@@ -357,7 +355,7 @@ func (h *Host) Resume() error {
 	if n := len(h.pauses); n > 0 && h.pauses[n-1].to == 0 {
 		h.pauses[n-1].to = now()
 	}
-	return err
+	check(err)
 }
 
 // Kill ends the process as kill -9 does.

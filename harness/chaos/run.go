@@ -228,7 +228,7 @@ func (b *batch) try(ctx context.Context, locks []*harness.Variant, n int, lost m
 	defer unwatch()
 	began := time.Now()
 	tctx, end := t.limit(ctx, b.scenario.Deadline)
-	err := b.scenario.Try(tctx, t)
+	err := steps(func() { b.scenario.Try(tctx, t) })
 	over := cmp.Or(t.over, now())
 	if err != nil && tctx.Err() != nil && ctx.Err() == nil {
 		// The locks did not reach the expected state by the deadline: their

@@ -60,9 +60,9 @@ type Scenario struct {
 	// Aims are limits for figures of the locks that they name.
 	Aims []Aim
 
-	// Try makes the fault once. An error means that the fault could not be made; the
-	// try does not count.
-	Try func(ctx context.Context, t *Try) error
+	// Try makes the fault once. A step that fails ends it: the fault could not be made,
+	// and the try does not count.
+	Try func(ctx context.Context, t *Try)
 }
 
 // An Expectation is the expected effect of a failure on some locks.

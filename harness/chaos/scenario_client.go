@@ -18,37 +18,26 @@ type pair struct {
 
 // pairs makes workers of the first process hold each lock. A worker of the second process
 // waits for it and then runs loop l.
-func pairs(ctx context.Context, t *Try, l Loop) (hosts []*Host, of map[*Subject]*pair, err error) {
+func pairs(ctx context.Context, t *Try, l Loop) (hosts []*Host, of map[*Subject]*pair) {
 	return pairsAt(ctx, t, func(s *Subject) (harness.Endpoint, error) { return t.At(ctx, s.Variant) }, l)
 }
 
-func pairsAt(ctx context.Context, t *Try, at func(*Subject) (harness.Endpoint, error), l Loop) (hosts []*Host, of map[*Subject]*pair, err error) {
-	if hosts, err = t.Hosts(2); err != nil {
-		return nil, nil, err
-	}
+func pairsAt(ctx context.Context, t *Try, at func(*Subject) (harness.Endpoint, error), l Loop) (hosts []*Host, of map[*Subject]*pair) {
+	hosts = t.Hosts(2)
 	of = make(map[*Subject]*pair)
 	for _, s := range t.Subjects {
 		of[s] = new(pair)
 	}
-	err = t.Each(func(s *Subject) error {
-		at, err := at(s)
-		if err != nil {
-			return err
-		}
+	t.Each(func(s *Subject) {
+		at := must(at(s))
 		for range max(1, s.Variant.Traits.Permits) {
-			w, err := hosts[0].Open(ctx, s, at)
-			if err != nil {
-				return err
-			}
+			w := hosts[0].Open(ctx, s, at)
 			of[s].holders = append(of[s].holders, w)
 		}
-		of[s].next, err = hosts[1].Open(ctx, s, at)
-		return err
+		of[s].next = hosts[1].Open(ctx, s, at)
 	})
-	if err != nil {
-		return nil, nil, err
-	}
-	return hosts, of, t.Each(func(s *Subject) error { return of[s].begin(ctx, l) })
+	t.Each(func(s *Subject) { of[s].begin(ctx, l) })
+	return hosts, of
 }
 
 // first acquires a free lock and fails if that takes long: other locks of the try must
@@ -64,16 +53,12 @@ const firstGrant = 10 * time.Second
 
 var errNotGranted = errors.New("chaos: the lock, which is free, is not granted")
 
-func (p *pair) begin(ctx context.Context, l Loop) error {
+func (p *pair) begin(ctx context.Context, l Loop) {
 	for _, w := range p.holders {
-		if err := w.first(ctx); err != nil {
-			return err
-		}
+		check(w.first(ctx))
 	}
-	if err := p.holders[0].Write(ctx); err != nil {
-		return err
-	}
-	return p.next.Loop(ctx, l)
+	check(p.holders[0].Write(ctx))
+	p.next.Loop(ctx, l)
 }
 
 var ordinary = Loop{Hold: 20 * time.Millisecond, Think: 20 * time.Millisecond, Random: true}
@@ -104,34 +89,21 @@ var holderPause = &Scenario{
 	Deadline: 20 * time.Second,
 	Prompt:   2 * SessionTimeout, // the holder has the lock until its lease or session is over
 	Tries:    200, Short: 3,
-	Try: func(ctx context.Context, t *Try) error {
-		hosts, of, err := pairs(ctx, t, ordinary)
-		if err != nil {
-			return err
-		}
+	Try: func(ctx context.Context, t *Try) {
+		hosts, of := pairs(ctx, t, ordinary)
 		t.Sleep(ctx, time.Duration(t.Rand.Int64N(int64(TTL/2))))
-		if err := hosts[0].Pause(); err != nil {
-			return err
-		}
+		hosts[0].Pause()
 		began := t.Now()
-		err = t.Each(func(s *Subject) error {
+		t.Each(func(s *Subject) {
 			wait, cancel := context.WithTimeout(ctx, outlived(s.Variant))
 			defer cancel()
 			s.AwaitGrant(wait, began)
-			return nil
 		})
-		if err != nil {
-			return err
-		}
 		t.Sleep(ctx, 5*ordinary.Hold)
-		if err := hosts[0].Resume(); err != nil {
-			return err
-		}
-		return t.Each(func(s *Subject) error {
+		hosts[0].Resume()
+		t.Each(func(s *Subject) {
 			for _, w := range of[s].holders {
-				if err := w.Write(ctx); err != nil {
-					return err
-				}
+				check(w.Write(ctx))
 			}
 			wait, cancel := context.WithTimeout(ctx, TTL/2)
 			defer cancel()
@@ -139,7 +111,6 @@ var holderPause = &Scenario{
 				w.Release(wait) // fails if the lock is lost, after ten seconds with Curator
 			}
 			t.Sleep(ctx, 5*ordinary.Hold)
-			return nil
 		})
 	},
 }
@@ -162,19 +133,15 @@ var holderCrash = &Scenario{
 		{"redis-(queue|reentrant|rw|semaphore|multi|cohort)", harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(TTL + TTL/10), Text: "lease + 10 %"}},
 		{"zk-(handoff|rw|semaphore|multi|cohort)", harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(SessionTimeout + 2*tick), Text: "session timeout + 2 ticks"}},
 	},
-	Try: func(ctx context.Context, t *Try) error {
-		hosts, _, err := pairs(ctx, t, ordinary)
-		if err != nil {
-			return err
-		}
+	Try: func(ctx context.Context, t *Try) {
+		hosts, _ := pairs(ctx, t, ordinary)
 		t.Sleep(ctx, time.Duration(t.Rand.Int64N(int64(TTL/2))))
 		hosts[0].Kill()
 		began := t.Now()
-		return t.Each(func(s *Subject) error {
+		t.Each(func(s *Subject) {
 			wait, cancel := context.WithTimeout(ctx, 2*outlived(s.Variant))
 			defer cancel()
 			s.AwaitGrant(wait, began)
-			return nil
 		})
 	},
 }

@@ -33,28 +33,18 @@ func about(s *Subject, but ...string) func(faultproxy.Message) bool {
 // A wire is the proxies between a client and its servers.
 type wire []*faultproxy.Proxy
 
-func (t *Try) wired(ctx context.Context, h *Host, s *Subject) (*Worker, wire, error) {
-	at, err := t.At(ctx, s.Variant)
-	if err != nil {
-		return nil, nil, err
-	}
+func (t *Try) wired(ctx context.Context, h *Host, s *Subject) (*Worker, wire) {
+	at := must(t.At(ctx, s.Variant))
 	return t.wiredTo(ctx, h, s, at)
 }
 
-func (t *Try) wiredTo(ctx context.Context, h *Host, s *Subject, at harness.Endpoint) (*Worker, wire, error) {
-	at, proxies, err := t.Through(at)
-	if err != nil {
-		return nil, nil, err
-	}
-	w, err := h.Open(ctx, s, at)
-	return w, proxies, err
+func (t *Try) wiredTo(ctx context.Context, h *Host, s *Subject, at harness.Endpoint) (*Worker, wire) {
+	at, proxies := must2(t.Through(at))
+	return h.Open(ctx, s, at), proxies
 }
 
-func (t *Try) plain(ctx context.Context, h *Host, s *Subject) (*Worker, error) {
-	at, err := t.At(ctx, s.Variant)
-	if err != nil {
-		return nil, err
-	}
+func (t *Try) plain(ctx context.Context, h *Host, s *Subject) *Worker {
+	at := must(t.At(ctx, s.Variant))
 	return h.Open(ctx, s, at)
 }
 
@@ -106,24 +96,13 @@ var orphanAim = []Aim{{redisRecommended, harness.FaultAim{Figure: "orphans", Qua
 
 // lost makes tries that lose one message of an attempt: once of TryLock, once of Lock.
 // The client releases any grant. Then another client asks.
-func lost(do faultproxy.Action) func(ctx context.Context, t *Try) error {
-	return func(ctx context.Context, t *Try) error {
-		hosts, err := t.Hosts(2)
-		if err != nil {
-			return err
-		}
-		return t.Each(func(s *Subject) error {
-			w, wire, err := t.wired(ctx, hosts[0], s)
-			if err != nil {
-				return err
-			}
-			others, err := t.holders(ctx, hosts[1], s)
-			if err != nil {
-				return err
-			}
-			if err := warm(ctx, append(others, w)...); err != nil {
-				return err
-			}
+func lost(do faultproxy.Action) func(ctx context.Context, t *Try) {
+	return func(ctx context.Context, t *Try) {
+		hosts := t.Hosts(2)
+		t.Each(func(s *Subject) {
+			w, wire := t.wired(ctx, hosts[0], s)
+			others := t.holders(ctx, hosts[1], s)
+			check(warm(ctx, append(others, w)...))
 			orphans := 0
 			for i, acquire := range []func(context.Context, time.Duration) error{w.TryAcquire, w.Acquire} {
 				remove, hit := wire.inject(faultproxy.Fault{Do: do, Match: about(s)})
@@ -134,14 +113,13 @@ func lost(do faultproxy.Action) func(ctx context.Context, t *Try) error {
 				case err == nil:
 					w.Release(ctx)
 				case i == 0 && !hit():
-					return errNoHit
+					check(errNoHit)
 				}
 				if !allGet(ctx, others) {
 					orphans++
 				}
 			}
 			s.Figure("orphans", "", float64(orphans))
-			return nil
 		})
 	}
 }
@@ -215,25 +193,17 @@ var releaseReplyLost = &Scenario{
 	Deadline: 20 * time.Second,
 	Prompt:   2 * TTL,
 	Tries:    200,
-	Try: func(ctx context.Context, t *Try) error {
-		hosts, err := t.Hosts(2)
-		if err != nil {
-			return err
-		}
-		return t.Each(func(s *Subject) error {
-			w, wire, err := t.wired(ctx, hosts[0], s)
-			if err != nil {
-				return err
-			}
-			if err := t.crowd(ctx, hosts[1], s, 3); err != nil {
-				return err
-			}
+	Try: func(ctx context.Context, t *Try) {
+		hosts := t.Hosts(2)
+		t.Each(func(s *Subject) {
+			w, wire := t.wired(ctx, hosts[0], s)
+			t.crowd(ctx, hosts[1], s, 3)
 			for range 5 {
 				wait, cancel := context.WithTimeout(ctx, 2*TTL)
 				err := w.Acquire(wait, 2*TTL)
 				cancel()
 				if err != nil {
-					return nil // the history has the reason
+					return // the history has the reason
 				}
 				remove, _ := wire.inject(faultproxy.Fault{Match: about(s, "get", "pttl")})
 				s.Fault("reply to the release lost")
@@ -241,20 +211,13 @@ var releaseReplyLost = &Scenario{
 				remove()
 			}
 			t.Sleep(ctx, TTL/2)
-			return nil
 		})
 	},
 }
 
-func (t *Try) crowd(ctx context.Context, h *Host, s *Subject, n int) error {
+func (t *Try) crowd(ctx context.Context, h *Host, s *Subject, n int) {
 	for range n {
-		w, err := t.plain(ctx, h, s)
-		if err != nil {
-			return err
-		}
-		if err := w.Loop(ctx, ordinary); err != nil {
-			return err
-		}
+		w := t.plain(ctx, h, s)
+		w.Loop(ctx, ordinary)
 	}
-	return nil
 }

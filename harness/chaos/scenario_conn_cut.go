@@ -12,28 +12,18 @@ var cutScenarios = []*Scenario{holderCutOff, holderUnheard, holderDeaf, renewals
 
 var toldAim = []Aim{{redisRecommended, harness.FaultAim{Figure: "margin", Quantile: 0, Least: true, Limit: 0, Text: "told before the next one enters"}}}
 
-func cutOff(what string, cut func(s *Subject, w wire)) func(ctx context.Context, t *Try) error {
-	return func(ctx context.Context, t *Try) error {
-		hosts, err := t.Hosts(2)
-		if err != nil {
-			return err
-		}
-		return t.Each(func(s *Subject) error {
+func cutOff(what string, cut func(s *Subject, w wire)) func(ctx context.Context, t *Try) {
+	return func(ctx context.Context, t *Try) {
+		hosts := t.Hosts(2)
+		t.Each(func(s *Subject) {
 			p := new(pair)
 			var wires wire
 			for range max(1, s.Variant.Traits.Permits) {
-				w, wire, err := t.wired(ctx, hosts[0], s)
-				if err != nil {
-					return err
-				}
+				w, wire := t.wired(ctx, hosts[0], s)
 				p.holders, wires = append(p.holders, w), append(wires, wire...)
 			}
-			if p.next, err = t.plain(ctx, hosts[1], s); err != nil {
-				return err
-			}
-			if err := p.begin(ctx, ordinary); err != nil {
-				return err
-			}
+			p.next = t.plain(ctx, hosts[1], s)
+			p.begin(ctx, ordinary)
 			t.Sleep(ctx, TTL/4+time.Duration(s.draw(t, int64(TTL/2))))
 			s.Fault("%s", what)
 			began := t.Now()
@@ -42,7 +32,6 @@ func cutOff(what string, cut func(s *Subject, w wire)) func(ctx context.Context,
 			defer cancel()
 			s.AwaitGrant(wait, began)
 			t.Sleep(ctx, 100*time.Millisecond)
-			return nil
 		})
 	}
 }

@@ -12,34 +12,23 @@ import (
 
 var noiseScenarios = []*Scenario{redisResets, redisSilent, redisLatency, poolExhausted, poolUsedUp}
 
-func disturbed(l Loop, disturb func(ctx context.Context, t *Try, s *Subject, wires wire) error, after time.Duration) func(ctx context.Context, t *Try) error {
-	return func(ctx context.Context, t *Try) error {
-		hosts, err := t.Hosts(2)
-		if err != nil {
-			return err
-		}
-		return t.Each(func(s *Subject) error {
+func disturbed(l Loop, disturb func(ctx context.Context, t *Try, s *Subject, wires wire), after time.Duration) func(ctx context.Context, t *Try) {
+	return func(ctx context.Context, t *Try) {
+		hosts := t.Hosts(2)
+		t.Each(func(s *Subject) {
 			var wires wire
 			for i := range 4 {
-				w, wire, err := t.wired(ctx, hosts[i%2], s)
-				if err != nil {
-					return err
-				}
+				w, wire := t.wired(ctx, hosts[i%2], s)
 				wires = append(wires, wire...)
-				if err := w.Loop(ctx, l); err != nil {
-					return err
-				}
+				w.Loop(ctx, l)
 			}
 			t.Sleep(ctx, TTL/4)
-			if err := disturb(ctx, t, s, wires); err != nil {
-				return err
-			}
+			disturb(ctx, t, s, wires)
 			began := t.Now()
 			t.Sleep(ctx, after)
 			wait, cancel := context.WithTimeout(ctx, 3*TTL)
 			defer cancel()
 			s.AwaitGrant(wait, began)
-			return nil
 		})
 	}
 }
@@ -59,7 +48,7 @@ var redisResets = &Scenario{
 	Deadline: 20 * time.Second,
 	Prompt:   TTL,
 	Tries:    100,
-	Try: disturbed(ordinary, func(ctx context.Context, t *Try, s *Subject, wires wire) error {
+	Try: disturbed(ordinary, func(ctx context.Context, t *Try, s *Subject, wires wire) {
 		for i := range 8 {
 			s.Fault("connections reset")
 			for range 1 + s.draw(t, 3) {
@@ -68,7 +57,6 @@ var redisResets = &Scenario{
 			}
 			t.Sleep(ctx, time.Duration(s.draw(t, int64(1+i)<<26))+100*time.Millisecond)
 		}
-		return nil
 	}, TTL/2),
 }
 
@@ -88,10 +76,9 @@ var redisSilent = &Scenario{
 	Deadline: 30 * time.Second,
 	Prompt:   2 * TTL,
 	Tries:    50,
-	Try: disturbed(ordinary, func(ctx context.Context, t *Try, s *Subject, wires wire) error {
+	Try: disturbed(ordinary, func(ctx context.Context, t *Try, s *Subject, wires wire) {
 		s.Fault("connections silent")
 		wires.each((*faultproxy.Proxy).Forget)
-		return nil
 	}, 5*TTL),
 }
 
@@ -111,7 +98,7 @@ var redisLatency = &Scenario{
 	Deadline: 30 * time.Second,
 	Prompt:   3 * TTL,
 	Tries:    50,
-	Try: disturbed(Loop{Hold: TTL * 3 / 4, Think: 20 * time.Millisecond, Random: true}, func(ctx context.Context, t *Try, s *Subject, wires wire) error {
+	Try: disturbed(Loop{Hold: TTL * 3 / 4, Think: 20 * time.Millisecond, Random: true}, func(ctx context.Context, t *Try, s *Subject, wires wire) {
 		s.Fault("messages are late")
 		for i, p := range wires {
 			for _, d := range []faultproxy.Direction{faultproxy.Request, faultproxy.Reply} {
@@ -127,7 +114,6 @@ var redisLatency = &Scenario{
 			}
 		}
 		s.Over("messages are late")
-		return nil
 	}, TTL/2),
 }
 
@@ -153,37 +139,25 @@ var poolExhausted = &Scenario{
 	Alone:    true,
 	Tries:    10,
 	Aims:     []Aim{{redisRecommended, harness.FaultAim{Figure: "lease left", Quantile: 0, Least: true, Limit: 0, Text: "some of it"}}},
-	Try: func(ctx context.Context, t *Try) error {
-		h, err := t.Host()
-		if err != nil {
-			return err
-		}
-		return t.Each(func(s *Subject) error {
-			w, wire, err := t.wired(ctx, h, s)
-			if err != nil {
-				return err
-			}
+	Try: func(ctx context.Context, t *Try) {
+		h := t.Host()
+		t.Each(func(s *Subject) {
+			w, wire := t.wired(ctx, h, s)
 			wire.each(func(p *faultproxy.Proxy) {
 				p.Delay(faultproxy.Request, 10*time.Millisecond)
 				p.Delay(faultproxy.Reply, 10*time.Millisecond)
 			})
 			workers := []*Worker{w}
 			for range 159 {
-				next, err := w.Join(ctx)
-				if err != nil {
-					return err
-				}
+				next := w.Join(ctx)
 				workers = append(workers, next)
 			}
 			s.Fault("all workers begin")
 			for _, w := range workers {
-				if err := w.Loop(ctx, Loop{Hold: 5 * time.Millisecond}); err != nil {
-					return err
-				}
+				w.Loop(ctx, Loop{Hold: 5 * time.Millisecond})
 			}
 			t.Sleep(ctx, 4*TTL)
 			s.left()
-			return nil
 		})
 	},
 }

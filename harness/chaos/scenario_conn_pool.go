@@ -25,27 +25,14 @@ var poolUsedUp = &Scenario{
 	Alone:    true,
 	Tries:    10,
 	Aims:     []Aim{{redisRecommended, harness.FaultAim{Figure: "leases lost", Quantile: 1, Limit: 0, Text: "none"}}},
-	Try: func(ctx context.Context, t *Try) error {
-		h, err := t.Host()
-		if err != nil {
-			return err
-		}
-		return t.Each(func(s *Subject) error {
-			holder, wire, err := t.wired(ctx, h, s)
-			if err != nil {
-				return err
-			}
-			if err := holder.Acquire(ctx, 0); err != nil {
-				return err
-			}
+	Try: func(ctx context.Context, t *Try) {
+		h := t.Host()
+		t.Each(func(s *Subject) {
+			holder, wire := t.wired(ctx, h, s)
+			check(holder.Acquire(ctx, 0))
 			for range 159 {
-				w, err := holder.Join(ctx)
-				if err != nil {
-					return err
-				}
-				if err := w.Loop(ctx, Loop{Hold: 5 * time.Millisecond}); err != nil {
-					return err
-				}
+				w := holder.Join(ctx)
+				w.Loop(ctx, Loop{Hold: 5 * time.Millisecond})
 			}
 			t.Sleep(ctx, TTL/2) // their first requests use the same connections
 			wire.each(func(p *faultproxy.Proxy) {
@@ -56,7 +43,6 @@ var poolUsedUp = &Scenario{
 			t.Sleep(ctx, 4*TTL)
 			s.lost(holder)
 			holder.Release(ctx) // fails if the lock is lost
-			return nil
 		})
 	},
 }

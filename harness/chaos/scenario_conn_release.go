@@ -25,27 +25,13 @@ var releaseLate = &Scenario{
 	Deadline: 20 * time.Second,
 	Prompt:   TTL / 2,
 	Tries:    200,
-	Try: func(ctx context.Context, t *Try) error {
-		hosts, err := t.Hosts(2)
-		if err != nil {
-			return err
-		}
-		return t.Each(func(s *Subject) error {
-			w, wire, err := t.wired(ctx, hosts[0], s)
-			if err != nil {
-				return err
-			}
-			holders, err := t.holders(ctx, hosts[1], s)
-			if err != nil {
-				return err
-			}
-			third, err := t.plain(ctx, hosts[1], s)
-			if err != nil {
-				return err
-			}
-			if err := errors.Join(warm(ctx, w), w.Acquire(ctx, 0)); err != nil {
-				return err
-			}
+	Try: func(ctx context.Context, t *Try) {
+		hosts := t.Hosts(2)
+		t.Each(func(s *Subject) {
+			w, wire := t.wired(ctx, hosts[0], s)
+			holders := t.holders(ctx, hosts[1], s)
+			third := t.plain(ctx, hosts[1], s)
+			check(errors.Join(warm(ctx, w), w.Acquire(ctx, 0)))
 			remove, _ := wire.inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: 3 * TTL / 2, Times: 1000, Match: about(s, "get")})
 			s.Fault("release held back")
 			released := make(chan error, 1)
@@ -66,20 +52,16 @@ var releaseLate = &Scenario{
 				third.Release(ctx)
 			}
 			<-released
-			return nil
 		})
 	},
 }
 
-func (t *Try) holders(ctx context.Context, h *Host, s *Subject) (ws []*Worker, err error) {
+func (t *Try) holders(ctx context.Context, h *Host, s *Subject) (ws []*Worker) {
 	for range max(1, s.Variant.Traits.Permits) {
-		w, err := t.plain(ctx, h, s)
-		if err != nil {
-			return nil, err
-		}
+		w := t.plain(ctx, h, s)
 		ws = append(ws, w)
 	}
-	return ws, nil
+	return ws
 }
 
 var releaseStale = &Scenario{
@@ -97,28 +79,17 @@ var releaseStale = &Scenario{
 	Deadline: 40 * time.Second,
 	Prompt:   2 * SessionTimeout,
 	Tries:    30,
-	Try: func(ctx context.Context, t *Try) error {
-		hosts, err := t.Hosts(2)
-		if err != nil {
-			return err
-		}
+	Try: func(ctx context.Context, t *Try) {
+		hosts := t.Hosts(2)
 		firsts := make(map[*Subject]*stale)
 		for _, s := range t.Subjects {
 			firsts[s] = new(stale)
 		}
-		if err := t.Each(func(s *Subject) error { return firsts[s].twice(ctx, t, hosts, s) }); err != nil {
-			return err
-		}
-		if err := hosts[0].Pause(); err != nil {
-			return err
-		}
-		if err := t.Each(func(s *Subject) error { firsts[s].lose(ctx, s); return nil }); err != nil {
-			return err
-		}
-		if err := hosts[0].Resume(); err != nil {
-			return err
-		}
-		return t.Each(func(s *Subject) error { firsts[s].late(ctx, t, s); return nil })
+		t.Each(func(s *Subject) { firsts[s].twice(ctx, t, hosts, s) })
+		hosts[0].Pause()
+		t.Each(func(s *Subject) { firsts[s].lose(ctx, s) })
+		hosts[0].Resume()
+		t.Each(func(s *Subject) { firsts[s].late(ctx, t, s) })
 	},
 }
 
@@ -131,33 +102,21 @@ type stale struct {
 	lost   bool
 }
 
-func (x *stale) twice(ctx context.Context, t *Try, hosts []*Host, s *Subject) (err error) {
-	if x.first, err = t.plain(ctx, hosts[0], s); err != nil {
-		return err
-	}
-	if x.others, err = t.holders(ctx, hosts[1], s); err != nil {
-		return err
-	}
-	if x.extra, err = t.plain(ctx, hosts[1], s); err != nil {
-		return err
-	}
-	if err := warm(ctx, x.first); err != nil {
-		return err
-	}
+func (x *stale) twice(ctx context.Context, t *Try, hosts []*Host, s *Subject) {
+	x.first = t.plain(ctx, hosts[0], s)
+	x.others = t.holders(ctx, hosts[1], s)
+	x.extra = t.plain(ctx, hosts[1], s)
+	check(warm(ctx, x.first))
 	for _, w := range x.others {
-		if err := w.Acquire(ctx, 0); err != nil {
-			return err
-		}
+		check(w.Acquire(ctx, 0))
 	}
 	s.Fault("released again")
 	x.said(s, "a second release", x.first.ReleaseAgain(ctx))
 	x.intrude(ctx)
 	for _, w := range x.others {
-		if err := w.Release(ctx); err != nil {
-			return err
-		}
+		check(w.Release(ctx))
 	}
-	return x.first.Acquire(ctx, 0)
+	check(x.first.Acquire(ctx, 0))
 }
 
 func (x *stale) intrude(ctx context.Context) {

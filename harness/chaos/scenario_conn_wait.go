@@ -30,32 +30,18 @@ var wakeupLost = &Scenario{
 	Prompt:   2 * TTL, // the lease is four times as long
 	Tries:    200,
 	Aims:     []Aim{{redisRecommended, harness.FaultAim{Figure: "lost wake-ups", Quantile: 1, Limit: 0, Text: "none"}}},
-	Try: func(ctx context.Context, t *Try) error {
-		hosts, err := t.Hosts(2)
-		if err != nil {
-			return err
-		}
-		return t.Each(func(s *Subject) error {
-			at, err := t.At(ctx, s.Variant)
-			if err != nil {
-				return err
-			}
+	Try: func(ctx context.Context, t *Try) {
+		hosts := t.Hosts(2)
+		t.Each(func(s *Subject) {
+			at := must(t.At(ctx, s.Variant))
 			at.Lease = 4 * TTL // the cost of a lost wake-up
 			var holders []*Worker
 			for range max(1, s.Variant.Traits.Permits) {
-				w, err := hosts[0].Open(ctx, s, at)
-				if err != nil {
-					return err
-				}
+				w := hosts[0].Open(ctx, s, at)
 				holders = append(holders, w)
 			}
-			w, wire, err := t.wiredTo(ctx, hosts[1], s, at)
-			if err != nil {
-				return err
-			}
-			if err := warm(ctx, append(holders, w)...); err != nil {
-				return err
-			}
+			w, wire := t.wiredTo(ctx, hosts[1], s, at)
+			check(warm(ctx, append(holders, w)...))
 			lost := 0
 			for range wakeups {
 				if t.loseWakeup(ctx, s, holders, w, wire) > 2*TTL {
@@ -63,7 +49,6 @@ var wakeupLost = &Scenario{
 				}
 			}
 			s.Figure("lost wake-ups", "", float64(lost))
-			return nil
 		})
 	},
 }
@@ -105,31 +90,25 @@ var queueExpect = []Expectation{
 
 // crash makes three clients wait in order and kills the second. It also kills the holder
 // if holder is set; otherwise the holder releases.
-func crash(holder bool) func(ctx context.Context, t *Try) error {
-	return func(ctx context.Context, t *Try) error {
-		hosts, err := t.Hosts(4)
-		if err != nil {
-			return err
-		}
+func crash(holder bool) func(ctx context.Context, t *Try) {
+	return func(ctx context.Context, t *Try) {
+		hosts := t.Hosts(4)
 		of := make(map[*Subject]*line)
 		for _, s := range t.Subjects {
 			of[s] = new(line)
 		}
-		if err := t.Each(func(s *Subject) error { return of[s].form(ctx, t, hosts, s) }); err != nil {
-			return err
-		}
+		t.Each(func(s *Subject) { of[s].form(ctx, t, hosts, s) })
 		hosts[2].Kill()
 		if holder {
 			hosts[0].Kill()
 		}
-		return t.Each(func(s *Subject) error {
+		t.Each(func(s *Subject) {
 			if !holder {
 				for _, w := range of[s].holders {
 					w.Release(ctx)
 				}
 			}
 			of[s].served(ctx, outlived(s.Variant)+2*TTL)
-			return nil
 		})
 	}
 }
@@ -139,27 +118,19 @@ type line struct {
 	granted          []<-chan error
 }
 
-func (l *line) form(ctx context.Context, t *Try, hosts []*Host, s *Subject) (err error) {
-	if l.holders, err = t.holders(ctx, hosts[0], s); err != nil {
-		return err
-	}
+func (l *line) form(ctx context.Context, t *Try, hosts []*Host, s *Subject) {
+	l.holders = t.holders(ctx, hosts[0], s)
 	for _, h := range hosts[1:] {
-		w, err := t.plain(ctx, h, s)
-		if err != nil {
-			return err
-		}
+		w := t.plain(ctx, h, s)
 		l.waiters = append(l.waiters, w)
 	}
 	for _, w := range l.holders {
-		if err := w.Acquire(ctx, 0); err != nil {
-			return err
-		}
+		check(w.Acquire(ctx, 0))
 	}
 	for _, w := range l.waiters {
 		l.granted = append(l.granted, w.Begin(ctx, 0))
 		t.Sleep(ctx, oracle.DefaultArrival+50*time.Millisecond)
 	}
-	return nil
 }
 
 func (l *line) served(ctx context.Context, most time.Duration) {
@@ -235,33 +206,22 @@ var manyWaiters = &Scenario{
 	Aims: []Aim{
 		{redisRecommended + "|zk-(handoff|rw|semaphore|cohort)", harness.FaultAim{Figure: "served", Quantile: 0, Least: true, Limit: crowdSize, Text: "all"}},
 	},
-	Try: func(ctx context.Context, t *Try) error {
-		return t.Each(func(s *Subject) error { return t.many(ctx, s) })
+	Try: func(ctx context.Context, t *Try) {
+		t.Each(func(s *Subject) { t.many(ctx, s) })
 	},
 }
 
 const crowdSize = 1000
 
-func (t *Try) many(ctx context.Context, s *Subject) error {
-	hosts, err := t.Hosts(4)
-	if err != nil {
-		return err
-	}
-	holders, err := t.holders(ctx, hosts[0], s)
-	if err != nil {
-		return err
-	}
+func (t *Try) many(ctx context.Context, s *Subject) {
+	hosts := t.Hosts(4)
+	holders := t.holders(ctx, hosts[0], s)
 	for _, w := range holders {
-		if err := w.Acquire(ctx, 0); err != nil {
-			return err
-		}
+		check(w.Acquire(ctx, 0))
 	}
 	served := make(chan bool, crowdSize)
 	for _, h := range hosts {
-		workers, err := t.group(ctx, h, s, crowdSize/len(hosts))
-		if err != nil {
-			return err
-		}
+		workers := t.group(ctx, h, s, crowdSize/len(hosts))
 		for _, w := range workers { // at once: the order within a group is unknown
 			granted := w.Begin(ctx, 0)
 			t.work.Go(func() {
@@ -280,7 +240,6 @@ func (t *Try) many(ctx context.Context, s *Subject) error {
 		w.Release(ctx)
 	}
 	s.drained(ctx, served)
-	return nil
 }
 
 func (s *Subject) drained(ctx context.Context, served <-chan bool) {
@@ -303,18 +262,12 @@ func (s *Subject) drained(ctx context.Context, served <-chan bool) {
 	}
 }
 
-func (t *Try) group(ctx context.Context, h *Host, s *Subject, n int) ([]*Worker, error) {
-	first, err := t.plain(ctx, h, s)
-	if err != nil {
-		return nil, err
-	}
+func (t *Try) group(ctx context.Context, h *Host, s *Subject, n int) []*Worker {
+	first := t.plain(ctx, h, s)
 	workers := []*Worker{first}
 	for len(workers) < n {
-		w, err := first.Join(ctx)
-		if err != nil {
-			return nil, err
-		}
+		w := first.Join(ctx)
 		workers = append(workers, w)
 	}
-	return workers, nil
+	return workers
 }

@@ -63,69 +63,55 @@ type queue struct {
 
 // queues runs f for every lock concurrently in one process, on servers that all tries
 // share. Its sessions are too long to expire.
-func (t *Try) queues(ctx context.Context, f func(q *queue) error) error {
-	return t.queuesAt(func(v *harness.Variant) (harness.Endpoint, error) {
+func (t *Try) queues(ctx context.Context, f func(q *queue)) {
+	t.queuesAt(func(v *harness.Variant) (harness.Endpoint, error) {
 		at, err := t.At(ctx, v)
 		at.SessionTimeout = hazardSession
 		return at, err
 	}, f)
 }
 
-func (t *Try) shortQueues(ctx context.Context, f func(q *queue) error) error {
-	return t.queuesAt(func(v *harness.Variant) (harness.Endpoint, error) { return t.At(ctx, v) }, f)
+func (t *Try) shortQueues(ctx context.Context, f func(q *queue)) {
+	t.queuesAt(func(v *harness.Variant) (harness.Endpoint, error) { return t.At(ctx, v) }, f)
 }
 
-func (t *Try) queuesAt(where func(*harness.Variant) (harness.Endpoint, error), f func(q *queue) error) error {
-	host, err := t.Host()
-	if err != nil {
-		return err
-	}
+func (t *Try) queuesAt(where func(*harness.Variant) (harness.Endpoint, error), f func(q *queue)) {
+	host := t.Host()
 	var mu sync.Mutex
-	var see *zk.Conn
-	return t.Each(func(s *Subject) error {
-		at, err := where(s.Variant)
-		if err != nil {
-			return err
-		}
+	var shared *zk.Conn // guarded by mu
+	see := func(at harness.Endpoint) *zk.Conn {
 		mu.Lock()
-		if at.Kind == harness.KindZooKeeper && see == nil {
-			see, err = t.ZooKeeper(at.Addrs[0])
+		defer mu.Unlock()
+		if at.Kind == harness.KindZooKeeper && shared == nil {
+			shared = t.ZooKeeper(at.Addrs[0])
 		}
-		q := &queue{t: t, s: s, host: host, at: at, see: see}
-		mu.Unlock()
-		if err != nil {
-			return err
-		}
-		return f(q)
+		return shared
+	}
+	t.Each(func(s *Subject) {
+		at := must(where(s.Variant))
+		f(&queue{t: t, s: s, host: host, at: at, see: see(at)})
 	})
 }
 
-func (q *queue) open(ctx context.Context) (*Worker, error) { return q.host.Open(ctx, q.s, q.at) }
+func (q *queue) open(ctx context.Context) *Worker { return q.host.Open(ctx, q.s, q.at) }
 
-func (q *queue) hold(ctx context.Context) error {
+func (q *queue) hold(ctx context.Context) {
 	for range max(1, q.s.Variant.Traits.Permits) {
-		w, err := q.open(ctx)
-		if err != nil {
-			return err
-		}
-		if err := w.Acquire(ctx, 0); err != nil {
-			return err
-		}
+		w := q.open(ctx)
+		check(w.Acquire(ctx, 0))
 		q.holders = append(q.holders, w)
 	}
-	return nil
 }
 
-func (q *queue) through(ctx context.Context, see func(faultproxy.Sighting)) (*Worker, *faultproxy.Proxy, error) {
+func (q *queue) through(ctx context.Context, see func(faultproxy.Sighting)) (*Worker, *faultproxy.Proxy) {
 	p, err := faultproxy.New(q.at.Addrs[0][0], faultproxy.ZooKeeper, faultproxy.Options{Observe: see})
 	if err != nil {
-		return nil, nil, fmt.Errorf("chaos: %w", err)
+		check(fmt.Errorf("chaos: %w", err))
 	}
 	q.t.Defer(func() { p.Close() })
 	at := q.at
 	at.Addrs = [][]string{{p.Addr()}}
-	w, err := q.host.Open(ctx, q.s, at)
-	return w, p, err
+	return q.host.Open(ctx, q.s, at), p
 }
 
 func (q *queue) release(ctx context.Context) error { return q.holders[0].Release(ctx) }
@@ -228,10 +214,10 @@ func (q *queue) left(ctx context.Context) {
 }
 
 // back waits until the client behind p has reconnected, and has had time to act on that.
-func (q *queue) back(ctx context.Context, p *faultproxy.Proxy, connects int) error {
+func (q *queue) back(ctx context.Context, p *faultproxy.Proxy, connects int) {
 	err := q.until(ctx, "a new connection", func() bool { return p.Seen("connect") > connects })
 	q.t.Sleep(ctx, hazardDelay)
-	return err
+	check(err)
 }
 
 func (s *Subject) grants() int {

@@ -26,39 +26,25 @@ var twoOfAClient = &Scenario{
 	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
-	Try: func(ctx context.Context, t *Try) error {
-		return t.queues(ctx, func(q *queue) error {
-			if err := q.hold(ctx); err != nil {
-				return err
-			}
-			first, err := q.open(ctx)
-			if err != nil {
-				return err
-			}
-			second, err := first.Join(ctx)
-			if err != nil {
-				return err
-			}
-			other, err := q.open(ctx)
-			if err != nil {
-				return err
-			}
+	Try: func(ctx context.Context, t *Try) {
+		t.queues(ctx, func(q *queue) {
+			q.hold(ctx)
+			first := q.open(ctx)
+			second := first.Join(ctx)
+			other := q.open(ctx)
 			workers := []*Worker{first, second, other}
 			var begun []<-chan error
 			for _, w := range workers {
 				begun = append(begun, w.Begin(ctx, 0))
 				t.Sleep(ctx, hazardDelay) // it is surely in line
 			}
-			if err := q.release(ctx); err != nil {
-				return err
-			}
+			check(q.release(ctx))
 			if q.allPass(ctx, workers, begun) {
 				for _, h := range q.holders[1:] {
 					h.Release(ctx)
 				}
 				q.left(ctx)
 			}
-			return nil
 		})
 	},
 }
@@ -77,19 +63,13 @@ var fiftyOfAClient = &Scenario{
 	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
-	Try: func(ctx context.Context, t *Try) error {
-		return t.queues(ctx, func(q *queue) error {
+	Try: func(ctx context.Context, t *Try) {
+		t.queues(ctx, func(q *queue) {
 			const goroutines = 50
-			first, err := q.open(ctx)
-			if err != nil {
-				return err
-			}
+			first := q.open(ctx)
 			workers := []*Worker{first}
 			for len(workers) < goroutines {
-				w, err := first.Join(ctx)
-				if err != nil {
-					return err
-				}
+				w := first.Join(ctx)
 				workers = append(workers, w)
 			}
 			began := t.Now()
@@ -116,7 +96,6 @@ var fiftyOfAClient = &Scenario{
 				q.s.Figure("beyond the holds, per goroutine", "ms", float64(last.Load()-began-held.Load())/goroutines/1e6)
 				q.left(ctx)
 			}
-			return nil
 		})
 	},
 }
@@ -150,20 +129,12 @@ var costOfWaiting = &Scenario{
 	Aims: []Aim{
 		{"zk-(handoff|rw|semaphore|multi|cohort)", harness.FaultAim{Figure: "requests while it waits", Quantile: 1, Limit: 3, Text: "what keeps the session's lease alive"}},
 	},
-	Try: func(ctx context.Context, t *Try) error {
-		return t.queues(ctx, func(q *queue) error {
-			if err := q.hold(ctx); err != nil {
-				return err
-			}
+	Try: func(ctx context.Context, t *Try) {
+		t.queues(ctx, func(q *queue) {
+			q.hold(ctx)
 			a := new(asked)
-			w, _, err := q.through(ctx, a.observe)
-			if err != nil {
-				return err
-			}
-			done, err := q.waits(ctx, w)
-			if err != nil {
-				return err
-			}
+			w, _ := q.through(ctx, a.observe)
+			done := must(q.waits(ctx, w))
 			t.Sleep(ctx, 2*hazardDelay) // it watches
 			before, began := a.requests.Load(), time.Now()
 			t.Sleep(ctx, 2*time.Second)
@@ -172,11 +143,8 @@ var costOfWaiting = &Scenario{
 			if rate > mostWhileWaiting {
 				q.s.Show(harness.Storm, "%.0f requests a second while nothing happens", rate)
 			}
-			if err := q.release(ctx); err != nil {
-				return err
-			}
+			check(q.release(ctx))
 			q.passes(ctx, w, done)
-			return nil
 		})
 	},
 }
@@ -203,39 +171,30 @@ var sharedObject = &Scenario{
 		{"zk-handoff", harness.FaultAim{Figure: "requests per acquisition", Quantile: 1, Limit: 6, Text: "six requests"}},
 		{"zk-cohort", harness.FaultAim{Figure: "requests per acquisition", Quantile: 1, Limit: 2, Text: "two requests"}},
 	},
-	Try: func(ctx context.Context, t *Try) error {
-		return t.queues(ctx, func(q *queue) error {
+	Try: func(ctx context.Context, t *Try) {
+		t.queues(ctx, func(q *queue) {
 			a := new(asked)
-			first, _, err := q.through(ctx, a.observe)
-			if err != nil {
-				return err
-			}
+			first, _ := q.through(ctx, a.observe)
 			workers := []*Worker{first}
 			for len(workers) < 8 {
-				w, err := first.Join(ctx)
-				if err != nil {
-					return err
-				}
+				w := first.Join(ctx)
 				workers = append(workers, w)
 			}
 			for _, w := range workers {
-				if err := w.Loop(ctx, Loop{Quiet: true, Think: 5 * time.Millisecond}); err != nil {
-					return err
-				}
+				w.Loop(ctx, Loop{Quiet: true, Think: 5 * time.Millisecond})
 			}
 			t.Sleep(ctx, 500*time.Millisecond) // all of them wait
 			before, sent := q.s.grants(), a.requests.Load()
 			t.Sleep(ctx, 1500*time.Millisecond)
 			grants := q.s.grants() - before
 			if grants == 0 {
-				return nil // that is a stall
+				return // that is a stall
 			}
 			each := float64(a.requests.Load()-sent) / float64(grants)
 			q.s.Figure("requests per acquisition", "", each)
 			if each > mostPerAcquisition {
 				q.s.Show(harness.Storm, "more than %d requests for an acquisition and its release", mostPerAcquisition)
 			}
-			return nil
 		})
 	},
 }
@@ -256,29 +215,14 @@ var relock = &Scenario{
 	Deadline: 90 * time.Second,
 	Prompt:   2 * SessionTimeout,
 	Tries:    100,
-	Try: func(ctx context.Context, t *Try) error {
-		return t.shortQueues(ctx, func(q *queue) error {
-			if err := q.hold(ctx); err != nil {
-				return err
-			}
-			if err := q.release(ctx); err != nil { // the last holder is the one to cut off
-				return err
-			}
-			w, p, err := q.through(ctx, nil)
-			if err != nil {
-				return err
-			}
-			next, err := q.open(ctx)
-			if err != nil {
-				return err
-			}
-			if err := w.Acquire(ctx, 0); err != nil {
-				return err
-			}
-			done, err := q.waits(ctx, next)
-			if err != nil {
-				return err
-			}
+	Try: func(ctx context.Context, t *Try) {
+		t.shortQueues(ctx, func(q *queue) {
+			q.hold(ctx)
+			check(q.release(ctx))
+			w, p := q.through(ctx, nil)
+			next := q.open(ctx)
+			check(w.Acquire(ctx, 0))
+			done := must(q.waits(ctx, next))
 			q.s.Fault("the holder is cut off")
 			p.Refuse(true)
 			p.Partition(true)
@@ -287,11 +231,9 @@ var relock = &Scenario{
 			p.Refuse(false)
 			p.Partition(false)
 			if !came || err != nil {
-				return nil
+				return
 			}
-			if err := q.back(ctx, p, connects); err != nil {
-				return err
-			}
+			q.back(ctx, p, connects)
 			again := w.Begin(ctx, 0) // while the next one holds the lock
 			err, came = q.ends(ctx, again, time.Second)
 			next.Release(ctx)
@@ -301,7 +243,6 @@ var relock = &Scenario{
 			} else if !came {
 				q.passes(ctx, w, again)
 			}
-			return nil
 		})
 	},
 }

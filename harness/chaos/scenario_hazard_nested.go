@@ -22,26 +22,16 @@ var nestedUnlock = &Scenario{
 	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
-	Try: func(ctx context.Context, t *Try) error {
-		return t.queues(ctx, func(q *queue) error {
-			w, err := q.open(ctx)
-			if err != nil {
-				return err
-			}
-			other, err := q.open(ctx)
-			if err != nil {
-				return err
-			}
+	Try: func(ctx context.Context, t *Try) {
+		t.queues(ctx, func(q *queue) {
+			w := q.open(ctx)
+			other := q.open(ctx)
 			for range 2 {
-				if err := w.Acquire(ctx, 0); err != nil {
-					return err
-				}
+				check(w.Acquire(ctx, 0))
 			}
 			done := other.Begin(ctx, 0)
 			t.Sleep(ctx, hazardDelay) // it waits
-			if err := w.Release(ctx); err != nil {
-				return err
-			}
+			check(w.Release(ctx))
 			err, came := q.ends(ctx, done, hazardDelay)
 			t.Sleep(ctx, 20*time.Millisecond)
 			w.Release(ctx)
@@ -50,7 +40,6 @@ var nestedUnlock = &Scenario{
 			} else if err == nil {
 				other.Release(ctx)
 			}
-			return nil
 		})
 	},
 }
@@ -68,29 +57,14 @@ var downgrade = &Scenario{
 	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
-	Try: func(ctx context.Context, t *Try) error {
-		return t.queues(ctx, func(q *queue) error {
-			w, err := q.open(ctx)
-			if err != nil {
-				return err
-			}
-			other, err := q.open(ctx)
-			if err != nil {
-				return err
-			}
-			if err := w.Acquire(ctx, 0); err != nil {
-				return err
-			}
-			done, err := q.waits(ctx, other)
-			if err != nil {
-				return err
-			}
-			if err := w.AcquireShared(ctx, 0); err != nil {
-				return err
-			}
-			if err := w.ReleaseOuter(ctx); err != nil {
-				return err
-			}
+	Try: func(ctx context.Context, t *Try) {
+		t.queues(ctx, func(q *queue) {
+			w := q.open(ctx)
+			other := q.open(ctx)
+			check(w.Acquire(ctx, 0))
+			done := must(q.waits(ctx, other))
+			check(w.AcquireShared(ctx, 0))
+			check(w.ReleaseOuter(ctx))
 			err, came := q.ends(ctx, done, 2*hazardDelay)
 			t.Sleep(ctx, 20*time.Millisecond)
 			w.Release(ctx)
@@ -99,7 +73,6 @@ var downgrade = &Scenario{
 			} else if err == nil {
 				other.Release(ctx)
 			}
-			return nil
 		})
 	},
 }

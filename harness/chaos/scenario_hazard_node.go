@@ -27,28 +27,16 @@ var foreignChild = &Scenario{
 	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
-	Try: func(ctx context.Context, t *Try) error {
-		return t.queues(ctx, func(q *queue) error {
-			w, err := q.open(ctx)
-			if err != nil {
-				return err
-			}
-			other, err := q.open(ctx)
-			if err != nil {
-				return err
-			}
-			if err := w.Acquire(ctx, 0); err != nil {
-				return err
-			}
+	Try: func(ctx context.Context, t *Try) {
+		t.queues(ctx, func(q *queue) {
+			w := q.open(ctx)
+			other := q.open(ctx)
+			check(w.Acquire(ctx, 0))
 			dirs := slices.DeleteFunc(q.nodes(), func(path string) bool { return ticketName.MatchString(path) })
-			if err := w.Release(ctx); err != nil {
-				return err
-			}
+			check(w.Release(ctx))
 			for _, dir := range dirs {
 				// It disappears with the session at the end of the try.
-				if _, err := q.see.Create(dir+"/0-foreign", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
-					return err
-				}
+				must(q.see.Create(dir+"/0-foreign", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)))
 			}
 			q.s.Fault("a foreign node is made")
 			for _, w := range []*Worker{w, other} {
@@ -59,7 +47,6 @@ var foreignChild = &Scenario{
 					}
 				}
 			}
-			return nil
 		})
 	},
 }
@@ -78,29 +65,19 @@ var parentGone = &Scenario{
 	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
-	Try: func(ctx context.Context, t *Try) error {
-		return t.queues(ctx, func(q *queue) error {
-			w, err := q.open(ctx)
-			if err != nil {
-				return err
-			}
-			other, err := q.open(ctx)
-			if err != nil {
-				return err
-			}
+	Try: func(ctx context.Context, t *Try) {
+		t.queues(ctx, func(q *queue) {
+			w := q.open(ctx)
+			other := q.open(ctx)
 			for range 2 {
-				if err := w.Acquire(ctx, 0); err != nil {
-					return err
-				}
+				check(w.Acquire(ctx, 0))
 				w.Write(ctx)
-				if err := w.Release(ctx); err != nil {
-					return err
-				}
+				check(w.Release(ctx))
 			}
 			q.until(ctx, "tickets to go", func() bool { return len(q.tickets()) == 0 })
 			for _, path := range slices.Backward(q.nodes()) {
 				if err := q.see.Delete(path, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
-					return err
+					check(err)
 				}
 			}
 			q.s.Fault("the nodes of the lock are removed")
@@ -109,7 +86,6 @@ var parentGone = &Scenario{
 					q.s.Show(harness.Misled, "Lock of a free lock fails: %v", err)
 				}
 			}
-			return nil
 		})
 	},
 }

@@ -46,30 +46,23 @@ var negativeSession = &Scenario{
 	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    30,
-	Try: func(ctx context.Context, t *Try) error {
-		server, err := t.Shared(ctx, "negative sessions", func(ctx context.Context) (*backend.Server, error) {
+	Try: func(ctx context.Context, t *Try) {
+		server := must(t.Shared(ctx, "negative sessions", func(ctx context.Context) (*backend.Server, error) {
 			return backend.StartEnsembleOf(ctx, backend.EnsembleOptions{First: 128})
-		})
-		if err != nil {
-			return err
-		}
+		}))
 		at := server.Endpoint()
 		at.SessionTimeout = hazardSession
 		where := func(*harness.Variant) (harness.Endpoint, error) { return at, nil }
-		return t.queuesAt(where, func(q *queue) error {
+		t.queuesAt(where, func(q *queue) {
 			for range 2 {
-				w, err := q.open(ctx)
-				if err != nil {
-					return err
-				}
+				w := q.open(ctx)
 				if q.nodes(); q.see.SessionID() >= 0 {
-					return errors.New("chaos: the number of a session is not negative")
+					check(errors.New("chaos: the number of a session is not negative"))
 				}
 				if had, err := q.insists(ctx, w); err != nil {
 					q.s.Show(harness.Misled, "Lock of a free lock failed (it was granted later: %t): %v", had, err)
 				}
 			}
-			return nil
 		})
 	},
 }
@@ -99,38 +92,27 @@ var keptError = &Scenario{
 	Deadline: 90 * time.Second,
 	Prompt:   2 * hazardPrompt, // it reconnects after a second, and retries later
 	Tries:    100,
-	Try: func(ctx context.Context, t *Try) error {
-		return t.queues(ctx, func(q *queue) error {
-			w, p, err := q.through(ctx, nil)
-			if err != nil {
-				return err
-			}
+	Try: func(ctx context.Context, t *Try) {
+		t.queues(ctx, func(q *queue) {
+			w, p := q.through(ctx, nil)
 			lost := p.Inject(faultproxy.Fault{Match: makesTicket})
 			q.s.Fault("a reply is lost")
 			first, came := q.ends(ctx, w.Begin(ctx, 0), 2*q.wait())
-			if err := q.until(ctx, "a lost reply", func() bool { return closed(lost.Done()) }); err != nil {
-				return err
-			}
+			check(q.until(ctx, "a lost reply", func() bool { return closed(lost.Done()) }))
 			if came && first == nil {
 				w.Release(ctx)
 			}
-			if err := q.until(ctx, "a connection", func() bool { return p.Conns() > 0 }); err != nil {
-				return err
-			}
+			check(q.until(ctx, "a connection", func() bool { return p.Conns() > 0 }))
 			t.Sleep(ctx, hazardDelay)
 			if had, again := q.insists(ctx, w); !had && again != nil {
 				q.s.Show(harness.Misled, "the connection is back, and Lock still says: %v", again)
 			}
-			other, err := q.open(ctx)
-			if err != nil {
-				return err
-			}
+			other := q.open(ctx)
 			if q.takeTurns(ctx, other) {
 				q.left(ctx)
 			} else if names := q.tickets(); len(names) > 1 {
 				q.s.Show(harness.LeftBehind, "%q, of which one is that of the client that waits", names)
 			}
-			return nil
 		})
 	},
 }
@@ -149,33 +131,20 @@ var failedTry = &Scenario{
 	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
-	Try: func(ctx context.Context, t *Try) error {
-		return t.queues(ctx, func(q *queue) error {
-			if err := q.hold(ctx); err != nil {
-				return err
-			}
-			tries, err := q.open(ctx)
-			if err != nil {
-				return err
-			}
-			beside, err := tries.Join(ctx)
-			if err != nil {
-				return err
-			}
-			other, err := q.open(ctx)
-			if err != nil {
-				return err
-			}
+	Try: func(ctx context.Context, t *Try) {
+		t.queues(ctx, func(q *queue) {
+			q.hold(ctx)
+			tries := q.open(ctx)
+			beside := tries.Join(ctx)
+			other := q.open(ctx)
 			switch err := tries.TryAcquire(ctx, 0); {
 			case err == nil:
 				q.s.Note("TryLock was granted a lock that was held")
 			case !errors.Is(err, harness.ErrNotAcquired):
-				return err
+				check(err)
 			}
 			for _, w := range q.holders {
-				if err := w.Release(ctx); err != nil {
-					return err
-				}
+				check(w.Release(ctx))
 			}
 			q.s.Fault("TryLock has failed, and the lock is released")
 			if q.takeTurns(ctx, other) && q.takeTurns(ctx, beside) {
@@ -183,7 +152,6 @@ var failedTry = &Scenario{
 			} else if names := q.tickets(); len(names) > 1 {
 				q.s.Show(harness.LeftBehind, "%q, with at most one client in line", names)
 			}
-			return nil
 		})
 	},
 }
@@ -201,25 +169,15 @@ var lateCancel = &Scenario{
 	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
-	Try: func(ctx context.Context, t *Try) error {
-		return t.queues(ctx, func(q *queue) error {
-			if err := q.hold(ctx); err != nil {
-				return err
-			}
-			w, p, err := q.through(ctx, nil)
-			if err != nil {
-				return err
-			}
-			done, err := q.waits(ctx, w)
-			if err != nil {
-				return err
-			}
+	Try: func(ctx context.Context, t *Try) {
+		t.queues(ctx, func(q *queue) {
+			q.hold(ctx)
+			w, p := q.through(ctx, nil)
+			done := must(q.waits(ctx, w))
 			t.Sleep(ctx, hazardDelay)
 			p.Delay(faultproxy.Reply, 2*hazardDelay)
 			for _, h := range q.holders {
-				if err := h.Release(ctx); err != nil {
-					return err
-				}
+				check(h.Release(ctx))
 			}
 			// The mutex around leases is released when a lease is acquired.
 			q.until(ctx, "the inner mutex", func() bool {
@@ -228,22 +186,16 @@ var lateCancel = &Scenario{
 			})
 			q.s.Fault("the lock is released, and the waiter gives up")
 			p.Delay(faultproxy.Reply, 0) // messages in transit keep their delay
-			if err := w.Stop(ctx); err != nil {
-				return err
-			}
+			check(w.Stop(ctx))
 			if err, came := q.ends(ctx, done, q.wait()); came && err == nil {
 				w.Release(ctx)
 			}
-			other, err := q.open(ctx)
-			if err != nil {
-				return err
-			}
+			other := q.open(ctx)
 			if q.takeTurns(ctx, other) {
 				q.left(ctx)
 			} else if names := q.tickets(); len(names) > 1 {
 				q.s.Show(harness.LeftBehind, "%q, of which one is that of the client that waits", names)
 			}
-			return nil
 		})
 	},
 }
@@ -262,41 +214,22 @@ var lostRelease = &Scenario{
 	Deadline: 90 * time.Second,
 	Prompt:   2 * hazardPrompt, // it reconnects after a second, and retries later
 	Tries:    100,
-	Try: func(ctx context.Context, t *Try) error {
-		return t.queues(ctx, func(q *queue) error {
-			if err := q.hold(ctx); err != nil {
-				return err
-			}
+	Try: func(ctx context.Context, t *Try) {
+		t.queues(ctx, func(q *queue) {
+			q.hold(ctx)
 			// The one to cut off is the last.
-			if err := q.release(ctx); err != nil {
-				return err
-			}
-			w, p, err := q.through(ctx, nil)
-			if err != nil {
-				return err
-			}
-			beside, err := w.Join(ctx)
-			if err != nil {
-				return err
-			}
-			if err := w.Acquire(ctx, 0); err != nil {
-				return err
-			}
-			other, err := q.open(ctx)
-			if err != nil {
-				return err
-			}
+			check(q.release(ctx))
+			w, p := q.through(ctx, nil)
+			beside := w.Join(ctx)
+			check(w.Acquire(ctx, 0))
+			other := q.open(ctx)
 			connects := p.Seen("connect")
 			lost := p.Inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Match: faultproxy.Op("delete", "setData", "multi")})
 			released := make(chan error, 1)
 			t.work.Go(func() { released <- w.Release(ctx) })
-			if err := q.until(ctx, "a lost request", func() bool { return closed(lost.Done()) }); err != nil {
-				return err
-			}
+			check(q.until(ctx, "a lost request", func() bool { return closed(lost.Done()) }))
 			q.s.Fault("the request of the release is lost")
-			if err := q.back(ctx, p, connects); err != nil {
-				return err
-			}
+			q.back(ctx, p, connects)
 			if err, came := q.ends(ctx, released, q.wait()); came && err != nil {
 				q.s.Note("Unlock: %v", err)
 			}
@@ -309,7 +242,6 @@ var lostRelease = &Scenario{
 			} else if names := q.tickets(); len(names) > len(workers) {
 				q.s.Show(harness.LeftBehind, "%q, with %d clients in line", names, len(workers))
 			}
-			return nil
 		})
 	},
 }

@@ -22,20 +22,17 @@ func once(see func(faultproxy.Sighting) bool) (func(faultproxy.Sighting), <-chan
 	}, seen
 }
 
-func (q *queue) afterSeen(ctx context.Context, what string, seen <-chan struct{}) error {
-	err := q.until(ctx, what, func() bool {
+func (q *queue) afterSeen(ctx context.Context, what string, seen <-chan struct{}) {
+	check(q.until(ctx, what, func() bool {
 		select {
 		case <-seen:
 			return true
 		default:
 			return false
 		}
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	q.s.Fault("%s, and the lock is released", what)
-	return q.release(ctx)
+	check(q.release(ctx))
 }
 
 var lateWatch = &Scenario{
@@ -51,26 +48,18 @@ var lateWatch = &Scenario{
 	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
-	Try: func(ctx context.Context, t *Try) error {
-		return t.queues(ctx, func(q *queue) error {
-			if err := q.hold(ctx); err != nil {
-				return err
-			}
+	Try: func(ctx context.Context, t *Try) {
+		t.queues(ctx, func(q *queue) {
+			q.hold(ctx)
 			observe, seen := once(func(m faultproxy.Sighting) bool {
 				return m.Dir == faultproxy.Request && (m.Op == "exists" || m.Op == "getData") && ticketName.MatchString(m.Key)
 			})
-			w, p, err := q.through(ctx, observe)
-			if err != nil {
-				return err
-			}
+			w, p := q.through(ctx, observe)
 			p.Delay(faultproxy.Request, hazardDelay)
 			done := w.Begin(ctx, 0)
-			if err := q.afterSeen(ctx, "the waiter asks to watch the ticket ahead", seen); err != nil {
-				return err
-			}
+			q.afterSeen(ctx, "the waiter asks to watch the ticket ahead", seen)
 			p.Delay(faultproxy.Request, 0)
 			q.passes(ctx, w, done)
-			return nil
 		})
 	},
 }
@@ -88,16 +77,11 @@ var alternation = &Scenario{
 	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    30,
-	Try: func(ctx context.Context, t *Try) error {
-		return t.queues(ctx, func(q *queue) error {
+	Try: func(ctx context.Context, t *Try) {
+		t.queues(ctx, func(q *queue) {
 			for range 2 {
-				w, err := q.open(ctx)
-				if err != nil {
-					return err
-				}
-				if err := w.Loop(ctx, Loop{Quiet: true}); err != nil {
-					return err
-				}
+				w := q.open(ctx)
+				w.Loop(ctx, Loop{Quiet: true})
 			}
 			began := time.Now()
 			for last := t.Now(); time.Since(began) < 2*hazardWait; last = t.Now() {
@@ -110,7 +94,6 @@ var alternation = &Scenario{
 				t.Sleep(ctx, 50*time.Millisecond)
 			}
 			q.s.Figure("acquisitions", "", float64(q.s.grants()))
-			return nil
 		})
 	},
 }
@@ -129,24 +112,17 @@ var lateList = &Scenario{
 	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
-	Try: func(ctx context.Context, t *Try) error {
-		return t.queues(ctx, func(q *queue) error {
-			if err := q.hold(ctx); err != nil {
-				return err
-			}
+	Try: func(ctx context.Context, t *Try) {
+		t.queues(ctx, func(q *queue) {
+			q.hold(ctx)
 			observe, seen := once(func(m faultproxy.Sighting) bool {
 				r, ok := m.Body.(*faultproxy.ZooReply)
 				return ok && strings.HasPrefix(m.Op, "getChildren") && len(r.Children) > len(q.holders)
 			})
-			w, p, err := q.through(ctx, observe)
-			if err != nil {
-				return err
-			}
+			w, p := q.through(ctx, observe)
 			p.Delay(faultproxy.Reply, hazardDelay)
 			done := w.Begin(ctx, 0)
-			if err := q.afterSeen(ctx, "the waiter's list is on the way", seen); err != nil {
-				return err
-			}
+			q.afterSeen(ctx, "the waiter's list is on the way", seen)
 			p.Delay(faultproxy.Reply, 0)
 			if err, came := q.ends(ctx, done, q.wait()); came && err != nil {
 				q.s.Show(harness.Misled, "Lock of a lock that was free failed: %v", err)
@@ -154,7 +130,6 @@ var lateList = &Scenario{
 			} else if came {
 				w.Release(ctx)
 			}
-			return nil
 		})
 	},
 }
@@ -174,11 +149,8 @@ var middleDies = &Scenario{
 	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
-	Try: func(ctx context.Context, t *Try) error {
-		dies, err := t.Host()
-		if err != nil {
-			return err
-		}
+	Try: func(ctx context.Context, t *Try) {
+		dies := t.Host()
 		type last struct {
 			q    *queue
 			done <-chan error
@@ -186,31 +158,17 @@ var middleDies = &Scenario{
 		}
 		var mu sync.Mutex
 		var lasts []last // guarded by mu
-		err = t.shortQueues(ctx, func(q *queue) error {
-			if err := q.hold(ctx); err != nil {
-				return err
-			}
-			middle, err := dies.Open(ctx, q.s, q.at)
-			if err != nil {
-				return err
-			}
-			if _, err := q.waits(ctx, middle); err != nil {
-				return err
-			}
-			w, err := q.open(ctx)
-			if err != nil {
-				return err
-			}
+		t.shortQueues(ctx, func(q *queue) {
+			q.hold(ctx)
+			middle := dies.Open(ctx, q.s, q.at)
+			must(q.waits(ctx, middle))
+			w := q.open(ctx)
 			l := last{q: q, had: len(q.tickets())}
-			l.done, err = q.waits(ctx, w)
+			l.done = must(q.waits(ctx, w))
 			mu.Lock()
 			defer mu.Unlock()
 			lasts = append(lasts, l)
-			return err
 		})
-		if err != nil {
-			return err
-		}
 		dies.Kill()
 		var wg sync.WaitGroup
 		for _, l := range lasts {
@@ -224,7 +182,6 @@ var middleDies = &Scenario{
 			})
 		}
 		wg.Wait()
-		return nil
 	},
 }
 
@@ -241,35 +198,22 @@ var waiterReset = &Scenario{
 	},
 	Deadline: 90 * time.Second,
 	Tries:    100,
-	Try: func(ctx context.Context, t *Try) error {
-		return t.queues(ctx, func(q *queue) error {
-			if err := q.hold(ctx); err != nil {
-				return err
-			}
-			w, p, err := q.through(ctx, nil)
-			if err != nil {
-				return err
-			}
-			done, err := q.waits(ctx, w)
-			if err != nil {
-				return err
-			}
+	Try: func(ctx context.Context, t *Try) {
+		t.queues(ctx, func(q *queue) {
+			q.hold(ctx)
+			w, p := q.through(ctx, nil)
+			done := must(q.waits(ctx, w))
 			t.Sleep(ctx, hazardDelay) // it watches
 			connects := p.Seen("connect")
 			q.s.Fault("the waiter's connection is reset")
 			p.Reset()
-			if err := q.back(ctx, p, connects); err != nil {
-				return err
-			}
-			if err := q.release(ctx); err != nil {
-				return err
-			}
+			q.back(ctx, p, connects)
+			check(q.release(ctx))
 			if err, came := q.ends(ctx, done, max(hazardPoll, q.wait())); came && err != nil {
 				if had, again := q.insists(ctx, w); !had {
 					q.s.Show(harness.Misled, "the connection is back, and Lock still says: %v", again)
 				}
 			}
-			return nil
 		})
 	},
 }
@@ -287,20 +231,12 @@ var spentWatch = &Scenario{
 	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
-	Try: func(ctx context.Context, t *Try) error {
-		return t.queues(ctx, func(q *queue) error {
-			if err := q.hold(ctx); err != nil {
-				return err
-			}
+	Try: func(ctx context.Context, t *Try) {
+		t.queues(ctx, func(q *queue) {
+			q.hold(ctx)
 			held := q.tickets()
-			w, err := q.open(ctx)
-			if err != nil {
-				return err
-			}
-			done, err := q.waits(ctx, w)
-			if err != nil {
-				return err
-			}
+			w := q.open(ctx)
+			done := must(q.waits(ctx, w))
 			t.Sleep(ctx, hazardDelay) // it watches
 			for _, path := range held {
 				if _, err := q.see.Set(path, []byte("operator"), -1); err != nil {
@@ -309,11 +245,8 @@ var spentWatch = &Scenario{
 			}
 			q.s.Fault("the data of the holder's ticket is written")
 			t.Sleep(ctx, hazardDelay)
-			if err := q.release(ctx); err != nil {
-				return err
-			}
+			check(q.release(ctx))
 			q.ends(ctx, done, max(hazardPoll, q.wait()))
-			return nil
 		})
 	},
 }

@@ -26,54 +26,34 @@ var readersTogether = &Scenario{
 	Prompt:   2 * TTL,
 	Tries:    200,
 	Aims:     []Aim{{"redis-rw|zk-rw", harness.FaultAim{Figure: "readers inside together", Quantile: 0, Least: true, Limit: readers, Text: "all"}}},
-	Try: func(ctx context.Context, t *Try) error {
-		hosts, err := t.Hosts(2)
-		if err != nil {
-			return err
-		}
-		return t.Each(func(s *Subject) error {
-			at, err := t.At(ctx, s.Variant)
-			if err != nil {
-				return err
-			}
+	Try: func(ctx context.Context, t *Try) {
+		hosts := t.Hosts(2)
+		t.Each(func(s *Subject) {
+			at := must(t.At(ctx, s.Variant))
 			if at.Kind == harness.KindRedis {
 				at.Lease = 4 * TTL // after that a waiter asks again on its own
 			}
-			writer, err := hosts[0].Open(ctx, s, at)
-			if err != nil {
-				return err
-			}
-			rs, err := t.readersOf(ctx, hosts[1], s, at)
-			if err != nil {
-				return err
-			}
-			if err := writer.Acquire(ctx, 0); err != nil {
-				return err
-			}
-			return t.readTogether(ctx, s, writer, rs)
+			writer := hosts[0].Open(ctx, s, at)
+			rs := t.readersOf(ctx, hosts[1], s, at)
+			check(writer.Acquire(ctx, 0))
+			t.readTogether(ctx, s, writer, rs)
 		})
 	},
 }
 
-func (t *Try) readersOf(ctx context.Context, h *Host, s *Subject, at harness.Endpoint) (rs []*Worker, err error) {
-	first, err := h.Open(ctx, s, at)
-	if err != nil {
-		return nil, err
-	}
+func (t *Try) readersOf(ctx context.Context, h *Host, s *Subject, at harness.Endpoint) (rs []*Worker) {
+	first := h.Open(ctx, s, at)
 	rs = []*Worker{first}
 	for len(rs) < readers {
-		r, err := first.Join(ctx)
-		if err != nil {
-			return nil, err
-		}
+		r := first.Join(ctx)
 		rs = append(rs, r)
 	}
-	return rs, nil
+	return rs
 }
 
 // readTogether makes readers wait for a writer, which then releases, and shows how many
 // of them were in at the same time. The others enter behind them.
-func (t *Try) readTogether(ctx context.Context, s *Subject, writer *Worker, rs []*Worker) error {
+func (t *Try) readTogether(ctx context.Context, s *Subject, writer *Worker, rs []*Worker) {
 	in := make(chan *Worker, len(rs))
 	for _, r := range rs {
 		t.work.Go(func() {
@@ -84,9 +64,7 @@ func (t *Try) readTogether(ctx context.Context, s *Subject, writer *Worker, rs [
 	}
 	t.Sleep(ctx, 400*time.Millisecond) // so that they surely wait
 	began := now()
-	if err := writer.Release(ctx); err != nil {
-		return err
-	}
+	check(writer.Release(ctx))
 	together := entered(ctx, in, len(rs), TTL)
 	s.Figure("readers inside together", "", float64(len(together)))
 	if n := len(together); n < len(rs) {
@@ -99,7 +77,6 @@ func (t *Try) readTogether(ctx context.Context, s *Subject, writer *Worker, rs [
 		}
 		together = entered(ctx, in, min(1, left), 5*TTL)
 	}
-	return nil
 }
 
 func entered(ctx context.Context, in <-chan *Worker, n int, d time.Duration) (ws []*Worker) {

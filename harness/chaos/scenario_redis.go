@@ -86,21 +86,18 @@ func keeps(why string) []Expectation {
 // several on the first ones: a fault of the first affects all locks.
 type fleet []*backend.Server
 
-func (t *Try) fleet(ctx context.Context, o backend.RedisOptions) (f fleet, err error) {
+func (t *Try) fleet(ctx context.Context, o backend.RedisOptions) (f fleet) {
 	n := 1
 	for _, s := range t.Subjects {
 		n = max(n, s.Variant.Traits.Servers)
 	}
 	for i := range n {
-		server, err := t.Shared(ctx, fmt.Sprintf("redis %d", i), func(ctx context.Context) (*backend.Server, error) {
+		server := must(t.Shared(ctx, fmt.Sprintf("redis %d", i), func(ctx context.Context) (*backend.Server, error) {
 			return backend.StartRedisOf(ctx, o)
-		})
-		if err != nil {
-			return nil, err
-		}
+		}))
 		f = append(f, server)
 	}
-	return f, nil
+	return f
 }
 
 func (f fleet) at(s *Subject) (harness.Endpoint, error) {
@@ -123,44 +120,33 @@ type incident struct {
 
 // incident makes each lock held and waited for, and returns at a random moment of the
 // lease.
-func (t *Try) incident(ctx context.Context, at func(*Subject) (harness.Endpoint, error)) (*incident, error) {
-	hosts, of, err := pairsAt(ctx, t, at, ordinary)
-	if err != nil {
-		return nil, err
-	}
+func (t *Try) incident(ctx context.Context, at func(*Subject) (harness.Endpoint, error)) *incident {
+	hosts, of := pairsAt(ctx, t, at, ordinary)
 	i := &incident{t: t, hosts: hosts, of: of, late: make(map[*Subject]*Worker)}
 	var mu sync.Mutex
-	err = t.Each(func(s *Subject) error {
-		at, err := at(s)
-		if err != nil {
-			return err
-		}
-		w, err := hosts[1].Open(ctx, s, at)
+	t.Each(func(s *Subject) {
+		at := must(at(s))
+		w := hosts[1].Open(ctx, s, at)
 		mu.Lock()
 		defer mu.Unlock()
 		i.late[s] = w
-		return err
 	})
 	t.Sleep(ctx, time.Duration(t.Rand.Int64N(int64(TTL/2))))
-	return i, err
+	return i
 }
 
 // outcome observes the effect of a fault that began at began. Another client arrives. The
 // holders keep the lock for longer than a lease. If another client is granted it, they
 // keep it until they are notified, for up to half a lease, and those not notified at once
 // write. Then they release, and the lock is granted again.
-func (i *incident) outcome(ctx context.Context, began int64) error {
-	return i.t.Each(func(s *Subject) error {
-		if err := i.late[s].Loop(ctx, ordinary); err != nil {
-			return err
-		}
+func (i *incident) outcome(ctx context.Context, began int64) {
+	i.t.Each(func(s *Subject) {
+		i.late[s].Loop(ctx, ordinary)
 		twice := s.await(ctx, TTL+TTL/5, began)
 		holders := i.of[s].holders
 		for _, w := range holders {
 			if s.holds(w) {
-				if err := w.WriteHeld(ctx); err != nil {
-					return err
-				}
+				check(w.WriteHeld(ctx))
 			}
 		}
 		if twice {
@@ -169,7 +155,6 @@ func (i *incident) outcome(ctx context.Context, began int64) error {
 		i.release(ctx, holders)
 		s.await(ctx, 4*TTL, i.t.Now())
 		i.t.Sleep(ctx, 5*ordinary.Hold)
-		return nil
 	})
 }
 

@@ -31,17 +31,12 @@ var clockForward = &Scenario{
 	Deadline: 20 * time.Second,
 	Prompt:   3 * TTL,
 	Tries:    100,
-	Try: func(ctx context.Context, t *Try) error {
-		f, i, err := t.clocked(ctx)
-		if err != nil {
-			return err
-		}
+	Try: func(ctx context.Context, t *Try) {
+		f, i := t.clocked(ctx)
 		began := t.Now()
 		t.Fault("the clock of server 0 is set forward")
-		if err := f[0].SetClock(0, 2*TTL); err != nil {
-			return err
-		}
-		return i.outcome(ctx, began)
+		check(f[0].SetClock(0, 2*TTL))
+		i.outcome(ctx, began)
 	},
 }
 
@@ -62,38 +57,26 @@ var clockBack = &Scenario{
 	Deadline: 20 * time.Second,
 	Prompt:   2 * TTL,
 	Tries:    50,
-	Try: func(ctx context.Context, t *Try) error {
-		f, i, err := t.clocked(ctx)
-		if err != nil {
-			return err
-		}
+	Try: func(ctx context.Context, t *Try) {
+		f, i := t.clocked(ctx)
 		t.Fault("the clock of server 0 is set back")
-		if err := f[0].SetClock(0, -3*TTL); err != nil {
-			return err
-		}
+		check(f[0].SetClock(0, -3*TTL))
 		i.hosts[0].Kill()
 		began := t.Now()
-		return t.Each(func(s *Subject) error {
-			if err := i.late[s].Loop(ctx, ordinary); err != nil {
-				return err
-			}
+		t.Each(func(s *Subject) {
+			i.late[s].Loop(ctx, ordinary)
 			s.await(ctx, 6*TTL, began)
 			t.Sleep(ctx, 5*ordinary.Hold)
-			return nil
 		})
 	},
 }
 
-func (t *Try) clocked(ctx context.Context) (fleet, *incident, error) {
-	f, err := t.fleet(ctx, backend.RedisOptions{Clock: true})
-	if err != nil {
-		return nil, nil, err
-	}
+func (t *Try) clocked(ctx context.Context) (fleet, *incident) {
+	f := t.fleet(ctx, backend.RedisOptions{Clock: true})
 	t.Defer(func() {
 		if f[0].SetClock(0, 0) != nil {
 			t.Stage.drop("redis 0")
 		}
 	})
-	i, err := t.incident(ctx, f.at)
-	return f, i, err
+	return f, t.incident(ctx, f.at)
 }

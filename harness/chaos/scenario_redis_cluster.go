@@ -36,44 +36,31 @@ var clusterNodeHung = &Scenario{
 		{redisRecommended, harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(TTL), Text: "a lease"}},
 		{redisRecommended, harness.FaultAim{Figure: "leases lost on other nodes", Quantile: 1, Limit: 0, Text: "none"}},
 	},
-	Try: func(ctx context.Context, t *Try) error {
-		server, err := t.Shared(ctx, "redis cluster", startCluster)
-		if err != nil {
-			return err
-		}
+	Try: func(ctx context.Context, t *Try) {
+		server := must(t.Shared(ctx, "redis cluster", startCluster))
 		nodes := server.Endpoint().Addrs[0]
-		hosts, err := t.Hosts(2)
-		if err != nil {
-			return err
-		}
+		hosts := t.Hosts(2)
 		of := make(map[*Subject]*spread)
 		for _, s := range t.Subjects {
 			of[s] = new(spread)
 		}
-		if err := t.Each(func(s *Subject) error { return of[s].begin(ctx, t, s, hosts, server.Endpoint()) }); err != nil {
-			return err
-		}
+		t.Each(func(s *Subject) { of[s].begin(ctx, t, s, hosts, server.Endpoint()) })
 		t.Sleep(ctx, TTL/2+time.Duration(t.Rand.Int64N(int64(TTL/2))))
 		began := t.Now()
 		for _, p := range of {
 			p.each(func(s *Subject) { s.Fault("node %s hangs", nodes[hungNode]) })
 		}
-		if err := server.Signal(hungNode, syscall.SIGSTOP); err != nil {
-			return err
-		}
+		check(server.Signal(hungNode, syscall.SIGSTOP))
 		time.Sleep(4 * TTL) // not interrupted: the next try needs the node
 		over := t.Now()
-		if err := server.Signal(hungNode, syscall.SIGCONT); err != nil {
-			return err
-		}
-		return t.Each(func(s *Subject) error {
+		check(server.Signal(hungNode, syscall.SIGCONT))
+		t.Each(func(s *Subject) {
 			p := of[s]
 			p.each(func(s *Subject) { s.Over("node %s hangs", nodes[hungNode]) })
 			p.report(began, over)
 			wait, cancel := context.WithTimeout(ctx, 5*TTL)
 			defer cancel()
 			p.on[hungNode].AwaitGrant(wait, over)
-			return nil
 		})
 	},
 }
@@ -111,13 +98,10 @@ func (p *spread) each(f func(s *Subject)) {
 // begin makes one client per process use a lock of each node: short holds on the first
 // node, and holds longer than a lease on the others. The first client holds the latter
 // when a node hangs, so that it renews there and elsewhere.
-func (p *spread) begin(ctx context.Context, t *Try, s *Subject, hosts []*Host, at harness.Endpoint) error {
+func (p *spread) begin(ctx context.Context, t *Try, s *Subject, hosts []*Host, at harness.Endpoint) {
 	at = Short(at)
 	for node := range at.Addrs[0] {
-		key, err := keyOn(ctx, t, at, s.Key, node)
-		if err != nil {
-			return err
-		}
+		key := keyOn(ctx, t, at, s.Key, node)
 		switch node {
 		case 0:
 			s.Key = key
@@ -129,26 +113,18 @@ func (p *spread) begin(ctx context.Context, t *Try, s *Subject, hosts []*Host, a
 		}
 	}
 	for _, h := range hosts {
-		w, err := h.Open(ctx, s, at)
-		if err != nil {
-			return err
-		}
+		w := h.Open(ctx, s, at)
 		for node, on := range p.on {
 			worker, l := w, ordinary
 			if node > 0 {
-				if worker, err = w.JoinAs(ctx, on); err != nil {
-					return err
-				}
+				worker = w.JoinAs(ctx, on)
 			}
 			if node > 0 && matches(renewing, s.Variant.Name) {
 				l = Loop{Hold: 3 * TTL, Think: 20 * time.Millisecond}
 			}
-			if err := worker.Loop(ctx, l); err != nil {
-				return err
-			}
+			worker.Loop(ctx, l)
 		}
 	}
-	return nil
 }
 
 func (p *spread) report(began, over int64) {
@@ -178,7 +154,7 @@ func (p *spread) report(began, over int64) {
 
 // keyOn returns a key with prefix name that is kept by a given node of a cluster, in
 // every form that a lock derives its key names.
-func keyOn(ctx context.Context, t *Try, at harness.Endpoint, name string, node int) (string, error) {
+func keyOn(ctx context.Context, t *Try, at harness.Endpoint, name string, node int) string {
 	const slots = 16384
 	c := t.Redis(at.Addrs[0][0])
 	for i := range 1000 {
@@ -187,13 +163,15 @@ func keyOn(ctx context.Context, t *Try, at harness.Endpoint, name string, node i
 		for _, form := range []string{key, "locklab:" + key} { // with braces around it, and without
 			slot, err := c.ClusterKeySlot(ctx, form).Result()
 			if err != nil {
-				return "", fmt.Errorf("chaos: %w", err)
+				check(fmt.Errorf("chaos: %w", err))
+				return ""
 			}
 			there = there && int(slot)*len(at.Addrs[0])/slots == node
 		}
 		if there {
-			return key, nil
+			return key
 		}
 	}
-	return "", fmt.Errorf("chaos: no key for node %d", node)
+	check(fmt.Errorf("chaos: no key for node %d", node))
+	return ""
 }

@@ -13,15 +13,15 @@ import (
 var redisLosses = []*Scenario{
 	loss("redis-server-killed", "Does a lock outlive the death of a Redis server?",
 		"the server is killed (SIGKILL) for good while the lock is held; of three independent servers, one",
-		func(server *backend.Server) error { return server.Kill(0) },
-		func(ctx context.Context, server *backend.Server) error { return server.Restart(ctx, 0) }),
+		func(server *backend.Server) { check(server.Kill(0)) },
+		func(ctx context.Context, server *backend.Server) { check(server.Restart(ctx, 0)) }),
 	loss("redis-server-hung", "Does a lock outlive a Redis server that hangs?",
 		"the server is stopped (SIGSTOP) for good while the lock is held, so that connections to it stay open; of three independent servers, one",
-		func(server *backend.Server) error { return server.Signal(0, syscall.SIGSTOP) },
-		func(_ context.Context, server *backend.Server) error { return server.Signal(0, syscall.SIGCONT) }),
+		func(server *backend.Server) { check(server.Signal(0, syscall.SIGSTOP)) },
+		func(_ context.Context, server *backend.Server) { check(server.Signal(0, syscall.SIGCONT)) }),
 }
 
-func loss(name, question, fault string, lose func(*backend.Server) error, mend func(context.Context, *backend.Server) error) *Scenario {
+func loss(name, question, fault string, lose func(*backend.Server), mend func(context.Context, *backend.Server)) *Scenario {
 	return &Scenario{
 		Name: name, Question: question, Fault: fault,
 		Source: "Redis documentation, Distributed Locks with Redis, The Redlock Algorithm",
@@ -35,28 +35,20 @@ func loss(name, question, fault string, lose func(*backend.Server) error, mend f
 		Deadline: 20 * time.Second,
 		Prompt:   2 * TTL,
 		Tries:    30,
-		Try: func(ctx context.Context, t *Try) error {
-			f, err := t.fleet(ctx, backend.RedisOptions{})
-			if err != nil {
-				return err
-			}
-			i, err := t.incident(ctx, f.at)
-			if err != nil {
-				return err
-			}
+		Try: func(ctx context.Context, t *Try) {
+			f := t.fleet(ctx, backend.RedisOptions{})
+			i := t.incident(ctx, f.at)
 			began := t.Now()
 			t.Fault("server 0 is lost")
 			t.Defer(func() {
 				ctx, cancel := context.WithTimeout(context.Background(), DefaultPrompt*10)
 				defer cancel()
-				if mend(ctx, f[0]) != nil {
+				if steps(func() { mend(ctx, f[0]) }) != nil {
 					t.Stage.drop("redis 0")
 				}
 			})
-			if err := lose(f[0]); err != nil {
-				return err
-			}
-			return i.outcome(ctx, began)
+			lose(f[0])
+			i.outcome(ctx, began)
 		},
 	}
 }
@@ -64,37 +56,32 @@ func loss(name, question, fault string, lose func(*backend.Server) error, mend f
 var redisHangs = []*Scenario{
 	hang("redis-stopped-short", "Does a server that hangs for half a lease disturb its locks?",
 		"the server is stopped (SIGSTOP) for up to half a lease while the lock is held, and continued",
-		harness.Failover, func(_ context.Context, t *Try, f fleet) error {
-			return stopFor(t, f, time.Duration(t.Rand.Int64N(int64(TTL/2))))
+		harness.Failover, func(_ context.Context, t *Try, f fleet) {
+			stopFor(t, f, time.Duration(t.Rand.Int64N(int64(TTL/2))))
 		}),
 	hang("redis-stopped-long", "Are there two holders after a server that hung for longer than the lease?",
 		"the server is stopped (SIGSTOP) for two and a half leases while the lock is held, and continued",
-		harness.Failover, func(_ context.Context, t *Try, f fleet) error { return stopFor(t, f, TTL*5/2) }),
+		harness.Failover, func(_ context.Context, t *Try, f fleet) { stopFor(t, f, TTL*5/2) }),
 	hang("redis-client-pause", "Are there two holders after the server kept all clients waiting?",
 		"CLIENT PAUSE ALL for one and a half leases while the lock is held",
-		harness.Fencing, func(ctx context.Context, t *Try, f fleet) error {
-			if err := t.Redis(f.first()).Do(ctx, "CLIENT", "PAUSE", (TTL * 3 / 2).Milliseconds(), "ALL").Err(); err != nil {
-				return err
-			}
+		harness.Fencing, func(ctx context.Context, t *Try, f fleet) {
+			check(t.Redis(f.first()).Do(ctx, "CLIENT", "PAUSE", (TTL * 3 / 2).Milliseconds(), "ALL").Err())
 			t.Sleep(ctx, TTL*3/2)
-			return nil
 		}),
 	hang("redis-debug-sleep", "Are there two holders after a command that kept the server busy?",
 		"DEBUG SLEEP for one and a half leases while the lock is held, as a slow script or KEYS does",
-		harness.Fencing, func(ctx context.Context, t *Try, f fleet) error {
-			return t.Redis(f.first()).Do(ctx, "DEBUG", "SLEEP", fmt.Sprint((TTL * 3 / 2).Seconds())).Err()
+		harness.Fencing, func(ctx context.Context, t *Try, f fleet) {
+			check(t.Redis(f.first()).Do(ctx, "DEBUG", "SLEEP", fmt.Sprint((TTL * 3 / 2).Seconds())).Err())
 		}),
 }
 
-func stopFor(t *Try, f fleet, d time.Duration) error {
-	if err := f[0].Signal(0, syscall.SIGSTOP); err != nil {
-		return err
-	}
+func stopFor(t *Try, f fleet, d time.Duration) {
+	check(f[0].Signal(0, syscall.SIGSTOP))
 	time.Sleep(d) // not interrupted: the next try needs the server
-	return f[0].Signal(0, syscall.SIGCONT)
+	check(f[0].Signal(0, syscall.SIGCONT))
 }
 
-func hang(name, question, fault string, tests harness.Guarantee, do func(context.Context, *Try, fleet) error) *Scenario {
+func hang(name, question, fault string, tests harness.Guarantee, do func(context.Context, *Try, fleet)) *Scenario {
 	return &Scenario{
 		Name: name, Question: question, Fault: fault + "; of three independent servers, one",
 		Source: "Kleppmann 2016, How to do distributed locking",
@@ -108,21 +95,13 @@ func hang(name, question, fault string, tests harness.Guarantee, do func(context
 		Deadline: 20 * time.Second,
 		Prompt:   4 * TTL, // the server does not answer, and then a lease of an earlier request may have to expire
 		Tries:    100,
-		Try: func(ctx context.Context, t *Try) error {
-			f, err := t.fleet(ctx, backend.RedisOptions{Args: []string{"--enable-debug-command", "local"}})
-			if err != nil {
-				return err
-			}
-			i, err := t.incident(ctx, f.at)
-			if err != nil {
-				return err
-			}
+		Try: func(ctx context.Context, t *Try) {
+			f := t.fleet(ctx, backend.RedisOptions{Args: []string{"--enable-debug-command", "local"}})
+			i := t.incident(ctx, f.at)
 			t.Fault("server 0 does not answer")
-			if err := do(ctx, t, f); err != nil {
-				return err
-			}
+			do(ctx, t, f)
 			t.Over("server 0 answers")
-			return i.outcome(ctx, t.Now())
+			i.outcome(ctx, t.Now())
 		},
 	}
 }

@@ -14,43 +14,33 @@ import (
 
 var redisMemory = []*Scenario{
 	forget("redis-flushall", "What does FLUSHALL do to locks that are held?", "FLUSHALL while the lock is held",
-		func(ctx context.Context, c *redis.Client) error { return c.FlushAll(ctx).Err() }),
+		func(ctx context.Context, c *redis.Client) { check(c.FlushAll(ctx).Err()) }),
 	forget("redis-evicted", "What do locks do on a server that evicts keys?",
 		"the server, whose policy is allkeys-lru, runs out of memory for a moment while the lock is held, and evicts all keys",
-		func(ctx context.Context, c *redis.Client) error {
-			return errors.Join(
+		func(ctx context.Context, c *redis.Client) {
+			check(errors.Join(
 				c.ConfigSet(ctx, "maxmemory-policy", "allkeys-lru").Err(),
 				c.ConfigSet(ctx, "maxmemory", "1").Err(),
 				c.ConfigSet(ctx, "maxmemory", "0").Err(),
 				c.ConfigSet(ctx, "maxmemory-policy", "noeviction").Err(),
-			)
+			))
 		}),
 	scriptFlush, outOfMemory, maxClients, denied,
 }
 
-func onHeld(do func(ctx context.Context, i *incident, c *redis.Client) error) func(context.Context, *Try) error {
-	return func(ctx context.Context, t *Try) error {
-		f, err := t.fleet(ctx, backend.RedisOptions{})
-		if err != nil {
-			return err
-		}
+func onHeld(do func(ctx context.Context, i *incident, c *redis.Client)) func(context.Context, *Try) {
+	return func(ctx context.Context, t *Try) {
+		f := t.fleet(ctx, backend.RedisOptions{})
 		c := t.Redis(f.first())
-		if err := c.Ping(ctx).Err(); err != nil { // so that it is connected
-			return err
-		}
-		i, err := t.incident(ctx, f.at)
-		if err != nil {
-			return err
-		}
+		check(c.Ping(ctx).Err())
+		i := t.incident(ctx, f.at)
 		began := t.Now()
-		if err := do(ctx, i, c); err != nil {
-			return err
-		}
-		return i.outcome(ctx, began)
+		do(ctx, i, c)
+		i.outcome(ctx, began)
 	}
 }
 
-func forget(name, question, fault string, do func(context.Context, *redis.Client) error) *Scenario {
+func forget(name, question, fault string, do func(context.Context, *redis.Client)) *Scenario {
 	return &Scenario{
 		Name: name, Question: question, Fault: fault + "; of three independent servers, one",
 		Source:   "Redis documentation, Key eviction; FLUSHALL",
@@ -60,10 +50,10 @@ func forget(name, question, fault string, do func(context.Context, *redis.Client
 		Deadline: 20 * time.Second,
 		Prompt:   2 * TTL,
 		Tries:    200,
-		Try: onHeld(func(ctx context.Context, i *incident, c *redis.Client) error {
+		Try: onHeld(func(ctx context.Context, i *incident, c *redis.Client) {
 			i.t.Fault("the server forgets all keys")
 			defer i.t.Over("it serves")
-			return do(ctx, c)
+			do(ctx, c)
 		}),
 	}
 }
@@ -78,10 +68,10 @@ var scriptFlush = &Scenario{
 	Expect:   keeps("a client that is told NOSCRIPT sends the script"),
 	Deadline: 20 * time.Second,
 	Tries:    200,
-	Try: onHeld(func(ctx context.Context, i *incident, c *redis.Client) error {
+	Try: onHeld(func(ctx context.Context, i *incident, c *redis.Client) {
 		i.t.Fault("the server forgets all scripts")
 		defer i.t.Over("it serves")
-		return c.ScriptFlush(ctx).Err()
+		check(c.ScriptFlush(ctx).Err())
 	}),
 }
 
@@ -105,14 +95,12 @@ var outOfMemory = &Scenario{
 	Aims: []Aim{
 		{"redis-(queue|reentrant|rw|semaphore|multi|cohort)", harness.FaultAim{Figure: refusedFigure, Quantile: 1, Limit: 0, Text: "none"}},
 	},
-	Try: onHeld(func(ctx context.Context, i *incident, c *redis.Client) error {
+	Try: onHeld(func(ctx context.Context, i *incident, c *redis.Client) {
 		i.t.Fault("the server has no memory left")
 		i.t.Defer(func() { c.ConfigSet(context.Background(), "maxmemory", "0") })
-		if err := errors.Join(c.ConfigSet(ctx, "maxmemory-policy", "noeviction").Err(), c.ConfigSet(ctx, "maxmemory", "1").Err()); err != nil {
-			return err
-		}
+		check(errors.Join(c.ConfigSet(ctx, "maxmemory-policy", "noeviction").Err(), c.ConfigSet(ctx, "maxmemory", "1").Err()))
 		i.t.Sleep(ctx, TTL+TTL/3)
-		err := i.t.Each(func(s *Subject) error {
+		i.t.Each(func(s *Subject) {
 			refused := 0.0
 			for _, w := range i.of[s].holders {
 				if s.holds(w) && w.Release(ctx) != nil {
@@ -120,10 +108,9 @@ var outOfMemory = &Scenario{
 				}
 			}
 			s.Figure(refusedFigure, "", refused)
-			return nil
 		})
 		i.t.Over("it has memory")
-		return errors.Join(err, c.ConfigSet(ctx, "maxmemory", "0").Err())
+		check(c.ConfigSet(ctx, "maxmemory", "0").Err())
 	}),
 }
 
@@ -142,21 +129,17 @@ var maxClients = &Scenario{
 	Deadline: 20 * time.Second,
 	Prompt:   3 * TTL,
 	Tries:    100,
-	Try: onHeld(func(ctx context.Context, i *incident, c *redis.Client) error {
+	Try: onHeld(func(ctx context.Context, i *incident, c *redis.Client) {
 		const usual = "10000"
 		i.t.Fault("the server takes no more clients")
 		i.t.Defer(func() { c.ConfigSet(context.Background(), "maxclients", usual) })
-		if err := c.ConfigSet(ctx, "maxclients", "1").Err(); err != nil {
-			return err
-		}
+		check(c.ConfigSet(ctx, "maxclients", "1").Err())
 		for _, kind := range []string{"normal", "pubsub"} {
-			if err := c.ClientKillByFilter(ctx, "TYPE", kind, "SKIPME", "yes").Err(); err != nil {
-				return err
-			}
+			check(c.ClientKillByFilter(ctx, "TYPE", kind, "SKIPME", "yes").Err())
 		}
 		i.t.Sleep(ctx, time.Duration(i.t.Rand.Int64N(int64(2*TTL))))
 		i.t.Over("it takes clients")
-		return c.ConfigSet(ctx, "maxclients", usual).Err()
+		check(c.ConfigSet(ctx, "maxclients", usual).Err())
 	}),
 }
 
@@ -178,49 +161,35 @@ var denied = &Scenario{
 	Aims: []Aim{
 		{redisAll, harness.FaultAim{Figure: secretFigure, Quantile: 1, Limit: 0, Text: "none"}},
 	},
-	Try: func(ctx context.Context, t *Try) error {
-		f, err := t.fleet(ctx, backend.RedisOptions{})
-		if err != nil {
-			return err
-		}
+	Try: func(ctx context.Context, t *Try) {
+		f := t.fleet(ctx, backend.RedisOptions{})
 		const user, secret = "outsider", "hunter2hunter2"
 		for _, server := range f {
 			c := t.Redis(server.Endpoint().Addrs[0][0])
-			if err := c.Do(ctx, "ACL", "SETUSER", user, "reset", "on", ">"+secret, "~*", "&*", "+@connection").Err(); err != nil {
-				return err
-			}
+			check(c.Do(ctx, "ACL", "SETUSER", user, "reset", "on", ">"+secret, "~*", "&*", "+@connection").Err())
 		}
-		host, err := t.Host()
-		if err != nil {
-			return err
-		}
-		return t.Each(func(s *Subject) error {
-			at, err := f.at(s)
-			if err != nil {
-				return err
-			}
+		host := t.Host()
+		t.Each(func(s *Subject) {
+			at := must(f.at(s))
 			at.Username, at.Password = user, secret
-			return s.beDenied(ctx, host, at)
+			s.beDenied(ctx, host, at)
 		})
 	},
 }
 
-func (s *Subject) beDenied(ctx context.Context, host *Host, at harness.Endpoint) error {
-	w, err := host.Open(ctx, s, at)
-	if err != nil {
-		return err
-	}
+func (s *Subject) beDenied(ctx context.Context, host *Host, at harness.Endpoint) {
+	w := host.Open(ctx, s, at)
 	began := time.Now()
 	said := []error{w.Acquire(ctx, 2*TTL)}
 	if said[0] == nil {
-		return errors.New("chaos: the user may lock")
+		check(errors.New("chaos: the user may lock"))
 	}
 	if errors.Is(said[0], context.DeadlineExceeded) {
 		s.Show(harness.Stall, "Lock waited for %v, to its end, for what the server had refused: %v", time.Since(began).Round(time.Millisecond), said[0])
 	}
 	secret := at.Password
 	at.Password = "not-" + secret
-	if _, err := host.Open(ctx, s, at); err != nil {
+	if _, err := host.open(ctx, s, at, -1); err != nil {
 		said = append(said, err)
 	} else {
 		s.Note("a client with a wrong password connects")
@@ -233,5 +202,4 @@ func (s *Subject) beDenied(ctx context.Context, host *Host, at harness.Endpoint)
 		}
 	}
 	s.Figure(secretFigure, "", told)
-	return nil
 }

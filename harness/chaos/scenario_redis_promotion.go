@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -30,31 +29,23 @@ type replicated struct {
 
 // replicated starts servers for this try only, with one replica by default. If linked is
 // set, the first replica can be cut off from the primary.
-func (t *Try) replicated(ctx context.Context, o backend.RedisOptions, linked bool) (*replicated, error) {
+func (t *Try) replicated(ctx context.Context, o backend.RedisOptions, linked bool) *replicated {
 	o.Replicas = max(1, o.Replicas)
-	server, err := t.Own(ctx, func(ctx context.Context) (*backend.Server, error) { return backend.StartRedisOf(ctx, o) })
-	if err != nil {
-		return nil, err
-	}
+	server := must(t.Own(ctx, func(ctx context.Context) (*backend.Server, error) { return backend.StartRedisOf(ctx, o) }))
 	addrs := server.Endpoint().Addrs[0]
 	r := &replicated{t: t, server: server, primary: t.Redis(addrs[0]), replica: t.Redis(addrs[1])}
-	if r.moves, err = t.proxy(addrs[0], faultproxy.Redis); err != nil || !linked {
-		return r, err
+	r.moves = must(t.proxy(addrs[0], faultproxy.Redis))
+	if !linked {
+		return r
 	}
-	if r.link, err = t.proxy(addrs[0], faultproxy.Unread); err != nil {
-		return nil, err
-	}
-	host, port, err := net.SplitHostPort(r.link.Addr())
-	if err == nil {
-		err = r.replica.Do(ctx, "REPLICAOF", host, port).Err()
-	}
-	if err != nil {
-		return nil, err
-	}
-	err = r.says(ctx, r.replica, "master_port:"+port, "master_link_status:up")
-	return r, errors.Join(err, t.Until(ctx, "the replicas", func() bool {
+	r.link = must(t.proxy(addrs[0], faultproxy.Unread))
+	host, port := must2(net.SplitHostPort(r.link.Addr()))
+	check(r.replica.Do(ctx, "REPLICAOF", host, port).Err())
+	check(r.says(ctx, r.replica, "master_port:"+port, "master_link_status:up"))
+	check(t.Until(ctx, "the replicas", func() bool {
 		return strings.Count(r.primary.Info(ctx, "replication").Val(), "state=online") == o.Replicas
 	}))
+	return r
 }
 
 func (t *Try) proxy(to string, framing func() faultproxy.Framing) (*faultproxy.Proxy, error) {
@@ -82,29 +73,24 @@ func (r *replicated) at(*Subject) (harness.Endpoint, error) {
 	return Short(harness.Endpoint{Kind: harness.KindRedis, Addrs: [][]string{{r.moves.Addr()}}}), nil
 }
 
-func (r *replicated) caughtUp(ctx context.Context) error {
+func (r *replicated) caughtUp(ctx context.Context) {
 	replicas := len(r.server.PIDs()) - 1
-	return r.t.Until(ctx, "the replicas", func() bool {
+	check(r.t.Until(ctx, "the replicas", func() bool {
 		p := r.primary.Pipeline() // WAIT covers only writes of its own connection
 		p.Set(ctx, "caught-up", 1, 0)
 		n := p.Do(ctx, "WAIT", replicas, 100)
 		_, err := p.Exec(ctx)
 		got, _ := n.Int()
 		return err == nil && got == replicas
-	})
+	}))
 }
 
-func (r *replicated) promote(ctx context.Context) error {
+func (r *replicated) promote(ctx context.Context) {
 	r.t.Fault("the primary is killed")
-	if err := r.server.Kill(0); err != nil {
-		return err
-	}
-	if err := r.replica.Do(ctx, "REPLICAOF", "NO", "ONE").Err(); err != nil {
-		return err
-	}
+	check(r.server.Kill(0))
+	check(r.replica.Do(ctx, "REPLICAOF", "NO", "ONE").Err())
 	r.move()
 	r.t.Over("the replica is the primary")
-	return nil
 }
 
 func (r *replicated) move() {
@@ -132,26 +118,18 @@ var promotionCut = promotions(Scenario{
 	Question: "Are there two holders after a replica was promoted that had not heard of the grant?",
 	Fault:    "the primary is cut off from its replica, grants the lock and is killed; the replica is promoted and gets its address",
 	Expect:   slices.Concat(forgottenFenced, forgottenPlain),
-	Try: func(ctx context.Context, t *Try) error {
-		r, err := t.replicated(ctx, backend.RedisOptions{}, true)
-		if err != nil {
-			return err
-		}
+	Try: func(ctx context.Context, t *Try) {
+		r := t.replicated(ctx, backend.RedisOptions{}, true)
 		r.link.Partition(true)
-		return r.promotion(ctx)
+		r.promotion(ctx)
 	},
 })
 
-func (r *replicated) promotion(ctx context.Context) error {
-	i, err := r.t.incident(ctx, r.at)
-	if err != nil {
-		return err
-	}
+func (r *replicated) promotion(ctx context.Context) {
+	i := r.t.incident(ctx, r.at)
 	began := r.t.Now()
-	if err := r.promote(ctx); err != nil {
-		return err
-	}
-	return i.outcome(ctx, began)
+	r.promote(ctx)
+	i.outcome(ctx, began)
 }
 
 // promotionAtOnce differs between holders: the reply and the replication message leave
@@ -166,48 +144,27 @@ var promotionAtOnce = promotions(Scenario{
 	},
 	Locks: "redis-(queue|reentrant|poll-5ms)|redsync-1ms|bsm-redislock-1ms",
 	Alone: true,
-	Try: func(ctx context.Context, t *Try) error {
-		r, err := t.replicated(ctx, backend.RedisOptions{}, false)
-		if err != nil {
-			return err
-		}
-		if err := r.replica.Ping(ctx).Err(); err != nil { // so that it is connected
-			return err
-		}
-		hosts, err := t.Hosts(2)
-		if err != nil {
-			return err
-		}
+	Try: func(ctx context.Context, t *Try) {
+		r := t.replicated(ctx, backend.RedisOptions{}, false)
+		check(r.replica.Ping(ctx).Err())
+		hosts := t.Hosts(2)
 		s := t.Subjects[0]
 		at, _ := r.at(s)
 		i := &incident{t: t, hosts: hosts, of: map[*Subject]*pair{s: new(pair)}, late: make(map[*Subject]*Worker)}
 		p := i.of[s]
 		for range max(1, s.Variant.Traits.Permits) {
-			w, err := hosts[0].Open(ctx, s, at)
-			if err != nil {
-				return err
-			}
+			w := hosts[0].Open(ctx, s, at)
 			p.holders = append(p.holders, w)
 		}
-		if p.next, err = hosts[1].Open(ctx, s, at); err != nil {
-			return err
-		}
-		if i.late[s], err = hosts[1].Open(ctx, s, at); err != nil {
-			return err
-		}
+		p.next = hosts[1].Open(ctx, s, at)
+		i.late[s] = hosts[1].Open(ctx, s, at)
 		for _, w := range p.holders {
-			if err := w.Acquire(ctx, 0); err != nil {
-				return err
-			}
+			check(w.Acquire(ctx, 0))
 		}
 		began := t.Now()
-		if err := r.promote(ctx); err != nil {
-			return err
-		}
-		if err := p.next.Loop(ctx, ordinary); err != nil {
-			return err
-		}
-		return i.outcome(ctx, began)
+		r.promote(ctx)
+		p.next.Loop(ctx, ordinary)
+		i.outcome(ctx, began)
 	},
 })
 
@@ -220,42 +177,24 @@ var releaseLost = promotions(Scenario{
 		{"redis-token", []harness.Harm{harness.Overtaken, harness.Stall, harness.Stuck}, "the push that gave it back is lost"},
 		{redisOne, nil, "the lock is free when the lease that the replica knows of is over"},
 	},
-	Try: func(ctx context.Context, t *Try) error {
-		r, err := t.replicated(ctx, backend.RedisOptions{}, true)
-		if err != nil {
-			return err
-		}
-		i, err := t.incident(ctx, r.at)
-		if err != nil {
-			return err
-		}
-		if err := r.caughtUp(ctx); err != nil {
-			return err
-		}
+	Try: func(ctx context.Context, t *Try) {
+		r := t.replicated(ctx, backend.RedisOptions{}, true)
+		i := t.incident(ctx, r.at)
+		r.caughtUp(ctx)
 		// Nothing may be granted before the primary is dead.
-		err = i.eachNext(ctx, func(ctx context.Context, w *Worker) error { return w.Stop(ctx) })
-		if err != nil {
-			return err
-		}
+		i.eachNext(ctx, func(ctx context.Context, w *Worker) { check(w.Stop(ctx)) })
 		r.link.Partition(true)
-		if err := t.Each(func(s *Subject) error { i.release(ctx, i.of[s].holders); return nil }); err != nil {
-			return err
-		}
-		if err := r.promote(ctx); err != nil {
-			return err
-		}
+		t.Each(func(s *Subject) { i.release(ctx, i.of[s].holders) })
+		r.promote(ctx)
 		began := t.Now()
-		if err := i.eachNext(ctx, func(ctx context.Context, w *Worker) error { return w.Loop(ctx, ordinary) }); err != nil {
-			return err
-		}
-		return t.Each(func(s *Subject) error {
+		i.eachNext(ctx, func(ctx context.Context, w *Worker) { w.Loop(ctx, ordinary) })
+		t.Each(func(s *Subject) {
 			s.await(ctx, 5*TTL, began)
 			t.Sleep(ctx, 5*ordinary.Hold)
-			return nil
 		})
 	},
 })
 
-func (i *incident) eachNext(ctx context.Context, f func(context.Context, *Worker) error) error {
-	return i.t.Each(func(s *Subject) error { return f(ctx, i.of[s].next) })
+func (i *incident) eachNext(ctx context.Context, f func(context.Context, *Worker)) {
+	i.t.Each(func(s *Subject) { f(ctx, i.of[s].next) })
 }

@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"context"
-	"errors"
 	"net"
 	"slices"
 	"sync"
@@ -21,16 +20,11 @@ var minReplicasEarly = promotions(Scenario{
 	Question: "Does min-replicas-to-write prevent two holders at once after the link is cut?",
 	Fault:    "the primary, with min-replicas-to-write 1 and a lag of a second, is cut off from its replica, grants the lock within that second and is killed; the replica is promoted",
 	Expect:   slices.Concat(forgottenFenced, forgottenPlain),
-	Try: func(ctx context.Context, t *Try) error {
-		r, err := t.replicated(ctx, backend.RedisOptions{}, true)
-		if err != nil {
-			return err
-		}
-		if err := r.primary.Do(ctx, minReplicasArgs...).Err(); err != nil {
-			return err
-		}
+	Try: func(ctx context.Context, t *Try) {
+		r := t.replicated(ctx, backend.RedisOptions{}, true)
+		check(r.primary.Do(ctx, minReplicasArgs...).Err())
 		r.link.Partition(true)
-		return r.promotion(ctx)
+		r.promotion(ctx)
 	},
 })
 
@@ -42,23 +36,13 @@ var minReplicas = promotions(Scenario{
 		published, losesWakeUps,
 		{redisOne, nil, "the primary refuses the write (NOREPLICAS), and the client does not hold the lock"},
 	},
-	Try: func(ctx context.Context, t *Try) error {
-		r, err := t.replicated(ctx, backend.RedisOptions{}, true)
-		if err != nil {
-			return err
-		}
-		if err := r.primary.Do(ctx, minReplicasArgs...).Err(); err != nil {
-			return err
-		}
+	Try: func(ctx context.Context, t *Try) {
+		r := t.replicated(ctx, backend.RedisOptions{}, true)
+		check(r.primary.Do(ctx, minReplicasArgs...).Err())
 		r.link.Partition(true)
-		if err := r.says(ctx, r.primary, "min_slaves_good_slaves:0"); err != nil {
-			return err
-		}
-		of, err := r.clients(ctx, TTL)
-		if err != nil {
-			return err
-		}
-		return of.fail(ctx)
+		check(r.says(ctx, r.primary, "min_slaves_good_slaves:0"))
+		of := r.clients(ctx, TTL)
+		of.fail(ctx)
 	},
 })
 
@@ -67,54 +51,44 @@ type successors struct {
 	first, next workers
 }
 
-func (r *replicated) clients(ctx context.Context, lease time.Duration) (*successors, error) {
-	hosts, err := r.t.Hosts(2)
-	if err != nil {
-		return nil, err
-	}
+func (r *replicated) clients(ctx context.Context, lease time.Duration) *successors {
+	hosts := r.t.Hosts(2)
 	at, _ := r.at(nil)
 	at.Lease = lease
 	of := &successors{r, make(workers), make(workers)}
-	return of, errors.Join(of.first.open(ctx, r.t, hosts[0], at), of.next.open(ctx, r.t, hosts[1], at))
+	of.first.open(ctx, r.t, hosts[0], at)
+	of.next.open(ctx, r.t, hosts[1], at)
+	return of
 }
 
-func (of *successors) fail(ctx context.Context) error {
+func (of *successors) fail(ctx context.Context) {
 	t := of.t
-	if err := t.Each(func(s *Subject) error {
+	t.Each(func(s *Subject) {
 		if of.first[s].Acquire(ctx, TTL) == nil {
 			s.Note("the primary grants the lock")
 		}
-		return nil
-	}); err != nil {
-		return err
-	}
+	})
 	began := t.Now()
-	if err := of.promote(ctx); err != nil {
-		return err
-	}
-	return t.Each(func(s *Subject) error {
-		if err := of.next[s].Loop(ctx, ordinary); err != nil {
-			return err
-		}
+	of.promote(ctx)
+	t.Each(func(s *Subject) {
+		of.next[s].Loop(ctx, ordinary)
 		s.await(ctx, 4*TTL, began)
 		t.Sleep(ctx, 5*ordinary.Hold)
 		if s.holds(of.first[s]) {
-			return of.first[s].WriteHeld(ctx)
+			check(of.first[s].WriteHeld(ctx))
 		}
-		return nil
 	})
 }
 
 type workers map[*Subject]*Worker
 
-func (ws workers) open(ctx context.Context, t *Try, h *Host, at harness.Endpoint) error {
+func (ws workers) open(ctx context.Context, t *Try, h *Host, at harness.Endpoint) {
 	var mu sync.Mutex
-	return t.Each(func(s *Subject) error {
-		w, err := h.Open(ctx, s, at)
+	t.Each(func(s *Subject) {
+		w := h.Open(ctx, s, at)
 		mu.Lock()
 		defer mu.Unlock()
 		ws[s] = w
-		return err
 	})
 }
 
@@ -125,16 +99,11 @@ var clockBehind = promotions(Scenario{
 	Expect: slices.Concat([]Expectation{
 		{redisFenced, []harness.Harm{harness.TwoHolders, harness.Overtaken, harness.TokenFell, harness.StaleWrite}, "tokens go with the counter and the clock of the server, and both fall"},
 	}, forgottenPlain),
-	Try: func(ctx context.Context, t *Try) error {
-		r, err := t.replicated(ctx, backend.RedisOptions{Clock: true}, true)
-		if err != nil {
-			return err
-		}
-		if err := r.server.SetClock(1, -time.Minute); err != nil {
-			return err
-		}
+	Try: func(ctx context.Context, t *Try) {
+		r := t.replicated(ctx, backend.RedisOptions{Clock: true}, true)
+		check(r.server.SetClock(1, -time.Minute))
 		r.link.Partition(true)
-		return r.promotion(ctx)
+		r.promotion(ctx)
 	},
 })
 
@@ -143,30 +112,17 @@ var coordinated = promotions(Scenario{
 	Question: "Is a lock kept through a coordinated failover?",
 	Fault:    "FAILOVER TO the replica while the lock is held, which then gets the address of the primary",
 	Expect:   keeps("the primary keeps its clients waiting until the replica has all"),
-	Try: func(ctx context.Context, t *Try) error {
-		r, err := t.replicated(ctx, backend.RedisOptions{}, false)
-		if err != nil {
-			return err
-		}
-		i, err := t.incident(ctx, r.at)
-		if err != nil {
-			return err
-		}
-		host, port, err := net.SplitHostPort(r.server.Endpoint().Addrs[0][1])
-		if err != nil {
-			return err
-		}
+	Try: func(ctx context.Context, t *Try) {
+		r := t.replicated(ctx, backend.RedisOptions{}, false)
+		i := t.incident(ctx, r.at)
+		host, port := must2(net.SplitHostPort(r.server.Endpoint().Addrs[0][1]))
 		began := t.Now()
 		t.Fault("FAILOVER")
-		if err := r.primary.Do(ctx, "FAILOVER", "TO", host, port).Err(); err != nil {
-			return err
-		}
-		if err := r.says(ctx, r.replica, "role:master"); err != nil {
-			return err
-		}
+		check(r.primary.Do(ctx, "FAILOVER", "TO", host, port).Err())
+		check(r.says(ctx, r.replica, "role:master"))
 		r.move()
 		t.Over("the replica is the primary")
-		return i.outcome(ctx, began)
+		i.outcome(ctx, began)
 	},
 })
 
@@ -175,23 +131,13 @@ var promotionReplicated = promotions(Scenario{
 	Question: "Is a lock kept through the death of a primary whose replica is up to date?",
 	Fault:    "the primary is killed while the lock is held, and its replica, which has all, is promoted and gets its address",
 	Expect:   keeps("the replica has the lock and its waiters"),
-	Try: func(ctx context.Context, t *Try) error {
-		r, err := t.replicated(ctx, backend.RedisOptions{}, false)
-		if err != nil {
-			return err
-		}
-		i, err := t.incident(ctx, r.at)
-		if err != nil {
-			return err
-		}
-		if err := r.caughtUp(ctx); err != nil {
-			return err
-		}
+	Try: func(ctx context.Context, t *Try) {
+		r := t.replicated(ctx, backend.RedisOptions{}, false)
+		i := t.incident(ctx, r.at)
+		r.caughtUp(ctx)
 		began := t.Now()
-		if err := r.promote(ctx); err != nil {
-			return err
-		}
-		return i.outcome(ctx, began)
+		r.promote(ctx)
+		i.outcome(ctx, began)
 	},
 })
 
@@ -204,30 +150,17 @@ var twoDeaths = promotions(Scenario{
 		published, losesWakeUps, twoPermits,
 		{redisOne, nil, "the replica has the lock and its lease, and the clients ask it"},
 	},
-	Try: func(ctx context.Context, t *Try) error {
-		r, err := t.replicated(ctx, backend.RedisOptions{}, false)
-		if err != nil {
-			return err
-		}
-		i, err := t.incident(ctx, r.at)
-		if err != nil {
-			return err
-		}
-		if err := r.caughtUp(ctx); err != nil {
-			return err
-		}
+	Try: func(ctx context.Context, t *Try) {
+		r := t.replicated(ctx, backend.RedisOptions{}, false)
+		i := t.incident(ctx, r.at)
+		r.caughtUp(ctx)
 		i.hosts[0].Kill()
-		if err := r.promote(ctx); err != nil {
-			return err
-		}
+		r.promote(ctx)
 		began := t.Now()
-		return t.Each(func(s *Subject) error {
-			if err := i.late[s].Loop(ctx, ordinary); err != nil {
-				return err
-			}
+		t.Each(func(s *Subject) {
+			i.late[s].Loop(ctx, ordinary)
 			s.await(ctx, 5*TTL, began)
 			t.Sleep(ctx, 5*ordinary.Hold)
-			return nil
 		})
 	},
 })

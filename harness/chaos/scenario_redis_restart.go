@@ -41,30 +41,22 @@ var loading = &Scenario{
 	Deadline: 25 * time.Second,
 	Prompt:   4 * TTL,
 	Tries:    30,
-	Try: func(ctx context.Context, t *Try) error {
+	Try: func(ctx context.Context, t *Try) {
 		const keys, delay = 6000, 250 * time.Microsecond // takes one and a half leases
-		server, err := t.Own(ctx, func(ctx context.Context) (*backend.Server, error) {
+		server := must(t.Own(ctx, func(ctx context.Context) (*backend.Server, error) {
 			return backend.StartRedisOf(ctx, backend.RedisOptions{
 				Persistence: backend.EverySecond,
 				Args:        []string{"--key-load-delay", fmt.Sprint(delay.Microseconds())},
 			})
-		})
-		if err != nil {
-			return err
-		}
+		}))
 		f := fleet{server}
 		fill := t.Redis(f.first()).Pipeline()
 		for k := range keys {
 			fill.Set(ctx, fmt.Sprint("large:", k), k, 0)
 		}
-		if _, err := fill.Exec(ctx); err != nil {
-			return err
-		}
-		i, err := t.incident(ctx, f.at)
-		if err != nil {
-			return err
-		}
-		return i.restart(ctx, f)
+		must(fill.Exec(ctx))
+		i := t.incident(ctx, f.at)
+		i.restart(ctx, f)
 	},
 }
 
@@ -82,29 +74,19 @@ func restart(p backend.Persistence, name, question, fault string) *Scenario {
 	}
 }
 
-func restarts(p backend.Persistence) func(ctx context.Context, t *Try) error {
-	return func(ctx context.Context, t *Try) error {
-		f, err := t.fleet(ctx, backend.RedisOptions{Persistence: p})
-		if err != nil {
-			return err
-		}
-		i, err := t.incident(ctx, f.at)
-		if err != nil {
-			return err
-		}
-		return i.restart(ctx, f)
+func restarts(p backend.Persistence) func(ctx context.Context, t *Try) {
+	return func(ctx context.Context, t *Try) {
+		f := t.fleet(ctx, backend.RedisOptions{Persistence: p})
+		i := t.incident(ctx, f.at)
+		i.restart(ctx, f)
 	}
 }
 
-func (i *incident) restart(ctx context.Context, f fleet) error {
+func (i *incident) restart(ctx context.Context, f fleet) {
 	began := i.t.Now()
 	i.t.Fault("server 0 is killed")
-	if err := f[0].Kill(0); err != nil {
-		return err
-	}
-	if err := f[0].Restart(ctx, 0); err != nil {
-		return err
-	}
+	check(f[0].Kill(0))
+	check(f[0].Restart(ctx, 0))
 	i.t.Over("it serves again")
-	return i.outcome(ctx, began)
+	i.outcome(ctx, began)
 }

@@ -21,29 +21,17 @@ const (
 
 // waits completes a scenario of these locks. The clients acquire the lock before the
 // first replica is cut off; prepare may change the configuration of the primary.
-func waits(s Scenario, replicas int, prepare func(ctx context.Context, r *replicated) error) *Scenario {
+func waits(s Scenario, replicas int, prepare func(ctx context.Context, r *replicated)) *Scenario {
 	s.Locks = waitLocks
-	s.Try = func(ctx context.Context, t *Try) error {
-		r, err := t.replicated(ctx, backend.RedisOptions{Replicas: replicas}, true)
-		if err != nil {
-			return err
-		}
-		of, err := r.clients(ctx, waitLease)
-		if err != nil {
-			return err
-		}
-		if err := t.Each(func(s *Subject) error { return warm(ctx, of.first[s], of.next[s]) }); err != nil {
-			return err
-		}
-		if err := r.caughtUp(ctx); err != nil {
-			return err
-		}
+	s.Try = func(ctx context.Context, t *Try) {
+		r := t.replicated(ctx, backend.RedisOptions{Replicas: replicas}, true)
+		of := r.clients(ctx, waitLease)
+		t.Each(func(s *Subject) { check(warm(ctx, of.first[s], of.next[s])) })
+		r.caughtUp(ctx)
 		t.Fault("the replica that will be promoted is cut off")
 		r.link.Partition(true)
-		if err := prepare(ctx, r); err != nil {
-			return err
-		}
-		return of.fail(ctx)
+		prepare(ctx, r)
+		of.fail(ctx)
 	}
 	w := promotions(s)
 	w.Source = "Redis documentation, WAIT, Consistency and WAIT, and Replication, Allow writes only with N attached replicas"
@@ -58,7 +46,7 @@ var waitCut = waits(Scenario{
 		{"redis-wait", nil, "no replica confirms the grant, and the client gives it back"},
 		{".*", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "the replica has not heard of the grant"},
 	},
-}, 1, func(context.Context, *replicated) error { return nil })
+}, 1, func(context.Context, *replicated) {})
 
 var waitOther = waits(Scenario{
 	Name:     "redis-wait-other-replica",
@@ -68,7 +56,7 @@ var waitOther = waits(Scenario{
 		{"redis-wait", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "a majority has confirmed the grant and one replica is enough for the primary, but nothing makes that one its successor"},
 		{".*", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "the replica has not heard of the grant"},
 	},
-}, 2, func(ctx context.Context, r *replicated) error { return r.primary.Do(ctx, minReplicasArgs...).Err() })
+}, 2, func(ctx context.Context, r *replicated) { check(r.primary.Do(ctx, minReplicasArgs...).Err()) })
 
 var waitMinReplicas = waits(Scenario{
 	Name:     "redis-wait-all-replicas",
@@ -78,11 +66,9 @@ var waitMinReplicas = waits(Scenario{
 		{"redis-wait", nil, "the primary refuses the write (NOREPLICAS) and no lock, until all replicas are there again"},
 		{".*", nil, "the primary refuses the write (NOREPLICAS), and the client does not hold the lock"},
 	},
-}, 2, func(ctx context.Context, r *replicated) error {
+}, 2, func(ctx context.Context, r *replicated) {
 	args := slices.Clone(minReplicasArgs)
 	args[3] = "2"
-	if err := r.primary.Do(ctx, args...).Err(); err != nil {
-		return err
-	}
-	return r.says(ctx, r.primary, "min_slaves_good_slaves:1")
+	check(r.primary.Do(ctx, args...).Err())
+	check(r.says(ctx, r.primary, "min_slaves_good_slaves:1"))
 })

@@ -23,27 +23,16 @@ const (
 	stallsOnly = "what changes the lock is one script, which sets the lease with it; the others wait until that is over"
 )
 
-func hazard(do func(ctx context.Context, t *Try, s *Subject, x *hazardous) error) func(ctx context.Context, t *Try) error {
-	return func(ctx context.Context, t *Try) error {
-		return t.Each(func(s *Subject) (err error) {
+func hazard(do func(ctx context.Context, t *Try, s *Subject, x *hazardous)) func(ctx context.Context, t *Try) {
+	return func(ctx context.Context, t *Try) {
+		t.Each(func(s *Subject) {
 			x := new(hazardous)
-			if x.host, err = t.Host(); err != nil {
-				return err
-			}
-			other, err := t.Host()
-			if err != nil {
-				return err
-			}
-			if x.first, x.wire, err = t.wired(ctx, x.host, s); err != nil {
-				return err
-			}
-			if x.next, err = t.plain(ctx, other, s); err != nil {
-				return err
-			}
-			if err := warm(ctx, x.first, x.next); err != nil {
-				return err
-			}
-			return do(ctx, t, s, x)
+			x.host = t.Host()
+			other := t.Host()
+			x.first, x.wire = t.wired(ctx, x.host, s)
+			x.next = t.plain(ctx, other, s)
+			check(warm(ctx, x.first, x.next))
+			do(ctx, t, s, x)
 		})
 	}
 }
@@ -84,16 +73,14 @@ var reentryLate = &Scenario{
 	Deadline: 20 * time.Second,
 	Prompt:   TTL / 2,
 	Tries:    200,
-	Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) error {
-		if err := x.first.Acquire(ctx, 0); err != nil {
-			return err
-		}
+	Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
+		check(x.first.Acquire(ctx, 0))
 		remove, hit := x.wire.inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: 3 * TTL / 2, Times: 1000, Match: changes(s)})
 		defer remove()
 		s.Fault("a second acquire of the holder held back")
 		again := x.first.Begin(ctx, 3*TTL)
 		if !hit() {
-			return errNoHit
+			check(errNoHit)
 		}
 		if x.next.Acquire(ctx, 3*TTL) == nil {
 			t.Sleep(ctx, TTL)
@@ -105,7 +92,6 @@ var reentryLate = &Scenario{
 			x.first.Write(ctx)
 			x.first.Release(ctx)
 		}
-		return nil
 	}),
 }
 
@@ -123,13 +109,10 @@ var reentryCrash = &Scenario{
 	Deadline: 20 * time.Second,
 	Prompt:   TTL / 2,
 	Tries:    200,
-	Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) error {
-		if err := errors.Join(x.first.Acquire(ctx, 0), x.first.Acquire(ctx, 0)); err != nil {
-			return err
-		}
+	Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
+		check(errors.Join(x.first.Acquire(ctx, 0), x.first.Acquire(ctx, 0)))
 		x.host.Kill()
 		x.nextGets(ctx)
-		return nil
 	}),
 }
 
@@ -147,13 +130,12 @@ var acquireCrash = &Scenario{
 	Deadline: 20 * time.Second,
 	Prompt:   TTL / 2,
 	Tries:    200,
-	Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) error {
+	Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
 		x.wire.inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Skip: 1, Times: 1 << 20, Match: about(s)})
 		s.Fault("all requests but the first lost")
 		x.first.Acquire(ctx, TTL/2)
 		x.host.Kill()
 		x.nextGets(ctx)
-		return nil
 	}),
 }
 
@@ -171,10 +153,8 @@ var answerLate = &Scenario{
 	Deadline: 20 * time.Second,
 	Prompt:   TTL / 2,
 	Tries:    200,
-	Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) error {
-		if err := x.next.Acquire(ctx, 0); err != nil {
-			return err
-		}
+	Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
+		check(x.next.Acquire(ctx, 0))
 		// The first request precedes the waiter's subscription; the second
 		// follows it.
 		_, hit := x.wire.inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: 3 * TTL / 2, Skip: 1, Match: func(m faultproxy.Message) bool {
@@ -183,7 +163,7 @@ var answerLate = &Scenario{
 		s.Fault("the question of a waiter held back")
 		waits := x.first.Begin(ctx, 0)
 		if !hit() {
-			return errNoHit
+			check(errNoHit)
 		}
 		x.next.Host.Kill()
 		select {
@@ -193,7 +173,6 @@ var answerLate = &Scenario{
 			}
 		case <-time.After(4 * TTL):
 		}
-		return nil
 	}),
 }
 
@@ -217,59 +196,42 @@ var deadHead = &Scenario{
 	Alone:    true, // the server counts the requests of all
 	Tries:    30,
 	Aims:     []Aim{{redisRecommended, harness.FaultAim{Figure: "requests", Quantile: 1, Limit: stormRate / 2, Text: "50 in a second"}}},
-	Try: func(ctx context.Context, t *Try) error {
-		hosts, err := t.Hosts(3)
-		if err != nil {
-			return err
-		}
-		return t.Each(func(s *Subject) error {
+	Try: func(ctx context.Context, t *Try) {
+		hosts := t.Hosts(3)
+		t.Each(func(s *Subject) {
 			l := new(line)
-			if err := l.form(ctx, t, hosts, s); err != nil {
-				return err
-			}
-			server, err := t.Shared(ctx, "redis", backend.StartAlone)
-			if err != nil {
-				return err
-			}
+			l.form(ctx, t, hosts, s)
+			server := must(t.Shared(ctx, "redis", backend.StartAlone))
 			addr := server.Endpoint().Addrs[0][0]
 			hosts[1].Kill()
-			before, err := t.requests(ctx, addr)
-			if err != nil {
-				return err
-			}
+			before := t.requests(ctx, addr)
 			for _, w := range l.holders {
 				w.Release(ctx)
 			}
 			t.Sleep(ctx, time.Second)
-			after, err := t.requests(ctx, addr)
-			if err != nil {
-				return err
-			}
+			after := t.requests(ctx, addr)
 			s.Figure("requests", "1/s", float64(after-before))
 			if after-before > stormRate {
 				s.Show(harness.Storm, "the server answered %d requests in a second", after-before)
 			}
 			l.served(ctx, 2*TTL)
-			return nil
 		})
 	},
 }
 
 // requests returns the number of client commands that the server at addr has executed,
 // without calls by scripts.
-func (t *Try) requests(ctx context.Context, addr string) (n int, err error) {
+func (t *Try) requests(ctx context.Context, addr string) (n int) {
 	text, err := t.Redis(addr).Info(ctx, "commandstats").Result()
 	for line := range strings.Lines(text) {
 		name, rest, _ := strings.Cut(line, ":calls=")
 		calls, _, _ := strings.Cut(rest, ",")
 		switch name {
 		case "cmdstat_evalsha", "cmdstat_eval", "cmdstat_blpop", "cmdstat_subscribe", "cmdstat_unsubscribe":
-			i, err := strconv.Atoi(calls)
-			if err != nil {
-				return 0, err
-			}
+			i := must(strconv.Atoi(calls))
 			n += i
 		}
 	}
-	return n, err
+	check(err)
+	return n
 }

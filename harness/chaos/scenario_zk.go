@@ -40,16 +40,13 @@ const zooPrompt = zooSession + time.Second
 // of a failed vote. Two seconds are plenty with almost no data.
 const initLimit = 4
 
-func (t *Try) ensemble(ctx context.Context) (*backend.Server, harness.Endpoint, error) {
-	server, err := t.Shared(ctx, "ensemble", func(ctx context.Context) (*backend.Server, error) {
+func (t *Try) ensemble(ctx context.Context) (*backend.Server, harness.Endpoint) {
+	server := must(t.Shared(ctx, "ensemble", func(ctx context.Context) (*backend.Server, error) {
 		return backend.StartEnsembleOf(ctx, backend.EnsembleOptions{InitLimit: initLimit})
-	})
-	if err != nil {
-		return nil, harness.Endpoint{}, err
-	}
+	}))
 	at := server.Endpoint()
 	at.SessionTimeout = zooSession
-	return server, at, nil
+	return server, at
 }
 
 type crowd struct {
@@ -67,79 +64,57 @@ var busy = Loop{Hold: 30 * time.Millisecond, Think: 60 * time.Millisecond, Rando
 // contend makes n clients of each lock, or more for several permits, lock and unlock.
 // Client i connects to at(s, i). contend waits until each has had the lock, or for a
 // while.
-func contend(ctx context.Context, t *Try, n int, at func(s *Subject, i int) (harness.Endpoint, error)) (*crowd, error) {
+func contend(ctx context.Context, t *Try, n int, at func(s *Subject, i int) (harness.Endpoint, error)) *crowd {
 	c := &crowd{t: t, workers: make(map[*Subject][]*Worker), stuck: make(map[*Subject]bool)}
-	var err error
-	if c.hosts, err = t.Hosts(2); err != nil {
-		return nil, err
-	}
+	c.hosts = t.Hosts(2)
 	for _, s := range t.Subjects {
 		c.workers[s] = make([]*Worker, n+max(1, s.Variant.Traits.Permits)-1)
 	}
-	err = t.Each(func(s *Subject) error {
+	t.Each(func(s *Subject) {
 		for i := range c.workers[s] {
-			addr, err := at(s, i)
-			if err != nil {
-				return err
-			}
-			if c.workers[s][i], err = c.hosts[i%2].Open(ctx, s, addr); err != nil {
-				return err
-			}
+			addr := must(at(s, i))
+			c.workers[s][i] = c.hosts[i%2].Open(ctx, s, addr)
 		}
-		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
 	began := t.Now()
-	if err := t.Each(func(s *Subject) error { return c.begin(ctx, s) }); err != nil {
-		return nil, err
-	}
-	if err := c.served(ctx, began, 2*time.Second); err != nil {
-		return nil, err
-	}
+	t.Each(func(s *Subject) { c.begin(ctx, s) })
+	c.served(ctx, began, 2*time.Second)
 	clear(c.stuck) // they may only be slow
-	return c, nil
+	return c
 }
 
-func (c *crowd) begin(ctx context.Context, s *Subject) error {
+func (c *crowd) begin(ctx context.Context, s *Subject) {
 	for _, w := range c.workers[s] {
-		if err := w.Loop(ctx, busy); err != nil {
-			return err
-		}
+		w.Loop(ctx, busy)
 	}
-	return nil
 }
 
 func everywhere(at harness.Endpoint) func(*Subject, int) (harness.Endpoint, error) {
 	return func(*Subject, int) (harness.Endpoint, error) { return at, nil }
 }
 
-func hold(ctx context.Context, t *Try, holders, others harness.Endpoint) (*crowd, map[*Subject]*bound, error) {
-	hosts, err := t.Hosts(2)
-	if err != nil {
-		return nil, nil, err
-	}
+func hold(ctx context.Context, t *Try, holders, others harness.Endpoint) (*crowd, map[*Subject]*bound) {
+	hosts := t.Hosts(2)
 	c := &crowd{t: t, hosts: hosts, workers: make(map[*Subject][]*Worker), stuck: make(map[*Subject]bool)}
 	locks := make(map[*Subject]*bound)
 	for _, s := range t.Subjects {
 		locks[s] = new(bound)
 	}
-	err = t.Each(func(s *Subject) error { return locks[s].begin(ctx, s, hosts, holders, others) })
+	t.Each(func(s *Subject) { locks[s].begin(ctx, s, hosts, holders, others) })
 	for s, b := range locks {
 		if !s.broken() {
 			c.workers[s] = append(slices.Clone(b.holders), b.next)
 		}
 	}
-	return c, locks, err
+	return c, locks
 }
 
 // served waits, up to most, until each live worker has been granted its lock later than
 // after.
-func (c *crowd) served(ctx context.Context, after int64, most time.Duration) error {
+func (c *crowd) served(ctx context.Context, after int64, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	return c.t.Each(func(s *Subject) error {
+	c.t.Each(func(s *Subject) {
 		for !c.isStuck(s) && !s.served(c.workers[s], after) {
 			if sleep(ctx, 10*time.Millisecond); ctx.Err() != nil {
 				c.mu.Lock()
@@ -147,7 +122,6 @@ func (c *crowd) served(ctx context.Context, after int64, most time.Duration) err
 				c.mu.Unlock()
 			}
 		}
-		return nil
 	})
 }
 
@@ -176,26 +150,19 @@ func (h *Host) runs() bool {
 
 // settle ends the judged part and the loops, and shows the tickets that remain of clients
 // that neither hold nor wait.
-func (c *crowd) settle(ctx context.Context, at harness.Endpoint) error {
+func (c *crowd) settle(ctx context.Context, at harness.Endpoint) {
 	c.t.Conclude()
 	waiting := c.stop(ctx)
-	conn, err := c.t.ZooKeeper(at.Addrs[0])
-	if err != nil {
-		return err
-	}
-	return c.t.Each(func(s *Subject) error {
+	conn := c.t.ZooKeeper(at.Addrs[0])
+	c.t.Each(func(s *Subject) {
 		var left []string
 		for began := time.Now(); time.Since(began) < zooLeft; sleep(ctx, 50*time.Millisecond) {
-			var err error
-			if left, err = s.tickets(conn); err != nil {
-				return err
-			}
+			left = must(s.tickets(conn))
 			if len(left) <= waiting[s] {
-				return nil
+				return
 			}
 		}
 		s.Show(harness.LeftBehind, "%d tickets of %d clients, of which %d wait", len(left), len(c.workers[s]), waiting[s])
-		return nil
 	})
 }
 

@@ -23,7 +23,7 @@ const sampleSession = 4 * time.Second
 // cutServerOff cuts a server with holders off from the others, and waits until the next
 // client has had each lock or could have had it. If free is set, the clients of holders
 // may move to other servers.
-func cutServerOff(ctx context.Context, t *Try, leads, free bool) error {
+func cutServerOff(ctx context.Context, t *Try, leads, free bool) {
 	var e *Linked
 	_, err := t.Own(ctx, func(ctx context.Context) (server *backend.Server, err error) {
 		if e, err = StartLinked(ctx, LinkedOptions{}); err != nil {
@@ -35,19 +35,13 @@ func cutServerOff(ctx context.Context, t *Try, leads, free bool) error {
 		t.Defer(func() { e.Stop() })
 	}
 	if err != nil {
-		return err
+		check(err)
 	}
-	server, err := e.Server().Leader(ctx)
-	if err != nil {
-		return err
-	}
+	server := must(e.Server().Leader(ctx))
 	if !leads {
 		server = t.follower(server)
 	}
-	locks, err := t.bind(ctx, e.Server().Endpoint(), server, free)
-	if err != nil {
-		return err
-	}
+	locks := t.bind(ctx, e.Server().Endpoint(), server, free)
 	t.Sleep(ctx, sampleSession/4+time.Duration(t.Rand.Int64N(int64(sampleSession/4)))) // every session is older than its lock
 	began := t.Now()
 	if leads {
@@ -59,19 +53,18 @@ func cutServerOff(ctx context.Context, t *Try, leads, free bool) error {
 	}
 	wait, cancel := context.WithTimeout(ctx, cutOffWait)
 	defer cancel()
-	return t.Each(func(s *Subject) error {
+	t.Each(func(s *Subject) {
 		if s.AwaitGrant(wait, began) {
 			t.Sleep(ctx, 500*time.Millisecond)
-			return nil
+			return
 		}
 		if !free {
-			return nil
+			return
 		}
 		for _, w := range locks[s].holders { // it has kept the lock
 			w.Release(ctx)
 		}
 		t.Sleep(ctx, 500*time.Millisecond)
-		return nil
 	})
 }
 
@@ -79,7 +72,7 @@ func cutServerOff(ctx context.Context, t *Try, leads, free bool) error {
 // ended, with its two ticks and an election.
 const cutOffWait = sampleSession + 5*time.Second
 
-func (t *Try) bind(ctx context.Context, at harness.Endpoint, server int, free bool) (map[*Subject]*bound, error) {
+func (t *Try) bind(ctx context.Context, at harness.Endpoint, server int, free bool) map[*Subject]*bound {
 	at.SessionTimeout = sampleSession
 	there, others := at, at
 	there.Addrs, others.Addrs = [][]string{{at.Addrs[0][server]}}, [][]string{nil}
@@ -90,39 +83,30 @@ func (t *Try) bind(ctx context.Context, at harness.Endpoint, server int, free bo
 	}
 	var away []*faultproxy.Proxy
 	if free {
-		elsewhere, proxies, err := t.Through(others)
-		if err != nil {
-			return nil, err
-		}
+		elsewhere, proxies := must2(t.Through(others))
 		away = proxies
 		there.Addrs[0] = append(there.Addrs[0], elsewhere.Addrs[0]...)
 	}
 	for _, p := range away {
 		p.Refuse(true) // until the clients are connected
 	}
-	_, locks, err := hold(ctx, t, there, others)
+	var locks map[*Subject]*bound
+	err := steps(func() { _, locks = hold(ctx, t, there, others) })
 	for _, p := range away {
 		p.Refuse(false)
 	}
-	return locks, err
+	check(err)
+	return locks
 }
 
-func (b *bound) begin(ctx context.Context, s *Subject, hosts []*Host, at, others harness.Endpoint) error {
+func (b *bound) begin(ctx context.Context, s *Subject, hosts []*Host, at, others harness.Endpoint) {
 	for range max(1, s.Variant.Traits.Permits) {
-		w, err := hosts[0].Open(ctx, s, at)
-		if err != nil {
-			return err
-		}
+		w := hosts[0].Open(ctx, s, at)
 		b.holders = append(b.holders, w)
-		if err := w.Acquire(ctx, 0); err != nil {
-			return err
-		}
+		check(w.Acquire(ctx, 0))
 	}
-	var err error
-	if b.next, err = hosts[1].Open(ctx, s, others); err != nil {
-		return err
-	}
-	return b.next.Loop(ctx, ordinary)
+	b.next = hosts[1].Open(ctx, s, others)
+	b.next.Loop(ctx, ordinary)
 }
 
 var believed = []Expectation{
@@ -145,7 +129,7 @@ func cutOffScenario(name, question, fault string, leads, free bool) *Scenario {
 		Arrival:  cutOffWait,
 		Tries:    30,
 		Aims:     toldBefore,
-		Try:      func(ctx context.Context, t *Try) error { return cutServerOff(ctx, t, leads, free) },
+		Try:      func(ctx context.Context, t *Try) { cutServerOff(ctx, t, leads, free) },
 	}
 }
 
@@ -189,42 +173,28 @@ var zooHolderCutOff = &Scenario{
 	Tries:    200, Short: 1,
 	Aims: append([]Aim{{zooRecommended, harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(SessionTimeout + time.Second), Text: "session timeout + 1 s"}}},
 		toldBefore...),
-	Try: func(ctx context.Context, t *Try) error {
-		var at harness.Endpoint
-		var err error
-		if at, err = t.At(ctx, t.Subjects[0].Variant); err != nil {
-			return err
-		}
-		through, proxies, err := t.Through(at)
-		if err != nil {
-			return err
-		}
-		c, locks, err := hold(ctx, t, through, at)
-		if err != nil {
-			return err
-		}
+	Try: func(ctx context.Context, t *Try) {
+		at := must(t.At(ctx, t.Subjects[0].Variant))
+		through, proxies := must2(t.Through(at))
+		c, locks := hold(ctx, t, through, at)
 		t.Sleep(ctx, SessionTimeout/2+time.Duration(t.Rand.Int64N(int64(SessionTimeout/2))))
 		began := t.Now()
 		t.Fault("the holder is cut off")
 		for _, p := range proxies {
 			p.Partition(true)
 		}
-		err = t.Each(func(s *Subject) error {
+		t.Each(func(s *Subject) {
 			wait, cancel := context.WithTimeout(ctx, 2*SessionTimeout)
 			defer cancel()
 			s.AwaitGrant(wait, began)
-			return nil
 		})
-		if err != nil {
-			return err
-		}
 		t.Sleep(ctx, 500*time.Millisecond)
 		for _, p := range proxies {
 			p.Partition(false)
 		}
 		t.Over("the holder is connected again")
 		again(ctx, t, locks, func(s *Subject) bool { return s.granted(began) })
-		return c.settle(ctx, at)
+		c.settle(ctx, at)
 	},
 }
 
@@ -239,14 +209,13 @@ func (b *bound) again(ctx context.Context, lost bool) {
 		// The loop begins when the release is over, after up to ten seconds with
 		// Curator.
 		begin, cancel := context.WithTimeout(ctx, time.Second)
-		w.Loop(begin, ordinary)
+		_ = w.loop(begin, ordinary)
 		cancel()
 	}
 }
 
 func again(ctx context.Context, t *Try, locks map[*Subject]*bound, lost func(*Subject) bool) {
-	t.Each(func(s *Subject) error {
+	t.Each(func(s *Subject) {
 		locks[s].again(ctx, lost(s))
-		return nil
 	})
 }

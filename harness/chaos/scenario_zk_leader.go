@@ -12,39 +12,31 @@ import (
 
 var zooLeaderScenarios = []*Scenario{leaderKilled, leaderStopped, followerKilled, leaderAndHolderKilled, leaderKilledWhileSyncing}
 
-func loses(ctx context.Context, t *Try, lose func(ctx context.Context, e *backend.Server, c *crowd) (undo func() error, err error)) error {
-	e, at, err := t.ensemble(ctx)
-	if err != nil {
-		return err
-	}
-	c, err := contend(ctx, t, 3, everywhere(at))
-	if err != nil {
-		return err
-	}
-	return c.lose(ctx, e, at, lose)
+func loses(ctx context.Context, t *Try, lose func(ctx context.Context, e *backend.Server, c *crowd) (undo func(), err error)) {
+	e, at := t.ensemble(ctx)
+	c := contend(ctx, t, 3, everywhere(at))
+	c.lose(ctx, e, at, lose)
 }
 
-func (c *crowd) lose(ctx context.Context, e *backend.Server, at harness.Endpoint, lose func(ctx context.Context, e *backend.Server, c *crowd) (undo func() error, err error)) error {
+func (c *crowd) lose(ctx context.Context, e *backend.Server, at harness.Endpoint, lose func(ctx context.Context, e *backend.Server, c *crowd) (undo func(), err error)) {
 	t := c.t
 	t.Sleep(ctx, time.Duration(t.Rand.Int64N(int64(tick))))
 	began := t.Now()
 	undo, err := lose(ctx, e, c)
 	if err == nil {
 		t.elected(ctx, e, began)
-		err = c.served(ctx, began, zooPrompt+time.Second)
+		err = steps(func() { c.served(ctx, began, zooPrompt+time.Second) })
 	}
 	if undo != nil {
-		err = errors.Join(err, undo())
+		err = errors.Join(err, steps(undo))
 	}
 	if err != nil {
 		t.drop("ensemble")
-		return err
+		check(err)
 	}
 	t.Over("all three servers run")
-	if err := c.served(ctx, t.Now(), zooPrompt+time.Second); err != nil {
-		return err
-	}
-	return c.settle(ctx, at)
+	c.served(ctx, t.Now(), zooPrompt+time.Second)
+	c.settle(ctx, at)
 }
 
 // elected waits until the servers have a leader and reports the time; the clients account
@@ -61,11 +53,11 @@ func (t *Try) elected(ctx context.Context, e *backend.Server, began int64) {
 	}
 }
 
-func killed(ctx context.Context, e *backend.Server, i int) (undo func() error, err error) {
+func killed(ctx context.Context, e *backend.Server, i int) (undo func(), err error) {
 	if err := e.Kill(i); err != nil {
 		return nil, err
 	}
-	return func() error { return e.Restart(ctx, i) }, nil
+	return func() { check(e.Restart(ctx, i)) }, nil
 }
 
 var elected = []Expectation{
@@ -96,8 +88,8 @@ var leaderKilled = &Scenario{
 	Prompt:   zooPrompt, Arrival: zooPrompt, Down: true,
 	Tries: 30, Short: 2,
 	Aims: soonElected,
-	Try: func(ctx context.Context, t *Try) error {
-		return loses(ctx, t, func(ctx context.Context, e *backend.Server, _ *crowd) (func() error, error) {
+	Try: func(ctx context.Context, t *Try) {
+		loses(ctx, t, func(ctx context.Context, e *backend.Server, _ *crowd) (func(), error) {
 			leader, err := e.Leader(ctx)
 			if err != nil {
 				return nil, err
@@ -120,14 +112,14 @@ var leaderStopped = &Scenario{
 	Prompt:   zooPrompt, Arrival: zooPrompt, Down: true,
 	Tries: 30, Short: 1,
 	Aims: hangs,
-	Try: func(ctx context.Context, t *Try) error {
-		return loses(ctx, t, func(ctx context.Context, e *backend.Server, _ *crowd) (func() error, error) {
+	Try: func(ctx context.Context, t *Try) {
+		loses(ctx, t, func(ctx context.Context, e *backend.Server, _ *crowd) (func(), error) {
 			leader, err := e.Leader(ctx)
 			if err != nil {
 				return nil, err
 			}
 			t.Fault("the leader is stopped")
-			return func() error { return e.Signal(leader, syscall.SIGCONT) }, e.Signal(leader, syscall.SIGSTOP)
+			return func() { check(e.Signal(leader, syscall.SIGCONT)) }, e.Signal(leader, syscall.SIGSTOP)
 		})
 	},
 }
@@ -144,8 +136,8 @@ var followerKilled = &Scenario{
 	Prompt:   zooPrompt, Arrival: zooPrompt,
 	Tries: 30,
 	Aims:  soonElected,
-	Try: func(ctx context.Context, t *Try) error {
-		return loses(ctx, t, func(ctx context.Context, e *backend.Server, _ *crowd) (func() error, error) {
+	Try: func(ctx context.Context, t *Try) {
+		loses(ctx, t, func(ctx context.Context, e *backend.Server, _ *crowd) (func(), error) {
 			leader, err := e.Leader(ctx)
 			if err != nil {
 				return nil, err
@@ -173,16 +165,10 @@ var leaderAndHolderKilled = &Scenario{
 	Tries: 30,
 	Aims: []Aim{{zooRecommended, harness.FaultAim{Figure: "window", Quantile: 0.5, Limit: float64(zooPrompt + 2*tick + 500*time.Millisecond),
 		Text: "election of 1.5 s, session timeout, 2 ticks"}}},
-	Try: func(ctx context.Context, t *Try) error {
-		e, at, err := t.ensemble(ctx)
-		if err != nil {
-			return err
-		}
-		c, _, err := hold(ctx, t, at, at)
-		if err != nil {
-			return err
-		}
-		return c.lose(ctx, e, at, func(ctx context.Context, e *backend.Server, c *crowd) (func() error, error) {
+	Try: func(ctx context.Context, t *Try) {
+		e, at := t.ensemble(ctx)
+		c, _ := hold(ctx, t, at, at)
+		c.lose(ctx, e, at, func(ctx context.Context, e *backend.Server, c *crowd) (func(), error) {
 			leader, err := e.Leader(ctx)
 			if err != nil {
 				return nil, err
@@ -208,8 +194,8 @@ var leaderKilledWhileSyncing = &Scenario{
 	Deadline: 90 * time.Second,
 	Prompt:   zooPrompt, Arrival: time.Minute,
 	Tries: 20,
-	Try: func(ctx context.Context, t *Try) error {
-		return loses(ctx, t, func(ctx context.Context, e *backend.Server, c *crowd) (func() error, error) {
+	Try: func(ctx context.Context, t *Try) {
+		loses(ctx, t, func(ctx context.Context, e *backend.Server, c *crowd) (func(), error) {
 			leader, err := e.Leader(ctx)
 			if err != nil {
 				return nil, err

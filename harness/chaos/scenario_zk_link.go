@@ -12,14 +12,11 @@ var zooLinkScenarios = []*Scenario{zooResets, zooSessionMoved, zooSilent, zooDea
 
 type clientLinks map[*Subject][]*faultproxy.Proxy
 
-func (t *Try) link(at harness.Endpoint, n int) (clientLinks, func(*Subject, int) (harness.Endpoint, error), error) {
+func (t *Try) link(at harness.Endpoint, n int) (clientLinks, func(*Subject, int) (harness.Endpoint, error)) {
 	of := make(clientLinks)
 	for _, s := range t.Subjects {
 		for range n {
-			_, ps, err := t.Through(at)
-			if err != nil {
-				return nil, nil, err
-			}
+			_, ps := must2(t.Through(at))
 			of[s] = append(of[s], ps...)
 		}
 	}
@@ -29,35 +26,20 @@ func (t *Try) link(at harness.Endpoint, n int) (clientLinks, func(*Subject, int)
 			via.Addrs = [][]string{{of[s][i].Addr()}}
 		}
 		return via, nil
-	}, nil
+	}
 }
 
-func hurtLinks(ctx context.Context, t *Try, n int, hurt func(ctx context.Context, s *Subject, ps []*faultproxy.Proxy)) error {
-	at, err := t.At(ctx, t.Subjects[0].Variant)
-	if err != nil {
-		return err
-	}
-	of, connect, err := t.link(at, n)
-	if err != nil {
-		return err
-	}
-	c, err := contend(ctx, t, 3, connect)
-	if err != nil {
-		return err
-	}
+func hurtLinks(ctx context.Context, t *Try, n int, hurt func(ctx context.Context, s *Subject, ps []*faultproxy.Proxy)) {
+	at := must(t.At(ctx, t.Subjects[0].Variant))
+	of, connect := t.link(at, n)
+	c := contend(ctx, t, 3, connect)
 	t.Sleep(ctx, time.Duration(t.Rand.Int64N(int64(tick))))
-	err = t.Each(func(s *Subject) error {
+	t.Each(func(s *Subject) {
 		hurt(ctx, s, of[s])
-		return nil
 	})
-	if err != nil {
-		return err
-	}
 	t.Over("nothing is done to connections any more")
-	if err := c.served(ctx, t.Now(), t.scenario.Prompt+500*time.Millisecond); err != nil {
-		return err
-	}
-	return c.settle(ctx, at)
+	c.served(ctx, t.Now(), t.scenario.Prompt+500*time.Millisecond)
+	c.settle(ctx, at)
 }
 
 var linkExpected = []Expectation{
@@ -68,7 +50,7 @@ var linkExpected = []Expectation{
 	{"curator-.*", []harness.Harm{harness.Stall, harness.LeftBehind, harness.TwoHolders, harness.Overtaken}, "its retries end after a second, and it counts a session from when it notices that a server is silent"},
 }
 
-func linkScenario(name, question, fault, source string, try func(ctx context.Context, t *Try) error) *Scenario {
+func linkScenario(name, question, fault, source string, try func(ctx context.Context, t *Try)) *Scenario {
 	return &Scenario{
 		Name: name, Question: question, Fault: fault, Source: source,
 		Tests:    []harness.Guarantee{harness.Recovery},
@@ -86,13 +68,13 @@ var zooResets = linkScenario("zk-resets",
 	"Does a lock survive a burst of broken connections?",
 	"24 connections of three clients of each lock are reset (RST) in three seconds, at random",
 	"samuel/go-zookeeper issue 229; docker/libkv issue 156",
-	func(ctx context.Context, t *Try) error {
+	func(ctx context.Context, t *Try) {
 		const resets, within = 24, 3 * time.Second
 		picks := make([]int, resets)
 		for i := range picks {
 			picks[i] = t.Rand.IntN(3)
 		}
-		return hurtLinks(ctx, t, 3, func(ctx context.Context, s *Subject, ps []*faultproxy.Proxy) {
+		hurtLinks(ctx, t, 3, func(ctx context.Context, s *Subject, ps []*faultproxy.Proxy) {
 			s.Fault("%d connections are reset", resets)
 			for _, i := range picks {
 				for k := range ps {
@@ -110,26 +92,17 @@ var zooSessionMoved = linkScenario("zk-session-moved",
 	"Does a lock survive that its client's session moves from server to server?",
 	"the connection of a client of each lock is reset three times, and each time it finds another of three servers",
 	"reference row 14: ZooKeeper Programmer's Guide, ZooKeeper Sessions",
-	func(ctx context.Context, t *Try) error {
-		_, all, err := t.ensemble(ctx)
-		if err != nil {
-			return err
-		}
+	func(ctx context.Context, t *Try) {
+		_, all := t.ensemble(ctx)
 		one := all
 		one.Addrs = [][]string{all.Addrs[0][:1]}
-		of, connect, err := t.link(one, 1)
-		if err != nil {
-			return err
-		}
-		c, err := contend(ctx, t, 3, func(s *Subject, i int) (harness.Endpoint, error) {
+		of, connect := t.link(one, 1)
+		c := contend(ctx, t, 3, func(s *Subject, i int) (harness.Endpoint, error) {
 			if i == 0 {
 				return connect(s, i)
 			}
 			return all, nil
 		})
-		if err != nil {
-			return err
-		}
 		for i := range 3 {
 			t.Sleep(ctx, time.Duration(t.Rand.Int64N(int64(tick))))
 			t.Fault("the session of a client moves")
@@ -137,32 +110,28 @@ var zooSessionMoved = linkScenario("zk-session-moved",
 				ps[0].Redirect(all.Addrs[0][(i+1)%3])
 				ps[0].Reset()
 			}
-			if err := c.served(ctx, t.Now(), zooSession/2); err != nil {
-				return err
-			}
+			c.served(ctx, t.Now(), zooSession/2)
 		}
 		t.Over("sessions stay where they are")
-		if err := c.served(ctx, t.Now(), zooRequestPrompt+500*time.Millisecond); err != nil {
-			return err
-		}
-		return c.settle(ctx, all)
+		c.served(ctx, t.Now(), zooRequestPrompt+500*time.Millisecond)
+		c.settle(ctx, all)
 	})
 
 var zooSilent = linkScenario("zk-silent-connection",
 	"Does a lock survive that a connection of a client falls silent and stays open?",
 	"the connection of a client of each lock is forgotten on the way, as by a NAT: what is sent vanishes, and new connections are served",
 	"ZOOKEEPER-1159; RFC 5382, 5",
-	func(ctx context.Context, t *Try) error {
-		return hurtLinks(ctx, t, 1, func(ctx context.Context, s *Subject, ps []*faultproxy.Proxy) {
+	func(ctx context.Context, t *Try) {
+		hurtLinks(ctx, t, 1, func(ctx context.Context, s *Subject, ps []*faultproxy.Proxy) {
 			s.Fault("a connection falls silent")
 			ps[0].Forget()
 			t.Sleep(ctx, SessionTimeout+2*tick)
 		})
 	})
 
-func oneWay(d faultproxy.Direction) func(ctx context.Context, t *Try) error {
-	return func(ctx context.Context, t *Try) error {
-		return hurtLinks(ctx, t, 1, func(ctx context.Context, s *Subject, ps []*faultproxy.Proxy) {
+func oneWay(d faultproxy.Direction) func(ctx context.Context, t *Try) {
+	return func(ctx context.Context, t *Try) {
+		hurtLinks(ctx, t, 1, func(ctx context.Context, s *Subject, ps []*faultproxy.Proxy) {
 			s.Fault("one direction of a connection is gone")
 			ps[0].BlackHole(d, true)
 			t.Sleep(ctx, SessionTimeout+3*tick)
@@ -194,8 +163,8 @@ var zooLatency = func() *Scenario {
 		"Is a lock safe when each message takes a good part of the session timeout?",
 		"each message of a client of each lock takes a tenth of the session timeout and at random up to a fifth more, in both directions, for four seconds",
 		"reference row 22: heartbeats that are late",
-		func(ctx context.Context, t *Try) error {
-			return hurtLinks(ctx, t, 1, func(ctx context.Context, s *Subject, ps []*faultproxy.Proxy) {
+		func(ctx context.Context, t *Try) {
+			hurtLinks(ctx, t, 1, func(ctx context.Context, s *Subject, ps []*faultproxy.Proxy) {
 				s.Fault("messages of a client are slow")
 				for _, d := range []faultproxy.Direction{faultproxy.Request, faultproxy.Reply} {
 					ps[0].Delay(d, SessionTimeout/10)
@@ -216,8 +185,8 @@ var zooExpired = linkScenario("zk-session-expired",
 	"Does a client get on after its session has ended?",
 	"the link of a client of each lock is cut in both directions for longer than its session, and then mended: it holds, waits, or is about to ask",
 	"reference row 18; samuel/go-zookeeper issue 20; hazard B10",
-	func(ctx context.Context, t *Try) error {
-		return hurtLinks(ctx, t, 1, func(ctx context.Context, s *Subject, ps []*faultproxy.Proxy) {
+	func(ctx context.Context, t *Try) {
+		hurtLinks(ctx, t, 1, func(ctx context.Context, s *Subject, ps []*faultproxy.Proxy) {
 			s.Fault("a client is cut off")
 			ps[0].Partition(true)
 			t.Sleep(ctx, SessionTimeout+3*tick)

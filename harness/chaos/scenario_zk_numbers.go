@@ -14,7 +14,7 @@ var zooNumbersEnd = operatorScenario("zk-numbers-end",
 	"Does a lock exclude when the numbers of tickets end?",
 	"none: the first snapshot of the server counts all tickets of each lock but a few of the 2^31, which is 15 days at 1,700 acquisitions a second",
 	"ZOOKEEPER-3249; DataTree.createNode of ZooKeeper 3.8",
-	func(ctx context.Context, t *Try) error {
+	func(ctx context.Context, t *Try) {
 		const next = math.MaxInt32 - 5
 		counters := map[string]int32{"/locklab": 0}
 		for _, s := range t.Subjects {
@@ -23,23 +23,15 @@ var zooNumbersEnd = operatorScenario("zk-numbers-end",
 				counters[s.path()], counters[s.path()+dir] = 0, next
 			}
 		}
-		server, err := t.Own(ctx, func(ctx context.Context) (*backend.Server, error) {
+		server := must(t.Own(ctx, func(ctx context.Context) (*backend.Server, error) {
 			return backend.StartEnsembleOf(ctx, backend.EnsembleOptions{Servers: 1, Counters: counters})
-		})
-		if err != nil {
-			return err
-		}
+		}))
 		at := Short(server.Endpoint())
 		t.Fault("the last numbers are given out")
-		c, err := contend(ctx, t, 3, everywhere(at))
-		if err != nil {
-			return err
-		}
+		c := contend(ctx, t, 3, everywhere(at))
 		t.Sleep(ctx, time.Second)
-		if err := c.served(ctx, t.Now(), zooRequestPrompt); err != nil {
-			return err
-		}
-		return c.settle(ctx, at)
+		c.served(ctx, t.Now(), zooRequestPrompt)
+		c.settle(ctx, at)
 	},
 	Expectation{zooSessions + "|zk-persistent", nil, "it refuses numbers near the end, and makes its node again while there is no ticket"},
 	Expectation{".*", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.TokenFell, harness.Overtaken, harness.Stall, harness.Stuck, harness.LeftBehind, harness.Misled}, "it orders tickets by numbers, which are equal or negative now"})

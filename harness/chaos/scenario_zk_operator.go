@@ -13,77 +13,46 @@ import (
 
 var zooOperatorScenarios = []*Scenario{zooHolderDeleted, zooWaiterDeleted, zooPathDeleted, zooForeignNode, zooNumbersEnd}
 
-func operate(ctx context.Context, t *Try, what string, do func(s *Subject, c *zk.Conn) error) error {
-	at, err := t.At(ctx, t.Subjects[0].Variant)
-	if err != nil {
-		return err
-	}
-	conn, err := t.ZooKeeper(at.Addrs[0])
-	if err != nil {
-		return err
-	}
-	c, err := contend(ctx, t, 3, everywhere(at))
-	if err != nil {
-		return err
-	}
+func operate(ctx context.Context, t *Try, what string, do func(s *Subject, c *zk.Conn)) {
+	at := must(t.At(ctx, t.Subjects[0].Variant))
+	conn := t.ZooKeeper(at.Addrs[0])
+	c := contend(ctx, t, 3, everywhere(at))
 	t.Sleep(ctx, time.Duration(t.Rand.Int64N(int64(tick))))
 	began := t.Now()
-	err = t.Each(func(s *Subject) error {
+	t.Each(func(s *Subject) {
 		s.Fault("%s", what)
-		return do(s, conn)
+		do(s, conn)
 	})
-	if err != nil {
-		return err
-	}
 	t.Over("the operator has gone")
-	if err := c.served(ctx, began, zooRequestPrompt+500*time.Millisecond); err != nil {
-		return err
-	}
-	return c.settle(ctx, at)
+	c.served(ctx, began, zooRequestPrompt+500*time.Millisecond)
+	c.settle(ctx, at)
 }
 
-func operateOnQueue(ctx context.Context, t *Try, i int) error {
-	at, err := t.At(ctx, t.Subjects[0].Variant)
-	if err != nil {
-		return err
-	}
-	conn, err := t.ZooKeeper(at.Addrs[0])
-	if err != nil {
-		return err
-	}
-	c, locks, err := hold(ctx, t, at, at)
-	if err != nil {
-		return err
-	}
+func operateOnQueue(ctx context.Context, t *Try, i int) {
+	at := must(t.At(ctx, t.Subjects[0].Variant))
+	conn := t.ZooKeeper(at.Addrs[0])
+	c, locks := hold(ctx, t, at, at)
 	// An operator who lists the queue first is slower.
 	t.Sleep(ctx, 1500*time.Millisecond+time.Duration(t.Rand.Int64N(int64(tick))))
 	began := t.Now()
-	err = t.Each(func(s *Subject) error {
-		tickets, err := s.tickets(conn)
-		if err != nil {
-			return err
-		}
+	t.Each(func(s *Subject) {
+		tickets := must(s.tickets(conn))
 		if len(tickets) <= i {
-			return fmt.Errorf("chaos: %s has %d tickets", s.Variant.Name, len(tickets))
+			check(fmt.Errorf("chaos: %s has %d tickets", s.Variant.Name, len(tickets)))
 		}
 		s.Fault("an operator removes ticket %d", i)
-		return conn.Delete(tickets[i], -1)
+		check(conn.Delete(tickets[i], -1))
 	})
-	if err != nil {
-		return err
-	}
 	t.Sleep(ctx, time.Second)
 	again(ctx, t, locks, func(*Subject) bool { return false })
 	t.Over("the operator has gone")
-	if err := c.served(ctx, began, zooRequestPrompt+500*time.Millisecond); err != nil {
-		return err
-	}
-	return c.settle(ctx, at)
+	c.served(ctx, began, zooRequestPrompt+500*time.Millisecond)
+	c.settle(ctx, at)
 }
 
 const zooQueues = "zk-(handoff|fair|curator|herd|rw|rw-curator|two-level|two-level-local-first|cohort|poll|writelock|boolean-mutex|persistent|fair-historical|writelock-historical|boolean-mutex-historical)|go-zookeeper-lock|curator-(mutex|mutex-shared|rw)"
 
-func operatorScenario(name, question, fault, source string, try func(ctx context.Context, t *Try) error, expect ...Expectation) *Scenario {
+func operatorScenario(name, question, fault, source string, try func(ctx context.Context, t *Try), expect ...Expectation) *Scenario {
 	return &Scenario{
 		Name: name, Question: question, Fault: fault, Source: source,
 		Tests:    []harness.Guarantee{harness.Fencing},
@@ -105,7 +74,7 @@ var zooHolderDeleted = func() *Scenario {
 		"Is a holder told when an operator deletes its ticket?",
 		"the ticket of the holder is deleted by another client, a second and a half after it was made",
 		"docs of zkCli delete; Netflix/curator issue 9",
-		func(ctx context.Context, t *Try) error { return operateOnQueue(ctx, t, 0) },
+		func(ctx context.Context, t *Try) { operateOnQueue(ctx, t, 0) },
 		Expectation{zooSessions, []harness.Harm{harness.TwoHolders}, "the holder and the next client are told by the same event, and either may be faster; the token refuses a late write"},
 		outdated,
 		Expectation{".*", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "it does not watch its own ticket"})
@@ -118,7 +87,7 @@ var zooWaiterDeleted = func() *Scenario {
 		"Does a waiter get the lock whose ticket an operator has deleted, and alone?",
 		"the ticket of the waiter is deleted by another client, a second and a half after it was made",
 		"go-zookeeper/zk lock.go, which compares its own number with those that it lists",
-		func(ctx context.Context, t *Try) error { return operateOnQueue(ctx, t, 1) },
+		func(ctx context.Context, t *Try) { operateOnQueue(ctx, t, 1) },
 		Expectation{"zk-(fair|curator|rw-curator|writelock|boolean-mutex)", []harness.Harm{harness.Overtaken}, "it finds that its ticket is gone when the one ahead goes, and queues again"},
 		Expectation{zooSessions, nil, "it is told that its ticket is gone, and queues again"},
 		outdated,
@@ -132,46 +101,44 @@ var zooPathDeleted = operatorScenario("zk-path-deleted",
 	"Does a lock survive that an operator deletes its node with all tickets?",
 	"all tickets of each lock and the node above them are deleted by another client, while clients hold and wait",
 	"Netflix/curator issue 29; docs of zkCli deleteall",
-	func(ctx context.Context, t *Try) error {
-		return operate(ctx, t, "an operator deletes the lock", func(s *Subject, c *zk.Conn) error { return s.deleteAll(c, s.path()) })
+	func(ctx context.Context, t *Try) {
+		operate(ctx, t, "an operator deletes the lock", func(s *Subject, c *zk.Conn) { s.deleteAll(c, s.path()) })
 	},
 	Expectation{zooSessions, []harness.Harm{harness.TwoHolders}, "a holder of milliseconds does not watch its ticket yet; tokens rise all the same"},
 	outdated,
 	Expectation{".*", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck, harness.Overtaken, harness.LeftBehind}, "a holder does not watch its ticket, and a waiter does not look whether it is there"})
 
-func (s *Subject) deleteAll(c *zk.Conn, path string) error {
+func (s *Subject) deleteAll(c *zk.Conn, path string) {
 	for range 20 {
 		names, _, err := c.Children(path)
 		if errors.Is(err, zk.ErrNoNode) {
-			return nil
+			return
 		} else if err != nil {
-			return fmt.Errorf("chaos: %w", err)
+			check(fmt.Errorf("chaos: %w", err))
 		}
 		for _, name := range names {
-			if err := s.deleteAll(c, path+"/"+name); err != nil {
-				return err
-			}
+			s.deleteAll(c, path+"/"+name)
 		}
 		if err = c.Delete(path, -1); err == nil || errors.Is(err, zk.ErrNoNode) {
-			return nil
+			return
 		} else if !errors.Is(err, zk.ErrNotEmpty) {
-			return fmt.Errorf("chaos: %w", err)
+			check(fmt.Errorf("chaos: %w", err))
 		}
 	}
-	return nil // all initial tickets are gone
+	// all initial tickets are gone
 }
 
 var zooForeignNode = operatorScenario("zk-foreign-node",
 	"Does a lock get on when there is a node of another program below it?",
 	"another client makes a node below that of each lock, called 0-foreign",
 	"apache/curator issue 564; Netflix/curator issue 307",
-	func(ctx context.Context, t *Try) error {
-		return operate(ctx, t, "a foreign node appears", func(s *Subject, c *zk.Conn) error {
+	func(ctx context.Context, t *Try) {
+		operate(ctx, t, "a foreign node appears", func(s *Subject, c *zk.Conn) {
 			_, err := c.Create(s.path()+"/0-foreign", nil, 0, zk.WorldACL(zk.PermAll))
 			if errors.Is(err, zk.ErrNoNode) {
-				return nil // between two tickets
+				return // between two tickets
 			}
-			return err
+			check(err)
 		})
 	},
 	Expectation{zooSessions, nil, "it counts tickets by their names, and leaves other nodes alone"},

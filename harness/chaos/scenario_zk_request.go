@@ -20,54 +20,40 @@ var (
 	zooReads   = []string{"getData", "exists"}
 )
 
-func losesRequest(ctx context.Context, t *Try, do faultproxy.Action, ops []string) error {
-	at, err := t.At(ctx, t.Subjects[0].Variant)
-	if err != nil {
-		return err
-	}
+func losesRequest(ctx context.Context, t *Try, do faultproxy.Action, ops []string) {
+	at := must(t.At(ctx, t.Subjects[0].Variant))
 	proxies := make(map[*Subject]*faultproxy.Proxy)
 	for _, s := range t.Subjects {
-		_, ps, err := t.Through(at)
-		if err != nil {
-			return err
-		}
+		_, ps := must2(t.Through(at))
 		proxies[s] = ps[0]
 	}
-	c, err := contend(ctx, t, 3, func(s *Subject, i int) (harness.Endpoint, error) {
+	c := contend(ctx, t, 3, func(s *Subject, i int) (harness.Endpoint, error) {
 		through := at
 		if i == 0 {
 			through.Addrs = [][]string{{proxies[s].Addr()}}
 		}
 		return through, nil
 	})
-	if err != nil {
-		return err
-	}
 	skip := t.Rand.IntN(3)
 	began := t.Now()
-	err = t.Each(func(s *Subject) error {
+	t.Each(func(s *Subject) {
 		lost := proxies[s].Inject(faultproxy.Fault{Do: do, Match: s.asks(ops), Skip: skip})
 		defer lost.Remove()
 		select {
 		case <-lost.Done():
 			s.Fault("%s: %s", ops[0], do)
-			return nil
+			return
 		case <-time.After(4 * time.Second):
 			if !s.served(c.workers[s], began) {
-				return nil // it is stuck already, without this
+				return // it is stuck already, without this
 			}
-			return fmt.Errorf("chaos: %s sent no %v in four seconds", s.Variant.Name, ops)
+			check(fmt.Errorf("chaos: %s sent no %v in four seconds", s.Variant.Name, ops))
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			check(context.Cause(ctx))
 		}
 	})
-	if err != nil {
-		return err
-	}
-	if err := c.served(ctx, t.Now(), zooRequestPrompt+500*time.Millisecond); err != nil {
-		return err
-	}
-	return c.settle(ctx, at)
+	c.served(ctx, t.Now(), zooRequestPrompt+500*time.Millisecond)
+	c.settle(ctx, at)
 }
 
 // zooRequestPrompt is how long a lock may be unreachable after a lost connection:
@@ -103,7 +89,7 @@ func requestScenario(name, question, fault string, do faultproxy.Action, ops []s
 		Prompt:   zooRequestPrompt,
 		Arrival:  zooRequestPrompt,
 		Tries:    200,
-		Try:      func(ctx context.Context, t *Try) error { return losesRequest(ctx, t, do, ops) },
+		Try:      func(ctx context.Context, t *Try) { losesRequest(ctx, t, do, ops) },
 	}
 }
 

@@ -26,17 +26,17 @@ func (t *Try) Redis(addr string) *redis.Client {
 
 // ZooKeeper returns a session for a scenario's changes to the tickets of locks. It is
 // closed when the try ends.
-func (t *Try) ZooKeeper(addrs []string) (*zk.Conn, error) {
+func (t *Try) ZooKeeper(addrs []string) *zk.Conn {
 	c, events, err := zk.Connect(addrs, 10*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
 	if err != nil {
-		return nil, fmt.Errorf("chaos: %w", err)
+		check(fmt.Errorf("chaos: %w", err))
 	}
 	go func() {
 		for range events {
 		}
 	}()
 	t.Defer(c.Close)
-	return c, nil
+	return c
 }
 
 // Through returns at with a proxy in front of each server, and the proxies in the order
@@ -82,10 +82,7 @@ func (s *Subject) Left(ctx context.Context, t *Try, at harness.Endpoint) (names 
 }
 
 func (s *Subject) leftNodes(t *Try, at harness.Endpoint) (names []string, err error) {
-	c, err := t.ZooKeeper(at.Addrs[0])
-	if err != nil {
-		return nil, err
-	}
+	c := t.ZooKeeper(at.Addrs[0])
 	var visit func(path string) error
 	visit = func(path string) error {
 		children, _, err := c.Children(path)

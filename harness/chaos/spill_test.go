@@ -15,10 +15,10 @@ import (
 	"locklab/internal/leaktest"
 )
 
-func scripted(together bool, then func(s *chaos.Subject) error) chaos.Scenario {
+func scripted(together bool, then func(s *chaos.Subject)) chaos.Scenario {
 	return chaos.Scenario{
 		Name: "scripted", Deadline: time.Minute,
-		Try: func(_ context.Context, t *chaos.Try) error {
+		Try: func(_ context.Context, t *chaos.Try) {
 			s, at := t.Subjects[0], t.Now()-int64(time.Second)
 			kinds := []oracle.EventKind{oracle.Asked, oracle.Granted, oracle.Wrote, oracle.Releasing, oracle.Released}
 			for i := range 1000 {
@@ -33,9 +33,9 @@ func scripted(together bool, then func(s *chaos.Subject) error) chaos.Scenario {
 				}
 			}
 			if then != nil {
-				return then(s)
+				then(s)
+				return
 			}
-			return nil
 		},
 	}
 }
@@ -49,7 +49,7 @@ func TestSpilled(t *testing.T) {
 		dir := t.TempDir()
 		whole := try(t, scripted(together, nil), chaos.Plan{Dir: t.TempDir()}, "free")["free"]
 		inFile := 0
-		tiny := try(t, scripted(together, func(s *chaos.Subject) error { inFile = chaos.InFile(s); return nil }), chaos.Plan{Memory: 1, Dir: dir}, "free")["free"]
+		tiny := try(t, scripted(together, func(s *chaos.Subject) { inFile = chaos.InFile(s) }), chaos.Plan{Memory: 1, Dir: dir}, "free")["free"]
 		if inFile < 5000 || tiny.Tries != 1 || !maps.Equal(tiny.Seen, whole.Seen) || (tiny.Seen[harness.TwoHolders] > 0) != together {
 			t.Errorf("two holders %t: seen %v with %d events in a file, and %v with all in memory", together, tiny.Seen, inFile, whole.Seen)
 		}
@@ -58,7 +58,7 @@ func TestSpilled(t *testing.T) {
 		}
 	}
 	// Without the lost release, the next grant looks like a second holder.
-	lost := try(t, scripted(false, func(s *chaos.Subject) error { return chaos.Lose(s, 2503) }), chaos.Plan{Memory: 1}, "free")["free"]
+	lost := try(t, scripted(false, func(s *chaos.Subject) { chaos.Check(chaos.Lose(s, 2503)) }), chaos.Plan{Memory: 1}, "free")["free"]
 	if lost.Tries != 0 || lost.Failed == 0 || len(lost.Seen) > 0 || !strings.Contains(lost.Skipped, "5000 events of a history were written to its file, and it has 4999") {
 		t.Errorf("with an event lost: %+v", lost)
 	}

@@ -181,17 +181,16 @@ func (s *Subject) Another(key string, spared ...harness.Harm) *Subject {
 	return o
 }
 
-// Each calls f for every lock at the same time, except failed ones. An error of f means
-// that the fault could not be made for that lock: its try does not count. Each returns an
-// error only if no lock is left.
-func (t *Try) Each(f func(s *Subject) error) error {
+// Each calls f for every lock at the same time, except failed ones. A step of f that fails
+// ends the try of that lock, which does not count. Each fails only if no lock is left.
+func (t *Try) Each(f func(s *Subject)) {
 	var wg sync.WaitGroup
 	for _, s := range t.Subjects {
 		if s.broken() {
 			continue
 		}
 		wg.Go(func() {
-			if err := f(s); err != nil {
+			if err := steps(func() { f(s) }); err != nil {
 				s.fail(err)
 			}
 		})
@@ -200,11 +199,11 @@ func (t *Try) Each(f func(s *Subject) error) error {
 	var errs []error
 	for _, s := range t.Subjects {
 		if !s.broken() {
-			return nil
+			return
 		}
 		errs = append(errs, s.failed)
 	}
-	return errors.Join(errs...)
+	check(errors.Join(errs...))
 }
 
 // Fault records in the histories of all locks what is being done to servers or
