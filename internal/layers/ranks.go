@@ -36,7 +36,7 @@ var ranks = map[string]int{
 	"internal/faultproxy":     1,
 	"internal/wire/redis":     1,
 	"internal/wire/zookeeper": 1,
-	"internal/lease":          1,
+	"lock":                    1,
 	"zklock/internal/recipe":  1,
 	"internal/layers":         1,
 	"internal/explore":        1,

@@ -7,6 +7,6 @@
 // redis-fair-redisson, redis-rw-redisson, redis-renewals-redisson, redis-unsafe,
 // redis-setnx and redis-wait show published bugs.
 //
-// Rank 3. It imports redislock, harness, internal/adapt, internal/lease and
+// Rank 3. It imports redislock, harness, internal/adapt, lock and
 // internal/wire/redis, and must never import anything that runs, tests or measures a lock.
 package lab
