@@ -11,7 +11,7 @@ import (
 	"github.com/redis/rueidis/rueidislock"
 
 	"locklab/harness"
-	"locklab/internal/lease"
+	"locklab/lock"
 )
 
 // rueidisPush is rueidislock with its README's settings for one server: a script with SET, NX
@@ -115,7 +115,7 @@ func dialRueidis(ctx context.Context, at harness.Endpoint, key string, set func(
 	set(&o)
 	// The library connects without a context.
 	start := func(f func()) bool { go f(); return true }
-	locker, err := lease.Await(ctx, start, nil, func() (rueidislock.Locker, error) { return rueidislock.NewLocker(o) }, rueidislock.Locker.Close)
+	locker, err := lock.Await(ctx, start, nil, func() (rueidislock.Locker, error) { return rueidislock.NewLocker(o) }, rueidislock.Locker.Close)
 	if err != nil {
 		return nil, fmt.Errorf("peers: %w: %s: %w", harness.ErrUnavailable, at.Addrs[0][0], err)
 	}

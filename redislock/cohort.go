@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"locklab/lock"
 )
 
 // A Cohort is two locks, one behind the other. The waiters of a process queue in it, first come,
@@ -115,11 +117,11 @@ func (m *Cohort) Lock(ctx context.Context) (*Lease, error) {
 	})
 }
 
-func (m *Cohort) traced(ctx context.Context, lock func(context.Context) (*Lease, error)) (l *Lease, err error) {
-	if t := traceOf(ctx); t != nil {
-		defer func(began time.Time) { t.outcome(m.server.name, began, l, err) }(time.Now())
+func (m *Cohort) traced(ctx context.Context, take func(context.Context) (*Lease, error)) (l *Lease, err error) {
+	if t := lock.TraceOf(ctx); t != nil {
+		defer func(began time.Time) { tellOutcome(t, m.server.name, began, l, err) }(time.Now())
 	}
-	return lock(ctx)
+	return take(ctx)
 }
 
 func (m *Cohort) wait(ctx context.Context) (*Lease, error) {
@@ -128,7 +130,7 @@ func (m *Cohort) wait(ctx context.Context) (*Lease, error) {
 	}
 	w, ahead := m.join()
 	if ahead >= 0 {
-		traceOf(ctx).queued(m.server.name, ahead)
+		lock.TraceOf(ctx).TellQueued(m.server.name, ahead)
 	}
 	for {
 		t, served := m.receive(ctx, w)
@@ -188,7 +190,7 @@ func (m *Cohort) try(ctx context.Context) (*Lease, error) {
 	}
 	m.busy = true
 	m.mu.Unlock()
-	ctx = context.WithValue(ctx, traceKey{}, m.c.requests())
+	ctx = lock.OnlyTrace(ctx, m.c.requests())
 	l, err := m.c.awaitIn(ctx, m.server.name, 0, func(ctx context.Context) (*Lease, error) { return m.server.acquire(ctx, true) })
 	if err != nil {
 		m.pass(acquisition{n: m.inARow})
@@ -235,7 +237,7 @@ func (m *Cohort) ask() {
 		defer cancel()
 		requests := m.c.requests()
 		if requests != nil {
-			ctx = context.WithValue(ctx, traceKey{}, requests)
+			ctx = lock.OnlyTrace(ctx, requests)
 		}
 		l, err := m.server.acquire(ctx, false)
 		if l != nil && requests != nil {

@@ -82,7 +82,7 @@ func (j *joint) renewed(l *Lease) {
 	}
 	j.mu.Unlock()
 	if more {
-		t.Renewed(RenewedInfo{j.all.name, j.all.token, j.all.c.clock.Local(until)})
+		t.Renewed(RenewedInfo{Name: j.all.name, Token: j.all.token, Until: j.all.c.clock.Local(until)})
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"locklab/lock"
 )
 
 // A keyLock is a lock that is one key with a time to live. The lock is free if the key is
@@ -79,7 +81,7 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 	}
 	wait, end := k.strategy()
 	defer end()
-	trace := traceOf(ctx)
+	trace := lock.TraceOf(ctx)
 	for attempt := 1; ; attempt++ {
 		l, left, err := k.attempt(ctx, nonce)
 		var over error // the reason not to try again
@@ -92,11 +94,11 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 			doubt = false
 			failed.over()
 			if attempt == 1 {
-				trace.queued(k.name, -1)
+				trace.TellQueued(k.name, -1)
 			}
 			var why Wake
 			why, over = wait(ctx, attempt, left)
-			trace.woken(k.name, why)
+			trace.TellWoken(k.name, why)
 		default:
 			doubt = doubt || !refused(err)
 			pause := failed.pause(err)

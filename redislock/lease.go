@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"locklab/lock"
 )
 
 // A Lease is one acquisition of a lock and owns the lock: it may be passed on, and any
@@ -244,7 +246,7 @@ func (l *Lease) yield(ctx context.Context, until time.Time) (held bool, err erro
 	defer cancel()
 	ctx = context.WithValue(ctx, untilKey{}, until)
 	if l.trace != nil {
-		ctx = context.WithValue(ctx, traceKey{}, l.trace)
+		ctx = lock.OnlyTrace(ctx, l.trace)
 	}
 	began := l.c.clock.Now()
 	held, err = l.giveBack(ctx)
@@ -262,7 +264,7 @@ var errGone = errors.New("its key was gone or another holder's")
 func (l *Lease) lose(err error) {
 	err = fmt.Errorf("%w: %w", ErrLost, err)
 	if context.Cause(l.alive) == ErrReleased && l.failure.CompareAndSwap(nil, &err) && l.trace != nil {
-		tell(l.trace.Lost, LostInfo{l.name, l.token, err})
+		lock.Tell(l.trace.Lost, LostInfo{Name: l.name, Token: l.token, Err: err})
 	}
 }
 

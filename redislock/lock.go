@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"locklab/internal/lease"
+	"locklab/lock"
 )
 
 // Defaults of Options.
@@ -178,7 +178,7 @@ type Lockable interface {
 // its cause is then an error that wraps ErrLost. Do returns the errors of f and of the release.
 // An error that wraps ErrNotHeld means that f ran without the lock, at least at its end.
 func Do(ctx context.Context, m Lockable, f func(ctx context.Context, l *Lease) error) error {
-	return lease.Do(ctx, m.Lock, f)
+	return lock.Do(ctx, m.Lock, f)
 }
 
 // Elect calls lead while it holds the lock, as the leader among all callers with the same
@@ -187,12 +187,12 @@ func Do(ctx context.Context, m Lockable, f func(ctx context.Context, l *Lease) e
 // back and returns the result of lead. It returns an error that wraps the error of ctx when
 // ctx ends, and the error of Lock when Lock fails, for example after [Options].Wait.
 func Elect(ctx context.Context, m Lockable, lead func(ctx context.Context, l *Lease) error) error {
-	return lease.Elect(ctx, m.Lock, ErrLost, lead)
+	return lock.Elect(ctx, m.Lock, ErrLost, lead)
 }
 
 // Locker returns m as a sync.Locker. Its methods panic if Lock or Unlock returns an error:
 // the server fails, or the lock was lost. Prefer Lock or Do.
-func Locker(m Lockable) sync.Locker { return lease.Locker(m.Lock, ErrNotHeld) }
+func Locker(m Lockable) sync.Locker { return lock.Locker(m.Lock, ErrNotHeld) }
 
 // await runs acquire in a goroutine of c and waits until ctx ends, or for wait if that is not 0.
 func (c *Client) await(ctx context.Context, name string, wait time.Duration, acquire func(context.Context) (*Lease, error)) (*Lease, error) {
@@ -203,12 +203,12 @@ func (c *Client) await(ctx context.Context, name string, wait time.Duration, acq
 func (c *Client) awaitIn(ctx context.Context, name string, wait time.Duration, acquire func(context.Context) (*Lease, error)) (l *Lease, err error) {
 	ctx, stop := bounded(ctx, wait)
 	defer stop()
-	if t := traceOf(ctx); t != nil {
-		defer func(began time.Time) { t.outcome(name, began, l, err) }(time.Now())
+	if t := lock.TraceOf(ctx); t != nil {
+		defer func(began time.Time) { tellOutcome(t, name, began, l, err) }(time.Now())
 	}
 	abandon := func(l *Lease) { _ = l.release(ctx, l.finish(ErrReleased)) }
 	for {
-		l, err = lease.Await(ctx, c.admit, ErrClosed, func() (*Lease, error) { return acquire(ctx) }, abandon)
+		l, err = lock.Await(ctx, c.admit, ErrClosed, func() (*Lease, error) { return acquire(ctx) }, abandon)
 		if err != nil || l.Err() == nil {
 			break
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"locklab/lock"
 )
 
 // A Mutex is a lock with a queue in the server: a release hands it to the first waiter, in
@@ -148,7 +150,7 @@ func (c *Client) soonest(old, at time.Time) time.Time {
 // acquire asks for the lock until it has it, ctx ends, or the server fails. It leaves a
 // place in the queue, or the lock, behind only if it returns a lease.
 func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
-	w := m.enter(traceOf(ctx))
+	w := m.enter(lock.TraceOf(ctx))
 	defer m.leave(w)
 	failed := new(outage)
 	queued := false // a place in the queue, or the lock, may be ours
@@ -174,7 +176,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 			return nil, busy(m.name)
 		default:
 			if !queued {
-				w.trace.queued(m.name, ahead)
+				w.trace.TellQueued(m.name, ahead)
 			}
 			queued = true
 			failed.over()
@@ -274,20 +276,20 @@ func (m *Mutex) wait(ctx context.Context, w *queued) (*Lease, error) {
 			case got.err != nil:
 				return nil, got.err
 			case got.again:
-				w.trace.woken(m.name, WakeDoubt)
+				w.trace.TellWoken(m.name, WakeDoubt)
 				return nil, nil
 			case got.token == 0:
 				w.until = m.c.soonest(w.until, m.c.clock.Now().Add(got.span+watchLate))
 				timer.Reset(m.c.clock.Until(w.until))
 				continue
 			}
-			w.trace.woken(m.name, WakeGrant)
+			w.trace.TellWoken(m.name, WakeGrant)
 			if l := m.lease(w, got.token); l.begin(got.written, got.span) {
 				return l, nil
 			}
 			return nil, nil // it came too late
 		case <-timer.C:
-			w.trace.woken(m.name, WakeTime)
+			w.trace.TellWoken(m.name, WakeTime)
 			return nil, nil
 		case <-ctx.Done():
 			return nil, nil

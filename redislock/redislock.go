@@ -1,23 +1,28 @@
 package redislock
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+
+	"locklab/lock"
+)
 
 // The errors of this package. Errors of the client library are wrapped unchanged.
 var (
 	// ErrNotHeld is returned by Unlock if the lock was lost, may have been lost, or was
 	// released before.
-	ErrNotHeld = errors.New("redislock: lock not held")
+	ErrNotHeld = fmt.Errorf("redislock: %w", lock.ErrNotHeld)
 
 	// ErrNotAcquired is returned by TryLock while another client holds the lock or waits
 	// for it. A Lock whose context or Options.Wait has ended returns it together with the
 	// error of the context: errors.Is reports both.
-	ErrNotAcquired = errors.New("redislock: lock not acquired")
+	ErrNotAcquired = fmt.Errorf("redislock: %w", lock.ErrNotAcquired)
 
 	// ErrLost is the cause of a lease that ended without Unlock.
-	ErrLost = errors.New("redislock: lock lost")
+	ErrLost = fmt.Errorf("redislock: %w", lock.ErrLost)
 
 	// ErrReleased is the cause of a lease that ended by Unlock.
-	ErrReleased = errors.New("redislock: lock released")
+	ErrReleased = fmt.Errorf("redislock: %w", lock.ErrReleased)
 
 	// ErrUnanswered is returned by Unlock if the server has not answered in time or could not be
 	// reached. The lease is over for its owner; the client releases the lock in the background.

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"locklab/lock"
 )
 
 // A Redlock is a [PollMutex] on several independent servers. A client holds the lock if it
@@ -135,13 +137,13 @@ func (m *Redlock) acquire(ctx context.Context, c *Client, try bool) (*Lease, err
 		default:
 			failed.over()
 			if attempt == 1 {
-				traceOf(ctx).queued(m.name, -1)
+				lock.TraceOf(ctx).TellQueued(m.name, -1)
 			}
 		}
 		if c.rest(ctx, pause) != nil {
 			return nil, gaveUp(ctx, m.name, o, failed.ended(ctx, c.closedErr()), nil)
 		}
-		traceOf(ctx).woken(m.name, WakeTime)
+		lock.TraceOf(ctx).TellWoken(m.name, WakeTime)
 	}
 }
 

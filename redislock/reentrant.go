@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"locklab/lock"
 )
 
 // A Reentrant is Redisson's current RLock with fewer requests: its owner may take it again,
@@ -176,7 +178,7 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 		}
 		return nil, gaveUp(ctx, m.name, m.o, err, undo)
 	}
-	trace, queued := traceOf(ctx), false
+	trace, queued := lock.TraceOf(ctx), false
 	for {
 		l, left, err := o.ask(ctx, fresh)
 		switch {
@@ -192,7 +194,10 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 		case try:
 			return nil, ErrNotAcquired
 		default:
-			doubt, queued = false, queued || trace.queued(m.name, -1)
+			if !queued {
+				trace.TellQueued(m.name, -1)
+			}
+			doubt, queued = false, true
 			failed.over()
 			if err := m.sub.listen(); err != nil {
 				return giveUp(err)
@@ -202,7 +207,7 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 		if over := failed.ended(ctx, m.c.closedErr(), m.sub.failure()); over != nil {
 			return giveUp(over)
 		}
-		trace.woken(m.name, why)
+		trace.TellWoken(m.name, why)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"locklab/lock"
 )
 
 type server struct {
@@ -76,7 +78,7 @@ func (c *Client) renewAt(s *server, afresh bool) {
 			if j := l.whole.Load(); j != nil {
 				j.renewed(l)
 			} else {
-				tell(l.trace.Renewed, RenewedInfo{l.name, l.token, c.clock.Local(l.until())})
+				lock.Tell(l.trace.Renewed, RenewedInfo{Name: l.name, Token: l.token, Until: c.clock.Local(l.until())})
 			}
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"locklab/lock"
 )
 
 //go:embed lua/*.lua
@@ -48,14 +50,14 @@ func (c call) run(ctx context.Context, rdb redis.Scripter) *redis.Cmd {
 // request calls send, which sends one request for the lock with that name, and reports it
 // to the trace of ctx.
 func request[C redis.Cmder](ctx context.Context, name, op string, send func() C) C {
-	t := traceOf(ctx)
+	t := lock.TraceOf(ctx)
 	if t == nil {
 		return send()
 	}
-	tell(t.Sent, SentInfo{name, op})
+	lock.Tell(t.Sent, SentInfo{Name: name, Op: op})
 	began := time.Now()
 	reply := send()
-	tell(t.Answered, AnsweredInfo{name, op, time.Since(began), reply.Err()})
+	lock.Tell(t.Answered, AnsweredInfo{Name: name, Op: op, Took: time.Since(began), Err: reply.Err()})
 	return reply
 }
 

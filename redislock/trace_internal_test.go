@@ -6,7 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"locklab/internal/lease"
+	"locklab/lock"
 )
 
 // An instant server answers every script at once.
@@ -33,9 +33,9 @@ func TestTraceAbsent(t *testing.T) {
 		with, bar func()
 	}{
 		{"hooks", func() {
-			tr := traceOf(ctx)
-			tr.queued("k", 3)
-			tr.woken("k", WakeGrant)
+			tr := lock.TraceOf(ctx)
+			tr.TellQueued("k", 3)
+			tr.TellWoken("k", WakeGrant)
 			l.released()
 		}, func() {}},
 		{"request",
@@ -44,7 +44,7 @@ func TestTraceAbsent(t *testing.T) {
 		{"Lock",
 			func() { c.await(ctx, "k", 0, begin) },
 			func() {
-				lease.Await(ctx, c.admit, ErrClosed,
+				lock.Await(ctx, c.admit, ErrClosed,
 					func() (*Lease, error) { return begin(ctx) },
 					func(l *Lease) { l.release(ctx, l.finish(ErrReleased)) })
 			}},
@@ -63,47 +63,7 @@ func TestTraceAbsent(t *testing.T) {
 	}
 	// The test can fail: with a Trace there is something to pay.
 	traced := WithTrace(ctx, &Trace{Queued: func(QueuedInfo) {}})
-	if traceOf(traced) == nil || traceOf(ctx) != nil {
+	if lock.TraceOf(traced) == nil || lock.TraceOf(ctx) != nil {
 		t.Error("the Trace is not where it should be")
-	}
-}
-
-// TestWithTrace: an earlier Trace hears everything too.
-func TestWithTrace(t *testing.T) {
-	var heard []string
-	note := func(name string) *Trace {
-		return &Trace{
-			Sent:          func(SentInfo) { heard = append(heard, name+" sent") },
-			Answered:      func(AnsweredInfo) { heard = append(heard, name+" answered") },
-			Queued:        func(QueuedInfo) { heard = append(heard, name+" queued") },
-			Woken:         func(WokenInfo) { heard = append(heard, name+" woken") },
-			Granted:       func(GrantedInfo) { heard = append(heard, name+" granted") },
-			Failed:        func(FailedInfo) { heard = append(heard, name+" failed") },
-			Renewed:       func(RenewedInfo) { heard = append(heard, name+" renewed") },
-			RenewalFailed: func(RenewalFailedInfo) { heard = append(heard, name+" renewal failed") },
-			Released:      func(ReleasedInfo) { heard = append(heard, name+" released") },
-			Lost:          func(LostInfo) { heard = append(heard, name+" lost") },
-		}
-	}
-	ctx := WithTrace(WithTrace(WithTrace(t.Context(), &Trace{}), note("outer")), note("inner"))
-	tr := traceOf(ctx)
-	tell(tr.Sent, SentInfo{})
-	tell(tr.Answered, AnsweredInfo{})
-	tr.queued("", 0)
-	tr.woken("", WakeTime)
-	tell(tr.Granted, GrantedInfo{})
-	tell(tr.Failed, FailedInfo{})
-	tell(tr.Renewed, RenewedInfo{})
-	tell(tr.RenewalFailed, RenewalFailedInfo{})
-	tell(tr.Released, ReleasedInfo{})
-	tell(tr.Lost, LostInfo{})
-	events := []string{"sent", "answered", "queued", "woken", "granted", "failed", "renewed", "renewal failed", "released", "lost"}
-	if len(heard) != 2*len(events) {
-		t.Fatalf("heard %q", heard)
-	}
-	for i, e := range events {
-		if heard[2*i] != "inner "+e || heard[2*i+1] != "outer "+e {
-			t.Errorf("heard %q, want %s of inner and outer", heard[2*i:2*i+2], e)
-		}
 	}
 }

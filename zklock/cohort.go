@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"locklab/internal/lease"
+	"locklab/lock"
 )
 
 // CohortOptions configures a Cohort. The zero value is usable.
@@ -133,7 +133,7 @@ func (k *Cohort) stand(ctx context.Context) (*Lease, error) {
 	}
 	w, ahead := k.join()
 	if ahead >= 0 {
-		traceOf(ctx).queued(k.path, ahead)
+		lock.TraceOf(ctx).TellQueued(k.path, ahead)
 	}
 	select {
 	case t := <-w.grant:
@@ -179,7 +179,7 @@ func (k *Cohort) tryOnce(ctx context.Context) (*Lease, error) {
 	}
 	started := false
 	spawn := func(f func()) bool { started = k.c.spawn(f); return started }
-	l, err := lease.Await(ctx, spawn, ErrClosed,
+	l, err := lock.Await(ctx, spawn, ErrClosed,
 		func() (*Lease, error) {
 			l, err := k.fetch(ctx, true)
 			if err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"locklab/internal/lease"
+	"locklab/lock"
 )
 
 // A Contender is a ticket at a lock, of any client, including Curator and zk.Lock.
@@ -113,7 +113,7 @@ func (q *queue) contenders(ctx context.Context, part func(line []place) []place,
 	if err := checkPath(q.lockPath()); err != nil {
 		return nil, err
 	}
-	return lease.Await(orBackground(ctx), q.c.spawn, ErrClosed, func() ([]Contender, error) {
+	return lock.Await(orBackground(ctx), q.c.spawn, ErrClosed, func() ([]Contender, error) {
 		if _, err := q.c.conn.Sync(q.path); err != nil {
 			return nil, fmt.Errorf("zklock: list %s: %w", q.path, explained(err))
 		}

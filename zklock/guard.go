@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"locklab/lock"
 )
 
 // Another client can remove a ticket. A watch on every ticket would cost each acquisition a
@@ -24,17 +26,17 @@ func (c *Client) guardAfter() time.Duration { return min(c.guardMost, c.conn.Ses
 // wait returns the zero view when it is time to look again, or a view if an event makes a look
 // unnecessary.
 func (t *ticket) wait(ctx context.Context, v view) (view, error) {
-	trace := traceOf(ctx)
+	trace := lock.TraceOf(ctx)
 	if !t.queued {
 		t.queued = true
 		ahead := t.place
 		if t.q.name != "" {
 			ahead = -1 // one of several queues, whose holders may wait in another
 		}
-		trace.queued(t.q.lockPath(), ahead)
+		trace.TellQueued(t.q.lockPath(), ahead)
 	}
 	v, why, err := t.sleep(ctx, v)
-	trace.woken(t.q.lockPath(), why)
+	trace.TellWoken(t.q.lockPath(), why)
 	return v, err
 }
 

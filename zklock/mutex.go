@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"locklab/internal/lease"
+	"locklab/lock"
 )
 
 // Options configures a lock. The zero value is usable.
@@ -91,7 +91,7 @@ func (q *queue) await(ctx context.Context, take func(ctx context.Context) (*Leas
 	}
 	defer stop()
 	l, err := q.living(func() (*Lease, error) {
-		return lease.Await(ctx, q.c.spawn, ErrClosed, func() (*Lease, error) { return take(ctx) }, func(l *Lease) { l.release() })
+		return lock.Await(ctx, q.c.spawn, ErrClosed, func() (*Lease, error) { return take(ctx) }, func(l *Lease) { l.release() })
 	})
 	return l, q.named(ctx, err)
 }
@@ -159,7 +159,7 @@ type Lockable interface {
 // its cause is then an error that wraps ErrLost. Do returns the errors of f and of the release.
 // An error that wraps ErrNotHeld means that f ran without the lock, at least at its end.
 func Do(ctx context.Context, m Lockable, f func(ctx context.Context, l *Lease) error) error {
-	return lease.Do(ctx, m.Lock, f)
+	return lock.Do(ctx, m.Lock, f)
 }
 
 // Elect calls lead while it holds the lock, as the leader among all callers with the same lock.
@@ -168,9 +168,9 @@ func Do(ctx context.Context, m Lockable, f func(ctx context.Context, l *Lease) e
 // result of lead. It returns an error that wraps the error of ctx when ctx ends, and the error
 // of Lock when Lock fails.
 func Elect(ctx context.Context, m Lockable, lead func(ctx context.Context, l *Lease) error) error {
-	return lease.Elect(ctx, m.Lock, ErrLost, lead)
+	return lock.Elect(ctx, m.Lock, ErrLost, lead)
 }
 
 // Locker returns m as a sync.Locker. Its methods panic if Lock or Unlock returns an error: the
 // client is closed, or the lock was lost. Prefer Lock or Do.
-func Locker(m Lockable) sync.Locker { return lease.Locker(m.Lock, ErrNotHeld) }
+func Locker(m Lockable) sync.Locker { return lock.Locker(m.Lock, ErrNotHeld) }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"locklab/lock"
 )
 
 // An Owner may take again the lock that it holds, and frees it with the last Unlock. It is safe
@@ -123,7 +125,7 @@ func (o *Owner) share(ctx context.Context, try bool) (*Lease, error) {
 		f := o.flight
 		shared := f != nil
 		if f == nil {
-			f, err = o.start(traceOf(ctx), try)
+			f, err = o.start(lock.TraceOf(ctx), try)
 		} else if try {
 			err = fmt.Errorf("%w: lock %s: its owner waits for it", ErrNotAcquired, o.q.lockPath())
 		}
@@ -135,7 +137,7 @@ func (o *Owner) share(ctx context.Context, try bool) (*Lease, error) {
 		f.waiters[got] = true
 		o.mu.Unlock()
 		if shared {
-			traceOf(ctx).queued(o.q.lockPath(), -1)
+			lock.TraceOf(ctx).TellQueued(o.q.lockPath(), -1)
 		}
 		g := o.wait(ctx, f, got)
 		if g.err != nil && f.try && !try {
@@ -166,7 +168,7 @@ func (o *Owner) start(trace *Trace, try bool) (*flight, error) {
 	t := o.ticket()
 	ctx := context.Background()
 	if trace != nil {
-		ctx = context.WithValue(ctx, traceKey{}, trace)
+		ctx = lock.OnlyTrace(ctx, trace)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	f := &flight{try: try, cancel: cancel, done: make(chan struct{}), waiters: make(map[chan<- granted]bool)}

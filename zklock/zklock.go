@@ -3,24 +3,26 @@ package zklock
 import (
 	"errors"
 	"fmt"
+
+	"locklab/lock"
 )
 
 // The errors of this package. Errors of the client library are wrapped unchanged, so that
 // errors.Is(err, zk.ErrNoAuth) works.
 var (
 	// ErrNotHeld is returned by Unlock if the lock was lost or was released before.
-	ErrNotHeld = errors.New("zklock: lock not held")
+	ErrNotHeld = fmt.Errorf("zklock: %w", lock.ErrNotHeld)
 
 	// ErrNotAcquired is returned by TryLock while another client holds the lock or waits for it.
 	// A Lock whose context or Options.Wait has ended returns it together with the error of the
 	// context: errors.Is reports both.
-	ErrNotAcquired = errors.New("zklock: lock not acquired")
+	ErrNotAcquired = fmt.Errorf("zklock: %w", lock.ErrNotAcquired)
 
 	// ErrLost is the cause of a lease that ended without Unlock.
-	ErrLost = errors.New("zklock: lock lost")
+	ErrLost = fmt.Errorf("zklock: %w", lock.ErrLost)
 
 	// ErrReleased is the cause of a lease that ended by Unlock.
-	ErrReleased = errors.New("zklock: lock released")
+	ErrReleased = fmt.Errorf("zklock: %w", lock.ErrReleased)
 
 	// ErrSessionExpired is ErrLost because the servers ended the session.
 	ErrSessionExpired = fmt.Errorf("%w: the session expired", ErrLost)

@@ -42,8 +42,8 @@ func TestCareless(t *testing.T) {
 	s := newScene(t, at)
 	link := newLink(t, at)
 	m, other := newCareless(newPlain(t, link), s.key, 0), newCareless(newPlain(t, newLink(t, at)), s.key, 0)
-	unlock(t, lock(t, m)) // the server has the scripts from now on
-	l := lock(t, m)
+	unlock(t, acquire(t, m)) // the server has the scripts from now on
+	l := acquire(t, m)
 	var next harness.Lease
 	link.AddHook(&before{do: func() {
 		s.expire()

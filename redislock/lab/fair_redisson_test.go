@@ -66,8 +66,8 @@ func (s *scene) evalshas() int {
 func fairKeys(t *testing.T, s *scene) {
 	f := s.fair(0, time.Minute)
 	a, b, c := f.Thread(), f.Thread(), f.Thread()
-	l := lock(t, a)
-	again := lock(t, a)
+	l := acquire(t, a)
+	again := acquire(t, a)
 	if got := s.onlyField("2"); got != a.Field() {
 		t.Errorf("the owner is %q, want %q", got, a.Field())
 	}
@@ -99,10 +99,10 @@ func fairRequests(t *testing.T, s *scene) {
 	c := newLink(t, s.at)
 	f := newFairLock(newPlain(t, c), s.key, 0, time.Minute)
 	a := f.Thread()
-	unlock(t, lock(t, a))
+	unlock(t, acquire(t, a))
 	before := c.Counts()
 	for range 20 {
-		unlock(t, lock(t, a))
+		unlock(t, acquire(t, a))
 	}
 	if n := c.Counts().Sub(before).Requests; n != 60 {
 		t.Errorf("20 cycles cost %d requests, want 3 each", n)
@@ -110,14 +110,14 @@ func fairRequests(t *testing.T, s *scene) {
 }
 
 func fairOrder(t *testing.T, s *scene) {
-	l := lock(t, s.fair(0, time.Minute).Thread())
+	l := acquire(t, s.fair(0, time.Minute).Thread())
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	var order []int
 	for i := range 5 {
 		f := s.fair(0, time.Minute)
 		all.Go(func() {
-			l := lock(t, f.Thread())
+			l := acquire(t, f.Thread())
 			mu.Lock()
 			order = append(order, i)
 			mu.Unlock()
@@ -137,7 +137,7 @@ func fairOrder(t *testing.T, s *scene) {
 
 func fairLeaves(t *testing.T, s *scene) {
 	f := s.fair(0, time.Minute)
-	l := lock(t, f.Thread())
+	l := acquire(t, f.Thread())
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for i := range 3 {
@@ -154,7 +154,7 @@ func fairLeaves(t *testing.T, s *scene) {
 		t.Errorf("left in the queue: %q", left)
 	}
 	unlock(t, l)
-	unlock(t, lock(t, s.fair(0, time.Minute).Thread()))
+	unlock(t, acquire(t, s.fair(0, time.Minute).Thread()))
 }
 
 // fairDeadHead: behind a dead head a waiter asks continuously while the lock is free, until the
@@ -163,11 +163,11 @@ func fairDeadHead(t *testing.T, s *scene) {
 	const lease, wait = 300 * time.Millisecond, time.Second
 	holder, dead, waiter := s.fair(lease, wait), s.fair(lease, wait), s.fair(lease, wait)
 	holder.fixed, waiter.fixed = true, true
-	l := lock(t, holder.Thread())
+	l := acquire(t, holder.Thread())
 	s.must(dead.Thread().JoinAndDie(t.Context()))
 	joined := time.Now()
 	got := make(chan harness.Lease, 1)
-	go func() { got <- lock(t, waiter.Thread()) }()
+	go func() { got <- acquire(t, waiter.Thread()) }()
 	eventually(t, "the waiter queues", func() bool { return s.waiting() == 2 })
 	unlock(t, l)
 	eventually(t, "the waiter asks again", func() bool { return waiter.Asks() > 2 })
@@ -184,7 +184,7 @@ func fairDeadHead(t *testing.T, s *scene) {
 	}
 	unlock(t, next)
 	already := waiter.Asks()
-	unlock(t, lock(t, waiter.Thread()))
+	unlock(t, acquire(t, waiter.Thread()))
 	if n := waiter.Asks() - already; n != 1 {
 		t.Errorf("%d requests for a free lock after that", n)
 	}
@@ -194,9 +194,9 @@ func fairLostReply(t *testing.T, s *scene) {
 	c := newLink(t, s.at, retryingFair)
 	f := newFairLock(newPlain(t, c), s.key, 0, time.Minute)
 	a := f.Thread()
-	unlock(t, lock(t, a))
+	unlock(t, acquire(t, a))
 	c.lose.Store(1)
-	l := lock(t, a)
+	l := acquire(t, a)
 	s.onlyField("2")
 	unlock(t, l)
 	if !s.exists() {

@@ -13,8 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
-	"locklab/internal/lease"
 	wireredis "locklab/internal/wire/redis"
+	"locklab/lock"
 )
 
 // A process is the state shared by the locks of one process on the plain client library:
@@ -98,7 +98,7 @@ func (p *process) closed() error {
 // await runs acquire in a goroutine of p, which the client library may block for long, and
 // waits until ctx ends. A later lease is released.
 func (p *process) await(ctx context.Context, name string, acquire func(context.Context) (*plainLease, error)) (harness.Lease, error) {
-	l, err := lease.Await(ctx, p.spawn, errClosed, func() (*plainLease, error) { return acquire(ctx) },
+	l, err := lock.Await(ctx, p.spawn, errClosed, func() (*plainLease, error) { return acquire(ctx) },
 		func(l *plainLease) { _ = l.Unlock(ctx) })
 	switch {
 	case err == nil:

@@ -158,8 +158,8 @@ func wakesInTime(t *testing.T, s *scene) {
 	q, _ := s.process(redislock.Options{})
 	for range 5 {
 		began := time.Now()
-		lock(t, p) // without telling anybody
-		unlock(t, lock(t, q))
+		acquire(t, p) // without telling anybody
+		unlock(t, acquire(t, q))
 		if took := time.Since(began); took > 20*lease {
 			t.Errorf("the lock was free after %v and taken after %v", lease, took)
 		}
@@ -187,7 +187,7 @@ func onceTheWait(t *testing.T, s *scene) {
 	const wait, slow = 600 * time.Millisecond, 500 * time.Millisecond
 	p, _ := s.process(redislock.Options{})
 	q, c := s.process(redislock.Options{})
-	l := lock(t, p)
+	l := acquire(t, p)
 	c.delay.Store(int64(slow)) // each reply
 	ctx, cancel := context.WithTimeout(t.Context(), wait)
 	defer cancel()
@@ -239,14 +239,14 @@ func nothingLeftOver(t *testing.T, s *scene) {
 			t.Errorf("Lock = %v", err)
 		}
 	}
-	l := lock(t, p)
+	l := acquire(t, p)
 	wait() // q listens from now on
 	unlock(t, l)
 	for range 2 {
-		unlock(t, lock(t, p))
+		unlock(t, acquire(t, p))
 	}
 	eventually(t, "q has heard all of it", func() bool { return c.Counts().Notifications == 3 })
-	l = lock(t, p)
+	l = acquire(t, p)
 	before := c.Counts()
 	wait()
 	if n := c.Counts().Sub(before).Requests; n != 1 {

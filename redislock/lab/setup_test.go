@@ -94,7 +94,7 @@ func newClient(t *testing.T, l *link) *redislock.Client {
 	return c
 }
 
-func lock[L harness.Lease](t *testing.T, m interface {
+func acquire[L harness.Lease](t *testing.T, m interface {
 	Lock(context.Context) (L, error)
 }) L {
 	t.Helper()

@@ -1,4 +1,4 @@
-package zklockotel_test
+package lockotel_test
 
 import (
 	"context"
@@ -7,21 +7,24 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"locklab/contrib/otel/zklockotel"
+	lockotel "locklab/contrib/otel"
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/lock"
+	"locklab/redislock"
 	"locklab/zklock"
 )
 
 // figures returns, for each metric and outcome of the lock called "orders", its sum,
 // or the number of its values.
-func figures(t *testing.T, reader sdkmetric.Reader) map[string]int64 {
+func figures(t *testing.T, reader sdkmetric.Reader, system string) map[string]int64 {
 	t.Helper()
 	var all metricdata.ResourceMetrics
 	if err := reader.Collect(t.Context(), &all); err != nil {
@@ -29,9 +32,9 @@ func figures(t *testing.T, reader sdkmetric.Reader) map[string]int64 {
 	}
 	got := make(map[string]int64)
 	add := func(name string, set attribute.Set, n int64) {
-		system, _ := set.Value("lock.system")
-		lock, _ := set.Value("lock.name")
-		if system.AsString() != "zookeeper" || lock.AsString() != "orders" {
+		kept, _ := set.Value("lock.system")
+		of, _ := set.Value("lock.name")
+		if kept.AsString() != system || of.AsString() != "orders" {
 			t.Errorf("%s has the attributes %v", name, set.ToSlice())
 		}
 		if outcome, ok := set.Value("lock.outcome"); ok {
@@ -58,12 +61,52 @@ func figures(t *testing.T, reader sdkmetric.Reader) map[string]int64 {
 	return got
 }
 
-// TestZooKeeper: a lock that is taken, waited for, given up, released and lost, on a
-// server, shows each of it in metrics and in the events of a span.
-func TestZooKeeper(t *testing.T) {
+// A client has one mutex at a server. The functions return lease as an interface.
+type client struct {
+	lock, try func(context.Context) (lock.Lease, error)
+	close     func() error
+}
+
+func asLease[L lock.Lease](take func(context.Context) (L, error)) func(context.Context) (lock.Lease, error) {
+	return func(ctx context.Context) (lock.Lease, error) {
+		l, err := take(ctx)
+		return l, err
+	}
+}
+
+func dialZooKeeper(t *testing.T, trace *lock.Trace) client {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	c, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{Trace: trace, Username: at.Username, Password: at.Password, TLS: at.TLS})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	m := c.Mutex("/locklab-contrib-otel/"+t.Name(), zklock.Options{Container: true})
+	return client{asLease(m.Lock), asLease(m.TryLock), c.Close}
+}
+
+func dialRedis(t *testing.T, trace *lock.Trace) client {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	rdb := redis.NewClient(&redis.Options{Addr: at.Addrs[0][0], Username: at.Username, Password: at.Password, TLSConfig: at.TLS, ContextTimeoutEnabled: true})
+	t.Cleanup(func() { rdb.Close() })
+	c := redislock.NewClient(rdb, redislock.ClientOptions{Trace: trace})
+	t.Cleanup(func() { c.Close() })
+	m := c.Mutex("locklab:contrib-otel:"+t.Name(), redislock.Options{TTL: 2 * time.Second})
+	return client{asLease(m.Lock), asLease(m.TryLock), c.Close}
+}
+
+// TestSteps: a lock that is taken, waited for, given up, released and lost, on a server,
+// shows each step in metrics and in the events of a span.
+func TestSteps(t *testing.T) {
+	for system, dial := range map[string]func(*testing.T, *lock.Trace) client{"redis": dialRedis, "zookeeper": dialZooKeeper} {
+		t.Run(system, func(t *testing.T) { testSteps(t, system, dial) })
+	}
+}
+
+func testSteps(t *testing.T, system string, dial func(*testing.T, *lock.Trace) client) {
 	reader := sdkmetric.NewManualReader()
-	trace, err := zklockotel.Metrics(zklockotel.Options{
+	trace, err := lockotel.Metrics(lockotel.Options{
+		System:        system,
 		MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)),
 		Name:          func(string) string { return "orders" },
 	})
@@ -73,37 +116,32 @@ func TestZooKeeper(t *testing.T) {
 	spans := tracetest.NewSpanRecorder()
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test")
 	ctx, span := tracer.Start(t.Context(), "handler")
-	ctx = zklockotel.Events(ctx)
+	ctx = lockotel.Events(ctx)
 
-	locks, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{Trace: trace, Username: at.Username, Password: at.Password, TLS: at.TLS})
+	m := dial(t, trace)
+	lease, err := m.lock(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer locks.Close()
-	m := locks.Mutex("/locklab-contrib-otel/"+t.Name(), zklock.Options{Container: true})
-	lease, err := m.Lock(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.TryLock(ctx); !errors.Is(err, zklock.ErrNotAcquired) {
+	if _, err := m.try(ctx); !errors.Is(err, lock.ErrNotAcquired) {
 		t.Fatal(err)
 	}
 	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
-	if _, err := m.Lock(short); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := m.lock(short); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(err)
 	}
 	if err := lease.Unlock(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if lease, err = m.Lock(ctx); err != nil {
+	if lease, err = m.lock(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := locks.Close(); err != nil { // the lease is lost
+	if err := m.close(); err != nil { // the lease is lost
 		t.Fatal(err)
 	}
 	<-lease.Done()
-	trace.RenewalFailed(zklock.RenewalFailedInfo{Err: errors.New("no answer")}) // as the library would
+	trace.RenewalFailed(lock.RenewalFailedInfo{Err: errors.New("no answer")}) // as the library would
 
 	want := map[string]int64{
 		"lock.acquire.duration granted": 2, "lock.acquire.duration not_acquired": 1, "lock.acquire.duration timeout": 1,
@@ -111,7 +149,7 @@ func TestZooKeeper(t *testing.T) {
 	}
 	var got map[string]int64
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if got = figures(t, reader); got["lock.lost"] == 1 && got["lock.held"] == 0 { // Lost is told in a goroutine of its own
+		if got = figures(t, reader, system); got["lock.lost"] == 1 && got["lock.held"] == 0 { // Lost is told in a goroutine of its own
 			break
 		}
 	}
@@ -137,7 +175,7 @@ func TestZooKeeper(t *testing.T) {
 
 // TestNoSpan: without a span that records nothing is added to the context.
 func TestNoSpan(t *testing.T) {
-	if ctx := t.Context(); zklockotel.Events(ctx) != ctx {
+	if ctx := t.Context(); lockotel.Events(ctx) != ctx {
 		t.Error("the context has a trace that nothing reads")
 	}
 }

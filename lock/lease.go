@@ -1,4 +1,4 @@
-package lease
+package lock
 
 import (
 	"context"

@@ -1,0 +1,159 @@
+// Package lockotel reports the steps of locks of packages redislock and zklock to
+// OpenTelemetry: metrics of all of them by [Metrics], and events of one Lock in the span
+// around it by [Events].
+//
+//	trace, err := lockotel.Metrics(lockotel.Options{System: "redis"})
+//	if err != nil {
+//		return err
+//	}
+//	locks := redislock.NewClient(rdb, redislock.ClientOptions{Trace: trace})
+//
+// The metrics, each with the attributes lock.system and lock.name:
+//
+//   - lock.acquire.duration, a histogram in seconds of the time that Lock and TryLock took;
+//     lock.outcome is granted, not_acquired, timeout, canceled or error.
+//   - lock.hold.duration, a histogram in seconds, of leases that were released.
+//   - lock.waits, a counter of acquisitions that waited for another holder.
+//   - lock.renewal.failures, a counter: the lease may still be held, but not for long.
+//   - lock.lost, a counter of leases that ended without Unlock. Any is worth an alert.
+//   - lock.held, the leases that are held.
+package lockotel
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"locklab/lock"
+)
+
+// Options configures [Metrics].
+type Options struct {
+	// System is the value of lock.system, such as "redis" or "zookeeper".
+	System string
+
+	// MeterProvider makes the instruments; nil is the global one.
+	MeterProvider metric.MeterProvider
+
+	// Name returns the value of lock.name for a lock; nil is its name. Each value
+	// costs a series in each metric: where names have no bound, such as one for each
+	// order, return what they have in common.
+	Name func(lock string) string
+
+	_ struct{}
+}
+
+type meter struct {
+	system attribute.KeyValue
+	name   func(string) string
+
+	acquire, hold         metric.Float64Histogram
+	waits, renewals, lost metric.Int64Counter
+	held                  metric.Int64UpDownCounter
+}
+
+// Metrics returns a Trace that records metrics. One serves any number of clients.
+func Metrics(o Options) (*lock.Trace, error) {
+	m, err := newMeter(o)
+	if err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	return &lock.Trace{
+		Queued:        func(i lock.QueuedInfo) { m.waits.Add(ctx, 1, m.attributes(i.Name)) },
+		Granted:       m.granted,
+		Failed:        m.failed,
+		RenewalFailed: func(i lock.RenewalFailedInfo) { m.renewals.Add(ctx, 1, m.attributes(i.Name)) },
+		Released:      m.released,
+		Lost:          m.wasLost,
+	}, nil
+}
+
+func newMeter(o Options) (*meter, error) {
+	provider := o.MeterProvider
+	if provider == nil {
+		provider = otel.GetMeterProvider()
+	}
+	from := provider.Meter("locklab/contrib/otel")
+	m := &meter{system: attribute.String("lock.system", o.System), name: o.Name}
+	var errs [6]error
+	seconds := metric.WithUnit("s")
+	m.acquire, errs[0] = from.Float64Histogram("lock.acquire.duration", seconds, metric.WithDescription("Time from Lock or TryLock to its return."))
+	m.hold, errs[1] = from.Float64Histogram("lock.hold.duration", seconds, metric.WithDescription("Time from the return of Lock to Unlock, of leases that were released."))
+	m.waits, errs[2] = from.Int64Counter("lock.waits", metric.WithUnit("{wait}"), metric.WithDescription("Locks that had to wait for another holder."))
+	m.renewals, errs[3] = from.Int64Counter("lock.renewal.failures", metric.WithUnit("{renewal}"), metric.WithDescription("Renewals of a lease that were tried and failed."))
+	m.lost, errs[4] = from.Int64Counter("lock.lost", metric.WithUnit("{lease}"), metric.WithDescription("Leases that ended without Unlock."))
+	m.held, errs[5] = from.Int64UpDownCounter("lock.held", metric.WithUnit("{lease}"), metric.WithDescription("Leases that are held."))
+	return m, errors.Join(errs[:]...)
+}
+
+// attributes returns the attributes of the lock with that name, and more.
+func (m *meter) attributes(name string, more ...attribute.KeyValue) metric.MeasurementOption {
+	if m.name != nil {
+		name = m.name(name)
+	}
+	return metric.WithAttributes(append(more, m.system, attribute.String("lock.name", name))...)
+}
+
+func (m *meter) granted(i lock.GrantedInfo) {
+	m.returned(i.Name, i.Wait, "granted")
+	m.held.Add(context.Background(), 1, m.attributes(i.Name))
+}
+
+func (m *meter) failed(i lock.FailedInfo) {
+	outcome := "error"
+	switch {
+	case errors.Is(i.Err, context.Canceled):
+		outcome = "canceled"
+	case errors.Is(i.Err, context.DeadlineExceeded):
+		outcome = "timeout"
+	case errors.Is(i.Err, lock.ErrNotAcquired):
+		outcome = "not_acquired"
+	}
+	m.returned(i.Name, i.Wait, outcome)
+}
+
+func (m *meter) returned(name string, wait time.Duration, outcome string) {
+	m.acquire.Record(context.Background(), wait.Seconds(), m.attributes(name, attribute.String("lock.outcome", outcome)))
+}
+
+func (m *meter) released(i lock.ReleasedInfo) {
+	m.hold.Record(context.Background(), i.Held.Seconds(), m.attributes(i.Name))
+	m.held.Add(context.Background(), -1, m.attributes(i.Name))
+}
+
+func (m *meter) wasLost(i lock.LostInfo) {
+	m.lost.Add(context.Background(), 1, m.attributes(i.Name))
+	m.held.Add(context.Background(), -1, m.attributes(i.Name))
+}
+
+// Events returns a context for Lock, TryLock and Do, whose steps become events of the
+// span in ctx: lock.queued, lock.woken, lock.granted, lock.failed,
+// lock.renewal_failed, lock.released and lock.lost. A span that has ended takes no
+// more of them. If ctx has no span that records, Events returns ctx.
+func Events(ctx context.Context) context.Context {
+	span := trace.SpanFromContext(ctx)
+	if !span.IsRecording() {
+		return ctx
+	}
+	add := func(event, name string, more ...attribute.KeyValue) {
+		span.AddEvent(event, trace.WithAttributes(append(more, attribute.String("lock.name", name))...))
+	}
+	why := func(err error) attribute.KeyValue { return attribute.String("error.message", err.Error()) }
+	return lock.WithTrace(ctx, &lock.Trace{
+		Queued: func(i lock.QueuedInfo) { add("lock.queued", i.Name, attribute.Int("lock.ahead", i.Ahead)) },
+		Woken:  func(i lock.WokenInfo) { add("lock.woken", i.Name, attribute.String("lock.why", string(i.Why))) },
+		Granted: func(i lock.GrantedInfo) {
+			add("lock.granted", i.Name, attribute.Int64("lock.token", int64(i.Token)))
+		},
+		Failed:        func(i lock.FailedInfo) { add("lock.failed", i.Name, why(i.Err)) },
+		RenewalFailed: func(i lock.RenewalFailedInfo) { add("lock.renewal_failed", i.Name, why(i.Err)) },
+		Released:      func(i lock.ReleasedInfo) { add("lock.released", i.Name) },
+		Lost:          func(i lock.LostInfo) { add("lock.lost", i.Name, why(i.Err)) },
+	})
+}
