@@ -17,8 +17,9 @@ type tableView struct {
 	Title     string
 	Head      []chart.Piece
 	Rows      [][]string
-	Notes     []string // meaning of the marks in the rows
-	Sentences []string // the most important differences
+	Colours   [][]colour // of the cells
+	Notes     []string   // meaning of the marks in the rows
+	Sentences []string   // the most important differences
 }
 
 // notAvailable replaces a missing figure; a note contains the reason.
@@ -36,10 +37,17 @@ func viewTable(t judge.Table, columns []int, first int) tableView {
 	missing := make(map[string]bool)
 	for _, r := range t.Rows {
 		var cells []string
+		var colours []colour
 		for _, i := range columns {
-			cells = append(cells, ratioCell(t, r, i))
+			cells, colours = append(cells, ratioCell(t, r, i)), append(colours, colourOf(r.Ratios[i]))
 		}
-		v.Rows = append(v.Rows, slices.Concat([]string{lockCell(r)}, cells[:first], detailCells(t, r, missing), cells[first:]))
+		details := detailCells(t, r, missing)
+		name := plain
+		if r.Violated > 0 {
+			name = red
+		}
+		v.Rows = append(v.Rows, slices.Concat([]string{lockCell(r)}, cells[:first], details, cells[first:]))
+		v.Colours = append(v.Colours, slices.Concat([]colour{name}, colours[:first], make([]colour, len(details)), colours[first:]))
 	}
 	v.Notes, v.Sentences = tableNotes(t, missing), tableSentences(t)
 	return v

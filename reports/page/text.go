@@ -26,6 +26,7 @@ const minText = 60
 func WriteVerdict(w io.Writer, run *result.Run, width int) error {
 	run = chart.Tidy(run)
 	t := newText(width)
+	t.colours = showsColours(w)
 	if t.simulated(run) {
 		return t.writeTo(w)
 	}
@@ -40,6 +41,7 @@ func WriteVerdict(w io.Writer, run *result.Run, width int) error {
 // No line is wider than width columns, at least 60.
 func WriteTables(w io.Writer, run *result.Run, width int) error {
 	t := newText(width)
+	t.colours = showsColours(w)
 	t.execute("tables", shortTables(chart.Tidy(run)))
 	return t.writeTo(w)
 }
@@ -71,6 +73,8 @@ type textWriter struct {
 	buf   strings.Builder
 	width int
 	err   error
+
+	colours bool
 }
 
 func newText(width int) *textWriter { return &textWriter{width: max(width, minText)} }
@@ -82,16 +86,15 @@ var terminalText string
 func (t *textWriter) execute(name string, data any) {
 	part := func(write func(p *textWriter)) string {
 		p := newText(t.width)
+		p.colours = t.colours
 		write(p)
 		return p.buf.String()
 	}
 	parsed, err := template.New("text").Funcs(template.FuncMap{
-		"line":  func(s string) string { return part(func(p *textWriter) { p.line(s) }) },
-		"item":  func(s string) string { return part(func(p *textWriter) { p.item(s) }) },
-		"field": func(name, s string) string { return part(func(p *textWriter) { p.field(name, s) }) },
-		"grid": func(head []string, rows [][]string) string {
-			return part(func(p *textWriter) { p.grid(head, rows) })
-		},
+		"line":    func(s string) string { return part(func(p *textWriter) { p.line(s) }) },
+		"item":    func(s string) string { return part(func(p *textWriter) { p.item(s) }) },
+		"field":   func(name, s string) string { return part(func(p *textWriter) { p.field(name, s) }) },
+		"grid":    func(v tableView) string { return part(func(p *textWriter) { p.grid(v) }) },
 		"columns": func(rows chart.Table) string { return part(func(p *textWriter) { p.columns(rows) }) },
 		"texts":   chart.Texts, "plainText": plainText, "trim": strings.TrimSpace, "noDecision": func() string { return noDecision },
 	}).Parse(terminalText)
@@ -172,8 +175,15 @@ func shortTables(run *result.Run) (out []tableView) {
 
 // grid writes a table: the first column to the left, the others to the right. Columns that
 // do not fit are below, next to a repeated first column.
-func (t *textWriter) grid(head []string, rows [][]string) {
-	lines := append([][]string{head}, rows...)
+func (t *textWriter) grid(v tableView) {
+	head := chart.Texts(v.Head)
+	lines := append([][]string{head}, v.Rows...)
+	paint := func(line, cell int) string {
+		if line == 0 || !t.colours {
+			return lines[line][cell]
+		}
+		return v.Colours[line-1][cell].paint(lines[line][cell])
+	}
 	widths := make([]int, len(head))
 	for _, line := range lines {
 		for i, cell := range line {
@@ -190,10 +200,10 @@ func (t *textWriter) grid(head []string, rows [][]string) {
 		if from > 1 {
 			t.gap()
 		}
-		for _, line := range lines {
-			row := line[0] + strings.Repeat(" ", widths[0]-utf8.RuneCountInString(line[0]))
+		for k, line := range lines {
+			row := paint(k, 0) + strings.Repeat(" ", widths[0]-utf8.RuneCountInString(line[0]))
 			for i := from; i < to; i++ {
-				row += strings.Repeat(" ", between+widths[i]-utf8.RuneCountInString(line[i])) + line[i]
+				row += strings.Repeat(" ", between+widths[i]-utf8.RuneCountInString(line[i])) + paint(k, i)
 			}
 			t.buf.WriteString(strings.TrimRight(row, " ") + "\n")
 		}
