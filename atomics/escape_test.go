@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// These tests fail if an operation makes its word escape to the heap, as assembly without
-// go:noescape would. Under the tag systematic words escape: the scheduler gets their
+// These tests fail if an operation makes its word escape to the heap, as assembly does
+// without its directive noescape. Under the tag systematic words escape: the scheduler gets their
 // address.
 
 func TestUint32StaysOnTheStack(t *testing.T) {

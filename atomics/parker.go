@@ -35,7 +35,7 @@ type Parker struct {
 // NewParker returns a parker without a permit.
 func NewParker() *Parker { return &Parker{wakeup: newSemaphore()} }
 
-// Park takes the permit, and waits for one if there is none. It never returns without a
+// Park takes the permit, and waits for one if need be. It never returns without a
 // permit. Only the owner may call it: two goroutines in Park are undefined.
 func (p *Parker) Park() {
 	if p.state.Add(^uint32(0)) == parkerEmpty {
@@ -46,7 +46,7 @@ func (p *Parker) Park() {
 	p.state.Swap(parkerEmpty)
 }
 
-// Unpark gives the permit if there is none yet, and wakes the owner if it sleeps in Park.
+// Unpark gives the permit if it is missing, and wakes the owner if it sleeps in Park.
 // It never waits.
 func (p *Parker) Unpark() {
 	if p.state.Swap(parkerPermit) == parkerParked {

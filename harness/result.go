@@ -175,7 +175,7 @@ func (s *Spans) Add(ns int64) { s.N++; s.Sum += time.Duration(ns) }
 // Merge returns the spans of s and t together.
 func (s Spans) Merge(t Spans) Spans { return Spans{s.N + t.N, s.Sum + t.Sum} }
 
-// Mean returns the average length in ns; NaN if there are none.
+// Mean returns the average length in ns; NaN without one.
 func (s Spans) Mean() float64 {
 	if s.N == 0 {
 		return math.NaN()

@@ -21,11 +21,11 @@ type Lease struct {
 	c     *Client
 	path  string // above its node
 	name  string // path of the lock, if different; see [Lease.TokenOf]
-	node  string // name of its node; "" if there is none to guard
+	node  string // name of its node; "" without a guard
 	czxid uint64 // of the node, 0 if its name is unique
 	token uint64
 	parts []*Lease                // of a Multi
-	check *zk.CheckVersionRequest // see IsOwner; nil if there is none
+	check *zk.CheckVersionRequest // see IsOwner; nil without a guard
 
 	// free gives the lock back and reports whether it was held until then. It is called once, in
 	// a goroutine of the client.
@@ -34,9 +34,9 @@ type Lease struct {
 
 	life
 	state atomic.Int32 // stateHeld, and then the cause of its release
-	slow  *time.Timer  // starts the guard of the node; nil if there is none
+	slow  *time.Timer  // starts the guard of the node; nil without a guard
 
-	maxHold time.Duration // Options.MaxHold, 0 if there is none
+	maxHold time.Duration // Options.MaxHold, 0 for no limit
 	until   time.Time     // end of MaxHold
 
 	trace *Trace    // of the Lock that has returned it, or nil

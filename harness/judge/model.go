@@ -143,7 +143,7 @@ type path struct {
 	from  float64 // the round trip at which the crowd was measured
 }
 
-// path returns that of a crowd of so many workers, and why there is none.
+// path returns the path of that many workers, or why it is missing.
 func (m *Model) path(workers int) (p path, why string) {
 	b, one := m.Trips.Behind, m.near(result.P50, 1)
 	p = path{alone: m.trip(1), from: m.trip(workers)}

@@ -16,7 +16,7 @@ type PredictedSituation struct {
 	Metric *result.Metric // what is predicted, in ns
 	Alone  bool           // with one worker; otherwise with several
 
-	// of returns the time at a round trip; why says in words why there is none.
+	// of returns the time at a round trip; why is the reason in words if it is missing.
 	of func(m *Model, workers int, trip float64) (t PredictedTime, why string)
 }
 

@@ -139,7 +139,7 @@ type search struct {
 	say    func(Seeking) error
 }
 
-// run finds the saturation point, or the reason why there is none.
+// run finds the saturation point, or the reason why it is missing.
 func (s *search) run(ctx context.Context) error {
 	first := *s.Knee
 	if s.before.Lock != "" {

@@ -12,7 +12,7 @@ import (
 )
 
 // Unguarded returns the reason why v cannot guard the data of w's section, or "" if it can
-// or there is none.
+// or it has none.
 func Unguarded(v *harness.Variant, w harness.Workload) string {
 	switch {
 	case w.Section == harness.SectionWork:

@@ -64,7 +64,7 @@ const (
 	LimitP99     Limit = "p99"     // waits are too long
 )
 
-// String describes the saturation point, or why there is none, for a line that names the
+// String describes the saturation point, or why it is missing, for a line that names the
 // lock.
 func (k Knee) String() string {
 	if k.Missing != "" {

@@ -22,7 +22,7 @@ type Contention struct {
 	trips []time.Duration // round trips to predict them at; 0, the first, is the measured one
 }
 
-// A contendedLock is a lock with its law, or the reason that there is none.
+// A contendedLock is a lock with its law, or the reason for its absence.
 type contendedLock struct {
 	*series
 	fitted *judge.Contenders

@@ -31,7 +31,7 @@ type Row struct {
 	Figures []string         // right of the panels
 }
 
-// A Mark is a figure with its interval. It is NaN, or Text stands alone, if there is none.
+// A Mark is a figure with its interval. It is NaN, or Text stands alone, if it is missing.
 type Mark struct {
 	Mid, Lo, Hi float64
 	Shape       draw.GlyphDrawer // nil is a disc
