@@ -22,6 +22,15 @@ var Suite = []*harness.Variant{
 		Local:  func(harness.Setup) harness.Local { return harness.Shared(mutex.NewChan()) },
 	},
 	syncMutex,
+	{
+		Name:   "mutex",
+		Doc:    "used like sync-mutex; running workers go first, and each millisecond all waiters get a handover",
+		Paper:  "nsync; parking_lot",
+		Family: harness.Blocking,
+		Status: harness.Recommended, Complexity: harness.Queued,
+		Traits: harness.Traits{Bounded: true},
+		Local:  func(harness.Setup) harness.Local { return harness.Shared(new(mutex.Mutex)) },
+	},
 	weighted,
 	{
 		Name:        "futex",
