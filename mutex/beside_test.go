@@ -3,6 +3,7 @@ package mutex_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"locklab/atomics"
+	"locklab/internal/machine"
 	"locklab/internal/stat"
 	"locklab/mutex"
 )
@@ -57,6 +59,7 @@ func report(b *testing.B, ours, theirs *samples) {
 	b.ReportMetric(rate.Median, "ratio")
 	b.ReportMetric(rate.Lo, "ratio-low")
 	b.ReportMetric(rate.Hi, "ratio-high")
+	b.ReportMetric(stat.Paired(ours.cpu, theirs.cpu, 0.95).Median, "cpu")
 	b.ReportMetric(stat.Median(ours.jain), "jain")
 	b.ReportMetric(stat.Median(theirs.jain), "sync-jain")
 	b.ReportMetric(stat.Median(ours.longest), "wait-ms")
@@ -68,19 +71,19 @@ func report(b *testing.B, ours, theirs *samples) {
 type situation struct{ workers, spins int }
 
 // samples are figures of windows.
-type samples struct{ rates, jain, longest []float64 }
+type samples struct{ rates, cpu, jain, longest []float64 }
 
 func (s *samples) add(at situation, l sync.Locker) {
 	w := at.window(l, rateWindow, false)
-	s.rates = append(s.rates, w.rate)
+	s.rates, s.cpu = append(s.rates, w.rate), append(s.cpu, w.cpu)
 	w = at.window(l, waitWindow, true)
 	s.jain = append(s.jain, w.jain)
 	s.longest = append(s.longest, w.longest.Seconds()*1e3)
 }
 
 type window struct {
-	rate, jain float64
-	longest    time.Duration
+	rate, cpu, jain float64
+	longest         time.Duration
 }
 
 // window lets workers take l again and again. If timed, it times each Lock.
@@ -88,6 +91,7 @@ func (at situation) window(l sync.Locker, length time.Duration, timed bool) wind
 	type count struct {
 		n       int
 		longest time.Duration
+		sink    uint64
 		_       atomics.CacheLinePad
 	}
 	counts := make([]count, at.workers)
@@ -108,26 +112,27 @@ func (at situation) window(l sync.Locker, length time.Duration, timed bool) wind
 				} else {
 					l.Lock()
 				}
-				spin(at.spins)
+				c.sink += spin(at.spins)
 				c.n++
 				l.Unlock()
 			}
 		})
 	}
 	ready.Wait()
-	begin := time.Now()
+	begin, before := time.Now(), machine.ProcessUsage()
 	close(start)
 	time.Sleep(length)
 	stop.Store(true)
 	elapsed := time.Since(begin)
 	wg.Wait()
+	used := machine.ProcessUsage().Sub(before).CPU()
 	var sum, squares float64
 	var w window
 	for i := range counts {
 		n := float64(counts[i].n)
 		sum, squares, w.longest = sum+n, squares+n*n, max(w.longest, counts[i].longest)
 	}
-	w.rate, w.jain = sum/elapsed.Seconds(), sum*sum/(squares*float64(at.workers))
+	w.rate, w.cpu, w.jain = sum/elapsed.Seconds(), used.Seconds()/sum, sum*sum/(squares*float64(at.workers))
 	return w
 }
 
@@ -142,11 +147,13 @@ func spin(n int) (x uint64) {
 // spinsFor returns an argument of spin that takes about d: the shortest of some tries.
 func spinsFor(d time.Duration) int {
 	const n = 100_000
+	var sink uint64
 	var tries []time.Duration
 	for range 20 {
 		begin := time.Now()
-		spin(n)
+		sink += spin(n)
 		tries = append(tries, time.Since(begin))
 	}
+	runtime.KeepAlive(sink)
 	return int(n * d / slices.Min(tries))
 }

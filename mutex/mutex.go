@@ -2,6 +2,7 @@ package mutex
 
 import (
 	"context"
+	"time"
 
 	"locklab/atomics"
 )
@@ -24,13 +25,12 @@ import (
 // # Memory ordering
 //
 // Every change of state is a read-modify-write instruction, so these changes have one
-// order. A waiter joins the list only in a state with the held bit, and the Unlock that
-// clears this bit finds the waiter in the state. So a free lock with waiters always has
-// the woken bit: one waiter has left the list and has yet to take the lock. That waiter
-// clears the woken bit when it takes the lock; or it finds the lock held and clears it
-// then, so that the next Unlock wakes another one. Therefore no wake-up is lost. The list
-// is guarded by the queue bit. After a handover the permit of the waiter's parker is the
-// lock.
+// order. A waiter joins the list only while the lock is busy, and the release finds it in
+// the state. If the lock is free and has waiters, then either the woken bit is set, or a
+// goroutine in Unlock has yet to look. The woken bit stands for one waiter that has left
+// the list. This waiter clears it when it takes the lock, or while the lock is busy: then
+// the next release wakes another one. Therefore no wake-up is lost. The list is guarded by
+// the queue bit. After a handover the permit of the waiter's parker is the lock.
 //
 // # References
 //
@@ -42,23 +42,27 @@ import (
 // https://docs.rs/parking_lot/latest/parking_lot/type.Mutex.html, after WTF::Lock of
 // WebKit, https://webkit.org/blog/6161/locking-in-webkit/.
 type Mutex struct {
-	state    atomics.Uint32 // mutexHeld, mutexWoken, mutexQueue, and from mutexWaiting the number of waiters
-	releases uint16         // releases with waiters; guarded by the lock
-	since    uint16         // when the last handover was, in units of mutexClock; guarded by the lock
-	first    *mutexWaiter   // the longest waiter, in a ring; guarded by mutexQueue
+	state atomics.Uint32 // the bits below, and from mutexWaiting the number of waiters in the list
+	since uint16         // when a handover was last due, in units of mutexClock; guarded by the lock
+	skip  uint8          // acquisitions before the next look at the clock; guarded by the lock
+	skips uint8          // the value that skip begins with; guarded by the lock
+	first *mutexWaiter   // the longest waiter, in a ring; guarded by mutexQueue
 }
 
 // The parts of Mutex.state.
 const (
-	mutexHeld    = 1 << iota
-	mutexWoken   // a waiter was woken and has yet to take the lock or to join the list again
-	mutexQueue   // a goroutine changes the list
-	mutexWaiting // one waiter in the list
+	mutexHeld     = 1 << iota
+	mutexWoken    // a waiter was woken and has yet to take the lock or to join the list again
+	mutexQueue    // a goroutine changes the list
+	mutexHandover // the release hands the lock over; until it has done so, the lock is not free
+	mutexWaiting  // one waiter in the list
+
+	mutexBusy = mutexHeld | mutexHandover
 )
 
 // A waiter polls mutexPolls times, with mutexHints spin hints in between, before it sleeps.
 const (
-	mutexPolls = 4
+	mutexPolls = 2
 	mutexHints = 30
 )
 
@@ -66,7 +70,8 @@ const (
 type mutexWaiter struct {
 	next, prev *mutexWaiter // nil outside the list
 	parker     *atomics.Parker
-	granted    bool // the permit is the lock
+	granted    bool          // the permit is the lock
+	since      time.Duration // when its wait began
 }
 
 // Lock takes the lock and waits for it if need be.
@@ -91,15 +96,26 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 
 // Unlock releases the lock. It panics if the lock is free.
 func (m *Mutex) Unlock() {
-	if !m.state.CompareAndSwap(mutexHeld, 0) {
-		m.unlockSlow()
+	if s := m.state.Add(^uint32(mutexHeld - 1)); s != 0 {
+		m.unlockSlow(s)
 	}
 }
 
 // take takes the lock if it is free. woken is mutexWoken for the woken waiter, else 0.
 func (m *Mutex) take(woken uint32) bool {
 	s := m.state.Load()
-	return s&mutexHeld == 0 && m.state.CompareAndSwap(s, s&^woken|mutexHeld)
+	if s&mutexBusy != 0 || !m.state.CompareAndSwap(s, s&^woken|mutexHeld) {
+		return false
+	}
+	if s < mutexWaiting || !m.handoverDue(s/mutexWaiting) {
+		return true
+	}
+	for { // a waiter that joins may set the same bit
+		s = m.state.Load()
+		if m.state.CompareAndSwap(s, s|mutexHandover) {
+			return true
+		}
+	}
 }
 
 // lockSlow reports whether it took the lock before done was closed.
@@ -109,6 +125,7 @@ func (m *Mutex) lockSlow(done <-chan struct{}) bool {
 	}
 	w := newMutexWaiter()
 	defer w.free()
+	w.since = mutexNow()
 	for woken := uint32(0); m.join(w, woken); woken = mutexWoken {
 		if !w.parker.ParkUntil(done) {
 			if m.leave(w) {
@@ -136,18 +153,23 @@ func (m *Mutex) poll(woken uint32) bool {
 }
 
 // join puts w into the list and returns true, or takes the lock and returns false. The
-// woken waiter is the longest, so it joins at the front.
+// woken waiter is the longest, so it joins at the front. If it has waited for long, it
+// makes the holder hand the lock over.
 func (m *Mutex) join(w *mutexWaiter, woken uint32) bool {
+	var handover uint32
+	if woken != 0 && w.late() {
+		handover = mutexHandover
+	}
 	for polls := 0; ; {
 		s := m.state.Load()
 		switch {
-		case s&mutexHeld == 0:
-			if m.state.CompareAndSwap(s, s&^woken|mutexHeld) {
+		case s&mutexBusy == 0:
+			if m.take(woken) {
 				return false
 			}
 		case s&mutexQueue != 0:
 			polls = waitForQueue(polls)
-		case m.state.CompareAndSwap(s, (s&^woken|mutexQueue)+mutexWaiting):
+		case m.state.CompareAndSwap(s, (s&^woken|mutexQueue|handover)+mutexWaiting):
 			w.granted = false
 			m.insert(w)
 			if woken != 0 {
@@ -181,41 +203,53 @@ func (m *Mutex) leave(w *mutexWaiter) bool {
 // pass ends the turn of the woken waiter, which gives up. It takes the lock if it is free
 // and reports whether it did. Otherwise the next Unlock wakes another waiter.
 func (m *Mutex) pass() bool {
-	for {
+	for !m.take(mutexWoken) {
 		s := m.state.Load()
-		free := s&mutexHeld == 0
-		if m.state.CompareAndSwap(s, s&^mutexWoken|mutexHeld) {
-			return free
+		if s&mutexBusy != 0 && m.state.CompareAndSwap(s, s&^mutexWoken) {
+			return false
+		}
+	}
+	return true
+}
+
+// unlockSlow ends a release that left the state s. It hands the lock over if that is due.
+// Otherwise it wakes the longest waiter, unless a woken waiter is on its way or another
+// goroutine has the lock: then a later release does it.
+func (m *Mutex) unlockSlow(s uint32) {
+	if s&mutexHeld != 0 {
+		m.state.Add(mutexHeld)
+		panic("mutex: Unlock of a Mutex that is not locked")
+	}
+	if s&mutexHandover != 0 {
+		m.handOver()
+		return
+	}
+	for polls := 0; s >= mutexWaiting && s&(mutexBusy|mutexWoken) == 0; s = m.state.Load() {
+		if s&mutexQueue != 0 {
+			polls = waitForQueue(polls)
+		} else if m.state.CompareAndSwap(s, s|mutexWoken|mutexQueue) {
+			w := m.first
+			m.remove(w)
+			w.parker.Unpark()
+			return
 		}
 	}
 }
 
-func (m *Mutex) unlockSlow() { m.release(m.handoverDue()) }
-
-// release hands the lock to the longest waiter if that is due. Otherwise it frees the
-// lock, and wakes the longest waiter unless a woken waiter is on its way.
-func (m *Mutex) release(due bool) {
+// handOver gives the lock to the longest waiter. If all have given up it frees the lock.
+func (m *Mutex) handOver() {
 	for polls := 0; ; {
 		s := m.state.Load()
 		switch {
-		case s&mutexHeld == 0:
-			panic("mutex: Unlock of a Mutex that is not locked")
-		case s < mutexWaiting || s&mutexWoken != 0 && !due:
-			if m.state.CompareAndSwap(s, s&^mutexHeld) {
+		case s < mutexWaiting:
+			if m.state.CompareAndSwap(s, s&^mutexHandover) {
 				return
 			}
 		case s&mutexQueue != 0:
 			polls = waitForQueue(polls)
-		case due:
-			if m.state.CompareAndSwap(s, s|mutexQueue) {
-				w := m.first
-				w.granted = true
-				m.remove(w)
-				w.parker.Unpark()
-				return
-			}
-		case m.state.CompareAndSwap(s, s&^mutexHeld|mutexWoken|mutexQueue):
+		case m.state.CompareAndSwap(s, s&^mutexHandover|mutexHeld|mutexQueue):
 			w := m.first
+			w.granted = true
 			m.remove(w)
 			w.parker.Unpark()
 			return

@@ -3,48 +3,85 @@
 package mutex
 
 import (
+	"context"
+	"runtime"
+	"sync"
 	"testing"
-	"time"
 )
 
-// TestMutexHandoverTimes checks that all waiters get a handover in a millisecond, also
-// when the clock wraps.
+// TestMutexHandoverTimes checks the time between two handovers, also when the clock wraps.
 func TestMutexHandoverTimes(t *testing.T) {
 	for _, start := range []uint16{0, 1000, 65_000, 65_535} {
-		for waiters, want := range map[uint32]int{1: 975, 2: 487, 64: 15, 1024: 0} {
+		for waiters, pause := range map[uint32]uint16{
+			1: mutexLongest, 2: mutexLongest / 2, 64: mutexLongest / 64, 1000: mutexShortest, 1 << 27: mutexShortest,
+		} {
 			m := Mutex{since: start}
-			if want > 0 && m.due(waiters, start+uint16(want)) {
-				t.Errorf("%d waiters: a handover is due after %d units, want later", waiters, want)
-			}
-			if !m.due(waiters, start+uint16(want)+1) {
-				t.Errorf("%d waiters: no handover is due after %d units", waiters, want+1)
-			}
-			if m.due(waiters, start+uint16(want)+1) {
-				t.Errorf("%d waiters: a second handover is due at once", waiters)
+			for _, look := range []struct {
+				after uint16
+				due   bool
+			}{{0, false}, {pause - 1, false}, {pause, true}, {pause, false}, {2*pause - 1, false}, {2 * pause, true}} {
+				if due := m.due(waiters, start+look.after); due != look.due {
+					t.Errorf("%d waiters, %d units after the start: due is %t, want %t", waiters, look.after, due, look.due)
+				}
 			}
 		}
 	}
 }
 
-// TestMutexLooksAtClock checks that each release that would wake a waiter looks at the
-// clock, and every mutexGlance-th one if a woken waiter is on its way.
+// TestMutexLooksAtClock checks that looks at the clock that find nothing due become rare,
+// and that looks that come late become frequent.
 func TestMutexLooksAtClock(t *testing.T) {
-	for state, want := range map[uint32]int{
-		mutexHeld:                             0,
-		mutexHeld + mutexWaiting:              4 * mutexGlance,
-		mutexHeld + mutexWoken + mutexWaiting: 4,
-	} {
-		var m Mutex
-		m.state.Store(state)
-		looks := 0
-		for range 4 * mutexGlance {
-			m.since = uint16(time.Since(mutexEpoch)/mutexClock) + 1<<15 // long ago
-			if m.handoverDue() {
-				looks++
-			}
-		}
-		if looks != want {
-			t.Errorf("state %#x: %d of %d releases looked at the clock, want %d", state, looks, 4*mutexGlance, want)
+	var m Mutex
+	for range 2 * mutexSkips {
+		m.due(1, m.since)
+	}
+	if m.skips != mutexSkips {
+		t.Errorf("%d acquisitions between two early looks, want %d", m.skips, mutexSkips)
+	}
+	for range mutexSkips {
+		m.due(1, m.since+2*mutexLongest)
+	}
+	if m.skips != 0 {
+		t.Errorf("%d acquisitions between two late looks, want none", m.skips)
+	}
+	m.skip, m.since = 3, uint16(mutexNow()/mutexClock)+1<<15 // long ago
+	for i := range 4 {
+		if due := m.handoverDue(1); due != (i == 3) {
+			t.Errorf("acquisition %d of 4: a handover is due: %t", i, due)
 		}
 	}
+}
+
+// TestMutexDoesNotAllocate lets two workers wait for each other, one with a context.
+func TestMutexDoesNotAllocate(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var l Mutex
+	turn, stop := 0, false // guarded by l
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			l.Lock()
+			turn++
+			over := stop
+			runtime.Gosched()
+			l.Unlock()
+			if over {
+				return
+			}
+		}
+	})
+	if n := testing.AllocsPerRun(2000, func() {
+		if err := l.LockContext(ctx); err != nil {
+			t.Error(err)
+		}
+		runtime.Gosched() // the other worker sleeps
+		l.Unlock()
+	}); n != 0 {
+		t.Errorf("%v allocations for an acquisition, want none", n)
+	}
+	l.Lock()
+	stop = true
+	l.Unlock()
+	wg.Wait()
 }

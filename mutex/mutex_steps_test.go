@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 )
 
 // waiters starts n goroutines that lock m, each after the one before it is in the list.
@@ -23,6 +24,21 @@ func waiters(t *testing.T, m *Mutex, n int, release func()) (served func() []int
 		until(t, func() bool { s := m.state.Load(); return s/mutexWaiting == before+1 && s&mutexQueue == 0 })
 	}
 	return func() []int { wg.Wait(); return order }
+}
+
+// release releases m, by a handover if due is true.
+func (m *Mutex) release(due bool) {
+	for {
+		s := m.state.Load()
+		n := s &^ mutexHandover
+		if due {
+			n |= mutexHandover
+		}
+		if m.state.CompareAndSwap(s, n) {
+			m.Unlock()
+			return
+		}
+	}
 }
 
 // requireFree checks that m has no holder, no waiter and no woken waiter.
@@ -87,7 +103,7 @@ func TestMutexWakesOne(t *testing.T) {
 		if s, want := m.state.Load(), map[bool]uint32{false: mutexWoken + 2*mutexWaiting, true: mutexWoken + mutexWaiting}[due]; s != want {
 			t.Errorf("due=%t: state after the release is %#x, want %#x", due, s, want)
 		}
-		if m.pass() {
+		if m.pass() { // the third one gives up
 			m.Unlock()
 		}
 		served()
@@ -96,20 +112,22 @@ func TestMutexWakesOne(t *testing.T) {
 }
 
 // TestMutexWokenWaiterStaysFirst wakes a waiter that finds the lock taken again. It must
-// be in front of the others afterwards, and count as woken no longer.
+// be in front of the others afterwards, and count as woken no longer. Since it has waited
+// for long, the holder must hand over.
 func TestMutexWokenWaiterStaysFirst(t *testing.T) {
 	var m Mutex
 	m.Lock()
 	served := waiters(t, &m, 3, m.Unlock)
 	w := m.first
+	w.since = -time.Hour
 	// The woken waiter joins again: these are its steps and the release before.
 	m.state.Add(mutexWoken | mutexQueue)
 	m.remove(w)
 	if !m.join(w, mutexWoken) {
 		t.Fatal("the woken waiter took a lock that is held")
 	}
-	if s := m.state.Load(); s != mutexHeld+3*mutexWaiting || m.first != w {
-		t.Errorf("state %#x, want held with 3 waiters; the woken waiter is first: %t", s, m.first == w)
+	if s := m.state.Load(); s != mutexBusy+3*mutexWaiting || m.first != w {
+		t.Errorf("state %#x, want held with 3 waiters and a handover to come; the woken waiter is first: %t", s, m.first == w)
 	}
 	m.Unlock()
 	if got := served(); !slices.Equal(got, []int{0, 1, 2}) {
@@ -156,7 +174,7 @@ func TestMutexWokenWaiterGivesUp(t *testing.T) {
 	} {
 		var m Mutex
 		m.state.Store(test.before)
-		if took := m.pass(); took != test.took || m.state.Load() != test.after {
+		if took := m.pass(); took != test.took || m.state.Load()&^mutexHandover != test.after {
 			t.Errorf("state %#x: took the lock: %t, and left %#x, want %t and %#x", test.before, took, m.state.Load(), test.took, test.after)
 		}
 	}

@@ -2,19 +2,25 @@
 
 package mutex
 
-import "locklab/atomics"
+import (
+	"time"
 
-// handoverDue is true for every other release with waiters. The explorer has no clock.
-func (m *Mutex) handoverDue() bool {
-	if m.state.Load() < mutexWaiting {
-		return false
-	}
-	m.releases++
-	return m.releases%mutexHandovers == 1
+	"locklab/atomics"
+)
+
+// mutexHandovers is the number of acquisitions in spite of waiters for one handover.
+var mutexHandovers uint8 = 2
+
+// handoverDue counts in place of a clock, which the explorer does not have.
+func (m *Mutex) handoverDue(uint32) bool {
+	m.skip++
+	return m.skip%mutexHandovers == 0
 }
 
-// mutexHandovers is the number of releases with waiters for one handover.
-var mutexHandovers uint16 = 2
+func mutexNow() time.Duration { return 0 }
+
+// late is true unless handovers are rare.
+func (w *mutexWaiter) late() bool { return mutexHandovers <= 2 }
 
 // newMutexWaiter makes a waiter each time. With pooled ones a schedule would depend on
 // the schedules before it.

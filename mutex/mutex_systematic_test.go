@@ -14,8 +14,8 @@ import (
 func TestSystematicMutexGivesUp(t *testing.T) {
 	over := make(chan struct{})
 	close(over)
-	defer func(n uint16) { mutexHandovers = n }(mutexHandovers)
-	for _, mutexHandovers = range []uint16{1, 2, 1 << 15} {
+	defer func(n uint8) { mutexHandovers = n }(mutexHandovers)
+	for _, mutexHandovers = range []uint8{1, 2, 255} {
 		for _, plan := range []struct {
 			gives       []bool // whether the worker gives up when it would sleep
 			preemptions int
@@ -49,7 +49,7 @@ func TestSystematicMutexGivesUp(t *testing.T) {
 				}
 				return p
 			}, explore.Limits{Preemptions: plan.preemptions})
-			t.Logf("a handover every %d releases, gives up %v: %d schedules, %d states", mutexHandovers, plan.gives, r.Schedules, r.States)
+			t.Logf("a handover every %d acquisitions, gives up %v: %d schedules, %d states", mutexHandovers, plan.gives, r.Schedules, r.States)
 			if r.Failure != nil {
 				t.Error(r.Failure)
 			} else if !r.Complete {
