@@ -8,19 +8,23 @@ import (
 )
 
 // Mutex is a lock that a program can use in place of a [sync.Mutex]. The zero value is
-// free. A goroutine that runs takes a free lock before the waiters. But a release hands
-// the lock to the longest waiter if the last such handover was a while ago: 1 ms divided
-// by the number of waiters. So no waiter starves.
+// free. A goroutine that runs may take a free lock before the waiters. But if the last
+// handover was a while ago, the release hands the lock to the longest waiter: at most
+// every 1 ms divided by the number of waiters, and at most every 15 µs. So no waiter
+// starves.
 //
 // # Trade-offs
 //
-// A goroutine that takes the lock again needs no switch of goroutines, so this is fast;
-// the handovers make it fair. sync.Mutex hands over too, but once a waiter has waited for
-// 1 ms it hands over at each release until a waiter has waited less. This lock hands over
-// once in a while, and n waiters wait for 1 ms, n handovers and n critical sections at
-// most, apart from the scheduler's delays. A waiter may give up: see [Mutex.LockContext].
-// It is woken by a channel, which costs a little more than the semaphore in the runtime
-// that sync.Mutex has.
+// A goroutine that takes the lock again needs no switch of goroutines, and this makes the
+// rate. The handovers make the lock fair, and they are too rare to cost much. sync.Mutex
+// hands over at every release, once a waiter has waited for 1 ms and until no waiter has.
+// This lock has no such mode, so n waiters wait for 1 ms (n times 15 µs, if that is more),
+// n critical sections and n handovers, apart from the delays of the scheduler.
+//
+// A waiter may give up: see [Mutex.LockContext]. Sleep and wake-up use a channel. They cost
+// a little more than the semaphore of the runtime, which only sync.Mutex can use. A waiter
+// polls although there is only one processor, or other goroutines are ready to run, since
+// only the runtime can check that cheaply.
 //
 // # Memory ordering
 //

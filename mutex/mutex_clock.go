@@ -7,9 +7,9 @@ import "time"
 const (
 	mutexClock = 1 << 10 // nanoseconds, the unit of Mutex.since
 
-	// All waiters get a handover in mutexLongest, but one handover takes mutexShortest at
-	// least, in units of mutexClock.
-	mutexLongest  = 2_000_000 / mutexClock
+	// All waiters get a handover in mutexLongest, in which a waiter of sync.Mutex gets one.
+	// But mutexShortest is the least time between two. Both are in units of mutexClock.
+	mutexLongest  = 1_000_000 / mutexClock
 	mutexShortest = 15_000 / mutexClock
 
 	// mutexSkips is the greatest number of acquisitions without a look at the clock, which

@@ -52,6 +52,21 @@ func TestMutexLooksAtClock(t *testing.T) {
 	}
 }
 
+// TestMutexDemandsHandover takes a free lock in spite of a waiter. If the last handover
+// was long ago, the release must hand over.
+func TestMutexDemandsHandover(t *testing.T) {
+	for ago, want := range map[uint16]uint32{0: mutexHeld, 1 << 15: mutexBusy} {
+		m := Mutex{since: uint16(mutexNow()/mutexClock) + 1000 - ago}
+		if ago == 0 {
+			m.skip = 1 // no look at the clock
+		}
+		m.state.Store(mutexWoken + mutexWaiting)
+		if took := m.TryLock(); !took || m.state.Load() != want+mutexWoken+mutexWaiting {
+			t.Errorf("took the lock: %t, state %#x, want true and %#x", took, m.state.Load(), want+mutexWoken+mutexWaiting)
+		}
+	}
+}
+
 // TestMutexDoesNotAllocate lets two workers wait for each other, one with a context.
 func TestMutexDoesNotAllocate(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

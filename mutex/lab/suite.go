@@ -24,7 +24,7 @@ var Suite = []*harness.Variant{
 	syncMutex,
 	{
 		Name:   "mutex",
-		Doc:    "used like sync-mutex; running workers go first, and each millisecond all waiters get a handover",
+		Doc:    "used like sync-mutex: running workers go first, but at times the longest waiter is handed the lock",
 		Paper:  "nsync; parking_lot",
 		Family: harness.Blocking,
 		Status: harness.Recommended, Complexity: harness.Queued,
