@@ -162,6 +162,31 @@ func TestMutexLeave(t *testing.T) {
 	}
 }
 
+// TestMutexAwaitsPermit cancels a waiter that another goroutine has taken out of the list
+// and is about to wake. It must take this permit, because its parker is used again.
+func TestMutexAwaitsPermit(t *testing.T) {
+	var m Mutex
+	m.Lock()
+	done, returned := make(chan struct{}), make(chan bool)
+	go func() { returned <- m.lockSlow(done) }()
+	until(t, func() bool { return m.state.Load() == mutexHeld+mutexWaiting })
+	m.state.Add(mutexWoken | mutexQueue)
+	w := m.first
+	close(done)
+	m.remove(w)
+	select {
+	case <-returned:
+		t.Fatal("the waiter returned before its permit came")
+	case <-time.After(20 * time.Millisecond):
+	}
+	w.parker.Unpark()
+	if <-returned {
+		t.Error("the waiter took a lock that is held")
+	}
+	m.Unlock()
+	requireFree(t, &m)
+}
+
 // TestMutexWokenWaiterGivesUp cancels a waiter after it was woken. If the lock is free it
 // must take it, because no other goroutine will wake a waiter.
 func TestMutexWokenWaiterGivesUp(t *testing.T) {
