@@ -64,11 +64,8 @@ const (
 	mutexBusy = mutexHeld | mutexHandover
 )
 
-// A waiter polls mutexPolls times, with mutexHints spin hints in between, before it sleeps.
-const (
-	mutexPolls = 2
-	mutexHints = 30
-)
+// mutexHints is the number of spin hints between the two polls of a waiter, before it sleeps.
+const mutexHints = 30
 
 // A mutexWaiter is a waiter in the list of one Mutex. Waiters are pooled.
 type mutexWaiter struct {
@@ -145,15 +142,13 @@ func (m *Mutex) lockSlow(done <-chan struct{}) bool {
 	return true
 }
 
-// poll tries to take the lock for a while. The holder may be about to leave.
+// poll tries to take the lock twice. The holder may be about to leave.
 func (m *Mutex) poll(woken uint32) bool {
-	for range mutexPolls {
-		if m.take(woken) {
-			return true
-		}
-		atomics.SpinHint(mutexHints)
+	if m.take(woken) {
+		return true
 	}
-	return false
+	atomics.SpinHint(mutexHints)
+	return m.take(woken)
 }
 
 // join puts w into the list and returns true, or takes the lock and returns false. The
@@ -207,13 +202,16 @@ func (m *Mutex) leave(w *mutexWaiter) bool {
 // pass ends the turn of the woken waiter, which gives up. It takes the lock if it is free
 // and reports whether it did. Otherwise the next Unlock wakes another waiter.
 func (m *Mutex) pass() bool {
-	for !m.take(mutexWoken) {
+	for {
 		s := m.state.Load()
-		if s&mutexBusy != 0 && m.state.CompareAndSwap(s, s&^mutexWoken) {
+		if s&mutexBusy == 0 {
+			if m.take(mutexWoken) {
+				return true
+			}
+		} else if m.state.CompareAndSwap(s, s&^mutexWoken) {
 			return false
 		}
 	}
-	return true
 }
 
 // unlockSlow ends a release that left the state s. It hands the lock over if that is due.

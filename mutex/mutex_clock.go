@@ -14,7 +14,7 @@ const (
 
 	// mutexSkips is the greatest number of acquisitions without a look at the clock, which
 	// costs as much as a short critical section.
-	mutexSkips = 16
+	mutexSkips = 64
 )
 
 var mutexEpoch = time.Now()
