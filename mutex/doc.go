@@ -25,8 +25,9 @@
 //
 // [sync.Mutex]. The others are here for comparison, and each suits one situation:
 //
-//   - [Mutex]: more goroutines than processors contend for a short critical section. It
-//     needs no other change of a program.
+//   - [Mutex]: many goroutines contend for a short critical section, and the process has
+//     its processors to itself; or waiters must get equal shares. It needs no other change
+//     of a program. docs/mutex.md has the figures.
 //   - [Mutex.LockContext]: a waiter must be able to give up when a context ends.
 //   - [Chan]: the same, in strict order of arrival.
 //   - [MCSPark]: strict order of arrival with more goroutines than processors.

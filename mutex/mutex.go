@@ -19,7 +19,8 @@ import (
 // rate. The handovers make the lock fair, and they are too rare to cost much. sync.Mutex
 // hands over at every release, once a waiter has waited for 1 ms and until no waiter has.
 // This lock has no such mode, so n waiters wait for 1 ms (n times 15 µs, if that is more),
-// n critical sections and n handovers, apart from the delays of the scheduler.
+// n critical sections and n handovers, apart from the delays of the scheduler. If other
+// programs use the processors, sync.Mutex hardly hands over, and may be a sixth faster.
 //
 // A waiter may give up: see [Mutex.LockContext]. Sleep and wake-up use a channel. They cost
 // a little more than the semaphore of the runtime, which only sync.Mutex can use. A waiter
