@@ -37,13 +37,23 @@ func NewParker() *Parker { return &Parker{wakeup: newSemaphore()} }
 
 // Park takes the permit, and waits for one if need be. It never returns without a
 // permit. Only the owner may call it: two goroutines in Park are undefined.
-func (p *Parker) Park() {
+func (p *Parker) Park() { p.ParkUntil(nil) }
+
+// ParkUntil is Park that gives up when done is closed. It reports whether it took a
+// permit. If it gave up, a later Unpark leaves its permit for the next Park.
+func (p *Parker) ParkUntil(done <-chan struct{}) bool {
 	if p.state.Add(^uint32(0)) == parkerEmpty {
-		return // there was a permit
+		return true // there was a permit
 	}
-	p.wakeup.acquire()
+	if !p.wakeup.acquire(done) {
+		if p.state.CompareAndSwap(parkerParked, parkerEmpty) {
+			return false
+		}
+		p.wakeup.acquire(nil) // an Unpark came first, and its token is on the way
+	}
 	// Permits given before this Swap merge with the permit that ended the sleep.
 	p.state.Swap(parkerEmpty)
+	return true
 }
 
 // Unpark gives the permit if it is missing, and wakes the owner if it sleeps in Park.

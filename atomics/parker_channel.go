@@ -9,7 +9,20 @@ type semaphore struct{ tokens chan struct{} }
 
 func newSemaphore() semaphore { return semaphore{tokens: make(chan struct{}, 1)} }
 
-func (s *semaphore) acquire() { <-s.tokens }
+// acquire takes the token, or gives up when done is closed, and reports whether it took
+// the token.
+func (s *semaphore) acquire(done <-chan struct{}) bool {
+	if done == nil {
+		<-s.tokens
+		return true
+	}
+	select {
+	case <-s.tokens:
+		return true
+	case <-done:
+		return false
+	}
+}
 
 // release returns the token. It waits while the token has not been taken.
 func (s *semaphore) release() { s.tokens <- struct{}{} }

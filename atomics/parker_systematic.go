@@ -14,9 +14,28 @@ type semaphore struct {
 
 func newSemaphore() semaphore { return semaphore{tokens: make(chan struct{}, 1)} }
 
-func (s *semaphore) acquire() {
-	if _, ok := schedule(OpAcquire, word32(&s.count), 0, 0); !ok {
-		<-s.tokens
+// acquire takes the token, or gives up when done is closed, and reports whether it took
+// the token. If done is closed before a [Scheduler] sees the call, it waits for another
+// goroutine to move, and then gives up.
+func (s *semaphore) acquire(done <-chan struct{}) bool {
+	scheduled := scheduler.Load() != nil
+	select {
+	case <-done:
+		if scheduled {
+			schedule(OpSpin, Word{}, 0, 0)
+		}
+		return false
+	default:
+	}
+	if scheduled {
+		schedule(OpAcquire, word32(&s.count), 0, 0)
+		return true
+	}
+	select {
+	case <-s.tokens:
+		return true
+	case <-done:
+		return false
 	}
 }
 

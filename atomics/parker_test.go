@@ -48,6 +48,52 @@ func TestParkerHoldsOnePermit(t *testing.T) {
 	wg.Wait()
 }
 
+// TestParkUntil checks that a waiting permit goes before the end, that a Park that gives
+// up leaves the parker as it was, and that a sleeper is woken by either.
+func TestParkUntil(t *testing.T) {
+	over := make(chan struct{})
+	close(over)
+	p := NewParker()
+	p.Unpark()
+	for i, want := range []bool{true, false, false} {
+		if got := p.ParkUntil(over); got != want || p.state.Load() != parkerEmpty {
+			t.Errorf("call %d: ParkUntil returns %t and leaves state %d, want %t and empty", i, got, p.state.Load(), want)
+		}
+	}
+	for _, want := range []bool{true, false} {
+		done := make(chan struct{})
+		wake := map[bool]func(){true: p.Unpark, false: func() { close(done) }}[want]
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if got := p.ParkUntil(done); got != want {
+				t.Errorf("ParkUntil of a sleeper returns %t, want %t", got, want)
+			}
+		})
+		parked(p)
+		wake()
+		wg.Wait()
+	}
+}
+
+// TestParkUntilKeepsPermits lets each permit race with the end of a Park. It must be
+// taken by that Park or the next one.
+func TestParkUntilKeepsPermits(t *testing.T) {
+	p := NewParker()
+	for range 5000 {
+		done := make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() { close(done) })
+		wg.Go(p.Unpark)
+		if !p.ParkUntil(done) {
+			p.Park() // for ever, if the permit is lost
+		}
+		wg.Wait()
+		if s := p.state.Load(); s != parkerEmpty {
+			t.Fatalf("state %d after as many parks as permits, want empty", s)
+		}
+	}
+}
+
 // TestUnparkWhileAwakeOrAsleep wakes the owner many times, both before and after it falls
 // asleep. It checks that the owner sees everything written before the Unpark. The race
 // detector checks too.

@@ -1,6 +1,6 @@
 // Package mutex provides locks inside one process that are more than a spin lock:
 //
-//   - locks that sleep: [Chan], [SpinPark], [MCSPark] and, on Linux, [Futex];
+//   - locks that sleep: [Mutex], [Chan], [SpinPark], [MCSPark] and, on Linux, [Futex];
 //   - locks with readers: [PhaseFair], [BRAVO] and [SeqLock].
 //
 // Most are used like a [sync.Mutex] or a [sync.RWMutex]. SpinPark, MCSPark and BRAVO keep
@@ -25,7 +25,11 @@
 //
 // [sync.Mutex]. The others are here for comparison, and each suits one situation:
 //
-//   - [Chan.LockContext]: a waiter must be able to give up when a context ends.
+//   - [Mutex]: many goroutines contend for a short critical section, and the process has
+//     its processors to itself; or waiters must get equal shares. It needs no other change
+//     of a program. docs/mutex.md has the figures.
+//   - [Mutex.LockContext]: a waiter must be able to give up when a context ends.
+//   - [Chan]: the same, in strict order of arrival.
 //   - [MCSPark]: strict order of arrival with more goroutines than processors.
 //   - [BRAVO]: readers on many processors and hardly a writer.
 //   - [SeqLock]: a few words that are read all the time.
@@ -34,9 +38,9 @@
 //
 // [Futex], [SpinPark] and the writers and readers of [SeqLock] do not bound a wait. A
 // goroutine that takes such a lock again right after each release can keep another one
-// out for as long as it continues. ([sync.Mutex] hands over to a waiter of 1 ms.) [Chan]
-// and [MCSPark] serve in order of arrival; [PhaseFair] and [BRAVO] over [sync.RWMutex]
-// starve no waiter.
+// out for as long as it continues. [Chan] and [MCSPark] serve in order of arrival. [Mutex]
+// and [sync.Mutex] hand over to the waiters of 1 ms; [PhaseFair] and [BRAVO] over
+// [sync.RWMutex] starve no waiter.
 //
 // # What Go adds
 //
@@ -59,6 +63,6 @@
 // no lock can be upgraded from reading to writing. An Unlock by a goroutine that does not
 // hold the lock breaks it silently, unless its documentation differs. An Unlock
 // synchronizes before the Lock or RLock that follows it, and an RUnlock before the Lock
-// that follows it, as for [sync.RWMutex]. No operation allocates. A lock must not be
-// copied after first use.
+// that follows it, as for [sync.RWMutex]. No operation allocates, except that a [Mutex]
+// allocates a waiter if its pool is empty. A lock must not be copied after first use.
 package mutex

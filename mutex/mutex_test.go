@@ -20,6 +20,7 @@ import (
 // The types that promise a ready zero value, TryLock, or readers.
 var (
 	_ tryLocker      = (*mutex.Chan)(nil)
+	_ tryLocker      = (*mutex.Mutex)(nil)
 	_ tryLocker      = (*mutex.SeqLock)(nil)
 	_ mutex.RWLocker = (*mutex.PhaseFair)(nil)
 	_ mutex.RWLocker = (*mutex.BRAVOWorker)(nil)

@@ -21,6 +21,15 @@ var Suite = []*harness.Variant{
 		Local:  func(harness.Setup) harness.Local { return harness.Shared(mutex.NewChan()) },
 	},
 	syncMutex,
+	{
+		Name:   "mutex",
+		Doc:    "used like sync-mutex: running workers go first, but at times the longest waiter is handed the lock",
+		Paper:  "nsync; parking_lot",
+		Family: harness.Blocking,
+		Complexity: harness.Queued,
+		Traits: harness.Traits{Bounded: true},
+		Local:  func(harness.Setup) harness.Local { return harness.Shared(new(mutex.Mutex)) },
+	},
 	weighted,
 	{
 		Name:        "futex",

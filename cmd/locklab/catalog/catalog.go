@@ -21,7 +21,7 @@ func All() []*harness.Variant {
 // workers than clients, and by default each worker is a client.
 var Defaults = []string{
 	"tas", "ttas", "ttas-backoff", "ticket", "twa", "mcs", "clh", "hapax", "reciprocating", "cohort", "fissile",
-	"empty", "sync-mutex", "chan", "semaphore", "futex", "spin-then-park", "mcs-park",
+	"empty", "sync-mutex", "mutex", "chan", "semaphore", "futex", "spin-then-park", "mcs-park",
 	"sync-rwmutex", "phase-fair", "bravo", "seqlock",
 	"zk-handoff", "zk-fair", "zk-herd",
 	"redis-queue", "redis-reentrant", "redis-poll-5ms", "redis-pubsub", "redis-token",

@@ -1,0 +1,102 @@
+//go:build !systematic
+
+package mutex
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"testing"
+)
+
+// TestMutexHandoverTimes checks the time between two handovers, also when the clock wraps.
+func TestMutexHandoverTimes(t *testing.T) {
+	for _, start := range []uint16{0, 1000, 65_000, 65_535} {
+		for waiters, pause := range map[uint32]uint16{
+			1: mutexLongest, 2: mutexLongest / 2, 64: mutexLongest / 64, 1000: mutexShortest, 1 << 27: mutexShortest,
+		} {
+			m := Mutex{since: start}
+			for _, look := range []struct {
+				after uint16
+				due   bool
+			}{{0, false}, {pause - 1, false}, {pause, true}, {pause, false}, {2*pause - 1, false}, {2 * pause, true}} {
+				if due := m.due(waiters, start+look.after); due != look.due {
+					t.Errorf("%d waiters, %d units after the start: due is %t, want %t", waiters, look.after, due, look.due)
+				}
+			}
+		}
+	}
+}
+
+// TestMutexLooksAtClock checks that looks at the clock that find nothing due become rare,
+// and that looks that come late become frequent.
+func TestMutexLooksAtClock(t *testing.T) {
+	var m Mutex
+	for range 2 * mutexSkips {
+		m.due(1, m.since)
+	}
+	if m.skips != mutexSkips {
+		t.Errorf("%d acquisitions between two early looks, want %d", m.skips, mutexSkips)
+	}
+	for range mutexSkips {
+		m.due(1, m.since+2*mutexLongest)
+	}
+	if m.skips != 0 {
+		t.Errorf("%d acquisitions between two late looks, want none", m.skips)
+	}
+	m.skip, m.since = 3, uint16(mutexNow()/mutexClock)+1<<15 // long ago
+	for i := range 4 {
+		if due := m.handoverDue(1); due != (i == 3) {
+			t.Errorf("acquisition %d of 4: a handover is due: %t", i, due)
+		}
+	}
+}
+
+// TestMutexDemandsHandover takes a free lock in spite of a waiter. If the last handover
+// was long ago, the release must hand over.
+func TestMutexDemandsHandover(t *testing.T) {
+	for ago, want := range map[uint16]uint32{0: mutexHeld, 1 << 15: mutexBusy} {
+		m := Mutex{since: uint16(mutexNow()/mutexClock) + 1000 - ago}
+		if ago == 0 {
+			m.skip = 1 // no look at the clock
+		}
+		m.state.Store(mutexWoken + mutexWaiting)
+		if took := m.TryLock(); !took || m.state.Load() != want+mutexWoken+mutexWaiting {
+			t.Errorf("took the lock: %t, state %#x, want true and %#x", took, m.state.Load(), want+mutexWoken+mutexWaiting)
+		}
+	}
+}
+
+// TestMutexDoesNotAllocate lets two workers wait for each other, one with a context.
+func TestMutexDoesNotAllocate(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var l Mutex
+	turn, stop := 0, false // guarded by l
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			l.Lock()
+			turn++
+			over := stop
+			runtime.Gosched()
+			l.Unlock()
+			if over {
+				return
+			}
+		}
+	})
+	if n := testing.AllocsPerRun(2000, func() {
+		if err := l.LockContext(ctx); err != nil {
+			t.Error(err)
+		}
+		runtime.Gosched() // the other worker sleeps
+		l.Unlock()
+	}); n != 0 {
+		t.Errorf("%v allocations for an acquisition, want none", n)
+	}
+	l.Lock()
+	stop = true
+	l.Unlock()
+	wg.Wait()
+}

@@ -1,0 +1,29 @@
+//go:build systematic
+
+package mutex
+
+import (
+	"time"
+
+	"locklab/atomics"
+)
+
+// mutexHandovers is the number of acquisitions in spite of waiters for one handover.
+var mutexHandovers uint8 = 2
+
+// handoverDue counts in place of a clock, which the explorer does not have.
+func (m *Mutex) handoverDue(uint32) bool {
+	m.skip++
+	return m.skip%mutexHandovers == 0
+}
+
+func mutexNow() time.Duration { return 0 }
+
+// late is true unless handovers are rare.
+func (w *mutexWaiter) late() bool { return mutexHandovers <= 2 }
+
+// newMutexWaiter makes a waiter each time. With pooled ones a schedule would depend on
+// the schedules before it.
+func newMutexWaiter() *mutexWaiter { return &mutexWaiter{parker: atomics.NewParker()} }
+
+func (w *mutexWaiter) free() {}
