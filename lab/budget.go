@@ -68,10 +68,9 @@ func (o runOptions) fit(p *measure.Plan, budget time.Duration) error {
 }
 
 // fitLess gives p the shortest windows and the rounds that fit, too few for a verdict.
-func (o runOptions) fitLess(p *measure.Plan, budget time.Duration) error {
+func (o runOptions) fitLess(p *measure.Plan, budget time.Duration) {
 	o.fitRounds(p, budget, minWindow, 1)
 	p.Budget, p.Least, p.Most = budget, 1, p.Rounds
-	return nil
 }
 
 // fitRounds gives p these windows and as many rounds as fit, at least least.

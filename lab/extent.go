@@ -20,7 +20,7 @@ const (
 // The budgets of a brief and of a quick run. Servers start and warm up before them.
 const (
 	briefBudget = 100 * time.Second
-	quickBudget = 18 * time.Second
+	quickBudget = 20 * time.Second
 )
 
 // briefRemoteWorkers is the number of workers of distributed locks in a brief run.

@@ -384,13 +384,13 @@ func (o runOptions) plan() (*measure.Plan, error) {
 	o.setWindows(p, window)
 	if o.budget > 0 && len(cases) > 0 {
 		err := o.fit(p, o.budget-reportTime)
-		switch {
-		case o.extent == briefRun: // at least its least plan
-			return p, nil
-		case o.extent == quickRun && p.Estimate() > o.budget:
-			return p, o.fitLess(p, o.budget-reportTime)
+		if o.extent == wholeRun {
+			return p, err
 		}
-		return p, err
+		if o.extent == quickRun && p.Estimate() > o.budget {
+			o.fitLess(p, o.budget-reportTime)
+		}
+		return p, nil // at least the least plan
 	}
 	return p, nil
 }
