@@ -78,7 +78,7 @@ func expectedText(run *result.Run) string {
 func simulatedOrigin(run *result.Run) string {
 	text := "Nothing was measured in this run: all figures are simulated, of " + numfmt.List(chart.MachinesOf(chart.ModelledOf(run, nil)), 6)
 	if commit := run.Manifest.Commit; commit != "" {
-		text += " · locklab " + commit
+		text += " · locklab " + shortCommit(commit)
 	}
 	return text
 }

@@ -24,12 +24,22 @@ func origin(run *result.Run) string {
 		parts = append(parts, w)
 	}
 	if m.Commit != "" {
-		parts = append(parts, "locklab "+m.Commit)
+		parts = append(parts, "locklab "+shortCommit(m.Commit))
 	}
 	if !m.Started.IsZero() {
 		parts = append(parts, m.Started.UTC().Format(time.DateOnly))
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+}
+
+// shortCommit returns a full hash of Git as its first twelve digits. The environment at the
+// end of a report has all of them.
+func shortCommit(commit string) string {
+	const short, full = 12, 40
+	if hash, dirty, _ := strings.Cut(commit, "+"); len(hash) == full {
+		return strings.TrimSuffix(hash[:short]+"+"+dirty, "+")
+	}
+	return commit
 }
 
 func software(e machine.Environment) []string {

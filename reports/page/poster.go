@@ -92,7 +92,7 @@ func simulatedFoot(c chart.SimulatedChart, run *result.Run) string {
 		return text + "; measured: " + origin(run)
 	}
 	if commit := run.Manifest.Commit; commit != "" {
-		text += " · locklab " + commit
+		text += " · locklab " + shortCommit(commit)
 	}
 	return text
 }
