@@ -13,7 +13,7 @@ type Mode struct {
 	Rounds int     `json:"rounds"` // in it
 }
 
-// Two modes differ by half at least, have a fifth of the rounds each, and the gap between
+// Two modes differ by half at least, have three rounds and a fifth of them each, and the gap between
 // them is wider than each of them, on a logarithmic scale.
 const (
 	modeGap   = 1.5
@@ -25,7 +25,7 @@ const (
 func modes(rates []float64) []Mode {
 	rates = slices.DeleteFunc(slices.Clone(rates), func(x float64) bool { return !(x > 0) || math.IsInf(x, 1) })
 	slices.Sort(rates)
-	least := max(2, len(rates)/modeShare)
+	least := max(3, len(rates)/modeShare)
 	at, widest := 0, 0.0
 	for i := least; i <= len(rates)-least; i++ {
 		if gap := rates[i] / rates[i-1]; gap > widest {

@@ -19,6 +19,7 @@ func TestModes(t *testing.T) {
 		"wide groups":      {[]float64{1, 2, 4, 8, 16, 32}, nil},
 		"zeros":            {[]float64{0, 0, 0, 1, 1, 1}, nil},
 		"too few":          {[]float64{1, 9}, nil},
+		"two of four":      {[]float64{1, 1.01, 9, 9.1}, nil},
 		"nothing":          {nil, nil},
 	} {
 		got := modes(c.rates)
