@@ -21,7 +21,7 @@ import (
 	"locklab/harness/chaos"
 	"locklab/harness/measure"
 	"locklab/harness/result"
-	"locklab/harness/simulate/offload"
+	"locklab/harness/simulate"
 	"locklab/internal/nearest"
 )
 
@@ -45,14 +45,14 @@ var (
 func Main(p Program) {
 	measure.Main(p.Locks)
 	chaos.Main(p.Locks)
-	offload.Main(p.Locks)
+	simulate.OffloadMain(p.Locks)
 	redis.SetLogger(silent{})
 	p.Name = cmp.Or(p.Name, strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"))
 	if err := p.validate(); err != nil {
 		os.Exit(p.status(err))
 	}
-	if offload.Simulates {
-		os.Exit(p.status(fmt.Errorf("%w: this build only simulates, for the command simulate of the one without the tags %s: run that", harness.ErrUsage, offload.Tags)))
+	if simulate.Simulates {
+		os.Exit(p.status(fmt.Errorf("%w: this build only simulates, for the command simulate of the one without the tags %s: run that", harness.ErrUsage, simulate.BuildTags)))
 	}
 	p.mainFile = mainFile()
 	ctx := untilSignal(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

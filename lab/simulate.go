@@ -15,8 +15,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/harness/simulate"
-	"locklab/harness/simulate/offload"
-	"locklab/harness/simulate/validate"
+
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 )
@@ -151,7 +150,7 @@ func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) erro
 		return err
 	}
 	s := simulating{machine: m, cases: cases, keep: keep, stderr: stderr}
-	return s.run(ctx, offload.Pool{Exe: exe, Processes: o.jobs}, stdout)
+	return s.run(ctx, simulate.Pool{Exe: exe, Processes: o.jobs}, stdout)
 }
 
 // stopped returns err, or errInterrupted if the user ended the command.
@@ -170,18 +169,18 @@ func (p *Program) simulator(ctx context.Context, stderr io.Writer) (string, erro
 	if real, err := filepath.EvalSymlinks(exe); err == nil {
 		exe = real
 	}
-	q := offload.Program{Exe: exe, Commit: machine.BuildCommit(), Source: offload.SourceOf(p.mainFile, exe),
+	q := simulate.BuildProgram{Exe: exe, Commit: machine.BuildCommit(), Source: simulate.BuildSourceOf(p.mainFile, exe),
 		Say: func(text string) { fmt.Fprintln(stderr, text) }}
 	for _, v := range p.spinLocks() {
 		q.Locks = append(q.Locks, v.Name)
 	}
-	return offload.Find(ctx, q)
+	return simulate.FindBuild(ctx, q)
 }
 
 // A simulating runs cases, prints them and stores them.
 type simulating struct {
 	machine *simulate.Machine
-	cases   []offload.Job
+	cases   []simulate.OffloadJob
 	keep    *keptSimulations // nil only prints
 	stderr  io.Writer
 
@@ -189,7 +188,7 @@ type simulating struct {
 	failed int
 }
 
-func (s *simulating) run(ctx context.Context, p offload.Pool, stdout io.Writer) error {
+func (s *simulating) run(ctx context.Context, p simulate.Pool, stdout io.Writer) error {
 	if err := s.keep.machine(s.machine); err != nil {
 		return err
 	}
@@ -209,19 +208,19 @@ func (s *simulating) run(ctx context.Context, p offload.Pool, stdout io.Writer) 
 }
 
 // simulate runs the cases in p, stores the results and shows the progress.
-func (s *simulating) simulate(ctx context.Context, p offload.Pool) error {
+func (s *simulating) simulate(ctx context.Context, p simulate.Pool) error {
 	show := newProgress(s.stderr)
 	defer show.clear()
 	total := len(s.cases)
 	advance := show.parts("simulate")
 	p.Done = func(done int) { advance(done, total) }
-	return p.Run(ctx, s.cases, func(i int, a offload.Answer) error {
+	return p.Run(ctx, s.cases, func(i int, a simulate.Answer) error {
 		if a.Err != nil {
 			s.failed++
 			show.lasting("FAILED " + result.OneLine(a.Err.Error()))
 			return nil
 		}
-		a.Simulation.Accuracy = validate.Accuracy(s.machine, a.Simulation.Lock.Name)
+		a.Simulation.Accuracy = simulate.Accuracy(s.machine, a.Simulation.Lock.Name)
 		s.done = append(s.done, a.Simulation)
 		return s.keep.add(a.Simulation)
 	})

@@ -14,7 +14,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/harness/simulate"
-	"locklab/harness/simulate/offload"
+
 	"locklab/internal/machine"
 )
 
@@ -24,7 +24,7 @@ func simulatingCommand(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := locklab(t, append([]string{"simulate"}, args...)...)
 	cmd.Path = linkedTest(t)
-	build := exec.Command("go", "build", "-trimpath", "-tags", offload.Tags, "-o", cmd.Path+offload.Suffix, "./testdata/simulator")
+	build := exec.Command("go", "build", "-trimpath", "-tags", simulate.BuildTags, "-o", cmd.Path+simulate.BuildSuffix, "./testdata/simulator")
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
@@ -139,7 +139,7 @@ func simulationIsRead(home, command string) error {
 	cmd := exec.Command(exe, words[1:]...)
 	cmd.Dir, cmd.Env = home, append(os.Environ(), asMain+"=1", "PATH=/nonexistent")
 	text, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(text), offload.ErrNoBuild.Error()) {
+	if err == nil || !strings.Contains(string(text), simulate.ErrNoBuild.Error()) {
 		return fmt.Errorf("%s: %v: %s", command, err, text)
 	}
 	return nil
@@ -322,7 +322,7 @@ func TestNormalBuildHasNoHook(t *testing.T) {
 	t.Parallel()
 	hook := []byte(strings.Join([]string{"atomics.Set", "Scheduler"}, "")) // assembled, so that this test does not contain the text
 	cmd := simulatingCommand(t)
-	for exe, want := range map[string]bool{cmd.Path: false, cmd.Path + offload.Suffix: true} {
+	for exe, want := range map[string]bool{cmd.Path: false, cmd.Path + simulate.BuildSuffix: true} {
 		text, err := os.ReadFile(exe)
 		if err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/simulate/offload"
+	"locklab/harness/simulate"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
 )
@@ -33,7 +33,7 @@ func (h *here) fit(ctx context.Context) error {
 		return nil
 	}
 	candidates := grid(h.model)
-	var jobs []offload.Job
+	var jobs []simulate.OffloadJob
 	for _, m := range candidates {
 		for _, p := range of {
 			j := p.job

@@ -11,7 +11,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/simulate"
-	"locklab/harness/simulate/offload"
 )
 
 // this is the user's name for the machine of this program.
@@ -147,7 +146,7 @@ func parseLines(text string) (int, error) {
 
 // cases crosses the user's choices: by workload, number of workers and lock. It omits a
 // lock at more workers than it serves.
-func (o simulateOptions) cases(m *simulate.Machine) ([]offload.Job, error) {
+func (o simulateOptions) cases(m *simulate.Machine) ([]simulate.OffloadJob, error) {
 	locks, err := o.simulated()
 	if err != nil {
 		return nil, err
@@ -168,7 +167,7 @@ func (o simulateOptions) cases(m *simulate.Machine) ([]offload.Job, error) {
 	ws = crossModel(ws, or(thinks, 0), func(w *simulate.Workload, x float64) { w.Think = x })
 	ws = crossModel(ws, or(waits, harness.WaitPause), func(w *simulate.Workload, x harness.WaitPolicy) { w.Wait = x })
 	ws = crossModel(ws, workers, func(w *simulate.Workload, x int) { w.Workers = x })
-	var jobs []offload.Job
+	var jobs []simulate.OffloadJob
 	var refused error
 	for _, w := range ws {
 		if err := w.Validate(m); err != nil {
@@ -179,7 +178,7 @@ func (o simulateOptions) cases(m *simulate.Machine) ([]offload.Job, error) {
 				refused = err
 				continue
 			}
-			jobs = append(jobs, offload.Job{Machine: m, Lock: v.Name, Workload: w, Seeds: o.seeds})
+			jobs = append(jobs, simulate.OffloadJob{Machine: m, Lock: v.Name, Workload: w, Seeds: o.seeds})
 		}
 	}
 	if len(jobs) == 0 {

@@ -10,12 +10,12 @@ import (
 	"locklab/harness/result"
 
 	"locklab/harness/measure"
-	"locklab/harness/simulate/offload"
+	"locklab/harness/simulate"
 	"locklab/internal/machine"
 )
 
 // measure measures the points of jobs, and the fit locks.
-func (h *here) measure(ctx context.Context, jobs []offload.Job) error {
+func (h *here) measure(ctx context.Context, jobs []simulate.OffloadJob) error {
 	if h.into != "" {
 		return h.measured(jobs)
 	}
@@ -52,9 +52,9 @@ func (h *here) measure(ctx context.Context, jobs []offload.Job) error {
 
 // plan adds the points of jobs and the fit locks to plan, and returns the points by the
 // names of their cases.
-func (h *here) plan(plan *measure.Plan, jobs []offload.Job) (map[string]*herePoint, error) {
+func (h *here) plan(plan *measure.Plan, jobs []simulate.OffloadJob) (map[string]*herePoint, error) {
 	points := make(map[string]*herePoint)
-	add := func(j offload.Job) error {
+	add := func(j simulate.OffloadJob) error {
 		c, err := h.asCase(j)
 		if err != nil || points[c.Name()] != nil {
 			return err
@@ -88,7 +88,7 @@ func (h *here) has(name string) bool {
 }
 
 // asCase returns the case that measures the point of j.
-func (h *here) asCase(j offload.Job) (measure.Case, error) {
+func (h *here) asCase(j simulate.OffloadJob) (measure.Case, error) {
 	i := slices.IndexFunc(h.program.Locks, func(v *harness.Variant) bool { return v.Name == j.Lock })
 	v := h.program.Locks[i]
 	w := harness.Workload{Workers: j.Workload.Workers, Pin: harness.PinCPU, Window: hereWindow, Warmup: hereWarmup,
@@ -107,7 +107,7 @@ func (h *here) asCase(j offload.Job) (measure.Case, error) {
 }
 
 // measured reads the points from the run that simulations are added to.
-func (h *here) measured(jobs []offload.Job) error {
+func (h *here) measured(jobs []simulate.OffloadJob) error {
 	run, err := result.Load(h.into)
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (h *here) measured(jobs []offload.Job) error {
 			continue
 		}
 		if p == nil {
-			p = &herePoint{job: offload.Job{Machine: h.model, Lock: r.Lock.Name, Seeds: h.seeds, Workload: w}}
+			p = &herePoint{job: simulate.OffloadJob{Machine: h.model, Lock: r.Lock.Name, Seeds: h.seeds, Workload: w}}
 			points[name], h.points = p, append(h.points, p)
 		}
 		p.ns = append(p.ns, 1e9/rate)

@@ -11,7 +11,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/simulate"
-	"locklab/harness/simulate/offload"
+
 	"locklab/internal/numfmt"
 )
 
@@ -179,7 +179,7 @@ func printDuels(ctx context.Context, out io.Writer, exe string, m *simulate.Mach
 		return fmt.Errorf("%w: %s has one core: a duel takes two", harness.ErrUsage, m.Name)
 	}
 	for i, d := range pairs {
-		text, err := offload.Pool{Exe: exe}.Duel(ctx, m, 0, d.b, seed)
+		text, err := simulate.Pool{Exe: exe}.Duel(ctx, m, 0, d.b, seed)
 		if err != nil {
 			return stopped(ctx, err)
 		}

@@ -12,7 +12,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/harness/simulate"
-	"locklab/harness/simulate/offload"
+
 	"locklab/internal/machine"
 )
 
@@ -29,7 +29,7 @@ var fitLocks = []string{"tas", "ticket"}
 
 // A herePoint is the measurements of one lock with one number of workers.
 type herePoint struct {
-	job offload.Job
+	job simulate.OffloadJob
 	ns  []float64 // per acquisition, of each round
 }
 
@@ -82,7 +82,7 @@ func (o simulateOptions) runHere(ctx context.Context, stdout, stderr io.Writer) 
 
 // compare describes the machine, measures the jobs, fits the free parameters, simulates the
 // jobs and prints both figures.
-func (h *here) compare(ctx context.Context, jobs []offload.Job) error {
+func (h *here) compare(ctx context.Context, jobs []simulate.OffloadJob) error {
 	hops, err := h.find(ctx, "core-to-core")
 	if err != nil {
 		return err
@@ -163,13 +163,13 @@ func (h *here) placed(n int, m *simulate.Machine) *simulate.Machine {
 }
 
 // simulate runs jobs and returns their simulations, nil for a failed one.
-func (h *here) simulate(ctx context.Context, jobs []offload.Job, what string) ([]*harness.Simulation, error) {
+func (h *here) simulate(ctx context.Context, jobs []simulate.OffloadJob, what string) ([]*harness.Simulation, error) {
 	show := newProgress(h.stderr)
 	defer show.clear()
 	advance := show.parts(what)
 	all := make([]*harness.Simulation, len(jobs))
-	p := offload.Pool{Exe: h.exe, Processes: h.jobs, Done: func(done int) { advance(done, len(jobs)) }}
-	return all, p.Run(ctx, jobs, func(i int, a offload.Answer) error {
+	p := simulate.Pool{Exe: h.exe, Processes: h.jobs, Done: func(done int) { advance(done, len(jobs)) }}
+	return all, p.Run(ctx, jobs, func(i int, a simulate.Answer) error {
 		if a.Err != nil {
 			show.lasting("FAILED " + result.OneLine(a.Err.Error()))
 		}

@@ -16,6 +16,21 @@
 // stores of x86-TSO. A run ends with an error if the lock admits two holders, stops
 // making progress or panics.
 //
+// # Two builds
+//
+// A program that simulates is built twice from one main package: as usual, and with the
+// tags. The usual build measures and has no hook in its atomic operations. [FindBuild]
+// finds the other one next to it, or builds it, and runs the cases of a command in several
+// of its processes. Both call [OffloadMain] first.
+//
+// # Published measurements
+//
+// testdata has medians published by others, with sources and licences. The measured locks
+// are in C; their Go twins run on the modelled machines. [Accuracy] is in every build: it
+// reads the differences from a small file, which a test compares with the current model.
+//
+// # Limits
+//
 // The model has no operating system, so it refuses more workers than hardware threads,
 // and waiters that sleep or yield. It also lacks full caches and a lock's data outside
 // the words of package atomics.

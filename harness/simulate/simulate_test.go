@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -15,13 +14,8 @@ import (
 	"locklab/atomics"
 	"locklab/harness"
 	"locklab/harness/simulate"
-	"locklab/internal/leaktest"
 	"locklab/spinlock/lab"
 )
-
-func TestMain(m *testing.M) {
-	os.Exit(leaktest.Process{Tests: m, Packages: []string{"locklab/harness/simulate"}}.Run())
-}
 
 func section(workers int) simulate.Workload {
 	return simulate.Workload{Workers: workers, Lines: 1, Hold: 10, Think: 10, Wait: harness.WaitPause, Turns: 400, Warm: 50, Seed: 1}

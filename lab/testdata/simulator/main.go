@@ -5,7 +5,7 @@ package main
 import (
 	"os"
 
-	"locklab/harness/simulate/offload"
+	"locklab/harness/simulate"
 	"locklab/spinlock/lab"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/simulate"
-	"locklab/harness/simulate/offload"
+	"locklab/harness/simulate"
 	"locklab/spinlock/lab"
 )
 

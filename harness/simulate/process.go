@@ -1,4 +1,4 @@
-package offload
+package simulate
 
 import (
 	"bufio"
@@ -14,7 +14,7 @@ import (
 	"locklab/internal/child"
 )
 
-const patience = time.Minute
+const offloadPatience = time.Minute
 
 type process struct {
 	child *child.Process
@@ -41,7 +41,7 @@ func start(ctx context.Context, exe string) (*process, error) {
 	if p.child, err = child.Start(cmd); err != nil {
 		return nil, fmt.Errorf("offload: cannot start %s: %w", exe, err)
 	}
-	late := time.AfterFunc(patience, p.child.Kill)
+	late := time.AfterFunc(offloadPatience, p.child.Kill)
 	defer late.Stop()
 	defer context.AfterFunc(ctx, p.child.Kill)()
 	if err := p.out.Decode(&p.hello); err != nil || p.hello.Protocol == 0 {
@@ -66,7 +66,7 @@ func (p *process) fate(err error) string {
 
 // ask sends a request and returns the reply. An error means that the process is gone or
 // unusable; it is then killed.
-func (p *process) ask(ctx context.Context, r request) (a reply, err error) {
+func (p *process) ask(ctx context.Context, r offloadRequest) (a reply, err error) {
 	defer context.AfterFunc(ctx, p.child.Kill)()
 	text, err := json.Marshal(r)
 	if err != nil {

@@ -1,4 +1,4 @@
-package validate
+package simulate
 
 import (
 	"cmp"
@@ -8,13 +8,11 @@ import (
 	"math"
 	"reflect"
 	"sync"
-
-	"locklab/harness/simulate"
 )
 
-// A Record is the error of the model against the published measurements on one machine:
+// A ValidationRecord is the error of the model against the published measurements on one machine:
 // for all locks, or for one.
-type Record struct {
+type ValidationRecord struct {
 	Machine string  `json:"machine"`
 	Lock    string  `json:"lock,omitempty"` // the most similar lock of the lab; "" is all measured locks
 	Points  int     `json:"points"`
@@ -32,9 +30,9 @@ const Beware = 1.5
 //go:embed accuracy.json
 var recorded []byte
 
-// Records returns the program's results of the comparison.
-var Records = sync.OnceValue(func() []Record {
-	var all []Record
+// ValidationRecords returns the program's results of the comparison.
+var ValidationRecords = sync.OnceValue(func() []ValidationRecord {
+	var all []ValidationRecord
 	if err := json.Unmarshal(recorded, &all); err != nil {
 		panic("validate: accuracy.json: " + err.Error()) // TestAccuracy has read it
 	}
@@ -44,10 +42,10 @@ var Records = sync.OnceValue(func() []Record {
 // Accuracy describes in one sentence the error of the model against published
 // measurements of such a lock on such a machine, or the evidence that exists instead.
 // lock is the name of a lock of the lab.
-func Accuracy(m *simulate.Machine, lock string) string {
+func Accuracy(m *Machine, lock string) string {
 	least, most := math.Inf(1), 1.0
-	var all, like *Record
-	for _, r := range Records() {
+	var all, like *ValidationRecord
+	for _, r := range ValidationRecords() {
 		switch {
 		case r.Machine == m.Name && r.Lock == lock:
 			like = &r
@@ -59,7 +57,7 @@ func Accuracy(m *simulate.Machine, lock string) string {
 		}
 	}
 	elsewhere := fmt.Sprintf("elsewhere the model is typically off by a factor of %.1f to %.1f", least, most)
-	switch named, err := simulate.Named(m.Name); {
+	switch named, err := Named(m.Name); {
 	case m.Hypothetical:
 		return "Hypothetical: no machine of this size was measured; " + elsewhere + "."
 	case all == nil || err != nil || !reflect.DeepEqual(m, named):
@@ -72,15 +70,15 @@ func Accuracy(m *simulate.Machine, lock string) string {
 		cmp.Or(beware(all, "no"), "No"), lock, all.Typical, all.Least, all.Most, all.From, all.To, basis(m))
 }
 
-func beware(r *Record, word string) string {
+func beware(r *ValidationRecord, word string) string {
 	if r.Typical > Beware {
 		return "Beware: " + word
 	}
 	return ""
 }
 
-func basis(m *simulate.Machine) string {
-	if m.Evidence == simulate.Fitted {
+func basis(m *Machine) string {
+	if m.Evidence == Fitted {
 		return "those of 8 and 16 without a section fitted"
 	}
 	return "none of them fitted"

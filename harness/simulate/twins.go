@@ -1,6 +1,6 @@
 //go:build systematic && simulate
 
-package validate
+package simulate
 
 import (
 	"slices"

@@ -1,6 +1,6 @@
 //go:build systematic && simulate
 
-package validate_test
+package simulate_test
 
 import (
 	"flag"
@@ -11,13 +11,12 @@ import (
 	"testing"
 
 	"locklab/harness/simulate"
-	"locklab/harness/simulate/validate"
 )
 
-var update = flag.Bool("update", false, "write the fitted numbers into the files of machines, accuracy.json and the table of docs/simulation.md")
+var updateValidation = flag.Bool("update", false, "write the fitted numbers into the files of machines, accuracy.json and the table of docs/simulation.md")
 
 var fits = sync.OnceValues(func() (all []*simulate.Machine, err error) {
-	for _, f := range validate.Fits {
+	for _, f := range simulate.Fits {
 		m, err := f.Run(1)
 		if err != nil {
 			return nil, err
@@ -32,7 +31,7 @@ func differences(write bool) (found []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, f := range validate.Fits {
+	for i, f := range simulate.Fits {
 		for _, name := range append([]string{f.Machine}, f.Heirs...) {
 			numbers := f.Numbers
 			if name != f.Machine {
@@ -77,20 +76,20 @@ func exact(t *testing.T) {
 
 func TestFit(t *testing.T) {
 	exact(t)
-	found, err := differences(*update)
+	found, err := differences(*updateValidation)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range found {
-		if t.Log(s); !*update {
+		if t.Log(s); !*updateValidation {
 			t.Fail()
 		}
 	}
 	if t.Failed() {
-		t.Log("go test -tags systematic,simulate ./harness/simulate/validate -update writes them")
+		t.Log("go test -tags systematic,simulate ./harness/simulate -update writes them")
 	}
 	all, _ := fits()
-	for i, f := range validate.Fits {
+	for i, f := range simulate.Fits {
 		for _, n := range f.Numbers {
 			x := *n.At(all[i])
 			t.Logf("%s: %s %v of %v", f.Machine, n.Name, x, n.Try)

@@ -1,6 +1,6 @@
 //go:build !systematic
 
-package offload
+package simulate
 
 import (
 	"bytes"
@@ -120,7 +120,7 @@ func TestFind(t *testing.T) {
 	hooks(t, exe, false)
 	hooks(t, made, true)
 
-	h.build("prog-simulate", "-tags", Tags, linked("", "aaaaaaaaaaaabbbb"))
+	h.build("prog-simulate", "-tags", BuildTags, linked("", "aaaaaaaaaaaabbbb"))
 	if found, _, said, status := h.run(elsewhere, exe, noGo); status != 0 || found != exe+"-simulate" || said != "" {
 		t.Errorf("beside the program: status %d, found %q, said %q", status, found, said)
 	}
@@ -131,7 +131,7 @@ func TestFind(t *testing.T) {
 	} {
 		switch c.name {
 		case "of another commit":
-			h.build("prog-simulate", "-tags", Tags, linked("", "cccccccccccc"))
+			h.build("prog-simulate", "-tags", BuildTags, linked("", "cccccccccccc"))
 		case "the usual build":
 			h.build("prog-simulate")
 		default:
@@ -219,7 +219,7 @@ func TestSameCommit(t *testing.T) {
 }
 
 func TestCommandIsQuoted(t *testing.T) {
-	s := Source{Package: unnamed}
+	s := BuildSource{Package: unnamed}
 	if got, want := s.command("/my dir/it's"), `go build -tags systematic,simulate -o '/my dir/it'\''s' .`; got != want {
 		t.Errorf("the command is\n%s\nwant\n%s", got, want)
 	}

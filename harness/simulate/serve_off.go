@@ -1,6 +1,6 @@
 //go:build !(systematic && simulate)
 
-package offload
+package simulate
 
 import (
 	"encoding/json"
@@ -14,10 +14,10 @@ import (
 // of its atomic operations calls a scheduler.
 const Simulates = false
 
-// Main ends a process that was started for simulation, after reporting that this build
+// OffloadMain ends a process that was started for simulation, after reporting that this build
 // does not simulate; else it returns. In a simulating build it serves its parent. It must
 // come first in main.
-func Main([]*harness.Variant) {
+func OffloadMain([]*harness.Variant) {
 	if os.Getenv(workerEnv) == "" {
 		return
 	}

@@ -1,6 +1,6 @@
 //go:build systematic && simulate
 
-package offload
+package simulate
 
 import (
 	"bufio"
@@ -15,7 +15,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
-	"locklab/harness/simulate"
+
 	"locklab/internal/machine"
 )
 
@@ -23,9 +23,9 @@ import (
 // of its atomic operations calls a scheduler.
 const Simulates = true
 
-// Main serves the parent of a process that was started for simulation, and ends the
+// OffloadMain serves the parent of a process that was started for simulation, and ends the
 // process; else it returns. locks are the available locks. It must come first in main.
-func Main(locks []*harness.Variant) {
+func OffloadMain(locks []*harness.Variant) {
 	if os.Getenv(workerEnv) == "" {
 		return
 	}
@@ -48,7 +48,7 @@ func serve(locks []*harness.Variant, in io.Reader, out io.Writer) error {
 	}
 	asked := json.NewDecoder(bufio.NewReader(in))
 	for {
-		var r request
+		var r offloadRequest
 		if err := asked.Decode(&r); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
@@ -60,14 +60,14 @@ func serve(locks []*harness.Variant, in io.Reader, out io.Writer) error {
 	}
 }
 
-func answer(locks []*harness.Variant, r request) (a reply) {
-	m, err := simulate.Parse(r.Machine)
+func answer(locks []*harness.Variant, r offloadRequest) (a reply) {
+	m, err := Parse(r.Machine)
 	if err != nil {
 		return reply{Error: err.Error()}
 	}
 	if r.Duel != nil {
 		var text bytes.Buffer
-		if err := simulate.Duel(m, r.Duel[0], r.Duel[1], r.Workload.Seed, &text); err != nil {
+		if err := Duel(m, r.Duel[0], r.Duel[1], r.Workload.Seed, &text); err != nil {
 			return reply{Error: err.Error()}
 		}
 		return reply{Text: text.String()}
@@ -79,7 +79,7 @@ func answer(locks []*harness.Variant, r request) (a reply) {
 	if !seen(locks[i]) {
 		return reply{Error: fmt.Sprintf("offload: %s is taken without a word of package atomics: the model does not see it", r.Lock)}
 	}
-	s, err := simulate.Simulate(m, locks[i], r.Workload, r.Seeds)
+	s, err := Simulate(m, locks[i], r.Workload, r.Seeds)
 	if err != nil {
 		return reply{Error: err.Error()}
 	}

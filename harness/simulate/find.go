@@ -1,4 +1,4 @@
-package offload
+package simulate
 
 import (
 	"context"
@@ -11,16 +11,16 @@ import (
 	"locklab/harness"
 )
 
-// Suffix is appended to the file name of a program, before .exe, for its simulating
+// BuildSuffix is appended to the file name of a program, before .exe, for its simulating
 // build.
-const Suffix = "-simulate"
+const BuildSuffix = "-simulate"
 
-// A Program is a program whose other build is needed. Zero values are unknown; Exe is
+// A BuildProgram is a program whose other build is needed. Zero values are unknown; Exe is
 // required.
-type Program struct {
+type BuildProgram struct {
 	Exe    string // its file
 	Commit string // it was built from
-	Source Source
+	Source BuildSource
 	Locks  []string // required in the other build
 
 	// Say, if not nil, receives one-line messages about slow or unusual steps.
@@ -31,11 +31,11 @@ type Program struct {
 // simulating build.
 var ErrNoBuild = errors.New("the build of this program that simulates is missing")
 
-// Find returns the simulating build of p. That is the file next to p.Exe with the suffix
+// FindBuild returns the simulating build of p. That is the file next to p.Exe with the suffix
 // -simulate, if it has the same version. Otherwise the go command builds it from p's
 // module, in the user's cache directory. If nothing changed that takes a second. The
 // error contains the command that makes it.
-func Find(ctx context.Context, p Program) (string, error) {
+func FindBuild(ctx context.Context, p BuildProgram) (string, error) {
 	if p.Say == nil {
 		p.Say = func(string) {}
 	}
@@ -74,9 +74,9 @@ func Find(ctx context.Context, p Program) (string, error) {
 func sibling(exe string) string {
 	base, ok := strings.CutSuffix(exe, ".exe")
 	if ok {
-		return base + Suffix + ".exe"
+		return base + BuildSuffix + ".exe"
 	}
-	return exe + Suffix
+	return exe + BuildSuffix
 }
 
 func greet(ctx context.Context, exe string) (hello, error) {
@@ -88,7 +88,7 @@ func greet(ctx context.Context, exe string) (hello, error) {
 	return w.hello, nil
 }
 
-func (p Program) unfit(h hello) string {
+func (p BuildProgram) unfit(h hello) string {
 	if why := p.unable(h); why != "" {
 		return why
 	}
@@ -98,7 +98,7 @@ func (p Program) unfit(h hello) string {
 	return ""
 }
 
-func (p Program) unable(h hello) string {
+func (p BuildProgram) unable(h hello) string {
 	switch {
 	case !h.Simulates:
 		return "it was built without the tags systematic and simulate"

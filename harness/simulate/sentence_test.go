@@ -1,18 +1,17 @@
-package validate_test
+package simulate_test
 
 import (
 	"strings"
 	"testing"
 
 	"locklab/harness/simulate"
-	"locklab/harness/simulate/validate"
 )
 
 func TestSentences(t *testing.T) {
 	for _, m := range simulate.List() {
 		for _, lock := range []string{"ticket", "mcs"} {
 			t.Run(m.Name+"/"+lock, func(t *testing.T) {
-				s := validate.Accuracy(m, lock)
+				s := simulate.Accuracy(m, lock)
 				t.Log(s)
 				if !strings.HasSuffix(s, ".") || strings.Count(s, ". ") > 0 || strings.Contains(s, "Inf") || strings.Contains(s, "\n") {
 					t.Errorf("no sentence: %s", s)
@@ -38,14 +37,14 @@ func TestSentenceOfOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Occupy *= 2
-	if s := validate.Accuracy(m, "ticket"); !strings.HasPrefix(s, "No lock measured") {
+	if s := simulate.Accuracy(m, "ticket"); !strings.HasPrefix(s, "No lock measured") {
 		t.Error(s)
 	}
 }
 
 func TestBeware(t *testing.T) {
 	far := 0
-	for _, r := range validate.Records() {
+	for _, r := range simulate.ValidationRecords() {
 		m, err := simulate.Named(r.Machine)
 		if err != nil {
 			t.Fatal(err)
@@ -54,8 +53,8 @@ func TestBeware(t *testing.T) {
 		if lock == "" {
 			lock = "mcs"
 		}
-		warned := strings.HasPrefix(validate.Accuracy(m, lock), "Beware: ")
-		if warned != (r.Typical > validate.Beware) {
+		warned := strings.HasPrefix(simulate.Accuracy(m, lock), "Beware: ")
+		if warned != (r.Typical > simulate.Beware) {
 			t.Errorf("%s, %s: typical %v, warned %t", r.Machine, r.Lock, r.Typical, warned)
 		}
 		if warned {
@@ -65,7 +64,7 @@ func TestBeware(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if far == 0 || far == len(validate.Records()) {
-		t.Errorf("%d of %d with a warning", far, len(validate.Records()))
+	if far == 0 || far == len(simulate.ValidationRecords()) {
+		t.Errorf("%d of %d with a warning", far, len(simulate.ValidationRecords()))
 	}
 }

@@ -1,6 +1,6 @@
 //go:build systematic && simulate
 
-package validate_test
+package simulate_test
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/simulate"
-	"locklab/harness/simulate/validate"
+
 	"locklab/spinlock/lab"
 )
 
@@ -32,7 +32,7 @@ func TestLabLocks(t *testing.T) {
 		{"ticket", "ticket_spinlock", 1.5},
 	} {
 		v := lab.Suite[slices.IndexFunc(lab.Suite, func(v *harness.Variant) bool { return v.Name == c.lock })]
-		twin := validate.Twins[slices.IndexFunc(validate.Twins, func(t validate.Twin) bool { return t.Name == c.twin })]
+		twin := simulate.Twins[slices.IndexFunc(simulate.Twins, func(t simulate.Twin) bool { return t.Name == c.twin })]
 		for _, workers := range []int{8, 24, 64} {
 			for _, think := range []float64{100, 1000} {
 				w := simulate.Workload{Workers: workers, Hold: think / 5, Think: think, Wait: harness.WaitPause, Turns: 1500, Warm: 200, Seed: 1}

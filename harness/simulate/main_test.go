@@ -1,4 +1,4 @@
-package offload
+package simulate
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/leaktest"
 	"locklab/spinlock/lab"
 )
 
@@ -47,6 +48,6 @@ func (exits) Lock() {
 }
 
 func TestMain(m *testing.M) {
-	Main(slices.Concat(lab.Suite, broken))
-	os.Exit(m.Run())
+	OffloadMain(slices.Concat(lab.Suite, broken))
+	os.Exit(leaktest.Process{Tests: m, Packages: []string{"locklab/harness/simulate"}}.Run())
 }

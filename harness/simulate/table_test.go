@@ -1,6 +1,6 @@
 //go:build systematic && simulate
 
-package validate_test
+package simulate_test
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"locklab/harness/simulate"
-	"locklab/harness/simulate/validate"
 )
 
 type bound struct {
@@ -40,14 +39,14 @@ var bounds = []bound{
 	{"graviton2-64", "0/0", 1.49, 1.87, 0.48},
 }
 
-var outcomes = sync.OnceValues(func() (map[string][]validate.Outcome, error) {
-	if *update {
+var outcomes = sync.OnceValues(func() (map[string][]simulate.Outcome, error) {
+	if *updateValidation {
 		if _, err := differences(true); err != nil {
 			return nil, err
 		}
 	}
-	all := map[string][]validate.Outcome{}
-	for _, s := range validate.All {
+	all := map[string][]simulate.Outcome{}
+	for _, s := range simulate.All {
 		m, err := simulate.Load(file(s.Machine)) // the program's own may be older than the file just written
 		if err != nil {
 			return nil, err
@@ -71,10 +70,10 @@ func TestTable(t *testing.T) {
 	}
 	t.Logf("%-15s %-9s %-9s %6s %8s %6s %24s %12s", "machine", "evidence", "section", "points", "typical", "bias", "worst", "tau (pairs)")
 	seen := 0
-	for _, s := range validate.All {
+	for _, s := range simulate.All {
 		m, _ := simulate.Named(s.Machine)
 		for _, section := range sections(all[s.Machine]) {
-			sum := validate.Summarize(counted(all[s.Machine], section))
+			sum := simulate.Summarize(counted(all[s.Machine], section))
 			worst := sum.Worst.Model / sum.Worst.NS
 			t.Logf("%-15s %-9s %-9s %6d %8.3f %6.2f %24s %12s", s.Machine, m.Evidence, section, sum.Points, sum.Typical, sum.Bias,
 				fmt.Sprintf("%.2f %s %d", worst, sum.Worst.Lock, sum.Worst.Workers), fmt.Sprintf("%.2f (%d)", sum.Tau, sum.Pairs))
@@ -96,10 +95,10 @@ func TestTable(t *testing.T) {
 	byLock(t, all)
 }
 
-func byLock(t *testing.T, all map[string][]validate.Outcome) {
+func byLock(t *testing.T, all map[string][]simulate.Outcome) {
 	t.Logf("%-15s %-16s %-9s %6s %8s %6s", "machine", "lock", "section", "points", "typical", "bias")
-	for _, s := range validate.All {
-		groups := map[string][]validate.Outcome{}
+	for _, s := range simulate.All {
+		groups := map[string][]simulate.Outcome{}
 		for _, o := range all[s.Machine] {
 			k := fmt.Sprintf("%-16s %-9s", o.Lock, o.Section)
 			groups[k] = append(groups[k], o)
@@ -111,13 +110,13 @@ func byLock(t *testing.T, all map[string][]validate.Outcome) {
 				}
 			}
 		}) {
-			sum := validate.Summarize(groups[k])
+			sum := simulate.Summarize(groups[k])
 			t.Logf("%-15s %s %6d %8.2f %6.2f", s.Machine, k, sum.Points, sum.Typical, sum.Bias)
 		}
 	}
 }
 
-func sections(all []validate.Outcome) (names []string) {
+func sections(all []simulate.Outcome) (names []string) {
 	for _, o := range all {
 		if !slices.Contains(names, o.Section) {
 			names = append(names, o.Section)
@@ -128,10 +127,10 @@ func sections(all []validate.Outcome) (names []string) {
 
 func TestEvidence(t *testing.T) {
 	fitted, compared := map[string]bool{}, map[string]bool{}
-	for _, f := range validate.Fits {
+	for _, f := range simulate.Fits {
 		fitted[f.Machine] = true
 	}
-	for _, s := range validate.All {
+	for _, s := range simulate.All {
 		compared[s.Machine] = true
 	}
 	for _, m := range simulate.List() {
@@ -154,10 +153,10 @@ func TestEvidence(t *testing.T) {
 }
 
 func TestSummarize(t *testing.T) {
-	out := func(lock string, ns, model float64) validate.Outcome {
-		return validate.Outcome{Point: validate.Point{Lock: lock, Workers: 4, NS: ns}, Model: model}
+	out := func(lock string, ns, model float64) simulate.Outcome {
+		return simulate.Outcome{Point: simulate.Point{Lock: lock, Workers: 4, NS: ns}, Model: model}
 	}
-	s := validate.Summarize([]validate.Outcome{out("a", 100, 200), out("b", 200, 100), out("c", 205, 50), out("d", 400, 400)})
+	s := simulate.Summarize([]simulate.Outcome{out("a", 100, 200), out("b", 200, 100), out("c", 205, 50), out("d", 400, 400)})
 	// The logarithms are ln 2, -ln 2, -ln 4.1, 0. b and c are no pair. a and b, a and
 	// c are the wrong way round, d is last in both.
 	if s.Points != 4 || s.Worst.Lock != "c" || s.Pairs != 5 || s.Tau != (3.-2)/5 {
@@ -166,7 +165,7 @@ func TestSummarize(t *testing.T) {
 	if r := func(x float64) string { return fmt.Sprintf("%.3f", x) }; r(s.Typical) != "2.361" || r(s.Bias) != "0.703" {
 		t.Errorf("typical %.4f, bias %.4f", s.Typical, s.Bias)
 	}
-	if s := validate.Summarize(nil); s.Points != 0 || cmp.Compare(s.Typical, 0) != 0 || s.Pairs != 0 {
+	if s := simulate.Summarize(nil); s.Points != 0 || cmp.Compare(s.Typical, 0) != 0 || s.Pairs != 0 {
 		t.Errorf("of nothing: %+v", s)
 	}
 }

@@ -1,6 +1,6 @@
 //go:build unix && !solaris && !aix
 
-package offload
+package simulate
 
 import (
 	"context"

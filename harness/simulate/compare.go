@@ -1,6 +1,6 @@
 //go:build systematic && simulate
 
-package validate
+package simulate
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"locklab/harness"
-	"locklab/harness/simulate"
+
 	"locklab/internal/stat"
 )
 
@@ -24,7 +24,7 @@ func (o Outcome) Log() float64 { return math.Log(o.Model / o.NS) }
 
 // Run simulates every wanted point of the series (nil: all of them) on m, each with that
 // many seeds.
-func (s Series) Run(m *simulate.Machine, seeds int, wanted func(Point) bool) ([]Outcome, error) {
+func (s Series) Run(m *Machine, seeds int, wanted func(Point) bool) ([]Outcome, error) {
 	points, err := s.points()
 	if err != nil {
 		return nil, err
@@ -48,21 +48,21 @@ func (s Series) Run(m *simulate.Machine, seeds int, wanted func(Point) bool) ([]
 	return all, nil
 }
 
-func (s Series) model(m *simulate.Machine, p Point, seeds int) (float64, error) {
+func (s Series) model(m *Machine, p Point, seeds int) (float64, error) {
 	i := slices.IndexFunc(Twins, func(t Twin) bool { return t.Name == p.Lock })
 	if i < 0 {
 		return 0, fmt.Errorf("no twin of %s", p.Lock)
 	}
-	var w simulate.Workload
+	var w Workload
 	if _, err := fmt.Sscanf(p.Section, "%f/%f", &w.Hold, &w.Think); err != nil {
 		return 0, fmt.Errorf("section %q: %w", p.Section, err)
 	}
 	w.Workers, w.Spread, w.Wait = p.Workers, s.Spread, harness.WaitPause
 	w.Hold, w.Think = w.Hold+s.Loop/2, w.Think+s.Loop/2
 	w.Turns, w.Warm = max(1000, 16*p.Workers), max(100, 3*p.Workers)
-	run := simulate.Run
+	run := Run
 	if Twins[i].Crowd {
-		run = simulate.RunUnlocked
+		run = RunUnlocked
 	}
 	xs := make([]float64, seeds)
 	for k := range xs {

@@ -1,6 +1,6 @@
 //go:build systematic && simulate
 
-package validate_test
+package simulate_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"locklab/harness/simulate/validate"
+	"locklab/harness/simulate"
 )
 
 func TestAccuracy(t *testing.T) {
@@ -19,23 +19,23 @@ func TestAccuracy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want []validate.Record
-	for _, s := range validate.All {
+	var want []simulate.ValidationRecord
+	for _, s := range simulate.All {
 		of := all[s.Machine]
-		counted := slices.DeleteFunc(slices.Clone(of), func(o validate.Outcome) bool { return validate.Loose(o.Lock) })
+		counted := slices.DeleteFunc(slices.Clone(of), func(o simulate.Outcome) bool { return simulate.Loose(o.Lock) })
 		want = append(want, record(s.Machine, "", counted))
 		for _, lock := range []string{"tas-xchg", "ttas", "ticket"} {
-			like := slices.DeleteFunc(slices.Clone(counted), func(o validate.Outcome) bool { return validate.Like(o.Lock) != lock })
+			like := slices.DeleteFunc(slices.Clone(counted), func(o simulate.Outcome) bool { return simulate.Like(o.Lock) != lock })
 			if len(like) > 0 {
 				want = append(want, record(s.Machine, lock, like))
 			}
 		}
 	}
-	if slices.Equal(want, validate.Records()) {
+	if slices.Equal(want, simulate.ValidationRecords()) {
 		return
 	}
-	if !*update {
-		t.Errorf("accuracy.json is not what the model comes to: go test -tags systematic,simulate ./harness/simulate/validate -update\nhave %v\nwant %v", validate.Records(), want)
+	if !*updateValidation {
+		t.Errorf("accuracy.json is not what the model comes to: go test -tags systematic,simulate ./harness/simulate -update\nhave %v\nwant %v", simulate.ValidationRecords(), want)
 		return
 	}
 	var b bytes.Buffer
@@ -57,14 +57,14 @@ func TestAccuracy(t *testing.T) {
 	}
 }
 
-func record(machine, lock string, all []validate.Outcome) validate.Record {
+func record(machine, lock string, all []simulate.Outcome) simulate.ValidationRecord {
 	round := func(x float64) float64 { return math.Round(100*x) / 100 }
-	r := validate.Record{Machine: machine, Lock: lock, Points: len(all), From: math.MaxInt, Least: math.Inf(1)}
+	r := simulate.ValidationRecord{Machine: machine, Lock: lock, Points: len(all), From: math.MaxInt, Least: math.Inf(1)}
 	for _, o := range all {
 		ratio := o.Model / o.NS
 		r.From, r.To = min(r.From, o.Workers), max(r.To, o.Workers)
 		r.Least, r.Most = min(r.Least, round(ratio)), max(r.Most, round(ratio))
 	}
-	r.Typical = round(validate.Summarize(all).Typical)
+	r.Typical = round(simulate.Summarize(all).Typical)
 	return r
 }

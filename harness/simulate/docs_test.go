@@ -1,6 +1,6 @@
 //go:build systematic && simulate
 
-package validate_test
+package simulate_test
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"locklab/harness/simulate"
-	"locklab/harness/simulate/validate"
 )
 
 const page = "../../../docs/simulation.md"
@@ -36,7 +35,7 @@ func TestTableOfDocs(t *testing.T) {
 	if got == want {
 		return
 	}
-	if !*update {
+	if !*updateValidation {
 		t.Errorf("%s: the table of accuracy is\n%s\nand should be\n%s", page, got, want)
 		return
 	}
@@ -46,13 +45,13 @@ func TestTableOfDocs(t *testing.T) {
 }
 
 // accuracyTable returns a row for each machine, over all its sections.
-func accuracyTable(all map[string][]validate.Outcome) string {
+func accuracyTable(all map[string][]simulate.Outcome) string {
 	var b strings.Builder
 	b.WriteString("| machine | its numbers | workers | points | typical | bias | worst | order |\n|---|---|---|---|---|---|---|---|\n")
-	for _, s := range validate.All {
+	for _, s := range simulate.All {
 		m, _ := simulate.Named(s.Machine)
-		of := slices.DeleteFunc(slices.Clone(all[s.Machine]), func(o validate.Outcome) bool { return validate.Loose(o.Lock) })
-		sum := validate.Summarize(of)
+		of := slices.DeleteFunc(slices.Clone(all[s.Machine]), func(o simulate.Outcome) bool { return simulate.Loose(o.Lock) })
+		sum := simulate.Summarize(of)
 		least, most := of[0].Workers, of[0].Workers
 		for _, o := range of {
 			least, most = min(least, o.Workers), max(most, o.Workers)
@@ -63,6 +62,6 @@ func accuracyTable(all map[string][]validate.Outcome) string {
 	return b.String()
 }
 
-func counted(all []validate.Outcome, section string) []validate.Outcome {
-	return slices.DeleteFunc(slices.Clone(all), func(o validate.Outcome) bool { return o.Section != section || validate.Loose(o.Lock) })
+func counted(all []simulate.Outcome, section string) []simulate.Outcome {
+	return slices.DeleteFunc(slices.Clone(all), func(o simulate.Outcome) bool { return o.Section != section || simulate.Loose(o.Lock) })
 }

@@ -1,6 +1,6 @@
 //go:build systematic && simulate
 
-package offload
+package simulate
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/simulate"
+
 	"locklab/internal/leaktest"
 )
 
@@ -27,15 +27,15 @@ func self(t *testing.T) string {
 	return exe
 }
 
-func jobs(t *testing.T, locks ...string) (all []Job) {
+func jobs(t *testing.T, locks ...string) (all []OffloadJob) {
 	t.Helper()
-	m, err := simulate.Named("skylake-24")
+	m, err := Named("skylake-24")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []int{1, 2, 5, 12} {
 		for _, name := range locks {
-			all = append(all, Job{Machine: m, Lock: name, Seeds: 2, Workload: simulate.Workload{
+			all = append(all, OffloadJob{Machine: m, Lock: name, Seeds: 2, Workload: Workload{
 				Workers: n, Lines: 1, Hold: 10, Think: 10, Wait: harness.WaitPause, Turns: 200, Warm: 20, Seed: 7}})
 		}
 	}
@@ -133,7 +133,7 @@ func TestRunNeedsSimulator(t *testing.T) {
 	}
 }
 
-func TestDuel(t *testing.T) {
+func TestOffloadDuel(t *testing.T) {
 	p, m := Pool{Exe: self(t)}, jobs(t, "mcs")[0].Machine
 	text, err := p.Duel(t.Context(), m, 0, 2, 1)
 	again, err2 := p.Duel(t.Context(), m, 0, 2, 1)

@@ -1,4 +1,4 @@
-package offload
+package simulate
 
 import (
 	"context"
@@ -8,14 +8,13 @@ import (
 	"sync"
 
 	"locklab/harness"
-	"locklab/harness/simulate"
 )
 
-// A Job is a case to simulate: a lock by its name on a machine.
-type Job struct {
-	Machine  *simulate.Machine
+// A OffloadJob is a case to simulate: a lock by its name on a machine.
+type OffloadJob struct {
+	Machine  *Machine
 	Lock     string
-	Workload simulate.Workload // its Log is not used
+	Workload Workload // its Log is not used
 	Seeds    int
 }
 
@@ -42,10 +41,10 @@ type Pool struct {
 // it and all earlier ones have answers. The reports do not depend on the number of
 // processes. If ctx ends, all finished jobs are reported, even after unfinished ones, and
 // the error is ctx's. An error of report ends the run.
-func (p Pool) Run(ctx context.Context, jobs []Job, report func(i int, a Answer) error) error {
+func (p Pool) Run(ctx context.Context, jobs []OffloadJob, report func(i int, a Answer) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &run{jobs: jobs, report: report, answers: make(map[int]Answer), done: p.Done, stop: cancel}
+	r := &runOffload{jobs: jobs, report: report, answers: make(map[int]Answer), done: p.Done, stop: cancel}
 	var wg sync.WaitGroup
 	for range min(max(1, p.Processes), len(jobs)) {
 		wg.Go(func() { r.work(ctx, p.Exe) })
@@ -58,8 +57,8 @@ func (p Pool) Run(ctx context.Context, jobs []Job, report func(i int, a Answer) 
 	return context.Cause(ctx)
 }
 
-type run struct {
-	jobs   []Job
+type runOffload struct {
+	jobs   []OffloadJob
 	report func(i int, a Answer) error
 	done   func(int)
 	stop   context.CancelCauseFunc
@@ -72,7 +71,7 @@ type run struct {
 	err      error
 }
 
-func (r *run) take() (i int, ok bool) {
+func (r *runOffload) take() (i int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i = r.next
@@ -81,7 +80,7 @@ func (r *run) take() (i int, ok bool) {
 }
 
 // work runs jobs in a process, and starts another one if that ends.
-func (r *run) work(ctx context.Context, exe string) {
+func (r *runOffload) work(ctx context.Context, exe string) {
 	var p *process
 	defer func() {
 		if p != nil {
@@ -114,14 +113,14 @@ func (r *run) work(ctx context.Context, exe string) {
 }
 
 // do runs one job in p. An error means that p is gone.
-func do(ctx context.Context, p *process, j Job) (Answer, error) {
+func do(ctx context.Context, p *process, j OffloadJob) (Answer, error) {
 	file, err := j.Machine.Encode()
 	if err != nil {
 		return Answer{Err: err}, nil
 	}
 	w := j.Workload
 	w.Log = nil
-	a, err := p.ask(ctx, request{Machine: json.RawMessage(file), Lock: j.Lock, Workload: w, Seeds: j.Seeds})
+	a, err := p.ask(ctx, offloadRequest{Machine: json.RawMessage(file), Lock: j.Lock, Workload: w, Seeds: j.Seeds})
 	switch {
 	case err != nil:
 		return Answer{}, err
@@ -133,7 +132,7 @@ func do(ctx context.Context, p *process, j Job) (Answer, error) {
 	return Answer{Simulation: a.Simulation}, nil
 }
 
-func (r *run) fail(ctx context.Context, err error) {
+func (r *runOffload) fail(ctx context.Context, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if ctx.Err() == nil && r.err == nil {
@@ -142,7 +141,7 @@ func (r *run) fail(ctx context.Context, err error) {
 	}
 }
 
-func (r *run) add(i int, a Answer) {
+func (r *runOffload) add(i int, a Answer) {
 	r.mu.Lock()
 	r.answers[i] = a
 	r.finished++
@@ -154,7 +153,7 @@ func (r *run) add(i int, a Answer) {
 }
 
 // flush reports finished jobs in order; at the end also those after gaps.
-func (r *run) flush(end bool) {
+func (r *runOffload) flush(end bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for r.reported < len(r.jobs) && r.err == nil {
@@ -176,7 +175,7 @@ func (r *run) flush(end bool) {
 
 // Duel returns the model's log, step by step, of two hardware threads of m that compare
 // and swap one word in the same instant.
-func (p Pool) Duel(ctx context.Context, m *simulate.Machine, a, b int, seed uint64) (string, error) {
+func (p Pool) Duel(ctx context.Context, m *Machine, a, b int, seed uint64) (string, error) {
 	worker, err := start(ctx, p.Exe)
 	if err != nil {
 		return "", err
@@ -186,7 +185,7 @@ func (p Pool) Duel(ctx context.Context, m *simulate.Machine, a, b int, seed uint
 	if err != nil {
 		return "", err
 	}
-	said, err := worker.ask(ctx, request{Machine: json.RawMessage(file), Workload: simulate.Workload{Seed: seed}, Duel: &[2]int{a, b}})
+	said, err := worker.ask(ctx, offloadRequest{Machine: json.RawMessage(file), Workload: Workload{Seed: seed}, Duel: &[2]int{a, b}})
 	switch {
 	case err != nil:
 		return "", err

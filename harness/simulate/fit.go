@@ -1,18 +1,16 @@
 //go:build systematic && simulate
 
-package validate
+package simulate
 
 import (
 	"fmt"
 	"slices"
-
-	"locklab/harness/simulate"
 )
 
 // A Number is a fitted number: its place in a machine, and the tried values.
 type Number struct {
 	Name string
-	At   func(*simulate.Machine) *float64
+	At   func(*Machine) *float64
 	Try  []float64
 }
 
@@ -31,10 +29,10 @@ func fitted(p Point) bool {
 }
 
 var (
-	window = Number{"window", func(m *simulate.Machine) *float64 { return &m.Window }, []float64{0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5}}
-	occupy = Number{"occupy", func(m *simulate.Machine) *float64 { return &m.Occupy }, []float64{3, 5, 7, 10, 14, 19, 26, 35, 45}}
-	inside = Number{"upgrade[1]", func(m *simulate.Machine) *float64 { return &m.Upgrade[1] }, []float64{25, 40, 60, 85, 120}}
-	beyond = Number{"upgrade[2]", func(m *simulate.Machine) *float64 { return &m.Upgrade[2] }, []float64{90, 120, 150, 200}}
+	window = Number{"window", func(m *Machine) *float64 { return &m.Window }, []float64{0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5}}
+	occupy = Number{"occupy", func(m *Machine) *float64 { return &m.Occupy }, []float64{3, 5, 7, 10, 14, 19, 26, 35, 45}}
+	inside = Number{"upgrade[1]", func(m *Machine) *float64 { return &m.Upgrade[1] }, []float64{25, 40, 60, 85, 120}}
+	beyond = Number{"upgrade[2]", func(m *Machine) *float64 { return &m.Upgrade[2] }, []float64{90, 120, 150, 200}}
 )
 
 // Fits are the fitted machines.
@@ -47,8 +45,8 @@ var Fits = []Fit{
 // Run returns the machine with the numbers that bring the model nearest to the fitted
 // points, by the median of that many seeds. It varies the numbers one by one until none
 // changes, from three starting points.
-func (f Fit) Run(seeds int) (*simulate.Machine, error) {
-	m, err := simulate.Named(f.Machine)
+func (f Fit) Run(seeds int) (*Machine, error) {
+	m, err := Named(f.Machine)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +64,7 @@ func (f Fit) Run(seeds int) (*simulate.Machine, error) {
 		known[key] = Summarize(all).Typical
 		return known[key], err
 	}
-	var best *simulate.Machine
+	var best *Machine
 	var least float64
 	for _, quarter := range []int{2, 1, 3} { // of each list, the starting point
 		for _, n := range f.Numbers {
@@ -86,7 +84,7 @@ func (f Fit) Run(seeds int) (*simulate.Machine, error) {
 
 // descend sets one number of m after the other to the tried value that brings the model
 // nearest, until none changes. It returns the remaining distance.
-func (f Fit) descend(m *simulate.Machine, distance func() (float64, error)) (float64, error) {
+func (f Fit) descend(m *Machine, distance func() (float64, error)) (float64, error) {
 	best, err := distance()
 	for changed := true; changed && err == nil; {
 		changed = false

@@ -1,4 +1,4 @@
-package offload
+package simulate
 
 import (
 	"bufio"
@@ -16,11 +16,11 @@ import (
 	"locklab/internal/child"
 )
 
-// Tags are the build tags of a simulating build.
-const Tags = "systematic,simulate"
+// BuildTags are the build tags of a simulating build.
+const BuildTags = "systematic,simulate"
 
-// A Source is the origin of a program, if known.
-type Source struct {
+// A BuildSource is the origin of a program, if known.
+type BuildSource struct {
 	Package string // import path of its package main
 	Module  string // path of its module
 	File    string // a file of package main, as given to the compiler
@@ -31,10 +31,10 @@ type Source struct {
 	Near []string
 }
 
-// SourceOf returns the source of the running program; file is a file of its package main
+// BuildSourceOf returns the source of the running program; file is a file of its package main
 // as given to the compiler, or "".
-func SourceOf(file, exe string) Source {
-	s := Source{File: file, Near: []string{filepath.Dir(exe)}}
+func BuildSourceOf(file, exe string) BuildSource {
+	s := BuildSource{File: file, Near: []string{filepath.Dir(exe)}}
 	if dir, err := os.Getwd(); err == nil {
 		s.Near = append(s.Near, dir)
 	}
@@ -48,12 +48,12 @@ func SourceOf(file, exe string) Source {
 // unnamed is the import path of a program that was built from files.
 const unnamed = "command-line-arguments"
 
-func (s Source) command(out string) string {
+func (s BuildSource) command(out string) string {
 	what := s.Package
 	if what == "" || what == unnamed {
 		what = "."
 	}
-	return fmt.Sprintf("go build -tags %s -o %s %s", Tags, quoted(out), what)
+	return fmt.Sprintf("go build -tags %s -o %s %s", BuildTags, quoted(out), what)
 }
 
 func quoted(word string) string {
@@ -63,7 +63,7 @@ func quoted(word string) string {
 	return word
 }
 
-func (s Source) find() (dir, what string, err error) {
+func (s BuildSource) find() (dir, what string, err error) {
 	if s.Module == "" {
 		return "", "", errors.New("this program does not know the module that it was built from")
 	}
@@ -105,7 +105,7 @@ func moduleIn(dir string) string {
 	return ""
 }
 
-func (p Program) build(ctx context.Context) (string, error) {
+func (p BuildProgram) build(ctx context.Context) (string, error) {
 	dir, what, err := p.Source.find()
 	if err != nil {
 		return "", err
@@ -142,7 +142,7 @@ func (p Program) build(ctx context.Context) (string, error) {
 
 // compile builds what in dir as the file out, unless it is up to date. Only one process
 // at a time does so.
-func (p Program) compile(ctx context.Context, tool, dir, what, out string) error {
+func (p BuildProgram) compile(ctx context.Context, tool, dir, what, out string) error {
 	guard, err := os.OpenFile(out+".lock", os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (p Program) compile(ctx context.Context, tool, dir, what, out string) error
 	if _, err := os.Stat(out); err != nil {
 		p.Say("the build that simulates is made once: half a minute of compiling")
 	}
-	args := []string{"build", "-tags", Tags, "-o", out}
+	args := []string{"build", "-tags", BuildTags, "-o", out}
 	if p.Source.Trimmed {
 		args = append(args, "-trimpath")
 	}

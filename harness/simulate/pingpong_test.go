@@ -1,6 +1,6 @@
 //go:build systematic && simulate
 
-package validate_test
+package simulate_test
 
 import (
 	"testing"

@@ -1,10 +1,9 @@
-package offload
+package simulate
 
 import (
 	"encoding/json"
 
 	"locklab/harness"
-	"locklab/harness/simulate"
 )
 
 const workerEnv = "LOCKLAB_SIMULATES"
@@ -19,12 +18,12 @@ type hello struct {
 	Locks     []string `json:"locks"`     // their names
 }
 
-type request struct {
-	Machine  json.RawMessage   `json:"machine"`
-	Lock     string            `json:"lock"`
-	Workload simulate.Workload `json:"workload"`
-	Seeds    int               `json:"seeds"`
-	Duel     *[2]int           `json:"duel,omitempty"` // hardware threads, in place of a lock
+type offloadRequest struct {
+	Machine  json.RawMessage `json:"machine"`
+	Lock     string          `json:"lock"`
+	Workload Workload        `json:"workload"`
+	Seeds    int             `json:"seeds"`
+	Duel     *[2]int         `json:"duel,omitempty"` // hardware threads, in place of a lock
 }
 
 type reply struct {
