@@ -34,7 +34,7 @@ func TestAccuracy(t *testing.T) {
 	if slices.Equal(want, simulate.ValidationRecords()) {
 		return
 	}
-	if !*updateValidation {
+	if !*update {
 		t.Errorf("accuracy.json is not what the model comes to: go test -tags systematic,simulate ./harness/simulate -update\nhave %v\nwant %v", simulate.ValidationRecords(), want)
 		return
 	}

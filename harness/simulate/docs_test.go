@@ -12,7 +12,7 @@ import (
 	"locklab/harness/simulate"
 )
 
-const page = "../../../docs/simulation.md"
+const page = "../../docs/simulation.md"
 
 // TestTableOfDocs checks that the accuracy in docs/simulation.md is the computed one.
 func TestTableOfDocs(t *testing.T) {
@@ -35,7 +35,7 @@ func TestTableOfDocs(t *testing.T) {
 	if got == want {
 		return
 	}
-	if !*updateValidation {
+	if !*update {
 		t.Errorf("%s: the table of accuracy is\n%s\nand should be\n%s", page, got, want)
 		return
 	}

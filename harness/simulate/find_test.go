@@ -24,8 +24,8 @@ func newHouse(t *testing.T) *house {
 	}
 	h := &house{t, t.TempDir(), t.TempDir()}
 	h.copy("testdata/program/main.go", "main.go")
-	h.copy("../../../go.sum", "go.sum")
-	tree, err := filepath.Abs("../../..")
+	h.copy("../../go.sum", "go.sum")
+	tree, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}

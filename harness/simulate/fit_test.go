@@ -3,7 +3,6 @@
 package simulate_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"runtime"
@@ -12,8 +11,6 @@ import (
 
 	"locklab/harness/simulate"
 )
-
-var updateValidation = flag.Bool("update", false, "write the fitted numbers into the files of machines, accuracy.json and the table of docs/simulation.md")
 
 var fits = sync.OnceValues(func() (all []*simulate.Machine, err error) {
 	for _, f := range simulate.Fits {
@@ -61,7 +58,7 @@ func differences(write bool) (found []string, err error) {
 	return found, nil
 }
 
-func file(machine string) string { return "../machines/" + machine + ".json" }
+func file(machine string) string { return "machines/" + machine + ".json" }
 
 // exact skips a test that compares figures to the last digit, or takes long.
 func exact(t *testing.T) {
@@ -76,12 +73,12 @@ func exact(t *testing.T) {
 
 func TestFit(t *testing.T) {
 	exact(t)
-	found, err := differences(*updateValidation)
+	found, err := differences(*update)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range found {
-		if t.Log(s); !*updateValidation {
+		if t.Log(s); !*update {
 			t.Fail()
 		}
 	}

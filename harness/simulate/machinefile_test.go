@@ -13,7 +13,7 @@ import (
 	"locklab/harness/simulate"
 )
 
-var update = flag.Bool("update", false, "write the files of machines as Encode does")
+var update = flag.Bool("update", false, "write the files of machines as Encode does; with the tags also the fitted numbers, accuracy.json and the table of docs/simulation.md")
 
 func TestMachines(t *testing.T) {
 	files, err := filepath.Glob("machines/*.json")

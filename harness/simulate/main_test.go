@@ -49,5 +49,5 @@ func (exits) Lock() {
 
 func TestMain(m *testing.M) {
 	OffloadMain(slices.Concat(lab.Suite, broken))
-	os.Exit(leaktest.Process{Tests: m, Packages: []string{"locklab/harness/simulate"}}.Run())
+	os.Exit(leaktest.Process{Tests: m, Packages: []string{"locklab/harness/simulate.(*sim)", "locklab/harness/simulate.(*Pool)"}}.Run())
 }

@@ -40,7 +40,7 @@ var bounds = []bound{
 }
 
 var outcomes = sync.OnceValues(func() (map[string][]simulate.Outcome, error) {
-	if *updateValidation {
+	if *update {
 		if _, err := differences(true); err != nil {
 			return nil, err
 		}
