@@ -10,6 +10,6 @@ import (
 )
 
 func main() {
-	offload.Main(lab.Suite)
+	simulate.OffloadMain(lab.Suite)
 	os.Exit(1)
 }

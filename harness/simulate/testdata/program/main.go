@@ -10,7 +10,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/simulate"
-	"locklab/harness/simulate"
 	"locklab/spinlock/lab"
 )
 
@@ -18,20 +17,20 @@ import (
 var commit string
 
 func main() {
-	offload.Main(lab.Suite)
+	simulate.OffloadMain(lab.Suite)
 	exe, err := os.Executable()
 	check(err)
 	_, file, _, _ := runtime.Caller(0)
-	found, err := offload.Find(context.Background(), offload.Program{
-		Exe: exe, Commit: commit, Source: offload.SourceOf(file, exe), Locks: []string{"mcs"},
+	found, err := simulate.FindBuild(context.Background(), simulate.BuildProgram{
+		Exe: exe, Commit: commit, Source: simulate.BuildSourceOf(file, exe), Locks: []string{"mcs"},
 		Say: func(text string) { fmt.Fprintln(os.Stderr, text) },
 	})
 	check(err)
 	m, err := simulate.Named("skylake-24")
 	check(err)
 	w := simulate.Workload{Workers: 4, Lines: 1, Hold: 10, Think: 10, Wait: harness.WaitPause, Turns: 200, Warm: 20, Seed: 1}
-	check(offload.Pool{Exe: found}.Run(context.Background(), []offload.Job{{Machine: m, Lock: "mcs", Workload: w, Seeds: 1}},
-		func(_ int, a offload.Answer) error {
+	check(simulate.Pool{Exe: found}.Run(context.Background(), []simulate.OffloadJob{{Machine: m, Lock: "mcs", Workload: w, Seeds: 1}},
+		func(_ int, a simulate.Answer) error {
 			if a.Err == nil {
 				fmt.Printf("%s\n%.3f\n", found, a.Simulation.PerAcquisition.Median)
 			}
