@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"locklab/harness"
@@ -11,7 +12,7 @@ import (
 
 // choose returns the locks of p that match words, each once, in the order of p.
 //
-// A word is the name of a lock, a family (spin, mutex, zk, redis, peer), a status
+// A word is the name of a lock, else a family (spin, blocking, zk, redis, peer), a status
 // (control, historical, broken), "local", "remote", "all" or "default". It can also
 // be a regular expression for a whole name, such as zk-.*. A word that matches nothing else
 // is tried as a prefix of names. Words may be joined by '|', and a leading '-' removes the
@@ -59,6 +60,9 @@ func (p *Program) choose(words []string) ([]*harness.Variant, error) {
 	return out, nil
 }
 
+// blockingFamily names the family mutex, which is also the name of a lock.
+const blockingFamily = "blocking"
+
 // minPrefix is the shortest prefix of a name, so that a typing mistake does not match.
 const minPrefix = 3
 
@@ -98,6 +102,12 @@ func (p *Program) matcher(word string) (func(*harness.Variant) bool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %q is neither the name of a lock nor a regular expression: %w", harness.ErrUsage, word, err)
 	}
+	if slices.ContainsFunc(p.Locks, func(v *harness.Variant) bool { return v.Name == word }) {
+		return func(v *harness.Variant) bool { return v.Name == word }, nil
+	}
+	if word == blockingFamily {
+		word = string(harness.Blocking)
+	}
 	return func(v *harness.Variant) bool {
 		if word == string(v.Family) || word != "" && word == string(v.Status) {
 			return true
@@ -111,7 +121,7 @@ func (p *Program) matcher(word string) (func(*harness.Variant) bool, error) {
 
 // words returns the words that choose accepts.
 func (p *Program) words() []string {
-	words := []string{"all", "default", "local", "remote"}
+	words := []string{"all", "default", "local", "remote", blockingFamily}
 	for _, v := range p.Locks {
 		words = append(words, v.Name, string(v.Family))
 		if v.Status != harness.Correct {

@@ -42,3 +42,20 @@ func TestChoose(t *testing.T) {
 		}
 	}
 }
+
+// TestNameBeforeFamily: the word mutex names the lock, and blocking its family.
+func TestNameBeforeFamily(t *testing.T) {
+	one, err := program().choose([]string{"mutex"})
+	if err != nil || len(one) != 1 || one[0].Name != "mutex" {
+		t.Errorf("mutex: %d locks, %v", len(one), err)
+	}
+	all, err := program().choose([]string{"blocking", "-mutex"})
+	if err != nil || len(all) < 5 {
+		t.Errorf("blocking,-mutex: %d locks, %v", len(all), err)
+	}
+	for _, v := range all {
+		if v.Family != harness.Blocking || v.Name == "mutex" {
+			t.Errorf("blocking,-mutex: %s", v.Name)
+		}
+	}
+}
