@@ -10,7 +10,7 @@ import (
 	"locklab/harness"
 )
 
-// A OffloadJob is a case to simulate: a lock by its name on a machine.
+// An OffloadJob is a case to simulate: a lock by its name on a machine.
 type OffloadJob struct {
 	Machine  *Machine
 	Lock     string
