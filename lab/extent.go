@@ -2,6 +2,7 @@ package lab
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"locklab/harness"
@@ -48,4 +49,12 @@ func sleepers(locks []*harness.Variant) []*harness.Variant {
 	return slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool {
 		return v.Local == nil || v.Family != harness.Blocking || v.Status == harness.Control || v.Traits.ReadWrite
 	})
+}
+
+// whole reports whether the locks are the default choice or all, possibly with exceptions.
+// Such locks are measured under all conditions. few is set for the default choice, which
+// has fewer cases.
+func (o runOptions) whole() (few, whole bool) {
+	first, _, _ := strings.Cut(o.locks, ",")
+	return first == defaultLocks, first == defaultLocks || first == "all"
 }

@@ -88,4 +88,7 @@ func TestQuickWithoutSleepers(t *testing.T) {
 	if _, err := o.plan(); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("got %v, want a usage error", err)
 	}
+	if _, _, err := planOfFlags(t, "--extent", "other"); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("an unknown extent: got %v, want a usage error", err)
+	}
 }

@@ -1,0 +1,80 @@
+package lab
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A target is the files of a report; "" omits one.
+type target struct{ html, markdown string }
+
+// newTarget returns the target for out: a file, by its extension, or a directory.
+func newTarget(out string) target {
+	if info, err := os.Stat(out); err != nil || !info.IsDir() {
+		switch strings.ToLower(filepath.Ext(out)) {
+		case ".html", ".htm":
+			return target{html: out}
+		case ".md", ".markdown":
+			return target{markdown: out}
+		}
+	}
+	return target{filepath.Join(out, reportName), filepath.Join(out, markdownName)}
+}
+
+func (t target) first() string {
+	if t.html == "" {
+		return t.markdown
+	}
+	return t.html
+}
+
+// folder returns the name of the directory for the pictures of the Markdown, unique for
+// each report in a directory.
+func (t target) folder() string {
+	base := filepath.Base(t.markdown)
+	if base == markdownName {
+		return chartsName
+	}
+	return strings.TrimSuffix(base, filepath.Ext(base)) + "-" + chartsName
+}
+
+// write writes each file of t once it is complete, and removes the pictures of an earlier
+// report.
+func (t target) write(files *saver, html func(io.Writer) error, markdown func(w io.Writer, folder string, picture func(string, []byte) error) error) error {
+	if t.html != "" {
+		var page bytes.Buffer
+		if err := html(&page); err != nil {
+			return err
+		}
+		if err := files.save(t.html, page.Bytes()); err != nil {
+			return err
+		}
+	}
+	if t.markdown == "" {
+		return nil
+	}
+	var text bytes.Buffer
+	stale := t.shown()
+	err := markdown(&text, t.folder(), func(path string, png []byte) error {
+		delete(stale, path)
+		return files.save(filepath.Join(filepath.Dir(t.markdown), filepath.FromSlash(path)), png)
+	})
+	if err == nil {
+		err = t.clear(stale) // before the old text, the list of pictures, is replaced
+	}
+	if err != nil {
+		return err
+	}
+	return files.save(t.markdown, text.Bytes())
+}
+
+// reportLine returns the message with the path of a report.
+func reportLine(file string) string {
+	if abs, err := filepath.Abs(file); err == nil {
+		file = abs
+	}
+	return "report: " + file
+}

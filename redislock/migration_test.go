@@ -1,0 +1,110 @@
+package redislock_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+type migration struct {
+	name     string
+	slot     int64
+	admin    *redis.ClusterClient
+	from, to *redis.Client
+	nodes    []*redis.Client
+	one      *slots
+}
+
+// slots are the slots that migrate in a test, a different one for each migration.
+type slots struct {
+	sync.Mutex // two nodes that migrate keys to each other block each other
+	taken      map[int64]bool
+}
+
+// take reports whether slot was free.
+func (s *slots) take(slot int64) bool {
+	s.Lock()
+	defer s.Unlock()
+	if s.taken == nil {
+		s.taken = make(map[int64]bool)
+	}
+	free := !s.taken[slot]
+	s.taken[slot] = true
+	return free
+}
+
+func newMigration(t *testing.T, r running, one *slots) *migration {
+	t.Helper()
+	ctx, m := t.Context(), &migration{one: one, admin: r.admin(t).(*redis.ClusterClient)}
+	for m.name == "" || !one.take(m.slot) {
+		m.name = "locks:{" + rand.Text() + "}"
+		var err error
+		if m.from, err = m.admin.MasterForKey(ctx, m.name); err != nil {
+			t.Fatal(err)
+		}
+		m.slot = m.from.ClusterKeySlot(ctx, m.name).Val()
+	}
+	for _, addr := range r.Endpoint().Addrs[0] {
+		node := redis.NewClient(&redis.Options{Addr: addr})
+		t.Cleanup(func() { node.Close() })
+		if m.nodes = append(m.nodes, node); addr != m.from.Options().Addr {
+			m.to = node
+		}
+	}
+	return m
+}
+
+// begin redirects requests for missing keys to the other node.
+func (m *migration) begin(t *testing.T) {
+	t.Helper()
+	m.set(t, m.to, "importing", m.from)
+	m.set(t, m.from, "migrating", m.to)
+}
+
+func (m *migration) end(t *testing.T) {
+	t.Helper()
+	m.set(t, m.to, "node", m.to)
+	for _, node := range m.nodes {
+		m.set(t, node, "node", m.to)
+	}
+}
+
+func (m *migration) set(t *testing.T, at *redis.Client, state string, node *redis.Client) {
+	t.Helper()
+	id, err := node.Do(t.Context(), "cluster", "myid").Text()
+	if err := errors.Join(err, at.Do(t.Context(), "cluster", "setslot", m.slot, state, id).Err()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (m *migration) move(t *testing.T, keys ...string) {
+	t.Helper()
+	m.one.Lock()
+	defer m.one.Unlock()
+	host, port, _ := net.SplitHostPort(m.to.Options().Addr)
+	args := []any{"migrate", host, port, "", 0, 5000, "keys"}
+	for _, key := range keys {
+		args = append(args, key)
+	}
+	if err := m.from.Do(t.Context(), args...).Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (m *migration) moveAll(t *testing.T) {
+	t.Helper()
+	for {
+		keys, err := m.from.ClusterGetKeysInSlot(t.Context(), int(m.slot), 100).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(keys) == 0 {
+			return
+		}
+		m.move(t, keys...)
+	}
+}
