@@ -32,7 +32,7 @@ func TestChaosList(t *testing.T) {
 	if status != 0 || stderr != "" {
 		t.Errorf("exit status %d, said %q", status, stderr)
 	}
-	for _, want := range []string{"holder-crash: ", "fault: ", "source: ", "zk-handoff", "redsync"} {
+	for _, want := range []string{"holder-crash: ", "family: holder", "fault: ", "source: ", "zk-handoff", "redsync"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the description of holder-crash lacks %q:\n%s", want, stdout)
 		}

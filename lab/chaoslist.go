@@ -32,7 +32,7 @@ func (p *Program) chaosListCommand() *cobra.Command {
 			return p.listScenarios(cmd.OutOrStdout(), ss, verbose)
 		},
 	}
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show the fault, its source, and what is expected of which lock, and why")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show the family, the fault, its source, and what is expected of which lock, and why")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -110,7 +110,7 @@ func (p *Program) subjects(s *chaos.Scenario) (out []*harness.Variant) {
 }
 
 func (p *Program) describeScenario(out io.Writer, s *chaos.Scenario) {
-	fmt.Fprintf(out, "%s: %s\n  fault: %s\n  source: %s\n  tests: %s\n", s.Name, s.Question, s.Fault, s.Source, guarantees(s.Tests))
+	fmt.Fprintf(out, "%s: %s\n  family: %s\n  fault: %s\n  source: %s\n  tests: %s\n", s.Name, s.Question, s.Family, s.Fault, s.Source, guarantees(s.Tests))
 	names := make(map[string][]string) // by expectation
 	var order []string
 	for _, v := range p.subjects(s) {
@@ -149,6 +149,7 @@ func (p *Program) listScenariosJSON(out io.Writer, ss []*chaos.Scenario) error {
 	}
 	type entry struct {
 		Name     string              `json:"name"`
+		Family   string              `json:"family"`
 		Question string              `json:"question"`
 		Fault    string              `json:"fault"`
 		Source   string              `json:"source"`
@@ -160,7 +161,7 @@ func (p *Program) listScenariosJSON(out io.Writer, ss []*chaos.Scenario) error {
 	}
 	entries := []entry{}
 	for _, s := range ss {
-		e := entry{s.Name, s.Question, s.Fault, s.Source, s.Tests, s.Deadline, s.Tries, s.Short, nil}
+		e := entry{s.Name, s.Family, s.Question, s.Fault, s.Source, s.Tests, s.Deadline, s.Tries, s.Short, nil}
 		for _, v := range p.subjects(s) {
 			e.Expected = append(e.Expected, expected{v.Name, s.Expected(v.Name)})
 		}

@@ -38,7 +38,7 @@ func TestCutOff(t *testing.T) {
 // cutOffServer cuts off one server of three, with the ticks and limits of ZooKeeper's sample
 // configuration, 2 s and 5.
 func cutOffServer(t *testing.T, leads bool, cut func(e *chaos.Linked, server int)) {
-	e, err := chaos.StartLinked(t.Context(), chaos.LinkedOptions{})
+	e, err := chaos.StartLinked(t.Context())
 	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
 		t.Skip(err)
 	} else if err != nil {

@@ -17,10 +17,8 @@ var Children = children
 // Starve stops or continues the process of h without a record, as another program could.
 func Starve(h *Host, stop bool) error { return signalTree(h.proc.PID(), stop) }
 
-var Lasting = lasting
-
 func Pairs(ctx context.Context, t *Try) {
-	pairsAt(ctx, t, func(*Subject) (harness.Endpoint, error) { return harness.Endpoint{}, nil }, ordinary)
+	t.pairs(ctx, func(*Subject) (_, _ harness.Endpoint) { return })
 }
 
 func Delays(t *Try) []oracle.Delay {

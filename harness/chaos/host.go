@@ -235,6 +235,15 @@ func (w *Worker) Join(ctx context.Context) *Worker {
 	return w.JoinAs(ctx, w.Lock)
 }
 
+// group adds workers to the client of w until there are n, and returns all.
+func (w *Worker) group(ctx context.Context, n int) []*Worker {
+	ws := []*Worker{w}
+	for len(ws) < n {
+		ws = append(ws, w.Join(ctx))
+	}
+	return ws
+}
+
 // JoinAs is Join for another lock of the same client: see [Subject.Another].
 func (w *Worker) JoinAs(ctx context.Context, s *Subject) *Worker {
 	return must(w.Host.open(ctx, s, harness.Endpoint{}, w.ID))
@@ -315,11 +324,6 @@ func (w *Worker) loop(ctx context.Context, l Loop) error {
 // Stop ends a loop or a waiting Acquire.
 func (w *Worker) Stop(ctx context.Context) error {
 	return w.Host.ask(ctx, command{Do: doStop, Worker: w.ID})
-}
-
-// Close closes the client of the worker.
-func (w *Worker) Close(ctx context.Context) error {
-	return w.Host.ask(ctx, command{Do: doClose, Worker: w.ID})
 }
 
 func (h *Host) each(kind oracle.EventKind) {

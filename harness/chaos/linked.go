@@ -11,23 +11,12 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// LinkedOptions configures a Linked. The zero value has the ticks and limits of
-// ZooKeeper's sample configuration.
-type LinkedOptions struct {
-	Servers   int           // 0 is 3
-	TickTime  time.Duration // 0 is 2 s
-	SyncLimit int           // in ticks; 0 is 5
-}
-
 // A Linked is a ZooKeeper ensemble. Any server can be cut off from the others while
 // clients still reach it. Its methods may be called by any goroutine.
 type Linked struct {
 	server *backend.Server
 	follow *links // connections for following
 	votes  *links // connections for elections
-
-	mu      sync.Mutex
-	deposed map[int]bool // since the last Heal
 }
 
 type links struct {
@@ -40,18 +29,13 @@ func newLinks() *links {
 	return &links{proxies: make(map[[2]int]*faultproxy.Proxy), servers: make(map[int]string)}
 }
 
-// StartLinked starts a new ensemble, even if LOCKLAB_ZOOKEEPER is set. The caller must
-// Stop it. The error wraps [harness.ErrUnavailable] if there is no program to start.
-func StartLinked(ctx context.Context, o LinkedOptions) (*Linked, error) {
-	if o.TickTime == 0 {
-		o.TickTime = 2 * time.Second
-	}
-	if o.SyncLimit == 0 {
-		o.SyncLimit = 5
-	}
-	e := &Linked{follow: newLinks(), votes: newLinks(), deposed: make(map[int]bool)}
+// StartLinked starts three new servers with the ticks and limits of ZooKeeper's sample
+// configuration, even if LOCKLAB_ZOOKEEPER is set. The caller must Stop it. The error
+// wraps [harness.ErrUnavailable] if there is no program to start.
+func StartLinked(ctx context.Context) (*Linked, error) {
+	e := &Linked{follow: newLinks(), votes: newLinks()}
 	server, err := backend.StartEnsembleOf(ctx, backend.EnsembleOptions{
-		Servers: o.Servers, TickTime: o.TickTime, SyncLimit: o.SyncLimit, InitLimit: initLimit,
+		TickTime: 2 * time.Second, SyncLimit: 5, InitLimit: initLimit,
 		Link: e.follow.add, Elect: e.votes.add,
 	})
 	if err != nil {
@@ -130,9 +114,6 @@ func (e *Linked) Isolate(server int) {
 // another, and hides that from the leader. It continues as a leader until SyncLimit is
 // over.
 func (e *Linked) Depose(leader int) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.deposed[leader] = true
 	e.votes.part(leader)
 	for way, p := range e.follow.all() {
 		if way[1] == leader {
@@ -140,25 +121,6 @@ func (e *Linked) Depose(leader int) {
 			p.HalfClose()
 		}
 	}
-}
-
-// Heal undoes Isolate and Depose: it resets connections that lost data and lets new ones
-// pass. The server that was cut off soon follows the others, or leads them if they had
-// elected no leader.
-func (e *Linked) Heal() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, p := range e.votes.all() {
-		p.Partition(false)
-	}
-	for way, p := range e.follow.all() {
-		p.Partition(false)
-		if e.deposed[way[1]] {
-			p.Reset() // one side is half open
-			p.Refuse(false)
-		}
-	}
-	clear(e.deposed)
 }
 
 // Stop ends the servers, in any state, and then the links.

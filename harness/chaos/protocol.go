@@ -1,8 +1,6 @@
 package chaos
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"time"
 
 	"locklab/harness"
@@ -36,7 +34,6 @@ const (
 	doWriteHeld = "write held" // if the lease has not ended
 	doLoop      = "loop"       // begin to lock and unlock; answered at once
 	doStop      = "stop"       // end the loop and any waiting Lock; answered when done
-	doClose     = "close"      // the client
 	doPing      = "ping"       // answered at once
 	doTook      = "took"       // the outcome of a write
 )
@@ -47,21 +44,12 @@ type opening struct {
 	At   harness.Endpoint `json:"at"`
 	With int              `json:"with"` // worker whose client it joins; -1 for a new client
 
-	Username, Password, ServerName string `json:",omitempty"`
-	TLS                            bool   `json:",omitempty"`
-	Roots                          []byte `json:",omitempty"`
+	Username, Password string `json:",omitempty"` // At leaves them out
 }
 
 func (o *opening) endpoint() harness.Endpoint {
 	at := o.At
 	at.Username, at.Password = o.Username, o.Password
-	if o.TLS {
-		at.TLS = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: o.ServerName}
-		if len(o.Roots) > 0 {
-			at.TLS.RootCAs = x509.NewCertPool()
-			at.TLS.RootCAs.AppendCertsFromPEM(o.Roots)
-		}
-	}
 	return at
 }
 

@@ -270,7 +270,9 @@ func (b *batch) newTry(locks []*harness.Variant, n int) *Try {
 	for _, v := range locks {
 		key := fmt.Sprintf("chaos-%s-%s-%s-%d", strconv.FormatInt(int64(os.Getpid()), 36), b.scenario.Name, v.Name, n)
 		h := record{dir: b.plan.Dir, most: min(mostEvents/len(locks), mostOfOne), room: cmp.Or(b.plan.Memory, DefaultMemory) / len(locks)}
-		t.Subjects = append(t.Subjects, &Subject{Variant: v, Key: key, history: h})
+		own := fnv.New64a()
+		own.Write([]byte(v.Name))
+		t.Subjects = append(t.Subjects, &Subject{Variant: v, Key: key, Rand: rand.New(rand.NewPCG(seed, own.Sum64())), history: h})
 	}
 	return t
 }

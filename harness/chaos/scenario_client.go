@@ -8,7 +8,67 @@ import (
 	"locklab/harness"
 )
 
-var clientScenarios = []*Scenario{holderPause, holderCrash}
+var clientScenarios = table(Scenario{
+	Family: "holder", Locks: remoteLocks, Deadline: 20 * time.Second, Tries: 200,
+}, []Scenario{
+	{Name: "holder-pause", Takes: 23, Short: 3, Prompt: 2 * SessionTimeout, // the holder has the lock until then
+		Question: "May a holder that was paused for longer than its lease still write?",
+		Fault:    "the process of the holder is stopped (SIGSTOP) until the next client has held the lock, and then writes before it asks its lease",
+		Source:   "Kleppmann 2016, How to do distributed locking; Burrows 2006, The Chubby lock service, 2.4",
+		Tests:    []harness.Guarantee{harness.Fencing},
+		Expect: []Expectation{
+			{"redis-token", []harness.Harm{harness.Stall}, "it has no lease: the next client waits until the holder goes on"},
+			{"zk-persistent", []harness.Harm{harness.Stall}, "its ticket outlives the session: the next client waits until the holder goes on"},
+			{zooSessions + "|" + redisFenced, []harness.Harm{harness.TwoHolders}, "no lease can tell a process that does not run; the token lets the resource refuse its write"},
+			{".*", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "no lease can tell a process that does not run, and there is no token to refuse its write by"},
+		},
+		Try: func(ctx context.Context, t *Try) {
+			hosts, of := t.pairs(ctx, t.shared(ctx))
+			t.Sleep(ctx, time.Duration(t.Rand.Int64N(int64(TTL/2))))
+			hosts[0].Pause()
+			began := t.Now()
+			t.Each(func(s *Subject) {
+				s.await(ctx, outlived(s.Variant), began)
+			})
+			t.Sleep(ctx, 5*ordinary.Hold)
+			hosts[0].Resume()
+			t.Each(func(s *Subject) {
+				for _, w := range of[s].holders {
+					check(w.Write(ctx))
+				}
+				wait, cancel := context.WithTimeout(ctx, TTL/2)
+				defer cancel()
+				for _, w := range of[s].holders {
+					w.Release(wait) // fails if the lock is lost, after ten seconds with Curator
+				}
+				t.Sleep(ctx, 5*ordinary.Hold)
+			})
+		},
+	},
+	{Name: "holder-crash", Takes: 20, Short: 3, Prompt: TTL / 4,
+		Question: "How long is a lock taken after its holder has crashed?",
+		Fault:    "the process of the holder is killed (SIGKILL)",
+		Source:   "Hunt et al. 2010, ZooKeeper, 2.4; the lease of Gray & Cheriton 1989",
+		Tests:    []harness.Guarantee{harness.Recovery},
+		Expect: []Expectation{
+			{"redis-token|zk-persistent|redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "nothing ends what its holder left: no lease, and no session"},
+			{".*", []harness.Harm{harness.Stall}, "the lease or the session of the dead holder has to run out"},
+		},
+		Aims: []Aim{
+			{redisRecommended, harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(TTL + TTL/10), Text: "lease + 10 %"}},
+			{zooRecommended, harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(SessionTimeout + 2*tick), Text: "session timeout + 2 ticks"}},
+		},
+		Try: func(ctx context.Context, t *Try) {
+			hosts, _ := t.pairs(ctx, t.shared(ctx))
+			t.Sleep(ctx, time.Duration(t.Rand.Int64N(int64(TTL/2))))
+			hosts[0].Kill()
+			began := t.Now()
+			t.Each(func(s *Subject) {
+				s.await(ctx, 2*outlived(s.Variant), began)
+			})
+		},
+	},
+})
 
 // A pair is the holders of a lock, one per permit, and a waiter, in two processes.
 type pair struct {
@@ -16,28 +76,32 @@ type pair struct {
 	next    *Worker
 }
 
-// pairs makes workers of the first process hold each lock. A worker of the second process
-// waits for it and then runs loop l.
-func pairs(ctx context.Context, t *Try, l Loop) (hosts []*Host, of map[*Subject]*pair) {
-	return pairsAt(ctx, t, func(s *Subject) (harness.Endpoint, error) { return t.At(ctx, s.Variant) }, l)
+// pairs makes workers of the first process hold each lock, while a worker of the second
+// process waits for it and then loops.
+func (t *Try) pairs(ctx context.Context, at func(*Subject) (holders, next harness.Endpoint)) ([]*Host, map[*Subject]*pair) {
+	hosts := t.Hosts(2)
+	of := gather(t, func(s *Subject) *pair {
+		holders, next := at(s)
+		return &pair{hosts[0].openEach(ctx, s, holders), hosts[1].Open(ctx, s, next)}
+	})
+	t.Each(func(s *Subject) { of[s].begin(ctx) })
+	return hosts, of
 }
 
-func pairsAt(ctx context.Context, t *Try, at func(*Subject) (harness.Endpoint, error), l Loop) (hosts []*Host, of map[*Subject]*pair) {
-	hosts = t.Hosts(2)
-	of = make(map[*Subject]*pair)
-	for _, s := range t.Subjects {
-		of[s] = new(pair)
+// openEach connects as many clients as may hold the lock together.
+func (h *Host) openEach(ctx context.Context, s *Subject, at harness.Endpoint) (ws []*Worker) {
+	for range max(1, s.Variant.Traits.Permits) {
+		ws = append(ws, h.Open(ctx, s, at))
 	}
-	t.Each(func(s *Subject) {
-		at := must(at(s))
-		for range max(1, s.Variant.Traits.Permits) {
-			w := hosts[0].Open(ctx, s, at)
-			of[s].holders = append(of[s].holders, w)
-		}
-		of[s].next = hosts[1].Open(ctx, s, at)
-	})
-	t.Each(func(s *Subject) { of[s].begin(ctx, l) })
-	return hosts, of
+	return ws
+}
+
+// shared returns the servers that all tries share, for the holders and for the next one.
+func (t *Try) shared(ctx context.Context) func(*Subject) (holders, next harness.Endpoint) {
+	return func(s *Subject) (holders, next harness.Endpoint) {
+		at := must(t.At(ctx, s.Variant))
+		return at, at
+	}
 }
 
 // first acquires a free lock and fails if that takes long: other locks of the try must
@@ -53,12 +117,12 @@ const firstGrant = 10 * time.Second
 
 var errNotGranted = errors.New("chaos: the lock, which is free, is not granted")
 
-func (p *pair) begin(ctx context.Context, l Loop) {
+func (p *pair) begin(ctx context.Context) {
 	for _, w := range p.holders {
 		check(w.first(ctx))
 	}
 	check(p.holders[0].Write(ctx))
-	p.next.Loop(ctx, l)
+	p.next.Loop(ctx, ordinary)
 }
 
 var ordinary = Loop{Hold: 20 * time.Millisecond, Think: 20 * time.Millisecond, Random: true}
@@ -70,80 +134,6 @@ func outlived(lock *harness.Variant) time.Duration {
 		return 2 * SessionTimeout
 	}
 	return 2 * TTL
-}
-
-var holderPause = &Scenario{
-	Name:     "holder-pause",
-	Question: "May a holder that was paused for longer than its lease still write?",
-	Fault:    "the process of the holder is stopped (SIGSTOP) until the next client has held the lock, and then writes before it asks its lease",
-	Source:   "Kleppmann 2016, How to do distributed locking; Burrows 2006, The Chubby lock service, 2.4",
-	Tests:    []harness.Guarantee{harness.Fencing},
-	Locks:    remoteLocks,
-	Expect: []Expectation{
-		{"redis-token", []harness.Harm{harness.Stall}, "it has no lease: the next client waits until the holder goes on"},
-		{"zk-persistent", []harness.Harm{harness.Stall}, "its ticket outlives the session: the next client waits until the holder goes on"},
-		{"zk-(handoff|fair|curator|herd|rw|rw-curator|semaphore|semaphore-v2|multi|two-level|two-level-local-first|cohort|poll|writelock|boolean-mutex)|redis-(queue|rw|semaphore|multi|cohort)",
-			[]harness.Harm{harness.TwoHolders}, "no lease can tell a process that does not run; the token lets the resource refuse its write"},
-		{".*", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "no lease can tell a process that does not run, and there is no token to refuse its write by"},
-	},
-	Deadline: 20 * time.Second,
-	Prompt:   2 * SessionTimeout, // the holder has the lock until its lease or session is over
-	Tries:    200, Short: 3,
-	Try: func(ctx context.Context, t *Try) {
-		hosts, of := pairs(ctx, t, ordinary)
-		t.Sleep(ctx, time.Duration(t.Rand.Int64N(int64(TTL/2))))
-		hosts[0].Pause()
-		began := t.Now()
-		t.Each(func(s *Subject) {
-			wait, cancel := context.WithTimeout(ctx, outlived(s.Variant))
-			defer cancel()
-			s.AwaitGrant(wait, began)
-		})
-		t.Sleep(ctx, 5*ordinary.Hold)
-		hosts[0].Resume()
-		t.Each(func(s *Subject) {
-			for _, w := range of[s].holders {
-				check(w.Write(ctx))
-			}
-			wait, cancel := context.WithTimeout(ctx, TTL/2)
-			defer cancel()
-			for _, w := range of[s].holders {
-				w.Release(wait) // fails if the lock is lost, after ten seconds with Curator
-			}
-			t.Sleep(ctx, 5*ordinary.Hold)
-		})
-	},
-}
-
-var holderCrash = &Scenario{
-	Name:     "holder-crash",
-	Question: "How long is a lock taken after its holder has crashed?",
-	Fault:    "the process of the holder is killed (SIGKILL)",
-	Source:   "Hunt et al. 2010, ZooKeeper, 2.4; the lease of Gray & Cheriton 1989",
-	Tests:    []harness.Guarantee{harness.Recovery},
-	Locks:    remoteLocks,
-	Expect: []Expectation{
-		{"redis-token|zk-persistent|redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "nothing ends what its holder left: no lease, and no session"},
-		{".*", []harness.Harm{harness.Stall}, "the lease or the session of the dead holder has to run out"},
-	},
-	Deadline: 20 * time.Second,
-	Prompt:   TTL / 4,
-	Tries:    200, Short: 3,
-	Aims: []Aim{
-		{"redis-(queue|reentrant|rw|semaphore|multi|cohort)", harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(TTL + TTL/10), Text: "lease + 10 %"}},
-		{"zk-(handoff|rw|semaphore|multi|cohort)", harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(SessionTimeout + 2*tick), Text: "session timeout + 2 ticks"}},
-	},
-	Try: func(ctx context.Context, t *Try) {
-		hosts, _ := pairs(ctx, t, ordinary)
-		t.Sleep(ctx, time.Duration(t.Rand.Int64N(int64(TTL/2))))
-		hosts[0].Kill()
-		began := t.Now()
-		t.Each(func(s *Subject) {
-			wait, cancel := context.WithTimeout(ctx, 2*outlived(s.Variant))
-			defer cancel()
-			s.AwaitGrant(wait, began)
-		})
-	},
 }
 
 const tick = 500 * time.Millisecond

@@ -11,7 +11,55 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-var connScenarios = []*Scenario{acquireReplyLost, acquireRequestLost, releaseReplyLost, releaseLate, releaseStale}
+var connScenarios = table(Scenario{
+	Family: "Redis message lost or late", Locks: redisLocks, Deadline: 20 * time.Second, Tries: 200,
+}, []Scenario{
+	{Name: "acquire-reply-lost", Takes: 8, Short: 2, Prompt: TTL / 2,
+		Question: "Is the lock left without a holder when the reply to an acquire is lost?",
+		Fault:    "the server executes the first request of a TryLock, and then of a Lock, and its reply is lost with the connection (RST); another client asks for the lock afterwards",
+		Source:   "go-redis retries three times by default, and SET NX then meets its own key",
+		Expect: []Expectation{
+			{"redis-token", []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "what was popped is gone with the reply, and nothing brings it back"},
+			{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "the key has no time to live before the second request, which is not sent"},
+			{"redis-setnx", []harness.Harm{harness.Stall, harness.Misled}, "the client library repeats SET NX, which meets its own key and says that the lock is taken"},
+			{"rueidislock.*", []harness.Harm{harness.Stall, harness.Misled}, "the client library repeats the script, which meets its own key and says that the lock is taken"},
+			{"bsm-redislock-.*", []harness.Harm{harness.Stall, harness.Misled}, "the error is returned and nothing is taken back: the key stays for its time to live"},
+			{".*", nil, "the request can be repeated, or is taken back"},
+		},
+		Aims: orphanAim,
+		Try:  lost(faultproxy.LoseReply),
+	},
+	{Name: "release-reply-lost", Takes: 4, Prompt: 2 * TTL,
+		Question: "Is the lock free, and no other client's lock freed, when the reply to a release is lost?",
+		Fault:    "the server executes the last request of a release, and its reply is lost with the connection (RST), while other clients wait",
+		Source:   "Redisson 4.7.0 writes the outcome of each release into a key for this case",
+		Tests:    []harness.Guarantee{harness.Fencing},
+		Expect: []Expectation{
+			{"redis-token", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Overtaken}, "the element is pushed once more if the client repeats the request"},
+			{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "a waiter that asks how long the lock is taken just when it is freed takes the answer for never (B21)"},
+			{".*", nil, "to release twice changes nothing"},
+		},
+		Try: perLock(2, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
+			w, wire := t.wired(ctx, hosts[0], s)
+			for range 3 {
+				t.plain(ctx, hosts[1], s).Loop(ctx, ordinary)
+			}
+			for range 5 {
+				wait, cancel := context.WithTimeout(ctx, 2*TTL)
+				err := w.Acquire(wait, 2*TTL)
+				cancel()
+				if err != nil {
+					return // the history has the reason
+				}
+				remove, _ := wire.inject(faultproxy.Fault{Match: about(s, "get", "pttl")})
+				s.Fault("reply to the release lost")
+				w.Release(ctx)
+				remove()
+			}
+			t.Sleep(ctx, TTL/2)
+		}),
+	},
+})
 
 const (
 	redisLocks = "redis-.*|redsync.*|bsm-redislock-.*|rueidislock.*"
@@ -34,18 +82,16 @@ func about(s *Subject, but ...string) func(faultproxy.Message) bool {
 type wire []*faultproxy.Proxy
 
 func (t *Try) wired(ctx context.Context, h *Host, s *Subject) (*Worker, wire) {
-	at := must(t.At(ctx, s.Variant))
-	return t.wiredTo(ctx, h, s, at)
-}
-
-func (t *Try) wiredTo(ctx context.Context, h *Host, s *Subject, at harness.Endpoint) (*Worker, wire) {
-	at, proxies := must2(t.Through(at))
+	at, proxies := t.Through(must(t.At(ctx, s.Variant)))
 	return h.Open(ctx, s, at), proxies
 }
 
 func (t *Try) plain(ctx context.Context, h *Host, s *Subject) *Worker {
-	at := must(t.At(ctx, s.Variant))
-	return h.Open(ctx, s, at)
+	return h.Open(ctx, s, must(t.At(ctx, s.Variant)))
+}
+
+func (t *Try) holders(ctx context.Context, h *Host, s *Subject) []*Worker {
+	return h.openEach(ctx, s, must(t.At(ctx, s.Variant)))
 }
 
 func (w wire) each(f func(p *faultproxy.Proxy)) {
@@ -97,31 +143,28 @@ var orphanAim = []Aim{{redisRecommended, harness.FaultAim{Figure: "orphans", Qua
 // lost makes tries that lose one message of an attempt: once of TryLock, once of Lock.
 // The client releases any grant. Then another client asks.
 func lost(do faultproxy.Action) func(ctx context.Context, t *Try) {
-	return func(ctx context.Context, t *Try) {
-		hosts := t.Hosts(2)
-		t.Each(func(s *Subject) {
-			w, wire := t.wired(ctx, hosts[0], s)
-			others := t.holders(ctx, hosts[1], s)
-			check(warm(ctx, append(others, w)...))
-			orphans := 0
-			for i, acquire := range []func(context.Context, time.Duration) error{w.TryAcquire, w.Acquire} {
-				remove, hit := wire.inject(faultproxy.Fault{Do: do, Match: about(s)})
-				s.Fault("%v", do)
-				err := acquire(ctx, TTL/2)
-				remove()
-				switch {
-				case err == nil:
-					w.Release(ctx)
-				case i == 0 && !hit():
-					check(errNoHit)
-				}
-				if !allGet(ctx, others) {
-					orphans++
-				}
+	return perLock(2, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
+		w, wire := t.wired(ctx, hosts[0], s)
+		others := t.holders(ctx, hosts[1], s)
+		check(warm(ctx, append(others, w)...))
+		orphans := 0
+		for i, acquire := range []func(context.Context, time.Duration) error{w.TryAcquire, w.Acquire} {
+			remove, hit := wire.inject(faultproxy.Fault{Do: do, Match: about(s)})
+			s.Fault("%v", do)
+			err := acquire(ctx, TTL/2)
+			remove()
+			switch {
+			case err == nil:
+				w.Release(ctx)
+			case i == 0 && !hit():
+				check(errNoHit)
 			}
-			s.Figure("orphans", "", float64(orphans))
-		})
-	}
+			if !allGet(ctx, others) {
+				orphans++
+			}
+		}
+		s.Figure("orphans", "", float64(orphans))
+	})
 }
 
 // allGet makes all clients acquire a lock for a moment, as many as may hold it together,
@@ -139,85 +182,4 @@ func allGet(ctx context.Context, ws []*Worker) bool {
 		w.Release(ctx)
 	}
 	return free
-}
-
-var acquireReplyLost = &Scenario{
-	Name:     "acquire-reply-lost",
-	Question: "Is the lock left without a holder when the reply to an acquire is lost?",
-	Fault:    "the server executes the first request of a TryLock, and then of a Lock, and its reply is lost with the connection (RST); another client asks for the lock afterwards",
-	Source:   "go-redis retries three times by default, and SET NX then meets its own key",
-	Locks:    redisLocks,
-	Expect: []Expectation{
-		{"redis-token", []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "what was popped is gone with the reply, and nothing brings it back"},
-		{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "the key has no time to live before the second request, which is not sent"},
-		{"redis-setnx", []harness.Harm{harness.Stall, harness.Misled}, "the client library repeats SET NX, which meets its own key and says that the lock is taken"},
-		{"rueidislock.*", []harness.Harm{harness.Stall, harness.Misled}, "the client library repeats the script, which meets its own key and says that the lock is taken"},
-		{"bsm-redislock-.*", []harness.Harm{harness.Stall, harness.Misled}, "the error is returned and nothing is taken back: the key stays for its time to live"},
-		{".*", nil, "the request can be repeated, or is taken back"},
-	},
-	Deadline: 20 * time.Second,
-	Prompt:   TTL / 2,
-	Tries:    200, Short: 2,
-	Aims: orphanAim,
-	Try:  lost(faultproxy.LoseReply),
-}
-
-var acquireRequestLost = &Scenario{
-	Name:     "acquire-request-lost",
-	Question: "Does a Lock survive that its request is lost?",
-	Fault:    "the first request of a TryLock, and then of a Lock, is lost with the connection (RST) before the server hears it; another client asks for the lock afterwards",
-	Source:   "the other half of acquire-reply-lost: to the client both look the same",
-	Locks:    redisLocks,
-	Expect: []Expectation{
-		{".*", nil, "the server has not heard of it"},
-	},
-	Deadline: 20 * time.Second,
-	Prompt:   TTL / 2,
-	Tries:    200,
-	Aims:     orphanAim,
-	Try:      lost(faultproxy.LoseRequest),
-}
-
-var releaseReplyLost = &Scenario{
-	Name:     "release-reply-lost",
-	Question: "Is the lock free, and no other client's lock freed, when the reply to a release is lost?",
-	Fault:    "the server executes the last request of a release, and its reply is lost with the connection (RST), while other clients wait",
-	Source:   "Redisson 4.7.0 writes the outcome of each release into a key for this case",
-	Tests:    []harness.Guarantee{harness.Fencing},
-	Locks:    redisLocks,
-	Expect: []Expectation{
-		{"redis-token", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Overtaken}, "the element is pushed once more if the client repeats the request"},
-		{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "a waiter that asks how long the lock is taken just when it is freed takes the answer for never (B21)"},
-		{".*", nil, "to release twice changes nothing"},
-	},
-	Deadline: 20 * time.Second,
-	Prompt:   2 * TTL,
-	Tries:    200,
-	Try: func(ctx context.Context, t *Try) {
-		hosts := t.Hosts(2)
-		t.Each(func(s *Subject) {
-			w, wire := t.wired(ctx, hosts[0], s)
-			t.crowd(ctx, hosts[1], s, 3)
-			for range 5 {
-				wait, cancel := context.WithTimeout(ctx, 2*TTL)
-				err := w.Acquire(wait, 2*TTL)
-				cancel()
-				if err != nil {
-					return // the history has the reason
-				}
-				remove, _ := wire.inject(faultproxy.Fault{Match: about(s, "get", "pttl")})
-				s.Fault("reply to the release lost")
-				w.Release(ctx)
-				remove()
-			}
-			t.Sleep(ctx, TTL/2)
-		})
-	},
-}
-
-func (t *Try) crowd(ctx context.Context, h *Host, s *Subject, n int) {
-	for range n {
-		w := t.plain(ctx, h, s)
-		w.Loop(ctx, ordinary)
-	}
 }

@@ -10,24 +10,20 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-var releaseLate = &Scenario{
-	Name:     "release-late",
-	Question: "May a release that arrives after the lease free the lock of the next holder?",
-	Fault:    "what a holder sends to release the lock, but for the question whether it has it, is held back until its lease is over and the next client holds the lock; a third one waits",
-	Source:   "Redisson 1.2.0, unlock: GET, then MULTI, DEL (B19); Redis documentation, Distributed Locks, on why one script must compare and delete",
-	Tests:    []harness.Guarantee{harness.Fencing},
-	Locks:    redisLocks,
-	Expect: []Expectation{
-		{"redis-(unsafe|redisson12)", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck}, "it has asked before whose the lock is, and DEL frees it whose ever it is"},
-		{"redis-token", []harness.Harm{harness.Stall}, "it has no lease: the others wait until the release arrives"},
-		{".*", []harness.Harm{harness.Stall}, "the server compares and frees in one step, late; until then the lease has to run out"},
-	},
-	Deadline: 20 * time.Second,
-	Prompt:   TTL / 2,
-	Tries:    200,
-	Try: func(ctx context.Context, t *Try) {
-		hosts := t.Hosts(2)
-		t.Each(func(s *Subject) {
+var releaseScenarios = table(Scenario{
+	Family: "release", Tests: []harness.Guarantee{harness.Fencing},
+}, []Scenario{
+	{Name: "release-late", Takes: 3, Tries: 200, Deadline: 20 * time.Second, Prompt: TTL / 2,
+		Question: "May a release that arrives after the lease free the lock of the next holder?",
+		Fault:    "what a holder sends to release the lock, but for the question whether it has it, is held back until its lease is over and the next client holds the lock; a third one waits",
+		Source:   "Redisson 1.2.0, unlock: GET, then MULTI, DEL (B19); Redis documentation, Distributed Locks, on why one script must compare and delete",
+		Locks:    redisLocks,
+		Expect: []Expectation{
+			{"redis-(unsafe|redisson12)", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck}, "it has asked before whose the lock is, and DEL frees it whose ever it is"},
+			{"redis-token", []harness.Harm{harness.Stall}, "it has no lease: the others wait until the release arrives"},
+			{".*", []harness.Harm{harness.Stall}, "the server compares and frees in one step, late; until then the lease has to run out"},
+		},
+		Try: perLock(2, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 			w, wire := t.wired(ctx, hosts[0], s)
 			holders := t.holders(ctx, hosts[1], s)
 			third := t.plain(ctx, hosts[1], s)
@@ -52,46 +48,33 @@ var releaseLate = &Scenario{
 				third.Release(ctx)
 			}
 			<-released
-		})
+		}),
 	},
-}
-
-func (t *Try) holders(ctx context.Context, h *Host, s *Subject) (ws []*Worker) {
-	for range max(1, s.Variant.Traits.Permits) {
-		w := t.plain(ctx, h, s)
-		ws = append(ws, w)
-	}
-	return ws
-}
-
-var releaseStale = &Scenario{
-	Name:     "release-stale",
-	Question: "Does a release of what was released or lost before leave the next holder alone, and say so?",
-	Fault:    "a client releases the lock twice, the second time when others hold it; then its process is stopped (SIGSTOP) until it has lost the lock to them, and it releases again",
-	Source:   "Redis documentation, Distributed Locks; the DEL of most first versions",
-	Tests:    []harness.Guarantee{harness.Fencing},
-	Locks:    strings.ReplaceAll(remoteLocks, "|curator-.*", ""), // Java takes longer to start than all the rest
-	Expect: []Expectation{
-		{"redis-token|zk-persistent", []harness.Harm{harness.Stall}, "nothing ends what a stopped holder has: the others wait until it goes on"},
-		{"zk-.*-historical", []harness.Harm{harness.TwoHolders, harness.Misled}, "a stopped holder cannot be told; its release finds its node gone and is content"},
-		{".*", []harness.Harm{harness.TwoHolders}, "a stopped holder cannot be told; its release frees nothing and is refused"},
+	// Java takes longer to start than all the rest
+	{Name: "release-stale", Takes: 8, Tries: 30, Deadline: 40 * time.Second, Prompt: 2 * SessionTimeout,
+		Question: "Does a release of what was released or lost before leave the next holder alone, and say so?",
+		Fault:    "a client releases the lock twice, the second time when others hold it; then its process is stopped (SIGSTOP) until it has lost the lock to them, and it releases again",
+		Source:   "Redis documentation, Distributed Locks; the DEL of most first versions",
+		Locks:    strings.ReplaceAll(remoteLocks, "|curator-.*", ""),
+		Expect: []Expectation{
+			{"redis-token|zk-persistent", []harness.Harm{harness.Stall}, "nothing ends what a stopped holder has: the others wait until it goes on"},
+			{"zk-.*-historical", []harness.Harm{harness.TwoHolders, harness.Misled}, "a stopped holder cannot be told; its release finds its node gone and is content"},
+			{".*", []harness.Harm{harness.TwoHolders}, "a stopped holder cannot be told; its release frees nothing and is refused"},
+		},
+		Try: func(ctx context.Context, t *Try) {
+			hosts := t.Hosts(2)
+			firsts := make(map[*Subject]*stale)
+			for _, s := range t.Subjects {
+				firsts[s] = new(stale)
+			}
+			t.Each(func(s *Subject) { firsts[s].twice(ctx, t, hosts, s) })
+			hosts[0].Pause()
+			t.Each(func(s *Subject) { firsts[s].lose(ctx, s) })
+			hosts[0].Resume()
+			t.Each(func(s *Subject) { firsts[s].late(ctx, t, s) })
+		},
 	},
-	Deadline: 40 * time.Second,
-	Prompt:   2 * SessionTimeout,
-	Tries:    30,
-	Try: func(ctx context.Context, t *Try) {
-		hosts := t.Hosts(2)
-		firsts := make(map[*Subject]*stale)
-		for _, s := range t.Subjects {
-			firsts[s] = new(stale)
-		}
-		t.Each(func(s *Subject) { firsts[s].twice(ctx, t, hosts, s) })
-		hosts[0].Pause()
-		t.Each(func(s *Subject) { firsts[s].lose(ctx, s) })
-		hosts[0].Resume()
-		t.Each(func(s *Subject) { firsts[s].late(ctx, t, s) })
-	},
-}
+})
 
 // A stale is a client that releases a lock it does not hold, the current holders, and an
 // extra client that must not get the lock.

@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -61,36 +60,33 @@ type queue struct {
 	holders []*Worker // as many as the lock has permits
 }
 
-// queues runs f for every lock concurrently in one process, on servers that all tries
+// queues calls f for every lock concurrently in one process, on servers that all tries
 // share. Its sessions are too long to expire.
-func (t *Try) queues(ctx context.Context, f func(q *queue)) {
-	t.queuesAt(func(v *harness.Variant) (harness.Endpoint, error) {
-		at, err := t.At(ctx, v)
-		at.SessionTimeout = hazardSession
-		return at, err
-	}, f)
-}
-
-func (t *Try) shortQueues(ctx context.Context, f func(q *queue)) {
-	t.queuesAt(func(v *harness.Variant) (harness.Endpoint, error) { return t.At(ctx, v) }, f)
-}
-
-func (t *Try) queuesAt(where func(*harness.Variant) (harness.Endpoint, error), f func(q *queue)) {
-	host := t.Host()
-	var mu sync.Mutex
-	var shared *zk.Conn // guarded by mu
-	see := func(at harness.Endpoint) *zk.Conn {
-		mu.Lock()
-		defer mu.Unlock()
-		if at.Kind == harness.KindZooKeeper && shared == nil {
-			shared = t.ZooKeeper(at.Addrs[0])
-		}
-		return shared
+func queues(f func(ctx context.Context, q *queue)) func(context.Context, *Try) {
+	return func(ctx context.Context, t *Try) {
+		of := t.queuesAt(func(v *harness.Variant) harness.Endpoint {
+			at := must(t.At(ctx, v))
+			at.SessionTimeout = hazardSession
+			return at
+		})
+		t.Each(func(s *Subject) { f(ctx, of(s)) })
 	}
-	t.Each(func(s *Subject) {
-		at := must(where(s.Variant))
-		f(&queue{t: t, s: s, host: host, at: at, see: see(at)})
+}
+
+// queuesAt starts a process, and returns a function that returns the queue of a lock.
+func (t *Try) queuesAt(at func(*harness.Variant) harness.Endpoint) func(s *Subject) *queue {
+	host := t.Host()
+	see := sync.OnceValue(func() *zk.Conn {
+		i := slices.IndexFunc(t.Subjects, func(s *Subject) bool { return s.Variant.Traits.Needs == harness.KindZooKeeper })
+		return t.ZooKeeper(at(t.Subjects[i].Variant).Addrs[0])
 	})
+	return func(s *Subject) *queue {
+		q := &queue{t: t, s: s, host: host, at: at(s.Variant)}
+		if q.at.Kind == harness.KindZooKeeper {
+			q.see = see()
+		}
+		return q
+	}
 }
 
 func (q *queue) open(ctx context.Context) *Worker { return q.host.Open(ctx, q.s, q.at) }
@@ -104,11 +100,7 @@ func (q *queue) hold(ctx context.Context) {
 }
 
 func (q *queue) through(ctx context.Context, see func(faultproxy.Sighting)) (*Worker, *faultproxy.Proxy) {
-	p, err := faultproxy.New(q.at.Addrs[0][0], faultproxy.ZooKeeper, faultproxy.Options{Observe: see})
-	if err != nil {
-		check(fmt.Errorf("chaos: %w", err))
-	}
-	q.t.Defer(func() { p.Close() })
+	p := q.t.proxy(q.at.Addrs[0][0], faultproxy.ZooKeeper, see)
 	at := q.at
 	at.Addrs = [][]string{{p.Addr()}}
 	return q.host.Open(ctx, q.s, at), p
@@ -178,21 +170,9 @@ func (q *queue) insists(ctx context.Context, w *Worker) (had bool, err error) {
 	return false, err
 }
 
-// nodes returns the paths of all nodes of the lock, parents first. It skips nodes that
-// disappear during the walk.
-func (q *queue) nodes() (paths []string) {
-	var visit func(path string)
-	visit = func(path string) {
-		names, _, err := q.see.Children(path)
-		if err != nil {
-			return
-		}
-		paths = append(paths, path)
-		for _, name := range names {
-			visit(path + "/" + name)
-		}
-	}
-	visit(q.s.path())
+// nodes returns the paths of all nodes of the lock, parents first.
+func (q *queue) nodes() []string {
+	paths, _ := below(q.see, q.s.path())
 	return paths
 }
 

@@ -7,58 +7,47 @@ import (
 	"locklab/harness"
 )
 
-var hazardNestedScenarios = []*Scenario{nestedUnlock, downgrade}
-
-var nestedUnlock = &Scenario{
-	Name:     "nested-unlock",
-	Question: "Does the first of two Unlocks of a nested lock let others in?",
-	Fault:    "none: a holder locks twice and unlocks once, while another client waits",
-	Source:   "hazard B14: source article 004, otter DistributedReentrantLock, which deletes its ticket with the first",
-	Locks:    "zk-(curator|rw-curator|two-level-historical)|curator-(mutex|mutex-shared|rw)|redis-(reentrant|redisson12|fair-redisson)",
-	Expect: []Expectation{
-		{"zk-two-level-historical", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "only its local lock counts: the first Unlock deletes the ticket"},
-		{".*", nil, "it counts, and releases with the last Unlock"},
-	},
-	Deadline: 90 * time.Second,
-	Prompt:   hazardPrompt,
-	Tries:    100,
-	Try: func(ctx context.Context, t *Try) {
-		t.queues(ctx, func(q *queue) {
+var hazardNestedScenarios = table(Scenario{
+	Family: "nested lock", Deadline: 90 * time.Second, Prompt: hazardPrompt, Tries: 100, Locks: zooLocks,
+}, []Scenario{
+	{Name: "nested-unlock", Takes: 15,
+		Question: "Does the first of two Unlocks of a nested lock let others in?",
+		Fault:    "none: a holder locks twice and unlocks once, while another client waits",
+		Source:   "hazard B14: source article 004, otter DistributedReentrantLock, which deletes its ticket with the first",
+		Locks:    "zk-(curator|rw-curator|two-level-historical)|curator-(mutex|mutex-shared|rw)|redis-(reentrant|redisson12|fair-redisson)",
+		Expect: []Expectation{
+			{"zk-two-level-historical", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "only its local lock counts: the first Unlock deletes the ticket"},
+			{".*", nil, "it counts, and releases with the last Unlock"},
+		},
+		Try: queues(func(ctx context.Context, q *queue) {
 			w := q.open(ctx)
 			other := q.open(ctx)
 			for range 2 {
 				check(w.Acquire(ctx, 0))
 			}
 			done := other.Begin(ctx, 0)
-			t.Sleep(ctx, hazardDelay) // it waits
+			q.t.Sleep(ctx, hazardDelay) // it waits
 			check(w.Release(ctx))
 			err, came := q.ends(ctx, done, hazardDelay)
-			t.Sleep(ctx, 20*time.Millisecond)
+			q.t.Sleep(ctx, 20*time.Millisecond)
 			w.Release(ctx)
 			if !came {
 				q.passes(ctx, other, done)
 			} else if err == nil {
 				other.Release(ctx)
 			}
-		})
+		}),
 	},
-}
-
-var downgrade = &Scenario{
-	Name:     "downgrade",
-	Question: "Does a writer that goes on as a reader keep other writers out?",
-	Fault:    "none: a writer locks for reading too and unlocks what it took to write, while another writer waits",
-	Source:   "CURATOR-621: InterProcessReadWriteLock before 5.5.0",
-	Locks:    "zk-rw-curator|curator-rw",
-	Expect: []Expectation{
-		{"curator-rw", []harness.Harm{harness.TwoHolders}, "before 5.5.0 the ticket of its reading is younger than that of the writer that waits"},
-		{".*", nil, "the ticket of its reading has the place of the one that it wrote by"},
-	},
-	Deadline: 90 * time.Second,
-	Prompt:   hazardPrompt,
-	Tries:    100,
-	Try: func(ctx context.Context, t *Try) {
-		t.queues(ctx, func(q *queue) {
+	{Name: "downgrade", Takes: 14,
+		Question: "Does a writer that goes on as a reader keep other writers out?",
+		Fault:    "none: a writer locks for reading too and unlocks what it took to write, while another writer waits",
+		Source:   "CURATOR-621: InterProcessReadWriteLock before 5.5.0",
+		Locks:    "zk-rw-curator|curator-rw",
+		Expect: []Expectation{
+			{"curator-rw", []harness.Harm{harness.TwoHolders}, "before 5.5.0 the ticket of its reading is younger than that of the writer that waits"},
+			{".*", nil, "the ticket of its reading has the place of the one that it wrote by"},
+		},
+		Try: queues(func(ctx context.Context, q *queue) {
 			w := q.open(ctx)
 			other := q.open(ctx)
 			check(w.Acquire(ctx, 0))
@@ -66,13 +55,13 @@ var downgrade = &Scenario{
 			check(w.AcquireShared(ctx, 0))
 			check(w.ReleaseOuter(ctx))
 			err, came := q.ends(ctx, done, 2*hazardDelay)
-			t.Sleep(ctx, 20*time.Millisecond)
+			q.t.Sleep(ctx, 20*time.Millisecond)
 			w.Release(ctx)
 			if !came {
 				q.passes(ctx, other, done)
 			} else if err == nil {
 				other.Release(ctx)
 			}
-		})
+		}),
 	},
-}
+})

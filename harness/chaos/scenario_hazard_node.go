@@ -11,24 +11,19 @@ import (
 	"locklab/harness"
 )
 
-var hazardNodeScenarios = []*Scenario{foreignChild, parentGone}
-
-var foreignChild = &Scenario{
-	Name:     "foreign-child",
-	Question: "Does a node that is no ticket, beside the tickets, block the lock?",
-	Fault:    "an operator makes a node called 0-foreign where the lock has its tickets",
-	Source:   "Curator issue 564, Netflix/curator 29; go-zookeeper v1.0.4, parseSeq",
-	Locks:    zooLocks,
-	Expect: []Expectation{
-		{"go-zookeeper-lock|zk-fair-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind, harness.Misled}, "it cannot read a number from the name, and every Lock fails"},
-		{"curator-.*", []harness.Harm{harness.Stall, harness.Stuck}, "it takes every node for a ticket, and this one sorts first or counts as a lease"},
-		{".*", nil, "it looks only at names that are those of its tickets"},
-	},
-	Deadline: 90 * time.Second,
-	Prompt:   hazardPrompt,
-	Tries:    100,
-	Try: func(ctx context.Context, t *Try) {
-		t.queues(ctx, func(q *queue) {
+var hazardNodeScenarios = table(Scenario{
+	Family: "ZooKeeper node", Deadline: 90 * time.Second, Prompt: hazardPrompt, Tries: 100, Locks: zooLocks,
+}, []Scenario{
+	{Name: "foreign-child", Takes: 11,
+		Question: "Does a node that is no ticket, beside the tickets, block the lock?",
+		Fault:    "an operator makes a node called 0-foreign where the lock has its tickets",
+		Source:   "Curator issue 564, Netflix/curator 29; go-zookeeper v1.0.4, parseSeq",
+		Expect: []Expectation{
+			{"go-zookeeper-lock|zk-fair-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind, harness.Misled}, "it cannot read a number from the name, and every Lock fails"},
+			{"curator-.*", []harness.Harm{harness.Stall, harness.Stuck}, "it takes every node for a ticket, and this one sorts first or counts as a lease"},
+			{".*", nil, "it looks only at names that are those of its tickets"},
+		},
+		Try: queues(func(ctx context.Context, q *queue) {
 			w := q.open(ctx)
 			other := q.open(ctx)
 			check(w.Acquire(ctx, 0))
@@ -47,26 +42,18 @@ var foreignChild = &Scenario{
 					}
 				}
 			}
-		})
+		}),
 	},
-}
-
-var parentGone = &Scenario{
-	Name:     "parent-gone",
-	Question: "Does a lock work on when the node that it is kept under has been removed?",
-	Fault:    "while no client holds the lock its nodes are removed, as servers do with empty containers: numbers begin at 0 again",
-	Source:   "Curator keeps tickets under container nodes, which servers remove; ZooKeeper Programmer's Guide, Container Nodes",
-	Tests:    []harness.Guarantee{harness.Fencing},
-	Locks:    zooLocks,
-	Expect: []Expectation{
-		{hazardRelics, []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "it makes the node once, when it connects"},
-		{".*", nil, "it makes the node again, and its tokens are no sequence numbers"},
-	},
-	Deadline: 90 * time.Second,
-	Prompt:   hazardPrompt,
-	Tries:    100,
-	Try: func(ctx context.Context, t *Try) {
-		t.queues(ctx, func(q *queue) {
+	{Name: "parent-gone", Takes: 7,
+		Question: "Does a lock work on when the node that it is kept under has been removed?",
+		Fault:    "while no client holds the lock its nodes are removed, as servers do with empty containers: numbers begin at 0 again",
+		Source:   "Curator keeps tickets under container nodes, which servers remove; ZooKeeper Programmer's Guide, Container Nodes",
+		Tests:    []harness.Guarantee{harness.Fencing},
+		Expect: []Expectation{
+			{hazardRelics, []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "it makes the node once, when it connects"},
+			{".*", nil, "it makes the node again, and its tokens are no sequence numbers"},
+		},
+		Try: queues(func(ctx context.Context, q *queue) {
 			w := q.open(ctx)
 			other := q.open(ctx)
 			for range 2 {
@@ -86,6 +73,6 @@ var parentGone = &Scenario{
 					q.s.Show(harness.Misled, "Lock of a free lock fails: %v", err)
 				}
 			}
-		})
+		}),
 	},
-}
+})

@@ -11,89 +11,49 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-var hazardTicketScenarios = []*Scenario{negativeSession, keptError, failedTry, lateCancel, lostRelease}
-
-func (q *queue) takeTurns(ctx context.Context, workers ...*Worker) bool {
-	var begun []<-chan error
-	for _, w := range workers {
-		begun = append(begun, w.Begin(ctx, 0))
-	}
-	return q.allPass(ctx, workers, begun)
-}
-
-func (q *queue) allPass(ctx context.Context, workers []*Worker, begun []<-chan error) bool {
-	passed := make(chan bool, len(workers))
-	for i, w := range workers {
-		q.t.work.Go(func() { passed <- q.passes(ctx, w, begun[i]) })
-	}
-	all := true
-	for range workers {
-		all = <-passed && all
-	}
-	return all
-}
-
-var negativeSession = &Scenario{
-	Name:     "negative-session",
-	Question: "Does a lock work if the numbers of sessions are negative?",
-	Fault:    "none: the servers have the numbers 128 to 130 in their ensemble, which makes the numbers of all sessions negative",
-	Source:   "hazard B4: source article 001, which splits the name of a ticket at each '-'; SessionTrackerImpl.initializeNextSessionId of ZooKeeper",
-	Locks:    zooLocks,
-	Expect: []Expectation{
-		{"zk-fair-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "its tickets are named by the session, and it reads the wrong part of the name"},
-		{".*", nil, "the sequence number is what stands at the end of the name"},
-	},
-	Deadline: 90 * time.Second,
-	Prompt:   hazardPrompt,
-	Tries:    30,
-	Try: func(ctx context.Context, t *Try) {
-		server := must(t.Shared(ctx, "negative sessions", func(ctx context.Context) (*backend.Server, error) {
-			return backend.StartEnsembleOf(ctx, backend.EnsembleOptions{First: 128})
-		}))
-		at := server.Endpoint()
-		at.SessionTimeout = hazardSession
-		where := func(*harness.Variant) (harness.Endpoint, error) { return at, nil }
-		t.queuesAt(where, func(q *queue) {
-			for range 2 {
-				w := q.open(ctx)
-				if q.nodes(); q.see.SessionID() >= 0 {
-					check(errors.New("chaos: the number of a session is not negative"))
+var hazardTicketScenarios = table(Scenario{
+	Family: "ZooKeeper ticket", Deadline: 90 * time.Second, Prompt: hazardPrompt, Tries: 100, Locks: zooLocks,
+}, []Scenario{
+	{Name: "negative-session", Takes: 13, Tries: 30,
+		Question: "Does a lock work if the numbers of sessions are negative?",
+		Fault:    "none: the servers have the numbers 128 to 130 in their ensemble, which makes the numbers of all sessions negative",
+		Source:   "hazard B4: source article 001, which splits the name of a ticket at each '-'; SessionTrackerImpl.initializeNextSessionId of ZooKeeper",
+		Expect: []Expectation{
+			{"zk-fair-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "its tickets are named by the session, and it reads the wrong part of the name"},
+			{".*", nil, "the sequence number is what stands at the end of the name"},
+		},
+		Try: func(ctx context.Context, t *Try) {
+			server := must(t.Shared(ctx, "negative sessions", func(ctx context.Context) (*backend.Server, error) {
+				return backend.StartEnsembleOf(ctx, backend.EnsembleOptions{First: 128})
+			}))
+			at := server.Endpoint()
+			at.SessionTimeout = hazardSession
+			of := t.queuesAt(func(*harness.Variant) harness.Endpoint { return at })
+			t.Each(func(s *Subject) {
+				q := of(s)
+				for range 2 {
+					w := q.open(ctx)
+					if q.see.SessionID() >= 0 {
+						check(errors.New("chaos: the number of a session is not negative"))
+					}
+					if had, err := q.insists(ctx, w); err != nil {
+						s.Show(harness.Misled, "Lock of a free lock failed (it was granted later: %t): %v", had, err)
+					}
 				}
-				if had, err := q.insists(ctx, w); err != nil {
-					q.s.Show(harness.Misled, "Lock of a free lock failed (it was granted later: %t): %v", had, err)
-				}
-			}
-		})
+			})
+		},
 	},
-}
-
-func makesTicket(m faultproxy.Message) bool {
-	r, ok := m.Body.(*faultproxy.ZooRequest)
-	if !ok {
-		return false
-	}
-	return r.Sequential() || slices.ContainsFunc(r.Ops, func(o faultproxy.ZooRequest) bool {
-		return o.Sequential()
-	})
-}
-
-var keptError = &Scenario{
-	Name:     "kept-error",
-	Question: "Does one lost reply spoil every later Lock?",
-	Fault:    "the reply to the request that makes the ticket is lost with its connection; later the client locks again, and another",
-	Source:   "hazards B6 and B12: source article 004, whose ticket without an owner blocks all, and whose error is never cleared",
-	Locks:    zooLocks,
-	Expect: []Expectation{
-		{"zk-(boolean-mutex|two-level)-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind, harness.Misled}, "it does not look for the ticket that it does not know of, and keeps the error for good"},
-		{"zk-fair-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "it does not look for the ticket that it does not know of, which stays in line with its session"},
-		{"zk-writelock-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "it finds its ticket by a bare name, and takes the path of the same ticket for one ahead (hazard B7)"},
-		{".*", nil, "a ticket carries a name by which its client finds it again, and is used or removed"},
-	},
-	Deadline: 90 * time.Second,
-	Prompt:   2 * hazardPrompt, // it reconnects after a second, and retries later
-	Tries:    100,
-	Try: func(ctx context.Context, t *Try) {
-		t.queues(ctx, func(q *queue) {
+	{Name: "kept-error", Takes: 13, Prompt: 2 * hazardPrompt,
+		Question: "Does one lost reply spoil every later Lock?",
+		Fault:    "the reply to the request that makes the ticket is lost with its connection; later the client locks again, and another",
+		Source:   "hazards B6 and B12: source article 004, whose ticket without an owner blocks all, and whose error is never cleared",
+		Expect: []Expectation{
+			{"zk-(boolean-mutex|two-level)-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind, harness.Misled}, "it does not look for the ticket that it does not know of, and keeps the error for good"},
+			{"zk-fair-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "it does not look for the ticket that it does not know of, which stays in line with its session"},
+			{"zk-writelock-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "it finds its ticket by a bare name, and takes the path of the same ticket for one ahead (hazard B7)"},
+			{".*", nil, "a ticket carries a name by which its client finds it again, and is used or removed"},
+		},
+		Try: queues(func(ctx context.Context, q *queue) {
 			w, p := q.through(ctx, nil)
 			lost := p.Inject(faultproxy.Fault{Match: makesTicket})
 			q.s.Fault("a reply is lost")
@@ -103,7 +63,7 @@ var keptError = &Scenario{
 				w.Release(ctx)
 			}
 			check(q.until(ctx, "a connection", func() bool { return p.Conns() > 0 }))
-			t.Sleep(ctx, hazardDelay)
+			q.t.Sleep(ctx, hazardDelay)
 			if had, again := q.insists(ctx, w); !had && again != nil {
 				q.s.Show(harness.Misled, "the connection is back, and Lock still says: %v", again)
 			}
@@ -113,26 +73,19 @@ var keptError = &Scenario{
 			} else if names := q.tickets(); len(names) > 1 {
 				q.s.Show(harness.LeftBehind, "%q, of which one is that of the client that waits", names)
 			}
-		})
+		}),
 	},
-}
-
-var failedTry = &Scenario{
-	Name:     "failed-try",
-	Question: "Does a TryLock that fails leave something that blocks others?",
-	Fault:    "a client tries a lock that another holds; then that releases it, and others lock it, one of the client that tried among them",
-	Source:   "hazards B11 and B13: source article 004; twitter commons 99, zk-ruby 49",
-	Locks:    hazardTries,
-	Expect: []Expectation{
-		{"zk-boolean-mutex-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "its ticket stays in line and comes to the front without an owner"},
-		{"zk-two-level-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "its ticket stays in line, and the local lock stays taken"},
-		{".*", nil, "it removes its ticket, and gives back the local lock"},
-	},
-	Deadline: 90 * time.Second,
-	Prompt:   hazardPrompt,
-	Tries:    100,
-	Try: func(ctx context.Context, t *Try) {
-		t.queues(ctx, func(q *queue) {
+	{Name: "failed-try", Takes: 5,
+		Question: "Does a TryLock that fails leave something that blocks others?",
+		Fault:    "a client tries a lock that another holds; then that releases it, and others lock it, one of the client that tried among them",
+		Source:   "hazards B11 and B13: source article 004; twitter commons 99, zk-ruby 49",
+		Locks:    hazardTries,
+		Expect: []Expectation{
+			{"zk-boolean-mutex-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "its ticket stays in line and comes to the front without an owner"},
+			{"zk-two-level-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "its ticket stays in line, and the local lock stays taken"},
+			{".*", nil, "it removes its ticket, and gives back the local lock"},
+		},
+		Try: queues(func(ctx context.Context, q *queue) {
 			q.hold(ctx)
 			tries := q.open(ctx)
 			beside := tries.Join(ctx)
@@ -152,29 +105,21 @@ var failedTry = &Scenario{
 			} else if names := q.tickets(); len(names) > 1 {
 				q.s.Show(harness.LeftBehind, "%q, with at most one client in line", names)
 			}
-		})
+		}),
 	},
-}
-
-var lateCancel = &Scenario{
-	Name:     "late-cancel",
-	Question: "Does a Lock that is given up in its last step leave the lock taken?",
-	Fault:    "the holder releases the lock, and the waiter gives up before it has heard of that",
-	Source:   "Curator: InterProcessSemaphoreV2, CURATOR-462 and issue 600, an interrupted acquisition leaves a node",
-	Locks:    zooLocks,
-	Expect: []Expectation{
-		{"curator-semaphore-mutex", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "a thread that is interrupted while it removes the ticket of the mutex inside forgets its lease, which stays with its session"},
-		{".*", nil, "what a Lock has made it removes when it is given up"},
-	},
-	Deadline: 90 * time.Second,
-	Prompt:   hazardPrompt,
-	Tries:    100,
-	Try: func(ctx context.Context, t *Try) {
-		t.queues(ctx, func(q *queue) {
+	{Name: "late-cancel", Takes: 9,
+		Question: "Does a Lock that is given up in its last step leave the lock taken?",
+		Fault:    "the holder releases the lock, and the waiter gives up before it has heard of that",
+		Source:   "Curator: InterProcessSemaphoreV2, CURATOR-462 and issue 600, an interrupted acquisition leaves a node",
+		Expect: []Expectation{
+			{"curator-semaphore-mutex", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "a thread that is interrupted while it removes the ticket of the mutex inside forgets its lease, which stays with its session"},
+			{".*", nil, "what a Lock has made it removes when it is given up"},
+		},
+		Try: queues(func(ctx context.Context, q *queue) {
 			q.hold(ctx)
 			w, p := q.through(ctx, nil)
 			done := must(q.waits(ctx, w))
-			t.Sleep(ctx, hazardDelay)
+			q.t.Sleep(ctx, hazardDelay)
 			p.Delay(faultproxy.Reply, 2*hazardDelay)
 			for _, h := range q.holders {
 				check(h.Release(ctx))
@@ -196,26 +141,19 @@ var lateCancel = &Scenario{
 			} else if names := q.tickets(); len(names) > 1 {
 				q.s.Show(harness.LeftBehind, "%q, of which one is that of the client that waits", names)
 			}
-		})
+		}),
 	},
-}
-
-var lostRelease = &Scenario{
-	Name:     "lost-release",
-	Question: "Does a release that the server never hears of leave the lock taken?",
-	Fault:    "the request that releases the lock is lost with its connection; the client connects again, and others lock",
-	Source:   "hazard B15: source article 004; CURATOR-678, release during connection loss",
-	Locks:    zooLocks,
-	Expect: []Expectation{
-		{hazardRelics, []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "it forgets its ticket when the request fails, and the ticket stays with the session"},
-		{"go-zookeeper-lock", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "Unlock returns the error of the connection, and its ticket stays with the session"},
-		{".*", nil, "the ticket is removed when the connection is back"},
-	},
-	Deadline: 90 * time.Second,
-	Prompt:   2 * hazardPrompt, // it reconnects after a second, and retries later
-	Tries:    100,
-	Try: func(ctx context.Context, t *Try) {
-		t.queues(ctx, func(q *queue) {
+	// it reconnects after a second, and retries later
+	{Name: "lost-release", Takes: 9, Prompt: 2 * hazardPrompt,
+		Question: "Does a release that the server never hears of leave the lock taken?",
+		Fault:    "the request that releases the lock is lost with its connection; the client connects again, and others lock",
+		Source:   "hazard B15: source article 004; CURATOR-678, release during connection loss",
+		Expect: []Expectation{
+			{hazardRelics, []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "it forgets its ticket when the request fails, and the ticket stays with the session"},
+			{"go-zookeeper-lock", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "Unlock returns the error of the connection, and its ticket stays with the session"},
+			{".*", nil, "the ticket is removed when the connection is back"},
+		},
+		Try: queues(func(ctx context.Context, q *queue) {
 			q.hold(ctx)
 			// The one to cut off is the last.
 			check(q.release(ctx))
@@ -226,7 +164,7 @@ var lostRelease = &Scenario{
 			connects := p.Seen("connect")
 			lost := p.Inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Match: faultproxy.Op("delete", "setData", "multi")})
 			released := make(chan error, 1)
-			t.work.Go(func() { released <- w.Release(ctx) })
+			q.t.work.Go(func() { released <- w.Release(ctx) })
 			check(q.until(ctx, "a lost request", func() bool { return closed(lost.Done()) }))
 			q.s.Fault("the request of the release is lost")
 			q.back(ctx, p, connects)
@@ -242,8 +180,38 @@ var lostRelease = &Scenario{
 			} else if names := q.tickets(); len(names) > len(workers) {
 				q.s.Show(harness.LeftBehind, "%q, with %d clients in line", names, len(workers))
 			}
-		})
+		}),
 	},
+})
+
+func (q *queue) takeTurns(ctx context.Context, workers ...*Worker) bool {
+	var begun []<-chan error
+	for _, w := range workers {
+		begun = append(begun, w.Begin(ctx, 0))
+	}
+	return q.allPass(ctx, workers, begun)
+}
+
+func (q *queue) allPass(ctx context.Context, workers []*Worker, begun []<-chan error) bool {
+	passed := make(chan bool, len(workers))
+	for i, w := range workers {
+		q.t.work.Go(func() { passed <- q.passes(ctx, w, begun[i]) })
+	}
+	all := true
+	for range workers {
+		all = <-passed && all
+	}
+	return all
+}
+
+func makesTicket(m faultproxy.Message) bool {
+	r, ok := m.Body.(*faultproxy.ZooRequest)
+	if !ok {
+		return false
+	}
+	return r.Sequential() || slices.ContainsFunc(r.Ops, func(o faultproxy.ZooRequest) bool {
+		return o.Sequential()
+	})
 }
 
 func closed(c <-chan struct{}) bool {

@@ -10,7 +10,148 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-var hazardWatchScenarios = []*Scenario{lateWatch, alternation, lateList, middleDies, waiterReset, spentWatch}
+var hazardWatchScenarios = table(Scenario{
+	Family: "ZooKeeper watch", Deadline: 90 * time.Second, Prompt: hazardPrompt, Tries: 100, Locks: hazardWatchers,
+}, []Scenario{
+	{Name: "late-watch", Takes: 7,
+		Question: "Does a waiter sleep for ever if the ticket ahead goes before it is watched?",
+		Fault:    "the holder releases the lock while the waiter's request to watch its ticket is on the way",
+		Source:   "hazard B1: source article 001 and Apache zookeeper-recipes-lock, WriteLock.java, which ignore that the ticket is gone",
+		Expect: []Expectation{
+			{"zk-(fair|writelock)-historical", []harness.Harm{harness.Stall, harness.Stuck}, "it asks whether the ticket exists and does not read the answer: nothing wakes it again"},
+			{".*", nil, "it lists again if the ticket that it was to watch is gone"},
+		},
+		Try: queues(func(ctx context.Context, q *queue) {
+			q.hold(ctx)
+			observe, seen := once(func(m faultproxy.Sighting) bool {
+				return m.Dir == faultproxy.Request && (m.Op == "exists" || m.Op == "getData") && ticketName.MatchString(m.Key)
+			})
+			w, p := q.through(ctx, observe)
+			p.Delay(faultproxy.Request, hazardDelay)
+			done := w.Begin(ctx, 0)
+			q.afterSeen(ctx, "the waiter asks to watch the ticket ahead", seen)
+			p.Delay(faultproxy.Request, 0)
+			q.passes(ctx, w, done)
+		}),
+	},
+	{Name: "late-list", Takes: 6,
+		Question: "Does Lock fail if it becomes the first while it reads the list of tickets?",
+		Fault:    "the holder releases the lock while the list that the waiter has asked for is on the way",
+		Source:   "hazard B2: source article 001, which fails if the second list does not say what the first did",
+		Locks:    hazardWatchers + "|zk-(semaphore|herd|poll)",
+		Expect: []Expectation{
+			{"zk-fair-historical", []harness.Harm{harness.Misled}, "it lists twice and takes it for an error that it has become the first meanwhile"},
+			{"zk-writelock-historical", []harness.Harm{harness.Stall, harness.Stuck}, "by the list a ticket is ahead, and it does not see that there is none to watch"},
+			{".*", nil, "a list is an old one by the time it is read, and it watches or lists again"},
+		},
+		Try: queues(func(ctx context.Context, q *queue) {
+			q.hold(ctx)
+			observe, seen := once(func(m faultproxy.Sighting) bool {
+				r, ok := m.Body.(*faultproxy.ZooReply)
+				return ok && strings.HasPrefix(m.Op, "getChildren") && len(r.Children) > len(q.holders)
+			})
+			w, p := q.through(ctx, observe)
+			p.Delay(faultproxy.Reply, hazardDelay)
+			done := w.Begin(ctx, 0)
+			q.afterSeen(ctx, "the waiter's list is on the way", seen)
+			p.Delay(faultproxy.Reply, 0)
+			if err, came := q.ends(ctx, done, q.wait()); came && err != nil {
+				q.s.Show(harness.Misled, "Lock of a lock that was free failed: %v", err)
+				q.insists(ctx, w)
+			} else if came {
+				w.Release(ctx)
+			}
+		}),
+	},
+	{Name: "middle-waiter-killed", Takes: 19,
+		Question: "Does the waiter behind one that dies take the lock, or miss its turn?",
+		Fault:    "of two waiters the first one's process is killed (SIGKILL), and when its ticket has gone the holder releases the lock",
+		Source:   "source article 002, the waiter in the middle; hazard B3: source article 001, which then polls every 3 s in the event thread",
+		Tests:    []harness.Guarantee{harness.Recovery}, Locks: "zk-.*|go-zookeeper-lock|curator-(mutex|mutex-shared|rw)",
+		Expect: []Expectation{
+			{"zk-persistent", []harness.Harm{harness.Stall, harness.Stuck}, "the ticket of the dead waiter stays, and all behind it wait for ever"},
+			{"zk-fair-historical", []harness.Harm{harness.Stall}, "its watch has fired, and it polls every three seconds instead of watching the next ticket ahead"},
+			{".*", nil, "it is woken, lists, and watches the next ticket ahead"},
+		},
+		Try: func(ctx context.Context, t *Try) {
+			dies := t.Host()
+			of := t.queuesAt(func(v *harness.Variant) harness.Endpoint { return must(t.At(ctx, v)) })
+			type last struct {
+				*queue
+				done <-chan error
+				had  int // tickets except the middle one's
+			}
+			lasts := gather(t, func(s *Subject) last {
+				q := of(s)
+				q.hold(ctx)
+				must(q.waits(ctx, dies.Open(ctx, s, q.at)))
+				w, had := q.open(ctx), len(q.tickets())
+				return last{q, must(q.waits(ctx, w)), had}
+			})
+			dies.Kill()
+			t.Each(func(s *Subject) {
+				l := lasts[s]
+				wait, cancel := context.WithTimeout(ctx, 2*SessionTimeout)
+				defer cancel()
+				t.Until(wait, "the ticket to go", func() bool { return len(l.tickets()) <= l.had }) // zk-persistent's ticket stays
+				t.Sleep(ctx, hazardDelay)
+				l.release(ctx)
+				l.ends(ctx, l.done, max(hazardPoll, l.wait()))
+			})
+		},
+	},
+	{Name: "waiter-reset", Takes: 9,
+		Question: "Does a waiter whose connection breaks take that for the end of the holder?",
+		Fault:    "the connection of the waiter is reset, and the holder releases the lock when the waiter is connected again",
+		Source:   "hazard B5: source articles 001 and 004, whose watchers take every event for a release; hazard B12",
+		Expect: []Expectation{
+			{"zk-fair-historical", []harness.Harm{harness.Stall}, "the event ends its watch, and it polls every three seconds from then on"},
+			{"zk-(boolean-mutex|two-level)-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "the watcher's error is kept for good, and its ticket stays in line"},
+			{".*", nil, "watches outlive connections, and a ticket its client's session"},
+		},
+		Try: queues(func(ctx context.Context, q *queue) {
+			q.hold(ctx)
+			w, p := q.through(ctx, nil)
+			done := must(q.waits(ctx, w))
+			q.t.Sleep(ctx, hazardDelay) // it watches
+			connects := p.Seen("connect")
+			q.s.Fault("the waiter's connection is reset")
+			p.Reset()
+			q.back(ctx, p, connects)
+			check(q.release(ctx))
+			if err, came := q.ends(ctx, done, max(hazardPoll, q.wait())); came && err != nil {
+				if had, again := q.insists(ctx, w); !had {
+					q.s.Show(harness.Misled, "the connection is back, and Lock still says: %v", again)
+				}
+			}
+		}),
+	},
+	{Name: "spent-watch", Takes: 6,
+		Question: "Does a waiter miss its turn if its one-shot watch was spent on something else?",
+		Fault:    "an operator writes to the holder's ticket, which fires the waiter's watch, and later the holder releases the lock",
+		Source:   "ZooKeeper Programmer's Guide, watches are one-time triggers; hazard B3: source article 001",
+		Expect: []Expectation{
+			{"zk-fair-historical", []harness.Harm{harness.Stall}, "any event ends its watch, and it polls every three seconds from then on"},
+			{".*", nil, "it looks at the queue and watches again, or its tickets cannot be written to by others"},
+		},
+		Try: queues(func(ctx context.Context, q *queue) {
+			q.hold(ctx)
+			held := q.tickets()
+			w := q.open(ctx)
+			done := must(q.waits(ctx, w))
+			q.t.Sleep(ctx, hazardDelay) // it watches
+			for _, path := range held {
+				if _, err := q.see.Set(path, []byte("operator"), -1); err != nil {
+					q.s.Note("a ticket could not be written to: %v", err)
+				}
+			}
+			q.s.Fault("the data of the holder's ticket is written")
+			q.t.Sleep(ctx, hazardDelay)
+			check(q.release(ctx))
+			q.ends(ctx, done, max(hazardPoll, q.wait()))
+		}),
+	},
+})
 
 func once(see func(faultproxy.Sighting) bool) (func(faultproxy.Sighting), <-chan struct{}) {
 	seen := make(chan struct{})
@@ -33,220 +174,4 @@ func (q *queue) afterSeen(ctx context.Context, what string, seen <-chan struct{}
 	}))
 	q.s.Fault("%s, and the lock is released", what)
 	check(q.release(ctx))
-}
-
-var lateWatch = &Scenario{
-	Name:     "late-watch",
-	Question: "Does a waiter sleep for ever if the ticket ahead goes before it is watched?",
-	Fault:    "the holder releases the lock while the waiter's request to watch its ticket is on the way",
-	Source:   "hazard B1: source article 001 and Apache zookeeper-recipes-lock, WriteLock.java, which ignore that the ticket is gone",
-	Locks:    hazardWatchers,
-	Expect: []Expectation{
-		{"zk-(fair|writelock)-historical", []harness.Harm{harness.Stall, harness.Stuck}, "it asks whether the ticket exists and does not read the answer: nothing wakes it again"},
-		{".*", nil, "it lists again if the ticket that it was to watch is gone"},
-	},
-	Deadline: 90 * time.Second,
-	Prompt:   hazardPrompt,
-	Tries:    100,
-	Try: func(ctx context.Context, t *Try) {
-		t.queues(ctx, func(q *queue) {
-			q.hold(ctx)
-			observe, seen := once(func(m faultproxy.Sighting) bool {
-				return m.Dir == faultproxy.Request && (m.Op == "exists" || m.Op == "getData") && ticketName.MatchString(m.Key)
-			})
-			w, p := q.through(ctx, observe)
-			p.Delay(faultproxy.Request, hazardDelay)
-			done := w.Begin(ctx, 0)
-			q.afterSeen(ctx, "the waiter asks to watch the ticket ahead", seen)
-			p.Delay(faultproxy.Request, 0)
-			q.passes(ctx, w, done)
-		})
-	},
-}
-
-var alternation = &Scenario{
-	Name:     "alternation",
-	Question: "Do two clients that lock and unlock as fast as they can come to a stop?",
-	Fault:    "none: two clients take the lock in turn for five seconds",
-	Source:   "hazard B1: Apache zookeeper-recipes-lock 3.8.0, WriteLock: dead after 7 to 28 acquisitions",
-	Locks:    "zk-(handoff|fair|writelock|writelock-historical)",
-	Expect: []Expectation{
-		{"zk-writelock-historical", []harness.Harm{harness.Stall, harness.Stuck}, "sooner or later a ticket goes between the list and the watch"},
-		{".*", nil, "each release wakes the next"},
-	},
-	Deadline: 90 * time.Second,
-	Prompt:   hazardPrompt,
-	Tries:    30,
-	Try: func(ctx context.Context, t *Try) {
-		t.queues(ctx, func(q *queue) {
-			for range 2 {
-				w := q.open(ctx)
-				w.Loop(ctx, Loop{Quiet: true})
-			}
-			began := time.Now()
-			for last := t.Now(); time.Since(began) < 2*hazardWait; last = t.Now() {
-				wait, cancel := context.WithTimeout(ctx, q.wait())
-				moved := q.s.AwaitGrant(wait, last)
-				cancel()
-				if !moved {
-					break
-				}
-				t.Sleep(ctx, 50*time.Millisecond)
-			}
-			q.s.Figure("acquisitions", "", float64(q.s.grants()))
-		})
-	},
-}
-
-var lateList = &Scenario{
-	Name:     "late-list",
-	Question: "Does Lock fail if it becomes the first while it reads the list of tickets?",
-	Fault:    "the holder releases the lock while the list that the waiter has asked for is on the way",
-	Source:   "hazard B2: source article 001, which fails if the second list does not say what the first did",
-	Locks:    hazardWatchers + "|zk-(semaphore|herd|poll)",
-	Expect: []Expectation{
-		{"zk-fair-historical", []harness.Harm{harness.Misled}, "it lists twice and takes it for an error that it has become the first meanwhile"},
-		{"zk-writelock-historical", []harness.Harm{harness.Stall, harness.Stuck}, "by the list a ticket is ahead, and it does not see that there is none to watch"},
-		{".*", nil, "a list is an old one by the time it is read, and it watches or lists again"},
-	},
-	Deadline: 90 * time.Second,
-	Prompt:   hazardPrompt,
-	Tries:    100,
-	Try: func(ctx context.Context, t *Try) {
-		t.queues(ctx, func(q *queue) {
-			q.hold(ctx)
-			observe, seen := once(func(m faultproxy.Sighting) bool {
-				r, ok := m.Body.(*faultproxy.ZooReply)
-				return ok && strings.HasPrefix(m.Op, "getChildren") && len(r.Children) > len(q.holders)
-			})
-			w, p := q.through(ctx, observe)
-			p.Delay(faultproxy.Reply, hazardDelay)
-			done := w.Begin(ctx, 0)
-			q.afterSeen(ctx, "the waiter's list is on the way", seen)
-			p.Delay(faultproxy.Reply, 0)
-			if err, came := q.ends(ctx, done, q.wait()); came && err != nil {
-				q.s.Show(harness.Misled, "Lock of a lock that was free failed: %v", err)
-				q.insists(ctx, w)
-			} else if came {
-				w.Release(ctx)
-			}
-		})
-	},
-}
-
-var middleDies = &Scenario{
-	Name:     "middle-waiter-killed",
-	Question: "Does the waiter behind one that dies take the lock, or miss its turn?",
-	Fault:    "of two waiters the first one's process is killed (SIGKILL), and when its ticket has gone the holder releases the lock",
-	Source:   "source article 002, the waiter in the middle; hazard B3: source article 001, which then polls every 3 s in the event thread",
-	Tests:    []harness.Guarantee{harness.Recovery},
-	Locks:    "zk-.*|go-zookeeper-lock|curator-(mutex|mutex-shared|rw)",
-	Expect: []Expectation{
-		{"zk-persistent", []harness.Harm{harness.Stall, harness.Stuck}, "the ticket of the dead waiter stays, and all behind it wait for ever"},
-		{"zk-fair-historical", []harness.Harm{harness.Stall}, "its watch has fired, and it polls every three seconds instead of watching the next ticket ahead"},
-		{".*", nil, "it is woken, lists, and watches the next ticket ahead"},
-	},
-	Deadline: 90 * time.Second,
-	Prompt:   hazardPrompt,
-	Tries:    100,
-	Try: func(ctx context.Context, t *Try) {
-		dies := t.Host()
-		type last struct {
-			q    *queue
-			done <-chan error
-			had  int // tickets except the middle one's
-		}
-		var mu sync.Mutex
-		var lasts []last // guarded by mu
-		t.shortQueues(ctx, func(q *queue) {
-			q.hold(ctx)
-			middle := dies.Open(ctx, q.s, q.at)
-			must(q.waits(ctx, middle))
-			w := q.open(ctx)
-			l := last{q: q, had: len(q.tickets())}
-			l.done = must(q.waits(ctx, w))
-			mu.Lock()
-			defer mu.Unlock()
-			lasts = append(lasts, l)
-		})
-		dies.Kill()
-		var wg sync.WaitGroup
-		for _, l := range lasts {
-			wg.Go(func() {
-				wait, cancel := context.WithTimeout(ctx, 2*SessionTimeout)
-				defer cancel()
-				t.Until(wait, "the ticket to go", func() bool { return len(l.q.tickets()) <= l.had }) // zk-persistent's ticket stays
-				t.Sleep(ctx, hazardDelay)
-				l.q.release(ctx)
-				l.q.ends(ctx, l.done, max(hazardPoll, l.q.wait()))
-			})
-		}
-		wg.Wait()
-	},
-}
-
-var waiterReset = &Scenario{
-	Name:     "waiter-reset",
-	Question: "Does a waiter whose connection breaks take that for the end of the holder?",
-	Fault:    "the connection of the waiter is reset, and the holder releases the lock when the waiter is connected again",
-	Source:   "hazard B5: source articles 001 and 004, whose watchers take every event for a release; hazard B12",
-	Locks:    hazardWatchers,
-	Expect: []Expectation{
-		{"zk-fair-historical", []harness.Harm{harness.Stall}, "the event ends its watch, and it polls every three seconds from then on"},
-		{"zk-(boolean-mutex|two-level)-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "the watcher's error is kept for good, and its ticket stays in line"},
-		{".*", nil, "watches outlive connections, and a ticket its client's session"},
-	},
-	Deadline: 90 * time.Second,
-	Tries:    100,
-	Try: func(ctx context.Context, t *Try) {
-		t.queues(ctx, func(q *queue) {
-			q.hold(ctx)
-			w, p := q.through(ctx, nil)
-			done := must(q.waits(ctx, w))
-			t.Sleep(ctx, hazardDelay) // it watches
-			connects := p.Seen("connect")
-			q.s.Fault("the waiter's connection is reset")
-			p.Reset()
-			q.back(ctx, p, connects)
-			check(q.release(ctx))
-			if err, came := q.ends(ctx, done, max(hazardPoll, q.wait())); came && err != nil {
-				if had, again := q.insists(ctx, w); !had {
-					q.s.Show(harness.Misled, "the connection is back, and Lock still says: %v", again)
-				}
-			}
-		})
-	},
-}
-
-var spentWatch = &Scenario{
-	Name:     "spent-watch",
-	Question: "Does a waiter miss its turn if its one-shot watch was spent on something else?",
-	Fault:    "an operator writes to the holder's ticket, which fires the waiter's watch, and later the holder releases the lock",
-	Source:   "ZooKeeper Programmer's Guide, watches are one-time triggers; hazard B3: source article 001",
-	Locks:    hazardWatchers,
-	Expect: []Expectation{
-		{"zk-fair-historical", []harness.Harm{harness.Stall}, "any event ends its watch, and it polls every three seconds from then on"},
-		{".*", nil, "it looks at the queue and watches again, or its tickets cannot be written to by others"},
-	},
-	Deadline: 90 * time.Second,
-	Prompt:   hazardPrompt,
-	Tries:    100,
-	Try: func(ctx context.Context, t *Try) {
-		t.queues(ctx, func(q *queue) {
-			q.hold(ctx)
-			held := q.tickets()
-			w := q.open(ctx)
-			done := must(q.waits(ctx, w))
-			t.Sleep(ctx, hazardDelay) // it watches
-			for _, path := range held {
-				if _, err := q.see.Set(path, []byte("operator"), -1); err != nil {
-					q.s.Note("a ticket could not be written to: %v", err)
-				}
-			}
-			q.s.Fault("the data of the holder's ticket is written")
-			t.Sleep(ctx, hazardDelay)
-			check(q.release(ctx))
-			q.ends(ctx, done, max(hazardPoll, q.wait()))
-		})
-	},
 }

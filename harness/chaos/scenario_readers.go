@@ -7,28 +7,21 @@ import (
 	"locklab/harness"
 )
 
-var readerScenarios = []*Scenario{readersTogether}
-
-const readers = 3
-
-var readersTogether = &Scenario{
-	Name:     "readers-together",
-	Question: "Do the readers of a client that wait behind a writer enter together when it leaves?",
-	Fault:    "none: three readers of one client wait for a lock that another holds for writing, which releases it; each reader stays until the others are in, but for a second at most",
-	Source:   "Redisson issues 1542 and 1458: readers that waited behind a writer took turns; release notes of Redisson 3.8.2",
-	Locks:    "redis-(rw|rw-redisson)|zk-(rw|rw-curator)|curator-rw",
-	Expect: []Expectation{
-		{"redis-rw-redisson", []harness.Harm{harness.Stall}, "a message wakes one of the waiters of a client, and the next one is woken when that reader leaves"},
-		{"redis-rw", nil, "a release admits all readers that are next to each other in the queue"},
-		{".*", nil, "readers wait for the ticket of the writer, and not for each other"},
-	},
-	Deadline: 20 * time.Second,
-	Prompt:   2 * TTL,
-	Tries:    200,
-	Aims:     []Aim{{"redis-rw|zk-rw", harness.FaultAim{Figure: "readers inside together", Quantile: 0, Least: true, Limit: readers, Text: "all"}}},
-	Try: func(ctx context.Context, t *Try) {
-		hosts := t.Hosts(2)
-		t.Each(func(s *Subject) {
+var readerScenarios = table(Scenario{
+	Family: "readers",
+}, []Scenario{
+	{Name: "readers-together", Takes: 8, Tries: 200, Deadline: 20 * time.Second, Prompt: 2 * TTL,
+		Question: "Do the readers of a client that wait behind a writer enter together when it leaves?",
+		Fault:    "none: three readers of one client wait for a lock that another holds for writing, which releases it; each reader stays until the others are in, but for a second at most",
+		Source:   "Redisson issues 1542 and 1458: readers that waited behind a writer took turns; release notes of Redisson 3.8.2",
+		Locks:    "redis-(rw|rw-redisson)|zk-(rw|rw-curator)|curator-rw",
+		Expect: []Expectation{
+			{"redis-rw-redisson", []harness.Harm{harness.Stall}, "a message wakes one of the waiters of a client, and the next one is woken when that reader leaves"},
+			{"redis-rw", nil, "a release admits all readers that are next to each other in the queue"},
+			{".*", nil, "readers wait for the ticket of the writer, and not for each other"},
+		},
+		Aims: []Aim{{"redis-rw|zk-rw", harness.FaultAim{Figure: "readers inside together", Quantile: 0, Least: true, Limit: readers, Text: "all"}}},
+		Try: perLock(2, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 			at := must(t.At(ctx, s.Variant))
 			if at.Kind == harness.KindRedis {
 				at.Lease = 4 * TTL // after that a waiter asks again on its own
@@ -37,9 +30,11 @@ var readersTogether = &Scenario{
 			rs := t.readersOf(ctx, hosts[1], s, at)
 			check(writer.Acquire(ctx, 0))
 			t.readTogether(ctx, s, writer, rs)
-		})
+		}),
 	},
-}
+})
+
+const readers = 3
 
 func (t *Try) readersOf(ctx context.Context, h *Host, s *Subject, at harness.Endpoint) (rs []*Worker) {
 	first := h.Open(ctx, s, at)

@@ -4,14 +4,15 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
 	"locklab/internal/backend"
 )
 
-var redisScenarios = slices.Concat(redisRestarts, redisPromotions, redisWaits, redisLosses, redisHangs, redisMemory, redisClocks)
+var redisScenarios = slices.Concat(redisServerScenarios, redisPromotions, redisWaits)
 
 // Patterns of lock names that these scenarios share. Locks that differ from redis-poll
 // only by their pauses are left out.
@@ -100,12 +101,12 @@ func (t *Try) fleet(ctx context.Context, o backend.RedisOptions) (f fleet) {
 	return f
 }
 
-func (f fleet) at(s *Subject) (harness.Endpoint, error) {
+func (f fleet) at(s *Subject) harness.Endpoint {
 	at := harness.Endpoint{Kind: harness.KindRedis}
 	for _, server := range f[:max(1, s.Variant.Traits.Servers)] {
 		at.Addrs = append(at.Addrs, server.Endpoint().Addrs[0])
 	}
-	return Short(at), nil
+	return Short(at)
 }
 
 func (f fleet) first() string { return f[0].Endpoint().Addrs[0][0] }
@@ -113,25 +114,22 @@ func (f fleet) first() string { return f[0].Endpoint().Addrs[0][0] }
 // An incident is a server failure while locks are held and waited for.
 type incident struct {
 	t     *Try
-	hosts []*Host // of the holders, and of the waiters
+	fleet fleet         // the servers, if they are independent
+	admin *redis.Client // of the first of them
+	hosts []*Host       // of the holders, and of the waiters
 	of    map[*Subject]*pair
 	late  map[*Subject]*Worker // a client that arrives after the fault
+	began int64
 }
 
 // incident makes each lock held and waited for, and returns at a random moment of the
 // lease.
-func (t *Try) incident(ctx context.Context, at func(*Subject) (harness.Endpoint, error)) *incident {
-	hosts, of := pairsAt(ctx, t, at, ordinary)
-	i := &incident{t: t, hosts: hosts, of: of, late: make(map[*Subject]*Worker)}
-	var mu sync.Mutex
-	t.Each(func(s *Subject) {
-		at := must(at(s))
-		w := hosts[1].Open(ctx, s, at)
-		mu.Lock()
-		defer mu.Unlock()
-		i.late[s] = w
-	})
-	t.Sleep(ctx, time.Duration(t.Rand.Int64N(int64(TTL/2))))
+func (t *Try) incident(ctx context.Context, at func(*Subject) harness.Endpoint) *incident {
+	i := &incident{t: t}
+	i.hosts, i.of = t.pairs(ctx, func(s *Subject) (holders, next harness.Endpoint) { return at(s), at(s) })
+	i.late = gather(t, func(s *Subject) *Worker { return i.hosts[1].Open(ctx, s, at(s)) })
+	t.random(ctx, TTL/2)
+	i.began = t.Now()
 	return i
 }
 

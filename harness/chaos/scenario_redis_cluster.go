@@ -14,56 +14,51 @@ import (
 	"locklab/internal/backend"
 )
 
-var clusterScenarios = []*Scenario{clusterNodeHung}
+var clusterScenarios = table(Scenario{
+	Family: "Redis Cluster",
+}, []Scenario{
+	{Name: "cluster-node-hung", Takes: 14, Tries: 30, Deadline: 30 * time.Second, Prompt: TTL,
+		Question: "Does one node of a Redis Cluster that hangs cost locks of the other nodes?",
+		Fault:    "one of three primaries is stopped (SIGSTOP) for four leases, and continued, while two clients lock and unlock on all of them; each node serves on when another has failed (cluster-require-full-coverage no); judged are the locks of the nodes that run",
+		Source:   "Redis Cluster specification; Redisson issue 2669 and, in 4.7.0, org.redisson.renewal.RenewalTask: renewals go from slot to slot, and a round ends with the first that is not answered",
+		Tests:    []harness.Guarantee{harness.Fencing}, Locks: "redis-(queue|reentrant|rw|semaphore|multi|cohort|poll|pubsub|renewals-redisson)|redsync|bsm-redislock-100ms",
+		Expect: []Expectation{
+			{"redis-renewals-redisson", []harness.Harm{harness.Lost, harness.Stall}, "what is behind the slot of the node that hangs is not renewed, on whatever node it is"},
+			{".*", nil, "the requests, the renewals and the waiters of a node wait for that node alone"},
+		},
+		Aims: []Aim{
+			{redisRecommended, harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(TTL), Text: "a lease"}},
+			{redisRecommended, harness.FaultAim{Figure: "leases lost on other nodes", Quantile: 1, Limit: 0, Text: "none"}},
+		},
+		Try: func(ctx context.Context, t *Try) {
+			server := must(t.Shared(ctx, "redis cluster", startCluster))
+			nodes := server.Endpoint().Addrs[0]
+			hosts := t.Hosts(2)
+			of := make(map[*Subject]*spread)
+			for _, s := range t.Subjects {
+				of[s] = new(spread)
+			}
+			t.Each(func(s *Subject) { of[s].begin(ctx, t, s, hosts, server.Endpoint()) })
+			t.Sleep(ctx, TTL/2+time.Duration(t.Rand.Int64N(int64(TTL/2))))
+			began := t.Now()
+			for _, p := range of {
+				p.each(func(s *Subject) { s.Fault("node %s hangs", nodes[hungNode]) })
+			}
+			check(server.Signal(hungNode, syscall.SIGSTOP))
+			time.Sleep(4 * TTL) // not interrupted: the next try needs the node
+			over := t.Now()
+			check(server.Signal(hungNode, syscall.SIGCONT))
+			t.Each(func(s *Subject) {
+				p := of[s]
+				p.each(func(s *Subject) { s.Over("node %s hangs", nodes[hungNode]) })
+				p.report(began, over)
+				p.on[hungNode].await(ctx, 5*TTL, over)
+			})
+		},
+	},
+})
 
 const renewing = "redis-.*|rueidislock.*"
-
-var clusterNodeHung = &Scenario{
-	Name:     "cluster-node-hung",
-	Question: "Does one node of a Redis Cluster that hangs cost locks of the other nodes?",
-	Fault:    "one of three primaries is stopped (SIGSTOP) for four leases, and continued, while two clients lock and unlock on all of them; each node serves on when another has failed (cluster-require-full-coverage no); judged are the locks of the nodes that run",
-	Source:   "Redis Cluster specification; Redisson issue 2669 and, in 4.7.0, org.redisson.renewal.RenewalTask: renewals go from slot to slot, and a round ends with the first that is not answered",
-	Tests:    []harness.Guarantee{harness.Fencing},
-	Locks:    "redis-(queue|reentrant|rw|semaphore|multi|cohort|poll|pubsub|renewals-redisson)|redsync|bsm-redislock-100ms",
-	Expect: []Expectation{
-		{"redis-renewals-redisson", []harness.Harm{harness.Lost, harness.Stall}, "what is behind the slot of the node that hangs is not renewed, on whatever node it is"},
-		{".*", nil, "the requests, the renewals and the waiters of a node wait for that node alone"},
-	},
-	Deadline: 30 * time.Second,
-	Prompt:   TTL,
-	Tries:    30,
-	Aims: []Aim{
-		{redisRecommended, harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(TTL), Text: "a lease"}},
-		{redisRecommended, harness.FaultAim{Figure: "leases lost on other nodes", Quantile: 1, Limit: 0, Text: "none"}},
-	},
-	Try: func(ctx context.Context, t *Try) {
-		server := must(t.Shared(ctx, "redis cluster", startCluster))
-		nodes := server.Endpoint().Addrs[0]
-		hosts := t.Hosts(2)
-		of := make(map[*Subject]*spread)
-		for _, s := range t.Subjects {
-			of[s] = new(spread)
-		}
-		t.Each(func(s *Subject) { of[s].begin(ctx, t, s, hosts, server.Endpoint()) })
-		t.Sleep(ctx, TTL/2+time.Duration(t.Rand.Int64N(int64(TTL/2))))
-		began := t.Now()
-		for _, p := range of {
-			p.each(func(s *Subject) { s.Fault("node %s hangs", nodes[hungNode]) })
-		}
-		check(server.Signal(hungNode, syscall.SIGSTOP))
-		time.Sleep(4 * TTL) // not interrupted: the next try needs the node
-		over := t.Now()
-		check(server.Signal(hungNode, syscall.SIGCONT))
-		t.Each(func(s *Subject) {
-			p := of[s]
-			p.each(func(s *Subject) { s.Over("node %s hangs", nodes[hungNode]) })
-			p.report(began, over)
-			wait, cancel := context.WithTimeout(ctx, 5*TTL)
-			defer cancel()
-			p.on[hungNode].AwaitGrant(wait, over)
-		})
-	},
-}
 
 const hungNode = 2
 

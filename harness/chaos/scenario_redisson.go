@@ -15,7 +15,129 @@ import (
 
 // redissonScenarios are the hazards of Redisson 1.2.0 and of its current fair lock.
 // Scenario release-late covers the release of the next holder's lock (B19).
-var redissonScenarios = []*Scenario{reentryLate, reentryCrash, acquireCrash, answerLate, deadHead}
+var redissonScenarios = table(Scenario{
+	Family: "Redisson", Tests: []harness.Guarantee{harness.Recovery}, Locks: redissonLocks, Deadline: 20 * time.Second, Prompt: TTL / 2, Tries: 200,
+}, []Scenario{
+	{Name: "reentry-late", Takes: 4,
+		Question: "May a holder that locks again take the lock from the next holder?",
+		Fault:    "what a holder sends to lock again, but for the questions whether it has the lock, is held back until its lease is over and the next client holds the lock",
+		Source:   "Redisson 1.2.0, tryLockInner: GET, then MULTI, SET, EXEC, without WATCH (B17)",
+		Tests:    []harness.Guarantee{harness.Fencing},
+		Expect: []Expectation{
+			{"redis-redisson12", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck}, "it overwrites the owner, and the key has no end then"},
+			{".*", []harness.Harm{harness.Stall}, stallsOnly},
+		},
+		Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
+			check(x.first.Acquire(ctx, 0))
+			remove, hit := x.wire.inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: 3 * TTL / 2, Times: 1000, Match: changes(s)})
+			defer remove()
+			s.Fault("a second acquire of the holder held back")
+			again := x.first.Begin(ctx, 3*TTL)
+			if !hit() {
+				check(errNoHit)
+			}
+			if x.next.Acquire(ctx, 3*TTL) == nil {
+				t.Sleep(ctx, TTL)
+				x.next.Write(ctx)
+				x.next.Release(ctx)
+			}
+			remove()
+			if <-again == nil {
+				x.first.Write(ctx)
+				x.first.Release(ctx)
+			}
+		}),
+	},
+	{Name: "reentry-crash", Takes: 5,
+		Question: "Is a lock that its holder has taken twice free again when the holder has crashed?",
+		Fault:    "the process of a holder that has locked twice is killed (SIGKILL)",
+		Source:   "Redisson 1.2.0: the SET of a re-entry drops the time to live (B18)",
+		Expect: []Expectation{
+			{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "the second SET has dropped the time to live of the key"},
+			{".*", []harness.Harm{harness.Stall}, stallsOnly},
+		},
+		Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
+			check(errors.Join(x.first.Acquire(ctx, 0), x.first.Acquire(ctx, 0)))
+			x.host.Kill()
+			x.nextGets(ctx)
+		}),
+	},
+	{Name: "acquire-crash", Takes: 5,
+		Question: "Is a lock free again when a client has died in the middle of taking it?",
+		Fault:    "the second request of an acquire is lost and the process of the client is killed (SIGKILL) when the server has executed the first",
+		Source:   "Redisson 1.2.0: SETNX, then PEXPIRE (B20)",
+		Expect: []Expectation{
+			{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "the key has no time to live before the second request"},
+			{".*", []harness.Harm{harness.Stall}, stallsOnly},
+		},
+		Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
+			x.wire.inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Skip: 1, Times: 1 << 20, Match: about(s)})
+			s.Fault("all requests but the first lost")
+			x.first.Acquire(ctx, TTL/2)
+			x.host.Kill()
+			x.nextGets(ctx)
+		}),
+	},
+	{Name: "answer-late", Takes: 5,
+		Question: "Does a waiter take a lock that comes free while it asks for how long it is taken?",
+		Fault:    "the last question of a waiter is held back until the holder has crashed and its lease is over",
+		Source:   "Redisson 1.2.0: PTTL says -2 of a key that is gone, which is taken for one without an end (B21)",
+		Expect: []Expectation{
+			{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "it sleeps beside a free lock until a message comes"},
+			{".*", []harness.Harm{harness.Stall}, "the state of the lock and the time that is left are one answer"},
+		},
+		Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
+			check(x.next.Acquire(ctx, 0))
+			// The first request precedes the waiter's subscription; the second
+			// follows it.
+			_, hit := x.wire.inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: 3 * TTL / 2, Skip: 1, Match: func(m faultproxy.Message) bool {
+				return (m.Op == "pttl" || m.Op == "evalsha") && about(s)(m)
+			}})
+			s.Fault("the question of a waiter held back")
+			waits := x.first.Begin(ctx, 0)
+			if !hit() {
+				check(errNoHit)
+			}
+			x.next.Host.Kill()
+			select {
+			case err := <-waits:
+				if err == nil {
+					x.first.Release(ctx)
+				}
+			case <-time.After(4 * TTL):
+			}
+		}),
+	},
+	// the server counts the requests of all
+	{Name: "dead-head", Takes: 2, Alone: true, Tries: 30, Prompt: TTL,
+		Question: "How often do the others ask when the first waiter is dead and the lock is free?",
+		Fault:    "the process of the first of two waiters is killed (SIGKILL), and the holder releases",
+		Source:   "Redisson 4.7.0, RedissonFairLock: a waiter behind a dead head is told to ask again in 0 ms; issues 1104, 2278",
+		Locks:    "redis-(fair-redisson|queue|reentrant|rw|semaphore|multi|cohort)",
+		Expect: []Expectation{
+			{"redis-fair-redisson", []harness.Harm{harness.Storm, harness.Stall, harness.Stuck}, "the dead waiter keeps its place for five minutes, and the other asks as fast as the server answers"},
+			{".*", []harness.Harm{harness.Stall}, "the grant to the dead waiter has to run out"},
+		},
+		Aims: []Aim{{redisRecommended, harness.FaultAim{Figure: "requests", Quantile: 1, Limit: stormRate / 2, Text: "50 in a second"}}},
+		Try: perLock(3, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
+			l := t.line(ctx, hosts, s)
+			server := must(t.Shared(ctx, "redis", backend.StartAlone))
+			addr := server.Endpoint().Addrs[0][0]
+			hosts[1].Kill()
+			before := t.requests(ctx, addr)
+			for _, w := range l.holders {
+				w.Release(ctx)
+			}
+			t.Sleep(ctx, time.Second)
+			after := t.requests(ctx, addr)
+			s.Figure("requests", "1/s", float64(after-before))
+			if after-before > stormRate {
+				s.Show(harness.Storm, "the server answered %d requests in a second", after-before)
+			}
+			l.served(ctx, 2*TTL)
+		}),
+	},
+})
 
 const (
 	redissonLocks = "redis-(redisson12|reentrant)"
@@ -59,165 +181,9 @@ func changes(s *Subject) func(faultproxy.Message) bool {
 	}
 }
 
-var reentryLate = &Scenario{
-	Name:     "reentry-late",
-	Question: "May a holder that locks again take the lock from the next holder?",
-	Fault:    "what a holder sends to lock again, but for the questions whether it has the lock, is held back until its lease is over and the next client holds the lock",
-	Source:   "Redisson 1.2.0, tryLockInner: GET, then MULTI, SET, EXEC, without WATCH (B17)",
-	Tests:    []harness.Guarantee{harness.Fencing},
-	Locks:    redissonLocks,
-	Expect: []Expectation{
-		{"redis-redisson12", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck}, "it overwrites the owner, and the key has no end then"},
-		{".*", []harness.Harm{harness.Stall}, stallsOnly},
-	},
-	Deadline: 20 * time.Second,
-	Prompt:   TTL / 2,
-	Tries:    200,
-	Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
-		check(x.first.Acquire(ctx, 0))
-		remove, hit := x.wire.inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: 3 * TTL / 2, Times: 1000, Match: changes(s)})
-		defer remove()
-		s.Fault("a second acquire of the holder held back")
-		again := x.first.Begin(ctx, 3*TTL)
-		if !hit() {
-			check(errNoHit)
-		}
-		if x.next.Acquire(ctx, 3*TTL) == nil {
-			t.Sleep(ctx, TTL)
-			x.next.Write(ctx)
-			x.next.Release(ctx)
-		}
-		remove()
-		if <-again == nil {
-			x.first.Write(ctx)
-			x.first.Release(ctx)
-		}
-	}),
-}
-
-var reentryCrash = &Scenario{
-	Name:     "reentry-crash",
-	Question: "Is a lock that its holder has taken twice free again when the holder has crashed?",
-	Fault:    "the process of a holder that has locked twice is killed (SIGKILL)",
-	Source:   "Redisson 1.2.0: the SET of a re-entry drops the time to live (B18)",
-	Tests:    []harness.Guarantee{harness.Recovery},
-	Locks:    redissonLocks,
-	Expect: []Expectation{
-		{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "the second SET has dropped the time to live of the key"},
-		{".*", []harness.Harm{harness.Stall}, stallsOnly},
-	},
-	Deadline: 20 * time.Second,
-	Prompt:   TTL / 2,
-	Tries:    200,
-	Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
-		check(errors.Join(x.first.Acquire(ctx, 0), x.first.Acquire(ctx, 0)))
-		x.host.Kill()
-		x.nextGets(ctx)
-	}),
-}
-
-var acquireCrash = &Scenario{
-	Name:     "acquire-crash",
-	Question: "Is a lock free again when a client has died in the middle of taking it?",
-	Fault:    "the second request of an acquire is lost and the process of the client is killed (SIGKILL) when the server has executed the first",
-	Source:   "Redisson 1.2.0: SETNX, then PEXPIRE (B20)",
-	Tests:    []harness.Guarantee{harness.Recovery},
-	Locks:    redissonLocks,
-	Expect: []Expectation{
-		{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "the key has no time to live before the second request"},
-		{".*", []harness.Harm{harness.Stall}, stallsOnly},
-	},
-	Deadline: 20 * time.Second,
-	Prompt:   TTL / 2,
-	Tries:    200,
-	Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
-		x.wire.inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Skip: 1, Times: 1 << 20, Match: about(s)})
-		s.Fault("all requests but the first lost")
-		x.first.Acquire(ctx, TTL/2)
-		x.host.Kill()
-		x.nextGets(ctx)
-	}),
-}
-
-var answerLate = &Scenario{
-	Name:     "answer-late",
-	Question: "Does a waiter take a lock that comes free while it asks for how long it is taken?",
-	Fault:    "the last question of a waiter is held back until the holder has crashed and its lease is over",
-	Source:   "Redisson 1.2.0: PTTL says -2 of a key that is gone, which is taken for one without an end (B21)",
-	Tests:    []harness.Guarantee{harness.Recovery},
-	Locks:    redissonLocks,
-	Expect: []Expectation{
-		{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "it sleeps beside a free lock until a message comes"},
-		{".*", []harness.Harm{harness.Stall}, "the state of the lock and the time that is left are one answer"},
-	},
-	Deadline: 20 * time.Second,
-	Prompt:   TTL / 2,
-	Tries:    200,
-	Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
-		check(x.next.Acquire(ctx, 0))
-		// The first request precedes the waiter's subscription; the second
-		// follows it.
-		_, hit := x.wire.inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: 3 * TTL / 2, Skip: 1, Match: func(m faultproxy.Message) bool {
-			return (m.Op == "pttl" || m.Op == "evalsha") && about(s)(m)
-		}})
-		s.Fault("the question of a waiter held back")
-		waits := x.first.Begin(ctx, 0)
-		if !hit() {
-			check(errNoHit)
-		}
-		x.next.Host.Kill()
-		select {
-		case err := <-waits:
-			if err == nil {
-				x.first.Release(ctx)
-			}
-		case <-time.After(4 * TTL):
-		}
-	}),
-}
-
 // stormRate, the aim of deadHead, is far above the rate of waiters that are notified, and
 // far below a server's capacity.
 const stormRate = 100
-
-var deadHead = &Scenario{
-	Name:     "dead-head",
-	Question: "How often do the others ask when the first waiter is dead and the lock is free?",
-	Fault:    "the process of the first of two waiters is killed (SIGKILL), and the holder releases",
-	Source:   "Redisson 4.7.0, RedissonFairLock: a waiter behind a dead head is told to ask again in 0 ms; issues 1104, 2278",
-	Tests:    []harness.Guarantee{harness.Recovery},
-	Locks:    "redis-(fair-redisson|queue|reentrant|rw|semaphore|multi|cohort)",
-	Expect: []Expectation{
-		{"redis-fair-redisson", []harness.Harm{harness.Storm, harness.Stall, harness.Stuck}, "the dead waiter keeps its place for five minutes, and the other asks as fast as the server answers"},
-		{".*", []harness.Harm{harness.Stall}, "the grant to the dead waiter has to run out"},
-	},
-	Deadline: 20 * time.Second,
-	Prompt:   TTL,
-	Alone:    true, // the server counts the requests of all
-	Tries:    30,
-	Aims:     []Aim{{redisRecommended, harness.FaultAim{Figure: "requests", Quantile: 1, Limit: stormRate / 2, Text: "50 in a second"}}},
-	Try: func(ctx context.Context, t *Try) {
-		hosts := t.Hosts(3)
-		t.Each(func(s *Subject) {
-			l := new(line)
-			l.form(ctx, t, hosts, s)
-			server := must(t.Shared(ctx, "redis", backend.StartAlone))
-			addr := server.Endpoint().Addrs[0][0]
-			hosts[1].Kill()
-			before := t.requests(ctx, addr)
-			for _, w := range l.holders {
-				w.Release(ctx)
-			}
-			t.Sleep(ctx, time.Second)
-			after := t.requests(ctx, addr)
-			s.Figure("requests", "1/s", float64(after-before))
-			if after-before > stormRate {
-				s.Show(harness.Storm, "the server answered %d requests in a second", after-before)
-			}
-			l.served(ctx, 2*TTL)
-		})
-	},
-}
 
 // requests returns the number of client commands that the server at addr has executed,
 // without calls by scripts.

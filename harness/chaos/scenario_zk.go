@@ -28,6 +28,9 @@ const (
 	zooHistorical = "zk-(persistent|fair-historical|writelock-historical|boolean-mutex-historical|two-level-historical)"
 )
 
+var relics = Expectation{zooHistorical, []harness.Harm{harness.Stuck, harness.Stall, harness.LeftBehind, harness.TwoHolders, harness.Overtaken, harness.StaleWrite, harness.TokenFell},
+	"it takes a lost connection for news of its predecessor, forgets tickets, and loses wake-ups without any fault"}
+
 // zooSession is the session timeout of clients of an ensemble: longer than its servers
 // need to detect a hanging leader and to elect another.
 const zooSession = 4 * time.Second
@@ -61,52 +64,39 @@ type crowd struct {
 // busy is the loop of a crowd: few acquisitions, since many locks share two processors.
 var busy = Loop{Hold: 30 * time.Millisecond, Think: 60 * time.Millisecond, Random: true}
 
-// contend makes n clients of each lock, or more for several permits, lock and unlock.
+// contend makes three clients of each lock, or more for several permits, lock and unlock.
 // Client i connects to at(s, i). contend waits until each has had the lock, or for a
 // while.
-func contend(ctx context.Context, t *Try, n int, at func(s *Subject, i int) (harness.Endpoint, error)) *crowd {
-	c := &crowd{t: t, workers: make(map[*Subject][]*Worker), stuck: make(map[*Subject]bool)}
-	c.hosts = t.Hosts(2)
-	for _, s := range t.Subjects {
-		c.workers[s] = make([]*Worker, n+max(1, s.Variant.Traits.Permits)-1)
-	}
-	t.Each(func(s *Subject) {
-		for i := range c.workers[s] {
-			addr := must(at(s, i))
-			c.workers[s][i] = c.hosts[i%2].Open(ctx, s, addr)
+func contend(ctx context.Context, t *Try, at func(s *Subject, i int) harness.Endpoint) *crowd {
+	c := &crowd{t: t, hosts: t.Hosts(2), stuck: make(map[*Subject]bool)}
+	c.workers = gather(t, func(s *Subject) (ws []*Worker) {
+		for i := range 2 + max(1, s.Variant.Traits.Permits) {
+			ws = append(ws, c.hosts[i%2].Open(ctx, s, at(s, i)))
 		}
+		return ws
 	})
 	began := t.Now()
-	t.Each(func(s *Subject) { c.begin(ctx, s) })
+	t.Each(func(s *Subject) {
+		for _, w := range c.workers[s] {
+			w.Loop(ctx, busy)
+		}
+	})
 	c.served(ctx, began, 2*time.Second)
 	clear(c.stuck) // they may only be slow
 	return c
 }
 
-func (c *crowd) begin(ctx context.Context, s *Subject) {
-	for _, w := range c.workers[s] {
-		w.Loop(ctx, busy)
-	}
+func everywhere(at harness.Endpoint) func(*Subject, int) harness.Endpoint {
+	return func(*Subject, int) harness.Endpoint { return at }
 }
 
-func everywhere(at harness.Endpoint) func(*Subject, int) (harness.Endpoint, error) {
-	return func(*Subject, int) (harness.Endpoint, error) { return at, nil }
-}
-
-func hold(ctx context.Context, t *Try, holders, others harness.Endpoint) (*crowd, map[*Subject]*bound) {
-	hosts := t.Hosts(2)
+func hold(ctx context.Context, t *Try, holders, others harness.Endpoint) (*crowd, map[*Subject]*pair) {
+	hosts, of := t.pairs(ctx, func(*Subject) (_, _ harness.Endpoint) { return holders, others })
 	c := &crowd{t: t, hosts: hosts, workers: make(map[*Subject][]*Worker), stuck: make(map[*Subject]bool)}
-	locks := make(map[*Subject]*bound)
-	for _, s := range t.Subjects {
-		locks[s] = new(bound)
+	for s, p := range of {
+		c.workers[s] = append(slices.Clone(p.holders), p.next)
 	}
-	t.Each(func(s *Subject) { locks[s].begin(ctx, s, hosts, holders, others) })
-	for s, b := range locks {
-		if !s.broken() {
-			c.workers[s] = append(slices.Clone(b.holders), b.next)
-		}
-	}
-	return c, locks
+	return c, of
 }
 
 // served waits, up to most, until each live worker has been granted its lock later than
@@ -197,28 +187,35 @@ func (c *crowd) stop(ctx context.Context) map[*Subject]int {
 // ticketName matches the server's number at the end of a name.
 var ticketName = regexp.MustCompile(`-?[0-9]{10,}$`)
 
+// tickets returns the paths of a lock's tickets, in the order of their numbers.
 func (s *Subject) tickets(c *zk.Conn) (paths []string, err error) {
-	var visit func(path string) error
-	visit = func(path string) error {
-		names, _, err := c.Children(path)
-		if errors.Is(err, zk.ErrNoNode) {
-			return nil
-		} else if err != nil {
-			return fmt.Errorf("chaos: %w", err)
+	all, err := below(c, s.path())
+	for _, path := range all {
+		if ticketName.MatchString(path) {
+			paths = append(paths, path)
 		}
-		for _, name := range names {
-			below := path + "/" + name
-			if ticketName.MatchString(name) {
-				paths = append(paths, below)
-			} else if err := visit(below); err != nil {
-				return err
-			}
-		}
-		return nil
 	}
-	err = visit(s.path())
 	slices.SortFunc(paths, func(a, b string) int { return strings.Compare(a[len(a)-10:], b[len(b)-10:]) })
 	return paths, err
+}
+
+// below returns a path and the paths of all nodes below it, parents first. It skips nodes
+// that disappear during the walk.
+func below(c *zk.Conn, path string) (paths []string, err error) {
+	names, _, err := c.Children(path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("chaos: %w", err)
+	}
+	paths = append(paths, path)
+	for _, name := range names {
+		more, err := below(c, path+"/"+name)
+		if paths = append(paths, more...); err != nil {
+			return paths, err
+		}
+	}
+	return paths, nil
 }
 
 func (s *Subject) path() string {

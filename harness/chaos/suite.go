@@ -4,7 +4,7 @@ import "slices"
 
 // Suite lists every scenario: failures of clients, of connections, of Redis servers, of
 // ZooKeeper servers, and of single locks.
-var Suite = slices.Concat(clientScenarios, connScenarios, cutScenarios, noiseScenarios, waiterScenarios, readerScenarios, redissonScenarios, redisScenarios, clusterScenarios, zooScenarios, hazardScenarios)
+var Suite = slices.Concat(clientScenarios, connScenarios, releaseScenarios, cutScenarios, noiseScenarios, waiterScenarios, readerScenarios, redissonScenarios, redisScenarios, clusterScenarios, zooScenarios, hazardScenarios)
 
 const (
 	remoteLocks = "zk-.*|redis-.*|go-zookeeper-lock|curator-.*|redsync.*|bsm-redislock-.*|rueidislock.*"

@@ -38,10 +38,11 @@ type Try struct {
 type Subject struct {
 	Variant *harness.Variant
 	Key     string
+	Rand    *rand.Rand // drawn from Try.Seed; only for the goroutine of the lock in Try.Each
 
 	mu      sync.Mutex
 	history record
-	guarded resource
+	guarded oracle.Resource
 	harms   map[harness.Harm]bool
 	notes   []string
 	figures []harness.FaultFigure
@@ -78,33 +79,12 @@ func (s *Subject) until(end int64, f func(events iter.Seq[*oracle.Event])) error
 	return p.err
 }
 
-// A resource is guarded by a lock. It remembers the greatest token of a write and refuses
-// lesser ones (Kleppmann 2016, "How to do distributed locking").
-type resource struct {
-	greatest, writer uint64 // greatest token of all writes, and of exclusive holders
-}
-
-func (r *resource) take(token uint64, shared bool) bool {
-	if shared {
-		if token < r.writer {
-			return false
-		}
-		r.greatest = max(r.greatest, token)
-		return true
-	}
-	if token < r.greatest {
-		return false
-	}
-	r.greatest, r.writer = token, token
-	return true
-}
-
 // write makes the guarded resource judge a write, in one critical section for all
 // workers.
 func (s *Subject) write(worker int, token uint64, shared bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	taken := s.guarded.take(token, shared)
+	taken := s.guarded.Take(token, shared)
 	s.history.add(oracle.Event{At: now(), Worker: worker, Kind: oracle.Wrote, Token: token, Shared: shared, Taken: taken})
 	return taken
 }
@@ -206,6 +186,27 @@ func (t *Try) Each(f func(s *Subject)) {
 	check(errors.Join(errs...))
 }
 
+// gather calls f for every lock, like Each, and returns the results.
+func gather[T any](t *Try, f func(s *Subject) T) map[*Subject]T {
+	var mu sync.Mutex
+	of := make(map[*Subject]T)
+	t.Each(func(s *Subject) {
+		v := f(s)
+		mu.Lock()
+		defer mu.Unlock()
+		of[s] = v
+	})
+	return of
+}
+
+// perLock calls f for every lock, like Each, with processes that all locks share.
+func perLock(processes int, f func(ctx context.Context, t *Try, s *Subject, hosts []*Host)) func(context.Context, *Try) {
+	return func(ctx context.Context, t *Try) {
+		hosts := t.Hosts(processes)
+		t.Each(func(s *Subject) { f(ctx, t, s, hosts) })
+	}
+}
+
 // Fault records in the histories of all locks what is being done to servers or
 // connections.
 func (t *Try) Fault(format string, args ...any) {
@@ -215,15 +216,20 @@ func (t *Try) Fault(format string, args ...any) {
 }
 
 // Fault is Try.Fault for one lock.
-func (s *Subject) Fault(format string, args ...any) {
-	s.record(oracle.Event{At: now(), Worker: -1, Kind: oracle.Fault, Text: fmt.Sprintf(format, args...)})
-}
+func (s *Subject) Fault(format string, args ...any) { s.mark(oracle.Fault, format, args) }
 
 // Over records in all histories that the fault has been undone.
 func (t *Try) Over(format string, args ...any) {
 	for _, s := range t.Subjects {
-		s.record(oracle.Event{At: now(), Worker: -1, Kind: oracle.Over, Text: fmt.Sprintf(format, args...)})
+		s.Over(format, args...)
 	}
+}
+
+// Over is Try.Over for one lock.
+func (s *Subject) Over(format string, args ...any) { s.mark(oracle.Over, format, args) }
+
+func (s *Subject) mark(kind oracle.EventKind, format string, args []any) {
+	s.record(oracle.Event{At: now(), Worker: -1, Kind: kind, Text: fmt.Sprintf(format, args...)})
 }
 
 // Defer registers f to be called when the try ends, in reverse order.
@@ -242,6 +248,11 @@ func (t *Try) number() int {
 
 // Sleep waits for d, or until ctx ends.
 func (t *Try) Sleep(ctx context.Context, d time.Duration) { sleep(ctx, d) }
+
+// random sleeps for a random time below d.
+func (t *Try) random(ctx context.Context, d time.Duration) {
+	sleep(ctx, time.Duration(t.Rand.Int64N(int64(d))))
+}
 
 // Until polls done until it returns true, and returns an error if ctx ends first.
 func (t *Try) Until(ctx context.Context, what string, done func() bool) error {

@@ -227,8 +227,6 @@ func (w *worker) do(c command) {
 		case doStop:
 			w.ready()
 			w.p.answer(c, nil)
-		case doClose:
-			w.p.answer(c, w.close())
 		default:
 			w.p.answer(c, fmt.Errorf("chaos: a worker cannot %q", c.Do))
 		}
@@ -272,18 +270,6 @@ func (w *worker) open(o *opening) error {
 	}
 	var err error
 	w.session, err = w.remote.Join(ctx, w.id)
-	return err
-}
-
-func (w *worker) close() error {
-	if w.session == nil {
-		return nil
-	}
-	err := w.session.Close()
-	w.session = nil
-	if w.remote != nil {
-		err = errors.Join(err, w.remote.Close())
-	}
 	return err
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,8 +13,6 @@ import (
 )
 
 const forever = 1<<63 - 1
-
-func num(n int) string { return strconv.Itoa(n) }
 
 func TestHistoryFile(t *testing.T) {
 	h := script(t, "0 1 asked; 1 1 granted t5 d90; 2 1 wrote t5 taken; 3 -1 fault # killed the <leader>\t; 4 1 told r # \"lost\"")
@@ -91,7 +88,6 @@ func FuzzJudge(f *testing.F) {
 		r := Rules{Permits: int(how % 3), FIFO: how&4 != 0, Fenced: how&8 != 0, Reentrant: how&16 != 0, Outage: how&64 != 0, Spurious: how&128 != 0, Prompt: time.Duration(wide), End: wide}
 		j := Judge(h, r)
 		consistent(t, h, j)
-		Excerpt(h, j, time.Duration(wide))
 
 		var buf bytes.Buffer
 		if _, err := h.WriteTo(&buf); err != nil {

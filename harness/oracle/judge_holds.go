@@ -110,6 +110,7 @@ func (j *Judgement) margins(r Rules) {
 	slices.Reverse(j.Margins)
 }
 
+// index returns 0 for a hold that excludes all others, and 1 for one that excludes writers.
 func index(shared bool) int {
 	if shared {
 		return 1

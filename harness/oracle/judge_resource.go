@@ -14,6 +14,7 @@ func (j *Judgement) resource(r Rules, c *collector) {
 		return
 	}
 	var plain, fenced register
+	var guarded Resource
 	for i := range c.writes.n {
 		e := c.writes.at(i)
 		by := e.hold
@@ -24,19 +25,20 @@ func (j *Judgement) resource(r Rules, c *collector) {
 			}
 		}
 		if r.Fenced {
-			j.fenced(e, by, &fenced)
+			j.fenced(e, by, &fenced, &guarded)
 		}
 	}
 }
 
-// fenced lets f, which refuses lesser tokens, judge the write e of hold by.
-func (j *Judgement) fenced(e *written, by int, f *register) {
+// fenced lets guarded, which refuses lesser tokens, judge the write e of hold by.
+func (j *Judgement) fenced(e *written, by int, f *register, guarded *Resource) {
 	hold := &j.Holds[by]
-	takes := f.takes(e.token, hold.Shared)
+	seen := *guarded
+	takes := guarded.Take(e.token, hold.Shared)
 	if takes != e.taken {
 		if j.Disagreed++; j.Disagreed == 1 {
 			j.find("", e.at, e.at, "the resource took %v a write with token %d of worker %d, and its rule says %v: it has seen %d, and %d of writers",
-				e.taken, e.token, hold.Worker, takes, f.greatest, f.writers)
+				e.taken, e.token, hold.Worker, takes, seen.greatest, seen.writer)
 		}
 	}
 	if !takes {
@@ -46,7 +48,6 @@ func (j *Judgement) fenced(e *written, by int, f *register) {
 		}
 		return
 	}
-	f.remember(e.token, hold.Shared)
 	if later, stale := f.write(by, hold); stale {
 		if j.FencedStale++; j.FencedStale == 1 {
 			j.stale(e, hold, &j.Holds[later])
@@ -59,24 +60,26 @@ func (j *Judgement) stale(e *written, by, later *Held) {
 		by.Worker, j.since(by.Acquired), by.Token, later.Worker, j.since(later.Acquired), later.Token)
 }
 
-type register struct {
-	greatest, writers uint64 // greatest accepted token, and greatest of a writer
-	latest            int    // 1 + the index of the latest granted writer that has written
+// A Resource is guarded by a lock. It remembers the greatest token of a write and refuses
+// lesser ones (Kleppmann 2016, "How to do distributed locking").
+type Resource struct {
+	greatest, writer uint64 // greatest accepted token, and greatest of a writer
 }
 
-func (f *register) takes(token uint64, shared bool) bool {
-	if shared {
-		return token >= f.writers
+// Take reports whether the resource accepts a write.
+func (r *Resource) Take(token uint64, shared bool) bool {
+	if token < r.writer || !shared && token < r.greatest {
+		return false
 	}
-	return token >= f.greatest
-}
-
-func (f *register) remember(token uint64, shared bool) {
-	f.greatest = max(f.greatest, token)
+	r.greatest = max(r.greatest, token)
 	if !shared {
-		f.writers = max(f.writers, token)
+		r.writer = token
 	}
+	return true
 }
+
+// A register remembers the latest granted writer that has written: 1 + its index.
+type register struct{ latest int }
 
 func (f *register) write(by int, hold *Held) (later int, stale bool) {
 	later, stale = f.behind(by)

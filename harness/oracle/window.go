@@ -31,7 +31,7 @@ func operations(j *Judgement, r Rules) []operation {
 	ended := [2]int64{math.MinInt64, math.MinInt64} // all earlier holds; those of writers
 	for i := range j.Holds {
 		h, op := &j.Holds[i], &ops[2*i]
-		op.call = min(max(op.call, ended[kindOf(h)]), op.ret)
+		op.call = min(max(op.call, ended[index(h.Shared)]), op.ret)
 		ended[0] = max(ended[0], h.Releasing)
 		if !h.Shared {
 			ended[1] = max(ended[1], h.Releasing)
@@ -40,22 +40,13 @@ func operations(j *Judgement, r Rules) []operation {
 	next := [2]int64{never, never}
 	for i := len(j.Holds) - 1; i >= 0; i-- {
 		h, op := &j.Holds[i], &ops[2*i+1]
-		op.ret = max(op.call, min(op.ret, next[kindOf(h)]))
+		op.ret = max(op.call, min(op.ret, next[index(h.Shared)]))
 		next[0] = h.Acquired
 		if !h.Shared {
 			next[1] = h.Acquired
 		}
 	}
 	return ops
-}
-
-// kindOf returns 0 for a hold that excludes all others, and 1 for one that excludes
-// writers.
-func kindOf(h *Held) int {
-	if h.Shared {
-		return 1
-	}
-	return 0
 }
 
 func raw(j *Judgement, r Rules) []operation {

@@ -1,0 +1,333 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+)
+
+var redisServerScenarios = slices.Concat(redisRestarts, redisOutages, redisStates, redisClocks)
+
+// onFleet makes each lock held and waited for on independent servers, and calls do.
+func onFleet(o backend.RedisOptions, do func(ctx context.Context, i *incident)) func(context.Context, *Try) {
+	return func(ctx context.Context, t *Try) {
+		f := t.fleet(ctx, o)
+		c := t.Redis(f.first())
+		check(c.Ping(ctx).Err()) // connects before the fault
+		i := t.incident(ctx, f.at)
+		i.fleet, i.admin = f, c
+		do(ctx, i)
+	}
+}
+
+var redisRestarts = table(Scenario{
+	Family: "Redis restart", Locks: redisAll, Deadline: 20 * time.Second, Prompt: 2 * TTL, Tries: 100,
+	Source: "Redis documentation, Redis persistence",
+	Tests:  []harness.Guarantee{harness.Failover, harness.Fencing},
+}, []Scenario{
+	{Name: "redis-restart-empty", Takes: 3, Tries: 200, Short: 2,
+		Question: "Does a server that forgets its locks in a restart give them away twice?",
+		Fault:    "the server, which keeps nothing on disk, is killed (SIGKILL) and started again at once while the lock is held; of three independent servers, one",
+		Source:   "Redis documentation, Distributed Locks with Redis, Performance, crash recovery and fsync",
+		Expect:   forgotten,
+		Try:      onFleet(backend.RedisOptions{Persistence: backend.None}, restart),
+	},
+	{Name: "redis-restart-everysec", Takes: 3,
+		Question: "Does an append-only file that is synced once a second keep locks through a restart?",
+		Fault:    "the server, which keeps an append-only file (appendfsync everysec), is killed (SIGKILL) and started again at once while the lock is held; what the kernel was given outlives it, so this is no power failure",
+		Expect:   keeps("the server still has the lock and its waiters"),
+		Try:      onFleet(backend.RedisOptions{Persistence: backend.EverySecond}, restart),
+	},
+	{Name: "redis-restart-loading", Takes: 5, Tries: 30, Deadline: 25 * time.Second, Prompt: 4 * TTL,
+		Question: "What becomes of locks while a restarted server loads its data?",
+		Fault:    "the server, which keeps an append-only file, is killed while the lock is held and started again, and loads the file for longer than the lease (key-load-delay)",
+		Locks:    redisOne,
+		Expect:   append(reconnecting(), Expectation{redisOne, nil, "the server refuses (LOADING), the holder is told when its lease is over, and so is the lease that is loaded"}),
+		Try: func(ctx context.Context, t *Try) {
+			const keys, delay = 6000, 250 * time.Microsecond // takes one and a half leases
+			server := must(t.Own(ctx, func(ctx context.Context) (*backend.Server, error) {
+				return backend.StartRedisOf(ctx, backend.RedisOptions{
+					Persistence: backend.EverySecond,
+					Args:        []string{"--key-load-delay", fmt.Sprint(delay.Microseconds())},
+				})
+			}))
+			f := fleet{server}
+			fill := t.Redis(f.first()).Pipeline()
+			for k := range keys {
+				fill.Set(ctx, fmt.Sprint("large:", k), k, 0)
+			}
+			must(fill.Exec(ctx))
+			i := t.incident(ctx, f.at)
+			i.fleet = f
+			restart(ctx, i)
+		},
+	},
+})
+
+func restart(ctx context.Context, i *incident) {
+	i.t.Fault("server 0 is killed")
+	check(i.fleet[0].Kill(0))
+	check(i.fleet[0].Restart(ctx, 0))
+	i.t.Over("it serves again")
+	i.outcome(ctx, i.began)
+}
+
+var redisOutages = table(Scenario{
+	Family: "Redis server lost", Locks: redisAll, Deadline: 20 * time.Second, Prompt: 2 * TTL, Tries: 30,
+	Source: "Redis documentation, Distributed Locks with Redis, The Redlock Algorithm",
+	Tests:  []harness.Guarantee{harness.Failover},
+	Expect: []Expectation{
+		{"redis-redlock", nil, "two of its three servers are a majority"},
+		published,
+		{redisOne, []harness.Harm{harness.Stall, harness.Stuck}, "there is no other server"},
+	},
+}, []Scenario{
+	{Name: "redis-server-killed", Takes: 9,
+		Question: "Does a lock outlive the death of a Redis server?",
+		Fault:    "the server is killed (SIGKILL) for good while the lock is held; of three independent servers, one",
+		Try: onFleet(backend.RedisOptions{}, func(ctx context.Context, i *incident) {
+			i.lose(ctx, i.fleet[0].Kill(0), func(ctx context.Context) error { return i.fleet[0].Restart(ctx, 0) })
+		}),
+	},
+	{Name: "redis-server-hung", Takes: 10,
+		Question: "Does a lock outlive a Redis server that hangs?",
+		Fault:    "the server is stopped (SIGSTOP) for good while the lock is held, so that connections to it stay open; of three independent servers, one",
+		Try: onFleet(backend.RedisOptions{}, func(ctx context.Context, i *incident) {
+			i.lose(ctx, i.fleet[0].Signal(0, syscall.SIGSTOP), func(context.Context) error { return i.fleet[0].Signal(0, syscall.SIGCONT) })
+		}),
+	},
+	{Name: "redis-stopped-long", Takes: 5, Tries: 100, Prompt: 4 * TTL, // a lease of an earlier request may have to expire
+		Question: "Are there two holders after a server that hung for longer than the lease?",
+		Fault:    "the server is stopped (SIGSTOP) for two and a half leases while the lock is held, and continued; of three independent servers, one",
+		Source:   "Kleppmann 2016, How to do distributed locking",
+		Expect: []Expectation{
+			published, losesWakeUps,
+			{"redis-(queue|rw|semaphore|multi|token)", []harness.Harm{harness.Overtaken}, "an answer that comes later than the lease is no grant: the waiter gives it back and asks again, behind others; and a client is in line only when the server reads that it asks"},
+			{redisAll, nil, "the lease ends by the clock, and its holder counts it from before it asked"},
+		},
+		Try: onFleet(backend.RedisOptions{}, func(ctx context.Context, i *incident) {
+			i.t.Fault("server 0 does not answer")
+			check(i.fleet[0].Signal(0, syscall.SIGSTOP))
+			time.Sleep(TTL * 5 / 2) // not interrupted: the next try needs the server
+			check(i.fleet[0].Signal(0, syscall.SIGCONT))
+			i.t.Over("server 0 answers")
+			i.outcome(ctx, i.t.Now())
+		}),
+	},
+})
+
+// lose observes the loss of the first server for the rest of the try. err is the error of
+// causing it, and mend undoes it for the next try.
+func (i *incident) lose(ctx context.Context, err error, mend func(context.Context) error) {
+	i.t.Fault("server 0 is lost")
+	i.t.Defer(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), DefaultPrompt*10)
+		defer cancel()
+		if mend(ctx) != nil {
+			i.t.Stage.drop("redis 0")
+		}
+	})
+	check(err)
+	i.outcome(ctx, i.began)
+}
+
+const (
+	refusedFigure = "releases refused"
+	secretFigure  = "passwords in errors"
+)
+
+var redisStates = table(Scenario{
+	Family: "Redis server state", Locks: redisAll, Deadline: 20 * time.Second, Prompt: 2 * TTL, Tries: 100,
+	Tests: []harness.Guarantee{harness.Fencing},
+}, []Scenario{
+	{Name: "redis-flushall", Takes: 3, Tries: 200,
+		Question: "What does FLUSHALL do to locks that are held?",
+		Fault:    "FLUSHALL while the lock is held; of three independent servers, one",
+		Source:   "Redis documentation, Key eviction; FLUSHALL",
+		Expect:   forgotten,
+		Try: onFleet(backend.RedisOptions{}, func(ctx context.Context, i *incident) {
+			i.t.Fault("the server forgets all keys")
+			check(i.admin.FlushAll(ctx).Err())
+			i.t.Over("it serves")
+			i.outcome(ctx, i.began)
+		}),
+	},
+	{Name: "redis-script-flush", Takes: 3, Tries: 200, Prompt: DefaultPrompt,
+		Question: "Do locks miss the scripts that the server has forgotten?",
+		Fault:    "SCRIPT FLUSH while the lock is held",
+		Source:   "Redis documentation, Scripting with Lua, Cache volatility",
+		Expect:   keeps("a client that is told NOSCRIPT sends the script"),
+		Try: onFleet(backend.RedisOptions{}, func(ctx context.Context, i *incident) {
+			i.t.Fault("the server forgets all scripts")
+			check(i.admin.ScriptFlush(ctx).Err())
+			i.t.Over("it serves")
+			i.outcome(ctx, i.began)
+		}),
+	},
+	{Name: "redis-out-of-memory", Takes: 8,
+		Question: "Can a lock be renewed and released on a server that has no memory left?",
+		Fault:    "maxmemory of the server, whose policy is noeviction, is one byte for longer than the lease; the holders release their locks meanwhile",
+		Source:   "Redis documentation, Key eviction",
+		Expect: []Expectation{
+			{"redis-token", []harness.Harm{harness.Overtaken, harness.Stall, harness.Stuck}, "the push that gives it back is refused, and then it is lost"},
+			published, losesWakeUps, twoPermits,
+			{redisAll, nil, "new locks are refused; what renews and releases them takes no memory"},
+		},
+		Aims: []Aim{{redisRecommended, harness.FaultAim{Figure: refusedFigure, Quantile: 1, Limit: 0, Text: "none"}}},
+		Try: onFleet(backend.RedisOptions{}, func(ctx context.Context, i *incident) {
+			i.t.Fault("the server has no memory left")
+			i.t.Defer(func() { i.admin.ConfigSet(context.Background(), "maxmemory", "0") })
+			check(errors.Join(i.admin.ConfigSet(ctx, "maxmemory-policy", "noeviction").Err(), i.admin.ConfigSet(ctx, "maxmemory", "1").Err()))
+			i.t.Sleep(ctx, TTL+TTL/3)
+			i.t.Each(func(s *Subject) {
+				refused := 0.0
+				for _, w := range i.of[s].holders {
+					if s.holds(w) && w.Release(ctx) != nil {
+						refused++
+					}
+				}
+				s.Figure(refusedFigure, "", refused)
+			})
+			i.t.Over("it has memory")
+			check(i.admin.ConfigSet(ctx, "maxmemory", "0").Err())
+			i.outcome(ctx, i.began)
+		}),
+	},
+	{Name: "redis-maxclients", Takes: 4, Prompt: 3 * TTL,
+		Question: "What becomes of locks whose clients cannot connect?",
+		Fault:    "maxclients of the server is one for up to two leases and all connections are cut (CLIENT KILL), so that new ones are refused; not for rueidislock, whose client library v1.0.79 panics at that",
+		Source:   "Redis documentation, Redis client handling, Maximum concurrent connected clients",
+		Locks:    redisGo,
+		Expect: []Expectation{
+			published, twoPermits, tokenOrder,
+			{redisGo, nil, "a holder that cannot renew its lease is told before the server forgets it"},
+		},
+		Try: onFleet(backend.RedisOptions{}, func(ctx context.Context, i *incident) {
+			const usual = "10000"
+			i.t.Fault("the server takes no more clients")
+			i.t.Defer(func() { i.admin.ConfigSet(context.Background(), "maxclients", usual) })
+			check(i.admin.ConfigSet(ctx, "maxclients", "1").Err())
+			for _, kind := range []string{"normal", "pubsub"} {
+				check(i.admin.ClientKillByFilter(ctx, "TYPE", kind, "SKIPME", "yes").Err())
+			}
+			i.t.random(ctx, 2*TTL)
+			i.t.Over("it takes clients")
+			check(i.admin.ConfigSet(ctx, "maxclients", usual).Err())
+			i.outcome(ctx, i.began)
+		}),
+	},
+	{Name: "redis-acl-denied", Takes: 3, Tries: 50, Prompt: 20 * time.Second, // the lock is free, and still refused
+		Question: "Is a client told at once that its user may not lock?",
+		Fault:    "the client connects as a user that may do nothing else (ACL), or with a wrong password, and locks",
+		Source:   "Redis documentation, ACL",
+		Tests:    []harness.Guarantee{},
+		Expect: []Expectation{
+			{"redsync-1ms|rueidislock.*", []harness.Harm{harness.Stall}, "it asks again whatever the server says"},
+			{redisAll, nil, "an error that asking again does not change ends Lock"},
+		},
+		Aims: []Aim{{redisAll, harness.FaultAim{Figure: secretFigure, Quantile: 1, Limit: 0, Text: "none"}}},
+		Try: func(ctx context.Context, t *Try) {
+			f := t.fleet(ctx, backend.RedisOptions{})
+			const user, secret = "outsider", "hunter2hunter2"
+			for _, server := range f {
+				c := t.Redis(server.Endpoint().Addrs[0][0])
+				check(c.Do(ctx, "ACL", "SETUSER", user, "reset", "on", ">"+secret, "~*", "&*", "+@connection").Err())
+			}
+			host := t.Host()
+			t.Each(func(s *Subject) {
+				at := f.at(s)
+				at.Username, at.Password = user, secret
+				s.beDenied(ctx, host, at)
+			})
+		},
+	},
+})
+
+func (s *Subject) beDenied(ctx context.Context, host *Host, at harness.Endpoint) {
+	w := host.Open(ctx, s, at)
+	began := time.Now()
+	said := []error{w.Acquire(ctx, 2*TTL)}
+	if said[0] == nil {
+		check(errors.New("chaos: the user may lock"))
+	}
+	if errors.Is(said[0], context.DeadlineExceeded) {
+		s.Show(harness.Stall, "Lock waited for %v, to its end, for what the server had refused: %v", time.Since(began).Round(time.Millisecond), said[0])
+	}
+	secret := at.Password
+	at.Password = "not-" + secret
+	if _, err := host.open(ctx, s, at, -1); err != nil {
+		said = append(said, err)
+	} else {
+		s.Note("a client with a wrong password connects")
+	}
+	told := 0.0
+	for _, err := range said {
+		if strings.Contains(err.Error(), secret) {
+			told++
+			s.Note("an error has the password in it")
+		}
+	}
+	s.Figure(secretFigure, "", told)
+}
+
+var redisClocks = table(Scenario{
+	Family: "Redis clock", Locks: redisAll, Deadline: 20 * time.Second,
+	Source: "Kleppmann 2016, How to do distributed locking",
+	Tests:  []harness.Guarantee{harness.Fencing},
+}, []Scenario{
+	{Name: "redis-clock-forward", Takes: 4, Tries: 100, Prompt: 3 * TTL,
+		Question: "Are there two holders after the server's clock was set forward?",
+		Fault:    "the clock of the server is set forward by two leases while the lock is held; of three independent servers, one",
+		Expect: []Expectation{
+			{"redis-redlock", nil, "the clocks of two of the three servers go on"},
+			tokenOrder,
+			published,
+			{"redis-semaphore", []harness.Harm{harness.TwoHolders, harness.Overtaken}, "both leases end early, and waiters ask for the permits in either order; tokens rise"},
+			{redisFenced, []harness.Harm{harness.TwoHolders}, "the lease ends early, and its holder hears of it by its next renewal; tokens rise"},
+			{"rueidislock.*", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck}, "leases are until a time of the client's clock, which is over for the server: all that ask are granted the lock"},
+			{redisPlain, []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "the lease ends early, and there is no token"},
+		},
+		Try: onFleet(backend.RedisOptions{Clock: true}, func(ctx context.Context, i *incident) {
+			i.setClock("forward", 2*TTL)
+			i.outcome(ctx, i.began)
+		}),
+	},
+	{Name: "redis-clock-back", Takes: 9, Tries: 50, Prompt: 2 * TTL,
+		Question: "How long is a lock taken if its holder dies after the server's clock was set back?",
+		Fault:    "the clock of the server is set back by three leases while the lock is held, and then the process of the holder is killed; of three independent servers, one",
+		Expect: []Expectation{
+			{"redis-redlock", nil, "the clocks of two of the three servers go on"},
+			{"redis-token|redis-redisson12", []harness.Harm{harness.Overtaken, harness.Stall, harness.Stuck}, "nothing ends what its holder left: no lease"},
+			published,
+			{"redis-semaphore", []harness.Harm{harness.Stall, harness.Overtaken}, "the lease ends later by as much; both permits are free at once then, and waiters hear of them in either order"},
+			{redisOne, []harness.Harm{harness.Stall}, "the lease ends later by as much"},
+		},
+		Try: onFleet(backend.RedisOptions{Clock: true}, func(ctx context.Context, i *incident) {
+			i.setClock("back", -3*TTL)
+			i.hosts[0].Kill()
+			began := i.t.Now()
+			i.t.Each(func(s *Subject) {
+				i.late[s].Loop(ctx, ordinary)
+				s.await(ctx, 6*TTL, began)
+				i.t.Sleep(ctx, 5*ordinary.Hold)
+			})
+		}),
+	},
+})
+
+func (i *incident) setClock(way string, by time.Duration) {
+	i.t.Defer(func() {
+		if i.fleet[0].SetClock(0, 0) != nil {
+			i.t.Stage.drop("redis 0")
+		}
+	})
+	i.t.Fault("the clock of server 0 is set %s", way)
+	check(i.fleet[0].SetClock(0, by))
+}
