@@ -40,9 +40,9 @@ type chaosRun struct {
 	out             string // directory; "" only prints
 	resume, replace bool
 
-	file    *result.Writer                             // nil only prints
-	results []*harness.FaultResult                     // of this run and of the resumed one
-	done    map[string]map[string]*harness.FaultResult // of earlier tries: scenario, lock
+	file    *result.Writer         // nil only prints
+	results []*harness.FaultResult // of this run and of the resumed one
+	done    []*harness.FaultResult // of the resumed run
 }
 
 func (p *Program) chaosCommand() *cobra.Command {
@@ -119,10 +119,11 @@ func (c *chaosRun) plan() (*chaos.Plan, error) {
 
 // before returns the number of tries of a scenario in an interrupted run.
 func (c *chaosRun) before(scenario, lock string) (count, all int) {
-	r := c.done[scenario][lock]
-	if r == nil {
+	i := slices.IndexFunc(c.done, func(r *harness.FaultResult) bool { return r.Scenario == scenario && r.Lock.Name == lock })
+	if i < 0 {
 		return 0, 0
 	}
+	r := c.done[i]
 	return r.Tries + r.Failed, r.Tries + r.Failed + r.Starved
 }
 
@@ -158,15 +159,9 @@ func (c *chaosRun) open() error {
 	return nil
 }
 
+// goOn continues an earlier run.
 func (c *chaosRun) goOn(earlier *result.Run) {
-	c.done = make(map[string]map[string]*harness.FaultResult)
-	for _, r := range earlier.Faults {
-		if c.done[r.Scenario] == nil {
-			c.done[r.Scenario] = make(map[string]*harness.FaultResult)
-		}
-		c.done[r.Scenario][r.Lock.Name] = r
-		c.results = append(c.results, r)
-	}
+	c.done, c.results = earlier.Faults, slices.Clone(earlier.Faults)
 }
 
 func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
@@ -205,8 +200,8 @@ func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 
 // took returns the time per try of a scenario in the resumed run.
 func (c *chaosRun) took(scenario string) (try time.Duration) {
-	for _, r := range c.done[scenario] {
-		if n := r.Tries + r.Failed + r.Starved; n > 0 {
+	for _, r := range c.done {
+		if n := r.Tries + r.Failed + r.Starved; n > 0 && r.Scenario == scenario {
 			try = max(try, r.Elapsed/time.Duration(n))
 		}
 	}

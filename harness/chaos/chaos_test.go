@@ -3,6 +3,7 @@ package chaos_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -114,46 +115,30 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
+// TestFaultNotMade checks that a try with a crashed worker process counts for no lock in
+// it, even if no call waits for the process, and that the faults are given up.
 func TestFaultNotMade(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
-	made := 0
-	r := try(t, chaos.Scenario{
-		Name: "crash", Deadline: 10 * time.Second,
-		Try: func(ctx context.Context, t *chaos.Try) {
+	for _, c := range []struct {
+		want string
+		made int
+		do   func(ctx context.Context, t *chaos.Try)
+	}{
+		{"panic: the specimen crashes", 3, func(ctx context.Context, t *chaos.Try) { loops(ctx, t, chaos.Loop{Hold: 20 * time.Millisecond}) }},
+		{"not installed", 1, func(context.Context, *chaos.Try) {
+			chaos.Check(fmt.Errorf("%w: not installed", harness.ErrUnavailable))
+		}},
+	} {
+		made := 0
+		results := try(t, chaos.Scenario{Name: "not-made", Deadline: 10 * time.Second, Try: func(ctx context.Context, t *chaos.Try) {
 			made++
-			h := t.Host()
-			t.Each(func(s *chaos.Subject) {
-				chaos.Check(h.Open(ctx, s, harness.Endpoint{}).Acquire(ctx, 0))
-			})
-		},
-	}, chaos.Plan{Tries: 10}, "crash")["crash"]
-	if r.Tries != 0 || !strings.Contains(r.Skipped, "worker process has crashed: panic: the specimen crashes") || made != 3 {
-		t.Errorf("%d tries of a lock that ends its process: %+v", made, r)
-	}
-	r = try(t, chaos.Scenario{
-		Name: "unavailable", Deadline: time.Second,
-		Try: func(context.Context, *chaos.Try) { made++; chaos.Check(harness.ErrUnavailable) },
-	}, chaos.Plan{Tries: 10}, "free")["free"]
-	if r.Tries != 0 || r.Skipped == "" || made != 4 {
-		t.Errorf("%d tries without a server: %+v", made-3, r)
-	}
-}
-
-// TestCrash checks that a try with a crashed worker process counts for no lock in it,
-// even if no call waits for the process.
-func TestCrash(t *testing.T) {
-	t.Parallel()
-	leaktest.Own(t)
-	results := try(t, chaos.Scenario{
-		Name: "crash-alone", Deadline: 10 * time.Second,
-		Try: func(ctx context.Context, t *chaos.Try) {
-			loops(ctx, t, chaos.Loop{Hold: 20 * time.Millisecond})
-		},
-	}, chaos.Plan{}, "crash", "free")
-	for name, r := range results {
-		if r.Tries != 0 || !strings.Contains(r.Skipped, "the specimen crashes") {
-			t.Errorf("%s, in a process that crashes: %+v", name, r)
+			c.do(ctx, t)
+		}}, chaos.Plan{Tries: 10}, "crash", "free")
+		for name, r := range results {
+			if r.Tries != 0 || !strings.Contains(r.Skipped, c.want) || made != c.made {
+				t.Errorf("%s: %d tries, want %d with %q: %+v", name, made, c.made, c.want, r)
+			}
 		}
 	}
 }
@@ -173,13 +158,18 @@ func TestInterrupted(t *testing.T) {
 	}}
 	tries := 0
 	later := &chaos.Scenario{Name: "later", Locks: ".*", Deadline: time.Minute, Try: func(context.Context, *chaos.Try) {}}
-	p := chaos.Plan{Scenarios: []*chaos.Scenario{s, later, later}, Locks: specimens[:1], Tries: 5, Seed: 7}
+	p := chaos.Plan{Scenarios: []*chaos.Scenario{s, later}, Locks: specimens[:1], Tries: 5, Seed: 7}
+	for range 20 {
+		p.Scenarios = append(p.Scenarios, later)
+	}
+	begun := 0
+	p.Begin = func(chaos.Progress) { begun++ }
 	keep := func(r *harness.FaultResult) error { tries += r.Tries; return nil }
 	if err := p.Run(ctx, keep); !errors.Is(err, context.Canceled) {
 		t.Errorf("Run = %v", err)
 	}
-	if tries != 2 {
-		t.Errorf("%d tries kept of a run that was interrupted in the third", tries)
+	if tries != 2 || begun != 3 {
+		t.Errorf("%d tries kept and %d begun of a run that was interrupted in the third", tries, begun)
 	}
 	p.Done, p.Scenarios = func(string, string) (int, int) { return tries, tries }, p.Scenarios[:1]
 	third := seeds[2]
@@ -223,13 +213,18 @@ func TestPause(t *testing.T) {
 			h.Pause()
 			t.Sleep(ctx, 50*time.Millisecond) // messages in transit arrive
 			n := len(s.Events())
-			t.Sleep(ctx, 100*time.Millisecond)
+			t.Sleep(ctx, 2*time.Second)
 			if more := len(s.Events()) - n; more > 0 {
 				s.Show(harness.Misled, "%d events of a paused process", more)
 			}
 			h.Resume()
 			if !s.AwaitGrant(ctx, t.Now()) {
 				s.Show(harness.Misled, "nothing after it was resumed")
+			}
+			for _, d := range chaos.Delays(t) {
+				if strings.HasPrefix(d.Process, "worker") && d.To-d.From > int64(time.Second) {
+					s.Show(harness.Misled, "the pause counts as a delay by the machine: %v", d)
+				}
 			}
 		},
 	}, chaos.Plan{}, "free")["free"]

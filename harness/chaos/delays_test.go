@@ -8,7 +8,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/chaos"
-	"locklab/harness/oracle"
 	"locklab/internal/leaktest"
 )
 
@@ -55,37 +54,6 @@ func TestDelayed(t *testing.T) {
 	}
 }
 
-func TestStuckOnBusyMachine(t *testing.T) {
-	t.Parallel()
-	for _, show := range []bool{false, true} {
-		leaktest.Own(t)
-		name, want := "hang", harness.Stuck
-		if show {
-			name, want = "free", harness.Lost
-		}
-		s := chaos.Scenario{Name: "stuck", Deadline: 20 * time.Second, Prompt: prompt, Try: func(ctx context.Context, t *chaos.Try) {
-			h, began := asks(ctx, t)
-			chaos.Check(chaos.Starve(h, true))
-			t.Sleep(ctx, 2*prompt)
-			chaos.Check(chaos.Starve(h, false))
-			delayed := func() time.Duration {
-				d, _ := oracle.NewDelays(chaos.Delays(t)).Between(began, t.Now())
-				return d
-			}
-			t.Sleep(ctx, 3*prompt/2)
-			for ctx.Err() == nil && time.Duration(t.Now()-began)-delayed() < 3*prompt/2 {
-				t.Sleep(ctx, prompt/4)
-			}
-			if show {
-				t.Subjects[0].ShowTimed(harness.Lost, began, t.Now(), delayed()+prompt, "for a test")
-			}
-		}}
-		if r := try(t, s, chaos.Plan{}, name)[name]; r.Tries != 1 || r.Seen[want] != 1 {
-			t.Errorf("%d tries, %d that do not count, seen %v, want %s: %q", r.Tries, r.Starved, r.Seen, want, r.Notes)
-		}
-	}
-}
-
 // prompt is short for a lock, and long for a process that sleeps to wake.
 const prompt = 400 * time.Millisecond
 
@@ -128,25 +96,5 @@ func TestFirstGrant(t *testing.T) {
 	}
 	if r := got["hang"]; r.Tries != 0 || r.Failed == 0 || !strings.Contains(r.Skipped, "not granted") {
 		t.Errorf("hang: %+v", r)
-	}
-}
-
-func TestPausedIsNotDelayed(t *testing.T) {
-	t.Parallel()
-	leaktest.Own(t)
-	s := chaos.Scenario{Name: "paused", Deadline: 20 * time.Second, Try: func(ctx context.Context, t *chaos.Try) {
-		h, _ := asks(ctx, t)
-		h.Pause()
-		t.Sleep(ctx, 2*time.Second)
-		h.Resume()
-		t.Sleep(ctx, 100*time.Millisecond)
-		for _, d := range chaos.Delays(t) {
-			if strings.HasPrefix(d.Process, "worker") && d.To-d.From > int64(time.Second) {
-				t.Subjects[0].Show(harness.Misled, "%v", d)
-			}
-		}
-	}}
-	if r := try(t, s, chaos.Plan{}, "free")["free"]; r.Tries != 1 || len(r.Seen) > 0 {
-		t.Errorf("%+v", r)
 	}
 }

@@ -81,7 +81,7 @@ func (b *batch) judgeOne(r *harness.FaultResult, s *Subject, delays *oracle.Dela
 	if s.history.cut {
 		one.Notes = append(one.Notes, fmt.Sprintf("the history has more than %d events: the rest was not judged", s.history.most))
 	}
-	if one.Seen[harness.TwoHolders] == 0 {
+	if one.Seen[harness.TwoHolders]+one.Seen[harness.TokenFell] == 0 { // else no lock could have made it
 		b.prove(one, &j, rules)
 	}
 	if len(s.spared) > 0 {
@@ -152,7 +152,7 @@ func reason(err error) string {
 // prove also checks the history with porcupine, which accounts for refusals and attempts
 // of unknown outcome. A check that does not finish in time counts as not proven.
 func (b *batch) prove(r *harness.FaultResult, j *oracle.Judgement, rules oracle.Rules) {
-	check := oracle.CheckJudgedLinear(j, rules, oracle.LinearOptions{Timeout: time.Second / 2, Total: 2 * time.Second})
+	check := oracle.CheckLinear(j, rules, oracle.LinearOptions{Timeout: time.Second / 2, Total: 2 * time.Second})
 	proven := harness.FaultFigure{Name: "history proven", Values: []float64{0}}
 	switch check.Verdict {
 	case oracle.Violated:

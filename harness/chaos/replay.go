@@ -1,10 +1,11 @@
 package chaos
 
 import (
-	"container/heap"
+	"cmp"
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"locklab/harness/oracle"
 )
@@ -22,7 +23,7 @@ func (r *record) replay(end int64) *replay {
 		runs, err := r.runs()
 		seen := 0
 		for err == nil && len(runs) > 0 {
-			next := runs[0]
+			next := slices.MinFunc(runs, func(a, b *run) int { return cmp.Compare(a.head.At, b.head.At) }) // the first of equal ones
 			if next.part < len(r.parts) {
 				seen++
 			}
@@ -30,10 +31,7 @@ func (r *record) replay(end int64) *replay {
 				return
 			}
 			if err = next.step(); err == io.EOF {
-				heap.Pop(&runs)
-				err = nil
-			} else {
-				heap.Fix(&runs, 0)
+				runs, err = slices.DeleteFunc(runs, func(one *run) bool { return one == next }), nil
 			}
 		}
 		p.err = r.missing(seen, err)
@@ -51,7 +49,8 @@ func (r *record) missing(seen int, err error) error {
 	return r.err
 }
 
-func (r *record) runs() (runs runs, err error) {
+// runs returns the runs of a record, in order of arrival.
+func (r *record) runs() (runs []*run, err error) {
 	add := func(part int, next func() (oracle.Event, error)) error {
 		one := &run{part: part, next: next}
 		switch err := one.step(); err {
@@ -81,12 +80,11 @@ func (r *record) runs() (runs runs, err error) {
 		e, rest = rest[0], rest[1:]
 		return e, nil
 	})
-	heap.Init(&runs)
 	return runs, err
 }
 
 type run struct {
-	part int // orders events of equal time by arrival
+	part int
 	head oracle.Event
 	next func() (oracle.Event, error)
 }
@@ -94,22 +92,4 @@ type run struct {
 func (r *run) step() (err error) {
 	r.head, err = r.next()
 	return err
-}
-
-// runs is a heap; the run with the next event is on top.
-type runs []*run
-
-func (r runs) Len() int      { return len(r) }
-func (r runs) Swap(i, j int) { r[i], r[j] = r[j], r[i] }
-func (r runs) Less(i, j int) bool {
-	if a, b := r[i].head.At, r[j].head.At; a != b {
-		return a < b
-	}
-	return r[i].part < r[j].part
-}
-func (r *runs) Push(x any) { *r = append(*r, x.(*run)) }
-func (r *runs) Pop() any {
-	last := (*r)[len(*r)-1]
-	*r = (*r)[:len(*r)-1]
-	return last
 }

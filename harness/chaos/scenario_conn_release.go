@@ -63,11 +63,11 @@ var releaseScenarios = table(Scenario{
 		},
 		Try: func(ctx context.Context, t *Try) {
 			hosts := t.Hosts(2)
-			firsts := make(map[*Subject]*stale)
-			for _, s := range t.Subjects {
-				firsts[s] = new(stale)
-			}
-			t.Each(func(s *Subject) { firsts[s].twice(ctx, t, hosts, s) })
+			firsts := gather(t, func(s *Subject) *stale {
+				x := &stale{first: t.plain(ctx, hosts[0], s), others: t.holders(ctx, hosts[1], s), extra: t.plain(ctx, hosts[1], s)}
+				x.twice(ctx, s)
+				return x
+			})
 			hosts[0].Pause()
 			t.Each(func(s *Subject) { firsts[s].lose(ctx, s) })
 			hosts[0].Resume()
@@ -85,10 +85,7 @@ type stale struct {
 	lost   bool
 }
 
-func (x *stale) twice(ctx context.Context, t *Try, hosts []*Host, s *Subject) {
-	x.first = t.plain(ctx, hosts[0], s)
-	x.others = t.holders(ctx, hosts[1], s)
-	x.extra = t.plain(ctx, hosts[1], s)
+func (x *stale) twice(ctx context.Context, s *Subject) {
 	check(warm(ctx, x.first))
 	for _, w := range x.others {
 		check(w.Acquire(ctx, 0))

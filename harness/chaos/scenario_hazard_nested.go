@@ -28,14 +28,7 @@ var hazardNestedScenarios = table(Scenario{
 			done := other.Begin(ctx, 0)
 			q.t.Sleep(ctx, hazardDelay) // it waits
 			check(w.Release(ctx))
-			err, came := q.ends(ctx, done, hazardDelay)
-			q.t.Sleep(ctx, 20*time.Millisecond)
-			w.Release(ctx)
-			if !came {
-				q.passes(ctx, other, done)
-			} else if err == nil {
-				other.Release(ctx)
-			}
+			q.outlast(ctx, w, other, done)
 		}),
 	},
 	{Name: "downgrade", Takes: 14,
@@ -54,14 +47,19 @@ var hazardNestedScenarios = table(Scenario{
 			done := must(q.waits(ctx, other))
 			check(w.AcquireShared(ctx, 0))
 			check(w.ReleaseOuter(ctx))
-			err, came := q.ends(ctx, done, 2*hazardDelay)
-			q.t.Sleep(ctx, 20*time.Millisecond)
-			w.Release(ctx)
-			if !came {
-				q.passes(ctx, other, done)
-			} else if err == nil {
-				other.Release(ctx)
-			}
+			q.outlast(ctx, w, other, done)
 		}),
 	},
 })
+
+// outlast releases what w still has while other waits, and then other has the lock.
+func (q *queue) outlast(ctx context.Context, w, other *Worker, done <-chan error) {
+	err, came := q.ends(ctx, done, 2*hazardDelay)
+	q.t.Sleep(ctx, 20*time.Millisecond)
+	w.Release(ctx)
+	if !came {
+		q.passes(ctx, other, done)
+	} else if err == nil {
+		other.Release(ctx)
+	}
+}

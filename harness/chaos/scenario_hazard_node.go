@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -35,42 +34,11 @@ var hazardNodeScenarios = table(Scenario{
 			}
 			q.s.Fault("a foreign node is made")
 			for _, w := range []*Worker{w, other} {
-				if had, err := q.insists(ctx, w); !had && err != nil {
-					q.s.Show(harness.Misled, "Lock of a free lock fails: %v", err)
-					if names := q.tickets(); len(names) > 0 {
-						q.s.Show(harness.LeftBehind, "%d tickets of calls that have failed", len(names))
-					}
+				if q.locks(ctx, w) {
+					continue
 				}
-			}
-		}),
-	},
-	{Name: "parent-gone", Takes: 7,
-		Question: "Does a lock work on when the node that it is kept under has been removed?",
-		Fault:    "while no client holds the lock its nodes are removed, as servers do with empty containers: numbers begin at 0 again",
-		Source:   "Curator keeps tickets under container nodes, which servers remove; ZooKeeper Programmer's Guide, Container Nodes",
-		Tests:    []harness.Guarantee{harness.Fencing},
-		Expect: []Expectation{
-			{hazardRelics, []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "it makes the node once, when it connects"},
-			{".*", nil, "it makes the node again, and its tokens are no sequence numbers"},
-		},
-		Try: queues(func(ctx context.Context, q *queue) {
-			w := q.open(ctx)
-			other := q.open(ctx)
-			for range 2 {
-				check(w.Acquire(ctx, 0))
-				w.Write(ctx)
-				check(w.Release(ctx))
-			}
-			q.until(ctx, "tickets to go", func() bool { return len(q.tickets()) == 0 })
-			for _, path := range slices.Backward(q.nodes()) {
-				if err := q.see.Delete(path, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
-					check(err)
-				}
-			}
-			q.s.Fault("the nodes of the lock are removed")
-			for _, w := range []*Worker{other, w} {
-				if had, err := q.insists(ctx, w); !had && err != nil {
-					q.s.Show(harness.Misled, "Lock of a free lock fails: %v", err)
+				if n := len(q.tickets()); n > 0 {
+					q.s.Show(harness.LeftBehind, "%d tickets of calls that have failed", n)
 				}
 			}
 		}),

@@ -64,15 +64,8 @@ var hazardTicketScenarios = table(Scenario{
 			}
 			check(q.until(ctx, "a connection", func() bool { return p.Conns() > 0 }))
 			q.t.Sleep(ctx, hazardDelay)
-			if had, again := q.insists(ctx, w); !had && again != nil {
-				q.s.Show(harness.Misled, "the connection is back, and Lock still says: %v", again)
-			}
-			other := q.open(ctx)
-			if q.takeTurns(ctx, other) {
-				q.left(ctx)
-			} else if names := q.tickets(); len(names) > 1 {
-				q.s.Show(harness.LeftBehind, "%q, of which one is that of the client that waits", names)
-			}
+			q.locks(ctx, w)
+			q.clean(ctx, q.open(ctx))
 		}),
 	},
 	{Name: "failed-try", Takes: 5,
@@ -100,11 +93,8 @@ var hazardTicketScenarios = table(Scenario{
 				check(w.Release(ctx))
 			}
 			q.s.Fault("TryLock has failed, and the lock is released")
-			if q.takeTurns(ctx, other) && q.takeTurns(ctx, beside) {
-				q.left(ctx)
-			} else if names := q.tickets(); len(names) > 1 {
-				q.s.Show(harness.LeftBehind, "%q, with at most one client in line", names)
-			}
+			q.clean(ctx, other)
+			q.clean(ctx, beside)
 		}),
 	},
 	{Name: "late-cancel", Takes: 9,
@@ -117,9 +107,7 @@ var hazardTicketScenarios = table(Scenario{
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
 			q.hold(ctx)
-			w, p := q.through(ctx, nil)
-			done := must(q.waits(ctx, w))
-			q.t.Sleep(ctx, hazardDelay)
+			w, p, done := q.waiter(ctx)
 			p.Delay(faultproxy.Reply, 2*hazardDelay)
 			for _, h := range q.holders {
 				check(h.Release(ctx))
@@ -135,12 +123,7 @@ var hazardTicketScenarios = table(Scenario{
 			if err, came := q.ends(ctx, done, q.wait()); came && err == nil {
 				w.Release(ctx)
 			}
-			other := q.open(ctx)
-			if q.takeTurns(ctx, other) {
-				q.left(ctx)
-			} else if names := q.tickets(); len(names) > 1 {
-				q.s.Show(harness.LeftBehind, "%q, of which one is that of the client that waits", names)
-			}
+			q.clean(ctx, q.open(ctx))
 		}),
 	},
 	// it reconnects after a second, and retries later
@@ -174,22 +157,40 @@ var hazardTicketScenarios = table(Scenario{
 			for _, h := range q.holders[1:] {
 				h.Release(ctx)
 			}
-			workers := []*Worker{other, beside}
-			if q.takeTurns(ctx, workers...) {
-				q.left(ctx)
-			} else if names := q.tickets(); len(names) > len(workers) {
-				q.s.Show(harness.LeftBehind, "%q, with %d clients in line", names, len(workers))
-			}
+			q.clean(ctx, other, beside)
 		}),
 	},
 })
 
-func (q *queue) takeTurns(ctx context.Context, workers ...*Worker) bool {
+// clean makes workers have the lock in turn, and shows tickets that none of them has.
+func (q *queue) clean(ctx context.Context, workers ...*Worker) {
 	var begun []<-chan error
 	for _, w := range workers {
 		begun = append(begun, w.Begin(ctx, 0))
 	}
-	return q.allPass(ctx, workers, begun)
+	if q.allPass(ctx, workers, begun) {
+		q.left(ctx)
+	} else if names := q.tickets(); len(names) > len(workers) {
+		q.s.Show(harness.LeftBehind, "%q, with at most %d clients in line", names, len(workers))
+	}
+}
+
+// locks shows that a worker cannot take a free lock, and reports whether it could.
+func (q *queue) locks(ctx context.Context, w *Worker) bool {
+	had, err := q.insists(ctx, w)
+	if !had && err != nil {
+		q.s.Show(harness.Misled, "Lock of a free lock still fails: %v", err)
+		return false
+	}
+	return true
+}
+
+// waiter makes a client behind a proxy wait for the lock, and watch what is ahead.
+func (q *queue) waiter(ctx context.Context) (*Worker, *faultproxy.Proxy, <-chan error) {
+	w, p := q.through(ctx, nil)
+	done := must(q.waits(ctx, w))
+	q.t.Sleep(ctx, hazardDelay)
+	return w, p, done
 }
 
 func (q *queue) allPass(ctx context.Context, workers []*Worker, begun []<-chan error) bool {

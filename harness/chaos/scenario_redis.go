@@ -74,36 +74,40 @@ var forgottenPlain = []Expectation{
 var tokenOrder = Expectation{"redis-token", []harness.Harm{harness.Overtaken},
 	"it has no lease, and its waiters ask again every second, then behind the others"}
 
-func reconnecting() []Expectation {
-	return []Expectation{published, losesWakeUps, twoPermits,
-		tokenOrder}
-}
-
+// keeps returns the expectations of locks that outlive a fault.
 func keeps(why string) []Expectation {
-	return append(reconnecting(), Expectation{redisAll, nil, why})
+	return []Expectation{published, losesWakeUps, twoPermits, tokenOrder, {redisAll, nil, why}}
 }
 
 // A fleet is independent Redis servers. A one-server lock is on the first, and a lock of
 // several on the first ones: a fault of the first affects all locks.
 type fleet []*backend.Server
 
-func (t *Try) fleet(ctx context.Context, o backend.RedisOptions) (f fleet) {
+func (t *Try) fleet(ctx context.Context, o backend.RedisOptions) fleet {
 	n := 1
 	for _, s := range t.Subjects {
 		n = max(n, s.Variant.Traits.Servers)
 	}
-	for i := range n {
-		server := must(t.Shared(ctx, fmt.Sprintf("redis %d", i), func(ctx context.Context) (*backend.Server, error) {
-			return backend.StartRedisOf(ctx, o)
-		}))
-		f = append(f, server)
-	}
-	return f
+	return must(t.redis(ctx, n, func(ctx context.Context) (*backend.Server, error) { return backend.StartRedisOf(ctx, o) }))
 }
 
-func (f fleet) at(s *Subject) harness.Endpoint {
+// redis returns n independent servers shared by all tries.
+func (s *Stage) redis(ctx context.Context, n int, start func(context.Context) (*backend.Server, error)) (f fleet, err error) {
+	for i := range n {
+		server, err := s.Shared(ctx, fmt.Sprintf("redis %d", i), start)
+		if err != nil {
+			return nil, err
+		}
+		f = append(f, server)
+	}
+	return f, nil
+}
+
+func (f fleet) at(s *Subject) harness.Endpoint { return f[:max(1, s.Variant.Traits.Servers)].all() }
+
+func (f fleet) all() harness.Endpoint {
 	at := harness.Endpoint{Kind: harness.KindRedis}
-	for _, server := range f[:max(1, s.Variant.Traits.Servers)] {
+	for _, server := range f {
 		at.Addrs = append(at.Addrs, server.Endpoint().Addrs[0])
 	}
 	return Short(at)
@@ -159,9 +163,7 @@ func (i *incident) outcome(ctx context.Context, began int64) {
 func (i *incident) untilTold(ctx context.Context, s *Subject, d time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	for ctx.Err() == nil && slices.ContainsFunc(i.of[s].holders, s.holds) {
-		sleep(ctx, 5*time.Millisecond)
-	}
+	poll(ctx, func() bool { return !slices.ContainsFunc(i.of[s].holders, s.holds) })
 }
 
 func (i *incident) release(ctx context.Context, holders []*Worker) {

@@ -34,11 +34,7 @@ var clusterScenarios = table(Scenario{
 			server := must(t.Shared(ctx, "redis cluster", startCluster))
 			nodes := server.Endpoint().Addrs[0]
 			hosts := t.Hosts(2)
-			of := make(map[*Subject]*spread)
-			for _, s := range t.Subjects {
-				of[s] = new(spread)
-			}
-			t.Each(func(s *Subject) { of[s].begin(ctx, t, s, hosts, server.Endpoint()) })
+			of := gather(t, func(s *Subject) *spread { return spreadOver(ctx, t, s, hosts, server.Endpoint()) })
 			t.Sleep(ctx, TTL/2+time.Duration(t.Rand.Int64N(int64(TTL/2))))
 			began := t.Now()
 			for _, p := range of {
@@ -90,10 +86,11 @@ func (p *spread) each(f func(s *Subject)) {
 	}
 }
 
-// begin makes one client per process use a lock of each node: short holds on the first
+// spreadOver makes one client per process use a lock of each node: short holds on the first
 // node, and holds longer than a lease on the others. The first client holds the latter
 // when a node hangs, so that it renews there and elsewhere.
-func (p *spread) begin(ctx context.Context, t *Try, s *Subject, hosts []*Host, at harness.Endpoint) {
+func spreadOver(ctx context.Context, t *Try, s *Subject, hosts []*Host, at harness.Endpoint) *spread {
+	p := new(spread)
 	at = Short(at)
 	for node := range at.Addrs[0] {
 		key := keyOn(ctx, t, at, s.Key, node)
@@ -120,6 +117,7 @@ func (p *spread) begin(ctx context.Context, t *Try, s *Subject, hosts []*Host, a
 			worker.Loop(ctx, l)
 		}
 	}
+	return p
 }
 
 func (p *spread) report(began, over int64) {

@@ -140,20 +140,6 @@ var redisPromotions = table(Scenario{
 			})
 		}),
 	},
-	{Name: "redis-min-replicas", Takes: 4,
-		Question: "Does a primary refuse locks that no replica hears of?",
-		Fault:    "the primary, with min-replicas-to-write 1 and a lag of a second, is cut off from its replica; once it has noticed that a client asks it for the lock for a second; then it is killed and the replica is promoted",
-		Expect: []Expectation{
-			published, losesWakeUps,
-			{redisOne, nil, "the primary refuses the write (NOREPLICAS), and the client does not hold the lock"},
-		},
-		Try: onReplicas(backend.RedisOptions{}, func(ctx context.Context, r *replicated) {
-			r.needs(ctx, 1)
-			r.link.Partition(true)
-			r.reports(ctx, r.primary, "min_slaves_good_slaves:0")
-			r.fail(ctx, r.clients(ctx, TTL))
-		}),
-	},
 	{Name: "redis-promotion-clock-behind", Takes: 2,
 		Question: "Do tokens rise if the clock of the new primary is behind?",
 		Fault:    "the primary is cut off from its replica, whose clock is a minute behind, grants the lock and is killed; the replica is promoted",
@@ -183,46 +169,36 @@ var redisPromotions = table(Scenario{
 	},
 })
 
-// clients connects a client that locks before the failover and one that does after it.
-func (r *replicated) clients(ctx context.Context, lease time.Duration) map[*Subject]*pair {
-	hosts := r.t.Hosts(2)
-	at := r.at(nil)
-	at.Lease = lease
-	return gather(r.t, func(s *Subject) *pair {
-		return &pair{holders: []*Worker{hosts[0].Open(ctx, s, at)}, next: hosts[1].Open(ctx, s, at)}
-	})
-}
-
-func (r *replicated) fail(ctx context.Context, of map[*Subject]*pair) {
-	t := r.t
-	t.Each(func(s *Subject) {
-		if of[s].holders[0].Acquire(ctx, TTL) == nil {
-			s.Note("the primary grants the lock")
-		}
-	})
-	began := t.Now()
-	r.promote(ctx)
-	t.Each(func(s *Subject) {
-		of[s].next.Loop(ctx, ordinary)
-		s.await(ctx, 4*TTL, began)
-		t.Sleep(ctx, 5*ordinary.Hold)
-		if w := of[s].holders[0]; s.holds(w) {
-			check(w.WriteHeld(ctx))
-		}
-	})
-}
-
 // onWait makes the clients acquire the lock once before the first replica is cut off;
 // prepare may then change the configuration of the primary.
 func onWait(replicas int, prepare func(ctx context.Context, r *replicated)) func(context.Context, *Try) {
 	return onReplicas(backend.RedisOptions{Replicas: replicas}, func(ctx context.Context, r *replicated) {
-		of := r.clients(ctx, 3*TTL) // outlives a promotion on a busy machine
-		r.t.Each(func(s *Subject) { check(warm(ctx, of[s].holders[0], of[s].next)) })
+		t, hosts, at := r.t, r.t.Hosts(2), r.at(nil)
+		at.Lease = 3 * TTL // outlives a promotion on a busy machine
+		of := gather(t, func(s *Subject) *pair {
+			p := &pair{holders: []*Worker{hosts[0].Open(ctx, s, at)}, next: hosts[1].Open(ctx, s, at)}
+			check(warm(ctx, p.holders[0], p.next))
+			return p
+		})
 		r.caughtUp(ctx)
-		r.t.Fault("the replica that will be promoted is cut off")
+		t.Fault("the replica that will be promoted is cut off")
 		r.link.Partition(true)
 		prepare(ctx, r)
-		r.fail(ctx, of)
+		t.Each(func(s *Subject) {
+			if of[s].holders[0].Acquire(ctx, TTL) == nil {
+				s.Note("the primary grants the lock")
+			}
+		})
+		began := t.Now()
+		r.promote(ctx)
+		t.Each(func(s *Subject) {
+			of[s].next.Loop(ctx, ordinary)
+			s.await(ctx, 4*TTL, began)
+			t.Sleep(ctx, 5*ordinary.Hold)
+			if w := of[s].holders[0]; s.holds(w) {
+				check(w.WriteHeld(ctx))
+			}
+		})
 	})
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/internal/backend"
 	"locklab/internal/faultproxy"
 )
 
@@ -121,8 +120,7 @@ var redissonScenarios = table(Scenario{
 		Aims: []Aim{{redisRecommended, harness.FaultAim{Figure: "requests", Quantile: 1, Limit: stormRate / 2, Text: "50 in a second"}}},
 		Try: perLock(3, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 			l := t.line(ctx, hosts, s)
-			server := must(t.Shared(ctx, "redis", backend.StartAlone))
-			addr := server.Endpoint().Addrs[0][0]
+			addr := must(t.At(ctx, s.Variant)).Addrs[0][0]
 			hosts[1].Kill()
 			before := t.requests(ctx, addr)
 			for _, w := range l.holders {

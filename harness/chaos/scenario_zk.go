@@ -105,20 +105,15 @@ func (c *crowd) served(ctx context.Context, after int64, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	c.t.Each(func(s *Subject) {
-		for !c.isStuck(s) && !s.served(c.workers[s], after) {
-			if sleep(ctx, 10*time.Millisecond); ctx.Err() != nil {
-				c.mu.Lock()
-				c.stuck[s] = true
-				c.mu.Unlock()
-			}
+		c.mu.Lock()
+		stuck := c.stuck[s]
+		c.mu.Unlock()
+		if !stuck && !poll(ctx, func() bool { return s.served(c.workers[s], after) }) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.stuck[s] = true
 		}
 	})
-}
-
-func (c *crowd) isStuck(s *Subject) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.stuck[s]
 }
 
 func (s *Subject) served(workers []*Worker, after int64) bool {
@@ -142,7 +137,7 @@ func (h *Host) runs() bool {
 // that neither hold nor wait.
 func (c *crowd) settle(ctx context.Context, at harness.Endpoint) {
 	c.t.Conclude()
-	waiting := c.stop(ctx)
+	waiting := c.t.StopAll(ctx)
 	conn := c.t.ZooKeeper(at.Addrs[0])
 	c.t.Each(func(s *Subject) {
 		var left []string
@@ -159,30 +154,6 @@ func (c *crowd) settle(ctx context.Context, at harness.Endpoint) {
 // zooLeft is how long an unneeded ticket may remain: a client that was without a server
 // removes it once it has one.
 const zooLeft = 2 * time.Second
-
-func (c *crowd) stop(ctx context.Context) map[*Subject]int {
-	ctx, cancel := context.WithTimeout(ctx, grace)
-	defer cancel()
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	waiting := make(map[*Subject]int)
-	for s, workers := range c.workers {
-		if s.broken() {
-			continue // not all are connected
-		}
-		for _, w := range workers {
-			wg.Go(func() {
-				if w.Host.runs() && w.Stop(ctx) != nil {
-					mu.Lock()
-					defer mu.Unlock()
-					waiting[s]++
-				}
-			})
-		}
-	}
-	wg.Wait()
-	return waiting
-}
 
 // ticketName matches the server's number at the end of a name.
 var ticketName = regexp.MustCompile(`-?[0-9]{10,}$`)

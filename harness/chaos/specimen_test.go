@@ -14,6 +14,12 @@ var specimens = []*harness.Variant{
 	specimen("refuse", func(context.Context) error { return harness.ErrNotAcquired }),
 	specimen("slow", func(context.Context) error { time.Sleep(250 * time.Millisecond); return nil }),
 	lapsing(60 * time.Millisecond),
+	fenced(specimen("fenced", func(context.Context) error { return nil })),
+}
+
+func fenced(v *harness.Variant) *harness.Variant {
+	v.Traits.Fenced = true
+	return v
 }
 
 func specimen(name string, lock func(ctx context.Context) error) *harness.Variant {

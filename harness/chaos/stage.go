@@ -51,34 +51,17 @@ func (s *Stage) Shared(ctx context.Context, name string, start func(context.Cont
 // At returns servers shared by all tries, of the kind and number that the lock needs: one
 // Redis, the independent ones of Redlock, or one ZooKeeper.
 func (s *Stage) At(ctx context.Context, lock *harness.Variant) (harness.Endpoint, error) {
-	var server *backend.Server
-	var err error
-	switch n := max(1, lock.Traits.Servers); {
-	case lock.Traits.Needs == harness.KindZooKeeper:
-		server, err = s.Shared(ctx, "zookeeper", func(ctx context.Context) (*backend.Server, error) {
-			return backend.StartEnsembleOf(ctx, backend.EnsembleOptions{Servers: 1})
-		})
-	case n == 1:
-		server, err = s.Shared(ctx, "redis", backend.StartAlone)
-	default:
-		return s.several(ctx, n)
+	if lock.Traits.Needs != harness.KindZooKeeper {
+		f, err := s.redis(ctx, max(1, lock.Traits.Servers), backend.StartAlone)
+		return f.all(), err
 	}
+	server, err := s.Shared(ctx, "zookeeper", func(ctx context.Context) (*backend.Server, error) {
+		return backend.StartEnsembleOf(ctx, backend.EnsembleOptions{Servers: 1})
+	})
 	if err != nil {
 		return harness.Endpoint{}, err
 	}
 	return Short(server.Endpoint()), nil
-}
-
-func (s *Stage) several(ctx context.Context, n int) (harness.Endpoint, error) {
-	at := harness.Endpoint{Kind: harness.KindRedis}
-	for i := range n {
-		server, err := s.Shared(ctx, fmt.Sprintf("redis %d", i), backend.StartAlone)
-		if err != nil {
-			return at, err
-		}
-		at.Addrs = append(at.Addrs, server.Endpoint().Addrs[0])
-	}
-	return Short(at), nil
 }
 
 // Short returns the endpoint with the leases and sessions of scenarios.

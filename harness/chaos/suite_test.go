@@ -162,7 +162,6 @@ var certain = []string{
 	"late-cancel: curator-semaphore-mutex",
 	"lost-release: zk-fair-historical", "lost-release: go-zookeeper-lock",
 	"foreign-child: go-zookeeper-lock", "foreign-child: curator-mutex",
-	"parent-gone: zk-fair-historical",
 	"two-of-a-client: zk-writelock-historical", "two-of-a-client: zk-boolean-mutex-historical",
 	"zk-holder-cut-off: zk-fair-historical",
 	"nested-unlock: zk-two-level-historical",

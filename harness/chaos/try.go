@@ -268,8 +268,12 @@ func (t *Try) Until(ctx context.Context, what string, done func() bool) error {
 // AwaitGrant waits until a worker has been granted the lock later than after, in ns on
 // the clock of the events. It returns false if ctx ends first.
 func (s *Subject) AwaitGrant(ctx context.Context, after int64) bool {
+	return poll(ctx, func() bool { return s.granted(after) })
+}
+
+func poll(ctx context.Context, done func() bool) bool {
 	for ctx.Err() == nil {
-		if s.granted(after) {
+		if done() {
 			return true
 		}
 		sleep(ctx, 5*time.Millisecond)
@@ -318,27 +322,36 @@ func (t *Try) end() {
 	}
 }
 
-// StopAll ends the loops of all workers, within the grace time: those still waiting for a
-// lock then are stuck, as their histories show.
-func (t *Try) StopAll(ctx context.Context) {
+// StopAll ends the loops of all workers, within the grace time. It returns the number of
+// workers of each lock that still wait for it then: they are stuck, as their histories
+// show.
+func (t *Try) StopAll(ctx context.Context) map[*Subject]int {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	t.mu.Lock()
 	hosts := t.hosts
 	t.mu.Unlock()
 	var wg sync.WaitGroup
+	var mu sync.Mutex
+	waiting := make(map[*Subject]int)
 	for _, h := range hosts {
-		h.mu.Lock()
-		workers, stopped := h.workers, h.stopped
-		h.mu.Unlock()
-		if !stopped {
-			wg.Go(func() { h.answers(ctx) })
+		if !h.runs() {
+			continue
 		}
+		wg.Go(func() { h.answers(ctx) })
+		h.mu.Lock()
+		workers := h.workers
+		h.mu.Unlock()
 		for _, w := range workers {
-			if !stopped {
-				wg.Go(func() { w.Stop(ctx) })
-			}
+			wg.Go(func() {
+				if w.Stop(ctx) != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					waiting[w.Lock]++
+				}
+			})
 		}
 	}
 	wg.Wait()
+	return waiting
 }

@@ -55,23 +55,13 @@ type LinearResult struct {
 
 const mostReasons = 8
 
-// CheckLinear decides whether a lock with rules r could have made the history h. It stops at
-// the first violated window.
-func CheckLinear(h History, r Rules, o LinearOptions) LinearResult {
-	return check(h, r, o, few)
+// CheckLinear decides whether a lock with rules r could have made the history that was
+// judged by the same rules. It stops at the first violated window.
+func CheckLinear(j *Judgement, r Rules, o LinearOptions) LinearResult {
+	return checkLinear(j, r, o, few)
 }
 
-func check(h History, r Rules, o LinearOptions, size int) LinearResult {
-	j := Judge(h, r)
-	return checkJudged(&j, r, o, size)
-}
-
-// CheckJudgedLinear is Check for a history that the oracle has judged by the same rules.
-func CheckJudgedLinear(j *Judgement, r Rules, o LinearOptions) LinearResult {
-	return checkJudged(j, r, o, few)
-}
-
-func checkJudged(j *Judgement, r Rules, o LinearOptions, size int) LinearResult {
+func checkLinear(j *Judgement, r Rules, o LinearOptions, size int) LinearResult {
 	o = o.filled()
 	r.Permits = max(1, r.Permits)
 	windows := cut(operations(j, r), o, size)

@@ -1,9 +1,10 @@
 package oracle
 
 import (
-	"container/heap"
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"locklab/harness"
@@ -16,7 +17,7 @@ import (
 //
 // For locks that block until granted this rule is exact: an acquisition takes effect at
 // its return at the latest, a release at its call at the earliest. It takes time in O(n
-// log permits).
+// permits).
 func Overlaps(holds []Hold, permits int) []harness.Violation {
 	seen := newInside(max(1, permits))
 	var n uint64
@@ -42,8 +43,8 @@ type stay struct {
 // inside is the state for judging the next hold: the last holds to leave.
 type inside struct {
 	permits        int
-	reader, writer stay    // the last of its kind to leave
-	last           leavers // of all, as many as there are permits
+	reader, writer stay   // the last of its kind to leave
+	last           []stay // of all, as many as there are permits, the first to leave at the front
 }
 
 func newInside(permits int) *inside {
@@ -75,11 +76,10 @@ func (in *inside) add(h *Hold, s stay) {
 	if s.until > kind.until {
 		*kind = s
 	}
-	if len(in.last) < in.permits {
-		heap.Push(&in.last, s)
-	} else if s.until > in.last[0].until {
-		in.last[0] = s
-		heap.Fix(&in.last, 0)
+	i, _ := slices.BinarySearchFunc(in.last, s, func(a, b stay) int { return cmp.Compare(a.until, b.until) })
+	in.last = slices.Insert(in.last, i, s)
+	if len(in.last) > in.permits {
+		in.last = slices.Delete(in.last, 0, 1)
 	}
 }
 
@@ -95,17 +95,4 @@ func (in *inside) describe(h, o *Hold) string {
 	}
 	return fmt.Sprintf("worker %d was granted %s %v before worker %d began to release it",
 		h.Worker, what, time.Duration(o.Releasing-h.Acquired), o.Worker)
-}
-
-// leavers is a heap of stays; the first to leave is on top.
-type leavers []stay
-
-func (l leavers) Len() int           { return len(l) }
-func (l leavers) Less(i, j int) bool { return l[i].until < l[j].until }
-func (l leavers) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
-func (l *leavers) Push(x any)        { *l = append(*l, x.(stay)) }
-func (l *leavers) Pop() any {
-	last := (*l)[len(*l)-1]
-	*l = (*l)[:len(*l)-1]
-	return last
 }

@@ -133,11 +133,6 @@ func cut(ops []operation, o LinearOptions, size int) []*window {
 	return ws
 }
 
-func (w *window) add(op operation) {
-	w.ops = append(w.ops, op)
-	w.note(op)
-}
-
 func (w *window) note(op operation) {
 	w.Operations++
 	w.clients[op.worker] = true
