@@ -49,8 +49,7 @@ func (l *limit) starting() func() {
 
 // Own starts servers for this try only, which it may break. They stop when it ends.
 func (t *Try) Own(ctx context.Context, start func(context.Context) (*backend.Server, error)) (*backend.Server, error) {
-	defer t.Stage.limit.starting()()
-	server, err := start(ctx)
+	server, err := t.Stage.start(ctx, start)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +57,5 @@ func (t *Try) Own(ctx context.Context, start func(context.Context) (*backend.Ser
 	t.mu.Lock()
 	t.own = append(t.own, server)
 	t.mu.Unlock()
-	if !server.Owned() {
-		return nil, fmt.Errorf("chaos: the lab did not start %v", server.Endpoint().Addrs)
-	}
 	return server, nil
 }

@@ -26,7 +26,7 @@ var connScenarios = table(Scenario{
 			{"bsm-redislock-.*", []harness.Harm{harness.Stall, harness.Misled}, "the error is returned and nothing is taken back: the key stays for its time to live"},
 			{".*", nil, "the request can be repeated, or is taken back"},
 		},
-		Aims: orphanAim,
+		Aims: []Aim{{redisRecommended, harness.FaultAim{Figure: "orphans", Quantile: 1, Limit: 0, Text: "none"}}},
 		Try:  lost(faultproxy.LoseReply),
 	},
 	{Name: "release-reply-lost", Takes: 4, Prompt: 2 * TTL,
@@ -137,8 +137,6 @@ func warm(ctx context.Context, ws ...*Worker) error {
 	}
 	return nil
 }
-
-var orphanAim = []Aim{{redisRecommended, harness.FaultAim{Figure: "orphans", Quantile: 1, Limit: 0, Text: "none"}}}
 
 // lost makes tries that lose one message of an attempt: once of TryLock, once of Lock.
 // The client releases any grant. Then another client asks.

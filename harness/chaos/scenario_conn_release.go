@@ -50,8 +50,7 @@ var releaseScenarios = table(Scenario{
 			<-released
 		}),
 	},
-	// Java takes longer to start than all the rest
-	{Name: "release-stale", Takes: 8, Tries: 30, Deadline: 40 * time.Second, Prompt: 2 * SessionTimeout,
+	{Name: "release-stale", Takes: 8, Tries: 30, Deadline: 40 * time.Second, Prompt: 2 * SessionTimeout, // without Curator: Java takes longer to start than all the rest
 		Question: "Does a release of what was released or lost before leave the next holder alone, and say so?",
 		Fault:    "a client releases the lock twice, the second time when others hold it; then its process is stopped (SIGSTOP) until it has lost the lock to them, and it releases again",
 		Source:   "Redis documentation, Distributed Locks; the DEL of most first versions",

@@ -12,8 +12,7 @@ import (
 var waiterScenarios = table(Scenario{
 	Family: "waiter", Deadline: 40 * time.Second,
 }, []Scenario{
-	// the lease is four times as long
-	{Name: "wakeup-lost", Takes: 13, Tries: 200, Prompt: 2 * TTL,
+	{Name: "wakeup-lost", Takes: 13, Tries: 200, Prompt: 2 * TTL, // the lease is four times as long
 		Question: "Does a waiter get a free lock soon when the message that it is free was lost?",
 		Fault:    "the connections of the only waiter break, it cannot connect for 50 ms, and the holder releases meanwhile",
 		Source:   "Redisson issues 3891, 4216, 5046, 5219: missed unlock messages; Redis documentation, Pub/Sub: at most once",
@@ -33,7 +32,7 @@ var waiterScenarios = table(Scenario{
 			w := hosts[1].Open(ctx, s, through)
 			check(warm(ctx, append(holders, w)...))
 			lost := 0
-			for range wakeups {
+			for range 3 {
 				if t.loseWakeup(ctx, s, holders, w, proxies) > 2*TTL {
 					lost++
 				}
@@ -74,13 +73,9 @@ var waiterScenarios = table(Scenario{
 		Aims: []Aim{
 			{redisRecommended + "|zk-(handoff|rw|semaphore|cohort)", harness.FaultAim{Figure: "served", Quantile: 0, Least: true, Limit: crowdSize, Text: "all"}},
 		},
-		Try: func(ctx context.Context, t *Try) {
-			t.Each(func(s *Subject) { t.many(ctx, s) })
-		},
+		Try: perLock(4, many),
 	},
 })
-
-const wakeups = 3
 
 // loseWakeup makes the holders release while the waiter is unreachable. It returns the
 // time from the end of that until the waiter has the lock.
@@ -144,26 +139,40 @@ func (l *line) served(ctx context.Context, most time.Duration) {
 	defer cancel()
 	done := make(chan bool, len(l.waiters))
 	for i, w := range l.waiters {
-		w.Host.t.work.Go(func() {
-			select {
-			case err := <-l.granted[i]:
-				if err == nil {
-					w.Release(ctx)
-				}
-			case <-ctx.Done():
+		w.pass(ctx, l.granted[i], done)
+	}
+	count(ctx, done, len(l.waiters))
+}
+
+// pass releases the lock when it is granted to w, and sends to done whether it was.
+func (w *Worker) pass(ctx context.Context, granted <-chan error, done chan<- bool) {
+	w.Host.t.work.Go(func() {
+		err := <-granted
+		if err == nil {
+			w.Release(ctx)
+		}
+		done <- err == nil
+	})
+}
+
+// count receives n values until ctx ends, and returns the number of true ones.
+func count(ctx context.Context, done <-chan bool, n int) (got int) {
+	for range n {
+		select {
+		case ok := <-done:
+			if ok {
+				got++
 			}
-			done <- true
-		})
+		case <-ctx.Done():
+			return got
+		}
 	}
-	for range l.waiters {
-		<-done
-	}
+	return got
 }
 
 const crowdSize = 1000
 
-func (t *Try) many(ctx context.Context, s *Subject) {
-	hosts := t.Hosts(4)
+func many(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 	holders := t.holders(ctx, hosts[0], s)
 	for _, w := range holders {
 		check(w.Acquire(ctx, 0))
@@ -172,14 +181,7 @@ func (t *Try) many(ctx context.Context, s *Subject) {
 	for _, h := range hosts {
 		workers := t.plain(ctx, h, s).group(ctx, crowdSize/len(hosts))
 		for _, w := range workers { // at once: the order within a group is unknown
-			granted := w.Begin(ctx, 0)
-			t.work.Go(func() {
-				err := <-granted
-				if err == nil {
-					w.Release(ctx)
-				}
-				served <- err == nil
-			})
+			w.pass(ctx, w.Begin(ctx, 0), served)
 		}
 		t.Sleep(ctx, 3*oracle.DefaultArrival)
 	}
@@ -188,22 +190,8 @@ func (t *Try) many(ctx context.Context, s *Subject) {
 	for _, w := range holders {
 		w.Release(ctx)
 	}
-	s.drained(ctx, served)
-}
-
-func (s *Subject) drained(ctx context.Context, served <-chan bool) {
-	began, got := now(), 0
-	for range crowdSize {
-		select {
-		case ok := <-served:
-			if ok {
-				got++
-			}
-			continue
-		case <-ctx.Done():
-		}
-		break
-	}
+	began := now()
+	got := count(ctx, served, crowdSize)
 	s.Figure("drained", "ms", float64(now()-began)/1e6)
 	s.Figure("served", "", float64(got))
 	if got < crowdSize {

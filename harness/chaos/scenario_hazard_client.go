@@ -56,13 +56,12 @@ var hazardClientScenarios = table(Scenario{
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
 			q.hold(ctx)
-			a := new(asked)
-			w, _ := q.through(ctx, a.observe)
+			w, requests := q.counted(ctx)
 			done := must(q.waits(ctx, w))
 			q.t.Sleep(ctx, 2*hazardDelay) // it watches
-			before, began := a.requests.Load(), time.Now()
+			before, began := requests(), time.Now()
 			q.t.Sleep(ctx, 2*time.Second)
-			rate := float64(a.requests.Load()-before) / time.Since(began).Seconds()
+			rate := float64(requests()-before) / time.Since(began).Seconds()
 			q.s.Figure("requests while it waits", "/s", rate)
 			if rate > mostWhileWaiting {
 				q.s.Show(harness.Storm, "%.0f requests a second while nothing happens", rate)
@@ -71,8 +70,7 @@ var hazardClientScenarios = table(Scenario{
 			q.passes(ctx, w, done)
 		}),
 	},
-	// requests are under test, not time
-	{Name: "eight-of-a-client", Takes: 17, Tries: 30, Prompt: hazardPatience,
+	{Name: "eight-of-a-client", Takes: 17, Tries: 30, Prompt: hazardPatience, // requests are under test, not time
 		Question: "What does a release cost if eight goroutines of one client wait?",
 		Fault:    "none: eight goroutines of one client lock and unlock as fast as they can for two seconds",
 		Source:   "CURATOR-716, many threads on one InterProcessMutex; source article 001, the herd effect",
@@ -87,34 +85,51 @@ var hazardClientScenarios = table(Scenario{
 			{"zk-cohort", harness.FaultAim{Figure: "requests per acquisition", Quantile: 1, Limit: 2, Text: "two requests"}},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
-			a := new(asked)
-			first, _ := q.through(ctx, a.observe)
-			workers := first.group(ctx, 8)
-			for _, w := range workers {
+			first, requests := q.counted(ctx)
+			for _, w := range first.group(ctx, 8) {
 				w.Loop(ctx, Loop{Quiet: true, Think: 5 * time.Millisecond})
 			}
 			q.t.Sleep(ctx, 500*time.Millisecond) // all of them wait
-			before, sent := q.s.grants(), a.requests.Load()
+			before, sent := q.s.grants(), requests()
 			q.t.Sleep(ctx, 1500*time.Millisecond)
 			grants := q.s.grants() - before
 			if grants == 0 {
 				return // that is a stall
 			}
-			each := float64(a.requests.Load()-sent) / float64(grants)
+			each := float64(requests()-sent) / float64(grants)
 			q.s.Figure("requests per acquisition", "", each)
 			if each > mostPerAcquisition {
 				q.s.Show(harness.Storm, "more than %d requests for an acquisition and its release", mostPerAcquisition)
 			}
 		}),
 	},
+	{Name: "lock-after-expiry", Takes: 27, Prompt: 2 * SessionTimeout,
+		Question: "Does a client whose session has expired take itself for the owner?",
+		Fault:    "the holder is cut off until its session has expired and the next client holds the lock; connected again, it locks",
+		Source:   "hazard B10: source article 004, whose isOwner remembers; source article 004 on sessions that time out; CURATOR-206",
+		Expect: []Expectation{
+			{"zk-persistent", []harness.Harm{harness.Stall, harness.Stuck}, "its ticket outlives the session, and blocks all"},
+			{hazardRelics, []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck}, "nothing tells the holder that its session has expired; those that remember their ticket walk in by it"},
+			{"go-zookeeper-lock", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "it hears that its session has expired when it is connected again"},
+			{"curator-.*", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "Curator counts the session from when it loses the connection, and the server from what it heard last: LOST may come late"},
+			{".*", nil, "its lease is over before the session is, and what it locks is a new ticket"},
+		},
+		Try: func(ctx context.Context, t *Try) {
+			of := t.queuesAt(func(v *harness.Variant) harness.Endpoint { return must(t.At(ctx, v)) })
+			t.Each(func(s *Subject) { of(s).expire(ctx) })
+		},
+	},
 })
 
-type asked struct{ requests atomic.Int64 }
-
-func (a *asked) observe(m faultproxy.Sighting) {
-	if m.Dir == faultproxy.Request && m.Op != "ping" && m.Op != "connect" {
-		a.requests.Add(1)
-	}
+// counted opens a client, and returns the number of its requests so far.
+func (q *queue) counted(ctx context.Context) (*Worker, func() int64) {
+	var n atomic.Int64
+	w, _ := q.through(ctx, func(m faultproxy.Sighting) {
+		if m.Dir == faultproxy.Request && m.Op != "ping" && m.Op != "connect" {
+			n.Add(1)
+		}
+	})
+	return w, n.Load
 }
 
 // mostWhileWaiting is the limit of requests per second of a waiter that does not storm;
@@ -124,3 +139,34 @@ const mostWhileWaiting = 8
 // mostPerAcquisition is the limit of requests for an acquisition and its release among
 // eight contenders: the queues need at most five.
 const mostPerAcquisition = 7
+
+// expire makes a holder lock again after its session has ended, while the next client has
+// the lock.
+func (q *queue) expire(ctx context.Context) {
+	q.hold(ctx)
+	check(q.release(ctx))
+	w, p := q.through(ctx, nil)
+	next := q.open(ctx)
+	check(w.Acquire(ctx, 0))
+	done := must(q.waits(ctx, next))
+	q.s.Fault("the holder is cut off")
+	p.Refuse(true)
+	p.Partition(true)
+	err, came := q.ends(ctx, done, 2*SessionTimeout+q.wait())
+	connects := p.Seen("connect")
+	p.Refuse(false)
+	p.Partition(false)
+	if !came || err != nil {
+		return
+	}
+	q.back(ctx, p, connects)
+	again := w.Begin(ctx, 0) // while the next one holds the lock
+	err, came = q.ends(ctx, again, time.Second)
+	next.Release(ctx)
+	if came && err != nil {
+		_, err = q.insists(ctx, w)
+		q.s.Note("Lock after the session expired: %v", err)
+	} else if !came {
+		q.passes(ctx, w, again)
+	}
+}

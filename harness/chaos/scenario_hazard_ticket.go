@@ -126,8 +126,7 @@ var hazardTicketScenarios = table(Scenario{
 			q.clean(ctx, q.open(ctx))
 		}),
 	},
-	// it reconnects after a second, and retries later
-	{Name: "lost-release", Takes: 9, Prompt: 2 * hazardPrompt,
+	{Name: "lost-release", Takes: 9, Prompt: 2 * hazardPrompt, // it reconnects after a second, and retries later
 		Question: "Does a release that the server never hears of leave the lock taken?",
 		Fault:    "the request that releases the lock is lost with its connection; the client connects again, and others lock",
 		Source:   "hazard B15: source article 004; CURATOR-678, release during connection loss",
@@ -198,11 +197,7 @@ func (q *queue) allPass(ctx context.Context, workers []*Worker, begun []<-chan e
 	for i, w := range workers {
 		q.t.work.Go(func() { passed <- q.passes(ctx, w, begun[i]) })
 	}
-	all := true
-	for range workers {
-		all = <-passed && all
-	}
-	return all
+	return count(ctx, passed, len(workers)) == len(workers)
 }
 
 func makesTicket(m faultproxy.Message) bool {

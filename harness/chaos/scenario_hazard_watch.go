@@ -3,7 +3,7 @@ package chaos
 import (
 	"context"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"locklab/harness"
@@ -23,13 +23,15 @@ var hazardWatchScenarios = table(Scenario{
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
 			q.hold(ctx)
-			observe, seen := once(func(m faultproxy.Sighting) bool {
-				return m.Dir == faultproxy.Request && (m.Op == "exists" || m.Op == "getData") && ticketName.MatchString(m.Key)
+			var seen atomic.Bool
+			w, p := q.through(ctx, func(m faultproxy.Sighting) {
+				if m.Dir == faultproxy.Request && (m.Op == "exists" || m.Op == "getData") && ticketName.MatchString(m.Key) {
+					seen.Store(true)
+				}
 			})
-			w, p := q.through(ctx, observe)
 			p.Delay(faultproxy.Request, hazardDelay)
 			done := w.Begin(ctx, 0)
-			q.afterSeen(ctx, "the waiter asks to watch the ticket ahead", seen)
+			q.afterSeen(ctx, "the waiter asks to watch the ticket ahead", &seen)
 			p.Delay(faultproxy.Request, 0)
 			q.passes(ctx, w, done)
 		}),
@@ -46,14 +48,15 @@ var hazardWatchScenarios = table(Scenario{
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
 			q.hold(ctx)
-			observe, seen := once(func(m faultproxy.Sighting) bool {
-				r, ok := m.Body.(*faultproxy.ZooReply)
-				return ok && strings.HasPrefix(m.Op, "getChildren") && len(r.Children) > len(q.holders)
+			var seen atomic.Bool
+			w, p := q.through(ctx, func(m faultproxy.Sighting) {
+				if r, ok := m.Body.(*faultproxy.ZooReply); ok && strings.HasPrefix(m.Op, "getChildren") && len(r.Children) > len(q.holders) {
+					seen.Store(true)
+				}
 			})
-			w, p := q.through(ctx, observe)
 			p.Delay(faultproxy.Reply, hazardDelay)
 			done := w.Begin(ctx, 0)
-			q.afterSeen(ctx, "the waiter's list is on the way", seen)
+			q.afterSeen(ctx, "the waiter's list is on the way", &seen)
 			p.Delay(faultproxy.Reply, 0)
 			if err, came := q.ends(ctx, done, q.wait()); came && err != nil {
 				q.s.Show(harness.Misled, "Lock of a lock that was free failed: %v", err)
@@ -100,7 +103,7 @@ var hazardWatchScenarios = table(Scenario{
 			})
 		},
 	},
-	{Name: "waiter-reset", Takes: 9,
+	{Name: "waiter-reset", Takes: 9, Prompt: DefaultPrompt,
 		Question: "Does a waiter whose connection breaks take that for the end of the holder?",
 		Fault:    "the connection of the waiter is reset, and the holder releases the lock when the waiter is connected again",
 		Source:   "hazard B5: source articles 001 and 004, whose watchers take every event for a release; hazard B12",
@@ -149,25 +152,8 @@ var hazardWatchScenarios = table(Scenario{
 	},
 })
 
-func once(see func(faultproxy.Sighting) bool) (func(faultproxy.Sighting), <-chan struct{}) {
-	seen := make(chan struct{})
-	first := sync.OnceFunc(func() { close(seen) })
-	return func(m faultproxy.Sighting) {
-		if see(m) {
-			first()
-		}
-	}, seen
-}
-
-func (q *queue) afterSeen(ctx context.Context, what string, seen <-chan struct{}) {
-	check(q.until(ctx, what, func() bool {
-		select {
-		case <-seen:
-			return true
-		default:
-			return false
-		}
-	}))
+func (q *queue) afterSeen(ctx context.Context, what string, seen *atomic.Bool) {
+	check(q.until(ctx, what, seen.Load))
 	q.s.Fault("%s, and the lock is released", what)
 	check(q.release(ctx))
 }

@@ -27,7 +27,7 @@ var readerScenarios = table(Scenario{
 				at.Lease = 4 * TTL // after that a waiter asks again on its own
 			}
 			writer := hosts[0].Open(ctx, s, at)
-			rs := t.readersOf(ctx, hosts[1], s, at)
+			rs := hosts[1].Open(ctx, s, at).group(ctx, readers)
 			check(writer.Acquire(ctx, 0))
 			t.readTogether(ctx, s, writer, rs)
 		}),
@@ -35,16 +35,6 @@ var readerScenarios = table(Scenario{
 })
 
 const readers = 3
-
-func (t *Try) readersOf(ctx context.Context, h *Host, s *Subject, at harness.Endpoint) (rs []*Worker) {
-	first := h.Open(ctx, s, at)
-	rs = []*Worker{first}
-	for len(rs) < readers {
-		r := first.Join(ctx)
-		rs = append(rs, r)
-	}
-	return rs
-}
 
 // readTogether makes readers wait for a writer, which then releases, and shows how many
 // of them were in at the same time. The others enter behind them.

@@ -34,11 +34,13 @@ var clusterScenarios = table(Scenario{
 			server := must(t.Shared(ctx, "redis cluster", startCluster))
 			nodes := server.Endpoint().Addrs[0]
 			hosts := t.Hosts(2)
-			of := gather(t, func(s *Subject) *spread { return spreadOver(ctx, t, s, hosts, server.Endpoint()) })
+			of := gather(t, func(s *Subject) spread { return spreadOver(ctx, t, s, hosts, server.Endpoint()) })
 			t.Sleep(ctx, TTL/2+time.Duration(t.Rand.Int64N(int64(TTL/2))))
 			began := t.Now()
 			for _, p := range of {
-				p.each(func(s *Subject) { s.Fault("node %s hangs", nodes[hungNode]) })
+				for _, s := range p {
+					s.Fault("node %s hangs", nodes[hungNode])
+				}
 			}
 			check(server.Signal(hungNode, syscall.SIGSTOP))
 			time.Sleep(4 * TTL) // not interrupted: the next try needs the node
@@ -46,9 +48,11 @@ var clusterScenarios = table(Scenario{
 			check(server.Signal(hungNode, syscall.SIGCONT))
 			t.Each(func(s *Subject) {
 				p := of[s]
-				p.each(func(s *Subject) { s.Over("node %s hangs", nodes[hungNode]) })
+				for _, s := range p {
+					s.Over("node %s hangs", nodes[hungNode])
+				}
 				p.report(began, over)
-				p.on[hungNode].await(ctx, 5*TTL, over)
+				p[hungNode].await(ctx, 5*TTL, over)
 			})
 		},
 	},
@@ -78,35 +82,29 @@ func startCluster(ctx context.Context) (*backend.Server, error) {
 }
 
 // A spread is one lock per cluster node, used by the same clients.
-type spread struct{ on []*Subject }
-
-func (p *spread) each(f func(s *Subject)) {
-	for _, s := range p.on {
-		f(s)
-	}
-}
+type spread []*Subject
 
 // spreadOver makes one client per process use a lock of each node: short holds on the first
 // node, and holds longer than a lease on the others. The first client holds the latter
 // when a node hangs, so that it renews there and elsewhere.
-func spreadOver(ctx context.Context, t *Try, s *Subject, hosts []*Host, at harness.Endpoint) *spread {
-	p := new(spread)
+func spreadOver(ctx context.Context, t *Try, s *Subject, hosts []*Host, at harness.Endpoint) spread {
+	var p spread
 	at = Short(at)
 	for node := range at.Addrs[0] {
 		key := keyOn(ctx, t, at, s.Key, node)
 		switch node {
 		case 0:
 			s.Key = key
-			p.on = append(p.on, s)
+			p = append(p, s)
 		case hungNode: // the fault explains why it is not served
-			p.on = append(p.on, s.Another(key, harness.Stall, harness.Stuck, harness.Overtaken))
+			p = append(p, s.Another(key, harness.Stall, harness.Stuck, harness.Overtaken))
 		default:
-			p.on = append(p.on, s.Another(key))
+			p = append(p, s.Another(key))
 		}
 	}
 	for _, h := range hosts {
 		w := h.Open(ctx, s, at)
-		for node, on := range p.on {
+		for node, on := range p {
 			worker, l := w, ordinary
 			if node > 0 {
 				worker = w.JoinAs(ctx, on)
@@ -120,9 +118,9 @@ func spreadOver(ctx context.Context, t *Try, s *Subject, hosts []*Host, at harne
 	return p
 }
 
-func (p *spread) report(began, over int64) {
+func (p spread) report(began, over int64) {
 	lost, served := 0, 0
-	for node, s := range p.on {
+	for node, s := range p {
 		if node == hungNode {
 			continue
 		}
@@ -141,8 +139,8 @@ func (p *spread) report(began, over int64) {
 		}
 		lost += len(told)
 	}
-	p.on[0].Figure("leases lost on other nodes", "", float64(lost))
-	p.on[0].Figure("grants on other nodes", "", float64(served))
+	p[0].Figure("leases lost on other nodes", "", float64(lost))
+	p[0].Figure("grants on other nodes", "", float64(served))
 }
 
 // keyOn returns a key with prefix name that is kept by a given node of a cluster, in

@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"context"
-	"net"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +31,7 @@ func onReplicas(o backend.RedisOptions, do func(ctx context.Context, r *replicat
 		r := &replicated{t: t, server: server, primary: t.Redis(addrs[0]), replica: t.Redis(addrs[1])}
 		r.moves = t.proxy(addrs[0], faultproxy.Redis, nil)
 		r.link = t.proxy(addrs[0], faultproxy.Unread, nil)
-		host, port := must2(net.SplitHostPort(r.link.Addr()))
+		host, port, _ := strings.Cut(r.link.Addr(), ":")
 		check(r.replica.Do(ctx, "REPLICAOF", host, port).Err())
 		r.reports(ctx, r.replica, "master_port:"+port, "master_link_status:up")
 		check(t.Until(ctx, "the replicas", func() bool {
@@ -157,7 +156,7 @@ var redisPromotions = table(Scenario{
 		Expect:   keeps("the primary keeps its clients waiting until the replica has all"),
 		Try: onReplicas(backend.RedisOptions{}, func(ctx context.Context, r *replicated) {
 			// The primary knows a replica by its own address.
-			host, port := must2(net.SplitHostPort(r.server.Endpoint().Addrs[0][1]))
+			host, port, _ := strings.Cut(r.server.Endpoint().Addrs[0][1], ":")
 			i := r.t.incident(ctx, r.at)
 			began := r.t.Now()
 			r.t.Fault("FAILOVER")

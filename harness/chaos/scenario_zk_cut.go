@@ -45,7 +45,7 @@ var zooCutScenarios = table(Scenario{
 	{Name: "zk-holder-cut-off", Takes: 17, Tries: 200, Short: 1, Deadline: 30 * time.Second, Prompt: 2*SessionTimeout + 2*tick, Arrival: 3 * SessionTimeout,
 		Question: "Is a holder that reaches no server told before the next client enters?",
 		Fault:    "all that the holder and the server tell each other vanishes, and neither side hears of it; later that is over, and the holder locks again",
-		Source:   "samuel/go-zookeeper issue 20; Burrows 2006, The Chubby lock service, 2.8; hazard B10: source article 004, isOwner",
+		Source:   "samuel/go-zookeeper issue 20; Burrows 2006, The Chubby lock service, 2.8",
 		Tests:    []harness.Guarantee{harness.Failover, harness.Recovery},
 		Expect: []Expectation{
 			{zooSessions, nil, "its lease ends by its own clock, a margin before the session"},

@@ -32,20 +32,26 @@ func (s *Stage) Shared(ctx context.Context, name string, start func(context.Cont
 	if server := s.servers[name]; server != nil {
 		return server, nil
 	}
-	defer s.limit.starting()()
-	server, err := start(ctx)
+	server, err := s.start(ctx, start)
 	if err != nil {
 		return nil, err
-	}
-	if !server.Owned() {
-		server.Stop()
-		return nil, fmt.Errorf("chaos: %s: the lab did not start it", name)
 	}
 	if s.servers == nil {
 		s.servers = make(map[string]*backend.Server)
 	}
 	s.servers[name] = server
 	return server, nil
+}
+
+// start starts servers, while the deadline of the try pauses. It refuses a user's servers.
+func (s *Stage) start(ctx context.Context, start func(context.Context) (*backend.Server, error)) (*backend.Server, error) {
+	defer s.limit.starting()()
+	server, err := start(ctx)
+	if err == nil && !server.Owned() {
+		server.Stop()
+		return nil, fmt.Errorf("chaos: the lab did not start %v", server.Endpoint().Addrs)
+	}
+	return server, err
 }
 
 // At returns servers shared by all tries, of the kind and number that the lock needs: one

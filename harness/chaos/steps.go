@@ -30,8 +30,3 @@ func must[T any](v T, err error) T {
 	check(err)
 	return v
 }
-
-func must2[T, U any](v T, u U, err error) (T, U) {
-	check(err)
-	return v, u
-}

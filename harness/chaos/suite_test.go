@@ -163,7 +163,7 @@ var certain = []string{
 	"lost-release: zk-fair-historical", "lost-release: go-zookeeper-lock",
 	"foreign-child: go-zookeeper-lock", "foreign-child: curator-mutex",
 	"two-of-a-client: zk-writelock-historical", "two-of-a-client: zk-boolean-mutex-historical",
-	"zk-holder-cut-off: zk-fair-historical",
+	"lock-after-expiry: zk-fair-historical",
 	"nested-unlock: zk-two-level-historical",
 	"readers-together: redis-rw-redisson",
 	"redis-wait-cut: redis-poll-5ms",

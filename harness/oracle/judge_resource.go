@@ -78,15 +78,16 @@ func (r *Resource) Take(token uint64, shared bool) bool {
 	return true
 }
 
-// A register remembers the latest granted writer that has written: 1 + its index.
-type register struct{ latest int }
+// A register is 1 + the index of the latest granted writer that has written.
+type register int
 
+// write returns the hold whose write makes a write of hold by stale, if there is one.
 func (f *register) write(by int, hold *Held) (later int, stale bool) {
 	later, stale = f.behind(by)
 	if !hold.Shared {
-		f.latest = max(f.latest, by+1)
+		*f = max(*f, register(by+1))
 	}
 	return later, stale
 }
 
-func (f *register) behind(by int) (later int, stale bool) { return f.latest - 1, f.latest-1 > by }
+func (f register) behind(by int) (later int, stale bool) { return int(f) - 1, int(f)-1 > by }
