@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"locklab/harness"
 	"locklab/internal/backend"
 )
@@ -50,24 +52,14 @@ var redisRestarts = table(Scenario{
 		Fault:    "the server, which keeps an append-only file, is killed while the lock is held and started again, and loads the file for longer than the lease (key-load-delay)",
 		Locks:    redisOne,
 		Expect:   keeps("the server refuses (LOADING), the holder is told when its lease is over, and so is the lease that is loaded"),
-		Try: func(ctx context.Context, t *Try) {
-			const keys, delay = 6000, 250 * time.Microsecond // takes one and a half leases
-			server := must(t.Own(ctx, func(ctx context.Context) (*backend.Server, error) {
-				return backend.StartRedisOf(ctx, backend.RedisOptions{
-					Persistence: backend.EverySecond,
-					Args:        []string{"--key-load-delay", fmt.Sprint(delay.Microseconds())},
-				})
-			}))
-			f := fleet{server}
-			fill := t.Redis(f.first()).Pipeline()
-			for k := range keys {
+		Try: onFleet(backend.RedisOptions{Persistence: backend.EverySecond, Args: []string{"--key-load-delay", "250"}}, func(ctx context.Context, i *incident) {
+			fill := i.admin.Pipeline()
+			for k := range 6000 { // at 250 us each, takes one and a half leases to load
 				fill.Set(ctx, fmt.Sprint("large:", k), k, 0)
 			}
 			must(fill.Exec(ctx))
-			i := t.incident(ctx, f.at)
-			i.fleet = f
 			restart(ctx, i)
-		},
+		}),
 	},
 })
 
@@ -123,6 +115,15 @@ var redisOutages = table(Scenario{
 	},
 })
 
+func forget(do func(*redis.Client, context.Context) *redis.StatusCmd) func(context.Context, *Try) {
+	return onFleet(backend.RedisOptions{}, func(ctx context.Context, i *incident) {
+		i.t.Fault("the server forgets")
+		check(do(i.admin, ctx).Err())
+		i.t.Over("it serves")
+		i.outcome(ctx, i.began)
+	})
+}
+
 // lose observes the loss of the first server for the rest of the try. err is the error of
 // causing it, and mend undoes it for the next try.
 func (i *incident) lose(ctx context.Context, err error, mend func(context.Context) error) {
@@ -152,24 +153,14 @@ var redisStates = table(Scenario{
 		Fault:    "FLUSHALL while the lock is held; of three independent servers, one",
 		Source:   "Redis documentation, Key eviction; FLUSHALL",
 		Expect:   forgotten,
-		Try: onFleet(backend.RedisOptions{}, func(ctx context.Context, i *incident) {
-			i.t.Fault("the server forgets all keys")
-			check(i.admin.FlushAll(ctx).Err())
-			i.t.Over("it serves")
-			i.outcome(ctx, i.began)
-		}),
+		Try:      forget((*redis.Client).FlushAll),
 	},
 	{Name: "redis-script-flush", Takes: 3, Tries: 200, Prompt: DefaultPrompt,
 		Question: "Do locks miss the scripts that the server has forgotten?",
 		Fault:    "SCRIPT FLUSH while the lock is held",
 		Source:   "Redis documentation, Scripting with Lua, Cache volatility",
 		Expect:   keeps("a client that is told NOSCRIPT sends the script"),
-		Try: onFleet(backend.RedisOptions{}, func(ctx context.Context, i *incident) {
-			i.t.Fault("the server forgets all scripts")
-			check(i.admin.ScriptFlush(ctx).Err())
-			i.t.Over("it serves")
-			i.outcome(ctx, i.began)
-		}),
+		Try:      forget((*redis.Client).ScriptFlush),
 	},
 	{Name: "redis-out-of-memory", Takes: 8,
 		Question: "Can a lock be renewed and released on a server that has no memory left?",
