@@ -20,9 +20,7 @@ type Lease interface {
 // with ctx, and when the lock is lost; its cause is then Lease.Err. Do returns
 // what went wrong, in f and in releasing the lock. A ctx that is nil does not end.
 func Do[L Lease](ctx context.Context, lock func(context.Context) (L, error), f func(context.Context, L) error) (err error) {
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	ctx = Given(ctx)
 	l, err := lock(ctx)
 	if err != nil {
 		return err
@@ -54,9 +52,7 @@ func Do[L Lease](ctx context.Context, lock func(context.Context) (L, error), f f
 // wraps lost, whatever lead has returned then. In every other case it returns what
 // Do does, and an error that wraps that of ctx if ctx has ended.
 func Elect[L Lease](ctx context.Context, lock func(context.Context) (L, error), lost error, lead func(context.Context, L) error) error {
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	ctx = Given(ctx)
 	for {
 		var ended error
 		err := Do(ctx, lock, func(inside context.Context, l L) error {
@@ -114,6 +110,15 @@ func (k *locker[L]) Unlock() {
 	if err := k.lease.Unlock(context.Background()); err != nil {
 		panic(err)
 	}
+}
+
+// Given returns ctx, or a context that does not end if ctx is nil. Every method with a context
+// calls it: a nil context must neither panic in a goroutine of the client nor leave the lock held.
+func Given(ctx context.Context) context.Context {
+	if ctx == nil {
+		return context.Background()
+	}
+	return ctx
 }
 
 // grace is how long a Lock whose context has ended waits for its request to be

@@ -123,9 +123,7 @@ type traceKey struct{}
 // ctx already are called too, after those of t. What happens to a lease goes to the Trace of
 // its Lock, whatever the context of Unlock is. A ctx that is nil does not end.
 func WithTrace(ctx context.Context, t *Trace) context.Context {
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	ctx = Given(ctx)
 	return OnlyTrace(ctx, t.And(TraceOf(ctx)))
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"locklab/lock"
 )
 
 const closeWait = time.Second
@@ -22,7 +24,7 @@ var errStuck = errors.New("redislock: closed, but the client library has not ret
 // deadline. The error names the locks that could not be given back, which stay until their
 // leases are over. It wraps the error of ctx if requests were still running.
 func (c *Client) Shutdown(ctx context.Context) error {
-	ctx = given(ctx)
+	ctx = lock.Given(ctx)
 	c.stop()
 	c.revokeAll()
 	idle := c.idle(ctx)

@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"cmp"
-	"container/list"
 	"context"
 	"fmt"
 	"sync"
@@ -72,15 +71,7 @@ type Cohort struct {
 	inARow int
 	err    error
 
-	mu      sync.Mutex
-	waiting list.List // of *cohortWaiter, in order of arrival
-	busy    bool      // this process has the lock or asks the server for it
-	asking  context.CancelFunc
-}
-
-type cohortWaiter struct {
-	place *list.Element    // nil once it has been served
-	got   chan acquisition // has room for one
+	turns lock.Turns[acquisition]
 }
 
 // An acquisition is the result for a waiter: the nth use of a server lease, from 0, or an error.
@@ -128,7 +119,7 @@ func (m *Cohort) wait(ctx context.Context) (*Lease, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx, m.server.name)
 	}
-	w, ahead := m.join()
+	w, ahead := m.turns.Join(m.ask)
 	if ahead >= 0 {
 		lock.TraceOf(ctx).TellQueued(m.server.name, ahead)
 	}
@@ -149,27 +140,19 @@ func (m *Cohort) wait(ctx context.Context) (*Lease, error) {
 }
 
 // receive waits for the acquisition of w, or withdraws w and returns false.
-func (m *Cohort) receive(ctx context.Context, w *cohortWaiter) (t acquisition, served bool) {
+func (m *Cohort) receive(ctx context.Context, w *lock.Waiter[acquisition]) (t acquisition, served bool) {
 	select {
-	case t := <-w.got:
+	case t := <-w.Got:
 		return t, true
 	case <-ctx.Done():
 	case <-m.c.serving.Done():
 	}
-	if m.withdraw(w) {
-		return acquisition{}, false
-	}
-	return <-w.got, true // it was served meanwhile
+	return m.turns.Leave(w) // it may have been served meanwhile
 }
 
 // retake makes w the first waiter again, after its acquisition had ended before it began.
-func (m *Cohort) retake(w *cohortWaiter, l *Lease) {
-	m.mu.Lock()
-	w.place = m.waiting.PushFront(w)
-	if !m.busy {
-		m.ask()
-	}
-	m.mu.Unlock()
+func (m *Cohort) retake(w *lock.Waiter[acquisition], l *Lease) {
+	m.turns.Rejoin(w, m.ask)
 	_ = l.discard(context.Background()) // it is over anyway
 }
 
@@ -183,13 +166,9 @@ func (m *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 }
 
 func (m *Cohort) try(ctx context.Context) (*Lease, error) {
-	m.mu.Lock()
-	if m.busy {
-		m.mu.Unlock()
+	if !m.turns.Try() {
 		return nil, busy(m.server.name)
 	}
-	m.busy = true
-	m.mu.Unlock()
 	ctx = lock.OnlyTrace(ctx, m.c.requests())
 	l, err := m.c.awaitIn(ctx, m.server.name, 0, func(ctx context.Context) (*Lease, error) { return m.server.acquire(ctx, true) })
 	if err != nil {
@@ -199,42 +178,15 @@ func (m *Cohort) try(ctx context.Context) (*Lease, error) {
 	return m.server.o.limited(m.begin(acquisition{lease: l}))
 }
 
-// join adds a waiter, and asks the server if the process does not yet. It also returns how
-// many waiters of the process are ahead, or -1 if this one asks the server.
-func (m *Cohort) join() (w *cohortWaiter, ahead int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	w, ahead = &cohortWaiter{got: make(chan acquisition, 1)}, m.waiting.Len()
-	w.place = m.waiting.PushBack(w)
-	if !m.busy {
-		m.ask()
-		ahead = -1
-	}
-	return w, ahead
-}
-
-// withdraw removes a waiter and reports whether it was still there. The last one also gives
-// up the process's place in the queue of the server.
-func (m *Cohort) withdraw(w *cohortWaiter) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if w.place == nil {
-		return false
-	}
-	m.waiting.Remove(w.place)
-	w.place = nil
-	if m.waiting.Len() == 0 && m.asking != nil {
-		m.asking()
-	}
-	return true
-}
-
-// ask gets the lock from the server for the current waiters. The caller holds m.mu.
-func (m *Cohort) ask() {
-	ctx, cancel := context.WithCancel(m.c.open)
-	m.busy, m.asking = true, cancel
-	if !m.c.admit(func() {
+// ask starts a request to the server for the current waiters. It fails if the client is
+// closed, as Lock notices.
+func (m *Cohort) ask() bool {
+	return m.c.admit(func() {
+		ctx, cancel := context.WithCancel(m.c.open)
 		defer cancel()
+		if !m.turns.Ask(cancel) {
+			return
+		}
 		requests := m.c.requests()
 		if requests != nil {
 			ctx = lock.OnlyTrace(ctx, requests)
@@ -243,69 +195,27 @@ func (m *Cohort) ask() {
 		if l != nil && requests != nil {
 			l.traceAs(requests)
 		}
-		m.asked(l, err, ctx.Err() != nil)
-	}) {
-		cancel()
-		m.busy, m.asking = false, nil // Lock sees that the client is closed
-	}
-}
-
-// asked distributes the server's answer. If withdrawn, the last waiter had left meanwhile,
-// and later waiters ask again.
-func (m *Cohort) asked(l *Lease, err error, withdrawn bool) {
-	m.mu.Lock()
-	m.asking = nil
-	if err != nil && !withdrawn {
-		for m.waiting.Len() > 0 {
-			m.first().got <- acquisition{err: err}
+		m.turns.Asked()
+		if err != nil && ctx.Err() == nil { // else the last waiter has left, and later ones ask again
+			m.turns.ServeAll(acquisition{err: err})
 		}
-	}
-	m.mu.Unlock()
-	m.pass(acquisition{lease: l, n: -1})
-}
-
-// first removes and returns the first waiter. The caller holds m.mu.
-func (m *Cohort) first() *cohortWaiter {
-	w := m.waiting.Remove(m.waiting.Front()).(*cohortWaiter)
-	w.place = nil
-	return w
+		m.pass(acquisition{lease: l, n: -1})
+	})
 }
 
 // pass hands the lock on after acquisition t, within the process or to the server, and
 // returns the error of the server's release.
 func (m *Cohort) pass(t acquisition) error {
 	next := acquisition{lease: t.lease, n: t.n + 1}
-	if m.wanted() && m.may(next) && m.give(next) {
+	if m.turns.Len() > 0 && m.may(next) && m.turns.Serve(func() (acquisition, bool) { return next, true }) {
 		return nil
 	}
 	var err error
 	if t.lease != nil {
 		err = t.lease.discard(context.Background())
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.busy = false
-	if m.waiting.Len() > 0 {
-		m.ask()
-	}
+	m.turns.Next(m.ask)
 	return err
-}
-
-func (m *Cohort) wanted() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.waiting.Len() > 0
-}
-
-// give gives acquisition t to the first waiter. It returns false without a waiter.
-func (m *Cohort) give(t acquisition) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.waiting.Len() == 0 {
-		return false
-	}
-	m.first().got <- t
-	return true
 }
 
 // may reports whether acquisition t may begin. A handover asks the server first if it has

@@ -12,22 +12,14 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"locklab/lock"
 )
 
-// A Contender holds a lock or waits for it.
-type Contender struct {
-	// Name is ClientOptions.Name of its client, "" if the client has none. For a Reentrant,
-	// and for a key that another program has set, it is the whole owner.
-	Name string
-
-	// Since is the time when it got the lock or began to wait, by the server's clock. It is
-	// zero if the lock has no fencing tokens.
-	Since time.Time
-
-	// Token is the token of its lease, 0 if it waits or the lock has none. For the holder
-	// of a Cohort it is the first token of its row.
-	Token uint64
-}
+// A Contender holds a lock or waits for it. For a Reentrant, and for a key that another program
+// has set, its Name is the whole owner. Since is zero if the lock has no fencing tokens. Token is
+// 0 if it waits; for the holder of a Cohort it is the first token of its row.
+type Contender = lock.Contender
 
 // Holders returns who holds the lock now: one client at most. It takes one request.
 func (m *Mutex) Holders(ctx context.Context) ([]Contender, error) {
@@ -37,7 +29,7 @@ func (m *Mutex) Holders(ctx context.Context) ([]Contender, error) {
 	if m.kind.holders == nil {
 		return holderByKey(ctx, m.c, m.name)
 	}
-	reply, err := m.kind.holders.Run(given(ctx), m.c.rdb, m.keys).StringSlice()
+	reply, err := m.kind.holders.Run(lock.Given(ctx), m.c.rdb, m.keys).StringSlice()
 	if err != nil {
 		return nil, listFailed("holders", m.name, err)
 	}
@@ -56,7 +48,7 @@ func (m *Mutex) Waiters(ctx context.Context) ([]Contender, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
-	queue, err := m.c.rdb.ZRangeWithScores(given(ctx), m.keys[1], 0, -1).Result()
+	queue, err := m.c.rdb.ZRangeWithScores(lock.Given(ctx), m.keys[1], 0, -1).Result()
 	if err != nil {
 		return nil, listFailed("waiters", m.name, err)
 	}
@@ -132,7 +124,7 @@ func (m *Reentrant) Holders(ctx context.Context) ([]Contender, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
-	owners, err := m.c.rdb.HKeys(given(ctx), m.name).Result()
+	owners, err := m.c.rdb.HKeys(lock.Given(ctx), m.name).Result()
 	if err != nil {
 		return nil, listFailed("holders", m.name, err)
 	}
@@ -193,7 +185,7 @@ func holderByKey(ctx context.Context, c *Client, name string) ([]Contender, erro
 }
 
 func ownerOf(ctx context.Context, c *Client, name string) (string, error) {
-	owner, err := c.rdb.Get(given(ctx), name).Result()
+	owner, err := c.rdb.Get(lock.Given(ctx), name).Result()
 	if errors.Is(err, redis.Nil) {
 		return "", nil
 	}

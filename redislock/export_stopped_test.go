@@ -61,7 +61,7 @@ func stoppedMulti(t *testing.T, c *Client) {
 
 func stoppedCohort(t *testing.T, c *Client) {
 	m := c.Cohort(stoppedName, CohortOptions{})
-	m.busy = true // it has the lock, and a waiter to hand it to
+	m.turns.Try() // it has the lock, and a waiter to hand it to
 	type got struct {
 		l   *Lease
 		err error
@@ -71,11 +71,11 @@ func stoppedCohort(t *testing.T, c *Client) {
 		l, err := m.Lock(t.Context())
 		done <- got{l, err}
 	}()
-	for !m.wanted() {
+	for m.turns.Len() == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	last := overLease(t, c, stoppedName)
-	if !m.give(acquisition{lease: last}) {
+	if !m.turns.Serve(func() (acquisition, bool) { return acquisition{lease: last}, true }) {
 		t.Fatal("there is no waiter")
 	}
 	g := <-done

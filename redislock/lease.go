@@ -242,7 +242,7 @@ func (l *Lease) revoke(cause error) error {
 // yield gives the lock back, in the background if that fails. It reports whether the lock
 // was held until then.
 func (l *Lease) yield(ctx context.Context, until time.Time) (held bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(given(ctx)), unlockWait)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(lock.Given(ctx)), unlockWait)
 	defer cancel()
 	ctx = context.WithValue(ctx, untilKey{}, until)
 	if l.trace != nil {

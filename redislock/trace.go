@@ -64,7 +64,7 @@ func (l *Lease) traceAs(t *Trace) {
 // traced returns ctx, or context.Background() if it is nil, with the Trace of c besides
 // that of ctx.
 func (c *Client) traced(ctx context.Context) context.Context {
-	ctx = given(ctx)
+	ctx = lock.Given(ctx)
 	if c.trace == nil {
 		return ctx
 	}

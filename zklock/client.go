@@ -15,6 +15,7 @@ import (
 
 	"locklab/internal/boottime"
 	"locklab/internal/zksession"
+	"locklab/lock"
 )
 
 // ClientOptions configures a connection. The zero value is usable.
@@ -101,7 +102,7 @@ type Client struct {
 // ends. The error wraps ErrUsage if an address is invalid or the servers want another
 // authentication, else ErrUnavailable. The caller closes the client.
 func Dial(ctx context.Context, servers []string, o ClientOptions) (*Client, error) {
-	ctx = orBackground(ctx)
+	ctx = lock.Given(ctx)
 	want := o.SessionTimeout
 	if err := checkTimes(want, o.Margin, o.Tick); err != nil {
 		return nil, err

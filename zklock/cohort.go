@@ -1,10 +1,8 @@
 package zklock
 
 import (
-	"container/list"
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -76,15 +74,7 @@ type Cohort struct {
 	most       int
 	localFirst bool
 
-	mu     sync.Mutex
-	busy   bool               // a goroutine of this client holds the lock, or drive queues for it
-	line   list.List          // of *waiter, in order of arrival; busy if there are any
-	recall context.CancelFunc // not nil while a ticket of this client waits at the servers
-}
-
-type waiter struct {
-	grant chan grant // has room for one, and gets at most one
-	place *list.Element
+	turns lock.Turns[grant]
 }
 
 type grant struct {
@@ -131,12 +121,12 @@ func (k *Cohort) stand(ctx context.Context) (*Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, k.named(ctx, err)
 	}
-	w, ahead := k.join()
+	w, ahead := k.turns.Join(k.start)
 	if ahead >= 0 {
 		lock.TraceOf(ctx).TellQueued(k.path, ahead)
 	}
 	select {
-	case t := <-w.grant:
+	case t := <-w.Got:
 		return t.l, t.err
 	case <-ctx.Done():
 		k.abandon(w)
@@ -170,11 +160,7 @@ func (k *Cohort) tryOnce(ctx context.Context) (*Lease, error) {
 	case k.c.open.Err() != nil:
 		return nil, ErrClosed
 	}
-	k.mu.Lock()
-	others := k.busy
-	k.busy = true
-	k.mu.Unlock()
-	if others {
+	if !k.turns.Try() {
 		return nil, busy(k.path)
 	}
 	started := false
@@ -196,93 +182,41 @@ func (k *Cohort) tryOnce(ctx context.Context) (*Lease, error) {
 
 func (k *Cohort) failed(err error) error { return fmt.Errorf("zklock: lock %s: %w", k.path, err) }
 
-// join appends a waiter. ahead is the number of waiters before it, or -1 if the client neither
-// has the lock nor queues for it.
-func (k *Cohort) join() (w *waiter, ahead int) {
-	w = &waiter{grant: make(chan grant, 1)}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	ahead = k.line.Len()
-	w.place = k.line.PushBack(w)
-	if !k.busy {
-		k.busy = k.c.spawn(k.drive) // else the client is closed, as w will see
-		ahead = -1
-	}
-	return w, ahead
-}
-
 // abandon ends the wait of w. If w already has the lock, the lock goes to the next waiter.
-func (k *Cohort) abandon(w *waiter) {
-	if t, served := k.quit(w); served && t.l != nil {
+func (k *Cohort) abandon(w *lock.Waiter[grant]) {
+	if t, served := k.turns.Leave(w); served && t.l != nil {
 		t.l.drop()
 	}
 }
 
-func (k *Cohort) quit(w *waiter) (t grant, served bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	select {
-	case t := <-w.grant:
-		return t, true
-	default:
-	}
-	k.line.Remove(w.place)
-	if k.line.Len() == 0 && k.recall != nil {
-		k.recall()
-	}
-	return grant{}, false
-}
-
-func (k *Cohort) serve(offer func() (grant, bool)) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	first := k.line.Front()
-	if first == nil {
-		return false
-	}
-	t, ok := offer()
-	if ok {
-		k.line.Remove(first).(*waiter).grant <- t
-	}
-	return ok
-}
+// start starts drive. It fails if the client is closed, as every waiter notices.
+func (k *Cohort) start() bool { return k.c.spawn(k.drive) }
 
 // next starts drive if a goroutine waits. The last drive, or the holder of the lock, calls it.
-func (k *Cohort) next() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.busy = k.line.Len() > 0 && k.c.spawn(k.drive)
-}
+func (k *Cohort) next() { k.turns.Next(k.start) }
 
 // drive queues at the servers until a waiter has the lock or nobody waits.
 func (k *Cohort) drive() {
 	for {
 		ctx, recall := context.WithCancel(k.c.open)
-		k.mu.Lock()
-		if k.line.Len() == 0 {
-			k.busy = false
-			k.mu.Unlock()
+		if !k.turns.Ask(recall) {
 			recall()
 			return
 		}
-		k.recall = recall
-		k.mu.Unlock()
 		l, err := k.fetch(ctx, false)
-		k.mu.Lock()
-		k.recall = nil
-		k.mu.Unlock()
+		k.turns.Asked()
 		recalled := ctx.Err() != nil
 		recall()
 		switch {
 		case err == nil:
-			if !k.serve(func() (grant, bool) { return grant{l: l}, true }) {
+			if !k.turns.Serve(func() (grant, bool) { return grant{l: l}, true }) {
 				l.release() // the last waiter has left; k.next continues
 			}
 			return
 		case k.c.open.Err() != nil:
 			return // every waiter notices
 		case !recalled: // an error; the next may succeed
-			k.serve(func() (grant, bool) { return grant{err: err}, true })
+			k.turns.Serve(func() (grant, bool) { return grant{err: err}, true })
 		}
 	}
 }
@@ -347,7 +281,7 @@ func (h *tenure) release() (held bool, err error) {
 		return h.t.release()
 	}
 	k := h.k
-	if h.passes < k.most && k.serve(h.handOver) {
+	if h.passes < k.most && k.turns.Serve(h.handOver) {
 		return true, nil
 	}
 	if k.localFirst {

@@ -14,20 +14,11 @@ import (
 	"locklab/lock"
 )
 
-// A Contender is a ticket at a lock, of any client, including Curator and zk.Lock.
-type Contender struct {
-	// Name is ClientOptions.Name of its client, or another library's text in the ticket. Without
-	// a name it is the session, such as "session 0x1000a2b3c4d0001", as in the servers' lists of
-	// connections.
-	Name string
-
-	// Since is when it began to wait, by the clock of a server.
-	Since time.Time
-
-	// Token is the czxid of its ticket. For a Mutex, a Multi and a RWMutex it is the fencing
-	// token of the lease.
-	Token uint64
-}
+// A Contender is a ticket at a lock, of any client, including Curator and zk.Lock. Its Name may
+// be another library's text in the ticket. Without a name it is the session, such as "session
+// 0x1000a2b3c4d0001", as in the servers' lists of connections. Since is when it began to wait.
+// Token is the czxid of its ticket: for a Mutex, a Multi and a RWMutex the token of the lease.
+type Contender = lock.Contender
 
 // Holders returns the holder of the lock, if any, in at most three requests. Like all Holders
 // methods it is for people and metrics: its answer may be out of date when it returns.
@@ -113,7 +104,7 @@ func (q *queue) contenders(ctx context.Context, part func(line []place) []place,
 	if err := checkPath(q.lockPath()); err != nil {
 		return nil, err
 	}
-	return lock.Await(orBackground(ctx), q.c.spawn, ErrClosed, func() ([]Contender, error) {
+	return lock.Await(lock.Given(ctx), q.c.spawn, ErrClosed, func() ([]Contender, error) {
 		if _, err := q.c.conn.Sync(q.path); err != nil {
 			return nil, fmt.Errorf("zklock: list %s: %w", q.path, explained(err))
 		}
@@ -166,7 +157,7 @@ func (q *queue) contender(name string) (Contender, error) {
 	if who == "" {
 		who = fmt.Sprintf("session %#x", uint64(stat.EphemeralOwner))
 	}
-	return Contender{who, time.UnixMilli(stat.Ctime), uint64(stat.Czxid)}, nil
+	return Contender{Name: who, Since: time.UnixMilli(stat.Ctime), Token: uint64(stat.Czxid)}, nil
 }
 
 // nameIn returns the client's name in the data of its ticket, or another library's text, "" if

@@ -83,11 +83,7 @@ func Create(c *Client, path string, data []byte) error {
 	return err
 }
 
-func (k *Cohort) Line() int {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.line.Len()
-}
+func (k *Cohort) Line() int { return k.turns.Len() }
 
 func (m *Mutex) LockNumbered(ctx context.Context) (*Lease, int32, error) {
 	t := newTicket(&m.queue, m.p)
@@ -96,11 +92,7 @@ func (m *Mutex) LockNumbered(ctx context.Context) (*Lease, int32, error) {
 	return l, n, err
 }
 
-func (k *Cohort) Busy() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.busy
-}
+func (k *Cohort) Busy() bool { return k.turns.Busy() }
 
 // HandOverAfterExpiry takes k, which must be free, and reports whether its holder can hand it on
 // after the session has expired.
@@ -116,8 +108,8 @@ func HandOverAfterExpiry(k *Cohort) (bool, error) {
 }
 
 func ServeAndAbandon(k *Cohort) {
-	w, _ := k.join()
-	w.grant <- <-w.grant
+	w, _ := k.turns.Join(k.start)
+	w.Got <- <-w.Got
 	k.abandon(w)
 }
 

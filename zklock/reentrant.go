@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"locklab/lock"
 )
 
 // Ownership determines the owner of a call to a [Reentrant] lock. If none of these fits, use
@@ -139,7 +141,7 @@ func (m *Reentrant) ownerOf(ctx context.Context) (*Owner, error) {
 // WithOwner returns a context with a new owner. Code that locks with it, or with a derived
 // context, is that owner to every ByContext lock.
 func WithOwner(ctx context.Context) context.Context {
-	return context.WithValue(orBackground(ctx), ownerKey{}, &owners{by: make(map[*Reentrant]*Owner)})
+	return context.WithValue(lock.Given(ctx), ownerKey{}, &owners{by: make(map[*Reentrant]*Owner)})
 }
 
 type ownerKey struct{}

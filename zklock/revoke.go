@@ -20,7 +20,7 @@ func (m *Reentrant) Participants(ctx context.Context) ([]string, error) {
 	if err := checkPath(m.path); err != nil {
 		return nil, err
 	}
-	return lock.Await(orBackground(ctx), m.c.spawn, ErrClosed, func() ([]string, error) {
+	return lock.Await(lock.Given(ctx), m.c.spawn, ErrClosed, func() ([]string, error) {
 		names, _, err := m.c.conn.Children(m.path)
 		if errors.Is(err, zk.ErrNoNode) {
 			return nil, nil
@@ -49,7 +49,7 @@ func (c *Client) Revoke(ctx context.Context, path string) error {
 	if err := checkTicket(path); err != nil {
 		return err
 	}
-	_, err := lock.Await(orBackground(ctx), c.spawn, ErrClosed, func() (struct{}, error) {
+	_, err := lock.Await(lock.Given(ctx), c.spawn, ErrClosed, func() (struct{}, error) {
 		if err := c.revoke(path); err != nil && !errors.Is(err, zk.ErrNoNode) {
 			return struct{}{}, fmt.Errorf("zklock: revoke %s: %w", path, explained(err))
 		}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"locklab/lock"
 )
 
 // Shutdown closes the client in order. From its beginning no lock is taken: each Lock returns
@@ -21,7 +23,7 @@ import (
 // free when the session ends: at once if a server answers Close, else when the servers time it
 // out. Shutdown may be called twice, and concurrently with Close.
 func (c *Client) Shutdown(ctx context.Context) error {
-	ctx = orBackground(ctx)
+	ctx = lock.Given(ctx)
 	c.mu.Lock()
 	c.shut()
 	held := slices.Collect(maps.Keys(c.leases))

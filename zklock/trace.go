@@ -60,7 +60,7 @@ type attempt struct {
 // begin returns ctx, which does not end if it is nil, with the Trace of the client besides
 // its own, and the Lock that begins with it.
 func (q *queue) begin(ctx context.Context) (context.Context, attempt) {
-	ctx = orBackground(ctx)
+	ctx = lock.Given(ctx)
 	t := lock.TraceOf(ctx).And(q.c.trace)
 	if t == nil {
 		return ctx, attempt{most: q.o.MaxHold}

@@ -1,0 +1,81 @@
+package lock
+
+import "testing"
+
+func asks(n *int) func() bool { return func() bool { *n++; return true } }
+
+func give(g int) func() (int, bool) { return func() (int, bool) { return g, true } }
+
+// TestTurnsKeepOrder: waiters are served in order of arrival, and one request stands for all.
+func TestTurnsKeepOrder(t *testing.T) {
+	var turns Turns[int]
+	started := 0
+	first, ahead := turns.Join(asks(&started))
+	second, behind := turns.Join(asks(&started))
+	if ahead != -1 || behind != 1 || started != 1 || turns.Try() {
+		t.Errorf("ahead %d and %d, %d requests", ahead, behind, started)
+	}
+	turns.Serve(give(1))
+	<-first.Got
+	turns.Rejoin(first, asks(&started))
+	turns.Serve(give(2))
+	turns.Serve(give(3))
+	if a, b := <-first.Got, <-second.Got; a != 2 || b != 3 || started != 1 {
+		t.Errorf("got %d and %d after %d requests, want 2 and 3 after 1", a, b, started)
+	}
+	if turns.Serve(give(4)) || !turns.Busy() {
+		t.Error("served without waiters, or idle before Next")
+	}
+	if turns.Next(asks(&started)); turns.Busy() || started != 1 || !turns.Try() {
+		t.Errorf("busy without waiters, after %d requests", started)
+	}
+}
+
+// TestTurnsRecall: the request is recalled when the last waiter leaves, not before.
+func TestTurnsRecall(t *testing.T) {
+	var turns Turns[int]
+	started, recalled := 0, 0
+	first, _ := turns.Join(asks(&started))
+	last, _ := turns.Join(asks(&started))
+	if !turns.Ask(func() { recalled++ }) {
+		t.Error("nobody waits")
+	}
+	if _, served := turns.Leave(first); served || recalled != 0 {
+		t.Errorf("served %t, recalled %d times while another waits", served, recalled)
+	}
+	if _, served := turns.Leave(last); served || recalled != 1 {
+		t.Errorf("served %t, recalled %d times, want once", served, recalled)
+	}
+	turns.Asked()
+	if turns.Ask(nil) || turns.Busy() {
+		t.Error("busy without waiters")
+	}
+	late, _ := turns.Join(asks(&started))
+	if _, served := turns.Leave(late); served || recalled != 1 || started != 2 {
+		t.Errorf("recalled %d times after the end of the request; %d requests", recalled, started)
+	}
+}
+
+// TestTurnsServedWhileLeaving: a waiter that leaves too late gets its value.
+func TestTurnsServedWhileLeaving(t *testing.T) {
+	var turns Turns[int]
+	a, _ := turns.Join(func() bool { return true })
+	b, _ := turns.Join(nil)
+	if turns.Serve(func() (int, bool) { return 0, false }) || turns.Len() != 2 {
+		t.Error("served without an offer")
+	}
+	turns.ServeAll(7)
+	for _, w := range []*Waiter[int]{a, b} {
+		if g, served := turns.Leave(w); !served || g != 7 {
+			t.Errorf("Leave = %d, %t, want 7, true", g, served)
+		}
+	}
+}
+
+// TestTurnsClosed: a queue whose client cannot ask stays idle.
+func TestTurnsClosed(t *testing.T) {
+	var turns Turns[int]
+	if turns.Join(func() bool { return false }); turns.Busy() {
+		t.Error("busy without a request")
+	}
+}
