@@ -31,7 +31,7 @@ func TestTable(t *testing.T) {
 		if v.Status != harness.Correct {
 			status = fmt.Sprintf("*%s*: ", v.Status)
 		}
-		fmt.Fprintf(&table, "| `%s` | %s%s |\n", v.Name, status, v.Doc)
+		fmt.Fprintf(&table, "| `%s` | %s%s. |\n", v.Name, status, v.Doc)
 	}
 	table.WriteString("\n")
 	if have == table.String() {
