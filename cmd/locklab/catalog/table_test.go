@@ -25,13 +25,13 @@ func TestTable(t *testing.T) {
 		t.Fatal("docs/locks.md has lost the marks around the table of locks")
 	}
 	var table strings.Builder
-	table.WriteString("\n| Lock | What it is |\n|---|---|\n")
+	table.WriteString("\n")
 	for _, v := range All() {
 		status := ""
 		if v.Status != harness.Correct {
 			status = fmt.Sprintf("*%s*: ", v.Status)
 		}
-		fmt.Fprintf(&table, "| `%s` | %s%s. |\n", v.Name, status, v.Doc)
+		fmt.Fprintf(&table, "- `%s`: %s%s.\n", v.Name, status, v.Doc)
 	}
 	table.WriteString("\n")
 	if have == table.String() {
