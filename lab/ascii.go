@@ -87,7 +87,6 @@ func ascii(r rune) string {
 	return "?"
 }
 
-// width returns the width of out in characters.
 func width(out io.Writer) int {
 	if f, ok := out.(file); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {

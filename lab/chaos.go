@@ -274,7 +274,6 @@ func (c *chaosRun) print(out io.Writer) error {
 	return printFaults(out, rows)
 }
 
-// order returns the index of a scenario in the suite.
 func order(name string) int {
 	return slices.IndexFunc(chaos.Suite, func(s *chaos.Scenario) bool { return s.Name == name })
 }

@@ -18,7 +18,6 @@ import (
 	"locklab/internal/backend"
 )
 
-// needRedis skips the test if Redis is not available.
 func needRedis(t *testing.T) {
 	t.Helper()
 	if err := backend.Available(harness.KindRedis); err != nil && !backend.Required(harness.KindRedis) {

@@ -99,7 +99,6 @@ func guarantees(gs []harness.Guarantee) string {
 	return strings.Join(words, ", ")
 }
 
-// subjects returns the locks of p that s applies to.
 func (p *Program) subjects(s *chaos.Scenario) (out []*harness.Variant) {
 	for _, v := range p.Locks {
 		if v.Remote != nil && s.Applies(v.Describe()) {

@@ -117,7 +117,6 @@ func (h *hardwareRun) runAll(ctx context.Context, suite []*hardware.Experiment, 
 	return nil
 }
 
-// finished reports whether the earlier run has the complete finding of e.
 func (h *hardwareRun) finished(e *hardware.Experiment) bool {
 	return h.earlier != nil && slices.ContainsFunc(h.earlier.Findings, func(f *harness.Finding) bool {
 		return f.Name == e.Name && !f.Interrupted

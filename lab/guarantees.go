@@ -129,7 +129,6 @@ func (g *guarding) addFaults(run *result.Run) error {
 	return nil
 }
 
-// distributed returns the distributed locks that run has results of.
 func distributed(run *result.Run) (locks []harness.Lock) {
 	for _, r := range run.Results {
 		if r.Lock.Traits.Needs != "" && !slices.ContainsFunc(locks, func(l harness.Lock) bool { return l.Name == r.Lock.Name }) {
@@ -139,7 +138,6 @@ func distributed(run *result.Run) (locks []harness.Lock) {
 	return locks
 }
 
-// compares returns an error if the baseline is none of locks.
 func (g *guarding) compares(locks []string) error {
 	if g.baseline == "" || slices.Contains(locks, g.baseline) {
 		return nil
@@ -147,7 +145,6 @@ func (g *guarding) compares(locks []string) error {
 	return fmt.Errorf("%w: --baseline %s: the run has no such lock%s; it has %s", harness.ErrUsage, g.baseline, nearest.Hint(g.baseline, locks), numfmt.List(locks, 12))
 }
 
-// locksOf returns the names of the locks with results in run.
 func locksOf(run *result.Run) (names []string) {
 	for _, r := range run.Results {
 		if !slices.Contains(names, r.Lock.Name) {

@@ -139,7 +139,6 @@ func (p *Program) versionCommand() *cobra.Command {
 	}
 }
 
-// version returns the version with the commit and the Go version.
 func (p *Program) version() string {
 	return fmt.Sprintf("%s (commit %s, %s %s/%s)", cmp.Or(p.Version, "0.0.0"), cmp.Or(machine.BuildCommit(), "unknown"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -19,7 +19,6 @@ import (
 // asMain makes the test binary behave as the command.
 const asMain = "LOCKLAB_TEST_AS_MAIN"
 
-// program returns the program under test: command locklab.
 func program() *Program {
 	return &Program{Name: "locklab", Locks: suiteUnderTest(), Defaults: catalog.Defaults, everyStep: true}
 }

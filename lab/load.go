@@ -57,7 +57,6 @@ func (o loadFlags) loading(workers string) (l loading, err error) {
 	return l, nil
 }
 
-// open reports whether one of the rates is an open loop.
 func (l loading) open() bool {
 	return slices.ContainsFunc(l.rates, func(r harness.Rate) bool { return r != 0 })
 }
@@ -84,7 +83,6 @@ func pool(v *harness.Variant, cpus int) []int {
 	return []int{n}
 }
 
-// parseRate reads a rate, or auto.
 func parseRate(text string) (harness.Rate, error) {
 	if text == auto {
 		return autoRate, nil

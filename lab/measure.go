@@ -115,7 +115,6 @@ func (m *measuring) keep(p measure.Progress) error {
 	return m.out.Append(p.Result)
 }
 
-// loss returns the lost case of p for a manifest.
 func loss(p measure.Progress) result.Loss {
 	return result.Loss{Case: p.Case.Name(), Round: p.Round, Reason: strings.ReplaceAll(p.Lost.Error(), "\n", "; ")}
 }
@@ -138,7 +137,6 @@ func noteLost(f *result.Manifest, p *Program, lost []result.Loss, total int) {
 	}
 }
 
-// judge records the violations of a result.
 func (m *measuring) judge(name string, r *harness.Result) {
 	for _, v := range r.Violations {
 		m.violated = append(m.violated, fmt.Sprintf("%s violated %s: %s", name, v.Rule, v.Detail))

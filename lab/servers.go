@@ -173,7 +173,6 @@ func (s *servers) stop() {
 	}
 }
 
-// versions returns the versions that the servers report.
 func (s *servers) versions() map[string]string {
 	v := make(map[string]string)
 	maps.Copy(v, s.told)

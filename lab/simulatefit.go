@@ -14,7 +14,6 @@ import (
 	"locklab/internal/stat"
 )
 
-// fitted reports whether the model is fitted to p.
 func (p *herePoint) fitted() bool {
 	return slices.Contains(fitLocks, p.job.Lock) && p.job.Workload.Workers > 1 && len(p.ns) > 0
 }

@@ -82,7 +82,6 @@ func (h *here) plan(plan *measure.Plan, jobs []simulate.OffloadJob) (map[string]
 	return points, nil
 }
 
-// has reports whether the program has a spin lock of that name.
 func (h *here) has(name string) bool {
 	return slices.ContainsFunc(h.program.spinLocks(), func(v *harness.Variant) bool { return v.Name == name })
 }

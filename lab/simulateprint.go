@@ -33,7 +33,6 @@ hypothetical: no machine of that size was measured.`)
 	return err
 }
 
-// provenance describes the evidence for m.
 func provenance(m *simulate.Machine) string {
 	if m.Hypothetical {
 		return m.Evidence + ", hypothetical"

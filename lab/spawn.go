@@ -102,7 +102,6 @@ func (o *runOptions) room() (dir, parts string, err error) {
 	return dir, parts, nil
 }
 
-// startSync starts a server for ranks to meet at.
 func startSync(ctx context.Context) (sync string, stop func(), err error) {
 	s, err := backend.StartRedisOf(ctx, backend.RedisOptions{})
 	if err != nil {

@@ -57,7 +57,6 @@ func (s *servers) warmUp(ctx context.Context, p *measure.Plan, most time.Duratio
 	return nil
 }
 
-// siteName returns the name of a ZooKeeper with its conditions.
 func siteName(near harness.Site) string {
 	if c := near.Conditions(); c != "" {
 		return "ZooKeeper (" + c + ")"

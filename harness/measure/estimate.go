@@ -195,7 +195,6 @@ func (r *progress) replan(behind int, now time.Time) {
 	r.rounds, r.total = rounds, p.total(rounds)
 }
 
-// checkBudget returns an error for invalid bounds of the rounds.
 func (p *Plan) checkBudget() error {
 	if p.Budget != 0 && (p.Least < 1 || p.Most < p.Least || p.Done != nil) {
 		return fmt.Errorf("measure: a plan with a budget needs bounds for its rounds, and nothing done before: %d to %d", p.Least, p.Most)

@@ -155,7 +155,6 @@ func (s *search) run(ctx context.Context) error {
 	return err
 }
 
-// tell reports the progress of the search.
 func (s *search) tell(k result.Knee, done bool) error {
 	return s.say(Seeking{Case: s.c, Knee: k, Made: len(s.before.Trials), Done: done})
 }
@@ -288,7 +287,6 @@ func probedThen(t result.Trial) probed {
 	return probed{granted: t.Granted, behind: t.Over == result.LimitGranted, p99: t.P99, waits: t.Waits}
 }
 
-// probedBy returns the result of a probe from r.
 func probedBy(r *harness.Result) (p probed, ok bool) {
 	o := r.Open
 	if o == nil || o.Offered == 0 || o.Span <= 0 || r.Elapsed <= 0 || r.Wait.Count() == 0 {

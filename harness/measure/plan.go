@@ -208,7 +208,6 @@ func (p *Plan) total(rounds int) (n int) {
 	return n
 }
 
-// due reports whether p measures c in round.
 func (p *Plan) due(c Case, round int) bool { return p.RoundsOf(c, round+1) > p.RoundsOf(c, round) }
 
 // has reports whether an earlier run has measured c in round.
@@ -230,7 +229,6 @@ func (p *Plan) measureTwice(ctx context.Context, c Case, known calibration, roun
 	return res, err
 }
 
-// order returns the order of n units in a round.
 func (p *Plan) order(round, n int) []int {
 	return rand.New(rand.NewPCG(p.Seed, uint64(round))).Perm(n)
 }

@@ -86,7 +86,6 @@ func many(n float64) func(harness.Rate) time.Duration {
 	return func(rate harness.Rate) time.Duration { return time.Duration(n / float64(rate) * 1e9) }
 }
 
-// asProbed returns the window of a probe of a case with that window.
 func asProbed(window time.Duration) func(harness.Rate) time.Duration {
 	return func(rate harness.Rate) time.Duration {
 		return probeWindowOf(harness.Workload{Rate: rate, Window: window})

@@ -220,7 +220,6 @@ func (j *journal) write(worker int, _, value uint64) {
 	j.entries = append(j.entries, entry[:]...)
 }
 
-// number returns the number in entry i of the buffer.
 func (j *journal) number(i int) uint64 { return binary.LittleEndian.Uint64(j.entries[i*entrySize:]) }
 
 func (j *journal) read(*machine.Random) bool {

@@ -95,7 +95,6 @@ func (s *snapshot) take(c *control, ts []*tally) {
 	}
 }
 
-// acquisitions returns the published total.
 func (s *snapshot) acquisitions() (total uint64) {
 	for _, c := range s.workers {
 		total += c.ops
@@ -103,7 +102,6 @@ func (s *snapshot) acquisitions() (total uint64) {
 	return total
 }
 
-// acquisitions returns the published total of ts.
 func acquisitions(ts []*tally) (total uint64) {
 	for _, t := range ts {
 		total += t.counts().ops

@@ -116,7 +116,6 @@ func (d *Distances) Costs() Table {
 	return t
 }
 
-// crowd returns the number of workers for s.
 func (d *Distances) crowd(s *judge.PredictedSituation) int {
 	if s.Alone {
 		return 1

@@ -104,7 +104,6 @@ func (s *Survivor) worstRow() (worst result.Survival, ok bool) {
 	return worst, ok
 }
 
-// longest returns the row with the greatest median window.
 func (s *Survivor) longest() (worst result.Survival, ok bool) {
 	for _, name := range slices.Sorted(maps.Keys(s.Rows)) {
 		row := s.Rows[name]

@@ -12,7 +12,6 @@ import (
 
 func quantileName(q float64) string { return fmt.Sprintf("p%g", 100*q) }
 
-// floorNote explains the floor.
 func floorNote(floor float64) string {
 	return fmt.Sprintf("≤ %s: the clock cannot tell such waits apart", numfmt.Nanos(floor))
 }

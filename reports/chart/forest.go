@@ -77,7 +77,6 @@ func (s *sweep) intervals(w int) draw.Picture {
 	return r.Drawn()
 }
 
-// shape returns the mark of a setting.
 func (s *sweep) shape(setting int) vgdraw.GlyphDrawer {
 	if setting > s.base {
 		setting--

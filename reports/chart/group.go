@@ -68,14 +68,12 @@ func (g *Group) at(w int) (out []*series) {
 	return out
 }
 
-// compared returns g without controls.
 func (g *Group) compared() *Group {
 	c := *g
 	c.Locks = slices.DeleteFunc(slices.Clone(g.Locks), func(s *series) bool { return s.Lock.Status == harness.Control })
 	return &c
 }
 
-// unit returns n workers in words.
 func (g *Group) unit(n int) string { return numfmt.Plural(n, "worker") }
 
 // Largest returns the group of closed loops with the most cases of one kind, or nil.

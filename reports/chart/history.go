@@ -271,7 +271,6 @@ func (s *Story) faults(c, field vgdraw.Canvas, x func(int64) vg.Length) {
 	}
 }
 
-// waits draws the waits of the workers.
 func (s *Story) waits(c vgdraw.Canvas, x func(int64) vg.Length, middle map[int]vg.Length) {
 	for _, a := range s.Attempts {
 		y, ok := middle[a.Worker]

@@ -123,7 +123,6 @@ func (x *Match) Workers() (ws []int) {
 	return slices.Compact(ws)
 }
 
-// cases counts the cases of all groups of x.
 func (x *Match) cases() (n int) {
 	for _, g := range x.groups {
 		n += g.Cases

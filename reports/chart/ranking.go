@@ -197,7 +197,6 @@ func (r *ranking) setting() string {
 	return text
 }
 
-// unit returns the unit of the rates.
 func (r *ranking) unit() string {
 	if r.Metric() == result.Handovers {
 		return "handovers"

@@ -261,7 +261,6 @@ func (m *Modelled) socketSteps() (out []socketStep) {
 	return out
 }
 
-// time returns the time of an acquisition at step i.
 func (x socketStep) time(i int) float64 { return x.at[x.workers[i]].PerAcquisition.Median }
 
 // ratio returns the time at step i divided by the time within the socket.

@@ -67,7 +67,6 @@ func Tidy(run *result.Run) *result.Run {
 	return &out
 }
 
-// tidySimulations is tidy for simulations; names are the names of the locks.
 func tidySimulations(ss []*harness.Simulation, names map[string]string) []*harness.Simulation {
 	out := slices.Clone(ss)
 	for i, s := range out {
@@ -79,7 +78,6 @@ func tidySimulations(ss []*harness.Simulation, names map[string]string) []*harne
 	return out
 }
 
-// tidyLock is tidy for a lock; names are the names of all locks.
 func tidyLock(l harness.Lock, names map[string]string) harness.Lock {
 	l.Name = MarkedName(shortName(names, l.Name), l.Status)
 	l.Doc, l.Paper = Short(l.Doc, MostText), Short(l.Paper, MostText)

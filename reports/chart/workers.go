@@ -30,7 +30,6 @@ func beyondCPUs(cpus int) (from float64, texts []string) {
 	return float64(cpus), []string{fmt.Sprintf("more workers than CPUs (%d)", cpus), "more workers than CPUs", "> CPUs"}
 }
 
-// ofLines returns the picture of l.
 func ofLines(l *draw.Lines, answer string, numbers Table, data Source) Picture {
 	return Picture{Answer: answer, Numbers: numbers, Data: data, Picture: l.Drawn()}
 }

@@ -81,7 +81,6 @@ func rulesOf(r *harness.Result) []string {
 	return append(rules, "error: no request fails")
 }
 
-// found returns the outcome of the checks of c.
 func (c checked) found() string {
 	if c.Broken == 0 {
 		return "kept"

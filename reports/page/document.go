@@ -207,7 +207,6 @@ func (doc *document) AuditText() string { return auditText }
 // AuditHead returns the columns of the table of checks.
 func (doc *document) AuditHead() []string { return auditHead }
 
-// conclude adds the decisions on run.
 func (doc *document) conclude(run *result.Run) {
 	doc.Decisions = judge.Decisions(run)
 	doc.Answers, doc.AnswerHead = answers(doc.Decisions), answerHead

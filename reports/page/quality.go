@@ -172,7 +172,6 @@ func (q quality) Good() bool {
 	return q.Partial == "" && len(q.Warnings) == 0 && len(q.Skipped) == 0 && len(q.Damage) == 0
 }
 
-// headline returns the headline on ds, with a note if the quality is poor.
 func (q quality) headline(ds []judge.Decision) []fragment {
 	out := headline(ds)
 	if len(out) > 0 && q.Grade == judge.Poor {

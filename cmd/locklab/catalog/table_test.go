@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"locklab/harness"
 )
 
 var update = flag.Bool("update", false, "write the table of locks into docs/locks.md")
@@ -23,9 +25,13 @@ func TestTable(t *testing.T) {
 		t.Fatal("docs/locks.md has lost the marks around the table of locks")
 	}
 	var table strings.Builder
-	table.WriteString("\n| Lock | What it is | Source | Status |\n|---|---|---|---|\n")
+	table.WriteString("\n")
 	for _, v := range All() {
-		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", v.Name, v.Doc, v.Paper, v.Status)
+		status := ""
+		if v.Status != harness.Correct {
+			status = fmt.Sprintf("*%s*: ", v.Status)
+		}
+		fmt.Fprintf(&table, "- `%s`: %s%s.\n", v.Name, status, v.Doc)
 	}
 	table.WriteString("\n")
 	if have == table.String() {
