@@ -113,15 +113,17 @@ func TestOverload(t *testing.T) {
 		}
 		arrived(t, r)
 		// It holds for a millisecond, so in 100 it can grant 100, plus a partial one. The
-		// processor can be 5 % faster than at the calibration of the work.
-		if most := uint64(1.05*r.Elapsed.Seconds()*1000) + 1; r.Ops > most || r.Open.Backlog < r.Open.Offered-most {
+		// processor can be twice as fast as at the calibration, which shares it with other
+		// work.
+		if most := uint64(2*r.Elapsed.Seconds()*1000) + 1; r.Ops > most || r.Open.Backlog < r.Open.Offered-most {
 			t.Errorf("%d of %d acquisitions were granted, %d wait at the end; at most %d could be", r.Ops, r.Open.Offered, r.Open.Backlog, most)
 		}
 		if n := r.Wait.Count(); n != int64(r.Open.Offered) {
 			t.Errorf("%d waits of %d arrivals", n, r.Open.Offered)
 		}
-		// Of the arrivals in the first half, four in five still wait at the end.
-		if p50 := r.Wait.Quantile(0.5); p50 < 30e6 {
+		// With two grants a millisecond an arrival after t waits 1.5t, or until the end: half
+		// of the waits take at most 30 ms.
+		if p50 := r.Wait.Quantile(0.5); p50 < 20e6 {
 			t.Errorf("half of the waits take at most %v", time.Duration(p50))
 		}
 		if r.Open.Late == 0 || r.Open.Behind == 0 || !slices.Contains(kindsOf(r), "overload") {
