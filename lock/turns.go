@@ -63,6 +63,7 @@ func (t *Turns[G]) Leave(w *Waiter[G]) (g G, served bool) {
 	w.place = nil
 	if t.line.Len() == 0 && t.recall != nil {
 		t.recall()
+		t.recall = nil
 	}
 	return g, false
 }
@@ -91,7 +92,7 @@ func (t *Turns[G]) Ask(recall context.CancelFunc) bool {
 	return true
 }
 
-// Asked records the end of the request.
+// Asked records the end of a request that got no value, or one for a single waiter.
 func (t *Turns[G]) Asked() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -116,15 +117,17 @@ func (t *Turns[G]) Serve(offer func() (G, bool)) bool {
 	return ok
 }
 
-// ServeAll gives g to all waiters.
-func (t *Turns[G]) ServeAll(g G) {
+// AskedFor records the end of the request and gives g to all waiters, unless the request was
+// recalled: then the waiters came later.
+func (t *Turns[G]) AskedFor(g G) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for t.line.Len() > 0 {
+	for t.recall != nil && t.line.Len() > 0 {
 		w := t.line.Remove(t.line.Front()).(*Waiter[G])
 		w.place = nil
 		w.Got <- g
 	}
+	t.recall = nil
 }
 
 // Next calls start if there are waiters. Otherwise the queue is idle.

@@ -46,7 +46,15 @@ func TestTurnsRecall(t *testing.T) {
 	if _, served := turns.Leave(last); served || recalled != 1 {
 		t.Errorf("served %t, recalled %d times, want once", served, recalled)
 	}
-	turns.Asked()
+	next, _ := turns.Join(asks(&started))
+	turns.AskedFor(1)
+	if len(next.Got) > 0 {
+		t.Error("a waiter that came after the recall got the value of the request")
+	}
+	turns.Leave(next)
+	if recalled != 1 {
+		t.Errorf("recalled %d times, want once", recalled)
+	}
 	if turns.Ask(nil) || turns.Busy() {
 		t.Error("busy without waiters")
 	}
@@ -64,7 +72,8 @@ func TestTurnsServedWhileLeaving(t *testing.T) {
 	if turns.Serve(func() (int, bool) { return 0, false }) || turns.Len() != 2 {
 		t.Error("served without an offer")
 	}
-	turns.ServeAll(7)
+	turns.Ask(func() {})
+	turns.AskedFor(7)
 	for _, w := range []*Waiter[int]{a, b} {
 		if g, served := turns.Leave(w); !served || g != 7 {
 			t.Errorf("Leave = %d, %t, want 7, true", g, served)

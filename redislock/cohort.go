@@ -195,9 +195,10 @@ func (m *Cohort) ask() bool {
 		if l != nil && requests != nil {
 			l.traceAs(requests)
 		}
-		m.turns.Asked()
 		if err != nil && ctx.Err() == nil { // else the last waiter has left, and later ones ask again
-			m.turns.ServeAll(acquisition{err: err})
+			m.turns.AskedFor(acquisition{err: err})
+		} else {
+			m.turns.Asked()
 		}
 		m.pass(acquisition{lease: l, n: -1})
 	})

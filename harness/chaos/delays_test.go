@@ -8,6 +8,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/chaos"
+	"locklab/harness/oracle"
 	"locklab/internal/leaktest"
 )
 
@@ -96,5 +97,36 @@ func TestFirstGrant(t *testing.T) {
 	}
 	if r := got["hang"]; r.Tries != 0 || r.Failed == 0 || !strings.Contains(r.Skipped, "not granted") {
 		t.Errorf("hang: %+v", r)
+	}
+}
+
+func TestStuckOnBusyMachine(t *testing.T) {
+	t.Parallel()
+	for _, show := range []bool{false, true} {
+		leaktest.Own(t)
+		name, want := "hang", harness.Stuck
+		if show {
+			name, want = "free", harness.Lost
+		}
+		s := chaos.Scenario{Name: "stuck", Deadline: 20 * time.Second, Prompt: prompt, Try: func(ctx context.Context, t *chaos.Try) {
+			h, began := asks(ctx, t)
+			chaos.Check(chaos.Starve(h, true))
+			t.Sleep(ctx, 2*prompt)
+			chaos.Check(chaos.Starve(h, false))
+			delayed := func() time.Duration {
+				d, _ := oracle.NewDelays(chaos.Delays(t)).Between(began, t.Now())
+				return d
+			}
+			t.Sleep(ctx, 3*prompt/2)
+			for ctx.Err() == nil && time.Duration(t.Now()-began)-delayed() < 3*prompt/2 {
+				t.Sleep(ctx, prompt/4)
+			}
+			if show {
+				t.Subjects[0].ShowTimed(harness.Lost, began, t.Now(), delayed()+prompt, "for a test")
+			}
+		}}
+		if r := try(t, s, chaos.Plan{}, name)[name]; r.Tries != 1 || r.Seen[want] != 1 {
+			t.Errorf("%d tries, %d that do not count, seen %v, want %s: %q", r.Tries, r.Starved, r.Seen, want, r.Notes)
+		}
 	}
 }

@@ -28,6 +28,7 @@ func TestEstimate(t *testing.T) {
 		d     time.Duration
 	}{
 		{"anew", nil, nil, nil, 15, 150 * time.Second},
+		{"two are done", func(s, lock string) (int, int) { return 2, 4 }, nil, nil, 9, 90 * time.Second},
 		{"two of one lock are done", func(s, lock string) (int, int) {
 			if lock == "free" {
 				return 2, 2
@@ -41,6 +42,7 @@ func TestEstimate(t *testing.T) {
 			}
 			return 0
 		}, nil, 15, 60 * time.Second},
+		{"as many as a scenario has", nil, nil, func(p *chaos.Plan) { p.Tries = 0 }, 21, 210 * time.Second},
 		{"two at a time", nil, nil, func(p *chaos.Plan) { p.Parallel = 2 }, 15, 75 * time.Second},
 		{"no longer than the budget", nil, nil, func(p *chaos.Plan) { p.Budget = time.Minute }, 15, time.Minute},
 	} {

@@ -1,7 +1,10 @@
 package chaos
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"io"
 	"math"
 	"slices"
 
@@ -32,12 +35,26 @@ func InFile(s *Subject) int {
 	return s.history.spilled
 }
 
-// Lose cuts the last event from the history file of s, simulating a fault of the code or
-// of the disk.
-func Lose(s *Subject) error {
+// Lose removes event i from the history file of s, simulating a fault of the code or of
+// the disk.
+func Lose(s *Subject, i int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.history.file.Truncate(s.history.size() - 1)
+	return s.history.lose(i)
+}
+
+func (r *record) lose(i int) error {
+	text, err := io.ReadAll(io.NewSectionReader(r.file, 0, r.size()))
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	line := len(lines[i])
+	from := int64(len(bytes.Join(lines[:i], nil)))
+	_, err2 := r.file.WriteAt(text[from+int64(line):], from)
+	for k, end := range r.parts {
+		if end > from {
+			r.parts[k] -= int64(line)
+		}
+	}
+	return errors.Join(err, err2)
 }
 
 func (s *Subject) Events() oracle.History {

@@ -6,7 +6,9 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,6 +86,31 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+func TestRecordNotWhole(t *testing.T) {
+	h := alternating(40)
+	for _, i := range []int{0, 9, 10, len(h)/2 - 1, len(h)/10*10 - 1} { // the last is the last of the file
+		r := record{dir: t.TempDir(), most: len(h), room: 9 * eventBytes}
+		for _, e := range h {
+			e.Text = ""
+			r.add(e)
+		}
+		if err := r.lose(i); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := r.all(); err == nil {
+			t.Errorf("without event %d: %d events of %d and no error", i, len(got), len(h))
+		}
+		r.close()
+	}
+	r := record{dir: filepath.Join(t.TempDir(), "gone"), most: len(h), room: 1}
+	for _, e := range h {
+		r.add(e)
+	}
+	if got, err := r.all(); err == nil || len(got) > 0 {
+		t.Errorf("a directory that is gone: %d events, %v", len(got), err)
+	}
+}
+
 // TestReplay checks the order of events, by time and then by arrival, for any split
 // between file and memory, up to the requested moment.
 func TestReplay(t *testing.T) {
@@ -110,4 +137,56 @@ func TestReplay(t *testing.T) {
 		}
 		r.close()
 	}
+}
+
+func TestReplayMemory(t *testing.T) {
+	const events, room = 50_000, 1 << 18
+	r := record{dir: t.TempDir(), most: events, room: room}
+	defer r.close()
+	for i := range events {
+		r.add(oracle.Event{At: int64(i), Worker: i % 8, Kind: oracle.Failed, Text: "why"})
+	}
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before, most, seen := heap(), int64(0), 0
+	p := r.replay(math.MaxInt64)
+	for range p.events {
+		if seen++; seen%(events/4) == 1 {
+			most = max(most, heap()-before)
+		}
+	}
+	t.Logf("%d events in %d parts of a file of %d bytes take %d bytes", seen, len(r.parts), r.size(), most)
+	if limit := int64(len(r.parts)) * 128 << 10; seen != events || p.err != nil || most > limit || r.size() < 4*room {
+		t.Errorf("%d events, %v: %d bytes of %d in memory, want %d at most", seen, p.err, most, r.size(), limit)
+	}
+}
+
+func TestRecordMemory(t *testing.T) {
+	const events, room = 100_000, 1 << 20
+	taken := func(room int) (heap int64, r *record) {
+		r = &record{dir: t.TempDir(), most: events, room: room}
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		for i := range events {
+			r.add(oracle.Event{At: int64(i), Worker: i % 8, Kind: oracle.Failed, Text: strings.Repeat("x", 1+i%64)})
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		return int64(after.HeapAlloc) - int64(before.HeapAlloc), r
+	}
+	whole, all := taken(1 << 40)
+	bounded, r := taken(room)
+	defer all.close()
+	defer r.close()
+	t.Logf("%d events take %d bytes in memory, and %d with room for %d: the file has %d", events, whole, bounded, room, r.size())
+	if bounded > 4*room || whole < 8*room {
+		t.Errorf("%d events take %d bytes in memory, and %d with room for %d", events, whole, bounded, room)
+	}
+	runtime.KeepAlive(all)
+	runtime.KeepAlive(r)
 }

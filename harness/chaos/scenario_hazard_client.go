@@ -109,7 +109,7 @@ var hazardClientScenarios = table(Scenario{
 		Source:   "hazard B10: source article 004, whose isOwner remembers; source article 004 on sessions that time out; CURATOR-206",
 		Expect: []Expectation{
 			{"zk-persistent", []harness.Harm{harness.Stall, harness.Stuck}, "its ticket outlives the session, and blocks all"},
-			{hazardRelics, []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck}, "nothing tells the holder that its session has expired; those that remember their ticket walk in by it"},
+			{hazardRelics, []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck}, "the holder gets no notice that its session has expired; a lock that remembers its ticket enters by it"},
 			{"go-zookeeper-lock", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "it hears that its session has expired when it is connected again"},
 			{"curator-.*", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "Curator counts the session from when it loses the connection, and the server from what it heard last: LOST may come late"},
 			{".*", nil, "its lease is over before the session is, and what it locks is a new ticket"},

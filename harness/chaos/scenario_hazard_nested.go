@@ -37,8 +37,8 @@ var hazardNestedScenarios = table(Scenario{
 		Source:   "CURATOR-621: InterProcessReadWriteLock before 5.5.0",
 		Locks:    "zk-rw-curator|curator-rw",
 		Expect: []Expectation{
-			{"curator-rw", []harness.Harm{harness.TwoHolders}, "before 5.5.0 the ticket of its reading is younger than that of the writer that waits"},
-			{".*", nil, "the ticket of its reading has the place of the one that it wrote by"},
+			{"curator-rw", []harness.Harm{harness.TwoHolders}, "before 5.5.0 the ticket of its reading is younger than the ticket of the waiting writer"},
+			{".*", nil, "its read ticket takes the place of its write ticket"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
 			w := q.open(ctx)

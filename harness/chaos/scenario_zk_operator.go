@@ -38,7 +38,7 @@ var zooOperatorScenarios = table(Scenario{
 	{Name: "zk-waiter-ticket-deleted", Takes: 21,
 		Question: "Does a waiter get the lock whose ticket an operator has deleted, and alone?",
 		Fault:    "the ticket of the waiter is deleted by another client, a second and a half after it was made",
-		Source:   "go-zookeeper/zk lock.go, which compares its own number with those that it lists",
+		Source:   "go-zookeeper/zk lock.go, which compares its own number with the listed ones",
 		Locks:    zooQueues,
 		Expect: []Expectation{
 			{"zk-(fair|curator|rw-curator|writelock|boolean-mutex)", []harness.Harm{harness.Overtaken}, "it finds that its ticket is gone when the one ahead goes, and queues again"},

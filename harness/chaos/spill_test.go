@@ -70,7 +70,8 @@ func TestSpilled(t *testing.T) {
 			t.Errorf("%v in the directory, %v, and histories %q", left, err, tiny.Histories)
 		}
 	}
-	lost := try(t, scripted("", func(s *chaos.Subject) { chaos.Check(chaos.Lose(s)) }), chaos.Plan{Memory: 1}, "free")["free"]
+	// Without the lost release, the next grant looks like a second holder.
+	lost := try(t, scripted("", func(s *chaos.Subject) { chaos.Check(chaos.Lose(s, 2503)) }), chaos.Plan{Memory: 1}, "free")["free"]
 	if lost.Tries != 0 || lost.Failed == 0 || len(lost.Seen) > 0 || !strings.Contains(lost.Skipped, "5000 events of a history were written to its file, and it has 4999") {
 		t.Errorf("with an event lost: %+v", lost)
 	}

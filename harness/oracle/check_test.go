@@ -1,8 +1,12 @@
 package oracle
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
 )
 
 func turns(from int64, n, workers int) (h History) {
@@ -95,5 +99,60 @@ func TestLinearWindows(t *testing.T) {
 	got := linear(h, rules, LinearOptions{})
 	if at := h[4*15_000+1].At; got.Verdict != Violated || at < got.Violated.From || at > got.Violated.To || got.Violated.Operations > 2*few {
 		t.Errorf("%+v, want a small window around %d", got, at)
+	}
+}
+
+// TestViolationWithUnknowns: with four failed attempts a violation is found at once. With
+// sixteen the search would take hours, so the history is not proven.
+func TestViolationWithUnknowns(t *testing.T) {
+	for _, n := range []int{4, 16} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			h := append(failures(n), turns(3, 40, 5)...)
+			h[2*n+4*30+1].At -= 9
+			h.Sort()
+			began := time.Now()
+			got := linear(h, rules, LinearOptions{})
+			if n == 4 && got.Verdict != Violated || n == 16 && got.Verdict == Proven {
+				t.Errorf("%+v after %v", got, time.Since(began))
+			}
+		})
+	}
+}
+
+// TestDeterministicModel shows why the model is nondeterministic. Two clients asked
+// without an answer. In a deterministic model every operation must take effect, so both
+// have the lock, and it rejects a correct history.
+func TestDeterministicModel(t *testing.T) {
+	h := History{
+		{At: 1, Worker: 1, Kind: Asked},
+		{At: 2, Worker: 2, Kind: Asked},
+		{At: 3, Worker: 3, Kind: Asked},
+		{At: 4, Worker: 3, Kind: Granted, Token: 1},
+	}
+	j := Judge(h, rules)
+	naive := porcupine.Model{
+		Init: func() any { return start() },
+		Step: func(s, in, _ any) (bool, any) {
+			op := in.(input)
+			if op.kind == attempt {
+				op.kind = acquire
+			}
+			next, ok := s.(state).step(op, 1, true)
+			return ok, next
+		},
+	}
+	w := &window{clients: make(map[int]bool)}
+	for _, op := range raw(&j, rules) {
+		if op.call != never {
+			w.ops = append(w.ops, op)
+			w.note(op)
+		}
+	}
+	if porcupine.CheckOperations(naive, w.porcupine()) {
+		t.Error("the deterministic model accepts the history: it is no trap")
+	}
+	if got := linear(h, rules, LinearOptions{}); got.Verdict != Proven {
+		t.Errorf("%+v, want proven", got)
 	}
 }

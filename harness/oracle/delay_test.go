@@ -56,3 +56,21 @@ func TestExcused(t *testing.T) {
 		}
 	}
 }
+
+func TestDelaysBetween(t *testing.T) {
+	d := NewDelays([]Delay{{"a", 10, 20}, {"b", 0, 12}, {"a", 15, 30}, {"a", 40, 50}})
+	for _, c := range []struct {
+		from, to int64
+		want     time.Duration
+		process  string
+	}{
+		{0, 100, 30, "a"}, {0, 12, 12, "b"}, {12, 18, 6, "a"}, {30, 40, 0, ""}, {45, 60, 5, "a"}, {-5, 0, 0, ""}, {25, 45, 10, "a"},
+	} {
+		if got, process := d.Between(c.from, c.to); got != c.want || process != c.process {
+			t.Errorf("between %d and %d: %d by %q, want %d by %q", c.from, c.to, got, process, c.want, c.process)
+		}
+	}
+	if got, _ := (*Delays)(nil).Between(0, 9); got != 0 {
+		t.Errorf("of none: %v", got)
+	}
+}

@@ -42,13 +42,17 @@ func TestWindows(t *testing.T) {
 			for _, w := range j.Windows {
 				got, granted = append(got, w.Length), append(granted, w.Granted)
 			}
-			if c.name == "no disturbance" && j.Window != 4*ms {
-				t.Errorf("the longest wait for a free lock is %v, want 4ms", j.Window)
-			}
 			if !slices.Equal(got, c.want) || !slices.Equal(granted, c.granted) {
 				t.Errorf("windows %v, granted %v, want %v and %v", got, granted, c.want, c.granted)
 			}
 		})
+	}
+}
+
+func TestWindowOfAllTime(t *testing.T) {
+	j := Judge(script(t, "0 1 asked; 1 1 granted; 2 2 asked; 5 1 releasing; 6 1 released; 9 2 granted"), Rules{})
+	if j.Window != 4*ms {
+		t.Errorf("the longest wait for a free lock is %v, want 4ms", j.Window)
 	}
 }
 
@@ -85,6 +89,23 @@ func TestOverlapFigures(t *testing.T) {
 	}
 	if len(j.Notes) != 2 || !strings.HasPrefix(j.Notes[0], "5ms: worker 2 ") || !strings.HasPrefix(j.Notes[1], "11ms: worker 3 ") {
 		t.Errorf("notes %q, want one of each kind, with times from the start", j.Notes)
+	}
+}
+
+func TestHolds(t *testing.T) {
+	j := Judge(script(t, `0 1 asked r; 1 1 granted r t7 d90; 2 1 paused; 3 1 resumed; 4 1 told d95; 6 1 releasing; 7 1 released #not held;
+		8 2 tried; 9 2 granted t8; 10 2 killed; 11 3 asked; 12 3 granted d20; 30 3 releasing; 31 3 released; 40 4 asked; 41 4 granted; 50 5 asked`), Rules{})
+	want := []Held{
+		{Hold: Hold{Worker: 1, Requested: 0, Acquired: 1e6, Releasing: 4e6, Shared: true, Token: 7}, Released: forever, Deadline: 95e6, Promise: 2e6, Lost: true},
+		{Hold: Hold{Worker: 2, Requested: 8e6, Acquired: 9e6, Releasing: 10e6, Token: 8}, Released: forever, Promise: 10e6, Tried: true, Killed: true},
+		{Hold: Hold{Worker: 3, Requested: 11e6, Acquired: 12e6, Releasing: 30e6}, Released: 31e6, Deadline: 20e6, Promise: 20e6},
+		{Hold: Hold{Worker: 4, Requested: 40e6, Acquired: 41e6, Releasing: 50e6}, Released: forever, Promise: 50e6, Open: true},
+	}
+	if !slices.Equal(j.Holds, want) {
+		t.Errorf("%+v,\nwant %+v", j.Holds, want)
+	}
+	if n := len(j.Attempts); n != 5 || j.Attempts[4].Outcome != Pending || j.Attempts[4].Answered != 50e6 || !j.Attempts[1].Tried {
+		t.Errorf("attempts %+v", j.Attempts)
 	}
 }
 

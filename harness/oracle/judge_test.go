@@ -95,6 +95,7 @@ func TestJudge(t *testing.T) {
 		script string
 		want   string
 	}{
+		{"nothing", second, "", ""},
 		{"one after the other", fenced, aHolds + bAfter, ""},
 		{"granted in the moment of the release", fenced, aHolds + "2 2 asked; 9 2 granted t2", ""},
 
@@ -110,6 +111,11 @@ func TestJudge(t *testing.T) {
 		{"before it was killed", second, "0 1 asked; 1 1 granted; 7 1 killed; 2 2 asked; 6 2 granted", "overlaps 1, broken 1, !two holders"},
 		{"after a release that failed", second, "0 1 asked; 1 1 granted; 5 1 releasing; 7 1 released # reset; 2 2 asked; 6 2 granted", ""},
 		{"beside a holder to the end", second, "0 1 asked; 1 1 granted; 2 2 asked; 6 2 granted", "overlaps 1, broken 1, !two holders"},
+		{"beside an attempt that failed", second, "0 1 asked; 1 1 failed; 2 2 asked; 6 2 granted", ""},
+		{"readers", second, "0 1 asked r; 1 1 granted r; 2 2 asked r; 3 2 granted r", ""},
+		{"a writer beside a reader", second, "0 1 asked r; 1 1 granted r; 2 2 asked; 3 2 granted", "overlaps 1, broken 1, !two holders"},
+		{"two permits", two, "0 1 asked; 1 1 granted; 2 2 asked; 3 2 granted", ""},
+		{"three of two permits", two, "0 1 asked; 1 1 granted; 2 2 asked; 3 2 granted; 4 3 asked; 5 3 granted", "overlaps 1, broken 1, !two holders"},
 		{"again", again, "0 1 asked; 1 1 granted; 2 1 asked; 3 1 granted; 4 1 releasing; 5 1 released; 6 1 releasing; 7 1 released; 5 2 asked; 6 2 granted", ""},
 		{"again, and given away between", again, "0 1 asked; 1 1 granted; 2 1 asked; 3 1 granted; 4 1 releasing; 5 1 released; 7 1 releasing; 8 1 released; 5 2 asked; 6 2 granted", "overlaps 1, broken 1, !two holders"},
 		{"again, which it does not allow", second, "0 1 asked; 1 1 granted; 2 1 asked; 3 1 granted", "overlaps 1, broken 1, !two holders"},
@@ -142,6 +148,7 @@ func TestJudge(t *testing.T) {
 		{"writes with two permits", two, "0 1 asked; 1 1 granted; 2 2 asked; 3 2 granted; 4 2 wrote; 5 1 wrote", ""},
 
 		// Tokens.
+		{"the same token", fenced, aHolds + "2 2 asked; 10 2 granted t1", "fell 1, !token fell"},
 		{"no token", fenced, aHolds + "2 2 asked; 10 2 granted", ""},
 		{"a lock without tokens", second, aHolds + "2 2 asked; 10 2 granted t1", ""},
 		{"a grant that is late by its deadline", fenced, "0 1 asked; 0 2 asked; 1 2 granted t2; 2 2 releasing; 3 2 released; 9 1 granted t1 d8", ""},
@@ -202,11 +209,18 @@ func TestJudge(t *testing.T) {
 
 		// Refusals.
 		{"refused, free", second, "0 1 tried; 1 1 refused", "unfounded 1, !misled"},
+		{"refused, held", second, aHolds + "3 2 tried; 4 2 refused", ""},
+		{"refused, about to be held", second, aHolds + "0 2 tried; 0 2 refused", ""},
+		{"refused after the release", second, aHolds + "11 2 tried; 12 2 refused", "unfounded 1, !misled"},
 		{"refused after a release that failed", second, "0 1 asked; 1 1 granted; 5 1 releasing; 7 1 released # reset; 11 2 tried; 12 2 refused", ""},
 		{"refused after that lock was granted again", second, "0 1 asked; 1 1 granted; 5 1 releasing; 7 1 released # reset;" + "11 2 asked; 12 2 granted; 13 2 releasing; 14 2 released; 15 2 tried; 16 2 refused", "unfounded 1, !misled"},
 		{"refused before the holder can have had it", second, "0 1 asked; 0 2 asked; 5 2 granted; 6 2 releasing; 10 2 released; 0 3 tried; 0 3 refused; 7 1 granted", ""},
 		{"refused before its predecessor asked", second, "0 1 asked; 2 3 tried; 3 3 refused; 4 2 asked; 5 2 granted; 6 2 releasing; 10 2 released; 7 1 granted", "unfounded 1, !misled"},
+		{"refused after an attempt failed", second, "0 1 asked; 1 1 failed; 2 2 tried; 3 2 refused", ""},
+		{"refused before an attempt failed", second, "2 1 asked; 3 1 failed; 0 2 tried; 1 2 refused", "unfounded 1, !misled"},
 		{"refused by another that is", majority, "0 1 tried; 1 1 refused", ""},
+		{"a reader refused by a reader", second, "0 1 asked r; 1 1 granted r; 2 2 tried r; 3 2 refused", "unfounded 1, !misled"},
+		{"a writer refused by a reader", second, "0 1 asked r; 1 1 granted r; 2 2 tried; 3 2 refused", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := brief(Judge(script(t, c.script), c.rules)); got != c.want {
