@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,8 +13,6 @@ import (
 )
 
 const forever = 1<<63 - 1
-
-func num(n int) string { return strconv.Itoa(n) }
 
 func TestHistoryFile(t *testing.T) {
 	h := script(t, "0 1 asked; 1 1 granted t5 d90; 2 1 wrote t5 taken; 3 -1 fault # killed the <leader>\t; 4 1 told r # \"lost\"")
