@@ -17,7 +17,7 @@ type Rule string
 
 const (
 	ByDefault Rule = "default"        // no lock is significantly faster than the default, beyond the tolerance
-	BySpeed   Rule = "fastest"        // the fastest lock, significantly faster than the default, or than the stronger classes
+	BySpeed   Rule = "fastest"        // significantly faster than the default, or than the stronger classes
 	FewRounds Rule = "too few rounds" // for intervals of 95 % for all comparisons together
 	OneLock   Rule = "one lock"       // nothing to compare it with
 	NoDefault Rule = "no default"     // the default was not measured
@@ -35,9 +35,9 @@ type Decision struct {
 	// locks, and if it was not measured.
 	Default string `json:"default"`
 
-	// Fastest is the lock with the greatest median of the ratios to the baseline. Gain is
-	// its rate divided by the rate of Over, which is the default, or the recommended lock
-	// of a stronger class. Gain is nil without such a lock.
+	// Fastest is Use if the rule is BySpeed, else the lock with the greatest median of the
+	// ratios to the baseline. Gain is its rate divided by the rate of Over, which is the
+	// default, or the recommended lock of a stronger class. Gain is nil without such a lock.
 	Fastest string `json:"fastest"`
 	Over    string `json:"over"`
 	Gain    *Ratio `json:"gain"`
@@ -164,19 +164,41 @@ func (s Situation) decideLocal() Decision {
 		return d
 	}
 	use := base
-	for _, x := range ordered {
-		r := s.ratio(x, base)
-		if x.Series != base.Series && r.Reading == Faster && r.Median > 1+s.tolerance() {
-			use = x
-			break
-		}
-	}
-	if d.Rule = ByDefault; use.Series != base.Series {
-		d.Rule = BySpeed
+	d.Rule = ByDefault
+	if faster := s.faster(ordered, base); len(faster) > 0 {
+		d.Rule, use = BySpeed, s.cheapest(faster, base)
 		d.Fastest, d.Gain, d.Prices = use.Lock.Name, s.ratio(use, base), s.prices(use, base)
 	}
 	d.choose(s, use, pool)
 	return d
+}
+
+// faster returns the locks of pool that are significantly faster than base, beyond the
+// tolerance, in the order of pool.
+func (s Situation) faster(pool []candidate, base candidate) (out []candidate) {
+	for _, x := range pool {
+		r := s.ratio(x, base)
+		if x.Series != base.Series && r.Reading == Faster && r.Median > 1+s.tolerance() {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// cheapest returns the first lock of pool with the fewest prices, compared with base, among
+// those that no lock of pool is significantly faster than.
+func (s Situation) cheapest(pool []candidate, base candidate) candidate {
+	best, fewest := pool[0], len(s.prices(pool[0], base))
+	for _, x := range pool[1:] {
+		beaten := slices.ContainsFunc(pool, func(y candidate) bool {
+			r := s.compare(y, x)
+			return y.Series != x.Series && r != nil && r.Reading == Faster
+		})
+		if n := len(s.prices(x, base)); n < fewest && !beaten {
+			best, fewest = x, n
+		}
+	}
+	return best
 }
 
 func (s Situation) newDecision(pool []candidate) Decision {

@@ -51,6 +51,7 @@ func TestDecisions(t *testing.T) {
 		return synthetic.With(synthetic.Fast(name, rate), append([]func(*synthetic.Model){general}, more...)...)
 	}
 	handles := func(m *synthetic.Model) { m.Lock.Traits.Handles = true }
+	wild := func(m *synthetic.Model) { m.Noise = 0.7 }
 	unfair := func(m *synthetic.Model) { m.Skew = 30 }
 	for _, c := range []struct {
 		name    string
@@ -67,6 +68,9 @@ func TestDecisions(t *testing.T) {
 		{"a faster lock with handles", []synthetic.Model{mutex, blocking("fast", 2e6, handles)}, BySpeed, "fast", "fast", "", "handles"},
 		{"a faster and unfair lock", []synthetic.Model{mutex, blocking("fast", 2e6, unfair)}, BySpeed, "fast", "fast", "", "unfair"},
 		{"two fast locks", []synthetic.Model{mutex, blocking("a", 2e6), blocking("b", 2.002e6)}, BySpeed, "b", "b", "a", ""},
+		{"a dearer lock that is not significantly faster", []synthetic.Model{mutex, blocking("a", 2e6), blocking("b", 2.002e6, handles)}, BySpeed, "a", "a", "b", ""},
+		{"a dearer lock that is significantly faster", []synthetic.Model{mutex, blocking("a", 2e6), blocking("b", 3e6, handles)}, BySpeed, "b", "b", "", "handles"},
+		{"a cheap lock behind a precise one", []synthetic.Model{mutex, blocking("a", 1.8e6), blocking("b", 2e6, handles), blocking("c", 4e6, handles, wild)}, BySpeed, "c", "c", "a b", "handles"},
 		{"within the tolerance", []synthetic.Model{mutex, blocking("fast", 1.03e6)}, ByDefault, DefaultBaseline, "fast", "fast", ""},
 		{"nothing is faster", []synthetic.Model{mutex, blocking("slow", 5e5)}, ByDefault, DefaultBaseline, DefaultBaseline, "", ""},
 		{"noise", []synthetic.Model{mutex, blocking("wild", 1.6e6, func(m *synthetic.Model) { m.Noise = 0.8 })}, ByDefault, DefaultBaseline, "wild", "wild", ""},
