@@ -62,6 +62,60 @@ func BenchmarkInstruments(b *testing.B) {
 	})
 }
 
+// BenchmarkShared compares the ratio of two locks that take turns in one process with the
+// ratio of the same locks in processes of their own. It prints the medians of both ratios
+// and the median of their difference.
+func BenchmarkShared(b *testing.B) {
+	for _, workers := range []int{1, 2, 16} {
+		b.Run("workers="+strconv.Itoa(workers), func(b *testing.B) {
+			var shared, alone, difference []float64
+			for i := 0; b.Loop(); i++ {
+				both := measured(b, i, workers, good, readers)
+				own, other := measured(b, i, workers, readers), measured(b, i, workers, good)
+				shared = append(shared, ratioOfBlocks(both["readers"].Blocks, both["good"].Blocks))
+				alone = append(alone, rate(own["readers"])/rate(other["good"]))
+				difference = append(difference, 100*(shared[i]/alone[i]-1))
+			}
+			b.ReportMetric(stat.Median(shared), "shared-ratio")
+			b.ReportMetric(stat.Median(alone), "alone-ratio")
+			b.ReportMetric(stat.Median(difference), "difference-%")
+			b.ReportMetric(stat.Summarize(difference).Lo, "lo-%")
+			b.ReportMetric(stat.Summarize(difference).Hi, "hi-%")
+		})
+	}
+}
+
+// measured returns the results of one round of locks, by name.
+func measured(b *testing.B, seed, workers int, locks ...*harness.Variant) map[string]*harness.Result {
+	b.Helper()
+	p := plan(1, locks...)
+	p.Seed = uint64(seed)
+	for i := range p.Cases {
+		p.Cases[i].Workload = harness.Workload{Workers: workers, Hold: harness.Span{Mean: 100 * time.Nanosecond}, Warmup: 20 * time.Millisecond, Window: 250 * time.Millisecond}
+	}
+	out := make(map[string]*harness.Result)
+	if err := p.Run(b.Context(), func(at Progress) error {
+		if at.Result != nil {
+			out[at.Case.Lock.Name] = at.Result
+		}
+		return nil
+	}); err != nil || len(out) != len(locks) {
+		b.Fatalf("%v, %d results", err, len(out))
+	}
+	return out
+}
+
+func rate(r *harness.Result) float64 { return float64(r.Ops) / float64(r.Elapsed) }
+
+// ratioOfBlocks returns the median ratio of the rates in x and y, by pass.
+func ratioOfBlocks(x, y *harness.Blocks) float64 {
+	var ratios []float64
+	for i := range x.Ops {
+		ratios = append(ratios, float64(x.Ops[i])/float64(x.Elapsed[i])/(float64(y.Ops[i])/float64(y.Elapsed[i])))
+	}
+	return stat.Median(ratios)
+}
+
 // BenchmarkQueue sends the arrivals of an open loop through a free lock with one worker and
 // a known hold time. It prints the difference between the quantiles of the waits and
 // theory, for the drawn load and the measured hold. The difference is due to the loop, the
