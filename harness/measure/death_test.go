@@ -20,7 +20,7 @@ const onceEnv = "LOCKLAB_TEST_ONCE"
 
 // mortals are locks that end their process in the tenth acquisition, each in another way.
 var mortals = []*harness.Variant{
-	mortal("panic", func() { panic("corrupted queue\nand \x1b[31m more") }),
+	mortal("panic", func() { panic(slowPanic{}) }),
 	mortal("nil", func() { var p *mortalLock; p.calls++ }),
 	mortal("fault", func() {
 		if page, err := syscall.Mmap(-1, 0, os.Getpagesize(), syscall.PROT_NONE, syscall.MAP_ANON|syscall.MAP_PRIVATE); err == nil {
@@ -60,6 +60,15 @@ func (l *mortalLock) Unlock() {
 		l.die()
 	}
 	l.Mutex.Unlock()
+}
+
+// A slowPanic is the value of a panic that ends the process late: the runtime asks for its
+// text after the deferred calls, while the other goroutines run.
+type slowPanic struct{}
+
+func (slowPanic) Error() string {
+	time.Sleep(10 * workload(1).Window)
+	return "corrupted queue\nand \x1b[31m more"
 }
 
 var depth int // for a recursion that the compiler must not recognize as endless

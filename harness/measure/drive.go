@@ -38,10 +38,10 @@ type drive struct {
 func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func() harness.Counts) {
 	back := make(chan struct{}, len(d.tallies))
 	for i, t := range d.tallies {
+		// Nothing here is deferred: a worker that panics must not count as returned, because
+		// the process could then print a result before the runtime ends it.
 		go func() {
-			defer func() { t.left.Store(true); back <- struct{}{} }()
 			unpin := d.rig.pin(i)
-			defer unpin()
 			<-d.start
 			t.begin = d.now()
 			if d.entered.Add(1) == int64(len(d.tallies)) {
@@ -50,6 +50,9 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 			}
 			worker(i, t)
 			t.end = d.now()
+			unpin()
+			t.left.Store(true)
+			back <- struct{}{}
 		}()
 	}
 	d.t0, d.t1, d.heap = newSnapshot(len(d.tallies)), newSnapshot(len(d.tallies)), newHeapCounter()
