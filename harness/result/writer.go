@@ -245,10 +245,7 @@ func (w *Writer) writeManifest() error {
 		os.Remove(name + newSuffix) // the first error is returned
 		return fmt.Errorf("result: %w", err)
 	}
-	if err := os.Rename(name+newSuffix, name); err != nil {
-		return fmt.Errorf("result: %w", err)
-	}
-	return nil
+	return wrapped(os.Rename(name+newSuffix, name))
 }
 
 // Exists reports whether dir has a run. Results without a line and without a manifest are
