@@ -9,7 +9,7 @@ import (
 	"locklab/internal/machine"
 )
 
-var arbiter = &Experiment{
+var arbiter = experiment(Experiment{
 	Name:     "arbiter",
 	Question: "Can a circuit of switches pick one of several contenders, does it always, and is it fair?",
 	Method: "A simulation, round by round, of contenders that always want the grant: one that pulls opens the paths of all others, " +
@@ -19,7 +19,7 @@ var arbiter = &Experiment{
 	Source:     "Abramson, The ALOHA System, AFIPS 1970, for the probability; IEEE 802.3 for the backoff",
 	Available:  always,
 	Run:        runArbiter,
-}
+})
 
 const none = -1
 
@@ -212,10 +212,6 @@ func fraction(p float64) string {
 }
 
 func runArbiter(ctx context.Context, o Options) (*harness.Finding, error) {
-	o, err := o.withDefaults()
-	if err != nil {
-		return nil, err
-	}
 	bySize, byProbability := arbiterCells()
 	groups := append([][]*arbiterCell{byProbability}, bySize...)
 	done, err := repeat(ctx, o, func(round int) error {

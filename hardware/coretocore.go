@@ -13,7 +13,7 @@ import (
 	"locklab/internal/machine"
 )
 
-var coreToCore = &Experiment{
+var coreToCore = experiment(Experiment{
 	Name:     coreToCoreName,
 	Question: "How long does a word take from one CPU to another?",
 	Method: "Two bound threads hand a word to and fro by CAS-spin: each tries a compare-and-swap until it succeeds, without a load first. " +
@@ -22,29 +22,21 @@ var coreToCore = &Experiment{
 		"Some pairs are measured by load, then CAS as well, block beside block: there a thread tries only when it has seen that the word is its own.",
 	Source:    "Viennot, core-to-core-latency, 2022",
 	Available: needTwoCPUs,
-	Run:       runCoreToCore,
-}
+	budget: func() time.Duration {
+		cpus, _ := hopCPUs()
+		return hopBudget(len(cpus) * (len(cpus) - 1) / 2)
+	},
+	Run: runCoreToCore,
+})
 
-// runCoreToCore measures for about o.Budget; 0 is [hopBudget] of the number of pairs.
-// o.Repeats is the number of visits to a pair if there is time.
+// runCoreToCore measures for about o.Budget. o.Repeats is the number of visits to a pair if there is time.
 //
 // A finished pair is kept as the samples of CAS-spin in ns, with a key such as "3-17". A
 // pair measured by both algorithms is kept before that as "3-17 both": the medians of
 // neighbouring blocks in ns, alternating CAS-spin and load, then CAS.
 func runCoreToCore(ctx context.Context, o Options) (*harness.Finding, error) {
-	ownBudget := o.Budget == 0
-	o, err := o.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	if err := needTwoCPUs(); err != nil {
-		return nil, err
-	}
 	cpus, relation := hopCPUs()
 	pairs := shuffledPairs(cpus, relation, o.Seed)
-	if ownBudget {
-		o.Budget = hopBudget(len(pairs))
-	}
 	takeEarlier(pairs, o.Earlier)
 	rig := newHopRig()
 	defer rig.close()
@@ -53,7 +45,7 @@ func runCoreToCore(ctx context.Context, o Options) (*harness.Finding, error) {
 	if o.Keep != nil {
 		sweep.keep = func(p *hopPair) error { return keepPair(p, o.Keep) }
 	}
-	err = sweep.run(ctx)
+	err := sweep.run(ctx)
 	f := hopFinding(cpus, pairs)
 	if f == nil && err == nil {
 		err = fmt.Errorf("hardware: core-to-core: no pair of CPUs gave %d samples in %v: other programs preempt the threads; stop them or give a larger budget", hopLeast, o.Budget)

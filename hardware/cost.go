@@ -10,7 +10,7 @@ import (
 	"locklab/internal/machine"
 )
 
-var cost = &Experiment{
+var cost = experiment(Experiment{
 	Name:     "cost",
 	Question: "What does an operation on a shared word cost, alone and with more and more CPUs on one line?",
 	Method: "Each operation runs in a loop, on one CPU and then on two, four and so on up to all of them at one word; batches are timed, " +
@@ -19,7 +19,7 @@ var cost = &Experiment{
 	Source:    "David, Guerraoui and Trigonakis, Everything You Always Wanted to Know About Synchronization, SOSP 2013",
 	Available: needTwoCPUs,
 	Run:       runCost,
-}
+})
 
 // An operation runs n times on the word of w, which holds 0 unless the operation is an
 // add. A hit writes the 0 that is already there, so it hits under contention too.
@@ -38,75 +38,56 @@ type costWords struct {
 	_     atomics.CacheLinePad
 }
 
+// Each loop is a function of its own so that the operation is inlined into it. The compiler
+// moves no memory access out of a loop.
 var operations = []operation{
-	{"plain load", true, loadPlainly},
-	{"plain store", true, storePlainly},
-	{"load", false, loadWord},
-	{"store-release", false, storeReleaseWord},
-	{"store", false, storeWord},
-	{"add", false, addWord},
-	{"CAS that hits", false, hitWord},
-	{"CAS that misses", false, missWord},
-	{"swap", false, swapWord},
-}
-
-// The loops are separate functions so that each operation is inlined into one. The
-// compiler moves no memory access out of a loop.
-
-func loadPlainly(w *costWords, n int) {
-	var read uint64
-	for range n {
-		read |= w.plain
-	}
-	w.read = read
-}
-
-func storePlainly(w *costWords, n int) {
-	for range n {
-		w.plain = 0
-	}
-}
-
-func loadWord(w *costWords, n int) {
-	for range n {
-		w.word.Load()
-	}
-}
-
-func storeReleaseWord(w *costWords, n int) {
-	for range n {
-		w.word.StoreRelease(0)
-	}
-}
-
-func storeWord(w *costWords, n int) {
-	for range n {
-		w.word.Store(0)
-	}
-}
-
-func addWord(w *costWords, n int) {
-	for range n {
-		w.word.Add(1)
-	}
-}
-
-func hitWord(w *costWords, n int) {
-	for range n {
-		w.word.CompareAndSwap(0, 0)
-	}
-}
-
-func missWord(w *costWords, n int) {
-	for range n {
-		w.word.CompareAndSwap(1, 1)
-	}
-}
-
-func swapWord(w *costWords, n int) {
-	for range n {
-		w.word.Swap(0)
-	}
+	{"plain load", true, func(w *costWords, n int) {
+		var read uint64
+		for range n {
+			read |= w.plain
+		}
+		w.read = read
+	}},
+	{"plain store", true, func(w *costWords, n int) {
+		for range n {
+			w.plain = 0
+		}
+	}},
+	{"load", false, func(w *costWords, n int) {
+		for range n {
+			w.word.Load()
+		}
+	}},
+	{"store-release", false, func(w *costWords, n int) {
+		for range n {
+			w.word.StoreRelease(0)
+		}
+	}},
+	{"store", false, func(w *costWords, n int) {
+		for range n {
+			w.word.Store(0)
+		}
+	}},
+	{"add", false, func(w *costWords, n int) {
+		for range n {
+			w.word.Add(1)
+		}
+	}},
+	{"CAS that hits", false, func(w *costWords, n int) {
+		for range n {
+			w.word.CompareAndSwap(0, 0)
+		}
+	}},
+	{"CAS that misses", false, func(w *costWords, n int) {
+		for range n {
+			w.word.CompareAndSwap(1, 1)
+		}
+	}},
+	{"swap", false, func(w *costWords, n int) {
+		for range n {
+			w.word.Swap(0)
+		}
+	}},
 }
 
 func crowds(n int) []int {
@@ -119,40 +100,39 @@ func crowds(n int) []int {
 }
 
 type costCell struct {
-	op     operation
-	crowds []int       // numbers of CPUs; only 1 if the operation is private
-	ns     [][]float64 // for each crowd, a figure for each repeat
-
-	// cycles are cycles of the cores, for one CPU and for all, a figure for each repeat.
-	// They are empty if they cannot be counted.
-	cycles [2][]float64
+	op      operation
+	cpus    []int
+	counted bool        // the cycles of the cores can be counted
+	crowds  []int       // numbers of CPUs; only 1 if the operation is private
+	ns      [][]float64 // for each crowd, a figure for each repeat
+	cycles  [][]float64 // of the cores, like ns; empty if they cannot be counted
 }
 
 func newCostCell(op operation, crowds []int) *costCell {
 	if op.private {
 		crowds = crowds[:1]
 	}
-	return &costCell{op: op, crowds: crowds, ns: make([][]float64, len(crowds))}
+	return &costCell{op: op, crowds: crowds, ns: make([][]float64, len(crowds)), cycles: make([][]float64, len(crowds))}
 }
 
-func (c *costCell) measure(ctx context.Context, cpus []int, span time.Duration, counted bool) error {
+func (c *costCell) measure(ctx context.Context, span time.Duration) error {
 	for i, crowd := range c.crowds {
-		ns, cycles, err := timeOperation(ctx, c.op, cpus[:crowd], span, counted)
+		ns, cycles, err := timeOperation(ctx, c.op, c.cpus[:crowd], span, c.counted)
 		if err != nil {
 			return err
 		}
 		c.ns[i] = append(c.ns[i], ns)
-		if !counted {
-			continue
-		}
-		switch i {
-		case 0:
-			c.cycles[0] = append(c.cycles[0], cycles)
-		case len(c.crowds) - 1:
-			c.cycles[1] = append(c.cycles[1], cycles)
+		if c.counted {
+			c.cycles[i] = append(c.cycles[i], cycles)
 		}
 	}
 	return nil
+}
+
+func (c *costCell) keep(n int) {
+	for i := range c.crowds {
+		c.ns[i], c.cycles[i] = c.ns[i][:n], c.cycles[i][:min(n, len(c.cycles[i]))]
+	}
 }
 
 func timeOperation(ctx context.Context, op operation, cpus []int, span time.Duration, counted bool) (ns, cycles float64, err error) {
@@ -169,15 +149,6 @@ func timeOperation(ctx context.Context, op operation, cpus []int, span time.Dura
 	return ns, cycles, err
 }
 
-func (c *costCell) keep(repeats int) {
-	for i := range c.ns {
-		c.ns[i] = c.ns[i][:repeats]
-	}
-	for i, counts := range c.cycles {
-		c.cycles[i] = counts[:min(repeats, len(counts))]
-	}
-}
-
 func allCPUs() []int {
 	cpus := machine.CPUOrder()
 	if places := placements(); places[0].cpus[0] == unbound {
@@ -189,42 +160,26 @@ func allCPUs() []int {
 }
 
 func runCost(ctx context.Context, o Options) (*harness.Finding, error) {
-	o, err := o.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	if err := needTwoCPUs(); err != nil {
-		return nil, err
-	}
 	cpus := allCPUs()
-	var cells []*costCell
-	parts := 0
+	counted, reason := countable(coreCycles)
+	fast := &fastPathCell{paths: fastPaths(), cpu: cpus[0]}
+	var costs []*costCell
+	var cells []cell
+	spans := len(fast.paths)
 	for _, op := range operations {
 		c := newCostCell(op, crowds(len(cpus)))
-		cells = append(cells, c)
-		parts += len(c.crowds)
+		c.cpus, c.counted = cpus, counted
+		costs, cells = append(costs, c), append(cells, c)
+		spans += len(c.crowds)
 	}
-	fast := &fastPathCell{paths: fastPaths()}
-	counted, reason := countable(coreCycles)
-	span := o.share(parts + len(fast.paths))
-	done, err := repeat(ctx, o, func(int) error {
-		for _, c := range cells {
-			if err := c.measure(ctx, cpus, span, counted); err != nil {
-				return err
-			}
-		}
-		return fast.measure(ctx, cpus[0], span*time.Duration(len(fast.paths)))
-	})
+	done, err := measureCells(ctx, o, spans, append(cells, fast))
 	if done == 0 {
 		return nil, err
 	}
-	for _, c := range cells {
-		c.keep(done)
-	}
 	ticks := newTickScale()
 	return &harness.Finding{
-		Answer: costAnswer(cells) + " " + fast.answer(),
-		Tables: []harness.Table{crowdTable(cells), costTable(cells, len(cpus)), cycleTable(cells, ticks), fast.table()},
+		Answer: costAnswer(costs) + " " + fast.answer(),
+		Tables: []harness.Table{crowdTable(costs), costTable(costs, len(cpus)), cycleTable(costs, ticks), fast.table()},
 		Notes: append(ranOn(), fmt.Sprintf("compare-and-swap is %s; all CPUs are the CPUs %v", atomics.CASName(), cpus),
 			ticks.note(), reason),
 	}, err

@@ -31,21 +31,18 @@ func countable(event string) (ok bool, note string) {
 // countedPerOperation runs op on every thread of c for some milliseconds, like timed. It
 // returns the mean number of events for an operation over the threads.
 func countedPerOperation(c *pinnedThreads, event string, op func(thread, n int)) (float64, error) {
-	const (
-		batch  = 4096
-		window = 5 * time.Millisecond
-	)
 	each, errs := make([]float64, len(c.jobs)), make([]error, len(c.jobs))
 	c.step(func(i int) {
 		counters := machine.OpenCounters(machine.ThisThread)
 		defer counters.Close()
 		before := counters.Read()
-		ops := 0
-		for start := time.Now(); time.Since(start) < window; ops += batch {
-			op(i, batch)
-		}
+		ops := 0.0
+		perOperation(5*time.Millisecond, batch, func(n int) {
+			op(i, n)
+			ops += float64(n)
+		})
 		count, err := countOf(event, before, counters.Read())
-		each[i], errs[i] = count/float64(ops), err
+		each[i], errs[i] = count/ops, err
 	})
 	if err := errors.Join(errs...); err != nil {
 		return 0, err

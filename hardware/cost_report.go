@@ -9,11 +9,12 @@ import (
 	"locklab/internal/machine"
 )
 
-func (c *costCell) all() []float64 {
+// all returns the figures of all CPUs of a series, nil if the operation is private.
+func (c *costCell) all(series [][]float64) []float64 {
 	if c.op.private {
 		return nil
 	}
-	return c.ns[len(c.ns)-1]
+	return series[len(series)-1]
 }
 
 func notHere() harness.Cell { return harness.Cell{Text: "n/a"} }
@@ -41,7 +42,7 @@ func costTable(cells []*costCell, cpus int) harness.Table {
 	for _, c := range cells {
 		row := []harness.Cell{summarize(c.ns[0]), notHere(), notHere()}
 		if !c.op.private {
-			row[1], row[2] = summarize(c.all()), summarize(ratios(c.all(), c.ns[0]))
+			row[1], row[2] = summarize(c.all(c.ns)), summarize(ratios(c.all(c.ns), c.ns[0]))
 		}
 		t.Rows = append(t.Rows, harness.Row{Label: c.op.name, Cells: row})
 	}
@@ -54,7 +55,7 @@ func cycleTable(cells []*costCell, ticks tickScale) harness.Table {
 		{Name: "core, alone", Unit: "core cycles"}, {Name: "core, all CPUs", Unit: "core cycles"}}}
 	for _, c := range cells {
 		t.Rows = append(t.Rows, harness.Row{Label: c.op.name,
-			Cells: []harness.Cell{ticks.cell(c.ns[0]), ticks.cell(c.all()), counts(c.cycles[0]), counts(c.cycles[1])}})
+			Cells: []harness.Cell{ticks.cell(c.ns[0]), ticks.cell(c.all(c.ns)), counts(c.cycles[0]), counts(c.all(c.cycles))}})
 	}
 	return t
 }
@@ -100,7 +101,7 @@ func (s tickScale) note() string {
 
 func costAnswer(cells []*costCell) string {
 	var least, most *costCell
-	ratio := func(c *costCell) float64 { return summarize(ratios(c.all(), c.ns[0])).Median }
+	ratio := func(c *costCell) float64 { return summarize(ratios(c.all(c.ns), c.ns[0])).Median }
 	for _, c := range cells {
 		if c.op.private {
 			continue

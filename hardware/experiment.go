@@ -25,12 +25,30 @@ type Experiment struct {
 	// change the figures.
 	Simulation bool
 
+	budget func() time.Duration // default of Options.Budget; nil is 3 s
+
 	// Available returns nil if this machine can run the experiment, else the reason.
 	Available func() error
 
 	// Run measures. If ctx ends early it returns a finding from the finished repeats, or
 	// nil without any, with the error of ctx. [Run] fills in the rest of the finding.
 	Run func(ctx context.Context, o Options) (*harness.Finding, error)
+}
+
+// experiment returns e with a Run that checks the options and the machine first.
+func experiment(e Experiment) *Experiment {
+	run := e.Run
+	e.Run = func(ctx context.Context, o Options) (*harness.Finding, error) {
+		o, err := o.withDefaults(e.budget)
+		if err == nil {
+			err = e.Available()
+		}
+		if err != nil {
+			return nil, err
+		}
+		return run(ctx, o)
+	}
+	return &e
 }
 
 // Run runs e and completes its finding: name, question, method, source, times, and
@@ -79,7 +97,7 @@ const (
 // ErrOptions reports an invalid option.
 var ErrOptions = errors.New("hardware: bad option")
 
-func (o Options) withDefaults() (Options, error) {
+func (o Options) withDefaults(budget func() time.Duration) (Options, error) {
 	if o.Repeats < 0 || o.Budget < 0 {
 		return o, fmt.Errorf("%w: repeats %d, budget %v: want 0 or more", ErrOptions, o.Repeats, o.Budget)
 	}
@@ -88,6 +106,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Budget == 0 {
 		o.Budget = defaultBudget
+		if budget != nil {
+			o.Budget = budget()
+		}
 	}
 	return o, nil
 }
@@ -138,4 +159,44 @@ func repeat(ctx context.Context, o Options, measure func(round int) error) (done
 		done++
 	}
 	return done, nil
+}
+
+// A cell is a part of an experiment that every repeat measures.
+type cell interface {
+	// measure takes about span and adds a figure to each series of the cell.
+	measure(ctx context.Context, span time.Duration) error
+
+	// keep drops all but the first n figures of each series.
+	keep(n int)
+}
+
+// measureCells measures each of cells in every repeat. The budget has room for that many
+// spans in a repeat. An interrupted repeat does not count: the cells have the results of
+// the number of repeats returned.
+func measureCells(ctx context.Context, o Options, spans int, cells []cell) (done int, err error) {
+	span := o.share(spans)
+	done, err = repeat(ctx, o, func(int) error {
+		for _, c := range cells {
+			if err := c.measure(ctx, span); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, c := range cells {
+		c.keep(done)
+	}
+	return done, err
+}
+
+// during calls step until span is over, at least once, and returns the error of ctx if it
+// ends before.
+func during(ctx context.Context, span time.Duration, step func()) error {
+	for start, first := time.Now(), true; first || time.Since(start) < span; first = false {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		step()
+	}
+	return nil
 }

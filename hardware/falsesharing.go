@@ -13,7 +13,7 @@ import (
 	"locklab/harness"
 )
 
-var falseSharing = &Experiment{
+var falseSharing = experiment(Experiment{
 	Name:     "false-sharing",
 	Question: "How far apart must two counters be so that two CPUs do not disturb each other?",
 	Method: "Two threads on two CPUs each raise a counter of their own, so many bytes apart; then one does it alone. " +
@@ -21,7 +21,7 @@ var falseSharing = &Experiment{
 	Source:    "Intel Optimization Reference Manual, False Sharing",
 	Available: needTwoCPUs,
 	Run:       runFalseSharing,
-}
+})
 
 var distances = []int{8, 16, 24, 32, 40, 48, 56, 64, 128, 192, 256}
 
@@ -53,15 +53,13 @@ func addPlainly(p *uint64, n int) {
 }
 
 func alignedWords(n int) []uint64 {
-	const size, align = 8, 256
-	words := make([]uint64, n+align/size)
-	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(words))) % align / size
-	return words[skip:][:n]
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(alignedBytes(8*n, 256)))), n)
 }
 
 type sharingCell struct {
 	inc      increment
 	distance int
+	cpus     []int
 	ns       []float64 // a figure for each repeat
 }
 
@@ -76,10 +74,10 @@ func sharingCells() (groups [][]*sharingCell) {
 	return groups
 }
 
-func (c *sharingCell) measure(ctx context.Context, cpus []int, span time.Duration) error {
-	threads := cpus
+func (c *sharingCell) measure(ctx context.Context, span time.Duration) error {
+	threads := c.cpus
 	if c.distance == 0 {
-		threads = cpus[:1]
+		threads = threads[:1]
 	}
 	pinned, err := newPinnedThreads(threads...)
 	if err != nil {
@@ -94,35 +92,20 @@ func (c *sharingCell) measure(ctx context.Context, cpus []int, span time.Duratio
 	return err
 }
 
+func (c *sharingCell) keep(n int) { c.ns = c.ns[:n] }
+
 func runFalseSharing(ctx context.Context, o Options) (*harness.Finding, error) {
-	o, err := o.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	if err := needTwoCPUs(); err != nil {
-		return nil, err
-	}
-	places := placements()
-	apart := places[len(places)-1]
-	groups := sharingCells()
-	span := o.share(len(groups) * len(groups[0]))
-	done, err := repeat(ctx, o, func(int) error {
-		for _, group := range groups {
-			for _, c := range group {
-				if err := c.measure(ctx, apart.cpus, span); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
-	if done == 0 {
-		return nil, err
-	}
+	place, groups := apart(), sharingCells()
+	var cells []cell
 	for _, group := range groups {
 		for _, c := range group {
-			c.ns = c.ns[:done]
+			c.cpus = place.cpus
+			cells = append(cells, c)
 		}
+	}
+	done, err := measureCells(ctx, o, len(cells), cells)
+	if done == 0 {
+		return nil, err
 	}
 	var answers []string
 	for i, inc := range increments {
@@ -132,7 +115,7 @@ func runFalseSharing(ctx context.Context, o Options) (*harness.Finding, error) {
 	return &harness.Finding{
 		Answer: strings.ToUpper(answer[:1]) + answer[1:],
 		Tables: sharingTables(groups),
-		Notes:  ranOn(apart),
+		Notes:  ranOn(place),
 	}, err
 }
 

@@ -26,40 +26,33 @@ type fastPathWords struct {
 	_     atomics.CacheLinePad
 }
 
+// Each loop is a function of its own so that the operations are inlined into it.
 func fastPaths() []fastPath {
 	paths := []fastPath{
-		{"CompareAndSwap, StoreRelease", casAndStoreRelease},
-		{"CompareAndSwap, Store", casAndStore},
-		{"sync.Mutex", lockAndUnlock},
+		{"CompareAndSwap, StoreRelease", func(w *fastPathWords, n int) {
+			for range n {
+				w.word.CompareAndSwap(0, 1)
+				w.word.StoreRelease(0)
+			}
+		}},
+		{"CompareAndSwap, Store", func(w *fastPathWords, n int) {
+			for range n {
+				w.word.CompareAndSwap(0, 1)
+				w.word.Store(0)
+			}
+		}},
+		{"sync.Mutex", func(w *fastPathWords, n int) {
+			for range n {
+				w.mutex.Lock()
+				//lint:ignore SA2001 an empty section is what is timed
+				w.mutex.Unlock()
+			}
+		}},
 	}
 	if bareFastPath != nil {
 		paths = slices.Insert(paths, 0, *bareFastPath)
 	}
 	return paths
-}
-
-// The loops are separate functions so that each operation is inlined into one.
-
-func casAndStoreRelease(w *fastPathWords, n int) {
-	for range n {
-		w.word.CompareAndSwap(0, 1)
-		w.word.StoreRelease(0)
-	}
-}
-
-func casAndStore(w *fastPathWords, n int) {
-	for range n {
-		w.word.CompareAndSwap(0, 1)
-		w.word.Store(0)
-	}
-}
-
-func lockAndUnlock(w *fastPathWords, n int) {
-	for range n {
-		w.mutex.Lock()
-		//lint:ignore SA2001 an empty section is what is timed
-		w.mutex.Unlock()
-	}
 }
 
 // fastPathBatch makes a block of about 20 µs: long compared with the clock, short
@@ -95,16 +88,16 @@ func measureFastPaths(ctx context.Context, cpu int, span time.Duration, paths []
 	blocks := make([][]float64, len(paths))
 	words := new(fastPathWords)
 	round := 0
-	for start := time.Now(); round == 0 || time.Since(start) < span; {
-		if err := ctx.Err(); err != nil {
-			return nil, nil, err
-		}
+	err = during(ctx, span, func() {
 		pinned.step(func(int) {
 			for range perStep {
 				timeFastPaths(paths, words, round, blocks)
 				round++
 			}
 		})
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	for i := range paths {
 		ns = append(ns, summarize(blocks[i]).Median)
@@ -115,11 +108,13 @@ func measureFastPaths(ctx context.Context, cpu int, span time.Duration, paths []
 
 type fastPathCell struct {
 	paths     []fastPath
+	cpu       int
 	ns, ratio [][]float64
 }
 
-func (c *fastPathCell) measure(ctx context.Context, cpu int, span time.Duration) error {
-	ns, ratio, err := measureFastPaths(ctx, cpu, span, c.paths)
+// measure takes a span for each path.
+func (c *fastPathCell) measure(ctx context.Context, span time.Duration) error {
+	ns, ratio, err := measureFastPaths(ctx, c.cpu, span*time.Duration(len(c.paths)), c.paths)
 	if err != nil {
 		return err
 	}
@@ -127,10 +122,15 @@ func (c *fastPathCell) measure(ctx context.Context, cpu int, span time.Duration)
 		c.ns, c.ratio = make([][]float64, len(c.paths)), make([][]float64, len(c.paths))
 	}
 	for i := range c.paths {
-		c.ns[i] = append(c.ns[i], ns[i])
-		c.ratio[i] = append(c.ratio[i], ratio[i])
+		c.ns[i], c.ratio[i] = append(c.ns[i], ns[i]), append(c.ratio[i], ratio[i])
 	}
 	return nil
+}
+
+func (c *fastPathCell) keep(n int) {
+	for i := range c.ns {
+		c.ns[i], c.ratio[i] = c.ns[i][:n], c.ratio[i][:n]
+	}
 }
 
 func (c *fastPathCell) table() harness.Table {

@@ -14,7 +14,7 @@ import (
 	"locklab/harness"
 )
 
-var litmus = &Experiment{
+var litmus = experiment(Experiment{
 	Name:     "litmus",
 	Question: "In which order does a CPU see what another CPU stored, and does Peterson's lock work without a fence?",
 	Method: "Two threads on two CPUs meet, and each makes two accesses to two shared words; the outcomes that no order of the four accesses explains are counted. " +
@@ -22,7 +22,7 @@ var litmus = &Experiment{
 	Source:    "Sewell, Sarkar, Owens, Zappa Nardelli and Myreen, x86-TSO, CACM 2010; Peterson, Information Processing Letters 12, 1981",
 	Available: litmusAvailable,
 	Run:       runLitmus,
-}
+})
 
 // A line is a word alone in a cache line. The assembly depends on its size.
 type line struct {
@@ -97,6 +97,7 @@ func (a *arena) play(c *pinnedThreads, test litmusTest) (relaxed uint64) {
 }
 
 type litmusCell struct {
+	step       func() (total, bad uint64)
 	total, bad uint64
 	rate       []float64
 }
@@ -107,19 +108,20 @@ func (c *litmusCell) add(total, bad uint64) {
 	c.rate = append(c.rate, perMillion(bad, total))
 }
 
-func (c *litmusCell) measure(ctx context.Context, span time.Duration, step func() (total, bad uint64)) error {
+func (c *litmusCell) measure(ctx context.Context, span time.Duration) error {
 	var total, bad uint64
-	for start := time.Now(); total == 0 || time.Since(start) < span; {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		t, b := step()
+	err := during(ctx, span, func() {
+		t, b := c.step()
 		total += t
 		bad += b
+	})
+	if err == nil {
+		c.add(total, bad)
 	}
-	c.add(total, bad)
-	return nil
+	return err
 }
+
+func (c *litmusCell) keep(n int) { c.rate = c.rate[:n] }
 
 // enterPeterson runs one step of lock. Two threads inside show in the id that one
 // overwrites, or in the increment that one loses, depending on how long the stores take
@@ -137,52 +139,39 @@ func enterPeterson(c *pinnedThreads, lock petersonLock) (entered, violated uint6
 }
 
 func runLitmus(ctx context.Context, o Options) (*harness.Finding, error) {
-	o, err := o.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	if err := litmusAvailable(); err != nil {
-		return nil, err
-	}
-	places := placements()
-	apart := places[len(places)-1]
-	pinned, err := newPinnedThreads(apart.cpus[:]...)
+	place := apart()
+	pinned, err := newPinnedThreads(place.cpus...)
 	if err != nil {
 		return nil, err
 	}
 	defer pinned.close()
 	tests, locks := make([]litmusCell, len(litmusTests)), make([]litmusCell, len(petersonLocks))
-	span := o.share(len(tests) + len(locks))
+	var cells []cell
 	meeting := new(arena)
-	done, err := repeat(ctx, o, func(int) error {
-		for i, test := range litmusTests {
-			err := tests[i].measure(ctx, span, func() (uint64, uint64) { return iterationsPerStep, meeting.play(pinned, test) })
-			if err != nil {
-				return err
-			}
-		}
-		for i, lock := range petersonLocks {
-			if err := locks[i].measure(ctx, span, func() (uint64, uint64) { return enterPeterson(pinned, lock) }); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	for i, test := range litmusTests {
+		tests[i].step = func() (uint64, uint64) { return iterationsPerStep, meeting.play(pinned, test) }
+		cells = append(cells, &tests[i])
+	}
+	for i, lock := range petersonLocks {
+		locks[i].step = func() (uint64, uint64) { return enterPeterson(pinned, lock) }
+		cells = append(cells, &locks[i])
+	}
+	done, err := measureCells(ctx, o, len(cells), cells)
 	if done == 0 {
 		return nil, err
 	}
-	notes := ranOn(apart)
+	notes := ranOn(place)
 	if translated(os.DirFS("/"), runtime.GOARCH) {
 		notes = append(notes, "an emulator runs this program: what is seen is the order of that and of the machine below, not of "+memoryModel)
 	}
 	return &harness.Finding{
 		Answer: litmusAnswer(tests, locks),
-		Tables: litmusTables(tests, locks, done),
+		Tables: litmusTables(tests, locks),
 		Notes:  notes,
 	}, err
 }
 
-func litmusTables(tests, locks []litmusCell, done int) []harness.Table {
+func litmusTables(tests, locks []litmusCell) []harness.Table {
 	outcomes := harness.Table{Caption: "Outcomes that no order of the accesses explains", Label: "test",
 		Chart: harness.Bars, Log: true,
 		Columns: []harness.Column{{Name: memoryModel}, {Name: "iterations"}, {Name: "seen", Unit: "per million", Plot: true}}}
@@ -192,13 +181,13 @@ func litmusTables(tests, locks []litmusCell, done int) []harness.Table {
 			allowed = "allows"
 		}
 		outcomes.Rows = append(outcomes.Rows, harness.Row{Label: test.name,
-			Cells: []harness.Cell{{Text: allowed}, exact(float64(tests[i].total)), summarize(tests[i].rate[:done])}})
+			Cells: []harness.Cell{{Text: allowed}, exact(float64(tests[i].total)), summarize(tests[i].rate)}})
 	}
 	entries := harness.Table{Caption: "A lock of loads and stores", Label: "lock",
 		Chart: harness.Bars, Log: true,
 		Columns: []harness.Column{{Name: "entries"}, {Name: "two inside", Unit: "per million", Plot: true}}}
 	for i, lock := range petersonLocks {
-		entries.Rows = append(entries.Rows, harness.Row{Label: lock.name, Cells: []harness.Cell{exact(float64(locks[i].total)), summarize(locks[i].rate[:done])}})
+		entries.Rows = append(entries.Rows, harness.Row{Label: lock.name, Cells: []harness.Cell{exact(float64(locks[i].total)), summarize(locks[i].rate)}})
 	}
 	return []harness.Table{outcomes, entries}
 }

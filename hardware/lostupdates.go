@@ -9,7 +9,7 @@ import (
 	"locklab/harness"
 )
 
-var lostUpdates = &Experiment{
+var lostUpdates = experiment(Experiment{
 	Name:     "lost-updates",
 	Question: "When two CPUs both pass the compare of a compare-and-swap before either stores, do both get the lock?",
 	Method: "Threads raise one counter, and then take one spin lock, by three bodies of compare-and-swap, on one CPU, on two and on all. " +
@@ -18,7 +18,7 @@ var lostUpdates = &Experiment{
 	Source:    "Intel SDM vol. 3A, Locked Atomic Operations",
 	Available: always,
 	Run:       runLostUpdates,
-}
+})
 
 type casCell struct {
 	place    placement
@@ -43,46 +43,27 @@ type lockTally struct {
 func (t lockTally) broken() bool { return t.violated+t.forgot+t.stalls > 0 }
 
 func runLostUpdates(ctx context.Context, o Options) (*harness.Finding, error) {
-	o, err := o.withDefaults()
-	if err != nil {
-		return nil, err
-	}
 	places := lostPlacements(placements(), allCPUs())
-	var cells []*casCell
+	var bodies []*casCell
+	var cells []cell
 	for _, p := range places {
 		for _, b := range casBodies {
-			cells = append(cells, &casCell{place: p, body: b})
+			c := &casCell{place: p, body: b}
+			bodies, cells = append(bodies, c), append(cells, c)
 		}
 	}
 	locks, notes := newLockCells(o.Locks, lockPlacements(places))
+	for _, c := range locks {
+		cells = append(cells, c)
+	}
 	// Half of a body's time for the counter, half for the lock.
-	span := o.share(2*len(cells) + len(locks))
-	done, err := repeat(ctx, o, func(int) error {
-		for _, c := range cells {
-			if err := c.measure(ctx, span); err != nil {
-				return err
-			}
-		}
-		for _, c := range locks {
-			if err := c.measure(ctx, span); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	done, err := measureCells(ctx, o, 2*len(bodies)+len(locks), cells)
 	if done == 0 {
 		return nil, err
 	}
-	// The results of an interrupted repeat do not count.
-	for _, c := range cells {
-		c.counters, c.locks = c.counters[:done], c.locks[:done]
-	}
-	for _, c := range locks {
-		c.tallies, c.ns = c.tallies[:done], c.ns[:done]
-	}
 	f := &harness.Finding{
-		Answer: lostAnswer(cells, locks),
-		Tables: append(bodyTables(cells), lockTables(locks)...),
+		Answer: lostAnswer(bodies, locks),
+		Tables: append(bodyTables(bodies), lockTables(locks)...),
 		Notes:  append(ranOn(places...), notes...),
 	}
 	if len(places) == 1 && places[0].shared {
@@ -128,6 +109,8 @@ func (c *casCell) measure(ctx context.Context, span time.Duration) error {
 	return nil
 }
 
+func (c *casCell) keep(n int) { c.counters, c.locks = c.counters[:n], c.locks[:n] }
+
 // The work of a thread in a step. Apart, it is the work of all threads together, because
 // they wait for each other.
 const (
@@ -157,10 +140,7 @@ func (c *casCell) measureCounter(ctx context.Context, pinned *pinnedThreads, spa
 	if c.attempts == 0 {
 		c.attempts = c.place.perThread(attemptsOneCPU, attemptsApart)
 	}
-	for start := time.Now(); time.Since(start) < span; {
-		if err := ctx.Err(); err != nil {
-			return t, err
-		}
+	err = during(ctx, span, func() {
 		var g guarded // its counter is alone in a line
 		won := make([]uint64, len(c.place.cpus))
 		began := time.Now()
@@ -170,8 +150,8 @@ func (c *casCell) measureCounter(ctx context.Context, pinned *pinnedThreads, spa
 		if c.place.shared && time.Since(began) < leastStepOneCPU {
 			c.attempts *= 2 // for this repeat and the later ones
 		}
-	}
-	return t, nil
+	})
+	return t, err
 }
 
 // measureLock counts the failures of the spin lock. A thread that finds it held for very
@@ -181,10 +161,7 @@ func (c *casCell) measureCounter(ctx context.Context, pinned *pinnedThreads, spa
 func (c *casCell) measureLock(ctx context.Context, pinned *pinnedThreads, span time.Duration) (t lockTally, err error) {
 	limit := c.place.perThread(entriesOneCPU, entriesApart)
 	patience := c.place.perThread(patienceOneCPU, patienceApart)
-	for start := time.Now(); time.Since(start) < span; {
-		if err := ctx.Err(); err != nil {
-			return t, err
-		}
+	err = during(ctx, span, func() {
 		var g guarded
 		entered, violated := make([]uint64, len(c.place.cpus)), make([]uint64, len(c.place.cpus))
 		pinned.step(func(i int) { entered[i], violated[i] = c.body.lock(&g, uint64(i+1), limit, patience, holdIterations) })
@@ -192,8 +169,8 @@ func (c *casCell) measureLock(ctx context.Context, pinned *pinnedThreads, span t
 		t.violated += sum(violated)
 		t.forgot += sum(entered) - g.counter
 		t.stalls += g.word
-	}
-	return t, nil
+	})
+	return t, err
 }
 
 func sum(xs []uint64) (total uint64) {

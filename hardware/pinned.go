@@ -119,6 +119,12 @@ func placements() []placement {
 	return ps
 }
 
+// apart returns the placement of two threads that are as far apart as this process may place them.
+func apart() placement {
+	places := placements()
+	return places[len(places)-1]
+}
+
 func ranOn(ps ...placement) []string {
 	notes := []string{"ran on " + machine.Capture().String()}
 	for _, p := range ps {

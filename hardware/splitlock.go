@@ -10,7 +10,7 @@ import (
 	"locklab/internal/machine"
 )
 
-var splitLock = &Experiment{
+var splitLock = experiment(Experiment{
 	Name:     "split-lock",
 	Question: "Cache lock or bus lock: what does a locked instruction cost inside a cache line and across two, itself and a neighbour?",
 	Method: "One thread raises eight bytes that lie inside a line, across two lines or across two pages, with the LOCK prefix and without. " +
@@ -22,7 +22,7 @@ var splitLock = &Experiment{
 	Run: func(ctx context.Context, o Options) (*harness.Finding, error) {
 		return runSplitLock(ctx, o, splitLockPlan())
 	},
-}
+})
 
 const (
 	lineBytes   = 64 // of every amd64 CPU
@@ -71,6 +71,7 @@ func splitLockAvailable() error {
 }
 
 type splitCell struct {
+	bench  *splitBench
 	access splitAccess
 	place  splitPlace
 	pace   pace
@@ -80,6 +81,7 @@ type splitCell struct {
 // A neighbourCell is the time of a neighbour's operation while the other thread does
 // nothing, LOCK XADD inside a line, or LOCK XADD across two.
 type neighbourCell struct {
+	bench               *splitBench
 	work                neighbour
 	idle, inside, split []float64 // ns, a figure for each repeat
 	rate                []float64 // accesses across two lines in a second
@@ -94,16 +96,8 @@ type splitBench struct {
 func (b *splitBench) at(p splitPlace) *byte { return &b.page[p.offset] }
 
 func runSplitLock(ctx context.Context, o Options, plan splitPlan) (*harness.Finding, error) {
-	o, err := o.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	if err := splitLockAvailable(); err != nil {
-		return nil, err
-	}
-	places := placements()
-	apart := places[len(places)-1]
-	pinned, err := newPinnedThreads(apart.cpus[:]...)
+	place := apart()
+	pinned, err := newPinnedThreads(place.cpus...)
 	if err != nil {
 		return nil, err
 	}
@@ -115,45 +109,27 @@ func runSplitLock(ctx context.Context, o Options, plan splitPlan) (*harness.Find
 		return nil, err
 	}
 	var selves []*splitCell
+	var beside []*neighbourCell
+	var cells []cell
 	for _, p := range plan.places {
 		for _, a := range splitAccesses {
-			selves = append(selves, &splitCell{access: a, place: p})
+			selves = append(selves, &splitCell{bench: b, access: a, place: p})
+			cells = append(cells, selves[len(selves)-1])
 		}
 	}
-	var beside []*neighbourCell
 	for _, n := range neighbours(plan.caches, rand.New(rand.NewPCG(o.Seed, 0))) {
-		beside = append(beside, &neighbourCell{work: n})
+		beside = append(beside, &neighbourCell{bench: b, work: n})
+		cells = append(cells, beside[len(beside)-1])
 	}
-	span := o.share(len(selves) + 3*len(beside))
-	done, err := repeat(ctx, o, func(int) error { return b.measure(ctx, span, selves, beside) })
+	done, err := measureCells(ctx, o, len(selves)+3*len(beside), cells)
 	if done == 0 {
 		return nil, err
-	}
-	for _, c := range selves {
-		c.ns = c.ns[:done]
-	}
-	for _, c := range beside {
-		c.idle, c.inside, c.split, c.rate = c.idle[:done], c.inside[:done], c.split[:done], c.rate[:done]
 	}
 	return &harness.Finding{
 		Answer: splitAnswer(selves, beside),
 		Tables: []harness.Table{splitTable(selves), neighbourTable(beside)},
-		Notes:  append(ranOn(apart), "what slows the neighbour beside a thread that locks inside a line too is the machine, such as two threads on one core"),
+		Notes:  append(ranOn(place), "what slows the neighbour beside a thread that locks inside a line too is the machine, such as two threads on one core"),
 	}, err
-}
-
-func (b *splitBench) measure(ctx context.Context, span time.Duration, selves []*splitCell, beside []*neighbourCell) error {
-	for _, c := range selves {
-		if err := b.cost(ctx, c, span); err != nil {
-			return err
-		}
-	}
-	for _, c := range beside {
-		if err := b.disturb(ctx, c, 3*span); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (b *splitBench) probe() (err error) {

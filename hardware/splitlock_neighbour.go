@@ -123,61 +123,63 @@ func alignedBytes(n, align int) []byte {
 	return b[skip:][:n:n]
 }
 
-func (b *splitBench) cost(ctx context.Context, c *splitCell, span time.Duration) error {
+func (c *splitCell) measure(ctx context.Context, span time.Duration) error {
 	var calls []float64
-	at := b.at(c.place)
-	for start := time.Now(); len(calls) == 0 || time.Since(start) < span; {
-		if err := ctx.Err(); err != nil {
+	at := c.bench.at(c.place)
+	for len(calls) == 0 { // until the pace is steady
+		err := during(ctx, span, func() {
+			c.bench.pinned.step(func(thread int) {
+				if thread == 0 {
+					return
+				}
+				for start := time.Now(); time.Since(start) < min(span, splitWindow); {
+					took, n, steady := c.pace.call(func(n uint64) { c.access.run(at, n) })
+					if steady {
+						calls = append(calls, float64(took)/float64(n))
+					}
+				}
+			})
+		})
+		if err != nil {
 			return err
 		}
-		b.pinned.step(func(thread int) {
-			if thread == 0 {
-				return
-			}
-			for start := time.Now(); time.Since(start) < min(span, splitWindow); {
-				took, n, steady := c.pace.call(func(n uint64) { c.access.run(at, n) })
-				if steady {
-					calls = append(calls, float64(took)/float64(n))
-				}
-			}
-		})
 	}
 	c.ns = append(c.ns, stat.Median(calls))
 	return nil
 }
 
+func (c *splitCell) keep(n int) { c.ns = c.ns[:n] }
+
 const splitWindow = 2 * time.Millisecond
 
-func (b *splitBench) disturb(ctx context.Context, c *neighbourCell, span time.Duration) error {
+// measure takes three spans, one for each activity of the other thread.
+func (c *neighbourCell) measure(ctx context.Context, span time.Duration) error {
 	var idle, inside, split, rates []float64
-	for start := time.Now(); len(split) == 0 || time.Since(start) < span; {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		ns, _ := b.window(c.work, nil)
+	err := during(ctx, 3*span, func() {
+		ns, _ := c.bench.window(c.work, nil)
 		idle = append(idle, ns)
-		ns, _ = b.window(c.work, &b.inside)
+		ns, _ = c.bench.window(c.work, &c.bench.inside)
 		inside = append(inside, ns)
-		ns, rate := b.window(c.work, &b.across)
+		ns, rate := c.bench.window(c.work, &c.bench.across)
 		split, rates = append(split, ns), append(rates, rate)
+	})
+	if err != nil {
+		return err
 	}
-	c.idle = append(c.idle, stat.Median(idle))
-	c.inside = append(c.inside, stat.Median(inside))
-	c.split = append(c.split, stat.Median(split))
-	c.rate = append(c.rate, stat.Median(rates))
+	c.idle, c.inside = append(c.idle, stat.Median(idle)), append(c.inside, stat.Median(inside))
+	c.split, c.rate = append(c.split, stat.Median(split)), append(c.rate, stat.Median(rates))
 	return nil
+}
+
+func (c *neighbourCell) keep(n int) {
+	c.idle, c.inside, c.split, c.rate = c.idle[:n], c.inside[:n], c.split[:n], c.rate[:n]
 }
 
 func (b *splitBench) window(n neighbour, a *aggressor) (ns, rate float64) {
 	var over atomic.Bool
 	b.pinned.step(func(thread int) {
 		if thread == 0 {
-			ops, took := 0, time.Duration(0)
-			for start := time.Now(); took < splitWindow; took = time.Since(start) {
-				n.work(n.batch)
-				ops += n.batch
-			}
-			ns = float64(took) / float64(ops)
+			ns = perOperation(splitWindow, n.batch, n.work)
 			over.Store(true)
 			return
 		}

@@ -13,28 +13,28 @@ import (
 // mean of the threads, and the result the median of the windows, so that a few windows
 // with a preempted thread do not count.
 func timed(ctx context.Context, c *pinnedThreads, span time.Duration, op func(thread, n int)) (float64, error) {
-	const (
-		batch  = 4096
-		window = 5 * time.Millisecond
-	)
+	const window = 5 * time.Millisecond
 	var windows []float64
-	for start := time.Now(); len(windows) == 0 || time.Since(start) < span; {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
+	err := during(ctx, span, func() {
 		each := make([]float64, len(c.jobs))
-		c.step(func(i int) {
-			var took time.Duration
-			ops := 0
-			for start := time.Now(); took < min(span, window); took = time.Since(start) {
-				op(i, batch)
-				ops += batch
-			}
-			each[i] = float64(took) / float64(ops)
-		})
+		c.step(func(i int) { each[i] = perOperation(min(span, window), batch, func(n int) { op(i, n) }) })
 		windows = append(windows, mean(each))
+	})
+	return stat.Median(windows), err
+}
+
+// batch is the number of operations between two readings of the clock.
+const batch = 4096
+
+// perOperation runs batches of op for about span, at least one, and returns the time of one
+// operation in ns.
+func perOperation(span time.Duration, batch int, op func(n int)) float64 {
+	ops, took := 0, time.Duration(0)
+	for start := time.Now(); ops == 0 || took < span; took = time.Since(start) {
+		op(batch)
+		ops += batch
 	}
-	return stat.Median(windows), nil
+	return float64(took) / float64(ops)
 }
 
 func mean(xs []float64) float64 {

@@ -14,7 +14,7 @@ import (
 	"locklab/internal/stat"
 )
 
-var waiting = &Experiment{
+var waiting = experiment(Experiment{
 	Name:     "waiting",
 	Question: "By which instruction should a waiter wait, and what does that cost the other thread of its core?",
 	Method: "Two threads on two CPUs hand a word to and fro, and wait for it by one instruction after the other: blocks of a fraction of a millisecond in turn. " +
@@ -24,7 +24,7 @@ var waiting = &Experiment{
 		"Arm Architecture Reference Manual for A-profile, WFE and WFET",
 	Available: needTwoCPUs,
 	Run:       runWaiting,
-}
+})
 
 // A waitWay is an instruction for waiting. wait returns the last loaded value when *p is
 // not v, or after n waits, n > 0. It has no safe point, so n is small.
@@ -112,15 +112,9 @@ func (c *waitCell) block(pinned *pinnedThreads) (ns float64) {
 func (c *waitCell) inVain(pinned *pinnedThreads) (ns float64) {
 	line := new(hopLine)
 	pinned.step(func(thread int) {
-		if thread > 0 {
-			return
+		if thread == 0 {
+			ns = perOperation(waitBlock, waitsPerCall, func(n int) { c.wait(&line.w, 0, uint64(n)) })
 		}
-		waits, start := 0, time.Now()
-		for time.Since(start) < waitBlock {
-			c.wait(&line.w, 0, waitsPerCall)
-			waits += waitsPerCall
-		}
-		ns = float64(time.Since(start)) / float64(waits)
 	})
 	return ns
 }
@@ -138,12 +132,7 @@ func (c *waitCell) beside(pinned *pinnedThreads, waits bool) (ns float64) {
 			return
 		}
 		defer over.Store(true)
-		n, start := 0, time.Now()
-		for time.Since(start) < 4*waitBlock {
-			c.product ^= multiplyFour(1 << 10)
-			n += 1 << 10
-		}
-		ns = float64(time.Since(start)) / float64(n)
+		ns = perOperation(4*waitBlock, 1<<10, func(n int) { c.product ^= multiplyFour(n) })
 	})
 	return ns
 }
@@ -179,8 +168,7 @@ type waitBench struct {
 }
 
 func newWaitBench() *waitBench {
-	places := placements()
-	b := &waitBench{apart: places[len(places)-1]}
+	b := &waitBench{apart: apart()}
 	for _, w := range allWays() {
 		if err := w.available(); err != nil {
 			b.absent = append(b.absent, fmt.Sprintf("%s: skipped: %v", w.name, err))
@@ -236,25 +224,14 @@ func (b *waitBench) turns(ctx context.Context, cpus []int, span time.Duration, m
 		return err
 	}
 	defer pinned.close()
-	for start, done := time.Now(), false; !done || time.Since(start) < span; done = true {
+	return during(ctx, span, func() {
 		for _, c := range b.cells {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
 			measure(pinned, c)
 		}
-	}
-	return nil
+	})
 }
 
 func runWaiting(ctx context.Context, o Options) (*harness.Finding, error) {
-	o, err := o.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	if err := needTwoCPUs(); err != nil {
-		return nil, err
-	}
 	b := newWaitBench()
 	done, err := repeat(ctx, o, func(int) error { return b.repeat(ctx, o.share(1)) })
 	if done == 0 {

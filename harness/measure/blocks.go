@@ -191,7 +191,7 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 		meters[i].leave(ctx)
 		addBlock(&blocks[i], res)
 		res.Round, res.Blocks = s.Round, &blocks[i]
-		text, err := result.Encode(res)
+		text, err := result.Encode(result.Record{Result: res})
 		if err != nil {
 			return err
 		}

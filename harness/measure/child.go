@@ -139,7 +139,7 @@ func measureAs(suite []*harness.Variant, s spec, begins <-chan int64, out io.Wri
 		return err
 	}
 	res.Round = s.Round
-	text, err := result.Encode(res)
+	text, err := result.Encode(result.Record{Result: res})
 	if err != nil {
 		return err
 	}

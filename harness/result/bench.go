@@ -74,10 +74,8 @@ func (b *Bench) Result(r *harness.Result) error {
 	name := word("Lock/lock=" + r.Lock.Name + "/" + r.Workload.Name())
 	if len(r.Violations) > 0 {
 		v := r.Violations[0]
-		if _, err := fmt.Fprintln(b.out, OneLine(fmt.Sprintf("# %s violated %s: %s", name, v.Rule, v.Detail))); err != nil {
-			return fmt.Errorf("result: %w", err)
-		}
-		return nil
+		_, err := fmt.Fprintln(b.out, OneLine(fmt.Sprintf("# %s violated %s: %s", name, v.Rule, v.Detail)))
+		return wrapped(err)
 	}
 	procs := b.procs
 	if r.Workload.GOMAXPROCS != 0 {
@@ -92,8 +90,5 @@ func (b *Bench) Result(r *harness.Result) error {
 			res.Values = append(res.Values, benchfmt.Value{Value: v, Unit: m.Unit})
 		}
 	}
-	if err := b.lines.Write(res); err != nil {
-		return fmt.Errorf("result: %w", err)
-	}
-	return nil
+	return wrapped(b.lines.Write(res))
 }

@@ -94,7 +94,7 @@ func TestHostileText(t *testing.T) {
 				t.Errorf("%s holds %q", k.name, text)
 			}
 		}
-		text, err := Encode(r)
+		text, err := Encode(Record{Result: r})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestHostileText(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Encoded again, text that is not clean would show its escape.
-		again, err := Encode(read.Result)
+		again, err := Encode(Record{Result: read.Result})
 		for _, bad := range []string{`\n`, `\r`, `\u001b`, "\u202e"} {
 			if err != nil || bytes.Contains(bytes.TrimSpace(again), []byte(bad)) {
 				t.Errorf("read back, %q is still in it (%v):\n%s", bad, err, again)

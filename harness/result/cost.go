@@ -1,6 +1,10 @@
 package result
 
-import "locklab/harness"
+import (
+	"time"
+
+	"locklab/harness"
+)
 
 // CPU is the processor time of the measuring process, user and system, per acquisition,
 // in nanoseconds. It shows the cost of waiting by polling. It includes the critical
@@ -9,44 +13,102 @@ import "locklab/harness"
 // Source: getrusage(2); as a cost of waiting: A. Karlin, K. Li, M. Manasse, S. Owicki,
 // "Empirical Studies of Competitive Spinning for a Shared-Memory Multiprocessor", SOSP
 // 1991.
-var CPU = closed(&Metric{
-	Name:   "cpu",
-	Unit:   "cpu-ns/op",
-	Doc:    "processor time of the measuring process per acquisition",
-	Paper:  "Karlin et al. 1991",
-	Better: Lower,
-	Of: func(r *harness.Result) (float64, bool) {
-		v, ok := per(float64(r.CPU.Time.Nanoseconds()), r.Ops)
+var CPU = closed(metric("cpu", "cpu-ns/op", "processor time of the measuring process per acquisition", "Karlin et al. 1991", Lower,
+	func(r *harness.Result) (float64, bool) {
+		v, ok := ratio(float64(r.CPU.Time), float64(r.Ops))
 		return v, ok && r.CPU.Time > 0
-	},
-})
+	}))
 
 // Switches is the voluntary context switches per acquisition: how often a thread of the
 // process gave up its processor in order to wait.
-var Switches = closed(&Metric{
-	Name:   "switches",
-	Unit:   "switches/op",
-	Doc:    "voluntary context switches per acquisition",
-	Paper:  "getrusage(2), ru_nvcsw",
-	Better: Lower,
-	Of: func(r *harness.Result) (float64, bool) {
-		return perOwn(r, float64(r.CPU.Voluntary))
-	},
-})
-
+//
+// Preemptions is the involuntary ones: how often the kernel took the processor from a
+// running thread of the process. That may be a waiter that polls, or the holder.
+//
 // Allocs is the heap objects allocated per acquisition.
-var Allocs = &Metric{
-	Name:   "allocs",
-	Unit:   "allocs/op",
-	Doc:    "heap objects allocated per acquisition",
-	Paper:  "Go runtime/metrics, /gc/heap/allocs:objects",
-	Better: Lower,
-	Of: func(r *harness.Result) (float64, bool) {
-		return perOwn(r, float64(r.CPU.Allocs))
-	},
+//
+// Source: getrusage(2).
+var (
+	Switches = closed(metric("switches", "switches/op", "voluntary context switches per acquisition", "getrusage(2), ru_nvcsw", Lower,
+		own(func(c harness.CPU) int64 { return c.Voluntary })))
+	Preemptions = closed(metric("preemptions", "preemptions/op", "involuntary context switches per acquisition", "getrusage(2), ru_nivcsw", Lower,
+		own(func(c harness.CPU) int64 { return c.Involuntary })))
+	Allocs = metric("allocs", "allocs/op", "heap objects allocated per acquisition", "Go runtime/metrics, /gc/heap/allocs:objects", Lower,
+		own(func(c harness.CPU) uint64 { return c.Allocs }))
+)
+
+func own[N int64 | uint64](of func(c harness.CPU) N) reader {
+	return func(r *harness.Result) (float64, bool) {
+		v, ok := ratio(float64(of(r.CPU)), float64(r.Ops))
+		return v, ok && r.CPU != (harness.CPU{})
+	}
 }
 
-func perOwn(r *harness.Result, total float64) (float64, bool) {
-	v, ok := per(total, r.Ops)
-	return v, ok && r.CPU != (harness.CPU{})
+// Requests is the messages that the clients sent per acquisition, without keep-alives. It
+// repeats to about ±0.1 even on a noisy machine, so it can gate a change when a time
+// cannot.
+//
+// Source: the counting of messages per critical section of G. Ricart, A. Agrawala, "An
+// Optimal Algorithm for Mutual Exclusion in Computer Networks", CACM 24(1), 1981.
+var Requests = metric("requests", "reqs/op", "messages that the clients sent per acquisition", "Ricart & Agrawala 1981", Lower,
+	wired(func(c *harness.Counts) uint64 { return c.Requests }))
+
+// Notifications is the messages that the servers sent unasked per acquisition: watch
+// events and published messages. More than one on average means that a release wakes
+// clients that do not get the lock.
+var Notifications = metric("notifications", "notifs/op", "messages that the servers sent unasked per acquisition", "Hunt et al. 2010", Lower,
+	wired(func(c *harness.Counts) uint64 { return c.Notifications }))
+
+func wired(of func(c *harness.Counts) uint64) reader {
+	return func(r *harness.Result) (float64, bool) {
+		if r.Wire == nil {
+			return 0, false
+		}
+		return ratio(float64(of(r.Wire)), float64(r.Ops))
+	}
 }
+
+// ServerCPU is the processor time of the servers per acquisition: of all servers that the
+// lock uses together. A lock whose waiters poll the server makes it work for nothing.
+//
+// Source: clock_getcpuclockid(3) of the server's process; getrusage(2) as reported by
+// Redis INFO if the lab did not start the server.
+var ServerCPU = metric("server-cpu", "server-cpu-ns/op", "processor time of the servers per acquisition", "clock_getcpuclockid(3); Redis INFO", Lower,
+	func(r *harness.Result) (float64, bool) {
+		return onServers(r, func(c *harness.ServerCost) *time.Duration { return c.CPU }, float64(r.Ops))
+	})
+
+// ServerMemory is the growth of the memory of the servers since before the lock had a
+// client, per worker: for the connections, the lock and its queue.
+//
+// Source: used_memory of Redis INFO. ZooKeeper reports only the size of its heap, which
+// is mostly garbage at any moment.
+var ServerMemory = metric("server-memory", "server-bytes/worker",
+	"growth of the memory of the servers per worker, for its connections and its place in the lock", "Redis INFO, used_memory", Lower,
+	func(r *harness.Result) (float64, bool) {
+		return onServers(r, func(c *harness.ServerCost) *int64 { return c.Memory }, float64(len(r.Workers)))
+	})
+
+// Connections is the number of connections to the servers per worker while all contend.
+//
+// Source: connected_clients of Redis INFO; Connections of ZooKeeper's srvr.
+var Connections = metric("connections", "conns/worker",
+	"connections to the servers per worker while all contend", "Redis INFO, connected_clients; ZooKeeper srvr", Lower,
+	func(r *harness.Result) (float64, bool) {
+		return onServers(r, func(c *harness.ServerCost) *int64 { return c.Connections }, float64(len(r.Workers)))
+	})
+
+func onServers[N ~int64](r *harness.Result, of func(c *harness.ServerCost) *N, n float64) (float64, bool) {
+	if r.Servers == nil || of(r.Servers) == nil {
+		return 0, false
+	}
+	return ratio(float64(*of(r.Servers)), n)
+}
+
+// Overlap is the share of the measured span during which all workers ran, in percent.
+// Below 100, part of the figures comes from less contention than the workload promises.
+//
+// Source: full_concurrency_fraction of Arm's lockhammer,
+// github.com/ARM-software/synchronization-benchmarks.
+var Overlap = metric("overlap", "overlap-%", "share of the measured span during which all workers ran", "Arm lockhammer", Higher,
+	func(r *harness.Result) (float64, bool) { return 100 * r.Overlap, r.Overlap > 0 })

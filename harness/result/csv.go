@@ -4,6 +4,8 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,87 +13,215 @@ import (
 	"locklab/harness"
 )
 
-type csvColumn struct {
+type csvColumn[T any] struct {
 	name string
-	of   func(r *harness.Result) string
+	of   func(row T) any // see csvText
 }
 
-var csvColumns = []csvColumn{
-	{"lock", func(r *harness.Result) string { return r.Lock.Name }},
-	{"family", func(r *harness.Result) string { return string(r.Lock.Family) }},
-	{"status", func(r *harness.Result) string { return string(r.Lock.Status) }},
-	{"round", func(r *harness.Result) string { return strconv.Itoa(r.Round) }},
-	{"workers", func(r *harness.Result) string { return strconv.Itoa(r.Workload.Workers) }},
-	{"clients", func(r *harness.Result) string { return strconv.Itoa(r.Workload.Clients) }},
-	{"ranks", func(r *harness.Result) string { return strconv.Itoa(max(1, r.Workload.Ranks)) }},
-	{"hold-ns", func(r *harness.Result) string { return ns(r.Workload.Hold.Mean) }},
-	{"hold-exp", func(r *harness.Result) string { return strconv.FormatBool(r.Workload.Hold.Exp) }},
-	{"hold-mix", func(r *harness.Result) string { return string(r.Workload.Hold.Mix) }},
-	{"think-ns", func(r *harness.Result) string { return ns(r.Workload.Think.Mean) }},
-	{"think-exp", func(r *harness.Result) string { return strconv.FormatBool(r.Workload.Think.Exp) }},
-	{"think-mix", func(r *harness.Result) string { return string(r.Workload.Think.Mix) }},
-	{"wait-policy", func(r *harness.Result) string { return r.Workload.Wait.String() }},
-	{"pin", func(r *harness.Result) string { return r.Workload.Pin.String() }},
-	{"gomaxprocs", func(r *harness.Result) string { return strconv.Itoa(r.Workload.GOMAXPROCS) }},
-	{"reads-%", func(r *harness.Result) string { return strconv.Itoa(r.Workload.Reads) }},
-	{"locks", func(r *harness.Result) string { return strconv.Itoa(max(1, r.Workload.Locks)) }},
-	{"servers", func(r *harness.Result) string { return strconv.Itoa(max(1, r.Workload.Servers)) }},
-	{"durable", func(r *harness.Result) string { return strconv.FormatBool(r.Workload.Durable) }},
-	{"tls", func(r *harness.Result) string { return strconv.FormatBool(r.Workload.TLS) }},
-	{"delay-ns", func(r *harness.Result) string { return ns(r.Workload.Delay) }},
-	{"rate/s", func(r *harness.Result) string { return strconv.FormatFloat(float64(r.Workload.Rate), 'f', -1, 64) }},
-	{"arrivals", func(r *harness.Result) string { return r.Workload.Arrivals.String() }},
-	{"deadline-ns", func(r *harness.Result) string { return ns(r.Workload.Deadline) }},
-	{"gc", func(r *harness.Result) string { return strconv.FormatBool(r.Workload.Garbage) }},
-	{"section", func(r *harness.Result) string { return r.Workload.Section.String() }},
-	{"window-ns", func(r *harness.Result) string { return ns(r.Workload.Window) }},
-	{"started", func(r *harness.Result) string { return r.Started.UTC().Format(time.RFC3339Nano) }},
-	{"elapsed-ns", func(r *harness.Result) string { return ns(r.Elapsed) }},
-	{"acquisitions", func(r *harness.Result) string { return strconv.FormatUint(r.Ops, 10) }},
-	{"violation", func(r *harness.Result) string {
+var resultColumns = []csvColumn[*harness.Result]{
+	{"lock", func(r *harness.Result) any { return r.Lock.Name }},
+	{"family", func(r *harness.Result) any { return r.Lock.Family }},
+	{"status", func(r *harness.Result) any { return r.Lock.Status }},
+	{"round", func(r *harness.Result) any { return r.Round }},
+	{"workers", func(r *harness.Result) any { return r.Workload.Workers }},
+	{"clients", func(r *harness.Result) any { return r.Workload.Clients }},
+	{"ranks", func(r *harness.Result) any { return max(1, r.Workload.Ranks) }},
+	{"hold-ns", func(r *harness.Result) any { return r.Workload.Hold.Mean }},
+	{"hold-exp", func(r *harness.Result) any { return r.Workload.Hold.Exp }},
+	{"hold-mix", func(r *harness.Result) any { return r.Workload.Hold.Mix }},
+	{"think-ns", func(r *harness.Result) any { return r.Workload.Think.Mean }},
+	{"think-exp", func(r *harness.Result) any { return r.Workload.Think.Exp }},
+	{"think-mix", func(r *harness.Result) any { return r.Workload.Think.Mix }},
+	{"wait-policy", func(r *harness.Result) any { return r.Workload.Wait }},
+	{"pin", func(r *harness.Result) any { return r.Workload.Pin }},
+	{"gomaxprocs", func(r *harness.Result) any { return r.Workload.GOMAXPROCS }},
+	{"reads-%", func(r *harness.Result) any { return r.Workload.Reads }},
+	{"locks", func(r *harness.Result) any { return max(1, r.Workload.Locks) }},
+	{"servers", func(r *harness.Result) any { return max(1, r.Workload.Servers) }},
+	{"durable", func(r *harness.Result) any { return r.Workload.Durable }},
+	{"tls", func(r *harness.Result) any { return r.Workload.TLS }},
+	{"delay-ns", func(r *harness.Result) any { return r.Workload.Delay }},
+	{"rate/s", func(r *harness.Result) any { return strconv.FormatFloat(float64(r.Workload.Rate), 'f', -1, 64) }},
+	{"arrivals", func(r *harness.Result) any { return r.Workload.Arrivals }},
+	{"deadline-ns", func(r *harness.Result) any { return r.Workload.Deadline }},
+	{"gc", func(r *harness.Result) any { return r.Workload.Garbage }},
+	{"section", func(r *harness.Result) any { return r.Workload.Section }},
+	{"window-ns", func(r *harness.Result) any { return r.Workload.Window }},
+	{"started", func(r *harness.Result) any { return r.Started }},
+	{"elapsed-ns", func(r *harness.Result) any { return r.Elapsed }},
+	{"acquisitions", func(r *harness.Result) any { return r.Ops }},
+	{"violation", func(r *harness.Result) any {
 		if len(r.Violations) == 0 {
 			return ""
 		}
 		return r.Violations[0].Rule + ": " + r.Violations[0].Detail
 	}},
-	{"warnings", func(r *harness.Result) string { return strconv.Itoa(len(r.Warnings)) }},
+	{"warnings", func(r *harness.Result) any { return len(r.Warnings) }},
 }
-
-func ns(d time.Duration) string { return strconv.FormatInt(int64(d), 10) }
 
 // WriteCSV writes the results of run as CSV (RFC 4180), one row per case and round: its
 // properties, then a column for each metric, named by its unit. A missing figure is an
 // empty cell, like every figure of a result that violates a rule. No cell can be
-// interpreted as a formula: see [Cell].
+// interpreted as a formula: see [OneCell].
 func WriteCSV(out io.Writer, run *Run) error {
-	w := csv.NewWriter(out)
-	var row []string
-	for _, c := range csvColumns {
-		row = append(row, c.name)
-	}
+	columns := slices.Clone(resultColumns)
 	for _, m := range Metrics {
-		row = append(row, m.Unit)
-	}
-	w.Write(row) // Error reports it
-	for _, r := range run.Results {
-		row = row[:0]
-		for _, c := range csvColumns {
-			row = append(row, OneCell(c.of(r)))
-		}
-		for _, m := range Metrics {
-			text := ""
+		columns = append(columns, csvColumn[*harness.Result]{m.Unit, func(r *harness.Result) any {
 			if v, ok := m.Of(r); ok && len(r.Violations) == 0 {
-				text = strconv.FormatFloat(v, 'g', -1, 64)
+				return v
 			}
-			row = append(row, OneCell(text))
+			return ""
+		}})
+	}
+	return writeCSV(out, columns, run.Results)
+}
+
+var faultColumns = []csvColumn[Survival]{
+	{"scenario", func(r Survival) any { return r.Fault.Scenario }},
+	{"lock", func(r Survival) any { return r.Fault.Lock.Name }},
+	{"family", func(r Survival) any { return r.Fault.Lock.Family }},
+	{"status", func(r Survival) any { return r.Fault.Lock.Status }},
+	{"verdict", func(r Survival) any { return r.Verdict }},
+	{"skipped", func(r Survival) any { return r.Fault.Skipped }},
+	{"started", func(r Survival) any { return r.Fault.Started }},
+	{"elapsed-ns", func(r Survival) any { return r.Fault.Elapsed }},
+	{"tries", func(r Survival) any { return r.N }},
+	{"failed", func(r Survival) any { return r.Fault.Failed }},
+	{"starved", func(r Survival) any { return r.Fault.Starved }},
+	{"violations-per-1000", func(r Survival) any { return figure(r.Violations, r.N) }},
+	{"bound-%", func(r Survival) any { return figure(100*r.Bound, r.N) }},
+	{"window-p50-ns", func(r Survival) any { return figure(r.Window.Median, r.Window.N) }},
+	{"window-max-ns", func(r Survival) any { return figure(r.Window.Most, r.Window.N) }},
+	{"margin-min-ns", func(r Survival) any { return figure(r.Margin.Least, r.Margin.N) }},
+	{"overlap-max-ns", func(r Survival) any { return figure(r.Overlap.Most, r.Overlap.N) }},
+	{"aims-missed", func(r Survival) any { return joined(r.Missed(), func(a Aim) string { return a.Text }) }},
+	{"expected", func(r Survival) any {
+		return joined(r.Fault.Expected.Harms, func(h harness.Harm) string { return string(h) })
+	}},
+}
+
+// WriteFaultsCSV writes the failure scenarios of run as CSV (RFC 4180), one row per
+// scenario and lock, judged by package result. No cell can be interpreted as a formula:
+// see [OneCell].
+func WriteFaultsCSV(out io.Writer, run *Run) error {
+	columns := slices.Clone(faultColumns)
+	for _, h := range harness.Harms {
+		columns = append(columns, csvColumn[Survival]{strings.ReplaceAll(string(h), " ", "-"), func(r Survival) any { return r.Fault.Seen[h] }})
+	}
+	var rows []Survival
+	for _, f := range run.Faults {
+		rows = append(rows, JudgeFault(f))
+	}
+	return writeCSV(out, columns, rows)
+}
+
+var simulationColumns = []csvColumn[*harness.Simulation]{
+	{"simulated", func(s *harness.Simulation) any { return s.Simulated }},
+	{"hypothetical", func(s *harness.Simulation) any { return s.Hypothetical }},
+	{"sockets", func(s *harness.Simulation) any { return s.Sockets }},
+	{"clusters", func(s *harness.Simulation) any { return s.Clusters }},
+	{"cores", func(s *harness.Simulation) any { return s.Cores }},
+	{"smt", func(s *harness.Simulation) any { return s.SMT }},
+	{"lock", func(s *harness.Simulation) any { return s.Lock.Name }},
+	{"workers", func(s *harness.Simulation) any { return s.Workers }},
+	{"on-cores", func(s *harness.Simulation) any { return known(s.OnCores) }},
+	{"on-sockets", func(s *harness.Simulation) any { return known(s.OnSockets) }},
+	{"lines", func(s *harness.Simulation) any { return s.Lines }},
+	{"hold-ns", func(s *harness.Simulation) any { return s.Hold }},
+	{"think-ns", func(s *harness.Simulation) any { return s.Think }},
+	{"wait-policy", func(s *harness.Simulation) any { return s.Wait }},
+	{"apart", func(s *harness.Simulation) any { return s.Apart }},
+	{"spread", func(s *harness.Simulation) any { return s.Spread }},
+	{"seed", func(s *harness.Simulation) any { return s.Seed }},
+	{"seeds", func(s *harness.Simulation) any { return s.Seeds }},
+	{"accuracy", func(s *harness.Simulation) any { return s.Accuracy }},
+}
+
+// simulationFigures are the figures of a row. Their names differ from the units of
+// measured metrics.
+var simulationFigures = []struct {
+	name string
+	of   func(s *harness.Simulation) harness.Expected
+}{
+	{"simulated-ns/acq", func(s *harness.Simulation) harness.Expected { return s.PerAcquisition }},
+	{"simulated-acq/s", func(s *harness.Simulation) harness.Expected { return s.Throughput() }},
+	{"simulated-handover-ns", func(s *harness.Simulation) harness.Expected { return s.Handover }},
+	{"simulated-longest-ns", func(s *harness.Simulation) harness.Expected { return s.Longest }},
+	{"simulated-misses/acq", func(s *harness.Simulation) harness.Expected { return s.Misses }},
+	{"simulated-remote-misses/acq", func(s *harness.Simulation) harness.Expected { return s.Remote }},
+	{"simulated-invalidated/acq", func(s *harness.Simulation) harness.Expected { return s.Invalidated }},
+	{"simulated-same-socket", func(s *harness.Simulation) harness.Expected { return s.SameSocket }},
+	{"simulated-same-worker", func(s *harness.Simulation) harness.Expected { return s.SameWorker }},
+	{"simulated-jain", func(s *harness.Simulation) harness.Expected { return s.Jain }},
+}
+
+// WriteSimulationsCSV writes the simulations of run as CSV (RFC 4180), one row per
+// machine, lock and workload; the column simulated names the machine. No cell can be
+// interpreted as a formula: see [OneCell].
+func WriteSimulationsCSV(out io.Writer, run *Run) error {
+	columns := slices.Clone(simulationColumns)
+	for _, f := range simulationFigures {
+		columns = append(columns,
+			csvColumn[*harness.Simulation]{f.name, func(s *harness.Simulation) any { return f.of(s).Median }},
+			csvColumn[*harness.Simulation]{f.name + "-min", func(s *harness.Simulation) any { return f.of(s).Lo }},
+			csvColumn[*harness.Simulation]{f.name + "-max", func(s *harness.Simulation) any { return f.of(s).Hi }})
+	}
+	return writeCSV(out, columns, run.Simulations)
+}
+
+func writeCSV[T any](out io.Writer, columns []csvColumn[T], rows []T) error {
+	w := csv.NewWriter(out)
+	cells := make([]string, len(columns))
+	for i, c := range columns {
+		cells[i] = c.name
+	}
+	w.Write(cells) // Error reports it
+	for _, r := range rows {
+		for i, c := range columns {
+			cells[i] = OneCell(csvText(c.of(r)))
 		}
-		w.Write(row)
+		w.Write(cells)
 	}
 	w.Flush()
-	if err := w.Error(); err != nil {
-		return fmt.Errorf("result: %w", err)
+	return wrapped(w.Error())
+}
+
+// csvText returns v as text: a duration in ns, a time in UTC, and nothing for a missing figure.
+func csvText(v any) string {
+	switch v := v.(type) {
+	case time.Duration:
+		return strconv.FormatInt(int64(v), 10)
+	case time.Time:
+		return v.UTC().Format(time.RFC3339Nano)
+	case float64:
+		if math.IsNaN(v) {
+			return ""
+		}
+		return strconv.FormatFloat(v, 'g', -1, 64)
 	}
-	return nil
+	return fmt.Sprint(v)
+}
+
+func figure(v float64, n int) any {
+	if n == 0 {
+		return ""
+	}
+	return v
+}
+
+func known(n int) any {
+	if n == 0 {
+		return ""
+	}
+	return n
+}
+
+func joined[T any](vs []T, text func(T) string) string {
+	var texts []string
+	for _, v := range vs {
+		texts = append(texts, text(v))
+	}
+	return strings.Join(texts, "; ")
 }
 
 // OneCell returns text as a cell of a CSV file that no spreadsheet interprets as a formula.

@@ -56,7 +56,7 @@ func TestExact(t *testing.T) {
 func encoded(t testing.TB, rs ...*harness.Result) (all []byte) {
 	t.Helper()
 	for _, r := range rs {
-		line, err := Encode(r)
+		line, err := Encode(Record{Result: r})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -104,7 +104,7 @@ func TestCSV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rows) != 3 || len(rows[0]) != len(csvColumns)+len(Metrics) {
+	if len(rows) != 3 || len(rows[0]) != len(resultColumns)+len(Metrics) {
 		t.Fatalf("%d rows of %d columns", len(rows), len(rows[0]))
 	}
 	column := make(map[string]int)
@@ -114,9 +114,14 @@ func TestCSV(t *testing.T) {
 		}
 		column[name] = i
 	}
-	for i, c := range csvColumns {
-		if got := rows[1][i]; got != c.of(good) {
-			t.Errorf("%s is %q, want %q", c.name, got, c.of(good))
+	for i, c := range resultColumns {
+		if got, want := rows[1][i], csvText(c.of(good)); got != want {
+			t.Errorf("%s is %q, want %q", c.name, got, want)
+		}
+	}
+	for name, want := range map[string]string{"window-ns": "1000000000", "started": "2026-11-21T01:02:03.000000004Z", "gc": "false", "section": "lines:16"} {
+		if got := rows[1][column[name]]; got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
 	for _, m := range Metrics {

@@ -1,33 +1,212 @@
 package result
 
 import (
+	"cmp"
+	"iter"
+	"math"
 	"slices"
+	"time"
 
 	"locklab/harness"
 )
 
-func shares(r *harness.Result) (desc []float64, sum float64, ok bool) {
-	desc = make([]float64, len(r.Workers))
-	for i, n := range r.Workers {
-		desc[i] = float64(n)
-		sum += float64(n)
-	}
-	slices.Sort(desc)
-	slices.Reverse(desc)
-	return desc, sum, len(desc) > 1 && sum > 0
+// long returns a metric of long-term fairness: the distribution of the acquisitions of
+// the whole window, which desc lists from the best to the least served worker. Workers
+// without any count too.
+func long(name, unit, doc, paper, better string, of func(desc []float64, sum float64) float64) *Metric {
+	return closed(metric(name, unit, doc, paper, better, func(r *harness.Result) (float64, bool) {
+		desc := make([]float64, len(r.Workers))
+		for i, n := range r.Workers {
+			desc[i] = float64(n)
+		}
+		slices.SortFunc(desc, func(a, b float64) int { return cmp.Compare(b, a) })
+		sum := sumOf(desc)
+		if len(desc) < 2 || sum == 0 {
+			return 0, false
+		}
+		return of(desc, sum), true
+	}))
 }
 
-// long returns a metric of long-term fairness: the distribution of the acquisitions of
-// the whole window. Workers without any count too.
-func long(name, unit, doc, paper, better string, of func(desc []float64, sum float64) float64) *Metric {
-	return closed(&Metric{
-		Name: name, Unit: unit, Doc: doc, Paper: paper, Better: better,
-		Of: func(r *harness.Result) (float64, bool) {
-			desc, sum, ok := shares(r)
-			if !ok {
-				return 0, false
-			}
-			return of(desc, sum), true
-		},
+// BusyHalf is the fairness factor, in percent: the share of all acquisitions that the
+// busier half of the workers took. It is 50 if the lock is strictly fair and 100 if half
+// of the workers starve. With an odd number of workers, the middle one counts half.
+//
+// Source: D. Dice, A. Kogan, "Compact NUMA-aware Locks", EuroSys 2019, §7.
+var BusyHalf = long("busy-half", "busyhalf-%", "share of the acquisitions taken by the busier half of the workers", "Dice & Kogan 2019", Lower,
+	func(desc []float64, sum float64) float64 {
+		half := len(desc) / 2
+		top := sumOf(desc[:half])
+		if len(desc)%2 == 1 {
+			top += desc[half] / 2
+		}
+		return 100 * top / sum
 	})
+
+// Spread is the standard deviation of the workers' acquisitions divided by their mean, in
+// percent, over the workers as a whole population: 0 is fair. It is equivalent to
+// [WindowJain], which is 100 / (1 + (Spread/100)²), but shows small differences better.
+//
+// Source: the RSTDDEV of D. Dice, "Malthusian Locks", EuroSys 2017.
+var Spread = long("spread", "rstdev-%", "standard deviation of the workers' acquisitions over their mean", "Dice 2017", Lower,
+	func(desc []float64, sum float64) float64 {
+		mean := sum / float64(len(desc))
+		var squares float64
+		for _, x := range desc {
+			squares += (x - mean) * (x - mean)
+		}
+		return 100 * math.Sqrt(squares/float64(len(desc))) / mean
+	})
+
+// MinMax is the acquisitions of the least served worker relative to the best served one,
+// in percent: 100 is fair, 0 means that a worker starved.
+//
+// Source: the fairness check of Linux, kernel/locking/locktorture.c, which reports the
+// greatest and least number of acquisitions of a writer.
+var MinMax = long("min-max", "minmax-%", "acquisitions of the least served worker over those of the best served", "Linux locktorture", Higher,
+	func(desc []float64, _ float64) float64 { return 100 * desc[len(desc)-1] / desc[0] })
+
+// Jain is Jain's fairness index of the workers' acquisitions x within slices of one
+// length, in percent, the mean of the slices of the window:
+//
+//	100 · (Σx)² / (n · Σx²)
+//
+// It is 100 if all n workers got the same in each slice and 100/n if one got everything:
+// an index of 40 % reads "as if 40 % of the workers shared the lock equally". A lock that
+// moves to another worker every 50 ms is unfair over 20 ms and fair over a second. So an
+// index over the window rises with the window's length. This one does not: a slice lasts
+// 20 ms, or 60 ms for a distributed lock, the shortest windows of a budget.
+//
+// It is a mean because the expected mean does not depend on the number of slices, unlike
+// the median of a skewed distribution.
+//
+// Counts are whole, so the workers can have equal counts only if their number divides the
+// number of acquisitions. The index of a slice is relative to the highest that its number
+// of acquisitions allows: a lock that serves in turn has 100. With 20 acquisitions per
+// worker that corrects less than 0.1 points, with one and a half 11 %. A slice with fewer
+// acquisitions than workers is inconclusive, since some may have starved or it was too
+// short. It is left out. If more are left out than remain, fairness is unknown, as in a
+// window shorter than a slice.
+//
+// Source: R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and
+// Discrimination for Resource Allocation in Shared Computer Systems", DEC-TR-301, 1984.
+// Over windows of one length, there of packets: C. Koksal, H. Kassab, H. Balakrishnan,
+// "An Analysis of Short-Term Fairness in Wireless Media Access Protocols", SIGMETRICS
+// 2000.
+var Jain = metric("jain", "jain-slice-%",
+	"Jain's fairness index within slices of 20 ms (60 ms of locks kept by servers): 100 is equal shares, 100/workers is one owner", "Jain, Chiu & Hawe 1984", Higher,
+	func(r *harness.Result) (float64, bool) {
+		var total float64
+		known, all := 0, 0
+		for counts := range sliced(r) {
+			all++
+			if n := sumOf(counts); n >= float64(len(counts)) {
+				known++
+				total += jain(counts) / mostJain(n, float64(len(counts)))
+			}
+		}
+		if known == 0 || 2*known < all {
+			return 0, false
+		}
+		return 100 * total / float64(known), true
+	})
+
+// WindowJain is [Jain] of the window as a whole: the shares over the window's own length,
+// which differs between runs. It is for runs without slices.
+var WindowJain = long("window-jain", "jain-%",
+	"Jain's fairness index over the window, whatever its length: not to be compared between windows of different lengths",
+	"Jain, Chiu & Hawe 1984", Higher,
+	func(desc []float64, _ float64) float64 { return 100 * jain(desc) })
+
+func jain(xs []float64) float64 {
+	var squares float64
+	for _, x := range xs {
+		squares += x * x
+	}
+	sum := sumOf(xs)
+	return sum * sum / (float64(len(xs)) * squares)
+}
+
+// mostJain returns the highest index that n acquisitions can have with this many workers,
+// n >= workers: no two counts differ by more than one.
+func mostJain(n, workers float64) float64 {
+	least := float64(int(n / workers))
+	more := n - least*workers // workers with one acquisition more
+	return n * n / (workers * (more*(least+1)*(least+1) + (workers-more)*least*least))
+}
+
+func sumOf(xs []float64) (sum float64) {
+	for _, x := range xs {
+		sum += x
+	}
+	return sum
+}
+
+// Starved is the share of the workers' slices of the window with no finished acquisition,
+// in percent: the worker waited, for the lock or for a processor, while others may have
+// been served. Slices are as in [Jain]. If holds and thinks take a tenth of a slice or
+// more, a worker may have had no time to finish one, and there is no figure.
+//
+// Source: the "starve" of BenchmarkMutexCapture in the Go runtime
+// (runtime/runtime_test.go), which weights the stretches without a worker by time; here
+// they are compared with one length.
+var Starved = metric("starved", "starved-%",
+	"share of the workers' slices of 20 ms (60 ms of locks kept by servers) in which a worker finished no acquisition", "Go runtime, BenchmarkMutexCapture", Lower,
+	func(r *harness.Result) (float64, bool) {
+		if asking := r.Workload.Hold.Mean + r.Workload.Think.Mean; 10*asking > scale(r) {
+			return 0, false
+		}
+		var starved, all float64
+		for counts := range sliced(r) {
+			for _, n := range counts {
+				if all++; n == 0 {
+					starved++
+				}
+			}
+		}
+		return ratio(100*starved, all)
+	})
+
+// Unserved is the longest time of the window without a finished acquisition of a worker,
+// in ns: the time between two of its stop checks, which follow each acquisition that
+// takes long. It grows with the window.
+//
+// Source: as [Starved].
+var Unserved = metric("unserved", "unserved-ns",
+	"longest time in which a worker finished no acquisition: it is one moment, and no longer than the window", "Go runtime, BenchmarkMutexCapture", Lower,
+	func(r *harness.Result) (float64, bool) { return float64(r.Unserved), r.Unserved > 0 })
+
+// scale returns the time scale of fairness: the shortest window of a budget, for a local or a
+// distributed lock, so that every window has a slice.
+func scale(r *harness.Result) time.Duration {
+	if r.Lock.Traits.Needs != "" {
+		return 3 * harness.SliceLength
+	}
+	return harness.SliceLength
+}
+
+// sliced yields each worker's acquisitions in each slice of r with the length of its time
+// scale; the slice is reused. It yields nothing with fewer than two workers, or if the
+// data of r are inconsistent.
+func sliced(r *harness.Result) iter.Seq[[]float64] {
+	return func(yield func([]float64) bool) {
+		workers := len(r.Workers)
+		if workers < 2 || len(r.Slices)%workers != 0 {
+			return
+		}
+		counts := make([]float64, workers)
+		whole := workers * int(scale(r)/harness.SliceLength)
+		for block := range slices.Chunk(r.Slices, whole) {
+			if len(block) < whole {
+				return
+			}
+			clear(counts)
+			for i, n := range block {
+				counts[i%workers] += float64(n)
+			}
+			if !yield(counts) {
+				return
+			}
+		}
+	}
 }

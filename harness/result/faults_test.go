@@ -38,7 +38,7 @@ func TestFaultRoundTrip(t *testing.T) {
 			t.Errorf("fault leaves %s zero, so this does not test it", v.Type().Field(i).Name)
 		}
 	}
-	text, err := EncodeFault(want)
+	text, err := Encode(Record{Fault: want})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestHostileFault(t *testing.T) {
 	f.Together[0].Harms = []harness.Harm{hostile}
 	f.Figures[0].Name, f.Aims[0].Text, f.Aims[0].Figure = hostile, hostile, hostile
 	f.Histories = []string{"../../etc/passwd", "/etc/passwd", "ok.jsonl", "a/../../b"}
-	text, err := EncodeFault(f)
+	text, err := Encode(Record{Fault: f})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestHostileFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := EncodeFault(got.Fault)
+	again, err := Encode(Record{Fault: got.Fault})
 	for _, bad := range []string{`\n`, `\r`, `\u001b`, "\u202e"} {
 		if err != nil || bytes.Contains(bytes.TrimSpace(again), []byte(bad)) {
 			t.Errorf("read back, %q is still in it (%v):\n%s", bad, err, again)
@@ -126,7 +126,7 @@ func TestHostileFault(t *testing.T) {
 }
 
 func FuzzFault(f *testing.F) {
-	text, err := EncodeFault(fault())
+	text, err := Encode(Record{Fault: fault()})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func FuzzFault(f *testing.F) {
 		if err != nil || got.Fault == nil {
 			return
 		}
-		text, err := EncodeFault(got.Fault)
+		text, err := Encode(Record{Fault: got.Fault})
 		if err != nil {
 			t.Skip(err) // a date that has no text
 		}
@@ -146,7 +146,7 @@ func FuzzFault(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		twice, err := EncodeFault(again.Fault)
+		twice, err := Encode(Record{Fault: again.Fault})
 		if err != nil || !bytes.Equal(text, twice) {
 			t.Errorf("%s\nbecame\n%s (%v)", text, twice, err)
 		}

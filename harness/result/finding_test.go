@@ -36,7 +36,7 @@ func TestFindingRoundTrip(t *testing.T) {
 	}
 	sample := harness.Sample{Experiment: "core-to-core", Key: "0-1", Values: []float64{1.5, 2}}
 	for _, want := range []Record{{Finding: finding()}, {Sample: &sample}} {
-		text, err := encodeRecord(want)
+		text, err := Encode(want)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,22 +45,6 @@ func TestFindingRoundTrip(t *testing.T) {
 			t.Errorf("read back\n%+v\nwant\n%+v (%v)", got, want, err)
 		}
 	}
-}
-
-func encodeRecord(r Record) ([]byte, error) {
-	switch {
-	case r.Finding != nil:
-		return EncodeFinding(r.Finding)
-	case r.Sample != nil:
-		return EncodeSample(*r.Sample)
-	case r.Fault != nil:
-		return EncodeFault(r.Fault)
-	case r.Simulation != nil:
-		return EncodeSimulation(r.Simulation)
-	case r.Machine != nil:
-		return EncodeMachine(r.Machine)
-	}
-	return Encode(r.Result)
 }
 
 // TestResume cuts a run in the middle of a line, like a crash, and resumes it. All whole
@@ -154,11 +138,11 @@ func TestResumeRefuses(t *testing.T) {
 }
 
 func TestMend(t *testing.T) {
-	line, err := EncodeSample(harness.Sample{Experiment: "e", Key: "k"})
+	line, err := Encode(Record{Sample: &harness.Sample{Experiment: "e", Key: "k"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	long, err := EncodeSample(harness.Sample{Experiment: "e", Key: strings.Repeat("k", 200_000)})
+	long, err := Encode(Record{Sample: &harness.Sample{Experiment: "e", Key: strings.Repeat("k", 200_000)}})
 	if err != nil {
 		t.Fatal(err)
 	}

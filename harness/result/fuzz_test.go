@@ -29,7 +29,7 @@ func FuzzMerge(f *testing.F) {
 		whole := runs(seats)
 		whole[0].Results, whole[1].Results = append(whole[0].Results, x.Result), append(whole[1].Results, y.Result)
 		for _, p := range whole {
-			if _, err := Encode(p.Results[0]); err != nil {
+			if _, err := Encode(Record{Result: p.Results[0]}); err != nil {
 				return // a foreign histogram can exceed our range
 			}
 		}
@@ -41,7 +41,7 @@ func FuzzMerge(f *testing.F) {
 			t.Error("it is neither merged nor lost")
 		}
 		for _, r := range run.Results {
-			line, err := Encode(r)
+			line, err := Encode(Record{Result: r})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,7 +1,6 @@
 package result
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -121,13 +120,6 @@ func broken(parts []*harness.Result) *harness.Result {
 	return out
 }
 
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
 func retries(p *harness.Result) (out []string) {
 	for _, text := range p.Retries {
 		for _, k := range p.Ranks {
@@ -191,17 +183,6 @@ func off(a, b float64) float64 {
 	return b
 }
 
-func (g *group) names(of func(p *harness.Result) string) (out string) {
-	for _, p := range g.parts {
-		if name := of(p); out == "" {
-			out = name
-		} else if name != out {
-			return out + " and others"
-		}
-	}
-	return out
-}
-
 // roundTrip returns the round trip of the middle rank, the lower one of two, if all
 // measured ranks are about equally far from the servers: otherwise 0, since there is no
 // single figure.
@@ -223,21 +204,6 @@ func (g *group) roundTrip() float64 {
 		return 0
 	}
 	return all[(len(all)-1)/2]
-}
-
-func sum[N cmp.Ordered](g *group, of func(p *harness.Result) N) (total N) {
-	for _, p := range g.parts {
-		total += of(p)
-	}
-	return total
-}
-
-func greatest[N cmp.Ordered](g *group, of func(p *harness.Result) N) N {
-	most := of(g.parts[0])
-	for _, p := range g.parts[1:] {
-		most = max(most, of(p))
-	}
-	return most
 }
 
 func round3(ns int64) time.Duration {

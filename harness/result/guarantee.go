@@ -141,13 +141,3 @@ func claims(t harness.Traits, g harness.Guarantee) bool {
 	}
 	return true
 }
-
-// TriedLocks returns the names of the locks of rs, in order of appearance.
-func TriedLocks(rs []*harness.FaultResult) (names []string) {
-	for _, r := range rs {
-		if !slices.Contains(names, r.Lock.Name) {
-			names = append(names, r.Lock.Name)
-		}
-	}
-	return names
-}

@@ -28,10 +28,7 @@ func (k *logKind) begin(out io.Writer, started time.Time) error {
 	_, err := fmt.Fprintf(out, "#[Histogram log format version 1.3]\n#locklab: %s in ns; the tag is lock and workload; one interval a round\n"+
 		"#[StartTime: %.3f (seconds since epoch), %s]\n\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
 		k.what, seconds(started), started.UTC().Format(time.RFC3339))
-	if err != nil {
-		return fmt.Errorf("result: %w", err)
-	}
-	return nil
+	return wrapped(err)
 }
 
 func (k *logKind) append(out io.Writer, l caseLine) error {
@@ -45,10 +42,7 @@ func (k *logKind) append(out io.Writer, l caseLine) error {
 	case len(h) > 0:
 		_, err = fmt.Fprintf(out, "Tag=%s,%.3f,%.3f,%.3f,%s\n", name, seconds(r.Started), r.Elapsed.Seconds(), float64(h[len(h)-1].Value)/1e6, packed)
 	}
-	if err != nil {
-		return fmt.Errorf("result: %w", err)
-	}
-	return nil
+	return wrapped(err)
 }
 
 func seconds(t time.Time) float64 {

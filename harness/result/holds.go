@@ -1,9 +1,6 @@
 package result
 
 import (
-	"bytes"
-	"compress/flate"
-	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -47,18 +44,7 @@ func encodeHolds(holds []harness.Hold) (string, error) {
 			before = h
 		}
 	}
-	var buf bytes.Buffer
-	w, err := flate.NewWriter(&buf, flate.BestCompression)
-	if err != nil {
-		return bad(err)
-	}
-	if _, err := w.Write(raw); err != nil {
-		return bad(err)
-	}
-	if err := w.Close(); err != nil {
-		return bad(err)
-	}
-	return base64.StdEncoding.EncodeToString(buf.Bytes()), nil
+	return deflate("holds", raw)
 }
 
 // A holdColumn encodes a number of a hold relative to the previous hold or to another

@@ -3,6 +3,7 @@ package result
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -33,11 +34,7 @@ func (g *group) judge() {
 			}
 		}
 	}
-	var names []string
-	for name := range byClock {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(byClock))
 	for _, name := range names {
 		oracle.Sort(byClock[name])
 		g.found("", oracle.Overlaps(byClock[name], lock.Permits))

@@ -20,13 +20,13 @@ var (
 )
 
 func wait(name, unit, doc string, q float64) *Metric {
-	of := func(r *harness.Result) (float64, bool) { return Quantile(r.Wait, q) }
-	return floored(&Metric{Name: name, Unit: unit, Doc: doc, Paper: "Tene 2013", Better: Lower}, of, Floor)
+	return floored(metric(name, unit, doc, "Tene 2013", Lower, func(r *harness.Result) (float64, bool) { return Quantile(r.Wait, q) }), Floor)
 }
 
-// floored sets m.Of to of, unless the figure is under the floor of its result: then m has
+// floored removes the figures of m that are under the floor of their result: then m has
 // only a bound.
-func floored(m *Metric, of func(r *harness.Result) (float64, bool), floor func(r *harness.Result) float64) *Metric {
+func floored(m *Metric, floor func(r *harness.Result) float64) *Metric {
+	of := m.Of
 	m.Of = func(r *harness.Result) (float64, bool) {
 		v, ok := of(r)
 		if !ok || v < floor(r) {
@@ -40,6 +40,57 @@ func floored(m *Metric, of func(r *harness.Result) (float64, bool), floor func(r
 	}
 	return m
 }
+
+// HandoverTime is the median time from release to the grant of another worker, in
+// nanoseconds: how long the lock is idle while a worker waits for it. With think time, it
+// includes time without any request. Under [Floor] it is missing.
+//
+// Source: BenchmarkMutexHandoff of the Go runtime (runtime/runtime_test.go), which
+// measures that time for two threads.
+var HandoverTime = floored(metric("handover-time", "handover-ns/op", "median time from release to the grant of another worker",
+	"Go runtime, BenchmarkMutexHandoff", Lower,
+	func(r *harness.Result) (float64, bool) { return Quantile(r.Handover, 0.5) }), Floor)
+
+// HandoverMean is the mean time from release to the grant of another worker, in
+// nanoseconds: the cost of a handover in the time per acquisition, next to the [Hold]. It
+// is far above the median, [HandoverTime], if the next owner sometimes has no processor.
+// It is missing if all handovers of that mean would not fit into the window.
+//
+// Source: BenchmarkMutexHandoff of the Go runtime (runtime/runtime_test.go), whose ns/op
+// is a mean.
+var HandoverMean = floored(metric("handover-mean", "mean-handover-ns/op", "mean time from release to the grant of another worker",
+	"Go runtime, BenchmarkMutexHandoff", Lower,
+	func(r *harness.Result) (float64, bool) {
+		mean := r.Handover.Mean()
+		return mean, r.Handover.Count() > beyond && fitting(r, mean, r.Handovers)
+	}), func(r *harness.Result) float64 { return MeanFloor(r, r.Handover.Count()) })
+
+// HandoverWaitP99 is the 99th percentile of the time from request to grant of the
+// acquisitions whose predecessor was another worker, in nanoseconds. If one worker
+// repeatedly reacquires the lock, most acquisitions wait for nothing, and [P99] is a free
+// lock's; this metric is the wait of the others. It exists for distributed locks, and is
+// missing if the samples do not resolve it.
+//
+// Source: the quantiles of G. Tene, "How NOT to Measure Latency", 2013, of the node
+// hand-offs of Z. Radović, E. Hagersten, HPCA 2003.
+var HandoverWaitP99 = floored(metric("handover-wait-p99", "p99-handover-wait-ns/op",
+	"99 in 100 acquisitions that took the lock from another worker waited no longer", "Tene 2013", Lower,
+	func(r *harness.Result) (float64, bool) { return Quantile(r.HandoverWait, 0.99) }), Floor)
+
+// Hold is the mean time from grant to release of the sampled acquisitions, in
+// nanoseconds. It exceeds the workload's hold time by the guarded counter and the owner
+// log, a reading of the clock, and the holder's time without a processor, during which
+// all others wait. It is missing if the samples cannot be representative, because all
+// holds would not fit into the window.
+//
+// Source: the critical section and its preempted holder in A. Karlin, K. Li, M. Manasse,
+// S. Owicki, "Empirical Studies of Competitive Spinning for a Shared-Memory
+// Multiprocessor", SOSP 1991.
+var Hold = floored(metric("hold", "hold-ns/op", "mean time from grant to release", "Karlin et al. 1991", "",
+	func(r *harness.Result) (float64, bool) {
+		mean := r.Hold.Mean()
+		return mean, r.Hold.N > beyond && fitting(r, mean, r.Ops)
+	}), func(r *harness.Result) float64 { return MeanFloor(r, r.Hold.N) })
 
 // beyond is the number of observations that must lie above a quantile to quote it: with
 // ten, the count above the true quantile is known to about a third.

@@ -2,10 +2,12 @@ package result
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -41,55 +43,73 @@ type header struct {
 	Kind   string `json:"kind"`
 }
 
-type (
-	caseLine struct {
-		header
-		*harness.Result
-		Wait     string `json:"wait,omitempty"`     // HdrHistogram V2, compressed, base64; ns
-		Handover string `json:"handover,omitempty"` // the same
-		Owners   string `json:"owners,omitempty"`   // DEFLATE of one uvarint an owner, base64
+// A caseLine is the line of a result, without its header.
+type caseLine struct {
+	*harness.Result
+	Wait     string `json:"wait,omitempty"`     // HdrHistogram V2, compressed, base64; ns
+	Handover string `json:"handover,omitempty"` // the same
+	Owners   string `json:"owners,omitempty"`   // DEFLATE of one uvarint an owner, base64
 
-		HandoverWait string `json:"handover_wait,omitempty"` // like Wait
+	HandoverWait string `json:"handover_wait,omitempty"` // like Wait
 
-		Slice  int64  `json:"slice,omitempty"`  // ns
-		Slices string `json:"slices,omitempty"` // DEFLATE of one uvarint a count, base64
+	Slice  int64  `json:"slice,omitempty"`  // ns
+	Slices string `json:"slices,omitempty"` // DEFLATE of one uvarint a count, base64
 
-		Holds string `json:"holds,omitempty"` // see encodeHolds
-	}
-	findingLine struct {
-		header
-		*harness.Finding
-	}
-	sampleLine struct {
-		header
-		*harness.Sample
-	}
-	faultLine struct {
-		header
-		*harness.FaultResult
-	}
-)
+	Holds string `json:"holds,omitempty"` // see encodeHolds
+}
 
-// Encode returns r as one line of results.jsonl, with its newline.
-func Encode(r *harness.Result) ([]byte, error) {
-	l, err := pack(r)
-	if err != nil {
-		return nil, err
+// A packing is the counts of a histogram and its packed form.
+type packing struct {
+	counts *harness.Histogram
+	text   *string
+}
+
+func (l *caseLine) histograms() []packing {
+	return []packing{{&l.Result.Wait, &l.Wait}, {&l.Result.Handover, &l.Handover}, {&l.Result.HandoverWait, &l.HandoverWait}}
+}
+
+// Encode returns rec, which has one field set, as one line of results.jsonl, with its newline.
+func Encode(rec Record) ([]byte, error) {
+	switch {
+	case rec.Result != nil:
+		l, err := pack(rec.Result)
+		if err != nil {
+			return nil, err
+		}
+		return encodeLine(kindCase, l, nil)
+	case rec.Finding != nil:
+		return encodeLine(kindExperiment, rec.Finding, nil)
+	case rec.Sample != nil:
+		return encodeLine(kindSample, rec.Sample, nil)
+	case rec.Fault != nil:
+		return encodeLine(kindChaos, rec.Fault, nil)
+	case rec.Simulation != nil:
+		return encodeLine(kindSimulation, rec.Simulation, rec.Simulation.Validate())
+	case rec.Machine != nil:
+		return encodeLine(kindMachine, rec.Machine, rec.Machine.Validate())
 	}
-	return encodeLine(l)
+	return nil, errors.New("result: the record is empty")
+}
+
+// encodeLine returns a line with the fields of a header and of body, a struct; invalid is
+// the error if body is not valid.
+func encodeLine(kind string, body any, invalid error) ([]byte, error) {
+	head, err := json.Marshal(header{Schema, kind})
+	rest, berr := json.Marshal(body)
+	if err := cmp.Or(invalid, err, berr); err != nil {
+		return nil, fmt.Errorf("result: %w", err)
+	}
+	head[len(head)-1] = ','
+	return slices.Concat(head, rest[1:], []byte("\n")), nil
 }
 
 // pack returns r with its packed parts.
 func pack(r *harness.Result) (l caseLine, err error) {
-	l = caseLine{header: header{Schema, kindCase}, Result: r}
-	if l.Wait, err = encodeHistogram(r.Wait); err != nil {
-		return l, err
-	}
-	if l.Handover, err = encodeHistogram(r.Handover); err != nil {
-		return l, err
-	}
-	if l.HandoverWait, err = encodeHistogram(r.HandoverWait); err != nil {
-		return l, err
+	l = caseLine{Result: r}
+	for _, h := range l.histograms() {
+		if *h.text, err = encodeHistogram(*h.counts); err != nil {
+			return l, err
+		}
 	}
 	if l.Holds, err = encodeHolds(r.Holds); err != nil {
 		return l, err
@@ -100,29 +120,6 @@ func pack(r *harness.Result) (l caseLine, err error) {
 	l.Slice = int64(harness.SliceLength)
 	l.Slices, err = encodeNumbers("slices", r.Slices)
 	return l, err
-}
-
-// EncodeFinding returns f as one line of results.jsonl, with its newline.
-func EncodeFinding(f *harness.Finding) ([]byte, error) {
-	return encodeLine(findingLine{header{Schema, kindExperiment}, f})
-}
-
-// EncodeSample returns s as one line of results.jsonl, with its newline.
-func EncodeSample(s harness.Sample) ([]byte, error) {
-	return encodeLine(sampleLine{header{Schema, kindSample}, &s})
-}
-
-// EncodeFault returns r as one line of results.jsonl, with its newline.
-func EncodeFault(r *harness.FaultResult) ([]byte, error) {
-	return encodeLine(faultLine{header{Schema, kindChaos}, r})
-}
-
-func encodeLine(l any) ([]byte, error) {
-	out, err := json.Marshal(l)
-	if err != nil {
-		return nil, fmt.Errorf("result: %w", err)
-	}
-	return append(out, '\n'), nil
 }
 
 // Decode reads one line of results.jsonl. Every text in it is a [Line], except a listing,
@@ -146,51 +143,57 @@ func (u *unpacker) decode(text []byte) (Record, error) {
 		clean(r)
 		return Record{Result: r}, err
 	case kindExperiment:
-		l := findingLine{Finding: new(harness.Finding)}
-		err := decodeLine(text, &l, "experiment", func() bool { return l.Finding != nil && l.Name != "" })
-		clean(l.Finding)
-		return Record{Finding: l.Finding}, err
+		f, err := decodeAs(text, "experiment", func(f *harness.Finding) string { return f.Name })
+		return Record{Finding: f}, err
 	case kindSample:
-		l := sampleLine{Sample: new(harness.Sample)}
-		err := decodeLine(text, &l, "experiment", func() bool { return l.Sample != nil && l.Experiment != "" })
-		return Record{Sample: l.Sample}, err
+		s, err := decodeAs(text, "experiment", func(s *harness.Sample) string { return s.Experiment })
+		return Record{Sample: s}, err
 	case kindChaos:
-		r, err := decodeFault(text)
+		r, err := decodeAs(text, "scenario", func(r *harness.FaultResult) string { return r.Scenario })
+		if err == nil && r.Lock.Name == "" {
+			err = errNoLock
+		}
+		if err == nil { // a history is in the run's directory: no file leads a reader elsewhere.
+			r.Histories = slices.DeleteFunc(r.Histories, func(name string) bool { return !filepath.IsLocal(name) })
+		}
 		return Record{Fault: r}, err
 	case kindSimulation:
-		s, err := decodeSimulation(text)
+		s, err := decodeAs(text, "machine", func(s *harness.Simulation) string { return s.Simulated })
+		if err == nil {
+			err = wrapped(s.Validate())
+		}
 		return Record{Simulation: s}, err
 	case kindMachine:
-		m, err := decodeMachine(text)
+		m, err := decodeAs(text, "machine", func(m *harness.ModelMachine) string { return m.Name })
+		if err == nil {
+			err = wrapped(m.Validate())
+		}
 		return Record{Machine: m}, err
 	default:
 		return Record{}, nil
 	}
 }
 
-func decodeLine(text []byte, l any, thing string, named func() bool) error {
-	if err := json.Unmarshal(text, l); err != nil {
-		return fmt.Errorf("result: %w", err)
+var errNoLock = errors.New("result: the line names no lock")
+
+func decodeAs[T any](text []byte, thing string, name func(*T) string) (*T, error) {
+	v := new(T)
+	if err := json.Unmarshal(text, v); err != nil {
+		return nil, fmt.Errorf("result: %w", err)
 	}
-	if !named() {
-		return fmt.Errorf("result: the line names no %s", thing)
+	if name(v) == "" {
+		return nil, fmt.Errorf("result: the line names no %s", thing)
 	}
-	return nil
+	clean(v)
+	return v, nil
 }
 
-func decodeFault(text []byte) (*harness.FaultResult, error) {
-	l := faultLine{FaultResult: new(harness.FaultResult)}
-	if err := decodeLine(text, &l, "scenario", func() bool { return l.FaultResult != nil && l.Scenario != "" }); err != nil {
-		return nil, err
+// wrapped returns err as an error of this package, or nil.
+func wrapped(err error) error {
+	if err != nil {
+		return fmt.Errorf("result: %w", err)
 	}
-	r := l.FaultResult
-	if r.Lock.Name == "" {
-		return nil, fmt.Errorf("result: the line names no lock")
-	}
-	clean(r)
-	// A history is in the run's directory: no file leads a reader elsewhere.
-	r.Histories = slices.DeleteFunc(r.Histories, func(name string) bool { return !filepath.IsLocal(name) })
-	return r, nil
+	return nil
 }
 
 func (u *unpacker) decodeCase(text []byte) (*harness.Result, error) {
@@ -199,18 +202,14 @@ func (u *unpacker) decodeCase(text []byte) (*harness.Result, error) {
 		return nil, fmt.Errorf("result: %w", err)
 	}
 	if l.Result == nil || l.Lock.Name == "" {
-		return nil, fmt.Errorf("result: the line names no lock")
+		return nil, errNoLock
 	}
 	r := l.Result
 	var err error
-	if r.Wait, err = u.histogram(l.Wait); err != nil {
-		return nil, err
-	}
-	if r.Handover, err = u.histogram(l.Handover); err != nil {
-		return nil, err
-	}
-	if r.HandoverWait, err = u.histogram(l.HandoverWait); err != nil {
-		return nil, err
+	for _, h := range l.histograms() {
+		if *h.counts, err = u.histogram(*h.text); err != nil {
+			return nil, err
+		}
 	}
 	if r.Owners, err = numbers[uint16](u, "owners", l.Owners); err != nil {
 		return nil, err
@@ -255,21 +254,23 @@ func encodeNumbers[N uint16 | uint32](name string, numbers []N) (string, error) 
 	if len(numbers) == 0 {
 		return "", nil
 	}
-	bad := func(err error) (string, error) { return "", fmt.Errorf("result: %s: %w", name, err) }
-	var buf bytes.Buffer
-	w, err := flate.NewWriter(&buf, flate.BestCompression)
-	if err != nil {
-		return bad(err)
-	}
 	raw := make([]byte, 0, 2*len(numbers))
 	for _, n := range numbers {
 		raw = binary.AppendUvarint(raw, uint64(n))
 	}
-	if _, err := w.Write(raw); err != nil {
-		return bad(err)
+	return deflate(name, raw)
+}
+
+// deflate returns the base64 of a DEFLATE stream of raw; name is for errors.
+func deflate(name string, raw []byte) (string, error) {
+	var buf bytes.Buffer
+	w, err := flate.NewWriter(&buf, flate.BestCompression)
+	if err == nil {
+		_, err = w.Write(raw)
+		err = errors.Join(err, w.Close())
 	}
-	if err := w.Close(); err != nil {
-		return bad(err)
+	if err != nil {
+		return "", fmt.Errorf("result: %s: %w", name, err)
 	}
 	return base64.StdEncoding.EncodeToString(buf.Bytes()), nil
 }

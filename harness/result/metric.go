@@ -151,9 +151,51 @@ func ValidateMetrics(ms []*Metric) error {
 	return errors.Join(errs...)
 }
 
-func per(total float64, ops uint64) (float64, bool) {
-	if ops == 0 {
+// A reader is [Metric.Of].
+type reader = func(r *harness.Result) (value float64, ok bool)
+
+func metric(name, unit, doc, paper, better string, of reader) *Metric {
+	return &Metric{Name: name, Unit: unit, Doc: doc, Paper: paper, Better: better, Of: of}
+}
+
+// derive returns a metric computed by of from the figure of m, or from its bound.
+func (m *Metric) derive(name, unit, doc, paper, better string, of func(r *harness.Result, v float64) (float64, bool)) *Metric {
+	from := func(source reader) reader {
+		if source == nil {
+			return nil
+		}
+		return func(r *harness.Result) (float64, bool) {
+			if v, ok := source(r); ok {
+				return of(r, v)
+			}
+			return 0, false
+		}
+	}
+	d := metric(name, unit, doc, paper, better, from(m.Of))
+	d.AtMost = from(m.AtMost)
+	return d
+}
+
+// closed removes the figures of m from results of an open loop.
+func closed(m *Metric) *Metric {
+	only := func(of reader) reader {
+		return func(r *harness.Result) (float64, bool) {
+			if r.Workload.Rate > 0 {
+				return 0, false
+			}
+			return of(r)
+		}
+	}
+	m.Of = only(m.Of)
+	if m.AtMost != nil {
+		m.AtMost = only(m.AtMost)
+	}
+	return m
+}
+
+func ratio(a, b float64) (float64, bool) {
+	if !(b > 0) {
 		return 0, false
 	}
-	return total / float64(ops), true
+	return a / b, true
 }

@@ -12,15 +12,10 @@ import "locklab/harness"
 //
 // Source: open and closed systems in B. Schroeder, A. Wierman, M. Harchol-Balter, "Open
 // Versus Closed: A Cautionary Tale", NSDI 2006.
-var Offered = loaded(&Metric{
-	Name:   "offered",
-	Unit:   "offered/s",
-	Doc:    "acquisitions per second that an open loop asked for",
-	Paper:  "Schroeder, Wierman & Harchol-Balter 2006",
-	Better: "",
-}, func(r *harness.Result) (float64, bool) {
-	return float64(r.Open.Offered) / r.Open.Span.Seconds(), r.Open.Span > 0
-})
+var Offered = loaded("offered", "offered/s", "acquisitions per second that an open loop asked for", "Schroeder, Wierman & Harchol-Balter 2006", "",
+	func(r *harness.Result) (float64, bool) {
+		return float64(r.Open.Offered) / r.Open.Span.Seconds(), r.Open.Span > 0
+	})
 
 // Goodput is the granted share of an open loop's requests, in percent: the rate of
 // acquisitions, without those after the deadline, over the rate of arrivals. It is around
@@ -29,44 +24,29 @@ var Offered = loaded(&Metric{
 //
 // Source: as [Offered]; the word is from S. Floyd, K. Fall, "Promoting the Use of
 // End-to-End Congestion Control in the Internet", IEEE/ACM ToN 7(4), 1999.
-var Goodput = loaded(&Metric{
-	Name:   "goodput",
-	Unit:   "goodput-%",
-	Doc:    "rate granted by the deadline, if there is one, over the rate that an open loop asked for",
-	Paper:  "Floyd & Fall 1999",
-	Better: Higher,
-}, func(r *harness.Result) (float64, bool) {
-	offered, ok := Offered.Of(r)
-	granted, known := Throughput.Of(r)
-	return 100 * granted / offered, ok && known && offered > 0
-})
+var Goodput = loaded("goodput", "goodput-%", "rate granted by the deadline, if there is one, over the rate that an open loop asked for", "Floyd & Fall 1999", Higher,
+	func(r *harness.Result) (float64, bool) {
+		offered, ok := Offered.Of(r)
+		granted, known := Throughput.Of(r)
+		return 100 * granted / offered, ok && known && offered > 0
+	})
 
 // Dropped is the share of the arrivals of an open loop that did not have the lock by the
 // deadline of the workload, in percent.
 //
 // Source: the balking and reneging customers of queueing theory; F. Haight, "Queueing
 // with Reneging", Metrika 2, 1959.
-var Dropped = loaded(&Metric{
-	Name:   "dropped",
-	Unit:   "dropped-%",
-	Doc:    "share of the arrivals of an open loop that had not got the lock by the deadline",
-	Paper:  "Haight 1959",
-	Better: Lower,
-}, func(r *harness.Result) (float64, bool) {
-	return ofArrivals(r, r.Open.Dropped)
-})
+var Dropped = loaded("dropped", "dropped-%", "share of the arrivals of an open loop that had not got the lock by the deadline", "Haight 1959", Lower,
+	func(r *harness.Result) (float64, bool) {
+		return ofArrivals(r, r.Open.Dropped)
+	})
 
 // Backlog is the number of arrivals of an open loop that were neither served nor dropped
 // at the end of the window: if the lock does not keep up, it grows with the window.
 //
 // Source: as [Offered].
-var Backlog = loaded(&Metric{
-	Name:   "backlog",
-	Unit:   "backlog",
-	Doc:    "arrivals of an open loop that were waiting or being served as the window ended",
-	Paper:  "Schroeder, Wierman & Harchol-Balter 2006",
-	Better: Lower,
-}, func(r *harness.Result) (float64, bool) { return float64(r.Open.Backlog), true })
+var Backlog = loaded("backlog", "backlog", "arrivals of an open loop that were waiting or being served as the window ended", "Schroeder, Wierman & Harchol-Balter 2006", Lower,
+	func(r *harness.Result) (float64, bool) { return float64(r.Open.Backlog), true })
 
 // Late is the share of the arrivals of an open loop that found all workers busy, in
 // percent. Their waits count from their intended start, but the lock did not receive them
@@ -74,13 +54,8 @@ var Backlog = loaded(&Metric{
 //
 // Source: coordinated omission in G. Tene, "How NOT to Measure Latency", 2013: a load
 // generator hides the requests that it does not send.
-var Late = loaded(&Metric{
-	Name:   "late",
-	Unit:   "late-%",
-	Doc:    "share of the arrivals of an open loop that found all workers busy",
-	Paper:  "Tene 2013",
-	Better: Lower,
-}, func(r *harness.Result) (float64, bool) { return ofArrivals(r, r.Open.Late) })
+var Late = loaded("late", "late-%", "share of the arrivals of an open loop that found all workers busy", "Tene 2013", Lower,
+	func(r *harness.Result) (float64, bool) { return ofArrivals(r, r.Open.Late) })
 
 // The limits for a lock to sustain a load. Beyond the saturation point, the knee of the
 // curve of waits over the load, a lock fails them.
@@ -97,33 +72,12 @@ func ofArrivals(r *harness.Result, n uint64) (float64, bool) {
 	return 100 * float64(n) / float64(r.Open.Offered), r.Open.Offered > 0
 }
 
-// loaded sets m.Of to of, for results of an open loop only.
-func loaded(m *Metric, of func(r *harness.Result) (float64, bool)) *Metric {
-	m.Of = func(r *harness.Result) (float64, bool) {
+// loaded returns a metric of results of an open loop.
+func loaded(name, unit, doc, paper, better string, of reader) *Metric {
+	return metric(name, unit, doc, paper, better, func(r *harness.Result) (float64, bool) {
 		if r.Open == nil {
 			return 0, false
 		}
 		return of(r)
-	}
-	return m
-}
-
-// closed removes the figures of m from results of an open loop.
-func closed(m *Metric) *Metric {
-	of, atMost := m.Of, m.AtMost
-	m.Of = func(r *harness.Result) (float64, bool) {
-		if r.Workload.Rate > 0 {
-			return 0, false
-		}
-		return of(r)
-	}
-	if atMost != nil {
-		m.AtMost = func(r *harness.Result) (float64, bool) {
-			if r.Workload.Rate > 0 {
-				return 0, false
-			}
-			return atMost(r)
-		}
-	}
-	return m
+	})
 }

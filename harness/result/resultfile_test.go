@@ -51,7 +51,7 @@ func sample() *harness.Result {
 
 func TestRoundTrip(t *testing.T) {
 	for _, r := range []*harness.Result{sample(), {Lock: harness.Lock{Name: "empty"}}} {
-		text, err := Encode(r)
+		text, err := Encode(Record{Result: r})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestSampleIsFull(t *testing.T) {
 }
 
 func TestDamage(t *testing.T) {
-	good, err := Encode(sample())
+	good, err := Encode(Record{Result: sample()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,12 +224,12 @@ func TestMergedIsNotResumed(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	good, err := Encode(sample())
+	good, err := Encode(Record{Result: sample()})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(good)
-	if good, err = EncodeFinding(finding()); err != nil {
+	if good, err = Encode(Record{Finding: finding()}); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(good)
@@ -237,7 +237,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"schema":1,"kind":"case","lock":{"name":"x"},"wait":"HISTFAAAAA=="}`))
 	f.Add([]byte(`{"schema":1,"kind":"case","lock":{"name":"x"},"owners":"AAAA"}`))
 	f.Add([]byte(`{"schema":1,"kind":"case","lock":{"name":"x"},"holds":"AAAA"}`))
-	if good, err = EncodeSimulation(simulation()); err != nil {
+	if good, err = Encode(Record{Simulation: simulation()}); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(good)
@@ -247,7 +247,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil || r == (Record{}) {
 			return
 		}
-		again, err := encodeRecord(r)
+		again, err := Encode(r)
 		if err != nil {
 			if r.Simulation != nil || r.Machine != nil {
 				t.Errorf("what was read cannot be written: %v", err)

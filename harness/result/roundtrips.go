@@ -1,27 +1,17 @@
 package result
 
-import (
-	"math"
-
-	"locklab/harness"
-)
+import "locklab/harness"
 
 // RoundTrip is the duration of a bare request to the server of the lock around the
 // window, in nanoseconds: the unit of the metrics below. See [harness.Result.RoundTrip].
 //
 // Source: the round-trip delay of G. Almes, S. Kalidindi, M. Zekauskas, "A Round-trip
 // Delay Metric for IPPM", RFC 2681, 1999, between programs in place of hosts.
-var RoundTrip = &Metric{
-	Name:   "roundtrip",
-	Unit:   "roundtrip-ns/op",
-	Doc:    "bare request to the server and its answer, around the window",
-	Paper:  "RFC 2681",
-	Better: Lower,
-	Of: func(r *harness.Result) (float64, bool) {
+var RoundTrip = metric("roundtrip", "roundtrip-ns/op", "bare request to the server and its answer, around the window", "RFC 2681", Lower,
+	func(r *harness.Result) (float64, bool) {
 		// A value under a nanosecond, or over a quarter of an hour, is damaged.
 		return r.RoundTrip, r.RoundTrip >= 1 && r.RoundTrip < 1e12
-	},
-}
+	})
 
 // The times of a distributed lock in units of the bare round trip measured around the
 // same window: the efficiency of the protocol on its network and server. They make rounds
@@ -62,25 +52,22 @@ var handoverPeriod = &Metric{Of: func(r *harness.Result) (float64, bool) {
 }}
 
 func inRoundTrips(name, unit, doc string, m *Metric) *Metric {
-	trips := &Metric{Name: name, Unit: unit, Doc: doc, Paper: "Singhal 1993", Better: Lower,
-		Of: func(r *harness.Result) (float64, bool) { return inUnits(r, trip(r), m.Of) }}
-	if m.AtMost != nil {
-		trips.AtMost = func(r *harness.Result) (float64, bool) { return inUnits(r, trip(r), m.AtMost) }
-	}
-	return trips
+	return m.derive(name, unit, doc, "Singhal 1993", Lower, func(r *harness.Result, ns float64) (float64, bool) {
+		trip, ok := RoundTrip.Of(r)
+		return ns / trip, ok
+	})
 }
 
-func trip(r *harness.Result) float64 {
-	if v, ok := RoundTrip.Of(r); ok {
-		return v
-	}
-	return 0
-}
-
-func inUnits(r *harness.Result, unit float64, of func(r *harness.Result) (float64, bool)) (float64, bool) {
-	v, ok := of(r)
-	if !ok || !(unit > 0) {
-		return math.NaN(), false
-	}
-	return v / unit, true
-}
+// HandoverTransfers is the median handover in units of the time to move a word from one
+// processor to another around the same window: the efficiency of the algorithm on its
+// machine. A handover between two processors of a shared cache takes at least one. A
+// worker on a farther processor, or one that must be woken, costs more. It makes two
+// rounds comparable even if the machine became slower between them. It is missing if the
+// transfer was not measured or the handover is under the [Floor].
+//
+// Source: the remote memory references of J. Mellor-Crummey, M. Scott, "Algorithms for
+// Scalable Synchronization on Shared-Memory Multiprocessors", TOCS 9(1), 1991, measured
+// in place of counted.
+var HandoverTransfers = HandoverTime.derive("handover-transfers", "transfers/handover",
+	"median hand-over over the time of a word from one processor to another", "Mellor-Crummey & Scott 1991", Lower,
+	func(r *harness.Result, ns float64) (float64, bool) { return ratio(ns, r.Transfer) })

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -20,69 +21,40 @@ var MergeRules = []*MergeRule{
 	{"Lock", "the same in all parts", func(out *harness.Result, g *group) { out.Lock = g.parts[0].Lock }},
 	{"Workload", "the same in all parts: the workload of the whole case", func(out *harness.Result, g *group) { out.Workload = g.parts[0].Workload }},
 	{"Round", "the same in all parts", func(out *harness.Result, g *group) { out.Round = g.parts[0].Round }},
-	{"Started", "the earliest", func(out *harness.Result, g *group) {
-		out.Started = g.parts[0].Started
-		for _, p := range g.parts {
-			out.Started = earlier(out.Started, p.Started)
-		}
-	}},
+	{"Started", "the earliest", fold(func(r *harness.Result) *time.Time { return &r.Started }, earlier)},
 	{"Elapsed", "from when the first window opened until the last one closed, on the common clock", func(out *harness.Result, g *group) {
 		from, to := g.windows.all()
 		out.Elapsed = time.Duration(to - from)
 	}},
-	{"Ops", "sum", func(out *harness.Result, g *group) { out.Ops = sum(g, func(p *harness.Result) uint64 { return p.Ops }) }},
-	{"Workers", "one after the other, in the order of ranks", func(out *harness.Result, g *group) {
-		for _, p := range g.parts {
-			out.Workers = append(out.Workers, p.Workers...)
-		}
-	}},
+	{"Ops", "sum", fold(func(r *harness.Result) *uint64 { return &r.Ops }, func(a, b uint64) uint64 { return a + b })},
+	{"Workers", "one after the other, in the order of ranks", fold(func(r *harness.Result) *[]uint64 { return &r.Workers },
+		func(a, b []uint64) []uint64 { return slices.Concat(a, b) })},
 	{"Handovers", "counted anew in the order of all holds, while all ranks measured; 0 if the order is not known", func(out *harness.Result, g *group) { out.Handovers = min(g.turns.handovers, out.Ops) }},
-	{"Wait", "histograms added up", histograms(func(r *harness.Result) *harness.Histogram { return &r.Wait })},
+	{"Wait", "histograms added up", fold(func(r *harness.Result) *harness.Histogram { return &r.Wait }, mergeCounts)},
 	{"Handover", "measured anew in the order of all holds, without those whose error is above a tenth; empty if the order is not known", func(out *harness.Result, g *group) { out.Handover = g.turns.handover }},
 	{"HandoverWait", "measured anew in the order of all holds; empty if the order is not known", func(out *harness.Result, g *group) { out.HandoverWait = g.turns.wait }},
-	{"Hold", "sums", spans(func(r *harness.Result) *harness.Spans { return &r.Hold })},
-	{"Think", "sums", spans(func(r *harness.Result) *harness.Spans { return &r.Think })},
+	{"Hold", "sums", fold(func(r *harness.Result) *harness.Spans { return &r.Hold }, harness.Spans.Merge)},
+	{"Think", "sums", fold(func(r *harness.Result) *harness.Spans { return &r.Think }, harness.Spans.Merge)},
 	{"Owners", "the workers of all holds in their order, the first 16384; none if the order is not known", func(out *harness.Result, g *group) { out.Owners = g.turns.owners }},
 	{"Burst", "one burst, as long as Owners", func(out *harness.Result, g *group) { out.Burst = len(g.turns.owners) }},
 	{"Ranks", "all, in order", func(out *harness.Result, g *group) { out.Ranks = g.ranks }},
 	{"Holds", "none, because the parts keep them", func(*harness.Result, *group) {}},
 	{"HoldsLost", "none", func(*harness.Result, *group) {}},
 	{"Slices", "joined, if the windows opened within a twentieth of a slice; else none. A rank with one worker has slices computed from its holds", func(out *harness.Result, g *group) { out.Slices = g.slices() }},
-	{"Unserved", "the greatest", func(out *harness.Result, g *group) {
-		out.Unserved = greatest(g, func(p *harness.Result) time.Duration { return p.Unserved })
-	}},
-	{"Open", "sums; Span, Lag50 and Lag99 are the greatest of a rank, an upper bound", func(out *harness.Result, g *group) { out.Open = g.open() }},
-	{"SampleEvery", "the greatest", func(out *harness.Result, g *group) {
-		out.SampleEvery = greatest(g, func(p *harness.Result) int { return p.SampleEvery })
-	}},
-	{"ClockFloor", "the greatest", func(out *harness.Result, g *group) {
-		out.ClockFloor = greatest(g, func(p *harness.Result) float64 { return p.ClockFloor })
-	}},
-	{"ClockStep", "the greatest", func(out *harness.Result, g *group) {
-		out.ClockStep = greatest(g, func(p *harness.Result) float64 { return p.ClockStep })
-	}},
-	{"Clock", "from rank 0, with a note if others differ", func(out *harness.Result, g *group) {
-		out.Clock = g.names(func(p *harness.Result) string { return p.Clock })
-	}},
+	{"Unserved", "the greatest", fold(func(r *harness.Result) *time.Duration { return &r.Unserved }, greater)},
+	{"Open", "sums; Span, Lag50 and Lag99 are the greatest of a rank, an upper bound", fold(func(r *harness.Result) **harness.OpenLoop { return &r.Open }, addLoads)},
+	{"SampleEvery", "the greatest", fold(func(r *harness.Result) *int { return &r.SampleEvery }, greater)},
+	{"ClockFloor", "the greatest", fold(func(r *harness.Result) *float64 { return &r.ClockFloor }, greater)},
+	{"ClockStep", "the greatest", fold(func(r *harness.Result) *float64 { return &r.ClockStep }, greater)},
+	{"Clock", "from rank 0, with a note if others differ", func(out *harness.Result, g *group) { out.Clock = g.clock() }},
 	{"Transfer", "none, because distributed locks have none", func(*harness.Result, *group) {}},
 	{"RoundTrip", "the median rank's, if the longest is at most 1.5 times the shortest; else unknown", func(out *harness.Result, g *group) { out.RoundTrip = g.roundTrip() }},
-	{"Trips", "of the first rank that has them", func(out *harness.Result, g *group) {
-		for _, p := range g.parts {
-			if out.Trips == nil {
-				out.Trips = p.Trips
-			}
-		}
-	}},
+	{"Trips", "of the first rank that has them", fold(func(r *harness.Result) **harness.Trips { return &r.Trips }, func(a, b *harness.Trips) *harness.Trips { return cmp.Or(a, b) })},
 	{"Overlap", "the least, times the share of Elapsed in which all windows were open", func(out *harness.Result, g *group) { out.Overlap = g.overlap() }},
-	{"CPU", "sums", func(out *harness.Result, g *group) {
-		for _, p := range g.parts {
-			out.CPU.Time += p.CPU.Time
-			out.CPU.Voluntary += p.CPU.Voluntary
-			out.CPU.Involuntary += p.CPU.Involuntary
-			out.CPU.Allocs += p.CPU.Allocs
-		}
-	}},
-	{"Wire", "sums; nothing if a rank has none", func(out *harness.Result, g *group) { out.Wire = g.wire() }},
+	{"CPU", "sums", fold(func(r *harness.Result) *harness.CPU { return &r.CPU }, func(a, b harness.CPU) harness.CPU {
+		return harness.CPU{Time: a.Time + b.Time, Voluntary: a.Voluntary + b.Voluntary, Involuntary: a.Involuntary + b.Involuntary, Allocs: a.Allocs + b.Allocs}
+	})},
+	{"Wire", "sums; nothing if a rank has none", fold(func(r *harness.Result) **harness.Counts { return &r.Wire }, addCounts)},
 	{"Servers", "from rank 0, because all ranks see the same servers", func(out *harness.Result, g *group) { out.Servers = g.parts[0].Servers }},
 	{"Noise", "the worst of all hosts in each figure; the use of other ranks on a host does not count as others", func(out *harness.Result, g *group) { out.Noise = g.noise() }},
 	{"Blocks", "none, because ranks measure distributed locks", func(*harness.Result, *group) {}},
@@ -95,52 +67,56 @@ var MergeRules = []*MergeRule{
 	{"Warnings", "one of each kind and host, and the limits of the clocks", func(out *harness.Result, g *group) { out.Warnings = pool(g.warnings) }},
 }
 
-func histograms(of func(r *harness.Result) *harness.Histogram) func(*harness.Result, *group) {
+// fold returns a rule that adds the field up over the parts, from the first.
+func fold[T any](field func(r *harness.Result) *T, add func(a, b T) T) func(*harness.Result, *group) {
 	return func(out *harness.Result, g *group) {
-		for _, p := range g.parts {
-			*of(out) = of(out).Merge(*of(p))
-		}
-		if len(*of(out)) == 0 {
-			*of(out) = nil
+		*field(out) = *field(g.parts[0])
+		for _, p := range g.parts[1:] {
+			*field(out) = add(*field(out), *field(p))
 		}
 	}
 }
 
-func spans(of func(r *harness.Result) *harness.Spans) func(*harness.Result, *group) {
-	return func(out *harness.Result, g *group) {
-		for _, p := range g.parts {
-			*of(out) = of(out).Merge(*of(p))
-		}
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
 	}
+	return a
 }
 
-func (g *group) wire() *harness.Counts {
-	var total harness.Counts
+func greater[N cmp.Ordered](a, b N) N { return max(a, b) }
+
+func mergeCounts(a, b harness.Histogram) harness.Histogram {
+	if len(a)+len(b) == 0 {
+		return nil
+	}
+	return a.Merge(b)
+}
+
+func addCounts(a, b *harness.Counts) *harness.Counts {
+	if a == nil || b == nil {
+		return nil
+	}
+	sum := a.Add(*b)
+	return &sum
+}
+
+func addLoads(a, b *harness.OpenLoop) *harness.OpenLoop {
+	if a == nil || b == nil {
+		return nil
+	}
+	return &harness.OpenLoop{Offered: a.Offered + b.Offered, Dropped: a.Dropped + b.Dropped, Backlog: a.Backlog + b.Backlog,
+		Late: a.Late + b.Late, Behind: a.Behind + b.Behind,
+		Span: max(a.Span, b.Span), Lag50: max(a.Lag50, b.Lag50), Lag99: max(a.Lag99, b.Lag99)}
+}
+
+func (g *group) clock() (name string) {
 	for _, p := range g.parts {
-		if p.Wire == nil {
-			return nil
+		if name = cmp.Or(name, p.Clock); p.Clock != name {
+			return name + " and others"
 		}
-		total = total.Add(*p.Wire)
 	}
-	return &total
-}
-
-func (g *group) open() *harness.OpenLoop {
-	var out harness.OpenLoop
-	for _, p := range g.parts {
-		o := p.Open
-		if o == nil {
-			return nil
-		}
-		out.Offered += o.Offered
-		out.Dropped += o.Dropped
-		out.Backlog += o.Backlog
-		out.Late += o.Late
-		out.Behind += o.Behind
-		out.Span = max(out.Span, o.Span)
-		out.Lag50, out.Lag99 = max(out.Lag50, o.Lag50), max(out.Lag99, o.Lag99)
-	}
-	return &out
+	return name
 }
 
 func (g *group) overlap() float64 {

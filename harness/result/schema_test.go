@@ -95,14 +95,14 @@ func records(t *testing.T) (lines [][]byte) {
 	fill(reflect.ValueOf(full).Elem())
 	full.Overlap, full.Workload.Reads, full.Lock.Status = 0.5, 90, harness.Correct
 	full.Wait, full.Handover = harness.Histogram{{Value: 7, N: 1}}, harness.Histogram{{Value: 9, N: 2}}
-	add(result.Encode(full))
-	add(result.Encode(&harness.Result{Lock: harness.Lock{Name: "x", Status: harness.Broken}, Workload: harness.Workload{Workers: 1, Window: 1}}))
+	add(result.Encode(result.Record{Result: full}))
+	add(result.Encode(result.Record{Result: &harness.Result{Lock: harness.Lock{Name: "x", Status: harness.Broken}, Workload: harness.Workload{Workers: 1, Window: 1}}}))
 	found := new(harness.Finding)
 	fill(reflect.ValueOf(found).Elem())
 	found.Tables[0].Chart = harness.Heat
-	add(result.EncodeFinding(found))
-	add(result.EncodeFinding(&harness.Finding{Name: "x", Tables: []harness.Table{{Rows: []harness.Row{{}}}}}))
-	add(result.EncodeSample(harness.Sample{Experiment: "x", Key: "k", Values: []float64{1.5}}))
+	add(result.Encode(result.Record{Finding: found}))
+	add(result.Encode(result.Record{Finding: &harness.Finding{Name: "x", Tables: []harness.Table{{Rows: []harness.Row{{}}}}}}))
+	add(result.Encode(result.Record{Sample: &harness.Sample{Experiment: "x", Key: "k", Values: []float64{1.5}}}))
 	fault := new(harness.FaultResult)
 	fill(reflect.ValueOf(fault).Elem())
 	fault.Lock.Status, fault.Tests, fault.Expected.Harms, fault.Aims[0].Quantile = harness.Correct, harness.Guarantees, harness.Harms, 0.5
@@ -111,17 +111,17 @@ func records(t *testing.T) (lines [][]byte) {
 	for i, h := range harness.Harms {
 		fault.Seen[h] = i
 	}
-	add(result.EncodeFault(fault))
-	add(result.EncodeFault(&harness.FaultResult{Scenario: "x", Lock: harness.Lock{Name: "x"}}))
+	add(result.Encode(result.Record{Fault: fault}))
+	add(result.Encode(result.Record{Fault: &harness.FaultResult{Scenario: "x", Lock: harness.Lock{Name: "x"}}}))
 	simulated := new(harness.Simulation)
 	fill(reflect.ValueOf(simulated).Elem())
 	simulated.Lock.Status = harness.Correct
 	one := harness.Expected{Median: 1, Lo: 1, Hi: 1}
 	simulated.SameSocket, simulated.SameWorker, simulated.Jain = one, one, one
-	add(result.EncodeSimulation(simulated))
-	add(result.EncodeSimulation(&harness.Simulation{Simulated: "x", Sockets: 1, Clusters: 1, Cores: 1, SMT: 1, Workers: 1, Seeds: 1,
-		Lock: harness.Lock{Name: "x"}, PerAcquisition: one}))
-	add(result.EncodeMachine(&harness.ModelMachine{Name: "x", Hypothetical: true, File: []byte("{}")}))
+	add(result.Encode(result.Record{Simulation: simulated}))
+	add(result.Encode(result.Record{Simulation: &harness.Simulation{Simulated: "x", Sockets: 1, Clusters: 1, Cores: 1, SMT: 1, Workers: 1, Seeds: 1,
+		Lock: harness.Lock{Name: "x"}, PerAcquisition: one}}))
+	add(result.Encode(result.Record{Machine: &harness.ModelMachine{Name: "x", Hypothetical: true, File: []byte("{}")}}))
 	return lines
 }
 

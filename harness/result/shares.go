@@ -50,17 +50,11 @@ func fitting(r *harness.Result, mean float64, n uint64) bool {
 // Source: the lock opportunity of Y. Patel, L. Yang, L. Arulraj, A. Arpaci-Dusseau, R.
 // Arpaci-Dusseau, M. Swift, "Avoiding Scheduler Subversion using Scheduler-Cooperative
 // Locks", EuroSys 2020, of all workers together.
-var HoldShare = closed(&Metric{
-	Name:   "hold-share",
-	Unit:   "hold-%",
-	Doc:    "share of the workers' time in which they held the lock",
-	Paper:  "Patel et al. 2020",
-	Better: "",
-	Of: func(r *harness.Result) (float64, bool) {
+var HoldShare = closed(metric("hold-share", "hold-%", "share of the workers' time in which they held the lock", "Patel et al. 2020", "",
+	func(r *harness.Result) (float64, bool) {
 		hold, _, ok := timeShares(r)
 		return hold, ok
-	},
-})
+	}))
 
 // WaitShare is the share of the workers' time that is neither hold nor think, in percent:
 // waiting for the lock or for a processor, and taking and releasing. WaitShare,
@@ -69,14 +63,24 @@ var HoldShare = closed(&Metric{
 //
 // Source: the time per acquisition less work in T. Anderson, "The Performance of Spin
 // Lock Alternatives for Shared-Memory Multiprocessors", TPDS 1(1), 1990.
-var WaitShare = closed(&Metric{
-	Name:   "wait-share",
-	Unit:   "wait-%",
-	Doc:    "share of the workers' time that is neither hold nor think",
-	Paper:  "Anderson 1990",
-	Better: Lower,
-	Of: func(r *harness.Result) (float64, bool) {
+var WaitShare = closed(metric("wait-share", "wait-%", "share of the workers' time that is neither hold nor think", "Anderson 1990", Lower,
+	func(r *harness.Result) (float64, bool) {
 		hold, think, ok := timeShares(r)
 		return max(0, 100-hold-think), ok
-	},
-})
+	}))
+
+// HandoverShare is the share of the window during which the lock was on its way from one
+// worker to another, in percent. It was released and not yet granted: the mean handover
+// time multiplied by their number. The lock is held for [HoldShare] times the workers.
+// The rest is reacquisition by the same worker, which [Handovers] does not count. With
+// think time it includes time without any request.
+//
+// Source: the hand-over of J. Mellor-Crummey, M. Scott, "Algorithms for Scalable
+// Synchronization on Shared-Memory Multiprocessors", TOCS 9(1), 1991, as a part of the
+// time per critical section.
+var HandoverShare = closed(HandoverMean.derive("handover-share", "handover-%",
+	"share of the window in which the lock was on its way from one worker to another", "Mellor-Crummey & Scott 1991", "",
+	func(r *harness.Result, mean float64) (float64, bool) {
+		v, ok := ratio(100*mean*float64(r.Handovers), float64(r.Elapsed))
+		return min(100, v), ok
+	}))

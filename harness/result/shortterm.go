@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"locklab/harness"
+	"locklab/internal/stat"
 )
 
 // Short-term fairness comes from the owner log: the workers that held the lock, in order,
@@ -14,16 +15,13 @@ import (
 // throughout.
 
 func short(name, unit, doc, paper, better string, of func(log owners) (float64, bool)) *Metric {
-	return &Metric{
-		Name: name, Unit: unit, Doc: doc, Paper: paper, Better: better,
-		Of: func(r *harness.Result) (float64, bool) {
-			log := owners{r.Owners, r.Burst, len(r.Workers)}
-			if !log.valid() {
-				return 0, false
-			}
-			return of(log)
-		},
-	}
+	return metric(name, unit, doc, paper, better, func(r *harness.Result) (float64, bool) {
+		log := owners{r.Owners, r.Burst, len(r.Workers)}
+		if !log.valid() {
+			return 0, false
+		}
+		return of(log)
+	})
 }
 
 type owners struct {
@@ -48,6 +46,12 @@ func (o owners) bursts() iter.Seq[[]uint16] {
 	}
 }
 
+// stretch returns a metric of the lengths of stretches: the quantile q, weighted by time.
+func stretch(name, doc, better string, lengths func(owners) []int, q float64) *Metric {
+	return short(name, name, doc, "Go runtime, BenchmarkMutexCapture", better,
+		func(log owners) (float64, bool) { return weighted(lengths(log), q), true })
+}
+
 // weighted returns the least length such that a share q of all time is spent in stretches
 // no longer than it. It reorders lengths.
 func weighted(lengths []int, q float64) float64 {
@@ -63,3 +67,116 @@ func weighted(lengths []int, q float64) float64 {
 	}
 	return math.NaN()
 }
+
+// The streaks are the numbers of consecutive acquisitions by the same worker, weighted by
+// time. The median is the length of the run around a random moment. A lock that is handed
+// over every time has 1. A streak is cut by an end of a burst of the log, so a figure of
+// the length of a burst means "at least".
+//
+// Source: the "streak" of BenchmarkMutexCapture in the Go runtime
+// (runtime/runtime_test.go). It also weights by time and converts to ns by the mean time
+// of an acquisition. Its percentiles are the lower bounds of powers of two; these are
+// exact, and in acquisitions.
+var (
+	StreakP50 = stretch("streak-p50", "half of the time falls into runs by one worker no longer than this, in acquisitions", "", streaks, 0.5)
+	StreakP99 = stretch("streak-p99", "99 % of the time falls into runs by one worker no longer than this, in acquisitions", "", streaks, 0.99)
+)
+
+func streaks(log owners) (lengths []int) {
+	for burst := range log.bursts() {
+		start := 0
+		for i := 1; i <= len(burst); i++ {
+			if i == len(burst) || burst[i] != burst[start] {
+				lengths = append(lengths, i-start)
+				start = i
+			}
+		}
+	}
+	return lengths
+}
+
+// The gaps are the numbers of acquisitions by others between two acquisitions of a
+// worker, weighted by time. Pick a worker and a moment at random: half of the time the
+// gap around it is no longer than the median. Strict rotation gives workers-1. A worker
+// that never appears in a burst waited for at least the whole burst, and counts as that.
+// So a figure cannot exceed the length of a burst, and means "at least" if it reaches it.
+//
+// Source: the "starve" of BenchmarkMutexCapture in the Go runtime
+// (runtime/runtime_test.go). It also weights by time, over whole threads, and converts to
+// ns by the mean time of an acquisition. Its percentiles are the lower bounds of powers
+// of two; these are exact, and in acquisitions.
+var (
+	GapP50 = stretch("gap-p50", "half of the workers' time falls into waits no longer than this, in acquisitions by others", Lower, gaps, 0.5)
+	GapP99 = stretch("gap-p99", "99 % of the workers' time falls into waits no longer than this, in acquisitions by others", Lower, gaps, 0.99)
+)
+
+func gaps(log owners) (lengths []int) {
+	add := func(n int) {
+		if n > 0 {
+			lengths = append(lengths, n)
+		}
+	}
+	for burst := range log.bursts() {
+		last := make([]int, log.workers) // 1 + where each worker was last seen
+		for i, id := range burst {
+			add(i - last[id])
+			last[id] = i + 1
+		}
+		for _, seen := range last {
+			add(len(burst) - seen)
+		}
+	}
+	return lengths
+}
+
+// Reacquire is the median time to reacquire: the number of acquisitions by others between
+// two of the same worker. Strict rotation gives workers-1; a lock that an owner mostly
+// reacquires at once gives 0. Each pair of successive acquisitions counts once,
+// regardless of its duration, so starving workers hardly affect it: see [GapP99] for
+// them.
+//
+// Source: the MTTR of D. Dice, "Measuring short-term fairness for locks", 2014.
+var Reacquire = short("reacquire", "mttr-acq",
+	"median number of acquisitions by others between two of the same worker",
+	"Dice 2014", "",
+	func(log owners) (float64, bool) {
+		var between []float64
+		for burst := range log.bursts() {
+			last := make([]int, log.workers) // 1 + where each worker was last seen
+			for i, id := range burst {
+				if last[id] > 0 {
+					between = append(between, float64(i-last[id]))
+				}
+				last[id] = i + 1
+			}
+		}
+		return stat.Median(between), len(between) > 0
+	})
+
+// LWSS is the size of the lock working set, in percent of the workers: the number of
+// different workers that hold the lock in a window of as many acquisitions as there are
+// workers, averaged over disjoint windows. Strict rotation gives 100, random choice about
+// 63, one owner 100/workers.
+//
+// Source: D. Dice, "Measuring short-term fairness for locks", 2014, and "Malthusian
+// Locks", EuroSys 2017, which do not fix the length of the window. A window of one round
+// of all workers makes the figure comparable between numbers of workers.
+var LWSS = short("working-set", "lwss-%",
+	"share of the workers that hold the lock within as many acquisitions as there are workers",
+	"Dice 2014", "",
+	func(log owners) (float64, bool) {
+		last := make([]int, log.workers) // the window in which each worker was last seen
+		windows, distinct := 0, 0
+		for burst := range log.bursts() {
+			for ; len(burst) >= log.workers; burst = burst[log.workers:] {
+				windows++
+				for _, id := range burst[:log.workers] {
+					if last[id] != windows {
+						last[id] = windows
+						distinct++
+					}
+				}
+			}
+		}
+		return ratio(100*float64(distinct), float64(windows*log.workers))
+	})

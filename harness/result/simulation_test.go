@@ -37,7 +37,7 @@ func TestSimulationRoundTrip(t *testing.T) {
 			t.Errorf("simulation leaves %s zero, so this does not test it", v.Type().Field(i).Name)
 		}
 	}
-	text, err := EncodeSimulation(want)
+	text, err := Encode(Record{Simulation: want})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestSimulationRoundTrip(t *testing.T) {
 		t.Errorf("read back\n%+v\nwant\n%+v (%v)", got.Simulation, want, err)
 	}
 	m := &harness.ModelMachine{Name: "this", Hypothetical: true, File: []byte(`{"sockets":8,"sources":["a <b>"]}`)}
-	text, err = EncodeMachine(m)
+	text, err = Encode(Record{Machine: m})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,10 +76,10 @@ func TestSimulationRefused(t *testing.T) {
 	} {
 		s := simulation()
 		change(s)
-		if _, err := EncodeSimulation(s); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Encode(Record{Simulation: s}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("written with %v, want %q", err, want)
 		}
-		text, err := encodeLine(simulationLine{header{Schema, kindSimulation}, s})
+		text, err := encodeLine(kindSimulation, s, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,11 +89,11 @@ func TestSimulationRefused(t *testing.T) {
 	}
 	s := simulation()
 	s.Misses.Hi = math.NaN()
-	if _, err := EncodeSimulation(s); err == nil {
+	if _, err := Encode(Record{Simulation: s}); err == nil {
 		t.Error("NaN is written")
 	}
 	for _, m := range []*harness.ModelMachine{{Name: "x"}, {Name: "x", File: []byte("[]")}, {Name: "x", File: []byte("null")}, {File: []byte("{}")}} {
-		if _, err := EncodeMachine(m); err == nil {
+		if _, err := Encode(Record{Machine: m}); err == nil {
 			t.Errorf("machine %q with file %q is written", m.Name, m.File)
 		}
 	}

@@ -2,15 +2,27 @@ package result
 
 import "locklab/harness"
 
+// Time is the measured window divided by the acquisitions in it, in nanoseconds: the time
+// from one acquisition to the next by any worker. The Go benchmark format calls it ns/op.
+// It is not the time that one worker waits; see [P50].
+var Time = metric("time", "ns/op", "wall time of the window divided by the acquisitions of all workers",
+	"Go benchmark data format, golang.org/design/14313-benchmark-format", Lower,
+	func(r *harness.Result) (float64, bool) { return ratio(float64(r.Elapsed), float64(r.Ops)) })
+
 // Throughput is acquisitions of all workers per second of the measured window. An
 // immediate reacquisition counts like any other; [Handovers] does not count it.
-var Throughput = &Metric{
-	Name:   "throughput",
-	Unit:   "acq/s",
-	Doc:    "acquisitions of all workers per second",
-	Paper:  "Mellor-Crummey & Scott 1991",
-	Better: Higher,
-	Of: func(r *harness.Result) (float64, bool) {
-		return float64(r.Ops) / r.Elapsed.Seconds(), r.Elapsed > 0
-	},
-}
+var Throughput = metric("throughput", "acq/s", "acquisitions of all workers per second", "Mellor-Crummey & Scott 1991", Higher,
+	func(r *harness.Result) (float64, bool) { return ratio(float64(r.Ops), r.Elapsed.Seconds()) })
+
+// Handovers is the number of handovers between workers per second. Unlike [Throughput],
+// an owner that reacquires the lock at once cannot raise it. A slow lock invites that: it
+// then seldom changes hands.
+//
+// Source: the node hand-offs of Z. Radović, E. Hagersten, "Hierarchical Backoff Locks for
+// Nonuniform Communication Architectures", HPCA 2003, counted between workers instead of
+// NUMA nodes.
+var Handovers = closed(metric("handovers", "handovers/s", "acquisitions per second whose predecessor was another worker", "Radović & Hagersten 2003", Higher,
+	func(r *harness.Result) (float64, bool) {
+		v, ok := ratio(float64(r.Handovers), r.Elapsed.Seconds())
+		return v, ok && r.Ordered() && max(len(r.Workers), r.Workload.Workers) > 1
+	}))

@@ -17,9 +17,9 @@ import (
 // returns, so a killed run keeps its measurements. After Sync they also outlast a power
 // cut. One Writer at a time owns a run; on systems without flock, that is not enforced.
 type Writer struct {
+	appender
 	dir      string
 	manifest Manifest
-	results  *tail
 	bench    *tail
 	logs     []*tail // of logKinds, in order
 	lines    *Bench
@@ -45,14 +45,14 @@ func Create(dir string, m Manifest) (*Writer, error) {
 		return nil, refuse(err)
 	}
 	m.Schema = Schema
-	w := &Writer{dir: dir, manifest: m, results: &tail{File: results}}
+	w := &Writer{dir: dir, manifest: m, appender: appender{results}}
 	if err := errors.Join(w.writeManifest(), w.derive(nil), syncDir(dir)); err != nil {
 		return nil, errors.Join(refuse(err), w.close())
 	}
 	return w, nil
 }
 
-func begin(dir string) (*os.File, error) {
+func begin(dir string) (*tail, error) {
 	name := filepath.Join(dir, ResultsName)
 	results, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_APPEND|os.O_WRONLY, 0o644)
 	if errors.Is(err, fs.ErrExist) && !Exists(dir) {
@@ -69,7 +69,7 @@ func begin(dir string) (*os.File, error) {
 		results.Close()
 		return nil, err
 	}
-	return results, nil
+	return &tail{results}, nil
 }
 
 // Resume continues the run in directory dir, which must be of the same lab and machine as
@@ -77,49 +77,57 @@ func begin(dir string) (*os.File, error) {
 // wraps harness.ErrUsage if dir has no run, one of another machine or program, or one
 // that is still being written.
 func Resume(dir string, m Manifest) (*Writer, *Run, error) {
-	refuse := func(err error) error {
-		return fmt.Errorf("%w: cannot write results to %s: %v", harness.ErrUsage, dir, err)
-	}
-	if _, err := ReadManifest(dir); err != nil {
+	results, run, err := reopen(dir, "go on with", os.O_CREATE, func(run *Run) string {
+		if len(run.Manifest.Parts) > 0 {
+			return "it was merged from parts, which cannot resume"
+		}
+		return run.Manifest.Differs(m)
+	})
+	if err != nil {
 		return nil, nil, err
 	}
-	results, err := os.OpenFile(filepath.Join(dir, ResultsName), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, nil, refuse(err)
-	}
-	w := &Writer{dir: dir, results: &tail{File: results}}
-	run, err := w.goOn(m)
-	if err == nil {
-		err = errors.Join(w.writeManifest(), w.derive(run))
-	}
-	if err != nil {
+	w := &Writer{dir: dir, appender: appender{results}, manifest: run.Manifest}
+	w.manifest.Finished, w.manifest.Interrupted = time.Time{}, false
+	if err := errors.Join(w.writeManifest(), w.derive(run)); err != nil {
 		return nil, nil, errors.Join(err, w.close())
 	}
 	return w, run, nil
 }
 
-func (w *Writer) goOn(m Manifest) (*Run, error) {
-	if err := lockFile(w.results.File); err != nil {
-		return nil, fmt.Errorf("%w: cannot go on with the run in %s: %v", harness.ErrUsage, w.dir, err)
+// reopen opens the results of the run in dir for more lines, and returns its content. It
+// refuses a run if refuses returns a reason. Otherwise it removes a last line that a crash
+// cut short. purpose is for errors.
+func reopen(dir, purpose string, flag int, refuses func(*Run) string) (*tail, *Run, error) {
+	if _, err := ReadManifest(dir); err != nil {
+		return nil, nil, err
 	}
-	run, err := Load(w.dir)
+	cannot := func(err error) error {
+		return fmt.Errorf("%w: cannot %s the run in %s: %v", harness.ErrUsage, purpose, dir, err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, ResultsName), flag|os.O_APPEND|os.O_RDWR, 0o644)
 	if err != nil {
-		return nil, err
+		return nil, nil, cannot(err)
 	}
-	if len(run.Manifest.Parts) > 0 {
-		return nil, fmt.Errorf("%w: cannot go on with the run in %s: it was merged from parts, which cannot resume; choose another directory", harness.ErrUsage, w.dir)
+	fail := func(err error) (*tail, *Run, error) { return nil, nil, errors.Join(err, f.Close()) }
+	if err := lockFile(f); err != nil {
+		return fail(cannot(err))
 	}
-	if why := run.Manifest.Differs(m); why != "" {
-		return nil, fmt.Errorf("%w: cannot go on with the run in %s: %s; choose another directory", harness.ErrUsage, w.dir, why)
+	run, err := Load(dir)
+	if err != nil {
+		return fail(err)
 	}
-	if cut, err := w.results.mend(); err != nil {
-		return nil, fmt.Errorf("result: %w", err)
-	} else if cut {
+	if why := refuses(run); why != "" {
+		return fail(cannot(errors.New(why + "; choose another directory")))
+	}
+	t := &tail{f}
+	cut, err := t.mend()
+	if err != nil {
+		return fail(fmt.Errorf("result: %w", err))
+	}
+	if cut {
 		run.Damage = run.Damage[:len(run.Damage)-1] // it was about the last line
 	}
-	w.manifest = run.Manifest
-	w.manifest.Finished, w.manifest.Interrupted = time.Time{}, false
-	return run, nil
+	return t, run, nil
 }
 
 // derive opens the files that have the results in other formats, and rewrites them: they
@@ -168,7 +176,7 @@ func (w *Writer) Append(r *harness.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := w.write(encodeLine(l)); err != nil {
+	if err := w.write(encodeLine(kindCase, l, nil)); err != nil {
 		return err
 	}
 	return w.appendDerived(l)
@@ -187,28 +195,15 @@ func (w *Writer) appendDerived(l caseLine) error {
 }
 
 // AppendFinding adds the result of an experiment.
-func (w *Writer) AppendFinding(f *harness.Finding) error { return w.write(EncodeFinding(f)) }
+func (w *Writer) AppendFinding(f *harness.Finding) error {
+	return w.write(Encode(Record{Finding: f}))
+}
 
 // AppendSample adds a finished part of an experiment.
-func (w *Writer) AppendSample(s harness.Sample) error { return w.write(EncodeSample(s)) }
+func (w *Writer) AppendSample(s harness.Sample) error { return w.write(Encode(Record{Sample: &s})) }
 
 // AppendFault adds the outcome of some tries of a failure scenario on a lock.
-func (w *Writer) AppendFault(r *harness.FaultResult) error { return w.write(EncodeFault(r)) }
-
-// AppendSimulation adds a model's prediction for a lock.
-func (w *Writer) AppendSimulation(s *harness.Simulation) error { return w.write(EncodeSimulation(s)) }
-
-// AppendMachine adds the machine of the simulations that follow. It hides earlier
-// simulations of a different machine with the same name.
-func (w *Writer) AppendMachine(m *harness.ModelMachine) error { return w.write(EncodeMachine(m)) }
-
-// write adds a line by one write call: a crash can cut the last line, never mix two.
-func (w *Writer) write(line []byte, err error) error {
-	if err != nil {
-		return err
-	}
-	return w.results.line(line)
-}
+func (w *Writer) AppendFault(r *harness.FaultResult) error { return w.write(Encode(Record{Fault: r})) }
 
 // Sync waits until the appended data are on disk, 1 to 5 ms (BenchmarkAppend). A run
 // calls it before the next case, which takes hundreds of ms and so does not share the
@@ -250,10 +245,7 @@ func (w *Writer) writeManifest() error {
 		os.Remove(name + newSuffix) // the first error is returned
 		return fmt.Errorf("result: %w", err)
 	}
-	if err := os.Rename(name+newSuffix, name); err != nil {
-		return fmt.Errorf("result: %w", err)
-	}
-	return nil
+	return wrapped(os.Rename(name+newSuffix, name))
 }
 
 // Exists reports whether dir has a run. Results without a line and without a manifest are
@@ -293,13 +285,6 @@ func (t *tail) Write(p []byte) (int, error) {
 		}
 	}
 	return n, err
-}
-
-func (t *tail) line(text []byte) error {
-	if _, err := t.Write(text); err != nil {
-		return fmt.Errorf("result: %w", err)
-	}
-	return nil
 }
 
 // mend removes a last line that a crash cut short, or completes it if only its newline is
