@@ -130,7 +130,6 @@ type sweep struct {
 	workers  []int    // some lock was measured at two or more settings with these
 	cpus     int
 	memo     map[[2]int][]effect // by setting and workers
-	axis     string              // meaning of a ratio, if it is not within one round
 }
 
 // Sweep returns the groups of g's kind that differ in d only, with the most settings, or
@@ -247,9 +246,6 @@ func (s *sweep) unit(w int) string {
 
 // full returns setting i in the form of benchmark names.
 func (s *sweep) full(i int) string {
-	if s.Word == "" {
-		return s.settings[i].label
-	}
 	return s.Word + "=" + s.settings[i].label
 }
 
