@@ -70,6 +70,16 @@ func (g *Group) at(w int) (out []*series) {
 	return out
 }
 
+// cell returns the rounds of a lock with w workers, or nil.
+func (g *Group) cell(lock string, w int) *Cell {
+	for _, s := range g.Locks {
+		if s.Lock.Name == lock {
+			return s.Cells[w]
+		}
+	}
+	return nil
+}
+
 // A figure is the median of a metric of a lock.
 type figure struct {
 	s *series

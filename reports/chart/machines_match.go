@@ -60,16 +60,6 @@ func Matches(ms []Machine) (out []*Match) {
 	return out
 }
 
-// cell returns the rounds of a lock on machine i with w workers, or nil.
-func (x *Match) cell(i int, lock string, w int) *Cell {
-	for _, s := range x.groups[i].Locks {
-		if s.Lock.Name == lock {
-			return s.Cells[w]
-		}
-	}
-	return nil
-}
-
 // locks returns a series of each lock that at least two machines measured.
 func (x *Match) locks() (out []*series) {
 	seen := make(map[string]int)

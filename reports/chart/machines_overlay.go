@@ -61,7 +61,7 @@ func (o overlay) Draw(x *Match) Picture {
 		for i := range x.machines {
 			if s.Lock.Status != harness.Control {
 				l.AddTo(s.Lock.Name, x.machines[i].Name, x.looks[i], func(k int) stat.Summary {
-					return x.cell(i, s.Lock.Name, ws[k]).Summary(o.metric)
+					return x.groups[i].cell(s.Lock.Name, ws[k]).Summary(o.metric)
 				})
 			}
 		}
@@ -86,7 +86,7 @@ func (o overlay) answer(x *Match) string {
 	for i, m := range x.machines {
 		best, name := math.NaN(), ""
 		for _, s := range x.locks() {
-			v := x.cell(i, s.Lock.Name, w).Summary(o.metric)
+			v := x.groups[i].cell(s.Lock.Name, w).Summary(o.metric)
 			if s.Lock.Status == harness.Control || Unsound(s.Lock.Status) || v.N == 0 {
 				continue
 			}
@@ -113,7 +113,7 @@ func (o overlay) table(x *Match) Table {
 		for _, w := range x.Workers() {
 			row, known := []string{s.Lock.Name, strconv.Itoa(w)}, false
 			for i := range x.machines {
-				v := x.cell(i, s.Lock.Name, w).Summary(o.metric)
+				v := x.groups[i].cell(s.Lock.Name, w).Summary(o.metric)
 				text := numfmt.Unknown
 				if v.N > 0 {
 					known = true
