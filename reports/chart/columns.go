@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"locklab/harness/result"
@@ -42,6 +43,60 @@ func interval(v stat.Summary, format func(float64) string) string {
 		text += fmt.Sprintf(" (%.0f %%)", 100*v.Confidence)
 	}
 	return text
+}
+
+// A column is a column of a table with a row for each lock and number of workers.
+type column struct {
+	head Piece
+	text func(s *series, c *Cell) string
+}
+
+// metrics returns columns of the medians of ms, under their names.
+func metrics(ms ...*result.Metric) (out []column) {
+	for _, m := range ms {
+		out = append(out, median(m.Name, m))
+	}
+	return out
+}
+
+// inUnits returns columns of the medians of ms, under their units.
+func inUnits(ms ...*result.Metric) (out []column) {
+	for _, m := range ms {
+		out = append(out, median(m.Unit, m))
+	}
+	return out
+}
+
+func median(title string, m *result.Metric) column {
+	return column{Piece{title, m}, func(_ *series, c *Cell) string { return CellText(m, c.Summary(m)) }}
+}
+
+// withInterval returns a column of the medians of m, and one of their intervals.
+func withInterval(title string, m *result.Metric) []column {
+	return []column{median(title, m), {Piece{Text: "interval"}, func(_ *series, c *Cell) string { return interval(c.Summary(m), formatOf(m)) }}}
+}
+
+// table returns a table of the cells of g that have a figure of need, if need is not nil.
+func (g *Group) table(need *result.Metric, parts ...[]column) Table {
+	columns := slices.Concat(parts...)
+	t := Table{Head: Titles("lock", "workers", "rounds")}
+	for _, col := range columns {
+		t.Head = append(t.Head, col.head)
+	}
+	for _, s := range g.Locks {
+		for _, w := range g.Workers {
+			c := s.Cells[w]
+			if c == nil || need != nil && c.Summary(need).N == 0 {
+				continue
+			}
+			row := []string{s.Lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.Rounds))}
+			for _, col := range columns {
+				row = append(row, col.text(s, c))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
 }
 
 // known returns the metrics of ms that some result of g has.

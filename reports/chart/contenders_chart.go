@@ -25,7 +25,7 @@ const (
 // and named as computed.
 func (d *Contention) Picture() Picture {
 	l := &draw.Lines{XTitle: "contenders (log scale)", YTitle: "handovers per second (log scale)", XScale: draw.Logarithm, Y: draw.LogScale,
-		Format: numfmt.SI, Figure: numfmt.SI, Place: "with", ZoneText: []string{"computed, not measured", "computed"}}
+		Format: numfmt.SI, Figure: numfmt.SI, Place: "with", ZoneText: "computed, not measured"}
 	type part struct {
 		name string
 		look draw.Look

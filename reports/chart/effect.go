@@ -44,13 +44,7 @@ func (s *sweep) answer(w int) string {
 	size := func(e effect) float64 { return math.Abs(math.Log(e.Median)) }
 	largest := func(es []effect) effect {
 		return slices.MaxFunc(es, func(a, b effect) int {
-			switch x, y := size(a), size(b); {
-			case x < y:
-				return -1
-			case x > y:
-				return 1
-			}
-			return strings.Compare(b.S.Lock.Name, a.S.Lock.Name)
+			return cmp.Or(cmp.Compare(size(a), size(b)), strings.Compare(b.S.Lock.Name, a.S.Lock.Name))
 		})
 	}
 	var apart []effect
@@ -126,24 +120,27 @@ func (s *sweep) table() Table {
 				row := []string{x.Lock.Name, strconv.Itoa(w), v.label}
 				if i == s.base {
 					t.Rows = append(t.Rows, append(row, numfmt.SI(x.Cells[w].Summary(s.metric(w)).Median), "1", numfmt.Unknown, numfmt.Unknown))
-					continue
 				}
-				k := slices.IndexFunc(s.Effects(i, w), func(e effect) bool { return e.S == x })
-				if k < 0 {
-					continue
+				for _, e := range s.Effects(i, w) {
+					if e.S == x && i != s.base {
+						t.Rows = append(t.Rows, append(row, numfmt.SI(e.rate.Median), numfmt.Number(e.Median), ratios(e.Lo, e.Hi), e.verdict()))
+					}
 				}
-				e := s.Effects(i, w)[k]
-				verdict := "no"
-				if e.Apart() {
-					verdict = "yes"
-				} else if !e.Enough() {
-					verdict = fmt.Sprintf("n = %d", e.N)
-				}
-				t.Rows = append(t.Rows, append(row, numfmt.SI(e.rate.Median), numfmt.Number(e.Median), ratios(e.Lo, e.Hi), verdict))
 			}
 		}
 	}
 	return t
+}
+
+// verdict reports in a word whether e is apart from no effect.
+func (e effect) verdict() string {
+	switch {
+	case e.Apart():
+		return "yes"
+	case e.Enough():
+		return "no"
+	}
+	return fmt.Sprintf("n = %d", e.N)
 }
 
 // amounts draws the rates with w workers over the values of a numeric setting.
@@ -158,15 +155,7 @@ func (s *sweep) amounts(w int) Picture {
 		if !slices.ContainsFunc(s.All(w), func(e effect) bool { return e.S == x }) {
 			continue
 		}
-		cells := make([]*Cell, len(s.settings))
-		for i, g := range s.groups {
-			for _, o := range g.at(w) {
-				if o.Lock.Name == x.Lock.Name {
-					cells[i] = o.Cells[w]
-				}
-			}
-		}
-		l.Add(x.Lock.Name, x.look, func(i int) stat.Summary { return cells[i].Summary(s.metric(w)) })
+		l.Add(x.Lock.Name, x.look, func(i int) stat.Summary { return s.groups[i].cell(x.Lock.Name, w).Summary(s.metric(w)) })
 	}
 	if len(l.Lines) == 0 {
 		return s.forest(w)

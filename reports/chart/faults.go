@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -83,38 +84,38 @@ func SafetyOf(run *result.Run) *Safety {
 
 // worst returns the greatest number of violations in 1,000 faults of a scenario.
 func (s *Survivor) worst() (most float64) {
-	if row, ok := s.worstRow(); ok {
-		most = row.Broken
+	for _, row := range s.Rows {
+		if row.Verdict != result.NotTested {
+			most = max(most, row.Broken)
+		}
 	}
 	return most
 }
 
-// worstRow returns the row with the most violations. Without any, it returns the row with
-// the fewest tries, which may have missed the most.
-func (s *Survivor) worstRow() (worst result.Survival, ok bool) {
-	for _, name := range slices.Sorted(maps.Keys(s.Rows)) {
-		row := s.Rows[name]
-		if row.Verdict == result.NotTested {
-			continue
-		}
-		if !ok || row.Broken > worst.Broken || row.Broken == worst.Broken && row.BrokenBound > worst.BrokenBound {
-			worst, ok = row, true
-		}
-	}
-	return worst, ok
-}
-
-func (s *Survivor) longest() (worst result.Survival, ok bool) {
-	for _, name := range slices.Sorted(maps.Keys(s.Rows)) {
-		row := s.Rows[name]
-		if row.Window.N > 0 && (!ok || row.Window.Median > worst.Window.Median) {
-			worst, ok = row, true
-		}
-	}
-	return worst, ok
-}
-
 func (s *Safety) Tried() bool { return s.Tries > 0 }
+
+// PerThousand formats the number of violations of row in 1,000 faults.
+func PerThousand(row result.Survival) string {
+	if math.IsNaN(row.Violations) {
+		return numfmt.Unknown
+	}
+	text := numfmt.Number(row.Violations)
+	if row.AtLeast {
+		text = "≥" + numfmt.Space + text
+	}
+	return text
+}
+
+// Lasting formats a time that may be infinite or negative.
+func Lasting(ns float64) string {
+	switch {
+	case math.IsInf(ns, 1):
+		return "no end"
+	case ns < 0:
+		return "−" + numfmt.Nanos(-ns)
+	}
+	return numfmt.Nanos(ns)
+}
 
 // Sentence returns the class of s for a table.
 func (s *Survivor) Sentence() string {

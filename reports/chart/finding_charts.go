@@ -30,7 +30,7 @@ func FindingCharts(run *result.Run) (names []string) {
 // TableCharts lists the tables of run to draw. Names are unique, also among the charts of
 // the Suite.
 func TableCharts(run *result.Run) (out []FindingChart) {
-	taken := map[string]bool{SafetyCostName: true}
+	taken := make(map[string]bool)
 	for _, c := range Suite {
 		taken[c.Name] = true
 	}

@@ -46,7 +46,7 @@ func (s *sweep) intervals(w int) draw.Picture {
 	slices.SortStableFunc(locks, func(a, b *series) int {
 		return cmp.Or(cmp.Compare(rank[b], rank[a]), a.look.Compare(b.look))
 	})
-	r := draw.Rows{Title: cmp.Or(s.axis, fmt.Sprintf("rate with the setting ÷ rate with %s, in the same round", s.full(s.base))) + " (log scale)"}
+	r := draw.Rows{Title: fmt.Sprintf("rate with the setting ÷ rate with %s, in the same round (log scale)", s.full(s.base))}
 	for i := range s.settings {
 		if i != s.base {
 			r.Notes = append(r.Notes, draw.GlyphNote(s.shape(i), s.full(i)))

@@ -1,6 +1,8 @@
 package chart
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"locklab/harness"
@@ -66,6 +68,38 @@ func (g *Group) at(w int) (out []*series) {
 		}
 	}
 	return out
+}
+
+// cell returns the rounds of a lock with w workers, or nil.
+func (g *Group) cell(lock string, w int) *Cell {
+	for _, s := range g.Locks {
+		if s.Lock.Name == lock {
+			return s.Cells[w]
+		}
+	}
+	return nil
+}
+
+// A figure is the median of a metric of a lock.
+type figure struct {
+	s *series
+	v float64
+}
+
+// figures returns the figures of m with w workers, the greatest first, without the control.
+func (g *Group) figures(w int, m *result.Metric) (out []figure) {
+	for _, s := range g.at(w) {
+		if v := s.Cells[w].Summary(m); v.N > 0 && s.Lock.Status != harness.Control {
+			out = append(out, figure{s, v.Median})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b figure) int { return cmp.Compare(b.v, a.v) })
+	return out
+}
+
+// of returns f as "mcs (4.1 M/s)".
+func (f figure) of(format func(v float64) string) string {
+	return fmt.Sprintf("%s (%s)", f.s.Lock.Name, format(f.v))
 }
 
 func (g *Group) compared() *Group {

@@ -1,11 +1,8 @@
 package chart
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
@@ -34,28 +31,18 @@ func drawHandovers(g *Group) Picture {
 // handoverAnswer compares the rates with the most workers.
 func handoverAnswer(g *Group) string {
 	w := g.Workers[len(g.Workers)-1]
-	type rate struct {
-		name string
-		v    float64
-	}
-	var rs []rate
-	for _, s := range g.at(w) {
-		if v := s.Cells[w].Summary(result.Handovers); v.N > 0 && s.Lock.Status != harness.Control {
-			rs = append(rs, rate{s.Lock.Name, v.Median})
-		}
-	}
-	if len(rs) == 0 {
+	fs := g.figures(w, result.Handovers)
+	if len(fs) == 0 {
 		return fmt.Sprintf("With %s, no lock was handed over.", g.unit(w))
 	}
-	slices.SortStableFunc(rs, func(a, b rate) int { return cmp.Compare(b.v, a.v) })
-	most, least := rs[0], rs[len(rs)-1]
-	text := fmt.Sprintf("With %s, %s is handed over most often (%s)", g.unit(w), most.name, numfmt.PerSecond(most.v))
+	most, least := fs[0], fs[len(fs)-1]
+	text := fmt.Sprintf("With %s, %s is handed over most often (%s)", g.unit(w), most.s.Lock.Name, numfmt.PerSecond(most.v))
 	switch {
-	case len(rs) == 1:
+	case len(fs) == 1:
 	case least.v > 0:
-		text += fmt.Sprintf(", %s as often as %s, the least (%s)", numfmt.Times(most.v/least.v), least.name, numfmt.PerSecond(least.v))
+		text += fmt.Sprintf(", %s as often as %s, the least (%s)", numfmt.Times(most.v/least.v), least.s.Lock.Name, numfmt.PerSecond(least.v))
 	default:
-		text += fmt.Sprintf("; %s is not handed over at all", least.name)
+		text += fmt.Sprintf("; %s is not handed over at all", least.s.Lock.Name)
 	}
 	return text + "."
 }

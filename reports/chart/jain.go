@@ -1,17 +1,14 @@
 package chart
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
@@ -60,54 +57,56 @@ func oneOwner(c vgdraw.Canvas, p *plot.Plot) {
 
 func jainAnswer(g *Group, m *result.Metric) string {
 	w := g.Crowd()
-	type index struct {
-		name string
-		v    float64
-	}
-	var all []index
-	var fairNames []string
-	for _, s := range g.at(w) {
-		v := s.Cells[w].Summary(m)
-		if v.N == 0 || s.Lock.Status == harness.Control {
-			continue
-		}
-		all = append(all, index{s.Lock.Name, v.Median})
-		if v.Median >= fair {
-			fairNames = append(fairNames, s.Lock.Name)
-		}
-	}
+	all := g.figures(w, m)
 	if len(all) == 0 {
 		return fmt.Sprintf("No lock was measured with %s, the most here.", g.unit(w))
 	}
-	worst := slices.MinFunc(all, func(a, b index) int { return cmp.Compare(a.v, b.v) })
-	switch n := len(fairNames); {
-	case n == len(all):
+	var names []string
+	for _, f := range all {
+		if f.v >= fair {
+			names = append(names, f.s.Lock.Name)
+		}
+	}
+	slices.Sort(names)
+	worst := all[len(all)-1]
+	switch n := len(names); n {
+	case len(all):
 		return fmt.Sprintf("With %s, yes: every lock shares nearly equally (Jain %s or more).", g.unit(w), numfmt.Percent(worst.v))
-	case n == 0:
-		return fmt.Sprintf("With %s, no lock shares nearly equally (Jain %d %% or more). The least fair is %s (%s).",
-			g.unit(w), fair, worst.name, numfmt.Percent(worst.v))
+	case 0:
+		return fmt.Sprintf("With %s, no lock shares nearly equally (Jain %d %% or more). The least fair is %s.", g.unit(w), fair, worst.of(numfmt.Percent))
 	default:
-		return fmt.Sprintf("With %s, %d of %d locks share nearly equally (Jain %d %% or more): %s. The least fair is %s (%s).",
-			g.unit(w), n, len(all), fair, numfmt.List(fairNames, 8), worst.name, numfmt.Percent(worst.v))
+		return fmt.Sprintf("With %s, %d of %d locks share nearly equally (Jain %d %% or more): %s. The least fair is %s.",
+			g.unit(w), n, len(all), fair, numfmt.List(names, 8), worst.of(numfmt.Percent))
 	}
 }
 
 func jainTable(g *Group, m *result.Metric) Table {
 	columns := []*result.Metric{result.Starved, result.Unserved, result.BusyHalf, result.Spread, result.MinMax, result.StreakP50, result.StreakP99, result.LWSS, result.Reacquire, result.GapP50, result.GapP99, result.BypassP99, result.Bypass}
 	columns = append(columns, g.known(result.RankJain, result.HostJain, result.RankLeast, result.HandoversWithin, result.HandoversRanks, result.HandoversHosts)...)
-	t := Table{Head: slices.Concat(Titles("lock", "workers"), ByName(m), Titles("interval"), ByName(columns...))}
+	return g.table(m, withInterval(m.Name, m), metrics(columns...))
+}
+
+// fairness returns the metric of Jain's index for a picture of g: over slices of one
+// length, or over the window if the run has no slices. A picture never mixes the two. A
+// lock has no slices if its windows were shorter or had fewer acquisitions than workers.
+func (g *Group) fairness() *result.Metric {
 	for _, s := range g.Locks {
-		for _, w := range g.Workers {
-			v := s.Cells[w].Summary(m)
-			if v.N == 0 {
-				continue
+		for _, c := range s.Cells {
+			if c.Summary(result.Jain).N > 0 {
+				return result.Jain
 			}
-			row := []string{s.Lock.Name, strconv.Itoa(w), numfmt.Percent(v.Median), interval(v, numfmt.Percent)}
-			for _, c := range columns {
-				row = append(row, CellText(c, s.Cells[w].Summary(c)))
-			}
-			t.Rows = append(t.Rows, row)
 		}
 	}
-	return t
+	return result.WindowJain
+}
+
+// fairnessTitles returns the axis title of m, one of the two metrics.
+func fairnessTitles(m *result.Metric, remote bool) string {
+	switch {
+	case m == result.WindowJain:
+		return "Jain index over the window, of any length (100 % = equal shares)"
+	case remote:
+		return "Jain index within 60 ms (100 % = equal shares)"
+	}
+	return "Jain index within 20 ms (100 % = equal shares)"
 }

@@ -41,7 +41,7 @@ func drawLoad(g *Group) Picture {
 		return nothing("Too few waits were timed at any load to quote the median.")
 	}
 	return Picture{
-		Answer: s.Answer(), Load: s.load(), Picture: draw.Picture{Height: draw.PanelsHeight(len(s.Locks)), Body: s.frames}, Numbers: s.table(),
+		Answer: s.Answer(), Load: s.load(), Picture: s.frames(), Numbers: s.table(),
 		Data: Source{Metrics: []*result.Metric{result.Throughput, result.Goodput}, Fields: []string{"wait"}, Rounds: []int{roundsOf(s.groups...)}},
 	}
 }
@@ -135,25 +135,13 @@ func (s *loadSweep) axes() *plot.Plot {
 	return p
 }
 
-// frames draws each lock in its own frame.
-func (s *loadSweep) frames(c vgdraw.Canvas) error {
+// frames draws each lock in its own frame: its p99, and the other quantiles thinner.
+func (s *loadSweep) frames() draw.Picture {
 	floor := s.floor()
-	m := draw.Multiples{Plot: s.axes(), XTitle: "acquisitions asked for, all workers together (log scale)",
-		YTitle: "time from the intended start to the grant (log scale)", Under: draw.Gridlines(false)}
-	if len(s.Locks) > 1 {
-		m.Notes = []draw.Note{{Colour: draw.Ghost, Line: true, Text: "p99 of the other locks"}}
-	}
-	if slices.ContainsFunc(s.Locks, func(l *loadedLock) bool { return l.closed > 0 }) {
-		m.Notes = append(m.Notes, draw.Note{Colour: draw.Axis, Line: true, Text: "closed loop (dashed)"})
-	}
-	switch {
-	case slices.ContainsFunc(s.Locks, func(l *loadedLock) bool { return l.Kneed }):
-		m.Notes = append(m.Notes, draw.Note{Colour: draw.Warm, Text: "knee (solid), its interval"})
-	case slices.ContainsFunc(s.Locks, func(l *loadedLock) bool { return l.sought != nil }):
-		m.Notes = append(m.Notes, draw.Note{Colour: draw.Warm, Text: "knee, by short probes"})
-	}
+	f := draw.Frames{Plot: s.axes(), XTitle: "acquisitions asked for, all workers together (log scale)",
+		YTitle: "time from the intended start to the grant (log scale)", Under: draw.Gridlines(false), Notes: s.notes(), Apart: true}
 	for _, l := range s.Locks {
-		one := l.S.look.Alone()
+		look := l.S.look.Alone()
 		trace := func(q float64) func(c vgdraw.Canvas, p *plot.Plot) []vg.Point {
 			return func(c vgdraw.Canvas, p *plot.Plot) (pts []vg.Point) {
 				trX, trY := p.Transforms(&c)
@@ -165,36 +153,53 @@ func (s *loadSweep) frames(c vgdraw.Canvas) error {
 				return pts
 			}
 		}
-		m.Panels = append(m.Panels, draw.Panel{Name: l.S.Lock.Name, Look: one, Figure: s.figure(l, floor), Trace: trace(0.99), Under: l.kneeField, Draw: func(c vgdraw.Canvas, p *plot.Plot) {
-			trX, _ := p.Transforms(&c)
-			if l.Kneed && l.Knee.UpTo > 0 {
-				x := trX(float64(l.Knee.UpTo))
-				c.StrokeLine2(vgdraw.LineStyle{Color: draw.Ink.RGBA(), Width: vg.Points(0.9)}, x, c.Min.Y, x, c.Max.Y)
-			}
-			if l.closed > 0 {
-				x := trX(l.closed)
-				c.StrokeLine2(vgdraw.LineStyle{Color: draw.Axis.RGBA(), Width: vg.Points(0.9), Dashes: []vg.Length{4, 2}}, x, c.Min.Y, x, c.Max.Y)
-			}
-			for _, q := range loadQuantiles {
-				st, pts := one.Line(), trace(q)(c, p)
-				switch q {
-				case 0.5:
-					st.Width = vg.Points(0.8)
-				case 0.999:
-					st.Width, st.Dashes = vg.Points(0.8), []vg.Length{3, 2}
-				}
-				if len(pts) > 1 {
+		f.Curves = append(f.Curves, draw.Curve{Frame: l.S.Lock.Name, Name: l.S.Lock.Name, Look: look, Figure: s.figure(l, floor), Trace: trace(0.99), Under: l.kneeField, Band: l.upright,
+			Line: func(c vgdraw.Canvas, p *plot.Plot) {
+				for _, q := range loadQuantiles {
+					st, pts := look.Line(), trace(q)(c, p)
+					switch q {
+					case 0.5:
+						st.Width = vg.Points(0.8)
+					case 0.999:
+						st.Width, st.Dashes = vg.Points(0.8), []vg.Length{3, 2}
+					}
 					c.StrokeLines(st, pts)
-				}
-				for _, pt := range pts {
-					if q == 0.99 || len(pts) == 1 {
-						one.Mark(c, pt)
+					for _, pt := range pts {
+						if q == 0.99 || len(pts) == 1 {
+							look.Mark(c, pt)
+						}
 					}
 				}
-			}
-		}})
+			}})
 	}
-	return m.Body(c)
+	return f.Drawn()
+}
+
+// notes explains the upright lines and the field around the saturation point.
+func (s *loadSweep) notes() (notes []draw.Note) {
+	if slices.ContainsFunc(s.Locks, func(l *loadedLock) bool { return l.closed > 0 }) {
+		notes = append(notes, draw.Note{Colour: draw.Axis, Line: true, Text: "closed loop (dashed)"})
+	}
+	switch {
+	case slices.ContainsFunc(s.Locks, func(l *loadedLock) bool { return l.Kneed }):
+		notes = append(notes, draw.Note{Colour: draw.Warm, Text: "knee (solid), its interval"})
+	case slices.ContainsFunc(s.Locks, func(l *loadedLock) bool { return l.sought != nil }):
+		notes = append(notes, draw.Note{Colour: draw.Warm, Text: "knee, by short probes"})
+	}
+	return notes
+}
+
+// upright draws the saturation point of l and the rate of its closed loop.
+func (l *loadedLock) upright(c vgdraw.Canvas, p *plot.Plot) {
+	trX, _ := p.Transforms(&c)
+	if l.Kneed && l.Knee.UpTo > 0 {
+		x := trX(float64(l.Knee.UpTo))
+		c.StrokeLine2(vgdraw.LineStyle{Color: draw.Ink.RGBA(), Width: vg.Points(0.9)}, x, c.Min.Y, x, c.Max.Y)
+	}
+	if l.closed > 0 {
+		x := trX(l.closed)
+		c.StrokeLine2(vgdraw.LineStyle{Color: draw.Axis.RGBA(), Width: vg.Points(0.9), Dashes: []vg.Length{4, 2}}, x, c.Min.Y, x, c.Max.Y)
+	}
 }
 
 // kneeField fills the range of loads that contains the saturation point of l.

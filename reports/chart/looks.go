@@ -8,7 +8,6 @@ import (
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/result"
 )
 
 var Hues = map[harness.Family]draw.Token{
@@ -47,24 +46,6 @@ func AssignLooks(results []*harness.Result) map[string]draw.Look {
 			l.Dash, l.Marker = draw.Dashes[i%len(draw.Dashes)], draw.Markers[i%len(draw.Markers)]
 		}
 		looks[name] = l
-	}
-	return looks
-}
-
-// FaultLooks extends AssignLooks to the locks of the failure scenarios of run. Measured
-// locks look as in the other charts.
-func FaultLooks(run *result.Run) map[string]draw.Look {
-	all := slices.Clone(run.Results)
-	looks := AssignLooks(all)
-	for _, f := range run.Faults {
-		if _, known := looks[f.Lock.Name]; !known {
-			all = append(all, &harness.Result{Lock: f.Lock})
-		}
-	}
-	for name, l := range AssignLooks(all) {
-		if _, known := looks[name]; !known {
-			looks[name] = l
-		}
 	}
 	return looks
 }

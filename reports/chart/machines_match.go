@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
@@ -21,8 +20,6 @@ type Match struct {
 	looks    []draw.Look
 	groups   []*Group // by machine
 	cpus     int      // of every machine, 0 if they differ
-
-	shared []int // by machine: cases of the whole run that the first machine also has
 }
 
 // Matches returns the common workloads of the machines, local locks first, then in the
@@ -54,11 +51,6 @@ func Matches(ms []Machine) (out []*Match) {
 		}
 	}
 	out = slices.DeleteFunc(out, func(x *Match) bool { return len(x.groups) < 2 })
-	for _, x := range out {
-		for _, m := range x.machines {
-			x.shared = append(x.shared, sharedCases(x.machines[0].Run, m.Run))
-		}
-	}
 	slices.SortStableFunc(out, func(a, b *Match) int {
 		if a.Remote != b.Remote {
 			return map[bool]int{false: -1, true: 1}[a.Remote]
@@ -66,39 +58,6 @@ func Matches(ms []Machine) (out []*Match) {
 		return 0
 	})
 	return out
-}
-
-// sharedCases returns the number of comparable cases of two runs. All their intervals hold
-// together. "locklab compare" counts the same way.
-func sharedCases(a, b *result.Run) (n int) {
-	type key struct{ lock, workload string }
-	has := func(run *result.Run) map[key]bool {
-		out := make(map[key]bool)
-		broken := judge.Violations(run)
-		for _, r := range run.Results {
-			if _, ok := result.Throughput.Of(r); ok && broken[r.Lock.Name] == nil {
-				out[key{r.Lock.Name, r.Workload.Name()}] = true
-			}
-		}
-		return out
-	}
-	other := has(b)
-	for k := range has(a) {
-		if other[k] {
-			n++
-		}
-	}
-	return n
-}
-
-// cell returns the rounds of a lock on machine i with w workers, or nil.
-func (x *Match) cell(i int, lock string, w int) *Cell {
-	for _, s := range x.groups[i].Locks {
-		if s.Lock.Name == lock {
-			return s.Cells[w]
-		}
-	}
-	return nil
 }
 
 // locks returns a series of each lock that at least two machines measured.

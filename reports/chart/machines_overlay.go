@@ -7,10 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-	vgdraw "gonum.org/v1/plot/vg/draw"
-
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
@@ -47,7 +43,7 @@ func (o overlay) Draw(x *Match) Picture {
 		o.metric = x.fairness()
 		o.yTitle = fairnessTitles(o.metric, x.Remote)
 	}
-	l := &draw.Lines{XTitle: "workers contending for one lock (log scale)", XScale: draw.Logarithm, Y: o.y, Format: o.format, Figure: o.format, YTitle: o.yTitle}
+	l := &draw.Lines{XTitle: "workers contending for one lock (log scale)", XScale: draw.Logarithm, Y: o.y, Format: o.format, Figure: o.format, YTitle: o.yTitle, Apart: true}
 	if o.y == draw.LogScale && o.metric == result.Throughput {
 		l.Format = numfmt.SI
 	}
@@ -58,58 +54,22 @@ func (o overlay) Draw(x *Match) Picture {
 	for _, w := range ws {
 		l.Stops = append(l.Stops, draw.Stop{At: float64(w), Label: strconv.Itoa(w)})
 	}
-	var panels []draw.Panel
+	for i, m := range x.machines {
+		l.Notes = append(l.Notes, draw.LineNote(x.looks[i], m.Name))
+	}
 	for _, s := range x.locks() {
-		if s.Lock.Status == harness.Control {
-			continue
-		}
-		before := len(l.Lines)
 		for i := range x.machines {
-			l.Add(x.machines[i].Name, x.looks[i], func(k int) stat.Summary {
-				return x.cell(i, s.Lock.Name, ws[k]).Summary(o.metric)
-			})
-		}
-		lines := l.Lines[before:len(l.Lines):len(l.Lines)]
-		if len(lines) > 0 {
-			panels = append(panels, draw.Panel{Name: s.Lock.Name, Look: s.look,
-				Trace: func(vgdraw.Canvas, *plot.Plot) []vg.Point { return nil },
-				Draw:  func(c vgdraw.Canvas, p *plot.Plot) { l.Draw(c, p, lines) }})
+			if s.Lock.Status != harness.Control {
+				l.AddTo(s.Lock.Name, x.machines[i].Name, x.looks[i], func(k int) stat.Summary {
+					return x.groups[i].cell(s.Lock.Name, ws[k]).Summary(o.metric)
+				})
+			}
 		}
 	}
-	if len(panels) == 0 {
+	if len(l.Lines) == 0 {
 		return nothing("No lock that two machines share has a figure here.")
 	}
-	return Picture{Answer: o.answer(x), Numbers: o.table(x), Data: x.source(o.metric),
-		Picture: draw.Picture{Height: draw.PanelsHeight(len(panels)) + legendStep, Body: func(c vgdraw.Canvas) error { return o.body(c, x, l, panels) }}}
-}
-
-// legendStep is the height of the legend line.
-const legendStep = vg.Length(18)
-
-func (o overlay) body(c vgdraw.Canvas, x *Match, l *draw.Lines, panels []draw.Panel) error {
-	m := draw.Multiples{Plot: l.Axes(), XTitle: l.XTitle, YTitle: l.YTitle, Panels: panels}
-	m.Notes = append(m.Notes, l.ZoneNote(m.Plot)...)
-	m.Under = func(c vgdraw.Canvas, p *plot.Plot) {
-		l.Shade(c, p)
-		draw.Gridlines(false)(c, p)
-	}
-	x.legend(c)
-	return m.Body(vgdraw.Crop(c, 0, 0, 0, -legendStep))
-}
-
-// legend writes the legend of the machines at the top of c.
-func (x *Match) legend(c vgdraw.Canvas) {
-	at := c.Min.X
-	st := draw.Typeset(draw.LabelSize, draw.Ink, vgdraw.XLeft, vgdraw.YCenter)
-	room := (c.Size().X)/vg.Length(len(x.machines)) - 50
-	for i, m := range x.machines {
-		y := c.Max.Y - 5
-		name := draw.Shorten(st, m.Name, max(room, 40))
-		c.StrokeLine2(x.looks[i].Line(), at, y, at+26, y)
-		x.looks[i].Mark(c, vg.Point{X: at + 13, Y: y})
-		c.FillText(st, vg.Point{X: at + 32, Y: y}, name)
-		at += 32 + st.Width(name) + 18
-	}
+	return ofLines(l, o.answer(x), o.table(x), x.source(o.metric))
 }
 
 // answer names the best lock of each machine with the most workers that all of them
@@ -126,7 +86,7 @@ func (o overlay) answer(x *Match) string {
 	for i, m := range x.machines {
 		best, name := math.NaN(), ""
 		for _, s := range x.locks() {
-			v := x.cell(i, s.Lock.Name, w).Summary(o.metric)
+			v := x.groups[i].cell(s.Lock.Name, w).Summary(o.metric)
 			if s.Lock.Status == harness.Control || Unsound(s.Lock.Status) || v.N == 0 {
 				continue
 			}
@@ -153,7 +113,7 @@ func (o overlay) table(x *Match) Table {
 		for _, w := range x.Workers() {
 			row, known := []string{s.Lock.Name, strconv.Itoa(w)}, false
 			for i := range x.machines {
-				v := x.cell(i, s.Lock.Name, w).Summary(o.metric)
+				v := x.groups[i].cell(s.Lock.Name, w).Summary(o.metric)
 				text := numfmt.Unknown
 				if v.N > 0 {
 					known = true

@@ -44,11 +44,3 @@ func ByName(ms ...*result.Metric) (out []Piece) {
 	}
 	return out
 }
-
-// byUnit returns the heads of columns of ms, under their units.
-func byUnit(ms ...*result.Metric) (out []Piece) {
-	for _, m := range ms {
-		out = append(out, Piece{m.Unit, m})
-	}
-	return out
-}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -59,9 +58,7 @@ func DrawRequests(g *Group) Picture {
 		l.Y, l.Lines, l.YTitle = draw.LogScale, logs.Lines, l.YTitle+" (log scale)"
 	}
 	herds := g.Herds()
-	l.Own = func(name string) draw.Layer {
-		return drawCrossings(slices.DeleteFunc(slices.Clone(herds), func(h herd) bool { return name != "" && h.s.Lock.Name != name }))
-	}
+	l.Own = func(name string) draw.Layer { return drawCrossings(name, herds) }
 	answer := wireAnswer(g)
 	rule := ""
 	for i, h := range herds {
@@ -74,32 +71,22 @@ func DrawRequests(g *Group) Picture {
 			rule = " The rule of thumb in articles on ZooKeeper locks is " + herdRule + "."
 		}
 	}
-	return ofLines(l, answer+rule, WireTable(g, herds), g.source(result.Requests))
+	return ofLines(l, answer+rule, wireTable(g, herds), g.source(result.Requests))
 }
 
 // wireAnswer names the locks with the fewest and the most requests, at the most workers.
 func wireAnswer(g *Group) string {
 	w := g.Crowd()
-	type cost struct {
-		name string
-		v    float64
-	}
-	var cs []cost
-	for _, s := range g.at(w) {
-		if v := s.Cells[w].Summary(result.Requests); v.N > 0 && s.Lock.Status != harness.Control {
-			cs = append(cs, cost{s.Lock.Name, v.Median})
-		}
-	}
-	if len(cs) == 0 {
+	fs := g.figures(w, result.Requests)
+	if len(fs) == 0 {
 		return fmt.Sprintf("With %s, no requests were counted.", g.unit(w))
 	}
-	slices.SortStableFunc(cs, func(a, b cost) int { return cmp.Compare(a.v, b.v) })
-	least, most := cs[0], cs[len(cs)-1]
-	if len(cs) == 1 {
-		return fmt.Sprintf("With %s, %s takes %s requests per acquisition.", g.unit(w), least.name, numfmt.Number(least.v))
+	most, least := fs[0], fs[len(fs)-1]
+	if len(fs) == 1 {
+		return fmt.Sprintf("With %s, %s takes %s requests per acquisition.", g.unit(w), least.s.Lock.Name, numfmt.Number(least.v))
 	}
 	return fmt.Sprintf("With %s, %s takes fewest (%s requests per acquisition) and %s most (%s).",
-		g.unit(w), least.name, numfmt.Number(least.v), most.name, numfmt.Number(most.v))
+		g.unit(w), least.s.Lock.Name, numfmt.Number(least.v), most.s.Lock.Name, numfmt.Number(most.v))
 }
 
 // notified returns the notifications per acquisition of s at the most workers it was
@@ -245,7 +232,9 @@ func between(ws []int, index int, least, greatest []float64) (low, high int) {
 	return low, high
 }
 
-func drawCrossings(herds []herd) draw.Layer {
+// drawCrossings marks the crossing of the herd called name. Its text is under those of the
+// herds before it.
+func drawCrossings(name string, herds []herd) draw.Layer {
 	return func(c vgdraw.Canvas, p *plot.Plot) {
 		trX, _ := p.Transforms(&c)
 		y := c.Max.Y - 4
@@ -253,13 +242,14 @@ func drawCrossings(herds []herd) draw.Layer {
 			if !h.Close() {
 				continue
 			}
-			x := trX(h.at)
-			c.StrokeLine2(vgdraw.LineStyle{Color: draw.Muted.RGBA(), Width: vg.Points(0.8), Dashes: []vg.Length{2, 2}}, x, c.Min.Y, x, c.Max.Y)
-			if c.Size().X > draw.Width/3 { // a small frame has no room for words
-				c.FillText(draw.Typeset(7.5, draw.Muted, vgdraw.XLeft, vgdraw.YTop), vg.Point{X: x + 4, Y: y},
-					fmt.Sprintf("N"+numfmt.Space+"="+numfmt.Space+"%s: from here on %s is dearer than %s", fmt.Sprintf("%.1f", h.at), h.s.Lock.Name, h.queue.Lock.Name))
-				y -= 11
+			if x := trX(h.at); h.s.Lock.Name == name {
+				c.StrokeLine2(vgdraw.LineStyle{Color: draw.Muted.RGBA(), Width: vg.Points(0.8), Dashes: []vg.Length{2, 2}}, x, c.Min.Y, x, c.Max.Y)
+				if c.Size().X > draw.Width/3 { // a small frame has no room for words
+					c.FillText(draw.Typeset(7.5, draw.Muted, vgdraw.XLeft, vgdraw.YTop), vg.Point{X: x + 4, Y: y},
+						fmt.Sprintf("N"+numfmt.Space+"="+numfmt.Space+"%.1f: from here on %s is dearer than %s", h.at, h.s.Lock.Name, h.queue.Lock.Name))
+				}
 			}
+			y -= 11
 		}
 	}
 }
@@ -281,34 +271,15 @@ func Crossing(ws []int, over []float64) (at float64, index int) {
 	return from + (to-from)*-over[i-1]/(over[i]-over[i-1]), i
 }
 
-func WireTable(g *Group, herds []herd) Table {
-	trips := g.inTrips(result.TurnRoundTrips, result.HandoverRoundTrips)
-	served := g.known(result.ServerCPU, result.ServerMemory, result.Connections)
-	t := Table{Head: slices.Concat(Titles("lock", "workers", "rounds"), byUnit(result.Requests), Titles("interval"),
-		byUnit(result.Notifications), Titles("interval", "dearer than the queue"), byUnit(served...), ByName(trips...))}
-	for _, s := range g.Locks {
-		dearer := numfmt.Unknown
+func wireTable(g *Group, herds []herd) Table {
+	dearer := column{Piece{Text: "dearer than the queue"}, func(s *series, _ *Cell) string {
 		for _, h := range herds {
 			if h.s == s {
-				dearer = h.from() + " (" + h.queue.Lock.Name + ")"
+				return h.from() + " (" + h.queue.Lock.Name + ")"
 			}
 		}
-		for _, w := range g.Workers {
-			c := s.Cells[w]
-			if c == nil {
-				continue
-			}
-			row := []string{s.Lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.Rounds))}
-			for _, m := range []*result.Metric{result.Requests, result.Notifications} {
-				v := c.Summary(m)
-				row = append(row, CellText(m, v), interval(v, numfmt.Number))
-			}
-			row = append(row, dearer)
-			for _, m := range slices.Concat(served, trips) {
-				row = append(row, CellText(m, c.Summary(m)))
-			}
-			t.Rows = append(t.Rows, row)
-		}
-	}
-	return t
+		return numfmt.Unknown
+	}}
+	return g.table(nil, withInterval(result.Requests.Unit, result.Requests), withInterval(result.Notifications.Unit, result.Notifications), []column{dearer},
+		inUnits(g.known(result.ServerCPU, result.ServerMemory, result.Connections)...), metrics(g.inTrips(result.TurnRoundTrips, result.HandoverRoundTrips)...))
 }

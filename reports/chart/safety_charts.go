@@ -16,8 +16,6 @@ const (
 	openStories = 2 // not folded, on a page about failures only
 )
 
-const SafetyCostName = "safety-cost"
-
 // A FaultChart is a chart about failure scenarios.
 type FaultChart struct {
 	Name, Title, Doc string
@@ -26,8 +24,8 @@ type FaultChart struct {
 }
 
 // FaultCharts returns the names of the charts of the failure scenarios of run, or nothing
-// if there are none. [WritePNG] and [WriteSVG] accept them like the names of [Suite]. The
-// first chart compares safety with speed, the others draw histories.
+// if there are none. [WritePNG] and [WriteSVG] accept them like the names of [Suite]. Each
+// chart draws a history.
 func FaultCharts(run *result.Run) (names []string) {
 	for _, c := range RunFaultCharts(Tidy(run)) {
 		names = append(names, c.Name)
@@ -41,14 +39,12 @@ func RunFaultCharts(run *result.Run) []FaultChart {
 	if s == nil || !s.Tried() {
 		return nil
 	}
-	charts, _ := DrawFaults(run, s, Largest(Groups(run), true))
+	charts, _ := DrawFaults(run, s)
 	return charts
 }
 
-// DrawFaults returns the charts of s, and notes on histories without a chart. g is the
-// group with the costs of the locks, or nil.
-func DrawFaults(run *result.Run, s *Safety, g *Group) (charts []FaultChart, notes []string) {
-	charts = append(charts, FaultChart{SafetyCostName, safetyCostTitle, safetyCostDoc, DrawSafetyCost(s, g, FaultLooks(run)), false})
+// DrawFaults returns the charts of s, and notes on histories without a chart.
+func DrawFaults(run *result.Run, s *Safety) (charts []FaultChart, notes []string) {
 	rows, total := s.toldOf()
 	drawn := 0
 	told := make(map[string]int)

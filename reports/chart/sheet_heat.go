@@ -19,7 +19,6 @@ const (
 	heatMost   = vg.Length(440)
 	heatCell   = vg.Length(44) // the side of a cell, at most
 	heatNames  = vg.Length(90) // width of the longest label
-	heatGap    = vg.Length(1)  // between cells that show figures
 	swatch     = vg.Length(18)
 	unmeasured = -1 // class of a cell without a figure
 	blank      = -2 // class of a cell of the diagonal
@@ -121,15 +120,6 @@ func (h *heatChart) columnName(k int) string {
 	return h.Columns[h.drawn[k]].Name
 }
 
-// every returns the number of neighbours that share one label of width w.
-func (h *heatChart) every(w vg.Length) int {
-	n := 1
-	for vg.Length(n)*h.cell < w {
-		n *= 2
-	}
-	return n
-}
-
 func (h *heatChart) body(c vgdraw.Canvas) error {
 	// Whole coordinates keep the drawing of a large field short.
 	x0, y0 := vg.Length(math.Ceil(float64(c.Min.X+h.left))), vg.Length(math.Floor(float64(c.Max.Y-h.top)))
@@ -138,10 +128,9 @@ func (h *heatChart) body(c vgdraw.Canvas) error {
 	if h.missing > 0 {
 		hatch(field)
 	}
+	h.runs(field)
 	if max(h.rows, h.cols) <= printed {
-		h.cells(field)
-	} else {
-		h.runs(field)
+		h.figures(field)
 	}
 	c.StrokeLines(vgdraw.LineStyle{Color: draw.Axis.RGBA(), Width: vg.Points(0.6)}, append(draw.Rect(x0, y1, x1, y0), vg.Point{X: x0, Y: y1}))
 	h.names(c, field)
@@ -157,7 +146,10 @@ func (h *heatChart) names(c, field vgdraw.Canvas) {
 	for k := range h.cols {
 		wide = max(wide, min(heatNames, over.Width(h.columnName(k))))
 	}
-	every := h.every(max(sheetLine, wide+8))
+	every := 1 // neighbours that share a label
+	for vg.Length(every)*h.cell < max(sheetLine, wide+8) {
+		every *= 2
+	}
 	for i := 0; i < h.rows; i += every {
 		y := field.Max.Y - (vg.Length(i)+0.5)*h.cell
 		c.FillText(heatName, vg.Point{X: field.Min.X - 5, Y: y}, draw.Shorten(heatName, h.Rows[i].Label, heatNames))
@@ -168,52 +160,28 @@ func (h *heatChart) names(c, field vgdraw.Canvas) {
 	}
 }
 
-// cells draws each cell, with its figure if all figures fit.
-func (h *heatChart) cells(c vgdraw.Canvas) {
+// figures writes the figure of each cell, if all of them fit.
+func (h *heatChart) figures(c vgdraw.Canvas) {
 	write, _ := ticked(h.unit)
 	if h.unit == "ns" {
 		write = numfmt.Number // the scale names the unit
 	}
-	size := h.printSize(write)
-	for i, row := range h.class {
-		y := c.Max.Y - vg.Length(i)*h.cell
-		for k, class := range row {
-			x := c.Min.X + vg.Length(k)*h.cell
-			if class == unmeasured {
-				continue
-			}
-			if h.missing > 0 || class == blank {
-				c.FillPolygon(draw.Paper.RGBA(), draw.Rect(x, y-h.cell, x+h.cell, y)) // over the hatching
-			}
-			if class == blank {
-				continue
-			}
-			colour := h.scale.Colour(class)
-			c.FillPolygon(draw.Heat[colour].RGBA(), draw.Rect(x+heatGap/2, y-h.cell+heatGap/2, x+h.cell-heatGap/2, y-heatGap/2))
-			if size > 0 {
-				r, _ := h.read(i, h.drawn[k])
-				c.FillText(draw.Typeset(size, draw.TextOn(colour), vgdraw.XCenter, vgdraw.YCenter), vg.Point{X: x + h.cell/2, Y: y - h.cell/2 + draw.Lift}, write(r.mid))
+	each := func(f func(at vg.Point, class int, text string)) {
+		for i, row := range h.class {
+			for k, class := range row {
+				if r, ok := h.read(i, h.drawn[k]); ok && class >= 0 {
+					f(vg.Point{X: c.Min.X + (vg.Length(k)+0.5)*h.cell, Y: c.Max.Y - (vg.Length(i)+0.5)*h.cell + draw.Lift}, class, write(r.mid))
+				}
 			}
 		}
 	}
-}
-
-// printSize returns the size of the figures in the cells, 0 if there is no room.
-func (h *heatChart) printSize(write func(float64) string) float64 {
-	wide := vg.Length(0)
-	st := draw.Typeset(10, draw.Ink, 0, 0)
-	for i, row := range h.class {
-		for k, class := range row {
-			if r, ok := h.read(i, h.drawn[k]); ok && class >= 0 {
-				wide = max(wide, st.Width(write(r.mid)))
-			}
-		}
+	wide, st := vg.Length(0), draw.Typeset(10, draw.Ink, 0, 0)
+	each(func(_ vg.Point, _ int, text string) { wide = max(wide, st.Width(text)) })
+	if size := math.Min(10, 10*float64((h.cell-5)/wide)); size >= 6 {
+		each(func(at vg.Point, class int, text string) {
+			c.FillText(draw.Typeset(size, draw.TextOn(h.scale.Colour(class)), vgdraw.XCenter, vgdraw.YCenter), at, text)
+		})
 	}
-	size := math.Min(10, 10*float64((h.cell-5)/wide))
-	if size < 6 {
-		return 0
-	}
-	return size
 }
 
 // runs draws neighbours of one class in a row as one stroke, and all strokes of a class as
@@ -285,26 +253,19 @@ func (h *heatChart) legend(c vgdraw.Canvas) {
 	st := draw.Typeset(9, draw.Ink, vgdraw.XLeft, vgdraw.YTop)
 	c.FillText(st, vg.Point{X: c.Min.X, Y: c.Max.Y}, draw.Shorten(st, title, c.Size().X))
 	bound := draw.Typeset(8, draw.Muted, vgdraw.XLeft, vgdraw.YCenter)
-	wide, most := vg.Length(0), 0
+	wide := vg.Length(0)
 	for _, b := range h.scale.Bounds {
 		wide = max(wide, bound.Width(write(b)))
 	}
-	for _, n := range h.count {
-		most = max(most, n)
-	}
 	count := draw.Typeset(7.5, draw.Muted, vgdraw.XLeft, vgdraw.YCenter)
-	room := c.Size().X - (swatch + 8 + wide + 8 + count.Width(fmt.Sprint(most)) + 6)
 	n := h.scale.Classes()
 	y := c.Max.Y - h.top
 	x := c.Min.X + swatch + 6
 	for class := n - 1; class >= 0; class-- {
 		c.FillPolygon(draw.Heat[h.scale.Colour(class)].RGBA(), draw.Rect(c.Min.X, y-swatch, c.Min.X+swatch, y))
 		c.FillText(bound, vg.Point{X: x, Y: y}, write(h.scale.Bounds[class+1]))
-		if h.count[class] > 0 {
-			bar := x + wide + 8
-			end := bar + max(1, min(60, max(4, room))*vg.Length(h.count[class])/vg.Length(most))
-			c.FillPolygon(draw.Axis.RGBA(), draw.Rect(bar, y-swatch+5, end, y-5))
-			c.FillText(count, vg.Point{X: end + 4, Y: y - swatch/2}, fmt.Sprint(h.count[class]))
+		if n := h.count[class]; n > 0 {
+			c.FillText(count, vg.Point{X: x + wide + 12, Y: y - swatch/2}, numfmt.Plural(n, "cell"))
 		}
 		y -= swatch
 	}

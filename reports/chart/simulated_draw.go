@@ -50,13 +50,7 @@ func (m *Modelled) Chart(f modelFigure, yTitle string) *draw.Lines {
 		l.Caption = func(name string) string { return m.offBy(f, byLock[name]) }
 	}
 	l.Own = func(name string) draw.Layer {
-		return func(c vgdraw.Canvas, p *plot.Plot) {
-			for _, ln := range l.Lines {
-				if name == "" || name == ln.Name {
-					m.marks(c, p, l, f, byLock[ln.Name], ln.Look)
-				}
-			}
-		}
+		return func(c vgdraw.Canvas, p *plot.Plot) { m.marks(c, p, l, f, byLock[name]) }
 	}
 	return l
 }
@@ -73,7 +67,9 @@ func (m *Modelled) offBy(f modelFigure, x *ModelledLock) (text string) {
 }
 
 // marks draws the measurements of x, with their intervals.
-func (m *Modelled) marks(c vgdraw.Canvas, p *plot.Plot, l *draw.Lines, f modelFigure, x *ModelledLock, as draw.Look) {
+func (m *Modelled) marks(c vgdraw.Canvas, p *plot.Plot, l *draw.Lines, f modelFigure, x *ModelledLock) {
+	as := x.look.Filled()
+	as.Marker = draw.ModelShapes[0] // each lock has its own frame
 	for i, w := range m.workers {
 		v := f.measured(x, w)
 		if v.N == 0 || !(v.Median > 0) {
@@ -81,8 +77,7 @@ func (m *Modelled) marks(c vgdraw.Canvas, p *plot.Plot, l *draw.Lines, f modelFi
 		}
 		lo, hi := l.At(c, p, i, v.Lo), l.At(c, p, i, v.Hi)
 		c.StrokeLine2(vgdraw.LineStyle{Color: as.Hue.RGBA(), Width: vg.Points(1.4)}, lo.X, lo.Y, hi.X, hi.Y)
-		as.Marker = draw.ModelShapes[0] // each lock has its own frame
-		as.Filled().Mark(c, l.At(c, p, i, v.Median))
+		as.Mark(c, l.At(c, p, i, v.Median))
 	}
 }
 
@@ -114,13 +109,8 @@ func borderSample(c vgdraw.Canvas, box vg.Rectangle) {
 
 // The marks of these charts.
 var (
-	simulatedNote = draw.Note{Text: "simulated: dashed, hollow", Sample: func(c vgdraw.Canvas, box vg.Rectangle) {
-		l := draw.Look{Hue: draw.Blue, Dash: draw.ModelDashes[0], Marker: draw.ModelShapes[0], Hollow: true}
-		y := (box.Min.Y + box.Max.Y) / 2
-		c.StrokeLine2(l.Line(), box.Min.X-8, y, box.Max.X, y)
-		l.Mark(c, vg.Point{X: (box.Min.X - 8 + box.Max.X) / 2, Y: y})
-	}}
-	measuredNote = draw.Note{Text: "measured here: filled", Sample: func(c vgdraw.Canvas, box vg.Rectangle) {
+	simulatedNote = draw.LineNote(draw.Look{Hue: draw.Blue, Dash: draw.ModelDashes[0], Marker: draw.ModelShapes[0], Hollow: true}, "simulated: dashed, hollow")
+	measuredNote  = draw.Note{Text: "measured here: filled", Sample: func(c vgdraw.Canvas, box vg.Rectangle) {
 		l := draw.Look{Hue: draw.Blue, Marker: draw.ModelShapes[0]}
 		l.Mark(c, vg.Point{X: box.Max.X - 3, Y: (box.Min.Y + box.Max.Y) / 2})
 	}}

@@ -14,7 +14,7 @@ var Suite = []*Chart{
 	RankingLocal, ThroughputLocal, WaitLocal, LoadLocal, JainLocal, TimeLocal,
 	LadderLocal,
 	HoldLocal, Section, ReadLocal, Spread, ThinkLocal, Pinning, WaitPolicy, Garbage,
-	RankingRemote, HandoversRemote, RoundTripsRemote, RequestsRemote, WaitRemote, LoadRemote, JainRemote, TimeRemote,
+	RankingRemote, HandoversRemote, RequestsRemote, WaitRemote, LoadRemote, JainRemote, TimeRemote,
 	LadderRemote,
 	HoldRemote, ReadRemote, Clients, ThinkRemote,
 	Servers, Durable, TLS, Delay,

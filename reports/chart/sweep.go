@@ -3,9 +3,11 @@ package chart
 import (
 	"cmp"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"locklab/harness"
 	"locklab/harness/judge"
@@ -14,14 +16,14 @@ import (
 )
 
 // A dimension is a property of the workload that a run may vary. Its values are compared
-// with the default.
+// with the default, which is the zero value of its field.
 type dimension struct {
 	Name    string // in a sentence: "pinning"
 	Word    string // in a benchmark name: "pin"
 	Flag    string // of locklab run, with values that show an effect
 	ordered bool   // the values are amounts, drawn along an axis; otherwise they are side by side
-	of      func(w harness.Workload) setting
-	clear   func(w *harness.Workload) // sets the default
+	field   func(w *harness.Workload) any
+	count   func(n int) setting // of a field that is a number
 }
 
 type setting struct {
@@ -30,67 +32,59 @@ type setting struct {
 }
 
 var (
-	ByPin = &dimension{Name: "pinning", Word: "pin", Flag: "--pin none,cpu",
-		of:    func(w harness.Workload) setting { return named(harness.Pins, w.Pin) },
-		clear: func(w *harness.Workload) { w.Pin = harness.PinNone }}
-	byWait = &dimension{Name: "the wait policy", Word: "wait", Flag: "--wait adaptive,yield,park",
-		of:    func(w harness.Workload) setting { return named(harness.WaitPolicies, w.Wait) },
-		clear: func(w *harness.Workload) { w.Wait = harness.WaitAdaptive }}
-	byGarbage = &dimension{Name: "garbage collection", Word: "gc", Flag: "--gc off,on",
-		of:    func(w harness.Workload) setting { return switched(w.Garbage) },
-		clear: func(w *harness.Workload) { w.Garbage = false }}
-	bySection = &dimension{Name: "the data behind the lock", Word: "section", Flag: "--section work,lines:16,map,lru,log",
-		of:    func(w harness.Workload) setting { return setting{sectionOrder(w.Section), w.Section.String()} },
-		clear: func(w *harness.Workload) { w.Section = harness.SectionWork }}
-	byHold = &dimension{Name: "the hold time", Word: "hold", Flag: "--hold 0,100ns,1us", ordered: true,
-		of:    func(w harness.Workload) setting { return spanned(w.Hold) },
-		clear: func(w *harness.Workload) { w.Hold = harness.Span{} }}
-	byThink = &dimension{Name: "the think time", Word: "think", Flag: "--think 0,1us", ordered: true,
-		of:    func(w harness.Workload) setting { return spanned(w.Think) },
-		clear: func(w *harness.Workload) { w.Think = harness.Span{} }}
-	byLocks = &dimension{Name: "the number of locks", Word: "locks", Flag: "--spread 1,4,16", ordered: true,
-		of:    func(w harness.Workload) setting { return counted(max(1, w.Locks), "") },
-		clear: func(w *harness.Workload) { w.Locks = 0 }}
-	byReads = &dimension{Name: "the share of reads", Word: "reads", Flag: "--read 0,50,90", ordered: true,
-		of:    func(w harness.Workload) setting { return counted(w.Reads, "%") },
-		clear: func(w *harness.Workload) { w.Reads = 0 }}
-	byClients = &dimension{Name: "the number of clients", Word: "clients", Flag: "--clients 1,8",
-		of: func(w harness.Workload) setting {
-			if w.Clients == 0 {
+	ByPin     = &dimension{Name: "pinning", Word: "pin", Flag: "--pin none,cpu", field: func(w *harness.Workload) any { return &w.Pin }}
+	byWait    = &dimension{Name: "the wait policy", Word: "wait", Flag: "--wait adaptive,yield,park", field: func(w *harness.Workload) any { return &w.Wait }}
+	byGarbage = &dimension{Name: "garbage collection", Word: "gc", Flag: "--gc off,on", field: func(w *harness.Workload) any { return &w.Garbage }}
+	bySection = &dimension{Name: "the data behind the lock", Word: "section", Flag: "--section work,lines:16,map,lru,log", field: func(w *harness.Workload) any { return &w.Section }}
+	byHold    = &dimension{Name: "the hold time", Word: "hold", Flag: "--hold 0,100ns,1us", ordered: true, field: func(w *harness.Workload) any { return &w.Hold }}
+	byThink   = &dimension{Name: "the think time", Word: "think", Flag: "--think 0,1us", ordered: true, field: func(w *harness.Workload) any { return &w.Think }}
+	byLocks   = &dimension{Name: "the number of locks", Word: "locks", Flag: "--spread 1,4,16", ordered: true, field: func(w *harness.Workload) any { return &w.Locks }, count: atLeastOne}
+	byReads   = &dimension{Name: "the share of reads", Word: "reads", Flag: "--read 0,50,90", ordered: true, field: func(w *harness.Workload) any { return &w.Reads },
+		count: func(n int) setting { return setting{float64(n), strconv.Itoa(n) + "%"} }}
+	byClients = &dimension{Name: "the number of clients", Word: "clients", Flag: "--clients 1,8", field: func(w *harness.Workload) any { return &w.Clients },
+		count: func(n int) setting {
+			if n == 0 {
 				return setting{math.MaxInt32, "one each"}
 			}
-			return counted(w.Clients, "")
-		},
-		clear: func(w *harness.Workload) { w.Clients = 0 }}
-	byServers = &dimension{Name: "the number of servers", Word: "servers", Flag: "--servers 1,3",
-		of:    func(w harness.Workload) setting { return counted(max(1, w.Servers), "") },
-		clear: func(w *harness.Workload) { w.Servers = 0 }}
-	byDurable = &dimension{Name: "durable writes", Word: "durable", Flag: "--durable=off,on",
-		of:    func(w harness.Workload) setting { return switched(w.Durable) },
-		clear: func(w *harness.Workload) { w.Durable = false }}
-	byTLS = &dimension{Name: "TLS", Word: "tls", Flag: "--tls=off,on",
-		of:    func(w harness.Workload) setting { return switched(w.TLS) },
-		clear: func(w *harness.Workload) { w.TLS = false }}
-	byDelay = &dimension{Name: "the delay of the servers", Word: "delay", Flag: "--delay 0,1ms,5ms", ordered: true,
-		of:    func(w harness.Workload) setting { return spanned(harness.Span{Mean: w.Delay}) },
-		clear: func(w *harness.Workload) { w.Delay = 0 }}
+			return atLeastOne(n)
+		}}
+	byServers = &dimension{Name: "the number of servers", Word: "servers", Flag: "--servers 1,3", field: func(w *harness.Workload) any { return &w.Servers }, count: atLeastOne}
+	byDurable = &dimension{Name: "durable writes", Word: "durable", Flag: "--durable=off,on", field: func(w *harness.Workload) any { return &w.Durable }}
+	byTLS     = &dimension{Name: "TLS", Word: "tls", Flag: "--tls=off,on", field: func(w *harness.Workload) any { return &w.TLS }}
+	byDelay   = &dimension{Name: "the delay of the servers", Word: "delay", Flag: "--delay 0,1ms,5ms", ordered: true, field: func(w *harness.Workload) any { return &w.Delay }}
 )
 
-func switched(on bool) setting {
-	if on {
-		return setting{1, "on"}
+// dimensions are the axes in the order of a workload's name.
+var dimensions = []*dimension{byHold, byThink, byReads, bySection, byLocks, ByPin, byWait, byGarbage, byClients, byServers, byDurable, byTLS, byDelay}
+
+func atLeastOne(n int) setting { return setting{float64(max(1, n)), strconv.Itoa(max(1, n))} }
+
+// of returns the value of d in w.
+func (d *dimension) of(w harness.Workload) setting {
+	switch v := d.field(&w).(type) {
+	case *int:
+		return d.count(*v)
+	case *bool:
+		return setting{map[bool]float64{true: 1}[*v], map[bool]string{false: "off", true: "on"}[*v]}
+	case *harness.Pin:
+		return setting{float64(slices.Index(harness.Pins, *v)), v.String()}
+	case *harness.WaitPolicy:
+		return setting{float64(slices.Index(harness.WaitPolicies, *v)), v.String()}
+	case *harness.Section:
+		return setting{sectionOrder(*v), v.String()}
+	case *harness.Span:
+		return spanned(*v)
+	case *time.Duration:
+		return spanned(harness.Span{Mean: *v})
 	}
-	return setting{0, "off"}
+	return setting{}
 }
 
-func named[T interface {
-	comparable
-	String() string
-}](all []T, v T) setting {
-	return setting{float64(slices.Index(all, v)), v.String()}
+// without returns w with the default of d.
+func (d *dimension) without(w harness.Workload) harness.Workload {
+	reflect.ValueOf(d.field(&w)).Elem().SetZero()
+	return w
 }
-
-func counted(n int, unit string) setting { return setting{float64(n), strconv.Itoa(n) + unit} }
 
 func spanned(s harness.Span) setting {
 	v := setting{float64(s.Mean), s.String()}
@@ -130,7 +124,6 @@ type sweep struct {
 	workers  []int    // some lock was measured at two or more settings with these
 	cpus     int
 	memo     map[[2]int][]effect // by setting and workers
-	axis     string              // meaning of a ratio, if it is not within one round
 }
 
 // Sweep returns the groups of g's kind that differ in d only, with the most settings, or
@@ -139,8 +132,7 @@ func (d *dimension) Sweep(g *Group) *sweep {
 	var best *sweep
 	byRest := make(map[string]*sweep)
 	for _, o := range g.all {
-		w := o.Load
-		d.clear(&w)
+		w := d.without(o.Load)
 		context := judge.Axes(w)
 		s := byRest[context]
 		if s == nil {
@@ -171,9 +163,6 @@ func (d *dimension) Sweep(g *Group) *sweep {
 	return best
 }
 
-// dimensions are the axes in the order of a workload's name.
-var dimensions = []*dimension{byHold, byThink, byReads, bySection, byLocks, ByPin, byWait, byGarbage, byClients, byServers, byDurable, byTLS, byDelay}
-
 // context returns the workload w without d, which has its default there.
 func (d *dimension) context(w harness.Workload) string {
 	if d != byHold { // a name always has the hold time
@@ -191,29 +180,21 @@ func (d *dimension) context(w harness.Workload) string {
 // count finds the numbers of workers that allow a comparison.
 func (s *sweep) count() {
 	for _, w := range s.groups[s.base].Workers {
-		for i := range s.settings {
-			if i != s.base && len(s.Effects(i, w)) > 0 {
-				s.workers = append(s.workers, w)
-				break
-			}
+		if len(s.All(w)) > 0 {
+			s.workers = append(s.workers, w)
 		}
 	}
 }
 
-// crowd returns the crowd as for [group], over all settings.
+// crowd returns the crowd as for [Group], over all settings.
 func (s *sweep) crowd() int {
-	locks := make([]int, len(s.workers))
-	for k, w := range s.workers {
-		for i := range s.settings {
-			if i != s.base {
-				locks[k] += len(s.Effects(i, w))
-			}
-		}
+	most := 0
+	for _, w := range s.workers {
+		most = max(most, len(s.All(w)))
 	}
-	most := slices.Max(locks)
-	for k, n := range slices.Backward(locks) {
-		if 4*n >= 3*most {
-			return s.workers[k]
+	for _, w := range slices.Backward(s.workers) {
+		if 4*len(s.All(w)) >= 3*most {
+			return w
 		}
 	}
 	return s.workers[len(s.workers)-1]
@@ -247,9 +228,6 @@ func (s *sweep) unit(w int) string {
 
 // full returns setting i in the form of benchmark names.
 func (s *sweep) full(i int) string {
-	if s.Word == "" {
-		return s.settings[i].label
-	}
 	return s.Word + "=" + s.settings[i].label
 }
 
@@ -281,26 +259,21 @@ func (s *sweep) measure(i, w int) (out []effect) {
 	m := s.metric(w)
 	type pair struct {
 		s      *series
+		c      *Cell // with the setting
 		xs, ys []float64
-		rate   stat.Summary
 	}
 	var ps []pair
-	with := make(map[string]*Cell)
-	for _, x := range s.groups[i].at(w) {
-		with[x.Lock.Name] = x.Cells[w]
-	}
 	for _, x := range s.groups[s.base].at(w) {
-		c := with[x.Lock.Name]
-		if c == nil || x.Lock.Status == harness.Control {
-			continue
-		}
-		if xs, ys := judge.Pairs(c, x.Cells[w], m); len(xs) > 0 {
-			ps = append(ps, pair{x, xs, ys, c.Summary(m)})
+		for _, o := range s.groups[i].at(w) {
+			if o.Lock.Name == x.Lock.Name && x.Lock.Status != harness.Control {
+				if xs, ys := judge.Pairs(o.Cells[w], x.Cells[w], m); len(xs) > 0 {
+					ps = append(ps, pair{x, o.Cells[w], xs, ys})
+				}
+			}
 		}
 	}
-	level := stat.Level(len(ps))
 	for _, p := range ps {
-		e := effect{p.s, i, stat.Paired(p.xs, p.ys, level), p.rate}
+		e := effect{p.s, i, stat.Paired(p.xs, p.ys, stat.Level(len(ps))), p.c.Summary(m)}
 		if e.N > 0 && e.Median > 0 && !math.IsInf(e.Median, 0) {
 			out = append(out, e)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
@@ -32,33 +31,39 @@ func drawThroughput(g *Group) Picture {
 // throughputAnswer compares the rates with the fewest and the most workers.
 func throughputAnswer(g *Group) string {
 	first, last := g.Workers[0], g.Workers[len(g.Workers)-1]
-	type kept struct {
-		name         string
-		from, to, by float64
-	}
-	var ks []kept
-	for _, s := range g.Locks {
-		a, b := s.Cells[first].Summary(result.Throughput), s.Cells[last].Summary(result.Throughput)
-		if s.Lock.Status != harness.Control && b.Median > 0 {
-			ks = append(ks, kept{s.Lock.Name, a.Median, b.Median, 100 * b.Median / a.Median})
-		}
-	}
-	if len(ks) == 0 {
+	fs := slices.DeleteFunc(g.figures(last, result.Throughput), func(f figure) bool { return !(f.v > 0) })
+	if len(fs) == 0 {
 		return fmt.Sprintf("No lock was acquired with %s.", g.unit(last))
 	}
-	slices.SortStableFunc(ks, func(a, b kept) int { return cmp.Compare(b.to, a.to) })
-	most := fmt.Sprintf("With %s, %s has the highest median: %s.", g.unit(last), ks[0].name, numfmt.PerSecond(ks[0].to))
-	if len(ks) > 1 {
-		end := ks[len(ks)-1]
+	name := func(f figure) string { return f.s.Lock.Name }
+	best, end := fs[0], fs[len(fs)-1]
+	most := fmt.Sprintf("With %s, %s has the highest median: %s.", g.unit(last), name(best), numfmt.PerSecond(best.v))
+	if len(fs) > 1 {
 		most = fmt.Sprintf("With %s, %s has the highest median (%s), %s that of %s, the lowest (%s).",
-			g.unit(last), ks[0].name, numfmt.PerSecond(ks[0].to), numfmt.Times(ks[0].to/end.to), end.name, numfmt.PerSecond(end.to))
+			g.unit(last), name(best), numfmt.PerSecond(best.v), numfmt.Times(best.v/end.v), name(end), numfmt.PerSecond(end.v))
 	}
-	ks = slices.DeleteFunc(ks, func(k kept) bool { return !(k.from > 0) })
-	if first == last || len(ks) < 2 {
+	var kept []figure // percent of the rate with the fewest workers
+	for _, f := range fs {
+		if a := f.s.Cells[first].Summary(result.Throughput).Median; a > 0 {
+			kept = append(kept, figure{f.s, 100 * f.v / a})
+		}
+	}
+	if first == last || len(kept) < 2 {
 		return most
 	}
-	slices.SortStableFunc(ks, func(a, b kept) int { return cmp.Compare(b.by, a.by) })
-	best, worst := ks[0], ks[len(ks)-1]
+	slices.SortStableFunc(kept, func(a, b figure) int { return cmp.Compare(b.v, a.v) })
+	best, end = kept[0], kept[len(kept)-1]
 	return fmt.Sprintf("From %s to %d, %s keeps most of its rate (%s) and %s least (%s). %s",
-		g.unit(first), last, best.name, numfmt.Percent(best.by), worst.name, numfmt.Percent(worst.by), most)
+		g.unit(first), last, name(best), numfmt.Percent(best.v), name(end), numfmt.Percent(end.v), most)
+}
+
+// throughputTable has the rates and the costs of an acquisition.
+func throughputTable(g *Group) Table {
+	columns := []*result.Metric{result.Time, result.CPU, result.Switches, result.Allocs,
+		result.HandoverTime, result.HandoverTransfers, result.Hold, result.HoldShare, result.WaitShare, result.Overlap}
+	if g.Remote {
+		columns = []*result.Metric{result.Handovers, result.HandoverTime, result.Requests, result.Notifications, result.CPU, result.Overlap}
+		columns = append(columns, g.inTrips(result.RoundTrip, result.TurnRoundTrips, result.HandoverRoundTrips)...)
+	}
+	return g.table(nil, withInterval(result.Throughput.Unit, result.Throughput), metrics(columns...))
 }

@@ -159,7 +159,7 @@ func timeRows(unit string, bs []budget) draw.Picture {
 }
 
 func timeTable(g *Group) Table {
-	t := Table{Head: slices.Concat(Titles("lock", "workers"), byUnit(result.Time), Titles("held", "hand-over", "neither"), []Piece{
+	t := Table{Head: slices.Concat(Titles("lock", "workers"), []Piece{{result.Time.Unit, result.Time}}, Titles("held", "hand-over", "neither"), []Piece{
 		{"worker holds", result.HoldShare}, {"worker waits", result.WaitShare},
 		{"mean hold", result.Hold}, {"median hand-over", result.HandoverTime}, {"mean hand-over", result.HandoverMean},
 	})}

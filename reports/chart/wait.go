@@ -12,6 +12,7 @@ import (
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
+	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
@@ -33,10 +34,9 @@ const waitDoc = "Sampled waits of all rounds together; markers at 50, 90, 99 and
 var marked = []float64{0.5, 0.9, 0.99, 0.999}
 
 type curve struct {
-	s    *series
-	look draw.Look
-	h    harness.Histogram
-	n    int64
+	s *series
+	h harness.Histogram
+	n int64
 }
 
 func DrawWait(g *Group) Picture {
@@ -44,23 +44,18 @@ func DrawWait(g *Group) Picture {
 	var curves []curve
 	for _, s := range g.at(w) {
 		if h := s.Cells[w].Waits(); h.Count() > 0 {
-			curves = append(curves, curve{s, s.look, h, h.Count()})
+			curves = append(curves, curve{s, h, h.Count()})
 		}
 	}
 	if len(curves) == 0 {
 		return nothing("No wait was timed with %s.", g.unit(w))
 	}
-	pic := Picture{
+	return Picture{
 		Answer:  waitAnswer(g, w, curves),
-		Picture: draw.Picture{Height: max(310, vg.Length(len(curves))*draw.LabelGap+50), Body: func(c vgdraw.Canvas) error { return waitFrame(c, g, curves) }},
+		Picture: waitFrames(g, curves),
 		Numbers: waitTable(g),
 		Data:    g.fields("wait"),
 	}
-	if n := len(curves); n > draw.MostLines {
-		pic.Height = draw.PanelsHeight(n)
-		pic.Body = func(c vgdraw.Canvas) error { return waitFrames(c, g, curves) }
-	}
-	return pic
 }
 
 // shared returns the greatest useful quantile that every curve resolves, and true. If there
@@ -143,65 +138,65 @@ func waitAxes(curves []curve, floor float64) *plot.Plot {
 	return p
 }
 
-func waitTitles(g *Group) (x, y string) {
-	return "share of the acquisitions that waited no longer (log scale of the rest)",
-		fmt.Sprintf("time from request to grant, %s (log scale)", g.unit(g.Crowd()))
-}
-
-func waitFrame(c vgdraw.Canvas, g *Group, curves []curve) error {
-	floor := g.Floor()
-	p := waitAxes(curves, floor)
-	q, _ := shared(curves)
-	labels := make([]draw.EndLabel, len(curves))
-	for i, cv := range curves {
-		labels[i] = draw.EndLabel{Text: cv.s.Lock.Name + draw.LabelSep + quoted(cv.h, q, floor), Look: cv.look}
-	}
-	p.Add(draw.Layer(func(c vgdraw.Canvas, p *plot.Plot) {
-		floorZone(c, p, floor)
-		floorText(c, p, floor)
-	}))
-	p.Add(draw.Layer(func(c vgdraw.Canvas, p *plot.Plot) {
-		for i, cv := range curves {
-			labels[i].Y = cv.draw(c, p, floor)
-		}
-		for i := range curves {
-			curves[i].marks(c, p, floor)
-		}
-		draw.DrawLabels(c, c.Max.X, labels)
-		c.FillText(draw.Typeset(7.5, draw.Muted, vgdraw.XLeft, vgdraw.YBottom), vg.Point{X: c.Max.X + draw.LabelLead, Y: c.Max.Y + 12}, quantileName(q))
-	}))
-	x, y := waitTitles(g)
-	draw.Place(p, vgdraw.Crop(c, 0, -draw.LabelRoom(labels), 0, 0), x, y)
-	return nil
-}
-
-// waitFrames draws every curve in its own frame.
-func waitFrames(c vgdraw.Canvas, g *Group, curves []curve) error {
+// waitFrames draws the curves.
+func waitFrames(g *Group, curves []curve) draw.Picture {
 	floor := g.Floor()
 	q, _ := shared(curves)
-	m := draw.Multiples{Plot: waitAxes(curves, floor), Notes: []draw.Note{{Colour: draw.Ghost, Line: true, Text: "the other locks"}}}
-	m.XTitle, m.YTitle = waitTitles(g)
-	if floor > m.Plot.Y.Min {
-		m.Notes = append(m.Notes, draw.Note{Colour: draw.Shade, Text: floorNote(floor)})
+	f := draw.Frames{Plot: waitAxes(curves, floor), XTitle: "share of the acquisitions that waited no longer (log scale of the rest)",
+		YTitle: fmt.Sprintf("time from request to grant, %s (log scale)", g.unit(g.Crowd())),
+		Under:  func(c vgdraw.Canvas, p *plot.Plot) { floorZone(c, p, floor) }}
+	if floor > f.Plot.Y.Min {
+		f.Notes = append(f.Notes, draw.Note{Colour: draw.Shade, Text: fmt.Sprintf("≤ %s: below the resolution of the clock", numfmt.Nanos(floor))})
 	}
-	m.Under = func(c vgdraw.Canvas, p *plot.Plot) { floorZone(c, p, floor) }
 	for _, cv := range curves {
-		cv.look = cv.look.Alone()
-		m.Panels = append(m.Panels, draw.Panel{
-			Name:   cv.s.Lock.Name,
-			Look:   cv.look,
-			Figure: quantileName(q) + " " + quoted(cv.h, q, floor),
+		look := cv.s.look
+		if draw.Apart(len(curves)) {
+			look = look.Alone()
+		}
+		f.Curves = append(f.Curves, draw.Curve{Frame: cv.s.Lock.Name, Name: cv.s.Lock.Name, Look: look, Figure: quantileName(q) + " " + quoted(cv.h, q, floor),
 			Trace: func(c vgdraw.Canvas, p *plot.Plot) []vg.Point {
 				sure, rest := cv.path(c, p, floor)
 				return append(sure, rest...)
 			},
-			Draw: func(c vgdraw.Canvas, p *plot.Plot) {
-				cv.draw(c, p, floor)
-				cv.marks(c, p, floor)
+			Line: func(c vgdraw.Canvas, p *plot.Plot) {
+				sure, rest := cv.path(c, p, floor)
+				c.StrokeLines(vgdraw.LineStyle{Color: draw.Muted.RGBA(), Width: vg.Points(0.8)}, rest)
+				c.StrokeLines(look.Line(), sure)
 			},
-		})
+			Marks: func(c vgdraw.Canvas, p *plot.Plot) {
+				trX, trY := p.Transforms(&c)
+				for _, q := range marked {
+					if v, ok := result.Quantile(cv.h, q); ok && q <= p.X.Max {
+						look.Mark(c, vg.Point{X: trX(q), Y: Height(c, trY, v, floor)})
+					}
+				}
+			}})
 	}
-	return m.Body(c)
+	return f.Drawn()
+}
+
+// floorZone shades the times below the clock's resolution, and draws the grid.
+func floorZone(c vgdraw.Canvas, p *plot.Plot, floor float64) {
+	if floor > p.Y.Min {
+		_, trY := p.Transforms(&c)
+		c.FillPolygon(draw.Shade.RGBA(), draw.Rect(c.Min.X, c.Min.Y, c.Max.X, min(trY(floor), c.Max.Y)))
+	}
+	draw.Gridlines(true)(c, p)
+}
+
+func quantileName(q float64) string { return fmt.Sprintf("p%g", 100*q) }
+
+// quoted formats quantile q of h: "≤ floor" if it is below the resolution of the clock, and
+// a dash if h has too few samples.
+func quoted(h harness.Histogram, q, floor float64) string {
+	switch f := judge.Quantile(h, q, floor); {
+	case f == nil:
+		return numfmt.Unknown
+	case f.AtMost:
+		return "≤ " + numfmt.Nanos(f.Value)
+	default:
+		return numfmt.Nanos(f.Value)
+	}
 }
 
 // path returns the curve in two parts: resolved by the samples, and the unresolved tail.
@@ -236,15 +231,6 @@ func (cv curve) path(c vgdraw.Canvas, p *plot.Plot, floor float64) (sure, rest [
 	return sure, rest
 }
 
-// draw draws the curve with a thin grey unresolved tail, and returns the height of its end.
-func (cv curve) draw(c vgdraw.Canvas, p *plot.Plot, floor float64) vg.Length {
-	sure, rest := cv.path(c, p, floor)
-	all := append(sure[:len(sure):len(sure)], rest...)
-	c.StrokeLines(vgdraw.LineStyle{Color: draw.Muted.RGBA(), Width: vg.Points(0.8)}, rest)
-	c.StrokeLines(cv.look.Line(), sure)
-	return draw.Extend(c, cv.look, all)
-}
-
 // Height returns the y coordinate of a wait v. All waits below the floor share one.
 func Height(c vgdraw.Canvas, trY func(float64) vg.Length, v, floor float64) vg.Length {
 	if v < floor {
@@ -262,35 +248,10 @@ func appendStep(pts []vg.Point, pt vg.Point) []vg.Point {
 	return append(pts, pt)
 }
 
-func (cv curve) marks(c vgdraw.Canvas, p *plot.Plot, floor float64) {
-	trX, trY := p.Transforms(&c)
-	for _, q := range marked {
-		if v, ok := result.Quantile(cv.h, q); ok && q <= p.X.Max {
-			cv.look.Mark(c, vg.Point{X: trX(q), Y: Height(c, trY, v, floor)})
-		}
-	}
-}
-
 func waitTable(g *Group) Table {
-	floor := g.Floor()
-	t := Table{Head: Titles("lock", "workers", "samples", "p50", "p90", "p99", "p99.9")}
-	trips := g.inTrips(result.P50RoundTrips, result.P99RoundTrips) // medians of the rounds, each by its own
-	t.Head = append(t.Head, byUnit(trips...)...)
-	for _, s := range g.Locks {
-		for _, w := range g.Workers {
-			if s.Cells[w] == nil {
-				continue
-			}
-			h := s.Cells[w].Waits()
-			row := []string{s.Lock.Name, strconv.Itoa(w), strconv.FormatInt(h.Count(), 10)}
-			for _, q := range marked {
-				row = append(row, quoted(h, q, floor))
-			}
-			for _, m := range trips {
-				row = append(row, CellText(m, s.Cells[w].Summary(m)))
-			}
-			t.Rows = append(t.Rows, row)
-		}
+	columns := []column{{Piece{Text: "samples"}, func(_ *series, c *Cell) string { return strconv.FormatInt(c.Waits().Count(), 10) }}}
+	for _, q := range marked {
+		columns = append(columns, column{Piece{Text: quantileName(q)}, func(_ *series, c *Cell) string { return quoted(c.Waits(), q, g.Floor()) }})
 	}
-	return t
+	return g.table(nil, columns, inUnits(g.inTrips(result.P50RoundTrips, result.P99RoundTrips)...)) // medians of the rounds, each by its own
 }

@@ -26,8 +26,8 @@ func workersChart(g *Group, m *result.Metric, y draw.Scale) *draw.Lines {
 }
 
 // beyondCPUs returns the zone with more workers than processors.
-func beyondCPUs(cpus int) (from float64, texts []string) {
-	return float64(cpus), []string{fmt.Sprintf("more workers than CPUs (%d)", cpus), "more workers than CPUs", "> CPUs"}
+func beyondCPUs(cpus int) (from float64, text string) {
+	return float64(cpus), fmt.Sprintf("more workers than CPUs (%d)", cpus)
 }
 
 func ofLines(l *draw.Lines, answer string, numbers Table, data Source) Picture {

@@ -16,10 +16,10 @@ import (
 type Lines struct {
 	Stops    []Stop // ascending positions on the x axis
 	XTitle   string
-	XScale   Warp     // nil is linear
-	Place    string   // between a figure and the stop it is from: "with", "at"
-	Zone     float64  // greater positions are shaded; 0 disables it
-	ZoneText []string // its meaning, the longest first
+	XScale   Warp    // nil is linear
+	Place    string  // between a figure and the stop it is from: "with", "at"
+	Zone     float64 // greater positions are shaded; 0 disables it
+	ZoneText string  // its meaning
 
 	Y      Scale
 	Least  float64 // upper bound for the start of a logarithmic y axis; 0 sets none
@@ -27,10 +27,8 @@ type Lines struct {
 	Format func(v float64) string // of the y axis
 	Figure func(v float64) string // of the value at the line's end
 
-	Under Layer // drawn before the lines; may be nil
-	// own is drawn before the line of that name, in its frame if it has one. For "" it draws
-	// the common part of all lines. It may be nil.
-	Own   func(name string) Layer
+	Under Layer                   // drawn before the lines; may be nil
+	Own   func(name string) Layer // drawn before the line of that name; may be nil
 	Lines []line
 
 	Also  []float64 // further figures that the y axis must reach
@@ -52,6 +50,7 @@ const (
 
 // A line is one lock's medians, ascending by stop. It omits those outside the scale.
 type line struct {
+	frame  string // lines of one frame share it if they are drawn apart
 	Name   string
 	Look   Look
 	Points []linePoint
@@ -64,8 +63,11 @@ type linePoint struct {
 }
 
 // Add adds a line; at(i) is its figure at stop i.
-func (l *Lines) Add(name string, as Look, at func(i int) stat.Summary) {
-	ln := line{Name: name, Look: as}
+func (l *Lines) Add(name string, as Look, at func(i int) stat.Summary) { l.AddTo(name, name, as, at) }
+
+// AddTo adds a line to a frame that several lines share.
+func (l *Lines) AddTo(frame, name string, as Look, at func(i int) stat.Summary) {
+	ln := line{frame: frame, Name: name, Look: as}
 	for i := range l.Stops {
 		v := at(i)
 		if v.N == 0 {
@@ -138,7 +140,7 @@ func (l *Lines) Spread() float64 {
 	return hi / lo
 }
 
-func (l *Lines) Axes() *plot.Plot {
+func (l *Lines) axes() *plot.Plot {
 	used := make([]bool, len(l.Stops))
 	for _, ln := range l.Lines {
 		for _, p := range ln.Points {
@@ -178,110 +180,73 @@ func (l *Lines) Axes() *plot.Plot {
 
 // Drawn returns the lines as a drawing.
 func (l *Lines) Drawn() Picture {
-	if l.Apart || len(l.Lines) > MostLines {
-		return Picture{PanelsHeight(len(l.Lines)), l.frames}
+	f := Frames{Plot: l.axes(), XTitle: l.XTitle, YTitle: l.YTitle, Notes: l.Notes, Apart: l.Apart}
+	if l.zoned(f.Plot) {
+		f.Notes = append(slices.Clone(f.Notes), Note{Colour: Warm, Text: l.ZoneText})
 	}
-	return Picture{max(300, vg.Length(len(l.Lines))*LabelGap+50), l.frame}
-}
-
-func (l *Lines) frame(c draw.Canvas) error {
-	p := l.Axes()
-	labels := make([]EndLabel, len(l.Lines))
-	for i, ln := range l.Lines {
-		labels[i] = EndLabel{Text: ln.Name + LabelSep + l.end(ln), Look: ln.Look}
-	}
-	p.Add(Layer(l.Shade), Layer(l.zoneText), Gridlines(false))
-	if l.Under != nil {
-		p.Add(l.Under)
-	}
-	if l.Own != nil {
-		p.Add(l.Own(""))
-	}
-	p.Add(Layer(func(c draw.Canvas, p *plot.Plot) {
-		l.Draw(c, p, l.Lines)
-		for i, ln := range l.Lines {
-			pts := l.trace(ln, c, p)
-			labels[i].Y = Extend(c, ln.Look, pts)
-		}
-		DrawLabels(c, c.Max.X, labels)
-	}))
-	Place(p, draw.Crop(c, 0, -LabelRoom(labels), 0, 0), l.XTitle, l.YTitle)
-	DrawNotes(c, l.Notes)
-	return nil
-}
-
-// frames draws every line in its own frame.
-func (l *Lines) frames(c draw.Canvas) error {
-	m := Multiples{Plot: l.Axes(), XTitle: l.XTitle, YTitle: l.YTitle, Notes: append(slices.Clone(l.Notes), Note{Colour: Ghost, Line: true, Text: "the other locks"})}
-	m.Notes = append(m.Notes, l.ZoneNote(m.Plot)...)
-	m.Under = func(c draw.Canvas, p *plot.Plot) {
-		l.Shade(c, p)
+	f.Under = func(c draw.Canvas, p *plot.Plot) {
+		l.shade(c, p)
 		Gridlines(false)(c, p)
-		if l.Under != nil {
-			l.Under(c, p)
-		}
+		layers{l.Under}.draw(c, p)
 	}
 	for _, ln := range l.Lines {
-		var own Layer
-		if l.Own != nil {
-			own = l.Own(ln.Name)
-		}
-		ln.Look = ln.Look.Alone()
-		m.Panels = append(m.Panels, Panel{
-			Name:   ln.Name,
-			Look:   ln.Look,
-			Figure: l.end(ln),
-			Trace:  func(c draw.Canvas, p *plot.Plot) []vg.Point { return l.trace(ln, c, p) },
-			Draw: func(c draw.Canvas, p *plot.Plot) {
-				if own != nil {
-					own(c, p)
-				}
-				l.Draw(c, p, []line{ln})
-			},
-		})
+		f.Curves = append(f.Curves, l.curve(ln, l.Apart || Apart(len(l.Lines))))
 	}
-	return m.Body(c)
+	return f.Drawn()
 }
 
-// Shade shades the zone.
-func (l *Lines) Shade(c draw.Canvas, p *plot.Plot) {
-	x, ok := l.zone(c, p)
-	if !ok {
+// curve returns ln with its layers; apart reports whether it may have its own frame.
+func (l *Lines) curve(ln line, apart bool) Curve {
+	if apart && ln.frame == ln.Name {
+		ln.Look = ln.Look.Alone()
+	}
+	trace := func(c draw.Canvas, p *plot.Plot) []vg.Point { return l.trace(ln, c, p) }
+	cv := Curve{Frame: ln.frame, Name: ln.Name, Figure: l.end(ln), Look: ln.Look, Trace: trace,
+		Line: func(c draw.Canvas, p *plot.Plot) { c.StrokeLines(ln.Look.Line(), trace(c, p)) },
+		Marks: func(c draw.Canvas, p *plot.Plot) {
+			for _, pt := range trace(c, p) {
+				ln.Look.Mark(c, pt)
+			}
+		},
+		Band: func(c draw.Canvas, p *plot.Plot) {
+			if l.Own != nil {
+				l.Own(ln.Name)(c, p)
+			}
+			l.band(ln, c, p)
+		}}
+	return cv
+}
+
+// band fills the area between the bounds of ln.
+func (l *Lines) band(ln line, c draw.Canvas, p *plot.Plot) {
+	var band []vg.Point
+	for _, pt := range ln.Points {
+		band = append(band, l.At(c, p, pt.Stop, pt.Hi))
+	}
+	for _, pt := range slices.Backward(ln.Points) {
+		band = append(band, l.At(c, p, pt.Stop, pt.Lo))
+	}
+	opacity := uint8(22)
+	if ln.Look.Strong {
+		opacity = 44
+	}
+	c.FillPolygon(ln.Look.Hue.Alpha(opacity), band)
+}
+
+// zoned reports whether the zone is on the axis.
+func (l *Lines) zoned(p *plot.Plot) bool { return l.Zone >= 1 && l.Zone < p.X.Max }
+
+// shade shades the zone.
+func (l *Lines) shade(c draw.Canvas, p *plot.Plot) {
+	if !l.zoned(p) {
 		return
 	}
+	trX, _ := p.Transforms(&c)
+	x := max(trX(l.Zone), c.Min.X)
 	c.FillPolygon(Warm.RGBA(), Rect(x, c.Min.Y, c.Max.X, c.Max.Y))
 	if l.Zone >= p.X.Min {
 		c.StrokeLine2(draw.LineStyle{Color: Axis.RGBA(), Width: vg.Points(0.6), Dashes: []vg.Length{2, 2}}, x, c.Min.Y, x, c.Max.Y)
 	}
-}
-
-// zone returns the left end of the zone, if it is on the axis.
-func (l *Lines) zone(c draw.Canvas, p *plot.Plot) (x vg.Length, ok bool) {
-	if l.Zone < 1 || l.Zone >= p.X.Max {
-		return 0, false
-	}
-	trX, _ := p.Transforms(&c)
-	return max(trX(l.Zone), c.Min.X), true
-}
-
-// zoneText explains the zone above the frame, where it hides no line.
-func (l *Lines) zoneText(c draw.Canvas, p *plot.Plot) {
-	x, ok := l.zone(c, p)
-	st := Typeset(7.5, Muted, draw.XRight, draw.YBottom)
-	for _, text := range l.ZoneText {
-		if ok && st.Width(text)+6 < c.Max.X-x {
-			c.FillText(st, vg.Point{X: c.Max.X, Y: c.Max.Y + 6}, text)
-			return
-		}
-	}
-}
-
-// ZoneNote explains the zone in a picture of small frames.
-func (l *Lines) ZoneNote(p *plot.Plot) (notes []Note) {
-	if l.Zone >= 1 && l.Zone < p.X.Max {
-		notes = append(notes, Note{Colour: Warm, Text: l.ZoneText[0]})
-	}
-	return notes
 }
 
 // At returns the position of v at stop i.
@@ -299,44 +264,4 @@ func (l *Lines) trace(ln line, c draw.Canvas, p *plot.Plot) (pts []vg.Point) {
 		pts = append(pts, l.At(c, p, pt.Stop, pt.Median))
 	}
 	return pts
-}
-
-// Extend draws a faint line from the end of pts to the right edge if the line ends before
-// it. It returns the height of the end.
-func Extend(c draw.Canvas, as Look, pts []vg.Point) vg.Length {
-	end := pts[len(pts)-1]
-	if end.X < c.Max.X-1 {
-		c.StrokeLine2(draw.LineStyle{Color: as.Hue.Alpha(90), Width: vg.Points(0.6), Dashes: []vg.Length{1, 2}}, end.X, end.Y, c.Max.X, end.Y)
-	}
-	return end.Y
-}
-
-// Draw draws bands first, lines next and markers last.
-func (l *Lines) Draw(c draw.Canvas, p *plot.Plot, lines []line) {
-	for _, ln := range lines {
-		var band []vg.Point
-		for _, pt := range ln.Points {
-			band = append(band, l.At(c, p, pt.Stop, pt.Hi))
-		}
-		for _, pt := range slices.Backward(ln.Points) {
-			band = append(band, l.At(c, p, pt.Stop, pt.Lo))
-		}
-		opacity := uint8(22)
-		if ln.Look.Strong {
-			opacity = 44
-		}
-		c.FillPolygon(ln.Look.Hue.Alpha(opacity), band)
-	}
-	for _, ln := range lines {
-		c.StrokeLines(ln.Look.Line(), l.trace(ln, c, p))
-	}
-	for _, strong := range []bool{false, true} {
-		for _, ln := range lines {
-			for _, pt := range l.trace(ln, c, p) {
-				if ln.Look.Strong == strong {
-					ln.Look.Mark(c, pt)
-				}
-			}
-		}
-	}
 }

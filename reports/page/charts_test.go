@@ -111,7 +111,7 @@ func TestGoldenCharts(t *testing.T) {
 	outputs := make(map[string]func(io.Writer) error)
 	for _, name := range []string{
 		chart.RankingLocal.Name, chart.RankingRemote.Name, chart.LadderLocal.Name,
-		chart.RequestsRemote.Name, chart.RoundTripsRemote.Name, chart.ReadLocal.Name, chart.ReadRemote.Name, chart.Spread.Name,
+		chart.RequestsRemote.Name, chart.ReadLocal.Name, chart.ReadRemote.Name, chart.Spread.Name,
 		chart.ThinkLocal.Name, chart.WaitPolicy.Name, chart.Garbage.Name, chart.Section.Name, chart.Clients.Name, chart.HoldRemote.Name,
 		chart.Servers.Name, chart.Durable.Name, chart.TLS.Name, chart.Delay.Name, chart.LoadLocal.Name,
 	} {

@@ -71,15 +71,15 @@ func compose(run *result.Run) (*document, error) {
 	for i := range doc.Hardware {
 		doc.Hardware[i].Folded = doc.Measured
 	}
-	if doc.Safety, err = composeSafety(run, chart.Largest(chart.Groups(run), true)); err != nil {
+	if doc.Safety, err = composeSafety(run); err != nil {
 		return nil, err
 	}
 	if !doc.Measured && doc.Safety != nil && doc.Safety.Tried() {
 		doc.Title = doc.Safety.Title
 	}
 	if doc.Measured && doc.Safety != nil {
-		for i, f := range doc.Safety.Figures {
-			doc.Safety.Figures[i].Folded = f.Name != chart.SafetyCostName
+		for i := range doc.Safety.Figures {
+			doc.Safety.Figures[i].Folded = true
 		}
 	}
 	doc.glossary = newGlossary(run)

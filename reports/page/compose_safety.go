@@ -12,8 +12,8 @@ import (
 )
 
 // composeSafety returns the failure section of the distributed locks of run, or nil without
-// failure tests. The costs come from g, which may be nil.
-func composeSafety(run *result.Run, g *chart.Group) (*safetySection, error) {
+// failure tests.
+func composeSafety(run *result.Run) (*safetySection, error) {
 	s := chart.SafetyOf(run)
 	if s == nil {
 		return nil, nil
@@ -32,7 +32,7 @@ func composeSafety(run *result.Run, g *chart.Group) (*safetySection, error) {
 	for _, l := range s.Locks {
 		out.Locks = append(out.Locks, lockRow(s, l))
 	}
-	charts, notes := chart.DrawFaults(run, s, g)
+	charts, notes := chart.DrawFaults(run, s)
 	for _, c := range charts {
 		f, err := newFigure(c.Pic, c.Name, c.Name, c.Title, c.Doc)
 		if err != nil {

@@ -236,7 +236,7 @@ func TestHerd(t *testing.T) {
 		if len(herds) != 1 || herds[0].Close() != c.drawn {
 			t.Errorf("%v workers: the crossing is drawn: %v, want %v", c.workers, !c.drawn, c.drawn)
 		}
-		if rows := fmt.Sprint(chart.WireTable(g, herds).Rows); !strings.Contains(strings.ReplaceAll(rows, numfmt.Space, " "), c.cell) {
+		if rows := fmt.Sprint(pic.Numbers.Rows); !strings.Contains(strings.ReplaceAll(rows, numfmt.Space, " "), c.cell) {
 			t.Errorf("%v workers: the table lacks %q: %s", c.workers, c.cell, rows)
 		}
 	}

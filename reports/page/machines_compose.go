@@ -13,7 +13,7 @@ import (
 	"locklab/reports/draw"
 )
 
-// draft draws the comparison; if folded, only the ratios and the rates.
+// draftMatch draws the comparison; if folded, only the rates.
 func draftMatch(x *chart.Match, id string, folded bool) (section, error) {
 	s := section{ID: "machines-" + id, Title: kind(x.Remote) + ", " + x.Axes, Slug: chart.SlugOf(x.Axes), Folded: folded}
 	suffix := map[bool]string{false: "", true: "-distributed"}[x.Remote]
@@ -31,9 +31,6 @@ func draftMatch(x *chart.Match, id string, folded bool) (section, error) {
 		}
 		s.Figures = append(s.Figures, f)
 		return nil
-	}
-	if err := add("machines-ratio", "How fast is each machine, lock by lock?", chart.RatioDoc, x.DrawRatios()); err != nil {
-		return s, err
 	}
 	for i, o := range chart.Overlays {
 		if folded && i > 0 {

@@ -3,7 +3,6 @@ package page
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
-	"locklab/internal/stat"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 )
@@ -91,59 +89,6 @@ func pairOf(rounds int, factors map[string]float64) []chart.Machine {
 	return Machines([]*result.Run{a, b}, []string{"a", "b"})
 }
 
-// TestRatios: the ratio finds the factor of two runs, and its interval contains it.
-func TestRatios(t *testing.T) {
-	factors := map[string]float64{"mcs": 2, "ticket": 0.5, "mutex": 1}
-	xs := chart.Matches(pairOf(10, factors))
-	if len(xs) != 1 {
-		t.Fatalf("%d matches, want 1", len(xs))
-	}
-	s := xs[0].Ratios()
-	for _, w := range []int{1, 2, 4} {
-		es := s.Effects(1, w)
-		if len(es) != 3 {
-			t.Fatalf("%d ratios with %d workers, want 3", len(es), w)
-		}
-		for _, e := range es {
-			want := factors[e.S.Lock.Name]
-			if e.Lo > want || e.Hi < want || e.Median < want*0.97 || e.Median > want*1.03 {
-				t.Errorf("%s with %d workers: %+v, want %v", e.S.Lock.Name, w, e.Ratio, want)
-			}
-			if e.Apart() != (want != 1) {
-				t.Errorf("%s with %d workers is apart: %v", e.S.Lock.Name, w, e.Apart())
-			}
-			if level := stat.Level(9); e.Level != level {
-				t.Errorf("the level of nine comparisons is %v, want %v", e.Level, level)
-			}
-		}
-	}
-	pic := xs[0].DrawRatios()
-	if want := "(of 3 locks, 1 faster there beyond doubt, 1 slower)."; !strings.HasPrefix(pic.Answer, "With 4 workers, against a: on b a lock in the middle has ") || !strings.HasSuffix(pic.Answer, want) {
-		t.Errorf("got %q, want %q", pic.Answer, want)
-	}
-	// Three rounds give no interval of 95 %; the answer must contain that.
-	pic = chart.Matches(pairOf(3, factors))[0].DrawRatios()
-	if want := fmt.Sprintf("n = 3: to tell a difference from chance needs %d rounds", stat.MinUnpaired(stat.Level(9))); !strings.Contains(pic.Answer, want) {
-		t.Errorf("got %q, want %q", pic.Answer, want)
-	}
-}
-
-// TestRatiosAreNotPairs: rounds of different machines are not paired, so reversing the
-// rounds of one changes nothing. Pairing could hide a disturbance of one machine.
-func TestRatiosAreNotPairs(t *testing.T) {
-	ms := pairOf(8, map[string]float64{"mcs": 1.1, "ticket": 1, "mutex": 1})
-	before := chart.Matches(ms)[0].Ratios().Effects(1, 4)
-	for _, r := range ms[1].Run.Results {
-		r.Round = 7 - r.Round
-	}
-	after := chart.Matches(ms)[0].Ratios().Effects(1, 4)
-	for i, e := range before {
-		if e.Ratio != after[i].Ratio {
-			t.Errorf("%s: %+v became %+v", e.S.Lock.Name, e.Ratio, after[i].Ratio)
-		}
-	}
-}
-
 func TestDifferences(t *testing.T) {
 	texts := func(ms []chart.Machine) string {
 		var out []string
@@ -218,11 +163,11 @@ func TestMachinesOfAnyKind(t *testing.T) {
 		"nothing shared": {Machines([]*result.Run{pairOf(2, same)[0].Run, other}, []string{"a", "b"}), nothingShared},
 		"both empty":     {Machines([]*result.Run{{}, {}}, []string{"a", "b"}), nothingShared},
 		"no common workers": {Machines([]*result.Run{
-			synthetic.Run(1, 2, 2, []int{1}, synthetic.Fast("mcs", 1e6)), synthetic.Run(2, 2, 2, []int{2}, synthetic.Fast("mcs", 1e6))}, []string{"a", "b"}), "there is no ratio"},
+			synthetic.Run(1, 2, 2, []int{1}, synthetic.Fast("mcs", 1e6)), synthetic.Run(2, 2, 2, []int{2}, synthetic.Fast("mcs", 1e6))}, []string{"a", "b"}), "The machines share no number of workers"},
 		"idle": {Machines([]*result.Run{
-			synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 0)), synthetic.Run(2, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 0))}, []string{"a", "b"}), "there is no ratio"},
+			synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 0)), synthetic.Run(2, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 0))}, []string{"a", "b"}), "No lock that two machines share has a figure here."},
 		"three":  {Machines([]*result.Run{pairOf(2, same)[0].Run, pairOf(2, same)[1].Run, other}, []string{"a", "b", "c"}), "on b"},
-		"remote": {Machines([]*result.Run{synthetic.Zoo(2), synthetic.Zoo(2)}, []string{"a", "b"}), "machines-ratio-distributed"},
+		"remote": {Machines([]*result.Run{synthetic.Zoo(2), synthetic.Zoo(2)}, []string{"a", "b"}), "machines-throughput-distributed"},
 	} {
 		text := renderMachines(t, c.ms)
 		if !strings.Contains(text, c.want) {

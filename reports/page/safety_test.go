@@ -16,7 +16,6 @@ import (
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
-	"locklab/reports/draw"
 )
 
 // survived returns a run of distributed locks with synthetic failure scenarios and the
@@ -65,7 +64,7 @@ func on(t *testing.T, run *result.Run, scenario, lock string) *harness.FaultResu
 func safetyOn(t *testing.T, run *result.Run, lock string) (s *safetySection, first string, row safetyLock) {
 	t.Helper()
 	run = chart.Tidy(run)
-	s, err := composeSafety(run, chart.Largest(chart.Groups(run), true))
+	s, err := composeSafety(run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +146,7 @@ func TestSafetyUntested(t *testing.T) {
 		}
 	}
 	local := synthetic.Run(5, 12, 2, []int{1, 8}, synthetic.Fast("a", 1e6))
-	if s, err := composeSafety(local, nil); s != nil || err != nil {
+	if s, err := composeSafety(local); s != nil || err != nil {
 		t.Errorf("of local locks there is %+v (%v)", s, err)
 	}
 }
@@ -167,9 +166,9 @@ func TestSafetyPages(t *testing.T) {
 		run  *result.Run
 		want []string
 	}{
-		{run, []string{"Which lock for which contention?", "zk-handoff</b>", `id="history-1"`, `id="safety-cost"`, "Tried in the run in elsewhere, commit 0ff: locklab chaos -o elsewhere.", "Tried in this run.",
+		{run, []string{"Which lock for which contention?", "zk-handoff</b>", `id="history-1"`, "Tried in the run in elsewhere, commit 0ff: locklab chaos -o elsewhere.", "Tried in this run.",
 			"no end", "one server is enough and the resource checks tokens", "&lt;b&gt;", `href="#scenario-holder-pause"`, "Aim met: the next holder within 4"}},
-		{alone, []string{"<h1>What do the distributed locks survive?</h1>", `id="history-1"`, "What they cost was not measured in this run."}},
+		{alone, []string{"<h1>What do the distributed locks survive?</h1>", `id="history-1"`}},
 	} {
 		var html bytes.Buffer
 		if err := WriteHTML(&html, c.run); err != nil {
@@ -189,7 +188,7 @@ func TestSafetyPages(t *testing.T) {
 	if err := WriteMarkdown(&md, run, "charts", func(string, []byte) error { pictures++; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"## What do the distributed locks survive?", "| zk-handoff | Survives the loss", "charts/history-1.png", "charts/safety-cost.png", "▲ 825"} {
+	for _, want := range []string{"## What do the distributed locks survive?", "| zk-handoff | Survives the loss", "charts/history-1.png", "▲ 825"} {
 		if !strings.Contains(md.String(), want) {
 			t.Errorf("the Markdown lacks %q", want)
 		}
@@ -245,19 +244,18 @@ func TestStory(t *testing.T) {
 			t.Fatal(err)
 		}
 		sec, _, _ := safetyOn(t, run, "")
-		if len(sec.Figures) != 1 || len(sec.Notes) != 1 || !strings.Contains(sec.Notes[0], synthetic.HistoryName+" cannot be drawn") {
+		if len(sec.Figures) != 0 || len(sec.Notes) != 1 || !strings.Contains(sec.Notes[0], synthetic.HistoryName+" cannot be drawn") {
 			t.Errorf("of %s, the section has %d figures and says %q", what, len(sec.Figures), sec.Notes)
 		}
 	}
 }
 
 // TestFaultCharts: the charts of failures can be drawn alone, with their sources. Without a
-// failure scenario there are none. The cost chart shows cost, violations and windows, each
-// from its own figures.
+// failure scenario there are none.
 func TestFaultCharts(t *testing.T) {
 	run := survived(t)
 	names := chart.FaultCharts(run)
-	if want := []string{chart.SafetyCostName, "history-1"}; !slices.Equal(names, want) {
+	if want := []string{"history-1"}; !slices.Equal(names, want) {
 		t.Fatalf("got %q, want %q", names, want)
 	}
 	for _, name := range names {
@@ -273,49 +271,7 @@ func TestFaultCharts(t *testing.T) {
 	if names := chart.FaultCharts(run); names != nil {
 		t.Errorf("without scenarios: %q", names)
 	}
-	if err := WriteSVG(io.Discard, run, chart.SafetyCostName); !errors.Is(err, harness.ErrUsage) {
+	if err := WriteSVG(io.Discard, run, "history-1"); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("without scenarios: %v, want a usage error", err)
-	}
-}
-
-func TestSafetyCost(t *testing.T) {
-	drawn := func(edit func(run *result.Run)) (string, chart.Picture) {
-		run := survived(t)
-		edit(run)
-		run = chart.Tidy(run)
-		p := chart.DrawSafetyCost(chart.SafetyOf(run), chart.Largest(chart.Groups(run), true), chart.FaultLooks(run))
-		svg, err := draw.Inline(p.Picture, "x", "x", "x")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return svg, p
-	}
-	svg, p := drawn(func(*result.Run) {})
-	for _, want := range []string{"2 of 5 locks broke neither failover nor fencing: zk-handoff and zk-lock.", "times as long as redis-queue, which broke a guarantee in 825 of 1000 faults of failover."} {
-		if !strings.Contains(numfmt.Plain(p.Answer), want) {
-			t.Errorf("the answer is %q, want %q", p.Answer, want)
-		}
-	}
-	for what, edit := range map[string]func(run *result.Run){
-		"violations": func(run *result.Run) { on(t, run, "failover", "redis-queue").Seen[harness.TwoHolders] = 3 },
-		"windows":    func(run *result.Run) { on(t, run, "holder-crash", "zk-lock").Window[0] *= 30 },
-		"what has no end": func(run *result.Run) {
-			on(t, run, "holder-crash", "zk-lock").Seen = map[harness.Harm]int{harness.Stuck: 1}
-		},
-		"cost": func(run *result.Run) {
-			for _, r := range run.Results {
-				r.Handovers *= map[bool]uint64{true: 3, false: 1}[r.Lock.Name == "zk-lock"]
-			}
-		},
-		"the number of tries": func(run *result.Run) { on(t, run, "failover", "zk-lock").Tries = 4000 },
-	} {
-		if other, _ := drawn(edit); other == svg {
-			t.Errorf("the picture does not show %s", what)
-		}
-	}
-	// Two holders during a pause violate nothing if tokens refuse the writes of the paused
-	// one.
-	if other, _ := drawn(func(run *result.Run) { on(t, run, "holder-pause", "zk-lock").Seen = nil }); other != svg {
-		t.Error("the picture counts two holders of a pause")
 	}
 }

@@ -22,25 +22,103 @@ const (
 	panelScale   = vg.Length(42) // left of the first column
 )
 
-// Multiples are small frames with the same axes, one for each lock. Each highlights its
-// lock against all others.
-type Multiples struct {
-	Plot   *plot.Plot // the axes, with their ticks
-	Under  Layer      // grid and zones, behind the lines of every frame; may be nil
-	Panels []Panel
-	YTitle string
-	XTitle string
-	Notes  []Note // meaning of a shade or a grey line
+// Frames are curves over the same axes: all in one frame with their names at the right, or
+// each in a small frame of its own that highlights it against all others.
+type Frames struct {
+	Plot           *plot.Plot // the axes, with their ticks
+	Under          Layer      // grid and zones, behind all curves; may be nil
+	Curves         []Curve
+	XTitle, YTitle string
+	Notes          []Note // meaning of shades and marks
+	Apart          bool   // each curve has its own frame, even if they are few
 }
 
-type Panel struct {
+// A Curve is a named line with its layers, each of which may be nil.
+type Curve struct {
+	Frame  string // curves of one Frame share it if they are drawn apart
 	Name   string
+	Figure string // next to the name
 	Look   Look
-	Figure string // right of the name
-	// trace returns the lock's line in the frame c; the other frames show it in grey.
-	Trace func(c draw.Canvas, p *plot.Plot) []vg.Point
-	Draw  Layer // the lock itself
-	Under Layer // drawn behind all lines of the frame, such as an area; may be nil
+	Trace  func(c draw.Canvas, p *plot.Plot) []vg.Point // the line; the other frames show it in grey
+
+	Under, Band, Line, Marks Layer // in this order; Under is behind the grid
+}
+
+// Apart reports whether n curves are drawn each in its own frame.
+func Apart(n int) bool { return n > MostLines }
+
+// Drawn returns the curves as a drawing.
+func (f Frames) Drawn() Picture {
+	if f.Apart || Apart(len(f.Curves)) {
+		return Picture{vg.Length(panelRows(len(f.split())))*panelStep + 40, f.panels}
+	}
+	return Picture{max(300, vg.Length(len(f.Curves))*LabelGap+50), f.frame}
+}
+
+// split returns the curves by frame.
+func (f Frames) split() (out [][]Curve) {
+	for i, cv := range f.Curves {
+		if i == 0 || cv.Frame != f.Curves[i-1].Frame {
+			out = append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], cv)
+	}
+	return out
+}
+
+// draw calls the layers of all curves, one kind of layer after the other.
+func (ls layers) draw(c draw.Canvas, p *plot.Plot) {
+	for _, l := range ls {
+		if l != nil {
+			l(c, p)
+		}
+	}
+}
+
+type layers []Layer
+
+// over returns the bands, the lines, and the marks of curves; those of a correct lock are on
+// top.
+func over(curves []Curve) (all layers) {
+	var lines, marks, strong layers
+	for _, cv := range curves {
+		all, lines = append(all, cv.Band), append(lines, cv.Line)
+		if cv.Look.Strong {
+			strong = append(strong, cv.Marks)
+		} else {
+			marks = append(marks, cv.Marks)
+		}
+	}
+	return slices.Concat(all, lines, marks, strong)
+}
+
+// frame draws all curves in one frame.
+func (f Frames) frame(c draw.Canvas) error {
+	labels := make([]EndLabel, len(f.Curves))
+	for i, cv := range f.Curves {
+		labels[i] = EndLabel{Text: cv.Name + LabelSep + cv.Figure, Look: cv.Look}
+	}
+	f.Plot.Add(Layer(func(c draw.Canvas, p *plot.Plot) {
+		layers{f.Under}.draw(c, p)
+		over(f.Curves).draw(c, p)
+		for i, cv := range f.Curves {
+			labels[i].Y = extend(c, cv.Look, cv.Trace(c, p))
+		}
+		DrawLabels(c, c.Max.X, labels)
+	}))
+	Place(f.Plot, draw.Crop(c, 0, -LabelRoom(labels), 0, 0), f.XTitle, f.YTitle)
+	DrawNotes(c, f.Notes)
+	return nil
+}
+
+// extend draws a faint line from the end of pts to the right edge if the line ends before
+// it. It returns the height of the end.
+func extend(c draw.Canvas, as Look, pts []vg.Point) vg.Length {
+	end := pts[len(pts)-1]
+	if end.X < c.Max.X-1 {
+		c.StrokeLine2(draw.LineStyle{Color: as.Hue.Alpha(90), Width: vg.Points(0.6), Dashes: []vg.Length{1, 2}}, end.X, end.Y, c.Max.X, end.Y)
+	}
+	return end.Y
 }
 
 // A Note explains a colour by a sample of it.
@@ -60,6 +138,15 @@ func GlyphNote(shape draw.GlyphDrawer, text string) Note {
 	}}
 }
 
+// LineNote explains a line with its mark.
+func LineNote(l Look, text string) Note {
+	return Note{Text: text, Sample: func(c draw.Canvas, box vg.Rectangle) {
+		y := (box.Min.Y + box.Max.Y) / 2
+		c.StrokeLine2(l.Line(), box.Min.X-8, y, box.Max.X, y)
+		l.Mark(c, vg.Point{X: (box.Min.X - 8 + box.Max.X) / 2, Y: y})
+	}}
+}
+
 // Alone returns l for its own frame, where it needs no dash.
 func (l Look) Alone() Look {
 	l.Dash = nil
@@ -71,18 +158,16 @@ func (l Look) Alone() Look {
 
 func panelRows(n int) int { return (n + panelColumns - 1) / panelColumns }
 
-// PanelsHeight returns the height of n small multiples.
-func PanelsHeight(n int) vg.Length { return vg.Length(panelRows(n))*panelStep + 40 }
-
-func (m Multiples) Body(c draw.Canvas) error {
+// panels draws the curves of each frame apart from the others.
+func (f Frames) panels(c draw.Canvas) error {
 	c = draw.Crop(c, 0, 0, vg.Points(4), 0) // room for descenders
-	c.FillText(Typeset(9, Ink, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, m.YTitle)
-	DrawNotes(c, m.Notes)
+	c.FillText(Typeset(9, Ink, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, f.YTitle)
+	panels := f.split()
 	left := vg.Length(panelScale)
-	rows := panelRows(len(m.Panels))
-	columns := vg.Length(min(panelColumns, len(m.Panels)))
+	rows := panelRows(len(panels))
+	columns := vg.Length(min(panelColumns, len(panels)))
 	wide := (c.Size().X - left - panelGap*(columns-1) - 4) / columns
-	c.FillText(Typeset(9, Ink, draw.XCenter, draw.YBottom), vg.Point{X: c.Min.X + left + (c.Size().X-left)/2, Y: c.Min.Y}, m.XTitle)
+	c.FillText(Typeset(9, Ink, draw.XCenter, draw.YBottom), vg.Point{X: c.Min.X + left + (c.Size().X-left)/2, Y: c.Min.Y}, f.XTitle)
 
 	box := func(i int) draw.Canvas {
 		col, row := i%panelColumns, i/panelColumns
@@ -96,20 +181,25 @@ func (m Multiples) Body(c draw.Canvas) error {
 	// All frames have one size, so each line is traced once and moved. It is also thinned:
 	// in grey no reader sees the difference, and a page has n² of these lines.
 	origin := box(0)
-	traces := make([][]vg.Point, len(m.Panels))
-	for i, pn := range m.Panels {
-		traces[i] = Thin(pn.Trace(origin, m.Plot), 0.45)
-	}
-	for i, pn := range m.Panels {
-		b := box(i)
-		if pn.Under != nil {
-			pn.Under(b, m.Plot)
+	var traces [][]vg.Point
+	if len(panels) == len(f.Curves) && len(panels) > 1 {
+		for _, cv := range f.Curves {
+			traces = append(traces, Thin(cv.Trace(origin, f.Plot), 0.45))
 		}
-		_, below := i/panelColumns+1, i+panelColumns < len(m.Panels)
-		m.frame(b, i%panelColumns == 0, !below || i/panelColumns == rows-1)
+		f.Notes = append(slices.Clone(f.Notes), Note{Colour: Ghost, Line: true, Text: "the other locks"})
+	}
+	DrawNotes(c, f.Notes)
+	for i, curves := range panels {
+		b := box(i)
+		layers{curves[0].Under, f.Under}.draw(b, f.Plot)
+		f.axes(b, i%panelColumns == 0, i+panelColumns >= len(panels) || i/panelColumns == rows-1)
 		ghosts(b, traces, i, vg.Point{X: b.Min.X - origin.Min.X, Y: b.Min.Y - origin.Min.Y})
-		pn.Draw(b, m.Plot)
-		pn.head(b)
+		over(curves).draw(b, f.Plot)
+		head := curves[0]
+		if len(curves) > 1 {
+			head.Figure = ""
+		}
+		head.head(b)
 	}
 	return nil
 }
@@ -133,22 +223,19 @@ func ghosts(c draw.Canvas, traces [][]vg.Point, skip int, d vg.Point) {
 	c.Stroke(path)
 }
 
-// frame draws the axes around b; scale and foot select the figures of the y axis and of the
+// axes draws the axes around b; scale and foot select the figures of the y axis and of the
 // x axis.
-func (m Multiples) frame(b draw.Canvas, scale, foot bool) {
-	if m.Under != nil {
-		m.Under(b, m.Plot)
-	}
-	trX, _ := m.Plot.Transforms(&b)
+func (f Frames) axes(b draw.Canvas, scale, foot bool) {
+	trX, _ := f.Plot.Transforms(&b)
 	line := draw.LineStyle{Color: Axis.RGBA(), Width: vg.Points(0.75)}
 	c := b
 	c.StrokeLines(line, []vg.Point{{X: b.Min.X, Y: b.Max.Y}, b.Min, {X: b.Max.X, Y: b.Min.Y}})
 	if scale {
-		m.scale(b)
+		f.scale(b)
 	}
 	st := Typeset(8, Muted, draw.XCenter, draw.YTop)
 	next := vg.Length(math.Inf(-1))
-	for _, t := range m.Plot.X.Tick.Marker.Ticks(m.Plot.X.Min, m.Plot.X.Max) {
+	for _, t := range f.Plot.X.Tick.Marker.Ticks(f.Plot.X.Min, f.Plot.X.Max) {
 		if t.IsMinor() {
 			continue
 		}
@@ -165,12 +252,12 @@ func (m Multiples) frame(b draw.Canvas, scale, foot bool) {
 
 // scale writes the figures of the y axis left of b: powers of ten first, then others that
 // fit.
-func (m Multiples) scale(b draw.Canvas) {
-	_, trY := m.Plot.Transforms(&b)
+func (f Frames) scale(b draw.Canvas) {
+	_, trY := f.Plot.Transforms(&b)
 	st := Typeset(8, Muted, draw.XRight, draw.YCenter)
 	var taken []vg.Length
 	for _, tens := range []bool{true, false} {
-		for _, t := range m.Plot.Y.Tick.Marker.Ticks(m.Plot.Y.Min, m.Plot.Y.Max) {
+		for _, t := range f.Plot.Y.Tick.Marker.Ticks(f.Plot.Y.Min, f.Plot.Y.Max) {
 			y := trY(t.Value)
 			near := func(at vg.Length) bool { return math.Abs(float64(at-y)) < 11 }
 			if t.IsMinor() || powerOfTen(t.Value) != tens || slices.ContainsFunc(taken, near) {
@@ -183,15 +270,15 @@ func (m Multiples) scale(b draw.Canvas) {
 	}
 }
 
-func (pn Panel) head(b draw.Canvas) {
+func (cv Curve) head(b draw.Canvas) {
 	c := b
 	name := Typeset(8.5, Ink, draw.XLeft, draw.YBottom)
-	if pn.Look.Strong {
+	if cv.Look.Strong {
 		name = Bold(name)
 	}
 	right := Typeset(7.5, Muted, draw.XRight, draw.YBottom)
-	c.FillText(name, vg.Point{X: b.Min.X, Y: b.Max.Y + 5}, Shorten(name, pn.Name, b.Size().X-right.Width(pn.Figure)-6))
-	c.FillText(right, vg.Point{X: b.Max.X, Y: b.Max.Y + 5}, pn.Figure)
+	c.FillText(name, vg.Point{X: b.Min.X, Y: b.Max.Y + 5}, Shorten(name, cv.Frame, b.Size().X-right.Width(cv.Figure)-6))
+	c.FillText(right, vg.Point{X: b.Max.X, Y: b.Max.Y + 5}, cv.Figure)
 }
 
 func DrawNotes(c draw.Canvas, notes []Note) {
