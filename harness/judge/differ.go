@@ -91,5 +91,5 @@ func said(s string) string {
 	if s == "" {
 		return "unknown"
 	}
-	return plain(s)
+	return s
 }

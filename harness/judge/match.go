@@ -59,14 +59,14 @@ func (m *matched) lacks(was, is *plan) string {
 	return inNew + inBase
 }
 
-func (m *matched) rows(gates []*Gate, next result.Manifest, was, is *plan, paired bool) (rows []GateRow, tests []test) {
-	add := func(g *Gate, v GateVerdict, note string) *GateRow {
-		rows = append(rows, GateRow{Lock: m.lock, Workload: m.workload, Gate: g, P: math.NaN(),
-			Base: g.Metric.Summary(m.base), New: g.Metric.Summary(m.next), Verdict: v, Note: note})
+func (m *matched) rows(metrics []*result.Metric, next result.Manifest, was, is *plan, paired bool) (rows []GateRow, tests []test) {
+	add := func(g *result.Metric, v GateVerdict, note string) *GateRow {
+		rows = append(rows, GateRow{Lock: m.lock, Workload: m.workload, Metric: g,
+			Base: g.Summary(m.base), New: g.Summary(m.next), Verdict: v, Note: note})
 		return &rows[len(rows)-1]
 	}
 	if v, note := m.violated(); v != "" {
-		r := add(gates[0], v, note)
+		r := add(metrics[0], v, note)
 		r.BaseBroke, r.NewBroke = violations("", m.base) != "", violations("", m.next) != ""
 		if r.BaseBroke { // a lock that broke a promise has no speed
 			r.Base.N = 0
@@ -76,7 +76,7 @@ func (m *matched) rows(gates []*Gate, next result.Manifest, was, is *plan, paire
 		}
 		return rows, nil
 	}
-	for _, g := range gates {
+	for _, g := range metrics {
 		base, new := m.samples(g, paired)
 		if paired && len(base) == 0 { // no round has both: is there a figure at all?
 			base, new = m.samples(g, false)
@@ -130,7 +130,7 @@ func violations(side string, rs []*harness.Result) string {
 	if first == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s violated %s in %d of %s: %s", side, plain(first.Rule), n, numfmt.Plural(len(rs), "round"), plain(first.Detail))
+	return fmt.Sprintf("%s violated %s in %d of %s: %s", side, first.Rule, n, numfmt.Plural(len(rs), "round"), first.Detail)
 }
 
 // missing returns the verdict on a case that has a figure in the old run only.
@@ -140,7 +140,7 @@ func (m *matched) missing(next result.Manifest, is *plan) (GateVerdict, string) 
 	}
 	for _, s := range next.Skipped {
 		if s.Lock == m.lock.Name {
-			return Unmeasured, is.side + " skipped it: " + plain(s.Reason)
+			return Unmeasured, is.side + " skipped it: " + s.Reason
 		}
 	}
 	if next.Interrupted || next.Finished.IsZero() {
@@ -155,7 +155,7 @@ func (m *matched) missing(next result.Manifest, is *plan) (GateVerdict, string) 
 // samples returns g's figure of every round of the two runs; figures that either clock
 // cannot resolve are equal. If paired, the samples are of the rounds with a figure on
 // both sides, paired by index.
-func (m *matched) samples(g *Gate, paired bool) (base, next []float64) {
+func (m *matched) samples(g *result.Metric, paired bool) (base, next []float64) {
 	bs, ns := gateReadings(g, m.base), gateReadings(g, m.next)
 	floor := 0.0
 	for _, r := range slices.Concat(bs, ns) {
@@ -189,12 +189,12 @@ type reading struct {
 	bound bool
 }
 
-func gateReadings(g *Gate, rs []*harness.Result) (out []reading) {
+func gateReadings(g *result.Metric, rs []*harness.Result) (out []reading) {
 	for _, r := range rs {
-		v, ok := g.Metric.Of(r)
+		v, ok := g.Of(r)
 		bound := false
-		if !ok && g.Metric.AtMost != nil {
-			v, ok = g.Metric.AtMost(r)
+		if !ok && g.AtMost != nil {
+			v, ok = g.AtMost(r)
 			bound = ok
 		}
 		if ok && v >= 0 && !math.IsInf(v, 0) {
@@ -204,10 +204,10 @@ func gateReadings(g *Gate, rs []*harness.Result) (out []reading) {
 	return out
 }
 
-func (c *Comparison) sort(gates []*Gate) {
+func (c *Comparison) sort(metrics []*result.Metric) {
 	slices.SortStableFunc(c.Rows, func(a, b GateRow) int {
 		return cmp.Or(
-			cmp.Compare(slices.Index(gates, a.Gate), slices.Index(gates, b.Gate)),
+			cmp.Compare(slices.Index(metrics, a.Metric), slices.Index(metrics, b.Metric)),
 			strings.Compare(a.group(), b.group()),
 			strings.Compare(a.Lock.Name, b.Lock.Name),
 			cmp.Compare(a.Workload.Workers, b.Workload.Workers),

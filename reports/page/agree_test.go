@@ -24,7 +24,7 @@ func TestReportAndCompareAgree(t *testing.T) {
 			}
 			for _, row := range c.Rows {
 				name := fmt.Sprintf("%s workers=%d", row.Lock.Name, row.Workload.Workers)
-				if got := drawn[name]; got.Summary != row.Ratio || got.Level != c.Level {
+				if got := drawn[name]; got.Summary != row.Ratio.Summary || got.Level != c.Level {
 					t.Errorf("%s: the report says %+v, compare %+v at %v", name, got, row.Ratio, c.Level)
 				}
 			}
