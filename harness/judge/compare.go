@@ -132,7 +132,7 @@ func Compare(base, next *result.Run, o CompareOptions) (*Comparison, error) {
 	if o.Margin != nil {
 		c.Margin = *o.Margin
 	}
-	matches := match(base, next, o.Locks)
+	matches := match(o.Locks, base, next)
 	was, is := planOf("BASE", base), planOf("NEW", next)
 	var tests []test
 	judged := 0

@@ -246,7 +246,7 @@ func visits(runs []*result.Run) (out []Visit) {
 		v := Visit{Manifest: r.Manifest, Dir: r.Dir, Name: fmt.Sprintf("run %d", i+1)}
 		if i > 0 {
 			was, is := runs[i-1].Manifest, r.Manifest
-			v.Differs = differences(was, is, match(runs[i-1], r, nil))
+			v.Differs = differences(was, is, match(nil, runs[i-1], r))
 			v.SameCode = was.Binary != "" && was.Binary == is.Binary ||
 				(was.Binary == "" || is.Binary == "") && was.Commit != "" && was.Commit == is.Commit && !strings.HasSuffix(is.Commit, "+dirty")
 		}

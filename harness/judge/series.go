@@ -22,23 +22,23 @@ type pointAt struct{ series, point int }
 
 func (c *comparisons) add(h *History, site int, runs []*result.Run, o HistoryOptions) {
 	plans := make([]*plan, len(runs))
-	cases := new(caseList)
 	for i, r := range runs {
 		plans[i] = planOf(fmt.Sprintf("run %d", i+1), r)
-		cases.add(i, len(runs), r, o.Locks)
 	}
-	for _, k := range cases.list {
+	for _, k := range match(o.Locks, runs...) {
 		for _, g := range o.Metrics {
-			k.to = o.To
 			s := HistorySeries{Site: site, Lock: k.lock, Workload: k.workload, Metric: g, to: o.To}
-			floor := floorOf(g, k.results)
+			var all [][]reading
+			for _, rs := range k.runs {
+				all = append(all, gateReadings(g, rs))
+			}
+			floor := floorOf(all...)
 			before := -1
 			for i, r := range runs {
-				p := point(g, k, i, r.Manifest, plans[i], floor)
+				p := s.point(k, i, r.Manifest, plans[i], floor)
 				if p.N > 0 {
 					if before >= 0 {
-						m := matched{lock: k.lock, workload: k.workload, base: k.results[before], next: k.results[i]}
-						base, next := m.samples(g, false)
+						base, next := k.samples(g, before, i, false)
 						c.of = append(c.of, pointAt{len(h.Series), i})
 						c.tests = append(c.tests, test{len(c.Rows), base, next})
 						c.Rows = append(c.Rows, GateRow{Lock: k.lock, Workload: k.workload, Metric: g})
@@ -66,50 +66,8 @@ func (c *comparisons) run(h *History) {
 	}
 }
 
-type caseRuns struct {
-	lock     harness.Lock
-	workload harness.Workload
-	results  [][]*harness.Result
-	to       []string // HistoryOptions.To
-}
-
-type caseList struct {
-	list []*caseRuns
-	byID map[string]*caseRuns
-}
-
-func (l *caseList) add(i, n int, run *result.Run, wanted func(harness.Lock) bool) {
-	if l.byID == nil {
-		l.byID = make(map[string]*caseRuns)
-	}
-	for _, r := range run.Results {
-		if wanted != nil && !wanted(r.Lock) {
-			continue
-		}
-		id := caseName(r.Lock.Name, r.Workload)
-		k := l.byID[id]
-		if k == nil {
-			k = &caseRuns{results: make([][]*harness.Result, n)}
-			l.byID[id], l.list = k, append(l.list, k)
-		}
-		k.lock, k.workload = r.Lock, r.Workload // the newest has the current description
-		k.results[i] = append(k.results[i], r)
-	}
-}
-
-func floorOf(g *result.Metric, runs [][]*harness.Result) (floor float64) {
-	for _, rs := range runs {
-		for _, r := range gateReadings(g, rs) {
-			if r.bound {
-				floor = max(floor, r.value)
-			}
-		}
-	}
-	return floor
-}
-
-func point(g *result.Metric, k *caseRuns, i int, m result.Manifest, is *plan, floor float64) HistoryPoint {
-	rs := k.results[i]
+func (s *HistorySeries) point(k *matched, i int, m result.Manifest, is *plan, floor float64) HistoryPoint {
+	g, rs := s.Metric, k.runs[i]
 	p := HistoryPoint{value: math.NaN()}
 	if why := violations(is.side, rs); why != "" { // a lock that broke a promise has no speed
 		p.Broke, p.Gap = true, why
@@ -120,9 +78,8 @@ func point(g *result.Metric, k *caseRuns, i int, m result.Manifest, is *plan, fl
 		xs = append(xs, max(r.value, floor))
 	}
 	if len(xs) == 0 {
-		one := matched{lock: k.lock, workload: k.workload, next: rs}
-		v, why := one.missing(m, is)
-		if k.to != nil && len(rs) > 0 {
+		v, why := k.missing(i, m, is)
+		if s.to != nil && len(rs) > 0 {
 			why = is.side + " has no figure of a lock to set it against"
 		}
 		p.Missing, p.Gap = v == Unmeasured, cmp.Or(why, is.side+" was not to measure it")

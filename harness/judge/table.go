@@ -246,20 +246,15 @@ func (r Entry) ratio(i int) float64 {
 // violators returns a row for each lock of g's workload with a violation in any workload of
 // the run.
 func (g *Group) violators() (out []Entry) {
-	for lock, bad := range Violations(g.Run) {
-		row := Entry{Lock: lock, Ratios: make([]*Ratio, len(g.Workers)), Modes: make([][]Mode, len(g.Workers)), Violated: len(bad), Rule: bad[0].Violations[0].Rule}
-		here := false
-		for _, r := range g.Run.Results {
-			if r.Lock.Name == lock {
-				row.Results++
-				here = here || g.Remote == (r.Lock.Traits.Needs != "") && g.Axes == Axes(r.Workload)
-			}
-		}
-		if here {
-			out = append(out, row)
+	for _, x := range Exclusions(g.Run) {
+		here := slices.ContainsFunc(g.Run.Results, func(r *harness.Result) bool {
+			return r.Lock.Name == x.Lock.Name && g.Remote == (r.Lock.Traits.Needs != "") && g.Axes == Axes(r.Workload)
+		})
+		if here && x.Violated > 0 {
+			out = append(out, Entry{Lock: x.Lock.Name, Ratios: make([]*Ratio, len(g.Workers)), Modes: make([][]Mode, len(g.Workers)),
+				Violated: x.Violated, Results: x.Results, Rule: x.Violation.Rule})
 		}
 	}
-	slices.SortFunc(out, func(a, b Entry) int { return cmp.Compare(a.Lock, b.Lock) })
 	return out
 }
 
