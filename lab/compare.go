@@ -10,10 +10,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"locklab/harness"
 	"locklab/harness/judge"
 	"locklab/harness/result"
+	"locklab/reports/page"
 )
 
 // The exit statuses of the command compare, in addition to 0.
@@ -114,9 +116,7 @@ func (o *compareOptions) flags(cmd *cobra.Command) {
 	f.SortFlags = false
 	marginFlag(f, &o.margin, " (default that of the runs)")
 	f.Float64Var(&o.alpha, "alpha", judge.DefaultAlpha, "chance of any false alarm, over all comparisons")
-	f.StringVar(&o.metric, "metric", judge.Gates[0].Name(), "what to compare: "+strings.Join(gateNames(), ", "))
-	f.StringVar(&o.format, "format", "text", "text, csv or json")
-	anyHostFlag(f, &o.anyHost)
+	o.changesFlags(f)
 	f.StringVar(&o.to, "to", "", "a lock with which to compare the others of one run")
 	f.BoolVar(&o.interleave, "interleave", false, "BASE and NEW are binaries: measure them in alternating rounds")
 	o.run.axisFlags(cmd)
@@ -137,11 +137,19 @@ var toMeasure = []string{
 	"rounds", "duration", "warmup", "budget", "seed", "out", "replace",
 }
 
-func gateNames() (names []string) {
-	for _, g := range judge.Gates {
-		names = append(names, g.Name())
+func metricNames() (names []string) {
+	for _, m := range judge.Metrics {
+		names = append(names, m.Name)
 	}
 	return names
+}
+
+// changesFlags declares the flags for the comparison of runs and its output.
+func (o *compareOptions) changesFlags(f *pflag.FlagSet) {
+	names := metricNames()
+	f.StringVar(&o.metric, "metric", names[0], "what to compare: "+strings.Join(names, ", "))
+	f.StringVar(&o.format, "format", page.ChangesFormats[0], strings.Join(page.ChangesFormats, ", "))
+	anyHostFlag(f, &o.anyHost)
 }
 
 func (o *compareOptions) compare(cmd *cobra.Command, base, next string) error {
@@ -193,15 +201,20 @@ func (o *compareOptions) directories(how judge.CompareOptions, base, next string
 	if err != nil {
 		return err
 	}
-	return o.print(c, stdout, stderr)
+	return o.print(page.CompareChanges(c), c.Outcome(), stdout, stderr)
 }
 
-// print writes c and returns the error for its outcome.
-func (o *compareOptions) print(c *judge.Comparison, stdout, stderr io.Writer) error {
-	if err := o.write(c, stdout, stderr); err != nil {
+// print writes x and returns the error for its outcome.
+func (o *compareOptions) print(x *page.Changes, outcome judge.GateOutcome, stdout, stderr io.Writer) error {
+	if o.format == "csv" {
+		for _, text := range x.Asides() {
+			fmt.Fprintln(stderr, text)
+		}
+	}
+	if err := x.Write(stdout, o.format, width(stdout)); err != nil {
 		return err
 	}
-	switch c.Outcome() {
+	switch outcome {
 	case judge.Worse:
 		return errRegressed
 	case judge.Unsure:
@@ -210,36 +223,20 @@ func (o *compareOptions) print(c *judge.Comparison, stdout, stderr io.Writer) er
 	return nil
 }
 
-func (o *compareOptions) write(c *judge.Comparison, stdout, stderr io.Writer) error {
-	switch o.format {
-	case "csv":
-		for _, w := range c.Warnings {
-			fmt.Fprintln(stderr, "warning: "+w)
-		}
-		for _, gap := range c.Gaps {
-			fmt.Fprintln(stderr, "not measured: "+gap)
-		}
-		return c.WriteCSV(stdout)
-	case "json":
-		return c.WriteJSON(stdout)
-	}
-	return c.WriteText(stdout, width(stdout))
-}
-
 // options reads the flags about significance; given reports whether the user set the
 // margin.
 func (o *compareOptions) options(given bool) (how judge.CompareOptions, err error) {
-	if !slices.Contains([]string{"text", "csv", "json"}, o.format) {
-		return how, fmt.Errorf("%w: --format is %q: want text, csv or json", harness.ErrUsage, o.format)
+	if !slices.Contains(page.ChangesFormats, o.format) {
+		return how, fmt.Errorf("%w: --format is %q: want one of %s", harness.ErrUsage, o.format, strings.Join(page.ChangesFormats, ", "))
 	}
 	if !(o.alpha > 0 && o.alpha < 1) {
 		return how, fmt.Errorf("%w: --alpha is %v: want a probability between 0 and 1, such as 0.05", harness.ErrUsage, o.alpha)
 	}
-	gates, err := judge.FindGates(judge.Gates, strings.Split(o.metric, ","))
+	metrics, err := judge.FindMetrics(strings.Split(o.metric, ","))
 	if err != nil {
 		return how, err
 	}
-	how = judge.CompareOptions{Gates: gates, Alpha: o.alpha, AnyHost: o.anyHost}
+	how = judge.CompareOptions{Metrics: metrics, Alpha: o.alpha, AnyHost: o.anyHost}
 	if given {
 		margin, err := parseMargin(o.margin)
 		if err != nil {

@@ -186,7 +186,7 @@ func TestCompareStatus(t *testing.T) {
 		{base + " " + slow + " --margin NaN%", "want a percentage such as 5%"},
 		{base + " " + slow + " --alpha 0", "--alpha is 0"},
 		{base + " " + slow + " --alpha NaN", "--alpha is NaN"},
-		{base + " " + slow + " --format xml", "text, csv or json"},
+		{base + " " + slow + " --format xml", "want one of text, markdown, csv, json"},
 		{base + " " + slow + " --workers 2", "--workers is for --interleave"},
 		{base + " " + slow + " --rounds 20", "--rounds is for --interleave"},
 		{"--interleave --rounds 9 --budget 1m " + base + " " + base, "not both"},
@@ -241,15 +241,15 @@ func TestCompareFormats(t *testing.T) {
 	base, slow := writeRun(t, filepath.Join(root, "a"), 1e6, 10, nil), writeRun(t, filepath.Join(root, "b"), 0.9e6, 10, nil)
 	stdout, stderr, status := output(t, locklab(t, "compare", base, slow, "--format", "csv"))
 	lines, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
-	if status != exitRegressed || err != nil || len(lines) != 3 || !slices.Contains(lines[1], "regressed") || !strings.Contains(stderr, "--interleave") {
+	if status != exitRegressed || err != nil || len(lines) != 5 || !slices.Contains(lines[2], "regressed") || !strings.Contains(stderr, "--interleave") {
 		t.Errorf("exit status %d, %v\n%s%s", status, err, stdout, stderr)
 	}
 	stdout, stderr, status = output(t, locklab(t, "compare", base, slow, "--format", "json", "--metric", "throughput,jain"))
 	var got struct {
 		Outcome string
-		Rows    []struct{ Verdict string }
+		Tables  []struct{ Rows []struct{ Case struct{ Verdict string } } }
 	}
-	if err := json.Unmarshal([]byte(stdout), &got); status != exitRegressed || err != nil || got.Outcome != "regressed" || len(got.Rows) != 2 || stderr != "" {
+	if err := json.Unmarshal([]byte(stdout), &got); status != exitRegressed || err != nil || got.Outcome != "regressed" || len(got.Tables) != 1 || len(got.Tables[0].Rows) != 2 || got.Tables[0].Rows[0].Case.Verdict != "regressed" || stderr != "" {
 		t.Errorf("exit status %d, %v, %+v\n%s", status, err, got, stderr)
 	}
 }

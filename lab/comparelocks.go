@@ -25,8 +25,8 @@ func (o *compareOptions) locks(how judge.CompareOptions, dir string, stdout, std
 	if err != nil {
 		return err
 	}
-	if o.format != "text" || o.metric != judge.Gates[0].Name() {
-		return o.write(c, stdout, stderr)
+	if o.format != "text" || o.metric != judge.Metrics[0].Name {
+		return o.print(page.CompareChanges(c), judge.Fine, stdout, stderr) // a difference is no regression
 	}
 	run.Baseline = o.to
 	if how.Margin != nil {

@@ -23,6 +23,7 @@ func TestCompareTo(t *testing.T) {
 		{base + " --to mcs", "tas is 0.50x"},
 		{broken + " --to tas", "! mcs violated liveness in 1 of 10 results"},
 		{base + " --to mcs --format csv", ",0.5"},
+		{base + " --to mcs --metric jain,throughput", "throughput as a ratio to mcs"},
 	} {
 		stdout, stderr, status := output(t, locklab(t, append([]string{"compare"}, strings.Fields(c.args)...)...))
 		if status != 0 || stderr != "" || !strings.Contains(stdout, c.said) {

@@ -160,7 +160,7 @@ func manCommand() *cobra.Command {
 
 // completeNames makes the shell complete the names of locks, scenarios and metrics.
 func (p *Program) completeNames(root *cobra.Command) {
-	words := map[string]func() []string{"locks": p.words, "baseline": p.words, "scenario": scenarioNames, "metric": gateNames}
+	words := map[string]func() []string{"locks": p.words, "baseline": p.words, "scenario": scenarioNames, "metric": metricNames}
 	for _, cmd := range root.Commands() {
 		for flag, of := range words {
 			if cmd.Flags().Lookup(flag) != nil {

@@ -77,13 +77,11 @@ func (p *Program) historyCommand() *cobra.Command {
 	f.SortFlags = false
 	marginFlag(f, &o.margin, "")
 	f.Float64Var(&o.alpha, "alpha", judge.DefaultAlpha, "chance of any false change on runs in random order, and of any false difference of neighbours")
-	f.StringVar(&o.metric, "metric", judge.Gates[0].Name(), "what to compare: "+strings.Join(gateNames(), ", "))
+	o.changesFlags(f)
 	f.StringVar(&o.run.locks, "locks", "all", "which locks: names, kinds or states, as of run")
 	f.StringVar(&o.to, "to", "", "figures are ratios to this lock's in the same round; of several, separated by commas, to the first that is there and local if the lock is")
 	f.BoolVar(&o.asGiven, "as-given", false, "the runs are in order; otherwise their dates are")
-	anyHostFlag(f, &o.anyHost)
 	f.BoolVar(&o.all, "all", false, "print every run of every case, not only of those with something to see")
-	f.StringVar(&o.format, "format", "text", "text, csv or json")
 	f.StringVarP(&o.out, "out", "o", "", "also write FILE.html, FILE.md, FILE.png, FILE.svg, or a directory for a page and Markdown")
 	return cmd
 }
@@ -115,40 +113,18 @@ func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 			return err
 		}
 	}
-	if err := o.write(h, cmd.OutOrStdout(), cmd.ErrOrStderr()); err != nil {
-		return err
-	}
-	switch h.Outcome() {
-	case judge.Worse:
-		return errRegressed
-	case judge.Unsure:
-		return errUnsure
-	}
-	return nil
-}
-
-func (o *historyOptions) write(h *judge.History, stdout, stderr io.Writer) error {
-	switch o.format {
-	case "csv":
-		for _, w := range h.Warnings {
-			fmt.Fprintln(stderr, "warning: "+w)
-		}
-		return h.WriteCSV(stdout)
-	case "json":
-		return h.WriteJSON(stdout)
-	}
-	if err := h.WriteText(stdout, width(stdout), o.all); err != nil {
-		return err
-	}
-	if o.out == "" {
-		return nil
+	verdict := o.print(page.HistoryChanges(h, o.all), h.Outcome(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+	if o.out == "" || o.format != "text" {
+		return verdict
 	}
 	file := o.out
 	if !o.isPicture() {
 		file = newTarget(o.out).first()
 	}
-	_, err := fmt.Fprintf(stdout, "\n%s\n", reportLine(file))
-	return err
+	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", reportLine(file)); err != nil {
+		return err
+	}
+	return verdict
 }
 
 func (o *historyOptions) isPicture() bool {

@@ -15,6 +15,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/judge"
 	"locklab/harness/result"
+	"locklab/reports/page"
 
 	"locklab/harness/measure"
 	"locklab/internal/machine"
@@ -42,7 +43,7 @@ func (o *compareOptions) builds(ctx context.Context, how judge.CompareOptions, o
 			return err
 		}
 	}
-	plan, need, skipped, err := o.plan(builds, len(how.Gates))
+	plan, need, skipped, err := o.plan(builds, len(how.Metrics))
 	if err != nil {
 		return err
 	}
@@ -240,7 +241,7 @@ func (p *pairRun) conclude(o *compareOptions, how judge.CompareOptions, err erro
 	fmt.Fprintf(p.stderr, "kept in %s and %s\n", p.dirs[0], p.dirs[1])
 	c, cerr := judge.Compare(runs[0], runs[1], how)
 	if cerr == nil {
-		cerr = o.print(c, stdout, p.stderr)
+		cerr = o.print(page.CompareChanges(c), c.Outcome(), stdout, p.stderr)
 	}
 	if err != nil {
 		if compared := cerr == nil || errors.Is(cerr, errRegressed) || errors.Is(cerr, errUnsure); !compared {

@@ -28,16 +28,6 @@ func (r Row) Share() float64 {
 	return float64(r.Tallies[0].Runs) / float64(r.Runs)
 }
 
-// None returns the number of runs without a recommendation.
-func (r Row) None() int {
-	for _, t := range r.Tallies {
-		if t.Choice == "" {
-			return t.Runs
-		}
-	}
-	return 0
-}
-
 // Count adds one more run.
 func (r *Row) Count(choice string) {
 	i := slices.IndexFunc(r.Tallies, func(t Tally) bool { return t.Choice == choice })

@@ -1,34 +1,37 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
 	"locklab/harness"
 	"locklab/harness/result"
-	"locklab/internal/numfmt"
 	"locklab/internal/stat"
 )
 
 // A GateVerdict is the conclusion about one case.
 type GateVerdict string
 
-// The verdicts. The margin is Options.Margin. The interval is of the ratio of the new
-// figure to the old, and is read as a [stat.Reading], like in a verdict on locks.
+// The verdicts. The margin is CompareOptions.Margin. The interval is of the ratio of the
+// new figure to the old.
 const (
-	AsGood       GateVerdict = GateVerdict(stat.AsGood) // within the margin, or better: the interval excludes worse
-	Better       GateVerdict = "better"                 // by more than the margin, over the whole interval
-	Regressed    GateVerdict = "regressed"              // likewise worse; or the new run broke a promise of the lock
-	Untold       GateVerdict = GateVerdict(stat.Untold) // the interval does not exclude worse
-	TooFewRounds GateVerdict = "too few rounds"         // no difference, however great, could be significant
-	Unmeasured   GateVerdict = "not measured"           // planned in a run, and not measured in all its rounds
+	AsGood       GateVerdict = "as good"        // within the margin, or better: the interval excludes worse
+	Better       GateVerdict = "better"         // by more than the margin, over the whole interval
+	Regressed    GateVerdict = "regressed"      // likewise worse; or the new run broke a promise of the lock
+	Untold       GateVerdict = "not told apart" // the interval does not exclude worse
+	TooFewRounds GateVerdict = "too few rounds" // no difference, however great, could be significant
+	Unmeasured   GateVerdict = "not measured"   // planned in a run, and not measured in all its rounds
 	OnlyBase     GateVerdict = "only in BASE"
 	OnlyNew      GateVerdict = "only in NEW"
 	NoBase       GateVerdict = "no baseline"  // the old run broke a promise of the lock, so it has no speed
 	Elsewhere    GateVerdict = "inconclusive" // the runs are of two machines, which may explain the difference
 	Expected     GateVerdict = "broken lock"  // it broke a promise, as expected of a lock kept to show that
 )
+
+// Verdicts lists the verdicts on a case, the worst first.
+var Verdicts = []GateVerdict{Regressed, Unsafe, Lesser, OffRun, Elsewhere, Untold, TooFewRounds, Unmeasured, FewRuns, NoBase, Better, Steady, AsGood, OneRun, Expected, OnlyBase, OnlyNew}
 
 // An GateOutcome summarizes all verdicts.
 type GateOutcome string
@@ -43,10 +46,10 @@ const (
 // CompareOptions determine when a difference counts. The zero value of each field is its
 // default.
 type CompareOptions struct {
-	Gates  []*Gate                 // default: the first of Suite
-	Alpha  float64                 // chance of any false alarm among all comparisons; default 0.05
-	Margin *float64                // relative worsening that counts; default the lesser of the two runs'
-	Locks  func(harness.Lock) bool // which locks to compare; default all
+	Metrics []*result.Metric        // default: the first of Suite
+	Alpha   float64                 // chance of any false alarm among all comparisons; default 0.05
+	Margin  *float64                // relative worsening that counts; default the lesser of the two runs'
+	Locks   func(harness.Lock) bool // which locks to compare; default all
 
 	AnyHost bool // machines that differ only in the host name count as one, like containers
 }
@@ -78,12 +81,11 @@ type Comparison struct {
 type GateRow struct {
 	Lock     harness.Lock
 	Workload harness.Workload
-	Gate     *Gate
+	Metric   *result.Metric
 	// Base and New are the medians of the rounds with intervals of 95 %; N is 0
 	// without a figure.
 	Base, New stat.Summary
-	Ratio     stat.Summary // of the new figure to the old; N is 0 if they were not compared
-	P         float64      // corrected for all comparisons; NaN if they were not compared
+	Ratio     stat.Ratio // of the new figure to the old, P corrected for all comparisons; N is 0 if they were not compared
 	Verdict   GateVerdict
 	// BaseBroke and NewBroke report whether the lock broke a promise in that run.
 	BaseBroke, NewBroke bool
@@ -116,8 +118,8 @@ func (c *Comparison) Outcome() GateOutcome {
 // Compare compares base with next. The error wraps harness.ErrUsage if they have no
 // comparable case in common.
 func Compare(base, next *result.Run, o CompareOptions) (*Comparison, error) {
-	if len(o.Gates) == 0 {
-		o.Gates = Gates[:1]
+	if len(o.Metrics) == 0 {
+		o.Metrics = Metrics[:1]
 	}
 	c := &Comparison{
 		Base: base.Manifest, New: next.Manifest, Alpha: DefaultAlpha,
@@ -130,12 +132,12 @@ func Compare(base, next *result.Run, o CompareOptions) (*Comparison, error) {
 	if o.Margin != nil {
 		c.Margin = *o.Margin
 	}
-	matches := match(base, next, o.Locks)
+	matches := match(o.Locks, base, next)
 	was, is := planOf("BASE", base), planOf("NEW", next)
 	var tests []test
 	judged := 0
 	for _, m := range matches {
-		rows, ts := m.rows(o.Gates, next.Manifest, was, is, c.Paired)
+		rows, ts := m.rows(o.Metrics, next.Manifest, was, is, c.Paired)
 		for i := range ts {
 			ts[i].row += len(c.Rows)
 		}
@@ -152,23 +154,23 @@ func Compare(base, next *result.Run, o CompareOptions) (*Comparison, error) {
 	if ds := base.Manifest.Machine.Unlike(next.Manifest.Machine, o.AnyHost); len(ds) > 0 {
 		for _, t := range tests {
 			if r := &c.Rows[t.row]; slices.Contains([]GateVerdict{Regressed, Better, AsGood, Untold}, r.Verdict) {
-				r.Verdict, r.Note = Elsewhere, "measured on two machines: "+plain(ds[0].String())
+				r.Verdict, r.Note = Elsewhere, "measured on two machines: "+ds[0].String()
 			}
 		}
 	}
-	if err := c.empty(o.Gates); err != nil {
+	if err := c.empty(o.Metrics); err != nil {
 		return nil, err
 	}
-	c.sort(o.Gates)
+	c.sort(o.Metrics)
 	c.Warnings = warnings(base, next, c.Paired, o.AnyHost, matches)
 	return c, nil
 }
 
-func (c *Comparison) empty(gates []*Gate) error {
+func (c *Comparison) empty(metrics []*result.Metric) error {
 	if len(c.Rows) == 0 && len(c.Gaps) > 0 {
 		return nil // both lost all that they planned
 	}
-	why := "no case that the two runs have in common has a figure of " + gateNames(gates) + " in both"
+	why := "no case that the two runs have in common has a figure of " + metricNames(metrics) + " in both"
 	for _, r := range c.Rows {
 		switch r.Verdict {
 		case OnlyBase, OnlyNew:
@@ -191,14 +193,6 @@ func sameRun(a, b result.Manifest) bool {
 	return a.Pair == "" && b.Pair == "" && !a.Started.IsZero() && a.Started.Equal(b.Started) && a.Seed == b.Seed
 }
 
-func gateNames(gs []*Gate) string {
-	var names []string
-	for _, g := range gs {
-		names = append(names, g.Name())
-	}
-	return numfmt.List(names, len(names))
-}
-
 type test struct {
 	row        int
 	base, next []float64
@@ -219,8 +213,8 @@ func (c *Comparison) test(tests []test) {
 	ps = stat.Holm(ps)
 	for i, t := range tests {
 		r := &c.Rows[t.row]
-		r.Ratio, r.P = ratios[i].Summary, ps[i]
-		r.Verdict = c.judge(r.Gate, ratios[i])
+		r.Ratio, r.Verdict = ratios[i], c.judge(r.Metric, ratios[i])
+		r.Ratio.P = ps[i]
 		if c.Paired && slices.Equal(t.base, t.next) {
 			r.Verdict = AsGood // nothing to estimate
 		}
@@ -233,16 +227,31 @@ func (c *Comparison) test(tests []test) {
 	}
 }
 
-func (c *Comparison) judge(g *Gate, ratio stat.Ratio) GateVerdict {
-	worse := g.worse(ratio)
-	switch reading := worse.Read(c.Margin); {
+func (c *Comparison) judge(m *result.Metric, ratio stat.Ratio) GateVerdict {
+	worse := worse(m, ratio)
+	switch {
 	case !ratio.Enough() || math.IsNaN(ratio.Median):
 		return TooFewRounds
-	case reading == stat.Slower:
+	case worse.Lo > 1+c.Margin:
 		return Regressed
-	case worse.Inverse().Read(c.Margin) == stat.Slower:
+	case worse.Inverse().Lo > 1+c.Margin:
 		return Better
-	default:
-		return GateVerdict(reading)
+	case worse.Hi <= 1+c.Margin:
+		return AsGood
 	}
+	return Untold
+}
+
+// Sites returns the machines of the two runs, or of the run whose locks are compared.
+func (c *Comparison) Sites() []Site {
+	base, next := Visit{Name: "BASE", Manifest: c.Base}, Visit{Name: "NEW", Manifest: c.New}
+	name := func(v Visit) string { return cmp.Or(v.Manifest.Machine.Host, "unknown host") }
+	switch {
+	case c.To != "":
+		next.Name = "run"
+		return []Site{{name(next), []Visit{next}}}
+	case c.Base.Machine.String() == c.New.Machine.String():
+		return []Site{{name(base), []Visit{base, next}}}
+	}
+	return []Site{{name(base), []Visit{base}}, {name(next), []Visit{next}}}
 }

@@ -11,7 +11,6 @@ import (
 	"locklab/harness"
 	"locklab/harness/result"
 
-	"locklab/internal/numfmt"
 	"locklab/internal/stat"
 )
 
@@ -178,14 +177,14 @@ func TestOptions(t *testing.T) {
 		{0.8, 1.2, Untold, Untold},
 	} {
 		ratio := stat.Ratio{Summary: stat.Summary{Median: (x.lo + x.hi) / 2, Lo: x.lo, Hi: x.hi, N: 10, Confidence: 0.97}, Level: 0.95}
-		if got := c.judge(Gates[0], ratio); got != x.want {
+		if got := c.judge(Metrics[0], ratio); got != x.want {
 			t.Errorf("%v to %v times the rate: %s, want %s", x.lo, x.hi, got, x.want)
 		}
-		if got := c.judge(&Gate{Metric: result.P99, Format: numfmt.Nanos}, ratio); got != x.time {
+		if got := c.judge(result.P99, ratio); got != x.time {
 			t.Errorf("%v to %v times as long: %s, want %s", x.lo, x.hi, got, x.time)
 		}
-		if ratio.Confidence = 0.9; c.judge(Gates[0], ratio) != TooFewRounds {
-			t.Errorf("%v to %v at less than the level: %s", x.lo, x.hi, c.judge(Gates[0], ratio))
+		if ratio.Confidence = 0.9; c.judge(Metrics[0], ratio) != TooFewRounds {
+			t.Errorf("%v to %v at less than the level: %s", x.lo, x.hi, c.judge(Metrics[0], ratio))
 		}
 	}
 }
@@ -242,7 +241,7 @@ func TestViolations(t *testing.T) {
 		if c.inNew {
 			broken(new, c.status)
 		}
-		got, err := Compare(base, new, CompareOptions{Gates: Gates[:2]})
+		got, err := Compare(base, new, CompareOptions{Metrics: Metrics[:2]})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,7 +306,7 @@ func TestMissing(t *testing.T) {
 		{madeRun(nil), madeRun(nil), CompareOptions{}, "no case in common"},
 		{madeRun(some), madeRun(rates{"y": xs}), CompareOptions{}, "no case in common"},
 		{madeRun(both), madeRun(both), CompareOptions{Locks: func(harness.Lock) bool { return false }}, "no case in common"},
-		{madeRun(some), madeRun(some), CompareOptions{Gates: []*Gate{{Metric: result.Requests, Format: numfmt.Number}}}, "a figure of requests"},
+		{madeRun(some), madeRun(some), CompareOptions{Metrics: []*result.Metric{result.Requests}}, "a figure of requests"},
 	} {
 		if _, err := Compare(c.base, c.new, c.o); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %q", err, c.want)
@@ -343,7 +342,7 @@ func TestFloors(t *testing.T) {
 		{waits(20, 4000), waits(20, 4002), AsGood},    // above
 		{waits(20, 4000), waits(20, 5000), Regressed}, // likewise
 	} {
-		got, err := Compare(c.base, c.new, CompareOptions{Gates: []*Gate{{Metric: result.P99, Format: numfmt.Nanos}}})
+		got, err := Compare(c.base, c.new, CompareOptions{Metrics: []*result.Metric{result.P99}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,7 @@ func drawDays(r *rand.Rand, w weather, days, cases, step int, by float64) *Histo
 		}
 		for i := range h.Series {
 			s := &h.Series[i]
-			s.Lock, s.Gate = harness.Lock{Name: fmt.Sprint(i)}, Gates[0]
+			s.Lock, s.Metric = harness.Lock{Name: fmt.Sprint(i)}, Metrics[0]
 			x := last * math.Exp(0.05*r.NormFloat64()*float64(min(1, cases-1)))
 			if i == 0 && day >= step {
 				x *= by

@@ -77,10 +77,10 @@ func differences(base, next result.Manifest, ms []*matched) (out []string) {
 		}
 	}
 	for _, m := range ms {
-		if len(m.base) == 0 || len(m.next) == 0 {
+		if len(m.runs[0]) == 0 || len(m.runs[1]) == 0 {
 			continue
 		}
-		if x, y := m.base[0].Workload.Window, m.next[0].Workload.Window; x != y {
+		if x, y := m.runs[0][0].Workload.Window, m.runs[1][0].Workload.Window; x != y {
 			return append(out, fmt.Sprintf("window %v and %v", x, y))
 		}
 	}
@@ -91,5 +91,5 @@ func said(s string) string {
 	if s == "" {
 		return "unknown"
 	}
-	return plain(s)
+	return s
 }

@@ -54,8 +54,27 @@ type Site struct {
 type Visit struct {
 	Manifest result.Manifest
 	Dir      string
+	Name     string   // "BASE", "NEW", or such as "run 3"
 	Differs  []string // conditions that differ from the run before, such as "kernel 6.1 and 6.18"
 	SameCode bool     // measured by the same build as the run before
+}
+
+// Date returns the start of v.
+func (v *Visit) Date() string { return v.Manifest.Started.UTC().Format("2006-01-02 15:04") }
+
+// Commit returns the short commit of v's build.
+func (v *Visit) Commit() string {
+	c, changed := strings.CutSuffix(v.Manifest.Commit, "+dirty")
+	if c == "" {
+		return "unknown"
+	}
+	if r := []rune(c); len(r) > 9 {
+		c = string(r[:9])
+	}
+	if changed {
+		c += "+"
+	}
+	return c
 }
 
 // A HistorySeries is one case by one metric, over the runs of a machine.
@@ -63,11 +82,13 @@ type HistorySeries struct {
 	Site     int
 	Lock     harness.Lock
 	Workload harness.Workload
-	Gate     *Gate
+	Metric   *result.Metric
 	Points   []HistoryPoint // one of each run of the machine
 	Changes  []Change
 	Verdict  GateVerdict
 	Note     string // the reason, if the figures do not show it
+
+	to []string // HistoryOptions.To
 }
 
 // A HistoryPoint is a case in a run.
@@ -77,11 +98,9 @@ type HistoryPoint struct {
 	Missing      bool   // planned in the run
 	Broke        bool   // the lock broke a promise in the run
 
-	// Before is the ratio to the last earlier run with a figure. P is its p-value,
-	// corrected for all comparisons, and Verdict the verdict on these two runs. N is
-	// 0 in the first run.
-	Before  stat.Summary
-	P       float64
+	// Before is the ratio to the last earlier run with a figure, with P corrected for
+	// all comparisons. Verdict is on these two runs. N is 0 in the first run.
+	Before  stat.Ratio
 	Verdict GateVerdict
 
 	Off GateVerdict // OffWorse or OffBest for a single run off its level, else ""
@@ -91,11 +110,19 @@ type HistoryPoint struct {
 
 // A Change is a step of a series that exceeds the margin.
 type Change struct {
-	At       int          // the first point after it
-	Old, New float64      // the medians of the runs of each level
-	Ratio    stat.Summary // of the runs after it to those before; 95 %
-	P        float64      // of the step, corrected for all cases of the machine
-	Verdict  GateVerdict  // Better or Regressed
+	At      int         `json:"-"`       // the first point after it
+	Old     float64     `json:"before"`  // the median of the runs of that level
+	New     float64     `json:"after"`   // likewise
+	Ratio   *Ratio      `json:"ratio"`   // of the runs after it to the runs before; 95 %; P is corrected for all cases of the machine
+	Verdict GateVerdict `json:"verdict"` // Better or Regressed
+}
+
+// Title names the figures of s: the metric, and its reference locks.
+func (s *HistorySeries) Title() string {
+	if len(s.to) == 0 {
+		return s.Metric.Name
+	}
+	return s.Metric.Name + " to " + strings.Join(s.to, ", ")
 }
 
 // Case returns the benchmark name of s's case.
@@ -129,8 +156,8 @@ func (h *History) Outcome() GateOutcome {
 // NewHistory compares several runs. The error wraps harness.ErrUsage if no machine has two runs
 // with a case in common.
 func NewHistory(runs []*result.Run, o HistoryOptions) (*History, error) {
-	if len(o.Gates) == 0 {
-		o.Gates = Gates[:1]
+	if len(o.Metrics) == 0 {
+		o.Metrics = Metrics[:1]
 	}
 	h := &History{Alpha: cmp.Or(o.Alpha, DefaultAlpha), Margin: stat.DefaultMargin, To: o.To}
 	if o.Margin != nil {
@@ -157,19 +184,19 @@ func NewHistory(runs []*result.Run, o HistoryOptions) (*History, error) {
 		h.Sites = append(h.Sites, Site{Name: names[i], Runs: visits(site)})
 		compared.add(h, i, site, o)
 		if len(site) == 1 {
-			h.Warnings = append(h.Warnings, fmt.Sprintf("%s has one run: there is nothing to compare it with", plain(names[i])))
+			h.Warnings = append(h.Warnings, fmt.Sprintf("%s has one run: there is nothing to compare it with", names[i]))
 		}
 	}
 	if len(compared.tests) == 0 && !slices.ContainsFunc(h.Series, func(s HistorySeries) bool { return s.Verdict == Regressed || s.Verdict == Expected }) {
 		return nil, fmt.Errorf("%w: no case has a figure of %s in two runs of one machine: runs are of one machine if its host, processors, system and GOMAXPROCS are the same",
-			harness.ErrUsage, gateNames(o.Gates))
+			harness.ErrUsage, metricNames(o.Metrics))
 	}
 	compared.run(h)
 	h.steps(len(sites))
 	for i := range h.Series {
 		h.Series[i].judge(h)
 	}
-	h.sort(o.Gates)
+	h.sort(o.Metrics)
 	h.Warnings = append(h.Warnings, historyWarnings(h, runs)...)
 	return h, nil
 }
@@ -216,10 +243,10 @@ func siteNames(sites [][]*result.Run) (names []string) {
 
 func visits(runs []*result.Run) (out []Visit) {
 	for i, r := range runs {
-		v := Visit{Manifest: r.Manifest, Dir: r.Dir}
+		v := Visit{Manifest: r.Manifest, Dir: r.Dir, Name: fmt.Sprintf("run %d", i+1)}
 		if i > 0 {
 			was, is := runs[i-1].Manifest, r.Manifest
-			v.Differs = differences(was, is, match(runs[i-1], r, nil))
+			v.Differs = differences(was, is, match(nil, runs[i-1], r))
 			v.SameCode = was.Binary != "" && was.Binary == is.Binary ||
 				(was.Binary == "" || is.Binary == "") && was.Commit != "" && was.Commit == is.Commit && !strings.HasSuffix(is.Commit, "+dirty")
 		}
@@ -230,11 +257,11 @@ func visits(runs []*result.Run) (out []Visit) {
 
 // sort orders the series for a reader: by metric, local locks first, by the axes of the
 // workload, by lock, by workers, by machine.
-func (h *History) sort(gates []*Gate) {
+func (h *History) sort(metrics []*result.Metric) {
 	slices.SortStableFunc(h.Series, func(a, b HistorySeries) int {
 		x, y := GateRow{Lock: a.Lock, Workload: a.Workload}, GateRow{Lock: b.Lock, Workload: b.Workload}
 		return cmp.Or(
-			cmp.Compare(slices.Index(gates, a.Gate), slices.Index(gates, b.Gate)),
+			cmp.Compare(slices.Index(metrics, a.Metric), slices.Index(metrics, b.Metric)),
 			strings.Compare(x.group(), y.group()),
 			strings.Compare(a.Lock.Name, b.Lock.Name),
 			cmp.Compare(a.Workload.Workers, b.Workload.Workers),
@@ -293,11 +320,12 @@ func (s *HistorySeries) change(steps []stat.Step, margin float64) {
 		next := values(step.At, end)
 		const confidence = 0.95
 		ratio := stat.Unpaired(next, level, confidence)
-		worse := s.Gate.worse(ratio).Median
+		ratio.P = step.P
+		worse := worse(s.Metric, ratio).Median
 		if max(worse, 1/worse) <= 1+margin {
 			continue
 		}
-		c := Change{At: step.At, Old: stat.Median(level), New: stat.Median(next), Ratio: ratio.Summary, P: step.P, Verdict: Better}
+		c := Change{At: step.At, Old: stat.Median(level), New: stat.Median(next), Ratio: changed(s.Metric, ratio, margin), Verdict: Better}
 		if worse > 1 {
 			c.Verdict = Regressed
 		}

@@ -1,14 +1,9 @@
 package judge
 
 import (
-	"bytes"
-	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -245,77 +240,6 @@ func TestHistoryGaps(t *testing.T) {
 		if s.Verdict != c.want || h.Outcome() != c.outcome || !strings.Contains(p.Gap, c.gap) || p.Broke && p.N > 0 {
 			t.Errorf("%s: %s, %s, %q with %d rounds; want %s, %s, %q", c.name, s.Verdict, h.Outcome(), p.Gap, p.N, c.want, c.outcome, c.gap)
 		}
-	}
-}
-
-func twoMachines() (runs []*result.Run) {
-	for n := range 12 {
-		x := 1 + 0.03*math.Sin(float64(5*n+1))
-		locks := map[string]float64{"mcs": 12e6 * x, "ticket": 9e6 * x, "clh": 11e6 * x}
-		if n >= 6 {
-			locks["mcs"] *= 0.8
-		}
-		switch n {
-		case 3:
-			locks["ticket"] *= 0.4
-		case 8:
-			delete(locks, "clh")
-		}
-		runs = append(runs, day("quiet", n+1, locks))
-	}
-	runs[8].Manifest.Skipped = []result.Skip{{Lock: "clh", Reason: "no server"}}
-	runs[6].Manifest.Machine.Go = "go1.26.9"
-	for i, rate := range []float64{7e6, 7.01e6, 5.5e6} {
-		r := day("loud", 20+i, map[string]float64{"mcs": rate, "clh": 6e6})
-		r.Manifest.Machine.CPU = "Another CPU"
-		runs = append(runs, r)
-	}
-	return runs
-}
-
-func TestGoldenHistory(t *testing.T) {
-	runs := twoMachines()
-	for _, r := range runs { // results of a map come in any order
-		slices.SortStableFunc(r.Results, func(a, b *harness.Result) int { return strings.Compare(a.Lock.Name, b.Lock.Name) })
-	}
-	runs[13].Results[0].Violations = []harness.Violation{{Rule: "exclusion", Detail: "2 of 9 increments lost", Count: 2}}
-	h := over(t, runs, HistoryOptions{})
-	var out bytes.Buffer
-	if err := h.WriteText(&out, 100, false); err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join("testdata", "history.txt")
-	if *update {
-		if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(out.Bytes(), want) {
-		t.Errorf("the text is\n%s; if that is meant, run go test ./harness/judge -run Golden -update", out.Bytes())
-	}
-
-	var j, c bytes.Buffer
-	if err := errors.Join(h.WriteJSON(&j), h.WriteCSV(&c)); err != nil {
-		t.Fatal(err)
-	}
-	var back jsonHistory
-	if err := json.Unmarshal(j.Bytes(), &back); err != nil {
-		t.Fatal(err)
-	}
-	lines, err := csv.NewReader(&c).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	points := 0
-	for _, s := range h.Series {
-		points += len(s.Points)
-	}
-	if back.Outcome != Worse || len(back.Machines) != 2 || len(back.Cases) != len(h.Series) || len(lines) != points+1 {
-		t.Errorf("outcome %q, %d machines, %d cases, %d lines", back.Outcome, len(back.Machines), len(back.Cases), len(lines))
 	}
 }
 

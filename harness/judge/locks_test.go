@@ -3,7 +3,6 @@ package judge
 import (
 	"errors"
 	"math"
-	"strings"
 	"testing"
 
 	"locklab/harness"
@@ -47,19 +46,20 @@ func TestLocks(t *testing.T) {
 			next = append(next, float64(r.Ops))
 		}
 	}
-	if want := stat.Paired(next, base, c.Level).Summary; got["fast"].Verdict != Better || got["fast"].Ratio != want {
+	if want := stat.Paired(next, base, c.Level).Summary; got["fast"].Verdict != Better || got["fast"].Ratio.Summary != want {
 		t.Errorf("fast: %v, ratio %+v, want %+v", got["fast"].Verdict, got["fast"].Ratio, want)
 	}
 	if r := got["odd"]; r.Verdict != Unsafe || !r.NewBroke || r.Ratio.N != 0 {
 		t.Errorf("a lock that broke a promise is compared: %v, %+v", r.Verdict, r.Ratio)
 	}
-	var text strings.Builder
-	if err := c.WriteText(&text, 100); err != nil {
-		t.Fatal(err)
+	ts := c.Tables()
+	if len(ts) != 1 || ts[0].Baseline != "mine" || len(ts[0].Rows) != 3 {
+		t.Fatalf("%+v, want one table of three locks compared with mine", ts)
 	}
-	for _, want := range []string{"BASE  mine in", "Beside mine: 1 broke a promise, 1 worse, 1 better.", "odd/workers=1/hold=0s: NEW violated liveness in 1 of 10 rounds", "sign test"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("the text lacks %q:\n%s", want, &text)
+	for _, row := range ts[0].Rows {
+		want := changed(got[row.Lock].Metric, got[row.Lock].Ratio, c.Margin)
+		if run := row.Case.Runs[1]; run.Violated != (row.Lock == "odd") || (want == nil) != (row.Ratios[1] == nil) || want != nil && want.Median != row.Ratios[1].Median {
+			t.Errorf("%s: %+v, %+v", row.Lock, run, row.Ratios[1])
 		}
 	}
 	if _, err := CompareLocks(run, "other", CompareOptions{}); !errors.Is(err, harness.ErrUsage) {

@@ -12,43 +12,38 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A matched is one case of two runs. A side that did not measure it is empty.
+// A matched is one case of several runs. A run without it has no results.
 type matched struct {
-	lock       harness.Lock
-	workload   harness.Workload
-	base, next []*harness.Result
+	lock     harness.Lock
+	workload harness.Workload
+	runs     [][]*harness.Result
 }
 
-func match(base, next *result.Run, wanted func(harness.Lock) bool) []*matched {
-	var out []*matched
+// match returns the cases of runs, described as in the last run that has them.
+func match(wanted func(harness.Lock) bool, runs ...*result.Run) (out []*matched) {
 	byName := make(map[string]*matched)
-	of := func(r *harness.Result) *matched {
-		name := r.Lock.Name + "\x00" + r.Workload.Name()
-		m := byName[name]
-		if m == nil {
-			m = &matched{lock: r.Lock, workload: r.Workload}
-			byName[name] = m
-			out = append(out, m)
-		}
-		return m
-	}
-	add := func(rs []*harness.Result, side func(*matched) *[]*harness.Result) {
-		for _, r := range rs {
-			if wanted == nil || wanted(r.Lock) {
-				list := side(of(r))
-				*list = append(*list, r)
+	for i, run := range runs {
+		for _, r := range run.Results {
+			if wanted != nil && !wanted(r.Lock) {
+				continue
 			}
+			name := caseName(r.Lock.Name, r.Workload)
+			m := byName[name]
+			if m == nil {
+				m = &matched{runs: make([][]*harness.Result, len(runs))}
+				byName[name], out = m, append(out, m)
+			}
+			m.lock, m.workload = r.Lock, r.Workload
+			m.runs[i] = append(m.runs[i], r)
 		}
 	}
-	add(next.Results, func(m *matched) *[]*harness.Result { return &m.next })
-	add(base.Results, func(m *matched) *[]*harness.Result { return &m.base })
 	return out
 }
 
 func (m *matched) name() string { return caseName(m.lock.Name, m.workload) }
 
 func (m *matched) planned(was, is *plan) bool {
-	return (len(m.base) > 0 || was.absent(m.name()) != "") && (len(m.next) > 0 || is.absent(m.name()) != "")
+	return (len(m.runs[0]) > 0 || was.absent(m.name()) != "") && (len(m.runs[1]) > 0 || is.absent(m.name()) != "")
 }
 
 func (m *matched) lacks(was, is *plan) string {
@@ -59,15 +54,15 @@ func (m *matched) lacks(was, is *plan) string {
 	return inNew + inBase
 }
 
-func (m *matched) rows(gates []*Gate, next result.Manifest, was, is *plan, paired bool) (rows []GateRow, tests []test) {
-	add := func(g *Gate, v GateVerdict, note string) *GateRow {
-		rows = append(rows, GateRow{Lock: m.lock, Workload: m.workload, Gate: g, P: math.NaN(),
-			Base: g.Metric.Summary(m.base), New: g.Metric.Summary(m.next), Verdict: v, Note: note})
+func (m *matched) rows(metrics []*result.Metric, next result.Manifest, was, is *plan, paired bool) (rows []GateRow, tests []test) {
+	add := func(g *result.Metric, v GateVerdict, note string) *GateRow {
+		rows = append(rows, GateRow{Lock: m.lock, Workload: m.workload, Metric: g,
+			Base: g.Summary(m.runs[0]), New: g.Summary(m.runs[1]), Verdict: v, Note: note})
 		return &rows[len(rows)-1]
 	}
 	if v, note := m.violated(); v != "" {
-		r := add(gates[0], v, note)
-		r.BaseBroke, r.NewBroke = violations("", m.base) != "", violations("", m.next) != ""
+		r := add(metrics[0], v, note)
+		r.BaseBroke, r.NewBroke = violations("", m.runs[0]) != "", violations("", m.runs[1]) != ""
 		if r.BaseBroke { // a lock that broke a promise has no speed
 			r.Base.N = 0
 		}
@@ -76,10 +71,10 @@ func (m *matched) rows(gates []*Gate, next result.Manifest, was, is *plan, paire
 		}
 		return rows, nil
 	}
-	for _, g := range gates {
-		base, new := m.samples(g, paired)
+	for _, g := range metrics {
+		base, new := m.samples(g, 0, 1, paired)
 		if paired && len(base) == 0 { // no round has both: is there a figure at all?
-			base, new = m.samples(g, false)
+			base, new = m.samples(g, 0, 1, false)
 			if len(base) > 0 && len(new) > 0 {
 				add(g, Unmeasured, cmp.Or(m.lacks(was, is), "no round has a figure on both sides"))
 				continue
@@ -90,9 +85,9 @@ func (m *matched) rows(gates []*Gate, next result.Manifest, was, is *plan, paire
 			tests = append(tests, test{len(rows), base, new})
 			add(g, "", "").lacks = m.lacks(was, is)
 		case len(base) > 0:
-			v, note := m.missing(next, is)
+			v, note := m.missing(1, next, is)
 			add(g, v, note)
-		case len(new) > 0 && len(m.base) == 0 && was.absent(m.name()) != "":
+		case len(new) > 0 && len(m.runs[0]) == 0 && was.absent(m.name()) != "":
 			add(g, Unmeasured, was.absent(m.name()))
 		case len(new) > 0:
 			add(g, OnlyNew, "")
@@ -102,9 +97,9 @@ func (m *matched) rows(gates []*Gate, next result.Manifest, was, is *plan, paire
 }
 
 func (m *matched) violated() (GateVerdict, string) {
-	inBase, inNew := violations("BASE", m.base), violations("NEW", m.next)
+	inBase, inNew := violations("BASE", m.runs[0]), violations("NEW", m.runs[1])
 	switch {
-	case len(m.next) == 0 || inBase == "" && inNew == "":
+	case len(m.runs[1]) == 0 || inBase == "" && inNew == "":
 		return "", ""
 	case m.lock.Status == harness.Broken || m.lock.Status == harness.Historical:
 		return Expected, cmp.Or(inNew, inBase)
@@ -130,17 +125,17 @@ func violations(side string, rs []*harness.Result) string {
 	if first == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s violated %s in %d of %s: %s", side, plain(first.Rule), n, numfmt.Plural(len(rs), "round"), plain(first.Detail))
+	return fmt.Sprintf("%s violated %s in %d of %s: %s", side, first.Rule, n, numfmt.Plural(len(rs), "round"), first.Detail)
 }
 
-// missing returns the verdict on a case that has a figure in the old run only.
-func (m *matched) missing(next result.Manifest, is *plan) (GateVerdict, string) {
-	if len(m.next) > 0 {
+// missing returns the verdict on a case that has a figure in an older run, but not in run i.
+func (m *matched) missing(i int, next result.Manifest, is *plan) (GateVerdict, string) {
+	if len(m.runs[i]) > 0 {
 		return Unmeasured, is.side + " has too few samples for a figure"
 	}
 	for _, s := range next.Skipped {
 		if s.Lock == m.lock.Name {
-			return Unmeasured, is.side + " skipped it: " + plain(s.Reason)
+			return Unmeasured, is.side + " skipped it: " + s.Reason
 		}
 	}
 	if next.Interrupted || next.Finished.IsZero() {
@@ -152,17 +147,12 @@ func (m *matched) missing(next result.Manifest, is *plan) (GateVerdict, string) 
 	return OnlyBase, ""
 }
 
-// samples returns g's figure of every round of the two runs; figures that either clock
-// cannot resolve are equal. If paired, the samples are of the rounds with a figure on
-// both sides, paired by index.
-func (m *matched) samples(g *Gate, paired bool) (base, next []float64) {
-	bs, ns := gateReadings(g, m.base), gateReadings(g, m.next)
-	floor := 0.0
-	for _, r := range slices.Concat(bs, ns) {
-		if r.bound {
-			floor = max(floor, r.value)
-		}
-	}
+// samples returns g's figure of every round of runs i and k; figures that either clock
+// cannot resolve are equal. If paired, the samples are of the rounds with a figure in both
+// runs, paired by index.
+func (m *matched) samples(g *result.Metric, i, k int, paired bool) (base, next []float64) {
+	bs, ns := gateReadings(g, m.runs[i]), gateReadings(g, m.runs[k])
+	floor := floorOf(bs, ns)
 	values := func(rs []reading) (xs []float64) {
 		for _, r := range rs {
 			xs = append(xs, max(r.value, floor))
@@ -189,12 +179,12 @@ type reading struct {
 	bound bool
 }
 
-func gateReadings(g *Gate, rs []*harness.Result) (out []reading) {
+func gateReadings(g *result.Metric, rs []*harness.Result) (out []reading) {
 	for _, r := range rs {
-		v, ok := g.Metric.Of(r)
+		v, ok := g.Of(r)
 		bound := false
-		if !ok && g.Metric.AtMost != nil {
-			v, ok = g.Metric.AtMost(r)
+		if !ok && g.AtMost != nil {
+			v, ok = g.AtMost(r)
 			bound = ok
 		}
 		if ok && v >= 0 && !math.IsInf(v, 0) {
@@ -204,10 +194,20 @@ func gateReadings(g *Gate, rs []*harness.Result) (out []reading) {
 	return out
 }
 
-func (c *Comparison) sort(gates []*Gate) {
+// floorOf returns the greatest bound among readings, 0 without one.
+func floorOf(readings ...[]reading) (floor float64) {
+	for _, r := range slices.Concat(readings...) {
+		if r.bound {
+			floor = max(floor, r.value)
+		}
+	}
+	return floor
+}
+
+func (c *Comparison) sort(metrics []*result.Metric) {
 	slices.SortStableFunc(c.Rows, func(a, b GateRow) int {
 		return cmp.Or(
-			cmp.Compare(slices.Index(gates, a.Gate), slices.Index(gates, b.Gate)),
+			cmp.Compare(slices.Index(metrics, a.Metric), slices.Index(metrics, b.Metric)),
 			strings.Compare(a.group(), b.group()),
 			strings.Compare(a.Lock.Name, b.Lock.Name),
 			cmp.Compare(a.Workload.Workers, b.Workload.Workers),
@@ -220,10 +220,5 @@ func (r *GateRow) group() string {
 	if r.Lock.Traits.Needs != "" {
 		kind = "remote"
 	}
-	return kind + " " + r.axes()
-}
-
-func (r *GateRow) axes() string {
-	_, rest, _ := strings.Cut(r.Workload.Name(), "/")
-	return strings.ReplaceAll(rest, "/", " ")
+	return kind + " " + Axes(r.Workload)
 }

@@ -54,7 +54,7 @@ func (p *plan) lacks(name string) string {
 	}
 	text := fmt.Sprintf("%s has %d of its %s", p.side, n, numfmt.Plural(rounds, "round"))
 	if l, lost := p.lost[name]; lost {
-		text += fmt.Sprintf("; round %d was lost: %s", l.Round+1, plain(l.Reason))
+		text += fmt.Sprintf("; round %d was lost: %s", l.Round+1, l.Reason)
 	} else if p.broken > 0 {
 		text += fmt.Sprintf("; %s of its file cannot be read", numfmt.Plural(p.broken, "line"))
 	}
@@ -65,7 +65,7 @@ func (p *plan) absent(name string) string {
 	l, lost := p.lost[name]
 	switch {
 	case lost:
-		return fmt.Sprintf("%s lost it: %s", p.side, plain(l.Reason))
+		return fmt.Sprintf("%s lost it: %s", p.side, l.Reason)
 	case len(p.has) < p.cases:
 		return fmt.Sprintf("%s has results of %d of its %s, and this may be one of the others", p.side, len(p.has), numfmt.Plural(p.cases, "case"))
 	case p.broken > 0:
@@ -92,7 +92,7 @@ func (p *plan) gaps(other *plan, wanted func(harness.Lock) bool) (out []string) 
 		}
 		unnamed--
 		if isWanted(name, wanted) {
-			out = append(out, fmt.Sprintf("%s, which %s lost: %s", plain(name), p.side, plain(l.Reason)))
+			out = append(out, fmt.Sprintf("%s, which %s lost: %s", name, p.side, l.Reason))
 		}
 	}
 	if unnamed > 0 && p.ended {

@@ -1,9 +1,6 @@
 package judge
 
 import (
-	"errors"
-	"fmt"
-
 	"locklab/harness"
 	"locklab/harness/result"
 )
@@ -48,29 +45,6 @@ var (
 
 // PredictedSituations lists every situation, in the order of tables.
 var PredictedSituations = []*PredictedSituation{Alone, Handover, Behind}
-
-// ValidatePredictions returns one error that joins every mistake in ss, or nil.
-func ValidatePredictions(ss []*PredictedSituation) error {
-	var errs []error
-	seen := make(map[string]bool)
-	for _, s := range ss {
-		bad := func(text string) { errs = append(errs, fmt.Errorf("situation %q %s", s.Name, text)) }
-		if s.Name == "" {
-			bad("has no name")
-		}
-		if seen[s.Name] {
-			bad("is listed twice")
-		}
-		seen[s.Name] = true
-		if s.Doc == "" || s.Paper == "" {
-			bad("is undocumented, or names no source")
-		}
-		if s.Metric == nil || s.of == nil {
-			bad("has no metric, or no function")
-		}
-	}
-	return errors.Join(errs...)
-}
 
 // FitsContenders reports whether [Contenders] can predict a run under w: as [Fits], without
 // a delay, with any number of workers for each client.

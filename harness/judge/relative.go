@@ -10,12 +10,12 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// relative returns gates whose figures are ratios to a reference lock in the same run,
+// relative returns metrics whose figures are ratios to a reference lock in the same run,
 // round and workload: the machine's slowness on a day affects both. The reference is the
 // first of to that the round has; local locks have local references. A round without a
 // reference, or with a broken promise of it, has no figure. The error wraps
 // harness.ErrUsage if no round has one.
-func relative(gates []*Gate, runs []*result.Run, to []string) (out []*Gate, err error) {
+func relative(metrics []*result.Metric, runs []*result.Run, to []string) (out []*result.Metric, err error) {
 	references := make(map[*harness.Result]*harness.Result)
 	for _, run := range runs {
 		pair(references, run, to)
@@ -23,8 +23,8 @@ func relative(gates []*Gate, runs []*result.Run, to []string) (out []*Gate, err 
 	if len(references) == 0 {
 		return nil, fmt.Errorf("%w: no run has a round of %s beside one of another lock with the same workload", harness.ErrUsage, numfmt.List(to, len(to)))
 	}
-	for _, g := range gates {
-		m := *g.Metric
+	for _, g := range metrics {
+		m := *g
 		m.Unit, m.AtMost = "ratio", nil
 		m.Doc = strings.TrimSpace(m.Doc + "; as a ratio to that of " + numfmt.List(to, len(to)))
 		m.Of = func(r *harness.Result) (float64, bool) {
@@ -32,13 +32,13 @@ func relative(gates []*Gate, runs []*result.Run, to []string) (out []*Gate, err 
 			if ref == nil {
 				return 0, false
 			}
-			a, b := g.Metric.Read(r), g.Metric.Read(ref)
+			a, b := g.Read(r), g.Read(ref)
 			if !a.Known || !b.Known || a.Bound && b.Bound || b.Value <= 0 {
 				return 0, false
 			}
 			return a.Value / b.Value, true
 		}
-		out = append(out, &Gate{Metric: &m, Format: ratio, to: to})
+		out = append(out, &m)
 	}
 	return out, nil
 }
@@ -73,12 +73,12 @@ func (o HistoryOptions) setAgainst(runs []*result.Run) (HistoryOptions, error) {
 	if len(o.To) == 0 {
 		return o, nil
 	}
-	gates, err := relative(o.Gates, runs, o.To)
+	metrics, err := relative(o.Metrics, runs, o.To)
 	if err != nil {
 		return o, err
 	}
 	wanted := o.Locks
-	o.Gates = gates
+	o.Metrics = metrics
 	o.Locks = func(l harness.Lock) bool { return !slices.Contains(o.To, l.Name) && (wanted == nil || wanted(l)) }
 	return o, nil
 }

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"bytes"
 	"errors"
 	"math"
 	"slices"
@@ -45,17 +44,10 @@ func TestRelative(t *testing.T) {
 	if slices.ContainsFunc(h.Series, func(s HistorySeries) bool { return s.Lock.Name == "mutex" }) {
 		t.Error("the reference is set against itself")
 	}
-	var text, data bytes.Buffer
-	if err := errors.Join(h.WriteText(&text, 100, false), h.WriteJSON(&data)); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"throughput to absent, mutex", "ratios to that of the first of absent and mutex"} {
-		if !strings.Contains(strings.Join(strings.Fields(text.String()), " "), want) {
-			t.Errorf("the text lacks %q:\n%s", want, text.String())
+	for _, table := range h.Tables() {
+		if c := table.Columns[0]; c.Metric != "throughput to absent, mutex" || c.Unit != "ratio" {
+			t.Errorf("the figures are %s in %s, want ratios", c.Metric, c.Unit)
 		}
-	}
-	if !strings.Contains(data.String(), `"unit": "ratio"`) {
-		t.Error("the JSON does not say that figures are ratios")
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"locklab/harness/result"
 
 	"locklab/internal/machine"
-	"locklab/internal/numfmt"
 )
 
 // TestAlarms draws runs of equal cases and of a slowed one. Alarms among the equal ones
@@ -135,26 +134,20 @@ func TestTwoMachines(t *testing.T) {
 	}
 }
 
-func TestValidate(t *testing.T) {
-	if err := ValidateGates(Gates); err != nil {
-		t.Error(err)
-	}
-	for want, gs := range map[string][]*Gate{
-		"no metric":           {{Format: numfmt.Number}},
-		"listed twice":        {{Metric: result.Jain, Format: numfmt.Percent}, {Metric: result.Jain, Format: numfmt.Percent}},
-		"which way is better": {{Metric: result.Hold, Format: numfmt.Nanos}},
-		"no Format":           {{Metric: result.Jain}},
-	} {
-		if err := ValidateGates(gs); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
+func TestMetrics(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, m := range Metrics {
+		if seen[m.Name] || m.Better != result.Higher && m.Better != result.Lower {
+			t.Errorf("%s is listed twice, or better in neither direction", m.Name)
 		}
+		seen[m.Name] = true
 	}
-	gs, err := FindGates(Gates, []string{"wait-p99", "throughput", "wait-p99"})
-	if err != nil || len(gs) != 2 || gs[0].Name() != "throughput" || gs[1].Name() != "wait-p99" {
-		t.Errorf("%v, %v", gs, err)
+	ms, err := FindMetrics([]string{"wait-p99", "throughput", "wait-p99"})
+	if err != nil || len(ms) != 2 || ms[0] != result.Throughput || ms[1] != result.P99 {
+		t.Errorf("%v, %v", ms, err)
 	}
 	for _, names := range [][]string{{"nosuch"}, {""}, {"jain", "Jain"}} {
-		if _, err := FindGates(Gates, names); !errors.Is(err, harness.ErrUsage) {
+		if _, err := FindMetrics(names); !errors.Is(err, harness.ErrUsage) {
 			t.Errorf("%q: %v", names, err)
 		}
 	}

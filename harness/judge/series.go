@@ -22,25 +22,26 @@ type pointAt struct{ series, point int }
 
 func (c *comparisons) add(h *History, site int, runs []*result.Run, o HistoryOptions) {
 	plans := make([]*plan, len(runs))
-	cases := new(caseList)
 	for i, r := range runs {
 		plans[i] = planOf(fmt.Sprintf("run %d", i+1), r)
-		cases.add(i, len(runs), r, o.Locks)
 	}
-	for _, k := range cases.list {
-		for _, g := range o.Gates {
-			s := HistorySeries{Site: site, Lock: k.lock, Workload: k.workload, Gate: g}
-			floor := floorOf(g, k.results)
+	for _, k := range match(o.Locks, runs...) {
+		for _, g := range o.Metrics {
+			s := HistorySeries{Site: site, Lock: k.lock, Workload: k.workload, Metric: g, to: o.To}
+			var all [][]reading
+			for _, rs := range k.runs {
+				all = append(all, gateReadings(g, rs))
+			}
+			floor := floorOf(all...)
 			before := -1
 			for i, r := range runs {
-				p := point(g, k, i, r.Manifest, plans[i], floor)
+				p := s.point(k, i, r.Manifest, plans[i], floor)
 				if p.N > 0 {
 					if before >= 0 {
-						m := matched{lock: k.lock, workload: k.workload, base: k.results[before], next: k.results[i]}
-						base, next := m.samples(g, false)
+						base, next := k.samples(g, before, i, false)
 						c.of = append(c.of, pointAt{len(h.Series), i})
 						c.tests = append(c.tests, test{len(c.Rows), base, next})
-						c.Rows = append(c.Rows, GateRow{Lock: k.lock, Workload: k.workload, Gate: g})
+						c.Rows = append(c.Rows, GateRow{Lock: k.lock, Workload: k.workload, Metric: g})
 					}
 					before = i
 				}
@@ -61,54 +62,13 @@ func (c *comparisons) run(h *History) {
 	h.Tests, h.Level = c.Tests, c.Level
 	for i, at := range c.of {
 		p, r := &h.Series[at.series].Points[at.point], c.Rows[i]
-		p.Before, p.P, p.Verdict = r.Ratio, r.P, r.Verdict
+		p.Before, p.Verdict = r.Ratio, r.Verdict
 	}
 }
 
-type caseRuns struct {
-	lock     harness.Lock
-	workload harness.Workload
-	results  [][]*harness.Result
-}
-
-type caseList struct {
-	list []*caseRuns
-	byID map[string]*caseRuns
-}
-
-func (l *caseList) add(i, n int, run *result.Run, wanted func(harness.Lock) bool) {
-	if l.byID == nil {
-		l.byID = make(map[string]*caseRuns)
-	}
-	for _, r := range run.Results {
-		if wanted != nil && !wanted(r.Lock) {
-			continue
-		}
-		id := caseName(r.Lock.Name, r.Workload)
-		k := l.byID[id]
-		if k == nil {
-			k = &caseRuns{results: make([][]*harness.Result, n)}
-			l.byID[id], l.list = k, append(l.list, k)
-		}
-		k.lock, k.workload = r.Lock, r.Workload // the newest has the current description
-		k.results[i] = append(k.results[i], r)
-	}
-}
-
-func floorOf(g *Gate, runs [][]*harness.Result) (floor float64) {
-	for _, rs := range runs {
-		for _, r := range gateReadings(g, rs) {
-			if r.bound {
-				floor = max(floor, r.value)
-			}
-		}
-	}
-	return floor
-}
-
-func point(g *Gate, k *caseRuns, i int, m result.Manifest, is *plan, floor float64) HistoryPoint {
-	rs := k.results[i]
-	p := HistoryPoint{P: math.NaN(), value: math.NaN()}
+func (s *HistorySeries) point(k *matched, i int, m result.Manifest, is *plan, floor float64) HistoryPoint {
+	g, rs := s.Metric, k.runs[i]
+	p := HistoryPoint{value: math.NaN()}
 	if why := violations(is.side, rs); why != "" { // a lock that broke a promise has no speed
 		p.Broke, p.Gap = true, why
 		return p
@@ -118,15 +78,14 @@ func point(g *Gate, k *caseRuns, i int, m result.Manifest, is *plan, floor float
 		xs = append(xs, max(r.value, floor))
 	}
 	if len(xs) == 0 {
-		one := matched{lock: k.lock, workload: k.workload, next: rs}
-		v, why := one.missing(m, is)
-		if g.to != nil && len(rs) > 0 {
+		v, why := k.missing(i, m, is)
+		if s.to != nil && len(rs) > 0 {
 			why = is.side + " has no figure of a lock to set it against"
 		}
 		p.Missing, p.Gap = v == Unmeasured, cmp.Or(why, is.side+" was not to measure it")
 		return p
 	}
-	p.Summary, p.value = g.Metric.Summary(rs), stat.Median(xs)
+	p.Summary, p.value = g.Summary(rs), stat.Median(xs)
 	p.Gap = is.lacks(caseName(k.lock.Name, k.workload))
 	p.Missing = p.Gap != ""
 	return p
@@ -245,7 +204,8 @@ func (s *HistorySeries) findOff(h *History) {
 	}
 }
 
-func (s *HistorySeries) othersOf(i int) (least, most float64) {
+// Others returns the least and the greatest figure of the other runs on the level of run i.
+func (s *HistorySeries) Others(i int) (least, most float64) {
 	least, most = math.Inf(1), math.Inf(-1)
 	for _, l := range s.Levels() {
 		if !slices.Contains(l.at, i) {
@@ -262,8 +222,13 @@ func (s *HistorySeries) othersOf(i int) (least, most float64) {
 
 func (s *HistorySeries) offFrom(i int, margin float64) GateVerdict {
 	value := s.Points[i].value
-	lo, hi := s.othersOf(i)
-	worse := func(to float64) float64 { return s.Gate.excess(value, to) }
+	lo, hi := s.Others(i)
+	worse := func(to float64) float64 {
+		if s.Metric.Better == result.Lower {
+			return value/to - 1
+		}
+		return to/value - 1
+	}
 	switch {
 	case min(worse(lo), worse(hi)) > margin:
 		return OffWorse
@@ -271,6 +236,12 @@ func (s *HistorySeries) offFrom(i int, margin float64) GateVerdict {
 		return OffBest
 	}
 	return ""
+}
+
+// Notable reports whether the runs of s are worth showing.
+func (s *HistorySeries) Notable() bool {
+	return len(s.Changes) > 0 || slices.ContainsFunc(s.Points, func(p HistoryPoint) bool { return p.Off != "" || p.Broke }) ||
+		s.Verdict == FewRuns && slices.ContainsFunc(s.Points, func(p HistoryPoint) bool { return p.Verdict.Changed() })
 }
 
 // Changed reports whether two runs differ significantly, by more than the margin.
@@ -281,7 +252,7 @@ func historyWarnings(h *History, runs []*result.Run) (out []string) {
 		for k, v := range site.Runs {
 			name := fmt.Sprintf("run %d", k+1)
 			if len(h.Sites) > 1 {
-				name += " of " + plain(h.Sites[i].Name)
+				name += " of " + h.Sites[i].Name
 			}
 			if len(v.Differs) > 0 {
 				out = append(out, fmt.Sprintf("%s differs from the run before in more than the code: %s", name, numfmt.List(v.Differs, len(v.Differs))))
@@ -294,9 +265,9 @@ func historyWarnings(h *History, runs []*result.Run) (out []string) {
 	out = append(out, h.together()...)
 	for _, r := range runs {
 		if n := len(r.Damage); n > 0 {
-			out = append(out, fmt.Sprintf("%s has lines that cannot be read: %d", plain(r.Dir), n))
+			out = append(out, fmt.Sprintf("%s has lines that cannot be read: %d", r.Dir, n))
 		}
-		out = append(out, leftOut(plain(r.Dir), r)...)
+		out = append(out, leftOut(r.Dir, r)...)
 	}
 	return out
 }
@@ -317,7 +288,7 @@ func (h *History) together() (out []string) {
 		}
 		for k, n := range at {
 			if cases >= 4 && 2*n > cases {
-				out = append(out, fmt.Sprintf("%d of the %d cases on %s changed at run %d: that may be the machine, not the code", n, cases, plain(site.Name), k+1))
+				out = append(out, fmt.Sprintf("%d of the %d cases on %s changed at run %d: that may be the machine, not the code", n, cases, site.Name, k+1))
 			}
 		}
 	}

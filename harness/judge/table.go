@@ -2,7 +2,6 @@ package judge
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"locklab/harness"
@@ -14,23 +13,32 @@ import (
 // DefaultBaseline is the default lock that locks of one process are compared with.
 const DefaultBaseline = "sync-mutex"
 
-// A Table compares every lock of a workload with a baseline: one column per number of
-// workers, one row per lock. The comparisons of a column are one family.
+// A Table compares the cases of a workload with a baseline. In a table of locks, a column is
+// a number of workers, a row is a lock, and the comparisons of a column are one family. In a
+// table of runs, a column is a run, a row is a case, and the comparisons of all tables are
+// one family.
 type Table struct {
 	Distributed bool     `json:"distributed"`
-	Workload    string   `json:"workload"` // without the workers, such as "hold=100ns"
-	Baseline    string   `json:"baseline"`
+	Workload    string   `json:"workload"`          // without the workers, such as "hold=100ns"
+	Machine     string   `json:"machine,omitempty"` // of a history
+	Baseline    string   `json:"baseline"`          // a lock or a run
 	Columns     []Column `json:"columns"`
-	Detail      int      `json:"detail"` // column of the waits, fairness and cost in the rows
-	Rows        []Entry  `json:"rows"`   // by the ratio in that column, greatest first; violators last
+	Detail      int      `json:"detail"` // column of the waits, fairness and cost in the rows; -1 if they have none
+	Rows        []Entry  `json:"rows"`   // of locks: by the ratio in that column, greatest first; violators last
 }
 
-// A Column is a number of workers.
+// noDetail is the Detail of a table of runs.
+const noDetail = -1
+
+// A Column is a number of workers, or a run.
 type Column struct {
-	Workers int     `json:"workers"`
+	Workers int     `json:"workers,omitempty"`
+	Run     string  `json:"run,omitempty"`
 	Metric  string  `json:"metric"` // the name of the compared metric
-	Level   float64 `json:"level"`  // confidence of each interval: all of the column hold together with 95 %
-	Rate    *Figure `json:"rate"`   // of the baseline, in operations per second
+	Unit    string  `json:"unit"`
+	Better  string  `json:"better"` // result.Higher or result.Lower
+	Level   float64 `json:"level"`  // confidence of each interval: all of the family hold together with 95 %, or 1 - alpha of a comparison of runs
+	Rate    *Figure `json:"rate"`   // of a baseline lock, in operations per second
 }
 
 // An Entry is a row of a table: the figures of one lock.
@@ -52,11 +60,15 @@ type Entry struct {
 	Violated int    `json:"violated"`
 	Results  int    `json:"results"` // of a violator
 	Rule     string `json:"rule"`
+
+	Case *Case `json:"case,omitempty"` // in a table of runs
 }
 
 // A Figure is a value with its number of rounds or samples.
 type Figure struct {
 	Value  float64 `json:"value"`
+	Lo     float64 `json:"lo,omitempty"` // interval of 95 %; 0 if unknown
+	Hi     float64 `json:"hi,omitempty"`
 	N      int64   `json:"n"`
 	AtMost bool    `json:"at_most"` // Value is an upper bound
 }
@@ -68,13 +80,15 @@ type Ratio struct {
 	Hi      float64 `json:"hi"`
 	N       int     `json:"n"` // rounds
 	Reading Outcome `json:"reading"`
+
+	P *float64 `json:"p,omitempty"` // of two runs, corrected for all comparisons
 }
 
 // An Outcome is the result of a comparison with the baseline.
 type Outcome string
 
 const (
-	Faster       Outcome = "faster"       // significantly
+	Faster       Outcome = "faster"       // significantly; of runs, better by the metric
 	Slower       Outcome = "slower"       // significantly
 	Equivalent   Outcome = "equivalent"   // the whole interval is within the tolerance
 	Inconclusive Outcome = "inconclusive" // the interval contains 1
@@ -133,7 +147,7 @@ func (g *Group) table(baseline string) (Table, bool) {
 	t := Table{Distributed: g.Remote, Workload: g.Axes, Baseline: base.Lock.Name, Detail: slices.Index(g.Workers, most)}
 	for _, w := range g.Workers {
 		m := g.Metric(w)
-		t.Columns = append(t.Columns, Column{w, m.Name, baseLevel(len(g.At(w))), figure(base.Cells[w].Summary(m))})
+		t.Columns = append(t.Columns, Column{Workers: w, Metric: m.Name, Unit: m.Unit, Better: m.Better, Level: baseLevel(len(g.At(w))), Rate: figure(base.Cells[w].Summary(m))})
 	}
 	for _, s := range g.Series {
 		t.Rows = append(t.Rows, t.entry(g, s, base))
@@ -203,11 +217,11 @@ func compared(r stat.Ratio, tolerance float64) *Ratio {
 	if r.N == 0 {
 		return nil
 	}
-	out := &Ratio{Median: min(r.Median, math.MaxFloat64), N: r.N, Reading: TooFew}
+	out := &Ratio{Median: finite(r.Median), N: r.N, Reading: TooFew}
 	if !r.Enough() {
 		return out
 	}
-	out.Lo, out.Hi = r.Lo, min(r.Hi, math.MaxFloat64) // a rate of 0 makes it infinite
+	out.Lo, out.Hi = finite(r.Lo), finite(r.Hi) // a rate of 0 makes it infinite
 	switch {
 	case r.Lo >= 1/(1+tolerance) && r.Hi <= 1+tolerance:
 		out.Reading = Equivalent
@@ -232,20 +246,15 @@ func (r Entry) ratio(i int) float64 {
 // violators returns a row for each lock of g's workload with a violation in any workload of
 // the run.
 func (g *Group) violators() (out []Entry) {
-	for lock, bad := range Violations(g.Run) {
-		row := Entry{Lock: lock, Ratios: make([]*Ratio, len(g.Workers)), Modes: make([][]Mode, len(g.Workers)), Violated: len(bad), Rule: bad[0].Violations[0].Rule}
-		here := false
-		for _, r := range g.Run.Results {
-			if r.Lock.Name == lock {
-				row.Results++
-				here = here || g.Remote == (r.Lock.Traits.Needs != "") && g.Axes == Axes(r.Workload)
-			}
-		}
-		if here {
-			out = append(out, row)
+	for _, x := range Exclusions(g.Run) {
+		here := slices.ContainsFunc(g.Run.Results, func(r *harness.Result) bool {
+			return r.Lock.Name == x.Lock.Name && g.Remote == (r.Lock.Traits.Needs != "") && g.Axes == Axes(r.Workload)
+		})
+		if here && x.Violated > 0 {
+			out = append(out, Entry{Lock: x.Lock.Name, Ratios: make([]*Ratio, len(g.Workers)), Modes: make([][]Mode, len(g.Workers)),
+				Violated: x.Violated, Results: x.Results, Rule: x.Violation.Rule})
 		}
 	}
-	slices.SortFunc(out, func(a, b Entry) int { return cmp.Compare(a.Lock, b.Lock) })
 	return out
 }
 
@@ -254,7 +263,11 @@ func figure(s stat.Summary) *Figure {
 	if s.N == 0 {
 		return nil
 	}
-	return &Figure{Value: s.Median, N: int64(s.N), AtMost: s.AtMost}
+	f := &Figure{Value: finite(s.Median), N: int64(s.N), AtMost: s.AtMost}
+	if s.Confidence >= stat.Level(1) {
+		f.Lo, f.Hi = s.Lo, finite(s.Hi)
+	}
+	return f
 }
 
 // Quantile returns quantile q of h; nil if h has too few samples.

@@ -51,7 +51,7 @@ func ChangesFrames(h *judge.History, ss []*judge.HistorySeries) (out []*changesF
 	}
 	for from := 0; from < len(out); {
 		to := from + 1
-		for to < len(out) && out[to].Case() == out[from].Case() && out[to].Gate == out[from].Gate {
+		for to < len(out) && out[to].Case() == out[from].Case() && out[to].Metric == out[from].Metric {
 			to++
 		}
 		span := leastSpan
@@ -92,8 +92,8 @@ func DrawChanges(h *judge.History, ss []*judge.HistorySeries, answer string) Pic
 	rows := ChangesRows(frames, columns)
 	p := Picture{Answer: answer, Picture: draw.Picture{Height: vg.Length(len(rows))*changesStep + 4}, Numbers: changesTable(h, ss)}
 	for _, s := range ss {
-		if !slices.Contains(p.Data.Metrics, s.Gate.Metric) {
-			p.Data.Metrics = append(p.Data.Metrics, s.Gate.Metric)
+		if !slices.Contains(p.Data.Metrics, s.Metric) {
+			p.Data.Metrics = append(p.Data.Metrics, s.Metric)
 		}
 	}
 	p.Body = func(c vgdraw.Canvas) error {
@@ -140,7 +140,7 @@ func ChangesRows(frames []*changesFrame, columns int) (rows [][]*changesFrame) {
 	var last *changesFrame
 	for _, f := range frames {
 		at := f.Site % columns
-		if last == nil || last.Case() != f.Case() || last.Gate != f.Gate || last.Site/columns != f.Site/columns {
+		if last == nil || last.Case() != f.Case() || last.Metric != f.Metric || last.Site/columns != f.Site/columns {
 			rows = append(rows, make([]*changesFrame, columns))
 		}
 		rows[len(rows)-1][at], last = f, f
@@ -172,7 +172,7 @@ func (f *changesFrame) head(b vgdraw.Canvas) {
 	left := b.Min.X - changesScale + 8
 	room := b.Max.X - left
 	c := b
-	c.FillText(name, vg.Point{X: left, Y: b.Max.Y + 15}, draw.Shorten(name, MarkedName(f.Lock.Name, f.Lock.Status)+", "+f.Gate.Title(), room))
+	c.FillText(name, vg.Point{X: left, Y: b.Max.Y + 15}, draw.Shorten(name, MarkedName(f.Lock.Name, f.Lock.Status)+", "+f.Title(), room))
 	verdict := changesWord(f.HistorySeries)
 	st := draw.Typeset(7.5, draw.Muted, vgdraw.XRight, vgdraw.YBottom)
 	if f.Verdict == judge.Regressed || f.Verdict == judge.OffRun {
@@ -199,7 +199,7 @@ func (f *changesFrame) axes(b vgdraw.Canvas, x func(float64) vg.Length, y func(f
 	line := vgdraw.LineStyle{Color: draw.Axis.RGBA(), Width: vg.Points(0.75)}
 	st := draw.Typeset(7.5, draw.Muted, vgdraw.XRight, vgdraw.YCenter)
 	last := vg.Length(math.Inf(-1))
-	for _, t := range draw.LinearTicks(f.Lo, f.Hi, func(v float64) string { return numfmt.Plain(f.Gate.Format(v)) }) {
+	for _, t := range draw.LinearTicks(f.Lo, f.Hi, func(v float64) string { return numfmt.Plain(FormatUnit(f.Metric.Unit)(v)) }) {
 		at := y(t.Value)
 		c.StrokeLine2(vgdraw.LineStyle{Color: draw.Grid.RGBA(), Width: vg.Points(0.6)}, b.Min.X, at, b.Max.X, at)
 		if at-last >= 13 {
@@ -346,9 +346,9 @@ func changesTable(h *judge.History, ss []*judge.HistorySeries) Table {
 	for _, s := range ss {
 		for i, p := range s.Points {
 			v := h.Sites[s.Site].Runs[i]
-			row := []string{Short(s.Case(), MostText), s.Gate.Title(), Short(h.Sites[s.Site].Name, MostName), strconv.Itoa(i + 1), v.Date(), v.Commit(), s.Figure(p), numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, Short(s.Mark(i), MostText)}
+			row := []string{Short(s.Case(), MostText), s.Title(), Short(h.Sites[s.Site].Name, MostName), strconv.Itoa(i + 1), v.Date(), v.Commit(), changesFigure(s, p), numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, Short(changesMark(s, i), MostText)}
 			if p.N > 0 {
-				row[7] = s.Gate.Format(p.Lo) + "–" + s.Gate.Format(p.Hi)
+				row[7] = FormatUnit(s.Metric.Unit)(p.Lo) + "–" + FormatUnit(s.Metric.Unit)(p.Hi)
 			}
 			if p.Before.N > 0 {
 				row[8], row[9] = numfmt.Number(p.Before.Median), ratios(p.Before.Lo, p.Before.Hi)
@@ -361,16 +361,61 @@ func changesTable(h *judge.History, ss []*judge.HistorySeries) Table {
 
 // ChangesAnswer summarizes the verdicts on ss in a sentence.
 func ChangesAnswer(h *judge.History, ss []*judge.HistorySeries) string {
-	n := make(map[judge.GateVerdict]int)
+	var vs []judge.GateVerdict
 	for _, s := range ss {
-		n[s.Verdict]++
+		vs = append(vs, s.Verdict)
+	}
+	return fmt.Sprintf("Of %s on %s: %s", numfmt.Plural(len(ss), "series"), numfmt.Plural(len(h.Sites), "machine"), CountVerdicts(vs))
+}
+
+// CountVerdicts counts each verdict in vs, the worst first: "1 regressed, 2 as good."
+func CountVerdicts(vs []judge.GateVerdict) string {
+	n := make(map[judge.GateVerdict]int)
+	for _, v := range vs {
+		n[v]++
 	}
 	var parts []string
-	for _, v := range judge.SeriesVerdicts {
+	for _, v := range judge.Verdicts {
 		if n[v] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
 		}
 	}
-	where := numfmt.Plural(len(h.Sites), "machine")
-	return fmt.Sprintf("Of %s on %s: %s.", numfmt.Plural(len(ss), "series"), where, strings.Join(parts, ", "))
+	return strings.Join(parts, ", ") + "."
+}
+
+// changesFigure formats the figure of a run.
+func changesFigure(s *judge.HistorySeries, p judge.HistoryPoint) string {
+	switch {
+	case p.Broke:
+		return "violated"
+	case p.N == 0:
+		return numfmt.Unknown
+	case p.AtMost:
+		return "≤ " + FormatUnit(s.Metric.Unit)(p.Median)
+	}
+	return FormatUnit(s.Metric.Unit)(p.Median)
+}
+
+// changesMark describes the special events at point i, or returns "".
+func changesMark(s *judge.HistorySeries, i int) string {
+	var parts []string
+	for _, c := range s.Changes {
+		if c.At == i {
+			parts = append(parts, strings.ToUpper(string(c.Verdict))+" here")
+		}
+	}
+	p := s.Points[i]
+	switch {
+	case p.Off != "":
+		parts = append(parts, string(p.Off))
+	case p.Broke:
+		parts = append(parts, "violated")
+	case p.N == 0:
+		parts = append(parts, "no figure: "+p.Gap)
+	case p.Verdict == judge.Regressed:
+		parts = append(parts, "worse than before")
+	case p.Verdict == judge.Better:
+		parts = append(parts, "better than before")
+	}
+	return strings.Join(parts, "; ")
 }

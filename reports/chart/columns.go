@@ -22,6 +22,19 @@ func CellText(m *result.Metric, v stat.Summary) string {
 	return formatOf(m)(v.Median)
 }
 
+// FormatUnit returns a formatter for figures in a unit of a metric, with the unit.
+func FormatUnit(unit string) func(v float64) string {
+	switch {
+	case strings.HasSuffix(unit, "ns/op"):
+		return numfmt.Nanos
+	case strings.HasSuffix(unit, "%"):
+		return numfmt.Percent
+	case strings.HasSuffix(unit, "/s"):
+		return numfmt.PerSecond
+	}
+	return numfmt.Number
+}
+
 // formatOf returns a formatter for figures of m, with the unit for a time or a share.
 func formatOf(m *result.Metric) func(v float64) string {
 	switch {

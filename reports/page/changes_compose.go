@@ -23,6 +23,7 @@ type historyDocument struct {
 	Worse       bool
 	Tokens      []paint
 	Findings    []string
+	Tables      []tableView
 	Sites       []historySite
 	Sections    []section
 	Remarks     []string
@@ -47,7 +48,7 @@ const (
 // notable on one machine, its series on all machines are.
 func notable(h *judge.History) (first, others []*judge.HistorySeries) {
 	looked := make(map[string]bool)
-	key := func(s *judge.HistorySeries) string { return s.Case() + "\x00" + s.Gate.Name() }
+	key := func(s *judge.HistorySeries) string { return s.Case() + "\x00" + s.Metric.Name }
 	for i := range h.Series {
 		if s := &h.Series[i]; s.Notable() {
 			looked[key(s)] = true
@@ -63,24 +64,57 @@ func notable(h *judge.History) (first, others []*judge.HistorySeries) {
 	return first, others
 }
 
-func composeHistory(h *judge.History) (*historyDocument, error) {
-	doc := &historyDocument{Title: historyTitle, Lead: chart.Short(h.Headline(), chart.MostText), Worse: h.Outcome() == judge.Worse, Remarks: h.Remarks(), Warnings: chart.ShortAll(h.Warnings)}
-	for _, t := range draw.Tokens {
-		doc.Tokens = append(doc.Tokens, paint{t.Name, template.CSS(draw.CSS(t.Light)), template.CSS(draw.CSS(t.Dark))})
+// composeComparison returns c in words; ts are its tables.
+func composeComparison(c *judge.Comparison, ts []judge.Table) historyDocument {
+	doc := historyDocument{Title: "What changed between the two runs?", Lead: comparisonHeadline(c), Worse: c.Outcome() == judge.Worse,
+		Findings: comparisonFindings(c), Sites: historySites(c.Sites()), Remarks: comparisonRemarks(c), Warnings: c.Warnings}
+	if c.To != "" {
+		doc.Title = "How do the locks of the run differ?"
 	}
-	for _, s := range h.Sites {
-		site := historySite{Name: chart.Short(s.Name, chart.MostName), Hardware: chart.Short(chart.Hardware(s.Runs[0].Manifest.Machine), chart.MostText), Table: chart.Table{Head: chart.Titles("run", "date, UTC", "commit", "differs from the run before in")}}
-		for i, v := range s.Runs {
-			differs := numfmt.Unknown
-			if len(v.Differs) > 0 {
-				differs = chart.Short(numfmt.List(v.Differs, len(v.Differs)), chart.MostText)
-			}
-			site.Rows = append(site.Rows, []string{strconv.Itoa(i + 1), v.Date(), v.Commit(), differs})
+	for _, t := range ts {
+		doc.addTable(viewRuns(t, 0, func(x *judge.Case) bool { return planned(x.Verdict) }))
+	}
+	return doc
+}
+
+// outlineHistory returns h in words, without its pictures; ts are its tables. They
+// contain the newest run, and every run of notable cases, or of all cases if all is set.
+func outlineHistory(h *judge.History, ts []judge.Table, all bool) *historyDocument {
+	doc := &historyDocument{Title: historyTitle, Lead: chart.Short(historyHeadline(h), chart.MostText), Worse: h.Outcome() == judge.Worse,
+		Sites: historySites(h.Sites), Remarks: historyRemarks(h), Warnings: chart.ShortAll(h.Warnings)}
+	for _, t := range ts {
+		doc.addTable(viewRuns(t, len(t.Columns)-1, func(*judge.Case) bool { return true }))
+		if len(t.Columns) > 1 {
+			v := viewRuns(t, 0, func(x *judge.Case) bool { return all || x.Notable })
+			v.Title += ", every run"
+			doc.addTable(v)
 		}
-		doc.Sites = append(doc.Sites, site)
 	}
 	for i := range h.Series {
-		doc.Findings = append(doc.Findings, chart.ShortAll(h.Series[i].Findings(h))...)
+		doc.Findings = append(doc.Findings, chart.ShortAll(seriesFindings(h, &h.Series[i]))...)
+	}
+	return doc
+}
+
+// addTable adds v unless it is empty.
+func (doc *historyDocument) addTable(v tableView) {
+	if len(v.Rows) > 0 {
+		doc.Tables = append(doc.Tables, v)
+	}
+}
+
+func historySites(sites []judge.Site) (out []historySite) {
+	for _, s := range sites {
+		out = append(out, historySite{chart.Short(s.Name, chart.MostName), chart.Short(s.Runs[0].Manifest.Machine.String(), chart.MostText),
+			chart.Table{Head: chart.Titles("run", "date, UTC", "commit", "differs from the run before in"), Rows: siteTable(s)}})
+	}
+	return out
+}
+
+func composeHistory(h *judge.History) (*historyDocument, error) {
+	doc := outlineHistory(h, h.Tables(), false)
+	for _, t := range draw.Tokens {
+		doc.Tokens = append(doc.Tokens, paint{t.Name, template.CSS(draw.CSS(t.Light)), template.CSS(draw.CSS(t.Dark))})
 	}
 	first, others := notable(h)
 	if err := doc.draw(h, first, changesName, changesTitle, false); err != nil {
@@ -117,8 +151,8 @@ func (doc *historyDocument) draw(h *judge.History, ss []*judge.HistorySeries, na
 func caseList(ss []*judge.HistorySeries) string {
 	var names []string
 	for _, s := range ss {
-		if !slices.Contains(names, s.Gate.Title()) {
-			names = append(names, s.Gate.Title())
+		if !slices.Contains(names, s.Title()) {
+			names = append(names, s.Title())
 		}
 	}
 	return "How did " + numfmt.List(names, len(names)) + " go from run to run?"
@@ -128,7 +162,7 @@ func caseList(ss []*judge.HistorySeries) string {
 func (doc *historyDocument) define(h *judge.History) {
 	doc.Terms = terms
 	for i := range h.Series {
-		if m := h.Series[i].Gate.Metric; !slices.Contains(doc.Metrics, definition{m}) {
+		if m := h.Series[i].Metric; !slices.Contains(doc.Metrics, definition{m}) {
 			doc.Metrics = append(doc.Metrics, definition{m})
 		}
 	}
@@ -150,7 +184,7 @@ func historyPage(h *judge.History) draw.Poster {
 	if left > 0 {
 		ss = ss[:mostFrames]
 	}
-	pic := chart.DrawChanges(h, ss, chart.Short(h.Headline(), chart.MostText))
+	pic := chart.DrawChanges(h, ss, chart.Short(historyHeadline(h), chart.MostText))
 	p.Picture, p.Answer, p.Data = pic.Picture, pic.Answer, chart.Plain(pic.Data.Sentence())
 	if left > 0 {
 		p.Answer += fmt.Sprintf(" (%d more are not drawn.)", left)

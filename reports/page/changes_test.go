@@ -2,15 +2,22 @@ package page
 
 import (
 	"bytes"
+	"encoding/csv"
 	"io"
+	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"locklab/harness"
 	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 func historyOf(t *testing.T, runs []*result.Run) *judge.History {
@@ -25,12 +32,144 @@ func historyOf(t *testing.T, runs []*result.Run) *judge.History {
 func TestGoldenHistory(t *testing.T) {
 	h := historyOf(t, synthetic.TwoMachines())
 	checkGolden(t, map[string]func(io.Writer) error{
+		"history.txt":  func(w io.Writer) error { return HistoryChanges(h, false).Write(w, "text", 100) },
 		"history.svg":  func(w io.Writer) error { return WriteHistorySVG(w, h) },
 		"history.html": func(w io.Writer) error { return WriteHistoryHTML(w, h) },
 		"history.md": func(w io.Writer) error {
 			return WriteHistoryMarkdown(w, h, "charts", func(string, []byte) error { return nil })
 		},
 	})
+}
+
+// changedRuns returns two runs with every kind of verdict.
+func changedRuns() []*result.Run {
+	zk := synthetic.Model{Lock: synthetic.Served("zk", harness.ZooKeeper, harness.KindZooKeeper), Rate: synthetic.Constant(800)}
+	models := []synthetic.Model{zk}
+	for _, name := range []string{"mcs", "ticket", "same", "gone", "wanted", "tas"} {
+		models = append(models, synthetic.Fast(name, 1e6))
+	}
+	runs := synthetic.Days("a", 2, 2, 10, []int{1, 8}, models, func(day int, lock string) float64 {
+		return 1 + float64(day)*map[string]float64{"mcs": -0.2, "ticket": 0.2}[lock]
+	})
+	next := runs[1]
+	next.Manifest.Cases = 10
+	next.Manifest.Skipped = []result.Skip{{Lock: "wanted", Reason: "no server"}}
+	next.Results = slices.DeleteFunc(next.Results, func(r *harness.Result) bool { return r.Lock.Name == "wanted" || r.Lock.Name == "gone" })
+	for _, r := range next.Results {
+		if r.Lock.Name == "tas" && r.Round == 3 {
+			r.Violations = []harness.Violation{{Rule: "exclusion", Detail: "2 of 9 increments lost", Count: 2}}
+		}
+	}
+	return runs
+}
+
+func comparisonOf(t *testing.T, runs []*result.Run) *judge.Comparison {
+	t.Helper()
+	c, err := judge.Compare(runs[0], runs[1], judge.CompareOptions{Metrics: []*result.Metric{result.Throughput, result.P99}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestGoldenComparison(t *testing.T) {
+	x := CompareChanges(comparisonOf(t, changedRuns()))
+	checkGolden(t, map[string]func(io.Writer) error{
+		"comparison.txt": func(w io.Writer) error { return x.Write(w, "text", 100) },
+		"comparison.md":  func(w io.Writer) error { return x.Write(w, "markdown", 0) },
+	})
+}
+
+// TestChanges: every form of a comparison contains each case. The text keeps its width, the
+// tables in JSON follow the schema, and CSV has a line for each run of a case.
+func TestChanges(t *testing.T) {
+	schema := schemaOf(t, "#/$defs/table")
+	c, h := comparisonOf(t, changedRuns()), historyOf(t, synthetic.TwoMachines())
+	for name, x := range map[string]struct {
+		*Changes
+		tables []judge.Table
+	}{"comparison": {CompareChanges(c), c.Tables()}, "history": {HistoryChanges(h, false), h.Tables()}, "every run": {HistoryChanges(h, true), h.Tables()}} {
+		forms := make(map[string]string)
+		for _, format := range ChangesFormats {
+			var out bytes.Buffer
+			if err := x.Write(&out, format, 100); err != nil {
+				t.Fatal(err)
+			}
+			forms[format] = out.String()
+		}
+		cells := 0
+		for _, table := range x.tables {
+			cells += len(table.Columns) * len(table.Rows)
+			for _, row := range table.Rows {
+				for format, text := range forms {
+					if planned(row.Case.Verdict) && (!strings.Contains(text, row.Lock) || !strings.Contains(text, string(row.Case.Verdict))) {
+						t.Errorf("%s: the %s lacks %s, %s", name, format, row.Lock, row.Case.Verdict)
+					}
+				}
+			}
+		}
+		for line := range strings.Lines(forms["text"]) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
+				t.Errorf("%s: %d columns: %s", name, n, line)
+			}
+		}
+		if lines, err := csv.NewReader(strings.NewReader(forms["csv"])).ReadAll(); err != nil || len(lines) != 1+cells {
+			t.Errorf("%s: %d lines of CSV, want %d: %v", name, len(lines), 1+cells, err)
+		}
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(forms["json"]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, table := range doc.(map[string]any)["tables"].([]any) {
+			if err := schema.Validate(table); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if doc.(map[string]any)["outcome"] != "regressed" {
+			t.Errorf("%s: outcome %v", name, doc.(map[string]any)["outcome"])
+		}
+	}
+	if err := CompareChanges(c).Write(io.Discard, "xml", 100); err == nil {
+		t.Error("XML was written")
+	}
+}
+
+// TestRemedies: runs of an interleaved pair cannot be resumed.
+func TestRemedies(t *testing.T) {
+	for _, pair := range []string{"", "p"} {
+		runs := changedRuns()
+		runs[0].Manifest.Pair, runs[1].Manifest.Pair = pair, pair
+		var out bytes.Buffer
+		if err := CompareChanges(comparisonOf(t, runs)).Write(&out, "text", 400); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(out.String(), "--resume") != (pair == "") || strings.Contains(out.String(), "Measure both builds again.") != (pair != "") {
+			t.Errorf("pair %q:\n%s", pair, &out)
+		}
+	}
+}
+
+// TestSpreadsheet: no cell of CSV is a formula, and no figure is infinite.
+func TestSpreadsheet(t *testing.T) {
+	for _, name := range []string{"=HYPERLINK(\"http://x\")", "+1", "-1", "@SUM(A1)", "\t=1", "  =1", "＝1", "|calc", "a\n=1"} {
+		c := comparisonOf(t, changedRuns())
+		c.Rows[0].Lock.Name, c.Rows[0].Note, c.Rows[0].Ratio.Hi = name, name, math.Inf(1)
+		var out bytes.Buffer
+		if err := CompareChanges(c).Write(&out, "csv", 0); err != nil {
+			t.Fatal(err)
+		}
+		lines, err := csv.NewReader(&out).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range lines {
+			for _, cell := range line {
+				if s := strings.TrimLeft(cell, " "); s != "" && strings.ContainsRune("=+-@\t\r\n|%＝＋－＠", []rune(s)[0]) || strings.Contains(cell, "Inf") || strings.Contains(cell, "NaN") {
+					t.Errorf("a cell is %q", cell)
+				}
+			}
+		}
+	}
 }
 
 // TestHistoryPage: the page is accessible, names every case and folds the unchanged ones. A

@@ -12,7 +12,10 @@ import (
 	"locklab/internal/synthetic"
 )
 
-func reportSchema(t *testing.T) *jsonschema.Schema {
+func reportSchema(t *testing.T) *jsonschema.Schema { return schemaOf(t, "") }
+
+// schemaOf returns a part of the schema, such as "#/$defs/table", or all of it.
+func schemaOf(t *testing.T, part string) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(JSONSchema))
 	if err != nil {
@@ -22,7 +25,7 @@ func reportSchema(t *testing.T) *jsonschema.Schema {
 	if err := c.AddResource("report.schema.json", doc); err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.Compile("report.schema.json")
+	s, err := c.Compile("report.schema.json" + part)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,12 @@ func tableTitle(t judge.Table) string {
 	if t.Distributed {
 		where = "Distributed"
 	}
-	if t.Columns[t.Detail].Metric == result.Handovers.Name {
+	switch {
+	case t.Detail < 0:
+		if what = t.Columns[0].Metric; t.Machine != "" {
+			where = t.Machine + ", " + strings.ToLower(where[:1]) + where[1:]
+		}
+	case t.Columns[t.Detail].Metric == result.Handovers.Name:
 		what = "handovers per second"
 		if t.Columns[0].Metric != result.Handovers.Name {
 			what += " (1 worker: acquisitions)"
@@ -86,10 +91,16 @@ func ratioCell(t judge.Table, r judge.Entry, column int) string {
 	rate, ratio := t.Columns[column].Rate, r.Ratios[column]
 	switch {
 	case r.Lock == t.Baseline && rate != nil:
-		return numfmt.Plain(numfmt.SI(rate.Value)) + "/s"
+		return figureText(rate, numfmt.PerSecond)
 	case ratio == nil:
 		return ""
-	case ratio.Reading == judge.TooFew:
+	}
+	return ratioText(ratio)
+}
+
+// ratioText formats a ratio with its interval and the mark of its reading.
+func ratioText(ratio *judge.Ratio) string {
+	if ratio.Reading == judge.TooFew {
 		return fmt.Sprintf(chart.Decimals(ratio.Median, ratio.Median)+"x n=%d", ratio.Median, ratio.N)
 	}
 	mark := " "
@@ -114,15 +125,8 @@ func detailCells(t judge.Table, r judge.Entry, missing map[string]bool) (out []s
 		cost = r.Requests
 	}
 	add := func(kind string, f *judge.Figure, format func(float64) string) {
-		switch {
-		case f == nil:
-			missing[kind] = true
-			out = append(out, notAvailable)
-		case f.AtMost:
-			out = append(out, "≤ "+numfmt.Plain(format(f.Value)))
-		default:
-			out = append(out, numfmt.Plain(format(f.Value)))
-		}
+		missing[kind] = missing[kind] || f == nil
+		out = append(out, figureText(f, format))
 	}
 	add("waiting", r.Moment, numfmt.Nanos)
 	add("longest", r.Longest, numfmt.Nanos)
@@ -142,31 +146,18 @@ func detailCells(t judge.Table, r judge.Entry, missing map[string]bool) (out []s
 
 // tableNotes explains the marks, the figures and the gaps of t.
 func tableNotes(t judge.Table, missing map[string]bool) (notes []string) {
-	least, most := 0, 0
-	for _, r := range t.Rows {
-		for _, x := range r.Ratios {
-			if x != nil {
-				most = max(most, x.N)
-				if least == 0 || x.N < least {
-					least = x.N
-				}
-			}
-		}
-	}
-	rounds := numfmt.Plural(most, "round")
-	if least != most {
-		rounds = fmt.Sprintf("%d to %s", least, rounds)
-	}
 	notes = append(notes, fmt.Sprintf("* significant, = equivalent. All intervals of a column hold together with 95 %% confidence; n = %s. Waits, fairness and cost of an acquisition: %s.",
-		rounds, numfmt.Plural(t.Columns[t.Detail].Workers, "worker")))
+		roundsText([]judge.Table{t}), numfmt.Plural(t.Columns[t.Detail].Workers, "worker")))
 	reasons := map[string]string{
 		"p99 wait": fmt.Sprintf("p99 needs %d timed waits", result.Needed(0.99)), "waiting": fmt.Sprintf("p99 needs %d timed waits", result.Needed(0.99)),
 		"longest": "the longest wait was not recorded", "Jain": "Jain needs more acquisitions than workers in each part of the window",
 		"CPU": "processor time was not recorded", "requests": "requests were not counted",
 	}
 	var why []string
-	for kind := range missing {
-		why = append(why, reasons[kind])
+	for kind, is := range missing {
+		if is {
+			why = append(why, reasons[kind])
+		}
 	}
 	if len(why) > 0 {
 		slices.Sort(why)
@@ -182,6 +173,27 @@ func tableNotes(t judge.Table, missing map[string]bool) (notes []string) {
 		}
 	}
 	return notes
+}
+
+// roundsText returns the number of rounds of the ratios in ts: "8 rounds" or "7 to 8 rounds".
+func roundsText(ts []judge.Table) string {
+	least, most := 0, 0
+	for _, t := range ts {
+		for _, r := range t.Rows {
+			for _, x := range r.Ratios {
+				if x != nil {
+					most = max(most, x.N)
+					if least == 0 || x.N < least {
+						least = x.N
+					}
+				}
+			}
+		}
+	}
+	if least != most {
+		return fmt.Sprintf("%d to %s", least, numfmt.Plural(most, "round"))
+	}
+	return numfmt.Plural(most, "round")
 }
 
 // mostModes is how many locks with two rates are named.

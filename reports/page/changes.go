@@ -1,0 +1,90 @@
+package page
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"locklab/harness/judge"
+)
+
+// ChangesFormats lists the formats of [Changes.Write], the default first.
+var ChangesFormats = []string{"text", "markdown", "csv", "json"}
+
+// Changes is a comparison of runs in words, and as data.
+type Changes struct {
+	doc    historyDocument
+	data   jsonChanges
+	asides []string
+}
+
+// CompareChanges returns the changes of c, or the differences between the locks of a run.
+func CompareChanges(c *judge.Comparison) *Changes {
+	ts := c.Tables()
+	return &Changes{composeComparison(c, ts), comparisonData(c, ts), asides(c.Gaps, c.Warnings)}
+}
+
+// HistoryChanges returns the changes of h. If all is set, it contains every run of every
+// case, else of cases with a change or an outlier.
+func HistoryChanges(h *judge.History, all bool) *Changes {
+	ts := h.Tables()
+	return &Changes{*outlineHistory(h, ts, all), historyData(h, ts), asides(nil, h.Warnings)}
+}
+
+// asides returns what the tables do not contain.
+func asides(gaps, warnings []string) (out []string) {
+	for _, g := range gaps {
+		out = append(out, "not measured: "+g)
+	}
+	for _, w := range warnings {
+		out = append(out, "warning: "+w)
+	}
+	return out
+}
+
+// Asides returns the gaps and warnings, which CSV has no place for.
+func (x *Changes) Asides() []string { return x.asides }
+
+// Write writes x in one of [ChangesFormats]. No line of text is wider than width columns, at
+// least 60. JSON is one object; CSV has a line for each run of a case, and text in it is
+// safe for a spreadsheet.
+func (x *Changes) Write(w io.Writer, format string, width int) error {
+	switch format {
+	case "csv":
+		return named(writeTables(w, x.data.Tables), "CSV")
+	case "json":
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return named(enc.Encode(x.data), "JSON")
+	case "markdown":
+		return newMarkdown("", nil, glossary{}).write(w, "history", &x.doc)
+	case "text":
+	default:
+		return fmt.Errorf("reports: format %q is unknown", format)
+	}
+	t := newText(width)
+	t.colours = showsColours(w)
+	t.execute("history", &x.doc)
+	return t.writeTo(w)
+}
+
+// WriteHistoryHTML writes one self-contained page about the runs of h. Unchanged series are
+// folded.
+func WriteHistoryHTML(w io.Writer, h *judge.History) error {
+	doc, err := composeHistory(h)
+	if err != nil {
+		return fmt.Errorf("reports: %w", err)
+	}
+	return writePage(w, "history", doc)
+}
+
+// WriteHistoryPNG draws the changes in h, with their question and answer, as a PNG of 144
+// dots per inch. Without a change it draws all cases.
+func WriteHistoryPNG(w io.Writer, h *judge.History) error {
+	return named(historyPage(h).WritePNG(w), "history")
+}
+
+// WriteHistorySVG draws the picture of [WriteHistoryPNG] as SVG in the light theme.
+func WriteHistorySVG(w io.Writer, h *judge.History) error {
+	return named(historyPage(h).WriteSVG(w), "history")
+}

@@ -1,0 +1,195 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"locklab/harness/judge"
+	"locklab/internal/numfmt"
+	"locklab/reports/chart"
+)
+
+// mostNames limits the cases that a sentence names.
+const mostNames = 6
+
+// share formats v, such as a margin, in percent.
+func share(v float64) string {
+	return strconv.FormatFloat(float64(int64(1e4*v+0.5))/1e2, 'f', -1, 64) + " %"
+}
+
+// comparisonHeadline returns the outcome of c, with the number of each verdict.
+func comparisonHeadline(c *judge.Comparison) string {
+	var vs []judge.GateVerdict
+	for _, r := range c.Rows {
+		vs = append(vs, r.Verdict)
+	}
+	counts := chart.CountVerdicts(vs)
+	switch {
+	case c.To != "":
+		return fmt.Sprintf("Compared with %s: %s", c.To, counts)
+	case c.Outcome() == judge.Worse:
+		return fmt.Sprintf("REGRESSED: %s. In all: %s", numfmt.List(casesOf(c, judge.Regressed), mostNames), counts)
+	case len(vs) == 0:
+		counts = "nothing."
+	}
+	if c.Outcome() == judge.Unsure {
+		return "No verdict: no regression is certain, and none is ruled out. In all: " + counts
+	}
+	return fmt.Sprintf("No regression over %s. In all: %s", share(c.Margin), counts)
+}
+
+// casesOf returns the cases with a verdict, each once.
+func casesOf(c *judge.Comparison, v judge.GateVerdict) (out []string) {
+	for _, r := range c.Rows {
+		if r.Verdict == v && !slices.Contains(out, r.Case()) {
+			out = append(out, r.Case())
+		}
+	}
+	return out
+}
+
+// comparisonFindings returns the reasons for verdicts that the figures do not show, and the
+// cases that the tables lack.
+func comparisonFindings(c *judge.Comparison) (out []string) {
+	for _, r := range c.Rows {
+		if r.Note != "" && planned(r.Verdict) {
+			out = append(out, r.Case()+": "+r.Note)
+		}
+	}
+	for _, gap := range c.Gaps {
+		out = append(out, "Not measured: "+gap)
+	}
+	for _, v := range []judge.GateVerdict{judge.OnlyBase, judge.OnlyNew} {
+		if names := casesOf(c, v); len(names) > 0 {
+			out = append(out, fmt.Sprintf("%s%s (%d): %s", strings.ToUpper(string(v[:1])), v[1:], len(names), numfmt.List(names, mostNames)))
+		}
+	}
+	return out
+}
+
+// comparisonRemarks explains the figures of c, and the remedies for inconclusive ones.
+func comparisonRemarks(c *judge.Comparison) (out []string) {
+	has := func(v judge.GateVerdict) bool {
+		return slices.ContainsFunc(c.Rows, func(r judge.GateRow) bool { return r.Verdict == v })
+	}
+	if c.Tests > 0 {
+		how, bad := "over all pairs of rounds (Mann-Whitney test)", "Regressed"
+		if c.Paired {
+			how = "of the ratios within a round (sign test)"
+		}
+		if c.To != "" {
+			bad = "Worse"
+		}
+		out = append(out, fmt.Sprintf("* significant, = equivalent. Ratio: median %s; intervals of %s each, so that all hold together; p corrected by Holm for %s; n = %s. "+
+			"%s: the whole interval is worse by more than %s. As good: it excludes that. Not told apart: neither.",
+			how, share(c.Level), numfmt.Plural(c.Tests, "comparison"), roundsText(c.Tables()), bad, share(c.Margin)))
+	}
+	if has(judge.Untold) {
+		out = append(out, "Not told apart: more rounds, longer windows, fewer cases or a quieter machine narrow the interval.")
+	}
+	switch {
+	case !has(judge.Unmeasured) && len(c.Gaps) == 0:
+	case c.To != "":
+		out = append(out, "Not measured: rounds without a figure, which may be the bad ones, or too few samples in a round. A longer --duration gives more.")
+	case c.Base.Pair != "" && c.New.Pair != "": // these cannot be resumed
+		out = append(out, "Not measured: a missing result may have regressed. Measure both builds again.")
+	default:
+		out = append(out, "Not measured: a missing result may have regressed. Resume with locklab run --resume, or measure it again.")
+	}
+	if has(judge.Elsewhere) {
+		out = append(out, "Inconclusive: the runs are of two machines, so a difference need not be of the code.")
+	}
+	if has(judge.TooFewRounds) {
+		out = append(out, fmt.Sprintf("Too few rounds: with %s at %g together not even rounds that differ completely are significant. Measure more rounds or fewer cases.",
+			numfmt.Plural(c.Tests, "comparison"), c.Alpha))
+	}
+	return out
+}
+
+// seriesTitle names a series: its case, its metric, and its machine if there are several.
+func seriesTitle(h *judge.History, s *judge.HistorySeries) string {
+	text := s.Case() + ", " + s.Title()
+	if len(h.Sites) > 1 {
+		text += " on " + h.Sites[s.Site].Name
+	}
+	return text
+}
+
+// seriesFindings describes the changes, the outliers and the gaps of s.
+func seriesFindings(h *judge.History, s *judge.HistorySeries) (out []string) {
+	site, title := h.Sites[s.Site], seriesTitle(h, s)
+	figure := func(v float64) string { return numfmt.Plain(chart.FormatUnit(s.Metric.Unit)(v)) }
+	for _, c := range s.Changes {
+		v := site.Runs[c.At]
+		text := fmt.Sprintf("%s: %s from %s on (%s, %s): %s, before %s; %s, p = %.2g", title, c.Verdict, v.Name, v.Commit(), v.Date(),
+			figure(c.New), figure(c.Old), chart.GainText(c.Ratio), *c.Ratio.P)
+		if v.SameCode {
+			text += "; both runs are of the same build, so the code is not the reason"
+		}
+		if len(v.Differs) > 0 {
+			text += "; these differ too: " + numfmt.List(v.Differs, len(v.Differs))
+		}
+		out = append(out, text)
+	}
+	for i, p := range s.Points {
+		switch {
+		case p.Off != "":
+			least, most := s.Others(i)
+			out = append(out, fmt.Sprintf("%s: run %d (%s) is %s: %s, the others of its level %s to %s", title, i+1, site.Runs[i].Commit(), p.Off,
+				figure(p.Median), figure(least), figure(most)))
+		case p.Broke, p.Missing:
+			out = append(out, title+": "+p.Gap)
+		}
+	}
+	return out
+}
+
+// historyHeadline returns the outcome of h, with the number of each verdict.
+func historyHeadline(h *judge.History) string {
+	var vs []judge.GateVerdict
+	var bad []string
+	for i := range h.Series {
+		s := &h.Series[i]
+		vs = append(vs, s.Verdict)
+		if s.Verdict == judge.Regressed {
+			bad = append(bad, seriesTitle(h, s))
+		}
+	}
+	counts := chart.CountVerdicts(vs)
+	switch h.Outcome() {
+	case judge.Worse:
+		return fmt.Sprintf("REGRESSED: the last change of %s is for the worse. In all: %s", numfmt.List(bad, mostNames), counts)
+	case judge.Unsure:
+		return "No verdict: no case is certain to have become worse, and some are inconclusive. In all: " + counts
+	}
+	return "No case's last change is for the worse. In all: " + counts
+}
+
+// historyRemarks explains the figures of h, and the remedies for inconclusive ones.
+func historyRemarks(h *judge.History) (out []string) {
+	if len(h.To) > 0 {
+		out = append(out, fmt.Sprintf("Figures are ratios to %s in the same round under the same workload, so that a slow day cancels. A change may be of either lock.",
+			numfmt.Choose(len(h.To), h.To[0], "the first measured lock of "+numfmt.List(h.To, len(h.To)))))
+	}
+	few := numfmt.Plural(h.Few, "run")
+	out = append(out,
+		fmt.Sprintf("A change is a step that stays: by ranks, fewer than %g of all orders of the runs of a machine separate the runs of any case as clearly, and the ratio of the two levels exceeds %s. It takes %s of a machine. It shows that the figures moved, not why.",
+			h.Alpha, share(h.Margin), few),
+		fmt.Sprintf("A ratio is to the last earlier run with a figure (Mann-Whitney test over the rounds; Holm's correction for %s; intervals of %s each; n = %s). * significant, = equivalent. Runs of different days differ by more than the code, so it is no change yet.",
+			numfmt.Plural(h.Tests, "comparison"), share(h.Level), roundsText(h.Tables())))
+	for _, v := range []struct {
+		verdict judge.GateVerdict
+		remedy  string
+	}{
+		{judge.FewRuns, fmt.Sprintf("Too few runs: neighbours differ, or their intervals do not exclude a loss of more than %s, and fewer than %s cannot separate a step from an off day. 'locklab compare --interleave OLD NEW' compares two builds in one evening.", share(h.Margin), few)},
+		{judge.OffRun, "Newest run is off: it may be a bad day or the first run of a step. Measure once more."},
+		{judge.Unmeasured, "Not measured: the newest run lacks planned results. Resume with locklab run --resume, or measure it again."},
+	} {
+		if slices.ContainsFunc(h.Series, func(s judge.HistorySeries) bool { return s.Verdict == v.verdict }) {
+			out = append(out, v.remedy)
+		}
+	}
+	return out
+}
