@@ -48,9 +48,9 @@ help: ## list the targets
 build: ## build build/locklab
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BUILD)/locklab ./cmd/locklab
 
-# The command simulate has the go command make this when it is first needed: it compiles
-# most of the lab again.
-build-simulate: build ## build build/locklab-simulate too, which build/locklab simulates with on a machine without Go
+# Without this file the command simulate runs the go command, which compiles most of the
+# lab again. The file must not be older than build/locklab.
+build-simulate: build ## build build/locklab-simulate too, for the command simulate on a machine without Go
 	$(GO) build -trimpath -tags systematic,simulate -ldflags '$(LDFLAGS)' -o $(BUILD)/locklab-simulate ./cmd/locklab
 
 report: ## install what is missing, measure one lock for each idea, on real servers, 40 seconds of it under failures (6 minutes and the build), write build/report/index.html and report.md
@@ -193,7 +193,7 @@ lint: ## gofmt, go vet on every architecture with assembly and under race, stati
 	GOOS=darwin $(GO) vet ./...
 	$(GO) vet -race ./...
 	$(GO) vet -tags systematic ./atomics ./spinlock ./mutex ./internal/explore
-	$(GO) vet -tags systematic,simulate ./atomics ./spinlock ./harness/simulate/... ./lab/testdata/simulator
+	$(GO) vet -tags systematic,simulate ./atomics ./spinlock ./harness/simulate/...
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) run $(STATICCHECK) -tags systematic,simulate ./harness/simulate/...
 	$(GO) mod tidy -diff

@@ -45,14 +45,10 @@ var (
 func Main(p Program) {
 	measure.Main(p.Locks)
 	chaos.Main(p.Locks)
-	simulate.OffloadMain(p.Locks)
 	redis.SetLogger(silent{})
 	p.Name = cmp.Or(p.Name, strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"))
 	if err := p.validate(); err != nil {
 		os.Exit(p.status(err))
-	}
-	if simulate.Simulates {
-		os.Exit(p.status(fmt.Errorf("%w: this build only simulates, for the command simulate of the one without the tags %s: run that", harness.ErrUsage, simulate.BuildTags)))
 	}
 	p.mainFile = mainFile()
 	ctx := untilSignal(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -114,6 +110,10 @@ func (p *Program) status(err error) int {
 	case errors.Is(err, errUnsure):
 		return exitUnsure
 	}
+	var elsewhere passedOn
+	if errors.As(err, &elsewhere) {
+		return int(elsewhere)
+	}
 	stderr := readable(os.Stderr, os.Getenv)
 	text := result.OneLine(strings.ReplaceAll(err.Error(), "\n", "; "))
 	if errors.Is(err, harness.ErrUsage) || errors.As(err, new(notComparedError)) {
@@ -137,7 +137,13 @@ throughput, latency and fairness.`,
 		Args:          noArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { exact(cmd); return checkLimits(cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if simulate.Simulates && cmd.Name() != "simulate" {
+				return errOnlySimulates
+			}
+			exact(cmd)
+			return checkLimits(cmd)
+		},
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(p.listCommand(), p.runCommand(), p.mergeCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.agreeCommand(), exportCommand(), p.hardwareCommand(), p.simulateCommand())

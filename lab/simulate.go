@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,12 +24,25 @@ type simulateOptions struct {
 
 	machine, locks, workers, lines, hold, think, wait, place string
 
-	seed        uint64
-	seeds, jobs int
-	out, into   string
-	replace     bool
-	section     bool // set by the user
-	list, duel  bool
+	seed  uint64
+	seeds int
+
+	section          bool // set by the user
+	list, duel, tell bool
+	simulateFiles
+	simulateMeasured
+}
+
+// A simulateFiles names the run that simulations are written to.
+type simulateFiles struct {
+	out, into string
+	replace   bool
+}
+
+// A simulateMeasured is the part of --machine this that the usual build measured.
+type simulateMeasured struct {
+	points    string   // directory of a run
+	disturbed []string // disturbances of the measurements
 }
 
 const simulateHelp = `simulate runs the real code of spin locks on a model of a machine: its caches, the
@@ -57,12 +69,12 @@ socket answers, and copies invalidated, per acquisition; the share of acquisitio
 last holder, and of hand-overs that stay on the socket.
 
 A case is simulated with several seeds; the figure is their median. The same seed gives
-the same figures, with any number of --jobs. Ctrl-C keeps what was finished.
+the same figures. Ctrl-C keeps what was finished.
 
-The model needs a build of this program with other tags, in which atomic operations ask
-it what they find. The program looks for that build beside its own file, under its
-name and -simulate, and else has the go command make it from its source, once, into
-the user's cache directory.`
+The model needs a build of this program with other tags, in which atomic operations call
+it. The program runs the file next to its own with the suffix -simulate, if that is of
+the same build. Otherwise the go command builds it from the program's source, half a
+minute the first time.`
 
 const simulateExamples = `  locklab simulate --list
   locklab simulate --machine skylake-8x32
@@ -80,8 +92,12 @@ func (p *Program) simulateCommand() *cobra.Command {
 		Example: simulateExamples,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.list {
+			switch {
+			case o.list:
 				return listMachines(cmd.OutOrStdout())
+			case o.tell:
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), thisBuild())
+				return err
 			}
 			f := cmd.Flags()
 			o.section = f.Changed("lines") || f.Changed("hold") || f.Changed("think")
@@ -104,15 +120,20 @@ func (p *Program) simulateCommand() *cobra.Command {
 	f.StringVar(&o.wait, "wait", string(harness.WaitPause), "what waiters do between two polls: pause or spin")
 	f.Uint64Var(&o.seed, "seed", 1, "first seed of what varies")
 	f.IntVar(&o.seeds, "seeds", 3, "how many seeds a case is simulated with")
-	f.IntVar(&o.jobs, "jobs", runtime.GOMAXPROCS(0), "how many processes simulate beside each other")
 	f.BoolVar(&o.duel, "duel", false, "tell step by step what two compare-and-swaps on one line in the same instant do")
 	f.StringVarP(&o.out, "out", "o", "", "directory to write simulations and report to (default: only print)")
 	f.StringVar(&o.into, "into", "", "directory of a run to add the simulations to")
 	f.BoolVar(&o.replace, "replace", false, "move an earlier run in the directory of --out to DIR.previous")
+	f.BoolVar(&o.tell, tellFlag, false, "print the kind and the commit of this build")
+	f.StringVar(&o.points, "points", "", "directory of a run measured on the machine of --machine")
+	f.StringArrayVar(&o.disturbed, "disturbed", nil, "a disturbance of its measurements")
+	for _, hidden := range []string{tellFlag, "points", "disturbed"} {
+		f.Lookup(hidden).Hidden = true
+	}
 	return cmd
 }
 
-// run simulates, prints and stores the results.
+// run checks the flags, and simulates in the build that can.
 func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	switch {
 	case o.out != "" && o.into != "":
@@ -123,12 +144,14 @@ func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) erro
 		return fmt.Errorf("%w: --duel only prints: leave out --out and --into", harness.ErrUsage)
 	case o.machine == this && o.duel:
 		return fmt.Errorf("%w: --duel is for a machine of --list or a file", harness.ErrUsage)
+	case o.machine == this && simulate.Simulates:
+		return errOnlySimulates
 	}
 	if err := o.likeRun(); err != nil {
 		return err
 	}
 	if o.machine == this {
-		return o.runHere(ctx, stdout, stderr)
+		return o.measureHere(ctx, stdout, stderr)
 	}
 	m, err := modelled(o.machine)
 	if err != nil {
@@ -138,92 +161,68 @@ func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) erro
 	if err != nil {
 		return err
 	}
-	exe, err := o.program.simulator(ctx, stderr)
-	if err != nil {
-		return stopped(ctx, err)
+	switch {
+	case !simulate.Simulates:
+		return o.program.simulateElsewhere(ctx, stderr, locksFlag(cases))
+	case o.duel:
+		return printDuels(stdout, m, o.seed)
+	case o.points != "":
+		return o.compareHere(ctx, m, cases, stdout, stderr)
 	}
-	if o.duel {
-		return printDuels(ctx, stdout, exe, m, o.seed)
-	}
+	return o.simulate(ctx, m, cases, stdout, stderr)
+}
+
+// simulate runs the cases, prints them and stores them.
+func (o simulateOptions) simulate(ctx context.Context, m *simulate.Machine, cases []simulatedCase, stdout, stderr io.Writer) error {
 	keep, err := o.open()
 	if err != nil {
 		return err
 	}
-	s := simulating{machine: m, cases: cases, keep: keep, stderr: stderr}
-	return s.run(ctx, simulate.Pool{Exe: exe, Processes: o.jobs}, stdout)
-}
-
-// stopped returns err, or errInterrupted if the user ended the command.
-func stopped(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return errInterrupted
-	}
-	return err
-}
-
-func (p *Program) simulator(ctx context.Context, stderr io.Writer) (string, error) {
-	exe, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	if real, err := filepath.EvalSymlinks(exe); err == nil {
-		exe = real
-	}
-	q := simulate.BuildProgram{Exe: exe, Commit: machine.BuildCommit(), Source: simulate.BuildSourceOf(p.mainFile, exe),
-		Say: func(text string) { fmt.Fprintln(stderr, text) }}
-	for _, v := range p.spinLocks() {
-		q.Locks = append(q.Locks, v.Name)
-	}
-	return simulate.FindBuild(ctx, q)
-}
-
-// A simulating runs cases, prints them and stores them.
-type simulating struct {
-	machine *simulate.Machine
-	cases   []simulate.OffloadJob
-	keep    *keptSimulations // nil only prints
-	stderr  io.Writer
-
-	done   []*harness.Simulation
-	failed int
-}
-
-func (s *simulating) run(ctx context.Context, p simulate.Pool, stdout io.Writer) error {
-	if err := s.keep.machine(s.machine); err != nil {
+	if err := keep.machine(m); err != nil {
 		return err
 	}
-	err := s.simulate(ctx, p)
-	werr := writeSimulations(stdout, s.machine, s.done)
-	werr = errors.Join(werr, s.keep.close(stdout, err != nil))
+	var done []*harness.Simulation
+	failed, err := runCases(ctx, stderr, "simulate", cases, func(_ int, s *harness.Simulation) error {
+		s.Accuracy = simulate.Accuracy(m, s.Lock.Name)
+		done = append(done, s)
+		return keep.add(s)
+	})
+	werr := errors.Join(writeSimulations(stdout, m, done), keep.close(stdout, err != nil))
 	switch {
 	case ctx.Err() != nil:
-		fmt.Fprintf(s.stderr, "interrupted: %d of %d cases were finished\n", len(s.done), len(s.cases))
+		fmt.Fprintf(stderr, "interrupted: %d of %d cases were finished\n", len(done), len(cases))
 		return errors.Join(errInterrupted, werr)
 	case err != nil || werr != nil:
 		return errors.Join(err, werr)
-	case s.failed > 0:
-		return fmt.Errorf("%d of %s failed", s.failed, numfmt.Plural(len(s.cases), "case"))
+	case failed > 0:
+		return fmt.Errorf("%d of %s failed", failed, numfmt.Plural(len(cases), "case"))
 	}
 	return nil
 }
 
-// simulate runs the cases in p, stores the results and shows the progress.
-func (s *simulating) simulate(ctx context.Context, p simulate.Pool) error {
-	show := newProgress(s.stderr)
+// runCases simulates cases one after the other, shows the progress and calls report for
+// each that did not fail. If ctx ends, the error is ctx's.
+func runCases(ctx context.Context, stderr io.Writer, what string, cases []simulatedCase, report func(i int, s *harness.Simulation) error) (failed int, err error) {
+	show := newProgress(stderr)
 	defer show.clear()
-	total := len(s.cases)
-	advance := show.parts("simulate")
-	p.Done = func(done int) { advance(done, total) }
-	return p.Run(ctx, s.cases, func(i int, a simulate.Answer) error {
-		if a.Err != nil {
-			s.failed++
-			show.lasting("FAILED " + result.OneLine(a.Err.Error()))
-			return nil
+	advance := show.parts(what)
+	for i, c := range cases {
+		s, err := simulate.Simulate(ctx, c.machine, c.lock, c.workload, c.seeds)
+		switch {
+		case ctx.Err() != nil:
+			return failed, context.Cause(ctx)
+		case err != nil:
+			failed++
+			show.lasting("FAILED " + result.OneLine(err.Error()))
+		default:
+			err = report(i, &s)
+			if err != nil {
+				return failed, err
+			}
 		}
-		a.Simulation.Accuracy = simulate.Accuracy(s.machine, a.Simulation.Lock.Name)
-		s.done = append(s.done, a.Simulation)
-		return s.keep.add(a.Simulation)
-	})
+		advance(i+1, len(cases))
+	}
+	return failed, nil
 }
 
 // keptSimulations is the file for simulations; nil stores nothing.
@@ -241,6 +240,11 @@ func (o simulateOptions) open() (*keptSimulations, error) {
 	case o.into != "":
 		k.dir = o.into
 		k.more, _, err = result.Extend(o.into)
+	case o.out != "" && o.points != "":
+		var m result.Manifest
+		if m, err = result.ReadManifest(o.points); err == nil {
+			k.new, _, err = result.Resume(o.points, m)
+		}
 	case o.out != "":
 		if o.replace {
 			if err := moveAside(o.out); err != nil {

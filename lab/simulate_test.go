@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,35 +19,43 @@ import (
 	"locklab/internal/machine"
 )
 
-// simulatingCommand returns the command simulate as a process of a copy of this test, next
-// to the simulating build.
-func simulatingCommand(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	cmd := locklab(t, append([]string{"simulate"}, args...)...)
-	cmd.Path = linkedTest(t)
-	build := exec.Command("go", "build", "-trimpath", "-tags", simulate.BuildTags, "-o", cmd.Path+simulate.BuildSuffix, "./testdata/simulator")
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
-	return cmd
-}
-
-// linkedTest links this test under a name in its own directory.
-func linkedTest(t *testing.T) string {
+// simulates returns a program that simulates, for the command: a copy of this test with the
+// simulating build next to it.
+func simulates(t *testing.T) string {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+	to := filepath.Join(t.TempDir(), "locklab")
 	text, err := os.ReadFile(exe)
+	if err == nil {
+		err = writeProgram(to, text)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := filepath.Join(t.TempDir(), "locklab")
-	if err := os.WriteFile(to, text, 0o755); err != nil {
-		t.Fatal(err)
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", simulateTags, "-o", to+simulateSuffix, "../cmd/locklab")
+	if text, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
 	}
 	return to
+}
+
+// writeProgram writes a program that can run at once: no child that is being started holds
+// its file open.
+func writeProgram(name string, text []byte) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(name, text, 0o755)
+}
+
+// simulateBy returns the command simulate of the program exe, without a go command.
+func simulateBy(t *testing.T, exe string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := locklab(t, append([]string{"simulate"}, args...)...)
+	cmd.Path, cmd.Env = exe, append(cmd.Env, "PATH=/nonexistent")
+	return cmd
 }
 
 // A simulateRefusal is flags that simulate rejects, and part of the message.
@@ -76,7 +85,7 @@ var simulateRefusals = []simulateRefusal{
 	{"--machine skylake-24 --lines -1", `"-1"`},
 	{"--machine skylake-24 --lines 99999", `"99999"`},
 	{"--machine skylake-24 --seeds 0", "seeds is 0"},
-	{"--machine skylake-24 --jobs 0", "jobs is 0"},
+	{"--machine skylake-24 --jobs 2", "unknown flag: --jobs"},
 	{"--machine skylake-24 --out a --into b", "not both"},
 	{"--machine skylake-24 --replace", "--out DIR"},
 	{"--machine skylake-24 --duel --out a", "only prints"},
@@ -114,10 +123,9 @@ func TestSimulateUsage(t *testing.T) {
 func TestSimulateWithout(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "simulate", "--machine", "skylake-24", "--out", "run")
-	cmd.Path = linkedTest(t)
 	cmd.Env = append(cmd.Env, "PATH=/nonexistent")
 	stdout, stderr, status := output(t, cmd)
-	if status != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "make it by: go build -tags systematic,simulate -o "+cmd.Path+"-simulate ") {
+	if status != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "no go command is on PATH") || !strings.Contains(stderr, "make it by: go build -tags systematic,simulate -o "+cmd.Path+"-simulate ") {
 		t.Errorf("status %d, printed %q, said %q", status, stdout, stderr)
 	}
 	if _, err := os.Stat(filepath.Join(cmd.Dir, "run")); err == nil {
@@ -139,7 +147,7 @@ func simulationIsRead(home, command string) error {
 	cmd := exec.Command(exe, words[1:]...)
 	cmd.Dir, cmd.Env = home, append(os.Environ(), asMain+"=1", "PATH=/nonexistent")
 	text, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(text), simulate.ErrNoBuild.Error()) {
+	if err == nil || !strings.Contains(string(text), errNoBuild.Error()) {
 		return fmt.Errorf("%s: %v: %s", command, err, text)
 	}
 	return nil
@@ -163,23 +171,31 @@ func TestListMachines(t *testing.T) {
 	}
 }
 
-// TestSimulate: output and file are marked as simulated and do not depend on the number of
-// processes.
+// TestSimulate runs the command by the two builds.
 func TestSimulate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
 	}
 	t.Parallel()
+	exe := simulates(t)
+	for name, test := range map[string]func(t *testing.T, exe string){
+		"table": simulateTable, "same": simulateSame, "into": simulateInto, "interrupt": simulateInterrupt, "this": simulateThis, "hook": simulateHook, "stale": simulateStale,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, exe)
+		})
+	}
+}
+
+// simulateTable: output and file are marked as simulated.
+func simulateTable(t *testing.T, exe string) {
 	args := []string{"--machine", "skylake-8x32", "--locks", "ticket,mcs,ttas-backoff", "--workers", "1,2,40", "--seeds", "2", "--hold", "10ns,1us"}
-	cmd := simulatingCommand(t, append(args, "--jobs", "1", "-o", "run")...)
+	cmd := simulateBy(t, exe, append(args, "-o", "run")...)
 	stdout, stderr, status := output(t, cmd)
-	table, report, _ := strings.Cut(stdout, "report: ")
+	_, report, _ := strings.Cut(stdout, "report: ")
 	if status != 0 || !strings.HasPrefix(stdout, "simulated: skylake-8x32 (hypothetical): ") || !strings.Contains(stdout, "\naccuracy: ") || report == "" {
 		t.Errorf("status %d, said %q, printed\n%s", status, stderr, stdout)
-	}
-	more := simulatingCommand(t, append(args, "--jobs", "3")...)
-	if again, _, status := output(t, more); status != 0 || again != table {
-		t.Errorf("with three processes: status %d, printed\n%s\nwant\n%s", status, again, table)
 	}
 	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
 	if err != nil {
@@ -196,19 +212,73 @@ func TestSimulate(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
-	duel, _, status := output(t, simulatingCommand(t, "--machine", "skylake-8x32", "--duel"))
+	if stdout, stderr, status = output(t, simulateBy(t, exe, "--machine", "skylake-24", "--out", filepath.Join(cmd.Dir, "run"))); status != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("into the same directory: status %d, said %q, printed %q", status, stderr, stdout)
+	}
+	duel, _, status := output(t, simulateBy(t, exe, "--machine", "skylake-8x32", "--duel"))
 	if status != 0 || strings.Count(duel, "simulated: skylake-8x32 (hypothetical): two cores of ") != 2 {
 		t.Errorf("--duel: status %d, printed\n%s", status, duel)
 	}
 }
 
-// TestSimulateInto adds to a measured run: nothing else in it changes, and the section is
-// the run's.
-func TestSimulateInto(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
+// simulateSame: the usual build prints and returns the same as the simulating one, also if
+// a case fails and if the machine is unknown.
+func simulateSame(t *testing.T, exe string) {
+	commands := map[string]int{
+		"--machine skylake-24 --locks tas,mcs --workers 1,8 --wait spin,pause --seeds 2": 0,
+		"--machine milan-2x48 --duel --seed 3":                                           0,
+		"--machine nosuch":                                                               exitUsage,
 	}
-	t.Parallel()
+	const unfenced = "peterson-nofence" // only the simulating build lacks it
+	if slices.ContainsFunc(program().Locks, func(v *harness.Variant) bool { return v.Name == unfenced && v.Unavailable == "" }) {
+		commands["--machine skylake-24 --workers 2 --seeds 1 --locks mcs,"+unfenced] = exitFailed
+	}
+	for args, want := range commands {
+		out, errs, status := output(t, simulateBy(t, exe, strings.Fields(args)...))
+		own, ownErrs, ownStatus := output(t, simulateBy(t, exe+simulateSuffix, strings.Fields(args)...))
+		if status != want || ownStatus != want || out != own || errs != ownErrs {
+			t.Errorf("%s: status %d, said %q, printed\n%s\nand the simulating build: status %d, said %q, printed\n%s\nwant status %d", args, status, errs, out, ownStatus, ownErrs, own, want)
+		}
+	}
+	for _, args := range [][]string{{"simulate", "--machine", "this"}, {"list"}, {"run"}} {
+		cmd := locklab(t, args...)
+		cmd.Path = exe + simulateSuffix
+		if out, errs, status := output(t, cmd); status != exitUsage || out != "" || !strings.Contains(errs, "this build only simulates") {
+			t.Errorf("%v by the simulating build: status %d, said %q, printed %q", args, status, errs, out)
+		}
+	}
+}
+
+// simulateStale: a simulating build that is older than the program is not used.
+func simulateStale(t *testing.T, exe string) {
+	dir := t.TempDir()
+	old := filepath.Join(dir, "locklab")
+	for _, suffix := range []string{"", simulateSuffix} {
+		text, err := os.ReadFile(exe + suffix)
+		if err == nil {
+			err = writeProgram(old+suffix, text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"--machine", "skylake-24", "--locks", "mcs", "--workers", "1", "--seeds", "1"}
+	if _, stderr, status := output(t, simulateBy(t, old, args...)); status != 0 {
+		t.Fatalf("status %d, said %q", status, stderr)
+	}
+	before := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(old+simulateSuffix, before, before); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, status := output(t, simulateBy(t, old, args...))
+	if status != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, old+simulateSuffix+" is not used: it is older than this program") {
+		t.Errorf("status %d, said %q, printed %q", status, stderr, stdout)
+	}
+}
+
+// simulateInto adds to a measured run: nothing else in it changes, and the section is the
+// run's.
+func simulateInto(t *testing.T, exe string) {
 	dir := filepath.Join(t.TempDir(), "run")
 	stdout, stderr, status := output(t, locklab(t, "run", "--locks", "mcs,sync-mutex", "--workers", "1,2", "--hold", "250ns", "--rounds", "1", "--duration", "5ms", "--out", dir))
 	if status != 0 {
@@ -218,7 +288,7 @@ func TestSimulateInto(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := simulatingCommand(t, "--machine", "skylake-24", "--locks", "mcs", "--workers", "1,2", "--into", dir)
+	cmd := simulateBy(t, exe, "--machine", "skylake-24", "--locks", "mcs", "--workers", "1,2", "--into", dir)
 	if stdout, stderr, status = output(t, cmd); status != 0 || !strings.Contains(stdout, "0 lines, hold 250 ns, think 0 ns") {
 		t.Fatalf("status %d, said %q, printed %q", status, stderr, stdout)
 	}
@@ -231,13 +301,9 @@ func TestSimulateInto(t *testing.T) {
 	}
 }
 
-// TestSimulateInterrupt: Ctrl-C stores and prints the finished cases.
-func TestSimulateInterrupt(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
-	t.Parallel()
-	cmd := simulatingCommand(t, "--machine", "skylake-8x32", "--locks", "ticket,ttas", "--workers", "1..256", "--seeds", "1000", "--jobs", "2", "-o", "run")
+// simulateInterrupt: Ctrl-C stores and prints the finished cases.
+func simulateInterrupt(t *testing.T, exe string) {
+	cmd := simulateBy(t, exe, "--machine", "skylake-8x32", "--locks", "ticket,ttas", "--workers", "1..256", "--seeds", "1000", "-o", "run")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Start(); err != nil {
@@ -268,17 +334,13 @@ func TestSimulateInterrupt(t *testing.T) {
 	}
 }
 
-// TestSimulateThis describes this machine, and stores the measurements, the simulations and
-// the machine.
-func TestSimulateThis(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
-	t.Parallel()
+// simulateThis describes this machine, and stores the measurements, the simulations and the
+// machine.
+func simulateThis(t *testing.T, exe string) {
 	if len(machine.CPUOrder()) < 2 {
 		t.Skip("--machine this needs two processors")
 	}
-	cmd := simulatingCommand(t, "--machine", "this", "--locks", "mcs", "--workers", "1,2", "--seeds", "1", "-o", "run")
+	cmd := simulateBy(t, exe, "--machine", "this", "--locks", "mcs", "--workers", "1,2", "--seeds", "1", "-o", "run")
 	stdout, stderr, status := output(t, cmd)
 	if status != 0 || !strings.HasPrefix(stdout, "simulated: this: ") || !strings.Contains(stdout, "typical factor") || !strings.Contains(stdout, "fitted to") {
 		t.Fatalf("status %d, said %q, printed\n%s", status, stderr, stdout)
@@ -290,6 +352,9 @@ func TestSimulateThis(t *testing.T) {
 	m, err := simulate.Parse(run.Machines[0].File)
 	if err != nil || m.Name != this || !strings.HasPrefix(m.Sources["transfer"], "measured here") || !strings.HasPrefix(m.Sources["window"], "measured here") {
 		t.Errorf("the machine kept is %+v, %v", m, err)
+	}
+	if run.Manifest.Interrupted || run.Manifest.Finished.IsZero() || !strings.Contains(stdout, "\nreport: ") {
+		t.Errorf("the run is not finished: %+v, printed\n%s", run.Manifest, stdout)
 	}
 	// mcs with one and two workers, tas and ticket with two.
 	if len(run.Simulations) != 4 || len(run.Results) != 4*hereRounds || len(run.Findings) != 2 {
@@ -313,16 +378,11 @@ func TestSimulateThis(t *testing.T) {
 	}
 }
 
-// TestNormalBuildHasNoHook: the measuring build has no hook in its atomic operations, the
-// simulating build has.
-func TestNormalBuildHasNoHook(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
-	t.Parallel()
+// simulateHook: the measuring build has no hook in its atomic operations, the simulating
+// build has.
+func simulateHook(t *testing.T, exe string) {
 	hook := []byte(strings.Join([]string{"atomics.Set", "Scheduler"}, "")) // assembled, so that this test does not contain the text
-	cmd := simulatingCommand(t)
-	for exe, want := range map[string]bool{cmd.Path: false, cmd.Path + simulate.BuildSuffix: true} {
+	for exe, want := range map[string]bool{exe: false, exe + simulateSuffix: true} {
 		text, err := os.ReadFile(exe)
 		if err != nil {
 			t.Fatal(err)

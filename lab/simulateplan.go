@@ -58,7 +58,7 @@ func (o simulateOptions) simulated() ([]*harness.Variant, error) {
 	var locks []*harness.Variant
 	var refused error
 	for _, v := range chosen {
-		err := simulate.CheckVariant(v, 1)
+		err := simulable(v, 1)
 		if err == nil && v.Traits.ReadWrite {
 			err = fmt.Errorf("%w: %s is for readers and writers", simulate.ErrNotSimulated, v.Name)
 		}
@@ -75,6 +75,28 @@ func (o simulateOptions) simulated() ([]*harness.Variant, error) {
 		return nil, fmt.Errorf("%w: --locks %s: %w", harness.ErrUsage, o.locks, refused)
 	}
 	return locks, nil
+}
+
+// simulable returns the reason why the model cannot run v with that many workers, or nil. A
+// lock that only the simulating build lacks is a case that fails.
+func simulable(v *harness.Variant, workers int) error {
+	if simulate.Simulates {
+		c := *v
+		c.Unavailable = ""
+		v = &c
+	}
+	return simulate.CheckVariant(v, workers)
+}
+
+// locksFlag returns the flag --locks for the locks of cases.
+func locksFlag(cases []simulatedCase) string {
+	var names []string
+	for _, c := range cases {
+		if !slices.Contains(names, c.lock.Name) {
+			names = append(names, c.lock.Name)
+		}
+	}
+	return "--locks=" + strings.Join(names, ",")
 }
 
 // usualWorkers is the default greatest number of simulated workers.
@@ -144,9 +166,17 @@ func parseLines(text string) (int, error) {
 	return n, nil
 }
 
+// A simulatedCase is a lock with a workload on a machine.
+type simulatedCase struct {
+	machine  *simulate.Machine
+	lock     *harness.Variant
+	workload simulate.Workload
+	seeds    int
+}
+
 // cases crosses the user's choices: by workload, number of workers and lock. It omits a
 // lock at more workers than it serves.
-func (o simulateOptions) cases(m *simulate.Machine) ([]simulate.OffloadJob, error) {
+func (o simulateOptions) cases(m *simulate.Machine) ([]simulatedCase, error) {
 	locks, err := o.simulated()
 	if err != nil {
 		return nil, err
@@ -167,24 +197,24 @@ func (o simulateOptions) cases(m *simulate.Machine) ([]simulate.OffloadJob, erro
 	ws = crossModel(ws, or(thinks, 0), func(w *simulate.Workload, x float64) { w.Think = x })
 	ws = crossModel(ws, or(waits, harness.WaitPause), func(w *simulate.Workload, x harness.WaitPolicy) { w.Wait = x })
 	ws = crossModel(ws, workers, func(w *simulate.Workload, x int) { w.Workers = x })
-	var jobs []simulate.OffloadJob
+	var cases []simulatedCase
 	var refused error
 	for _, w := range ws {
 		if err := w.Validate(m); err != nil {
 			return nil, fmt.Errorf("%w: %w", harness.ErrUsage, err)
 		}
 		for _, v := range locks {
-			if err := simulate.CheckVariant(v, w.Workers); err != nil {
+			if err := simulable(v, w.Workers); err != nil {
 				refused = err
 				continue
 			}
-			jobs = append(jobs, simulate.OffloadJob{Machine: m, Lock: v.Name, Workload: w, Seeds: o.seeds})
+			cases = append(cases, simulatedCase{machine: m, lock: v, workload: w, seeds: o.seeds})
 		}
 	}
-	if len(jobs) == 0 {
+	if len(cases) == 0 {
 		return nil, fmt.Errorf("%w: no case to simulate: %w", harness.ErrUsage, refused)
 	}
-	return jobs, nil
+	return cases, nil
 }
 
 // The values of --place.

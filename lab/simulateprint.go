@@ -1,8 +1,8 @@
 package lab
 
 import (
+	"bytes"
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -162,7 +162,7 @@ func socketShare(s *harness.Simulation) string {
 
 // printDuels prints the results of two simultaneous compare-and-swaps of one word, on cores
 // of one socket and of different sockets.
-func printDuels(ctx context.Context, out io.Writer, exe string, m *simulate.Machine, seed uint64) error {
+func printDuels(out io.Writer, m *simulate.Machine, seed uint64) error {
 	type pair struct {
 		where string
 		b     int
@@ -178,14 +178,14 @@ func printDuels(ctx context.Context, out io.Writer, exe string, m *simulate.Mach
 		return fmt.Errorf("%w: %s has one core: a duel takes two", harness.ErrUsage, m.Name)
 	}
 	for i, d := range pairs {
-		text, err := simulate.Pool{Exe: exe}.Duel(ctx, m, 0, d.b, seed)
-		if err != nil {
-			return stopped(ctx, err)
+		var text bytes.Buffer
+		if err := simulate.Duel(m, 0, d.b, seed, &text); err != nil {
+			return err
 		}
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
-		if _, err := fmt.Fprintf(out, "%s: %s, hardware threads 0 and %d\n%s", label(m), d.where, d.b, text); err != nil {
+		if _, err := fmt.Fprintf(out, "%s: %s, hardware threads 0 and %d\n%s", label(m), d.where, d.b, text.Bytes()); err != nil {
 			return err
 		}
 	}

@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"locklab/hardware"
 	"locklab/harness"
+	"locklab/harness/measure"
 	"locklab/harness/result"
 	"locklab/harness/simulate"
-
 	"locklab/internal/machine"
 )
 
@@ -27,29 +30,20 @@ const (
 // fitLocks are the locks to fit the model of this machine to, if the program has them.
 var fitLocks = []string{"tas", "ticket"}
 
-// A herePoint is the measurements of one lock with one number of workers.
-type herePoint struct {
-	job simulate.OffloadJob
-	ns  []float64 // per acquisition, of each round
-}
-
-// A here describes the machine of the program, and compares the model's predictions with
-// measurements there.
-type here struct {
+// A hereMeasurement measures the machine of the program for its model.
+type hereMeasurement struct {
 	simulateOptions
-	exe            string
-	stdout, stderr io.Writer
-
+	stderr   io.Writer
 	topology machine.Topology
 	model    *simulate.Machine
-	keep     *keptSimulations
-	points   []*herePoint
-	unquiet  []string // disturbances of the measurements
+	cases    []simulatedCase
+	keep     *keptSimulations // nil if the run is measured already
 }
 
-// runHere is run for the machine that the program runs on.
-func (o simulateOptions) runHere(ctx context.Context, stdout, stderr io.Writer) error {
-	h := &here{simulateOptions: o, stdout: stdout, stderr: stderr, topology: machine.ReadTopology()}
+// measureHere measures this machine and some locks on it, unless --into names a run that
+// has them. The simulating build then fits the model to them.
+func (o simulateOptions) measureHere(ctx context.Context, stdout, stderr io.Writer) (err error) {
+	h := &hereMeasurement{simulateOptions: o, stderr: stderr, topology: machine.ReadTopology()}
 	h.model = shapeOf(h.topology)
 	h.model.Name = this
 	if h.model.Threads() < 2 {
@@ -58,31 +52,57 @@ func (o simulateOptions) runHere(ctx context.Context, stdout, stderr io.Writer) 
 	if h.workers == "" {
 		h.workers = fmt.Sprintf("1..%d", h.model.Threads())
 	}
-	jobs, err := h.cases(h.model)
+	if h.cases, err = h.simulateOptions.cases(h.model); err != nil {
+		return err
+	}
+	exe, remove, err := o.program.simulator(ctx, stderr)
 	if err != nil {
 		return err
 	}
-	if h.exe, err = o.program.simulator(ctx, stderr); err != nil {
-		return stopped(ctx, err)
+	defer remove()
+	dir, err := os.MkdirTemp("", "locklab-this-")
+	if err != nil {
+		return fmt.Errorf("lab: %w", err)
 	}
-	if h.keep, err = o.open(); err != nil {
-		return err
+	defer os.RemoveAll(dir)
+	h.points = o.into
+	if o.into == "" {
+		if h.out == "" {
+			h.out = filepath.Join(dir, "run")
+		}
+		if h.keep, err = h.open(); err != nil {
+			return err
+		}
+		h.points = h.out
 	}
-	err = h.compare(ctx, jobs)
-	interrupted := ctx.Err() != nil
-	if cerr := h.keep.close(stdout, err != nil); !interrupted || cerr != nil {
-		err = errors.Join(err, cerr)
+	file := filepath.Join(dir, "machine.json")
+	err = h.measure(ctx, file)
+	if h.keep != nil && err == nil {
+		err = h.keep.new.Finish(func(m *result.Manifest) { m.Interrupted = true }) // until it is simulated
+	} else if o.out != "" {
+		err = errors.Join(err, h.keep.close(stdout, true))
 	}
-	if interrupted {
+	switch {
+	case ctx.Err() != nil:
 		fmt.Fprintln(stderr, "interrupted")
 		return errInterrupted
+	case err != nil:
+		return err
 	}
-	return err
+	return passOn(ctx, exe, h.arguments(file)...)
 }
 
-// compare describes the machine, measures the jobs, fits the free parameters, simulates the
-// jobs and prints both figures.
-func (h *here) compare(ctx context.Context, jobs []simulate.OffloadJob) error {
+// arguments returns the flags for the simulating build that override the user's.
+func (h *hereMeasurement) arguments(file string) []string {
+	args := []string{locksFlag(h.cases), "--machine", file, "--points", h.points, "--workers", h.workers, "--lines", h.lines, "--hold", h.hold, "--think", h.think}
+	for _, why := range h.disturbed {
+		args = append(args, "--disturbed", why)
+	}
+	return args
+}
+
+// measure describes the machine, writes its file and measures the cases.
+func (h *hereMeasurement) measure(ctx context.Context, file string) error {
 	hops, err := h.find(ctx, "core-to-core")
 	if err != nil {
 		return err
@@ -94,32 +114,22 @@ func (h *here) compare(ctx context.Context, jobs []simulate.OffloadJob) error {
 	if err := describe(h.model, h.topology, hops, cost); err != nil {
 		return err
 	}
-	if err := h.measure(ctx, jobs); err != nil {
+	text, err := h.model.Encode()
+	if err != nil {
 		return err
 	}
-	if err := h.fit(ctx); err != nil {
-		return err
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return fmt.Errorf("lab: %w", err)
 	}
-	if err := h.keep.machine(h.model); err != nil {
-		return err
+	if h.into != "" {
+		return nil
 	}
-	jobs = nil
-	for _, p := range h.points {
-		p.job.Machine = h.placed(p.job.Workload.Workers, h.model)
-		jobs = append(jobs, p.job)
-	}
-	all, err := h.simulate(ctx, jobs, "simulate")
-	for _, s := range all {
-		if s != nil {
-			s.SMT = h.model.SMT
-		}
-	}
-	return errors.Join(err, h.judge(all))
+	return h.measureLocks(ctx)
 }
 
 // find returns the finding of an experiment: from the run that simulations are added to, or
 // from a new experiment.
-func (h *here) find(ctx context.Context, name string) (*harness.Finding, error) {
+func (h *hereMeasurement) find(ctx context.Context, name string) (*harness.Finding, error) {
 	if h.into != "" {
 		run, err := result.Load(h.into)
 		if err != nil {
@@ -143,37 +153,82 @@ func (h *here) find(ctx context.Context, name string) (*harness.Finding, error) 
 		return nil, err
 	}
 	for _, w := range f.Warnings {
-		h.unquiet = append(h.unquiet, name+": "+w.Text)
+		h.disturbed = append(h.disturbed, name+": "+w.Text)
 	}
-	if h.keep != nil && h.keep.new != nil {
+	if h.keep != nil {
 		err = h.keep.new.AppendFinding(f)
 	}
 	return f, err
 }
 
-// placed returns m as seen by n measured workers: they occupy one thread of each core
-// before a second one.
-func (h *here) placed(n int, m *simulate.Machine) *simulate.Machine {
-	if n > m.Caches() {
-		return m
+// measureLocks measures the cases, and the fit locks with the same workloads.
+func (h *hereMeasurement) measureLocks(ctx context.Context) error {
+	plan := &measure.Plan{Rounds: hereRounds, Seed: h.seed}
+	if err := h.plan(plan); err != nil {
+		return err
 	}
-	single := *m
-	single.SMT = 1
-	return &single
-}
-
-// simulate runs jobs and returns their simulations, nil for a failed one.
-func (h *here) simulate(ctx context.Context, jobs []simulate.OffloadJob, what string) ([]*harness.Simulation, error) {
 	show := newProgress(h.stderr)
 	defer show.clear()
-	advance := show.parts(what)
-	all := make([]*harness.Simulation, len(jobs))
-	p := simulate.Pool{Exe: h.exe, Processes: h.jobs, Done: func(done int) { advance(done, len(jobs)) }}
-	return all, p.Run(ctx, jobs, func(i int, a simulate.Answer) error {
-		if a.Err != nil {
-			show.lasting("FAILED " + result.OneLine(a.Err.Error()))
+	noisy, all := 0, 0
+	err := plan.Run(ctx, func(p measure.Progress) error {
+		show.update(p)
+		if p.Result == nil {
+			return nil
 		}
-		all[i] = a.Simulation
-		return nil
+		if all++; len(p.Result.Warnings) > 0 {
+			noisy++
+		}
+		return h.keep.new.Append(p.Result)
 	})
+	if noisy > all/4 {
+		h.disturbed = append(h.disturbed, fmt.Sprintf("locks: %d of %d measurements were disturbed", noisy, all))
+	}
+	return err
+}
+
+// plan adds to plan the cases, and the fit locks with their workloads of two and more
+// workers.
+func (h *hereMeasurement) plan(plan *measure.Plan) error {
+	cases := slices.Clone(h.cases)
+	for _, c := range h.cases {
+		for _, v := range h.program.fitLocks() {
+			if c.lock = v; c.workload.Workers > 1 {
+				cases = append(cases, c)
+			}
+		}
+	}
+	added := make(map[string]bool)
+	for _, s := range cases {
+		c, err := s.measured()
+		if err != nil {
+			return err
+		}
+		if !added[c.Name()] {
+			added[c.Name()] = true
+			plan.Cases = append(plan.Cases, c)
+		}
+	}
+	return nil
+}
+
+// fitLocks returns the locks of the program to fit the model of this machine to.
+func (p *Program) fitLocks() []*harness.Variant {
+	return slices.DeleteFunc(p.spinLocks(), func(v *harness.Variant) bool { return !slices.Contains(fitLocks, v.Name) })
+}
+
+// measured returns the case that measures c.
+func (c simulatedCase) measured() (measure.Case, error) {
+	w := harness.Workload{Workers: c.workload.Workers, Pin: harness.PinCPU, Window: hereWindow, Warmup: hereWarmup,
+		Hold: harness.Span{Mean: time.Duration(c.workload.Hold)}, Think: harness.Span{Mean: time.Duration(c.workload.Think)}}
+	if c.lock.Traits.FollowsWait {
+		w.Wait = c.workload.Wait
+	}
+	if c.workload.Lines > 0 {
+		s, err := harness.ParseSection("lines:" + strconv.Itoa(c.workload.Lines))
+		if err != nil {
+			return measure.Case{}, err
+		}
+		w.Section = s
+	}
+	return measure.Case{Lock: c.lock, Workload: w}, nil
 }

@@ -80,8 +80,11 @@ func TestFactor(t *testing.T) {
 	s := func(x float64) *harness.Simulation {
 		return &harness.Simulation{PerAcquisition: harness.Expected{Median: x, Lo: x, Hi: x}}
 	}
-	points := []*herePoint{{ns: []float64{10}}, {ns: []float64{1, 10, 100}}, {ns: nil}, {ns: []float64{5}}}
-	if got := factor([]*harness.Simulation{s(20), s(5), s(1), nil}, points); got < 1.999 || got > 2.001 {
-		t.Errorf("twice and half give a factor of %v", got)
+	points := []*herePoint{
+		{ns: []float64{10}, simulated: s(20)}, {ns: []float64{1, 10, 100}, simulated: s(5)},
+		{simulated: s(1)}, {ns: []float64{5}},
+	}
+	if got, n := factor(points); got < 1.999 || got > 2.001 || n != 2 {
+		t.Errorf("twice and half give a factor of %v over %d points", got, n)
 	}
 }

@@ -3,6 +3,7 @@
 package simulate
 
 import (
+	"context"
 	"fmt"
 	"slices"
 )
@@ -31,7 +32,7 @@ func Contend(m *Machine, threads []int, additions int, seed uint64) (Contention,
 			}
 		})
 	}
-	s.simulate()
+	s.simulate(context.Background())
 	for _, l := range s.order {
 		r.Rounds += int(s.counts.Misses) - len(l.queue)
 		if l.serving != nil {

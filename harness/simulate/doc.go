@@ -19,9 +19,8 @@
 // # Two builds
 //
 // A program that simulates is built twice from one main package: as usual, and with the
-// tags. The usual build measures and has no hook in its atomic operations. [FindBuild]
-// finds the other one next to it, or builds it, and runs the cases of a command in several
-// of its processes. Both call [OffloadMain] first.
+// tags. The usual build measures and has no hook in its atomic operations. Its [Simulate]
+// and [Duel] return an error: it runs the other build instead, as package lab does.
 //
 // # Published measurements
 //

@@ -2,6 +2,8 @@
 
 package simulate
 
+import "context"
+
 // OneWay returns the result on m of a ping-pong by compare-and-swap between two threads,
 // per hop in ns. Machines are described by this benchmark.
 func OneWay(m *Machine, a, b int, seed uint64) float64 {
@@ -21,6 +23,6 @@ func OneWay(m *Machine, a, b int, seed uint64) float64 {
 			}
 		})
 	}
-	s.simulate()
+	s.simulate(context.Background())
 	return float64(end-begin) / 1000 / (2 * (hops - hops/4 - 1))
 }

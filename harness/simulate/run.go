@@ -3,6 +3,7 @@
 package simulate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -29,12 +30,12 @@ type cell struct {
 // Run simulates workers that take a lock repeatedly. The error wraps [ErrTwoHolders] or
 // [ErrStuck] if the lock fails. A panic of its code is an error, too.
 func Run(m *Machine, w Workload, lock func(harness.Setup) harness.Local) (Result, error) {
-	return run(m, w, lock, options{excludes: true})
+	return run(context.Background(), m, w, lock, options{excludes: true})
 }
 
 // RunUnlocked is Run for code that admits any number of workers, such as a counter.
 func RunUnlocked(m *Machine, w Workload, lock func(harness.Setup) harness.Local) (Result, error) {
-	return run(m, w, lock, options{})
+	return run(context.Background(), m, w, lock, options{})
 }
 
 type options struct {
@@ -43,7 +44,7 @@ type options struct {
 	single   bool // workers make their loads and hints one by one
 }
 
-func run(m *Machine, w Workload, lock func(harness.Setup) harness.Local, o options) (Result, error) {
+func run(ctx context.Context, m *Machine, w Workload, lock func(harness.Setup) harness.Local, o options) (Result, error) {
 	if err := w.Validate(m); err != nil {
 		return Result{}, err
 	}
@@ -81,7 +82,7 @@ func run(m *Machine, w Workload, lock func(harness.Setup) harness.Local, o optio
 			}
 		})
 	}
-	s.simulate()
+	s.simulate(ctx)
 	return t.result()
 }
 

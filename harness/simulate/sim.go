@@ -3,6 +3,7 @@
 package simulate
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -68,7 +69,8 @@ func (s *sim) fail(err error) {
 	s.halted = true
 }
 
-func (s *sim) simulate() {
+// simulate handles events until none is left, the run is halted or ctx ends.
+func (s *sim) simulate(ctx context.Context) {
 	defer atomics.SetScheduler(s.schedule)()
 	if !s.single {
 		defer atomics.SetPoller(s.poll)()
@@ -82,7 +84,10 @@ func (s *sim) simulate() {
 		if s.now = e.at; s.stuck > 0 && s.now > s.progress+s.stuck {
 			return
 		}
-		s.steps++
+		if s.steps++; s.steps%(1<<12) == 0 && ctx.Err() != nil {
+			s.fail(context.Cause(ctx))
+			return
+		}
 		s.handle(e)
 		if s.check != nil {
 			s.check.all()

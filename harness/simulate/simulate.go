@@ -4,27 +4,40 @@ package simulate
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
+	"locklab/atomics"
 	"locklab/harness"
 )
 
+// Simulates reports whether this build simulates. A simulating build cannot measure: each
+// of its atomic operations calls a scheduler.
+const Simulates = true
+
 // Simulate runs workers that contend for a lock of v on m, with that many seeds starting
 // at w.Seed. It must not run concurrently with another run in one process, since the
-// words of locks have one scheduler: see atomics.SetScheduler.
-func Simulate(m *Machine, v *harness.Variant, w Workload, seeds int) (harness.Simulation, error) {
+// words of locks have one scheduler: see atomics.SetScheduler. If ctx ends, the error is
+// its cause.
+func Simulate(ctx context.Context, m *Machine, v *harness.Variant, w Workload, seeds int) (harness.Simulation, error) {
 	if err := CheckVariant(v, w.Workers); err != nil {
 		return harness.Simulation{}, err
 	}
 	if seeds < 1 {
 		return harness.Simulation{}, fmt.Errorf("simulate: %d seeds: want at least 1", seeds)
 	}
+	if err := seen(v); err != nil {
+		return harness.Simulation{}, err
+	}
 	results := make([]Result, seeds)
 	for i := range results {
 		one := w
 		one.Seed += uint64(i)
-		r, err := Run(m, one, v.Local)
+		r, err := run(ctx, m, one, v.Local, options{excludes: true})
+		if ctx.Err() != nil {
+			return harness.Simulation{}, context.Cause(ctx)
+		}
 		if err != nil {
 			return harness.Simulation{}, fmt.Errorf("%w (lock %s, %d workers, seed %d)", err, v.Name, w.Workers, one.Seed)
 		}
@@ -49,6 +62,32 @@ func Simulate(m *Machine, v *harness.Variant, w Workload, seeds int) (harness.Si
 		SameWorker:  of(func(r Result) float64 { return r.SameWorker }),
 		Jain:        of(func(r Result) float64 { return r.Jain }),
 	}, nil
+}
+
+// seen returns an error if the model does not see a worker take v. Workers of a lock made
+// of other words would wait for each other forever. A panic of the lock is an error, too.
+func seen(v *harness.Variant) (err error) {
+	accesses := 0
+	defer atomics.SetScheduler(func(a atomics.Access) uint64 {
+		accesses++
+		before := a.Word.Get()
+		a.Word.Set(a.After(before))
+		return before
+	})()
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("simulate: %s with one worker panicked: %v", v.Name, p)
+		}
+	}()
+	l := v.Local(harness.Setup{Workers: 1, Wait: harness.WaitPause}).Worker(0)
+	before := accesses
+	l.Lock()
+	taken := accesses - before
+	l.Unlock()
+	if taken == 0 {
+		return fmt.Errorf("simulate: %s is taken without a word of package atomics: the model does not see it", v.Name)
+	}
+	return nil
 }
 
 func expected(results []Result, f func(Result) float64) harness.Expected {
