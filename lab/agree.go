@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -77,8 +76,7 @@ func agree(out io.Writer, runs []*result.Run, least float64) error {
 	for _, run := range runs {
 		lead.Count(page.Headline(judge.Decisions(run)))
 	}
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "situation\tworkers\tworkload\tagree\tchosen")
+	t := newTable(out, "situation", "workers", "workload", "agree", "chosen")
 	failed := false
 	for _, r := range append(rows, lead) {
 		mark := ""
@@ -89,10 +87,10 @@ func agree(out io.Writer, runs []*result.Run, least float64) error {
 		if r.Workload == "" {
 			chosen = numfmt.Plural(len(r.Tallies), "headline")
 		}
-		fmt.Fprintf(t, "%s\t%d\t%s\t%d of %d\t%s%s\n", r.Situation, r.Workers, r.Workload, r.Tallies[0].Runs, len(runs), chosen, mark)
+		t.row(r.Situation, r.Workers, r.Workload, fmt.Sprintf("%d of %d", r.Tallies[0].Runs, len(runs)), chosen+mark)
 	}
-	if err := t.Flush(); err != nil {
-		return fmt.Errorf("lab: %w", err)
+	if err := t.flush(); err != nil {
+		return err
 	}
 	for _, x := range lead.Tallies {
 		fmt.Fprintf(out, "%d of %d: %s\n", x.Runs, lead.Runs, numfmt.Plain(x.Choice))

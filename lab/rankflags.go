@@ -137,7 +137,7 @@ func (o *runOptions) checkRanks() error {
 		{o.hardware, "--hardware", "what the hardware does is of one machine: see '" + o.program.Name + " hardware'"},
 		{o.chaos, "--chaos", "failures are tried from one machine: see '" + o.program.Name + " chaos'"},
 		{o.resume, "--resume", o.noResume()},
-		{strings.Contains(o.rate, "auto"), "--rate auto", "the knee is looked for by one process: give rates"},
+		{o.auto(), "--rate auto", "the knee is looked for by one process: give rates"},
 	} {
 		if c.given {
 			return fmt.Errorf("%w: %s with --ranks: %s", harness.ErrUsage, c.flag, c.why)

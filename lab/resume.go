@@ -31,17 +31,6 @@ func chosen(f *pflag.FlagSet, seed uint64) map[string]string {
 	return m
 }
 
-// checkResume rejects flags that conflict with --resume.
-func (o *runOptions) checkResume() error {
-	switch {
-	case o.resume && o.out == "":
-		return fmt.Errorf("%w: --resume needs the directory of a run: --out DIR", harness.ErrUsage)
-	case o.resume && o.replace:
-		return fmt.Errorf("%w: give --resume or --replace, not both", harness.ErrUsage)
-	}
-	return nil
-}
-
 // noResume returns why ranks refuse --resume, and what to do instead.
 func (o *runOptions) noResume() string {
 	return "ranks cannot resume: merge what they kept with '" + o.program.Name + " merge', or start again"
@@ -60,7 +49,6 @@ func (o *runOptions) resumed(flags *pflag.FlagSet) (*measure.Plan, error) {
 		return nil, err
 	}
 	if m.Seeking != nil {
-		_, o.roundsGiven = m.Flags["rounds"]
 		o.knees, o.begun = m.Knees, m.Seeking
 	}
 	return o.planAgain(m)

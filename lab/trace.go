@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -59,9 +58,7 @@ show the order of things, not the speed of the lock.`,
 				return err
 			}
 			if o.json {
-				enc := json.NewEncoder(cmd.OutOrStdout())
-				enc.SetIndent("", "  ")
-				return enc.Encode(t)
+				return encodeJSON(cmd.OutOrStdout(), t)
 			}
 			return t.print(cmd.OutOrStdout())
 		},
