@@ -35,7 +35,7 @@ type guarding struct {
 // flags declares the flags of every command with a verdict.
 func (g *guarding) flags(cmd *cobra.Command) {
 	g.terms.flags(cmd.Flags())
-	cmd.Flags().StringSliceVar(&g.require, "require", nil, "recommend only distributed locks that were seen to have these guarantees: "+strings.Join(guaranteeNames(), ", "))
+	cmd.Flags().StringSliceVar(&g.require, "require", nil, "recommend only distributed locks with these tested guarantees: "+strings.Join(guaranteeNames(), ", "))
 }
 
 // tableFlags declares the flag of commands that write the table of all locks.

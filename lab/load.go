@@ -25,9 +25,9 @@ const autoRate harness.Rate = -1
 const auto = "auto"
 
 func (l *loading) flags(f *pflag.FlagSet) {
-	f.Var(list(&l.rates, parseRate), "rate", "acquisitions asked for, by all workers together, whether or not the lock keeps up: 500/s, 1k/s, 2/us; closed is workers that ask again at once; auto finds the knee of each lock and measures around it (default closed)")
+	f.Var(list(&l.rates, parseRate), "rate", "acquisitions asked for, by all workers together: 500/s, 1k/s, 2/us; closed is workers that ask again at once; auto finds the knee of each lock and measures around it (default closed)")
 	f.Var(list(&l.arrivals, parseName(harness.Arrivals)), "arrivals", "how those of --rate are spaced: poisson, even (default poisson)")
-	f.Var(list(&l.deadlines, parseDeadline), "deadline", "drop an acquisition of --rate that has not got the lock so long after it was meant to begin: 10ms; 0 is never (default 0)")
+	f.Var(list(&l.deadlines, parseDeadline), "deadline", "drop an acquisition of --rate that waits longer than this: 10ms; 0 is never (default 0)")
 }
 
 // checkLoad returns an error if the axes of an open loop do not fit each other.

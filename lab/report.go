@@ -67,15 +67,15 @@ show the error. It needs at least four such points, as --workers 5,10,20,50,500 
 With --strict any warning in the report that --accept does not name makes the exit
 status 3; the report is written all the same.`,
 		Example: `  locklab report build/report
-  locklab report build/report --out report.md                  just the Markdown
-  locklab report build/report --format json                    for a program
-  locklab report build/report --png pictures                   each chart as a picture of its own
-  locklab report runs/laptop runs/server --out beside          writes beside/` + reportName + ` and more
-  locklab report runs/laptop --chaos runs/faults               with what the locks were seen to survive
-  locklab report runs/laptop --require failover,fencing        only locks that were seen to survive that
-  locklab report runs/laptop --rtt 1.5ms,5ms                   what its distributed locks would take so far away
-  locklab report runs/crowd --contenders 10k,100k --rtt 50ms   predicts more contenders, near and far away
-  locklab report build/report --strict --accept guest,load     fails if the run has another warning`,
+  locklab report build/report --out report.md             only the Markdown
+  locklab report build/report --format json               for a program
+  locklab report runs/laptop runs/server --out both       several machines in one report
+  locklab report runs/laptop --chaos runs/faults          with the outcomes of failure scenarios
+  locklab report runs/laptop --require failover,fencing   only locks with these guarantees
+  locklab report runs/laptop --rtt 1.5ms,5ms              predicts distributed locks so far away
+  locklab report runs/many --contenders 10k --rtt 50ms    predicts more contenders, near and far
+  locklab report build/report --strict --accept guest     fails if the run has another warning
+  locklab report build/report --png pictures              each chart as a picture`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return fmt.Errorf("%w: report needs the directory of a run, or of several", harness.ErrUsage)
@@ -127,8 +127,8 @@ status 3; the report is written all the same.`,
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "FILE.html, FILE.md, or a directory for both (default DIR; of several, "+machinesDir+")")
 	cmd.Flags().StringVar(&format, "format", "", "json: print the decisions, tables, quality and guarantees, and write no file; 'schema report' prints its JSON Schema")
-	cmd.Flags().StringVar(&pictures, "png", "", "also write each chart, with its question and answer, as a PNG file into this directory")
-	cmd.Flags().StringVar(&rtt, "rtt", "", "predict what distributed locks take at these round trips to their servers, such as 1.5ms,5ms")
+	cmd.Flags().StringVar(&pictures, "png", "", "also write each chart as a PNG file into this directory; with its question and answer")
+	cmd.Flags().StringVar(&rtt, "rtt", "", "predict distributed locks at these round trips to their servers, such as 1.5ms,5ms")
 	cmd.Flags().StringVar(&contenders, "contenders", "", "predict distributed locks with these numbers of contenders, such as 10k,100k; with --rtt also at these round trips")
 	guarantees.flags(cmd)
 	guarantees.tableFlags(cmd)

@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -14,11 +15,8 @@ import (
 
 // The flags of the command run that define the measurement. A run stores them, and can be
 // resumed only with the same ones.
-var planFlags = []string{
-	"locks", "workers", "clients", "hold", "think", "wait", "pin", "gomaxprocs", "read", "spread", "gc", "section",
-	"servers", "durable", "tls", "delay", "rate", "arrivals", "deadline", "ranks",
-	"rounds", "duration", "warmup", "budget", "quick", "extent", "seed", "hardware", "chaos", "margin",
-}
+var planFlags = strings.Fields(workloadFlags + " " + rareWorkloadFlags + " " + serverFlags +
+	" ranks rounds duration warmup budget quick extent seed hardware chaos margin")
 
 // chosen returns the plan flags that the user gave, and the seed.
 func chosen(f *pflag.FlagSet, seed uint64) map[string]string {

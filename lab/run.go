@@ -156,7 +156,6 @@ func (p *Program) runCommand() *cobra.Command {
 	o.axisFlags(cmd)
 	o.rankFlags.declare(cmd)
 	o.runFlags(cmd)
-	hideRare(cmd, "think", "wait", "gomaxprocs", "spread", "gc", "arrivals", "deadline", "rank", "job", "assemble", "warmup", "margin", "accept")
 	return cmd
 }
 

@@ -42,8 +42,8 @@ func (o *runOptions) runFlags(cmd *cobra.Command) {
 	f.Lookup("extent").Hidden = true
 	f.DurationVar(&o.budget, "budget", 0, "choose rounds and windows so that the whole run takes about this long")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of the cases (default random)")
-	f.BoolVar(&o.hardware, "hardware", false, "also run the experiments about the hardware, twenty seconds, into the report")
-	f.BoolVar(&o.chaos, "chaos", false, "also try the quick failure scenarios on the remote locks, a minute, into the report: see '"+o.program.Name+" chaos'")
+	f.BoolVar(&o.hardware, "hardware", false, "also run the experiments about the hardware; twenty seconds, into the report")
+	f.BoolVar(&o.chaos, "chaos", false, "also try the quick failure scenarios on the remote locks; a minute, into the report: see '"+o.program.Name+" chaos'")
 	o.store.flags(f, defaultRunsRoot+"/TIME")
 	o.guarantees.flags(cmd)
 	o.guarantees.tableFlags(cmd)
