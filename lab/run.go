@@ -202,9 +202,9 @@ func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.
 		err = sharedServers(plan)
 	}
 	if err == nil {
-		var locks []string
+		var locks []harness.Lock
 		for _, v := range plan.Locks() {
-			locks = append(locks, v.Name)
+			locks = append(locks, v.Describe())
 		}
 		err = o.guarantees.compares(locks)
 	}
