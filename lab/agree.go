@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -33,12 +32,7 @@ the same for the headline of the report. It also prints how many of the differen
 The exit status is 1 if less than --least of the runs agree on a situation or on the
 headline.`,
 		Example: "  locklab agree DIR DIR DIR          compare three runs",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return fmt.Errorf("%w: agree needs the directories of runs", harness.ErrUsage)
-			}
-			return nil
-		},
+		Args:    needs(1, "agree needs the directories of runs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			share, err := parseMargin(least)
 			if err != nil {
@@ -77,8 +71,7 @@ func agree(out io.Writer, runs []*result.Run, least float64) error {
 	for _, run := range runs {
 		lead.Count(page.Headline(judge.Decisions(run)))
 	}
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "situation\tworkers\tworkload\tagree\tchosen")
+	t := newTable(out, "situation", "workers", "workload", "agree", "chosen")
 	failed := false
 	for _, r := range append(rows, lead) {
 		mark := ""
@@ -89,10 +82,10 @@ func agree(out io.Writer, runs []*result.Run, least float64) error {
 		if r.Workload == "" {
 			chosen = numfmt.Plural(len(r.Tallies), "headline")
 		}
-		fmt.Fprintf(t, "%s\t%d\t%s\t%d of %d\t%s%s\n", r.Situation, r.Workers, r.Workload, r.Tallies[0].Runs, len(runs), chosen, mark)
+		t.row(r.Situation, r.Workers, r.Workload, fmt.Sprintf("%d of %d", r.Tallies[0].Runs, len(runs)), chosen+mark)
 	}
-	if err := t.Flush(); err != nil {
-		return fmt.Errorf("lab: %w", err)
+	if err := t.flush(); err != nil {
+		return err
 	}
 	for _, x := range lead.Tallies {
 		fmt.Fprintf(out, "%d of %d: %s\n", x.Runs, lead.Runs, numfmt.Plain(x.Choice))

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,29 +13,67 @@ import (
 
 // axes are the workload axes from the user. An empty list stands for its default.
 type axes struct {
-	workers    []int
-	clients    []int
-	hold       []harness.Span // default: 100ns for local locks, 0 for remote ones
-	think      []harness.Span
+	workers []int
+	clients []int
+	hold    []harness.Span // default: 100ns for local locks, 0 for remote ones
+	think   []harness.Span
+	reads   []int
+	spread  []int
+	section []harness.Section
+	scheduling
+	loading
+	siting
+
+	processes int   // ranks that share the workers of a case
+	scope     scope // of the default numbers of workers
+}
+
+// scheduling is the axes of the Go scheduler.
+type scheduling struct {
 	wait       []harness.WaitPolicy
 	pin        []harness.Pin
 	gomaxprocs []int
-	reads      []int
-	spread     []int
 	gc         []bool
-	section    []harness.Section
-	loading
+}
 
+// siting is the axes of servers that the lab starts.
+type siting struct {
 	servers []int
 	durable []bool
 	tls     []bool
 	delay   []time.Duration
-
-	ranks int // processes that share the workers of a case
-
-	few   bool // default choice: fewWorkers and fewLocalWorkers suffice
-	brief bool // only the least and the greatest contention: see [extent]
 }
+
+// A scope is how many of the default numbers of workers are measured.
+type scope int
+
+const (
+	allWorkers   scope = iota
+	fewWorkers         // of the default choice
+	briefWorkers       // only the least and the greatest contention: see [extent]
+)
+
+// defaultWorkers returns the default numbers of workers of a local or remote lock.
+func (s scope) defaultWorkers(remote bool, cpus int) []int {
+	switch {
+	case remote && s == briefWorkers:
+		return []int{briefRemoteWorkers}
+	case remote && s == fewWorkers:
+		return []int{1, 8, 64}
+	case remote: // contention does not depend on the client's processors
+		return []int{1, 2, 8, 32, mostRemoteWorkers}
+	case s == briefWorkers:
+		return slices.Compact([]int{1, 8 * cpus})
+	case s == fewWorkers:
+		return slices.Compact([]int{1, cpus, 8 * cpus})
+	}
+	return localWorkers(cpus)
+}
+
+const (
+	briefRemoteWorkers = 8
+	mostRemoteWorkers  = 64
+)
 
 // defaultHold is the hold time of a local lock: enough for a few cache misses.
 const defaultHold = 100 * time.Nanosecond
@@ -78,7 +115,7 @@ func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []measure.
 	if a.open() { // one load is for one lock, held as the user set it
 		return a.cases(slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool { return v.Traits.ReadWrite }), cpus)
 	}
-	if len(a.hold) == 0 && !a.brief {
+	if len(a.hold) == 0 && a.scope != briefWorkers {
 		defer func() { cases = append(cases, a.longHolds(locks, cpus)...) }()
 	}
 	var plain, shared []*harness.Variant
@@ -90,7 +127,7 @@ func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []measure.
 			shared = append(shared, v)
 		}
 	}
-	if a.brief || !slices.ContainsFunc(shared, func(v *harness.Variant) bool { return v.Traits.ReadWrite }) {
+	if a.scope == briefWorkers || !slices.ContainsFunc(shared, func(v *harness.Variant) bool { return v.Traits.ReadWrite }) {
 		return a.cases(plain, cpus)
 	}
 	readers := a
@@ -112,31 +149,17 @@ func most(workers []int) []int { return []int{slices.Max(workers)} }
 // workloads returns every combination of the axes that makes sense for v.
 func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	remote := v.Traits.Needs != ""
-	hold := harness.Span{Mean: defaultHold}
-	workers := localWorkers(cpus)
-	switch {
-	case a.brief:
-		workers = briefWorkers(cpus)
-	case a.few:
-		workers = fewLocalWorkers(cpus)
-	}
+	hold, workers := harness.Span{Mean: defaultHold}, a.scope.defaultWorkers(remote, cpus)
 	clients, waits, pins := []int{0}, or(a.wait, harness.WaitAdaptive), or(a.pin, harness.PinNone)
 	if remote {
-		hold, workers = harness.Span{}, remoteWorkers
-		switch {
-		case a.brief:
-			workers = []int{briefRemoteWorkers}
-		case a.few:
-			workers = fewWorkers
-		}
 		// Wait policy and pinning apply to threads; a remote lock waits for the network.
-		clients, waits, pins = or(a.clients, 0), []harness.WaitPolicy{harness.WaitAdaptive}, []harness.Pin{harness.PinNone}
+		hold, clients, pins = harness.Span{}, or(a.clients, 0), []harness.Pin{harness.PinNone}
 	}
 	if a.auto() {
 		workers = pool(v, cpus)
 	}
-	workers = atLeast(a.ranks, workers)
-	if !v.Traits.FollowsWait {
+	workers = atLeast(a.processes, workers)
+	if remote || !v.Traits.FollowsWait {
 		waits = []harness.WaitPolicy{harness.WaitAdaptive}
 	}
 	ws := []harness.Workload{{}}
@@ -149,7 +172,7 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	ws = cross(ws, or(a.gomaxprocs, 0), func(w *harness.Workload, x int) { w.GOMAXPROCS = x })
 	ws = cross(ws, or(a.reads, 0), func(w *harness.Workload, x int) { w.Reads = x })
 	ws = a.loading.cross(ws)
-	ws = cross(ws, []int{several(a.ranks)}, func(w *harness.Workload, x int) { w.Ranks = x })
+	ws = cross(ws, []int{several(a.processes)}, func(w *harness.Workload, x int) { w.Ranks = x })
 	if remote {
 		ws = cross(ws, or(a.servers, 0), func(w *harness.Workload, x int) { w.Servers = several(x) })
 		ws = cross(ws, or(a.durable, false), func(w *harness.Workload, x bool) { w.Durable = x })
@@ -165,8 +188,8 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 func (a axes) checkRanks() error {
 	for _, n := range a.workers {
 		for _, clients := range or(a.clients, 0) {
-			w := harness.Workload{Workers: n, Clients: min(n, clients), Ranks: a.ranks, Window: 1}
-			if err := w.Validate(); a.ranks > 1 && err != nil {
+			w := harness.Workload{Workers: n, Clients: min(n, clients), Ranks: a.processes, Window: 1}
+			if err := w.Validate(); a.processes > 1 && err != nil {
 				return err
 			}
 		}
@@ -216,67 +239,45 @@ func localWorkers(cpus int) (ns []int) {
 	return append(ns, cpus, 2*cpus, 4*cpus, 8*cpus)
 }
 
-// fewLocalWorkers returns the numbers of workers of local locks in the default choice: one,
-// one per processor, and the most.
-func fewLocalWorkers(cpus int) []int { return slices.Compact([]int{1, cpus, 8 * cpus}) }
-
-// remoteWorkers are the worker counts for remote locks, whose contention does not depend on
-// the client's processors.
-var remoteWorkers = []int{1, 2, 8, 32, 64}
-
-// fewWorkers are the remote worker counts in the default choice.
-var fewWorkers = []int{1, 8, 64}
-
-func (o runOptions) axes() (a axes, err error) {
-	a.ranks = max(1, o.ranks)
-	var errs []error
-	list := func(e error) { errs = append(errs, e) }
-	a.workers, err = parseList("workers", o.workers, parseCount)
-	list(err)
-	a.clients, err = parseList("clients", o.clients, parseCount)
-	list(err)
-	a.hold, err = parseList("hold", o.hold, harness.ParseSpan)
-	list(err)
-	a.think, err = parseList("think", o.think, harness.ParseSpan)
-	list(err)
-	a.wait, err = parseList("wait", o.wait, parseName(harness.WaitPolicies))
-	list(err)
-	a.pin, err = parseList("pin", o.pin, parseName(harness.Pins))
-	list(err)
-	a.gomaxprocs, err = parseList("gomaxprocs", o.gomaxprocs, parseCount)
-	list(err)
-	a.reads, err = parseList("read", o.reads, parsePercent)
-	list(err)
-	a.spread, err = parseList("spread", o.spread, parseCount)
-	list(err)
-	a.gc, err = parseList("gc", o.gc, parseSwitch)
-	list(err)
-	a.section, err = parseList("section", o.section, harness.ParseSection)
-	list(err)
-	a.servers, err = parseList("servers", o.servers, parseServers)
-	list(err)
-	a.durable, err = parseList("durable", o.durable, parseSwitch)
-	list(err)
-	a.tls, err = parseList("tls", o.tls, parseSwitch)
-	list(err)
-	a.delay, err = parseList("delay", o.delay, parseDelay)
-	list(err)
-	a.loading, err = o.loading(o.workers)
-	list(err)
-	return a, errors.Join(errs...)
+// A listFlag is a flag with a list of values, separated by commas. It implements pflag.Value.
+type listFlag[T any] struct {
+	to    *[]T
+	text  string
+	parse func(string) (T, error)
 }
 
-// parseList reads a comma-separated list and parses each word with parse.
-func parseList[T any](flag, text string, parse func(string) (T, error)) (out []T, err error) {
+func list[T any](to *[]T, parse func(string) (T, error)) *listFlag[T] {
+	return &listFlag[T]{to: to, parse: parse}
+}
+
+func (l *listFlag[T]) String() string { return l.text }
+func (l *listFlag[T]) Type() string   { return "string" }
+
+func (l *listFlag[T]) Set(text string) (err error) {
+	l.text = text
+	*l.to, err = parseWords(text, l.parse)
+	return err
+}
+
+func parseWords[T any](text string, parse func(string) (T, error)) (out []T, err error) {
 	if text == "" {
 		return nil, nil
 	}
 	for word := range strings.SplitSeq(text, ",") {
 		x, err := parse(strings.TrimSpace(word))
 		if err != nil {
-			return nil, fmt.Errorf("%w (in --%s %s)", err, flag, text)
+			return nil, err
 		}
 		out = append(out, x)
+	}
+	return out, nil
+}
+
+// parseList reads the comma-separated list of a flag and parses each word with parse.
+func parseList[T any](flag, text string, parse func(string) (T, error)) ([]T, error) {
+	out, err := parseWords(text, parse)
+	if err != nil {
+		return nil, fmt.Errorf("%w (in --%s %s)", err, flag, text)
 	}
 	return out, nil
 }

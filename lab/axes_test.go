@@ -27,10 +27,11 @@ func TestCasesAreDistinct(t *testing.T) {
 		{Name: "one", Family: harness.Blocking, Local: local, Traits: harness.Traits{MaxWorkers: 1}},
 		{Name: "far", Family: harness.Redis, Remote: nil, Traits: harness.Traits{Needs: harness.KindRedis}},
 	}
-	a := axes{workers: []int{1, 4}, hold: []harness.Span{{}, {Mean: time.Microsecond}},
-		wait: []harness.WaitPolicy{harness.WaitAdaptive, harness.WaitYield}, pin: harness.Pins, gomaxprocs: []int{1, 2},
-		reads: []int{0, 90}, spread: []int{1, 64}, gc: []bool{false, true}, section: []harness.Section{harness.SectionWork, harness.SectionMap, harness.CacheLines(4)},
-		servers: []int{1, 3}, durable: []bool{false, true}, tls: []bool{false, true}, delay: []time.Duration{0, time.Millisecond},
+	a := axes{workers: []int{1, 4}, hold: []harness.Span{{}, {Mean: time.Microsecond}}, reads: []int{0, 90}, spread: []int{1, 64},
+		section: []harness.Section{harness.SectionWork, harness.SectionMap, harness.CacheLines(4)},
+		scheduling: scheduling{wait: []harness.WaitPolicy{harness.WaitAdaptive, harness.WaitYield}, pin: harness.Pins,
+			gomaxprocs: []int{1, 2}, gc: []bool{false, true}},
+		siting:  siting{servers: []int{1, 3}, durable: []bool{false, true}, tls: []bool{false, true}, delay: []time.Duration{0, time.Millisecond}},
 		loading: loading{rates: []harness.Rate{0, 500}, arrivals: harness.Arrivals, deadlines: []time.Duration{0, time.Second}}}
 	seen := make(map[string]int)
 	for _, c := range a.cases(locks, 2) {
@@ -52,7 +53,7 @@ func TestCasesAreDistinct(t *testing.T) {
 // TestSectionIsGuarded: locks without shared memory keep their workload, and locks that
 // cannot guard the data have no such case. Both are named.
 func TestSectionIsGuarded(t *testing.T) {
-	o := runOptions{program: program(), locks: "mcs,seqlock,redis-queue", workers: "2", reads: "0,90", section: "work,map"}
+	o := optionsOf(t, "--locks=mcs,seqlock,redis-queue --workers=2 --read=0,90 --section=work,map")
 	p, err := o.plan()
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +71,7 @@ func TestSectionIsGuarded(t *testing.T) {
 	if want := "share no memory: redis-queue\nnot measured with --section and readers: seqlock, because its readers read while a writer writes"; !strings.HasSuffix(said, want) {
 		t.Errorf("said %q", said)
 	}
-	o.section = ""
+	o.section = nil
 	if said := o.unheeded(p); said != nil {
 		t.Errorf("without --section it said %q", said)
 	}
@@ -79,7 +80,7 @@ func TestSectionIsGuarded(t *testing.T) {
 // TestWaitIsFollowed: a lock that does not claim to follow the wait policy is not measured
 // under one, and is named.
 func TestWaitIsFollowed(t *testing.T) {
-	o := runOptions{program: program(), locks: "tas,sync-mutex,chan", workers: "2", wait: "spin,yield"}
+	o := optionsOf(t, "--locks=tas,sync-mutex,chan --workers=2 --wait=spin,yield")
 	p, err := o.plan()
 	if err != nil {
 		t.Fatal(err)
@@ -95,11 +96,11 @@ func TestWaitIsFollowed(t *testing.T) {
 	if got := o.unheeded(p); len(got) != 1 || !strings.HasSuffix(got[0], ": chan, sync-mutex") {
 		t.Errorf("said %q", got)
 	}
-	o.wait = ""
+	o.wait = nil
 	if got := o.unheeded(p); got != nil {
 		t.Errorf("without --wait it said %q", got)
 	}
-	o.locks, o.wait = "sync-mutex,chan", "yield"
+	o.locks, o.wait = "sync-mutex,chan", []harness.WaitPolicy{harness.WaitYield}
 	if _, err := o.plan(); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "follows --wait") {
 		t.Errorf("got %v, want that no lock follows it", err)
 	}

@@ -40,9 +40,9 @@ func (o runOptions) fit(p *measure.Plan, budget time.Duration) error {
 	least := max(minRounds, need)
 	usual := max(least, plannedRounds(p))
 	switch {
-	case o.roundsGiven && o.duration > 0:
+	case o.rounds > 0 && o.duration > 0:
 		return fmt.Errorf("%w: give --budget, or --rounds and --duration: with both of them nothing is left to choose", harness.ErrUsage)
-	case o.roundsGiven:
+	case o.rounds > 0:
 		p.Rounds = o.rounds
 		o.fitWindows(p, budget)
 	case o.duration > 0:
@@ -57,7 +57,7 @@ func (o runOptions) fit(p *measure.Plan, budget time.Duration) error {
 	if _, whole := o.whole(); whole && o.duration == 0 && p.Estimate() <= budget {
 		o.divide(p, budget)
 	}
-	if !o.roundsGiven {
+	if o.rounds == 0 {
 		p.Budget, p.Least, p.Most = max(1, budget), least, max(maxRounds, p.Rounds)
 	}
 	if low := p.Estimate(); low > budget {

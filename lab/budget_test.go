@@ -30,10 +30,10 @@ func TestFit(t *testing.T) {
 		{name: "more rounds", budget: time.Minute, fewest: 15, most: 20, shortest: defaultWindow, longest: 300 * time.Millisecond},
 		{name: "longer windows", budget: 5 * time.Minute, fewest: maxRounds, most: maxRounds, shortest: 300 * time.Millisecond, longest: maxWindow},
 		{name: "too much", budget: 24 * time.Hour, fewest: maxRounds, most: maxRounds, shortest: maxWindow, longest: maxWindow, over: true},
-		{name: "rounds given", o: runOptions{roundsGiven: true, rounds: 5}, budget: time.Minute, fewest: 5, most: 5, shortest: defaultWindow, longest: maxWindow},
-		{name: "rounds given, too many", o: runOptions{roundsGiven: true, rounds: 1000}, budget: time.Minute, fewest: 1000, most: 1000, shortest: minWindow, longest: minWindow, short: true},
-		{name: "windows given", o: runOptions{duration: 100 * time.Millisecond}, budget: time.Minute, fewest: 30, most: 40, shortest: 100 * time.Millisecond, longest: 100 * time.Millisecond},
-		{name: "windows given, too long", o: runOptions{duration: 10 * time.Second}, budget: time.Minute, fewest: minRounds, most: minRounds, shortest: 10 * time.Second, longest: 10 * time.Second, short: true},
+		{name: "rounds given", o: optionsOf(t, "--locks=mcs --rounds=5"), budget: time.Minute, fewest: 5, most: 5, shortest: defaultWindow, longest: maxWindow},
+		{name: "rounds given, too many", o: optionsOf(t, "--locks=mcs --rounds=1000"), budget: time.Minute, fewest: 1000, most: 1000, shortest: minWindow, longest: minWindow, short: true},
+		{name: "windows given", o: optionsOf(t, "--locks=mcs --duration=100ms"), budget: time.Minute, fewest: 30, most: 40, shortest: 100 * time.Millisecond, longest: 100 * time.Millisecond},
+		{name: "windows given, too long", o: optionsOf(t, "--locks=mcs --duration=10s"), budget: time.Minute, fewest: minRounds, most: minRounds, shortest: 10 * time.Second, longest: 10 * time.Second, short: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := new(measure.Plan)
@@ -50,12 +50,12 @@ func TestFit(t *testing.T) {
 			if e := p.Estimate(); !c.short && !c.over && (e < c.budget*9/10 || e > c.budget*21/20) {
 				t.Errorf("a budget of %v gives a run of %v", c.budget, e)
 			}
-			if bounded := p.Budget > 0; bounded == c.o.roundsGiven || bounded && (p.Least != minRounds || p.Most < p.Rounds) {
+			if bounded := p.Budget > 0; bounded == (c.o.rounds > 0) || bounded && (p.Least != minRounds || p.Most < p.Rounds) {
 				t.Errorf("the run itself may take %v in %d to %d rounds", p.Budget, p.Least, p.Most)
 			}
 		})
 	}
-	both := runOptions{roundsGiven: true, rounds: 5, duration: time.Second}
+	both := optionsOf(t, "--locks=mcs --rounds=5 --duration=1s")
 	if err := both.fit(new(measure.Plan), time.Minute); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("rounds, windows and a budget: %v, want a usage error", err)
 	}

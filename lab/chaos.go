@@ -2,12 +2,9 @@ package lab
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -17,7 +14,6 @@ import (
 	"locklab/harness/chaos"
 	"locklab/harness/result"
 
-	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 )
 
@@ -30,15 +26,14 @@ const (
 // A chaosRun tries failure scenarios and prints the outcome for each lock. With a directory
 // it also stores the results.
 type chaosRun struct {
-	program         *Program
-	scenarios       []string
-	locks           []string
-	tries           int
-	short           bool
-	seed            uint64
-	json            bool
-	out             string // directory; "" only prints
-	resume, replace bool
+	program   *Program
+	scenarios []string
+	locks     []string
+	tries     int
+	short     bool
+	seed      uint64
+	json      bool
+	store
 
 	file    *result.Writer         // nil only prints
 	results []*harness.FaultResult // of this run and of the resumed one
@@ -82,19 +77,14 @@ directory. Ctrl-C keeps what was finished; --resume goes on from there.`,
 	f.BoolVar(&c.short, "short", false, "only scenarios that are quick, few times each: about 40 seconds")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of whatever is random")
 	f.BoolVar(&c.json, "json", false, "print JSON")
-	f.StringVarP(&c.out, "out", "o", "", "directory to write results, histories and report to (default: only print)")
-	f.BoolVar(&c.resume, "resume", false, "go on with what an interrupted command left in that directory")
-	f.BoolVar(&c.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
+	c.store.flags(f, "only print")
 	cmd.AddCommand(p.chaosListCommand())
 	return cmd
 }
 
 func (c *chaosRun) plan() (*chaos.Plan, error) {
-	switch {
-	case c.out == "" && (c.resume || c.replace):
-		return nil, fmt.Errorf("%w: --resume and --replace need the directory of a run: --out DIR", harness.ErrUsage)
-	case c.resume && c.replace:
-		return nil, fmt.Errorf("%w: give --resume or --replace, not both", harness.ErrUsage)
+	if err := c.check(); err != nil {
+		return nil, err
 	}
 	ss, err := c.program.scenarios(c.scenarios)
 	if err != nil {
@@ -128,32 +118,13 @@ func (c *chaosRun) before(scenario, lock string) (count, all int) {
 }
 
 // open creates the directory, or resumes the run in it.
-func (c *chaosRun) open() error {
-	if c.out == "" {
-		return nil
-	}
-	env := machine.Capture()
-	m := result.Manifest{
-		Command: append([]string{c.program.Name}, os.Args[1:]...), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: c.seed,
-		Started: time.Now().UTC(), Machine: env, Versions: machine.Modules(), Warnings: env.Warnings(),
-	}
-	if !c.resume {
-		if c.replace {
-			if err := moveAside(c.out); err != nil {
-				return err
-			}
-		}
-		var err error
-		c.file, err = result.Create(c.out, m)
-		return err
-	}
+func (c *chaosRun) open() (err error) {
 	var earlier *result.Run
-	var err error
-	if c.file, earlier, err = result.Resume(c.out, m); err != nil {
+	if c.file, earlier, err = c.store.open(c.program.manifest(c.seed)); err != nil || earlier == nil {
 		return err
 	}
-	if earlier.Manifest.Seed != c.seed {
-		return fmt.Errorf("%w: the run in %s has seed %d: give --seed %d", harness.ErrUsage, c.out, earlier.Manifest.Seed, earlier.Manifest.Seed)
+	if was := earlier.Manifest.Seed; was != c.seed {
+		return fmt.Errorf("%w: the run in %s has seed %d: give --seed %d", harness.ErrUsage, c.out, was, was)
 	}
 	c.goOn(earlier)
 	return nil
@@ -171,26 +142,16 @@ func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := c.open(); err != nil {
 		return err
 	}
-	err := c.try(ctx, stderr)
-	if c.file != nil {
-		err = errors.Join(err, c.file.Finish(func(m *result.Manifest) {
-			m.Finished, m.Interrupted = time.Now().UTC(), err != nil
-		}), reportRun(io.Discard, c.out, guarding{}))
-	}
+	err := c.close(c.file, c.try(ctx, stderr))
 	perr := c.print(stdout)
 	switch {
 	case ctx.Err() != nil:
-		if c.out != "" {
-			fmt.Fprintf(stderr, "interrupted: %s holds what was finished; add --resume to go on\n", c.out)
-		} else {
-			fmt.Fprintln(stderr, "interrupted: only what was finished by then is shown")
-		}
-		return errInterrupted
+		return c.interrupted(stderr)
 	case err != nil || perr != nil:
 		return errors.Join(err, perr)
 	}
 	if c.out != "" && !c.json {
-		fmt.Fprintln(stdout, reportLine(filepath.Join(c.out, reportName)))
+		c.printReport(stdout)
 	}
 	if len(c.refuted()) > 0 {
 		return errViolations
@@ -262,9 +223,7 @@ func (c *chaosRun) keep(r *harness.FaultResult) error {
 
 func (c *chaosRun) print(out io.Writer) error {
 	if c.json {
-		enc := json.NewEncoder(out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(c.results)
+		return encodeJSON(out, c.results)
 	}
 	var rows []result.Survival
 	for _, r := range c.results {

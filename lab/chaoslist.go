@@ -1,12 +1,11 @@
 package lab
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -80,24 +79,23 @@ func (p *Program) listScenarios(out io.Writer, ss []*chaos.Scenario, verbose boo
 		}
 		return nil
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SCENARIO\tLOCKS\tTRIES\tTESTS\tQUESTION")
+	t := newTable(out, "SCENARIO", "LOCKS", "TRIES", "TESTS", "QUESTION")
 	for _, s := range ss {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", s.Name, len(p.subjects(s)), s.Tries, guarantees(s.Tests), s.Question)
+		t.row(s.Name, len(p.subjects(s)), s.Tries, guarantees(s.Tests), s.Question)
 	}
-	return w.Flush()
+	return t.flush()
 }
 
-func guarantees(gs []harness.Guarantee) string {
-	if len(gs) == 0 {
-		return "-"
+// listed returns words separated by commas, or none without any.
+func listed[T ~string](words []T, none string) string {
+	var texts []string
+	for _, w := range words {
+		texts = append(texts, string(w))
 	}
-	var words []string
-	for _, g := range gs {
-		words = append(words, string(g))
-	}
-	return strings.Join(words, ", ")
+	return cmp.Or(strings.Join(texts, ", "), none)
 }
+
+func guarantees(gs []harness.Guarantee) string { return listed(gs, "-") }
 
 func (p *Program) subjects(s *chaos.Scenario) (out []*harness.Variant) {
 	for _, v := range p.Locks {
@@ -130,16 +128,7 @@ func (p *Program) describeScenario(out io.Writer, s *chaos.Scenario) {
 }
 
 // harms names harms in a few words, or returns "safe" without any.
-func harms(hs []harness.Harm) string {
-	if len(hs) == 0 {
-		return "safe"
-	}
-	var words []string
-	for _, h := range hs {
-		words = append(words, string(h))
-	}
-	return strings.Join(words, ", ")
-}
+func harms(hs []harness.Harm) string { return listed(hs, "safe") }
 
 func (p *Program) listScenariosJSON(out io.Writer, ss []*chaos.Scenario) error {
 	type expected struct {
@@ -166,7 +155,5 @@ func (p *Program) listScenariosJSON(out io.Writer, ss []*chaos.Scenario) error {
 		}
 		entries = append(entries, e)
 	}
-	enc := json.NewEncoder(out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(entries)
+	return encodeJSON(out, entries)
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"locklab/harness/result"
@@ -31,17 +30,16 @@ func printFaults(out io.Writer, rows []result.Survival) error {
 func printScenario(out io.Writer, rows []result.Survival) error {
 	f := rows[0].Fault
 	fmt.Fprintf(out, "%s: %s\n%s\n\n", f.Scenario, f.Question, f.Fault)
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "LOCK\tVERDICT\tSEEN\tTRIES\tVIOLATIONS/1000\tBOUND\tWINDOW p50\tMOST\tTOLD BEFORE")
+	t := newTable(out, "LOCK", "VERDICT", "SEEN", "TRIES", "VIOLATIONS/1000", "BOUND", "WINDOW p50", "MOST", "TOLD BEFORE")
 	for _, r := range rows {
 		if r.Verdict == result.NotTested {
-			fmt.Fprintf(w, "%s\t%s: %s\n", r.Fault.Lock.Name, r.Verdict, r.Skipped)
+			t.row(r.Fault.Lock.Name, fmt.Sprintf("%s: %s", r.Verdict, r.Skipped))
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", r.Fault.Lock.Name, r.Verdict, seenIn(r), r.N,
+		t.row(r.Fault.Lock.Name, r.Verdict, seenIn(r), r.N,
 			figureOf(r.Violations, "%.0f"), figureOf(100*r.Bound, "%.3g %%"), length(r.Window, r.Window.Median), length(r.Window, r.Window.Most), length(r.Margin, r.Margin.Least))
 	}
-	if err := w.Flush(); err != nil {
+	if err := t.flush(); err != nil {
 		return err
 	}
 	for _, r := range rows {

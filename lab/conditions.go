@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"reflect"
 	"slices"
 	"time"
 
@@ -30,9 +31,9 @@ func defaultConditions(cpus int) []condition {
 		{[]string{"sync-mutex", "ttas-backoff", "spin-then-park"},
 			axes{workers: []int{8 * cpus}, loading: loading{rates: []harness.Rate{1e6, 2e6, 4e6}}}},
 		{[]string{"redis-queue", "zk-handoff", "go-zookeeper-lock", "redsync-1ms"},
-			axes{workers: most(remoteWorkers), loading: loading{rates: []harness.Rate{1000, 2000, 4000}}}},
+			axes{workers: []int{mostRemoteWorkers}, loading: loading{rates: []harness.Rate{1000, 2000, 4000}}}},
 		{[]string{"redis-queue", "redis-reentrant", "zk-handoff"},
-			axes{workers: []int{8}, servers: []int{3}, durable: []bool{true}, delay: []time.Duration{time.Millisecond}}},
+			axes{workers: []int{8}, siting: siting{servers: []int{3}, durable: []bool{true}, delay: []time.Duration{time.Millisecond}}}},
 	}
 }
 
@@ -68,9 +69,7 @@ func named(locks []*harness.Variant, names []string) []*harness.Variant {
 
 // particular reports whether the user restricts more than the locks.
 func (o runOptions) particular() bool {
-	given := o.workers + o.clients + o.hold + o.think + o.wait + o.pin + o.gomaxprocs + o.reads + o.spread + o.gc + o.section +
-		o.servers + o.durable + o.tls + o.delay + o.rate + o.arrivals + o.deadline
-	return given != "" || o.duration > 0 || o.plain || o.ranks > 1
+	return !reflect.DeepEqual(o.axes, axes{}) || o.duration > 0 || o.plain || o.ranks > 1
 }
 
 // openEvery returns the interval, in rounds, of open loops. Those that the user requested

@@ -15,7 +15,6 @@ import (
 func TestDefaultConditions(t *testing.T) {
 	count := func(o runOptions) (open, sites int) {
 		t.Helper()
-		o.program = program()
 		p, err := o.plan()
 		if err != nil {
 			t.Fatal(err)
@@ -35,26 +34,28 @@ func TestDefaultConditions(t *testing.T) {
 		}
 		return open, sites
 	}
-	open, sites := count(runOptions{locks: defaultLocks})
+	open, sites := count(optionsOf(t, ""))
 	if open != 3*3+4*3 || sites != 3 {
 		t.Errorf("a default run has %d open loops and %d cases of other servers, want 21 and 3", open, sites)
 	}
-	if more, sites := count(runOptions{locks: "all"}); more <= open || sites <= 3 {
+	if more, sites := count(optionsOf(t, "--locks=all")); more <= open || sites <= 3 {
 		t.Errorf("all locks have %d open loops and %d cases of other servers", more, sites)
 	}
-	if open, sites = count(runOptions{locks: "default,-zk-handoff,-sync-mutex"}); open != 2*3+3*3 || sites != 2 {
+	if open, sites = count(optionsOf(t, "--locks=default,-zk-handoff,-sync-mutex")); open != 2*3+3*3 || sites != 2 {
 		t.Errorf("without two locks there are %d open loops and %d cases of other servers", open, sites)
 	}
-	for _, o := range []runOptions{
-		{locks: defaultLocks, workers: "1,8"}, {locks: defaultLocks, hold: "1us"}, {locks: defaultLocks, delay: "0"},
-		{locks: defaultLocks, duration: time.Millisecond}, {locks: defaultLocks, plain: true}, {locks: "redis-queue,zk-handoff,sync-mutex"},
-	} {
-		if open, sites = count(o); open != 0 || sites != 0 {
-			t.Errorf("%+v: %d open loops, %d cases of other servers", o, open, sites)
+	plain := optionsOf(t, "")
+	plain.plain = true
+	if open, sites = count(plain); open != 0 || sites != 0 {
+		t.Errorf("a comparison has %d open loops, %d cases of other servers", open, sites)
+	}
+	for _, flags := range []string{"--workers=1,8", "--hold=1us", "--delay=0", "--duration=1ms", "--locks=redis-queue,zk-handoff,sync-mutex"} {
+		if open, sites = count(optionsOf(t, flags)); open != 0 || sites != 0 {
+			t.Errorf("%s: %d open loops, %d cases of other servers", flags, open, sites)
 		}
 	}
 	t.Setenv("LOCKLAB_REDIS", "localhost:1")
-	o := runOptions{locks: defaultLocks, program: program()}
+	o := optionsOf(t, "")
 	if open, sites = count(o); open != 21 || sites != 1 {
 		t.Errorf("with a Redis of the user's there are %d open loops and %d cases of other servers", open, sites)
 	}
@@ -68,7 +69,7 @@ func TestDefaultConditions(t *testing.T) {
 	if err := checkSites(p); err != nil {
 		t.Error(err)
 	}
-	if o.delay = "1ms"; o.unconditioned(p) != "" {
+	if o.delay = []time.Duration{time.Millisecond}; o.unconditioned(p) != "" {
 		t.Error("it speaks of conditions that were not to be measured")
 	}
 }

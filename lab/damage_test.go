@@ -44,7 +44,7 @@ func TestDoubt(t *testing.T) {
 		{"tas", "no interval of 95 % can come of this: it takes 6 rounds, and this has 1; leave out --rounds"},
 		{"tas,mcs", "no verdict can come of this: it takes 6 rounds to compare 2 locks, and this has 1; "},
 	} {
-		o := runOptions{program: program(), locks: c.locks, workers: "1", rounds: 1, roundsGiven: true}
+		o := optionsOf(t, "--workers=1 --rounds=1 "+"--locks="+c.locks)
 		p, err := o.plan()
 		if err != nil {
 			t.Fatal(err)

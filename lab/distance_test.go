@@ -64,7 +64,7 @@ func TestReportAtDistance(t *testing.T) {
 
 // TestPlainest: trips are counted on the plainest servers, whose messages can be read.
 func TestPlainest(t *testing.T) {
-	p := planned(t, runOptions{locks: "redis-queue", workers: "2", servers: "1,3", durable: "on,off", tls: "on,off", delay: "0,1ms"})
+	p := planned(t, optionsOf(t, "--locks=redis-queue --workers=2 --servers=1,3 --durable=on,off --tls=on,off --delay=0,1ms"))
 	slices.Reverse(p.Cases)
 	v := p.Cases[0].Lock
 	if got, want := plainest(p, v), (harness.Site{Kind: harness.KindRedis, Servers: 1}); got != want {

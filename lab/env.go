@@ -1,13 +1,11 @@
 package lab
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -84,12 +82,7 @@ func lookAround(d time.Duration) surrounding {
 }
 
 func (s surrounding) encode(out io.Writer) error {
-	enc := json.NewEncoder(out)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(s); err != nil {
-		return fmt.Errorf("lab: %w", err)
-	}
-	return nil
+	return encodeJSON(out, s)
 }
 
 type fact struct{ heading, name, value string }
@@ -97,7 +90,7 @@ type fact struct{ heading, name, value string }
 // print writes the machine in a line, all facts in aligned columns, and the warnings.
 func (s surrounding) print(out io.Writer) error {
 	fmt.Fprintln(out, s.Environment)
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	t := newTable(out)
 	heading := ""
 	for _, f := range s.facts() {
 		if f.heading == heading {
@@ -105,10 +98,10 @@ func (s surrounding) print(out io.Writer) error {
 		} else {
 			heading = f.heading
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", f.heading, f.name, f.value)
+		t.row(f.heading, f.name, f.value)
 	}
-	if err := table.Flush(); err != nil {
-		return fmt.Errorf("lab: %w", err)
+	if err := t.flush(); err != nil {
+		return err
 	}
 	for _, w := range s.Warnings {
 		fmt.Fprintf(out, "warning (%s): %s\n  remedy: %s\n", w.Kind, w.Text, w.Remedy)

@@ -2,86 +2,48 @@ package lab
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
-	"time"
 
 	"locklab/hardware"
 	"locklab/harness"
 	"locklab/harness/result"
-	"locklab/internal/machine"
 )
 
 // A hardwareRun runs hardware experiments and prints their findings. With a directory it
 // also stores them.
 type hardwareRun struct {
-	program         *Program
-	options         hardware.Options
-	json            bool
-	out             string // directory; "" only prints
-	resume, replace bool
-	evidence        bool // begin with the listing of instructions
-	named           bool // the user named the experiments
+	program *Program
+	options hardware.Options
+	json    bool
+	store
+	evidence bool // begin with the listing of instructions
+	named    bool // the user named the experiments
 
 	file    *result.Writer // nil only prints
 	earlier *result.Run    // an interrupted run to resume; nil without one
 }
 
 // run runs the experiments of suite and writes the report, even if it was interrupted.
-func (h *hardwareRun) run(ctx context.Context, suite []*hardware.Experiment, stdout, stderr io.Writer) error {
-	if err := h.open(); err != nil {
+func (h *hardwareRun) run(ctx context.Context, suite []*hardware.Experiment, stdout, stderr io.Writer) (err error) {
+	if err := h.check(); err != nil {
 		return err
 	}
-	err := h.runAll(ctx, suite, stdout, stderr)
+	if h.file, h.earlier, err = h.open(h.program.manifest(h.options.Seed)); err != nil {
+		return err
+	}
+	err = h.close(h.file, h.runAll(ctx, suite, stdout, stderr))
 	if h.file == nil {
 		return err
 	}
-	err = errors.Join(err, h.file.Finish(func(m *result.Manifest) {
-		m.Finished, m.Interrupted = time.Now().UTC(), err != nil
-	}))
-	if rerr := reportRun(io.Discard, h.out, guarding{}); rerr != nil {
-		return errors.Join(err, rerr)
-	}
 	if !h.json {
-		fmt.Fprintln(stdout, reportLine(filepath.Join(h.out, reportName)))
+		h.printReport(stdout)
 	}
 	if errors.Is(err, errInterrupted) {
-		fmt.Fprintf(stderr, "interrupted: %s holds what was finished; add --resume to go on\n", h.out)
+		h.interrupted(stderr)
 	}
-	return err
-}
-
-// open creates the directory, or resumes the run in it.
-func (h *hardwareRun) open() error {
-	switch {
-	case h.out == "" && (h.resume || h.replace):
-		return fmt.Errorf("%w: --resume and --replace need the directory of a run: --out DIR", harness.ErrUsage)
-	case h.out == "":
-		return nil
-	case h.resume && h.replace:
-		return fmt.Errorf("%w: give --resume or --replace, not both", harness.ErrUsage)
-	}
-	env := machine.Capture()
-	m := result.Manifest{
-		Command: append([]string{h.program.Name}, os.Args[1:]...), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: h.options.Seed,
-		Started: time.Now().UTC(), Machine: env, Versions: machine.Modules(), Warnings: env.Warnings(),
-	}
-	var err error
-	if h.resume {
-		h.file, h.earlier, err = result.Resume(h.out, m)
-		return err
-	}
-	if h.replace {
-		if err := moveAside(h.out); err != nil {
-			return err
-		}
-	}
-	h.file, err = result.Create(h.out, m)
 	return err
 }
 
@@ -170,7 +132,5 @@ func (h *hardwareRun) print(out io.Writer, f *harness.Finding) error {
 	if !h.json {
 		return hardware.Write(out, f)
 	}
-	enc := json.NewEncoder(out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(f)
+	return encodeJSON(out, f)
 }

@@ -24,25 +24,19 @@ const (
 	quickBudget = 20 * time.Second
 )
 
-// briefRemoteWorkers is the number of workers of distributed locks in a brief run.
-const briefRemoteWorkers = 8
-
 // setExtent chooses the extent and the budget of a new run.
 func (o *runOptions) setExtent() {
 	_, all := o.whole()
 	switch {
 	case o.quick:
 		o.extent = quickRun
-		if o.budget == 0 && !o.roundsGiven {
+		if o.budget == 0 && o.rounds == 0 {
 			o.budget = quickBudget
 		}
-	case o.locks == defaultLocks && all && !o.particular() && o.budget == 0 && !o.roundsGiven && !o.hardware && !o.chaos:
+	case o.locks == defaultLocks && all && !o.particular() && o.budget == 0 && o.rounds == 0 && !o.hardware && !o.chaos:
 		o.extent, o.budget = briefRun, briefBudget
 	}
 }
-
-// briefWorkers returns the numbers of workers of local locks in a brief run.
-func briefWorkers(cpus int) []int { return slices.Compact([]int{1, 8 * cpus}) }
 
 // sleepers returns the local locks for services: their waiters sleep.
 func sleepers(locks []*harness.Variant) []*harness.Variant {

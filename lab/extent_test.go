@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"locklab/harness"
 	"locklab/harness/measure"
 	"locklab/harness/result"
 )
 
-// planOfFlags returns the plan of 'run' with these flags, which it also keeps.
-func planOfFlags(t *testing.T, args ...string) (*runOptions, *measure.Plan, error) {
+// parseRun returns the options of 'run' with these flags.
+func parseRun(t *testing.T, args ...string) (*runOptions, *pflag.FlagSet) {
 	t.Helper()
 	o := &runOptions{program: program()}
 	cmd := &cobra.Command{}
@@ -25,7 +26,21 @@ func planOfFlags(t *testing.T, args ...string) (*runOptions, *measure.Plan, erro
 	if err := cmd.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}
-	p, err := o.prepare(cmd.Flags())
+	return o, cmd.Flags()
+}
+
+// optionsOf is parseRun without the flag set.
+func optionsOf(t *testing.T, args string) runOptions {
+	t.Helper()
+	o, _ := parseRun(t, strings.Fields(args)...)
+	return *o
+}
+
+// planOfFlags returns the plan of 'run' with these flags, which it also keeps.
+func planOfFlags(t *testing.T, args ...string) (*runOptions, *measure.Plan, error) {
+	t.Helper()
+	o, flags := parseRun(t, args...)
+	p, err := o.prepare(flags)
 	return o, p, err
 }
 
@@ -67,15 +82,11 @@ func TestExtent(t *testing.T) {
 		if got := workers[true]; c.extent == briefRun && (len(got) != 1 || !got[briefRemoteWorkers]) {
 			t.Errorf("run %s: distributed workers %v, want %d", c.args, got, briefRemoteWorkers)
 		}
-		again := &runOptions{program: program()}
-		cmd := &cobra.Command{}
-		again.axisFlags(cmd)
-		again.rankFlags.declare(cmd)
-		again.runFlags(cmd)
-		if err := recall(cmd.Flags(), "DIR", result.Manifest{Flags: o.flags}); err != nil {
+		again, flags := parseRun(t)
+		if err := recall(flags, "DIR", result.Manifest{Flags: o.chosen}); err != nil {
 			t.Fatal(err)
 		}
-		q, err := again.planAgain(result.Manifest{Rounds: p.Rounds, Flags: o.flags})
+		q, err := again.planAgain(result.Manifest{Rounds: p.Rounds, Flags: o.chosen})
 		if err != nil || len(q.Cases) != len(p.Cases) {
 			t.Errorf("run %s: %d cases, resumed %v, error %v", c.args, len(p.Cases), q, err)
 		}
@@ -84,7 +95,8 @@ func TestExtent(t *testing.T) {
 
 // TestQuickWithoutSleepers: --quick without a local lock whose waiters sleep is one line.
 func TestQuickWithoutSleepers(t *testing.T) {
-	o := &runOptions{program: &Program{Name: "own", Locks: program().spinLocks()}, locks: defaultLocks, extent: quickRun}
+	o := optionsOf(t, "")
+	o.program, o.extent = &Program{Name: "own", Locks: program().spinLocks()}, quickRun
 	if _, err := o.plan(); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("got %v, want a usage error", err)
 	}

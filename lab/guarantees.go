@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,7 +36,7 @@ type guarding struct {
 // flags declares the flags of every command with a verdict.
 func (g *guarding) flags(cmd *cobra.Command) {
 	g.terms.flags(cmd.Flags())
-	cmd.Flags().StringSliceVar(&g.require, "require", nil, "recommend only distributed locks that were seen to have these guarantees: "+strings.Join(guaranteeNames(), ", "))
+	cmd.Flags().StringSliceVar(&g.require, "require", nil, "recommend only distributed locks with these tested guarantees: "+strings.Join(guaranteeNames(), ", "))
 }
 
 // tableFlags declares the flag of commands that write the table of all locks.
@@ -70,25 +71,18 @@ func (g *guarding) load() error {
 			g.wanted = append(g.wanted, want)
 		}
 	}
-	var seen []os.FileInfo
-	for _, dir := range g.chaos {
-		run, err := result.Load(dir)
-		if err != nil {
-			return err
-		}
-		if len(run.Faults) == 0 {
-			return fmt.Errorf("%w: --chaos %s: this run tried no failure scenario", harness.ErrUsage, dir)
-		}
-		info, err := os.Stat(dir)
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(seen, func(o os.FileInfo) bool { return os.SameFile(o, info) }) {
-			return fmt.Errorf("%w: --chaos %s is given twice: its tries would count twice", harness.ErrUsage, dir)
-		}
-		seen, g.runs = append(seen, info), append(g.runs, run)
+	var err error
+	g.runs, err = readRuns(g.chaos, loadFaults)
+	return err
+}
+
+// loadFaults reads the run in dir, which must have failure scenarios.
+func loadFaults(dir string) (*result.Run, error) {
+	run, err := result.Load(dir)
+	if err == nil && len(run.Faults) == 0 {
+		err = fmt.Errorf("%w: --chaos %s: this run tried no failure scenario", harness.ErrUsage, dir)
 	}
-	return nil
+	return run, err
 }
 
 // apply sets in run, which was read from a directory, what the flags ask for, and adds
@@ -101,7 +95,8 @@ func (g *guarding) apply(run *result.Run) error {
 	if err := g.addFaults(run); err != nil {
 		return err
 	}
-	published, err := chaos.Published(distributed(run))
+	remote := slices.DeleteFunc(locksOf(run), func(l harness.Lock) bool { return l.Traits.Needs == "" })
+	published, err := chaos.Published(remote)
 	if err != nil {
 		return err
 	}
@@ -129,29 +124,26 @@ func (g *guarding) addFaults(run *result.Run) error {
 	return nil
 }
 
-func distributed(run *result.Run) (locks []harness.Lock) {
+// compares returns an error if none of locks has the name of the baseline.
+func (g *guarding) compares(locks []harness.Lock) error {
+	var names []string
+	for _, l := range locks {
+		names = append(names, l.Name)
+	}
+	if g.baseline == "" || slices.Contains(names, g.baseline) {
+		return nil
+	}
+	return fmt.Errorf("%w: --baseline %s: the run has no such lock%s; it has %s", harness.ErrUsage, g.baseline, nearest.Hint(g.baseline, names), numfmt.List(names, 12))
+}
+
+// locksOf returns the locks of run, each once.
+func locksOf(run *result.Run) (locks []harness.Lock) {
 	for _, r := range run.Results {
-		if r.Lock.Traits.Needs != "" && !slices.ContainsFunc(locks, func(l harness.Lock) bool { return l.Name == r.Lock.Name }) {
+		if !slices.ContainsFunc(locks, func(l harness.Lock) bool { return l.Name == r.Lock.Name }) {
 			locks = append(locks, r.Lock)
 		}
 	}
 	return locks
-}
-
-func (g *guarding) compares(locks []string) error {
-	if g.baseline == "" || slices.Contains(locks, g.baseline) {
-		return nil
-	}
-	return fmt.Errorf("%w: --baseline %s: the run has no such lock%s; it has %s", harness.ErrUsage, g.baseline, nearest.Hint(g.baseline, locks), numfmt.List(locks, 12))
-}
-
-func locksOf(run *result.Run) (names []string) {
-	for _, r := range run.Results {
-		if !slices.Contains(names, r.Lock.Name) {
-			names = append(names, r.Lock.Name)
-		}
-	}
-	return names
 }
 
 // applyAll is apply for each of runs. The runs of --chaos belong to a single run.
@@ -160,7 +152,7 @@ func (g *guarding) applyAll(runs []*result.Run) error {
 		return fmt.Errorf("%w: --chaos is for one run; of several, each takes its own from DIR/%s", harness.ErrUsage, chaosName)
 	}
 	for _, run := range runs {
-		if err := g.apply(run); err != nil {
+		if err := errors.Join(g.apply(run), g.compares(locksOf(run))); err != nil {
 			return err
 		}
 	}

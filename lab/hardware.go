@@ -49,9 +49,7 @@ func (h *hardwareRun) flags(cmd *cobra.Command) {
 	f.DurationVar(&h.options.Budget, "budget", 0, "how long to measure, about (default 3s, or what the experiment says)")
 	f.Uint64Var(&h.options.Seed, "seed", 0, "seed of whatever is random")
 	f.BoolVar(&h.json, "json", false, "print JSON")
-	f.StringVarP(&h.out, "out", "o", "", "directory to write findings and report to (default: only print)")
-	f.BoolVar(&h.resume, "resume", false, "go on with what an interrupted command left in that directory")
-	f.BoolVar(&h.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
+	h.store.flags(f, "only print")
 }
 
 func (p *Program) experimentCommand(e *hardware.Experiment) *cobra.Command {

@@ -7,23 +7,47 @@ import (
 	"locklab/internal/machine"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 )
 
-// rare marks the flags that 'help COMMAND' shows and '--help' does not.
-const rare = "rare"
+// A flagGroup is the flags of one purpose. --help shows flags; 'help COMMAND' also shows rare.
+type flagGroup struct{ name, flags, rare string }
 
-func hideRare(cmd *cobra.Command, names ...string) {
-	for _, name := range names {
-		if cmd.Flags().SetAnnotation(name, rare, nil) != nil {
-			panic("lab: no flag " + name)
+// flagGroups returns the groups in the order of --help. Each flag of a command with more
+// than fewFlags is in one.
+func flagGroups() []flagGroup {
+	return []flagGroup{
+		{"Workload", workloadFlags, rareWorkloadFlags},
+		{"Servers", serverFlags, ""},
+		{"Model", "machine lines place duel list", ""},
+		{"Contents", "scenario hardware chaos rtt contenders", ""},
+		{"Time", "quick rounds duration budget repeats tries short seeds jobs seed", "warmup"},
+		{"Hosts", "ranks spawn sync any-host", "rank job assemble"},
+		{"Verdict", "to interleave as-given metric alpha margin require least strict", "baseline accept"},
+		{"Output", "out resume replace into all format json png help", ""},
+	}
+}
+
+const (
+	workloadFlags     = "locks workers clients hold section read rate"
+	rareWorkloadFlags = "think wait pin gomaxprocs spread gc arrivals deadline"
+	serverFlags       = "servers durable tls delay"
+	fewFlags          = 6
+)
+
+// flagsOf returns the flags of cmd with these names.
+func flagsOf(cmd *cobra.Command, names string) (found []*pflag.Flag) {
+	for name := range strings.FieldsSeq(names) {
+		if f := cmd.Flags().Lookup(name); f != nil {
+			found = append(found, f)
 		}
 	}
+	return found
 }
 
 // setHelp limits --help of root and its commands to one screen; 'help COMMAND' prints
@@ -49,17 +73,18 @@ func setHelp(root *cobra.Command) {
 // printHelp writes the help of cmd on one screen: its purpose, usage, commands, flags and
 // examples.
 func printHelp(out io.Writer, cmd *cobra.Command) {
-	fmt.Fprintf(out, "%s.\n\nUsage: %s\n", cmd.Short, cmd.UseLine())
+	fmt.Fprintf(out, "%s\n\nUsage: %s\n", cut(strings.ReplaceAll(cmd.Short+".", "?.", "?"), helpWidth), cmd.UseLine())
 	printCommands(out, cmd)
 	hidden := printFlags(out, cmd)
-	switch {
-	case hidden > 0:
-		fmt.Fprintf(out, "\nAll flags, and how it works: %s help%s\n", cmd.Root().Name(), strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()))
-	case cmd.Long != "" && cmd.HasParent():
-		fmt.Fprintf(out, "\nHow it works: %s help%s\n", cmd.Root().Name(), strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()))
+	if about := "How it works"; hidden > 0 || cmd.Long != "" && cmd.HasParent() {
+		if hidden > 0 {
+			about = "All flags, and how it works"
+		}
+		root := cmd.Root().Name()
+		fmt.Fprintf(out, "\n%s: %s help%s\n", about, root, strings.TrimPrefix(cmd.CommandPath(), root))
 	}
 	if cmd.HasExample() {
-		fmt.Fprintf(out, "\nExamples:\n%s\n", cmd.Example)
+		printExamples(out, cmd)
 	}
 }
 
@@ -68,34 +93,55 @@ func printCommands(out io.Writer, cmd *cobra.Command) {
 		return
 	}
 	fmt.Fprintln(out, "\nCommands:")
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() || c.Name() == "help" {
-			fmt.Fprintf(w, "  %s\t%s\n", c.Name(), c.Short)
+			fmt.Fprintln(out, cut(fmt.Sprintf("  %-14s %s", c.Name(), c.Short), helpWidth))
 		}
 	}
-	w.Flush()
 }
 
-// printFlags writes a line for each flag of cmd that is not rare, and returns the number of
-// rare ones.
+// printFlags writes the flags of cmd by group, a line each, and returns the number of rare
+// ones.
 func printFlags(out io.Writer, cmd *cobra.Command) (hidden int) {
-	fmt.Fprintln(out, "\nFlags:")
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	var all []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if _, is := f.Annotations[rare]; is || f.Hidden {
-			hidden++
-			return
+		if !f.Hidden {
+			all = append(all, f.Name)
 		}
-		short := "   "
-		if f.Shorthand != "" {
-			short = "-" + f.Shorthand + ","
-		}
-		kind, text := pflag.UnquoteUsage(f)
-		fmt.Fprintf(w, "  %s --%s\t%s\n", short, strings.TrimSpace(f.Name+" "+kind), gist(text))
 	})
-	w.Flush()
+	groups := flagGroups()
+	if len(all) <= fewFlags {
+		groups = []flagGroup{{"Flags", strings.Join(all, " "), ""}}
+	}
+	fmt.Fprintln(out)
+	for _, g := range groups {
+		hidden += len(flagsOf(cmd, g.rare))
+		flags := flagsOf(cmd, g.flags)
+		if len(flags) > 0 {
+			fmt.Fprintln(out, g.name+":")
+		}
+		for _, f := range flags {
+			short := "   "
+			if f.Shorthand != "" {
+				short = "-" + f.Shorthand + ","
+			}
+			kind, text := pflag.UnquoteUsage(f)
+			fmt.Fprintln(out, cut(fmt.Sprintf("  %s --%-19s %s", short, f.Name+" "+kind, gist(text)), helpWidth))
+		}
+	}
 	return hidden
+}
+
+// The limits of --help, for a terminal.
+const (
+	helpWidth    = 100
+	mostExamples = 6
+)
+
+// printExamples writes the first examples of cmd that fit into a line.
+func printExamples(out io.Writer, cmd *cobra.Command) {
+	lines := slices.DeleteFunc(strings.Split(cmd.Example, "\n"), func(line string) bool { return len(line) > helpWidth })
+	fmt.Fprintf(out, "\nExamples:\n%s\n", strings.Join(lines[:min(len(lines), mostExamples)], "\n"))
 }
 
 // gist returns the first part of the explanation of a flag.

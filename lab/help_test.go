@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // helpOf returns the output of a command line, which must succeed.
@@ -25,34 +27,32 @@ func helpOf(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// commandsOf returns the command lines of root and all its subcommands.
-func commandsOf(root *cobra.Command) (out [][]string) {
-	for _, c := range append([]*cobra.Command{root}, root.Commands()...) {
-		out = append(out, strings.Fields(c.CommandPath())[1:])
-		if c != root {
-			for _, below := range c.Commands() {
-				out = append(out, strings.Fields(below.CommandPath())[1:])
-			}
-		}
+// allCommands returns root and all its subcommands.
+func allCommands(root *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{root}
+	for _, c := range root.Commands() {
+		all = append(all, allCommands(c)...)
 	}
-	return out
+	return all
 }
 
-// TestHelpFitsAScreen: --help of each command has at most 50 lines of 140 columns, in the
-// order usage, flags, examples. 'help COMMAND' explains the omitted flags.
+// TestHelpFitsAScreen: --help of each command has at most 50 lines of 100 columns, in the
+// order usage, flags, examples, and each of many flags is in one group. 'help COMMAND' explains the omitted flags.
 func TestHelpFitsAScreen(t *testing.T) {
-	for _, args := range commandsOf(program().command()) {
+	for _, cmd := range allCommands(program().command()) {
+		checkGroups(t, cmd)
+		args := strings.Fields(cmd.CommandPath())[1:]
 		text := helpOf(t, append(slices.Clone(args), "--help")...)
 		lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 		if len(lines) > 50 {
 			t.Errorf("help of %q has %d lines", args, len(lines))
 		}
 		for _, line := range lines {
-			if len(line) > 140 {
+			if utf8.RuneCountInString(line) > 100 {
 				t.Errorf("help of %q has the line %q", args, line)
 			}
 		}
-		usage, flags, examples := strings.Index(text, "\nUsage: "), strings.Index(text, "\nFlags:"), strings.Index(text, "\nExamples:")
+		usage, flags, examples := strings.Index(text, "\nUsage: "), strings.Index(text, "  -h, --help"), strings.Index(text, "\nExamples:")
 		if usage < 0 || flags < usage || examples >= 0 && examples < flags {
 			t.Errorf("help of %q has no usage, flags and examples in this order", args)
 		}
@@ -63,6 +63,24 @@ func TestHelpFitsAScreen(t *testing.T) {
 			t.Errorf("help run lacks %s", flag)
 		}
 	}
+}
+
+// checkGroups checks that each flag of cmd is in one group, if it has many.
+func checkGroups(t *testing.T, cmd *cobra.Command) {
+	t.Helper()
+	cmd.InitDefaultHelpFlag()
+	n, groups := 0, make(map[string]int)
+	for _, g := range flagGroups() {
+		for name := range strings.FieldsSeq(g.flags + " " + g.rare) {
+			groups[name]++
+		}
+	}
+	cmd.Flags().VisitAll(func(*pflag.Flag) { n++ })
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && (groups[f.Name] > 1 || groups[f.Name] == 0 && n > fewFlags) {
+			t.Errorf("--%s of %s is in %d groups", f.Name, cmd.CommandPath(), groups[f.Name])
+		}
+	})
 }
 
 // TestHints: a mistyped name leads to the right one.

@@ -134,10 +134,7 @@ type pairRun struct {
 
 func (p *pairRun) create(o runOptions, plan *measure.Plan, s *servers, skipped []result.Skip) error {
 	now := time.Now().UTC()
-	root := o.out
-	if root == "" {
-		root = filepath.Join(defaultRunsRoot, now.Format("20060102T150405Z"))
-	}
+	root := cmp.Or(o.out, defaultDir())
 	for i, side := range sides {
 		p.dirs[i] = filepath.Join(root, side)
 		if o.replace {
@@ -222,8 +219,7 @@ func (p *pairRun) keep(build int, at measure.Progress) error {
 func (p *pairRun) conclude(o *compareOptions, how judge.CompareOptions, err error, interrupted bool, stdout io.Writer) error {
 	early := interrupted || err != nil
 	for i, f := range p.files {
-		err = errors.Join(err, f.Finish(func(m *result.Manifest) {
-			m.Finished, m.Interrupted = time.Now().UTC(), early
+		err = errors.Join(err, finish(f, early, func(m *result.Manifest) {
 			if !m.Interrupted {
 				m.Rounds = p.rounds // fewer than planned if the budget was spent
 			}

@@ -215,7 +215,7 @@ func TestInterleaveInterrupt(t *testing.T) {
 // rounds are rejected before the measurement.
 func TestInterleavePlan(t *testing.T) {
 	options := func(rounds int) *compareOptions {
-		return &compareOptions{alpha: 0.05, run: runOptions{program: program(), locks: "tas,mcs", workers: "1,2", rounds: rounds}}
+		return &compareOptions{alpha: 0.05, run: optionsOf(t, "--locks=tas,mcs --workers=1,2 "+"--rounds="+fmt.Sprint(rounds))}
 	}
 	both := measure.Build{Locks: []string{"tas", "mcs"}}
 	less := measure.Build{Locks: []string{"mcs", "clh"}}

@@ -178,6 +178,16 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%w: unexpected %q%s; see '%s --help'", harness.ErrUsage, args[0], hint, cmd.CommandPath())
 }
 
+// needs returns a check for at least n arguments.
+func needs(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < n {
+			return fmt.Errorf("%w: %s; see '%s --help'", harness.ErrUsage, what, cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
 // flagError names the flag closest to a mistyped one.
 func flagError(cmd *cobra.Command, err error) error {
 	hint := ""

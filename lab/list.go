@@ -2,14 +2,12 @@ package lab
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"runtime"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -41,24 +39,23 @@ func (p *Program) listCommand() *cobra.Command {
 }
 
 func listTable(out io.Writer, locks []*harness.Variant, verbose bool) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	head := "LOCK\tFAMILY\tSTATUS\tCLAIMS\tWHAT IT IS"
+	head := []any{"LOCK", "FAMILY", "STATUS", "CLAIMS", "WHAT IT IS"}
 	if verbose {
-		head += "\tHEAP BYTES, ABOUT\tSOURCE"
+		head = append(head, "HEAP BYTES, ABOUT", "SOURCE")
 	}
-	fmt.Fprintln(w, head)
+	t := newTable(out, head...)
 	for _, v := range locks {
 		doc := v.Doc
 		if v.Unavailable != "" {
 			doc += " (not here: " + v.Unavailable + ")"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s", v.Name, v.Family, cmp.Or(v.Status, "-"), claims(v.Traits), doc)
+		cells := []any{v.Name, v.Family, cmp.Or(v.Status, "-"), claims(v.Traits), doc}
 		if verbose {
-			fmt.Fprintf(w, "\t%s\t%s", footprint(v), v.Paper)
+			cells = append(cells, footprint(v), v.Paper)
 		}
-		fmt.Fprintln(w)
+		t.row(cells...)
 	}
-	return w.Flush()
+	return t.flush()
 }
 
 // footprint returns the bytes of a local lock on the heap, and the additional bytes for
@@ -99,46 +96,32 @@ func heapBytes(v *harness.Variant, workers int) uint64 {
 
 // claims names the traits of a lock in a few words.
 func claims(t harness.Traits) string {
+	several := ""
+	if t.Servers > 1 {
+		several = strconv.Itoa(t.Servers) + " "
+	}
 	var words []string
-	switch {
-	case t.Doorway:
-		words = append(words, "fifo after a doorway")
-	case t.FIFO:
-		words = append(words, "fifo")
-	case t.Bounded:
-		words = append(words, "bounded wait")
+	for _, c := range []struct {
+		holds bool
+		word  string
+	}{
+		{t.Doorway, "fifo after a doorway"},
+		{t.FIFO && !t.Doorway, "fifo"},
+		{t.Bounded && !t.FIFO && !t.Doorway, "bounded wait"},
+		{t.Allocates, "allocates"},
+		{t.Fenced, "fenced"},
+		{t.ReadWrite, "readers share"},
+		{t.Reentrant, "reentrant"},
+		{t.Permits > 1, fmt.Sprintf("permits=%d", t.Permits)},
+		{t.FollowsWait, "wait policy"},
+		{t.MaxWorkers > 0, fmt.Sprintf("workers≤%d", t.MaxWorkers)},
+		{t.Servers > 1 || t.Needs != "", "needs " + several + t.Needs},
+	} {
+		if c.holds {
+			words = append(words, c.word)
+		}
 	}
-	if t.Allocates {
-		words = append(words, "allocates")
-	}
-	if t.Fenced {
-		words = append(words, "fenced")
-	}
-	if t.ReadWrite {
-		words = append(words, "readers share")
-	}
-	if t.Reentrant {
-		words = append(words, "reentrant")
-	}
-	if t.Permits > 1 {
-		words = append(words, fmt.Sprintf("permits=%d", t.Permits))
-	}
-	if t.FollowsWait {
-		words = append(words, "wait policy")
-	}
-	if t.MaxWorkers > 0 {
-		words = append(words, fmt.Sprintf("workers≤%d", t.MaxWorkers))
-	}
-	switch {
-	case t.Servers > 1:
-		words = append(words, fmt.Sprintf("needs %d %s", t.Servers, t.Needs))
-	case t.Needs != "":
-		words = append(words, "needs "+t.Needs)
-	}
-	if len(words) == 0 {
-		return "-"
-	}
-	return strings.Join(words, ", ")
+	return cmp.Or(strings.Join(words, ", "), "-")
 }
 
 func listJSON(out io.Writer, locks []*harness.Variant) error {
@@ -146,7 +129,5 @@ func listJSON(out io.Writer, locks []*harness.Variant) error {
 	for i, v := range locks {
 		described[i] = v.Describe()
 	}
-	enc := json.NewEncoder(out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(described)
+	return encodeJSON(out, described)
 }

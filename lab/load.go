@@ -3,10 +3,9 @@ package lab
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"locklab/harness"
 )
@@ -25,36 +24,25 @@ const autoRate harness.Rate = -1
 // auto is autoRate as text.
 const auto = "auto"
 
-// loadFlags are the same axes as text.
-type loadFlags struct{ rate, arrivals, deadline string }
-
-func (o *loadFlags) declare(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&o.rate, "rate", "", "acquisitions asked for, by all workers together, whether or not the lock keeps up: 500/s, 1k/s, 2/us; closed is workers that ask again at once; auto finds the knee of each lock and measures around it (default closed)")
-	f.StringVar(&o.arrivals, "arrivals", "", "how those of --rate are spaced: poisson, even (default poisson)")
-	f.StringVar(&o.deadline, "deadline", "", "drop an acquisition of --rate that has not got the lock so long after it was meant to begin: 10ms; 0 is never (default 0)")
+func (l *loading) flags(f *pflag.FlagSet) {
+	f.Var(list(&l.rates, parseRate), "rate", "acquisitions asked for, by all workers together: 500/s, 1k/s, 2/us; closed is workers that ask again at once; auto finds the knee of each lock and measures around it (default closed)")
+	f.Var(list(&l.arrivals, parseName(harness.Arrivals)), "arrivals", "how those of --rate are spaced: poisson, even (default poisson)")
+	f.Var(list(&l.deadlines, parseDeadline), "deadline", "drop an acquisition of --rate that waits longer than this: 10ms; 0 is never (default 0)")
 }
 
-// loading reads o. workers is the value of --workers.
-func (o loadFlags) loading(workers string) (l loading, err error) {
-	if l.rates, err = parseList("rate", o.rate, parseRate); err != nil {
-		return l, err
+// checkLoad returns an error if the axes of an open loop do not fit each other.
+func (a axes) checkLoad() error {
+	switch open := a.open(); {
+	case !open && a.arrivals != nil:
+		return fmt.Errorf("%w: --arrivals needs a rate, such as --rate 500/s: workers that ask again at once have no arrivals", harness.ErrUsage)
+	case !open && a.deadlines != nil:
+		return fmt.Errorf("%w: --deadline needs a rate, such as --rate 500/s: it counts from when an acquisition was meant to begin", harness.ErrUsage)
+	case open && !a.auto() && a.workers == nil:
+		return fmt.Errorf("%w: --rate needs --workers: how many acquisitions may be under way at once, such as 64; with too few the loop does not stay open", harness.ErrUsage)
+	case a.auto() && slices.ContainsFunc(a.think, func(s harness.Span) bool { return s.Mean > 0 }):
+		return fmt.Errorf("%w: --think and --rate auto: when workers ask is said by the one or by the other", harness.ErrUsage)
 	}
-	if l.arrivals, err = parseList("arrivals", o.arrivals, parseName(harness.Arrivals)); err != nil {
-		return l, err
-	}
-	if l.deadlines, err = parseList("deadline", o.deadline, parseDeadline); err != nil {
-		return l, err
-	}
-	switch open := l.open(); {
-	case !open && o.arrivals != "":
-		return l, fmt.Errorf("%w: --arrivals needs a rate, such as --rate 500/s: workers that ask again at once have no arrivals", harness.ErrUsage)
-	case !open && o.deadline != "":
-		return l, fmt.Errorf("%w: --deadline needs a rate, such as --rate 500/s: it counts from when an acquisition was meant to begin", harness.ErrUsage)
-	case open && !l.auto() && strings.TrimSpace(workers) == "":
-		return l, fmt.Errorf("%w: --rate needs --workers: how many acquisitions may be under way at once, such as 64; with too few the loop does not stay open", harness.ErrUsage)
-	}
-	return l, nil
+	return nil
 }
 
 func (l loading) open() bool {

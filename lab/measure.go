@@ -119,6 +119,8 @@ func loss(p measure.Progress) result.Loss {
 	return result.Loss{Case: p.Case.Name(), Round: p.Round, Reason: strings.ReplaceAll(p.Lost.Error(), "\n", "; ")}
 }
 
+func (m *measuring) noteLost(f *result.Manifest) { noteLost(f, m.program, m.lost, m.total) }
+
 // noteLost replaces the lost cases in f, the manifest of a run of p, by lost. total is the
 // number of measurements.
 func noteLost(f *result.Manifest, p *Program, lost []result.Loss, total int) {
@@ -153,10 +155,7 @@ func isLoss(w harness.Warning) bool { return w.Kind == lossKind }
 func (m *measuring) finish(ctx context.Context, err error, dir string, stdout io.Writer) error {
 	interrupted := ctx.Err() != nil
 	again := "go on with: " + m.program.Name + " run --resume --out " + dir
-	ferr := m.out.Finish(func(f *result.Manifest) {
-		f.Finished, f.Interrupted = time.Now().UTC(), interrupted || err != nil
-		noteLost(f, m.program, m.lost, m.total)
-	})
+	ferr := finish(m.out, interrupted || err != nil, m.noteLost)
 	rerr := reportRun(stdout, dir, m.guarantees)
 	for _, v := range m.violated {
 		fmt.Fprintln(m.stderr, v)

@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -44,15 +41,10 @@ func (p *Program) mergeCommand() *cobra.Command {
 		Short:   "Make one run of the parts that several ranks left",
 		Long:    mergeHelp,
 		Example: "  locklab merge runs/rank-* --out runs/merged    makes one run of the parts of all ranks",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return fmt.Errorf("%w: merge needs the directories of all parts of a run", harness.ErrUsage)
-			}
-			return nil
-		},
+		Args:    needs(1, "merge needs the directories of all parts of a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			defer thrifty()()
-			dir := cmp.Or(out, filepath.Join(defaultRunsRoot, time.Now().UTC().Format("20060102T150405Z")))
+			dir := cmp.Or(out, defaultDir())
 			return interruptible(cmd.Context(), cmd.ErrOrStderr(), "the merged run", func(files *saver) error {
 				return mergeRuns(files, args, dir, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			})
@@ -181,18 +173,17 @@ func rankTable(out io.Writer, run *result.Run) error {
 	for _, s := range all {
 		total += s.ops
 	}
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "rank\thost\tworkers\tacquisitions\tshare\topened late\tclock")
+	t := newTable(out, "rank", "host", "workers", "acquisitions", "share", "opened late", "clock")
 	for i, s := range all {
 		if !s.merged {
-			fmt.Fprintf(t, "%d\t%s\t-\t-\t-\t-\t-\n", i, run.Manifest.Parts[i].Host)
+			t.row(i, run.Manifest.Parts[i].Host, "-", "-", "-", "-", "-")
 			continue
 		}
 		share := "-"
 		if total > 0 {
 			share = numfmt.Percent(100 * float64(s.ops) / float64(total))
 		}
-		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%s\t%s\t%s\n", i, s.host, s.workers, s.ops, share, numfmt.Nanos(float64(max(0, s.late))), s.clock())
+		t.row(i, s.host, s.workers, s.ops, share, numfmt.Nanos(float64(max(0, s.late))), s.clock())
 	}
-	return t.Flush()
+	return t.flush()
 }

@@ -2,34 +2,25 @@ package lab
 
 import (
 	"errors"
-	"fmt"
-	"locklab/harness"
 	"locklab/harness/measure"
 	"locklab/harness/result"
-	"locklab/internal/machine"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
-	"time"
 )
 
 // open creates the run on disk, or resumes it and returns its contents.
 func (o runOptions) open(p *measure.Plan, s *servers, skipped []result.Skip) (string, *result.Writer, *result.Run, error) {
-	now := time.Now().UTC()
-	dir := o.out
-	if dir == "" {
-		dir = filepath.Join(defaultRunsRoot, now.Format("20060102T150405Z"))
+	dir := o.store
+	if dir.out == "" {
+		dir.out = defaultDir()
 	}
-	env := machine.Capture()
-	versions := machine.Modules()
-	maps.Copy(versions, s.versions())
 	in := measure.Calibrate()
-	m := result.Manifest{
-		Command: o.commandLine(), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: o.seed,
-		Rounds: p.Rounds, Cases: len(p.Cases), OpenEvery: p.OpenEvery, Flags: o.flags, Window: o.base(p), Windows: o.windows(p), Started: now, Machine: env,
-		Overhead: in.Overhead(), Sections: in.SectionCosts(p.Cases), Versions: versions, Sites: s.accounts, Skipped: skipped, Warnings: append(env.Warnings(), coldWarnings(s.accounts)...),
-	}
+	m := o.program.manifest(o.seed)
+	maps.Copy(m.Versions, s.versions())
+	m.Command, m.Rounds, m.Cases, m.OpenEvery, m.Flags = o.commandLine(), p.Rounds, len(p.Cases), p.OpenEvery, o.chosen
+	m.Window, m.Windows, m.Overhead, m.Sections = o.base(p), o.windows(p), in.Overhead(), in.SectionCosts(p.Cases)
+	m.Sites, m.Skipped, m.Warnings = s.accounts, skipped, append(m.Warnings, coldWarnings(s.accounts)...)
 	if p.Unknown() {
 		m.Seeking = new(result.Knee) // none yet
 	}
@@ -39,25 +30,16 @@ func (o runOptions) open(p *measure.Plan, s *servers, skipped []result.Skip) (st
 	if err := o.guarantees.terms.apply(&m); err != nil {
 		return "", nil, nil, err
 	}
-	if o.resume {
-		out, run, err := result.Resume(dir, m)
-		if err != nil {
-			return "", nil, nil, err
-		}
-		if err := goOn(p, dir, run, newly(skipped, run.Manifest)); err != nil {
-			return "", nil, nil, errors.Join(err, out.Finish(func(m *result.Manifest) {
-				m.Finished, m.Interrupted = run.Manifest.Finished, run.Manifest.Interrupted
-			}))
-		}
-		return dir, out, run, nil
+	out, run, err := dir.open(m)
+	if err != nil || run == nil {
+		return dir.out, out, nil, err
 	}
-	if o.replace {
-		if err := moveAside(dir); err != nil {
-			return "", nil, nil, err
-		}
+	if err := goOn(p, dir.out, run, newly(skipped, run.Manifest)); err != nil {
+		return "", nil, nil, errors.Join(err, out.Finish(func(m *result.Manifest) {
+			m.Finished, m.Interrupted = run.Manifest.Finished, run.Manifest.Interrupted
+		}))
 	}
-	out, err := result.Create(dir, m)
-	return dir, out, nil, err
+	return dir.out, out, run, nil
 }
 
 // newly returns the skipped locks that were not skipped at the start of the run of m.
@@ -72,27 +54,4 @@ func (o *runOptions) commandLine() []string {
 		return o.command
 	}
 	return withoutPassword(append([]string{o.program.Name}, os.Args[1:]...))
-}
-
-// moveAside makes room for a run in dir: it renames an earlier run to DIR.previous and
-// replaces a previous run of that name.
-func moveAside(dir string) error {
-	if !result.Exists(dir) {
-		return nil
-	}
-	if err := result.Foreign(dir); err != nil {
-		return err
-	}
-	if result.InUse(dir) {
-		return fmt.Errorf("%w: another locklab is writing the run in %s: wait for it, or choose another directory", harness.ErrUsage, dir)
-	}
-	dir = filepath.Clean(dir)
-	previous := dir + ".previous"
-	if _, err := os.Lstat(previous); err == nil && (!result.Exists(previous) || result.Foreign(previous) != nil) {
-		return fmt.Errorf("%w: cannot move the earlier run aside: %s is there and holds no run; move it away", harness.ErrUsage, previous)
-	}
-	if err := errors.Join(os.RemoveAll(previous), os.Rename(dir, previous)); err != nil {
-		return fmt.Errorf("%w: cannot move the earlier run aside: %v", harness.ErrUsage, err)
-	}
-	return nil
 }

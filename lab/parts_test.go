@@ -40,7 +40,7 @@ func TestPartsInMethodology(t *testing.T) {
 func TestDivide(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	for _, budget := range []time.Duration{5 * time.Minute, 10 * time.Minute} {
-		o := runOptions{program: program(), locks: defaultLocks, budget: budget}
+		o := optionsOf(t, "--budget="+budget.String())
 		p, err := o.plan()
 		if err != nil {
 			t.Fatal(err)
@@ -66,7 +66,7 @@ func TestDivide(t *testing.T) {
 		if got := p.Estimate(); got > budget {
 			t.Errorf("a budget of %v gives a run of %v", budget, got)
 		}
-		again := runOptions{program: program(), locks: defaultLocks}
+		again := optionsOf(t, "")
 		q, err := again.plan()
 		if err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func TestDivide(t *testing.T) {
 // workers, the choice of all locks with all numbers.
 func TestRemoteWorkers(t *testing.T) {
 	for _, locks := range []string{defaultLocks, "all"} {
-		o := runOptions{program: program(), locks: locks}
+		o := optionsOf(t, "--locks="+locks)
 		p, err := o.plan()
 		if err != nil {
 			t.Fatal(err)

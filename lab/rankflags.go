@@ -35,12 +35,12 @@ const (
 
 func (o *rankFlags) declare(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&o.ranks, "ranks", 1, "processes that share the workers of each case, on this host or several; --workers and --rate are of all together")
+	f.IntVar(&o.ranks, "ranks", 1, "processes that share the workers of each case; on this host or several; --workers and --rate are of all together")
 	f.IntVar(&o.rank, "rank", 0, "which of the --ranks this is, from 0 on (default as Slurm, Open MPI or a Kubernetes Indexed Job say)")
 	f.StringVar(&o.sync, syncFlag, "", "the Redis server where the ranks meet: redis://[user:password@]host:port, with TLS rediss:// (default "+syncVariable+", which a password is better in); no measured name is used there")
 	f.StringVar(&o.job, "job", "", "name of the run among others that meet there (default the job of Slurm, or default)")
 	f.DurationVar(&o.assemble, "assemble", 5*time.Minute, "how long a rank waits for the others at the start")
-	f.BoolVar(&o.spawn, "spawn", false, "start all --ranks as processes on this machine, and merge what they measure")
+	f.BoolVar(&o.spawn, "spawn", false, "start all --ranks on this machine, and merge what they measure")
 	f.BoolVar(&o.told, settingFlag, false, "what is measured, and where, comes on standard input")
 	_ = f.MarkHidden(settingFlag)
 }
@@ -137,7 +137,7 @@ func (o *runOptions) checkRanks() error {
 		{o.hardware, "--hardware", "what the hardware does is of one machine: see '" + o.program.Name + " hardware'"},
 		{o.chaos, "--chaos", "failures are tried from one machine: see '" + o.program.Name + " chaos'"},
 		{o.resume, "--resume", o.noResume()},
-		{strings.Contains(o.rate, "auto"), "--rate auto", "the knee is looked for by one process: give rates"},
+		{o.auto(), "--rate auto", "the knee is looked for by one process: give rates"},
 	} {
 		if c.given {
 			return fmt.Errorf("%w: %s with --ranks: %s", harness.ErrUsage, c.flag, c.why)

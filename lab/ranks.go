@@ -47,7 +47,7 @@ type reached struct {
 // setting returns what of p other ranks are told.
 func (o *runOptions) setting(p *measure.Plan, s *servers, skipped []result.Skip) setting {
 	return setting{
-		Plan:  result.Manifest{Command: o.commandLine(), Flags: o.flags, Seed: o.seed, Rounds: p.Rounds, Window: o.base(p), Windows: o.windows(p), Skipped: skipped},
+		Plan:  result.Manifest{Command: o.commandLine(), Flags: o.chosen, Seed: o.seed, Rounds: p.Rounds, Window: o.base(p), Windows: o.windows(p), Skipped: skipped},
 		RunID: p.RunID, Trips: p.Trips, Sites: s.accounts, Versions: s.versions(),
 	}
 }
@@ -167,10 +167,7 @@ func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, at m
 		err = context.Cause(together)
 	}
 	o.measured = err == nil
-	ferr := out.Finish(func(f *result.Manifest) {
-		f.Finished, f.Interrupted = time.Now().UTC(), err != nil
-		noteLost(f, m.program, m.lost, m.total)
-	})
+	ferr := finish(out, err != nil, m.noteLost)
 	for _, v := range m.violated {
 		fmt.Fprintln(stderr, v)
 	}
@@ -253,7 +250,7 @@ func (o *runOptions) follow(flags *pflag.FlagSet, s setting) (*measure.Plan, err
 	if err != nil {
 		return nil, err
 	}
-	o.seed, o.flags, o.command = s.Plan.Seed, s.Plan.Flags, s.Plan.Command
+	o.seed, o.chosen, o.command = s.Plan.Seed, s.Plan.Flags, s.Plan.Command
 	plan, err := o.planAgain(s.Plan)
 	if err != nil {
 		return nil, err

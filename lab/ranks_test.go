@@ -159,7 +159,7 @@ func TestRanksEnd(t *testing.T) {
 // TestRanksPlan: in a run of several ranks every case is shared by them.
 func TestRanksPlan(t *testing.T) {
 	for _, locks := range []string{defaultLocks, "all", "redis-queue,zk-handoff"} {
-		o := runOptions{program: program(), locks: locks}
+		o := optionsOf(t, "--locks="+locks)
 		o.ranks = 4
 		p, err := o.plan()
 		if err != nil {

@@ -32,13 +32,20 @@ const (
 // machinesDir is the default directory of a report of several runs.
 const machinesDir = "machines"
 
+// reportOptions is the flags of the command report.
+type reportOptions struct {
+	out, format, pictures string
+	trips                 []time.Duration
+	contenders            []int
+	strictness
+	guarantees guarding
+}
+
 func (p *Program) reportCommand() *cobra.Command {
-	var out, format, pictures, rtt, contenders string
-	var demand strictness
-	var guarantees guarding
+	var o reportOptions
 	cmd := &cobra.Command{
 		Use:   "report DIR [DIR]...",
-		Short: "Draw the report of an earlier run again, or of several beside each other",
+		Short: "Draw the report of an earlier run again, or of several next to each other",
 		Long: `report draws an earlier run again: ` + reportName + `, and the same as ` + markdownName + ` with its
 charts as PNG files.
 
@@ -67,82 +74,70 @@ show the error. It needs at least four such points, as --workers 5,10,20,50,500 
 With --strict any warning in the report that --accept does not name makes the exit
 status 3; the report is written all the same.`,
 		Example: `  locklab report build/report
-  locklab report build/report --out report.md                  just the Markdown
-  locklab report build/report --format json                    for a program
-  locklab report build/report --png pictures                   each chart as a picture of its own
-  locklab report runs/laptop runs/server --out beside          writes beside/` + reportName + ` and more
-  locklab report runs/laptop --chaos runs/faults               with what the locks were seen to survive
-  locklab report runs/laptop --require failover,fencing        only locks that were seen to survive that
-  locklab report runs/laptop --rtt 1.5ms,5ms                   what its distributed locks would take so far away
-  locklab report runs/crowd --contenders 10k,100k --rtt 50ms   predicts more contenders, near and far away
-  locklab report build/report --strict --accept guest,load     fails if the run has another warning`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return fmt.Errorf("%w: report needs the directory of a run, or of several", harness.ErrUsage)
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := demand.validate(page.WarningKinds()); err != nil {
+  locklab report build/report --out report.md             only the Markdown
+  locklab report build/report --format json               for a program
+  locklab report runs/laptop runs/server --out both       several machines in one report
+  locklab report runs/laptop --chaos runs/faults          with the outcomes of failure scenarios
+  locklab report runs/laptop --require failover,fencing   only locks with these guarantees
+  locklab report runs/laptop --rtt 1.5ms,5ms              predicts distributed locks so far away
+  locklab report runs/many --contenders 10k --rtt 50ms    predicts more contenders, near and far
+  locklab report build/report --strict --accept guest     fails if the run has another warning
+  locklab report build/report --png pictures              each chart as a picture`,
+		Args: needs(1, "report needs the directory of a run, or of several"),
+		RunE: func(cmd *cobra.Command, dirs []string) error {
+			if err := o.validate(page.WarningKinds()); err != nil {
 				return err
 			}
-			if format != "" && format != "json" {
-				return fmt.Errorf("%w: --format is %q: want json, or leave it out", harness.ErrUsage, format)
+			if o.format != "" && o.format != "json" {
+				return fmt.Errorf("%w: --format is %q: want json, or leave it out", harness.ErrUsage, o.format)
 			}
-			if err := guarantees.load(); err != nil {
-				return err
-			}
-			trips, err := parseList("rtt", rtt, parseRoundTrip)
-			if err != nil {
-				return err
-			}
-			numbers, err := parseList("contenders", contenders, parseContenders)
-			if err != nil {
+			if err := o.guarantees.load(); err != nil {
 				return err
 			}
 			defer thrifty()()
 			return interruptible(cmd.Context(), cmd.ErrOrStderr(), "the report", func(files *saver) error {
-				runs, err := loadRuns(args)
-				if err == nil {
-					err = guarantees.applyAll(runs)
-				}
-				for i := 0; err == nil && i < len(runs); i++ {
-					err = guarantees.compares(locksOf(runs[i]))
-				}
-				if err == nil {
-					err = predict(runs, trips, numbers)
-				}
-				if err != nil {
-					return err
-				}
-				if format != "" {
-					return writeJSON(cmd.OutOrStdout(), runs)
-				}
-				if err := drawRuns(cmd.OutOrStdout(), files, runs, args, out, pictures); err != nil {
-					return err
-				}
-				return demand.judgeRuns(p.Name, runs, cmd.ErrOrStderr())
+				return o.report(p.Name, dirs, files, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "FILE.html, FILE.md, or a directory for both (default DIR; of several, "+machinesDir+")")
-	cmd.Flags().StringVar(&format, "format", "", "json: print the decisions, tables, quality and guarantees, and write no file; 'schema report' prints its JSON Schema")
-	cmd.Flags().StringVar(&pictures, "png", "", "also write each chart, with its question and answer, as a PNG file into this directory")
-	cmd.Flags().StringVar(&rtt, "rtt", "", "predict what distributed locks take at these round trips to their servers, such as 1.5ms,5ms")
-	cmd.Flags().StringVar(&contenders, "contenders", "", "predict distributed locks with these numbers of contenders, such as 10k,100k; with --rtt also at these round trips")
-	guarantees.flags(cmd)
-	guarantees.tableFlags(cmd)
-	guarantees.runFlags(cmd)
-	demand.flags(cmd, "when the report is written", "machine or the run")
+	f := cmd.Flags()
+	f.StringVarP(&o.out, "out", "o", "", "FILE.html, FILE.md, or a directory for both (default DIR; of several, "+machinesDir+")")
+	f.StringVar(&o.format, "format", "", "json: print the decisions, tables, quality and guarantees, and write no file; 'schema report' prints its JSON Schema")
+	f.StringVar(&o.pictures, "png", "", "also write each chart as a PNG file into this directory; with its question and answer")
+	f.Var(list(&o.trips, parseRoundTrip), "rtt", "predict distributed locks at these round trips to their servers, such as 1.5ms,5ms")
+	f.Var(list(&o.contenders, parseContenders), "contenders", "predict distributed locks with these numbers of contenders, such as 10k,100k; with --rtt also at these round trips")
+	o.guarantees.flags(cmd)
+	o.guarantees.tableFlags(cmd)
+	o.guarantees.runFlags(cmd)
+	o.strictness.flags(cmd, "when the report is written", "machine or the run")
 	return cmd
 }
 
-// writeJSON prints a single run as JSON, and rejects several.
-func writeJSON(out io.Writer, runs []*result.Run) error {
-	if len(runs) > 1 {
-		return fmt.Errorf("%w: --format json is for one run", harness.ErrUsage)
+// report writes the report of the runs in dirs, or prints it as JSON.
+func (o *reportOptions) report(program string, dirs []string, files *saver, stdout, stderr io.Writer) error {
+	runs, err := loadRuns(dirs)
+	if err == nil {
+		err = o.guarantees.applyAll(runs)
 	}
-	return page.WriteJSON(out, runs[0])
+	if err == nil {
+		err = o.predict(runs)
+	}
+	switch {
+	case err != nil:
+		return err
+	case o.format != "" && len(runs) > 1:
+		return fmt.Errorf("%w: --format json is for one run", harness.ErrUsage)
+	case o.format != "":
+		return page.WriteJSON(stdout, runs[0])
+	case len(runs) > 1:
+		err = o.drawMachines(stdout, files, page.Machines(runs, dirs))
+	default:
+		err = o.drawRun(stdout, files, runs[0], cmp.Or(o.out, dirs[0]))
+	}
+	if err != nil {
+		return err
+	}
+	return o.judgeRuns(program, runs, stderr)
 }
 
 func parseRoundTrip(text string) (time.Duration, error) {
@@ -158,56 +153,43 @@ const mostContenders = 10_000_000
 
 // parseContenders reads a number of contenders, with k for thousands and M for millions.
 func parseContenders(text string) (int, error) {
-	digits, unit := text, 1
-	for suffix, factor := range map[string]int{"k": 1000, "M": 1_000_000} {
+	digits := text
+	for suffix, zeros := range map[string]string{"k": "000", "M": "000000"} {
 		if rest, ok := strings.CutSuffix(text, suffix); ok {
-			digits, unit = rest, factor
+			digits = rest + zeros
 		}
 	}
 	n, err := strconv.Atoi(digits)
-	if err != nil || n < 1 || n > mostContenders/unit || n*unit < 2 {
+	if err != nil || n < 2 || n > mostContenders {
 		return 0, fmt.Errorf("%w: %q is not a number of contenders: want 2 to %dM, such as 10k", harness.ErrUsage, text, mostContenders/1_000_000)
 	}
-	return n * unit, nil
+	return n, nil
 }
 
-// predict requests predictions at these round trips and with these numbers of contenders.
-// It returns an error if runs is not one run with distributed locks that can be predicted.
-func predict(runs []*result.Run, trips []time.Duration, contenders []int) error {
-	switch {
-	case len(runs) > 1 && len(contenders) > 0:
-		return fmt.Errorf("%w: --contenders is for one run", harness.ErrUsage)
-	case len(runs) > 1 && len(trips) > 0:
-		return fmt.Errorf("%w: --rtt is for one run", harness.ErrUsage)
-	}
-	if len(contenders) > 0 {
-		runs[0].Contenders = contenders
-		if err := chart.CanExtrapolate(runs[0]); err != nil {
-			return fmt.Errorf("--contenders: %w", err)
+// predict requests the predictions. It returns an error if runs is not one run with
+// distributed locks that can be predicted.
+func (o *reportOptions) predict(runs []*result.Run) error {
+	for _, f := range []struct {
+		name  string
+		given bool
+		set   func(*result.Run)
+		check func(*result.Run) error
+	}{
+		{"contenders", o.contenders != nil, func(r *result.Run) { r.Contenders = o.contenders }, chart.CanExtrapolate},
+		{"rtt", o.trips != nil, func(r *result.Run) { r.RoundTrips = o.trips }, page.CanPredict},
+	} {
+		if !f.given {
+			continue
 		}
-	}
-	if len(trips) == 0 {
-		return nil
-	}
-	runs[0].RoundTrips = trips
-	if err := page.CanPredict(runs[0]); err != nil {
-		return fmt.Errorf("--rtt: %w", err)
+		if len(runs) > 1 {
+			return fmt.Errorf("%w: --%s is for one run", harness.ErrUsage, f.name)
+		}
+		f.set(runs[0])
+		if err := f.check(runs[0]); err != nil {
+			return fmt.Errorf("--%s: %w", f.name, err)
+		}
 	}
 	return nil
-}
-
-// drawRuns writes the report of runs, read from dirs: of one run, or of several side by
-// side.
-func drawRuns(stdout io.Writer, files *saver, runs []*result.Run, dirs []string, out, pictures string) error {
-	if len(runs) > 1 {
-		return reportMachines(stdout, files, page.Machines(runs, dirs), out, pictures)
-	}
-	if pictures != "" {
-		if err := writePictures(files, runs[0], pictures); err != nil {
-			return err
-		}
-	}
-	return writeReport(stdout, files, runs[0], cmp.Or(out, dirs[0]))
 }
 
 // loadRuns reads the runs in dirs and rejects duplicates.
@@ -248,14 +230,12 @@ func readRuns(dirs []string, load func(dir string) (*result.Run, error)) ([]*res
 	return runs, nil
 }
 
-func reportMachines(stdout io.Writer, files *saver, machines []chart.Machine, out, pictures string) error {
-	if pictures != "" {
+// drawMachines writes the report of several runs.
+func (o *reportOptions) drawMachines(stdout io.Writer, files *saver, machines []chart.Machine) error {
+	if o.pictures != "" {
 		return fmt.Errorf("%w: --png is for one run; of several, --out DIR writes the pictures to DIR/%s", harness.ErrUsage, chartsName)
 	}
-	if out == "" {
-		out = machinesDir
-	}
-	t := newTarget(out)
+	t := newTarget(cmp.Or(o.out, machinesDir))
 	err := t.write(files,
 		func(w io.Writer) error { return page.WriteMachinesHTML(w, machines) },
 		func(w io.Writer, folder string, picture func(string, []byte) error) error {
@@ -264,11 +244,7 @@ func reportMachines(stdout io.Writer, files *saver, machines []chart.Machine, ou
 	if err != nil {
 		return err
 	}
-	if err := page.WriteMachines(stdout, machines, width(stdout)); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(stdout, "\n%s\n", reportLine(t.first()))
-	return err
+	return t.print(stdout, page.WriteMachines(stdout, machines, width(stdout)))
 }
 
 // thrifty makes the process collect garbage early, until undo is called. A report holds a
@@ -279,21 +255,25 @@ func thrifty() (undo func()) {
 	return func() { debug.SetGCPercent(before) }
 }
 
-func writePictures(files *saver, run *result.Run, dir string) error {
-	names := slices.Concat(chart.FindingCharts(run), chart.FaultCharts(run), chart.SimulationCharts(run))
-	if len(run.Results) > 0 || len(names) == 0 {
-		names = slices.Concat(names, chart.Charts(run), chart.ContendersCharts(run))
+// drawRun writes the report of run to out, and its charts as pictures.
+func (o *reportOptions) drawRun(stdout io.Writer, files *saver, run *result.Run, out string) error {
+	var names []string
+	if o.pictures != "" {
+		names = slices.Concat(chart.FindingCharts(run), chart.FaultCharts(run), chart.SimulationCharts(run))
+		if len(run.Results) > 0 || len(names) == 0 {
+			names = slices.Concat(names, chart.Charts(run), chart.ContendersCharts(run))
+		}
 	}
 	for _, name := range names {
 		var png bytes.Buffer
 		if err := page.WritePNG(&png, run, name); err != nil {
 			return err
 		}
-		if err := files.save(filepath.Join(dir, name+".png"), png.Bytes()); err != nil {
+		if err := files.save(filepath.Join(o.pictures, name+".png"), png.Bytes()); err != nil {
 			return err
 		}
 	}
-	return nil
+	return writeReport(stdout, files, run, out)
 }
 
 // writeReport writes the report of run to out and its verdict to stdout.
@@ -319,15 +299,10 @@ func writeReport(stdout io.Writer, files *saver, run *result.Run, out string) er
 	if err != nil {
 		return err
 	}
-	if err := page.WriteVerdict(stdout, run, width(stdout)); err != nil {
-		return err
+	for _, print := range []func(io.Writer, *result.Run, int) error{page.WriteVerdict, page.WriteDistance, page.WriteContenders} {
+		if err := print(stdout, run, width(stdout)); err != nil {
+			return err
+		}
 	}
-	if err := page.WriteDistance(stdout, run, width(stdout)); err != nil {
-		return err
-	}
-	if err := page.WriteContenders(stdout, run, width(stdout)); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(stdout, "\n%s\n", reportLine(t.first()))
-	return err
+	return t.print(stdout, nil)
 }

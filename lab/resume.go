@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -14,11 +15,8 @@ import (
 
 // The flags of the command run that define the measurement. A run stores them, and can be
 // resumed only with the same ones.
-var planFlags = []string{
-	"locks", "workers", "clients", "hold", "think", "wait", "pin", "gomaxprocs", "read", "spread", "gc", "section",
-	"servers", "durable", "tls", "delay", "rate", "arrivals", "deadline", "ranks",
-	"rounds", "duration", "warmup", "budget", "quick", "extent", "seed", "hardware", "chaos", "margin",
-}
+var planFlags = strings.Fields(workloadFlags + " " + rareWorkloadFlags + " " + serverFlags +
+	" ranks rounds duration warmup budget quick extent seed hardware chaos margin")
 
 // chosen returns the plan flags that the user gave, and the seed.
 func chosen(f *pflag.FlagSet, seed uint64) map[string]string {
@@ -29,17 +27,6 @@ func chosen(f *pflag.FlagSet, seed uint64) map[string]string {
 		}
 	}
 	return m
-}
-
-// checkResume rejects flags that conflict with --resume.
-func (o *runOptions) checkResume() error {
-	switch {
-	case o.resume && o.out == "":
-		return fmt.Errorf("%w: --resume needs the directory of a run: --out DIR", harness.ErrUsage)
-	case o.resume && o.replace:
-		return fmt.Errorf("%w: give --resume or --replace, not both", harness.ErrUsage)
-	}
-	return nil
 }
 
 // noResume returns why ranks refuse --resume, and what to do instead.
@@ -60,7 +47,6 @@ func (o *runOptions) resumed(flags *pflag.FlagSet) (*measure.Plan, error) {
 		return nil, err
 	}
 	if m.Seeking != nil {
-		_, o.roundsGiven = m.Flags["rounds"]
 		o.knees, o.begun = m.Knees, m.Seeking
 	}
 	return o.planAgain(m)

@@ -38,7 +38,7 @@ func described(p *measure.Plan) iter.Seq2[harness.Lock, harness.Workload] {
 // setRounds gives p the rounds from the user, or the planned number.
 func (o runOptions) setRounds(p *measure.Plan) {
 	p.Rounds = o.rounds
-	if !o.roundsGiven {
+	if o.rounds == 0 {
 		p.Rounds = plannedRounds(p)
 	}
 }

@@ -45,13 +45,8 @@ var fewRE = regexp.MustCompile(`no recommendation: \d+ of \d+ rounds`)
 // TestDefaultRounds: the default plan has enough rounds for each verdict, for any number of
 // processors, and so have the plans of the Makefile.
 func TestDefaultRounds(t *testing.T) {
-	for _, o := range []runOptions{
-		{locks: defaultLocks},
-		{locks: defaultLocks, budget: 5 * time.Minute},
-		{locks: "all"},
-		{locks: "sync-mutex,mcs", workers: "1,2"},
-	} {
-		o.program = program()
+	for _, flags := range []string{"", "--budget=5m", "--locks=all", "--locks=sync-mutex,mcs --workers=1,2"} {
+		o := optionsOf(t, flags)
 		run, rounds := measured(t, o)
 		text := verdictOf(t, run)
 		if few := fewRE.FindString(text); few != "" || rounds < defaultRounds {
@@ -60,13 +55,13 @@ func TestDefaultRounds(t *testing.T) {
 		t.Logf("--locks %s: %d cases, %d rounds", o.locks, run.Manifest.Cases, rounds)
 	}
 	// With one round less than a verdict needs, the report notes it.
-	o := runOptions{program: program(), locks: defaultLocks}
+	o := optionsOf(t, "")
 	p, err := o.plan()
 	if err != nil {
 		t.Fatal(err)
 	}
 	need, _ := verdictRounds(p)
-	few := runOptions{program: program(), locks: defaultLocks, rounds: need - 1, roundsGiven: true}
+	few := optionsOf(t, "--rounds="+fmt.Sprint(need-1))
 	run, _ := measured(t, few)
 	if text := verdictOf(t, run); !strings.Contains(text, fmt.Sprintf("no recommendation: %d of %d rounds", need-1, need)) {
 		t.Errorf("%d rounds:\n%s", need-1, text)
@@ -88,7 +83,7 @@ func verdictOf(t *testing.T, run *result.Run) string {
 // TestDefaultSituations: a default run covers every situation that its number of processors
 // allows.
 func TestDefaultSituations(t *testing.T) {
-	run, _ := measured(t, runOptions{program: program(), locks: defaultLocks})
+	run, _ := measured(t, optionsOf(t, ""))
 	text := verdictOf(t, run)
 	for _, want := range []string{"Uncontended (", "More workers than CPUs (", "Long hold, more workers than CPUs (", "Mostly readers (", "Distributed, uncontended (", "Distributed, contended ("} {
 		if !strings.Contains(text, want) {
@@ -130,7 +125,7 @@ func TestMakefileBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	const start = 10 * time.Second
-	o := runOptions{program: program(), locks: defaultLocks, budget: budget}
+	o := optionsOf(t, "--budget="+budget.String())
 	p, err := o.plan()
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -25,32 +26,31 @@ import (
 type runOptions struct {
 	program *Program
 
-	locks, workers, clients, hold, think, wait, pin, gomaxprocs, reads, spread, gc, section string
-	loadFlags
+	locks string
+	axes
 	rankFlags
+	course
 
-	servers, durable, tls, delay string // of servers that the lab starts
-
-	rounds           int
-	duration, warmup time.Duration
-	budget           time.Duration
-	seed             uint64
-	hardware, chaos  bool
-	quick            bool
-	extent           extent // stored as a flag
-	out              string
-	replace, resume  bool
-
-	begin       time.Time         // of the command
-	roundsGiven bool              // by the user
-	plain       bool              // no open loops, and no servers to set up, that the user does not ask for
-	flags       map[string]string // of the plan, as given: see chosen
-	command     []string          // of the run that this is a rank of; nil is this one's
-	guarantees  guarding
+	hardware, chaos bool
+	store
+	guarantees guarding
 	strictness
 
-	knees []result.Knee // the basis of the chosen rates
-	begun *result.Knee  // unfinished search of the resumed run; nil if it had all
+	begin   time.Time         // of the command
+	plain   bool              // no open loops, and no servers to set up, that the user does not ask for
+	chosen  map[string]string // flags of the plan, as given: see chosen
+	command []string          // of the run that this is a rank of; nil is this one's
+
+	kneeSearch
+}
+
+// A course is the flags of the rounds and windows of a run.
+type course struct {
+	rounds                   int
+	duration, warmup, budget time.Duration
+	seed                     uint64
+	quick                    bool
+	extent                   extent // stored as a flag
 }
 
 const (
@@ -141,7 +141,7 @@ func (p *Program) runCommand() *cobra.Command {
 				return err
 			}
 			err := o.resolve(cmd.Flags(), os.Getenv)
-			switch err = errors.Join(err, o.checkRanks(), o.checkResume()); {
+			switch err = errors.Join(err, o.checkRanks(), o.check()); {
 			case err != nil:
 				return err
 			case o.spawn:
@@ -156,7 +156,6 @@ func (p *Program) runCommand() *cobra.Command {
 	o.axisFlags(cmd)
 	o.rankFlags.declare(cmd)
 	o.runFlags(cmd)
-	hideRare(cmd, "think", "wait", "gomaxprocs", "spread", "gc", "arrivals", "deadline", "rank", "job", "assemble", "warmup", "margin", "accept")
 	return cmd
 }
 
@@ -203,9 +202,9 @@ func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.
 		err = sharedServers(plan)
 	}
 	if err == nil {
-		var locks []string
+		var locks []harness.Lock
 		for _, v := range plan.Locks() {
-			locks = append(locks, v.Name)
+			locks = append(locks, v.Describe())
 		}
 		err = o.guarantees.compares(locks)
 	}
@@ -232,7 +231,7 @@ func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.
 
 // tryFailures tries the quick failure scenarios on the remote locks of the plan.
 func (o *runOptions) tryFailures(ctx context.Context, m *measuring, dir string, earlier *result.Run) error {
-	c := chaosRun{program: o.program, short: true, seed: o.seed, out: dir, file: m.out}
+	c := chaosRun{program: o.program, short: true, seed: o.seed, store: store{out: dir}, file: m.out}
 	for _, v := range m.plan.Locks() {
 		if v.Remote != nil {
 			c.locks = append(c.locks, v.Name)
@@ -262,7 +261,6 @@ func (o *runOptions) prepare(flags *pflag.FlagSet) (*measure.Plan, error) {
 	if !flags.Changed("seed") {
 		o.seed = rand.Uint64()
 	}
-	o.roundsGiven = flags.Changed("rounds")
 	if flags.Changed("extent") {
 		return nil, fmt.Errorf("%w: --extent is kept by a run for --resume: leave it out, or use --quick", harness.ErrUsage)
 	}
@@ -271,7 +269,7 @@ func (o *runOptions) prepare(flags *pflag.FlagSet) (*measure.Plan, error) {
 			return nil, err
 		}
 	}
-	o.flags = chosen(flags, o.seed)
+	o.chosen = chosen(flags, o.seed)
 	return o.plan()
 }
 
@@ -294,28 +292,18 @@ func (o runOptions) plan() (*measure.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := o.axes()
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range []struct {
-		name string
-		d    time.Duration
-	}{{"duration", o.duration}, {"warmup", o.warmup}, {"budget", o.budget}} {
-		if f.d < 0 {
-			return nil, fmt.Errorf("%w: --%s is %v: want more than 0", harness.ErrUsage, f.name, f.d)
-		}
-	}
+	a := o.axes
+	a.processes = max(1, o.ranks)
 	if len(a.wait) > 0 && !slices.ContainsFunc(locks, followsWait) {
 		return nil, fmt.Errorf("%w: none of the locks chosen follows --wait; '%s list' shows those that claim a wait policy", harness.ErrUsage, o.program.Name)
 	}
 	if err := a.checkSections(locks, runtime.GOMAXPROCS(0)); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(a.checkAuto(), a.checkRanks()); err != nil {
+	if err := errors.Join(a.checkLoad(), a.checkRanks()); err != nil {
 		return nil, err
 	}
-	if o.servers+o.durable+o.tls+o.delay != "" && !slices.ContainsFunc(locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
+	if !reflect.DeepEqual(o.siting, siting{}) && !slices.ContainsFunc(locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
 		return nil, fmt.Errorf("%w: none of the locks chosen is kept by servers, which --servers, --durable, --tls and --delay are about", harness.ErrUsage)
 	}
 	if o.extent == quickRun && o.locks == defaultLocks {
@@ -323,13 +311,17 @@ func (o runOptions) plan() (*measure.Plan, error) {
 			return nil, fmt.Errorf("%w: --quick measures local locks whose waiters sleep, and there is none: name others by --locks", harness.ErrUsage)
 		}
 	}
-	a.brief = o.extent != wholeRun
+	if o.extent != wholeRun {
+		a.scope = briefWorkers
+	}
 	if _, whole := o.whole(); whole && o.ranks > 1 { // locks inside a process are excluded
 		locks = slices.DeleteFunc(locks, func(v *harness.Variant) bool { return v.Remote == nil })
 	}
 	cases := a.cases(locks, runtime.GOMAXPROCS(0))
 	if few, whole := o.whole(); whole {
-		a.few = few
+		if few && a.scope == allWorkers {
+			a.scope = fewWorkers
+		}
 		cases = append(a.defaultCases(locks, runtime.GOMAXPROCS(0)), o.conditioned(locks, runtime.GOMAXPROCS(0), few)...)
 	}
 	p := &measure.Plan{Cases: cases, OpenEvery: o.openEvery(), Seed: o.seed,

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"locklab/harness"
 
 	"github.com/spf13/cobra"
 )
@@ -10,24 +11,24 @@ import (
 func (o *runOptions) axisFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.locks, "locks", defaultLocks, "locks, families, statuses or regular expressions; a leading '-' takes away; default is one lock for each idea, those for readers and writers with 90 % reads")
-	f.StringVar(&o.workers, "workers", "", "workers that contend (default 1,2,4 … 8 per processor; remote 1,2,8,32,64; in the default choice 1, one and 8 per processor; remote 1,8,64)")
-	f.StringVar(&o.clients, "clients", "", "connections or sessions that remote workers share (default one each)")
-	f.StringVar(&o.hold, "hold", "", "time inside the section: 100ns, 100ns-exp, or 100ns*99+50us for 50us once in a hundred (default 100ns; remote 0)")
-	f.StringVar(&o.section, "section", "", "data of a local lock that a worker changes beside --hold: work (none), lines:N, map, lru, log (default work)")
-	f.StringVar(&o.think, "think", "", "time between release and next request, as --hold (default 0)")
-	f.StringVar(&o.wait, "wait", "", "how waiters of locks that claim a wait policy wait: adaptive, spin, pause, yield, sched-yield, park (default adaptive)")
-	f.StringVar(&o.pin, "pin", "", "workers to threads: none, thread, cpu (default none)")
-	f.StringVar(&o.gomaxprocs, "gomaxprocs", "", "processors the Go scheduler uses (default: its own choice)")
-	f.StringVar(&o.reads, "read", "", "acquisitions in a hundred that only read, such as 90 (default 0)")
-	f.StringVar(&o.spread, "spread", "", "locks over which the workers spread, each acquisition at random (default 1)")
-	f.StringVar(&o.gc, "gc", "", "garbage collection in the window: off, on (default off)")
-	f.StringVar(&o.servers, "servers", "", "servers that keep a remote lock: a ZooKeeper ensemble, a Redis primary with replicas, such as 1,3 (default 1)")
-	f.StringVar(&o.durable, "durable", "", "whether servers force each write to disk before they answer: off, on, or --durable=off,on (default off)")
+	f.Var(list(&o.workers, parseCount), "workers", "workers that contend (default 1,2,4 … 8 per processor; remote 1,2,8,32,64; in the default choice 1, one and 8 per processor; remote 1,8,64)")
+	f.Var(list(&o.clients, parseCount), "clients", "connections or sessions that remote workers share (default one each)")
+	f.Var(list(&o.hold, harness.ParseSpan), "hold", "time inside the section: 100ns, 100ns-exp, or 100ns*99+50us for 50us once in a hundred (default 100ns; remote 0)")
+	f.Var(list(&o.section, harness.ParseSection), "section", "data of a local lock that a worker changes beside --hold: work (none), lines:N, map, lru, log (default work)")
+	f.Var(list(&o.think, harness.ParseSpan), "think", "time between release and next request, as --hold (default 0)")
+	f.Var(list(&o.wait, parseName(harness.WaitPolicies)), "wait", "how waiters of locks that claim a wait policy wait: adaptive, spin, pause, yield, sched-yield, park (default adaptive)")
+	f.Var(list(&o.pin, parseName(harness.Pins)), "pin", "workers to threads: none, thread, cpu (default none)")
+	f.Var(list(&o.gomaxprocs, parseCount), "gomaxprocs", "processors the Go scheduler uses (default: its own choice)")
+	f.Var(list(&o.reads, parsePercent), "read", "acquisitions in a hundred that only read, such as 90 (default 0)")
+	f.Var(list(&o.spread, parseCount), "spread", "locks over which the workers spread, each acquisition at random (default 1)")
+	f.Var(list(&o.gc, parseSwitch), "gc", "garbage collection in the window: off, on (default off)")
+	f.Var(list(&o.servers, parseServers), "servers", "servers that keep a remote lock: a ZooKeeper ensemble, a Redis primary with replicas, such as 1,3 (default 1)")
+	f.Var(list(&o.durable, parseSwitch), "durable", "whether servers force each write to disk before they answer: off, on, or --durable=off,on (default off)")
 	f.Lookup("durable").NoOptDefVal = "on"
-	f.StringVar(&o.tls, "tls", "", "whether clients and servers speak TLS: off, on, or --tls=off,on (default off)")
+	f.Var(list(&o.tls, parseSwitch), "tls", "whether clients and servers speak TLS: off, on, or --tls=off,on (default off)")
 	f.Lookup("tls").NoOptDefVal = "on"
-	f.StringVar(&o.delay, "delay", "", "added to each round trip to a server: 0,500us,2ms (default 0)")
-	o.loadFlags.declare(cmd)
+	f.Var(list(&o.delay, parseDelay), "delay", "added to each round trip to a server: 0,500us,2ms (default 0)")
+	o.loading.flags(f)
 }
 
 // runFlags declares the flags of the course of a run.
@@ -41,11 +42,9 @@ func (o *runOptions) runFlags(cmd *cobra.Command) {
 	f.Lookup("extent").Hidden = true
 	f.DurationVar(&o.budget, "budget", 0, "choose rounds and windows so that the whole run takes about this long")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of the cases (default random)")
-	f.BoolVar(&o.hardware, "hardware", false, "also run the experiments about the hardware, twenty seconds, into the report")
-	f.BoolVar(&o.chaos, "chaos", false, "also try the quick failure scenarios on the remote locks, a minute, into the report: see '"+o.program.Name+" chaos'")
-	f.StringVarP(&o.out, "out", "o", "", "directory to write (default "+defaultRunsRoot+"/TIME)")
-	f.BoolVar(&o.resume, "resume", false, "go on with what an interrupted run left in that directory")
-	f.BoolVar(&o.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
+	f.BoolVar(&o.hardware, "hardware", false, "also run the experiments about the hardware; twenty seconds, into the report")
+	f.BoolVar(&o.chaos, "chaos", false, "also try the quick failure scenarios on the remote locks; a minute, into the report: see '"+o.program.Name+" chaos'")
+	o.store.flags(f, defaultRunsRoot+"/TIME")
 	o.guarantees.flags(cmd)
 	o.guarantees.tableFlags(cmd)
 	o.strictness.flags(cmd, "before anything is measured", "machine")

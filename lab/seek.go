@@ -15,13 +15,10 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// checkAuto returns an error if rates must be searched and another flag also sets the
-// request times.
-func (a axes) checkAuto() error {
-	if a.auto() && slices.ContainsFunc(a.think, func(s harness.Span) bool { return s.Mean > 0 }) {
-		return fmt.Errorf("%w: --think and --rate auto: when workers ask is said by the one or by the other", harness.ErrUsage)
-	}
-	return nil
+// A kneeSearch is the state of the search for rates.
+type kneeSearch struct {
+	knees []result.Knee // the basis of the chosen rates
+	begun *result.Knee  // unfinished search of the resumed run; nil if it had all
 }
 
 // long is the number of measurements from which a probe of a second or two is negligible.
@@ -72,7 +69,7 @@ func (o *runOptions) seek(ctx context.Context, p *measure.Plan, dir string, out 
 		return nil
 	}
 	interrupted := ctx.Err() != nil
-	ferr := out.Finish(func(m *result.Manifest) { m.Finished, m.Interrupted = time.Now().UTC(), true })
+	ferr := finish(out, true)
 	switch again := "go on with: " + o.program.Name + " run --resume --out " + dir; {
 	case h.over: // nothing is left to resume
 		return err

@@ -158,7 +158,7 @@ func TestSeekWords(t *testing.T) {
 // TestSeekPlanned: each lock has one case for the search, with enough workers, in addition
 // to the given rates. The search is in the budget.
 func TestSeekPlanned(t *testing.T) {
-	o := runOptions{program: program(), locks: "mcs,redis-queue,peterson", loadFlags: loadFlags{rate: "closed,auto,500/s", deadline: "10ms"}}
+	o := optionsOf(t, "--locks=mcs,redis-queue,peterson --rate=closed,auto,500/s --deadline=10ms")
 	p, err := o.plan()
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ func TestSeekPlanned(t *testing.T) {
 // TestSeekPlannedAgain: a run resumes at the rates of its manifest, for any division of its
 // windows into parts. It omits skipped rates, and without rates it does not resume.
 func TestSeekPlannedAgain(t *testing.T) {
-	o := runOptions{program: program(), locks: "sync-mutex,redis-queue,redis-poll", workers: "4", loadFlags: loadFlags{rate: "closed,auto"}, out: "run"}
+	o := optionsOf(t, "--locks=sync-mutex,redis-queue,redis-poll --workers=4 --rate=closed,auto --out=run")
 	load := harness.Workload{Workers: 4, Locks: 1, Hold: harness.Span{Mean: defaultHold}}
 	m := result.Manifest{Rounds: 7, Window: 20 * time.Millisecond, Windows: map[string]time.Duration{"load": 30 * time.Millisecond},
 		Skipped: []result.Skip{{Lock: "redis-queue", Reason: "no server"}, {Lock: "redis-poll", Reason: "it has no knee", Conditions: "rate=auto workers=4"}},

@@ -108,7 +108,7 @@ func TestSeekGoesOn(t *testing.T) {
 // TestSeekPlannedBefore: a run interrupted in its search resumes the search, and spends its
 // budget afterwards. A run with a complete search does neither.
 func TestSeekPlannedBefore(t *testing.T) {
-	o := runOptions{program: program(), locks: "sync-mutex,chan", workers: "4", budget: time.Hour, resume: true, loadFlags: loadFlags{rate: "auto"}, out: "run"}
+	o := optionsOf(t, "--locks=sync-mutex,chan --workers=4 --budget=1h --resume --rate=auto --out=run")
 	load := harness.Workload{Workers: 4, Locks: 1, Hold: harness.Span{Mean: defaultHold}}
 	found := result.Knee{Lock: "sync-mutex", Workload: load, Rates: []harness.Rate{1e5}}
 	m := result.Manifest{Rounds: 7, Window: 20 * time.Millisecond, Knees: []result.Knee{found}, Seeking: &result.Knee{Lock: "chan", Workload: load}}

@@ -15,13 +15,14 @@ import (
 	"locklab/harness/measure"
 	"locklab/harness/result"
 	"locklab/internal/backend"
+	"locklab/internal/faultproxy"
 )
 
 // servers are the servers of a run: one set for each configuration, and the proxies that
 // delay some of them.
 type servers struct {
 	running  map[harness.Site]*backend.Server // by sites without delay
-	proxies  []*farAway
+	proxies  []*faultproxy.Row
 	accounts []result.Site
 	warmth   map[harness.Site]*result.WarmUp // by sites without delay
 	told     map[string]string               // versions of servers that another process started
@@ -166,7 +167,7 @@ func (s *servers) stop() {
 		return
 	}
 	for _, f := range s.proxies {
-		f.close()
+		f.Close()
 	}
 	for _, srv := range s.running {
 		srv.Stop() // a server that cannot be stopped dies with this process

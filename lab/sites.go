@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"time"
 
 	"locklab/harness"
 	"locklab/harness/measure"
@@ -11,46 +10,6 @@ import (
 	"locklab/internal/machine"
 	"locklab/internal/stat"
 )
-
-// farAway is proxies in front of all addresses of an endpoint, which add a delay.
-type farAway struct {
-	at      harness.Endpoint // the proxies' addresses
-	proxies []*faultproxy.Proxy
-}
-
-// newFarAway returns at behind proxies without a delay yet.
-func newFarAway(at harness.Endpoint) (*farAway, error) {
-	f := &farAway{at: at}
-	f.at.Addrs = nil
-	for _, list := range at.Addrs {
-		var through []string
-		for _, addr := range list {
-			p, err := faultproxy.New(addr, faultproxy.Unread, faultproxy.Options{})
-			if err != nil {
-				f.close()
-				return nil, err
-			}
-			f.proxies = append(f.proxies, p)
-			through = append(through, p.Addr())
-		}
-		f.at.Addrs = append(f.at.Addrs, through)
-	}
-	return f, nil
-}
-
-// delay adds by to each round trip.
-func (f *farAway) delay(by time.Duration) {
-	for _, p := range f.proxies {
-		p.Delay(faultproxy.Request, by/2)
-		p.Delay(faultproxy.Reply, by-by/2)
-	}
-}
-
-func (f *farAway) close() {
-	for _, p := range f.proxies {
-		p.Close()
-	}
-}
 
 // reach enters the endpoints of the cases in p, with proxies for delayed sites. It records
 // the configuration of all sites and their round trips.
@@ -80,7 +39,7 @@ func (s *servers) reach(ctx context.Context, p *measure.Plan) error {
 			return err
 		}
 		if far != nil {
-			s.proxies, at = append(s.proxies, far), far.at
+			s.proxies, at.Addrs = append(s.proxies, far), far.Addrs
 		}
 		p.Endpoints[site] = at
 		s.accounts = append(s.accounts, a)
@@ -94,22 +53,25 @@ const probes = 3
 
 // trips measures the round trips to at. If a has a delay it also measures those through a
 // proxy without and with it, and returns the proxy.
-func trips(ctx context.Context, clock machine.Clock, at harness.Endpoint, a *result.Site) (far *farAway, err error) {
+func trips(ctx context.Context, clock machine.Clock, at harness.Endpoint, a *result.Site) (far *faultproxy.Row, err error) {
 	if a.Delay > 0 {
-		if far, err = newFarAway(at); err != nil {
+		none := func(int) faultproxy.Options { return faultproxy.Options{} }
+		if far, err = faultproxy.NewRow(at.Addrs, faultproxy.Unread, none); err != nil {
 			return nil, err
 		}
 	}
+	away := at
 	var direct, proxied, delayed []float64
 	for range probes {
 		direct = append(direct, measure.RoundTrip(ctx, clock, at))
 		if far == nil {
 			continue
 		}
-		far.delay(0)
-		proxied = append(proxied, measure.RoundTrip(ctx, clock, far.at))
-		far.delay(a.Delay)
-		delayed = append(delayed, measure.RoundTrip(ctx, clock, far.at))
+		away.Addrs = far.Addrs
+		far.Delay(0)
+		proxied = append(proxied, measure.RoundTrip(ctx, clock, away))
+		far.Delay(a.Delay)
+		delayed = append(delayed, measure.RoundTrip(ctx, clock, away))
 	}
 	a.Direct = stat.Median(direct)
 	if far != nil {

@@ -20,8 +20,7 @@ import (
 // planned returns the plan of "locklab run" with some flags.
 func planned(t *testing.T, o runOptions) *measure.Plan {
 	t.Helper()
-	o.program = program()
-	o.duration, o.warmup, o.rounds, o.roundsGiven = 200*time.Millisecond, 10*time.Millisecond, 1, true
+	o.duration, o.warmup, o.rounds = 200*time.Millisecond, 10*time.Millisecond, 1
 	p, err := o.plan()
 	if err != nil {
 		t.Fatal(err)
@@ -36,14 +35,14 @@ func TestConditions(t *testing.T) {
 	if env := backend.UsersServer(harness.KindRedis); env != "" {
 		t.Skipf("%s names servers of the user, which are not set up", env)
 	}
-	if s, _, err := startServers(t.Context(), planned(t, runOptions{locks: "redis-queue", workers: "1"}), 0, io.Discard); err != nil {
+	if s, _, err := startServers(t.Context(), planned(t, optionsOf(t, "--locks=redis-queue --workers=1")), 0, io.Discard); err != nil {
 		t.Fatal(err) // the helper that starts processes stays, so it must precede leaktest
 	} else {
 		s.stop()
 	}
 	leaktest.All(t)
 	const delay = time.Millisecond
-	p := planned(t, runOptions{locks: "redis-queue,redis-redlock", workers: "2", servers: "1,3", durable: "on", delay: "0,1ms"})
+	p := planned(t, optionsOf(t, "--locks=redis-queue,redis-redlock --workers=2 --servers=1,3 --durable=on --delay=0,1ms"))
 	s, skipped, err := startServers(t.Context(), p, 0, io.Discard)
 	if err != nil || len(skipped) > 0 {
 		t.Fatal(err, skipped)
@@ -113,7 +112,7 @@ func TestConditionsTLS(t *testing.T) {
 	if env := backend.UsersServer(harness.KindRedis); env != "" {
 		t.Skipf("%s names servers of the user, which are not set up", env)
 	}
-	p := planned(t, runOptions{locks: "redis-queue", workers: "2", tls: "on", delay: "1ms"})
+	p := planned(t, optionsOf(t, "--locks=redis-queue --workers=2 --tls=on --delay=1ms"))
 	s, skipped, err := startServers(t.Context(), p, 0, io.Discard)
 	if err != nil && strings.Contains(err.Error(), "built without TLS") && !backend.Required(harness.KindRedis) {
 		t.Skip(err)
@@ -156,7 +155,7 @@ func TestConditionsTLSJava(t *testing.T) {
 	if env := backend.UsersServer(harness.KindZooKeeper); env != "" {
 		t.Skipf("%s names servers of the user, which are not set up", env)
 	}
-	p := planned(t, runOptions{locks: "zk-handoff,curator-mutex", workers: "2", tls: "on"})
+	p := planned(t, optionsOf(t, "--locks=zk-handoff,curator-mutex --workers=2 --tls=on"))
 	s, skipped, err := startServers(t.Context(), p, 0, io.Discard)
 	if err != nil || len(skipped) > 0 {
 		t.Fatal(err, skipped)
@@ -192,13 +191,13 @@ func TestConditionsAreRefused(t *testing.T) {
 		o       runOptions
 		want    string
 	}{
-		{"LOCKLAB_REDIS", "127.0.0.1:1", runOptions{locks: "redis-queue", delay: "0,1ms"}, "a delay on a user's server: LOCKLAB_REDIS"},
-		{"LOCKLAB_ZOOKEEPER", "127.0.0.1:1", runOptions{locks: "zk-fair", delay: "1ms"}, "a delay on a user's server: LOCKLAB_ZOOKEEPER"},
-		{"LOCKLAB_REDIS", "127.0.0.1:1", runOptions{locks: "redis-queue", durable: "on"}, "another setup of a user's server: LOCKLAB_REDIS"},
-		{"LOCKLAB_REDIS", "127.0.0.1:1", runOptions{locks: "redis-queue", tls: "on"}, "--servers, --durable and --tls is for servers"},
-		{"LOCKLAB_ZOOKEEPER", "127.0.0.1:1", runOptions{locks: "zk-fair", servers: "3"}, "another setup of a user's server: LOCKLAB_ZOOKEEPER"},
-		{"", "", runOptions{locks: "zk-fair", servers: "1,3,5,7", durable: "off,on", tls: "off,on"}, "take 64 servers at a time, and a run may have 40"},
-		{"", "", runOptions{locks: "redis-redlock", servers: "5"}, "kept by 3 independent servers, not by 5"},
+		{"LOCKLAB_REDIS", "127.0.0.1:1", optionsOf(t, "--locks=redis-queue --delay=0,1ms"), "a delay on a user's server: LOCKLAB_REDIS"},
+		{"LOCKLAB_ZOOKEEPER", "127.0.0.1:1", optionsOf(t, "--locks=zk-fair --delay=1ms"), "a delay on a user's server: LOCKLAB_ZOOKEEPER"},
+		{"LOCKLAB_REDIS", "127.0.0.1:1", optionsOf(t, "--locks=redis-queue --durable=on"), "another setup of a user's server: LOCKLAB_REDIS"},
+		{"LOCKLAB_REDIS", "127.0.0.1:1", optionsOf(t, "--locks=redis-queue --tls=on"), "--servers, --durable and --tls is for servers"},
+		{"LOCKLAB_ZOOKEEPER", "127.0.0.1:1", optionsOf(t, "--locks=zk-fair --servers=3"), "another setup of a user's server: LOCKLAB_ZOOKEEPER"},
+		{"", "", optionsOf(t, "--locks=zk-fair --servers=1,3,5,7 --durable=off,on --tls=off,on"), "take 64 servers at a time, and a run may have 40"},
+		{"", "", optionsOf(t, "--locks=redis-redlock --servers=5"), "kept by 3 independent servers, not by 5"},
 	} {
 		t.Run(test.want, func(t *testing.T) {
 			for _, env := range []string{"LOCKLAB_REDIS", "LOCKLAB_ZOOKEEPER"} {
@@ -219,7 +218,7 @@ func TestConditionsAreRefused(t *testing.T) {
 // TestSkipConditions: a lock that does not fit some conditions is skipped there, and a
 // resumed run skips the same cases.
 func TestSkipConditions(t *testing.T) {
-	o := runOptions{locks: "redis-queue,redis-redlock", workers: "2", servers: "1,3,5"}
+	o := optionsOf(t, "--locks=redis-queue,redis-redlock --workers=2 --servers=1,3,5")
 	p := planned(t, o)
 	skipped := drop(p, func(c measure.Case) string { return c.Lock.Traits.Misfit(c.Workload) })
 	want := []result.Skip{{Lock: "redis-redlock", Reason: "it is kept by 3 independent servers, not by 5", Conditions: "servers=5"}}

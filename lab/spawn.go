@@ -77,10 +77,7 @@ func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdou
 // room returns the directory of the run, which does not exist yet, and makes that of its
 // parts beside it.
 func (o *runOptions) room() (dir, parts string, err error) {
-	dir = filepath.Clean(o.out)
-	if o.out == "" {
-		dir = filepath.Join(defaultRunsRoot, time.Now().UTC().Format("20060102T150405Z"))
-	}
+	dir = filepath.Clean(cmp.Or(o.out, defaultDir()))
 	parts = dir + partsSuffix
 	if o.replace {
 		if err := moveAside(dir); err != nil {

@@ -32,7 +32,7 @@ type strictness struct {
 // flags declares the flags; when and what complete their help.
 func (s *strictness) flags(cmd *cobra.Command, when, what string) {
 	f := cmd.Flags()
-	f.BoolVar(&s.strict, "strict", false, "exit with status 3, "+when+", if there is a warning about the "+what)
+	f.BoolVar(&s.strict, "strict", false, "exit with status 3 if there is a warning about the "+what+"; "+when)
 	f.StringSliceVar(&s.accept, "accept", nil, "kinds of warnings that --strict lets pass, such as guest,clock-step")
 }
 

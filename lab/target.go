@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -69,6 +70,14 @@ func (t target) write(files *saver, html func(io.Writer) error, markdown func(w 
 		return err
 	}
 	return files.save(t.markdown, text.Bytes())
+}
+
+// print prints the path of the report, unless err is set, which it returns.
+func (t target) print(stdout io.Writer, err error) error {
+	if err == nil {
+		_, err = fmt.Fprintf(stdout, "\n%s\n", reportLine(t.first()))
+	}
+	return err
 }
 
 // reportLine returns the message with the path of a report.

@@ -23,7 +23,7 @@ func marginFlag(f *pflag.FlagSet, to *string, more string) {
 }
 
 func anyHostFlag(f *pflag.FlagSet, to *bool) {
-	f.BoolVar(to, "any-host", false, "machines that differ in the name of the host only are one, as containers are")
+	f.BoolVar(to, "any-host", false, "machines that differ in the name of the host only are one; as containers are")
 }
 
 func (t *terms) flags(f *pflag.FlagSet) {

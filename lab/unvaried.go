@@ -25,10 +25,10 @@ func (o runOptions) unheeded(p *measure.Plan) (lines []string) {
 			lines = append(lines, text+": "+strings.Join(names, ", "))
 		}
 	}
-	if o.wait != "" {
+	if o.wait != nil {
 		say("not varied by --wait, because they wait in a way of their own", func(v *harness.Variant) bool { return !followsWait(v) })
 	}
-	if o.section != "" {
+	if o.section != nil {
 		say("not varied by --section, because workers of a lock kept by servers share no memory", func(v *harness.Variant) bool { return v.Local == nil })
 		lines = append(lines, o.unguarded()...)
 	}
@@ -42,10 +42,7 @@ func (o runOptions) unguarded() (lines []string) {
 	if err != nil {
 		return nil
 	}
-	a, err := o.axes()
-	if err != nil {
-		return nil
-	}
+	a := o.axes
 	if _, whole := o.whole(); whole && len(a.reads) == 0 {
 		a.reads = []int{defaultReads}
 	}

@@ -23,7 +23,7 @@ func TestWarmUp(t *testing.T) {
 		{"redis", "redis-queue", time.Minute, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := planned(t, runOptions{locks: test.locks, workers: "2"})
+			p := planned(t, optionsOf(t, "--workers=2 "+"--locks="+test.locks))
 			for _, kind := range p.Needs() {
 				t.Setenv(variable(kind), "")
 			}
@@ -51,7 +51,7 @@ func TestWarmUp(t *testing.T) {
 func TestWarmUpOfAnother(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	t.Setenv(variable(harness.KindZooKeeper), at.Addrs[0][0])
-	s, _, err := startServers(t.Context(), planned(t, runOptions{locks: "zk-handoff", workers: "2"}), time.Minute, t.Output())
+	s, _, err := startServers(t.Context(), planned(t, optionsOf(t, "--locks=zk-handoff --workers=2")), time.Minute, t.Output())
 	defer s.stop()
 	if err != nil || s.accounts[0].WarmUp != nil {
 		t.Errorf("%v: %+v", err, s.accounts)

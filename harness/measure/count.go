@@ -81,20 +81,15 @@ type rehearsal struct {
 
 func (r *rehearsal) join(ctx context.Context) error {
 	i := len(r.clients)
-	through := r.at
-	through.Addrs = nil
-	for server, list := range r.at.Addrs {
-		var addrs []string
-		for _, addr := range list {
-			p, err := faultproxy.New(addr, r.framing, faultproxy.Options{Observe: func(s faultproxy.Sighting) { r.journal.see(i, server, s) }})
-			if err != nil {
-				return err
-			}
-			r.exits = append(r.exits, p.Close)
-			addrs = append(addrs, p.Addr())
-		}
-		through.Addrs = append(through.Addrs, addrs)
+	row, err := faultproxy.NewRow(r.at.Addrs, r.framing, func(server int) faultproxy.Options {
+		return faultproxy.Options{Observe: func(s faultproxy.Sighting) { r.journal.see(i, server, s) }}
+	})
+	if err != nil {
+		return err
 	}
+	r.exits = append(r.exits, row.Close)
+	through := r.at
+	through.Addrs = row.Addrs
 	remote, err := r.lock.Remote(ctx, through, r.key)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package lab
+package trace
 
 import (
 	"cmp"
@@ -15,17 +15,17 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// A trace is the sequence of events of a lock.
-type trace struct {
-	Lock    string      `json:"lock"`
-	Server  string      `json:"server"`
-	Clients int         `json:"clients"`
-	Path    string      `json:"path"` // of the lock's node, or the common text of its keys
-	Steps   []traceStep `json:"steps"`
+// A Trace is the sequence of events of a lock.
+type Trace struct {
+	Lock    string `json:"lock"`
+	Server  string `json:"server"`
+	Clients int    `json:"clients"`
+	Path    string `json:"path"` // of the lock's node, or the common text of its keys
+	Steps   []Step `json:"steps"`
 }
 
-// A traceStep is one event.
-type traceStep struct {
+// A Step is one event.
+type Step struct {
 	At      float64 `json:"at_ms"`             // since the start; of a call, when the request was sent
 	Took    float64 `json:"took_ms,omitempty"` // until the reply
 	Client  string  `json:"client,omitempty"`  // "" is the server, seen by the observer
@@ -34,11 +34,11 @@ type traceStep struct {
 	Reply   string  `json:"reply,omitempty"`
 	Text    string  `json:"text,omitempty"` // a client's statement, an event, or the server's state
 
-	Tree []traceNode `json:"tree,omitempty"` // ZooKeeper: after this step
+	Tree []Node `json:"tree,omitempty"` // ZooKeeper: after this step
 }
 
-// A traceNode is the lock's node, which is called ".", or one below it.
-type traceNode struct {
+// A Node is the lock's node, which is called ".", or one below it.
+type Node struct {
 	Name    string   `json:"name"`
 	Owner   string   `json:"owner,omitempty"` // the node ends with this client's session
 	Watches []string `json:"watched_by,omitempty"`
@@ -144,11 +144,11 @@ func (r *recorder) see(client string, s faultproxy.Sighting) {
 // story sorts the events: a call is at the time of its request, before all its effects. It
 // follows the nodes and watches through the messages, and returns an error if the server's
 // state differs.
-func (r *recorder) story(lock string) (*trace, error) {
+func (r *recorder) story(lock string) (*Trace, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	slices.SortStableFunc(r.events, func(a, b *event) int { return a.at.Compare(b.at) })
-	t := &trace{Path: lock}
+	t := &Trace{Path: lock}
 	tree := &zooTree{path: lock, owners: make(map[string]string)}
 	for _, name := range r.before.nodes {
 		tree.owners[name] = ""
@@ -165,8 +165,8 @@ func (r *recorder) story(lock string) (*trace, error) {
 }
 
 // step converts the event to a step, and applies it to the tree.
-func (e *event) step(tree *zooTree) (s traceStep, err error) {
-	s = traceStep{Kind: "says", Client: e.client, Text: e.said}
+func (e *event) step(tree *zooTree) (s Step, err error) {
+	s = Step{Kind: "says", Client: e.client, Text: e.said}
 	if e.seen != nil {
 		s.Kind, s.Text = "server", e.seen.text
 		err = tree.check(e.seen.nodes)
@@ -271,7 +271,7 @@ func (z *zooTree) event(client string, e *faultproxy.ZooEvent) {
 }
 
 // nodes returns the tree, nil if it is empty.
-func (z *zooTree) nodes() (nodes []traceNode) {
+func (z *zooTree) nodes() (nodes []Node) {
 	watchers := func(p string) (names []string) {
 		for _, w := range z.watches {
 			if w.path == p && !slices.Contains(names, w.client) {
@@ -281,13 +281,13 @@ func (z *zooTree) nodes() (nodes []traceNode) {
 		return names
 	}
 	if clients := watchers(z.path); len(clients) > 0 {
-		nodes = append(nodes, traceNode{Name: ".", Watches: clients})
+		nodes = append(nodes, Node{Name: ".", Watches: clients})
 	}
-	var below []traceNode
+	var below []Node
 	for name, owner := range z.owners {
-		below = append(below, traceNode{name, owner, watchers(z.path + "/" + name)})
+		below = append(below, Node{name, owner, watchers(z.path + "/" + name)})
 	}
-	slices.SortFunc(below, func(a, b traceNode) int {
+	slices.SortFunc(below, func(a, b Node) int {
 		return cmp.Or(cmp.Compare(number(a.Name), number(b.Name)), cmp.Compare(a.Name, b.Name))
 	})
 	return append(nodes, below...)

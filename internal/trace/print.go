@@ -1,4 +1,4 @@
-package lab
+package trace
 
 import (
 	"context"
@@ -20,20 +20,20 @@ import (
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
-// print writes the trace in lines.
-func (t *trace) print(out io.Writer) error {
+// Write writes the trace in lines.
+func (t *Trace) Write(out io.Writer) error {
 	where := "Its node is " + t.Path
 	if !strings.HasPrefix(t.Path, "/") {
 		where = "Its keys contain " + t.Path
 	}
 	fmt.Fprintf(out, "%s on %s. %s.\n", t.Lock, t.Server, where)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	var tree []traceNode
+	var tree []Node
 	for _, s := range t.Steps {
 		if s.Kind == "server" && s.Text == "" {
 			continue
 		}
-		fmt.Fprintf(table, "%7.1f ms\t%s\t%s\n", s.At, s.Client, brief(s.line()))
+		fmt.Fprintf(table, "%7.1f ms\t%s\t%s\n", s.At, s.Client, brief(s.String()))
 		if !reflect.DeepEqual(tree, s.Tree) {
 			tree = s.Tree
 			for _, n := range tree {
@@ -45,12 +45,13 @@ func (t *trace) print(out io.Writer) error {
 		}
 	}
 	if err := table.Flush(); err != nil {
-		return fmt.Errorf("lab: %w", err)
+		return fmt.Errorf("trace: %w", err)
 	}
 	return nil
 }
 
-func (s traceStep) line() string {
+// String returns the step without its time and client.
+func (s Step) String() string {
 	switch s.Kind {
 	case "call":
 		return s.Request + " -> " + s.Reply
@@ -62,7 +63,8 @@ func (s traceStep) line() string {
 	return s.Text
 }
 
-func (n traceNode) String() string {
+// String returns the node with its owner and its watches.
+func (n Node) String() string {
 	text := n.Name
 	if n.Owner != "" {
 		text += ", " + n.Owner + "'s"

@@ -1,0 +1,46 @@
+package faultproxy
+
+import "time"
+
+// A Row is a proxy in front of each address of some servers.
+type Row struct {
+	Addrs [][]string // of the proxies, by server
+
+	proxies []*Proxy
+}
+
+// NewRow starts a proxy in front of each address in to, by server, with the options of the
+// server. The caller closes it.
+func NewRow(to [][]string, framing func() Framing, options func(server int) Options) (*Row, error) {
+	r := new(Row)
+	for server, list := range to {
+		var addrs []string
+		for _, addr := range list {
+			p, err := New(addr, framing, options(server))
+			if err != nil {
+				r.Close()
+				return nil, err
+			}
+			r.proxies = append(r.proxies, p)
+			addrs = append(addrs, p.Addr())
+		}
+		r.Addrs = append(r.Addrs, addrs)
+	}
+	return r, nil
+}
+
+// Delay makes each round trip longer by d.
+func (r *Row) Delay(d time.Duration) {
+	for _, p := range r.proxies {
+		p.Delay(Request, d/2)
+		p.Delay(Reply, d-d/2)
+	}
+}
+
+// Close closes the proxies. The error is always nil.
+func (r *Row) Close() error {
+	for _, p := range r.proxies {
+		p.Close()
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/machine"
+)
+
+// A store is the directory of a run, from the flags of a command.
+type store struct {
+	out             string // "" only prints
+	resume, replace bool
+}
+
+// flags declares the flags; without is the directory, or the effect, without --out.
+func (s *store) flags(f *pflag.FlagSet, without string) {
+	f.StringVarP(&s.out, "out", "o", "", "directory to write (default: "+without+")")
+	f.BoolVar(&s.resume, "resume", false, "go on with what an interrupted command left in that directory")
+	f.BoolVar(&s.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
+}
+
+// check rejects flags that conflict.
+func (s *store) check() error {
+	switch {
+	case s.out == "" && (s.resume || s.replace):
+		return fmt.Errorf("%w: --resume and --replace need the directory of a run: --out DIR", harness.ErrUsage)
+	case s.resume && s.replace:
+		return fmt.Errorf("%w: give --resume or --replace, not both", harness.ErrUsage)
+	}
+	return nil
+}
+
+// defaultDir returns a new directory for a run, named by the current time.
+func defaultDir() string {
+	return filepath.Join(defaultRunsRoot, time.Now().UTC().Format("20060102T150405Z"))
+}
+
+// open creates the run with manifest m, or resumes it and returns its contents. Both
+// results are nil without a directory.
+func (s *store) open(m result.Manifest) (*result.Writer, *result.Run, error) {
+	switch {
+	case s.out == "":
+		return nil, nil, nil
+	case s.resume:
+		return result.Resume(s.out, m)
+	case s.replace:
+		if err := moveAside(s.out); err != nil {
+			return nil, nil, err
+		}
+	}
+	file, err := result.Create(s.out, m)
+	return file, nil, err
+}
+
+// close completes file, which may be nil, and writes the report. It returns early, the
+// reason for an early end, with its own errors.
+func (s *store) close(file *result.Writer, early error) error {
+	if file == nil {
+		return early
+	}
+	return errors.Join(early, finish(file, early != nil), reportRun(io.Discard, s.out, guarding{}))
+}
+
+// interrupted prints how to resume, and returns errInterrupted.
+func (s *store) interrupted(stderr io.Writer) error {
+	text := "interrupted: only what was finished by then is shown"
+	if s.out != "" {
+		text = fmt.Sprintf("interrupted: %s holds what was finished; add --resume to go on", s.out)
+	}
+	fmt.Fprintln(stderr, text)
+	return errInterrupted
+}
+
+// printReport prints the path of the report.
+func (s *store) printReport(out io.Writer) {
+	fmt.Fprintln(out, reportLine(filepath.Join(s.out, reportName)))
+}
+
+// finish completes file; more edits its manifest.
+func finish(file *result.Writer, early bool, more ...func(*result.Manifest)) error {
+	return file.Finish(func(m *result.Manifest) {
+		m.Finished, m.Interrupted = time.Now().UTC(), early
+		for _, edit := range more {
+			edit(m)
+		}
+	})
+}
+
+// manifest returns the manifest of a run that begins now, with the machine and the program.
+func (p *Program) manifest(seed uint64) result.Manifest {
+	env := machine.Capture()
+	return result.Manifest{
+		Command: append([]string{p.Name}, os.Args[1:]...), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: seed,
+		Started: time.Now().UTC(), Machine: env, Versions: machine.Modules(), Warnings: env.Warnings(),
+	}
+}
+
+// moveAside makes room for a run in dir: it renames an earlier run to DIR.previous and
+// replaces a previous run of that name.
+func moveAside(dir string) error {
+	if !result.Exists(dir) {
+		return nil
+	}
+	if err := result.Foreign(dir); err != nil {
+		return err
+	}
+	if result.InUse(dir) {
+		return fmt.Errorf("%w: another locklab is writing the run in %s: wait for it, or choose another directory", harness.ErrUsage, dir)
+	}
+	dir = filepath.Clean(dir)
+	previous := dir + ".previous"
+	if _, err := os.Lstat(previous); err == nil && (!result.Exists(previous) || result.Foreign(previous) != nil) {
+		return fmt.Errorf("%w: cannot move the earlier run aside: %s is there and holds no run; move it away", harness.ErrUsage, previous)
+	}
+	if err := errors.Join(os.RemoveAll(previous), os.Rename(dir, previous)); err != nil {
+		return fmt.Errorf("%w: cannot move the earlier run aside: %v", harness.ErrUsage, err)
+	}
+	return nil
+}
+
+// encodeJSON writes v as indented JSON.
+func encodeJSON(out io.Writer, v any) error {
+	enc := json.NewEncoder(out)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("lab: %w", err)
+	}
+	return nil
+}
+
+// A table prints rows in aligned columns.
+type table struct{ *tabwriter.Writer }
+
+func newTable(out io.Writer, head ...any) table {
+	t := table{tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
+	if len(head) > 0 {
+		t.row(head...)
+	}
+	return t
+}
+
+// row adds a row. A failed write is reported by flush.
+func (t table) row(cells ...any) {
+	fmt.Fprintf(t, strings.Repeat("%v\t", len(cells)-1)+"%v\n", cells...)
+}
+
+func (t table) flush() error {
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("lab: %w", err)
+	}
+	return nil
+}
