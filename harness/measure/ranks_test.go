@@ -252,7 +252,7 @@ func TestRanksFail(t *testing.T) {
 // TestRanksBroken: if a lock violates a promise in one rank before the window, that is the
 // rank's result. The other rank learns that there is no result.
 func TestRanksBroken(t *testing.T) {
-	w := harness.Workload{Workers: 3, Ranks: 2, Warmup: 100 * time.Millisecond, Window: 50 * time.Millisecond}
+	w := harness.Workload{Workers: 3, Ranks: 2, Hold: harness.Span{Mean: 5 * time.Millisecond}, Warmup: 100 * time.Millisecond, Window: 50 * time.Millisecond}
 	_, last, errs := measureRanks(t.Context(), t, unshared, w)
 	if r := last[0].Result; errs[0] != nil || r == nil || len(r.Violations) == 0 || r.Ranks[0].Workers != 2 || r.Ranks[0].Opened != 0 {
 		t.Errorf("rank 0: %+v, %v", last[0], errs[0])
