@@ -24,10 +24,11 @@ const (
 	OpAcquire // a Parker's sleep: wait until the word is above 0, and take 1
 	OpRelease // the end of a Parker's sleep: add 1
 	OpRandom  // Random, in the build with the tag simulate: a number below New, on no word
+	OpLane    // Lane: the number of the worker, from 0, on no word
 )
 
 var opNames = [...]string{
-	"Load", "Store", "StoreRelease", "CompareAndSwap", "Swap", "Add", "SpinHint", "Acquire", "Release", "Random",
+	"Load", "Store", "StoreRelease", "CompareAndSwap", "Swap", "Add", "SpinHint", "Acquire", "Release", "Random", "Lane",
 }
 
 // String returns the name of the method or function.

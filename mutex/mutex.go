@@ -51,7 +51,8 @@ type Mutex struct {
 	since uint16         // when a handover was last due, in units of mutexClock; guarded by the lock
 	skip  uint8          // acquisitions before the next look at the clock; guarded by the lock
 	skips uint8          // the value that skip begins with; guarded by the lock
-	first *mutexWaiter   // the longest waiter, in a ring; guarded by mutexQueue
+
+	mutexRing // the waiters; guarded by mutexQueue
 }
 
 // The parts of Mutex.state.
@@ -68,7 +69,7 @@ const (
 // mutexHints is the number of spin hints between the two polls of a waiter, before it sleeps.
 const mutexHints = 30
 
-// A mutexWaiter is a waiter in the list of one Mutex. Waiters are pooled.
+// A mutexWaiter is a waiter in the list of one Mutex or RWMutex. Waiters are pooled.
 type mutexWaiter struct {
 	next, prev *mutexWaiter // nil outside the list
 	parker     *atomics.Parker
@@ -260,27 +261,35 @@ func (m *Mutex) handOver() {
 	}
 }
 
-// insert puts w at the end of the list. The caller has the queue bit.
-func (m *Mutex) insert(w *mutexWaiter) {
-	if m.first == nil {
-		w.next, w.prev, m.first = w, w, w
+// remove takes w out of the list, and gives the queue bit of the caller back.
+func (m *Mutex) remove(w *mutexWaiter) {
+	m.drop(w)
+	m.state.Add(^uint32(mutexQueue + mutexWaiting - 1))
+}
+
+// A mutexRing is a list of waiters in a ring.
+type mutexRing struct{ first *mutexWaiter } // the longest waiter
+
+// insert puts w at the end.
+func (r *mutexRing) insert(w *mutexWaiter) {
+	if r.first == nil {
+		w.next, w.prev, r.first = w, w, w
 		return
 	}
-	w.next, w.prev = m.first, m.first.prev
+	w.next, w.prev = r.first, r.first.prev
 	w.prev.next, w.next.prev = w, w
 }
 
-// remove takes w out of the list, and gives the queue bit of the caller back.
-func (m *Mutex) remove(w *mutexWaiter) {
-	if m.first == w {
-		m.first = w.next
+// drop takes w out.
+func (r *mutexRing) drop(w *mutexWaiter) {
+	if r.first == w {
+		r.first = w.next
 	}
-	if m.first == w {
-		m.first = nil
+	if r.first == w {
+		r.first = nil
 	}
 	w.prev.next, w.next.prev = w.next, w.prev
 	w.next, w.prev = nil, nil
-	m.state.Add(^uint32(mutexQueue + mutexWaiting - 1))
 }
 
 // waitForQueue waits for the end of a change of the list, a few instructions long. The

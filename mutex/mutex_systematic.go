@@ -27,3 +27,10 @@ func (w *mutexWaiter) late() bool { return mutexHandovers <= 2 }
 func newMutexWaiter() *mutexWaiter { return &mutexWaiter{parker: atomics.NewParker()} }
 
 func (w *mutexWaiter) free() {}
+
+var (
+	rwCrowd     uint32 = 1
+	rwSlotCount        = 2
+)
+
+func rwSlots() int { return rwSlotCount }

@@ -21,7 +21,9 @@ import (
 var (
 	_ tryLocker      = (*mutex.Chan)(nil)
 	_ tryLocker      = (*mutex.Mutex)(nil)
+	_ tryLocker      = (*mutex.RWMutex)(nil)
 	_ tryLocker      = (*mutex.SeqLock)(nil)
+	_ mutex.RWLocker = (*mutex.RWMutex)(nil)
 	_ mutex.RWLocker = (*mutex.PhaseFair)(nil)
 	_ mutex.RWLocker = (*mutex.BRAVOWorker)(nil)
 	_ tryLocker      = (*mutex.MCSParkWorker)(nil)
@@ -240,7 +242,7 @@ func BenchmarkPair(b *testing.B) {
 }
 
 func BenchmarkReaders(b *testing.B) {
-	for _, name := range []string{"sync-mutex", "sync-rwmutex", "phase-fair", "bravo", "seqlock"} {
+	for _, name := range []string{"sync-mutex", "sync-rwmutex", "rw-mutex", "phase-fair", "bravo", "seqlock"} {
 		b.Run("lock="+name, func(b *testing.B) {
 			l := variant(b, name).Local(harness.Setup{Workers: runtime.GOMAXPROCS(0)})
 			var next atomic.Int64

@@ -117,6 +117,8 @@ func (c *core) access(a atomics.Access) uint64 {
 		return c.spin(a)
 	case atomics.OpRandom:
 		return c.s.rng.Uint64N(max(a.New, 1))
+	case atomics.OpLane:
+		return uint64(c.id)
 	case atomics.OpAcquire:
 		c.s.fail(fmt.Errorf("simulate: worker %d sleeps, and the model has no operating system that wakes it", c.id))
 	case atomics.OpLoad:

@@ -111,6 +111,9 @@ func (r *run) access(a atomics.Access) (before uint64) {
 		a.Word.Set(a.After(before))
 		return before
 	}
+	if a.Op == atomics.OpLane {
+		return uint64(w.id)
+	}
 	return w.point(a)
 }
 

@@ -62,6 +62,15 @@ var Suite = []*harness.Variant{
 
 	rwMutex,
 	{
+		Name:       "rw-mutex",
+		Doc:        "used like sync-rwmutex: after collisions readers count themselves in a slot for each processor",
+		Paper:      "Dice & Kogan 2019; percpu_rw_semaphore",
+		Family:     harness.Blocking,
+		Complexity: harness.Composed,
+		Traits:     harness.Traits{Bounded: true, ReadWrite: true},
+		Local:      func(harness.Setup) harness.Local { return harness.Shared(new(mutex.RWMutex)) },
+	},
+	{
 		Name:   "phase-fair",
 		Doc:    "phases of readers and phases of one writer alternate, by four counters",
 		Paper:  "Brandenburg & Anderson 2010",

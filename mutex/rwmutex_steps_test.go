@@ -1,0 +1,211 @@
+package mutex
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"locklab/atomics"
+)
+
+// spreadRW returns a lock whose readers use n slots.
+func spreadRW(n int) *RWMutex {
+	l := &RWMutex{slots: make([]rwSlot, n)}
+	l.state.Store(rwSpread)
+	return l
+}
+
+func TestRWSlotIsLine(t *testing.T) {
+	if size := unsafe.Sizeof(rwSlot{}); size != atomics.CacheLine {
+		t.Errorf("a slot has %d bytes, want %d", size, atomics.CacheLine)
+	}
+}
+
+// TestRWMutexSpreads counts collisions of readers up to the bound. One collision is a reader
+// that the counter saw, so the test calls spread as that reader would.
+func TestRWMutexSpreads(t *testing.T) {
+	var l RWMutex
+	l.RLock()
+	for i := uint32(1); i <= rwCrowd; i++ {
+		if l.slots != nil {
+			t.Fatalf("slots after %d collisions, want %d", i-1, uint32(rwCrowd))
+		}
+		l.spread()
+	}
+	if len(l.slots) != rwSlots() || l.state.Load() != rwSpread {
+		t.Fatalf("%d slots and state %#x after %d collisions, want %d and %#x", len(l.slots), l.state.Load(), uint32(rwCrowd), rwSlots(), rwSpread)
+	}
+	slots := &l.slots[0]
+	l.spread()
+	if &l.slots[0] != slots {
+		t.Error("a later collision made new slots")
+	}
+	l.RLock()
+	if n := l.readers.Load(); n != 1 {
+		t.Errorf("%d readers on the first slot, want 1: the second one has another slot", n)
+	}
+	l.RUnlock()
+	if l.TryLock() {
+		t.Fatal("a writer beside the first reader")
+	}
+	l.RUnlock() // on another slot than RLock
+	if !l.TryLock() {
+		t.Error("no writer in a free lock")
+	}
+}
+
+// TestRWMutexSumsAllSlots puts a reader on each slot in turn.
+func TestRWMutexSumsAllSlots(t *testing.T) {
+	const slots = 5
+	for i := range slots {
+		l := spreadRW(slots)
+		l.slots[i].Add(1)
+		if l.TryLock() {
+			t.Errorf("a writer beside a reader on slot %d", i)
+		}
+		l.slots[(i+1)%slots].Add(^uint32(0)) // it leaves on another one
+		if !l.TryLock() {
+			t.Errorf("no writer after the reader on slot %d left", i)
+		}
+	}
+}
+
+// TestRWMutexNegativeSum has one RUnlock too many on a slot. The next writer must panic, and
+// leave the lock to others.
+func TestRWMutexNegativeSum(t *testing.T) {
+	l := spreadRW(2)
+	l.RUnlock()
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("Lock did not panic after an RUnlock too many")
+			}
+		}()
+		l.Lock()
+	}()
+	l.readers.Add(1)
+	if !l.TryLock() {
+		t.Error("the Lock that panicked keeps others out")
+	}
+}
+
+// TestRWMutexPhases checks that readers that arrive while a writer is inside enter together
+// before the next writer, and that a reader that arrives while that writer waits for them
+// enters after it.
+func TestRWMutexPhases(t *testing.T) {
+	for _, l := range []*RWMutex{new(RWMutex), spreadRW(4)} {
+		const early = 3
+		var mu sync.Mutex
+		var order []string // guarded by mu
+		enters := func(who string) { mu.Lock(); order = append(order, who); mu.Unlock() }
+		waiting := func(n uint32) func() bool {
+			return func() bool { s := l.state.Load(); return s/rwWaiting == n && s&rwQueue == 0 }
+		}
+		var inside, wg sync.WaitGroup
+		letGo := make(chan struct{})
+		l.Lock()
+		wg.Go(func() { l.Lock(); enters("writer"); l.Unlock() })
+		until(t, func() bool { return l.writers.state.Load() == mutexHeld+mutexWaiting })
+		inside.Add(early)
+		for i := range uint32(early) {
+			wg.Go(func() { l.RLock(); enters("early"); inside.Done(); <-letGo; l.RUnlock() })
+			until(t, waiting(i+1))
+		}
+		l.Unlock()
+		inside.Wait() // all early readers at once
+		until(t, func() bool { return l.state.Load()&rwWriter != 0 })
+		wg.Go(func() { l.RLock(); enters("late"); l.RUnlock() })
+		until(t, waiting(1))
+		time.Sleep(time.Millisecond) // for one that wrongly does not wait
+		close(letGo)
+		wg.Wait()
+		if want := [5]string{"early", "early", "early", "writer", "late"}; len(order) != 5 || [5]string(order) != want {
+			t.Errorf("served in the order %q, want %q", order, want)
+		}
+	}
+}
+
+// TestRWMutexWakesWriter lets a writer sleep until the last of some readers leaves: by
+// RUnlock, or because the writer bit diverted it.
+func TestRWMutexWakesWriter(t *testing.T) {
+	for _, l := range []*RWMutex{new(RWMutex), spreadRW(4)} {
+		for name, leaves := range map[string]func(){
+			"RUnlock":  l.RUnlock,
+			"diverted": func() { l.readers.Add(^uint32(0)); l.left() },
+		} {
+			l.readers.Add(3)
+			locked := make(chan struct{})
+			go func() { l.Lock(); close(locked) }()
+			until(t, func() bool { return l.pending.Load() == 3 })
+			for left := uint32(2); ; left-- {
+				time.Sleep(time.Millisecond) // for a writer that sleeps
+				leaves()
+				if left == 0 {
+					break
+				}
+				if n := l.pending.Load(); n != left {
+					t.Errorf("%s: %d readers are still awaited, want %d", name, n, left)
+				}
+			}
+			select {
+			case <-locked:
+			case <-time.After(10 * time.Second):
+				t.Fatalf("%s: the writer sleeps although all readers have left", name)
+			}
+			l.Unlock()
+		}
+	}
+}
+
+// TestRWMutexEarlyWakeUp lets the writer count a reader that then leaves twice as far as
+// pending goes, as if the pass over the slots had counted another subtraction.
+func TestRWMutexEarlyWakeUp(t *testing.T) {
+	var l RWMutex
+	l.readers.Add(2)
+	locked := make(chan struct{})
+	go func() { l.Lock(); close(locked) }()
+	until(t, func() bool { return l.pending.Load() == 2 })
+	l.left()
+	l.left()
+	until(t, func() bool { return l.pending.Load() == 2 })
+	select {
+	case <-locked:
+		t.Fatal("the writer entered beside two readers")
+	default:
+	}
+	l.RUnlock()
+	l.RUnlock()
+	<-locked
+}
+
+func TestRWMutexDoesNotAllocate(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for _, l := range []*RWMutex{new(RWMutex), spreadRW(4)} {
+		if n := testing.AllocsPerRun(1000, func() {
+			l.RLock()
+			l.RUnlock()
+			r := l.RLocker()
+			r.Lock()
+			r.Unlock()
+			if l.TryRLock() {
+				l.RUnlock()
+			}
+			if l.RLockContext(ctx) == nil {
+				l.RUnlock()
+			}
+			l.Lock()
+			l.Unlock()
+			if l.TryLock() {
+				l.Unlock()
+			}
+			if l.LockContext(ctx) == nil {
+				l.Unlock()
+			}
+		}); n != 0 {
+			t.Errorf("%v allocations, want none", n)
+		}
+	}
+}
