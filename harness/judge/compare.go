@@ -144,7 +144,7 @@ func Compare(base, next *result.Run, o CompareOptions) (*Comparison, error) {
 			judged++
 		}
 	}
-	c.Gaps = slices.Concat(was.gaps(is, o.Locks), is.gaps(was, o.Locks), []string{})
+	c.Gaps = append(append([]string{}, was.gaps(is, o.Locks)...), is.gaps(was, o.Locks)...)
 	slices.Sort(c.Gaps)
 	if judged == 0 && !was.lostWith(is, o.Locks) {
 		return nil, fmt.Errorf("%w: the two runs have no case in common: both must have measured the same lock with the same workload", harness.ErrUsage)
