@@ -140,24 +140,21 @@ func copies(ms []chart.Machine) (out []harness.Warning) {
 
 // apart warns about machines measured on different days.
 func apart(ms []chart.Machine) []harness.Warning {
-	var first, last time.Time
+	var starts []time.Time
 	for _, m := range ms {
-		at := m.Run.Manifest.Started
-		if at.IsZero() {
-			continue
-		}
-		if first.IsZero() || at.Before(first) {
-			first = at
-		}
-		if at.After(last) {
-			last = at
+		if at := m.Run.Manifest.Started; !at.IsZero() {
+			starts = append(starts, at)
 		}
 	}
-	if last.Sub(first) < 24*time.Hour {
+	if len(starts) == 0 {
+		return nil
+	}
+	span := slices.MaxFunc(starts, time.Time.Compare).Sub(slices.MinFunc(starts, time.Time.Compare))
+	if span < 24*time.Hour {
 		return nil
 	}
 	return []harness.Warning{{
-		Text:   fmt.Sprintf("The runs started %s apart.", numfmt.Plural(int(last.Sub(first)/(24*time.Hour)), "day")),
+		Text:   fmt.Sprintf("The runs started %s apart.", numfmt.Plural(int(span/(24*time.Hour)), "day")),
 		Remedy: "What else changed in that time is in the ratios too."}}
 }
 
