@@ -36,6 +36,15 @@ type notComparedError struct{ error }
 
 func (e notComparedError) Unwrap() error { return e.error }
 
+// compared returns err, marked as a missing comparison unless it selects the exit status of a
+// verdict.
+func compared(err error) error {
+	if err == nil || errors.Is(err, errRegressed) || errors.Is(err, errUnsure) || errors.Is(err, errInterrupted) {
+		return err
+	}
+	return notComparedError{err}
+}
+
 type compareOptions struct {
 	margin, metric, format string
 	to                     string // compare the locks of one run with this one
@@ -99,11 +108,7 @@ func (p *Program) compareCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := o.compare(cmd, args[0], args[len(args)-1])
-			if err == nil || errors.Is(err, errRegressed) || errors.Is(err, errUnsure) || errors.Is(err, errInterrupted) {
-				return err
-			}
-			return notComparedError{err}
+			return compared(o.compare(cmd, args[0], args[len(args)-1]))
 		},
 	}
 	o.flags(cmd)

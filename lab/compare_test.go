@@ -247,7 +247,9 @@ func TestCompareFormats(t *testing.T) {
 	stdout, stderr, status = output(t, locklab(t, "compare", base, slow, "--format", "json", "--metric", "throughput,jain"))
 	var got struct {
 		Outcome string
-		Tables  []struct{ Rows []struct{ Case struct{ Verdict string } } }
+		Tables  []struct {
+			Rows []struct{ Case struct{ Verdict string } }
+		}
 	}
 	if err := json.Unmarshal([]byte(stdout), &got); status != exitRegressed || err != nil || got.Outcome != "regressed" || len(got.Tables) != 1 || len(got.Tables[0].Rows) != 2 || got.Tables[0].Rows[0].Case.Verdict != "regressed" || stderr != "" {
 		t.Errorf("exit status %d, %v, %+v\n%s", status, err, got, stderr)

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -17,10 +16,9 @@ import (
 )
 
 type historyOptions struct {
-	program *Program
 	compareOptions
 	asGiven, all bool
-	out, to      string
+	out          string
 }
 
 const historyHelp = `history shows each case of several runs, given by their directories, over the
@@ -48,7 +46,7 @@ The exit status is the verdict:
      measure`
 
 func (p *Program) historyCommand() *cobra.Command {
-	o := historyOptions{program: p}
+	o := historyOptions{compareOptions: compareOptions{run: runOptions{program: p}}}
 	cmd := &cobra.Command{
 		Use:   "history DIR DIR...",
 		Short: "Show each case over several runs, machine by machine, and where it changed",
@@ -66,11 +64,7 @@ func (p *Program) historyCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := o.history(cmd, args)
-			if err == nil || errors.Is(err, errRegressed) || errors.Is(err, errUnsure) || errors.Is(err, errInterrupted) {
-				return err
-			}
-			return notComparedError{err}
+			return compared(o.history(cmd, args))
 		},
 	}
 	f := cmd.Flags()
@@ -96,7 +90,7 @@ func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	if how.Locks, err = o.program.among(strings.Split(o.run.locks, ","), runs...); err != nil {
+	if how.Locks, err = o.run.program.among(strings.Split(o.run.locks, ","), runs...); err != nil {
 		return err
 	}
 	var to []string

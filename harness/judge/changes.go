@@ -46,9 +46,6 @@ func (x *runTables) add(site int, l harness.Lock, w harness.Workload, m *result.
 	k := tableKey{site, l.Traits.Needs != "", m, Axes(w)}
 	i, known := x.at[k]
 	if !known {
-		if x.at == nil {
-			x.at = make(map[tableKey]int)
-		}
 		i = len(x.tables)
 		x.at[k] = i
 		t := begin()
@@ -62,7 +59,7 @@ func (x *runTables) add(site int, l harness.Lock, w harness.Workload, m *result.
 // Tables returns c as one table for each metric and workload: a row is a case, the columns
 // are the base and the new run, or the lock [Comparison.To] and the others.
 func (c *Comparison) Tables() []Table {
-	var out runTables
+	out := runTables{tables: []Table{}, at: make(map[tableKey]int)}
 	names := [2]string{"BASE", "NEW"}
 	if c.To != "" {
 		names = [2]string{c.To, "others"}
@@ -84,7 +81,7 @@ func (c *Comparison) Tables() []Table {
 // Tables returns h as one table for each metric, workload and machine: a row is a case, a
 // column is a run, and a ratio is to the last earlier run with a figure.
 func (h *History) Tables() []Table {
-	var out runTables
+	out := runTables{tables: []Table{}, at: make(map[tableKey]int)}
 	for i := range h.Series {
 		s := &h.Series[i]
 		out.add(s.Site, s.Lock, s.Workload, s.Metric, s.entry(h.Margin), func() Table {

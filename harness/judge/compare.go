@@ -59,22 +59,23 @@ const DefaultAlpha = 0.05
 
 // A Comparison is the result of comparing two runs.
 type Comparison struct {
-	Base, New result.Manifest
+	Base result.Manifest `json:"-"`
+	New  result.Manifest `json:"-"`
 	// To is the lock that the others of one run are compared with, "" for a
 	// comparison of two runs: see [CompareLocks].
-	To string
+	To string `json:"to,omitempty"`
 	// Paired reports whether both runs were measured in the same rounds. Then the
 	// ratio is the median of one ratio per round, otherwise over all pairs of rounds.
-	Paired bool
-	Alpha  float64
-	Margin float64 // relative tolerance
-	Tests  int     // number of comparisons
-	Level  float64 // confidence of each interval: all hold together with 1 - Alpha
-	Rows   []GateRow
+	Paired bool      `json:"paired"`
+	Alpha  float64   `json:"alpha"`
+	Margin float64   `json:"margin"`      // relative tolerance
+	Tests  int       `json:"comparisons"` // number of comparisons
+	Level  float64   `json:"level"`       // confidence of each interval: all hold together with 1 - Alpha
+	Rows   []GateRow `json:"-"`
 	// Gaps are planned results missing from a run that no row represents: damaged
 	// lines, and lost cases.
-	Gaps     []string
-	Warnings []string // differences that make the runs hard to compare, one sentence each
+	Gaps     []string `json:"gaps"`
+	Warnings []string `json:"warnings"` // differences that make the runs hard to compare, one sentence each
 }
 
 // A GateRow is one case by one metric.
@@ -122,12 +123,9 @@ func Compare(base, next *result.Run, o CompareOptions) (*Comparison, error) {
 		o.Metrics = Metrics[:1]
 	}
 	c := &Comparison{
-		Base: base.Manifest, New: next.Manifest, Alpha: DefaultAlpha,
+		Base: base.Manifest, New: next.Manifest, Alpha: cmp.Or(o.Alpha, DefaultAlpha),
 		Margin: min(base.Manifest.PracticalMargin(), next.Manifest.PracticalMargin()),
 		Paired: sameRounds(base.Manifest, next.Manifest),
-	}
-	if o.Alpha > 0 {
-		c.Alpha = o.Alpha
 	}
 	if o.Margin != nil {
 		c.Margin = *o.Margin
@@ -146,7 +144,8 @@ func Compare(base, next *result.Run, o CompareOptions) (*Comparison, error) {
 			judged++
 		}
 	}
-	c.Gaps = slices.Sorted(slices.Values(append(was.gaps(is, o.Locks), is.gaps(was, o.Locks)...)))
+	c.Gaps = append(append([]string{}, was.gaps(is, o.Locks)...), is.gaps(was, o.Locks)...)
+	slices.Sort(c.Gaps)
 	if judged == 0 && !was.lostWith(is, o.Locks) {
 		return nil, fmt.Errorf("%w: the two runs have no case in common: both must have measured the same lock with the same workload", harness.ErrUsage)
 	}
@@ -161,8 +160,8 @@ func Compare(base, next *result.Run, o CompareOptions) (*Comparison, error) {
 	if err := c.empty(o.Metrics); err != nil {
 		return nil, err
 	}
-	c.sort(o.Metrics)
-	c.Warnings = warnings(base, next, c.Paired, o.AnyHost, matches)
+	slices.SortStableFunc(c.Rows, func(a, b GateRow) int { return byCase(o.Metrics, a, b) })
+	c.Warnings = append([]string{}, warnings(base, next, c.Paired, o.AnyHost, matches)...)
 	return c, nil
 }
 

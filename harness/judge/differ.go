@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -21,13 +22,7 @@ func warnings(base, next *result.Run, paired, anyHost bool, ms []*matched) (out 
 		name string
 		run  *result.Run
 	}{{"BASE", base}, {"NEW", next}} {
-		if m := s.run.Manifest; m.Interrupted || m.Finished.IsZero() {
-			out = append(out, s.name+" did not run to its end")
-		}
-		if n := len(s.run.Damage); n > 0 {
-			out = append(out, fmt.Sprintf("%s has %s that cannot be read", s.name, numfmt.Plural(n, "line")))
-		}
-		out = append(out, leftOut(s.name, s.run)...)
+		out = append(out, defects(s.name, s.run)...)
 	}
 	if sameRun(base.Manifest, next.Manifest) {
 		out = append(out, "BASE and NEW are the same run")
@@ -40,13 +35,18 @@ func warnings(base, next *result.Run, paired, anyHost bool, ms []*matched) (out 
 	return out
 }
 
-// leftOut reports that the simulations of a run are not compared, if it has any.
-func leftOut(name string, run *result.Run) []string {
-	n := len(run.Simulations)
-	if n == 0 {
-		return nil
+// defects returns the reasons why a comparison may lack results of run.
+func defects(name string, run *result.Run) (out []string) {
+	if m := run.Manifest; m.Interrupted || m.Finished.IsZero() {
+		out = append(out, name+" did not run to its end")
 	}
-	return []string{fmt.Sprintf("%s of %s %s left out: only what was measured is compared", numfmt.Plural(n, "simulation"), name, numfmt.Choose(n, "was", "were"))}
+	if n := len(run.Damage); n > 0 {
+		out = append(out, fmt.Sprintf("%s has %s that cannot be read", name, numfmt.Plural(n, "line")))
+	}
+	if n := len(run.Simulations); n > 0 {
+		out = append(out, fmt.Sprintf("%s of %s %s left out: only what was measured is compared", numfmt.Plural(n, "simulation"), name, numfmt.Choose(n, "was", "were")))
+	}
+	return out
 }
 
 func apart(a, b time.Time) string {
@@ -72,7 +72,7 @@ func differences(base, next result.Manifest, ms []*matched) (out []string) {
 		{Name: "Redis", A: base.Versions[harness.KindRedis], B: next.Versions[harness.KindRedis]},
 		{Name: "ZooKeeper", A: base.Versions[harness.KindZooKeeper], B: next.Versions[harness.KindZooKeeper]},
 	}...) {
-		if d.A, d.B = said(d.A), said(d.B); d.A != d.B {
+		if d.A, d.B = cmp.Or(d.A, "unknown"), cmp.Or(d.B, "unknown"); d.A != d.B {
 			out = append(out, d.String())
 		}
 	}
@@ -85,11 +85,4 @@ func differences(base, next result.Manifest, ms []*matched) (out []string) {
 		}
 	}
 	return out
-}
-
-func said(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return s
 }

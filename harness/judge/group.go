@@ -76,11 +76,15 @@ func Groups(run *result.Run) []*Group {
 			g.Cases++
 		}
 		c.Rounds[r.Round] = r
-		if i, ok := slices.BinarySearch(g.Workers, r.Workload.Workers); !ok {
-			g.Workers = slices.Insert(g.Workers, i, r.Workload.Workers)
-		}
+		g.addWorkers(r.Workload.Workers)
 	}
 	return arrange(slices.Collect(maps.Values(byKey)))
+}
+
+func (g *Group) addWorkers(w int) {
+	if i, known := slices.BinarySearch(g.Workers, w); !known {
+		g.Workers = slices.Insert(g.Workers, i, w)
+	}
 }
 
 // arrange sorts gs and their contents.
@@ -90,21 +94,11 @@ func arrange(gs []*Group) []*Group {
 			return cmp.Or(cmp.Compare(family(a), family(b)), cmp.Compare(a.Lock.Name, b.Lock.Name))
 		})
 	}
+	last := map[bool]int{true: 1}
 	slices.SortFunc(gs, func(a, b *Group) int {
-		if a.Remote != b.Remote {
-			if b.Remote {
-				return -1
-			}
-			return 1
-		}
-		if a.Open() != b.Open() {
-			if b.Open() {
-				return -1
-			}
-			return 1
-		}
-		plain := cmp.Compare(strings.Count(a.Axes, " "), strings.Count(b.Axes, " ")) // fewer axes off their default
-		return cmp.Or(cmp.Compare(b.Cases, a.Cases), plain, cmp.Compare(a.Axes, b.Axes))
+		return cmp.Or(last[a.Remote]-last[b.Remote], last[a.Open()]-last[b.Open()], cmp.Compare(b.Cases, a.Cases),
+			strings.Count(a.Axes, " ")-strings.Count(b.Axes, " "), // fewer axes off their default
+			cmp.Compare(a.Axes, b.Axes))
 	})
 	return gs
 }
@@ -124,9 +118,7 @@ func Without(gs []*Group, drop func(harness.Lock) bool) (out []*Group) {
 		for _, s := range c.Series {
 			c.Cases += len(s.Cells)
 			for w := range s.Cells {
-				if i, known := slices.BinarySearch(c.Workers, w); !known {
-					c.Workers = slices.Insert(c.Workers, i, w)
-				}
+				c.addWorkers(w)
 			}
 		}
 		if len(c.Series) > 0 {

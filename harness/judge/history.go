@@ -33,30 +33,32 @@ type HistoryOptions struct {
 
 // A History is the comparison of several runs, machine by machine.
 type History struct {
-	Sites    []Site
-	Series   []HistorySeries
-	Alpha    float64
-	Margin   float64
-	Tests    int      // comparisons of neighbouring runs
-	Level    float64  // confidence of each of their intervals: all hold together with 1 - Alpha
-	Few      int      // the least number of runs for a step
-	To       []string // HistoryOptions.To
-	Warnings []string
+	Sites    []Site          `json:"machines"`
+	Series   []HistorySeries `json:"-"`
+	Alpha    float64         `json:"alpha"`
+	Margin   float64         `json:"margin"`
+	Tests    int             `json:"comparisons"`  // of neighbouring runs
+	Level    float64         `json:"level"`        // confidence of each of their intervals: all hold together with 1 - Alpha
+	Few      int             `json:"least_runs"`   // for a step
+	To       []string        `json:"to,omitempty"` // HistoryOptions.To
+	Warnings []string        `json:"warnings"`
 }
 
 // A Site is a machine with its runs.
 type Site struct {
-	Name string // unique
-	Runs []Visit
+	Name string  `json:"name"` // unique
+	Runs []Visit `json:"runs"`
 }
 
 // A Visit is a run of a series.
 type Visit struct {
-	Manifest result.Manifest
-	Dir      string
-	Name     string   // "BASE", "NEW", or such as "run 3"
-	Differs  []string // conditions that differ from the run before, such as "kernel 6.1 and 6.18"
-	SameCode bool     // measured by the same build as the run before
+	Manifest result.Manifest `json:"manifest"`
+	Dir      string          `json:"dir"`
+	Name     string          `json:"name"`       // "BASE", "NEW", or such as "run 3"
+	Differs  []string        `json:"differs"`    // conditions that differ from the run before, such as "kernel 6.1 and 6.18"
+	SameCode bool            `json:"same_build"` // measured by the same build as the run before
+
+	run *result.Run
 }
 
 // Date returns the start of v.
@@ -159,7 +161,7 @@ func NewHistory(runs []*result.Run, o HistoryOptions) (*History, error) {
 	if len(o.Metrics) == 0 {
 		o.Metrics = Metrics[:1]
 	}
-	h := &History{Alpha: cmp.Or(o.Alpha, DefaultAlpha), Margin: stat.DefaultMargin, To: o.To}
+	h := &History{Alpha: cmp.Or(o.Alpha, DefaultAlpha), Margin: stat.DefaultMargin, To: o.To, Warnings: []string{}}
 	if o.Margin != nil {
 		h.Margin = *o.Margin
 	}
@@ -197,7 +199,7 @@ func NewHistory(runs []*result.Run, o HistoryOptions) (*History, error) {
 		h.Series[i].judge(h)
 	}
 	h.sort(o.Metrics)
-	h.Warnings = append(h.Warnings, historyWarnings(h, runs)...)
+	h.Warnings = append(h.Warnings, historyWarnings(h)...)
 	return h, nil
 }
 
@@ -243,10 +245,10 @@ func siteNames(sites [][]*result.Run) (names []string) {
 
 func visits(runs []*result.Run) (out []Visit) {
 	for i, r := range runs {
-		v := Visit{Manifest: r.Manifest, Dir: r.Dir, Name: fmt.Sprintf("run %d", i+1)}
+		v := Visit{Manifest: r.Manifest, Dir: r.Dir, run: r, Name: fmt.Sprintf("run %d", i+1), Differs: []string{}}
 		if i > 0 {
 			was, is := runs[i-1].Manifest, r.Manifest
-			v.Differs = differences(was, is, match(nil, runs[i-1], r))
+			v.Differs = append(v.Differs, differences(was, is, match(nil, runs[i-1], r))...)
 			v.SameCode = was.Binary != "" && was.Binary == is.Binary ||
 				(was.Binary == "" || is.Binary == "") && was.Commit != "" && was.Commit == is.Commit && !strings.HasSuffix(is.Commit, "+dirty")
 		}
@@ -255,18 +257,11 @@ func visits(runs []*result.Run) (out []Visit) {
 	return out
 }
 
-// sort orders the series for a reader: by metric, local locks first, by the axes of the
-// workload, by lock, by workers, by machine.
+// sort orders the series for a reader: by case, then by machine.
 func (h *History) sort(metrics []*result.Metric) {
 	slices.SortStableFunc(h.Series, func(a, b HistorySeries) int {
-		x, y := GateRow{Lock: a.Lock, Workload: a.Workload}, GateRow{Lock: b.Lock, Workload: b.Workload}
-		return cmp.Or(
-			cmp.Compare(slices.Index(metrics, a.Metric), slices.Index(metrics, b.Metric)),
-			strings.Compare(x.group(), y.group()),
-			strings.Compare(a.Lock.Name, b.Lock.Name),
-			cmp.Compare(a.Workload.Workers, b.Workload.Workers),
-			cmp.Compare(a.Site, b.Site),
-		)
+		return cmp.Or(byCase(metrics, GateRow{Lock: a.Lock, Workload: a.Workload, Metric: a.Metric}, GateRow{Lock: b.Lock, Workload: b.Workload, Metric: b.Metric}),
+			cmp.Compare(a.Site, b.Site))
 	})
 }
 

@@ -204,21 +204,15 @@ func floorOf(readings ...[]reading) (floor float64) {
 	return floor
 }
 
-func (c *Comparison) sort(metrics []*result.Metric) {
-	slices.SortStableFunc(c.Rows, func(a, b GateRow) int {
-		return cmp.Or(
-			cmp.Compare(slices.Index(metrics, a.Metric), slices.Index(metrics, b.Metric)),
-			strings.Compare(a.group(), b.group()),
-			strings.Compare(a.Lock.Name, b.Lock.Name),
-			cmp.Compare(a.Workload.Workers, b.Workload.Workers),
-		)
-	})
-}
-
-func (r *GateRow) group() string {
-	kind := "local"
-	if r.Lock.Traits.Needs != "" {
-		kind = "remote"
-	}
-	return kind + " " + Axes(r.Workload)
+// byCase orders rows for a reader: by metric, local locks first, by the axes of the workload,
+// by lock, by workers.
+func byCase(metrics []*result.Metric, a, b GateRow) int {
+	remote := func(r GateRow) int { return min(1, len(r.Lock.Traits.Needs)) }
+	return cmp.Or(
+		slices.Index(metrics, a.Metric)-slices.Index(metrics, b.Metric),
+		remote(a)-remote(b),
+		strings.Compare(Axes(a.Workload), Axes(b.Workload)),
+		strings.Compare(a.Lock.Name, b.Lock.Name),
+		a.Workload.Workers-b.Workload.Workers,
+	)
 }

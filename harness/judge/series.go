@@ -247,29 +247,20 @@ func (s *HistorySeries) Notable() bool {
 // Changed reports whether two runs differ significantly, by more than the margin.
 func (v GateVerdict) Changed() bool { return v == Regressed || v == Better }
 
-func historyWarnings(h *History, runs []*result.Run) (out []string) {
-	for i, site := range h.Sites {
-		for k, v := range site.Runs {
-			name := fmt.Sprintf("run %d", k+1)
+func historyWarnings(h *History) (out []string) {
+	for _, site := range h.Sites {
+		for _, v := range site.Runs {
+			name := v.Name
 			if len(h.Sites) > 1 {
-				name += " of " + h.Sites[i].Name
+				name += " of " + site.Name
 			}
 			if len(v.Differs) > 0 {
 				out = append(out, fmt.Sprintf("%s differs from the run before in more than the code: %s", name, numfmt.List(v.Differs, len(v.Differs))))
 			}
-			if v.Manifest.Interrupted || v.Manifest.Finished.IsZero() {
-				out = append(out, name+" did not run to its end")
-			}
+			out = append(out, defects(name, v.run)...)
 		}
 	}
-	out = append(out, h.together()...)
-	for _, r := range runs {
-		if n := len(r.Damage); n > 0 {
-			out = append(out, fmt.Sprintf("%s has lines that cannot be read: %d", r.Dir, n))
-		}
-		out = append(out, leftOut(r.Dir, r)...)
-	}
-	return out
+	return append(out, h.together()...)
 }
 
 // together names the runs at which most cases of a machine changed: the machine may be

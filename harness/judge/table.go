@@ -273,7 +273,12 @@ func figure(s stat.Summary) *Figure {
 // Quantile returns quantile q of h; nil if h has too few samples.
 func Quantile(h harness.Histogram, q, floor float64) *Figure {
 	v, ok := result.Quantile(h, q)
-	if !ok {
+	return waited(h, v, floor, ok)
+}
+
+// waited returns a wait of h; nil if it is not known.
+func waited(h harness.Histogram, v, floor float64, known bool) *Figure {
+	if !known {
 		return nil
 	}
 	return &Figure{Value: max(v, floor), N: h.Count(), AtMost: v < floor}
@@ -282,9 +287,6 @@ func Quantile(h harness.Histogram, q, floor float64) *Figure {
 // moment returns p99 of the wait of a worker at a random moment; nil if h has too few
 // samples for p99.
 func moment(h harness.Histogram, floor float64) *Figure {
-	if _, ok := result.Quantile(h, 0.99); !ok {
-		return nil
-	}
-	v := h.TimeQuantile(0.99)
-	return &Figure{Value: max(v, floor), N: h.Count(), AtMost: v < floor}
+	_, ok := result.Quantile(h, 0.99)
+	return waited(h, h.TimeQuantile(0.99), floor, ok)
 }

@@ -59,7 +59,7 @@ func TestSturdyRounds(t *testing.T) {
 						ratios[i] = 0.1
 					}
 				}
-				if Paired(ratios, ones, level).Read(0.05) == Slower {
+				if r := Paired(ratios, ones, level); r.Enough() && r.Lo > 1.05 {
 					shown++
 				}
 			}

@@ -13,37 +13,57 @@ var ChangesFormats = []string{"text", "markdown", "csv", "json"}
 
 // Changes is a comparison of runs in words, and as data.
 type Changes struct {
-	doc    historyDocument
-	data   jsonChanges
-	asides []string
+	doc    *historyDocument
+	tables []judge.Table
+	data   any
 }
 
 // CompareChanges returns the changes of c, or the differences between the locks of a run.
 func CompareChanges(c *judge.Comparison) *Changes {
-	ts := c.Tables()
-	return &Changes{composeComparison(c, ts), comparisonData(c, ts), asides(c.Gaps, c.Warnings)}
+	x := &Changes{tables: c.Tables()}
+	outcome := c.Outcome()
+	if c.To != "" {
+		outcome = "" // a difference between locks is no regression
+	}
+	x.doc = composeComparison(c, x.tables)
+	x.data = struct {
+		Outcome judge.GateOutcome `json:"outcome,omitempty"`
+		*judge.Comparison
+		Machines []judge.Site  `json:"machines"`
+		Tables   []judge.Table `json:"tables"`
+	}{outcome, c, c.Sites(), x.tables}
+	return x
 }
 
-// HistoryChanges returns the changes of h. If all is set, it contains every run of every
-// case, else of cases with a change or an outlier.
+// HistoryChanges returns the changes of h. If all is set, the text contains every run of
+// every case, else of cases with a change or an outlier.
 func HistoryChanges(h *judge.History, all bool) *Changes {
-	ts := h.Tables()
-	return &Changes{*outlineHistory(h, ts, all), historyData(h, ts), asides(nil, h.Warnings)}
+	x := &Changes{tables: h.Tables(), doc: outlineHistory(h)}
+	for _, t := range x.tables {
+		if len(t.Columns) > 1 {
+			v := viewRuns(t, 0, func(x *judge.Case) bool { return all || x.Notable })
+			v.Title += ", every run"
+			x.doc.addTable(v)
+		}
+	}
+	x.data = struct {
+		Outcome judge.GateOutcome `json:"outcome"`
+		*judge.History
+		Tables []judge.Table `json:"tables"`
+	}{h.Outcome(), h, x.tables}
+	return x
 }
 
-// asides returns what the tables do not contain.
-func asides(gaps, warnings []string) (out []string) {
-	for _, g := range gaps {
+// Asides returns the gaps and warnings, which CSV has no place for.
+func (x *Changes) Asides() (out []string) {
+	for _, g := range x.doc.Gaps {
 		out = append(out, "not measured: "+g)
 	}
-	for _, w := range warnings {
+	for _, w := range x.doc.Warnings {
 		out = append(out, "warning: "+w)
 	}
 	return out
 }
-
-// Asides returns the gaps and warnings, which CSV has no place for.
-func (x *Changes) Asides() []string { return x.asides }
 
 // Write writes x in one of [ChangesFormats]. No line of text is wider than width columns, at
 // least 60. JSON is one object; CSV has a line for each run of a case, and text in it is
@@ -51,20 +71,20 @@ func (x *Changes) Asides() []string { return x.asides }
 func (x *Changes) Write(w io.Writer, format string, width int) error {
 	switch format {
 	case "csv":
-		return named(writeTables(w, x.data.Tables), "CSV")
+		return named(writeTables(w, x.tables), "CSV")
 	case "json":
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
 		return named(enc.Encode(x.data), "JSON")
 	case "markdown":
-		return newMarkdown("", nil, glossary{}).write(w, "history", &x.doc)
+		return newMarkdown("", nil, glossary{}).write(w, "history", x.doc)
 	case "text":
 	default:
 		return fmt.Errorf("reports: format %q is unknown", format)
 	}
 	t := newText(width)
 	t.colours = showsColours(w)
-	t.execute("history", &x.doc)
+	t.execute("history", x.doc)
 	return t.writeTo(w)
 }
 

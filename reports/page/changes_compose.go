@@ -2,13 +2,10 @@ package page
 
 import (
 	"fmt"
-	"html/template"
 	"slices"
-	"strconv"
 	"strings"
 
 	"locklab/harness/judge"
-	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
@@ -23,6 +20,7 @@ type historyDocument struct {
 	Worse       bool
 	Tokens      []paint
 	Findings    []string
+	Gaps        []string
 	Tables      []tableView
 	Sites       []historySite
 	Sections    []section
@@ -65,9 +63,9 @@ func notable(h *judge.History) (first, others []*judge.HistorySeries) {
 }
 
 // composeComparison returns c in words; ts are its tables.
-func composeComparison(c *judge.Comparison, ts []judge.Table) historyDocument {
-	doc := historyDocument{Title: "What changed between the two runs?", Lead: comparisonHeadline(c), Worse: c.Outcome() == judge.Worse,
-		Findings: comparisonFindings(c), Sites: historySites(c.Sites()), Remarks: comparisonRemarks(c), Warnings: c.Warnings}
+func composeComparison(c *judge.Comparison, ts []judge.Table) *historyDocument {
+	doc := &historyDocument{Title: "What changed between the two runs?", Lead: comparisonHeadline(c), Worse: c.Outcome() == judge.Worse,
+		Findings: comparisonFindings(c), Gaps: c.Gaps, Sites: historySites(c.Sites()), Remarks: comparisonRemarks(c), Warnings: c.Warnings}
 	if c.To != "" {
 		doc.Title = "How do the locks of the run differ?"
 	}
@@ -77,18 +75,12 @@ func composeComparison(c *judge.Comparison, ts []judge.Table) historyDocument {
 	return doc
 }
 
-// outlineHistory returns h in words, without its pictures; ts are its tables. They
-// contain the newest run, and every run of notable cases, or of all cases if all is set.
-func outlineHistory(h *judge.History, ts []judge.Table, all bool) *historyDocument {
+// outlineHistory returns h in words, without its pictures. Its tables contain the newest run.
+func outlineHistory(h *judge.History) *historyDocument {
 	doc := &historyDocument{Title: historyTitle, Lead: chart.Short(historyHeadline(h), chart.MostText), Worse: h.Outcome() == judge.Worse,
 		Sites: historySites(h.Sites), Remarks: historyRemarks(h), Warnings: chart.ShortAll(h.Warnings)}
-	for _, t := range ts {
+	for _, t := range h.Tables() {
 		doc.addTable(viewRuns(t, len(t.Columns)-1, func(*judge.Case) bool { return true }))
-		if len(t.Columns) > 1 {
-			v := viewRuns(t, 0, func(x *judge.Case) bool { return all || x.Notable })
-			v.Title += ", every run"
-			doc.addTable(v)
-		}
 	}
 	for i := range h.Series {
 		doc.Findings = append(doc.Findings, chart.ShortAll(seriesFindings(h, &h.Series[i]))...)
@@ -112,10 +104,8 @@ func historySites(sites []judge.Site) (out []historySite) {
 }
 
 func composeHistory(h *judge.History) (*historyDocument, error) {
-	doc := outlineHistory(h, h.Tables(), false)
-	for _, t := range draw.Tokens {
-		doc.Tokens = append(doc.Tokens, paint{t.Name, template.CSS(draw.CSS(t.Light)), template.CSS(draw.CSS(t.Dark))})
-	}
+	doc := outlineHistory(h)
+	doc.Tokens = paints()
 	first, others := notable(h)
 	if err := doc.draw(h, first, changesName, changesTitle, false); err != nil {
 		return nil, err
@@ -168,7 +158,7 @@ func (doc *historyDocument) define(h *judge.History) {
 	}
 	if len(h.Series) > 0 {
 		s := &h.Series[0]
-		doc.Lines = "jq -c " + quote(fmt.Sprintf("select(.lock.name == %s and .workload.workers == %d)", strconv.Quote(s.Lock.Name), s.Workload.Workers)) + " " + result.ResultsName
+		doc.Lines = linesOf(s.Lock.Name, s.Workload.Workers)
 	}
 }
 

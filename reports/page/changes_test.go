@@ -125,8 +125,10 @@ func TestChanges(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if doc.(map[string]any)["outcome"] != "regressed" {
-			t.Errorf("%s: outcome %v", name, doc.(map[string]any)["outcome"])
+		top := doc.(map[string]any)
+		_, listed := top["gaps"].([]any)
+		if top["outcome"] != "regressed" || top["warnings"] == nil || listed != (name == "comparison") || len(top["machines"].([]any)) == 0 {
+			t.Errorf("%s: outcome %v, warnings %v, gaps %v, machines %v", name, top["outcome"], top["warnings"], top["gaps"], top["machines"])
 		}
 	}
 	if err := CompareChanges(c).Write(io.Discard, "xml", 100); err == nil {

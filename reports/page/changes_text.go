@@ -58,9 +58,6 @@ func comparisonFindings(c *judge.Comparison) (out []string) {
 			out = append(out, r.Case()+": "+r.Note)
 		}
 	}
-	for _, gap := range c.Gaps {
-		out = append(out, "Not measured: "+gap)
-	}
 	for _, v := range []judge.GateVerdict{judge.OnlyBase, judge.OnlyNew} {
 		if names := casesOf(c, v); len(names) > 0 {
 			out = append(out, fmt.Sprintf("%s%s (%d): %s", strings.ToUpper(string(v[:1])), v[1:], len(names), numfmt.List(names, mostNames)))

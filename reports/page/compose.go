@@ -28,12 +28,18 @@ func outline(run *result.Run) *document {
 		Modules:    modules(run),
 		Command:    command(run),
 		Rounds:     roundsSeen(run),
+		Tokens:     paints(),
 	}
 	doc.conclude(run)
-	for _, t := range draw.Tokens {
-		doc.Tokens = append(doc.Tokens, paint{t.Name, template.CSS(draw.CSS(t.Light)), template.CSS(draw.CSS(t.Dark))})
-	}
 	return doc
+}
+
+// paints returns the colours of a page.
+func paints() (out []paint) {
+	for _, t := range draw.Tokens {
+		out = append(out, paint{t.Name, template.CSS(draw.CSS(t.Light)), template.CSS(draw.CSS(t.Dark))})
+	}
+	return out
 }
 
 func compose(run *result.Run) (*document, error) {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"locklab/harness"
 	"locklab/harness/judge"
@@ -63,22 +62,22 @@ func (t *textWriter) columns(rows chart.Table) {
 			shown = append(shown, i)
 		}
 	}
-	var untold []string
-	out := tabwriter.NewWriter(&t.buf, 0, 0, 2, ' ', 0)
-	for i, row := range append([][]string{chart.Texts(rows.Head)}, rows.Rows...) {
-		if i > 0 && row[last] != "" {
-			if line := row[0] + ", " + row[1] + ", is not predicted: " + row[last]; !slices.Contains(untold, line) {
-				untold = append(untold, line)
-			}
-			continue
-		}
-		var cells []string
+	pick := func(cells []string) (out []string) {
 		for _, i := range shown {
-			cells = append(cells, row[i])
+			out = append(out, cells[i])
 		}
-		fmt.Fprintln(out, "  "+strings.Join(cells, "\t"))
+		return out
 	}
-	out.Flush() // into memory
+	v := tableView{Head: chart.Titles(pick(chart.Texts(rows.Head))...)}
+	var untold []string
+	for _, row := range rows.Rows {
+		if row[last] == "" {
+			v.Rows = append(v.Rows, pick(row))
+		} else if line := row[0] + ", " + row[1] + ", is not predicted: " + row[last]; !slices.Contains(untold, line) {
+			untold = append(untold, line)
+		}
+	}
+	t.grid(v)
 	for _, line := range untold {
 		t.item(line)
 	}

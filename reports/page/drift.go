@@ -39,24 +39,20 @@ func paces(run *result.Run) (out []pace) {
 		p := pace{remote: remote}
 		ratios := make(map[int][]float64)
 		most := 0
-		gs := slices.DeleteFunc(chart.Groups(run), func(g *chart.Group) bool { return g.Open() }) // their rate is the arrival rate
-		for _, g := range gs {
+		var cells []*chart.Cell
+		for _, g := range chart.Groups(run) {
 			for _, s := range g.Locks {
 				for _, c := range s.Cells {
-					if g.Remote == remote {
-						most = max(most, len(c.Rounds))
+					if g.Remote == remote && !g.Open() { // the rate of an open loop is the arrival rate
+						most, cells = max(most, len(c.Rounds)), append(cells, c)
 					}
 				}
 			}
 		}
-		for _, g := range gs {
-			for _, s := range g.Locks {
-				for _, w := range slices.Sorted(maps.Keys(s.Cells)) {
-					if c := s.Cells[w]; g.Remote == remote && len(c.Rounds) == most {
-						addPace(c, ratios)
-						p.cases++
-					}
-				}
+		for _, c := range cells {
+			if len(c.Rounds) == most {
+				addPace(c, ratios)
+				p.cases++
 			}
 		}
 		p.rounds = slices.Sorted(maps.Keys(ratios))

@@ -35,11 +35,16 @@ func newGlossary(run *result.Run) (g glossary) {
 	}
 	lock := run.Results[0].Lock
 	name := strings.TrimSuffix(lock.Name, chart.MarkedName("", lock.Status))
-	g.Lines = "jq -c " + quote(fmt.Sprintf("select(.lock.name == %s and .workload.workers == %d)", strconv.Quote(name), run.Results[0].Workload.Workers)) + " " + result.ResultsName
+	g.Lines = linesOf(name, run.Results[0].Workload.Workers)
 	for _, m := range result.Metrics {
 		g.Metrics = append(g.Metrics, definition{m})
 	}
 	return g
+}
+
+// linesOf returns a command that shows the results of a lock.
+func linesOf(lock string, workers int) string {
+	return "jq -c " + quote(fmt.Sprintf("select(.lock.name == %s and .workload.workers == %d)", strconv.Quote(lock), workers)) + " " + result.ResultsName
 }
 
 // defines reports whether g has an entry at that address.

@@ -83,18 +83,14 @@ func remark(ds []judge.Decision) string {
 	return text + ")"
 }
 
-// weaker names the locks of weaker classes that are faster in the most contended situation.
-func weaker(ds []judge.Decision) (out []fragment) {
-	seen := make(map[string]bool)
+// weaker names the lock of the weakest class that is faster in the most contended situation.
+func weaker(ds []judge.Decision) []fragment {
 	for _, d := range slices.Backward(ds) {
-		if d.Over == "" || seen[d.Use] {
-			continue
+		if d.Over != "" {
+			return []fragment{{Text: "; or, if " + d.Class.Where + ", the faster "}, {d.Use, true}}
 		}
-		seen[d.Use] = true
-		out = append(out, fragment{Text: "; or, if " + d.Class.Where + ", the faster "}, fragment{d.Use, true})
-		break
 	}
-	return out
+	return nil
 }
 
 func whenAll(ds []judge.Decision) string {

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -43,64 +42,34 @@ func Machines(runs []*result.Run, folders []string) []chart.Machine {
 	return out
 }
 
-// A property is an attribute of a run that may differ between machines.
-type property struct {
-	name   string
-	of     func(m chart.Machine) string
-	remedy string // set for a setting, not for a property of the machine
+// settings are the facts of an environment that should be the same on all machines, with
+// the remedy.
+var settings = []fact{
+	{"system", "Another kernel schedules and wakes differently."},
+	{"GOMAXPROCS", "Set it alike, unless the number of processors is what you compare."},
+	{"CPU limit", "Give the containers the same."},
+	{"governor", "Set the same one, performance if you can."},
+	{"turbo", "Switch it off on all of them."},
+	{"Go", "Build with the same version."},
+	{"locklab", "Build all of them from the same commit."},
+	{harness.KindRedis, "Install the same version."},
+	{harness.KindZooKeeper, "Install the same version."},
+	{"measured", "Use the same --rounds and --duration."},
 }
 
-// properties are the compared attributes, in the order of the table.
-var properties = []property{
-	{"host", func(m chart.Machine) string { return m.Run.Manifest.Machine.Host }, ""},
-	{"processor", func(m chart.Machine) string { return chart.Hardware(m.Run.Manifest.Machine) }, ""},
-	{"architecture", func(m chart.Machine) string { return m.Run.Manifest.Machine.Arch }, ""},
-	{"atomic instruction", func(m chart.Machine) string { return m.Run.Manifest.Machine.Atomics }, ""},
-	{"system", func(m chart.Machine) string {
-		return strings.TrimSpace(m.Run.Manifest.Machine.OS + " " + m.Run.Manifest.Machine.Kernel)
-	}, "Another kernel schedules and wakes differently."},
-	{"GOMAXPROCS", func(m chart.Machine) string { return count(m.Run.Manifest.Machine.GOMAXPROCS) }, "Set it alike, unless the number of processors is what you compare."},
-	{"CPU limit", func(m chart.Machine) string {
-		if l := m.Run.Manifest.Machine.CPULimit; l > 0 {
-			return numfmt.Number(l)
-		}
-		return ""
-	}, "Give the containers the same."},
-	{"governor", func(m chart.Machine) string { return m.Run.Manifest.Machine.Governor }, "Set the same one, performance if you can."},
-	{"turbo", func(m chart.Machine) string { return m.Run.Manifest.Machine.Turbo }, "Switch it off on all of them."},
-	{"Go", func(m chart.Machine) string { return m.Run.Manifest.Machine.Go }, "Build with the same version."},
-	{"locklab", func(m chart.Machine) string { return m.Run.Manifest.Commit }, "Build all of them from the same commit."},
-	{"servers", servers, "Install the same versions."},
-	{"measured", func(m chart.Machine) string { return windows(m.Run) }, "Use the same --rounds and --duration."},
-	{"started", func(m chart.Machine) string { return moment(m.Run.Manifest.Started) }, ""},
-	{"folder", func(m chart.Machine) string { return m.Folder }, ""},
-}
-
-func servers(m chart.Machine) string {
-	var parts []string
-	for _, f := range versions(m.Run) {
-		if !strings.Contains(f.Name, "/") {
-			parts = append(parts, f.Name+" "+f.Value)
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// machinesTable lists the properties known for any machine.
-func machinesTable(ms []chart.Machine) chart.Table {
-	t := chart.Table{Head: chart.Titles("machine")}
-	for _, m := range ms {
-		t.Head = append(t.Head, chart.Piece{Text: m.Name})
-	}
-	for _, p := range properties {
-		row, known := []string{p.name}, false
-		for _, m := range ms {
-			v := p.of(m)
-			known = known || v != ""
-			row = append(row, cmp.Or(v, numfmt.Unknown))
-		}
-		if known {
-			t.Rows = append(t.Rows, row)
+// sideBySide returns a table with a column for each machine and a row for each name in any of
+// their facts, in the order of each.
+func sideBySide(title string, names []string, facts [][]fact) chart.Table {
+	t := chart.Table{Head: chart.Titles(append([]string{title}, names...)...)}
+	for i, fs := range facts {
+		at := -1
+		for _, f := range fs {
+			before := at
+			if at = slices.IndexFunc(t.Rows, func(row []string) bool { return row[0] == f.Name }); at < 0 {
+				at = before + 1
+				t.Rows = slices.Insert(t.Rows, at, append([]string{f.Name}, slices.Repeat([]string{numfmt.Unknown}, len(facts))...))
+			}
+			t.Rows[at][i+1] = f.Value
 		}
 	}
 	return t
@@ -109,9 +78,13 @@ func machinesTable(ms []chart.Machine) chart.Table {
 // differences lists the differences in settings between the machines, and the cases that
 // not all of them measured.
 func differences(ms []chart.Machine) (out []harness.Warning) {
-	for _, p := range properties {
-		if text := differ(ms, p.of); text != "" && p.remedy != "" {
-			out = append(out, harness.Warning{Text: numfmt.Sentence(p.name + ": " + text), Remedy: p.remedy})
+	var facts [][]fact
+	for _, m := range ms {
+		facts = append(facts, environment(m.Run))
+	}
+	for _, s := range settings {
+		if text := differ(ms, facts, s.Name); text != "" {
+			out = append(out, harness.Warning{Text: numfmt.Sentence(s.Name + ": " + text), Remedy: s.Value})
 		}
 	}
 	out = append(out, copies(ms)...)
@@ -126,13 +99,16 @@ func differences(ms []chart.Machine) (out []harness.Warning) {
 	return append(out, coverage(ms)...)
 }
 
-// differ groups machines by value: "2 on a; 4 on b and c". It returns "" if all have the
+// differ groups machines by a fact: "2 on a; 4 on b and c". It returns "" if all have the
 // same.
-func differ(ms []chart.Machine, of func(m chart.Machine) string) string {
+func differ(ms []chart.Machine, facts [][]fact, name string) string {
 	var values []string
 	on := make(map[string][]string)
-	for _, m := range ms {
-		v := cmp.Or(of(m), "not known")
+	for i, m := range ms {
+		v := "not known"
+		if k := slices.IndexFunc(facts[i], func(f fact) bool { return f.Name == name }); k >= 0 {
+			v = facts[i][k].Value
+		}
 		if on[v] == nil {
 			values = append(values, v)
 		}
@@ -164,24 +140,21 @@ func copies(ms []chart.Machine) (out []harness.Warning) {
 
 // apart warns about machines measured on different days.
 func apart(ms []chart.Machine) []harness.Warning {
-	var first, last time.Time
+	var starts []time.Time
 	for _, m := range ms {
-		at := m.Run.Manifest.Started
-		if at.IsZero() {
-			continue
-		}
-		if first.IsZero() || at.Before(first) {
-			first = at
-		}
-		if at.After(last) {
-			last = at
+		if at := m.Run.Manifest.Started; !at.IsZero() {
+			starts = append(starts, at)
 		}
 	}
-	if last.Sub(first) < 24*time.Hour {
+	if len(starts) == 0 {
+		return nil
+	}
+	span := slices.MaxFunc(starts, time.Time.Compare).Sub(slices.MinFunc(starts, time.Time.Compare))
+	if span < 24*time.Hour {
 		return nil
 	}
 	return []harness.Warning{{
-		Text:   fmt.Sprintf("The runs started %s apart.", numfmt.Plural(int(last.Sub(first)/(24*time.Hour)), "day")),
+		Text:   fmt.Sprintf("The runs started %s apart.", numfmt.Plural(int(span/(24*time.Hour)), "day")),
 		Remedy: "What else changed in that time is in the ratios too."}}
 }
 

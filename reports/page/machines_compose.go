@@ -2,15 +2,12 @@ package page
 
 import (
 	"fmt"
-	"html/template"
-	"slices"
 	"strconv"
 	"strings"
 
 	"locklab/harness"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
-	"locklab/reports/draw"
 )
 
 // draftMatch draws the comparison; if folded, only the rates.
@@ -18,19 +15,9 @@ func draftMatch(x *chart.Match, id string, folded bool) (section, error) {
 	s := section{ID: "machines-" + id, Title: kind(x.Remote) + ", " + x.Axes, Slug: chart.SlugOf(x.Axes), Folded: folded}
 	suffix := map[bool]string{false: "", true: "-distributed"}[x.Remote]
 	add := func(name, title, doc string, pic chart.Picture) error {
-		f := figure{Name: name + suffix, Pic: pic.Picture, ID: name + "-" + id, Title: title, Answer: pic.Answer, Doc: doc, Data: pic.Data.Sentence(), Head: pic.Numbers.Head, Rows: pic.Numbers.Rows}
-		if n := len(f.Rows); n > chart.MostTableRows {
-			f.Rows, f.Omitted = f.Rows[:chart.MostTableRows], chart.Omission(n)
-		}
-		if pic.Height > 0 {
-			svg, err := draw.Inline(pic.Picture, f.ID, title, pic.Answer)
-			if err != nil {
-				return fmt.Errorf("chart %s: %w", name, err)
-			}
-			f.SVG = template.HTML(svg)
-		}
+		f, err := newFigure(pic, name+suffix, name+"-"+id, title, doc)
 		s.Figures = append(s.Figures, f)
-		return nil
+		return err
 	}
 	for i, o := range chart.Overlays {
 		if folded && i > 0 {
@@ -59,17 +46,19 @@ func composeMachines(ms []chart.Machine) (*machinesDocument, error) {
 	if len(ms) < 2 {
 		return nil, fmt.Errorf("%w: a report of several machines needs two, got %d", harness.ErrUsage, len(ms))
 	}
-	doc := &machinesDocument{Title: "Which lock on which machine?", Table: machinesTable(ms), Differences: differences(ms)}
-	var origins []string
+	doc := &machinesDocument{Title: "Which lock on which machine?", Differences: differences(ms)}
+	var origins, names []string
+	var facts, verdicts [][]fact
 	for _, m := range ms {
 		one := outline(m.Run)
 		one.Name, one.Measured = m.Name, true
+		names, facts, verdicts = append(names, m.Name), append(facts, append(one.Facts, fact{"folder", m.Folder})), append(verdicts, verdictFacts(one))
 		doc.Machines = append(doc.Machines, one)
 		origins = append(origins, m.Name+": "+chart.Hardware(m.Run.Manifest.Machine))
 		doc.Tokens = one.Tokens
 	}
 	doc.Origin = strings.Join(origins, " · ")
-	doc.Verdicts = verdictsTable(doc.Machines)
+	doc.Table, doc.Verdicts = sideBySide("machine", names, facts), sideBySide("situation", names, verdicts)
 	xs := chart.Matches(ms)
 	first := []int{chart.LargestMatch(xs, false), chart.LargestMatch(xs, true)}
 	room := foldedRoom
@@ -94,29 +83,16 @@ func composeMachines(ms []chart.Machine) (*machinesDocument, error) {
 	return doc, nil
 }
 
-// verdictsTable shows the verdicts of the machines side by side, one row per situation, for
-// any number of processors.
-func verdictsTable(machines []*document) chart.Table {
-	t := chart.Table{Head: chart.Titles("situation")}
-	for i, m := range machines {
-		t.Head = append(t.Head, chart.Piece{Text: m.Name})
-		at := -1
-		for _, d := range m.Decisions {
-			name, before := requirement(d)+", "+d.Situation.Workload(), at
-			if at = slices.IndexFunc(t.Rows, func(row []string) bool { return row[0] == name }); at < 0 {
-				at = before + 1 // keep each machine's order of situations
-				row := slices.Repeat([]string{numfmt.Unknown}, len(machines)+1)
-				row[0] = name
-				t.Rows = slices.Insert(t.Rows, at, row)
-			}
-			cell := "no recommendation"
-			if d.Use != "" {
-				cell = d.Use + ", " + chart.Estimated(d)
-			}
-			t.Rows[at][i+1] = cell
+// verdictFacts returns the recommendation for each situation of a machine.
+func verdictFacts(m *document) (out []fact) {
+	for _, d := range m.Decisions {
+		cell := "no recommendation"
+		if d.Use != "" {
+			cell = d.Use + ", " + chart.Estimated(d)
 		}
+		out = append(out, fact{requirement(d) + ", " + d.Situation.Workload(), cell})
 	}
-	return t
+	return out
 }
 
 const nothingShared = "No two of these runs measured the same workload, so there is nothing to draw side by side."

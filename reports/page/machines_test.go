@@ -112,7 +112,7 @@ func TestDifferences(t *testing.T) {
 		"Turbo: ":                                 func(r *result.Run) { r.Manifest.Machine.Turbo = "on" },
 		"Go: go0.0 on a; go9 on b.":               func(r *result.Run) { r.Manifest.Machine.Go = "go9" },
 		"Locklab: 0123abc on a; f00 on b.":        func(r *result.Run) { r.Manifest.Commit = "f00" },
-		"Servers: not known on a; redis 7 on b.":  func(r *result.Run) { r.Manifest.Versions = map[string]string{"redis": "7"} },
+		"Redis: not known on a; 7 on b.":          func(r *result.Run) { r.Manifest.Versions = map[string]string{"redis": "7"} },
 		"hold the same run":                       func(r *result.Run) { r.Manifest.Seed = 1 },
 		"The runs started 3 days apart.":          func(r *result.Run) { r.Manifest.Started = r.Manifest.Started.Add(80 * time.Hour) },
 		"Not measured on b, but elsewhere: mutex": func(r *result.Run) { r.Results = without(r.Results, "mutex") },
