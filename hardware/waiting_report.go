@@ -1,7 +1,9 @@
 package hardware
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"locklab/harness"
@@ -28,13 +30,7 @@ func (b *waitBench) tables() []harness.Table {
 
 func (b *waitBench) answer() string {
 	least := func(of func(*waitCell) []float64) *waitCell {
-		best := b.cells[0]
-		for _, c := range b.cells[1:] {
-			if summarize(of(c)).Median < summarize(of(best)).Median {
-				best = c
-			}
-		}
-		return best
+		return slices.MinFunc(b.cells, func(c, d *waitCell) int { return cmp.Compare(summarize(of(c)).Median, summarize(of(d)).Median) })
 	}
 	hint := b.cells[1]
 	handOver := func(c *waitCell) []float64 { return c.handOver }
