@@ -170,6 +170,13 @@ type cell interface {
 	keep(n int)
 }
 
+func cellsOf[C cell](cs []C) (cells []cell) {
+	for _, c := range cs {
+		cells = append(cells, c)
+	}
+	return cells
+}
+
 // measureCells measures each of cells in every repeat. The budget has room for that many
 // spans in a repeat. An interrupted repeat does not count: the cells have the results of
 // the number of repeats returned.

@@ -98,14 +98,11 @@ func (c *sharingCell) keep(n int) { c.ns = c.ns[:n] }
 
 func runFalseSharing(ctx context.Context, o Options) (*harness.Finding, error) {
 	place, groups := apart(), sharingCells()
-	var cells []cell
-	for _, group := range groups {
-		for _, c := range group {
-			c.cpus = place.cpus
-			cells = append(cells, c)
-		}
+	cells := slices.Concat(groups...)
+	for _, c := range cells {
+		c.cpus = place.cpus
 	}
-	done, err := measureCells(ctx, o, len(cells), cells)
+	done, err := measureCells(ctx, o, len(cells), cellsOf(cells))
 	if done == 0 {
 		return nil, err
 	}

@@ -2,9 +2,9 @@ package result
 
 import (
 	"slices"
-	"strings"
 
 	"locklab/harness"
+	"locklab/internal/numfmt"
 )
 
 // A Strength orders the classes of guarantees.
@@ -211,8 +211,5 @@ func (w witness) where() string {
 	if w.is(harness.Recovery, Broken) {
 		parts = append(parts, "an operator can clean up after a crash")
 	}
-	if len(parts) > 2 {
-		return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
-	}
-	return strings.Join(parts, " and ")
+	return numfmt.List(parts, len(parts))
 }
