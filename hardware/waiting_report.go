@@ -10,7 +10,7 @@ import (
 )
 
 func (b *waitBench) finding() *harness.Finding {
-	return &harness.Finding{Answer: b.answer(), Tables: b.tables(), Notes: b.absent}
+	return &harness.Finding{Answer: b.answer(), Tables: b.tables(), Notes: b.notes}
 }
 
 func (b *waitBench) tables() []harness.Table {
@@ -46,14 +46,8 @@ func (b *waitBench) answer() string {
 		text += fmt.Sprintf(". The other thread of the core computes %s times as long beside %s, the least, and %s times beside %s",
 			number(summarize(kindest.neighbour).Median), kindest.name, number(summarize(hint.neighbour).Median), hint.name)
 	}
-	var names []string
-	for _, a := range b.absent {
-		if name, _, _ := strings.Cut(a, ": skipped: "); !strings.HasPrefix(name, "cost ") {
-			names = append(names, name)
-		}
-	}
-	if len(names) > 0 {
-		text += ". Not here: " + strings.Join(names, "; ")
+	if len(b.absent) > 0 {
+		text += ". Not here: " + strings.Join(b.absent, "; ")
 	}
 	return text + "."
 }
