@@ -7,6 +7,7 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/machine"
+	"locklab/internal/stat"
 )
 
 var arbiter = experiment(Experiment{
@@ -52,8 +53,8 @@ type policy struct {
 }
 
 var policies = []policy{
-	{"all pull in every round", pullTogether, func(n int) float64 { return expectedRounds(n, 1) }},
-	{"each pulls with probability 1/N", pullOneInN, func(n int) float64 { return expectedRounds(n, 1/float64(n)) }},
+	pulling("all pull in every round", func(int) float64 { return 1 }),
+	pulling("each pulls with probability 1/N", func(n int) float64 { return 1 / float64(n) }),
 	{"binary exponential backoff", backOff, nil},
 	{"fixed priority", fixedPriority, func(int) float64 { return 1 }},
 	{"round robin", roundRobin, func(int) float64 { return 1 }},
@@ -66,12 +67,13 @@ func expectedRounds(n int, p float64) float64 {
 	return 1 / (float64(n) * p * math.Pow(1-p, float64(n-1)))
 }
 
-func pullTogether(n int, random *machine.Random) func() (int, int) {
-	return pullWithProbability(n, 1, random)
-}
-
-func pullOneInN(n int, random *machine.Random) func() (int, int) {
-	return pullWithProbability(n, 1/float64(n), random)
+// pulling returns the policy of contenders that pull with a probability.
+func pulling(name string, probability func(n int) float64) policy {
+	return policy{name,
+		func(n int, random *machine.Random) func() (int, int) {
+			return pullWithProbability(n, probability(n), random)
+		},
+		func(n int) float64 { return expectedRounds(n, probability(n)) }}
 }
 
 func pullWithProbability(n int, p float64, random *machine.Random) func() (int, int) {
@@ -150,19 +152,8 @@ func play(rounds, n int, round func() (winner, closed int)) game {
 
 func (g game) roundsPerGrant() float64 { return float64(g.rounds) / float64(g.grants) }
 
-// jain returns the fairness index of the wins, from 1/n (one contender has all) to 1 (all
-// have the same number); Jain, Chiu and Hawe, DEC TR-301, 1984. It is 0 without wins.
-func (g game) jain() float64 {
-	var sum, squares float64
-	for _, w := range g.wins {
-		sum += float64(w)
-		squares += float64(w) * float64(w)
-	}
-	if squares == 0 {
-		return 0
-	}
-	return sum * sum / (float64(len(g.wins)) * squares)
-}
+// jain returns the fairness index of the wins. It is 0 without wins.
+func (g game) jain() float64 { return stat.Jain(g.wins) }
 
 type arbiterCell struct {
 	policy
@@ -197,9 +188,7 @@ func arbiterCells() (bySize [][]*arbiterCell, byProbability []*arbiterCell) {
 		bySize = append(bySize, row)
 	}
 	for _, p := range probabilities {
-		byProbability = append(byProbability, &arbiterCell{n: arbiterSize, policy: policy{fraction(p),
-			func(n int, r *machine.Random) func() (int, int) { return pullWithProbability(n, p, r) },
-			func(n int) float64 { return expectedRounds(n, p) }}})
+		byProbability = append(byProbability, &arbiterCell{n: arbiterSize, policy: pulling(fraction(p), func(int) float64 { return p })})
 	}
 	return bySize, byProbability
 }

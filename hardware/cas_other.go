@@ -7,16 +7,16 @@ import "sync/atomic"
 // casBodies are the implementations possible in Go: there is no instruction that compares
 // and swaps without being atomic.
 var casBodies = []casBody{
-	{name: "load, compare, store",
-		add: func(p *uint64, n uint64) uint64 { return add(p, n, compareThenStore) },
-		lock: func(g *guarded, id, limit, patience, iterations uint64) (uint64, uint64) {
-			return lock(g, id, limit, patience, iterations, compareThenStore)
-		}},
-	{name: "atomic.CompareAndSwap", single: true, atomic: true,
-		add: func(p *uint64, n uint64) uint64 { return add(p, n, atomic.CompareAndSwapUint64) },
-		lock: func(g *guarded, id, limit, patience, iterations uint64) (uint64, uint64) {
-			return lock(g, id, limit, patience, iterations, atomic.CompareAndSwapUint64)
-		}},
+	goBody(casBody{name: "load, compare, store"}, compareThenStore),
+	goBody(casBody{name: "atomic.CompareAndSwap", single: true, atomic: true}, atomic.CompareAndSwapUint64),
+}
+
+func goBody(b casBody, cas compareAndSwap) casBody {
+	b.add = func(p *uint64, n uint64) uint64 { return add(p, n, cas) }
+	b.lock = func(g *guarded, id, limit, patience, iterations uint64) (uint64, uint64) {
+		return lock(g, id, limit, patience, iterations, cas)
+	}
+	return b
 }
 
 type compareAndSwap func(p *uint64, old, new uint64) bool

@@ -84,17 +84,12 @@ type hopThread struct {
 type hopRig struct {
 	threads map[int]*hopThread
 	running sync.WaitGroup
-	restore int // GOMAXPROCS to restore, 0 for none
+	restore func() // GOMAXPROCS
 }
 
 func newHopRig() *hopRig {
-	r := &hopRig{threads: make(map[int]*hopThread)}
-	// Two threads that wait for each other and the caller, which may collect garbage.
-	const least = 3
-	if runtime.GOMAXPROCS(0) < least {
-		r.restore = runtime.GOMAXPROCS(least)
-	}
-	return r
+	const least = 3 // two threads that wait for each other, and the caller, which may collect garbage
+	return &hopRig{threads: make(map[int]*hopThread), restore: raiseProcs(least)}
 }
 
 // thread returns the thread of a CPU. A negative number names an unbound thread.
@@ -102,25 +97,12 @@ func (r *hopRig) thread(cpu int) (*hopThread, error) {
 	if t := r.threads[cpu]; t != nil {
 		return t, nil
 	}
-	t := &hopThread{jobs: make(chan func())}
-	ready := make(chan error)
-	r.running.Go(func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		var err error
-		if cpu >= 0 {
-			err = machine.PinThread(cpu)
-		}
-		ready <- err
-		for job := range t.jobs {
-			job()
-		}
-	})
-	if err := <-ready; err != nil {
-		close(t.jobs)
+	jobs, err := startThread(&r.running, cpu)
+	if err != nil {
 		return nil, err
 	}
-	r.threads[cpu] = t
-	return t, nil
+	r.threads[cpu] = &hopThread{jobs: jobs}
+	return r.threads[cpu], nil
 }
 
 func (r *hopRig) close() {
@@ -128,9 +110,7 @@ func (r *hopRig) close() {
 		close(t.jobs)
 	}
 	r.running.Wait()
-	if r.restore > 0 {
-		runtime.GOMAXPROCS(r.restore)
-	}
+	r.restore()
 }
 
 // fresh returns n unused lines. The thread touches them first, so they lie in the memory

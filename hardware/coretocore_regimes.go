@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -148,15 +149,7 @@ func groupRegimes(pairs [][][]float64) []regime {
 			levels = append(levels, level{stat.Median(samples), samples, i})
 		}
 	}
-	slices.SortFunc(levels, func(a, b level) int {
-		switch {
-		case a.median < b.median:
-			return -1
-		case a.median > b.median:
-			return 1
-		}
-		return a.pair - b.pair
-	})
+	slices.SortFunc(levels, func(a, b level) int { return cmp.Or(cmp.Compare(a.median, b.median), a.pair-b.pair) })
 	var out []regime
 	var seen map[int]bool
 	for i, l := range levels {

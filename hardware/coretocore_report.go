@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,15 +87,19 @@ func relationTable(pairs []*hopPair) harness.Table {
 func regimeTable(regimes []regime) harness.Table {
 	t := harness.Table{Caption: "Regimes: levels between which the samples of a pair jump, or that differ between pairs", Label: "regime",
 		Columns: []harness.Column{{Name: "time", Unit: "ns"}, {Name: "of the samples", Unit: "%"}, {Name: "pairs seen in it"}}}
-	total := 0
-	for _, r := range regimes {
-		total += len(r.samples)
-	}
+	total := samplesOf(regimes)
 	for i, r := range regimes {
 		t.Rows = append(t.Rows, harness.Row{Label: fmt.Sprint(i + 1), Cells: []harness.Cell{medianCell(r.samples),
 			exact(100 * float64(len(r.samples)) / float64(total)), exact(float64(r.pairs))}})
 	}
 	return t
+}
+
+func samplesOf(regimes []regime) (n int) {
+	for _, r := range regimes {
+		n += len(r.samples)
+	}
+	return n
 }
 
 func bothTable(pairs []*hopPair, levels [][][]float64) harness.Table {
@@ -194,15 +199,8 @@ func hopAnswer(shown []*hopPair, levels [][][]float64) string {
 		return fmt.Sprintf("By CAS-spin a word takes %s one way between %s, depending on the regime.",
 			regimeShares(groupRegimes(levels), " or "), shown[0].names())
 	}
-	near, far := shown[0], shown[0]
-	for _, p := range shown {
-		if stat.Median(p.cas) < stat.Median(near.cas) {
-			near = p
-		}
-		if stat.Median(p.cas) > stat.Median(far.cas) {
-			far = p
-		}
-	}
+	byMedian := func(p, q *hopPair) int { return cmp.Compare(stat.Median(p.cas), stat.Median(q.cas)) }
+	near, far := slices.MinFunc(shown, byMedian), slices.MaxFunc(shown, byMedian)
 	text := fmt.Sprintf("By CAS-spin a word takes %s ns one way between %s", number(stat.Median(near.cas)), near.names())
 	if len(shown) > 1 {
 		text += fmt.Sprintf(", the nearest, and %s ns between %s, the farthest, %s times as long",
@@ -212,10 +210,7 @@ func hopAnswer(shown []*hopPair, levels [][][]float64) string {
 }
 
 func regimeShares(regimes []regime, and string) string {
-	total := 0
-	for _, r := range regimes {
-		total += len(r.samples)
-	}
+	total := samplesOf(regimes)
 	var parts []string
 	of := " of the samples"
 	for _, r := range regimes {

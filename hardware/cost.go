@@ -164,15 +164,14 @@ func runCost(ctx context.Context, o Options) (*harness.Finding, error) {
 	counted, reason := countable(coreCycles)
 	fast := &fastPathCell{paths: fastPaths(), cpu: cpus[0]}
 	var costs []*costCell
-	var cells []cell
 	spans := len(fast.paths)
 	for _, op := range operations {
 		c := newCostCell(op, crowds(len(cpus)))
 		c.cpus, c.counted = cpus, counted
-		costs, cells = append(costs, c), append(cells, c)
+		costs = append(costs, c)
 		spans += len(c.crowds)
 	}
-	done, err := measureCells(ctx, o, spans, append(cells, fast))
+	done, err := measureCells(ctx, o, spans, append(cellsOf(costs), fast))
 	if done == 0 {
 		return nil, err
 	}

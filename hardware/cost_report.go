@@ -1,7 +1,9 @@
 package hardware
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"locklab/atomics"
@@ -100,19 +102,10 @@ func (s tickScale) note() string {
 }
 
 func costAnswer(cells []*costCell) string {
-	var least, most *costCell
+	shared := slices.DeleteFunc(slices.Clone(cells), func(c *costCell) bool { return c.op.private })
 	ratio := func(c *costCell) float64 { return summarize(ratios(c.all(c.ns), c.ns[0])).Median }
-	for _, c := range cells {
-		if c.op.private {
-			continue
-		}
-		if least == nil || ratio(c) < ratio(least) {
-			least = c
-		}
-		if most == nil || ratio(c) > ratio(most) {
-			most = c
-		}
-	}
+	byRatio := func(c, d *costCell) int { return cmp.Compare(ratio(c), ratio(d)) }
+	least, most := slices.MinFunc(shared, byRatio), slices.MaxFunc(shared, byRatio)
 	return fmt.Sprintf("With all CPUs on one line an operation takes between %s times (%s) and %s times (%s) what it takes alone.",
 		number(ratio(least)), least.op.name, number(ratio(most)), most.op.name)
 }

@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,15 +102,10 @@ func (o Options) withDefaults(budget func() time.Duration) (Options, error) {
 	if o.Repeats < 0 || o.Budget < 0 {
 		return o, fmt.Errorf("%w: repeats %d, budget %v: want 0 or more", ErrOptions, o.Repeats, o.Budget)
 	}
-	if o.Repeats == 0 {
-		o.Repeats = defaultRepeats
+	if o.Budget == 0 && budget != nil {
+		o.Budget = budget()
 	}
-	if o.Budget == 0 {
-		o.Budget = defaultBudget
-		if budget != nil {
-			o.Budget = budget()
-		}
-	}
+	o.Repeats, o.Budget = cmp.Or(o.Repeats, defaultRepeats), cmp.Or(o.Budget, defaultBudget)
 	return o, nil
 }
 
@@ -168,6 +164,13 @@ type cell interface {
 
 	// keep drops all but the first n figures of each series.
 	keep(n int)
+}
+
+func cellsOf[C cell](cs []C) (cells []cell) {
+	for _, c := range cs {
+		cells = append(cells, c)
+	}
+	return cells
 }
 
 // measureCells measures each of cells in every repeat. The budget has room for that many

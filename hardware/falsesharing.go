@@ -1,9 +1,11 @@
 package hardware
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -96,14 +98,11 @@ func (c *sharingCell) keep(n int) { c.ns = c.ns[:n] }
 
 func runFalseSharing(ctx context.Context, o Options) (*harness.Finding, error) {
 	place, groups := apart(), sharingCells()
-	var cells []cell
-	for _, group := range groups {
-		for _, c := range group {
-			c.cpus = place.cpus
-			cells = append(cells, c)
-		}
+	cells := slices.Concat(groups...)
+	for _, c := range cells {
+		c.cpus = place.cpus
 	}
-	done, err := measureCells(ctx, o, len(cells), cells)
+	done, err := measureCells(ctx, o, len(cells), cellsOf(cells))
 	if done == 0 {
 		return nil, err
 	}
@@ -150,12 +149,7 @@ func sharingTables(groups [][]*sharingCell) []harness.Table {
 // from there every ratio is nearer to 1 than to the greatest, in proportion.
 func sharingAnswer(inc increment, cells []*sharingCell) string {
 	ratio := func(c *sharingCell) float64 { return summarize(ratios(c.ns, cells[0].ns)).Median }
-	worst := cells[1]
-	for _, c := range cells[2:] {
-		if ratio(c) > ratio(worst) {
-			worst = c
-		}
-	}
+	worst := slices.MaxFunc(cells[1:], func(c, d *sharingCell) int { return cmp.Compare(ratio(c), ratio(d)) })
 	const noise = 1.5
 	if ratio(worst) < noise {
 		return fmt.Sprintf("%s: at no distance more than %s times alone", inc.name, number(ratio(worst)))

@@ -21,37 +21,5 @@ var petersonLocks = []petersonLock{
 	{name: "Peterson's lock, MFENCE", sound: true, run: petersonFenced},
 }
 
-func litmusAvailable() error { return needTwoCPUs() }
-
-//go:noescape
-func storeLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
-
-//go:noescape
-func storeFenceLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
-
 //go:noescape
 func exchangeLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
-
-//go:noescape
-func storeStore(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
-
-//go:noescape
-func storeFenceStore(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
-
-//go:noescape
-func loadLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
-
-//go:noescape
-func loadFenceLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
-
-//go:noescape
-func loadStore(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
-
-//go:noescape
-func loadFenceStore(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
-
-//go:noescape
-func petersonPlain(s *guarded, mine, theirs *uint64, id, limit, patience, iterations uint64) (entered, violated uint64)
-
-//go:noescape
-func petersonFenced(s *guarded, mine, theirs *uint64, id, limit, patience, iterations uint64) (entered, violated uint64)

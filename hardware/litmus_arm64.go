@@ -30,49 +30,17 @@ var petersonLocks = []petersonLock{
 	{name: "Peterson's lock, STLR and LDAR", sound: true, run: petersonRelease},
 }
 
-func litmusAvailable() error { return needTwoCPUs() }
-
-//go:noescape
-func storeLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
-
-//go:noescape
-func storeFenceLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
-
 //go:noescape
 func releaseAcquire(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
-
-//go:noescape
-func storeStore(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
-
-//go:noescape
-func storeFenceStore(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
 
 //go:noescape
 func storeRelease(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
 
 //go:noescape
-func loadLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
-
-//go:noescape
-func loadFenceLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
-
-//go:noescape
 func acquireLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
 
 //go:noescape
-func loadStore(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
-
-//go:noescape
-func loadFenceStore(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
-
-//go:noescape
 func acquireRelease(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
-
-//go:noescape
-func petersonPlain(s *guarded, mine, theirs *uint64, id, limit, patience, iterations uint64) (entered, violated uint64)
-
-//go:noescape
-func petersonFenced(s *guarded, mine, theirs *uint64, id, limit, patience, iterations uint64) (entered, violated uint64)
 
 //go:noescape
 func petersonRelease(s *guarded, mine, theirs *uint64, id, limit, patience, iterations uint64) (entered, violated uint64)

@@ -45,19 +45,14 @@ func (t lockTally) broken() bool { return t.violated+t.forgot+t.stalls > 0 }
 func runLostUpdates(ctx context.Context, o Options) (*harness.Finding, error) {
 	places := lostPlacements(placements(), allCPUs())
 	var bodies []*casCell
-	var cells []cell
 	for _, p := range places {
 		for _, b := range casBodies {
-			c := &casCell{place: p, body: b}
-			bodies, cells = append(bodies, c), append(cells, c)
+			bodies = append(bodies, &casCell{place: p, body: b})
 		}
 	}
 	locks, notes := newLockCells(o.Locks, lockPlacements(places))
-	for _, c := range locks {
-		cells = append(cells, c)
-	}
 	// Half of a body's time for the counter, half for the lock.
-	done, err := measureCells(ctx, o, 2*len(bodies)+len(locks), cells)
+	done, err := measureCells(ctx, o, 2*len(bodies)+len(locks), slices.Concat(cellsOf(bodies), cellsOf(locks)))
 	if done == 0 {
 		return nil, err
 	}

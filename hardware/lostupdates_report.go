@@ -28,17 +28,40 @@ func total(tallies []lockTally) (sum lockTally) {
 	return sum
 }
 
-func rates(tallies []lockTally, what func(lockTally) uint64) harness.Cell {
+// rates returns the cell of the shares of tallies, in parts per million.
+func rates[T any](tallies []T, share func(T) (part, whole uint64)) harness.Cell {
 	var rs []float64
 	for _, t := range tallies {
-		rs = append(rs, perMillion(what(t), t.entered))
+		rs = append(rs, perMillion(share(t)))
 	}
 	return summarize(rs)
 }
 
-func violatedOf(t lockTally) uint64 { return t.violated }
-func forgotOf(t lockTally) uint64   { return t.forgot }
-func stallsOf(t lockTally) uint64   { return t.stalls }
+func violatedOf(t lockTally) (part, whole uint64) { return t.violated, t.entered }
+func forgotOf(t lockTally) (part, whole uint64)   { return t.forgot, t.entered }
+func stallsOf(t lockTally) (part, whole uint64)   { return t.stalls, t.entered }
+
+func (c *casCell) lost() harness.Cell {
+	return rates(c.counters, func(t counterTally) (part, whole uint64) { return t.lost, t.updates })
+}
+
+func (c *casCell) failed() bool {
+	counter, lock := c.totals()
+	return counter.lost > 0 || lock.broken()
+}
+
+// namesOf returns the different names of cells, in order of appearance.
+func namesOf(cells []*lockCell, name func(*lockCell) string) (names []string) {
+	for _, c := range cells {
+		if n := name(c); !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+func (c *lockCell) lockName() string  { return c.lock.Name }
+func (c *lockCell) placeName() string { return c.place.name }
 
 func bodyTables(cells []*casCell) []harness.Table {
 	rate := func(name string) harness.Column { return harness.Column{Name: name, Unit: perMillionUnit, Plot: true} }
@@ -62,16 +85,10 @@ func lockTables(cells []*lockCell) []harness.Table {
 	}
 	safety := harness.Table{Caption: "The spin locks of the lab: what went wrong", Label: "lock"}
 	speed := harness.Table{Caption: "The spin locks of the lab: time of one entry, with a section of about 100 ns", Label: "lock", Chart: harness.Bars, Log: true}
-	var places, locks []string
+	places, locks := namesOf(cells, (*lockCell).placeName), namesOf(cells, (*lockCell).lockName)
 	at := make(map[[2]string]*lockCell)
 	for _, c := range cells {
 		at[[2]string{c.lock.Name, c.place.name}] = c
-		if !slices.Contains(places, c.place.name) {
-			places = append(places, c.place.name)
-		}
-		if !slices.Contains(locks, c.lock.Name) {
-			locks = append(locks, c.lock.Name)
-		}
 	}
 	for _, p := range places {
 		safety.Columns = append(safety.Columns, harness.Column{Name: "entries, " + p},
@@ -117,10 +134,8 @@ func lostAnswer(cells []*casCell, locks []*lockCell) string {
 func shortAnswer(cells []*casCell) string {
 	var bare, atomic bool // whether a body failed
 	for _, c := range cells {
-		counter, lock := c.totals()
-		failed := counter.lost > 0 || lock.broken()
 		switch {
-		case c.place.shared || !failed:
+		case c.place.shared || !c.failed():
 		case c.body.atomic:
 			atomic = true
 		default:
@@ -136,14 +151,6 @@ func shortAnswer(cells []*casCell) string {
 	return "It was not seen to happen here."
 }
 
-func (c *casCell) lost() harness.Cell {
-	var rs []float64
-	for _, t := range c.counters {
-		rs = append(rs, perMillion(t.lost, t.updates))
-	}
-	return summarize(rs)
-}
-
 func (c *casCell) sentence() string {
 	counter, lock := c.totals()
 	updates, lost := number(float64(counter.updates)), number(c.lost().Median)
@@ -151,7 +158,7 @@ func (c *casCell) sentence() string {
 		lost = number(perMillion(counter.lost, counter.updates))
 	}
 	switch {
-	case counter.lost == 0 && !lock.broken():
+	case !c.failed():
 		return fmt.Sprintf("%s lost none of %s updates and kept its lock exclusive", c.body.name, updates)
 	case !lock.broken():
 		return fmt.Sprintf("%s lost %s updates per million, and its lock was not seen to fail", c.body.name, lost)
@@ -179,9 +186,7 @@ func claim(cells []*casCell) string {
 		default:
 			continue
 		}
-		counter, lock := c.totals()
-		kind.ran = true
-		kind.failed = kind.failed || counter.lost > 0 || lock.broken()
+		kind.ran, kind.failed = true, kind.failed || c.failed()
 	}
 	const says = "that on one CPU it is enough that one instruction does it, and that on several it must be locked too"
 	switch {
@@ -200,15 +205,10 @@ func claim(cells []*casCell) string {
 }
 
 func locksSentence(cells []*lockCell) string {
-	var failed, places, locks []string
+	var failed []string
+	places, locks := namesOf(cells, (*lockCell).placeName), namesOf(cells, (*lockCell).lockName)
 	entries := make(map[string]uint64)
 	for _, c := range cells {
-		if !slices.Contains(locks, c.lock.Name) {
-			locks = append(locks, c.lock.Name)
-		}
-		if !slices.Contains(places, c.place.name) {
-			places = append(places, c.place.name)
-		}
 		t := total(c.tallies)
 		entries[c.place.name] += t.entered
 		if t.broken() {

@@ -1,7 +1,6 @@
 package hardware
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -22,42 +21,56 @@ type pinnedThreads struct {
 	jobs    []chan func()
 	threads sync.WaitGroup
 	arrived atomic.Int32
-	restore int // GOMAXPROCS to restore, 0 for none
+	restore func() // GOMAXPROCS
 }
 
 // newPinnedThreads starts one thread for each of cpus. A CPU may be listed more than
 // once; unbound leaves the thread to the system.
 func newPinnedThreads(cpus ...int) (*pinnedThreads, error) {
-	c := &pinnedThreads{}
 	// Threads that wait for each other must all run at once, in addition to the caller.
-	if n := len(cpus) + 1; runtime.GOMAXPROCS(0) < n {
-		c.restore = runtime.GOMAXPROCS(n)
-	}
-	ready := make(chan error)
+	c := &pinnedThreads{restore: raiseProcs(len(cpus) + 1)}
 	for _, cpu := range cpus {
-		jobs := make(chan func())
+		jobs, err := startThread(&c.threads, cpu)
+		if err != nil {
+			c.close()
+			return nil, err
+		}
 		c.jobs = append(c.jobs, jobs)
-		c.threads.Go(func() {
-			runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-			var err error
-			if cpu != unbound {
-				err = machine.PinThread(cpu)
-			}
-			ready <- err
-			for job := range jobs {
-				job()
-			}
-		})
-	}
-	var errs []error
-	for range cpus {
-		errs = append(errs, <-ready)
-	}
-	if err := errors.Join(errs...); err != nil {
-		c.close()
-		return nil, err
 	}
 	return c, nil
+}
+
+// startThread starts an operating system thread in running, bound to cpu unless that is
+// negative. It executes the jobs sent to it, and ends when they are closed.
+func startThread(running *sync.WaitGroup, cpu int) (jobs chan func(), err error) {
+	jobs = make(chan func())
+	ready := make(chan error)
+	running.Go(func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		var err error
+		if cpu >= 0 {
+			err = machine.PinThread(cpu)
+		}
+		ready <- err
+		for job := range jobs {
+			job()
+		}
+	})
+	if err := <-ready; err != nil {
+		close(jobs)
+		return nil, err
+	}
+	return jobs, nil
+}
+
+// raiseProcs raises GOMAXPROCS to least, and returns a function that restores it.
+func raiseProcs(least int) (restore func()) {
+	before := runtime.GOMAXPROCS(0)
+	if before >= least {
+		return func() {}
+	}
+	runtime.GOMAXPROCS(least)
+	return func() { runtime.GOMAXPROCS(before) }
 }
 
 func (c *pinnedThreads) step(f func(thread int)) {
@@ -92,9 +105,7 @@ func (c *pinnedThreads) close() {
 		close(jobs)
 	}
 	c.threads.Wait()
-	if c.restore > 0 {
-		runtime.GOMAXPROCS(c.restore)
-	}
+	c.restore()
 }
 
 const unbound = -1

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"time"
 
 	"locklab/harness"
@@ -110,18 +111,15 @@ func runSplitLock(ctx context.Context, o Options, plan splitPlan) (*harness.Find
 	}
 	var selves []*splitCell
 	var beside []*neighbourCell
-	var cells []cell
 	for _, p := range plan.places {
 		for _, a := range splitAccesses {
 			selves = append(selves, &splitCell{bench: b, access: a, place: p})
-			cells = append(cells, selves[len(selves)-1])
 		}
 	}
 	for _, n := range neighbours(plan.caches, rand.New(rand.NewPCG(o.Seed, 0))) {
 		beside = append(beside, &neighbourCell{bench: b, work: n})
-		cells = append(cells, beside[len(beside)-1])
 	}
-	done, err := measureCells(ctx, o, len(selves)+3*len(beside), cells)
+	done, err := measureCells(ctx, o, len(selves)+3*len(beside), slices.Concat(cellsOf(selves), cellsOf(beside)))
 	if done == 0 {
 		return nil, err
 	}

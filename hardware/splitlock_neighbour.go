@@ -1,13 +1,13 @@
 package hardware
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
+	"locklab/internal/machine"
 	"locklab/internal/stat"
 	"math/rand/v2"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -201,18 +201,9 @@ func (b *splitBench) window(n neighbour, a *aggressor) (ns, rate float64) {
 type cacheBytes [4]int
 
 func readCacheBytes(fsys fs.FS, cpu int) (sizes cacheBytes) {
-	for index := range 10 {
-		read := func(name string) string {
-			text, _ := fs.ReadFile(fsys, fmt.Sprintf("sys/devices/system/cpu/cpu%d/cache/index%d/%s", cpu, index, name))
-			return strings.TrimSpace(string(text))
-		}
-		level, err := strconv.Atoi(read("level"))
-		if err != nil || level < 1 || level >= len(sizes) || read("type") == "Instruction" {
-			continue
-		}
-		kib, err := strconv.Atoi(strings.TrimSuffix(read("size"), "K"))
-		if err == nil && kib > 0 && kib < 1<<30 {
-			sizes[level] = kib << 10
+	for _, c := range machine.ReadCaches(fsys, []int{cpu}) {
+		if c.Type != "instruction" && c.Level < len(sizes) {
+			sizes[c.Level] = c.KiB << 10
 		}
 	}
 	return sizes
@@ -228,17 +219,11 @@ type footprint struct {
 // walk hardly ever hits. The limit is 256 MiB; the last level may still hold a part of
 // that.
 func (c cacheBytes) footprints() []footprint {
-	orElse := func(size, fallback int) int {
-		if size == 0 {
-			return fallback
-		}
-		return size
-	}
 	const kib, mib = 1 << 10, 1 << 20
 	return []footprint{
-		{"L1", orElse(c[1], 32*kib) / 2, 1 << 14},
-		{"L2", orElse(c[2], 512*kib) / 2, 1 << 13},
-		{"memory", min(256*mib, max(32*mib, 2*orElse(c[3], 32*mib))), 1 << 10},
+		{"L1", cmp.Or(c[1], 32*kib) / 2, 1 << 14},
+		{"L2", cmp.Or(c[2], 512*kib) / 2, 1 << 13},
+		{"memory", min(256*mib, max(32*mib, 2*cmp.Or(c[3], 32*mib))), 1 << 10},
 	}
 }
 

@@ -21,7 +21,7 @@ var ErrSplitLockTrapped = errors.New("hardware: split locks are trapped")
 // the boot option split_lock_detect does not remove. It follows that option; the default,
 // also for a misspelt value, is "warn" (arch/x86/kernel/cpu/bus_lock.c).
 func splitLockTrap(fsys fs.FS) error {
-	flags := cpuFlags(fsys)
+	flags := cpuFeatures(fsys, "flags")
 	alignment, debug := slices.Contains(flags, "split_lock_detect"), slices.Contains(flags, "bus_lock_detect")
 	if !alignment && !debug {
 		return nil
@@ -46,9 +46,10 @@ func splitLockTrap(fsys fs.FS) error {
 	return fmt.Errorf("%w: this kernel %s (flag %s in /proc/cpuinfo); boot it with split_lock_detect=off to measure them", ErrSplitLockTrapped, effect, flag)
 }
 
-func cpuFlags(fsys fs.FS) []string {
+// cpuFeatures returns the words of the first line of /proc/cpuinfo with this key.
+func cpuFeatures(fsys fs.FS, key string) []string {
 	for line := range strings.Lines(readTrimmed(fsys, "proc/cpuinfo")) {
-		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "flags" {
+		if k, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == key {
 			return strings.Fields(value)
 		}
 	}

@@ -164,14 +164,15 @@ type waitBench struct {
 	cells    []*waitCell
 	apart    placement
 	siblings []int
-	absent   []string
+	absent   []string // names of ways that this machine lacks
+	notes    []string
 }
 
 func newWaitBench() *waitBench {
 	b := &waitBench{apart: apart()}
 	for _, w := range allWays() {
 		if err := w.available(); err != nil {
-			b.absent = append(b.absent, fmt.Sprintf("%s: skipped: %v", w.name, err))
+			b.absent, b.notes = append(b.absent, w.name), append(b.notes, fmt.Sprintf("%s: skipped: %v", w.name, err))
 			continue
 		}
 		b.cells = append(b.cells, &waitCell{waitWay: w, turns: 64})
@@ -181,7 +182,7 @@ func newWaitBench() *waitBench {
 		pair, err = nil, errors.New("threads cannot be bound to CPUs here")
 	}
 	if err != nil {
-		b.absent = append(b.absent, "cost to a neighbour: skipped: "+err.Error())
+		b.notes = append(b.notes, "cost to a neighbour: skipped: "+err.Error())
 	}
 	b.siblings = pair
 	return b

@@ -3,8 +3,7 @@
 package hardware
 
 import (
-	"errors"
-
+	"fmt"
 	"locklab/atomics"
 )
 
@@ -26,24 +25,20 @@ const hintName = "PAUSE"
 
 // needWAITPKG checks for UMONITOR, UMWAIT and TPAUSE: Intel, since Tremont and Alder Lake
 // (SDM volume 2, CPUID leaf 7).
-func needWAITPKG() error {
-	if most, _, _, _ := cpuid(0, 0); most >= 7 {
-		if _, _, c, _ := cpuid(7, 0); c&(1<<5) != 0 {
-			return nil
-		}
-	}
-	return errors.New("this processor, or the host of this machine, has no WAITPKG")
-}
+func needWAITPKG() error { return needFeature("WAITPKG", 7, 5) }
 
 // needMONITORX checks for MONITORX and MWAITX: AMD, since Excavator and Zen (APM volume
 // 3, CPUID function 8000_0001h).
-func needMONITORX() error {
-	if most, _, _, _ := cpuid(1<<31, 0); most > 1<<31 {
-		if _, _, c, _ := cpuid(1<<31|1, 0); c&(1<<29) != 0 {
+func needMONITORX() error { return needFeature("MONITORX", 1<<31|1, 29) }
+
+// needFeature checks for a bit of ECX of a leaf of CPUID.
+func needFeature(name string, leaf uint32, bit uint) error {
+	if most, _, _, _ := cpuid(leaf&(1<<31), 0); most >= leaf {
+		if _, _, c, _ := cpuid(leaf, 0); c>>bit&1 != 0 {
 			return nil
 		}
 	}
-	return errors.New("this processor, or the host of this machine, has no MONITORX")
+	return fmt.Errorf("this processor, or the host of this machine, has no %s", name)
 }
 
 // The functions below are in waiting_amd64.s. They wait while *p is v, at most n times, n

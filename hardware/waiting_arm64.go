@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"slices"
-	"strings"
 
 	"locklab/atomics"
 )
@@ -26,27 +25,18 @@ const hintName = "ISB"
 // needEventStream checks for the event stream of Linux, which ends a WFE after 100 µs at
 // the latest. Without it a wait for a store that never comes need not end.
 func needEventStream() error {
-	if !slices.Contains(armFeatures(), "evtstrm") {
-		return errors.New("this system promises no event stream (evtstrm in /proc/cpuinfo), without which WFE may wait for ever")
-	}
-	return nil
+	return needFeature("evtstrm", "this system promises no event stream (evtstrm in /proc/cpuinfo), without which WFE may wait for ever")
 }
 
 func needWFXT() error {
-	if !slices.Contains(armFeatures(), "wfxt") {
-		return errors.New("this processor has no FEAT_WFxT (wfxt in /proc/cpuinfo)")
-	}
-	return nil
+	return needFeature("wfxt", "this processor has no FEAT_WFxT (wfxt in /proc/cpuinfo)")
 }
 
-func armFeatures() []string {
-	text, _ := os.ReadFile("/proc/cpuinfo") // an unreadable file counts as unknown
-	for line := range strings.Lines(string(text)) {
-		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "Features" {
-			return strings.Fields(value)
-		}
+func needFeature(name, missing string) error {
+	if slices.Contains(cpuFeatures(os.DirFS("/"), "Features"), name) {
+		return nil
 	}
-	return nil
+	return errors.New(missing)
 }
 
 // The functions below are in waiting_arm64.s. They wait while *p is v, at most n times, n

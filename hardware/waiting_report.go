@@ -1,14 +1,16 @@
 package hardware
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"locklab/harness"
 )
 
 func (b *waitBench) finding() *harness.Finding {
-	return &harness.Finding{Answer: b.answer(), Tables: b.tables(), Notes: b.absent}
+	return &harness.Finding{Answer: b.answer(), Tables: b.tables(), Notes: b.notes}
 }
 
 func (b *waitBench) tables() []harness.Table {
@@ -28,13 +30,7 @@ func (b *waitBench) tables() []harness.Table {
 
 func (b *waitBench) answer() string {
 	least := func(of func(*waitCell) []float64) *waitCell {
-		best := b.cells[0]
-		for _, c := range b.cells[1:] {
-			if summarize(of(c)).Median < summarize(of(best)).Median {
-				best = c
-			}
-		}
-		return best
+		return slices.MinFunc(b.cells, func(c, d *waitCell) int { return cmp.Compare(summarize(of(c)).Median, summarize(of(d)).Median) })
 	}
 	hint := b.cells[1]
 	handOver := func(c *waitCell) []float64 { return c.handOver }
@@ -50,14 +46,8 @@ func (b *waitBench) answer() string {
 		text += fmt.Sprintf(". The other thread of the core computes %s times as long beside %s, the least, and %s times beside %s",
 			number(summarize(kindest.neighbour).Median), kindest.name, number(summarize(hint.neighbour).Median), hint.name)
 	}
-	var names []string
-	for _, a := range b.absent {
-		if name, _, _ := strings.Cut(a, ": skipped: "); !strings.HasPrefix(name, "cost ") {
-			names = append(names, name)
-		}
-	}
-	if len(names) > 0 {
-		text += ". Not here: " + strings.Join(names, "; ")
+	if len(b.absent) > 0 {
+		text += ". Not here: " + strings.Join(b.absent, "; ")
 	}
 	return text + "."
 }

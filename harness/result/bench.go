@@ -28,17 +28,11 @@ type Bench struct {
 // differs.
 func NewBench(out io.Writer, m machine.Environment) *Bench {
 	b := &Bench{out: out, lines: benchfmt.NewWriter(out), procs: m.GOMAXPROCS}
-	set := func(key, value string) {
-		if value != "" {
-			b.config = append(b.config, benchfmt.Config{Key: key, Value: []byte(OneLine(value)), File: true})
+	for _, c := range [][2]string{{"locklab-schema", strconv.Itoa(Schema)}, {"goos", m.OS}, {"goarch", m.Arch}, {"cpu", m.CPU}, {"kernel", m.Kernel}, {"governor", m.Governor}} {
+		if c[1] != "" {
+			b.config = append(b.config, benchfmt.Config{Key: c[0], Value: []byte(OneLine(c[1])), File: true})
 		}
 	}
-	set("locklab-schema", strconv.Itoa(Schema))
-	set("goos", m.OS)
-	set("goarch", m.Arch)
-	set("cpu", m.CPU)
-	set("kernel", m.Kernel)
-	set("governor", m.Governor)
 	return b
 }
 

@@ -1,12 +1,14 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"locklab/harness"
+	"locklab/internal/numfmt"
 )
 
 func check(parts []*Run) error {
@@ -32,7 +34,7 @@ func check(parts []*Run) error {
 	for _, p := range parts[1:] {
 		for _, s := range alike {
 			if a, b := s.of(first.Manifest), s.of(p.Manifest); a != b {
-				return refuse("%s and %s are of different %s: %s and %s", first.Dir, p.Dir, s.what, said(a), said(b))
+				return refuse("%s and %s are of different %s: %s and %s", first.Dir, p.Dir, s.what, cmp.Or(a, "none"), cmp.Or(b, "none"))
 			}
 		}
 		if a, b := first.Manifest, p.Manifest; a.Binary != b.Binary && a.Binary != "" && b.Binary != "" &&
@@ -59,22 +61,11 @@ func complete(parts []*Run, refuse func(string, ...any) error) error {
 			missing = append(missing, fmt.Sprint(rank))
 		}
 	}
-	switch n := len(missing); {
-	case n == 0:
-		return nil
-	case n == 1:
-		return refuse("the part of rank %s of %d is missing: give the directories of all ranks", missing[0], len(dirs))
-	case n > 8:
-		missing = append(missing[:8], "…")
+	if n := len(missing); n > 0 {
+		return refuse("the %s %s of %d %s missing: give the directories of all ranks", numfmt.Choose(n, "part of rank", "parts of ranks"),
+			numfmt.List(missing, 8), len(dirs), numfmt.Choose(n, "is", "are"))
 	}
-	return refuse("the parts of ranks %s of %d are missing: give the directories of all ranks", strings.Join(missing, ", "), len(dirs))
-}
-
-func said(text string) string {
-	if text == "" {
-		return "none"
-	}
-	return text
+	return nil
 }
 
 var alike = []struct {

@@ -171,10 +171,7 @@ func WriteSimulationsCSV(out io.Writer, run *Run) error {
 
 func writeCSV[T any](out io.Writer, columns []csvColumn[T], rows []T) error {
 	w := csv.NewWriter(out)
-	cells := make([]string, len(columns))
-	for i, c := range columns {
-		cells[i] = c.name
-	}
+	cells := csvHead(columns)
 	w.Write(cells) // Error reports it
 	for _, r := range rows {
 		for i, c := range columns {
@@ -184,6 +181,13 @@ func writeCSV[T any](out io.Writer, columns []csvColumn[T], rows []T) error {
 	}
 	w.Flush()
 	return wrapped(w.Error())
+}
+
+func csvHead[T any](columns []csvColumn[T]) (names []string) {
+	for _, c := range columns {
+		names = append(names, c.name)
+	}
+	return names
 }
 
 // csvText returns v as text: a duration in ns, a time in UTC, and nothing for a missing figure.

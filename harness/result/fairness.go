@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/internal/stat"
 )
 
 // long returns a metric of long-term fairness: the distribution of the acquisitions of
@@ -102,7 +103,7 @@ var Jain = metric("jain", "jain-slice-%",
 			all++
 			if n := sumOf(counts); n >= float64(len(counts)) {
 				known++
-				total += jain(counts) / mostJain(n, float64(len(counts)))
+				total += stat.Jain(counts) / mostJain(n, float64(len(counts)))
 			}
 		}
 		if known == 0 || 2*known < all {
@@ -116,16 +117,7 @@ var Jain = metric("jain", "jain-slice-%",
 var WindowJain = long("window-jain", "jain-%",
 	"Jain's fairness index over the window, whatever its length: not to be compared between windows of different lengths",
 	"Jain, Chiu & Hawe 1984", Higher,
-	func(desc []float64, _ float64) float64 { return 100 * jain(desc) })
-
-func jain(xs []float64) float64 {
-	var squares float64
-	for _, x := range xs {
-		squares += x * x
-	}
-	sum := sumOf(xs)
-	return sum * sum / (float64(len(xs)) * squares)
-}
+	func(desc []float64, _ float64) float64 { return 100 * stat.Jain(desc) })
 
 // mostJain returns the highest index that n acquisitions can have with this many workers,
 // n >= workers: no two counts differ by more than one.

@@ -19,6 +19,8 @@ const (
 	counters = (topBits - halfBits + 1) * half
 )
 
+var recorded = layout{half: halfBits, len: counters}
+
 // MaxRecorded is the greatest latency that a Histogram resolves, in ns. Greater ones are
 // counted as MaxValue and in Clamped.
 const MaxRecorded = 1<<topBits - 1
@@ -45,20 +47,12 @@ func index(v uint64) int {
 	return shift<<halfBits + int(v>>shift)
 }
 
-func top(i int) int64 {
-	if i < full {
-		return int64(i)
-	}
-	shift := i>>halfBits - 1
-	return int64(half+i&(half-1)+1)<<shift - 1
-}
-
 // Snapshot returns the counts as a harness.Histogram.
 func (h *Histogram) Snapshot() harness.Histogram {
 	var out harness.Histogram
 	for i, n := range h.counts {
 		if n != 0 {
-			out = append(out, harness.Bucket{Value: top(i), N: n})
+			out = append(out, harness.Bucket{Value: recorded.top(i), N: n})
 		}
 	}
 	return out

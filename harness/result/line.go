@@ -223,18 +223,11 @@ func (u *unpacker) decodeCase(text []byte) (*harness.Result, error) {
 	return r, err
 }
 
-// The recorder's layout: 1 ns to 2^36-1 ns with three significant figures.
-const (
-	hdrLowest  = 1
-	hdrHighest = 1<<36 - 1
-	hdrFigures = 3
-)
-
 func encodeHistogram(h harness.Histogram) (string, error) {
 	if len(h) == 0 {
 		return "", nil
 	}
-	out := hdrhistogram.New(hdrLowest, hdrHighest, hdrFigures)
+	out := hdrhistogram.New(1, MaxRecorded, 3)
 	for _, b := range h {
 		if err := out.RecordValues(b.Value, b.N); err != nil {
 			return "", fmt.Errorf("result: histogram: %w", err)

@@ -110,9 +110,12 @@ func (r *Run) read(file io.Reader) error {
 	damaged := func(format string, args ...any) { r.Damage = append(r.Damage, OneLine(fmt.Sprintf(format, args...))) }
 	own, foreign := false, false
 	for n := 1; ; n++ {
-		text, whole, err := readLine(in)
+		text, whole, size, err := readLine(in)
 		if err != nil {
 			return fmt.Errorf("result: %w", err)
+		}
+		if r.last = text; whole {
+			r.whole, r.last = r.whole+size, nil
 		}
 		if len(text) == 0 && !whole {
 			break
@@ -172,21 +175,22 @@ func (r *Run) add(record Record) bool {
 	return true
 }
 
-// readLine returns the next line without its newline, and whether it had one. Bytes
-// beyond maxLine are dropped, which makes the line undecodable.
-func readLine(in *bufio.Reader) (text []byte, whole bool, err error) {
+// readLine returns the next line without its newline, whether it had one, and its size in
+// the file. Bytes beyond maxLine are dropped, which makes the line undecodable.
+func readLine(in *bufio.Reader) (text []byte, whole bool, size int64, err error) {
 	for {
 		part, err := in.ReadSlice('\n')
+		size += int64(len(part))
 		if len(text) < maxLine {
 			text = append(text, part...)
 		}
 		switch {
 		case err == nil:
-			return bytes.TrimSuffix(text, []byte("\n")), true, nil
+			return bytes.TrimSuffix(text, []byte("\n")), true, size, nil
 		case errors.Is(err, io.EOF):
-			return text, false, nil
+			return text, false, size, nil
 		case !errors.Is(err, bufio.ErrBufferFull):
-			return nil, false, err
+			return nil, false, 0, err
 		}
 	}
 }

@@ -59,9 +59,8 @@ func place(rank int, host string) string {
 func caseName(r *harness.Result) string { return "lock=" + r.Lock.Name + "/" + r.Workload.Name() }
 
 type round struct {
-	name  string
-	round int
-	of    [][]*harness.Result // by rank
+	key
+	of [][]*harness.Result // by rank
 }
 
 type key struct {
@@ -76,7 +75,7 @@ func gather(parts []*Run) (out []*round, err error) {
 			k := key{caseName(r), r.Round}
 			c := at[k]
 			if c == nil {
-				c = &round{name: k.name, round: k.round, of: make([][]*harness.Result, len(parts))}
+				c = &round{key: k, of: make([][]*harness.Result, len(parts))}
 				at[k], out = c, append(out, c)
 			}
 			if first := c.any(); first != nil && (first.Workload != r.Workload || first.Lock != r.Lock) {
@@ -103,7 +102,7 @@ func (r *round) merge(parts []*Run) (result *harness.Result, why string) {
 	for i, of := range r.of {
 		switch at := place(i, parts[i].Manifest.Machine.Host); {
 		case len(of) == 0:
-			why = cmp.Or(why, at+lacks(parts[i], key{r.name, r.round}))
+			why = cmp.Or(why, at+lacks(parts[i], r.key))
 		case len(of) > 1:
 			why = cmp.Or(why, fmt.Sprintf("%s has it %d times", at, len(of)))
 		}
@@ -143,7 +142,7 @@ func lacks(p *Run, k key) string {
 func lostByAll(parts []*Run, rounds []*round) (out []Loss) {
 	seen := make(map[key]bool)
 	for _, r := range rounds {
-		seen[key{r.name, r.round}] = true
+		seen[r.key] = true
 	}
 	for i, p := range parts {
 		for _, l := range p.Manifest.Lost {

@@ -29,7 +29,7 @@ func TestRefused(t *testing.T) {
 		{"as it is", func(ps []*Run) []*Run { return ps }, ""},
 		{"none", func([]*Run) []*Run { return nil }, "needs the directories of all parts"},
 		{"one missing", func(ps []*Run) []*Run { return slices.Delete(ps, 2, 3) }, "the part of rank 2 of 4 is missing"},
-		{"three missing", func(ps []*Run) []*Run { return ps[1:2] }, "the parts of ranks 0, 2, 3 of 4 are missing"},
+		{"three missing", func(ps []*Run) []*Run { return ps[1:2] }, "the parts of ranks 0, 2 and 3 of 4 are missing"},
 		{"twice", func(ps []*Run) []*Run { ps[2].Manifest.Rank = 1; return ps }, "rank 1 is there twice, in part-1 and part-2"},
 		{"no part", func(ps []*Run) []*Run { ps[2].Manifest.Ranks = 0; return ps }, "part-2 is no part of a run: it was measured by one rank"},
 		{"one rank", func(ps []*Run) []*Run { ps[0].Manifest.Ranks = 1; return ps[:1] }, "part-0 is no part of a run: it was measured by one rank"},

@@ -1,12 +1,8 @@
 package result
 
 import (
-	"errors"
-	"fmt"
 	"iter"
 	"math"
-	"regexp"
-	"slices"
 
 	"locklab/harness"
 	"locklab/internal/stat"
@@ -107,48 +103,6 @@ var Metrics = []*Metric{
 	Requests, Notifications, ServerCPU, ServerMemory, Connections,
 	Overlap,
 	Offered, Goodput, Dropped, Backlog, Late,
-}
-
-var (
-	nameRE = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
-	unitRE = regexp.MustCompile(`^[a-z0-9%]+([-/][a-z0-9%]+)*$`)
-)
-
-// ValidateMetrics returns one error that joins every mistake in ms, or nil.
-func ValidateMetrics(ms []*Metric) error {
-	var errs []error
-	seen := make(map[string]bool)
-	for _, m := range ms {
-		bad := func(format string, args ...any) {
-			errs = append(errs, fmt.Errorf("metric %q "+format, append([]any{m.Name}, args...)...))
-		}
-		switch {
-		case !nameRE.MatchString(m.Name):
-			bad("is not lower-case words joined by '-'")
-		case seen["name "+m.Name]:
-			bad("is listed twice")
-		}
-		switch {
-		case !unitRE.MatchString(m.Unit):
-			bad("has unit %q, which is not words joined by '-' or '/'", m.Unit)
-		case seen["unit "+m.Unit]:
-			bad("shares its unit %q with another metric", m.Unit)
-		}
-		seen["name "+m.Name], seen["unit "+m.Unit] = true, true
-		if m.Doc == "" {
-			bad("is undocumented")
-		}
-		if m.Paper == "" {
-			bad("names no source in Paper")
-		}
-		if !slices.Contains([]string{Higher, Lower, ""}, m.Better) {
-			bad("has Better %q", m.Better)
-		}
-		if m.Of == nil {
-			bad("has no function")
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // A reader is [Metric.Of].

@@ -3,50 +3,35 @@ package result
 import (
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"locklab/harness"
 )
 
-func TestSuite(t *testing.T) {
-	if err := ValidateMetrics(Metrics); err != nil {
-		t.Error(err)
-	}
-}
+var (
+	nameRE = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+	unitRE = regexp.MustCompile(`^[a-z0-9%]+([-/][a-z0-9%]+)*$`)
+)
 
-func TestValidateRejects(t *testing.T) {
-	good := Metric{Name: "a", Unit: "a/op", Doc: "d", Paper: "p", Better: Lower, Of: Jain.Of}
-	for _, c := range []struct {
-		want  string
-		spoil func(m *Metric)
-	}{
-		{"lower-case words", func(m *Metric) { m.Name = "A b" }},
-		{`has unit "a b"`, func(m *Metric) { m.Unit = "a b" }},
-		{"is undocumented", func(m *Metric) { m.Doc = "" }},
-		{"names no source", func(m *Metric) { m.Paper = "" }},
-		{"has Better", func(m *Metric) { m.Better = "up" }},
-		{"has no function", func(m *Metric) { m.Of = nil }},
-	} {
-		m := good
-		c.spoil(&m)
-		if err := ValidateMetrics([]*Metric{&m}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("got %v, want an error with %q", err, c.want)
+func TestMetrics(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, m := range Metrics {
+		switch {
+		case !nameRE.MatchString(m.Name):
+			t.Errorf("metric %q is not named by lower-case words joined by '-'", m.Name)
+		case !unitRE.MatchString(m.Unit):
+			t.Errorf("metric %q has unit %q, which is not words joined by '-' or '/'", m.Name, m.Unit)
+		case seen["name "+m.Name] || seen["unit "+m.Unit]:
+			t.Errorf("metric %q is listed twice, or shares its unit %q", m.Name, m.Unit)
+		case m.Doc == "" || m.Paper == "" || m.Of == nil:
+			t.Errorf("metric %q has no Doc, no Paper or no function", m.Name)
+		case !slices.Contains([]string{Higher, Lower, ""}, m.Better):
+			t.Errorf("metric %q has Better %q", m.Name, m.Better)
 		}
-	}
-	other := good
-	other.Name = "b"
-	if err := ValidateMetrics([]*Metric{&good, &other}); err == nil || !strings.Contains(err.Error(), "shares its unit") {
-		t.Errorf("two metrics with one unit: got %v", err)
-	}
-	other.Name, other.Unit = "a", "b/op"
-	if err := ValidateMetrics([]*Metric{&good, &other}); err == nil || !strings.Contains(err.Error(), "listed twice") {
-		t.Errorf("two metrics with one name: got %v", err)
-	}
-	if err := ValidateMetrics([]*Metric{&good}); err != nil {
-		t.Errorf("a sound metric: got %v", err)
+		seen["name "+m.Name], seen["unit "+m.Unit] = true, true
 	}
 }
 

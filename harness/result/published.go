@@ -10,14 +10,18 @@ import (
 	"locklab/harness"
 )
 
-// publishedHead are the columns of the counts of a campaign: the tries of a scenario on a
-// lock, and in how many each harm was seen.
-func publishedHead() []string {
-	head := []string{"scenario", "lock", "tries"}
-	for _, h := range harness.Harms {
-		head = append(head, string(h))
+// publishedColumns are the counts of a campaign: the tries of a scenario on a lock, and in
+// how many each harm was seen.
+func publishedColumns() []csvColumn[*harness.FaultResult] {
+	columns := []csvColumn[*harness.FaultResult]{
+		{"scenario", func(f *harness.FaultResult) any { return f.Scenario }},
+		{"lock", func(f *harness.FaultResult) any { return f.Lock.Name }},
+		{"tries", func(f *harness.FaultResult) any { return f.Tries }},
 	}
-	return head
+	for _, h := range harness.Harms {
+		columns = append(columns, csvColumn[*harness.FaultResult]{string(h), func(f *harness.FaultResult) any { return f.Seen[h] }})
+	}
+	return columns
 }
 
 // WritePublished writes the counts of the failure scenarios of run as the project ships them:
@@ -27,24 +31,8 @@ func WritePublished(out io.Writer, run *Run) error {
 	m := run.Manifest
 	fmt.Fprintf(out, "# commit %s, %s, %s, go-redis %s, go-zookeeper %s\n", m.Commit, m.Started.UTC().Format("2006-01-02"),
 		m.Machine.CPU, m.Versions["github.com/redis/go-redis/v9"], m.Versions["github.com/go-zookeeper/zk"])
-	w := csv.NewWriter(out)
-	if err := w.Write(publishedHead()); err != nil {
-		return err
-	}
-	for _, f := range run.Faults {
-		if f.Tries == 0 {
-			continue
-		}
-		row := []string{f.Scenario, f.Lock.Name, strconv.Itoa(f.Tries)}
-		for _, h := range harness.Harms {
-			row = append(row, strconv.Itoa(f.Seen[h]))
-		}
-		if err := w.Write(row); err != nil {
-			return err
-		}
-	}
-	w.Flush()
-	return w.Error()
+	tried := slices.DeleteFunc(slices.Clone(run.Faults), func(f *harness.FaultResult) bool { return f.Tries == 0 })
+	return writeCSV(out, publishedColumns(), tried)
 }
 
 // ReadPublished reads what [WritePublished] wrote: results with a scenario, the name of a
@@ -56,8 +44,8 @@ func ReadPublished(in io.Reader) (out []*harness.FaultResult, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("result: published counts: %w", err)
 	}
-	if len(rows) == 0 || !slices.Equal(rows[0], publishedHead()) {
-		return nil, fmt.Errorf("result: published counts: the first row is not %q", publishedHead())
+	if head := csvHead(publishedColumns()); len(rows) == 0 || !slices.Equal(rows[0], head) {
+		return nil, fmt.Errorf("result: published counts: the first row is not %q", head)
 	}
 	for _, row := range rows[1:] {
 		f := &harness.FaultResult{Scenario: row[0], Lock: harness.Lock{Name: row[1]}, Seen: make(map[harness.Harm]int)}

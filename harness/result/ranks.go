@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"locklab/harness"
+	"locklab/internal/stat"
 )
 
 // RankJain is Jain's fairness index between the ranks of a case, the processes that share
@@ -20,7 +21,7 @@ var RankJain = perRank("rank-jain", "jain-rank-%", "Jain's fairness index of acq
 var HostJain = perRank("host-jain", "jain-host-%", "Jain's fairness index of acquisitions per worker between hosts", "Jain, Chiu & Hawe 1984",
 	func(k harness.Rank) any { return k.Host }, betweenGroups)
 
-func betweenGroups(each []float64, _ float64) float64 { return 100 * jain(each) }
+func betweenGroups(each []float64, _ float64) float64 { return 100 * stat.Jain(each) }
 
 // RankLeast is the share of its fair share that the least served rank got, in percent:
 // its acquisitions per worker relative to all ranks together. 100 is fair, 0 is a process

@@ -239,4 +239,7 @@ type Run struct {
 	Published string
 
 	Damage []string // unreadable lines, one sentence each; the rest is kept
+
+	whole int64  // bytes of results.jsonl up to the end of its last whole line
+	last  []byte // the beginning of a line after it
 }

@@ -20,10 +20,11 @@ import (
 // all counts of a histogram, would cost most of the time in garbage collection. The zero
 // value is ready.
 type unpacker struct {
-	packed []byte
-	raw    bytes.Buffer
-	zlib   io.ReadCloser
-	flate  io.ReadCloser
+	packed  []byte
+	raw     bytes.Buffer
+	buckets harness.Histogram
+	zlib    io.ReadCloser
+	flate   io.ReadCloser
 }
 
 func (u *unpacker) base64(text string) (err error) {
@@ -116,58 +117,44 @@ func (u *unpacker) histogram(text string) (harness.Histogram, error) {
 	if err := u.inflate(u.zlib, most); err != nil {
 		return nil, bad(err)
 	}
-	h, err := parseHistogram(u.raw.Bytes())
-	if err != nil {
+	if err := u.parseHistogram(u.raw.Bytes()); err != nil {
 		return nil, bad(err)
 	}
-	return h, nil
+	return append(harness.Histogram(nil), u.buckets...), nil // nil if it is empty
 }
 
-func parseHistogram(raw []byte) (harness.Histogram, error) {
+// parseHistogram reads an inflated histogram into u.buckets.
+func (u *unpacker) parseHistogram(raw []byte) error {
 	if len(raw) < hdrHeader || binary.BigEndian.Uint32(raw) != hdrPlain || binary.BigEndian.Uint32(raw[8:]) != 0 {
-		return nil, errHistogram
+		return errHistogram
 	}
 	l, err := newLayout(int32(binary.BigEndian.Uint32(raw[12:])), int64(binary.BigEndian.Uint64(raw[16:])), int64(binary.BigEndian.Uint64(raw[24:])))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	counts := raw[hdrHeader:]
 	if uint64(len(counts)) != uint64(binary.BigEndian.Uint32(raw[4:])) {
-		return nil, errHistogram
+		return errHistogram
 	}
-	n, err := walkCounts(counts, l, nil)
-	if err != nil || n == 0 {
-		return nil, err
-	}
-	h := make(harness.Histogram, 0, n)
-	_, err = walkCounts(counts, l, func(index int, count int64) { h = append(h, harness.Bucket{Value: l.top(index), N: count}) })
-	return h, err
-}
-
-// walkCounts calls found, if not nil, for every count that is not 0, and returns their
-// number. A negative number stands for that many zeros.
-func walkCounts(counts []byte, l layout, found func(index int, count int64)) (n int, err error) {
+	u.buckets = u.buckets[:0]
 	var index, total int64
 	for len(counts) > 0 {
 		v, size := zigzag(counts)
 		switch {
 		case size == 0 || v == math.MinInt64 || -v > int64(l.len)-index || v >= 0 && index >= int64(l.len) || v > math.MaxInt64-total:
-			return 0, errHistogram
-		case v < 0:
+			return errHistogram
+		case v < 0: // stands for that many zeros
 			index -= v
 		default:
 			if v > 0 {
-				n++
 				total += v
-				if found != nil {
-					found(int(index), v)
-				}
+				u.buckets = append(u.buckets, harness.Bucket{Value: l.top(int(index)), N: v})
 			}
 			index++
 		}
 		counts = counts[size:]
 	}
-	return n, nil
+	return nil
 }
 
 // zigzag reads a number of one to nine bytes; the ninth has eight bits. The size is 0 if

@@ -37,7 +37,7 @@ func TestUnpackHistogram(t *testing.T) {
 	for _, l := range []struct {
 		lowest, highest int64
 		figures         int
-	}{{hdrLowest, hdrHighest, hdrFigures}, {1, 2, 1}, {1, 60e9, 3}, {1000, 60e9, 2}, {7, 1e6, 4}, {1, math.MaxInt64, 3}, {1 << 40, math.MaxInt64, 1}, {1, 1e6, 5}} {
+	}{{1, MaxRecorded, 3}, {1, 2, 1}, {1, 60e9, 3}, {1000, 60e9, 2}, {7, 1e6, 4}, {1, math.MaxInt64, 3}, {1 << 40, math.MaxInt64, 1}, {1, 1e6, 5}} {
 		for n := range 8 {
 			h := hdrhistogram.New(l.lowest, l.highest, l.figures)
 			for range n {

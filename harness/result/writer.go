@@ -46,9 +46,10 @@ func Create(dir string, m Manifest) (*Writer, error) {
 	}
 	m.Schema = Schema
 	w := &Writer{dir: dir, manifest: m, appender: appender{results}}
-	if err := errors.Join(w.writeManifest(), w.derive(nil), syncDir(dir)); err != nil {
+	if err := errors.Join(w.writeManifest(), w.derive(nil)); err != nil {
 		return nil, errors.Join(refuse(err), w.close())
 	}
+	syncDir(dir)
 	return w, nil
 }
 
@@ -120,12 +121,8 @@ func reopen(dir, purpose string, flag int, refuses func(*Run) string) (*tail, *R
 		return fail(cannot(errors.New(why + "; choose another directory")))
 	}
 	t := &tail{f}
-	cut, err := t.mend()
-	if err != nil {
+	if err := t.mend(run); err != nil {
 		return fail(fmt.Errorf("result: %w", err))
-	}
-	if cut {
-		run.Damage = run.Damage[:len(run.Damage)-1] // it was about the last line
 	}
 	return t, run, nil
 }
@@ -288,36 +285,17 @@ func (t *tail) Write(p []byte) (int, error) {
 }
 
 // mend removes a last line that a crash cut short, or completes it if only its newline is
-// missing. It reports whether it removed a line.
-func (t *tail) mend() (cut bool, err error) {
-	info, err := t.Stat()
-	if err != nil {
-		return false, err
+// missing.
+func (t *tail) mend(run *Run) error {
+	if len(run.last) == 0 {
+		return nil
 	}
-	last, err := lastLine(t.File, info.Size())
-	if err != nil || len(last) == 0 {
-		return false, err
-	}
-	if _, err := Decode(last); err == nil {
+	if _, err := Decode(run.last); err == nil {
 		_, err = t.Write([]byte("\n"))
-		return false, err
+		return err
 	}
-	return len(bytes.TrimSpace(last)) > 0, t.Truncate(info.Size() - int64(len(last)))
-}
-
-func lastLine(f *os.File, size int64) ([]byte, error) {
-	var last []byte
-	for at := size; at > 0; {
-		n := min(at, 1<<16)
-		part := make([]byte, n)
-		if _, err := f.ReadAt(part, at-n); err != nil {
-			return nil, err
-		}
-		if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
-			return append(part[i+1:], last...), nil
-		}
-		last = append(part, last...)
-		at -= n
+	if len(bytes.TrimSpace(run.last)) > 0 {
+		run.Damage = run.Damage[:len(run.Damage)-1] // it was about this line
 	}
-	return last, nil
+	return t.Truncate(run.whole)
 }

@@ -84,9 +84,9 @@ func readLastCache(fsys fs.FS, cpu int) int {
 	return last
 }
 
-// readCaches returns the kinds of caches of cpus, nearest first. Different kinds of cores have
+// ReadCaches returns the kinds of caches of cpus, nearest first. Different kinds of cores have
 // different caches at one level.
-func readCaches(fsys fs.FS, cpus []int) []Cache {
+func ReadCaches(fsys fs.FS, cpus []int) []Cache {
 	type instance struct{ index, first int } // the lowest processor that shares it
 	seen := make(map[instance]bool)
 	count := make(map[Cache]int)

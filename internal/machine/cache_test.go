@@ -26,7 +26,7 @@ func TestReadCachesOfFixtures(t *testing.T) {
 		{"empty", []Cache{}},
 	} {
 		f := readFixture(t, "testdata/"+tc.fixture+".txtar")
-		if got := readCaches(f.fsys, f.cpus); !slices.Equal(got, tc.want) {
+		if got := ReadCaches(f.fsys, f.cpus); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: %+v, want %+v", tc.fixture, got, tc.want)
 		}
 	}
@@ -42,7 +42,7 @@ func TestReadCachesDistrustsFiles(t *testing.T) {
 		cache + "index1/level":               {Data: []byte("0\n")},
 		cache + "index2/level":               {Data: []byte("2\n")}, // behind the last
 	}
-	got := readCaches(fsys, []int{4})
+	got := ReadCaches(fsys, []int{4})
 	if want := []Cache{{Level: 1, Count: 1}}; !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}

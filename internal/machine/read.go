@@ -34,7 +34,7 @@ func readEnvironment(e *Environment, fsys fs.FS, cpus []int) {
 	e.Turbo = readTurbo(fsys)
 	e.Capacities, known = readCapacities(fsys, cpus)
 	unknown(known, kindMixed)
-	e.Caches = readCaches(fsys, cpus)
+	e.Caches = ReadCaches(fsys, cpus)
 	e.Load, e.TSC = readLoad(fsys), readTSC(info)
 	e.Clocksource = readText(fsys, "sys/devices/system/clocksource/clocksource0/current_clocksource")
 	t := readTopology(fsys, cpus)
