@@ -14,14 +14,14 @@ LDFLAGS := -X locklab/internal/machine.commit=$(COMMIT)
 
 # Packages whose tests wait for servers and child processes most of the time: they
 # run beside each other, the longest first.
-WAITING  := redislock lab zklock peers deploy redislock/lab internal/backend internal/zksession internal/wire/redis internal/wire/zookeeper internal/faultproxy
+WAITING  := redislock harness/measure lab zklock peers deploy redislock/lab internal/backend internal/zksession internal/wire/redis internal/wire/zookeeper internal/faultproxy
 
 # Modules of their own, for programs that want what they depend on.
 CONTRIB  := contrib/otel contrib/prometheus
 
 # Packages in which nothing runs beside anything else: the race detector has
 # nothing to say of them. A test of internal/layers checks it.
-RACELESS := reports/draw reports/chart reports/page harness/judge internal/stat internal/numfmt
+RACELESS := reports/draw reports/chart reports/page harness harness/judge harness/result hardware/evidence cmd/locklab/catalog internal/adapt internal/boottime internal/nearest internal/qemu internal/stat internal/numfmt mutex/lab
 
 # The race detector would sleep for a second at the end of every process.
 GORACE   ?= atexit_sleep_ms=0
