@@ -13,15 +13,15 @@ COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --
 LDFLAGS := -X locklab/internal/machine.commit=$(COMMIT)
 
 # Packages whose tests wait for servers and child processes most of the time: they
-# run beside each other, the longest first.
-WAITING  := redislock lab zklock peers deploy redislock/lab internal/backend internal/zksession internal/wire/redis internal/wire/zookeeper internal/faultproxy
+# run beside each other, the longest first, and so do four tests of each.
+WAITING  := redislock harness/measure lab zklock peers deploy redislock/lab internal/backend internal/zksession internal/wire/redis internal/wire/zookeeper internal/faultproxy
 
 # Modules of their own, for programs that want what they depend on.
 CONTRIB  := contrib/otel contrib/prometheus
 
 # Packages in which nothing runs beside anything else: the race detector has
 # nothing to say of them. A test of internal/layers checks it.
-RACELESS := reports/draw reports/chart reports/page harness/judge internal/stat internal/numfmt
+RACELESS := reports/draw reports/chart reports/page harness harness/judge harness/result hardware/evidence cmd/locklab/catalog internal/adapt internal/boottime internal/nearest internal/qemu internal/stat internal/numfmt mutex/lab
 
 # The race detector would sleep for a second at the end of every process.
 GORACE   ?= atexit_sleep_ms=0
@@ -99,7 +99,7 @@ endif
 # The failure scenarios keep many processes busy, so no test of leases runs next to them.
 # -trimpath shares the cache with tests that build a copy of this tree.
 # $(call tests,FLAGS,COMPILE,RUNS) runs the tests of every package once.
-tests = $(COUNTED) 'compile $(addprefix ./,$(WAITING))' then '$(1) -vet=off -p 4 -timeout $(STUCK) $(addprefix ./,$(WAITING))' + 'vet ./...' 'compile ./...' $(foreach m,$(CONTRIB),'compile -C $(m) ./...') $(2) then '$(1) -vet=off -timeout $(STUCK) ./harness/chaos' $(foreach m,$(CONTRIB),'-C $(m) ./...') '$(1) -tags systematic -timeout $(STUCK) -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore' $(3) + "$(1) -vet=off -p 4 -timeout $(STUCK) $(call but,$(WAITING) harness/chaos)"
+tests = $(COUNTED) 'compile $(addprefix ./,$(WAITING))' then '$(1) -vet=off -p 4 -parallel 4 -timeout $(STUCK) $(addprefix ./,$(WAITING))' + 'vet ./...' 'compile ./...' $(foreach m,$(CONTRIB),'compile -C $(m) ./...') $(2) then '$(1) -vet=off -timeout $(STUCK) ./harness/chaos' $(foreach m,$(CONTRIB),'-C $(m) ./...') '$(1) -tags systematic -timeout $(STUCK) -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore' $(3) + "$(1) -vet=off -p 4 -timeout $(STUCK) $(call but,$(WAITING) harness/chaos)"
 
 # A package that takes longer is stuck, on a machine of any load.
 STUCK := 40m
@@ -151,7 +151,7 @@ models: ## check Promela models of ticket, mcs, clh, zk-handoff, zk-rw and redis
 race: export GORACE := $(GORACE)
 race: export GOFLAGS := $(GOFLAGS) -trimpath
 race: ## run the tests of make test under the race detector, but for packages that start no goroutine
-	$(COUNTED) 'compile -race $(addprefix ./,$(WAITING))' then '-race -short -vet=off -p 2 -timeout $(STUCK) $(addprefix ./,$(WAITING))' + "compile -race $(call but,$(RACELESS))" then "-race -short -vet=off -timeout $(STUCK) $(call but,$(WAITING) $(RACELESS))"
+	$(COUNTED) 'compile -race $(addprefix ./,$(WAITING))' then '-race -short -vet=off -p 2 -parallel 4 -timeout $(STUCK) $(addprefix ./,$(WAITING))' + "compile -race $(call but,$(RACELESS))" then "-race -short -vet=off -timeout $(STUCK) $(call but,$(WAITING) $(RACELESS))"
 
 # Of the rules that look for a second holder by chance these find a rare one
 # soonest: the first on a machine that has nothing else to do, the second on a busy one.

@@ -31,6 +31,7 @@ func TestAllDie(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for kind, make := range everyShape() {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			leaktest.Own(t)
 			watch, key := dial(t, at), newKey()
 			ctx, cancel := context.WithCancel(t.Context())

@@ -112,36 +112,33 @@ func TestQuiet(t *testing.T) {
 }
 
 // TestDistributedBlocks: locks that take turns in one process have blocks there, and each
-// is charged for its own connections only. A worker connects for waiting at its first wait,
-// so a busy machine has more tries to let every worker wait, and none to show too many.
+// is charged for its own connections only. On a busy machine a worker may not have waited
+// yet, or the server may not have noticed a closed connection: then they are measured again.
 func TestDistributedBlocks(t *testing.T) {
 	at := own(t, harness.KindRedis)
 	connections := map[string]int64{"redis-poll-1ms": 8, "redis-queue": 16, "redis-token": 16}
-	var missing []string
+	var wrong []string
 	for range 5 {
 		alone(t, at)
-		missing = nil
+		wrong = nil
 		rs := distributedBlocks(t, at, slices.Sorted(maps.Keys(connections)))
 		if len(rs) != len(connections) {
 			t.Fatalf("%d results, want %d", len(rs), len(connections))
 		}
 		for _, r := range rs {
-			if b := r.Blocks; b == nil || !b.Valid() || b.Process != 7 || len(b.Ops) != remotePasses+1 {
-				t.Fatalf("%s: blocks %+v, want %d of process 7", r.Lock.Name, b, remotePasses+1)
+			b := r.Blocks
+			if b == nil || !b.Valid() || b.Process != 7 || len(b.Ops) != remotePasses+1 || r.Servers == nil || r.Servers.Connections == nil {
+				t.Fatalf("%s: blocks %+v, servers %+v, want %d blocks of process 7", r.Lock.Name, b, r.Servers, remotePasses+1)
 			}
-			want := connections[r.Lock.Name]
-			if r.Servers == nil || r.Servers.Connections == nil || *r.Servers.Connections > want {
-				t.Fatalf("%s: servers %+v, want %d connections", r.Lock.Name, r.Servers, want)
-			}
-			if n := *r.Servers.Connections; n < want || slices.Contains(r.Blocks.Handovers, 0) {
-				missing = append(missing, fmt.Sprintf("%s: %d connections, want %d; handovers %d", r.Lock.Name, n, want, r.Blocks.Handovers))
+			if n, want := *r.Servers.Connections, connections[r.Lock.Name]; n != want || slices.Contains(b.Handovers, 0) {
+				wrong = append(wrong, fmt.Sprintf("%s: %d connections, want %d; handovers %d", r.Lock.Name, n, want, b.Handovers))
 			}
 		}
-		if missing == nil {
+		if wrong == nil {
 			return
 		}
 	}
-	t.Errorf("five times not all workers waited; the last time %q", missing)
+	t.Errorf("none of five tries was right; the last: %q", wrong)
 }
 
 func distributedBlocks(t *testing.T, at harness.Endpoint, names []string) []*harness.Result {
@@ -165,11 +162,18 @@ func distributedBlocks(t *testing.T, at harness.Endpoint, names []string) []*har
 // one more connection.
 func TestServerCost(t *testing.T) {
 	at := own(t, harness.KindRedis)
-	connections := func(r *harness.Result, want int64) {
+	connected := func(at harness.Endpoint, name string, want int64) (r *harness.Result) {
 		t.Helper()
-		if v, ok := result.Connections.Of(r); !ok || v*8 != float64(want) {
-			t.Errorf("%s has %v connections a worker (%v), want %d of 8 workers", r.Lock.Name, v, ok, want)
+		var v float64
+		var ok bool
+		for range 5 { // a busy server may not have noticed a closed connection
+			r = contended(t, at, name)
+			if v, ok = result.Connections.Of(r); ok && v*8 == float64(want) {
+				return r
+			}
 		}
+		t.Errorf("%s has %v connections a worker (%v), want %d of 8 workers", name, v, ok, want)
+		return r
 	}
 	cpu := func(r *harness.Result) float64 {
 		t.Helper()
@@ -179,10 +183,7 @@ func TestServerCost(t *testing.T) {
 		}
 		return v
 	}
-	poll, queue, subscribe := contended(t, at, "redis-poll-1ms"), contended(t, at, "redis-queue"), contended(t, at, "redis-pubsub")
-	connections(poll, 8)
-	connections(queue, 16)
-	connections(subscribe, 16)
+	poll, queue, subscribe := connected(at, "redis-poll-1ms", 8), connected(at, "redis-queue", 16), connected(at, "redis-pubsub", 16)
 	costsMore := func(how string) {
 		t.Helper()
 		p, q := cpu(poll), cpu(queue)
@@ -205,17 +206,15 @@ func TestServerCost(t *testing.T) {
 	poll, queue = contended(t, at, "redis-poll-1ms"), contended(t, at, "redis-queue")
 	costsMore("by INFO")
 	zk := own(t, harness.KindZooKeeper)
-	fair := contended(t, zk, "zk-fair")
-	connections(fair, 8)
+	fair := connected(zk, "zk-fair", 8)
 	if cpu(fair) <= 0 || fair.Servers.Memory != nil {
 		t.Errorf("zk-fair costs its server %+v", fair.Servers)
 	}
 	zk.PIDs = nil
 	alone(t, zk)
-	if fair = contended(t, zk, "zk-fair"); fair.Servers.CPU != nil {
+	if fair = connected(zk, "zk-fair", 8); fair.Servers.CPU != nil {
 		t.Errorf("a ZooKeeper server that the lab did not start used %v", *fair.Servers.CPU)
 	}
-	connections(fair, 8)
 }
 
 // TestServerCostOfProcess: the clock of the server's process agrees with the server's

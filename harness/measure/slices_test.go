@@ -210,6 +210,23 @@ func fewer(r *harness.Result, n uint64, window time.Duration) bool {
 	return 2*(n+underway)*uint64(r.Elapsed) < r.Ops*uint64(window)
 }
 
+// driveOnTime drives r again if a busy machine ended the window late, or ran no worker in a
+// slice.
+func driveOnTime(t *testing.T, r *Rig, window time.Duration) (res *harness.Result) {
+	t.Helper()
+	for range 50 {
+		var err error
+		if res, err = r.Drive(t.Context(), Limit{Window: window}); err != nil {
+			t.Fatal(err)
+		}
+		idle := func(slice []uint32) bool { return slices.Max(slice) == 0 }
+		if res.Elapsed < window+harness.SliceLength/2 && !slices.ContainsFunc(slices.Collect(slices.Chunk(res.Slices, len(res.Workers))), idle) {
+			break
+		}
+	}
+	return res
+}
+
 // TestKeeper: a lock that a worker keeps for 50 ms has at most two owners in a slice of 20
 // ms, and a third whose batch was counted late. This holds in windows of one slice and of
 // twelve.
@@ -221,10 +238,7 @@ func TestKeeper(t *testing.T) {
 	}
 	defer rig.Close()
 	for _, window := range []time.Duration{20 * time.Millisecond, 20 * time.Millisecond, 250 * time.Millisecond} {
-		r, err := rig.Drive(t.Context(), Limit{Window: window})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := driveOnTime(t, rig, window)
 		if want := workers * int(window/harness.SliceLength); len(r.Slices) != want {
 			t.Fatalf("%v: %d counts of %d workers, want %d", window, len(r.Slices), workers, want)
 		}
