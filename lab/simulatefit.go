@@ -117,16 +117,30 @@ func (h *here) compare(ctx context.Context) error {
 	if err := h.keep.machine(h.model); err != nil {
 		return err
 	}
+	all, err := h.simulateOn(ctx, "simulate", h.seeds, h.points, h.model)
+	h.points = all[0]
+	return errors.Join(err, h.judge())
+}
+
+// simulateOn returns copies of the points with their simulations, for each of the machines.
+// If ctx ends, some have none, and the error is ctx's.
+func (h *here) simulateOn(ctx context.Context, what string, seeds int, points []*herePoint, machines ...*simulate.Machine) ([][]*herePoint, error) {
 	var cases []simulatedCase
-	for _, p := range h.points {
-		cases = append(cases, p.on(h.model))
+	var all []*herePoint
+	for _, m := range machines {
+		for _, p := range points {
+			q := *p
+			c := q.on(m)
+			c.seeds = seeds
+			cases, all = append(cases, c), append(all, &q)
+		}
 	}
-	_, err := runCases(ctx, h.stderr, "simulate", cases, func(i int, s *harness.Simulation) error {
+	_, err := runCases(ctx, h.stderr, what, cases, func(i int, s *harness.Simulation) error {
 		s.SMT = h.model.SMT
-		h.points[i].simulated = s
+		all[i].simulated = s
 		return nil
 	})
-	return errors.Join(err, h.judge())
+	return slices.Collect(slices.Chunk(all, len(points))), err
 }
 
 // on returns p's case on m as seen by measured workers: they occupy one thread of each core
@@ -149,33 +163,15 @@ func (h *here) fit(ctx context.Context) error {
 		h.model.Sources["occupy"] = h.model.Sources["window"]
 		return nil
 	}
-	candidates := grid(h.model)
-	var cases []simulatedCase
-	for _, m := range candidates {
-		for _, p := range of {
-			c := p.on(m)
-			c.seeds = 1
-			cases = append(cases, c)
-		}
-	}
-	tried := make([]herePoint, len(cases))
-	for i := range tried {
-		tried[i].ns = of[i%len(of)].ns
-	}
-	if _, err := runCases(ctx, h.stderr, "fit", cases, func(i int, s *harness.Simulation) error {
-		tried[i].simulated = s
-		return nil
-	}); err != nil {
+	machines := grid(h.model)
+	all, err := h.simulateOn(ctx, "fit", 1, of, machines...)
+	if err != nil {
 		return err
 	}
 	best, least := h.model, math.Inf(1)
-	for i, m := range candidates {
-		var points []*herePoint
-		for k := range of {
-			points = append(points, &tried[i*len(of)+k])
-		}
+	for i, points := range all {
 		if off, _ := factor(points); off < least {
-			best, least = m, off
+			best, least = machines[i], off
 		}
 	}
 	sources := maps.Clone(h.model.Sources)
