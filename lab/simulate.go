@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"locklab/harness"
 	"locklab/harness/result"
@@ -20,17 +21,22 @@ import (
 )
 
 type simulateOptions struct {
-	program *Program
-
-	machine, locks, workers, lines, hold, think, wait, place string
-
-	seed  uint64
-	seeds int
-
-	section          bool // set by the user
+	program          *Program
+	machine          string
 	list, duel, tell bool
+
+	simulateCases
 	simulateFiles
 	simulatePassed
+}
+
+// A simulateCases is the user's choice of cases, as flags.
+type simulateCases struct {
+	locks, workers, lines, hold, think, wait, place string
+
+	seed    uint64
+	seeds   int
+	section bool // lines, hold or think were set
 }
 
 // A simulateFiles names the run that simulations are written to.
@@ -126,14 +132,19 @@ func (p *Program) simulateCommand() *cobra.Command {
 	f.StringVarP(&o.out, "out", "o", "", "directory to write simulations and report to (default: only print)")
 	f.StringVar(&o.into, "into", "", "directory of a run to add the simulations to")
 	f.BoolVar(&o.replace, "replace", false, "move an earlier run in the directory of --out to DIR.previous")
+	o.addHidden(f)
+	return cmd
+}
+
+// addHidden adds the flags that one build passes to the other.
+func (o *simulateOptions) addHidden(f *pflag.FlagSet) {
 	f.BoolVar(&o.tell, tellFlag, false, "print the kind and the commit of this build")
 	f.StringVar(&o.points, "points", "", "directory of a run measured on the machine of --machine")
 	f.StringArrayVar(&o.disturbed, "disturbed", nil, "a disturbance of its measurements")
 	f.IntVar(&o.added, addedFlag, 0, "how many arguments another program added")
-	for _, hidden := range []string{tellFlag, "points", "disturbed", addedFlag} {
-		f.Lookup(hidden).Hidden = true
+	for _, name := range []string{tellFlag, "points", "disturbed", addedFlag} {
+		f.Lookup(name).Hidden = true
 	}
-	return cmd
 }
 
 // run checks the flags, and simulates in the build that can.

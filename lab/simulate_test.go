@@ -179,8 +179,9 @@ func TestSimulate(t *testing.T) {
 	}
 	t.Parallel()
 	exe := simulates(t)
+	t.Run("this", func(t *testing.T) { simulateThis(t, exe) }) // alone: it measures
 	for name, test := range map[string]func(t *testing.T, exe string){
-		"table": simulateTable, "same": simulateSame, "into": simulateInto, "interrupt": simulateInterrupt, "this": simulateThis, "hook": simulateHook, "stale": simulateStale,
+		"table": simulateTable, "same": simulateSame, "into": simulateInto, "interrupt": simulateInterrupt, "hook": simulateHook, "stale": simulateStale,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -241,7 +242,7 @@ func simulateSame(t *testing.T, exe string) {
 	for args, want := range commands {
 		out, errs, status := output(t, simulateBy(t, exe, strings.Fields(args)...))
 		own, ownErrs, ownStatus := output(t, simulateBy(t, exe+simulateSuffix, strings.Fields(args)...))
-		if status != want || ownStatus != want || out != own || progress.ReplaceAllString(errs, "") != progress.ReplaceAllString(ownErrs, "") {
+		if status != want || ownStatus != want || out != own || progress.ReplaceAllString(errs, "") != progress.ReplaceAllString(ownErrs, "") || status == exitFailed && !strings.Contains(out, "\nmcs ") {
 			t.Errorf("%s: status %d, said %q, printed\n%s\nand the simulating build: status %d, said %q, printed\n%s\nwant status %d", args, status, errs, out, ownStatus, ownErrs, own, want)
 		}
 	}
@@ -345,8 +346,15 @@ func simulateThis(t *testing.T, exe string) {
 	if len(machine.CPUOrder()) < 2 {
 		t.Skip("--machine this needs two processors")
 	}
-	cmd := simulateBy(t, exe, "--machine", "this", "--locks", "mcs", "--workers", "1,2", "--seeds", "1", "-o", "run")
+	command := func() *exec.Cmd {
+		return simulateBy(t, exe, "--machine", "this", "--locks", "mcs", "--workers", "1,2", "--seeds", "1", "-o", "run")
+	}
+	cmd := command()
 	stdout, stderr, status := output(t, cmd)
+	for tries := 1; tries < 5 && strings.Contains(stderr, "other programs preempt the threads"); tries++ {
+		cmd = command()
+		stdout, stderr, status = output(t, cmd)
+	}
 	if status != 0 || !strings.HasPrefix(stdout, "simulated: this: ") || !strings.Contains(stdout, "typical factor") || !strings.Contains(stdout, "fitted to") {
 		t.Fatalf("status %d, said %q, printed\n%s", status, stderr, stdout)
 	}

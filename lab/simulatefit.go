@@ -24,13 +24,13 @@ import (
 // and its simulation.
 type herePoint struct {
 	simulatedCase
-	ns        []float64           // per acquisition, of each round
+	ns        []float64           // per acquisition, of each round with an acquisition
 	simulated *harness.Simulation // nil if it failed
 }
 
 // fitted reports whether the model is fitted to p.
 func (p *herePoint) fitted() bool {
-	return slices.Contains(fitLocks, p.lock.Name) && p.workload.Workers > 1
+	return slices.Contains(fitLocks, p.lock.Name) && p.workload.Workers > 1 && len(p.ns) > 0
 }
 
 // A here compares the model's predictions with measurements on this machine.
@@ -84,7 +84,8 @@ func (h *here) read(cases []simulatedCase) error {
 		i := slices.IndexFunc(locks, func(v *harness.Variant) bool { return v.Name == r.Lock.Name })
 		w, ok := modelOf(r.Workload)
 		rate, measured := result.Throughput.Of(r)
-		if i < 0 || !ok || !measured || rate <= 0 || len(r.Violations) > 0 || w.Validate(h.model) != nil {
+		measured = measured && rate > 0
+		if i < 0 || !ok || !measured && h.into != "" || len(r.Violations) > 0 || w.Validate(h.model) != nil {
 			continue
 		}
 		name := r.Lock.Name + r.Workload.Name()
@@ -96,7 +97,9 @@ func (h *here) read(cases []simulatedCase) error {
 			p = &herePoint{simulatedCase: simulatedCase{lock: locks[i], seeds: h.seeds, workload: w}}
 			points[name], h.points = p, append(h.points, p)
 		}
-		p.ns = append(p.ns, 1e9/rate)
+		if measured {
+			p.ns = append(p.ns, 1e9/rate)
+		}
 	}
 	if len(h.points) == 0 {
 		return fmt.Errorf("%w: the run in %s has measured none of these locks with at most %d workers", harness.ErrUsage, h.simulateOptions.points, h.model.Threads())
@@ -238,7 +241,7 @@ func (h *here) writeTable() error {
 	fmt.Fprintln(w, "LOCK\tWORKERS\tHOLD\tSIMULATED NS/ACQ\tMEASURED NS/ACQ\tROUNDS\tSIMULATED / MEASURED\t")
 	for _, p := range h.points {
 		s := p.simulated
-		if s == nil {
+		if s == nil || len(p.ns) == 0 {
 			continue
 		}
 		note := ""
@@ -265,6 +268,9 @@ func (h *here) summary() string {
 // two.
 func (h *here) off(p *herePoint) string {
 	typical, n := h.factorOf(func(q *herePoint) bool { return q.lock == p.lock })
+	if n == 0 {
+		return "This lock was not measured here."
+	}
 	text := fmt.Sprintf("On this machine the model was off by a typical factor of %.2f for this lock, over %s.", typical, numfmt.Plural(n, "point"))
 	if p.fitted() {
 		text += " It is fitted to them."
