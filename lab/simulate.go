@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"locklab/harness"
 	"locklab/harness/result"
@@ -20,17 +21,22 @@ import (
 )
 
 type simulateOptions struct {
-	program *Program
-
-	machine, locks, workers, lines, hold, think, wait, place string
-
-	seed  uint64
-	seeds int
-
-	section          bool // set by the user
+	program          *Program
+	machine          string
 	list, duel, tell bool
+
+	simulateCases
 	simulateFiles
-	simulateMeasured
+	simulatePassed
+}
+
+// A simulateCases is the user's choice of cases, as flags.
+type simulateCases struct {
+	locks, workers, lines, hold, think, wait, place string
+
+	seed    uint64
+	seeds   int
+	section bool // lines, hold or think were set
 }
 
 // A simulateFiles names the run that simulations are written to.
@@ -39,10 +45,12 @@ type simulateFiles struct {
 	replace   bool
 }
 
-// A simulateMeasured is the part of --machine this that the usual build measured.
-type simulateMeasured struct {
-	points    string   // directory of a run
+// A simulatePassed is passed by the usual build to the simulating one. It measures for
+// --machine this.
+type simulatePassed struct {
+	points    string   // directory of the measured run
 	disturbed []string // disturbances of the measurements
+	added     int      // arguments after the user's
 }
 
 const simulateHelp = `simulate runs the real code of spin locks on a model of a machine: its caches, the
@@ -124,13 +132,19 @@ func (p *Program) simulateCommand() *cobra.Command {
 	f.StringVarP(&o.out, "out", "o", "", "directory to write simulations and report to (default: only print)")
 	f.StringVar(&o.into, "into", "", "directory of a run to add the simulations to")
 	f.BoolVar(&o.replace, "replace", false, "move an earlier run in the directory of --out to DIR.previous")
+	o.addHidden(f)
+	return cmd
+}
+
+// addHidden adds the flags that one build passes to the other.
+func (o *simulateOptions) addHidden(f *pflag.FlagSet) {
 	f.BoolVar(&o.tell, tellFlag, false, "print the kind and the commit of this build")
 	f.StringVar(&o.points, "points", "", "directory of a run measured on the machine of --machine")
 	f.StringArrayVar(&o.disturbed, "disturbed", nil, "a disturbance of its measurements")
-	for _, hidden := range []string{tellFlag, "points", "disturbed"} {
-		f.Lookup(hidden).Hidden = true
+	f.IntVar(&o.added, addedFlag, 0, "how many arguments another program added")
+	for _, name := range []string{tellFlag, "points", "disturbed", addedFlag} {
+		f.Lookup(name).Hidden = true
 	}
-	return cmd
 }
 
 // run checks the flags, and simulates in the build that can.
@@ -225,57 +239,52 @@ func runCases(ctx context.Context, stderr io.Writer, what string, cases []simula
 	return failed, nil
 }
 
-// keptSimulations is the file for simulations; nil stores nothing.
-type keptSimulations struct {
-	dir  string
-	new  *result.Writer    // of a separate run
-	more *result.Extension // of an existing run
-}
-
-// open opens the file for --out or --into, or returns nil.
-func (o simulateOptions) open() (*keptSimulations, error) {
-	k := &keptSimulations{dir: o.out}
-	var err error
-	switch {
-	case o.into != "":
-		k.dir = o.into
-		k.more, _, err = result.Extend(o.into)
-	case o.out != "" && o.points != "":
-		var m result.Manifest
-		if m, err = result.ReadManifest(o.points); err == nil {
-			k.new, _, err = result.Resume(o.points, m)
-		}
-	case o.out != "":
-		if o.replace {
-			if err := moveAside(o.out); err != nil {
-				return nil, err
-			}
-		}
-		env := machine.Capture()
-		k.new, err = result.Create(o.out, result.Manifest{
-			Command: append([]string{o.program.Name}, os.Args[1:]...), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: o.seed,
-			Started: time.Now().UTC(), Machine: env, Versions: machine.Modules(), Warnings: env.Warnings(),
-		})
-	default:
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return k, nil
-}
-
-// appender is the common interface of a new and an existing run.
-type appender interface {
+// A simulationWriter adds to a new or an existing run.
+type simulationWriter interface {
 	AppendMachine(*harness.ModelMachine) error
 	AppendSimulation(*harness.Simulation) error
 }
 
-func (k *keptSimulations) appender() appender {
-	if k.new != nil {
-		return k.new
+// keptSimulations is the run to write simulations to; nil stores nothing.
+type keptSimulations struct {
+	simulationWriter
+	dir string
+	new *result.Writer // nil if the run was finished before
+}
+
+// open opens the run for --out or --into, or returns nil.
+func (o simulateOptions) open() (*keptSimulations, error) {
+	switch {
+	case o.into != "":
+		more, _, err := result.Extend(o.into)
+		return &keptSimulations{more, o.into, nil}, err
+	case o.out == "":
+		return nil, nil
 	}
-	return k.more
+	w, err := o.writer()
+	return &keptSimulations{w, o.out, w}, err
+}
+
+// writer creates the run of --out, or continues it if the usual build has created it.
+func (o simulateOptions) writer() (*result.Writer, error) {
+	if o.points != "" {
+		m, err := result.ReadManifest(o.out)
+		if err != nil {
+			return nil, err
+		}
+		w, _, err := result.Resume(o.out, m)
+		return w, err
+	}
+	if o.replace {
+		if err := moveAside(o.out); err != nil {
+			return nil, err
+		}
+	}
+	env := machine.Capture()
+	return result.Create(o.out, result.Manifest{
+		Command: append([]string{o.program.Name}, os.Args[1:max(1, len(os.Args)-o.added)]...), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: o.seed,
+		Started: time.Now().UTC(), Machine: env, Versions: machine.Modules(), Warnings: env.Warnings(),
+	})
 }
 
 // machine stores the description of m.
@@ -287,17 +296,17 @@ func (k *keptSimulations) machine(m *simulate.Machine) error {
 	if err != nil {
 		return err
 	}
-	return k.appender().AppendMachine(&harness.ModelMachine{Name: m.Name, Hypothetical: m.Hypothetical, File: file})
+	return k.AppendMachine(&harness.ModelMachine{Name: m.Name, Hypothetical: m.Hypothetical, File: file})
 }
 
 func (k *keptSimulations) add(s *harness.Simulation) error {
 	if k == nil {
 		return nil
 	}
-	return k.appender().AppendSimulation(s)
+	return k.AppendSimulation(s)
 }
 
-// close ends the file and draws the report.
+// close ends the run and draws the report.
 func (k *keptSimulations) close(stdout io.Writer, interrupted bool) error {
 	if k == nil {
 		return nil
@@ -306,7 +315,7 @@ func (k *keptSimulations) close(stdout io.Writer, interrupted bool) error {
 	if k.new != nil {
 		err = k.new.Finish(func(m *result.Manifest) { m.Finished, m.Interrupted = time.Now().UTC(), interrupted })
 	} else {
-		err = k.more.Close()
+		err = k.simulationWriter.(io.Closer).Close()
 	}
 	if err == nil {
 		err = reportRun(io.Discard, k.dir, guarding{})

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -125,7 +126,7 @@ func TestSimulateWithout(t *testing.T) {
 	cmd := locklab(t, "simulate", "--machine", "skylake-24", "--out", "run")
 	cmd.Env = append(cmd.Env, "PATH=/nonexistent")
 	stdout, stderr, status := output(t, cmd)
-	if status != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "no go command is on PATH") || !strings.Contains(stderr, "make it by: go build -tags systematic,simulate -o "+cmd.Path+"-simulate ") {
+	if status != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "no go command is on PATH") || !strings.Contains(stderr, "make it by: go build -tags systematic,simulate -o '"+cmd.Path+"-simulate' ") {
 		t.Errorf("status %d, printed %q, said %q", status, stdout, stderr)
 	}
 	if _, err := os.Stat(filepath.Join(cmd.Dir, "run")); err == nil {
@@ -178,8 +179,9 @@ func TestSimulate(t *testing.T) {
 	}
 	t.Parallel()
 	exe := simulates(t)
+	t.Run("this", func(t *testing.T) { simulateThis(t, exe) }) // alone: it measures
 	for name, test := range map[string]func(t *testing.T, exe string){
-		"table": simulateTable, "same": simulateSame, "into": simulateInto, "interrupt": simulateInterrupt, "this": simulateThis, "hook": simulateHook, "stale": simulateStale,
+		"table": simulateTable, "same": simulateSame, "into": simulateInto, "interrupt": simulateInterrupt, "hook": simulateHook, "stale": simulateStale,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -203,6 +205,9 @@ func simulateTable(t *testing.T, exe string) {
 	}
 	if len(run.Simulations) != 18 || len(run.Results) != 0 || len(run.Machines) != 1 || run.Manifest.Interrupted || run.Manifest.Finished.IsZero() {
 		t.Fatalf("kept %d simulations, %d results, %d machines, manifest %+v", len(run.Simulations), len(run.Results), len(run.Machines), run.Manifest)
+	}
+	if want := append([]string{"locklab", "simulate"}, append(args, "-o", "run")...); !slices.Equal(run.Manifest.Command, want) {
+		t.Errorf("the command kept is %q, want %q", run.Manifest.Command, want)
 	}
 	if m, err := simulate.Parse(run.Machines[0].File); err != nil || m.Name != "skylake-8x32" || !run.Machines[0].Hypothetical {
 		t.Errorf("the machine kept is %+v, %v", m, err)
@@ -233,10 +238,11 @@ func simulateSame(t *testing.T, exe string) {
 	if slices.ContainsFunc(program().Locks, func(v *harness.Variant) bool { return v.Name == unfenced && v.Unavailable == "" }) {
 		commands["--machine skylake-24 --workers 2 --seeds 1 --locks mcs,"+unfenced] = exitFailed
 	}
+	progress := regexp.MustCompile(`simulate: \d+ of \d+\n`) // every second
 	for args, want := range commands {
 		out, errs, status := output(t, simulateBy(t, exe, strings.Fields(args)...))
 		own, ownErrs, ownStatus := output(t, simulateBy(t, exe+simulateSuffix, strings.Fields(args)...))
-		if status != want || ownStatus != want || out != own || errs != ownErrs {
+		if status != want || ownStatus != want || out != own || progress.ReplaceAllString(errs, "") != progress.ReplaceAllString(ownErrs, "") || status == exitFailed && !strings.Contains(out, "\nmcs ") {
 			t.Errorf("%s: status %d, said %q, printed\n%s\nand the simulating build: status %d, said %q, printed\n%s\nwant status %d", args, status, errs, out, ownStatus, ownErrs, own, want)
 		}
 	}
@@ -340,8 +346,15 @@ func simulateThis(t *testing.T, exe string) {
 	if len(machine.CPUOrder()) < 2 {
 		t.Skip("--machine this needs two processors")
 	}
-	cmd := simulateBy(t, exe, "--machine", "this", "--locks", "mcs", "--workers", "1,2", "--seeds", "1", "-o", "run")
+	command := func() *exec.Cmd {
+		return simulateBy(t, exe, "--machine", "this", "--locks", "mcs", "--workers", "1,2", "--seeds", "1", "-o", "run")
+	}
+	cmd := command()
 	stdout, stderr, status := output(t, cmd)
+	for tries := 1; tries < 5 && strings.Contains(stderr, "other programs preempt the threads"); tries++ {
+		cmd = command()
+		stdout, stderr, status = output(t, cmd)
+	}
 	if status != 0 || !strings.HasPrefix(stdout, "simulated: this: ") || !strings.Contains(stdout, "typical factor") || !strings.Contains(stdout, "fitted to") {
 		t.Fatalf("status %d, said %q, printed\n%s", status, stderr, stdout)
 	}

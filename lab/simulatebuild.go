@@ -24,6 +24,7 @@ const (
 	simulateTags   = "systematic,simulate"
 	simulateSuffix = "-simulate" // of its file, before .exe
 	tellFlag       = "tell-build"
+	addedFlag      = "added"
 	dirty          = "+dirty" // suffix of the commit of a changed source
 )
 
@@ -61,6 +62,7 @@ func (p *Program) simulateElsewhere(ctx context.Context, stderr io.Writer, more 
 // passOn runs exe with the arguments of this process and more, and its input and output.
 // The error is nil, a passedOn, or errInterrupted. If ctx ends, exe gets an interrupt.
 func passOn(ctx context.Context, exe string, more ...string) error {
+	more = append(more, fmt.Sprintf("--%s=%d", addedFlag, len(more)+1))
 	cmd := exec.Command(exe, slices.Concat(os.Args[1:], more)...)
 	cmd.Args[0] = os.Args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -88,7 +90,7 @@ func passOn(ctx context.Context, exe string, more ...string) error {
 }
 
 // simulator returns the simulating build of this program: the file next to it, if that is
-// of the same build, or else a file made by the go command, which the caller removes.
+// of the same build, or else a file made by the go command. The caller calls remove.
 func (p *Program) simulator(ctx context.Context, stderr io.Writer) (exe string, remove func(), err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -97,7 +99,10 @@ func (p *Program) simulator(ctx context.Context, stderr io.Writer) (exe string, 
 	if real, err := filepath.EvalSymlinks(self); err == nil {
 		self = real
 	}
-	beside := simulatorOf(self)
+	beside, windows := strings.CutSuffix(self, ".exe")
+	if beside += simulateSuffix; windows {
+		beside += ".exe"
+	}
 	var reasons []string
 	if _, err := os.Stat(beside); err == nil {
 		why := unfit(ctx, self, beside)
@@ -110,42 +115,24 @@ func (p *Program) simulator(ctx context.Context, stderr io.Writer) (exe string, 
 	if err != nil {
 		return "", nil, err
 	}
-	remove = func() { os.RemoveAll(dir) }
-	exe = filepath.Join(dir, filepath.Base(beside))
-	s := p.source(self)
-	note, err := s.build(ctx, exe, stderr)
-	switch {
-	case err == nil:
-		if note != "" {
-			reasons = append(reasons, note)
-		}
-		for _, text := range reasons {
+	exe, remove = filepath.Join(dir, filepath.Base(beside)), func() { os.RemoveAll(dir) }
+	note, err := p.build(ctx, self, exe, stderr)
+	if err == nil {
+		for _, text := range append(reasons, note...) {
 			fmt.Fprintln(stderr, text)
 		}
 		return exe, remove, nil
-	case ctx.Err() != nil:
-		err = errInterrupted
-	default:
-		reasons = append(reasons, err.Error())
-		err = fmt.Errorf("%w: %w (%s); make it by: go build -tags %s -o %s %s", harness.ErrUsage, errNoBuild, strings.Join(reasons, "; "), simulateTags, quoted(beside), s.argument())
 	}
 	remove()
-	return "", nil, err
-}
-
-func simulatorOf(exe string) string {
-	base, windows := strings.CutSuffix(exe, ".exe")
-	if windows {
-		return base + simulateSuffix + ".exe"
+	if ctx.Err() != nil {
+		return "", nil, errInterrupted
 	}
-	return exe + simulateSuffix
-}
-
-func quoted(word string) string {
-	if strings.ContainsAny(word, " \t\n'\"\\$&;|<>*?()`#~") {
-		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	pkg := "."
+	if info, ok := debug.ReadBuildInfo(); ok && info.Path != filesOnly {
+		pkg = info.Path
 	}
-	return word
+	quoted := "'" + strings.ReplaceAll(beside, "'", `'\''`) + "'"
+	return "", nil, fmt.Errorf("%w: %w (%s); make it by: go build -tags %s -o %s %s", harness.ErrUsage, errNoBuild, strings.Join(append(reasons, err.Error()), "; "), simulateTags, quoted, pkg)
 }
 
 // unfit returns the reason why beside is not the simulating build of the program self, or
@@ -195,89 +182,65 @@ func unlikeCommits(other, own string) string {
 	return fmt.Sprintf("it is of commit %.12s%s, and this program of %.12s%s", x, other[len(x):], y, own[len(y):])
 }
 
-// A sourceCode is the origin of this program. Its zero values are unknown.
-type sourceCode struct {
-	pkg, module string   // import path of package main, and path of its module
-	main        string   // file of package main, as given to the compiler
-	near        []string // directories that may be in the module
-	trimmed     bool     // built with -trimpath: the other build then shares compiled packages
-}
-
 // filesOnly is the import path of a program that was built from files.
 const filesOnly = "command-line-arguments"
 
-func (p *Program) source(exe string) sourceCode {
-	s := sourceCode{main: p.mainFile, near: []string{filepath.Dir(exe)}}
-	if dir, err := os.Getwd(); err == nil {
-		s.near = append(s.near, dir)
-	}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		s.pkg, s.module = info.Path, info.Main.Path
-		s.trimmed = slices.Contains(info.Settings, debug.BuildSetting{Key: "-trimpath", Value: "true"})
-	}
-	return s
-}
-
-// argument is the package for go build in the module.
-func (s sourceCode) argument() string {
-	if s.pkg == "" || s.pkg == filesOnly {
-		return "."
-	}
-	return s.pkg
-}
-
-// find returns a directory of the module, and the package to build there.
-func (s sourceCode) find(ctx context.Context, tool string) (dir, pkg string, err error) {
-	if s.module == "" {
-		return "", "", errors.New("this program has no record of the module that it was built from")
-	}
+// findSource returns a directory of the module of the program that info describes, and the
+// package to build there. main is the file of its main function, as given to the compiler.
+// The directories near may be in the module.
+func findSource(ctx context.Context, tool string, info *debug.BuildInfo, main string, near ...string) (dir, pkg string, err error) {
 	has := func(dir string) bool {
 		cmd := exec.CommandContext(ctx, tool, "list", "-m")
 		cmd.Dir = dir
 		text, err := cmd.Output()
-		return err == nil && slices.Contains(strings.Fields(string(text)), s.module)
+		return err == nil && slices.Contains(strings.Fields(string(text)), info.Main.Path)
 	}
-	if dir := filepath.Dir(s.main); filepath.IsAbs(dir) && has(dir) {
+	if dir := filepath.Dir(main); filepath.IsAbs(dir) && has(dir) {
 		return dir, ".", nil
 	}
-	for _, dir := range s.near {
-		if s.pkg != filesOnly && has(dir) {
-			return dir, s.pkg, nil
+	for _, dir := range near {
+		if info.Path != filesOnly && has(dir) {
+			return dir, info.Path, nil
 		}
 	}
-	return "", "", fmt.Errorf("the source of module %s is neither where this program is nor where it runs", s.module)
+	return "", "", fmt.Errorf("the source of module %s is neither where this program is nor where it runs", info.Main.Path)
 }
 
-// build makes the simulating build as the file out. The note is "", or a difference of its
-// source from this program.
-func (s sourceCode) build(ctx context.Context, out string, stderr io.Writer) (note string, err error) {
+// build makes the simulating build of the program self as the file out. A note is a
+// difference of its source from this program.
+func (p *Program) build(ctx context.Context, self, out string, stderr io.Writer) (note []string, err error) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
-		return "", errors.New("no go command is on PATH to build it")
+		return nil, errors.New("no go command is on PATH to build it")
 	}
-	dir, pkg, err := s.find(ctx, tool)
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Path == "" {
+		return nil, errors.New("this program has no record of the module that it was built from")
+	}
+	working, _ := os.Getwd() // "" has the same effect
+	dir, pkg, err := findSource(ctx, tool, info, p.mainFile, filepath.Dir(self), working)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	slow := time.AfterFunc(5*time.Second, func() {
 		fmt.Fprintln(stderr, "building the program that simulates: half a minute the first time")
 	})
 	defer slow.Stop()
 	args := []string{"build", "-tags", simulateTags, "-o", out}
-	if s.trimmed {
-		args = append(args, "-trimpath")
+	if slices.Contains(info.Settings, debug.BuildSetting{Key: "-trimpath", Value: "true"}) {
+		args = append(args, "-trimpath") // to share compiled packages
 	}
 	cmd := exec.CommandContext(ctx, tool, append(args, pkg)...)
 	cmd.Dir = dir
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build in %s failed: %s", dir, child.LastWords(string(text)))
+		return nil, fmt.Errorf("go build in %s failed: %s", dir, child.LastWords(string(text)))
 	}
 	commit, err := simulatesAt(ctx, out)
 	if err != nil {
-		return "", fmt.Errorf("the program built in %s is not used: %w", dir, err)
+		return nil, fmt.Errorf("the program built in %s is not used: %w", dir, err)
 	}
 	if why := unlikeCommits(commit, machine.BuildCommit()); why != "" {
-		return fmt.Sprintf("simulated by the source in %s: %s", dir, why), nil
+		note = []string{fmt.Sprintf("simulated by the source in %s: %s", dir, why)}
 	}
-	return "", nil
+	return note, nil
 }

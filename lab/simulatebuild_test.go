@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -119,31 +120,22 @@ func TestFindSource(t *testing.T) {
 	}
 	empty, command := t.TempDir(), filepath.Join(root, "cmd", "locklab")
 	for _, c := range []struct {
-		s         sourceCode
-		dir, pkg  string
-		complains string
+		pkg, module, main string
+		near              []string
+		dir, argument     string // dir is "" if there is no source
 	}{
-		{sourceCode{pkg: "locklab/cmd/locklab", module: "locklab", main: filepath.Join(command, "main.go"), near: []string{root}}, command, ".", ""},
-		{sourceCode{pkg: filesOnly, module: "locklab", main: filepath.Join(command, "main.go")}, command, ".", ""},
-		{sourceCode{pkg: "locklab/cmd/locklab", module: "locklab", main: "locklab/cmd/locklab/main.go", near: []string{empty, command}}, command, "locklab/cmd/locklab", ""},
-		{sourceCode{pkg: "locklab/cmd/locklab", module: "locklab", main: filepath.Join(empty, "main.go"), near: []string{empty, filepath.Join(empty, "none")}}, "", "", "the source of module locklab is neither"},
-		{sourceCode{pkg: filesOnly, module: "locklab", near: []string{root}}, "", "", "the source of module locklab is neither"},
-		{sourceCode{pkg: "example.org/x", module: "example.org/x", near: []string{root}}, "", "", "the source of module example.org/x is neither"},
-		{sourceCode{near: []string{root}}, "", "", "no record of the module"},
+		{"locklab/cmd/locklab", "locklab", filepath.Join(command, "main.go"), []string{root}, command, "."},
+		{filesOnly, "locklab", filepath.Join(command, "main.go"), nil, command, "."},
+		{"locklab/cmd/locklab", "locklab", "locklab/cmd/locklab/main.go", []string{empty, command}, command, "locklab/cmd/locklab"},
+		{"locklab/cmd/locklab", "locklab", filepath.Join(empty, "main.go"), []string{empty, filepath.Join(empty, "none")}, "", ""},
+		{filesOnly, "locklab", "", []string{root}, "", ""},
+		{"example.org/x", "example.org/x", "", []string{root}, "", ""},
 	} {
-		dir, pkg, err := c.s.find(t.Context(), tool)
-		if dir != c.dir || pkg != c.pkg || (err == nil) != (c.complains == "") || err != nil && !strings.Contains(err.Error(), c.complains) {
-			t.Errorf("%+v: %q, %q, %v", c.s, dir, pkg, err)
+		info := &debug.BuildInfo{Path: c.pkg, Main: debug.Module{Path: c.module}}
+		dir, pkg, err := findSource(t.Context(), tool, info, c.main, c.near...)
+		if dir != c.dir || pkg != c.argument || (err == nil) != (dir != "") || err != nil && !strings.Contains(err.Error(), "the source of module "+c.module+" is neither") {
+			t.Errorf("%+v: %q, %q, %v", c, dir, pkg, err)
 		}
-	}
-}
-
-func TestArgumentsAreQuoted(t *testing.T) {
-	if got, want := quoted("/my dir/it's"), `'/my dir/it'\''s'`; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	if got := (sourceCode{pkg: filesOnly}).argument(); got != "." {
-		t.Errorf("a program of files is built by %q, want .", got)
 	}
 }
 

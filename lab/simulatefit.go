@@ -24,13 +24,13 @@ import (
 // and its simulation.
 type herePoint struct {
 	simulatedCase
-	ns        []float64           // per acquisition, of each round
+	ns        []float64           // per acquisition, of each round with an acquisition
 	simulated *harness.Simulation // nil if it failed
 }
 
 // fitted reports whether the model is fitted to p.
 func (p *herePoint) fitted() bool {
-	return slices.Contains(fitLocks, p.lock.Name) && p.workload.Workers > 1
+	return slices.Contains(fitLocks, p.lock.Name) && p.workload.Workers > 1 && len(p.ns) > 0
 }
 
 // A here compares the model's predictions with measurements on this machine.
@@ -84,7 +84,8 @@ func (h *here) read(cases []simulatedCase) error {
 		i := slices.IndexFunc(locks, func(v *harness.Variant) bool { return v.Name == r.Lock.Name })
 		w, ok := modelOf(r.Workload)
 		rate, measured := result.Throughput.Of(r)
-		if i < 0 || !ok || !measured || rate <= 0 || len(r.Violations) > 0 || w.Validate(h.model) != nil {
+		measured = measured && rate > 0
+		if i < 0 || !ok || !measured && h.into != "" || len(r.Violations) > 0 || w.Validate(h.model) != nil {
 			continue
 		}
 		name := r.Lock.Name + r.Workload.Name()
@@ -96,7 +97,9 @@ func (h *here) read(cases []simulatedCase) error {
 			p = &herePoint{simulatedCase: simulatedCase{lock: locks[i], seeds: h.seeds, workload: w}}
 			points[name], h.points = p, append(h.points, p)
 		}
-		p.ns = append(p.ns, 1e9/rate)
+		if measured {
+			p.ns = append(p.ns, 1e9/rate)
+		}
 	}
 	if len(h.points) == 0 {
 		return fmt.Errorf("%w: the run in %s has measured none of these locks with at most %d workers", harness.ErrUsage, h.simulateOptions.points, h.model.Threads())
@@ -117,16 +120,30 @@ func (h *here) compare(ctx context.Context) error {
 	if err := h.keep.machine(h.model); err != nil {
 		return err
 	}
+	all, err := h.simulateOn(ctx, "simulate", h.seeds, h.points, h.model)
+	h.points = all[0]
+	return errors.Join(err, h.judge())
+}
+
+// simulateOn returns copies of the points with their simulations, for each of the machines.
+// If ctx ends, some have none, and the error is ctx's.
+func (h *here) simulateOn(ctx context.Context, what string, seeds int, points []*herePoint, machines ...*simulate.Machine) ([][]*herePoint, error) {
 	var cases []simulatedCase
-	for _, p := range h.points {
-		cases = append(cases, p.on(h.model))
+	var all []*herePoint
+	for _, m := range machines {
+		for _, p := range points {
+			q := *p
+			c := q.on(m)
+			c.seeds = seeds
+			cases, all = append(cases, c), append(all, &q)
+		}
 	}
-	_, err := runCases(ctx, h.stderr, "simulate", cases, func(i int, s *harness.Simulation) error {
+	_, err := runCases(ctx, h.stderr, what, cases, func(i int, s *harness.Simulation) error {
 		s.SMT = h.model.SMT
-		h.points[i].simulated = s
+		all[i].simulated = s
 		return nil
 	})
-	return errors.Join(err, h.judge())
+	return slices.Collect(slices.Chunk(all, len(points))), err
 }
 
 // on returns p's case on m as seen by measured workers: they occupy one thread of each core
@@ -149,33 +166,15 @@ func (h *here) fit(ctx context.Context) error {
 		h.model.Sources["occupy"] = h.model.Sources["window"]
 		return nil
 	}
-	candidates := grid(h.model)
-	var cases []simulatedCase
-	for _, m := range candidates {
-		for _, p := range of {
-			c := p.on(m)
-			c.seeds = 1
-			cases = append(cases, c)
-		}
-	}
-	tried := make([]herePoint, len(cases))
-	for i := range tried {
-		tried[i].ns = of[i%len(of)].ns
-	}
-	if _, err := runCases(ctx, h.stderr, "fit", cases, func(i int, s *harness.Simulation) error {
-		tried[i].simulated = s
-		return nil
-	}); err != nil {
+	machines := grid(h.model)
+	all, err := h.simulateOn(ctx, "fit", 1, of, machines...)
+	if err != nil {
 		return err
 	}
 	best, least := h.model, math.Inf(1)
-	for i, m := range candidates {
-		var points []*herePoint
-		for k := range of {
-			points = append(points, &tried[i*len(of)+k])
-		}
+	for i, points := range all {
 		if off, _ := factor(points); off < least {
-			best, least = m, off
+			best, least = machines[i], off
 		}
 	}
 	sources := maps.Clone(h.model.Sources)
@@ -242,7 +241,7 @@ func (h *here) writeTable() error {
 	fmt.Fprintln(w, "LOCK\tWORKERS\tHOLD\tSIMULATED NS/ACQ\tMEASURED NS/ACQ\tROUNDS\tSIMULATED / MEASURED\t")
 	for _, p := range h.points {
 		s := p.simulated
-		if s == nil {
+		if s == nil || len(p.ns) == 0 {
 			continue
 		}
 		note := ""
@@ -269,6 +268,9 @@ func (h *here) summary() string {
 // two.
 func (h *here) off(p *herePoint) string {
 	typical, n := h.factorOf(func(q *herePoint) bool { return q.lock == p.lock })
+	if n == 0 {
+		return "This lock was not measured here."
+	}
 	text := fmt.Sprintf("On this machine the model was off by a typical factor of %.2f for this lock, over %s.", typical, numfmt.Plural(n, "point"))
 	if p.fitted() {
 		text += " It is fitted to them."
