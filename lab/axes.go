@@ -288,7 +288,7 @@ const mostCount = 1 << 16
 func parseCount(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > mostCount {
-		return 0, fmt.Errorf("%w: %q is not a number of 1 or more, up to %d", harness.ErrUsage, text, mostCount)
+		return 0, usage("%q is not a number of 1 or more, up to %d", text, mostCount)
 	}
 	return n, nil
 }
@@ -297,14 +297,14 @@ func parseCount(text string) (int, error) {
 func parsePercent(text string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSuffix(text, "%"))
 	if err != nil || n < 0 || n > 100 {
-		return 0, fmt.Errorf("%w: %q is not a percentage from 0 to 100", harness.ErrUsage, text)
+		return 0, usage("%q is not a percentage from 0 to 100", text)
 	}
 	return n, nil
 }
 
 func parseSwitch(text string) (bool, error) {
 	if text != "on" && text != "off" {
-		return false, fmt.Errorf("%w: %q is neither on nor off", harness.ErrUsage, text)
+		return false, usage("%q is neither on nor off", text)
 	}
 	return text == "on", nil
 }
@@ -320,7 +320,7 @@ func parseServers(text string) (int, error) {
 func parseDelay(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d > harness.MaxDelay {
-		return 0, fmt.Errorf("%w: %q is not a delay: want 0 to %v, such as 500us", harness.ErrUsage, text, harness.MaxDelay)
+		return 0, usage("%q is not a delay: want 0 to %v, such as 500us", text, harness.MaxDelay)
 	}
 	return d, nil
 }
@@ -337,6 +337,6 @@ func parseName[T interface {
 			}
 			names = append(names, x.String())
 		}
-		return "", fmt.Errorf("%w: %q is none of %s", harness.ErrUsage, text, strings.Join(names, ", "))
+		return "", usage("%q is none of %s", text, strings.Join(names, ", "))
 	}
 }

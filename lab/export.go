@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/reports/page"
 )
@@ -32,7 +31,7 @@ for a formula.`,
 		Example: "  locklab export DIR > results.csv\n  locklab export DIR --format hdr-wait -o waits.hlog",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return fmt.Errorf("%w: export needs the directory of one run, got %d arguments", harness.ErrUsage, len(args))
+				return usage("export needs the directory of one run, got %d arguments", len(args))
 			}
 			return nil
 		},
@@ -44,7 +43,7 @@ for a formula.`,
 					})
 				}
 			}
-			return fmt.Errorf("%w: --format is %q: want one of %s", harness.ErrUsage, format, strings.Join(names, ", "))
+			return usage("--format is %q: want one of %s", format, strings.Join(names, ", "))
 		},
 	}
 	f := cmd.Flags()
@@ -91,7 +90,7 @@ func schemaCommand() *cobra.Command {
 		ValidArgs: []string{"report"},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && args[0] != "report" {
-				return fmt.Errorf("%w: unexpected %q: want nothing, or report", harness.ErrUsage, args[len(args)-1])
+				return usage("unexpected %q: want nothing, or report", args[len(args)-1])
 			}
 			return nil
 		},

@@ -52,13 +52,13 @@ func Main(p Program) {
 		os.Exit(p.status(err))
 	}
 	if simulate.Simulates {
-		os.Exit(p.status(fmt.Errorf("%w: this build only simulates, for the command simulate of the one without the tags %s: run that", harness.ErrUsage, simulate.BuildTags)))
+		os.Exit(p.status(usage("this build only simulates, for the command simulate of the one without the tags %s: run that", simulate.BuildTags)))
 	}
 	p.mainFile = mainFile()
 	ctx := untilSignal(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	root := p.command()
-	root.SetOut(readable(os.Stdout, os.Getenv))
-	root.SetErr(readable(os.Stderr, os.Getenv))
+	root.SetOut(os.Stdout)
+	root.SetErr(os.Stderr)
 	os.Exit(p.status(root.ExecuteContext(ctx)))
 }
 
@@ -114,13 +114,12 @@ func (p *Program) status(err error) int {
 	case errors.Is(err, errUnsure):
 		return exitUnsure
 	}
-	stderr := readable(os.Stderr, os.Getenv)
 	text := result.OneLine(strings.ReplaceAll(err.Error(), "\n", "; "))
 	if errors.Is(err, harness.ErrUsage) || errors.As(err, new(notComparedError)) {
-		fmt.Fprintln(stderr, p.Name+": "+strings.ReplaceAll(text, harness.ErrUsage.Error()+": ", ""))
+		fmt.Fprintln(os.Stderr, p.Name+": "+strings.ReplaceAll(text, harness.ErrUsage.Error()+": ", ""))
 		return exitUsage
 	}
-	fmt.Fprintln(stderr, p.Name+": "+text)
+	fmt.Fprintln(os.Stderr, p.Name+": "+text)
 	return exitFailed
 }
 
@@ -137,7 +136,7 @@ throughput, latency and fairness.`,
 		Args:          noArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { exact(cmd); return checkLimits(cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return checkLimits(cmd) },
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(p.listCommand(), p.runCommand(), p.mergeCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.agreeCommand(), exportCommand(), p.hardwareCommand(), p.simulateCommand())
@@ -169,14 +168,19 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		names = append(names, c.Name())
 	}
 	hint = cmp.Or(hint, nearest.Hint(args[0], names))
-	return fmt.Errorf("%w: unexpected %q%s; see '%s --help'", harness.ErrUsage, args[0], hint, cmd.CommandPath())
+	return usage("unexpected %q%s; see '%s --help'", args[0], hint, cmd.CommandPath())
+}
+
+// usage returns an error about the use of the command line.
+func usage(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{harness.ErrUsage}, args...)...)
 }
 
 // needs returns a check for at least n arguments.
 func needs(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {
-			return fmt.Errorf("%w: %s; see '%s --help'", harness.ErrUsage, what, cmd.CommandPath())
+			return usage("%s; see '%s --help'", what, cmd.CommandPath())
 		}
 		return nil
 	}
@@ -190,5 +194,5 @@ func flagError(cmd *cobra.Command, err error) error {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 		hint = nearest.Hint("--"+unknown.GetSpecifiedName(), names)
 	}
-	return fmt.Errorf("%w: %v%s; see '%s --help'", harness.ErrUsage, err, hint, cmd.CommandPath())
+	return usage("%v%s; see '%s --help'", err, hint, cmd.CommandPath())
 }

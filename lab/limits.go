@@ -49,10 +49,6 @@ func limits() map[string]limit {
 	}
 }
 
-// mostServers limits the server processes of a run at a time. Its rounds mix all
-// conditions, so all their servers run at once; a ZooKeeper server takes some 150 MB.
-const mostServers = 40
-
 const seedFlag = "seed"
 
 // checkLimits reports the first given flag of cmd that is out of range.
@@ -75,7 +71,7 @@ func checkLimits(cmd *cobra.Command) (err error) {
 			x, err = float64(d), e
 		}
 		if err == nil && !l.holds(x) {
-			err = fmt.Errorf("%w: --%s is %s: want %s", harness.ErrUsage, f.Name, f.Value, l.text)
+			err = usage("--%s is %s: want %s", f.Name, f.Value, l.text)
 		}
 	})
 	return err

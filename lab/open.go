@@ -4,23 +4,24 @@ import (
 	"errors"
 	"locklab/harness/measure"
 	"locklab/harness/result"
+	"locklab/internal/site"
 	"maps"
 	"os"
 	"slices"
 )
 
 // open creates the run on disk, or resumes it and returns its contents.
-func (o runOptions) open(p *measure.Plan, s *servers, skipped []result.Skip) (string, *result.Writer, *result.Run, error) {
+func (o runOptions) open(p *measure.Plan, s *site.Servers, skipped []result.Skip) (string, *result.Writer, *result.Run, error) {
 	dir := o.store
 	if dir.out == "" {
 		dir.out = defaultDir()
 	}
 	in := measure.Calibrate()
 	m := o.program.manifest(o.seed)
-	maps.Copy(m.Versions, s.versions())
+	maps.Copy(m.Versions, s.Versions())
 	m.Command, m.Rounds, m.Cases, m.OpenEvery, m.Flags = o.commandLine(), p.Rounds, len(p.Cases), p.OpenEvery, o.chosen
 	m.Window, m.Windows, m.Overhead, m.Sections = o.base(p), o.windows(p), in.Overhead(), in.SectionCosts(p.Cases)
-	m.Sites, m.Skipped, m.Warnings = s.accounts, skipped, append(m.Warnings, coldWarnings(s.accounts)...)
+	m.Sites, m.Skipped, m.Warnings = s.Sites, skipped, append(m.Warnings, site.ColdWarnings(s.Sites)...)
 	if p.Unknown() {
 		m.Seeking = new(result.Knee) // none yet
 	}

@@ -89,7 +89,7 @@ status 3; the report is written all the same.`,
 				return err
 			}
 			if o.format != "" && o.format != "json" {
-				return fmt.Errorf("%w: --format is %q: want json, or leave it out", harness.ErrUsage, o.format)
+				return usage("--format is %q: want json, or leave it out", o.format)
 			}
 			if err := o.guarantees.load(); err != nil {
 				return err
@@ -126,7 +126,7 @@ func (o *reportOptions) report(program string, dirs []string, files *saver, stdo
 	case err != nil:
 		return err
 	case o.format != "" && len(runs) > 1:
-		return fmt.Errorf("%w: --format json is for one run", harness.ErrUsage)
+		return usage("--format json is for one run")
 	case o.format != "":
 		return page.WriteJSON(stdout, runs[0])
 	case len(runs) > 1:
@@ -143,7 +143,7 @@ func (o *reportOptions) report(program string, dirs []string, files *saver, stdo
 func parseRoundTrip(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 || d > harness.MaxDelay {
-		return 0, fmt.Errorf("%w: %q is not a round trip: want more than 0 and %v at most, such as 1.5ms", harness.ErrUsage, text, harness.MaxDelay)
+		return 0, usage("%q is not a round trip: want more than 0 and %v at most, such as 1.5ms", text, harness.MaxDelay)
 	}
 	return d, nil
 }
@@ -161,7 +161,7 @@ func parseContenders(text string) (int, error) {
 	}
 	n, err := strconv.Atoi(digits)
 	if err != nil || n < 2 || n > mostContenders {
-		return 0, fmt.Errorf("%w: %q is not a number of contenders: want 2 to %dM, such as 10k", harness.ErrUsage, text, mostContenders/1_000_000)
+		return 0, usage("%q is not a number of contenders: want 2 to %dM, such as 10k", text, mostContenders/1_000_000)
 	}
 	return n, nil
 }
@@ -182,7 +182,7 @@ func (o *reportOptions) predict(runs []*result.Run) error {
 			continue
 		}
 		if len(runs) > 1 {
-			return fmt.Errorf("%w: --%s is for one run", harness.ErrUsage, f.name)
+			return usage("--%s is for one run", f.name)
 		}
 		f.set(runs[0])
 		if err := f.check(runs[0]); err != nil {
@@ -202,7 +202,7 @@ func loadRun(dir string) (*result.Run, error) {
 		return nil, err
 	}
 	if m := run.Manifest; m.IsPart() {
-		return nil, fmt.Errorf("%w: %s is the part of rank %d of a run of %d ranks: make one run of all parts by 'merge' first", harness.ErrUsage, dir, m.Rank, m.Ranks)
+		return nil, usage("%s is the part of rank %d of a run of %d ranks: make one run of all parts by 'merge' first", dir, m.Rank, m.Ranks)
 	}
 	return run, nil
 }
@@ -218,11 +218,11 @@ func readRuns(dirs []string, load func(dir string) (*result.Run, error)) ([]*res
 		}
 		info, err := os.Stat(dir)
 		if err != nil {
-			return nil, fmt.Errorf("%w: cannot read the run in %s: %v", harness.ErrUsage, dir, err)
+			return nil, usage("cannot read the run in %s: %v", dir, err)
 		}
 		for k, other := range seen {
 			if os.SameFile(info, other) {
-				return nil, fmt.Errorf("%w: %s is given twice (also as %s): several runs must be different ones", harness.ErrUsage, dirs[i], dirs[k])
+				return nil, usage("%s is given twice (also as %s): several runs must be different ones", dirs[i], dirs[k])
 			}
 		}
 		runs, seen = append(runs, run), append(seen, info)
@@ -233,7 +233,7 @@ func readRuns(dirs []string, load func(dir string) (*result.Run, error)) ([]*res
 // drawMachines writes the report of several runs.
 func (o *reportOptions) drawMachines(stdout io.Writer, files *saver, machines []chart.Machine) error {
 	if o.pictures != "" {
-		return fmt.Errorf("%w: --png is for one run; of several, --out DIR writes the pictures to DIR/%s", harness.ErrUsage, chartsName)
+		return usage("--png is for one run; of several, --out DIR writes the pictures to DIR/%s", chartsName)
 	}
 	t := newTarget(cmp.Or(o.out, machinesDir))
 	err := t.write(files,

@@ -16,7 +16,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"locklab/harness"
 	"locklab/harness/measure"
 
 	"locklab/internal/backend"
@@ -42,7 +41,7 @@ func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdou
 		}
 	}
 	plan, servers, skipped, err := o.ready(ctx, flags, stderr)
-	defer servers.stop()
+	defer servers.Stop()
 	if err != nil {
 		return err
 	}
@@ -84,17 +83,17 @@ func (o *runOptions) room() (dir, parts string, err error) {
 			return "", "", err
 		}
 		if err := os.RemoveAll(parts); err != nil {
-			return "", "", fmt.Errorf("%w: cannot remove the parts of the earlier run: %v", harness.ErrUsage, err)
+			return "", "", usage("cannot remove the parts of the earlier run: %v", err)
 		}
 	}
 	if err := vacant(dir); err != nil {
 		return "", "", err
 	}
 	if vacant(parts) != nil {
-		return "", "", fmt.Errorf("%w: %s is not empty: merge its parts with '%s merge', choose another directory by --out, or let --replace remove them", harness.ErrUsage, parts, o.program.Name)
+		return "", "", usage("%s is not empty: merge its parts with '%s merge', choose another directory by --out, or let --replace remove them", parts, o.program.Name)
 	}
 	if err := os.MkdirAll(parts, 0o755); err != nil {
-		return "", "", fmt.Errorf("%w: %v", harness.ErrUsage, err)
+		return "", "", usage("%v", err)
 	}
 	return dir, parts, nil
 }
@@ -174,7 +173,7 @@ const lossTime = 20 * time.Second
 // conclude merges the parts, writes the report, and says how the run ended.
 func (o *runOptions) conclude(ctx context.Context, dir string, parts []string, statuses []error, stdout, stderr io.Writer) error {
 	err := o.judgeRanks(ctx, statuses, stderr)
-	if errors.As(err, new(unbegun)) {
+	if errors.As(err, new(rankUnbegun)) {
 		return err
 	}
 	merr := mergeRuns(new(saver), parts, dir, stdout, stderr)
@@ -187,10 +186,10 @@ func (o *runOptions) conclude(ctx context.Context, dir string, parts []string, s
 	return cmp.Or(err, merr)
 }
 
-// An unbegun is that a rank ended before it could measure, and has said why.
-type unbegun int
+// A rankUnbegun is the number of a rank that ended before it could measure, and has printed why.
+type rankUnbegun int
 
-func (rank unbegun) Error() string { return fmt.Sprintf("rank %d could not begin", int(rank)) }
+func (rank rankUnbegun) Error() string { return fmt.Sprintf("rank %d could not begin", int(rank)) }
 
 // judgeRanks returns what the statuses with which the ranks ended mean for that of the run:
 // the worst. A lock that broke a promise is told when the parts are merged.
@@ -204,7 +203,7 @@ func (o *runOptions) judgeRanks(ctx context.Context, statuses []error, stderr io
 		switch {
 		case err == nil, code == exitFailed:
 		case code == exitUsage:
-			return unbegun(rank)
+			return rankUnbegun(rank)
 		case ctx.Err() != nil:
 			worst = errInterrupted
 		default:

@@ -40,11 +40,11 @@ func (s *strictness) flags(cmd *cobra.Command, when, what string) {
 func (s *strictness) validate(kinds []string) error {
 	for _, kind := range s.accept {
 		if !slices.Contains(kinds, kind) {
-			return fmt.Errorf("%w: --accept %s: there is no such kind of warning; there are %s", harness.ErrUsage, kind, strings.Join(kinds, ", "))
+			return usage("--accept %s: there is no such kind of warning; there are %s", kind, strings.Join(kinds, ", "))
 		}
 	}
 	if len(s.accept) > 0 && !s.strict {
-		return fmt.Errorf("%w: --accept says what --strict lets pass: give both", harness.ErrUsage)
+		return usage("--accept says what --strict lets pass: give both")
 	}
 	return nil
 }
