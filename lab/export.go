@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -62,22 +61,14 @@ func export(e *result.Export, dir, file string, files *saver, stdout, stderr io.
 	for _, d := range run.Damage {
 		fmt.Fprintf(stderr, "%s: %s\n", dir, d)
 	}
-	if file == "" {
-		return write(e, stdout, run)
-	}
 	var text bytes.Buffer
 	if err := e.Write(&text, run); err != nil {
 		return err
 	}
-	return files.save(file, text.Bytes())
-}
-
-func write(e *result.Export, out io.Writer, run *result.Run) error {
-	buffered := bufio.NewWriter(out)
-	if err := e.Write(buffered, run); err != nil {
-		return err
+	if file != "" {
+		return files.save(file, text.Bytes())
 	}
-	if err := buffered.Flush(); err != nil {
+	if _, err := stdout.Write(text.Bytes()); err != nil {
 		return fmt.Errorf("lab: %w", err)
 	}
 	return nil

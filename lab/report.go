@@ -32,21 +32,7 @@ const (
 // machinesDir is the default directory of a report of several runs.
 const machinesDir = "machines"
 
-// reportOptions is the flags of the command report.
-type reportOptions struct {
-	out, format, pictures string
-	trips                 []time.Duration
-	contenders            []int
-	strictness
-	guarantees guarding
-}
-
-func (p *Program) reportCommand() *cobra.Command {
-	var o reportOptions
-	cmd := &cobra.Command{
-		Use:   "report DIR [DIR]...",
-		Short: "Draw the report of an earlier run again, or of several next to each other",
-		Long: `report draws an earlier run again: ` + reportName + `, and the same as ` + markdownName + ` with its
+const reportHelp = `report draws an earlier run again: ` + reportName + `, and the same as ` + markdownName + ` with its
 charts as PNG files.
 
 Of several directories, such as the same run on several machines, it draws one
@@ -72,8 +58,9 @@ handover is fitted to the points up to a tenth of the most workers; the other po
 show the error. It needs at least four such points, as --workers 5,10,20,50,500 has.
 
 With --strict any warning in the report that --accept does not name makes the exit
-status 3; the report is written all the same.`,
-		Example: `  locklab report build/report
+status 3; the report is written all the same.`
+
+const reportExamples = `  locklab report build/report
   locklab report build/report --out report.md             only the Markdown
   locklab report build/report --format json               for a program
   locklab report runs/laptop runs/server --out both       several machines in one report
@@ -82,8 +69,25 @@ status 3; the report is written all the same.`,
   locklab report runs/laptop --rtt 1.5ms,5ms              predicts distributed locks so far away
   locklab report runs/many --contenders 10k --rtt 50ms    predicts more contenders, near and far
   locklab report build/report --strict --accept guest     fails if the run has another warning
-  locklab report build/report --png pictures              each chart as a picture`,
-		Args: needs(1, "report needs the directory of a run, or of several"),
+  locklab report build/report --png pictures              each chart as a picture`
+
+// reportOptions is the flags of the command report.
+type reportOptions struct {
+	out, format, pictures string
+	trips                 []time.Duration
+	contenders            []int
+	strictness
+	guarantees guarding
+}
+
+func (p *Program) reportCommand() *cobra.Command {
+	var o reportOptions
+	cmd := &cobra.Command{
+		Use:     "report DIR [DIR]...",
+		Short:   "Draw the report of an earlier run again, or of several next to each other",
+		Long:    reportHelp,
+		Example: reportExamples,
+		Args:    needs(1, "report needs the directory of a run, or of several"),
 		RunE: func(cmd *cobra.Command, dirs []string) error {
 			if err := o.validate(page.WarningKinds()); err != nil {
 				return err
@@ -137,7 +141,11 @@ func (o *reportOptions) report(program string, dirs []string, files *saver, stdo
 	if err != nil {
 		return err
 	}
-	return o.judgeRuns(program, runs, stderr)
+	var ws []harness.Warning
+	for _, run := range runs {
+		ws = append(ws, page.Warnings(run)...)
+	}
+	return o.judge(program, ws, false, stderr, unfitRuns)
 }
 
 func parseRoundTrip(text string) (time.Duration, error) {

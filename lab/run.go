@@ -32,7 +32,6 @@ type runOptions struct {
 	rankFlags
 	course
 
-	hardware, chaos bool
 	store
 	guarantees guarding
 	strictness
@@ -51,6 +50,7 @@ type course struct {
 	duration, warmup, budget time.Duration
 	seed                     uint64
 	quick                    bool
+	hardware, chaos          bool   // also run experiments, try failure scenarios
 	extent                   extent // stored as a flag
 }
 

@@ -170,30 +170,9 @@ func untilEnded(all []*child.Process, stderr io.Writer) (statuses []error) {
 // well: it notices within ten seconds.
 const lossTime = 20 * time.Second
 
-// conclude merges the parts, writes the report, and says how the run ended.
-func (o *runOptions) conclude(ctx context.Context, dir string, parts []string, statuses []error, stdout, stderr io.Writer) error {
-	err := o.judgeRanks(ctx, statuses, stderr)
-	if errors.As(err, new(rankUnbegun)) {
-		return err
-	}
-	merr := mergeRuns(new(saver), parts, dir, stdout, stderr)
-	switch {
-	case merr == nil, errors.Is(merr, errViolations), errors.Is(merr, errDropped):
-		merr = errors.Join(merr, reportRun(stdout, dir, o.guarantees))
-	default:
-		fmt.Fprintf(stderr, "%s: the parts are in %s and were not merged\n", o.program.Name, filepath.Dir(parts[0]))
-	}
-	return cmp.Or(err, merr)
-}
-
-// A rankUnbegun is the number of a rank that ended before it could measure, and has printed why.
-type rankUnbegun int
-
-func (rank rankUnbegun) Error() string { return fmt.Sprintf("rank %d could not begin", int(rank)) }
-
-// judgeRanks returns what the statuses with which the ranks ended mean for that of the run:
-// the worst. A lock that broke a promise is told when the parts are merged.
-func (o *runOptions) judgeRanks(ctx context.Context, statuses []error, stderr io.Writer) (worst error) {
+// conclude merges the parts and writes the report. It returns the worst of the statuses,
+// and merges nothing if a rank could not begin, which has printed why.
+func (o *runOptions) conclude(ctx context.Context, dir string, parts []string, statuses []error, stdout, stderr io.Writer) (worst error) {
 	for rank, err := range statuses {
 		code := 0
 		var exit *exec.ExitError
@@ -201,9 +180,9 @@ func (o *runOptions) judgeRanks(ctx context.Context, statuses []error, stderr io
 			code = exit.ExitCode()
 		}
 		switch {
-		case err == nil, code == exitFailed:
+		case err == nil, code == exitFailed: // the merge reports a broken promise
 		case code == exitUsage:
-			return rankUnbegun(rank)
+			return fmt.Errorf("rank %d could not begin", rank)
 		case ctx.Err() != nil:
 			worst = errInterrupted
 		default:
@@ -213,5 +192,12 @@ func (o *runOptions) judgeRanks(ctx context.Context, statuses []error, stderr io
 			worst = errUnfit
 		}
 	}
-	return worst
+	merr := mergeRuns(new(saver), parts, dir, stdout, stderr)
+	switch {
+	case merr == nil, errors.Is(merr, errViolations), errors.Is(merr, errDropped):
+		merr = errors.Join(merr, reportRun(stdout, dir, o.guarantees))
+	default:
+		fmt.Fprintf(stderr, "%s: the parts are in %s and were not merged\n", o.program.Name, filepath.Dir(parts[0]))
+	}
+	return cmp.Or(worst, merr)
 }
