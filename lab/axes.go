@@ -1,7 +1,10 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -182,6 +185,24 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	ws = cross(ws, or(a.spread, 1), func(w *harness.Workload, x int) { w.Locks = x })
 	ws = cross(ws, or(a.gc, false), func(w *harness.Workload, x bool) { w.Garbage = x })
 	return cross(ws, or(a.section, harness.SectionWork), func(w *harness.Workload, x harness.Section) { w.Section = x })
+}
+
+// checkFor returns an error if the axes do not fit each other or the locks.
+func (a axes) checkFor(program string, locks []*harness.Variant) error {
+	if len(a.wait) > 0 && !slices.ContainsFunc(locks, followsWait) {
+		return usage("none of the locks chosen follows --wait; '%s list' shows those that claim a wait policy", program)
+	}
+	if err := a.checkSections(locks, runtime.GOMAXPROCS(0)); err != nil {
+		return err
+	}
+	if err := errors.Join(a.checkLoad(), a.checkRanks()); err != nil {
+		return err
+	}
+	remote := slices.ContainsFunc(locks, func(v *harness.Variant) bool { return v.Remote != nil })
+	if !remote && !reflect.DeepEqual(a.siting, siting{}) {
+		return usage("none of the locks chosen is kept by servers, which --servers, --durable, --tls and --delay are about")
+	}
+	return nil
 }
 
 // checkRanks rejects fewer workers or clients than ranks.

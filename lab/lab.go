@@ -176,11 +176,11 @@ func usage(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{harness.ErrUsage}, args...)...)
 }
 
-// needs returns a check for at least n arguments.
-func needs(n int, what string) cobra.PositionalArgs {
+// needs returns a check for at least one argument, and at most most.
+func needs(most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < n {
-			return usage("%s; see '%s --help'", what, cmd.CommandPath())
+		if len(args) < 1 || len(args) > most {
+			return usage("%s, got %d arguments; see '%s --help'", what, len(args), cmd.CommandPath())
 		}
 		return nil
 	}

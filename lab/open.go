@@ -7,7 +7,6 @@ import (
 	"locklab/internal/site"
 	"maps"
 	"os"
-	"slices"
 )
 
 // open creates the run on disk, or resumes it and returns its contents.
@@ -35,17 +34,12 @@ func (o runOptions) open(p *measure.Plan, s *site.Servers, skipped []result.Skip
 	if err != nil || run == nil {
 		return dir.out, out, nil, err
 	}
-	if err := goOn(p, dir.out, run, newly(skipped, run.Manifest)); err != nil {
+	if err := goOn(p, dir.out, run, skipped); err != nil {
 		return "", nil, nil, errors.Join(err, out.Finish(func(m *result.Manifest) {
 			m.Finished, m.Interrupted = run.Manifest.Finished, run.Manifest.Interrupted
 		}))
 	}
 	return dir.out, out, run, nil
-}
-
-// newly returns the skipped locks that were not skipped at the start of the run of m.
-func newly(skipped []result.Skip, m result.Manifest) []result.Skip {
-	return slices.DeleteFunc(slices.Clone(skipped), func(s result.Skip) bool { return slices.Contains(m.Skipped, s) })
 }
 
 // commandLine returns the command that repeats the run: the command of rank 0, or the

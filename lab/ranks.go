@@ -121,7 +121,7 @@ func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, grou
 	if o.rank > 0 {
 		progress = io.Discard
 	}
-	m := measuring{program: o.program, plan: plan, guarantees: o.guarantees, out: out, stderr: progress, budget: o.budget, begin: o.begin, rounds: plan.Rounds, total: plan.Total()}
+	m := o.measuring(plan, out, progress)
 	err = m.run(together, nil)
 	if err == nil && together.Err() != nil {
 		err = context.Cause(together)

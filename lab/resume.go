@@ -132,6 +132,7 @@ func goOn(p *measure.Plan, dir string, run *result.Run, skipped []result.Skip) e
 	refuse := func(format string, args ...any) error {
 		return usage("cannot go on with the run in %s: "+format, append([]any{dir}, args...)...)
 	}
+	skipped = slices.DeleteFunc(slices.Clone(skipped), func(s result.Skip) bool { return slices.Contains(run.Manifest.Skipped, s) })
 	if len(skipped) > 0 {
 		return refuse("%s was measured then and is skipped now: %s", skipped[0].Name(), skipped[0].Reason)
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -169,7 +168,7 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 			fmt.Fprintln(stderr, text)
 		}
 	}
-	m := measuring{program: o.program, plan: plan, guarantees: o.guarantees, out: out, stderr: stderr, budget: o.budget, begin: o.begin, rounds: plan.Rounds, total: plan.Total()}
+	m := o.measuring(plan, out, stderr)
 	m.violated = brokenSought(o.knees)
 	err = m.run(ctx, earlier)
 	if o.hardware && err == nil && ctx.Err() == nil {
@@ -295,17 +294,8 @@ func (o runOptions) plan() (*measure.Plan, error) {
 	}
 	a := o.axes
 	a.processes = max(1, o.ranks)
-	if len(a.wait) > 0 && !slices.ContainsFunc(locks, followsWait) {
-		return nil, usage("none of the locks chosen follows --wait; '%s list' shows those that claim a wait policy", o.program.Name)
-	}
-	if err := a.checkSections(locks, runtime.GOMAXPROCS(0)); err != nil {
+	if err := a.checkFor(o.program.Name, locks); err != nil {
 		return nil, err
-	}
-	if err := errors.Join(a.checkLoad(), a.checkRanks()); err != nil {
-		return nil, err
-	}
-	if !reflect.DeepEqual(o.siting, siting{}) && !slices.ContainsFunc(locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
-		return nil, usage("none of the locks chosen is kept by servers, which --servers, --durable, --tls and --delay are about")
 	}
 	if o.extent == quickRun && o.locks == defaultLocks {
 		if locks = sleepers(locks); len(locks) == 0 {
